@@ -1,0 +1,62 @@
+// Open addressing from a 32-bit tag (stored hash) to a 32-bit id: the one hash table of
+// the hot path.
+//
+//   slots: | id+1, tag | 0, - | id+1, tag | ...   power of two, load <= 1/2, linear
+//   probing
+//
+// The entries themselves live in the caller's vector; the map only stores their index, so
+// equality is decided by the caller's `equal`. There is no deletion: a rebuild clears and
+// re-inserts. SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASE_FLATMAP_H
+#define EG_BASE_FLATMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+
+typedef struct eg_flat_slot {
+  uint32_t id_plus_one; // 0: free
+  uint32_t tag;
+} eg_flat_slot;
+
+typedef struct eg_flatmap {
+  eg_flat_slot *slots;
+  uint32_t capacity; // power of two, or 0
+  uint32_t len;
+  egraph_allocator alloc;
+} eg_flatmap;
+
+void eg_flatmap_init(eg_flatmap *map, egraph_allocator alloc);
+void eg_flatmap_deinit(eg_flatmap *map);
+/// Forgets every entry, keeps the memory.
+void eg_flatmap_clear(eg_flatmap *map);
+/// Makes room for len entries. Fails with EGRAPH_E_MEMORY; the map is then unchanged.
+egraph_status eg_flatmap_reserve(eg_flatmap *map, uint32_t len);
+
+/// True when entry `id` equals the key that is looked up.
+typedef bool (*eg_flat_equal)(const void *user, uint32_t id, const void *key);
+
+/// Looks up `key` with hash `hash`. Expected O(1).
+static inline bool eg_flatmap_find(const eg_flatmap *map, uint64_t hash, const void *key,
+                                   eg_flat_equal equal, const void *user,
+                                   uint32_t *out_id) {
+  if (map->capacity == 0) return false;
+  uint32_t mask = map->capacity - 1, tag = (uint32_t)(hash >> 32);
+  for (uint32_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {
+    const eg_flat_slot *slot = &map->slots[i];
+    if (slot->id_plus_one == 0) return false;
+    if (slot->tag == tag && equal(user, slot->id_plus_one - 1, key)) {
+      *out_id = slot->id_plus_one - 1;
+      return true;
+    }
+  }
+}
+
+/// Inserts an id whose key is known to be absent. Growing re-inserts by stored hashes, so
+/// the caller gives the full 64-bit hash of an entry through `hash_of`.
+typedef uint64_t (*eg_flat_hash)(const void *user, uint32_t id);
+egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash, uint32_t id,
+                                eg_flat_hash hash_of, const void *user);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *heap_resize(void *self, void *pointer, size_t old_size, size_t new_size) {
+  (void)self;
+  (void)old_size;
+  if (new_size == 0) {
+    free(pointer);
+    return NULL;
+  }
+  return realloc(pointer, new_size);
+}
+
+egraph_allocator eg_allocator_heap(void) {
+  return (egraph_allocator){.self = NULL, .resize = heap_resize};
+}
+
+egraph_allocator eg_allocator_or_heap(const egraph_allocator *alloc) {
+  return alloc != NULL ? *alloc : eg_allocator_heap();
+}
+
+static egraph_status out_of_memory(size_t count, size_t size) {
+  return EG_FAIL(EGRAPH_E_MEMORY,
+                 "out of memory: could not get %zu x %zu bytes; reduce the model or the "
+                 "node budget",
+                 count, size);
+}
+
+egraph_status eg_resize(egraph_allocator alloc, size_t old_count, size_t new_count,
+                        size_t size, void *inout_pointer) {
+  if (size != 0 && new_count > PTRDIFF_MAX / size) return out_of_memory(new_count, size);
+  void *pointer;
+  memcpy(&pointer, inout_pointer, sizeof pointer);
+  void *moved = alloc.resize(alloc.self, pointer, old_count * size, new_count * size);
+  if (moved == NULL && new_count * size != 0) return out_of_memory(new_count, size);
+  memcpy(inout_pointer, &moved, sizeof moved);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_alloc(egraph_allocator alloc, size_t count, size_t size,
+                       void *out_pointer) {
+  void *pointer = NULL;
+  if (count != 0 && size != 0) {
+    EG_TRY(eg_resize(alloc, 0, count, size, &pointer));
+    memset(pointer, 0, count * size);
+  }
+  memcpy(out_pointer, &pointer, sizeof pointer);
+  return EGRAPH_OK;
+}
+
+void eg_free(egraph_allocator alloc, void *pointer, size_t count, size_t size) {
+  if (pointer != NULL) (void)alloc.resize(alloc.self, pointer, count * size, 0);
+}
+
+egraph_status eg_string_copy(egraph_allocator alloc, const char *text, char **out) {
+  size_t bytes = strlen(text) + 1;
+  char *copy;
+  EG_TRY(eg_alloc(alloc, bytes, 1, &copy));
+  memcpy(copy, text, bytes);
+  *out = copy;
+  return EGRAPH_OK;
+}
+
+void eg_string_free(egraph_allocator alloc, char *text) {
+  if (text != NULL) eg_free(alloc, text, strlen(text) + 1, 1);
+}
+
+// An arena is a list of blocks; a request larger than half a block gets a block of its
+// own.
+struct eg_arena_block {
+  struct eg_arena_block *next;
+  size_t size; // bytes of payload
+  max_align_t payload[];
+};
+
+enum { ARENA_BLOCK_BYTES = 64 * 1024 };
+
+void eg_arena_init(eg_arena *arena, egraph_allocator alloc) {
+  *arena = (eg_arena){.alloc = alloc};
+}
+
+void eg_arena_deinit(eg_arena *arena) {
+  struct eg_arena_block *block = arena->blocks;
+  while (block != NULL) {
+    struct eg_arena_block *next = block->next;
+    eg_free(arena->alloc, block, 1, sizeof *block + block->size);
+    block = next;
+  }
+  eg_arena_init(arena, arena->alloc);
+}
+
+static egraph_status arena_add_block(eg_arena *arena, size_t size) {
+  struct eg_arena_block *block;
+  EG_TRY(eg_alloc(arena->alloc, 1, sizeof *block + size, &block));
+  block->size = size;
+  block->next = arena->blocks;
+  arena->blocks = block;
+  arena->used = 0;
+  arena->bytes += sizeof *block + size;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_arena_alloc(eg_arena *arena, size_t count, size_t size,
+                             void *out_pointer) {
+  const size_t align = _Alignof(max_align_t);
+  if (size != 0 && count > (PTRDIFF_MAX - align) / size)
+    return out_of_memory(count, size);
+  size_t bytes = (count * size + align - 1) / align * align;
+  if (arena->blocks == NULL || arena->blocks->size - arena->used < bytes)
+    EG_TRY(arena_add_block(arena, bytes > ARENA_BLOCK_BYTES ? bytes : ARENA_BLOCK_BYTES));
+  void *pointer = (char *)arena->blocks->payload + arena->used;
+  arena->used += bytes;
+  memset(pointer, 0, bytes);
+  memcpy(out_pointer, &pointer, sizeof pointer);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_arena_string(eg_arena *arena, const char *text, size_t length,
+                              const char **out) {
+  char *copy;
+  EG_TRY(eg_arena_alloc(arena, length + 1, 1, &copy));
+  if (length != 0) memcpy(copy, text, length);
+  *out = copy;
+  return EGRAPH_OK;
+}

@@ -1,0 +1,49 @@
+// Allocation: one sized resize function per allocator, and phase arenas on top of it.
+// Nothing outside base/ calls malloc. Sizes are checked for overflow here.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASE_MEMORY_H
+#define EG_BASE_MEMORY_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/// The C heap; used wherever a caller passes NULL for an allocator.
+egraph_allocator eg_allocator_heap(void);
+/// `*alloc`, or the C heap when `alloc` is NULL.
+egraph_allocator eg_allocator_or_heap(const egraph_allocator *alloc);
+
+/// Allocates count * size zeroed bytes. A zero size yields NULL and EGRAPH_OK.
+/// Fails with EGRAPH_E_MEMORY (overflow included); *out is then untouched.
+egraph_status eg_alloc(egraph_allocator alloc, size_t count, size_t size,
+                       void *out_pointer);
+/// Resizes an array from old_count to new_count elements; new bytes are not cleared.
+/// *inout_pointer is a pointer variable of any object type.
+egraph_status eg_resize(egraph_allocator alloc, size_t old_count, size_t new_count,
+                        size_t size, void *inout_pointer);
+/// Frees count * size bytes at pointer. NULL is allowed.
+void eg_free(egraph_allocator alloc, void *pointer, size_t count, size_t size);
+
+/// Copies a string; free with eg_string_free. *out is untouched on failure.
+egraph_status eg_string_copy(egraph_allocator alloc, const char *text, char **out);
+void eg_string_free(egraph_allocator alloc, char *text);
+
+/// Bump allocator for one phase: everything is freed at once. Thread-compatible.
+typedef struct eg_arena {
+  egraph_allocator alloc;
+  struct eg_arena_block *blocks; // newest first
+  size_t used;                   // bytes used in the newest block
+  size_t bytes;                  // bytes held in all blocks
+} eg_arena;
+
+void eg_arena_init(eg_arena *arena, egraph_allocator alloc);
+/// Frees every block; the arena can be used again.
+void eg_arena_deinit(eg_arena *arena);
+/// count * size zeroed bytes aligned for any object. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_arena_alloc(eg_arena *arena, size_t count, size_t size,
+                             void *out_pointer);
+/// Copy of length bytes of text, terminated by a NUL.
+egraph_status eg_arena_string(eg_arena *arena, const char *text, size_t length,
+                              const char **out);
+
+#endif

@@ -1,0 +1,39 @@
+// Status codes and the last-error message.
+//
+// Every fallible function returns egraph_status. The message of the last failure lives in
+// a thread-local buffer, so failing never allocates. `EG_FAIL` sets it, `EG_TRY` passes a
+// failure up, `EG_CONTEXT` prefixes it on the way ("while loading x.onnx: ...").
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASE_STATUS_H
+#define EG_BASE_STATUS_H
+
+#include "include/egraph.h"
+
+#if defined(__GNUC__)
+#define EG_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define EG_PRINTF(fmt, args)
+#endif
+
+/// Stores the message and returns `code`.
+egraph_status eg_fail(egraph_status code, const char *format, ...) EG_PRINTF(2, 3);
+/// Puts "text: " in front of the stored message and returns `code` unchanged.
+egraph_status eg_fail_context(egraph_status code, const char *format, ...)
+    EG_PRINTF(2, 3);
+
+#define EG_FAIL(code, ...) eg_fail((code), __VA_ARGS__)
+/// Returns from the enclosing function when `call` fails.
+#define EG_TRY(call)                                                                     \
+  do {                                                                                   \
+    egraph_status eg_try_status_ = (call);                                               \
+    if (eg_try_status_ != EGRAPH_OK) return eg_try_status_;                              \
+  } while (0)
+/// Jumps to `label` when `call` fails; `status` keeps the code. For functions that own
+/// resources.
+#define EG_TRY_GOTO(status, call, label)                                                 \
+  do {                                                                                   \
+    (status) = (call);                                                                   \
+    if ((status) != EGRAPH_OK) goto label;                                               \
+  } while (0)
+
+#endif

@@ -1,0 +1,26 @@
+# Third-party libraries as interface targets. find_library where a package has no usable config
+# (GLPK has none; oneDNN's asks for OpenCL headers).
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+function(eg_dependency_library name header library package)
+  find_path(${name}_include ${header})
+  find_library(${name}_library ${library})
+  if(NOT ${name}_include OR NOT ${name}_library)
+    message(FATAL_ERROR "${library} not found: apt-get install ${package}")
+  endif()
+  add_library(egraph_dep_${name} INTERFACE)
+  target_include_directories(egraph_dep_${name} SYSTEM INTERFACE ${${name}_include})
+  target_link_libraries(egraph_dep_${name} INTERFACE ${${name}_library})
+endfunction()
+
+eg_dependency_library(jansson jansson.h jansson libjansson-dev)
+eg_dependency_library(zlib zlib.h z zlib1g-dev)
+eg_dependency_library(protobuf protobuf-c/protobuf-c.h protobuf-c libprotobuf-c-dev)
+eg_dependency_library(sqlite sqlite3.h sqlite3 libsqlite3-dev)
+eg_dependency_library(glpk glpk.h glpk libglpk-dev)
+eg_dependency_library(dnnl dnnl.h dnnl libdnnl-dev)
+find_path(uthash_include uthash.h)
+if(NOT uthash_include)
+  message(FATAL_ERROR "uthash.h not found: apt-get install uthash-dev")
+endif()

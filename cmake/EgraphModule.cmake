@@ -1,0 +1,34 @@
+# eg_module(<folder> DEPENDS <targets>): one static library eg_<folder> from every .c below it.
+# eg_flags(<target>): the warnings and instrumentation that every own target gets.
+
+add_library(egraph_flags INTERFACE)
+target_include_directories(egraph_flags INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
+target_compile_options(egraph_flags INTERFACE
+  -fvisibility=hidden -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
+  -Wmissing-prototypes -Wswitch-enum -Wvla)
+target_compile_definitions(egraph_flags INTERFACE EG_CHECK_LEVEL=${EGRAPH_CHECK_LEVEL})
+if(EGRAPH_WERROR)
+  target_compile_options(egraph_flags INTERFACE -Werror)
+endif()
+if(EGRAPH_SANITIZE)
+  target_compile_options(egraph_flags INTERFACE
+    -fsanitize=${EGRAPH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(egraph_flags INTERFACE -fsanitize=${EGRAPH_SANITIZE})
+endif()
+if(EGRAPH_COVERAGE)
+  target_compile_options(egraph_flags INTERFACE --coverage -O0)
+  target_link_options(egraph_flags INTERFACE --coverage)
+endif()
+if(EGRAPH_FUZZ)
+  target_compile_options(egraph_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+function(eg_module name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${name}/*.c")
+  list(FILTER sources EXCLUDE REGEX "/exec/(cuda|mpi|nccl)/")
+  add_library(eg_${name} STATIC ${sources})
+  set_target_properties(eg_${name} PROPERTIES LINKER_LANGUAGE C)
+  target_link_libraries(eg_${name} PUBLIC ${ARG_DEPENDS} PRIVATE egraph_flags m)
+  set_property(GLOBAL APPEND PROPERTY EG_MODULES eg_${name})
+endfunction()

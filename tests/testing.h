@@ -1,0 +1,46 @@
+// The test kit: cmocka, a counting allocator that can fail the n-th request, seeds, and
+// checks that print our own message. SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TESTS_TESTING_H
+#define EG_TESTS_TESTING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/status.h"
+
+/// Counts live bytes; fails request number `fail_at` (1-based) and all later ones until
+/// reset when fail_at > 0.
+typedef struct test_heap {
+  size_t live_bytes, live_blocks, requests, fail_at;
+} test_heap;
+
+egraph_allocator test_heap_allocator(test_heap *heap);
+
+/// Asserts EGRAPH_OK and prints egraph_last_error() otherwise.
+#define assert_ok(call) test_assert_ok((call), #call, __FILE__, __LINE__)
+void test_assert_ok(egraph_status status, const char *call, const char *file, int line);
+/// Asserts that `call` fails with `code` and that its message contains `part`.
+#define assert_fails(call, code, part)                                                   \
+  test_assert_fails((call), (code), (part), #call, __FILE__, __LINE__)
+void test_assert_fails(egraph_status status, egraph_status code, const char *part,
+                       const char *call, const char *file, int line);
+
+/// Runs body(alloc, user) with the n-th allocation failing for n = 1, 2, ... until it
+/// succeeds; every failure must be EGRAPH_E_MEMORY and leave no live byte. body cleans up
+/// after itself.
+void test_every_allocation_failing(egraph_status (*body)(egraph_allocator, void *),
+                                   void *user);
+
+/// Seed of the random tests: EG_TEST_SEED from the environment or `fallback`; printed.
+uint64_t test_seed(uint64_t fallback);
+/// Rounds of a random test: `usual`, times EG_TEST_SCALE from the environment when set.
+size_t test_rounds(size_t usual);
+
+#endif
