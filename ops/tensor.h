@@ -1,0 +1,77 @@
+// Tensor types: dtype, shape, and layout (sharding per mesh axis, memory format).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_TENSOR_H
+#define EG_OPS_TENSOR_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+
+/// Mesh axes a layout can speak of.
+enum { EG_MAX_MESH_AXES = 6 };
+
+// Memory formats of a tensor: id, spelling, channel block. All but PLAIN need rank 4 (N,C,H,W).
+// PLAIN is row-major. A blocked format pads the channels to a multiple of the block.
+#define EG_FORMAT_LIST(X)                                                                \
+  X(EG_FORMAT_PLAIN, "plain", 1)                                                         \
+  X(EG_FORMAT_NHWC, "nhwc", 1)                                                           \
+  X(EG_FORMAT_NCHW8C, "nChw8c", 8)                                                       \
+  X(EG_FORMAT_NCHW16C, "nChw16c", 16)
+#define EG_FORMAT_ENUM(id, name, block) id,
+typedef enum eg_format { EG_FORMAT_LIST(EG_FORMAT_ENUM) EG_FORMAT_COUNT } eg_format;
+#undef EG_FORMAT_ENUM
+
+/// Sharding digit of one mesh axis: replicated, partial sum or max, or dimension d sharded.
+enum { EG_SHARD_R = 0, EG_SHARD_P_SUM = 1, EG_SHARD_P_MAX = 2, EG_SHARD_S0 = 3 };
+
+/// How a value lies on the machine. All zero: replicated everywhere, row-major.
+typedef struct eg_layout {
+  uint8_t sharding[EG_MAX_MESH_AXES];
+  uint8_t format;  // eg_format
+} eg_layout;
+
+typedef struct eg_type {
+  egraph_dtype dtype;
+  uint32_t rank;
+  int64_t dims[EGRAPH_MAX_RANK];  // [rank] used, the rest 0
+  eg_layout layout;
+} eg_type;
+
+/// Row-major type. rank <= EGRAPH_MAX_RANK (asserted).
+eg_type eg_type_of(egraph_dtype dtype, uint32_t rank, const int64_t *dims);
+bool eg_type_same(const eg_type *a, const eg_type *b);        // layout included
+bool eg_type_same_shape(const eg_type *a, const eg_type *b);  // dims only
+/// Fails with EGRAPH_E_TYPE on a negative dimension or when the bytes overflow.
+egraph_status eg_type_check(const eg_type *type);
+/// Elements and bytes of a checked type; blocked formats count their padding in bytes.
+int64_t eg_type_elements(const eg_type *type);
+size_t eg_type_bytes(const eg_type *type);
+uint64_t eg_type_hash(const eg_type *type);
+/// "float32[1,64,56,56]", with "@nhwc" appended for a format other than plain.
+egraph_status eg_type_print(eg_text *text, const eg_type *type);
+/// Reads that form back; `where` is for messages ("file:line:col").
+egraph_status eg_type_parse(const char *where, const char *text, eg_type *out);
+
+const char *eg_dtype_name(egraph_dtype dtype);
+bool eg_dtype_find(const char *name, egraph_dtype *out);
+size_t eg_dtype_bytes(egraph_dtype dtype);
+int eg_dtype_onnx(egraph_dtype dtype);
+bool eg_dtype_from_onnx(int onnx, egraph_dtype *out);
+bool eg_dtype_is_float(egraph_dtype dtype);
+const char *eg_format_name(eg_format format);
+bool eg_format_find(const char *name, eg_format *out);
+uint32_t eg_format_block(eg_format format);
+
+/// A tensor in host memory. `data` is borrowed.
+typedef struct eg_tensor {
+  eg_type type;
+  void *data;
+} eg_tensor;
+
+/// Element access through the widest type of its kind; float16/bfloat16 convert (round to nearest even).
+double eg_tensor_get_double(const eg_tensor *tensor, int64_t index);
+void eg_tensor_set_double(const eg_tensor *tensor, int64_t index, double value);
+int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index);
+void eg_tensor_set_int(const eg_tensor *tensor, int64_t index, int64_t value);
+
+#endif
