@@ -1,0 +1,44 @@
+// A graph compiled for a back-end: kernels chosen, weights packed, memory planned; runs many times.
+//
+//   create: fold weight-only nodes -> one step per node (primitive or reference kernel) -> liveness -> one arena
+//   run:    inputs copied in, steps in order, outputs copied out; nothing is allocated
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_SESSION_H
+#define EG_EXEC_SESSION_H
+
+#include "pcg/graph.h"
+
+typedef struct eg_session eg_session;
+
+typedef struct eg_session_options {
+  const char *backend;  // "cpu" (oneDNN with reference fallback) or "reference"
+  uint32_t threads;     // 0: as many as the machine has
+  uint64_t seed;        // of weights whose data is absent
+} eg_session_options;
+#define EG_SESSION_OPTIONS_DEFAULT {.backend = "cpu", .threads = 1, .seed = 1}
+
+/// Fails with EGRAPH_E_UNSUPPORTED naming the node when something (an opaque operator) cannot be executed.
+egraph_status eg_session_create(const egraph_allocator *alloc, const eg_graph *graph,
+                                const eg_session_options *options, eg_session **out);
+void eg_session_destroy(eg_session *session);
+
+/// Runs once. inputs[i] is the i-th graph input, row-major, type equal to the declared one; outputs[i] has room
+/// for the i-th output, row-major.
+egraph_status eg_session_run(eg_session *session, const eg_tensor *inputs,
+                             const eg_tensor *outputs);
+
+/// Seconds of each step in the last run with timing on, and what the step is.
+typedef struct eg_session_step {
+  const char *kernel;     // "oneDNN brgconv:avx512_core", "reference", "view"
+  eg_graph_node node;     // in the graph given to create; UINT32_MAX for steps without one
+  double seconds, flops, bytes;
+} eg_session_step;
+void eg_session_set_timing(eg_session *session, bool on);
+uint32_t eg_session_step_count(const eg_session *session);
+const eg_session_step *eg_session_step_at(const eg_session *session, uint32_t index);
+/// Bytes of the activation arena and of the weights.
+size_t eg_session_arena_bytes(const eg_session *session);
+size_t eg_session_weight_bytes(const eg_session *session);
+
+#endif

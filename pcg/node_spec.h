@@ -1,0 +1,28 @@
+// A node without its graph: operator, attributes, operand and result types with their layouts. What
+// is priced, profiled and compiled. Its text is the key of the profile database.
+//
+//   conv :strides [1 1] ... (float32[1,64,56,56]@nhwc weight:float32[64,64,3,3]) -> float32[1,64,56,56]@nhwc
+//
+// A transition between memory formats is an `identity` whose operand and result formats differ.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_NODE_SPEC_H
+#define EG_PCG_NODE_SPEC_H
+
+#include "ops/ops.h"
+
+typedef struct eg_node_spec {
+  const eg_attrs *attrs;
+  const eg_type *inputs;
+  uint32_t input_count;
+  const eg_type *results;
+  uint32_t result_count;
+  uint64_t weight_mask;  // bit i: operand i is a weight (constant at run time); operands past 63 count as data
+} eg_node_spec;
+
+/// Appends the canonical text: equal specs, equal text.
+egraph_status eg_node_spec_print(eg_text *text, const eg_node_spec *spec);
+double eg_node_spec_flops(const eg_node_spec *spec);
+double eg_node_spec_bytes(const eg_node_spec *spec);
+bool eg_node_spec_is_reorder(const eg_node_spec *spec);
+
+#endif
