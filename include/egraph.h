@@ -1,12 +1,16 @@
 // egraph: optimizes deep-learning graphs by equality saturation.
 //
 // This is the whole public API. Conventions:
-// - Fallible functions return egraph_status; egraph_last_error() describes the last failure of the
-//   calling thread and is meaningful only right after it. Outputs are untouched on failure.
-// - A returned pointer is borrowed from the object it came from. `T **out` of a create, load or run
+// - Fallible functions return egraph_status; egraph_last_error() describes the last
+// failure of the
+//   calling thread and is meaningful only right after it. Outputs are untouched on
+//   failure.
+// - A returned pointer is borrowed from the object it came from. `T **out` of a create,
+// load or run
 //   function is owned by the caller: destroy it. `const T *` arguments are not kept.
 // - Objects are thread-compatible: different objects may be used from different threads.
-// - Times are in seconds, sizes in bytes, shapes in elements, row-major, ONNX operator semantics.
+// - Times are in seconds, sizes in bytes, shapes in elements, row-major, ONNX operator
+// semantics.
 // - The library never prints, exits, reads the environment, or keeps mutable globals.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_H
@@ -33,13 +37,14 @@ extern "C" {
 #define EGRAPH_VERSION_MINOR 1
 #define EGRAPH_VERSION_PATCH 0
 
-// ---- status ------------------------------------------------------------------------------------
+// ---- status
+// ------------------------------------------------------------------------------------
 
-// id, name. Use: ARGUMENT for misuse of a call; PARSE for malformed files and text; TYPE for shapes,
-// dtypes and attributes that do not fit an operator; IO for the file system; MEMORY when an
-// allocation fails; UNSUPPORTED for valid input beyond this build; BUSY when another process holds
-// a database; CANCELLED when a callback asked to stop before there was a result; INTERNAL for a
-// failing library underneath.
+// id, name. Use: ARGUMENT for misuse of a call; PARSE for malformed files and text; TYPE
+// for shapes, dtypes and attributes that do not fit an operator; IO for the file system;
+// MEMORY when an allocation fails; UNSUPPORTED for valid input beyond this build; BUSY
+// when another process holds a database; CANCELLED when a callback asked to stop before
+// there was a result; INTERNAL for a failing library underneath.
 #define EGRAPH_STATUS_LIST(X)                                                            \
   X(EGRAPH_OK, "ok")                                                                     \
   X(EGRAPH_E_ARGUMENT, "invalid argument")                                               \
@@ -59,25 +64,29 @@ typedef egraph_status_code egraph_status;
 
 /// "out of memory" and so on; never NULL.
 EGRAPH_API const char *egraph_status_name(egraph_status status);
-/// Message of the last failure of this thread: what is wrong, where, and what to do about it.
+/// Message of the last failure of this thread: what is wrong, where, and what to do about
+/// it.
 EGRAPH_API const char *egraph_last_error(void);
 /// "0.1.0".
 EGRAPH_API const char *egraph_version(void);
 
-// ---- memory ------------------------------------------------------------------------------------
+// ---- memory
+// ------------------------------------------------------------------------------------
 
-/// One function does it all. new_size 0 frees (and returns NULL); pointer NULL allocates; otherwise
-/// the block of old_size bytes is moved. Returning NULL for a new_size > 0 means out of memory; the
-/// old block then stays valid. Passing NULL for an allocator means the C heap.
+/// One function does it all. new_size 0 frees (and returns NULL); pointer NULL allocates;
+/// otherwise the block of old_size bytes is moved. Returning NULL for a new_size > 0
+/// means out of memory; the old block then stays valid. Passing NULL for an allocator
+/// means the C heap.
 typedef struct egraph_allocator {
   void *self;
   void *(*resize)(void *self, void *pointer, size_t old_size, size_t new_size);
 } egraph_allocator;
 
-// ---- tensors -----------------------------------------------------------------------------------
+// ---- tensors
+// -----------------------------------------------------------------------------------
 
-// id, spelling, bytes per element, ONNX TensorProto.DataType. float16 and bfloat16 are storage
-// types: arithmetic happens in float32.
+// id, spelling, bytes per element, ONNX TensorProto.DataType. float16 and bfloat16 are
+// storage types: arithmetic happens in float32.
 #define EGRAPH_DTYPE_LIST(X)                                                             \
   X(EGRAPH_FLOAT32, "float32", 4, 1)                                                     \
   X(EGRAPH_FLOAT64, "float64", 8, 11)                                                    \
@@ -94,11 +103,299 @@ typedef struct egraph_allocator {
   X(EGRAPH_BOOL, "bool", 1, 9)
 
 #define EGRAPH_DTYPE_ENUM(id, name, bytes, onnx) id,
-typedef enum egraph_dtype { EGRAPH_DTYPE_LIST(EGRAPH_DTYPE_ENUM) EGRAPH_DTYPE_COUNT } egraph_dtype;
+typedef enum egraph_dtype {
+  EGRAPH_DTYPE_LIST(EGRAPH_DTYPE_ENUM) EGRAPH_DTYPE_COUNT
+} egraph_dtype;
 #undef EGRAPH_DTYPE_ENUM
 
 /// Largest rank of a tensor.
 enum { EGRAPH_MAX_RANK = 12 };
+
+/// Type and place of a tensor of the caller. `data` is row-major.
+typedef struct egraph_tensor {
+  egraph_dtype dtype;
+  uint32_t rank;
+  int64_t dims[EGRAPH_MAX_RANK];
+  void *data;
+} egraph_tensor;
+
+/// "float32" and so on.
+EGRAPH_API const char *egraph_dtype_name(egraph_dtype dtype);
+/// Bytes of a row-major tensor; 0 when a dimension is negative or the product overflows.
+EGRAPH_API size_t egraph_tensor_bytes(const egraph_tensor *tensor);
+
+// ---- graphs
+// ------------------------------------------------------------------------------------
+
+typedef struct eg_graph egraph_graph;
+/// A value (tensor) of a graph.
+typedef struct egraph_value {
+  uint32_t id;
+} egraph_value;
+
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_graph_create(const egraph_allocator *alloc, egraph_graph **out);
+EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
+
+/// Reads a model: ONNX, or the text form when the name ends in ".egraph". `batch` fixes
+/// symbolic dimensions (0: a symbolic dimension is an error). Operators outside the table
+/// become opaque nodes. Fails with IO, PARSE ("model.onnx: node 'conv1': ..."), TYPE.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_load(const egraph_allocator *alloc,
+                                                            const char *path,
+                                                            int64_t batch,
+                                                            egraph_graph **out);
+/// Writes ONNX, or the text form when the name ends in ".egraph". The file appears whole
+/// or not at all.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_save(const egraph_graph *graph,
+                                                            const char *path);
+
+/// Declares an input. Names are unique within a graph.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_graph_add_input(egraph_graph *graph, const char *name, egraph_dtype dtype,
+                       uint32_t rank, const int64_t *dims, egraph_value *out);
+/// Declares a weight; `data` (row-major) is copied. NULL: absent, drawn by name from a
+/// seed where one is needed.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_weight(
+    egraph_graph *graph, const char *name, egraph_dtype dtype, uint32_t rank,
+    const int64_t *dims, const void *data, egraph_value *out);
+/// Adds an operator of the table (README, "Operators"): op is its spelling, attributes as
+/// in rule files: ":strides [2 2] :pads [1 1 1 1]" (NULL: defaults). `name` may be NULL.
+/// out_results has room for the operator's results. Fails with TYPE when operands do not
+/// fit, PARSE when the attributes are malformed.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add(
+    egraph_graph *graph, const char *name, const char *op, const char *attributes,
+    const egraph_value *inputs, uint32_t count, egraph_value *out_results);
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_output(egraph_graph *graph,
+                                                                  const char *name,
+                                                                  egraph_value value);
+
+typedef struct egraph_graph_info {
+  uint32_t nodes, opaque_nodes, inputs, outputs, weights;
+  uint32_t absent_weights; // declared without data
+  double flops;            // of one run, weight-only nodes excluded
+  size_t weight_bytes;
+} egraph_graph_info;
+EGRAPH_API egraph_graph_info egraph_graph_info_of(const egraph_graph *graph);
+/// The index-th input or output: its name (borrowed) and its type (data is NULL). Fails
+/// with ARGUMENT past the end.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_input(const egraph_graph *graph,
+                                                             uint32_t index,
+                                                             const char **out_name,
+                                                             egraph_tensor *out_type);
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_output(const egraph_graph *graph,
+                                                              uint32_t index,
+                                                              const char **out_name,
+                                                              egraph_tensor *out_type);
+/// Text form of a graph; free with egraph_string_free(NULL, ...) or with the same
+/// allocator.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_text(const egraph_allocator *alloc,
+                                                            const egraph_graph *graph,
+                                                            char **out);
+EGRAPH_API void egraph_string_free(const egraph_allocator *alloc, char *text);
+
+// ---- rewrite rules
+// --------------------------------------------------------------------------------
+
+typedef struct eg_rules egraph_rules;
+
+/// An empty rule set; add the shipped rules, files, or text to it.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out);
+EGRAPH_API void egraph_rules_destroy(egraph_rules *rules);
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_builtin(egraph_rules *rules);
+/// Fails with PARSE, "file:line:col: what is wrong; what to do", and then adds nothing of
+/// the file.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_file(egraph_rules *rules,
+                                                                const char *path);
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_text(egraph_rules *rules,
+                                                                const char *name,
+                                                                const char *text);
+/// Switches a rule, or all rules of a file by its stem, on or off. Fails with ARGUMENT
+/// when there is none.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_enable(egraph_rules *rules,
+                                                              const char *name, bool on);
+typedef struct egraph_rule_info {
+  const char *name, *source, *file; // borrowed
+  uint32_t line;
+} egraph_rule_info;
+/// Directions count separately: a two-way rule is two.
+EGRAPH_API uint32_t egraph_rules_count(const egraph_rules *rules);
+EGRAPH_API egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index);
+/// Verifies the rules: both sides typed and evaluated by reference kernels on small
+/// random instances, exactly in integers or float64 where the operators allow it; and the
+/// tests inside the rule files. `report` is called once per rule (may be NULL).
+/// *out_rejected counts the rules that failed.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_verify(
+    const egraph_rules *rules, uint64_t seed,
+    void (*report)(void *user, const char *rule, bool accepted, const char *detail),
+    void *user, uint32_t *out_rejected);
+/// Canonical text of all rules; free with egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocator *alloc,
+                                                            const egraph_rules *rules,
+                                                            char **out);
+
+// ---- costs
+// ---------------------------------------------------------------------------------------
+
+typedef struct egraph_costs egraph_costs;
+
+/// One node as the cost override sees it: operator, its attributes as text, and the types
+/// of operands and results ("float32[1,64,56,56]@nhwc"). Borrowed during the call.
+typedef struct egraph_cost_query {
+  const char *op, *text; // text: the canonical key of the profile database
+  double flops, bytes;
+} egraph_cost_query;
+
+typedef struct egraph_costs_options {
+  const char *database; // profile database (SQLite); NULL: in memory
+  const char *backend;  // NULL: "cpu"
+  uint32_t threads;     // of the executor that is profiled; 0: 1
+  bool read_only;       // never write to the database
+  bool measure;         // measure what the database lacks; otherwise estimate it
+  /// Own cost of an operator: returns true and sets *out_seconds, or false to leave it to
+  /// the model.
+  bool (*override_cost)(void *user, const egraph_cost_query *query, double *out_seconds);
+  /// Called while measuring; returns true to stop measuring (the rest is estimated).
+  bool (*progress)(void *user, uint32_t done, uint32_t total);
+  void *user;
+} egraph_costs_options;
+
+/// Fails with IO, BUSY (locked by another process), PARSE (no profile database, or of
+/// another version).
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_costs_create(const egraph_allocator *alloc, const egraph_costs_options *options,
+                    egraph_costs **out);
+EGRAPH_API void egraph_costs_destroy(egraph_costs *costs);
+/// Text that names this machine, back-end and thread count in the database; borrowed.
+EGRAPH_API const char *egraph_costs_machine(const egraph_costs *costs);
+/// Entries of this machine in the database.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_entries(egraph_costs *costs,
+                                                               uint32_t *out);
+/// Predicted seconds of one run of a graph, in the memory formats that it carries.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_predict(egraph_costs *costs,
+                                                               const egraph_graph *graph,
+                                                               double *out_seconds);
+
+// ---- optimization
+// ----------------------------------------------------------------------------------
+
+#define EGRAPH_OPTION(type, name, initial, low, high, help) type name;
+typedef struct egraph_options {
+#include "egraph_options.def"
+  const char *extractor; // "ilp" (default), "dag" or "tree"
+  const char *scheduler; // "backoff" (default) or "simple"
+  /// Called now and then with the phase ("saturate", "profile", "extract") and a line
+  /// about it; returns true to cancel: the best result so far is then returned.
+  bool (*progress)(void *user, const char *phase, const char *line);
+  void *user;
+} egraph_options;
+/// The defaults of egraph_options.def.
+EGRAPH_API egraph_options egraph_options_default(void);
+
+typedef struct egraph_result egraph_result;
+
+/// Optimizes a graph: saturates an e-graph with the rules within the budget and extracts
+/// the cheapest equivalent graph under the cost model. The result is never worse than the
+/// input under that model. Limits are reported, not errors. Fails with ARGUMENT for an
+/// option out of range, TYPE when a rule is unsound, MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
+    const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
+    egraph_costs *costs, const egraph_options *options, egraph_result **out);
+EGRAPH_API void egraph_result_destroy(egraph_result *result);
+
+typedef struct egraph_report {
+  double cost_before, cost_after; // predicted seconds of one run
+  double bound, gap;  // proven lower bound on the extraction; (after - bound) / after
+  const char *status; // "optimal", "feasible"
+  const char *stop;   // "saturated", "node-limit", "iteration-limit", "time-limit",
+                      // "byte-limit", "cancelled"
+  uint32_t nodes, classes, iterations;
+  uint32_t nodes_before, nodes_after; // of the graph, weight-only ones excluded
+  double tree_cost, dag_cost;         // what the greedy extractors reach
+  double saturate_seconds, profile_seconds, extract_seconds, total_seconds;
+  uint32_t measured; // nodes measured in this call
+} egraph_report;
+EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result);
+/// The optimized graph, borrowed.
+EGRAPH_API const egraph_graph *egraph_result_graph(const egraph_result *result);
+
+typedef struct egraph_rule_report {
+  const char *name;
+  uint64_t matches, rejected;
+  uint32_t nodes, unions, bans;
+  double seconds;
+} egraph_rule_report;
+EGRAPH_API uint32_t egraph_result_rule_count(const egraph_result *result);
+EGRAPH_API egraph_rule_report egraph_result_rule(const egraph_result *result,
+                                                 uint32_t index);
+/// Which rule made each node of the optimized graph, and what it costs: one line per
+/// node. Free with egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_explain(
+    const egraph_allocator *alloc, const egraph_result *result, char **out);
+
+// ---- execution
+// -------------------------------------------------------------------------------------
+
+typedef struct eg_session egraph_session;
+
+typedef struct egraph_session_options {
+  const char *backend; // NULL: "cpu"; "reference": plain C kernels
+  uint32_t threads;    // 0: 1
+  uint64_t seed;       // of absent weights
+} egraph_session_options;
+
+/// Compiles a graph: weights packed, memory planned. Fails with UNSUPPORTED naming an
+/// operator that cannot run.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_session_create(const egraph_allocator *alloc, const egraph_graph *graph,
+                      const egraph_session_options *options, egraph_session **out);
+EGRAPH_API void egraph_session_destroy(egraph_session *session);
+/// inputs[i] and outputs[i] are the i-th input and output, of their declared types.
+/// Allocates nothing.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_session_run(egraph_session *session,
+                                                             const egraph_tensor *inputs,
+                                                             uint32_t input_count,
+                                                             const egraph_tensor *outputs,
+                                                             uint32_t output_count);
+/// Fills a tensor that stands for the input `name` with seeded values.
+EGRAPH_API void egraph_draw_input(const char *name, uint64_t seed,
+                                  const egraph_tensor *tensor);
+
+typedef struct egraph_compare_options {
+  const char *backend;
+  uint32_t threads, repeats; // 0: 1 thread, 10 repeats
+  uint64_t seed;
+} egraph_compare_options;
+typedef struct egraph_comparison {
+  double max_error; // largest absolute difference over the largest absolute value of a's
+                    // output
+  double time_a,
+      time_b; // median seconds of one run, measured alternately in this process
+} egraph_comparison;
+/// Runs two graphs with the same inputs and outputs on seeded data and compares them.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_compare(
+    const egraph_allocator *alloc, const egraph_graph *a, const egraph_graph *b,
+    const egraph_compare_options *options, egraph_comparison *out);
+
+/// What one step of a session cost, and where. Borrowed strings.
+typedef struct egraph_step {
+  const char *node, *op, *kernel;
+  double seconds, flops, bytes;
+} egraph_step;
+/// Runs once with timing on seeded inputs and reports every step.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_session_steps(egraph_session *session, uint64_t seed, uint32_t repeats,
+                     void (*report)(void *user, const egraph_step *step), void *user);
+
+// ---- plain expressions
+// -----------------------------------------------------------------------------
+
+/// Saturates one symbolic term with symbolic rules ("(egraph-rules 1 symbolic)") and
+/// returns the smallest equal term, for instance "(* a 1)" -> "a". node_limit bounds the
+/// e-graph. Free with egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_expression_simplify(const egraph_allocator *alloc, const char *rules_text,
+                           const char *term, uint32_t node_limit, char **out);
 
 #ifdef __cplusplus
 }
