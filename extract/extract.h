@@ -11,51 +11,56 @@
   X(EG_EXTRACT_DAG, "dag", "greedy on DAG cost")                                         \
   X(EG_EXTRACT_ILP, "ilp", "exact: presolve, bounds, GLPK, branch and bound")
 #define EG_EXTRACT_METHOD_ENUM(id, name, text) id,
-typedef enum eg_extract_method { EG_EXTRACT_METHOD_LIST(EG_EXTRACT_METHOD_ENUM) } eg_extract_method;
+typedef enum eg_extract_method {
+  EG_EXTRACT_METHOD_LIST(EG_EXTRACT_METHOD_ENUM)
+} eg_extract_method;
 #undef EG_EXTRACT_METHOD_ENUM
 
 typedef enum eg_extract_status {
-  EG_EXTRACT_OPTIMAL,    // bound meets cost within the stated tolerance
-  EG_EXTRACT_FEASIBLE,   // a solution and a bound, not closed (limit or cancelled)
-  EG_EXTRACT_INFEASIBLE  // some root has no acyclic derivation
+  EG_EXTRACT_OPTIMAL,   // bound meets cost within the stated tolerance
+  EG_EXTRACT_FEASIBLE,  // a solution and a bound, not closed (limit or cancelled)
+  EG_EXTRACT_INFEASIBLE // some root has no acyclic derivation
 } eg_extract_status;
 
 typedef struct eg_extract_options {
   eg_extract_method method;
-  double time_limit_seconds;  // > 0
-  double relative_gap;        // stop when (cost - bound) / cost is at most this; 0 proves optimality
-  uint64_t seed;              // of perturbed re-extraction
-  const uint32_t *incumbent;  // node per class (EG_EXTRACT_NONE: none), or NULL
+  double time_limit_seconds; // > 0
+  double relative_gap;       // stop when (cost - bound) / cost is at most this; 0 proves
+                             // optimality
+  uint64_t seed;             // of perturbed re-extraction
+  const uint32_t *incumbent; // node per class (EG_EXTRACT_NONE: none), or NULL
   /// Called with the best cost and bound; returns true to stop. May be NULL.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
 } eg_extract_options;
 #define EG_EXTRACT_OPTIONS_DEFAULT                                                       \
-  {.method = EG_EXTRACT_ILP, .time_limit_seconds = 20.0, .relative_gap = 0.0}
+  { .method = EG_EXTRACT_ILP, .time_limit_seconds = 20.0, .relative_gap = 0.0 }
 
 typedef struct eg_extract_result {
   eg_extract_status status;
-  double cost;          // DAG cost of the choice, re-computed by the checker
-  double bound;         // valid lower bound; for the greedy methods the trivial one
-  double gap;           // (cost - bound) / max(|cost|, tiny)
-  double tree_cost, dag_cost;  // what the two greedy methods alone reached
+  double cost;                // DAG cost of the choice, re-computed by the checker
+  double bound;               // valid lower bound; for the greedy methods the trivial one
+  double gap;                 // (cost - bound) / max(|cost|, tiny)
+  double tree_cost, dag_cost; // what the two greedy methods alone reached
   double seconds;
-  uint32_t reduced_nodes, reduced_classes;  // after presolve
-  eg_u32s choice;       // [class_count] node, or EG_EXTRACT_NONE where not needed
+  uint32_t reduced_nodes, reduced_classes; // after presolve
+  eg_u32s choice; // [class_count] node, or EG_EXTRACT_NONE where not needed
 } eg_extract_result;
 
-/// Solves. `result` must be initialized by eg_extract_result_init; limits are results, not errors.
-/// Fails with EGRAPH_E_ARGUMENT (malformed problem), EGRAPH_E_UNSUPPORTED (negative costs with ILP),
-/// EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL (GLPK).
+/// Solves. `result` must be initialized by eg_extract_result_init; limits are results,
+/// not errors. Fails with EGRAPH_E_ARGUMENT (malformed problem), EGRAPH_E_UNSUPPORTED
+/// (negative costs with ILP), EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem *problem,
                                const eg_extract_options *options,
                                eg_extract_result *result);
 void eg_extract_result_init(eg_extract_result *result, egraph_allocator alloc);
 void eg_extract_result_deinit(eg_extract_result *result);
 
-/// Independent certificate: recomputes the DAG cost of a choice and verifies that it covers the roots,
-/// is closed and acyclic. Shares no code with the solver. Fails with EGRAPH_E_INTERNAL.
-egraph_status eg_extract_certify(egraph_allocator alloc, const eg_extract_problem *problem,
+/// Independent certificate: recomputes the DAG cost of a choice and verifies that it
+/// covers the roots, is closed and acyclic. Shares no code with the solver. Fails with
+/// EGRAPH_E_INTERNAL.
+egraph_status eg_extract_certify(egraph_allocator alloc,
+                                 const eg_extract_problem *problem,
                                  const uint32_t *choice, double *out_cost);
 
 #endif

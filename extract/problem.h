@@ -1,9 +1,9 @@
 // The extraction problem, independent of where it comes from.
 //
-// Choose nodes so that every root class has one, every child class of a chosen node has one, and the
-// choice is acyclic; minimize the sum of the costs of the distinct chosen nodes (DAG cost).
-// Memory formats (and later shardings) are expanded by the caller: a class is then (value, layout) and
-// a transition between layouts is an ordinary node.
+// Choose nodes so that every root class has one, every child class of a chosen node has
+// one, and the choice is acyclic; minimize the sum of the costs of the distinct chosen
+// nodes (DAG cost). Memory formats (and later shardings) are expanded by the caller: a
+// class is then (value, layout) and a transition between layouts is an ordinary node.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_PROBLEM_H
 #define EG_EXTRACT_PROBLEM_H
@@ -14,17 +14,19 @@
 
 enum { EG_EXTRACT_NONE = UINT32_MAX };
 
-/// Nodes in compressed rows: the children of node n are children[child_begin[n] .. child_begin[n+1]).
+/// Nodes in compressed rows: the children of node n are children[child_begin[n] ..
+/// child_begin[n+1]).
 typedef struct eg_extract_problem {
   uint32_t class_count;
-  eg_u32s node_class;   // [nodes]
-  eg_doubles cost;      // [nodes], finite
-  eg_u32s child_begin;  // [nodes + 1]
+  eg_u32s node_class;  // [nodes]
+  eg_doubles cost;     // [nodes], finite
+  eg_u32s child_begin; // [nodes + 1]
   eg_u32s children;
-  eg_u32s roots;  // classes
+  eg_u32s roots; // classes
 } eg_extract_problem;
 
-egraph_status eg_extract_problem_init(eg_extract_problem *problem, egraph_allocator alloc);
+egraph_status eg_extract_problem_init(eg_extract_problem *problem,
+                                      egraph_allocator alloc);
 void eg_extract_problem_deinit(eg_extract_problem *problem);
 /// Adds a class and returns its number.
 egraph_status eg_extract_problem_add_class(eg_extract_problem *problem, uint32_t *out);

@@ -1,0 +1,164 @@
+// The front end: check, greedy bounds, the exact solver if asked for, the certificate.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/extract.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "extract/exact.h"
+#include "extract/greedy.h"
+#include "extract/incumbent.h"
+#include "extract/perturb.h"
+
+enum { DAG_MEMORY_BYTES = 256 << 20, PERTURB_ROUNDS = 12 };
+
+void eg_extract_result_init(eg_extract_result *result, egraph_allocator alloc) {
+  *result = (eg_extract_result){.status = EG_EXTRACT_INFEASIBLE,
+                                .cost = INFINITY,
+                                .bound = -INFINITY,
+                                .gap = INFINITY,
+                                .tree_cost = INFINITY,
+                                .dag_cost = INFINITY};
+  eg_u32s_init(&result->choice, alloc);
+}
+
+void eg_extract_result_deinit(eg_extract_result *result) {
+  eg_u32s_deinit(&result->choice);
+}
+
+static egraph_status check_options(const eg_extract_problem *problem,
+                                   const eg_extract_options *options) {
+  EG_TRY(eg_extract_problem_check(problem));
+  if (!(options->time_limit_seconds > 0))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "the time limit of extraction must be above 0 s");
+  if (!(options->relative_gap >= 0))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "the relative gap of extraction must be >= 0");
+  if (options->method != EG_EXTRACT_ILP) return EGRAPH_OK;
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
+    if (problem->cost.data[n] < 0)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "exact extraction needs costs >= 0, node %u has %g; use the method "
+                     "\"tree\" or \"dag\", or shift the costs",
+                     n, problem->cost.data[n]);
+  return EGRAPH_OK;
+}
+
+// Every root needs a node of its own; elsewhere only negative costs count.
+static egraph_status trivial_bound(egraph_allocator alloc,
+                                   const eg_extract_problem *problem, double *out) {
+  eg_doubles least;
+  eg_doubles_init(&least, alloc);
+  EG_TRY(eg_doubles_resize(&least, problem->class_count));
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    least.data[class] = INFINITY;
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
+    double *slot = &least.data[problem->node_class.data[n]];
+    if (problem->cost.data[n] < *slot) *slot = problem->cost.data[n];
+  }
+  double sum = 0;
+  for (size_t i = 0; i < problem->roots.len; i++) {
+    double *slot = &least.data[problem->roots.data[i]];
+    if (*slot > 0) sum += *slot;
+    if (*slot > 0) *slot = 0;
+  }
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    if (least.data[class] < 0) sum += least.data[class];
+  eg_doubles_deinit(&least);
+  *out = sum;
+  return EGRAPH_OK;
+}
+
+// An incumbent of the caller is only a hint: one that does not fit is ignored, so its
+// entries are checked before they are used as indices.
+static egraph_status offer_hint(eg_incumbent *incumbent, const uint32_t *hint) {
+  const eg_extract_problem *problem = incumbent->problem;
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    if (hint[class] != EG_EXTRACT_NONE &&
+        (hint[class] >= eg_extract_node_count(problem) ||
+         problem->node_class.data[hint[class]] != class))
+      return EGRAPH_OK;
+  double cost;
+  return eg_incumbent_offer(incumbent, hint, &cost);
+}
+
+static egraph_status run_greedy(const eg_greedy *greedy, eg_incumbent *incumbent,
+                                eg_extract_method method, eg_extract_result *result) {
+  eg_u32s choice;
+  eg_u32s_init(&choice, greedy->alloc);
+  const double *cost = greedy->problem->cost.data;
+  egraph_status status;
+  EG_TRY_GOTO(status, eg_u32s_resize(&choice, greedy->problem->class_count), done);
+  if (method != EG_EXTRACT_DAG) {
+    EG_TRY_GOTO(status, eg_greedy_run(greedy, EG_GREEDY_TREE, cost, choice.data), done);
+    EG_TRY_GOTO(status, eg_incumbent_offer(incumbent, choice.data, &result->tree_cost),
+                done);
+  }
+  if (method != EG_EXTRACT_TREE) {
+    EG_TRY_GOTO(status, eg_greedy_run(greedy, EG_GREEDY_DAG, cost, choice.data), done);
+    EG_TRY_GOTO(status, eg_incumbent_offer(incumbent, choice.data, &result->dag_cost),
+                done);
+  }
+done:
+  eg_u32s_deinit(&choice);
+  return status;
+}
+
+static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
+                            const eg_extract_options *options,
+                            eg_extract_result *result) {
+  const eg_extract_problem *problem = incumbent->problem;
+  eg_class_index index;
+  eg_class_index_init(&index, alloc);
+  eg_greedy greedy = {alloc, problem, &index, DAG_MEMORY_BYTES};
+  egraph_status status;
+  EG_TRY_GOTO(status, eg_class_index_build(&index, problem), done);
+  EG_TRY_GOTO(status, trivial_bound(alloc, problem, &incumbent->bound), done);
+  EG_TRY_GOTO(status, run_greedy(&greedy, incumbent, options->method, result), done);
+  if (options->incumbent != NULL)
+    EG_TRY_GOTO(status, offer_hint(incumbent, options->incumbent), done);
+  if (options->method != EG_EXTRACT_ILP || !isfinite(incumbent->cost)) goto done;
+  EG_TRY_GOTO(status, eg_perturb_run(&greedy, incumbent, PERTURB_ROUNDS, options->seed),
+              done);
+  EG_TRY_GOTO(status, eg_exact_run(alloc, incumbent, result), done);
+done:
+  eg_class_index_deinit(&index);
+  return status;
+}
+
+// The solver's opinion of its own cost is replaced by the certificate's.
+static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
+                              eg_extract_result *result) {
+  result->seconds = eg_clock_seconds() - incumbent->start_seconds;
+  if (!isfinite(incumbent->cost)) {
+    result->status = EG_EXTRACT_INFEASIBLE;
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_u32s_append(&result->choice, incumbent->choice.data,
+                        incumbent->problem->class_count));
+  EG_TRY(
+      eg_extract_certify(alloc, incumbent->problem, result->choice.data, &result->cost));
+  double slack = 1e-9 * fabs(result->cost);
+  if (fabs(result->cost - incumbent->cost) > slack + 1e-300)
+    return EG_FAIL(EGRAPH_E_INTERNAL,
+                   "the certificate's cost %.17g is not the solver's %.17g", result->cost,
+                   incumbent->cost);
+  bool closed = result->cost - incumbent->bound <= slack;
+  result->status = closed ? EG_EXTRACT_OPTIMAL : EG_EXTRACT_FEASIBLE;
+  result->bound = incumbent->bound < result->cost ? incumbent->bound : result->cost;
+  double scale = fabs(result->cost) > 1e-300 ? fabs(result->cost) : 1e-300;
+  result->gap = (result->cost - result->bound) / scale;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem *problem,
+                               const eg_extract_options *options,
+                               eg_extract_result *result) {
+  EG_TRY(check_options(problem, options));
+  eg_incumbent incumbent;
+  EG_TRY(eg_incumbent_init(&incumbent, alloc, problem, options));
+  result->choice.len = 0;
+  egraph_status status = search(alloc, &incumbent, options, result);
+  if (status == EGRAPH_OK) status = conclude(alloc, &incumbent, result);
+  eg_incumbent_deinit(&incumbent);
+  return status;
+}

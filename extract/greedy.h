@@ -1,0 +1,28 @@
+// Greedy extraction: fast, always acyclic, the upper bounds of the exact solver.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_GREEDY_H
+#define EG_EXTRACT_GREEDY_H
+
+#include "extract/class_index.h"
+
+typedef enum eg_greedy_kind {
+  EG_GREEDY_TREE, // a shared class is paid by every user (Knuth 1977)
+  EG_GREEDY_DAG   // a shared class is paid once below each candidate
+} eg_greedy_kind;
+
+/// Fills choice[class_count] with the node each derivable class settles on, or
+/// EG_EXTRACT_NONE. `cost` replaces the problem's costs (one per node); negative ones
+/// count as zero. Classes settle in the order of their cost, so the choice is acyclic.
+/// TREE: O(edges + nodes log nodes). DAG: O(nodes * classes / 64) and class_count^2 / 8
+/// bytes; past `dag_memory_bytes` it silently does TREE. Fails with EGRAPH_E_MEMORY.
+typedef struct eg_greedy {
+  egraph_allocator alloc;
+  const eg_extract_problem *problem;
+  const eg_class_index *index;
+  size_t dag_memory_bytes;
+} eg_greedy;
+
+egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
+                            const double *cost, uint32_t *choice);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/incumbent.h"
+
+#include <math.h>
+
+#include "base/text.h"
+
+// A relative difference that is taken for rounding: the tolerance of every proof here.
+static const double TOLERANCE = 1e-9;
+
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+  while (b != 0) {
+    uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+// Greatest common divisor of integer costs whose sum is exact in a double; 0 otherwise.
+static double unit_of(const eg_extract_problem *problem) {
+  uint64_t unit = 0;
+  double sum = 0;
+  for (size_t n = 0; n < problem->cost.len; n++) {
+    double cost = fabs(problem->cost.data[n]);
+    sum += cost;
+    if (floor(cost) != cost || sum > 0x1p50) return 0;
+    unit = common_divisor(unit, (uint64_t)cost);
+  }
+  return (double)unit;
+}
+
+static egraph_status size_scratch(eg_incumbent *incumbent) {
+  size_t classes = incumbent->problem->class_count;
+  EG_TRY(eg_u32s_resize(&incumbent->choice, classes));
+  EG_TRY(eg_bytes_resize(&incumbent->color, classes));
+  EG_TRY(eg_u32s_resize(&incumbent->stack, classes));
+  EG_TRY(eg_u32s_resize(&incumbent->cursor, classes));
+  return eg_u32s_resize(&incumbent->trial, classes);
+}
+
+egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
+                                const eg_extract_problem *problem,
+                                const eg_extract_options *options) {
+  *incumbent = (eg_incumbent){.problem = problem,
+                              .options = options,
+                              .cost = INFINITY,
+                              .bound = -INFINITY,
+                              .unit = unit_of(problem),
+                              .start_seconds = eg_clock_seconds()};
+  incumbent->asked_seconds = incumbent->start_seconds;
+  eg_u32s_init(&incumbent->choice, alloc);
+  eg_bytes_init(&incumbent->color, alloc);
+  eg_u32s_init(&incumbent->stack, alloc);
+  eg_u32s_init(&incumbent->cursor, alloc);
+  eg_u32s_init(&incumbent->trial, alloc);
+  egraph_status status = size_scratch(incumbent);
+  if (status != EGRAPH_OK) eg_incumbent_deinit(incumbent);
+  return status;
+}
+
+void eg_incumbent_deinit(eg_incumbent *incumbent) {
+  eg_u32s_deinit(&incumbent->trial);
+  eg_u32s_deinit(&incumbent->cursor);
+  eg_u32s_deinit(&incumbent->stack);
+  eg_bytes_deinit(&incumbent->color);
+  eg_u32s_deinit(&incumbent->choice);
+}
+
+enum { WHITE, GREY, BLACK };
+
+// Depth first below one root; false when a class has no node or a grey one is met again.
+// A class is pushed at most once, so the stack never outgrows the classes.
+static bool walk(eg_incumbent *incumbent, const uint32_t *choice, uint32_t root,
+                 double *cost) {
+  const eg_extract_problem *problem = incumbent->problem;
+  uint8_t *color = incumbent->color.data;
+  size_t depth = 0;
+  uint32_t next = root;
+  for (;;) {
+    if (color[next] == GREY) return false;
+    if (color[next] == WHITE) {
+      if (choice[next] == EG_EXTRACT_NONE) return false;
+      color[next] = GREY;
+      *cost += problem->cost.data[choice[next]];
+      incumbent->cursor.data[depth] = problem->child_begin.data[choice[next]];
+      incumbent->stack.data[depth++] = next;
+    }
+    while (depth != 0) {
+      uint32_t class = incumbent->stack.data[depth - 1];
+      uint32_t at = incumbent->cursor.data[depth - 1];
+      if (at < problem->child_begin.data[choice[class] + 1]) break;
+      color[class] = BLACK;
+      depth--;
+    }
+    if (depth == 0) return true;
+    next = problem->children.data[incumbent->cursor.data[depth - 1]++];
+  }
+}
+
+egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
+                                    double *out_cost) {
+  const eg_extract_problem *problem = incumbent->problem;
+  if (problem->class_count != 0)
+    memset(incumbent->color.data, WHITE, problem->class_count);
+  double cost = 0;
+  for (size_t i = 0; i < problem->roots.len; i++)
+    if (!walk(incumbent, choice, problem->roots.data[i], &cost)) {
+      *out_cost = INFINITY;
+      return EGRAPH_OK;
+    }
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    if (incumbent->color.data[class] == WHITE) choice[class] = EG_EXTRACT_NONE;
+  *out_cost = cost;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice,
+                                 double *out_cost) {
+  size_t bytes = incumbent->problem->class_count * sizeof(uint32_t);
+  if (bytes != 0) memcpy(incumbent->trial.data, choice, bytes);
+  EG_TRY(eg_incumbent_evaluate(incumbent, incumbent->trial.data, out_cost));
+  if (!(*out_cost < incumbent->cost)) return EGRAPH_OK;
+  incumbent->cost = *out_cost;
+  eg_u32s better = incumbent->trial;
+  incumbent->trial = incumbent->choice;
+  incumbent->choice = better;
+  if (incumbent->bound > incumbent->cost) incumbent->bound = incumbent->cost;
+  return EGRAPH_OK;
+}
+
+void eg_incumbent_raise(eg_incumbent *incumbent, double bound) {
+  if (bound > incumbent->cost) bound = incumbent->cost;
+  if (bound > incumbent->bound) incumbent->bound = bound;
+}
+
+double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost) {
+  if (incumbent->unit > 0) return cost - incumbent->unit * (1 - 1e-6);
+  return cost - TOLERANCE * fabs(cost);
+}
+
+double eg_incumbent_cutoff(const eg_incumbent *incumbent) {
+  return eg_incumbent_cutoff_of(incumbent, incumbent->cost);
+}
+
+double eg_incumbent_seconds_left(const eg_incumbent *incumbent) {
+  double end = incumbent->start_seconds + incumbent->options->time_limit_seconds;
+  return end - eg_clock_seconds();
+}
+
+bool eg_incumbent_stop(eg_incumbent *incumbent) {
+  const eg_extract_options *options = incumbent->options;
+  if (incumbent->stopped) return true;
+  double now = eg_clock_seconds();
+  double cost = incumbent->cost;
+  if (now - incumbent->start_seconds >= options->time_limit_seconds)
+    incumbent->stopped = true;
+  if (options->relative_gap > 0 && isfinite(cost) &&
+      cost - incumbent->bound <= options->relative_gap * fabs(cost))
+    incumbent->stopped = true;
+  if (options->progress != NULL && now - incumbent->asked_seconds >= 0.1) {
+    incumbent->asked_seconds = now;
+    if (options->progress(options->user, cost, incumbent->bound,
+                          now - incumbent->start_seconds))
+      incumbent->stopped = true;
+  }
+  return incumbent->stopped;
+}

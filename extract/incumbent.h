@@ -1,0 +1,49 @@
+// What is known at any moment: the best solution of the original problem, a lower bound,
+// and how much time is left.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_INCUMBENT_H
+#define EG_EXTRACT_INCUMBENT_H
+
+#include "extract/bits.h"
+#include "extract/extract.h"
+
+typedef struct eg_incumbent {
+  const eg_extract_problem *problem;
+  const eg_extract_options *options;
+  eg_u32s choice;       // [class], meaningful when cost is finite
+  double cost;          // INFINITY before the first solution
+  double bound;         // valid lower bound of the optimum
+  double unit;          // every cost is a multiple of it, or 0 (costs are not integers)
+  double start_seconds; // eg_clock_seconds() at the start
+  double asked_seconds; // when progress was last called
+  bool stopped;         // deadline passed, gap reached, or progress asked to stop
+  eg_bytes color;       // scratch of the evaluation
+  eg_u32s stack, cursor, trial;
+} eg_incumbent;
+
+/// Borrows both pointers; starts the clock. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
+                                const eg_extract_problem *problem,
+                                const eg_extract_options *options);
+void eg_incumbent_deinit(eg_incumbent *incumbent);
+
+/// Cost of the classes that the roots need under `choice`; INFINITY when it is incomplete
+/// or cyclic. Classes that are not needed become EG_EXTRACT_NONE. O(classes + edges).
+egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
+                                    double *out_cost);
+/// Keeps a copy of `choice` when it is cheaper than the best so far.
+egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice,
+                                 double *out_cost);
+/// Raises the lower bound (never above the cost).
+void eg_incumbent_raise(eg_incumbent *incumbent, double bound);
+/// Only solutions strictly below this are of interest: the next multiple of the unit
+/// below the cost, or the cost less a relative 1e-9.
+double eg_incumbent_cutoff(const eg_incumbent *incumbent);
+/// The same for any cost of a part of the problem.
+double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
+/// True once the deadline has passed, the gap is small enough, or the caller wants to
+/// stop; calls progress at most ten times a second.
+bool eg_incumbent_stop(eg_incumbent *incumbent);
+double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
+
+#endif

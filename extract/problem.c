@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/problem.h"
+
+#include <math.h>
+
+egraph_status eg_extract_problem_init(eg_extract_problem *problem,
+                                      egraph_allocator alloc) {
+  problem->class_count = 0;
+  eg_u32s_init(&problem->node_class, alloc);
+  eg_doubles_init(&problem->cost, alloc);
+  eg_u32s_init(&problem->child_begin, alloc);
+  eg_u32s_init(&problem->children, alloc);
+  eg_u32s_init(&problem->roots, alloc);
+  return eg_u32s_push(&problem->child_begin, 0);
+}
+
+void eg_extract_problem_deinit(eg_extract_problem *problem) {
+  eg_u32s_deinit(&problem->node_class);
+  eg_doubles_deinit(&problem->cost);
+  eg_u32s_deinit(&problem->child_begin);
+  eg_u32s_deinit(&problem->children);
+  eg_u32s_deinit(&problem->roots);
+  problem->class_count = 0;
+}
+
+egraph_status eg_extract_problem_add_class(eg_extract_problem *problem, uint32_t *out) {
+  if (problem->class_count == EG_EXTRACT_NONE - 1)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "an extraction problem has at most %u classes; split the graph",
+                   EG_EXTRACT_NONE - 1);
+  *out = problem->class_count++;
+  return EGRAPH_OK;
+}
+
+// Room is made before anything is written, so that a failure leaves the rows consistent.
+egraph_status eg_extract_problem_add_node(eg_extract_problem *problem, uint32_t class,
+                                          double cost, const uint32_t *children,
+                                          uint32_t count, uint32_t *out_node) {
+  size_t end = problem->children.len + count;
+  if (end >= EG_EXTRACT_NONE || problem->node_class.len >= EG_EXTRACT_NONE - 1)
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "an extraction problem has at most %u nodes and edges; split the graph",
+        EG_EXTRACT_NONE - 1);
+  EG_TRY(eg_u32s_reserve(&problem->node_class, problem->node_class.len + 1));
+  EG_TRY(eg_doubles_reserve(&problem->cost, problem->cost.len + 1));
+  EG_TRY(eg_u32s_reserve(&problem->child_begin, problem->child_begin.len + 1));
+  EG_TRY(eg_u32s_append(&problem->children, children, count));
+  uint32_t node = eg_extract_node_count(problem);
+  EG_TRY(eg_u32s_push(&problem->node_class, class));
+  EG_TRY(eg_doubles_push(&problem->cost, cost));
+  EG_TRY(eg_u32s_push(&problem->child_begin, (uint32_t)end));
+  if (out_node != NULL) *out_node = node;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_extract_problem_add_root(eg_extract_problem *problem, uint32_t class) {
+  return eg_u32s_push(&problem->roots, class);
+}
+
+static egraph_status check_node(const eg_extract_problem *problem, uint32_t node) {
+  uint32_t class = problem->node_class.data[node];
+  if (class >= problem->class_count)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "node %u is in class %u of %u; add the class first",
+                   node, class, problem->class_count);
+  if (!isfinite(problem->cost.data[node]))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the cost of node %u is not finite; leave out nodes that cannot run",
+                   node);
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1]; i++)
+    if (problem->children.data[i] >= problem->class_count)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "node %u has child class %u of %u; add the class first", node,
+                     problem->children.data[i], problem->class_count);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_extract_problem_check(const eg_extract_problem *problem) {
+  size_t nodes = problem->node_class.len;
+  if (problem->cost.len != nodes || problem->child_begin.len != nodes + 1 ||
+      problem->child_begin.data[nodes] != problem->children.len)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the rows of the extraction problem differ in length; build it with "
+                   "eg_extract_problem_add_node");
+  for (uint32_t node = 0; node < nodes; node++)
+    EG_TRY(check_node(problem, node));
+  for (size_t i = 0; i < problem->roots.len; i++)
+    if (problem->roots.data[i] >= problem->class_count)
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "root %zu is class %u of %u; add the class first",
+                     i, problem->roots.data[i], problem->class_count);
+  return EGRAPH_OK;
+}
