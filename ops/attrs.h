@@ -1,6 +1,6 @@
-// Attributes of operators: a fixed list of typed slots per operator (op_table.def), interned so that
-// equal attribute lists have one id. Ids are the payloads of e-nodes and graph nodes.
-// SPDX-License-Identifier: Apache-2.0
+// Attributes of operators: a fixed list of typed slots per operator (op_table.def),
+// interned so that equal attribute lists have one id. Ids are the payloads of e-nodes and
+// graph nodes. SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_ATTRS_H
 #define EG_OPS_ATTRS_H
 
@@ -20,19 +20,20 @@
 typedef enum eg_attr_kind { EG_ATTR_KIND_LIST(EG_ATTR_KIND_ENUM) } eg_attr_kind;
 #undef EG_ATTR_KIND_ENUM
 
-// Fused activations (attribute `act` with `act_alpha`, `act_beta`): id, spelling, operator they equal.
+// Fused activations (attribute `act` with `act_alpha`, `act_beta`): id, spelling,
+// operator they equal.
 #define EG_ACT_LIST(X)                                                                   \
   X(EG_ACT_NONE, "none", IDENTITY)                                                       \
   X(EG_ACT_RELU, "relu", RELU)                                                           \
   X(EG_ACT_SIGMOID, "sigmoid", SIGMOID)                                                  \
   X(EG_ACT_TANH, "tanh", TANH)                                                           \
-  X(EG_ACT_GELU, "gelu", GELU)            /* exact (erf) form */                         \
-  X(EG_ACT_GELU_TANH, "gelu-tanh", GELU)  /* tanh approximation */                       \
+  X(EG_ACT_GELU, "gelu", GELU)           /* exact (erf) form */                          \
+  X(EG_ACT_GELU_TANH, "gelu-tanh", GELU) /* tanh approximation */                        \
   X(EG_ACT_SILU, "silu", SILU)                                                           \
   X(EG_ACT_HARDSWISH, "hard-swish", HARD_SWISH)                                          \
-  X(EG_ACT_CLIP, "clip", CLIP)            /* act_alpha: min, act_beta: max */            \
-  X(EG_ACT_LEAKY_RELU, "leaky-relu", LEAKY_RELU)  /* act_alpha: slope */                 \
-  X(EG_ACT_ELU, "elu", ELU)               /* act_alpha */
+  X(EG_ACT_CLIP, "clip", CLIP)                   /* act_alpha: min, act_beta: max */     \
+  X(EG_ACT_LEAKY_RELU, "leaky-relu", LEAKY_RELU) /* act_alpha: slope */                  \
+  X(EG_ACT_ELU, "elu", ELU)                      /* act_alpha */
 #define EG_ACT_ENUM(id, name, op) id,
 typedef enum eg_act { EG_ACT_LIST(EG_ACT_ENUM) EG_ACT_COUNT } eg_act;
 #undef EG_ACT_ENUM
@@ -42,21 +43,22 @@ typedef struct eg_ints {
   uint32_t len;
 } eg_ints;
 
-/// One attribute value. INTS and STRING point into the pool (or, before interning, anywhere).
+/// One attribute value. INTS and STRING point into the pool (or, before interning,
+/// anywhere).
 typedef struct eg_attr {
   eg_attr_kind kind;
   union {
-    int64_t i;         // INT; SYMBOL: index in its set; DTYPE: egraph_dtype
-    double f;          // FLOAT
-    eg_ints ints;      // INTS
-    const char *text;  // STRING
+    int64_t i;        // INT; SYMBOL: index in its set; DTYPE: egraph_dtype
+    double f;         // FLOAT
+    eg_ints ints;     // INTS
+    const char *text; // STRING
   };
 } eg_attr;
 
 /// The slots of one operator, in the order of op_table.def.
 typedef struct eg_attrs {
-  uint16_t op;     // eg_op
-  uint16_t count;  // slots
+  uint16_t op;    // eg_op
+  uint16_t count; // slots
   const eg_attr *slots;
 } eg_attrs;
 
@@ -64,7 +66,8 @@ typedef struct eg_attrs_id {
   uint32_t id;
 } eg_attrs_id;
 
-/// Interns attribute lists. Pointers stay valid for the life of the pool; ids count up from 0.
+/// Interns attribute lists. Pointers stay valid for the life of the pool; ids count up
+/// from 0.
 typedef struct eg_attr_pool eg_attr_pool;
 
 egraph_status eg_attr_pool_create(const egraph_allocator *alloc, eg_attr_pool **out);
@@ -75,7 +78,7 @@ const eg_attrs *eg_attr_pool_get(const eg_attr_pool *pool, eg_attrs_id id);
 uint32_t eg_attr_pool_len(const eg_attr_pool *pool);
 size_t eg_attr_pool_bytes(const eg_attr_pool *pool);
 
-bool eg_attr_same(const eg_attr *a, const eg_attr *b);  // floats compare bitwise
+bool eg_attr_same(const eg_attr *a, const eg_attr *b); // floats compare bitwise
 bool eg_attrs_same(const eg_attrs *a, const eg_attrs *b);
 
 #endif

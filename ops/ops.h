@@ -14,7 +14,8 @@ typedef enum eg_op {
   EG_OP_COUNT
 } eg_op;
 
-// EG_A_<OP>_<SLOT>: a global number per attribute; EG_A_BASE_<OP> is where an operator's begin.
+// EG_A_<OP>_<SLOT>: a global number per attribute; EG_A_BASE_<OP> is where an operator's
+// begin.
 #define EG_OP(ID, ...) EG_A_BASE_##ID, EG_A_BEFORE_##ID = EG_A_BASE_##ID - 1,
 #define EG_ATTR(ID, SLOT, ...) EG_A_##ID##_##SLOT,
 #define EG_SYMBOLS(...)
@@ -25,36 +26,44 @@ typedef enum eg_attr_slot {
 
 enum {
   EG_OPF_NONE = 0,
-  EG_OPF_COMMUTES = 1,
-  EG_OPF_POINTWISE = 2,
-  EG_OPF_VIEW = 4,
-  EG_OPF_LEAF = 8
+  EG_OPF_COMMUTES = 1,  // the two operands may swap
+  EG_OPF_POINTWISE = 2, // result[i] depends on operand[i] only, after broadcasting
+  EG_OPF_VIEW = 4,      // moves no data when row-major
+  EG_OPF_LEAF = 8,
+  EG_OPF_FLOAT = 16,  // data operands are floating point;
+  EG_OPF_BOOL = 32,   // ... bool;
+  EG_OPF_ANY = 64,    // ... of any dtype. None of the three: any dtype but bool
+  EG_OPF_MOVES = 128, // copies or makes data, computes nothing: no flops
+  EG_OPF_COSTLY = 256 // about EG_COSTLY_FLOPS operations per point instead of one
 };
 
 /// Which memory formats a node may have; see eg_op_formats.
 typedef enum eg_format_rule {
-  EG_FORMATS_PLAIN,       // row-major everywhere
-  EG_FORMATS_SAME,        // any one format, the same for all operands of the result's shape and the result
-  EG_FORMATS_SAME_FIRST,  // operand 0 and result share any format, the others are plain
-  EG_FORMATS_CONV,        // data operands and result; weights and bias are plain here, packed at load
-  EG_FORMATS_POOL,        // operand and result share any format
-  EG_FORMATS_CONCAT       // operands and results share any format; blocked: channel parts are whole blocks
+  EG_FORMATS_PLAIN, // row-major everywhere
+  EG_FORMATS_SAME,  // any one format, the same for all operands of the result's shape and
+                    // the result
+  EG_FORMATS_SAME_FIRST, // operand 0 and result share any format, the others are plain
+  EG_FORMATS_CONV, // data operands and result; weights and bias are plain here, packed at
+                   // load
+  EG_FORMATS_POOL, // operand and result share any format
+  EG_FORMATS_CONCAT // operands and results share any format; blocked: channel parts are
+                    // whole blocks
 } eg_format_rule;
 
 typedef struct eg_attr_info {
   const char *name;
   eg_attr_kind kind;
-  const char *default_text;    // "" means required
-  const char *const *symbols;  // SYMBOL: NULL-terminated set
+  const char *default_text;   // "" means required
+  const char *const *symbols; // SYMBOL: NULL-terminated set
 } eg_attr_info;
 
 typedef struct eg_op_info {
-  const char *name;       // spelling in rules and text graphs
-  const char *onnx;       // ONNX operator, or ""
-  int min_inputs, max_inputs;  // max -1: any number
-  int results;            // 0: depends on attributes (split, opaque)
+  const char *name;           // spelling in rules and text graphs
+  const char *onnx;           // ONNX operator, or ""
+  int min_inputs, max_inputs; // max -1: any number
+  int results;                // 0: depends on attributes (split, opaque)
   eg_format_rule formats;
-  unsigned flags;         // EG_OPF_*
+  unsigned flags; // EG_OPF_*
   const eg_attr_info *attrs;
   uint16_t attr_count;
 } eg_op_info;
@@ -65,14 +74,17 @@ bool eg_op_find(const char *name, eg_op *out);
 /// Slot number of an attribute within its operator, or false.
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot);
 
-/// The value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that it is attrs' operator.
+/// The value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that it is
+/// attrs' operator.
 const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot);
 
-/// Fills slots[0 .. attr_count) with the defaults; required ones get a zero value and
-/// `given` (may be NULL) tells which were not defaulted. Default lists live in static storage.
+/// The default of a slot; a required one gets a zero value of its kind ("" for a string).
+eg_attr eg_attr_default(eg_op op, uint16_t slot);
+/// Fills slots[0 .. attr_count) with the defaults.
 void eg_attrs_defaults(eg_op op, eg_attr *slots);
-/// Parses one value of a slot from text, as it stands in rule files and graph text ("[1 1]", "same", "0.5").
-/// Memory for lists and strings comes from the arena. Fails with EGRAPH_E_PARSE naming operator and attribute.
+/// Parses one value of a slot from text, as it stands in rule files and graph text ("[1
+/// 1]", "same", "0.5"). Memory for lists and strings comes from the arena. Fails with
+/// EGRAPH_E_PARSE naming operator and attribute.
 egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char *text,
                             eg_attr *out);
 /// Appends a value in that form.
@@ -80,24 +92,27 @@ egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot, const eg_att
 /// Appends " :name value" for every slot that differs from its default.
 egraph_status eg_attrs_print(eg_text *text, const eg_attrs *attrs);
 
-// ---- typing ------------------------------------------------------------------------------------
+// ---- typing
+// ------------------------------------------------------------------------------------
 
 /// Number of results of a node with these attributes.
 uint32_t eg_op_results(const eg_attrs *attrs);
-/// Infers the result types (results of them) from operand types; layouts are plain. LEAF operators
-/// INPUT and WEIGHT, PART and OPAQUE are typed by their owner, not here (EGRAPH_E_ARGUMENT).
-/// Fails with EGRAPH_E_TYPE: "conv: input has 64 channels but the weight wants 32 x group 1; ...".
+/// Infers the result types (results of them) from operand types; layouts are plain. LEAF
+/// operators INPUT and WEIGHT, PART and OPAQUE are typed by their owner, not here
+/// (EGRAPH_E_ARGUMENT). Fails with EGRAPH_E_TYPE: "conv: input has 64 channels but the
+/// weight wants 32 x group 1; ...".
 egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                           eg_type *out_results);
 
-// ---- factors (DESIGN section 3; Shardy's sharding rules) -----------------------------------------
+// ---- factors (DESIGN section 3; Shardy's sharding rules)
+// -----------------------------------------
 
 typedef enum eg_factor_kind {
   EG_FACTOR_PARALLEL,
-  EG_FACTOR_SUM,      // reduction: a split leaves partial sums
-  EG_FACTOR_MAX,      // reduction with max
-  EG_FACTOR_WINDOW,   // sliding window: a split needs a halo
-  EG_FACTOR_BLOCKED   // must not be split
+  EG_FACTOR_SUM,    // reduction: a split leaves partial sums
+  EG_FACTOR_MAX,    // reduction with max
+  EG_FACTOR_WINDOW, // sliding window: a split needs a halo
+  EG_FACTOR_BLOCKED // must not be split
 } eg_factor_kind;
 
 enum { EG_MAX_FACTORS = 24, EG_MAX_FACTOR_OPERANDS = 16, EG_NO_DIM = -1 };
@@ -105,9 +120,10 @@ enum { EG_MAX_FACTORS = 24, EG_MAX_FACTOR_OPERANDS = 16, EG_NO_DIM = -1 };
 typedef struct eg_factor {
   eg_factor_kind kind;
   int64_t size;
-  int64_t window, stride, pad;              // WINDOW only
-  int8_t input_dim[EG_MAX_FACTOR_OPERANDS];   // dimension it indexes in each operand, or EG_NO_DIM
-  int8_t output_dim[EG_MAX_FACTOR_OPERANDS];  // ... in each result
+  int64_t window, stride, pad;               // WINDOW only
+  int8_t input_dim[EG_MAX_FACTOR_OPERANDS];  // dimension it indexes in each operand, or
+                                             // EG_NO_DIM
+  int8_t output_dim[EG_MAX_FACTOR_OPERANDS]; // ... in each result
 } eg_factor;
 
 typedef struct eg_factors {
@@ -117,56 +133,63 @@ typedef struct eg_factors {
   uint32_t joint_linear; // operands that may carry partial sums together (add: both)
 } eg_factors;
 
-/// Loop factors of a node. Operators with more operands than EG_MAX_FACTOR_OPERANDS get one BLOCKED factor
-/// per dimension. Fails with EGRAPH_E_TYPE for ill-typed operands.
+/// Loop factors of a node. Operators with more operands than EG_MAX_FACTOR_OPERANDS get
+/// one BLOCKED factor per dimension. Fails with EGRAPH_E_TYPE for ill-typed operands.
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out);
 
-// ---- cost figures ----------------------------------------------------------------------------------
+// ---- cost figures
+// ----------------------------------------------------------------------------------
 
-/// Floating-point operations (a multiply-add is two), from the factors and the operator's per-point work.
+/// Floating-point operations (a multiply-add is two), from the factors and the operator's
+/// per-point work.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    const eg_type *results, uint32_t result_count);
 /// Bytes read and written at least once; 0 for views.
 double eg_op_bytes(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    const eg_type *results, uint32_t result_count);
 
-// ---- memory formats -----------------------------------------------------------------------------------
+// ---- memory formats
+// -----------------------------------------------------------------------------------
 
 enum { EG_MAX_FORMAT_OPERANDS = 16 };
 
 /// One legal assignment of formats to operands and results of a node.
 typedef struct eg_format_choice {
-  uint8_t input[EG_MAX_FORMAT_OPERANDS];   // eg_format per operand
-  uint8_t output;                          // of every result
+  uint8_t input[EG_MAX_FORMAT_OPERANDS]; // eg_format per operand
+  uint8_t output;                        // of every result
 } eg_format_choice;
 
 enum { EG_MAX_FORMAT_CHOICES = 16 };
 
-/// Lists the legal choices of a node, plain first, using only formats in `mask` (bit per eg_format; PLAIN is
-/// always allowed). A format is legal for a value only when its type has rank 4, dtype float32 and at least
-/// one block of channels. Nodes with more than EG_MAX_FORMAT_OPERANDS operands are plain only.
+/// Lists the legal choices of a node, plain first, using only formats in `mask` (bit per
+/// eg_format; PLAIN is always allowed). A format is legal for a value only when its type
+/// has rank 4, dtype float32 and at least one block of channels. Nodes with more than
+/// EG_MAX_FORMAT_OPERANDS operands are plain only.
 uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                        const eg_type *results, uint32_t result_count, uint32_t mask,
                        eg_format_choice out[EG_MAX_FORMAT_CHOICES]);
 /// True when a value of this type may be stored in `format`.
 bool eg_format_fits(const eg_type *type, eg_format format);
 
-// ---- reference kernels -----------------------------------------------------------------------------------
+// ---- reference kernels
+// -----------------------------------------------------------------------------------
 
-/// One call: row-major host tensors; the results' types are inferred and their data allocated.
+/// One call: row-major host tensors; the results' types are inferred and their data
+/// allocated.
 typedef struct eg_kernel_call {
   const eg_attrs *attrs;
   const eg_tensor *inputs;
   uint32_t input_count;
   const eg_tensor *outputs;
   uint32_t output_count;
-  egraph_allocator alloc;  // for scratch
+  egraph_allocator alloc; // for scratch
 } eg_kernel_call;
 
-/// Runs the reference kernel of the operator, in plain C. Float32 accumulates in float64 where it reduces;
-/// integers and float64 are exact in their own type (wrapping in unsigned arithmetic). Fails with
-/// EGRAPH_E_UNSUPPORTED for leaves, OPAQUE, and dtypes an operator has no meaning for.
+/// Runs the reference kernel of the operator, in plain C. Float32 accumulates in float64
+/// where it reduces; integers and float64 are exact in their own type (wrapping in
+/// unsigned arithmetic). Fails with EGRAPH_E_UNSUPPORTED for leaves, OPAQUE, and dtypes
+/// an operator has no meaning for.
 egraph_status eg_op_run(const eg_kernel_call *call);
 
 /// Copies a rank-4 tensor between memory formats (padding channels are zeroed).

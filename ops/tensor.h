@@ -10,8 +10,9 @@
 /// Mesh axes a layout can speak of.
 enum { EG_MAX_MESH_AXES = 6 };
 
-// Memory formats of a tensor: id, spelling, channel block. All but PLAIN need rank 4 (N,C,H,W).
-// PLAIN is row-major. A blocked format pads the channels to a multiple of the block.
+// Memory formats of a tensor: id, spelling, channel block. All but PLAIN need rank 4
+// (N,C,H,W). PLAIN is row-major. A blocked format pads the channels to a multiple of the
+// block.
 #define EG_FORMAT_LIST(X)                                                                \
   X(EG_FORMAT_PLAIN, "plain", 1)                                                         \
   X(EG_FORMAT_NHWC, "nhwc", 1)                                                           \
@@ -21,26 +22,27 @@ enum { EG_MAX_MESH_AXES = 6 };
 typedef enum eg_format { EG_FORMAT_LIST(EG_FORMAT_ENUM) EG_FORMAT_COUNT } eg_format;
 #undef EG_FORMAT_ENUM
 
-/// Sharding digit of one mesh axis: replicated, partial sum or max, or dimension d sharded.
+/// Sharding digit of one mesh axis: replicated, partial sum or max, or dimension d
+/// sharded.
 enum { EG_SHARD_R = 0, EG_SHARD_P_SUM = 1, EG_SHARD_P_MAX = 2, EG_SHARD_S0 = 3 };
 
 /// How a value lies on the machine. All zero: replicated everywhere, row-major.
 typedef struct eg_layout {
   uint8_t sharding[EG_MAX_MESH_AXES];
-  uint8_t format;  // eg_format
+  uint8_t format; // eg_format
 } eg_layout;
 
 typedef struct eg_type {
   egraph_dtype dtype;
   uint32_t rank;
-  int64_t dims[EGRAPH_MAX_RANK];  // [rank] used, the rest 0
+  int64_t dims[EGRAPH_MAX_RANK]; // [rank] used, the rest 0
   eg_layout layout;
 } eg_type;
 
 /// Row-major type. rank <= EGRAPH_MAX_RANK (asserted).
 eg_type eg_type_of(egraph_dtype dtype, uint32_t rank, const int64_t *dims);
-bool eg_type_same(const eg_type *a, const eg_type *b);        // layout included
-bool eg_type_same_shape(const eg_type *a, const eg_type *b);  // dims only
+bool eg_type_same(const eg_type *a, const eg_type *b);       // layout included
+bool eg_type_same_shape(const eg_type *a, const eg_type *b); // dims only
 /// Fails with EGRAPH_E_TYPE on a negative dimension or when the bytes overflow.
 egraph_status eg_type_check(const eg_type *type);
 /// Elements and bytes of a checked type; blocked formats count their padding in bytes.
@@ -68,7 +70,8 @@ typedef struct eg_tensor {
   void *data;
 } eg_tensor;
 
-/// Element access through the widest type of its kind; float16/bfloat16 convert (round to nearest even).
+/// Element access through the widest type of its kind; float16/bfloat16 convert (round to
+/// nearest even).
 double eg_tensor_get_double(const eg_tensor *tensor, int64_t index);
 void eg_tensor_set_double(const eg_tensor *tensor, int64_t index, double value);
 int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index);

@@ -1,0 +1,121 @@
+// The operator table as data: rows, attribute slots, symbol sets.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/ops.h"
+
+// One struct per operator with a member per slot, only for counting: its size is slots
+// + 1.
+#define EG_OP(ID, ...)                                                                   \
+  char end;                                                                              \
+  }                                                                                      \
+  ;                                                                                      \
+  struct slots_##ID {
+#define EG_ATTR(ID, SLOT, ...) char SLOT;
+#define EG_SYMBOLS(...)
+struct slots_before_the_first {
+#include "ops/op_table.def"
+  char end;
+};
+
+#define ACT_NAME(id, name, op) name,
+#define EG_ACT_NAMES EG_ACT_LIST(ACT_NAME) NULL
+
+// Members are set one by one because EG_SYMBOLS rows complete the entries of EG_ATTR
+// rows.
+#define EG_OP(...)
+#define EG_ATTR(ID, SLOT, NAME, KIND, DEFAULT)                                           \
+  [EG_A_##ID##_##SLOT].name = NAME, [EG_A_##ID##_##SLOT].kind = EG_ATTR_##KIND,          \
+  [EG_A_##ID##_##SLOT].default_text = DEFAULT,
+#define EG_SYMBOLS(ID, SLOT, ...)                                                        \
+  [EG_A_##ID##_##SLOT].symbols = (const char *const[]){__VA_ARGS__, NULL},
+static const eg_attr_info attr_rows[EG_A_COUNT] = {
+#include "ops/op_table.def"
+};
+
+#define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, FORMATS, FLAGS)                 \
+  [EG_OP_##ID] = {.name = NAME,                                                          \
+                  .onnx = ONNX,                                                          \
+                  .min_inputs = MIN,                                                     \
+                  .max_inputs = MAX,                                                     \
+                  .results = RESULTS,                                                    \
+                  .formats = EG_FORMATS_##FORMATS,                                       \
+                  .flags = EG_OPF_##FLAGS,                                               \
+                  .attrs = attr_rows + EG_A_BASE_##ID,                                   \
+                  .attr_count = sizeof(struct slots_##ID) - 1},
+#define EG_ATTR(...)
+#define EG_SYMBOLS(...)
+static const eg_op_info op_rows[EG_OP_COUNT] = {
+#include "ops/op_table.def"
+};
+
+const eg_op_info *eg_op_info_of(eg_op op) {
+  assert(op < EG_OP_COUNT);
+  return &op_rows[op];
+}
+
+// About a hundred short names: a scan costs less than keeping an index without mutable
+// globals.
+bool eg_op_find(const char *name, eg_op *out) {
+  for (int i = 0; i < EG_OP_COUNT; i++)
+    if (strcmp(op_rows[i].name, name) == 0) {
+      *out = (eg_op)i;
+      return true;
+    }
+  return false;
+}
+
+bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot) {
+  const eg_op_info *info = eg_op_info_of(op);
+  for (uint16_t i = 0; i < info->attr_count; i++)
+    if (strcmp(info->attrs[i].name, name) == 0) {
+      *out_slot = i;
+      return true;
+    }
+  return false;
+}
+
+const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot) {
+  const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
+  ptrdiff_t index = &attr_rows[slot] - info->attrs;
+  assert(index >= 0 && index < attrs->count && "a slot of this operator");
+  return &attrs->slots[index];
+}
+
+static eg_attr default_of(const eg_attr_info *info) {
+  const char *text = info->default_text;
+  eg_attr value = {.kind = info->kind};
+  bool parsed = true;
+  switch (info->kind) {
+  case EG_ATTR_INT: parsed = *text == '\0' || eg_parse_int64(text, &value.i); break;
+  case EG_ATTR_FLOAT: parsed = *text == '\0' || eg_parse_double(text, &value.f); break;
+  case EG_ATTR_SYMBOL:
+    while (*text != '\0' && strcmp(info->symbols[value.i], text) != 0)
+      value.i++;
+    break;
+  case EG_ATTR_DTYPE: {
+    egraph_dtype dtype = EGRAPH_FLOAT32;
+    parsed = *text == '\0' || eg_dtype_find(text, &dtype);
+    value.i = dtype;
+    break;
+  }
+  case EG_ATTR_INTS: value.ints = (eg_ints){NULL, 0}; break;
+  case EG_ATTR_STRING: value.text = text; break;
+  }
+  assert(parsed && "defaults of the table are well-formed");
+  (void)parsed;
+  return value;
+}
+
+eg_attr eg_attr_default(eg_op op, uint16_t slot) {
+  const eg_op_info *info = eg_op_info_of(op);
+  assert(slot < info->attr_count);
+  return default_of(&info->attrs[slot]);
+}
+
+void eg_attrs_defaults(eg_op op, eg_attr *slots) {
+  for (uint16_t i = 0; i < eg_op_info_of(op)->attr_count; i++)
+    slots[i] = eg_attr_default(op, i);
+}

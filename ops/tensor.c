@@ -1,0 +1,185 @@
+// Tensor types: shapes, sizes, text form.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/tensor.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+typedef struct format_row {
+  const char *name;
+  uint32_t block;
+} format_row;
+
+static const format_row formats[EG_FORMAT_COUNT] = {
+#define FORMAT_ROW(id, name, block) [id] = {name, block},
+    EG_FORMAT_LIST(FORMAT_ROW)
+#undef FORMAT_ROW
+};
+
+const char *eg_format_name(eg_format format) {
+  assert(format < EG_FORMAT_COUNT);
+  return formats[format].name;
+}
+
+uint32_t eg_format_block(eg_format format) {
+  assert(format < EG_FORMAT_COUNT);
+  return formats[format].block;
+}
+
+bool eg_format_find(const char *name, eg_format *out) {
+  for (int i = 0; i < EG_FORMAT_COUNT; i++)
+    if (strcmp(formats[i].name, name) == 0) {
+      *out = (eg_format)i;
+      return true;
+    }
+  return false;
+}
+
+eg_type eg_type_of(egraph_dtype dtype, uint32_t rank, const int64_t *dims) {
+  assert(rank <= EGRAPH_MAX_RANK);
+  eg_type type = {.dtype = dtype, .rank = rank};
+  for (uint32_t i = 0; i < rank; i++)
+    type.dims[i] = dims[i];
+  return type;
+}
+
+bool eg_type_same_shape(const eg_type *a, const eg_type *b) {
+  if (a->rank != b->rank) return false;
+  for (uint32_t i = 0; i < a->rank; i++)
+    if (a->dims[i] != b->dims[i]) return false;
+  return true;
+}
+
+bool eg_type_same(const eg_type *a, const eg_type *b) {
+  return a->dtype == b->dtype && eg_type_same_shape(a, b) &&
+         a->layout.format == b->layout.format &&
+         memcmp(a->layout.sharding, b->layout.sharding, sizeof a->layout.sharding) == 0;
+}
+
+uint64_t eg_type_hash(const eg_type *type) {
+  uint64_t hash = eg_hash_combine(type->dtype, type->rank);
+  for (uint32_t i = 0; i < type->rank; i++)
+    hash = eg_hash_combine(hash, (uint64_t)type->dims[i]);
+  hash = eg_hash_combine(hash, type->layout.format);
+  return eg_hash_bytes(hash, type->layout.sharding, sizeof type->layout.sharding);
+}
+
+// Size of a dimension in memory: blocked formats pad the channels to whole blocks.
+static int64_t stored_dim(const eg_type *type, uint32_t axis) {
+  int64_t block = formats[type->layout.format].block, dim = type->dims[axis];
+  if (axis != 1 || block == 1) return dim;
+  return (dim + block - 1) / block * block;
+}
+
+egraph_status eg_type_check(const eg_type *type) {
+  if (type->dtype >= EGRAPH_DTYPE_COUNT)
+    return EG_FAIL(EGRAPH_E_TYPE, "unknown element type %d", (int)type->dtype);
+  if (type->rank > EGRAPH_MAX_RANK)
+    return EG_FAIL(EGRAPH_E_TYPE, "rank %u is more than the %d dimensions supported",
+                   type->rank, EGRAPH_MAX_RANK);
+  if (type->layout.format >= EG_FORMAT_COUNT)
+    return EG_FAIL(EGRAPH_E_TYPE, "unknown memory format %d", (int)type->layout.format);
+  if (type->layout.format != EG_FORMAT_PLAIN && type->rank != 4)
+    return EG_FAIL(EGRAPH_E_TYPE, "memory format %s needs rank 4, not %u",
+                   eg_format_name((eg_format)type->layout.format), type->rank);
+  // Empty dimensions count as one here, so that strides of an empty tensor fit as well.
+  int64_t room = PTRDIFF_MAX / (int64_t)eg_dtype_bytes(type->dtype);
+  for (uint32_t i = 0; i < type->rank; i++) {
+    if (type->dims[i] < 0)
+      return EG_FAIL(EGRAPH_E_TYPE, "dimension %u is negative: %" PRId64, i,
+                     type->dims[i]);
+    if (type->dims[i] > PTRDIFF_MAX / 2)
+      return EG_FAIL(EGRAPH_E_TYPE, "dimension %u is too large: %" PRId64, i,
+                     type->dims[i]);
+    if (type->dims[i] != 0) room /= stored_dim(type, i);
+    if (room == 0)
+      return EG_FAIL(EGRAPH_E_TYPE,
+                     "a tensor of this shape does not fit the address "
+                     "space: the size in bytes overflows at dimension %u",
+                     i);
+  }
+  return EGRAPH_OK;
+}
+
+int64_t eg_type_elements(const eg_type *type) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < type->rank; i++)
+    if (type->dims[i] == 0) return 0;
+  for (uint32_t i = 0; i < type->rank; i++)
+    count *= type->dims[i];
+  return count;
+}
+
+size_t eg_type_bytes(const eg_type *type) {
+  size_t bytes = eg_dtype_bytes(type->dtype);
+  for (uint32_t i = 0; i < type->rank; i++)
+    if (type->dims[i] == 0) return 0;
+  for (uint32_t i = 0; i < type->rank; i++)
+    bytes *= (size_t)stored_dim(type, i);
+  return bytes;
+}
+
+egraph_status eg_type_print(eg_text *text, const eg_type *type) {
+  EG_TRY(eg_text_printf(text, "%s[", eg_dtype_name(type->dtype)));
+  for (uint32_t i = 0; i < type->rank; i++)
+    EG_TRY(eg_text_printf(text, "%s%" PRId64, i == 0 ? "" : ",", type->dims[i]));
+  EG_TRY(eg_text_append(text, "]"));
+  if (type->layout.format == EG_FORMAT_PLAIN) return EGRAPH_OK;
+  return eg_text_printf(text, "@%s", eg_format_name((eg_format)type->layout.format));
+}
+
+// Reads "1,64]" into dims and leaves *cursor behind the bracket; false when malformed.
+static bool parse_dims(const char **cursor, eg_type *type) {
+  const char *at = *cursor;
+  if (*at == ']') {
+    *cursor = at + 1;
+    return true;
+  }
+  for (;;) {
+    char number[24];
+    size_t length = strcspn(at, ",]");
+    if (at[length] == '\0' || length >= sizeof number || type->rank == EGRAPH_MAX_RANK)
+      return false;
+    memcpy(number, at, length);
+    number[length] = '\0';
+    if (!eg_parse_int64(number, &type->dims[type->rank])) return false;
+    type->rank++;
+    at += length + 1;
+    if (at[-1] == ']') break;
+  }
+  *cursor = at;
+  return true;
+}
+
+egraph_status eg_type_parse(const char *where, const char *text, eg_type *out) {
+  eg_type type = {0};
+  char name[16];
+  size_t length = strcspn(text, "[");
+  if (text[length] == '\0' || length >= sizeof name)
+    return EG_FAIL(EGRAPH_E_PARSE, "%s: '%s' is not a tensor type; write float32[1,64]",
+                   where, text);
+  memcpy(name, text, length);
+  name[length] = '\0';
+  if (!eg_dtype_find(name, &type.dtype))
+    return EG_FAIL(EGRAPH_E_PARSE, "%s: unknown element type '%s' in '%s'", where, name,
+                   text);
+  const char *cursor = text + length + 1;
+  if (!parse_dims(&cursor, &type))
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "%s: malformed shape in '%s'; write at most %d integers separated by "
+                   "commas: float32[1,64]",
+                   where, text, EGRAPH_MAX_RANK);
+  eg_format format = EG_FORMAT_PLAIN;
+  if (*cursor == '@' ? !eg_format_find(cursor + 1, &format) : *cursor != '\0')
+    return EG_FAIL(EGRAPH_E_PARSE, "%s: unknown memory format '%s' in '%s'", where,
+                   cursor, text);
+  type.layout.format = (uint8_t)format;
+  egraph_status status = eg_type_check(&type);
+  if (status != EGRAPH_OK) return eg_fail_context(status, "%s: '%s'", where, text);
+  *out = type;
+  return EGRAPH_OK;
+}
