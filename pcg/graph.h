@@ -80,10 +80,19 @@ egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char 
 const char *eg_graph_opaque_type(const eg_graph *graph, eg_graph_node node);
 const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
                                    size_t *out_size);
+/// The opaque node with this KEY attribute, or false.
+bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out);
+/// Adds a copy of a node of another graph (an opaque one with its record and types) on the given operands,
+/// as many as it has there. Layouts of the results are copied. `names` as in eg_graph_add_node.
+egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,
+                                const eg_value *inputs, const char *const *names,
+                                eg_value *out_results);
+/// NULL or "" for the value's own name. Names of outputs are unique among outputs.
 egraph_status eg_graph_add_output(eg_graph *graph, const char *name, eg_value value);
 /// Sets the memory format of a computed value. Fails with EGRAPH_E_TYPE when it does not fit.
 egraph_status eg_graph_set_format(eg_graph *graph, eg_value value, eg_format format);
 
+/// Pointers to infos, names and attributes stay valid for the life of the graph.
 uint32_t eg_graph_value_count(const eg_graph *graph);
 uint32_t eg_graph_node_count(const eg_graph *graph);
 const eg_value_info *eg_graph_value(const eg_graph *graph, eg_value value);

@@ -1,0 +1,58 @@
+// The layout of the graph container, for the files of this module only.
+//
+// Values, node rows, names and operand lists live in one arena and never move, so
+// pointers handed out stay valid for the life of the graph. SPDX-License-Identifier:
+// Apache-2.0
+#ifndef EG_PCG_GRAPH_INTERNAL_H
+#define EG_PCG_GRAPH_INTERNAL_H
+
+#include "base/strmap.h"
+#include "base/vec.h"
+#include "pcg/graph.h"
+
+/// What is kept of an operator that the table does not know.
+typedef struct eg_opaque {
+  const char *key;  // value of the KEY attribute, unique in the graph
+  const char *type; // operator type, "LSTM"
+  const void *record;
+  size_t record_size;
+  eg_graph_node node;
+} eg_opaque;
+
+typedef struct eg_node_row {
+  eg_graph_node_info info;
+  uint32_t opaque; // index in `opaques`, or UINT32_MAX
+} eg_node_row;
+
+typedef struct eg_graph_output_row {
+  const char *name;
+  eg_value value;
+} eg_graph_output_row;
+
+EG_VEC_DEFINE(eg_value_rows, eg_value_info *);
+EG_VEC_DEFINE(eg_node_rows, eg_node_row *);
+EG_VEC_DEFINE(eg_output_rows, eg_graph_output_row);
+EG_VEC_DEFINE(eg_opaque_rows, eg_opaque);
+EG_VEC_DEFINE(eg_values, eg_value);
+
+struct eg_graph {
+  egraph_allocator alloc;
+  eg_arena arena;
+  eg_attr_pool *pool;
+  eg_value_rows values;
+  eg_node_rows nodes;
+  eg_output_rows outputs;
+  eg_opaque_rows opaques;
+  eg_values inputs;
+  // Name to value. An entry left behind by a failed addition names a value that does not
+  // exist or has another name; look-ups confirm the name, so that it is never seen.
+  eg_strmap names;
+  eg_strmap opaque_keys;
+  eg_strmap output_names;
+};
+
+/// "conv 'conv1'" or "conv (node 7)", for messages; the text is cut to the buffer.
+void eg_graph_describe_node(const char *name, const char *op, uint32_t id, char *buffer,
+                            size_t size);
+
+#endif
