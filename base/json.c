@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
 #include "base/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <zlib.h>
 
@@ -21,22 +27,48 @@ static egraph_status inflate_file(gzFile file, const char *path, size_t max_size
   }
 }
 
+// Opened without blocking, so that a FIFO or a device is refused instead of waited for.
+static egraph_status open_regular(const char *path, gzFile *out) {
+  int handle = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (handle < 0) return EG_FAIL(EGRAPH_E_IO, "%s: %s", path, strerror(errno));
+  struct stat info;
+  egraph_status status = EGRAPH_OK;
+  if (fstat(handle, &info) != 0 || !S_ISREG(info.st_mode))
+    status = EG_FAIL(EGRAPH_E_IO, "%s: not a regular file", path);
+  else if ((*out = gzdopen(handle, "rb")) == NULL)
+    status = EG_FAIL(EGRAPH_E_MEMORY, "out of memory while opening %s", path);
+  if (status != EGRAPH_OK) (void)close(handle);
+  return status;
+}
+
+static egraph_status read_bytes(const char *path, size_t max_size, bytes *out) {
+  gzFile file;
+  EG_TRY(open_regular(path, &file));
+  egraph_status status = inflate_file(file, path, max_size, out);
+  // zlib reports a stream that ends too early only here.
+  if (gzclose(file) == Z_BUF_ERROR && status == EGRAPH_OK)
+    status = EG_FAIL(EGRAPH_E_IO, "%s: the gzip data is truncated; fetch the file again",
+                     path);
+  return status;
+}
+
+static egraph_status parse_bytes(const char *path, const bytes *data, json_t **out) {
+  json_error_t error;
+  json_t *value = json_loadb(data->data, data->len, JSON_REJECT_DUPLICATES, &error);
+  if (value == NULL) {
+    bool memory = json_error_code(&error) == json_error_out_of_memory;
+    return EG_FAIL(memory ? EGRAPH_E_MEMORY : EGRAPH_E_PARSE, "%s:%d:%d: %s", path,
+                   error.line, error.column, error.text);
+  }
+  *out = value;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_json_read(const char *path, size_t max_size, json_t **out) {
-  gzFile file = gzopen(path, "rb");
-  if (file == NULL) return EG_FAIL(EGRAPH_E_IO, "%s: cannot be opened", path);
   bytes data;
   bytes_init(&data, eg_allocator_heap());
-  egraph_status status = inflate_file(file, path, max_size, &data);
-  (void)gzclose(file);
-  if (status == EGRAPH_OK) {
-    json_error_t error;
-    json_t *value = json_loadb(data.data, data.len, JSON_REJECT_DUPLICATES, &error);
-    if (value != NULL)
-      *out = value;
-    else
-      status = EG_FAIL(EGRAPH_E_PARSE, "%s:%d:%d: %s", path, error.line, error.column,
-                       error.text);
-  }
+  egraph_status status = read_bytes(path, max_size, &data);
+  if (status == EGRAPH_OK) status = parse_bytes(path, &data, out);
   bytes_deinit(&data);
   return status;
 }

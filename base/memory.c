@@ -69,8 +69,8 @@ void eg_string_free(egraph_allocator alloc, char *text) {
   if (text != NULL) eg_free(alloc, text, strlen(text) + 1, 1);
 }
 
-// An arena is a list of blocks; a request larger than half a block gets a block of its
-// own.
+// An arena is a list of blocks. A request larger than half a block gets a block of its
+// own, put behind the newest one so that the room left there stays in use.
 struct eg_arena_block {
   struct eg_arena_block *next;
   size_t size; // bytes of payload
@@ -93,28 +93,54 @@ void eg_arena_deinit(eg_arena *arena) {
   eg_arena_init(arena, arena->alloc);
 }
 
-static egraph_status arena_add_block(eg_arena *arena, size_t size) {
+static egraph_status create_block(eg_arena *arena, size_t size,
+                                  struct eg_arena_block **out) {
   struct eg_arena_block *block;
+  if (size > PTRDIFF_MAX - sizeof *block) return out_of_memory(1, size);
   EG_TRY(eg_alloc(arena->alloc, 1, sizeof *block + size, &block));
   block->size = size;
-  block->next = arena->blocks;
-  arena->blocks = block;
-  arena->used = 0;
   arena->bytes += sizeof *block + size;
+  *out = block;
   return EGRAPH_OK;
 }
 
+static egraph_status alloc_alone(eg_arena *arena, size_t bytes, void **out) {
+  struct eg_arena_block *block;
+  EG_TRY(create_block(arena, bytes, &block));
+  if (arena->blocks != NULL) {
+    block->next = arena->blocks->next;
+    arena->blocks->next = block;
+  } else {
+    arena->blocks = block;
+    arena->used = bytes;
+  }
+  *out = block->payload;
+  return EGRAPH_OK;
+}
+
+static egraph_status alloc_shared(eg_arena *arena, size_t bytes, void **out) {
+  if (arena->blocks == NULL || arena->blocks->size - arena->used < bytes) {
+    struct eg_arena_block *block;
+    EG_TRY(create_block(arena, ARENA_BLOCK_BYTES, &block));
+    block->next = arena->blocks;
+    arena->blocks = block;
+    arena->used = 0;
+  }
+  *out = (char *)arena->blocks->payload + arena->used;
+  arena->used += bytes;
+  return EGRAPH_OK;
+}
+
+// Blocks come zeroed and their bytes are handed out once.
 egraph_status eg_arena_alloc(eg_arena *arena, size_t count, size_t size,
                              void *out_pointer) {
   const size_t align = _Alignof(max_align_t);
   if (size != 0 && count > (PTRDIFF_MAX - align) / size)
     return out_of_memory(count, size);
   size_t bytes = (count * size + align - 1) / align * align;
-  if (arena->blocks == NULL || arena->blocks->size - arena->used < bytes)
-    EG_TRY(arena_add_block(arena, bytes > ARENA_BLOCK_BYTES ? bytes : ARENA_BLOCK_BYTES));
-  void *pointer = (char *)arena->blocks->payload + arena->used;
-  arena->used += bytes;
-  memset(pointer, 0, bytes);
+  void *pointer;
+  EG_TRY(bytes > ARENA_BLOCK_BYTES / 2 ? alloc_alone(arena, bytes, &pointer)
+                                       : alloc_shared(arena, bytes, &pointer));
   memcpy(out_pointer, &pointer, sizeof pointer);
   return EGRAPH_OK;
 }
@@ -122,6 +148,7 @@ egraph_status eg_arena_alloc(eg_arena *arena, size_t count, size_t size,
 egraph_status eg_arena_string(eg_arena *arena, const char *text, size_t length,
                               const char **out) {
   char *copy;
+  if (length > PTRDIFF_MAX - 1) return out_of_memory(length, 1);
   EG_TRY(eg_arena_alloc(arena, length + 1, 1, &copy));
   if (length != 0) memcpy(copy, text, length);
   *out = copy;

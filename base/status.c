@@ -21,24 +21,28 @@ const char *egraph_status_name(egraph_status status) {
   return "unknown status";
 }
 
+// The arguments may point into the old message, so the new one is built beside it.
 egraph_status eg_fail(egraph_status code, const char *format, ...) {
+  char fresh[MESSAGE_CAPACITY];
   va_list args;
   va_start(args, format);
-  (void)vsnprintf(message, sizeof message, format, args);
+  int written = vsnprintf(fresh, sizeof fresh, format, args);
   va_end(args);
+  if (written < 0) fresh[0] = '\0';
+  memcpy(message, fresh, strlen(fresh) + 1);
   return code;
 }
 
 egraph_status eg_fail_context(egraph_status code, const char *format, ...) {
-  char inner[MESSAGE_CAPACITY - 2];
-  memcpy(inner, message, sizeof inner);
-  inner[sizeof inner - 1] = '\0';
+  char fresh[MESSAGE_CAPACITY];
   va_list args;
   va_start(args, format);
-  int written = vsnprintf(message, sizeof message, format, args);
+  int written = vsnprintf(fresh, sizeof fresh, format, args);
   va_end(args);
   size_t used = written < 0 ? 0 : (size_t)written;
-  if (used < sizeof message)
-    (void)snprintf(message + used, sizeof message - used, ": %s", inner);
+  if (used < sizeof fresh)
+    (void)snprintf(fresh + used, sizeof fresh - used, ": %.*s",
+                   (int)(sizeof fresh - used), message);
+  memcpy(message, fresh, strlen(fresh) + 1);
   return code;
 }

@@ -1,0 +1,20 @@
+// Whole files.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASE_FILE_H
+#define EG_BASE_FILE_H
+
+#include "base/memory.h"
+
+/// Reads a file into *out (terminated by a NUL that *out_size does not count; the bytes
+/// may contain others). Free with eg_free(alloc, *out, *out_size + 1, 1). Fails with
+/// EGRAPH_E_IO (absent, unreadable, not a regular file, larger than max_size) or
+/// EGRAPH_E_MEMORY.
+egraph_status eg_file_read(egraph_allocator alloc, const char *path, size_t max_size,
+                           char **out, size_t *out_size);
+/// Writes to a temporary file beside `path` and renames it, so that an interrupted write
+/// never leaves half a file; a symbolic link keeps pointing, permissions are kept.
+/// Devices and pipes (/dev/stdout) are written directly. Fails with EGRAPH_E_IO; `path`
+/// is then as it was.
+egraph_status eg_file_write(const char *path, const void *data, size_t size);
+
+#endif

@@ -1,0 +1,119 @@
+// strtod and printf follow LC_NUMERIC of the process, which belongs to the program around
+// us. So the grammar is checked here and only the decimal point is translated for them.
+// SPDX-License-Identifier: Apache-2.0
+#include "base/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINT_CHARS = 16 };
+
+// The decimal point of the current locale; one or more bytes. Found by printing, because
+// localeconv is not safe in threads.
+static size_t locale_point(char point[POINT_CHARS]) {
+  char half[POINT_CHARS];
+  int length = snprintf(half, sizeof half, "%.1f", 0.5);
+  if (length < 3 || (size_t)length >= sizeof half) return 0;
+  size_t count = (size_t)length - 2;
+  memcpy(point, half + 1, count);
+  return count;
+}
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static const char *skip_digits(const char *text) {
+  while (is_digit(*text))
+    text++;
+  return text;
+}
+
+bool eg_parse_int64(const char *text, int64_t *out) {
+  const char *digits = *text == '-' ? text + 1 : text;
+  const char *end = skip_digits(digits);
+  if (end == digits || *end != '\0') return false;
+  errno = 0;
+  long long value = strtoll(text, NULL, 10);
+  if (errno == ERANGE) return false;
+  *out = value;
+  return true;
+}
+
+// Checks the grammar of a finite number; *out_point is its decimal point or NULL.
+static bool is_decimal(const char *text, const char **out_point) {
+  const char *at = *text == '-' ? text + 1 : text;
+  const char *whole = at;
+  at = skip_digits(at);
+  size_t digits = (size_t)(at - whole);
+  *out_point = NULL;
+  if (*at == '.') {
+    *out_point = at++;
+    const char *fraction = at;
+    at = skip_digits(at);
+    digits += (size_t)(at - fraction);
+  }
+  if (digits == 0) return false;
+  if (*at == 'e' || *at == 'E') {
+    at++;
+    if (*at == '+' || *at == '-') at++;
+    const char *exponent = at;
+    at = skip_digits(at);
+    if (at == exponent) return false;
+  }
+  return *at == '\0' && at - text <= EG_NUMBER_MAX_CHARS;
+}
+
+static bool parse_special(const char *text, double *out) {
+  bool negative = *text == '-';
+  const char *name = negative ? text + 1 : text;
+  if (strcmp(name, "inf") == 0)
+    *out = negative ? -(double)INFINITY : (double)INFINITY;
+  else if (strcmp(name, "nan") == 0)
+    *out = (double)NAN;
+  else
+    return false;
+  return true;
+}
+
+bool eg_parse_double(const char *text, double *out) {
+  const char *point;
+  if (!is_decimal(text, &point)) return parse_special(text, out);
+  char local[EG_NUMBER_MAX_CHARS + POINT_CHARS + 1], local_point[POINT_CHARS];
+  size_t point_size = locale_point(local_point);
+  if (point != NULL && (point_size != 1 || local_point[0] != '.')) {
+    size_t before = (size_t)(point - text);
+    memcpy(local, text, before);
+    memcpy(local + before, local_point, point_size);
+    memcpy(local + before + point_size, point + 1, strlen(point + 1) + 1);
+    text = local;
+  }
+  double value = strtod(text, NULL);
+  if (isinf(value)) return false;
+  *out = value;
+  return true;
+}
+
+// Turns the locale's decimal point, the only run of other characters, into a '.'.
+static void make_point_plain(char *number) {
+  char *point = number + strspn(number, "+-0123456789e");
+  if (*point == '\0') return;
+  char *rest = point + strcspn(point, "+-0123456789e");
+  *point = '.';
+  memmove(point + 1, rest, strlen(rest) + 1);
+}
+
+void eg_double_print(double value, char out[EG_DOUBLE_TEXT_CHARS]) {
+  if (isnan(value) || isinf(value)) {
+    strcpy(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    return;
+  }
+  for (int digits = 1; digits <= 17; digits++) {
+    (void)snprintf(out, EG_DOUBLE_TEXT_CHARS - 2, "%.*g", digits, value);
+    make_point_plain(out);
+    double back;
+    if (eg_parse_double(out, &back) && back == value) break;
+  }
+  if (strpbrk(out, ".e") == NULL) strcat(out, ".0");
+}
