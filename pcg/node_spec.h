@@ -1,10 +1,12 @@
-// A node without its graph: operator, attributes, operand and result types with their layouts. What
-// is priced, profiled and compiled. Its text is the key of the profile database.
+// A node without its graph: operator, attributes, operand and result types with their
+// layouts. What is priced, profiled and compiled. Its text is the key of the profile
+// database.
 //
-//   conv :strides [1 1] ... (float32[1,64,56,56]@nhwc weight:float32[64,64,3,3]) -> float32[1,64,56,56]@nhwc
+//   conv :strides [1 1] ... (float32[1,64,56,56]@nhwc weight:float32[64,64,3,3]) ->
+//   float32[1,64,56,56]@nhwc
 //
-// A transition between memory formats is an `identity` whose operand and result formats differ.
-// SPDX-License-Identifier: Apache-2.0
+// A transition between memory formats is an `identity` whose operand and result formats
+// differ. SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_NODE_SPEC_H
 #define EG_PCG_NODE_SPEC_H
 
@@ -16,7 +18,8 @@ typedef struct eg_node_spec {
   uint32_t input_count;
   const eg_type *results;
   uint32_t result_count;
-  uint64_t weight_mask;  // bit i: operand i is a weight (constant at run time); operands past 63 count as data
+  uint64_t weight_mask; // bit i: operand i is a weight (constant at run time); operands
+                        // past 63 count as data
 } eg_node_spec;
 
 /// Appends the canonical text: equal specs, equal text.

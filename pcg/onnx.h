@@ -6,14 +6,16 @@
 #include "pcg/graph.h"
 
 typedef struct eg_onnx_import_options {
-  int64_t batch;        // value of symbolic dimensions; 0: a symbolic dimension is an error
-  size_t max_bytes;     // largest file
+  int64_t batch;    // value of symbolic dimensions; 0: a symbolic dimension is an error
+  size_t max_bytes; // largest file
 } eg_onnx_import_options;
-#define EG_ONNX_IMPORT_OPTIONS_DEFAULT {.batch = 0, .max_bytes = (size_t)1 << 31}
+#define EG_ONNX_IMPORT_OPTIONS_DEFAULT                                                   \
+  { .batch = 0, .max_bytes = (size_t)1 << 31 }
 
-/// Reads a model. Operators the table does not know (or that are used in a way it does not cover) become
-/// opaque nodes. External data is looked for beside the file and mapped; when the file with the data does
-/// not exist the weight is absent. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
+/// Reads a model. Operators the table does not know (or that are used in a way it does
+/// not cover) become opaque nodes. External data is looked for beside the file and
+/// mapped; when the file with the data does not exist the weight is absent. Fails with
+/// EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
 egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
                            const eg_onnx_import_options *options, eg_graph **out);
 /// The same from memory; `base` is the directory of external data (NULL: none).
@@ -21,10 +23,11 @@ egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
                             const void *data, size_t size, const char *base,
                             const eg_onnx_import_options *options, eg_graph **out);
 
-/// Writes a model that passes the ONNX checker. Fused operators are written as nodes of the domain "egraph"
-/// with a model-local function of standard operators; memory formats go to metadata_props
-/// ("egraph.format:<tensor>"). Data above the protobuf limit (or `external`) goes to `<path>.data`; absent
-/// weights are written as external without data, as they were read.
+/// Writes a model that passes the ONNX checker. Fused operators are written as nodes of
+/// the domain "egraph" with a model-local function of standard operators; memory formats
+/// go to metadata_props
+/// ("egraph.format:<tensor>"). Data above the protobuf limit (or `external`) goes to
+/// `<path>.data`; absent weights are written as external without data, as they were read.
 typedef struct eg_onnx_export_options {
   bool external;
 } eg_onnx_export_options;
