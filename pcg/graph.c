@@ -365,11 +365,18 @@ static egraph_status infer_results(eg_graph *graph, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
+static egraph_status check_operand_count(const eg_op_info *op, uint32_t count) {
+  bool too_many = op->max_inputs >= 0 && count > (uint32_t)op->max_inputs;
+  if (count >= (uint32_t)op->min_inputs && !too_many) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_TYPE, "%s does not take %" PRIu32 " operands", op->name, count);
+}
+
 static egraph_status add_typed_node(eg_graph *graph, const char *name,
                                     const eg_attrs *attrs, const eg_value *inputs,
                                     uint32_t count, const char *const *names,
                                     eg_value *out_results) {
   EG_TRY(check_operands(graph, inputs, count, true));
+  EG_TRY(check_operand_count(eg_op_info_of((eg_op)attrs->op), count));
   new_node node = {.name = name,
                    .attrs = attrs,
                    .inputs = inputs,
