@@ -18,22 +18,18 @@ void eg_flatmap_clear(eg_flatmap *map) {
   map->len = 0;
 }
 
-static void place(eg_flat_slot *slots, uint32_t mask, uint64_t hash, uint32_t id) {
-  uint32_t i = (uint32_t)hash & mask;
+static void place(eg_flat_slot *slots, uint32_t mask, eg_flat_slot entry) {
+  uint32_t i = entry.tag & mask;
   while (slots[i].id_plus_one != 0)
     i = (i + 1) & mask;
-  slots[i] = (eg_flat_slot){.id_plus_one = id + 1, .tag = (uint32_t)(hash >> 32)};
+  slots[i] = entry;
 }
 
-static egraph_status grow(eg_flatmap *map, uint32_t capacity, eg_flat_hash hash_of,
-                          const void *user) {
+static egraph_status grow(eg_flatmap *map, uint32_t capacity) {
   eg_flat_slot *slots;
   EG_TRY(eg_alloc(map->alloc, capacity, sizeof *slots, &slots));
   for (uint32_t i = 0; i < map->capacity; i++)
-    if (map->slots[i].id_plus_one != 0) {
-      uint32_t id = map->slots[i].id_plus_one - 1;
-      place(slots, capacity - 1, hash_of(user, id), id);
-    }
+    if (map->slots[i].id_plus_one != 0) place(slots, capacity - 1, map->slots[i]);
   eg_free(map->alloc, map->slots, map->capacity, sizeof *map->slots);
   map->slots = slots;
   map->capacity = capacity;
@@ -52,22 +48,50 @@ static egraph_status capacity_for(uint32_t len, uint32_t *out) {
 }
 
 egraph_status eg_flatmap_reserve(eg_flatmap *map, uint32_t len) {
-  assert(map->len == 0 && "reserve before the first insertion");
   uint32_t capacity;
   EG_TRY(capacity_for(len, &capacity));
   if (capacity <= map->capacity) return EGRAPH_OK;
-  return grow(map, capacity, NULL, NULL);
+  return grow(map, capacity);
+}
+
+egraph_status eg_flatmap_reserve_one(eg_flatmap *map) {
+  return eg_flatmap_reserve(map, map->len + 1);
 }
 
 egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash, uint32_t id,
                                 eg_flat_hash hash_of, const void *user) {
   assert(id != UINT32_MAX);
-  if (map->len >= map->capacity / 2) {
-    uint32_t capacity;
-    EG_TRY(capacity_for(map->len + 1, &capacity));
-    EG_TRY(grow(map, capacity, hash_of, user));
-  }
-  place(map->slots, map->capacity - 1, hash, id);
+  (void)hash_of, (void)user;
+  EG_TRY(eg_flatmap_reserve_one(map));
+  place(map->slots, map->capacity - 1,
+        (eg_flat_slot){.id_plus_one = id + 1, .tag = (uint32_t)(hash >> 32)});
   map->len++;
   return EGRAPH_OK;
+}
+
+static uint32_t slot_of(const eg_flatmap *map, uint64_t hash, uint32_t id) {
+  uint32_t mask = map->capacity - 1, i = (uint32_t)(hash >> 32) & mask;
+  while (map->slots[i].id_plus_one != id + 1) {
+    assert(map->slots[i].id_plus_one != 0 && "the entry is present");
+    i = (i + 1) & mask;
+  }
+  return i;
+}
+
+void eg_flatmap_remove(eg_flatmap *map, uint64_t hash, uint32_t id) {
+  uint32_t mask = map->capacity - 1, hole = slot_of(map, hash, id);
+  for (uint32_t i = (hole + 1) & mask; map->slots[i].id_plus_one != 0;
+       i = (i + 1) & mask) {
+    // The entry at i may move back to the hole unless its home lies after the hole.
+    uint32_t home = map->slots[i].tag & mask;
+    if (((i - home) & mask) < ((i - hole) & mask)) continue;
+    map->slots[hole] = map->slots[i];
+    hole = i;
+  }
+  map->slots[hole].id_plus_one = 0;
+  map->len--;
+}
+
+void eg_flatmap_replace(eg_flatmap *map, uint64_t hash, uint32_t id, uint32_t new_id) {
+  map->slots[slot_of(map, hash, id)].id_plus_one = new_id + 1;
 }

@@ -5,8 +5,10 @@
 //   probing
 //
 // The entries themselves live in the caller's vector; the map only stores their index, so
-// equality is decided by the caller's `equal`. There is no deletion: a rebuild clears and
-// re-inserts. SPDX-License-Identifier: Apache-2.0
+// equality is decided by the caller's `equal`. The tag alone gives the home slot, so that
+// growing and removing never look at an entry. Removal shifts back: there are no
+// tombstones.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_FLATMAP_H
 #define EG_BASE_FLATMAP_H
 
@@ -43,7 +45,7 @@ static inline bool eg_flatmap_find(const eg_flatmap *map, uint64_t hash, const v
                                    uint32_t *out_id) {
   if (map->capacity == 0) return false;
   uint32_t mask = map->capacity - 1, tag = (uint32_t)(hash >> 32);
-  for (uint32_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {
+  for (uint32_t i = tag & mask;; i = (i + 1) & mask) {
     const eg_flat_slot *slot = &map->slots[i];
     if (slot->id_plus_one == 0) return false;
     if (slot->tag == tag && equal(user, slot->id_plus_one - 1, key)) {
@@ -53,10 +55,16 @@ static inline bool eg_flatmap_find(const eg_flatmap *map, uint64_t hash, const v
   }
 }
 
-/// Inserts an id whose key is known to be absent. Growing re-inserts by stored hashes, so
-/// the caller gives the full 64-bit hash of an entry through `hash_of`.
+/// Inserts an id whose key is known to be absent. `hash_of` and `user` may be NULL:
+/// growing works from the stored tags.
 typedef uint64_t (*eg_flat_hash)(const void *user, uint32_t id);
 egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash, uint32_t id,
                                 eg_flat_hash hash_of, const void *user);
+/// Makes room for one more entry: the next insertion cannot fail.
+egraph_status eg_flatmap_reserve_one(eg_flatmap *map);
+/// Removes entry `id`, which was inserted with `hash` and must be present.
+void eg_flatmap_remove(eg_flatmap *map, uint64_t hash, uint32_t id);
+/// Puts `new_id` in the place of entry `id`, which has the same key and must be present.
+void eg_flatmap_replace(eg_flatmap *map, uint64_t hash, uint32_t id, uint32_t new_id);
 
 #endif

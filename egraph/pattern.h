@@ -1,11 +1,12 @@
 // Patterns, their compilation to matching programs, and the matcher.
 //
-// A pattern has one root or several (multi-pattern); class variables are shared between the roots, and
-// several roots are joined on them through an index, never as a Cartesian product when they share one.
-// Terms that the pattern's own arena lists are numbered; a match reports the class of every variable
-// and root, and the e-node matched by every NODE term, so that the caller can read payloads.
-// Source: de Moura & Bjorner, "Efficient E-matching" (CADE'07); egg machine; Tensat section 4 (multi).
-// SPDX-License-Identifier: Apache-2.0
+// A pattern has one root or several (multi-pattern); class variables are shared between
+// the roots, and several roots are joined on them through an index, never as a Cartesian
+// product when they share one. Terms that the pattern's own arena lists are numbered; a
+// match reports the class of every variable and root, and the e-node matched by every
+// NODE term, so that the caller can read payloads. Source: de Moura & Bjorner, "Efficient
+// E-matching" (CADE'07); egg machine; Tensat section 4 (multi). SPDX-License-Identifier:
+// Apache-2.0
 #ifndef EG_EGRAPH_PATTERN_H
 #define EG_EGRAPH_PATTERN_H
 
@@ -17,45 +18,57 @@ enum { EG_PATTERN_ANY_PAYLOAD = UINT32_MAX };
 
 typedef struct eg_pattern_term {
   eg_pattern_kind kind;
-  uint32_t var;       // VAR: index of the class variable
-  uint32_t op;        // NODE
-  uint32_t guard;     // NODE: number handed to `accept`, or EG_PATTERN_ANY_PAYLOAD
-  uint32_t arity;     // NODE
-  uint32_t children;  // NODE: index of the first child in eg_pattern.children
+  uint32_t var;      // VAR: index of the class variable
+  uint32_t op;       // NODE
+  uint32_t guard;    // NODE: number handed to `accept`, or EG_PATTERN_ANY_PAYLOAD
+  bool exact;        // NODE: the payload must be `payload` (and pass the guard, if any)
+  uint32_t payload;  // NODE, exact
+  uint32_t arity;    // NODE
+  uint32_t children; // NODE: index of the first child in eg_pattern.children
 } eg_pattern_term;
 
 typedef struct eg_pattern {
   const eg_pattern_term *terms;
   uint32_t term_count;
-  const uint32_t *children;  // term indices
+  const uint32_t *children; // term indices
   uint32_t child_count;
-  const uint32_t *roots;  // term indices, one or more; a root may be a VAR only beside a NODE root
+  const uint32_t
+      *roots; // term indices, one or more; a VAR root bound nowhere else is any class
   uint32_t root_count;
   uint32_t var_count;
 } eg_pattern;
 
+/// Borrowed during on_match.
 typedef struct eg_match {
-  const eg_class *vars;   // [var_count], canonical
-  const eg_class *roots;  // [root_count], canonical
-  const eg_node *nodes;   // [term_count]; EG_NODE_NONE for VAR terms
+  const eg_class
+      *vars; // [var_count], canonical; EG_CLASS_NONE for one that occurs nowhere
+  const eg_class *roots; // [root_count], canonical
+  const eg_node *nodes;  // [term_count]; EG_NODE_NONE for VAR terms
 } eg_match;
 
 typedef struct eg_program eg_program;
 
-/// Compiles (and copies) a pattern. Fails with EGRAPH_E_ARGUMENT when it is malformed.
+/// Compiles (and copies) a pattern. A term may be the child of several others: then they
+/// share its class. Terms that no root reaches are ignored. Fails with EGRAPH_E_ARGUMENT
+/// when the pattern is malformed (an index out of range, no root, a term below itself).
 egraph_status eg_program_create(const egraph_allocator *alloc, const eg_pattern *pattern,
                                 eg_program **out);
 void eg_program_destroy(eg_program *program);
 
 typedef struct eg_search {
-  /// Decides whether a payload fits guard number `guard`; may be NULL when no term has a guard.
+  /// Decides whether a payload fits guard number `guard`; may be NULL when no term has a
+  /// guard.
   bool (*accept)(void *user, uint32_t guard, uint32_t op, uint32_t payload);
-  /// Receives each match once, in a deterministic order; sets *stop to end the search early.
+  /// Receives each match once, in a deterministic order; sets *stop to end the search
+  /// early.
   egraph_status (*on_match)(void *user, const eg_match *match, bool *stop);
   void *user;
 } eg_search;
 
-/// Finds all matches on a clean engine, which stays unchanged.
+/// Finds all matches on a clean engine, which stays unchanged. A match is one choice of
+/// nodes for the NODE terms and classes for the variables. Scratch memory does not grow
+/// with the number of matches. Fails with EGRAPH_E_ARGUMENT (a guard without `accept`, a
+/// dirty engine), EGRAPH_E_MEMORY, or as on_match does.
 egraph_status eg_program_search(const eg_program *program, const eg_engine *engine,
                                 const eg_search *search);
 

@@ -1,0 +1,374 @@
+// From a pattern to a matching program.
+//
+// Order of the steps: ground terms (lookups, once per search); then root after root. A
+// root whose tree touches a class that is already known is reached from there, upwards
+// through the parents lists (RISE), which makes a multi-pattern a join on its shared
+// variables; only a root without any such class scans its operator. Below a chosen node
+// the rest of the tree follows downwards (BIND), hash-cons lookups first, because they
+// can only cut. SPDX-License-Identifier: Apache-2.0
+#include "egraph/pattern.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "egraph/program.h"
+
+typedef struct compiler {
+  eg_program *program;
+  const eg_pattern *pattern;
+  uint32_t *order; // reachable terms, children first
+  uint32_t order_count;
+  bool *is_ground; // terms
+  bool *is_placed; // terms with a step
+  bool *is_bound;  // registers
+  uint32_t *agenda;
+  uint32_t agenda_count;
+  uint32_t *above, *above_position, *queue; // path search, per term
+} compiler;
+
+static uint32_t child_of(const eg_pattern *pattern, uint32_t term, uint32_t position) {
+  return pattern->children[pattern->terms[term].children + position];
+}
+
+// ---- checking
+// ----------------------------------------------------------------------------------
+
+static egraph_status check_terms(const eg_pattern *pattern) {
+  for (uint32_t t = 0; t < pattern->term_count; t++) {
+    const eg_pattern_term *term = &pattern->terms[t];
+    if (term->kind == EG_PATTERN_VAR) {
+      if (term->var >= pattern->var_count)
+        return EG_FAIL(EGRAPH_E_ARGUMENT, "pattern term %u: variable %u of %u", t,
+                       term->var, pattern->var_count);
+    } else if (term->arity != 0 && (term->children > pattern->child_count ||
+                                    pattern->child_count - term->children < term->arity))
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "pattern term %u: children beyond the end", t);
+  }
+  for (uint32_t i = 0; i < pattern->child_count; i++)
+    if (pattern->children[i] >= pattern->term_count)
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "pattern child %u: term %u of %u", i,
+                     pattern->children[i], pattern->term_count);
+  return EGRAPH_OK;
+}
+
+static egraph_status check_pattern(const eg_pattern *pattern) {
+  if (pattern->root_count == 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "a pattern needs a root");
+  for (uint32_t i = 0; i < pattern->root_count; i++)
+    if (pattern->roots[i] >= pattern->term_count)
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "pattern root %u: term %u of %u", i,
+                     pattern->roots[i], pattern->term_count);
+  if (pattern->var_count >= UINT32_MAX - pattern->term_count)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "a pattern with %u variables", pattern->var_count);
+  return check_terms(pattern);
+}
+
+// ---- memory
+// ------------------------------------------------------------------------------------
+
+static egraph_status copy_array(eg_arena *arena, const void *from, size_t count,
+                                size_t size, void *out_pointer) {
+  void *to = NULL;
+  EG_TRY(eg_arena_alloc(arena, count, size, &to));
+  if (count != 0) memcpy(to, from, count * size);
+  memcpy(out_pointer, &to, sizeof to);
+  return EGRAPH_OK;
+}
+
+static egraph_status copy_pattern(eg_program *program, const eg_pattern *pattern) {
+  eg_pattern *copy = &program->pattern;
+  *copy = *pattern;
+  EG_TRY(copy_array(&program->arena, pattern->terms, pattern->term_count,
+                    sizeof *pattern->terms, &copy->terms));
+  EG_TRY(copy_array(&program->arena, pattern->children, pattern->child_count,
+                    sizeof *pattern->children, &copy->children));
+  return copy_array(&program->arena, pattern->roots, pattern->root_count,
+                    sizeof *pattern->roots, &copy->roots);
+}
+
+static egraph_status prepare(compiler *c, eg_program *program) {
+  const eg_pattern *pattern = &program->pattern;
+  size_t terms = pattern->term_count, arity_sum = 0;
+  for (size_t t = 0; t < terms; t++)
+    if (pattern->terms[t].kind == EG_PATTERN_NODE) arity_sum += pattern->terms[t].arity;
+  eg_arena *arena = &program->arena;
+  *c = (compiler){.program = program, .pattern = pattern};
+  program->register_count = pattern->var_count + pattern->term_count;
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof(uint32_t), &program->registers));
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof(bool), &program->is_reachable));
+  EG_TRY(eg_arena_alloc(arena, terms + pattern->root_count, sizeof(eg_step),
+                        &program->steps));
+  EG_TRY(eg_arena_alloc(arena, arity_sum, sizeof(eg_move), &program->moves));
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof(uint32_t), &c->order));
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof(bool), &c->is_ground));
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof(bool), &c->is_placed));
+  EG_TRY(eg_arena_alloc(arena, program->register_count, sizeof(bool), &c->is_bound));
+  EG_TRY(eg_arena_alloc(arena, arity_sum, sizeof(uint32_t), &c->agenda));
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof(uint32_t), &c->above));
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof(uint32_t), &c->above_position));
+  EG_TRY(eg_arena_alloc(arena, terms, sizeof(uint32_t), &c->queue));
+  for (uint32_t t = 0; t < terms; t++) {
+    const eg_pattern_term *term = &pattern->terms[t];
+    program->registers[t] =
+        term->kind == EG_PATTERN_VAR ? term->var : pattern->var_count + t;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- order
+// -------------------------------------------------------------------------------------
+
+static uint32_t arity_of(const eg_pattern *pattern, uint32_t term) {
+  return pattern->terms[term].kind == EG_PATTERN_NODE ? pattern->terms[term].arity : 0;
+}
+
+/// Depth-first from one root; `next` counts the visited children of each term on the
+/// stack.
+static egraph_status visit(compiler *c, uint32_t root, uint32_t *stack, uint32_t *next,
+                           bool *is_open) {
+  bool *seen = c->program->is_reachable;
+  if (seen[root]) return EGRAPH_OK;
+  uint32_t depth = 0;
+  stack[depth++] = root;
+  seen[root] = is_open[root] = true;
+  while (depth != 0) {
+    uint32_t term = stack[depth - 1];
+    if (next[term] == arity_of(c->pattern, term)) {
+      is_open[term] = false;
+      c->order[c->order_count++] = term;
+      depth--;
+      continue;
+    }
+    uint32_t child = child_of(c->pattern, term, next[term]++);
+    if (is_open[child])
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "pattern term %u is below itself", child);
+    if (seen[child]) continue;
+    seen[child] = is_open[child] = true;
+    stack[depth++] = child;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status order_terms(compiler *c) {
+  uint32_t *stack, *next;
+  bool *is_open;
+  eg_arena *arena = &c->program->arena;
+  EG_TRY(eg_arena_alloc(arena, c->pattern->term_count, sizeof *stack, &stack));
+  EG_TRY(eg_arena_alloc(arena, c->pattern->term_count, sizeof *next, &next));
+  EG_TRY(eg_arena_alloc(arena, c->pattern->term_count, sizeof *is_open, &is_open));
+  for (uint32_t i = 0; i < c->pattern->root_count; i++)
+    EG_TRY(visit(c, c->pattern->roots[i], stack, next, is_open));
+  return EGRAPH_OK;
+}
+
+// ---- steps
+// -------------------------------------------------------------------------------------
+
+static bool is_known(const compiler *c, uint32_t term) {
+  return c->is_bound[c->program->registers[term]];
+}
+
+static bool are_children_known(const compiler *c, uint32_t term) {
+  for (uint32_t i = 0; i < c->pattern->terms[term].arity; i++)
+    if (!is_known(c, child_of(c->pattern, term, i))) return false;
+  return true;
+}
+
+static bool can_look_up(const compiler *c, uint32_t term) {
+  return c->pattern->terms[term].exact && are_children_known(c, term);
+}
+
+static void emit_moves(compiler *c, uint32_t term) {
+  for (uint32_t i = 0; i < c->pattern->terms[term].arity; i++) {
+    uint32_t child = child_of(c->pattern, term, i);
+    uint32_t reg = c->program->registers[child];
+    c->program->moves[c->program->move_count++] =
+        (eg_move){.position = i, .reg = reg, .is_known = c->is_bound[reg]};
+    c->is_bound[reg] = true;
+    if (c->pattern->terms[child].kind == EG_PATTERN_NODE && !c->is_placed[child])
+      c->agenda[c->agenda_count++] = child;
+  }
+}
+
+/// Emits the step that finds the node of a term, and the moves to its children.
+static void emit(compiler *c, eg_step_kind kind, uint32_t term, uint32_t source,
+                 uint32_t position) {
+  uint32_t reg = c->program->registers[term];
+  eg_step *step = &c->program->steps[c->program->step_count++];
+  *step = (eg_step){.kind = kind,
+                    .term = term,
+                    .source = source,
+                    .position = position,
+                    .is_class_known = c->is_bound[reg],
+                    .first_move = c->program->move_count};
+  c->is_placed[term] = c->is_bound[reg] = true;
+  if (kind != EG_STEP_LOOKUP) emit_moves(c, term);
+  step->move_count = c->program->move_count - step->first_move;
+}
+
+static void emit_ground_terms(compiler *c) {
+  for (uint32_t i = 0; i < c->order_count; i++) {
+    uint32_t t = c->order[i];
+    const eg_pattern_term *term = &c->pattern->terms[t];
+    if (term->kind == EG_PATTERN_VAR || !can_look_up(c, t)) continue;
+    c->is_ground[t] = true; // no variable is bound yet: all children are ground
+    emit(c, EG_STEP_LOOKUP, t, 0, 0);
+  }
+}
+
+/// Follows the tree downwards until every term below the chosen nodes has a step.
+static void emit_agenda(compiler *c) {
+  while (c->agenda_count != 0) {
+    uint32_t chosen = 0;
+    for (uint32_t i = 0; i < c->agenda_count; i++)
+      if (can_look_up(c, c->agenda[i])) {
+        chosen = i;
+        break;
+      }
+    uint32_t term = c->agenda[chosen];
+    c->agenda_count--;
+    memmove(c->agenda + chosen, c->agenda + chosen + 1,
+            (c->agenda_count - chosen) * sizeof *c->agenda);
+    if (c->is_placed[term]) continue;
+    emit(c, can_look_up(c, term) ? EG_STEP_LOOKUP : EG_STEP_BIND, term,
+         c->program->registers[term], 0);
+  }
+}
+
+/// The shallowest term below `root` with a known child (a ground one only if `ground`).
+/// Leaves the way back up in `above`.
+static bool find_entry(compiler *c, uint32_t root, bool ground, uint32_t *out_term,
+                       uint32_t *out_position) {
+  uint32_t head = 0, tail = 0;
+  for (uint32_t t = 0; t < c->pattern->term_count; t++)
+    c->above[t] = UINT32_MAX;
+  c->above[root] = root;
+  c->queue[tail++] = root;
+  while (head != tail) {
+    uint32_t term = c->queue[head++];
+    for (uint32_t i = 0; i < arity_of(c->pattern, term); i++) {
+      uint32_t child = child_of(c->pattern, term, i);
+      if (is_known(c, child) && c->is_ground[child] == ground) {
+        *out_term = term;
+        *out_position = i;
+        return true;
+      }
+      if (is_known(c, child) || c->above[child] != UINT32_MAX) continue;
+      c->above[child] = term;
+      c->above_position[child] = i;
+      c->queue[tail++] = child;
+    }
+  }
+  return false;
+}
+
+/// From the known child of `term` up to the root.
+static void emit_rise(compiler *c, uint32_t root, uint32_t term, uint32_t position) {
+  for (;;) {
+    uint32_t child = child_of(c->pattern, term, position);
+    emit(c, EG_STEP_RISE, term, c->program->registers[child], position);
+    if (term == root) return;
+    position = c->above_position[term];
+    term = c->above[term];
+  }
+}
+
+/// How a root can be reached, best first.
+typedef enum entry {
+  ENTRY_CLASS,  // its class is known
+  ENTRY_LOOKUP, // all its children are
+  ENTRY_JOIN,   // a class in its tree is, through a variable
+  ENTRY_GROUND, // a ground term is in its tree
+  ENTRY_SCAN
+} entry;
+
+static entry entry_of(compiler *c, uint32_t root) {
+  uint32_t term, position;
+  if (is_known(c, root)) return ENTRY_CLASS;
+  if (can_look_up(c, root)) return ENTRY_LOOKUP;
+  if (find_entry(c, root, false, &term, &position)) return ENTRY_JOIN;
+  if (find_entry(c, root, true, &term, &position)) return ENTRY_GROUND;
+  return ENTRY_SCAN;
+}
+
+static void emit_root(compiler *c, uint32_t root, entry from) {
+  uint32_t term = root, position = 0;
+  switch (from) {
+  case ENTRY_CLASS: emit(c, EG_STEP_BIND, root, c->program->registers[root], 0); break;
+  case ENTRY_LOOKUP: emit(c, EG_STEP_LOOKUP, root, 0, 0); break;
+  case ENTRY_JOIN:
+  case ENTRY_GROUND:
+    if (find_entry(c, root, from == ENTRY_GROUND, &term, &position))
+      emit_rise(c, root, term, position);
+    break;
+  case ENTRY_SCAN: emit(c, EG_STEP_SCAN, root, 0, 0); break;
+  }
+  emit_agenda(c);
+}
+
+static void emit_roots(compiler *c) {
+  for (;;) {
+    entry best = ENTRY_SCAN;
+    uint32_t chosen = UINT32_MAX;
+    for (uint32_t i = 0; i < c->pattern->root_count; i++) {
+      uint32_t root = c->pattern->roots[i];
+      if (c->pattern->terms[root].kind == EG_PATTERN_VAR || c->is_placed[root]) continue;
+      entry from = entry_of(c, root);
+      if (chosen != UINT32_MAX && from >= best) continue;
+      best = from;
+      chosen = root;
+    }
+    if (chosen == UINT32_MAX) return;
+    emit_root(c, chosen, best);
+  }
+}
+
+static void emit_free_variables(compiler *c) {
+  for (uint32_t i = 0; i < c->pattern->root_count; i++) {
+    uint32_t reg = c->program->registers[c->pattern->roots[i]];
+    if (c->is_bound[reg]) continue;
+    c->is_bound[reg] = true;
+    c->program->steps[c->program->step_count++] =
+        (eg_step){.kind = EG_STEP_CLASSES, .term = c->pattern->roots[i], .source = reg};
+  }
+}
+
+static egraph_status compile(eg_program *program, const eg_pattern *pattern) {
+  compiler c;
+  EG_TRY(check_pattern(pattern));
+  EG_TRY(copy_pattern(program, pattern));
+  EG_TRY(prepare(&c, program));
+  EG_TRY(order_terms(&c));
+  emit_ground_terms(&c);
+  emit_roots(&c);
+  emit_free_variables(&c);
+  for (uint32_t i = 0; i < c.order_count; i++) {
+    const eg_pattern_term *term = &program->pattern.terms[c.order[i]];
+    if (term->kind == EG_PATTERN_VAR) continue;
+    if (term->arity > program->max_arity) program->max_arity = term->arity;
+    if (term->guard != EG_PATTERN_ANY_PAYLOAD) program->has_guard = true;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_program_create(const egraph_allocator *alloc, const eg_pattern *pattern,
+                                eg_program **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_program *program;
+  EG_TRY(eg_alloc(heap, 1, sizeof *program, &program));
+  program->alloc = heap;
+  eg_arena_init(&program->arena, heap);
+  egraph_status status = compile(program, pattern);
+  if (status != EGRAPH_OK) {
+    eg_program_destroy(program);
+    return status;
+  }
+  *out = program;
+  return EGRAPH_OK;
+}
+
+void eg_program_destroy(eg_program *program) {
+  if (program == NULL) return;
+  eg_arena_deinit(&program->arena);
+  eg_free(program->alloc, program, 1, sizeof *program);
+}

@@ -1,0 +1,53 @@
+// A compiled pattern: a straight line of steps over registers, run with backtracking.
+//
+//   (f ?x (g ?y))   SCAN f: r0 <- child 0, r3 <- child 1     registers: r0 ?x, r1 ?y,
+//   then one per
+//                   BIND g in r3: r1 <- child 0              term: the class of that term
+//
+// Each step enumerates candidates for one term (or variable); a candidate must have the
+// term's operator, arity and payload and pass the moves, which set a register or compare
+// with it. Shared by the compiler (pattern.c) and the matcher (matcher.c) only.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EGRAPH_PROGRAM_H
+#define EG_EGRAPH_PROGRAM_H
+
+#include "egraph/pattern.h"
+
+typedef enum eg_step_kind {
+  EG_STEP_SCAN,   // nodes of the term's operator
+  EG_STEP_BIND,   // nodes of class `source`
+  EG_STEP_RISE,   // nodes that have class `source` at `position`; a join through the
+                  // parents lists
+  EG_STEP_LOOKUP, // the one node with this head and these children, all known: a
+                  // hash-cons lookup
+  EG_STEP_CLASSES // every class, into register `source`
+} eg_step_kind;
+
+typedef struct eg_step {
+  eg_step_kind kind;
+  uint32_t term;
+  uint32_t source, position;
+  bool is_class_known; // the term's register is compared, not set
+  uint32_t first_move, move_count;
+} eg_step;
+
+typedef struct eg_move {
+  uint32_t position, reg;
+  bool is_known; // compare; otherwise set
+} eg_move;
+
+struct eg_program {
+  egraph_allocator alloc;
+  eg_arena arena; // all below
+  eg_pattern pattern;
+  uint32_t *registers; // of each term
+  bool *is_reachable;  // of each term
+  bool has_guard;
+  uint32_t register_count, max_arity;
+  eg_step *steps;
+  uint32_t step_count;
+  eg_move *moves;
+  uint32_t move_count;
+};
+
+#endif
