@@ -22,6 +22,8 @@ typedef struct eg_session_options {
 egraph_status eg_session_create(const egraph_allocator *alloc, const eg_graph *graph,
                                 const eg_session_options *options, eg_session **out);
 void eg_session_destroy(eg_session *session);
+/// The graph given to create (kept by reference: it must live as long as the session).
+const eg_graph *eg_session_graph(const eg_session *session);
 
 /// Runs once. inputs[i] is the i-th graph input, row-major, type equal to the declared one; outputs[i] has room
 /// for the i-th output, row-major.

@@ -1,0 +1,265 @@
+// Public graph functions: thin translations onto pcg.
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "api/convert.h"
+#include "base/sexpr.h"
+#include "optimize/predict.h"
+#include "pcg/onnx.h"
+
+#define VERSION_TEXT_(a, b, c) #a "." #b "." #c
+#define VERSION_TEXT(a, b, c) VERSION_TEXT_(a, b, c)
+
+static const char TEXT_SUFFIX[] = ".egraph";
+enum { MAX_TEXT_BYTES = 1 << 30 };
+
+const char *egraph_version(void) {
+  return VERSION_TEXT(EGRAPH_VERSION_MAJOR, EGRAPH_VERSION_MINOR, EGRAPH_VERSION_PATCH);
+}
+
+const char *egraph_dtype_name(egraph_dtype dtype) { return eg_dtype_name(dtype); }
+
+egraph_status eg_type_from_tensor(const egraph_tensor *tensor, eg_type *out) {
+  if (tensor->rank > EGRAPH_MAX_RANK)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "rank %u exceeds the limit of %d", tensor->rank,
+                   EGRAPH_MAX_RANK);
+  if (tensor->dtype >= EGRAPH_DTYPE_COUNT)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "unknown element type %d", (int)tensor->dtype);
+  eg_type type = eg_type_of(tensor->dtype, tensor->rank, tensor->dims);
+  EG_TRY(eg_type_check(&type));
+  *out = type;
+  return EGRAPH_OK;
+}
+
+egraph_tensor eg_tensor_from_type(const eg_type *type) {
+  egraph_tensor tensor = {.dtype = type->dtype, .rank = type->rank};
+  memcpy(tensor.dims, type->dims, sizeof tensor.dims);
+  return tensor;
+}
+
+size_t egraph_tensor_bytes(const egraph_tensor *tensor) {
+  eg_type type;
+  return eg_type_from_tensor(tensor, &type) == EGRAPH_OK ? eg_type_bytes(&type) : 0;
+}
+
+egraph_status egraph_graph_create(const egraph_allocator *alloc, egraph_graph **out) {
+  return eg_graph_create(alloc, out);
+}
+
+void egraph_graph_destroy(egraph_graph *graph) { eg_graph_destroy(graph); }
+
+static bool is_text_path(const char *path) {
+  size_t length = strlen(path), suffix = sizeof TEXT_SUFFIX - 1;
+  return length >= suffix && strcmp(path + length - suffix, TEXT_SUFFIX) == 0;
+}
+
+static egraph_status load_text(const egraph_allocator *alloc, const char *path,
+                               egraph_graph **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  char *text;
+  size_t size;
+  EG_TRY(eg_file_read(heap, path, MAX_TEXT_BYTES, &text, &size));
+  egraph_status status = eg_graph_parse(alloc, path, text, size, out);
+  eg_free(heap, text, size + 1, 1);
+  return status;
+}
+
+egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
+                                int64_t batch, egraph_graph **out) {
+  if (is_text_path(path)) return load_text(alloc, path, out);
+  eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  options.batch = batch;
+  return eg_onnx_load(alloc, path, &options, out);
+}
+
+egraph_status egraph_graph_save(const egraph_graph *graph, const char *path) {
+  eg_onnx_export_options options = {.external = false};
+  if (!is_text_path(path)) return eg_onnx_save(graph, path, &options);
+  eg_text text;
+  eg_text_init(&text, eg_graph_allocator(graph));
+  egraph_status status = eg_graph_print(graph, &text);
+  if (status == EGRAPH_OK) status = eg_file_write(path, text.chars.data, text.chars.len);
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status type_of_arguments(egraph_dtype dtype, uint32_t rank,
+                                       const int64_t *dims, eg_type *out) {
+  egraph_tensor tensor = {.dtype = dtype, .rank = rank};
+  if (rank <= EGRAPH_MAX_RANK && rank != 0)
+    memcpy(tensor.dims, dims, rank * sizeof *dims);
+  return eg_type_from_tensor(&tensor, out);
+}
+
+egraph_status egraph_graph_add_input(egraph_graph *graph, const char *name,
+                                     egraph_dtype dtype, uint32_t rank,
+                                     const int64_t *dims, egraph_value *out) {
+  eg_type type;
+  EG_TRY(type_of_arguments(dtype, rank, dims, &type));
+  eg_value value;
+  EG_TRY(eg_graph_add_input(graph, name, &type, &value));
+  *out = (egraph_value){value.id};
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_graph_add_weight(egraph_graph *graph, const char *name,
+                                      egraph_dtype dtype, uint32_t rank,
+                                      const int64_t *dims, const void *data,
+                                      egraph_value *out) {
+  eg_type type;
+  EG_TRY(type_of_arguments(dtype, rank, dims, &type));
+  eg_buffer *buffer = NULL;
+  if (data != NULL) {
+    egraph_allocator alloc = eg_graph_allocator(graph);
+    EG_TRY(eg_buffer_create(&alloc, eg_type_bytes(&type), &buffer));
+    if (eg_type_bytes(&type) != 0)
+      memcpy(eg_buffer_writable(buffer), data, eg_type_bytes(&type));
+  }
+  eg_value value;
+  egraph_status status = eg_graph_add_weight(graph, name, &type, buffer, &value);
+  eg_buffer_release(buffer);
+  if (status == EGRAPH_OK) *out = (egraph_value){value.id};
+  return status;
+}
+
+// Attributes come as ":name value" pairs; a value is one expression of the reader.
+static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *text,
+                                      eg_attr *slots) {
+  eg_sexpr list;
+  EG_TRY(eg_sexpr_parse(arena, "attributes", text, strlen(text), &list));
+  const eg_op_info *info = eg_op_info_of(op);
+  for (uint32_t i = 0; i < list.count; i += 2) {
+    const eg_sexpr *name = &list.children[i];
+    uint16_t slot;
+    if (name->kind != EG_SEXPR_ATOM || name->text[0] != ':' ||
+        !eg_op_find_attr(op, name->text + 1, &slot))
+      return EG_FAIL(EGRAPH_E_PARSE,
+                     "%s: '%s' is not an attribute; write :name value pairs", info->name,
+                     name->kind == EG_SEXPR_ATOM ? name->text : "(...)");
+    if (i + 1 == list.count)
+      return EG_FAIL(EGRAPH_E_PARSE, "%s: attribute %s has no value", info->name,
+                     name->text);
+    eg_text value;
+    eg_text_init(&value, arena->alloc);
+    egraph_status status = eg_sexpr_print(&value, &list.children[i + 1]);
+    if (status == EGRAPH_OK)
+      status = eg_attr_parse(arena, op, slot, eg_text_of(&value), &slots[slot]);
+    eg_text_deinit(&value);
+    EG_TRY(status);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_operator(eg_arena *arena, egraph_graph *graph, const char *name,
+                                  const char *op_name, const char *attributes,
+                                  const egraph_value *inputs, uint32_t count,
+                                  egraph_value *out_results) {
+  eg_op op;
+  if (!eg_op_find(op_name, &op))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "unknown operator '%s'; `egraph rules --operators` lists the table",
+                   op_name);
+  const eg_op_info *info = eg_op_info_of(op);
+  eg_attr *slots;
+  EG_TRY(eg_arena_alloc(arena, info->attr_count, sizeof *slots, &slots));
+  eg_attrs_defaults(op, slots);
+  if (attributes != NULL) EG_TRY(parse_attributes(arena, op, attributes, slots));
+  eg_attrs attrs = {.op = (uint16_t)op, .count = info->attr_count, .slots = slots};
+  eg_value *operands, *results;
+  uint32_t result_count = eg_op_results(&attrs);
+  EG_TRY(eg_arena_alloc(arena, count, sizeof *operands, &operands));
+  EG_TRY(eg_arena_alloc(arena, result_count, sizeof *results, &results));
+  for (uint32_t i = 0; i < count; i++) {
+    if (inputs[i].id >= eg_graph_value_count(graph))
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "%s: operand %u is not a value of this graph",
+                     op_name, i);
+    operands[i] = (eg_value){inputs[i].id};
+  }
+  EG_TRY(eg_graph_add_node(graph, name, &attrs, operands, count, NULL, results));
+  for (uint32_t i = 0; i < result_count; i++)
+    out_results[i] = (egraph_value){results[i].id};
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_graph_add(egraph_graph *graph, const char *name, const char *op,
+                               const char *attributes, const egraph_value *inputs,
+                               uint32_t count, egraph_value *out_results) {
+  eg_arena arena;
+  eg_arena_init(&arena, eg_graph_allocator(graph));
+  egraph_status status =
+      add_operator(&arena, graph, name, op, attributes, inputs, count, out_results);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+egraph_status egraph_graph_add_output(egraph_graph *graph, const char *name,
+                                      egraph_value value) {
+  if (value.id >= eg_graph_value_count(graph))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "output '%s' is not a value of this graph", name);
+  return eg_graph_add_output(graph, name, (eg_value){value.id});
+}
+
+static egraph_status add_flops(void *user, eg_graph_node node, const eg_node_spec *spec) {
+  (void)node;
+  *(double *)user += eg_node_spec_flops(spec);
+  return EGRAPH_OK;
+}
+
+egraph_graph_info egraph_graph_info_of(const egraph_graph *graph) {
+  egraph_graph_info info = {.nodes = eg_graph_node_count(graph),
+                            .inputs = eg_graph_input_count(graph),
+                            .outputs = eg_graph_output_count(graph)};
+  for (uint32_t i = 0; i < info.nodes; i++)
+    info.opaque_nodes +=
+        eg_graph_node_at(graph, (eg_graph_node){i}).attrs->op == EG_OP_OPAQUE;
+  for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
+    const eg_value_info *value = eg_graph_value(graph, (eg_value){i});
+    if (value->kind != EG_VALUE_WEIGHT) continue;
+    info.weights++;
+    info.absent_weights += value->data == NULL;
+    info.weight_bytes += eg_type_bytes(&value->type);
+  }
+  // Only an allocation can fail here; the figure is then a lower bound.
+  (void)!eg_graph_visit_specs(graph, eg_graph_allocator(graph), add_flops, &info.flops);
+  return info;
+}
+
+egraph_status egraph_graph_input(const egraph_graph *graph, uint32_t index,
+                                 const char **out_name, egraph_tensor *out_type) {
+  if (index >= eg_graph_input_count(graph))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no input %u; the graph has %u", index,
+                   eg_graph_input_count(graph));
+  const eg_value_info *info = eg_graph_value(graph, eg_graph_input(graph, index));
+  *out_name = info->name;
+  *out_type = eg_tensor_from_type(&info->type);
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_graph_output(const egraph_graph *graph, uint32_t index,
+                                  const char **out_name, egraph_tensor *out_type) {
+  if (index >= eg_graph_output_count(graph))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no output %u; the graph has %u", index,
+                   eg_graph_output_count(graph));
+  const char *name;
+  const eg_value_info *info = eg_graph_value(graph, eg_graph_output(graph, index, &name));
+  if (!info->typed)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "the type of output '%s' is unknown (opaque operator)", name);
+  *out_name = name;
+  *out_type = eg_tensor_from_type(&info->type);
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_graph_text(const egraph_allocator *alloc, const egraph_graph *graph,
+                                char **out) {
+  eg_text text;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_status status = eg_graph_print(graph, &text);
+  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
+  eg_text_deinit(&text);
+  return status;
+}
+
+void egraph_string_free(const egraph_allocator *alloc, char *text) {
+  eg_string_free(eg_allocator_or_heap(alloc), text);
+}

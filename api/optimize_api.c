@@ -1,0 +1,117 @@
+// Public functions of costs and optimization. egraph_costs joins the cost model with the
+// profiler that feeds it: the only place where planning and execution meet.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/profile.h"
+#include "optimize/optimizer.h"
+#include "optimize/predict.h"
+
+// ---- costs
+// ----------------------------------------------------------------------------------------------
+
+struct egraph_costs {
+  egraph_allocator alloc;
+  egraph_costs_options options;
+  eg_profiler *profiler;
+  eg_cost_model *model;
+  eg_text machine;
+};
+
+static bool override_cost(void *user, const eg_node_spec *spec, double *out) {
+  egraph_costs *costs = user;
+  eg_text text;
+  eg_text_init(&text, costs->alloc);
+  bool overridden = false;
+  if (eg_node_spec_print(&text, spec) == EGRAPH_OK) {
+    egraph_cost_query query = {.op = eg_op_info_of((eg_op)spec->attrs->op)->name,
+                               .text = eg_text_of(&text),
+                               .flops = eg_node_spec_flops(spec),
+                               .bytes = eg_node_spec_bytes(spec)};
+    overridden = costs->options.override_cost(costs->options.user, &query, out);
+  }
+  eg_text_deinit(&text);
+  return overridden;
+}
+
+static egraph_status open_costs(egraph_costs *costs) {
+  const egraph_costs_options *o = &costs->options;
+  eg_profiler_options profiler = EG_PROFILER_OPTIONS_DEFAULT;
+  if (o->backend != NULL) profiler.backend = o->backend;
+  if (o->threads != 0) profiler.threads = o->threads;
+  EG_TRY(eg_profiler_create(&costs->alloc, &profiler, &costs->profiler));
+  EG_TRY(eg_profiler_machine(costs->profiler, &costs->machine));
+  eg_cost_options options = {.database = o->database,
+                             .machine = eg_text_of(&costs->machine),
+                             .read_only = o->read_only,
+                             .override_cost =
+                                 o->override_cost != NULL ? override_cost : NULL,
+                             .user = costs};
+  return eg_cost_model_create(&costs->alloc, &options, &costs->model);
+}
+
+egraph_status egraph_costs_create(const egraph_allocator *alloc,
+                                  const egraph_costs_options *options,
+                                  egraph_costs **out) {
+  egraph_costs *costs;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  EG_TRY(eg_alloc(heap, 1, sizeof *costs, &costs));
+  costs->alloc = heap;
+  costs->options = *options;
+  eg_text_init(&costs->machine, heap);
+  egraph_status status = open_costs(costs);
+  if (status != EGRAPH_OK)
+    egraph_costs_destroy(costs);
+  else
+    *out = costs;
+  return status;
+}
+
+void egraph_costs_destroy(egraph_costs *costs) {
+  if (costs == NULL) return;
+  eg_cost_model_destroy(costs->model);
+  eg_profiler_destroy(costs->profiler);
+  eg_text_deinit(&costs->machine);
+  eg_free(costs->alloc, costs, 1, sizeof *costs);
+}
+
+const char *egraph_costs_machine(const egraph_costs *costs) {
+  return eg_text_of(&costs->machine);
+}
+
+egraph_status egraph_costs_entries(egraph_costs *costs, uint32_t *out) {
+  uint32_t unsupported;
+  return eg_cost_counts(costs->model, out, &unsupported);
+}
+
+static eg_measurer measurer_of(const egraph_costs *costs) {
+  return (eg_measurer){.measure = eg_profiler_measure, .self = costs->profiler};
+}
+
+egraph_status egraph_costs_predict(egraph_costs *costs, const egraph_graph *graph,
+                                   double *out_seconds) {
+  if (costs->options.measure) {
+    eg_measurer measurer = measurer_of(costs);
+    EG_TRY(eg_graph_request_costs(graph, costs->alloc, costs->model));
+    EG_TRY(eg_cost_measure(costs->model, &measurer, costs->options.progress,
+                           costs->options.user));
+  }
+  return eg_graph_predict(graph, costs->alloc, costs->model, out_seconds);
+}
+
+// ---- optimization
+// ------------------------------------------------------------------------------------------
+
+egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph *graph,
+                              const egraph_rules *rules, egraph_costs *costs,
+                              const egraph_options *options, egraph_result **out) {
+  egraph_options defaults = egraph_options_default();
+  eg_measurer measurer = measurer_of(costs);
+  eg_optimizer_input input = {.graph = graph,
+                              .rules = rules,
+                              .costs = costs->model,
+                              .measurer = costs->options.measure ? &measurer : NULL,
+                              .measure_progress = costs->options.progress,
+                              .measure_user = costs->options.user,
+                              .formats = eg_profiler_formats(costs->profiler),
+                              .options = options != NULL ? options : &defaults};
+  return eg_optimizer_run(eg_allocator_or_heap(alloc), &input, out);
+}

@@ -1,0 +1,278 @@
+// Public functions that execute graphs.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+#include <stdlib.h>
+
+#include "api/convert.h"
+#include "exec/session.h"
+#include "pcg/weights.h"
+
+enum { DEFAULT_REPEATS = 10 };
+
+static eg_session_options session_options(const char *backend, uint32_t threads,
+                                          uint64_t seed) {
+  eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
+  if (backend != NULL) options.backend = backend;
+  if (threads != 0) options.threads = threads;
+  options.seed = seed;
+  return options;
+}
+
+egraph_status egraph_session_create(const egraph_allocator *alloc,
+                                    const egraph_graph *graph,
+                                    const egraph_session_options *options,
+                                    egraph_session **out) {
+  eg_session_options translated =
+      session_options(options->backend, options->threads, options->seed);
+  return eg_session_create(alloc, graph, &translated, out);
+}
+
+void egraph_session_destroy(egraph_session *session) { eg_session_destroy(session); }
+
+void egraph_draw_input(const char *name, uint64_t seed, const egraph_tensor *tensor) {
+  eg_tensor drawn = {.data = tensor->data};
+  if (eg_type_from_tensor(tensor, &drawn.type) == EGRAPH_OK)
+    eg_input_draw(name, seed, &drawn);
+}
+
+// ---- buffers for all inputs or outputs of a graph
+// --------------------------------------------------------
+
+EG_VEC_DEFINE(eg_tensors, eg_tensor);
+
+static void free_tensors(eg_tensors *tensors) {
+  for (size_t i = 0; i < tensors->len; i++)
+    eg_free(tensors->alloc, tensors->data[i].data, eg_type_bytes(&tensors->data[i].type),
+            1);
+  eg_tensors_deinit(tensors);
+}
+
+static egraph_status add_tensor(eg_tensors *tensors, const eg_type *type) {
+  eg_tensor tensor = {.type = *type};
+  tensor.type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
+  EG_TRY(eg_tensors_push(tensors, tensor));
+  return eg_alloc(tensors->alloc, eg_type_bytes(&tensor.type), 1,
+                  &tensors->data[tensors->len - 1].data);
+}
+
+static egraph_status draw_inputs(const eg_graph *graph, uint64_t seed, eg_tensors *out) {
+  for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
+    const eg_value_info *info = eg_graph_value(graph, eg_graph_input(graph, i));
+    EG_TRY(add_tensor(out, &info->type));
+    eg_input_draw(info->name, seed, &out->data[i]);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status make_outputs(const eg_graph *graph, eg_tensors *out) {
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    const char *name;
+    const eg_value_info *info = eg_graph_value(graph, eg_graph_output(graph, i, &name));
+    if (!info->typed)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "the type of output '%s' is unknown (opaque operator)", name);
+    EG_TRY(add_tensor(out, &info->type));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_session_run(egraph_session *session, const egraph_tensor *inputs,
+                                 uint32_t input_count, const egraph_tensor *outputs,
+                                 uint32_t output_count) {
+  const eg_graph *graph = eg_session_graph(session);
+  if (input_count != eg_graph_input_count(graph) ||
+      output_count != eg_graph_output_count(graph))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "%u inputs and %u outputs given; the graph has %u and %u", input_count,
+                   output_count, eg_graph_input_count(graph),
+                   eg_graph_output_count(graph));
+  eg_tensors tensors;
+  eg_tensors_init(&tensors, eg_graph_allocator(graph));
+  egraph_status status = eg_tensors_resize(&tensors, (size_t)input_count + output_count);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < input_count + output_count; i++) {
+    const egraph_tensor *tensor =
+        i < input_count ? &inputs[i] : &outputs[i - input_count];
+    tensors.data[i].data = tensor->data;
+    status = eg_type_from_tensor(tensor, &tensors.data[i].type);
+  }
+  if (status == EGRAPH_OK)
+    status = eg_session_run(session, tensors.data, tensors.data + input_count);
+  eg_tensors_deinit(&tensors);
+  return status;
+}
+
+// ---- comparing two graphs
+// ------------------------------------------------------------------------------------
+
+typedef struct contender {
+  eg_session *session;
+  eg_tensors outputs;
+  eg_doubles seconds;
+} contender;
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(eg_doubles *values) {
+  qsort(values->data, values->len, sizeof *values->data, compare_doubles);
+  size_t middle = values->len / 2;
+  return values->len % 2 == 1 ? values->data[middle]
+                              : (values->data[middle - 1] + values->data[middle]) / 2;
+}
+
+static egraph_status run_once(contender *c, const eg_tensors *inputs, bool timed) {
+  double start = eg_clock_seconds();
+  EG_TRY(eg_session_run(c->session, inputs->data, c->outputs.data));
+  return timed ? eg_doubles_push(&c->seconds, eg_clock_seconds() - start) : EGRAPH_OK;
+}
+
+static double relative_error(const eg_tensor *a, const eg_tensor *b) {
+  double scale = 0.0, error = 0.0;
+  int64_t count = eg_type_elements(&a->type);
+  for (int64_t i = 0; i < count; i++) {
+    double x = eg_tensor_get_double(a, i), y = eg_tensor_get_double(b, i);
+    if (isnan(x) != isnan(y) || (isinf(x) && x != y)) return INFINITY;
+    if (isnan(x) || isinf(x)) continue;
+    scale = fmax(scale, fabs(x));
+    error = fmax(error, fabs(x - y));
+  }
+  return error == 0.0 ? 0.0 : error / scale;
+}
+
+static egraph_status check_interfaces(const eg_graph *a, const eg_graph *b) {
+  if (eg_graph_input_count(a) != eg_graph_input_count(b) ||
+      eg_graph_output_count(a) != eg_graph_output_count(b))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the graphs differ in the number of inputs or outputs");
+  for (uint32_t i = 0; i < eg_graph_input_count(a); i++) {
+    const eg_value_info *x = eg_graph_value(a, eg_graph_input(a, i));
+    const eg_value_info *y = eg_graph_value(b, eg_graph_input(b, i));
+    if (!eg_type_same_shape(&x->type, &y->type) || x->type.dtype != y->type.dtype)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "input %u ('%s') differs in type between the graphs", i, x->name);
+  }
+  for (uint32_t i = 0; i < eg_graph_output_count(a); i++) {
+    const char *name;
+    const eg_value_info *x = eg_graph_value(a, eg_graph_output(a, i, &name));
+    const eg_value_info *y = eg_graph_value(b, eg_graph_output(b, i, NULL));
+    if (!eg_type_same_shape(&x->type, &y->type) || x->type.dtype != y->type.dtype)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "output %u ('%s') differs in type between the graphs", i, name);
+  }
+  return EGRAPH_OK;
+}
+
+// Runs alternate, so that drift of the machine's speed hits both alike.
+static egraph_status race(contender pair[2], const eg_tensors *inputs, uint32_t repeats,
+                          egraph_comparison *out) {
+  EG_TRY(run_once(&pair[0], inputs, false));
+  EG_TRY(run_once(&pair[1], inputs, false));
+  for (size_t i = 0; i < pair[0].outputs.len; i++)
+    out->max_error = fmax(out->max_error, relative_error(&pair[0].outputs.data[i],
+                                                         &pair[1].outputs.data[i]));
+  for (uint32_t r = 0; r < repeats; r++)
+    for (int i = 0; i < 2; i++)
+      EG_TRY(run_once(&pair[(r + (uint32_t)i) % 2], inputs, true));
+  out->time_a = median(&pair[0].seconds);
+  out->time_b = median(&pair[1].seconds);
+  return EGRAPH_OK;
+}
+
+static egraph_status prepare(const egraph_allocator *alloc, const eg_graph *graph,
+                             const egraph_compare_options *options, contender *out) {
+  eg_session_options session =
+      session_options(options->backend, options->threads, options->seed);
+  EG_TRY(eg_session_create(alloc, graph, &session, &out->session));
+  return make_outputs(graph, &out->outputs);
+}
+
+egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *a,
+                             const egraph_graph *b, const egraph_compare_options *options,
+                             egraph_comparison *out) {
+  EG_TRY(check_interfaces(a, b));
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  contender pair[2] = {{.session = NULL}, {.session = NULL}};
+  eg_tensors inputs;
+  eg_tensors_init(&inputs, heap);
+  for (int i = 0; i < 2; i++) {
+    eg_tensors_init(&pair[i].outputs, heap);
+    eg_doubles_init(&pair[i].seconds, heap);
+  }
+  egraph_comparison result = {.max_error = 0.0};
+  egraph_status status = draw_inputs(a, options->seed, &inputs);
+  if (status == EGRAPH_OK) status = prepare(alloc, a, options, &pair[0]);
+  if (status == EGRAPH_OK) status = prepare(alloc, b, options, &pair[1]);
+  if (status == EGRAPH_OK)
+    status = race(pair, &inputs,
+                  options->repeats != 0 ? options->repeats : DEFAULT_REPEATS, &result);
+  for (int i = 0; i < 2; i++) {
+    eg_session_destroy(pair[i].session);
+    free_tensors(&pair[i].outputs);
+    eg_doubles_deinit(&pair[i].seconds);
+  }
+  free_tensors(&inputs);
+  if (status == EGRAPH_OK) *out = result;
+  return status;
+}
+
+// ---- steps
+// -----------------------------------------------------------------------------------------------------
+
+static void report_steps(eg_session *session, uint32_t repeats, const double *seconds,
+                         void (*report)(void *user, const egraph_step *step),
+                         void *user) {
+  const eg_graph *graph = eg_session_graph(session);
+  for (uint32_t i = 0; i < eg_session_step_count(session); i++) {
+    const eg_session_step *step = eg_session_step_at(session, i);
+    egraph_step public_step = {.node = "",
+                               .op = "",
+                               .kernel = step->kernel,
+                               .seconds = seconds[i] / repeats,
+                               .flops = step->flops,
+                               .bytes = step->bytes};
+    if (step->node.id != UINT32_MAX) {
+      eg_graph_node_info info = eg_graph_node_at(graph, step->node);
+      public_step.op = eg_op_info_of((eg_op)info.attrs->op)->name;
+      public_step.node = eg_graph_value(graph, info.results[0])->name;
+    }
+    report(user, &public_step);
+  }
+}
+
+static egraph_status time_steps(eg_session *session, const eg_tensors *inputs,
+                                const eg_tensors *outputs, uint32_t repeats,
+                                double *seconds) {
+  for (uint32_t r = 0; r <= repeats; r++) {
+    EG_TRY(eg_session_run(session, inputs->data, outputs->data));
+    for (uint32_t i = 0; r != 0 && i < eg_session_step_count(session); i++)
+      seconds[i] += eg_session_step_at(session, i)->seconds;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_session_steps(egraph_session *session, uint64_t seed,
+                                   uint32_t repeats,
+                                   void (*report)(void *user, const egraph_step *step),
+                                   void *user) {
+  const eg_graph *graph = eg_session_graph(session);
+  egraph_allocator alloc = eg_graph_allocator(graph);
+  eg_tensors inputs, outputs;
+  eg_tensors_init(&inputs, alloc);
+  eg_tensors_init(&outputs, alloc);
+  double *seconds = NULL;
+  uint32_t steps = eg_session_step_count(session), rounds = repeats != 0 ? repeats : 1;
+  egraph_status status = eg_alloc(alloc, steps, sizeof *seconds, &seconds);
+  if (status == EGRAPH_OK) status = draw_inputs(graph, seed, &inputs);
+  if (status == EGRAPH_OK) status = make_outputs(graph, &outputs);
+  eg_session_set_timing(session, true);
+  if (status == EGRAPH_OK)
+    status = time_steps(session, &inputs, &outputs, rounds, seconds);
+  eg_session_set_timing(session, false);
+  if (status == EGRAPH_OK) report_steps(session, rounds, seconds, report, user);
+  eg_free(alloc, seconds, steps, sizeof *seconds);
+  free_tensors(&inputs);
+  free_tensors(&outputs);
+  return status;
+}

@@ -1,0 +1,385 @@
+// The variants are walked twice in the same order: once to ask for their costs, once to
+// price them and build the problem. Nothing is stored between the walks but the numbering
+// of (class, format). SPDX-License-Identifier: Apache-2.0
+#include "optimize/expand.h"
+
+#include <math.h>
+
+/// Price of a row-major node that nothing could measure or estimate; it keeps the
+/// original graph feasible.
+static const double UNPRICED_SECONDS = 1.0;
+
+EG_VEC_DEFINE(eg_types, eg_type);
+
+typedef struct walker {
+  eg_expansion *expansion;
+  eg_tensor_egraph *egraph;
+  const eg_engine *engine;
+  eg_cost_model *costs;
+  bool pricing;
+  eg_types inputs, results; // of the node at hand
+  eg_u32s children;         // problem classes
+  eg_attrs_id identity;     // attributes of a reorder
+} walker;
+
+static uint32_t *place_at(const eg_expansion *expansion, eg_class class,
+                          unsigned format) {
+  return &expansion->place[(size_t) class.id * EG_FORMAT_COUNT + format];
+}
+
+static const eg_tensor_fact *fact_of(const walker *w, eg_class class) {
+  return eg_tensor_egraph_fact(w->egraph, class);
+}
+
+// ---- which formats a value may have
+// -----------------------------------------------------------------
+
+static bool fact_fits(const eg_tensor_fact *fact, eg_format format) {
+  if (fact->part_count == 0) return eg_format_fits(&fact->type, format);
+  for (uint32_t i = 0; i < fact->part_count; i++)
+    if (!eg_format_fits(&fact->parts[i], format)) return false;
+  return true;
+}
+
+/// Marks a value when it can take a format at all; true when that is new.
+static bool mark(const walker *w, bool *region, eg_class class) {
+  class = eg_engine_find(w->engine, class);
+  const eg_tensor_fact *fact = fact_of(w, class);
+  if (region[class.id] || fact->weight_only || !fact_fits(fact, EG_FORMAT_NHWC))
+    return false;
+  region[class.id] = true;
+  return true;
+}
+
+static bool mark_all(const walker *w, bool *region, eg_class class, const eg_term *term) {
+  bool changed = mark(w, region, class);
+  for (uint32_t i = 0; i < term->arity; i++)
+    changed = mark(w, region, term->children[i]) || changed;
+  return changed;
+}
+
+static bool touches(const walker *w, const bool *region, eg_class class,
+                    const eg_term *term) {
+  if (region[class.id]) return true;
+  for (uint32_t i = 0; i < term->arity; i++)
+    if (region[eg_engine_find(w->engine, term->children[i]).id]) return true;
+  return false;
+}
+
+/// One sweep; convolutions start regions, operators that keep a format extend them.
+static bool grow_region(const walker *w, bool *region) {
+  bool changed = false;
+  for (eg_class c = eg_engine_first(w->engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(w->engine, c)) {
+    uint32_t count;
+    const eg_node *nodes = eg_engine_class_nodes(w->engine, c, &count);
+    for (uint32_t i = 0; i < count; i++) {
+      eg_term term = eg_engine_term(w->engine, nodes[i]);
+      eg_format_rule rule = eg_op_info_of((eg_op)term.op)->formats;
+      if (rule == EG_FORMATS_PLAIN) continue;
+      if (rule == EG_FORMATS_CONV || touches(w, region, c, &term))
+        changed = mark_all(w, region, c, &term) || changed;
+    }
+  }
+  return changed;
+}
+
+static egraph_status number_class(walker *w, eg_class class, unsigned format) {
+  eg_expansion *x = w->expansion;
+  uint32_t number;
+  EG_TRY(eg_extract_problem_add_class(&x->problem, &number));
+  EG_TRY(eg_u32s_push(&x->class_of, class.id));
+  EG_TRY(eg_u32s_push(&x->format_of, format));
+  *place_at(x, class, format) = number;
+  return EGRAPH_OK;
+}
+
+static egraph_status number_places(walker *w, const bool *region, uint32_t formats) {
+  for (eg_class c = eg_engine_first(w->engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(w->engine, c)) {
+    const eg_tensor_fact *fact = fact_of(w, c);
+    if (fact->weight_only) continue;
+    EG_TRY(number_class(w, c, EG_FORMAT_PLAIN));
+    for (unsigned f = EG_FORMAT_PLAIN + 1; f < EG_FORMAT_COUNT; f++)
+      if (region[c.id] && (formats >> f & 1u) && fact_fits(fact, (eg_format)f))
+        EG_TRY(number_class(w, c, f));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status make_places(walker *w, uint32_t formats) {
+  eg_expansion *x = w->expansion;
+  bool *region;
+  EG_TRY(eg_alloc(x->alloc, x->class_limit, sizeof *region, &region));
+  while (formats != 0 && grow_region(w, region))
+    continue;
+  egraph_status status = number_places(w, region, formats);
+  eg_free(x->alloc, region, x->class_limit, sizeof *region);
+  return status;
+}
+
+// ---- the walk
+// -----------------------------------------------------------------------------------------
+
+static egraph_status add_variant(walker *w, uint32_t place, eg_variant variant) {
+  eg_expansion *x = w->expansion;
+  uint32_t number;
+  EG_TRY(eg_extract_problem_add_node(&x->problem, place, variant.seconds,
+                                     w->children.data, (uint32_t)w->children.len,
+                                     &number));
+  return eg_variants_push(&x->variants, variant);
+}
+
+/// One variant: asks for its cost, or prices and adds it. Row-major variants are always
+/// kept.
+static egraph_status visit(walker *w, uint32_t place, eg_variant variant,
+                           const eg_node_spec *spec, bool plain) {
+  if (!w->pricing) return spec == NULL ? EGRAPH_OK : eg_cost_request(w->costs, spec);
+  if (spec != NULL) {
+    EG_TRY(eg_cost_seconds(w->costs, spec, &variant.seconds, &variant.source));
+    if (!isfinite(variant.seconds)) {
+      w->expansion->unsupported++;
+      if (!plain) return EGRAPH_OK;
+      variant.seconds = UNPRICED_SECONDS;
+    }
+  }
+  return add_variant(w, place, variant);
+}
+
+/// Children in their chosen formats; false when a needed (class, format) does not exist.
+static egraph_status collect_children(walker *w, const eg_term *term,
+                                      const eg_format_choice *choice, bool *out_exist) {
+  w->children.len = 0;
+  *out_exist = true;
+  for (uint32_t i = 0; i < term->arity; i++) {
+    eg_class child = eg_engine_find(w->engine, term->children[i]);
+    unsigned format = i < EG_MAX_FORMAT_OPERANDS ? choice->input[i] : EG_FORMAT_PLAIN;
+    if (fact_of(w, child)->weight_only) {
+      *out_exist = *out_exist && format == EG_FORMAT_PLAIN;
+      continue;
+    }
+    uint32_t place = *place_at(w->expansion, child, format);
+    if (place == EG_EXTRACT_NONE)
+      *out_exist = false;
+    else
+      EG_TRY(eg_u32s_push(&w->children, place));
+  }
+  return EGRAPH_OK;
+}
+
+static bool choice_is_plain(const eg_format_choice *choice, uint32_t arity) {
+  bool plain = choice->output == EG_FORMAT_PLAIN;
+  for (uint32_t i = 0; i < arity && i < EG_MAX_FORMAT_OPERANDS; i++)
+    plain = plain && choice->input[i] == EG_FORMAT_PLAIN;
+  return plain;
+}
+
+static void set_formats(walker *w, const eg_format_choice *choice) {
+  for (size_t i = 0; i < w->inputs.len; i++)
+    w->inputs.data[i].layout.format =
+        i < EG_MAX_FORMAT_OPERANDS ? choice->input[i] : (uint8_t)EG_FORMAT_PLAIN;
+  for (size_t i = 0; i < w->results.len; i++)
+    w->results.data[i].layout.format = choice->output;
+}
+
+static egraph_status collect_types(walker *w, eg_class class, const eg_term *term,
+                                   uint64_t *out_weight_mask) {
+  *out_weight_mask = 0;
+  w->inputs.len = w->results.len = 0;
+  for (uint32_t i = 0; i < term->arity; i++) {
+    const eg_tensor_fact *fact = fact_of(w, term->children[i]);
+    EG_TRY(eg_types_push(&w->inputs, fact->type));
+    if (fact->weight_only && i < 64) *out_weight_mask |= UINT64_C(1) << i;
+  }
+  const eg_tensor_fact *fact = fact_of(w, class);
+  if (fact->part_count == 0) return eg_types_push(&w->results, fact->type);
+  return eg_types_append(&w->results, fact->parts, fact->part_count);
+}
+
+static egraph_status walk_operator(walker *w, eg_class class, eg_node node,
+                                   const eg_term *term) {
+  eg_node_spec spec = {.attrs = eg_attr_pool_get(eg_tensor_egraph_attrs(w->egraph),
+                                                 (eg_attrs_id){term->payload})};
+  EG_TRY(collect_types(w, class, term, &spec.weight_mask));
+  spec.input_count = (uint32_t)w->inputs.len;
+  spec.result_count = (uint32_t)w->results.len;
+  eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
+  uint32_t count = eg_op_formats(spec.attrs, w->inputs.data, spec.input_count,
+                                 w->results.data, spec.result_count, UINT32_MAX, choices);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t place = *place_at(w->expansion, class, choices[i].output);
+    bool exist;
+    EG_TRY(collect_children(w, term, &choices[i], &exist));
+    if (place == EG_EXTRACT_NONE || !exist) continue;
+    set_formats(w, &choices[i]);
+    spec.inputs = w->inputs.data;
+    spec.results = w->results.data;
+    eg_variant variant = {.node = node, .format = choices[i].output};
+    EG_TRY(visit(w, place, variant, &spec, choice_is_plain(&choices[i], term->arity)));
+  }
+  return EGRAPH_OK;
+}
+
+/// Leaves, parts of tuples and opaque nodes: no cost of their own, the format of their
+/// only operand.
+static egraph_status walk_free(walker *w, eg_class class, eg_node node,
+                               const eg_term *term) {
+  for (unsigned f = 0; f < EG_FORMAT_COUNT; f++) {
+    uint32_t place = *place_at(w->expansion, class, f);
+    if (place == EG_EXTRACT_NONE || (f != EG_FORMAT_PLAIN && term->op != EG_OP_PART))
+      continue;
+    eg_format_choice choice = {.output = (uint8_t)f};
+    for (uint32_t i = 0; i < EG_MAX_FORMAT_OPERANDS; i++)
+      choice.input[i] = (uint8_t)f;
+    bool exist;
+    EG_TRY(collect_children(w, term, &choice, &exist));
+    if (!exist) continue;
+    eg_variant variant = {.node = node, .format = (uint8_t)f, .source = EG_COST_FREE};
+    EG_TRY(visit(w, place, variant, NULL, f == EG_FORMAT_PLAIN));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status walk_nodes(walker *w, eg_class class) {
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(w->engine, class, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term term = eg_engine_term(w->engine, nodes[i]);
+    bool is_free =
+        term.op == EG_OP_INPUT || term.op == EG_OP_PART || term.op == EG_OP_OPAQUE;
+    EG_TRY(is_free ? walk_free(w, class, nodes[i], &term)
+                   : walk_operator(w, class, nodes[i], &term));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status walk_reorders(walker *w, eg_class class) {
+  const eg_tensor_fact *fact = fact_of(w, class);
+  if (fact->part_count != 0) return EGRAPH_OK;
+  eg_type from = fact->type, to = fact->type;
+  eg_node_spec spec = {
+      .attrs = eg_attr_pool_get(eg_tensor_egraph_attrs(w->egraph), w->identity),
+      .inputs = &from,
+      .input_count = 1,
+      .results = &to,
+      .result_count = 1};
+  for (unsigned f = 0; f < EG_FORMAT_COUNT; f++)
+    for (unsigned g = 0; g < EG_FORMAT_COUNT; g++) {
+      uint32_t source = *place_at(w->expansion, class, f);
+      uint32_t place = *place_at(w->expansion, class, g);
+      if (f == g || source == EG_EXTRACT_NONE || place == EG_EXTRACT_NONE) continue;
+      from.layout.format = (uint8_t)f;
+      to.layout.format = (uint8_t)g;
+      w->children.len = 0;
+      EG_TRY(eg_u32s_push(&w->children, source));
+      eg_variant variant = {
+          .node = EG_NODE_NONE, .from_format = (uint8_t)f, .format = (uint8_t)g};
+      EG_TRY(visit(w, place, variant, &spec, false));
+    }
+  return EGRAPH_OK;
+}
+
+static egraph_status walk_classes(walker *w) {
+  for (eg_class c = eg_engine_first(w->engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(w->engine, c)) {
+    if (fact_of(w, c)->weight_only) continue;
+    EG_TRY(walk_nodes(w, c));
+    EG_TRY(walk_reorders(w, c));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status walk(eg_expansion *expansion, eg_tensor_egraph *egraph,
+                          eg_cost_model *costs, bool pricing) {
+  walker w = {.expansion = expansion,
+              .egraph = egraph,
+              .costs = costs,
+              .pricing = pricing,
+              .engine = eg_tensor_egraph_engine(egraph)};
+  eg_types_init(&w.inputs, expansion->alloc);
+  eg_types_init(&w.results, expansion->alloc);
+  eg_u32s_init(&w.children, expansion->alloc);
+  eg_attrs identity = {.op = EG_OP_IDENTITY};
+  egraph_status status =
+      eg_attr_pool_add(eg_tensor_egraph_attrs(egraph), &identity, &w.identity);
+  if (status == EGRAPH_OK) status = walk_classes(&w);
+  eg_types_deinit(&w.inputs);
+  eg_types_deinit(&w.results);
+  eg_u32s_deinit(&w.children);
+  return status;
+}
+
+// ---- entry points
+// ----------------------------------------------------------------------------------------
+
+static egraph_status build(eg_expansion *x, eg_tensor_egraph *egraph,
+                           eg_cost_model *costs, uint32_t formats) {
+  EG_TRY(eg_extract_problem_init(&x->problem, x->alloc));
+  size_t places = (size_t)x->class_limit * EG_FORMAT_COUNT;
+  EG_TRY(eg_alloc(x->alloc, places, sizeof *x->place, &x->place));
+  for (size_t i = 0; i < places; i++)
+    x->place[i] = EG_EXTRACT_NONE;
+  walker w = {
+      .expansion = x, .egraph = egraph, .engine = eg_tensor_egraph_engine(egraph)};
+  EG_TRY(make_places(&w, formats & ~1u));
+  return walk(x, egraph, costs, false);
+}
+
+egraph_status eg_expansion_init(eg_expansion *expansion, egraph_allocator alloc,
+                                eg_tensor_egraph *egraph, eg_cost_model *costs,
+                                uint32_t formats) {
+  *expansion = (eg_expansion){.alloc = alloc,
+                              .class_limit =
+                                  eg_engine_class_limit(eg_tensor_egraph_engine(egraph))};
+  eg_variants_init(&expansion->variants, alloc);
+  eg_u32s_init(&expansion->class_of, alloc);
+  eg_u32s_init(&expansion->format_of, alloc);
+  egraph_status status = build(expansion, egraph, costs, formats);
+  if (status != EGRAPH_OK) eg_expansion_deinit(expansion);
+  return status;
+}
+
+egraph_status eg_expansion_price(eg_expansion *expansion, eg_tensor_egraph *egraph,
+                                 eg_cost_model *costs) {
+  EG_TRY(walk(expansion, egraph, costs, true));
+  uint32_t outputs = eg_graph_output_count(eg_tensor_egraph_graph(egraph));
+  for (uint32_t i = 0; i < outputs; i++) {
+    eg_class root = eg_tensor_egraph_root(egraph, i);
+    uint32_t place = *place_at(expansion, root, EG_FORMAT_PLAIN);
+    if (place != EG_EXTRACT_NONE)
+      EG_TRY(eg_extract_problem_add_root(&expansion->problem, place));
+  }
+  return EGRAPH_OK;
+}
+
+void eg_expansion_deinit(eg_expansion *expansion) {
+  eg_extract_problem_deinit(&expansion->problem);
+  eg_variants_deinit(&expansion->variants);
+  eg_u32s_deinit(&expansion->class_of);
+  eg_u32s_deinit(&expansion->format_of);
+  eg_free(expansion->alloc, expansion->place,
+          (size_t)expansion->class_limit * EG_FORMAT_COUNT, sizeof *expansion->place);
+  expansion->place = NULL;
+}
+
+// Per class the seed node with the lowest id: nodes were seeded in topological order and
+// a class's children hold seeds with lower ids still, so this choice cannot be cyclic.
+egraph_status eg_expansion_original(const eg_expansion *expansion,
+                                    const eg_tensor_egraph *egraph,
+                                    uint32_t *out_choice) {
+  const eg_engine *engine = eg_tensor_egraph_engine((eg_tensor_egraph *)egraph);
+  for (uint32_t p = 0; p < expansion->problem.class_count; p++)
+    out_choice[p] = EG_EXTRACT_NONE;
+  for (uint32_t v = 0; v < expansion->variants.len; v++) {
+    const eg_variant *variant = &expansion->variants.data[v];
+    uint32_t place = expansion->problem.node_class.data[v];
+    if (variant->node.id == EG_NODE_NONE.id || variant->format != EG_FORMAT_PLAIN ||
+        eg_engine_node_reason(engine, variant->node) != EG_REASON_SEED)
+      continue;
+    uint32_t best = out_choice[place];
+    if (best == EG_EXTRACT_NONE ||
+        variant->node.id < expansion->variants.data[best].node.id)
+      out_choice[place] = v;
+  }
+  return EGRAPH_OK;
+}

@@ -1,0 +1,41 @@
+// The pipeline behind egraph_optimize:
+//
+//   graph -> e-graph -> saturate -> (class, format) problem -> costs, measured where
+//   missing
+//         -> extract -> graph -> fold weights
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_OPTIMIZER_H
+#define EG_OPTIMIZE_OPTIMIZER_H
+
+#include "extract/extract.h"
+#include "optimize/emit.h"
+#include "rewrites/saturate.h"
+
+typedef struct eg_optimizer_input {
+  const eg_graph *graph;
+  const eg_rules *rules;
+  eg_cost_model *costs;
+  const eg_measurer *measurer; // NULL: missing costs are estimated
+  bool (*measure_progress)(void *user, uint32_t done, uint32_t total); // may be NULL
+  void *measure_user;
+  uint32_t formats; // bit mask of eg_format worth considering
+  const egraph_options *options;
+} eg_optimizer_input;
+
+struct egraph_result {
+  egraph_allocator alloc;
+  egraph_report report;
+  eg_saturation_report saturation;
+  eg_graph *graph;
+  eg_emission emission; // origins; its graph was taken
+  char **rule_names;    // [saturation.rule_count]
+};
+
+/// Checks the options against egraph_options.def and the names. Fails with
+/// EGRAPH_E_ARGUMENT.
+egraph_status eg_options_check(const egraph_options *options);
+egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
+                               egraph_result **out);
+
+#endif

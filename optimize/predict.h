@@ -1,0 +1,23 @@
+// Predicted cost of a graph as it stands, in the memory formats that it carries.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PREDICT_H
+#define EG_OPTIMIZE_PREDICT_H
+
+#include "pcg/graph.h"
+#include "sim/cost.h"
+
+/// Calls visit for every node that runs at run time (weight-only and opaque nodes do not
+/// count).
+egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,
+                                   egraph_status (*visit)(void *user, eg_graph_node node,
+                                                          const eg_node_spec *spec),
+                                   void *user);
+/// Notes every cost of the graph for measurement.
+egraph_status eg_graph_request_costs(const eg_graph *graph, egraph_allocator alloc,
+                                     eg_cost_model *costs);
+/// Sum of the costs of its nodes, in seconds; nodes no back-end runs count as they are
+/// estimated.
+egraph_status eg_graph_predict(const eg_graph *graph, egraph_allocator alloc,
+                               eg_cost_model *costs, double *out_seconds);
+
+#endif
