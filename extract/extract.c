@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/text.h"
+#include "base/clock.h"
 #include "extract/exact.h"
 #include "extract/greedy.h"
 #include "extract/incumbent.h"

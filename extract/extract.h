@@ -16,6 +16,30 @@ typedef enum eg_extract_method {
 } eg_extract_method;
 #undef EG_EXTRACT_METHOD_ENUM
 
+// id, spelling, function eg_pass_<...>, needs landmarks, meaning. In the order they run;
+// any subset gives the same optimum.
+#define EG_EXTRACT_PASS_LIST(X)                                                          \
+  X(EG_PASS_REACH, "reach", reach, false,                                                \
+    "drop what no root reaches or nothing derives")                                      \
+  X(EG_PASS_DOMINATED, "dominated", dominated, false,                                    \
+    "drop dearer nodes with all the children of another")                                \
+  X(EG_PASS_DETACH, "detach", detach, false, "drop edges to roots of other components")  \
+  X(EG_PASS_COLLAPSE, "collapse", collapse, false,                                       \
+    "replace free single-node classes by their children")                                \
+  X(EG_PASS_MERGE, "merge", merge, false, "multiply a class into its only user")         \
+  X(EG_PASS_CYCLIC, "cyclic", cyclic, true, "drop nodes that need their own class")      \
+  X(EG_PASS_IMPLIED, "implied", implied, true, "drop children that other children need") \
+  X(EG_PASS_COVERED, "covered", covered, true,                                           \
+    "domination by what the other node needs")                                           \
+  X(EG_PASS_FORCED, "forced", forced, true, "make roots of what the roots need")         \
+  X(EG_PASS_BOUND, "bound", bound, true, "drop nodes that reach the cutoff")             \
+  X(EG_PASS_DUAL, "dual", dual, true, "the same on reduced costs of dual ascent")
+#define EG_EXTRACT_PASS_ENUM(id, name, run, landmarks, text) id,
+typedef enum eg_extract_pass {
+  EG_EXTRACT_PASS_LIST(EG_EXTRACT_PASS_ENUM) EG_PASS_COUNT
+} eg_extract_pass;
+#undef EG_EXTRACT_PASS_ENUM
+
 typedef enum eg_extract_status {
   EG_EXTRACT_OPTIMAL,   // bound meets cost within the stated tolerance
   EG_EXTRACT_FEASIBLE,  // a solution and a bound, not closed (limit or cancelled)
@@ -32,6 +56,7 @@ typedef struct eg_extract_options {
   /// Called with the best cost and bound; returns true to stop. May be NULL.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
+  uint32_t disabled_passes; // bit 1 << eg_extract_pass switches a presolve pass off
 } eg_extract_options;
 #define EG_EXTRACT_OPTIONS_DEFAULT                                                       \
   { .method = EG_EXTRACT_ILP, .time_limit_seconds = 20.0, .relative_gap = 0.0 }

@@ -64,7 +64,7 @@ static egraph_status read_children(reader *r, const char *id, const json_t *node
 }
 
 static egraph_status read_node(reader *r, const char *id, const json_t *node) {
-  double cost;
+  double cost = 0;
   uint32_t class;
   EG_TRY(read_cost(r, id, node, &cost));
   EG_TRY(read_children(r, id, node));

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/text.h"
+#include "base/clock.h"
 
 // A relative difference that is taken for rounding: the tolerance of every proof here.
 static const double TOLERANCE = 1e-9;

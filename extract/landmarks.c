@@ -1,0 +1,116 @@
+// Rows start full and only shrink; a class is looked at again when a child's row shrank.
+// The first sweep goes children first, so that acyclic parts are final after one look.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/landmarks.h"
+
+#include "extract/components.h"
+
+void eg_landmarks_init(eg_landmarks *landmarks, egraph_allocator alloc) {
+  landmarks->words = 0;
+  eg_words_init(&landmarks->rows, alloc);
+}
+
+void eg_landmarks_deinit(eg_landmarks *landmarks) {
+  eg_words_deinit(&landmarks->rows);
+  landmarks->words = 0;
+}
+
+void eg_landmarks_closure(const eg_landmarks *landmarks,
+                          const eg_extract_problem *problem, uint32_t node,
+                          uint64_t *out) {
+  memset(out, 0, landmarks->words * sizeof(uint64_t));
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1]; i++) {
+    const uint64_t *row = eg_landmarks_of(landmarks, problem->children.data[i]);
+    for (size_t w = 0; w < landmarks->words; w++)
+      out[w] |= row[w];
+  }
+}
+
+typedef struct fixpoint {
+  eg_landmarks *landmarks;
+  const eg_extract_problem *problem;
+  const eg_class_index *index;
+  eg_u32s component, queue; // queue: circular, holds each class at most once
+  eg_bytes queued;
+  eg_words node_row, class_row;
+} fixpoint;
+
+// Shrinks the row of `class` to what its nodes agree on; true when it changed.
+static bool shrink(fixpoint *f, uint32_t class) {
+  size_t words = f->landmarks->words;
+  uint64_t *row = f->landmarks->rows.data + (size_t) class * words;
+  uint64_t *meet = f->class_row.data;
+  memcpy(meet, row, words * sizeof(uint64_t));
+  for (uint32_t i = f->index->member_begin.data[class];
+       i < f->index->member_begin.data[class + 1]; i++) {
+    eg_landmarks_closure(f->landmarks, f->problem, f->index->members.data[i],
+                         f->node_row.data);
+    for (size_t w = 0; w < words; w++)
+      meet[w] &= f->node_row.data[w];
+    eg_bits_put(meet, class);
+  }
+  if (memcmp(meet, row, words * sizeof(uint64_t)) == 0) return false;
+  memcpy(row, meet, words * sizeof(uint64_t));
+  return true;
+}
+
+static egraph_status prepare(fixpoint *f) {
+  uint32_t classes = f->problem->class_count;
+  f->landmarks->words = eg_bits_words(classes);
+  size_t words = f->landmarks->words;
+  f->landmarks->rows.len = 0;
+  EG_TRY(eg_words_resize(&f->landmarks->rows, words * classes));
+  EG_TRY(eg_words_resize(&f->node_row, words));
+  EG_TRY(eg_words_resize(&f->class_row, words));
+  EG_TRY(eg_bytes_resize(&f->queued, classes));
+  for (uint32_t bit = 0; bit < classes; bit++)
+    eg_bits_put(f->landmarks->rows.data, bit);
+  for (uint32_t class = 1; class < classes; class ++)
+    memcpy(f->landmarks->rows.data + class * words, f->landmarks->rows.data,
+           words * sizeof(uint64_t));
+  return eg_components_find(f->problem, f->index, &f->component, &f->queue);
+}
+
+static egraph_status iterate(fixpoint *f) {
+  EG_TRY(prepare(f));
+  size_t classes = f->problem->class_count, waiting = classes, head = 0;
+  if (classes != 0) memset(f->queued.data, 1, classes);
+  while (waiting != 0) {
+    uint32_t class = f->queue.data[head];
+    size_t tail = (head + waiting) % classes;
+    head = (head + 1) % classes;
+    waiting--;
+    f->queued.data[class] = 0;
+    if (!shrink(f, class)) continue;
+    for (uint32_t i = f->index->user_begin.data[class];
+         i < f->index->user_begin.data[class + 1]; i++) {
+      uint32_t user = f->problem->node_class.data[f->index->users.data[i]];
+      if (f->queued.data[user]) continue;
+      f->queued.data[user] = 1;
+      f->queue.data[tail] = user;
+      tail = (tail + 1) % classes;
+      waiting++;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_landmarks_find(eg_landmarks *landmarks,
+                                const eg_extract_problem *problem,
+                                const eg_class_index *index) {
+  egraph_allocator alloc = landmarks->rows.alloc;
+  fixpoint f = {.landmarks = landmarks, .problem = problem, .index = index};
+  eg_u32s_init(&f.component, alloc);
+  eg_u32s_init(&f.queue, alloc);
+  eg_bytes_init(&f.queued, alloc);
+  eg_words_init(&f.node_row, alloc);
+  eg_words_init(&f.class_row, alloc);
+  egraph_status status = iterate(&f);
+  eg_words_deinit(&f.class_row);
+  eg_words_deinit(&f.node_row);
+  eg_bytes_deinit(&f.queued);
+  eg_u32s_deinit(&f.queue);
+  eg_u32s_deinit(&f.component);
+  return status;
+}

@@ -1,0 +1,97 @@
+// Node a goes when a node b of its class is as cheap and every child of b is needed by a
+// anyway: "child of a" for the plain pass, "landmark of a child of a" for the covered
+// one. Replacing a by b in a solution then adds nothing, and cannot close a cycle: what a
+// needs does not depend on the class of a.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/presolve.h"
+
+typedef struct duel {
+  eg_presolve *presolve;
+  bool closure;
+  eg_words row;
+  eg_bytes drop;
+  size_t dropped;
+} duel;
+
+static void fill_row(duel *d, uint32_t node) {
+  const eg_extract_problem *problem = &d->presolve->model.problem;
+  if (d->closure) {
+    eg_landmarks_closure(&d->presolve->landmarks, problem, node, d->row.data);
+    return;
+  }
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1]; i++)
+    eg_bits_put(d->row.data, problem->children.data[i]);
+}
+
+static void empty_row(duel *d, uint32_t node) {
+  const eg_extract_problem *problem = &d->presolve->model.problem;
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1] && !d->closure; i++)
+    eg_bits_clear(d->row.data, problem->children.data[i]);
+}
+
+static bool within_row(const duel *d, uint32_t node) {
+  const eg_extract_problem *problem = &d->presolve->model.problem;
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1]; i++)
+    if (!eg_bits_has(d->row.data, problem->children.data[i])) return false;
+  return true;
+}
+
+static bool is_dominated(const duel *d, uint32_t first, uint32_t last, uint32_t node) {
+  const eg_class_index *index = &d->presolve->index;
+  const double *cost = d->presolve->model.problem.cost.data;
+  for (uint32_t m = first; m < last; m++) {
+    uint32_t other = index->members.data[m];
+    if (other != node && !d->drop.data[other] && cost[other] <= cost[node] &&
+        within_row(d, other))
+      return true;
+  }
+  return false;
+}
+
+// Backwards, so that of two equal nodes the first stays.
+static void duel_class(duel *d, uint32_t class) {
+  const eg_class_index *index = &d->presolve->index;
+  uint32_t first = index->member_begin.data[class];
+  uint32_t last = index->member_begin.data[class + 1];
+  for (uint32_t m = last; m-- > first && last - first > 1;) {
+    uint32_t node = index->members.data[m];
+    fill_row(d, node);
+    if (is_dominated(d, first, last, node)) {
+      d->drop.data[node] = 1;
+      d->dropped++;
+    }
+    empty_row(d, node);
+  }
+}
+
+static egraph_status duel_all(duel *d, bool *changed) {
+  const eg_extract_problem *problem = &d->presolve->model.problem;
+  EG_TRY(eg_words_resize(&d->row, eg_bits_words(problem->class_count)));
+  EG_TRY(eg_bytes_resize(&d->drop, eg_extract_node_count(problem)));
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    duel_class(d, class);
+  if (d->dropped == 0) return EGRAPH_OK;
+  *changed = true;
+  return eg_presolve_filter(d->presolve, d->drop.data, NULL);
+}
+
+static egraph_status run(eg_presolve *presolve, bool closure, bool *changed) {
+  duel d = {.presolve = presolve, .closure = closure};
+  eg_words_init(&d.row, presolve->alloc);
+  eg_bytes_init(&d.drop, presolve->alloc);
+  egraph_status status = duel_all(&d, changed);
+  eg_bytes_deinit(&d.drop);
+  eg_words_deinit(&d.row);
+  return status;
+}
+
+egraph_status eg_pass_dominated(eg_presolve *presolve, bool *changed) {
+  return run(presolve, false, changed);
+}
+
+egraph_status eg_pass_covered(eg_presolve *presolve, bool *changed) {
+  return run(presolve, true, changed);
+}

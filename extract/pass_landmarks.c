@@ -1,0 +1,181 @@
+// Passes that follow from landmarks (Nec, landmarks.h) by one look at each node.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/presolve.h"
+
+typedef struct scan {
+  eg_presolve *presolve;
+  eg_words row, roots;
+  eg_bytes drop;
+  eg_doubles least;
+  size_t dropped;
+} scan;
+
+static void scan_init(scan *s, eg_presolve *presolve) {
+  *s = (scan){.presolve = presolve};
+  eg_words_init(&s->row, presolve->alloc);
+  eg_words_init(&s->roots, presolve->alloc);
+  eg_bytes_init(&s->drop, presolve->alloc);
+  eg_doubles_init(&s->least, presolve->alloc);
+}
+
+static void scan_deinit(scan *s) {
+  eg_doubles_deinit(&s->least);
+  eg_bytes_deinit(&s->drop);
+  eg_words_deinit(&s->roots);
+  eg_words_deinit(&s->row);
+}
+
+static egraph_status cyclic(scan *s, bool *changed) {
+  eg_presolve *presolve = s->presolve;
+  const eg_extract_problem *problem = &presolve->model.problem;
+  EG_TRY(eg_bytes_resize(&s->drop, eg_extract_node_count(problem)));
+  for (uint32_t n = 0; n < s->drop.len; n++) {
+    uint32_t class = problem->node_class.data[n];
+    for (uint32_t i = problem->child_begin.data[n];
+         i < problem->child_begin.data[n + 1] && !s->drop.data[n]; i++)
+      s->drop.data[n] = eg_bits_has(
+          eg_landmarks_of(&presolve->landmarks, problem->children.data[i]), class);
+    s->dropped += s->drop.data[n];
+  }
+  if (s->dropped == 0) return EGRAPH_OK;
+  *changed = true;
+  return eg_presolve_filter(presolve, s->drop.data, NULL);
+}
+
+// Two children that need each other are both kept out of each other's way by looking
+// only at children that still stand.
+static egraph_status implied(scan *s, bool *changed) {
+  eg_presolve *presolve = s->presolve;
+  const eg_extract_problem *problem = &presolve->model.problem;
+  const uint32_t *children = problem->children.data;
+  EG_TRY(eg_bytes_resize(&s->drop, problem->children.len));
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
+    uint32_t first = problem->child_begin.data[n],
+             last = problem->child_begin.data[n + 1];
+    for (uint32_t i = first; i < last; i++)
+      for (uint32_t j = first; j < last && !s->drop.data[i]; j++)
+        if (j != i && !s->drop.data[j] &&
+            eg_bits_has(eg_landmarks_of(&presolve->landmarks, children[j]), children[i]))
+          s->drop.data[i] = 1;
+    for (uint32_t i = first; i < last; i++)
+      s->dropped += s->drop.data[i];
+  }
+  if (s->dropped == 0) return EGRAPH_OK;
+  *changed = true;
+  return eg_presolve_filter(presolve, NULL, s->drop.data);
+}
+
+// s->roots = Nec of all roots, empty classes left out.
+static egraph_status find_forced(scan *s) {
+  eg_presolve *presolve = s->presolve;
+  const eg_extract_problem *problem = &presolve->model.problem;
+  EG_TRY(eg_words_resize(&s->roots, eg_bits_words(problem->class_count)));
+  for (size_t i = 0; i < problem->roots.len; i++) {
+    eg_bits_put(s->roots.data, problem->roots.data[i]);
+    if (!presolve->has_landmarks) continue;
+    const uint64_t *row = eg_landmarks_of(&presolve->landmarks, problem->roots.data[i]);
+    for (size_t w = 0; w < s->roots.len; w++)
+      s->roots.data[w] |= row[w];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status forced(scan *s, bool *changed) {
+  eg_presolve *presolve = s->presolve;
+  EG_TRY(find_forced(s));
+  for (uint32_t class = 0; class < presolve->model.problem.class_count; class ++) {
+    if (!eg_bits_has(s->roots.data, class) || presolve->index.is_root.data[class] ||
+        eg_class_index_member_count(&presolve->index, class) == 0)
+      continue;
+    EG_TRY(eg_extract_problem_add_root(&presolve->model.problem, class));
+    presolve->index.is_root.data[class] = 1;
+    *changed = true;
+  }
+  return EGRAPH_OK;
+}
+
+// Cheapest price of each class; an empty class counts nothing.
+static egraph_status find_least(scan *s, const double *price) {
+  const eg_class_index *index = &s->presolve->index;
+  EG_TRY(eg_doubles_resize(&s->least, s->presolve->model.problem.class_count));
+  for (uint32_t class = 0; class < s->least.len; class ++) {
+    uint32_t first = index->member_begin.data[class];
+    uint32_t last = index->member_begin.data[class + 1];
+    if (first == last) continue;
+    double least = price[index->members.data[first]];
+    for (uint32_t m = first + 1; m < last; m++)
+      if (price[index->members.data[m]] < least) least = price[index->members.data[m]];
+    s->least.data[class] = least;
+  }
+  return EGRAPH_OK;
+}
+
+static double sum_least(const scan *s, const uint64_t *row, const uint64_t *without) {
+  double sum = 0;
+  for (size_t w = 0; w < s->roots.len; w++)
+    for (uint64_t bits = without == NULL ? row[w] : row[w] & ~without[w]; bits != 0;
+         bits &= bits - 1)
+      sum += s->least.data[(uint32_t)(w * 64) + eg_bits_lowest(bits)];
+  return sum;
+}
+
+// Lower bound of any solution that uses `node`, beyond what the roots need.
+static double extra_of(scan *s, const double *price, uint32_t node) {
+  const eg_presolve *presolve = s->presolve;
+  uint32_t class = presolve->model.problem.node_class.data[node];
+  double extra = price[node];
+  if (eg_bits_has(s->roots.data, class)) extra -= s->least.data[class];
+  if (!presolve->has_landmarks) return extra;
+  eg_landmarks_closure(&presolve->landmarks, &presolve->model.problem, node, s->row.data);
+  eg_bits_clear(s->row.data, class);
+  return extra + sum_least(s, s->row.data, s->roots.data);
+}
+
+static egraph_status mark_costly(scan *s, const double *price, double base,
+                                 uint8_t *drop_node, size_t *dropped) {
+  eg_presolve *presolve = s->presolve;
+  EG_TRY(find_forced(s));
+  EG_TRY(find_least(s, price));
+  EG_TRY(eg_words_resize(&s->row, s->roots.len));
+  double bound = base + sum_least(s, s->roots.data, NULL);
+  if (bound > presolve->bound) presolve->bound = bound;
+  if (bound >= presolve->cutoff) presolve->closed = true;
+  for (uint32_t n = 0; n < eg_extract_node_count(&presolve->model.problem); n++) {
+    if (drop_node[n] || bound + extra_of(s, price, n) < presolve->cutoff) continue;
+    drop_node[n] = 1;
+    (*dropped)++;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
+                                      double base, uint8_t *drop_node, size_t *dropped) {
+  scan s;
+  scan_init(&s, presolve);
+  egraph_status status = mark_costly(&s, price, base, drop_node, dropped);
+  scan_deinit(&s);
+  return status;
+}
+
+static egraph_status bound(scan *s, bool *changed) {
+  eg_presolve *presolve = s->presolve;
+  EG_TRY(eg_bytes_resize(&s->drop, eg_extract_node_count(&presolve->model.problem)));
+  EG_TRY(mark_costly(s, presolve->model.problem.cost.data, presolve->model.offset,
+                     s->drop.data, &s->dropped));
+  if (s->dropped == 0 || presolve->closed) return EGRAPH_OK;
+  *changed = true;
+  return eg_presolve_filter(presolve, s->drop.data, NULL);
+}
+
+#define SCAN_PASS(name)                                                                  \
+  egraph_status eg_pass_##name(eg_presolve *presolve, bool *changed) {                   \
+    scan s;                                                                              \
+    scan_init(&s, presolve);                                                             \
+    egraph_status status = name(&s, changed);                                            \
+    scan_deinit(&s);                                                                     \
+    return status;                                                                       \
+  }
+SCAN_PASS(cyclic)
+SCAN_PASS(implied)
+SCAN_PASS(forced)
+SCAN_PASS(bound)

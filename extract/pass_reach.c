@@ -1,0 +1,132 @@
+// Drops what nothing derives, then what no root reaches, and renumbers the classes.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/presolve.h"
+
+typedef struct sweep {
+  eg_presolve *presolve;
+  eg_u32s waiting; // [node] children without a derivation so far; 0: node can be used
+  eg_u32s queue;   // classes
+  eg_bytes derived, reached;
+  eg_u32s number; // [class] new number
+} sweep;
+
+static egraph_status derive(sweep *s, uint32_t node) {
+  uint32_t class = s->presolve->model.problem.node_class.data[node];
+  if (s->derived.data[class]) return EGRAPH_OK;
+  s->derived.data[class] = 1;
+  return eg_u32s_push(&s->queue, class);
+}
+
+static egraph_status derive_all(sweep *s) {
+  const eg_extract_problem *problem = &s->presolve->model.problem;
+  const eg_class_index *index = &s->presolve->index;
+  uint32_t nodes = eg_extract_node_count(problem);
+  EG_TRY(eg_u32s_resize(&s->waiting, nodes));
+  EG_TRY(eg_bytes_resize(&s->derived, problem->class_count));
+  for (uint32_t n = 0; n < nodes; n++) {
+    s->waiting.data[n] = problem->child_begin.data[n + 1] - problem->child_begin.data[n];
+    if (s->waiting.data[n] == 0) EG_TRY(derive(s, n));
+  }
+  for (size_t done = 0; done < s->queue.len; done++) {
+    uint32_t class = s->queue.data[done];
+    for (uint32_t i = index->user_begin.data[class];
+         i < index->user_begin.data[class + 1]; i++)
+      if (--s->waiting.data[index->users.data[i]] == 0)
+        EG_TRY(derive(s, index->users.data[i]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status reach(sweep *s, uint32_t class) {
+  if (s->reached.data[class]) return EGRAPH_OK;
+  s->reached.data[class] = 1;
+  return eg_u32s_push(&s->queue, class);
+}
+
+static egraph_status reach_all(sweep *s) {
+  const eg_extract_problem *problem = &s->presolve->model.problem;
+  const eg_class_index *index = &s->presolve->index;
+  EG_TRY(eg_bytes_resize(&s->reached, problem->class_count));
+  s->queue.len = 0;
+  for (size_t i = 0; i < problem->roots.len; i++)
+    EG_TRY(reach(s, problem->roots.data[i]));
+  for (size_t done = 0; done < s->queue.len; done++) {
+    uint32_t class = s->queue.data[done];
+    for (uint32_t m = index->member_begin.data[class];
+         m < index->member_begin.data[class + 1]; m++) {
+      uint32_t node = index->members.data[m];
+      if (s->waiting.data[node] != 0) continue;
+      for (uint32_t i = problem->child_begin.data[node];
+           i < problem->child_begin.data[node + 1]; i++)
+        EG_TRY(reach(s, problem->children.data[i]));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status renumber(sweep *s, uint32_t *out_classes) {
+  const eg_extract_problem *problem = &s->presolve->model.problem;
+  EG_TRY(eg_u32s_resize(&s->number, problem->class_count));
+  uint32_t classes = 0;
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    if (s->reached.data[class]) s->number.data[class] = classes++;
+  *out_classes = classes;
+  return EGRAPH_OK;
+}
+
+static egraph_status rebuild(sweep *s, uint32_t classes) {
+  const eg_reduced *model = &s->presolve->model;
+  eg_reduced *next = &s->presolve->spare;
+  eg_reduced_clear(next, classes);
+  next->fixed = model->fixed;
+  next->offset = model->offset;
+  for (size_t i = 0; i < model->problem.roots.len; i++)
+    EG_TRY(eg_extract_problem_add_root(&next->problem,
+                                       s->number.data[model->problem.roots.data[i]]));
+  for (uint32_t n = 0; n < eg_extract_node_count(&model->problem); n++) {
+    uint32_t class = model->problem.node_class.data[n];
+    if (s->waiting.data[n] != 0 || !s->reached.data[class]) continue;
+    s->queue.len = 0;
+    for (uint32_t i = model->problem.child_begin.data[n];
+         i < model->problem.child_begin.data[n + 1]; i++)
+      EG_TRY(eg_u32s_push(&s->queue, s->number.data[model->problem.children.data[i]]));
+    EG_TRY(eg_reduced_add_node(next, s->number.data[class], model->problem.cost.data[n],
+                               model->part.data[n], s->queue.data,
+                               (uint32_t)s->queue.len));
+  }
+  return eg_presolve_swap(s->presolve);
+}
+
+static egraph_status sweep_all(sweep *s, bool *changed) {
+  const eg_extract_problem *problem = &s->presolve->model.problem;
+  EG_TRY(derive_all(s));
+  for (size_t i = 0; i < problem->roots.len; i++)
+    if (!s->derived.data[problem->roots.data[i]]) s->presolve->closed = true;
+  if (s->presolve->closed) return EGRAPH_OK;
+  EG_TRY(reach_all(s));
+  uint32_t classes;
+  EG_TRY(renumber(s, &classes));
+  bool useless = classes != problem->class_count;
+  for (uint32_t n = 0; !useless && n < eg_extract_node_count(problem); n++)
+    useless = s->waiting.data[n] != 0;
+  if (!useless) return EGRAPH_OK;
+  *changed = true;
+  s->presolve->has_landmarks = false;
+  return rebuild(s, classes);
+}
+
+egraph_status eg_pass_reach(eg_presolve *presolve, bool *changed) {
+  sweep s = {.presolve = presolve};
+  eg_u32s_init(&s.waiting, presolve->alloc);
+  eg_u32s_init(&s.queue, presolve->alloc);
+  eg_bytes_init(&s.derived, presolve->alloc);
+  eg_bytes_init(&s.reached, presolve->alloc);
+  eg_u32s_init(&s.number, presolve->alloc);
+  egraph_status status = sweep_all(&s, changed);
+  eg_u32s_deinit(&s.number);
+  eg_bytes_deinit(&s.reached);
+  eg_bytes_deinit(&s.derived);
+  eg_u32s_deinit(&s.queue);
+  eg_u32s_deinit(&s.waiting);
+  return status;
+}

@@ -1,0 +1,143 @@
+// The driver and what the passes share. Cheap passes go round until nothing changes, only
+// then are landmarks found anew: they cost more than all the others together.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/presolve.h"
+
+#include <math.h>
+
+enum { MAX_ROUNDS = 40 };
+
+typedef struct pass {
+  egraph_status (*run)(eg_presolve *, bool *);
+  bool landmarks;
+} pass;
+
+#define PASS_ROW(id, name, run, landmarks, text) {eg_pass_##run, landmarks},
+static const pass PASSES[] = {EG_EXTRACT_PASS_LIST(PASS_ROW)};
+#undef PASS_ROW
+
+egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
+                               eg_parts *parts) {
+  *presolve = (eg_presolve){.alloc = alloc,
+                            .parts = parts,
+                            .cutoff = INFINITY,
+                            .bound = -INFINITY,
+                            .landmark_bytes = (size_t)256 << 20};
+  eg_class_index_init(&presolve->index, alloc);
+  eg_landmarks_init(&presolve->landmarks, alloc);
+  EG_TRY(eg_reduced_init(&presolve->model, alloc));
+  egraph_status status = eg_reduced_init(&presolve->spare, alloc);
+  if (status != EGRAPH_OK) eg_reduced_deinit(&presolve->model);
+  return status;
+}
+
+void eg_presolve_deinit(eg_presolve *presolve) {
+  eg_reduced_deinit(&presolve->spare);
+  eg_reduced_deinit(&presolve->model);
+  eg_landmarks_deinit(&presolve->landmarks);
+  eg_class_index_deinit(&presolve->index);
+}
+
+egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model) {
+  presolve->has_landmarks = presolve->closed = false;
+  presolve->bound = model->offset;
+  EG_TRY(eg_reduced_copy(&presolve->model, model));
+  return eg_class_index_build(&presolve->index, &presolve->model.problem);
+}
+
+egraph_status eg_presolve_swap(eg_presolve *presolve) {
+  eg_reduced filled = presolve->spare;
+  presolve->spare = presolve->model;
+  presolve->model = filled;
+  return eg_class_index_build(&presolve->index, &presolve->model.problem);
+}
+
+static egraph_status copy_kept(eg_presolve *presolve, uint32_t node,
+                               const uint8_t *drop_edge, eg_u32s *row) {
+  const eg_reduced *model = &presolve->model;
+  row->len = 0;
+  for (uint32_t i = model->problem.child_begin.data[node];
+       i < model->problem.child_begin.data[node + 1]; i++)
+    if (drop_edge == NULL || !drop_edge[i])
+      EG_TRY(eg_u32s_push(row, model->problem.children.data[i]));
+  return eg_reduced_add_node(&presolve->spare, model->problem.node_class.data[node],
+                             model->problem.cost.data[node], model->part.data[node],
+                             row->data, (uint32_t)row->len);
+}
+
+egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
+                                 const uint8_t *drop_edge) {
+  const eg_reduced *model = &presolve->model;
+  eg_reduced *next = &presolve->spare;
+  eg_reduced_clear(next, model->problem.class_count);
+  next->fixed = model->fixed;
+  next->offset = model->offset;
+  EG_TRY(eg_u32s_append(&next->problem.roots, model->problem.roots.data,
+                        model->problem.roots.len));
+  eg_u32s row;
+  eg_u32s_init(&row, presolve->alloc);
+  egraph_status status = EGRAPH_OK;
+  uint32_t nodes = eg_extract_node_count(&model->problem);
+  for (uint32_t n = 0; status == EGRAPH_OK && n < nodes; n++)
+    if (drop_node == NULL || !drop_node[n])
+      status = copy_kept(presolve, n, drop_edge, &row);
+  eg_u32s_deinit(&row);
+  if (status != EGRAPH_OK) return status;
+  return eg_presolve_swap(presolve);
+}
+
+egraph_status eg_presolve_need_landmarks(eg_presolve *presolve) {
+  if (presolve->has_landmarks) return EGRAPH_OK;
+  size_t classes = presolve->model.problem.class_count;
+  if (classes != 0 && eg_bits_words(classes) * 8 > presolve->landmark_bytes / classes)
+    return EGRAPH_OK;
+  EG_TRY(eg_landmarks_find(&presolve->landmarks, &presolve->model.problem,
+                           &presolve->index));
+  presolve->has_landmarks = true;
+  return EGRAPH_OK;
+}
+
+static bool root_is_empty(const eg_presolve *presolve) {
+  const eg_u32s *roots = &presolve->model.problem.roots;
+  for (size_t i = 0; i < roots->len; i++)
+    if (eg_class_index_member_count(&presolve->index, roots->data[i]) == 0) return true;
+  return false;
+}
+
+static egraph_status run_pass(eg_presolve *presolve, size_t which, bool *changed) {
+  if (presolve->closed || (presolve->disabled >> which) & 1) return EGRAPH_OK;
+  if (PASSES[which].landmarks) {
+    EG_TRY(eg_presolve_need_landmarks(presolve));
+    if (!presolve->has_landmarks) return EGRAPH_OK;
+  }
+  EG_TRY(PASSES[which].run(presolve, changed));
+  if (root_is_empty(presolve)) presolve->closed = true;
+  return EGRAPH_OK;
+}
+
+static egraph_status run_group(eg_presolve *presolve, bool landmarks, bool *changed) {
+  for (size_t which = 0; which < EG_PASS_COUNT; which++)
+    if (PASSES[which].landmarks == landmarks) EG_TRY(run_pass(presolve, which, changed));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_presolve_run(eg_presolve *presolve) {
+  if (root_is_empty(presolve)) presolve->closed = true;
+  bool changed = true;
+  for (int round = 0; changed && !presolve->closed && round < MAX_ROUNDS; round++) {
+    bool cheap = true;
+    for (int inner = 0; cheap && inner < MAX_ROUNDS; inner++) {
+      cheap = false;
+      EG_TRY(run_group(presolve, false, &cheap));
+    }
+    changed = false;
+    presolve->has_landmarks = false;
+    EG_TRY(run_group(presolve, true, &changed));
+  }
+  if (presolve->bound < presolve->model.offset) presolve->bound = presolve->model.offset;
+  if (presolve->closed || presolve->bound >= presolve->cutoff) {
+    presolve->closed = true;
+    presolve->bound = presolve->cutoff;
+  }
+  return EGRAPH_OK;
+}

@@ -1,0 +1,58 @@
+// Presolve: passes that make a reduced problem smaller and keep an optimal solution, or
+// show that nothing is cheaper than the cutoff.
+//
+// "Keep" means: either the smaller problem has a solution as cheap as the cheapest one of
+// the larger problem, or that one costs at least the cutoff. Passes compose, may run in
+// any order and any subset of them gives the same optimum.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_PRESOLVE_H
+#define EG_EXTRACT_PRESOLVE_H
+
+#include "extract/class_index.h"
+#include "extract/extract.h"
+#include "extract/landmarks.h"
+#include "extract/reduced.h"
+
+typedef struct eg_presolve {
+  egraph_allocator alloc;
+  eg_parts *parts; // borrowed
+  eg_reduced model, spare;
+  eg_class_index index; // of model
+  eg_landmarks landmarks;
+  bool has_landmarks; // valid for the present class numbers
+  bool closed;        // nothing below the cutoff
+  double cutoff;      // of the total, offset included
+  double bound;       // lower bound of the total, from the passes
+  uint32_t disabled;  // bit per eg_extract_pass
+  size_t landmark_bytes;
+} eg_presolve;
+
+egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
+                               eg_parts *parts);
+void eg_presolve_deinit(eg_presolve *presolve);
+/// Copies `model` in.
+egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model);
+/// Runs the passes until none changes anything, or `closed`.
+egraph_status eg_presolve_run(eg_presolve *presolve);
+
+// ---- for the passes ----------------------------------------------------------------
+
+/// Leaves out nodes and child edges with a non-zero flag; either array may be NULL.
+egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
+                                 const uint8_t *drop_edge);
+/// Puts `spare`, filled by the pass, in the place of `model`.
+egraph_status eg_presolve_swap(eg_presolve *presolve);
+/// Finds landmarks unless they are valid; has_landmarks stays false when they would take
+/// more than landmark_bytes.
+egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
+/// Flags nodes whose price, with the cheapest members of everything they and the roots
+/// need, on top of `base` reaches the cutoff; raises the bound; may set closed.
+egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
+                                      double base, uint8_t *drop_node, size_t *dropped);
+
+#define EG_EXTRACT_PASS_DECLARE(id, name, run, landmarks, text)                          \
+  egraph_status eg_pass_##run(eg_presolve *presolve, bool *changed);
+EG_EXTRACT_PASS_LIST(EG_EXTRACT_PASS_DECLARE)
+#undef EG_EXTRACT_PASS_DECLARE
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/reduced.h"
+
+#include <stdlib.h>
+
+void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count) {
+  parts->leaf_count = leaf_count;
+  eg_u32s_init(&parts->left, alloc);
+  eg_u32s_init(&parts->right, alloc);
+  eg_bytes_init(&parts->seen, alloc);
+  eg_u32s_init(&parts->stack, alloc);
+}
+
+void eg_parts_deinit(eg_parts *parts) {
+  eg_u32s_deinit(&parts->stack);
+  eg_bytes_deinit(&parts->seen);
+  eg_u32s_deinit(&parts->right);
+  eg_u32s_deinit(&parts->left);
+}
+
+egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out) {
+  if (a == EG_EXTRACT_NONE || b == EG_EXTRACT_NONE) {
+    *out = a == EG_EXTRACT_NONE ? b : a;
+    return EGRAPH_OK;
+  }
+  size_t part = parts->leaf_count + parts->left.len;
+  if (part >= EG_EXTRACT_NONE)
+    return EG_FAIL(EGRAPH_E_MEMORY, "extraction merged nodes more than 2^32 times");
+  EG_TRY(eg_u32s_reserve(&parts->right, parts->right.len + 1));
+  EG_TRY(eg_u32s_push(&parts->left, a));
+  EG_TRY(eg_u32s_push(&parts->right, b));
+  *out = (uint32_t)part;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_parts_start(eg_parts *parts) {
+  parts->seen.len = 0;
+  return eg_bytes_resize(&parts->seen, parts->leaf_count + parts->left.len);
+}
+
+static egraph_status visit(eg_parts *parts, uint32_t part) {
+  if (parts->seen.data[part]) return EGRAPH_OK;
+  parts->seen.data[part] = 1;
+  return eg_u32s_push(&parts->stack, part);
+}
+
+egraph_status eg_parts_expand(eg_parts *parts, uint32_t part,
+                              const eg_extract_problem *original, uint32_t *choice) {
+  parts->stack.len = 0;
+  if (part != EG_EXTRACT_NONE) EG_TRY(visit(parts, part));
+  while (parts->stack.len != 0) {
+    uint32_t top = eg_u32s_pop(&parts->stack);
+    if (top < parts->leaf_count) {
+      choice[original->node_class.data[top]] = top;
+      continue;
+    }
+    EG_TRY(visit(parts, parts->left.data[top - parts->leaf_count]));
+    EG_TRY(visit(parts, parts->right.data[top - parts->leaf_count]));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_reduced_init(eg_reduced *reduced, egraph_allocator alloc) {
+  eg_u32s_init(&reduced->part, alloc);
+  reduced->fixed = EG_EXTRACT_NONE;
+  reduced->offset = 0;
+  return eg_extract_problem_init(&reduced->problem, alloc);
+}
+
+void eg_reduced_deinit(eg_reduced *reduced) {
+  eg_u32s_deinit(&reduced->part);
+  eg_extract_problem_deinit(&reduced->problem);
+}
+
+void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count) {
+  eg_extract_problem *problem = &reduced->problem;
+  problem->class_count = class_count;
+  problem->node_class.len = problem->cost.len = problem->children.len = 0;
+  problem->roots.len = reduced->part.len = 0;
+  problem->child_begin.len = 1;
+  reduced->fixed = EG_EXTRACT_NONE;
+  reduced->offset = 0;
+}
+
+static int compare(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static uint32_t sort_distinct(uint32_t *items, uint32_t count) {
+  if (count > 1) qsort(items, count, sizeof *items, compare);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (kept == 0 || items[kept - 1] != items[i]) items[kept++] = items[i];
+  return kept;
+}
+
+egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
+                                  uint32_t part, uint32_t *children, uint32_t count) {
+  count = sort_distinct(children, count);
+  for (uint32_t i = 0; i < count; i++)
+    if (children[i] == class) return EGRAPH_OK;
+  EG_TRY(eg_u32s_reserve(&reduced->part, reduced->part.len + 1));
+  EG_TRY(
+      eg_extract_problem_add_node(&reduced->problem, class, cost, children, count, NULL));
+  return eg_u32s_push(&reduced->part, part);
+}
+
+static egraph_status add_distinct_roots(eg_reduced *reduced,
+                                        const eg_extract_problem *original) {
+  eg_bytes seen;
+  eg_bytes_init(&seen, reduced->part.alloc);
+  egraph_status status = eg_bytes_resize(&seen, original->class_count);
+  for (size_t i = 0; status == EGRAPH_OK && i < original->roots.len; i++) {
+    uint32_t root = original->roots.data[i];
+    if (seen.data[root]) continue;
+    seen.data[root] = 1;
+    status = eg_extract_problem_add_root(&reduced->problem, root);
+  }
+  eg_bytes_deinit(&seen);
+  return status;
+}
+
+egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original) {
+  eg_reduced_clear(reduced, original->class_count);
+  EG_TRY(add_distinct_roots(reduced, original));
+  eg_u32s row;
+  eg_u32s_init(&row, reduced->part.alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t n = 0; status == EGRAPH_OK && n < eg_extract_node_count(original); n++) {
+    uint32_t first = original->child_begin.data[n];
+    row.len = 0;
+    status = eg_u32s_append(&row, original->children.data + first,
+                            original->child_begin.data[n + 1] - first);
+    if (status == EGRAPH_OK)
+      status =
+          eg_reduced_add_node(reduced, original->node_class.data[n],
+                              original->cost.data[n], n, row.data, (uint32_t)row.len);
+  }
+  eg_u32s_deinit(&row);
+  return status;
+}
+
+egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from) {
+  const eg_extract_problem *p = &from->problem;
+  eg_reduced_clear(to, p->class_count);
+  eg_extract_problem *q = &to->problem;
+  q->child_begin.len = 0;
+  EG_TRY(eg_u32s_append(&q->child_begin, p->child_begin.data, p->child_begin.len));
+  EG_TRY(eg_u32s_append(&q->node_class, p->node_class.data, p->node_class.len));
+  EG_TRY(eg_doubles_append(&q->cost, p->cost.data, p->cost.len));
+  EG_TRY(eg_u32s_append(&q->children, p->children.data, p->children.len));
+  EG_TRY(eg_u32s_append(&q->roots, p->roots.data, p->roots.len));
+  EG_TRY(eg_u32s_append(&to->part, from->part.data, from->part.len));
+  to->fixed = from->fixed;
+  to->offset = from->offset;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
+                                const eg_extract_problem *original,
+                                const uint32_t *reduced_choice, uint32_t *choice) {
+  EG_TRY(eg_parts_start(parts));
+  EG_TRY(eg_parts_expand(parts, reduced->fixed, original, choice));
+  for (uint32_t class = 0; class < reduced->problem.class_count; class ++)
+    if (reduced_choice[class] != EG_EXTRACT_NONE)
+      EG_TRY(eg_parts_expand(parts, reduced->part.data[reduced_choice[class]], original,
+                             choice));
+  return EGRAPH_OK;
+}

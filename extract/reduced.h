@@ -1,0 +1,58 @@
+// A reduced problem and the way back: the same kind of rows, plus what each node stands
+// for.
+//
+// Merging a class into its only user makes one node out of two. Such a node carries a
+// *part*: either a node of the original problem, or a pair of parts. Expanding the parts
+// of the chosen nodes, and of what was decided for good, gives the original choice; no
+// pass needs code of its own for the way back.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_REDUCED_H
+#define EG_EXTRACT_REDUCED_H
+
+#include "extract/bits.h"
+#include "extract/problem.h"
+
+/// Parts of all reduced problems of one solve. Part p < leaf_count is original node p,
+/// others are pairs. Append only.
+typedef struct eg_parts {
+  uint32_t leaf_count;
+  eg_u32s left, right;
+  eg_bytes seen; // scratch of expand
+  eg_u32s stack;
+} eg_parts;
+
+void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count);
+void eg_parts_deinit(eg_parts *parts);
+/// The part standing for both; EG_EXTRACT_NONE stands for nothing.
+egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out);
+/// Makes ready for expansions into one choice. O(parts).
+egraph_status eg_parts_start(eg_parts *parts);
+/// Writes every original node of `part` to choice[its class]. Each part once per start.
+egraph_status eg_parts_expand(eg_parts *parts, uint32_t part,
+                              const eg_extract_problem *original, uint32_t *choice);
+
+/// Children of a node are ascending and distinct, and never its own class; roots are
+/// distinct. A class may be empty: then nothing uses it.
+typedef struct eg_reduced {
+  eg_extract_problem problem;
+  eg_u32s part;   // [node]
+  uint32_t fixed; // part of all that is decided
+  double offset;  // its cost
+} eg_reduced;
+
+egraph_status eg_reduced_init(eg_reduced *reduced, egraph_allocator alloc);
+void eg_reduced_deinit(eg_reduced *reduced);
+/// Empties `reduced` but keeps its memory; it has `class_count` classes then.
+void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count);
+/// The whole original problem, node n standing for itself.
+egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original);
+egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from);
+/// Adds a node; sorts `children` in place. Nodes that are their own child are left out.
+egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
+                                  uint32_t part, uint32_t *children, uint32_t count);
+/// Expands a choice of the reduced problem into choice[original class].
+egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
+                                const eg_extract_problem *original,
+                                const uint32_t *reduced_choice, uint32_t *choice);
+
+#endif
