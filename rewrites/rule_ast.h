@@ -1,8 +1,10 @@
-// A parsed rule, for this module and the rule verifier. Everything lies in the arena of its eg_rules.
+// A parsed rule, for this module and the rule verifier. Everything lies in the arena of
+// its eg_rules.
 //
-//   terms   children stand before their parents, so a loop over a range builds a term bottom-up
-//   exprs   conditions and computed attributes, children before parents too
-//   vars    class variables (kind TENSOR) and value variables, in order of first occurrence
+//   terms   children stand before their parents, so a loop over a range builds a term
+//   bottom-up exprs   conditions and computed attributes, children before parents too
+//   vars    class variables (kind TENSOR) and value variables, in order of first
+//   occurrence
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_AST_H
 #define EG_REWRITES_RULE_AST_H
@@ -12,7 +14,8 @@
 #include "ops/ops.h"
 #include "rewrites/rules.h"
 
-// Kinds of values in rules: id, words for messages. The first ones are those of attributes, in that order.
+// Kinds of values in rules: id, words for messages. The first ones are those of
+// attributes, in that order.
 #define EG_RULE_KIND_LIST(X)                                                             \
   X(EG_RULE_INT, "an integer")                                                           \
   X(EG_RULE_INTS, "a list of integers")                                                  \
@@ -78,7 +81,8 @@ typedef struct eg_rule_slot {
 
 typedef struct eg_rule_term {
   bool is_var;
-  uint32_t var;              // is_var: the class variable; else the one that `as` names, or EG_RULE_NONE
+  uint32_t
+      var; // is_var: the class variable; else the one that `as` names, or EG_RULE_NONE
   eg_op op;
   const eg_rule_slot *slots; // one per attribute of op
   const uint32_t *children;  // term indices
@@ -86,8 +90,8 @@ typedef struct eg_rule_term {
 } eg_rule_term;
 
 typedef enum eg_rule_var_origin {
-  EG_RULE_VAR_MATCHED,   // bound by the left side (or given, in tests)
-  EG_RULE_VAR_AS,        // names a sub-pattern
+  EG_RULE_VAR_MATCHED, // bound by the left side (or given, in tests)
+  EG_RULE_VAR_AS,      // names a sub-pattern
   EG_RULE_VAR_LET_VALUE,
   EG_RULE_VAR_LET_TERM
 } eg_rule_var_origin;
@@ -99,7 +103,8 @@ typedef struct eg_rule_var {
   uint32_t pattern_var; // MATCHED class variables are numbered from 0; else EG_RULE_NONE
 } eg_rule_var;
 
-/// `(let var ...)`: an expression, or the terms [first_term, term], of which `term` is the whole.
+/// `(let var ...)`: an expression, or the terms [first_term, term], of which `term` is
+/// the whole.
 typedef struct eg_rule_let {
   uint32_t var;
   bool is_term;
@@ -166,7 +171,8 @@ typedef struct eg_rule_test {
 const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule);
 uint32_t eg_rules_test_count(const eg_rules *rules);
 const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test);
-/// True when the rule is called `name`, is its reverse, or stands in the file with that stem.
+/// True when the rule is called `name`, is its reverse, or stands in the file with that
+/// stem.
 bool eg_rule_answers_to(const eg_rule *rule, const char *name);
 
 const char *eg_rule_kind_words(eg_rule_kind kind);

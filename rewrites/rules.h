@@ -1,5 +1,5 @@
-// Rewrite rules: the language of *.rules files, loading, printing. STYLE section 6.7; grammar in rewrites/README.md.
-// SPDX-License-Identifier: Apache-2.0
+// Rewrite rules: the language of *.rules files, loading, printing. STYLE section 6.7;
+// grammar in rewrites/README.md. SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULES_H
 #define EG_REWRITES_RULES_H
 
@@ -9,21 +9,24 @@ typedef struct eg_rules eg_rules;
 
 egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out);
 void eg_rules_destroy(eg_rules *rules);
-/// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy" and then adds none of them.
+/// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy" and
+/// then adds none of them.
 egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
                              size_t size);
 egraph_status eg_rules_load(eg_rules *rules, const char *path);
 /// The rule files shipped with the library (embedded at build time).
 egraph_status eg_rules_add_builtin(eg_rules *rules);
 
-/// One entry per direction: a `both-ways` rule counts as two, the second named "<name>-reversed".
+/// One entry per direction: a `both-ways` rule counts as two, the second named
+/// "<name>-reversed".
 uint32_t eg_rules_count(const eg_rules *rules);
 const char *eg_rule_name(const eg_rules *rules, uint32_t rule);
 const char *eg_rule_source(const eg_rules *rules, uint32_t rule);
 const char *eg_rule_file(const eg_rules *rules, uint32_t rule);
 uint32_t eg_rule_line(const eg_rules *rules, uint32_t rule);
 bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule);
-/// Switches a rule (or a whole topic file, by stem) on or off for saturation. EGRAPH_E_ARGUMENT when unknown.
+/// Switches a rule (or a whole topic file, by stem) on or off for saturation.
+/// EGRAPH_E_ARGUMENT when unknown.
 egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on);
 /// Canonical form; parse(print(rules)) prints identically.
 egraph_status eg_rules_print(const eg_rules *rules, eg_text *out);

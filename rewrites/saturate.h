@@ -1,5 +1,5 @@
-// Equality saturation: search all rules, apply all matches, rebuild, until nothing changes or a budget ends it.
-// SPDX-License-Identifier: Apache-2.0
+// Equality saturation: search all rules, apply all matches, rebuild, until nothing
+// changes or a budget ends it. SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_SATURATE_H
 #define EG_REWRITES_SATURATE_H
 
@@ -21,26 +21,30 @@ typedef enum eg_stop { EG_STOP_LIST(EG_STOP_ENUM) } eg_stop;
 typedef enum eg_scheduler { EG_SCHEDULER_SIMPLE, EG_SCHEDULER_BACKOFF } eg_scheduler;
 
 typedef struct eg_saturation_options {
-  uint32_t node_limit, iteration_limit;  // 0 is legal: nothing is added
+  uint32_t node_limit, iteration_limit; // 0 is legal: nothing is added
   double time_limit_seconds;
   size_t byte_limit;
   eg_scheduler scheduler;
-  uint32_t match_limit, ban_length;  // of the back-off scheduler (egg: 1000, 5)
-  /// Called after every iteration and now and then inside; returns true to cancel. May be NULL.
+  uint32_t match_limit, ban_length; // of the back-off scheduler (egg: 1000, 5)
+  /// Called after every iteration and now and then inside; returns true to cancel. May be
+  /// NULL.
   bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
   void *user;
 } eg_saturation_options;
 #define EG_SATURATION_OPTIONS_DEFAULT                                                    \
-  {.node_limit = 20000, .iteration_limit = 20, .time_limit_seconds = 20.0,               \
-   .byte_limit = (size_t)2 << 30, .scheduler = EG_SCHEDULER_BACKOFF, .match_limit = 1000, .ban_length = 5}
+  {                                                                                      \
+    .node_limit = 20000, .iteration_limit = 20, .time_limit_seconds = 20.0,              \
+    .byte_limit = (size_t)2 << 30, .scheduler = EG_SCHEDULER_BACKOFF,                    \
+    .match_limit = 1000, .ban_length = 5                                                 \
+  }
 
 typedef struct eg_rule_stats {
-  uint64_t matches;   // found
-  uint64_t rejected;  // by conditions or types
-  uint32_t nodes;     // e-nodes added
+  uint64_t matches;  // found
+  uint64_t rejected; // by conditions or types
+  uint32_t nodes;    // e-nodes added
   uint32_t unions;
   uint32_t bans;
-  double seconds;     // search and apply
+  double seconds; // search and apply
 } eg_rule_stats;
 
 typedef struct eg_saturation_report {
@@ -48,13 +52,14 @@ typedef struct eg_saturation_report {
   uint32_t iterations, nodes, classes;
   double seconds;
   size_t peak_bytes;
-  eg_rule_stats *rules;  // [eg_rules_count]
+  eg_rule_stats *rules; // [eg_rules_count]
   uint32_t rule_count;
   egraph_allocator alloc;
 } eg_saturation_report;
 
-/// Limits and cancellation are results. Fails with EGRAPH_E_MEMORY, or EGRAPH_E_TYPE when a rule turns out unsound
-/// (it united classes of different types); the report must be released with eg_saturation_report_deinit either way.
+/// Limits and cancellation are results. Fails with EGRAPH_E_MEMORY, or EGRAPH_E_TYPE when
+/// a rule turns out unsound (it united classes of different types); the report must be
+/// released with eg_saturation_report_deinit either way.
 egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                           const eg_saturation_options *options,
                           eg_saturation_report *out_report);

@@ -1,0 +1,302 @@
+// The container of rules. A text is read completely before any of its rules is added, so
+// a failure adds none. SPDX-License-Identifier: Apache-2.0
+#include "rewrites/rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/flatmap.h"
+#include "base/hash.h"
+#include "rewrites/builtin_rules.h"
+#include "rewrites/rule_forms.h"
+#include "rewrites/spelling.h"
+
+enum { MAX_FILE_BYTES = 16 << 20 };
+
+EG_VEC_DEFINE(rule_list, eg_rule *);
+EG_VEC_DEFINE(test_list, eg_rule_test *);
+
+struct eg_rules {
+  egraph_allocator alloc;
+  eg_arena arena;
+  rule_list rules;
+  test_list tests;
+  eg_flatmap names, keys; // of rules
+  eg_flatmap test_names;
+};
+
+egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_rules *rules;
+  EG_TRY(eg_alloc(heap, 1, sizeof *rules, &rules));
+  rules->alloc = heap;
+  eg_arena_init(&rules->arena, heap);
+  rule_list_init(&rules->rules, heap);
+  test_list_init(&rules->tests, heap);
+  eg_flatmap_init(&rules->names, heap);
+  eg_flatmap_init(&rules->keys, heap);
+  eg_flatmap_init(&rules->test_names, heap);
+  *out = rules;
+  return EGRAPH_OK;
+}
+
+void eg_rules_destroy(eg_rules *rules) {
+  if (rules == NULL) return;
+  eg_arena_deinit(&rules->arena);
+  rule_list_deinit(&rules->rules);
+  test_list_deinit(&rules->tests);
+  eg_flatmap_deinit(&rules->names);
+  eg_flatmap_deinit(&rules->keys);
+  eg_flatmap_deinit(&rules->test_names);
+  eg_free(rules->alloc, rules, 1, sizeof *rules);
+}
+
+// ---- look-up
+// ---------------------------------------------------------------------------------
+
+static uint64_t hash_text(const char *text) {
+  return eg_hash_bytes(0, text, strlen(text));
+}
+
+static bool same_name(const void *user, uint32_t id, const void *key) {
+  const eg_rules *rules = user;
+  return strcmp(rules->rules.data[id]->name, key) == 0;
+}
+static bool same_key(const void *user, uint32_t id, const void *key) {
+  const eg_rules *rules = user;
+  return strcmp(rules->rules.data[id]->key, key) == 0;
+}
+static bool same_test_name(const void *user, uint32_t id, const void *key) {
+  const eg_rules *rules = user;
+  return strcmp(rules->tests.data[id]->name, key) == 0;
+}
+
+bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule) {
+  return eg_flatmap_find(&rules->names, hash_text(name), name, same_name, rules,
+                         out_rule);
+}
+
+const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule) {
+  return *rule_list_at(&rules->rules, rule);
+}
+uint32_t eg_rules_count(const eg_rules *rules) { return (uint32_t)rules->rules.len; }
+uint32_t eg_rules_test_count(const eg_rules *rules) { return (uint32_t)rules->tests.len; }
+const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test) {
+  return *test_list_at(&rules->tests, test);
+}
+const char *eg_rule_name(const eg_rules *rules, uint32_t rule) {
+  return eg_rules_at(rules, rule)->name;
+}
+const char *eg_rule_source(const eg_rules *rules, uint32_t rule) {
+  return eg_rules_at(rules, rule)->source;
+}
+const char *eg_rule_file(const eg_rules *rules, uint32_t rule) {
+  return eg_rules_at(rules, rule)->file;
+}
+uint32_t eg_rule_line(const eg_rules *rules, uint32_t rule) {
+  return eg_rules_at(rules, rule)->line;
+}
+
+// ---- adding
+// ----------------------------------------------------------------------------------
+
+static egraph_status check_new(const eg_rules *rules, const eg_rule *rule,
+                               const eg_sexpr *form) {
+  uint32_t other;
+  if (eg_rules_find(rules, rule->name, &other)) {
+    const eg_rule *first = rules->rules.data[other];
+    return eg_sexpr_fail(rule->file, form,
+                         "a rule named %s already stands at %s:%u; use another name",
+                         rule->name, first->file, first->line);
+  }
+  if (!eg_flatmap_find(&rules->keys, hash_text(rule->key), rule->key, same_key, rules,
+                       &other))
+    return EGRAPH_OK;
+  const eg_rule *first = rules->rules.data[other];
+  if (rule->reversed && first->line == form->line && first->both_ways &&
+      strcmp(first->file, rule->file) == 0)
+    return eg_sexpr_fail(rule->file, form, "rule %s is its own reverse; remove both-ways",
+                         first->name);
+  return eg_sexpr_fail(rule->file, form,
+                       "rule %s is rule %s (%s:%u) with other variable names; remove one",
+                       rule->name, first->name, first->file, first->line);
+}
+
+static egraph_status add_rule(eg_rules *rules, const eg_rule *rule) {
+  eg_rule *kept;
+  EG_TRY(eg_arena_alloc(&rules->arena, 1, sizeof *kept, &kept));
+  *kept = *rule;
+  EG_TRY(eg_flatmap_reserve_one(&rules->names));
+  EG_TRY(eg_flatmap_reserve_one(&rules->keys));
+  uint32_t id = (uint32_t)rules->rules.len;
+  EG_TRY(rule_list_push(&rules->rules, kept));
+  (void)eg_flatmap_insert(&rules->names, hash_text(kept->name), id, NULL, NULL);
+  (void)eg_flatmap_insert(&rules->keys, hash_text(kept->key), id, NULL, NULL);
+  return EGRAPH_OK;
+}
+
+static egraph_status read_direction(eg_rules *rules, const eg_rule_source_text *from,
+                                    const eg_sexpr *form, bool reversed,
+                                    bool *out_both_ways) {
+  eg_rule rule;
+  EG_TRY(eg_rule_read(from, form, reversed, &rule));
+  EG_TRY(check_new(rules, &rule, form));
+  *out_both_ways = rule.both_ways;
+  return add_rule(rules, &rule);
+}
+
+static egraph_status read_rule(eg_rules *rules, const eg_rule_source_text *from,
+                               const eg_sexpr *form) {
+  bool both_ways;
+  EG_TRY(read_direction(rules, from, form, false, &both_ways));
+  if (!both_ways) return EGRAPH_OK;
+  return read_direction(rules, from, form, true, &both_ways);
+}
+
+static egraph_status read_test(eg_rules *rules, const eg_rule_source_text *from,
+                               const eg_sexpr *form) {
+  eg_rule_test test, *kept;
+  uint32_t other;
+  EG_TRY(eg_rule_test_read(from, form, &test));
+  uint64_t hash = hash_text(test.name);
+  if (eg_flatmap_find(&rules->test_names, hash, test.name, same_test_name, rules, &other))
+    return eg_sexpr_fail(
+        from->file, form, "a test named %s already stands at %s:%u; use another name",
+        test.name, rules->tests.data[other]->file, rules->tests.data[other]->line);
+  EG_TRY(eg_arena_alloc(&rules->arena, 1, sizeof *kept, &kept));
+  *kept = test;
+  EG_TRY(eg_flatmap_reserve_one(&rules->test_names));
+  EG_TRY(test_list_push(&rules->tests, kept));
+  (void)eg_flatmap_insert(&rules->test_names, hash, (uint32_t)rules->tests.len - 1, NULL,
+                          NULL);
+  return EGRAPH_OK;
+}
+
+// Takes back what a failed text had added.
+static void shrink(eg_rules *rules, size_t rule_count, size_t test_count) {
+  while (rules->rules.len > rule_count) {
+    eg_rule *last = rule_list_pop(&rules->rules);
+    uint32_t id = (uint32_t)rules->rules.len;
+    eg_flatmap_remove(&rules->names, hash_text(last->name), id);
+    eg_flatmap_remove(&rules->keys, hash_text(last->key), id);
+  }
+  while (rules->tests.len > test_count) {
+    eg_rule_test *last = test_list_pop(&rules->tests);
+    eg_flatmap_remove(&rules->test_names, hash_text(last->name),
+                      (uint32_t)rules->tests.len);
+  }
+}
+
+static egraph_status check_header(const char *file, const eg_sexpr *text) {
+  eg_sexpr start = {.line = 1, .column = 1};
+  const eg_sexpr *header = text->count > 0 ? &text->children[0] : &start;
+  if (text->count == 0 || !eg_sexpr_is_form(header, "egraph-rules"))
+    return eg_sexpr_fail(file, header,
+                         "a rule file begins with (egraph-rules 1); put that first");
+  if (header->count == 3 && eg_sexpr_is_atom(&header->children[2], "symbolic"))
+    return eg_sexpr_fail(file, header,
+                         "these are rules over plain symbols, not over tensor operators");
+  if (header->count == 2 && eg_sexpr_is_atom(&header->children[1], "1")) return EGRAPH_OK;
+  return eg_sexpr_fail(file, header,
+                       "this version of rule files is unknown; only (egraph-rules 1) is");
+}
+
+static egraph_status read_forms(eg_rules *rules, const eg_rule_source_text *from,
+                                const eg_sexpr *text) {
+  EG_TRY(check_header(from->file, text));
+  for (uint32_t i = 1; i < text->count; i++) {
+    const eg_sexpr *form = &text->children[i];
+    if (eg_sexpr_is_form(form, "rule"))
+      EG_TRY(read_rule(rules, from, form));
+    else if (eg_sexpr_is_form(form, "test"))
+      EG_TRY(read_test(rules, from, form));
+    else
+      return eg_sexpr_fail(from->file, form,
+                           "unknown form; write (rule name ...) or (test name ...)");
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
+                             size_t size) {
+  eg_rule_source_text from = {.arena = &rules->arena, .scratch = rules->alloc};
+  EG_TRY(eg_arena_string(&rules->arena, file, strlen(file), &from.file));
+  eg_sexpr forms;
+  EG_TRY(eg_sexpr_parse(&rules->arena, from.file, text, size, &forms));
+  size_t rule_count = rules->rules.len, test_count = rules->tests.len;
+  egraph_status status = read_forms(rules, &from, &forms);
+  if (status != EGRAPH_OK) shrink(rules, rule_count, test_count);
+  return status;
+}
+
+egraph_status eg_rules_load(eg_rules *rules, const char *path) {
+  char *text;
+  size_t size;
+  EG_TRY(eg_file_read(rules->alloc, path, MAX_FILE_BYTES, &text, &size));
+  egraph_status status = eg_rules_parse(rules, path, text, size);
+  eg_free(rules->alloc, text, size + 1, 1);
+  return status;
+}
+
+egraph_status eg_rules_add_builtin(eg_rules *rules) {
+  size_t rule_count = rules->rules.len, test_count = rules->tests.len;
+  for (size_t i = 0; i < eg_builtin_rule_file_count; i++) {
+    const eg_builtin_rule_file *file = &eg_builtin_rule_files[i];
+    egraph_status status =
+        eg_rules_parse(rules, file->name, (const char *)file->text, file->size);
+    if (status == EGRAPH_OK) continue;
+    shrink(rules, rule_count, test_count);
+    return status;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- switching on and off
+// --------------------------------------------------------------------
+
+static bool is_stem_of(const char *file, const char *name) {
+  const char *slash = strrchr(file, '/');
+  const char *base = slash != NULL ? slash + 1 : file;
+  const char *dot = strrchr(base, '.');
+  size_t len = dot != NULL ? (size_t)(dot - base) : strlen(base);
+  return strlen(name) == len && memcmp(base, name, len) == 0;
+}
+
+bool eg_rule_answers_to(const eg_rule *rule, const char *name) {
+  if (strcmp(rule->name, name) == 0 || is_stem_of(rule->file, name)) return true;
+  size_t len = strlen(name);
+  return rule->reversed && strncmp(rule->name, name, len) == 0 &&
+         strcmp(rule->name + len, "-reversed") == 0;
+}
+
+egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on) {
+  bool found = false;
+  eg_spelling spelling = eg_spelling_start(name);
+  for (size_t i = 0; i < rules->rules.len; i++) {
+    eg_rule *rule = rules->rules.data[i];
+    eg_spelling_offer(&spelling, rule->name);
+    if (!eg_rule_answers_to(rule, name)) continue;
+    rule->enabled = on;
+    found = true;
+  }
+  if (found) return EGRAPH_OK;
+  if (spelling.best != NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "no rule and no rule file is called '%s'; did you mean '%s'?", name,
+                   spelling.best);
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "no rule and no rule file is called '%s'", name);
+}
+
+egraph_status eg_rules_print(const eg_rules *rules, eg_text *out) {
+  EG_TRY(eg_text_append(out, "(egraph-rules 1)\n"));
+  for (size_t i = 0; i < rules->rules.len; i++) {
+    if (rules->rules.data[i]->reversed) continue;
+    EG_TRY(eg_text_append(out, "\n"));
+    EG_TRY(eg_rule_print(out, rules->rules.data[i]));
+  }
+  for (size_t i = 0; i < rules->tests.len; i++) {
+    EG_TRY(eg_text_append(out, "\n"));
+    EG_TRY(eg_rule_test_print(out, rules->tests.data[i]));
+  }
+  return EGRAPH_OK;
+}

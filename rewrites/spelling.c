@@ -1,0 +1,43 @@
+// Levenshtein distance on one row. Names longer than the row are never close.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/spelling.h"
+
+#include <string.h>
+
+enum { MAX_NAME = 63 };
+
+static size_t min3(size_t a, size_t b, size_t c) {
+  size_t least = a < b ? a : b;
+  return least < c ? least : c;
+}
+
+static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len) {
+  size_t row[MAX_NAME + 1];
+  for (size_t j = 0; j <= b_len; j++)
+    row[j] = j;
+  for (size_t i = 1; i <= a_len; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b_len; j++) {
+      size_t above = row[j];
+      row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+      diagonal = above;
+    }
+  }
+  return row[b_len];
+}
+
+eg_spelling eg_spelling_start(const char *wanted) {
+  // A third of the letters may be wrong, but never all of them.
+  size_t len = strlen(wanted);
+  return (eg_spelling){.wanted = wanted, .distance = len < 3 ? 2 : len / 3 + 2};
+}
+
+void eg_spelling_offer(eg_spelling *spelling, const char *candidate) {
+  size_t a_len = strlen(spelling->wanted), b_len = strlen(candidate);
+  if (a_len > MAX_NAME || b_len > MAX_NAME) return;
+  size_t d = distance(spelling->wanted, a_len, candidate, b_len);
+  if (d >= spelling->distance || d >= b_len) return;
+  spelling->best = candidate;
+  spelling->distance = d;
+}

@@ -1,0 +1,20 @@
+// "Did you mean": the closest of a list of names, by edit distance.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_SPELLING_H
+#define EG_REWRITES_SPELLING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/// Candidates are offered one after the other; `best` is borrowed, NULL while nothing is
+/// close enough.
+typedef struct eg_spelling {
+  const char *wanted;
+  const char *best;
+  size_t distance; // of best
+} eg_spelling;
+
+eg_spelling eg_spelling_start(const char *wanted);
+void eg_spelling_offer(eg_spelling *spelling, const char *candidate);
+
+#endif
