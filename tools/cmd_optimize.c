@@ -1,0 +1,135 @@
+// egraph optimize | profile | explain: three views of one optimization.
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+
+#include "tools/planning.h"
+
+static int finish(plan_session *session, egraph_status status) {
+  int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  plan_close(session);
+  return outcome;
+}
+
+static int outcome_of(parse_outcome parsed) {
+  return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+}
+
+int command_optimize(int argc, char **argv) {
+  plan_flags flags;
+  plan_flags_init(&flags);
+  flag rows[MAX_PLAN_FLAGS];
+  size_t count = plan_flags_rows(&flags, rows);
+  rows[count++] = (flag){"-o",
+                         FLAG_TEXT,
+                         &flags.output,
+                         "FILE",
+                         "write the optimized graph (.onnx or .egraph)",
+                         0,
+                         0};
+  command cmd = {
+      "optimize",
+      "MODEL [-o FILE] [options]",
+      "Finds the cheapest equivalent graph of an ONNX model (or .egraph text).",
+      rows,
+      count,
+      1,
+      1};
+  positional models;
+  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return outcome_of(parsed);
+  plan_session session;
+  egraph_status status = plan_run(&flags, models.items[0], &session);
+  if (status == EGRAPH_OK && flags.output != NULL)
+    status = egraph_graph_save(egraph_result_graph(session.result), flags.output);
+  if (status == EGRAPH_OK) (flags.json ? plan_print_json : plan_print_text)(&session);
+  return finish(&session, status);
+}
+
+int command_profile(int argc, char **argv) {
+  plan_flags flags;
+  plan_flags_init(&flags);
+  flag rows[MAX_PLAN_FLAGS];
+  size_t count = plan_flags_rows(&flags, rows);
+  command cmd = {"profile",
+                 "MODEL [--db FILE] [options]",
+                 "Measures every operator variant that optimizing the model asks for.",
+                 rows,
+                 count,
+                 1,
+                 1};
+  positional models;
+  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return outcome_of(parsed);
+  plan_session session;
+  egraph_status status = plan_run(&flags, models.items[0], &session);
+  uint32_t entries = 0;
+  if (status == EGRAPH_OK) status = egraph_costs_entries(session.costs, &entries);
+  if (status == EGRAPH_OK) {
+    const egraph_report *r = egraph_result_report(session.result);
+    const char *machine = egraph_costs_machine(session.costs);
+    if (flags.json) {
+      json_begin();
+      json_text("machine", machine);
+      json_int("measured", r->measured);
+      json_int("entries", entries);
+      json_real("seconds", r->profile_seconds);
+      json_end();
+    } else {
+      printf(
+          "%u operators measured in %.1f s; the database holds %u for this machine\n%s\n",
+          r->measured, r->profile_seconds, entries, machine);
+    }
+  }
+  return finish(&session, status);
+}
+
+static void print_rule_statistics(const plan_session *session) {
+  printf("\n%-40s %10s %10s %8s %8s %6s %9s\n", "rule", "matches", "rejected", "nodes",
+         "unions", "bans", "seconds");
+  for (uint32_t i = 0; i < egraph_result_rule_count(session->result); i++) {
+    egraph_rule_report r = egraph_result_rule(session->result, i);
+    if (r.matches != 0)
+      printf("%-40s %10llu %10llu %8u %8u %6u %9.4f\n", r.name,
+             (unsigned long long)r.matches, (unsigned long long)r.rejected, r.nodes,
+             r.unions, r.bans, r.seconds);
+  }
+}
+
+static void print_explanation_json(const char *text) {
+  json_begin();
+  json_text("explanation", text);
+  json_end();
+}
+
+int command_explain(int argc, char **argv) {
+  plan_flags flags;
+  plan_flags_init(&flags);
+  flag rows[MAX_PLAN_FLAGS];
+  size_t count = plan_flags_rows(&flags, rows);
+  command cmd = {
+      "explain",
+      "MODEL [options]",
+      "Optimizes a model and says which rule made every operator of the result.",
+      rows,
+      count,
+      1,
+      1};
+  positional models;
+  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return outcome_of(parsed);
+  plan_session session;
+  egraph_status status = plan_run(&flags, models.items[0], &session);
+  char *text = NULL;
+  if (status == EGRAPH_OK) status = egraph_result_explain(NULL, session.result, &text);
+  if (status == EGRAPH_OK) {
+    if (flags.json) {
+      print_explanation_json(text);
+    } else {
+      plan_print_text(&session);
+      printf("\n%s", text);
+      print_rule_statistics(&session);
+    }
+  }
+  egraph_string_free(NULL, text);
+  return finish(&session, status);
+}

@@ -1,0 +1,288 @@
+// egraph run: executes a graph, times its steps, or compares two graphs.
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/planning.h"
+
+/// Largest relative error at which two graphs count as equal.
+static const double EQUAL_ERROR = 1e-3;
+
+typedef struct run_flags {
+  bool compare, steps, json;
+  const char *backend;
+  uint64_t threads, repeats, seed, batch;
+  text_list inputs, outputs;
+} run_flags;
+
+// ---- comparing
+// -----------------------------------------------------------------------------------------
+
+static int compare_models(const run_flags *flags, const positional *models) {
+  egraph_graph *a = NULL, *b = NULL;
+  egraph_comparison c = {.max_error = 0};
+  egraph_compare_options options = {.backend = flags->backend,
+                                    .threads = (uint32_t)flags->threads,
+                                    .repeats = (uint32_t)flags->repeats,
+                                    .seed = flags->seed};
+  egraph_status status =
+      egraph_graph_load(NULL, models->items[0], (int64_t)flags->batch, &a);
+  if (status == EGRAPH_OK)
+    status = egraph_graph_load(NULL, models->items[1], (int64_t)flags->batch, &b);
+  if (status == EGRAPH_OK) status = egraph_compare(NULL, a, b, &options, &c);
+  egraph_graph_destroy(a);
+  egraph_graph_destroy(b);
+  if (status != EGRAPH_OK) return report_failure(status);
+  bool equal = c.max_error <= EQUAL_ERROR;
+  if (flags->json) {
+    json_begin();
+    json_real("max_error", c.max_error);
+    json_bool("equal", equal);
+    json_real("time_a", c.time_a);
+    json_real("time_b", c.time_b);
+    json_end();
+  } else {
+    printf("outputs %s: largest error %.3g of the output's scale\n",
+           equal ? "equal" : "DIFFER", c.max_error);
+    printf("%.3f ms -> %.3f ms: %.2fx\n", 1e3 * c.time_a, 1e3 * c.time_b,
+           c.time_a / c.time_b);
+  }
+  return equal ? EXIT_DONE : EXIT_FAILED;
+}
+
+// ---- tensors from and to files
+// -----------------------------------------------------------------------------
+
+/// The file given for `name` in a list of "name=file", or NULL.
+static const char *file_for(const text_list *list, const char *name) {
+  size_t length = strlen(name);
+  for (size_t i = 0; i < list->count; i++)
+    if (strncmp(list->items[i], name, length) == 0 && list->items[i][length] == '=')
+      return list->items[i] + length + 1;
+  return NULL;
+}
+
+static bool read_raw(const char *path, void *data, size_t size) {
+  FILE *file = fopen(path, "rb");
+  bool whole = file != NULL && fread(data, 1, size, file) == size && fgetc(file) == EOF;
+  if (file != NULL) (void)fclose(file);
+  if (!whole)
+    fprintf(stderr,
+            "egraph run: %s: cannot be read, or is not exactly the %zu bytes of the "
+            "row-major tensor\n",
+            path, size);
+  return whole;
+}
+
+static bool write_raw(const char *path, const void *data, size_t size) {
+  FILE *file = fopen(path, "wb");
+  bool whole = file != NULL && fwrite(data, 1, size, file) == size;
+  if (file != NULL) whole = fclose(file) == 0 && whole;
+  if (!whole) fprintf(stderr, "egraph run: %s: cannot be written\n", path);
+  return whole;
+}
+
+// ---- running one model
+// ----------------------------------------------------------------------------------------
+
+typedef struct run_state {
+  egraph_graph *graph;
+  egraph_session *session;
+  egraph_graph_info info;
+  egraph_tensor *inputs, *outputs;
+  const char **output_names;
+  double *seconds;
+} run_state;
+
+typedef egraph_status (*tensor_getter)(const egraph_graph *, uint32_t, const char **,
+                                       egraph_tensor *);
+
+static egraph_status allocate(const run_state *state, tensor_getter get, uint32_t index,
+                              const char **name, egraph_tensor *out) {
+  egraph_status status = get(state->graph, index, name, out);
+  if (status != EGRAPH_OK) return status;
+  size_t bytes = egraph_tensor_bytes(out);
+  out->data = calloc(bytes != 0 ? bytes : 1, 1);
+  return out->data != NULL ? EGRAPH_OK : EGRAPH_E_MEMORY;
+}
+
+/// *out_read is false when a file given by the user could not be read (already reported).
+static egraph_status make_tensors(run_state *state, const run_flags *flags,
+                                  bool *out_read) {
+  state->inputs = calloc(state->info.inputs + 1, sizeof *state->inputs);
+  state->outputs = calloc(state->info.outputs + 1, sizeof *state->outputs);
+  state->output_names = calloc(state->info.outputs + 1, sizeof *state->output_names);
+  state->seconds = calloc(flags->repeats + 1, sizeof *state->seconds);
+  if (state->inputs == NULL || state->outputs == NULL || state->output_names == NULL ||
+      state->seconds == NULL)
+    return EGRAPH_E_MEMORY;
+  for (uint32_t i = 0; i < state->info.inputs; i++) {
+    const char *name;
+    egraph_status status =
+        allocate(state, egraph_graph_input, i, &name, &state->inputs[i]);
+    if (status != EGRAPH_OK) return status;
+    const char *path = file_for(&flags->inputs, name);
+    if (path == NULL)
+      egraph_draw_input(name, flags->seed, &state->inputs[i]);
+    else if (!read_raw(path, state->inputs[i].data,
+                       egraph_tensor_bytes(&state->inputs[i])))
+      *out_read = false;
+  }
+  for (uint32_t i = 0; i < state->info.outputs; i++) {
+    egraph_status status = allocate(state, egraph_graph_output, i,
+                                    &state->output_names[i], &state->outputs[i]);
+    if (status != EGRAPH_OK) return status;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status time_runs(run_state *state, uint64_t repeats) {
+  for (uint64_t r = 0; r <= repeats; r++) {
+    struct timespec start, end;
+    (void)timespec_get(&start, TIME_UTC);
+    egraph_status status =
+        egraph_session_run(state->session, state->inputs, state->info.inputs,
+                           state->outputs, state->info.outputs);
+    (void)timespec_get(&end, TIME_UTC);
+    if (status != EGRAPH_OK) return status;
+    if (r != 0)
+      state->seconds[r - 1] = (double)(end.tv_sec - start.tv_sec) +
+                              1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+  }
+  return EGRAPH_OK;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void print_step(void *user, const egraph_step *step) {
+  const run_flags *flags = user;
+  if (flags->json) {
+    json_open(NULL, '{');
+    json_text("node", step->node);
+    json_text("op", step->op);
+    json_text("kernel", step->kernel);
+    json_real("seconds", step->seconds);
+    json_real("flops", step->flops);
+    json_real("bytes", step->bytes);
+    json_close('}');
+  } else {
+    printf("%10.1f us %8.1f GFLOP/s  %-20s %-28s %s\n", 1e6 * step->seconds,
+           step->seconds > 0 ? 1e-9 * step->flops / step->seconds : 0.0, step->op,
+           step->kernel, step->node);
+  }
+}
+
+static egraph_status print_run(run_state *state, run_flags *flags) {
+  qsort(state->seconds, flags->repeats, sizeof *state->seconds, compare_doubles);
+  double median = state->seconds[flags->repeats / 2];
+  if (flags->json) {
+    json_begin();
+    json_real("time", median);
+    json_real("flops", state->info.flops);
+    json_int("repeats", flags->repeats);
+    if (flags->steps) json_open("steps", '[');
+  } else {
+    printf("%.3f ms, %.1f GFLOP/s (median of %llu runs)\n", 1e3 * median,
+           1e-9 * state->info.flops / median, (unsigned long long)flags->repeats);
+  }
+  egraph_status status = EGRAPH_OK;
+  if (flags->steps)
+    status = egraph_session_steps(state->session, flags->seed, (uint32_t)flags->repeats,
+                                  print_step, flags);
+  if (flags->json) {
+    if (flags->steps) json_close(']');
+    json_end();
+  }
+  return status;
+}
+
+static bool write_outputs(const run_state *state, const run_flags *flags) {
+  bool written = true;
+  for (uint32_t i = 0; i < state->info.outputs; i++) {
+    const char *path = file_for(&flags->outputs, state->output_names[i]);
+    if (path != NULL)
+      written = write_raw(path, state->outputs[i].data,
+                          egraph_tensor_bytes(&state->outputs[i])) &&
+                written;
+  }
+  return written;
+}
+
+static void free_state(run_state *state) {
+  for (uint32_t i = 0; state->inputs != NULL && i < state->info.inputs; i++)
+    free(state->inputs[i].data);
+  for (uint32_t i = 0; state->outputs != NULL && i < state->info.outputs; i++)
+    free(state->outputs[i].data);
+  free(state->inputs);
+  free(state->outputs);
+  free(state->output_names);
+  free(state->seconds);
+  egraph_session_destroy(state->session);
+  egraph_graph_destroy(state->graph);
+}
+
+static int run_model(run_flags *flags, const char *model) {
+  run_state state = {.graph = NULL};
+  bool files_fine = true;
+  egraph_session_options options = {.backend = flags->backend,
+                                    .threads = (uint32_t)flags->threads,
+                                    .seed = flags->seed};
+  egraph_status status =
+      egraph_graph_load(NULL, model, (int64_t)flags->batch, &state.graph);
+  if (status == EGRAPH_OK) {
+    state.info = egraph_graph_info_of(state.graph);
+    status = egraph_session_create(NULL, state.graph, &options, &state.session);
+  }
+  if (status == EGRAPH_OK) status = make_tensors(&state, flags, &files_fine);
+  if (status == EGRAPH_OK && files_fine) status = time_runs(&state, flags->repeats);
+  if (status == EGRAPH_OK && files_fine) status = print_run(&state, flags);
+  if (status == EGRAPH_OK && files_fine) files_fine = write_outputs(&state, flags);
+  int outcome = status != EGRAPH_OK ? report_failure(status)
+                : files_fine        ? EXIT_DONE
+                                    : EXIT_FAILED;
+  free_state(&state);
+  return outcome;
+}
+
+int command_run(int argc, char **argv) {
+  run_flags flags = {.threads = 1, .repeats = 10, .seed = 1};
+  const flag rows[] = {
+      {"--compare", FLAG_SWITCH, &flags.compare, NULL,
+       "run two models on the same data and compare", 0, 0},
+      {"--steps", FLAG_SWITCH, &flags.steps, NULL, "time every step", 0, 0},
+      {"--input", FLAG_LIST, &flags.inputs, "NAME=FILE",
+       "raw row-major input (repeatable; others are drawn)", 0, 0},
+      {"--output", FLAG_LIST, &flags.outputs, "NAME=FILE",
+       "write an output, raw row-major (repeatable)", 0, 0},
+      {"--backend", FLAG_TEXT, &flags.backend, "NAME", "cpu (default) or reference", 0,
+       0},
+      {"--threads", FLAG_UINT, &flags.threads, "N", "threads (default 1)", 1, 1024},
+      {"--repeats", FLAG_UINT, &flags.repeats, "N",
+       "timed runs after a warm-up (default 10)", 1, 1e6},
+      {"--seed", FLAG_UINT, &flags.seed, "N", "seed of inputs and of absent weights", 0,
+       0},
+      {"--batch", FLAG_UINT, &flags.batch, "N", "value of symbolic dimensions", 0, 0},
+      {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
+       0}};
+  command cmd = {"run",
+                 "MODEL [options] | --compare A B [options]",
+                 "Executes a model on seeded or given inputs, or compares two models.",
+                 rows,
+                 sizeof rows / sizeof *rows,
+                 1,
+                 2};
+  positional models;
+  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  if (flags.compare != (models.count == 2)) {
+    fprintf(stderr, "egraph run: --compare takes two models, everything else one\n");
+    return EXIT_USAGE;
+  }
+  return flags.compare ? compare_models(&flags, &models)
+                       : run_model(&flags, models.items[0]);
+}

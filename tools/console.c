@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
+#include "tools/console.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int report_failure(egraph_status status) {
+  progress_clear();
+  fprintf(stderr, "egraph: %s\n",
+          egraph_last_error()[0] != '\0' ? egraph_last_error()
+                                         : egraph_status_name(status));
+  return EXIT_FAILED;
+}
+
+// ---- progress
+// ----------------------------------------------------------------------------------------
+
+static bool line_shown;
+static double last_drawn;
+static volatile sig_atomic_t interrupt_seen;
+
+static double now_seconds(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress_line(const char *phase, const char *line) {
+  double now = now_seconds();
+  if (!isatty(STDERR_FILENO) || now - last_drawn < 0.1) return;
+  last_drawn = now;
+  line_shown = true;
+  fprintf(stderr, "\r\033[K%s: %s", phase, line);
+  (void)fflush(stderr);
+}
+
+void progress_clear(void) {
+  if (line_shown) fprintf(stderr, "\r\033[K");
+  line_shown = false;
+}
+
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  interrupt_seen = 1;
+}
+
+void install_interrupt(void) {
+  struct sigaction action = {.sa_handler = on_interrupt};
+  action.sa_flags = (int)SA_RESETHAND; // a second Ctrl-C ends the process
+  (void)sigaction(SIGINT, &action, NULL);
+}
+
+bool interrupted(void) { return interrupt_seen != 0; }
+
+// ---- JSON
+// -----------------------------------------------------------------------------------------------
+
+static bool first_item = true;
+
+static void print_string(const char *text) {
+  putchar('"');
+  for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+    if (*c == '"' || *c == '\\')
+      printf("\\%c", *c);
+    else if (*c < 0x20)
+      printf("\\u%04x", *c);
+    else
+      putchar(*c);
+  }
+  putchar('"');
+}
+
+static void key_of(const char *key) {
+  if (!first_item) putchar(',');
+  first_item = false;
+  if (key == NULL) return;
+  print_string(key);
+  putchar(':');
+}
+
+void json_begin(void) {
+  first_item = true;
+  putchar('{');
+}
+
+void json_end(void) { printf("}\n"); }
+
+void json_open(const char *key, char bracket) {
+  key_of(key);
+  putchar(bracket);
+  first_item = true;
+}
+
+void json_close(char bracket) {
+  putchar(bracket);
+  first_item = false;
+}
+
+void json_text(const char *key, const char *value) {
+  key_of(key);
+  print_string(value);
+}
+
+void json_real(const char *key, double value) {
+  key_of(key);
+  if (isfinite(value))
+    printf("%.17g", value);
+  else
+    printf("null");
+}
+
+void json_int(const char *key, uint64_t value) {
+  key_of(key);
+  printf("%" PRIu64, value);
+}
+
+void json_bool(const char *key, bool value) {
+  key_of(key);
+  printf(value ? "true" : "false");
+}

@@ -1,0 +1,36 @@
+// Standard output and error of the command: errors, progress, JSON.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TOOLS_CONSOLE_H
+#define EG_TOOLS_CONSOLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "include/egraph.h"
+
+// Exit statuses.
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/// Prints the library's last error; returns EXIT_FAILED.
+int report_failure(egraph_status status);
+
+/// One line that is redrawn on a terminal, at most ten times a second; nothing elsewhere.
+/// Also reports whether Ctrl-C was pressed since install_interrupt: callers then stop
+/// with what they have.
+void progress_line(const char *phase, const char *line);
+void progress_clear(void);
+void install_interrupt(void);
+bool interrupted(void);
+
+/// JSON objects, keys in the order they are written.
+void json_begin(void);
+void json_end(void);
+void json_open(const char *key,
+               char bracket); // nested '{' or '['; key NULL inside a list
+void json_close(char bracket);
+void json_text(const char *key, const char *value);
+void json_real(const char *key, double value);
+void json_int(const char *key, uint64_t value);
+void json_bool(const char *key, bool value);
+
+#endif

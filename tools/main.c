@@ -1,0 +1,45 @@
+// The egraph command. SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/planning.h"
+
+// name, function, one line.
+#define COMMANDS(X)                                                                      \
+  X("optimize", command_optimize, "find the cheapest equivalent graph of a model")       \
+  X("run", command_run, "execute a model, or compare two")                               \
+  X("profile", command_profile, "measure operators into the profile database")           \
+  X("rules", command_rules, "list, print or verify rewrite rules")                       \
+  X("explain", command_explain, "say which rule made every operator of the result")
+
+static void print_usage(FILE *file) {
+  fprintf(file,
+          "egraph %s: optimizes deep-learning graphs by equality saturation\n\n"
+          "usage: egraph COMMAND [arguments]\n\n",
+          egraph_version());
+#define LINE(name, function, text) fprintf(file, "  %-10s %s\n", name, text);
+  COMMANDS(LINE)
+#undef LINE
+  fprintf(file, "\negraph COMMAND --help describes a command.\n");
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    print_usage(stderr);
+    return EXIT_USAGE;
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+    print_usage(stdout);
+    return EXIT_DONE;
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    printf("egraph %s\n", egraph_version());
+    return EXIT_DONE;
+  }
+#define DISPATCH(name, function, text)                                                   \
+  if (strcmp(argv[1], name) == 0) return function(argc - 2, argv + 2);
+  COMMANDS(DISPATCH)
+#undef DISPATCH
+  fprintf(stderr, "egraph: unknown command '%s'; see egraph --help\n", argv[1]);
+  return EXIT_USAGE;
+}

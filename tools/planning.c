@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
+#include "tools/planning.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+void plan_flags_init(plan_flags *flags) {
+  *flags = (plan_flags){.options = egraph_options_default(), .run_threads = 1};
+}
+
+static flag number_row(const char *name, const char *type, void *target, double low,
+                       double high, const char *help) {
+  bool real = type[0] == 'd';
+  return (flag){.name = name,
+                .kind = real ? FLAG_REAL : FLAG_UINT,
+                .target = target,
+                .value = real ? "X" : "N",
+                .help = help,
+                .low = low,
+                .high = high};
+}
+
+size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]) {
+  egraph_options *o = &flags->options;
+  size_t n = 0;
+  rows[n++] = (flag){
+      "--json", FLAG_SWITCH, &flags->json, NULL, "one JSON object on standard output", 0,
+      0};
+  rows[n++] = (flag){
+      "--rules", FLAG_LIST, &flags->rules, "FILE", "add a rule file (repeatable)", 0, 0};
+  rows[n++] = (flag){"--no-builtin",
+                     FLAG_SWITCH,
+                     &flags->no_builtin,
+                     NULL,
+                     "leave the shipped rules out",
+                     0,
+                     0};
+  rows[n++] = (flag){"--disable",
+                     FLAG_LIST,
+                     &flags->disabled,
+                     "NAME",
+                     "switch a rule or a rule file's rules off (repeatable)",
+                     0,
+                     0};
+  rows[n++] = (flag){"--db",
+                     FLAG_TEXT,
+                     &flags->database,
+                     "FILE",
+                     "profile database (default: in the user's cache folder)",
+                     0,
+                     0};
+  rows[n++] = (flag){"--no-measure",
+                     FLAG_SWITCH,
+                     &flags->no_measure,
+                     NULL,
+                     "estimate costs that the database lacks",
+                     0,
+                     0};
+  rows[n++] = (flag){"--read-only",
+                     FLAG_SWITCH,
+                     &flags->read_only,
+                     NULL,
+                     "do not write to the database",
+                     0,
+                     0};
+  rows[n++] = (flag){"--backend",
+                     FLAG_TEXT,
+                     &flags->backend,
+                     "NAME",
+                     "back-end that runs the graph (cpu, reference)",
+                     0,
+                     0};
+  rows[n++] = (flag){"--run-threads",
+                     FLAG_UINT,
+                     &flags->run_threads,
+                     "N",
+                     "threads of the executor the plan is for (default 1)",
+                     1,
+                     1024};
+  rows[n++] = (flag){
+      "--batch", FLAG_UINT, &flags->batch, "N", "value of symbolic dimensions", 0, 0};
+  rows[n++] =
+      (flag){"--extractor", FLAG_TEXT, &o->extractor, "NAME", "ilp, dag or tree", 0, 0};
+  rows[n++] =
+      (flag){"--scheduler", FLAG_TEXT, &o->scheduler, "NAME", "backoff or simple", 0, 0};
+#define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
+  rows[n++] = number_row("--" #name, #type, &o->name, low, high, help);
+#include "include/egraph_options.def"
+  return n;
+}
+
+// ---- the profile database
+// ------------------------------------------------------------------------------
+
+const char *default_database(void) {
+  static char path[1024];
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  char folder[960];
+  int length = cache != NULL && cache[0] == '/'
+                   ? snprintf(folder, sizeof folder, "%s", cache)
+               : home != NULL ? snprintf(folder, sizeof folder, "%s/.cache", home)
+                              : -1;
+  if (length < 0 || (size_t)length >= sizeof folder - 16) return NULL;
+  (void)mkdir(folder, 0777);
+  (void)snprintf(path, sizeof path, "%s/egraph", folder);
+  (void)mkdir(path, 0777);
+  (void)snprintf(path, sizeof path, "%s/egraph/profile.db", folder);
+  return path;
+}
+
+static bool on_measure(void *user, uint32_t done, uint32_t total) {
+  (void)user;
+  char line[96];
+  unsigned filled = total != 0 ? 30 * done / total : 30;
+  (void)snprintf(line, sizeof line, "[%.*s%.*s] %u of %u operators", (int)filled,
+                 "##############################", (int)(30 - filled),
+                 "..............................", done, total);
+  progress_line("profile", line);
+  return interrupted();
+}
+
+static bool on_progress(void *user, const char *phase, const char *line) {
+  (void)user;
+  progress_line(phase, line);
+  return interrupted();
+}
+
+// ---- one run
+// -----------------------------------------------------------------------------------------------
+
+static egraph_status load_rules(const plan_flags *flags, egraph_rules **out) {
+  egraph_status status = egraph_rules_create(NULL, out);
+  if (status == EGRAPH_OK && !flags->no_builtin) status = egraph_rules_add_builtin(*out);
+  for (size_t i = 0; status == EGRAPH_OK && i < flags->rules.count; i++)
+    status = egraph_rules_add_file(*out, flags->rules.items[i]);
+  for (size_t i = 0; status == EGRAPH_OK && i < flags->disabled.count; i++)
+    status = egraph_rules_enable(*out, flags->disabled.items[i], false);
+  return status;
+}
+
+static egraph_status open_costs(const plan_flags *flags, egraph_costs **out) {
+  egraph_costs_options options = {
+      .database = flags->database != NULL ? flags->database : default_database(),
+      .backend = flags->backend,
+      .threads = (uint32_t)flags->run_threads,
+      .read_only = flags->read_only,
+      .measure = !flags->no_measure,
+      .progress = on_measure};
+  return egraph_costs_create(NULL, &options, out);
+}
+
+egraph_status plan_run(const plan_flags *flags, const char *model, plan_session *out) {
+  *out = (plan_session){.graph = NULL};
+  install_interrupt();
+  egraph_options options = flags->options;
+  options.progress = on_progress;
+  egraph_status status = load_rules(flags, &out->rules);
+  if (status == EGRAPH_OK)
+    status = egraph_graph_load(NULL, model, (int64_t)flags->batch, &out->graph);
+  if (status == EGRAPH_OK) status = open_costs(flags, &out->costs);
+  if (status == EGRAPH_OK)
+    status =
+        egraph_optimize(NULL, out->graph, out->rules, out->costs, &options, &out->result);
+  progress_clear();
+  return status;
+}
+
+void plan_close(plan_session *session) {
+  egraph_result_destroy(session->result);
+  egraph_costs_destroy(session->costs);
+  egraph_rules_destroy(session->rules);
+  egraph_graph_destroy(session->graph);
+}
+
+void plan_print_json(const plan_session *session) {
+  const egraph_report *r = egraph_result_report(session->result);
+  json_begin();
+  json_real("cost_before", r->cost_before);
+  json_real("cost_after", r->cost_after);
+  json_real("bound", r->bound);
+  json_real("gap", r->gap);
+  json_text("status", r->status);
+  json_int("nodes", r->nodes);
+  json_int("classes", r->classes);
+  json_int("iterations", r->iterations);
+  json_text("stop", r->stop);
+  json_int("nodes_before", r->nodes_before);
+  json_int("nodes_after", r->nodes_after);
+  json_real("tree_cost", r->tree_cost);
+  json_real("dag_cost", r->dag_cost);
+  json_int("measured", r->measured);
+  json_open("seconds", '{');
+  json_real("saturate", r->saturate_seconds);
+  json_real("profile", r->profile_seconds);
+  json_real("extract", r->extract_seconds);
+  json_real("total", r->total_seconds);
+  json_close('}');
+  json_open("rules", '[');
+  for (uint32_t i = 0; i < egraph_result_rule_count(session->result); i++) {
+    egraph_rule_report rule = egraph_result_rule(session->result, i);
+    if (rule.matches == 0) continue;
+    json_open(NULL, '{');
+    json_text("name", rule.name);
+    json_int("matches", rule.matches);
+    json_int("rejected", rule.rejected);
+    json_int("nodes", rule.nodes);
+    json_int("unions", rule.unions);
+    json_close('}');
+  }
+  json_close(']');
+  json_end();
+}
+
+void plan_print_text(const plan_session *session) {
+  const egraph_report *r = egraph_result_report(session->result);
+  printf("predicted   %.3f ms -> %.3f ms (%.2fx), %u -> %u operators\n",
+         1e3 * r->cost_before, 1e3 * r->cost_after,
+         r->cost_after > 0 ? r->cost_before / r->cost_after : 1.0, r->nodes_before,
+         r->nodes_after);
+  printf(
+      "extraction  %s, bound %.3f ms, gap %.4f %%; greedy: tree %.3f ms, dag %.3f ms\n",
+      r->status, 1e3 * r->bound, 100 * r->gap, 1e3 * r->tree_cost, 1e3 * r->dag_cost);
+  printf("e-graph     %u nodes, %u classes, %u iterations, %s\n", r->nodes, r->classes,
+         r->iterations, r->stop);
+  printf(
+      "seconds     saturate %.2f, costs %.2f (%u measured), extract %.2f, total %.2f\n",
+      r->saturate_seconds, r->profile_seconds, r->measured, r->extract_seconds,
+      r->total_seconds);
+}

@@ -1,0 +1,47 @@
+// What optimize, profile and explain share: flags, loading, and one call of
+// egraph_optimize. SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TOOLS_PLANNING_H
+#define EG_TOOLS_PLANNING_H
+
+#include "tools/arguments.h"
+#include "tools/console.h"
+
+typedef struct plan_flags {
+  egraph_options options;
+  text_list rules, disabled;
+  bool no_builtin, no_measure, read_only, json;
+  const char *database, *backend, *output;
+  uint64_t run_threads, batch;
+} plan_flags;
+
+typedef struct plan_session {
+  egraph_graph *graph;
+  egraph_rules *rules;
+  egraph_costs *costs;
+  egraph_result *result;
+} plan_session;
+
+enum { MAX_PLAN_FLAGS = 40 };
+
+void plan_flags_init(plan_flags *flags);
+/// Writes the rows of the shared flags and returns how many.
+size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]);
+/// Loads the model, rules and database and optimizes. plan_close must follow whatever it
+/// returns.
+egraph_status plan_run(const plan_flags *flags, const char *model, plan_session *out);
+void plan_close(plan_session *session);
+/// The keys of `optimize --json`.
+void plan_print_json(const plan_session *session);
+void plan_print_text(const plan_session *session);
+
+/// Path of the profile database when --db is not given: below the user's cache folder
+/// (created). NULL when there is none; the database is then in memory.
+const char *default_database(void);
+
+int command_optimize(int argc, char **argv);
+int command_profile(int argc, char **argv);
+int command_explain(int argc, char **argv);
+int command_run(int argc, char **argv);
+int command_rules(int argc, char **argv);
+
+#endif
