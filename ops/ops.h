@@ -26,16 +26,21 @@ typedef enum eg_attr_slot {
 
 enum {
   EG_OPF_NONE = 0,
-  EG_OPF_COMMUTES = 1,  // the two operands may swap
-  EG_OPF_POINTWISE = 2, // result[i] depends on operand[i] only, after broadcasting
-  EG_OPF_VIEW = 4,      // moves no data when row-major
-  EG_OPF_LEAF = 8,
-  EG_OPF_FLOAT = 16,  // data operands are floating point;
-  EG_OPF_BOOL = 32,   // ... bool;
-  EG_OPF_ANY = 64,    // ... of any dtype. None of the three: any dtype but bool
-  EG_OPF_MOVES = 128, // copies or makes data, computes nothing: no flops
-  EG_OPF_COSTLY = 256 // about EG_COSTLY_FLOPS operations per point instead of one
+  EG_OPF_COMMUTES = 1,       // the two operands may swap
+  EG_OPF_POINTWISE = 2,      // result[i] depends on operand[i] only, after broadcasting
+  EG_OPF_VIEW = 4,           // moves no data when row-major
+  EG_OPF_LEAF = 8,           // no operands
+  EG_OPF_FLOAT = 16,         // operand 0 is floating point;
+  EG_OPF_BOOL = 32,          // ... bool;
+  EG_OPF_ANY = 64,           // ... of any dtype. None of the three: any dtype but bool
+  EG_OPF_PREDICATE = 128,    // the result is bool
+  EG_OPF_MOVES = 256,        // copies or makes data, computes nothing: no flops
+  EG_OPF_COSTLY = 512,       // EG_COSTLY_FLOPS operations per point instead of one
+  EG_OPF_MULTIPLY_ADD = 1024 // two operations per point
 };
+
+/// What a point of an exponential, a root, or a normalization counts for.
+enum { EG_COSTLY_FLOPS = 8 };
 
 /// Which memory formats a node may have; see eg_op_formats.
 typedef enum eg_format_rule {
@@ -117,24 +122,44 @@ typedef enum eg_factor_kind {
 
 enum { EG_MAX_FACTORS = 24, EG_MAX_FACTOR_OPERANDS = 16, EG_NO_DIM = -1 };
 
+/// One loop index of an operator. A dimension that several factors index is their
+/// product, the one earlier in the list major. A dimension that no factor indexes is
+/// needed whole (stretched by broadcasting, so of size 1). Every result dimension is
+/// indexed.
+///
+/// PARALLEL, SUM and MAX: the sizes of a dimension's factors multiply to that dimension.
+/// WINDOW: size is that of the result's dimension; position o reads elements o * stride -
+/// pad ..
+/// + window of the operand's. BLOCKED: size only counts work; the dimensions may differ
+/// from it, or be absent altogether (a pooling kernel).
 typedef struct eg_factor {
   eg_factor_kind kind;
   int64_t size;
-  int64_t window, stride, pad;               // WINDOW only
+  int64_t window, stride, pad;               // WINDOW only; window includes dilation
   int8_t input_dim[EG_MAX_FACTOR_OPERANDS];  // dimension it indexes in each operand, or
                                              // EG_NO_DIM
   int8_t output_dim[EG_MAX_FACTOR_OPERANDS]; // ... in each result
 } eg_factor;
 
+/// Factors and linearity. The results are partial sums on a mesh axis exactly when
+/// - one operand in `linear` is a partial sum there, or one SUM factor is split there
+/// (not both;
+///   neither is needed when `linear` is empty and there are no SUM factors), and
+/// - every operand in `joint_linear` is a partial sum there as well.
+/// add: joint {a, b}. mul: linear {a, b}. matmul with bias: linear {a, b}, joint {bias}.
+/// An operator with a fused activation has neither, and its sums are BLOCKED. Splitting a
+/// group factor (conv, group-normalization, merge-gconv) divides the attribute that holds
+/// its size.
 typedef struct eg_factors {
   uint32_t count;
   eg_factor factor[EG_MAX_FACTORS];
-  uint32_t linear;       // bit i: the result is linear in operand i (others fixed)
-  uint32_t joint_linear; // operands that may carry partial sums together (add: both)
+  uint32_t linear;       // bit i: the results are linear in operand i, the others fixed
+  uint32_t joint_linear; // the results are linear in these operands together
 } eg_factors;
 
-/// Loop factors of a node. Operators with more operands than EG_MAX_FACTOR_OPERANDS get
-/// one BLOCKED factor per dimension. Fails with EGRAPH_E_TYPE for ill-typed operands.
+/// Loop factors of a node; their sizes multiply to its points of work. Operators with
+/// more operands or results than EG_MAX_FACTOR_OPERANDS get BLOCKED factors for the
+/// dimensions of operand 0 and result 0. Fails with EGRAPH_E_TYPE for ill-typed operands.
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out);
 
@@ -145,7 +170,8 @@ egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32
 /// per-point work.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    const eg_type *results, uint32_t result_count);
-/// Bytes read and written at least once; 0 for views.
+/// Bytes read and written at least once; 0 for views. Gather and slice read only what
+/// they return.
 double eg_op_bytes(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    const eg_type *results, uint32_t result_count);
 

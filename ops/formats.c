@@ -1,0 +1,152 @@
+// Memory formats: which assignments of formats to operands and results a node allows.
+//
+// Weights and biases stay plain here: a back-end packs them when it loads them. An
+// operand beside the data operands may be plain only if it is one value or one value per
+// channel, because those read the same from every format. SPDX-License-Identifier:
+// Apache-2.0
+#include <assert.h>
+#include <string.h>
+
+#include "ops/ops.h"
+
+/// A first convolution reads its few channels from plain memory rather than from a padded
+/// block.
+enum { FEW_CHANNELS = 8 };
+
+typedef struct node_types {
+  const eg_attrs *attrs;
+  const eg_type *inputs;
+  uint32_t count;
+  const eg_type *results;
+  uint32_t result_count;
+} node_types;
+
+bool eg_format_fits(const eg_type *type, eg_format format) {
+  if (format == EG_FORMAT_PLAIN) return true;
+  return type->rank == 4 && type->dtype == EGRAPH_FLOAT32 &&
+         type->dims[1] >= (int64_t)eg_format_block(format);
+}
+
+static bool all_fit(const eg_type *types, uint32_t count, eg_format format) {
+  for (uint32_t i = 0; i < count; i++)
+    if (!eg_format_fits(&types[i], format)) return false;
+  return true;
+}
+
+// One value, or shape [1,C,1,1] or [C,1,1] for the result's C channels.
+static bool reads_alike(const eg_type *operand, const eg_type *result) {
+  if (eg_type_elements(operand) == 1) return true;
+  uint32_t rank = operand->rank;
+  return (rank == 3 || (rank == 4 && operand->dims[0] == 1)) &&
+         operand->dims[rank - 3] == result->dims[1] && operand->dims[rank - 2] == 1 &&
+         operand->dims[rank - 1] == 1;
+}
+
+static bool same_allows(const node_types *node, eg_format format,
+                        eg_format_choice *choice) {
+  if (!eg_format_fits(node->results, format)) return false;
+  for (uint32_t i = 0; i < node->count; i++) {
+    const eg_type *operand = &node->inputs[i];
+    if (eg_type_same_shape(operand, node->results)) {
+      if (!eg_format_fits(operand, format)) return false;
+      choice->input[i] = (uint8_t)format;
+    } else if (!reads_alike(operand, node->results)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool first_allows(const node_types *node, eg_format format,
+                         eg_format_choice *choice) {
+  choice->input[0] = (uint8_t)format;
+  return all_fit(node->inputs, 1, format) && all_fit(node->results, 1, format);
+}
+
+// Blocked parts of a concatenation along the channels must be whole blocks, so that no
+// block holds channels of two parts.
+static bool concat_allows(const node_types *node, eg_format format,
+                          eg_format_choice *choice) {
+  bool splits = node->attrs->op == EG_OP_SPLIT;
+  const eg_type *parts = splits ? node->results : node->inputs;
+  uint32_t part_count = splits ? node->result_count : node->count;
+  int64_t axis = eg_attr_at(node->attrs, splits ? EG_A_SPLIT_AXIS : EG_A_CONCAT_AXIS)->i;
+  int64_t block = eg_format_block(format);
+  if (!all_fit(node->inputs, node->count, format) ||
+      !all_fit(node->results, node->result_count, format))
+    return false;
+  bool channels = axis == 1 || axis == 1 - (int64_t)parts[0].rank;
+  for (uint32_t i = 0; i < part_count && channels; i++)
+    if (parts[i].dims[1] % block != 0) return false;
+  memset(choice->input, (int)format, node->count);
+  return true;
+}
+
+// The group structure must not cut blocks: whole blocks per group, or one channel per
+// group.
+static bool groups_allow(const node_types *node, int64_t block) {
+  int64_t group = eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i;
+  int64_t in = node->inputs[0].dims[1], made = node->results->dims[1];
+  if (group == 1) return true;
+  bool depthwise = group == in && group == made;
+  return depthwise || (in / group % block == 0 && made / group % block == 0);
+}
+
+static bool conv_allows(const node_types *node, eg_format format,
+                        eg_format_choice *choice) {
+  bool fits = all_fit(node->inputs, 1, format) && all_fit(node->results, 1, format);
+  choice->input[0] = (uint8_t)format;
+  if (node->count > 3) choice->input[3] = (uint8_t)format;
+  return fits && groups_allow(node, eg_format_block(format));
+}
+
+static bool first_conv_allows(const node_types *node, eg_format format,
+                              eg_format_choice *choice) {
+  const eg_type *x = &node->inputs[0];
+  if (node->count > 3) choice->input[3] = (uint8_t)format;
+  return x->rank == 4 && x->dims[1] < FEW_CHANNELS && x->dtype == EGRAPH_FLOAT32 &&
+         eg_format_fits(node->results, format) &&
+         eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i == 1;
+}
+
+typedef bool (*allows_fn)(const node_types *node, eg_format format,
+                          eg_format_choice *choice);
+
+static allows_fn allows_of(eg_format_rule rule) {
+  switch (rule) {
+  case EG_FORMATS_PLAIN: return NULL;
+  case EG_FORMATS_SAME: return same_allows;
+  case EG_FORMATS_SAME_FIRST:
+  case EG_FORMATS_POOL: return first_allows;
+  case EG_FORMATS_CONV: return conv_allows;
+  case EG_FORMATS_CONCAT: return concat_allows;
+  }
+  return NULL;
+}
+
+// Appends the choices of one rule, a format each.
+static uint32_t append(const node_types *node, allows_fn allows, uint32_t mask,
+                       uint32_t found, eg_format_choice *out) {
+  for (int i = EG_FORMAT_PLAIN + 1; i < EG_FORMAT_COUNT; i++) {
+    eg_format_choice choice = {.output = (uint8_t)i};
+    if ((mask >> i & 1) == 0 || !allows(node, (eg_format)i, &choice)) continue;
+    assert(found < EG_MAX_FORMAT_CHOICES);
+    out[found++] = choice;
+  }
+  return found;
+}
+
+uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
+                       const eg_type *results, uint32_t result_count, uint32_t mask,
+                       eg_format_choice out[EG_MAX_FORMAT_CHOICES]) {
+  node_types node = {attrs, inputs, count, results, result_count};
+  eg_format_rule rule = eg_op_info_of((eg_op)attrs->op)->formats;
+  allows_fn allows = allows_of(rule);
+  out[0] = (eg_format_choice){.output = EG_FORMAT_PLAIN};
+  bool plain_only =
+      allows == NULL || count == 0 || count > EG_MAX_FORMAT_OPERANDS || result_count == 0;
+  if (plain_only) return 1;
+  uint32_t found = append(&node, allows, mask, 1, out);
+  if (rule == EG_FORMATS_CONV) found = append(&node, first_conv_allows, mask, found, out);
+  return found;
+}

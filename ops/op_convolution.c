@@ -1,0 +1,278 @@
+// Convolutions and the weight transformations of the published rule sets.
+//
+//   conv  x (n, g ci, s...), w (g co, ci, k...) -> (n, g co, o...)
+//
+//   n, g, co parallel; ci and k sums; o slides over s as a window. Two factors on one
+//   dimension mean that it is their product, the earlier one major. Addends as for
+//   matmul; with an activation the sums are blocked.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
+#include "ops/typing.h"
+
+typedef struct conv_attrs {
+  eg_ints strides, pads, dilations;
+  int64_t group;
+} conv_attrs;
+
+static conv_attrs conv_attrs_of(const eg_attrs *attrs) {
+  return (conv_attrs){.strides = eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints,
+                      .pads = eg_attr_at(attrs, EG_A_CONV_PADS)->ints,
+                      .dilations = eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints,
+                      .group = eg_attr_at(attrs, EG_A_CONV_GROUP)->i};
+}
+
+static conv_attrs transpose_attrs_of(const eg_attrs *attrs) {
+  return (conv_attrs){.strides = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_STRIDES)->ints,
+                      .pads = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_PADS)->ints,
+                      .dilations = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_DILATIONS)->ints,
+                      .group = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_GROUP)->i};
+}
+
+static egraph_status check_ranks(const eg_typing *node, const conv_attrs *attrs) {
+  const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
+  EG_TRY(eg_typing_same_dtype(node, 1));
+  EG_TRY(eg_typing_min_rank(node, 0, 3));
+  if (w->rank != x->rank)
+    return eg_typing_fail(node, "input %s and weight %s must have equal rank",
+                          eg_type_text_of(x).text, eg_type_text_of(w).text);
+  uint32_t spatial = x->rank - 2;
+  EG_TRY(eg_typing_list(node, "strides", attrs->strides, spatial, 1));
+  EG_TRY(eg_typing_list(node, "dilations", attrs->dilations, spatial, 1));
+  EG_TRY(eg_typing_list(node, "pads", attrs->pads, 2 * spatial, 0));
+  for (uint32_t i = 2; i < w->rank; i++)
+    if (w->dims[i] == 0)
+      return eg_typing_fail(node, "the kernel of weight %s is empty",
+                            eg_type_text_of(w).text);
+  if (attrs->group < 1)
+    return eg_typing_fail(node, "group is %" PRId64 "; the least is 1", attrs->group);
+  return EGRAPH_OK;
+}
+
+static egraph_status check_channels(const eg_typing *node, int64_t group) {
+  const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
+  if (x->dims[1] % group != 0 || x->dims[1] / group != w->dims[1])
+    return eg_typing_fail(node,
+                          "input has %" PRId64 " channels but the weight wants %" PRId64
+                          " x group %" PRId64 "; set group to input channels / weight "
+                          "channels",
+                          x->dims[1], w->dims[1], group);
+  if (w->dims[0] % group != 0)
+    return eg_typing_fail(node,
+                          "the weight makes %" PRId64
+                          " channels, which is not a multiple of group %" PRId64,
+                          w->dims[0], group);
+  return EGRAPH_OK;
+}
+
+// Operand 2 is a bias of `channels` elements.
+static egraph_status check_bias(const eg_typing *node, int64_t channels) {
+  if (node->count < 3) return EGRAPH_OK;
+  const eg_type *bias = &node->inputs[2];
+  if (bias->rank == 1 && bias->dims[0] == channels) return EGRAPH_OK;
+  return eg_typing_fail(node, "the bias is %s; it must have shape [%" PRId64 "]",
+                        eg_type_text_of(bias).text, channels);
+}
+
+egraph_status eg_infer_conv(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
+  conv_attrs attrs = conv_attrs_of(node->attrs);
+  EG_TRY(check_ranks(node, &attrs));
+  EG_TRY(eg_typing_activation(node, eg_attr_at(node->attrs, EG_A_CONV_ACT)));
+  EG_TRY(check_channels(node, attrs.group));
+  EG_TRY(check_bias(node, w->dims[0]));
+  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  out->dims[1] = w->dims[0];
+  for (uint32_t i = 0; i + 2 < x->rank; i++) {
+    eg_window window =
+        eg_window_of(w->dims[i + 2], attrs.strides, attrs.pads, attrs.dilations, i);
+    EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], false, &out->dims[i + 2]));
+  }
+  if (node->count == 4 && !eg_type_same_shape(&node->inputs[3], out))
+    return eg_typing_fail(node, "z is %s; it must have the shape of the result %s",
+                          eg_type_text_of(&node->inputs[3]).text,
+                          eg_type_text_of(out).text);
+  return EGRAPH_OK;
+}
+
+// Makes a factor of result dimension `dim` index the addends: bias [Co], z like the
+// result.
+static void index_result(const eg_typing *node, uint32_t dim, eg_factor *factor) {
+  factor->output_dim[0] = (int8_t)dim;
+  if (node->count > 2 && dim == 1) factor->input_dim[2] = 0;
+  if (node->count > 3) factor->input_dim[3] = (int8_t)dim;
+}
+
+// Factors n, g, co and ci; co_dim and ci_dim are where the output and the summed channels
+// stand in the weight (g is major in dimension 0 of it).
+static void add_channels(const eg_typing *node, int64_t group, int co_dim, int ci_dim,
+                         eg_factor_kind sum, eg_factors *out) {
+  const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
+  int64_t co = w->dims[co_dim] / (co_dim == 0 ? group : 1);
+  eg_factor *n = eg_factors_add(out, EG_FACTOR_PARALLEL, x->dims[0]);
+  n->input_dim[0] = 0;
+  index_result(node, 0, n);
+  if (group > 1) {
+    eg_factor *g = eg_factors_add(out, EG_FACTOR_PARALLEL, group);
+    g->input_dim[0] = 1;
+    g->input_dim[1] = 0;
+    index_result(node, 1, g);
+  }
+  eg_factor *made = eg_factors_add(out, EG_FACTOR_PARALLEL, co);
+  made->input_dim[1] = (int8_t)co_dim;
+  index_result(node, 1, made);
+  eg_factor *summed = eg_factors_add(out, sum, x->dims[1] / group);
+  summed->input_dim[0] = 1;
+  summed->input_dim[1] = (int8_t)ci_dim;
+}
+
+void eg_factors_conv(const eg_typing *node, const eg_type *results, uint32_t result_count,
+                     eg_factors *out) {
+  (void)result_count;
+  const eg_type *w = &node->inputs[1];
+  conv_attrs attrs = conv_attrs_of(node->attrs);
+  bool keeps_sums = eg_attr_at(node->attrs, EG_A_CONV_ACT)->i == EG_ACT_NONE;
+  eg_factor_kind sum = keeps_sums ? EG_FACTOR_SUM : EG_FACTOR_BLOCKED;
+  add_channels(node, attrs.group, 0, 1, sum, out);
+  for (uint32_t i = 0; i + 2 < w->rank; i++) {
+    eg_window window =
+        eg_window_of(w->dims[i + 2], attrs.strides, attrs.pads, attrs.dilations, i);
+    eg_factor *slide = eg_factors_add(out, EG_FACTOR_WINDOW, results->dims[i + 2]);
+    (void)eg_window_reach(&window, &slide->window); // inference checked it
+    slide->stride = window.stride;
+    slide->pad = window.pad_begin;
+    slide->input_dim[0] = (int8_t)(i + 2);
+    index_result(node, i + 2, slide);
+    eg_factors_add(out, sum, window.kernel)->input_dim[1] = (int8_t)(i + 2);
+  }
+  if (!keeps_sums) return;
+  out->linear = eg_operand_bits(2);
+  out->joint_linear = eg_operand_bits(node->count) & ~eg_operand_bits(2);
+}
+
+// ---- conv-transpose
+// ------------------------------------------------------------------------------
+
+// stride (in - 1) + output padding + reach - padding
+static egraph_status transposed_size(const eg_typing *node, const eg_window *window,
+                                     int64_t size, int64_t output_padding, int64_t *out) {
+  int64_t reach, grown, padding;
+  bool fits = eg_window_reach(window, &reach) &&
+              eg_size_mul(size == 0 ? 0 : size - 1, window->stride, &grown) &&
+              eg_size_add(grown, reach, &grown) &&
+              eg_size_add(grown, output_padding, &grown) &&
+              eg_size_add(window->pad_begin, window->pad_end, &padding);
+  if (!fits)
+    return eg_typing_fail(node, "the size of a window or of its padding overflows");
+  if (grown < padding)
+    return eg_typing_fail(node,
+                          "pads cut %" PRId64 " elements from a result of %" PRId64
+                          "; use smaller pads",
+                          padding, grown);
+  *out = size == 0 ? 0 : grown - padding;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_infer_conv_transpose(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
+  conv_attrs attrs = transpose_attrs_of(node->attrs);
+  eg_ints extra = eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING)->ints;
+  EG_TRY(check_ranks(node, &attrs));
+  EG_TRY(eg_typing_list(node, "output_padding", extra, x->rank - 2, 0));
+  if (x->dims[1] != w->dims[0] || x->dims[1] % attrs.group != 0)
+    return eg_typing_fail(node,
+                          "input has %" PRId64 " channels, the weight wants %" PRId64
+                          ", and both must be a multiple of group %" PRId64,
+                          x->dims[1], w->dims[0], attrs.group);
+  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  if (!eg_size_mul(w->dims[1], attrs.group, &out->dims[1]))
+    return eg_typing_fail(node, "the number of result channels overflows");
+  EG_TRY(check_bias(node, out->dims[1]));
+  for (uint32_t i = 0; i + 2 < x->rank; i++) {
+    eg_window window =
+        eg_window_of(w->dims[i + 2], attrs.strides, attrs.pads, attrs.dilations, i);
+    EG_TRY(
+        transposed_size(node, &window, x->dims[i + 2], extra.data[i], &out->dims[i + 2]));
+  }
+  return EGRAPH_OK;
+}
+
+// Spatial factors count input positions (so that the product of all factors is the work)
+// and are blocked: parts of the result overlap.
+void eg_factors_conv_transpose(const eg_typing *node, const eg_type *results,
+                               uint32_t result_count, eg_factors *out) {
+  (void)results, (void)result_count;
+  const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
+  int64_t group = eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_GROUP)->i;
+  add_channels(node, group, 1, 0, EG_FACTOR_SUM, out);
+  for (uint32_t i = 2; i < x->rank; i++) {
+    eg_factor *slide = eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[i]);
+    slide->input_dim[0] = (int8_t)i;
+    index_result(node, i, slide);
+    eg_factors_add(out, EG_FACTOR_BLOCKED, w->dims[i])->input_dim[1] = (int8_t)i;
+  }
+  out->linear = eg_operand_bits(2);
+  out->joint_linear = eg_operand_bits(node->count) & ~eg_operand_bits(2);
+}
+
+// ---- transformations of weights
+// ------------------------------------------------------------------
+
+egraph_status eg_infer_enlarge(const eg_typing *node, eg_type *out) {
+  const eg_type *w = &node->inputs[0];
+  eg_ints kernel = eg_attr_at(node->attrs, EG_A_ENLARGE_KERNEL_SHAPE)->ints;
+  EG_TRY(eg_typing_min_rank(node, 0, 3));
+  EG_TRY(eg_typing_list(node, "kernel_shape", kernel, w->rank - 2, 1));
+  *out = eg_type_of(w->dtype, w->rank, w->dims);
+  for (uint32_t i = 0; i < kernel.len; i++) {
+    int64_t from = w->dims[i + 2], to = kernel.data[i];
+    if (to < from || (to - from) % 2 != 0)
+      return eg_typing_fail(node,
+                            "a kernel of %" PRId64 " cannot be centred in one of %" PRId64
+                            "; grow it by an even number",
+                            from, to);
+    out->dims[i + 2] = to;
+  }
+  return EGRAPH_OK;
+}
+
+void eg_factors_enlarge(const eg_typing *node, const eg_type *results,
+                        uint32_t result_count, eg_factors *out) {
+  (void)node, (void)result_count;
+  for (uint32_t dim = 0; dim < results->rank; dim++)
+    eg_factors_add_dim(out, dim < 2 ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED, results,
+                       dim);
+  out->linear = eg_operand_bits(1);
+}
+
+egraph_status eg_infer_merge_gconv(const eg_typing *node, eg_type *out) {
+  const eg_type *w = &node->inputs[0];
+  int64_t group = eg_attr_at(node->attrs, EG_A_MERGE_GCONV_GROUP)->i;
+  int64_t count = eg_attr_at(node->attrs, EG_A_MERGE_GCONV_COUNT)->i;
+  EG_TRY(eg_typing_min_rank(node, 0, 3));
+  if (count < 1 || group < 1 || group % count != 0 || w->dims[0] % group != 0)
+    return eg_typing_fail(node,
+                          "%" PRId64 " channels in %" PRId64
+                          " groups cannot be merged by %" PRId64
+                          "; count must divide group and group the channels",
+                          w->dims[0], group, count);
+  *out = eg_type_of(w->dtype, w->rank, w->dims);
+  if (!eg_size_mul(w->dims[1], count, &out->dims[1]))
+    return eg_typing_fail(node, "the number of channels overflows");
+  return EGRAPH_OK;
+}
+
+// Merged groups are independent of each other; inside one, rows know their place.
+void eg_factors_merge_gconv(const eg_typing *node, const eg_type *results,
+                            uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  const eg_type *w = &node->inputs[0];
+  int64_t group = eg_attr_at(node->attrs, EG_A_MERGE_GCONV_GROUP)->i;
+  int64_t merged = group / eg_attr_at(node->attrs, EG_A_MERGE_GCONV_COUNT)->i;
+  eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 0)->size = merged;
+  eg_factors_add_dim(out, EG_FACTOR_BLOCKED, results, 0)->size = w->dims[0] / merged;
+  eg_factors_add_dim(out, EG_FACTOR_BLOCKED, results, 1);
+  for (uint32_t dim = 2; dim < results->rank; dim++)
+    eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, dim);
+  out->linear = eg_operand_bits(1);
+}

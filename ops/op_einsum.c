@@ -1,0 +1,220 @@
+// Einsum: every letter of the equation is a factor; letters that the result lacks are
+// sums.
+//
+// Letters are numbered 0-51; the dimensions under "..." get the numbers from 52 on,
+// counted from the last one, because that is how they are aligned between operands.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/typing.h"
+
+enum { LETTERS = 52, LABELS = LETTERS + EGRAPH_MAX_RANK };
+
+/// The labels of one operand (or of the result), one per dimension.
+typedef struct term {
+  uint32_t rank;
+  uint32_t dots; // dimensions under "..."
+  uint8_t label[EGRAPH_MAX_RANK];
+} term;
+
+typedef struct labels {
+  int64_t size[LABELS]; // -1: not used
+  uint32_t uses[LABELS];
+} labels;
+
+static int letter_of(char c) {
+  static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const char *at = c == '\0' ? NULL : strchr(alphabet, c);
+  return at == NULL ? -1 : (int)(at - alphabet);
+}
+
+static egraph_status bad_equation(const eg_typing *node, const char *at) {
+  return eg_typing_fail(node,
+                        "equation '%.200s' is malformed at '%.40s'; write for instance "
+                        "'bij,bjk->bik'",
+                        eg_attr_at(node->attrs, EG_A_EINSUM_EQUATION)->text, at);
+}
+
+static egraph_status add_dots(const eg_typing *node, const char *at, uint32_t dots,
+                              term *out) {
+  if (out->rank + dots > EGRAPH_MAX_RANK) return bad_equation(node, at);
+  for (uint32_t i = 0; i < dots; i++)
+    out->label[out->rank++] = (uint8_t)(LETTERS + dots - 1 - i);
+  return EGRAPH_OK;
+}
+
+// Letters of the term at `at`, not counting "...".
+static uint32_t count_letters(const char *at) {
+  uint32_t count = 0;
+  for (; *at != '\0' && *at != ',' && *at != '-'; at++)
+    count += letter_of(*at) >= 0;
+  return count;
+}
+
+// Reads one term; `rank` (or -1) says how many dimensions it has, which gives the size of
+// "..."; without it, "..." has `dots` of them. Leaves *cursor at ',', '-' or the end.
+static egraph_status read_term(const eg_typing *node, const char **cursor, int64_t rank,
+                               uint32_t dots, term *out) {
+  const char *at = *cursor;
+  int64_t letters = count_letters(at);
+  bool had_dots = false;
+  *out = (term){.dots = rank < 0         ? dots
+                        : rank < letters ? 0
+                                         : (uint32_t)(rank - letters)};
+  for (; *at != '\0' && *at != ',' && *at != '-'; at++) {
+    int letter = letter_of(*at);
+    if (*at == ' ') continue;
+    if (letter >= 0 && out->rank < EGRAPH_MAX_RANK) {
+      out->label[out->rank++] = (uint8_t)letter;
+    } else if (!had_dots && strncmp(at, "...", 3) == 0) {
+      EG_TRY(add_dots(node, at, out->dots, out));
+      had_dots = true;
+      at += 2;
+    } else {
+      return bad_equation(node, at);
+    }
+  }
+  if (!had_dots) out->dots = 0;
+  if (rank >= 0 && out->rank != rank)
+    return eg_typing_fail(node,
+                          "a term of equation '%.200s' names %u dimensions of an "
+                          "operand that has %" PRId64,
+                          eg_attr_at(node->attrs, EG_A_EINSUM_EQUATION)->text, out->rank,
+                          rank);
+  *cursor = at;
+  return EGRAPH_OK;
+}
+
+static egraph_status note_sizes(const eg_typing *node, uint32_t operand, const term *t,
+                                labels *all) {
+  const eg_type *x = &node->inputs[operand];
+  for (uint32_t i = 0; i < t->rank; i++) {
+    int64_t *size = &all->size[t->label[i]], dim = x->dims[i];
+    bool stretches = t->label[i] >= LETTERS && (*size == 1 || dim == 1);
+    if (*size >= 0 && *size != dim && !stretches)
+      return eg_typing_fail(node,
+                            "dimension %u of operand %u, %s, is %" PRId64
+                            " but the same index is %" PRId64 " before",
+                            i, operand, eg_type_text_of(x).text, dim, *size);
+    if (*size < 0 || *size == 1) *size = dim;
+    all->uses[t->label[i]]++;
+  }
+  return EGRAPH_OK;
+}
+
+// Without "->": the dimensions of "...", then the letters that occur once, in order.
+static egraph_status implicit_result(const eg_typing *node, const labels *all,
+                                     uint32_t dots, term *out) {
+  *out = (term){.dots = dots};
+  EG_TRY(add_dots(node, "", dots, out));
+  for (int label = 0; label < LETTERS; label++) {
+    if (all->uses[label] != 1) continue;
+    if (out->rank == EGRAPH_MAX_RANK)
+      return eg_typing_fail(node, "the result has more than %d dimensions",
+                            EGRAPH_MAX_RANK);
+    out->label[out->rank++] = (uint8_t)label;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_result(const eg_typing *node, const labels *all,
+                                  const term *result) {
+  uint32_t used = 0, dots = 0;
+  for (int label = 0; label < LABELS; label++) {
+    used += all->size[label] >= 0;
+    dots += label >= LETTERS && all->size[label] >= 0;
+  }
+  if (used > EG_MAX_FACTORS)
+    return eg_typing_fail(node, "the equation has %u indices; at most %d are supported",
+                          used, EG_MAX_FACTORS);
+  if (result->dots != dots)
+    return eg_typing_fail(node, "the result must have '...' because an operand has");
+  for (uint32_t i = 0; i < result->rank; i++) {
+    bool known = all->size[result->label[i]] >= 0, twice = false;
+    for (uint32_t j = 0; j < i; j++)
+      twice = twice || result->label[j] == result->label[i];
+    if (!known || twice)
+      return eg_typing_fail(node, "dimension %u of the result is an index that %s", i,
+                            known ? "it already has" : "no operand has");
+  }
+  return EGRAPH_OK;
+}
+
+// Reads the whole equation. `terms` (may be NULL) receives one entry per operand.
+static egraph_status read_equation(const eg_typing *node, term *terms, labels *all,
+                                   term *result) {
+  const char *at = eg_attr_at(node->attrs, EG_A_EINSUM_EQUATION)->text;
+  uint32_t dots = 0;
+  for (int label = 0; label < LABELS; label++) {
+    all->size[label] = -1;
+    all->uses[label] = 0;
+  }
+  for (uint32_t i = 0; i < node->count; i++) {
+    term t;
+    EG_TRY(read_term(node, &at, node->inputs[i].rank, 0, &t));
+    EG_TRY(note_sizes(node, i, &t, all));
+    if (t.dots > dots) dots = t.dots;
+    if (terms != NULL) terms[i] = t;
+    bool last = i + 1 == node->count;
+    if (!last && *at != ',') return bad_equation(node, at);
+    if (!last) at++;
+  }
+  if (*at == '\0') {
+    EG_TRY(implicit_result(node, all, dots, result));
+  } else {
+    if (strncmp(at, "->", 2) != 0) return bad_equation(node, at);
+    at += 2;
+    EG_TRY(read_term(node, &at, -1, dots, result));
+    if (*at != '\0') return bad_equation(node, at);
+  }
+  return check_result(node, all, result);
+}
+
+egraph_status eg_infer_einsum(const eg_typing *node, eg_type *out) {
+  labels all;
+  term result;
+  EG_TRY(eg_typing_same_dtype(node, 1));
+  EG_TRY(read_equation(node, NULL, &all, &result));
+  eg_type type = {.dtype = node->inputs[0].dtype, .rank = result.rank};
+  for (uint32_t i = 0; i < result.rank; i++)
+    type.dims[i] = all.size[result.label[i]];
+  *out = type;
+  return EGRAPH_OK;
+}
+
+// Marks where a label stands in a term. A diagonal (a label twice in one operand) has no
+// single dimension to split, so its factor is blocked.
+static void index_term(const term *t, const eg_type *type, uint8_t label,
+                       eg_factor *factor, int8_t *out_dim) {
+  for (uint32_t i = 0; i < t->rank; i++) {
+    if (t->label[i] != label || type->dims[i] != factor->size) continue;
+    if (*out_dim != EG_NO_DIM) factor->kind = EG_FACTOR_BLOCKED;
+    *out_dim = (int8_t)i;
+  }
+}
+
+static void add_label(const eg_typing *node, const eg_type *result_type,
+                      const term *terms, const term *result, uint8_t label, int64_t size,
+                      eg_factors *out) {
+  eg_factor *factor = eg_factors_add(out, EG_FACTOR_SUM, size);
+  index_term(result, result_type, label, factor, &factor->output_dim[0]);
+  if (factor->output_dim[0] != EG_NO_DIM) factor->kind = EG_FACTOR_PARALLEL;
+  for (uint32_t i = 0; i < node->count; i++)
+    index_term(&terms[i], &node->inputs[i], label, factor, &factor->input_dim[i]);
+}
+
+void eg_factors_einsum(const eg_typing *node, const eg_type *results,
+                       uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  labels all;
+  term result, terms[EG_MAX_FACTOR_OPERANDS];
+  egraph_status status = read_equation(node, terms, &all, &result);
+  assert(status == EGRAPH_OK && "inference accepted the equation");
+  if (status != EGRAPH_OK) return;
+  for (int label = 0; label < LABELS; label++)
+    if (all.size[label] >= 0)
+      add_label(node, results, terms, &result, (uint8_t)label, all.size[label], out);
+  out->linear = eg_operand_bits(node->count);
+}

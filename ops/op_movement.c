@@ -1,0 +1,371 @@
+// Data movement: what is concatenated, split, gathered along or resized is blocked,
+// everything else parallel; all of it is linear in the data. SPDX-License-Identifier:
+// Apache-2.0
+#include <assert.h>
+#include <inttypes.h>
+
+#include "ops/typing.h"
+
+static eg_type like(const eg_type *x) { return eg_type_of(x->dtype, x->rank, x->dims); }
+
+static uint32_t axis_of(int64_t axis, uint32_t rank) {
+  return (uint32_t)(axis < 0 ? axis + rank : axis);
+}
+
+// ---- transpose
+// -----------------------------------------------------------------------------------
+
+egraph_status eg_infer_transpose(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  eg_ints perm = eg_attr_at(node->attrs, EG_A_TRANSPOSE_PERM)->ints;
+  EG_TRY(eg_typing_list(node, "perm", perm, x->rank, 0));
+  uint32_t seen = 0;
+  *out = like(x);
+  for (uint32_t i = 0; i < perm.len; i++) {
+    if (perm.data[i] >= x->rank || (seen >> perm.data[i] & 1) != 0)
+      return eg_typing_fail(node,
+                            "entry %u of perm is %" PRId64
+                            "; perm must name each of the %u dimensions once",
+                            i, perm.data[i], x->rank);
+    seen |= UINT32_C(1) << perm.data[i];
+    out->dims[i] = x->dims[perm.data[i]];
+  }
+  return EGRAPH_OK;
+}
+
+void eg_factors_transpose(const eg_typing *node, const eg_type *results,
+                          uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  eg_ints perm = eg_attr_at(node->attrs, EG_A_TRANSPOSE_PERM)->ints;
+  for (uint32_t dim = 0; dim < results->rank; dim++)
+    eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, dim)->input_dim[0] =
+        (int8_t)perm.data[dim];
+  out->linear = eg_operand_bits(1);
+}
+
+// ---- concat and split
+// ----------------------------------------------------------------------------
+
+egraph_status eg_infer_concat(const eg_typing *node, eg_type *out) {
+  const eg_type *first = &node->inputs[0];
+  uint32_t axis;
+  EG_TRY(eg_typing_same_dtype(node, 1));
+  EG_TRY(eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_CONCAT_AXIS)->i, first->rank,
+                        &axis));
+  eg_type type = like(first);
+  for (uint32_t i = 1; i < node->count; i++) {
+    eg_type part = like(&node->inputs[i]);
+    int64_t size = part.rank > axis ? part.dims[axis] : 0;
+    if (part.rank > axis) part.dims[axis] = type.dims[axis];
+    if (!eg_type_same_shape(&part, &type))
+      return eg_typing_fail(node, "operands 0 %s and %u %s may differ in axis %u only",
+                            eg_type_text_of(first).text, i,
+                            eg_type_text_of(&node->inputs[i]).text, axis);
+    if (!eg_size_add(type.dims[axis], size, &type.dims[axis]))
+      return eg_typing_fail(node, "the size of axis %u overflows", axis);
+  }
+  *out = type;
+  return EGRAPH_OK;
+}
+
+void eg_factors_concat(const eg_typing *node, const eg_type *results,
+                       uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  uint32_t axis = axis_of(eg_attr_at(node->attrs, EG_A_CONCAT_AXIS)->i, results->rank);
+  for (uint32_t dim = 0; dim < results->rank; dim++) {
+    eg_factor_kind kind = dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL;
+    eg_factor *factor = eg_factors_add_dim(out, kind, results, dim);
+    for (uint32_t i = 1; i < node->count; i++)
+      factor->input_dim[i] = (int8_t)dim;
+  }
+  out->joint_linear = eg_operand_bits(node->count);
+}
+
+egraph_status eg_infer_split(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  eg_ints sizes = eg_attr_at(node->attrs, EG_A_SPLIT_SIZES)->ints;
+  uint32_t axis;
+  int64_t sum = 0;
+  EG_TRY(
+      eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_SPLIT_AXIS)->i, x->rank, &axis));
+  if (sizes.len == 0)
+    return eg_typing_fail(node, "sizes is empty; name at least one part");
+  EG_TRY(eg_typing_list(node, "sizes", sizes, sizes.len, 0));
+  for (uint32_t i = 0; i < sizes.len; i++)
+    if (!eg_size_add(sum, sizes.data[i], &sum)) sum = INT64_MAX;
+  if (sum != x->dims[axis])
+    return eg_typing_fail(
+        node, "the sizes add up to %" PRId64 " but axis %u of %s has %" PRId64, sum, axis,
+        eg_type_text_of(x).text, x->dims[axis]);
+  for (uint32_t i = 0; i < sizes.len; i++) {
+    out[i] = like(x);
+    out[i].dims[axis] = sizes.data[i];
+  }
+  return EGRAPH_OK;
+}
+
+void eg_factors_split(const eg_typing *node, const eg_type *results,
+                      uint32_t result_count, eg_factors *out) {
+  (void)results;
+  const eg_type *x = &node->inputs[0];
+  uint32_t axis = axis_of(eg_attr_at(node->attrs, EG_A_SPLIT_AXIS)->i, x->rank);
+  for (uint32_t dim = 0; dim < x->rank; dim++) {
+    eg_factor_kind kind = dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL;
+    eg_factor *factor = eg_factors_add_dim(out, kind, x, dim);
+    for (uint32_t i = 1; i < result_count; i++)
+      factor->output_dim[i] = (int8_t)dim;
+  }
+  out->linear = eg_operand_bits(1);
+}
+
+// ---- slice and pad
+// -------------------------------------------------------------------------------
+
+// Elements of start, start + step, ... before end; false when the bounds leave [0, size].
+static bool sliced_size(int64_t size, int64_t start, int64_t end, int64_t step,
+                        int64_t *out) {
+  int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+  if (step == 0 || start < low || start > high || end < low || end > high) return false;
+  int64_t span = step > 0 ? end - start : start - end;
+  // Steps beyond the span take one element; -INT64_MIN is never formed.
+  int64_t stride = step > size    ? size + 1
+                   : step < -size ? size + 1
+                   : step > 0     ? step
+                                  : -step;
+  *out = span <= 0 ? 0 : (span - 1) / stride + 1;
+  return true;
+}
+
+egraph_status eg_infer_slice(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  eg_ints starts = eg_attr_at(node->attrs, EG_A_SLICE_STARTS)->ints;
+  eg_ints ends = eg_attr_at(node->attrs, EG_A_SLICE_ENDS)->ints;
+  eg_ints steps = eg_attr_at(node->attrs, EG_A_SLICE_STEPS)->ints;
+  EG_TRY(eg_typing_list(node, "starts", starts, x->rank, INT64_MIN));
+  EG_TRY(eg_typing_list(node, "ends", ends, x->rank, INT64_MIN));
+  EG_TRY(eg_typing_list(node, "steps", steps, x->rank, INT64_MIN));
+  *out = like(x);
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (!sliced_size(x->dims[i], starts.data[i], ends.data[i], steps.data[i],
+                     &out->dims[i]))
+      return eg_typing_fail(
+          node,
+          "%" PRId64 ":%" PRId64 ":%" PRId64 " is not a range within "
+          "dimension %u of %s; clamp start and end, and use a step other "
+          "than 0",
+          starts.data[i], ends.data[i], steps.data[i], i, eg_type_text_of(x).text);
+  return EGRAPH_OK;
+}
+
+// Dimensions that pass unchanged are parallel, the others blocked.
+static void add_unchanged(const eg_type *x, const eg_type *result, const bool *changed,
+                          eg_factors *out) {
+  for (uint32_t dim = 0; dim < x->rank; dim++)
+    eg_factors_add_dim(out, changed[dim] ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, result,
+                       dim);
+}
+
+void eg_factors_slice(const eg_typing *node, const eg_type *results,
+                      uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  const eg_type *x = &node->inputs[0];
+  eg_ints steps = eg_attr_at(node->attrs, EG_A_SLICE_STEPS)->ints;
+  bool changed[EGRAPH_MAX_RANK];
+  for (uint32_t i = 0; i < x->rank; i++)
+    changed[i] = results->dims[i] != x->dims[i] || steps.data[i] < 0;
+  add_unchanged(x, results, changed, out);
+  out->linear = eg_operand_bits(1);
+}
+
+egraph_status eg_infer_pad(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  eg_ints pads = eg_attr_at(node->attrs, EG_A_PAD_PADS)->ints;
+  int64_t mode = eg_attr_at(node->attrs, EG_A_PAD_MODE)->i;
+  enum { CONSTANT, REFLECT, EDGE }; // the order of the symbols in the table
+  EG_TRY(eg_typing_list(node, "pads", pads, 2 * x->rank, 0));
+  *out = like(x);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    int64_t begin = pads.data[i], end = pads.data[i + x->rank];
+    int64_t most = mode == REFLECT ? x->dims[i] - 1 : x->dims[i] == 0 ? 0 : INT64_MAX;
+    if (mode != CONSTANT && (begin != 0 || end != 0) && (begin > most || end > most))
+      return eg_typing_fail(
+          node,
+          "pads %" PRId64 " and %" PRId64
+          " take more than dimension %u of %s can give; use mode constant",
+          begin, end, i, eg_type_text_of(x).text);
+    if (!eg_size_add(out->dims[i], begin, &out->dims[i]) ||
+        !eg_size_add(out->dims[i], end, &out->dims[i]))
+      return eg_typing_fail(node, "the size of dimension %u overflows", i);
+  }
+  return EGRAPH_OK;
+}
+
+void eg_factors_pad(const eg_typing *node, const eg_type *results, uint32_t result_count,
+                    eg_factors *out) {
+  (void)result_count;
+  const eg_type *x = &node->inputs[0];
+  bool changed[EGRAPH_MAX_RANK], any = false;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    changed[i] = results->dims[i] != x->dims[i];
+    any = any || changed[i];
+  }
+  add_unchanged(x, results, changed, out);
+  bool zeros = eg_attr_at(node->attrs, EG_A_PAD_VALUE)->f == 0;
+  bool copies = eg_attr_at(node->attrs, EG_A_PAD_MODE)->i != 0;
+  if (zeros || copies || !any) out->linear = eg_operand_bits(1);
+}
+
+// ---- expand and tile
+// -----------------------------------------------------------------------------
+
+static egraph_status infer_tile(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  eg_ints repeats = eg_attr_at(node->attrs, EG_A_TILE_REPEATS)->ints;
+  EG_TRY(eg_typing_list(node, "repeats", repeats, x->rank, 0));
+  *out = like(x);
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (!eg_size_mul(x->dims[i], repeats.data[i], &out->dims[i]))
+      return eg_typing_fail(node, "the size of dimension %u overflows", i);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_infer_expand(const eg_typing *node, eg_type *out) {
+  if (node->attrs->op == EG_OP_TILE) return infer_tile(node, out);
+  const eg_type *x = &node->inputs[0];
+  eg_ints shape = eg_attr_at(node->attrs, EG_A_EXPAND_SHAPE)->ints;
+  if (shape.len > EGRAPH_MAX_RANK)
+    return eg_typing_fail(node, "the shape has %u dimensions; at most %d are supported",
+                          shape.len, EGRAPH_MAX_RANK);
+  eg_type type = eg_type_of(x->dtype, shape.len, shape.data);
+  if (!eg_broadcasts_to(x, &type))
+    return eg_typing_fail(node, "%s does not broadcast to the shape of %s",
+                          eg_type_text_of(x).text, eg_type_text_of(&type).text);
+  *out = type;
+  return EGRAPH_OK;
+}
+
+// tile: a dimension of the result is (repeat, element), the repeat major and in no
+// operand.
+void eg_factors_expand(const eg_typing *node, const eg_type *results,
+                       uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  out->linear = eg_operand_bits(1);
+  if (node->attrs->op == EG_OP_EXPAND) {
+    eg_factors_add_pointwise(node, results, out);
+    return;
+  }
+  eg_ints repeats = eg_attr_at(node->attrs, EG_A_TILE_REPEATS)->ints;
+  for (uint32_t dim = 0; dim < results->rank; dim++) {
+    if (repeats.data[dim] != 1)
+      eg_factors_add(out, EG_FACTOR_PARALLEL, repeats.data[dim])->output_dim[0] =
+          (int8_t)dim;
+    eg_factors_add_dim(out, EG_FACTOR_PARALLEL, &node->inputs[0], dim);
+  }
+}
+
+// ---- gather
+// --------------------------------------------------------------------------------------
+
+egraph_status eg_infer_gather(const eg_typing *node, eg_type *out) {
+  const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
+  uint32_t axis;
+  EG_TRY(eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_GATHER_AXIS)->i, data->rank,
+                        &axis));
+  if (indices->dtype != EGRAPH_INT64 && indices->dtype != EGRAPH_INT32)
+    return eg_typing_fail(node, "indices are %s; they must be int32 or int64",
+                          eg_dtype_name(indices->dtype));
+  if (data->rank - 1 + indices->rank > EGRAPH_MAX_RANK)
+    return eg_typing_fail(node, "gathering %s from %s makes more than %d dimensions",
+                          eg_type_text_of(indices).text, eg_type_text_of(data).text,
+                          EGRAPH_MAX_RANK);
+  if (data->dims[axis] == 0 && eg_type_elements(indices) != 0)
+    return eg_typing_fail(node, "axis %u of %s has no element to gather", axis,
+                          eg_type_text_of(data).text);
+  eg_type type = {.dtype = data->dtype};
+  for (uint32_t dim = 0; dim < data->rank; dim++) {
+    if (dim != axis) type.dims[type.rank++] = data->dims[dim];
+    for (uint32_t i = 0; dim == axis && i < indices->rank; i++)
+      type.dims[type.rank++] = indices->dims[i];
+  }
+  *out = type;
+  return EGRAPH_OK;
+}
+
+void eg_factors_gather(const eg_typing *node, const eg_type *results,
+                       uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
+  uint32_t axis = axis_of(eg_attr_at(node->attrs, EG_A_GATHER_AXIS)->i, data->rank);
+  for (uint32_t dim = 0; dim < results->rank; dim++) {
+    eg_factor *factor = eg_factors_add(out, EG_FACTOR_PARALLEL, results->dims[dim]);
+    factor->output_dim[0] = (int8_t)dim;
+    if (dim < axis)
+      factor->input_dim[0] = (int8_t)dim;
+    else if (dim < axis + indices->rank)
+      factor->input_dim[1] = (int8_t)(dim - axis);
+    else
+      factor->input_dim[0] = (int8_t)(dim - indices->rank + 1);
+  }
+  eg_factors_add(out, EG_FACTOR_BLOCKED, data->dims[axis])->input_dim[0] = (int8_t)axis;
+  out->linear = eg_operand_bits(1);
+}
+
+// ---- shape and size
+// ------------------------------------------------------------------------------
+
+egraph_status eg_infer_shape_of(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  *out = (eg_type){.dtype = EGRAPH_INT64};
+  if (node->attrs->op == EG_OP_SIZE) return EGRAPH_OK;
+  int64_t start = eg_attr_at(node->attrs, EG_A_SHAPE_START)->i;
+  int64_t end = eg_attr_at(node->attrs, EG_A_SHAPE_END)->i;
+  if (start < 0 || start > end || end > x->rank)
+    return eg_typing_fail(node,
+                          "dimensions %" PRId64 " to %" PRId64
+                          " are not a range of a rank-%u tensor; resolve negative ones",
+                          start, end, x->rank);
+  *out = eg_type_of(EGRAPH_INT64, 1, (int64_t[]){end - start});
+  return EGRAPH_OK;
+}
+
+// The answer is about the whole tensor, so no part may answer.
+void eg_factors_shape_of(const eg_typing *node, const eg_type *results,
+                         uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  const eg_type *x = &node->inputs[0];
+  for (uint32_t dim = 0; dim < results->rank; dim++)
+    eg_factors_add(out, EG_FACTOR_BLOCKED, results->dims[dim])->output_dim[0] =
+        (int8_t)dim;
+  for (uint32_t dim = 0; dim < x->rank; dim++)
+    eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[dim])->input_dim[0] = (int8_t)dim;
+}
+
+// ---- resize
+// --------------------------------------------------------------------------------------
+
+egraph_status eg_infer_resize(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  eg_ints shape = eg_attr_at(node->attrs, EG_A_RESIZE_SHAPE)->ints;
+  bool nearest = eg_attr_at(node->attrs, EG_A_RESIZE_MODE)->i == 0;
+  EG_TRY(eg_typing_list(node, "shape", shape, x->rank, 0));
+  if (!nearest && !eg_dtype_is_float(x->dtype))
+    return eg_typing_fail(node, "mode linear needs floating point, not %s; use nearest",
+                          eg_dtype_name(x->dtype));
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (x->dims[i] == 0 && shape.data[i] != 0)
+      return eg_typing_fail(node, "dimension %u of %s is empty and cannot grow", i,
+                            eg_type_text_of(x).text);
+  *out = eg_type_of(x->dtype, x->rank, shape.data);
+  return EGRAPH_OK;
+}
+
+void eg_factors_resize(const eg_typing *node, const eg_type *results,
+                       uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  const eg_type *x = &node->inputs[0];
+  bool changed[EGRAPH_MAX_RANK];
+  for (uint32_t i = 0; i < x->rank; i++)
+    changed[i] = results->dims[i] != x->dims[i];
+  add_unchanged(x, results, changed, out);
+  out->linear = eg_operand_bits(1);
+}

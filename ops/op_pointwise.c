@@ -1,0 +1,86 @@
+// Pointwise operators: one parallel factor per result dimension; an operand that is
+// stretched by broadcasting along a dimension is not indexed by its factor.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
+#include "ops/typing.h"
+
+egraph_status eg_infer_unary(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  egraph_dtype dtype = x->dtype;
+  if (node->attrs->op == EG_OP_CAST)
+    dtype = (egraph_dtype)eg_attr_at(node->attrs, EG_A_CAST_TO)->i;
+  *out = eg_type_of(dtype, x->rank, x->dims);
+  return EGRAPH_OK;
+}
+
+void eg_factors_unary(const eg_typing *node, const eg_type *results,
+                      uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  eg_factors_add_pointwise(node, results, out);
+  eg_op op = eg_typing_op(node);
+  if (op == EG_OP_IDENTITY || op == EG_OP_NEG) out->linear = eg_operand_bits(1);
+}
+
+static egraph_status check_binary(const eg_typing *node, const eg_type *result) {
+  const eg_type *a = &node->inputs[0], *b = &node->inputs[1];
+  if (node->attrs->op == EG_OP_POW) {
+    if (b->dtype != EGRAPH_BOOL) return EGRAPH_OK; // the exponent may be any number
+    return eg_typing_fail(node, "the exponent is bool; it must be a number");
+  }
+  EG_TRY(eg_typing_same_dtype(node, 1));
+  if (node->attrs->op == EG_OP_MOD) {
+    bool truncates = eg_attr_at(node->attrs, EG_A_MOD_FMOD)->i != 0;
+    if (!truncates && eg_dtype_is_float(a->dtype))
+      return eg_typing_fail(node, "%s needs the attribute fmod 1",
+                            eg_dtype_name(a->dtype));
+  }
+  if (node->attrs->op == EG_OP_PRELU && !eg_type_same_shape(a, result))
+    return eg_typing_fail(node, "the slope %s does not broadcast to the data %s",
+                          eg_type_text_of(b).text, eg_type_text_of(a).text);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_infer_binary(const eg_typing *node, eg_type *out) {
+  eg_type type = node->inputs[0];
+  EG_TRY(eg_typing_broadcast(node, &node->inputs[1], &type));
+  EG_TRY(check_binary(node, &type));
+  if ((node->info->flags & EG_OPF_PREDICATE) != 0) type.dtype = EGRAPH_BOOL;
+  *out = eg_type_of(type.dtype, type.rank, type.dims);
+  return EGRAPH_OK;
+}
+
+void eg_factors_binary(const eg_typing *node, const eg_type *results,
+                       uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  eg_factors_add_pointwise(node, results, out);
+  eg_op op = eg_typing_op(node);
+  if (op == EG_OP_ADD || op == EG_OP_SUB) out->joint_linear = eg_operand_bits(2);
+  if (op == EG_OP_MUL) out->linear = eg_operand_bits(2);
+  // An integer quotient truncates, so sums of parts do not pass through it.
+  if (op == EG_OP_DIV && eg_dtype_is_float(results->dtype))
+    out->linear = eg_operand_bits(1);
+}
+
+egraph_status eg_infer_where(const eg_typing *node, eg_type *out) {
+  const eg_type *condition = &node->inputs[0], *x = &node->inputs[1],
+                *y = &node->inputs[2];
+  if (condition->dtype != EGRAPH_BOOL)
+    return eg_typing_fail(node, "the condition is %s; it must be bool",
+                          eg_dtype_name(condition->dtype));
+  if (x->dtype != y->dtype)
+    return eg_typing_fail(node, "operand 1 is %s but operand 2 is %s; insert a cast",
+                          eg_dtype_name(x->dtype), eg_dtype_name(y->dtype));
+  eg_type type = eg_type_of(x->dtype, x->rank, x->dims);
+  EG_TRY(eg_typing_broadcast(node, y, &type));
+  EG_TRY(eg_typing_broadcast(node, condition, &type));
+  *out = type;
+  return EGRAPH_OK;
+}
+
+void eg_factors_where(const eg_typing *node, const eg_type *results,
+                      uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  eg_factors_add_pointwise(node, results, out);
+  out->joint_linear = 6; // both branches, the condition fixed
+}

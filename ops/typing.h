@@ -1,0 +1,121 @@
+// What the typing functions of the operator families share. One pair per family of
+// op_table.def:
+//
+//   eg_infer_<family>    result types, or EGRAPH_E_TYPE with a message that names the
+//   operator eg_factors_<family>  loop factors of a node that inference accepted (so it
+//   cannot fail)
+//
+// The dispatch (typing.c) checks the operand count, every operand type, the dtype of
+// operand 0 against the row's flags before, and every result type (sizes in bytes fit)
+// after a family; a family keeps its own arithmetic on sizes from overflowing.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_TYPING_H
+#define EG_OPS_TYPING_H
+
+#include "ops/ops.h"
+
+/// A node as the families see it.
+typedef struct eg_typing {
+  const eg_attrs *attrs;
+  const eg_op_info *info;
+  const eg_type *inputs;
+  uint32_t count;
+} eg_typing;
+
+#define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
+  egraph_status eg_infer_##FAMILY(const eg_typing *node, eg_type *out);                  \
+  void eg_factors_##FAMILY(const eg_typing *node, const eg_type *results,                \
+                           uint32_t result_count, eg_factors *out);
+#define EG_ATTR(...)
+#define EG_SYMBOLS(...)
+#include "ops/op_table.def"
+
+// ---- messages
+// ------------------------------------------------------------------------------------
+
+/// Fails with EGRAPH_E_TYPE and "operator: message".
+egraph_status eg_typing_fail(const eg_typing *node, const char *format, ...)
+    EG_PRINTF(2, 3);
+
+/// A type as text for messages: eg_type_text(&type).text lives until the end of the
+/// expression.
+typedef struct eg_type_text {
+  char text[320];
+} eg_type_text;
+eg_type_text eg_type_text_of(const eg_type *type);
+
+// ---- checks
+// --------------------------------------------------------------------------------------
+
+/// Sums and products of sizes >= 0; false on overflow.
+bool eg_size_add(int64_t a, int64_t b, int64_t *out);
+bool eg_size_mul(int64_t a, int64_t b, int64_t *out);
+
+/// Operands [first, count) have the dtype of operand 0.
+egraph_status eg_typing_same_dtype(const eg_typing *node, uint32_t first);
+egraph_status eg_typing_min_rank(const eg_typing *node, uint32_t operand, uint32_t rank);
+/// Resolves an axis that may count from the end; valid are [-rank, rank).
+egraph_status eg_typing_axis(const eg_typing *node, int64_t axis, uint32_t rank,
+                             uint32_t *out);
+/// A list attribute has `len` entries, all >= least.
+egraph_status eg_typing_list(const eg_typing *node, const char *name, eg_ints list,
+                             uint32_t len, int64_t least);
+/// Axes are ascending, distinct and within [0, rank).
+egraph_status eg_typing_axes(const eg_typing *node, eg_ints axes, uint32_t rank);
+/// True when `type` broadcasts to `to` without changing it (aligned at the last
+/// dimension).
+bool eg_broadcasts_to(const eg_type *type, const eg_type *to);
+/// Dimension of `type` that stands under dimension `dim` of the broadcast result `to`, or
+/// EG_NO_DIM when it is absent or stretched.
+int eg_broadcast_dim(const eg_type *type, const eg_type *to, uint32_t dim);
+/// Broadcasts dims into *inout (dtype untouched).
+egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
+                                  eg_type *inout);
+/// A fused activation other than none, relu and clip needs floating point.
+egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act);
+
+/// Sliding window along one spatial dimension.
+typedef struct eg_window {
+  int64_t kernel, stride, pad_begin, pad_end, dilation;
+} eg_window;
+
+/// Positions the kernel reaches over: (kernel - 1) dilation + 1. False on overflow.
+bool eg_window_reach(const eg_window *window, int64_t *out);
+/// Window positions over `size` elements. Fails when the kernel does not fit into the
+/// padded input. With ceil_mode a last window may hang over the end, but must begin
+/// before the end padding.
+egraph_status eg_window_positions(const eg_typing *node, const eg_window *window,
+                                  int64_t size, bool ceil_mode, int64_t *out);
+/// Begin and end padding of spatial dimension i of n, from ONNX's order (all begins, then
+/// all ends).
+static inline eg_window eg_window_of(int64_t kernel, eg_ints strides, eg_ints pads,
+                                     eg_ints dilations, uint32_t i) {
+  return (eg_window){.kernel = kernel,
+                     .stride = strides.data[i],
+                     .pad_begin = pads.data[i],
+                     .pad_end = pads.data[i + strides.len],
+                     .dilation = dilations.len == 0 ? 1 : dilations.data[i]};
+}
+
+// ---- factors
+// -------------------------------------------------------------------------------------
+
+/// Appends a factor that indexes nothing yet. Asserts that there is room.
+eg_factor *eg_factors_add(eg_factors *factors, eg_factor_kind kind, int64_t size);
+/// One factor for dimension `dim` of both operand 0 and result 0, of the result's size.
+eg_factor *eg_factors_add_dim(eg_factors *factors, eg_factor_kind kind,
+                              const eg_type *result, uint32_t dim);
+/// One parallel factor per dimension of `result`, indexing every operand that is not
+/// stretched there.
+void eg_factors_add_pointwise(const eg_typing *node, const eg_type *result,
+                              eg_factors *out);
+/// Bits 0 .. count-1.
+uint32_t eg_operand_bits(uint32_t count);
+
+/// The slot that the operators of a family share: EG_SHARED(node, REDUCE_SUM, AXES).
+#define EG_SHARED(node, ID, SLOT)                                                        \
+  (&(node)->attrs->slots[(int)EG_A_##ID##_##SLOT - (int)EG_A_BASE_##ID])
+
+static inline eg_op eg_typing_op(const eg_typing *node) { return (eg_op)node->attrs->op; }
+
+#endif
