@@ -1,39 +1,53 @@
-// What a node costs, in seconds: the one interface through which search and extraction see costs.
+// What a node costs, in seconds: the one interface through which search and extraction
+// see costs.
 //
-// Order of sources: the caller's own function, the profile database (measured on this machine
-// or loaded from another's), then a roofline calibrated on the entries there are. Views and weight-only nodes
-// are free. Nothing here touches a device: missing entries are collected and measured by whoever owns one.
-// SPDX-License-Identifier: Apache-2.0
+// Order of sources: the caller's own function; free nodes; the profile database (measured
+// on this machine or loaded from another's); a roofline calibrated on the entries there
+// are. Free are leaves, views that change no memory format, nodes with only weights as
+// operands (folded before the first run), and opaque nodes: nothing is known of them and
+// every plan has them. Nothing here touches a device: missing entries are collected and
+// measured by whoever owns one. SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_COST_H
 #define EG_SIM_COST_H
 
 #include "pcg/node_spec.h"
 
-typedef enum eg_cost_source { EG_COST_USER, EG_COST_MEASURED, EG_COST_ESTIMATED, EG_COST_FREE } eg_cost_source;
+typedef enum eg_cost_source {
+  EG_COST_USER,
+  EG_COST_MEASURED,
+  EG_COST_ESTIMATED,
+  EG_COST_FREE
+} eg_cost_source;
 
 typedef struct eg_cost_model eg_cost_model;
 
 typedef struct eg_cost_options {
-  const char *database;     // path of the profile database; NULL or ":memory:": none on disk
-  const char *machine;      // fingerprint: entries of other machines are not used
-  bool read_only;
-  /// Overrides the cost of a node: returns true and sets *out. May be NULL.
+  const char *database; // path of the profile database; NULL or ":memory:": none on disk
+  const char *machine;  // fingerprint, not NULL: entries of other machines are not used
+  bool read_only;       // measurements are then kept for this model only
+  double busy_seconds;  // how long to wait for a locked database; 0: 5 seconds
+  /// Overrides the cost of a node: returns true and sets *out (>= 0, or INFINITY). May be
+  /// NULL. Asked first, for free nodes too, each time.
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
   void *user;
 } eg_cost_options;
 
-/// Opens or creates the database (WAL, schema version checked). Fails with EGRAPH_E_IO, EGRAPH_E_BUSY (locked),
-/// EGRAPH_E_PARSE (another schema or not a database), each naming the path and the remedy.
+/// Opens or creates the database (WAL, schema version checked) and reads the machine's
+/// entries: what other processes add later is not seen. Fails with EGRAPH_E_IO,
+/// EGRAPH_E_BUSY (locked), EGRAPH_E_PARSE (another schema or not a database), each naming
+/// the path and the remedy.
 egraph_status eg_cost_model_create(const egraph_allocator *alloc,
                                    const eg_cost_options *options, eg_cost_model **out);
 void eg_cost_model_destroy(eg_cost_model *model);
 
-/// Seconds of one execution. Memoized. Deterministic for the same database.
+/// Seconds of one execution; INFINITY for a node the back-end cannot run. Memoized.
+/// Deterministic for the same database. Fails with EGRAPH_E_ARGUMENT when the caller's
+/// function gives no cost at all (negative, NaN).
 egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
                               double *out_seconds, eg_cost_source *out_source);
 
-/// Measures a node on a device. *out_supported false: this back-end cannot run it in these formats (it is then
-/// priced as infinity and never asked again).
+/// Measures a node on a device. *out_supported false: this back-end cannot run it in
+/// these formats (it is then priced as infinity and never asked again).
 typedef struct eg_measurer {
   egraph_status (*measure)(void *self, const eg_node_spec *spec, double *out_seconds,
                            bool *out_supported);
@@ -43,12 +57,15 @@ typedef struct eg_measurer {
 /// Notes a node for measurement unless it is known, free or already noted.
 egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec);
 uint32_t eg_cost_requested(const eg_cost_model *model);
-/// Measures everything noted, in a deterministic order, and stores it in the database (one transaction per few
-/// entries, so that an interrupted run keeps what it had). progress may be NULL; returning true stops early.
+/// Measures everything noted, in the order of the requests, and stores it in the database
+/// (one transaction per few entries or half a second, so that an interrupted run keeps
+/// what it had); then calibrates anew. progress may be NULL; returning true stops early,
+/// which is no failure: the rest stays noted. Fails as the measurer does, or with
+/// EGRAPH_E_BUSY or EGRAPH_E_IO; what was not stored stays noted.
 egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
                               bool (*progress)(void *user, uint32_t done, uint32_t total),
                               void *user);
-/// Entries of this machine in the database, and how many of them are unsupported.
+/// Entries of this machine that are known, and how many of them are unsupported.
 egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
                              uint32_t *out_unsupported);
 

@@ -1,0 +1,353 @@
+// Every node that was asked for has one entry, found by its text: either measured, or
+// priced from its figures by the roofline of the moment, so that calibrating anew
+// outdates nothing. SPDX-License-Identifier: Apache-2.0
+#include "sim/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/strmap.h"
+#include "sim/node_copy.h"
+#include "sim/profile_db.h"
+#include "sim/roofline.h"
+
+typedef struct entry {
+  eg_roofline_point point; // point.seconds: only when measured; INFINITY: unsupported
+  bool measured, requested;
+} entry;
+
+typedef struct request {
+  eg_node_spec spec; // own copy, in the arena
+  const char *text;  // its key, in the arena
+  uint32_t entry;
+} request;
+
+EG_VEC_DEFINE(entries, entry);
+EG_VEC_DEFINE(requests, request);
+EG_VEC_DEFINE(points, eg_roofline_point);
+
+struct eg_cost_model {
+  egraph_allocator alloc;
+  eg_cost_options options; // its strings are not used after create, but for:
+  char *machine;
+  eg_profile_db *db; // NULL: read-only, measurements are not stored
+  entries entries;
+  eg_strmap index;   // text of a spec -> entry
+  requests requests; // noted, not yet measured
+  eg_arena memory;   // of the requests; reset when there are none
+  eg_roofline roofline;
+  eg_text key; // scratch
+};
+
+// ---- entries
+// ---------------------------------------------------------------------------
+
+static bool is_formatted(const eg_type *types, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (types[i].layout.format != EG_FORMAT_PLAIN) return true;
+  return false;
+}
+
+static eg_roofline_point point_of(const eg_node_spec *spec) {
+  return (eg_roofline_point){.op = (eg_op)spec->attrs->op,
+                             .formatted = is_formatted(spec->inputs, spec->input_count) ||
+                                          is_formatted(spec->results, spec->result_count),
+                             .flops = eg_node_spec_flops(spec),
+                             .bytes = eg_node_spec_bytes(spec)};
+}
+
+static egraph_status add_entry(eg_cost_model *model, const char *text, entry value,
+                               uint32_t *out) {
+  EG_TRY(entries_reserve(&model->entries, model->entries.len + 1));
+  uint32_t id = (uint32_t)model->entries.len;
+  EG_TRY(eg_strmap_put(&model->index, text, id));
+  EG_TRY(entries_push(&model->entries, value));
+  *out = id;
+  return EGRAPH_OK;
+}
+
+// The entry of a node; its text is in model->key afterwards.
+static egraph_status entry_of(eg_cost_model *model, const eg_node_spec *spec,
+                              uint32_t *out) {
+  eg_text_clear(&model->key);
+  EG_TRY(eg_node_spec_print(&model->key, spec));
+  const char *text = eg_text_of(&model->key);
+  if (eg_strmap_find(&model->index, text, out)) return EGRAPH_OK;
+  return add_entry(model, text, (entry){.point = point_of(spec)}, out);
+}
+
+// Entries of operators this build does not know are of no use to it.
+static egraph_status load_entry(void *user, const eg_profile_entry *stored) {
+  eg_cost_model *model = user;
+  eg_op op;
+  uint32_t id;
+  if (!eg_op_find(stored->op, &op)) return EGRAPH_OK;
+  entry value = {.point = {.op = op,
+                           .formatted = stored->formatted,
+                           .flops = stored->flops,
+                           .bytes = stored->bytes,
+                           .seconds = stored->seconds},
+                 .measured = true};
+  return add_entry(model, stored->spec, value, &id);
+}
+
+static egraph_status calibrate(eg_cost_model *model) {
+  points known;
+  points_init(&known, model->alloc);
+  egraph_status status = points_reserve(&known, model->entries.len);
+  for (size_t i = 0; i < model->entries.len && status == EGRAPH_OK; i++) {
+    const entry *e = &model->entries.data[i];
+    if (e->measured && isfinite(e->point.seconds)) status = points_push(&known, e->point);
+  }
+  if (status == EGRAPH_OK)
+    status = eg_roofline_fit(&model->roofline, model->alloc, known.data, known.len);
+  points_deinit(&known);
+  return status;
+}
+
+// ---- life
+// ------------------------------------------------------------------------------
+
+static egraph_status open_database(eg_cost_model *model) {
+  eg_profile_db_options options = {.path = model->options.database,
+                                   .read_only = model->options.read_only,
+                                   .busy_seconds = model->options.busy_seconds};
+  EG_TRY(eg_profile_db_create(&model->alloc, &options, &model->db));
+  EG_TRY(eg_profile_db_load(model->db, model->machine, load_entry, model));
+  if (!options.read_only) return EGRAPH_OK;
+  eg_profile_db_destroy(model->db);
+  model->db = NULL;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cost_model_create(const egraph_allocator *alloc,
+                                   const eg_cost_options *options, eg_cost_model **out) {
+  egraph_allocator memory = eg_allocator_or_heap(alloc);
+  if (options->machine == NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "a cost model needs the name of its machine");
+  if (!(options->busy_seconds >= 0 && options->busy_seconds <= 1e6))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "busy_seconds must lie between 0 and 1e6");
+  eg_cost_model *model;
+  EG_TRY(eg_alloc(memory, 1, sizeof *model, &model));
+  model->alloc = memory;
+  model->options = *options;
+  if (model->options.busy_seconds == 0) model->options.busy_seconds = 5;
+  entries_init(&model->entries, memory);
+  requests_init(&model->requests, memory);
+  eg_strmap_init(&model->index, memory);
+  eg_arena_init(&model->memory, memory);
+  eg_text_init(&model->key, memory);
+  egraph_status status = eg_string_copy(memory, options->machine, &model->machine);
+  if (status == EGRAPH_OK) status = open_database(model);
+  if (status == EGRAPH_OK) status = calibrate(model);
+  model->options.database = model->options.machine = NULL;
+  if (status == EGRAPH_OK)
+    *out = model;
+  else
+    eg_cost_model_destroy(model);
+  return status;
+}
+
+void eg_cost_model_destroy(eg_cost_model *model) {
+  if (model == NULL) return;
+  eg_profile_db_destroy(model->db);
+  entries_deinit(&model->entries);
+  requests_deinit(&model->requests);
+  eg_strmap_deinit(&model->index);
+  eg_arena_deinit(&model->memory);
+  eg_text_deinit(&model->key);
+  eg_string_free(model->alloc, model->machine);
+  eg_free(model->alloc, model, 1, sizeof *model);
+}
+
+// ---- costs
+// -----------------------------------------------------------------------------
+
+static bool is_weight_only(const eg_node_spec *spec) {
+  uint32_t count = spec->input_count;
+  if (count == 0 || count > 64) return false;
+  uint64_t all = UINT64_MAX >> (64 - count);
+  return (spec->weight_mask & all) == all;
+}
+
+static bool is_one_format(const eg_node_spec *spec) {
+  uint8_t format = spec->results[0].layout.format;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    if (spec->inputs[i].layout.format != format) return false;
+  for (uint32_t i = 0; i < spec->result_count; i++)
+    if (spec->results[i].layout.format != format) return false;
+  return true;
+}
+
+static bool is_free(const eg_node_spec *spec) {
+  eg_op op = (eg_op)spec->attrs->op;
+  unsigned flags = eg_op_info_of(op)->flags;
+  if ((flags & EG_OPF_LEAF) != 0 || op == EG_OP_OPAQUE || is_weight_only(spec))
+    return true;
+  return (flags & EG_OPF_VIEW) != 0 && spec->result_count != 0 && is_one_format(spec);
+}
+
+static egraph_status ask_caller(const eg_cost_model *model, const eg_node_spec *spec,
+                                bool *out_given, double *out) {
+  double cost = 0;
+  *out_given = model->options.override_cost != NULL &&
+               model->options.override_cost(model->options.user, spec, &cost);
+  if (!*out_given) return EGRAPH_OK;
+  if (!(cost >= 0))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "%s: the caller's cost function returned %g; a cost is 0 or more",
+                   eg_op_info_of((eg_op)spec->attrs->op)->name, cost);
+  *out = cost;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
+                              double *out_seconds, eg_cost_source *out_source) {
+  bool given;
+  double seconds = 0;
+  eg_cost_source source = EG_COST_USER;
+  EG_TRY(ask_caller(model, spec, &given, &seconds));
+  if (!given && is_free(spec)) {
+    source = EG_COST_FREE;
+  } else if (!given) {
+    uint32_t id;
+    EG_TRY(entry_of(model, spec, &id));
+    const entry *e = &model->entries.data[id];
+    source = e->measured ? EG_COST_MEASURED : EG_COST_ESTIMATED;
+    seconds = e->measured ? e->point.seconds
+                          : eg_roofline_estimate(&model->roofline, &e->point);
+  }
+  *out_seconds = seconds;
+  if (out_source != NULL) *out_source = source;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
+                             uint32_t *out_unsupported) {
+  uint32_t measured = 0, unsupported = 0;
+  for (size_t i = 0; i < model->entries.len; i++) {
+    const entry *e = &model->entries.data[i];
+    measured += e->measured;
+    unsupported += e->measured && isinf(e->point.seconds);
+  }
+  *out_entries = measured;
+  *out_unsupported = unsupported;
+  return EGRAPH_OK;
+}
+
+// ---- measuring
+// -------------------------------------------------------------------------
+
+egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec) {
+  bool given;
+  double cost;
+  EG_TRY(ask_caller(model, spec, &given, &cost));
+  if (given || is_free(spec)) return EGRAPH_OK;
+  request noted;
+  EG_TRY(entry_of(model, spec, &noted.entry));
+  entry *e = &model->entries.data[noted.entry];
+  if (e->measured || e->requested) return EGRAPH_OK;
+  EG_TRY(eg_node_spec_copy(&model->memory, spec, &noted.spec));
+  EG_TRY(eg_arena_string(&model->memory, eg_text_of(&model->key), model->key.chars.len,
+                         &noted.text));
+  EG_TRY(requests_push(&model->requests, noted));
+  e->requested = true;
+  return EGRAPH_OK;
+}
+
+uint32_t eg_cost_requested(const eg_cost_model *model) {
+  return (uint32_t)model->requests.len;
+}
+
+enum { BATCH = 16 };
+static const double batch_seconds = 0.5;
+
+// Requests [first, first + count) with their measured seconds, on the way to the
+// database.
+typedef struct batch {
+  size_t first;
+  uint32_t count;
+  double seconds[BATCH], started;
+} batch;
+
+// Afterwards the batch is empty; when all went well it begins behind what it held.
+static egraph_status store_batch(eg_cost_model *model, batch *b) {
+  eg_profile_entry stored[BATCH];
+  for (uint32_t i = 0; i < b->count; i++) {
+    const request *r = &model->requests.data[b->first + i];
+    const eg_roofline_point *p = &model->entries.data[r->entry].point;
+    stored[i] = (eg_profile_entry){.spec = r->text,
+                                   .op = eg_op_info_of(p->op)->name,
+                                   .formatted = p->formatted,
+                                   .flops = p->flops,
+                                   .bytes = p->bytes,
+                                   .seconds = b->seconds[i]};
+  }
+  uint32_t count = b->count;
+  b->count = 0;
+  if (model->db != NULL && count != 0)
+    EG_TRY(eg_profile_db_store(model->db, model->machine, stored, count));
+  for (uint32_t i = 0; i < count; i++) {
+    entry *e = &model->entries.data[model->requests.data[b->first + i].entry];
+    e->point.seconds = stored[i].seconds;
+    e->measured = true;
+    e->requested = false;
+  }
+  b->first += count;
+  b->started = eg_clock_seconds();
+  return EGRAPH_OK;
+}
+
+static egraph_status measure_one(const eg_measurer *measurer, const request *r,
+                                 double *out) {
+  double seconds = 0;
+  bool supported = true;
+  egraph_status status =
+      measurer->measure(measurer->self, &r->spec, &seconds, &supported);
+  if (status != EGRAPH_OK) return eg_fail_context(status, "measuring %s", r->text);
+  if (supported && !(seconds >= 0 && isfinite(seconds)))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "measuring %s: got %g seconds", r->text, seconds);
+  *out = supported ? seconds : (double)INFINITY;
+  return EGRAPH_OK;
+}
+
+static egraph_status measure_all(eg_cost_model *model, const eg_measurer *measurer,
+                                 bool (*progress)(void *user, uint32_t done,
+                                                  uint32_t total),
+                                 void *user, batch *b) {
+  uint32_t total = (uint32_t)model->requests.len;
+  for (uint32_t i = 0; i < total; i++) {
+    EG_TRY(measure_one(measurer, &model->requests.data[i], &b->seconds[b->count]));
+    b->count++;
+    if (b->count == BATCH || eg_clock_seconds() - b->started > batch_seconds)
+      EG_TRY(store_batch(model, b));
+    if (progress != NULL && progress(user, i + 1, total)) break;
+  }
+  return EGRAPH_OK;
+}
+
+static void forget_requests(eg_cost_model *model, size_t count) {
+  requests *all = &model->requests;
+  if (count != 0)
+    memmove(all->data, all->data + count, (all->len - count) * sizeof *all->data);
+  all->len -= count;
+  if (all->len == 0) eg_arena_deinit(&model->memory);
+}
+
+egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
+                              bool (*progress)(void *user, uint32_t done, uint32_t total),
+                              void *user) {
+  batch b = {.started = eg_clock_seconds()};
+  egraph_status status = measure_all(model, measurer, progress, user, &b);
+  // What was measured before a failure is kept, but the failure is what is reported.
+  if (status == EGRAPH_OK) {
+    status = store_batch(model, &b);
+  } else if (b.count != 0) {
+    char why[1024];
+    (void)snprintf(why, sizeof why, "%s", egraph_last_error());
+    (void)store_batch(model, &b);
+    (void)EG_FAIL(status, "%s", why);
+  }
+  forget_requests(model, b.first);
+  return status == EGRAPH_OK ? calibrate(model) : status;
+}

@@ -1,0 +1,56 @@
+// The profile database: measured seconds per machine and node, in one SQLite file that
+// several processes may use at once. This pair is the only place that knows SQLite.
+//
+//   entry: machine, spec text (and its hash) -> operator, flops, bytes, seconds | NULL
+//
+// Key invariants: what is stored is never changed, the first measurement of a key wins; a
+// killed writer loses at most the transaction it was in.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_SIM_PROFILE_DB_H
+#define EG_SIM_PROFILE_DB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+
+/// Raised whenever the tables or the text of specs change.
+enum { EG_PROFILE_DB_SCHEMA = 1 };
+
+typedef struct eg_profile_entry {
+  const char *spec; // canonical text of the node
+  const char *op;   // spelling of its operator
+  bool formatted;   // some operand or result is in a memory format other than plain
+  double flops, bytes;
+  double seconds; // INFINITY: the machine's back-end cannot run it
+} eg_profile_entry;
+
+typedef struct eg_profile_db eg_profile_db;
+
+typedef struct eg_profile_db_options {
+  const char *path; // ":memory:" or NULL: nothing on disk
+  bool read_only;
+  double busy_seconds; // how long to wait for other processes
+} eg_profile_db_options;
+
+/// Opens a database, and creates it unless read_only. Fails with EGRAPH_E_IO (absent,
+/// not writable), EGRAPH_E_BUSY (locked longer than busy_seconds), EGRAPH_E_PARSE (not a
+/// profile database, another schema, damaged); messages name the path and the remedy.
+egraph_status eg_profile_db_create(const egraph_allocator *alloc,
+                                   const eg_profile_db_options *options,
+                                   eg_profile_db **out);
+void eg_profile_db_destroy(eg_profile_db *db);
+
+/// Calls `each` for every entry of a machine, ordered by hash and text. Stops at its
+/// first failure and returns that. The entry's strings are valid during the call only.
+egraph_status eg_profile_db_load(eg_profile_db *db, const char *machine,
+                                 egraph_status (*each)(void *user,
+                                                       const eg_profile_entry *entry),
+                                 void *user);
+/// Stores entries in one transaction. Where the key is already there, the stored value
+/// stays and is written to entries[i].seconds. Fails with EGRAPH_E_BUSY or EGRAPH_E_IO;
+/// nothing is stored then.
+egraph_status eg_profile_db_store(eg_profile_db *db, const char *machine,
+                                  eg_profile_entry *entries, uint32_t count);
+
+#endif

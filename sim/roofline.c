@@ -1,0 +1,138 @@
+// Peak and bandwidth are what the best tenth of the measured nodes reach, the overhead is
+// what the cheapest ones cost. How far an operator stays from that roof is the median
+// ratio over its own measurements, or over ever wider groups while there are fewer than
+// FEW of them: the operator's family, the operator in any format, the family in any
+// format, everything. Medians, because one descheduled measurement may be off by any
+// factor. SPDX-License-Identifier: Apache-2.0
+#include "sim/roofline.h"
+
+#include <stdlib.h>
+
+enum { FEW = 3 };
+
+// One core of a desktop CPU on float32, without any measurement.
+static const double default_peak = 4e10, default_bandwidth = 1e10,
+                    default_overhead = 1e-6;
+// Nodes smaller than this say nothing about peak and bandwidth.
+static const double small_flops = 1e5, small_bytes = 1e5;
+
+static const char *const family_names[] = {
+#define EG_OP(ID, name, onnx, min, max, results, family, ...) #family,
+#define EG_ATTR(...)
+#define EG_SYMBOLS(...)
+#include "ops/op_table.def"
+};
+
+typedef struct fit {
+  eg_roofline roofline;
+  const eg_roofline_point *points;
+  size_t count;
+  double *scratch; // [count]
+  int family[EG_OP_COUNT];
+} fit;
+
+// Families are numbered by their first operator.
+static void number_families(int family[EG_OP_COUNT]) {
+  for (int op = 0; op < EG_OP_COUNT; op++) {
+    family[op] = 0;
+    while (strcmp(family_names[family[op]], family_names[op]) != 0)
+      family[op]++;
+  }
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  const double *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static double quantile(double *values, size_t count, double part) {
+  qsort(values, count, sizeof *values, compare_doubles);
+  return values[(size_t)((double)(count - 1) * part + 0.5)];
+}
+
+static double roof(const eg_roofline *r, const eg_roofline_point *p) {
+  double compute = p->flops / r->peak_flops, move = p->bytes / r->bandwidth_bytes;
+  return compute > move ? compute : move;
+}
+
+static void fit_roof(fit *f) {
+  eg_roofline *r = &f->roofline;
+  size_t flops = 0, bytes = 0;
+  for (size_t i = 0; i < f->count; i++)
+    if (f->points[i].flops >= small_flops && f->points[i].seconds > 0)
+      f->scratch[flops++] = f->points[i].flops / f->points[i].seconds;
+  if (flops >= FEW) r->peak_flops = quantile(f->scratch, flops, 0.9);
+  for (size_t i = 0; i < f->count; i++)
+    if (f->points[i].bytes >= small_bytes && f->points[i].seconds > 0)
+      f->scratch[bytes++] = f->points[i].bytes / f->points[i].seconds;
+  if (bytes >= FEW) r->bandwidth_bytes = quantile(f->scratch, bytes, 0.9);
+  if (f->count < FEW) return;
+  for (size_t i = 0; i < f->count; i++)
+    f->scratch[i] = f->points[i].seconds;
+  double cheapest = quantile(f->scratch, f->count, 0.05);
+  r->overhead_seconds = cheapest < 1e-8 ? 1e-8 : cheapest > 1e-4 ? 1e-4 : cheapest;
+}
+
+// The groups around an operator and a format class, from narrow to wide.
+typedef enum group {
+  GROUP_OP,
+  GROUP_FAMILY,
+  GROUP_OP_ANY,
+  GROUP_FAMILY_ANY,
+  GROUP_ALL
+} group;
+
+static bool is_in_group(const fit *f, const eg_roofline_point *p, group g, eg_op op,
+                        bool formatted) {
+  bool family = f->family[p->op] == f->family[op];
+  switch (g) {
+  case GROUP_OP: return p->op == op && p->formatted == formatted;
+  case GROUP_FAMILY: return family && p->formatted == formatted;
+  case GROUP_OP_ANY: return p->op == op;
+  case GROUP_FAMILY_ANY: return family;
+  case GROUP_ALL: return true;
+  }
+  return false;
+}
+
+// Measured over modelled, without the overhead, of which at most nine tenths of the time
+// is believed. Nodes far below the overhead would only measure its noise: they are left
+// out.
+static double fit_ratio(const fit *f, eg_op op, bool formatted) {
+  const eg_roofline *r = &f->roofline;
+  for (int g = GROUP_OP; g <= GROUP_ALL; g++) {
+    size_t used = 0;
+    for (size_t i = 0; i < f->count; i++) {
+      const eg_roofline_point *p = &f->points[i];
+      if (!is_in_group(f, p, (group)g, op, formatted)) continue;
+      double modelled = roof(r, p), own = p->seconds - r->overhead_seconds;
+      if (modelled < r->overhead_seconds / 4) continue;
+      f->scratch[used++] = (own < p->seconds / 10 ? p->seconds / 10 : own) / modelled;
+    }
+    if (used >= FEW) return quantile(f->scratch, used, 0.5);
+  }
+  return 1;
+}
+
+egraph_status eg_roofline_fit(eg_roofline *out, egraph_allocator alloc,
+                              const eg_roofline_point *points, size_t count) {
+  fit f = {.points = points,
+           .count = count,
+           .roofline = {.peak_flops = default_peak,
+                        .bandwidth_bytes = default_bandwidth,
+                        .overhead_seconds = default_overhead}};
+  EG_TRY(eg_alloc(alloc, count, sizeof *f.scratch, &f.scratch));
+  number_families(f.family);
+  fit_roof(&f);
+  for (int op = 0; op < EG_OP_COUNT; op++)
+    for (int formatted = 0; formatted < 2; formatted++)
+      f.roofline.ratio[op][formatted] = fit_ratio(&f, (eg_op)op, formatted != 0);
+  eg_free(alloc, f.scratch, count, sizeof *f.scratch);
+  *out = f.roofline;
+  return EGRAPH_OK;
+}
+
+double eg_roofline_estimate(const eg_roofline *roofline, const eg_roofline_point *point) {
+  return roof(roofline, point) * roofline->ratio[point->op][point->formatted] +
+         roofline->overhead_seconds;
+}

@@ -1,0 +1,35 @@
+// Estimated seconds of a node that nobody measured: a roofline, scaled per operator.
+//
+//   seconds = max(flops / peak, bytes / bandwidth) * ratio(operator, formatted) +
+//   overhead
+//
+// Everything is fitted to the measured nodes there are, by medians and quantiles, so that
+// a few wild measurements change nothing; without any, the defaults of a plain CPU core
+// stand. SPDX-License-Identifier: Apache-2.0
+#ifndef EG_SIM_ROOFLINE_H
+#define EG_SIM_ROOFLINE_H
+
+#include "ops/ops.h"
+
+/// What is known of a node; `seconds` only where it was measured.
+typedef struct eg_roofline_point {
+  eg_op op;
+  bool formatted; // some memory format other than plain takes part
+  double flops, bytes, seconds;
+} eg_roofline_point;
+
+typedef struct eg_roofline {
+  double peak_flops;       // per second
+  double bandwidth_bytes;  // per second
+  double overhead_seconds; // per node
+  double ratio[EG_OP_COUNT][2];
+} eg_roofline;
+
+/// Fits to measured points; the order of the points does not matter. Cost O(points x
+/// operators). Fails with EGRAPH_E_MEMORY, *out is then untouched.
+egraph_status eg_roofline_fit(eg_roofline *out, egraph_allocator alloc,
+                              const eg_roofline_point *points, size_t count);
+/// Seconds, > 0 and finite for finite figures.
+double eg_roofline_estimate(const eg_roofline *roofline, const eg_roofline_point *point);
+
+#endif
