@@ -1,0 +1,393 @@
+// Operators that only pick elements. All but the whole-block copies (reshape, concat,
+// split) are separable: the input offset is a sum of one table entry per result
+// dimension. eg_move_run copies the longest trailing run that is contiguous on both sides
+// with memcpy, and walks the two dimensions before it in tiles, so that a transposition
+// stays within the cache. SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <string.h>
+
+#include "ops/kernels.h"
+
+enum { TILE = 32 };
+
+egraph_status eg_move_init(eg_move *move, eg_arena *arena, const eg_type *result) {
+  *move = (eg_move){.rank = result->rank, .element = eg_dtype_bytes(result->dtype)};
+  for (uint32_t d = 0; d < result->rank; d++) {
+    move->dims[d] = result->dims[d];
+    EG_TRY(
+        eg_arena_alloc(arena, (size_t)result->dims[d], sizeof(int64_t), &move->map[d]));
+  }
+  return EGRAPH_OK;
+}
+
+// What is left of a move after its contiguous tail: blocks of `block` bytes at outer x
+// rows x columns places. Unused dimensions are of size 1.
+typedef struct eg_plan {
+  const eg_move *move;
+  uint32_t outer; // dimensions walked by the odometer
+  int64_t rows, columns;
+  const int64_t *row_map, *column_map;
+  int64_t base; // offset of the tail
+  size_t block;
+} eg_plan;
+
+static bool is_run(const int64_t *map, int64_t count, int64_t step) {
+  if (map[0] < 0) return false;
+  for (int64_t i = 1; i < count; i++)
+    if (map[i] - map[0] != i * step || map[i] < 0) return false;
+  return true;
+}
+
+static eg_plan plan_of(const eg_move *move) {
+  static const int64_t here[1] = {0};
+  eg_plan plan = {
+      .move = move, .rows = 1, .columns = 1, .row_map = here, .column_map = here};
+  uint32_t left = move->rank;
+  int64_t run = 1;
+  while (left != 0 && is_run(move->map[left - 1], move->dims[left - 1], run)) {
+    left--;
+    plan.base += move->map[left][0];
+    run *= move->dims[left];
+  }
+  plan.block = (size_t)run * move->element;
+  if (left != 0) {
+    left--;
+    plan.columns = move->dims[left];
+    plan.column_map = move->map[left];
+  }
+  if (left != 0) {
+    left--;
+    plan.rows = move->dims[left];
+    plan.row_map = move->map[left];
+  }
+  plan.outer = left;
+  return plan;
+}
+
+static void fill_bytes(unsigned char *to, size_t bytes, const eg_move *move) {
+  if (move->element == 1) {
+    memset(to, move->fill[0], bytes);
+    return;
+  }
+  for (size_t i = 0; i < bytes; i += move->element)
+    memcpy(to + i, move->fill, move->element);
+}
+
+// One element, of a size the compiler knows.
+#define TILE_OF(name, size)                                                              \
+  static void name(const eg_plan *plan, const unsigned char *from, unsigned char *to,    \
+                   int64_t row, int64_t column, int64_t row_end, int64_t column_end) {   \
+    for (int64_t r = row; r < row_end; r++) {                                            \
+      const unsigned char *in = from + plan->row_map[r] * (size);                        \
+      unsigned char *out = to + r * plan->columns * (size);                              \
+      for (int64_t c = column; c < column_end; c++)                                      \
+        memcpy(out + c * (size), in + plan->column_map[c] * (size), (size));             \
+    }                                                                                    \
+  }
+TILE_OF(tile_1, 1)
+TILE_OF(tile_2, 2)
+TILE_OF(tile_4, 4)
+TILE_OF(tile_8, 8)
+
+typedef void (*tile_copy)(const eg_plan *, const unsigned char *, unsigned char *,
+                          int64_t, int64_t, int64_t, int64_t);
+
+static tile_copy tile_copy_of(size_t element) {
+  switch (element) {
+  case 1: return tile_1;
+  case 2: return tile_2;
+  case 4: return tile_4;
+  default: return tile_8;
+  }
+}
+
+static void copy_tiles(const eg_plan *plan, const unsigned char *from,
+                       unsigned char *to) {
+  tile_copy copy = tile_copy_of(plan->block);
+  for (int64_t row = 0; row < plan->rows; row += TILE) {
+    int64_t row_end = row + TILE < plan->rows ? row + TILE : plan->rows;
+    for (int64_t column = 0; column < plan->columns; column += TILE) {
+      int64_t end = column + TILE < plan->columns ? column + TILE : plan->columns;
+      copy(plan, from, to, row, column, row_end, end);
+    }
+  }
+}
+
+static void copy_blocks(const eg_plan *plan, const unsigned char *from,
+                        unsigned char *to) {
+  int64_t element = (int64_t)plan->move->element;
+  for (int64_t r = 0; r < plan->rows; r++) {
+    for (int64_t c = 0; c < plan->columns; c++, to += plan->block) {
+      if (plan->row_map[r] < 0 || plan->column_map[c] < 0)
+        fill_bytes(to, plan->block, plan->move);
+      else
+        memcpy(to, from + (plan->row_map[r] + plan->column_map[c]) * element,
+               plan->block);
+    }
+  }
+}
+
+static bool has_fill(const int64_t *map, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    if (map[i] < 0) return true;
+  return false;
+}
+
+void eg_move_run(const eg_move *move, const void *from, void *to) {
+  const eg_plan plan = plan_of(move);
+  int64_t index[EGRAPH_MAX_RANK] = {0};
+  bool is_single = plan.block == move->element && !has_fill(plan.row_map, plan.rows) &&
+                   !has_fill(plan.column_map, plan.columns);
+  size_t bytes = (size_t)(plan.rows * plan.columns) * plan.block;
+  unsigned char *out = to;
+  do {
+    int64_t offset = plan.base;
+    bool is_fill = false;
+    for (uint32_t d = 0; d < plan.outer; d++) {
+      is_fill = is_fill || move->map[d][index[d]] < 0;
+      offset += move->map[d][index[d]];
+    }
+    if (is_fill) {
+      fill_bytes(out, bytes, move);
+    } else {
+      const unsigned char *in =
+          (const unsigned char *)from + offset * (int64_t)move->element;
+      if (is_single)
+        copy_tiles(&plan, in, out);
+      else
+        copy_blocks(&plan, in, out);
+    }
+    out += bytes;
+  } while (eg_index_next(plan.outer, move->dims, index));
+}
+
+// ---- separable operators: each fills the maps -------------------------------
+
+typedef egraph_status (*eg_map_filler)(const eg_kernel_call *call, eg_move *move,
+                                       const int64_t *strides);
+
+static egraph_status move_with(const eg_kernel_call *call, eg_map_filler fill) {
+  int64_t strides[EGRAPH_MAX_RANK] = {0};
+  const eg_type *type = &call->inputs[0].type;
+  eg_dims_strides(type->rank, type->dims, strides);
+  eg_arena arena;
+  eg_move move;
+  eg_arena_init(&arena, call->alloc);
+  egraph_status status = eg_move_init(&move, &arena, &call->outputs[0].type);
+  if (status == EGRAPH_OK) status = fill(call, &move, strides);
+  if (status == EGRAPH_OK)
+    eg_move_run(&move, call->inputs[0].data, call->outputs[0].data);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+static egraph_status fill_transpose(const eg_kernel_call *call, eg_move *move,
+                                    const int64_t *strides) {
+  const eg_ints perm = eg_attr_at(call->attrs, EG_A_TRANSPOSE_PERM)->ints;
+  for (uint32_t d = 0; d < move->rank; d++)
+    for (int64_t i = 0; i < move->dims[d]; i++)
+      move->map[d][i] = i * strides[perm.data[d]];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_kernel_transpose(const eg_kernel_call *call) {
+  return move_with(call, fill_transpose);
+}
+
+static egraph_status fill_slice(const eg_kernel_call *call, eg_move *move,
+                                const int64_t *strides) {
+  const int64_t *starts = eg_attr_at(call->attrs, EG_A_SLICE_STARTS)->ints.data;
+  const int64_t *steps = eg_attr_at(call->attrs, EG_A_SLICE_STEPS)->ints.data;
+  for (uint32_t d = 0; d < move->rank; d++)
+    for (int64_t i = 0; i < move->dims[d]; i++)
+      move->map[d][i] = (starts[d] + i * steps[d]) * strides[d];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_kernel_slice(const eg_kernel_call *call) {
+  return move_with(call, fill_slice);
+}
+
+// Expand repeats dimensions of size 1, tile repeats whole dimensions; both are i modulo
+// the size.
+static egraph_status fill_expand(const eg_kernel_call *call, eg_move *move,
+                                 const int64_t *strides) {
+  const eg_type *type = &call->inputs[0].type;
+  assert(type->rank <= move->rank);
+  uint32_t lead = move->rank - type->rank;
+  for (uint32_t d = lead; d < move->rank; d++)
+    for (int64_t i = 0; i < move->dims[d]; i++)
+      move->map[d][i] = i % type->dims[d - lead] * strides[d - lead];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_kernel_expand(const eg_kernel_call *call) {
+  return move_with(call, fill_expand);
+}
+
+// numpy's modes: reflect bounces between the ends without repeating them, edge stays at
+// the end.
+static int64_t padded_index(int64_t at, int64_t size, int64_t mode) {
+  enum { CONSTANT, REFLECT, EDGE };
+  if (at >= 0 && at < size) return at;
+  if (mode == CONSTANT) return EG_MOVE_FILL;
+  if (mode == EDGE) return at < 0 ? 0 : size - 1;
+  if (size == 1) return 0;
+  int64_t period = 2 * (size - 1);
+  int64_t phase = (at % period + period) % period;
+  return phase < size ? phase : period - phase;
+}
+
+static egraph_status fill_pad(const eg_kernel_call *call, eg_move *move,
+                              const int64_t *strides) {
+  const eg_type *type = &call->inputs[0].type;
+  const int64_t *pads = eg_attr_at(call->attrs, EG_A_PAD_PADS)->ints.data;
+  int64_t mode = eg_attr_at(call->attrs, EG_A_PAD_MODE)->i;
+  uint64_t element = 0;
+  eg_tensor fill = {.type = eg_type_of(type->dtype, 0, NULL), .data = &element};
+  eg_tensor_fill(&fill, eg_attr_at(call->attrs, EG_A_PAD_VALUE)->f);
+  memcpy(move->fill, &element, sizeof element);
+  for (uint32_t d = 0; d < move->rank; d++) {
+    if (type->dims[d] == 0 && mode != 0)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "pad: dimension %u is empty, there is nothing to repeat; use mode "
+                     "constant",
+                     (unsigned)d);
+    for (int64_t i = 0; i < move->dims[d]; i++) {
+      int64_t at = padded_index(i - pads[d], type->dims[d], mode);
+      move->map[d][i] = at < 0 ? EG_MOVE_FILL : at * strides[d];
+    }
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_kernel_pad(const eg_kernel_call *call) {
+  return move_with(call, fill_pad);
+}
+
+// Puts a smaller kernel into the middle of zeros.
+static egraph_status fill_enlarge(const eg_kernel_call *call, eg_move *move,
+                                  const int64_t *strides) {
+  const eg_type *type = &call->inputs[0].type;
+  for (uint32_t d = 0; d < move->rank; d++) {
+    int64_t lead = (move->dims[d] - type->dims[d]) / 2;
+    for (int64_t i = 0; i < move->dims[d]; i++) {
+      int64_t at = i - lead;
+      bool is_inside = at >= 0 && at < type->dims[d];
+      move->map[d][i] = is_inside ? at * strides[d] : EG_MOVE_FILL;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_kernel_enlarge(const eg_kernel_call *call) {
+  return move_with(call, fill_enlarge);
+}
+
+// ---- gather: [outer, indices, inner] ----------------------------------------
+
+static egraph_status gather_index(const eg_tensor *indices, int64_t at, int64_t size,
+                                  int64_t *out) {
+  int64_t index = eg_tensor_get_int(indices, at);
+  if (index < -size || index >= size)
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "gather: index %lld at position %lld is outside of the %lld entries of "
+        "the axis",
+        (long long)index, (long long)at, (long long)size);
+  *out = index < 0 ? index + size : index;
+  return EGRAPH_OK;
+}
+
+static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
+  eg_axis_view view = eg_axis_view_of(&call->inputs[0].type,
+                                      eg_attr_at(call->attrs, EG_A_GATHER_AXIS)->i);
+  const eg_tensor *indices = &call->inputs[1];
+  const int64_t dims[3] = {view.outer, eg_type_elements(&indices->type), view.inner};
+  eg_type type = eg_type_of(call->outputs[0].type.dtype, 3, dims);
+  eg_move move;
+  EG_TRY(eg_move_init(&move, arena, &type));
+  for (int64_t i = 0; i < dims[0]; i++)
+    move.map[0][i] = i * view.size * view.inner;
+  for (int64_t i = 0; i < dims[1]; i++) {
+    int64_t index = 0;
+    EG_TRY(gather_index(indices, i, view.size, &index));
+    move.map[1][i] = index * view.inner;
+  }
+  for (int64_t i = 0; i < dims[2]; i++)
+    move.map[2][i] = i;
+  eg_move_run(&move, call->inputs[0].data, call->outputs[0].data);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_kernel_gather(const eg_kernel_call *call) {
+  eg_arena arena;
+  eg_arena_init(&arena, call->alloc);
+  egraph_status status = run_gather(call, &arena);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+// ---- whole blocks -----------------------------------------------------------
+
+egraph_status eg_kernel_reshape(const eg_kernel_call *call) {
+  eg_tensor to = call->outputs[0];
+  eg_tensor_convert(&call->inputs[0], &to);
+  return EGRAPH_OK;
+}
+
+// Bytes of one outer step of a tensor around an axis.
+static size_t step_bytes(const eg_type *type, int64_t axis) {
+  eg_axis_view view = eg_axis_view_of(type, axis);
+  return (size_t)(view.size * view.inner) * eg_dtype_bytes(type->dtype);
+}
+
+// Copies `part` into or out of `whole` at byte `at` of every outer step.
+static size_t copy_part(const eg_tensor *whole, const eg_tensor *part, int64_t axis,
+                        size_t at, bool is_split) {
+  size_t whole_step = step_bytes(&whole->type, axis);
+  size_t part_step = step_bytes(&part->type, axis);
+  int64_t outer = eg_axis_view_of(&part->type, axis).outer;
+  if (part_step == 0) return 0;
+  for (int64_t o = 0; o < outer; o++) {
+    unsigned char *big = (unsigned char *)whole->data + (size_t)o * whole_step + at;
+    unsigned char *small = (unsigned char *)part->data + (size_t)o * part_step;
+    memcpy(is_split ? small : big, is_split ? big : small, part_step);
+  }
+  return part_step;
+}
+
+egraph_status eg_kernel_concat(const eg_kernel_call *call) {
+  int64_t axis = eg_attr_at(call->attrs, EG_A_CONCAT_AXIS)->i;
+  size_t at = 0;
+  for (uint32_t i = 0; i < call->input_count; i++)
+    at += copy_part(&call->outputs[0], &call->inputs[i], axis, at, false);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_kernel_split(const eg_kernel_call *call) {
+  int64_t axis = eg_attr_at(call->attrs, EG_A_SPLIT_AXIS)->i;
+  size_t at = 0;
+  for (uint32_t i = 0; i < call->output_count; i++)
+    at += copy_part(&call->inputs[0], &call->outputs[i], axis, at, true);
+  return EGRAPH_OK;
+}
+
+// Output channel o of a weight with `group` groups belongs to group g; of every `count`
+// groups one is made, in which g's channels keep their place and meet zeros elsewhere.
+egraph_status eg_kernel_merge_gconv(const eg_kernel_call *call) {
+  const eg_type *type = &call->inputs[0].type;
+  int64_t group = eg_attr_at(call->attrs, EG_A_MERGE_GCONV_GROUP)->i;
+  int64_t count = eg_attr_at(call->attrs, EG_A_MERGE_GCONV_COUNT)->i;
+  size_t row =
+      (size_t)eg_dims_product(type->dims, 1, type->rank) * eg_dtype_bytes(type->dtype);
+  const unsigned char *from = call->inputs[0].data;
+  unsigned char *to = call->outputs[0].data;
+  memset(to, 0, row * (size_t)count * (size_t)type->dims[0]);
+  if (row == 0) return EGRAPH_OK;
+  for (int64_t o = 0; o < type->dims[0]; o++) {
+    int64_t place = o / (type->dims[0] / group) % count;
+    memcpy(to + (size_t)(o * count + place) * row, from + (size_t)o * row, row);
+  }
+  return EGRAPH_OK;
+}

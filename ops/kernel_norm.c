@@ -1,0 +1,231 @@
+// Normalizations over rows: layer, RMS, group and instance normalization share one loop
+// (statistics of a contiguous row in float64, then scale and shift); batch normalization
+// has its statistics given; LRN sums over neighbouring channels. SPDX-License-Identifier:
+// Apache-2.0
+#include <math.h>
+
+#include "ops/kernels.h"
+
+static egraph_status check_float(const eg_kernel_call *call) {
+  egraph_dtype dtype = call->inputs[0].type.dtype;
+  return dtype == EGRAPH_FLOAT32 || dtype == EGRAPH_FLOAT64
+             ? EGRAPH_OK
+             : eg_kernel_refuse(call, dtype);
+}
+
+// y = (x - mean) * scale + shift over a row.
+#define AFFINE_ROW(suffix, type)                                                         \
+  static void affine_##suffix(const type *x, int64_t count, double mean, double scale,   \
+                              double shift, type *y) {                                   \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      y[i] = (type)(((double)x[i] - mean) * scale + shift);                              \
+  }
+AFFINE_ROW(f32, float)
+AFFINE_ROW(f64, double)
+
+egraph_status eg_kernel_batch_norm(const eg_kernel_call *call) {
+  EG_TRY(check_float(call));
+  const eg_type *type = &call->inputs[0].type;
+  double epsilon = eg_attr_at(call->attrs, EG_A_BATCH_NORM_EPSILON)->f;
+  int64_t channels = type->rank > 1 ? type->dims[1] : 1;
+  int64_t pixels = type->rank > 2 ? eg_dims_product(type->dims, 2, type->rank) : 1;
+  int64_t at = 0;
+  for (int64_t i = 0; i < type->dims[0] * channels; i++, at += pixels) {
+    int64_t c = i % channels;
+    double mean = eg_tensor_get_double(&call->inputs[3], c);
+    double variance = eg_tensor_get_double(&call->inputs[4], c);
+    double shift = eg_tensor_get_double(&call->inputs[2], c);
+    double scale = eg_tensor_get_double(&call->inputs[1], c) / sqrt(variance + epsilon);
+    if (type->dtype == EGRAPH_FLOAT32)
+      affine_f32((const float *)call->inputs[0].data + at, pixels, mean, scale, shift,
+                 (float *)call->outputs[0].data + at);
+    else
+      affine_f64((const double *)call->inputs[0].data + at, pixels, mean, scale, shift,
+                 (double *)call->outputs[0].data + at);
+  }
+  return EGRAPH_OK;
+}
+
+// Rows of `count` elements; scale and shift for element i of row r stand at
+// r % table_rows * table_step + i / spread. Without a shift table it is 0.
+typedef struct eg_row_norm {
+  int64_t rows, count;
+  int64_t table_rows, table_step, spread;
+  const double *scale, *shift;
+  double epsilon;
+  bool is_centred; // subtract the mean
+} eg_row_norm;
+
+#define NORM_ROWS(suffix, type)                                                          \
+  static void norm_##suffix(const eg_row_norm *norm, const type *x, type *y) {           \
+    for (int64_t r = 0; r < norm->rows; r++, x += norm->count, y += norm->count) {       \
+      double total = 0.0, squares = 0.0, size = (double)norm->count;                     \
+      if (norm->is_centred)                                                              \
+        for (int64_t i = 0; i < norm->count; i++)                                        \
+          total += (double)x[i];                                                         \
+      const double mean = total / size;                                                  \
+      for (int64_t i = 0; i < norm->count; i++) {                                        \
+        const double away = (double)x[i] - mean;                                         \
+        squares += away * away;                                                          \
+      }                                                                                  \
+      const double inverse = 1.0 / sqrt(squares / size + norm->epsilon);                 \
+      const int64_t table = r % norm->table_rows * norm->table_step;                     \
+      for (int64_t at = 0; at < norm->count; at += norm->spread) {                       \
+        const int64_t entry = table + at / norm->spread;                                 \
+        affine_##suffix(x + at, norm->spread, mean, inverse * norm->scale[entry],        \
+                        norm->shift != NULL ? norm->shift[entry] : 0.0, y + at);         \
+      }                                                                                  \
+    }                                                                                    \
+  }
+NORM_ROWS(f32, float)
+NORM_ROWS(f64, double)
+
+static void run_rows(const eg_kernel_call *call, const eg_row_norm *norm) {
+  const eg_tensor *x = &call->inputs[0];
+  if (norm->rows == 0 || norm->count == 0) return;
+  if (x->type.dtype == EGRAPH_FLOAT32)
+    norm_f32(norm, x->data, call->outputs[0].data);
+  else
+    norm_f64(norm, x->data, call->outputs[0].data);
+}
+
+// A scale or bias as doubles.
+static egraph_status table_of(eg_arena *arena, const eg_tensor *from,
+                              const double **out) {
+  eg_tensor wide = {.type = from->type};
+  wide.type.dtype = EGRAPH_FLOAT64;
+  EG_TRY(eg_arena_alloc(arena, (size_t)eg_type_elements(&wide.type), sizeof(double),
+                        &wide.data));
+  eg_tensor_convert(from, &wide);
+  *out = wide.data;
+  return EGRAPH_OK;
+}
+
+// Scale and bias have the shape of the normalized dimensions.
+static egraph_status run_layer_norm(const eg_kernel_call *call, eg_arena *arena) {
+  enum { SLOT_AXIS, SLOT_EPSILON };
+  const eg_type *type = &call->inputs[0].type;
+  int64_t axis = eg_kernel_slot(call, SLOT_AXIS)->i;
+  uint32_t from = (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
+  eg_row_norm norm = {.rows = eg_dims_product(type->dims, 0, from),
+                      .count = eg_dims_product(type->dims, from, type->rank),
+                      .table_rows = 1,
+                      .spread = 1,
+                      .epsilon = eg_kernel_slot(call, SLOT_EPSILON)->f,
+                      .is_centred = eg_kernel_op(call) == EG_OP_LAYER_NORM};
+  EG_TRY(table_of(arena, &call->inputs[1], &norm.scale));
+  if (call->input_count == 3) EG_TRY(table_of(arena, &call->inputs[2], &norm.shift));
+  run_rows(call, &norm);
+  return EGRAPH_OK;
+}
+
+// x [N, C, ...] as N * groups rows of C / groups channels.
+static egraph_status run_group_norm(const eg_kernel_call *call, eg_arena *arena) {
+  const eg_type *type = &call->inputs[0].type;
+  bool is_group = eg_kernel_op(call) == EG_OP_GROUP_NORM;
+  int64_t channels = type->dims[1];
+  int64_t groups =
+      is_group ? eg_attr_at(call->attrs, EG_A_GROUP_NORM_NUM_GROUPS)->i : channels;
+  double epsilon = eg_attr_at(call->attrs, is_group ? EG_A_GROUP_NORM_EPSILON
+                                                    : EG_A_INSTANCE_NORM_EPSILON)
+                       ->f;
+  int64_t pixels = eg_dims_product(type->dims, 2, type->rank);
+  eg_row_norm norm = {.rows = type->dims[0] * groups,
+                      .count = channels / groups * pixels,
+                      .table_rows = groups,
+                      .table_step = channels / groups,
+                      .spread = pixels,
+                      .epsilon = epsilon,
+                      .is_centred = true};
+  EG_TRY(table_of(arena, &call->inputs[1], &norm.scale));
+  EG_TRY(table_of(arena, &call->inputs[2], &norm.shift));
+  run_rows(call, &norm);
+  return EGRAPH_OK;
+}
+
+static egraph_status with_arena(const eg_kernel_call *call,
+                                egraph_status (*run)(const eg_kernel_call *,
+                                                     eg_arena *)) {
+  EG_TRY(check_float(call));
+  eg_arena arena;
+  eg_arena_init(&arena, call->alloc);
+  egraph_status status = run(call, &arena);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+egraph_status eg_kernel_layer_norm(const eg_kernel_call *call) {
+  return with_arena(call, run_layer_norm);
+}
+
+egraph_status eg_kernel_group_norm(const eg_kernel_call *call) {
+  return with_arena(call, run_group_norm);
+}
+
+// ---- softmax: rows along an axis, `inner` apart ---------------------------------
+
+// A row of only -inf gives NaN, as exp(-inf + inf) does. The sum is taken in float64.
+#define SOFTMAX(suffix, type, exp_of, log_of)                                            \
+  static void softmax_row_##suffix(const type *x, int64_t count, int64_t step,           \
+                                   bool is_log, type *y) {                               \
+    type top = -(type)INFINITY;                                                          \
+    double total = 0.0;                                                                  \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      top = x[i * step] > top || x[i * step] != x[i * step] ? x[i * step] : top;         \
+    for (int64_t i = 0; i < count; i++) {                                                \
+      const type power = exp_of(x[i * step] - top);                                      \
+      y[i * step] = is_log ? x[i * step] - top : power;                                  \
+      total += (double)power;                                                            \
+    }                                                                                    \
+    const double inverse = 1.0 / total, shift = log(total);                              \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      y[i * step] = is_log ? (type)((double)y[i * step] - shift)                         \
+                           : (type)((double)y[i * step] * inverse);                      \
+  }                                                                                      \
+  static void softmax_##suffix(const type *x, const eg_axis_view *view, bool is_log,     \
+                               type *y) {                                                \
+    for (int64_t o = 0; o < view->outer; o++)                                            \
+      for (int64_t i = 0; i < view->inner; i++) {                                        \
+        int64_t at = o * view->size * view->inner + i;                                   \
+        softmax_row_##suffix(x + at, view->size, view->inner, is_log, y + at);           \
+      }                                                                                  \
+  }
+SOFTMAX(f32, float, expf, logf)
+SOFTMAX(f64, double, exp, log)
+
+egraph_status eg_kernel_softmax(const eg_kernel_call *call) {
+  EG_TRY(check_float(call));
+  const eg_tensor *x = &call->inputs[0];
+  eg_axis_view view = eg_axis_view_of(&x->type, eg_kernel_slot(call, 0)->i);
+  bool is_log = eg_kernel_op(call) == EG_OP_LOG_SOFTMAX;
+  if (x->type.dtype == EGRAPH_FLOAT32)
+    softmax_f32(x->data, &view, is_log, call->outputs[0].data);
+  else
+    softmax_f64(x->data, &view, is_log, call->outputs[0].data);
+  return EGRAPH_OK;
+}
+
+// ---- local response normalization --------------------------------------------------
+
+// y = x / (bias + alpha / size * sum of x^2 over the `size` channels around) ^ beta
+egraph_status eg_kernel_lrn(const eg_kernel_call *call) {
+  EG_TRY(check_float(call));
+  const eg_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+  int64_t size = eg_attr_at(call->attrs, EG_A_LRN_SIZE)->i;
+  double alpha = eg_attr_at(call->attrs, EG_A_LRN_ALPHA)->f / (double)size;
+  double beta = eg_attr_at(call->attrs, EG_A_LRN_BETA)->f;
+  double bias = eg_attr_at(call->attrs, EG_A_LRN_BIAS)->f;
+  eg_axis_view view = eg_axis_view_of(&x->type, 1);
+  for (int64_t i = 0; i < eg_type_elements(&x->type); i++) {
+    int64_t c = i / view.inner % view.size, base = i - c * view.inner;
+    int64_t first = c - (size - 1) / 2, end = c + size / 2 + 1;
+    double squares = 0.0;
+    for (int64_t k = first < 0 ? 0 : first; k < end && k < view.size; k++) {
+      double value = eg_tensor_get_double(x, base + k * view.inner);
+      squares += value * value;
+    }
+    eg_tensor_set_double(y, i,
+                         eg_tensor_get_double(x, i) / pow(bias + alpha * squares, beta));
+  }
+  return EGRAPH_OK;
+}

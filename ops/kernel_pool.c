@@ -1,0 +1,196 @@
+// Pooling over any number of spatial dimensions, plane by plane on the rows of
+// kernel_window.h. average-pool divides by the positions inside of the input, or, with
+// count_include_pad, inside of the padded input: what ceil_mode adds beyond the padding
+// never counts. A window that meets no input at all gives the lowest value (max) or zero
+// (average). SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "ops/kernel_window.h"
+#include "ops/kernels.h"
+
+#define MAX_PLANE(suffix, type, lowest)                                                  \
+  static void max_plane_##suffix(const eg_window_rows *rows, const void *plane,          \
+                                 int64_t count, void *to) {                              \
+    type *y = to;                                                                        \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      y[i] = (lowest);                                                                   \
+    for (size_t r = 0; r < rows->len; r++) {                                             \
+      const eg_window_row row = rows->data[r];                                           \
+      const type *x = (const type *)plane + row.large;                                   \
+      type *best = y + row.small;                                                        \
+      for (int64_t i = 0; i < row.count; i++) {                                          \
+        const type value = x[i * row.step];                                              \
+        best[i] = value > best[i] || value != value ? value : best[i];                   \
+      }                                                                                  \
+    }                                                                                    \
+  }
+MAX_PLANE(f32, float, -INFINITY)
+MAX_PLANE(f64, double, -(double)INFINITY)
+MAX_PLANE(i64, int64_t, INT64_MIN)
+MAX_PLANE(u64, uint64_t, 0)
+
+#define AVERAGE_PLANE(suffix, type)                                                      \
+  static void average_plane_##suffix(const eg_window_rows *rows, const void *plane,      \
+                                     int64_t count, const double *divisors,              \
+                                     double *sums, void *to) {                           \
+    type *y = to;                                                                        \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      sums[i] = 0.0;                                                                     \
+    for (size_t r = 0; r < rows->len; r++) {                                             \
+      const eg_window_row row = rows->data[r];                                           \
+      const type *x = (const type *)plane + row.large;                                   \
+      for (int64_t i = 0; i < row.count; i++)                                            \
+        sums[row.small + i] += (double)x[i * row.step];                                  \
+    }                                                                                    \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      y[i] = (type)(sums[i] / divisors[i]);                                              \
+  }
+AVERAGE_PLANE(f32, float)
+AVERAGE_PLANE(f64, double)
+
+static void max_plane(eg_wide wide, const eg_window_rows *rows, const void *x,
+                      int64_t count, void *y) {
+  switch (wide) {
+  case EG_WIDE_F32: max_plane_f32(rows, x, count, y); break;
+  case EG_WIDE_F64: max_plane_f64(rows, x, count, y); break;
+  case EG_WIDE_I64: max_plane_i64(rows, x, count, y); break;
+  case EG_WIDE_U64: max_plane_u64(rows, x, count, y); break;
+  case EG_WIDE_COUNT: break;
+  }
+}
+
+static egraph_status run_max(const eg_kernel_call *call, const eg_window *window,
+                             eg_wide wide, const eg_window_rows *rows) {
+  size_t size = eg_dtype_bytes(call->outputs[0].type.dtype);
+  int64_t small = eg_window_small(window), large = eg_window_large(window);
+  int64_t planes = eg_dims_product(call->outputs[0].type.dims, 0, 2);
+  const unsigned char *x = call->inputs[0].data;
+  unsigned char *y = call->outputs[0].data;
+  for (int64_t i = 0; i < planes; i++) {
+    max_plane(wide, rows, x, small, y);
+    x += (size_t)large * size;
+    y += (size_t)small * size;
+  }
+  return EGRAPH_OK;
+}
+
+// Positions of one window inside of the padded input.
+static double padded_count(const eg_window *window, const int64_t *pad_ends,
+                           const int64_t *index) {
+  double count = 1.0;
+  for (uint32_t d = 0; d < window->rank; d++) {
+    int64_t start = index[d] * window->stride[d] - window->pad[d];
+    int64_t end = start + window->kernel[d], limit = window->large[d] + pad_ends[d];
+    count *= (double)((end < limit ? end : limit) - start);
+  }
+  return count;
+}
+
+// A divisor of 0 becomes 1: the sum is 0 there.
+static void count_windows(const eg_window *window, const eg_window_rows *rows,
+                          const int64_t *pad_ends, bool include_pad, double *out) {
+  int64_t index[EGRAPH_MAX_RANK] = {0}, at = 0;
+  if (include_pad) {
+    do {
+      out[at++] = padded_count(window, pad_ends, index);
+    } while (eg_index_next(window->rank, window->small, index));
+  } else {
+    for (size_t r = 0; r < rows->len; r++)
+      for (int64_t i = 0; i < rows->data[r].count; i++)
+        out[rows->data[r].small + i] += 1.0;
+  }
+  for (int64_t i = 0; i < eg_window_small(window); i++)
+    if (out[i] <= 0.0) out[i] = 1.0;
+}
+
+static egraph_status run_average(const eg_kernel_call *call, const eg_window *window,
+                                 eg_wide wide, const eg_window_rows *rows) {
+  size_t size = eg_dtype_bytes(call->outputs[0].type.dtype);
+  int64_t small = eg_window_small(window), large = eg_window_large(window);
+  int64_t planes = eg_dims_product(call->outputs[0].type.dims, 0, 2);
+  const int64_t *pads = eg_attr_at(call->attrs, EG_A_AVERAGE_POOL_PADS)->ints.data;
+  bool include_pad = eg_attr_at(call->attrs, EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD)->i != 0;
+  double *scratch = NULL;
+  EG_TRY(eg_alloc(call->alloc, (size_t)small, 2 * sizeof(double), &scratch));
+  double *divisors = scratch, *sums = scratch + small;
+  count_windows(window, rows, pads + window->rank, include_pad, divisors);
+  const unsigned char *x = call->inputs[0].data;
+  unsigned char *y = call->outputs[0].data;
+  for (int64_t i = 0; i < planes; i++) {
+    if (wide == EG_WIDE_F32)
+      average_plane_f32(rows, x, small, divisors, sums, y);
+    else
+      average_plane_f64(rows, x, small, divisors, sums, y);
+    x += (size_t)large * size;
+    y += (size_t)small * size;
+  }
+  eg_free(call->alloc, scratch, (size_t)small, 2 * sizeof(double));
+  return EGRAPH_OK;
+}
+
+static egraph_status init_window(const eg_kernel_call *call, bool is_max,
+                                 eg_window *window) {
+  const eg_attrs *attrs = call->attrs;
+  const eg_type *y = &call->outputs[0].type, *x = &call->inputs[0].type;
+  if (is_max)
+    return eg_window_init(window, y, x,
+                          eg_attr_at(attrs, EG_A_MAX_POOL_KERNEL_SHAPE)->ints.data,
+                          eg_attr_at(attrs, EG_A_MAX_POOL_STRIDES)->ints.data,
+                          eg_attr_at(attrs, EG_A_MAX_POOL_PADS)->ints.data,
+                          eg_attr_at(attrs, EG_A_MAX_POOL_DILATIONS)->ints.data);
+  return eg_window_init(window, y, x,
+                        eg_attr_at(attrs, EG_A_AVERAGE_POOL_KERNEL_SHAPE)->ints.data,
+                        eg_attr_at(attrs, EG_A_AVERAGE_POOL_STRIDES)->ints.data,
+                        eg_attr_at(attrs, EG_A_AVERAGE_POOL_PADS)->ints.data, NULL);
+}
+
+egraph_status eg_kernel_pool(const eg_kernel_call *call) {
+  bool is_max = eg_kernel_op(call) == EG_OP_MAX_POOL;
+  egraph_dtype dtype = call->inputs[0].type.dtype;
+  eg_wide wide = EG_WIDE_F32;
+  if (!eg_wide_find(dtype, &wide) || (!is_max && !eg_dtype_is_float(dtype)))
+    return eg_kernel_refuse(call, dtype);
+  eg_window window;
+  EG_TRY(init_window(call, is_max, &window));
+  eg_window_rows rows;
+  eg_window_rows_init(&rows, call->alloc);
+  egraph_status status = eg_window_list(&window, &rows);
+  if (status == EGRAPH_OK)
+    status = is_max ? run_max(call, &window, wide, &rows)
+                    : run_average(call, &window, wide, &rows);
+  eg_window_rows_deinit(&rows);
+  return status;
+}
+
+// The whole plane is one window: a row of `pixels` per result.
+#define GLOBAL(suffix, type, lowest)                                                     \
+  static void global_##suffix(const type *x, int64_t planes, int64_t pixels,             \
+                              bool is_max, type *y) {                                    \
+    for (int64_t i = 0; i < planes; i++, x += pixels) {                                  \
+      double total = 0.0;                                                                \
+      type best = (lowest);                                                              \
+      for (int64_t p = 0; p < pixels; p++) {                                             \
+        total += (double)x[p];                                                           \
+        best = x[p] > best || x[p] != x[p] ? x[p] : best;                                \
+      }                                                                                  \
+      y[i] = is_max ? best : (type)(total / (double)pixels);                             \
+    }                                                                                    \
+  }
+GLOBAL(f32, float, -INFINITY)
+GLOBAL(f64, double, -(double)INFINITY)
+
+egraph_status eg_kernel_global_pool(const eg_kernel_call *call) {
+  const eg_type *type = &call->inputs[0].type;
+  bool is_max = eg_kernel_op(call) == EG_OP_GLOBAL_MAX_POOL;
+  int64_t planes = eg_dims_product(type->dims, 0, 2);
+  int64_t pixels = eg_dims_product(type->dims, 2, type->rank);
+  const void *x = call->inputs[0].data;
+  void *y = call->outputs[0].data;
+  if (type->dtype == EGRAPH_FLOAT32)
+    global_f32(x, planes, pixels, is_max, y);
+  else if (type->dtype == EGRAPH_FLOAT64)
+    global_f64(x, planes, pixels, is_max, y);
+  else
+    return eg_kernel_refuse(call, type->dtype);
+  return EGRAPH_OK;
+}

@@ -1,0 +1,203 @@
+// Reductions over any set of axes in one pass over the input, in order: neighbouring
+// dimensions that are both kept or both reduced are merged, and each contiguous run is
+// either folded into one accumulator or added to a row of them. Float32 accumulates in
+// float64. SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "ops/kernels.h"
+
+enum { SLOT_AXES = 0 };
+
+// The input as alternating groups of dimensions; `strides` step in the accumulators, 0
+// when reduced.
+typedef struct eg_folding {
+  uint32_t rank;
+  int64_t dims[EGRAPH_MAX_RANK];
+  int64_t strides[EGRAPH_MAX_RANK];
+  int64_t results, reduced; // elements of the result, and per result
+} eg_folding;
+
+static bool is_axis(const eg_ints *axes, uint32_t rank, uint32_t dim) {
+  for (uint32_t i = 0; i < axes->len; i++)
+    if (axes->data[i] == (int64_t)dim || axes->data[i] + (int64_t)rank == (int64_t)dim)
+      return true;
+  return false;
+}
+
+static eg_folding folding_of(const eg_type *type, const eg_ints *axes) {
+  eg_folding folding = {.results = 1, .reduced = 1};
+  bool was_reduced = false;
+  for (uint32_t d = 0; d < type->rank; d++) {
+    bool reduced = is_axis(axes, type->rank, d);
+    if (folding.rank == 0 || reduced != was_reduced) folding.dims[folding.rank++] = 1;
+    folding.dims[folding.rank - 1] *= type->dims[d];
+    folding.strides[folding.rank - 1] = reduced ? 0 : 1;
+    was_reduced = reduced;
+  }
+  if (folding.rank == 0) folding.dims[folding.rank++] = 1;
+  for (uint32_t d = folding.rank; d-- > 0;) {
+    if (folding.strides[d] == 0) {
+      folding.reduced *= folding.dims[d];
+    } else {
+      folding.strides[d] = folding.results;
+      folding.results *= folding.dims[d];
+    }
+  }
+  return folding;
+}
+
+// A row of input meets one accumulator (step 0) or as many (step 1).
+typedef void (*eg_fold_row)(const void *x, int64_t count, void *to, int64_t step);
+
+// Formulas over the accumulator y and the element x.
+#define FOLD(suffix, name, type, sum, formula)                                           \
+  static void name##_##suffix(const void *from, int64_t count, void *to, int64_t step) { \
+    const type *in = from;                                                               \
+    sum *out = to;                                                                       \
+    if (step == 0) {                                                                     \
+      sum y = out[0];                                                                    \
+      for (int64_t i = 0; i < count; i++) {                                              \
+        const sum x = (sum)in[i];                                                        \
+        y = (formula);                                                                   \
+      }                                                                                  \
+      out[0] = y;                                                                        \
+    } else {                                                                             \
+      for (int64_t i = 0; i < count; i++) {                                              \
+        const sum x = (sum)in[i], y = out[i];                                            \
+        out[i] = (formula);                                                              \
+      }                                                                                  \
+    }                                                                                    \
+  }
+#define FOLD_BOTH(suffix, type, sum)                                                     \
+  FOLD(suffix, add, type, sum, y + x)                                                    \
+  FOLD(suffix, multiply, type, sum, y *x)                                                \
+  FOLD(suffix, larger, type, sum, x > y || x != x ? x : y)                               \
+  FOLD(suffix, smaller, type, sum, x < y || x != x ? x : y)
+FOLD_BOTH(f32, float, double)
+FOLD_BOTH(f64, double, double)
+FOLD(i64, larger, int64_t, int64_t, x > y ? x : y)
+FOLD(i64, smaller, int64_t, int64_t, x < y ? x : y)
+FOLD(u64, add, uint64_t, uint64_t, y + x)
+FOLD(u64, multiply, uint64_t, uint64_t, y *x)
+FOLD(u64, larger, uint64_t, uint64_t, x > y ? x : y)
+FOLD(u64, smaller, uint64_t, uint64_t, x < y ? x : y)
+
+static eg_fold_row fold_row_of(eg_op op, eg_wide wide) {
+  static const eg_fold_row add[EG_WIDE_COUNT] = {add_f32, add_f64, add_u64, add_u64};
+  static const eg_fold_row multiply[EG_WIDE_COUNT] = {multiply_f32, multiply_f64,
+                                                      multiply_u64, multiply_u64};
+  static const eg_fold_row larger[EG_WIDE_COUNT] = {larger_f32, larger_f64, larger_i64,
+                                                    larger_u64};
+  static const eg_fold_row smaller[EG_WIDE_COUNT] = {smaller_f32, smaller_f64,
+                                                     smaller_i64, smaller_u64};
+  if (op == EG_OP_REDUCE_MAX) return larger[wide];
+  if (op == EG_OP_REDUCE_MIN) return smaller[wide];
+  return op == EG_OP_REDUCE_PROD ? multiply[wide] : add[wide];
+}
+
+typedef union eg_sum {
+  double f;
+  int64_t i;
+  uint64_t u;
+} eg_sum;
+
+// What an empty reduction gives.
+static eg_sum neutral(eg_op op, eg_wide wide) {
+  bool is_float = wide == EG_WIDE_F32 || wide == EG_WIDE_F64;
+  if (op == EG_OP_REDUCE_PROD) return is_float ? (eg_sum){.f = 1.0} : (eg_sum){.u = 1};
+  if (op == EG_OP_REDUCE_MAX) {
+    if (is_float) return (eg_sum){.f = -(double)INFINITY};
+    return wide == EG_WIDE_I64 ? (eg_sum){.i = INT64_MIN} : (eg_sum){.u = 0};
+  }
+  if (op == EG_OP_REDUCE_MIN) {
+    if (is_float) return (eg_sum){.f = (double)INFINITY};
+    return wide == EG_WIDE_I64 ? (eg_sum){.i = INT64_MAX} : (eg_sum){.u = UINT64_MAX};
+  }
+  return is_float ? (eg_sum){.f = 0.0} : (eg_sum){.u = 0};
+}
+
+static void fold_all(const eg_folding *folding, const eg_tensor *x, eg_fold_row fold,
+                     eg_sum *sums) {
+  int64_t index[EGRAPH_MAX_RANK] = {0};
+  uint32_t inner = folding->rank - 1;
+  int64_t count = folding->dims[inner];
+  size_t bytes = (size_t)count * eg_dtype_bytes(x->type.dtype);
+  const unsigned char *row = x->data;
+  if (folding->reduced == 0) return;
+  do {
+    int64_t at = 0;
+    for (uint32_t d = 0; d < inner; d++)
+      at += index[d] * folding->strides[d];
+    fold(row, count, sums + at, folding->strides[inner]);
+    row += bytes;
+  } while (eg_index_next(inner, folding->dims, index));
+}
+
+// The mean of integers truncates, in their own type; that of nothing is NaN, or 0 for
+// integers.
+static void write_sums(eg_wide wide, const eg_sum *sums, const eg_folding *folding,
+                       bool is_mean, void *to) {
+  int64_t divisor = is_mean ? folding->reduced : 1;
+  for (int64_t i = 0; i < folding->results; i++) {
+    switch (wide) {
+    case EG_WIDE_F32: ((float *)to)[i] = (float)(sums[i].f / (double)divisor); break;
+    case EG_WIDE_F64: ((double *)to)[i] = sums[i].f / (double)divisor; break;
+    case EG_WIDE_I64: ((int64_t *)to)[i] = divisor == 0 ? 0 : sums[i].i / divisor; break;
+    case EG_WIDE_U64:
+      ((uint64_t *)to)[i] = divisor == 0 ? 0 : sums[i].u / (uint64_t)divisor;
+      break;
+    case EG_WIDE_COUNT: break;
+    }
+  }
+}
+
+egraph_status eg_kernel_reduce(const eg_kernel_call *call) {
+  const eg_tensor *x = &call->inputs[0];
+  eg_op op = eg_kernel_op(call);
+  eg_wide wide = EG_WIDE_F32;
+  if (!eg_wide_find(x->type.dtype, &wide) || call->outputs[0].type.dtype != x->type.dtype)
+    return eg_kernel_refuse(call, call->outputs[0].type.dtype);
+  eg_folding folding = folding_of(&x->type, &eg_kernel_slot(call, SLOT_AXES)->ints);
+  eg_sum *sums = NULL, start = neutral(op, wide);
+  EG_TRY(eg_alloc(call->alloc, (size_t)folding.results, sizeof *sums, &sums));
+  for (int64_t i = 0; i < folding.results; i++)
+    sums[i] = start;
+  fold_all(&folding, x, fold_row_of(op, wide), sums);
+  write_sums(wide, sums, &folding, op == EG_OP_REDUCE_MEAN, call->outputs[0].data);
+  eg_free(call->alloc, sums, (size_t)folding.results, sizeof *sums);
+  return EGRAPH_OK;
+}
+
+// ---- running sum -----------------------------------------------------------------
+
+#define CUM_SUM(suffix, type, sum)                                                       \
+  static void cum_sum_##suffix(const type *x, const eg_axis_view *view, type *y) {       \
+    for (int64_t o = 0; o < view->outer; o++)                                            \
+      for (int64_t i = 0; i < view->inner; i++) {                                        \
+        int64_t at = o * view->size * view->inner + i;                                   \
+        sum total = 0;                                                                   \
+        for (int64_t k = 0; k < view->size; k++, at += view->inner) {                    \
+          total += (sum)x[at];                                                           \
+          y[at] = (type)total;                                                           \
+        }                                                                                \
+      }                                                                                  \
+  }
+CUM_SUM(f32, float, double)
+CUM_SUM(f64, double, double)
+CUM_SUM(int, uint64_t, uint64_t)
+
+egraph_status eg_kernel_cum_sum(const eg_kernel_call *call) {
+  const eg_tensor *x = &call->inputs[0];
+  eg_axis_view view =
+      eg_axis_view_of(&x->type, eg_attr_at(call->attrs, EG_A_CUM_SUM_AXIS)->i);
+  void *y = call->outputs[0].data;
+  eg_wide wide = EG_WIDE_F32;
+  if (!eg_wide_find(x->type.dtype, &wide)) return eg_kernel_refuse(call, x->type.dtype);
+  if (wide == EG_WIDE_F32)
+    cum_sum_f32(x->data, &view, y);
+  else if (wide == EG_WIDE_F64)
+    cum_sum_f64(x->data, &view, y);
+  else
+    cum_sum_int(x->data, &view, y);
+  return EGRAPH_OK;
+}

@@ -1,0 +1,192 @@
+// Dispatch of the reference kernels, and the widening that keeps them few: a kernel that
+// computes is called on wide element types only. SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
+#include "ops/kernels.h"
+
+#define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
+  [EG_OP_##ID] = eg_kernel_##FAMILY,
+#define EG_ATTR(...)
+#define EG_SYMBOLS(...)
+static const eg_kernel kernels[EG_OP_COUNT] = {
+#include "ops/op_table.def"
+};
+
+// Kernels that take elements as they are stored.
+static const eg_kernel moving[] = {
+    eg_kernel_leaf,   eg_kernel_part,     eg_kernel_opaque,  eg_kernel_fill,
+    eg_kernel_where,  eg_kernel_reshape,  eg_kernel_concat,  eg_kernel_transpose,
+    eg_kernel_split,  eg_kernel_slice,    eg_kernel_pad,     eg_kernel_expand,
+    eg_kernel_gather, eg_kernel_shape_of, eg_kernel_enlarge, eg_kernel_merge_gconv,
+};
+
+static egraph_status refuse_owned(const eg_kernel_call *call, const char *owner) {
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s has no kernel: %s",
+                 eg_op_info_of(eg_kernel_op(call))->name, owner);
+}
+
+egraph_status eg_kernel_leaf(const eg_kernel_call *call) {
+  return refuse_owned(call, "the caller provides the data of leaves");
+}
+
+egraph_status eg_kernel_part(const eg_kernel_call *call) {
+  return refuse_owned(call, "it names a result of another node, read that result");
+}
+
+egraph_status eg_kernel_opaque(const eg_kernel_call *call) {
+  return refuse_owned(call, "its meaning is unknown here, cut the graph around it");
+}
+
+egraph_status eg_kernel_refuse(const eg_kernel_call *call, egraph_dtype dtype) {
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "%s: has no meaning for %s elements; cast the operands first",
+                 eg_op_info_of(eg_kernel_op(call))->name, eg_dtype_name(dtype));
+}
+
+bool eg_wide_find(egraph_dtype dtype, eg_wide *out) {
+#define EG_WIDE_CASE(id, type, sum, name)                                                \
+  if (dtype == (name)) {                                                                 \
+    *out = EG_WIDE_##id;                                                                 \
+    return true;                                                                         \
+  }
+  EG_WIDE_LIST(EG_WIDE_CASE)
+#undef EG_WIDE_CASE
+  return false;
+}
+
+static egraph_dtype wide_dtype(egraph_dtype dtype) {
+  switch (dtype) {
+  case EGRAPH_FLOAT16:
+  case EGRAPH_BFLOAT16:
+  case EGRAPH_FLOAT32: return EGRAPH_FLOAT32;
+  case EGRAPH_FLOAT64: return EGRAPH_FLOAT64;
+  case EGRAPH_INT8:
+  case EGRAPH_INT16:
+  case EGRAPH_INT32:
+  case EGRAPH_INT64: return EGRAPH_INT64;
+  case EGRAPH_UINT8:
+  case EGRAPH_UINT16:
+  case EGRAPH_UINT32:
+  case EGRAPH_UINT64:
+  case EGRAPH_BOOL: return EGRAPH_UINT64;
+  case EGRAPH_DTYPE_COUNT: break;
+  }
+  return dtype;
+}
+
+static bool takes_stored(eg_op op) {
+  if (op == EG_OP_IDENTITY || op == EG_OP_CAST || op == EG_OP_NOT || op == EG_OP_AND ||
+      op == EG_OP_OR || op == EG_OP_XOR)
+    return true;
+  for (size_t i = 0; i < sizeof moving / sizeof moving[0]; i++)
+    if (kernels[op] == moving[i]) return true;
+  return false;
+}
+
+// Bool results are written as they are: only comparisons have them.
+static bool is_wide_result(egraph_dtype dtype) {
+  return dtype == EGRAPH_BOOL || wide_dtype(dtype) == dtype;
+}
+
+static bool needs_widening(const eg_kernel_call *call) {
+  if (takes_stored(eg_kernel_op(call))) return false;
+  for (uint32_t i = 0; i < call->input_count; i++)
+    if (wide_dtype(call->inputs[i].type.dtype) != call->inputs[i].type.dtype) return true;
+  for (uint32_t i = 0; i < call->output_count; i++)
+    if (!is_wide_result(call->outputs[i].type.dtype)) return true;
+  return false;
+}
+
+// A tensor of the wide type with its own data, or the tensor itself.
+static egraph_status widen(eg_arena *arena, const eg_tensor *from, bool is_result,
+                           eg_tensor *out) {
+  *out = *from;
+  egraph_dtype wide = wide_dtype(from->type.dtype);
+  if (wide == from->type.dtype || (is_result && is_wide_result(from->type.dtype)))
+    return EGRAPH_OK;
+  out->type.dtype = wide;
+  size_t count = (size_t)eg_type_elements(&out->type);
+  EG_TRY(eg_arena_alloc(arena, count, eg_dtype_bytes(wide), &out->data));
+  if (!is_result) eg_tensor_convert(from, out);
+  return EGRAPH_OK;
+}
+
+static egraph_status run_widened(const eg_kernel_call *call, eg_arena *arena) {
+  eg_tensor *wide = NULL;
+  uint32_t inputs = call->input_count, outputs = call->output_count;
+  EG_TRY(eg_arena_alloc(arena, (size_t)inputs + outputs, sizeof *wide, &wide));
+  for (uint32_t i = 0; i < inputs; i++)
+    EG_TRY(widen(arena, &call->inputs[i], false, &wide[i]));
+  for (uint32_t i = 0; i < outputs; i++)
+    EG_TRY(widen(arena, &call->outputs[i], true, &wide[inputs + i]));
+  eg_kernel_call inner = *call;
+  inner.inputs = wide;
+  inner.outputs = wide + inputs;
+  EG_TRY(kernels[call->attrs->op](&inner));
+  for (uint32_t i = 0; i < outputs; i++)
+    if (wide[inputs + i].data != call->outputs[i].data)
+      eg_tensor_convert(&wide[inputs + i], &call->outputs[i]);
+  return EGRAPH_OK;
+}
+
+static egraph_status check_plain(const eg_kernel_call *call) {
+  for (uint32_t i = 0; i < call->input_count + call->output_count; i++) {
+    const eg_tensor *tensor =
+        i < call->input_count ? &call->inputs[i] : &call->outputs[i - call->input_count];
+    if (tensor->type.layout.format != EG_FORMAT_PLAIN)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "%s: tensor %u is %s; reorder it to plain for the reference kernel",
+                     eg_op_info_of(eg_kernel_op(call))->name, (unsigned)i,
+                     eg_format_name((eg_format)tensor->type.layout.format));
+  }
+  return EGRAPH_OK;
+}
+
+static bool has_elements(const eg_kernel_call *call) {
+  for (uint32_t i = 0; i < call->output_count; i++)
+    if (eg_type_elements(&call->outputs[i].type) != 0) return true;
+  return call->output_count == 0;
+}
+
+egraph_status eg_op_run(const eg_kernel_call *call) {
+  assert(call->attrs->op < EG_OP_COUNT);
+  EG_TRY(check_plain(call));
+  if (!has_elements(call)) return EGRAPH_OK;
+  if (!needs_widening(call)) return kernels[call->attrs->op](call);
+  eg_arena arena;
+  eg_arena_init(&arena, call->alloc);
+  egraph_status status = run_widened(call, &arena);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis) {
+  uint32_t at = (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
+  assert(at < type->rank);
+  return (eg_axis_view){.outer = eg_dims_product(type->dims, 0, at),
+                        .size = type->dims[at],
+                        .inner = eg_dims_product(type->dims, at + 1, type->rank)};
+}
+
+int64_t eg_dims_product(const int64_t *dims, uint32_t from, uint32_t to) {
+  int64_t product = 1;
+  for (uint32_t d = from; d < to; d++)
+    product *= dims[d];
+  return product;
+}
+
+void eg_dims_strides(uint32_t rank, const int64_t *dims, int64_t *out_strides) {
+  int64_t stride = 1;
+  for (uint32_t d = rank; d-- > 0;) {
+    out_strides[d] = stride;
+    stride *= dims[d];
+  }
+}
+
+bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index) {
+  for (uint32_t d = rank; d-- > 0;) {
+    if (++index[d] < dims[d]) return true;
+    index[d] = 0;
+  }
+  return false;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/kernel_window.h"
+
+#include "ops/kernels.h"
+
+egraph_status eg_window_init(eg_window *window, const eg_type *small,
+                             const eg_type *large, const int64_t *kernel,
+                             const int64_t *strides, const int64_t *pads,
+                             const int64_t *dilations) {
+  if (small->rank < 3)
+    return EG_FAIL(EGRAPH_E_TYPE,
+                   "a window needs a spatial dimension; the rank is only %u",
+                   (unsigned)small->rank);
+  *window = (eg_window){.rank = small->rank - 2};
+  for (uint32_t d = 0; d < window->rank; d++) {
+    window->small[d] = small->dims[d + 2];
+    window->large[d] = large->dims[d + 2];
+    window->kernel[d] = kernel[d];
+    window->stride[d] = strides[d];
+    window->pad[d] = pads[d];
+    window->dilation[d] = dilations != NULL ? dilations[d] : 1;
+  }
+  return EGRAPH_OK;
+}
+
+// The range [first, end) of small positions of the last dimension that stay inside of the
+// large one.
+static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
+                        int64_t *end) {
+  uint32_t d = window->rank - 1;
+  int64_t shift = window->pad[d] - tap * window->dilation[d], stride = window->stride[d];
+  int64_t last = window->large[d] - 1 + shift;
+  *first = shift > 0 ? (shift + stride - 1) / stride : 0;
+  *end = last < 0 ? 0 : last / stride + 1;
+  if (*end > window->small[d]) *end = window->small[d];
+}
+
+// The large position of a row of small positions, without the last dimension; false in
+// the padding.
+static bool outer_offset(const eg_window *window, const int64_t *tap,
+                         const int64_t *index, int64_t *out) {
+  int64_t offset = 0;
+  for (uint32_t d = 0; d + 1 < window->rank; d++) {
+    int64_t at =
+        index[d] * window->stride[d] - window->pad[d] + tap[d] * window->dilation[d];
+    if (at < 0 || at >= window->large[d]) return false;
+    offset = offset * window->large[d] + at;
+  }
+  *out = offset * window->large[window->rank - 1];
+  return true;
+}
+
+static egraph_status push_row(eg_window_rows *rows, const eg_window_row *row) {
+  if (rows->len != 0) {
+    eg_window_row *last = &rows->data[rows->len - 1];
+    if (row->step == 1 && last->tap == row->tap &&
+        last->small + last->count == row->small &&
+        last->large + last->count == row->large) {
+      last->count += row->count;
+      return EGRAPH_OK;
+    }
+  }
+  return eg_window_rows_push(rows, *row);
+}
+
+static egraph_status list_tap(const eg_window *window, const int64_t *tap,
+                              int64_t tap_number, eg_window_rows *out) {
+  uint32_t inner = window->rank - 1;
+  int64_t index[EGRAPH_MAX_RANK] = {0}, first = 0, end = 0, small = 0;
+  inner_range(window, tap[inner], &first, &end);
+  if (first >= end) return EGRAPH_OK;
+  int64_t start = first * window->stride[inner] - window->pad[inner] +
+                  tap[inner] * window->dilation[inner];
+  do {
+    int64_t large = 0;
+    if (outer_offset(window, tap, index, &large)) {
+      eg_window_row row = {.tap = tap_number,
+                           .small = small + first,
+                           .large = large + start,
+                           .count = end - first,
+                           .step = window->stride[inner]};
+      EG_TRY(push_row(out, &row));
+    }
+    small += window->small[inner];
+  } while (eg_index_next(inner, window->small, index));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_window_list(const eg_window *window, eg_window_rows *out) {
+  int64_t tap[EGRAPH_MAX_RANK] = {0}, number = 0;
+  if (eg_window_small(window) == 0 || eg_window_taps(window) == 0) return EGRAPH_OK;
+  do {
+    EG_TRY(list_tap(window, tap, number++, out));
+  } while (eg_index_next(window->rank, window->kernel, tap));
+  return EGRAPH_OK;
+}
+
+int64_t eg_window_small(const eg_window *window) {
+  return eg_dims_product(window->small, 0, window->rank);
+}
+
+int64_t eg_window_large(const eg_window *window) {
+  return eg_dims_product(window->large, 0, window->rank);
+}
+
+int64_t eg_window_taps(const eg_window *window) {
+  return eg_dims_product(window->kernel, 0, window->rank);
+}

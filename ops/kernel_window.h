@@ -1,0 +1,40 @@
+// Sliding windows: which output positions meet which input positions at each place of the
+// kernel. Convolution, transposed convolution and pooling all run over the list of rows
+// made here. SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_KERNEL_WINDOW_H
+#define EG_OPS_KERNEL_WINDOW_H
+
+#include "base/vec.h"
+#include "ops/ops.h"
+
+/// large[d] = small[d] * stride[d] - pad[d] + tap[d] * dilation[d]. For convolution and
+/// pooling the small plane is the result; for transposed convolution it is the input.
+typedef struct eg_window {
+  uint32_t rank; // spatial dimensions, at least 1
+  int64_t small[EGRAPH_MAX_RANK], large[EGRAPH_MAX_RANK], kernel[EGRAPH_MAX_RANK];
+  int64_t stride[EGRAPH_MAX_RANK], pad[EGRAPH_MAX_RANK], dilation[EGRAPH_MAX_RANK];
+} eg_window;
+
+/// `count` positions small + i and large + i * step meet at kernel position `tap`.
+/// Positions that would lie in the padding are in no row.
+typedef struct eg_window_row {
+  int64_t tap, small, large, count, step;
+} eg_window_row;
+
+EG_VEC_DEFINE(eg_window_rows, eg_window_row);
+
+/// Sets the dimensions from two tensor types [N, C, spatial...] and a kernel, and the
+/// attributes; dilations NULL: all 1. Fails with EGRAPH_E_TYPE when there is no spatial
+/// dimension.
+egraph_status eg_window_init(eg_window *window, const eg_type *small,
+                             const eg_type *large, const int64_t *kernel,
+                             const int64_t *strides, const int64_t *pads,
+                             const int64_t *dilations);
+/// Appends the rows of all taps, in tap order. Rows that continue each other are merged:
+/// a 1x1 window without strides is one row.
+egraph_status eg_window_list(const eg_window *window, eg_window_rows *out);
+int64_t eg_window_small(const eg_window *window); // positions in the small plane
+int64_t eg_window_large(const eg_window *window);
+int64_t eg_window_taps(const eg_window *window);
+
+#endif

@@ -1,0 +1,164 @@
+// Reference kernels: the dispatch from an operator to its kernel, and what kernels share.
+//
+// A kernel sees row-major host tensors whose types inference accepted. Arithmetic kernels
+// are written for four element types only, the wide ones (float32, float64, int64,
+// uint64): eg_op_run widens float16 and bfloat16 to float32 and the narrow integers to 64
+// bits before the call and narrows the results after it, which is exact for wrapping
+// arithmetic. Kernels that only move elements see the stored type.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_KERNELS_H
+#define EG_OPS_KERNELS_H
+
+#include "ops/ops.h"
+
+typedef egraph_status (*eg_kernel)(const eg_kernel_call *call);
+
+#define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
+  egraph_status eg_kernel_##FAMILY(const eg_kernel_call *call);
+#define EG_ATTR(...)
+#define EG_SYMBOLS(...)
+#include "ops/op_table.def"
+
+// The wide element types: suffix, C type, type in which float32 sums are accumulated,
+// dtype.
+#define EG_WIDE_LIST(X)                                                                  \
+  X(F32, float, double, EGRAPH_FLOAT32)                                                  \
+  X(F64, double, double, EGRAPH_FLOAT64)                                                 \
+  X(I64, int64_t, int64_t, EGRAPH_INT64)                                                 \
+  X(U64, uint64_t, uint64_t, EGRAPH_UINT64)
+#define EG_WIDE_ENUM(id, type, sum, dtype) EG_WIDE_##id,
+typedef enum eg_wide { EG_WIDE_LIST(EG_WIDE_ENUM) EG_WIDE_COUNT } eg_wide;
+#undef EG_WIDE_ENUM
+
+/// The wide type of a tensor; false when its dtype is a storage type (or bool).
+bool eg_wide_find(egraph_dtype dtype, eg_wide *out);
+/// Fails with EGRAPH_E_UNSUPPORTED: the operator has no meaning for this element type.
+egraph_status eg_kernel_refuse(const eg_kernel_call *call, egraph_dtype dtype);
+
+/// The slot of this number within the operator; families share slot numbers, not slot
+/// names.
+static inline const eg_attr *eg_kernel_slot(const eg_kernel_call *call, uint32_t slot) {
+  return &call->attrs->slots[slot];
+}
+static inline eg_op eg_kernel_op(const eg_kernel_call *call) {
+  return (eg_op)call->attrs->op;
+}
+
+/// A tensor around one axis (negative axes count from the end): [outer, size, inner].
+typedef struct eg_axis_view {
+  int64_t outer, size, inner;
+} eg_axis_view;
+eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis);
+
+/// Product of dims[from .. to).
+int64_t eg_dims_product(const int64_t *dims, uint32_t from, uint32_t to);
+/// Row-major strides, in elements.
+void eg_dims_strides(uint32_t rank, const int64_t *dims, int64_t *out_strides);
+/// Steps an odometer over dims; false when it is back at zero. Rank 0 has one index.
+bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index);
+
+/// Converts every element: floats to integers truncate and saturate (NaN becomes 0),
+/// integers wrap, anything but zero is true. Shapes are equal.
+void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to);
+/// Sets every element to a value, converted in the same way.
+void eg_tensor_fill(const eg_tensor *tensor, double value);
+
+// ---- rows: contiguous runs of elements of one wide type ---------------------
+
+/// `params` are the operator's numeric attributes (see eg_row_unary_params). out may be
+/// x.
+typedef void (*eg_row_unary)(const void *x, void *out, size_t count,
+                             const double params[2]);
+typedef void (*eg_row_binary)(const void *a, const void *b, void *out, size_t count,
+                              const double params[2]);
+
+/// NULL when the operator has no meaning for the type.
+eg_row_unary eg_row_unary_of(eg_op op, eg_wide wide);
+/// Comparisons write bool, everything else the operand type.
+eg_row_binary eg_row_binary_of(eg_op op, eg_wide wide);
+/// Rows over bool: and, or, xor; NULL for other operators.
+eg_row_binary eg_row_logic_of(eg_op op);
+/// The params of a unary node.
+void eg_row_unary_params(const eg_attrs *attrs, double out_params[2]);
+
+/// A fused activation: a row function with its params; row is NULL for none.
+typedef struct eg_row_act {
+  eg_row_unary row;
+  double params[2];
+} eg_row_act;
+/// Finds the row of an activation for the accumulators of a wide type (EG_WIDE_F64 for
+/// both floats). Fails with EGRAPH_E_UNSUPPORTED where the activation has no meaning for
+/// it.
+egraph_status eg_row_act_find(const eg_kernel_call *call, eg_act act, double alpha,
+                              double beta, eg_wide wide, eg_row_act *out);
+
+// ---- finishing a contraction ------------------------------------------------
+
+/// What is added to a row of accumulators: factor * data[i * step], elements of the
+/// result's type.
+typedef struct eg_addend {
+  const void *data;
+  int64_t step; // 0 or 1
+  double factor;
+} eg_addend;
+
+/// result = act(scale * sum + addends). Scale and factors of integers are whole numbers.
+typedef struct eg_finish {
+  eg_wide wide;
+  double scale;
+  eg_row_act act;
+  uint32_t addends;
+  eg_addend addend[2];
+} eg_finish;
+
+/// Finishes one row of accumulators (double for floats, uint64_t for integers), in place,
+/// and writes it to the result.
+void eg_finish_row(const eg_finish *finish, void *sums, size_t count, void *result);
+
+// ---- broadcasting -----------------------------------------------------------
+
+enum { EG_BROADCAST_OPERANDS = 4 };
+
+/// The loop nest of a broadcasting operator: equal neighbouring dimensions are merged, so
+/// that the last one is as long as possible. Strides are in elements; the last is 0 or 1
+/// for every operand.
+typedef struct eg_broadcast {
+  uint32_t rank, operands;
+  int64_t dims[EGRAPH_MAX_RANK];
+  int64_t strides[EG_BROADCAST_OPERANDS][EGRAPH_MAX_RANK];
+  int64_t offsets[EG_BROADCAST_OPERANDS]; // of the present row
+  int64_t index[EGRAPH_MAX_RANK];
+} eg_broadcast;
+
+/// Strides of an operand in the result's dimensions; 0 where it is broadcast.
+void eg_broadcast_strides(const eg_type *result, const eg_type *input,
+                          int64_t *out_strides);
+/// Operands broadcast to `result`; a rank of at least 1 comes out.
+void eg_broadcast_init(eg_broadcast *loop, const eg_type *result, const eg_tensor *inputs,
+                       uint32_t count);
+/// Goes to the next row (the last dimension is one row); false after the last one.
+bool eg_broadcast_next(eg_broadcast *loop);
+/// Length of a row.
+static inline int64_t eg_broadcast_row(const eg_broadcast *loop) {
+  return loop->dims[loop->rank - 1];
+}
+
+// ---- separable moves --------------------------------------------------------
+
+/// result[i0, i1, ...] = input[map[0][i0] + map[1][i1] + ...], or the fill element when
+/// one of the map entries is EG_MOVE_FILL. Every operator that only picks elements is one
+/// of these.
+enum { EG_MOVE_FILL = -1 };
+typedef struct eg_move {
+  uint32_t rank;
+  int64_t dims[EGRAPH_MAX_RANK]; // of the result
+  int64_t *map[EGRAPH_MAX_RANK]; // offsets in elements, dims[d] of them
+  size_t element;                // bytes: 1, 2, 4 or 8
+  unsigned char fill[8];
+} eg_move;
+
+/// Allocates the maps of a move onto `result` from the arena, zeroed.
+egraph_status eg_move_init(eg_move *move, eg_arena *arena, const eg_type *result);
+void eg_move_run(const eg_move *move, const void *from, void *to);
+
+#endif
