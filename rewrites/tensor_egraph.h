@@ -13,16 +13,22 @@
 #include "egraph/engine.h"
 #include "pcg/graph.h"
 
-/// What is known of a class. `results` > 1 or `tuple`: a node with several results, types
-/// in `parts`.
+/// What is known of a class. Types are plain in layout: memory formats are chosen by
+/// extraction. A node of split, top-k, or of an opaque operator with other than one
+/// result makes a tuple; PART nodes take its results.
 typedef struct eg_tensor_fact {
-  eg_type type;         // of a single result
-  const eg_type *parts; // tuple: [part_count], owned by the e-graph
-  uint32_t part_count;  // 0: not a tuple
-  bool weight_only;     // computed from weights and fills alone
-  bool splat;           // every element equals splat_value (known data or fill)
+  bool typed;   // false: result of an opaque node that nobody knows; no rule applies
+  eg_type type; // typed, not a tuple
+  const eg_type
+      *parts; // tuple: [part_count], owned by the e-graph, equal lists have one address
+  uint32_t part_count; // 0: not a tuple
+  bool weight_only;    // computed from weights and fills alone
+  bool splat; // every element (of every part) equals splat_value (known data or fill)
   double splat_value;
 } eg_tensor_fact;
+
+/// True for a result of an opaque tuple whose type is not known.
+bool eg_tensor_part_is_unknown(const eg_type *part);
 
 typedef struct eg_tensor_egraph eg_tensor_egraph;
 
@@ -44,5 +50,17 @@ eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value v
 egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                    const eg_class *children, uint32_t count,
                                    uint32_t reason, eg_class *out);
+/// The fact that a node would have: what the analysis computes when it is added. Fails
+/// with EGRAPH_E_TYPE.
+egraph_status eg_tensor_egraph_infer(eg_tensor_egraph *egraph, const eg_attrs *attrs,
+                                     const eg_tensor_fact *const *children,
+                                     uint32_t count, eg_tensor_fact *out);
+/// True when the two have the same type or the same types of parts; unknown types agree
+/// with all.
+bool eg_tensor_fact_same_type(const eg_tensor_fact *a, const eg_tensor_fact *b);
+/// Appends the type: "float32[2,3]", "(float32[1], int64[1])" for a tuple, or "unknown".
+egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact);
+/// Bytes held by engine, attributes and facts.
+size_t eg_tensor_egraph_bytes(const eg_tensor_egraph *egraph);
 
 #endif
