@@ -167,18 +167,35 @@ static egraph_status reserve_queue(eg_queue *queue) {
   return eg_u32s_reserve(&queue->items, queue->items.len + 1);
 }
 
-static egraph_status reserve_node(eg_engine *engine, const eg_term *term) {
-  size_t ids = engine->nodes.len + 1, slots = engine->slots.len + term->arity;
-  if (ids >= EG_NONE || slots >= EG_NONE)
-    return EG_FAIL(EGRAPH_E_MEMORY,
-                   "an e-graph holds at most 2^32 - 2 nodes and children");
+/// Arrays over ids grow together, so that one comparison is enough in most calls.
+static egraph_status grow_ids(eg_engine *engine) {
+  size_t ids = engine->id_cap + engine->id_cap / 2 + 16;
+  if (engine->nodes.len + 1 >= EG_NONE)
+    return EG_FAIL(EGRAPH_E_MEMORY, "an e-graph holds at most 2^32 - 2 nodes");
   EG_TRY(eg_node_records_reserve(&engine->nodes, ids));
-  EG_TRY(eg_classes_reserve(&engine->slots, slots));
-  EG_TRY(eg_slot_links_reserve(&engine->links, slots));
   EG_TRY(eg_u32s_reserve(&engine->up, ids));
   EG_TRY(eg_flags_reserve(&engine->flags, ids));
   EG_TRY(eg_class_records_reserve(&engine->classes, ids));
   EG_TRY(reserve_data(engine, ids));
+  engine->id_cap = ids;
+  return EGRAPH_OK;
+}
+
+static egraph_status grow_slots(eg_engine *engine, size_t wanted) {
+  size_t slots = engine->slot_cap + engine->slot_cap / 2 + 16;
+  if (slots < wanted) slots = wanted;
+  if (wanted >= EG_NONE)
+    return EG_FAIL(EGRAPH_E_MEMORY, "an e-graph holds at most 2^32 - 2 children");
+  EG_TRY(eg_classes_reserve(&engine->slots, slots));
+  EG_TRY(eg_slot_links_reserve(&engine->links, slots));
+  engine->slot_cap = slots;
+  return EGRAPH_OK;
+}
+
+static egraph_status reserve_node(eg_engine *engine, const eg_term *term) {
+  size_t slots = engine->slots.len + term->arity;
+  if (engine->nodes.len == engine->id_cap) EG_TRY(grow_ids(engine));
+  if (slots > engine->slot_cap) EG_TRY(grow_slots(engine, slots));
   EG_TRY(eg_flatmap_reserve_one(&engine->table));
   if (engine->analysis.modify != NULL) EG_TRY(reserve_queue(&engine->modify));
   return reserve_op(engine, term->op);

@@ -28,7 +28,8 @@ typedef struct eg_node {
 static inline bool eg_class_same(eg_class a, eg_class b) { return a.id == b.id; }
 
 /// Why something was added or united: a rule number of the caller, or one of these.
-enum { EG_REASON_SEED = UINT32_MAX, EG_REASON_CONGRUENCE = UINT32_MAX - 1 };
+#define EG_REASON_SEED UINT32_MAX
+#define EG_REASON_CONGRUENCE (UINT32_MAX - 1)
 
 /// A node to be added, or a view of a stored one (children borrowed until the next
 /// change).

@@ -86,6 +86,10 @@ struct eg_engine {
   eg_unions unions;
   unsigned char *data;         // data_size bytes per id
   size_t data_cap;             // in ids
+  size_t id_cap;               // room in every array over ids
+  size_t slot_cap;             // room in slots and links
+  size_t dead_slots;           // slots of dead nodes, perhaps still linked
+  size_t swept_slots;          // those that are certainly not
   unsigned char *scratch_data; // room for the data of two classes
   eg_u32s repairs;             // stack of ids that lost their root-hood
   eg_u32s touched;             // classes whose members must be cleaned

@@ -14,7 +14,7 @@
 
 typedef enum eg_pattern_kind { EG_PATTERN_VAR, EG_PATTERN_NODE } eg_pattern_kind;
 
-enum { EG_PATTERN_ANY_PAYLOAD = UINT32_MAX };
+#define EG_PATTERN_ANY_PAYLOAD UINT32_MAX
 
 typedef struct eg_pattern_term {
   eg_pattern_kind kind;

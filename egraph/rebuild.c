@@ -23,6 +23,7 @@ static bool has_canonical_children(const eg_engine *engine, const eg_term *term)
 
 static void kill_node(eg_engine *engine, uint32_t node) {
   engine->flags.data[node] |= EG_FLAG_DEAD;
+  engine->dead_slots += eg_engine_stored(engine, node).arity;
   uint32_t op = engine->nodes.data[node].op;
   eg_op_list *list = &engine->ops.data[op];
   if (list->first_dead == EG_NONE) engine->ops_dirty.data[engine->ops_dirty.len++] = op;
@@ -194,10 +195,36 @@ static void clean_ops(eg_engine *engine) {
   }
 }
 
+/// Unlinks the slots of dead nodes. Waiting until they are a quarter of what the sweep
+/// looks at keeps the parents lists linear in the live nodes at a constant cost per
+/// death.
+static void sweep_parents(eg_engine *engine) {
+  size_t linked = engine->slots.len - engine->swept_slots;
+  if (engine->dead_slots <= (linked + engine->up.len) / 4) return;
+  for (uint32_t root = 0; root < engine->up.len; root++) {
+    if (engine->up.data[root] != root) continue;
+    eg_class_record *class = &engine->classes.data[root];
+    uint32_t *link = &class->parents;
+    class->parent_count = 0;
+    while (*link != EG_NONE) {
+      eg_slot_link *slot = &engine->links.data[*link];
+      if (eg_engine_is_dead(engine, slot->node)) {
+        *link = slot->next;
+        continue;
+      }
+      class->parent_count++;
+      link = &slot->next;
+    }
+  }
+  engine->swept_slots += engine->dead_slots;
+  engine->dead_slots = 0;
+}
+
 egraph_status eg_engine_rebuild(eg_engine *engine) {
   EG_TRY(reach_fixpoint(engine));
   EG_TRY(clean_members(engine));
   clean_ops(engine);
+  sweep_parents(engine);
 #if EG_CHECK_LEVEL >= 2
   EG_TRY(eg_engine_check(engine));
 #endif
