@@ -1,7 +1,6 @@
-// Prices an operator oneself: with batch normalization made expensive, it is folded away;
-// with everything equally Prices operators oneself: every one costs a microsecond, and a
-// separate GELU more and more. The fused form is one operator whatever the separate one
-// costs.
+// Prices operators oneself: every one costs a microsecond, and a separate GELU more and
+// more. The fused form is one operator whatever the separate one costs.
+// SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
 #include "egraph.h"
