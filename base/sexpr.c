@@ -1,6 +1,7 @@
 // Parsing is iterative: open lists wait on a stack; a closing bracket copies the children
 // that gathered on a shared vector since its opening into the arena, so every list is
-// contiguous. SPDX-License-Identifier: Apache-2.0
+// contiguous.
+// SPDX-License-Identifier: Apache-2.0
 #include "base/sexpr.h"
 
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 // String to uint32_t map over uthash, in insertion order: names of rules, tensors,
-// options. SPDX-License-Identifier: Apache-2.0
+// options.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_STRMAP_H
 #define EG_BASE_STRMAP_H
 

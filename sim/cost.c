@@ -1,6 +1,7 @@
 // Every node that was asked for has one entry, found by its text: either measured, or
 // priced from its figures by the roofline of the moment, so that calibrating anew
-// outdates nothing. SPDX-License-Identifier: Apache-2.0
+// outdates nothing.
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/cost.h"
 
 #include <math.h>

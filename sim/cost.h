@@ -6,7 +6,8 @@
 // are. Free are leaves, views that change no memory format, nodes with only weights as
 // operands (folded before the first run), and opaque nodes: nothing is known of them and
 // every plan has them. Nothing here touches a device: missing entries are collected and
-// measured by whoever owns one. SPDX-License-Identifier: Apache-2.0
+// measured by whoever owns one.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_COST_H
 #define EG_SIM_COST_H
 

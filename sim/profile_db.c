@@ -97,8 +97,16 @@ static egraph_status open_handle(eg_profile_db *db, const char *name, int flags)
   return code == SQLITE_OK ? EGRAPH_OK : sqlite_fail(db, code);
 }
 
-/// Tells a fresh file from one of ours; everything else is refused.
-static egraph_status identify(const eg_profile_db *db, bool *out_fresh) {
+// Ends a transaction: commits when all went well, else rolls back and keeps the message.
+static egraph_status end_transaction(const eg_profile_db *db, egraph_status status) {
+  if (status == EGRAPH_OK) status = execute(db, "COMMIT");
+  if (status != EGRAPH_OK) (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+  return status;
+}
+
+// Tells a fresh file from one of ours; everything else is refused. Runs in a transaction:
+// the answers must be of one moment, another process may be creating the tables.
+static egraph_status identify_within(const eg_profile_db *db, bool *out_fresh) {
   int64_t application = 0, version = 0, tables = 0;
   EG_TRY(query_int(db, "PRAGMA application_id", &application));
   EG_TRY(query_int(db, "PRAGMA user_version", &version));
@@ -117,6 +125,11 @@ static egraph_status identify(const eg_profile_db *db, bool *out_fresh) {
         db->path, (long long)version, EG_PROFILE_DB_SCHEMA);
   *out_fresh = fresh;
   return EGRAPH_OK;
+}
+
+static egraph_status identify(const eg_profile_db *db, bool *out_fresh) {
+  EG_TRY(execute(db, "BEGIN"));
+  return end_transaction(db, identify_within(db, out_fresh));
 }
 
 // Switching to WAL needs the file alone for a moment, and SQLite does not always wait for
@@ -148,18 +161,11 @@ static egraph_status create_tables(const eg_profile_db *db) {
   return execute(db, sql);
 }
 
-// Ends a transaction: commits when all went well, else rolls back and keeps the message.
-static egraph_status end_transaction(const eg_profile_db *db, egraph_status status) {
-  if (status == EGRAPH_OK) status = execute(db, "COMMIT");
-  if (status != EGRAPH_OK) (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
-  return status;
-}
-
 // Two processes may find the same fresh file; the second one looks again under the lock.
 static egraph_status prepare_schema(const eg_profile_db *db) {
   bool fresh;
   EG_TRY(execute(db, "BEGIN IMMEDIATE"));
-  egraph_status status = identify(db, &fresh);
+  egraph_status status = identify_within(db, &fresh);
   if (status == EGRAPH_OK && fresh) status = create_tables(db);
   return end_transaction(db, status);
 }

@@ -1,9 +1,10 @@
 // Peak and bandwidth are what the best tenth of the measured nodes reach, the overhead is
-// what the cheapest ones cost. How far an operator stays from that roof is the median
-// ratio over its own measurements, or over ever wider groups while there are fewer than
-// FEW of them: the operator's family, the operator in any format, the family in any
-// format, everything. Medians, because one descheduled measurement may be off by any
-// factor. SPDX-License-Identifier: Apache-2.0
+// what the cheapest tenth takes beyond that. How far an operator stays from that roof is
+// the median ratio over its own measurements, or over ever wider groups while there are
+// fewer than FEW of them: the operator's family, the operator in any format, the family
+// in any format, everything. Medians, because one descheduled measurement may be off by
+// any factor.
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/roofline.h"
 
 #include <stdlib.h>
@@ -66,11 +67,21 @@ static void fit_roof(fit *f) {
     if (f->points[i].bytes >= small_bytes && f->points[i].seconds > 0)
       f->scratch[bytes++] = f->points[i].bytes / f->points[i].seconds;
   if (bytes >= FEW) r->bandwidth_bytes = quantile(f->scratch, bytes, 0.9);
+}
+
+// The median of what the cheapest tenth takes beyond the roof.
+static void fit_overhead(fit *f) {
+  eg_roofline *r = &f->roofline;
   if (f->count < FEW) return;
   for (size_t i = 0; i < f->count; i++)
     f->scratch[i] = f->points[i].seconds;
-  double cheapest = quantile(f->scratch, f->count, 0.05);
-  r->overhead_seconds = cheapest < 1e-8 ? 1e-8 : cheapest > 1e-4 ? 1e-4 : cheapest;
+  double cheap = quantile(f->scratch, f->count, 0.1);
+  size_t used = 0;
+  for (size_t i = 0; i < f->count; i++)
+    if (f->points[i].seconds <= cheap)
+      f->scratch[used++] = f->points[i].seconds - roof(r, &f->points[i]);
+  double beyond = quantile(f->scratch, used, 0.5);
+  r->overhead_seconds = beyond < 1e-8 ? 1e-8 : beyond > 1e-4 ? 1e-4 : beyond;
 }
 
 // The groups around an operator and a format class, from narrow to wide.
@@ -124,6 +135,7 @@ egraph_status eg_roofline_fit(eg_roofline *out, egraph_allocator alloc,
   EG_TRY(eg_alloc(alloc, count, sizeof *f.scratch, &f.scratch));
   number_families(f.family);
   fit_roof(&f);
+  fit_overhead(&f);
   for (int op = 0; op < EG_OP_COUNT; op++)
     for (int formatted = 0; formatted < 2; formatted++)
       f.roofline.ratio[op][formatted] = fit_ratio(&f, (eg_op)op, formatted != 0);

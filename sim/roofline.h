@@ -5,7 +5,8 @@
 //
 // Everything is fitted to the measured nodes there are, by medians and quantiles, so that
 // a few wild measurements change nothing; without any, the defaults of a plain CPU core
-// stand. SPDX-License-Identifier: Apache-2.0
+// stand.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_ROOFLINE_H
 #define EG_SIM_ROOFLINE_H
 

@@ -1,5 +1,6 @@
 // The test kit: cmocka, a counting allocator that can fail the n-th request, seeds, and
-// checks that print our own message. SPDX-License-Identifier: Apache-2.0
+// checks that print our own message.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TESTS_TESTING_H
 #define EG_TESTS_TESTING_H
 
