@@ -8,8 +8,7 @@
 #define VIOLATED(...)                                                                    \
   EG_FAIL(EGRAPH_E_INTERNAL, "e-graph invariant violated: " __VA_ARGS__)
 
-// ---- always
-// ------------------------------------------------------------------------------------
+// ---- always ---------------------------------------------------------------------------
 
 static egraph_status check_sizes(const eg_engine *engine) {
   size_t ids = engine->nodes.len;
@@ -72,8 +71,7 @@ static egraph_status check_table(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-// ---- clean engines
-// -----------------------------------------------------------------------------
+// ---- clean engines --------------------------------------------------------------------
 
 /// Each live node has canonical children and is found as itself, so no two are congruent.
 static egraph_status check_congruence(const eg_engine *engine) {

@@ -1,6 +1,6 @@
 // Graphviz: one dashed cluster per class, one box per node, one arc per child, to the
-// first node of the child's class (clipped at its cluster). SPDX-License-Identifier:
-// Apache-2.0
+// first node of the child's class (clipped at its cluster).
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
 #include "egraph/engine_internal.h"

@@ -15,7 +15,8 @@
 // A node dies when another one has become equal to it; its record stays, because ids are
 // for ever. Between unite and rebuild the stored children of live nodes may be stale;
 // then the class they name is on the `repairs` stack, with those slots still in its
-// parents list. SPDX-License-Identifier: Apache-2.0
+// parents list.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_ENGINE_INTERNAL_H
 #define EG_EGRAPH_ENGINE_INTERNAL_H
 
@@ -29,7 +30,7 @@
 /// Bits of eg_engine.flags, per id.
 enum {
   EG_FLAG_DEAD = 1,    // node: equal to another, live one
-  EG_FLAG_TOUCHED = 2, // class: its members must be cleaned
+  EG_FLAG_TOUCHED = 2, // class: its members are out of order or partly dead
   EG_FLAG_STALE = 4,   // class: its data changed, its parents must be remade
   EG_FLAG_MODIFY = 8   // class: analysis.modify is due
 };
@@ -92,7 +93,7 @@ struct eg_engine {
   size_t swept_slots;          // those that are certainly not
   unsigned char *scratch_data; // room for the data of two classes
   eg_u32s repairs;             // stack of ids that lost their root-hood
-  eg_u32s touched;             // classes whose members must be cleaned
+  eg_u32s touched;             // classes whose members are not in order
   eg_u32s ops_dirty;           // operators with a first_dead
   eg_queue stale, modify;
   eg_classes scratch; // children of the term being added
@@ -143,8 +144,9 @@ const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
                               uint32_t *out_count);
 /// Makes sure that eg_members_append(root, count more) cannot fail.
 egraph_status eg_members_reserve(eg_engine *engine, uint32_t root, uint32_t count);
-/// Moves the members of `from` behind those of `into`.
-void eg_members_move(eg_engine *engine, uint32_t into, uint32_t from);
+/// Moves the members of `from` behind those of `into`. False when they are not in order
+/// then.
+bool eg_members_move(eg_engine *engine, uint32_t into, uint32_t from);
 /// Drops dead members and sorts the rest, oldest first. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_members_clean(eg_engine *engine, uint32_t root);
 

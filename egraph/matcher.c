@@ -28,8 +28,7 @@ typedef struct machine {
   frame *frames;
 } machine;
 
-// ---- starting a step
-// ---------------------------------------------------------------------------
+// ---- starting a step ------------------------------------------------------------------
 
 static void start_scan(const machine *m, const eg_step *step, frame *f) {
   uint32_t op = m->program->pattern.terms[step->term].op;
@@ -76,8 +75,7 @@ static void start(const machine *m, uint32_t at) {
   }
 }
 
-// ---- candidates
-// --------------------------------------------------------------------------------
+// ---- candidates -----------------------------------------------------------------------
 
 static bool fits(const machine *m, const eg_step *step, uint32_t node) {
   const eg_pattern_term *term = &m->program->pattern.terms[step->term];
@@ -144,8 +142,7 @@ static bool advance(const machine *m, uint32_t at) {
   return false;
 }
 
-// ---- running
-// -----------------------------------------------------------------------------------
+// ---- running --------------------------------------------------------------------------
 
 static egraph_status report(const machine *m, bool *stop) {
   const eg_pattern *pattern = &m->program->pattern;

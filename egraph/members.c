@@ -1,6 +1,7 @@
 // The members of classes: segments of one pool, capacity a power of two, freed segments
 // reused by size. A fresh class needs no segment: its only member is the node of its own
-// id, which is what the union-find holds for a root. SPDX-License-Identifier: Apache-2.0
+// id, which is what the union-find holds for a root.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 
@@ -71,21 +72,25 @@ egraph_status eg_members_reserve(eg_engine *engine, uint32_t root, uint32_t coun
   return EGRAPH_OK;
 }
 
-void eg_members_move(eg_engine *engine, uint32_t into, uint32_t from) {
+bool eg_members_move(eg_engine *engine, uint32_t into, uint32_t from) {
   uint32_t count;
   const uint32_t *moved = eg_members_of(engine, from, &count);
   eg_class_record *target = &engine->classes.data[into];
   eg_class_record *source = &engine->classes.data[from];
   assert(target->cap - target->len >= count && "room was made");
-  memcpy(engine->members.data + target->begin + target->len, moved,
-         count * sizeof *moved);
+  uint32_t *tail = engine->members.data + target->begin + target->len;
+  bool is_in_order = tail[-1] < moved[0];
+  for (uint32_t i = 0; i < count; i++) {
+    tail[i] = moved[i];
+    engine->up.data[moved[i]] = into; // one step from every live node to its class
+  }
   target->len += count;
   give_segment(engine, source->begin, source->cap);
   source->begin = source->len = source->cap = 0;
+  return is_in_order;
 }
 
-// ---- sorting
-// -----------------------------------------------------------------------------------
+// ---- sorting --------------------------------------------------------------------------
 
 static size_t run_end(const uint32_t *values, size_t begin, size_t len) {
   size_t end = begin + 1;
@@ -122,11 +127,8 @@ egraph_status eg_members_clean(eg_engine *engine, uint32_t root) {
   uint32_t *values = engine->members.data + class->begin;
   EG_TRY(eg_u32s_reserve(&engine->sort_scratch, class->len));
   uint32_t kept = 0;
-  for (uint32_t i = 0; i < class->len; i++) {
-    if (eg_engine_is_dead(engine, values[i])) continue;
-    engine->up.data[values[i]] = root; // one step from every live node to its class
-    values[kept++] = values[i];
-  }
+  for (uint32_t i = 0; i < class->len; i++)
+    if (!eg_engine_is_dead(engine, values[i])) values[kept++] = values[i];
   assert(kept != 0 && "a node only dies beside a live one");
   class->len = kept;
   sort_ids(values, kept, engine->sort_scratch.data);

@@ -5,7 +5,8 @@
 // through the parents lists (RISE), which makes a multi-pattern a join on its shared
 // variables; only a root without any such class scans its operator. Below a chosen node
 // the rest of the tree follows downwards (BIND), hash-cons lookups first, because they
-// can only cut. SPDX-License-Identifier: Apache-2.0
+// can only cut.
+// SPDX-License-Identifier: Apache-2.0
 #include "egraph/pattern.h"
 
 #include <assert.h>
@@ -30,8 +31,7 @@ static uint32_t child_of(const eg_pattern *pattern, uint32_t term, uint32_t posi
   return pattern->children[pattern->terms[term].children + position];
 }
 
-// ---- checking
-// ----------------------------------------------------------------------------------
+// ---- checking -------------------------------------------------------------------------
 
 static egraph_status check_terms(const eg_pattern *pattern) {
   for (uint32_t t = 0; t < pattern->term_count; t++) {
@@ -63,8 +63,7 @@ static egraph_status check_pattern(const eg_pattern *pattern) {
   return check_terms(pattern);
 }
 
-// ---- memory
-// ------------------------------------------------------------------------------------
+// ---- memory ---------------------------------------------------------------------------
 
 static egraph_status copy_array(eg_arena *arena, const void *from, size_t count,
                                 size_t size, void *out_pointer) {
@@ -115,8 +114,7 @@ static egraph_status prepare(compiler *c, eg_program *program) {
   return EGRAPH_OK;
 }
 
-// ---- order
-// -------------------------------------------------------------------------------------
+// ---- order ----------------------------------------------------------------------------
 
 static uint32_t arity_of(const eg_pattern *pattern, uint32_t term) {
   return pattern->terms[term].kind == EG_PATTERN_NODE ? pattern->terms[term].arity : 0;
@@ -161,8 +159,7 @@ static egraph_status order_terms(compiler *c) {
   return EGRAPH_OK;
 }
 
-// ---- steps
-// -------------------------------------------------------------------------------------
+// ---- steps ----------------------------------------------------------------------------
 
 static bool is_known(const compiler *c, uint32_t term) {
   return c->is_bound[c->program->registers[term]];

@@ -5,8 +5,8 @@
 // product when they share one. Terms that the pattern's own arena lists are numbered; a
 // match reports the class of every variable and root, and the e-node matched by every
 // NODE term, so that the caller can read payloads. Source: de Moura & Bjorner, "Efficient
-// E-matching" (CADE'07); egg machine; Tensat section 4 (multi). SPDX-License-Identifier:
-// Apache-2.0
+// E-matching" (CADE'07); egg machine; Tensat section 4 (multi).
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_PATTERN_H
 #define EG_EGRAPH_PATTERN_H
 

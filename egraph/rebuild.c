@@ -8,8 +8,8 @@
 // congruence holds, and the analysis has its turn: terms above changed data are made
 // again, then `modify` is called, and each may cause new work. Every step either happens
 // as a whole or not at all, so that rebuild can be called again after a failure. Cost:
-// the parents of what was united, and the touched member lists. SPDX-License-Identifier:
-// Apache-2.0
+// the parents of what was united, and the touched member lists.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 
@@ -94,8 +94,7 @@ static egraph_status repair_all(eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-// ---- analysis
-// ----------------------------------------------------------------------------------
+// ---- analysis -------------------------------------------------------------------------
 
 static egraph_status remake_node(eg_engine *engine, uint32_t node) {
   const eg_analysis *analysis = &engine->analysis;
@@ -157,8 +156,7 @@ static egraph_status reach_fixpoint(eg_engine *engine) {
   }
 }
 
-// ---- indexes
-// -----------------------------------------------------------------------------------
+// ---- indexes --------------------------------------------------------------------------
 
 static egraph_status clean_members(eg_engine *engine) {
   while (engine->touched.len != 0) {

@@ -1,6 +1,7 @@
 // Random additions, unions and rebuilds against a naive congruence closure: every term
 // ever added is kept with the ids it was given, and the closure is the fixpoint over all
-// pairs of terms. SPDX-License-Identifier: Apache-2.0
+// pairs of terms.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
 #include "egraph/engine.h"

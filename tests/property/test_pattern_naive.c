@@ -1,6 +1,7 @@
 // The matcher against plain enumeration: random small e-graphs, random patterns (one root
 // or several, repeated variables, shared terms, guards, exact payloads), every choice of
-// nodes tried. SPDX-License-Identifier: Apache-2.0
+// nodes tried.
+// SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 
 #include "tests/testing.h"
@@ -22,8 +23,7 @@ typedef struct matches {
   size_t stride;
 } matches;
 
-// ---- random inputs
-// -----------------------------------------------------------------------------
+// ---- random inputs --------------------------------------------------------------------
 
 static eg_engine *random_engine(eg_rng *rng) {
   eg_engine *e;
@@ -103,8 +103,7 @@ static bool accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
   return (payload + op) % 2 == guard;
 }
 
-// ---- collecting
-// --------------------------------------------------------------------------------
+// ---- collecting -----------------------------------------------------------------------
 
 static void push_match(matches *m, const random_pattern *p, const eg_match *match) {
   for (uint32_t i = 0; i < p->pattern.var_count; i++)
@@ -143,8 +142,7 @@ static void sort_matches(matches *m) {
           compare_matches);
 }
 
-// ---- plain enumeration
-// -------------------------------------------------------------------------
+// ---- plain enumeration ----------------------------------------------------------------
 
 typedef struct choice {
   const eg_engine *engine;
@@ -228,8 +226,7 @@ static void enumerate(choice *c, uint32_t term) {
   }
 }
 
-// ---- comparing
-// ---------------------------------------------------------------------------------
+// ---- comparing ------------------------------------------------------------------------
 
 static size_t compare(const eg_engine *e, const random_pattern *p) {
   size_t stride = MAX_VARS + p->pattern.root_count + p->pattern.term_count;

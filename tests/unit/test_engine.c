@@ -56,8 +56,7 @@ static bool same(const eg_engine *e, eg_class a, eg_class b) {
   return eg_class_same(eg_engine_find(e, a), eg_engine_find(e, b));
 }
 
-// ---- adding
-// ------------------------------------------------------------------------------------
+// ---- adding ---------------------------------------------------------------------------
 
 static void an_empty_engine_is_clean_and_has_nothing(void **state) {
   eg_engine *e = engine_of(state);
@@ -148,8 +147,7 @@ static void find_term_sees_through_unions(void **state) {
   assert_true(same(e, out, fa));
 }
 
-// ---- uniting and rebuilding
-// --------------------------------------------------------------------
+// ---- uniting and rebuilding -----------------------------------------------------------
 
 static void a_union_is_reported_and_logged_once(void **state) {
   eg_engine *e = engine_of(state);
@@ -255,8 +253,7 @@ static void one_rebuild_per_union_gives_the_same_as_one_for_all(void **state) {
   assert_int_equal(eg_engine_node_count(e), WIDTH + 2);
 }
 
-// ---- reading
-// -----------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------
 
 static void classes_list_their_nodes_oldest_first(void **state) {
   eg_engine *e = engine_of(state);
@@ -346,8 +343,7 @@ static void bytes_are_what_the_allocator_gave(void **state) {
   assert_int_equal(eg_engine_bytes(f->engine), f->heap.live_bytes);
 }
 
-// ---- Graphviz
-// ----------------------------------------------------------------------------------
+// ---- Graphviz -------------------------------------------------------------------------
 
 static egraph_status spell(void *user, const eg_term *term, eg_text *out) {
   (void)user;
@@ -379,8 +375,7 @@ static void dot_output_is_escaped_and_complete(void **state) {
   eg_text_deinit(&text);
 }
 
-// ---- the checker
-// -------------------------------------------------------------------------------
+// ---- the checker ----------------------------------------------------------------------
 
 /// Breaks one word, expects the checker to say so, and mends it.
 static void assert_noticed(eg_engine *e, uint32_t *word, uint32_t broken,
@@ -413,8 +408,7 @@ static void the_checker_notices_every_kind_of_damage(void **state) {
   assert_noticed(e, &e->links.data[0].next, 0, "does not end");
 }
 
-// ---- failing allocations
-// -----------------------------------------------------------------------
+// ---- failing allocations --------------------------------------------------------------
 
 static egraph_status grow_step(eg_engine *e, eg_rng *rng) {
   uint32_t limit = eg_engine_class_limit(e);

@@ -1,6 +1,7 @@
 // The analysis of the engine, on integer arithmetic: the data of a class are its constant
 // value, if known. `modify` puts the constant into the class as a node (constant
-// folding). SPDX-License-Identifier: Apache-2.0
+// folding).
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
 #include "egraph/engine.h"

@@ -82,8 +82,7 @@ static void math26_has_the_published_counts(void **state) {
   assert_int_equal(heap.live_bytes, 0);
 }
 
-// ---- NASRNN
-// ------------------------------------------------------------------------------------
+// ---- NASRNN ---------------------------------------------------------------------------
 
 typedef struct rnn {
   sym_world *w;

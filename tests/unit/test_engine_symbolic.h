@@ -230,8 +230,7 @@ static inline void sym_iterate(sym_world *w) {
   assert_ok(eg_engine_rebuild(w->engine));
 }
 
-// ---- the published specifications
-// ----------------------------------------------------------------
+// ---- the published specifications -----------------------------------------------------
 
 static inline void sym_load_ac(sym_world *w, unsigned leaves) {
   char text[1024];

@@ -119,8 +119,7 @@ static void several_roots_are_joined_on_shared_variables(void **state) {
   assert_int_equal(count(w, "(f ?x ?y) (g (g ?x)) (h ?z ?y)"), 1);
 }
 
-// ---- by hand: guards, payloads, shared terms
-// ---------------------------------------------------
+// ---- by hand: guards, payloads, shared terms ------------------------------------------
 
 typedef struct collected {
   size_t count;
@@ -292,8 +291,7 @@ static void a_variable_that_occurs_nowhere_is_none(void **state) {
   eg_u32s_deinit(&rule.matches);
 }
 
-// ---- failing allocations
-// -----------------------------------------------------------------------
+// ---- failing allocations --------------------------------------------------------------
 
 static egraph_status compile_and_search(egraph_allocator alloc, void *user) {
   sym_world *w = user;

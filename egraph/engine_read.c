@@ -1,0 +1,131 @@
+// Reading an engine: sizes, classes, nodes, parents, the log of unions.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
+#include "egraph/engine_internal.h"
+
+bool eg_engine_is_clean(const eg_engine *engine) {
+  return engine->repairs.len == 0 && engine->touched.len == 0 &&
+         engine->stale.next == engine->stale.items.len &&
+         engine->modify.next == engine->modify.items.len;
+}
+
+eg_class eg_engine_find(const eg_engine *engine, eg_class class) {
+  assert(class.id < engine->up.len);
+  return (eg_class){eg_engine_root(engine, class.id)};
+}
+
+uint32_t eg_engine_class_count(const eg_engine *engine) { return engine->class_count; }
+uint32_t eg_engine_node_count(const eg_engine *engine) { return engine->table.len; }
+uint32_t eg_engine_class_limit(const eg_engine *engine) {
+  return (uint32_t)engine->up.len;
+}
+uint32_t eg_engine_node_limit(const eg_engine *engine) {
+  return (uint32_t)engine->nodes.len;
+}
+
+size_t eg_engine_bytes(const eg_engine *engine) {
+  size_t bytes = sizeof *engine;
+  bytes += engine->nodes.cap * sizeof *engine->nodes.data;
+  bytes += (engine->slots.cap + engine->scratch.cap) * sizeof(eg_class);
+  bytes += engine->links.cap * sizeof *engine->links.data;
+  bytes += (engine->up.cap + engine->members.cap + engine->repairs.cap +
+            engine->touched.cap + engine->ops_dirty.cap + engine->stale.items.cap +
+            engine->modify.items.cap + engine->sort_scratch.cap) *
+           sizeof(uint32_t);
+  bytes += engine->flags.cap;
+  bytes += engine->classes.cap * sizeof *engine->classes.data;
+  bytes += engine->table.capacity * sizeof *engine->table.slots;
+  bytes += engine->unions.cap * sizeof *engine->unions.data;
+  bytes += (engine->data_cap + 2) * engine->analysis.data_size;
+  bytes += engine->ops.cap * sizeof *engine->ops.data;
+  for (size_t i = 0; i < engine->ops.len; i++)
+    bytes += engine->ops.data[i].nodes.cap * sizeof(uint32_t);
+  return bytes;
+}
+
+static eg_class first_root_from(const eg_engine *engine, uint32_t id) {
+  for (; id < engine->up.len; id++)
+    if (engine->up.data[id] == id) return (eg_class){id};
+  return EG_CLASS_NONE;
+}
+
+eg_class eg_engine_first(const eg_engine *engine) { return first_root_from(engine, 0); }
+
+eg_class eg_engine_next(const eg_engine *engine, eg_class class) {
+  return first_root_from(engine, class.id + 1);
+}
+
+const eg_node *eg_engine_class_nodes(const eg_engine *engine, eg_class class,
+                                     uint32_t *out_count) {
+  assert(eg_engine_is_clean(engine));
+  // An eg_node is its one uint32_t member.
+  return (const eg_node *)eg_members_of(engine, eg_engine_find(engine, class).id,
+                                        out_count);
+}
+
+const eg_node *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
+                                  uint32_t *out_count) {
+  assert(eg_engine_is_clean(engine));
+  *out_count = 0;
+  if (op >= engine->ops.len) return NULL;
+  *out_count = (uint32_t)engine->ops.data[op].nodes.len;
+  return (const eg_node *)engine->ops.data[op].nodes.data;
+}
+
+eg_term eg_engine_term(const eg_engine *engine, eg_node node) {
+  assert(node.id < engine->nodes.len);
+  return eg_engine_stored(engine, node.id);
+}
+
+eg_class eg_engine_class_of(const eg_engine *engine, eg_node node) {
+  return eg_engine_find(engine, (eg_class){node.id});
+}
+
+bool eg_engine_is_live(const eg_engine *engine, eg_node node) {
+  assert(node.id < engine->nodes.len);
+  return !eg_engine_is_dead(engine, node.id);
+}
+
+uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node) {
+  assert(node.id < engine->nodes.len);
+  return engine->nodes.data[node.id].reason;
+}
+
+const void *eg_engine_data(const eg_engine *engine, eg_class class) {
+  if (engine->analysis.data_size == 0) return NULL;
+  return engine->data +
+         (size_t)eg_engine_find(engine, class).id * engine->analysis.data_size;
+}
+
+/// The first pair from `slot` on whose node lives.
+static eg_parent live_parent(const eg_engine *engine, uint32_t slot) {
+  while (slot != EG_NONE) {
+    uint32_t node = engine->links.data[slot].node;
+    if (!eg_engine_is_dead(engine, node))
+      return (eg_parent){.node = {node},
+                         .position = slot - engine->nodes.data[node].first,
+                         .slot = slot};
+    slot = engine->links.data[slot].next;
+  }
+  return (eg_parent){.node = EG_NODE_NONE, .slot = EG_NONE};
+}
+
+eg_parent eg_engine_parents(const eg_engine *engine, eg_class class) {
+  uint32_t root = eg_engine_find(engine, class).id;
+  return live_parent(engine, engine->classes.data[root].parents);
+}
+
+eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent) {
+  return live_parent(engine, engine->links.data[parent.slot].next);
+}
+
+uint32_t eg_engine_parent_count(const eg_engine *engine, eg_class class) {
+  return engine->classes.data[eg_engine_find(engine, class).id].parent_count;
+}
+
+size_t eg_engine_union_count(const eg_engine *engine) { return engine->unions.len; }
+
+eg_union eg_engine_union_at(const eg_engine *engine, size_t index) {
+  return *eg_unions_at(&engine->unions, index);
+}
