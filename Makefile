@@ -1,0 +1,64 @@
+# Conveniences on top of CMake and its presets. `make test` and `make demo` work alone on a fresh
+# Debian 12: they install missing packages when allowed, or say what to install.
+# SPDX-License-Identifier: Apache-2.0
+
+PRESET ?= release
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+# Part of the suite only: make test TESTS="-L unit"
+TESTS ?=
+# Seconds per target: make fuzz FUZZ_SECONDS=600
+FUZZ_SECONDS ?= 60
+
+ifneq ($(shell command -v ccache),)
+export CMAKE_C_COMPILER_LAUNCHER ?= ccache
+endif
+
+.PHONY: help build test demo check setup lint format coverage fuzz install clean
+
+help:
+	@echo "make test       build (release) and run the whole suite"
+	@echo "make demo       build (release), optimize two real networks and compare them"
+	@echo "make check      the suite under sanitizers with all invariant checks (preset dev)"
+	@echo "make lint       include layers, style, format, headers"
+	@echo "make format     clang-format all own sources"
+	@echo "make coverage   line coverage by module (needs gcovr)"
+	@echo "make fuzz       run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
+	@echo "make install    install below PREFIX=$(PREFIX)"
+	@echo "make setup      install missing packages"
+	@echo "PRESET=release|dev|relcheck|tsan chooses the build of build, test and install"
+
+setup:
+	@tools/setup.sh
+
+build: setup
+	@cmake --preset $(PRESET) --log-level=WARNING
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+test: build
+	ctest --preset $(PRESET) -j $(JOBS) $(TESTS)
+
+check:
+	@$(MAKE) --no-print-directory test PRESET=dev
+
+demo: PRESET = release
+demo: build
+	@tools/demo.sh build/release
+
+lint: build
+	ctest --preset $(PRESET) -j $(JOBS) -L lint
+
+format:
+	@tools/format.sh
+
+coverage: setup
+	@tools/coverage.sh
+
+fuzz: setup
+	@tools/fuzz.sh $(FUZZ_SECONDS)
+
+install: build
+	cmake --install build/$(PRESET) --prefix $(PREFIX)
+
+clean:
+	rm -rf build
