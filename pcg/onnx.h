@@ -34,4 +34,10 @@ typedef struct eg_onnx_export_options {
 egraph_status eg_onnx_save(const eg_graph *graph, const char *path,
                            const eg_onnx_export_options *options);
 
+/// Reads a file that holds one TensorProto, as the inputs and outputs of ONNX test cases
+/// do. The caller releases *out. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE,
+/// EGRAPH_E_UNSUPPORTED (strings, complex numbers).
+egraph_status eg_onnx_tensor_read(const egraph_allocator *alloc, const char *path,
+                                  size_t max_bytes, eg_type *out_type, eg_buffer **out);
+
 #endif

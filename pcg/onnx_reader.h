@@ -1,0 +1,157 @@
+// The state of an import, and what the importers of single operators use of it.
+//
+//   ONNX tensor name -> eg_onnx_tensor: its type, its bytes when they are known, its
+//   graph value once it has one
+//
+// Small tensors whose bytes are known are computed while importing ("Shape -> Gather ->
+// Concat -> Reshape" disappears); a tensor gets a graph value only when something needs
+// one.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_ONNX_READER_H
+#define EG_PCG_ONNX_READER_H
+
+#include "base/strmap.h"
+#include "pcg/attr_list.h"
+#include "pcg/onnx.h"
+#include "pcg/onnx_message.h"
+
+/// A tensor of the import.
+typedef struct eg_onnx_ref {
+  uint32_t id;
+} eg_onnx_ref;
+#define EG_ONNX_NONE ((eg_onnx_ref){UINT32_MAX})
+
+typedef struct eg_onnx_tensor {
+  const char *name; // "" for an intermediate of ours
+  bool made;        // an input, an initializer, or the result of a node that was imported
+  bool typed;
+  eg_type type;
+  eg_buffer *data; // known bytes, or NULL
+  bool constant;   // becomes a weight when it is needed (data may be absent)
+  eg_value value;  // EG_VALUE_NONE until it is needed
+  const Onnx__ValueInfoProto *declared;
+  uint32_t producer; // index of the ONNX node, or UINT32_MAX
+} eg_onnx_tensor;
+
+EG_VEC_DEFINE(eg_onnx_tensors, eg_onnx_tensor);
+EG_VEC_DEFINE(eg_onnx_refs, eg_onnx_ref);
+
+typedef struct eg_onnx_reader {
+  const char *file; // for messages
+  const char *base; // directory of external data, or NULL
+  eg_onnx_import_options options;
+  egraph_allocator alloc;
+  eg_onnx_heap heap;
+  eg_arena arena;
+  Onnx__ModelProto *model;
+  int64_t opset;
+  eg_onnx_tensors tensors;
+  eg_strmap names;
+  eg_u32s order; // ONNX nodes, topological
+  eg_graph *graph;
+} eg_onnx_reader;
+
+/// One node under import. Absent optional operands and unused results are EG_ONNX_NONE.
+typedef struct eg_onnx_call {
+  eg_onnx_reader *reader;
+  const Onnx__NodeProto *node;
+  eg_op op; // operator of the row
+  const eg_onnx_ref *inputs;
+  uint32_t input_count;
+  const eg_onnx_ref *outputs;
+  uint32_t output_count;
+} eg_onnx_call;
+
+// ---- tensors
+// ---------------------------------------------------------------------------------------
+
+eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref);
+/// Operand or result number `index`, or EG_ONNX_NONE.
+eg_onnx_ref eg_onnx_input(const eg_onnx_call *call, uint32_t index);
+eg_onnx_ref eg_onnx_output(const eg_onnx_call *call, uint32_t index);
+/// Type of an operand. Fails with EGRAPH_E_UNSUPPORTED when the operand is absent or its
+/// type is not known: the node then becomes opaque.
+egraph_status eg_onnx_input_type(const eg_onnx_call *call, uint32_t index, eg_type *out);
+/// A nameless tensor, to be the result of an intermediate node.
+egraph_status eg_onnx_fresh(const eg_onnx_call *call, eg_onnx_ref *out);
+/// Makes `ref` a constant with these bytes (retained; NULL: absent).
+egraph_status eg_onnx_define_constant(eg_onnx_reader *reader, eg_onnx_ref ref,
+                                      const eg_type *type, eg_buffer *data);
+/// The graph value of a tensor; a constant becomes a weight.
+egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *out);
+/// The type that the file declares for a tensor; false when it is absent, no tensor, or
+/// has open dimensions.
+bool eg_onnx_declared_type(const eg_onnx_reader *reader,
+                           const Onnx__ValueInfoProto *declared, eg_type *out);
+
+// ---- constant operands
+// -------------------------------------------------------------------------------
+
+/// The integers of a small operand whose bytes are known (rank 0 or 1, any integer type),
+/// in arena memory. *out_present is false for an absent operand; fails with
+/// EGRAPH_E_UNSUPPORTED when it is computed.
+egraph_status eg_onnx_const_ints(const eg_onnx_call *call, uint32_t index,
+                                 bool *out_present, eg_ints *out);
+/// The same for numbers.
+egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
+                                    bool *out_present, const double **out,
+                                    uint32_t *out_count);
+/// A nameless scalar constant.
+egraph_status eg_onnx_scalar(const eg_onnx_call *call, egraph_dtype dtype, double value,
+                             eg_onnx_ref *out);
+
+// ---- attributes
+// ----------------------------------------------------------------------------------------
+
+const Onnx__AttributeProto *eg_onnx_attr(const eg_onnx_call *call, const char *name);
+/// Each fails with EGRAPH_E_PARSE when the attribute is of another kind. Lists and
+/// strings live as long as the import. An absent list has data NULL and len 0; an absent
+/// string is the fallback.
+egraph_status eg_onnx_attr_int(const eg_onnx_call *call, const char *name,
+                               int64_t fallback, int64_t *out);
+egraph_status eg_onnx_attr_float(const eg_onnx_call *call, const char *name,
+                                 double fallback, double *out);
+egraph_status eg_onnx_attr_ints(const eg_onnx_call *call, const char *name,
+                                bool *out_present, eg_ints *out);
+egraph_status eg_onnx_attr_string(const eg_onnx_call *call, const char *name,
+                                  const char *fallback, const char **out);
+/// Axis in [0, rank), from one that may be negative. Fails with EGRAPH_E_PARSE.
+egraph_status eg_onnx_axis(int64_t axis, uint32_t rank, int64_t *out);
+
+// ---- emission
+// --------------------------------------------------------------------------------------------
+
+/// Adds a node to the graph, or computes it when its operands are small and known.
+/// Results are defined; those that are EG_ONNX_NONE get a nameless tensor. Fails with
+/// EGRAPH_E_UNSUPPORTED when an operand has no type.
+egraph_status eg_onnx_emit(const eg_onnx_call *call, const eg_attr_list *list,
+                           const eg_onnx_ref *operands, uint32_t count,
+                           const eg_onnx_ref *results, uint32_t result_count);
+/// The same for an operator without attributes and one result.
+egraph_status eg_onnx_emit_plain(const eg_onnx_call *call, eg_op op,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 eg_onnx_ref result);
+/// An intermediate result: a fresh tensor.
+egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, const eg_attr_list *list,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 eg_onnx_ref *out);
+
+/// Imports a node with the table of operators. EGRAPH_E_UNSUPPORTED: nothing in the table
+/// covers it.
+egraph_status eg_onnx_import_node(const eg_onnx_call *call);
+/// Reads a node of our own domain back.
+egraph_status eg_onnx_import_own(const eg_onnx_call *call);
+/// Adds the node as an opaque one, with its record.
+egraph_status eg_onnx_import_opaque(const eg_onnx_call *call);
+/// Adds a graph input or an initializer that is no tensor of ours as an opaque node
+/// without operands.
+egraph_status eg_onnx_import_foreign_input(eg_onnx_reader *reader,
+                                           Onnx__ValueInfoProto *input);
+egraph_status eg_onnx_import_foreign_initializer(eg_onnx_reader *reader,
+                                                 Onnx__TensorProto *initializer);
+/// Tensors of the model that the sub-graphs of a node use, each once, in the order of
+/// first use.
+egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *node,
+                               eg_onnx_refs *out);
+
+#endif
