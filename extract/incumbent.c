@@ -130,11 +130,14 @@ egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice
 }
 
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound) {
+  if (incumbent->unit > 0 && isfinite(bound))
+    bound = ceil(bound / incumbent->unit - 1e-6) * incumbent->unit;
   if (bound > incumbent->cost) bound = incumbent->cost;
   if (bound > incumbent->bound) incumbent->bound = bound;
 }
 
 double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost) {
+  if (!isfinite(cost)) return cost;
   if (incumbent->unit > 0) return cost - incumbent->unit * (1 - 1e-6);
   return cost - TOLERANCE * fabs(cost);
 }
@@ -144,12 +147,17 @@ double eg_incumbent_cutoff(const eg_incumbent *incumbent) {
 }
 
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent) {
+  if (incumbent->outer != NULL) return eg_incumbent_seconds_left(incumbent->outer);
   double end = incumbent->start_seconds + incumbent->options->time_limit_seconds;
   return end - eg_clock_seconds();
 }
 
 bool eg_incumbent_stop(eg_incumbent *incumbent) {
   const eg_extract_options *options = incumbent->options;
+  if (incumbent->outer != NULL) {
+    eg_incumbent_raise(incumbent->outer, incumbent->outer_rest + incumbent->bound);
+    return eg_incumbent_stop(incumbent->outer);
+  }
   if (incumbent->stopped) return true;
   double now = eg_clock_seconds();
   double cost = incumbent->cost;

@@ -17,7 +17,11 @@ typedef struct eg_incumbent {
   double start_seconds; // eg_clock_seconds() at the start
   double asked_seconds; // when progress was last called
   bool stopped;         // deadline passed, gap reached, or progress asked to stop
-  eg_bytes color;       // scratch of the evaluation
+  /// When this is about a component: what the whole problem knows, and what the bounds of
+  /// everything else add up to. NULL otherwise.
+  struct eg_incumbent *outer;
+  double outer_rest;
+  eg_bytes color; // scratch of the evaluation
   eg_u32s stack, cursor, trial;
 } eg_incumbent;
 
@@ -34,15 +38,15 @@ egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
 /// Keeps a copy of `choice` when it is cheaper than the best so far.
 egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice,
                                  double *out_cost);
-/// Raises the lower bound (never above the cost).
+/// Raises the lower bound, rounded up to the unit, but never above the cost.
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound);
 /// Only solutions strictly below this are of interest: the next multiple of the unit
 /// below the cost, or the cost less a relative 1e-9.
 double eg_incumbent_cutoff(const eg_incumbent *incumbent);
 /// The same for any cost of a part of the problem.
 double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
-/// True once the deadline has passed, the gap is small enough, or the caller wants to
-/// stop; calls progress at most ten times a second.
+/// True once the whole problem's deadline has passed, the gap is small enough, or the
+/// caller wants to stop; calls progress at most ten times a second.
 bool eg_incumbent_stop(eg_incumbent *incumbent);
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
 

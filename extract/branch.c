@@ -1,0 +1,239 @@
+// Depth first over reduced models. A node of the tree is presolved with the cutoff of the
+// moment, bounded by the relaxation, and split on a class: needed (it becomes a root) or
+// not (it goes, with its users); once every class is decided, on a node of a class. The
+// presolve does the propagation.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/branch.h"
+
+#include <math.h>
+
+#include "extract/relax.h"
+
+typedef struct open_node {
+  eg_reduced model;
+  double bound;
+} open_node;
+EG_VEC_DEFINE(open_nodes, open_node);
+
+typedef struct tree {
+  eg_search *search;
+  eg_presolve presolve;
+  eg_relax relax;
+  open_nodes open;
+  double current; // bound of the node at work, INFINITY between nodes
+} tree;
+
+// The lowest bound of what is open, but never above the cutoff.
+static void update_bound(tree *t) {
+  double bound = eg_search_cutoff(t->search);
+  if (t->current < bound) bound = t->current;
+  for (size_t i = 0; i < t->open.len; i++)
+    if (t->open.data[i].bound < bound) bound = t->open.data[i].bound;
+  eg_incumbent_raise(t->search->incumbent, bound);
+}
+
+static egraph_status push_model(tree *t, const eg_reduced *model, double bound) {
+  EG_TRY(open_nodes_reserve(&t->open, t->open.len + 1));
+  open_node node = {.bound = bound};
+  EG_TRY(eg_reduced_init(&node.model, t->search->alloc));
+  egraph_status status = eg_reduced_copy(&node.model, model);
+  if (status != EGRAPH_OK) {
+    eg_reduced_deinit(&node.model);
+    return status;
+  }
+  t->open.data[t->open.len++] = node;
+  return EGRAPH_OK;
+}
+
+// A class that is not decided and most in between; else the most divided root, and its
+// largest node.
+typedef struct decision {
+  uint32_t class; // EG_EXTRACT_NONE: split on node
+  uint32_t node;
+} decision;
+
+static double class_value(const tree *t, uint32_t class) {
+  const eg_class_index *index = &t->presolve.index;
+  double y = 0;
+  for (uint32_t m = index->member_begin.data[class];
+       m < index->member_begin.data[class + 1]; m++)
+    y += t->relax.x.data[index->members.data[m]];
+  return y;
+}
+
+static uint32_t largest_member(const tree *t, uint32_t class) {
+  const eg_class_index *index = &t->presolve.index;
+  uint32_t best = index->members.data[index->member_begin.data[class]];
+  for (uint32_t m = index->member_begin.data[class];
+       m < index->member_begin.data[class + 1]; m++)
+    if (t->relax.x.data[index->members.data[m]] > t->relax.x.data[best])
+      best = index->members.data[m];
+  return best;
+}
+
+static decision decide(const tree *t) {
+  const eg_class_index *index = &t->presolve.index;
+  decision best = {EG_EXTRACT_NONE, EG_EXTRACT_NONE};
+  double score = 1e-6;
+  uint32_t classes = t->presolve.model.problem.class_count;
+  for (uint32_t class = 0; class < classes; class ++) {
+    if (index->is_root.data[class]) continue;
+    double y = class_value(t, class), split = y < 0.5 ? y : 1 - y;
+    double weight = split * (1 + log2(1 + eg_class_index_user_count(index, class)));
+    if (weight > score) {
+      score = weight;
+      best.class = class;
+    }
+  }
+  if (best.class != EG_EXTRACT_NONE) return best;
+  score = -1;
+  for (uint32_t class = 0; class < classes; class ++) {
+    if (eg_class_index_member_count(index, class) < 2) continue;
+    uint32_t node = largest_member(t, class);
+    double weight = 1 - t->relax.x.data[node] + (index->is_root.data[class] ? 1 : 0);
+    if (weight > score) {
+      score = weight;
+      best.node = node;
+    }
+  }
+  return best;
+}
+
+// The model without the nodes that `class` as a derivable class would allow.
+static void mark_without_class(const tree *t, uint32_t class, uint8_t *drop) {
+  const eg_class_index *index = &t->presolve.index;
+  for (uint32_t m = index->member_begin.data[class];
+       m < index->member_begin.data[class + 1]; m++)
+    drop[index->members.data[m]] = 1;
+  for (uint32_t u = index->user_begin.data[class]; u < index->user_begin.data[class + 1];
+       u++)
+    drop[index->users.data[u]] = 1;
+}
+
+static void mark_siblings(const tree *t, uint32_t node, uint8_t *drop) {
+  const eg_class_index *index = &t->presolve.index;
+  uint32_t class = t->presolve.model.problem.node_class.data[node];
+  for (uint32_t m = index->member_begin.data[class];
+       m < index->member_begin.data[class + 1]; m++)
+    if (index->members.data[m] != node) drop[index->members.data[m]] = 1;
+}
+
+// Pushes what is left after dropping nodes, with one more root unless EG_EXTRACT_NONE.
+// presolve.spare is free between passes.
+static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
+  const eg_extract_problem *problem = &t->presolve.model.problem;
+  eg_reduced *rest = &t->presolve.spare;
+  eg_reduced_clear(rest, problem->class_count);
+  rest->fixed = t->presolve.model.fixed;
+  rest->offset = t->presolve.model.offset;
+  EG_TRY(eg_u32s_append(&rest->problem.roots, problem->roots.data, problem->roots.len));
+  if (root != EG_EXTRACT_NONE) EG_TRY(eg_extract_problem_add_root(&rest->problem, root));
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
+    uint32_t first = problem->child_begin.data[n];
+    if (!drop[n])
+      EG_TRY(eg_reduced_add_node(rest, problem->node_class.data[n], problem->cost.data[n],
+                                 t->presolve.model.part.data[n],
+                                 problem->children.data + first,
+                                 problem->child_begin.data[n + 1] - first));
+  }
+  return push_model(t, rest, t->current);
+}
+
+// The likelier side is pushed last and explored first. Both inherit what the relaxation
+// has ruled out.
+static egraph_status split(tree *t, eg_bytes *drop) {
+  decision d = decide(t);
+  if (d.class == EG_EXTRACT_NONE && d.node == EG_EXTRACT_NONE) return EGRAPH_OK;
+  const eg_bytes *ruled_out = &t->relax.drop;
+  EG_TRY(eg_bytes_append(drop, ruled_out->data, ruled_out->len));
+  if (d.class != EG_EXTRACT_NONE) {
+    bool likely = class_value(t, d.class) >= 0.5;
+    if (!likely) EG_TRY(push_child(t, ruled_out->data, d.class));
+    mark_without_class(t, d.class, drop->data);
+    EG_TRY(push_child(t, drop->data, EG_EXTRACT_NONE));
+    return likely ? push_child(t, ruled_out->data, d.class) : EGRAPH_OK;
+  }
+  drop->data[d.node] = 1;
+  EG_TRY(push_child(t, drop->data, EG_EXTRACT_NONE));
+  drop->data[d.node] = 0;
+  mark_siblings(t, d.node, drop->data);
+  return push_child(t, drop->data, EG_EXTRACT_NONE);
+}
+
+static egraph_status split_current(tree *t) {
+  eg_bytes drop;
+  eg_bytes_init(&drop, t->search->alloc);
+  egraph_status status = split(t, &drop);
+  eg_bytes_deinit(&drop);
+  return status;
+}
+
+// Presolve and relaxation in turn, as long as the relaxation removes a good share.
+static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
+  for (;;) {
+    t->presolve.cutoff = eg_search_cutoff(t->search);
+    EG_TRY(eg_presolve_run(&t->presolve));
+    if (t->presolve.bound > t->current) t->current = t->presolve.bound;
+    *out = EG_RELAX_CLOSED;
+    if (t->presolve.closed) return EGRAPH_OK;
+    EG_TRY(
+        eg_search_greedy(t->search, &t->presolve, t->presolve.model.problem.cost.data));
+    t->presolve.cutoff = eg_search_cutoff(t->search);
+    if (t->current >= t->presolve.cutoff) return EGRAPH_OK;
+    update_bound(t);
+    *out = EG_RELAX_STOPPED;
+    if (eg_incumbent_stop(t->search->incumbent)) return EGRAPH_OK;
+    EG_TRY(eg_relax_run(&t->relax, t->search, &t->presolve, out));
+    if (t->relax.bound > t->current) t->current = t->relax.bound;
+    update_bound(t);
+    if (*out != EG_RELAX_SHRUNK) return EGRAPH_OK;
+    EG_TRY(eg_presolve_filter(&t->presolve, t->relax.drop.data, NULL));
+  }
+}
+
+// Takes the top of the stack; false in *out_done when time ran out there.
+static egraph_status work(tree *t, bool *out_done) {
+  open_node node = t->open.data[--t->open.len];
+  t->current = node.bound;
+  egraph_status status = EGRAPH_OK;
+  eg_relax_outcome outcome = EG_RELAX_CLOSED;
+  if (node.bound < eg_search_cutoff(t->search)) {
+    status = eg_presolve_load(&t->presolve, &node.model);
+    if (status == EGRAPH_OK) status = bound_current(t, &outcome);
+  }
+  eg_reduced_deinit(&node.model);
+  if (status == EGRAPH_OK && outcome == EG_RELAX_OPEN) status = split_current(t);
+  *out_done = outcome != EG_RELAX_STOPPED;
+  if (*out_done) t->current = INFINITY;
+  return status;
+}
+
+static egraph_status explore(tree *t, bool *out_closed) {
+  EG_TRY(eg_reduced_from(&t->presolve.spare, t->search->incumbent->problem));
+  EG_TRY(push_model(t, &t->presolve.spare, t->search->incumbent->bound));
+  while (t->open.len != 0) {
+    bool done;
+    EG_TRY(work(t, &done));
+    update_bound(t);
+    if (!done || (t->open.len != 0 && eg_incumbent_stop(t->search->incumbent)))
+      return EGRAPH_OK;
+  }
+  *out_closed = true;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_branch_run(eg_search *search, bool *out_closed) {
+  *out_closed = false;
+  tree t = {.search = search, .current = INFINITY};
+  EG_TRY(eg_presolve_init(&t.presolve, search->alloc, &search->parts));
+  t.presolve.disabled = search->incumbent->options->disabled_passes;
+  eg_relax_init(&t.relax, search->alloc);
+  open_nodes_init(&t.open, search->alloc);
+  egraph_status status = explore(&t, out_closed);
+  for (size_t i = 0; i < t.open.len; i++)
+    eg_reduced_deinit(&t.open.data[i].model);
+  open_nodes_deinit(&t.open);
+  eg_relax_deinit(&t.relax);
+  eg_presolve_deinit(&t.presolve);
+  return status;
+}

@@ -1,0 +1,344 @@
+// The only file that includes glpk.h. Every call into GLPK happens inside guard(), which
+// holds the one setjmp; jobs keep what they own in the program, never in locals, so that
+// the jump loses nothing.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/ilp_glpk.h"
+
+#include <glpk.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
+
+struct eg_lp {
+  egraph_allocator alloc;
+  glp_prob *problem; // NULL once GLPK has failed
+  bool owns_environment;
+  uint32_t columns;
+  eg_lp_rows rows; // what GLPK holds, for the bound
+  eg_doubles cost, values, reduced, duals;
+  eg_bytes fixed; // [column]
+  eg_u32s doomed; // rows to delete
+  double bound;
+  jmp_buf *escape;
+  char message[200];
+  // GLPK's arrays count from 1.
+  int *indices;
+  double *numbers;
+  size_t scratch_len;
+  // Arguments of the jobs.
+  const eg_lp_rows *added;
+  double seconds, limit;
+  eg_lp_state state;
+};
+
+egraph_status eg_lp_rows_init(eg_lp_rows *rows, egraph_allocator alloc) {
+  eg_u32s_init(&rows->begin, alloc);
+  eg_u32s_init(&rows->columns, alloc);
+  eg_doubles_init(&rows->coefficients, alloc);
+  eg_doubles_init(&rows->lower, alloc);
+  return eg_u32s_push(&rows->begin, 0);
+}
+
+void eg_lp_rows_deinit(eg_lp_rows *rows) {
+  eg_doubles_deinit(&rows->lower);
+  eg_doubles_deinit(&rows->coefficients);
+  eg_u32s_deinit(&rows->columns);
+  eg_u32s_deinit(&rows->begin);
+}
+
+void eg_lp_rows_clear(eg_lp_rows *rows) {
+  rows->begin.len = 1;
+  rows->columns.len = rows->coefficients.len = rows->lower.len = 0;
+}
+
+egraph_status eg_lp_rows_item(eg_lp_rows *rows, uint32_t column, double coefficient) {
+  EG_TRY(eg_doubles_push(&rows->coefficients, coefficient));
+  return eg_u32s_push(&rows->columns, column);
+}
+
+egraph_status eg_lp_rows_end(eg_lp_rows *rows, double lower) {
+  EG_TRY(eg_doubles_push(&rows->lower, lower));
+  return eg_u32s_push(&rows->begin, (uint32_t)rows->columns.len);
+}
+
+static void on_error(void *info) {
+  eg_lp *lp = info;
+  longjmp(*lp->escape, 1);
+}
+
+// Collects the last words; a non-zero result keeps GLPK from printing them.
+static int on_text(void *info, const char *text) {
+  eg_lp *lp = info;
+  size_t used = strlen(lp->message);
+  for (; *text != '\0' && used + 1 < sizeof lp->message; text++)
+    lp->message[used++] = *text == '\n' ? ' ' : *text;
+  lp->message[used] = '\0';
+  return 1;
+}
+
+typedef void (*job)(eg_lp *lp);
+
+static egraph_status guard(eg_lp *lp, job run) {
+  jmp_buf escape;
+  lp->escape = &escape;
+  lp->message[0] = '\0';
+  glp_error_hook(on_error, lp);
+  glp_term_hook(on_text, lp);
+  if (setjmp(escape) != 0) {
+    // Everything of GLPK in this thread is gone with its environment.
+    (void)glp_free_env();
+    lp->problem = NULL;
+    lp->owns_environment = false;
+    return EG_FAIL(EGRAPH_E_INTERNAL, "GLPK gave up: %s", lp->message);
+  }
+  run(lp);
+  glp_error_hook(NULL, NULL);
+  glp_term_hook(NULL, NULL);
+  return EGRAPH_OK;
+}
+
+static egraph_status guard_alive(eg_lp *lp, job run) {
+  if (lp->problem == NULL)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "the linear program died of an earlier error");
+  return guard(lp, run);
+}
+
+static egraph_status need_scratch(eg_lp *lp, size_t count) {
+  if (count <= lp->scratch_len) return EGRAPH_OK;
+  size_t len = count + count / 2;
+  EG_TRY(eg_resize(lp->alloc, lp->scratch_len, len, sizeof(int), &lp->indices));
+  egraph_status status =
+      eg_resize(lp->alloc, lp->scratch_len, len, sizeof(double), &lp->numbers);
+  if (status != EGRAPH_OK) { // shrink back, so that both have the recorded length
+    if (eg_resize(lp->alloc, len, lp->scratch_len, sizeof(int), &lp->indices) !=
+        EGRAPH_OK) {
+      eg_free(lp->alloc, lp->indices, len, sizeof(int));
+      eg_free(lp->alloc, lp->numbers, lp->scratch_len, sizeof(double));
+      lp->indices = NULL;
+      lp->numbers = NULL;
+      lp->scratch_len = 0;
+    }
+    return status;
+  }
+  lp->scratch_len = len;
+  return EGRAPH_OK;
+}
+
+static void create_job(eg_lp *lp) {
+  int blocks = 0;
+  glp_mem_usage(&blocks, NULL, NULL, NULL);
+  lp->owns_environment = blocks == 0;
+  lp->problem = glp_create_prob();
+  glp_set_obj_dir(lp->problem, GLP_MIN);
+  if (lp->columns != 0) glp_add_cols(lp->problem, (int)lp->columns);
+  for (uint32_t j = 0; j < lp->columns; j++) {
+    glp_set_col_bnds(lp->problem, (int)j + 1, GLP_DB, 0.0, 1.0);
+    glp_set_obj_coef(lp->problem, (int)j + 1, lp->cost.data[j]);
+  }
+}
+
+static egraph_status prepare(eg_lp *lp, const double *cost) {
+  EG_TRY(eg_lp_rows_init(&lp->rows, lp->alloc));
+  EG_TRY(eg_doubles_append(&lp->cost, cost, lp->columns));
+  EG_TRY(eg_doubles_resize(&lp->values, lp->columns));
+  EG_TRY(eg_doubles_resize(&lp->reduced, lp->columns));
+  EG_TRY(eg_bytes_resize(&lp->fixed, lp->columns));
+  return guard(lp, create_job);
+}
+
+egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const double *cost,
+                           eg_lp **out) {
+  if (columns > (uint32_t)1 << 30)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%u columns are too many for GLPK", columns);
+  eg_lp *lp = NULL;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *lp, &lp));
+  lp->alloc = alloc;
+  lp->columns = columns;
+  eg_doubles_init(&lp->cost, alloc);
+  eg_doubles_init(&lp->values, alloc);
+  eg_doubles_init(&lp->reduced, alloc);
+  eg_doubles_init(&lp->duals, alloc);
+  eg_bytes_init(&lp->fixed, alloc);
+  eg_u32s_init(&lp->doomed, alloc);
+  egraph_status status = prepare(lp, cost);
+  if (status != EGRAPH_OK) {
+    eg_lp_destroy(lp);
+    return status;
+  }
+  *out = lp;
+  return EGRAPH_OK;
+}
+
+static void delete_job(eg_lp *lp) { glp_delete_prob(lp->problem); }
+
+void eg_lp_destroy(eg_lp *lp) {
+  if (lp == NULL) return;
+  if (lp->problem != NULL && guard(lp, delete_job) == EGRAPH_OK && lp->owns_environment)
+    (void)glp_free_env();
+  eg_free(lp->alloc, lp->indices, lp->scratch_len, sizeof(int));
+  eg_free(lp->alloc, lp->numbers, lp->scratch_len, sizeof(double));
+  eg_u32s_deinit(&lp->doomed);
+  eg_bytes_deinit(&lp->fixed);
+  eg_doubles_deinit(&lp->duals);
+  eg_doubles_deinit(&lp->reduced);
+  eg_doubles_deinit(&lp->values);
+  eg_doubles_deinit(&lp->cost);
+  eg_lp_rows_deinit(&lp->rows);
+  eg_free(lp->alloc, lp, 1, sizeof *lp);
+}
+
+static void add_rows_job(eg_lp *lp) {
+  const eg_lp_rows *rows = lp->added;
+  uint32_t count = eg_lp_rows_count(rows);
+  int first = glp_add_rows(lp->problem, (int)count);
+  for (uint32_t r = 0; r < count; r++) {
+    uint32_t begin = rows->begin.data[r], length = rows->begin.data[r + 1] - begin;
+    for (uint32_t i = 0; i < length; i++) {
+      lp->indices[i + 1] = (int)rows->columns.data[begin + i] + 1;
+      lp->numbers[i + 1] = rows->coefficients.data[begin + i];
+    }
+    glp_set_row_bnds(lp->problem, first + (int)r, GLP_LO, rows->lower.data[r], 0.0);
+    glp_set_mat_row(lp->problem, first + (int)r, (int)length, lp->indices, lp->numbers);
+  }
+}
+
+static egraph_status mirror_rows(eg_lp *lp, const eg_lp_rows *rows) {
+  uint32_t base = (uint32_t)lp->rows.columns.len;
+  EG_TRY(eg_u32s_append(&lp->rows.columns, rows->columns.data, rows->columns.len));
+  EG_TRY(eg_doubles_append(&lp->rows.coefficients, rows->coefficients.data,
+                           rows->coefficients.len));
+  EG_TRY(eg_doubles_append(&lp->rows.lower, rows->lower.data, rows->lower.len));
+  for (uint32_t r = 0; r < eg_lp_rows_count(rows); r++)
+    EG_TRY(eg_u32s_push(&lp->rows.begin, base + rows->begin.data[r + 1]));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_lp_add_rows(eg_lp *lp, const eg_lp_rows *rows) {
+  if (eg_lp_rows_count(rows) == 0) return EGRAPH_OK;
+  EG_TRY(need_scratch(lp, (size_t)lp->columns + 1));
+  EG_TRY(mirror_rows(lp, rows));
+  EG_TRY(eg_doubles_resize(&lp->duals, eg_lp_rows_count(&lp->rows)));
+  lp->added = rows;
+  return guard_alive(lp, add_rows_job);
+}
+
+static void fix_job(eg_lp *lp) {
+  for (size_t i = 0; i < lp->doomed.len; i++)
+    glp_set_col_bnds(lp->problem, (int)lp->doomed.data[i] + 1, GLP_FX, 0.0, 0.0);
+}
+
+egraph_status eg_lp_fix_zero(eg_lp *lp, uint32_t column) {
+  if (lp->fixed.data[column]) return EGRAPH_OK;
+  lp->fixed.data[column] = 1;
+  lp->doomed.len = 0;
+  EG_TRY(eg_u32s_push(&lp->doomed, column));
+  return guard_alive(lp, fix_job);
+}
+
+static double activity(const eg_lp *lp, uint32_t row) {
+  double sum = 0;
+  for (uint32_t i = lp->rows.begin.data[row]; i < lp->rows.begin.data[row + 1]; i++)
+    sum += lp->rows.coefficients.data[i] * lp->values.data[lp->rows.columns.data[i]];
+  return sum;
+}
+
+static void purge_job(eg_lp *lp) {
+  for (size_t i = 0; i < lp->doomed.len; i++)
+    lp->indices[i + 1] = (int)lp->doomed.data[i] + 1;
+  glp_del_rows(lp->problem, (int)lp->doomed.len, lp->indices);
+}
+
+static void unmirror_doomed(eg_lp *lp) {
+  eg_lp_rows *rows = &lp->rows;
+  uint32_t kept = 0, item = 0, count = eg_lp_rows_count(rows), first = 0;
+  size_t doomed = 0;
+  for (uint32_t r = 0; r < count; r++) {
+    uint32_t begin = first, end = rows->begin.data[r + 1];
+    first = end;
+    if (doomed < lp->doomed.len && lp->doomed.data[doomed] == r) {
+      doomed++;
+      continue;
+    }
+    for (uint32_t i = begin; i < end; i++, item++) {
+      rows->columns.data[item] = rows->columns.data[i];
+      rows->coefficients.data[item] = rows->coefficients.data[i];
+    }
+    rows->lower.data[kept] = rows->lower.data[r];
+    rows->begin.data[++kept] = item;
+  }
+  rows->begin.len = kept + 1;
+  rows->lower.len = lp->duals.len = kept;
+  rows->columns.len = rows->coefficients.len = item;
+}
+
+egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack) {
+  lp->doomed.len = 0;
+  for (uint32_t r = first; r < eg_lp_rows_count(&lp->rows); r++)
+    if (activity(lp, r) - lp->rows.lower.data[r] > slack)
+      EG_TRY(eg_u32s_push(&lp->doomed, r));
+  if (lp->doomed.len == 0) return EGRAPH_OK;
+  EG_TRY(need_scratch(lp, lp->doomed.len + 1));
+  EG_TRY(guard_alive(lp, purge_job));
+  unmirror_doomed(lp);
+  return EGRAPH_OK;
+}
+
+static void solve_job(eg_lp *lp) {
+  glp_smcp options;
+  glp_init_smcp(&options);
+  options.msg_lev = GLP_MSG_OFF;
+  options.meth = GLP_DUALP;
+  options.tol_dj = 1e-9;
+  options.obj_ul = lp->limit;
+  double milliseconds = ceil(lp->seconds * 1e3);
+  options.tm_lim = milliseconds < 1     ? 1
+                   : milliseconds < 1e9 ? (int)milliseconds
+                                        : INT32_MAX;
+  int code = glp_simplex(lp->problem, &options);
+  if (code == GLP_EBADB || code == GLP_ESING || code == GLP_ECOND) {
+    // A basis that rows or bounds have spoiled: begin anew from the slacks.
+    glp_std_basis(lp->problem);
+    code = glp_simplex(lp->problem, &options);
+  }
+  int status = glp_get_status(lp->problem);
+  lp->state = code == 0 && status == GLP_OPT      ? EG_LP_OPTIMAL
+              : code == 0 && status == GLP_NOFEAS ? EG_LP_INFEASIBLE
+                                                  : EG_LP_LIMIT;
+  for (uint32_t j = 0; j < lp->columns; j++)
+    lp->values.data[j] = glp_get_col_prim(lp->problem, (int)j + 1);
+  for (uint32_t r = 0; r < lp->duals.len; r++)
+    lp->duals.data[r] = glp_get_row_dual(lp->problem, (int)r + 1);
+}
+
+// Multipliers of ">=" rows must not be negative; the rest is arithmetic.
+static void compute_bound(eg_lp *lp) {
+  const eg_lp_rows *rows = &lp->rows;
+  double bound = 0;
+  for (uint32_t j = 0; j < lp->columns; j++)
+    lp->reduced.data[j] = lp->cost.data[j];
+  for (uint32_t r = 0; r < eg_lp_rows_count(rows); r++) {
+    double dual = lp->duals.data[r];
+    if (!(dual > 0) || !isfinite(dual)) continue;
+    bound += dual * rows->lower.data[r];
+    for (uint32_t i = rows->begin.data[r]; i < rows->begin.data[r + 1]; i++)
+      lp->reduced.data[rows->columns.data[i]] -= dual * rows->coefficients.data[i];
+  }
+  for (uint32_t j = 0; j < lp->columns; j++)
+    if (lp->reduced.data[j] < 0 && !lp->fixed.data[j]) bound += lp->reduced.data[j];
+  lp->bound = bound;
+}
+
+egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
+                          eg_lp_state *out) {
+  lp->seconds = seconds;
+  lp->limit = objective_limit;
+  EG_TRY(guard_alive(lp, solve_job));
+  compute_bound(lp);
+  *out = lp->state;
+  return EGRAPH_OK;
+}
+
+const double *eg_lp_values(const eg_lp *lp) { return lp->values.data; }
+const double *eg_lp_reduced_costs(const eg_lp *lp) { return lp->reduced.data; }
+double eg_lp_bound(const eg_lp *lp) { return lp->bound; }
+uint32_t eg_lp_row_count(const eg_lp *lp) { return eg_lp_rows_count(&lp->rows); }

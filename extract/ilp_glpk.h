@@ -1,0 +1,63 @@
+// Linear programs over binary columns, by GLPK's dual simplex.
+//
+//   minimize cost x,  0 <= x <= 1,  every row: sum of coefficient * x >= lower
+//
+// This module and its users never see glpk.h. GLPK aborts the process on errors; here
+// they come back as EGRAPH_E_INTERNAL with GLPK's own words, and the program is dead
+// then. GLPK keeps one environment per thread, and freeing it is the only way out of an
+// error, so use one program at a time per thread.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_ILP_GLPK_H
+#define EG_EXTRACT_ILP_GLPK_H
+
+#include "extract/bits.h"
+
+/// Row r: items begin[r] .. begin[r + 1).
+typedef struct eg_lp_rows {
+  eg_u32s begin, columns;
+  eg_doubles coefficients, lower; // lower: [row]
+} eg_lp_rows;
+
+egraph_status eg_lp_rows_init(eg_lp_rows *rows, egraph_allocator alloc);
+void eg_lp_rows_deinit(eg_lp_rows *rows);
+void eg_lp_rows_clear(eg_lp_rows *rows);
+static inline uint32_t eg_lp_rows_count(const eg_lp_rows *rows) {
+  return (uint32_t)rows->lower.len;
+}
+/// Adds an item to the row under construction.
+egraph_status eg_lp_rows_item(eg_lp_rows *rows, uint32_t column, double coefficient);
+/// Ends the row under construction.
+egraph_status eg_lp_rows_end(eg_lp_rows *rows, double lower);
+
+typedef enum eg_lp_state {
+  EG_LP_OPTIMAL,
+  EG_LP_INFEASIBLE,
+  EG_LP_LIMIT // time, iterations, or the objective passed the limit
+} eg_lp_state;
+
+typedef struct eg_lp eg_lp;
+
+/// Yours; destroy it. Costs >= 0, best of the order of 1 to 1000 (GLPK's tolerances are
+/// absolute). Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL.
+egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const double *cost,
+                           eg_lp **out);
+void eg_lp_destroy(eg_lp *lp);
+/// Copies the rows. A column may appear once in a row.
+egraph_status eg_lp_add_rows(eg_lp *lp, const eg_lp_rows *rows);
+/// Sets the upper bound of a column to 0.
+egraph_status eg_lp_fix_zero(eg_lp *lp, uint32_t column);
+/// Deletes rows from `first` on whose slack is above `slack`.
+egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack);
+/// Goes on from the last basis. Values, reduced costs and bound are valid afterwards,
+/// whatever the state.
+egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
+                          eg_lp_state *out);
+const double *eg_lp_values(const eg_lp *lp);
+/// Of the multipliers that the bound uses.
+const double *eg_lp_reduced_costs(const eg_lp *lp);
+/// Lower bound recomputed from the multipliers in plain arithmetic (Neumaier, Shcherbina
+/// 2004): valid up to rounding of the sum, however wrong GLPK's basis may be.
+double eg_lp_bound(const eg_lp *lp);
+uint32_t eg_lp_row_count(const eg_lp *lp);
+
+#endif

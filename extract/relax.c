@@ -1,0 +1,270 @@
+// Columns are nodes; y_c, the sum of the nodes of class c, is written out. Rows:
+//   root c:                     sum of c's nodes >= 1
+//   class p, child class d:     nodes of p with child d  <=  y_d      (aggregated)
+//   cuts of one dual ascent, then whatever separation finds.
+// Costs are scaled so that the cutoff is 1000: GLPK's tolerances are absolute, and our
+// costs may be microseconds.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/relax.h"
+
+#include <math.h>
+
+#include "extract/components.h"
+#include "extract/dual_ascent.h"
+#include "extract/ilp_glpk.h"
+#include "extract/separate.h"
+
+enum {
+  MAX_ROUNDS = 400,
+  CUTS_PER_ROUND = 80,
+  STALL_ROUNDS = 15,
+  ASCENT_CUTS = 4000,
+  PURGE_EVERY = 5
+};
+static const double SCALED_CUTOFF = 1000, SHRUNK_SHARE = 0.08, STALL_SHARE = 1e-3;
+
+typedef struct cutting {
+  eg_relax *relax;
+  eg_search *search;
+  eg_presolve *presolve;
+  eg_lp *lp;
+  eg_lp_rows rows;
+  eg_doubles cost;  // scaled, or what is handed to a heuristic
+  eg_doubles price; // reduced costs in original scale
+  eg_bytes done;    // [class] scratch
+  double scale;
+  uint32_t base_rows;
+  double stall_bound;
+  int stall_round;
+} cutting;
+
+void eg_relax_init(eg_relax *relax, egraph_allocator alloc) {
+  relax->bound = -INFINITY;
+  relax->dropped = 0;
+  eg_doubles_init(&relax->x, alloc);
+  eg_bytes_init(&relax->drop, alloc);
+}
+
+void eg_relax_deinit(eg_relax *relax) {
+  eg_bytes_deinit(&relax->drop);
+  eg_doubles_deinit(&relax->x);
+}
+
+static egraph_status members_row(cutting *c, uint32_t class, double lower) {
+  const eg_class_index *index = &c->presolve->index;
+  for (uint32_t m = index->member_begin.data[class];
+       m < index->member_begin.data[class + 1]; m++)
+    EG_TRY(eg_lp_rows_item(&c->rows, index->members.data[m], 1.0));
+  return eg_lp_rows_end(&c->rows, lower);
+}
+
+// Users of `child` come in ascending order of node, not of class: group them by looking
+// for the class of each in turn.
+static egraph_status user_rows(cutting *c, uint32_t child) {
+  const eg_class_index *index = &c->presolve->index;
+  const uint32_t *class_of = c->presolve->model.problem.node_class.data;
+  uint32_t first = index->user_begin.data[child],
+           last = index->user_begin.data[child + 1];
+  for (uint32_t i = first; i < last; i++) {
+    uint32_t class = class_of[index->users.data[i]];
+    if (c->done.data[class]) continue;
+    c->done.data[class] = 1;
+    for (uint32_t j = i; j < last; j++)
+      if (class_of[index->users.data[j]] == class)
+        EG_TRY(eg_lp_rows_item(&c->rows, index->users.data[j], -1.0));
+    EG_TRY(members_row(c, child, 0.0));
+  }
+  for (uint32_t i = first; i < last; i++)
+    c->done.data[class_of[index->users.data[i]]] = 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status model_rows(cutting *c) {
+  const eg_extract_problem *problem = &c->presolve->model.problem;
+  EG_TRY(eg_bytes_resize(&c->done, problem->class_count));
+  for (uint32_t class = 0; class < problem->class_count; class ++) {
+    if (c->presolve->index.is_root.data[class])
+      EG_TRY(members_row(c, class, 1.0));
+    else
+      EG_TRY(user_rows(c, class));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status ascent_rows(cutting *c, eg_cuts *cuts, eg_u32s *component,
+                                 eg_u32s *order) {
+  const eg_extract_problem *problem = &c->presolve->model.problem;
+  EG_TRY(eg_components_find(problem, &c->presolve->index, component, order));
+  size_t kept = 0;
+  for (size_t i = 0; i < order->len; i++)
+    if (c->presolve->index.is_root.data[order->data[i]])
+      order->data[kept++] = order->data[i];
+  order->len = kept;
+  c->price.len = 0;
+  EG_TRY(eg_doubles_append(&c->price, problem->cost.data, problem->cost.len));
+  double bound;
+  EG_TRY(eg_dual_ascent_run(problem, &c->presolve->index, order, ASCENT_CUTS,
+                            c->price.data, &bound, cuts));
+  for (uint32_t r = 0; r < eg_cuts_count(cuts); r++) {
+    for (uint32_t i = cuts->begin.data[r]; i < cuts->begin.data[r + 1]; i++)
+      EG_TRY(eg_lp_rows_item(&c->rows, cuts->nodes.data[i], 1.0));
+    EG_TRY(eg_lp_rows_end(&c->rows, 1.0));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_ascent_rows(cutting *c) {
+  egraph_allocator alloc = c->search->alloc;
+  eg_cuts cuts;
+  eg_u32s component, order;
+  EG_TRY(eg_cuts_init(&cuts, alloc));
+  eg_u32s_init(&component, alloc);
+  eg_u32s_init(&order, alloc);
+  egraph_status status = ascent_rows(c, &cuts, &component, &order);
+  eg_u32s_deinit(&order);
+  eg_u32s_deinit(&component);
+  eg_cuts_deinit(&cuts);
+  return status;
+}
+
+static egraph_status flush_rows(cutting *c) {
+  egraph_status status = eg_lp_add_rows(c->lp, &c->rows);
+  eg_lp_rows_clear(&c->rows);
+  return status;
+}
+
+static egraph_status build(cutting *c) {
+  const eg_extract_problem *problem = &c->presolve->model.problem;
+  double room = c->presolve->cutoff - c->presolve->model.offset;
+  c->scale = isfinite(room) && room > 0 ? SCALED_CUTOFF / room : 1.0;
+  EG_TRY(eg_doubles_resize(&c->cost, problem->cost.len));
+  EG_TRY(eg_doubles_resize(&c->price, problem->cost.len));
+  for (size_t n = 0; n < problem->cost.len; n++)
+    c->cost.data[n] = problem->cost.data[n] * c->scale;
+  EG_TRY(
+      eg_lp_create(c->search->alloc, (uint32_t)problem->cost.len, c->cost.data, &c->lp));
+  EG_TRY(model_rows(c));
+  c->base_rows = eg_lp_rows_count(&c->rows);
+  EG_TRY(add_ascent_rows(c));
+  return flush_rows(c);
+}
+
+// Solves and takes over bound and x. False in *out_open: closed.
+static egraph_status solve(cutting *c, bool *out_open) {
+  const eg_reduced *model = &c->presolve->model;
+  double limit = (c->presolve->cutoff - model->offset) * c->scale * (1 + 1e-7);
+  eg_lp_state state;
+  double seconds = eg_incumbent_seconds_left(c->search->incumbent);
+  EG_TRY(eg_lp_solve(c->lp, seconds, limit, &state));
+  double bound = model->offset + eg_lp_bound(c->lp) / c->scale;
+  if (bound > c->relax->bound) c->relax->bound = bound;
+  c->relax->x.len = 0;
+  EG_TRY(eg_doubles_append(&c->relax->x, eg_lp_values(c->lp), model->part.len));
+  *out_open = state != EG_LP_INFEASIBLE && c->relax->bound < c->presolve->cutoff;
+  return EGRAPH_OK;
+}
+
+// Reduced costs put nodes out of reach of the cutoff, and strengthen the bound by what
+// the landmarks need in any case.
+static egraph_status fix(cutting *c) {
+  const eg_reduced *model = &c->presolve->model;
+  const double *reduced = eg_lp_reduced_costs(c->lp);
+  for (size_t n = 0; n < c->price.len; n++)
+    c->price.data[n] = reduced[n] > 0 ? reduced[n] / c->scale : 0;
+  uint8_t *drop = c->relax->drop.data;
+  EG_TRY(eg_presolve_mark_costly(c->presolve, c->price.data,
+                                 model->offset + eg_lp_bound(c->lp) / c->scale, drop,
+                                 &c->relax->dropped));
+  if (c->presolve->bound > c->relax->bound) c->relax->bound = c->presolve->bound;
+  for (uint32_t n = 0; n < c->price.len; n++)
+    if (drop[n]) EG_TRY(eg_lp_fix_zero(c->lp, n));
+  return EGRAPH_OK;
+}
+
+// Greedy extraction where the relaxation makes nodes cheap: softly, then by rounding.
+static egraph_status guess(cutting *c) {
+  const eg_extract_problem *problem = &c->presolve->model.problem;
+  for (int hard = 0; hard <= 1; hard++) {
+    for (size_t n = 0; n < problem->cost.len; n++) {
+      double x = c->relax->x.data[n] < 1 ? c->relax->x.data[n] : 1;
+      double cost = problem->cost.data[n] * c->scale;
+      c->cost.data[n] = hard ? (x > 0.5 ? 0 : cost + 1e-3) : (cost + 1e-6) * (1 - x);
+    }
+    EG_TRY(eg_search_greedy(c->search, c->presolve, c->cost.data));
+  }
+  double cutoff = eg_search_cutoff(c->search);
+  if (cutoff < c->presolve->cutoff) c->presolve->cutoff = cutoff;
+  return EGRAPH_OK;
+}
+
+static egraph_status separate(cutting *c, uint32_t *out_count) {
+  eg_separate_options options = {.presolve = c->presolve,
+                                 .x = c->relax->x.data,
+                                 .violation = 1e-3,
+                                 .max_rows = CUTS_PER_ROUND,
+                                 .rng = &c->search->rng};
+  EG_TRY(eg_separate_run(c->search->alloc, &options, &c->rows));
+  *out_count = eg_lp_rows_count(&c->rows);
+  return flush_rows(c);
+}
+
+static bool is_stalled(cutting *c, int round) {
+  double room = c->presolve->cutoff - c->stall_bound;
+  if (!(c->relax->bound - c->stall_bound < STALL_SHARE * room)) {
+    c->stall_bound = c->relax->bound;
+    c->stall_round = round;
+  }
+  return round - c->stall_round >= STALL_ROUNDS;
+}
+
+static egraph_status run_rounds(cutting *c, eg_relax_outcome *out) {
+  size_t nodes = c->relax->drop.len;
+  for (int round = 0; round < MAX_ROUNDS; round++) {
+    bool open;
+    EG_TRY(solve(c, &open));
+    *out = EG_RELAX_CLOSED;
+    if (!open) return EGRAPH_OK;
+    if (round < 4 || round % 4 == 0) EG_TRY(guess(c));
+    EG_TRY(fix(c));
+    if (c->relax->bound >= c->presolve->cutoff) return EGRAPH_OK;
+    *out = EG_RELAX_SHRUNK;
+    if ((double)c->relax->dropped > SHRUNK_SHARE * (double)nodes) return EGRAPH_OK;
+    *out = EG_RELAX_STOPPED;
+    if (eg_incumbent_stop(c->search->incumbent)) return EGRAPH_OK;
+    *out = EG_RELAX_OPEN;
+    if (is_stalled(c, round)) return EGRAPH_OK;
+    if (round % PURGE_EVERY == PURGE_EVERY - 1)
+      EG_TRY(eg_lp_purge(c->lp, c->base_rows, 0.1));
+    uint32_t found;
+    EG_TRY(separate(c, &found));
+    if (found == 0) return EGRAPH_OK;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status prepare(cutting *c) {
+  c->relax->bound = c->presolve->bound;
+  c->relax->dropped = 0;
+  c->relax->drop.len = 0;
+  c->stall_bound = c->relax->bound;
+  EG_TRY(eg_bytes_resize(&c->relax->drop, c->presolve->model.part.len));
+  EG_TRY(eg_presolve_need_landmarks(c->presolve));
+  return build(c);
+}
+
+egraph_status eg_relax_run(eg_relax *relax, eg_search *search, eg_presolve *presolve,
+                           eg_relax_outcome *out) {
+  cutting c = {.relax = relax, .search = search, .presolve = presolve};
+  EG_TRY(eg_lp_rows_init(&c.rows, search->alloc));
+  eg_doubles_init(&c.cost, search->alloc);
+  eg_doubles_init(&c.price, search->alloc);
+  eg_bytes_init(&c.done, search->alloc);
+  egraph_status status = prepare(&c);
+  if (status == EGRAPH_OK) status = run_rounds(&c, out);
+  eg_lp_destroy(c.lp);
+  eg_bytes_deinit(&c.done);
+  eg_doubles_deinit(&c.price);
+  eg_doubles_deinit(&c.cost);
+  eg_lp_rows_deinit(&c.rows);
+  return status;
+}

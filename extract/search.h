@@ -1,0 +1,31 @@
+// What every part of the search for one component shares: the best solution, the cutoff,
+// and the way from a reduced model to a solution of the component.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SEARCH_H
+#define EG_EXTRACT_SEARCH_H
+
+#include "base/hash.h"
+#include "extract/incumbent.h"
+#include "extract/presolve.h"
+
+typedef struct eg_search {
+  egraph_allocator alloc;
+  eg_incumbent *incumbent; // of the component, borrowed
+  double outer_cutoff;     // only solutions below are of use, whatever the incumbent
+  eg_parts parts;
+  eg_rng rng;
+  eg_u32s choice, reduced_choice; // scratch
+} eg_search;
+
+egraph_status eg_search_init(eg_search *search, egraph_allocator alloc,
+                             eg_incumbent *incumbent, double outer_cutoff);
+void eg_search_deinit(eg_search *search);
+double eg_search_cutoff(const eg_search *search);
+/// Offers the choice of a reduced model to the incumbent.
+egraph_status eg_search_offer(eg_search *search, const eg_reduced *model,
+                              const uint32_t *reduced_choice);
+/// Greedy extraction of the presolved model with the given node costs, both kinds.
+egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
+                               const double *cost);
+
+#endif

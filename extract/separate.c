@@ -1,0 +1,303 @@
+// Finding the best S looks hard (nodes with several children make the cut value neither
+// sub- nor supermodular). What works: let every node lean on one of its children only;
+// then S-cuts are cuts of a graph, and a maximum flow gives the best one. It is the start
+// of a tabu search that moves one class in or out, with the true value. Only nodes with
+// x > 0 matter, and they are few.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/separate.h"
+
+#include "extract/flow.h"
+
+enum { TABU_STEPS = 40, TABU_TENURE = 6, TABU_PATIENCE = 12, FLOW_TRIALS = 3 };
+static const double SUPPORT = 1e-7;
+
+typedef struct separator {
+  const eg_separate_options *options;
+  eg_lp_rows *rows;
+  eg_extract_problem support; // nodes with x > 0
+  eg_class_index index;       // of support
+  eg_doubles x;               // [support node]
+  eg_doubles y;               // [class]
+  eg_doubles reach;           // [class] how much derivation there is, roughly
+  eg_u32s active;             // classes with y > 0
+  eg_flow flow;
+  eg_bytes in_set, best_set; // [class]
+  eg_u32s inside;            // [support node] children in the set
+  eg_u32s tabu;              // [class] step until which it must not move
+  eg_u32s targets;
+  uint32_t target, found;
+} separator;
+
+static egraph_status build_support(separator *s) {
+  const eg_extract_problem *problem = &s->options->presolve->model.problem;
+  s->support.class_count = problem->class_count;
+  EG_TRY(eg_doubles_resize(&s->y, problem->class_count));
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
+    if (s->options->x[n] <= SUPPORT) continue;
+    uint32_t class = problem->node_class.data[n];
+    uint32_t first = problem->child_begin.data[n];
+    s->y.data[class] += s->options->x[n];
+    EG_TRY(eg_doubles_push(&s->x, s->options->x[n]));
+    EG_TRY(eg_extract_problem_add_node(&s->support, class, 0,
+                                       problem->children.data + first,
+                                       problem->child_begin.data[n + 1] - first, NULL));
+  }
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    if (s->y.data[class] > 0) EG_TRY(eg_u32s_push(&s->active, class));
+  EG_TRY(eg_bytes_resize(&s->in_set, problem->class_count));
+  EG_TRY(eg_bytes_resize(&s->best_set, problem->class_count));
+  EG_TRY(eg_u32s_resize(&s->tabu, problem->class_count));
+  EG_TRY(eg_u32s_resize(&s->inside, s->x.len));
+  return eg_class_index_build(&s->index, &s->support);
+}
+
+// reach(n) = min(x_n, reach of its children), reach(c) = sum over its nodes: at most what
+// can be derived, from below, in a few sweeps up and down.
+static egraph_status estimate_reach(separator *s) {
+  enum { SWEEPS = 50 };
+  EG_TRY(eg_doubles_resize(&s->reach, s->support.class_count));
+  for (int sweep = 0; sweep < SWEEPS; sweep++) {
+    bool moved = false;
+    for (size_t i = 0; i < s->active.len; i++) {
+      uint32_t class = s->active.data[sweep % 2 ? s->active.len - 1 - i : i];
+      double sum = 0;
+      for (uint32_t m = s->index.member_begin.data[class];
+           m < s->index.member_begin.data[class + 1]; m++) {
+        uint32_t node = s->index.members.data[m];
+        double least = s->x.data[node];
+        for (uint32_t k = s->support.child_begin.data[node];
+             k < s->support.child_begin.data[node + 1]; k++)
+          if (s->reach.data[s->support.children.data[k]] < least)
+            least = s->reach.data[s->support.children.data[k]];
+        sum += least;
+      }
+      if (sum > s->reach.data[class] + 1e-9) moved = true;
+      if (sum > s->reach.data[class]) s->reach.data[class] = sum;
+    }
+    if (!moved) break;
+  }
+  return EGRAPH_OK;
+}
+
+// The child a node leans on: the one with the least reach in the first trial, else often
+// a random one.
+static uint32_t supporter(separator *s, uint32_t node, uint32_t trial) {
+  uint32_t first = s->support.child_begin.data[node];
+  uint32_t count = s->support.child_begin.data[node + 1] - first;
+  const uint32_t *children = s->support.children.data + first;
+  if (trial > 0 && eg_rng_below(s->options->rng, 3) != 0)
+    return children[eg_rng_below(s->options->rng, count)];
+  uint32_t best = children[0];
+  for (uint32_t i = 1; i < count; i++)
+    if (s->reach.data[children[i]] < s->reach.data[best]) best = children[i];
+  return best;
+}
+
+// Start set: the sink side of a minimum cut to the target.
+static egraph_status flow_set(separator *s, uint32_t trial) {
+  uint32_t source = s->support.class_count;
+  EG_TRY(eg_flow_start(&s->flow, source + 1));
+  for (uint32_t n = 0; n < s->x.len; n++) {
+    bool leaf = s->support.child_begin.data[n] == s->support.child_begin.data[n + 1];
+    EG_TRY(eg_flow_add(&s->flow, leaf ? source : supporter(s, n, trial),
+                       s->support.node_class.data[n], s->x.data[n]));
+  }
+  return eg_flow_min_cut(&s->flow, source, s->target, trial % 2 == 0, s->in_set.data);
+}
+
+static double count_inside(separator *s) {
+  double value = 0;
+  for (uint32_t n = 0; n < s->x.len; n++) {
+    uint32_t inside = 0;
+    for (uint32_t i = s->support.child_begin.data[n];
+         i < s->support.child_begin.data[n + 1]; i++)
+      inside += s->in_set.data[s->support.children.data[i]];
+    s->inside.data[n] = inside;
+    if (inside == 0 && s->in_set.data[s->support.node_class.data[n]])
+      value += s->x.data[n];
+  }
+  return value;
+}
+
+// Change of the cut value when `class` moves in or out.
+static double change_of(const separator *s, uint32_t class) {
+  double own = 0, others = 0;
+  uint32_t threshold = s->in_set.data[class];
+  for (uint32_t m = s->index.member_begin.data[class];
+       m < s->index.member_begin.data[class + 1]; m++) {
+    uint32_t node = s->index.members.data[m];
+    if (s->inside.data[node] == 0) own += s->x.data[node];
+  }
+  for (uint32_t u = s->index.user_begin.data[class];
+       u < s->index.user_begin.data[class + 1]; u++) {
+    uint32_t node = s->index.users.data[u];
+    if (s->in_set.data[s->support.node_class.data[node]] &&
+        s->inside.data[node] == threshold)
+      others += s->x.data[node];
+  }
+  return threshold ? others - own : own - others;
+}
+
+static void flip(separator *s, uint32_t class) {
+  s->in_set.data[class] = !s->in_set.data[class];
+  uint32_t step = s->in_set.data[class] ? 1u : UINT32_MAX;
+  for (uint32_t u = s->index.user_begin.data[class];
+       u < s->index.user_begin.data[class + 1]; u++)
+    s->inside.data[s->index.users.data[u]] += step;
+}
+
+static bool best_flip(const separator *s, uint32_t step, double *out_change,
+                      uint32_t *out_class) {
+  bool any = false;
+  for (size_t i = 0; i < s->active.len; i++) {
+    uint32_t class = s->active.data[i];
+    if (class == s->target || s->tabu.data[class] > step) continue;
+    double change = change_of(s, class);
+    if (any && change >= *out_change) continue;
+    any = true;
+    *out_change = change;
+    *out_class = class;
+  }
+  return any;
+}
+
+// Leaves the best set in best_set and returns its value.
+static double tabu_search(separator *s) {
+  double value = count_inside(s), best = value;
+  memcpy(s->best_set.data, s->in_set.data, s->in_set.len);
+  memset(s->tabu.data, 0, s->tabu.len * sizeof(uint32_t));
+  uint32_t last = 0;
+  for (uint32_t step = 1; step <= TABU_STEPS && step - last <= TABU_PATIENCE; step++) {
+    double change = 0;
+    uint32_t class = 0;
+    if (!best_flip(s, step, &change, &class)) break;
+    flip(s, class);
+    s->tabu.data[class] = step + TABU_TENURE;
+    value += change;
+    if (value >= best - 1e-9) continue;
+    best = value;
+    last = step;
+    memcpy(s->best_set.data, s->in_set.data, s->in_set.len);
+  }
+  return best;
+}
+
+// The row over all nodes, not only those with x > 0. Members of a target that is no root
+// stand on both sides; those in the cut cancel.
+static egraph_status emit_set(separator *s) {
+  const eg_presolve *presolve = s->options->presolve;
+  const eg_extract_problem *problem = &presolve->model.problem;
+  bool is_root = presolve->index.is_root.data[s->target];
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
+    uint32_t class = problem->node_class.data[n];
+    if (!s->best_set.data[class]) continue;
+    bool inside = false;
+    for (uint32_t i = problem->child_begin.data[n];
+         i < problem->child_begin.data[n + 1] && !inside; i++)
+      inside = s->best_set.data[problem->children.data[i]];
+    double coefficient = (inside ? 0.0 : 1.0) - (class == s->target && !is_root);
+    if (coefficient > 0 || coefficient < 0)
+      EG_TRY(eg_lp_rows_item(s->rows, n, coefficient));
+  }
+  s->found++;
+  return eg_lp_rows_end(s->rows, is_root ? 1.0 : 0.0);
+}
+
+static egraph_status try_target(separator *s, uint32_t target) {
+  s->target = target;
+  double y = s->options->presolve->index.is_root.data[target] ? 1.0 : s->y.data[target];
+  for (uint32_t trial = 0; trial < FLOW_TRIALS; trial++) {
+    EG_TRY(flow_set(s, trial));
+    if (tabu_search(s) < y - s->options->violation) return emit_set(s);
+  }
+  return EGRAPH_OK;
+}
+
+// Roots first, then other classes, both shuffled; what is fully derived is no target.
+static egraph_status order_targets(separator *s) {
+  for (int roots = 1; roots >= 0; roots--) {
+    size_t from = s->targets.len;
+    for (size_t i = 0; i < s->active.len; i++) {
+      uint32_t class = s->active.data[i];
+      if (s->options->presolve->index.is_root.data[class] == roots &&
+          s->reach.data[class] < s->y.data[class] - s->options->violation)
+        EG_TRY(eg_u32s_push(&s->targets, class));
+    }
+    for (size_t i = s->targets.len; i > from + 1; i--) {
+      size_t j = from + eg_rng_below(s->options->rng, i - from);
+      uint32_t swapped = s->targets.data[i - 1];
+      s->targets.data[i - 1] = s->targets.data[j];
+      s->targets.data[j] = swapped;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status landmark_rows(separator *s) {
+  const eg_presolve *presolve = s->options->presolve;
+  const eg_class_index *index = &presolve->index;
+  const eg_landmarks *landmarks = &presolve->landmarks;
+  if (!presolve->has_landmarks) return EGRAPH_OK;
+  for (size_t i = 0; i < s->active.len && s->found < s->options->max_rows / 2; i++) {
+    uint32_t class = s->active.data[i];
+    const uint64_t *row = eg_landmarks_of(landmarks, class);
+    for (size_t w = 0; w < landmarks->words; w++)
+      for (uint64_t bits = row[w]; bits != 0; bits &= bits - 1) {
+        uint32_t need = (uint32_t)(w * 64) + eg_bits_lowest(bits);
+        if (need == class || index->is_root.data[need] ||
+            eg_class_index_member_count(index, need) == 0 ||
+            s->y.data[class] - s->y.data[need] < s->options->violation)
+          continue;
+        for (uint32_t m = index->member_begin.data[need];
+             m < index->member_begin.data[need + 1]; m++)
+          EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], 1.0));
+        for (uint32_t m = index->member_begin.data[class];
+             m < index->member_begin.data[class + 1]; m++)
+          EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], -1.0));
+        EG_TRY(eg_lp_rows_end(s->rows, 0.0));
+        s->found++;
+      }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status separate(separator *s) {
+  EG_TRY(build_support(s));
+  EG_TRY(estimate_reach(s));
+  EG_TRY(landmark_rows(s));
+  EG_TRY(order_targets(s));
+  for (size_t i = 0; i < s->targets.len && s->found < s->options->max_rows; i++)
+    EG_TRY(try_target(s, s->targets.data[i]));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_separate_run(egraph_allocator alloc, const eg_separate_options *options,
+                              eg_lp_rows *rows) {
+  separator s = {.options = options, .rows = rows};
+  EG_TRY(eg_extract_problem_init(&s.support, alloc));
+  eg_class_index_init(&s.index, alloc);
+  eg_doubles_init(&s.x, alloc);
+  eg_doubles_init(&s.y, alloc);
+  eg_doubles_init(&s.reach, alloc);
+  eg_u32s_init(&s.active, alloc);
+  eg_flow_init(&s.flow, alloc);
+  eg_bytes_init(&s.in_set, alloc);
+  eg_bytes_init(&s.best_set, alloc);
+  eg_u32s_init(&s.inside, alloc);
+  eg_u32s_init(&s.tabu, alloc);
+  eg_u32s_init(&s.targets, alloc);
+  egraph_status status = separate(&s);
+  eg_u32s_deinit(&s.targets);
+  eg_u32s_deinit(&s.tabu);
+  eg_u32s_deinit(&s.inside);
+  eg_bytes_deinit(&s.best_set);
+  eg_bytes_deinit(&s.in_set);
+  eg_flow_deinit(&s.flow);
+  eg_u32s_deinit(&s.active);
+  eg_doubles_deinit(&s.reach);
+  eg_doubles_deinit(&s.y);
+  eg_doubles_deinit(&s.x);
+  eg_class_index_deinit(&s.index);
+  eg_extract_problem_deinit(&s.support);
+  return status;
+}
