@@ -127,10 +127,18 @@ void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {
 // --------------------------------------------------------------------------------
 
 eg_engine *eg_tensor_egraph_engine(eg_tensor_egraph *egraph) { return egraph->engine; }
+const eg_engine *eg_tensor_egraph_engine_of(const eg_tensor_egraph *egraph) {
+  return egraph->engine;
+}
 const eg_graph *eg_tensor_egraph_graph(const eg_tensor_egraph *egraph) {
   return egraph->graph;
 }
 eg_attr_pool *eg_tensor_egraph_attrs(eg_tensor_egraph *egraph) { return egraph->attrs; }
+
+const eg_attrs *eg_tensor_egraph_attrs_at(const eg_tensor_egraph *egraph,
+                                          uint32_t payload) {
+  return eg_attr_pool_get(egraph->attrs, (eg_attrs_id){.id = payload});
+}
 
 const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
                                             eg_class class) {

@@ -39,8 +39,12 @@ egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
 void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph);
 
 eg_engine *eg_tensor_egraph_engine(eg_tensor_egraph *egraph);
+const eg_engine *eg_tensor_egraph_engine_of(const eg_tensor_egraph *egraph);
 const eg_graph *eg_tensor_egraph_graph(const eg_tensor_egraph *egraph);
 eg_attr_pool *eg_tensor_egraph_attrs(eg_tensor_egraph *egraph);
+/// Attributes by payload of a node.
+const eg_attrs *eg_tensor_egraph_attrs_at(const eg_tensor_egraph *egraph,
+                                          uint32_t payload);
 const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
                                             eg_class class);
 /// The class of the i-th graph output; of a graph value.
