@@ -166,8 +166,9 @@ egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32
 // ---- cost figures
 // ----------------------------------------------------------------------------------
 
-/// Floating-point operations (a multiply-add is two), from the factors and the operator's
-/// per-point work.
+/// Floating-point operations (a multiply-add is two): points of work times the operations
+/// per point that the row's flags tell. 0 for data movement, and for nodes that inference
+/// cannot type.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    const eg_type *results, uint32_t result_count);
 /// Bytes read and written at least once; 0 for views. Gather and slice read only what
