@@ -36,9 +36,11 @@ static egraph_status grow(eg_flatmap *map, uint32_t capacity) {
   return EGRAPH_OK;
 }
 
+/// Load 3/4 was measured faster than 1/2 on hash-consing a million nodes (math24): the tags
+/// make a longer probe cheap, and a table of half the size misses the cache less.
 static egraph_status capacity_for(uint32_t len, uint32_t *out) {
   uint32_t capacity = 16;
-  while (capacity / 2 < len) {
+  while (capacity - capacity / 4 < len) {
     if (capacity > UINT32_MAX / 4)
       return EG_FAIL(EGRAPH_E_MEMORY, "hash table too large: %u entries", len);
     capacity *= 2;

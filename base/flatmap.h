@@ -1,7 +1,7 @@
 // Open addressing from a 32-bit tag (stored hash) to a 32-bit id: the one hash table of
 // the hot path.
 //
-//   slots: | id+1, tag | 0, - | id+1, tag | ...   power of two, load <= 1/2, linear
+//   slots: | id+1, tag | 0, - | id+1, tag | ...   power of two, load <= 3/4, linear
 //   probing
 //
 // The entries themselves live in the caller's vector; the map only stores their index, so

@@ -99,6 +99,7 @@ struct eg_engine {
   eg_classes scratch; // children of the term being added
   eg_u32s sort_scratch;
   uint32_t class_count;
+  size_t checked_changes; // ids and unions at the last check (check level 2)
 };
 
 static inline uint32_t eg_engine_root(const eg_engine *engine, uint32_t id) {
