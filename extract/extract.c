@@ -81,23 +81,18 @@ static egraph_status offer_hint(eg_incumbent *incumbent, const uint32_t *hint) {
   return eg_incumbent_offer(incumbent, hint, &cost);
 }
 
+// Reports the certificate's cost, so that equal choices have equal costs everywhere.
 static egraph_status run_greedy(const eg_greedy *greedy, eg_incumbent *incumbent,
-                                eg_extract_method method, eg_extract_result *result) {
+                                eg_greedy_kind kind, double *out_cost) {
   eg_u32s choice;
   eg_u32s_init(&choice, greedy->alloc);
-  const double *cost = greedy->problem->cost.data;
   egraph_status status;
   EG_TRY_GOTO(status, eg_u32s_resize(&choice, greedy->problem->class_count), done);
-  if (method != EG_EXTRACT_DAG) {
-    EG_TRY_GOTO(status, eg_greedy_run(greedy, EG_GREEDY_TREE, cost, choice.data), done);
-    EG_TRY_GOTO(status, eg_incumbent_offer(incumbent, choice.data, &result->tree_cost),
-                done);
-  }
-  if (method != EG_EXTRACT_TREE) {
-    EG_TRY_GOTO(status, eg_greedy_run(greedy, EG_GREEDY_DAG, cost, choice.data), done);
-    EG_TRY_GOTO(status, eg_incumbent_offer(incumbent, choice.data, &result->dag_cost),
-                done);
-  }
+  EG_TRY_GOTO(status,
+              eg_greedy_run(greedy, kind, greedy->problem->cost.data, choice.data), done);
+  EG_TRY_GOTO(status, eg_incumbent_offer(incumbent, choice.data, out_cost), done);
+  if (isfinite(*out_cost))
+    status = eg_extract_certify(greedy->alloc, greedy->problem, choice.data, out_cost);
 done:
   eg_u32s_deinit(&choice);
   return status;
@@ -113,7 +108,12 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
   egraph_status status;
   EG_TRY_GOTO(status, eg_class_index_build(&index, problem), done);
   EG_TRY_GOTO(status, trivial_bound(alloc, problem, &incumbent->bound), done);
-  EG_TRY_GOTO(status, run_greedy(&greedy, incumbent, options->method, result), done);
+  if (options->method != EG_EXTRACT_DAG)
+    EG_TRY_GOTO(status,
+                run_greedy(&greedy, incumbent, EG_GREEDY_TREE, &result->tree_cost), done);
+  if (options->method != EG_EXTRACT_TREE)
+    EG_TRY_GOTO(status, run_greedy(&greedy, incumbent, EG_GREEDY_DAG, &result->dag_cost),
+                done);
   if (options->incumbent != NULL)
     EG_TRY_GOTO(status, offer_hint(incumbent, options->incumbent), done);
   if (options->method != EG_EXTRACT_ILP || !isfinite(incumbent->cost)) goto done;

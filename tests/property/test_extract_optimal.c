@@ -1,0 +1,205 @@
+// Exact extraction against exhaustive search on small random problems: cyclic, several
+// roots, zero costs, ties, duplicate children; every presolve pass switched off in turn.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "extract/extract.h"
+#include "tests/testing.h"
+
+enum { MAX_CLASSES = 12, MAX_MEMBERS = 4, ELEMENTS = 9, SETS = 9 };
+
+typedef struct draw {
+  eg_rng rng;
+  uint32_t classes;
+  bool integers;
+} draw;
+
+static double draw_cost(draw *d) {
+  if (eg_rng_below(&d->rng, 4) == 0) return 0;
+  if (d->integers) return (double)eg_rng_below(&d->rng, 6);
+  return eg_rng_unit(&d->rng) * 1e-3;
+}
+
+static void draw_problem(draw *d, eg_extract_problem *problem) {
+  assert_ok(eg_extract_problem_init(problem, eg_allocator_heap()));
+  for (uint32_t i = 0; i < d->classes; i++) {
+    uint32_t class;
+    assert_ok(eg_extract_problem_add_class(problem, &class));
+  }
+  for (uint32_t class = 0; class < d->classes; class ++) {
+    uint32_t members = (uint32_t)eg_rng_below(&d->rng, MAX_MEMBERS + 1);
+    if (members == 0 && eg_rng_below(&d->rng, 3) != 0) members = 1;
+    for (uint32_t m = 0; m < members; m++) {
+      uint32_t children[4];
+      uint32_t count = (uint32_t)eg_rng_below(&d->rng, m == 0 ? 3 : 5);
+      for (uint32_t i = 0; i < count; i++)
+        children[i] = (uint32_t)eg_rng_below(&d->rng, d->classes);
+      assert_ok(eg_extract_problem_add_node(problem, class, draw_cost(d), children, count,
+                                            NULL));
+    }
+  }
+  uint32_t roots = 1 + (uint32_t)eg_rng_below(&d->rng, 3);
+  for (uint32_t i = 0; i < roots; i++)
+    assert_ok(eg_extract_problem_add_root(problem,
+                                          (uint32_t)eg_rng_below(&d->rng, d->classes)));
+}
+
+static void add_node(eg_extract_problem *problem, uint32_t class, double cost,
+                     const uint32_t *children, uint32_t count) {
+  assert_ok(eg_extract_problem_add_node(problem, class, cost, children, count, NULL));
+}
+
+// Set covering, whose relaxation has a gap, so that branching is needed: class 0 needs
+// all elements, an element is had through some sets, a set is paid, or made from two
+// elements.
+static void draw_cover(draw *d, eg_extract_problem *problem) {
+  assert_ok(eg_extract_problem_init(problem, eg_allocator_heap()));
+  d->classes = 1 + ELEMENTS + SETS;
+  for (uint32_t i = 0; i < d->classes; i++) {
+    uint32_t class;
+    assert_ok(eg_extract_problem_add_class(problem, &class));
+  }
+  uint32_t elements[ELEMENTS];
+  for (uint32_t e = 0; e < ELEMENTS; e++)
+    elements[e] = 1 + e;
+  add_node(problem, 0, 0, elements, ELEMENTS);
+  for (uint32_t e = 0; e < ELEMENTS; e++)
+    for (uint32_t i = 0; i < 2 + e % 2; i++) {
+      uint32_t set = 1 + ELEMENTS + (uint32_t)eg_rng_below(&d->rng, SETS);
+      add_node(problem, 1 + e, i == 2 ? draw_cost(d) : 0, &set, 1);
+    }
+  for (uint32_t set = 0; set < SETS; set++) {
+    double cost = d->integers ? 1 : 1 + eg_rng_unit(&d->rng);
+    add_node(problem, 1 + ELEMENTS + set, cost, NULL, 0);
+    uint32_t pair[2];
+    for (int i = 0; i < 2; i++)
+      pair[i] = 1 + (uint32_t)eg_rng_below(&d->rng, ELEMENTS);
+    if (set % 3 == 0) add_node(problem, 1 + ELEMENTS + set, cost / 2, pair, 2);
+  }
+  assert_ok(eg_extract_problem_add_root(problem, 0));
+}
+
+// Exhaustive: classes that are needed and undecided, one after the other. State is small
+// enough for plain recursion over a few levels.
+typedef struct brute {
+  const eg_extract_problem *problem;
+  uint32_t choice[1 + ELEMENTS + SETS];
+  uint32_t needed; // bit set
+  double best;
+} brute;
+
+static bool is_acyclic(const brute *b) {
+  uint32_t done = 0;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (uint32_t class = 0; class < b->problem->class_count; class ++) {
+      if (!((b->needed >> class) & 1) || ((done >> class) & 1)) continue;
+      uint32_t node = b->choice[class];
+      bool ready = true;
+      for (uint32_t i = b->problem->child_begin.data[node];
+           i < b->problem->child_begin.data[node + 1]; i++)
+        ready = ready && ((done >> b->problem->children.data[i]) & 1);
+      if (!ready) continue;
+      done |= 1u << class;
+      moved = true;
+    }
+  }
+  return done == b->needed;
+}
+
+static void enumerate(brute *b, uint32_t decided, double cost) {
+  if (cost >= b->best) return;
+  uint32_t open = b->needed & ~decided;
+  if (open == 0) {
+    if (is_acyclic(b)) b->best = cost;
+    return;
+  }
+  uint32_t class = 0;
+  while (!((open >> class) & 1))
+    class ++;
+  uint32_t needed = b->needed;
+  for (uint32_t n = 0; n < b->problem->node_class.len; n++) {
+    if (b->problem->node_class.data[n] != class) continue;
+    b->choice[class] = n;
+    for (uint32_t i = b->problem->child_begin.data[n];
+         i < b->problem->child_begin.data[n + 1]; i++)
+      b->needed |= 1u << b->problem->children.data[i];
+    enumerate(b, decided | (1u << class), cost + b->problem->cost.data[n]);
+    b->needed = needed;
+  }
+}
+
+static double brute_force(const eg_extract_problem *problem) {
+  brute b = {.problem = problem, .best = INFINITY};
+  for (size_t i = 0; i < problem->roots.len; i++)
+    b.needed |= 1u << problem->roots.data[i];
+  enumerate(&b, 0, 0);
+  return b.best;
+}
+
+static void expect_optimum(const eg_extract_problem *problem, double optimum,
+                           uint32_t disabled) {
+  eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
+  options.disabled_passes = disabled;
+  eg_extract_result result;
+  eg_extract_result_init(&result, eg_allocator_heap());
+  assert_ok(eg_extract_solve(eg_allocator_heap(), problem, &options, &result));
+  if (isinf(optimum)) {
+    assert_int_equal(result.status, EG_EXTRACT_INFEASIBLE);
+  } else {
+    double cost = -1;
+    assert_int_equal(result.status, EG_EXTRACT_OPTIMAL);
+    assert_ok(
+        eg_extract_certify(eg_allocator_heap(), problem, result.choice.data, &cost));
+    assert_true(fabs(cost - result.cost) <= 1e-9 * fabs(cost));
+    if (fabs(cost - optimum) > 2e-9 * fabs(optimum))
+      fail_msg("passes off: %x, cost %.17g, optimum %.17g", disabled, cost, optimum);
+    double greedy = fmin(result.tree_cost, result.dag_cost);
+    assert_true(result.cost <= greedy * (1 + 1e-14)); // equal sums in another order
+    assert_true(result.bound <= result.cost);
+  }
+  eg_extract_result_deinit(&result);
+}
+
+static void every_subset_of_passes_finds_the_optimum(void **state) {
+  (void)state;
+  uint64_t seed = test_seed(20260101);
+  size_t rounds = test_rounds(2200);
+  for (size_t round = 0; round < rounds; round++) {
+    draw d = {.rng = {eg_hash_combine(seed, round)}};
+    d.classes = 1 + (uint32_t)eg_rng_below(&d.rng, MAX_CLASSES);
+    d.integers = round % 2 == 0;
+    eg_extract_problem problem;
+    draw_problem(&d, &problem);
+    double optimum = brute_force(&problem);
+    expect_optimum(&problem, optimum, 0);
+    expect_optimum(&problem, optimum, 1u << (round / 2 % EG_PASS_COUNT));
+    expect_optimum(&problem, optimum, (uint32_t)eg_rng_next(&d.rng));
+    if (round % 8 == 0) expect_optimum(&problem, optimum, UINT32_MAX);
+    eg_extract_problem_deinit(&problem);
+  }
+}
+
+static void branching_finds_the_optimum(void **state) {
+  (void)state;
+  uint64_t seed = test_seed(20260102);
+  size_t rounds = test_rounds(150);
+  for (size_t round = 0; round < rounds; round++) {
+    draw d = {.rng = {eg_hash_combine(seed, round)}, .integers = round % 2 == 0};
+    eg_extract_problem problem;
+    draw_cover(&d, &problem);
+    double optimum = brute_force(&problem);
+    expect_optimum(&problem, optimum, 0);
+    expect_optimum(&problem, optimum, 1u << (round / 2 % EG_PASS_COUNT));
+    expect_optimum(&problem, optimum, UINT32_MAX);
+    eg_extract_problem_deinit(&problem);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(branching_finds_the_optimum),
+      cmocka_unit_test(every_subset_of_passes_finds_the_optimum),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
