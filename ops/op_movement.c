@@ -97,7 +97,7 @@ egraph_status eg_infer_split(const eg_typing *node, eg_type *out) {
     return eg_typing_fail(
         node, "the sizes add up to %" PRId64 " but axis %u of %s has %" PRId64, sum, axis,
         eg_type_text_of(x).text, x->dims[axis]);
-  for (uint32_t i = 0; i < sizes.len; i++) {
+  for (uint32_t i = 0; out != NULL && i < sizes.len; i++) {
     out[i] = like(x);
     out[i].dims[axis] = sizes.data[i];
   }

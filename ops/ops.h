@@ -124,8 +124,8 @@ enum { EG_MAX_FACTORS = 24, EG_MAX_FACTOR_OPERANDS = 16, EG_NO_DIM = -1 };
 
 /// One loop index of an operator. A dimension that several factors index is their
 /// product, the one earlier in the list major. A dimension that no factor indexes is
-/// needed whole (stretched by broadcasting, so of size 1). Every result dimension is
-/// indexed.
+/// needed whole: it is stretched by broadcasting, or the second one of a diagonal in an
+/// einsum. Every result dimension is indexed.
 ///
 /// PARALLEL, SUM and MAX: the sizes of a dimension's factors multiply to that dimension.
 /// WINDOW: size is that of the result's dimension; position o reads elements o * stride -

@@ -320,8 +320,10 @@ egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32
   if (result_count <= EG_MAX_FACTOR_OPERANDS) {
     EG_TRY(eg_op_infer(attrs, inputs, count, results));
   } else {
-    // A split into very many parts: its operand stands for the shape of all of them.
+    // A split into very many parts is checked without storing them: its operand stands
+    // for the shape of all of them.
     EG_TRY(check_operands(&node));
+    EG_TRY(families[attrs->op].infer(&node, NULL));
     results[0] = inputs[0];
   }
   if (count <= EG_MAX_FACTOR_OPERANDS && result_count <= EG_MAX_FACTOR_OPERANDS)
