@@ -152,10 +152,18 @@ static egraph_status report(const machine *m, bool *stop) {
   return m->search->on_match(m->search->user, &match, stop);
 }
 
+enum { STEPS_PER_POLL = 4096 };
+
+static bool is_cancelled(const machine *m, uint32_t steps) {
+  return steps % STEPS_PER_POLL == 0 && m->search->is_cancelled != NULL &&
+         m->search->is_cancelled(m->search->user);
+}
+
 static egraph_status run(const machine *m) {
   uint32_t at = 0, last = m->program->step_count - 1;
   start(m, 0);
-  for (;;) {
+  for (uint32_t steps = 0;; steps++) {
+    if (is_cancelled(m, steps)) return EGRAPH_OK;
     if (!advance(m, at)) {
       if (at == 0) return EGRAPH_OK;
       at--;

@@ -62,6 +62,8 @@ typedef struct eg_search {
   /// Receives each match once, in a deterministic order; sets *stop to end the search
   /// early.
   egraph_status (*on_match)(void *user, const eg_match *match, bool *stop);
+  /// Asked every few thousand steps; true ends the search. May be NULL.
+  bool (*is_cancelled)(void *user);
   void *user;
 } eg_search;
 

@@ -1,6 +1,6 @@
 // Random additions, unions and rebuilds against a naive congruence closure: every term
 // ever added is kept with the ids it was given, and the closure is the fixpoint over all
-// pairs of terms.
+// pairs of terms. The analysis is the size of the smallest term.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
@@ -89,6 +89,55 @@ static void unite_random(naive *n, eg_engine *e, eg_rng *rng) {
   naive_unite(n, a, b);
 }
 
+// ---- analysis: the size of the smallest term
+// ---------------------------------------------
+
+static egraph_status make_size(void *self, const eg_engine *engine, const eg_term *term,
+                               void *out_data) {
+  uint32_t size = 1;
+  (void)self;
+  for (uint32_t i = 0; i < term->arity; i++)
+    size += *(const uint32_t *)eg_engine_data(engine, term->children[i]);
+  *(uint32_t *)out_data = size;
+  return EGRAPH_OK;
+}
+
+static egraph_status join_sizes(void *self, void *into, const void *from,
+                                bool *out_changed) {
+  uint32_t *size = into;
+  (void)self;
+  *out_changed = *(const uint32_t *)from < *size;
+  if (*out_changed) *size = *(const uint32_t *)from;
+  return EGRAPH_OK;
+}
+
+static const eg_analysis smallest = {
+    .data_size = sizeof(uint32_t), .make = make_size, .join = join_sizes};
+
+/// The same by relaxation over all terms, until nothing changes.
+static void compare_sizes(const naive *n, const eg_engine *e) {
+  uint32_t best[MAX_TERMS];
+  for (uint32_t i = 0; i < n->count; i++)
+    best[i] = UINT32_MAX;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = 0; i < n->count; i++) {
+      uint64_t size = 1;
+      for (uint32_t k = 0; k < n->terms[i].arity; k++)
+        size += best[n->up[n->terms[i].children[k]]];
+      if (size >= best[n->up[i]]) continue;
+      best[n->up[i]] = (uint32_t)size;
+      changed = true;
+    }
+  }
+  for (uint32_t i = 0; i < n->count; i++)
+    assert_int_equal(*(const uint32_t *)eg_engine_data(e, n->terms[i].class),
+                     best[n->up[i]]);
+}
+
+// ---- rounds
+// ------------------------------------------------------------------------------
+
 static void compare(naive *n, eg_engine *e) {
   uint32_t nodes, classes;
   assert_ok(eg_engine_rebuild(e));
@@ -103,6 +152,7 @@ static void compare(naive *n, eg_engine *e) {
                         eg_engine_find(e, n->terms[j].class)) != (n->up[i] == n->up[j]))
         fail_msg("terms %u and %u: %s by the closure", i, j,
                  n->up[i] == n->up[j] ? "equal" : "unequal");
+  if (n->count != 0 && eg_engine_data(e, n->terms[0].class) != NULL) compare_sizes(n, e);
 }
 
 static void run_round(uint64_t seed, egraph_allocator alloc) {
@@ -110,8 +160,9 @@ static void run_round(uint64_t seed, egraph_allocator alloc) {
   eg_rng rng = {seed};
   eg_engine *e;
   n.count = 0;
-  assert_ok(eg_engine_create(&alloc, NULL, &e));
-  // Rounds differ in how much they unite and how often they rebuild.
+  // Rounds differ in having an analysis, how much they unite and how often they rebuild.
+  bool has_analysis = eg_rng_below(&rng, 2) == 0;
+  assert_ok(eg_engine_create(&alloc, has_analysis ? &smallest : NULL, &e));
   uint64_t unions = 1 + eg_rng_below(&rng, 5), rebuilds = 1 + eg_rng_below(&rng, 4);
   uint64_t steps = 20 + eg_rng_below(&rng, 180);
   for (uint64_t i = 0; i < steps; i++) {

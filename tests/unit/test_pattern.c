@@ -125,6 +125,7 @@ typedef struct collected {
   size_t count;
   uint32_t nodes[8];
   size_t stop_after;
+  unsigned polls;
   egraph_status result;
 } collected;
 
@@ -243,6 +244,28 @@ static void a_search_can_be_stopped_and_can_fail(void **state) {
   eg_program_destroy(program);
 }
 
+static bool is_third_poll(void *user) {
+  collected *c = user;
+  return ++c->polls == 3;
+}
+
+static void a_search_can_be_cancelled_between_matches(void **state) {
+  sym_world *w = world_of(state);
+  sym_add(w, "(f a a)");
+  for (uint32_t i = 0; i < 300; i++) {
+    eg_term leaf = {.op = 99, .payload = i};
+    eg_class class;
+    assert_ok(eg_engine_add(w->engine, &leaf, 0, &class));
+  }
+  eg_sexpr file = sym_parse(w, "?x ?y (f ?z ?z)"); // 302 * 302 matches
+  sym_rule *rule = sym_rule_of(w, "product", file.children, file.count);
+  collected c = {0};
+  eg_search search = {.on_match = collect, .is_cancelled = is_third_poll, .user = &c};
+  assert_ok(eg_program_search(rule->program, w->engine, &search));
+  assert_int_equal(c.polls, 3);
+  assert_in_range(c.count, 4096, 2 * 4096);
+}
+
 static void malformed_patterns_are_refused(void **state) {
   sym_world *w = world_of(state);
   eg_program *program = NULL;
@@ -335,6 +358,7 @@ int main(void) {
       TEST(an_exact_payload_is_looked_up_and_guarded),
       TEST(a_shared_term_is_one_class),
       TEST(a_search_can_be_stopped_and_can_fail),
+      TEST(a_search_can_be_cancelled_between_matches),
       TEST(malformed_patterns_are_refused),
       TEST(a_variable_that_occurs_nowhere_is_none),
       TEST(every_failing_allocation_is_survived),
