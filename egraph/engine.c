@@ -192,7 +192,8 @@ static egraph_status grow_slots(eg_engine *engine, size_t wanted) {
 static egraph_status reserve_node(eg_engine *engine, const eg_term *term) {
   size_t slots = engine->slots.len + term->arity;
   if (engine->nodes.len == engine->id_cap) EG_TRY(grow_ids(engine));
-  if (slots > engine->slot_cap) EG_TRY(grow_slots(engine, slots));
+  // From the first node on the arrays exist, so that a leaf has a place among them, too.
+  if (slots >= engine->slot_cap) EG_TRY(grow_slots(engine, slots));
   EG_TRY(eg_flatmap_reserve_one(&engine->table));
   if (engine->analysis.modify != NULL) EG_TRY(reserve_queue(&engine->modify));
   return reserve_op(engine, term->op);

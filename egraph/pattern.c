@@ -97,7 +97,7 @@ static egraph_status prepare(compiler *c, eg_program *program) {
   EG_TRY(eg_arena_alloc(arena, terms, sizeof(bool), &program->is_reachable));
   EG_TRY(eg_arena_alloc(arena, terms + pattern->root_count, sizeof(eg_step),
                         &program->steps));
-  EG_TRY(eg_arena_alloc(arena, arity_sum, sizeof(eg_move), &program->moves));
+  EG_TRY(eg_arena_alloc(arena, arity_sum + 1, sizeof(eg_move), &program->moves));
   EG_TRY(eg_arena_alloc(arena, terms, sizeof(uint32_t), &c->order));
   EG_TRY(eg_arena_alloc(arena, terms, sizeof(bool), &c->is_ground));
   EG_TRY(eg_arena_alloc(arena, terms, sizeof(bool), &c->is_placed));
