@@ -163,21 +163,33 @@ egraph_status eg_kernel_pool(const eg_kernel_call *call) {
 }
 
 // The whole plane is one window: a row of `pixels` per result.
-#define GLOBAL(suffix, type, lowest)                                                     \
-  static void global_##suffix(const type *x, int64_t planes, int64_t pixels,             \
-                              bool is_max, type *y) {                                    \
+#define GLOBAL_AVERAGE(suffix, type)                                                     \
+  static void global_average_##suffix(const type *x, int64_t planes, int64_t pixels,     \
+                                      type *y) {                                         \
     for (int64_t i = 0; i < planes; i++, x += pixels) {                                  \
       double total = 0.0;                                                                \
-      type best = (lowest);                                                              \
-      for (int64_t p = 0; p < pixels; p++) {                                             \
+      for (int64_t p = 0; p < pixels; p++)                                               \
         total += (double)x[p];                                                           \
-        best = x[p] > best || x[p] != x[p] ? x[p] : best;                                \
-      }                                                                                  \
-      y[i] = is_max ? best : (type)(total / (double)pixels);                             \
+      y[i] = (type)(total / (double)pixels);                                             \
     }                                                                                    \
   }
-GLOBAL(f32, float, -INFINITY)
-GLOBAL(f64, double, -(double)INFINITY)
+GLOBAL_AVERAGE(f32, float)
+GLOBAL_AVERAGE(f64, double)
+
+#define GLOBAL_MAX(suffix, type, lowest)                                                 \
+  static void global_max_##suffix(const type *x, int64_t planes, int64_t pixels,         \
+                                  type *y) {                                             \
+    for (int64_t i = 0; i < planes; i++, x += pixels) {                                  \
+      type best = (lowest);                                                              \
+      for (int64_t p = 0; p < pixels; p++)                                               \
+        best = x[p] > best || x[p] != x[p] ? x[p] : best;                                \
+      y[i] = best;                                                                       \
+    }                                                                                    \
+  }
+GLOBAL_MAX(f32, float, -INFINITY)
+GLOBAL_MAX(f64, double, -(double)INFINITY)
+GLOBAL_MAX(i64, int64_t, INT64_MIN)
+GLOBAL_MAX(u64, uint64_t, 0)
 
 egraph_status eg_kernel_global_pool(const eg_kernel_call *call) {
   const eg_type *type = &call->inputs[0].type;
@@ -186,11 +198,19 @@ egraph_status eg_kernel_global_pool(const eg_kernel_call *call) {
   int64_t pixels = eg_dims_product(type->dims, 2, type->rank);
   const void *x = call->inputs[0].data;
   void *y = call->outputs[0].data;
-  if (type->dtype == EGRAPH_FLOAT32)
-    global_f32(x, planes, pixels, is_max, y);
-  else if (type->dtype == EGRAPH_FLOAT64)
-    global_f64(x, planes, pixels, is_max, y);
-  else
+  eg_wide wide = EG_WIDE_COUNT;
+  if (!eg_wide_find(type->dtype, &wide) || (!is_max && !eg_dtype_is_float(type->dtype)))
     return eg_kernel_refuse(call, type->dtype);
+  switch (wide) {
+  case EG_WIDE_F32:
+    (is_max ? global_max_f32 : global_average_f32)(x, planes, pixels, y);
+    break;
+  case EG_WIDE_F64:
+    (is_max ? global_max_f64 : global_average_f64)(x, planes, pixels, y);
+    break;
+  case EG_WIDE_I64: global_max_i64(x, planes, pixels, y); break;
+  case EG_WIDE_U64: global_max_u64(x, planes, pixels, y); break;
+  case EG_WIDE_COUNT: break;
+  }
   return EGRAPH_OK;
 }

@@ -1,0 +1,290 @@
+// Walks the operator table: every row has a kernel that runs on a sample, in every
+// element type that inference lets through, survives each allocation failing, and agrees
+// between float types.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/kernel_box.h"
+
+#define BOX kernel_box *box = *state
+
+enum { MAX_OPERANDS = 5 };
+
+// One node per operator; '*' in a type stands for the element type under test.
+typedef struct sample {
+  eg_op op;
+  const char *attrs;
+  const char *inputs[MAX_OPERANDS];
+} sample;
+
+#define UNARY(op)                                                                        \
+  {                                                                                      \
+    op, "", { "*[2,3]" }                                                                 \
+  }
+#define BINARY(op)                                                                       \
+  {                                                                                      \
+    op, "", { "*[2,3]", "*[3]" }                                                         \
+  }
+#define WINDOW "strides [2 1]; pads [1 0 1 1]; "
+
+static const sample samples[] = {
+    {EG_OP_FILL, "shape [2 3]; value 2", {NULL}},
+    {EG_OP_EYE, "n 3", {NULL}},
+    {EG_OP_POOL_KERNEL, "channels 2; kernel_shape [2 2]", {NULL}},
+    {EG_OP_CONV_IDENTITY, "channels 4; kernel_shape [3 3]; group 2", {NULL}},
+    UNARY(EG_OP_IDENTITY),
+    UNARY(EG_OP_RELU),
+    UNARY(EG_OP_SIGMOID),
+    UNARY(EG_OP_TANH),
+    UNARY(EG_OP_EXP),
+    UNARY(EG_OP_LOG),
+    UNARY(EG_OP_SQRT),
+    UNARY(EG_OP_RSQRT),
+    UNARY(EG_OP_RECIPROCAL),
+    UNARY(EG_OP_SQUARE),
+    UNARY(EG_OP_NEG),
+    UNARY(EG_OP_ABS),
+    UNARY(EG_OP_SIGN),
+    UNARY(EG_OP_FLOOR),
+    UNARY(EG_OP_CEIL),
+    UNARY(EG_OP_ROUND),
+    UNARY(EG_OP_SIN),
+    UNARY(EG_OP_COS),
+    UNARY(EG_OP_ERF),
+    UNARY(EG_OP_GELU),
+    UNARY(EG_OP_SILU),
+    UNARY(EG_OP_SOFTPLUS),
+    UNARY(EG_OP_SOFTSIGN),
+    UNARY(EG_OP_HARD_SWISH),
+    UNARY(EG_OP_HARD_SIGMOID),
+    UNARY(EG_OP_LEAKY_RELU),
+    UNARY(EG_OP_ELU),
+    UNARY(EG_OP_SELU),
+    UNARY(EG_OP_CELU),
+    {EG_OP_CLIP, "min -1; max 2", {"*[2,3]"}},
+    {EG_OP_NOT, "", {"bool[2,3]"}},
+    {EG_OP_CAST, "to float32", {"*[2,3]"}},
+    BINARY(EG_OP_ADD),
+    BINARY(EG_OP_SUB),
+    BINARY(EG_OP_MUL),
+    BINARY(EG_OP_DIV),
+    BINARY(EG_OP_POW),
+    BINARY(EG_OP_MAX),
+    BINARY(EG_OP_MIN),
+    {EG_OP_MOD, "fmod 1", {"*[2,3]", "*[2,1]"}},
+    BINARY(EG_OP_PRELU),
+    BINARY(EG_OP_EQUAL),
+    BINARY(EG_OP_GREATER),
+    BINARY(EG_OP_LESS),
+    BINARY(EG_OP_GREATER_OR_EQUAL),
+    BINARY(EG_OP_LESS_OR_EQUAL),
+    {EG_OP_AND, "", {"bool[2,3]", "bool[3]"}},
+    {EG_OP_OR, "", {"bool[2,3]", "bool[3]"}},
+    {EG_OP_XOR, "", {"bool[2,3]", "bool[3]"}},
+    {EG_OP_WHERE, "", {"bool[2,1]", "*[2,3]", "*[3]"}},
+    {EG_OP_MATMUL, "act relu", {"*[2,3,4]", "*[4,5]", "*[5]", "*[2,3,5]"}},
+    {EG_OP_GEMM, "transB 1", {"*[3,4]", "*[5,4]", "*[5]"}},
+    {EG_OP_CONV,
+     WINDOW "dilations [1 2]; group 2; act relu",
+     {"*[1,4,5,6]", "*[6,2,3,2]", "*[6]", "*[1,6,3,5]"}},
+    {EG_OP_CONV_TRANSPOSE,
+     WINDOW "dilations [1 2]; output_padding [1 0]",
+     {"*[1,2,3,4]", "*[2,3,3,2]", "*[3]"}},
+    {EG_OP_EINSUM, "equation \"bij,bjk->bik\"", {"*[2,3,4]", "*[2,4,2]"}},
+    {EG_OP_MAX_POOL, WINDOW "kernel_shape [2 3]; dilations [1 1]", {"*[1,2,5,6]"}},
+    {EG_OP_AVERAGE_POOL, WINDOW "kernel_shape [2 3]", {"*[1,2,5,6]"}},
+    {EG_OP_GLOBAL_AVERAGE_POOL, "", {"*[1,2,5,6]"}},
+    {EG_OP_GLOBAL_MAX_POOL, "", {"*[1,2,5,6]"}},
+    {EG_OP_BATCH_NORM, "epsilon 10", {"*[2,3,2]", "*[3]", "*[3]", "*[3]", "*[3]"}},
+    {EG_OP_LAYER_NORM, "", {"*[2,3,4]", "*[4]", "*[4]"}},
+    {EG_OP_RMS_NORM, "", {"*[2,3,4]", "*[4]"}},
+    {EG_OP_GROUP_NORM, "num_groups 2", {"*[2,4,3]", "*[4]", "*[4]"}},
+    {EG_OP_INSTANCE_NORM, "", {"*[2,4,3]", "*[4]", "*[4]"}},
+    UNARY(EG_OP_SOFTMAX),
+    {EG_OP_LOG_SOFTMAX, "axis 0", {"*[2,3]"}},
+    {EG_OP_LRN, "size 3", {"*[1,4,3]"}},
+    {EG_OP_REDUCE_SUM, "axes [0]", {"*[2,3]"}},
+    {EG_OP_REDUCE_MEAN, "axes [0]", {"*[2,3]"}},
+    {EG_OP_REDUCE_MAX, "axes [0]", {"*[2,3]"}},
+    {EG_OP_REDUCE_MIN, "axes [0]", {"*[2,3]"}},
+    {EG_OP_REDUCE_PROD, "axes [0]", {"*[2,3]"}},
+    UNARY(EG_OP_ARG_MAX),
+    UNARY(EG_OP_ARG_MIN),
+    {EG_OP_TOP_K, "k 2", {"*[2,3]"}},
+    {EG_OP_RESHAPE, "shape [3 2]", {"*[2,3]"}},
+    {EG_OP_SQUEEZE, "axes [0]", {"*[1,3]"}},
+    {EG_OP_UNSQUEEZE, "axes [0]", {"*[1,3]"}},
+    UNARY(EG_OP_FLATTEN),
+    {EG_OP_TRANSPOSE, "perm [1 0]", {"*[2,3]"}},
+    {EG_OP_CONCAT, "axis 1", {"*[2,3]", "*[2,1]"}},
+    {EG_OP_SPLIT, "axis 1; sizes [1 2]", {"*[2,3]"}},
+    {EG_OP_SLICE, "starts [0 2]; ends [2 0]; steps [1 -1]", {"*[2,3]"}},
+    {EG_OP_PAD, "pads [1 0 0 2]; value 1", {"*[2,3]"}},
+    {EG_OP_EXPAND, "shape [2 2 3]", {"*[2,1]"}},
+    {EG_OP_TILE, "repeats [2 1]", {"*[2,3]"}},
+    {EG_OP_GATHER, "axis 1", {"*[2,4]", "int64[2]"}},
+    {EG_OP_SHAPE, "start 0; end 2", {"*[2,3]"}},
+    UNARY(EG_OP_SIZE),
+    {EG_OP_RESIZE, "shape [3 7]; mode linear", {"*[2,3]"}},
+    {EG_OP_CUM_SUM, "axis 1", {"*[2,3]"}},
+    {EG_OP_ENLARGE, "kernel_shape [3 5]", {"*[2,2,1,3]"}},
+    {EG_OP_MERGE_GCONV, "group 2; count 2", {"*[4,2,1,1]"}},
+};
+enum { SAMPLES = sizeof samples / sizeof samples[0] };
+
+// The rows that are not computed here, because another part of the program owns their
+// values.
+static bool is_owned_elsewhere(eg_op op) {
+  return op == EG_OP_INPUT || op == EG_OP_WEIGHT || op == EG_OP_PART ||
+         op == EG_OP_OPAQUE;
+}
+
+static const sample *sample_of(eg_op op) {
+  for (size_t i = 0; i < SAMPLES; i++)
+    if (samples[i].op == op) return &samples[i];
+  return NULL;
+}
+
+static uint32_t make_inputs(kernel_box *box, const sample *row, egraph_dtype dtype,
+                            eg_tensor *out) {
+  eg_rng rng = {.state = 11};
+  uint32_t count = 0;
+  while (count < MAX_OPERANDS && row->inputs[count] != NULL) {
+    const char *text = row->inputs[count];
+    char type[64];
+    snprintf(type, sizeof type, "%s%s", *text == '*' ? eg_dtype_name(dtype) : "",
+             text + (*text == '*'));
+    out[count] = box_random(box, type, &rng, 3);
+    // Operand 4 is a variance, which must not be negative.
+    for (int64_t i = 0; count == 4 && i < eg_type_elements(&out[count].type); i++)
+      eg_tensor_set_double(&out[count], i, 2.0);
+    count++;
+  }
+  return count;
+}
+
+static bool is_accepted(const eg_attrs *attrs, const eg_tensor *inputs, uint32_t count) {
+  eg_type types[MAX_OPERANDS], results[BOX_RESULTS];
+  for (uint32_t i = 0; i < count; i++)
+    types[i] = inputs[i].type;
+  return eg_op_infer(attrs, types, count, results) == EGRAPH_OK;
+}
+
+static void every_row_has_a_kernel_and_a_sample(void **state) {
+  BOX;
+  for (int op = 0; op < EG_OP_COUNT; op++) {
+    const char *name = eg_op_info_of((eg_op)op)->name;
+    const sample *row = sample_of((eg_op)op);
+    if (is_owned_elsewhere((eg_op)op)) {
+      eg_attr slots[8] = {{.kind = EG_ATTR_INT}};
+      eg_attrs attrs = {.op = (uint16_t)op, .count = 1, .slots = slots};
+      eg_kernel_call call = {.attrs = &attrs, .alloc = box->arena.alloc};
+      assert_fails(eg_op_run(&call), EGRAPH_E_UNSUPPORTED, name);
+      continue;
+    }
+    if (row == NULL) fail_msg("%s has no sample; add one to this test", name);
+    eg_tensor inputs[MAX_OPERANDS];
+    egraph_dtype dtype = EGRAPH_FLOAT32;
+    uint32_t count = make_inputs(box, row, dtype, inputs);
+    eg_attrs attrs = box_attrs(box, row->op, row->attrs);
+    assert_ok(box_try(box, &attrs, inputs, count));
+    for (uint32_t i = 0; i < count; i++)
+      box_free(box, &inputs[i]);
+  }
+}
+
+static void every_accepted_element_type_is_computed(void **state) {
+  BOX;
+  for (size_t s = 0; s < SAMPLES; s++)
+    for (int dtype = 0; dtype < EGRAPH_DTYPE_COUNT; dtype++) {
+      eg_tensor inputs[MAX_OPERANDS];
+      eg_attrs attrs = box_attrs(box, samples[s].op, samples[s].attrs);
+      uint32_t count = make_inputs(box, &samples[s], (egraph_dtype)dtype, inputs);
+      if (is_accepted(&attrs, inputs, count)) {
+        egraph_status status = box_try(box, &attrs, inputs, count);
+        if (status != EGRAPH_OK)
+          fail_msg("%s of %s: %s", eg_op_info_of(samples[s].op)->name,
+                   eg_dtype_name((egraph_dtype)dtype), egraph_last_error());
+      }
+      for (uint32_t i = 0; i < count; i++)
+        box_free(box, &inputs[i]);
+    }
+}
+
+// Rounding of one operation's result (and of its steps, for the half types) bounds the
+// difference.
+static double tolerance_of(egraph_dtype dtype) {
+  if (dtype == EGRAPH_FLOAT32) return 1e-6;
+  return dtype == EGRAPH_FLOAT16 ? 2e-3 : 1.6e-2;
+}
+
+static void float_types_agree(void **state) {
+  BOX;
+  static const egraph_dtype dtypes[] = {EGRAPH_FLOAT32, EGRAPH_FLOAT16, EGRAPH_BFLOAT16};
+  for (size_t s = 0; s < SAMPLES; s++) {
+    eg_attrs attrs = box_attrs(box, samples[s].op, samples[s].attrs);
+    eg_tensor inputs[MAX_OPERANDS];
+    uint32_t count = make_inputs(box, &samples[s], EGRAPH_FLOAT64, inputs);
+    assert_ok(box_try(box, &attrs, inputs, count));
+    for (uint32_t i = 0; i < count; i++)
+      box_free(box, &inputs[i]);
+    eg_tensor exact = box->results[0];
+    box->results[0].data = NULL;
+    for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++) {
+      count = make_inputs(box, &samples[s], dtypes[d], inputs);
+      assert_ok(box_try(box, &attrs, inputs, count));
+      for (uint32_t i = 0; i < count; i++)
+        box_free(box, &inputs[i]);
+      for (int64_t i = 0; i < eg_type_elements(&exact.type); i++) {
+        double want = eg_tensor_get_double(&exact, i);
+        double got = eg_tensor_get_double(&box->results[0], i);
+        double bound = tolerance_of(dtypes[d]) * (fabs(want) > 1 ? fabs(want) : 1);
+        if (!(got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= bound))
+          fail_msg("%s of %s: element %lld is %g, in float64 %g",
+                   eg_op_info_of(samples[s].op)->name, eg_dtype_name(dtypes[d]),
+                   (long long)i, got, want);
+      }
+    }
+    box_free(box, &exact);
+  }
+}
+
+typedef struct failing_run {
+  const eg_kernel_call *call;
+} failing_run;
+
+static egraph_status run_with(egraph_allocator alloc, void *user) {
+  eg_kernel_call call = *((failing_run *)user)->call;
+  call.alloc = alloc;
+  return eg_op_run(&call);
+}
+
+// In float16, so that widening allocates too.
+static void every_kernel_survives_each_allocation_failing(void **state) {
+  BOX;
+  for (size_t s = 0; s < SAMPLES; s++) {
+    eg_tensor inputs[MAX_OPERANDS];
+    eg_attrs attrs = box_attrs(box, samples[s].op, samples[s].attrs);
+    uint32_t count = make_inputs(box, &samples[s], EGRAPH_FLOAT16, inputs);
+    assert_ok(box_try(box, &attrs, inputs, count));
+    eg_kernel_call call = {.attrs = &attrs,
+                           .inputs = inputs,
+                           .input_count = count,
+                           .outputs = box->results,
+                           .output_count = box->result_count};
+    failing_run run = {.call = &call};
+    test_every_allocation_failing(run_with, &run);
+    for (uint32_t i = 0; i < count; i++)
+      box_free(box, &inputs[i]);
+  }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, box_setup, box_teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(every_row_has_a_kernel_and_a_sample),
+      TEST(every_accepted_element_type_is_computed),
+      TEST(float_types_agree),
+      TEST(every_kernel_survives_each_allocation_failing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
