@@ -110,8 +110,7 @@ static bool same_attr_value(const eg_rule_value *a, const eg_rule_value *b) {
   return eg_rule_values_equal(NULL, a, b);
 }
 
-// A value variable is bound by the first term that has it; `bound` tells by kind TENSOR
-// that it is still free.
+// A value variable is bound by the first term that has it; kind TENSOR means that it is
 static bool bind_slots(eg_rule_env *env, const eg_rule_term *term,
                        const eg_attrs *attrs) {
   for (uint16_t i = 0; i < attrs->count; i++) {

@@ -30,6 +30,9 @@ typedef struct eg_saturation_options {
   /// NULL.
   bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
   void *user;
+  /// Which rules to use besides their own switch; may be NULL: all.
+  bool (*use_rule)(void *user, uint32_t rule);
+  void *use_rule_user;
 } eg_saturation_options;
 #define EG_SATURATION_OPTIONS_DEFAULT                                                    \
   {                                                                                      \

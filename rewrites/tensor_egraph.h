@@ -37,6 +37,7 @@ typedef struct eg_tensor_egraph eg_tensor_egraph;
 egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
                                       const eg_graph *graph, eg_tensor_egraph **out);
 void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph);
+egraph_allocator eg_tensor_egraph_allocator(const eg_tensor_egraph *egraph);
 
 eg_engine *eg_tensor_egraph_engine(eg_tensor_egraph *egraph);
 const eg_engine *eg_tensor_egraph_engine_of(const eg_tensor_egraph *egraph);

@@ -1,0 +1,208 @@
+// Tensor rules under the saturation loop.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/saturate.h"
+
+#include "egraph/pattern.h"
+#include "rewrites/driver.h"
+#include "rewrites/rule_build.h"
+#include "rewrites/rule_match.h"
+
+typedef struct tensor_rules {
+  egraph_allocator alloc;
+  eg_tensor_egraph *egraph;
+  const eg_rules *rules;
+  const eg_saturation_options *options;
+  eg_arena arena;
+  eg_program **programs; // [count], NULL for rules that are off
+  uint32_t count;
+  eg_rule_value *vars; // room for any rule
+  uint32_t *packed;
+  uint32_t var_cap, packed_cap;
+  eg_rule_scratch *scratch;
+  eg_rule_builder builder;
+} tensor_rules;
+
+/// The search of one rule.
+typedef struct rule_search {
+  tensor_rules *all;
+  const eg_rule *rule;
+  eg_driver *driver;
+} rule_search;
+
+static bool is_enabled(void *self, uint32_t rule) {
+  const tensor_rules *all = self;
+  return all->programs[rule] != NULL;
+}
+
+static uint32_t words_of(void *self, uint32_t rule) {
+  const tensor_rules *all = self;
+  return eg_rule_match_words(eg_rules_at(all->rules, rule));
+}
+
+static size_t bytes_of(void *self) {
+  const tensor_rules *all = self;
+  return eg_tensor_egraph_bytes(all->egraph) + all->arena.bytes;
+}
+
+static eg_rule_env env_of(const tensor_rules *all, const eg_rule *rule) {
+  return (eg_rule_env){
+      .egraph = all->egraph, .rule = rule, .vars = all->vars, .scratch = all->scratch};
+}
+
+// ---- search
+// ----------------------------------------------------------------------------------
+
+static bool accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
+  (void)op;
+  const rule_search *search = user;
+  return eg_rule_accepts(search->rule, guard,
+                         eg_tensor_egraph_attrs_at(search->all->egraph, payload));
+}
+
+static egraph_status on_match(void *user, const eg_match *match, bool *out_stop) {
+  const rule_search *search = user;
+  tensor_rules *all = search->all;
+  eg_rule_env env = env_of(all, search->rule);
+  eg_rule_pack(search->rule, match, all->packed);
+  bool fits =
+      eg_rule_bind(&env, all->packed) && eg_rule_conditions_hold(&env, all->packed);
+  return eg_driver_take(search->driver, fits ? all->packed : NULL, out_stop);
+}
+
+static egraph_status search(void *self, uint32_t rule, eg_driver *driver) {
+  tensor_rules *all = self;
+  rule_search state = {
+      .all = all, .rule = eg_rules_at(all->rules, rule), .driver = driver};
+  eg_search how = {.accept = accept, .on_match = on_match, .user = &state};
+  return eg_program_search(all->programs[rule], eg_tensor_egraph_engine(all->egraph),
+                           &how);
+}
+
+// ---- apply
+// -----------------------------------------------------------------------------------
+
+static egraph_status unsound(const tensor_rules *all, const eg_rule *rule,
+                             const eg_tensor_fact *left, const eg_tensor_fact *right) {
+  eg_text text;
+  eg_text_init(&text, all->alloc);
+  egraph_status status = eg_tensor_fact_print(&text, left);
+  if (status == EGRAPH_OK) status = eg_text_append(&text, " with ");
+  if (status == EGRAPH_OK) status = eg_tensor_fact_print(&text, right);
+  if (status == EGRAPH_OK)
+    status = EG_FAIL(EGRAPH_E_TYPE,
+                     "%s:%u: rule %s is unsound: it would unite %s; add a condition that "
+                     "excludes this",
+                     rule->file, rule->line, rule->name, eg_text_of(&text));
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status check_types(const tensor_rules *all, const eg_rule *rule,
+                                 const uint32_t *match) {
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    const eg_tensor_fact *left =
+        eg_tensor_egraph_fact(all->egraph, eg_rule_packed_root(rule, match, i));
+    const eg_tensor_fact *right = all->builder.terms[rule->rhs[i].term].fact;
+    if (!eg_tensor_fact_same_type(left, right)) return unsound(all, rule, left, right);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_t index,
+                                 const uint32_t *match, uint32_t *out_unions) {
+  eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    bool changed;
+    egraph_status status =
+        eg_engine_unite(engine, eg_rule_packed_root(rule, match, i),
+                        all->builder.terms[rule->rhs[i].term].class, index, &changed);
+    if (status == EGRAPH_E_TYPE)
+      return eg_fail_context(status, "%s:%u: rule %s", rule->file, rule->line,
+                             rule->name);
+    EG_TRY(status);
+    *out_unions += changed;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status apply(void *self, uint32_t index, const uint32_t *match,
+                           uint32_t max_new_nodes, eg_apply_result *out) {
+  tensor_rules *all = self;
+  const eg_rule *rule = eg_rules_at(all->rules, index);
+  eg_rule_env env = env_of(all, rule);
+  bool ok = eg_rule_bind(&env, match);
+  uint32_t missing = 0, first = rule->pattern_term_count, end = rule->term_count;
+  if (ok)
+    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, first, end, &ok, &missing));
+  if (!ok || missing > max_new_nodes) {
+    out->outcome = ok ? EG_APPLY_NO_ROOM : EG_APPLY_REJECTED;
+    return EGRAPH_OK;
+  }
+  EG_TRY(check_types(all, rule, match));
+  EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, first, end, index));
+  return unite_roots(all, rule, index, match, &out->unions);
+}
+
+// ---- set-up
+// ----------------------------------------------------------------------------------
+
+static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
+                                  const eg_rule *rule) {
+  eg_pattern pattern;
+  EG_TRY(eg_rule_pattern(rule, &all->arena, &pattern));
+  EG_TRY(eg_program_create(&all->alloc, &pattern, &all->programs[index]));
+  uint32_t words = eg_rule_match_words(rule);
+  if (words > all->packed_cap) all->packed_cap = words;
+  if (rule->var_count > all->var_cap) all->var_cap = rule->var_count;
+  return eg_rule_builder_reserve(&all->builder, rule);
+}
+
+static egraph_status prepare(tensor_rules *all) {
+  const eg_saturation_options *options = all->options;
+  EG_TRY(eg_alloc(all->alloc, all->count, sizeof(eg_program *), &all->programs));
+  for (uint32_t i = 0; i < all->count; i++) {
+    const eg_rule *rule = eg_rules_at(all->rules, i);
+    if (!rule->enabled) continue;
+    if (options->use_rule != NULL && !options->use_rule(options->use_rule_user, i))
+      continue;
+    EG_TRY(prepare_rule(all, i, rule));
+  }
+  EG_TRY(eg_arena_alloc(&all->arena, all->var_cap, sizeof *all->vars, &all->vars));
+  EG_TRY(eg_arena_alloc(&all->arena, all->packed_cap, sizeof *all->packed, &all->packed));
+  return eg_arena_alloc(&all->arena, 1, sizeof *all->scratch, &all->scratch);
+}
+
+static void release(tensor_rules *all) {
+  for (uint32_t i = 0; all->programs != NULL && i < all->count; i++)
+    eg_program_destroy(all->programs[i]);
+  eg_free(all->alloc, all->programs, all->count, sizeof(eg_program *));
+  eg_rule_builder_deinit(&all->builder);
+  eg_arena_deinit(&all->arena);
+}
+
+egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
+                          const eg_saturation_options *options,
+                          eg_saturation_report *out_report) {
+  egraph_allocator heap = eg_tensor_egraph_allocator(egraph);
+  *out_report = (eg_saturation_report){.alloc = heap};
+  tensor_rules all = {.alloc = heap,
+                      .egraph = egraph,
+                      .rules = rules,
+                      .options = options,
+                      .count = eg_rules_count(rules)};
+  eg_arena_init(&all.arena, heap);
+  eg_rule_builder_init(&all.builder, heap);
+  eg_driver_rules driver_rules = {.self = &all,
+                                  .count = all.count,
+                                  .enabled = is_enabled,
+                                  .match_words = words_of,
+                                  .search = search,
+                                  .apply = apply,
+                                  .bytes = bytes_of};
+  egraph_status status = prepare(&all);
+  if (status == EGRAPH_OK)
+    status = eg_driver_run(&heap, eg_tensor_egraph_engine(egraph), &driver_rules, options,
+                           out_report);
+  release(&all);
+  return status;
+}
