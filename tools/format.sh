@@ -18,7 +18,7 @@ fi
 if [ "${1:-}" = --check ]; then
   "$formatter" --dry-run -Werror "${files[@]}"
 else
-  # Reflowed comments may have swallowed the line that names the licence.
-  sed -i -E 's#^//(.*[^ ]) (SPDX-License-Identifier: Apache-2\.0)$#//\1\n// \2#' "${files[@]}"
+  # The line that names the licence stands alone, also where a comment was reflowed around it.
+  perl -0pi -e 's{^(//[^\n]*\S) SPDX-License-Identifier:(?: |\n// )Apache-2\.0[ \t]*$}{$1\n// SPDX-License-Identifier: Apache-2.0}m' "${files[@]}"
   "$formatter" -i "${files[@]}"
 fi

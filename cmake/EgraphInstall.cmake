@@ -1,0 +1,29 @@
+# cmake --install: headers below include/egraph, both libraries, the command, a pkg-config file and a
+# CMake package with the targets egraph::egraph (shared) and egraph::static. The package files are
+# written by hand instead of exported, so that they carry no path of the machine they were built on.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(egraph_private_libraries glpk jansson z protobuf-c sqlite3 dnnl)
+
+install(FILES include/egraph.h include/egraph_options.def
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/egraph)
+install(TARGETS egraph_static egraph_shared
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS egraph_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+
+list(TRANSFORM egraph_private_libraries PREPEND "-l" OUTPUT_VARIABLE private_flags)
+list(JOIN private_flags " " EGRAPH_PRIVATE_FLAGS)
+configure_file(cmake/egraph.pc.in "${CMAKE_BINARY_DIR}/egraph.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/egraph.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/egraph)
+configure_package_config_file(cmake/egraphConfig.cmake.in
+  "${CMAKE_BINARY_DIR}/egraphConfig.cmake" INSTALL_DESTINATION ${package_folder}
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/egraphConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/egraphConfig.cmake" "${CMAKE_BINARY_DIR}/egraphConfigVersion.cmake"
+        DESTINATION ${package_folder})

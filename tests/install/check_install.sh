@@ -1,0 +1,54 @@
+#!/bin/bash
+# Installs the build into an empty prefix, moves it, and builds and runs a program against it:
+# through pkg-config (shared and static) and through find_package. Then checks what the shared
+# library exports. Usage: check_install.sh BUILD-FOLDER C-COMPILER
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+build=$(cd "$1" && pwd)
+compiler=$2
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+cmake --install "$build" --prefix "$scratch/first" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
+mv "$scratch/first" "$scratch/prefix" # nothing may depend on where it was installed
+prefix=$scratch/prefix
+pc=$(find "$prefix" -name egraph.pc)
+libraries=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH=${pc%/*} LD_LIBRARY_PATH=$libraries
+version=$(pkg-config --modversion egraph)
+
+expect() { # expect PROGRAM...: runs it and compares its output
+  local output
+  output=$("$@")
+  [ "$output" = "egraph $version: 1 node" ] || { echo "unexpected output: $output"; exit 1; }
+}
+
+# The flags are meant to be split into words.
+# shellcheck disable=SC2046
+"$compiler" -std=c17 -Wall -Wextra -Wpedantic -Werror "$here/consumer.c" -o "$scratch/shared" \
+  $(pkg-config --cflags --libs egraph)
+expect "$scratch/shared"
+mkdir "$scratch/static-only"
+cp "$libraries"/libegraph.a "$scratch/static-only"
+# shellcheck disable=SC2046
+"$compiler" -std=c17 "$here/consumer.c" -o "$scratch/static" -L"$scratch/static-only" \
+  $(pkg-config --cflags egraph) $(pkg-config --libs --static egraph | sed "s#-L[^ ]*##")
+LD_LIBRARY_PATH="" expect "$scratch/static"
+
+cmake -S "$here" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" \
+  >"$scratch/log" && cmake --build "$scratch/build" >>"$scratch/log" || { cat "$scratch/log"; exit 1; }
+expect "$scratch/build/consumer_egraph"
+LD_LIBRARY_PATH="" expect "$scratch/build/consumer_static"
+
+[ "$("$prefix/bin/egraph" --version)" = "egraph $version" ] || { echo "egraph --version"; exit 1; }
+
+# The shared library exports what the public header declares, all of it and nothing else.
+nm -D --defined-only "$libraries/libegraph.so" | awk '{ print $3 }' | sort >"$scratch/exported"
+tr '\n' ' ' <"$prefix/include/egraph/egraph.h" | grep -oE 'EGRAPH_API[^;]*\(' |
+  grep -oE 'egraph_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$scratch/declared"
+if ! diff "$scratch/declared" "$scratch/exported"; then
+  echo "declared (<) and exported (>) functions differ"
+  exit 1
+fi
+echo "installed package works; $(wc -l <"$scratch/exported") functions exported"

@@ -1,0 +1,104 @@
+#!/bin/bash
+# Checks what the compiler does not: no heap, output, exit or environment in the library, bounded
+# files and functions, file heads, no leftovers. Prints one line per finding.
+# SPDX-License-Identifier: Apache-2.0
+set -uo pipefail
+shopt -s lastpipe # so that report counts in this shell
+cd "${1:-$(dirname "$0")/..}"
+
+library=()
+for folder in base egraph ops pcg rewrites sim exec extract optimize baselines api; do
+  [ -d "$folder" ] && library+=("$folder")
+done
+own=("${library[@]}" include tools tests examples bench)
+findings=0
+
+# report MESSAGE: reads findings from standard input
+report() {
+  local line
+  while IFS= read -r line; do
+    echo "$line  <- $1"
+    findings=$((findings + 1))
+  done
+}
+
+sources() { find "$@" -name '*.c' -o -name '*.h'; }
+
+# The text of C files without comments and string literals, as file:line:text.
+bare() {
+  sources "$@" | sort | xargs awk '
+    FNR == 1 { comment = 0 }
+    {
+      text = $0; out = ""
+      while (text != "") {
+        if (comment) {
+          end = index(text, "*/")
+          if (!end) break
+          text = substr(text, end + 2); comment = 0; continue
+        }
+        if (!match(text, /\/\/|\/\*|"(\\.|[^"\\])*"|\047(\\.|[^\047\\])+\047/)) { out = out text; break }
+        out = out substr(text, 1, RSTART - 1)
+        token = substr(text, RSTART, RLENGTH); text = substr(text, RSTART + RLENGTH)
+        if (token == "//") break
+        if (token == "/*") comment = 1; else out = out "\"\""
+      }
+      print FILENAME ":" FNR ":" out
+    }'
+}
+
+code=$(bare "${library[@]}")
+grep -vE '^base/' <<<"$code" | grep -E '[^_[:alnum:]>.](malloc|calloc|realloc|free|strdup|alloca)\(' |
+  report 'memory comes from an allocator (base/memory.h)'
+grep -E '[^_[:alnum:]](printf|puts|putchar|perror|vprintf)\(|[^_[:alnum:]]f(printf|puts)\((stdout|stderr)' <<<"$code" |
+  report 'the library never prints'
+grep -E '[^_[:alnum:]](exit|_exit|abort|quick_exit|getenv|secure_getenv|setenv|putenv|setlocale|signal|rand|srand)\(' <<<"$code" |
+  report 'the library never exits, nor touches the environment, locale, signals or rand'
+grep -E '[^_[:alnum:]](strtod|strtof|atof|atoi|sprintf|vsprintf|gets|strtok)\(' <<<"$code" | grep -vE '^base/number\.c:' |
+  report 'depends on the locale or is unsafe; use base/number.h, base/text.h'
+grep -E '[^_[:alnum:]]assert\(.*(\+\+|--|[^=!<>]=[^=])' <<<"$code" | report 'a side effect in an assertion'
+bare "${own[@]}" | grep -E '^[^:]+:[0-9]+:(static |)(double|float|int|bool|size_t|uint[0-9]+_t|char|[a-z_]+) \*?[a-z_]+(\[[^]]*\])?( = .*)?;$' |
+  grep -vE '^(tests|tools|examples|bench)/|_Thread_local|typedef|extern|const ' |
+  report 'a mutable global'
+
+sources "${own[@]}" | sort | while IFS= read -r file; do
+  lines=$(wc -l <"$file")
+  [ "$lines" -le 1000 ] || echo "$file:$lines: $lines lines, at most 1000"
+done | report 'split the file'
+
+# Functions: from a line that ends in `{` at the left margin to the closing brace there.
+sources "${own[@]}" | sort | xargs awk '
+  FNR == 1 { start = 0 }
+  /^[A-Za-z_].*\{$/ && !/^(typedef|struct|enum|union|static const|const|extern)/ { start = FNR; name = $0 }
+  /^[A-Za-z_ ].*\) \{$/ { if (!start) { start = FNR; name = $0 } }
+  /^    .*\) \{$/ { if (!start && prev ~ /^[A-Za-z_].*[(,]$/) { start = FNR; name = prev } }
+  { prev = $0 }
+  /^\}/ {
+    if (start && FNR - start + 1 > 100) print FILENAME ":" start ": " FNR - start + 1 " lines: " name
+    start = 0
+  }' | report 'a function has at most 100 lines'
+
+grep -rnE '\b(TODO|FIXME|XXX|HACK)\b' "${own[@]}" --include='*.c' --include='*.h' --include='*.def' --include='*.sh' \
+  --include='*.md' --exclude=check_style.sh | report 'finish it or describe the limit'
+sources "${own[@]}" | sort | while IFS= read -r file; do
+  head -n 40 "$file" | grep -qE '^(//|/\*)?.*SPDX-License-Identifier: Apache-2\.0' || echo "$file:1:"
+done | report 'the licence line is missing'
+sources "${library[@]}" tools include | sed 's#.*/##; s#\.[ch]$##' | sort | uniq -c | awk '$1 > 2 { print $2 }' |
+  report 'file stems are unique in the tree'
+sources "${library[@]}" | sed 's#\.[ch]$##' | sort -u | sed 's#.*/##' | sort | uniq -d |
+  report 'file stems are unique in the tree'
+grep -rnP '\t' "${own[@]}" --include='*.c' --include='*.h' | report 'a tab'
+grep -rnE ' +$' "${own[@]}" --include='*.c' --include='*.h' --include='*.sh' | report 'blanks at the end of a line'
+# Machine paths and addresses have no place in the project.
+grep -rnE '(^|[^[:alnum:]_.])/(work|home|root|Users)/[[:alnum:]]' . --include='*.c' --include='*.h' --include='*.md' \
+  --include='*.sh' --include='*.txt' --include='*.cmake' --include='*.json' --include='*.rules' --include='*.py' \
+  --exclude-dir=build --exclude-dir=.git --exclude=check_style.sh | report 'a path of one machine'
+for folder in "${library[@]}"; do
+  if [ ! -f "$folder/README.md" ]; then echo "$folder:"; elif [ "$(wc -l <"$folder/README.md")" -gt 30 ]; then
+    echo "$folder/README.md:"; fi
+done | report 'each module has a README.md of at most 30 lines'
+
+if [ "$findings" -ne 0 ]; then
+  echo "check_style: $findings findings"
+  exit 1
+fi
+echo "check_style: no findings"
