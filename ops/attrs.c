@@ -3,7 +3,8 @@
 //   lists: id -> eg_attrs in the arena (stable pointers)     index: contents -> id
 //
 // An entry is only visible when everything it needs was allocated; what a failed call
-// leaves behind in the arena is freed with the pool. SPDX-License-Identifier: Apache-2.0
+// leaves behind in the arena is freed with the pool.
+// SPDX-License-Identifier: Apache-2.0
 #include "ops/attrs.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 // Attributes of operators: a fixed list of typed slots per operator (op_table.def),
 // interned so that equal attribute lists have one id. Ids are the payloads of e-nodes and
-// graph nodes. SPDX-License-Identifier: Apache-2.0
+// graph nodes.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_ATTRS_H
 #define EG_OPS_ATTRS_H
 

@@ -2,8 +2,8 @@
 //
 // Weights and biases stay plain here: a back-end packs them when it loads them. An
 // operand beside the data operands may be plain only if it is one value or one value per
-// channel, because those read the same from every format. SPDX-License-Identifier:
-// Apache-2.0
+// channel, because those read the same from every format.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 

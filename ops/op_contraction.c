@@ -5,7 +5,8 @@
 //
 // The result is linear in each of a and b. Bias and z are added, so they must be partial
 // sums whenever the result is one (joint_linear). With an activation nothing may stay
-// partial: then k is blocked. SPDX-License-Identifier: Apache-2.0
+// partial: then k is blocked.
+// SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
 #include "ops/typing.h"

@@ -1,6 +1,6 @@
 // Data movement: what is concatenated, split, gathered along or resized is blocked,
-// everything else parallel; all of it is linear in the data. SPDX-License-Identifier:
-// Apache-2.0
+// everything else parallel; all of it is linear in the data.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
 

@@ -1,5 +1,6 @@
 // Pooling: n and c parallel, positions slide as windows; the kernel only counts work (it
-// indexes no operand, so it is blocked). SPDX-License-Identifier: Apache-2.0
+// indexes no operand, so it is blocked).
+// SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
 #include "ops/typing.h"

@@ -7,7 +7,8 @@
 //   4 in (in 0, out 0)   2 in (in 1, out 0)   3 in (in 1, out 1)
 //
 // Sizes that do not divide each other ([2,3] -> [3,2]) are blocked up to where both are
-// used up. SPDX-License-Identifier: Apache-2.0
+// used up.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
 
