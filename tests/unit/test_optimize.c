@@ -1,0 +1,240 @@
+// The pipeline on small graphs: fusions, memory formats, weights, opaque nodes, limits,
+// failures. Costs are given by a function here, so that every expectation is exact.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/optimizer.h"
+#include "tests/testing.h"
+
+/// Plain nodes cost their bytes; convolutions in a blocked format half; reorders a tenth.
+static bool toy_cost(void *user, const eg_node_spec *spec, double *out) {
+  (void)user;
+  double bytes = eg_node_spec_bytes(spec);
+  bool blocked = spec->results[0].layout.format != EG_FORMAT_PLAIN;
+  if (eg_node_spec_is_reorder(spec))
+    *out = 0.1 * bytes;
+  else if (spec->attrs->op == EG_OP_CONV)
+    *out = (blocked ? 5.0 : 10.0) * bytes;
+  else
+    *out = bytes;
+  *out *= 1e-9;
+  return true;
+}
+
+typedef struct fixture {
+  test_heap heap;
+  eg_rules *rules;
+  eg_cost_model *costs;
+  egraph_options options;
+} fixture;
+
+static int setup(void **state) {
+  fixture *f = test_calloc(1, sizeof *f);
+  egraph_allocator alloc = test_heap_allocator(&f->heap);
+  eg_cost_options costs = {.machine = "toy", .override_cost = toy_cost};
+  assert_ok(eg_rules_create(&alloc, &f->rules));
+  assert_ok(eg_rules_add_builtin(f->rules));
+  assert_ok(eg_cost_model_create(&alloc, &costs, &f->costs));
+  f->options = egraph_options_default();
+  *state = f;
+  return 0;
+}
+
+static int teardown(void **state) {
+  fixture *f = *state;
+  eg_rules_destroy(f->rules);
+  eg_cost_model_destroy(f->costs);
+  assert_int_equal(f->heap.live_bytes, 0);
+  test_free(f);
+  return 0;
+}
+
+static eg_graph *graph_of(fixture *f, const char *text) {
+  egraph_allocator alloc = test_heap_allocator(&f->heap);
+  eg_graph *graph;
+  assert_ok(eg_graph_parse(&alloc, "test", text, strlen(text), &graph));
+  return graph;
+}
+
+static egraph_status optimize(fixture *f, const eg_graph *graph, egraph_result **out) {
+  eg_optimizer_input input = {.graph = graph,
+                              .rules = f->rules,
+                              .costs = f->costs,
+                              .formats = UINT32_MAX,
+                              .options = &f->options};
+  return eg_optimizer_run(test_heap_allocator(&f->heap), &input, out);
+}
+
+static uint32_t count_ops(const eg_graph *graph, eg_op op) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < eg_graph_node_count(graph); i++)
+    count += eg_graph_node_at(graph, (eg_graph_node){i}).attrs->op == op;
+  return count;
+}
+
+#define CONV ":strides [1 1] :pads [1 1 1 1] :dilations [1 1]"
+static const char conv_bn_relu[] =
+    "(egraph-graph 1)\n"
+    "(input x \"float32[1,32,8,8]\")\n(weight w \"float32[32,32,3,3]\")\n"
+    "(weight g \"float32[32]\")\n(weight b \"float32[32]\")\n(weight m \"float32[32]\")\n"
+    "(weight v \"float32[32]\")\n"
+    "(let c (conv " CONV " x w))\n"
+    "(let n (batch-normalization c g b m v))\n(let y (relu n))\n(output y)\n";
+
+static void convolution_norm_and_relu_become_one_blocked_convolution(void **state) {
+  fixture *f = *state;
+  eg_graph *graph = graph_of(f, conv_bn_relu);
+  egraph_result *result;
+  assert_ok(optimize(f, graph, &result));
+  const eg_graph *best = egraph_result_graph(result);
+  const egraph_report *report = egraph_result_report(result);
+  assert_int_equal(count_ops(best, EG_OP_CONV), 1);
+  assert_int_equal(count_ops(best, EG_OP_BATCH_NORM), 0);
+  assert_int_equal(count_ops(best, EG_OP_RELU), 0);
+  assert_int_equal(report->nodes_after, 3); // reorder, convolution, reorder
+  assert_string_equal(report->status, "optimal");
+  assert_true(report->cost_after < report->cost_before);
+  assert_true(report->bound <= report->cost_after * (1 + 1e-9));
+  const char *name;
+  eg_value output = eg_graph_output(best, 0, &name);
+  assert_string_equal(name, "y");
+  assert_int_equal(eg_graph_value(best, output)->type.layout.format, EG_FORMAT_PLAIN);
+  egraph_result_destroy(result);
+  eg_graph_destroy(graph);
+}
+
+static void without_formats_everything_stays_plain(void **state) {
+  fixture *f = *state;
+  f->options.formats = 0;
+  eg_graph *graph = graph_of(f, conv_bn_relu);
+  egraph_result *result;
+  assert_ok(optimize(f, graph, &result));
+  assert_int_equal(egraph_result_report(result)->nodes_after, 1);
+  egraph_result_destroy(result);
+  eg_graph_destroy(graph);
+}
+
+static void zero_budgets_return_the_original(void **state) {
+  fixture *f = *state;
+  f->options.formats = 0;
+  f->options.iteration_limit = 0;
+  f->options.node_limit = 0;
+  f->options.time_limit = 0;
+  f->options.extract_time_limit = 0;
+  eg_graph *graph = graph_of(f, conv_bn_relu);
+  egraph_result *result;
+  assert_ok(optimize(f, graph, &result));
+  const egraph_report *report = egraph_result_report(result);
+  assert_int_equal(report->nodes_after, 3);
+  assert_true(report->cost_after == report->cost_before);
+  egraph_result_destroy(result);
+  eg_graph_destroy(graph);
+}
+
+static void an_empty_graph_stays_empty(void **state) {
+  fixture *f = *state;
+  eg_graph *graph =
+      graph_of(f, "(egraph-graph 1)\n(input x \"float32[2]\")\n(output x)\n");
+  egraph_result *result;
+  assert_ok(optimize(f, graph, &result));
+  assert_int_equal(eg_graph_node_count(egraph_result_graph(result)), 0);
+  assert_int_equal(eg_graph_output_count(egraph_result_graph(result)), 1);
+  egraph_result_destroy(result);
+  eg_graph_destroy(graph);
+}
+
+static void outputs_that_become_equal_keep_their_names(void **state) {
+  fixture *f = *state;
+  eg_graph *graph = graph_of(f, "(egraph-graph 1)\n(input x \"float32[2,3]\")\n"
+                                "(let a (relu x))\n(let b (relu (relu x)))\n"
+                                "(output a)\n(output b)\n");
+  egraph_result *result;
+  assert_ok(optimize(f, graph, &result));
+  const eg_graph *best = egraph_result_graph(result);
+  const char *first, *second;
+  eg_value a = eg_graph_output(best, 0, &first), b = eg_graph_output(best, 1, &second);
+  assert_string_equal(first, "a");
+  assert_string_equal(second, "b");
+  assert_int_equal(a.id, b.id);
+  egraph_result_destroy(result);
+  eg_graph_destroy(graph);
+}
+
+static void options_out_of_range_are_refused(void **state) {
+  fixture *f = *state;
+  eg_graph *graph = graph_of(f, conv_bn_relu);
+  egraph_result *result;
+  f->options.relative_gap = 2.0;
+  assert_fails(optimize(f, graph, &result), EGRAPH_E_ARGUMENT, "relative_gap");
+  f->options = egraph_options_default();
+  f->options.extractor = "magic";
+  assert_fails(optimize(f, graph, &result), EGRAPH_E_ARGUMENT,
+               "unknown extractor 'magic'");
+  eg_graph_destroy(graph);
+}
+
+static bool cancel(void *user, const char *phase, const char *line) {
+  (void)user, (void)phase, (void)line;
+  return true;
+}
+
+static void cancelling_returns_the_best_so_far(void **state) {
+  fixture *f = *state;
+  f->options.progress = cancel;
+  eg_graph *graph = graph_of(f, conv_bn_relu);
+  egraph_result *result;
+  assert_ok(optimize(f, graph, &result));
+  assert_string_equal(egraph_result_report(result)->stop, "cancelled");
+  assert_true(egraph_result_report(result)->cost_after <=
+              egraph_result_report(result)->cost_before);
+  egraph_result_destroy(result);
+  eg_graph_destroy(graph);
+}
+
+static void every_node_of_the_result_is_explained(void **state) {
+  fixture *f = *state;
+  egraph_allocator alloc = test_heap_allocator(&f->heap);
+  eg_graph *graph = graph_of(f, conv_bn_relu);
+  egraph_result *result;
+  char *text;
+  assert_ok(optimize(f, graph, &result));
+  assert_ok(egraph_result_explain(&alloc, result, &text));
+  assert_non_null(strstr(text, "conv-bias-relu"));
+  assert_non_null(strstr(text, "change of memory format"));
+  eg_string_free(alloc, text);
+  egraph_result_destroy(result);
+  eg_graph_destroy(graph);
+}
+
+static void the_same_input_gives_the_same_text(void **state) {
+  fixture *f = *state;
+  egraph_allocator alloc = test_heap_allocator(&f->heap);
+  eg_graph *graph = graph_of(f, conv_bn_relu);
+  eg_text texts[2];
+  for (int i = 0; i < 2; i++) {
+    egraph_result *result;
+    assert_ok(optimize(f, graph, &result));
+    eg_text_init(&texts[i], alloc);
+    assert_ok(eg_graph_print(egraph_result_graph(result), &texts[i]));
+    egraph_result_destroy(result);
+  }
+  assert_string_equal(eg_text_of(&texts[0]), eg_text_of(&texts[1]));
+  eg_text_deinit(&texts[0]);
+  eg_text_deinit(&texts[1]);
+  eg_graph_destroy(graph);
+}
+
+#define FIXTURE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FIXTURE_TEST(convolution_norm_and_relu_become_one_blocked_convolution),
+      FIXTURE_TEST(without_formats_everything_stays_plain),
+      FIXTURE_TEST(zero_budgets_return_the_original),
+      FIXTURE_TEST(an_empty_graph_stays_empty),
+      FIXTURE_TEST(outputs_that_become_equal_keep_their_names),
+      FIXTURE_TEST(options_out_of_range_are_refused),
+      FIXTURE_TEST(cancelling_returns_the_best_so_far),
+      FIXTURE_TEST(every_node_of_the_result_is_explained),
+      FIXTURE_TEST(the_same_input_gives_the_same_text),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
