@@ -1,0 +1,32 @@
+#!/bin/bash
+# Builds the fuzz targets with libFuzzer and runs each for some seconds on its corpus. What it finds
+# lands in build/fuzz/found/. Usage: fuzz.sh [SECONDS-PER-TARGET] [TARGETS...]
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+shift || true
+if ! command -v clang >/dev/null; then
+  echo "fuzz: clang is not installed; apt-get install clang libclang-rt-14-dev" >&2
+  exit 1
+fi
+cmake --preset fuzz --log-level=WARNING -DEGRAPH_TESTS=ON
+targets=("$@")
+if [ ${#targets[@]} -eq 0 ]; then
+  for source in tests/fuzz/fuzz_*.c; do targets+=("$(basename "$source" .c)"); done
+fi
+cmake --build --preset fuzz --target "${targets[@]}"
+failed=0
+for target in "${targets[@]}"; do
+  stem=${target#fuzz_}
+  mkdir -p "build/fuzz/found/$stem" "build/fuzz/corpus/$stem"
+  seeds=("tests/fuzz/corpus/$stem")
+  [ "$stem" = rules ] && seeds+=(rewrites/rules)
+  options=()
+  [ -f "tests/fuzz/$stem.dict" ] && options+=("-dict=tests/fuzz/$stem.dict")
+  echo "== $target, $seconds seconds"
+  "build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=8192 \
+    -print_final_stats=1 -verbosity=0 -artifact_prefix="build/fuzz/found/$stem/" "${options[@]}" \
+    "build/fuzz/corpus/$stem" "${seeds[@]}" 2>&1 | tail -n 40 || failed=1
+done
+exit $failed
