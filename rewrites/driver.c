@@ -63,8 +63,7 @@ static void poll(eg_driver *driver) {
   if (++driver->polls % POLL_EVERY == 0) look_at_budgets(driver);
 }
 
-// ---- search
-// ----------------------------------------------------------------------------------
+// ---- search ---------------------------------------------------------------------
 
 egraph_status eg_driver_take(eg_driver *driver, const uint32_t *words, bool *out_stop) {
   eg_rule_stats *stats = &driver->report->rules[driver->rule];
@@ -117,8 +116,7 @@ static egraph_status search_all(eg_driver *driver) {
   return EGRAPH_OK;
 }
 
-// ---- apply
-// -----------------------------------------------------------------------------------
+// ---- apply ----------------------------------------------------------------------
 
 static uint32_t room(const eg_driver *driver) {
   uint32_t nodes = eg_engine_node_count(driver->engine);
@@ -164,8 +162,7 @@ static egraph_status apply_all(eg_driver *driver, bool *out_changed) {
   return eg_engine_rebuild(driver->engine);
 }
 
-// ---- the loop
-// --------------------------------------------------------------------------------
+// ---- the loop -------------------------------------------------------------------
 
 static egraph_status iterate(eg_driver *driver) {
   bool changed;

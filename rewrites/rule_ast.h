@@ -100,7 +100,7 @@ typedef struct eg_rule_var {
   const char *name; // with the '?'
   eg_rule_kind kind;
   eg_rule_var_origin origin;
-  uint32_t pattern_var; // MATCHED class variables are numbered from 0; else EG_RULE_NONE
+  uint32_t pattern_var; // number in the engine's pattern; else EG_RULE_NONE
 } eg_rule_var;
 
 /// `(let var ...)`: an expression, or the terms [first_term, term], of which `term` is

@@ -60,8 +60,7 @@ egraph_status eg_rule_builder_reserve(eg_rule_builder *builder, const eg_rule *r
   return grow_children(builder, children);
 }
 
-// ---- planning
-// --------------------------------------------------------------------------------
+// ---- planning -------------------------------------------------------------------
 
 static bool slot_value(eg_rule_env *env, eg_op op, uint16_t attr,
                        const eg_rule_slot *slot, eg_attr *out) {
@@ -165,8 +164,7 @@ egraph_status eg_rule_plan(eg_rule_builder *builder, eg_rule_env *env,
   return EGRAPH_OK;
 }
 
-// ---- adding
-// ----------------------------------------------------------------------------------
+// ---- adding ---------------------------------------------------------------------
 
 egraph_status eg_rule_commit(eg_rule_builder *builder, const eg_rule *rule,
                              eg_tensor_egraph *egraph, uint32_t first, uint32_t end,

@@ -13,8 +13,7 @@ static eg_rule_evaluator *const evaluators[EG_RULE_FN_COUNT] = {
 #include "rewrites/rule_functions.def"
 };
 
-// ---- values
-// ----------------------------------------------------------------------------------
+// ---- values ---------------------------------------------------------------------
 
 eg_rule_value eg_rule_bool(bool value) {
   return (eg_rule_value){.kind = EG_RULE_BOOL, .i = value};
@@ -82,8 +81,7 @@ bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
   return false;
 }
 
-// ---- attributes
-// ------------------------------------------------------------------------------
+// ---- attributes -----------------------------------------------------------------
 
 eg_rule_value eg_rule_value_of_attr(eg_op op, uint16_t slot, const eg_attr *attr) {
   eg_rule_value value = {.kind = (eg_rule_kind)attr->kind};
@@ -124,8 +122,7 @@ bool eg_rule_attr_of_value(eg_op op, uint16_t slot, const eg_rule_value *value,
   return false;
 }
 
-// ---- evaluation
-// ------------------------------------------------------------------------------
+// ---- evaluation -----------------------------------------------------------------
 
 // and, or, if: operands only as far as they are needed.
 static bool eval_lazily(eg_rule_env *env, const eg_rule_expr *expr, eg_rule_value *out) {

@@ -41,8 +41,7 @@ eg_rule_value eg_rule_value_of_attr(eg_op op, uint16_t slot, const eg_attr *attr
 bool eg_rule_attr_of_value(eg_op op, uint16_t slot, const eg_rule_value *value,
                            eg_attr *out);
 
-// ---- for rule_eval_*.c
-// -------------------------------------------------------------------------
+// ---- for rule_eval_*.c ----------------------------------------------------------
 
 typedef bool eg_rule_evaluator(eg_rule_env *env, const eg_rule_value *args,
                                uint32_t count, eg_rule_value *out);

@@ -75,8 +75,7 @@ EVALUATOR(dtype) {
   return true;
 }
 
-// ---- broadcasting
-// ----------------------------------------------------------------------------
+// ---- broadcasting ---------------------------------------------------------------
 
 // Dimension i of `dims` counted from the last one, as if there were ones in front.
 static int64_t from_end(eg_ints dims, uint32_t i) {
@@ -127,8 +126,7 @@ EVALUATOR(broadcasts_to_shape) {
   return true;
 }
 
-// ---- conditions
-// ------------------------------------------------------------------------------
+// ---- conditions -----------------------------------------------------------------
 
 static bool dtype_test(eg_rule_env *env, const eg_rule_value *value,
                        bool (*test)(egraph_dtype), eg_rule_value *out) {

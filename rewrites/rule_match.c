@@ -21,8 +21,7 @@ static bool is_kept(const eg_rule_term *term) {
   return false;
 }
 
-// ---- patterns
-// --------------------------------------------------------------------------------
+// ---- patterns -------------------------------------------------------------------
 
 static void lower_term(const eg_rule *rule, uint32_t index, eg_pattern_term *out,
                        uint32_t *children, uint32_t *inout_child_count) {
@@ -78,8 +77,7 @@ bool eg_rule_accepts(const eg_rule *rule, uint32_t guard, const eg_attrs *attrs)
   return true;
 }
 
-// ---- kept matches
-// ----------------------------------------------------------------------------
+// ---- kept matches ---------------------------------------------------------------
 
 uint32_t eg_rule_match_words(const eg_rule *rule) {
   uint32_t words = rule->pattern_var_count + rule->root_count;
@@ -101,8 +99,7 @@ eg_class eg_rule_packed_root(const eg_rule *rule, const uint32_t *words, uint32_
   return (eg_class){.id = words[rule->pattern_var_count + root]};
 }
 
-// ---- binding
-// ---------------------------------------------------------------------------------
+// ---- binding --------------------------------------------------------------------
 
 static bool same_attr_value(const eg_rule_value *a, const eg_rule_value *b) {
   if (a->kind == EG_RULE_FLOAT)
@@ -132,6 +129,14 @@ static const eg_attrs *attrs_of_node(const eg_rule_env *env, uint32_t node) {
   return eg_tensor_egraph_attrs_at(env->egraph, term.payload);
 }
 
+// A name that occurs again on the left side was bound there by the engine.
+static bool bind_name(eg_rule_value *place, eg_class class) {
+  if (place->tensor.id != EG_CLASS_NONE.id && !eg_class_same(place->tensor, class))
+    return false;
+  place->tensor = class;
+  return true;
+}
+
 static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
   const eg_rule *rule = env->rule;
@@ -139,8 +144,10 @@ static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
     const eg_rule_term *term = &rule->terms[i];
     if (!is_kept(term)) continue;
     uint32_t node = *words++;
-    if (term->var != EG_RULE_NONE)
-      env->vars[term->var].tensor = eg_engine_class_of(engine, (eg_node){.id = node});
+    if (term->var != EG_RULE_NONE &&
+        !bind_name(&env->vars[term->var],
+                   eg_engine_class_of(engine, (eg_node){.id = node})))
+      return false;
     if (!bind_slots(env, term, attrs_of_node(env, node))) return false;
   }
   return true;
@@ -171,8 +178,7 @@ bool eg_rule_bind(eg_rule_env *env, const uint32_t *words) {
   return bind_lets(env);
 }
 
-// ---- conditions
-// ------------------------------------------------------------------------------
+// ---- conditions -----------------------------------------------------------------
 
 static bool types_known(const eg_rule_env *env, const uint32_t *words) {
   uint32_t count = env->rule->pattern_var_count + env->rule->root_count;

@@ -6,8 +6,7 @@
 #include "rewrites/rule_reader.h"
 #include "rewrites/spelling.h"
 
-// ---- operators and attributes by name
-// --------------------------------------------------------
+// ---- operators and attributes by name -------------------------------------------
 
 static egraph_status find_op(eg_rule_reader *reader, const eg_sexpr *head, eg_op *out) {
   if (!eg_op_find(head->text, out)) {
@@ -47,8 +46,7 @@ static egraph_status find_attr(eg_rule_reader *reader, const eg_sexpr *key, eg_o
                        spelling.best != NULL ? "?" : "");
 }
 
-// ---- attribute values
-// ------------------------------------------------------------------------
+// ---- attribute values -----------------------------------------------------------
 
 static bool is_literal(const eg_sexpr *expr) {
   switch (expr->kind) {
@@ -142,8 +140,7 @@ static egraph_status read_slot(eg_rule_reader *reader, const eg_sexpr *expr, eg_
   return eg_rule_late_slots_push(&reader->late, late);
 }
 
-// ---- nodes
-// -----------------------------------------------------------------------------------
+// ---- nodes ----------------------------------------------------------------------
 
 typedef struct node_parts {
   eg_op op;
@@ -247,10 +244,11 @@ static egraph_status read_class_var(eg_rule_reader *reader, const eg_sexpr *expr
     return eg_sexpr_fail(reader->file, expr,
                          "%s is %s, but an operand is a tensor; use another name",
                          expr->text, eg_rule_kind_words(known->kind));
-  if (reader->in_pattern && known->origin == EG_RULE_VAR_AS)
-    return eg_sexpr_fail(reader->file, expr,
-                         "%s names a sub-pattern; it cannot occur again on the left side",
-                         expr->text);
+  // The engine matches the name like any class variable; binding compares it with the
+  // class of the sub-pattern that it names.
+  if (reader->in_pattern && known->origin == EG_RULE_VAR_AS &&
+      known->pattern_var == EG_RULE_NONE)
+    reader->vars.data[var].pattern_var = reader->pattern_vars++;
   eg_rule_term term = {.is_var = true, .var = var};
   *out_term = (uint32_t)reader->terms.len;
   return eg_rule_terms_push(&reader->terms, term);
@@ -273,10 +271,13 @@ static egraph_status read_as(eg_rule_reader *reader, const eg_sexpr *expr,
   if (eg_rule_reader_find(reader, name->text) != EG_RULE_NONE)
     return eg_sexpr_fail(reader->file, name, "%s is already bound; use another name",
                          name->text);
+  EG_TRY(read_node(reader, &expr->children[2], out_term));
+  if (eg_rule_reader_find(reader, name->text) != EG_RULE_NONE)
+    return eg_sexpr_fail(reader->file, name, "%s occurs inside what it names",
+                         name->text);
   uint32_t var;
   EG_TRY(
       eg_rule_reader_declare(reader, name->text, EG_RULE_TENSOR, EG_RULE_VAR_AS, &var));
-  EG_TRY(read_node(reader, &expr->children[2], out_term));
   reader->terms.data[*out_term].var = var;
   return EGRAPH_OK;
 }

@@ -35,8 +35,7 @@ static egraph_status absorb(test_run *run, egraph_status status) {
   return fail_at(run, run->test->line, what);
 }
 
-// ---- given tensors
-// ---------------------------------------------------------------------------
+// ---- given tensors --------------------------------------------------------------
 
 static egraph_status make_data(test_run *run, const eg_rule_given *given,
                                eg_buffer **out) {
@@ -82,8 +81,7 @@ static egraph_status set_up(test_run *run) {
   return EGRAPH_OK;
 }
 
-// ---- saturation
-// ------------------------------------------------------------------------------
+// ---- saturation -----------------------------------------------------------------
 
 static bool uses_rule(void *user, uint32_t index) {
   const test_run *run = user;
@@ -121,8 +119,7 @@ static egraph_status saturate(test_run *run) {
   return status;
 }
 
-// ---- terms and claims
-// ------------------------------------------------------------------------
+// ---- terms and claims -----------------------------------------------------------
 
 static egraph_status add_root(test_run *run, const eg_rule_root *root, uint32_t line,
                               eg_class *out) {

@@ -51,8 +51,7 @@ void eg_rules_destroy(eg_rules *rules) {
   eg_free(rules->alloc, rules, 1, sizeof *rules);
 }
 
-// ---- look-up
-// ---------------------------------------------------------------------------------
+// ---- look-up --------------------------------------------------------------------
 
 static uint64_t hash_text(const char *text) {
   return eg_hash_bytes(0, text, strlen(text));
@@ -97,8 +96,7 @@ uint32_t eg_rule_line(const eg_rules *rules, uint32_t rule) {
   return eg_rules_at(rules, rule)->line;
 }
 
-// ---- adding
-// ----------------------------------------------------------------------------------
+// ---- adding ---------------------------------------------------------------------
 
 static egraph_status check_new(const eg_rules *rules, const eg_rule *rule,
                                const eg_sexpr *form) {
@@ -251,8 +249,7 @@ egraph_status eg_rules_add_builtin(eg_rules *rules) {
   return EGRAPH_OK;
 }
 
-// ---- switching on and off
-// --------------------------------------------------------------------
+// ---- switching on and off -------------------------------------------------------
 
 static bool is_stem_of(const char *file, const char *name) {
   const char *slash = strrchr(file, '/');

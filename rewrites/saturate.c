@@ -49,8 +49,7 @@ static eg_rule_env env_of(const tensor_rules *all, const eg_rule *rule) {
       .egraph = all->egraph, .rule = rule, .vars = all->vars, .scratch = all->scratch};
 }
 
-// ---- search
-// ----------------------------------------------------------------------------------
+// ---- search ---------------------------------------------------------------------
 
 static bool accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
   (void)op;
@@ -78,8 +77,7 @@ static egraph_status search(void *self, uint32_t rule, eg_driver *driver) {
                            &how);
 }
 
-// ---- apply
-// -----------------------------------------------------------------------------------
+// ---- apply ----------------------------------------------------------------------
 
 static egraph_status unsound(const tensor_rules *all, const eg_rule *rule,
                              const eg_tensor_fact *left, const eg_tensor_fact *right) {
@@ -143,8 +141,7 @@ static egraph_status apply(void *self, uint32_t index, const uint32_t *match,
   return unite_roots(all, rule, index, match, &out->unions);
 }
 
-// ---- set-up
-// ----------------------------------------------------------------------------------
+// ---- set-up ---------------------------------------------------------------------
 
 static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
                                   const eg_rule *rule) {

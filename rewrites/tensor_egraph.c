@@ -34,8 +34,7 @@ egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *att
   return eg_engine_add(egraph->engine, &term, reason, out);
 }
 
-// ---- seeding
-// ---------------------------------------------------------------------------------
+// ---- seeding --------------------------------------------------------------------
 
 static egraph_status seed_leaf(eg_tensor_egraph *egraph, eg_value value,
                                const eg_value_info *info) {
@@ -123,8 +122,11 @@ void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {
   eg_free(egraph->alloc, egraph, 1, sizeof *egraph);
 }
 
-// ---- look-ups
-// --------------------------------------------------------------------------------
+// ---- look-ups -------------------------------------------------------------------
+
+egraph_allocator eg_tensor_egraph_allocator(const eg_tensor_egraph *egraph) {
+  return egraph->alloc;
+}
 
 eg_engine *eg_tensor_egraph_engine(eg_tensor_egraph *egraph) { return egraph->engine; }
 const eg_engine *eg_tensor_egraph_engine_of(const eg_tensor_egraph *egraph) {

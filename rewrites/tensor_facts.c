@@ -12,8 +12,7 @@
 
 enum { MAX_SPLAT_ELEMENTS = 1000000, INLINE_CHILDREN = 8 };
 
-// ---- unknown types
-// ---------------------------------------------------------------------------
+// ---- unknown types --------------------------------------------------------------
 
 static eg_type unknown_type(void) { return (eg_type){.dtype = EGRAPH_DTYPE_COUNT}; }
 bool eg_tensor_part_is_unknown(const eg_type *part) {
@@ -29,8 +28,7 @@ static void set_type(eg_tensor_fact *fact, const eg_type *type) {
   fact->type = fact->typed ? plain(type) : (eg_type){.rank = 0};
 }
 
-// ---- leaves
-// ----------------------------------------------------------------------------------
+// ---- leaves ---------------------------------------------------------------------
 
 static void read_splat(const eg_value_info *value, eg_tensor_fact *out) {
   int64_t count = eg_type_elements(&value->type);
@@ -66,8 +64,7 @@ static egraph_status leaf_fact(const eg_tensor_facts *facts, const eg_attrs *att
   return EGRAPH_OK;
 }
 
-// ---- opaque nodes
-// ----------------------------------------------------------------------------
+// ---- opaque nodes ---------------------------------------------------------------
 
 static egraph_status opaque_parts(eg_tensor_facts *facts, const eg_graph_node_info *node,
                                   eg_tensor_fact *out) {
@@ -99,8 +96,7 @@ static egraph_status opaque_fact(eg_tensor_facts *facts, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
-// ---- operators
-// -------------------------------------------------------------------------------
+// ---- operators ------------------------------------------------------------------
 
 static egraph_status part_fact(const eg_attrs *attrs, const eg_tensor_fact *tuple,
                                eg_tensor_fact *out) {
@@ -222,8 +218,7 @@ egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *at
   return status;
 }
 
-// ---- the analysis
-// ----------------------------------------------------------------------------
+// ---- the analysis ---------------------------------------------------------------
 
 static egraph_status make_fact(void *self, const eg_engine *engine, const eg_term *term,
                                void *out_data) {
