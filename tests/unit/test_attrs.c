@@ -80,6 +80,27 @@ static void every_row_of_the_table_is_sound(void **state) {
   assert_false(eg_op_find_attr(EG_OP_CONV, "stride", &slot));
 }
 
+// Families read a slot by its place (EG_SHARED), so it must be the same in all their
+// operators.
+static void families_agree_on_the_slots_they_share(void **state) {
+  (void)state;
+  static const struct {
+    eg_op first, last; // neighbours in the table
+    uint16_t slots;
+  } families[] = {
+      {EG_OP_FILL, EG_OP_CONV_IDENTITY, 1},     {EG_OP_MAX_POOL, EG_OP_AVERAGE_POOL, 3},
+      {EG_OP_LAYER_NORM, EG_OP_RMS_NORM, 2},    {EG_OP_SOFTMAX, EG_OP_LOG_SOFTMAX, 1},
+      {EG_OP_REDUCE_SUM, EG_OP_REDUCE_PROD, 2}, {EG_OP_ARG_MAX, EG_OP_ARG_MIN, 3}};
+  for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+    for (int op = families[f].first; op <= (int)families[f].last; op++)
+      for (uint16_t slot = 0; slot < families[f].slots; slot++) {
+        const eg_attr_info *a = &eg_op_info_of(families[f].first)->attrs[slot];
+        const eg_attr_info *b = &eg_op_info_of((eg_op)op)->attrs[slot];
+        assert_string_equal(a->name, b->name);
+        assert_int_equal(a->kind, b->kind);
+      }
+}
+
 // Defaults are not parsed by eg_attr_parse, so this compares the two readings of the
 // table.
 static void defaults_are_what_their_text_says(void **state) {
@@ -329,6 +350,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_slot_prints_and_parses_back),
       cmocka_unit_test(every_row_of_the_table_is_sound),
+      cmocka_unit_test(families_agree_on_the_slots_they_share),
       cmocka_unit_test(defaults_are_what_their_text_says),
       cmocka_unit_test(only_differences_from_the_defaults_are_printed),
       cmocka_unit_test(malformed_values_are_refused_with_operator_and_attribute),
