@@ -144,7 +144,7 @@ static void an_empty_graph_stays_empty(void **state) {
 static void outputs_that_become_equal_keep_their_names(void **state) {
   fixture *f = *state;
   eg_graph *graph = graph_of(f, "(egraph-graph 1)\n(input x \"float32[2,3]\")\n"
-                                "(let a (relu x))\n(let b (relu (relu x)))\n"
+                                "(let a (relu x))\n(let c (relu x))\n(let b (relu c))\n"
                                 "(output a)\n(output b)\n");
   egraph_result *result;
   assert_ok(optimize(f, graph, &result));
@@ -222,6 +222,46 @@ static void the_same_input_gives_the_same_text(void **state) {
   eg_graph_destroy(graph);
 }
 
+/// The whole pipeline on two nodes and one rule.
+static egraph_status optimize_tiny(egraph_allocator alloc, void *user) {
+  (void)user;
+  static const char rule[] = "(egraph-rules 1)\n(rule twice (source \"idempotent\")\n"
+                             "(lhs (relu (relu ?x))) (rhs (relu ?x)))\n";
+  static const char text[] = "(egraph-graph 1)\n(input x \"float32[2,3]\")\n"
+                             "(let a (relu x))\n(let b (relu a))\n(output b)\n";
+  eg_rules *rules = NULL;
+  eg_graph *graph = NULL;
+  eg_cost_model *costs = NULL;
+  egraph_result *result = NULL;
+  char *explanation = NULL;
+  egraph_options options = egraph_options_default();
+  eg_cost_options cost_options = {.machine = "toy", .override_cost = toy_cost};
+  egraph_status status = eg_rules_create(&alloc, &rules);
+  if (status == EGRAPH_OK) status = eg_rules_parse(rules, "rule", rule, strlen(rule));
+  if (status == EGRAPH_OK)
+    status = eg_graph_parse(&alloc, "test", text, strlen(text), &graph);
+  if (status == EGRAPH_OK) status = eg_cost_model_create(&alloc, &cost_options, &costs);
+  eg_optimizer_input input = {.graph = graph,
+                              .rules = rules,
+                              .costs = costs,
+                              .formats = UINT32_MAX,
+                              .options = &options};
+  if (status == EGRAPH_OK) status = eg_optimizer_run(alloc, &input, &result);
+  if (status == EGRAPH_OK) status = egraph_result_explain(&alloc, result, &explanation);
+  if (status == EGRAPH_OK) assert_int_equal(egraph_result_report(result)->nodes_after, 1);
+  eg_string_free(alloc, explanation);
+  egraph_result_destroy(result);
+  eg_cost_model_destroy(costs);
+  eg_graph_destroy(graph);
+  eg_rules_destroy(rules);
+  return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  test_every_allocation_failing(optimize_tiny, NULL);
+}
+
 #define FIXTURE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -235,6 +275,7 @@ int main(void) {
       FIXTURE_TEST(cancelling_returns_the_best_so_far),
       FIXTURE_TEST(every_node_of_the_result_is_explained),
       FIXTURE_TEST(the_same_input_gives_the_same_text),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
