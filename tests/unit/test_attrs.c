@@ -92,7 +92,7 @@ static void families_agree_on_the_slots_they_share(void **state) {
       {EG_OP_LAYER_NORM, EG_OP_RMS_NORM, 2},    {EG_OP_SOFTMAX, EG_OP_LOG_SOFTMAX, 1},
       {EG_OP_REDUCE_SUM, EG_OP_REDUCE_PROD, 2}, {EG_OP_ARG_MAX, EG_OP_ARG_MIN, 3}};
   for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-    for (int op = families[f].first; op <= (int)families[f].last; op++)
+    for (int op = (int)families[f].first; op <= (int)families[f].last; op++)
       for (uint16_t slot = 0; slot < families[f].slots; slot++) {
         const eg_attr_info *a = &eg_op_info_of(families[f].first)->attrs[slot];
         const eg_attr_info *b = &eg_op_info_of((eg_op)op)->attrs[slot];
