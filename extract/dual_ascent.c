@@ -2,10 +2,16 @@
 // zero exactly when c is derivable for free. S starts at a root with h > 0; a node of a
 // class in S that is free must not be in the cut, so its child with the largest h (which
 // is above zero) joins S. Prices only fall, so h is kept by relaxation from above.
+//
+// Keeping h exact is quadratic on deep graphs (2 s for 25,000 nodes). Large ones keep
+// only "h is zero" exact, which is all that correctness needs, and find h anew now and
+// then: 0.4 s, for a bound 2 % lower there.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/dual_ascent.h"
 
 #include <math.h>
+
+#include "extract/cost_heap.h"
 
 egraph_status eg_cuts_init(eg_cuts *cuts, egraph_allocator alloc) {
   eg_u32s_init(&cuts->begin, alloc);
@@ -18,75 +24,101 @@ void eg_cuts_deinit(eg_cuts *cuts) {
   eg_u32s_deinit(&cuts->begin);
 }
 
+enum { SMALL_NODES = 8000, REFRESH_EVERY = 64 };
+
 typedef struct ascent {
   const eg_extract_problem *problem;
   const eg_class_index *index;
   double *price;
   double bound;
-  eg_doubles h; // [class]
-  eg_u32s queue;
-  eg_bytes queued;
-  eg_u32s mark; // [class] == stamp: in S
-  uint32_t stamp;
-  eg_u32s set; // classes of S
-  eg_u32s cut; // nodes
+  eg_doubles h;    // [class]
+  eg_doubles told; // [class] h that the users have seen
+  eg_doubles most; // [node] h of the dearest child when last looked at
+  eg_cost_heap fallen;
+  bool is_small;     // h is kept exact
+  bool refreshing;   // h is being found anew
+  eg_bytes in_set;   // [class]
+  eg_u32s set;       // its classes
+  eg_u32s inside;    // [node] children in S
+  eg_u32s cut, lean; // nodes without a child in S: that cost, and that are free
   eg_cuts *cuts;
 } ascent;
 
-static double h_of_node(const ascent *a, uint32_t node) {
+static double h_of_node(ascent *a, uint32_t node) {
   double most = 0;
   for (uint32_t i = a->problem->child_begin.data[node];
        i < a->problem->child_begin.data[node + 1]; i++) {
     double h = a->h.data[a->problem->children.data[i]];
     if (h > most) most = h;
   }
+  a->most.data[node] = most;
   return most + a->price[node];
 }
 
 static egraph_status relax(ascent *a, uint32_t node) {
   uint32_t class = a->problem->node_class.data[node];
   double h = h_of_node(a, node);
-  if (!(h < a->h.data[class])) return EGRAPH_OK;
+  if (!(h < a->h.data[class]) || (h > 0 && !a->is_small && !a->refreshing))
+    return EGRAPH_OK;
   a->h.data[class] = h;
-  if (a->queued.data[class]) return EGRAPH_OK;
-  a->queued.data[class] = 1;
-  return eg_u32s_push(&a->queue, class);
+  return eg_cost_heap_add(&a->fallen, h, class);
 }
 
+// Cheapest first, so that a class is final when it is taken. A user whose dearest child
+// was and is another one keeps its value; most do.
 static egraph_status propagate(ascent *a) {
-  for (size_t done = 0; done < a->queue.len; done++) {
-    uint32_t class = a->queue.data[done];
-    a->queued.data[class] = 0;
-    for (uint32_t i = a->index->user_begin.data[class];
-         i < a->index->user_begin.data[class + 1]; i++)
-      EG_TRY(relax(a, a->index->users.data[i]));
+  while (a->fallen.len != 0) {
+    eg_cost_entry top = eg_cost_heap_take(&a->fallen);
+    double before = a->told.data[top.item];
+    if (!(a->h.data[top.item] < before)) continue;
+    a->told.data[top.item] = a->h.data[top.item];
+    for (uint32_t i = a->index->user_begin.data[top.item];
+         i < a->index->user_begin.data[top.item + 1]; i++) {
+      uint32_t user = a->index->users.data[i];
+      if (!(a->most.data[user] > before)) EG_TRY(relax(a, user));
+    }
   }
-  a->queue.len = 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status refresh(ascent *a) {
+  for (uint32_t class = 0; class < a->problem->class_count; class ++)
+    a->h.data[class] = a->told.data[class] = INFINITY;
+  a->refreshing = true;
+  for (uint32_t n = 0; n < eg_extract_node_count(a->problem); n++)
+    EG_TRY(relax(a, n));
+  EG_TRY(propagate(a));
+  a->refreshing = false;
   return EGRAPH_OK;
 }
 
 static egraph_status prepare(ascent *a) {
   uint32_t classes = a->problem->class_count;
   EG_TRY(eg_doubles_resize(&a->h, classes));
-  EG_TRY(eg_bytes_resize(&a->queued, classes));
-  EG_TRY(eg_u32s_resize(&a->mark, classes));
-  for (uint32_t class = 0; class < classes; class ++)
-    a->h.data[class] = INFINITY;
-  for (uint32_t n = 0; n < eg_extract_node_count(a->problem); n++)
-    EG_TRY(relax(a, n));
-  return propagate(a);
+  EG_TRY(eg_doubles_resize(&a->told, classes));
+  EG_TRY(eg_doubles_resize(&a->most, eg_extract_node_count(a->problem)));
+  EG_TRY(eg_bytes_resize(&a->in_set, classes));
+  EG_TRY(eg_u32s_resize(&a->inside, eg_extract_node_count(a->problem)));
+  return refresh(a);
+}
+
+// A new node of S: in the cut, or in need of a child in S. What joins later may overtake
+// both; that is looked at when the lists are used.
+static egraph_status expose(ascent *a, uint32_t node) {
+  if (a->inside.data[node] != 0) return EGRAPH_OK;
+  return eg_u32s_push(a->price[node] > 0 ? &a->cut : &a->lean, node);
 }
 
 static egraph_status join_set(ascent *a, uint32_t class) {
-  a->mark.data[class] = a->stamp;
-  return eg_u32s_push(&a->set, class);
-}
-
-static bool has_child_in_set(const ascent *a, uint32_t node) {
-  for (uint32_t i = a->problem->child_begin.data[node];
-       i < a->problem->child_begin.data[node + 1]; i++)
-    if (a->mark.data[a->problem->children.data[i]] == a->stamp) return true;
-  return false;
+  a->in_set.data[class] = 1;
+  EG_TRY(eg_u32s_push(&a->set, class));
+  for (uint32_t i = a->index->user_begin.data[class];
+       i < a->index->user_begin.data[class + 1]; i++)
+    a->inside.data[a->index->users.data[i]]++;
+  for (uint32_t m = a->index->member_begin.data[class];
+       m < a->index->member_begin.data[class + 1]; m++)
+    EG_TRY(expose(a, a->index->members.data[m]));
+  return EGRAPH_OK;
 }
 
 // The child that is hardest to derive.
@@ -100,38 +132,40 @@ static uint32_t supporter(const ascent *a, uint32_t node) {
   return best;
 }
 
-static egraph_status grow_set(ascent *a, uint32_t root) {
-  a->stamp++;
-  a->set.len = 0;
-  EG_TRY(join_set(a, root));
-  for (size_t done = 0; done < a->set.len; done++) {
-    uint32_t class = a->set.data[done];
-    for (uint32_t m = a->index->member_begin.data[class];
-         m < a->index->member_begin.data[class + 1]; m++) {
-      uint32_t node = a->index->members.data[m];
-      if (a->price[node] > 0 || has_child_in_set(a, node)) continue;
-      uint32_t child = supporter(a, node);
-      assert(child != EG_EXTRACT_NONE && a->h.data[child] > 0);
-      EG_TRY(join_set(a, child));
-    }
+// Grows S until no free node is in the cut.
+static egraph_status support_set(ascent *a) {
+  while (a->lean.len != 0) {
+    uint32_t node = eg_u32s_pop(&a->lean);
+    if (a->inside.data[node] != 0) continue;
+    uint32_t child = supporter(a, node);
+    assert(child != EG_EXTRACT_NONE && a->h.data[child] > 0);
+    EG_TRY(join_set(a, child));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status find_cut(ascent *a, double *out_charge) {
-  a->cut.len = 0;
-  *out_charge = INFINITY;
-  for (size_t i = 0; i < a->set.len; i++) {
-    uint32_t class = a->set.data[i];
-    for (uint32_t m = a->index->member_begin.data[class];
-         m < a->index->member_begin.data[class + 1]; m++) {
-      uint32_t node = a->index->members.data[m];
-      if (has_child_in_set(a, node)) continue;
-      EG_TRY(eg_u32s_push(&a->cut, node));
-      if (a->price[node] < *out_charge) *out_charge = a->price[node];
-    }
+static void clear_set(ascent *a) {
+  for (size_t s = 0; s < a->set.len; s++) {
+    uint32_t class = a->set.data[s];
+    a->in_set.data[class] = 0;
+    for (uint32_t i = a->index->user_begin.data[class];
+         i < a->index->user_begin.data[class + 1]; i++)
+      a->inside.data[a->index->users.data[i]]--;
   }
-  return EGRAPH_OK;
+  a->set.len = a->cut.len = a->lean.len = 0;
+}
+
+// Leaves in the cut what has no child in S; *out_charge is the cheapest price of it.
+static void sift_cut(ascent *a, double *out_charge) {
+  size_t kept = 0;
+  *out_charge = INFINITY;
+  for (size_t i = 0; i < a->cut.len; i++) {
+    uint32_t node = a->cut.data[i];
+    if (a->inside.data[node] != 0) continue;
+    a->cut.data[kept++] = node;
+    if (a->price[node] < *out_charge) *out_charge = a->price[node];
+  }
+  a->cut.len = kept;
 }
 
 static egraph_status keep_cut(ascent *a) {
@@ -151,22 +185,27 @@ static egraph_status charge(ascent *a, double amount) {
   return propagate(a);
 }
 
+static egraph_status serve(ascent *a, uint32_t root, uint32_t *max_cuts) {
+  for (uint32_t cuts = 0; a->h.data[root] > 0 && *max_cuts > 0; cuts++, --*max_cuts) {
+    if (!a->is_small && cuts % REFRESH_EVERY == REFRESH_EVERY - 1) EG_TRY(refresh(a));
+    clear_set(a);
+    EG_TRY(join_set(a, root));
+    EG_TRY(support_set(a));
+    double amount;
+    sift_cut(a, &amount);
+    if (!isfinite(amount)) {
+      a->bound = INFINITY;
+      return EGRAPH_OK;
+    }
+    EG_TRY(charge(a, amount));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status ascend(ascent *a, const eg_u32s *order, uint32_t max_cuts) {
   EG_TRY(prepare(a));
-  for (size_t i = 0; i < order->len; i++) {
-    uint32_t root = order->data[i];
-    while (a->h.data[root] > 0 && max_cuts > 0) {
-      double amount;
-      EG_TRY(grow_set(a, root));
-      EG_TRY(find_cut(a, &amount));
-      if (!isfinite(amount)) {
-        a->bound = INFINITY;
-        return EGRAPH_OK;
-      }
-      EG_TRY(charge(a, amount));
-      max_cuts--;
-    }
-  }
+  for (size_t i = 0; i < order->len && isfinite(a->bound); i++)
+    EG_TRY(serve(a, order->data[i], &max_cuts));
   return EGRAPH_OK;
 }
 
@@ -176,19 +215,26 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  eg_cuts *cuts) {
   egraph_allocator alloc = order->alloc;
   ascent a = {.problem = problem, .index = index, .price = price, .cuts = cuts};
+  a.is_small = eg_extract_node_count(problem) <= SMALL_NODES;
   eg_doubles_init(&a.h, alloc);
-  eg_u32s_init(&a.queue, alloc);
-  eg_bytes_init(&a.queued, alloc);
-  eg_u32s_init(&a.mark, alloc);
+  eg_doubles_init(&a.told, alloc);
+  eg_doubles_init(&a.most, alloc);
+  eg_cost_heap_init(&a.fallen, alloc);
+  eg_bytes_init(&a.in_set, alloc);
   eg_u32s_init(&a.set, alloc);
+  eg_u32s_init(&a.inside, alloc);
   eg_u32s_init(&a.cut, alloc);
+  eg_u32s_init(&a.lean, alloc);
   egraph_status status = ascend(&a, order, max_cuts);
   *out_bound = a.bound;
+  eg_u32s_deinit(&a.lean);
   eg_u32s_deinit(&a.cut);
+  eg_u32s_deinit(&a.inside);
   eg_u32s_deinit(&a.set);
-  eg_u32s_deinit(&a.mark);
-  eg_bytes_deinit(&a.queued);
-  eg_u32s_deinit(&a.queue);
+  eg_bytes_deinit(&a.in_set);
+  eg_cost_heap_deinit(&a.fallen);
+  eg_doubles_deinit(&a.most);
+  eg_doubles_deinit(&a.told);
   eg_doubles_deinit(&a.h);
   return status;
 }

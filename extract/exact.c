@@ -260,6 +260,7 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
     EG_TRY(eg_presolve_run(presolve));
     if (presolve->closed) break;
     eg_incumbent_raise(whole, presolve->bound);
+    EG_TRY(eg_search_ascend(&e->search, presolve, 4));
     EG_TRY(eg_search_greedy(&e->search, presolve, presolve->model.problem.cost.data));
     double cutoff = eg_incumbent_cutoff(whole);
     if (!(cutoff < presolve->cutoff)) break;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search.h"
 
+#include "extract/dual_ascent.h"
 #include "extract/greedy.h"
 
-enum { DAG_MEMORY_BYTES = 64 << 20 };
+enum { DAG_MEMORY_BYTES = 64 << 20, ASCENT_CUTS = 20000 };
+// Share of the true cost that breaks ties between nodes with reduced cost zero.
+static const double TIE_SHARE = 0.02;
 
 egraph_status eg_search_init(eg_search *search, egraph_allocator alloc,
                              eg_incumbent *incumbent, double outer_cutoff) {
@@ -48,4 +51,44 @@ egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
   EG_TRY(eg_search_offer(search, &presolve->model, search->reduced_choice.data));
   EG_TRY(eg_greedy_run(&greedy, EG_GREEDY_TREE, cost, search->reduced_choice.data));
   return eg_search_offer(search, &presolve->model, search->reduced_choice.data);
+}
+
+static void shuffle(eg_rng *rng, eg_u32s *items) {
+  for (size_t i = items->len; i > 1; i--) {
+    size_t j = eg_rng_below(rng, i);
+    uint32_t swapped = items->data[i - 1];
+    items->data[i - 1] = items->data[j];
+    items->data[j] = swapped;
+  }
+}
+
+static egraph_status ascend(eg_search *search, const eg_presolve *presolve,
+                            uint32_t rounds, eg_u32s *order, eg_doubles *price) {
+  const eg_extract_problem *problem = &presolve->model.problem;
+  EG_TRY(eg_u32s_append(order, problem->roots.data, problem->roots.len));
+  for (uint32_t round = 0; round < rounds; round++) {
+    if (eg_incumbent_stop(search->incumbent)) return EGRAPH_OK;
+    double bound;
+    price->len = 0;
+    EG_TRY(eg_doubles_append(price, problem->cost.data, problem->cost.len));
+    EG_TRY(eg_dual_ascent_run(problem, &presolve->index, order, ASCENT_CUTS, price->data,
+                              &bound, NULL));
+    for (size_t n = 0; n < price->len; n++)
+      price->data[n] += TIE_SHARE * problem->cost.data[n];
+    EG_TRY(eg_search_greedy(search, presolve, price->data));
+    shuffle(&search->rng, order);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_search_ascend(eg_search *search, const eg_presolve *presolve,
+                               uint32_t rounds) {
+  eg_u32s order;
+  eg_doubles price;
+  eg_u32s_init(&order, search->alloc);
+  eg_doubles_init(&price, search->alloc);
+  egraph_status status = ascend(search, presolve, rounds, &order, &price);
+  eg_doubles_deinit(&price);
+  eg_u32s_deinit(&order);
+  return status;
 }

@@ -28,4 +28,9 @@ egraph_status eg_search_offer(eg_search *search, const eg_reduced *model,
 egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
                                const double *cost);
 
+/// Greedy extraction on the reduced costs of dual ascents with the roots in `rounds`
+/// different orders: what a bound leaves free is a good choice.
+egraph_status eg_search_ascend(eg_search *search, const eg_presolve *presolve,
+                               uint32_t rounds);
+
 #endif
