@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cpu/cpu_program.h"
+
+#include "exec/cpu/families.h"
+
+typedef struct stage_operand {
+  int name;
+  eg_place place;
+  dnnl_memory_desc_t desc;
+} stage_operand;
+
+typedef struct eg_stage {
+  struct eg_stage *next;
+  dnnl_primitive_t primitive;  // NULL: function
+  eg_stage_function function;
+  const void *payload;
+  stage_operand *operands;
+  uint32_t count;
+} eg_stage;
+
+typedef struct cpu_program {
+  eg_program base;
+  egraph_allocator alloc;
+  eg_arena arena;
+  dnnl_engine_t engine;  // of the back-end, which outlives its programs
+  dnnl_stream_t stream;
+  eg_stage_list prepare, run;
+  eg_sizes constant_bytes;
+} cpu_program;
+
+// A stage with its memory: what a launch executes.
+typedef struct bound_stage {
+  const eg_stage *stage;
+  void **addresses;
+  dnnl_exec_arg_t *args;
+} bound_stage;
+
+typedef struct cpu_launch {
+  eg_launch base;
+  egraph_allocator alloc;
+  eg_arena arena;
+  dnnl_stream_t stream;
+  bound_stage *stages;
+  uint32_t count;
+} cpu_launch;
+
+// ---- building ----------------------------------------------------------------------------------
+
+static size_t align_up(size_t bytes) {
+  size_t mask = EG_DEVICE_ALIGNMENT - 1;
+  return (bytes + mask) & ~mask;
+}
+
+eg_place eg_cpu_scratch(eg_cpu_builder *builder, size_t bytes) {
+  eg_place place = {.kind = EG_PLACE_SCRATCH, .offset = builder->scratch_bytes};
+  builder->scratch_bytes += align_up(bytes);
+  return place;
+}
+
+egraph_status eg_cpu_constant(eg_cpu_builder *builder, size_t bytes, eg_place *out) {
+  EG_TRY(eg_sizes_push(&builder->constant_bytes, bytes));
+  *out = (eg_place){.kind = EG_PLACE_CONSTANT,
+                    .index = (uint32_t)(builder->constant_bytes.len - 1)};
+  return EGRAPH_OK;
+}
+
+eg_place eg_cpu_read(eg_cpu_builder *builder, uint32_t index) {
+  builder->kept |= builder->spec->weight_mask & eg_operand_bit(index);
+  return eg_place_operand(index);
+}
+
+bool eg_cpu_may_overlay(const eg_cpu_builder *builder, uint32_t index) {
+  const eg_type *operand = &builder->spec->inputs[index];
+  return (builder->dying & eg_operand_bit(index)) != 0 &&
+         !eg_spec_is_weight(builder->spec, index) &&
+         eg_type_same(operand, &builder->spec->results[0]);
+}
+
+static egraph_status append_stage(eg_cpu_builder *builder, eg_stage_list *list,
+                                  uint32_t operands, eg_stage **out) {
+  eg_stage *stage;
+  EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *stage, &stage));
+  if (operands != 0)
+    EG_TRY(eg_arena_alloc(builder->arena, operands, sizeof *stage->operands,
+                          &stage->operands));
+  if (list->last != NULL)
+    list->last->next = stage;
+  else
+    list->first = stage;
+  list->last = stage;
+  list->count++;
+  *out = stage;
+  return EGRAPH_OK;
+}
+
+// The scratchpad the primitive asks for, as one more argument. False: none.
+static bool scratchpad_of(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc,
+                          stage_operand *out) {
+  const dnnl_memory_desc_t *pad =
+      dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+  size_t bytes = pad != NULL ? dnnl_memory_desc_get_size(pad) : 0;
+  if (bytes == 0) return false;
+  *out = (stage_operand){.name = DNNL_ARG_SCRATCHPAD,
+                         .place = eg_cpu_scratch(builder, bytes),
+                         .desc = *pad};
+  return true;
+}
+
+static egraph_status add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
+                                   const_dnnl_primitive_desc_t desc,
+                                   const eg_stage_arg *args, uint32_t count) {
+  assert(count <= EG_MAX_STAGE_ARGS);
+  eg_stage *stage;
+  EG_TRY(append_stage(builder, list, count + 1, &stage));
+  EG_TRY(eg_dnnl_check(dnnl_primitive_create(&stage->primitive, desc),
+                       "primitive creation"));
+  for (uint32_t i = 0; i < count; i++)
+    stage->operands[i] = (stage_operand){
+        .name = args[i].name, .place = args[i].place, .desc = *args[i].desc};
+  stage->count = count;
+  if (scratchpad_of(builder, desc, &stage->operands[count])) stage->count++;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cpu_add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
+                                   dnnl_primitive_desc_t desc, const eg_stage_arg *args,
+                                   uint32_t count) {
+  egraph_status status = add_primitive(builder, list, desc, args, count);
+  dnnl_primitive_desc_destroy(desc);
+  return status;
+}
+
+egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
+                                  eg_stage_function function, const void *payload,
+                                  const eg_place *places, uint32_t count) {
+  eg_stage *stage;
+  EG_TRY(append_stage(builder, list, count, &stage));
+  stage->function = function;
+  stage->payload = payload;
+  stage->count = count;
+  for (uint32_t i = 0; i < count; i++) stage->operands[i].place = places[i];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out) {
+  EG_TRY(eg_dnnl_check(dnnl_primitive_attr_create(out), "attributes"));
+  egraph_status status = eg_dnnl_check(
+      dnnl_primitive_attr_set_scratchpad_mode(*out, dnnl_scratchpad_mode_user),
+      "scratchpad mode");
+  if (status != EGRAPH_OK) dnnl_primitive_attr_destroy(*out);
+  return status;
+}
+
+egraph_status eg_cpu_describe(eg_cpu_builder *builder, const void *operation,
+                              const_dnnl_primitive_attr_t attr, const char *what,
+                              dnnl_primitive_desc_t *out) {
+  if (attr != NULL)
+    return eg_dnnl_check(
+        dnnl_primitive_desc_create(out, operation, attr, builder->engine, NULL), what);
+  dnnl_primitive_attr_t own;
+  EG_TRY(eg_cpu_attr_create(&own));
+  egraph_status status = eg_dnnl_check(
+      dnnl_primitive_desc_create(out, operation, own, builder->engine, NULL), what);
+  dnnl_primitive_attr_destroy(own);
+  return status;
+}
+
+egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
+                                 eg_place from, const dnnl_memory_desc_t *from_desc,
+                                 eg_place to, const dnnl_memory_desc_t *to_desc) {
+  dnnl_primitive_attr_t attr;
+  EG_TRY(eg_cpu_attr_create(&attr));
+  dnnl_primitive_desc_t desc;
+  egraph_status status = eg_dnnl_check(
+      dnnl_reorder_primitive_desc_create(&desc, from_desc, builder->engine, to_desc,
+                                         builder->engine, attr),
+      "reorder");
+  dnnl_primitive_attr_destroy(attr);
+  if (status != EGRAPH_OK) return status;
+  if (builder->kernel == NULL && list == &builder->run) {
+    status = eg_cpu_name(builder, desc);
+    if (status != EGRAPH_OK) {
+      dnnl_primitive_desc_destroy(desc);
+      return status;
+    }
+  }
+  eg_stage_arg args[] = {{DNNL_ARG_FROM, from, from_desc}, {DNNL_ARG_TO, to, to_desc}};
+  return eg_cpu_add_primitive(builder, list, desc, args, 2);
+}
+
+egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
+                             const dnnl_memory_desc_t *have,
+                             const dnnl_memory_desc_t *want, eg_place *out) {
+  if (dnnl_memory_desc_equal(have, want)) {
+    *out = eg_cpu_read(builder, index);
+    return EGRAPH_OK;
+  }
+  size_t bytes = dnnl_memory_desc_get_size(want);
+  eg_stage_list *list = &builder->run;
+  if (eg_spec_is_weight(builder->spec, index)) {
+    list = &builder->prepare;
+    EG_TRY(eg_cpu_constant(builder, bytes, out));
+  } else {
+    *out = eg_cpu_scratch(builder, bytes);
+  }
+  return eg_cpu_add_reorder(builder, list, eg_place_operand(index), have, *out, want);
+}
+
+const char *eg_cpu_kernel_of(const_dnnl_primitive_desc_t desc) {
+  const char *name = "?";
+  if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) != dnnl_success)
+    return "?";
+  return name;
+}
+
+bool eg_cpu_is_slow(const_dnnl_primitive_desc_t desc) {
+  return strncmp(eg_cpu_kernel_of(desc), "ref", 3) == 0;
+}
+
+egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc) {
+  char text[128];
+  snprintf(text, sizeof text, "oneDNN %s", eg_cpu_kernel_of(desc));
+  return eg_arena_string(builder->arena, text, strlen(text), &builder->kernel);
+}
+
+// ---- binding -----------------------------------------------------------------------------------
+
+static void *resolve(eg_place place, const eg_bindings *bindings) {
+  char *base = NULL;
+  switch (place.kind) {
+  case EG_PLACE_OPERAND: base = bindings->operands[place.index]; break;
+  case EG_PLACE_RESULT: base = bindings->results[place.index]; break;
+  case EG_PLACE_CONSTANT: base = bindings->constants[place.index]; break;
+  case EG_PLACE_SCRATCH: base = bindings->scratch; break;
+  }
+  return base == NULL ? NULL : base + place.offset;
+}
+
+static egraph_status bind_stage(cpu_launch *launch, dnnl_engine_t engine,
+                                const eg_stage *stage, const eg_bindings *bindings,
+                                bound_stage *out) {
+  out->stage = stage;
+  if (stage->count == 0) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&launch->arena, stage->count, sizeof *out->addresses,
+                        &out->addresses));
+  if (stage->primitive != NULL)
+    EG_TRY(eg_arena_alloc(&launch->arena, stage->count, sizeof *out->args, &out->args));
+  for (uint32_t i = 0; i < stage->count; i++) {
+    const stage_operand *operand = &stage->operands[i];
+    out->addresses[i] = resolve(operand->place, bindings);
+    if (stage->primitive == NULL) continue;
+    EG_TRY(eg_dnnl_check(dnnl_memory_create(&out->args[i].memory, &operand->desc, engine,
+                                            out->addresses[i]),
+                         "memory"));
+    out->args[i].arg = operand->name;
+  }
+  return EGRAPH_OK;
+}
+
+static void launch_destroy(eg_launch *base) {
+  cpu_launch *launch = (cpu_launch *)base;
+  for (uint32_t s = 0; s < launch->count; s++) {
+    const bound_stage *bound = &launch->stages[s];
+    if (bound->args == NULL) continue;
+    for (uint32_t i = 0; i < bound->stage->count; i++)
+      if (bound->args[i].memory != NULL) dnnl_memory_destroy(bound->args[i].memory);
+  }
+  eg_arena_deinit(&launch->arena);
+  eg_free(launch->alloc, launch, 1, sizeof *launch);
+}
+
+static egraph_status launch_run(eg_launch *base) {
+  const cpu_launch *launch = (const cpu_launch *)base;
+  for (uint32_t s = 0; s < launch->count; s++) {
+    const bound_stage *bound = &launch->stages[s];
+    const eg_stage *stage = bound->stage;
+    if (stage->primitive == NULL) {
+      EG_TRY(stage->function(stage->payload, bound->addresses));
+      continue;
+    }
+    dnnl_status_t status = dnnl_primitive_execute(stage->primitive, launch->stream,
+                                                  (int)stage->count, bound->args);
+    if (status != dnnl_success) return eg_dnnl_check(status, "primitive execution");
+  }
+  return EGRAPH_OK;
+}
+
+static const eg_launch_vtable launch_vtable = {.destroy = launch_destroy,
+                                               .run = launch_run};
+
+static egraph_status bind_list(const cpu_program *program, const eg_stage_list *list,
+                               const eg_bindings *bindings, eg_launch **out) {
+  cpu_launch *launch;
+  EG_TRY(eg_alloc(program->alloc, 1, sizeof *launch, &launch));
+  launch->base.vtable = &launch_vtable;
+  launch->alloc = program->alloc;
+  launch->stream = program->stream;
+  eg_arena_init(&launch->arena, program->alloc);
+  egraph_status status = EGRAPH_OK;
+  if (list->count != 0)
+    EG_TRY_GOTO(status,
+                eg_arena_alloc(&launch->arena, list->count, sizeof *launch->stages,
+                               &launch->stages),
+                failed);
+  for (const eg_stage *stage = list->first; stage != NULL; stage = stage->next)
+    EG_TRY_GOTO(status,
+                bind_stage(launch, program->engine, stage, bindings,
+                           &launch->stages[launch->count++]),
+                failed);
+  *out = &launch->base;
+  return EGRAPH_OK;
+failed:
+  launch_destroy(&launch->base);
+  return status;
+}
+
+static egraph_status program_bind(const eg_program *base, const eg_bindings *bindings,
+                                  eg_launch **out) {
+  const cpu_program *program = (const cpu_program *)base;
+  return bind_list(program, &program->run, bindings, out);
+}
+
+// ---- program -----------------------------------------------------------------------------------
+
+static egraph_status program_prepare(const eg_program *base, void *const *operands,
+                                     void *const *constants) {
+  const cpu_program *program = (const cpu_program *)base;
+  if (program->prepare.count == 0) return EGRAPH_OK;
+  char *scratch = NULL;
+  size_t scratch_bytes = program->base.info.scratch_bytes;
+  if (scratch_bytes != 0)
+    EG_TRY(eg_alloc(program->alloc, scratch_bytes, 1, &scratch));
+  eg_bindings bindings = {
+      .operands = operands, .constants = constants, .scratch = scratch};
+  eg_launch *launch = NULL;
+  egraph_status status = bind_list(program, &program->prepare, &bindings, &launch);
+  if (status == EGRAPH_OK) status = launch_run(launch);
+  eg_launch_destroy(launch);
+  eg_free(program->alloc, scratch, scratch_bytes, 1);
+  return status;
+}
+
+static void destroy_stages(const eg_stage_list *list) {
+  for (const eg_stage *stage = list->first; stage != NULL; stage = stage->next)
+    if (stage->primitive != NULL) dnnl_primitive_destroy(stage->primitive);
+}
+
+static void program_destroy(eg_program *base) {
+  cpu_program *program = (cpu_program *)base;
+  destroy_stages(&program->prepare);
+  destroy_stages(&program->run);
+  eg_sizes_deinit(&program->constant_bytes);
+  eg_arena_deinit(&program->arena);
+  eg_free(program->alloc, program, 1, sizeof *program);
+}
+
+static const eg_program_vtable program_vtable = {
+    .destroy = program_destroy, .prepare = program_prepare, .bind = program_bind};
+
+static bool is_empty(const eg_type *types, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (eg_type_elements(&types[i]) == 0) return true;
+  return false;
+}
+
+static egraph_status compile(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  eg_cpu_family family = eg_cpu_family_of((eg_op)spec->attrs->op);
+  if (family == NULL || is_empty(spec->inputs, spec->input_count) ||
+      is_empty(spec->results, spec->result_count))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel on this back-end",
+                   eg_op_info_of((eg_op)spec->attrs->op)->name);
+  return family(builder);
+}
+
+static void take_builder(cpu_program *program, const eg_cpu_builder *builder) {
+  program->prepare = builder->prepare;
+  program->run = builder->run;
+  program->constant_bytes = builder->constant_bytes;
+  program->base.info = (eg_program_info){
+      .kernel = builder->kernel != NULL ? builder->kernel : "native",
+      .native = true,
+      .overlay = builder->overlay,
+      .kept = builder->kept,
+      .constant_bytes = builder->constant_bytes.data,
+      .constant_count = (uint32_t)builder->constant_bytes.len,
+      .scratch_bytes = builder->scratch_bytes};
+}
+
+egraph_status eg_cpu_program_create(egraph_allocator alloc, dnnl_engine_t engine,
+                                    dnnl_stream_t stream,
+                                    const eg_compile_request *request, eg_program **out) {
+  cpu_program *program;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *program, &program));
+  program->base.vtable = &program_vtable;
+  program->alloc = alloc;
+  program->engine = engine;
+  program->stream = stream;
+  eg_arena_init(&program->arena, alloc);
+  eg_cpu_builder builder = {.spec = request->spec,
+                            .dying = request->dying,
+                            .engine = engine,
+                            .arena = &program->arena,
+                            .overlay = -1};
+  eg_sizes_init(&builder.constant_bytes, alloc);
+  egraph_status status = compile(&builder);
+  take_builder(program, &builder);
+  if (status != EGRAPH_OK) {
+    program_destroy(&program->base);
+    return status;
+  }
+  *out = &program->base;
+  return EGRAPH_OK;
+}

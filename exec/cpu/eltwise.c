@@ -1,0 +1,230 @@
+// Unary operators. Tensors are flat: a memory format only matters through its padding channels, which must stay zero,
+// so a function with f(0) != 0 is not applied to a padded tensor.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cpu/eltwise.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "exec/cpu/families.h"
+#include "exec/cpu/loop_nest.h"
+#include "exec/cpu/pointwise.h"
+
+static eg_eltwise_chain chain_of(dnnl_alg_kind_t alg, double alpha, double beta) {
+  return (eg_eltwise_chain){
+      .step = {{.alg = alg, .alpha = (float)alpha, .beta = (float)beta}}, .count = 1};
+}
+
+static void push(eg_eltwise_chain *chain, dnnl_alg_kind_t alg, double alpha,
+                 double beta) {
+  assert(chain->count < EG_MAX_ELTWISE_CHAIN);
+  chain->step[chain->count++] =
+      (eg_eltwise){.alg = alg, .alpha = (float)alpha, .beta = (float)beta};
+}
+
+// oneDNN refuses infinite bounds.
+static eg_eltwise_chain clip_chain(double low, double high) {
+  return chain_of(dnnl_eltwise_clip_v2, fmax(low, -FLT_MAX), fmin(high, FLT_MAX));
+}
+
+eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta) {
+  switch (act) {
+  case EG_ACT_RELU: return chain_of(dnnl_eltwise_relu, 0, 0);
+  case EG_ACT_SIGMOID: return chain_of(dnnl_eltwise_logistic, 0, 0);
+  case EG_ACT_TANH: return chain_of(dnnl_eltwise_tanh, 0, 0);
+  case EG_ACT_GELU: return chain_of(dnnl_eltwise_gelu_erf, 0, 0);
+  case EG_ACT_GELU_TANH: return chain_of(dnnl_eltwise_gelu_tanh, 0, 0);
+  case EG_ACT_SILU: return chain_of(dnnl_eltwise_swish, 1, 0);
+  case EG_ACT_HARDSWISH: return chain_of(dnnl_eltwise_hardswish, 0, 0);
+  case EG_ACT_CLIP: return clip_chain(alpha, beta);
+  case EG_ACT_LEAKY_RELU: return chain_of(dnnl_eltwise_relu, alpha, 0);
+  case EG_ACT_ELU: return chain_of(dnnl_eltwise_elu, alpha, 0);
+  case EG_ACT_NONE:
+  case EG_ACT_COUNT: break;
+  }
+  return (eg_eltwise_chain){0};
+}
+
+static double number(const eg_attrs *attrs, eg_attr_slot slot) {
+  return eg_attr_at(attrs, slot)->f;
+}
+
+// selu(x) = gamma elu_alpha(x).
+static eg_eltwise_chain selu_chain(const eg_attrs *attrs) {
+  eg_eltwise_chain chain =
+      chain_of(dnnl_eltwise_elu, number(attrs, EG_A_SELU_ALPHA), 0);
+  push(&chain, dnnl_eltwise_linear, number(attrs, EG_A_SELU_GAMMA), 0);
+  return chain;
+}
+
+// celu_a(x) = a elu_1(x / a).
+static eg_eltwise_chain celu_chain(const eg_attrs *attrs) {
+  double alpha = number(attrs, EG_A_CELU_ALPHA);
+  eg_eltwise_chain chain = chain_of(dnnl_eltwise_linear, 1 / alpha, 0);
+  push(&chain, dnnl_eltwise_elu, 1, 0);
+  push(&chain, dnnl_eltwise_linear, alpha, 0);
+  return chain;
+}
+
+static eg_eltwise_chain hard_sigmoid_chain(const eg_attrs *attrs) {
+  eg_eltwise_chain chain =
+      chain_of(dnnl_eltwise_linear, number(attrs, EG_A_HARD_SIGMOID_ALPHA),
+               number(attrs, EG_A_HARD_SIGMOID_BETA));
+  push(&chain, dnnl_eltwise_clip_v2, 0, 1);
+  return chain;
+}
+
+static eg_eltwise_chain gelu_chain(const eg_attrs *attrs) {
+  bool exact = eg_attr_at(attrs, EG_A_GELU_APPROXIMATE)->i == 0;
+  return chain_of(exact ? dnnl_eltwise_gelu_erf : dnnl_eltwise_gelu_tanh, 0, 0);
+}
+
+// Operators without attributes.
+typedef struct simple_row {
+  eg_op op;
+  eg_eltwise step;
+} simple_row;
+static const simple_row simple_rows[] = {
+    {EG_OP_RELU, {dnnl_eltwise_relu, 0, 0}},
+    {EG_OP_SIGMOID, {dnnl_eltwise_logistic, 0, 0}},
+    {EG_OP_TANH, {dnnl_eltwise_tanh, 0, 0}},
+    {EG_OP_EXP, {dnnl_eltwise_exp, 0, 0}},
+    {EG_OP_LOG, {dnnl_eltwise_log, 0, 0}},
+    {EG_OP_SQRT, {dnnl_eltwise_sqrt, 0, 0}},
+    {EG_OP_RSQRT, {dnnl_eltwise_pow, 1, -0.5f}},
+    {EG_OP_RECIPROCAL, {dnnl_eltwise_pow, 1, -1}},
+    {EG_OP_SQUARE, {dnnl_eltwise_square, 0, 0}},
+    {EG_OP_NEG, {dnnl_eltwise_linear, -1, 0}},
+    {EG_OP_ABS, {dnnl_eltwise_abs, 0, 0}},
+    {EG_OP_ROUND, {dnnl_eltwise_round, 0, 0}},
+    {EG_OP_SILU, {dnnl_eltwise_swish, 1, 0}},
+    {EG_OP_SOFTPLUS, {dnnl_eltwise_soft_relu, 0, 0}},
+    {EG_OP_HARD_SWISH, {dnnl_eltwise_hardswish, 0, 0}},
+};
+
+bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
+  eg_op op = (eg_op)attrs->op;
+  for (size_t i = 0; i < sizeof simple_rows / sizeof simple_rows[0]; i++)
+    if (simple_rows[i].op == op) {
+      *out = (eg_eltwise_chain){.step = {simple_rows[i].step}, .count = 1};
+      return true;
+    }
+  if (op == EG_OP_GELU) *out = gelu_chain(attrs);
+  else if (op == EG_OP_HARD_SIGMOID) *out = hard_sigmoid_chain(attrs);
+  else if (op == EG_OP_SELU) *out = selu_chain(attrs);
+  else if (op == EG_OP_CELU) *out = celu_chain(attrs);
+  else if (op == EG_OP_LEAKY_RELU)
+    *out = chain_of(dnnl_eltwise_relu, number(attrs, EG_A_LEAKY_RELU_ALPHA), 0);
+  else if (op == EG_OP_ELU)
+    *out = chain_of(dnnl_eltwise_elu, number(attrs, EG_A_ELU_ALPHA), 0);
+  else if (op == EG_OP_CLIP)
+    *out = clip_chain(number(attrs, EG_A_CLIP_MIN), number(attrs, EG_A_CLIP_MAX));
+  else
+    return false;
+  return true;
+}
+
+egraph_status eg_eltwise_append(dnnl_post_ops_t post_ops, const eg_eltwise_chain *chain) {
+  for (uint32_t i = 0; i < chain->count; i++)
+    EG_TRY(eg_dnnl_check(
+        dnnl_post_ops_append_eltwise(post_ops, 1.0f, chain->step[i].alg,
+                                     chain->step[i].alpha, chain->step[i].beta),
+        "eltwise post-op"));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cpu_attr_with_post_ops(dnnl_post_ops_t post_ops,
+                                        dnnl_primitive_attr_t *out) {
+  dnnl_primitive_attr_t attr;
+  egraph_status status = eg_cpu_attr_create(&attr);
+  if (status == EGRAPH_OK) {
+    status =
+        eg_dnnl_check(dnnl_primitive_attr_set_post_ops(attr, post_ops), "post-ops");
+    if (status == EGRAPH_OK)
+      *out = attr;
+    else
+      dnnl_primitive_attr_destroy(attr);
+  }
+  dnnl_post_ops_destroy(post_ops);
+  return status;
+}
+
+egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
+                                     dnnl_primitive_attr_t *out) {
+  dnnl_post_ops_t post_ops;
+  EG_TRY(eg_dnnl_check(dnnl_post_ops_create(&post_ops), "post-ops"));
+  egraph_status status = eg_eltwise_append(post_ops, chain);
+  if (status != EGRAPH_OK) {
+    dnnl_post_ops_destroy(post_ops);
+    return status;
+  }
+  return eg_cpu_attr_with_post_ops(post_ops, out);
+}
+
+egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
+                                 int64_t elements, eg_place from, eg_place to) {
+  dnnl_memory_desc_t flat;
+  EG_TRY(eg_dnnl_desc_dims(1, &elements, &flat));
+  dnnl_eltwise_desc_t operation;
+  EG_TRY(eg_dnnl_check(
+      dnnl_eltwise_forward_desc_init(&operation, dnnl_forward_inference,
+                                     chain->step[0].alg, &flat, chain->step[0].alpha,
+                                     chain->step[0].beta),
+      "eltwise"));
+  eg_eltwise_chain rest = {.count = chain->count - 1};
+  for (uint32_t i = 0; i < rest.count; i++) rest.step[i] = chain->step[i + 1];
+  dnnl_primitive_attr_t attr;
+  EG_TRY(eg_cpu_attr_with_chain(&rest, &attr));
+  dnnl_primitive_desc_t desc;
+  egraph_status status = eg_cpu_describe(builder, &operation, attr, "eltwise", &desc);
+  dnnl_primitive_attr_destroy(attr);
+  if (status != EGRAPH_OK) return status;
+  if (builder->kernel == NULL && (status = eg_cpu_name(builder, desc)) != EGRAPH_OK) {
+    dnnl_primitive_desc_destroy(desc);
+    return status;
+  }
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, from, &flat}, {DNNL_ARG_DST, to, &flat}};
+  return eg_cpu_add_primitive(builder, &builder->run, desc, args, 2);
+}
+
+static double apply_at_zero(const eg_eltwise *step, double x) {
+  switch ((int)step->alg) {
+  case dnnl_eltwise_linear: return (double)step->alpha * x + (double)step->beta;
+  case dnnl_eltwise_clip_v2: return fmin(fmax(x, (double)step->alpha), (double)step->beta);
+  case dnnl_eltwise_relu:
+  case dnnl_eltwise_tanh:
+  case dnnl_eltwise_elu:
+  case dnnl_eltwise_square:
+  case dnnl_eltwise_abs:
+  case dnnl_eltwise_sqrt:
+  case dnnl_eltwise_gelu_tanh:
+  case dnnl_eltwise_gelu_erf:
+  case dnnl_eltwise_swish:
+  case dnnl_eltwise_round:
+  case dnnl_eltwise_hardswish: return x;  // f(0) = 0
+  default: return 1;                      // not an enum of ours: everything else moves 0
+  }
+}
+
+static bool keeps_zero(const eg_eltwise_chain *chain) {
+  double x = 0;
+  for (uint32_t i = 0; i < chain->count; i++) {
+    x = apply_at_zero(&chain->step[i], x);
+    if (x != 0) return false;
+  }
+  return true;
+}
+
+egraph_status eg_cpu_eltwise(eg_cpu_builder *builder) {
+  const eg_type *type = &builder->spec->inputs[0], *result = &builder->spec->results[0];
+  eg_eltwise_chain chain;
+  if (!eg_eltwise_of_op(builder->spec->attrs, &chain)) return eg_cpu_pointwise(builder);
+  if (type->dtype != EGRAPH_FLOAT32 || !eg_type_same(type, result) ||
+      (eg_type_has_padding(type) && !keeps_zero(&chain)))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for this element type or format",
+                   eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
+  if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
+  int64_t elements = (int64_t)(eg_type_bytes(type) / sizeof(float));
+  return eg_cpu_add_eltwise(builder, &chain, elements, eg_cpu_read(builder, 0),
+                            eg_place_result(0));
+}

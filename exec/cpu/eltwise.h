@@ -1,0 +1,37 @@
+// Pointwise functions as oneDNN knows them: alone, as a chain, or fused behind another primitive.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_CPU_ELTWISE_H
+#define EG_EXEC_CPU_ELTWISE_H
+
+#include "exec/cpu/cpu_program.h"
+
+typedef struct eg_eltwise {
+  dnnl_alg_kind_t alg;
+  float alpha, beta;
+} eg_eltwise;
+
+enum { EG_MAX_ELTWISE_CHAIN = 3 };
+
+/// One to three functions applied in order; count 0: nothing.
+typedef struct eg_eltwise_chain {
+  eg_eltwise step[EG_MAX_ELTWISE_CHAIN];
+  uint32_t count;
+} eg_eltwise_chain;
+
+/// The fused activation of a node (act, act_alpha, act_beta).
+eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta);
+/// The chain of a unary operator; false when oneDNN has none.
+bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out);
+/// Appends the chain to post-ops.
+egraph_status eg_eltwise_append(dnnl_post_ops_t post_ops, const eg_eltwise_chain *chain);
+/// Appends a stage that applies the chain to `elements` floats; from and to may be the same place.
+egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
+                                 int64_t elements, eg_place from, eg_place to);
+/// Attributes (scratchpads ours) with the chain as post-ops.
+egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
+                                     dnnl_primitive_attr_t *out);
+/// Attributes take over the post-ops; the post-ops are destroyed in any case.
+egraph_status eg_cpu_attr_with_post_ops(dnnl_post_ops_t post_ops,
+                                        dnnl_primitive_attr_t *out);
+
+#endif

@@ -1,0 +1,32 @@
+// Which family compiles which operator. Adding an operator to the CPU back-end is one row in families.c.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_CPU_FAMILIES_H
+#define EG_EXEC_CPU_FAMILIES_H
+
+#include "exec/cpu/cpu_program.h"
+
+/// Fills the builder with the stages of builder->spec, or fails with EGRAPH_E_UNSUPPORTED.
+typedef egraph_status (*eg_cpu_family)(eg_cpu_builder *builder);
+
+/// NULL: no family, the operator runs on its reference kernel.
+eg_cpu_family eg_cpu_family_of(eg_op op);
+
+egraph_status eg_cpu_binary(eg_cpu_builder *builder);
+egraph_status eg_cpu_concat(eg_cpu_builder *builder);
+egraph_status eg_cpu_conv(eg_cpu_builder *builder);
+egraph_status eg_cpu_eltwise(eg_cpu_builder *builder);
+egraph_status eg_cpu_expand(eg_cpu_builder *builder);
+egraph_status eg_cpu_gemm(eg_cpu_builder *builder);
+egraph_status eg_cpu_global_pool(eg_cpu_builder *builder);
+egraph_status eg_cpu_identity(eg_cpu_builder *builder);
+egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder);
+egraph_status eg_cpu_batch_norm(eg_cpu_builder *builder);
+egraph_status eg_cpu_matmul(eg_cpu_builder *builder);
+egraph_status eg_cpu_pool(eg_cpu_builder *builder);
+egraph_status eg_cpu_reduction(eg_cpu_builder *builder);
+egraph_status eg_cpu_slice(eg_cpu_builder *builder);
+egraph_status eg_cpu_softmax(eg_cpu_builder *builder);
+egraph_status eg_cpu_split(eg_cpu_builder *builder);
+egraph_status eg_cpu_transpose(eg_cpu_builder *builder);
+
+#endif

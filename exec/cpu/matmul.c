@@ -1,0 +1,252 @@
+// Matrix products: act(op(a) op(b) + bias + z), and the ONNX Gemm of unit factors.
+//
+// Everything is brought to the fewest dimensions first: batch dimensions of a that b does not have become rows
+// ([1,128,768] x [768,3072] is one 128 x 768 x 3072 product), equal batches become one. Transpositions are strides. A
+// constant b is packed once into the format the kernel prefers. SPDX-License-Identifier: Apache-2.0
+#include "exec/cpu/binary.h"
+#include "exec/cpu/families.h"
+
+enum { OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z };
+
+typedef struct product {
+  int64_t m, n, k;
+  bool trans_a, trans_b;
+  uint32_t batch_rank;
+  int64_t batch_a[EGRAPH_MAX_RANK], batch_b[EGRAPH_MAX_RANK];
+} product;
+
+typedef struct matmul_plan {
+  product shape;
+  uint32_t rank;  // of the primitive's operands
+  dnnl_memory_desc_t a, b, b_any, bias, result;
+  bool row_bias;  // the bias is one row, as the primitive takes it
+  bool has_bias, has_z;
+  eg_eltwise_chain act;
+} matmul_plan;
+
+// ---- shapes ------------------------------------------------------------------------------------
+
+// Rows and columns of the stored matrix; a vector is a row as a, a column as b.
+static void stored_matrix(const eg_type *type, bool is_a, int64_t *rows, int64_t *cols) {
+  if (type->rank == 1) {
+    *rows = is_a ? 1 : type->dims[0];
+    *cols = is_a ? type->dims[0] : 1;
+  } else {
+    *rows = type->dims[type->rank - 2];
+    *cols = type->dims[type->rank - 1];
+  }
+}
+
+static uint32_t batch_rank_of(const eg_type *type) {
+  return type->rank > 2 ? type->rank - 2 : 0;
+}
+
+static void batch_dims(const eg_type *type, uint32_t rank, int64_t *out) {
+  uint32_t own = batch_rank_of(type), skip = rank - own;
+  for (uint32_t d = 0; d < rank; d++) out[d] = d < skip ? 1 : type->dims[d - skip];
+}
+
+static product product_of(const eg_type *a, const eg_type *b, bool trans_a,
+                          bool trans_b) {
+  product p = {.trans_a = trans_a && a->rank > 1, .trans_b = trans_b && b->rank > 1};
+  int64_t rows, cols;
+  stored_matrix(a, true, &rows, &cols);
+  p.m = p.trans_a ? cols : rows;
+  p.k = p.trans_a ? rows : cols;
+  stored_matrix(b, false, &rows, &cols);
+  p.n = p.trans_b ? rows : cols;
+  uint32_t rank_a = batch_rank_of(a), rank_b = batch_rank_of(b);
+  p.batch_rank = rank_a > rank_b ? rank_a : rank_b;
+  batch_dims(a, p.batch_rank, p.batch_a);
+  batch_dims(b, p.batch_rank, p.batch_b);
+  return p;
+}
+
+static int64_t count_of(const int64_t *dims, uint32_t rank) {
+  int64_t count = 1;
+  for (uint32_t d = 0; d < rank; d++) count *= dims[d];
+  return count;
+}
+
+static void set_batch(product *p, uint32_t rank, int64_t a, int64_t b) {
+  p->batch_rank = rank;
+  p->batch_a[0] = a;
+  p->batch_b[0] = b;
+}
+
+static void collapse(product *p) {
+  int64_t a = count_of(p->batch_a, p->batch_rank), b = count_of(p->batch_b, p->batch_rank);
+  bool equal = true;
+  for (uint32_t d = 0; d < p->batch_rank; d++)
+    equal = equal && p->batch_a[d] == p->batch_b[d];
+  if (b == 1 && (!p->trans_a || a == 1)) {
+    p->m *= a;
+    set_batch(p, 0, 1, 1);
+  } else if (equal || a == 1 || b == 1) {
+    set_batch(p, 1, a, b);
+  }
+}
+
+static egraph_status matrix_desc(const int64_t *batch, uint32_t batch_rank, int64_t rows,
+                                 int64_t cols, bool transposed, dnnl_memory_desc_t *out) {
+  int64_t dims[EGRAPH_MAX_RANK], strides[EGRAPH_MAX_RANK], stride = rows * cols;
+  for (uint32_t d = batch_rank; d-- > 0;) {
+    dims[d] = batch[d];
+    strides[d] = stride;
+    stride *= batch[d];
+  }
+  dims[batch_rank] = rows;
+  dims[batch_rank + 1] = cols;
+  strides[batch_rank] = transposed ? 1 : cols;
+  strides[batch_rank + 1] = transposed ? rows : 1;
+  return eg_dnnl_desc_strided(batch_rank + 2, dims, strides, out);
+}
+
+static egraph_status plan_descs(matmul_plan *plan) {
+  const product *p = &plan->shape;
+  int64_t batch[EGRAPH_MAX_RANK], ones[EGRAPH_MAX_RANK];
+  for (uint32_t d = 0; d < p->batch_rank; d++) {
+    batch[d] = p->batch_a[d] > p->batch_b[d] ? p->batch_a[d] : p->batch_b[d];
+    ones[d] = 1;
+  }
+  plan->rank = p->batch_rank + 2;
+  EG_TRY(matrix_desc(p->batch_a, p->batch_rank, p->m, p->k, p->trans_a, &plan->a));
+  EG_TRY(matrix_desc(p->batch_b, p->batch_rank, p->k, p->n, p->trans_b, &plan->b));
+  EG_TRY(eg_dnnl_desc_any((uint32_t)plan->b.ndims, plan->b.dims, &plan->b_any));
+  EG_TRY(matrix_desc(ones, p->batch_rank, 1, p->n, false, &plan->bias));
+  return matrix_desc(batch, p->batch_rank, p->m, p->n, false, &plan->result);
+}
+
+// ---- primitive ---------------------------------------------------------------------------------
+
+static egraph_status fused_attr(const matmul_plan *plan, bool sum,
+                                dnnl_primitive_attr_t *out) {
+  dnnl_post_ops_t post_ops;
+  EG_TRY(eg_dnnl_check(dnnl_post_ops_create(&post_ops), "post-ops"));
+  egraph_status status = EGRAPH_OK;
+  if (plan->has_z)
+    status = eg_dnnl_check(sum ? dnnl_post_ops_append_sum(post_ops, 1.0f)
+                               : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add,
+                                                             &plan->result),
+                           "post-op of a matmul");
+  if (status == EGRAPH_OK) status = eg_eltwise_append(post_ops, &plan->act);
+  if (status != EGRAPH_OK) {
+    dnnl_post_ops_destroy(post_ops);
+    return status;
+  }
+  return eg_cpu_attr_with_post_ops(post_ops, out);
+}
+
+static egraph_status describe(eg_cpu_builder *builder, const matmul_plan *plan,
+                              const_dnnl_primitive_attr_t attr,
+                              dnnl_primitive_desc_t *out) {
+  bool packs = eg_spec_is_weight(builder->spec, OPERAND_B);
+  dnnl_matmul_desc_t operation;
+  EG_TRY(eg_dnnl_check(
+      dnnl_matmul_desc_init(&operation, &plan->a, packs ? &plan->b_any : &plan->b,
+                            plan->row_bias ? &plan->bias : NULL, &plan->result),
+      "matmul"));
+  return eg_cpu_describe(builder, &operation, attr, "matmul", out);
+}
+
+static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan, bool sum,
+                            dnnl_primitive_desc_t *out, bool *out_fused) {
+  *out_fused = !plan->has_bias || plan->row_bias;
+  if (!*out_fused) return describe(builder, plan, NULL, out);
+  dnnl_primitive_attr_t attr;
+  EG_TRY(fused_attr(plan, sum, &attr));
+  egraph_status status = describe(builder, plan, attr, out);
+  dnnl_primitive_attr_destroy(attr);
+  bool nothing_to_fuse = !plan->has_z && plan->act.count == 0;
+  if (status == EGRAPH_OK) {
+    bool fast =
+        !eg_cpu_is_slow(*out) && strstr(eg_cpu_kernel_of(*out), "gemm") == NULL;
+    if (fast || nothing_to_fuse) return EGRAPH_OK;
+    dnnl_primitive_desc_destroy(*out);
+  } else if (status != EGRAPH_E_UNSUPPORTED || nothing_to_fuse) {
+    return status;
+  }
+  *out_fused = false;
+  return describe(builder, plan, NULL, out);
+}
+
+static egraph_status add_stage(eg_cpu_builder *builder, const matmul_plan *plan,
+                               dnnl_primitive_desc_t primitive, bool fused, bool sum) {
+  const dnnl_memory_desc_t want =
+      *dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
+  eg_place b;
+  egraph_status status = eg_cpu_read_as(builder, OPERAND_B, &plan->b, &want, &b);
+  builder->kernel = NULL;
+  if (status == EGRAPH_OK) status = eg_cpu_name(builder, primitive);
+  if (status != EGRAPH_OK) {
+    dnnl_primitive_desc_destroy(primitive);
+    return status;
+  }
+  eg_stage_arg args[5] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_A), &plan->a},
+                          {DNNL_ARG_WEIGHTS, b, &want},
+                          {DNNL_ARG_DST, eg_place_result(0), &plan->result}};
+  uint32_t count = 3;
+  if (plan->row_bias)
+    args[count++] = (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS),
+                                   &plan->bias};
+  if (plan->has_z && fused && !sum)
+    args[count++] =
+        (eg_stage_arg){DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                       eg_cpu_read(builder, OPERAND_Z), &plan->result};
+  return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
+}
+
+static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
+  const eg_node_spec *spec = builder->spec;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    if (spec->inputs[i].dtype != EGRAPH_FLOAT32)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: oneDNN kernels here take float32");
+  collapse(&plan->shape);
+  EG_TRY(plan_descs(plan));
+  if (plan->has_bias) {
+    const eg_type *bias = &spec->inputs[OPERAND_BIAS];
+    plan->row_bias = bias->rank != 0 && eg_type_elements(bias) == plan->shape.n &&
+                     bias->dims[bias->rank - 1] == plan->shape.n;
+  }
+  bool sum = plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z), fused;
+  dnnl_primitive_desc_t primitive;
+  EG_TRY(choose(builder, plan, sum, &primitive, &fused));
+  if (sum && fused) builder->overlay = OPERAND_Z;
+  EG_TRY(add_stage(builder, plan, primitive, fused, sum));
+  if (fused) return EGRAPH_OK;
+  eg_epilogue epilogue = {.act = plan->act};
+  if (plan->has_bias && !plan->row_bias)
+    epilogue.addends[epilogue.count++] = OPERAND_BIAS;
+  if (plan->has_z) epilogue.addends[epilogue.count++] = OPERAND_Z;
+  return eg_cpu_add_epilogue(builder, &epilogue);
+}
+
+egraph_status eg_cpu_matmul(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_attrs *attrs = spec->attrs;
+  matmul_plan plan = {
+      .shape = product_of(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
+                          eg_attr_at(attrs, EG_A_MATMUL_TRANS_A)->i != 0,
+                          eg_attr_at(attrs, EG_A_MATMUL_TRANS_B)->i != 0),
+      .has_bias = spec->input_count > OPERAND_BIAS,
+      .has_z = spec->input_count > OPERAND_Z,
+      .act = eg_eltwise_of_act((eg_act)eg_attr_at(attrs, EG_A_MATMUL_ACT)->i,
+                               eg_attr_at(attrs, EG_A_MATMUL_ACT_ALPHA)->f,
+                               eg_attr_at(attrs, EG_A_MATMUL_ACT_BETA)->f)};
+  return compile(builder, &plan);
+}
+
+egraph_status eg_cpu_gemm(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_attrs *attrs = spec->attrs;
+  bool has_c = spec->input_count > OPERAND_BIAS;
+  if (eg_attr_at(attrs, EG_A_GEMM_ALPHA)->f != 1.0 ||
+      (has_c && eg_attr_at(attrs, EG_A_GEMM_BETA)->f != 1.0))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "gemm: only unit factors have a kernel");
+  matmul_plan plan = {
+      .shape = product_of(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
+                          eg_attr_at(attrs, EG_A_GEMM_TRANS_A)->i != 0,
+                          eg_attr_at(attrs, EG_A_GEMM_TRANS_B)->i != 0),
+      .has_bias = has_c};
+  return compile(builder, &plan);
+}

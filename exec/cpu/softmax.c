@@ -1,0 +1,35 @@
+// softmax and log-softmax over one axis, as [outer, axis, inner]. SPDX-License-Identifier: Apache-2.0
+#include "exec/cpu/families.h"
+
+egraph_status eg_cpu_softmax(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_type *type = &spec->inputs[0];
+  bool log = spec->attrs->op == EG_OP_LOG_SOFTMAX;
+  int64_t axis =
+      eg_attr_at(spec->attrs, log ? EG_A_LOG_SOFTMAX_AXIS : EG_A_SOFTMAX_AXIS)->i;
+  if (axis < 0) axis += type->rank;
+  if (type->dtype != EGRAPH_FLOAT32 || type->layout.format != EG_FORMAT_PLAIN)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "softmax: no kernel for this element type");
+  int64_t dims[3] = {1, type->dims[axis], 1};
+  for (uint32_t d = 0; d < type->rank; d++)
+    if (d != (uint32_t)axis) dims[d < (uint32_t)axis ? 0 : 2] *= type->dims[d];
+  dnnl_memory_desc_t desc;
+  EG_TRY(eg_dnnl_desc_dims(dims[2] == 1 ? 2 : 3, dims, &desc));
+  dnnl_softmax_v2_desc_t operation;
+  EG_TRY(eg_dnnl_check(dnnl_softmax_v2_forward_desc_init(
+                           &operation, dnnl_forward_inference,
+                           log ? dnnl_softmax_log : dnnl_softmax_accurate, &desc, &desc,
+                           1),
+                       "softmax"));
+  dnnl_primitive_desc_t primitive;
+  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "softmax", &primitive));
+  egraph_status status = eg_cpu_name(builder, primitive);
+  if (status != EGRAPH_OK) {
+    dnnl_primitive_desc_destroy(primitive);
+    return status;
+  }
+  if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, 0), &desc},
+                         {DNNL_ARG_DST, eg_place_result(0), &desc}};
+  return eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2);
+}

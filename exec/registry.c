@@ -1,0 +1,78 @@
+// The back-ends of this build. SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "exec/backend.h"
+#include "exec/cpu/cpu_backend.h"
+#include "exec/reference_backend.h"
+
+static const eg_backend_vtable *const backends[] = {
+    &eg_reference_backend,
+    &eg_cpu_backend,
+};
+
+enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
+
+const eg_backend_vtable *eg_backend_at(uint32_t index) {
+  return index < BACKEND_COUNT ? backends[index] : NULL;
+}
+
+static egraph_status fail_unknown(const char *name) {
+  char list[160] = "";
+  for (uint32_t i = 0; i < BACKEND_COUNT; i++) {
+    size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s'%s'", i == 0 ? "" : ", ",
+             backends[i]->name);
+  }
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "no back-end '%s' in this build; there are %s", name,
+                 list);
+}
+
+egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
+                                const eg_backend_options *options, eg_backend **out) {
+  if (name == NULL) name = "cpu";
+  for (uint32_t i = 0; i < BACKEND_COUNT; i++)
+    if (strcmp(backends[i]->name, name) == 0)
+      return backends[i]->create(eg_allocator_or_heap(alloc), options, out);
+  return fail_unknown(name);
+}
+
+void eg_backend_destroy(eg_backend *backend) {
+  if (backend != NULL) backend->vtable->destroy(backend);
+}
+
+egraph_status eg_backend_upload(eg_backend *backend, void *to, const void *from,
+                                size_t bytes) {
+  if (backend->vtable->upload != NULL)
+    return backend->vtable->upload(backend, to, from, bytes);
+  if (bytes != 0) memcpy(to, from, bytes);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_backend_download(eg_backend *backend, void *to, const void *from,
+                                  size_t bytes) {
+  if (backend->vtable->download != NULL)
+    return backend->vtable->download(backend, to, from, bytes);
+  if (bytes != 0) memcpy(to, from, bytes);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_backend_begin(eg_backend *backend) {
+  return backend->vtable->begin != NULL ? backend->vtable->begin(backend) : EGRAPH_OK;
+}
+
+egraph_status eg_backend_end(eg_backend *backend) {
+  return backend->vtable->end != NULL ? backend->vtable->end(backend) : EGRAPH_OK;
+}
+
+void eg_device_memory_destroy(eg_backend *backend, eg_device_memory *memory) {
+  if (memory->owner != NULL) backend->vtable->memory_destroy(backend, memory);
+  *memory = (eg_device_memory){0};
+}
+
+void eg_program_destroy(eg_program *program) {
+  if (program != NULL) program->vtable->destroy(program);
+}
+
+void eg_launch_destroy(eg_launch *launch) {
+  if (launch != NULL) launch->vtable->destroy(launch);
+}
