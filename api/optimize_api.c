@@ -1,20 +1,12 @@
 // Public functions of costs and optimization. egraph_costs joins the cost model with the
 // profiler that feeds it: the only place where planning and execution meet.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/profile.h"
+#include "api/costs.h"
 #include "optimize/optimizer.h"
 #include "optimize/predict.h"
 
 // ---- costs
 // ----------------------------------------------------------------------------------------------
-
-struct egraph_costs {
-  egraph_allocator alloc;
-  egraph_costs_options options;
-  eg_profiler *profiler;
-  eg_cost_model *model;
-  eg_text machine;
-};
 
 static bool override_cost(void *user, const eg_node_spec *spec, double *out) {
   egraph_costs *costs = user;

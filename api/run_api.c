@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/convert.h"
+#include "api/tensors.h"
 #include "exec/session.h"
 #include "pcg/weights.h"
 
@@ -33,47 +34,6 @@ void egraph_draw_input(const char *name, uint64_t seed, const egraph_tensor *ten
   eg_tensor drawn = {.data = tensor->data};
   if (eg_type_from_tensor(tensor, &drawn.type) == EGRAPH_OK)
     eg_input_draw(name, seed, &drawn);
-}
-
-// ---- buffers for all inputs or outputs of a graph
-// --------------------------------------------------------
-
-EG_VEC_DEFINE(eg_tensors, eg_tensor);
-
-static void free_tensors(eg_tensors *tensors) {
-  for (size_t i = 0; i < tensors->len; i++)
-    eg_free(tensors->alloc, tensors->data[i].data, eg_type_bytes(&tensors->data[i].type),
-            1);
-  eg_tensors_deinit(tensors);
-}
-
-static egraph_status add_tensor(eg_tensors *tensors, const eg_type *type) {
-  eg_tensor tensor = {.type = *type};
-  tensor.type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
-  EG_TRY(eg_tensors_push(tensors, tensor));
-  return eg_alloc(tensors->alloc, eg_type_bytes(&tensor.type), 1,
-                  &tensors->data[tensors->len - 1].data);
-}
-
-static egraph_status draw_inputs(const eg_graph *graph, uint64_t seed, eg_tensors *out) {
-  for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
-    const eg_value_info *info = eg_graph_value(graph, eg_graph_input(graph, i));
-    EG_TRY(add_tensor(out, &info->type));
-    eg_input_draw(info->name, seed, &out->data[i]);
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status make_outputs(const eg_graph *graph, eg_tensors *out) {
-  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
-    const char *name;
-    const eg_value_info *info = eg_graph_value(graph, eg_graph_output(graph, i, &name));
-    if (!info->typed)
-      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                     "the type of output '%s' is unknown (opaque operator)", name);
-    EG_TRY(add_tensor(out, &info->type));
-  }
-  return EGRAPH_OK;
 }
 
 egraph_status egraph_session_run(egraph_session *session, const egraph_tensor *inputs,
@@ -185,7 +145,7 @@ static egraph_status prepare(const egraph_allocator *alloc, const eg_graph *grap
   eg_session_options session =
       session_options(options->backend, options->threads, options->seed);
   EG_TRY(eg_session_create(alloc, graph, &session, &out->session));
-  return make_outputs(graph, &out->outputs);
+  return eg_tensors_make_outputs(graph, &out->outputs);
 }
 
 egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *a,
@@ -201,7 +161,7 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
     eg_doubles_init(&pair[i].seconds, heap);
   }
   egraph_comparison result = {.max_error = 0.0};
-  egraph_status status = draw_inputs(a, options->seed, &inputs);
+  egraph_status status = eg_tensors_draw_inputs(a, options->seed, &inputs);
   if (status == EGRAPH_OK) status = prepare(alloc, a, options, &pair[0]);
   if (status == EGRAPH_OK) status = prepare(alloc, b, options, &pair[1]);
   if (status == EGRAPH_OK)
@@ -209,10 +169,10 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
                   options->repeats != 0 ? options->repeats : DEFAULT_REPEATS, &result);
   for (int i = 0; i < 2; i++) {
     eg_session_destroy(pair[i].session);
-    free_tensors(&pair[i].outputs);
+    eg_tensors_free(&pair[i].outputs);
     eg_doubles_deinit(&pair[i].seconds);
   }
-  free_tensors(&inputs);
+  eg_tensors_free(&inputs);
   if (status == EGRAPH_OK) *out = result;
   return status;
 }
@@ -264,15 +224,15 @@ egraph_status egraph_session_steps(egraph_session *session, uint64_t seed,
   double *seconds = NULL;
   uint32_t steps = eg_session_step_count(session), rounds = repeats != 0 ? repeats : 1;
   egraph_status status = eg_alloc(alloc, steps, sizeof *seconds, &seconds);
-  if (status == EGRAPH_OK) status = draw_inputs(graph, seed, &inputs);
-  if (status == EGRAPH_OK) status = make_outputs(graph, &outputs);
+  if (status == EGRAPH_OK) status = eg_tensors_draw_inputs(graph, seed, &inputs);
+  if (status == EGRAPH_OK) status = eg_tensors_make_outputs(graph, &outputs);
   eg_session_set_timing(session, true);
   if (status == EGRAPH_OK)
     status = time_steps(session, &inputs, &outputs, rounds, seconds);
   eg_session_set_timing(session, false);
   if (status == EGRAPH_OK) report_steps(session, rounds, seconds, report, user);
   eg_free(alloc, seconds, steps, sizeof *seconds);
-  free_tensors(&inputs);
-  free_tensors(&outputs);
+  eg_tensors_free(&inputs);
+  eg_tensors_free(&outputs);
   return status;
 }

@@ -387,6 +387,23 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_session_steps(egraph_session *session, uint64_t seed, uint32_t repeats,
                      void (*report)(void *user, const egraph_step *step), void *user);
 
+/// How well the cost model predicts what runs.
+typedef struct egraph_validation {
+  double predicted,
+      measured; // seconds of one run: sum of predicted operators, median of whole runs
+  double steps; // sum of the operators' own median times inside a run
+  double rank_correlation; // Spearman, predicted against measured, over operators
+  double mean_error;       // sum of |predicted - measured| over the sum of measured, over
+                           // operators
+  uint32_t operators;
+} egraph_validation;
+/// Runs a graph `repeats` times and compares every operator with its predicted cost.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *costs,
+                                                                const egraph_graph *graph,
+                                                                uint32_t repeats,
+                                                                uint64_t seed,
+                                                                egraph_validation *out);
+
 // ---- plain expressions
 // -----------------------------------------------------------------------------
 

@@ -45,11 +45,53 @@ int command_optimize(int argc, char **argv) {
   return finish(&session, status);
 }
 
+static void print_validation(const char *which, const egraph_validation *v, bool json) {
+  if (json) {
+    json_open(which, '{');
+    json_real("predicted", v->predicted);
+    json_real("measured", v->measured);
+    json_real("steps", v->steps);
+    json_real("rank_correlation", v->rank_correlation);
+    json_real("mean_error", v->mean_error);
+    json_int("operators", v->operators);
+    json_close('}');
+  } else {
+    printf("%-9s  predicted %.3f ms, measured %.3f ms, sum of steps %.3f ms; rank "
+           "correlation "
+           "%.3f, mean error %.1f %% over %u operators\n",
+           which, 1e3 * v->predicted, 1e3 * v->measured, 1e3 * v->steps,
+           v->rank_correlation, 100 * v->mean_error, v->operators);
+  }
+}
+
+/// Predicted against measured cost, before and after optimization.
+static egraph_status validate(const plan_session *session, uint64_t repeats,
+                              uint64_t seed, bool json) {
+  const egraph_graph *graphs[] = {session->graph, egraph_result_graph(session->result)};
+  for (int i = 0; i < 2; i++) {
+    egraph_validation v;
+    egraph_status status =
+        egraph_costs_validate(session->costs, graphs[i], (uint32_t)repeats, seed, &v);
+    if (status != EGRAPH_OK) return status;
+    print_validation(i == 0 ? "original" : "optimized", &v, json);
+  }
+  return EGRAPH_OK;
+}
+
 int command_profile(int argc, char **argv) {
   plan_flags flags;
   plan_flags_init(&flags);
   flag rows[MAX_PLAN_FLAGS];
   size_t count = plan_flags_rows(&flags, rows);
+  uint64_t repeats = 0;
+  rows[count++] =
+      (flag){"--validate",
+             FLAG_UINT,
+             &repeats,
+             "N",
+             "run the model N times and compare measured with predicted costs",
+             0,
+             0};
   command cmd = {"profile",
                  "MODEL [--db FILE] [options]",
                  "Measures every operator variant that optimizing the model asks for.",
@@ -73,6 +115,7 @@ int command_profile(int argc, char **argv) {
       json_int("measured", r->measured);
       json_int("entries", entries);
       json_real("seconds", r->profile_seconds);
+      if (repeats != 0) status = validate(&session, repeats, flags.options.seed, true);
       json_end();
     } else {
       printf(

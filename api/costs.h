@@ -1,0 +1,17 @@
+// The public cost object: a cost model and the profiler that feeds it.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_API_COSTS_H
+#define EG_API_COSTS_H
+
+#include "exec/profile.h"
+#include "sim/cost.h"
+
+struct egraph_costs {
+  egraph_allocator alloc;
+  egraph_costs_options options;
+  eg_profiler *profiler;
+  eg_cost_model *model;
+  eg_text machine;
+};
+
+#endif

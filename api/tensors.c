@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/tensors.h"
+
+#include "pcg/weights.h"
+
+void eg_tensors_free(eg_tensors *tensors) {
+  for (size_t i = 0; i < tensors->len; i++)
+    eg_free(tensors->alloc, tensors->data[i].data, eg_type_bytes(&tensors->data[i].type),
+            1);
+  eg_tensors_deinit(tensors);
+}
+
+static egraph_status add_tensor(eg_tensors *tensors, const eg_type *type) {
+  eg_tensor tensor = {.type = *type};
+  tensor.type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
+  EG_TRY(eg_tensors_push(tensors, tensor));
+  return eg_alloc(tensors->alloc, eg_type_bytes(&tensor.type), 1,
+                  &tensors->data[tensors->len - 1].data);
+}
+
+egraph_status eg_tensors_draw_inputs(const eg_graph *graph, uint64_t seed,
+                                     eg_tensors *out) {
+  for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
+    const eg_value_info *info = eg_graph_value(graph, eg_graph_input(graph, i));
+    EG_TRY(add_tensor(out, &info->type));
+    eg_input_draw(info->name, seed, &out->data[i]);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_tensors_make_outputs(const eg_graph *graph, eg_tensors *out) {
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    const char *name;
+    const eg_value_info *info = eg_graph_value(graph, eg_graph_output(graph, i, &name));
+    if (!info->typed)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "the type of output '%s' is unknown (opaque operator)", name);
+    EG_TRY(add_tensor(out, &info->type));
+  }
+  return EGRAPH_OK;
+}

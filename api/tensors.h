@@ -1,0 +1,19 @@
+// Buffers for all inputs or all outputs of a graph.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_API_TENSORS_H
+#define EG_API_TENSORS_H
+
+#include "pcg/graph.h"
+
+EG_VEC_DEFINE(eg_tensors, eg_tensor);
+
+/// Row-major inputs filled from the seed and their names. Free with eg_tensors_free, also
+/// after a failure.
+egraph_status eg_tensors_draw_inputs(const eg_graph *graph, uint64_t seed,
+                                     eg_tensors *out);
+/// Row-major zeroed outputs. Fails with EGRAPH_E_UNSUPPORTED when the type of one is
+/// unknown.
+egraph_status eg_tensors_make_outputs(const eg_graph *graph, eg_tensors *out);
+void eg_tensors_free(eg_tensors *tensors);
+
+#endif

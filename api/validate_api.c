@@ -1,0 +1,189 @@
+// Predicted against measured, operator by operator.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+#include <stdlib.h>
+
+#include "api/costs.h"
+#include "api/tensors.h"
+#include "exec/session.h"
+#include "optimize/predict.h"
+
+typedef struct sample {
+  double predicted, measured;
+} sample;
+EG_VEC_DEFINE(samples, sample);
+
+typedef struct validation {
+  egraph_costs *costs;
+  const eg_graph *graph;
+  double *measured; // [nodes] seconds, or -1 where the node has no step of its own
+  samples samples;
+  egraph_validation *out;
+} validation;
+
+static egraph_status add_sample(void *user, eg_graph_node node,
+                                const eg_node_spec *spec) {
+  validation *v = user;
+  double seconds;
+  eg_cost_source source;
+  EG_TRY(eg_cost_seconds(v->costs->model, spec, &seconds, &source));
+  if (isfinite(seconds)) v->out->predicted += seconds;
+  if (source == EG_COST_FREE || v->measured[node.id] < 0 || !isfinite(seconds))
+    return EGRAPH_OK;
+  return samples_push(&v->samples, (sample){seconds, v->measured[node.id]});
+}
+
+// ---- statistics
+// --------------------------------------------------------------------------------------
+
+static int by_predicted(const void *a, const void *b) {
+  double x = ((const sample *)a)->predicted, y = ((const sample *)b)->predicted;
+  return (x > y) - (x < y);
+}
+static int by_measured(const void *a, const void *b) {
+  double x = ((const sample *)a)->measured, y = ((const sample *)b)->measured;
+  return (x > y) - (x < y);
+}
+
+/// Replaces one coordinate of samples sorted by it with ranks; ties share their mean
+/// rank.
+static void rank(samples *s, bool predicted) {
+  qsort(s->data, s->len, sizeof *s->data, predicted ? by_predicted : by_measured);
+  for (size_t i = 0, end; i < s->len; i = end) {
+    double value = predicted ? s->data[i].predicted : s->data[i].measured;
+    for (end = i; end < s->len; end++)
+      if ((predicted ? s->data[end].predicted : s->data[end].measured) != value) break;
+    for (size_t j = i; j < end; j++)
+      *(predicted ? &s->data[j].predicted : &s->data[j].measured) =
+          (double)(i + end - 1) / 2;
+  }
+}
+
+/// Spearman's coefficient: Pearson's on ranks. Overwrites the samples.
+static double rank_correlation(samples *s) {
+  rank(s, true);
+  rank(s, false);
+  double mean = ((double)s->len - 1) / 2, xy = 0, xx = 0, yy = 0;
+  for (size_t i = 0; i < s->len; i++) {
+    double x = s->data[i].predicted - mean, y = s->data[i].measured - mean;
+    xy += x * y;
+    xx += x * x;
+    yy += y * y;
+  }
+  return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 1.0;
+}
+
+static void summarize(validation *v) {
+  double error = 0, total = 0;
+  for (size_t i = 0; i < v->samples.len; i++) {
+    error += fabs(v->samples.data[i].predicted - v->samples.data[i].measured);
+    total += v->samples.data[i].measured;
+  }
+  v->out->operators = (uint32_t)v->samples.len;
+  v->out->mean_error = total > 0 ? error / total : 0;
+  v->out->rank_correlation = rank_correlation(&v->samples);
+}
+
+// ---- measuring
+// ------------------------------------------------------------------------------------------
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count) {
+  qsort(values, count, sizeof *values, compare_doubles);
+  return values[count / 2];
+}
+
+/// times[step * repeats + run]; the first run is not counted.
+static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
+                               const eg_tensor *outputs, uint32_t repeats,
+                               double *times) {
+  for (uint32_t r = 0; r <= repeats; r++) {
+    EG_TRY(eg_session_run(session, inputs, outputs));
+    for (uint32_t i = 0; r != 0 && i < eg_session_step_count(session); i++)
+      times[(size_t)i * repeats + r - 1] = eg_session_step_at(session, i)->seconds;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status run_whole(eg_session *session, const eg_tensor *inputs,
+                               const eg_tensor *outputs, uint32_t repeats,
+                               double *times) {
+  for (uint32_t r = 0; r < repeats; r++) {
+    double start = eg_clock_seconds();
+    EG_TRY(eg_session_run(session, inputs, outputs));
+    times[r] = eg_clock_seconds() - start;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status measure(validation *v, eg_session *session, const eg_tensor *inputs,
+                             const eg_tensor *outputs, uint32_t repeats) {
+  double *times;
+  uint32_t steps = eg_session_step_count(session);
+  size_t count = ((size_t)steps + 1) * repeats;
+  EG_TRY(eg_alloc(v->costs->alloc, count, sizeof *times, &times));
+  eg_session_set_timing(session, true);
+  egraph_status status = run_timed(session, inputs, outputs, repeats, times);
+  eg_session_set_timing(session, false);
+  if (status == EGRAPH_OK)
+    status =
+        run_whole(session, inputs, outputs, repeats, times + (size_t)steps * repeats);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < steps; i++) {
+    double seconds = median(times + (size_t)i * repeats, repeats);
+    uint32_t node = eg_session_step_at(session, i)->node.id;
+    v->out->steps += seconds;
+    if (node != UINT32_MAX) v->measured[node] = fmax(v->measured[node], 0) + seconds;
+  }
+  if (status == EGRAPH_OK)
+    v->out->measured = median(times + (size_t)steps * repeats, repeats);
+  eg_free(v->costs->alloc, times, count, sizeof *times);
+  return status;
+}
+
+static egraph_status validate(validation *v, uint32_t repeats, uint64_t seed) {
+  const egraph_costs_options *o = &v->costs->options;
+  eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
+  if (o->backend != NULL) options.backend = o->backend;
+  if (o->threads != 0) options.threads = o->threads;
+  options.seed = seed;
+  eg_session *session = NULL;
+  eg_tensors inputs, outputs;
+  eg_tensors_init(&inputs, v->costs->alloc);
+  eg_tensors_init(&outputs, v->costs->alloc);
+  egraph_status status =
+      eg_session_create(&v->costs->alloc, v->graph, &options, &session);
+  if (status == EGRAPH_OK) status = eg_tensors_draw_inputs(v->graph, seed, &inputs);
+  if (status == EGRAPH_OK) status = eg_tensors_make_outputs(v->graph, &outputs);
+  if (status == EGRAPH_OK)
+    status = measure(v, session, inputs.data, outputs.data, repeats);
+  eg_session_destroy(session);
+  eg_tensors_free(&inputs);
+  eg_tensors_free(&outputs);
+  if (status == EGRAPH_OK)
+    status = eg_graph_visit_specs(v->graph, v->costs->alloc, add_sample, v);
+  if (status == EGRAPH_OK) summarize(v);
+  return status;
+}
+
+egraph_status egraph_costs_validate(egraph_costs *costs, const egraph_graph *graph,
+                                    uint32_t repeats, uint64_t seed,
+                                    egraph_validation *out) {
+  double predicted;
+  EG_TRY(egraph_costs_predict(costs, graph, &predicted));
+  egraph_validation result = {.predicted = 0};
+  validation v = {.costs = costs, .graph = graph, .out = &result};
+  uint32_t nodes = eg_graph_node_count(graph);
+  samples_init(&v.samples, costs->alloc);
+  EG_TRY(eg_alloc(costs->alloc, nodes, sizeof *v.measured, &v.measured));
+  for (uint32_t i = 0; i < nodes; i++)
+    v.measured[i] = -1;
+  egraph_status status = validate(&v, repeats != 0 ? repeats : 1, seed);
+  eg_free(costs->alloc, v.measured, nodes, sizeof *v.measured);
+  samples_deinit(&v.samples);
+  if (status == EGRAPH_OK) *out = result;
+  return status;
+}
