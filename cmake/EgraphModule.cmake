@@ -8,6 +8,9 @@ target_compile_options(egraph_flags INTERFACE
   -Wmissing-prototypes -Wswitch-enum -Wvla
   # gcc cannot see that a failing call never returns EGRAPH_OK, and warns at -O2 about what EG_TRY guards.
   $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+# Nothing here reads errno after a math function or floating-point exception flags; without these the
+# loops of the kernels could not become vector code.
+target_compile_options(egraph_flags INTERFACE -fno-math-errno -fno-trapping-math)
 target_compile_definitions(egraph_flags INTERFACE EG_CHECK_LEVEL=${EGRAPH_CHECK_LEVEL})
 if(EGRAPH_WERROR)
   target_compile_options(egraph_flags INTERFACE -Werror)

@@ -85,8 +85,8 @@ static int64_t int_pow(int64_t x, int64_t y) {
 }
 
 #define ROW_OUT(id, result, formula)                                                     \
-  static void PASTE(id)(const void *a, const void *b, void *to, size_t count,            \
-                        const double params[2]) {                                        \
+  EG_KERNEL_CLONES static void PASTE(id)(const void *a, const void *b, void *to,         \
+                                         size_t count, const double params[2]) {         \
     const T *in_a = a, *in_b = b;                                                        \
     result *out = to;                                                                    \
     const double p = params[0];                                                          \
@@ -102,8 +102,8 @@ static int64_t int_pow(int64_t x, int64_t y) {
 // pow with one exponent for the whole row, as a broadcast one is: the cheap cases without
 // pow. The square root differs from pow at -inf and -0, hence the extra terms.
 #define POW_ROW(name, type)                                                              \
-  static void name(const void *a, const void *b, void *to, size_t count,                 \
-                   const double params[2]) {                                             \
+  EG_KERNEL_CLONES static void name(const void *a, const void *b, void *to,              \
+                                    size_t count, const double params[2]) {              \
     const type *x = a, *y = b;                                                           \
     type *out = to;                                                                      \
     size_t same = 1;                                                                     \

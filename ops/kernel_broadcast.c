@@ -73,6 +73,28 @@ typedef struct eg_row_source {
   size_t step; // bytes from strip to strip
 } eg_row_source;
 
+// Repeats one element of a size the compiler knows.
+#define REPEAT(name, type)                                                               \
+  static void name(const unsigned char *from, uint64_t *to, size_t count) {              \
+    type element;                                                                        \
+    memcpy(&element, from, sizeof element);                                              \
+    for (size_t i = 0; i < count; i++)                                                   \
+      memcpy((unsigned char *)to + i * sizeof element, &element, sizeof element);        \
+  }
+REPEAT(repeat_1, uint8_t)
+REPEAT(repeat_2, uint16_t)
+REPEAT(repeat_4, uint32_t)
+REPEAT(repeat_8, uint64_t)
+
+static void repeat(const unsigned char *from, size_t size, uint64_t *to, size_t count) {
+  switch (size) {
+  case 1: repeat_1(from, to, count); break;
+  case 2: repeat_2(from, to, count); break;
+  case 4: repeat_4(from, to, count); break;
+  default: repeat_8(from, to, count); break;
+  }
+}
+
 static eg_row_source row_source(const eg_broadcast *loop, uint32_t operand,
                                 const eg_tensor *tensor, uint64_t *strip) {
   size_t size = eg_dtype_bytes(tensor->type.dtype);
@@ -81,15 +103,8 @@ static eg_row_source row_source(const eg_broadcast *loop, uint32_t operand,
   if (loop->strides[operand][loop->rank - 1] != 0)
     return (eg_row_source){.data = data, .step = STRIP * size};
   size_t count = (size_t)eg_broadcast_row(loop);
-  if (count > STRIP) count = STRIP;
-  unsigned char *fill = (unsigned char *)strip;
-  if (size == 1) {
-    memset(fill, data[0], count);
-  } else {
-    for (size_t i = 0; i < count; i++)
-      memcpy(fill + i * size, data, size);
-  }
-  return (eg_row_source){.data = fill, .step = 0};
+  repeat(data, size, strip, count < STRIP ? count : STRIP);
+  return (eg_row_source){.data = (const unsigned char *)strip, .step = 0};
 }
 
 static void run_rows(const eg_kernel_call *call, eg_row_binary row,

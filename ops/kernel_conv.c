@@ -18,8 +18,8 @@ typedef struct eg_conv {
 // Adds one input plane, weighted, to a plane of sums: the sums are the small plane in a
 // convolution and the large one in a transposed convolution.
 #define ADD_PLANE(suffix, type, sum)                                                     \
-  static void add_plane_##suffix(const eg_conv *conv, const void *plane,                 \
-                                 const void *weights, void *to) {                        \
+  EG_KERNEL_CLONES static void add_plane_##suffix(                                       \
+      const eg_conv *conv, const void *plane, const void *weights, void *to) {           \
     for (size_t i = 0; i < conv->rows->len; i++) {                                       \
       const eg_window_row row = conv->rows->data[i];                                     \
       const sum w = (sum)((const type *)weights)[row.tap];                               \

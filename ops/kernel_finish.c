@@ -4,7 +4,8 @@
 #include "ops/kernels.h"
 
 #define FINISH(suffix, type, sum, factor_type)                                           \
-  static void add_##suffix(const eg_addend *addend, sum *sums, size_t count) {           \
+  EG_KERNEL_CLONES static void add_##suffix(const eg_addend *addend, sum *sums,          \
+                                            size_t count) {                              \
     const type *x = addend->data;                                                        \
     const sum factor = (sum)(factor_type)addend->factor;                                 \
     if (addend->step == 0) {                                                             \
@@ -16,8 +17,8 @@
         sums[i] += factor * (sum)x[i];                                                   \
     }                                                                                    \
   }                                                                                      \
-  static void finish_##suffix(const eg_finish *finish, sum *sums, size_t count,          \
-                              type *result) {                                            \
+  EG_KERNEL_CLONES static void finish_##suffix(const eg_finish *finish, sum *sums,       \
+                                               size_t count, type *result) {             \
     const sum scale = (sum)(factor_type)finish->scale;                                   \
     if (scale != 1)                                                                      \
       for (size_t i = 0; i < count; i++)                                                 \

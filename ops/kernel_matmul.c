@@ -17,16 +17,17 @@ typedef struct eg_product {
 } eg_product;
 
 #define PRODUCT(suffix, type, sum)                                                       \
-  static void pack_##suffix(const eg_product *product, int64_t column, int64_t width,    \
-                            sum *panel) {                                                \
+  EG_KERNEL_CLONES static void pack_##suffix(const eg_product *product, int64_t column,  \
+                                             int64_t width, sum *panel) {                \
     const type *b = (const type *)product->b + column * product->b_column;               \
     for (int64_t k = 0; k < product->k; k++)                                             \
       for (int64_t j = 0; j < width; j++)                                                \
         panel[k * COLUMNS + j] = (sum)b[k * product->b_row + j * product->b_column];     \
   }                                                                                      \
   /* Rows beyond `rows` repeat the last one, so that the loop has a fixed count. */      \
-  static void multiply_##suffix(const eg_product *product, int64_t row, int64_t rows,    \
-                                const sum *panel, sum sums[ROWS][COLUMNS]) {             \
+  EG_KERNEL_CLONES static void multiply_##suffix(const eg_product *product, int64_t row, \
+                                                 int64_t rows, const sum *panel,         \
+                                                 sum sums[ROWS][COLUMNS]) {              \
     const type *a[ROWS];                                                                 \
     for (int64_t r = 0; r < ROWS; r++) {                                                 \
       a[r] =                                                                             \

@@ -113,17 +113,38 @@ static void copy_tiles(const eg_plan *plan, const unsigned char *from,
   }
 }
 
+// Columns from `c` on that are one piece: all fill, or one block after the other in the
+// input.
+static int64_t piece_of(const eg_plan *plan, int64_t c) {
+  const int64_t *map = plan->column_map;
+  int64_t step = (int64_t)(plan->block / plan->move->element), count = 1;
+  while (c + count < plan->columns &&
+         (map[c] < 0 ? map[c + count] < 0 : map[c + count] == map[c] + count * step))
+    count++;
+  return count;
+}
+
+static void copy_row(const eg_plan *plan, const unsigned char *from, unsigned char *to) {
+  int64_t element = (int64_t)plan->move->element;
+  for (int64_t c = 0, count = 0; c < plan->columns; c += count) {
+    count = piece_of(plan, c);
+    size_t bytes = (size_t)count * plan->block;
+    if (plan->column_map[c] < 0)
+      fill_bytes(to, bytes, plan->move);
+    else
+      memcpy(to, from + plan->column_map[c] * element, bytes);
+    to += bytes;
+  }
+}
+
 static void copy_blocks(const eg_plan *plan, const unsigned char *from,
                         unsigned char *to) {
-  int64_t element = (int64_t)plan->move->element;
-  for (int64_t r = 0; r < plan->rows; r++) {
-    for (int64_t c = 0; c < plan->columns; c++, to += plan->block) {
-      if (plan->row_map[r] < 0 || plan->column_map[c] < 0)
-        fill_bytes(to, plan->block, plan->move);
-      else
-        memcpy(to, from + (plan->row_map[r] + plan->column_map[c]) * element,
-               plan->block);
-    }
+  size_t bytes = (size_t)plan->columns * plan->block;
+  for (int64_t r = 0; r < plan->rows; r++, to += bytes) {
+    if (plan->row_map[r] < 0)
+      fill_bytes(to, bytes, plan->move);
+    else
+      copy_row(plan, from + plan->row_map[r] * (int64_t)plan->move->element, to);
   }
 }
 

@@ -4,6 +4,7 @@
 // Apache-2.0
 #include <math.h>
 
+#include "ops/kernel_math.h"
 #include "ops/kernels.h"
 
 static egraph_status check_float(const eg_kernel_call *call) {
@@ -15,8 +16,8 @@ static egraph_status check_float(const eg_kernel_call *call) {
 
 // y = (x - mean) * scale + shift over a row.
 #define AFFINE_ROW(suffix, type)                                                         \
-  static void affine_##suffix(const type *x, int64_t count, double mean, double scale,   \
-                              double shift, type *y) {                                   \
+  EG_KERNEL_CLONES static void affine_##suffix(                                          \
+      const type *x, int64_t count, double mean, double scale, double shift, type *y) {  \
     for (int64_t i = 0; i < count; i++)                                                  \
       y[i] = (type)(((double)x[i] - mean) * scale + shift);                              \
   }
@@ -57,7 +58,8 @@ typedef struct eg_row_norm {
 } eg_row_norm;
 
 #define NORM_ROWS(suffix, type)                                                          \
-  static void norm_##suffix(const eg_row_norm *norm, const type *x, type *y) {           \
+  EG_KERNEL_CLONES static void norm_##suffix(const eg_row_norm *norm, const type *x,     \
+                                             type *y) {                                  \
     for (int64_t r = 0; r < norm->rows; r++, x += norm->count, y += norm->count) {       \
       double total = 0.0, squares = 0.0, size = (double)norm->count;                     \
       if (norm->is_centred)                                                              \
@@ -162,36 +164,67 @@ egraph_status eg_kernel_group_norm(const eg_kernel_call *call) {
   return with_arena(call, run_group_norm);
 }
 
-// ---- softmax: rows along an axis, `inner` apart ---------------------------------
+// ---- softmax: along an axis, `inner` columns next to each other -----------------
 
-// A row of only -inf gives NaN, as exp(-inf + inf) does. The sum is taken in float64.
-#define SOFTMAX(suffix, type, exp_of, log_of)                                            \
-  static void softmax_row_##suffix(const type *x, int64_t count, int64_t step,           \
-                                   bool is_log, type *y) {                               \
+enum { COLUMNS = 64 };
+
+// A row is the axis of one column when inner is 1; otherwise COLUMNS of them go together,
+// so that all loops are contiguous. Sums are taken in float64. A column of only -inf
+// gives NaN, as exp(-inf + inf) does.
+#define SOFTMAX(suffix, type, exp_of)                                                    \
+  EG_KERNEL_CLONES static void softmax_row_##suffix(const type *x, int64_t count,        \
+                                                    bool is_log, type *y) {              \
     type top = -(type)INFINITY;                                                          \
     double total = 0.0;                                                                  \
     for (int64_t i = 0; i < count; i++)                                                  \
-      top = x[i * step] > top || x[i * step] != x[i * step] ? x[i * step] : top;         \
-    for (int64_t i = 0; i < count; i++) {                                                \
-      const type power = exp_of(x[i * step] - top);                                      \
-      y[i * step] = is_log ? x[i * step] - top : power;                                  \
-      total += (double)power;                                                            \
-    }                                                                                    \
-    const double inverse = 1.0 / total, shift = log(total);                              \
+      top = x[i] > top || x[i] != x[i] ? x[i] : top;                                     \
     for (int64_t i = 0; i < count; i++)                                                  \
-      y[i * step] = is_log ? (type)((double)y[i * step] - shift)                         \
-                           : (type)((double)y[i * step] * inverse);                      \
+      y[i] = (type)exp_of((double)(x[i] - top));                                         \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      total += (double)y[i];                                                             \
+    const double factor = 1.0 / total, shift = log(total);                               \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      y[i] =                                                                             \
+          is_log ? (type)((double)(x[i] - top) - shift) : (type)((double)y[i] * factor); \
+  }                                                                                      \
+  EG_KERNEL_CLONES static void softmax_columns_##suffix(                                 \
+      const type *x, const eg_axis_view *view, int64_t width, bool is_log, type *y) {    \
+    type top[COLUMNS];                                                                   \
+    double total[COLUMNS];                                                               \
+    for (int64_t i = 0; i < width; i++) {                                                \
+      top[i] = -(type)INFINITY;                                                          \
+      total[i] = 0.0;                                                                    \
+    }                                                                                    \
+    for (int64_t k = 0, at = 0; k < view->size; k++, at += view->inner)                  \
+      for (int64_t i = 0; i < width; i++)                                                \
+        top[i] = x[at + i] > top[i] || x[at + i] != x[at + i] ? x[at + i] : top[i];      \
+    for (int64_t k = 0, at = 0; k < view->size; k++, at += view->inner)                  \
+      for (int64_t i = 0; i < width; i++) {                                              \
+        const double power = exp_of((double)(x[at + i] - top[i]));                       \
+        y[at + i] = (type)power;                                                         \
+        total[i] += power;                                                               \
+      }                                                                                  \
+    for (int64_t k = 0, at = 0; k < view->size; k++, at += view->inner)                  \
+      for (int64_t i = 0; i < width; i++)                                                \
+        y[at + i] = is_log ? (type)((double)(x[at + i] - top[i]) - log(total[i]))        \
+                           : (type)((double)y[at + i] / total[i]);                       \
   }                                                                                      \
   static void softmax_##suffix(const type *x, const eg_axis_view *view, bool is_log,     \
                                type *y) {                                                \
-    for (int64_t o = 0; o < view->outer; o++)                                            \
-      for (int64_t i = 0; i < view->inner; i++) {                                        \
-        int64_t at = o * view->size * view->inner + i;                                   \
-        softmax_row_##suffix(x + at, view->size, view->inner, is_log, y + at);           \
+    for (int64_t o = 0; o < view->outer; o++) {                                          \
+      const int64_t at = o * view->size * view->inner;                                   \
+      if (view->inner == 1) {                                                            \
+        softmax_row_##suffix(x + at, view->size, is_log, y + at);                        \
+        continue;                                                                        \
       }                                                                                  \
+      for (int64_t i = 0; i < view->inner; i += COLUMNS) {                               \
+        int64_t left = view->inner - i, width = left < COLUMNS ? left : COLUMNS;         \
+        softmax_columns_##suffix(x + at + i, view, width, is_log, y + at + i);           \
+      }                                                                                  \
+    }                                                                                    \
   }
-SOFTMAX(f32, float, expf, logf)
-SOFTMAX(f64, double, exp, log)
+SOFTMAX(f32, float, eg_math_exp)
+SOFTMAX(f64, double, exp)
 
 egraph_status eg_kernel_softmax(const eg_kernel_call *call) {
   EG_TRY(check_float(call));

@@ -9,8 +9,8 @@
 #include "ops/kernels.h"
 
 #define MAX_PLANE(suffix, type, lowest)                                                  \
-  static void max_plane_##suffix(const eg_window_rows *rows, const void *plane,          \
-                                 int64_t count, void *to) {                              \
+  EG_KERNEL_CLONES static void max_plane_##suffix(                                       \
+      const eg_window_rows *rows, const void *plane, int64_t count, void *to) {          \
     type *y = to;                                                                        \
     for (int64_t i = 0; i < count; i++)                                                  \
       y[i] = (lowest);                                                                   \
@@ -30,9 +30,9 @@ MAX_PLANE(i64, int64_t, INT64_MIN)
 MAX_PLANE(u64, uint64_t, 0)
 
 #define AVERAGE_PLANE(suffix, type)                                                      \
-  static void average_plane_##suffix(const eg_window_rows *rows, const void *plane,      \
-                                     int64_t count, const double *divisors,              \
-                                     double *sums, void *to) {                           \
+  EG_KERNEL_CLONES static void average_plane_##suffix(                                   \
+      const eg_window_rows *rows, const void *plane, int64_t count,                      \
+      const double *divisors, double *sums, void *to) {                                  \
     type *y = to;                                                                        \
     for (int64_t i = 0; i < count; i++)                                                  \
       sums[i] = 0.0;                                                                     \

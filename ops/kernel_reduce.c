@@ -49,24 +49,33 @@ static eg_folding folding_of(const eg_type *type, const eg_ints *axes) {
 // A row of input meets one accumulator (step 0) or as many (step 1).
 typedef void (*eg_fold_row)(const void *x, int64_t count, void *to, int64_t step);
 
-// Formulas over the accumulator y and the element x.
+// Formulas over the accumulator y and the element x. A run into one accumulator goes
+// through LANES of them, so that neither the latency of an addition nor its order binds
+// the loop; every formula is associative but for rounding.
+enum { LANES = 8 };
 #define FOLD(suffix, name, type, sum, formula)                                           \
-  static void name##_##suffix(const void *from, int64_t count, void *to, int64_t step) { \
+  static sum name##_pair_##suffix(sum y, sum x) { return (formula); }                    \
+  EG_KERNEL_CLONES static void name##_##suffix(const void *from, int64_t count,          \
+                                               void *to, int64_t step) {                 \
     const type *in = from;                                                               \
-    sum *out = to;                                                                       \
-    if (step == 0) {                                                                     \
-      sum y = out[0];                                                                    \
-      for (int64_t i = 0; i < count; i++) {                                              \
-        const sum x = (sum)in[i];                                                        \
-        y = (formula);                                                                   \
-      }                                                                                  \
-      out[0] = y;                                                                        \
-    } else {                                                                             \
-      for (int64_t i = 0; i < count; i++) {                                              \
-        const sum x = (sum)in[i], y = out[i];                                            \
-        out[i] = (formula);                                                              \
-      }                                                                                  \
+    sum *out = to, lanes[LANES];                                                         \
+    int64_t i = 0;                                                                       \
+    if (step != 0) {                                                                     \
+      for (; i < count; i++)                                                             \
+        out[i] = name##_pair_##suffix(out[i], (sum)in[i]);                               \
+      return;                                                                            \
     }                                                                                    \
+    if (count >= LANES) {                                                                \
+      for (int64_t l = 0; l < LANES; l++)                                                \
+        lanes[l] = (sum)in[l];                                                           \
+      for (i = LANES; i + LANES <= count; i += LANES)                                    \
+        for (int64_t l = 0; l < LANES; l++)                                              \
+          lanes[l] = name##_pair_##suffix(lanes[l], (sum)in[i + l]);                     \
+      for (int64_t l = 0; l < LANES; l++)                                                \
+        out[0] = name##_pair_##suffix(out[0], lanes[l]);                                 \
+    }                                                                                    \
+    for (; i < count; i++)                                                               \
+      out[0] = name##_pair_##suffix(out[0], (sum)in[i]);                                 \
   }
 #define FOLD_BOTH(suffix, type, sum)                                                     \
   FOLD(suffix, add, type, sum, y + x)                                                    \

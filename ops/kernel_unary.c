@@ -6,14 +6,12 @@
 #include <string.h>
 #include <tgmath.h>
 
+#include "ops/kernel_math.h"
 #include "ops/kernels.h"
 
 // Formulas over `x` of type T, and the parameters p and q.
 #define FLOAT_LIST(X)                                                                    \
   X(RELU, x < 0 ? 0 : x)                                                                 \
-  X(SIGMOID, 1 / (1 + exp(-x)))                                                          \
-  X(TANH, tanh(x))                                                                       \
-  X(EXP, exp(x))                                                                         \
   X(LOG, log(x))                                                                         \
   X(SQRT, sqrt(x))                                                                       \
   X(RSQRT, 1 / sqrt(x))                                                                  \
@@ -27,18 +25,27 @@
   X(ROUND, nearbyint(x))                                                                 \
   X(SIN, sin(x))                                                                         \
   X(COS, cos(x))                                                                         \
-  X(ERF, erf(x))                                                                         \
-  X(GELU, x / 2 * (1 + (p != 0 ? tanh(gelu_inner(x)) : erf(x * (T)SQRT_HALF))))          \
-  X(SILU, x / (1 + exp(-x)))                                                             \
-  X(SOFTPLUS, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)))                                \
   X(SOFTSIGN, x / (1 + fabs(x)))                                                         \
   X(HARD_SWISH, x *clamp_unit(x / 6 + (T)0.5))                                           \
   X(HARD_SIGMOID, clamp_unit(p *x + q))                                                  \
   X(LEAKY_RELU, x < 0 ? p * x : x)                                                       \
-  X(ELU, x < 0 ? p * expm1(x) : x)                                                       \
-  X(SELU, q *(x > 0 ? x : p * expm1(x)))                                                 \
-  X(CELU, x < 0 ? p * expm1(x / p) : x)                                                  \
   X(CLIP, x<p ? (p < q ? p : q) : x> q ? q : x)
+
+// Formulas over x of type double, through exp, expm1, tanh, erf and log1p: libm's for
+// float64 rows, the vectorizable ones of kernel_math.h for float32 rows.
+#define SMOOTH_LIST(X)                                                                   \
+  X(SIGMOID, 1 / (1 + F(exp)(-x)))                                                       \
+  X(TANH, F(tanh)(x))                                                                    \
+  X(EXP, F(exp)(x))                                                                      \
+  X(ERF, F(erf)(x))                                                                      \
+  X(SILU, x / (1 + F(exp)(-x)))                                                          \
+  X(SOFTPLUS, (x > 0 ? x : 0) + F(log1p)(F(exp)(x > 0 ? -x : x)))                        \
+  X(ELU, x < 0 ? p * F(expm1)(x) : x)                                                    \
+  X(SELU, q *(x > 0 ? x : p * F(expm1)(x)))                                              \
+  X(CELU, x < 0 ? p * F(expm1)(x / p) : x)
+#define GELU_LIST(X)                                                                     \
+  X(GELU_ERF, x / 2 * (1 + F(erf)(x * SQRT_HALF)))                                       \
+  X(GELU_TANH, x / 2 * (1 + F(tanh)(gelu_inner(x))))
 
 #define INT_LIST(X)                                                                      \
   X(RELU, x < 0 ? 0 : x)                                                                 \
@@ -53,33 +60,51 @@
 #define TANH_CUBIC 0.044715
 
 #define clamp_unit(y) ((y) < 0 ? 0 : (y) > 1 ? 1 : (y))
-#define gelu_inner(y) ((T)TANH_SCALE * ((y) + (T)TANH_CUBIC * (y) * (y) * (y)))
+#define gelu_inner(y) (TANH_SCALE * ((y) + TANH_CUBIC * (y) * (y) * (y)))
 
-#define ROW(id, formula)                                                                 \
-  static void PASTE(id)(const void *from, void *to, size_t count,                        \
-                        const double params[2]) {                                        \
+#define ROW(id, formula) ROW_IN(id, T, formula)
+#define SMOOTH_ROW(id, formula) ROW_IN(id, double, formula)
+#define ROW_IN(id, type, formula)                                                        \
+  EG_KERNEL_CLONES static void PASTE(id)(const void *from, void *to, size_t count,       \
+                                         const double params[2]) {                       \
     const T *in = from;                                                                  \
     T *out = to;                                                                         \
-    T p = BOUND(params[0], true), q = BOUND(params[1], false);                           \
+    const type p = BOUND(type, params[0], true), q = BOUND(type, params[1], false);      \
     (void)p, (void)q;                                                                    \
     for (size_t i = 0; i < count; i++) {                                                 \
-      const T x = in[i];                                                                 \
+      const type x = (type)in[i];                                                        \
       out[i] = (T)(formula);                                                             \
     }                                                                                    \
   }
 
-#define BOUND(value, is_lower) ((T)(value))
+#define BOUND(type, value, is_lower) ((type)(value))
 #define T float
+#define F(name) eg_math_##name
 #define PASTE(id) id##_f32
 FLOAT_LIST(ROW)
+SMOOTH_LIST(SMOOTH_ROW)
+GELU_LIST(SMOOTH_ROW)
 #undef PASTE
+#undef F
 #undef T
 #define T double
+#define F(name) name
 #define PASTE(id) id##_f64
 FLOAT_LIST(ROW)
+SMOOTH_LIST(SMOOTH_ROW)
+GELU_LIST(SMOOTH_ROW)
 #undef PASTE
+#undef F
 #undef T
 #undef BOUND
+
+// The attribute chooses between the two forms.
+static void GELU_f32(const void *x, void *out, size_t count, const double params[2]) {
+  (params[0] != 0 ? GELU_TANH_f32 : GELU_ERF_f32)(x, out, count, params);
+}
+static void GELU_f64(const void *x, void *out, size_t count, const double params[2]) {
+  (params[0] != 0 ? GELU_TANH_f64 : GELU_ERF_f64)(x, out, count, params);
+}
 
 // The integers within float bounds: [ceil(lower), floor(upper)], saturated.
 static int64_t bound_int(double value, bool is_lower) {
@@ -94,7 +119,7 @@ static uint64_t bound_uint(double value, bool is_lower) {
   return whole >= (double)UINT64_MAX ? UINT64_MAX : (uint64_t)whole;
 }
 
-#define BOUND bound_int
+#define BOUND(type, value, is_lower) bound_int(value, is_lower)
 #define T int64_t
 #define PASTE(id) id##_i64
 INT_LIST(ROW)
@@ -111,7 +136,7 @@ INT_LIST(ROW)
   X(ABS, x)                                                                              \
   X(SIGN, x != 0)                                                                        \
   X(CLIP, x<p ? (p < q ? p : q) : x> q ? q : x)
-#define BOUND bound_uint
+#define BOUND(type, value, is_lower) bound_uint(value, is_lower)
 #define T uint64_t
 #define PASTE(id) id##_u64
 UINT_LIST(ROW)
@@ -125,8 +150,8 @@ eg_row_unary eg_row_unary_of(eg_op op, eg_wide wide) {
 #define ROW_I64(id, formula) [EG_OP_##id] = id##_i64,
 #define ROW_U64(id, formula) [EG_OP_##id] = id##_u64,
   static const eg_row_unary rows[EG_WIDE_COUNT][EG_OP_COUNT] = {
-      [EG_WIDE_F32] = {FLOAT_LIST(ROW_F32)},
-      [EG_WIDE_F64] = {FLOAT_LIST(ROW_F64)},
+      [EG_WIDE_F32] = {FLOAT_LIST(ROW_F32) SMOOTH_LIST(ROW_F32)[EG_OP_GELU] = GELU_f32},
+      [EG_WIDE_F64] = {FLOAT_LIST(ROW_F64) SMOOTH_LIST(ROW_F64)[EG_OP_GELU] = GELU_f64},
       [EG_WIDE_I64] = {INT_LIST(ROW_I64)},
       [EG_WIDE_U64] = {UINT_LIST(ROW_U64)}};
   return rows[wide][op];
