@@ -12,7 +12,7 @@
 
 #include "base/vec.h"
 
-enum { EG_EXTRACT_NONE = UINT32_MAX };
+#define EG_EXTRACT_NONE UINT32_MAX
 
 /// Nodes in compressed rows: the children of node n are children[child_begin[n] ..
 /// child_begin[n+1]).

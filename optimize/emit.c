@@ -8,7 +8,7 @@
 
 #include "extract/extract.h"
 
-enum { NOT_EMITTED = UINT32_MAX };
+#define NOT_EMITTED UINT32_MAX
 
 EG_VEC_DEFINE(eg_values, eg_value);
 

@@ -40,7 +40,7 @@ typedef struct eg_rule_value {
   };
 } eg_rule_value;
 
-enum { EG_RULE_NONE = UINT32_MAX };
+#define EG_RULE_NONE UINT32_MAX
 
 // Functions of expressions: EG_RULE_FN_<ID>.
 #define EG_RULE_FUNCTION(ID, ...) EG_RULE_FN_##ID,

@@ -12,7 +12,7 @@ typedef struct model {
   uint32_t key_of[IDS];
   uint32_t id_of[KEYS];
 } model;
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 // Only 23 different hashes: long probe runs that wrap around, equal tags of unequal keys.
 static uint64_t hash_of_key(uint32_t key) {
