@@ -178,10 +178,10 @@ static void opaque_results_have_the_graph_s_type_or_none(void **state) {
   const eg_type *types[2] = {&odd, NULL};
   assert_ok(eg_graph_create(NULL, &graph));
   assert_ok(eg_graph_add_input(graph, "x", &type, &x));
-  assert_ok(eg_graph_add_opaque(graph, NULL, "NonZero", "r", 1, &x, 1, types, NULL, 2,
-                                known));
-  assert_ok(eg_graph_add_opaque(graph, NULL, "Magic", "r", 1, &x, 1, NULL, NULL, 1,
-                                &unknown));
+  assert_ok(
+      eg_graph_add_opaque(graph, NULL, "NonZero", "r", 1, &x, 1, types, NULL, 2, known));
+  assert_ok(
+      eg_graph_add_opaque(graph, NULL, "Magic", "r", 1, &x, 1, NULL, NULL, 1, &unknown));
   assert_ok(eg_graph_add_opaque(graph, NULL, "Magic", "r", 1, &unknown, 1, types, NULL, 1,
                                 &after));
   eg_tensor_egraph *egraph;
@@ -203,7 +203,8 @@ static void classes_of_different_types_cannot_be_united(void **state) {
   (void)state;
   eg_graph *graph;
   eg_value x, y, z;
-  eg_type type = type_of(EGRAPH_FLOAT32, 2, 2, 5), other = type_of(EGRAPH_FLOAT32, 2, 5, 2);
+  eg_type type = type_of(EGRAPH_FLOAT32, 2, 2, 5),
+          other = type_of(EGRAPH_FLOAT32, 2, 5, 2);
   assert_ok(eg_graph_create(NULL, &graph));
   assert_ok(eg_graph_add_input(graph, "x", &type, &x));
   assert_ok(eg_graph_add_input(graph, "y", &other, &y));
