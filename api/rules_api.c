@@ -1,0 +1,45 @@
+// Public functions of rewrite rules.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/rules.h"
+
+egraph_status egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out) {
+  return eg_rules_create(alloc, out);
+}
+
+void egraph_rules_destroy(egraph_rules *rules) { eg_rules_destroy(rules); }
+
+egraph_status egraph_rules_add_builtin(egraph_rules *rules) {
+  return eg_rules_add_builtin(rules);
+}
+
+egraph_status egraph_rules_add_file(egraph_rules *rules, const char *path) {
+  return eg_rules_load(rules, path);
+}
+
+egraph_status egraph_rules_add_text(egraph_rules *rules, const char *name,
+                                    const char *text) {
+  return eg_rules_parse(rules, name, text, strlen(text));
+}
+
+egraph_status egraph_rules_enable(egraph_rules *rules, const char *name, bool on) {
+  return eg_rules_enable(rules, name, on);
+}
+
+uint32_t egraph_rules_count(const egraph_rules *rules) { return eg_rules_count(rules); }
+
+egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index) {
+  return (egraph_rule_info){.name = eg_rule_name(rules, index),
+                            .source = eg_rule_source(rules, index),
+                            .file = eg_rule_file(rules, index),
+                            .line = eg_rule_line(rules, index)};
+}
+
+egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rules *rules,
+                                char **out) {
+  eg_text text;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_status status = eg_rules_print(rules, &text);
+  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
+  eg_text_deinit(&text);
+  return status;
+}
