@@ -49,7 +49,7 @@
     return EGRAPH_OK;                                                                    \
   }                                                                                      \
   EG_MAYBE_UNUSED static inline egraph_status name##_append(                             \
-      name *vec, const type *values, size_t count) {                                     \
+      name *vec, type const *values, size_t count) {                                     \
     EG_TRY(name##_reserve(vec, vec->len + count));                                       \
     if (count != 0) memcpy(vec->data + vec->len, values, count * sizeof(type));          \
     vec->len += count;                                                                   \

@@ -12,7 +12,7 @@ typedef struct eg_origin {
   double seconds;  // 0 for weight-only nodes
   eg_cost_source source;
 } eg_origin;
-enum { EG_REORDER = UINT32_MAX - 2 };
+#define EG_REORDER (UINT32_MAX - 2)
 EG_VEC_DEFINE(eg_origins, eg_origin);
 
 typedef struct eg_emission {
