@@ -18,7 +18,7 @@ typedef struct frame {
 } frame;
 
 typedef struct machine {
-  const eg_program *program;
+  const eg_matcher *program;
   const eg_engine *engine;
   const eg_search *search;
   eg_class *registers;
@@ -190,7 +190,7 @@ static bool has_every_operator(const machine *m) {
 }
 
 static egraph_status prepare(machine *m, eg_arena *arena) {
-  const eg_program *program = m->program;
+  const eg_matcher *program = m->program;
   const eg_pattern *pattern = &program->pattern;
   EG_TRY(eg_arena_alloc(arena, program->register_count, sizeof(eg_class), &m->registers));
   EG_TRY(eg_arena_alloc(arena, pattern->root_count, sizeof(eg_class), &m->roots));
@@ -204,7 +204,7 @@ static egraph_status prepare(machine *m, eg_arena *arena) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_program_search(const eg_program *program, const eg_engine *engine,
+egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engine,
                                 const eg_search *search) {
   if (!eg_engine_is_clean(engine))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "search on a dirty e-graph; rebuild it first");

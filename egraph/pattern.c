@@ -15,7 +15,7 @@
 #include "egraph/program.h"
 
 typedef struct compiler {
-  eg_program *program;
+  eg_matcher *program;
   const eg_pattern *pattern;
   uint32_t *order; // reachable terms, children first
   uint32_t order_count;
@@ -74,7 +74,7 @@ static egraph_status copy_array(eg_arena *arena, const void *from, size_t count,
   return EGRAPH_OK;
 }
 
-static egraph_status copy_pattern(eg_program *program, const eg_pattern *pattern) {
+static egraph_status copy_pattern(eg_matcher *program, const eg_pattern *pattern) {
   eg_pattern *copy = &program->pattern;
   *copy = *pattern;
   EG_TRY(copy_array(&program->arena, pattern->terms, pattern->term_count,
@@ -85,7 +85,7 @@ static egraph_status copy_pattern(eg_program *program, const eg_pattern *pattern
                     sizeof *pattern->roots, &copy->roots);
 }
 
-static egraph_status prepare(compiler *c, eg_program *program) {
+static egraph_status prepare(compiler *c, eg_matcher *program) {
   const eg_pattern *pattern = &program->pattern;
   size_t terms = pattern->term_count, arity_sum = 0;
   for (size_t t = 0; t < terms; t++)
@@ -330,7 +330,7 @@ static void emit_free_variables(compiler *c) {
   }
 }
 
-static egraph_status compile(eg_program *program, const eg_pattern *pattern) {
+static egraph_status compile(eg_matcher *program, const eg_pattern *pattern) {
   compiler c;
   EG_TRY(check_pattern(pattern));
   EG_TRY(copy_pattern(program, pattern));
@@ -348,23 +348,23 @@ static egraph_status compile(eg_program *program, const eg_pattern *pattern) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_program_create(const egraph_allocator *alloc, const eg_pattern *pattern,
-                                eg_program **out) {
+egraph_status eg_matcher_create(const egraph_allocator *alloc, const eg_pattern *pattern,
+                                eg_matcher **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_program *program;
+  eg_matcher *program;
   EG_TRY(eg_alloc(heap, 1, sizeof *program, &program));
   program->alloc = heap;
   eg_arena_init(&program->arena, heap);
   egraph_status status = compile(program, pattern);
   if (status != EGRAPH_OK) {
-    eg_program_destroy(program);
+    eg_matcher_destroy(program);
     return status;
   }
   *out = program;
   return EGRAPH_OK;
 }
 
-void eg_program_destroy(eg_program *program) {
+void eg_matcher_destroy(eg_matcher *program) {
   if (program == NULL) return;
   eg_arena_deinit(&program->arena);
   eg_free(program->alloc, program, 1, sizeof *program);

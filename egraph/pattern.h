@@ -46,14 +46,14 @@ typedef struct eg_match {
   const eg_node *nodes;  // [term_count]; EG_NODE_NONE for VAR terms
 } eg_match;
 
-typedef struct eg_program eg_program;
+typedef struct eg_matcher eg_matcher;
 
 /// Compiles (and copies) a pattern. A term may be the child of several others: then they
 /// share its class. Terms that no root reaches are ignored. Fails with EGRAPH_E_ARGUMENT
 /// when the pattern is malformed (an index out of range, no root, a term below itself).
-egraph_status eg_program_create(const egraph_allocator *alloc, const eg_pattern *pattern,
-                                eg_program **out);
-void eg_program_destroy(eg_program *program);
+egraph_status eg_matcher_create(const egraph_allocator *alloc, const eg_pattern *pattern,
+                                eg_matcher **out);
+void eg_matcher_destroy(eg_matcher *program);
 
 typedef struct eg_search {
   /// Decides whether a payload fits guard number `guard`; may be NULL when no term has a
@@ -71,7 +71,7 @@ typedef struct eg_search {
 /// nodes for the NODE terms and classes for the variables. Scratch memory does not grow
 /// with the number of matches. Fails with EGRAPH_E_ARGUMENT (a guard without `accept`, a
 /// dirty engine), EGRAPH_E_MEMORY, or as on_match does.
-egraph_status eg_program_search(const eg_program *program, const eg_engine *engine,
+egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engine,
                                 const eg_search *search);
 
 #endif

@@ -36,7 +36,7 @@ typedef struct eg_move {
   bool is_known; // compare; otherwise set
 } eg_move;
 
-struct eg_program {
+struct eg_matcher {
   egraph_allocator alloc;
   eg_arena arena; // all below
   eg_pattern pattern;

@@ -13,7 +13,7 @@ typedef struct tensor_rules {
   const eg_rules *rules;
   const eg_saturation_options *options;
   eg_arena arena;
-  eg_program **programs; // [count], NULL for rules that are off
+  eg_matcher **programs; // [count], NULL for rules that are off
   uint32_t count;
   eg_rule_value *vars; // room for any rule
   uint32_t *packed;
@@ -73,7 +73,7 @@ static egraph_status search(void *self, uint32_t rule, eg_driver *driver) {
   rule_search state = {
       .all = all, .rule = eg_rules_at(all->rules, rule), .driver = driver};
   eg_search how = {.accept = accept, .on_match = on_match, .user = &state};
-  return eg_program_search(all->programs[rule], eg_tensor_egraph_engine(all->egraph),
+  return eg_matcher_search(all->programs[rule], eg_tensor_egraph_engine(all->egraph),
                            &how);
 }
 
@@ -147,7 +147,7 @@ static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
                                   const eg_rule *rule) {
   eg_pattern pattern;
   EG_TRY(eg_rule_pattern(rule, &all->arena, &pattern));
-  EG_TRY(eg_program_create(&all->alloc, &pattern, &all->programs[index]));
+  EG_TRY(eg_matcher_create(&all->alloc, &pattern, &all->programs[index]));
   uint32_t words = eg_rule_match_words(rule);
   if (words > all->packed_cap) all->packed_cap = words;
   if (rule->var_count > all->var_cap) all->var_cap = rule->var_count;
@@ -156,7 +156,7 @@ static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
 
 static egraph_status prepare(tensor_rules *all) {
   const eg_saturation_options *options = all->options;
-  EG_TRY(eg_alloc(all->alloc, all->count, sizeof(eg_program *), &all->programs));
+  EG_TRY(eg_alloc(all->alloc, all->count, sizeof(eg_matcher *), &all->programs));
   for (uint32_t i = 0; i < all->count; i++) {
     const eg_rule *rule = eg_rules_at(all->rules, i);
     if (!rule->enabled) continue;
@@ -171,8 +171,8 @@ static egraph_status prepare(tensor_rules *all) {
 
 static void release(tensor_rules *all) {
   for (uint32_t i = 0; all->programs != NULL && i < all->count; i++)
-    eg_program_destroy(all->programs[i]);
-  eg_free(all->alloc, all->programs, all->count, sizeof(eg_program *));
+    eg_matcher_destroy(all->programs[i]);
+  eg_free(all->alloc, all->programs, all->count, sizeof(eg_matcher *));
   eg_rule_builder_deinit(&all->builder);
   eg_arena_deinit(&all->arena);
 }

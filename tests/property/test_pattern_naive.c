@@ -233,11 +233,11 @@ static size_t compare(const eg_engine *e, const random_pattern *p) {
   matches got = {.stride = stride}, expected = {.stride = stride};
   eg_u32s_init(&got.words, eg_allocator_heap());
   eg_u32s_init(&expected.words, eg_allocator_heap());
-  eg_program *program;
+  eg_matcher *program;
   collecting user = {.into = &got, .pattern = p};
   eg_search search = {.accept = accept, .on_match = on_match, .user = &user};
-  assert_ok(eg_program_create(NULL, &p->pattern, &program));
-  assert_ok(eg_program_search(program, e, &search));
+  assert_ok(eg_matcher_create(NULL, &p->pattern, &program));
+  assert_ok(eg_matcher_search(program, e, &search));
   choice c = {.engine = e, .pattern = p, .out = &expected};
   enumerate(&c, 0);
   sort_matches(&got);
@@ -247,7 +247,7 @@ static size_t compare(const eg_engine *e, const random_pattern *p) {
   if (count != 0)
     assert_memory_equal(got.words.data, expected.words.data,
                         got.words.len * sizeof(uint32_t));
-  eg_program_destroy(program);
+  eg_matcher_destroy(program);
   eg_u32s_deinit(&got.words);
   eg_u32s_deinit(&expected.words);
   return count;

@@ -30,7 +30,7 @@ typedef struct sym_rule {
   uint32_t children[SYM_MAX_TERMS], term_count, child_count, var_count;
   const char *vars[SYM_MAX_TERMS];
   uint32_t lhs[SYM_MAX_ROOTS], rhs[SYM_MAX_ROOTS], root_count;
-  eg_program *program;
+  eg_matcher *program;
   eg_u32s matches; // var_count + root_count classes each
 } sym_rule;
 
@@ -61,7 +61,7 @@ static inline void sym_init(sym_world *w, egraph_allocator alloc) {
 
 static inline void sym_deinit(sym_world *w) {
   for (size_t i = 0; i < w->rule_count; i++) {
-    eg_program_destroy(w->rules[i]->program);
+    eg_matcher_destroy(w->rules[i]->program);
     eg_u32s_deinit(&w->rules[i]->matches);
     eg_free(w->alloc, w->rules[i], 1, sizeof(sym_rule));
   }
@@ -142,7 +142,7 @@ static inline void sym_compile(sym_world *w, sym_rule *rule) {
                         .roots = rule->lhs,
                         .root_count = rule->root_count,
                         .var_count = rule->var_count};
-  assert_ok(eg_program_create(&w->alloc, &pattern, &rule->program));
+  assert_ok(eg_matcher_create(&w->alloc, &pattern, &rule->program));
 }
 
 /// exprs: lhs... => rhs...; without `=>` only a pattern.
@@ -191,7 +191,7 @@ static inline egraph_status sym_on_match(void *user, const eg_match *match, bool
 static inline size_t sym_search(sym_world *w, sym_rule *rule) {
   eg_search search = {.on_match = sym_on_match, .user = rule};
   rule->matches.len = 0;
-  assert_ok(eg_program_search(rule->program, w->engine, &search));
+  assert_ok(eg_matcher_search(rule->program, w->engine, &search));
   return rule->matches.len / (rule->var_count + rule->root_count);
 }
 

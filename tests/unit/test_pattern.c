@@ -142,9 +142,9 @@ static egraph_status collect(void *user, const eg_match *match, bool *stop) {
   return c->result;
 }
 
-static eg_program *compile(sym_world *w, const eg_pattern *pattern) {
-  eg_program *program = NULL;
-  assert_ok(eg_program_create(&w->alloc, pattern, &program));
+static eg_matcher *compile(sym_world *w, const eg_pattern *pattern) {
+  eg_matcher *program = NULL;
+  assert_ok(eg_matcher_create(&w->alloc, pattern, &program));
   return program;
 }
 
@@ -162,18 +162,18 @@ static void guards_decide_on_payloads_and_nodes_are_reported(void **state) {
   const uint32_t root = 0;
   eg_pattern_term term = {.kind = EG_PATTERN_NODE, .op = 9, .guard = 3};
   eg_pattern pattern = {.terms = &term, .term_count = 1, .roots = &root, .root_count = 1};
-  eg_program *program = compile(w, &pattern);
+  eg_matcher *program = compile(w, &pattern);
   term.op = 77; // the program has its own copy
   collected c = {0};
   eg_search search = {.accept = is_even, .on_match = collect, .user = &c};
-  assert_ok(eg_program_search(program, w->engine, &search));
+  assert_ok(eg_matcher_search(program, w->engine, &search));
   assert_int_equal(c.count, 3);
   for (uint32_t i = 0; i < 3; i++)
     assert_int_equal(eg_engine_term(w->engine, (eg_node){c.nodes[i]}).payload, 2 * i);
   search.accept = NULL;
-  assert_fails(eg_program_search(program, w->engine, &search), EGRAPH_E_ARGUMENT,
+  assert_fails(eg_matcher_search(program, w->engine, &search), EGRAPH_E_ARGUMENT,
                "accept");
-  eg_program_destroy(program);
+  eg_matcher_destroy(program);
 }
 
 static void an_exact_payload_is_looked_up_and_guarded(void **state) {
@@ -185,12 +185,12 @@ static void an_exact_payload_is_looked_up_and_guarded(void **state) {
   eg_pattern pattern = {.terms = &term, .term_count = 1, .roots = &root, .root_count = 1};
   for (uint32_t payload = 4; payload <= 6; payload++) {
     term.payload = payload;
-    eg_program *program = compile(w, &pattern);
+    eg_matcher *program = compile(w, &pattern);
     collected c = {0};
     eg_search search = {.accept = is_even, .on_match = collect, .user = &c};
-    assert_ok(eg_program_search(program, w->engine, &search));
+    assert_ok(eg_matcher_search(program, w->engine, &search));
     assert_int_equal(c.count, payload == 4); // 5 is odd, 6 is absent
-    eg_program_destroy(program);
+    eg_matcher_destroy(program);
   }
 }
 
@@ -214,12 +214,12 @@ static void a_shared_term_is_one_class(void **state) {
                         .roots = &root,
                         .root_count = 1,
                         .var_count = 1};
-  eg_program *program = compile(w, &pattern);
+  eg_matcher *program = compile(w, &pattern);
   collected c = {0};
   eg_search search = {.on_match = collect, .user = &c};
-  assert_ok(eg_program_search(program, w->engine, &search));
+  assert_ok(eg_matcher_search(program, w->engine, &search));
   assert_int_equal(c.count, 1);
-  eg_program_destroy(program);
+  eg_matcher_destroy(program);
 }
 
 static void a_search_can_be_stopped_and_can_fail(void **state) {
@@ -229,19 +229,19 @@ static void a_search_can_be_stopped_and_can_fail(void **state) {
   eg_pattern_term term = {
       .kind = EG_PATTERN_NODE, .op = 9, .guard = EG_PATTERN_ANY_PAYLOAD};
   eg_pattern pattern = {.terms = &term, .term_count = 1, .roots = &root, .root_count = 1};
-  eg_program *program = compile(w, &pattern);
+  eg_matcher *program = compile(w, &pattern);
   collected c = {.stop_after = 2};
   eg_search search = {.on_match = collect, .user = &c};
-  assert_ok(eg_program_search(program, w->engine, &search));
+  assert_ok(eg_matcher_search(program, w->engine, &search));
   assert_int_equal(c.count, 2);
   c = (collected){.result = EGRAPH_E_CANCELLED};
-  assert_int_equal(eg_program_search(program, w->engine, &search), EGRAPH_E_CANCELLED);
+  assert_int_equal(eg_matcher_search(program, w->engine, &search), EGRAPH_E_CANCELLED);
   assert_int_equal(c.count, 1);
   bool changed;
   assert_ok(eg_engine_unite(w->engine, (eg_class){0}, (eg_class){1}, 0, &changed));
-  assert_fails(eg_program_search(program, w->engine, &search), EGRAPH_E_ARGUMENT,
+  assert_fails(eg_matcher_search(program, w->engine, &search), EGRAPH_E_ARGUMENT,
                "dirty");
-  eg_program_destroy(program);
+  eg_matcher_destroy(program);
 }
 
 static bool is_third_poll(void *user) {
@@ -261,14 +261,14 @@ static void a_search_can_be_cancelled_between_matches(void **state) {
   sym_rule *rule = sym_rule_of(w, "product", file.children, file.count);
   collected c = {0};
   eg_search search = {.on_match = collect, .is_cancelled = is_third_poll, .user = &c};
-  assert_ok(eg_program_search(rule->program, w->engine, &search));
+  assert_ok(eg_matcher_search(rule->program, w->engine, &search));
   assert_int_equal(c.polls, 3);
   assert_in_range(c.count, 4096, 2 * 4096);
 }
 
 static void malformed_patterns_are_refused(void **state) {
   sym_world *w = world_of(state);
-  eg_program *program = NULL;
+  eg_matcher *program = NULL;
   uint32_t root = 0, children[] = {0};
   eg_pattern_term term = {
       .kind = EG_PATTERN_NODE, .op = 1, .guard = EG_PATTERN_ANY_PAYLOAD, .arity = 1};
@@ -279,7 +279,7 @@ static void malformed_patterns_are_refused(void **state) {
                         .roots = &root,
                         .root_count = 0};
 #define REFUSED(part)                                                                    \
-  assert_fails(eg_program_create(&w->alloc, &pattern, &program), EGRAPH_E_ARGUMENT, part)
+  assert_fails(eg_matcher_create(&w->alloc, &pattern, &program), EGRAPH_E_ARGUMENT, part)
   REFUSED("needs a root");
   pattern.root_count = 1;
   REFUSED("below itself");
@@ -310,7 +310,7 @@ static void a_variable_that_occurs_nowhere_is_none(void **state) {
   rule.program = compile(w, &pattern);
   assert_int_equal(sym_search(w, &rule), 6);
   assert_int_equal(rule.matches.data[0], EG_CLASS_NONE.id);
-  eg_program_destroy(rule.program);
+  eg_matcher_destroy(rule.program);
   eg_u32s_deinit(&rule.matches);
 }
 
@@ -326,13 +326,13 @@ static egraph_status compile_and_search(egraph_allocator alloc, void *user) {
                         .roots = rule->lhs,
                         .root_count = rule->root_count,
                         .var_count = rule->var_count};
-  eg_program *program;
-  EG_TRY(eg_program_create(&alloc, &pattern, &program));
+  eg_matcher *program;
+  EG_TRY(eg_matcher_create(&alloc, &pattern, &program));
   collected c = {0};
   eg_search search = {.on_match = collect, .user = &c};
-  egraph_status status = eg_program_search(program, w->engine, &search);
+  egraph_status status = eg_matcher_search(program, w->engine, &search);
   if (status == EGRAPH_OK) assert_int_equal(c.count, 2);
-  eg_program_destroy(program);
+  eg_matcher_destroy(program);
   return status;
 }
 
