@@ -55,6 +55,7 @@ egraph_status eg_session_create(const egraph_allocator *alloc, const eg_graph *g
                                 const eg_session_options *options, eg_session **out) {
   eg_session *session = NULL;
   EG_TRY(open_session(alloc, options, &session));
+  session->graph = graph;
   eg_session_builder builder = {.session = session,
                                 .graph = graph,
                                 .options = options,
@@ -200,3 +201,5 @@ size_t eg_session_arena_bytes(const eg_session *session) { return session->arena
 size_t eg_session_weight_bytes(const eg_session *session) {
   return session->weight_bytes;
 }
+
+const eg_graph *eg_session_graph(const eg_session *session) { return session->graph; }

@@ -34,6 +34,7 @@ EG_VEC_DEFINE(eg_ports, eg_port);
 
 struct eg_session {
   egraph_allocator alloc;
+  const eg_graph *graph;  // given to create, kept by reference
   eg_backend *backend;
   eg_arena arena;  // names, kernel names
   eg_program_refs programs;
