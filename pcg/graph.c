@@ -10,7 +10,8 @@
 
 #include "pcg/graph_internal.h"
 
-enum { NO_OPAQUE = UINT32_MAX, MAX_ROWS = INT32_MAX };
+#define NO_OPAQUE UINT32_MAX
+enum { MAX_ROWS = INT32_MAX };
 
 egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);

@@ -31,6 +31,11 @@ void eg_onnx_message_free(eg_onnx_heap *heap, ProtobufCMessage *message);
 /// Frees the bytes of a field that was unpacked with the heap, and empties it.
 void eg_onnx_bytes_free(eg_onnx_heap *heap, ProtobufCBinaryData *bytes);
 
+/// Optional strings of the main graph that are absent become "" (protobuf-c has NULL
+/// there): names, operator types, domains, keys and values. Sub-graphs and documentation
+/// are left as they are.
+egraph_status eg_onnx_fill_strings(eg_onnx_heap *heap, Onnx__ModelProto *model);
+
 /// Packs into memory of the allocator; free with eg_free(alloc, *out, *out_size, 1).
 egraph_status eg_onnx_message_pack(egraph_allocator alloc,
                                    const ProtobufCMessage *message, unsigned char **out,

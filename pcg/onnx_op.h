@@ -1,0 +1,78 @@
+// The importers of single ONNX operators, one per function named in onnx_ops.def, and
+// what they share.
+//
+// An importer reads attributes and operands and emits nodes; the node that defines a
+// result of the ONNX node comes last, so that an importer that gives up
+// (EGRAPH_E_UNSUPPORTED) has defined nothing.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_ONNX_OP_H
+#define EG_PCG_ONNX_OP_H
+
+#include "pcg/onnx_reader.h"
+
+typedef egraph_status (*eg_onnx_importer)(const eg_onnx_call *call);
+
+egraph_status eg_onnx_import_conv(const eg_onnx_call *call);
+egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call);
+egraph_status eg_onnx_import_max_pool(const eg_onnx_call *call);
+egraph_status eg_onnx_import_average_pool(const eg_onnx_call *call);
+egraph_status eg_onnx_import_batch_norm(const eg_onnx_call *call);
+egraph_status eg_onnx_import_layer_norm(const eg_onnx_call *call);
+egraph_status eg_onnx_import_rms_norm(const eg_onnx_call *call);
+egraph_status eg_onnx_import_group_norm(const eg_onnx_call *call);
+egraph_status eg_onnx_import_chain(const eg_onnx_call *call);
+egraph_status eg_onnx_import_mean(const eg_onnx_call *call);
+egraph_status eg_onnx_import_clip(const eg_onnx_call *call);
+egraph_status eg_onnx_import_cast(const eg_onnx_call *call);
+egraph_status eg_onnx_import_cast_like(const eg_onnx_call *call);
+egraph_status eg_onnx_import_dropout(const eg_onnx_call *call);
+egraph_status eg_onnx_import_mish(const eg_onnx_call *call);
+egraph_status eg_onnx_import_softmax(const eg_onnx_call *call);
+egraph_status eg_onnx_import_reduce(const eg_onnx_call *call);
+egraph_status eg_onnx_import_reduce_l1(const eg_onnx_call *call);
+egraph_status eg_onnx_import_reduce_l2(const eg_onnx_call *call);
+egraph_status eg_onnx_import_reduce_sum_square(const eg_onnx_call *call);
+egraph_status eg_onnx_import_reduce_log_sum(const eg_onnx_call *call);
+egraph_status eg_onnx_import_top_k(const eg_onnx_call *call);
+egraph_status eg_onnx_import_cum_sum(const eg_onnx_call *call);
+egraph_status eg_onnx_import_constant(const eg_onnx_call *call);
+egraph_status eg_onnx_import_fill(const eg_onnx_call *call);
+egraph_status eg_onnx_import_range(const eg_onnx_call *call);
+egraph_status eg_onnx_import_shape(const eg_onnx_call *call);
+egraph_status eg_onnx_import_size(const eg_onnx_call *call);
+egraph_status eg_onnx_import_reshape(const eg_onnx_call *call);
+egraph_status eg_onnx_import_squeeze(const eg_onnx_call *call);
+egraph_status eg_onnx_import_unsqueeze(const eg_onnx_call *call);
+egraph_status eg_onnx_import_flatten(const eg_onnx_call *call);
+egraph_status eg_onnx_import_transpose(const eg_onnx_call *call);
+egraph_status eg_onnx_import_split(const eg_onnx_call *call);
+egraph_status eg_onnx_import_slice(const eg_onnx_call *call);
+egraph_status eg_onnx_import_pad(const eg_onnx_call *call);
+egraph_status eg_onnx_import_expand(const eg_onnx_call *call);
+egraph_status eg_onnx_import_tile(const eg_onnx_call *call);
+egraph_status eg_onnx_import_depth_to_space(const eg_onnx_call *call);
+egraph_status eg_onnx_import_space_to_depth(const eg_onnx_call *call);
+egraph_status eg_onnx_import_resize(const eg_onnx_call *call);
+egraph_status eg_onnx_import_upsample(const eg_onnx_call *call);
+
+/// The node becomes opaque: `return eg_onnx_decline("...")`.
+egraph_status eg_onnx_decline(const char *why);
+/// Emits with the node's operands (absent ones at the end left out) and its first result.
+egraph_status eg_onnx_emit_node(const eg_onnx_call *call, const eg_attr_list *list);
+/// True when something uses the result.
+bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output);
+/// Integers that older opsets have as attribute `name` and newer ones as operand `index`.
+egraph_status eg_onnx_ints(const eg_onnx_call *call, const char *name, uint32_t index,
+                           bool *out_present, eg_ints *out);
+/// Sorted, distinct axes in [0, rank) from ones that may be negative; arena memory.
+egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32_t rank,
+                                  eg_ints *out);
+/// A list of `count` integers in arena memory, all equal to `value`.
+egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t count,
+                             int64_t **out);
+/// Nodes in a row: x, reshaped.
+egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand,
+                                   const int64_t *dims, uint32_t rank,
+                                   eg_onnx_ref result);
+
+#endif

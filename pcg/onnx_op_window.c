@@ -1,0 +1,190 @@
+// Import of convolutions and pooling: kernel geometry made explicit.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <string.h>
+
+#include "pcg/onnx_op.h"
+
+// One entry per spatial dimension; pads: all begins, then all ends.
+typedef struct window {
+  uint32_t spatial;
+  int64_t kernel[EGRAPH_MAX_RANK], strides[EGRAPH_MAX_RANK], dilations[EGRAPH_MAX_RANK];
+  int64_t pads[2 * EGRAPH_MAX_RANK];
+} window;
+
+// Sizes beyond this are hostile; below it no product of two overflows.
+static const int64_t max_extent = INT32_MAX;
+
+static egraph_status read_list(const eg_onnx_call *call, const char *name, uint32_t count,
+                               int64_t usual, int64_t *out, bool *out_present) {
+  eg_ints list;
+  EG_TRY(eg_onnx_attr_ints(call, name, out_present, &list));
+  if (*out_present && list.len != count)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute '%s' has %" PRIu32 " entries, not %" PRIu32,
+                   name, list.len, count);
+  for (uint32_t i = 0; i < count; i++) {
+    out[i] = *out_present ? list.data[i] : usual;
+    if (out[i] > max_extent || out[i] < -max_extent)
+      return EG_FAIL(EGRAPH_E_PARSE, "attribute '%s' has the entry %" PRId64, name,
+                     out[i]);
+  }
+  return EGRAPH_OK;
+}
+
+// SAME: as many results as strides fit into the input; an odd cell goes to the end
+// (upper) or begin (lower).
+static void pad_same(window *w, const eg_type *x, bool upper) {
+  for (uint32_t i = 0; i < w->spatial; i++) {
+    int64_t size = x->dims[2 + i], stride = w->strides[i];
+    int64_t extent = (w->kernel[i] - 1) * w->dilations[i] + 1;
+    int64_t last = size > 0 && stride > 0 ? (size - 1) / stride * stride : 0;
+    int64_t total = last + extent - size;
+    if (total < 0) total = 0;
+    int64_t less = total / 2, more = total - less;
+    w->pads[i] = upper ? less : more;
+    w->pads[w->spatial + i] = upper ? more : less;
+  }
+}
+
+static egraph_status resolve_pads(const eg_onnx_call *call, window *w, const eg_type *x) {
+  const char *mode;
+  bool given;
+  EG_TRY(read_list(call, "pads", 2 * w->spatial, 0, w->pads, &given));
+  EG_TRY(eg_onnx_attr_string(call, "auto_pad", "NOTSET", &mode));
+  if (strcmp(mode, "NOTSET") == 0 || mode[0] == '\0') return EGRAPH_OK;
+  if (strcmp(mode, "VALID") == 0) {
+    memset(w->pads, 0, sizeof w->pads);
+    return EGRAPH_OK;
+  }
+  bool upper = strcmp(mode, "SAME_UPPER") == 0;
+  if (!upper && strcmp(mode, "SAME_LOWER") != 0)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute 'auto_pad' is '%.40s'", mode);
+  pad_same(w, x, upper);
+  return EGRAPH_OK;
+}
+
+// `weight` is the operand with the kernel, or NULL when attribute kernel_shape must give
+// it.
+static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
+                                 const eg_type *weight, window *out) {
+  bool given;
+  memset(out, 0, sizeof *out);
+  if (x->rank < 3) return EG_FAIL(EGRAPH_E_PARSE, "the input has no spatial dimension");
+  out->spatial = x->rank - 2;
+  EG_TRY(read_list(call, "kernel_shape", out->spatial, 1, out->kernel, &given));
+  if (weight == NULL && !given)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute 'kernel_shape' is missing");
+  if (weight != NULL && weight->rank != x->rank)
+    return EG_FAIL(EGRAPH_E_PARSE, "input and weight differ in rank");
+  for (uint32_t i = 0; weight != NULL && i < out->spatial; i++) {
+    if (given && out->kernel[i] != weight->dims[2 + i])
+      return EG_FAIL(EGRAPH_E_PARSE, "'kernel_shape' and the weight disagree");
+    if (weight->dims[2 + i] > max_extent)
+      return EG_FAIL(EGRAPH_E_PARSE, "the kernel is too large");
+    out->kernel[i] = weight->dims[2 + i];
+  }
+  EG_TRY(read_list(call, "strides", out->spatial, 1, out->strides, &given));
+  EG_TRY(read_list(call, "dilations", out->spatial, 1, out->dilations, &given));
+  return resolve_pads(call, out, x);
+}
+
+egraph_status eg_onnx_import_conv(const eg_onnx_call *call) {
+  eg_type x, weight;
+  window w;
+  int64_t group;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_input_type(call, 1, &weight));
+  EG_TRY(read_window(call, &x, &weight, &w));
+  EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_CONV);
+  eg_attr_list_set_ints(&list, EG_A_CONV_STRIDES, w.strides, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_CONV_PADS, w.pads, 2 * w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_CONV_DILATIONS, w.dilations, w.spatial);
+  eg_attr_list_set_int(&list, EG_A_CONV_GROUP, group);
+  return eg_onnx_emit_node(call, &list);
+}
+
+// An explicit output shape fixes the pads: what the full result has too much is cut off
+// at both ends.
+static egraph_status transpose_pads(const eg_onnx_call *call, const eg_type *x,
+                                    const int64_t *output_padding, window *w) {
+  const char *mode;
+  int64_t shape[EGRAPH_MAX_RANK];
+  bool given;
+  EG_TRY(read_list(call, "output_shape", w->spatial, 0, shape, &given));
+  EG_TRY(eg_onnx_attr_string(call, "auto_pad", "NOTSET", &mode));
+  bool upper = strcmp(mode, "SAME_UPPER") == 0, lower = strcmp(mode, "SAME_LOWER") == 0;
+  if (!given && !upper && !lower) return EGRAPH_OK;
+  for (uint32_t i = 0; i < w->spatial; i++) {
+    int64_t size = x->dims[2 + i];
+    if (size > max_extent) return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
+    int64_t wanted = given ? shape[i] : size * w->strides[i];
+    int64_t total = w->strides[i] * (size - 1) + output_padding[i] +
+                    (w->kernel[i] - 1) * w->dilations[i] + 1 - wanted;
+    if (total < 0) return eg_onnx_decline("the output shape needs negative pads");
+    int64_t less = total / 2, more = total - less;
+    w->pads[i] = upper ? less : more;
+    w->pads[w->spatial + i] = upper ? more : less;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
+  eg_type x, weight;
+  window w;
+  int64_t group, output_padding[EGRAPH_MAX_RANK];
+  bool given;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_input_type(call, 1, &weight));
+  EG_TRY(read_window(call, &x, &weight, &w));
+  EG_TRY(read_list(call, "output_padding", w.spatial, 0, output_padding, &given));
+  EG_TRY(transpose_pads(call, &x, output_padding, &w));
+  EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_CONV_TRANSPOSE);
+  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_STRIDES, w.strides, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_PADS, w.pads, 2 * w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_DILATIONS, w.dilations, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING, output_padding,
+                        w.spatial);
+  eg_attr_list_set_int(&list, EG_A_CONV_TRANSPOSE_GROUP, group);
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_max_pool(const eg_onnx_call *call) {
+  eg_type x;
+  window w;
+  int64_t ceil_mode;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_window(call, &x, NULL, &w));
+  EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_MAX_POOL);
+  eg_attr_list_set_ints(&list, EG_A_MAX_POOL_KERNEL_SHAPE, w.kernel, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_MAX_POOL_STRIDES, w.strides, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_MAX_POOL_PADS, w.pads, 2 * w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_MAX_POOL_DILATIONS, w.dilations, w.spatial);
+  eg_attr_list_set_int(&list, EG_A_MAX_POOL_CEIL_MODE, ceil_mode != 0);
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_average_pool(const eg_onnx_call *call) {
+  eg_type x;
+  window w;
+  int64_t ceil_mode, include_pad;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_window(call, &x, NULL, &w));
+  for (uint32_t i = 0; i < w.spatial; i++)
+    if (w.dilations[i] != 1) return eg_onnx_decline("average pooling is dilated");
+  EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
+  EG_TRY(eg_onnx_attr_int(call, "count_include_pad", 0, &include_pad));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_AVERAGE_POOL);
+  eg_attr_list_set_ints(&list, EG_A_AVERAGE_POOL_KERNEL_SHAPE, w.kernel, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_AVERAGE_POOL_STRIDES, w.strides, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_AVERAGE_POOL_PADS, w.pads, 2 * w.spatial);
+  eg_attr_list_set_int(&list, EG_A_AVERAGE_POOL_CEIL_MODE, ceil_mode != 0);
+  eg_attr_list_set_int(&list, EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD, include_pad != 0);
+  return eg_onnx_emit_node(call, &list);
+}
