@@ -187,7 +187,7 @@ static void optimized_graphs_compute_the_same(void **state) {
   egraph_rules *rules;
   assert_ok(egraph_rules_create(NULL, &rules));
   assert_ok(egraph_rules_add_builtin(rules));
-  for (size_t round = 0; round < test_rounds(40); round++)
+  for (size_t round = 0; round < test_rounds(60); round++)
     check_seed(rules, seed + round);
   egraph_rules_destroy(rules);
 }
