@@ -105,7 +105,10 @@ static egraph_status draw_operand(rig *r, uint32_t index, void *address) {
     eg_weight_draw("weight", index, &plain);
   else
     eg_input_draw("operand", index, &plain);
-  EG_TRY_GOTO(status, eg_tensor_reorder(&plain, &stored), done);
+  if (type->layout.format == EG_FORMAT_PLAIN)
+    memcpy(stored.data, plain.data, bytes);
+  else
+    EG_TRY_GOTO(status, eg_tensor_reorder(&plain, &stored), done);
   status = eg_backend_upload(r->profiler->backend, address, stored.data, bytes);
 done:
   eg_free(alloc, stored.data, bytes, 1);
