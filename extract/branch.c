@@ -211,11 +211,13 @@ static egraph_status work(tree *t, bool *out_done) {
 static egraph_status explore(tree *t, bool *out_closed) {
   EG_TRY(eg_reduced_from(&t->presolve.spare, t->search->incumbent->problem));
   EG_TRY(push_model(t, &t->presolve.spare, t->search->incumbent->bound));
-  while (t->open.len != 0) {
+  uint32_t limit = t->search->incumbent->tree_limit;
+  for (uint32_t nodes = 1; t->open.len != 0; nodes++) {
     bool done;
     EG_TRY(work(t, &done));
     update_bound(t);
-    if (!done || (t->open.len != 0 && eg_incumbent_stop(t->search->incumbent)))
+    if (!done) return EGRAPH_OK;
+    if (t->open.len != 0 && (nodes == limit || eg_incumbent_stop(t->search->incumbent)))
       return EGRAPH_OK;
   }
   *out_closed = true;

@@ -13,11 +13,20 @@
 #include "extract/branch.h"
 #include "extract/components.h"
 #include "extract/dual_ascent.h"
+#include "extract/lns.h"
 #include "extract/perturb.h"
 #include "extract/presolve.h"
 #include "extract/search.h"
 
-enum { PIECE_PERTURB_ROUNDS = 8, ASCENT_CUTS = 20000, DAG_MEMORY_BYTES = 64 << 20 };
+enum {
+  LNS_WINDOW = 60,
+  LNS_FAILURES = 40,
+  LNS_LEAST_NODES = 400,
+  LNS_ROOT_FIRST = 2500,
+  PIECE_PERTURB_ROUNDS = 8,
+  ASCENT_CUTS = 20000,
+  DAG_MEMORY_BYTES = 64 << 20
+};
 
 typedef struct piece {
   eg_extract_problem problem;
@@ -176,6 +185,14 @@ static egraph_status seed_piece(exact *e, const piece *p, eg_incumbent *incumben
   return status;
 }
 
+static egraph_status solve_window(egraph_allocator alloc, eg_incumbent *window,
+                                  uint32_t *out_nodes) {
+  eg_extract_result result = {.reduced_nodes = 0};
+  egraph_status status = eg_exact_run(alloc, window, &result);
+  *out_nodes = result.reduced_nodes;
+  return status;
+}
+
 static egraph_status perturb_piece(exact *e, const piece *p, eg_incumbent *incumbent) {
   eg_class_index index;
   eg_class_index_init(&index, e->search.alloc);
@@ -188,13 +205,61 @@ static egraph_status perturb_piece(exact *e, const piece *p, eg_incumbent *incum
   return status;
 }
 
-static void adopt(exact *e, const piece *p, const eg_incumbent *incumbent) {
-  if (!isfinite(incumbent->cost)) return;
-  for (uint32_t class = 0; class < p->class_of.len; class ++) {
-    uint32_t node = incumbent->choice.data[class];
-    e->choice.data[p->class_of.data[class]] =
-        node == EG_EXTRACT_NONE ? EG_EXTRACT_NONE : p->node_of.data[node];
+static egraph_status slide_windows(exact *e, const piece *p, eg_incumbent *incumbent) {
+  eg_class_index index;
+  eg_class_index_init(&index, e->search.alloc);
+  eg_lns_options options = {.seed = incumbent->options->seed,
+                            .window_classes = LNS_WINDOW,
+                            .max_failures = LNS_FAILURES,
+                            .solve = solve_window};
+  egraph_status status = eg_class_index_build(&index, &p->problem);
+  if (status == EGRAPH_OK)
+    status = eg_lns_run(e->search.alloc, incumbent, &index, &options);
+  eg_class_index_deinit(&index);
+  return status;
+}
+
+// A better choice in a piece is a better choice of the whole.
+typedef struct adoption {
+  exact *exact;
+  const piece *piece;
+  const eg_incumbent *incumbent;
+} adoption;
+
+static egraph_status adopt(void *user) {
+  const adoption *a = user;
+  exact *e = a->exact;
+  for (uint32_t class = 0; class < a->piece->class_of.len; class ++) {
+    uint32_t node = a->incumbent->choice.data[class];
+    e->choice.data[a->piece->class_of.data[class]] =
+        node == EG_EXTRACT_NONE ? EG_EXTRACT_NONE : a->piece->node_of.data[node];
   }
+  return eg_search_offer(&e->search, &e->presolve.model, e->choice.data);
+}
+
+static egraph_status branch(exact *e, eg_incumbent *incumbent, double outer,
+                            bool *out_solved) {
+  eg_search search;
+  egraph_status status = eg_search_init(&search, e->search.alloc, incumbent, outer);
+  if (status == EGRAPH_OK) status = eg_branch_run(&search, out_solved);
+  eg_search_deinit(&search);
+  return status;
+}
+
+// Windows when the piece is large, or when a first look at the root of the tree was not
+// enough. They are themselves solved by eg_exact_run; their tree limit keeps that from
+// going deeper.
+static egraph_status run_phases(exact *e, const piece *p, eg_incumbent *incumbent,
+                                double outer, bool *out_solved) {
+  if (incumbent->tree_limit != 0) return branch(e, incumbent, outer, out_solved);
+  if (p->node_of.len <= LNS_ROOT_FIRST) {
+    incumbent->tree_limit = 1;
+    EG_TRY(branch(e, incumbent, outer, out_solved));
+    incumbent->tree_limit = 0;
+    if (*out_solved) return EGRAPH_OK;
+  }
+  if (p->node_of.len > LNS_LEAST_NODES) EG_TRY(slide_windows(e, p, incumbent));
+  return branch(e, incumbent, outer, out_solved);
 }
 
 // *out_hopeless: solved, and nothing below the cutoff was in it.
@@ -202,13 +267,11 @@ static egraph_status search_piece(exact *e, piece *p, eg_incumbent *incumbent,
                                   bool *out_solved, bool *out_hopeless) {
   double outer = eg_incumbent_cutoff(e->search.incumbent) - rest_of(e, p);
   EG_TRY(seed_piece(e, p, incumbent));
+  adoption link = {e, p, incumbent};
+  incumbent->on_better = adopt;
+  incumbent->on_better_user = &link;
   EG_TRY(perturb_piece(e, p, incumbent));
-  eg_search search;
-  egraph_status status = eg_search_init(&search, e->search.alloc, incumbent, outer);
-  if (status == EGRAPH_OK) status = eg_branch_run(&search, out_solved);
-  eg_search_deinit(&search);
-  if (status != EGRAPH_OK) return status;
-  adopt(e, p, incumbent);
+  EG_TRY(run_phases(e, p, incumbent, outer, out_solved));
   *out_hopeless = *out_solved && !(incumbent->cost < outer);
   if (*out_solved && !*out_hopeless) eg_incumbent_raise(incumbent, incumbent->cost);
   if (incumbent->bound > p->bound) p->bound = incumbent->bound;
@@ -223,6 +286,7 @@ static egraph_status solve_piece(exact *e, piece *p, bool *out_solved,
   incumbent.bound = p->bound;
   incumbent.outer = e->search.incumbent;
   incumbent.outer_rest = rest_of(e, p);
+  incumbent.tree_limit = e->search.incumbent->tree_limit;
   egraph_status status = search_piece(e, p, &incumbent, out_solved, out_hopeless);
   eg_incumbent_deinit(&incumbent);
   return status;
@@ -238,7 +302,6 @@ static egraph_status solve_pieces(exact *e) {
     if (eg_incumbent_stop(whole)) return EGRAPH_OK;
     bool solved = false, hopeless = false;
     EG_TRY(solve_piece(e, &e->pieces.data[i], &solved, &hopeless));
-    EG_TRY(eg_search_offer(&e->search, &e->presolve.model, e->choice.data));
     if (hopeless) {
       eg_incumbent_raise(whole, whole->cost);
       return EGRAPH_OK;

@@ -126,7 +126,8 @@ egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice
   incumbent->trial = incumbent->choice;
   incumbent->choice = better;
   if (incumbent->bound > incumbent->cost) incumbent->bound = incumbent->cost;
-  return EGRAPH_OK;
+  return incumbent->on_better == NULL ? EGRAPH_OK
+                                      : incumbent->on_better(incumbent->on_better_user);
 }
 
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound) {

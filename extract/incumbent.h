@@ -21,7 +21,10 @@ typedef struct eg_incumbent {
   /// everything else add up to. NULL otherwise.
   struct eg_incumbent *outer;
   double outer_rest;
-  eg_bytes color; // scratch of the evaluation
+  egraph_status (*on_better)(void *user); // after each improvement, or NULL
+  void *on_better_user;
+  uint32_t tree_limit; // nodes of a search tree; 0: no limit, and no window search
+  eg_bytes color;      // scratch of the evaluation
   eg_u32s stack, cursor, trial;
 } eg_incumbent;
 
