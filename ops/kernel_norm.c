@@ -63,15 +63,20 @@ typedef struct eg_row_norm {
     for (int64_t r = 0; r < norm->rows; r++, x += norm->count, y += norm->count) {       \
       double total = 0.0, squares = 0.0, size = (double)norm->count;                     \
       if (norm->is_centred)                                                              \
-        for (int64_t i = 0; i < norm->count; i++)                                        \
-          total += (double)x[i];                                                         \
+        EG_MATH_FOLD(double, total, norm->count, EG_MATH_LANES, (double)x[i],            \
+                     EG_MATH_ADD);                                                       \
       const double mean = total / size;                                                  \
-      for (int64_t i = 0; i < norm->count; i++) {                                        \
-        const double away = (double)x[i] - mean;                                         \
-        squares += away * away;                                                          \
-      }                                                                                  \
+      EG_MATH_FOLD(double, squares, norm->count, EG_MATH_LANES,                          \
+                   ((double)x[i] - mean) * ((double)x[i] - mean), EG_MATH_ADD);          \
       const double inverse = 1.0 / sqrt(squares / size + norm->epsilon);                 \
       const int64_t table = r % norm->table_rows * norm->table_step;                     \
+      if (norm->spread == 1) {                                                           \
+        const double *scale = norm->scale + table;                                       \
+        for (int64_t i = 0; i < norm->count; i++)                                        \
+          y[i] = (type)(((double)x[i] - mean) * (inverse * scale[i]) +                   \
+                        (norm->shift != NULL ? norm->shift[table + i] : 0.0));           \
+        continue;                                                                        \
+      }                                                                                  \
       for (int64_t at = 0; at < norm->count; at += norm->spread) {                       \
         const int64_t entry = table + at / norm->spread;                                 \
         affine_##suffix(x + at, norm->spread, mean, inverse * norm->scale[entry],        \
@@ -176,12 +181,10 @@ enum { COLUMNS = 64 };
                                                     bool is_log, type *y) {              \
     type top = -(type)INFINITY;                                                          \
     double total = 0.0;                                                                  \
-    for (int64_t i = 0; i < count; i++)                                                  \
-      top = x[i] > top || x[i] != x[i] ? x[i] : top;                                     \
+    EG_MATH_FOLD(type, top, count, EG_MATH_WIDE_LANES, x[i], EG_MATH_LARGER);            \
     for (int64_t i = 0; i < count; i++)                                                  \
       y[i] = (type)exp_of((double)(x[i] - top));                                         \
-    for (int64_t i = 0; i < count; i++)                                                  \
-      total += (double)y[i];                                                             \
+    EG_MATH_FOLD(double, total, count, EG_MATH_LANES, (double)y[i], EG_MATH_ADD);        \
     const double factor = 1.0 / total, shift = log(total);                               \
     for (int64_t i = 0; i < count; i++)                                                  \
       y[i] =                                                                             \
@@ -197,7 +200,7 @@ enum { COLUMNS = 64 };
     }                                                                                    \
     for (int64_t k = 0, at = 0; k < view->size; k++, at += view->inner)                  \
       for (int64_t i = 0; i < width; i++)                                                \
-        top[i] = x[at + i] > top[i] || x[at + i] != x[at + i] ? x[at + i] : top[i];      \
+        top[i] = EG_MATH_LARGER(top[i], x[at + i]);                                      \
     for (int64_t k = 0, at = 0; k < view->size; k++, at += view->inner)                  \
       for (int64_t i = 0; i < width; i++) {                                              \
         const double power = exp_of((double)(x[at + i] - top[i]));                       \
@@ -240,25 +243,63 @@ egraph_status eg_kernel_softmax(const eg_kernel_call *call) {
 
 // ---- local response normalization --------------------------------------------------
 
-// y = x / (bias + alpha / size * sum of x^2 over the `size` channels around) ^ beta
-egraph_status eg_kernel_lrn(const eg_kernel_call *call) {
-  EG_TRY(check_float(call));
-  const eg_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-  int64_t size = eg_attr_at(call->attrs, EG_A_LRN_SIZE)->i;
-  double alpha = eg_attr_at(call->attrs, EG_A_LRN_ALPHA)->f / (double)size;
-  double beta = eg_attr_at(call->attrs, EG_A_LRN_BETA)->f;
-  double bias = eg_attr_at(call->attrs, EG_A_LRN_BIAS)->f;
+// y = x / (bias + alpha / size * sum of x^2 over the `size` channels around) ^ beta, a
+// plane of one channel at a time.
+typedef struct eg_lrn {
+  int64_t channels, plane, size;
+  double alpha, beta, bias;
+} eg_lrn;
+
+#define LRN(suffix, type)                                                                \
+  EG_KERNEL_CLONES static void lrn_##suffix(const eg_lrn *lrn, const type *image,        \
+                                            int64_t c, double *squares, type *y) {       \
+    const type *own = image + c * lrn->plane;                                            \
+    const int64_t first = c - (lrn->size - 1) / 2, end = c + lrn->size / 2 + 1;          \
+    for (int64_t i = 0; i < lrn->plane; i++)                                             \
+      squares[i] = 0.0;                                                                  \
+    for (int64_t k = first < 0 ? 0 : first; k < end && k < lrn->channels; k++)           \
+      for (int64_t i = 0; i < lrn->plane; i++)                                           \
+        squares[i] +=                                                                    \
+            (double)image[k * lrn->plane + i] * (double)image[k * lrn->plane + i];       \
+    for (int64_t i = 0; i < lrn->plane; i++)                                             \
+      squares[i] = lrn->bias + lrn->alpha * squares[i];                                  \
+    if (lrn->beta == 0.75) { /* the usual exponent, without pow */                       \
+      for (int64_t i = 0; i < lrn->plane; i++)                                           \
+        squares[i] = sqrt(squares[i]) * sqrt(sqrt(squares[i]));                          \
+    } else {                                                                             \
+      for (int64_t i = 0; i < lrn->plane; i++)                                           \
+        squares[i] = pow(squares[i], lrn->beta);                                         \
+    }                                                                                    \
+    for (int64_t i = 0; i < lrn->plane; i++)                                             \
+      y[c * lrn->plane + i] = (type)((double)own[i] / squares[i]);                       \
+  }
+LRN(f32, float)
+LRN(f64, double)
+
+static egraph_status run_lrn(const eg_kernel_call *call, eg_arena *arena) {
+  const eg_tensor *x = &call->inputs[0];
   eg_axis_view view = eg_axis_view_of(&x->type, 1);
-  for (int64_t i = 0; i < eg_type_elements(&x->type); i++) {
-    int64_t c = i / view.inner % view.size, base = i - c * view.inner;
-    int64_t first = c - (size - 1) / 2, end = c + size / 2 + 1;
-    double squares = 0.0;
-    for (int64_t k = first < 0 ? 0 : first; k < end && k < view.size; k++) {
-      double value = eg_tensor_get_double(x, base + k * view.inner);
-      squares += value * value;
-    }
-    eg_tensor_set_double(y, i,
-                         eg_tensor_get_double(x, i) / pow(bias + alpha * squares, beta));
+  int64_t size = eg_attr_at(call->attrs, EG_A_LRN_SIZE)->i;
+  eg_lrn lrn = {.channels = view.size,
+                .plane = view.inner,
+                .size = size,
+                .alpha = eg_attr_at(call->attrs, EG_A_LRN_ALPHA)->f / (double)size,
+                .beta = eg_attr_at(call->attrs, EG_A_LRN_BETA)->f,
+                .bias = eg_attr_at(call->attrs, EG_A_LRN_BIAS)->f};
+  double *squares = NULL;
+  EG_TRY(eg_arena_alloc(arena, (size_t)view.inner, sizeof *squares, &squares));
+  for (int64_t i = 0; i < view.outer * view.size; i++) {
+    int64_t image = i / view.size * view.size * view.inner;
+    if (x->type.dtype == EGRAPH_FLOAT32)
+      lrn_f32(&lrn, (const float *)x->data + image, i % view.size, squares,
+              (float *)call->outputs[0].data + image);
+    else
+      lrn_f64(&lrn, (const double *)x->data + image, i % view.size, squares,
+              (double *)call->outputs[0].data + image);
   }
   return EGRAPH_OK;
+}
+
+egraph_status eg_kernel_lrn(const eg_kernel_call *call) {
+  return with_arena(call, run_lrn);
 }

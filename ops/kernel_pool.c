@@ -5,6 +5,7 @@
 // (average). SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "ops/kernel_math.h"
 #include "ops/kernel_window.h"
 #include "ops/kernels.h"
 
@@ -20,7 +21,7 @@
       type *best = y + row.small;                                                        \
       for (int64_t i = 0; i < row.count; i++) {                                          \
         const type value = x[i * row.step];                                              \
-        best[i] = value > best[i] || value != value ? value : best[i];                   \
+        best[i] = EG_MATH_LARGER(best[i], value);                                        \
       }                                                                                  \
     }                                                                                    \
   }
@@ -164,26 +165,24 @@ egraph_status eg_kernel_pool(const eg_kernel_call *call) {
 
 // The whole plane is one window: a row of `pixels` per result.
 #define GLOBAL_AVERAGE(suffix, type)                                                     \
-  static void global_average_##suffix(const type *x, int64_t planes, int64_t pixels,     \
-                                      type *y) {                                         \
-    for (int64_t i = 0; i < planes; i++, x += pixels) {                                  \
+  EG_KERNEL_CLONES static void global_average_##suffix(const type *x, int64_t planes,    \
+                                                       int64_t pixels, type *y) {        \
+    for (int64_t plane = 0; plane < planes; plane++, x += pixels) {                      \
       double total = 0.0;                                                                \
-      for (int64_t p = 0; p < pixels; p++)                                               \
-        total += (double)x[p];                                                           \
-      y[i] = (type)(total / (double)pixels);                                             \
+      EG_MATH_FOLD(double, total, pixels, EG_MATH_LANES, (double)x[i], EG_MATH_ADD);     \
+      y[plane] = (type)(total / (double)pixels);                                         \
     }                                                                                    \
   }
 GLOBAL_AVERAGE(f32, float)
 GLOBAL_AVERAGE(f64, double)
 
 #define GLOBAL_MAX(suffix, type, lowest)                                                 \
-  static void global_max_##suffix(const type *x, int64_t planes, int64_t pixels,         \
-                                  type *y) {                                             \
-    for (int64_t i = 0; i < planes; i++, x += pixels) {                                  \
+  EG_KERNEL_CLONES static void global_max_##suffix(const type *x, int64_t planes,        \
+                                                   int64_t pixels, type *y) {            \
+    for (int64_t plane = 0; plane < planes; plane++, x += pixels) {                      \
       type best = (lowest);                                                              \
-      for (int64_t p = 0; p < pixels; p++)                                               \
-        best = x[p] > best || x[p] != x[p] ? x[p] : best;                                \
-      y[i] = best;                                                                       \
+      EG_MATH_FOLD(type, best, pixels, EG_MATH_WIDE_LANES, x[i], EG_MATH_LARGER);        \
+      y[plane] = best;                                                                   \
     }                                                                                    \
   }
 GLOBAL_MAX(f32, float, -INFINITY)

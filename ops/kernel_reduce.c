@@ -4,6 +4,7 @@
 // float64. SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "ops/kernel_math.h"
 #include "ops/kernels.h"
 
 enum { SLOT_AXES = 0 };
@@ -49,47 +50,36 @@ static eg_folding folding_of(const eg_type *type, const eg_ints *axes) {
 // A row of input meets one accumulator (step 0) or as many (step 1).
 typedef void (*eg_fold_row)(const void *x, int64_t count, void *to, int64_t step);
 
-// Formulas over the accumulator y and the element x. A run into one accumulator goes
-// through LANES of them, so that neither the latency of an addition nor its order binds
-// the loop; every formula is associative but for rounding.
-enum { LANES = 8 };
-#define FOLD(suffix, name, type, sum, formula)                                           \
-  static sum name##_pair_##suffix(sum y, sum x) { return (formula); }                    \
+#define MULTIPLY(y, x) ((y) * (x))
+#define FOLD(suffix, name, type, sum, neutral, lanes, combine)                           \
   EG_KERNEL_CLONES static void name##_##suffix(const void *from, int64_t count,          \
                                                void *to, int64_t step) {                 \
     const type *in = from;                                                               \
-    sum *out = to, lanes[LANES];                                                         \
-    int64_t i = 0;                                                                       \
-    if (step != 0) {                                                                     \
-      for (; i < count; i++)                                                             \
-        out[i] = name##_pair_##suffix(out[i], (sum)in[i]);                               \
-      return;                                                                            \
+    sum *out = to;                                                                       \
+    if (step == 0) {                                                                     \
+      sum all = (neutral);                                                               \
+      EG_MATH_FOLD(sum, all, count, lanes, (sum)in[i], combine);                         \
+      out[0] = combine(out[0], all);                                                     \
+    } else {                                                                             \
+      for (int64_t i = 0; i < count; i++)                                                \
+        out[i] = combine(out[i], (sum)in[i]);                                            \
     }                                                                                    \
-    if (count >= LANES) {                                                                \
-      for (int64_t l = 0; l < LANES; l++)                                                \
-        lanes[l] = (sum)in[l];                                                           \
-      for (i = LANES; i + LANES <= count; i += LANES)                                    \
-        for (int64_t l = 0; l < LANES; l++)                                              \
-          lanes[l] = name##_pair_##suffix(lanes[l], (sum)in[i + l]);                     \
-      for (int64_t l = 0; l < LANES; l++)                                                \
-        out[0] = name##_pair_##suffix(out[0], lanes[l]);                                 \
-    }                                                                                    \
-    for (; i < count; i++)                                                               \
-      out[0] = name##_pair_##suffix(out[0], (sum)in[i]);                                 \
   }
-#define FOLD_BOTH(suffix, type, sum)                                                     \
-  FOLD(suffix, add, type, sum, y + x)                                                    \
-  FOLD(suffix, multiply, type, sum, y *x)                                                \
-  FOLD(suffix, larger, type, sum, x > y || x != x ? x : y)                               \
-  FOLD(suffix, smaller, type, sum, x < y || x != x ? x : y)
-FOLD_BOTH(f32, float, double)
-FOLD_BOTH(f64, double, double)
-FOLD(i64, larger, int64_t, int64_t, x > y ? x : y)
-FOLD(i64, smaller, int64_t, int64_t, x < y ? x : y)
-FOLD(u64, add, uint64_t, uint64_t, y + x)
-FOLD(u64, multiply, uint64_t, uint64_t, y *x)
-FOLD(u64, larger, uint64_t, uint64_t, x > y ? x : y)
-FOLD(u64, smaller, uint64_t, uint64_t, x < y ? x : y)
+#define FOLD_FLOAT(suffix, type)                                                         \
+  FOLD(suffix, add, type, double, 0.0, EG_MATH_LANES, EG_MATH_ADD)                       \
+  FOLD(suffix, multiply, type, double, 1.0, EG_MATH_LANES, MULTIPLY)                     \
+  FOLD(suffix, larger, type, double, -(double)INFINITY, EG_MATH_WIDE_LANES,              \
+       EG_MATH_LARGER)                                                                   \
+  FOLD(suffix, smaller, type, double, (double)INFINITY, EG_MATH_WIDE_LANES,              \
+       EG_MATH_SMALLER)
+FOLD_FLOAT(f32, float)
+FOLD_FLOAT(f64, double)
+FOLD(i64, larger, int64_t, int64_t, INT64_MIN, EG_MATH_WIDE_LANES, EG_MATH_LARGER)
+FOLD(i64, smaller, int64_t, int64_t, INT64_MAX, EG_MATH_WIDE_LANES, EG_MATH_SMALLER)
+FOLD(u64, add, uint64_t, uint64_t, 0, EG_MATH_LANES, EG_MATH_ADD)
+FOLD(u64, multiply, uint64_t, uint64_t, 1, EG_MATH_LANES, MULTIPLY)
+FOLD(u64, larger, uint64_t, uint64_t, 0, EG_MATH_WIDE_LANES, EG_MATH_LARGER)
+FOLD(u64, smaller, uint64_t, uint64_t, UINT64_MAX, EG_MATH_WIDE_LANES, EG_MATH_SMALLER)
 
 static eg_fold_row fold_row_of(eg_op op, eg_wide wide) {
   static const eg_fold_row add[EG_WIDE_COUNT] = {add_f32, add_f64, add_u64, add_u64};

@@ -64,14 +64,13 @@ void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to);
 void eg_tensor_fill(const eg_tensor *tensor, double value);
 
 // Compiled twice where the machine can choose: for every x86-64 and for AVX2. Nothing
-// contracts to fused multiply-adds, so both give the same bits. Sanitizers are not ready
-// when the choice is made.
-#if defined(__has_attribute) && defined(__x86_64__) && defined(__GLIBC__) &&             \
-    defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) &&                           \
+// contracts to fused multiply-adds, so both give the same bits. Not with sanitizers,
+// which are not ready when the choice is made, and not with clang, whose resolvers of
+// static functions collide.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                   \
+    defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) &&     \
     !defined(__SANITIZE_THREAD__)
-#if __has_attribute(target_clones)
 #define EG_KERNEL_CLONES __attribute__((target_clones("avx2", "default")))
-#endif
 #endif
 #ifndef EG_KERNEL_CLONES
 #define EG_KERNEL_CLONES
