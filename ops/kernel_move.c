@@ -73,16 +73,24 @@ static void fill_bytes(unsigned char *to, size_t bytes, const eg_move *move) {
     memcpy(to + i, move->fill, move->element);
 }
 
-// One element, of a size the compiler knows.
+// One tile of elements of a size the compiler knows, through a buffer: column by column
+// in, row by row out. In a transposition both sides are then read and written along their
+// lines, which matters when the distance of lines is a power of two and they share a
+// cache set.
 #define TILE_OF(name, size)                                                              \
   static void name(const eg_plan *plan, const unsigned char *from, unsigned char *to,    \
                    int64_t row, int64_t column, int64_t row_end, int64_t column_end) {   \
-    for (int64_t r = row; r < row_end; r++) {                                            \
-      const unsigned char *in = from + plan->row_map[r] * (size);                        \
-      unsigned char *out = to + r * plan->columns * (size);                              \
-      for (int64_t c = column; c < column_end; c++)                                      \
-        memcpy(out + c * (size), in + plan->column_map[c] * (size), (size));             \
+    unsigned char buffer[TILE * TILE * (size)];                                          \
+    const int64_t *rows = plan->row_map + row;                                           \
+    const int64_t height = row_end - row, width = column_end - column;                   \
+    for (int64_t c = 0; c < width; c++) {                                                \
+      const unsigned char *in = from + plan->column_map[column + c] * (size);            \
+      for (int64_t r = 0; r < height; r++)                                               \
+        memcpy(buffer + (r * TILE + c) * (size), in + rows[r] * (size), (size));         \
     }                                                                                    \
+    for (int64_t r = 0; r < height; r++)                                                 \
+      memcpy(to + ((row + r) * plan->columns + column) * (size),                         \
+             buffer + r * TILE * (size), (size_t)width * (size));                        \
   }
 TILE_OF(tile_1, 1)
 TILE_OF(tile_2, 2)
