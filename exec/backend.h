@@ -1,12 +1,14 @@
-// What a back-end is: it owns device memory, compiles single nodes into programs, binds programs to
-// memory and runs them. The session and the profiler see nothing else, so what is measured is what runs.
+// What a back-end is: it owns device memory, compiles single nodes into programs, binds
+// programs to memory and runs them. The session and the profiler see nothing else, so
+// what is measured is what runs.
 //
 //   node spec --compile--> program --bind(addresses)--> launch --run, run, run
 //                             '--prepare(weights)--> constants (packed once at load)
 //
-// A program is shared by all nodes with equal specs; a launch belongs to one node. Addresses are device
-// addresses: callers may add byte offsets to them but never read through them (host_memory back-ends
-// excepted). Thread-compatible: one back-end object per thread of use.
+// A program is shared by all nodes with equal specs; a launch belongs to one node.
+// Addresses are device addresses: callers may add byte offsets to them but never read
+// through them (host_memory back-ends excepted). Thread-compatible: one back-end object
+// per thread of use.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_BACKEND_H
 #define EG_EXEC_BACKEND_H
@@ -22,32 +24,37 @@ typedef struct eg_launch eg_launch;
 enum { EG_DEVICE_ALIGNMENT = 64 };
 
 typedef struct eg_device_memory {
-  void *address;  // aligned to EG_DEVICE_ALIGNMENT; NULL when bytes is 0
+  void *address; // aligned to EG_DEVICE_ALIGNMENT; NULL when bytes is 0
   size_t bytes;
-  void *owner;    // of the back-end
+  void *owner; // of the back-end
 } eg_device_memory;
 
 typedef struct eg_backend_options {
-  uint32_t threads;  // host threads a kernel may use; 0: as many as the machine has
+  uint32_t threads; // host threads a kernel may use; 0: as many as the machine has
 } eg_backend_options;
 
 typedef struct eg_compile_request {
   const eg_node_spec *spec;
-  uint64_t dying;  // bit i: result 0 may take over the memory of operand i, which nobody reads afterwards
+  uint64_t dying; // bit i: result 0 may take over the memory of operand i, which nobody
+                  // reads afterwards
 } eg_compile_request;
 
-/// What a caller must know of a program. Constants are tensors derived from weight operands at load.
+/// What a caller must know of a program. Constants are tensors derived from weight
+/// operands at load.
 typedef struct eg_program_info {
-  const char *kernel;  // "oneDNN brgconv:avx512_core", "reference"
-  bool native;         // false: the reference kernel stands in for a missing kernel of the device
-  int32_t overlay;     // operand whose memory result 0 must share, or -1: result 0 overlaps no operand
-  uint64_t kept;       // weight operands that a launch reads as they are; the others only feed prepare
+  const char *kernel; // "oneDNN brgconv:avx512_core", "reference"
+  bool native; // false: the reference kernel stands in for a missing kernel of the device
+  int32_t overlay; // operand whose memory result 0 must share, or -1: result 0 overlaps
+                   // no operand
+  uint64_t kept; // weight operands that a launch reads as they are; the others only feed
+                 // prepare
   const size_t *constant_bytes;
   uint32_t constant_count;
-  size_t scratch_bytes;  // needed while a launch runs; launches may share it
+  size_t scratch_bytes; // needed while a launch runs; launches may share it
 } eg_program_info;
 
-/// Device addresses of one node. Entries of weight operands that are not kept may be NULL.
+/// Device addresses of one node. Entries of weight operands that are not kept may be
+/// NULL.
 typedef struct eg_bindings {
   void *const *operands;
   void *const *results;
@@ -56,8 +63,9 @@ typedef struct eg_bindings {
 } eg_bindings;
 
 typedef struct eg_program_vtable {
-  void (*destroy)(eg_program *program);  // required
-  /// required. Computes the constants from the weight operands (row-major, device addresses; others NULL).
+  void (*destroy)(eg_program *program); // required
+  /// required. Computes the constants from the weight operands (row-major, device
+  /// addresses; others NULL).
   egraph_status (*prepare)(const eg_program *program, void *const *operands,
                            void *const *constants);
   /// required. The launch borrows program and memory.
@@ -71,8 +79,9 @@ struct eg_program {
 };
 
 typedef struct eg_launch_vtable {
-  void (*destroy)(eg_launch *launch);        // required
-  egraph_status (*run)(eg_launch *launch);   // required; between begin and end of the back-end
+  void (*destroy)(eg_launch *launch); // required
+  egraph_status (*run)(
+      eg_launch *launch); // required; between begin and end of the back-end
 } eg_launch_vtable;
 
 struct eg_launch {
@@ -81,51 +90,57 @@ struct eg_launch {
 
 typedef struct eg_backend_vtable {
   const char *name;
-  bool host_memory;  // device addresses are host addresses
+  bool host_memory; // device addresses are host addresses
   /// required
   egraph_status (*create)(egraph_allocator alloc, const eg_backend_options *options,
                           eg_backend **out);
-  void (*destroy)(eg_backend *backend);  // required
-  /// required. Appends what kernels depend on: device model, instruction set, library version, threads.
+  void (*destroy)(eg_backend *backend); // required
+  /// required. Appends what kernels depend on: device model, instruction set, library
+  /// version, threads.
   egraph_status (*describe)(const eg_backend *backend, eg_text *out);
-  /// required. Memory formats worth considering on this device, a bit per eg_format (plain included).
+  /// required. Memory formats worth considering on this device, a bit per eg_format
+  /// (plain included).
   uint32_t (*formats)(const eg_backend *backend);
   /// required. Zeroed device memory. Fails with EGRAPH_E_MEMORY.
   egraph_status (*memory_create)(eg_backend *backend, size_t bytes,
                                  eg_device_memory *out);
-  void (*memory_destroy)(eg_backend *backend, eg_device_memory *memory);  // required
+  void (*memory_destroy)(eg_backend *backend, eg_device_memory *memory); // required
   /// optional: NULL means host_memory, copy with memcpy.
   egraph_status (*upload)(eg_backend *backend, void *to, const void *from, size_t bytes);
   egraph_status (*download)(eg_backend *backend, void *to, const void *from,
                             size_t bytes);
-  /// required. Every typed node but leaves without a kernel and opaque ones compiles, if need be on its
-  /// reference kernel; those fail with EGRAPH_E_UNSUPPORTED.
+  /// required. Every typed node but leaves without a kernel and opaque ones compiles, if
+  /// need be on its reference kernel; those fail with EGRAPH_E_UNSUPPORTED.
   egraph_status (*compile)(eg_backend *backend, const eg_compile_request *request,
                            eg_program **out);
-  /// optional: NULL means nothing to do. Around a series of runs: thread count, stream, and at the end
-  /// all work done.
+  /// optional: NULL means nothing to do. Around a series of runs: thread count, stream,
+  /// and at the end all work done.
   egraph_status (*begin)(eg_backend *backend);
   egraph_status (*end)(eg_backend *backend);
-  /// optional: NULL means launches are done when run returns. Waits for all launches so far.
+  /// optional: NULL means launches are done when run returns. Waits for all launches so
+  /// far.
   egraph_status (*wait)(eg_backend *backend);
 } eg_backend_vtable;
 
 struct eg_backend {
   const eg_backend_vtable *vtable;
   egraph_allocator alloc;
-  uint32_t threads;  // as resolved from the options
+  uint32_t threads; // as resolved from the options
 };
 
-// ---- registry ----------------------------------------------------------------------------------
+// ---- registry
+// ----------------------------------------------------------------------------------
 
 /// Back-ends of this build, in the order of registry.c; NULL past the last one.
 const eg_backend_vtable *eg_backend_at(uint32_t index);
-/// Creates a back-end by name (NULL: "cpu"). Fails with EGRAPH_E_ARGUMENT, listing the names there are.
+/// Creates a back-end by name (NULL: "cpu"). Fails with EGRAPH_E_ARGUMENT, listing the
+/// names there are.
 egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
                                 const eg_backend_options *options, eg_backend **out);
-void eg_backend_destroy(eg_backend *backend);  // NULL is allowed
+void eg_backend_destroy(eg_backend *backend); // NULL is allowed
 
-// ---- calls through the vtables -------------------------------------------------------------------
+// ---- calls through the vtables
+// -------------------------------------------------------------------
 
 egraph_status eg_backend_upload(eg_backend *backend, void *to, const void *from,
                                 size_t bytes);
@@ -134,7 +149,7 @@ egraph_status eg_backend_download(eg_backend *backend, void *to, const void *fro
 egraph_status eg_backend_begin(eg_backend *backend);
 egraph_status eg_backend_end(eg_backend *backend);
 void eg_device_memory_destroy(eg_backend *backend, eg_device_memory *memory);
-void eg_program_destroy(eg_program *program);  // NULL is allowed
-void eg_launch_destroy(eg_launch *launch);     // NULL is allowed
+void eg_program_destroy(eg_program *program); // NULL is allowed
+void eg_launch_destroy(eg_launch *launch);    // NULL is allowed
 
 #endif

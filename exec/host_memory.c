@@ -19,9 +19,8 @@ egraph_status eg_host_memory_create(eg_backend *backend, size_t bytes,
   char *owner;
   EG_TRY(eg_alloc(backend->alloc, bytes + EG_DEVICE_ALIGNMENT, 1, &owner));
   size_t excess = (uintptr_t)owner % EG_DEVICE_ALIGNMENT;
-  *out = (eg_device_memory){.address = owner + (EG_DEVICE_ALIGNMENT - excess),
-                            .bytes = bytes,
-                            .owner = owner};
+  *out = (eg_device_memory){
+      .address = owner + (EG_DEVICE_ALIGNMENT - excess), .bytes = bytes, .owner = owner};
   return EGRAPH_OK;
 }
 
@@ -62,7 +61,8 @@ egraph_status eg_host_describe(eg_text *out) {
   unsigned family = ((signature >> 8) & 0xf) + ((signature >> 20) & 0xff);
   unsigned model = ((signature >> 4) & 0xf) | ((signature >> 12) & 0xf0);
   const char *start = brand;
-  while (*start == ' ') start++;
+  while (*start == ' ')
+    start++;
   return eg_text_printf(out, "%s %u.%u %s", start, family, model, vector_instructions());
 }
 

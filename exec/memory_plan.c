@@ -1,6 +1,7 @@
-// Greedy by size: big buffers fix the peak, small ones fill the gaps. On feed-forward networks this is the lower bound
-// or close to it. The buffers already placed are kept sorted by offset, so that the gaps between those alive at the
-// same time are found in one walk. SPDX-License-Identifier: Apache-2.0
+// Greedy by size: big buffers fix the peak, small ones fill the gaps. On feed-forward
+// networks this is the lower bound or close to it. The buffers already placed are kept
+// sorted by offset, so that the gaps between those alive at the same time are found in
+// one walk. SPDX-License-Identifier: Apache-2.0
 #include "exec/memory_plan.h"
 
 #include <assert.h>
@@ -63,7 +64,8 @@ egraph_status eg_memory_plan(egraph_allocator alloc, eg_plan_buffer *buffers,
   eg_plan_buffer **lists = NULL;
   EG_TRY(eg_alloc(alloc, count, 2 * sizeof *lists, &lists));
   eg_plan_buffer **order = lists, **placed = count == 0 ? lists : lists + count;
-  for (uint32_t i = 0; i < count; i++) order[i] = &buffers[i];
+  for (uint32_t i = 0; i < count; i++)
+    order[i] = &buffers[i];
   if (count != 0) qsort(order, count, sizeof *order, compare_size);
   size_t bytes = 0;
   for (uint32_t i = 0; i < count; i++) {
@@ -95,7 +97,7 @@ egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count
 
 size_t eg_memory_plan_bound(const eg_plan_buffer *buffers, uint32_t count) {
   size_t most = 0;
-  for (uint32_t i = 0; i < count; i++) {  // the peak is at the start of some buffer
+  for (uint32_t i = 0; i < count; i++) { // the peak is at the start of some buffer
     size_t alive = 0;
     for (uint32_t j = 0; j < count; j++)
       if (buffers[j].first <= buffers[i].first && buffers[i].first <= buffers[j].last)

@@ -1,8 +1,8 @@
 // Places buffers with known lifetimes in one block of memory.
 //
-//   step        0   1   2   3            offset 0: a a . d          block of max(a, d) + max(b, c)
-//   a [0,1]     #   #                    offset 1: . b b .          instead of a + b + c + d
-//   b [1,2]         #   #
+//   step        0   1   2   3            offset 0: a a . d          block of max(a, d) +
+//   max(b, c) a [0,1]     #   #                    offset 1: . b b .          instead of
+//   a + b + c + d b [1,2]         #   #
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_MEMORY_PLAN_H
 #define EG_EXEC_MEMORY_PLAN_H
@@ -13,12 +13,12 @@
 typedef struct eg_plan_buffer {
   size_t bytes;
   uint32_t first, last;
-  size_t offset;  // result of eg_memory_plan
+  size_t offset; // result of eg_memory_plan
 } eg_plan_buffer;
 
-/// Sets the offsets (multiples of `alignment`, a power of two) so that buffers alive in the same step do not overlap,
-/// and *out_bytes to the size of the block. Largest first, each into the smallest gap that holds it. O(n^2).
-/// Fails with EGRAPH_E_MEMORY.
+/// Sets the offsets (multiples of `alignment`, a power of two) so that buffers alive in
+/// the same step do not overlap, and *out_bytes to the size of the block. Largest first,
+/// each into the smallest gap that holds it. O(n^2). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_memory_plan(egraph_allocator alloc, eg_plan_buffer *buffers,
                              uint32_t count, size_t alignment, size_t *out_bytes);
 /// Verifies a plan; EGRAPH_E_INTERNAL names the first two buffers that overlap.

@@ -1,6 +1,7 @@
-// Outline: the node is compiled exactly as a session does, with operands that die there. Weights rotate over enough
-// copies to leave the caches between two runs, as in a network whose other weights come in between; data operands stay
-// where they are, as if the node before had just written them. The median of the runs counts.
+// Outline: the node is compiled exactly as a session does, with operands that die there.
+// Weights rotate over enough copies to leave the caches between two runs, as in a network
+// whose other weights come in between; data operands stay where they are, as if the node
+// before had just written them. The median of the runs counts.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/profile.h"
 
@@ -36,12 +37,12 @@ typedef struct rig {
   const eg_node_spec *spec;
   eg_program *program;
   eg_arena arena;
-  memory_blocks blocks;  // everything allocated on the device
+  memory_blocks blocks; // everything allocated on the device
   void **operands, **results;
   void *scratch;
   rig_copy *copies;
   uint32_t copy_count, turn;
-  void *original;  // host: what the overlaid operand held
+  void *original; // host: what the overlaid operand held
   size_t original_bytes;
 } rig;
 
@@ -52,10 +53,9 @@ egraph_status eg_profiler_create(const egraph_allocator *alloc,
   EG_TRY(eg_alloc(own, 1, sizeof *profiler, &profiler));
   profiler->alloc = own;
   profiler->options = *options;
-  egraph_status status =
-      eg_backend_create(&own, options->backend,
-                        &(eg_backend_options){.threads = options->threads},
-                        &profiler->backend);
+  egraph_status status = eg_backend_create(
+      &own, options->backend, &(eg_backend_options){.threads = options->threads},
+      &profiler->backend);
   if (status != EGRAPH_OK) {
     eg_profiler_destroy(profiler);
     return status;
@@ -79,7 +79,8 @@ uint32_t eg_profiler_formats(const eg_profiler *profiler) {
   return profiler->backend->vtable->formats(profiler->backend);
 }
 
-// ---- setting up ----------------------------------------------------------------------------------
+// ---- setting up
+// ----------------------------------------------------------------------------------
 
 static egraph_status new_block(rig *r, size_t bytes, void **out) {
   eg_backend *backend = r->profiler->backend;
@@ -98,6 +99,7 @@ static egraph_status draw_operand(rig *r, uint32_t index, void *address) {
   size_t bytes = eg_type_bytes(type);
   eg_tensor plain = {.type = eg_type_plain(type)}, stored = {.type = *type};
   size_t plain_bytes = eg_type_bytes(&plain.type);
+  bool is_stored_plain = type->layout.format == EG_FORMAT_PLAIN;
   egraph_status status = EGRAPH_OK;
   EG_TRY_GOTO(status, eg_alloc(alloc, plain_bytes, 1, &plain.data), done);
   EG_TRY_GOTO(status, eg_alloc(alloc, bytes, 1, &stored.data), done);
@@ -107,9 +109,10 @@ static egraph_status draw_operand(rig *r, uint32_t index, void *address) {
     eg_input_draw("operand", index, &plain);
   if (type->layout.format == EG_FORMAT_PLAIN)
     memcpy(stored.data, plain.data, bytes);
-  else
+  else if (!is_stored_plain)
     EG_TRY_GOTO(status, eg_tensor_reorder(&plain, &stored), done);
-  status = eg_backend_upload(r->profiler->backend, address, stored.data, bytes);
+  status = eg_backend_upload(r->profiler->backend, address,
+                             is_stored_plain ? plain.data : stored.data, bytes);
 done:
   eg_free(alloc, stored.data, bytes, 1);
   eg_free(alloc, plain.data, plain_bytes, 1);
@@ -133,7 +136,8 @@ static egraph_status place_operands(rig *r) {
   return new_block(r, r->program->info.scratch_bytes, &r->scratch);
 }
 
-// The overlaid operand is restored before each run: repeated in place, values would run away.
+// The overlaid operand is restored before each run: repeated in place, values would run
+// away.
 static egraph_status keep_original(rig *r) {
   if (r->program->info.overlay < 0) return EGRAPH_OK;
   uint32_t index = (uint32_t)r->program->info.overlay;
@@ -194,7 +198,8 @@ static egraph_status rig_init(rig *r, eg_profiler *profiler, const eg_node_spec 
 }
 
 static void rig_deinit(rig *r) {
-  for (uint32_t i = 0; i < r->copy_count; i++) eg_launch_destroy(r->copies[i].launch);
+  for (uint32_t i = 0; i < r->copy_count; i++)
+    eg_launch_destroy(r->copies[i].launch);
   for (size_t i = 0; i < r->blocks.len; i++)
     eg_device_memory_destroy(r->profiler->backend, &r->blocks.data[i]);
   memory_blocks_deinit(&r->blocks);
@@ -202,9 +207,11 @@ static void rig_deinit(rig *r) {
   eg_arena_deinit(&r->arena);
 }
 
-// ---- measuring -----------------------------------------------------------------------------------
+// ---- measuring
+// -----------------------------------------------------------------------------------
 
-// With one thread, time taken away by other processes is not the node's: the smaller of both clocks counts.
+// With one thread, time taken away by other processes is not the node's: the smaller of
+// both clocks counts.
 typedef struct stopwatch {
   double wall, cpu;
 } stopwatch;
@@ -216,8 +223,8 @@ static stopwatch start_watch(void) {
 static double read_watch(const rig *r, stopwatch start) {
   double cpu = eg_clock_cpu_seconds() - start.cpu;
   double wall = eg_clock_seconds() - start.wall;
-  bool single = r->profiler->backend->threads == 1 &&
-                r->profiler->backend->vtable->host_memory;
+  bool single =
+      r->profiler->backend->threads == 1 && r->profiler->backend->vtable->host_memory;
   return single ? fmin(wall, cpu) : wall;
 }
 

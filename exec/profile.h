@@ -1,4 +1,5 @@
-// Measures single nodes on a back-end, for the cost model (sim/cost.h has the matching function type).
+// Measures single nodes on a back-end, for the cost model (sim/cost.h has the matching
+// function type).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_PROFILE_H
 #define EG_EXEC_PROFILE_H
@@ -10,21 +11,26 @@ typedef struct eg_profiler eg_profiler;
 typedef struct eg_profiler_options {
   const char *backend;
   uint32_t threads;
-  uint32_t warmup, repeats;   // at least; more repeats until min_seconds is spent
-  double min_seconds, max_seconds;  // per node
+  uint32_t warmup, repeats;        // at least; more repeats until min_seconds is spent
+  double min_seconds, max_seconds; // per node
 } eg_profiler_options;
 #define EG_PROFILER_OPTIONS_DEFAULT                                                      \
-  {.backend = "cpu", .threads = 1, .warmup = 1, .repeats = 5, .min_seconds = 0.002, .max_seconds = 0.5}
+  {                                                                                      \
+    .backend = "cpu", .threads = 1, .warmup = 1, .repeats = 5, .min_seconds = 0.002,     \
+    .max_seconds = 0.5                                                                   \
+  }
 
 egraph_status eg_profiler_create(const egraph_allocator *alloc,
                                  const eg_profiler_options *options, eg_profiler **out);
 void eg_profiler_destroy(eg_profiler *profiler);
-/// Median seconds of one execution of the node exactly as a session would run it (packed weights, cold-ish data).
-/// *out_supported is false when the back-end cannot run it in these formats; a node without primitive runs on its
-/// reference kernel. Signature of eg_measurer.measure with self = profiler.
+/// Median seconds of one execution of the node exactly as a session would run it (packed
+/// weights, cold-ish data). *out_supported is false when the back-end cannot run it in
+/// these formats; a node without primitive runs on its reference kernel. Signature of
+/// eg_measurer.measure with self = profiler.
 egraph_status eg_profiler_measure(void *profiler, const eg_node_spec *spec,
                                   double *out_seconds, bool *out_supported);
-/// Fingerprint of this machine and setting: CPU model, instruction set, back-end and its version, threads.
+/// Fingerprint of this machine and setting: CPU model, instruction set, back-end and its
+/// version, threads.
 egraph_status eg_profiler_machine(const eg_profiler *profiler, eg_text *out);
 /// Memory formats worth considering on this machine (bit per eg_format).
 uint32_t eg_profiler_formats(const eg_profiler *profiler);

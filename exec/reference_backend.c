@@ -1,5 +1,6 @@
-// Outline: a program keeps its own copy of the spec. A launch holds one row-major host tensor per operand and
-// result; those stored in another memory format get a row-major twin in the scratch memory.
+// Outline: a program keeps its own copy of the spec. A launch holds one row-major host
+// tensor per operand and result; those stored in another memory format get a row-major
+// twin in the scratch memory.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/reference_backend.h"
 
@@ -13,7 +14,8 @@ typedef struct reference_program {
   eg_node_spec spec;
 } reference_program;
 
-// A tensor as it is stored and as the kernel sees it (the same unless the format is not plain).
+// A tensor as it is stored and as the kernel sees it (the same unless the format is not
+// plain).
 typedef struct tensor_pair {
   eg_tensor stored, plain;
 } tensor_pair;
@@ -26,7 +28,8 @@ typedef struct reference_launch {
   tensor_pair *operands, *results;
 } reference_launch;
 
-// ---- launch ------------------------------------------------------------------------------------
+// ---- launch
+// ------------------------------------------------------------------------------------
 
 static void launch_destroy(eg_launch *base) {
   reference_launch *launch = (reference_launch *)base;
@@ -115,7 +118,8 @@ static egraph_status program_bind(const eg_program *base, const eg_bindings *bin
   return EGRAPH_OK;
 }
 
-// ---- program -----------------------------------------------------------------------------------
+// ---- program
+// -----------------------------------------------------------------------------------
 
 static void program_destroy(eg_program *base) {
   reference_program *program = (reference_program *)base;
@@ -162,17 +166,18 @@ egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *s
     program_destroy(&program->base);
     return status;
   }
-  program->base.info = (eg_program_info){
-      .kernel = "reference",
-      .overlay = -1,
-      .kept = spec->weight_mask,
-      .scratch_bytes = twin_bytes(spec->inputs, spec->input_count) +
-                       twin_bytes(spec->results, spec->result_count)};
+  program->base.info =
+      (eg_program_info){.kernel = "reference",
+                        .overlay = -1,
+                        .kept = spec->weight_mask,
+                        .scratch_bytes = twin_bytes(spec->inputs, spec->input_count) +
+                                         twin_bytes(spec->results, spec->result_count)};
   *out = &program->base;
   return EGRAPH_OK;
 }
 
-// ---- back-end ----------------------------------------------------------------------------------
+// ---- back-end
+// ----------------------------------------------------------------------------------
 
 static egraph_status reference_create(egraph_allocator alloc,
                                       const eg_backend_options *options,
@@ -180,8 +185,7 @@ static egraph_status reference_create(egraph_allocator alloc,
   (void)options;
   eg_backend *backend;
   EG_TRY(eg_alloc(alloc, 1, sizeof *backend, &backend));
-  *backend =
-      (eg_backend){.vtable = &eg_reference_backend, .alloc = alloc, .threads = 1};
+  *backend = (eg_backend){.vtable = &eg_reference_backend, .alloc = alloc, .threads = 1};
   *out = backend;
   return EGRAPH_OK;
 }
@@ -205,7 +209,7 @@ static egraph_status reference_compile(eg_backend *backend,
                                        const eg_compile_request *request,
                                        eg_program **out) {
   EG_TRY(eg_reference_compile(backend->alloc, request->spec, out));
-  (*out)->info.native = true;  // this is all the device there is
+  (*out)->info.native = true; // this is all the device there is
   return EGRAPH_OK;
 }
 

@@ -15,7 +15,7 @@ eg_region_place eg_regions_find(eg_regions *regions, uint32_t region) {
   uint32_t at = region;
   while (rows[at].parent != at) {
     eg_region *row = &rows[at], *parent = &rows[row->parent];
-    if (parent->parent != row->parent) {  // halve the path
+    if (parent->parent != row->parent) { // halve the path
       row->offset += parent->offset;
       row->parent = parent->parent;
     }

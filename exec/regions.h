@@ -1,9 +1,12 @@
-// Which values of a graph share memory. Every value starts as a region of its own, alive from its definition to its
-// last use; joining puts a region inside another one at an offset, and the outer one then lives as long as both.
+// Which values of a graph share memory. Every value starts as a region of its own, alive
+// from its definition to its last use; joining puts a region inside another one at an
+// offset, and the outer one then lives as long as both.
 //
-//   concat(a, b) -> c:    a at c + 0,  b at c + |a|          relu(x) -> y in place:    y at x + 0
+//   concat(a, b) -> c:    a at c + 0,  b at c + |a|          relu(x) -> y in place:    y
+//   at x + 0
 //
-// Union-find with offsets: parent links carry the offset in the parent. SPDX-License-Identifier: Apache-2.0
+// Union-find with offsets: parent links carry the offset in the parent.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_REGIONS_H
 #define EG_EXEC_REGIONS_H
 
@@ -13,9 +16,9 @@
 
 typedef struct eg_region {
   size_t bytes;
-  uint32_t first, last;  // lifetime in steps, both included; of roots
-  uint32_t parent;       // itself: a root
-  size_t offset;         // in the parent
+  uint32_t first, last; // lifetime in steps, both included; of roots
+  uint32_t parent;      // itself: a root
+  size_t offset;        // in the parent
 } eg_region;
 EG_VEC_DEFINE(eg_regions, eg_region);
 
@@ -29,10 +32,12 @@ typedef struct eg_region_place {
 egraph_status eg_regions_add(eg_regions *regions, size_t bytes, uint32_t first,
                              uint32_t last);
 eg_region_place eg_regions_find(eg_regions *regions, uint32_t region);
-/// Lays `inner` over [offset, offset + its bytes) of `outer`, or, when offset is 0 and both have the same bytes, the
-/// other way round. False (and nothing changed) when neither is a whole root, or both are in one already.
+/// Lays `inner` over [offset, offset + its bytes) of `outer`, or, when offset is 0 and
+/// both have the same bytes, the other way round. False (and nothing changed) when
+/// neither is a whole root, or both are in one already.
 bool eg_regions_join(eg_regions *regions, uint32_t inner, uint32_t outer, size_t offset);
-/// True when eg_regions_join(inner, outer, any offset) would lay inner, a whole root, into outer.
+/// True when eg_regions_join(inner, outer, any offset) would lay inner, a whole root,
+/// into outer.
 bool eg_regions_is_whole(eg_regions *regions, uint32_t region);
 
 #endif

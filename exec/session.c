@@ -1,9 +1,11 @@
-// The life of a session and its runs; how it is built: session_build.h. SPDX-License-Identifier: Apache-2.0
+// The life of a session and its runs; how it is built: session_build.h.
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/session.h"
 
 #include "exec/session_build.h"
 
-// ---- creation ------------------------------------------------------------------------------------
+// ---- creation
+// ------------------------------------------------------------------------------------
 
 static egraph_status open_session(const egraph_allocator *alloc,
                                   const eg_session_options *options, eg_session **out) {
@@ -19,10 +21,9 @@ static egraph_status open_session(const egraph_allocator *alloc,
   eg_ports_init(&session->outputs, own);
   eg_memory_blocks_init(&session->constants, own);
   eg_buffer_refs_init(&session->buffers, own);
-  egraph_status status =
-      eg_backend_create(&own, options->backend,
-                        &(eg_backend_options){.threads = options->threads},
-                        &session->backend);
+  egraph_status status = eg_backend_create(
+      &own, options->backend, &(eg_backend_options){.threads = options->threads},
+      &session->backend);
   if (status != EGRAPH_OK) {
     eg_session_destroy(session);
     return status;
@@ -102,7 +103,8 @@ void eg_session_destroy(eg_session *session) {
   eg_free(session->alloc, session, 1, sizeof *session);
 }
 
-// ---- runs ------------------------------------------------------------------------------------------
+// ---- runs
+// ------------------------------------------------------------------------------------------
 
 static egraph_status check_tensor(const eg_port *port, const eg_tensor *tensor,
                                   const char *what) {
@@ -176,15 +178,15 @@ egraph_status eg_session_run(eg_session *session, const eg_tensor *inputs,
     EG_TRY(check_tensor(&session->outputs.data[i], &outputs[i], "output"));
   EG_TRY(read_inputs(session, inputs));
   EG_TRY(eg_backend_begin(session->backend));
-  egraph_status status =
-      session->timing ? run_steps_timed(session) : run_steps(session);
+  egraph_status status = session->timing ? run_steps_timed(session) : run_steps(session);
   egraph_status end = eg_backend_end(session->backend);
   if (status != EGRAPH_OK) return status;
   EG_TRY(end);
   return write_outputs(session, outputs);
 }
 
-// ---- figures ---------------------------------------------------------------------------------------
+// ---- figures
+// ---------------------------------------------------------------------------------------
 
 void eg_session_set_timing(eg_session *session, bool on) { session->timing = on; }
 

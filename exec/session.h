@@ -1,7 +1,9 @@
-// A graph compiled for a back-end: kernels chosen, weights packed, memory planned; runs many times.
+// A graph compiled for a back-end: kernels chosen, weights packed, memory planned; runs
+// many times.
 //
-//   create: fold weight-only nodes -> one step per node (primitive or reference kernel) -> liveness -> one arena
-//   run:    inputs copied in, steps in order, outputs copied out; nothing is allocated
+//   create: fold weight-only nodes -> one step per node (primitive or reference kernel)
+//   -> liveness -> one arena run:    inputs copied in, steps in order, outputs copied
+//   out; nothing is allocated
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_SESSION_H
@@ -12,28 +14,30 @@
 typedef struct eg_session eg_session;
 
 typedef struct eg_session_options {
-  const char *backend;  // "cpu" (oneDNN with reference fallback) or "reference"
-  uint32_t threads;     // 0: as many as the machine has
-  uint64_t seed;        // of weights whose data is absent
+  const char *backend; // "cpu" (oneDNN with reference fallback) or "reference"
+  uint32_t threads;    // 0: as many as the machine has
+  uint64_t seed;       // of weights whose data is absent
 } eg_session_options;
-#define EG_SESSION_OPTIONS_DEFAULT {.backend = "cpu", .threads = 1, .seed = 1}
+#define EG_SESSION_OPTIONS_DEFAULT                                                       \
+  { .backend = "cpu", .threads = 1, .seed = 1 }
 
-/// Fails with EGRAPH_E_UNSUPPORTED naming the node when something (an opaque operator) cannot be executed.
+/// Fails with EGRAPH_E_UNSUPPORTED naming the node when something (an opaque operator)
+/// cannot be executed.
 egraph_status eg_session_create(const egraph_allocator *alloc, const eg_graph *graph,
                                 const eg_session_options *options, eg_session **out);
 void eg_session_destroy(eg_session *session);
 /// The graph given to create (kept by reference: it must live as long as the session).
 const eg_graph *eg_session_graph(const eg_session *session);
 
-/// Runs once. inputs[i] is the i-th graph input, row-major, type equal to the declared one; outputs[i] has room
-/// for the i-th output, row-major.
+/// Runs once. inputs[i] is the i-th graph input, row-major, type equal to the declared
+/// one; outputs[i] has room for the i-th output, row-major.
 egraph_status eg_session_run(eg_session *session, const eg_tensor *inputs,
                              const eg_tensor *outputs);
 
 /// Seconds of each step in the last run with timing on, and what the step is.
 typedef struct eg_session_step {
-  const char *kernel;     // "oneDNN brgconv:avx512_core", "reference", "view"
-  eg_graph_node node;     // in the graph given to create; UINT32_MAX for steps without one
+  const char *kernel; // "oneDNN brgconv:avx512_core", "reference", "view"
+  eg_graph_node node; // in the graph given to create; UINT32_MAX for steps without one
   double seconds, flops, bytes;
 } eg_session_step;
 void eg_session_set_timing(eg_session *session, bool on);

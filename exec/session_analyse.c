@@ -1,5 +1,6 @@
-// Liveness and sharing of memory, before anything is compiled. Time is counted in nodes: node n runs at n + 1, inputs
-// are there at 0, outputs are read at node_count + 1. SPDX-License-Identifier: Apache-2.0
+// Liveness and sharing of memory, before anything is compiled. Time is counted in nodes:
+// node n runs at n + 1, inputs are there at 0, outputs are read at node_count + 1.
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/session_build.h"
 #include "exec/spec_copy.h"
 #include "exec/views.h"
@@ -49,7 +50,8 @@ static egraph_status mark_constant(eg_session_builder *b) {
   return status;
 }
 
-// A region per computed value and input; results of needed nodes live at least in the step that writes them.
+// A region per computed value and input; results of needed nodes live at least in the
+// step that writes them.
 static egraph_status add_regions(eg_session_builder *b) {
   for (uint32_t v = 0; v < b->value_count; v++) {
     const eg_value_info *info = value_at(b, v);
@@ -74,7 +76,8 @@ static void set_last_uses(eg_session_builder *b) {
   for (uint32_t n = 0; n < b->node_count; n++) {
     if (!b->nodes[n].is_needed) continue;
     eg_graph_node_info info = node_at(b, n);
-    for (uint32_t i = 0; i < info.input_count; i++) use_until(b, info.inputs[i].id, n + 1);
+    for (uint32_t i = 0; i < info.input_count; i++)
+      use_until(b, info.inputs[i].id, n + 1);
   }
   uint32_t outputs = eg_graph_output_count(b->graph);
   for (uint32_t i = 0; i < outputs; i++)
@@ -87,14 +90,15 @@ static void join_views(eg_session_builder *b, const eg_graph_node_info *info,
   for (uint32_t r = 0; r < info->result_count; r++) {
     size_t offset = 0;
     bool is_view = eg_view_of(spec, r, &offset);
-    assert(is_view);  // eg_node_is_view
+    assert(is_view); // eg_node_is_view
     (void)is_view;
     eg_regions_join(&b->regions, b->values[info->results[r].id].region, operand, offset);
   }
   plan->is_view = true;
 }
 
-// The operands must be whole regions of their own, so that all of them can move into the result.
+// The operands must be whole regions of their own, so that all of them can move into the
+// result.
 static bool can_gather(eg_session_builder *b, const eg_graph_node_info *info) {
   for (uint32_t i = 0; i < info->input_count; i++) {
     uint32_t region = b->values[info->inputs[i].id].region;
@@ -169,7 +173,6 @@ egraph_status eg_session_blame(const eg_session_builder *b, uint32_t node,
                                egraph_status status) {
   eg_graph_node_info info = node_at(b, node);
   const char *op = eg_op_info_of((eg_op)info.attrs->op)->name;
-  if (info.name[0] != '\0')
-    return eg_fail_context(status, "%s '%s'", op, info.name);
+  if (info.name[0] != '\0') return eg_fail_context(status, "%s '%s'", op, info.name);
   return eg_fail_context(status, "%s (node %u)", op, node);
 }

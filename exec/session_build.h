@@ -1,8 +1,9 @@
-// How a session is put together, in the order of these functions. For the files session*.c only.
+// How a session is put together, in the order of these functions. For the files
+// session*.c only.
 //
-//   analyse   which values are needed, which are constant, when they live, which share memory
-//   compile   one program per distinct node, in-place decisions, memory plan
-//   load      constants computed and packed, launches bound
+//   analyse   which values are needed, which are constant, when they live, which share
+//   memory compile   one program per distinct node, in-place decisions, memory plan load
+//   constants computed and packed, launches bound
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_SESSION_BUILD_H
@@ -28,55 +29,56 @@ EG_VEC_DEFINE(eg_bound_steps, eg_bound_step);
 typedef struct eg_port {
   eg_type stored;
   void *address;
-  const char *name;  // in session->arena
+  const char *name; // in session->arena
 } eg_port;
 EG_VEC_DEFINE(eg_ports, eg_port);
 
 struct eg_session {
   egraph_allocator alloc;
-  const eg_graph *graph;  // given to create, kept by reference
+  const eg_graph *graph; // given to create, kept by reference
   eg_backend *backend;
-  eg_arena arena;  // names, kernel names
+  eg_arena arena; // names, kernel names
   eg_program_refs programs;
-  eg_strmap program_index;  // spec text -> index in programs
+  eg_strmap program_index; // spec text -> index in programs
   eg_bound_steps steps;
   eg_ports inputs, outputs;
-  eg_device_memory activations;   // the arena of all computed values, then the scratch memory
-  eg_memory_blocks constants;     // weights and packed weights
-  eg_buffer_refs buffers;         // weights used where they are
+  eg_device_memory
+      activations;            // the arena of all computed values, then the scratch memory
+  eg_memory_blocks constants; // weights and packed weights
+  eg_buffer_refs buffers;     // weights used where they are
   size_t arena_bytes, weight_bytes, staging_bytes;
-  void *staging;  // row-major copies of inputs and outputs in other formats
+  void *staging; // row-major copies of inputs and outputs in other formats
   bool timing;
 };
 
 /// What is known of a value while building.
 typedef struct eg_value_plan {
   bool is_needed, is_constant;
-  uint32_t region;  // not constant: in builder->regions
+  uint32_t region; // not constant: in builder->regions
   // Constants while loading:
-  void *address;           // NULL: not there (yet, or any more)
-  uint32_t pending;        // uses that still have to read it
-  bool is_kept;            // some launch reads it for ever
-  eg_device_memory owned;  // memory to free, or owner NULL
-  eg_buffer *borrowed;     // or a buffer to release
+  void *address;          // NULL: not there (yet, or any more)
+  uint32_t pending;       // uses that still have to read it
+  bool is_kept;           // some launch reads it for ever
+  eg_device_memory owned; // memory to free, or owner NULL
+  eg_buffer *borrowed;    // or a buffer to release
 } eg_value_plan;
 
 /// What is known of a node while building.
 typedef struct eg_node_plan {
   bool is_needed, is_constant, is_view;
-  eg_program *program;  // borrowed from the session; NULL for views and constants
+  eg_program *program; // borrowed from the session; NULL for views and constants
 } eg_node_plan;
 
 typedef struct eg_session_builder {
   eg_session *session;
   const eg_graph *graph;
   const eg_session_options *options;
-  eg_value_plan *values;  // [value_count]
-  eg_node_plan *nodes;    // [node_count]
+  eg_value_plan *values; // [value_count]
+  eg_node_plan *nodes;   // [node_count]
   uint32_t value_count, node_count;
   eg_regions regions;
-  eg_arena scratch;  // of one node at a time
-  size_t scratch_bytes;  // of the hungriest launch
+  eg_arena scratch;     // of one node at a time
+  size_t scratch_bytes; // of the hungriest launch
 } eg_session_builder;
 
 egraph_status eg_session_analyse(eg_session_builder *builder);

@@ -1,4 +1,5 @@
-// Programs of the nodes, decisions in place, and the memory plan. SPDX-License-Identifier: Apache-2.0
+// Programs of the nodes, decisions in place, and the memory plan.
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/memory_plan.h"
 #include "exec/session_build.h"
 #include "exec/spec_copy.h"
@@ -19,11 +20,11 @@ egraph_status eg_session_program(eg_session_builder *b, const eg_node_spec *spec
   }
   index = (uint32_t)session->programs.len;
   EG_TRY_GOTO(status, eg_program_refs_reserve(&session->programs, index + 1u), done);
-  EG_TRY_GOTO(status,
-              session->backend->vtable->compile(
-                  session->backend,
-                  &(eg_compile_request){.spec = spec, .dying = dying}, out),
-              done);
+  EG_TRY_GOTO(
+      status,
+      session->backend->vtable->compile(
+          session->backend, &(eg_compile_request){.spec = spec, .dying = dying}, out),
+      done);
   session->programs.data[session->programs.len++] = *out;
   status = eg_strmap_put(&session->program_index, eg_text_of(&key), index);
 done:
@@ -54,7 +55,8 @@ static uint64_t dying_operands(eg_session_builder *b, const eg_graph_node_info *
   return mask;
 }
 
-// Result 0 can only take over an operand when one of the two is not part of something bigger.
+// Result 0 can only take over an operand when one of the two is not part of something
+// bigger.
 static uint64_t joinable(eg_session_builder *b, const eg_graph_node_info *info,
                          uint64_t dying) {
   uint32_t result = region_of(b, info->results[0]);
@@ -120,10 +122,10 @@ static egraph_status plan_memory(eg_session_builder *b) {
                              &b->session->arena_bytes),
               done);
 #if EG_CHECK_LEVEL >= 2
-  EG_TRY_GOTO(status,
-              eg_memory_plan_check(buffers, count, EG_DEVICE_ALIGNMENT,
-                                   b->session->arena_bytes),
-              done);
+  EG_TRY_GOTO(
+      status,
+      eg_memory_plan_check(buffers, count, EG_DEVICE_ALIGNMENT, b->session->arena_bytes),
+      done);
 #endif
   for (uint32_t r = 0; r < rows; r++)
     if (ids[r] != UINT32_MAX) b->regions.data[r].offset = buffers[ids[r]].offset;

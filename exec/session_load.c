@@ -1,6 +1,7 @@
-// Constants and launches. Nodes are taken in order: a weight-only node runs at once and leaves a constant; any other
-// node packs the constants it needs and is bound to its memory. A constant goes as soon as its last reader is done,
-// so that packed weights are never kept twice. SPDX-License-Identifier: Apache-2.0
+// Constants and launches. Nodes are taken in order: a weight-only node runs at once and
+// leaves a constant; any other node packs the constants it needs and is bound to its
+// memory. A constant goes as soon as its last reader is done, so that packed weights are
+// never kept twice. SPDX-License-Identifier: Apache-2.0
 #include "exec/session_build.h"
 #include "exec/spec_copy.h"
 #include "pcg/weights.h"
@@ -16,13 +17,15 @@ static void *arena_address(eg_session_builder *b, uint32_t region) {
   return base + b->regions.data[place.root].offset + place.offset;
 }
 
-// ---- constants ---------------------------------------------------------------------------------
+// ---- constants
+// ---------------------------------------------------------------------------------
 
 static void count_uses(eg_session_builder *b) {
   for (uint32_t n = 0; n < b->node_count; n++) {
     if (!b->nodes[n].is_needed) continue;
     eg_graph_node_info info = eg_graph_node_at(b->graph, (eg_graph_node){n});
-    for (uint32_t i = 0; i < info.input_count; i++) plan_of(b, info.inputs[i])->pending++;
+    for (uint32_t i = 0; i < info.input_count; i++)
+      plan_of(b, info.inputs[i])->pending++;
   }
   uint32_t outputs = eg_graph_output_count(b->graph);
   for (uint32_t i = 0; i < outputs; i++) {
@@ -65,7 +68,8 @@ static egraph_status load_weight(eg_session_builder *b, eg_value value) {
   if (info->data == NULL) return draw_weight(b, info, plan);
   if (backend->vtable->host_memory) {
     plan->borrowed = eg_buffer_retain(info->data);
-    // The back-end never writes to an operand; the addresses it takes are not const because results are among them.
+    // The back-end never writes to an operand; the addresses it takes are not const
+    // because results are among them.
     const void *data = eg_buffer_data(info->data);
     memcpy(&plan->address, &data, sizeof data);
     return EGRAPH_OK;
@@ -118,7 +122,8 @@ static egraph_status done_with_operands(eg_session_builder *b,
   return EGRAPH_OK;
 }
 
-// ---- programs and their memory -----------------------------------------------------------------------
+// ---- programs and their memory
+// -----------------------------------------------------------------------
 
 typedef struct addresses {
   void **operands, **results, **constants;
@@ -136,8 +141,7 @@ static egraph_status find_addresses(eg_session_builder *b, const eg_graph_node_i
   for (uint32_t i = 0; i < info->input_count; i++) {
     const eg_value_plan *plan = plan_of(b, info->inputs[i]);
     if (plan->is_constant) EG_TRY(ensure_constant(b, info->inputs[i]));
-    out->operands[i] =
-        plan->is_constant ? plan->address : arena_address(b, plan->region);
+    out->operands[i] = plan->is_constant ? plan->address : arena_address(b, plan->region);
   }
   for (uint32_t i = 0; i < info->result_count; i++) {
     const eg_value_plan *plan = plan_of(b, info->results[i]);
@@ -176,10 +180,10 @@ static egraph_status run_once(eg_session_builder *b, const eg_program *program,
   eg_launch *launch = NULL;
   egraph_status status = EGRAPH_OK;
   EG_TRY_GOTO(status, pack_constants(b, program, &blocks, where), done);
-  EG_TRY_GOTO(status,
-              backend->vtable->memory_create(backend, program->info.scratch_bytes,
-                                             &scratch),
-              done);
+  EG_TRY_GOTO(
+      status,
+      backend->vtable->memory_create(backend, program->info.scratch_bytes, &scratch),
+      done);
   eg_bindings bindings = {where->operands, where->results, where->constants,
                           scratch.address};
   EG_TRY_GOTO(status, program->vtable->bind(program, &bindings, &launch), done);
@@ -200,8 +204,7 @@ static egraph_status fold_node(eg_session_builder *b, uint32_t n) {
   EG_TRY(eg_session_spec(b, n, &spec));
   EG_TRY(eg_session_program(b, &spec, 0, &program));
   for (uint32_t i = 0; i < info.result_count; i++)
-    EG_TRY(new_constant(b, plan_of(b, info.results[i]),
-                        eg_type_bytes(&spec.results[i])));
+    EG_TRY(new_constant(b, plan_of(b, info.results[i]), eg_type_bytes(&spec.results[i])));
   EG_TRY(find_addresses(b, &info, program, &where));
   EG_TRY(run_once(b, program, &where));
   for (uint32_t i = 0; i < info.result_count; i++) {
@@ -214,12 +217,11 @@ static egraph_status fold_node(eg_session_builder *b, uint32_t n) {
 static egraph_status add_step(eg_session_builder *b, uint32_t n, const eg_node_spec *spec,
                               const char *kernel, eg_launch *launch) {
   bool is_view = launch == NULL;
-  eg_bound_step step = {
-      .info = {.kernel = kernel,
-               .node = {n},
-               .flops = is_view ? 0 : eg_node_spec_flops(spec),
-               .bytes = is_view ? 0 : eg_node_spec_bytes(spec)},
-      .launch = launch};
+  eg_bound_step step = {.info = {.kernel = kernel,
+                                 .node = {n},
+                                 .flops = is_view ? 0 : eg_node_spec_flops(spec),
+                                 .bytes = is_view ? 0 : eg_node_spec_bytes(spec)},
+                        .launch = launch};
   return eg_bound_steps_push(&b->session->steps, step);
 }
 
@@ -255,7 +257,8 @@ static egraph_status bind_node(eg_session_builder *b, uint32_t n) {
   return done_with_operands(b, &info);
 }
 
-// ---- ports ---------------------------------------------------------------------------------------
+// ---- ports
+// ---------------------------------------------------------------------------------------
 
 static egraph_status add_port(eg_session_builder *b, eg_ports *ports, eg_value value,
                               const char *name) {
@@ -263,8 +266,8 @@ static egraph_status add_port(eg_session_builder *b, eg_ports *ports, eg_value v
   const eg_value_plan *plan = plan_of(b, value);
   if (plan->is_constant) EG_TRY(ensure_constant(b, value));
   eg_port port = {.stored = info->type,
-                  .address = plan->is_constant ? plan->address
-                                               : arena_address(b, plan->region)};
+                  .address =
+                      plan->is_constant ? plan->address : arena_address(b, plan->region)};
   EG_TRY(eg_arena_string(&b->session->arena, name, strlen(name), &port.name));
   size_t bytes = 0;
   if (info->type.layout.format != EG_FORMAT_PLAIN) bytes = eg_type_bytes(&info->type);
@@ -276,7 +279,8 @@ static egraph_status add_ports(eg_session_builder *b) {
   uint32_t inputs = eg_graph_input_count(b->graph);
   for (uint32_t i = 0; i < inputs; i++) {
     eg_value value = eg_graph_input(b->graph, i);
-    EG_TRY(add_port(b, &b->session->inputs, value, eg_graph_value(b->graph, value)->name));
+    EG_TRY(
+        add_port(b, &b->session->inputs, value, eg_graph_value(b->graph, value)->name));
   }
   uint32_t outputs = eg_graph_output_count(b->graph);
   for (uint32_t i = 0; i < outputs; i++) {

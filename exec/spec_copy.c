@@ -32,8 +32,7 @@ static egraph_status copy_attrs(eg_arena *arena, const eg_attrs *from,
   eg_attrs *attrs;
   eg_attr *slots = NULL;
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *attrs, &attrs));
-  if (from->count != 0)
-    EG_TRY(eg_arena_alloc(arena, from->count, sizeof *slots, &slots));
+  if (from->count != 0) EG_TRY(eg_arena_alloc(arena, from->count, sizeof *slots, &slots));
   for (uint16_t i = 0; i < from->count; i++)
     EG_TRY(copy_attr(arena, &from->slots[i], &slots[i]));
   *attrs = (eg_attrs){.op = from->op, .count = from->count, .slots = slots};

@@ -5,7 +5,8 @@ static uint32_t positive_axis(int64_t axis, uint32_t rank) {
   return (uint32_t)(axis < 0 ? axis + rank : axis);
 }
 
-// True when everything outside `axis` in the stored order has length 1, so that a range along the axis is one region.
+// True when everything outside `axis` in the stored order has length 1, so that a range
+// along the axis is one region.
 static bool is_outermost(const eg_type *type, uint32_t axis) {
   static const uint32_t nhwc[] = {0, 2, 3, 1}, nchw[] = {0, 1, 2, 3};
   eg_format format = (eg_format)type->layout.format;
@@ -35,8 +36,7 @@ static bool same_storage(const eg_type *a, const eg_type *b) {
 
 static bool split_view(const eg_node_spec *spec, uint32_t index, size_t *out_offset) {
   const eg_type *whole = &spec->inputs[0];
-  uint32_t axis =
-      positive_axis(eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i, whole->rank);
+  uint32_t axis = positive_axis(eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i, whole->rank);
   if (!is_outermost(whole, axis)) return false;
   size_t offset = 0;
   for (uint32_t i = 0; i <= index; i++) {
@@ -56,14 +56,14 @@ static bool slice_view(const eg_node_spec *spec, size_t *out_offset) {
       eg_type_elements(to) == 0)
     return false;
   int64_t offset = 0, stride = 1;
-  uint32_t cut = UINT32_MAX;  // the outermost dimension that is shortened
+  uint32_t cut = UINT32_MAX; // the outermost dimension that is shortened
   for (uint32_t d = from->rank; d-- > 0;) {
     if (from->dims[d] != to->dims[d]) cut = d;
     if (to->dims[d] != 1 && steps.data[d] != 1) return false;
     offset += starts.data[d] * stride;
     stride *= from->dims[d];
   }
-  for (uint32_t d = 0; d < from->rank; d++)  // at most that one, and nothing outside of it
+  for (uint32_t d = 0; d < from->rank; d++) // at most that one, and nothing outside of it
     if (cut != UINT32_MAX && d != cut &&
         (from->dims[d] != to->dims[d] || (d < cut && to->dims[d] != 1)))
       return false;

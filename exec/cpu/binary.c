@@ -1,6 +1,8 @@
-// oneDNN's jitted binary kernel takes a full first operand and a second one that repeats along few dimensions; other
-// patterns fall to a kernel 500 times slower (measured). So loops are merged first (loop_nest.h), a first operand that
-// repeats is swapped or expanded into the result, and a second one whose pattern stays slow is expanded into scratch.
+// oneDNN's jitted binary kernel takes a full first operand and a second one that repeats
+// along few dimensions; other patterns fall to a kernel 500 times slower (measured). So
+// loops are merged first (loop_nest.h), a first operand that repeats is swapped or
+// expanded into the result, and a second one whose pattern stays slow is expanded into
+// scratch.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/binary.h"
 
@@ -48,7 +50,8 @@ static egraph_status describe(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
   return status;
 }
 
-// Copies a repeated tensor of the nest to `to`, dense like the result; the nest then describes that copy.
+// Copies a repeated tensor of the nest to `to`, dense like the result; the nest then
+// describes that copy.
 static egraph_status expand(eg_cpu_builder *builder, eg_loop_nest *nest, uint32_t tensor,
                             eg_place from, eg_place to) {
   eg_loop_nest copy = *nest;
@@ -63,7 +66,8 @@ static egraph_status expand(eg_cpu_builder *builder, eg_loop_nest *nest, uint32_
 
 static size_t nest_bytes(const eg_loop_nest *nest) {
   size_t bytes = sizeof(float);
-  for (uint32_t d = 0; d < nest->rank; d++) bytes *= (size_t)nest->dims[d];
+  for (uint32_t d = 0; d < nest->rank; d++)
+    bytes *= (size_t)nest->dims[d];
   return bytes;
 }
 
@@ -135,8 +139,7 @@ egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *ep
   const eg_eltwise_chain none = {0};
   for (uint32_t i = 0; i < epilogue->count; i++) {
     bool last = i + 1 == epilogue->count;
-    EG_TRY(
-        add_in_place(builder, epilogue->addends[i], last ? &epilogue->act : &none));
+    EG_TRY(add_in_place(builder, epilogue->addends[i], last ? &epilogue->act : &none));
   }
   if (epilogue->count != 0 || epilogue->act.count == 0) return EGRAPH_OK;
   int64_t elements = (int64_t)(eg_type_bytes(&builder->spec->results[0]) / sizeof(float));
@@ -169,7 +172,8 @@ egraph_status eg_cpu_binary(eg_cpu_builder *builder) {
       division_of_padding)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these operands",
                    eg_op_info_of(op)->name);
-  // Padding channels must stay zero, so an operand that repeats over channels cannot be combined with them.
+  // Padding channels must stay zero, so an operand that repeats over channels cannot be
+  // combined with them.
   for (uint32_t i = 0; i < 2; i++)
     if (eg_type_has_padding(&spec->results[0]) &&
         !eg_type_same(&spec->inputs[i], &spec->results[0]))

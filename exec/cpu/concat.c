@@ -3,8 +3,9 @@
 #include "exec/cpu/copy.h"
 #include "exec/cpu/families.h"
 
-// Loop of a tensor as stored that runs over a logical axis, and the elements one step of the axis takes there; false
-// when steps of the axis are not uniform (blocked channels that do not fill their blocks).
+// Loop of a tensor as stored that runs over a logical axis, and the elements one step of
+// the axis takes there; false when steps of the axis are not uniform (blocked channels
+// that do not fill their blocks).
 static bool axis_loop(const eg_type *type, uint32_t axis, uint32_t *out_loop,
                       int64_t *out_step) {
   static const uint32_t nhwc[] = {0, 3, 1, 2};
@@ -12,11 +13,12 @@ static bool axis_loop(const eg_type *type, uint32_t axis, uint32_t *out_loop,
   *out_step = 1;
   *out_loop = type->layout.format == EG_FORMAT_NHWC ? nhwc[axis] : axis;
   if (block == 1 || axis != 1) return true;
-  *out_step = block;  // the loop runs over blocks
+  *out_step = block; // the loop runs over blocks
   return type->dims[1] % block == 0;
 }
 
-// Copies between `part` (dense) and the region of `whole` that starts at `start` along `axis`.
+// Copies between `part` (dense) and the region of `whole` that starts at `start` along
+// `axis`.
 static egraph_status add_part(eg_cpu_builder *builder, const eg_type *whole,
                               eg_place whole_place, const eg_type *part,
                               eg_place part_place, uint32_t axis, int64_t start,
@@ -34,8 +36,8 @@ static egraph_status add_part(eg_cpu_builder *builder, const eg_type *whole,
   memcpy(part_strides, nest.strides[0], sizeof part_strides);
   memcpy(nest.strides[whole_side], outer.strides[0], sizeof part_strides);
   memcpy(nest.strides[part_side], part_strides, sizeof part_strides);
-  whole_place.offset += (size_t)(start / step * outer.strides[0][loop]) *
-                        eg_dtype_bytes(whole->dtype);
+  whole_place.offset +=
+      (size_t)(start / step * outer.strides[0][loop]) * eg_dtype_bytes(whole->dtype);
   return eg_cpu_add_copy(builder, &nest, whole->dtype,
                          to_whole ? part_place : whole_place,
                          to_whole ? whole_place : part_place);
@@ -74,8 +76,7 @@ egraph_status eg_cpu_concat(eg_cpu_builder *builder) {
 egraph_status eg_cpu_split(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *whole = &spec->inputs[0];
-  uint32_t axis =
-      positive_axis(eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i, whole->rank);
+  uint32_t axis = positive_axis(eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i, whole->rank);
   int64_t start = 0;
   for (uint32_t i = 0; i < spec->result_count; i++) {
     const eg_type *part = &spec->results[i];

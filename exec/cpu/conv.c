@@ -1,8 +1,9 @@
 // Convolutions: act(conv(x, w) + bias + z).
 //
-// oneDNN fuses sum and activation for free in the jitted kernels (nhwc, blocked). For row-major data it multiplies
-// im2col matrices ("gemm:jit"), whose post-ops run element by element: 0.9 ms become 6.8 ms on 64x56x56 -> 256 with
-// sum and relu. There the additions and the activation follow as one in-place pass of their own (0.1 ms).
+// oneDNN fuses sum and activation for free in the jitted kernels (nhwc, blocked). For
+// row-major data it multiplies im2col matrices ("gemm:jit"), whose post-ops run element
+// by element: 0.9 ms become 6.8 ms on 64x56x56 -> 256 with sum and relu. There the
+// additions and the activation follow as one in-place pass of their own (0.1 ms).
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/binary.h"
 #include "exec/cpu/families.h"
@@ -27,7 +28,8 @@ static egraph_status weight_dims(const eg_node_spec *spec, uint32_t *out_rank,
   } else {
     dims[rank++] = w->dims[0];
   }
-  for (uint32_t d = 1; d < w->rank; d++) dims[rank++] = w->dims[d];
+  for (uint32_t d = 1; d < w->rank; d++)
+    dims[rank++] = w->dims[d];
   *out_rank = rank;
   return EGRAPH_OK;
 }
@@ -40,15 +42,15 @@ static egraph_status plan_operation(const eg_node_spec *spec, conv_plan *plan) {
   EG_TRY(eg_dnnl_desc_any(rank, dims, &any));
   EG_TRY(eg_dnnl_desc_dims(rank, dims, &plan->weights));
   const int64_t *pads = eg_attr_at(spec->attrs, EG_A_CONV_PADS)->ints.data;
-  for (uint32_t i = 0; i < spatial; i++)  // oneDNN counts the elements skipped
+  for (uint32_t i = 0; i < spatial; i++) // oneDNN counts the elements skipped
     dilates[i] = eg_attr_at(spec->attrs, EG_A_CONV_DILATIONS)->ints.data[i] - 1;
-  return eg_dnnl_check(
-      dnnl_dilated_convolution_forward_desc_init(
-          &plan->operation, dnnl_forward_inference, dnnl_convolution_direct, &plan->x,
-          &any, plan->has_bias ? &plan->bias : NULL, &plan->result,
-          eg_attr_at(spec->attrs, EG_A_CONV_STRIDES)->ints.data, dilates, pads,
-          pads + spatial),
-      "convolution");
+  return eg_dnnl_check(dnnl_dilated_convolution_forward_desc_init(
+                           &plan->operation, dnnl_forward_inference,
+                           dnnl_convolution_direct, &plan->x, &any,
+                           plan->has_bias ? &plan->bias : NULL, &plan->result,
+                           eg_attr_at(spec->attrs, EG_A_CONV_STRIDES)->ints.data, dilates,
+                           pads, pads + spatial),
+                       "convolution");
 }
 
 static egraph_status make_plan(const eg_node_spec *spec, conv_plan *plan) {
@@ -75,10 +77,10 @@ static egraph_status fused_attr(const conv_plan *plan, bool sum,
   EG_TRY(eg_dnnl_check(dnnl_post_ops_create(&post_ops), "post-ops"));
   egraph_status status = EGRAPH_OK;
   if (plan->has_z)
-    status = eg_dnnl_check(sum ? dnnl_post_ops_append_sum(post_ops, 1.0f)
-                               : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add,
-                                                             &plan->result),
-                           "post-op of a convolution");
+    status = eg_dnnl_check(
+        sum ? dnnl_post_ops_append_sum(post_ops, 1.0f)
+            : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, &plan->result),
+        "post-op of a convolution");
   if (status == EGRAPH_OK) status = eg_eltwise_append(post_ops, &plan->act);
   if (status != EGRAPH_OK) {
     dnnl_post_ops_destroy(post_ops);
@@ -87,7 +89,8 @@ static egraph_status fused_attr(const conv_plan *plan, bool sum,
   return eg_cpu_attr_with_post_ops(post_ops, out);
 }
 
-// The fused form when oneDNN has a fast kernel for it. *out_fused is false when the epilogue has to follow.
+// The fused form when oneDNN has a fast kernel for it. *out_fused is false when the
+// epilogue has to follow.
 static egraph_status choose(eg_cpu_builder *builder, const conv_plan *plan, bool sum,
                             dnnl_primitive_desc_t *out, bool *out_fused) {
   dnnl_primitive_attr_t attr;
@@ -98,8 +101,7 @@ static egraph_status choose(eg_cpu_builder *builder, const conv_plan *plan, bool
   *out_fused = true;
   bool nothing_to_fuse = !plan->has_z && plan->act.count == 0;
   if (status == EGRAPH_OK) {
-    bool fast =
-        !eg_cpu_is_slow(*out) && strstr(eg_cpu_kernel_of(*out), "gemm") == NULL;
+    bool fast = !eg_cpu_is_slow(*out) && strstr(eg_cpu_kernel_of(*out), "gemm") == NULL;
     if (fast || nothing_to_fuse) return EGRAPH_OK;
     dnnl_primitive_desc_destroy(*out);
   } else if (status != EGRAPH_E_UNSUPPORTED || nothing_to_fuse) {
@@ -132,12 +134,11 @@ static egraph_status add_stage(eg_cpu_builder *builder, conv_plan *plan,
                           {DNNL_ARG_DST, result, &plan->result}};
   uint32_t count = 3;
   if (plan->has_bias)
-    args[count++] = (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS),
-                                   &plan->bias};
-  if (plan->has_z && fused && !sum)
     args[count++] =
-        (eg_stage_arg){DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                       eg_cpu_read(builder, OPERAND_Z), &plan->result};
+        (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), &plan->bias};
+  if (plan->has_z && fused && !sum)
+    args[count++] = (eg_stage_arg){DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                                   eg_cpu_read(builder, OPERAND_Z), &plan->result};
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 

@@ -2,8 +2,8 @@
 #include "exec/cpu/copy.h"
 
 typedef struct copy_payload {
-  eg_loop_nest outer;  // strides in bytes
-  int64_t length, to_stride, from_stride;  // of the innermost loop; strides in bytes
+  eg_loop_nest outer;                     // strides in bytes
+  int64_t length, to_stride, from_stride; // of the innermost loop; strides in bytes
   size_t element;
 } copy_payload;
 
@@ -13,7 +13,7 @@ static void copy_row(const copy_payload *p, char *to, const char *from) {
     memcpy(to, from, (size_t)p->length * element);
     return;
   }
-  if (element == sizeof(uint32_t)) {  // the common case, with a size the compiler knows
+  if (element == sizeof(uint32_t)) { // the common case, with a size the compiler knows
     for (int64_t i = 0; i < p->length; i++)
       memcpy(to + i * p->to_stride, from + i * p->from_stride, sizeof(uint32_t));
     return;
@@ -67,8 +67,8 @@ static egraph_status add_function(eg_cpu_builder *builder, const eg_loop_nest *n
                              (eg_place[]){to, from}, 2);
 }
 
-// Measured on [1,128,12,64] -> [1,12,64,128]: the reorder moves 33 GB/s, a loop over elements 2 GB/s; for rows of 256
-// bytes memcpy and reorder are equal (94 GB/s).
+// Measured on [1,128,12,64] -> [1,12,64,128]: the reorder moves 33 GB/s, a loop over
+// elements 2 GB/s; for rows of 256 bytes memcpy and reorder are equal (94 GB/s).
 static bool suits_reorder(const eg_loop_nest *nest, egraph_dtype dtype) {
   enum { SHORT_ROW = 16 };
   uint32_t last = nest->rank - 1;

@@ -9,7 +9,7 @@ typedef struct cpu_backend {
   eg_backend base;
   dnnl_engine_t engine;
   dnnl_stream_t stream;
-  uint32_t former_threads;  // of the runtime, between begin and end; 0: unknown
+  uint32_t former_threads; // of the runtime, between begin and end; 0: unknown
 } cpu_backend;
 
 static void cpu_destroy(eg_backend *base) {
@@ -21,19 +21,19 @@ static void cpu_destroy(eg_backend *base) {
 
 static egraph_status open_engine(cpu_backend *backend) {
   EG_TRY(eg_dnnl_check(dnnl_engine_create(&backend->engine, dnnl_cpu, 0), "engine"));
-  return eg_dnnl_check(dnnl_stream_create(&backend->stream, backend->engine,
-                                          dnnl_stream_default_flags),
-                       "stream");
+  return eg_dnnl_check(
+      dnnl_stream_create(&backend->stream, backend->engine, dnnl_stream_default_flags),
+      "stream");
 }
 
 static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options *options,
                                 eg_backend **out) {
   cpu_backend *backend;
   EG_TRY(eg_alloc(alloc, 1, sizeof *backend, &backend));
-  backend->base = (eg_backend){
-      .vtable = &eg_cpu_backend,
-      .alloc = alloc,
-      .threads = options->threads != 0 ? options->threads : eg_host_processors()};
+  backend->base = (eg_backend){.vtable = &eg_cpu_backend,
+                               .alloc = alloc,
+                               .threads = options->threads != 0 ? options->threads
+                                                                : eg_host_processors()};
   egraph_status status = open_engine(backend);
   if (status != EGRAPH_OK) {
     cpu_destroy(&backend->base);
@@ -47,17 +47,16 @@ static egraph_status cpu_describe(const eg_backend *backend, eg_text *out) {
   const dnnl_version_t *version = dnnl_version();
   EG_TRY(eg_host_describe(out));
   return eg_text_printf(out, "; oneDNN %d.%d.%d isa %d; %u thread%s", version->major,
-                        version->minor, version->patch,
-                        (int)dnnl_get_effective_cpu_isa(), backend->threads,
-                        backend->threads == 1 ? "" : "s");
+                        version->minor, version->patch, (int)dnnl_get_effective_cpu_isa(),
+                        backend->threads, backend->threads == 1 ? "" : "s");
 }
 
-// Measured (README): nhwc and the block of the vector width tie for first place on convolutions, the other block is
-// behind both everywhere, row-major is half as fast.
+// Measured (README): nhwc and the block of the vector width tie for first place on
+// convolutions, the other block is behind both everywhere, row-major is half as fast.
 static uint32_t cpu_formats(const eg_backend *backend) {
   (void)backend;
-  bool wide = ((unsigned)dnnl_get_effective_cpu_isa() & (unsigned)dnnl_cpu_isa_avx512_core) ==
-              (unsigned)dnnl_cpu_isa_avx512_core;
+  bool wide = ((unsigned)dnnl_get_effective_cpu_isa() &
+               (unsigned)dnnl_cpu_isa_avx512_core) == (unsigned)dnnl_cpu_isa_avx512_core;
   return 1u << EG_FORMAT_PLAIN | 1u << EG_FORMAT_NHWC |
          1u << (wide ? EG_FORMAT_NCHW16C : EG_FORMAT_NCHW8C);
 }
@@ -80,8 +79,8 @@ static egraph_status cpu_compile(eg_backend *base, const eg_compile_request *req
                                  eg_program **out) {
   cpu_backend *backend = (cpu_backend *)base;
   uint32_t former = eg_dnnl_set_threads(base->threads);
-  egraph_status status = eg_cpu_program_create(base->alloc, backend->engine,
-                                               backend->stream, request, out);
+  egraph_status status =
+      eg_cpu_program_create(base->alloc, backend->engine, backend->stream, request, out);
   eg_dnnl_set_threads(former);
   if (status != EGRAPH_E_UNSUPPORTED) return status;
   return eg_reference_compile(base->alloc, request->spec, out);

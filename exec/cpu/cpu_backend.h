@@ -1,4 +1,5 @@
-// The CPU back-end: oneDNN, with the reference kernels where that has none. SPDX-License-Identifier: Apache-2.0
+// The CPU back-end: oneDNN, with the reference kernels where that has none.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_BACKEND_H
 #define EG_EXEC_CPU_BACKEND_H
 

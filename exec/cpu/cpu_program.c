@@ -11,7 +11,7 @@ typedef struct stage_operand {
 
 typedef struct eg_stage {
   struct eg_stage *next;
-  dnnl_primitive_t primitive;  // NULL: function
+  dnnl_primitive_t primitive; // NULL: function
   eg_stage_function function;
   const void *payload;
   stage_operand *operands;
@@ -22,7 +22,7 @@ typedef struct cpu_program {
   eg_program base;
   egraph_allocator alloc;
   eg_arena arena;
-  dnnl_engine_t engine;  // of the back-end, which outlives its programs
+  dnnl_engine_t engine; // of the back-end, which outlives its programs
   dnnl_stream_t stream;
   eg_stage_list prepare, run;
   eg_sizes constant_bytes;
@@ -44,7 +44,8 @@ typedef struct cpu_launch {
   uint32_t count;
 } cpu_launch;
 
-// ---- building ----------------------------------------------------------------------------------
+// ---- building
+// ----------------------------------------------------------------------------------
 
 static size_t align_up(size_t bytes) {
   size_t mask = EG_DEVICE_ALIGNMENT - 1;
@@ -100,9 +101,8 @@ static bool scratchpad_of(eg_cpu_builder *builder, const_dnnl_primitive_desc_t d
       dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
   size_t bytes = pad != NULL ? dnnl_memory_desc_get_size(pad) : 0;
   if (bytes == 0) return false;
-  *out = (stage_operand){.name = DNNL_ARG_SCRATCHPAD,
-                         .place = eg_cpu_scratch(builder, bytes),
-                         .desc = *pad};
+  *out = (stage_operand){
+      .name = DNNL_ARG_SCRATCHPAD, .place = eg_cpu_scratch(builder, bytes), .desc = *pad};
   return true;
 }
 
@@ -138,7 +138,8 @@ egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
   stage->function = function;
   stage->payload = payload;
   stage->count = count;
-  for (uint32_t i = 0; i < count; i++) stage->operands[i].place = places[i];
+  for (uint32_t i = 0; i < count; i++)
+    stage->operands[i].place = places[i];
   return EGRAPH_OK;
 }
 
@@ -171,10 +172,10 @@ egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
   dnnl_primitive_attr_t attr;
   EG_TRY(eg_cpu_attr_create(&attr));
   dnnl_primitive_desc_t desc;
-  egraph_status status = eg_dnnl_check(
-      dnnl_reorder_primitive_desc_create(&desc, from_desc, builder->engine, to_desc,
-                                         builder->engine, attr),
-      "reorder");
+  egraph_status status =
+      eg_dnnl_check(dnnl_reorder_primitive_desc_create(&desc, from_desc, builder->engine,
+                                                       to_desc, builder->engine, attr),
+                    "reorder");
   dnnl_primitive_attr_destroy(attr);
   if (status != EGRAPH_OK) return status;
   if (builder->kernel == NULL && list == &builder->run) {
@@ -223,7 +224,8 @@ egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t d
   return eg_arena_string(builder->arena, text, strlen(text), &builder->kernel);
 }
 
-// ---- binding -----------------------------------------------------------------------------------
+// ---- binding
+// -----------------------------------------------------------------------------------
 
 static void *resolve(eg_place place, const eg_bindings *bindings) {
   char *base = NULL;
@@ -320,7 +322,8 @@ static egraph_status program_bind(const eg_program *base, const eg_bindings *bin
   return bind_list(program, &program->run, bindings, out);
 }
 
-// ---- program -----------------------------------------------------------------------------------
+// ---- program
+// -----------------------------------------------------------------------------------
 
 static egraph_status program_prepare(const eg_program *base, void *const *operands,
                                      void *const *constants) {
@@ -328,8 +331,7 @@ static egraph_status program_prepare(const eg_program *base, void *const *operan
   if (program->prepare.count == 0) return EGRAPH_OK;
   char *scratch = NULL;
   size_t scratch_bytes = program->base.info.scratch_bytes;
-  if (scratch_bytes != 0)
-    EG_TRY(eg_alloc(program->alloc, scratch_bytes, 1, &scratch));
+  if (scratch_bytes != 0) EG_TRY(eg_alloc(program->alloc, scratch_bytes, 1, &scratch));
   eg_bindings bindings = {
       .operands = operands, .constants = constants, .scratch = scratch};
   eg_launch *launch = NULL;
@@ -377,14 +379,14 @@ static void take_builder(cpu_program *program, const eg_cpu_builder *builder) {
   program->prepare = builder->prepare;
   program->run = builder->run;
   program->constant_bytes = builder->constant_bytes;
-  program->base.info = (eg_program_info){
-      .kernel = builder->kernel != NULL ? builder->kernel : "native",
-      .native = true,
-      .overlay = builder->overlay,
-      .kept = builder->kept,
-      .constant_bytes = builder->constant_bytes.data,
-      .constant_count = (uint32_t)builder->constant_bytes.len,
-      .scratch_bytes = builder->scratch_bytes};
+  program->base.info =
+      (eg_program_info){.kernel = builder->kernel != NULL ? builder->kernel : "native",
+                        .native = true,
+                        .overlay = builder->overlay,
+                        .kept = builder->kept,
+                        .constant_bytes = builder->constant_bytes.data,
+                        .constant_count = (uint32_t)builder->constant_bytes.len,
+                        .scratch_bytes = builder->scratch_bytes};
 }
 
 egraph_status eg_cpu_program_create(egraph_allocator alloc, dnnl_engine_t engine,

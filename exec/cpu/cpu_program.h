@@ -1,11 +1,17 @@
-// A node program of the CPU back-end: two lists of stages over numbered places. `prepare` turns weight operands
-// into constants once, `run` computes the results. A stage is a oneDNN primitive or a function of ours.
+// A node program of the CPU back-end: two lists of stages over numbered places. `prepare`
+// turns weight operands into constants once, `run` computes the results. A stage is a
+// oneDNN primitive or a function of ours.
 //
-//   conv (plain):  prepare: reorder  operand 1 -> constant 0        run: convolution  operand 0, constant 0 -> result 0
-//                                                                        binary+relu  result 0, operand 3   -> result 0
+//   conv (plain):  prepare: reorder  operand 1 -> constant 0        run: convolution
+//   operand 0, constant 0 -> result 0
+//                                                                        binary+relu
+//                                                                        result 0,
+//                                                                        operand 3   ->
+//                                                                        result 0
 //
-// The builder is filled by one function per operator family (family files of this folder). A family that has no
-// kernel for a node returns EGRAPH_E_UNSUPPORTED; the node then runs on its reference kernel.
+// The builder is filled by one function per operator family (family files of this
+// folder). A family that has no kernel for a node returns EGRAPH_E_UNSUPPORTED; the node
+// then runs on its reference kernel.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_PROGRAM_H
 #define EG_EXEC_CPU_PROGRAM_H
@@ -21,23 +27,25 @@ typedef enum eg_place_kind {
   EG_PLACE_SCRATCH
 } eg_place_kind;
 
-/// Memory a stage touches: the address of an operand, result or constant, or of the scratch memory, plus offset.
+/// Memory a stage touches: the address of an operand, result or constant, or of the
+/// scratch memory, plus offset.
 typedef struct eg_place {
   eg_place_kind kind;
   uint32_t index;
-  size_t offset;  // bytes
+  size_t offset; // bytes
 } eg_place;
 
 /// One argument of a primitive: DNNL_ARG_*, where it lies and how.
 typedef struct eg_stage_arg {
   int name;
   eg_place place;
-  const dnnl_memory_desc_t *desc;  // copied when the stage is added
+  const dnnl_memory_desc_t *desc; // copied when the stage is added
 } eg_stage_arg;
 
 enum { EG_MAX_STAGE_ARGS = 8 };
 
-/// A function of ours as a stage: `addresses` in the order of the places it was added with.
+/// A function of ours as a stage: `addresses` in the order of the places it was added
+/// with.
 typedef egraph_status (*eg_stage_function)(const void *payload, void *const *addresses);
 
 typedef struct eg_stage_list {
@@ -46,19 +54,20 @@ typedef struct eg_stage_list {
 } eg_stage_list;
 
 typedef struct eg_cpu_builder {
-  const eg_node_spec *spec;  // of the request
+  const eg_node_spec *spec; // of the request
   uint64_t dying;
   dnnl_engine_t engine;
-  eg_arena *arena;  // of the program under construction
+  eg_arena *arena; // of the program under construction
   eg_stage_list prepare, run;
   eg_sizes constant_bytes;
   size_t scratch_bytes;
   uint64_t kept;
   int32_t overlay;
-  const char *kernel;  // name of the main stage
+  const char *kernel; // name of the main stage
 } eg_cpu_builder;
 
-// ---- what families use ---------------------------------------------------------------------------
+// ---- what families use
+// ---------------------------------------------------------------------------
 
 static inline eg_place eg_place_operand(uint32_t index) {
   return (eg_place){.kind = EG_PLACE_OPERAND, .index = index};
@@ -75,7 +84,8 @@ eg_place eg_cpu_read(eg_cpu_builder *builder, uint32_t index);
 /// True when result 0 may overwrite operand `index`, which has the same bytes.
 bool eg_cpu_may_overlay(const eg_cpu_builder *builder, uint32_t index);
 
-/// Appends a primitive to builder->run or builder->prepare. The primitive descriptor is consumed, also on failure.
+/// Appends a primitive to builder->run or builder->prepare. The primitive descriptor is
+/// consumed, also on failure.
 egraph_status eg_cpu_add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
                                    dnnl_primitive_desc_t desc, const eg_stage_arg *args,
                                    uint32_t count);
@@ -84,8 +94,9 @@ egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
                                   eg_stage_function function, const void *payload,
                                   const eg_place *places, uint32_t count);
 
-/// Where operand `index` can be read in the wanted form: the operand itself when `have` equals `want`, otherwise
-/// a constant (weights) or scratch memory (data) filled by a reorder.
+/// Where operand `index` can be read in the wanted form: the operand itself when `have`
+/// equals `want`, otherwise a constant (weights) or scratch memory (data) filled by a
+/// reorder.
 egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
                              const dnnl_memory_desc_t *have,
                              const dnnl_memory_desc_t *want, eg_place *out);
@@ -96,7 +107,8 @@ egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
 
 /// Attributes with scratchpads of ours; destroy with dnnl_primitive_attr_destroy.
 egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);
-/// Creates a primitive descriptor, attributes may be NULL (scratchpads are ours in any case).
+/// Creates a primitive descriptor, attributes may be NULL (scratchpads are ours in any
+/// case).
 egraph_status eg_cpu_describe(eg_cpu_builder *builder, const void *operation,
                               const_dnnl_primitive_attr_t attr, const char *what,
                               dnnl_primitive_desc_t *out);
@@ -107,9 +119,11 @@ bool eg_cpu_is_slow(const_dnnl_primitive_desc_t desc);
 /// Makes the kernel of this primitive the name of the program.
 egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc);
 
-// ---- what the back-end uses ------------------------------------------------------------------------
+// ---- what the back-end uses
+// ------------------------------------------------------------------------
 
-/// Compiles through the family of the operator. Fails with EGRAPH_E_UNSUPPORTED when that has no kernel.
+/// Compiles through the family of the operator. Fails with EGRAPH_E_UNSUPPORTED when that
+/// has no kernel.
 egraph_status eg_cpu_program_create(egraph_allocator alloc, dnnl_engine_t engine,
                                     dnnl_stream_t stream,
                                     const eg_compile_request *request, eg_program **out);

@@ -1,7 +1,7 @@
 // The seam to oneDNN 2.x: status translation, memory descriptors, threads.
 //
-// <dnnl.h> is included here and nowhere else. The operation-descriptor API used throughout this folder was
-// removed in oneDNN 3.
+// <dnnl.h> is included here and nowhere else. The operation-descriptor API used
+// throughout this folder was removed in oneDNN 3.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_DNNL_SUPPORT_H
 #define EG_EXEC_CPU_DNNL_SUPPORT_H
@@ -10,11 +10,13 @@
 
 #include "ops/tensor.h"
 
-/// Translates a oneDNN status; `what` names the call. "Unimplemented" and "invalid arguments" become
-/// EGRAPH_E_UNSUPPORTED: they say that this library has no kernel for the shapes or formats.
+/// Translates a oneDNN status; `what` names the call. "Unimplemented" and "invalid
+/// arguments" become EGRAPH_E_UNSUPPORTED: they say that this library has no kernel for
+/// the shapes or formats.
 egraph_status eg_dnnl_check(dnnl_status_t status, const char *what);
 
-/// Descriptor of a float32 tensor as it is stored. Fails with EGRAPH_E_UNSUPPORTED for other dtypes.
+/// Descriptor of a float32 tensor as it is stored. Fails with EGRAPH_E_UNSUPPORTED for
+/// other dtypes.
 egraph_status eg_dnnl_desc(const eg_type *type, dnnl_memory_desc_t *out);
 /// Row-major float32 descriptor of the given shape.
 egraph_status eg_dnnl_desc_dims(uint32_t rank, const int64_t *dims,
@@ -26,8 +28,8 @@ egraph_status eg_dnnl_desc_strided(uint32_t rank, const int64_t *dims,
 egraph_status eg_dnnl_desc_any(uint32_t rank, const int64_t *dims,
                                dnnl_memory_desc_t *out);
 
-/// Sets the thread count of oneDNN's OpenMP runtime for the calling thread and returns the former one; 0 (and
-/// no effect) when oneDNN was built on another threading runtime.
+/// Sets the thread count of oneDNN's OpenMP runtime for the calling thread and returns
+/// the former one; 0 (and no effect) when oneDNN was built on another threading runtime.
 uint32_t eg_dnnl_set_threads(uint32_t threads);
 
 #endif

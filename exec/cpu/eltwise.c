@@ -1,5 +1,6 @@
-// Unary operators. Tensors are flat: a memory format only matters through its padding channels, which must stay zero,
-// so a function with f(0) != 0 is not applied to a padded tensor.
+// Unary operators. Tensors are flat: a memory format only matters through its padding
+// channels, which must stay zero, so a function with f(0) != 0 is not applied to a padded
+// tensor.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/eltwise.h"
 
@@ -51,8 +52,7 @@ static double number(const eg_attrs *attrs, eg_attr_slot slot) {
 
 // selu(x) = gamma elu_alpha(x).
 static eg_eltwise_chain selu_chain(const eg_attrs *attrs) {
-  eg_eltwise_chain chain =
-      chain_of(dnnl_eltwise_elu, number(attrs, EG_A_SELU_ALPHA), 0);
+  eg_eltwise_chain chain = chain_of(dnnl_eltwise_elu, number(attrs, EG_A_SELU_ALPHA), 0);
   push(&chain, dnnl_eltwise_linear, number(attrs, EG_A_SELU_GAMMA), 0);
   return chain;
 }
@@ -109,10 +109,14 @@ bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
       *out = (eg_eltwise_chain){.step = {simple_rows[i].step}, .count = 1};
       return true;
     }
-  if (op == EG_OP_GELU) *out = gelu_chain(attrs);
-  else if (op == EG_OP_HARD_SIGMOID) *out = hard_sigmoid_chain(attrs);
-  else if (op == EG_OP_SELU) *out = selu_chain(attrs);
-  else if (op == EG_OP_CELU) *out = celu_chain(attrs);
+  if (op == EG_OP_GELU)
+    *out = gelu_chain(attrs);
+  else if (op == EG_OP_HARD_SIGMOID)
+    *out = hard_sigmoid_chain(attrs);
+  else if (op == EG_OP_SELU)
+    *out = selu_chain(attrs);
+  else if (op == EG_OP_CELU)
+    *out = celu_chain(attrs);
   else if (op == EG_OP_LEAKY_RELU)
     *out = chain_of(dnnl_eltwise_relu, number(attrs, EG_A_LEAKY_RELU_ALPHA), 0);
   else if (op == EG_OP_ELU)
@@ -126,10 +130,10 @@ bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
 
 egraph_status eg_eltwise_append(dnnl_post_ops_t post_ops, const eg_eltwise_chain *chain) {
   for (uint32_t i = 0; i < chain->count; i++)
-    EG_TRY(eg_dnnl_check(
-        dnnl_post_ops_append_eltwise(post_ops, 1.0f, chain->step[i].alg,
-                                     chain->step[i].alpha, chain->step[i].beta),
-        "eltwise post-op"));
+    EG_TRY(eg_dnnl_check(dnnl_post_ops_append_eltwise(post_ops, 1.0f, chain->step[i].alg,
+                                                      chain->step[i].alpha,
+                                                      chain->step[i].beta),
+                         "eltwise post-op"));
   return EGRAPH_OK;
 }
 
@@ -138,8 +142,7 @@ egraph_status eg_cpu_attr_with_post_ops(dnnl_post_ops_t post_ops,
   dnnl_primitive_attr_t attr;
   egraph_status status = eg_cpu_attr_create(&attr);
   if (status == EGRAPH_OK) {
-    status =
-        eg_dnnl_check(dnnl_primitive_attr_set_post_ops(attr, post_ops), "post-ops");
+    status = eg_dnnl_check(dnnl_primitive_attr_set_post_ops(attr, post_ops), "post-ops");
     if (status == EGRAPH_OK)
       *out = attr;
     else
@@ -161,36 +164,41 @@ egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
   return eg_cpu_attr_with_post_ops(post_ops, out);
 }
 
+static egraph_status add_step(eg_cpu_builder *builder, const eg_eltwise *step,
+                              const dnnl_memory_desc_t *flat, eg_place from,
+                              eg_place to) {
+  dnnl_eltwise_desc_t operation;
+  EG_TRY(eg_dnnl_check(dnnl_eltwise_forward_desc_init(&operation, dnnl_forward_inference,
+                                                      step->alg, flat, step->alpha,
+                                                      step->beta),
+                       "eltwise"));
+  dnnl_primitive_desc_t desc;
+  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "eltwise", &desc));
+  egraph_status status = builder->kernel == NULL ? eg_cpu_name(builder, desc) : EGRAPH_OK;
+  if (status != EGRAPH_OK) {
+    dnnl_primitive_desc_destroy(desc);
+    return status;
+  }
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, from, flat}, {DNNL_ARG_DST, to, flat}};
+  return eg_cpu_add_primitive(builder, &builder->run, desc, args, 2);
+}
+
+// A stage per function: oneDNN 2.6 accepts eltwise post-ops behind eltwise but computes
+// something else.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to) {
   dnnl_memory_desc_t flat;
   EG_TRY(eg_dnnl_desc_dims(1, &elements, &flat));
-  dnnl_eltwise_desc_t operation;
-  EG_TRY(eg_dnnl_check(
-      dnnl_eltwise_forward_desc_init(&operation, dnnl_forward_inference,
-                                     chain->step[0].alg, &flat, chain->step[0].alpha,
-                                     chain->step[0].beta),
-      "eltwise"));
-  eg_eltwise_chain rest = {.count = chain->count - 1};
-  for (uint32_t i = 0; i < rest.count; i++) rest.step[i] = chain->step[i + 1];
-  dnnl_primitive_attr_t attr;
-  EG_TRY(eg_cpu_attr_with_chain(&rest, &attr));
-  dnnl_primitive_desc_t desc;
-  egraph_status status = eg_cpu_describe(builder, &operation, attr, "eltwise", &desc);
-  dnnl_primitive_attr_destroy(attr);
-  if (status != EGRAPH_OK) return status;
-  if (builder->kernel == NULL && (status = eg_cpu_name(builder, desc)) != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(desc);
-    return status;
-  }
-  eg_stage_arg args[] = {{DNNL_ARG_SRC, from, &flat}, {DNNL_ARG_DST, to, &flat}};
-  return eg_cpu_add_primitive(builder, &builder->run, desc, args, 2);
+  for (uint32_t i = 0; i < chain->count; i++)
+    EG_TRY(add_step(builder, &chain->step[i], &flat, i == 0 ? from : to, to));
+  return EGRAPH_OK;
 }
 
 static double apply_at_zero(const eg_eltwise *step, double x) {
   switch ((int)step->alg) {
   case dnnl_eltwise_linear: return (double)step->alpha * x + (double)step->beta;
-  case dnnl_eltwise_clip_v2: return fmin(fmax(x, (double)step->alpha), (double)step->beta);
+  case dnnl_eltwise_clip_v2:
+    return fmin(fmax(x, (double)step->alpha), (double)step->beta);
   case dnnl_eltwise_relu:
   case dnnl_eltwise_tanh:
   case dnnl_eltwise_elu:
@@ -201,8 +209,8 @@ static double apply_at_zero(const eg_eltwise *step, double x) {
   case dnnl_eltwise_gelu_erf:
   case dnnl_eltwise_swish:
   case dnnl_eltwise_round:
-  case dnnl_eltwise_hardswish: return x;  // f(0) = 0
-  default: return 1;                      // not an enum of ours: everything else moves 0
+  case dnnl_eltwise_hardswish: return x; // f(0) = 0
+  default: return 1;                     // not an enum of ours: everything else moves 0
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
 
-// Operator, family. What is not here (or what a family refuses) runs on the reference kernels.
+// Operator, family. What is not here (or what a family refuses) runs on the reference
+// kernels.
 #define EG_CPU_FAMILY_LIST(X)                                                            \
   X(IDENTITY, identity)                                                                  \
   X(RELU, eltwise)                                                                       \
@@ -61,6 +62,7 @@
   X(EXPAND, expand)
 
 #define EG_CPU_FAMILY_ROW(id, family) [EG_OP_##id] = eg_cpu_##family,
-static const eg_cpu_family families[EG_OP_COUNT] = {EG_CPU_FAMILY_LIST(EG_CPU_FAMILY_ROW)};
+static const eg_cpu_family families[EG_OP_COUNT] = {
+    EG_CPU_FAMILY_LIST(EG_CPU_FAMILY_ROW)};
 
 eg_cpu_family eg_cpu_family_of(eg_op op) { return families[op]; }

@@ -11,7 +11,8 @@ bool eg_type_has_padding(const eg_type *type) {
   return type->layout.format != EG_FORMAT_PLAIN && type->dims[1] % block_of(type) != 0;
 }
 
-// Logical dimension behind each loop; a blocked format has channels twice, first the blocks, last within a block.
+// Logical dimension behind each loop; a blocked format has channels twice, first the
+// blocks, last within a block.
 static void loop_dims(eg_loop_nest *nest, const eg_type *type, uint32_t *logical) {
   static const uint32_t nhwc[] = {0, 2, 3, 1}, blocked[] = {0, 1, 2, 3, 1};
   const uint32_t *order = NULL;
@@ -47,7 +48,8 @@ void eg_loop_nest_init(eg_loop_nest *nest, const eg_type *type) {
   }
 }
 
-// Strides of a row-major operand per logical dimension of `type`, aligned at the last dimension.
+// Strides of a row-major operand per logical dimension of `type`, aligned at the last
+// dimension.
 static void plain_strides(const eg_type *type, const eg_type *operand, int64_t *strides) {
   uint32_t skip = type->rank - operand->rank;
   int64_t stride = 1;
@@ -66,7 +68,8 @@ bool eg_loop_nest_add(eg_loop_nest *nest, const eg_type *type, uint32_t tensor,
   int64_t *strides = nest->strides[tensor];
   if (eg_type_same_shape(type, operand) &&
       type->layout.format == operand->layout.format) {
-    for (uint32_t i = 0; i < nest->rank; i++) strides[i] = nest->strides[0][i];
+    for (uint32_t i = 0; i < nest->rank; i++)
+      strides[i] = nest->strides[0][i];
     return true;
   }
   if (operand->layout.format != EG_FORMAT_PLAIN) return false;
@@ -75,7 +78,8 @@ bool eg_loop_nest_add(eg_loop_nest *nest, const eg_type *type, uint32_t tensor,
   plain_strides(type, operand, plain);
   eg_loop_nest shape;
   loop_dims(&shape, type, logical);
-  for (uint32_t i = 0; i < shape.rank; i++) strides[i] = plain[logical[i]];
+  for (uint32_t i = 0; i < shape.rank; i++)
+    strides[i] = plain[logical[i]];
   if (type->layout.format == EG_FORMAT_NCHW8C ||
       type->layout.format == EG_FORMAT_NCHW16C) {
     if (plain[1] != 0 && eg_type_has_padding(type)) return false;
@@ -112,7 +116,8 @@ void eg_loop_nest_merge(eg_loop_nest *nest, uint32_t count) {
   }
   if (kept == 0) {
     nest->dims[0] = 1;
-    for (uint32_t t = 0; t < EG_MAX_LOOP_TENSORS; t++) nest->strides[t][0] = 1;
+    for (uint32_t t = 0; t < EG_MAX_LOOP_TENSORS; t++)
+      nest->strides[t][0] = 1;
     kept = 1;
   }
   nest->rank = kept;

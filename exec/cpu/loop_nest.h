@@ -1,6 +1,6 @@
-// Loop nests over tensor elements: dimensions in the order they lie in memory, with the strides of up to three
-// tensors. Merging neighbouring loops brings every memory format to a few plain dimensions, which is where oneDNN's
-// fast kernels and memcpy apply:
+// Loop nests over tensor elements: dimensions in the order they lie in memory, with the
+// strides of up to three tensors. Merging neighbouring loops brings every memory format
+// to a few plain dimensions, which is where oneDNN's fast kernels and memcpy apply:
 //
 //   [1,12,128,128] + [1,12,128,1]     dims 1536 x 128     strides (128 1) (1 0)
 //   nChw16c [1,64,56,56] + [64,1,1]   dims 4 x 3136 x 16  strides (50176 16 1) (16 0 1)
@@ -19,14 +19,16 @@ typedef struct eg_loop_nest {
   int64_t strides[EG_MAX_LOOP_TENSORS][EG_MAX_LOOPS];
 } eg_loop_nest;
 
-/// Loops over the elements of `type` as it is stored; strides[0] are its own. A blocked format counts its padding
-/// channels too.
+/// Loops over the elements of `type` as it is stored; strides[0] are its own. A blocked
+/// format counts its padding channels too.
 void eg_loop_nest_init(eg_loop_nest *nest, const eg_type *type);
-/// Sets strides[tensor] for an operand that broadcasts to `type` (of init). False when they cannot be expressed: the
-/// formats differ, or padding channels would be read beyond a plain operand.
+/// Sets strides[tensor] for an operand that broadcasts to `type` (of init). False when
+/// they cannot be expressed: the formats differ, or padding channels would be read beyond
+/// a plain operand.
 bool eg_loop_nest_add(eg_loop_nest *nest, const eg_type *type, uint32_t tensor,
                       const eg_type *operand);
-/// Drops loops of one step and merges neighbours that are contiguous in tensors [0, count). The rank is then at least 1.
+/// Drops loops of one step and merges neighbours that are contiguous in tensors [0,
+/// count). The rank is then at least 1.
 void eg_loop_nest_merge(eg_loop_nest *nest, uint32_t count);
 /// True when the channels of a blocked format do not fill its last block.
 bool eg_type_has_padding(const eg_type *type);

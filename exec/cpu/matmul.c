@@ -1,8 +1,10 @@
 // Matrix products: act(op(a) op(b) + bias + z), and the ONNX Gemm of unit factors.
 //
-// Everything is brought to the fewest dimensions first: batch dimensions of a that b does not have become rows
-// ([1,128,768] x [768,3072] is one 128 x 768 x 3072 product), equal batches become one. Transpositions are strides. A
-// constant b is packed once into the format the kernel prefers. SPDX-License-Identifier: Apache-2.0
+// Everything is brought to the fewest dimensions first: batch dimensions of a that b does
+// not have become rows
+// ([1,128,768] x [768,3072] is one 128 x 768 x 3072 product), equal batches become one.
+// Transpositions are strides. A constant b is packed once into the format the kernel
+// prefers. SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/binary.h"
 #include "exec/cpu/families.h"
 
@@ -17,14 +19,15 @@ typedef struct product {
 
 typedef struct matmul_plan {
   product shape;
-  uint32_t rank;  // of the primitive's operands
+  uint32_t rank; // of the primitive's operands
   dnnl_memory_desc_t a, b, b_any, bias, result;
-  bool row_bias;  // the bias is one row, as the primitive takes it
+  bool row_bias; // the bias is one row, as the primitive takes it
   bool has_bias, has_z;
   eg_eltwise_chain act;
 } matmul_plan;
 
-// ---- shapes ------------------------------------------------------------------------------------
+// ---- shapes
+// ------------------------------------------------------------------------------------
 
 // Rows and columns of the stored matrix; a vector is a row as a, a column as b.
 static void stored_matrix(const eg_type *type, bool is_a, int64_t *rows, int64_t *cols) {
@@ -43,7 +46,8 @@ static uint32_t batch_rank_of(const eg_type *type) {
 
 static void batch_dims(const eg_type *type, uint32_t rank, int64_t *out) {
   uint32_t own = batch_rank_of(type), skip = rank - own;
-  for (uint32_t d = 0; d < rank; d++) out[d] = d < skip ? 1 : type->dims[d - skip];
+  for (uint32_t d = 0; d < rank; d++)
+    out[d] = d < skip ? 1 : type->dims[d - skip];
 }
 
 static product product_of(const eg_type *a, const eg_type *b, bool trans_a,
@@ -64,7 +68,8 @@ static product product_of(const eg_type *a, const eg_type *b, bool trans_a,
 
 static int64_t count_of(const int64_t *dims, uint32_t rank) {
   int64_t count = 1;
-  for (uint32_t d = 0; d < rank; d++) count *= dims[d];
+  for (uint32_t d = 0; d < rank; d++)
+    count *= dims[d];
   return count;
 }
 
@@ -75,7 +80,8 @@ static void set_batch(product *p, uint32_t rank, int64_t a, int64_t b) {
 }
 
 static void collapse(product *p) {
-  int64_t a = count_of(p->batch_a, p->batch_rank), b = count_of(p->batch_b, p->batch_rank);
+  int64_t a = count_of(p->batch_a, p->batch_rank),
+          b = count_of(p->batch_b, p->batch_rank);
   bool equal = true;
   for (uint32_t d = 0; d < p->batch_rank; d++)
     equal = equal && p->batch_a[d] == p->batch_b[d];
@@ -117,7 +123,8 @@ static egraph_status plan_descs(matmul_plan *plan) {
   return matrix_desc(batch, p->batch_rank, p->m, p->n, false, &plan->result);
 }
 
-// ---- primitive ---------------------------------------------------------------------------------
+// ---- primitive
+// ---------------------------------------------------------------------------------
 
 static egraph_status fused_attr(const matmul_plan *plan, bool sum,
                                 dnnl_primitive_attr_t *out) {
@@ -125,10 +132,10 @@ static egraph_status fused_attr(const matmul_plan *plan, bool sum,
   EG_TRY(eg_dnnl_check(dnnl_post_ops_create(&post_ops), "post-ops"));
   egraph_status status = EGRAPH_OK;
   if (plan->has_z)
-    status = eg_dnnl_check(sum ? dnnl_post_ops_append_sum(post_ops, 1.0f)
-                               : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add,
-                                                             &plan->result),
-                           "post-op of a matmul");
+    status = eg_dnnl_check(
+        sum ? dnnl_post_ops_append_sum(post_ops, 1.0f)
+            : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, &plan->result),
+        "post-op of a matmul");
   if (status == EGRAPH_OK) status = eg_eltwise_append(post_ops, &plan->act);
   if (status != EGRAPH_OK) {
     dnnl_post_ops_destroy(post_ops);
@@ -159,8 +166,7 @@ static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan, bo
   dnnl_primitive_attr_destroy(attr);
   bool nothing_to_fuse = !plan->has_z && plan->act.count == 0;
   if (status == EGRAPH_OK) {
-    bool fast =
-        !eg_cpu_is_slow(*out) && strstr(eg_cpu_kernel_of(*out), "gemm") == NULL;
+    bool fast = !eg_cpu_is_slow(*out) && strstr(eg_cpu_kernel_of(*out), "gemm") == NULL;
     if (fast || nothing_to_fuse) return EGRAPH_OK;
     dnnl_primitive_desc_destroy(*out);
   } else if (status != EGRAPH_E_UNSUPPORTED || nothing_to_fuse) {
@@ -187,12 +193,11 @@ static egraph_status add_stage(eg_cpu_builder *builder, const matmul_plan *plan,
                           {DNNL_ARG_DST, eg_place_result(0), &plan->result}};
   uint32_t count = 3;
   if (plan->row_bias)
-    args[count++] = (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS),
-                                   &plan->bias};
-  if (plan->has_z && fused && !sum)
     args[count++] =
-        (eg_stage_arg){DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                       eg_cpu_read(builder, OPERAND_Z), &plan->result};
+        (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), &plan->bias};
+  if (plan->has_z && fused && !sum)
+    args[count++] = (eg_stage_arg){DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                                   eg_cpu_read(builder, OPERAND_Z), &plan->result};
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 
@@ -243,10 +248,10 @@ egraph_status eg_cpu_gemm(eg_cpu_builder *builder) {
   if (eg_attr_at(attrs, EG_A_GEMM_ALPHA)->f != 1.0 ||
       (has_c && eg_attr_at(attrs, EG_A_GEMM_BETA)->f != 1.0))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "gemm: only unit factors have a kernel");
-  matmul_plan plan = {
-      .shape = product_of(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
-                          eg_attr_at(attrs, EG_A_GEMM_TRANS_A)->i != 0,
-                          eg_attr_at(attrs, EG_A_GEMM_TRANS_B)->i != 0),
-      .has_bias = has_c};
+  matmul_plan plan = {.shape =
+                          product_of(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
+                                     eg_attr_at(attrs, EG_A_GEMM_TRANS_A)->i != 0,
+                                     eg_attr_at(attrs, EG_A_GEMM_TRANS_B)->i != 0),
+                      .has_bias = has_c};
   return compile(builder, &plan);
 }

@@ -1,8 +1,9 @@
 // Normalizations.
 //
-// Batch normalization with constant statistics is x s + t per channel; s and t are computed at load. Measured on
-// 256x56x56: row-major, two passes of the binary kernel 0.14 ms against 0.82 ms of oneDNN's ncsp_bnorm; nhwc 0.17 ms
-// against 0.22 ms; blocked, one pass of bnorm_jit 0.11 ms. SPDX-License-Identifier: Apache-2.0
+// Batch normalization with constant statistics is x s + t per channel; s and t are
+// computed at load. Measured on 256x56x56: row-major, two passes of the binary kernel
+// 0.14 ms against 0.82 ms of oneDNN's ncsp_bnorm; nhwc 0.17 ms against 0.22 ms; blocked,
+// one pass of bnorm_jit 0.11 ms. SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
 #include "exec/cpu/binary.h"
@@ -43,8 +44,11 @@ static egraph_status add_affine(eg_cpu_builder *builder, int64_t channels) {
   EG_TRY(eg_cpu_constant(builder, bytes, &t));
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
   *payload = (fold_payload){.channels = channels, .epsilon = epsilon_of(builder)};
-  eg_place places[] = {s, t, eg_place_operand(OPERAND_SCALE),
-                       eg_place_operand(OPERAND_SHIFT), eg_place_operand(OPERAND_MEAN),
+  eg_place places[] = {s,
+                       t,
+                       eg_place_operand(OPERAND_SCALE),
+                       eg_place_operand(OPERAND_SHIFT),
+                       eg_place_operand(OPERAND_MEAN),
                        eg_place_operand(OPERAND_VARIANCE)};
   EG_TRY(eg_cpu_add_function(builder, &builder->prepare, fold_statistics, payload, places,
                              6));
@@ -77,11 +81,11 @@ static egraph_status add_batch_norm(eg_cpu_builder *builder, int64_t channels) {
   EG_TRY(eg_dnnl_desc(&builder->spec->inputs[OPERAND_X], &x));
   EG_TRY(eg_dnnl_desc_dims(1, &channels, &row));
   dnnl_batch_normalization_desc_t operation;
-  EG_TRY(eg_dnnl_check(
-      dnnl_batch_normalization_forward_desc_init(
-          &operation, dnnl_forward_inference, &x, (float)epsilon_of(builder),
-          dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift),
-      "batch normalization"));
+  EG_TRY(eg_dnnl_check(dnnl_batch_normalization_forward_desc_init(
+                           &operation, dnnl_forward_inference, &x,
+                           (float)epsilon_of(builder),
+                           dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift),
+                       "batch normalization"));
   dnnl_primitive_desc_t primitive;
   EG_TRY(eg_cpu_describe(builder, &operation, NULL, "batch normalization", &primitive));
   if (eg_cpu_may_overlay(builder, OPERAND_X)) builder->overlay = OPERAND_X;
@@ -110,7 +114,8 @@ egraph_status eg_cpu_batch_norm(eg_cpu_builder *builder) {
   return add_batch_norm(builder, channels);
 }
 
-// ---- layer normalization: rows of everything behind the axis -----------------------------------------
+// ---- layer normalization: rows of everything behind the axis
+// -----------------------------------------
 
 egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -120,7 +125,8 @@ egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder) {
   int64_t axis = eg_attr_at(spec->attrs, EG_A_LAYER_NORM_AXIS)->i;
   if (axis < 0) axis += type->rank;
   int64_t dims[2] = {1, 1};
-  for (uint32_t d = 0; d < type->rank; d++) dims[d < (uint32_t)axis ? 0 : 1] *= type->dims[d];
+  for (uint32_t d = 0; d < type->rank; d++)
+    dims[d < (uint32_t)axis ? 0 : 1] *= type->dims[d];
   bool has_shift = spec->input_count > OPERAND_SHIFT;
   for (uint32_t i = 1; i < spec->input_count; i++)
     if (eg_type_elements(&spec->inputs[i]) != dims[1])
@@ -129,12 +135,11 @@ egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder) {
   EG_TRY(eg_dnnl_desc_dims(2, dims, &x));
   EG_TRY(eg_dnnl_desc_dims(1, &dims[1], &row));
   dnnl_layer_normalization_desc_t operation;
-  EG_TRY(eg_dnnl_check(
-      dnnl_layer_normalization_forward_desc_init(
-          &operation, dnnl_forward_inference, &x, NULL,
-          (float)eg_attr_at(spec->attrs, EG_A_LAYER_NORM_EPSILON)->f,
-          dnnl_use_scale | (has_shift ? dnnl_use_shift : 0u)),
-      "layer normalization"));
+  EG_TRY(eg_dnnl_check(dnnl_layer_normalization_forward_desc_init(
+                           &operation, dnnl_forward_inference, &x, NULL,
+                           (float)eg_attr_at(spec->attrs, EG_A_LAYER_NORM_EPSILON)->f,
+                           dnnl_use_scale | (has_shift ? dnnl_use_shift : 0u)),
+                       "layer normalization"));
   dnnl_primitive_desc_t primitive;
   EG_TRY(eg_cpu_describe(builder, &operation, NULL, "layer normalization", &primitive));
   if (eg_cpu_may_overlay(builder, OPERAND_X)) builder->overlay = OPERAND_X;

@@ -1,15 +1,17 @@
-// Each loop is compiled for the instruction sets below and picked when a program is built: the baseline of x86-64 has
-// vectors of four floats only. SPDX-License-Identifier: Apache-2.0
+// Each loop is compiled for the instruction sets below and picked when a program is
+// built: the baseline of x86-64 has vectors of four floats only. SPDX-License-Identifier:
+// Apache-2.0
 #include "exec/cpu/pointwise.h"
 
 #include <math.h>
 
 #include "exec/cpu/loop_nest.h"
 
-typedef void (*row_function)(const float *x, const float *operand, float *y, int64_t count);
+typedef void (*row_function)(const float *x, const float *operand, float *y,
+                             int64_t count);
 
-// erf as x P(x^2) / Q(x^2) on [-4, 4] (a rational minimax fit; the largest error is 4e-7, one unit in the last place
-// of float near 1 is 6e-8).
+// erf as x P(x^2) / Q(x^2) on [-4, 4] (a rational minimax fit; the largest error is 4e-7,
+// one unit in the last place of float near 1 is 6e-8).
 static inline float erf_of(float x) {
   x = x < -4.0f ? -4.0f : x > 4.0f ? 4.0f : x;
   float s = x * x;
@@ -52,7 +54,8 @@ static uint32_t row_target(void) { return 0; }
   attribute static void function##_##suffix(const float *x, const float *operand,        \
                                             float *y, int64_t count) {                   \
     (void)operand;                                                                       \
-    for (int64_t i = 0; i < count; i++) y[i] = function(x[i]);                           \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      y[i] = function(x[i]);                                                             \
   }
 #define EG_ERF_ROW(suffix, attribute) EG_UNARY_ROW(erf_of, suffix, attribute)
 #define EG_FLOOR_ROW(suffix, attribute) EG_UNARY_ROW(floor_of, suffix, attribute)
@@ -71,18 +74,23 @@ EG_ROW_TARGETS(EG_SOFTSIGN_ROW)
                                             float *y, int64_t count) {                   \
     float e = *operand;                                                                  \
     if (e == 2.0f)                                                                       \
-      for (int64_t i = 0; i < count; i++) y[i] = x[i] * x[i];                            \
+      for (int64_t i = 0; i < count; i++)                                                \
+        y[i] = x[i] * x[i];                                                              \
     else if (e == 3.0f)                                                                  \
-      for (int64_t i = 0; i < count; i++) y[i] = x[i] * x[i] * x[i];                     \
+      for (int64_t i = 0; i < count; i++)                                                \
+        y[i] = x[i] * x[i] * x[i];                                                       \
     else if (e == -1.0f)                                                                 \
-      for (int64_t i = 0; i < count; i++) y[i] = 1.0f / x[i];                            \
+      for (int64_t i = 0; i < count; i++)                                                \
+        y[i] = 1.0f / x[i];                                                              \
     else                                                                                 \
-      for (int64_t i = 0; i < count; i++) y[i] = powf(x[i], e);                          \
+      for (int64_t i = 0; i < count; i++)                                                \
+        y[i] = powf(x[i], e);                                                            \
   }
 EG_ROW_TARGETS(EG_POW_SCALAR_ROW)
 
 static void pow_each(const float *x, const float *operand, float *y, int64_t count) {
-  for (int64_t i = 0; i < count; i++) y[i] = powf(x[i], operand[i]);
+  for (int64_t i = 0; i < count; i++)
+    y[i] = powf(x[i], operand[i]);
 }
 
 #define EG_ROW_NAMES(suffix, attribute) EG_ROW_NAME(suffix),

@@ -1,4 +1,5 @@
-// Pointwise functions that oneDNN lacks (erf, floor, ceil, sign, pow), as vectorizable loops of our own.
+// Pointwise functions that oneDNN lacks (erf, floor, ceil, sign, pow), as vectorizable
+// loops of our own.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_POINTWISE_H
 #define EG_EXEC_CPU_POINTWISE_H

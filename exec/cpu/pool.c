@@ -1,5 +1,6 @@
-// Pooling. oneDNN wants the padding that makes its size formula exact, so the end padding is recomputed from the
-// result's shape (ceil_mode lengthens it, a remainder shortens it). SPDX-License-Identifier: Apache-2.0
+// Pooling. oneDNN wants the padding that makes its size formula exact, so the end padding
+// is recomputed from the result's shape (ceil_mode lengthens it, a remainder shortens
+// it). SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
 
 typedef struct window {
@@ -78,10 +79,9 @@ egraph_status eg_cpu_pool(eg_cpu_builder *builder) {
   // ONNX does not count the cells that only ceil_mode adds, oneDNN would.
   if (include && longer)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "average-pool: ceil_mode with counted padding");
-  return add_pool(builder,
-                  include ? dnnl_pooling_avg_include_padding
-                          : dnnl_pooling_avg_exclude_padding,
-                  &w);
+  return add_pool(
+      builder,
+      include ? dnnl_pooling_avg_include_padding : dnnl_pooling_avg_exclude_padding, &w);
 }
 
 egraph_status eg_cpu_global_pool(eg_cpu_builder *builder) {
@@ -91,6 +91,6 @@ egraph_status eg_cpu_global_pool(eg_cpu_builder *builder) {
   for (uint32_t i = 0; i < w.spatial; i++)
     w.kernel[i] = w.strides[i] = spec->inputs[0].dims[i + 2];
   bool average = spec->attrs->op == EG_OP_GLOBAL_AVERAGE_POOL;
-  return add_pool(
-      builder, average ? dnnl_pooling_avg_include_padding : dnnl_pooling_max, &w);
+  return add_pool(builder, average ? dnnl_pooling_avg_include_padding : dnnl_pooling_max,
+                  &w);
 }

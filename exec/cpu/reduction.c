@@ -1,6 +1,7 @@
-// Reductions. Neighbouring dimensions merge to [outer, reduced, inner]. Along the last dimension oneDNN has a jitted
-// kernel; along a middle one only its pooling is fast (128 x 768 over 128: 4 us against 1 ms), so that is a window of
-// the whole dimension in nhwc. SPDX-License-Identifier: Apache-2.0
+// Reductions. Neighbouring dimensions merge to [outer, reduced, inner]. Along the last
+// dimension oneDNN has a jitted kernel; along a middle one only its pooling is fast (128
+// x 768 over 128: 4 us against 1 ms), so that is a window of the whole dimension in nhwc.
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/eltwise.h"
 #include "exec/cpu/families.h"
 
@@ -67,17 +68,17 @@ static egraph_status nhwc_desc(const shape3 *shape, int64_t length,
 }
 
 // Sum is the average times the length.
-static egraph_status reduce_middle(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
-                                   bool sum, const shape3 *shape) {
+static egraph_status reduce_middle(eg_cpu_builder *builder, dnnl_alg_kind_t alg, bool sum,
+                                   const shape3 *shape) {
   dnnl_memory_desc_t x, result;
   EG_TRY(nhwc_desc(shape, shape->reduced, &x));
   EG_TRY(nhwc_desc(shape, 1, &result));
   dnnl_dims_t window = {shape->reduced, 1}, zero = {0, 0};
   dnnl_pooling_v2_desc_t operation;
-  EG_TRY(eg_dnnl_check(dnnl_pooling_v2_forward_desc_init(
-                           &operation, dnnl_forward_inference, alg, &x, &result, window,
-                           window, zero, zero, zero),
-                       "reduction as pooling"));
+  EG_TRY(eg_dnnl_check(
+      dnnl_pooling_v2_forward_desc_init(&operation, dnnl_forward_inference, alg, &x,
+                                        &result, window, window, zero, zero, zero),
+      "reduction as pooling"));
   eg_eltwise_chain scale = {.step = {{dnnl_eltwise_linear, (float)shape->reduced, 0}},
                             .count = sum ? 1 : 0};
   dnnl_primitive_attr_t attr;
@@ -92,7 +93,7 @@ static egraph_status reduce_middle(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
 typedef struct reduction_row {
   eg_op op;
   eg_attr_slot axes;
-  dnnl_alg_kind_t last, middle;  // middle: dnnl_alg_kind_undef without a pooling
+  dnnl_alg_kind_t last, middle; // middle: dnnl_alg_kind_undef without a pooling
 } reduction_row;
 static const reduction_row rows[] = {
     {EG_OP_REDUCE_SUM, EG_A_REDUCE_SUM_AXES, dnnl_reduction_sum,

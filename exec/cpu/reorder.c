@@ -1,4 +1,5 @@
-// Changes of memory format (identity between formats), copies, and transpositions. SPDX-License-Identifier: Apache-2.0
+// Changes of memory format (identity between formats), copies, and transpositions.
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/copy.h"
 #include "exec/cpu/families.h"
 
@@ -21,8 +22,7 @@ egraph_status eg_cpu_identity(eg_cpu_builder *builder) {
 
 egraph_status eg_cpu_transpose(eg_cpu_builder *builder) {
   const eg_type *from = &builder->spec->inputs[0], *to = &builder->spec->results[0];
-  const int64_t *perm =
-      eg_attr_at(builder->spec->attrs, EG_A_TRANSPOSE_PERM)->ints.data;
+  const int64_t *perm = eg_attr_at(builder->spec->attrs, EG_A_TRANSPOSE_PERM)->ints.data;
   int64_t strides[EGRAPH_MAX_RANK], stride = 1;
   for (uint32_t d = from->rank; d-- > 0;) {
     strides[d] = stride;
@@ -30,7 +30,8 @@ egraph_status eg_cpu_transpose(eg_cpu_builder *builder) {
   }
   eg_loop_nest nest;
   eg_loop_nest_init(&nest, to);
-  for (uint32_t d = 0; d < to->rank; d++) nest.strides[1][d] = strides[perm[d]];
+  for (uint32_t d = 0; d < to->rank; d++)
+    nest.strides[1][d] = strides[perm[d]];
   return eg_cpu_add_copy(builder, &nest, to->dtype, eg_cpu_read(builder, 0),
                          eg_place_result(0));
 }

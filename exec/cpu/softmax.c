@@ -1,4 +1,5 @@
-// softmax and log-softmax over one axis, as [outer, axis, inner]. SPDX-License-Identifier: Apache-2.0
+// softmax and log-softmax over one axis, as [outer, axis, inner].
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
 
 egraph_status eg_cpu_softmax(eg_cpu_builder *builder) {
@@ -16,11 +17,11 @@ egraph_status eg_cpu_softmax(eg_cpu_builder *builder) {
   dnnl_memory_desc_t desc;
   EG_TRY(eg_dnnl_desc_dims(dims[2] == 1 ? 2 : 3, dims, &desc));
   dnnl_softmax_v2_desc_t operation;
-  EG_TRY(eg_dnnl_check(dnnl_softmax_v2_forward_desc_init(
-                           &operation, dnnl_forward_inference,
-                           log ? dnnl_softmax_log : dnnl_softmax_accurate, &desc, &desc,
-                           1),
-                       "softmax"));
+  EG_TRY(eg_dnnl_check(
+      dnnl_softmax_v2_forward_desc_init(&operation, dnnl_forward_inference,
+                                        log ? dnnl_softmax_log : dnnl_softmax_accurate,
+                                        &desc, &desc, 1),
+      "softmax"));
   dnnl_primitive_desc_t primitive;
   EG_TRY(eg_cpu_describe(builder, &operation, NULL, "softmax", &primitive));
   egraph_status status = eg_cpu_name(builder, primitive);

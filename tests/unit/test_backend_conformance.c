@@ -1,0 +1,238 @@
+// Every back-end of the build computes the graphs of backend_cases.def like the reference
+// kernels, in every memory format, with one thread and with two. SPDX-License-Identifier:
+// Apache-2.0
+#include <math.h>
+
+#include "exec/backend.h"
+#include "exec/session.h"
+#include "pcg/weights.h"
+#include "tests/testing.h"
+#include "tests/unit/session_kit.h"
+
+typedef struct backend_case {
+  const char *name;
+  double tolerance;
+  const char *text;
+} backend_case;
+
+#define EG_CASE(name, tolerance, text) {#name, tolerance, "(egraph-graph 1)" text},
+static const backend_case cases[] = {
+#include "tests/unit/backend_cases.def"
+};
+#undef EG_CASE
+enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
+
+// Failures are counted, so that one run names them all.
+static uint32_t compare_with_reference(const eg_graph *graph, const char *backend,
+                                       uint32_t threads, double tolerance,
+                                       const char *what) {
+  kit_tensors inputs, want, have;
+  kit_inputs_draw(graph, &inputs);
+  kit_run(graph, "reference", 1, &inputs, &want);
+  kit_run(graph, backend, threads, &inputs, &have);
+  double error = kit_error(&want, &have);
+  bool failed = !(error <= tolerance);
+  if (failed)
+    print_error("%s on %s: error %g beyond %g\n", what, backend, error, tolerance);
+  kit_tensors_deinit(&inputs);
+  kit_tensors_deinit(&want);
+  kit_tensors_deinit(&have);
+  return failed;
+}
+
+static uint32_t run_case(const char *backend, uint32_t threads, const backend_case *c) {
+  eg_graph *graph = kit_parse(c->name, c->text);
+  uint32_t failures =
+      compare_with_reference(graph, backend, threads, c->tolerance, c->name);
+  eg_graph_destroy(graph);
+  return failures;
+}
+
+static void every_case_agrees_with_the_reference(void **state) {
+  (void)state;
+  uint32_t failures = 0;
+  for (uint32_t b = 0; eg_backend_at(b) != NULL; b++)
+    for (size_t i = 0; i < CASE_COUNT; i++)
+      failures += run_case(eg_backend_at(b)->name, 1, &cases[i]);
+  assert_int_equal(failures, 0);
+}
+
+static void two_threads_agree_too(void **state) {
+  (void)state;
+  uint32_t failures = 0;
+  for (uint32_t b = 0; eg_backend_at(b) != NULL; b++)
+    for (size_t i = 0; i < CASE_COUNT; i += 3)
+      failures += run_case(eg_backend_at(b)->name, 2, &cases[i]);
+  assert_int_equal(failures, 0);
+}
+
+// ---- memory formats: the node between transitions
+// ----------------------------------------------------
+
+typedef struct lone_node {
+  const eg_graph *graph;
+  eg_graph_node_info info;
+  eg_type inputs[8], results[8];
+} lone_node;
+
+static bool find_lone_node(const eg_graph *graph, lone_node *out) {
+  if (eg_graph_node_count(graph) != 1) return false;
+  out->graph = graph;
+  out->info = eg_graph_node_at(graph, (eg_graph_node){0});
+  if (out->info.input_count > 8 || out->info.result_count > 8) return false;
+  for (uint32_t i = 0; i < out->info.input_count; i++)
+    out->inputs[i] = eg_graph_value(graph, out->info.inputs[i])->type;
+  for (uint32_t i = 0; i < out->info.result_count; i++)
+    out->results[i] = eg_graph_value(graph, out->info.results[i])->type;
+  return true;
+}
+
+static eg_value add_transition(eg_graph *graph, eg_value from, eg_format format) {
+  eg_attrs identity = {.op = EG_OP_IDENTITY};
+  eg_value out;
+  assert_ok(eg_graph_add_node(graph, NULL, &identity, &from, 1, NULL, &out));
+  assert_ok(eg_graph_set_format(graph, out, format));
+  return out;
+}
+
+static eg_value add_leaf(eg_graph *to, const eg_graph *from, eg_value value) {
+  const eg_value_info *info = eg_graph_value(from, value);
+  eg_value out;
+  if (eg_graph_find_value(to, info->name, &out)) return out;
+  if (info->kind == EG_VALUE_INPUT)
+    assert_ok(eg_graph_add_input(to, info->name, &info->type, &out));
+  else
+    assert_ok(eg_graph_add_weight(to, info->name, &info->type, info->data, &out));
+  return out;
+}
+
+static eg_graph *with_formats(const lone_node *node, const eg_format_choice *choice) {
+  eg_graph *graph;
+  eg_value operands[8], results[8];
+  assert_ok(eg_graph_create(NULL, &graph));
+  for (uint32_t i = 0; i < node->info.input_count; i++) {
+    operands[i] = add_leaf(graph, node->graph, node->info.inputs[i]);
+    if (choice->input[i] != EG_FORMAT_PLAIN)
+      operands[i] = add_transition(graph, operands[i], (eg_format)choice->input[i]);
+  }
+  assert_ok(eg_graph_add_node(graph, "node", node->info.attrs, operands,
+                              node->info.input_count, NULL, results));
+  for (uint32_t i = 0; i < node->info.result_count; i++) {
+    assert_ok(eg_graph_set_format(graph, results[i], (eg_format)choice->output));
+    eg_value back = add_transition(graph, results[i], EG_FORMAT_PLAIN);
+    assert_ok(eg_graph_add_output(graph, NULL, back));
+  }
+  return graph;
+}
+
+static uint32_t run_formats(const char *backend, const backend_case *c,
+                            uint32_t *inout_failures) {
+  eg_graph *graph = kit_parse(c->name, c->text);
+  lone_node node;
+  uint32_t count = 0;
+  if (find_lone_node(graph, &node)) {
+    eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
+    count = eg_op_formats(node.info.attrs, node.inputs, node.info.input_count,
+                          node.results, node.info.result_count, UINT32_MAX, choices);
+    for (uint32_t i = 1; i < count; i++) { // choice 0 is plain
+      eg_graph *formatted = with_formats(&node, &choices[i]);
+      char what[96];
+      snprintf(what, sizeof what, "%s in %s", c->name,
+               eg_format_name((eg_format)choices[i].output));
+      *inout_failures +=
+          compare_with_reference(formatted, backend, 1, c->tolerance, what);
+      eg_graph_destroy(formatted);
+    }
+  }
+  eg_graph_destroy(graph);
+  return count > 1 ? count - 1 : 0;
+}
+
+static void every_format_agrees_with_the_reference(void **state) {
+  (void)state;
+  for (uint32_t b = 0; eg_backend_at(b) != NULL; b++) {
+    uint32_t tried = 0, failures = 0;
+    for (size_t i = 0; i < CASE_COUNT; i++)
+      tried += run_formats(eg_backend_at(b)->name, &cases[i], &failures);
+    assert_int_equal(failures, 0);
+    assert_true(tried > 100); // the table covers formats at all
+  }
+}
+
+// ---- the contract of the interface
+// -------------------------------------------------------------------
+
+static void names_are_unique_and_required_members_there(void **state) {
+  (void)state;
+  for (uint32_t b = 0; eg_backend_at(b) != NULL; b++) {
+    const eg_backend_vtable *vtable = eg_backend_at(b);
+    assert_non_null(vtable->create);
+    assert_non_null(vtable->destroy);
+    assert_non_null(vtable->describe);
+    assert_non_null(vtable->formats);
+    assert_non_null(vtable->memory_create);
+    assert_non_null(vtable->memory_destroy);
+    assert_non_null(vtable->compile);
+    for (uint32_t other = 0; other < b; other++)
+      assert_string_not_equal(vtable->name, eg_backend_at(other)->name);
+  }
+}
+
+static void an_unknown_backend_is_refused_by_name(void **state) {
+  (void)state;
+  eg_backend *backend;
+  eg_backend_options options = {.threads = 1};
+  assert_fails(eg_backend_create(NULL, "abacus", &options, &backend), EGRAPH_E_ARGUMENT,
+               "no back-end 'abacus' in this build; there are 'reference', 'cpu'");
+}
+
+static void device_memory_is_zeroed_and_aligned(void **state) {
+  (void)state;
+  eg_backend_options options = {.threads = 1};
+  for (uint32_t b = 0; eg_backend_at(b) != NULL; b++) {
+    eg_backend *backend;
+    eg_device_memory memory, none;
+    unsigned char bytes[100];
+    memset(bytes, 1, sizeof bytes);
+    assert_ok(eg_backend_create(NULL, eg_backend_at(b)->name, &options, &backend));
+    assert_ok(backend->vtable->memory_create(backend, sizeof bytes, &memory));
+    assert_ok(backend->vtable->memory_create(backend, 0, &none));
+    assert_int_equal((uintptr_t)memory.address % EG_DEVICE_ALIGNMENT, 0);
+    assert_ok(eg_backend_download(backend, bytes, memory.address, sizeof bytes));
+    for (size_t i = 0; i < sizeof bytes; i++)
+      assert_int_equal(bytes[i], 0);
+    assert_null(none.address);
+    eg_device_memory_destroy(backend, &memory);
+    eg_device_memory_destroy(backend, &none);
+    eg_backend_destroy(backend);
+  }
+}
+
+static void every_backend_describes_its_machine(void **state) {
+  (void)state;
+  eg_backend_options options = {.threads = 1};
+  for (uint32_t b = 0; eg_backend_at(b) != NULL; b++) {
+    eg_backend *backend;
+    eg_text text;
+    eg_text_init(&text, eg_allocator_heap());
+    assert_ok(eg_backend_create(NULL, eg_backend_at(b)->name, &options, &backend));
+    assert_ok(backend->vtable->describe(backend, &text));
+    assert_non_null(strstr(eg_text_of(&text), "1 thread"));
+    assert_true((backend->vtable->formats(backend) & 1u << EG_FORMAT_PLAIN) != 0);
+    eg_backend_destroy(backend);
+    eg_text_deinit(&text);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(names_are_unique_and_required_members_there),
+      cmocka_unit_test(an_unknown_backend_is_refused_by_name),
+      cmocka_unit_test(device_memory_is_zeroed_and_aligned),
+      cmocka_unit_test(every_backend_describes_its_machine),
+      cmocka_unit_test(every_case_agrees_with_the_reference),
+      cmocka_unit_test(every_format_agrees_with_the_reference),
+      cmocka_unit_test(two_threads_agree_too),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
