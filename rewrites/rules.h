@@ -9,6 +9,7 @@ typedef struct eg_rules eg_rules;
 
 egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out);
 void eg_rules_destroy(eg_rules *rules);
+egraph_allocator eg_rules_allocator(const eg_rules *rules);
 /// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy" and
 /// then adds none of them.
 egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
