@@ -30,7 +30,7 @@ static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
   uint32_t d = window->rank - 1;
   int64_t shift = window->pad[d] - tap * window->dilation[d], stride = window->stride[d];
   int64_t last = window->large[d] - 1 + shift;
-  *first = shift > 0 ? (shift + stride - 1) / stride : 0;
+  *first = shift > 0 ? (shift - 1) / stride + 1 : 0;
   *end = last < 0 ? 0 : last / stride + 1;
   if (*end > window->small[d]) *end = window->small[d];
 }
