@@ -51,6 +51,8 @@ void eg_rules_destroy(eg_rules *rules) {
   eg_free(rules->alloc, rules, 1, sizeof *rules);
 }
 
+egraph_allocator eg_rules_allocator(const eg_rules *rules) { return rules->alloc; }
+
 // ---- look-up --------------------------------------------------------------------
 
 static uint64_t hash_text(const char *text) {
