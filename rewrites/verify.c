@@ -1,0 +1,167 @@
+// One rule after the other: draw, type, evaluate, compare, until enough instances agree
+// or one does not.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/verify.h"
+
+#include "rewrites/verify_values.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SLOW_BUILD 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) ||               \
+    __has_feature(thread_sanitizer)
+#define SLOW_BUILD 1
+#endif
+#endif
+#ifndef SLOW_BUILD
+#define SLOW_BUILD 0
+#endif
+
+// Sanitizers make all of this about ten times slower.
+enum {
+  ENOUGH_INSTANCES = SLOW_BUILD ? 32 : 256,
+  LEAST_INSTANCES = 20,
+  MAX_DRAWS = SLOW_BUILD ? 4000 : 40000
+};
+
+typedef struct verification {
+  const eg_rule *rule;
+  eg_verify_draws *draws;
+  uint64_t seed;
+  uint32_t drawn, found, ill_typed, vacuous, equal, exact;
+  bool rejected;
+  eg_text text; // the detail
+} verification;
+
+// ---- counterexamples
+// -------------------------------------------------------------------------
+
+static egraph_status print_value(eg_text *text, const eg_rule_value *value) {
+  switch (value->kind) {
+  case EG_RULE_INT:
+  case EG_RULE_BOOL: return eg_text_printf(text, "%lld", (long long)value->i);
+  case EG_RULE_FLOAT: return eg_text_double(text, value->f);
+  case EG_RULE_SYMBOL:
+  case EG_RULE_STRING: return eg_text_append(text, value->text);
+  case EG_RULE_DTYPE: return eg_text_append(text, eg_dtype_name((egraph_dtype)value->i));
+  case EG_RULE_INTS: break;
+  case EG_RULE_TENSOR: return EGRAPH_OK;
+  }
+  EG_TRY(eg_text_append(text, "["));
+  for (uint32_t i = 0; i < value->ints.len; i++)
+    EG_TRY(eg_text_printf(text, "%s%lld", i == 0 ? "" : " ",
+                          (long long)value->ints.data[i]));
+  return eg_text_append(text, "]");
+}
+
+static egraph_status print_leaf(eg_text *text, const eg_verify_leaf *leaf) {
+  EG_TRY(eg_type_print(text, &leaf->type));
+  if (leaf->splat) {
+    EG_TRY(eg_text_append(text, " all "));
+    return eg_text_double(text, leaf->splat_value);
+  }
+  return eg_text_append(text, leaf->weight ? " weight" : "");
+}
+
+static egraph_status print_instance(eg_text *text, const eg_verify_instance *instance) {
+  const eg_rule *rule = instance->rule;
+  for (uint32_t i = 0; i < rule->var_count; i++) {
+    if (rule->vars[i].origin != EG_RULE_VAR_MATCHED) continue;
+    EG_TRY(eg_text_printf(text, "; %s ", rule->vars[i].name));
+    if (rule->vars[i].kind == EG_RULE_TENSOR)
+      EG_TRY(print_leaf(text, &instance->leaves[i]));
+    else
+      EG_TRY(print_value(text, &instance->env->vars[i]));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- one instance
+// ----------------------------------------------------------------------------
+
+static egraph_status check_types(verification *run, const eg_verify_instance *instance) {
+  const eg_rule *rule = run->rule;
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    const eg_tensor_fact *left =
+        eg_tensor_egraph_fact(instance->egraph, instance->classes[rule->lhs[i].term]);
+    const eg_tensor_fact *right = instance->builder->terms[rule->rhs[i].term].fact;
+    if (eg_tensor_fact_same_type(left, right)) continue;
+    run->rejected = true;
+    EG_TRY(eg_text_printf(&run->text, "result %u: the left side is ", i));
+    EG_TRY(eg_tensor_fact_print(&run->text, left));
+    EG_TRY(eg_text_append(&run->text, ", the right side "));
+    return eg_tensor_fact_print(&run->text, right);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_values(verification *run, const eg_verify_instance *instance,
+                                  uint64_t seed) {
+  eg_verify_verdict verdict;
+  EG_TRY(eg_verify_compare(&run->text.chars.alloc, instance, seed, &verdict, &run->text));
+  run->rejected = verdict == EG_VERIFY_DIFFERENT;
+  run->vacuous += verdict == EG_VERIFY_VACUOUS;
+  run->equal += verdict == EG_VERIFY_EQUAL;
+  run->exact += verdict == EG_VERIFY_EXACT;
+  return EGRAPH_OK;
+}
+
+static egraph_status verify_draw(verification *run) {
+  bool found, typed;
+  eg_verify_instance instance;
+  EG_TRY(eg_verify_draw(run->draws, &found, &typed, &instance));
+  run->drawn++;
+  run->found += found;
+  run->ill_typed += found && !typed;
+  if (!found || !typed) return EGRAPH_OK;
+  EG_TRY(check_types(run, &instance));
+  if (!run->rejected)
+    EG_TRY(check_values(run, &instance, run->seed + UINT64_C(0x9e3779b9) * run->drawn));
+  return run->rejected ? print_instance(&run->text, &instance) : EGRAPH_OK;
+}
+
+// ---- one rule
+// --------------------------------------------------------------------------------
+
+static egraph_status judge(verification *run) {
+  uint32_t accepted = run->equal + run->exact;
+  if (run->rejected) return EGRAPH_OK;
+  run->rejected = accepted < LEAST_INSTANCES;
+  if (!run->rejected)
+    return eg_text_printf(&run->text, "%u instances, %u of them exact", accepted,
+                          run->exact);
+  if (run->found == 0)
+    return eg_text_printf(&run->text, "no instance found after %u draws", run->drawn);
+  return eg_text_printf(&run->text,
+                        "only %u instances found after %u draws (%u ill-typed on the "
+                        "right, %u without a finite result)",
+                        accepted, run->drawn, run->ill_typed, run->vacuous);
+}
+
+static egraph_status verify_rule(verification *run) {
+  while (run->drawn < MAX_DRAWS && run->equal + run->exact < ENOUGH_INSTANCES &&
+         !run->rejected)
+    EG_TRY(verify_draw(run));
+  return judge(run);
+}
+
+egraph_status eg_rules_verify(const eg_rules *rules, uint64_t seed,
+                              eg_verify_report *report, void *user,
+                              uint32_t *out_rejected) {
+  egraph_allocator alloc = eg_rules_allocator(rules);
+  egraph_status status = EGRAPH_OK;
+  uint32_t rejected = 0;
+  for (uint32_t i = 0; i < eg_rules_count(rules) && status == EGRAPH_OK; i++) {
+    verification run = {.rule = eg_rules_at(rules, i), .seed = seed};
+    eg_text_init(&run.text, alloc);
+    status = eg_verify_draws_create(&alloc, run.rule, seed, &run.draws);
+    if (status == EGRAPH_OK) status = verify_rule(&run);
+    if (status == EGRAPH_OK && report != NULL)
+      report(user, run.rule->name, !run.rejected, eg_text_of(&run.text));
+    rejected += run.rejected;
+    eg_verify_draws_destroy(run.draws);
+    eg_text_deinit(&run.text);
+  }
+  if (status == EGRAPH_OK && out_rejected != NULL) *out_rejected = rejected;
+  return status;
+}

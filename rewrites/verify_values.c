@@ -1,0 +1,243 @@
+// Data are small whole numbers half of the time: as long as every number on the way stays
+// whole and below 2^53 (2^24 for float32), floating-point arithmetic is exact and the
+// sides must be equal bit for bit. Otherwise a bound relative to the largest number of
+// the evaluation applies, because that is what rounding errors scale with.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/verify_values.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/hash.h"
+
+#define LARGEST_SCALE 1e5
+
+/// Results of one term.
+typedef struct term_value {
+  eg_tensor *parts;
+  uint32_t count;
+} term_value;
+
+typedef struct evaluation {
+  const eg_verify_instance *instance;
+  const eg_rule *rule;
+  egraph_allocator alloc;
+  eg_arena arena;
+  eg_rng rng;
+  uint32_t kind;     // of data
+  term_value *terms; // by term index
+  term_value *vars;  // leaves, by variable
+  double scale;      // largest finite absolute value
+  bool exact;        // so far
+} evaluation;
+
+// ---- what was computed
+// -----------------------------------------------------------------------
+
+static void note_numbers(evaluation *run, const eg_tensor *tensor) {
+  egraph_dtype dtype = tensor->type.dtype;
+  if (!eg_dtype_is_float(dtype)) return; // exact, wrapping included
+  double most = dtype == EGRAPH_FLOAT64 ? 0x1p53 : 0x1p24;
+  for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++) {
+    double value = eg_tensor_get_double(tensor, i);
+    if (!isfinite(value)) continue;
+    if (value != floor(value) || fabs(value) >= most) run->exact = false;
+    if (fabs(value) > run->scale) run->scale = fabs(value);
+  }
+}
+
+static egraph_status new_tensor(evaluation *run, const eg_type *type, eg_tensor *out) {
+  *out = (eg_tensor){.type = *type};
+  size_t bytes = eg_type_bytes(type);
+  return eg_arena_alloc(&run->arena, bytes > 0 ? bytes : 1, 1, &out->data);
+}
+
+static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
+                               term_value *out) {
+  out->count = fact->part_count > 0 ? fact->part_count : 1;
+  EG_TRY(eg_arena_alloc(&run->arena, out->count, sizeof *out->parts, &out->parts));
+  for (uint32_t i = 0; i < out->count; i++)
+    EG_TRY(new_tensor(run, fact->part_count > 0 ? &fact->parts[i] : &fact->type,
+                      &out->parts[i]));
+  return EGRAPH_OK;
+}
+
+// ---- data
+// ------------------------------------------------------------------------------------
+
+static double random_number(evaluation *run, const eg_verify_leaf *leaf) {
+  if (leaf->splat) return leaf->splat_value;
+  if (leaf->index_bound > 0)
+    return (double)eg_rng_below(&run->rng, (uint64_t)leaf->index_bound);
+  if (leaf->type.dtype == EGRAPH_BOOL) return (double)eg_rng_below(&run->rng, 2);
+  double unit = eg_rng_unit(&run->rng);
+  bool whole = run->kind < 5 || !eg_dtype_is_float(leaf->type.dtype);
+  bool positive = run->kind % 2 == 1 || leaf->variance;
+  if (whole) return positive ? 1 + floor(3 * unit) : floor(7 * unit) - 3;
+  return positive ? 0.25 + 2 * unit : 4 * unit - 2;
+}
+
+static egraph_status fill_leaf(evaluation *run, uint32_t var) {
+  const eg_verify_leaf *leaf = &run->instance->leaves[var];
+  term_value *value = &run->vars[var];
+  value->count = 1;
+  EG_TRY(eg_arena_alloc(&run->arena, 1, sizeof *value->parts, &value->parts));
+  EG_TRY(new_tensor(run, &leaf->type, value->parts));
+  for (int64_t i = 0; i < eg_type_elements(&leaf->type); i++)
+    eg_tensor_set_double(value->parts, i, random_number(run, leaf));
+  note_numbers(run, value->parts);
+  return EGRAPH_OK;
+}
+
+// ---- evaluation
+// ------------------------------------------------------------------------------
+
+static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *attrs,
+                              const eg_tensor_fact *fact) {
+  const eg_rule_term *term = &run->rule->terms[index];
+  term_value *out = &run->terms[index];
+  if (term->op == EG_OP_PART) {
+    const term_value *tuple = &run->terms[term->children[0]];
+    *out = (term_value){.parts = &tuple->parts[attrs->slots[0].i], .count = 1};
+    return EGRAPH_OK;
+  }
+  EG_TRY(new_value(run, fact, out));
+  eg_tensor *inputs;
+  EG_TRY(eg_arena_alloc(&run->arena, (size_t)term->child_count + 1, sizeof *inputs,
+                        &inputs));
+  for (uint32_t i = 0; i < term->child_count; i++)
+    inputs[i] = run->terms[term->children[i]].parts[0];
+  eg_kernel_call call = {.attrs = attrs,
+                         .inputs = inputs,
+                         .input_count = term->child_count,
+                         .outputs = out->parts,
+                         .output_count = out->count,
+                         .alloc = run->alloc};
+  EG_TRY(eg_op_run(&call));
+  for (uint32_t i = 0; i < out->count; i++)
+    note_numbers(run, &out->parts[i]);
+  return EGRAPH_OK;
+}
+
+static egraph_status run_left(evaluation *run) {
+  const eg_verify_instance *instance = run->instance;
+  for (uint32_t i = 0; i < run->rule->pattern_term_count; i++) {
+    const eg_rule_term *term = &run->rule->terms[i];
+    if (term->is_var) {
+      if (run->vars[term->var].count == 0) EG_TRY(fill_leaf(run, term->var));
+      run->terms[i] = run->vars[term->var];
+      continue;
+    }
+    EG_TRY(run_node(run, i, instance->attrs[i],
+                    eg_tensor_egraph_fact(instance->egraph, instance->classes[i])));
+    if (term->var != EG_RULE_NONE) run->vars[term->var] = run->terms[i];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status run_right(evaluation *run) {
+  const eg_verify_instance *instance = run->instance;
+  for (uint32_t i = run->rule->pattern_term_count; i < run->rule->term_count; i++) {
+    const eg_rule_term *term = &run->rule->terms[i];
+    const eg_built_term *built = &instance->builder->terms[i];
+    if (term->is_var) {
+      bool is_let = run->rule->vars[term->var].origin == EG_RULE_VAR_LET_TERM;
+      run->terms[i] =
+          is_let ? run->terms[instance->builder->alias[term->var]] : run->vars[term->var];
+      continue;
+    }
+    EG_TRY(run_node(run, i, eg_tensor_egraph_attrs_at(instance->egraph, built->payload),
+                    built->fact));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- comparison
+// ------------------------------------------------------------------------------
+
+typedef struct comparison {
+  double bound; // absolute
+  bool finite;  // something finite was compared, or there was nothing to compare
+  bool differ;
+} comparison;
+
+static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
+                           comparison *state) {
+  if (!eg_dtype_is_float(a->type.dtype)) {
+    state->finite = true;
+    return eg_tensor_get_int(a, i) == eg_tensor_get_int(b, i);
+  }
+  double x = eg_tensor_get_double(a, i), y = eg_tensor_get_double(b, i);
+  if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
+  if (isinf(x) || isinf(y)) return x == y;
+  state->finite = true;
+  return fabs(x - y) <= state->bound;
+}
+
+static egraph_status compare_tensors(const eg_tensor *left, const eg_tensor *right,
+                                     uint32_t root, comparison *state, eg_text *text) {
+  int64_t count = eg_type_elements(&left->type);
+  if (count == 0) state->finite = true;
+  for (int64_t i = 0; i < count; i++) {
+    if (elements_agree(left, right, i, state)) continue;
+    state->differ = true;
+    return eg_text_printf(
+        text, "result %u, element %" PRId64 ": left %.17g, right %.17g (bound %g)", root,
+        i, eg_tensor_get_double(left, i), eg_tensor_get_double(right, i), state->bound);
+  }
+  return EGRAPH_OK;
+}
+
+static double bound_of(const evaluation *run, egraph_dtype dtype) {
+  if (run->exact) return 0;
+  double relative =
+      dtype == EGRAPH_FLOAT64 ? EG_VERIFY_BOUND_FLOAT64 : EG_VERIFY_BOUND_FLOAT32;
+  return relative * fmax(1.0, run->scale);
+}
+
+static egraph_status compare_roots(evaluation *run, eg_verify_verdict *out,
+                                   eg_text *text) {
+  comparison state = {.finite = false};
+  for (uint32_t i = 0; i < run->rule->root_count && !state.differ; i++) {
+    const term_value *left = &run->terms[run->rule->lhs[i].term];
+    const term_value *right = &run->terms[run->rule->rhs[i].term];
+    for (uint32_t k = 0; k < left->count && !state.differ; k++) {
+      state.bound = bound_of(run, left->parts[k].type.dtype);
+      EG_TRY(compare_tensors(&left->parts[k], &right->parts[k], i, &state, text));
+    }
+  }
+  bool vacuous = !state.finite || (!run->exact && run->scale > LARGEST_SCALE);
+  *out = vacuous        ? EG_VERIFY_VACUOUS
+         : state.differ ? EG_VERIFY_DIFFERENT
+         : run->exact   ? EG_VERIFY_EXACT
+                        : EG_VERIFY_EQUAL;
+  if (vacuous) eg_text_clear(text);
+  return EGRAPH_OK;
+}
+
+static egraph_status evaluate(evaluation *run, eg_verify_verdict *out, eg_text *text) {
+  const eg_rule *rule = run->rule;
+  EG_TRY(eg_arena_alloc(&run->arena, rule->term_count, sizeof *run->terms, &run->terms));
+  EG_TRY(eg_arena_alloc(&run->arena, rule->var_count, sizeof *run->vars, &run->vars));
+  egraph_status status = run_left(run);
+  if (status == EGRAPH_OK) status = run_right(run);
+  *out = EG_VERIFY_VACUOUS;
+  if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK; // this dtype, these attributes
+  EG_TRY(status);
+  return compare_roots(run, out, text);
+}
+
+egraph_status eg_verify_compare(const egraph_allocator *alloc,
+                                const eg_verify_instance *instance, uint64_t seed,
+                                eg_verify_verdict *out, eg_text *text) {
+  evaluation run = {.instance = instance,
+                    .rule = instance->rule,
+                    .alloc = eg_allocator_or_heap(alloc),
+                    .rng = {.state = seed},
+                    .exact = true};
+  run.kind = (uint32_t)eg_rng_below(&run.rng, 10);
+  eg_arena_init(&run.arena, run.alloc);
+  egraph_status status = evaluate(&run, out, text);
+  eg_arena_deinit(&run.arena);
+  return status;
+}

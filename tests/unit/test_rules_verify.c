@@ -1,0 +1,170 @@
+// Every rule shipped with the library is verified, and the verifier finds what is wrong
+// with wrong ones.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/verify.h"
+
+#include "rewrites/rule_tests.h"
+#include "tests/testing.h"
+
+typedef struct findings {
+  uint32_t rules, rejected;
+  bool loud;
+  char last[1024]; // detail of the last rule
+} findings;
+
+static void collect(void *user, const char *rule, bool accepted, const char *detail) {
+  findings *found = user;
+  found->rules++;
+  found->rejected += !accepted;
+  (void)snprintf(found->last, sizeof found->last, "%s", detail);
+  if (found->loud && !accepted) printf("%s: %s\n", rule, detail);
+}
+
+static eg_rules *parse(const char *text) {
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_parse(rules, "test.rules", text, strlen(text)));
+  return rules;
+}
+
+static findings verify(const char *text) {
+  eg_rules *rules = parse(text);
+  findings found = {.rules = 0};
+  uint32_t rejected;
+  assert_ok(eg_rules_verify(rules, 7, collect, &found, &rejected));
+  assert_int_equal(rejected, found.rejected);
+  eg_rules_destroy(rules);
+  return found;
+}
+
+static void assert_rejected(const char *text, const char *part) {
+  findings found = verify(text);
+  if (found.rejected != 1 || strstr(found.last, part) == NULL)
+    fail_msg("expected a rejection with '%s', got '%s'", part, found.last);
+}
+
+static void every_rule_shipped_is_right(void **state) {
+  (void)state;
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_add_builtin(rules));
+  findings found = {.loud = true};
+  uint32_t rejected;
+  double start = eg_clock_seconds();
+  assert_ok(eg_rules_verify(rules, test_seed(2026), collect, &found, &rejected));
+  printf("%u rules verified in %.1f s\n", found.rules, eg_clock_seconds() - start);
+  assert_int_equal(found.rules, eg_rules_count(rules));
+  assert_int_equal(rejected, 0);
+  eg_rules_destroy(rules);
+}
+
+static void every_test_in_rule_files_passes(void **state) {
+  (void)state;
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_add_builtin(rules));
+  eg_text failures;
+  eg_text_init(&failures, eg_allocator_heap());
+  eg_rule_test_summary summary;
+  assert_ok(eg_rules_run_tests(rules, NULL, &failures, &summary));
+  if (summary.failed > 0) fail_msg("%s", eg_text_of(&failures));
+  printf("%u tests of rule files passed\n", summary.run);
+  assert_true(summary.run > 0);
+  eg_text_deinit(&failures);
+  eg_rules_destroy(rules);
+}
+
+// The rule that TASO applies by hand: the factor vanishes.
+static void a_lost_factor_is_found(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule lost (source \"TASO\")"
+                  " (lhs (mul (conv :strides ?s :pads ?p :dilations ?d ?x ?w) ?k))"
+                  " (rhs (conv :strides ?s :pads ?p :dilations ?d ?x ?w))"
+                  " (when (= (elements ?k) 1) (= (rank ?k) 0)))",
+                  "left");
+}
+
+// Merging two grouped convolutions of one input: the published rule without its guard.
+static void a_missing_guard_on_groups_is_found(void **state) {
+  (void)state;
+  assert_rejected(
+      "(egraph-rules 1) (rule grouped (source \"TENSAT\")"
+      " (lhs (concat :axis 1 (conv :strides ?s :pads ?p :dilations ?d :group ?g ?x ?w)"
+      "                      (conv :strides ?s :pads ?p :dilations ?d :group ?g ?x ?v)))"
+      " (rhs (conv :strides ?s :pads ?p :dilations ?d :group ?g ?x (concat :axis 0 ?w "
+      "?v))))",
+      "?g ");
+}
+
+static void different_types_are_found(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule shrink (source \"wrong\")"
+                  " (lhs (add ?x ?y)) (rhs ?x) (when (splat-is ?y 0.0)))",
+                  "the left side is ");
+}
+
+static void a_wrong_constant_is_found(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule gelu (source \"wrong\")"
+                  " (lhs (sigmoid (mul ?x ?c))) (rhs (sigmoid (mul ?x ?x)))"
+                  " (when (splat-is ?c 1.702) (broadcasts-to ?c ?x)))",
+                  "?c ");
+}
+
+static void rules_that_never_apply_are_found(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule never (source \"wrong\")"
+                  " (lhs (relu ?x)) (rhs ?x) (when (< (rank ?x) 0)))",
+                  "no instance found");
+  assert_rejected("(egraph-rules 1) (rule ill-typed (source \"wrong\")"
+                  " (lhs (relu ?x)) (rhs (reshape :shape [17 19 23] ?x)))",
+                  "ill-typed on the right");
+}
+
+static void right_rules_are_accepted_the_same_way_each_time(void **state) {
+  (void)state;
+  const char *text =
+      "(egraph-rules 1) (rule twice (source \"relu\")"
+      " (lhs (relu (relu ?x))) (rhs (relu ?x)))"
+      "(rule swap (source \"addition\") (lhs (add ?x ?y)) (rhs (add ?y ?x)))";
+  findings first = verify(text), second = verify(text);
+  assert_int_equal(first.rules, 2);
+  assert_int_equal(first.rejected, 0);
+  assert_string_equal(first.last, second.last);
+  assert_non_null(strstr(first.last, "exact"));
+}
+
+static egraph_status verify_small(egraph_allocator alloc, void *user) {
+  const char *text = user;
+  eg_rules *rules;
+  EG_TRY(eg_rules_create(&alloc, &rules));
+  egraph_status status = eg_rules_parse(rules, "test.rules", text, strlen(text));
+  if (status == EGRAPH_OK) status = eg_rules_verify(rules, 1, NULL, NULL, NULL);
+  eg_rules_destroy(rules);
+  return status;
+}
+
+static void verifying_survives_every_allocation_failing(void **state) {
+  (void)state;
+  // Wrong, so that it ends after few draws.
+  test_every_allocation_failing(
+      verify_small, "(egraph-rules 1) (rule wrong (source \"wrong\")"
+                    " (lhs (add (part :index 0 (split :axis 0 :sizes ?s ?x)) ?y))"
+                    " (rhs (part :index 0 (split :axis 0 :sizes ?s ?x)))"
+                    " (when (splat-is ?y 1.0) (= (rank ?y) 0)))");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_test_in_rule_files_passes),
+      cmocka_unit_test(every_rule_shipped_is_right),
+      cmocka_unit_test(a_lost_factor_is_found),
+      cmocka_unit_test(a_missing_guard_on_groups_is_found),
+      cmocka_unit_test(different_types_are_found),
+      cmocka_unit_test(a_wrong_constant_is_found),
+      cmocka_unit_test(rules_that_never_apply_are_found),
+      cmocka_unit_test(right_rules_are_accepted_the_same_way_each_time),
+      cmocka_unit_test(verifying_survives_every_allocation_failing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
