@@ -1,5 +1,6 @@
 // Saturates a symbolic expression with a handful of rules and prints the smallest equal
-// one. SPDX-License-Identifier: Apache-2.0
+// one.
+// SPDX-License-Identifier: Apache-2.0
 #include "egraph.h"
 
 static const char rules[] =

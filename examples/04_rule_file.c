@@ -1,5 +1,6 @@
 // Loads a rule file of one's own, verifies its rules, and shows what the loader says of a
-// mistake. SPDX-License-Identifier: Apache-2.0
+// mistake.
+// SPDX-License-Identifier: Apache-2.0
 #include "egraph.h"
 
 static const char mistaken[] =

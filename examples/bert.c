@@ -1,5 +1,6 @@
 // A BERT encoder as exporters write it: layer normalization and GELU spelled out in
-// elementary operators. SPDX-License-Identifier: Apache-2.0
+// elementary operators.
+// SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
 #include "network.h"

@@ -1,6 +1,7 @@
 // A small layer on the public API for writing networks down: seeded weights, and an error
 // that sticks, so that a network reads as a list of layers and is checked once at its
-// end. SPDX-License-Identifier: Apache-2.0
+// end.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXAMPLES_NETWORK_H
 #define EG_EXAMPLES_NETWORK_H
 

@@ -1,5 +1,5 @@
-// Device memory of back-ends that compute on the host. SPDX-License-Identifier:
-// Apache-2.0
+// Device memory of back-ends that compute on the host.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_HOST_MEMORY_H
 #define EG_EXEC_HOST_MEMORY_H
 

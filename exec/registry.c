@@ -1,4 +1,5 @@
-// The back-ends of this build. SPDX-License-Identifier: Apache-2.0
+// The back-ends of this build.
+// SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
 #include "exec/backend.h"

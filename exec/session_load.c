@@ -1,7 +1,8 @@
 // Constants and launches. Nodes are taken in order: a weight-only node runs at once and
 // leaves a constant; any other node packs the constants it needs and is bound to its
 // memory. A constant goes as soon as its last reader is done, so that packed weights are
-// never kept twice. SPDX-License-Identifier: Apache-2.0
+// never kept twice.
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/session_build.h"
 #include "exec/spec_copy.h"
 #include "pcg/weights.h"

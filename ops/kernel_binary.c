@@ -1,6 +1,7 @@
 // Pointwise operators of two operands, as rows: both operands contiguous
 // (kernel_broadcast.c repeats a broadcast element into a strip first). Integers wrap; a
-// division by zero gives 0. SPDX-License-Identifier: Apache-2.0
+// division by zero gives 0.
+// SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 #include <tgmath.h>
 

@@ -2,7 +2,8 @@
 // and three operands on top of it. Neighbouring dimensions in which every operand behaves
 // alike are merged, so that [8,128,768] + [768] is 1024 rows of 768 and a scalar is one
 // row. An operand that stands still along the row is repeated into a strip, and every row
-// function is a plain contiguous loop. SPDX-License-Identifier: Apache-2.0
+// function is a plain contiguous loop.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 

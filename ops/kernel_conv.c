@@ -2,7 +2,8 @@
 // groups, strides, dilations and explicit padding. One plane of accumulators per (image,
 // output channel); every input channel of the group adds its weighted rows to it
 // (kernel_window.h lists them once per call), so the inner loop is a multiply-add of
-// contiguous rows and the plane stays in the cache. SPDX-License-Identifier: Apache-2.0
+// contiguous rows and the plane stays in the cache.
+// SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
 #include "ops/kernel_window.h"

@@ -1,5 +1,6 @@
 // Leaves with a formula, and what only reads types: fill, eye, pool-kernel,
-// conv-identity, shape, size. SPDX-License-Identifier: Apache-2.0
+// conv-identity, shape, size.
+// SPDX-License-Identifier: Apache-2.0
 #include "ops/kernels.h"
 
 static void fill_eye(const eg_tensor *to) {

@@ -2,7 +2,8 @@
 // split) are separable: the input offset is a sum of one table entry per result
 // dimension. eg_move_run copies the longest trailing run that is contiguous on both sides
 // with memcpy, and walks the two dimensions before it in tiles, so that a transposition
-// stays within the cache. SPDX-License-Identifier: Apache-2.0
+// stays within the cache.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // Normalizations over rows: layer, RMS, group and instance normalization share one loop
 // (statistics of a contiguous row in float64, then scale and shift); batch normalization
-// has its statistics given; LRN sums over neighbouring channels. SPDX-License-Identifier:
-// Apache-2.0
+// has its statistics given; LRN sums over neighbouring channels.
+// SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
 #include "ops/kernel_math.h"

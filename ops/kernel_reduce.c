@@ -1,7 +1,8 @@
 // Reductions over any set of axes in one pass over the input, in order: neighbouring
 // dimensions that are both kept or both reduced are merged, and each contiguous run is
 // either folded into one accumulator or added to a row of them. Float32 accumulates in
-// float64. SPDX-License-Identifier: Apache-2.0
+// float64.
+// SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
 #include "ops/kernel_math.h"

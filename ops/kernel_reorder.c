@@ -1,8 +1,8 @@
 // Copies between memory formats. An element (n, c, pixel) of any format is at
 //   n * image + c / block * group + c % block * channel + pixel * pixel_step
 // so one loop serves all pairs. It goes in tiles of channels by pixels, which keeps both
-// sides in the cache whichever of the two is contiguous. SPDX-License-Identifier:
-// Apache-2.0
+// sides in the cache whichever of the two is contiguous.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 

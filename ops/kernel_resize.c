@@ -2,7 +2,8 @@
 // position a table has two input positions and the weight of the second one (linear), or
 // one position (nearest, rounding half down, ONNX's default). Linear goes dimension by
 // dimension, so its cost does not grow with 2^rank; dimensions that keep their size are
-// skipped. SPDX-License-Identifier: Apache-2.0
+// skipped.
+// SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 // Dispatch of the reference kernels, and the widening that keeps them few: a kernel that
-// computes is called on wide element types only. SPDX-License-Identifier: Apache-2.0
+// computes is called on wide element types only.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
 #include "ops/kernels.h"

@@ -1,6 +1,7 @@
 // Sliding windows: which output positions meet which input positions at each place of the
 // kernel. Convolution, transposed convolution and pooling all run over the list of rows
-// made here. SPDX-License-Identifier: Apache-2.0
+// made here.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_KERNEL_WINDOW_H
 #define EG_OPS_KERNEL_WINDOW_H
 

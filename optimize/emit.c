@@ -1,6 +1,7 @@
 // A value to emit is a key: a class of the extraction problem (class, format), or, past
 // those, an e-class that needs weights only. Keys are emitted children first by an
-// explicit stack, each once. SPDX-License-Identifier: Apache-2.0
+// explicit stack, each once.
+// SPDX-License-Identifier: Apache-2.0
 #include "optimize/emit.h"
 
 #include <assert.h>

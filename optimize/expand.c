@@ -1,6 +1,7 @@
 // The variants are walked twice in the same order: once to ask for their costs, once to
 // price them and build the problem. Nothing is stored between the walks but the numbering
-// of (class, format). SPDX-License-Identifier: Apache-2.0
+// of (class, format).
+// SPDX-License-Identifier: Apache-2.0
 #include "optimize/expand.h"
 
 #include <math.h>

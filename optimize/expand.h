@@ -11,7 +11,8 @@
 // their cheapest derivation is chosen apart (choose_weights). Formats other than plain
 // are given only to values connected to a convolution through operators that keep a
 // format, so that no useless transition is priced. DESIGN section 5; notes on why
-// reorders are nodes here: optimize/README.md. SPDX-License-Identifier: Apache-2.0
+// reorders are nodes here: optimize/README.md.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_EXPAND_H
 #define EG_OPTIMIZE_EXPAND_H
 

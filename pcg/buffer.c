@@ -1,5 +1,6 @@
 // Weight bytes with an atomic reference count: graphs in different threads may share
-// them. SPDX-License-Identifier: Apache-2.0
+// them.
+// SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
 #include <assert.h>
 #include <errno.h>

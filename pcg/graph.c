@@ -2,7 +2,8 @@
 //
 // Every addition first gets all the memory it needs and then commits, so that a failed
 // one leaves the graph as it was (but for arena bytes and attributes that nobody refers
-// to). SPDX-License-Identifier: Apache-2.0
+// to).
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>

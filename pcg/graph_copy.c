@@ -2,7 +2,8 @@
 // depend on weights only.
 //
 // A copy walks values in their order (which is topological), and a map takes old values
-// to new ones. SPDX-License-Identifier: Apache-2.0
+// to new ones.
+// SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 

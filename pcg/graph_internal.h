@@ -1,8 +1,8 @@
 // The layout of the graph container, for the files of this module only.
 //
 // Values, node rows, names and operand lists live in one arena and never move, so
-// pointers handed out stay valid for the life of the graph. SPDX-License-Identifier:
-// Apache-2.0
+// pointers handed out stay valid for the life of the graph.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_GRAPH_INTERNAL_H
 #define EG_PCG_GRAPH_INTERNAL_H
 

@@ -1,7 +1,8 @@
 // The text form of a graph (grammar in README.md), and Graphviz.
 //
 // Statements stand in the order of values, so that reading them back gives every value
-// its number again. SPDX-License-Identifier: Apache-2.0
+// its number again.
+// SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
 

@@ -6,7 +6,8 @@
 //   float32[1,64,56,56]@nhwc
 //
 // A transition between memory formats is an `identity` whose operand and result formats
-// differ. SPDX-License-Identifier: Apache-2.0
+// differ.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_NODE_SPEC_H
 #define EG_PCG_NODE_SPEC_H
 

@@ -2,7 +2,8 @@
 // nesting.
 //
 // protobuf-c unpacks by recursion, so that a hostile file could overflow the stack;
-// nesting is measured beforehand, without recursion. SPDX-License-Identifier: Apache-2.0
+// nesting is measured beforehand, without recursion.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_ONNX_MESSAGE_H
 #define EG_PCG_ONNX_MESSAGE_H
 

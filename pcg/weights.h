@@ -4,7 +4,8 @@
 // get the same ones. rank <= 1: uniform in [0.5, 1.5] (safe as variance and as scale);
 // rank 2 and more: uniform in
 // +-sqrt(3 / fan_in), fan_in = max dim for rank 2, elements / dims[0] above. Integers: 0
-// or 1. SPDX-License-Identifier: Apache-2.0
+// or 1.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_WEIGHTS_H
 #define EG_PCG_WEIGHTS_H
 

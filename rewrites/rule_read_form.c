@@ -150,16 +150,6 @@ static egraph_status read_rule(eg_rule_reader *reader, const eg_sexpr *form,
   return keep_key(reader, rule);
 }
 
-static egraph_status reversed_name(eg_arena *arena, const char *name, const char **out) {
-  size_t len = strlen(name);
-  char *text;
-  EG_TRY(eg_arena_alloc(arena, len + sizeof "-reversed", 1, &text));
-  memcpy(text, name, len);
-  memcpy(text + len, "-reversed", sizeof "-reversed");
-  *out = text;
-  return EGRAPH_OK;
-}
-
 egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
                            bool reversed, eg_rule *out) {
   clauses parts = {.source = NULL};
@@ -171,7 +161,7 @@ egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form
                   .both_ways = parts.both_ways != NULL,
                   .reversed = reversed,
                   .enabled = true};
-  if (reversed) EG_TRY(reversed_name(from->arena, rule.name, &rule.name));
+  if (reversed) EG_TRY(eg_rule_reversed_name(from->arena, rule.name, &rule.name));
   eg_rule_reader reader;
   eg_rule_reader_init(&reader, from->arena, from->scratch, from->file);
   egraph_status status = read_rule(&reader, form, &parts, &rule);

@@ -109,3 +109,13 @@ egraph_status eg_rule_keep(eg_rule_reader *reader, eg_rule *out) {
   out->condition_count = (uint32_t)reader->conditions.len;
   return EGRAPH_OK;
 }
+
+egraph_status eg_rule_reversed_name(eg_arena *arena, const char *name, const char **out) {
+  size_t len = strlen(name);
+  char *text;
+  EG_TRY(eg_arena_alloc(arena, len + sizeof "-reversed", 1, &text));
+  memcpy(text, name, len);
+  memcpy(text + len, "-reversed", sizeof "-reversed");
+  *out = text;
+  return EGRAPH_OK;
+}

@@ -69,6 +69,8 @@ bool eg_rule_is_name(const eg_sexpr *expr);
 /// Fails unless the form's second word is a name; `what` is its first one.
 egraph_status eg_rule_check_name(const char *file, const eg_sexpr *form,
                                  const char *what);
+/// The name of the second direction of a rule.
+egraph_status eg_rule_reversed_name(eg_arena *arena, const char *name, const char **out);
 /// Reads the children of a clause after its head as roots.
 egraph_status eg_rule_read_roots(eg_rule_reader *reader, const eg_sexpr *side);
 /// Copies an array into the arena; out_pointer is the address of a pointer to its

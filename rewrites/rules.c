@@ -1,5 +1,6 @@
 // The container of rules. A text is read completely before any of its rules is added, so
-// a failure adds none. SPDX-License-Identifier: Apache-2.0
+// a failure adds none.
+// SPDX-License-Identifier: Apache-2.0
 #include "rewrites/rules.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // Rewrite rules: the language of *.rules files, loading, printing. STYLE section 6.7;
-// grammar in rewrites/README.md. SPDX-License-Identifier: Apache-2.0
+// grammar in rewrites/README.md.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULES_H
 #define EG_REWRITES_RULES_H
 

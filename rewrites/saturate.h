@@ -1,5 +1,6 @@
 // Equality saturation: search all rules, apply all matches, rebuild, until nothing
-// changes or a budget ends it. SPDX-License-Identifier: Apache-2.0
+// changes or a budget ends it.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_SATURATE_H
 #define EG_REWRITES_SATURATE_H
 

@@ -3,7 +3,8 @@
 //
 // Splat values follow data only through operators that move elements: that is what the
 // rules ask for (scales, epsilons, exponents that were expanded or reshaped), and it
-// never rounds. SPDX-License-Identifier: Apache-2.0
+// never rounds.
+// SPDX-License-Identifier: Apache-2.0
 #include "rewrites/tensor_facts.h"
 
 #include <assert.h>

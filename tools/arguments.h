@@ -1,5 +1,6 @@
 // Command-line flags as tables: one row per flag, from which parsing, range checks and
-// --help follow. SPDX-License-Identifier: Apache-2.0
+// --help follow.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_ARGUMENTS_H
 #define EG_TOOLS_ARGUMENTS_H
 

@@ -1,5 +1,5 @@
-// egraph rules: lists, prints and verifies rewrite rules. SPDX-License-Identifier:
-// Apache-2.0
+// egraph rules: lists, prints and verifies rewrite rules.
+// SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 
 #include "tools/planning.h"

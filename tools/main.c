@@ -1,4 +1,5 @@
-// The egraph command. SPDX-License-Identifier: Apache-2.0
+// The egraph command.
+// SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 // What optimize, profile and explain share: flags, loading, and one call of
-// egraph_optimize. SPDX-License-Identifier: Apache-2.0
+// egraph_optimize.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_PLANNING_H
 #define EG_TOOLS_PLANNING_H
 

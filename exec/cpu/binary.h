@@ -1,4 +1,5 @@
-// Broadcasting arithmetic of two operands. SPDX-License-Identifier: Apache-2.0
+// Broadcasting arithmetic of two operands.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_BINARY_H
 #define EG_EXEC_CPU_BINARY_H
 

@@ -5,7 +5,8 @@
 //   [1,12,128,128] + [1,12,128,1]     dims 1536 x 128     strides (128 1) (1 0)
 //   nChw16c [1,64,56,56] + [64,1,1]   dims 4 x 3136 x 16  strides (50176 16 1) (16 0 1)
 //
-// Strides count elements; 0 is a broadcast. SPDX-License-Identifier: Apache-2.0
+// Strides count elements; 0 is a broadcast.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_LOOP_NEST_H
 #define EG_EXEC_CPU_LOOP_NEST_H
 

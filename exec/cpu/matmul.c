@@ -4,7 +4,8 @@
 // not have become rows
 // ([1,128,768] x [768,3072] is one 128 x 768 x 3072 product), equal batches become one.
 // Transpositions are strides. A constant b is packed once into the format the kernel
-// prefers. SPDX-License-Identifier: Apache-2.0
+// prefers.
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/binary.h"
 #include "exec/cpu/families.h"
 

@@ -1,6 +1,6 @@
 // Each loop is compiled for the instruction sets below and picked when a program is
-// built: the baseline of x86-64 has vectors of four floats only. SPDX-License-Identifier:
-// Apache-2.0
+// built: the baseline of x86-64 has vectors of four floats only.
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/pointwise.h"
 
 #include <math.h>

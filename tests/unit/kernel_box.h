@@ -1,6 +1,7 @@
 // Runs one operator on literal tensors: types and attributes as text, values as doubles,
 // results typed by inference. All memory comes from a counting heap that must be empty at
-// the end. SPDX-License-Identifier: Apache-2.0
+// the end.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TESTS_KERNEL_BOX_H
 #define EG_TESTS_KERNEL_BOX_H
 

@@ -1,6 +1,6 @@
 // Every back-end of the build computes the graphs of backend_cases.def like the reference
-// kernels, in every memory format, with one thread and with two. SPDX-License-Identifier:
-// Apache-2.0
+// kernels, in every memory format, with one thread and with two.
+// SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
 #include "exec/backend.h"

@@ -1,5 +1,6 @@
 // The graph container: adding, naming, checking, pruning, folding; and every allocation
-// failing. SPDX-License-Identifier: Apache-2.0
+// failing.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
 #include "pcg/attr_list.h"

@@ -1,4 +1,5 @@
-// Data movement, fills, resize and memory formats. SPDX-License-Identifier: Apache-2.0
+// Data movement, fills, resize and memory formats.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/kernel_box.h"
 
 #define BOX kernel_box *box = *state

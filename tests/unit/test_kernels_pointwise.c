@@ -1,6 +1,6 @@
 // Pointwise kernels against hand-computed values: every formula, every kind of element,
-// broadcasting, and the corners where C would be undefined. SPDX-License-Identifier:
-// Apache-2.0
+// broadcasting, and the corners where C would be undefined.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/kernel_box.h"
 
 #define BOX kernel_box *box = *state
