@@ -170,7 +170,7 @@ egraph_status eg_kernel_binary(const eg_kernel_call *call) {
   }
   if (row == NULL) return eg_kernel_refuse(call, dtype);
   double params[2];
-  eg_row_unary_params(call->attrs, params);
+  eg_row_params(call->attrs, params);
   run_rows(call, row, params);
   return EGRAPH_OK;
 }

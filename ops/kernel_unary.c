@@ -158,7 +158,7 @@ eg_row_unary eg_row_unary_of(eg_op op, eg_wide wide) {
   return rows[wide][op];
 }
 
-void eg_row_unary_params(const eg_attrs *attrs, double out_params[2]) {
+void eg_row_params(const eg_attrs *attrs, double out_params[2]) {
   out_params[0] = out_params[1] = 0.0;
   for (uint32_t i = 0; i < attrs->count && i < 2; i++) {
     const eg_attr *slot = &attrs->slots[i];
@@ -206,7 +206,7 @@ egraph_status eg_kernel_unary(const eg_kernel_call *call) {
   eg_row_unary row = eg_row_unary_of(op, wide);
   if (row == NULL) return eg_kernel_refuse(call, from->type.dtype);
   double params[2];
-  eg_row_unary_params(call->attrs, params);
+  eg_row_params(call->attrs, params);
   row(from->data, to->data, (size_t)eg_type_elements(&from->type), params);
   return EGRAPH_OK;
 }

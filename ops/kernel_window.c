@@ -1,3 +1,5 @@
+// Lists the rows of a sliding window: one odometer over the taps, one over all spatial
+// dimensions but the last, whose valid range has a closed form.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernel_window.h"
 

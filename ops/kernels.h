@@ -78,7 +78,7 @@ void eg_tensor_fill(const eg_tensor *tensor, double value);
 
 // ---- rows: contiguous runs of elements of one wide type ---------------------
 
-/// `params` are the operator's numeric attributes (see eg_row_unary_params). out may be
+/// `params` are the operator's numeric attributes (see eg_row_params). out may be
 /// x.
 typedef void (*eg_row_unary)(const void *x, void *out, size_t count,
                              const double params[2]);
@@ -91,8 +91,8 @@ eg_row_unary eg_row_unary_of(eg_op op, eg_wide wide);
 eg_row_binary eg_row_binary_of(eg_op op, eg_wide wide);
 /// Rows over bool: and, or, xor; NULL for other operators.
 eg_row_binary eg_row_logic_of(eg_op op);
-/// The params of a unary node.
-void eg_row_unary_params(const eg_attrs *attrs, double out_params[2]);
+/// The params of a node: its first two numeric attributes.
+void eg_row_params(const eg_attrs *attrs, double out_params[2]);
 
 /// A fused activation: a row function with its params; row is NULL for none.
 typedef struct eg_row_act {
