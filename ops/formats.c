@@ -92,12 +92,20 @@ static bool groups_allow(const node_types *node, int64_t block) {
   return depthwise || (in / group % block == 0 && made / group % block == 0);
 }
 
+// Winograd kernels transform whole blocks of channels; elsewhere the algorithm is not
+// offered.
+static bool algorithm_allows(const node_types *node, eg_format format) {
+  return eg_attr_at(node->attrs, EG_A_CONV_ALGORITHM)->i == EG_CONV_DIRECT ||
+         format == EG_FORMAT_NCHW16C;
+}
+
 static bool conv_allows(const node_types *node, eg_format format,
                         eg_format_choice *choice) {
   bool fits = all_fit(node->inputs, 1, format) && all_fit(node->results, 1, format);
   choice->input[0] = (uint8_t)format;
   if (node->count > 3) choice->input[3] = (uint8_t)format;
-  return fits && groups_allow(node, eg_format_block(format));
+  return fits && groups_allow(node, eg_format_block(format)) &&
+         algorithm_allows(node, format);
 }
 
 static bool first_conv_allows(const node_types *node, eg_format format,
@@ -106,7 +114,8 @@ static bool first_conv_allows(const node_types *node, eg_format format,
   if (node->count > 3) choice->input[3] = (uint8_t)format;
   return x->rank == 4 && x->dims[1] < FEW_CHANNELS && x->dtype == EGRAPH_FLOAT32 &&
          eg_format_fits(node->results, format) &&
-         eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i == 1;
+         eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i == 1 &&
+         algorithm_allows(node, format);
 }
 
 typedef bool (*allows_fn)(const node_types *node, eg_format format,
