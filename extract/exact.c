@@ -294,7 +294,9 @@ static egraph_status solve_piece(exact *e, piece *p, bool *out_solved,
 
 static egraph_status solve_pieces(exact *e) {
   eg_incumbent *whole = e->search.incumbent;
-  for (size_t i = 0; i < e->pieces.len; i++)
+  if (e->pieces.len == 1)
+    e->pieces.data[0].bound = e->presolve.bound - e->presolve.model.offset;
+  for (size_t i = 0; i < e->pieces.len && e->pieces.len > 1; i++)
     EG_TRY(bound_piece(e, &e->pieces.data[i]));
   bool all = true;
   for (size_t i = 0; i < e->pieces.len; i++) {

@@ -16,25 +16,24 @@ typedef enum eg_extract_method {
 } eg_extract_method;
 #undef EG_EXTRACT_METHOD_ENUM
 
-// id, spelling, function eg_pass_<...>, needs landmarks, meaning. In the order they run;
-// any subset gives the same optimum.
+// id, spelling, function eg_pass_<...>, stage, meaning. Stage 0 goes round until nothing
+// changes, then stage 1 (which needs landmarks) runs, and stage 2 when that has nothing
+// left to do either. Any subset gives the same optimum.
 #define EG_EXTRACT_PASS_LIST(X)                                                          \
-  X(EG_PASS_REACH, "reach", reach, false,                                                \
-    "drop what no root reaches or nothing derives")                                      \
-  X(EG_PASS_DOMINATED, "dominated", dominated, false,                                    \
+  X(EG_PASS_REACH, "reach", reach, 0, "drop what no root reaches or nothing derives")    \
+  X(EG_PASS_DOMINATED, "dominated", dominated, 0,                                        \
     "drop dearer nodes with all the children of another")                                \
-  X(EG_PASS_DETACH, "detach", detach, false, "drop edges to roots of other components")  \
-  X(EG_PASS_COLLAPSE, "collapse", collapse, false,                                       \
+  X(EG_PASS_DETACH, "detach", detach, 0, "drop edges to roots of other components")      \
+  X(EG_PASS_COLLAPSE, "collapse", collapse, 0,                                           \
     "replace free single-node classes by their children")                                \
-  X(EG_PASS_MERGE, "merge", merge, false, "multiply a class into its only user")         \
-  X(EG_PASS_CYCLIC, "cyclic", cyclic, true, "drop nodes that need their own class")      \
-  X(EG_PASS_IMPLIED, "implied", implied, true, "drop children that other children need") \
-  X(EG_PASS_COVERED, "covered", covered, true,                                           \
-    "domination by what the other node needs")                                           \
-  X(EG_PASS_FORCED, "forced", forced, true, "make roots of what the roots need")         \
-  X(EG_PASS_BOUND, "bound", bound, true, "drop nodes that reach the cutoff")             \
-  X(EG_PASS_DUAL, "dual", dual, true, "the same on reduced costs of dual ascent")
-#define EG_EXTRACT_PASS_ENUM(id, name, run, landmarks, text) id,
+  X(EG_PASS_MERGE, "merge", merge, 0, "multiply a class into its only user")             \
+  X(EG_PASS_CYCLIC, "cyclic", cyclic, 1, "drop nodes that need their own class")         \
+  X(EG_PASS_IMPLIED, "implied", implied, 1, "drop children that other children need")    \
+  X(EG_PASS_COVERED, "covered", covered, 1, "domination by what the other node needs")   \
+  X(EG_PASS_FORCED, "forced", forced, 1, "make roots of what the roots need")            \
+  X(EG_PASS_BOUND, "bound", bound, 1, "drop nodes that reach the cutoff")                \
+  X(EG_PASS_DUAL, "dual", dual, 2, "the same on reduced costs of dual ascent")
+#define EG_EXTRACT_PASS_ENUM(id, name, run, stage, text) id,
 typedef enum eg_extract_pass {
   EG_EXTRACT_PASS_LIST(EG_EXTRACT_PASS_ENUM) EG_PASS_COUNT
 } eg_extract_pass;

@@ -58,7 +58,9 @@ static egraph_status run_orders(trial *t, bool *changed) {
   const eg_extract_problem *problem = &presolve->model.problem;
   EG_TRY(eg_components_find(problem, &presolve->index, &t->component, &t->order));
   EG_TRY(eg_bytes_resize(&t->drop, eg_extract_node_count(problem)));
-  for (uint32_t which = 0; which < ORDERS && !presolve->closed; which++)
+  // One root has one order.
+  uint32_t orders = problem->roots.len < ORDERS ? (uint32_t)problem->roots.len : ORDERS;
+  for (uint32_t which = 0; which < orders && !presolve->closed; which++)
     EG_TRY(run_order(t, which));
   if (t->dropped == 0 || presolve->closed) return EGRAPH_OK;
   *changed = true;

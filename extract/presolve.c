@@ -1,5 +1,5 @@
-// The driver and what the passes share. Cheap passes go round until nothing changes, only
-// then are landmarks found anew: they cost more than all the others together.
+// The driver and what the passes share. Each stage costs more than all the ones before
+// it: landmarks are found anew for stage 1, dual ascents run in stage 2.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve.h"
 
@@ -9,10 +9,10 @@ enum { MAX_ROUNDS = 40 };
 
 typedef struct pass {
   egraph_status (*run)(eg_presolve *, bool *);
-  bool landmarks;
+  int stage;
 } pass;
 
-#define PASS_ROW(id, name, run, landmarks, text) {eg_pass_##run, landmarks},
+#define PASS_ROW(id, name, run, stage, text) {eg_pass_##run, stage},
 static const pass PASSES[] = {EG_EXTRACT_PASS_LIST(PASS_ROW)};
 #undef PASS_ROW
 
@@ -106,7 +106,7 @@ static bool root_is_empty(const eg_presolve *presolve) {
 
 static egraph_status run_pass(eg_presolve *presolve, size_t which, bool *changed) {
   if (presolve->closed || (presolve->disabled >> which) & 1) return EGRAPH_OK;
-  if (PASSES[which].landmarks) {
+  if (PASSES[which].stage > 0) {
     EG_TRY(eg_presolve_need_landmarks(presolve));
     if (!presolve->has_landmarks) return EGRAPH_OK;
   }
@@ -115,9 +115,9 @@ static egraph_status run_pass(eg_presolve *presolve, size_t which, bool *changed
   return EGRAPH_OK;
 }
 
-static egraph_status run_group(eg_presolve *presolve, bool landmarks, bool *changed) {
+static egraph_status run_stage(eg_presolve *presolve, int stage, bool *changed) {
   for (size_t which = 0; which < EG_PASS_COUNT; which++)
-    if (PASSES[which].landmarks == landmarks) EG_TRY(run_pass(presolve, which, changed));
+    if (PASSES[which].stage == stage) EG_TRY(run_pass(presolve, which, changed));
   return EGRAPH_OK;
 }
 
@@ -128,11 +128,12 @@ egraph_status eg_presolve_run(eg_presolve *presolve) {
     bool cheap = true;
     for (int inner = 0; cheap && inner < MAX_ROUNDS; inner++) {
       cheap = false;
-      EG_TRY(run_group(presolve, false, &cheap));
+      EG_TRY(run_stage(presolve, 0, &cheap));
     }
     changed = false;
     presolve->has_landmarks = false;
-    EG_TRY(run_group(presolve, true, &changed));
+    EG_TRY(run_stage(presolve, 1, &changed));
+    if (!changed) EG_TRY(run_stage(presolve, 2, &changed));
   }
   if (presolve->bound < presolve->model.offset) presolve->bound = presolve->model.offset;
   if (presolve->closed || presolve->bound >= presolve->cutoff) {

@@ -50,7 +50,7 @@ egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
 egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
                                       double base, uint8_t *drop_node, size_t *dropped);
 
-#define EG_EXTRACT_PASS_DECLARE(id, name, run, landmarks, text)                          \
+#define EG_EXTRACT_PASS_DECLARE(id, name, run, stage, text)                              \
   egraph_status eg_pass_##run(eg_presolve *presolve, bool *changed);
 EG_EXTRACT_PASS_LIST(EG_EXTRACT_PASS_DECLARE)
 #undef EG_EXTRACT_PASS_DECLARE

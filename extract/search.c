@@ -66,7 +66,7 @@ static egraph_status ascend(eg_search *search, const eg_presolve *presolve,
                             uint32_t rounds, eg_u32s *order, eg_doubles *price) {
   const eg_extract_problem *problem = &presolve->model.problem;
   EG_TRY(eg_u32s_append(order, problem->roots.data, problem->roots.len));
-  for (uint32_t round = 0; round < rounds; round++) {
+  for (uint32_t round = 0; round < rounds && round < order->len; round++) {
     if (eg_incumbent_stop(search->incumbent)) return EGRAPH_OK;
     double bound;
     price->len = 0;
