@@ -5,6 +5,8 @@
 PRESET ?= release
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+# More for CMake: make test FLAGS=-DEGRAPH_WERROR=ON
+FLAGS ?=
 # Part of the suite only: make test TESTS="-L unit"
 TESTS ?=
 # Seconds per target: make fuzz FUZZ_SECONDS=600
@@ -32,7 +34,7 @@ setup:
 	@tools/setup.sh
 
 build: setup
-	@cmake --preset $(PRESET) --log-level=WARNING
+	@cmake --preset $(PRESET) --log-level=WARNING $(FLAGS) >/dev/null
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
 test: build

@@ -223,11 +223,12 @@ static egraph_status order_targets(separator *s) {
           s->reach.data[class] < s->y.data[class] - s->options->violation)
         EG_TRY(eg_u32s_push(&s->targets, class));
     }
-    for (size_t i = s->targets.len; i > from + 1; i--) {
-      size_t j = from + eg_rng_below(s->options->rng, i - from);
-      uint32_t swapped = s->targets.data[i - 1];
-      s->targets.data[i - 1] = s->targets.data[j];
-      s->targets.data[j] = swapped;
+    uint32_t *all = s->targets.data;
+    for (size_t left = s->targets.len - from; left > 1; left--) {
+      size_t last = from + left - 1, j = from + eg_rng_below(s->options->rng, left);
+      uint32_t swapped = all[last];
+      all[last] = all[j];
+      all[j] = swapped;
     }
   }
   return EGRAPH_OK;
