@@ -80,6 +80,11 @@ egraph_status eg_driver_take(eg_driver *driver, const uint32_t *words, bool *out
   return EGRAPH_OK;
 }
 
+bool eg_driver_is_stopped(eg_driver *driver) {
+  look_at_budgets(driver);
+  return driver->stopped;
+}
+
 static egraph_status search_rule(eg_driver *driver, uint32_t rule, batch *out) {
   const eg_driver_rules *rules = driver->rules;
   eg_rule_stats *stats = &driver->report->rules[rule];

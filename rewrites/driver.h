@@ -37,6 +37,10 @@ typedef struct eg_driver_rules {
 /// A match was found: `words` of the current rule, or NULL when its conditions reject it.
 egraph_status eg_driver_take(eg_driver *driver, const uint32_t *words, bool *out_stop);
 
+/// Looks at the budgets; true when the search should end. For searches that find nothing
+/// for long.
+bool eg_driver_is_stopped(eg_driver *driver);
+
 /// See eg_saturate. The report's rule statistics are those of `rules`.
 egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
                             const eg_driver_rules *rules,

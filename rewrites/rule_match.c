@@ -23,12 +23,24 @@ static bool is_kept(const eg_rule_term *term) {
 
 // ---- patterns -------------------------------------------------------------------
 
+// Where the name of a sub-pattern occurs again, the pattern shares that sub-pattern.
+static uint32_t named_term(const eg_rule *rule, uint32_t index) {
+  const eg_rule_term *term = &rule->terms[index];
+  if (!term->is_var || rule->vars[term->var].origin != EG_RULE_VAR_AS) return index;
+  for (uint32_t i = 0; i < index; i++)
+    if (!rule->terms[i].is_var && rule->terms[i].var == term->var) return i;
+  return index;
+}
+
 static void lower_term(const eg_rule *rule, uint32_t index, eg_pattern_term *out,
                        uint32_t *children, uint32_t *inout_child_count) {
   const eg_rule_term *term = &rule->terms[index];
   if (term->is_var) {
-    *out = (eg_pattern_term){.kind = EG_PATTERN_VAR,
-                             .var = rule->vars[term->var].pattern_var};
+    // A name has no variable; its own term is shared instead, and this one is not
+    // reached.
+    uint32_t var = rule->vars[term->var].pattern_var;
+    *out =
+        (eg_pattern_term){.kind = EG_PATTERN_VAR, .var = var == EG_RULE_NONE ? 0 : var};
     return;
   }
   *out = (eg_pattern_term){.kind = EG_PATTERN_NODE,
@@ -37,7 +49,7 @@ static void lower_term(const eg_rule *rule, uint32_t index, eg_pattern_term *out
                            .arity = term->child_count,
                            .children = *inout_child_count};
   for (uint32_t i = 0; i < term->child_count; i++)
-    children[(*inout_child_count)++] = term->children[i];
+    children[(*inout_child_count)++] = named_term(rule, term->children[i]);
 }
 
 egraph_status eg_rule_pattern(const eg_rule *rule, eg_arena *arena, eg_pattern *out) {
@@ -129,14 +141,6 @@ static const eg_attrs *attrs_of_node(const eg_rule_env *env, uint32_t node) {
   return eg_tensor_egraph_attrs_at(env->egraph, term.payload);
 }
 
-// A name that occurs again on the left side was bound there by the engine.
-static bool bind_name(eg_rule_value *place, eg_class class) {
-  if (place->tensor.id != EG_CLASS_NONE.id && !eg_class_same(place->tensor, class))
-    return false;
-  place->tensor = class;
-  return true;
-}
-
 static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
   const eg_rule *rule = env->rule;
@@ -144,10 +148,8 @@ static bool bind_nodes(eg_rule_env *env, const uint32_t *words) {
     const eg_rule_term *term = &rule->terms[i];
     if (!is_kept(term)) continue;
     uint32_t node = *words++;
-    if (term->var != EG_RULE_NONE &&
-        !bind_name(&env->vars[term->var],
-                   eg_engine_class_of(engine, (eg_node){.id = node})))
-      return false;
+    if (term->var != EG_RULE_NONE)
+      env->vars[term->var].tensor = eg_engine_class_of(engine, (eg_node){.id = node});
     if (!bind_slots(env, term, attrs_of_node(env, node))) return false;
   }
   return true;

@@ -244,11 +244,6 @@ static egraph_status read_class_var(eg_rule_reader *reader, const eg_sexpr *expr
     return eg_sexpr_fail(reader->file, expr,
                          "%s is %s, but an operand is a tensor; use another name",
                          expr->text, eg_rule_kind_words(known->kind));
-  // The engine matches the name like any class variable; binding compares it with the
-  // class of the sub-pattern that it names.
-  if (reader->in_pattern && known->origin == EG_RULE_VAR_AS &&
-      known->pattern_var == EG_RULE_NONE)
-    reader->vars.data[var].pattern_var = reader->pattern_vars++;
   eg_rule_term term = {.is_var = true, .var = var};
   *out_term = (uint32_t)reader->terms.len;
   return eg_rule_terms_push(&reader->terms, term);

@@ -68,11 +68,19 @@ static egraph_status on_match(void *user, const eg_match *match, bool *out_stop)
   return eg_driver_take(search->driver, fits ? all->packed : NULL, out_stop);
 }
 
+static bool is_cancelled(void *user) {
+  const rule_search *search = user;
+  return eg_driver_is_stopped(search->driver);
+}
+
 static egraph_status search(void *self, uint32_t rule, eg_driver *driver) {
   tensor_rules *all = self;
   rule_search state = {
       .all = all, .rule = eg_rules_at(all->rules, rule), .driver = driver};
-  eg_search how = {.accept = accept, .on_match = on_match, .user = &state};
+  eg_search how = {.accept = accept,
+                   .on_match = on_match,
+                   .is_cancelled = is_cancelled,
+                   .user = &state};
   return eg_matcher_search(all->programs[rule], eg_tensor_egraph_engine(all->egraph),
                            &how);
 }
