@@ -207,3 +207,30 @@ EVALUATOR(splat_is) {
                       eg_rule_close(fact->splat_value, eg_rule_number(&args[1])));
   return true;
 }
+
+// ---- the e-graph itself
+// ----------------------------------------------------------------------
+
+// What merging rules ask, so that they do not merge what they have merged.
+EVALUATOR(is_concat) {
+  (void)count;
+  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
+  if (!eg_engine_is_clean(engine)) return false;
+  uint32_t nodes;
+  eg_class class = eg_engine_find(engine, args[0].tensor);
+  const eg_node *node = eg_engine_class_nodes(engine, class, &nodes);
+  bool found = false;
+  for (uint32_t i = 0; i < nodes && !found; i++)
+    found = eg_engine_term(engine, node[i]).op == EG_OP_CONCAT;
+  *out = eg_rule_bool(found);
+  return true;
+}
+
+// An order of classes: symmetric rules match once instead of once per order.
+EVALUATOR(before) {
+  (void)count;
+  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
+  *out = eg_rule_bool(eg_engine_find(engine, args[0].tensor).id <
+                      eg_engine_find(engine, args[1].tensor).id);
+  return true;
+}

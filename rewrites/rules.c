@@ -239,16 +239,24 @@ egraph_status eg_rules_load(eg_rules *rules, const char *path) {
   return status;
 }
 
+// Rules that only make variants, without a chance of gain by themselves.
+static bool is_exploring(const eg_rule *rule) {
+  return strncmp(rule->file, "explore-", strlen("explore-")) == 0;
+}
+
 egraph_status eg_rules_add_builtin(eg_rules *rules) {
   size_t rule_count = rules->rules.len, test_count = rules->tests.len;
   for (size_t i = 0; i < eg_builtin_rule_file_count; i++) {
     const eg_builtin_rule_file *file = &eg_builtin_rule_files[i];
     egraph_status status =
         eg_rules_parse(rules, file->name, (const char *)file->text, file->size);
-    if (status == EGRAPH_OK) continue;
-    shrink(rules, rule_count, test_count);
-    return status;
+    if (status != EGRAPH_OK) {
+      shrink(rules, rule_count, test_count);
+      return status;
+    }
   }
+  for (size_t i = rule_count; i < rules->rules.len; i++)
+    if (is_exploring(rules->rules.data[i])) rules->rules.data[i]->enabled = false;
   return EGRAPH_OK;
 }
 

@@ -16,7 +16,8 @@ egraph_allocator eg_rules_allocator(const eg_rules *rules);
 egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
                              size_t size);
 egraph_status eg_rules_load(eg_rules *rules, const char *path);
-/// The rule files shipped with the library (embedded at build time).
+/// The rule files shipped with the library (embedded at build time). Those called
+/// explore-*.rules are switched off: they only make variants.
 egraph_status eg_rules_add_builtin(eg_rules *rules);
 
 /// One entry per direction: a `both-ways` rule counts as two, the second named

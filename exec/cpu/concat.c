@@ -1,4 +1,5 @@
-// Concatenation, split, slice and expansion: copies between a tensor and parts of it.
+// Concatenation, split, slice, padding and expansion: copies between a tensor and parts
+// of it.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/copy.h"
 #include "exec/cpu/families.h"
@@ -118,4 +119,27 @@ egraph_status eg_cpu_expand(eg_cpu_builder *builder) {
     return refuse_formats(builder);
   return eg_cpu_add_copy(builder, &nest, to->dtype, eg_cpu_read(builder, 0),
                          eg_place_result(0));
+}
+
+egraph_status eg_cpu_pad(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_type *from = &spec->inputs[0], *to = &spec->results[0];
+  enum { CONSTANT };
+  if (eg_attr_at(spec->attrs, EG_A_PAD_MODE)->i != CONSTANT ||
+      from->dtype != EGRAPH_FLOAT32)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "pad: no kernel for this mode or type");
+  const int64_t *pads = eg_attr_at(spec->attrs, EG_A_PAD_PADS)->ints.data;
+  eg_loop_nest nest, whole;
+  eg_loop_nest_init(&nest, from);
+  eg_loop_nest_init(&whole, to);
+  memcpy(nest.strides[1], nest.strides[0], sizeof nest.strides[0]);
+  memcpy(nest.strides[0], whole.strides[0], sizeof nest.strides[0]);
+  int64_t offset = 0;
+  for (uint32_t d = 0; d < from->rank; d++)
+    offset += pads[d] * whole.strides[0][d];
+  EG_TRY(eg_cpu_add_fill(builder, to, eg_attr_at(spec->attrs, EG_A_PAD_VALUE)->f,
+                         eg_place_result(0)));
+  eg_place inside = eg_place_result(0);
+  inside.offset = (size_t)offset * sizeof(float);
+  return eg_cpu_add_copy(builder, &nest, from->dtype, eg_cpu_read(builder, 0), inside);
 }

@@ -91,3 +91,34 @@ egraph_status eg_cpu_add_copy(eg_cpu_builder *builder, const eg_loop_nest *nest,
   }
   return add_function(builder, &merged, eg_dtype_bytes(dtype), from, to);
 }
+
+typedef struct fill_payload {
+  int64_t elements;
+  size_t element;
+  unsigned char bytes[sizeof(double)];
+} fill_payload;
+
+static egraph_status fill_run(const void *payload, void *const *addresses) {
+  const fill_payload *p = payload;
+  char *to = addresses[0];
+  size_t total = (size_t)p->elements * p->element; // families see no empty tensors
+  size_t done = p->element;
+  memcpy(to, p->bytes, done);
+  while (done < total) { // what is filled doubles
+    size_t next = total - done < done ? total - done : done;
+    memcpy(to + done, to, next);
+    done += next;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cpu_add_fill(eg_cpu_builder *builder, const eg_type *type, double value,
+                              eg_place to) {
+  fill_payload *payload;
+  EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
+  payload->elements = eg_type_elements(type);
+  payload->element = eg_dtype_bytes(type->dtype);
+  eg_tensor element = {.type = eg_type_of(type->dtype, 0, NULL), .data = payload->bytes};
+  eg_tensor_set_double(&element, 0, value);
+  return eg_cpu_add_function(builder, &builder->run, fill_run, payload, &to, 1);
+}

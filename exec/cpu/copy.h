@@ -12,5 +12,8 @@
 /// rows becomes a reorder of oneDNN.
 egraph_status eg_cpu_add_copy(eg_cpu_builder *builder, const eg_loop_nest *nest,
                               egraph_dtype dtype, eg_place from, eg_place to);
+/// Appends a stage that sets every element of a tensor to a value, converted to its type.
+egraph_status eg_cpu_add_fill(eg_cpu_builder *builder, const eg_type *type, double value,
+                              eg_place to);
 
 #endif

@@ -58,6 +58,7 @@
   X(TRANSPOSE, transpose)                                                                \
   X(CONCAT, concat)                                                                      \
   X(SPLIT, split)                                                                        \
+  X(PAD, pad)                                                                            \
   X(SLICE, slice)                                                                        \
   X(EXPAND, expand)
 

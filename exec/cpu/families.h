@@ -24,6 +24,7 @@ egraph_status eg_cpu_identity(eg_cpu_builder *builder);
 egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder);
 egraph_status eg_cpu_batch_norm(eg_cpu_builder *builder);
 egraph_status eg_cpu_matmul(eg_cpu_builder *builder);
+egraph_status eg_cpu_pad(eg_cpu_builder *builder);
 egraph_status eg_cpu_pool(eg_cpu_builder *builder);
 egraph_status eg_cpu_reduction(eg_cpu_builder *builder);
 egraph_status eg_cpu_slice(eg_cpu_builder *builder);

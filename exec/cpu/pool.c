@@ -10,30 +10,76 @@ typedef struct window {
       begin[EGRAPH_MAX_RANK], end[EGRAPH_MAX_RANK];
 } window;
 
+static egraph_status describe(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
+                              const window *w, const dnnl_memory_desc_t *x,
+                              const dnnl_memory_desc_t *result,
+                              dnnl_primitive_desc_t *out) {
+  dnnl_pooling_v2_desc_t operation;
+  EG_TRY(eg_dnnl_check(dnnl_pooling_v2_forward_desc_init(
+                           &operation, dnnl_forward_inference, alg, x, result, w->strides,
+                           w->kernel, w->dilates, w->begin, w->end),
+                       "pooling"));
+  return eg_cpu_describe(builder, &operation, NULL, "pooling", out);
+}
+
+static bool is_jitted(const_dnnl_primitive_desc_t primitive) {
+  return strncmp(eg_cpu_kernel_of(primitive), "jit", 3) == 0;
+}
+
+static egraph_status add_stage(eg_cpu_builder *builder, dnnl_primitive_desc_t primitive,
+                               eg_place from, const dnnl_memory_desc_t *x, eg_place to,
+                               const dnnl_memory_desc_t *result) {
+  builder->kernel = NULL;
+  egraph_status status = eg_cpu_name(builder, primitive);
+  if (status != EGRAPH_OK) {
+    dnnl_primitive_desc_destroy(primitive);
+    return status;
+  }
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, from, x}, {DNNL_ARG_DST, to, result}};
+  return eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2);
+}
+
+static egraph_status add_through_nhwc(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
+                                      const window *w, const dnnl_memory_desc_t *x,
+                                      const dnnl_memory_desc_t *result) {
+  const eg_node_spec *spec = builder->spec;
+  eg_type x_type = spec->inputs[0], result_type = spec->results[0];
+  x_type.layout.format = result_type.layout.format = EG_FORMAT_NHWC;
+  dnnl_memory_desc_t x_nhwc, result_nhwc;
+  EG_TRY(eg_dnnl_desc(&x_type, &x_nhwc));
+  EG_TRY(eg_dnnl_desc(&result_type, &result_nhwc));
+  eg_place from = eg_cpu_scratch(builder, eg_type_bytes(&x_type));
+  eg_place to = eg_cpu_scratch(builder, eg_type_bytes(&result_type));
+  EG_TRY(eg_cpu_add_reorder(builder, &builder->run, eg_cpu_read(builder, 0), x, from,
+                            &x_nhwc));
+  dnnl_primitive_desc_t primitive;
+  EG_TRY(describe(builder, alg, w, &x_nhwc, &result_nhwc, &primitive));
+  EG_TRY(add_stage(builder, primitive, from, &x_nhwc, to, &result_nhwc));
+  return eg_cpu_add_reorder(builder, &builder->run, to, &result_nhwc, eg_place_result(0),
+                            result);
+}
+
 static egraph_status add_pool(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
                               const window *w) {
   const eg_node_spec *spec = builder->spec;
   dnnl_memory_desc_t x, result;
   EG_TRY(eg_dnnl_desc(&spec->inputs[0], &x));
   EG_TRY(eg_dnnl_desc(&spec->results[0], &result));
-  dnnl_pooling_v2_desc_t operation;
-  EG_TRY(eg_dnnl_check(dnnl_pooling_v2_forward_desc_init(
-                           &operation, dnnl_forward_inference, alg, &x, &result,
-                           w->strides, w->kernel, w->dilates, w->begin, w->end),
-                       "pooling"));
   dnnl_primitive_desc_t primitive;
-  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "pooling", &primitive));
-  egraph_status status = eg_cpu_name(builder, primitive);
-  if (status == EGRAPH_OK && eg_cpu_is_slow(primitive) &&
-      spec->inputs[0].layout.format != EG_FORMAT_PLAIN)
-    status = EG_FAIL(EGRAPH_E_UNSUPPORTED, "pooling: no fast kernel in this format");
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(primitive);
-    return status;
+  EG_TRY(describe(builder, alg, w, &x, &result, &primitive));
+  if (!is_jitted(primitive)) {
+    bool is_plain = spec->inputs[0].layout.format == EG_FORMAT_PLAIN;
+    if (is_plain && w->spatial == 2) {
+      dnnl_primitive_desc_destroy(primitive);
+      return add_through_nhwc(builder, alg, w, &x, &result);
+    }
+    if (!is_plain) {
+      dnnl_primitive_desc_destroy(primitive);
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "pooling: no fast kernel in this format");
+    }
   }
-  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, 0), &x},
-                         {DNNL_ARG_DST, eg_place_result(0), &result}};
-  return eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2);
+  return add_stage(builder, primitive, eg_cpu_read(builder, 0), &x, eg_place_result(0),
+                   &result);
 }
 
 static egraph_status check_spatial(uint32_t rank) {

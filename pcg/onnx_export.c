@@ -1,0 +1,356 @@
+// ONNX export: the graph as one model message, with big weights in a file beside it.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "pcg/onnx.h"
+#include "pcg/onnx_data_file.h"
+#include "pcg/onnx_opaque.h"
+#include "pcg/onnx_writer.h"
+
+// Protobuf messages end at 2 GB; weights are most of a model.
+static const uint64_t max_embedded_bytes = UINT64_C(1500000000);
+// Where data that does not exist would be: no such file, so that the weight is absent
+// again when read.
+static const char absent_location[] = "w";
+
+#define TEXT_OF(number) TEXT_OF_VALUE(number)
+#define TEXT_OF_VALUE(number) #number
+static const char version[] = TEXT_OF(EGRAPH_VERSION_MAJOR) "." TEXT_OF(
+    EGRAPH_VERSION_MINOR) "." TEXT_OF(EGRAPH_VERSION_PATCH);
+
+static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
+
+// ---- names
+// -----------------------------------------------------------------------------------------
+
+// A computed value that is an output under another name is renamed; an output of its own
+// name wins over others.
+static egraph_status name_outputs(eg_onnx_writer *w) {
+  const eg_graph *graph = w->graph;
+  for (uint32_t pass = 0; pass < 2; pass++)
+    for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+      const char *name;
+      eg_value value = eg_graph_output(graph, i, &name);
+      const eg_value_info *info = eg_graph_value(graph, value);
+      bool own = strcmp(info->name, name) == 0;
+      if (w->value_names[value.id] == NULL &&
+          (own || (pass == 1 && info->kind == EG_VALUE_COMPUTED)))
+        w->value_names[value.id] = name;
+    }
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    const char *name;
+    (void)eg_graph_output(graph, i, &name);
+    EG_TRY(eg_strmap_put(&w->names, name, 0));
+  }
+  return EGRAPH_OK;
+}
+
+// All names are known before any is made up.
+static egraph_status name_values(eg_onnx_writer *w) {
+  const eg_graph *graph = w->graph;
+  uint32_t count = eg_graph_value_count(graph), ignored;
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *w->value_names, &w->value_names));
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *w->is_output, &w->is_output));
+  EG_TRY(name_outputs(w));
+  for (uint32_t i = 0; i < count; i++) {
+    const char *name = eg_graph_value(graph, (eg_value){i})->name;
+    if (w->value_names[i] != NULL || eg_strmap_find(&w->names, name, &ignored)) continue;
+    w->value_names[i] = name;
+    EG_TRY(eg_strmap_put(&w->names, name, 0));
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    if (w->value_names[i] != NULL) continue;
+    eg_onnx_body body = {.writer = w, .stem = eg_graph_value(graph, (eg_value){i})->name};
+    EG_TRY(eg_onnx_made_up(&body, &w->value_names[i]));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- types
+// -----------------------------------------------------------------------------------------
+
+static egraph_status shape_message(eg_onnx_writer *w, const eg_type *type,
+                                   Onnx__TensorShapeProto **out) {
+  Onnx__TensorShapeProto *shape;
+  Onnx__TensorShapeProto__Dimension *dims;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *shape, &shape));
+  EG_TRY(eg_arena_alloc(&w->arena, type->rank, sizeof *dims, &dims));
+  *shape = (Onnx__TensorShapeProto)ONNX__TENSOR_SHAPE_PROTO__INIT;
+  EG_TRY(eg_arena_alloc(&w->arena, type->rank, sizeof *shape->dim, &shape->dim));
+  for (uint32_t i = 0; i < type->rank; i++) {
+    dims[i] =
+        (Onnx__TensorShapeProto__Dimension)ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT;
+    dims[i].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    dims[i].dim_value = type->dims[i];
+    shape->dim[i] = &dims[i];
+  }
+  shape->n_dim = type->rank;
+  *out = shape;
+  return EGRAPH_OK;
+}
+
+static egraph_status info_message(eg_onnx_writer *w, const char *name,
+                                  const eg_type *type, Onnx__ValueInfoProto **out) {
+  Onnx__ValueInfoProto *info;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info, &info));
+  *info = (Onnx__ValueInfoProto)ONNX__VALUE_INFO_PROTO__INIT;
+  info->name = borrowed(name);
+  *out = info;
+  if (type == NULL) return EGRAPH_OK;
+  Onnx__TypeProto__Tensor *tensor;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info->type, &info->type));
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *tensor, &tensor));
+  *info->type = (Onnx__TypeProto)ONNX__TYPE_PROTO__INIT;
+  *tensor = (Onnx__TypeProto__Tensor)ONNX__TYPE_PROTO__TENSOR__INIT;
+  tensor->has_elem_type = true;
+  tensor->elem_type = eg_dtype_onnx(type->dtype);
+  info->type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  info->type->tensor_type = tensor;
+  return shape_message(w, type, &tensor->shape);
+}
+
+// ---- leaves
+// ----------------------------------------------------------------------------------------
+
+static egraph_status write_weight(eg_onnx_writer *w, uint32_t id) {
+  const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
+  Onnx__TensorProto *tensor;
+  const void *data = info->data != NULL ? eg_buffer_data(info->data) : NULL;
+  EG_TRY(eg_onnx_tensor_message(w, &info->type, data, &tensor));
+  tensor->name = borrowed(w->value_names[id]);
+  if (data == NULL)
+    EG_TRY(eg_onnx_set_external(&w->arena, tensor, absent_location, 0, false));
+  return eg_onnx_initializers_push(&w->initializers, tensor);
+}
+
+static egraph_status write_leaves(eg_onnx_writer *w) {
+  for (uint32_t i = 0; i < eg_graph_value_count(w->graph); i++) {
+    const eg_value_info *info = eg_graph_value(w->graph, (eg_value){i});
+    Onnx__ValueInfoProto *message;
+    if (info->kind == EG_VALUE_WEIGHT) EG_TRY(write_weight(w, i));
+    if (info->kind != EG_VALUE_INPUT) continue;
+    EG_TRY(info_message(w, w->value_names[i], &info->type, &message));
+    EG_TRY(eg_onnx_infos_push(&w->inputs, message));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- nodes
+// -----------------------------------------------------------------------------------------
+
+static egraph_status names_of(eg_onnx_writer *w, const eg_value *values, uint32_t count,
+                              const char ***out) {
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  for (uint32_t i = 0; i < count; i++)
+    (*out)[i] = w->value_names[values[i].id];
+  return EGRAPH_OK;
+}
+
+static egraph_status types_of(eg_onnx_writer *w, const eg_value *values, uint32_t count,
+                              eg_type **out) {
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  for (uint32_t i = 0; i < count; i++) {
+    (*out)[i] = eg_graph_value(w->graph, values[i])->type;
+    (*out)[i].layout = (eg_layout){.format = EG_FORMAT_PLAIN}; // not a matter of ONNX
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_known(eg_onnx_body *body, const eg_graph_node_info *node) {
+  eg_onnx_writer *w = body->writer;
+  const char **inputs, **results;
+  eg_type *input_types, *result_types;
+  EG_TRY(names_of(w, node->inputs, node->input_count, &inputs));
+  EG_TRY(names_of(w, node->results, node->result_count, &results));
+  EG_TRY(types_of(w, node->inputs, node->input_count, &input_types));
+  EG_TRY(types_of(w, node->results, node->result_count, &result_types));
+  eg_onnx_item item = {.name = node->name,
+                       .attrs = node->attrs,
+                       .inputs = input_types,
+                       .input_count = node->input_count,
+                       .results = result_types,
+                       .result_count = node->result_count,
+                       .input_names = inputs,
+                       .result_names = results};
+  if (node->result_count != 0) body->stem = results[0];
+  return eg_onnx_write_item(body, &item);
+}
+
+static egraph_status write_format(eg_onnx_writer *w, uint32_t id) {
+  static const char prefix[] = "egraph.format:";
+  const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
+  const char *name = w->value_names[id];
+  size_t length = strlen(name);
+  Onnx__StringStringEntryProto *entry;
+  char *key;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *entry, &entry));
+  EG_TRY(eg_arena_alloc(&w->arena, sizeof prefix + length, 1, &key));
+  memcpy(key, prefix, sizeof prefix - 1);
+  memcpy(key + sizeof prefix - 1, name, length + 1);
+  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
+  entry->key = key;
+  entry->value = borrowed(eg_format_name((eg_format)info->type.layout.format));
+  return eg_onnx_entries_push(&w->metadata, entry);
+}
+
+// Types of computed tensors: for readers that do not infer through our functions, and for
+// opaque results.
+static egraph_status write_infos(eg_onnx_writer *w) {
+  for (uint32_t i = 0; i < eg_graph_value_count(w->graph); i++) {
+    const eg_value_info *info = eg_graph_value(w->graph, (eg_value){i});
+    Onnx__ValueInfoProto *message;
+    if (info->kind != EG_VALUE_COMPUTED || !info->typed) continue;
+    if (info->type.layout.format != EG_FORMAT_PLAIN) EG_TRY(write_format(w, i));
+    if (w->is_output[i]) continue;
+    EG_TRY(info_message(w, w->value_names[i], &info->type, &message));
+    EG_TRY(eg_onnx_infos_push(&w->infos, message));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- outputs
+// ---------------------------------------------------------------------------------------
+
+// What the record of an opaque result says of its type: maybe no tensor at all.
+static const Onnx__TypeProto *foreign_type(const eg_onnx_writer *w, const char *name) {
+  for (size_t i = 0; i < w->infos.len; i++)
+    if (w->infos.data[i]->name == name) return w->infos.data[i]->type;
+  return NULL;
+}
+
+static void drop_info(eg_onnx_writer *w, const char *name) {
+  size_t kept = 0;
+  for (size_t i = 0; i < w->infos.len; i++)
+    if (w->infos.data[i]->name != name) w->infos.data[kept++] = w->infos.data[i];
+  w->infos.len = kept;
+}
+
+static egraph_status write_output(eg_onnx_body *body, uint32_t index) {
+  eg_onnx_writer *w = body->writer;
+  const char *name;
+  eg_value value = eg_graph_output(w->graph, index, &name);
+  const eg_value_info *info = eg_graph_value(w->graph, value);
+  const char *tensor = w->value_names[value.id];
+  Onnx__ValueInfoProto *message;
+  bool renamed = strcmp(tensor, name) != 0;
+  w->is_output[value.id] = w->is_output[value.id] || !renamed;
+  if (renamed) EG_TRY(eg_onnx_put(body, "Identity", &tensor, 1, name, NULL, NULL));
+  EG_TRY(info_message(w, renamed ? name : tensor, info->typed ? &info->type : NULL,
+                      &message));
+  if (!info->typed) message->type = (Onnx__TypeProto *)(uintptr_t)foreign_type(w, tensor);
+  if (!info->typed && !renamed) drop_info(w, tensor);
+  return eg_onnx_infos_push(&w->outputs, message);
+}
+
+// ---- the model
+// -------------------------------------------------------------------------------------
+
+static egraph_status write_graph(eg_onnx_body *body) {
+  eg_onnx_writer *w = body->writer;
+  EG_TRY(eg_onnx_add_opset(w, "", EG_ONNX_OPSET));
+  EG_TRY(name_values(w));
+  EG_TRY(write_leaves(w));
+  for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++) {
+    eg_graph_node_info node = eg_graph_node_at(w->graph, (eg_graph_node){n});
+    body->made = 0;
+    if (node.attrs->op == EG_OP_OPAQUE)
+      EG_TRY(eg_onnx_write_opaque(body, (eg_graph_node){n}));
+    else
+      EG_TRY(write_known(body, &node));
+  }
+  for (uint32_t i = 0; i < eg_graph_output_count(w->graph); i++)
+    EG_TRY(write_output(body, i));
+  EG_TRY(write_infos(w));
+  return w->signatures.entries != NULL ? eg_onnx_add_opset(w, EG_ONNX_DOMAIN, 1)
+                                       : EGRAPH_OK;
+}
+
+static egraph_status save_model(eg_onnx_body *body, const char *path, bool external) {
+  static char name[] = "egraph", producer[] = "egraph";
+  eg_onnx_writer *w = body->writer;
+  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
+  graph.name = name;
+  graph.n_node = body->nodes.len, graph.node = body->nodes.data;
+  graph.n_initializer = w->initializers.len, graph.initializer = w->initializers.data;
+  graph.n_input = w->inputs.len, graph.input = w->inputs.data;
+  graph.n_output = w->outputs.len, graph.output = w->outputs.data;
+  graph.n_value_info = w->infos.len, graph.value_info = w->infos.data;
+  model.has_ir_version = true;
+  model.ir_version = EG_ONNX_IR_VERSION;
+  model.producer_name = producer;
+  model.producer_version = borrowed(version);
+  model.graph = &graph;
+  model.n_opset_import = w->opsets.len, model.opset_import = w->opsets.data;
+  model.n_functions = w->functions.len, model.functions = w->functions.data;
+  model.n_metadata_props = w->metadata.len, model.metadata_props = w->metadata.data;
+  if (external)
+    EG_TRY(eg_onnx_data_file_write(&w->arena, path, w->initializers.data,
+                                   w->initializers.len));
+  unsigned char *bytes;
+  size_t size;
+  EG_TRY(eg_onnx_message_pack(w->alloc, &model.base, &bytes, &size));
+  egraph_status status = eg_file_write(path, bytes, size);
+  eg_free(w->alloc, bytes, size, 1);
+  return status;
+}
+
+static uint64_t weight_bytes(const eg_graph *graph) {
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
+    const eg_buffer *data = eg_graph_value(graph, (eg_value){i})->data;
+    if (data != NULL) total += eg_buffer_size(data);
+  }
+  return total;
+}
+
+static void writer_init(eg_onnx_writer *w, const eg_graph *graph) {
+  *w = (eg_onnx_writer){.graph = graph, .alloc = eg_graph_allocator(graph)};
+  eg_arena_init(&w->arena, w->alloc);
+  eg_onnx_heap_init(&w->heap, w->alloc);
+  eg_onnx_messages_init(&w->records, w->alloc);
+  eg_onnx_initializers_init(&w->initializers, w->alloc);
+  eg_onnx_infos_init(&w->inputs, w->alloc);
+  eg_onnx_infos_init(&w->outputs, w->alloc);
+  eg_onnx_infos_init(&w->infos, w->alloc);
+  eg_onnx_functions_init(&w->functions, w->alloc);
+  eg_onnx_opsets_init(&w->opsets, w->alloc);
+  eg_onnx_entries_init(&w->metadata, w->alloc);
+  eg_strmap_init(&w->names, w->alloc);
+  eg_strmap_init(&w->signatures, w->alloc);
+}
+
+static void writer_deinit(eg_onnx_writer *w) {
+  for (size_t i = 0; i < w->records.len; i++)
+    eg_onnx_message_free(&w->heap, w->records.data[i]);
+  eg_strmap_deinit(&w->signatures);
+  eg_strmap_deinit(&w->names);
+  eg_onnx_entries_deinit(&w->metadata);
+  eg_onnx_opsets_deinit(&w->opsets);
+  eg_onnx_functions_deinit(&w->functions);
+  eg_onnx_infos_deinit(&w->infos);
+  eg_onnx_infos_deinit(&w->outputs);
+  eg_onnx_infos_deinit(&w->inputs);
+  eg_onnx_initializers_deinit(&w->initializers);
+  eg_onnx_messages_deinit(&w->records);
+  eg_arena_deinit(&w->arena);
+}
+
+egraph_status eg_onnx_save(const eg_graph *graph, const char *path,
+                           const eg_onnx_export_options *options) {
+  eg_onnx_writer w;
+  writer_init(&w, graph);
+  eg_onnx_body body = {.writer = &w, .stem = "value"};
+  eg_onnx_nodes_init(&body.nodes, w.alloc);
+  bool external =
+      (options != NULL && options->external) || weight_bytes(graph) > max_embedded_bytes;
+  egraph_status status = write_graph(&body);
+  if (status == EGRAPH_OK) status = save_model(&body, path, external);
+  eg_onnx_nodes_deinit(&body.nodes);
+  writer_deinit(&w);
+  return status;
+}

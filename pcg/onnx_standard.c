@@ -1,0 +1,253 @@
+// Nodes in standard ONNX of our opset: most by the same attribute names, some with lists
+// as operands.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "pcg/onnx_writer.h"
+
+typedef egraph_status (*standard_writer)(eg_onnx_body *body, const eg_onnx_item *item);
+
+static eg_ints ints_of(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->ints;
+}
+
+static int64_t int_of(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->i;
+}
+
+static double float_of(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->f;
+}
+
+// The node itself: name, operands of the item and then `extra`, results of the item.
+static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
+                              const char *op_type, const char *const *extra,
+                              uint32_t extra_count, Onnx__NodeProto **out) {
+  const char **inputs;
+  uint32_t count = item->input_count + extra_count;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, count, sizeof *inputs, &inputs));
+  for (uint32_t i = 0; i < item->input_count; i++)
+    inputs[i] = item->input_names[i];
+  for (uint32_t i = 0; i < extra_count; i++)
+    inputs[item->input_count + i] = extra[i];
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_put_node(body, op_type, inputs, count, item->result_names,
+                          item->result_count, &node));
+  if (item->name[0] != '\0') node->name = (char *)(uintptr_t)item->name;
+  *out = node;
+  return EGRAPH_OK;
+}
+
+static egraph_status put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
+                              const eg_attr_info *info, const eg_attr *value) {
+  switch (value->kind) {
+  case EG_ATTR_INT: return eg_onnx_put_int(body, node, info->name, value->i);
+  case EG_ATTR_INTS:
+    return eg_onnx_put_ints(body, node, info->name, value->ints.data, value->ints.len);
+  case EG_ATTR_FLOAT: return eg_onnx_put_float(body, node, info->name, value->f);
+  case EG_ATTR_SYMBOL:
+    return eg_onnx_put_string(body, node, info->name, info->symbols[value->i]);
+  case EG_ATTR_DTYPE:
+    return eg_onnx_put_int(body, node, info->name, eg_dtype_onnx((egraph_dtype)value->i));
+  case EG_ATTR_STRING: return eg_onnx_put_string(body, node, info->name, value->text);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < op->attr_count; i++)
+    EG_TRY(put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+// One more operand: a list of integers.
+static egraph_status write_with_ints(eg_onnx_body *body, const eg_onnx_item *item,
+                                     eg_ints list, Onnx__NodeProto **out) {
+  const char *name;
+  EG_TRY(eg_onnx_constant_ints(body, list.data, list.len, &name));
+  return put_item(body, item, eg_op_info_of((eg_op)item->attrs->op)->onnx, &name, 1, out);
+}
+
+static egraph_status write_fill(eg_onnx_body *body, const eg_onnx_item *item) {
+  egraph_dtype dtype = (egraph_dtype)int_of(item, EG_A_FILL_DTYPE);
+  eg_type one = eg_type_of(dtype, 1, (const int64_t[]){1});
+  Onnx__NodeProto *node;
+  Onnx__TensorProto *tensor;
+  void *data;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, 1, eg_type_bytes(&one), &data));
+  eg_tensor_set_double(&(eg_tensor){.type = one, .data = data}, 0,
+                       float_of(item, EG_A_FILL_VALUE));
+  EG_TRY(write_with_ints(body, item, ints_of(item, EG_A_FILL_SHAPE), &node));
+  EG_TRY(eg_onnx_tensor_message(body->writer, &one, data, &tensor));
+  return eg_onnx_put_tensor(body, node, "value", tensor);
+}
+
+static egraph_status write_clip(eg_onnx_body *body, const eg_onnx_item *item) {
+  double low = float_of(item, EG_A_CLIP_MIN), high = float_of(item, EG_A_CLIP_MAX);
+  egraph_dtype dtype = item->inputs[0].dtype;
+  const char *bounds[2] = {"", ""};
+  Onnx__NodeProto *node;
+  if (!isinf(low)) EG_TRY(eg_onnx_constant_scalar(body, dtype, low, &bounds[0]));
+  if (!isinf(high)) EG_TRY(eg_onnx_constant_scalar(body, dtype, high, &bounds[1]));
+  uint32_t count = !isinf(high) ? 2U : !isinf(low) ? 1U : 0U;
+  return put_item(body, item, "Clip", bounds, count, &node);
+}
+
+static egraph_status write_conv(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_ints strides = ints_of(item, EG_A_CONV_STRIDES),
+          pads = ints_of(item, EG_A_CONV_PADS);
+  eg_ints dilations = ints_of(item, EG_A_CONV_DILATIONS);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, "Conv", NULL, 0, &node));
+  EG_TRY(eg_onnx_put_ints(body, node, "dilations", dilations.data, dilations.len));
+  EG_TRY(eg_onnx_put_int(body, node, "group", int_of(item, EG_A_CONV_GROUP)));
+  EG_TRY(eg_onnx_put_ints(body, node, "pads", pads.data, pads.len));
+  return eg_onnx_put_ints(body, node, "strides", strides.data, strides.len);
+}
+
+static egraph_status write_matmul(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return put_item(body, item, "MatMul", NULL, 0, &node);
+}
+
+static egraph_status write_reduce_sum(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  EG_TRY(write_with_ints(body, item, ints_of(item, EG_A_REDUCE_SUM_AXES), &node));
+  return eg_onnx_put_int(body, node, "keepdims", int_of(item, EG_A_REDUCE_SUM_KEEPDIMS));
+}
+
+static egraph_status write_top_k(eg_onnx_body *body, const eg_onnx_item *item) {
+  int64_t k = int_of(item, EG_A_TOP_K_K);
+  Onnx__NodeProto *node;
+  EG_TRY(write_with_ints(body, item, (eg_ints){.data = &k, .len = 1}, &node));
+  EG_TRY(eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_TOP_K_AXIS)));
+  EG_TRY(eg_onnx_put_int(body, node, "largest", int_of(item, EG_A_TOP_K_LARGEST)));
+  return eg_onnx_put_int(body, node, "sorted", int_of(item, EG_A_TOP_K_SORTED));
+}
+
+static egraph_status write_cum_sum(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *axis;
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64,
+                                 (double)int_of(item, EG_A_CUM_SUM_AXIS), &axis));
+  return put_item(body, item, "CumSum", &axis, 1, &node);
+}
+
+// A zero in the shape is a size, not "copy the dimension".
+static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_ints shape = ints_of(item, EG_A_RESHAPE_SHAPE);
+  Onnx__NodeProto *node;
+  bool zero = false;
+  EG_TRY(write_with_ints(body, item, shape, &node));
+  for (uint32_t i = 0; i < shape.len; i++)
+    zero = zero || shape.data[i] == 0;
+  return zero ? eg_onnx_put_int(body, node, "allowzero", 1) : EGRAPH_OK;
+}
+
+static egraph_status write_squeeze(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return write_with_ints(body, item, ints_of(item, EG_A_SQUEEZE_AXES), &node);
+}
+
+static egraph_status write_unsqueeze(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return write_with_ints(body, item, ints_of(item, EG_A_UNSQUEEZE_AXES), &node);
+}
+
+static egraph_status write_expand(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return write_with_ints(body, item, ints_of(item, EG_A_EXPAND_SHAPE), &node);
+}
+
+static egraph_status write_tile(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  return write_with_ints(body, item, ints_of(item, EG_A_TILE_REPEATS), &node);
+}
+
+static egraph_status write_split(eg_onnx_body *body, const eg_onnx_item *item) {
+  Onnx__NodeProto *node;
+  EG_TRY(write_with_ints(body, item, ints_of(item, EG_A_SPLIT_SIZES), &node));
+  return eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_SPLIT_AXIS));
+}
+
+static egraph_status write_slice(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_ints starts = ints_of(item, EG_A_SLICE_STARTS),
+          ends = ints_of(item, EG_A_SLICE_ENDS);
+  eg_ints steps = ints_of(item, EG_A_SLICE_STEPS);
+  int64_t last[EGRAPH_MAX_RANK], axes[EGRAPH_MAX_RANK];
+  const char *lists[4];
+  Onnx__NodeProto *node;
+  assert(starts.len <= EGRAPH_MAX_RANK);
+  for (uint32_t i = 0; i < starts.len; i++) {
+    // "Before the first" is beyond the front in ONNX, where -1 counts from the end.
+    last[i] = ends.data[i] < 0 ? -1 - item->inputs[0].dims[i] : ends.data[i];
+    axes[i] = i;
+  }
+  EG_TRY(eg_onnx_constant_ints(body, starts.data, starts.len, &lists[0]));
+  EG_TRY(eg_onnx_constant_ints(body, last, starts.len, &lists[1]));
+  EG_TRY(eg_onnx_constant_ints(body, axes, starts.len, &lists[2]));
+  EG_TRY(eg_onnx_constant_ints(body, steps.data, steps.len, &lists[3]));
+  return put_item(body, item, "Slice", lists, 4, &node);
+}
+
+static egraph_status write_pad(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_ints pads = ints_of(item, EG_A_PAD_PADS);
+  int64_t mode = int_of(item, EG_A_PAD_MODE);
+  const char *const *modes = eg_op_info_of(EG_OP_PAD)->attrs[1].symbols;
+  const char *extra[2];
+  Onnx__NodeProto *node;
+  assert(strcmp(eg_op_info_of(EG_OP_PAD)->attrs[1].name, "mode") == 0);
+  EG_TRY(eg_onnx_constant_ints(body, pads.data, pads.len, &extra[0]));
+  EG_TRY(eg_onnx_constant_scalar(body, item->inputs[0].dtype,
+                                 float_of(item, EG_A_PAD_VALUE), &extra[1]));
+  EG_TRY(put_item(body, item, "Pad", extra, 2, &node));
+  return eg_onnx_put_string(body, node, "mode", modes[mode]);
+}
+
+static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) {
+  static const char *const placements[] = {"half_pixel", "asymmetric", "align_corners"};
+  eg_ints shape = ints_of(item, EG_A_RESIZE_SHAPE);
+  const char *extra[3] = {"", "", NULL};
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_constant_ints(body, shape.data, shape.len, &extra[2]));
+  EG_TRY(put_item(body, item, "Resize", extra, 3, &node));
+  EG_TRY(eg_onnx_put_string(body, node, "coordinate_transformation_mode",
+                            placements[int_of(item, EG_A_RESIZE_COORDINATES)]));
+  EG_TRY(eg_onnx_put_string(body, node, "mode",
+                            int_of(item, EG_A_RESIZE_MODE) == 0 ? "nearest" : "linear"));
+  return eg_onnx_put_string(body, node, "nearest_mode", "round_prefer_floor");
+}
+
+// Operators that differ from "the same attributes": id, writer.
+#define STANDARD_LIST(X)                                                                 \
+  X(FILL, write_fill)                                                                    \
+  X(CLIP, write_clip)                                                                    \
+  X(CONV, write_conv)                                                                    \
+  X(MATMUL, write_matmul)                                                                \
+  X(REDUCE_SUM, write_reduce_sum)                                                        \
+  X(TOP_K, write_top_k)                                                                  \
+  X(CUM_SUM, write_cum_sum)                                                              \
+  X(RESHAPE, write_reshape)                                                              \
+  X(SQUEEZE, write_squeeze)                                                              \
+  X(UNSQUEEZE, write_unsqueeze)                                                          \
+  X(EXPAND, write_expand)                                                                \
+  X(TILE, write_tile)                                                                    \
+  X(SPLIT, write_split)                                                                  \
+  X(SLICE, write_slice)                                                                  \
+  X(PAD, write_pad)                                                                      \
+  X(RESIZE, write_resize)
+
+egraph_status eg_onnx_write_standard(eg_onnx_body *body, const eg_onnx_item *item) {
+  static const standard_writer writers[EG_OP_COUNT] = {
+#define STANDARD_ENTRY(ID, WRITER) [EG_OP_##ID] = WRITER,
+      STANDARD_LIST(STANDARD_ENTRY)
+#undef STANDARD_ENTRY
+  };
+  standard_writer writer = writers[item->attrs->op];
+  return writer != NULL ? writer(body, item) : write_same(body, item);
+}

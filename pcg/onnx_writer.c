@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/onnx_writer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+// protobuf-c has no const strings and bytes, but packing only reads them.
+static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
+
+egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out) {
+  eg_onnx_writer *w = body->writer;
+  size_t room = strlen(body->stem) + 16;
+  char *name;
+  uint32_t ignored;
+  EG_TRY(eg_arena_alloc(&w->arena, room, 1, &name));
+  do
+    (void)snprintf(name, room, "%s.%" PRIu32, body->stem, ++body->made);
+  while (!body->is_function && eg_strmap_find(&w->names, name, &ignored));
+  if (!body->is_function) EG_TRY(eg_strmap_put(&w->names, name, 0));
+  *out = name;
+  return EGRAPH_OK;
+}
+
+// ---- nodes
+// -----------------------------------------------------------------------------------------
+
+static egraph_status copy_names(eg_onnx_writer *w, const char *const *names,
+                                uint32_t count, char ***out) {
+  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  for (uint32_t i = 0; i < count; i++)
+    (*out)[i] = borrowed(names[i]);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_put_node(eg_onnx_body *body, const char *op_type,
+                               const char *const *inputs, uint32_t input_count,
+                               const char *const *outputs, uint32_t output_count,
+                               Onnx__NodeProto **out) {
+  eg_onnx_writer *w = body->writer;
+  Onnx__NodeProto *node;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *node, &node));
+  *node = (Onnx__NodeProto)ONNX__NODE_PROTO__INIT;
+  node->op_type = borrowed(op_type);
+  node->n_input = input_count;
+  node->n_output = output_count;
+  EG_TRY(copy_names(w, inputs, input_count, &node->input));
+  EG_TRY(copy_names(w, outputs, output_count, &node->output));
+  EG_TRY(eg_onnx_nodes_push(&body->nodes, node));
+  if (out != NULL) *out = node;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_put(eg_onnx_body *body, const char *op_type,
+                          const char *const *inputs, uint32_t input_count,
+                          const char *result, const char **out_result,
+                          Onnx__NodeProto **out) {
+  if (result == NULL) EG_TRY(eg_onnx_made_up(body, &result));
+  if (out_result != NULL) *out_result = result;
+  return eg_onnx_put_node(body, op_type, inputs, input_count, &result, 1, out);
+}
+
+// ---- attributes
+// ------------------------------------------------------------------------------------
+
+// Attributes are few; their array grows by one.
+static egraph_status put_attribute(eg_onnx_body *body, Onnx__NodeProto *node,
+                                   const char *name,
+                                   Onnx__AttributeProto__AttributeType type,
+                                   Onnx__AttributeProto **out) {
+  eg_arena *arena = &body->writer->arena;
+  Onnx__AttributeProto **grown, *attr;
+  EG_TRY(eg_arena_alloc(arena, node->n_attribute + 1, sizeof(Onnx__AttributeProto *),
+                        &grown));
+  EG_TRY(eg_arena_alloc(arena, 1, sizeof *attr, &attr));
+  *attr = (Onnx__AttributeProto)ONNX__ATTRIBUTE_PROTO__INIT;
+  attr->name = borrowed(name);
+  attr->has_type = true;
+  attr->type = type;
+  for (size_t i = 0; i < node->n_attribute; i++)
+    grown[i] = node->attribute[i];
+  grown[node->n_attribute++] = attr;
+  node->attribute = grown;
+  *out = attr;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_put_int(eg_onnx_body *body, Onnx__NodeProto *node, const char *name,
+                              int64_t value) {
+  Onnx__AttributeProto *attr;
+  EG_TRY(
+      put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT, &attr));
+  attr->has_i = true;
+  attr->i = value;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_put_float(eg_onnx_body *body, Onnx__NodeProto *node,
+                                const char *name, double value) {
+  Onnx__AttributeProto *attr;
+  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,
+                       &attr));
+  attr->has_f = true;
+  attr->f = (float)value;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_put_ints(eg_onnx_body *body, Onnx__NodeProto *node,
+                               const char *name, const int64_t *data, uint32_t len) {
+  Onnx__AttributeProto *attr;
+  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
+                       &attr));
+  EG_TRY(eg_arena_alloc(&body->writer->arena, len, sizeof *data, &attr->ints));
+  if (len != 0) memcpy(attr->ints, data, len * sizeof *data);
+  attr->n_ints = len;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_put_string(eg_onnx_body *body, Onnx__NodeProto *node,
+                                 const char *name, const char *value) {
+  Onnx__AttributeProto *attr;
+  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING,
+                       &attr));
+  attr->has_s = true;
+  attr->s =
+      (ProtobufCBinaryData){.len = strlen(value), .data = (uint8_t *)borrowed(value)};
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_put_tensor(eg_onnx_body *body, Onnx__NodeProto *node,
+                                 const char *name, Onnx__TensorProto *value) {
+  Onnx__AttributeProto *attr;
+  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
+                       &attr));
+  attr->t = value;
+  return EGRAPH_OK;
+}
+
+// ---- tensors
+// ---------------------------------------------------------------------------------------
+
+egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type,
+                                     const void *data, Onnx__TensorProto **out) {
+  Onnx__TensorProto *tensor;
+  EG_TRY(eg_arena_alloc(&writer->arena, 1, sizeof *tensor, &tensor));
+  *tensor = (Onnx__TensorProto)ONNX__TENSOR_PROTO__INIT;
+  EG_TRY(eg_arena_alloc(&writer->arena, type->rank, sizeof *tensor->dims, &tensor->dims));
+  for (uint32_t i = 0; i < type->rank; i++)
+    tensor->dims[i] = type->dims[i];
+  tensor->n_dims = type->rank;
+  tensor->has_data_type = true;
+  tensor->data_type = eg_dtype_onnx(type->dtype);
+  size_t bytes = eg_type_bytes(type);
+  if (data != NULL && bytes != 0) {
+    tensor->has_raw_data = true;
+    tensor->raw_data.len = bytes;
+    tensor->raw_data.data = (uint8_t *)(uintptr_t)data;
+  }
+  *out = tensor;
+  return EGRAPH_OK;
+}
+
+static egraph_status put_constant(eg_onnx_body *body, const eg_type *type,
+                                  const void *data, const char **out) {
+  Onnx__TensorProto *tensor;
+  const char *name;
+  EG_TRY(eg_onnx_made_up(body, &name));
+  EG_TRY(eg_onnx_tensor_message(body->writer, type, data, &tensor));
+  *out = name;
+  if (!body->is_function) {
+    tensor->name = borrowed(name);
+    return eg_onnx_initializers_push(&body->writer->initializers, tensor);
+  }
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_put(body, "Constant", NULL, 0, name, NULL, &node));
+  return eg_onnx_put_tensor(body, node, "value", tensor);
+}
+
+egraph_status eg_onnx_constant_ints(eg_onnx_body *body, const int64_t *data, uint32_t len,
+                                    const char **out) {
+  eg_type type = eg_type_of(EGRAPH_INT64, 1, (const int64_t[]){len});
+  int64_t *copy;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, len, sizeof *copy, &copy));
+  if (len != 0) memcpy(copy, data, len * sizeof *copy);
+  return put_constant(body, &type, copy, out);
+}
+
+egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
+                                      double value, const char **out) {
+  eg_type type = eg_type_of(dtype, 0, NULL);
+  void *data;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, 1, eg_type_bytes(&type), &data));
+  eg_tensor tensor = {.type = type, .data = data};
+  eg_tensor_set_double(&tensor, 0, value);
+  return put_constant(body, &type, data, out);
+}

@@ -1,0 +1,113 @@
+// ONNX messages under construction: nodes of the model or of a function, their attributes
+// and constants.
+//
+// Everything lives in the writer's arena or is borrowed from the graph; nothing is freed
+// one by one.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_ONNX_WRITER_H
+#define EG_PCG_ONNX_WRITER_H
+
+#include "base/strmap.h"
+#include "pcg/graph.h"
+#include "pcg/onnx_message.h"
+
+enum { EG_ONNX_OPSET = 17, EG_ONNX_IR_VERSION = 8 };
+#define EG_ONNX_DOMAIN "egraph"
+
+EG_VEC_DEFINE(eg_onnx_nodes, Onnx__NodeProto *);
+EG_VEC_DEFINE(eg_onnx_initializers, Onnx__TensorProto *);
+EG_VEC_DEFINE(eg_onnx_infos, Onnx__ValueInfoProto *);
+EG_VEC_DEFINE(eg_onnx_functions, Onnx__FunctionProto *);
+EG_VEC_DEFINE(eg_onnx_opsets, Onnx__OperatorSetIdProto *);
+EG_VEC_DEFINE(eg_onnx_entries, Onnx__StringStringEntryProto *);
+EG_VEC_DEFINE(eg_onnx_messages, ProtobufCMessage *);
+
+typedef struct eg_onnx_writer {
+  const eg_graph *graph;
+  egraph_allocator alloc;
+  eg_arena arena;
+  eg_onnx_heap heap; // of unpacked records
+  eg_onnx_messages records;
+  eg_onnx_initializers initializers;
+  eg_onnx_infos inputs, outputs, infos;
+  eg_onnx_functions functions;
+  eg_onnx_opsets opsets;
+  eg_onnx_entries metadata;
+  eg_strmap names;          // of all tensors of the model
+  eg_strmap signatures;     // of our functions: text to index in `functions`
+  const char **value_names; // [values]
+  bool *is_output;          // [values] an output under the tensor's own name
+} eg_onnx_writer;
+
+/// Where nodes go: the model, whose constants are initializers, or a function, whose
+/// constants are nodes.
+typedef struct eg_onnx_body {
+  eg_onnx_writer *writer;
+  eg_onnx_nodes nodes;
+  bool is_function;
+  const char *stem; // of made-up names
+  uint32_t made;    // how many there are
+} eg_onnx_body;
+
+/// What is to be written: a node with its types and names.
+typedef struct eg_onnx_item {
+  const char *name;
+  const eg_attrs *attrs;
+  const eg_type *inputs;
+  uint32_t input_count;
+  const eg_type *results;
+  uint32_t result_count;
+  const char *const *input_names;
+  const char *const *result_names;
+} eg_onnx_item;
+
+/// Appends a node with these operands and results (strings are borrowed).
+egraph_status eg_onnx_put_node(eg_onnx_body *body, const char *op_type,
+                               const char *const *inputs, uint32_t input_count,
+                               const char *const *outputs, uint32_t output_count,
+                               Onnx__NodeProto **out);
+/// The same with one result. `result` NULL: a made-up name, given in *out_result (may be
+/// NULL otherwise).
+egraph_status eg_onnx_put(eg_onnx_body *body, const char *op_type,
+                          const char *const *inputs, uint32_t input_count,
+                          const char *result, const char **out_result,
+                          Onnx__NodeProto **out);
+
+egraph_status eg_onnx_put_int(eg_onnx_body *body, Onnx__NodeProto *node, const char *name,
+                              int64_t value);
+egraph_status eg_onnx_put_float(eg_onnx_body *body, Onnx__NodeProto *node,
+                                const char *name, double value);
+egraph_status eg_onnx_put_ints(eg_onnx_body *body, Onnx__NodeProto *node,
+                               const char *name, const int64_t *data, uint32_t len);
+egraph_status eg_onnx_put_string(eg_onnx_body *body, Onnx__NodeProto *node,
+                                 const char *name, const char *value);
+egraph_status eg_onnx_put_tensor(eg_onnx_body *body, Onnx__NodeProto *node,
+                                 const char *name, Onnx__TensorProto *value);
+
+/// A tensor message with these bytes (borrowed; NULL: without data).
+egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type,
+                                     const void *data, Onnx__TensorProto **out);
+/// A constant list of int64 or scalar; *out is its name.
+egraph_status eg_onnx_constant_ints(eg_onnx_body *body, const int64_t *data, uint32_t len,
+                                    const char **out);
+egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
+                                      double value, const char **out);
+/// A tensor name that nothing in the model (or the function) has.
+egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out);
+
+/// Imports an operator set once; `domain` is borrowed.
+egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
+                                int64_t version);
+/// Writes an opaque node from its record.
+egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node);
+/// Writes a node of standard ONNX, or as a call of one of our functions.
+egraph_status eg_onnx_write_item(eg_onnx_body *body, const eg_onnx_item *item);
+/// Writes the standard form of an operator that has one.
+egraph_status eg_onnx_write_standard(eg_onnx_body *body, const eg_onnx_item *item);
+/// True when the item has no standard form in our opset: unknown to ONNX, or fused.
+bool eg_onnx_needs_function(const eg_onnx_item *item);
+/// Writes what the item means in standard operators; operands and results have the item's
+/// names.
+egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item);
+
+#endif
