@@ -1,12 +1,13 @@
 // The extraction-gym reader, hostile files, and the shared instances with known optima.
 // SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L // mkstemp
+
 #include "extract/gym_json.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "extract/extract.h"
 #include "tests/testing.h"
 
