@@ -57,8 +57,7 @@ void eg_graph_destroy(eg_graph *graph) {
 egraph_allocator eg_graph_allocator(const eg_graph *graph) { return graph->alloc; }
 eg_attr_pool *eg_graph_attrs(eg_graph *graph) { return graph->pool; }
 
-// ---- reading
-// -------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------
 
 uint32_t eg_graph_value_count(const eg_graph *graph) {
   return (uint32_t)graph->values.len;
@@ -135,8 +134,7 @@ void eg_graph_describe_node(const char *name, const char *op, uint32_t id, char 
     (void)snprintf(buffer, size, "%s (node %" PRIu32 ")", op, id);
 }
 
-// ---- values
-// --------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------
 
 static egraph_status copy_string(eg_graph *graph, const char *text, const char **out) {
   return eg_arena_string(&graph->arena, text, strlen(text), out);
@@ -276,8 +274,7 @@ egraph_status eg_graph_set_format(eg_graph *graph, eg_value value, eg_format for
   return EGRAPH_OK;
 }
 
-// ---- nodes
-// ---------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------
 
 static egraph_status check_operands(const eg_graph *graph, const eg_value *inputs,
                                     uint32_t count, bool typed) {
@@ -412,8 +409,7 @@ egraph_status eg_graph_add_node(eg_graph *graph, const char *name, const eg_attr
   return status;
 }
 
-// ---- opaque nodes
-// --------------------------------------------------------------------------------
+// ---- opaque nodes -------------------------------------------------------------------
 
 // The key: operator type and a number that makes it unique in the graph. Two opaque nodes
 // are never the same node, even with equal records: the operator may have effects (random
@@ -478,8 +474,7 @@ egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char 
   return eg_fail_context(status, "%s", text);
 }
 
-// ---- copies
-// --------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------
 
 static egraph_status copy_opaque(eg_graph *graph, const eg_graph *from,
                                  eg_graph_node node, const eg_value *inputs,

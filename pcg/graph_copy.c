@@ -27,8 +27,7 @@ egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags) {
   return EGRAPH_OK;
 }
 
-// ---- copying
-// ---------------------------------------------------------------------------------------
+// ---- copying ------------------------------------------------------------------------
 
 typedef struct copier {
   const eg_graph *from;
@@ -152,8 +151,7 @@ egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out) {
   return copy_needed(graph, NULL, out);
 }
 
-// ---- folding
-// ---------------------------------------------------------------------------------------
+// ---- folding ------------------------------------------------------------------------
 
 typedef struct folder {
   const eg_graph *graph;

@@ -170,8 +170,7 @@ egraph_status eg_graph_print(const eg_graph *graph, eg_text *out) {
   return EGRAPH_OK;
 }
 
-// ---- Graphviz
-// --------------------------------------------------------------------------------------
+// ---- Graphviz -----------------------------------------------------------------------
 
 // A quoted string of the DOT language: backslash and quote are escaped, line breaks
 // become spaces.

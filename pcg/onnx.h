@@ -1,13 +1,23 @@
-// ONNX files: import (opset 7 and up) and export (checker-clean).
+// ONNX files: import (opset 1 to 23) and export (checker-clean).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_ONNX_H
 #define EG_PCG_ONNX_H
 
 #include "pcg/graph.h"
 
+/// A graph input whose value is known: it becomes a weight, and shapes computed from it
+/// are resolved.
+typedef struct eg_onnx_fixed_input {
+  const char *name;
+  eg_type type;
+  eg_buffer *data; // retained
+} eg_onnx_fixed_input;
+
 typedef struct eg_onnx_import_options {
   int64_t batch;    // value of symbolic dimensions; 0: a symbolic dimension is an error
   size_t max_bytes; // largest file
+  const eg_onnx_fixed_input *fixed;
+  uint32_t fixed_count;
 } eg_onnx_import_options;
 #define EG_ONNX_IMPORT_OPTIONS_DEFAULT                                                   \
   { .batch = 0, .max_bytes = (size_t)1 << 31 }

@@ -24,8 +24,7 @@ static const char version[] = TEXT_OF(EGRAPH_VERSION_MAJOR) "." TEXT_OF(
 
 static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
 
-// ---- names
-// -----------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------
 
 // A computed value that is an output under another name is renamed; an output of its own
 // name wins over others.
@@ -70,8 +69,7 @@ static egraph_status name_values(eg_onnx_writer *w) {
   return EGRAPH_OK;
 }
 
-// ---- types
-// -----------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------
 
 static egraph_status shape_message(eg_onnx_writer *w, const eg_type *type,
                                    Onnx__TensorShapeProto **out) {
@@ -113,8 +111,7 @@ static egraph_status info_message(eg_onnx_writer *w, const char *name,
   return shape_message(w, type, &tensor->shape);
 }
 
-// ---- leaves
-// ----------------------------------------------------------------------------------------
+// ---- leaves -------------------------------------------------------------------------
 
 static egraph_status write_weight(eg_onnx_writer *w, uint32_t id) {
   const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
@@ -127,11 +124,20 @@ static egraph_status write_weight(eg_onnx_writer *w, uint32_t id) {
   return eg_onnx_initializers_push(&w->initializers, tensor);
 }
 
-static egraph_status write_leaves(eg_onnx_writer *w) {
+static bool is_foreign_input(const eg_onnx_writer *w, eg_graph_node node) {
+  return eg_graph_node_at(w->graph, node).attrs->op == EG_OP_OPAQUE &&
+         strcmp(eg_graph_opaque_type(w->graph, node), EG_ONNX_FOREIGN_INPUT) == 0;
+}
+
+// Weights, and inputs in their order, foreign ones among them.
+static egraph_status write_leaves(eg_onnx_body *body) {
+  eg_onnx_writer *w = body->writer;
   for (uint32_t i = 0; i < eg_graph_value_count(w->graph); i++) {
     const eg_value_info *info = eg_graph_value(w->graph, (eg_value){i});
     Onnx__ValueInfoProto *message;
     if (info->kind == EG_VALUE_WEIGHT) EG_TRY(write_weight(w, i));
+    if (info->kind == EG_VALUE_COMPUTED && is_foreign_input(w, info->node))
+      EG_TRY(eg_onnx_write_opaque(body, info->node));
     if (info->kind != EG_VALUE_INPUT) continue;
     EG_TRY(info_message(w, w->value_names[i], &info->type, &message));
     EG_TRY(eg_onnx_infos_push(&w->inputs, message));
@@ -139,8 +145,7 @@ static egraph_status write_leaves(eg_onnx_writer *w) {
   return EGRAPH_OK;
 }
 
-// ---- nodes
-// -----------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------
 
 static egraph_status names_of(eg_onnx_writer *w, const eg_value *values, uint32_t count,
                               const char ***out) {
@@ -212,8 +217,7 @@ static egraph_status write_infos(eg_onnx_writer *w) {
   return EGRAPH_OK;
 }
 
-// ---- outputs
-// ---------------------------------------------------------------------------------------
+// ---- outputs ------------------------------------------------------------------------
 
 // What the record of an opaque result says of its type: maybe no tensor at all.
 static const Onnx__TypeProto *foreign_type(const eg_onnx_writer *w, const char *name) {
@@ -246,17 +250,17 @@ static egraph_status write_output(eg_onnx_body *body, uint32_t index) {
   return eg_onnx_infos_push(&w->outputs, message);
 }
 
-// ---- the model
-// -------------------------------------------------------------------------------------
+// ---- the model ----------------------------------------------------------------------
 
 static egraph_status write_graph(eg_onnx_body *body) {
   eg_onnx_writer *w = body->writer;
   EG_TRY(eg_onnx_add_opset(w, "", EG_ONNX_OPSET));
   EG_TRY(name_values(w));
-  EG_TRY(write_leaves(w));
+  EG_TRY(write_leaves(body));
   for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++) {
     eg_graph_node_info node = eg_graph_node_at(w->graph, (eg_graph_node){n});
     body->made = 0;
+    if (is_foreign_input(w, (eg_graph_node){n})) continue;
     if (node.attrs->op == EG_OP_OPAQUE)
       EG_TRY(eg_onnx_write_opaque(body, (eg_graph_node){n}));
     else

@@ -16,10 +16,11 @@
 #include "pcg/onnx_op.h"
 #include "pcg/onnx_tensor.h"
 
-enum { FIRST_OPSET = 7, LAST_OPSET = 23 };
+// What older or newer sets changed shows in attributes that the table does not know;
+// such nodes become opaque.
+enum { FIRST_OPSET = 1, LAST_OPSET = 23 };
 
-// ---- opset
-// -----------------------------------------------------------------------------------------
+// ---- opset --------------------------------------------------------------------------
 
 static bool is_standard_domain(const char *domain) {
   return domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
@@ -42,8 +43,7 @@ static egraph_status read_opset(eg_onnx_reader *r) {
                  r->file, r->opset, FIRST_OPSET, LAST_OPSET);
 }
 
-// ---- names
-// -----------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------
 
 static bool find_tensor(const eg_onnx_reader *r, const char *name, eg_onnx_ref *out) {
   return eg_strmap_find(&r->names, name, &out->id);
@@ -109,10 +109,29 @@ static egraph_status explain_input(const eg_onnx_reader *r,
   return EG_FAIL(EGRAPH_E_PARSE, "its size overflows");
 }
 
+// A value that the caller fixed, or NULL.
+static const eg_onnx_fixed_input *fixed_input(const eg_onnx_reader *r, const char *name) {
+  for (uint32_t i = 0; i < r->options.fixed_count; i++)
+    if (strcmp(r->options.fixed[i].name, name) == 0) return &r->options.fixed[i];
+  return NULL;
+}
+
+static egraph_status fix_input(eg_onnx_reader *r, eg_onnx_ref ref,
+                               const Onnx__ValueInfoProto *info,
+                               const eg_onnx_fixed_input *fixed) {
+  eg_type declared;
+  if (eg_buffer_size(fixed->data) != eg_type_bytes(&fixed->type))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "its fixed value has the wrong size");
+  if (eg_onnx_declared_type(r, info, &declared) && !eg_type_same(&declared, &fixed->type))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "its fixed value is not of the declared type");
+  return eg_onnx_define_constant(r, ref, &fixed->type, fixed->data);
+}
+
 static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
   eg_onnx_ref ref;
   eg_type type;
   egraph_dtype dtype;
+  const eg_onnx_fixed_input *fixed = fixed_input(r, info->name);
   if (info->name[0] == '\0') return EG_FAIL(EGRAPH_E_PARSE, "it has no name");
   if (find_tensor(r, info->name, &ref)) {
     // Inputs with an initializer are weights that a caller might replace.
@@ -120,6 +139,7 @@ static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
     return EG_FAIL(EGRAPH_E_PARSE, "there are two tensors of this name");
   }
   EG_TRY(register_tensor(r, info->name, UINT32_MAX, &ref));
+  if (fixed != NULL) return fix_input(r, ref, info, fixed);
   bool is_tensor = info->type != NULL &&
                    info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
                    eg_dtype_from_onnx(info->type->tensor_type->elem_type, &dtype);
@@ -182,8 +202,7 @@ static egraph_status register_results(eg_onnx_reader *r) {
   return EGRAPH_OK;
 }
 
-// ---- order
-// -----------------------------------------------------------------------------------------
+// ---- order --------------------------------------------------------------------------
 
 // Kahn's algorithm. Ready nodes wait in a heap by position, so that a file in order keeps
 // its order.
@@ -293,8 +312,7 @@ static egraph_status sort_nodes(eg_onnx_reader *r) {
   return status;
 }
 
-// ---- nodes
-// -----------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------
 
 static egraph_status gather_refs(eg_onnx_reader *r, char *const *names, size_t count,
                                  eg_onnx_ref **out) {
@@ -352,8 +370,7 @@ static egraph_status import_nodes(eg_onnx_reader *r) {
   return EGRAPH_OK;
 }
 
-// ---- outputs
-// ---------------------------------------------------------------------------------------
+// ---- outputs ------------------------------------------------------------------------
 
 static egraph_status mark_outputs(eg_onnx_reader *r) {
   const Onnx__GraphProto *graph = r->model->graph;
@@ -415,8 +432,7 @@ static egraph_status import_model(eg_onnx_reader *r) {
   return set_formats(r);
 }
 
-// ---- entry points
-// ----------------------------------------------------------------------------------
+// ---- entry points -------------------------------------------------------------------
 
 static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
   r->alloc = alloc;

@@ -41,8 +41,7 @@ static egraph_status with_scalar(eg_onnx_body *body, const char *op, const char 
   return binary(body, op, a, scalar, result, out);
 }
 
-// ---- pointwise
-// -------------------------------------------------------------------------------------
+// ---- pointwise ----------------------------------------------------------------------
 
 static egraph_status mean_rsqrt(eg_onnx_body *body, const eg_onnx_item *item) {
   const char *root;
@@ -127,8 +126,7 @@ static egraph_status put_act(eg_onnx_body *body, eg_act act, double alpha, doubl
   return EGRAPH_E_INTERNAL;
 }
 
-// ---- contractions
-// ----------------------------------------------------------------------------------
+// ---- contractions -------------------------------------------------------------------
 
 // act(x + z), where operand 3 is z.
 static egraph_status finish(eg_onnx_body *body, const eg_onnx_item *item, const char *x,
@@ -178,8 +176,7 @@ static egraph_status mean_matmul(eg_onnx_body *body, const eg_onnx_item *item) {
                 EG_A_MATMUL_ACT_BETA);
 }
 
-// ---- normalizations
-// --------------------------------------------------------------------------------
+// ---- normalizations -----------------------------------------------------------------
 
 static egraph_status reduce_mean(eg_onnx_body *body, const char *x, uint32_t first,
                                  uint32_t rank, const char **out) {
@@ -243,8 +240,7 @@ static egraph_status mean_group_norm(eg_onnx_body *body, const eg_onnx_item *ite
   return binary(body, "Add", row, bias, item->result_names[0], NULL);
 }
 
-// ---- weights
-// ---------------------------------------------------------------------------------------
+// ---- weights ------------------------------------------------------------------------
 
 static egraph_status put_pad(eg_onnx_body *body, const char *x, egraph_dtype dtype,
                              const int64_t *pads, uint32_t rank, const char *result,

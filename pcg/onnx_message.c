@@ -37,8 +37,7 @@ void eg_onnx_heap_init(eg_onnx_heap *heap, egraph_allocator alloc) {
   heap->base.allocator_data = heap;
 }
 
-// ---- nesting
-// ---------------------------------------------------------------------------------------
+// ---- nesting ------------------------------------------------------------------------
 
 typedef struct wire_level {
   const ProtobufCMessageDescriptor *type;
@@ -118,8 +117,7 @@ static wire_result check_wire(const ProtobufCMessageDescriptor *type,
   return WIRE_OK;
 }
 
-// ---- messages
-// --------------------------------------------------------------------------------------
+// ---- messages -----------------------------------------------------------------------
 
 egraph_status eg_onnx_message_unpack(eg_onnx_heap *heap,
                                      const ProtobufCMessageDescriptor *type,
@@ -154,8 +152,7 @@ void eg_onnx_bytes_free(eg_onnx_heap *heap, ProtobufCBinaryData *bytes) {
   *bytes = (ProtobufCBinaryData){0};
 }
 
-// ---- absent strings
-// --------------------------------------------------------------------------------
+// ---- absent strings -----------------------------------------------------------------
 
 static egraph_status fill(eg_onnx_heap *heap, char **text) {
   if (*text != NULL) return EGRAPH_OK;

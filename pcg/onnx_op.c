@@ -41,8 +41,7 @@ egraph_status eg_onnx_decline(const char *why) {
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s", why);
 }
 
-// ---- what importers share
-// --------------------------------------------------------------------------
+// ---- what importers share -----------------------------------------------------------
 
 static bool word_in_list(const char *list, const char *word) {
   size_t length = strlen(word);
@@ -119,8 +118,7 @@ egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand
   return eg_onnx_emit(call, &list, &operand, 1, &result, 1);
 }
 
-// ---- the generic importer
-// --------------------------------------------------------------------------
+// ---- the generic importer -----------------------------------------------------------
 
 // ONNX floats have 32 bits. A value that is the default rounded is the default, so that
 // defaults written out and read back stay the same.

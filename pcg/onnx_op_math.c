@@ -36,8 +36,7 @@ egraph_status eg_onnx_import_mean(const eg_onnx_call *call) {
   return eg_onnx_emit_plain(call, EG_OP_DIV, pair, 2, eg_onnx_output(call, 0));
 }
 
-// ---- clip
-// ------------------------------------------------------------------------------------------
+// ---- clip ---------------------------------------------------------------------------
 
 // Bounds that are computed, or of integers: min(max(x, low), high).
 static egraph_status emit_clip_chain(const eg_onnx_call *call) {
@@ -94,8 +93,7 @@ egraph_status eg_onnx_import_clip(const eg_onnx_call *call) {
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
-// ---- casts and the like
-// ----------------------------------------------------------------------------
+// ---- casts and the like -------------------------------------------------------------
 
 static egraph_status emit_cast(const eg_onnx_call *call, egraph_dtype to) {
   eg_attr_list list;
@@ -141,8 +139,7 @@ egraph_status eg_onnx_import_mish(const eg_onnx_call *call) {
   return eg_onnx_emit_plain(call, EG_OP_MUL, pair, 2, eg_onnx_output(call, 0));
 }
 
-// ---- softmax
-// ---------------------------------------------------------------------------------------
+// ---- softmax ------------------------------------------------------------------------
 
 static egraph_status emit_softmax(const eg_onnx_call *call, int64_t axis,
                                   eg_onnx_ref input, eg_onnx_ref result) {

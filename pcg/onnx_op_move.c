@@ -21,8 +21,7 @@ egraph_status eg_onnx_import_transpose(const eg_onnx_call *call) {
   return eg_onnx_emit_node(call, &list);
 }
 
-// ---- split
-// -----------------------------------------------------------------------------------------
+// ---- split --------------------------------------------------------------------------
 
 // Without sizes: `count` parts of one size, the last one smaller where that does not come
 // out even.
@@ -68,8 +67,7 @@ egraph_status eg_onnx_import_split(const eg_onnx_call *call) {
   return eg_onnx_emit(call, &list, &input, 1, call->outputs, call->output_count);
 }
 
-// ---- slice
-// -----------------------------------------------------------------------------------------
+// ---- slice --------------------------------------------------------------------------
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
@@ -137,8 +135,7 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
   return emit_slice(call, x.rank, starts, ends, steps, eg_onnx_output(call, 0));
 }
 
-// ---- pad
-// -------------------------------------------------------------------------------------------
+// ---- pad ----------------------------------------------------------------------------
 
 // One entry per dimension and end, from a list that may speak of some axes only.
 static egraph_status read_pads(const eg_onnx_call *call, uint32_t rank, int64_t *out) {
@@ -217,8 +214,7 @@ egraph_status eg_onnx_import_pad(const eg_onnx_call *call) {
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
-// ---- expand and tile
-// ---------------------------------------------------------------------------------
+// ---- expand and tile ----------------------------------------------------------------
 
 egraph_status eg_onnx_import_expand(const eg_onnx_call *call) {
   eg_type x;

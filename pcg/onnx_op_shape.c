@@ -7,8 +7,7 @@
 #include "pcg/onnx_op.h"
 #include "pcg/onnx_tensor.h"
 
-// ---- constants
-// -------------------------------------------------------------------------------------
+// ---- constants ----------------------------------------------------------------------
 
 static egraph_status define_ints(const eg_onnx_call *call, const int64_t *data,
                                  uint32_t count, uint32_t rank) {
@@ -145,8 +144,7 @@ egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
   return define_ints(call, values, (uint32_t)n, 1);
 }
 
-// ---- shapes: static, so known at once
-// ----------------------------------------------------------------
+// ---- shapes: static, so known at once -----------------------------------------------
 
 // Clamped into [0, rank]; negative counts from the end.
 static int64_t clamp_dim(int64_t dim, uint32_t rank) {
@@ -173,8 +171,7 @@ egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
   return define_ints(call, &size, 1, 0);
 }
 
-// ---- reshapes
-// ----------------------------------------------------------------------------------------
+// ---- reshapes -----------------------------------------------------------------------
 
 // Replaces 0 by the operand's dimension and -1 by what is left.
 static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_zero,
@@ -275,8 +272,7 @@ egraph_status eg_onnx_import_flatten(const eg_onnx_call *call) {
   return eg_onnx_emit_node(call, &list);
 }
 
-// ---- depth and space: a reshape to six dimensions, a transpose, a reshape back
-// -------------------------
+// ---- depth and space: a reshape to six dimensions, a transpose, a reshape back ------
 
 static egraph_status emit_shuffle(const eg_onnx_call *call, const int64_t *split,
                                   const int64_t *perm, const int64_t *joined) {

@@ -8,8 +8,7 @@
 
 EG_VEC_DEFINE(graph_list, const Onnx__GraphProto *);
 
-// ---- tensors that sub-graphs use
-// ---------------------------------------------------------------------
+// ---- tensors that sub-graphs use ----------------------------------------------------
 
 static egraph_status push_attribute_graphs(const Onnx__NodeProto *node, graph_list *out) {
   for (size_t i = 0; i < node->n_attribute; i++) {
@@ -88,8 +87,7 @@ egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *no
   return status;
 }
 
-// ---- records
-// ---------------------------------------------------------------------------------------
+// ---- records ------------------------------------------------------------------------
 
 // The model of a record around `graph`, which the caller fills.
 static Onnx__ModelProto record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
@@ -219,8 +217,7 @@ egraph_status eg_onnx_import_opaque(const eg_onnx_call *call) {
   return status;
 }
 
-// ---- inputs and initializers of foreign types
-// ----------------------------------------------------------
+// ---- inputs and initializers of foreign types ---------------------------------------
 
 static egraph_status import_foreign(eg_onnx_reader *r, const char *name, const char *type,
                                     Onnx__GraphProto *graph) {

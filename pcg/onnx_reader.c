@@ -110,8 +110,7 @@ bool eg_onnx_declared_type(const eg_onnx_reader *reader,
   return eg_type_check(out) == EGRAPH_OK;
 }
 
-// ---- constant operands
-// -----------------------------------------------------------------------------
+// ---- constant operands --------------------------------------------------------------
 
 static egraph_status const_operand(const eg_onnx_call *call, uint32_t index,
                                    bool *out_present, eg_tensor *out) {
@@ -175,8 +174,7 @@ egraph_status eg_onnx_scalar(const eg_onnx_call *call, egraph_dtype dtype, doubl
   return status;
 }
 
-// ---- emission
-// --------------------------------------------------------------------------------------
+// ---- emission -----------------------------------------------------------------------
 
 static bool is_small(const eg_type *type) {
   return eg_type_elements(type) <=

@@ -63,8 +63,7 @@ typedef struct eg_onnx_call {
   uint32_t output_count;
 } eg_onnx_call;
 
-// ---- tensors
-// ---------------------------------------------------------------------------------------
+// ---- tensors ------------------------------------------------------------------------
 
 eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref);
 /// Operand or result number `index`, or EG_ONNX_NONE.
@@ -85,8 +84,7 @@ egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *o
 bool eg_onnx_declared_type(const eg_onnx_reader *reader,
                            const Onnx__ValueInfoProto *declared, eg_type *out);
 
-// ---- constant operands
-// -------------------------------------------------------------------------------
+// ---- constant operands --------------------------------------------------------------
 
 /// The integers of a small operand whose bytes are known (rank 0 or 1, any integer type),
 /// in arena memory. *out_present is false for an absent operand; fails with
@@ -101,8 +99,7 @@ egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
 egraph_status eg_onnx_scalar(const eg_onnx_call *call, egraph_dtype dtype, double value,
                              eg_onnx_ref *out);
 
-// ---- attributes
-// ----------------------------------------------------------------------------------------
+// ---- attributes ---------------------------------------------------------------------
 
 const Onnx__AttributeProto *eg_onnx_attr(const eg_onnx_call *call, const char *name);
 /// Each fails with EGRAPH_E_PARSE when the attribute is of another kind. Lists and
@@ -119,8 +116,7 @@ egraph_status eg_onnx_attr_string(const eg_onnx_call *call, const char *name,
 /// Axis in [0, rank), from one that may be negative. Fails with EGRAPH_E_PARSE.
 egraph_status eg_onnx_axis(int64_t axis, uint32_t rank, int64_t *out);
 
-// ---- emission
-// --------------------------------------------------------------------------------------------
+// ---- emission -----------------------------------------------------------------------
 
 /// Adds a node to the graph, or computes it when its operands are small and known.
 /// Results are defined; those that are EG_ONNX_NONE get a nameless tensor. Fails with

@@ -25,8 +25,7 @@ egraph_status eg_onnx_tensor_type(const Onnx__TensorProto *proto, bool *out_know
   return eg_type_check(out) == EGRAPH_OK ? EGRAPH_OK : EGRAPH_E_PARSE;
 }
 
-// ---- data in the message
-// ---------------------------------------------------------------------------
+// ---- data in the message ------------------------------------------------------------
 
 // One of the typed lists of a TensorProto.
 typedef struct typed_list {
@@ -94,8 +93,7 @@ static egraph_status embedded_data(egraph_allocator alloc, const Onnx__TensorPro
   return EGRAPH_OK;
 }
 
-// ---- data in a file
-// --------------------------------------------------------------------------------
+// ---- data in a file -----------------------------------------------------------------
 
 typedef struct external_place {
   const char *location;
@@ -169,8 +167,7 @@ egraph_status eg_onnx_tensor_data(egraph_allocator alloc, const Onnx__TensorProt
   return embedded_data(alloc, proto, type, out);
 }
 
-// ---- a file with one tensor
-// ------------------------------------------------------------------------
+// ---- a file with one tensor ---------------------------------------------------------
 
 static egraph_status read_message(egraph_allocator alloc, const char *path,
                                   const Onnx__TensorProto *proto, eg_type *out_type,

@@ -22,8 +22,7 @@ egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out) {
   return EGRAPH_OK;
 }
 
-// ---- nodes
-// -----------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------
 
 static egraph_status copy_names(eg_onnx_writer *w, const char *const *names,
                                 uint32_t count, char ***out) {
@@ -60,8 +59,7 @@ egraph_status eg_onnx_put(eg_onnx_body *body, const char *op_type,
   return eg_onnx_put_node(body, op_type, inputs, input_count, &result, 1, out);
 }
 
-// ---- attributes
-// ------------------------------------------------------------------------------------
+// ---- attributes ---------------------------------------------------------------------
 
 // Attributes are few; their array grows by one.
 static egraph_status put_attribute(eg_onnx_body *body, Onnx__NodeProto *node,
@@ -136,8 +134,7 @@ egraph_status eg_onnx_put_tensor(eg_onnx_body *body, Onnx__NodeProto *node,
   return EGRAPH_OK;
 }
 
-// ---- tensors
-// ---------------------------------------------------------------------------------------
+// ---- tensors ------------------------------------------------------------------------
 
 egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type,
                                      const void *data, Onnx__TensorProto **out) {
