@@ -312,8 +312,7 @@ static void mapped_buffers_check_their_range(void **state) {
   (void)remove(path);
 }
 
-// ---- allocation failures
-// ---------------------------------------------------------------------------
+// ---- allocation failures ------------------------------------------------------------
 
 static egraph_status build(eg_graph *to) {
   eg_type type = matrix(2, 4);

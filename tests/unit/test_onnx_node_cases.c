@@ -49,8 +49,13 @@ static bool read_tensors(const char *name, const char *kind, named_tensor *out,
   return true;
 }
 
-// ---- running
-// -----------------------------------------------------------------------------
+// The generator of the cases keeps bfloat16 as uint16.
+static void restore_bfloat16(eg_type *stored, const eg_type *wanted) {
+  if (stored->dtype == EGRAPH_UINT16 && wanted->dtype == EGRAPH_BFLOAT16)
+    stored->dtype = EGRAPH_BFLOAT16;
+}
+
+// ---- running ------------------------------------------------------------------------
 
 // Row-major tensors of all values, in value order.
 typedef struct evaluation {
@@ -149,8 +154,7 @@ static const char *execute(const eg_graph *graph, node_case *c, const bool *fixe
   return reason;
 }
 
-// ---- cases
-// -------------------------------------------------------------------------------
+// ---- cases --------------------------------------------------------------------------
 
 static bool has_opaque(const eg_graph *graph) {
   for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
