@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "exec/backend.h"
-#include "exec/spec_copy.h"
 #include "exec/views.h"
+#include "pcg/spec_copy.h"
 #include "pcg/weights.h"
 
 enum { ROTATION_BYTES = 48 << 20, MAX_COPIES = 16 };

@@ -2,8 +2,8 @@
 // node n runs at n + 1, inputs are there at 0, outputs are read at node_count + 1.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/session_build.h"
-#include "exec/spec_copy.h"
 #include "exec/views.h"
+#include "pcg/spec_copy.h"
 
 static const eg_value_info *value_at(const eg_session_builder *b, uint32_t id) {
   return eg_graph_value(b->graph, (eg_value){id});

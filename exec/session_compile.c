@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/memory_plan.h"
 #include "exec/session_build.h"
-#include "exec/spec_copy.h"
+#include "pcg/spec_copy.h"
 
 egraph_status eg_session_program(eg_session_builder *b, const eg_node_spec *spec,
                                  uint64_t dying, eg_program **out) {

@@ -4,7 +4,7 @@
 // never kept twice.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/session_build.h"
-#include "exec/spec_copy.h"
+#include "pcg/spec_copy.h"
 #include "pcg/weights.h"
 
 static eg_value_plan *plan_of(eg_session_builder *b, eg_value value) {

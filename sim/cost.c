@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/strmap.h"
-#include "sim/node_copy.h"
+#include "pcg/spec_copy.h"
 #include "sim/profile_db.h"
 #include "sim/roofline.h"
 
@@ -248,7 +248,7 @@ egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec) {
   EG_TRY(entry_of(model, spec, &noted.entry));
   entry *e = &model->entries.data[noted.entry];
   if (e->measured || e->requested) return EGRAPH_OK;
-  EG_TRY(eg_node_spec_copy(&model->memory, spec, &noted.spec));
+  EG_TRY(eg_spec_copy(&model->memory, spec, &noted.spec));
   EG_TRY(eg_arena_string(&model->memory, eg_text_of(&model->key), model->key.chars.len,
                          &noted.text));
   EG_TRY(requests_push(&model->requests, noted));

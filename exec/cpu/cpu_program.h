@@ -18,7 +18,7 @@
 
 #include "exec/backend.h"
 #include "exec/cpu/dnnl_support.h"
-#include "exec/spec_copy.h"
+#include "pcg/spec_copy.h"
 
 typedef enum eg_place_kind {
   EG_PLACE_OPERAND,

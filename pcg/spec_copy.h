@@ -1,7 +1,7 @@
 // Deep copies of node specs, for programs that outlive the graph they came from.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_EXEC_SPEC_COPY_H
-#define EG_EXEC_SPEC_COPY_H
+#ifndef EG_PCG_SPEC_COPY_H
+#define EG_PCG_SPEC_COPY_H
 
 #include "pcg/node_spec.h"
 
