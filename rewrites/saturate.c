@@ -20,6 +20,7 @@ typedef struct tensor_rules {
   uint32_t var_cap, packed_cap;
   eg_rule_scratch *scratch;
   eg_rule_builder builder;
+  eg_u32s depths; // of nodes: rules with several left sides that stand behind them
 } tensor_rules;
 
 /// The search of one rule.
@@ -36,12 +37,13 @@ static bool is_enabled(void *self, uint32_t rule) {
 
 static uint32_t words_of(void *self, uint32_t rule) {
   const tensor_rules *all = self;
-  return eg_rule_match_words(eg_rules_at(all->rules, rule));
+  return 1 + eg_rule_match_words(eg_rules_at(all->rules, rule)); // the first: depth
 }
 
 static size_t bytes_of(void *self) {
   const tensor_rules *all = self;
-  return eg_tensor_egraph_bytes(all->egraph) + all->arena.bytes;
+  return eg_tensor_egraph_bytes(all->egraph) + all->arena.bytes +
+         all->depths.cap * sizeof *all->depths.data;
 }
 
 static eg_rule_env env_of(const tensor_rules *all, const eg_rule *rule) {
@@ -58,13 +60,28 @@ static bool accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
                          eg_tensor_egraph_attrs_at(search->all->egraph, payload));
 }
 
+static uint32_t depth_of(const tensor_rules *all, const eg_rule *rule,
+                         const eg_match *match) {
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
+    uint32_t node = match->nodes[i].id; // past the end for variables and seed nodes
+    if (node < all->depths.len && all->depths.data[node] > depth)
+      depth = all->depths.data[node];
+  }
+  return depth;
+}
+
 static egraph_status on_match(void *user, const eg_match *match, bool *out_stop) {
   const rule_search *search = user;
   tensor_rules *all = search->all;
   eg_rule_env env = env_of(all, search->rule);
-  eg_rule_pack(search->rule, match, all->packed);
-  bool fits =
-      eg_rule_bind(&env, all->packed) && eg_rule_conditions_hold(&env, all->packed);
+  uint32_t *words = all->packed + 1;
+  eg_rule_pack(search->rule, match, words);
+  bool multi = search->rule->root_count > 1;
+  uint32_t depth = depth_of(all, search->rule, match);
+  all->packed[0] = depth + multi;
+  bool fits = (!multi || depth < all->options->multi_depth) &&
+              eg_rule_bind(&env, words) && eg_rule_conditions_hold(&env, words);
   return eg_driver_take(search->driver, fits ? all->packed : NULL, out_stop);
 }
 
@@ -131,10 +148,22 @@ static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_
   return EGRAPH_OK;
 }
 
-static egraph_status apply(void *self, uint32_t index, const uint32_t *match,
+// Nodes from `first` on get the depth of the match that made them. What is past the end
+// of the list has depth 0.
+static egraph_status note_depths(tensor_rules *all, uint32_t first, uint32_t depth) {
+  uint32_t limit = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
+  if (depth == 0 || first == limit) return EGRAPH_OK;
+  EG_TRY(eg_u32s_resize(&all->depths, limit));
+  for (uint32_t i = first; i < limit; i++)
+    all->depths.data[i] = depth;
+  return EGRAPH_OK;
+}
+
+static egraph_status apply(void *self, uint32_t index, const uint32_t *packed,
                            uint32_t max_new_nodes, eg_apply_result *out) {
   tensor_rules *all = self;
   const eg_rule *rule = eg_rules_at(all->rules, index);
+  const uint32_t *match = packed + 1;
   eg_rule_env env = env_of(all, rule);
   bool ok = eg_rule_bind(&env, match);
   uint32_t missing = 0, first = rule->pattern_term_count, end = rule->term_count;
@@ -145,7 +174,9 @@ static egraph_status apply(void *self, uint32_t index, const uint32_t *match,
     return EGRAPH_OK;
   }
   EG_TRY(check_types(all, rule, match));
+  uint32_t first_new = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
   EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, first, end, index));
+  EG_TRY(note_depths(all, first_new, packed[0]));
   return unite_roots(all, rule, index, match, &out->unions);
 }
 
@@ -156,7 +187,7 @@ static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
   eg_pattern pattern;
   EG_TRY(eg_rule_pattern(rule, &all->arena, &pattern));
   EG_TRY(eg_matcher_create(&all->alloc, &pattern, &all->programs[index]));
-  uint32_t words = eg_rule_match_words(rule);
+  uint32_t words = 1 + eg_rule_match_words(rule);
   if (words > all->packed_cap) all->packed_cap = words;
   if (rule->var_count > all->var_cap) all->var_cap = rule->var_count;
   return eg_rule_builder_reserve(&all->builder, rule);
@@ -182,6 +213,7 @@ static void release(tensor_rules *all) {
     eg_matcher_destroy(all->programs[i]);
   eg_free(all->alloc, all->programs, all->count, sizeof(eg_matcher *));
   eg_rule_builder_deinit(&all->builder);
+  eg_u32s_deinit(&all->depths);
   eg_arena_deinit(&all->arena);
 }
 
@@ -197,6 +229,7 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                       .count = eg_rules_count(rules)};
   eg_arena_init(&all.arena, heap);
   eg_rule_builder_init(&all.builder, heap);
+  eg_u32s_init(&all.depths, heap);
   eg_driver_rules driver_rules = {.self = &all,
                                   .count = all.count,
                                   .enabled = is_enabled,

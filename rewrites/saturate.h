@@ -27,6 +27,11 @@ typedef struct eg_saturation_options {
   size_t byte_limit;
   eg_scheduler scheduler;
   uint32_t match_limit, ban_length; // of the back-off scheduler (egg: 1000, 5)
+  /// How many rules with several left sides may build upon each other: a node that such a
+  /// rule made has depth one more than the nodes it matched, and none match at this depth
+  /// (0: they are off). Their results grow doubly exponentially otherwise (Tensat,
+  /// k_multi).
+  uint32_t multi_depth;
   /// Called after every iteration and now and then inside; returns true to cancel. May be
   /// NULL.
   bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
@@ -39,7 +44,7 @@ typedef struct eg_saturation_options {
   {                                                                                      \
     .node_limit = 20000, .iteration_limit = 20, .time_limit_seconds = 20.0,              \
     .byte_limit = (size_t)2 << 30, .scheduler = EG_SCHEDULER_BACKOFF,                    \
-    .match_limit = 1000, .ban_length = 5                                                 \
+    .match_limit = 1000, .ban_length = 5, .multi_depth = 2                               \
   }
 
 typedef struct eg_rule_stats {
