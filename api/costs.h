@@ -8,10 +8,10 @@
 
 struct egraph_costs {
   egraph_allocator alloc;
-  egraph_costs_options options;
+  egraph_costs_options options; // without the database; backend is the text below
   eg_profiler *profiler;
   eg_cost_model *model;
-  eg_text machine;
+  eg_text backend, machine;
 };
 
 #endif

@@ -86,6 +86,8 @@ egraph_status egraph_graph_save(const egraph_graph *graph, const char *path) {
 static egraph_status type_of_arguments(egraph_dtype dtype, uint32_t rank,
                                        const int64_t *dims, eg_type *out) {
   egraph_tensor tensor = {.dtype = dtype, .rank = rank};
+  if (rank != 0 && dims == NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "a tensor of rank %u needs dimensions", rank);
   if (rank <= EGRAPH_MAX_RANK && rank != 0)
     memcpy(tensor.dims, dims, rank * sizeof *dims);
   return eg_type_from_tensor(&tensor, out);
@@ -195,7 +197,8 @@ egraph_status egraph_graph_add(egraph_graph *graph, const char *name, const char
 egraph_status egraph_graph_add_output(egraph_graph *graph, const char *name,
                                       egraph_value value) {
   if (value.id >= eg_graph_value_count(graph))
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "output '%s' is not a value of this graph", name);
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "output '%.200s' is not a value of this graph",
+                   name != NULL ? name : "");
   return eg_graph_add_output(graph, name, (eg_value){value.id});
 }
 

@@ -24,10 +24,15 @@ static bool override_cost(void *user, const eg_node_spec *spec, double *out) {
   return overridden;
 }
 
-static egraph_status open_costs(egraph_costs *costs) {
-  const egraph_costs_options *o = &costs->options;
+// The strings of the options are the caller's: the name of the back-end is copied, the
+// path of the database is used here only.
+static egraph_status open_costs(egraph_costs *costs, const egraph_costs_options *o) {
   eg_profiler_options profiler = EG_PROFILER_OPTIONS_DEFAULT;
-  if (o->backend != NULL) profiler.backend = o->backend;
+  EG_TRY(eg_text_append(&costs->backend,
+                        o->backend != NULL ? o->backend : profiler.backend));
+  costs->options = *o;
+  costs->options.database = NULL;
+  costs->options.backend = profiler.backend = eg_text_of(&costs->backend);
   if (o->threads != 0) profiler.threads = o->threads;
   EG_TRY(eg_profiler_create(&costs->alloc, &profiler, &costs->profiler));
   EG_TRY(eg_profiler_machine(costs->profiler, &costs->machine));
@@ -46,10 +51,11 @@ egraph_status egraph_costs_create(const egraph_allocator *alloc,
   egraph_costs *costs;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *costs, &costs));
-  costs->alloc = heap;
-  costs->options = *options;
+  *costs = (egraph_costs){.alloc = heap};
+  eg_text_init(&costs->backend, heap);
   eg_text_init(&costs->machine, heap);
-  egraph_status status = open_costs(costs);
+  const egraph_costs_options defaults = {.measure = false};
+  egraph_status status = open_costs(costs, options != NULL ? options : &defaults);
   if (status != EGRAPH_OK)
     egraph_costs_destroy(costs);
   else
@@ -61,6 +67,7 @@ void egraph_costs_destroy(egraph_costs *costs) {
   if (costs == NULL) return;
   eg_cost_model_destroy(costs->model);
   eg_profiler_destroy(costs->profiler);
+  eg_text_deinit(&costs->backend);
   eg_text_deinit(&costs->machine);
   eg_free(costs->alloc, costs, 1, sizeof *costs);
 }

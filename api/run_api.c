@@ -8,7 +8,7 @@
 #include "exec/session.h"
 #include "pcg/weights.h"
 
-enum { DEFAULT_REPEATS = 10 };
+enum { DEFAULT_REPEATS = 10, DEFAULT_SEED = 1 };
 
 static eg_session_options session_options(const char *backend, uint32_t threads,
                                           uint64_t seed) {
@@ -19,16 +19,50 @@ static eg_session_options session_options(const char *backend, uint32_t threads,
   return options;
 }
 
+struct egraph_session {
+  eg_session *session;
+  uint32_t input_count, output_count;
+  eg_tensors tensors; // the caller's, inputs then outputs; of the run at hand
+};
+
+static egraph_status open_session(egraph_session *session, const egraph_allocator *alloc,
+                                  const egraph_graph *graph,
+                                  const egraph_session_options *options) {
+  eg_session_options translated =
+      session_options(options->backend, options->threads, options->seed);
+  session->input_count = eg_graph_input_count(graph);
+  session->output_count = eg_graph_output_count(graph);
+  EG_TRY(eg_tensors_resize(&session->tensors,
+                           (size_t)session->input_count + session->output_count));
+  return eg_session_create(alloc, graph, &translated, &session->session);
+}
+
 egraph_status egraph_session_create(const egraph_allocator *alloc,
                                     const egraph_graph *graph,
                                     const egraph_session_options *options,
                                     egraph_session **out) {
-  eg_session_options translated =
-      session_options(options->backend, options->threads, options->seed);
-  return eg_session_create(alloc, graph, &translated, out);
+  const egraph_session_options defaults = {.seed = DEFAULT_SEED};
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  egraph_session *session;
+  EG_TRY(eg_alloc(heap, 1, sizeof *session, &session));
+  session->session = NULL;
+  eg_tensors_init(&session->tensors, heap);
+  egraph_status status =
+      open_session(session, &heap, graph, options != NULL ? options : &defaults);
+  if (status == EGRAPH_OK)
+    *out = session;
+  else
+    egraph_session_destroy(session);
+  return status;
 }
 
-void egraph_session_destroy(egraph_session *session) { eg_session_destroy(session); }
+void egraph_session_destroy(egraph_session *session) {
+  if (session == NULL) return;
+  egraph_allocator alloc = session->tensors.alloc;
+  eg_session_destroy(session->session);
+  eg_tensors_deinit(&session->tensors);
+  eg_free(alloc, session, 1, sizeof *session);
+}
 
 void egraph_draw_input(const char *name, uint64_t seed, const egraph_tensor *tensor) {
   eg_tensor drawn = {.data = tensor->data};
@@ -36,29 +70,28 @@ void egraph_draw_input(const char *name, uint64_t seed, const egraph_tensor *ten
     eg_input_draw(name, seed, &drawn);
 }
 
+static egraph_status take_tensors(const egraph_tensor *given, uint32_t count,
+                                  eg_tensor *out) {
+  for (uint32_t i = 0; i < count; i++) {
+    out[i].data = given[i].data;
+    EG_TRY(eg_type_from_tensor(&given[i], &out[i].type));
+  }
+  return EGRAPH_OK;
+}
+
 egraph_status egraph_session_run(egraph_session *session, const egraph_tensor *inputs,
                                  uint32_t input_count, const egraph_tensor *outputs,
                                  uint32_t output_count) {
-  const eg_graph *graph = eg_session_graph(session);
-  if (input_count != eg_graph_input_count(graph) ||
-      output_count != eg_graph_output_count(graph))
+  if (input_count != session->input_count || output_count != session->output_count)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "%u inputs and %u outputs given; the graph has %u and %u", input_count,
-                   output_count, eg_graph_input_count(graph),
-                   eg_graph_output_count(graph));
-  eg_tensors tensors;
-  eg_tensors_init(&tensors, eg_graph_allocator(graph));
-  egraph_status status = eg_tensors_resize(&tensors, (size_t)input_count + output_count);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < input_count + output_count; i++) {
-    const egraph_tensor *tensor =
-        i < input_count ? &inputs[i] : &outputs[i - input_count];
-    tensors.data[i].data = tensor->data;
-    status = eg_type_from_tensor(tensor, &tensors.data[i].type);
-  }
-  if (status == EGRAPH_OK)
-    status = eg_session_run(session, tensors.data, tensors.data + input_count);
-  eg_tensors_deinit(&tensors);
-  return status;
+                   output_count, session->input_count, session->output_count);
+  // Without inputs and outputs there is no array to point into.
+  if (session->tensors.len == 0) return eg_session_run(session->session, NULL, NULL);
+  eg_tensor *tensors = session->tensors.data;
+  EG_TRY(take_tensors(inputs, input_count, tensors));
+  EG_TRY(take_tensors(outputs, output_count, tensors + input_count));
+  return eg_session_run(session->session, tensors, tensors + input_count);
 }
 
 // ---- comparing two graphs
@@ -151,6 +184,8 @@ static egraph_status prepare(const egraph_allocator *alloc, const eg_graph *grap
 egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *a,
                              const egraph_graph *b, const egraph_compare_options *options,
                              egraph_comparison *out) {
+  const egraph_compare_options defaults = {.seed = DEFAULT_SEED};
+  if (options == NULL) options = &defaults;
   EG_TRY(check_interfaces(a, b));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   contender pair[2] = {{.session = NULL}, {.session = NULL}};
@@ -212,10 +247,11 @@ static egraph_status time_steps(eg_session *session, const eg_tensors *inputs,
   return EGRAPH_OK;
 }
 
-egraph_status egraph_session_steps(egraph_session *session, uint64_t seed,
+egraph_status egraph_session_steps(egraph_session *public_session, uint64_t seed,
                                    uint32_t repeats,
                                    void (*report)(void *user, const egraph_step *step),
                                    void *user) {
+  eg_session *session = public_session->session;
   const eg_graph *graph = eg_session_graph(session);
   egraph_allocator alloc = eg_graph_allocator(graph);
   eg_tensors inputs, outputs;

@@ -61,6 +61,7 @@ static void rank(samples *s, bool predicted) {
 
 /// Spearman's coefficient: Pearson's on ranks. Overwrites the samples.
 static double rank_correlation(samples *s) {
+  if (s->len == 0) return 1.0;
   rank(s, true);
   rank(s, false);
   double mean = ((double)s->len - 1) / 2, xy = 0, xx = 0, yy = 0;
@@ -147,7 +148,7 @@ static egraph_status measure(validation *v, eg_session *session, const eg_tensor
 static egraph_status validate(validation *v, uint32_t repeats, uint64_t seed) {
   const egraph_costs_options *o = &v->costs->options;
   eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
-  if (o->backend != NULL) options.backend = o->backend;
+  options.backend = o->backend;
   if (o->threads != 0) options.threads = o->threads;
   options.seed = seed;
   eg_session *session = NULL;

@@ -158,10 +158,11 @@ egraph_graph_add_input(egraph_graph *graph, const char *name, egraph_dtype dtype
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_weight(
     egraph_graph *graph, const char *name, egraph_dtype dtype, uint32_t rank,
     const int64_t *dims, const void *data, egraph_value *out);
-/// Adds an operator of the table (README, "Operators"): op is its spelling, attributes as
-/// in rule files: ":strides [2 2] :pads [1 1 1 1]" (NULL: defaults). `name` may be NULL.
-/// out_results has room for the operator's results. Fails with TYPE when operands do not
-/// fit, PARSE when the attributes are malformed.
+/// Adds an operator of the table (egraph_operators_text): op is its spelling, attributes
+/// as in rule files: ":strides [2 2] :pads [1 1 1 1]" (NULL: defaults). `name` may be
+/// NULL. out_results has room for the operator's results. Fails with ARGUMENT for an
+/// unknown operator or value, TYPE when operands do not fit, PARSE when the attributes
+/// are malformed.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add(
     egraph_graph *graph, const char *name, const char *op, const char *attributes,
     const egraph_value *inputs, uint32_t count, egraph_value *out_results);
@@ -191,6 +192,10 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_output(const egraph_graph
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_text(const egraph_allocator *alloc,
                                                             const egraph_graph *graph,
                                                             char **out);
+/// The operator table, one line each: spelling, operands, results, attributes with their
+/// defaults, and the ONNX operator. Free with egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_operators_text(const egraph_allocator *alloc, char **out);
 EGRAPH_API void egraph_string_free(const egraph_allocator *alloc, char *text);
 
 // ---- rewrite rules
@@ -220,6 +225,7 @@ typedef struct egraph_rule_info {
 } egraph_rule_info;
 /// Directions count separately: a two-way rule is two.
 EGRAPH_API uint32_t egraph_rules_count(const egraph_rules *rules);
+/// index < egraph_rules_count.
 EGRAPH_API egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index);
 /// Verifies the rules: both sides typed and evaluated by reference kernels on small
 /// random instances, exactly in integers or float64 where the operators allow it; and the
@@ -260,8 +266,9 @@ typedef struct egraph_costs_options {
   void *user;
 } egraph_costs_options;
 
-/// Fails with IO, BUSY (locked by another process), PARSE (no profile database, or of
-/// another version).
+/// `options` may be NULL: costs are estimated, nothing is stored. Fails with IO, BUSY
+/// (locked by another process), PARSE (no profile database, or of another version),
+/// ARGUMENT for an unknown back-end.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_costs_create(const egraph_allocator *alloc, const egraph_costs_options *options,
                     egraph_costs **out);
@@ -296,8 +303,9 @@ typedef struct egraph_result egraph_result;
 
 /// Optimizes a graph: saturates an e-graph with the rules within the budget and extracts
 /// the cheapest equivalent graph under the cost model. The result is never worse than the
-/// input under that model. Limits are reported, not errors. Fails with ARGUMENT for an
-/// option out of range, TYPE when a rule is unsound, MEMORY.
+/// input under that model. Limits are reported, not errors. `options` may be NULL: the
+/// defaults. Fails with ARGUMENT for an option out of range, TYPE when a rule is unsound,
+/// MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
     const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
     egraph_costs *costs, const egraph_options *options, egraph_result **out);
@@ -326,6 +334,7 @@ typedef struct egraph_rule_report {
   double seconds;
 } egraph_rule_report;
 EGRAPH_API uint32_t egraph_result_rule_count(const egraph_result *result);
+/// index < egraph_result_rule_count.
 EGRAPH_API egraph_rule_report egraph_result_rule(const egraph_result *result,
                                                  uint32_t index);
 /// Which rule made each node of the optimized graph, and what it costs: one line per
@@ -336,7 +345,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_explain(
 // ---- execution
 // -------------------------------------------------------------------------------------
 
-typedef struct eg_session egraph_session;
+typedef struct egraph_session egraph_session;
 
 typedef struct egraph_session_options {
   const char *backend; // NULL: "cpu"; "reference": plain C kernels
@@ -344,14 +353,16 @@ typedef struct egraph_session_options {
   uint64_t seed;       // of absent weights
 } egraph_session_options;
 
-/// Compiles a graph: weights packed, memory planned. Fails with UNSUPPORTED naming an
-/// operator that cannot run.
+/// Compiles a graph: weights packed, memory planned. The graph must live as long as the
+/// session. `options` may be NULL: the defaults, seed 1. Fails with UNSUPPORTED naming an
+/// operator that cannot run, ARGUMENT for an unknown back-end.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_session_create(const egraph_allocator *alloc, const egraph_graph *graph,
                       const egraph_session_options *options, egraph_session **out);
 EGRAPH_API void egraph_session_destroy(egraph_session *session);
 /// inputs[i] and outputs[i] are the i-th input and output, of their declared types.
-/// Allocates nothing.
+/// Allocates nothing. Fails with ARGUMENT for a wrong count or absent data, TYPE for a
+/// tensor of another type.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_session_run(egraph_session *session,
                                                              const egraph_tensor *inputs,
                                                              uint32_t input_count,
@@ -373,6 +384,8 @@ typedef struct egraph_comparison {
       time_b; // median seconds of one run, measured alternately in this process
 } egraph_comparison;
 /// Runs two graphs with the same inputs and outputs on seeded data and compares them.
+/// `options` may be NULL: the defaults, seed 1. Fails with ARGUMENT when names or types
+/// of inputs or outputs differ.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_compare(
     const egraph_allocator *alloc, const egraph_graph *a, const egraph_graph *b,
     const egraph_compare_options *options, egraph_comparison *out);

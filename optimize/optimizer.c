@@ -127,8 +127,9 @@ static egraph_status price(run *r) {
   r->expanded = true;
   EG_TRY(eg_graph_request_costs(r->input->graph, r->alloc, costs));
   if (r->input->measurer != NULL && !r->cancelled) {
-    r->result->report.measured = eg_cost_requested(costs);
+    uint32_t requested = eg_cost_requested(costs);
     EG_TRY(eg_cost_measure(costs, r->input->measurer, on_measure, r));
+    r->result->report.measured = requested - eg_cost_requested(costs);
   }
   EG_TRY(eg_expansion_price(&r->expansion, r->egraph, costs));
   EG_TRY(
@@ -213,13 +214,32 @@ static egraph_status finish_graph(run *r) {
   return EGRAPH_OK;
 }
 
+static egraph_status note_original(void *user, eg_graph_node node,
+                                   const eg_node_spec *spec) {
+  const run *r = user;
+  eg_emission *emission = &r->result->emission;
+  eg_origin origin = {.reason = EG_REASON_SEED};
+  EG_TRY(eg_cost_seconds(r->input->costs, spec, &origin.seconds, &origin.source));
+  eg_graph_node_info info = eg_graph_node_at(r->result->graph, node);
+  if (info.result_count == 0) return EGRAPH_OK;
+  EG_TRY(eg_strmap_put(&emission->origin_of,
+                       eg_graph_value(r->result->graph, info.results[0])->name,
+                       (uint32_t)emission->origins.len));
+  return eg_origins_push(&emission->origins, origin);
+}
+
 /// An input that already carries memory formats can be cheaper than everything the search
 /// reached.
 static egraph_status keep_original(run *r) {
+  eg_emission *emission = &r->result->emission;
   eg_graph_destroy(r->result->graph);
   r->result->graph = NULL;
   r->result->report.cost_after = r->result->report.cost_before;
-  return eg_graph_pruned(r->input->graph, &r->result->graph);
+  EG_TRY(eg_graph_pruned(r->input->graph, &r->result->graph));
+  eg_emission_deinit(emission);
+  eg_strmap_init(&emission->origin_of, r->alloc);
+  eg_origins_init(&emission->origins, r->alloc);
+  return eg_graph_visit_specs(r->result->graph, r->alloc, note_original, r);
 }
 
 static egraph_status emit(run *r) {
@@ -324,11 +344,12 @@ static egraph_status explain_node(const egraph_result *result, eg_graph_node nod
   if (info.result_count == 0) return EGRAPH_OK;
   const eg_value_info *value = eg_graph_value(result->graph, info.results[0]);
   uint32_t index;
-  if (!eg_strmap_find(&result->emission.origin_of, value->name, &index)) return EGRAPH_OK;
-  const eg_origin *origin = &result->emission.origins.data[index];
-  EG_TRY(eg_text_printf(text, "%10.3f us  %-20s  %-32s  %s  ", 1e6 * origin->seconds,
+  eg_origin origin = {.reason = EG_REASON_SEED};
+  if (eg_strmap_find(&result->emission.origin_of, value->name, &index))
+    origin = result->emission.origins.data[index];
+  EG_TRY(eg_text_printf(text, "%10.3f us  %-20s  %-32s  %s  ", 1e6 * origin.seconds,
                         eg_op_info_of((eg_op)info.attrs->op)->name,
-                        reason_name(result, origin->reason), value->name));
+                        reason_name(result, origin.reason), value->name));
   if (value->typed) EG_TRY(eg_type_print(text, &value->type));
   return eg_text_append(text, "\n");
 }

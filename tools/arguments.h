@@ -18,6 +18,7 @@ typedef struct text_list {
 typedef enum flag_kind {
   FLAG_SWITCH,
   FLAG_TEXT,
+  FLAG_CHOICE, // a text out of `value`: "ilp|dag|tree"
   FLAG_UINT,
   FLAG_REAL,
   FLAG_LIST

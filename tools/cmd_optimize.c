@@ -1,8 +1,15 @@
 // egraph optimize | profile | explain: three views of one optimization.
 // SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tools/planning.h"
+
+enum { MAX_PATH_BYTES = 4096 };
 
 static int finish(plan_session *session, egraph_status status) {
   int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
@@ -12,6 +19,23 @@ static int finish(plan_session *session, egraph_status status) {
 
 static int outcome_of(parse_outcome parsed) {
   return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+}
+
+/// Looks before minutes are spent; saving reports what goes wrong later.
+static bool can_be_written(const char *path) {
+  char folder[MAX_PATH_BYTES];
+  const char *slash = strrchr(path, '/');
+  size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+  if (length >= sizeof folder) return true;
+  memcpy(folder, path, length);
+  folder[length] = '\0';
+  struct stat info;
+  bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+  if (!is_folder && access(length != 0 ? folder : ".", W_OK) == 0) return true;
+  if (!is_folder && access(path, W_OK) == 0) return true; // a device, for instance
+  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file for -o\n", path,
+          is_folder ? "it is a folder" : strerror(errno));
+  return false;
 }
 
 int command_optimize(int argc, char **argv) {
@@ -37,6 +61,7 @@ int command_optimize(int argc, char **argv) {
   positional models;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return outcome_of(parsed);
+  if (flags.output != NULL && !can_be_written(flags.output)) return EXIT_FAILED;
   plan_session session;
   egraph_status status = plan_run(&flags, models.items[0], &session);
   if (status == EGRAPH_OK && flags.output != NULL)
@@ -57,8 +82,7 @@ static void print_validation(const char *which, const egraph_validation *v, bool
     json_close('}');
   } else {
     printf("%-9s  predicted %.3f ms, measured %.3f ms, sum of steps %.3f ms; rank "
-           "correlation "
-           "%.3f, mean error %.1f %% over %u operators\n",
+           "correlation %.3f, mean error %.1f %% over %u operators\n",
            which, 1e3 * v->predicted, 1e3 * v->measured, 1e3 * v->steps,
            v->rank_correlation, 100 * v->mean_error, v->operators);
   }
@@ -66,16 +90,36 @@ static void print_validation(const char *which, const egraph_validation *v, bool
 
 /// Predicted against measured cost, before and after optimization.
 static egraph_status validate(const plan_session *session, uint64_t repeats,
-                              uint64_t seed, bool json) {
+                              uint64_t seed, egraph_validation out[2]) {
   const egraph_graph *graphs[] = {session->graph, egraph_result_graph(session->result)};
-  for (int i = 0; i < 2; i++) {
-    egraph_validation v;
-    egraph_status status =
-        egraph_costs_validate(session->costs, graphs[i], (uint32_t)repeats, seed, &v);
-    if (status != EGRAPH_OK) return status;
-    print_validation(i == 0 ? "original" : "optimized", &v, json);
+  egraph_status status = EGRAPH_OK;
+  for (int i = 0; status == EGRAPH_OK && i < 2; i++)
+    status = egraph_costs_validate(session->costs, graphs[i], (uint32_t)repeats, seed,
+                                   &out[i]);
+  return status;
+}
+
+/// `validation` is NULL when none was asked for.
+static void print_profile(const plan_session *session, uint32_t entries,
+                          const egraph_validation *validation, bool json) {
+  const egraph_report *r = egraph_result_report(session->result);
+  const char *machine = egraph_costs_machine(session->costs);
+  if (json) {
+    json_begin();
+    json_text("machine", machine);
+    json_int("measured", r->measured);
+    json_int("entries", entries);
+    json_real("seconds", r->profile_seconds);
+  } else {
+    printf(
+        "%u operators measured in %.1f s; the database holds %u for this machine\n%s\n",
+        r->measured, r->profile_seconds, entries, machine);
   }
-  return EGRAPH_OK;
+  if (validation != NULL) {
+    print_validation("original", &validation[0], json);
+    print_validation("optimized", &validation[1], json);
+  }
+  if (json) json_end();
 }
 
 int command_profile(int argc, char **argv) {
@@ -91,7 +135,7 @@ int command_profile(int argc, char **argv) {
              "N",
              "run the model N times and compare measured with predicted costs",
              0,
-             0};
+             MAX_REPEATS};
   command cmd = {"profile",
                  "MODEL [--db FILE] [options]",
                  "Measures every operator variant that optimizing the model asks for.",
@@ -106,23 +150,11 @@ int command_profile(int argc, char **argv) {
   egraph_status status = plan_run(&flags, models.items[0], &session);
   uint32_t entries = 0;
   if (status == EGRAPH_OK) status = egraph_costs_entries(session.costs, &entries);
-  if (status == EGRAPH_OK) {
-    const egraph_report *r = egraph_result_report(session.result);
-    const char *machine = egraph_costs_machine(session.costs);
-    if (flags.json) {
-      json_begin();
-      json_text("machine", machine);
-      json_int("measured", r->measured);
-      json_int("entries", entries);
-      json_real("seconds", r->profile_seconds);
-      if (repeats != 0) status = validate(&session, repeats, flags.options.seed, true);
-      json_end();
-    } else {
-      printf(
-          "%u operators measured in %.1f s; the database holds %u for this machine\n%s\n",
-          r->measured, r->profile_seconds, entries, machine);
-    }
-  }
+  egraph_validation validation[2];
+  if (status == EGRAPH_OK && repeats != 0)
+    status = validate(&session, repeats, flags.options.seed, validation);
+  if (status == EGRAPH_OK)
+    print_profile(&session, entries, repeats != 0 ? validation : NULL, flags.json);
   return finish(&session, status);
 }
 

@@ -57,22 +57,42 @@ static void list_json(const egraph_rules *rules) {
   json_end();
 }
 
-static egraph_status print_canonical(const egraph_rules *rules) {
-  char *text;
-  egraph_status status = egraph_rules_text(NULL, rules, &text);
+/// Takes the text.
+static egraph_status print_text(egraph_status status, char *text, const char *key,
+                                bool json) {
   if (status != EGRAPH_OK) return status;
-  fputs(text, stdout);
+  if (json) {
+    json_begin();
+    json_text(key, text);
+    json_end();
+  } else {
+    fputs(text, stdout);
+  }
   egraph_string_free(NULL, text);
   return EGRAPH_OK;
 }
 
+static egraph_status print_canonical(const egraph_rules *rules, bool json) {
+  char *text = NULL;
+  egraph_status status = egraph_rules_text(NULL, rules, &text);
+  return print_text(status, text, "text", json);
+}
+
+static egraph_status print_operators(bool json) {
+  char *text = NULL;
+  egraph_status status = egraph_operators_text(NULL, &text);
+  return print_text(status, text, "operators", json);
+}
+
 int command_rules(int argc, char **argv) {
-  bool json = false, do_verify = false, print = false, builtin = false;
+  bool json = false, do_verify = false, print = false, builtin = false, operators = false;
   uint64_t seed = 1;
   const flag rows[] = {
       {"--verify", FLAG_SWITCH, &do_verify, NULL,
        "check both sides of every rule numerically", 0, 0},
       {"--print", FLAG_SWITCH, &print, NULL, "print the rules in canonical form", 0, 0},
+      {"--operators", FLAG_SWITCH, &operators, NULL,
+       "list the operators that graphs and rules are written with", 0, 0},
       {"--builtin", FLAG_SWITCH, &builtin, NULL,
        "add the shipped rules to the files given", 0, 0},
       {"--seed", FLAG_UINT, &seed, "N", "seed of the verification", 0, 0},
@@ -87,6 +107,10 @@ int command_rules(int argc, char **argv) {
   positional files;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  if (operators) {
+    egraph_status printed = print_operators(json);
+    return printed == EGRAPH_OK ? EXIT_DONE : report_failure(printed);
+  }
   egraph_rules *rules = NULL;
   uint32_t rejected = 0;
   egraph_status status = egraph_rules_create(NULL, &rules);
@@ -98,7 +122,7 @@ int command_rules(int argc, char **argv) {
     if (do_verify)
       status = verify(rules, seed, json, &rejected);
     else if (print)
-      status = print_canonical(rules);
+      status = print_canonical(rules, json);
     else
       (json ? list_json : list_text)(rules);
   }

@@ -1,8 +1,11 @@
 // egraph run: executes a graph, times its steps, or compares two graphs.
 // SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "tools/planning.h"
@@ -52,6 +55,9 @@ static int compare_models(const run_flags *flags, const positional *models) {
   return equal ? EXIT_DONE : EXIT_FAILED;
 }
 
+typedef egraph_status (*tensor_getter)(const egraph_graph *, uint32_t, const char **,
+                                       egraph_tensor *);
+
 // ---- tensors from and to files
 // -----------------------------------------------------------------------------
 
@@ -70,8 +76,8 @@ static bool read_raw(const char *path, void *data, size_t size) {
   if (file != NULL) (void)fclose(file);
   if (!whole)
     fprintf(stderr,
-            "egraph run: %s: cannot be read, or is not exactly the %zu bytes of the "
-            "row-major tensor\n",
+            "egraph: %s: cannot be read, or is not exactly the %zu bytes of the "
+            "row-major tensor; check the file\n",
             path, size);
   return whole;
 }
@@ -80,8 +86,38 @@ static bool write_raw(const char *path, const void *data, size_t size) {
   FILE *file = fopen(path, "wb");
   bool whole = file != NULL && fwrite(data, 1, size, file) == size;
   if (file != NULL) whole = fclose(file) == 0 && whole;
-  if (!whole) fprintf(stderr, "egraph run: %s: cannot be written\n", path);
-  return whole;
+  if (whole) return true;
+  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
+          strerror(errno));
+  struct stat info;
+  if (file != NULL && stat(path, &info) == 0 && S_ISREG(info.st_mode)) (void)remove(path);
+  return false;
+}
+
+/// Complains of an item "name=file" that names no input or output of the graph.
+static bool all_named(const text_list *list, const egraph_graph *graph, uint32_t count,
+                      tensor_getter get, const char *what) {
+  for (size_t i = 0; i < list->count; i++) {
+    text_list item = {.items = {list->items[i]}, .count = 1};
+    bool found = false;
+    for (uint32_t j = 0; j < count && !found; j++) {
+      const char *name;
+      egraph_tensor type;
+      found = get(graph, j, &name, &type) == EGRAPH_OK && file_for(&item, name) != NULL;
+    }
+    if (found) continue;
+    fprintf(stderr,
+            "egraph: --%s %s: write NAME=FILE with the name of an %s; they are:", what,
+            list->items[i], what);
+    for (uint32_t j = 0; j < count; j++) {
+      const char *name;
+      egraph_tensor type;
+      if (get(graph, j, &name, &type) == EGRAPH_OK) fprintf(stderr, " %s", name);
+    }
+    fprintf(stderr, "\n");
+    return false;
+  }
+  return true;
 }
 
 // ---- running one model
@@ -95,9 +131,6 @@ typedef struct run_state {
   const char **output_names;
   double *seconds;
 } run_state;
-
-typedef egraph_status (*tensor_getter)(const egraph_graph *, uint32_t, const char **,
-                                       egraph_tensor *);
 
 static egraph_status allocate(const run_state *state, tensor_getter get, uint32_t index,
                               const char **name, egraph_tensor *out) {
@@ -236,9 +269,16 @@ static int run_model(run_flags *flags, const char *model) {
       egraph_graph_load(NULL, model, (int64_t)flags->batch, &state.graph);
   if (status == EGRAPH_OK) {
     state.info = egraph_graph_info_of(state.graph);
+    files_fine = all_named(&flags->inputs, state.graph, state.info.inputs,
+                           egraph_graph_input, "input") &&
+                 all_named(&flags->outputs, state.graph, state.info.outputs,
+                           egraph_graph_output, "output");
+  }
+  if (status == EGRAPH_OK && files_fine) {
     status = egraph_session_create(NULL, state.graph, &options, &state.session);
   }
-  if (status == EGRAPH_OK) status = make_tensors(&state, flags, &files_fine);
+  if (status == EGRAPH_OK && files_fine)
+    status = make_tensors(&state, flags, &files_fine);
   if (status == EGRAPH_OK && files_fine) status = time_runs(&state, flags->repeats);
   if (status == EGRAPH_OK && files_fine) status = print_run(&state, flags);
   if (status == EGRAPH_OK && files_fine) files_fine = write_outputs(&state, flags);
@@ -263,10 +303,11 @@ int command_run(int argc, char **argv) {
        0},
       {"--threads", FLAG_UINT, &flags.threads, "N", "threads (default 1)", 1, 1024},
       {"--repeats", FLAG_UINT, &flags.repeats, "N",
-       "timed runs after a warm-up (default 10)", 1, 1e6},
+       "timed runs after a warm-up (default 10)", 1, MAX_REPEATS},
       {"--seed", FLAG_UINT, &flags.seed, "N", "seed of inputs and of absent weights", 0,
        0},
-      {"--batch", FLAG_UINT, &flags.batch, "N", "value of symbolic dimensions", 0, 0},
+      {"--batch", FLAG_UINT, &flags.batch, "N", "value of symbolic dimensions", 0,
+       MAX_BATCH},
       {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
        0}};
   command cmd = {"run",
@@ -280,7 +321,8 @@ int command_run(int argc, char **argv) {
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
   if (flags.compare != (models.count == 2)) {
-    fprintf(stderr, "egraph run: --compare takes two models, everything else one\n");
+    fprintf(stderr, "egraph: --compare takes two models, everything else one; see egraph "
+                    "run --help\n");
     return EXIT_USAGE;
   }
   return flags.compare ? compare_models(&flags, &models)

@@ -63,15 +63,32 @@ bool interrupted(void) { return interrupt_seen != 0; }
 
 static bool first_item = true;
 
+/// Bytes of the UTF-8 character at `c`; 0 when it is none (too long, a surrogate, ...).
+static size_t utf8_length(const unsigned char *c) {
+  if (c[0] < 0x80) return 1;
+  size_t length = c[0] >= 0xF0 ? 4 : c[0] >= 0xE0 ? 3 : 2;
+  if (c[0] < 0xC2 || c[0] > 0xF4) return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((c[i] & 0xC0) != 0x80) return 0;
+  bool valid = !(c[0] == 0xE0 && c[1] < 0xA0) && !(c[0] == 0xED && c[1] > 0x9F) &&
+               !(c[0] == 0xF0 && c[1] < 0x90) && !(c[0] == 0xF4 && c[1] > 0x8F);
+  return valid ? length : 0;
+}
+
+// Names of models may hold any bytes; what is no UTF-8 becomes U+FFFD.
 static void print_string(const char *text) {
   putchar('"');
-  for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+  for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
+    size_t length = utf8_length(c);
     if (*c == '"' || *c == '\\')
       printf("\\%c", *c);
     else if (*c < 0x20)
       printf("\\u%04x", *c);
+    else if (length == 0)
+      printf("\\ufffd");
     else
-      putchar(*c);
+      (void)fwrite(c, 1, length, stdout);
+    c += length != 0 ? length : 1;
   }
   putchar('"');
 }

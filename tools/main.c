@@ -24,7 +24,7 @@ static void print_usage(FILE *file) {
   fprintf(file, "\negraph COMMAND --help describes a command.\n");
 }
 
-int main(int argc, char **argv) {
+static int run_command(int argc, char **argv) {
   if (argc < 2) {
     print_usage(stderr);
     return EXIT_USAGE;
@@ -43,4 +43,11 @@ int main(int argc, char **argv) {
 #undef DISPATCH
   fprintf(stderr, "egraph: unknown command '%s'; see egraph --help\n", argv[1]);
   return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+  int outcome = run_command(argc, argv);
+  if (fflush(stdout) == 0 && ferror(stdout) == 0) return outcome;
+  fprintf(stderr, "egraph: standard output cannot be written; is the disk full?\n");
+  return EXIT_FAILED;
 }

@@ -79,12 +79,18 @@ size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]) {
                      "threads of the executor the plan is for (default 1)",
                      1,
                      1024};
+  rows[n++] =
+      (flag){"--batch", FLAG_UINT, &flags->batch, "N", "value of symbolic dimensions",
+             0,         MAX_BATCH};
   rows[n++] = (flag){
-      "--batch", FLAG_UINT, &flags->batch, "N", "value of symbolic dimensions", 0, 0};
-  rows[n++] =
-      (flag){"--extractor", FLAG_TEXT, &o->extractor, "NAME", "ilp, dag or tree", 0, 0};
-  rows[n++] =
-      (flag){"--scheduler", FLAG_TEXT, &o->scheduler, "NAME", "backoff or simple", 0, 0};
+      "--extractor", FLAG_CHOICE, &o->extractor, "ilp|dag|tree", "exact or greedy", 0, 0};
+  rows[n++] = (flag){"--scheduler",
+                     FLAG_CHOICE,
+                     &o->scheduler,
+                     "backoff|simple",
+                     "whether rules that match too often pause",
+                     0,
+                     0};
 #define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
   rows[n++] = number_row("--" #name, #type, &o->name, low, high, help);
 #include "include/egraph_options.def"

@@ -7,6 +7,9 @@
 #include "tools/arguments.h"
 #include "tools/console.h"
 
+/// Largest value of symbolic dimensions; a limit keeps typing errors readable.
+enum { MAX_BATCH = 1000000000, MAX_REPEATS = 1000000 };
+
 typedef struct plan_flags {
   egraph_options options;
   text_list rules, disabled;
