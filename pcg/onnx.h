@@ -44,6 +44,10 @@ typedef struct eg_onnx_export_options {
 egraph_status eg_onnx_save(const eg_graph *graph, const char *path,
                            const eg_onnx_export_options *options);
 
+/// The same into memory, with the data of all weights; free with eg_free and the graph's
+/// allocator. Fails with EGRAPH_E_UNSUPPORTED above the protobuf limit.
+egraph_status eg_onnx_pack(const eg_graph *graph, unsigned char **out, size_t *out_size);
+
 /// Reads a file that holds one TensorProto, as the inputs and outputs of ONNX test cases
 /// do. The caller releases *out. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE,
 /// EGRAPH_E_UNSUPPORTED (strings, complex numbers).

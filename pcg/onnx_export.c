@@ -273,7 +273,9 @@ static egraph_status write_graph(eg_onnx_body *body) {
                                        : EGRAPH_OK;
 }
 
-static egraph_status save_model(eg_onnx_body *body, const char *path, bool external) {
+// The message as bytes. `data_path`: the model's path when its weights go beside it.
+static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
+                                unsigned char **out, size_t *out_size) {
   static char name[] = "egraph", producer[] = "egraph";
   eg_onnx_writer *w = body->writer;
   Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
@@ -292,15 +294,10 @@ static egraph_status save_model(eg_onnx_body *body, const char *path, bool exter
   model.n_opset_import = w->opsets.len, model.opset_import = w->opsets.data;
   model.n_functions = w->functions.len, model.functions = w->functions.data;
   model.n_metadata_props = w->metadata.len, model.metadata_props = w->metadata.data;
-  if (external)
-    EG_TRY(eg_onnx_data_file_write(&w->arena, path, w->initializers.data,
+  if (data_path != NULL)
+    EG_TRY(eg_onnx_data_file_write(&w->arena, data_path, w->initializers.data,
                                    w->initializers.len));
-  unsigned char *bytes;
-  size_t size;
-  EG_TRY(eg_onnx_message_pack(w->alloc, &model.base, &bytes, &size));
-  egraph_status status = eg_file_write(path, bytes, size);
-  eg_free(w->alloc, bytes, size, 1);
-  return status;
+  return eg_onnx_message_pack(w->alloc, &model.base, out, out_size);
 }
 
 static uint64_t weight_bytes(const eg_graph *graph) {
@@ -344,17 +341,34 @@ static void writer_deinit(eg_onnx_writer *w) {
   eg_arena_deinit(&w->arena);
 }
 
-egraph_status eg_onnx_save(const eg_graph *graph, const char *path,
-                           const eg_onnx_export_options *options) {
+static egraph_status export_graph(const eg_graph *graph, const char *data_path,
+                                  unsigned char **out, size_t *out_size) {
   eg_onnx_writer w;
   writer_init(&w, graph);
   eg_onnx_body body = {.writer = &w, .stem = "value"};
   eg_onnx_nodes_init(&body.nodes, w.alloc);
-  bool external =
-      (options != NULL && options->external) || weight_bytes(graph) > max_embedded_bytes;
   egraph_status status = write_graph(&body);
-  if (status == EGRAPH_OK) status = save_model(&body, path, external);
+  if (status == EGRAPH_OK) status = pack_model(&body, data_path, out, out_size);
   eg_onnx_nodes_deinit(&body.nodes);
   writer_deinit(&w);
+  return status;
+}
+
+egraph_status eg_onnx_pack(const eg_graph *graph, unsigned char **out, size_t *out_size) {
+  if (weight_bytes(graph) > max_embedded_bytes)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "the weights are too large for one message; save the model to a file");
+  return export_graph(graph, NULL, out, out_size);
+}
+
+egraph_status eg_onnx_save(const eg_graph *graph, const char *path,
+                           const eg_onnx_export_options *options) {
+  bool external =
+      (options != NULL && options->external) || weight_bytes(graph) > max_embedded_bytes;
+  unsigned char *bytes;
+  size_t size;
+  EG_TRY(export_graph(graph, external ? path : NULL, &bytes, &size));
+  egraph_status status = eg_file_write(path, bytes, size);
+  eg_free(eg_graph_allocator(graph), bytes, size, 1);
   return status;
 }

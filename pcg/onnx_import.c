@@ -328,13 +328,25 @@ static egraph_status gather_refs(eg_onnx_reader *r, char *const *names, size_t c
   return EGRAPH_OK;
 }
 
+static bool is_typed(const eg_onnx_call *call) {
+  for (uint32_t i = 0; i < call->input_count; i++)
+    if (call->inputs[i].id != EG_ONNX_NONE.id &&
+        !eg_onnx_tensor_at(call->reader, call->inputs[i])->typed)
+      return false;
+  return true;
+}
+
 static egraph_status import_call(const eg_onnx_call *call) {
   const char *domain = call->node->domain;
+  eg_onnx_reader *r = call->reader;
+  uint32_t nodes = eg_graph_node_count(r->graph);
   egraph_status status = EGRAPH_E_UNSUPPORTED;
-  if (is_standard_domain(domain)) status = eg_onnx_import_node(call);
-  if (strcmp(domain, "egraph") == 0) status = eg_onnx_import_own(call);
-  if (status == EGRAPH_E_UNSUPPORTED) status = eg_onnx_import_opaque(call);
-  return status;
+  if (is_typed(call) && is_standard_domain(domain)) status = eg_onnx_import_node(call);
+  if (is_typed(call) && strcmp(domain, "egraph") == 0) status = eg_onnx_import_own(call);
+  if (status != EGRAPH_E_UNSUPPORTED) return status;
+  // An importer that gives up late leaves intermediate nodes that nobody uses.
+  r->needs_pruning = r->needs_pruning || eg_graph_node_count(r->graph) != nodes;
+  return eg_onnx_import_opaque(call);
 }
 
 static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
@@ -421,6 +433,14 @@ static egraph_status set_formats(eg_onnx_reader *r) {
   return EGRAPH_OK;
 }
 
+static egraph_status prune(eg_onnx_reader *r) {
+  eg_graph *pruned;
+  EG_TRY(eg_graph_pruned(r->graph, &pruned));
+  eg_graph_destroy(r->graph);
+  r->graph = pruned;
+  return EGRAPH_OK;
+}
+
 static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(read_opset(r));
   EG_TRY(register_leaves(r));
@@ -429,7 +449,8 @@ static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(sort_nodes(r));
   EG_TRY(import_nodes(r));
   EG_TRY(add_outputs(r));
-  return set_formats(r);
+  EG_TRY(set_formats(r));
+  return r->needs_pruning ? prune(r) : EGRAPH_OK;
 }
 
 // ---- entry points -------------------------------------------------------------------

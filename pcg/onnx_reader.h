@@ -50,6 +50,7 @@ typedef struct eg_onnx_reader {
   eg_strmap names;
   eg_u32s order; // ONNX nodes, topological
   eg_graph *graph;
+  bool needs_pruning;
 } eg_onnx_reader;
 
 /// One node under import. Absent optional operands and unused results are EG_ONNX_NONE.
