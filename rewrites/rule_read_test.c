@@ -6,6 +6,8 @@
 #include "rewrites/rule_forms.h"
 #include "rewrites/rule_reader.h"
 
+enum { MAX_FILLED = 1000000 };
+
 EG_VEC_DEFINE(givens, eg_rule_given);
 EG_VEC_DEFINE(claims, eg_rule_claim);
 EG_VEC_DEFINE(names, const char *);
@@ -45,6 +47,9 @@ static egraph_status read_given(test_reader *reader, const eg_sexpr *form) {
     if (!given.filled || at + 1 != form->count)
       return eg_sexpr_fail(file, &form->children[at],
                            "only one number may follow the type, and only of a weight");
+    if (eg_type_elements(&given.type) > MAX_FILLED)
+      return eg_sexpr_fail(file, type, "a filled weight has at most %d elements",
+                           MAX_FILLED);
   }
   if (eg_rule_reader_find(&reader->rule, given.name) != EG_RULE_NONE)
     return eg_sexpr_fail(file, form, "%s is given twice; remove one", given.name);

@@ -1,5 +1,5 @@
-// Rewrite rules: the language of *.rules files, loading, printing. STYLE section 6.7;
-// grammar in rewrites/README.md.
+// Rewrite rules: the language of *.rules files, loading, printing. The
+// grammar stands in rewrites/rules/LANGUAGE.md.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULES_H
 #define EG_REWRITES_RULES_H
@@ -28,8 +28,8 @@ const char *eg_rule_source(const eg_rules *rules, uint32_t rule);
 const char *eg_rule_file(const eg_rules *rules, uint32_t rule);
 uint32_t eg_rule_line(const eg_rules *rules, uint32_t rule);
 bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule);
-/// Switches a rule (or a whole topic file, by stem) on or off for saturation.
-/// EGRAPH_E_ARGUMENT when unknown.
+/// Switches a rule on or off for saturation: both directions, or the second one by its
+/// own name, or all rules of a file by its stem. EGRAPH_E_ARGUMENT when unknown.
 egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on);
 /// Canonical form; parse(print(rules)) prints identically.
 egraph_status eg_rules_print(const eg_rules *rules, eg_text *out);
