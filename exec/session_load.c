@@ -61,23 +61,27 @@ static egraph_status draw_weight(eg_session_builder *b, const eg_value_info *inf
   return status;
 }
 
+// A file may hold a tensor at any offset; kernels want elements at multiples of their size.
+static bool is_aligned(const void *data, const eg_type *type) {
+  return (uintptr_t)data % eg_dtype_bytes(type->dtype) == 0;
+}
+
 // Host memory back-ends read a weight where the graph has it.
 static egraph_status load_weight(eg_session_builder *b, eg_value value) {
   const eg_value_info *info = eg_graph_value(b->graph, value);
   eg_value_plan *plan = plan_of(b, value);
   eg_backend *backend = b->session->backend;
   if (info->data == NULL) return draw_weight(b, info, plan);
-  if (backend->vtable->host_memory) {
+  const void *data = eg_buffer_data(info->data);
+  if (backend->vtable->host_memory && is_aligned(data, &info->type)) {
     plan->borrowed = eg_buffer_retain(info->data);
     // The back-end never writes to an operand; the addresses it takes are not const
     // because results are among them.
-    const void *data = eg_buffer_data(info->data);
     memcpy(&plan->address, &data, sizeof data);
     return EGRAPH_OK;
   }
   EG_TRY(new_constant(b, plan, eg_buffer_size(info->data)));
-  return eg_backend_upload(backend, plan->address, eg_buffer_data(info->data),
-                           eg_buffer_size(info->data));
+  return eg_backend_upload(backend, plan->address, data, eg_buffer_size(info->data));
 }
 
 static egraph_status ensure_constant(eg_session_builder *b, eg_value value) {
