@@ -21,7 +21,8 @@ typedef struct eg_verify_choice {
   eg_verify_lists *lists;
   eg_op op;
   const eg_op_info *info;
-  egraph_dtype dtype; // of fresh operands
+  egraph_dtype dtype;   // of fresh operands
+  const eg_type *model; // a fresh operand 0 may look like this one; may be NULL
   eg_attr slots[EG_RULE_MAX_ATTRS];
   bool slot_set[EG_RULE_MAX_ATTRS];
   uint32_t count; // operands, at most EG_VERIFY_OPERANDS

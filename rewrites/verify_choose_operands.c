@@ -383,8 +383,22 @@ static eg_type first_from(eg_verify_choice *choice, uint32_t known) {
   }
 }
 
+// Rules relate their variables: the same type, or one that differs in one dimension.
+static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out) {
+  const eg_type *model = choice->model;
+  if (model == NULL || model->rank < range.low || model->rank > range.high ||
+      model->dtype != dtype_for(choice) || !eg_verify_chance(choice, 55))
+    return false;
+  *out = *model;
+  if (model->rank > 0 && eg_verify_chance(choice, 45))
+    out->dims[eg_verify_below(choice, model->rank)] = eg_verify_dim(choice);
+  return true;
+}
+
 static eg_type fresh_first(eg_verify_choice *choice) {
   rank_range range = ranks_of_first(choice);
+  eg_type copy;
+  if (copy_model(choice, range, &copy)) return copy;
   rank_range of_op = ranks_of_op(choice->op);
   const eg_attr *shape = eg_verify_known(choice, "shape");
   if (choice->op == EG_OP_RESHAPE && shape != NULL)

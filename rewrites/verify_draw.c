@@ -247,6 +247,17 @@ static egraph_status add_fresh_leaves(eg_verify_draws *draws, const eg_rule_term
   return EGRAPH_OK;
 }
 
+// One of the leaves so far.
+static const eg_type *draw_model(eg_verify_draws *draws) {
+  const eg_type *model = NULL;
+  uint32_t seen = 0;
+  for (uint32_t i = 0; i < draws->rule->var_count; i++)
+    if (draws->rule->vars[i].pattern_var != EG_RULE_NONE && is_bound(draws, i) &&
+        eg_rng_below(&draws->rng, ++seen) == 0)
+      model = &draws->leaves[i].type;
+  return model;
+}
+
 // Attributes that must equal something that is known now: computed ones, and mostly
 // variables for which a condition says so.
 static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
@@ -355,6 +366,7 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
   choice->op = term->op;
   choice->info = eg_op_info_of(term->op);
   choice->dtype = draws->dtype;
+  choice->model = draw_model(draws);
   draws->env.scratch->int_count = 0;
   draws->env.scratch->value_count = 0;
   set_known_slots(draws, term);

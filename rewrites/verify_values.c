@@ -161,6 +161,8 @@ typedef struct comparison {
   bool differ;
 } comparison;
 
+// Where one side has no number (division by zero, the root of a negative number), the
+// other must have none either; which of infinity and NaN it is depends on the order.
 static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
                            comparison *state) {
   if (!eg_dtype_is_float(a->type.dtype)) {
@@ -168,8 +170,7 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
     return eg_tensor_get_int(a, i) == eg_tensor_get_int(b, i);
   }
   double x = eg_tensor_get_double(a, i), y = eg_tensor_get_double(b, i);
-  if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
-  if (isinf(x) || isinf(y)) return x == y;
+  if (!isfinite(x) || !isfinite(y)) return !isfinite(x) && !isfinite(y);
   state->finite = true;
   return fabs(x - y) <= state->bound;
 }
