@@ -383,9 +383,10 @@ typedef struct egraph_comparison {
   double time_a,
       time_b; // median seconds of one run, measured alternately in this process
 } egraph_comparison;
-/// Runs two graphs with the same inputs and outputs on seeded data and compares them.
-/// `options` may be NULL: the defaults, seed 1. Fails with ARGUMENT when names or types
-/// of inputs or outputs differ.
+/// Runs two graphs on the same seeded data, the i-th input of one with the i-th of the
+/// other (names may differ), and compares the outputs. `options` may be NULL: the
+/// defaults, seed 1. Fails with ARGUMENT when the number or the types of inputs or
+/// outputs differ.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_compare(
     const egraph_allocator *alloc, const egraph_graph *a, const egraph_graph *b,
     const egraph_compare_options *options, egraph_comparison *out);

@@ -1,0 +1,95 @@
+// What the tests of the public API share: a counting heap around every test, small graphs
+// written with public functions only, and temporary files.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TESTS_API_KIT_H
+#define EG_TESTS_API_KIT_H
+
+#include <stdlib.h>
+
+#include "include/egraph.h"
+#include "tests/testing.h"
+
+typedef struct api_kit {
+  test_heap heap;
+  egraph_allocator alloc;
+  char path[128]; // a name for a temporary file, absent at the start of a test
+} api_kit;
+
+static int api_kit_setup(void **state) {
+  api_kit *kit = test_calloc(1, sizeof *kit);
+  kit->alloc = test_heap_allocator(&kit->heap);
+  *state = kit;
+  return 0;
+}
+
+static int api_kit_teardown(void **state) {
+  api_kit *kit = *state;
+  if (kit->path[0] != '\0') (void)remove(kit->path);
+  assert_int_equal(kit->heap.live_bytes, 0);
+  assert_int_equal(kit->heap.live_blocks, 0);
+  test_free(kit);
+  return 0;
+}
+
+#define api_test(f) cmocka_unit_test_setup_teardown(f, api_kit_setup, api_kit_teardown)
+
+/// x[4,8] · w[8,6] -> relu -> "y"; w without data.
+static inline egraph_status api_build_layer(egraph_graph *graph) {
+  egraph_value x, w, y;
+  egraph_status status =
+      egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 2, (int64_t[]){4, 8}, &x);
+  if (status == EGRAPH_OK)
+    status = egraph_graph_add_weight(graph, "w", EGRAPH_FLOAT32, 2, (int64_t[]){8, 6},
+                                     NULL, &w);
+  if (status == EGRAPH_OK)
+    status = egraph_graph_add(graph, "mm", "matmul", NULL, (egraph_value[]){x, w}, 2, &y);
+  if (status == EGRAPH_OK)
+    status = egraph_graph_add(graph, NULL, "relu", NULL, &y, 1, &y);
+  return status == EGRAPH_OK ? egraph_graph_add_output(graph, "y", y) : status;
+}
+
+static inline egraph_graph *api_layer(const egraph_allocator *alloc) {
+  egraph_graph *graph;
+  assert_ok(egraph_graph_create(alloc, &graph));
+  assert_ok(api_build_layer(graph));
+  return graph;
+}
+
+/// A rule file of one rule that shortens the layer.
+static const char api_fusion_rules[] =
+    "(egraph-rules 1)\n"
+    "(rule fuse (source \"test\") (lhs (relu (matmul ?x ?w)))\n"
+    "  (rhs (matmul :act relu ?x ?w)))\n";
+
+/// Every node costs a microsecond, so that fewer are better on every machine.
+static inline bool api_unit_cost(void *user, const egraph_cost_query *query,
+                                 double *out_seconds) {
+  (void)user;
+  (void)query;
+  *out_seconds = 1e-6;
+  return true;
+}
+
+static inline void api_write_file(const char *path, const void *data, size_t size) {
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(data, 1, size, file), size);
+  assert_int_equal(fclose(file), 0);
+}
+
+/// The bytes of a file; free() them.
+static inline char *api_read_file(const char *path, size_t *out_size) {
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  assert_int_equal(fseek(file, 0, SEEK_END), 0);
+  *out_size = (size_t)ftell(file);
+  rewind(file);
+  char *data = malloc(*out_size + 1);
+  assert_non_null(data);
+  assert_int_equal(fread(data, 1, *out_size, file), *out_size);
+  data[*out_size] = '\0';
+  assert_int_equal(fclose(file), 0);
+  return data;
+}
+
+#endif
