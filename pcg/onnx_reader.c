@@ -28,7 +28,7 @@ static bool is_none(eg_onnx_ref ref) { return ref.id == EG_ONNX_NONE.id; }
 egraph_status eg_onnx_input_type(const eg_onnx_call *call, uint32_t index, eg_type *out) {
   eg_onnx_ref ref = eg_onnx_input(call, index);
   if (is_none(ref))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operand %" PRIu32 " is absent", index);
+    return EG_FAIL(EGRAPH_E_PARSE, "operand %" PRIu32 " is missing", index);
   const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, ref);
   if (!tensor->typed)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "the type of '%.200s' is not known",

@@ -70,8 +70,8 @@ eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref);
 /// Operand or result number `index`, or EG_ONNX_NONE.
 eg_onnx_ref eg_onnx_input(const eg_onnx_call *call, uint32_t index);
 eg_onnx_ref eg_onnx_output(const eg_onnx_call *call, uint32_t index);
-/// Type of an operand. Fails with EGRAPH_E_UNSUPPORTED when the operand is absent or its
-/// type is not known: the node then becomes opaque.
+/// Type of an operand that must be there (EGRAPH_E_PARSE). Fails with
+/// EGRAPH_E_UNSUPPORTED when its type is not known: the node then becomes opaque.
 egraph_status eg_onnx_input_type(const eg_onnx_call *call, uint32_t index, eg_type *out);
 /// A nameless tensor, to be the result of an intermediate node.
 egraph_status eg_onnx_fresh(const eg_onnx_call *call, eg_onnx_ref *out);
