@@ -97,6 +97,12 @@ static bool fits(const machine *m, const eg_step *step, uint32_t node) {
          m->search->accept(m->search->user, term->guard, term->op, stored.payload);
 }
 
+static bool is_possible(const machine *m, const eg_step *step) {
+  if (m->search->is_possible == NULL) return true;
+  eg_match so_far = {.vars = m->registers, .nodes = m->nodes};
+  return m->search->is_possible(m->search->user, step->order, &so_far);
+}
+
 static bool settle(const machine *m, const eg_step *step, uint32_t node) {
   if (!fits(m, step, node)) return false;
   if (step->kind != EG_STEP_BIND) {
@@ -106,7 +112,7 @@ static bool settle(const machine *m, const eg_step *step, uint32_t node) {
     *reg = class;
   }
   m->nodes[step->term].id = node;
-  return true;
+  return is_possible(m, step);
 }
 
 static bool rise(const machine *m, const eg_step *step, frame *f) {

@@ -330,6 +330,18 @@ static void emit_free_variables(compiler *c) {
   }
 }
 
+static egraph_status number_steps(eg_matcher *program) {
+  EG_TRY(eg_arena_alloc(&program->arena, program->step_count, sizeof *program->order,
+                        &program->order));
+  for (uint32_t i = 0; i < program->step_count; i++) {
+    eg_step *step = &program->steps[i];
+    if (step->kind == EG_STEP_CLASSES) continue;
+    step->order = program->order_count;
+    program->order[program->order_count++] = step->term;
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status compile(eg_matcher *program, const eg_pattern *pattern) {
   compiler c;
   EG_TRY(check_pattern(pattern));
@@ -339,6 +351,7 @@ static egraph_status compile(eg_matcher *program, const eg_pattern *pattern) {
   emit_ground_terms(&c);
   emit_roots(&c);
   emit_free_variables(&c);
+  EG_TRY(number_steps(program));
   for (uint32_t i = 0; i < c.order_count; i++) {
     const eg_pattern_term *term = &program->pattern.terms[c.order[i]];
     if (term->kind == EG_PATTERN_VAR) continue;
@@ -362,6 +375,11 @@ egraph_status eg_matcher_create(const egraph_allocator *alloc, const eg_pattern 
   }
   *out = program;
   return EGRAPH_OK;
+}
+
+const uint32_t *eg_matcher_order(const eg_matcher *program, uint32_t *out_count) {
+  *out_count = program->order_count;
+  return program->order;
 }
 
 void eg_matcher_destroy(eg_matcher *program) {

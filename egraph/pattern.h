@@ -54,6 +54,8 @@ typedef struct eg_matcher eg_matcher;
 egraph_status eg_matcher_create(const egraph_allocator *alloc, const eg_pattern *pattern,
                                 eg_matcher **out);
 void eg_matcher_destroy(eg_matcher *program);
+/// The NODE terms in the order in which a search matches them: [*out_count], borrowed.
+const uint32_t *eg_matcher_order(const eg_matcher *program, uint32_t *out_count);
 
 typedef struct eg_search {
   /// Decides whether a payload fits guard number `guard`; may be NULL when no term has a
@@ -62,6 +64,10 @@ typedef struct eg_search {
   /// Receives each match once, in a deterministic order; sets *stop to end the search
   /// early.
   egraph_status (*on_match)(void *user, const eg_match *match, bool *stop);
+  /// Asked when a NODE term was matched: `step` counts as in eg_matcher_order, `so_far`
+  /// has the nodes of that step and those before it, the variables that are their
+  /// operands, and no roots. False passes the candidate over. May be NULL.
+  bool (*is_possible)(void *user, uint32_t step, const eg_match *so_far);
   /// Asked every few thousand steps; true ends the search. May be NULL.
   bool (*is_cancelled)(void *user);
   void *user;

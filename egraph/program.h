@@ -29,6 +29,7 @@ typedef struct eg_step {
   uint32_t source, position;
   bool is_class_known; // the term's register is compared, not set
   uint32_t first_move, move_count;
+  uint32_t order; // among the steps that match a term
 } eg_step;
 
 typedef struct eg_move {
@@ -46,6 +47,8 @@ struct eg_matcher {
   uint32_t register_count, max_arity;
   eg_step *steps;
   uint32_t step_count;
+  uint32_t *order; // term of each step that matches one
+  uint32_t order_count;
   eg_move *moves;
   uint32_t move_count;
 };

@@ -65,13 +65,15 @@ static void poll(eg_driver *driver) {
 
 // ---- search ---------------------------------------------------------------------
 
+void eg_driver_reject(eg_driver *driver) {
+  driver->report->rules[driver->rule].rejected++;
+}
+
 egraph_status eg_driver_take(eg_driver *driver, const uint32_t *words, bool *out_stop) {
   eg_rule_stats *stats = &driver->report->rules[driver->rule];
   stats->matches++;
   poll(driver);
-  if (words == NULL) {
-    stats->rejected++;
-  } else if (++driver->found > driver->limit) {
+  if (++driver->found > driver->limit) {
     driver->overflow = true;
   } else {
     EG_TRY(eg_u32s_append(&driver->words, words, driver->words_per_match));

@@ -34,7 +34,9 @@ typedef struct eg_driver_rules {
   size_t (*bytes)(void *self);
 } eg_driver_rules;
 
-/// A match was found: `words` of the current rule, or NULL when its conditions reject it.
+/// A candidate of the current rule was ruled out by its conditions.
+void eg_driver_reject(eg_driver *driver);
+/// A match of the current rule was found; `words` are copied.
 egraph_status eg_driver_take(eg_driver *driver, const uint32_t *words, bool *out_stop);
 
 /// Looks at the budgets; true when the search should end. For searches that find nothing

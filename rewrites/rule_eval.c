@@ -60,6 +60,11 @@ static bool same_ints(eg_ints a, eg_ints b) {
          (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
 }
 
+bool eg_rule_values_identical(const eg_rule_value *a, const eg_rule_value *b) {
+  if (a->kind == EG_RULE_FLOAT) return a->f == b->f || (isnan(a->f) && isnan(b->f));
+  return eg_rule_values_equal(NULL, a, b);
+}
+
 bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
                           const eg_rule_value *b) {
   if (a->kind == EG_RULE_FLOAT || b->kind == EG_RULE_FLOAT)

@@ -35,6 +35,8 @@ bool eg_rule_holds(eg_rule_env *env, uint32_t expr);
 bool eg_rule_close(double a, double b);
 bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
                           const eg_rule_value *b);
+/// The same value exactly, as two occurrences of one variable must have. Not for tensors.
+bool eg_rule_values_identical(const eg_rule_value *a, const eg_rule_value *b);
 /// The value of an attribute, borrowed.
 eg_rule_value eg_rule_value_of_attr(eg_op op, uint16_t slot, const eg_attr *attr);
 /// The attribute with that value; false when it is not in the slot's set of symbols.

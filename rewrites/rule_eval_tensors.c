@@ -181,14 +181,6 @@ EVALUATOR(same_dtype) {
   return true;
 }
 
-EVALUATOR(ordered) {
-  (void)count;
-  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
-  *out = eg_rule_bool(eg_engine_find(engine, args[0].tensor).id <
-                      eg_engine_find(engine, args[1].tensor).id);
-  return true;
-}
-
 EVALUATOR(weight_only) {
   (void)count;
   *out = eg_rule_bool(eg_tensor_egraph_fact(env->egraph, args[0].tensor)->weight_only);
@@ -216,8 +208,7 @@ EVALUATOR(splat_is) {
   return true;
 }
 
-// ---- the e-graph itself
-// ----------------------------------------------------------------------
+// ---- the e-graph itself ---------------------------------------------------------
 
 // What merging rules ask, so that they do not merge what they have merged.
 EVALUATOR(is_concat) {

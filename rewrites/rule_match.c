@@ -113,12 +113,6 @@ eg_class eg_rule_packed_root(const eg_rule *rule, const uint32_t *words, uint32_
 
 // ---- binding --------------------------------------------------------------------
 
-static bool same_attr_value(const eg_rule_value *a, const eg_rule_value *b) {
-  if (a->kind == EG_RULE_FLOAT)
-    return a->f == b->f || (a->f != a->f && b->f != b->f); // identical, not just close
-  return eg_rule_values_equal(NULL, a, b);
-}
-
 // A value variable is bound by the first term that has it; kind TENSOR means that it is
 static bool bind_slots(eg_rule_env *env, const eg_rule_term *term,
                        const eg_attrs *attrs) {
@@ -129,7 +123,7 @@ static bool bind_slots(eg_rule_env *env, const eg_rule_term *term,
     eg_rule_value *place = &env->vars[slot->index];
     if (place->kind == EG_RULE_TENSOR)
       *place = value;
-    else if (!same_attr_value(place, &value))
+    else if (!eg_rule_values_identical(place, &value))
       return false;
   }
   return true;
@@ -178,42 +172,4 @@ bool eg_rule_bind(eg_rule_env *env, const uint32_t *words) {
   }
   if (!bind_nodes(env, words + rule->pattern_var_count + rule->root_count)) return false;
   return bind_lets(env);
-}
-
-// ---- conditions -----------------------------------------------------------------
-
-static bool types_known(const eg_rule_env *env, const uint32_t *words) {
-  uint32_t count = env->rule->pattern_var_count + env->rule->root_count;
-  for (uint32_t i = 0; i < count; i++)
-    if (!eg_tensor_egraph_fact(env->egraph, (eg_class){.id = words[i]})->typed)
-      return false;
-  return true;
-}
-
-static bool computed_attrs_equal(eg_rule_env *env, const uint32_t *nodes) {
-  const eg_rule *rule = env->rule;
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
-    const eg_rule_term *term = &rule->terms[i];
-    if (!is_kept(term)) continue;
-    const eg_attrs *attrs = attrs_of_node(env, *nodes++);
-    for (uint16_t slot = 0; slot < attrs->count; slot++) {
-      if (term->slots[slot].form != EG_RULE_SLOT_EXPR) continue;
-      eg_rule_value wanted,
-          found = eg_rule_value_of_attr(term->op, slot, &attrs->slots[slot]);
-      if (!eg_rule_eval(env, term->slots[slot].index, &wanted) ||
-          !eg_rule_values_equal(env, &wanted, &found))
-        return false;
-    }
-  }
-  return true;
-}
-
-bool eg_rule_conditions_hold(eg_rule_env *env, const uint32_t *words) {
-  const eg_rule *rule = env->rule;
-  if (!types_known(env, words)) return false;
-  if (!computed_attrs_equal(env, words + rule->pattern_var_count + rule->root_count))
-    return false;
-  for (uint32_t i = 0; i < rule->condition_count; i++)
-    if (!eg_rule_holds(env, rule->conditions[i])) return false;
-  return true;
 }

@@ -24,7 +24,5 @@ eg_class eg_rule_packed_root(const eg_rule *rule, const uint32_t *words, uint32_
 /// Binds env->vars from a packed match, then the lets that are values. False when the
 /// match does not fit after all.
 bool eg_rule_bind(eg_rule_env *env, const uint32_t *words);
-/// Types known, computed attributes equal, conditions true; env is bound.
-bool eg_rule_conditions_hold(eg_rule_env *env, const uint32_t *words);
 
 #endif

@@ -5,6 +5,7 @@
 #include "egraph/pattern.h"
 #include "rewrites/driver.h"
 #include "rewrites/rule_build.h"
+#include "rewrites/rule_checks.h"
 #include "rewrites/rule_match.h"
 
 typedef struct tensor_rules {
@@ -13,7 +14,8 @@ typedef struct tensor_rules {
   const eg_rules *rules;
   const eg_saturation_options *options;
   eg_arena arena;
-  eg_matcher **programs; // [count], NULL for rules that are off
+  eg_matcher **programs;  // [count], NULL for rules that are off
+  eg_rule_checks *checks; // [count]
   uint32_t count;
   eg_rule_value *vars; // room for any rule
   uint32_t *packed;
@@ -27,6 +29,7 @@ typedef struct tensor_rules {
 typedef struct rule_search {
   tensor_rules *all;
   const eg_rule *rule;
+  eg_rule_checks *checks;
   eg_driver *driver;
 } rule_search;
 
@@ -60,29 +63,37 @@ static bool accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
                          eg_tensor_egraph_attrs_at(search->all->egraph, payload));
 }
 
+static uint32_t depth_of_node(const tensor_rules *all, uint32_t node) {
+  return node < all->depths.len ? all->depths.data[node] : 0;
+}
+
 static uint32_t depth_of(const tensor_rules *all, const eg_rule *rule,
                          const eg_match *match) {
   uint32_t depth = 0;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
-    uint32_t node = match->nodes[i].id; // past the end for variables and seed nodes
-    if (node < all->depths.len && all->depths.data[node] > depth)
-      depth = all->depths.data[node];
+    uint32_t own = depth_of_node(all, match->nodes[i].id); // 0 for variables
+    if (own > depth) depth = own;
   }
   return depth;
+}
+
+static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
+  const rule_search *search = user;
+  eg_rule_env env = env_of(search->all, search->rule);
+  uint32_t node = so_far->nodes[search->checks->steps[step].term].id;
+  bool is_deep = search->rule->root_count > 1 &&
+                 depth_of_node(search->all, node) >= search->all->options->multi_depth;
+  if (!is_deep && eg_rule_checks_pass(search->checks, &env, step, so_far)) return true;
+  eg_driver_reject(search->driver);
+  return false;
 }
 
 static egraph_status on_match(void *user, const eg_match *match, bool *out_stop) {
   const rule_search *search = user;
   tensor_rules *all = search->all;
-  eg_rule_env env = env_of(all, search->rule);
-  uint32_t *words = all->packed + 1;
-  eg_rule_pack(search->rule, match, words);
-  bool multi = search->rule->root_count > 1;
-  uint32_t depth = depth_of(all, search->rule, match);
-  all->packed[0] = depth + multi;
-  bool fits = (!multi || depth < all->options->multi_depth) &&
-              eg_rule_bind(&env, words) && eg_rule_conditions_hold(&env, words);
-  return eg_driver_take(search->driver, fits ? all->packed : NULL, out_stop);
+  all->packed[0] = depth_of(all, search->rule, match) + (search->rule->root_count > 1);
+  eg_rule_pack(search->rule, match, all->packed + 1);
+  return eg_driver_take(search->driver, all->packed, out_stop);
 }
 
 static bool is_cancelled(void *user) {
@@ -92,10 +103,13 @@ static bool is_cancelled(void *user) {
 
 static egraph_status search(void *self, uint32_t rule, eg_driver *driver) {
   tensor_rules *all = self;
-  rule_search state = {
-      .all = all, .rule = eg_rules_at(all->rules, rule), .driver = driver};
+  rule_search state = {.all = all,
+                       .rule = eg_rules_at(all->rules, rule),
+                       .checks = &all->checks[rule],
+                       .driver = driver};
   eg_search how = {.accept = accept,
                    .on_match = on_match,
+                   .is_possible = is_possible,
                    .is_cancelled = is_cancelled,
                    .user = &state};
   return eg_matcher_search(all->programs[rule], eg_tensor_egraph_engine(all->egraph),
@@ -187,6 +201,8 @@ static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
   eg_pattern pattern;
   EG_TRY(eg_rule_pattern(rule, &all->arena, &pattern));
   EG_TRY(eg_matcher_create(&all->alloc, &pattern, &all->programs[index]));
+  EG_TRY(
+      eg_rule_checks_plan(rule, all->programs[index], &all->arena, &all->checks[index]));
   uint32_t words = 1 + eg_rule_match_words(rule);
   if (words > all->packed_cap) all->packed_cap = words;
   if (rule->var_count > all->var_cap) all->var_cap = rule->var_count;
@@ -196,6 +212,7 @@ static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
 static egraph_status prepare(tensor_rules *all) {
   const eg_saturation_options *options = all->options;
   EG_TRY(eg_alloc(all->alloc, all->count, sizeof(eg_matcher *), &all->programs));
+  EG_TRY(eg_arena_alloc(&all->arena, all->count, sizeof *all->checks, &all->checks));
   for (uint32_t i = 0; i < all->count; i++) {
     const eg_rule *rule = eg_rules_at(all->rules, i);
     if (!rule->enabled) continue;

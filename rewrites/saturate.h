@@ -48,8 +48,8 @@ typedef struct eg_saturation_options {
   }
 
 typedef struct eg_rule_stats {
-  uint64_t matches;  // found
-  uint64_t rejected; // by conditions or types
+  uint64_t matches;  // found, conditions hold
+  uint64_t rejected; // candidates ruled out by conditions, and matches by types
   uint32_t nodes;    // e-nodes added
   uint32_t unions;
   uint32_t bans;

@@ -268,7 +268,7 @@ static bool condition_holds(const char *condition) {
                rules);
   saturate(&f);
   bool holds = equal(&f, "y", "p");
-  assert_int_equal(stats_of(&f, "r")->matches >= 1, true);
+  assert_true(stats_of(&f, "r")->matches + stats_of(&f, "r")->rejected > 0);
   close_fixture(&f);
   return holds;
 }
@@ -357,8 +357,8 @@ static const char *const holding[] = {"(= (+ 1 2 3) 6)",
                                       "(not (broadcasts-to ?x ?s))",
                                       "(broadcasts-to-shape ?i [5 4])",
                                       "(not (broadcasts-to-shape ?i [5 3]))",
-                                      "(ordered ?x ?s)",
-                                      "(not (ordered ?x ?x))",
+                                      "(before ?x ?s)",
+                                      "(not (before ?x ?x))",
                                       "(weight-only ?s)",
                                       "(not (weight-only ?x))",
                                       "(splat? ?s)",
@@ -622,6 +622,28 @@ static void rules_can_be_left_out(void **state) {
   close_fixture(&f);
 }
 
+// With n products of one operand there are n^3 triples, but n first candidates.
+static void conditions_are_checked_before_roots_are_combined(void **state) {
+  (void)state;
+  fixture f;
+  open_fixture(&f,
+               GRAPH "(input x \"float32[2]\") (input a \"float32[2]\") (input b "
+                     "\"float32[2]\")\n"
+                     "(weight c \"float32[2]\") (weight d \"float32[2]\")\n"
+                     "(let p (mul x a)) (let q (mul x b)) (let r (mul x c)) (let s (mul "
+                     "x d))",
+               HEAD "(rule triple (source \"s\") (lhs (mul ?x ?a) (mul ?x ?b) (mul ?x "
+                    "?c))\n"
+                    " (rhs (mul ?x ?a) (mul ?x ?b) (mul ?x ?c))\n"
+                    " (when (weight-only ?a) (weight-only ?b) (before ?a ?b) (= ?c "
+                    "?a)))");
+  saturate(&f);
+  assert_int_equal(stats_of(&f, "triple")->matches, 1); // (c d c)
+  // First a and b; under c: a, b and c itself, and three of the last; under d: all four.
+  assert_int_equal(stats_of(&f, "triple")->rejected, 2 + 3 + 3 + 4);
+  close_fixture(&f);
+}
+
 // ---- failing allocations --------------------------------------------------------
 
 static egraph_status saturate_body(egraph_allocator alloc, void *user) {
@@ -698,6 +720,7 @@ int main(void) {
       cmocka_unit_test(a_finished_run_is_saturated_even_at_the_last_iteration),
       cmocka_unit_test(back_off_bans_rules_with_too_many_matches),
       cmocka_unit_test(rules_can_be_left_out),
+      cmocka_unit_test(conditions_are_checked_before_roots_are_combined),
       cmocka_unit_test(saturation_survives_every_allocation_failing),
       cmocka_unit_test(rule_tests_survive_every_allocation_failing),
   };
