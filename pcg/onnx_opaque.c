@@ -89,17 +89,30 @@ egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *no
 
 // ---- records ------------------------------------------------------------------------
 
-// The model of a record around `graph`, which the caller fills.
-static Onnx__ModelProto record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
-                                     const char *domain) {
-  Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
-  model.graph = graph;
-  if (domain[0] == '\0') return model;
-  model.n_opset_import = r->model->n_opset_import;
-  model.opset_import = r->model->opset_import;
-  model.n_functions = r->model->n_functions;
-  model.functions = r->model->functions;
-  return model;
+static bool is_foreign_domain(const char *domain) {
+  return domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0 &&
+         strcmp(domain, "egraph") != 0;
+}
+
+// The model of a record around `graph`, which the caller fills. Operator sets and
+// functions of other domains come along with a node of such a domain.
+static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
+                                  const char *domain, Onnx__ModelProto *out) {
+  const Onnx__ModelProto *model = r->model;
+  *out = (Onnx__ModelProto)ONNX__MODEL_PROTO__INIT;
+  out->graph = graph;
+  if (!is_foreign_domain(domain)) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&r->arena, model->n_opset_import, sizeof *out->opset_import,
+                        &out->opset_import));
+  EG_TRY(eg_arena_alloc(&r->arena, model->n_functions, sizeof *out->functions,
+                        &out->functions));
+  for (size_t i = 0; i < model->n_opset_import; i++)
+    if (is_foreign_domain(model->opset_import[i]->domain))
+      out->opset_import[out->n_opset_import++] = model->opset_import[i];
+  for (size_t i = 0; i < model->n_functions; i++)
+    if (is_foreign_domain(model->functions[i]->domain))
+      out->functions[out->n_functions++] = model->functions[i];
+  return EGRAPH_OK;
 }
 
 typedef struct opaque_node {
@@ -204,7 +217,8 @@ static egraph_status import_with_captures(const eg_onnx_call *call,
   EG_TRY(fill_record(call, captures, &graph));
   graph.n_node = 1;
   graph.node = &node;
-  Onnx__ModelProto model = record_model(call->reader, &graph, node->domain);
+  Onnx__ModelProto model;
+  EG_TRY(record_model(call->reader, &graph, node->domain, &model));
   return add_opaque(call->reader, &opaque, &model);
 }
 
@@ -230,7 +244,8 @@ static egraph_status import_foreign(eg_onnx_reader *r, const char *name, const c
                         .names = &name,
                         .result_count = 1,
                         .results = &ref};
-  Onnx__ModelProto model = record_model(r, graph, "");
+  Onnx__ModelProto model;
+  EG_TRY(record_model(r, graph, "", &model));
   return found ? add_opaque(r, &opaque, &model) : EGRAPH_E_INTERNAL;
 }
 
