@@ -49,7 +49,8 @@ static void choose_axes(eg_verify_choice *choice, eg_attr *attr) {
         eg_verify_chance(choice, 50) ? rank - 1 : eg_verify_below(choice, rank);
     if (may_take_axis(choice, axis)) axes[len++] = axis;
   }
-  for (uint32_t i = 0; len == 0 && i < rank; i++)
+  bool several = len == 0;
+  for (uint32_t i = 0; several && i < rank; i++)
     if (may_take_axis(choice, i) && eg_verify_chance(choice, 60)) axes[len++] = i;
   put(attr, axes, len);
 }
