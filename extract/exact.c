@@ -20,6 +20,7 @@
 
 enum {
   LNS_WINDOW = 60,
+  WINDOW_NODES = 900,
   LNS_FAILURES = 40,
   LNS_LEAST_NODES = 400,
   LNS_ROOT_FIRST = 2500,
@@ -210,7 +211,8 @@ static egraph_status slide_windows(exact *e, const piece *p, eg_incumbent *incum
   eg_class_index_init(&index, e->search.alloc);
   eg_lns_options options = {.seed = incumbent->options->seed,
                             .window_classes = LNS_WINDOW,
-                            .max_failures = LNS_FAILURES,
+                            .max_failures =
+                                LNS_FAILURES + p->problem.class_count / LNS_WINDOW,
                             .solve = solve_window};
   egraph_status status = eg_class_index_build(&index, &p->problem);
   if (status == EGRAPH_OK)
@@ -321,6 +323,7 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
   EG_TRY(eg_presolve_load(presolve, &presolve->spare));
   presolve->disabled = whole->options->disabled_passes;
   presolve->cutoff = eg_incumbent_cutoff(whole);
+  presolve->deadline = eg_incumbent_deadline(whole);
   for (int round = 0; round < 3 && !presolve->closed; round++) {
     EG_TRY(eg_presolve_run(presolve));
     if (presolve->closed) break;
@@ -339,6 +342,8 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
 
 static egraph_status run(exact *e, eg_extract_result *result) {
   EG_TRY(presolve_whole(e, result));
+  if (e->search.incumbent->tree_limit != 0 && result->reduced_nodes > WINDOW_NODES)
+    return EGRAPH_OK; // a window that presolve leaves large is not worth a program
   if (e->presolve.closed) {
     eg_incumbent_raise(e->search.incumbent, e->search.incumbent->cost);
     return EGRAPH_OK;

@@ -147,10 +147,14 @@ double eg_incumbent_cutoff(const eg_incumbent *incumbent) {
   return eg_incumbent_cutoff_of(incumbent, incumbent->cost);
 }
 
+double eg_incumbent_deadline(const eg_incumbent *incumbent) {
+  while (incumbent->outer != NULL)
+    incumbent = incumbent->outer;
+  return incumbent->start_seconds + incumbent->options->time_limit_seconds;
+}
+
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent) {
-  if (incumbent->outer != NULL) return eg_incumbent_seconds_left(incumbent->outer);
-  double end = incumbent->start_seconds + incumbent->options->time_limit_seconds;
-  return end - eg_clock_seconds();
+  return eg_incumbent_deadline(incumbent) - eg_clock_seconds();
 }
 
 bool eg_incumbent_stop(eg_incumbent *incumbent) {

@@ -52,5 +52,7 @@ double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
 /// caller wants to stop; calls progress at most ten times a second.
 bool eg_incumbent_stop(eg_incumbent *incumbent);
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
+/// The same as a time of eg_clock_seconds().
+double eg_incumbent_deadline(const eg_incumbent *incumbent);
 
 #endif

@@ -160,7 +160,8 @@ static egraph_status solve_window(lns *l) {
   eg_incumbent_deinit(&window);
   if (nodes < EASY_NODES && l->window < l->incumbent->problem->class_count)
     l->window += l->window / 4;
-  if (nodes > HARD_NODES && l->window > MIN_WINDOW) l->window -= l->window / 4;
+  if (nodes > HARD_NODES && l->window > MIN_WINDOW)
+    l->window -= l->window / (nodes > 2 * HARD_NODES ? 2 : 4);
   return status;
 }
 

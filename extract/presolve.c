@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/clock.h"
+
 enum { MAX_ROUNDS = 40 };
 
 typedef struct pass {
@@ -22,6 +24,7 @@ egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
                             .parts = parts,
                             .cutoff = INFINITY,
                             .bound = -INFINITY,
+                            .deadline = INFINITY,
                             .landmark_bytes = (size_t)256 << 20};
   eg_class_index_init(&presolve->index, alloc);
   eg_landmarks_init(&presolve->landmarks, alloc);
@@ -106,6 +109,8 @@ static bool root_is_empty(const eg_presolve *presolve) {
 
 static egraph_status run_pass(eg_presolve *presolve, size_t which, bool *changed) {
   if (presolve->closed || (presolve->disabled >> which) & 1) return EGRAPH_OK;
+  if (isfinite(presolve->deadline) && eg_clock_seconds() > presolve->deadline)
+    return EGRAPH_OK;
   if (PASSES[which].stage > 0) {
     EG_TRY(eg_presolve_need_landmarks(presolve));
     if (!presolve->has_landmarks) return EGRAPH_OK;

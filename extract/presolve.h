@@ -25,6 +25,7 @@ typedef struct eg_presolve {
   double bound;       // lower bound of the total, from the passes
   uint32_t disabled;  // bit per eg_extract_pass
   size_t landmark_bytes;
+  double deadline; // of eg_clock_seconds(): no further pass is begun after it
 } eg_presolve;
 
 egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
@@ -32,7 +33,8 @@ egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
 void eg_presolve_deinit(eg_presolve *presolve);
 /// Copies `model` in.
 egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model);
-/// Runs the passes until none changes anything, or `closed`.
+/// Runs the passes until none changes anything, or `closed`, or the deadline passes (the
+/// model is valid after every pass).
 egraph_status eg_presolve_run(eg_presolve *presolve);
 
 // ---- for the passes ----------------------------------------------------------------
