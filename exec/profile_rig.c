@@ -4,7 +4,9 @@
 #include "pcg/spec_copy.h"
 #include "pcg/weights.h"
 
-enum { ROTATION_BYTES = 48 << 20, MAX_COPIES = 16, DRAWN_ELEMENTS = 1 << 16 };
+enum { ROTATION_BYTES = 48 << 20, MAX_COPIES = 16 };
+enum { SETS_BYTES = 4 << 20, MAX_SETS = 4 };
+enum { DRAWN_ELEMENTS = 1 << 16 };
 
 static egraph_status new_block(eg_rig *rig, size_t bytes, void **out) {
   EG_TRY(eg_rig_blocks_reserve(&rig->blocks, rig->blocks.len + 1));
@@ -79,22 +81,47 @@ done:
   return status;
 }
 
-static egraph_status place_operands(eg_rig *rig) {
+// ---- sets of data operands and results
+// ------------------------------------------------------------
+
+static egraph_status place_set(eg_rig *rig, eg_rig_set *set) {
   const eg_node_spec *spec = rig->spec;
+  bool is_first = set == rig->sets;
   EG_TRY(eg_arena_alloc(&rig->arena, spec->input_count + 1u, sizeof(void *),
-                        &rig->operands));
+                        &set->operands));
   EG_TRY(eg_arena_alloc(&rig->arena, spec->result_count + 1u, sizeof(void *),
-                        &rig->results));
+                        &set->results));
   for (uint32_t i = 0; i < spec->input_count; i++) {
-    EG_TRY(new_block(rig, eg_type_bytes(&spec->inputs[i]), &rig->operands[i]));
-    EG_TRY(draw_operand(rig, i, rig->operands[i]));
+    set->operands[i] = rig->sets[0].operands[i];
+    if (!is_first && eg_spec_is_weight(spec, i)) continue;
+    EG_TRY(new_block(rig, eg_type_bytes(&spec->inputs[i]), &set->operands[i]));
+    EG_TRY(draw_operand(rig, i, set->operands[i]));
   }
   for (uint32_t i = 0; i < spec->result_count; i++) {
     if (i == 0 && rig->program->info.overlay >= 0)
-      rig->results[0] = rig->operands[rig->program->info.overlay];
+      set->results[0] = set->operands[rig->program->info.overlay];
     else
-      EG_TRY(new_block(rig, eg_type_bytes(&spec->results[i]), &rig->results[i]));
+      EG_TRY(new_block(rig, eg_type_bytes(&spec->results[i]), &set->results[i]));
   }
+  return EGRAPH_OK;
+}
+
+static uint32_t choose_sets(const eg_node_spec *spec) {
+  size_t bytes = 1;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    if (!eg_spec_is_weight(spec, i)) bytes += eg_type_bytes(&spec->inputs[i]);
+  for (uint32_t i = 0; i < spec->result_count; i++)
+    bytes += eg_type_bytes(&spec->results[i]);
+  size_t sets = SETS_BYTES / bytes;
+  return sets < 1 ? 1 : sets > MAX_SETS ? MAX_SETS : (uint32_t)sets;
+}
+
+static egraph_status place_sets(eg_rig *rig) {
+  uint32_t count = choose_sets(rig->spec);
+  EG_TRY(eg_arena_alloc(&rig->arena, count, sizeof *rig->sets, &rig->sets));
+  rig->set_count = count;
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(place_set(rig, &rig->sets[i]));
   return new_block(rig, rig->program->info.scratch_bytes, &rig->scratch);
 }
 
@@ -104,7 +131,8 @@ static egraph_status keep_original(eg_rig *rig) {
   size_t bytes = eg_type_bytes(&rig->spec->inputs[index]);
   EG_TRY(eg_alloc(rig->alloc, bytes, 1, &rig->original));
   rig->original_bytes = bytes;
-  return eg_backend_download(rig->backend, rig->original, rig->operands[index], bytes);
+  return eg_backend_download(rig->backend, rig->original, rig->sets[0].operands[index],
+                             bytes);
 }
 
 // ---- copies of the weights
@@ -120,7 +148,7 @@ static uint32_t choose_copies(const eg_rig *rig) {
     bytes += rig->program->info.constant_bytes[i];
   for (uint32_t i = 0; i < rig->spec->input_count; i++)
     if (is_kept(rig, i)) bytes += eg_type_bytes(&rig->spec->inputs[i]);
-  if (bytes == 0) return 1;
+  if (bytes == 0) return rig->set_count;
   size_t copies = ROTATION_BYTES / bytes;
   return copies < 1 ? 1 : copies > MAX_COPIES ? MAX_COPIES : (uint32_t)copies;
 }
@@ -132,7 +160,7 @@ static egraph_status place_copy(eg_rig *rig, eg_rig_copy *copy, bool is_first) {
   EG_TRY(eg_arena_alloc(&rig->arena, info->constant_count + 1u, sizeof(void *),
                         &copy->constants));
   for (uint32_t i = 0; i < count; i++) {
-    copy->operands[i] = rig->operands[i];
+    copy->operands[i] = copy->set->operands[i];
     if (!is_first && is_kept(rig, i))
       EG_TRY(
           rotating_block(rig, eg_type_bytes(&rig->spec->inputs[i]), &copy->operands[i]));
@@ -157,12 +185,14 @@ static egraph_status repeat_copy(eg_rig *rig, const eg_rig_copy *copy) {
 static egraph_status add_copy(eg_rig *rig, uint32_t index) {
   eg_rig_copy *copy = &rig->copies[index];
   const eg_program_vtable *vtable = rig->program->vtable;
+  copy->set = &rig->sets[index % rig->set_count];
   EG_TRY(place_copy(rig, copy, index == 0));
   if (index == 0)
     EG_TRY(vtable->prepare(rig->program, copy->operands, copy->constants));
   else
     EG_TRY(repeat_copy(rig, copy));
-  eg_bindings bindings = {copy->operands, rig->results, copy->constants, rig->scratch};
+  eg_bindings bindings = {copy->operands, copy->set->results, copy->constants,
+                          rig->scratch};
   return vtable->bind(rig->program, &bindings, &copy->launch);
 }
 
@@ -178,7 +208,7 @@ egraph_status eg_rig_init(eg_rig *rig, eg_backend *backend, eg_device_memory *ro
                   .program = program};
   eg_arena_init(&rig->arena, rig->alloc);
   eg_rig_blocks_init(&rig->blocks, rig->alloc);
-  EG_TRY(place_operands(rig));
+  EG_TRY(place_sets(rig));
   EG_TRY(keep_original(rig));
   uint32_t count = choose_copies(rig);
   EG_TRY(eg_arena_alloc(&rig->arena, count, sizeof *rig->copies, &rig->copies));
@@ -200,7 +230,8 @@ void eg_rig_deinit(eg_rig *rig) {
 
 egraph_status eg_rig_restore(eg_rig *rig) {
   if (rig->original == NULL) return EGRAPH_OK;
-  return eg_backend_upload(rig->backend, rig->operands[rig->program->info.overlay],
+  const eg_rig_set *set = rig->copies[rig->turn].set;
+  return eg_backend_upload(rig->backend, set->operands[rig->program->info.overlay],
                            rig->original, rig->original_bytes);
 }
 

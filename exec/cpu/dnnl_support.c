@@ -51,7 +51,7 @@ egraph_status eg_dnnl_desc(const eg_type *type, dnnl_memory_desc_t *out) {
                    eg_dtype_name(type->dtype));
   if (type->layout.format == EG_FORMAT_PLAIN)
     return eg_dnnl_desc_dims(type->rank, type->dims, out);
-  dnnl_format_tag_t tag;
+  dnnl_format_tag_t tag = dnnl_format_tag_undef;
   EG_TRY(format_tag((eg_format)type->layout.format, &tag));
   return eg_dnnl_check(
       dnnl_memory_desc_init_by_tag(out, (int)type->rank, type->dims, dnnl_f32, tag),
