@@ -37,6 +37,7 @@ egraph_status eg_onnx_import_top_k(const eg_onnx_call *call);
 egraph_status eg_onnx_import_cum_sum(const eg_onnx_call *call);
 egraph_status eg_onnx_import_constant(const eg_onnx_call *call);
 egraph_status eg_onnx_import_fill(const eg_onnx_call *call);
+egraph_status eg_onnx_import_eye(const eg_onnx_call *call);
 egraph_status eg_onnx_import_range(const eg_onnx_call *call);
 egraph_status eg_onnx_import_shape(const eg_onnx_call *call);
 egraph_status eg_onnx_import_size(const eg_onnx_call *call);

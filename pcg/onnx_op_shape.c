@@ -120,6 +120,25 @@ egraph_status eg_onnx_import_fill(const eg_onnx_call *call) {
   return eg_onnx_emit(call, &list, NULL, 0, &result, 1);
 }
 
+egraph_status eg_onnx_import_eye(const eg_onnx_call *call) {
+  eg_type like;
+  int64_t diagonal, number;
+  egraph_dtype dtype;
+  EG_TRY(eg_onnx_input_type(call, 0, &like));
+  EG_TRY(eg_onnx_attr_int(call, "k", 0, &diagonal));
+  EG_TRY(eg_onnx_attr_int(call, "dtype", eg_dtype_onnx(like.dtype), &number));
+  if (like.rank != 2) return EG_FAIL(EGRAPH_E_PARSE, "the input must have rank 2");
+  if (diagonal != 0 || like.dims[0] != like.dims[1] || number < 0 || number > INT32_MAX ||
+      !eg_dtype_from_onnx((int)number, &dtype))
+    return eg_onnx_decline("this is no square identity matrix of a type we have");
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_EYE);
+  eg_attr_list_set_dtype(&list, EG_A_EYE_DTYPE, dtype);
+  eg_attr_list_set_int(&list, EG_A_EYE_N, like.dims[0]);
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  return eg_onnx_emit(call, &list, NULL, 0, &result, 1);
+}
+
 // Only integer ranges, and only those that are known now.
 egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
   enum { MAX_RANGE = 4096 };
