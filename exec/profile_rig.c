@@ -4,7 +4,7 @@
 #include "pcg/spec_copy.h"
 #include "pcg/weights.h"
 
-enum { ROTATION_BYTES = 48 << 20, MAX_COPIES = 16 };
+enum { ROTATION_BYTES = 48 << 20, MAX_COPIES = 16, SMALL_BYTES = 64 << 10 };
 enum { SETS_BYTES = 4 << 20, MAX_SETS = 4 };
 enum { DRAWN_ELEMENTS = 1 << 16 };
 
@@ -21,7 +21,8 @@ static egraph_status new_block(eg_rig *rig, size_t bytes, void **out) {
 // pages for every node.
 static egraph_status rotating_block(eg_rig *rig, size_t bytes, void **out) {
   size_t mask = EG_DEVICE_ALIGNMENT - 1;
-  if (bytes > ROTATION_BYTES - rig->rotation_used) return new_block(rig, bytes, out);
+  if (bytes < SMALL_BYTES || bytes > ROTATION_BYTES - rig->rotation_used)
+    return new_block(rig, bytes, out);
   if (rig->rotation->owner == NULL)
     EG_TRY(
         rig->backend->vtable->memory_create(rig->backend, ROTATION_BYTES, rig->rotation));
