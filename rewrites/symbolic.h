@@ -27,7 +27,8 @@ const char *eg_symbolic_rule_name(const eg_symbolic *symbolic, uint32_t rule);
 /// Adds one term without variables.
 egraph_status eg_symbolic_add_term(eg_symbolic *symbolic, const char *file,
                                    const char *text, size_t size, eg_class *out);
-/// As eg_saturate; report->rules is indexed by rule. options->use_rule is heeded.
+/// As eg_saturate; report->rules is indexed by rule. options->use_rule is heeded,
+/// multi_depth is not.
 egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
                                    const eg_saturation_options *options,
                                    eg_saturation_report *out_report);
