@@ -69,16 +69,17 @@ static void fit_roof(fit *f) {
   if (bytes >= FEW) r->bandwidth_bytes = quantile(f->scratch, bytes, 0.9);
 }
 
-// The median of what the cheapest tenth takes beyond the roof.
+// The median of what the cheapest tenth takes beyond the roof. Nodes that took no time at
+// all were views on that back-end and say nothing.
 static void fit_overhead(fit *f) {
   eg_roofline *r = &f->roofline;
-  if (f->count < FEW) return;
+  size_t timed = 0, used = 0;
   for (size_t i = 0; i < f->count; i++)
-    f->scratch[i] = f->points[i].seconds;
-  double cheap = quantile(f->scratch, f->count, 0.1);
-  size_t used = 0;
+    if (f->points[i].seconds > 0) f->scratch[timed++] = f->points[i].seconds;
+  if (timed < FEW) return;
+  double cheap = quantile(f->scratch, timed, 0.1);
   for (size_t i = 0; i < f->count; i++)
-    if (f->points[i].seconds <= cheap)
+    if (f->points[i].seconds > 0 && f->points[i].seconds <= cheap)
       f->scratch[used++] = f->points[i].seconds - roof(r, &f->points[i]);
   double beyond = quantile(f->scratch, used, 0.5);
   r->overhead_seconds = beyond < 1e-8 ? 1e-8 : beyond > 1e-4 ? 1e-4 : beyond;
