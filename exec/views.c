@@ -92,6 +92,7 @@ bool eg_view_of(const eg_node_spec *spec, uint32_t index, size_t *out_offset) {
   if (op == EG_OP_SLICE) return slice_view(spec, out_offset);
   if (op == EG_OP_TRANSPOSE) return transpose_view(spec);
   bool same = eg_type_same_shape(&spec->inputs[0], &spec->results[0]);
+  if (op == EG_OP_PART) return eg_attr_at(spec->attrs, EG_A_PART_INDEX)->i == 0 && same;
   if (op == EG_OP_EXPAND || op == EG_OP_CAST || op == EG_OP_IDENTITY) return same;
   return (eg_op_info_of(op)->flags & EG_OPF_VIEW) != 0 &&
          (same || spec->inputs[0].layout.format == EG_FORMAT_PLAIN);
