@@ -144,8 +144,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_load(const egraph_allocat
                                                             const char *path,
                                                             int64_t batch,
                                                             egraph_graph **out);
-/// Writes ONNX, or the text form when the name ends in ".egraph". The file appears whole
-/// or not at all.
+/// Writes ONNX, or the text form when the name ends in ".egraph" (weights of more than 64
+/// elements are then declared without their data). The file appears whole or not at all.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_save(const egraph_graph *graph,
                                                             const char *path);
 

@@ -38,6 +38,28 @@ static bool can_be_written(const char *path) {
   return false;
 }
 
+/// The text form holds small weights only: says so when some were left out.
+static egraph_status save(const egraph_graph *graph, const char *path) {
+  egraph_status status = egraph_graph_save(graph, path);
+  size_t length = strlen(path), suffix = strlen(".egraph");
+  if (status != EGRAPH_OK || length < suffix ||
+      strcmp(path + length - suffix, ".egraph") != 0)
+    return status;
+  egraph_graph *written;
+  status = egraph_graph_load(NULL, path, 0, &written);
+  if (status != EGRAPH_OK) return status;
+  uint32_t absent = egraph_graph_info_of(written).absent_weights -
+                    egraph_graph_info_of(graph).absent_weights;
+  egraph_graph_destroy(written);
+  if (absent != 0)
+    fprintf(
+        stderr,
+        "egraph: note: %s: the data of %u weights is left out of text; write .onnx to "
+        "keep it\n",
+        path, absent);
+  return EGRAPH_OK;
+}
+
 int command_optimize(int argc, char **argv) {
   plan_flags flags;
   plan_flags_init(&flags);
@@ -65,7 +87,7 @@ int command_optimize(int argc, char **argv) {
   plan_session session;
   egraph_status status = plan_run(&flags, models.items[0], &session);
   if (status == EGRAPH_OK && flags.output != NULL)
-    status = egraph_graph_save(egraph_result_graph(session.result), flags.output);
+    status = save(egraph_result_graph(session.result), flags.output);
   if (status == EGRAPH_OK) (flags.json ? plan_print_json : plan_print_text)(&session);
   return finish(&session, status);
 }

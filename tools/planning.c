@@ -2,9 +2,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tools/planning.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void plan_flags_init(plan_flags *flags) {
   *flags = (plan_flags){.options = egraph_options_default(), .run_threads = 1};
@@ -112,6 +115,12 @@ const char *default_database(void) {
   (void)mkdir(folder, 0777);
   (void)snprintf(path, sizeof path, "%s/egraph", folder);
   (void)mkdir(path, 0777);
+  if (access(path, W_OK) != 0) {
+    fprintf(stderr,
+            "egraph: note: %s: %s; costs are not kept; name a database with --db\n", path,
+            strerror(errno));
+    return NULL;
+  }
   (void)snprintf(path, sizeof path, "%s/egraph/profile.db", folder);
   return path;
 }
@@ -165,6 +174,9 @@ egraph_status plan_run(const plan_flags *flags, const char *model, plan_session 
   egraph_status status = load_rules(flags, &out->rules);
   if (status == EGRAPH_OK)
     status = egraph_graph_load(NULL, model, (int64_t)flags->batch, &out->graph);
+  if (status == EGRAPH_OK && egraph_graph_info_of(out->graph).outputs == 0)
+    fprintf(stderr, "egraph: note: %s has no outputs, so nothing needs to be computed\n",
+            model);
   if (status == EGRAPH_OK) status = open_costs(flags, &out->costs);
   if (status == EGRAPH_OK)
     status =

@@ -1,0 +1,55 @@
+# Ctrl-C keeps what was found; a killed profiler leaves a database that can be used.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/kit.sh"
+
+# Convolutions of many shapes: measuring their variants takes seconds.
+{
+  echo '(egraph-graph 1)'
+  echo '(input x0 "float32[1,16,64,64]")'
+  i=0
+  while [ $i -lt 12 ]; do
+    to=$((16 * (2 + i % 5))) from=$((i == 0 ? 16 : 16 * (2 + (i - 1) % 5)))
+    echo "(weight w$i \"float32[$to,$from,3,3]\")"
+    echo "(let c$i (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] x$i w$i))"
+    echo "(let x$((i + 1)) (relu c$i))"
+    i=$((i + 1))
+  done
+  echo "(output x$i)"
+} >slow.egraph
+
+# Waits until the database of a run in the background holds something, or the run ends.
+until_measuring() { # PID DATABASE
+  while kill -0 "$1" 2>/dev/null && [ ! -s "$2" ]; do sleep 0.05; done
+  sleep 0.3
+}
+
+last='egraph optimize, interrupted' cases=$((cases + 1))
+"$EGRAPH" optimize slow.egraph --db slow.db -o slow.onnx --json >stdout 2>stderr &
+until_measuring $! slow.db
+kill -INT $! 2>/dev/null
+wait $!
+judge $? 0 '^\{' ''
+keys cost_before cost_after status stop measured
+present slow.onnx
+expect 0 'outputs equal' - run --compare slow.egraph slow.onnx --repeats 1
+
+last='egraph profile, killed' cases=$((cases + 1))
+"$EGRAPH" profile slow.egraph --db killed.db >stdout 2>stderr &
+until_measuring $! killed.db
+sleep 0.7
+kill -KILL $! 2>/dev/null
+wait $! 2>/dev/null
+expect 0 '^predicted' - optimize layer.egraph --db killed.db
+expect 0 'the database holds [1-9]' - profile layer.egraph --db killed.db
+
+# Interrupted before anything is measured, and twice.
+last='egraph optimize, interrupted at once' cases=$((cases + 1))
+"$EGRAPH" optimize slow.egraph --db none.db -o none.onnx >stdout 2>stderr &
+sleep 0.1
+kill -INT $! 2>/dev/null
+kill -INT $! 2>/dev/null
+wait $!
+status=$?
+[ $status -eq 0 ] || [ $status -eq 130 ] || fail "exit status $status"
+[ $status -eq 0 ] || absent none.onnx
+finish

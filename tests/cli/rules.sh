@@ -1,0 +1,65 @@
+# Rule files: listing, printing, verifying, using, and mistakes in them.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/kit.sh"
+quick="--no-measure --db estimates.db"
+
+expect 0 '^matmul-|^conv-' - rules
+expect 0 '^\{' - rules --json
+keys rules rules.0.name rules.0.file rules.0.line rules.0.source
+expect 0 '^\(egraph-rules 1\)' - rules --print
+cp stdout printed.rules
+expect 0 '^\(egraph-rules 1\)' - rules printed.rules --print
+same printed.rules stdout
+expect 0 '^\{' - rules --print --json
+keys text
+expect 0 '^conv +2..' - rules --operators
+expect 0 '^\{' - rules --operators --json
+keys operators
+
+cat >mine.rules <<'X'
+(egraph-rules 1)
+(rule fuse (source "mine") (lhs (relu (matmul ?x ?w))) (rhs (matmul :act relu ?x ?w)))
+X
+expect 0 '^fuse +mine.rules:2 +mine$' - rules mine.rules
+expect 0 '^1 accepted, 0 rejected$' - rules mine.rules --verify
+expect 0 '^\{' - rules mine.rules --verify --json --seed 3
+keys rules accepted rejected
+expect 0 'conv-' - rules mine.rules --builtin
+expect 0 '2 -> 1 operators' - optimize layer.egraph $quick --no-builtin --rules mine.rules
+expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin
+expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin --rules mine.rules --disable fuse
+expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin --rules mine.rules --disable mine
+
+cat >wrong.rules <<'X'
+(egraph-rules 1)
+(rule wrong (source "nobody") (lhs (relu (neg ?x))) (rhs (neg (relu ?x))))
+X
+expect 1 '^rejected  wrong: .*' '' rules wrong.rules --verify
+expect 1 '"rejected":1' '' rules wrong.rules --verify --json
+keys rules accepted rejected
+
+bad() { # TEXT REGEX
+  printf '(egraph-rules 1)\n%s\n' "$1" >bad.rules
+  expect 1 - "^egraph: bad.rules:[0-9]+:[0-9]+: .*$2" rules bad.rules
+  expect 1 - "^egraph: bad.rules:[0-9]+:[0-9]+: .*$2" optimize layer.egraph $quick --rules bad.rules
+}
+bad '(rule a (source "s") (lhs (rellu ?x)) (rhs ?x))' "rellu"
+bad '(rule a (source "s") (lhs (relu ?x)) (rhs ?y))' '\?y'
+bad '(rule a (source "s") (lhs (relu ?x)))' 'rhs'
+bad '(rule a (lhs (relu ?x)) (rhs ?x))' 'source'
+bad '(rule a (source "s") (lhs (relu ?x)) (rhs ?x)' ''
+bad '(rule a (source "s") (lhs (relu ?x ?y)) (rhs ?x))' 'relu'
+bad '(rule a (source "s") (lhs (softmax :axes 1 ?x)) (rhs ?x))' 'axes'
+bad '(rule a (source "s") (lhs (relu ?x)) (rhs ?x) (when (prime ?x)))' 'prime'
+bad '(rule a (source "s") (lhs (neg (neg ?x))) (rhs ?x)) (rule b (source "s") (lhs (neg (neg ?y))) (rhs ?y))' ''
+bad '(rule a (source "s") (lhs (neg (neg ?x))) (rhs ?x)) (rule a (source "s") (lhs (relu (relu ?y))) (rhs ?y))' "a"
+bad '(rulle a)' 'unknown form'
+printf '' >bad.rules
+expect 1 - '^egraph: bad.rules' rules bad.rules
+expect 1 - '^egraph: absent.rules: ' rules absent.rules
+expect 1 - '^egraph: absent.rules: ' optimize layer.egraph $quick --rules absent.rules
+mkdir folder.rules
+expect 1 - '^egraph: folder.rules: ' rules folder.rules
+head -c 5000 /dev/urandom >noise.rules
+expect 1 - '^egraph: noise.rules' rules noise.rules
+finish
