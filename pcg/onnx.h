@@ -13,6 +13,12 @@ typedef struct eg_onnx_fixed_input {
   eg_buffer *data; // retained
 } eg_onnx_fixed_input;
 
+// Keys of a model's metadata_props, each followed by the name of a tensor: the memory
+// format of a value, and an input that stands for a weight whose data was absent when the
+// model was written.
+#define EG_ONNX_FORMAT_PREFIX "egraph.format:"
+#define EG_ONNX_ABSENT_PREFIX "egraph.absent:"
+
 typedef struct eg_onnx_import_options {
   int64_t batch;    // value of symbolic dimensions; 0: a symbolic dimension is an error
   size_t max_bytes; // largest file
@@ -35,9 +41,9 @@ egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
 
 /// Writes a model that passes the ONNX checker. Fused operators are written as nodes of
 /// the domain "egraph" with a model-local function of standard operators; memory formats
-/// go to metadata_props
-/// ("egraph.format:<tensor>"). Data above the protobuf limit (or `external`) goes to
-/// `<path>.data`; absent weights are written as external without data, as they were read.
+/// go to metadata_props. Data above the protobuf limit (or `external`) goes to
+/// `<path>.data`; an absent weight is written as an input that metadata_props marks, so
+/// that the model is complete, and becomes an absent weight again when it is read.
 typedef struct eg_onnx_export_options {
   bool external;
 } eg_onnx_export_options;

@@ -30,17 +30,14 @@ static egraph_status put_number(eg_arena *arena, Onnx__TensorProto *tensor,
   return put_entry(arena, tensor, key, text);
 }
 
-egraph_status eg_onnx_set_external(eg_arena *arena, Onnx__TensorProto *tensor,
-                                   const char *location, uint64_t offset,
-                                   bool with_range) {
+static egraph_status set_external(eg_arena *arena, Onnx__TensorProto *tensor,
+                                  const char *location, uint64_t offset) {
   EG_TRY(eg_arena_alloc(arena, 3, sizeof *tensor->external_data, &tensor->external_data));
   tensor->has_data_location = true;
   tensor->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
   EG_TRY(put_entry(arena, tensor, "location", location));
-  if (with_range) {
-    EG_TRY(put_number(arena, tensor, "offset", offset));
-    EG_TRY(put_number(arena, tensor, "length", tensor->raw_data.len));
-  }
+  EG_TRY(put_number(arena, tensor, "offset", offset));
+  EG_TRY(put_number(arena, tensor, "length", tensor->raw_data.len));
   tensor->has_raw_data = false;
   tensor->raw_data = (ProtobufCBinaryData){0};
   return EGRAPH_OK;
@@ -66,7 +63,7 @@ static egraph_status append_tensors(FILE *file, const char *path, const char *lo
     const ProtobufCBinaryData data = tensors[i]->raw_data;
     if (!tensors[i]->has_raw_data || data.len < MIN_EXTERNAL_BYTES) continue;
     EG_TRY(append(file, path, zeros, (size_t)(-at % ALIGNMENT), &at));
-    EG_TRY(eg_onnx_set_external(arena, tensors[i], location, at, true));
+    EG_TRY(set_external(arena, tensors[i], location, at));
     // Changed after the message, so that the bytes are still at hand here.
     EG_TRY(append(file, path, data.data, data.len, &at));
   }

@@ -5,11 +5,6 @@
 
 #include "pcg/onnx_message.h"
 
-/// Marks a tensor as stored at `offset` of the file `location` (borrowed), with the bytes
-/// it had when `with_range`.
-egraph_status eg_onnx_set_external(eg_arena *arena, Onnx__TensorProto *tensor,
-                                   const char *location, uint64_t offset,
-                                   bool with_range);
 /// Moves the raw data of the tensors into "<model_path>.data" and points the tensors
 /// there; small ones stay. The file is replaced as a whole. Fails with EGRAPH_E_IO.
 egraph_status eg_onnx_data_file_write(eg_arena *arena, const char *model_path,

@@ -13,9 +13,6 @@
 
 // Protobuf messages end at 2 GB; weights are most of a model.
 static const uint64_t max_embedded_bytes = UINT64_C(1500000000);
-// Where data that does not exist would be: no such file, so that the weight is absent
-// again when read.
-static const char absent_location[] = "w";
 
 #define TEXT_OF(number) TEXT_OF_VALUE(number)
 #define TEXT_OF_VALUE(number) #number
@@ -113,14 +110,41 @@ static egraph_status info_message(eg_onnx_writer *w, const char *name,
 
 // ---- leaves -------------------------------------------------------------------------
 
+// Metadata "<prefix><name>" = value.
+static egraph_status write_metadata(eg_onnx_writer *w, const char *prefix,
+                                    const char *name, const char *value) {
+  size_t head = strlen(prefix), tail = strlen(name);
+  Onnx__StringStringEntryProto *entry;
+  char *key;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *entry, &entry));
+  EG_TRY(eg_arena_alloc(&w->arena, head + tail + 1, 1, &key));
+  memcpy(key, prefix, head);
+  memcpy(key + head, name, tail + 1);
+  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
+  entry->key = key;
+  entry->value = borrowed(value);
+  return eg_onnx_entries_push(&w->metadata, entry);
+}
+
+static egraph_status write_input(eg_onnx_writer *w, uint32_t id) {
+  Onnx__ValueInfoProto *message;
+  const eg_type *type = &eg_graph_value(w->graph, (eg_value){id})->type;
+  EG_TRY(info_message(w, w->value_names[id], type, &message));
+  return eg_onnx_infos_push(&w->inputs, message);
+}
+
+// A weight without data is an input that the metadata marks: the model is complete as it
+// stands, and the weight is absent again when read.
 static egraph_status write_weight(eg_onnx_writer *w, uint32_t id) {
   const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
+  const char *name = w->value_names[id];
+  if (info->data == NULL) {
+    EG_TRY(write_metadata(w, EG_ONNX_ABSENT_PREFIX, name, "weight"));
+    return write_input(w, id);
+  }
   Onnx__TensorProto *tensor;
-  const void *data = info->data != NULL ? eg_buffer_data(info->data) : NULL;
-  EG_TRY(eg_onnx_tensor_message(w, &info->type, data, &tensor));
-  tensor->name = borrowed(w->value_names[id]);
-  if (data == NULL)
-    EG_TRY(eg_onnx_set_external(&w->arena, tensor, absent_location, 0, false));
+  EG_TRY(eg_onnx_tensor_message(w, &info->type, eg_buffer_data(info->data), &tensor));
+  tensor->name = borrowed(name);
   return eg_onnx_initializers_push(&w->initializers, tensor);
 }
 
@@ -134,13 +158,10 @@ static egraph_status write_leaves(eg_onnx_body *body) {
   eg_onnx_writer *w = body->writer;
   for (uint32_t i = 0; i < eg_graph_value_count(w->graph); i++) {
     const eg_value_info *info = eg_graph_value(w->graph, (eg_value){i});
-    Onnx__ValueInfoProto *message;
     if (info->kind == EG_VALUE_WEIGHT) EG_TRY(write_weight(w, i));
     if (info->kind == EG_VALUE_COMPUTED && is_foreign_input(w, info->node))
       EG_TRY(eg_onnx_write_opaque(body, info->node));
-    if (info->kind != EG_VALUE_INPUT) continue;
-    EG_TRY(info_message(w, w->value_names[i], &info->type, &message));
-    EG_TRY(eg_onnx_infos_push(&w->inputs, message));
+    if (info->kind == EG_VALUE_INPUT) EG_TRY(write_input(w, i));
   }
   return EGRAPH_OK;
 }
@@ -186,20 +207,9 @@ static egraph_status write_known(eg_onnx_body *body, const eg_graph_node_info *n
 }
 
 static egraph_status write_format(eg_onnx_writer *w, uint32_t id) {
-  static const char prefix[] = "egraph.format:";
-  const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
-  const char *name = w->value_names[id];
-  size_t length = strlen(name);
-  Onnx__StringStringEntryProto *entry;
-  char *key;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *entry, &entry));
-  EG_TRY(eg_arena_alloc(&w->arena, sizeof prefix + length, 1, &key));
-  memcpy(key, prefix, sizeof prefix - 1);
-  memcpy(key + sizeof prefix - 1, name, length + 1);
-  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
-  entry->key = key;
-  entry->value = borrowed(eg_format_name((eg_format)info->type.layout.format));
-  return eg_onnx_entries_push(&w->metadata, entry);
+  unsigned format = eg_graph_value(w->graph, (eg_value){id})->type.layout.format;
+  return write_metadata(w, EG_ONNX_FORMAT_PREFIX, w->value_names[id],
+                        eg_format_name((eg_format)format));
 }
 
 // Types of computed tensors: for readers that do not infer through our functions, and for

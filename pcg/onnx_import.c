@@ -145,6 +145,9 @@ static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
                    eg_dtype_from_onnx(info->type->tensor_type->elem_type, &dtype);
   if (!is_tensor) return eg_onnx_import_foreign_input(r, info);
   if (!eg_onnx_declared_type(r, info, &type)) return explain_input(r, info);
+  uint32_t ignored;
+  if (eg_strmap_find(&r->absent, info->name, &ignored))
+    return eg_onnx_define_constant(r, ref, &type, NULL);
   eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, ref);
   tensor->made = true;
   tensor->typed = true;
@@ -152,8 +155,21 @@ static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
   return eg_graph_add_input(r->graph, info->name, &type, &tensor->value);
 }
 
+// Inputs that the metadata marks as weights whose data was absent when the model was
+// written.
+static egraph_status note_absent_weights(eg_onnx_reader *r) {
+  const size_t length = sizeof EG_ONNX_ABSENT_PREFIX - 1;
+  for (size_t i = 0; i < r->model->n_metadata_props; i++) {
+    const char *key = r->model->metadata_props[i]->key;
+    if (strncmp(key, EG_ONNX_ABSENT_PREFIX, length) == 0)
+      EG_TRY(eg_strmap_put(&r->absent, key + length, 0));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status register_leaves(eg_onnx_reader *r) {
   Onnx__GraphProto *graph = r->model->graph;
+  EG_TRY(note_absent_weights(r));
   for (size_t i = 0; i < graph->n_initializer; i++)
     EG_TRY(about(r, read_initializer(r, graph->initializer[i]), "initializer",
                  graph->initializer[i]->name));
@@ -414,13 +430,13 @@ static egraph_status add_outputs(eg_onnx_reader *r) {
 // "egraph.format:<tensor>" in the metadata is the memory format of a tensor. Unknown
 // tensors are left out: other tools may have changed the graph and kept the metadata.
 static egraph_status set_formats(eg_onnx_reader *r) {
-  static const char prefix[] = "egraph.format:";
+  const size_t length = sizeof EG_ONNX_FORMAT_PREFIX - 1;
   for (size_t i = 0; i < r->model->n_metadata_props; i++) {
     const Onnx__StringStringEntryProto *entry = r->model->metadata_props[i];
     eg_value value;
     eg_format format;
-    if (strncmp(entry->key, prefix, sizeof prefix - 1) != 0) continue;
-    const char *name = entry->key + sizeof prefix - 1;
+    if (strncmp(entry->key, EG_ONNX_FORMAT_PREFIX, length) != 0) continue;
+    const char *name = entry->key + length;
     if (!eg_graph_find_value(r->graph, name, &value) ||
         eg_graph_value(r->graph, value)->kind != EG_VALUE_COMPUTED)
       continue;
@@ -461,6 +477,7 @@ static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
   eg_arena_init(&r->arena, alloc);
   eg_onnx_tensors_init(&r->tensors, alloc);
   eg_strmap_init(&r->names, alloc);
+  eg_strmap_init(&r->absent, alloc);
   eg_u32s_init(&r->order, alloc);
 }
 
@@ -469,6 +486,7 @@ static void reader_deinit(eg_onnx_reader *r) {
     eg_buffer_release(r->tensors.data[i].data);
   eg_u32s_deinit(&r->order);
   eg_strmap_deinit(&r->names);
+  eg_strmap_deinit(&r->absent);
   eg_onnx_tensors_deinit(&r->tensors);
   eg_arena_deinit(&r->arena);
 }

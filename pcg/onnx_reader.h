@@ -48,7 +48,8 @@ typedef struct eg_onnx_reader {
   int64_t opset;
   eg_onnx_tensors tensors;
   eg_strmap names;
-  eg_u32s order; // ONNX nodes, topological
+  eg_strmap absent; // inputs that stand for weights without data
+  eg_u32s order;    // ONNX nodes, topological
   eg_graph *graph;
   bool needs_pruning;
 } eg_onnx_reader;
