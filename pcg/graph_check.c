@@ -30,7 +30,8 @@ static egraph_status check_value(const eg_graph *graph, uint32_t id) {
   eg_value found;
   if (!eg_graph_find_value(graph, info->name, &found) || found.id != id)
     return BROKEN("the name '%.200s' does not lead to its value", info->name);
-  if (info->typed) EG_TRY(eg_type_check(&info->type));
+  if (info->typed && eg_type_check(&info->type) != EGRAPH_OK)
+    return eg_fail_context(EGRAPH_E_INTERNAL, "value '%.200s'", info->name);
   if (info->data != NULL && info->kind != EG_VALUE_WEIGHT)
     return BROKEN("value '%.200s' has data but is no weight", info->name);
   if (info->data != NULL && eg_buffer_size(info->data) != eg_type_bytes(&info->type))
@@ -47,7 +48,10 @@ static egraph_status check_types(const eg_graph *graph, const eg_graph_node_info
       return BROKEN("node '%.200s' has an untyped operand", node->name);
     operands[i] = operand->type;
   }
-  EG_TRY(eg_op_infer(node->attrs, operands, node->input_count, results));
+  egraph_status status = eg_op_infer(node->attrs, operands, node->input_count, results);
+  if (status == EGRAPH_E_MEMORY) return status;
+  if (status != EGRAPH_OK)
+    return eg_fail_context(EGRAPH_E_INTERNAL, "node '%.200s'", node->name);
   for (uint32_t i = 0; i < node->result_count; i++) {
     const eg_value_info *result = graph->values.data[node->results[i].id];
     if (!result->typed || result->type.dtype != results[i].dtype ||
@@ -108,7 +112,7 @@ egraph_status eg_graph_check(const eg_graph *graph) {
   for (size_t i = 0; i < graph->opaques.len; i++) {
     eg_graph_node node;
     if (!eg_graph_find_opaque(graph, graph->opaques.data[i].key, &node) ||
-        node.id != graph->opaques.data[i].node.id)
+        node.id >= graph->nodes.len || graph->nodes.data[node.id]->opaque != i)
       return BROKEN("the key '%.200s' does not lead to its node",
                     graph->opaques.data[i].key);
   }
