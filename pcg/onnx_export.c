@@ -110,22 +110,6 @@ static egraph_status info_message(eg_onnx_writer *w, const char *name,
 
 // ---- leaves -------------------------------------------------------------------------
 
-// Metadata "<prefix><name>" = value.
-static egraph_status write_metadata(eg_onnx_writer *w, const char *prefix,
-                                    const char *name, const char *value) {
-  size_t head = strlen(prefix), tail = strlen(name);
-  Onnx__StringStringEntryProto *entry;
-  char *key;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *entry, &entry));
-  EG_TRY(eg_arena_alloc(&w->arena, head + tail + 1, 1, &key));
-  memcpy(key, prefix, head);
-  memcpy(key + head, name, tail + 1);
-  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
-  entry->key = key;
-  entry->value = borrowed(value);
-  return eg_onnx_entries_push(&w->metadata, entry);
-}
-
 static egraph_status write_input(eg_onnx_writer *w, uint32_t id) {
   Onnx__ValueInfoProto *message;
   const eg_type *type = &eg_graph_value(w->graph, (eg_value){id})->type;
@@ -139,7 +123,7 @@ static egraph_status write_weight(eg_onnx_writer *w, uint32_t id) {
   const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
   const char *name = w->value_names[id];
   if (info->data == NULL) {
-    EG_TRY(write_metadata(w, EG_ONNX_ABSENT_PREFIX, name, "weight"));
+    EG_TRY(eg_onnx_put_metadata(w, EG_ONNX_ABSENT_PREFIX, name, "weight"));
     return write_input(w, id);
   }
   Onnx__TensorProto *tensor;
@@ -208,8 +192,8 @@ static egraph_status write_known(eg_onnx_body *body, const eg_graph_node_info *n
 
 static egraph_status write_format(eg_onnx_writer *w, uint32_t id) {
   unsigned format = eg_graph_value(w->graph, (eg_value){id})->type.layout.format;
-  return write_metadata(w, EG_ONNX_FORMAT_PREFIX, w->value_names[id],
-                        eg_format_name((eg_format)format));
+  return eg_onnx_put_metadata(w, EG_ONNX_FORMAT_PREFIX, w->value_names[id],
+                              eg_format_name((eg_format)format));
 }
 
 // Types of computed tensors: for readers that do not infer through our functions, and for

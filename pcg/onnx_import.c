@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "pcg/graph_internal.h"
 #include "pcg/onnx_op.h"
 #include "pcg/onnx_tensor.h"
@@ -155,21 +156,26 @@ static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
   return eg_graph_add_input(r->graph, info->name, &type, &tensor->value);
 }
 
-// Inputs that the metadata marks as weights whose data was absent when the model was
-// written.
-static egraph_status note_absent_weights(eg_onnx_reader *r) {
-  const size_t length = sizeof EG_ONNX_ABSENT_PREFIX - 1;
+// What the metadata says of inputs that stand for absent weights, and of nodes that were
+// opaque when the model was written.
+static egraph_status read_metadata(eg_onnx_reader *r) {
+  const size_t absent = sizeof EG_ONNX_ABSENT_PREFIX - 1;
+  const size_t opset = sizeof EG_ONNX_OPSET_PREFIX - 1;
   for (size_t i = 0; i < r->model->n_metadata_props; i++) {
-    const char *key = r->model->metadata_props[i]->key;
-    if (strncmp(key, EG_ONNX_ABSENT_PREFIX, length) == 0)
-      EG_TRY(eg_strmap_put(&r->absent, key + length, 0));
+    const Onnx__StringStringEntryProto *entry = r->model->metadata_props[i];
+    int64_t version;
+    if (strncmp(entry->key, EG_ONNX_ABSENT_PREFIX, absent) == 0)
+      EG_TRY(eg_strmap_put(&r->absent, entry->key + absent, 0));
+    if (strncmp(entry->key, EG_ONNX_OPSET_PREFIX, opset) == 0 &&
+        eg_parse_int64(entry->value, &version) && version > 0 && version <= LAST_OPSET)
+      EG_TRY(eg_strmap_put(&r->opsets, entry->key + opset, (uint32_t)version));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status register_leaves(eg_onnx_reader *r) {
   Onnx__GraphProto *graph = r->model->graph;
-  EG_TRY(note_absent_weights(r));
+  EG_TRY(read_metadata(r));
   for (size_t i = 0; i < graph->n_initializer; i++)
     EG_TRY(about(r, read_initializer(r, graph->initializer[i]), "initializer",
                  graph->initializer[i]->name));
@@ -352,13 +358,23 @@ static bool is_typed(const eg_onnx_call *call) {
   return true;
 }
 
+// True for a node that our exporter wrote back from another operator set.
+static bool stays_opaque(const eg_onnx_call *call) {
+  uint32_t ignored;
+  for (size_t i = 0; i < call->node->n_output; i++)
+    if (eg_strmap_find(&call->reader->opsets, call->node->output[i], &ignored))
+      return true;
+  return false;
+}
+
 static egraph_status import_call(const eg_onnx_call *call) {
   const char *domain = call->node->domain;
   eg_onnx_reader *r = call->reader;
   uint32_t nodes = eg_graph_node_count(r->graph);
+  bool known = is_typed(call) && !stays_opaque(call);
   egraph_status status = EGRAPH_E_UNSUPPORTED;
-  if (is_typed(call) && is_standard_domain(domain)) status = eg_onnx_import_node(call);
-  if (is_typed(call) && strcmp(domain, "egraph") == 0) status = eg_onnx_import_own(call);
+  if (known && is_standard_domain(domain)) status = eg_onnx_import_node(call);
+  if (known && strcmp(domain, "egraph") == 0) status = eg_onnx_import_own(call);
   if (status != EGRAPH_E_UNSUPPORTED) return status;
   // An importer that gives up late leaves intermediate nodes that nobody uses.
   r->needs_pruning = r->needs_pruning || eg_graph_node_count(r->graph) != nodes;
@@ -478,6 +494,7 @@ static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
   eg_onnx_tensors_init(&r->tensors, alloc);
   eg_strmap_init(&r->names, alloc);
   eg_strmap_init(&r->absent, alloc);
+  eg_strmap_init(&r->opsets, alloc);
   eg_u32s_init(&r->order, alloc);
 }
 
@@ -487,6 +504,7 @@ static void reader_deinit(eg_onnx_reader *r) {
   eg_u32s_deinit(&r->order);
   eg_strmap_deinit(&r->names);
   eg_strmap_deinit(&r->absent);
+  eg_strmap_deinit(&r->opsets);
   eg_onnx_tensors_deinit(&r->tensors);
   eg_arena_deinit(&r->arena);
 }

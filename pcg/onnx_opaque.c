@@ -94,18 +94,39 @@ static bool is_foreign_domain(const char *domain) {
          strcmp(domain, "egraph") != 0;
 }
 
-// The model of a record around `graph`, which the caller fills. Operator sets and
-// functions of other domains come along with a node of such a domain.
+// The standard operator set that a node was written for: of the model, unless the node
+// came from another one.
+static int64_t standard_opset(const eg_onnx_reader *r, const Onnx__NodeProto *node) {
+  uint32_t version;
+  for (size_t i = 0; node != NULL && i < node->n_output; i++)
+    if (eg_strmap_find(&r->opsets, node->output[i], &version)) return version;
+  return r->opset;
+}
+
+// The model of a record around `graph`, which the caller fills, with the operator sets. A
+// node of another domain (`node` may be NULL) brings the functions of other domains
+// along.
 static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
-                                  const char *domain, Onnx__ModelProto *out) {
+                                  const Onnx__NodeProto *node, Onnx__ModelProto *out) {
+  static char standard_domain[] = "";
   const Onnx__ModelProto *model = r->model;
+  Onnx__OperatorSetIdProto *standard;
   *out = (Onnx__ModelProto)ONNX__MODEL_PROTO__INIT;
   out->graph = graph;
-  if (!is_foreign_domain(domain)) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&r->arena, model->n_opset_import, sizeof *out->opset_import,
+  if (node == NULL) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&r->arena, model->n_opset_import + 1, sizeof *out->opset_import,
                         &out->opset_import));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *standard, &standard));
   EG_TRY(eg_arena_alloc(&r->arena, model->n_functions, sizeof *out->functions,
                         &out->functions));
+  if (!is_foreign_domain(node->domain)) {
+    *standard = (Onnx__OperatorSetIdProto)ONNX__OPERATOR_SET_ID_PROTO__INIT;
+    standard->domain = standard_domain;
+    standard->has_version = true;
+    standard->version = standard_opset(r, node);
+    out->opset_import[out->n_opset_import++] = standard;
+    return EGRAPH_OK;
+  }
   for (size_t i = 0; i < model->n_opset_import; i++)
     if (is_foreign_domain(model->opset_import[i]->domain))
       out->opset_import[out->n_opset_import++] = model->opset_import[i];
@@ -218,7 +239,7 @@ static egraph_status import_with_captures(const eg_onnx_call *call,
   graph.n_node = 1;
   graph.node = &node;
   Onnx__ModelProto model;
-  EG_TRY(record_model(call->reader, &graph, node->domain, &model));
+  EG_TRY(record_model(call->reader, &graph, node, &model));
   return add_opaque(call->reader, &opaque, &model);
 }
 
@@ -245,7 +266,7 @@ static egraph_status import_foreign(eg_onnx_reader *r, const char *name, const c
                         .result_count = 1,
                         .results = &ref};
   Onnx__ModelProto model;
-  EG_TRY(record_model(r, graph, "", &model));
+  EG_TRY(record_model(r, graph, NULL, &model));
   return found ? add_opaque(r, &opaque, &model) : EGRAPH_E_INTERNAL;
 }
 

@@ -6,7 +6,8 @@
 //          behind the formal ones)
 // input    a graph input that is no tensor of ours: graph.input[0], no node
 // constant an initializer of a foreign element type: graph.initializer[0], no node
-// opset_import and functions are the model's, for domains that are not the standard one.
+// A node of the standard domain keeps the version of its operator set in opset_import;
+// one of another domain the versions and functions of all other domains.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_ONNX_OPAQUE_H
 #define EG_PCG_ONNX_OPAQUE_H

@@ -1,8 +1,11 @@
 // Opaque nodes go back into a model: the record as it was read, with the names that
 // tensors have now.
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "pcg/onnx.h"
 #include "pcg/onnx_opaque.h"
 #include "pcg/onnx_writer.h"
 
@@ -19,6 +22,10 @@ egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
   return eg_onnx_opsets_push(&writer->opsets, opset);
 }
 
+static bool is_foreign_domain(const char *domain) {
+  return domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0;
+}
+
 static bool has_function(const eg_onnx_writer *w, const Onnx__FunctionProto *function) {
   for (size_t i = 0; i < w->functions.len; i++)
     if (strcmp(w->functions.data[i]->name, function->name) == 0 &&
@@ -31,8 +38,7 @@ static bool has_function(const eg_onnx_writer *w, const Onnx__FunctionProto *fun
 static egraph_status add_surroundings(eg_onnx_writer *w, const Onnx__ModelProto *record) {
   for (size_t i = 0; i < record->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *opset = record->opset_import[i];
-    if (opset->domain[0] != '\0' && strcmp(opset->domain, "ai.onnx") != 0 &&
-        strcmp(opset->domain, EG_ONNX_DOMAIN) != 0)
+    if (is_foreign_domain(opset->domain) && strcmp(opset->domain, EG_ONNX_DOMAIN) != 0)
       EG_TRY(eg_onnx_add_opset(w, opset->domain, opset->version));
   }
   for (size_t i = 0; i < record->n_functions; i++)
@@ -107,12 +113,28 @@ static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto 
   return EGRAPH_OK;
 }
 
+// An operator of another set than the one we write may mean something else there.
+static egraph_status note_opset(eg_onnx_writer *w, const Onnx__ModelProto *record,
+                                const char *result) {
+  enum { ROOM = 24 };
+  for (size_t i = 0; i < record->n_opset_import; i++) {
+    const Onnx__OperatorSetIdProto *opset = record->opset_import[i];
+    char *text;
+    if (is_foreign_domain(opset->domain) || opset->version == EG_ONNX_OPSET) continue;
+    EG_TRY(eg_arena_alloc(&w->arena, ROOM, 1, &text));
+    (void)snprintf(text, ROOM, "%" PRId64, opset->version);
+    return eg_onnx_put_metadata(w, EG_ONNX_OPSET_PREFIX, result, text);
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
-                                       const Onnx__GraphProto *record,
+                                       const Onnx__ModelProto *model,
                                        const char *const *inputs,
                                        const char *const *results) {
   eg_onnx_writer *w = body->writer;
   eg_graph_node_info node = eg_graph_node_at(w->graph, id);
+  const Onnx__GraphProto *record = model->graph;
   const Onnx__NodeProto *old = record->node[0];
   Onnx__NodeProto *fresh;
   size_t operands, made;
@@ -129,6 +151,8 @@ static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
   EG_TRY(restore_captures(body, id, record, inputs + operands,
                           node.input_count - (uint32_t)operands));
   EG_TRY(add_foreign_types(w, old, fresh, record, &node));
+  if (node.result_count != 0 && !is_foreign_domain(old->domain))
+    EG_TRY(note_opset(w, model, results[0]));
   return eg_onnx_nodes_push(&body->nodes, fresh);
 }
 
@@ -146,7 +170,7 @@ static egraph_status write_record(eg_onnx_body *body, eg_graph_node id,
   for (uint32_t i = 0; i < node.result_count; i++)
     results[i] = w->value_names[node.results[i].id];
   EG_TRY(add_surroundings(w, record));
-  if (graph->n_node == 1) return write_record_node(body, id, graph, inputs, results);
+  if (graph->n_node == 1) return write_record_node(body, id, record, inputs, results);
   if (node.result_count != 1 || node.input_count != 0) return damaged(w, id);
   if (graph->n_input == 1) {
     Onnx__ValueInfoProto *info;

@@ -191,3 +191,20 @@ egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
   eg_tensor_set_double(&tensor, 0, value);
   return put_constant(body, &type, data, out);
 }
+
+// ---- metadata -----------------------------------------------------------------------
+
+egraph_status eg_onnx_put_metadata(eg_onnx_writer *writer, const char *prefix,
+                                   const char *name, const char *value) {
+  size_t head = strlen(prefix), tail = strlen(name);
+  Onnx__StringStringEntryProto *entry;
+  char *key;
+  EG_TRY(eg_arena_alloc(&writer->arena, 1, sizeof *entry, &entry));
+  EG_TRY(eg_arena_alloc(&writer->arena, head + tail + 1, 1, &key));
+  memcpy(key, prefix, head);
+  memcpy(key + head, name, tail + 1);
+  *entry = (Onnx__StringStringEntryProto)ONNX__STRING_STRING_ENTRY_PROTO__INIT;
+  entry->key = key;
+  entry->value = borrowed(value);
+  return eg_onnx_entries_push(&writer->metadata, entry);
+}

@@ -95,6 +95,9 @@ egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
 /// A tensor name that nothing in the model (or the function) has.
 egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out);
 
+/// Metadata "<prefix><name>" = value; `value` is borrowed.
+egraph_status eg_onnx_put_metadata(eg_onnx_writer *writer, const char *prefix,
+                                   const char *name, const char *value);
 /// Imports an operator set once; `domain` is borrowed.
 egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
                                 int64_t version);
