@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 enum { EASY_NODES = 150, HARD_NODES = 400, MIN_WINDOW = 20, TREE_LIMIT = 2 };
@@ -172,6 +173,7 @@ static egraph_status slide(lns *l) {
   EG_TRY(list_chosen(l));
   for (uint32_t failures = 0; failures < l->options->max_failures;) {
     if (l->chosen.len == 0 || eg_incumbent_stop(l->incumbent)) break;
+    if (eg_clock_seconds() > l->options->deadline) break;
     double before = l->incumbent->cost;
     uint32_t center = l->chosen.data[eg_rng_below(&l->rng, l->chosen.len)];
     EG_TRY(grow_ball(l, center));

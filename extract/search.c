@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search.h"
 
+#include <math.h>
+
 #include "extract/dual_ascent.h"
 #include "extract/greedy.h"
 
@@ -13,14 +15,17 @@ egraph_status eg_search_init(eg_search *search, egraph_allocator alloc,
   *search = (eg_search){.alloc = alloc,
                         .incumbent = incumbent,
                         .outer_cutoff = outer_cutoff,
+                        .best_cost = INFINITY,
                         .rng = {incumbent->options->seed}};
   eg_parts_init(&search->parts, alloc, eg_extract_node_count(incumbent->problem));
   eg_u32s_init(&search->choice, alloc);
   eg_u32s_init(&search->reduced_choice, alloc);
+  eg_u32s_init(&search->best_choice, alloc);
   return eg_u32s_resize(&search->choice, incumbent->problem->class_count);
 }
 
 void eg_search_deinit(eg_search *search) {
+  eg_u32s_deinit(&search->best_choice);
   eg_u32s_deinit(&search->reduced_choice);
   eg_u32s_deinit(&search->choice);
   eg_parts_deinit(&search->parts);
@@ -32,14 +37,26 @@ double eg_search_cutoff(const eg_search *search) {
 }
 
 egraph_status eg_search_offer(eg_search *search, const eg_reduced *model,
-                              const uint32_t *reduced_choice) {
+                              const uint32_t *reduced_choice, double *out_cost) {
   const eg_extract_problem *problem = search->incumbent->problem;
   for (uint32_t class = 0; class < problem->class_count; class ++)
     search->choice.data[class] = EG_EXTRACT_NONE;
   EG_TRY(eg_reduced_expand(model, &search->parts, problem, reduced_choice,
                            search->choice.data));
-  double cost;
-  return eg_incumbent_offer(search->incumbent, search->choice.data, &cost);
+  return eg_incumbent_offer(search->incumbent, search->choice.data, out_cost);
+}
+
+static egraph_status run_kind(eg_search *search, const eg_greedy *greedy,
+                              const eg_presolve *presolve, eg_greedy_kind kind,
+                              const double *cost) {
+  uint32_t *choice = search->reduced_choice.data;
+  double total;
+  EG_TRY(eg_greedy_run(greedy, kind, cost, choice));
+  EG_TRY(eg_search_offer(search, &presolve->model, choice, &total));
+  if (!(total < search->best_cost)) return EGRAPH_OK;
+  search->best_cost = total;
+  search->best_choice.len = 0;
+  return eg_u32s_append(&search->best_choice, choice, search->reduced_choice.len);
 }
 
 egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
@@ -47,10 +64,8 @@ egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
   const eg_extract_problem *problem = &presolve->model.problem;
   eg_greedy greedy = {search->alloc, problem, &presolve->index, DAG_MEMORY_BYTES};
   EG_TRY(eg_u32s_resize(&search->reduced_choice, problem->class_count));
-  EG_TRY(eg_greedy_run(&greedy, EG_GREEDY_DAG, cost, search->reduced_choice.data));
-  EG_TRY(eg_search_offer(search, &presolve->model, search->reduced_choice.data));
-  EG_TRY(eg_greedy_run(&greedy, EG_GREEDY_TREE, cost, search->reduced_choice.data));
-  return eg_search_offer(search, &presolve->model, search->reduced_choice.data);
+  EG_TRY(run_kind(search, &greedy, presolve, EG_GREEDY_DAG, cost));
+  return run_kind(search, &greedy, presolve, EG_GREEDY_TREE, cost);
 }
 
 static void shuffle(eg_rng *rng, eg_u32s *items) {

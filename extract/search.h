@@ -15,15 +15,17 @@ typedef struct eg_search {
   eg_parts parts;
   eg_rng rng;
   eg_u32s choice, reduced_choice; // scratch
+  eg_u32s best_choice;            // cheapest that greedy found for the present model
+  double best_cost;               // set it to INFINITY when the model changes
 } eg_search;
 
 egraph_status eg_search_init(eg_search *search, egraph_allocator alloc,
                              eg_incumbent *incumbent, double outer_cutoff);
 void eg_search_deinit(eg_search *search);
 double eg_search_cutoff(const eg_search *search);
-/// Offers the choice of a reduced model to the incumbent.
+/// Offers the choice of a reduced model to the incumbent; *out_cost is what it costs.
 egraph_status eg_search_offer(eg_search *search, const eg_reduced *model,
-                              const uint32_t *reduced_choice);
+                              const uint32_t *reduced_choice, double *out_cost);
 /// Greedy extraction of the presolved model with the given node costs, both kinds.
 egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
                                const double *cost);

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/pieces.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static uint32_t find(uint32_t *parent, uint32_t class) {
+  while (parent[class] != class) {
+    parent[class] = parent[parent[class]];
+    class = parent[class];
+  }
+  return class;
+}
+
+// piece_of becomes the number of the piece of each class.
+static egraph_status label(const eg_extract_problem *model, eg_u32s *piece_of,
+                           uint32_t *out_count) {
+  EG_TRY(eg_u32s_resize(piece_of, model->class_count));
+  uint32_t *parent = piece_of->data;
+  for (uint32_t class = 0; class < model->class_count; class ++)
+    parent[class] = class;
+  for (uint32_t n = 0; n < eg_extract_node_count(model); n++)
+    for (uint32_t i = model->child_begin.data[n]; i < model->child_begin.data[n + 1];
+         i++) {
+      uint32_t a = find(parent, model->node_class.data[n]);
+      uint32_t b = find(parent, model->children.data[i]);
+      if (a < b) parent[b] = a;
+      if (b < a) parent[a] = b;
+    }
+  for (uint32_t class = 0; class < model->class_count; class ++)
+    parent[class] = find(parent, class);
+  // Representatives are the smallest of their piece, so they are numbered first.
+  uint32_t count = 0;
+  for (uint32_t class = 0; class < model->class_count; class ++)
+    parent[class] = parent[class] == class ? count++ : parent[parent[class]];
+  *out_count = count;
+  return EGRAPH_OK;
+}
+
+static egraph_status start(eg_pieces *pieces, uint32_t count) {
+  EG_TRY(eg_pieces_reserve(pieces, count));
+  for (uint32_t i = 0; i < count; i++) {
+    eg_piece piece = {.solved = false};
+    eg_u32s_init(&piece.class_of, pieces->alloc);
+    eg_u32s_init(&piece.node_of, pieces->alloc);
+    EG_TRY(eg_extract_problem_init(&piece.problem, pieces->alloc));
+    pieces->data[pieces->len++] = piece;
+  }
+  return EGRAPH_OK;
+}
+
+typedef struct filling {
+  const eg_extract_problem *model;
+  eg_pieces *pieces;
+  eg_u32s piece_of, number; // [model class]: piece, class in the piece
+  eg_u32s row;
+} filling;
+
+static eg_piece *piece_of(const filling *f, uint32_t class) {
+  return &f->pieces->data[f->piece_of.data[class]];
+}
+
+static egraph_status fill_node(filling *f, uint32_t node) {
+  const eg_extract_problem *model = f->model;
+  uint32_t class = model->node_class.data[node];
+  eg_piece *piece = piece_of(f, class);
+  f->row.len = 0;
+  for (uint32_t i = model->child_begin.data[node]; i < model->child_begin.data[node + 1];
+       i++)
+    EG_TRY(eg_u32s_push(&f->row, f->number.data[model->children.data[i]]));
+  EG_TRY(eg_u32s_push(&piece->node_of, node));
+  return eg_extract_problem_add_node(&piece->problem, f->number.data[class],
+                                     model->cost.data[node], f->row.data,
+                                     (uint32_t)f->row.len, NULL);
+}
+
+static egraph_status fill(filling *f) {
+  const eg_extract_problem *model = f->model;
+  uint32_t count;
+  EG_TRY(label(model, &f->piece_of, &count));
+  EG_TRY(start(f->pieces, count));
+  EG_TRY(eg_u32s_resize(&f->number, model->class_count));
+  for (uint32_t class = 0; class < model->class_count; class ++) {
+    eg_piece *piece = piece_of(f, class);
+    EG_TRY(eg_extract_problem_add_class(&piece->problem, &f->number.data[class]));
+    EG_TRY(eg_u32s_push(&piece->class_of, class));
+  }
+  for (uint32_t n = 0; n < eg_extract_node_count(model); n++)
+    EG_TRY(fill_node(f, n));
+  for (size_t i = 0; i < model->roots.len; i++) {
+    uint32_t root = model->roots.data[i];
+    EG_TRY(
+        eg_extract_problem_add_root(&piece_of(f, root)->problem, f->number.data[root]));
+  }
+  return EGRAPH_OK;
+}
+
+static int compare(const void *a, const void *b) {
+  const eg_piece *p = a, *q = b;
+  size_t x = p->node_of.len, y = q->node_of.len;
+  if (x != y) return x < y ? -1 : 1;
+  return p->class_of.data[0] < q->class_of.data[0] ? -1 : 1;
+}
+
+// Incumbents point to the problem beside them, so they come once the pieces lie still.
+static egraph_status add_incumbents(eg_pieces *pieces, eg_incumbent *whole) {
+  for (size_t i = 0; i < pieces->len; i++) {
+    eg_piece *piece = &pieces->data[i];
+    EG_TRY(eg_incumbent_init(&piece->incumbent, pieces->alloc, &piece->problem,
+                             whole->options));
+    piece->has_incumbent = true;
+    piece->incumbent.bound = 0;
+    piece->incumbent.outer = whole;
+    piece->incumbent.tree_limit = whole->tree_limit;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_pieces_split(eg_pieces *pieces, const eg_extract_problem *model,
+                              eg_incumbent *whole) {
+  filling f = {.model = model, .pieces = pieces};
+  eg_u32s_init(&f.piece_of, pieces->alloc);
+  eg_u32s_init(&f.number, pieces->alloc);
+  eg_u32s_init(&f.row, pieces->alloc);
+  egraph_status status = fill(&f);
+  eg_u32s_deinit(&f.row);
+  eg_u32s_deinit(&f.number);
+  eg_u32s_deinit(&f.piece_of);
+  if (status != EGRAPH_OK) return status;
+  if (pieces->len > 1) qsort(pieces->data, pieces->len, sizeof(eg_piece), compare);
+  return add_incumbents(pieces, whole);
+}
+
+void eg_pieces_destroy(eg_pieces *pieces) {
+  for (size_t i = 0; i < pieces->len; i++) {
+    eg_piece *piece = &pieces->data[i];
+    if (piece->has_incumbent) eg_incumbent_deinit(&piece->incumbent);
+    eg_extract_problem_deinit(&piece->problem);
+    eg_u32s_deinit(&piece->class_of);
+    eg_u32s_deinit(&piece->node_of);
+  }
+  eg_pieces_deinit(pieces);
+}
+
+double eg_pieces_bound(const eg_pieces *pieces, const eg_piece *without) {
+  double sum = 0;
+  for (size_t i = 0; i < pieces->len; i++)
+    if (&pieces->data[i] != without) sum += pieces->data[i].incumbent.bound;
+  return sum;
+}
+
+egraph_status eg_piece_seed(eg_piece *piece, const eg_extract_problem *model,
+                            const uint32_t *choice) {
+  eg_u32s share;
+  eg_u32s_init(&share, piece->node_of.alloc);
+  double cost;
+  egraph_status status = eg_u32s_resize(&share, piece->problem.class_count);
+  for (size_t class = 0; status == EGRAPH_OK && class < share.len; class ++)
+    share.data[class] = EG_EXTRACT_NONE;
+  for (uint32_t n = 0; status == EGRAPH_OK && n < piece->node_of.len; n++) {
+    uint32_t node = piece->node_of.data[n];
+    if (choice[model->node_class.data[node]] == node)
+      share.data[piece->problem.node_class.data[n]] = n;
+  }
+  if (status == EGRAPH_OK)
+    status = eg_incumbent_offer(&piece->incumbent, share.data, &cost);
+  eg_u32s_deinit(&share);
+  return status;
+}
+
+void eg_piece_adopt(const eg_piece *piece, uint32_t *choice) {
+  if (!isfinite(piece->incumbent.cost)) return;
+  for (uint32_t class = 0; class < piece->class_of.len; class ++) {
+    uint32_t node = piece->incumbent.choice.data[class];
+    choice[piece->class_of.data[class]] =
+        node == EG_EXTRACT_NONE ? node : piece->node_of.data[node];
+  }
+}

@@ -1,0 +1,33 @@
+// The connected pieces of a presolved model. Nothing ties them together but the sum of
+// their costs, so each is a problem of its own, with its own best solution and bound.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_PIECES_H
+#define EG_EXTRACT_PIECES_H
+
+#include "extract/incumbent.h"
+
+typedef struct eg_piece {
+  eg_extract_problem problem;
+  eg_u32s class_of, node_of; // in the model
+  eg_incumbent incumbent;    // of problem; its bound is the piece's
+  bool has_incumbent;
+  bool solved; // nothing below its cutoff is left
+} eg_piece;
+
+EG_VEC_DEFINE(eg_pieces, eg_piece);
+
+/// Splits a model into its pieces, small ones first; `pieces` is initialized and empty.
+/// Incumbents report to `whole` and start from bound 0. O(nodes + edges).
+egraph_status eg_pieces_split(eg_pieces *pieces, const eg_extract_problem *model,
+                              eg_incumbent *whole);
+/// Deinits every piece and the vector.
+void eg_pieces_destroy(eg_pieces *pieces);
+/// Sum of the bounds of all pieces but one (NULL: of all).
+double eg_pieces_bound(const eg_pieces *pieces, const eg_piece *without);
+/// Offers the piece its share of a choice of the model.
+egraph_status eg_piece_seed(eg_piece *piece, const eg_extract_problem *model,
+                            const uint32_t *choice);
+/// Writes the best choice of the piece into a choice of the model.
+void eg_piece_adopt(const eg_piece *piece, uint32_t *choice);
+
+#endif
