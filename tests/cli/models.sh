@@ -118,6 +118,59 @@ expect 0 '^predicted' - optimize unknown.onnx $quick
 expect 1 - '^egraph: .*symbolic.*: .*batch' optimize "$SOURCE/tests/fuzz/corpus/onnx/symbolic" $quick
 expect 0 '^predicted' - optimize "$SOURCE/tests/fuzz/corpus/onnx/symbolic" $quick --batch 2
 
+# Every element type; half-precision results may differ by a rounding.
+for dtype in float64 float16 bfloat16 int32 int64; do
+  cat >"$dtype.egraph" <<X
+(egraph-graph 1)
+(input x "$dtype[4,8]")
+(weight w "$dtype[8,8]")
+(let m (matmul x w))
+(let n (matmul m w))
+(let r (relu n))
+(let a (add r r))
+(output a)
+X
+  expect 0 '^predicted' - optimize $dtype.egraph $quick -o $dtype.onnx
+  expect 0 'outputs equal' - run --compare $dtype.egraph $dtype.onnx --repeats 1
+done
+for dtype in float16 uint8 int8 bool; do
+  cat >"moved_$dtype.egraph" <<X
+(egraph-graph 1)
+(input x "$dtype[4,8]")
+(input z "$dtype[4,8]")
+(let t (transpose :perm [1 0] x))
+(let u (transpose :perm [1 0] t))
+(let y (concat :axis 0 u z))
+(let s (slice :starts [0 0] :ends [4 8] :steps [1 1] y))
+(output y)
+(output s)
+X
+  expect 0 '4 -> 1 operators' - optimize moved_$dtype.egraph $quick -o moved_$dtype.onnx
+  expect 0 'outputs equal: largest error 0 ' - run --compare moved_$dtype.egraph moved_$dtype.onnx --repeats 1
+done
+
+# Names of outputs that are inputs or weights; dead operators; empty tensors.
+cat >odd.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[2,3]")
+(input unused "float32[5]")
+(weight w "float32[2,3]")
+(weight g "float32[2]" [1 2])
+(weight e "float32[3,0]")
+(let y (relu x))
+(let dead (neg x))
+(let lost (opaque "Nothing" x))
+(let none (matmul y e))
+(output y)
+(output x)
+(output w)
+(output second y)
+(output g)
+(output none)
+X
+expect 0 '^predicted' - optimize odd.egraph $quick -o odd.onnx
+expect 0 'outputs equal' - run --compare odd.egraph odd.onnx
+
 # Models that cannot be compared.
 printf '(egraph-graph 1)\n(input x "float32[4,9]")\n(let y (relu x))\n(output y)\n' >wide.egraph
 printf '(egraph-graph 1)\n(input x "float32[4,8]")\n(let y (relu x))\n(output y)\n' >other.egraph
