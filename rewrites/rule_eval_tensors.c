@@ -210,19 +210,29 @@ EVALUATOR(splat_is) {
 
 // ---- the e-graph itself ---------------------------------------------------------
 
-// What merging rules ask, so that they do not merge what they have merged.
-EVALUATOR(is_concat) {
-  (void)count;
+// Whether a class holds a node of an operator. Conditions are asked on clean engines
+// only.
+static bool holds(eg_rule_env *env, const eg_rule_value *value, eg_op op,
+                  eg_rule_value *out) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
   if (!eg_engine_is_clean(engine)) return false;
   uint32_t nodes;
-  eg_class class = eg_engine_find(engine, args[0].tensor);
+  eg_class class = eg_engine_find(engine, value->tensor);
   const eg_node *node = eg_engine_class_nodes(engine, class, &nodes);
   bool found = false;
   for (uint32_t i = 0; i < nodes && !found; i++)
-    found = eg_engine_term(engine, node[i]).op == EG_OP_CONCAT;
+    found = eg_engine_term(engine, node[i]).op == op;
   *out = eg_rule_bool(found);
   return true;
+}
+
+EVALUATOR(is_concat) {
+  (void)count;
+  return holds(env, &args[0], EG_OP_CONCAT, out);
+}
+EVALUATOR(is_conv) {
+  (void)count;
+  return holds(env, &args[0], EG_OP_CONV, out);
 }
 
 // An order of classes: symmetric rules match once instead of once per order.

@@ -82,7 +82,7 @@ static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
   int64_t *pads = eg_verify_list(choice, 2 * half);
   uint32_t kind = eg_verify_below(choice, 100);
   for (uint32_t i = 0; i < half; i++) {
-    bool leading = is_pad && i < 2 && kind < 70; // mostly images
+    bool leading = is_pad && i < 2 && eg_verify_chance(choice, 80); // mostly images
     int64_t begin = eg_verify_below(choice, 3), end = eg_verify_below(choice, 3);
     if (kind < 25 || leading) begin = end = 0;
     if (kind >= 25 && kind < 50 && !leading) begin = end = 1;
@@ -115,7 +115,8 @@ static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
 }
 
 static void choose_group(eg_verify_choice *choice, eg_attr *attr) {
-  attr->i = 1 + eg_verify_below(choice, 3);
+  static const int64_t groups[] = {1, 1, 2, 2, 3, 4, 6};
+  attr->i = groups[eg_verify_below(choice, 7)];
   if (choice->op != EG_OP_CONV || rank_of(choice) < 2) return;
   int64_t channels = choice->types[0].dims[1];
   if (choice->type_set[1] && choice->types[1].rank > 1 && choice->types[1].dims[1] > 0)
@@ -213,8 +214,9 @@ static void choose_ranges(eg_verify_choice *choice) {
     ends[i] = size;
     steps[i] = 1;
     if (kind < 10 || (kind < 60 && i != only)) continue;
-    starts[i] = eg_verify_below(choice, (uint32_t)size + 1);
-    ends[i] = starts[i] + eg_verify_below(choice, (uint32_t)(size - starts[i]) + 1);
+    bool may_be_empty = size == 0 || eg_verify_chance(choice, 8);
+    starts[i] = eg_verify_below(choice, (uint32_t)size + may_be_empty);
+    ends[i] = size - eg_verify_below(choice, (uint32_t)(size - starts[i]) + may_be_empty);
     if (kind >= 75) steps[i] = 1 + eg_verify_below(choice, 2);
     if (kind < 92) continue;
     starts[i] = size - 1;

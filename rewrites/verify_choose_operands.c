@@ -21,31 +21,23 @@ static void exactly(rank_range *range, uint32_t rank) { range->low = range->high
 // ----------------------------------------------------------------------
 
 static rank_range ranks_of_op(eg_op op) {
-  switch ((int)op) {
-  case EG_OP_CONV:
-  case EG_OP_MAX_POOL:
-  case EG_OP_AVERAGE_POOL:
-  case EG_OP_GLOBAL_AVERAGE_POOL:
-  case EG_OP_GLOBAL_MAX_POOL:
-  case EG_OP_GROUP_NORM:
-  case EG_OP_INSTANCE_NORM:
-  case EG_OP_ENLARGE:
-  case EG_OP_MERGE_GCONV:
-  case EG_OP_CONV_TRANSPOSE:
-  case EG_OP_LRN: return (rank_range){3, 5};
-  case EG_OP_BATCH_NORM: return (rank_range){2, 5};
-  case EG_OP_GEMM: return (rank_range){2, 2};
-  case EG_OP_MATMUL:
-  case EG_OP_CONCAT:
-  case EG_OP_SPLIT:
-  case EG_OP_GATHER:
-  case EG_OP_LAYER_NORM:
-  case EG_OP_RMS_NORM:
-  case EG_OP_SOFTMAX:
-  case EG_OP_LOG_SOFTMAX:
-  case EG_OP_SQUEEZE: return (rank_range){1, 4};
-  default: return (rank_range){0, 4};
-  }
+  static const struct {
+    eg_op op;
+    rank_range ranks;
+  } rows[] = {{EG_OP_CONV, {3, 5}},        {EG_OP_CONV_TRANSPOSE, {3, 5}},
+              {EG_OP_MAX_POOL, {3, 5}},    {EG_OP_AVERAGE_POOL, {3, 5}},
+              {EG_OP_LRN, {3, 5}},         {EG_OP_GLOBAL_AVERAGE_POOL, {3, 5}},
+              {EG_OP_GROUP_NORM, {3, 5}},  {EG_OP_GLOBAL_MAX_POOL, {3, 5}},
+              {EG_OP_ENLARGE, {3, 5}},     {EG_OP_INSTANCE_NORM, {3, 5}},
+              {EG_OP_MERGE_GCONV, {3, 5}}, {EG_OP_BATCH_NORM, {2, 5}},
+              {EG_OP_GEMM, {2, 2}},        {EG_OP_MATMUL, {1, 4}},
+              {EG_OP_CONCAT, {1, 4}},      {EG_OP_SPLIT, {1, 4}},
+              {EG_OP_GATHER, {1, 4}},      {EG_OP_LAYER_NORM, {1, 4}},
+              {EG_OP_RMS_NORM, {1, 4}},    {EG_OP_SOFTMAX, {1, 4}},
+              {EG_OP_LOG_SOFTMAX, {1, 4}}, {EG_OP_SQUEEZE, {1, 4}}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].op == op) return rows[i].ranks;
+  return (rank_range){0, 4};
 }
 
 static void fit_list(const eg_verify_choice *choice, const char *name, uint32_t divisor,
@@ -95,6 +87,7 @@ static egraph_dtype dtype_for(const eg_verify_choice *choice) {
 static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
                            rank_range range) {
   eg_type type = {.dtype = dtype};
+  if (range.low == 0 && range.high > 0 && eg_verify_chance(choice, 80)) range.low = 1;
   type.rank = range.low + eg_verify_below(choice, range.high - range.low + 1);
   int64_t elements;
   do {
@@ -113,8 +106,10 @@ static eg_type random_image(eg_verify_choice *choice, rank_range range) {
     exactly(&range, 4);
   eg_type type = random_type(choice, choice->dtype, range);
   if (type.rank < 3) return type;
-  type.dims[0] = 1 + eg_verify_below(choice, 2);
-  type.dims[1] = channels[eg_verify_below(choice, 7)];
+  bool is_weight = choice->op == EG_OP_MERGE_GCONV || choice->op == EG_OP_ENLARGE;
+  type.dims[0] =
+      is_weight ? channels[eg_verify_below(choice, 7)] : 1 + eg_verify_below(choice, 2);
+  type.dims[1] = channels[eg_verify_below(choice, is_weight ? 4 : 7)];
   for (uint32_t i = 2; i < type.rank; i++)
     type.dims[i] = 1 + eg_verify_below(choice, type.rank == 5 ? 3 : 5);
   return type;
@@ -345,42 +340,67 @@ static eg_type where_operand(eg_verify_choice *choice, uint32_t index) {
 // ---- choosing
 // --------------------------------------------------------------------------------
 
+static eg_type conv_operand(eg_verify_choice *choice, uint32_t index) {
+  if (index == 1) return conv_weight(choice);
+  if (index == 2) return vector_of(choice, choice->types[1].dims[0]);
+  return addend(choice, index);
+}
+
+static eg_type product_operand(eg_verify_choice *choice, uint32_t index) {
+  return index == 1 ? right_factor(choice) : addend(choice, index);
+}
+
+static eg_type concat_part(eg_verify_choice *choice, uint32_t index) {
+  (void)index;
+  return concat_operand(choice, &choice->types[0]);
+}
+
+static eg_type channel_vector(eg_verify_choice *choice, uint32_t index) {
+  (void)index;
+  return vector_of(choice, choice->types[0].rank < 2 ? 1 : choice->types[0].dims[1]);
+}
+
+static eg_type normalized_vector(eg_verify_choice *choice, uint32_t index) {
+  (void)index;
+  return normalized(choice);
+}
+
+static eg_type gather_operand(eg_verify_choice *choice, uint32_t index) {
+  (void)index;
+  return indices(choice);
+}
+
+// Operand `index` > 0 for operand 0 and the attributes.
 static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
-  switch ((int)choice->op) {
-  case EG_OP_MATMUL:
-  case EG_OP_GEMM: return index == 1 ? right_factor(choice) : addend(choice, index);
-  case EG_OP_CONV:
-    if (index == 1) return conv_weight(choice);
-    if (index == 2) return vector_of(choice, choice->types[1].dims[0]);
-    return addend(choice, index);
-  case EG_OP_CONCAT: return concat_operand(choice, &choice->types[0]);
-  case EG_OP_BATCH_NORM:
-  case EG_OP_GROUP_NORM:
-  case EG_OP_INSTANCE_NORM:
-    return vector_of(choice, choice->types[0].rank < 2 ? 1 : choice->types[0].dims[1]);
-  case EG_OP_LAYER_NORM:
-  case EG_OP_RMS_NORM: return normalized(choice);
-  case EG_OP_GATHER: return indices(choice);
-  case EG_OP_WHERE: return where_operand(choice, index);
-  default: return companion(choice, choice->types[0]);
-  }
+  static const struct {
+    eg_op op;
+    eg_type (*choose)(eg_verify_choice *, uint32_t);
+  } rows[] = {{EG_OP_MATMUL, product_operand},
+              {EG_OP_GEMM, product_operand},
+              {EG_OP_CONV, conv_operand},
+              {EG_OP_CONCAT, concat_part},
+              {EG_OP_BATCH_NORM, channel_vector},
+              {EG_OP_GROUP_NORM, channel_vector},
+              {EG_OP_INSTANCE_NORM, channel_vector},
+              {EG_OP_LAYER_NORM, normalized_vector},
+              {EG_OP_RMS_NORM, normalized_vector},
+              {EG_OP_GATHER, gather_operand},
+              {EG_OP_WHERE, where_operand}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].op == choice->op) return rows[i].choose(choice, index);
+  return companion(choice, choice->types[0]);
 }
 
 // Operand 0 from one that is known.
 static eg_type first_from(eg_verify_choice *choice, uint32_t known) {
   const eg_type *type = &choice->types[known];
-  switch ((int)choice->op) {
-  case EG_OP_MATMUL:
-  case EG_OP_GEMM: return known == 1 ? left_factor(choice) : *type;
-  case EG_OP_CONV: return known == 1 ? conv_input(choice) : *type;
-  case EG_OP_CONCAT: return concat_operand(choice, type);
-  case EG_OP_WHERE: {
-    eg_type mask = companion(choice, *type);
-    mask.dtype = EGRAPH_BOOL;
-    return mask;
-  }
-  default: return companion(choice, *type);
-  }
+  bool is_product = choice->op == EG_OP_MATMUL || choice->op == EG_OP_GEMM;
+  if (is_product) return known == 1 ? left_factor(choice) : *type;
+  if (choice->op == EG_OP_CONV) return known == 1 ? conv_input(choice) : *type;
+  if (choice->op == EG_OP_CONCAT) return concat_operand(choice, type);
+  eg_type like = companion(choice, *type);
+  if (choice->op == EG_OP_WHERE) like.dtype = EGRAPH_BOOL;
+  return like;
 }
 
 // Rules relate their variables: the same type, or one that differs in one dimension.

@@ -221,7 +221,7 @@ static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf)
   const eg_verify_hint *hint = &draws->hints.vars[var];
   leaf->weight = wanted(draws, hint->weight, 25);
   leaf->splat = leaf->index_bound == 0 && hint->weight != EG_VERIFY_NO &&
-                wanted(draws, hint->splat, 15);
+                wanted(draws, hint->splat, 8);
   if (!leaf->splat) return;
   leaf->weight = true;
   leaf->splat_value = random_splat(draws);
@@ -258,8 +258,17 @@ static const eg_type *draw_model(eg_verify_draws *draws) {
   return model;
 }
 
-// Attributes that must equal something that is known now: computed ones, and mostly
-// variables for which a condition says so.
+// The slot before `slot` with the same variable, or `slot`.
+static uint16_t first_slot_of(const eg_rule_term *term, uint16_t slot) {
+  for (uint16_t i = 0; i < slot; i++)
+    if (term->slots[i].form == EG_RULE_SLOT_VAR &&
+        term->slots[i].index == term->slots[slot].index)
+      return i;
+  return slot;
+}
+
+// Attributes that must equal something that is known now: computed ones, variables that
+// the term has twice, and mostly variables for which a condition says so.
 static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint16_t i = 0; i < choice->info->attr_count; i++) {
@@ -270,6 +279,8 @@ static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
     if (slot->form == EG_RULE_SLOT_VAR && !is_bound(draws, slot->index) &&
         eg_rng_below(&draws->rng, 100) < 80)
       expr = draws->hints.vars[slot->index].equals;
+    if (slot->form == EG_RULE_SLOT_VAR)
+      choice->slots[i] = choice->slots[first_slot_of(term, i)];
     eg_attr attr;
     if (expr != EG_RULE_NONE && eval(draws, expr, &value) &&
         eg_rule_attr_of_value(term->op, i, &value, &attr))
