@@ -7,6 +7,7 @@
 #include "exec/session.h"
 #include "pcg/weights.h"
 #include "tests/testing.h"
+#include "tests/unit/random_nodes.h"
 #include "tests/unit/session_kit.h"
 
 typedef struct backend_case {
@@ -159,6 +160,56 @@ static void every_format_agrees_with_the_reference(void **state) {
   }
 }
 
+// ---- random nodes
+// ------------------------------------------------------------------------
+
+typedef struct random_family {
+  const char *name;
+  void (*generate)(random_node *);
+  double tolerance;
+} random_family;
+
+static const random_family families[] = {
+    {"binary", random_binary, 1e-6},
+    {"matmul", random_matmul, 2e-4},
+    {"conv", random_conv, 1e-4},
+    {"pool", random_pool, 1e-5},
+    {"reduction", random_reduction, 1e-4},
+    {"transpose", random_transpose, 0},
+    {"slice", random_slice, 0},
+    {"concat-split", random_concat_split, 0},
+    {"softmax", random_softmax, 1e-5},
+    {"norm", random_norm, 1e-3},
+};
+
+static uint32_t run_random(const random_family *family, eg_rng rng) {
+  random_node node = {.rng = rng};
+  eg_text_init(&node.text, eg_allocator_heap());
+  assert_ok(eg_text_append(&node.text, "(egraph-graph 1)"));
+  family->generate(&node);
+  backend_case c = {family->name, family->tolerance, eg_text_of(&node.text)};
+  uint32_t failures = 0;
+  for (uint32_t b = 1; eg_backend_at(b) != NULL; b++) { // 0 is the reference itself
+    failures += run_case(eg_backend_at(b)->name, 1, &c);
+    (void)run_formats(eg_backend_at(b)->name, &c, &failures);
+  }
+  if (failures != 0) print_error("%s\n", c.text);
+  eg_text_deinit(&node.text);
+  return failures;
+}
+
+static void random_nodes_agree_with_the_reference(void **state) {
+  (void)state;
+  eg_rng rng = {test_seed(23)};
+  uint32_t failures = 0;
+  for (size_t round = 0; round < test_rounds(40); round++)
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+      failures += run_random(&families[f], rng);
+      (void)eg_rng_next(&rng);
+    }
+  assert_int_equal(failures, 0);
+}
+
 // ---- the contract of the interface
 // -------------------------------------------------------------------
 
@@ -233,6 +284,7 @@ int main(void) {
       cmocka_unit_test(every_case_agrees_with_the_reference),
       cmocka_unit_test(every_format_agrees_with_the_reference),
       cmocka_unit_test(two_threads_agree_too),
+      cmocka_unit_test(random_nodes_agree_with_the_reference),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
