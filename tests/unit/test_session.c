@@ -124,6 +124,31 @@ static void equal_nodes_with_different_weights_stay_different(void **state) {
   eg_graph_destroy(graph);
 }
 
+static void outputs_in_any_format_come_back_row_major(void **state) {
+  (void)state;
+  static const char *const formats[] = {"nhwc", "nChw8c", "nChw16c"};
+  for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "(egraph-graph 1)(input x \"float32[2,20,3,5]\")"
+             "(let a (identity x) :formats [%s])(let y (abs a) :formats [%s])"
+             "(output y)(output a)",
+             formats[f], formats[f]);
+    eg_graph *graph = kit_parse("formats", text);
+    kit_tensors inputs, want, have;
+    kit_inputs_draw(graph, &inputs);
+    kit_run(graph, "reference", 1, &inputs, &want);
+    kit_run(graph, "cpu", 1, &inputs, &have);
+    assert_true(kit_error(&want, &have) == 0);
+    assert_memory_equal(inputs.items[0].data, have.items[1].data,
+                        eg_type_bytes(&inputs.items[0].type));
+    kit_tensors_deinit(&inputs);
+    kit_tensors_deinit(&want);
+    kit_tensors_deinit(&have);
+    eg_graph_destroy(graph);
+  }
+}
+
 static void absent_weights_follow_seed_and_name(void **state) {
   (void)state;
   const char *text = "(egraph-graph 1)(weight w \"float32[4]\")(output w)";
@@ -406,6 +431,7 @@ int main(void) {
       cmocka_unit_test(splits_and_reshapes_are_views),
       cmocka_unit_test(packed_weights_are_held_once),
       cmocka_unit_test(equal_nodes_with_different_weights_stay_different),
+      cmocka_unit_test(outputs_in_any_format_come_back_row_major),
       cmocka_unit_test(absent_weights_follow_seed_and_name),
       cmocka_unit_test(an_opaque_node_is_named),
       cmocka_unit_test(an_opaque_node_beside_the_outputs_is_ignored),
