@@ -30,6 +30,11 @@ expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin
 expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin --rules mine.rules --disable fuse
 expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin --rules mine.rules --disable mine
 
+# The rule of the README.
+sed -n '/^(egraph-rules 1)/,/^```/p' "$SOURCE/README.md" | sed '$d' >readme.rules
+expect 0 '^1 accepted, 0 rejected$' - rules readme.rules --verify
+expect 0 '^predicted' - optimize layer.egraph $quick --rules readme.rules
+
 cat >wrong.rules <<'X'
 (egraph-rules 1)
 (rule wrong (source "nobody") (lhs (relu (neg ?x))) (rhs (neg (relu ?x))))
