@@ -549,12 +549,15 @@ static egraph_status directory_of(egraph_allocator alloc, const char *path, char
 static egraph_status map_model(egraph_allocator alloc, const char *path, size_t max_bytes,
                                eg_buffer **out) {
   struct stat info;
-  if (stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
-      (uint64_t)info.st_size > max_bytes)
+  bool exists = stat(path, &info) == 0;
+  if (exists && !S_ISREG(info.st_mode))
+    return EG_FAIL(EGRAPH_E_IO, "%s: not a regular file; a model is read from a file",
+                   path);
+  if (exists && (uint64_t)info.st_size > max_bytes)
     return EG_FAIL(EGRAPH_E_IO,
                    "%s: larger than %zu bytes; store the weights as external data", path,
                    max_bytes);
-  size_t size = stat(path, &info) == 0 ? (size_t)info.st_size : 1;
+  size_t size = exists ? (size_t)info.st_size : 1;
   return eg_buffer_map(&alloc, path, 0, size, out);
 }
 
