@@ -136,14 +136,14 @@ static egraph_status add_in_place(eg_cpu_builder *builder, uint32_t operand,
 }
 
 egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *epilogue) {
-  const eg_eltwise_chain none = {0};
-  for (uint32_t i = 0; i < epilogue->count; i++) {
-    bool last = i + 1 == epilogue->count;
-    EG_TRY(add_in_place(builder, epilogue->addends[i], last ? &epilogue->act : &none));
-  }
-  if (epilogue->count != 0 || epilogue->act.count == 0) return EGRAPH_OK;
+  const eg_eltwise_chain none = {0}, *act = &epilogue->act;
+  bool fuses = epilogue->count != 0 && act->count != 0 && !eg_eltwise_has_loop(act->step);
+  for (uint32_t i = 0; i < epilogue->count; i++)
+    EG_TRY(add_in_place(builder, epilogue->addends[i],
+                        fuses && i + 1 == epilogue->count ? act : &none));
+  if (fuses || act->count == 0) return EGRAPH_OK;
   int64_t elements = (int64_t)(eg_type_bytes(&builder->spec->results[0]) / sizeof(float));
-  return eg_cpu_add_eltwise(builder, &epilogue->act, elements, eg_place_result(0),
+  return eg_cpu_add_eltwise(builder, act, elements, eg_place_result(0),
                             eg_place_result(0));
 }
 

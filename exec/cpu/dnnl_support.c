@@ -107,3 +107,5 @@ uint32_t eg_dnnl_set_threads(uint32_t threads) {
   if (threads != 0) set((int)threads);
   return (uint32_t)former;
 }
+
+uint32_t eg_dnnl_threads(void) { return eg_dnnl_set_threads(0); }

@@ -31,5 +31,7 @@ egraph_status eg_dnnl_desc_any(uint32_t rank, const int64_t *dims,
 /// Sets the thread count of oneDNN's OpenMP runtime for the calling thread and returns
 /// the former one; 0 (and no effect) when oneDNN was built on another threading runtime.
 uint32_t eg_dnnl_set_threads(uint32_t threads);
+/// The present thread count, 0 when unknown.
+uint32_t eg_dnnl_threads(void);
 
 #endif

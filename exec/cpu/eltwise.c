@@ -183,14 +183,25 @@ static egraph_status add_step(eg_cpu_builder *builder, const eg_eltwise *step,
   return eg_cpu_add_primitive(builder, &builder->run, desc, args, 2);
 }
 
+bool eg_eltwise_has_loop(const eg_eltwise *step) {
+  return step->alg == dnnl_eltwise_gelu_erf && eg_dnnl_threads() == 1;
+}
+
 // A stage per function: oneDNN 2.6 accepts eltwise post-ops behind eltwise but computes
 // something else.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to) {
   dnnl_memory_desc_t flat;
   EG_TRY(eg_dnnl_desc_dims(1, &elements, &flat));
-  for (uint32_t i = 0; i < chain->count; i++)
-    EG_TRY(add_step(builder, &chain->step[i], &flat, i == 0 ? from : to, to));
+  for (uint32_t i = 0; i < chain->count; i++) {
+    const eg_eltwise *step = &chain->step[i];
+    eg_place source = i == 0 ? from : to;
+    if (eg_eltwise_has_loop(step))
+      EG_TRY(eg_cpu_add_row(builder, eg_row_function_of(EG_OP_GELU), elements, source,
+                            source, to));
+    else
+      EG_TRY(add_step(builder, step, &flat, source, to));
+  }
   return EGRAPH_OK;
 }
 

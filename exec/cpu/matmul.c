@@ -24,7 +24,8 @@ typedef struct matmul_plan {
   dnnl_memory_desc_t a, b, b_any, bias, result;
   bool row_bias; // the bias is one row, as the primitive takes it
   bool has_bias, has_z;
-  eg_eltwise_chain act;
+  eg_eltwise_chain act;      // to be fused
+  eg_eltwise_chain act_pass; // or as a pass of its own
 } matmul_plan;
 
 // ---- shapes
@@ -202,6 +203,17 @@ static egraph_status add_stage(eg_cpu_builder *builder, const matmul_plan *plan,
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 
+// What the primitive did not do.
+static egraph_status add_rest(eg_cpu_builder *builder, const matmul_plan *plan,
+                              bool fused) {
+  eg_epilogue epilogue = {.act = plan->act_pass.count != 0 || fused ? plan->act_pass
+                                                                    : plan->act};
+  if (!fused && plan->has_bias && !plan->row_bias)
+    epilogue.addends[epilogue.count++] = OPERAND_BIAS;
+  if (!fused && plan->has_z) epilogue.addends[epilogue.count++] = OPERAND_Z;
+  return eg_cpu_add_epilogue(builder, &epilogue);
+}
+
 static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
   const eg_node_spec *spec = builder->spec;
   for (uint32_t i = 0; i < spec->input_count; i++)
@@ -214,19 +226,17 @@ static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
     plan->row_bias = bias->rank != 0 && eg_type_elements(bias) == plan->shape.n &&
                      bias->dims[bias->rank - 1] == plan->shape.n;
   }
+  if (plan->act.count == 1 && eg_eltwise_has_loop(&plan->act.step[0])) {
+    plan->act_pass = plan->act;
+    plan->act.count = 0;
+  }
   bool sum = plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z), fused;
   dnnl_primitive_desc_t primitive;
   EG_TRY(choose(builder, plan, sum, &primitive, &fused));
   if (sum && fused) builder->overlay = OPERAND_Z;
   EG_TRY(add_stage(builder, plan, primitive, fused, sum));
-  if (fused) return EGRAPH_OK;
-  eg_epilogue epilogue = {.act = plan->act};
-  if (plan->has_bias && !plan->row_bias)
-    epilogue.addends[epilogue.count++] = OPERAND_BIAS;
-  if (plan->has_z) epilogue.addends[epilogue.count++] = OPERAND_Z;
-  return eg_cpu_add_epilogue(builder, &epilogue);
+  return add_rest(builder, plan, fused);
 }
-
 egraph_status eg_cpu_matmul(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_attrs *attrs = spec->attrs;

@@ -7,9 +7,6 @@
 
 #include "exec/cpu/loop_nest.h"
 
-typedef void (*row_function)(const float *x, const float *operand, float *y,
-                             int64_t count);
-
 // erf as x P(x^2) / Q(x^2) on [-4, 4] (a rational minimax fit; the largest error is 4e-7,
 // one unit in the last place of float near 1 is 6e-8).
 static inline float erf_of(float x) {
@@ -33,12 +30,22 @@ static inline float floor_of(float x) { return floorf(x); }
 static inline float ceil_of(float x) { return ceilf(x); }
 static inline float sign_of(float x) { return (float)(x > 0) - (float)(x < 0); }
 static inline float softsign_of(float x) { return x / (1.0f + fabsf(x)); }
+static inline float gelu_of(float x) {
+  return 0.5f * x * (1.0f + erf_of(x * 0.70710678118654752f));
+}
+
+// Operator, function.
+#define EG_UNARY_LIST(X)                                                                 \
+  X(ERF, erf_of)                                                                         \
+  X(FLOOR, floor_of)                                                                     \
+  X(CEIL, ceil_of)                                                                       \
+  X(SIGN, sign_of)                                                                       \
+  X(SOFTSIGN, softsign_of)                                                               \
+  X(GELU, gelu_of)
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define EG_ROW_TARGETS(ROW)                                                              \
-  ROW(baseline, )                                                                        \
-  ROW(avx2, __attribute__((target("avx2,fma"))))                                         \
-  ROW(avx512, __attribute__((target("avx512f,avx512vl,avx512dq"))))
+#define EG_AVX2 __attribute__((target("avx2,fma")))
+#define EG_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq")))
 static uint32_t row_target(void) {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq"))
@@ -46,32 +53,42 @@ static uint32_t row_target(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
 }
 #else
-#define EG_ROW_TARGETS(ROW) ROW(baseline, ) ROW(wide, ) ROW(wider, )
+#define EG_AVX2
+#define EG_AVX512
 static uint32_t row_target(void) { return 0; }
 #endif
 
-#define EG_UNARY_ROW(function, suffix, attribute)                                        \
-  attribute static void function##_##suffix(const float *x, const float *operand,        \
-                                            float *y, int64_t count) {                   \
+#define EG_UNARY_ROW(function, suffix)                                                   \
+  static void function##_##suffix(const float *x, const float *operand, float *y,        \
+                                  int64_t count) {                                       \
     (void)operand;                                                                       \
     for (int64_t i = 0; i < count; i++)                                                  \
       y[i] = function(x[i]);                                                             \
   }
-#define EG_ERF_ROW(suffix, attribute) EG_UNARY_ROW(erf_of, suffix, attribute)
-#define EG_FLOOR_ROW(suffix, attribute) EG_UNARY_ROW(floor_of, suffix, attribute)
-#define EG_CEIL_ROW(suffix, attribute) EG_UNARY_ROW(ceil_of, suffix, attribute)
-#define EG_SIGN_ROW(suffix, attribute) EG_UNARY_ROW(sign_of, suffix, attribute)
-#define EG_SOFTSIGN_ROW(suffix, attribute) EG_UNARY_ROW(softsign_of, suffix, attribute)
-EG_ROW_TARGETS(EG_ERF_ROW)
-EG_ROW_TARGETS(EG_FLOOR_ROW)
-EG_ROW_TARGETS(EG_CEIL_ROW)
-EG_ROW_TARGETS(EG_SIGN_ROW)
-EG_ROW_TARGETS(EG_SOFTSIGN_ROW)
+#define EG_UNARY_ROWS(OP, function)                                                      \
+  EG_UNARY_ROW(function, baseline)                                                       \
+  EG_AVX2 EG_UNARY_ROW(function, avx2)                                                   \
+  EG_AVX512 EG_UNARY_ROW(function, avx512)
+EG_UNARY_LIST(EG_UNARY_ROWS)
+
+typedef struct unary_row {
+  eg_op op;
+  eg_row_function targets[3];
+} unary_row;
+#define EG_UNARY_ENTRY(OP, function)                                                     \
+  {EG_OP_##OP, {function##_baseline, function##_avx2, function##_avx512}},
+static const unary_row unary_rows[] = {EG_UNARY_LIST(EG_UNARY_ENTRY)};
+
+eg_row_function eg_row_function_of(eg_op op) {
+  for (size_t i = 0; i < sizeof unary_rows / sizeof unary_rows[0]; i++)
+    if (unary_rows[i].op == op) return unary_rows[i].targets[row_target()];
+  return NULL;
+}
 
 // pow with one exponent. The exponents that normalizations are written with need no pow.
-#define EG_POW_SCALAR_ROW(suffix, attribute)                                             \
-  attribute static void pow_scalar_##suffix(const float *x, const float *operand,        \
-                                            float *y, int64_t count) {                   \
+#define EG_POW_ROW(suffix)                                                               \
+  static void pow_##suffix(const float *x, const float *operand, float *y,               \
+                           int64_t count) {                                              \
     float e = *operand;                                                                  \
     if (e == 2.0f)                                                                       \
       for (int64_t i = 0; i < count; i++)                                                \
@@ -86,35 +103,18 @@ EG_ROW_TARGETS(EG_SOFTSIGN_ROW)
       for (int64_t i = 0; i < count; i++)                                                \
         y[i] = powf(x[i], e);                                                            \
   }
-EG_ROW_TARGETS(EG_POW_SCALAR_ROW)
+EG_POW_ROW(baseline)
+EG_AVX2 EG_POW_ROW(avx2)
+EG_AVX512 EG_POW_ROW(avx512) static const eg_row_function pow_rows[] = {
+    pow_baseline, pow_avx2, pow_avx512};
 
 static void pow_each(const float *x, const float *operand, float *y, int64_t count) {
   for (int64_t i = 0; i < count; i++)
     y[i] = powf(x[i], operand[i]);
 }
 
-#define EG_ROW_NAMES(suffix, attribute) EG_ROW_NAME(suffix),
-#define EG_ROW_NAME(suffix) erf_of_##suffix
-static const row_function erf_rows[] = {EG_ROW_TARGETS(EG_ROW_NAMES)};
-#undef EG_ROW_NAME
-#define EG_ROW_NAME(suffix) floor_of_##suffix
-static const row_function floor_rows[] = {EG_ROW_TARGETS(EG_ROW_NAMES)};
-#undef EG_ROW_NAME
-#define EG_ROW_NAME(suffix) ceil_of_##suffix
-static const row_function ceil_rows[] = {EG_ROW_TARGETS(EG_ROW_NAMES)};
-#undef EG_ROW_NAME
-#define EG_ROW_NAME(suffix) sign_of_##suffix
-static const row_function sign_rows[] = {EG_ROW_TARGETS(EG_ROW_NAMES)};
-#undef EG_ROW_NAME
-#define EG_ROW_NAME(suffix) softsign_of_##suffix
-static const row_function softsign_rows[] = {EG_ROW_TARGETS(EG_ROW_NAMES)};
-#undef EG_ROW_NAME
-#define EG_ROW_NAME(suffix) pow_scalar_##suffix
-static const row_function pow_scalar_rows[] = {EG_ROW_TARGETS(EG_ROW_NAMES)};
-#undef EG_ROW_NAME
-
 typedef struct row_payload {
-  row_function function;
+  eg_row_function function;
   int64_t count;
 } row_payload;
 
@@ -124,17 +124,23 @@ static egraph_status run_row(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_row(eg_cpu_builder *builder, row_function function,
-                             eg_place second) {
-  const eg_type *type = &builder->spec->inputs[0];
+egraph_status eg_cpu_add_row(eg_cpu_builder *builder, eg_row_function function,
+                             int64_t count, eg_place from, eg_place operand,
+                             eg_place to) {
   row_payload *payload;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
-  payload->function = function;
-  payload->count = (int64_t)(eg_type_bytes(type) / sizeof(float));
+  *payload = (row_payload){.function = function, .count = count};
+  if (builder->kernel == NULL) builder->kernel = "vector loop";
+  return eg_cpu_add_function(builder, &builder->run, run_row, payload,
+                             (eg_place[]){to, from, operand}, 3);
+}
+
+static egraph_status add_to_result(eg_cpu_builder *builder, eg_row_function function,
+                                   eg_place operand) {
+  int64_t count = (int64_t)(eg_type_bytes(&builder->spec->inputs[0]) / sizeof(float));
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
-  builder->kernel = "vector loop";
-  eg_place places[] = {eg_place_result(0), eg_cpu_read(builder, 0), second};
-  return eg_cpu_add_function(builder, &builder->run, run_row, payload, places, 3);
+  return eg_cpu_add_row(builder, function, count, eg_cpu_read(builder, 0), operand,
+                        eg_place_result(0));
 }
 
 static bool is_float_like_result(const eg_node_spec *spec) {
@@ -147,19 +153,10 @@ static egraph_status no_kernel(const eg_cpu_builder *builder) {
                  eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
 }
 
-static const row_function *unary_rows_of(eg_op op) {
-  if (op == EG_OP_ERF) return erf_rows;
-  if (op == EG_OP_FLOOR) return floor_rows;
-  if (op == EG_OP_CEIL) return ceil_rows;
-  if (op == EG_OP_SIGN) return sign_rows;
-  if (op == EG_OP_SOFTSIGN) return softsign_rows;
-  return NULL;
-}
-
 egraph_status eg_cpu_pointwise(eg_cpu_builder *builder) {
-  const row_function *rows = unary_rows_of((eg_op)builder->spec->attrs->op);
-  if (rows == NULL || !is_float_like_result(builder->spec)) return no_kernel(builder);
-  return add_row(builder, rows[row_target()], eg_place_operand(0));
+  eg_row_function function = eg_row_function_of((eg_op)builder->spec->attrs->op);
+  if (function == NULL || !is_float_like_result(builder->spec)) return no_kernel(builder);
+  return add_to_result(builder, function, eg_place_operand(0));
 }
 
 egraph_status eg_cpu_pow(eg_cpu_builder *builder) {
@@ -169,7 +166,7 @@ egraph_status eg_cpu_pow(eg_cpu_builder *builder) {
       eg_type_has_padding(&spec->inputs[0]))
     return no_kernel(builder);
   if (eg_type_elements(exponent) == 1)
-    return add_row(builder, pow_scalar_rows[row_target()], eg_cpu_read(builder, 1));
+    return add_to_result(builder, pow_rows[row_target()], eg_cpu_read(builder, 1));
   if (!eg_type_same(&spec->inputs[0], exponent)) return no_kernel(builder);
-  return add_row(builder, pow_each, eg_cpu_read(builder, 1));
+  return add_to_result(builder, pow_each, eg_cpu_read(builder, 1));
 }

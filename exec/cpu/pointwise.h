@@ -1,10 +1,22 @@
-// Pointwise functions that oneDNN lacks (erf, floor, ceil, sign, pow), as vectorizable
-// loops of our own.
+// Pointwise functions as vectorizable loops of our own: those that oneDNN lacks (erf,
+// floor, ceil, sign, softsign, pow) and those where its generated code is slower (gelu:
+// 0.24 ms against 0.15 ms for 393216 elements).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_POINTWISE_H
 #define EG_EXEC_CPU_POINTWISE_H
 
 #include "exec/cpu/cpu_program.h"
+
+/// y[i] = f(x[i], operand); y may be x.
+typedef void (*eg_row_function)(const float *x, const float *operand, float *y,
+                                int64_t count);
+
+/// The loop of a unary operator for this processor, or NULL. It runs on one thread.
+eg_row_function eg_row_function_of(eg_op op);
+/// Appends a stage that applies the function to `count` floats; `operand` is any place
+/// for functions without one.
+egraph_status eg_cpu_add_row(eg_cpu_builder *builder, eg_row_function function,
+                             int64_t count, eg_place from, eg_place operand, eg_place to);
 
 /// Family of the unary operators among them.
 egraph_status eg_cpu_pointwise(eg_cpu_builder *builder);
