@@ -61,7 +61,8 @@ static egraph_status draw_weight(eg_session_builder *b, const eg_value_info *inf
   return status;
 }
 
-// A file may hold a tensor at any offset; kernels want elements at multiples of their size.
+// A file may hold a tensor at any offset; kernels want elements at multiples of their
+// size.
 static bool is_aligned(const void *data, const eg_type *type) {
   return (uintptr_t)data % eg_dtype_bytes(type->dtype) == 0;
 }

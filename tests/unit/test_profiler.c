@@ -1,6 +1,6 @@
 // The profiler: what it measures, what it calls unsupported, what is free. Times
-// themselves are not asserted beyond being positive and finite. SPDX-License-Identifier:
-// Apache-2.0
+// themselves are not asserted beyond being positive and finite.
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/profile.h"
 #include "pcg/graph.h"
 #include "tests/testing.h"
