@@ -8,6 +8,9 @@ expect 0 '"measured":0' - optimize layer.egraph --db p.db -o b.onnx --json
 expect 0 '"measured":0' - optimize layer.egraph --db p.db -o c.onnx --json --threads 2
 same a.onnx b.onnx
 same a.onnx c.onnx
+# What is optimized is not made worse by optimizing it again.
+expect 0 '\(1.00x\)' - optimize a.onnx --db p.db --no-measure -o again.onnx
+expect 0 'outputs equal' - run --compare layer.egraph again.onnx --repeats 1
 expect 0 '^0 operators measured' - profile layer.egraph --db p.db
 expect 0 '^optimized +predicted' - profile layer.egraph --db p.db --validate 2
 expect 0 '^\{' - profile layer.egraph --db p.db --validate 2 --json

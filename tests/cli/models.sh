@@ -59,6 +59,10 @@ for model in absent.onnx absent.egraph empty.onnx empty.egraph garbage.onnx fold
   expect 1 - "^egraph: $model:" run --compare layer.egraph $model
   absent never.onnx
 done
+last='cat layer.onnx | egraph run /dev/stdin' cases=$((cases + 1))
+cat layer.onnx | "$EGRAPH" run /dev/stdin >stdout 2>stderr
+judge $? 1 - '^egraph: /dev/stdin: not a regular file'
+
 bad() { # TEXT REGEX
   printf '(egraph-graph 1)\n%s' "$1" >bad.egraph
   expect 1 - "^egraph: bad.egraph:[0-9]+:[0-9]+: .*$2" optimize bad.egraph $quick

@@ -342,6 +342,55 @@ static void an_output_that_needs_only_weights_is_computed_ahead(void **state) {
   close_bench(&b);
 }
 
+/// Anything in a blocked format is ten times as fast.
+static bool prefer_blocks(void *user, const egraph_cost_query *query,
+                          double *out_seconds) {
+  (void)user;
+  *out_seconds = strstr(query->text, "@nChw") != NULL ? 1e-7 : 1e-6;
+  return true;
+}
+
+static const char in_blocks[] =
+    "(egraph-graph 1)\n"
+    "(input x \"float32[1,32,8,8]\")\n"
+    "(weight w \"float32[32,32,3,3]\")\n"
+    "(let b (identity x) :formats [nChw16c])\n"
+    "(let c (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] b w) :formats "
+    "[nChw16c])\n"
+    "(let r (relu c) :formats [nChw16c])\n"
+    "(let y (identity r))\n"
+    "(output y)\n";
+
+static void an_input_that_the_search_cannot_reach_is_kept(void **state) {
+  api_kit *kit = *state;
+  bench b = {NULL, NULL, NULL};
+  egraph_costs_options costs = {.override_cost = prefer_blocks};
+  egraph_options options = egraph_options_default();
+  options.formats = 0; // the search then knows row-major only
+  (void)snprintf(kit->path, sizeof kit->path, "test_api_blocks.egraph");
+  api_write_file(kit->path, in_blocks, strlen(in_blocks));
+  assert_ok(egraph_graph_load(&kit->alloc, kit->path, 0, &b.graph));
+  assert_ok(egraph_rules_create(&kit->alloc, &b.rules));
+  assert_ok(egraph_costs_create(&kit->alloc, &costs, &b.costs));
+  egraph_result *result = optimize(kit, &b, &options);
+  const egraph_report *report = egraph_result_report(result);
+  assert_true(report->cost_after == report->cost_before);
+  assert_true(report->cost_before > 0 && report->cost_before < 2e-6);
+  assert_int_equal(report->nodes_after, 4);
+  char *text;
+  assert_ok(egraph_result_explain(&kit->alloc, result, &text));
+  assert_non_null(strstr(text, "conv"));
+  assert_non_null(strstr(text, "original"));
+  assert_non_null(strstr(text, "0.100 us"));
+  assert_non_null(strstr(text, "@nChw16c"));
+  egraph_string_free(&kit->alloc, text);
+  egraph_comparison c;
+  assert_ok(egraph_compare(&kit->alloc, b.graph, egraph_result_graph(result), NULL, &c));
+  assert_true(c.max_error == 0);
+  egraph_result_destroy(result);
+  close_bench(&b);
+}
+
 // ---- memory ----------------------------------------------------------------------
 
 static egraph_status use_result(egraph_allocator alloc, const egraph_graph *graph,
@@ -406,6 +455,7 @@ int main(void) {
       api_test(the_same_database_gives_the_same_file),
       api_test(graphs_without_outputs_or_operators_are_optimized),
       api_test(an_output_that_needs_only_weights_is_computed_ahead),
+      api_test(an_input_that_the_search_cannot_reach_is_kept),
       cmocka_unit_test(every_allocation_of_the_whole_flow_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
