@@ -15,14 +15,14 @@ typedef struct api_kit {
   char path[128]; // a name for a temporary file, absent at the start of a test
 } api_kit;
 
-static int api_kit_setup(void **state) {
+static inline int api_kit_setup(void **state) {
   api_kit *kit = test_calloc(1, sizeof *kit);
   kit->alloc = test_heap_allocator(&kit->heap);
   *state = kit;
   return 0;
 }
 
-static int api_kit_teardown(void **state) {
+static inline int api_kit_teardown(void **state) {
   api_kit *kit = *state;
   if (kit->path[0] != '\0') (void)remove(kit->path);
   assert_int_equal(kit->heap.live_bytes, 0);
