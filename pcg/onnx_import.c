@@ -27,6 +27,12 @@ static bool is_standard_domain(const char *domain) {
   return domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
 }
 
+static bool has_standard_node(const Onnx__GraphProto *graph) {
+  for (size_t i = 0; i < graph->n_node; i++)
+    if (is_standard_domain(graph->node[i]->domain)) return true;
+  return false;
+}
+
 static egraph_status read_opset(eg_onnx_reader *r) {
   const Onnx__ModelProto *model = r->model;
   if (model->graph == NULL)
@@ -36,7 +42,7 @@ static egraph_status read_opset(eg_onnx_reader *r) {
     if (is_standard_domain(model->opset_import[i]->domain))
       r->opset = model->opset_import[i]->version;
   if (r->opset >= FIRST_OPSET && r->opset <= LAST_OPSET) return EGRAPH_OK;
-  if (r->opset == 0 && model->graph->n_node == 0) return EGRAPH_OK;
+  if (r->opset == 0 && !has_standard_node(model->graph)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "%s: operator set %" PRId64
                  " is not supported, only %d to %d; convert the model with "

@@ -459,6 +459,21 @@ static void operator_sets_out_of_range_are_refused(void **state) {
   onnx_kit kit;
   kit_begin(&kit, 99);
   kit_refuse(&kit, EGRAPH_E_UNSUPPORTED, "operator set 99 is not supported");
+  // Only who has standard operators needs a set of them.
+  kit_begin(&kit, 13);
+  kit.model.n_opset_import = 0;
+  kit_input(&kit, "x", "float32[2]");
+  (void)kit_node(&kit, "Exp", "x", "y");
+  kit_refuse(&kit, EGRAPH_E_UNSUPPORTED, "operator set 0");
+  kit_begin(&kit, 13);
+  kit.model.n_opset_import = 0;
+  kit_input(&kit, "x", "float32[2]");
+  kit_node(&kit, "Exp", "x", "y")->domain = kit_string_copy(&kit, "com.example");
+  eg_graph *graph;
+  assert_ok(kit_import(&kit, NULL, &graph));
+  assert_int_equal(only_node(graph).attrs->op, EG_OP_OPAQUE);
+  eg_graph_destroy(graph);
+  kit_end(&kit);
   kit_begin(&kit, 13);
   kit.model.graph = NULL;
   kit_refuse(&kit, EGRAPH_E_PARSE, "has no graph");
