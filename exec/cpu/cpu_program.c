@@ -231,7 +231,10 @@ static void *resolve(eg_place place, const eg_bindings *bindings) {
   char *base = NULL;
   switch (place.kind) {
   case EG_PLACE_OPERAND: base = bindings->operands[place.index]; break;
-  case EG_PLACE_RESULT: base = bindings->results[place.index]; break;
+  case EG_PLACE_RESULT:
+    assert(bindings->results != NULL); // prepare has none
+    base = bindings->results[place.index];
+    break;
   case EG_PLACE_CONSTANT: base = bindings->constants[place.index]; break;
   case EG_PLACE_SCRATCH: base = bindings->scratch; break;
   }
