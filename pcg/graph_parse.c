@@ -173,7 +173,7 @@ static egraph_status parse_result_names(reader *r, const eg_sexpr *expr,
                                         const char ***out, uint32_t *out_count) {
   uint32_t count = expr->kind == EG_SEXPR_BRACKETS ? expr->count : 1;
   const eg_sexpr *items = expr->kind == EG_SEXPR_BRACKETS ? expr->children : expr;
-  const char **names;
+  const char **names = NULL;
   EG_TRY(eg_arena_alloc(&r->arena, count, sizeof *names, &names));
   for (uint32_t i = 0; i < count; i++) {
     if (!is_name(&items[i]))
@@ -235,7 +235,7 @@ static egraph_status parse_record(reader *r, const eg_sexpr *expr, unsigned char
 
 static egraph_status parse_types(reader *r, const eg_sexpr *expr, const eg_sexpr *form,
                                  uint32_t count, const eg_type ***out) {
-  const eg_type **types;
+  const eg_type **types = NULL;
   EG_TRY(eg_arena_alloc(&r->arena, count, sizeof *types, &types));
   if (expr != NULL && expr->count != count)
     return eg_sexpr_fail(r->file, form, "there are %u results but %u types", count,
@@ -256,7 +256,7 @@ static egraph_status add_opaque(reader *r, const eg_sexpr *form, const eg_sexpr 
                                 uint32_t count) {
   if (term->count < 2 || !is_name(&term->children[1]))
     return eg_sexpr_fail(r->file, term, "expected (opaque operator-type operands ...)");
-  const eg_type **types;
+  const eg_type **types = NULL;
   unsigned char *record;
   size_t record_size;
   EG_TRY(parse_operands(r, term->children + 2, term->count - 2));
@@ -312,8 +312,8 @@ static egraph_status parse_let(reader *r, const eg_sexpr *form) {
   if (!eg_op_find(term->children[0].text, &op))
     return eg_sexpr_fail(r->file, term, "there is no operator '%.100s'",
                          term->children[0].text);
-  const char **names;
-  uint32_t count;
+  const char **names = NULL;
+  uint32_t count = 0;
   let_options options;
   EG_TRY(parse_result_names(r, &form->children[1], &names, &count));
   EG_TRY(parse_options(r, form, &options));
