@@ -42,12 +42,14 @@
   X(MATMUL, matmul)                                                                      \
   X(GEMM, gemm)                                                                          \
   X(CONV, conv)                                                                          \
+  X(CONV_TRANSPOSE, conv_transpose)                                                      \
   X(MAX_POOL, pool)                                                                      \
   X(AVERAGE_POOL, pool)                                                                  \
   X(GLOBAL_AVERAGE_POOL, global_pool)                                                    \
   X(GLOBAL_MAX_POOL, global_pool)                                                        \
   X(BATCH_NORM, batch_norm)                                                              \
   X(LAYER_NORM, layer_norm)                                                              \
+  X(LRN, lrn)                                                                            \
   X(SOFTMAX, softmax)                                                                    \
   X(LOG_SOFTMAX, softmax)                                                                \
   X(REDUCE_SUM, reduction)                                                               \

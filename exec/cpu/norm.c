@@ -153,3 +153,27 @@ egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder) {
         (eg_stage_arg){DNNL_ARG_SHIFT, eg_cpu_read(builder, OPERAND_SHIFT), &row};
   return add_named(builder, primitive, args, count);
 }
+
+// ---- local response normalization over channels
+// ------------------------------------------------------
+
+egraph_status eg_cpu_lrn(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  int64_t size = eg_attr_at(spec->attrs, EG_A_LRN_SIZE)->i;
+  if (size % 2 == 0 || spec->inputs[0].rank != 4) // the window is centred only when odd
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "lrn: no kernel for an even window");
+  dnnl_memory_desc_t x;
+  EG_TRY(eg_dnnl_desc(&spec->inputs[0], &x));
+  dnnl_lrn_desc_t operation;
+  EG_TRY(eg_dnnl_check(dnnl_lrn_forward_desc_init(
+                           &operation, dnnl_forward_inference, dnnl_lrn_across_channels,
+                           &x, size, (float)eg_attr_at(spec->attrs, EG_A_LRN_ALPHA)->f,
+                           (float)eg_attr_at(spec->attrs, EG_A_LRN_BETA)->f,
+                           (float)eg_attr_at(spec->attrs, EG_A_LRN_BIAS)->f),
+                       "lrn"));
+  dnnl_primitive_desc_t primitive;
+  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "lrn", &primitive));
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_X), &x},
+                         {DNNL_ARG_DST, eg_place_result(0), &x}};
+  return add_named(builder, primitive, args, 2);
+}
