@@ -76,8 +76,8 @@ static egraph_dtype wide_dtype(egraph_dtype dtype) {
 }
 
 static bool takes_stored(eg_op op) {
-  if (op == EG_OP_IDENTITY || op == EG_OP_CAST || op == EG_OP_RESIZE || op == EG_OP_NOT || op == EG_OP_AND ||
-      op == EG_OP_OR || op == EG_OP_XOR)
+  if (op == EG_OP_IDENTITY || op == EG_OP_CAST || op == EG_OP_RESIZE || op == EG_OP_NOT ||
+      op == EG_OP_AND || op == EG_OP_OR || op == EG_OP_XOR)
     return true;
   for (size_t i = 0; i < sizeof moving / sizeof moving[0]; i++)
     if (kernels[op] == moving[i]) return true;

@@ -207,12 +207,11 @@ static inline void random_slice(random_node *r) {
 }
 
 static inline void random_concat_split(random_node *r) {
-  int64_t dims[8], sizes[3], total = 0;
+  int64_t dims[8], sizes[3];
   uint32_t rank = draw_dims(r, dims, 1), axis = (uint32_t)draw_below(r, rank);
   for (int i = 0; i < 3; i++) {
     static const int64_t parts[] = {1, 3, 16, 32};
     dims[axis] = sizes[i] = draw_of(r, parts, 4);
-    total += sizes[i];
     put_leaf(r, i == 0 ? "a" : i == 1 ? "b" : "c", dims, rank);
   }
   PUT("(let n (neg a))(let y (concat :axis %d n b c))(let [p q s] (split :axis %d",
