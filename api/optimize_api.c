@@ -5,8 +5,7 @@
 #include "optimize/optimizer.h"
 #include "optimize/predict.h"
 
-// ---- costs
-// ----------------------------------------------------------------------------------------------
+// ---- costs ----------------------------------------------------------------------
 
 static bool override_cost(void *user, const eg_node_spec *spec, double *out) {
   egraph_costs *costs = user;
@@ -96,8 +95,7 @@ egraph_status egraph_costs_predict(egraph_costs *costs, const egraph_graph *grap
   return eg_graph_predict(graph, costs->alloc, costs->model, out_seconds);
 }
 
-// ---- optimization
-// ------------------------------------------------------------------------------------------
+// ---- optimization ---------------------------------------------------------------
 
 egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph *graph,
                               const egraph_rules *rules, egraph_costs *costs,

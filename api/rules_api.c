@@ -54,8 +54,7 @@ egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rule
   return status;
 }
 
-// ---- plain expressions
-// -------------------------------------------------------------------------------------
+// ---- plain expressions ----------------------------------------------------------
 
 // The node limit alone ends the search (and the bytes that a machine can spare): with a
 // time limit the answer would depend on the machine.

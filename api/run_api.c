@@ -94,8 +94,7 @@ egraph_status egraph_session_run(egraph_session *session, const egraph_tensor *i
   return eg_session_run(session->session, tensors, tensors + input_count);
 }
 
-// ---- comparing two graphs
-// ------------------------------------------------------------------------------------
+// ---- comparing two graphs -------------------------------------------------------
 
 typedef struct contender {
   eg_session *session;
@@ -212,8 +211,7 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
   return status;
 }
 
-// ---- steps
-// -----------------------------------------------------------------------------------------------------
+// ---- steps ----------------------------------------------------------------------
 
 static void report_steps(eg_session *session, uint32_t repeats, const double *seconds,
                          void (*report)(void *user, const egraph_step *step),

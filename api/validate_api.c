@@ -33,8 +33,7 @@ static egraph_status add_sample(void *user, eg_graph_node node,
   return samples_push(&v->samples, (sample){seconds, v->measured[node.id]});
 }
 
-// ---- statistics
-// --------------------------------------------------------------------------------------
+// ---- statistics -----------------------------------------------------------------
 
 static int by_predicted(const void *a, const void *b) {
   double x = ((const sample *)a)->predicted, y = ((const sample *)b)->predicted;
@@ -85,8 +84,7 @@ static void summarize(validation *v) {
   v->out->rank_correlation = rank_correlation(&v->samples);
 }
 
-// ---- measuring
-// ------------------------------------------------------------------------------------------
+// ---- measuring ------------------------------------------------------------------
 
 static int compare_doubles(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;

@@ -2,15 +2,14 @@
 //
 // This is the whole public API. Conventions:
 // - Fallible functions return egraph_status; egraph_last_error() describes the last
-// failure of the
-//   calling thread and is meaningful only right after it. Outputs are untouched on
-//   failure.
+//   failure of the calling thread and is meaningful only right after it. Outputs are
+//   untouched on failure.
 // - A returned pointer is borrowed from the object it came from. `T **out` of a create,
-// load or run
-//   function is owned by the caller: destroy it. `const T *` arguments are not kept.
+//   load or run function is owned by the caller: destroy it. `const T *` arguments are
+//   not kept unless said otherwise.
 // - Objects are thread-compatible: different objects may be used from different threads.
 // - Times are in seconds, sizes in bytes, shapes in elements, row-major, ONNX operator
-// semantics.
+//   semantics.
 // - The library never prints, exits, reads the environment, or keeps mutable globals.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_H
@@ -37,8 +36,7 @@ extern "C" {
 #define EGRAPH_VERSION_MINOR 1
 #define EGRAPH_VERSION_PATCH 0
 
-// ---- status
-// ------------------------------------------------------------------------------------
+// ---- status ---------------------------------------------------------------------
 
 // id, name. Use: ARGUMENT for misuse of a call; PARSE for malformed files and text; TYPE
 // for shapes, dtypes and attributes that do not fit an operator; IO for the file system;
@@ -70,8 +68,7 @@ EGRAPH_API const char *egraph_last_error(void);
 /// "0.1.0".
 EGRAPH_API const char *egraph_version(void);
 
-// ---- memory
-// ------------------------------------------------------------------------------------
+// ---- memory ---------------------------------------------------------------------
 
 /// One function does it all. new_size 0 frees (and returns NULL); pointer NULL allocates;
 /// otherwise the block of old_size bytes is moved. Returning NULL for a new_size > 0
@@ -82,8 +79,7 @@ typedef struct egraph_allocator {
   void *(*resize)(void *self, void *pointer, size_t old_size, size_t new_size);
 } egraph_allocator;
 
-// ---- tensors
-// -----------------------------------------------------------------------------------
+// ---- tensors --------------------------------------------------------------------
 
 // id, spelling, bytes per element, ONNX TensorProto.DataType. float16 and bfloat16 are
 // storage types: arithmetic happens in float32.
@@ -124,8 +120,7 @@ EGRAPH_API const char *egraph_dtype_name(egraph_dtype dtype);
 /// Bytes of a row-major tensor; 0 when a dimension is negative or the product overflows.
 EGRAPH_API size_t egraph_tensor_bytes(const egraph_tensor *tensor);
 
-// ---- graphs
-// ------------------------------------------------------------------------------------
+// ---- graphs ---------------------------------------------------------------------
 
 typedef struct eg_graph egraph_graph;
 /// A value (tensor) of a graph.
@@ -198,8 +193,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_operators_text(const egraph_allocator *alloc, char **out);
 EGRAPH_API void egraph_string_free(const egraph_allocator *alloc, char *text);
 
-// ---- rewrite rules
-// --------------------------------------------------------------------------------
+// ---- rewrite rules --------------------------------------------------------------
 
 typedef struct eg_rules egraph_rules;
 
@@ -240,8 +234,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocat
                                                             const egraph_rules *rules,
                                                             char **out);
 
-// ---- costs
-// ---------------------------------------------------------------------------------------
+// ---- costs ----------------------------------------------------------------------
 
 typedef struct egraph_costs egraph_costs;
 
@@ -283,8 +276,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_predict(egraph_costs *cos
                                                                const egraph_graph *graph,
                                                                double *out_seconds);
 
-// ---- optimization
-// ----------------------------------------------------------------------------------
+// ---- optimization ---------------------------------------------------------------
 
 #define EGRAPH_OPTION(type, name, initial, low, high, help) type name;
 typedef struct egraph_options {
@@ -342,8 +334,7 @@ EGRAPH_API egraph_rule_report egraph_result_rule(const egraph_result *result,
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_explain(
     const egraph_allocator *alloc, const egraph_result *result, char **out);
 
-// ---- execution
-// -------------------------------------------------------------------------------------
+// ---- execution ------------------------------------------------------------------
 
 typedef struct egraph_session egraph_session;
 
@@ -418,8 +409,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *co
                                                                 uint64_t seed,
                                                                 egraph_validation *out);
 
-// ---- plain expressions
-// -----------------------------------------------------------------------------
+// ---- plain expressions ----------------------------------------------------------
 
 /// Saturates one symbolic term with symbolic rules ("(egraph-rules 1 symbolic)") and
 /// returns the smallest equal term, for instance "(* a 1)" -> "a". node_limit bounds the

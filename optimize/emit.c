@@ -32,8 +32,7 @@ typedef struct emitter {
   eg_emission *out;
 } emitter;
 
-// ---- choosing derivations of weight-only classes
-// ------------------------------------------------------
+// ---- choosing derivations of weight-only classes --------------------------------
 
 /// Work to derive a weight: bytes written, so leaves are free.
 static double derivation_cost(const eg_tensor_fact *fact, const eg_term *term) {
@@ -98,8 +97,7 @@ static egraph_status choose_weights(emitter *e) {
   return status;
 }
 
-// ---- keys
-// ------------------------------------------------------------------------------------------------
+// ---- keys -----------------------------------------------------------------------
 
 static bool key_is_weight(const emitter *e, uint32_t key) {
   return key >= e->place_count;
@@ -137,8 +135,7 @@ static egraph_status push_operands(const emitter *e, uint32_t key, eg_u32s *out)
   return EGRAPH_OK;
 }
 
-// ---- writing one node
-// ---------------------------------------------------------------------------------------
+// ---- writing one node -----------------------------------------------------------
 
 /// The original's name for a class, given out once.
 static const char *take_name(emitter *e, eg_class class) {
@@ -290,8 +287,7 @@ static egraph_status write_key(emitter *e, uint32_t key) {
   return note_origin(e, key, node);
 }
 
-// ---- the walk
-// -------------------------------------------------------------------------------------------------
+// ---- the walk -------------------------------------------------------------------
 
 static bool all_emitted(const emitter *e, const eg_u32s *operands) {
   for (size_t i = 0; i < operands->len; i++)

@@ -32,8 +32,7 @@ static const eg_tensor_fact *fact_of(const walker *w, eg_class class) {
   return eg_tensor_egraph_fact(w->egraph, class);
 }
 
-// ---- which formats a value may have
-// -----------------------------------------------------------------
+// ---- which formats a value may have ---------------------------------------------
 
 static bool fact_fits(const eg_tensor_fact *fact, eg_format format) {
   if (fact->part_count == 0) return eg_format_fits(&fact->type, format);
@@ -119,8 +118,7 @@ static egraph_status make_places(walker *w, uint32_t formats) {
   return status;
 }
 
-// ---- the walk
-// -----------------------------------------------------------------------------------------
+// ---- the walk -------------------------------------------------------------------
 
 static egraph_status add_variant(walker *w, uint32_t place, eg_variant variant) {
   eg_expansion *x = w->expansion;
@@ -310,8 +308,7 @@ static egraph_status walk(eg_expansion *expansion, eg_tensor_egraph *egraph,
   return status;
 }
 
-// ---- entry points
-// ----------------------------------------------------------------------------------------
+// ---- entry points ---------------------------------------------------------------
 
 static egraph_status build(eg_expansion *x, eg_tensor_egraph *egraph,
                            eg_cost_model *costs, uint32_t formats) {

@@ -7,8 +7,7 @@
 
 #include "optimize/predict.h"
 
-// ---- options
-// -----------------------------------------------------------------------------------------
+// ---- options --------------------------------------------------------------------
 
 egraph_options egraph_options_default(void) {
 #define EGRAPH_OPTION(type, name, initial, low, high, help) .name = (type)(initial),
@@ -56,8 +55,7 @@ egraph_status eg_options_check(const egraph_options *options) {
   return EGRAPH_OK;
 }
 
-// ---- phases
-// ---------------------------------------------------------------------------------------------
+// ---- phases ---------------------------------------------------------------------
 
 typedef struct run {
   const eg_optimizer_input *input;
@@ -293,8 +291,7 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
   return EGRAPH_OK;
 }
 
-// ---- the result
-// --------------------------------------------------------------------------------------------
+// ---- the result -----------------------------------------------------------------
 
 void egraph_result_destroy(egraph_result *result) {
   if (result == NULL) return;

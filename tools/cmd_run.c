@@ -31,8 +31,7 @@ typedef struct run_flags {
   text_list inputs, outputs;
 } run_flags;
 
-// ---- comparing
-// -----------------------------------------------------------------------------------------
+// ---- comparing ------------------------------------------------------------------
 
 static int compare_models(const run_flags *flags, const positional *models) {
   egraph_graph *a = NULL, *b = NULL;
@@ -71,8 +70,7 @@ static int compare_models(const run_flags *flags, const positional *models) {
 typedef egraph_status (*tensor_getter)(const egraph_graph *, uint32_t, const char **,
                                        egraph_tensor *);
 
-// ---- tensors from and to files
-// -----------------------------------------------------------------------------
+// ---- tensors from and to files --------------------------------------------------
 
 /// The file given for `name` in a list of "name=file", or NULL.
 static const char *file_for(const text_list *list, const char *name) {
@@ -133,8 +131,7 @@ static bool all_named(const text_list *list, const egraph_graph *graph, uint32_t
   return true;
 }
 
-// ---- running one model
-// ----------------------------------------------------------------------------------------
+// ---- running one model ----------------------------------------------------------
 
 typedef struct run_state {
   egraph_graph *graph;

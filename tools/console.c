@@ -18,8 +18,7 @@ int report_failure(egraph_status status) {
   return EXIT_FAILED;
 }
 
-// ---- progress
-// ----------------------------------------------------------------------------------------
+// ---- progress -------------------------------------------------------------------
 
 static bool line_shown;
 static double last_drawn;
@@ -58,8 +57,7 @@ void install_interrupt(void) {
 
 bool interrupted(void) { return interrupt_seen != 0; }
 
-// ---- JSON
-// -----------------------------------------------------------------------------------------------
+// ---- JSON -----------------------------------------------------------------------
 
 static bool first_item = true;
 

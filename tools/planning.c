@@ -100,8 +100,7 @@ size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]) {
   return n;
 }
 
-// ---- the profile database
-// ------------------------------------------------------------------------------
+// ---- the profile database -------------------------------------------------------
 
 const char *default_database(void) {
   static char path[1024];
@@ -142,8 +141,7 @@ static bool on_progress(void *user, const char *phase, const char *line) {
   return interrupted();
 }
 
-// ---- one run
-// -----------------------------------------------------------------------------------------------
+// ---- one run --------------------------------------------------------------------
 
 static egraph_status load_rules(const plan_flags *flags, egraph_rules **out) {
   egraph_status status = egraph_rules_create(NULL, out);
