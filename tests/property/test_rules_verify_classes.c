@@ -234,11 +234,11 @@ static void all_nodes_of_a_class_have_one_value(void **state) {
     assert_ok(eg_rules_enable(rules, eg_rule_name(rules, i), true));
   uint64_t seed = test_seed(5);
   uint32_t compared = 0;
-  for (size_t round = 0; round < test_rounds(2); round++)
+  for (size_t round = 0; round < test_rounds(1); round++)
     for (uint32_t i = 0; i < eg_rules_count(rules); i++)
       compared += check_rule(rules, i, seed + round);
   printf("%u pairs of equal nodes agree\n", compared);
-  assert_true(compared > 1000);
+  assert_true(compared > 500);
   eg_rules_destroy(rules);
 }
 
