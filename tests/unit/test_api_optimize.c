@@ -391,6 +391,50 @@ static void an_input_that_the_search_cannot_reach_is_kept(void **state) {
   close_bench(&b);
 }
 
+static void a_rule_that_changes_types_is_named(void **state) {
+  api_kit *kit = *state;
+  bench b = open_bench(kit);
+  assert_ok(egraph_rules_add_text(b.rules, "unsound.rules",
+                                  "(egraph-rules 1)\n"
+                                  "(rule shrink (source \"nobody\") (lhs (relu ?x))\n"
+                                  "  (rhs (reduce-sum :axes [0] ?x)))\n"));
+  egraph_result *result = NULL;
+  assert_fails(egraph_optimize(&kit->alloc, b.graph, b.rules, b.costs, NULL, &result),
+               EGRAPH_E_TYPE, "shrink");
+  assert_null(result);
+  close_bench(&b);
+}
+
+static bool price_all_alike(void *user, const egraph_cost_query *query,
+                            double *out_seconds) {
+  (void)query;
+  *out_seconds = *(const double *)user;
+  return true;
+}
+
+static void costs_of_nothing_and_of_infinity_are_borne(void **state) {
+  api_kit *kit = *state;
+  bench b = open_bench(kit);
+  static const double prices[] = {0.0, 1e300, INFINITY};
+  for (size_t i = 0; i < 3; i++) {
+    double price = prices[i];
+    egraph_costs_options costs = {.override_cost = price_all_alike, .user = &price};
+    egraph_costs_destroy(b.costs);
+    assert_ok(egraph_costs_create(&kit->alloc, &costs, &b.costs));
+    egraph_result *result = optimize(kit, &b, NULL);
+    const egraph_report *report = egraph_result_report(result);
+    assert_true(report->cost_after <= report->cost_before);
+    assert_true(report->gap >= 0 && report->gap <= 1);
+    assert_true(report->bound >= 0);
+    egraph_comparison c;
+    assert_ok(
+        egraph_compare(&kit->alloc, b.graph, egraph_result_graph(result), NULL, &c));
+    assert_true(c.max_error < 1e-5);
+    egraph_result_destroy(result);
+  }
+  close_bench(&b);
+}
+
 // ---- memory ----------------------------------------------------------------------
 
 static egraph_status use_result(egraph_allocator alloc, const egraph_graph *graph,
@@ -456,6 +500,8 @@ int main(void) {
       api_test(graphs_without_outputs_or_operators_are_optimized),
       api_test(an_output_that_needs_only_weights_is_computed_ahead),
       api_test(an_input_that_the_search_cannot_reach_is_kept),
+      api_test(a_rule_that_changes_types_is_named),
+      api_test(costs_of_nothing_and_of_infinity_are_borne),
       cmocka_unit_test(every_allocation_of_the_whole_flow_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
