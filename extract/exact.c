@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "extract/branch.h"
-#include "extract/dual_ascent.h"
 #include "extract/lns.h"
 #include "extract/perturb.h"
 #include "extract/pieces.h"
@@ -27,7 +26,6 @@ enum {
   WINDOW_FAILURES = 20,
   PERTURB_ROUNDS = 8,
   ASCENTS = 4,
-  ASCENT_CUTS = 20000,
   DAG_MEMORY_BYTES = 64 << 20
 };
 static const double WINDOW_TIME_SHARE = 0.4; // of what is left, for phase 2
@@ -54,33 +52,11 @@ static egraph_status adopt(void *user) {
   return eg_search_offer(&e->search, &e->presolve.model, e->choice.data, &cost);
 }
 
-static egraph_status bound_with(const eg_extract_problem *problem, eg_class_index *index,
-                                eg_doubles *price, double *out_bound) {
-  EG_TRY(eg_class_index_build(index, problem));
-  EG_TRY(eg_doubles_append(price, problem->cost.data, problem->cost.len));
-  return eg_dual_ascent_run(problem, index, &problem->roots, ASCENT_CUTS, price->data,
-                            out_bound, NULL);
-}
-
-// A first bound of the piece, without a linear program.
-static egraph_status bound_piece(const exact *e, eg_piece *piece) {
-  eg_class_index index;
-  eg_doubles price;
-  eg_class_index_init(&index, e->search.alloc);
-  eg_doubles_init(&price, e->search.alloc);
-  double bound = 0;
-  egraph_status status = bound_with(&piece->problem, &index, &price, &bound);
-  if (status == EGRAPH_OK) eg_incumbent_raise(&piece->incumbent, bound);
-  eg_doubles_deinit(&price);
-  eg_class_index_deinit(&index);
-  return status;
-}
-
 static egraph_status bound_pieces(exact *e) {
   double total = e->presolve.bound - e->presolve.model.offset;
   if (e->pieces.len == 1) eg_incumbent_raise(&e->pieces.data[0].incumbent, total);
   for (size_t i = 0; i < e->pieces.len && e->pieces.len > 1; i++)
-    EG_TRY(bound_piece(e, &e->pieces.data[i]));
+    EG_TRY(eg_piece_bound(&e->pieces.data[i]));
   return EGRAPH_OK;
 }
 

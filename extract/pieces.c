@@ -4,6 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "extract/dual_ascent.h"
+
+enum { ASCENT_CUTS = 20000 };
+
 static uint32_t find(uint32_t *parent, uint32_t class) {
   while (parent[class] != class) {
     parent[class] = parent[parent[class]];
@@ -175,4 +179,25 @@ void eg_piece_adopt(const eg_piece *piece, uint32_t *choice) {
     choice[piece->class_of.data[class]] =
         node == EG_EXTRACT_NONE ? node : piece->node_of.data[node];
   }
+}
+
+static egraph_status bound_with(const eg_extract_problem *problem, eg_class_index *index,
+                                eg_doubles *price, double *out_bound) {
+  EG_TRY(eg_class_index_build(index, problem));
+  EG_TRY(eg_doubles_append(price, problem->cost.data, problem->cost.len));
+  return eg_dual_ascent_run(problem, index, &problem->roots, ASCENT_CUTS, price->data,
+                            out_bound, NULL);
+}
+
+egraph_status eg_piece_bound(eg_piece *piece) {
+  eg_class_index index;
+  eg_doubles price;
+  eg_class_index_init(&index, piece->node_of.alloc);
+  eg_doubles_init(&price, piece->node_of.alloc);
+  double bound = 0;
+  egraph_status status = bound_with(&piece->problem, &index, &price, &bound);
+  if (status == EGRAPH_OK) eg_incumbent_raise(&piece->incumbent, bound);
+  eg_doubles_deinit(&price);
+  eg_class_index_deinit(&index);
+  return status;
 }

@@ -27,6 +27,8 @@ double eg_pieces_bound(const eg_pieces *pieces, const eg_piece *without);
 /// Offers the piece its share of a choice of the model.
 egraph_status eg_piece_seed(eg_piece *piece, const eg_extract_problem *model,
                             const uint32_t *choice);
+/// A first bound, by dual ascent.
+egraph_status eg_piece_bound(eg_piece *piece);
 /// Writes the best choice of the piece into a choice of the model.
 void eg_piece_adopt(const eg_piece *piece, uint32_t *choice);
 

@@ -11,6 +11,7 @@
 typedef struct eg_search {
   egraph_allocator alloc;
   eg_incumbent *incumbent; // of the component, borrowed
+  uint32_t depth;          // of searches inside searches
   double outer_cutoff;     // only solutions below are of use, whatever the incumbent
   eg_parts parts;
   eg_rng rng;
