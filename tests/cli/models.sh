@@ -191,6 +191,7 @@ mkdir folder
 for output in no/such/folder/o.onnx folder layer.egraph/o.onnx /proc/o.onnx; do
   expect 1 - "^egraph: $output" optimize layer.egraph $quick -o $output
 done
+[ ! -w /dev/full ] || expect 1 - '^egraph: /dev/full: ' optimize layer.egraph $quick -o /dev/full
 [ -z "$(ls folder)" ] || fail "the folder stays empty"
 [ -z "$(ls | grep -i tmp)" ] || fail "a temporary file stays: $(ls)"
 finish

@@ -40,6 +40,12 @@ cat >wrong.rules <<'X'
 (rule wrong (source "nobody") (lhs (relu (neg ?x))) (rhs (neg (relu ?x))))
 X
 expect 1 '^rejected  wrong: .*' '' rules wrong.rules --verify
+cat >shrink.rules <<'X'
+(egraph-rules 1)
+(rule shrink (source "nobody") (lhs (relu ?x)) (rhs (reduce-sum :axes [0] ?x)))
+X
+expect 1 '^rejected  shrink: ' '' rules shrink.rules --verify
+expect 1 - '^egraph: .*shrink' optimize layer.egraph $quick --rules shrink.rules
 expect 1 '"rejected":1' '' rules wrong.rules --verify --json
 keys rules accepted rejected
 
