@@ -307,8 +307,8 @@ typedef struct egraph_report {
   double cost_before, cost_after; // predicted seconds of one run
   double bound, gap;  // proven lower bound on the extraction; (after - bound) / after
   const char *status; // "optimal", "feasible"
-  const char *stop;   // "saturated", "node-limit", "iteration-limit", "time-limit",
-                      // "byte-limit", "cancelled"
+  const char *stop; // why the search ended: "saturated", "node-limit", "iteration-limit",
+                    // "time-limit", "byte-limit", "cancelled"
   uint32_t nodes, classes, iterations;
   uint32_t nodes_before, nodes_after; // of the graph, weight-only ones excluded
   double tree_cost, dag_cost;         // what the greedy extractors reach

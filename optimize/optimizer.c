@@ -124,8 +124,11 @@ static egraph_status price(run *r) {
   EG_TRY(eg_expansion_init(&r->expansion, r->alloc, r->egraph, costs, formats));
   r->expanded = true;
   EG_TRY(eg_graph_request_costs(r->input->graph, r->alloc, costs));
-  if (r->input->measurer != NULL && !r->cancelled) {
-    uint32_t requested = eg_cost_requested(costs);
+  uint32_t requested = eg_cost_requested(costs);
+  char line[64];
+  (void)snprintf(line, sizeof line, "%" PRIu32 " operators without a measured cost",
+                 requested);
+  if (!report_progress(r, "profile", line) && r->input->measurer != NULL) {
     EG_TRY(eg_cost_measure(costs, r->input->measurer, on_measure, r));
     r->result->report.measured = requested - eg_cost_requested(costs);
   }
@@ -163,6 +166,10 @@ static egraph_status solve(run *r, const uint32_t *incumbent) {
 static egraph_status extract(run *r) {
   uint32_t *incumbent;
   uint32_t count = r->expansion.problem.class_count;
+  char line[64];
+  (void)snprintf(line, sizeof line, "choosing among %zu variants",
+                 r->expansion.variants.len);
+  (void)report_progress(r, "extract", line);
   EG_TRY(eg_alloc(r->alloc, count, sizeof *incumbent, &incumbent));
   egraph_status status = eg_expansion_original(&r->expansion, r->egraph, incumbent);
   if (status == EGRAPH_OK) status = solve(r, incumbent);
@@ -286,6 +293,7 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
     egraph_result_destroy(r.result);
     return status;
   }
+  if (r.cancelled) r.result->report.stop = eg_stop_name(EG_STOP_CANCELLED);
   r.result->report.total_seconds = eg_clock_seconds() - start;
   *out = r.result;
   return EGRAPH_OK;
