@@ -386,8 +386,8 @@ static const meaning_writer meanings[EG_OP_COUNT] = {
 #undef MEANING_ENTRY
 };
 
-// True when every fused part of a contraction is absent, nothing is transposed, and nothing
-// is said about the algorithm, which a standard Conv could not keep.
+// True when every fused part of a contraction is absent, nothing is transposed, and
+// nothing is said about the algorithm, which a standard Conv could not keep.
 static bool is_plain_contraction(const eg_onnx_item *item) {
   if (item->attrs->op == EG_OP_CONV)
     return int_of(item, EG_A_CONV_ACT) == EG_ACT_NONE && item->input_count <= 3 &&
