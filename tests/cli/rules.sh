@@ -30,10 +30,14 @@ expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin
 expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin --rules mine.rules --disable fuse
 expect 0 '2 -> 2 operators' - optimize layer.egraph $quick --no-builtin --rules mine.rules --disable mine
 
-# The rule of the README.
+# The rule and the graph of the README.
 sed -n '/^(egraph-rules 1)/,/^```/p' "$SOURCE/README.md" | sed '$d' >readme.rules
 expect 0 '^1 accepted, 0 rejected$' - rules readme.rules --verify
 expect 0 '^predicted' - optimize layer.egraph $quick --rules readme.rules
+
+sed -n '/^(egraph-graph 1)/,/^```/p' "$SOURCE/README.md" | sed '$d' >readme.egraph
+expect 0 '2 -> 1 operators' - optimize readme.egraph $quick
+expect 0 GFLOP - run readme.egraph
 
 cat >wrong.rules <<'X'
 (egraph-rules 1)
