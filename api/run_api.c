@@ -1,10 +1,10 @@
 // Public functions that execute graphs.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
-#include <stdlib.h>
 
 #include "api/convert.h"
 #include "api/tensors.h"
+#include "base/quantile.h"
 #include "exec/session.h"
 #include "pcg/weights.h"
 
@@ -102,18 +102,6 @@ typedef struct contender {
   eg_doubles seconds;
 } contender;
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(eg_doubles *values) {
-  qsort(values->data, values->len, sizeof *values->data, compare_doubles);
-  size_t middle = values->len / 2;
-  return values->len % 2 == 1 ? values->data[middle]
-                              : (values->data[middle - 1] + values->data[middle]) / 2;
-}
-
 static egraph_status run_once(contender *c, const eg_tensors *inputs, bool timed) {
   double start = eg_clock_seconds();
   EG_TRY(eg_session_run(c->session, inputs->data, c->outputs.data));
@@ -167,8 +155,8 @@ static egraph_status race(contender pair[2], const eg_tensors *inputs, uint32_t 
   for (uint32_t r = 0; r < repeats; r++)
     for (int i = 0; i < 2; i++)
       EG_TRY(run_once(&pair[(r + (uint32_t)i) % 2], inputs, true));
-  out->time_a = median(&pair[0].seconds);
-  out->time_b = median(&pair[1].seconds);
+  out->time_a = eg_median(pair[0].seconds.data, pair[0].seconds.len);
+  out->time_b = eg_median(pair[1].seconds.data, pair[1].seconds.len);
   return EGRAPH_OK;
 }
 

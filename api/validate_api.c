@@ -5,6 +5,7 @@
 
 #include "api/costs.h"
 #include "api/tensors.h"
+#include "base/quantile.h"
 #include "exec/session.h"
 #include "optimize/predict.h"
 
@@ -86,16 +87,6 @@ static void summarize(validation *v) {
 
 // ---- measuring ------------------------------------------------------------------
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count) {
-  qsort(values, count, sizeof *values, compare_doubles);
-  return values[count / 2];
-}
-
 /// times[step * repeats + run]; the first run is not counted.
 static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
                                const eg_tensor *outputs, uint32_t repeats,
@@ -132,13 +123,13 @@ static egraph_status measure(validation *v, eg_session *session, const eg_tensor
     status =
         run_whole(session, inputs, outputs, repeats, times + (size_t)steps * repeats);
   for (uint32_t i = 0; status == EGRAPH_OK && i < steps; i++) {
-    double seconds = median(times + (size_t)i * repeats, repeats);
+    double seconds = eg_median(times + (size_t)i * repeats, repeats);
     uint32_t node = eg_session_step_at(session, i)->node.id;
     v->out->steps += seconds;
     if (node != UINT32_MAX) v->measured[node] = fmax(v->measured[node], 0) + seconds;
   }
   if (status == EGRAPH_OK)
-    v->out->measured = median(times + (size_t)steps * repeats, repeats);
+    v->out->measured = eg_median(times + (size_t)steps * repeats, repeats);
   eg_free(v->costs->alloc, times, count, sizeof *times);
   return status;
 }

@@ -60,10 +60,8 @@ egraph_status eg_flatmap_reserve_one(eg_flatmap *map) {
   return eg_flatmap_reserve(map, map->len + 1);
 }
 
-egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash, uint32_t id,
-                                eg_flat_hash hash_of, const void *user) {
+egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash, uint32_t id) {
   assert(id != UINT32_MAX);
-  (void)hash_of, (void)user;
   EG_TRY(eg_flatmap_reserve_one(map));
   place(map->slots, map->capacity - 1,
         (eg_flat_slot){.id_plus_one = id + 1, .tag = (uint32_t)(hash >> 32)});

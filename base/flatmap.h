@@ -1,8 +1,8 @@
-// Open addressing from a 32-bit tag (stored hash) to a 32-bit id: the one hash table of
-// the hot path.
+// Open addressing from a 32-bit tag (the upper half of the hash) to a 32-bit id: the one
+// hash table of the hot path.
 //
-//   slots: | id+1, tag | 0, - | id+1, tag | ...   power of two, load <= 3/4, linear
-//   probing
+//   slots: | id+1, tag | 0, - | id+1, tag | ...
+//   power of two many, load <= 3/4, linear probing
 //
 // The entries themselves live in the caller's vector; the map only stores their index, so
 // equality is decided by the caller's `equal`. The tag alone gives the home slot, so that
@@ -55,11 +55,9 @@ static inline bool eg_flatmap_find(const eg_flatmap *map, uint64_t hash, const v
   }
 }
 
-/// Inserts an id whose key is known to be absent. `hash_of` and `user` may be NULL:
-/// growing works from the stored tags.
-typedef uint64_t (*eg_flat_hash)(const void *user, uint32_t id);
-egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash, uint32_t id,
-                                eg_flat_hash hash_of, const void *user);
+/// Inserts `id` (not UINT32_MAX), whose key is known to be absent. Amortized O(1). Fails
+/// with EGRAPH_E_MEMORY; the map is then unchanged.
+egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash, uint32_t id);
 /// Makes room for one more entry: the next insertion cannot fail.
 egraph_status eg_flatmap_reserve_one(eg_flatmap *map);
 /// Removes entry `id`, which was inserted with `hash` and must be present.

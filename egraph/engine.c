@@ -261,7 +261,7 @@ egraph_status eg_engine_add(eg_engine *engine, const eg_term *term, uint32_t rea
     EG_TRY(analysis->make(analysis->self, engine, &canonical, data_at(engine, node)));
   }
   append_node(engine, &canonical, reason);
-  egraph_status status = eg_flatmap_insert(&engine->table, hash, node, NULL, NULL);
+  egraph_status status = eg_flatmap_insert(&engine->table, hash, node);
   assert(status == EGRAPH_OK && "room was made");
   (void)status;
   if (analysis->modify != NULL) {

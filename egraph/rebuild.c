@@ -62,7 +62,7 @@ static egraph_status repair_node(eg_engine *engine, uint32_t node) {
   eg_class *children = engine->slots.data + engine->nodes.data[node].first;
   for (uint32_t i = 0; i < term.arity; i++)
     children[i].id = eg_engine_root_halving(engine, children[i].id);
-  egraph_status status = eg_flatmap_insert(&engine->table, hash, node, NULL, NULL);
+  egraph_status status = eg_flatmap_insert(&engine->table, hash, node);
   assert(status == EGRAPH_OK && "one was removed");
   return status;
 }

@@ -5,8 +5,8 @@
 #include "exec/profile.h"
 
 #include <math.h>
-#include <stdlib.h>
 
+#include "base/quantile.h"
 #include "exec/profile_rig.h"
 #include "exec/views.h"
 
@@ -55,8 +55,7 @@ uint32_t eg_profiler_formats(const eg_profiler *profiler) {
   return profiler->backend->vtable->formats(profiler->backend);
 }
 
-// ---- measuring
-// -----------------------------------------------------------------------------------
+// ---- measuring ------------------------------------------------------------------
 
 // With one thread, time taken away by other processes is not the node's: the smaller of
 // both clocks counts.
@@ -84,16 +83,6 @@ static egraph_status run_batch(eg_rig *rig, uint32_t batch, double *out_seconds)
   if (backend->vtable->wait != NULL) EG_TRY(backend->vtable->wait(backend));
   *out_seconds = read_watch(backend, start) / batch;
   return EGRAPH_OK;
-}
-
-static int compare_doubles(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
-static double median(eg_doubles *samples) {
-  qsort(samples->data, samples->len, sizeof(double), compare_doubles);
-  return samples->data[samples->len / 2];
 }
 
 static uint32_t batch_for(const eg_rig *rig, double seconds) {
@@ -132,7 +121,7 @@ static egraph_status measure_rig(const eg_profiler *profiler, eg_rig *rig,
     egraph_status end = eg_backend_end(profiler->backend);
     if (status == EGRAPH_OK) status = end;
   }
-  if (status == EGRAPH_OK) *out_seconds = median(&samples);
+  if (status == EGRAPH_OK) *out_seconds = eg_median(samples.data, samples.len);
   eg_doubles_deinit(&samples);
   return status;
 }

@@ -81,11 +81,6 @@ static bool entry_equals(const void *user, uint32_t id, const void *key) {
   return eg_attrs_same(pool->lists.data[id], key);
 }
 
-static uint64_t entry_hash(const void *user, uint32_t id) {
-  const eg_attr_pool *pool = user;
-  return hash_list(pool->lists.data[id]);
-}
-
 egraph_status eg_attr_pool_create(const egraph_allocator *alloc, eg_attr_pool **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_attr_pool *pool;
@@ -162,7 +157,7 @@ egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
   eg_attrs *list;
   EG_TRY(copy_list(&pool->arena, attrs, &list));
   uint32_t id = (uint32_t)pool->lists.len;
-  EG_TRY(eg_flatmap_insert(&pool->index, hash, id, entry_hash, pool));
+  EG_TRY(eg_flatmap_insert(&pool->index, hash, id));
   pool->lists.data[pool->lists.len++] = list;
   out->id = id;
   return EGRAPH_OK;

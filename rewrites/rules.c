@@ -131,8 +131,8 @@ static egraph_status add_rule(eg_rules *rules, const eg_rule *rule) {
   EG_TRY(eg_flatmap_reserve_one(&rules->keys));
   uint32_t id = (uint32_t)rules->rules.len;
   EG_TRY(rule_list_push(&rules->rules, kept));
-  (void)eg_flatmap_insert(&rules->names, hash_text(kept->name), id, NULL, NULL);
-  (void)eg_flatmap_insert(&rules->keys, hash_text(kept->key), id, NULL, NULL);
+  (void)eg_flatmap_insert(&rules->names, hash_text(kept->name), id);
+  (void)eg_flatmap_insert(&rules->keys, hash_text(kept->key), id);
   return EGRAPH_OK;
 }
 
@@ -168,8 +168,7 @@ static egraph_status read_test(eg_rules *rules, const eg_rule_source_text *from,
   *kept = test;
   EG_TRY(eg_flatmap_reserve_one(&rules->test_names));
   EG_TRY(test_list_push(&rules->tests, kept));
-  (void)eg_flatmap_insert(&rules->test_names, hash, (uint32_t)rules->tests.len - 1, NULL,
-                          NULL);
+  (void)eg_flatmap_insert(&rules->test_names, hash, (uint32_t)rules->tests.len - 1);
   return EGRAPH_OK;
 }
 

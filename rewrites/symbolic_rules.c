@@ -37,7 +37,7 @@ egraph_status eg_atoms_add(eg_atoms *atoms, const char *text, uint32_t *out) {
   EG_TRY(eg_flatmap_reserve_one(&atoms->map));
   uint32_t id = (uint32_t)atoms->list.len;
   EG_TRY(eg_atom_vec_push(&atoms->list, atom));
-  (void)eg_flatmap_insert(&atoms->map, hash, id, NULL, NULL);
+  (void)eg_flatmap_insert(&atoms->map, hash, id);
   *out = id;
   return EGRAPH_OK;
 }

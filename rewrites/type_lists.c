@@ -44,7 +44,7 @@ egraph_status eg_type_lists_add(eg_type_lists *lists, const eg_type *types,
   list.types = copy;
   EG_TRY(eg_flatmap_reserve_one(&lists->map));
   EG_TRY(eg_type_list_vec_push(&lists->lists, list));
-  (void)eg_flatmap_insert(&lists->map, hash, (uint32_t)lists->lists.len - 1, NULL, NULL);
+  (void)eg_flatmap_insert(&lists->map, hash, (uint32_t)lists->lists.len - 1);
   *out = copy;
   return EGRAPH_OK;
 }

@@ -7,7 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/roofline.h"
 
-#include <stdlib.h>
+#include "base/quantile.h"
 
 enum { FEW = 3 };
 
@@ -41,16 +41,6 @@ static void number_families(int family[EG_OP_COUNT]) {
   }
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  const double *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
-static double quantile(double *values, size_t count, double part) {
-  qsort(values, count, sizeof *values, compare_doubles);
-  return values[(size_t)((double)(count - 1) * part + 0.5)];
-}
-
 static double roof(const eg_roofline *r, const eg_roofline_point *p) {
   double compute = p->flops / r->peak_flops, move = p->bytes / r->bandwidth_bytes;
   return compute > move ? compute : move;
@@ -62,11 +52,11 @@ static void fit_roof(fit *f) {
   for (size_t i = 0; i < f->count; i++)
     if (f->points[i].flops >= small_flops && f->points[i].seconds > 0)
       f->scratch[flops++] = f->points[i].flops / f->points[i].seconds;
-  if (flops >= FEW) r->peak_flops = quantile(f->scratch, flops, 0.9);
+  if (flops >= FEW) r->peak_flops = eg_quantile(f->scratch, flops, 0.9);
   for (size_t i = 0; i < f->count; i++)
     if (f->points[i].bytes >= small_bytes && f->points[i].seconds > 0)
       f->scratch[bytes++] = f->points[i].bytes / f->points[i].seconds;
-  if (bytes >= FEW) r->bandwidth_bytes = quantile(f->scratch, bytes, 0.9);
+  if (bytes >= FEW) r->bandwidth_bytes = eg_quantile(f->scratch, bytes, 0.9);
 }
 
 // The median of what the cheapest tenth takes beyond the roof. Nodes that took no time at
@@ -77,11 +67,11 @@ static void fit_overhead(fit *f) {
   for (size_t i = 0; i < f->count; i++)
     if (f->points[i].seconds > 0) f->scratch[timed++] = f->points[i].seconds;
   if (timed < FEW) return;
-  double cheap = quantile(f->scratch, timed, 0.1);
+  double cheap = eg_quantile(f->scratch, timed, 0.1);
   for (size_t i = 0; i < f->count; i++)
     if (f->points[i].seconds > 0 && f->points[i].seconds <= cheap)
       f->scratch[used++] = f->points[i].seconds - roof(r, &f->points[i]);
-  double beyond = quantile(f->scratch, used, 0.5);
+  double beyond = eg_quantile(f->scratch, used, 0.5);
   r->overhead_seconds = beyond < 1e-8 ? 1e-8 : beyond > 1e-4 ? 1e-4 : beyond;
 }
 
@@ -121,7 +111,7 @@ static double fit_ratio(const fit *f, eg_op op, bool formatted) {
       if (modelled < r->overhead_seconds / 4) continue;
       f->scratch[used++] = (own < p->seconds / 10 ? p->seconds / 10 : own) / modelled;
     }
-    if (used >= FEW) return quantile(f->scratch, used, 0.5);
+    if (used >= FEW) return eg_quantile(f->scratch, used, 0.5);
   }
   return 1;
 }

@@ -48,7 +48,7 @@ static void change_once(eg_flatmap *map, model *m, eg_rng *rng) {
   uint32_t id = unused_id(m, rng);
   uint64_t hash = hash_of_key(key);
   if (old == NONE) {
-    assert_ok(eg_flatmap_insert(map, hash, id, NULL, NULL));
+    assert_ok(eg_flatmap_insert(map, hash, id));
   } else if (eg_rng_below(rng, 3) == 0) {
     eg_flatmap_replace(map, hash, old, id);
   } else {
@@ -77,7 +77,7 @@ static void random_changes_agree_with_a_list(void **state) {
   eg_flatmap_clear(&map);
   memset(&m, 0xff, sizeof m);
   check_all(&map, &m);
-  assert_ok(eg_flatmap_insert(&map, 5, 0, NULL, NULL));
+  assert_ok(eg_flatmap_insert(&map, 5, 0));
   assert_int_equal(map.len, 1);
   eg_flatmap_deinit(&map);
   assert_int_equal(heap.live_bytes, 0);
@@ -102,7 +102,7 @@ static void a_reserved_map_does_not_allocate(void **state) {
   assert_ok(eg_flatmap_reserve(&map, 1000));
   size_t requests = heap.requests;
   for (uint32_t id = 0; id < 1000; id++)
-    assert_ok(eg_flatmap_insert(&map, eg_hash_mix(id + 1), id, NULL, NULL));
+    assert_ok(eg_flatmap_insert(&map, eg_hash_mix(id + 1), id));
   assert_int_equal(heap.requests, requests);
   eg_flatmap_deinit(&map);
 }
@@ -117,14 +117,14 @@ static void a_failed_growth_keeps_every_entry(void **state) {
   egraph_status status = EGRAPH_OK;
   heap.fail_at = heap.requests + 3;
   for (uint32_t key = 0; key < KEYS && status == EGRAPH_OK; key++) {
-    status = eg_flatmap_insert(&map, hash_of_key(key), key, NULL, NULL);
+    status = eg_flatmap_insert(&map, hash_of_key(key), key);
     if (status == EGRAPH_OK) m.key_of[key] = m.id_of[key] = key;
   }
   assert_int_equal(status, EGRAPH_E_MEMORY);
   check_all(&map, &m);
   heap.fail_at = 0;
   uint32_t key = map.len;
-  assert_ok(eg_flatmap_insert(&map, hash_of_key(key), key, NULL, NULL));
+  assert_ok(eg_flatmap_insert(&map, hash_of_key(key), key));
   m.key_of[key] = m.id_of[key] = key;
   check_all(&map, &m);
   eg_flatmap_deinit(&map);
