@@ -14,13 +14,11 @@
 
 #include "base/vec.h"
 
-EG_VEC_DEFINE(bytes, char);
-
 // Reads to the end rather than as many bytes as the size says: files of /proc say 0.
 static egraph_status read_to_end(int file, const char *path, size_t max_size,
-                                 bytes *out) {
+                                 eg_chars *out) {
   for (;;) {
-    EG_TRY(bytes_reserve(out, out->len + 2));
+    EG_TRY(eg_chars_reserve(out, out->len + 2));
     size_t room = out->cap - out->len - 1;
     ssize_t got = read(file, out->data + out->len, room);
     if (got < 0 && errno == EINTR) continue;
@@ -33,7 +31,7 @@ static egraph_status read_to_end(int file, const char *path, size_t max_size,
 }
 
 static egraph_status read_regular(int file, const char *path, size_t max_size,
-                                  bytes *out) {
+                                  eg_chars *out) {
   struct stat info;
   if (fstat(file, &info) != 0)
     return EG_FAIL(EGRAPH_E_IO, "%s: %s", path, strerror(errno));
@@ -41,7 +39,7 @@ static egraph_status read_regular(int file, const char *path, size_t max_size,
   if ((uintmax_t)info.st_size > max_size)
     return EG_FAIL(EGRAPH_E_IO, "%s: %jd bytes is more than the limit of %zu", path,
                    (intmax_t)info.st_size, max_size);
-  EG_TRY(bytes_reserve(out, (size_t)info.st_size + 2));
+  EG_TRY(eg_chars_reserve(out, (size_t)info.st_size + 2));
   EG_TRY(read_to_end(file, path, max_size, out));
   EG_TRY(eg_resize(out->alloc, out->cap, out->len + 1, 1, &out->data));
   out->cap = out->len + 1;
@@ -54,15 +52,15 @@ egraph_status eg_file_read(egraph_allocator alloc, const char *path, size_t max_
   // Without O_NONBLOCK opening a FIFO would wait for its writer.
   int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return EG_FAIL(EGRAPH_E_IO, "%s: %s", path, strerror(errno));
-  bytes data;
-  bytes_init(&data, alloc);
+  eg_chars data;
+  eg_chars_init(&data, alloc);
   egraph_status status = read_regular(file, path, max_size, &data);
   (void)close(file);
   if (status == EGRAPH_OK) {
     *out = data.data;
     *out_size = data.len;
   } else {
-    bytes_deinit(&data);
+    eg_chars_deinit(&data);
   }
   return status;
 }

@@ -9,14 +9,12 @@
 
 #include <zlib.h>
 
-EG_VEC_DEFINE(bytes, char);
-
 // gzread passes plain files through unchanged.
 static egraph_status inflate_file(gzFile file, const char *path, size_t max_size,
-                                  bytes *out) {
+                                  eg_chars *out) {
   enum { CHUNK = 1 << 16 };
   for (;;) {
-    EG_TRY(bytes_reserve(out, out->len + CHUNK));
+    EG_TRY(eg_chars_reserve(out, out->len + CHUNK));
     int got = gzread(file, out->data + out->len, CHUNK);
     if (got < 0)
       return EG_FAIL(EGRAPH_E_IO, "%s: damaged gzip data; fetch the file again", path);
@@ -41,7 +39,7 @@ static egraph_status open_regular(const char *path, gzFile *out) {
   return status;
 }
 
-static egraph_status read_bytes(const char *path, size_t max_size, bytes *out) {
+static egraph_status read_bytes(const char *path, size_t max_size, eg_chars *out) {
   gzFile file;
   EG_TRY(open_regular(path, &file));
   egraph_status status = inflate_file(file, path, max_size, out);
@@ -52,7 +50,7 @@ static egraph_status read_bytes(const char *path, size_t max_size, bytes *out) {
   return status;
 }
 
-static egraph_status parse_bytes(const char *path, const bytes *data, json_t **out) {
+static egraph_status parse_bytes(const char *path, const eg_chars *data, json_t **out) {
   json_error_t error;
   json_t *value = json_loadb(data->data, data->len, JSON_REJECT_DUPLICATES, &error);
   if (value == NULL) {
@@ -65,11 +63,11 @@ static egraph_status parse_bytes(const char *path, const bytes *data, json_t **o
 }
 
 egraph_status eg_json_read(const char *path, size_t max_size, json_t **out) {
-  bytes data;
-  bytes_init(&data, eg_allocator_heap());
+  eg_chars data;
+  eg_chars_init(&data, eg_allocator_heap());
   egraph_status status = read_bytes(path, max_size, &data);
   if (status == EGRAPH_OK) status = parse_bytes(path, &data, out);
-  bytes_deinit(&data);
+  eg_chars_deinit(&data);
   return status;
 }
 

@@ -2,7 +2,7 @@
 //
 // Every fallible function returns egraph_status. The message of the last failure lives in
 // a thread-local buffer, so failing never allocates. `EG_FAIL` sets it, `EG_TRY` passes a
-// failure up, `EG_CONTEXT` prefixes it on the way ("while loading x.onnx: ...").
+// failure up, `eg_fail_context` prefixes it on the way ("conv 'conv1': ...").
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_STATUS_H
 #define EG_BASE_STATUS_H

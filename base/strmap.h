@@ -1,5 +1,4 @@
-// String to uint32_t map over uthash, in insertion order: names of rules, tensors,
-// options.
+// String to uint32_t map over uthash: names of rules, tensors, options.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_STRMAP_H
 #define EG_BASE_STRMAP_H

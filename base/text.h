@@ -11,8 +11,6 @@
 #include "base/number.h"
 #include "base/vec.h"
 
-EG_VEC_DEFINE(eg_chars, char);
-
 /// Text under construction: `chars.data` is NUL-terminated after every call that
 /// succeeds.
 typedef struct eg_text {

@@ -1,5 +1,4 @@
-// EG_VEC_DEFINE(name, type): a growable array `name` of `type` with typed static
-// functions.
+// EG_VEC_DEFINE(name, type): a growable array `name` of `type`, typed functions with it.
 //
 //   EG_VEC_DEFINE(eg_ids, uint32_t)
 //   eg_ids ids; eg_ids_init(&ids, alloc);
@@ -73,6 +72,7 @@
   }                                                                                      \
   typedef name name##_needs_semicolon_
 
+EG_VEC_DEFINE(eg_chars, char);
 EG_VEC_DEFINE(eg_u32s, uint32_t);
 EG_VEC_DEFINE(eg_sizes, size_t);
 EG_VEC_DEFINE(eg_doubles, double);

@@ -25,6 +25,8 @@ typedef struct eg_node {
 #define EG_CLASS_NONE ((eg_class){UINT32_MAX})
 #define EG_NODE_NONE ((eg_node){UINT32_MAX})
 
+EG_VEC_DEFINE(eg_classes, eg_class);
+
 static inline bool eg_class_same(eg_class a, eg_class b) { return a.id == b.id; }
 
 /// Why something was added or united: a rule number of the caller, or one of these.

@@ -1,13 +1,13 @@
 // Memory layout of the engine, shared by the files of this module and by nobody else.
 //
 //   ids       node n and the class that adding it made are the same number n
-//   nodes     [op payload reason first] ...        children of n: slots[first of n ..
-//   first of n+1) slots     child class ...                      contiguous: an eg_term
-//   borrows them links     [next node] ...                      one per slot: the slots
-//   whose child is class c
-//                                                  form a list from classes[c].parents
-//   up        union-find parent, one per id; after a rebuild, live nodes point at their
-//   root classes   [parents parent_count begin len cap] per id; meaningful for roots
+//   nodes     [op payload reason first], one per id; the children of n are
+//             slots[first of n .. first of n + 1)
+//   slots     child classes, contiguous per node: an eg_term borrows them
+//   links     [next node], one per slot: the slots whose child is class c form a list
+//             from classes[c].parents
+//   up        union-find parent, one per id; after a rebuild live nodes point at roots
+//   classes   [parents parent_count begin len cap], one per id; meaningful for roots
 //   members   segments of live node ids, oldest first; cap 0: the class is {its own id}
 //   ops       per operator the live nodes, oldest first
 //   table     hash-cons over the live nodes, keyed by their *stored* children
@@ -52,7 +52,6 @@ typedef struct eg_class_record {
 EG_VEC_DEFINE(eg_node_records, eg_node_record);
 EG_VEC_DEFINE(eg_slot_links, eg_slot_link);
 EG_VEC_DEFINE(eg_class_records, eg_class_record);
-EG_VEC_DEFINE(eg_classes, eg_class);
 EG_VEC_DEFINE(eg_flags, uint8_t);
 EG_VEC_DEFINE(eg_unions, eg_union);
 
@@ -80,8 +79,8 @@ struct eg_engine {
   eg_flags flags;
   eg_class_records classes;
   eg_u32s members;
-  uint32_t
-      free_segments[EG_SEGMENT_SIZES]; // by log2 of the capacity; linked by first word
+  // By log2 of the capacity; linked by their first words.
+  uint32_t free_segments[EG_SEGMENT_SIZES];
   eg_op_lists ops;
   eg_flatmap table;
   eg_unions unions;

@@ -32,16 +32,15 @@ typedef struct eg_pattern {
   uint32_t term_count;
   const uint32_t *children; // term indices
   uint32_t child_count;
-  const uint32_t
-      *roots; // term indices, one or more; a VAR root bound nowhere else is any class
+  // Term indices, one or more; a VAR root bound nowhere else is any class.
+  const uint32_t *roots;
   uint32_t root_count;
   uint32_t var_count;
 } eg_pattern;
 
 /// Borrowed during on_match.
 typedef struct eg_match {
-  const eg_class
-      *vars; // [var_count], canonical; EG_CLASS_NONE for one that occurs nowhere
+  const eg_class *vars;  // [var_count], canonical; EG_CLASS_NONE: occurs nowhere
   const eg_class *roots; // [root_count], canonical
   const eg_node *nodes;  // [term_count]; EG_NODE_NONE for VAR terms
 } eg_match;

@@ -1,8 +1,9 @@
 // A compiled pattern: a straight line of steps over registers, run with backtracking.
 //
-//   (f ?x (g ?y))   SCAN f: r0 <- child 0, r3 <- child 1     registers: r0 ?x, r1 ?y,
-//   then one per
-//                   BIND g in r3: r1 <- child 0              term: the class of that term
+//   (f ?x (g ?y))   SCAN f: r0 <- child 0, r3 <- child 1
+//                   BIND g in r3: r1 <- child 0
+//
+// Registers: one per variable (r0 ?x, r1 ?y), then one per term for its class.
 //
 // Each step enumerates candidates for one term (or variable); a candidate must have the
 // term's operator, arity and payload and pass the moves, which set a register or compare

@@ -105,8 +105,6 @@ egraph_status eg_symbolic_add_rules(eg_symbolic *symbolic, const char *file,
 
 // ---- building --------------------------------------------------------------------
 
-EG_VEC_DEFINE(class_vec, eg_class);
-
 // Adds the node of a term whose operands are in `built`.
 static eg_term node_of(const eg_pattern_term *term, const uint32_t *children,
                        const eg_class *built, eg_class *operands) {
@@ -116,9 +114,9 @@ static eg_term node_of(const eg_pattern_term *term, const uint32_t *children,
 }
 
 static egraph_status add_terms(eg_symbolic *symbolic, const eg_symbolic_terms *terms,
-                               class_vec *built, class_vec *operands) {
-  EG_TRY(class_vec_resize(built, terms->terms.len));
-  EG_TRY(class_vec_resize(operands, terms->children.len));
+                               eg_classes *built, eg_classes *operands) {
+  EG_TRY(eg_classes_resize(built, terms->terms.len));
+  EG_TRY(eg_classes_resize(operands, terms->children.len));
   for (size_t i = 0; i < terms->terms.len; i++) {
     eg_term node =
         node_of(&terms->terms.data[i], terms->children.data, built->data, operands->data);
@@ -133,13 +131,13 @@ static egraph_status read_and_add(eg_symbolic *symbolic, const char *file,
   uint32_t root;
   EG_TRY(eg_symbolic_read_term(&symbolic->atoms, file, expr, EG_SYMBOLIC_NONE, terms,
                                &root));
-  class_vec built, operands;
-  class_vec_init(&built, symbolic->alloc);
-  class_vec_init(&operands, symbolic->alloc);
+  eg_classes built, operands;
+  eg_classes_init(&built, symbolic->alloc);
+  eg_classes_init(&operands, symbolic->alloc);
   egraph_status status = add_terms(symbolic, terms, &built, &operands);
   if (status == EGRAPH_OK) *out = built.data[root];
-  class_vec_deinit(&built);
-  class_vec_deinit(&operands);
+  eg_classes_deinit(&built);
+  eg_classes_deinit(&operands);
   return status;
 }
 
@@ -163,7 +161,7 @@ typedef struct saturation {
   eg_symbolic *symbolic;
   eg_matcher **programs; // NULL: off, or a bare variable
   bool *enabled;
-  class_vec built, operands;
+  eg_classes built, operands;
   eg_u32s packed; // classes of variables, then of roots
 } saturation;
 
@@ -273,9 +271,9 @@ static egraph_status prepare_rule(saturation *all, uint32_t index) {
   const eg_symbolic_rule *rule = &all->symbolic->rules.data[index];
   all->enabled[index] = true;
   if (all->built.len < rule->term_count)
-    EG_TRY(class_vec_resize(&all->built, rule->term_count));
+    EG_TRY(eg_classes_resize(&all->built, rule->term_count));
   if (all->operands.len < rule->child_count)
-    EG_TRY(class_vec_resize(&all->operands, rule->child_count));
+    EG_TRY(eg_classes_resize(&all->operands, rule->child_count));
   if (all->packed.len < rule->var_count + rule->root_count)
     EG_TRY(eg_u32s_resize(&all->packed, rule->var_count + rule->root_count));
   if (rule->any_class) return EGRAPH_OK;
@@ -307,8 +305,8 @@ static void release(saturation *all) {
     eg_matcher_destroy(all->programs[i]);
   eg_free(alloc, all->programs, count, sizeof(eg_matcher *));
   eg_free(alloc, all->enabled, count, sizeof *all->enabled);
-  class_vec_deinit(&all->built);
-  class_vec_deinit(&all->operands);
+  eg_classes_deinit(&all->built);
+  eg_classes_deinit(&all->operands);
   eg_u32s_deinit(&all->packed);
 }
 
@@ -317,8 +315,8 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
                                    eg_saturation_report *out_report) {
   *out_report = (eg_saturation_report){.alloc = symbolic->alloc};
   saturation all = {.symbolic = symbolic};
-  class_vec_init(&all.built, symbolic->alloc);
-  class_vec_init(&all.operands, symbolic->alloc);
+  eg_classes_init(&all.built, symbolic->alloc);
+  eg_classes_init(&all.operands, symbolic->alloc);
   eg_u32s_init(&all.packed, symbolic->alloc);
   eg_driver_rules rules = {.self = &all,
                            .count = eg_symbolic_rule_count(symbolic),

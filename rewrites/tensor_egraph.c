@@ -6,16 +6,14 @@
 
 #include "rewrites/tensor_facts.h"
 
-EG_VEC_DEFINE(class_list, eg_class);
-
 struct eg_tensor_egraph {
   egraph_allocator alloc;
   const eg_graph *graph;
   eg_attr_pool *attrs;
   eg_engine *engine;
   eg_tensor_facts facts;
-  class_list values;  // class of each graph value
-  class_list scratch; // operands of the node being seeded
+  eg_classes values;  // class of each graph value
+  eg_classes scratch; // operands of the node being seeded
 };
 
 egraph_status eg_tensor_egraph_infer(eg_tensor_egraph *egraph, const eg_attrs *attrs,
@@ -57,7 +55,7 @@ static egraph_status seed_node(eg_tensor_egraph *egraph, eg_graph_node node) {
   eg_graph_node_info info = eg_graph_node_at(egraph->graph, node);
   egraph->scratch.len = 0;
   for (uint32_t i = 0; i < info.input_count; i++)
-    EG_TRY(class_list_push(&egraph->scratch, egraph->values.data[info.inputs[i].id]));
+    EG_TRY(eg_classes_push(&egraph->scratch, egraph->values.data[info.inputs[i].id]));
   eg_class class;
   EG_TRY(eg_tensor_egraph_add(egraph, info.attrs, egraph->scratch.data, info.input_count,
                               EG_REASON_SEED, &class));
@@ -73,7 +71,7 @@ static egraph_status seed_node(eg_tensor_egraph *egraph, eg_graph_node node) {
 // Values are in topological order, and the first result of a node seeds the node.
 static egraph_status seed(eg_tensor_egraph *egraph) {
   uint32_t count = eg_graph_value_count(egraph->graph);
-  EG_TRY(class_list_resize(&egraph->values, count));
+  EG_TRY(eg_classes_resize(&egraph->values, count));
   for (uint32_t i = 0; i < count; i++) {
     const eg_value_info *info = eg_graph_value(egraph->graph, (eg_value){.id = i});
     if (info->kind != EG_VALUE_COMPUTED)
@@ -101,8 +99,8 @@ egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
   egraph->graph = graph;
   egraph->facts = (eg_tensor_facts){.alloc = heap, .graph = graph};
   eg_type_lists_init(&egraph->facts.lists, heap);
-  class_list_init(&egraph->values, heap);
-  class_list_init(&egraph->scratch, heap);
+  eg_classes_init(&egraph->values, heap);
+  eg_classes_init(&egraph->scratch, heap);
   egraph_status status = set_up(egraph);
   if (status != EGRAPH_OK) {
     eg_tensor_egraph_destroy(egraph);
@@ -117,8 +115,8 @@ void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {
   eg_engine_destroy(egraph->engine);
   eg_attr_pool_destroy(egraph->attrs);
   eg_type_lists_deinit(&egraph->facts.lists);
-  class_list_deinit(&egraph->values);
-  class_list_deinit(&egraph->scratch);
+  eg_classes_deinit(&egraph->values);
+  eg_classes_deinit(&egraph->scratch);
   eg_free(egraph->alloc, egraph, 1, sizeof *egraph);
 }
 
@@ -148,7 +146,7 @@ const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
 }
 
 eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value value) {
-  return eg_engine_find(egraph->engine, *class_list_at(&egraph->values, value.id));
+  return eg_engine_find(egraph->engine, *eg_classes_at(&egraph->values, value.id));
 }
 
 eg_class eg_tensor_egraph_root(const eg_tensor_egraph *egraph, uint32_t output) {
