@@ -181,7 +181,7 @@ static egraph_status slide(lns *l) {
     EG_TRY(solve_window(l));
     bool better = l->incumbent->cost < eg_incumbent_cutoff_of(l->incumbent, before);
     failures = better ? 0 : failures + 1;
-    if (better) EG_TRY(list_chosen(l));
+    if (l->incumbent->cost < before) EG_TRY(list_chosen(l)); // however little
   }
   return EGRAPH_OK;
 }
