@@ -13,8 +13,17 @@ static eg_graph_node_info node_at(const eg_session_builder *b, uint32_t id) {
   return eg_graph_node_at(b->graph, (eg_graph_node){id});
 }
 
+static egraph_status blame_opaque(const eg_session_builder *b, uint32_t node) {
+  return eg_session_blame(
+      b, node,
+      EG_FAIL(EGRAPH_E_UNSUPPORTED,
+              "operator '%s' is unknown here and cannot be executed; take it out of "
+              "the graph",
+              eg_graph_opaque_type(b->graph, (eg_graph_node){node})));
+}
+
 static egraph_status mark_needed(eg_session_builder *b) {
-  uint32_t outputs = eg_graph_output_count(b->graph);
+  uint32_t outputs = eg_graph_output_count(b->graph), opaque = UINT32_MAX;
   for (uint32_t i = 0; i < outputs; i++)
     b->values[eg_graph_output(b->graph, i, NULL).id].is_needed = true;
   for (uint32_t n = b->node_count; n-- > 0;) {
@@ -22,17 +31,12 @@ static egraph_status mark_needed(eg_session_builder *b) {
     for (uint32_t r = 0; r < info.result_count; r++)
       b->nodes[n].is_needed |= b->values[info.results[r].id].is_needed;
     if (!b->nodes[n].is_needed) continue;
-    if (info.attrs->op == EG_OP_OPAQUE)
-      return eg_session_blame(
-          b, n,
-          EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                  "operator '%s' is unknown here and cannot be executed; take it out of "
-                  "the graph",
-                  eg_graph_opaque_type(b->graph, (eg_graph_node){n})));
+    // The first is the culprit: what follows it may be known but for its types.
+    if (info.attrs->op == EG_OP_OPAQUE) opaque = n;
     for (uint32_t i = 0; i < info.input_count; i++)
       b->values[info.inputs[i].id].is_needed = true;
   }
-  return EGRAPH_OK;
+  return opaque == UINT32_MAX ? EGRAPH_OK : blame_opaque(b, opaque);
 }
 
 static egraph_status mark_constant(eg_session_builder *b) {

@@ -62,8 +62,8 @@ typedef egraph_status_code egraph_status;
 
 /// "out of memory" and so on; never NULL.
 EGRAPH_API const char *egraph_status_name(egraph_status status);
-/// Message of the last failure of this thread: what is wrong, where, and what to do about
-/// it.
+/// Message of the last failure of this thread: what is wrong, where, and
+/// what to do about it.
 EGRAPH_API const char *egraph_last_error(void);
 /// "0.1.0".
 EGRAPH_API const char *egraph_version(void);
@@ -140,7 +140,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_load(const egraph_allocat
                                                             int64_t batch,
                                                             egraph_graph **out);
 /// Writes ONNX, or the text form when the name ends in ".egraph" (weights of more than 64
-/// elements are then declared without their data). The file appears whole or not at all.
+/// elements are then declared without their data). The file appears whole or not at all;
+/// data beyond the limit of 2 GB goes to "<path>.data" beside it.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_save(const egraph_graph *graph,
                                                             const char *path);
 
@@ -153,11 +154,11 @@ egraph_graph_add_input(egraph_graph *graph, const char *name, egraph_dtype dtype
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_weight(
     egraph_graph *graph, const char *name, egraph_dtype dtype, uint32_t rank,
     const int64_t *dims, const void *data, egraph_value *out);
-/// Adds an operator of the table (egraph_operators_text): op is its spelling, attributes
-/// as in rule files: ":strides [2 2] :pads [1 1 1 1]" (NULL: defaults). `name` may be
-/// NULL. out_results has room for the operator's results. Fails with ARGUMENT for an
-/// unknown operator or value, TYPE when operands do not fit, PARSE when the attributes
-/// are malformed.
+/// Adds an operator of the table (egraph_operators_text): op is its spelling,
+/// attributes as in rule files: ":strides [2 2] :pads [1 1 1 1]" (NULL: defaults).
+/// `name` may be NULL. out_results has room for the operator's results. Fails with
+/// ARGUMENT for an unknown operator or value, TYPE when operands do not fit, PARSE when
+/// the attributes are malformed.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add(
     egraph_graph *graph, const char *name, const char *op, const char *attributes,
     const egraph_value *inputs, uint32_t count, egraph_value *out_results);
@@ -182,8 +183,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_output(const egraph_graph
                                                               uint32_t index,
                                                               const char **out_name,
                                                               egraph_tensor *out_type);
-/// Text form of a graph; free with egraph_string_free(NULL, ...) or with the same
-/// allocator.
+/// Text form of a graph; free with egraph_string_free(NULL, ...) or with
+/// the same allocator.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_text(const egraph_allocator *alloc,
                                                             const egraph_graph *graph,
                                                             char **out);
@@ -202,8 +203,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out);
 EGRAPH_API void egraph_rules_destroy(egraph_rules *rules);
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_builtin(egraph_rules *rules);
-/// Fails with PARSE, "file:line:col: what is wrong; what to do", and then adds nothing of
-/// the file.
+/// Fails with PARSE, "file:line:col: what is wrong; what to do", and then adds
+/// nothing of the file.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_file(egraph_rules *rules,
                                                                 const char *path);
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_text(egraph_rules *rules,
@@ -251,8 +252,8 @@ typedef struct egraph_costs_options {
   uint32_t threads;     // of the executor that is profiled; 0: 1
   bool read_only;       // never write to the database
   bool measure;         // measure what the database lacks; otherwise estimate it
-  /// Own cost of an operator: returns true and sets *out_seconds, or false to leave it to
-  /// the model.
+  /// Own cost of an operator: returns true and sets *out_seconds (0 or more, or INFINITY:
+  /// cannot run), or false to leave it to the model. May be NULL, as may `progress`.
   bool (*override_cost)(void *user, const egraph_cost_query *query, double *out_seconds);
   /// Called while measuring; returns true to stop measuring (the rest is estimated).
   bool (*progress)(void *user, uint32_t done, uint32_t total);
@@ -293,11 +294,11 @@ EGRAPH_API egraph_options egraph_options_default(void);
 
 typedef struct egraph_result egraph_result;
 
-/// Optimizes a graph: saturates an e-graph with the rules within the budget and extracts
-/// the cheapest equivalent graph under the cost model. The result is never worse than the
-/// input under that model. Limits are reported, not errors. `options` may be NULL: the
-/// defaults. Fails with ARGUMENT for an option out of range, TYPE when a rule is unsound,
-/// MEMORY.
+/// Optimizes a graph: saturates an e-graph with the rules within the budget and
+/// extracts the cheapest equivalent graph under the cost model. The result is never
+/// worse than the input under that model. Limits are reported, not errors. `options`
+/// may be NULL: the defaults. Fails with ARGUMENT for an option out of range, TYPE when
+/// a rule is unsound, MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
     const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
     egraph_costs *costs, const egraph_options *options, egraph_result **out);
@@ -319,10 +320,13 @@ EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result
 /// The optimized graph, borrowed.
 EGRAPH_API const egraph_graph *egraph_result_graph(const egraph_result *result);
 
+/// What one rule did in the search. Names are borrowed from the result.
 typedef struct egraph_rule_report {
   const char *name;
-  uint64_t matches, rejected;
-  uint32_t nodes, unions, bans;
+  uint64_t matches;       // found, conditions hold
+  uint64_t rejected;      // candidates ruled out by conditions, and matches by types
+  uint32_t nodes, unions; // that its matches made
+  uint32_t bans;          // how often the scheduler suspended it
   double seconds;
 } egraph_rule_report;
 EGRAPH_API uint32_t egraph_result_rule_count(const egraph_result *result);
@@ -369,15 +373,15 @@ typedef struct egraph_compare_options {
   uint64_t seed;
 } egraph_compare_options;
 typedef struct egraph_comparison {
-  double max_error; // largest absolute difference over the largest absolute value of a's
-                    // output
-  double time_a,
-      time_b; // median seconds of one run, measured alternately in this process
+  // The largest, over the outputs, of: largest absolute difference over largest absolute
+  // value of a's output; infinite where only one is NaN, or infinities differ.
+  double max_error;
+  double time_a, time_b; // median seconds of one run, measured in turn in this process
 } egraph_comparison;
-/// Runs two graphs on the same seeded data, the i-th input of one with the i-th of the
-/// other (names may differ), and compares the outputs. `options` may be NULL: the
-/// defaults, seed 1. Fails with ARGUMENT when the number or the types of inputs or
-/// outputs differ.
+/// Runs two graphs on the same seeded data, the i-th input of one with the i-th of
+/// the other (names may differ), and compares the outputs. `options` may be NULL:
+/// the defaults, seed 1. Fails with ARGUMENT when the number or the types of inputs
+/// or outputs differ.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_compare(
     const egraph_allocator *alloc, const egraph_graph *a, const egraph_graph *b,
     const egraph_compare_options *options, egraph_comparison *out);
@@ -387,22 +391,23 @@ typedef struct egraph_step {
   const char *node, *op, *kernel;
   double seconds, flops, bytes;
 } egraph_step;
-/// Runs once with timing on seeded inputs and reports every step.
+/// Runs `repeats` times (0: once) on seeded inputs after one run that does not count, and
+/// reports every step with its mean seconds. Allocates inputs and outputs for it.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_session_steps(egraph_session *session, uint64_t seed, uint32_t repeats,
                      void (*report)(void *user, const egraph_step *step), void *user);
 
 /// How well the cost model predicts what runs.
 typedef struct egraph_validation {
-  double predicted,
-      measured; // seconds of one run: sum of predicted operators, median of whole runs
-  double steps; // sum of the operators' own median times inside a run
+  double predicted;        // seconds of one run: the sum of its operators
+  double measured;         // seconds of one run: the median of whole runs
+  double steps;            // sum of the operators' own median times inside a run
   double rank_correlation; // Spearman, predicted against measured, over operators
-  double mean_error;       // sum of |predicted - measured| over the sum of measured, over
-                           // operators
+  double mean_error; // of operators: sum of |predicted - measured| over sum of measured
   uint32_t operators;
 } egraph_validation;
-/// Runs a graph `repeats` times and compares every operator with its predicted cost.
+/// Runs a graph `repeats` times (0: once) on inputs drawn from the seed and compares
+/// every operator with its predicted cost.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *costs,
                                                                 const egraph_graph *graph,
                                                                 uint32_t repeats,
