@@ -11,8 +11,8 @@ EG_VEC_DEFINE(eg_tensors, eg_tensor);
 /// after a failure.
 egraph_status eg_tensors_draw_inputs(const eg_graph *graph, uint64_t seed,
                                      eg_tensors *out);
-/// Row-major zeroed outputs. Fails with EGRAPH_E_UNSUPPORTED when the type of one is
-/// unknown.
+/// Row-major zeroed outputs. Fails with EGRAPH_E_UNSUPPORTED when the type
+/// of one is unknown.
 egraph_status eg_tensors_make_outputs(const eg_graph *graph, eg_tensors *out);
 void eg_tensors_free(eg_tensors *tensors);
 

@@ -45,8 +45,8 @@ static int by_measured(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/// Replaces one coordinate of samples sorted by it with ranks; ties share their mean
-/// rank.
+/// Replaces one coordinate of samples sorted by it with ranks; ties share
+/// their mean rank.
 static void rank(samples *s, bool predicted) {
   qsort(s->data, s->len, sizeof *s->data, predicted ? by_predicted : by_measured);
   for (size_t i = 0, end; i < s->len; i = end) {

@@ -4,10 +4,10 @@
 //   slots: | id+1, tag | 0, - | id+1, tag | ...
 //   power of two many, load <= 3/4, linear probing
 //
-// The entries themselves live in the caller's vector; the map only stores their index, so
-// equality is decided by the caller's `equal`. The tag alone gives the home slot, so that
-// growing and removing never look at an entry. Removal shifts back: there are no
-// tombstones.
+// The entries themselves live in the caller's vector; the map only stores their
+// index, so equality is decided by the caller's `equal`. The tag alone gives the home
+// slot, so that growing and removing never look at an entry. Removal shifts back:
+// there are no tombstones.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_FLATMAP_H
 #define EG_BASE_FLATMAP_H

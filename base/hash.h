@@ -15,8 +15,8 @@ static inline uint64_t eg_hash_mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Not symmetric, and different for (1, 4) and (2, 3): operators and ids are small
-/// numbers.
+/// Not symmetric, and different for (1, 4) and (2, 3): operators and ids
+/// are small numbers.
 static inline uint64_t eg_hash_combine(uint64_t seed, uint64_t value) {
   return eg_hash_mix((seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + value);
 }
@@ -28,8 +28,8 @@ static inline uint64_t eg_hash_bytes(uint64_t seed, const void *data, size_t siz
   return eg_hash_mix(seed ^ size);
 }
 
-/// Small deterministic generator (splitmix64). Same seed, same sequence, on every
-/// machine.
+/// Small deterministic generator (splitmix64). Same seed, same sequence,
+/// on every machine.
 typedef struct eg_rng {
   uint64_t state;
 } eg_rng;

@@ -17,8 +17,8 @@ enum { EG_NUMBER_MAX_CHARS = 1000, EG_DOUBLE_TEXT_CHARS = 40 };
 bool eg_parse_int64(const char *text, int64_t *out);
 bool eg_parse_double(const char *text, double *out);
 
-/// Writes the shortest decimal form that reads back as the same double (any NaN is
-/// "nan").
+/// Writes the shortest decimal form that reads back as the same double
+/// (any NaN is "nan").
 void eg_double_print(double value, char out[EG_DOUBLE_TEXT_CHARS]);
 
 #endif

@@ -1,6 +1,6 @@
-// Parsing is iterative: open lists wait on a stack; a closing bracket copies the children
-// that gathered on a shared vector since its opening into the arena, so every list is
-// contiguous.
+// Parsing is iterative: open lists wait on a stack; a closing bracket copies the
+// children that gathered on a shared vector since its opening into the arena, so every
+// list is contiguous.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/sexpr.h"
 
@@ -200,8 +200,8 @@ egraph_status eg_text_quoted(eg_text *text, const char *string) {
   return eg_text_append(text, "\"");
 }
 
-// The depth of a parsed expression is at most EG_SEXPR_MAX_DEPTH, so this recursion is
-// bounded.
+// The depth of a parsed expression is at most EG_SEXPR_MAX_DEPTH, so this
+// recursion is bounded.
 egraph_status eg_sexpr_print(eg_text *text, const eg_sexpr *expr) {
   if (expr->kind == EG_SEXPR_ATOM) return eg_text_append(text, expr->text);
   if (expr->kind == EG_SEXPR_STRING) return eg_text_quoted(text, expr->text);

@@ -28,8 +28,8 @@ egraph_status eg_fail_context(egraph_status code, const char *format, ...)
     egraph_status eg_try_status_ = (call);                                               \
     if (eg_try_status_ != EGRAPH_OK) return eg_try_status_;                              \
   } while (0)
-/// Jumps to `label` when `call` fails; `status` keeps the code. For functions that own
-/// resources.
+/// Jumps to `label` when `call` fails; `status` keeps the code. For functions
+/// that own resources.
 #define EG_TRY_GOTO(status, call, label)                                                 \
   do {                                                                                   \
     (status) = (call);                                                                   \

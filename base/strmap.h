@@ -15,8 +15,8 @@ typedef struct eg_strmap {
 
 void eg_strmap_init(eg_strmap *map, egraph_allocator alloc);
 void eg_strmap_deinit(eg_strmap *map);
-/// Inserts or overwrites; the key is copied. Fails with EGRAPH_E_MEMORY, the map then
-/// unchanged.
+/// Inserts or overwrites; the key is copied. Fails with EGRAPH_E_MEMORY, the
+/// map then unchanged.
 egraph_status eg_strmap_put(eg_strmap *map, const char *key, uint32_t value);
 /// False when absent; *out is then untouched.
 bool eg_strmap_find(const eg_strmap *map, const char *key, uint32_t *out);

@@ -11,8 +11,8 @@
 #include "base/number.h"
 #include "base/vec.h"
 
-/// Text under construction: `chars.data` is NUL-terminated after every call that
-/// succeeds.
+/// Text under construction: `chars.data` is NUL-terminated after every
+/// call that succeeds.
 typedef struct eg_text {
   eg_chars chars;
 } eg_text;
@@ -28,8 +28,8 @@ egraph_status eg_text_printf(eg_text *text, const char *format, ...) EG_PRINTF(2
 egraph_status eg_text_double(eg_text *text, double value);
 /// Borrowed, valid until the next change; "" when empty.
 const char *eg_text_of(const eg_text *text);
-/// Hands the characters over as a string to be freed with eg_string_free; the text is
-/// then empty.
+/// Hands the characters over as a string to be freed with eg_string_free; the
+/// text is then empty.
 egraph_status eg_text_take(eg_text *text, char **out);
 
 #endif

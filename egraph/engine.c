@@ -312,8 +312,8 @@ void eg_engine_data_changed(eg_engine *engine, uint32_t root) {
     enqueue(engine, &engine->modify, root, EG_FLAG_MODIFY);
 }
 
-/// Joins the data of two roots into scratch_data; *out_changed when either differs from
-/// that.
+/// Joins the data of two roots into scratch_data; *out_changed when either
+/// differs from that.
 static egraph_status join_data(eg_engine *engine, uint32_t keep, uint32_t drop,
                                bool *out_changed) {
   const eg_analysis *analysis = &engine->analysis;

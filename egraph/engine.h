@@ -1,6 +1,6 @@
-// The e-graph: a set of terms closed under congruence. Language-agnostic: an operator is
-// a number, a payload an interned id that the engine only compares (attributes, names,
-// literals).
+// The e-graph: a set of terms closed under congruence. Language-agnostic: an
+// operator is a number, a payload an interned id that the engine only compares
+// (attributes, names, literals).
 //
 //   class c5 { add(c1,c2)  add(c2,c1) }      node = (operator, payload, child classes)
 //   hash-cons: node -> class                 union-find over class ids, deferred rebuild
@@ -33,8 +33,8 @@ static inline bool eg_class_same(eg_class a, eg_class b) { return a.id == b.id; 
 #define EG_REASON_SEED UINT32_MAX
 #define EG_REASON_CONGRUENCE (UINT32_MAX - 1)
 
-/// A node to be added, or a view of a stored one (children borrowed until the next
-/// change).
+/// A node to be added, or a view of a stored one (children borrowed until
+/// the next change).
 typedef struct eg_term {
   uint32_t op, payload, arity;
   const eg_class *children;
@@ -86,8 +86,8 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
 /// the engine is dirty but consistent: eg_engine_check holds, more may be added, and
 /// rebuild may be called again to go on.
 egraph_status eg_engine_rebuild(eg_engine *engine);
-/// True when nothing is left for a rebuild to do. Adding keeps an engine without `modify`
-/// clean.
+/// True when nothing is left for a rebuild to do. Adding keeps an engine
+/// without `modify` clean.
 bool eg_engine_is_clean(const eg_engine *engine);
 
 /// Canonical representative.
@@ -105,8 +105,8 @@ size_t eg_engine_bytes(const eg_engine *engine);
 /// c.id != EG_CLASS_NONE.id; c = eg_engine_next(g, c))`.
 eg_class eg_engine_first(const eg_engine *engine);
 eg_class eg_engine_next(const eg_engine *engine, eg_class class);
-/// The distinct nodes of a class (clean engine), oldest first; borrowed until the next
-/// change.
+/// The distinct nodes of a class (clean engine), oldest first; borrowed until
+/// the next change.
 const eg_node *eg_engine_class_nodes(const eg_engine *engine, eg_class class,
                                      uint32_t *out_count);
 /// The nodes with this operator (clean engine), oldest first.
@@ -118,10 +118,10 @@ eg_class eg_engine_class_of(const eg_engine *engine, eg_node node);
 /// False for a node that became equal to an older one: it is in no list any more, and its
 /// children are those it had at that time.
 bool eg_engine_is_live(const eg_engine *engine, eg_node node);
-/// The (node, child position) pairs whose child is this class, in a fixed order, by an
-/// intrusive list: `for (eg_parent p = eg_engine_parents(g, c); p.node.id !=
-/// EG_NODE_NONE.id; p = eg_engine_next_parent(g, p))`. Clean engine; dead nodes are
-/// passed over.
+/// The (node, child position) pairs whose child is this class, in a fixed order,
+/// by an intrusive list: `for (eg_parent p = eg_engine_parents(g, c); p.node.id !=
+/// EG_NODE_NONE.id; p = eg_engine_next_parent(g, p))`. Clean engine; dead nodes
+/// are passed over.
 typedef struct eg_parent {
   eg_node node;
   uint32_t position;
@@ -133,8 +133,8 @@ eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent);
 uint32_t eg_engine_parent_count(const eg_engine *engine, eg_class class);
 /// The reason given when the node was added.
 uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node);
-/// Analysis data of a class (any of its ids); borrowed until the next change. NULL
-/// without analysis.
+/// Analysis data of a class (any of its ids); borrowed until the next change.
+/// NULL without analysis.
 const void *eg_engine_data(const eg_engine *engine, eg_class class);
 
 /// The log of unions, oldest first: what was united (as given by the caller; for

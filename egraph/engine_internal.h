@@ -12,10 +12,10 @@
 //   ops       per operator the live nodes, oldest first
 //   table     hash-cons over the live nodes, keyed by their *stored* children
 //
-// A node dies when another one has become equal to it; its record stays, because ids are
-// for ever. Between unite and rebuild the stored children of live nodes may be stale;
-// then the class they name is on the `repairs` stack, with those slots still in its
-// parents list.
+// A node dies when another one has become equal to it; its record stays, because ids
+// are for ever. Between unite and rebuild the stored children of live nodes may be
+// stale; then the class they name is on the `repairs` stack, with those slots still in
+// its parents list.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_ENGINE_INTERNAL_H
 #define EG_EGRAPH_ENGINE_INTERNAL_H
@@ -144,8 +144,8 @@ const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
                               uint32_t *out_count);
 /// Makes sure that eg_members_append(root, count more) cannot fail.
 egraph_status eg_members_reserve(eg_engine *engine, uint32_t root, uint32_t count);
-/// Moves the members of `from` behind those of `into`. False when they are not in order
-/// then.
+/// Moves the members of `from` behind those of `into`. False when they are
+/// not in order then.
 bool eg_members_move(eg_engine *engine, uint32_t into, uint32_t from);
 /// Drops dead members and sorts the rest, oldest first. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_members_clean(eg_engine *engine, uint32_t root);

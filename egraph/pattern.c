@@ -120,8 +120,8 @@ static uint32_t arity_of(const eg_pattern *pattern, uint32_t term) {
   return pattern->terms[term].kind == EG_PATTERN_NODE ? pattern->terms[term].arity : 0;
 }
 
-/// Depth-first from one root; `next` counts the visited children of each term on the
-/// stack.
+/// Depth-first from one root; `next` counts the visited children of each
+/// term on the stack.
 static egraph_status visit(compiler *c, uint32_t root, uint32_t *stack, uint32_t *next,
                            bool *is_open) {
   bool *seen = c->program->is_reachable;

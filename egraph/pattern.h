@@ -57,11 +57,11 @@ void eg_matcher_destroy(eg_matcher *program);
 const uint32_t *eg_matcher_order(const eg_matcher *program, uint32_t *out_count);
 
 typedef struct eg_search {
-  /// Decides whether a payload fits guard number `guard`; may be NULL when no term has a
-  /// guard.
+  /// Decides whether a payload fits guard number `guard`; may be NULL when no
+  /// term has a guard.
   bool (*accept)(void *user, uint32_t guard, uint32_t op, uint32_t payload);
-  /// Receives each match once, in a deterministic order; sets *stop to end the search
-  /// early.
+  /// Receives each match once, in a deterministic order; sets *stop to end
+  /// the search early.
   egraph_status (*on_match)(void *user, const eg_match *match, bool *stop);
   /// Asked when a NODE term was matched: `step` counts as in eg_matcher_order, `so_far`
   /// has the nodes of that step and those before it, the variables that are their

@@ -67,8 +67,8 @@ static egraph_status repair_node(eg_engine *engine, uint32_t node) {
   return status;
 }
 
-/// Repairs the node of one slot in the list of `class`, which is no root, and moves the
-/// slot on.
+/// Repairs the node of one slot in the list of `class`, which is no root, and
+/// moves the slot on.
 static egraph_status repair_slot(eg_engine *engine, uint32_t class) {
   uint32_t slot = engine->classes.data[class].parents;
   uint32_t node = engine->links.data[slot].node;
@@ -193,9 +193,9 @@ static void clean_ops(eg_engine *engine) {
   }
 }
 
-/// Unlinks the slots of dead nodes. Waiting until they are a quarter of what the sweep
-/// looks at keeps the parents lists linear in the live nodes at a constant cost per
-/// death.
+/// Unlinks the slots of dead nodes. Waiting until they are a quarter of what
+/// the sweep looks at keeps the parents lists linear in the live nodes at a
+/// constant cost per death.
 static void sweep_parents(eg_engine *engine) {
   size_t linked = engine->slots.len - engine->swept_slots;
   if (engine->dead_slots <= (linked + engine->up.len) / 4) return;

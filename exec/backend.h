@@ -53,8 +53,8 @@ typedef struct eg_program_info {
   size_t scratch_bytes; // needed while a launch runs; launches may share it
 } eg_program_info;
 
-/// Device addresses of one node. Entries of weight operands that are not kept may be
-/// NULL.
+/// Device addresses of one node. Entries of weight operands that are not
+/// kept may be NULL.
 typedef struct eg_bindings {
   void *const *operands;
   void *const *results;
@@ -95,11 +95,11 @@ typedef struct eg_backend_vtable {
   egraph_status (*create)(egraph_allocator alloc, const eg_backend_options *options,
                           eg_backend **out);
   void (*destroy)(eg_backend *backend); // required
-  /// required. Appends what kernels depend on: device model, instruction set, library
-  /// version, threads.
+  /// required. Appends what kernels depend on: device model, instruction set,
+  /// library version, threads.
   egraph_status (*describe)(const eg_backend *backend, eg_text *out);
-  /// required. Memory formats worth considering on this device, a bit per eg_format
-  /// (plain included).
+  /// required. Memory formats worth considering on this device, a bit per
+  /// eg_format (plain included).
   uint32_t (*formats)(const eg_backend *backend);
   /// required. Zeroed device memory. Fails with EGRAPH_E_MEMORY.
   egraph_status (*memory_create)(eg_backend *backend, size_t bytes,
@@ -117,8 +117,8 @@ typedef struct eg_backend_vtable {
   /// and at the end all work done.
   egraph_status (*begin)(eg_backend *backend);
   egraph_status (*end)(eg_backend *backend);
-  /// optional: NULL means launches are done when run returns. Waits for all launches so
-  /// far.
+  /// optional: NULL means launches are done when run returns. Waits for all
+  /// launches so far.
   egraph_status (*wait)(eg_backend *backend);
 } eg_backend_vtable;
 
@@ -128,8 +128,7 @@ struct eg_backend {
   uint32_t threads; // as resolved from the options
 };
 
-// ---- registry
-// ----------------------------------------------------------------------------------
+// ---- registry -------------------------------------------------------------------
 
 /// Back-ends of this build, in the order of registry.c; NULL past the last one.
 const eg_backend_vtable *eg_backend_at(uint32_t index);
@@ -139,8 +138,7 @@ egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
                                 const eg_backend_options *options, eg_backend **out);
 void eg_backend_destroy(eg_backend *backend); // NULL is allowed
 
-// ---- calls through the vtables
-// -------------------------------------------------------------------
+// ---- calls through the vtables --------------------------------------------------
 
 egraph_status eg_backend_upload(eg_backend *backend, void *to, const void *from,
                                 size_t bytes);

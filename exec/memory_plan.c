@@ -1,7 +1,7 @@
 // Greedy by size: big buffers fix the peak, small ones fill the gaps. On feed-forward
-// networks this is the lower bound or close to it. The buffers already placed are kept
-// sorted by offset, so that the gaps between those alive at the same time are found in
-// one walk.
+// networks this is the lower bound or close to it. The buffers already placed are
+// kept sorted by offset, so that the gaps between those alive at the same time are
+// found in one walk.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/memory_plan.h"
 

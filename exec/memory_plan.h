@@ -1,8 +1,9 @@
 // Places buffers with known lifetimes in one block of memory.
 //
-//   step        0   1   2   3            offset 0: a a . d          block of max(a, d) +
-//   max(b, c) a [0,1]     #   #                    offset 1: . b b .          instead of
-//   a + b + c + d b [1,2]         #   #
+//   step      0  1  2  3
+//   a [0,1]   #  #            offset 0: a, then d
+//   b [1,2]      #  #         behind:   b, then ...
+//   d [3,3]            #      block of max(a, d) + b instead of a + b + d
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_MEMORY_PLAN_H
 #define EG_EXEC_MEMORY_PLAN_H

@@ -1,5 +1,5 @@
-// Measures single nodes on a back-end, for the cost model (sim/cost.h has the matching
-// function type).
+// Measures single nodes on a back-end, for the cost model (sim/cost.h has the
+// matching function type).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_PROFILE_H
 #define EG_EXEC_PROFILE_H
@@ -29,8 +29,8 @@ void eg_profiler_destroy(eg_profiler *profiler);
 /// eg_measurer.measure with self = profiler.
 egraph_status eg_profiler_measure(void *profiler, const eg_node_spec *spec,
                                   double *out_seconds, bool *out_supported);
-/// Fingerprint of this machine and setting: CPU model, instruction set, back-end and its
-/// version, threads.
+/// Fingerprint of this machine and setting: CPU model, instruction set, back-end and
+/// its version, threads.
 egraph_status eg_profiler_machine(const eg_profiler *profiler, eg_text *out);
 /// Memory formats worth considering on this machine (bit per eg_format).
 uint32_t eg_profiler_formats(const eg_profiler *profiler);

@@ -32,8 +32,7 @@ static egraph_status rotating_block(eg_rig *rig, size_t bytes, void **out) {
   return EGRAPH_OK;
 }
 
-// ---- operands
-// ------------------------------------------------------------------------------------
+// ---- operands -------------------------------------------------------------------
 
 static void fill(const eg_tensor *tensor, double value) {
   int64_t elements = eg_type_elements(&tensor->type);
@@ -82,8 +81,7 @@ done:
   return status;
 }
 
-// ---- sets of data operands and results
-// ------------------------------------------------------------
+// ---- sets of data operands and results ------------------------------------------
 
 static egraph_status place_set(eg_rig *rig, eg_rig_set *set) {
   const eg_node_spec *spec = rig->spec;
@@ -136,8 +134,7 @@ static egraph_status keep_original(eg_rig *rig) {
                              bytes);
 }
 
-// ---- copies of the weights
-// -----------------------------------------------------------------------
+// ---- copies of the weights ------------------------------------------------------
 
 static bool is_kept(const eg_rig *rig, uint32_t operand) {
   return (rig->program->info.kept & eg_operand_bit(operand)) != 0;
@@ -197,8 +194,7 @@ static egraph_status add_copy(eg_rig *rig, uint32_t index) {
   return vtable->bind(rig->program, &bindings, &copy->launch);
 }
 
-// ---- the rig
-// ---------------------------------------------------------------------------------------
+// ---- the rig --------------------------------------------------------------------
 
 egraph_status eg_rig_init(eg_rig *rig, eg_backend *backend, eg_device_memory *rotation,
                           const eg_node_spec *spec, eg_program *program) {

@@ -1,5 +1,5 @@
-// A node set up for measurement: operands drawn, weights packed and repeated, launches
-// bound.
+// A node set up for measurement: operands drawn, weights packed and
+// repeated, launches bound.
 //
 // Weights rotate over enough copies to leave the caches between two runs, as in a network
 // whose other weights come in between. Data operands and results rotate over a few sets
@@ -15,14 +15,14 @@
 
 EG_VEC_DEFINE(eg_rig_blocks, eg_device_memory);
 
-/// One set of data operands and results. Entries of weights are those of the first set
-/// everywhere.
+/// One set of data operands and results. Entries of weights are those of the
+/// first set everywhere.
 typedef struct eg_rig_set {
   void **operands, **results;
 } eg_rig_set;
 
-/// One copy of the weights, joined with one of the sets: addresses and the launch bound
-/// to them.
+/// One copy of the weights, joined with one of the sets: addresses and the
+/// launch bound to them.
 typedef struct eg_rig_copy {
   void **operands, **constants;
   const eg_rig_set *set;
@@ -52,8 +52,8 @@ typedef struct eg_rig {
 egraph_status eg_rig_init(eg_rig *rig, eg_backend *backend, eg_device_memory *rotation,
                           const eg_node_spec *spec, eg_program *program);
 void eg_rig_deinit(eg_rig *rig);
-/// Restores an operand that the last run has overwritten: repeated in place, values would
-/// run away.
+/// Restores an operand that the last run has overwritten: repeated in place,
+/// values would run away.
 egraph_status eg_rig_restore(eg_rig *rig);
 /// Runs the node once, on the next copy of its weights.
 egraph_status eg_rig_run(eg_rig *rig);

@@ -14,8 +14,8 @@ typedef struct reference_program {
   eg_node_spec spec;
 } reference_program;
 
-// A tensor as it is stored and as the kernel sees it (the same unless the format is not
-// plain).
+// A tensor as it is stored and as the kernel sees it (the same unless the
+// format is not plain).
 typedef struct tensor_pair {
   eg_tensor stored, plain;
 } tensor_pair;
@@ -28,8 +28,7 @@ typedef struct reference_launch {
   tensor_pair *operands, *results;
 } reference_launch;
 
-// ---- launch
-// ------------------------------------------------------------------------------------
+// ---- launch ---------------------------------------------------------------------
 
 static void launch_destroy(eg_launch *base) {
   reference_launch *launch = (reference_launch *)base;
@@ -118,8 +117,7 @@ static egraph_status program_bind(const eg_program *base, const eg_bindings *bin
   return EGRAPH_OK;
 }
 
-// ---- program
-// -----------------------------------------------------------------------------------
+// ---- program --------------------------------------------------------------------
 
 static void program_destroy(eg_program *base) {
   reference_program *program = (reference_program *)base;
@@ -176,8 +174,7 @@ egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *s
   return EGRAPH_OK;
 }
 
-// ---- back-end
-// ----------------------------------------------------------------------------------
+// ---- back-end -------------------------------------------------------------------
 
 static egraph_status reference_create(egraph_allocator alloc,
                                       const eg_backend_options *options,

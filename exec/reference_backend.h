@@ -10,8 +10,8 @@
 extern const eg_backend_vtable eg_reference_backend;
 
 /// Compiles a node for host memory on its reference kernel; the fallback of host
-/// back-ends. Fails with EGRAPH_E_UNSUPPORTED for leaves that the caller owns and for
-/// opaque operators.
+/// back-ends. Fails with EGRAPH_E_UNSUPPORTED for leaves that the caller owns and
+/// for opaque operators.
 egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *spec,
                                    eg_program **out);
 

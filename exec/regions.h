@@ -2,8 +2,8 @@
 // from its definition to its last use; joining puts a region inside another one at an
 // offset, and the outer one then lives as long as both.
 //
-//   concat(a, b) -> c:    a at c + 0,  b at c + |a|          relu(x) -> y in place:    y
-//   at x + 0
+//   concat(a, b) -> c:          a at c + 0,  b at c + |a|
+//   relu(x) -> y in place:      y at x + 0
 //
 // Union-find with offsets: parent links carry the offset in the parent.
 // SPDX-License-Identifier: Apache-2.0
@@ -36,8 +36,8 @@ eg_region_place eg_regions_find(eg_regions *regions, uint32_t region);
 /// both have the same bytes, the other way round. False (and nothing changed) when
 /// neither is a whole root, or both are in one already.
 bool eg_regions_join(eg_regions *regions, uint32_t inner, uint32_t outer, size_t offset);
-/// True when eg_regions_join(inner, outer, any offset) would lay inner, a whole root,
-/// into outer.
+/// True when eg_regions_join(inner, outer, any offset) would lay inner, a whole
+/// root, into outer.
 bool eg_regions_is_whole(eg_regions *regions, uint32_t region);
 
 #endif

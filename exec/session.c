@@ -4,8 +4,7 @@
 
 #include "exec/session_build.h"
 
-// ---- creation
-// ------------------------------------------------------------------------------------
+// ---- creation -------------------------------------------------------------------
 
 static egraph_status open_session(const egraph_allocator *alloc,
                                   const eg_session_options *options, eg_session **out) {
@@ -103,8 +102,7 @@ void eg_session_destroy(eg_session *session) {
   eg_free(session->alloc, session, 1, sizeof *session);
 }
 
-// ---- runs
-// ------------------------------------------------------------------------------------------
+// ---- runs -----------------------------------------------------------------------
 
 static egraph_status check_tensor(const eg_port *port, const eg_tensor *tensor,
                                   const char *what) {
@@ -185,8 +183,7 @@ egraph_status eg_session_run(eg_session *session, const eg_tensor *inputs,
   return write_outputs(session, outputs);
 }
 
-// ---- figures
-// ---------------------------------------------------------------------------------------
+// ---- figures --------------------------------------------------------------------
 
 void eg_session_set_timing(eg_session *session, bool on) { session->timing = on; }
 

@@ -1,5 +1,5 @@
-// A graph compiled for a back-end: kernels chosen, weights packed, memory planned; runs
-// many times.
+// A graph compiled for a back-end: kernels chosen, weights packed, memory planned;
+// runs many times.
 //
 //   create: fold weight-only nodes -> one step per node (primitive or reference kernel)
 //   -> liveness -> one arena run:    inputs copied in, steps in order, outputs copied

@@ -1,5 +1,5 @@
-// How a session is put together, in the order of these functions. For the files
-// session*.c only.
+// How a session is put together, in the order of these functions. For the
+// files session*.c only.
 //
 //   analyse   which values are needed, which are constant, when they live, which share
 //   memory compile   one program per distinct node, in-place decisions, memory plan load

@@ -55,8 +55,8 @@ static uint64_t dying_operands(eg_session_builder *b, const eg_graph_node_info *
   return mask;
 }
 
-// Result 0 can only take over an operand when one of the two is not part of something
-// bigger.
+// Result 0 can only take over an operand when one of the two is not part
+// of something bigger.
 static uint64_t joinable(eg_session_builder *b, const eg_graph_node_info *info,
                          uint64_t dying) {
   uint32_t result = region_of(b, info->results[0]);

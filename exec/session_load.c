@@ -18,8 +18,7 @@ static void *arena_address(eg_session_builder *b, uint32_t region) {
   return base + b->regions.data[place.root].offset + place.offset;
 }
 
-// ---- constants
-// ---------------------------------------------------------------------------------
+// ---- constants ------------------------------------------------------------------
 
 static void count_uses(eg_session_builder *b) {
   for (uint32_t n = 0; n < b->node_count; n++) {
@@ -61,8 +60,8 @@ static egraph_status draw_weight(eg_session_builder *b, const eg_value_info *inf
   return status;
 }
 
-// A file may hold a tensor at any offset; kernels want elements at multiples of their
-// size.
+// A file may hold a tensor at any offset; kernels want elements at
+// multiples of their size.
 static bool is_aligned(const void *data, const eg_type *type) {
   return (uintptr_t)data % eg_dtype_bytes(type->dtype) == 0;
 }
@@ -128,8 +127,7 @@ static egraph_status done_with_operands(eg_session_builder *b,
   return EGRAPH_OK;
 }
 
-// ---- programs and their memory
-// -----------------------------------------------------------------------
+// ---- programs and their memory --------------------------------------------------
 
 typedef struct addresses {
   void **operands, **results, **constants;
@@ -263,8 +261,7 @@ static egraph_status bind_node(eg_session_builder *b, uint32_t n) {
   return done_with_operands(b, &info);
 }
 
-// ---- ports
-// ---------------------------------------------------------------------------------------
+// ---- ports ----------------------------------------------------------------------
 
 static egraph_status add_port(eg_session_builder *b, eg_ports *ports, eg_value value,
                               const char *name) {

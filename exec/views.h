@@ -13,9 +13,9 @@
 bool eg_view_of(const eg_node_spec *spec, uint32_t index, size_t *out_offset);
 /// True when every result is such a view.
 bool eg_node_is_view(const eg_node_spec *spec);
-/// True when the operands of a concatenation lie behind each other in the result, so that
-/// their producers can write there. Operand i starts after the bytes of the operands
-/// before it.
+/// True when the operands of a concatenation lie behind each other in the result, so
+/// that their producers can write there. Operand i starts after the bytes of the
+/// operands before it.
 bool eg_concat_is_region(const eg_node_spec *spec);
 
 #endif

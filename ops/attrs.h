@@ -1,6 +1,6 @@
 // Attributes of operators: a fixed list of typed slots per operator (op_table.def),
-// interned so that equal attribute lists have one id. Ids are the payloads of e-nodes and
-// graph nodes.
+// interned so that equal attribute lists have one id. Ids are the payloads of e-nodes
+// and graph nodes.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_ATTRS_H
 #define EG_OPS_ATTRS_H
@@ -47,8 +47,8 @@ typedef struct eg_ints {
   uint32_t len;
 } eg_ints;
 
-/// One attribute value. INTS and STRING point into the pool (or, before interning,
-/// anywhere).
+/// One attribute value. INTS and STRING point into the pool (or,
+/// before interning, anywhere).
 typedef struct eg_attr {
   eg_attr_kind kind;
   union {
@@ -70,8 +70,8 @@ typedef struct eg_attrs_id {
   uint32_t id;
 } eg_attrs_id;
 
-/// Interns attribute lists. Pointers stay valid for the life of the pool; ids count up
-/// from 0.
+/// Interns attribute lists. Pointers stay valid for the life of the pool; ids
+/// count up from 0.
 typedef struct eg_attr_pool eg_attr_pool;
 
 egraph_status eg_attr_pool_create(const egraph_allocator *alloc, eg_attr_pool **out);

@@ -59,8 +59,7 @@ bool eg_dtype_is_float(egraph_dtype dtype) {
          dtype == EGRAPH_BFLOAT16;
 }
 
-// ---- 16-bit floating point
-// -----------------------------------------------------------------------
+// ---- 16-bit floating point ------------------------------------------------------
 
 /// Shape of a small binary format: bits of the fraction, and the bias of the exponent.
 typedef struct small_float {
@@ -69,9 +68,9 @@ typedef struct small_float {
 
 static const small_float half_format = {10, 15}, brain_format = {7, 127};
 
-// The significand (with its hidden bit) is shifted to the place that the exponent asks
-// for and rounded; a carry out of the fraction then increments the exponent field by
-// itself.
+// The significand (with its hidden bit) is shifted to the place that the exponent
+// asks for and rounded; a carry out of the fraction then increments the exponent
+// field by itself.
 static uint16_t narrow(small_float to, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -104,8 +103,7 @@ static double widen(small_float from, uint16_t bits) {
   return (bits & 0x8000) != 0 ? -size : size;
 }
 
-// ---- elements
-// ------------------------------------------------------------------------------------
+// ---- elements -------------------------------------------------------------------
 
 // Conversions of values out of range saturate instead of being undefined; NaN becomes 0.
 static int64_t int_of(double value) {

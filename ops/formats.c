@@ -9,8 +9,8 @@
 
 #include "ops/ops.h"
 
-/// A first convolution reads its few channels from plain memory rather than from a padded
-/// block.
+/// A first convolution reads its few channels from plain memory rather than
+/// from a padded block.
 enum { FEW_CHANNELS = 8 };
 
 typedef struct node_types {
@@ -82,8 +82,8 @@ static bool concat_allows(const node_types *node, eg_format format,
   return true;
 }
 
-// The group structure must not cut blocks: whole blocks per group, or one channel per
-// group.
+// The group structure must not cut blocks: whole blocks per group, or one
+// channel per group.
 static bool groups_allow(const node_types *node, int64_t block) {
   int64_t group = eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i;
   int64_t in = node->inputs[0].dims[1], made = node->results->dims[1];
@@ -92,8 +92,8 @@ static bool groups_allow(const node_types *node, int64_t block) {
   return depthwise || (in / group % block == 0 && made / group % block == 0);
 }
 
-// Winograd kernels transform whole blocks of channels; elsewhere the algorithm is not
-// offered.
+// Winograd kernels transform whole blocks of channels; elsewhere the
+// algorithm is not offered.
 static bool algorithm_allows(const node_types *node, eg_format format) {
   return eg_attr_at(node->attrs, EG_A_CONV_ALGORITHM)->i == EG_CONV_DIRECT ||
          format == EG_FORMAT_NCHW16C;

@@ -130,8 +130,8 @@ static void run_rows(const eg_kernel_call *call, eg_row_binary row,
   } while (eg_broadcast_next(&loop));
 }
 
-// A base and an exponent of different types meet in float64; the result has the base's
-// type.
+// A base and an exponent of different types meet in float64; the result has
+// the base's type.
 static egraph_status run_mixed_pow(const eg_kernel_call *call, eg_arena *arena) {
   eg_tensor wide[3] = {call->inputs[0], call->inputs[1], call->outputs[0]};
   for (size_t i = 0; i < 3; i++) {

@@ -48,8 +48,8 @@ static inline double eg_math_clamp(double x, double low, double high) {
 static inline double eg_math_abs(double x) { return x < 0.0 ? -x : x; }
 
 // exp(x) = 2^n (1 + q), as 2^n and q = exp(r) - 1 with |r| <= ln(2) / 2. Adding 1.5 *
-// 2^52 rounds to the nearest integer and leaves it in the low bits, from where it goes to
-// the exponent.
+// 2^52 rounds to the nearest integer and leaves it in the low bits, from where it goes
+// to the exponent.
 typedef struct eg_math_power {
   double scale, q;
 } eg_math_power;

@@ -85,8 +85,8 @@ typedef struct eg_contraction {
   int64_t addend_row[2];
 } eg_contraction;
 
-// Sets the strides of a matrix operand and of its batch dimensions, which are
-// right-aligned.
+// Sets the strides of a matrix operand and of its batch dimensions,
+// which are right-aligned.
 static void place_operand(const eg_type *type, bool transpose, uint32_t batch_rank,
                           int64_t *row, int64_t *column, int64_t *batch) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
@@ -129,8 +129,8 @@ static void place_operands(eg_contraction *work, const eg_kernel_call *call, boo
     work->batch[d] = call->outputs[0].type.dims[d];
 }
 
-// An addend broadcasts to the result as it is, without the unit dimensions of vector
-// operands.
+// An addend broadcasts to the result as it is, without the unit dimensions
+// of vector operands.
 static void place_addend(eg_contraction *work, const eg_kernel_call *call,
                          const eg_tensor *addend, double factor) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};

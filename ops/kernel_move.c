@@ -75,9 +75,9 @@ static void fill_bytes(unsigned char *to, size_t bytes, const eg_move *move) {
 }
 
 // One tile of elements of a size the compiler knows, through a buffer: column by column
-// in, row by row out. In a transposition both sides are then read and written along their
-// lines, which matters when the distance of lines is a power of two and they share a
-// cache set.
+// in, row by row out. In a transposition both sides are then read and written along
+// their lines, which matters when the distance of lines is a power of two and they
+// share a cache set.
 #define TILE_OF(name, size)                                                              \
   static void name(const eg_plan *plan, const unsigned char *from, unsigned char *to,    \
                    int64_t row, int64_t column, int64_t row_end, int64_t column_end) {   \
@@ -122,8 +122,8 @@ static void copy_tiles(const eg_plan *plan, const unsigned char *from,
   }
 }
 
-// Columns from `c` on that are one piece: all fill, or one block after the other in the
-// input.
+// Columns from `c` on that are one piece: all fill, or one block after the
+// other in the input.
 static int64_t piece_of(const eg_plan *plan, int64_t c) {
   const int64_t *map = plan->column_map;
   int64_t step = (int64_t)(plan->block / plan->move->element), count = 1;
@@ -238,8 +238,8 @@ egraph_status eg_kernel_slice(const eg_kernel_call *call) {
   return move_with(call, fill_slice);
 }
 
-// Expand repeats dimensions of size 1, tile repeats whole dimensions; both are i modulo
-// the size.
+// Expand repeats dimensions of size 1, tile repeats whole dimensions; both are i
+// modulo the size.
 static egraph_status fill_expand(const eg_kernel_call *call, eg_move *move,
                                  const int64_t *strides) {
   const eg_type *type = &call->inputs[0].type;
@@ -255,8 +255,8 @@ egraph_status eg_kernel_expand(const eg_kernel_call *call) {
   return move_with(call, fill_expand);
 }
 
-// numpy's modes: reflect bounces between the ends without repeating them, edge stays at
-// the end.
+// numpy's modes: reflect bounces between the ends without repeating them, edge
+// stays at the end.
 static int64_t padded_index(int64_t at, int64_t size, int64_t mode) {
   enum { CONSTANT, REFLECT, EDGE };
   if (at >= 0 && at < size) return at;

@@ -1,8 +1,8 @@
 // Pooling over any number of spatial dimensions, plane by plane on the rows of
 // kernel_window.h. average-pool divides by the positions inside of the input, or, with
-// count_include_pad, inside of the padded input: what ceil_mode adds beyond the padding
-// never counts. A window that meets no input at all gives the lowest value (max) or zero
-// (average).
+// count_include_pad, inside of the padded input: what ceil_mode adds beyond the
+// padding never counts. A window that meets no input at all gives the lowest value
+// (max) or zero (average).
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 

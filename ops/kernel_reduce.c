@@ -1,7 +1,7 @@
 // Reductions over any set of axes in one pass over the input, in order: neighbouring
-// dimensions that are both kept or both reduced are merged, and each contiguous run is
-// either folded into one accumulator or added to a row of them. Float32 accumulates in
-// float64.
+// dimensions that are both kept or both reduced are merged, and each contiguous run
+// is either folded into one accumulator or added to a row of them. Float32
+// accumulates in float64.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -10,8 +10,8 @@
 
 enum { SLOT_AXES = 0 };
 
-// The input as alternating groups of dimensions; `strides` step in the accumulators, 0
-// when reduced.
+// The input as alternating groups of dimensions; `strides` step in the
+// accumulators, 0 when reduced.
 typedef struct eg_folding {
   uint32_t rank;
   int64_t dims[EGRAPH_MAX_RANK];
@@ -133,8 +133,8 @@ static void fold_all(const eg_folding *folding, const eg_tensor *x, eg_fold_row 
   } while (eg_index_next(inner, folding->dims, index));
 }
 
-// The mean of integers truncates, in their own type; that of nothing is NaN, or 0 for
-// integers.
+// The mean of integers truncates, in their own type; that of nothing is NaN,
+// or 0 for integers.
 static void write_sums(eg_wide wide, const eg_sum *sums, const eg_folding *folding,
                        bool is_mean, void *to) {
   int64_t divisor = is_mean ? folding->reduced : 1;

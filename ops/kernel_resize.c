@@ -1,8 +1,8 @@
 // Resize to the result's shape. Both modes are separable: per dimension and result
-// position a table has two input positions and the weight of the second one (linear), or
-// one position (nearest, rounding half down, ONNX's default). Linear goes dimension by
-// dimension, so its cost does not grow with 2^rank; dimensions that keep their size are
-// skipped.
+// position a table has two input positions and the weight of the second one (linear),
+// or one position (nearest, rounding half down, ONNX's default). Linear goes
+// dimension by dimension, so its cost does not grow with 2^rank; dimensions that keep
+// their size are skipped.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>

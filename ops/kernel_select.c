@@ -1,6 +1,6 @@
-// Positions of extreme elements along an axis: arg-max, arg-min, top-k. NaN ranks above
-// everything, as in numpy; of equal elements the one with the lower index comes first,
-// unless select_last_index.
+// Positions of extreme elements along an axis: arg-max, arg-min, top-k. NaN ranks
+// above everything, as in numpy; of equal elements the one with the lower index comes
+// first, unless select_last_index.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernels.h"
 

@@ -1,7 +1,7 @@
 // Pointwise operators of one operand. One formula per operator and kind of element: the
-// float table is instantiated for float and double through <tgmath.h>, the integer table
-// for int64 and uint64. NaN goes through comparisons as numpy's minimum and maximum let
-// it through.
+// float table is instantiated for float and double through <tgmath.h>, the integer
+// table for int64 and uint64. NaN goes through comparisons as numpy's minimum and
+// maximum let it through.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>

@@ -25,8 +25,8 @@ egraph_status eg_window_init(eg_window *window, const eg_type *small,
   return EGRAPH_OK;
 }
 
-// The range [first, end) of small positions of the last dimension that stay inside of the
-// large one.
+// The range [first, end) of small positions of the last dimension that stay inside
+// of the large one.
 static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
                         int64_t *end) {
   uint32_t d = window->rank - 1;
@@ -37,8 +37,8 @@ static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
   if (*end > window->small[d]) *end = window->small[d];
 }
 
-// The large position of a row of small positions, without the last dimension; false in
-// the padding.
+// The large position of a row of small positions, without the last dimension;
+// false in the padding.
 static bool outer_offset(const eg_window *window, const int64_t *tap,
                          const int64_t *index, int64_t *out) {
   int64_t offset = 0;

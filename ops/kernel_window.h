@@ -1,6 +1,6 @@
-// Sliding windows: which output positions meet which input positions at each place of the
-// kernel. Convolution, transposed convolution and pooling all run over the list of rows
-// made here.
+// Sliding windows: which output positions meet which input positions at each place of
+// the kernel. Convolution, transposed convolution and pooling all run over the list
+// of rows made here.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_KERNEL_WINDOW_H
 #define EG_OPS_KERNEL_WINDOW_H
@@ -24,9 +24,9 @@ typedef struct eg_window_row {
 
 EG_VEC_DEFINE(eg_window_rows, eg_window_row);
 
-/// Sets the dimensions from two tensor types [N, C, spatial...] and a kernel, and the
-/// attributes; dilations NULL: all 1. Fails with EGRAPH_E_TYPE when there is no spatial
-/// dimension.
+/// Sets the dimensions from two tensor types [N, C, spatial...] and a kernel, and
+/// the attributes; dilations NULL: all 1. Fails with EGRAPH_E_TYPE when there is
+/// no spatial dimension.
 egraph_status eg_window_init(eg_window *window, const eg_type *small,
                              const eg_type *large, const int64_t *kernel,
                              const int64_t *strides, const int64_t *pads,

@@ -19,8 +19,8 @@ typedef egraph_status (*eg_kernel)(const eg_kernel_call *call);
 #define EG_SYMBOLS(...)
 #include "ops/op_table.def"
 
-// The wide element types: suffix, C type, type in which float32 sums are accumulated,
-// dtype.
+// The wide element types: suffix, C type, type in which float32 sums
+// are accumulated, dtype.
 #define EG_WIDE_LIST(X)                                                                  \
   X(F32, float, double, EGRAPH_FLOAT32)                                                  \
   X(F64, double, double, EGRAPH_FLOAT64)                                                 \
@@ -35,8 +35,8 @@ bool eg_wide_find(egraph_dtype dtype, eg_wide *out);
 /// Fails with EGRAPH_E_UNSUPPORTED: the operator has no meaning for this element type.
 egraph_status eg_kernel_refuse(const eg_kernel_call *call, egraph_dtype dtype);
 
-/// The slot of this number within the operator; families share slot numbers, not slot
-/// names.
+/// The slot of this number within the operator; families share slot
+/// numbers, not slot names.
 static inline const eg_attr *eg_kernel_slot(const eg_kernel_call *call, uint32_t slot) {
   return &call->attrs->slots[slot];
 }
@@ -99,16 +99,16 @@ typedef struct eg_row_act {
   eg_row_unary row;
   double params[2];
 } eg_row_act;
-/// Finds the row of an activation for the accumulators of a wide type (EG_WIDE_F64 for
-/// both floats). Fails with EGRAPH_E_UNSUPPORTED where the activation has no meaning for
-/// it.
+/// Finds the row of an activation for the accumulators of a wide type
+/// (EG_WIDE_F64 for both floats). Fails with EGRAPH_E_UNSUPPORTED where the
+/// activation has no meaning for it.
 egraph_status eg_row_act_find(const eg_kernel_call *call, eg_act act, double alpha,
                               double beta, eg_wide wide, eg_row_act *out);
 
 // ---- finishing a contraction ------------------------------------------------
 
-/// What is added to a row of accumulators: factor * data[i * step], elements of the
-/// result's type.
+/// What is added to a row of accumulators: factor * data[i * step], elements of
+/// the result's type.
 typedef struct eg_addend {
   const void *data;
   int64_t step; // 0 or 1
@@ -158,9 +158,9 @@ static inline int64_t eg_broadcast_row(const eg_broadcast *loop) {
 
 // ---- separable moves --------------------------------------------------------
 
-/// result[i0, i1, ...] = input[map[0][i0] + map[1][i1] + ...], or the fill element when
-/// one of the map entries is EG_MOVE_FILL. Every operator that only picks elements is one
-/// of these.
+/// result[i0, i1, ...] = input[map[0][i0] + map[1][i1] + ...], or the fill element
+/// when one of the map entries is EG_MOVE_FILL. Every operator that only picks
+/// elements is one of these.
 enum { EG_MOVE_FILL = -1 };
 typedef struct eg_move {
   uint32_t rank;

@@ -95,8 +95,8 @@ static void index_result(const eg_typing *node, const eg_type *result, uint32_t 
     factor->input_dim[i] = (int8_t)eg_broadcast_dim(&node->inputs[i], result, dim);
 }
 
-// Batch dimension `dim` of the result stands in an operand unless it is absent or
-// stretched.
+// Batch dimension `dim` of the result stands in an operand unless it is
+// absent or stretched.
 static int batch_dim(const eg_type *operand, uint32_t batch, uint32_t result_batch,
                      uint32_t dim, int64_t size) {
   uint32_t shift = result_batch - batch;

@@ -95,8 +95,8 @@ egraph_status eg_infer_conv(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Makes a factor of result dimension `dim` index the addends: bias [Co], z like the
-// result.
+// Makes a factor of result dimension `dim` index the addends: bias [Co], z
+// like the result.
 static void index_result(const eg_typing *node, uint32_t dim, eg_factor *factor) {
   factor->output_dim[0] = (int8_t)dim;
   if (node->count > 2 && dim == 1) factor->input_dim[2] = 0;
@@ -150,8 +150,7 @@ void eg_factors_conv(const eg_typing *node, const eg_type *results, uint32_t res
   out->joint_linear = eg_operand_bits(node->count) & ~eg_operand_bits(2);
 }
 
-// ---- conv-transpose
-// ------------------------------------------------------------------------------
+// ---- conv-transpose -------------------------------------------------------------
 
 // stride (in - 1) + output padding + reach - padding
 static egraph_status transposed_size(const eg_typing *node, const eg_window *window,
@@ -215,8 +214,7 @@ void eg_factors_conv_transpose(const eg_typing *node, const eg_type *results,
   out->joint_linear = eg_operand_bits(node->count) & ~eg_operand_bits(2);
 }
 
-// ---- transformations of weights
-// ------------------------------------------------------------------
+// ---- transformations of weights -------------------------------------------------
 
 egraph_status eg_infer_enlarge(const eg_typing *node, eg_type *out) {
   const eg_type *w = &node->inputs[0];

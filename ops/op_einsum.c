@@ -1,5 +1,5 @@
-// Einsum: every letter of the equation is a factor; letters that the result lacks are
-// sums.
+// Einsum: every letter of the equation is a factor; letters that the
+// result lacks are sums.
 //
 // Letters are numbered 0-51; the dimensions under "..." get the numbers from 52 on,
 // counted from the last one, because that is how they are aligned between operands.

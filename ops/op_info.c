@@ -6,8 +6,8 @@
 
 #include "ops/ops.h"
 
-// One struct per operator with a member per slot, only for counting: its size is slots
-// + 1.
+// One struct per operator with a member per slot, only for counting: its
+// size is slots + 1.
 #define EG_OP(ID, ...)                                                                   \
   char end;                                                                              \
   }                                                                                      \
@@ -23,8 +23,8 @@ struct slots_before_the_first {
 #define ACT_NAME(id, name, op) name,
 #define EG_ACT_NAMES EG_ACT_LIST(ACT_NAME) NULL
 
-// Members are set one by one because EG_SYMBOLS rows complete the entries of EG_ATTR
-// rows.
+// Members are set one by one because EG_SYMBOLS rows complete the entries
+// of EG_ATTR rows.
 #define EG_OP(...)
 #define EG_ATTR(ID, SLOT, NAME, KIND, DEFAULT)                                           \
   [EG_A_##ID##_##SLOT].name = NAME, [EG_A_##ID##_##SLOT].kind = EG_ATTR_##KIND,          \
@@ -56,8 +56,8 @@ const eg_op_info *eg_op_info_of(eg_op op) {
   return &op_rows[op];
 }
 
-// About a hundred short names: a scan costs less than keeping an index without mutable
-// globals.
+// About a hundred short names: a scan costs less than keeping an index
+// without mutable globals.
 bool eg_op_find(const char *name, eg_op *out) {
   for (int i = 0; i < EG_OP_COUNT; i++)
     if (strcmp(op_rows[i].name, name) == 0) {

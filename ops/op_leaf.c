@@ -96,8 +96,8 @@ egraph_status eg_infer_fill(const eg_typing *node, eg_type *out) {
                       eg_attr_at(attrs, EG_A_POOL_KERNEL_KERNEL_SHAPE)->ints, out);
 }
 
-// fill: all elements are equal. pool-kernel: all channels are equal. The others have a
-// diagonal.
+// fill: all elements are equal. pool-kernel: all channels are equal. The others
+// have a diagonal.
 void eg_factors_fill(const eg_typing *node, const eg_type *results, uint32_t result_count,
                      eg_factors *out) {
   (void)result_count;

@@ -12,8 +12,7 @@ static uint32_t axis_of(int64_t axis, uint32_t rank) {
   return (uint32_t)(axis < 0 ? axis + rank : axis);
 }
 
-// ---- transpose
-// -----------------------------------------------------------------------------------
+// ---- transpose ------------------------------------------------------------------
 
 egraph_status eg_infer_transpose(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
@@ -43,8 +42,7 @@ void eg_factors_transpose(const eg_typing *node, const eg_type *results,
   out->linear = eg_operand_bits(1);
 }
 
-// ---- concat and split
-// ----------------------------------------------------------------------------
+// ---- concat and split -----------------------------------------------------------
 
 egraph_status eg_infer_concat(const eg_typing *node, eg_type *out) {
   const eg_type *first = &node->inputs[0];
@@ -118,8 +116,7 @@ void eg_factors_split(const eg_typing *node, const eg_type *results,
   out->linear = eg_operand_bits(1);
 }
 
-// ---- slice and pad
-// -------------------------------------------------------------------------------
+// ---- slice and pad --------------------------------------------------------------
 
 // Elements of start, start + step, ... before end; false when the bounds leave [0, size].
 static bool sliced_size(int64_t size, int64_t start, int64_t end, int64_t step,
@@ -215,8 +212,7 @@ void eg_factors_pad(const eg_typing *node, const eg_type *results, uint32_t resu
   if (zeros || copies || !any) out->linear = eg_operand_bits(1);
 }
 
-// ---- expand and tile
-// -----------------------------------------------------------------------------
+// ---- expand and tile ------------------------------------------------------------
 
 static egraph_status infer_tile(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
@@ -244,8 +240,8 @@ egraph_status eg_infer_expand(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// tile: a dimension of the result is (repeat, element), the repeat major and in no
-// operand.
+// tile: a dimension of the result is (repeat, element), the repeat major
+// and in no operand.
 void eg_factors_expand(const eg_typing *node, const eg_type *results,
                        uint32_t result_count, eg_factors *out) {
   (void)result_count;
@@ -263,8 +259,7 @@ void eg_factors_expand(const eg_typing *node, const eg_type *results,
   }
 }
 
-// ---- gather
-// --------------------------------------------------------------------------------------
+// ---- gather ---------------------------------------------------------------------
 
 egraph_status eg_infer_gather(const eg_typing *node, eg_type *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
@@ -310,8 +305,7 @@ void eg_factors_gather(const eg_typing *node, const eg_type *results,
   out->linear = eg_operand_bits(1);
 }
 
-// ---- shape and size
-// ------------------------------------------------------------------------------
+// ---- shape and size -------------------------------------------------------------
 
 egraph_status eg_infer_shape_of(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
@@ -340,8 +334,7 @@ void eg_factors_shape_of(const eg_typing *node, const eg_type *results,
     eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[dim])->input_dim[0] = (int8_t)dim;
 }
 
-// ---- resize
-// --------------------------------------------------------------------------------------
+// ---- resize ---------------------------------------------------------------------
 
 egraph_status eg_infer_resize(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];

@@ -1,13 +1,13 @@
 // Operators that regroup dimensions without moving data.
 //
-// Factors come from walking both shapes from the major end: while one of the two sizes at
-// hand divides the other, the smaller is a factor of both dimensions. [4,6] -> [8,3]
-// gives
+// Factors come from walking both shapes from the major end: while one of the two
+// sizes at hand divides the other, the smaller is a factor of both dimensions.
+// [4,6] -> [8,3] gives
 //
 //   4 in (in 0, out 0)   2 in (in 1, out 0)   3 in (in 1, out 1)
 //
-// Sizes that do not divide each other ([2,3] -> [3,2]) are blocked up to where both are
-// used up.
+// Sizes that do not divide each other ([2,3] -> [3,2]) are blocked up to where
+// both are used up.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>

@@ -14,8 +14,8 @@ typedef enum eg_op {
   EG_OP_COUNT
 } eg_op;
 
-// EG_A_<OP>_<SLOT>: a global number per attribute; EG_A_BASE_<OP> is where an operator's
-// begin.
+// EG_A_<OP>_<SLOT>: a global number per attribute; EG_A_BASE_<OP> is where
+// an operator's begin.
 #define EG_OP(ID, ...) EG_A_BASE_##ID, EG_A_BEFORE_##ID = EG_A_BASE_##ID - 1,
 #define EG_ATTR(ID, SLOT, ...) EG_A_##ID##_##SLOT,
 #define EG_SYMBOLS(...)
@@ -79,8 +79,8 @@ bool eg_op_find(const char *name, eg_op *out);
 /// Slot number of an attribute within its operator, or false.
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot);
 
-/// The value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that it is
-/// attrs' operator.
+/// The value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that it
+/// is attrs' operator.
 const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot);
 
 /// The default of a slot; a required one gets a zero value of its kind ("" for a string).
@@ -97,8 +97,7 @@ egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot, const eg_att
 /// Appends " :name value" for every slot that differs from its default.
 egraph_status eg_attrs_print(eg_text *text, const eg_attrs *attrs);
 
-// ---- typing
-// ------------------------------------------------------------------------------------
+// ---- typing ---------------------------------------------------------------------
 
 /// Number of results of a node with these attributes.
 uint32_t eg_op_results(const eg_attrs *attrs);
@@ -109,8 +108,7 @@ uint32_t eg_op_results(const eg_attrs *attrs);
 egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                           eg_type *out_results);
 
-// ---- factors (DESIGN section 3; Shardy's sharding rules)
-// -----------------------------------------
+// ---- factors (DESIGN section 3; Shardy's sharding rules) ------------------------
 
 typedef enum eg_factor_kind {
   EG_FACTOR_PARALLEL,
@@ -128,10 +126,9 @@ enum { EG_MAX_FACTORS = 24, EG_MAX_FACTOR_OPERANDS = 16, EG_NO_DIM = -1 };
 /// einsum. Every result dimension is indexed.
 ///
 /// PARALLEL, SUM and MAX: the sizes of a dimension's factors multiply to that dimension.
-/// WINDOW: size is that of the result's dimension; position o reads elements o * stride -
-/// pad ..
-/// + window of the operand's. BLOCKED: size only counts work; the dimensions may differ
-/// from it, or be absent altogether (a pooling kernel).
+/// WINDOW: size is that of the result's dimension; position o reads `window` elements of
+/// the operand's, from o * stride - pad on. BLOCKED: size only counts work; the dimensions
+/// may differ from it, or be absent altogether (a pooling kernel).
 typedef struct eg_factor {
   eg_factor_kind kind;
   int64_t size;
@@ -143,8 +140,8 @@ typedef struct eg_factor {
 
 /// Factors and linearity. The results are partial sums on a mesh axis exactly when
 /// - one operand in `linear` is a partial sum there, or one SUM factor is split there
-/// (not both;
-///   neither is needed when `linear` is empty and there are no SUM factors), and
+///   (not both; neither is needed when `linear` is empty and there are no SUM factors),
+///   and
 /// - every operand in `joint_linear` is a partial sum there as well.
 /// add: joint {a, b}. mul: linear {a, b}. matmul with bias: linear {a, b}, joint {bias}.
 /// An operator with a fused activation has neither, and its sums are BLOCKED. Splitting a
@@ -163,21 +160,19 @@ typedef struct eg_factors {
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out);
 
-// ---- cost figures
-// ----------------------------------------------------------------------------------
+// ---- cost figures ---------------------------------------------------------------
 
-/// Floating-point operations (a multiply-add is two): points of work times the operations
-/// per point that the row's flags tell. 0 for data movement, and for nodes that inference
-/// cannot type.
+/// Floating-point operations (a multiply-add is two): points of work times the
+/// operations per point that the row's flags tell. 0 for data movement, and for nodes
+/// that inference cannot type.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    const eg_type *results, uint32_t result_count);
-/// Bytes read and written at least once; 0 for views. Gather and slice read only what
-/// they return.
+/// Bytes read and written at least once; 0 for views. Gather and slice read only
+/// what they return.
 double eg_op_bytes(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                    const eg_type *results, uint32_t result_count);
 
-// ---- memory formats
-// -----------------------------------------------------------------------------------
+// ---- memory formats -------------------------------------------------------------
 
 enum { EG_MAX_FORMAT_OPERANDS = 16 };
 
@@ -199,11 +194,10 @@ uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t co
 /// True when a value of this type may be stored in `format`.
 bool eg_format_fits(const eg_type *type, eg_format format);
 
-// ---- reference kernels
-// -----------------------------------------------------------------------------------
+// ---- reference kernels ----------------------------------------------------------
 
-/// One call: row-major host tensors; the results' types are inferred and their data
-/// allocated.
+/// One call: row-major host tensors; the results' types are inferred and
+/// their data allocated.
 typedef struct eg_kernel_call {
   const eg_attrs *attrs;
   const eg_tensor *inputs;

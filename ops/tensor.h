@@ -10,9 +10,9 @@
 /// Mesh axes a layout can speak of.
 enum { EG_MAX_MESH_AXES = 6 };
 
-// Memory formats of a tensor: id, spelling, channel block. All but PLAIN need rank 4
-// (N,C,H,W). PLAIN is row-major. A blocked format pads the channels to a multiple of the
-// block.
+// Memory formats of a tensor: id, spelling, channel block. All but PLAIN need rank
+// 4 (N,C,H,W). PLAIN is row-major. A blocked format pads the channels to a
+// multiple of the block.
 #define EG_FORMAT_LIST(X)                                                                \
   X(EG_FORMAT_PLAIN, "plain", 1)                                                         \
   X(EG_FORMAT_NHWC, "nhwc", 1)                                                           \
@@ -22,8 +22,8 @@ enum { EG_MAX_MESH_AXES = 6 };
 typedef enum eg_format { EG_FORMAT_LIST(EG_FORMAT_ENUM) EG_FORMAT_COUNT } eg_format;
 #undef EG_FORMAT_ENUM
 
-/// Sharding digit of one mesh axis: replicated, partial sum or max, or dimension d
-/// sharded.
+/// Sharding digit of one mesh axis: replicated, partial sum or max, or
+/// dimension d sharded.
 enum { EG_SHARD_R = 0, EG_SHARD_P_SUM = 1, EG_SHARD_P_MAX = 2, EG_SHARD_S0 = 3 };
 
 /// How a value lies on the machine. All zero: replicated everywhere, row-major.
@@ -70,8 +70,8 @@ typedef struct eg_tensor {
   void *data;
 } eg_tensor;
 
-/// Element access through the widest type of its kind; float16/bfloat16 convert (round to
-/// nearest even).
+/// Element access through the widest type of its kind; float16/bfloat16 convert (round
+/// to nearest even).
 double eg_tensor_get_double(const eg_tensor *tensor, int64_t index);
 void eg_tensor_set_double(const eg_tensor *tensor, int64_t index, double value);
 int64_t eg_tensor_get_int(const eg_tensor *tensor, int64_t index);

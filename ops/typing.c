@@ -22,8 +22,7 @@ static const family families[EG_OP_COUNT] = {
 #include "ops/op_table.def"
 };
 
-// ---- messages
-// ------------------------------------------------------------------------------------
+// ---- messages -------------------------------------------------------------------
 
 egraph_status eg_typing_fail(const eg_typing *node, const char *format, ...) {
   char message[768];
@@ -46,8 +45,7 @@ eg_type_text eg_type_text_of(const eg_type *type) {
   return out;
 }
 
-// ---- checks
-// --------------------------------------------------------------------------------------
+// ---- checks ---------------------------------------------------------------------
 
 bool eg_size_add(int64_t a, int64_t b, int64_t *out) {
   assert(a >= 0 && b >= 0);
@@ -186,8 +184,7 @@ egraph_status eg_window_positions(const eg_typing *node, const eg_window *window
   return EGRAPH_OK;
 }
 
-// ---- factors
-// -------------------------------------------------------------------------------------
+// ---- factors --------------------------------------------------------------------
 
 eg_factor *eg_factors_add(eg_factors *factors, eg_factor_kind kind, int64_t size) {
   assert(factors->count < EG_MAX_FACTORS);
@@ -220,8 +217,7 @@ uint32_t eg_operand_bits(uint32_t count) {
   return (UINT32_C(1) << count) - 1;
 }
 
-// ---- dispatch
-// ------------------------------------------------------------------------------------
+// ---- dispatch -------------------------------------------------------------------
 
 static egraph_status check_operands(const eg_typing *node) {
   const eg_op_info *info = node->info;

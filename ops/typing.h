@@ -1,5 +1,5 @@
-// What the typing functions of the operator families share. One pair per family of
-// op_table.def:
+// What the typing functions of the operator families share. One pair per
+// family of op_table.def:
 //
 //   eg_infer_<family>    result types, or EGRAPH_E_TYPE with a message that names the
 //   operator eg_factors_<family>  loop factors of a node that inference accepted (so it
@@ -30,22 +30,20 @@ typedef struct eg_typing {
 #define EG_SYMBOLS(...)
 #include "ops/op_table.def"
 
-// ---- messages
-// ------------------------------------------------------------------------------------
+// ---- messages -------------------------------------------------------------------
 
 /// Fails with EGRAPH_E_TYPE and "operator: message".
 egraph_status eg_typing_fail(const eg_typing *node, const char *format, ...)
     EG_PRINTF(2, 3);
 
-/// A type as text for messages: eg_type_text(&type).text lives until the end of the
-/// expression.
+/// A type as text for messages: eg_type_text(&type).text lives until the end
+/// of the expression.
 typedef struct eg_type_text {
   char text[320];
 } eg_type_text;
 eg_type_text eg_type_text_of(const eg_type *type);
 
-// ---- checks
-// --------------------------------------------------------------------------------------
+// ---- checks ---------------------------------------------------------------------
 
 /// Sums and products of sizes >= 0; false on overflow.
 bool eg_size_add(int64_t a, int64_t b, int64_t *out);
@@ -62,8 +60,8 @@ egraph_status eg_typing_list(const eg_typing *node, const char *name, eg_ints li
                              uint32_t len, int64_t least);
 /// Axes are ascending, distinct and within [0, rank).
 egraph_status eg_typing_axes(const eg_typing *node, eg_ints axes, uint32_t rank);
-/// True when `type` broadcasts to `to` without changing it (aligned at the last
-/// dimension).
+/// True when `type` broadcasts to `to` without changing it (aligned at
+/// the last dimension).
 bool eg_broadcasts_to(const eg_type *type, const eg_type *to);
 /// Dimension of `type` that stands under dimension `dim` of the broadcast result `to`, or
 /// EG_NO_DIM when it is absent or stretched.
@@ -86,8 +84,8 @@ bool eg_window_reach(const eg_window *window, int64_t *out);
 /// before the end padding.
 egraph_status eg_window_positions(const eg_typing *node, const eg_window *window,
                                   int64_t size, bool ceil_mode, int64_t *out);
-/// Begin and end padding of spatial dimension i of n, from ONNX's order (all begins, then
-/// all ends).
+/// Begin and end padding of spatial dimension i of n, from ONNX's order (all
+/// begins, then all ends).
 static inline eg_window eg_window_of(int64_t kernel, eg_ints strides, eg_ints pads,
                                      eg_ints dilations, uint32_t i) {
   return (eg_window){.kernel = kernel,
@@ -97,16 +95,15 @@ static inline eg_window eg_window_of(int64_t kernel, eg_ints strides, eg_ints pa
                      .dilation = dilations.len == 0 ? 1 : dilations.data[i]};
 }
 
-// ---- factors
-// -------------------------------------------------------------------------------------
+// ---- factors --------------------------------------------------------------------
 
 /// Appends a factor that indexes nothing yet. Asserts that there is room.
 eg_factor *eg_factors_add(eg_factors *factors, eg_factor_kind kind, int64_t size);
 /// One factor for dimension `dim` of both operand 0 and result 0, of the result's size.
 eg_factor *eg_factors_add_dim(eg_factors *factors, eg_factor_kind kind,
                               const eg_type *result, uint32_t dim);
-/// One parallel factor per dimension of `result`, indexing every operand that is not
-/// stretched there.
+/// One parallel factor per dimension of `result`, indexing every operand that is
+/// not stretched there.
 void eg_factors_add_pointwise(const eg_typing *node, const eg_type *result,
                               eg_factors *out);
 /// Bits 0 .. count-1.

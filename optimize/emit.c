@@ -202,8 +202,8 @@ static egraph_status find_opaque(const emitter *e, const eg_attrs *attrs,
                  key);
 }
 
-/// Result names and types of an opaque node are the original's: it is written back as it
-/// was.
+/// Result names and types of an opaque node are the original's: it is
+/// written back as it was.
 static egraph_status write_opaque(emitter *e, uint32_t key, const eg_attrs *attrs) {
   eg_graph_node node;
   EG_TRY(find_opaque(e, attrs, &node));
@@ -261,8 +261,8 @@ static egraph_status write_operator(emitter *e, uint32_t key, const eg_attrs *at
   return status;
 }
 
-/// The results of a node follow each other, so a part is its tuple's first value plus the
-/// index.
+/// The results of a node follow each other, so a part is its tuple's first
+/// value plus the index.
 static void write_part(emitter *e, uint32_t key, const eg_attrs *attrs) {
   const eg_value_info *first = eg_graph_value(e->out->graph, e->inputs.data[0]);
   eg_graph_node_info node = eg_graph_node_at(e->out->graph, first->node);

@@ -129,8 +129,8 @@ static egraph_status add_variant(walker *w, uint32_t place, eg_variant variant) 
   return eg_variants_push(&x->variants, variant);
 }
 
-/// One variant: asks for its cost, or prices and adds it. Row-major variants are always
-/// kept.
+/// One variant: asks for its cost, or prices and adds it. Row-major variants
+/// are always kept.
 static egraph_status visit(walker *w, uint32_t place, eg_variant variant,
                            const eg_node_spec *spec, bool plain) {
   if (!w->pricing) return spec == NULL ? EGRAPH_OK : eg_cost_request(w->costs, spec);
@@ -219,8 +219,8 @@ static egraph_status walk_operator(walker *w, eg_class class, eg_node node,
   return EGRAPH_OK;
 }
 
-/// Leaves, parts of tuples and opaque nodes: no cost of their own, the format of their
-/// only operand.
+/// Leaves, parts of tuples and opaque nodes: no cost of their own, the format of
+/// their only operand.
 static egraph_status walk_free(walker *w, eg_class class, eg_node node,
                                const eg_term *term) {
   for (unsigned f = 0; f < EG_FORMAT_COUNT; f++) {

@@ -1,11 +1,11 @@
-// From the e-graph of a tensor program to an extraction problem over (class, memory
-// format).
+// From the e-graph of a tensor program to an extraction problem over
+// (class, memory format).
 //
-//   e-class of a value            problem classes                 nodes between them
-//   c7: conv(c1,w)         ->     (c7,plain) (c7,nhwc) (c7,16c)    one per legal
-//   assignment of formats,
-//                                  ^----reorder----^ ...           and a reorder per pair
-//                                  of formats
+//   e-class of a value          problem classes
+//   c7: conv(c1,w)       ->     (c7,plain) (c7,nhwc) (c7,16c)
+//                                ^----reorder----^ ...
+//
+// Between them: a node per legal assignment of formats, a reorder per pair of formats.
 //
 // Weight-only classes cost nothing at run time: they are left out of the problem, and
 // their cheapest derivation is chosen apart (choose_weights). Formats other than plain
@@ -47,14 +47,14 @@ typedef struct eg_expansion {
 egraph_status eg_expansion_init(eg_expansion *expansion, egraph_allocator alloc,
                                 eg_tensor_egraph *egraph, eg_cost_model *costs,
                                 uint32_t formats);
-/// Prices the variants and builds the problem; call when everything that will be measured
-/// has been.
+/// Prices the variants and builds the problem; call when everything that will be
+/// measured has been.
 egraph_status eg_expansion_price(eg_expansion *expansion, eg_tensor_egraph *egraph,
                                  eg_cost_model *costs);
 void eg_expansion_deinit(eg_expansion *expansion);
 
-/// The choice that is the original graph, all formats plain: [problem classes] node or
-/// EG_EXTRACT_NONE.
+/// The choice that is the original graph, all formats plain: [problem classes]
+/// node or EG_EXTRACT_NONE.
 egraph_status eg_expansion_original(const eg_expansion *expansion,
                                     const eg_tensor_egraph *egraph, uint32_t *out_choice);
 

@@ -205,8 +205,8 @@ static egraph_status running_nodes(egraph_allocator alloc, const eg_graph *graph
   return status;
 }
 
-/// Weights that can be computed now are; what only absent weights need stays for the
-/// load.
+/// Weights that can be computed now are; what only absent weights need
+/// stays for the load.
 static egraph_status finish_graph(run *r) {
   eg_graph *folded;
   EG_TRY(eg_graph_folded(r->result->emission.graph, (size_t)r->options->fold_bytes,
@@ -233,8 +233,8 @@ static egraph_status note_original(void *user, eg_graph_node node,
   return eg_origins_push(&emission->origins, origin);
 }
 
-/// An input that already carries memory formats can be cheaper than everything the search
-/// reached.
+/// An input that already carries memory formats can be cheaper than everything
+/// the search reached.
 static egraph_status keep_original(run *r) {
   eg_emission *emission = &r->result->emission;
   eg_graph_destroy(r->result->graph);

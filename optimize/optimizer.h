@@ -1,8 +1,7 @@
 // The pipeline behind egraph_optimize:
 //
-//   graph -> e-graph -> saturate -> (class, format) problem -> costs, measured where
-//   missing
-//         -> extract -> graph -> fold weights
+//   graph -> e-graph -> saturate -> (class, format) problem
+//         -> costs, measured where missing -> extract -> graph -> fold weights
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_OPTIMIZER_H
@@ -32,9 +31,12 @@ struct egraph_result {
   char **rule_names;    // [saturation.rule_count]
 };
 
-/// Checks the options against egraph_options.def and the names. Fails with
-/// EGRAPH_E_ARGUMENT.
+/// Checks the options against egraph_options.def and the names.
+/// Fails with EGRAPH_E_ARGUMENT.
 egraph_status eg_options_check(const egraph_options *options);
+/// Runs the pipeline; *out is destroyed with egraph_result_destroy. Limits end a phase and
+/// are reported, cancelling returns the best so far. Fails with EGRAPH_E_ARGUMENT (an
+/// option), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as the measurer does.
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
                                egraph_result **out);
 

@@ -6,8 +6,8 @@
 #include "pcg/graph.h"
 #include "sim/cost.h"
 
-/// Calls visit for every node that runs at run time (weight-only and opaque nodes do not
-/// count).
+/// Calls visit for every node that runs at run time (weight-only and opaque
+/// nodes do not count).
 egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,
                                    egraph_status (*visit)(void *user, eg_graph_node node,
                                                           const eg_node_spec *spec),
@@ -15,8 +15,8 @@ egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc
 /// Notes every cost of the graph for measurement.
 egraph_status eg_graph_request_costs(const eg_graph *graph, egraph_allocator alloc,
                                      eg_cost_model *costs);
-/// Sum of the costs of its nodes, in seconds; nodes no back-end runs count as they are
-/// estimated.
+/// Sum of the costs of its nodes, in seconds; nodes no back-end runs count as
+/// they are estimated.
 egraph_status eg_graph_predict(const eg_graph *graph, egraph_allocator alloc,
                                eg_cost_model *costs, double *out_seconds);
 

@@ -39,8 +39,8 @@ void eg_driver_reject(eg_driver *driver);
 /// A match of the current rule was found; `words` are copied.
 egraph_status eg_driver_take(eg_driver *driver, const uint32_t *words, bool *out_stop);
 
-/// Looks at the budgets; true when the search should end. For searches that find nothing
-/// for long.
+/// Looks at the budgets; true when the search should end. For searches that find
+/// nothing for long.
 bool eg_driver_is_stopped(eg_driver *driver);
 
 /// See eg_saturate. The report's rule statistics are those of `rules`.

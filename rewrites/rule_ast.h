@@ -1,5 +1,5 @@
-// A parsed rule, for this module and the rule verifier. Everything lies in the arena of
-// its eg_rules.
+// A parsed rule, for this module and the rule verifier. Everything lies in the arena
+// of its eg_rules.
 //
 //   terms   children stand before their parents, so a loop over a range builds a term
 //   bottom-up exprs   conditions and computed attributes, children before parents too
@@ -103,8 +103,8 @@ typedef struct eg_rule_var {
   uint32_t pattern_var; // number in the engine's pattern; else EG_RULE_NONE
 } eg_rule_var;
 
-/// `(let var ...)`: an expression, or the terms [first_term, term], of which `term` is
-/// the whole.
+/// `(let var ...)`: an expression, or the terms [first_term, term], of which
+/// `term` is the whole.
 typedef struct eg_rule_let {
   uint32_t var;
   bool is_term;
@@ -171,8 +171,8 @@ typedef struct eg_rule_test {
 const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule);
 uint32_t eg_rules_test_count(const eg_rules *rules);
 const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test);
-/// True when the rule is called `name`, is its reverse, or stands in the file with that
-/// stem.
+/// True when the rule is called `name`, is its reverse, or stands in the
+/// file with that stem.
 bool eg_rule_answers_to(const eg_rule *rule, const char *name);
 
 const char *eg_rule_kind_words(eg_rule_kind kind);

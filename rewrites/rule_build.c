@@ -1,6 +1,6 @@
-// A plan needs no change of the e-graph: a term whose operands are all there is looked
-// up; the type of any other is inferred from the facts of its operands, stored or
-// inferred themselves.
+// A plan needs no change of the e-graph: a term whose operands are all there is
+// looked up; the type of any other is inferred from the facts of its operands, stored
+// or inferred themselves.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/rule_build.h"
 

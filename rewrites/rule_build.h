@@ -1,5 +1,5 @@
-// Right sides: planned first (attributes, look-ups, types), added only when all of it is
-// well-typed.
+// Right sides: planned first (attributes, look-ups, types), added only when all of
+// it is well-typed.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_BUILD_H
 #define EG_REWRITES_RULE_BUILD_H

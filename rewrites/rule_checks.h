@@ -1,6 +1,6 @@
-// Checks of a left side, made as early as the search allows: when a pattern has several
-// roots, a condition on the first keeps all combinations with the others from being
-// tried.
+// Checks of a left side, made as early as the search allows: when a pattern has
+// several roots, a condition on the first keeps all combinations with the others
+// from being tried.
 //
 //   step 0 matches (conv ... ?x ?w)   -> ?x ?w and the attributes are bound; (weight-only
 //   ?w) is checked step 1 matches (conv ... ?x ?v)   -> ?v is bound; equal attributes,
@@ -37,8 +37,8 @@ typedef struct eg_rule_checks {
   uint32_t *bound_at;    // per variable: the step that binds it
 } eg_rule_checks;
 
-/// Plans the checks of a rule for the order in which the matcher works. Memory comes from
-/// the arena.
+/// Plans the checks of a rule for the order in which the matcher works. Memory
+/// comes from the arena.
 egraph_status eg_rule_checks_plan(const eg_rule *rule, const eg_matcher *matcher,
                                   eg_arena *arena, eg_rule_checks *out);
 /// Binds what step `step` has matched and makes its checks; the steps before it must have

@@ -151,8 +151,8 @@ EVALUATOR(remove_at) {
   return true;
 }
 
-// The index may be the length: then the item comes last. Negative indices count in the
-// result.
+// The index may be the length: then the item comes last. Negative indices
+// count in the result.
 EVALUATOR(insert_at) {
   UNUSED;
   uint32_t index, len = args[0].ints.len;

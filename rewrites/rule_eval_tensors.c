@@ -210,8 +210,8 @@ EVALUATOR(splat_is) {
 
 // ---- the e-graph itself ---------------------------------------------------------
 
-// Whether a class holds a node of an operator. Conditions are asked on clean engines
-// only.
+// Whether a class holds a node of an operator. Conditions are asked on
+// clean engines only.
 static bool holds(eg_rule_env *env, const eg_rule_value *value, eg_op op,
                   eg_rule_value *out) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);

@@ -17,8 +17,8 @@ egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form
 egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr *form,
                                 eg_rule_test *out);
 
-/// Appends the canonical text of the form that a rule comes from (call it for the first
-/// direction).
+/// Appends the canonical text of the form that a rule comes from (call it for
+/// the first direction).
 egraph_status eg_rule_print(eg_text *text, const eg_rule *rule);
 egraph_status eg_rule_test_print(eg_text *text, const eg_rule_test *test);
 /// Appends the text that decides whether two rules are equal: variables are renamed,

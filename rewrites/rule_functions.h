@@ -1,5 +1,5 @@
-// The functions that conditions and computed attributes may call; the list itself is
-// rule_functions.def.
+// The functions that conditions and computed attributes may call; the list
+// itself is rule_functions.def.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_FUNCTIONS_H
 #define EG_REWRITES_RULE_FUNCTIONS_H

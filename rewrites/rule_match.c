@@ -36,8 +36,8 @@ static void lower_term(const eg_rule *rule, uint32_t index, eg_pattern_term *out
                        uint32_t *children, uint32_t *inout_child_count) {
   const eg_rule_term *term = &rule->terms[index];
   if (term->is_var) {
-    // A name has no variable; its own term is shared instead, and this one is not
-    // reached.
+    // A name has no variable; its own term is shared instead, and this
+    // one is not reached.
     uint32_t var = rule->vars[term->var].pattern_var;
     *out =
         (eg_pattern_term){.kind = EG_PATTERN_VAR, .var = var == EG_RULE_NONE ? 0 : var};

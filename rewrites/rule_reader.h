@@ -73,8 +73,8 @@ egraph_status eg_rule_check_name(const char *file, const eg_sexpr *form,
 egraph_status eg_rule_reversed_name(eg_arena *arena, const char *name, const char **out);
 /// Reads the children of a clause after its head as roots.
 egraph_status eg_rule_read_roots(eg_rule_reader *reader, const eg_sexpr *side);
-/// Copies an array into the arena; out_pointer is the address of a pointer to its
-/// elements.
+/// Copies an array into the arena; out_pointer is the address of a pointer
+/// to its elements.
 egraph_status eg_rule_keep_bytes(eg_arena *arena, const void *data, size_t count,
                                  size_t size, void *out_pointer);
 #define EG_RULE_KEEP(arena, vec, out)                                                    \

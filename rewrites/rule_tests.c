@@ -1,5 +1,5 @@
-// A test becomes a graph of its given tensors, an e-graph of that, and terms added to the
-// e-graph.
+// A test becomes a graph of its given tensors, an e-graph of that, and terms
+// added to the e-graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/rule_tests.h"
 

@@ -20,8 +20,8 @@ egraph_status eg_rules_load(eg_rules *rules, const char *path);
 /// explore-*.rules are switched off: they only make variants.
 egraph_status eg_rules_add_builtin(eg_rules *rules);
 
-/// One entry per direction: a `both-ways` rule counts as two, the second named
-/// "<name>-reversed".
+/// One entry per direction: a `both-ways` rule counts as two, the
+/// second named "<name>-reversed".
 uint32_t eg_rules_count(const eg_rules *rules);
 const char *eg_rule_name(const eg_rules *rules, uint32_t rule);
 const char *eg_rule_source(const eg_rules *rules, uint32_t rule);

@@ -27,13 +27,13 @@ typedef struct eg_saturation_options {
   size_t byte_limit;
   eg_scheduler scheduler;
   uint32_t match_limit, ban_length; // of the back-off scheduler (egg: 1000, 5)
-  /// How many rules with several left sides may build upon each other: a node that such a
-  /// rule made has depth one more than the nodes it matched, and none match at this depth
-  /// (0: they are off). Their results grow doubly exponentially otherwise (Tensat,
-  /// k_multi).
+  /// How many rules with several left sides may build upon each other: a node that
+  /// such a rule made has depth one more than the nodes it matched, and none match
+  /// at this depth (0: they are off). Their results grow doubly exponentially
+  /// otherwise (Tensat, k_multi).
   uint32_t multi_depth;
-  /// Called after every iteration and now and then inside; returns true to cancel. May be
-  /// NULL.
+  /// Called after every iteration and now and then inside; returns true to
+  /// cancel. May be NULL.
   bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
   void *user;
   /// Which rules to use besides their own switch; may be NULL: all.

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Candidates are offered one after the other; `best` is borrowed, NULL while nothing is
-/// close enough.
+/// Candidates are offered one after the other; `best` is borrowed, NULL while nothing
+/// is close enough.
 typedef struct eg_spelling {
   const char *wanted;
   const char *best;

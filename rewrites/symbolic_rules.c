@@ -1,5 +1,5 @@
-// Recursion follows the nesting of the text, which base/sexpr.h limits to
-// EG_SEXPR_MAX_DEPTH.
+// Recursion follows the nesting of the text, which base/sexpr.h
+// limits to EG_SEXPR_MAX_DEPTH.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/symbolic_rules.h"
 

@@ -24,8 +24,8 @@ egraph_status eg_atoms_add(eg_atoms *atoms, const char *text, uint32_t *out);
 
 EG_VEC_DEFINE(eg_pattern_terms, eg_pattern_term);
 
-/// Terms in the form of patterns, children before parents. Variables are numbered by
-/// `names`.
+/// Terms in the form of patterns, children before parents. Variables are
+/// numbered by `names`.
 typedef struct eg_symbolic_terms {
   eg_pattern_terms terms;
   eg_u32s children;
@@ -46,8 +46,8 @@ egraph_status eg_symbolic_read_term(eg_atoms *atoms, const char *file,
                                     const eg_sexpr *expr, eg_symbolic_variables variables,
                                     eg_symbolic_terms *inout, uint32_t *out_term);
 
-/// One direction of a rule. Arrays lie in the arena; terms [0, lhs_term_count) are the
-/// left sides.
+/// One direction of a rule. Arrays lie in the arena; terms [0, lhs_term_count)
+/// are the left sides.
 typedef struct eg_symbolic_rule {
   const char *name;
   const eg_pattern_term *terms;

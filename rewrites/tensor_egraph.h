@@ -55,13 +55,13 @@ eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value v
 egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                    const eg_class *children, uint32_t count,
                                    uint32_t reason, eg_class *out);
-/// The fact that a node would have: what the analysis computes when it is added. Fails
-/// with EGRAPH_E_TYPE.
+/// The fact that a node would have: what the analysis computes when it is added.
+/// Fails with EGRAPH_E_TYPE.
 egraph_status eg_tensor_egraph_infer(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                      const eg_tensor_fact *const *children,
                                      uint32_t count, eg_tensor_fact *out);
-/// True when the two have the same type or the same types of parts; unknown types agree
-/// with all.
+/// True when the two have the same type or the same types of parts; unknown
+/// types agree with all.
 bool eg_tensor_fact_same_type(const eg_tensor_fact *a, const eg_tensor_fact *b);
 /// Appends the type: "float32[2,3]", "(float32[1], int64[1])" for a tuple, or "unknown".
 egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact);

@@ -1,9 +1,9 @@
-// Facts of a node from those of its operands. Leaves and opaque nodes are typed by the
-// graph.
+// Facts of a node from those of its operands. Leaves and opaque nodes are
+// typed by the graph.
 //
-// Splat values follow data only through operators that move elements: that is what the
-// rules ask for (scales, epsilons, exponents that were expanded or reshaped), and it
-// never rounds.
+// Splat values follow data only through operators that move elements: that is what
+// the rules ask for (scales, epsilons, exponents that were expanded or reshaped), and
+// it never rounds.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/tensor_facts.h"
 
@@ -37,8 +37,8 @@ static void read_splat(const eg_value_info *value, eg_tensor_fact *out) {
   const unsigned char *bytes = eg_buffer_data(value->data);
   size_t size = eg_dtype_bytes(value->type.dtype), total = size * (size_t)count;
   if (eg_buffer_size(value->data) < total) return;
-  // All elements equal the first one exactly when the data equals itself moved by one
-  // element.
+  // All elements equal the first one exactly when the data equals itself
+  // moved by one element.
   if (memcmp(bytes, bytes + size, total - size) != 0) return;
   uint64_t element = 0; // a copy, because tensors cannot borrow constant bytes
   memcpy(&element, bytes, size);

@@ -1,5 +1,5 @@
-// Interned lists of tensor types: equal lists have one address. For the results of nodes
-// with several.
+// Interned lists of tensor types: equal lists have one address. For the results of
+// nodes with several.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_TYPE_LISTS_H
 #define EG_REWRITES_TYPE_LISTS_H

@@ -1,6 +1,6 @@
-// Every node that was asked for has one entry, found by its text: either measured, or
-// priced from its figures by the roofline of the moment, so that calibrating anew
-// outdates nothing.
+// Every node that was asked for has one entry, found by its text: either measured,
+// or priced from its figures by the roofline of the moment, so that calibrating
+// anew outdates nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cost.h"
 
@@ -40,8 +40,7 @@ struct eg_cost_model {
   eg_text key; // scratch
 };
 
-// ---- entries
-// ---------------------------------------------------------------------------
+// ---- entries --------------------------------------------------------------------
 
 static bool is_formatted(const eg_type *types, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
@@ -106,8 +105,7 @@ static egraph_status calibrate(eg_cost_model *model) {
   return status;
 }
 
-// ---- life
-// ------------------------------------------------------------------------------
+// ---- life -----------------------------------------------------------------------
 
 static egraph_status open_database(eg_cost_model *model) {
   eg_profile_db_options options = {.path = model->options.database,
@@ -161,8 +159,7 @@ void eg_cost_model_destroy(eg_cost_model *model) {
   eg_free(model->alloc, model, 1, sizeof *model);
 }
 
-// ---- costs
-// -----------------------------------------------------------------------------
+// ---- costs ----------------------------------------------------------------------
 
 static bool is_weight_only(const eg_node_spec *spec) {
   uint32_t count = spec->input_count;
@@ -236,8 +233,7 @@ egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
   return EGRAPH_OK;
 }
 
-// ---- measuring
-// -------------------------------------------------------------------------
+// ---- measuring ------------------------------------------------------------------
 
 egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec) {
   bool given;
@@ -263,8 +259,8 @@ uint32_t eg_cost_requested(const eg_cost_model *model) {
 enum { BATCH = 16 };
 static const double batch_seconds = 0.5;
 
-// Requests [first, first + count) with their measured seconds, on the way to the
-// database.
+// Requests [first, first + count) with their measured seconds, on the way
+// to the database.
 typedef struct batch {
   size_t first;
   uint32_t count;

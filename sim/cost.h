@@ -1,5 +1,5 @@
-// What a node costs, in seconds: the one interface through which search and extraction
-// see costs.
+// What a node costs, in seconds: the one interface through which search and
+// extraction see costs.
 //
 // Order of sources: the caller's own function; free nodes; the profile database (measured
 // on this machine or loaded from another's); a roofline calibrated on the entries there

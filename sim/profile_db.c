@@ -86,8 +86,7 @@ static egraph_status query_int(const eg_profile_db *db, const char *sql, int64_t
   return status;
 }
 
-// ---- opening
-// ---------------------------------------------------------------------------
+// ---- opening --------------------------------------------------------------------
 
 static egraph_status open_handle(eg_profile_db *db, const char *name, int flags) {
   int code = sqlite3_open_v2(name, &db->handle, flags, NULL);
@@ -243,8 +242,7 @@ void eg_profile_db_destroy(eg_profile_db *db) {
   eg_free(db->alloc, db, 1, sizeof *db);
 }
 
-// ---- entries
-// ---------------------------------------------------------------------------
+// ---- entries --------------------------------------------------------------------
 
 static bool is_figure(sqlite3_stmt *row, int column, double *out) {
   int type = sqlite3_column_type(row, column);

@@ -1,9 +1,9 @@
-// Peak and bandwidth are what the best tenth of the measured nodes reach, the overhead is
-// what the cheapest tenth takes beyond that. How far an operator stays from that roof is
-// the median ratio over its own measurements, or over ever wider groups while there are
-// fewer than FEW of them: the operator's family, the operator in any format, the family
-// in any format, everything. Medians, because one descheduled measurement may be off by
-// any factor.
+// Peak and bandwidth are what the best tenth of the measured nodes reach, the overhead
+// is what the cheapest tenth takes beyond that. How far an operator stays from that roof
+// is the median ratio over its own measurements, or over ever wider groups while there
+// are fewer than FEW of them: the operator's family, the operator in any format, the
+// family in any format, everything. Medians, because one descheduled measurement may be
+// off by any factor.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/roofline.h"
 
@@ -97,9 +97,9 @@ static bool is_in_group(const fit *f, const eg_roofline_point *p, group g, eg_op
   return false;
 }
 
-// Measured over modelled, without the overhead, of which at most nine tenths of the time
-// is believed. Nodes far below the overhead would only measure its noise: they are left
-// out.
+// Measured over modelled, without the overhead, of which at most nine tenths of
+// the time is believed. Nodes far below the overhead would only measure its noise:
+// they are left out.
 static double fit_ratio(const fit *f, eg_op op, bool formatted) {
   const eg_roofline *r = &f->roofline;
   for (int g = GROUP_OP; g <= GROUP_ALL; g++) {

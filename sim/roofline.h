@@ -1,11 +1,11 @@
 // Estimated seconds of a node that nobody measured: a roofline, scaled per operator.
 //
-//   seconds = max(flops / peak, bytes / bandwidth) * ratio(operator, formatted) +
-//   overhead
+//   seconds = max(flops / peak, bytes / bandwidth) * ratio(operator, formatted)
+//             + overhead
 //
-// Everything is fitted to the measured nodes there are, by medians and quantiles, so that
-// a few wild measurements change nothing; without any, the defaults of a plain CPU core
-// stand.
+// Everything is fitted to the measured nodes there are, by medians and quantiles,
+// so that a few wild measurements change nothing; without any, the defaults of a
+// plain CPU core stand.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_ROOFLINE_H
 #define EG_SIM_ROOFLINE_H

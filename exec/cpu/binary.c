@@ -1,8 +1,8 @@
-// oneDNN's jitted binary kernel takes a full first operand and a second one that repeats
-// along few dimensions; other patterns fall to a kernel 500 times slower (measured). So
-// loops are merged first (loop_nest.h), a first operand that repeats is swapped or
-// expanded into the result, and a second one whose pattern stays slow is expanded into
-// scratch.
+// oneDNN's jitted binary kernel takes a full first operand and a second one that
+// repeats along few dimensions; other patterns fall to a kernel 500 times slower
+// (measured). So loops are merged first (loop_nest.h), a first operand that repeats is
+// swapped or expanded into the result, and a second one whose pattern stays slow is
+// expanded into scratch.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/binary.h"
 

@@ -1,5 +1,5 @@
-// Concatenation, split, slice, padding and expansion: copies between a tensor and parts
-// of it.
+// Concatenation, split, slice, padding and expansion: copies between a tensor
+// and parts of it.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/copy.h"
 #include "exec/cpu/families.h"
@@ -18,8 +18,8 @@ static bool axis_loop(const eg_type *type, uint32_t axis, uint32_t *out_loop,
   return type->dims[1] % block == 0;
 }
 
-// Copies between `part` (dense) and the region of `whole` that starts at `start` along
-// `axis`.
+// Copies between `part` (dense) and the region of `whole` that starts at
+// `start` along `axis`.
 static egraph_status add_part(eg_cpu_builder *builder, const eg_type *whole,
                               eg_place whole_place, const eg_type *part,
                               eg_place part_place, uint32_t axis, int64_t start,

@@ -5,10 +5,10 @@
 // by element: 0.9 ms become 6.8 ms on 64x56x56 -> 256 with sum and relu. There the
 // additions and the activation follow as one in-place pass of their own (0.1 ms).
 //
-// Winograd's minimal filtering (attribute `algorithm`) exists for nChw16c, 3x3, stride 1;
-// oneDNN never chooses it by itself. Over 414 shapes it takes 0.59 of the time of the
-// direct kernel; its rounding error is about ten times larger (1e-6 to 1e-5 of the
-// result's scale).
+// Winograd's minimal filtering (attribute `algorithm`) exists for nChw16c, 3x3,
+// stride 1; oneDNN never chooses it by itself. Over 414 shapes it takes 0.59 of the
+// time of the direct kernel; its rounding error is about ten times larger (1e-6 to
+// 1e-5 of the result's scale).
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/binary.h"

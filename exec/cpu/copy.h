@@ -1,5 +1,5 @@
-// Strided copies of elements of any type: what concat, split, slice and expand consist
-// of.
+// Strided copies of elements of any type: what concat, split, slice and
+// expand consist of.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_COPY_H
 #define EG_EXEC_CPU_COPY_H

@@ -44,8 +44,7 @@ typedef struct cpu_launch {
   uint32_t count;
 } cpu_launch;
 
-// ---- building
-// ----------------------------------------------------------------------------------
+// ---- building -------------------------------------------------------------------
 
 static size_t align_up(size_t bytes) {
   size_t mask = EG_DEVICE_ALIGNMENT - 1;
@@ -224,8 +223,7 @@ egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t d
   return eg_arena_string(builder->arena, text, strlen(text), &builder->kernel);
 }
 
-// ---- binding
-// -----------------------------------------------------------------------------------
+// ---- binding --------------------------------------------------------------------
 
 static void *resolve(eg_place place, const eg_bindings *bindings) {
   char *base = NULL;
@@ -325,8 +323,7 @@ static egraph_status program_bind(const eg_program *base, const eg_bindings *bin
   return bind_list(program, &program->run, bindings, out);
 }
 
-// ---- program
-// -----------------------------------------------------------------------------------
+// ---- program --------------------------------------------------------------------
 
 static egraph_status program_prepare(const eg_program *base, void *const *operands,
                                      void *const *constants) {

@@ -44,8 +44,8 @@ typedef struct eg_stage_arg {
 
 enum { EG_MAX_STAGE_ARGS = 8 };
 
-/// A function of ours as a stage: `addresses` in the order of the places it was added
-/// with.
+/// A function of ours as a stage: `addresses` in the order of the places
+/// it was added with.
 typedef egraph_status (*eg_stage_function)(const void *payload, void *const *addresses);
 
 typedef struct eg_stage_list {
@@ -66,8 +66,7 @@ typedef struct eg_cpu_builder {
   const char *kernel; // name of the main stage
 } eg_cpu_builder;
 
-// ---- what families use
-// ---------------------------------------------------------------------------
+// ---- what families use ----------------------------------------------------------
 
 static inline eg_place eg_place_operand(uint32_t index) {
   return (eg_place){.kind = EG_PLACE_OPERAND, .index = index};
@@ -94,9 +93,9 @@ egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
                                   eg_stage_function function, const void *payload,
                                   const eg_place *places, uint32_t count);
 
-/// Where operand `index` can be read in the wanted form: the operand itself when `have`
-/// equals `want`, otherwise a constant (weights) or scratch memory (data) filled by a
-/// reorder.
+/// Where operand `index` can be read in the wanted form: the operand itself when
+/// `have` equals `want`, otherwise a constant (weights) or scratch memory (data)
+/// filled by a reorder.
 egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
                              const dnnl_memory_desc_t *have,
                              const dnnl_memory_desc_t *want, eg_place *out);
@@ -107,8 +106,8 @@ egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
 
 /// Attributes with scratchpads of ours; destroy with dnnl_primitive_attr_destroy.
 egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);
-/// Creates a primitive descriptor, attributes may be NULL (scratchpads are ours in any
-/// case).
+/// Creates a primitive descriptor, attributes may be NULL (scratchpads are
+/// ours in any case).
 egraph_status eg_cpu_describe(eg_cpu_builder *builder, const void *operation,
                               const_dnnl_primitive_attr_t attr, const char *what,
                               dnnl_primitive_desc_t *out);
@@ -119,8 +118,7 @@ bool eg_cpu_is_slow(const_dnnl_primitive_desc_t desc);
 /// Makes the kernel of this primitive the name of the program.
 egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc);
 
-// ---- what the back-end uses
-// ------------------------------------------------------------------------
+// ---- what the back-end uses -----------------------------------------------------
 
 /// Compiles through the family of the operator. Fails with EGRAPH_E_UNSUPPORTED when that
 /// has no kernel.

@@ -15,8 +15,8 @@
 /// the shapes or formats.
 egraph_status eg_dnnl_check(dnnl_status_t status, const char *what);
 
-/// Descriptor of a float32 tensor as it is stored. Fails with EGRAPH_E_UNSUPPORTED for
-/// other dtypes.
+/// Descriptor of a float32 tensor as it is stored. Fails with EGRAPH_E_UNSUPPORTED
+/// for other dtypes.
 egraph_status eg_dnnl_desc(const eg_type *type, dnnl_memory_desc_t *out);
 /// Row-major float32 descriptor of the given shape.
 egraph_status eg_dnnl_desc_dims(uint32_t rank, const int64_t *dims,

@@ -1,6 +1,6 @@
-// Unary operators. Tensors are flat: a memory format only matters through its padding
-// channels, which must stay zero, so a function with f(0) != 0 is not applied to a padded
-// tensor.
+// Unary operators. Tensors are flat: a memory format only matters through its
+// padding channels, which must stay zero, so a function with f(0) != 0 is not
+// applied to a padded tensor.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/eltwise.h"
 
@@ -187,8 +187,8 @@ bool eg_eltwise_has_loop(const eg_eltwise *step) {
   return step->alg == dnnl_eltwise_gelu_erf && eg_dnnl_threads() == 1;
 }
 
-// A stage per function: oneDNN 2.6 accepts eltwise post-ops behind eltwise but computes
-// something else.
+// A stage per function: oneDNN 2.6 accepts eltwise post-ops behind eltwise but
+// computes something else.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to) {
   dnnl_memory_desc_t flat;

@@ -1,5 +1,5 @@
-// Pointwise functions as oneDNN knows them: alone, as a chain, or fused behind another
-// primitive.
+// Pointwise functions as oneDNN knows them: alone, as a chain, or fused
+// behind another primitive.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_ELTWISE_H
 #define EG_EXEC_CPU_ELTWISE_H
@@ -28,8 +28,8 @@ bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out);
 bool eg_eltwise_has_loop(const eg_eltwise *step);
 /// Appends the chain to post-ops.
 egraph_status eg_eltwise_append(dnnl_post_ops_t post_ops, const eg_eltwise_chain *chain);
-/// Appends a stage that applies the chain to `elements` floats; from and to may be the
-/// same place.
+/// Appends a stage that applies the chain to `elements` floats; from and to may
+/// be the same place.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to);
 /// Attributes (scratchpads ours) with the chain as post-ops.

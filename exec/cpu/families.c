@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
 
-// Operator, family. What is not here (or what a family refuses) runs on the reference
-// kernels.
+// Operator, family. What is not here (or what a family refuses) runs on
+// the reference kernels.
 #define EG_CPU_FAMILY_LIST(X)                                                            \
   X(IDENTITY, identity)                                                                  \
   X(RELU, eltwise)                                                                       \

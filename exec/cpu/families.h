@@ -1,13 +1,13 @@
-// Which family compiles which operator. Adding an operator to the CPU back-end is one row
-// in families.c.
+// Which family compiles which operator. Adding an operator to the CPU back-end is one
+// row in families.c.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_FAMILIES_H
 #define EG_EXEC_CPU_FAMILIES_H
 
 #include "exec/cpu/cpu_program.h"
 
-/// Fills the builder with the stages of builder->spec, or fails with
-/// EGRAPH_E_UNSUPPORTED.
+/// Fills the builder with the stages of builder->spec, or
+/// fails with EGRAPH_E_UNSUPPORTED.
 typedef egraph_status (*eg_cpu_family)(eg_cpu_builder *builder);
 
 /// NULL: no family, the operator runs on its reference kernel.

@@ -28,8 +28,7 @@ typedef struct matmul_plan {
   eg_eltwise_chain act_pass; // or as a pass of its own
 } matmul_plan;
 
-// ---- shapes
-// ------------------------------------------------------------------------------------
+// ---- shapes ---------------------------------------------------------------------
 
 // Rows and columns of the stored matrix; a vector is a row as a, a column as b.
 static void stored_matrix(const eg_type *type, bool is_a, int64_t *rows, int64_t *cols) {
@@ -125,8 +124,7 @@ static egraph_status plan_descs(matmul_plan *plan) {
   return matrix_desc(batch, p->batch_rank, p->m, p->n, false, &plan->result);
 }
 
-// ---- primitive
-// ---------------------------------------------------------------------------------
+// ---- primitive ------------------------------------------------------------------
 
 static egraph_status fused_attr(const matmul_plan *plan, bool sum,
                                 dnnl_primitive_attr_t *out) {

@@ -115,8 +115,7 @@ egraph_status eg_cpu_batch_norm(eg_cpu_builder *builder) {
   return add_batch_norm(builder, channels);
 }
 
-// ---- layer normalization: rows of everything behind the axis
-// -----------------------------------------
+// ---- layer normalization: rows of everything behind the axis --------------------
 
 egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -154,8 +153,7 @@ egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder) {
   return add_named(builder, primitive, args, count);
 }
 
-// ---- local response normalization over channels
-// ------------------------------------------------------
+// ---- local response normalization over channels ---------------------------------
 
 egraph_status eg_cpu_lrn(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;

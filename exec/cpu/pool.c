@@ -1,6 +1,6 @@
-// Pooling. oneDNN wants the padding that makes its size formula exact, so the end padding
-// is recomputed from the result's shape (ceil_mode lengthens it, a remainder shortens
-// it).
+// Pooling. oneDNN wants the padding that makes its size formula exact, so the end
+// padding is recomputed from the result's shape (ceil_mode lengthens it, a
+// remainder shortens it).
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
 

@@ -89,8 +89,7 @@ static void unite_random(naive *n, eg_engine *e, eg_rng *rng) {
   naive_unite(n, a, b);
 }
 
-// ---- analysis: the size of the smallest term
-// ---------------------------------------------
+// ---- analysis: the size of the smallest term ------------------------------------
 
 static egraph_status make_size(void *self, const eg_engine *engine, const eg_term *term,
                                void *out_data) {
@@ -135,8 +134,7 @@ static void compare_sizes(const naive *n, const eg_engine *e) {
                      best[n->up[i]]);
 }
 
-// ---- rounds
-// ------------------------------------------------------------------------------
+// ---- rounds ---------------------------------------------------------------------
 
 static void compare(naive *n, eg_engine *e) {
   uint32_t nodes, classes;

@@ -98,8 +98,7 @@ static void node_deinit(node *n) {
   fixture_deinit(&n->f);
 }
 
-// ---- parts
-// ---------------------------------------------------------------------------------------
+// ---- parts ----------------------------------------------------------------------
 
 /// Indices i of a dimension with lo <= i / minor % size < hi.
 typedef struct range {
@@ -338,8 +337,7 @@ static void factors_hold_on_parts(void **state) {
   assert_true(checked > 150);
 }
 
-// ---- linearity
-// -----------------------------------------------------------------------------------
+// ---- linearity ------------------------------------------------------------------
 
 // to = a + b elementwise, for any dtype with small whole numbers.
 static eg_tensor sum_of(const eg_tensor *a, const eg_tensor *b) {

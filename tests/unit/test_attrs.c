@@ -209,8 +209,7 @@ static void strings_may_stand_without_quotes(void **state) {
   eg_arena_deinit(&arena);
 }
 
-// ---- pool
-// ----------------------------------------------------------------------------------------
+// ---- pool -----------------------------------------------------------------------
 
 static void equal_lists_have_one_id_and_distinct_ones_do_not(void **state) {
   (void)state;

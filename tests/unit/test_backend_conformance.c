@@ -67,8 +67,7 @@ static void two_threads_agree_too(void **state) {
   assert_int_equal(failures, 0);
 }
 
-// ---- memory formats: the node between transitions
-// ----------------------------------------------------
+// ---- memory formats: the node between transitions -------------------------------
 
 typedef struct lone_node {
   const eg_graph *graph;
@@ -160,8 +159,7 @@ static void every_format_agrees_with_the_reference(void **state) {
   }
 }
 
-// ---- random nodes
-// ------------------------------------------------------------------------
+// ---- random nodes ---------------------------------------------------------------
 
 typedef struct random_family {
   const char *name;
@@ -210,8 +208,7 @@ static void random_nodes_agree_with_the_reference(void **state) {
   assert_int_equal(failures, 0);
 }
 
-// ---- the contract of the interface
-// -------------------------------------------------------------------
+// ---- the contract of the interface ----------------------------------------------
 
 static void names_are_unique_and_required_members_there(void **state) {
   (void)state;

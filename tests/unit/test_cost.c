@@ -33,8 +33,7 @@ static int remove_folder(void **state) {
   return rmdir(folder);
 }
 
-// ---- nodes to price
-// --------------------------------------------------------------------
+// ---- nodes to price -------------------------------------------------------------
 
 typedef struct node {
   eg_attr slots[16];
@@ -72,8 +71,7 @@ static const eg_node_spec *relu(int64_t channels) {
   return &node_of(EG_OP_RELU, 1, channels)->spec;
 }
 
-// ---- a device that is not there
-// ----------------------------------------------------------
+// ---- a device that is not there -------------------------------------------------
 
 typedef struct device {
   uint32_t calls, fail_at, pause_microseconds;
@@ -126,8 +124,7 @@ static void measure_now(eg_cost_model *model, const eg_node_spec *spec, device *
   assert_ok(eg_cost_measure(model, &measurer, NULL, NULL));
 }
 
-// ---- tests
-// -----------------------------------------------------------------------------
+// ---- tests ----------------------------------------------------------------------
 
 static void leaves_views_and_weight_only_nodes_are_free(void **state) {
   (void)state;

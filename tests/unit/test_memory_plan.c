@@ -83,8 +83,7 @@ static void planning_survives_failing_allocations(void **state) {
   test_every_allocation_failing(plan_with, NULL);
 }
 
-// ---- regions
-// -----------------------------------------------------------------------------------
+// ---- regions --------------------------------------------------------------------
 
 static void regions_nest_with_offsets_and_lifetimes(void **state) {
   (void)state;

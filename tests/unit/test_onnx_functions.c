@@ -13,8 +13,7 @@
 
 enum { MAX_VALUES = 256, MAX_OPERANDS = 64 };
 
-// ---- running
-// ---------------------------------------------------------------------------
+// ---- running --------------------------------------------------------------------
 
 // Row-major tensors of all values; inputs are drawn by position, so that names do not
 // matter.
@@ -88,8 +87,7 @@ static void expect_close(const eg_tensor *got, const eg_tensor *wanted) {
   }
 }
 
-// ---- functions
-// -------------------------------------------------------------------------
+// ---- functions ------------------------------------------------------------------
 
 // The only function of a model, as a model: its formal names are those of a copy of graph
 // inputs and outputs.

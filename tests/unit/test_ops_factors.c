@@ -296,8 +296,7 @@ static void very_wide_nodes_have_blocked_factors_only(void **state) {
                "add up to 26");
 }
 
-// ---- cost
-// ----------------------------------------------------------------------------------------
+// ---- cost -----------------------------------------------------------------------
 
 static const struct {
   ops_case row;

@@ -34,8 +34,7 @@ static uint32_t count_steps(const eg_session *session, const char *kernel) {
   return count;
 }
 
-// ---- memory
-// --------------------------------------------------------------------------------------
+// ---- memory ---------------------------------------------------------------------
 
 static void pointwise_chains_run_in_place(void **state) {
   (void)state;
@@ -167,8 +166,7 @@ static void absent_weights_follow_seed_and_name(void **state) {
   eg_graph_destroy(graph);
 }
 
-// ---- errors
-// --------------------------------------------------------------------------------------
+// ---- errors ---------------------------------------------------------------------
 
 static void an_opaque_node_is_named(void **state) {
   (void)state;
@@ -212,8 +210,7 @@ static void wrong_tensors_are_refused(void **state) {
   eg_session_destroy(session);
 }
 
-// ---- timing
-// --------------------------------------------------------------------------------------
+// ---- timing ---------------------------------------------------------------------
 
 static void steps_are_timed_on_demand(void **state) {
   (void)state;
@@ -242,8 +239,7 @@ static void steps_are_timed_on_demand(void **state) {
   eg_graph_destroy(graph);
 }
 
-// ---- random graphs
-// -------------------------------------------------------------------------------
+// ---- random graphs --------------------------------------------------------------
 
 // Images of 16 or 32 channels, all in one pool of values; every step adds a node in a
 // random format that fits.
@@ -396,8 +392,7 @@ static void random_graphs_agree_with_the_reference(void **state) {
   }
 }
 
-// ---- failing allocations
-// -------------------------------------------------------------------------
+// ---- failing allocations --------------------------------------------------------
 
 static egraph_status create_with(egraph_allocator alloc, void *user) {
   eg_session *session;

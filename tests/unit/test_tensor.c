@@ -135,8 +135,7 @@ static void names_of_dtypes_and_formats_are_found_again(void **state) {
   assert_false(eg_format_find("nchw", &format));
 }
 
-// ---- elements
-// ------------------------------------------------------------------------------------
+// ---- elements -------------------------------------------------------------------
 
 static uint16_t stored(egraph_dtype dtype, double value) {
   uint16_t bits = 0;
