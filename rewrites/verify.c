@@ -155,7 +155,12 @@ egraph_status eg_rules_verify(const eg_rules *rules, uint64_t seed,
     verification run = {.rule = eg_rules_at(rules, i), .seed = seed};
     eg_text_init(&run.text, alloc);
     status = eg_verify_draws_create(&alloc, run.rule, seed, &run.draws);
-    if (status == EGRAPH_OK) status = verify_rule(&run);
+    if (status == EGRAPH_E_UNSUPPORTED) {
+      run.rejected = true;
+      status = eg_text_append(&run.text, egraph_last_error());
+    } else if (status == EGRAPH_OK) {
+      status = verify_rule(&run);
+    }
     if (status == EGRAPH_OK && report != NULL)
       report(user, run.rule->name, !run.rejected, eg_text_of(&run.text));
     rejected += run.rejected;

@@ -14,8 +14,7 @@ typedef void eg_verify_report(void *user, const char *rule, bool accepted,
 /// Verifies every rule (switched on or not). A rule is rejected when an instance gives
 /// its sides different types or values, or when too few instances can be found to judge.
 /// *out_rejected (may be NULL) counts those; `report` may be NULL. Equal seeds give equal
-/// reports. Fails with EGRAPH_E_MEMORY, or EGRAPH_E_UNSUPPORTED for a rule of more
-/// variables than can be handled.
+/// reports. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_verify(const eg_rules *rules, uint64_t seed,
                               eg_verify_report *report, void *user,
                               uint32_t *out_rejected);

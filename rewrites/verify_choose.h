@@ -6,8 +6,9 @@
 
 #include "base/hash.h"
 #include "rewrites/rule_build.h"
+#include "rewrites/verify_hints.h"
 
-enum { EG_VERIFY_OPERANDS = 8, EG_VERIFY_INTS = 1 << 12 };
+enum { EG_VERIFY_INTS = 1 << 12 };
 
 /// Room for the lists of one draw.
 typedef struct eg_verify_lists {
@@ -25,10 +26,11 @@ typedef struct eg_verify_choice {
   const eg_type *model; // a fresh operand 0 may look like this one; may be NULL
   eg_attr slots[EG_RULE_MAX_ATTRS];
   bool slot_set[EG_RULE_MAX_ATTRS];
-  uint32_t count; // operands, at most EG_VERIFY_OPERANDS
-  eg_type types[EG_VERIFY_OPERANDS];
-  bool type_set[EG_VERIFY_OPERANDS];
-  uint32_t min_rank[EG_VERIFY_OPERANDS], max_rank[EG_VERIFY_OPERANDS]; // of fresh ones
+  uint32_t count; // operands, at most EG_VERIFY_MAX_OPERANDS
+  eg_type types[EG_VERIFY_MAX_OPERANDS];
+  bool type_set[EG_VERIFY_MAX_OPERANDS];
+  uint32_t min_rank[EG_VERIFY_MAX_OPERANDS],
+      max_rank[EG_VERIFY_MAX_OPERANDS]; // of fresh ones
 } eg_verify_choice;
 
 /// Fills in every slot and type that is not set.

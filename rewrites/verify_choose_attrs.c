@@ -133,7 +133,7 @@ static void choose_group(eg_verify_choice *choice, eg_attr *attr) {
 // Merges or splits dimensions, or puts in ones.
 static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
-  int64_t *shape = eg_verify_list(choice, EGRAPH_MAX_RANK);
+  int64_t *shape = eg_verify_list(choice, 3 * EGRAPH_MAX_RANK);
   uint32_t len = 0, kind = eg_verify_below(choice, 100);
   for (uint32_t i = 0; i < x->rank; i++) {
     bool merges = kind >= 20 && len > 0 && eg_verify_chance(choice, kind < 30 ? 100 : 30);
@@ -154,7 +154,7 @@ static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
 // A shape that operand 0 broadcasts to, or the same one.
 static void choose_expand(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
-  int64_t *shape = eg_verify_list(choice, EGRAPH_MAX_RANK);
+  int64_t *shape = eg_verify_list(choice, EGRAPH_MAX_RANK + 1);
   uint32_t len = 0;
   bool same = eg_verify_chance(choice, 35);
   if (!same && x->rank < 4 && eg_verify_chance(choice, 40))

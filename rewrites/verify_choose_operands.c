@@ -425,12 +425,13 @@ static eg_type fresh_first(eg_verify_choice *choice) {
     return type_for_shape(choice, shape->ints);
   if (of_op.low == 3) return random_image(choice, range);
   eg_type type = random_type(choice, dtype_for(choice), range);
-  if (choice->op == EG_OP_SQUEEZE) // something to squeeze
+  if (choice->op == EG_OP_SQUEEZE && type.rank > 0) // something to squeeze
     type.dims[eg_verify_below(choice, type.rank)] = 1;
   const eg_attr *axes = eg_verify_known(choice, "axes");
   for (uint32_t i = 0; choice->op == EG_OP_SQUEEZE && axes != NULL && i < axes->ints.len;
        i++)
-    if (axes->ints.data[i] < (int64_t)type.rank) type.dims[axes->ints.data[i]] = 1;
+    if (axes->ints.data[i] >= 0 && axes->ints.data[i] < (int64_t)type.rank)
+      type.dims[axes->ints.data[i]] = 1;
   return type;
 }
 

@@ -12,11 +12,15 @@
 #include <string.h>
 
 #include "rewrites/verify_choose.h"
-#include "rewrites/verify_hints.h"
 
 // MAX_NODES: the e-graph is dropped and a new one begun beyond this, which keeps it
 // small.
-enum { TRIES_PER_TERM = 24, MAX_NODES = 3000, NAME_BYTES = 320 };
+enum {
+  TRIES_PER_TERM = 24,
+  MAX_NODES = 3000,
+  MAX_SPLAT_ELEMENTS = 1 << 16, // their data are written out
+  NAME_BYTES = 320
+};
 
 struct eg_verify_draws {
   egraph_allocator alloc;
@@ -221,6 +225,7 @@ static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf)
   const eg_verify_hint *hint = &draws->hints.vars[var];
   leaf->weight = wanted(draws, hint->weight, 25);
   leaf->splat = leaf->index_bound == 0 && hint->weight != EG_VERIFY_NO &&
+                eg_type_elements(&leaf->type) <= MAX_SPLAT_ELEMENTS &&
                 wanted(draws, hint->splat, 8);
   if (!leaf->splat) return;
   leaf->weight = true;
@@ -229,6 +234,15 @@ static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf)
   eg_rule_value value;
   if (hint->splat_value != EG_RULE_NONE && eval(draws, hint->splat_value, &value))
     leaf->splat_value = eg_rule_number(&value);
+}
+
+// A rule may ask for shapes whose neighbours overflow.
+static bool types_fit(const eg_verify_choice *choice) {
+  for (uint32_t i = 0; i < choice->count; i++)
+    if (choice->types[i].rank > EGRAPH_MAX_RANK ||
+        eg_type_check(&choice->types[i]) != EGRAPH_OK)
+      return false;
+  return true;
 }
 
 static egraph_status add_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) {
@@ -301,7 +315,7 @@ static void bind_slots(eg_verify_draws *draws, const eg_rule_term *term,
 static egraph_status add_node(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
   const eg_rule_term *term = &draws->rule->terms[index];
   eg_verify_choice *choice = &draws->choice;
-  eg_class children[EG_VERIFY_OPERANDS];
+  eg_class children[EG_VERIFY_MAX_OPERANDS];
   for (uint32_t i = 0; i < term->child_count; i++) {
     const eg_rule_term *child = &draws->rule->terms[term->children[i]];
     children[i] = child->is_var ? draws->env.vars[child->var].tensor
@@ -383,6 +397,8 @@ static egraph_status try_term(eg_verify_draws *draws, uint32_t index, bool *out_
   set_known_slots(draws, term);
   set_known_types(draws, term);
   eg_verify_choose(choice);
+  *out_ok = types_fit(choice);
+  if (!*out_ok) return EGRAPH_OK;
   EG_TRY(add_fresh_leaves(draws, term));
   settle_slots(draws, term);
   EG_TRY(add_node(draws, index, out_ok));

@@ -133,6 +133,13 @@ egraph_status eg_verify_hints_read(const eg_rule *rule, eg_arena *arena,
                    "%s:%u: rule %s has %u variables; at most %d can be verified",
                    rule->file, rule->line, rule->name, rule->var_count,
                    EG_VERIFY_MAX_VARS);
+  for (uint32_t i = 0; i < rule->term_count; i++)
+    if (rule->terms[i].child_count > EG_VERIFY_MAX_OPERANDS)
+      return EG_FAIL(
+          EGRAPH_E_UNSUPPORTED,
+          "%s:%u: rule %s has a term of %u operands; at most %d can be verified",
+          rule->file, rule->line, rule->name, rule->terms[i].child_count,
+          EG_VERIFY_MAX_OPERANDS);
   EG_TRY(eg_arena_alloc(arena, rule->var_count, sizeof *out->vars, &out->vars));
   EG_TRY(eg_arena_alloc(arena, rule->expr_count, sizeof *out->needs, &out->needs));
   EG_TRY(

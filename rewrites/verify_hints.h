@@ -6,8 +6,8 @@
 
 #include "rewrites/rule_ast.h"
 
-/// Variables as bits; rules have at most this many.
-enum { EG_VERIFY_MAX_VARS = 64 };
+/// Variables are bits of a word; the operands of a term stand in an array.
+enum { EG_VERIFY_MAX_VARS = 64, EG_VERIFY_MAX_OPERANDS = 8 };
 
 typedef enum eg_verify_wish {
   EG_VERIFY_MAYBE,

@@ -124,6 +124,26 @@ static void every_model_saturates_soon(void **state) {
   }
 }
 
+// With rules that make variants without end, the budgets end the search, and no rule is
+// found unsound on the way.
+static void exploring_rules_keep_the_budgets(void **state) {
+  (void)state;
+  static const char *const topics[] = {"explore-algebra", "explore-conv",
+                                       "explore-matmul"};
+  static const char *const names[] = {"bert_base_hand.eval.op17", "vgg19.eval.op13"};
+  for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+    assert_ok(eg_rules_enable(rules, topics[i], true));
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    saturated run;
+    if (!saturate(names[i], &run)) skip();
+    assert_int_equal(run.report.stop, EG_STOP_NODE_LIMIT);
+    assert_true(run.report.nodes <= 20000);
+    release(&run);
+  }
+  for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+    assert_ok(eg_rules_enable(rules, topics[i], false));
+}
+
 static void layer_norms_and_gelus_of_bert_are_recognized(void **state) {
   (void)state;
   saturated run;
@@ -163,6 +183,7 @@ static void batch_norms_are_folded(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_model_saturates_soon),
+      cmocka_unit_test(exploring_rules_keep_the_budgets),
       cmocka_unit_test(layer_norms_and_gelus_of_bert_are_recognized),
       cmocka_unit_test(queries_keys_and_values_of_bert_are_merged),
       cmocka_unit_test(batch_norms_are_folded),

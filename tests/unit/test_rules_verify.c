@@ -96,6 +96,54 @@ static void a_missing_guard_on_groups_is_found(void **state) {
       "?g ");
 }
 
+// TENSAT's converted.txt, line 90: the sum of two convolutions, without its guard.
+static void a_missing_guard_on_sums_is_found(void **state) {
+  (void)state;
+  assert_rejected(
+      "(egraph-rules 1) (rule sum (source \"TENSAT\")"
+      " (lhs (add (conv :strides ?s :pads ?p :dilations ?d :group ?g ?x ?w)"
+      "           (conv :strides ?s :pads ?p :dilations ?d :group ?g ?y ?v)))"
+      " (rhs (conv :strides ?s :pads ?p :dilations ?d :group ?g (concat :axis 1 ?x ?y)"
+      "            (concat :axis 1 ?w ?v))))",
+      "?g ");
+}
+
+// Lines 91 and 92: side by side, wrong on plain convolutions of unequal width too.
+static void a_missing_guard_on_channels_is_found(void **state) {
+  (void)state;
+  assert_rejected(
+      "(egraph-rules 1) (rule side-by-side (source \"TENSAT\")"
+      " (lhs (concat :axis 1 (conv :strides ?s :pads ?p :dilations ?d ?x ?w)"
+      "                      (conv :strides ?s :pads ?p :dilations ?d ?y ?v)))"
+      " (rhs (conv :strides ?s :pads ?p :dilations ?d :group 2 (concat :axis 1 ?x ?y)"
+      "            (concat :axis 0 ?w ?v)))"
+      " (when (= (drop (shape ?w) 1) (drop (shape ?v) 1))))",
+      "left");
+}
+
+static void swapped_results_are_found(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule swapped (source \"wrong\")"
+                  " (lhs (matmul ?x ?y) (matmul ?x ?z))"
+                  " (let ?s (split :axis 1 :sizes [(dim ?z 1) (dim ?y 1)]"
+                  "           (matmul ?x (concat :axis 1 ?z ?y))))"
+                  " (rhs (part :index 0 ?s) (part :index 1 ?s))"
+                  " (when (= (rank ?x) 2) (= (rank ?y) 2) (same-shape ?y ?z)))",
+                  "result 0");
+}
+
+// Right for numbers that are not negative only; types agree.
+static void a_wrong_domain_is_found(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule root (source \"wrong\")"
+                  " (lhs (square (sqrt ?x))) (rhs ?x))",
+                  "right -");
+  assert_rejected("(egraph-rules 1) (rule slope (source \"wrong\")"
+                  " (lhs (relu (mul ?x ?k))) (rhs (mul (relu ?x) ?k))"
+                  " (when (splat? ?k) (= (rank ?k) 0)))",
+                  "?k ");
+}
+
 static void different_types_are_found(void **state) {
   (void)state;
   assert_rejected("(egraph-rules 1) (rule shrink (source \"wrong\")"
@@ -119,6 +167,20 @@ static void rules_that_never_apply_are_found(void **state) {
   assert_rejected("(egraph-rules 1) (rule ill-typed (source \"wrong\")"
                   " (lhs (relu ?x)) (rhs (reshape :shape [17 19 23] ?x)))",
                   "ill-typed on the right");
+}
+
+static void rules_beyond_the_limits_are_rejected(void **state) {
+  (void)state;
+  assert_rejected(
+      "(egraph-rules 1) (rule wide (source \"nine operands\")"
+      " (lhs (relu (concat :axis 0 ?a ?b ?c ?d ?e ?f ?g ?h ?i)))"
+      " (rhs (concat :axis 0 (relu ?a) (relu ?b) (relu ?c) (relu ?d) (relu ?e)"
+      "              (relu ?f) (relu ?g) (relu ?h) (relu ?i))))",
+      "9 operands");
+  assert_rejected("(egraph-rules 1) (rule large (source \"a large constant\")"
+                  " (lhs (add ?x (fill :dtype float64 :shape [4000 4000] :value 0.0)))"
+                  " (rhs ?x) (when (= (shape ?x) [4000 4000])))",
+                  "found after");
 }
 
 static void right_rules_are_accepted_the_same_way_each_time(void **state) {
@@ -160,9 +222,14 @@ int main(void) {
       cmocka_unit_test(every_rule_shipped_is_right),
       cmocka_unit_test(a_lost_factor_is_found),
       cmocka_unit_test(a_missing_guard_on_groups_is_found),
+      cmocka_unit_test(a_missing_guard_on_sums_is_found),
+      cmocka_unit_test(a_missing_guard_on_channels_is_found),
+      cmocka_unit_test(swapped_results_are_found),
+      cmocka_unit_test(a_wrong_domain_is_found),
       cmocka_unit_test(different_types_are_found),
       cmocka_unit_test(a_wrong_constant_is_found),
       cmocka_unit_test(rules_that_never_apply_are_found),
+      cmocka_unit_test(rules_beyond_the_limits_are_rejected),
       cmocka_unit_test(right_rules_are_accepted_the_same_way_each_time),
       cmocka_unit_test(verifying_survives_every_allocation_failing),
   };
