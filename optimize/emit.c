@@ -190,14 +190,7 @@ static egraph_status write_leaf(emitter *e, uint32_t key, const eg_attrs *attrs)
 static egraph_status find_opaque(const emitter *e, const eg_attrs *attrs,
                                  eg_graph_node *out) {
   const char *key = eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text;
-  for (uint32_t i = 0; i < eg_graph_node_count(e->original); i++) {
-    eg_graph_node_info info = eg_graph_node_at(e->original, (eg_graph_node){i});
-    if (info.attrs->op == EG_OP_OPAQUE &&
-        strcmp(eg_attr_at(info.attrs, EG_A_OPAQUE_KEY)->text, key) == 0) {
-      *out = (eg_graph_node){i};
-      return EGRAPH_OK;
-    }
-  }
+  if (eg_graph_find_opaque(e->original, key, out)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_INTERNAL, "opaque operator '%s' is not in the original graph",
                  key);
 }

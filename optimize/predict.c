@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-EG_VEC_DEFINE(eg_types, eg_type);
+#include "pcg/spec_copy.h"
 
 typedef struct spec_walk {
   const eg_graph *graph;
@@ -24,7 +24,7 @@ static egraph_status visit_node(spec_walk *w, uint32_t node,
   w->inputs.len = w->results.len = 0;
   for (uint32_t i = 0; i < info.input_count; i++) {
     EG_TRY(eg_types_push(&w->inputs, eg_graph_value(w->graph, info.inputs[i])->type));
-    if (w->weight_only[info.inputs[i].id] && i < 64) spec.weight_mask |= UINT64_C(1) << i;
+    if (w->weight_only[info.inputs[i].id]) spec.weight_mask |= eg_operand_bit(i);
   }
   for (uint32_t i = 0; i < info.result_count; i++)
     EG_TRY(eg_types_push(&w->results, eg_graph_value(w->graph, info.results[i])->type));

@@ -6,6 +6,9 @@
 #include "pcg/graph.h"
 #include "sim/cost.h"
 
+/// Types of the operands or results of a node.
+EG_VEC_DEFINE(eg_types, eg_type);
+
 /// Calls visit for every node that runs at run time (weight-only and opaque
 /// nodes do not count).
 egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc,

@@ -262,12 +262,49 @@ static void every_allocation_may_fail(void **state) {
   test_every_allocation_failing(optimize_tiny, NULL);
 }
 
+/// True when the value `name` may be stored in channels-last order.
+static bool may_be_nhwc(const eg_expansion *expansion, const eg_tensor_egraph *egraph,
+                        const eg_graph *graph, const char *name) {
+  eg_value value;
+  assert_true(eg_graph_find_value(graph, name, &value));
+  eg_class class = eg_tensor_egraph_value_class(egraph, value);
+  size_t row = (size_t) class.id * EG_FORMAT_COUNT;
+  return expansion->place[row + EG_FORMAT_NHWC] != EG_EXTRACT_NONE;
+}
+
+static void formats_reach_along_chains_from_a_convolution_only(void **state) {
+  fixture *f = *state;
+  egraph_allocator alloc = test_heap_allocator(&f->heap);
+  eg_graph *graph =
+      graph_of(f, "(egraph-graph 1)\n"
+                  "(input x \"float32[1,32,8,8]\")\n(weight w \"float32[32,32,3,3]\")\n"
+                  "(let a (relu x))\n(let b (tanh a))\n(let s (relu a))\n"
+                  "(let c (conv " CONV " b w))\n(let d (tanh c))\n(let e (relu d))\n"
+                  "(let r (reshape :shape [32 64] e))\n(let q (tanh r))\n"
+                  "(input y \"float32[1,32,8,8]\")\n(let z (relu y))\n"
+                  "(output q)\n(output s)\n(output z)\n");
+  eg_tensor_egraph *egraph;
+  eg_expansion expansion;
+  assert_ok(eg_tensor_egraph_create(&alloc, graph, &egraph));
+  assert_ok(eg_expansion_init(&expansion, alloc, egraph, f->costs, UINT32_MAX));
+  static const char *const inside[] = {"x", "a", "b", "s", "c", "d", "e"};
+  static const char *const outside[] = {"w", "r", "q", "y", "z"};
+  for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+    assert_true(may_be_nhwc(&expansion, egraph, graph, inside[i]));
+  for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+    assert_false(may_be_nhwc(&expansion, egraph, graph, outside[i]));
+  eg_expansion_deinit(&expansion);
+  eg_tensor_egraph_destroy(egraph);
+  eg_graph_destroy(graph);
+}
+
 #define FIXTURE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       FIXTURE_TEST(convolution_norm_and_relu_become_one_blocked_convolution),
       FIXTURE_TEST(without_formats_everything_stays_plain),
+      FIXTURE_TEST(formats_reach_along_chains_from_a_convolution_only),
       FIXTURE_TEST(zero_budgets_return_the_original),
       FIXTURE_TEST(an_empty_graph_stays_empty),
       FIXTURE_TEST(outputs_that_become_equal_keep_their_names),
