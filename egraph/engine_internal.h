@@ -142,7 +142,7 @@ bool eg_engine_find_node(const eg_engine *engine, const eg_term *term, uint64_t 
 /// The members of a root: *out_count ids, sorted on a clean engine.
 const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
                               uint32_t *out_count);
-/// Makes sure that eg_members_append(root, count more) cannot fail.
+/// Makes sure that eg_members_move can add `count` members to a root.
 egraph_status eg_members_reserve(eg_engine *engine, uint32_t root, uint32_t count);
 /// Moves the members of `from` behind those of `into`. False when they are
 /// not in order then.

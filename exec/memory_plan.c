@@ -49,6 +49,21 @@ static size_t best_offset(eg_plan_buffer *const *placed, uint32_t count,
   return found ? best : end;
 }
 
+// Sums of sizes must not wrap: a model may declare values of any size.
+static egraph_status place(eg_plan_buffer *const *placed, uint32_t count,
+                           eg_plan_buffer *buffer, size_t alignment, size_t *inout_end) {
+  size_t offset = best_offset(placed, count, buffer, alignment);
+  size_t limit = PTRDIFF_MAX - (alignment - 1);
+  if (buffer->bytes > limit || offset > limit - buffer->bytes)
+    return EG_FAIL(EGRAPH_E_MEMORY,
+                   "the values alive at one time do not fit the address space; reduce "
+                   "the model or its batch size");
+  buffer->offset = offset;
+  size_t end = align_up(offset + buffer->bytes, alignment);
+  if (end > *inout_end) *inout_end = end;
+  return EGRAPH_OK;
+}
+
 static void insert_by_offset(eg_plan_buffer **placed, uint32_t count,
                              eg_plan_buffer *buffer) {
   uint32_t at = count;
@@ -69,15 +84,14 @@ egraph_status eg_memory_plan(egraph_allocator alloc, eg_plan_buffer *buffers,
     order[i] = &buffers[i];
   if (count != 0) qsort(order, count, sizeof *order, compare_size);
   size_t bytes = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    order[i]->offset = best_offset(placed, i, order[i], alignment);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++) {
+    status = place(placed, i, order[i], alignment, &bytes);
     insert_by_offset(placed, i, order[i]);
-    size_t end = align_up(order[i]->offset + order[i]->bytes, alignment);
-    if (end > bytes) bytes = end;
   }
   eg_free(alloc, lists, count, 2 * sizeof *lists);
-  *out_bytes = bytes;
-  return EGRAPH_OK;
+  if (status == EGRAPH_OK) *out_bytes = bytes;
+  return status;
 }
 
 egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count,

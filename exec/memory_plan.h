@@ -19,7 +19,8 @@ typedef struct eg_plan_buffer {
 
 /// Sets the offsets (multiples of `alignment`, a power of two) so that buffers alive in
 /// the same step do not overlap, and *out_bytes to the size of the block. Largest first,
-/// each into the smallest gap that holds it. O(n^2). Fails with EGRAPH_E_MEMORY.
+/// each into the smallest gap that holds it. O(n^2). Fails with EGRAPH_E_MEMORY, also
+/// when the block would not fit the address space.
 egraph_status eg_memory_plan(egraph_allocator alloc, eg_plan_buffer *buffers,
                              uint32_t count, size_t alignment, size_t *out_bytes);
 /// Verifies a plan; EGRAPH_E_INTERNAL names the first two buffers that overlap.

@@ -40,7 +40,7 @@ static uint32_t region_of(const eg_session_builder *b, eg_value value) {
 static uint64_t dying_operands(eg_session_builder *b, const eg_graph_node_info *info,
                                uint32_t time) {
   uint64_t mask = 0;
-  for (uint32_t i = 0; i < info->input_count; i++) {
+  for (uint32_t i = 0; i < info->input_count && eg_operand_bit(i) != 0; i++) {
     uint32_t region = region_of(b, info->inputs[i]);
     if (region == UINT32_MAX) continue;
     uint32_t root = eg_regions_find(&b->regions, region).root;

@@ -1,6 +1,5 @@
 // A right side is looked up before anything of it is added, so that a budget is never
 // exceeded by half of one.
-
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/symbolic.h"
 
@@ -55,9 +54,6 @@ const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op) {
 uint32_t eg_symbolic_rule_count(const eg_symbolic *symbolic) {
   return (uint32_t)symbolic->rules.len;
 }
-const char *eg_symbolic_rule_name(const eg_symbolic *symbolic, uint32_t rule) {
-  return symbolic_rules_at(&symbolic->rules, rule)->name;
-}
 
 // ---- reading ---------------------------------------------------------------------
 
@@ -105,7 +101,7 @@ egraph_status eg_symbolic_add_rules(eg_symbolic *symbolic, const char *file,
 
 // ---- building --------------------------------------------------------------------
 
-// Adds the node of a term whose operands are in `built`.
+// The node of a term, its operands taken from `built`.
 static eg_term node_of(const eg_pattern_term *term, const uint32_t *children,
                        const eg_class *built, eg_class *operands) {
   for (uint32_t i = 0; i < term->arity; i++)

@@ -22,7 +22,6 @@ void eg_symbolic_destroy(eg_symbolic *symbolic);
 egraph_status eg_symbolic_add_rules(eg_symbolic *symbolic, const char *file,
                                     const char *text, size_t size);
 uint32_t eg_symbolic_rule_count(const eg_symbolic *symbolic);
-const char *eg_symbolic_rule_name(const eg_symbolic *symbolic, uint32_t rule);
 
 /// Adds one term without variables.
 egraph_status eg_symbolic_add_term(eg_symbolic *symbolic, const char *file,

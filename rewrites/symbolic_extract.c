@@ -1,7 +1,6 @@
 // The smallest term of a class: costs go up from the leaves through a queue of nodes,
 // each node again whenever an operand became cheaper. Sizes only fall and are integers,
 // so it ends; ties are won by the first node found, so it is deterministic.
-
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/symbolic.h"
 

@@ -38,6 +38,19 @@ static void nothing_and_empty_buffers_need_no_memory(void **state) {
   assert_int_equal(plan(&empty, 1), 0);
 }
 
+static void a_block_beyond_the_address_space_is_refused(void **state) {
+  (void)state;
+  const size_t quarter = (size_t)1 << 61;
+  eg_plan_buffer buffers[9];
+  for (uint32_t i = 0; i < 9; i++)
+    buffers[i] = (eg_plan_buffer){.bytes = quarter, .first = 0, .last = 1};
+  size_t bytes = 7;
+  assert_fails(eg_memory_plan(eg_allocator_heap(), buffers, 9, 64, &bytes),
+               EGRAPH_E_MEMORY, "do not fit the address space");
+  assert_int_equal(bytes, 7);
+  assert_int_equal(plan(buffers, 3), 3 * quarter);
+}
+
 static void an_overlap_is_reported(void **state) {
   (void)state;
   eg_plan_buffer buffers[] = {{.bytes = 100, .first = 0, .last = 2, .offset = 0},
@@ -126,6 +139,7 @@ int main(void) {
       cmocka_unit_test(buffers_that_never_meet_share_memory),
       cmocka_unit_test(a_small_buffer_takes_the_tightest_gap),
       cmocka_unit_test(nothing_and_empty_buffers_need_no_memory),
+      cmocka_unit_test(a_block_beyond_the_address_space_is_refused),
       cmocka_unit_test(an_overlap_is_reported),
       cmocka_unit_test(random_plans_are_valid_and_near_the_bound),
       cmocka_unit_test(planning_survives_failing_allocations),
