@@ -19,7 +19,7 @@
 
 // Sanitizers make all of this about ten times slower.
 enum {
-  ENOUGH_INSTANCES = SLOW_BUILD ? 32 : 256,
+  ENOUGH_INSTANCES = SLOW_BUILD ? 48 : 256,
   LEAST_INSTANCES = 20,
   MAX_DRAWS = SLOW_BUILD ? 4000 : 40000
 };
@@ -33,8 +33,7 @@ typedef struct verification {
   eg_text text; // the detail
 } verification;
 
-// ---- counterexamples
-// -------------------------------------------------------------------------
+// ---- counterexamples ------------------------------------------------------------
 
 static egraph_status print_value(eg_text *text, const eg_rule_value *value) {
   switch (value->kind) {
@@ -76,8 +75,7 @@ static egraph_status print_instance(eg_text *text, const eg_verify_instance *ins
   return EGRAPH_OK;
 }
 
-// ---- one instance
-// ----------------------------------------------------------------------------
+// ---- one instance ---------------------------------------------------------------
 
 static egraph_status check_types(verification *run, const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
@@ -120,8 +118,7 @@ static egraph_status verify_draw(verification *run) {
   return run->rejected ? print_instance(&run->text, &instance) : EGRAPH_OK;
 }
 
-// ---- one rule
-// --------------------------------------------------------------------------------
+// ---- one rule -------------------------------------------------------------------
 
 static egraph_status judge(verification *run) {
   uint32_t accepted = run->equal + run->exact;

@@ -36,8 +36,7 @@ typedef struct eg_verify_choice {
 /// Fills in every slot and type that is not set.
 void eg_verify_choose(eg_verify_choice *choice);
 
-// ---- for verify_choose*.c
-// --------------------------------------------------------------------
+// ---- for verify_choose*.c -------------------------------------------------------
 
 uint32_t eg_verify_below(eg_verify_choice *choice, uint32_t bound);
 bool eg_verify_chance(eg_verify_choice *choice, uint32_t percent);

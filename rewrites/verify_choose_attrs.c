@@ -18,8 +18,7 @@ static uint32_t spatial_of(const eg_verify_choice *choice) {
   return rank > 2 ? rank - 2 : 0;
 }
 
-// ---- axes and permutations
-// -------------------------------------------------------------------
+// ---- axes and permutations ------------------------------------------------------
 
 static void choose_axis(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t rank = rank_of(choice);
@@ -73,8 +72,7 @@ static void choose_perm(eg_verify_choice *choice, eg_attr *attr) {
   put(attr, perm, rank);
 }
 
-// ---- windows
-// ---------------------------------------------------------------------------------
+// ---- windows --------------------------------------------------------------------
 
 static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
   bool is_pad = choice->op == EG_OP_PAD;
@@ -127,8 +125,7 @@ static void choose_group(eg_verify_choice *choice, eg_attr *attr) {
     attr->i = 1;
 }
 
-// ---- shapes
-// ----------------------------------------------------------------------------------
+// ---- shapes ---------------------------------------------------------------------
 
 // Merges or splits dimensions, or puts in ones.
 static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
@@ -198,8 +195,7 @@ static void choose_sizes(eg_verify_choice *choice, eg_attr *attr) {
   put(attr, sizes, len);
 }
 
-// ---- slices
-// ----------------------------------------------------------------------------------
+// ---- slices ---------------------------------------------------------------------
 
 // Mostly one axis with step 1; steps may be negative.
 static void choose_ranges(eg_verify_choice *choice) {
@@ -238,8 +234,7 @@ static void choose_repeats(eg_verify_choice *choice, eg_attr *attr) {
   put(attr, repeats, rank);
 }
 
-// ---- numbers and symbols
-// ---------------------------------------------------------------------
+// ---- numbers and symbols --------------------------------------------------------
 
 static double choose_number(eg_verify_choice *choice, const char *name) {
   static const double numbers[] = {-1, 1, 2, 3, 0.5, 0.25, -0.5, -2, 0};
@@ -286,8 +281,7 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
   return eg_verify_below(choice, 2); // flags
 }
 
-// ---- by name
-// ---------------------------------------------------------------------------------
+// ---- by name --------------------------------------------------------------------
 
 static void choose_list(eg_verify_choice *choice, const char *name, eg_attr *attr) {
   if (strcmp(name, "axes") == 0)

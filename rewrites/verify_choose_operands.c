@@ -17,8 +17,7 @@ static void at_least(rank_range *range, uint32_t rank) {
 
 static void exactly(rank_range *range, uint32_t rank) { range->low = range->high = rank; }
 
-// ---- ranks of operand 0
-// ----------------------------------------------------------------------
+// ---- ranks of operand 0 ---------------------------------------------------------
 
 static rank_range ranks_of_op(eg_op op) {
   static const struct {
@@ -74,8 +73,7 @@ static rank_range ranks_of_first(const eg_verify_choice *choice) {
   return range;
 }
 
-// ---- fresh types
-// -----------------------------------------------------------------------------
+// ---- fresh types ----------------------------------------------------------------
 
 static egraph_dtype dtype_for(const eg_verify_choice *choice) {
   if (choice->op == EG_OP_NOT || choice->op == EG_OP_AND || choice->op == EG_OP_OR ||
@@ -131,8 +129,7 @@ static eg_type type_for_shape(eg_verify_choice *choice, eg_ints shape) {
   return type;
 }
 
-// ---- operands that go with another one
-// -------------------------------------------------------
+// ---- operands that go with another one ------------------------------------------
 
 static void keep_last(eg_type *type, uint32_t count) {
   if (count > type->rank) count = type->rank;
@@ -200,8 +197,7 @@ static int64_t flag(const eg_verify_choice *choice, const char *name) {
   return attr != NULL ? attr->i : 0;
 }
 
-// ---- matrix products
-// -------------------------------------------------------------------------
+// ---- matrix products ------------------------------------------------------------
 
 // The factor that stands on the other side of `known`; `summed` is the size they share.
 static eg_type other_factor(eg_verify_choice *choice, const eg_type *known,
@@ -246,8 +242,7 @@ static eg_type left_factor(eg_verify_choice *choice) {
   return other_factor(choice, &choice->types[1], summed, flag(choice, "transA") == 0);
 }
 
-// ---- the result of the operands so far
-// -------------------------------------------------------
+// ---- the result of the operands so far ------------------------------------------
 
 static bool result_of(const eg_verify_choice *choice, uint32_t count, eg_type *out) {
   eg_attrs attrs = {.op = (uint16_t)choice->op,
@@ -269,8 +264,7 @@ static eg_type addend(eg_verify_choice *choice, uint32_t index) {
   return kind < 85 ? result : random_broadcast(choice, result);
 }
 
-// ---- other families
-// --------------------------------------------------------------------------
+// ---- other families -------------------------------------------------------------
 
 static eg_type vector_of(const eg_verify_choice *choice, int64_t size) {
   return (eg_type){.dtype = choice->types[0].dtype, .rank = 1, .dims = {size}};
@@ -337,8 +331,7 @@ static eg_type where_operand(eg_verify_choice *choice, uint32_t index) {
   return type;
 }
 
-// ---- choosing
-// --------------------------------------------------------------------------------
+// ---- choosing -------------------------------------------------------------------
 
 static eg_type conv_operand(eg_verify_choice *choice, uint32_t index) {
   if (index == 1) return conv_weight(choice);

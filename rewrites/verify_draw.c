@@ -41,8 +41,7 @@ struct eg_verify_draws {
   egraph_dtype dtype;
 };
 
-// ---- set-up
-// ----------------------------------------------------------------------------------
+// ---- set-up ---------------------------------------------------------------------
 
 static egraph_status set_up(eg_verify_draws *draws) {
   const eg_rule *rule = draws->rule;
@@ -106,8 +105,7 @@ static egraph_status renew_egraph(eg_verify_draws *draws) {
   return EGRAPH_OK;
 }
 
-// ---- leaves
-// ----------------------------------------------------------------------------------
+// ---- leaves ---------------------------------------------------------------------
 
 static egraph_status splat_data(eg_verify_draws *draws, const eg_verify_leaf *leaf,
                                 eg_buffer **out) {
@@ -160,8 +158,7 @@ static egraph_status add_leaf(eg_verify_draws *draws, uint32_t var) {
                               &value->tensor);
 }
 
-// ---- choosing one term
-// -----------------------------------------------------------------------
+// ---- choosing one term ----------------------------------------------------------
 
 static bool is_bound(const eg_verify_draws *draws, uint32_t var) {
   return (draws->bound >> var & 1) != 0;
@@ -212,8 +209,8 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
 }
 
 static double random_splat(eg_verify_draws *draws) {
-  static const double values[] = {-1, 0, 1, 2, 0.5, 3, 6, 0.25, 1e-5};
-  return values[eg_rng_below(&draws->rng, 9)];
+  static const double values[] = {-1, -2, -0.5, 0, 1, 2, 0.5, 3, 6, 0.25, 1e-5};
+  return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
 }
 
 static bool wanted(eg_verify_draws *draws, eg_verify_wish wish, uint32_t percent) {
@@ -334,8 +331,7 @@ static egraph_status add_node(eg_verify_draws *draws, uint32_t index, bool *out_
   return status == EGRAPH_E_TYPE ? EGRAPH_OK : status;
 }
 
-// ---- conditions
-// ------------------------------------------------------------------------------
+// ---- conditions -----------------------------------------------------------------
 
 static bool bind_lets(eg_verify_draws *draws) {
   for (uint32_t i = 0; i < draws->rule->let_count; i++) {
@@ -373,8 +369,7 @@ static bool conditions_hold(eg_verify_draws *draws, uint32_t index) {
   return true;
 }
 
-// ---- the walk
-// --------------------------------------------------------------------------------
+// ---- the walk -------------------------------------------------------------------
 
 static void bound_index(eg_verify_draws *draws, const eg_rule_term *term) {
   if (term->op != EG_OP_GATHER || !draws->rule->terms[term->children[1]].is_var) return;

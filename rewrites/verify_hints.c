@@ -78,8 +78,7 @@ static void read_condition(const eg_rule *rule, uint32_t expr, eg_verify_wish wi
   if (function == EG_RULE_FN_EQ) wish_equal(rule, call, vars);
 }
 
-// ---- what needs what
-// -------------------------------------------------------------------------
+// ---- what needs what ------------------------------------------------------------
 
 static uint64_t bit(uint32_t var) { return UINT64_C(1) << var; }
 

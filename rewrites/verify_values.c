@@ -33,8 +33,7 @@ typedef struct evaluation {
   bool exact;        // so far
 } evaluation;
 
-// ---- what was computed
-// -----------------------------------------------------------------------
+// ---- what was computed ----------------------------------------------------------
 
 static void note_numbers(evaluation *run, const eg_tensor *tensor) {
   egraph_dtype dtype = tensor->type.dtype;
@@ -66,8 +65,7 @@ static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
   return EGRAPH_OK;
 }
 
-// ---- data
-// ------------------------------------------------------------------------------------
+// ---- data -----------------------------------------------------------------------
 
 static double random_number(evaluation *run, const eg_verify_leaf *leaf) {
   if (leaf->splat) return leaf->splat_value;
@@ -93,8 +91,7 @@ static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   return EGRAPH_OK;
 }
 
-// ---- evaluation
-// ------------------------------------------------------------------------------
+// ---- evaluation -----------------------------------------------------------------
 
 static egraph_status run_node(evaluation *run, uint32_t index, const eg_attrs *attrs,
                               const eg_tensor_fact *fact) {
@@ -156,8 +153,7 @@ static egraph_status run_right(evaluation *run) {
   return EGRAPH_OK;
 }
 
-// ---- comparison
-// ------------------------------------------------------------------------------
+// ---- comparison -----------------------------------------------------------------
 
 typedef struct comparison {
   double bound; // absolute

@@ -35,8 +35,7 @@ typedef struct evaluation {
   uint32_t compared;
 } evaluation;
 
-// ---- data
-// ----------------------------------------------------------------------------------
+// ---- data -----------------------------------------------------------------------
 
 static eg_tensor new_tensor(evaluation *run, const eg_type *type) {
   eg_tensor tensor = {.type = *type};
@@ -69,8 +68,7 @@ static void fill_leaf(evaluation *run, const char *name, eg_tensor *out) {
   }
 }
 
-// ---- nodes
-// ---------------------------------------------------------------------------------
+// ---- nodes ----------------------------------------------------------------------
 
 static bool operands_known(const evaluation *run, const eg_term *term) {
   for (uint32_t i = 0; i < term->arity; i++)
@@ -120,8 +118,7 @@ static bool compute(evaluation *run, eg_node node, class_value *out) {
   return true;
 }
 
-// ---- comparison
-// ----------------------------------------------------------------------------
+// ---- comparison -----------------------------------------------------------------
 
 static void fail_on_class(const evaluation *run, eg_node a, eg_node b, double x,
                           double y) {
@@ -195,8 +192,7 @@ static uint32_t check_classes(const eg_tensor_egraph *egraph, uint64_t seed) {
   return run.compared;
 }
 
-// ---- instances
-// -----------------------------------------------------------------------------
+// ---- instances ------------------------------------------------------------------
 
 static bool draw(eg_verify_draws *draws, eg_verify_instance *out) {
   for (uint32_t i = 0; i < DRAWS; i++) {
