@@ -102,12 +102,12 @@ static egraph_status sample(eg_rig *rig, const eg_profiler_options *options,
     if (total > options->max_seconds) return eg_doubles_push(samples, seconds);
     batch = batch_for(rig, seconds);
   }
-  while (samples->len < options->repeats || spent < options->min_seconds) {
+  do {
     EG_TRY(run_batch(rig, batch, &seconds));
     EG_TRY(eg_doubles_push(samples, seconds));
     spent += seconds * batch;
     if (total + spent > options->max_seconds) break;
-  }
+  } while (samples->len < options->repeats || spent < options->min_seconds);
   return EGRAPH_OK;
 }
 

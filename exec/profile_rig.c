@@ -106,12 +106,12 @@ static egraph_status place_set(eg_rig *rig, eg_rig_set *set) {
 }
 
 static uint32_t choose_sets(const eg_node_spec *spec) {
-  size_t bytes = 1;
+  double bytes = 1; // hypothetical tensors may be larger than any memory
   for (uint32_t i = 0; i < spec->input_count; i++)
-    if (!eg_spec_is_weight(spec, i)) bytes += eg_type_bytes(&spec->inputs[i]);
+    if (!eg_spec_is_weight(spec, i)) bytes += (double)eg_type_bytes(&spec->inputs[i]);
   for (uint32_t i = 0; i < spec->result_count; i++)
-    bytes += eg_type_bytes(&spec->results[i]);
-  size_t sets = SETS_BYTES / bytes;
+    bytes += (double)eg_type_bytes(&spec->results[i]);
+  double sets = SETS_BYTES / bytes;
   return sets < 1 ? 1 : sets > MAX_SETS ? MAX_SETS : (uint32_t)sets;
 }
 

@@ -75,24 +75,6 @@ static egraph_status make_plan(const eg_node_spec *spec, conv_plan *plan) {
   return EGRAPH_OK;
 }
 
-static egraph_status fused_attr(const conv_plan *plan, bool sum,
-                                dnnl_primitive_attr_t *out) {
-  dnnl_post_ops_t post_ops;
-  EG_TRY(eg_dnnl_check(dnnl_post_ops_create(&post_ops), "post-ops"));
-  egraph_status status = EGRAPH_OK;
-  if (plan->has_z)
-    status = eg_dnnl_check(
-        sum ? dnnl_post_ops_append_sum(post_ops, 1.0f)
-            : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, &plan->result),
-        "post-op of a convolution");
-  if (status == EGRAPH_OK) status = eg_eltwise_append(post_ops, &plan->act);
-  if (status != EGRAPH_OK) {
-    dnnl_post_ops_destroy(post_ops);
-    return status;
-  }
-  return eg_cpu_attr_with_post_ops(post_ops, out);
-}
-
 // A convolution as it will run. Not fused: the epilogue has to follow.
 typedef struct conv_choice {
   dnnl_primitive_desc_t primitive;
@@ -102,7 +84,8 @@ typedef struct conv_choice {
 static egraph_status describe_fused(eg_cpu_builder *builder, const conv_plan *plan,
                                     conv_choice *choice) {
   dnnl_primitive_attr_t attr;
-  EG_TRY(fused_attr(plan, choice->sums, &attr));
+  EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? &plan->result : NULL, choice->sums,
+                                   &plan->act, &attr));
   egraph_status status =
       eg_cpu_describe(builder, &plan->operation, attr, "convolution", &choice->primitive);
   dnnl_primitive_attr_destroy(attr);

@@ -137,7 +137,8 @@ egraph_status eg_eltwise_append(dnnl_post_ops_t post_ops, const eg_eltwise_chain
   return EGRAPH_OK;
 }
 
-egraph_status eg_cpu_attr_with_post_ops(dnnl_post_ops_t post_ops,
+/// Attributes take over the post-ops; the post-ops are destroyed in any case.
+static egraph_status attr_with_post_ops(dnnl_post_ops_t post_ops,
                                         dnnl_primitive_attr_t *out) {
   dnnl_primitive_attr_t attr;
   egraph_status status = eg_cpu_attr_create(&attr);
@@ -152,16 +153,28 @@ egraph_status eg_cpu_attr_with_post_ops(dnnl_post_ops_t post_ops,
   return status;
 }
 
-egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
-                                     dnnl_primitive_attr_t *out) {
+egraph_status eg_cpu_attr_with_epilogue(const dnnl_memory_desc_t *z, bool sums,
+                                        const eg_eltwise_chain *chain,
+                                        dnnl_primitive_attr_t *out) {
   dnnl_post_ops_t post_ops;
   EG_TRY(eg_dnnl_check(dnnl_post_ops_create(&post_ops), "post-ops"));
-  egraph_status status = eg_eltwise_append(post_ops, chain);
+  egraph_status status = EGRAPH_OK;
+  if (z != NULL)
+    status =
+        eg_dnnl_check(sums ? dnnl_post_ops_append_sum(post_ops, 1.0f)
+                           : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, z),
+                      "addend post-op");
+  if (status == EGRAPH_OK) status = eg_eltwise_append(post_ops, chain);
   if (status != EGRAPH_OK) {
     dnnl_post_ops_destroy(post_ops);
     return status;
   }
-  return eg_cpu_attr_with_post_ops(post_ops, out);
+  return attr_with_post_ops(post_ops, out);
+}
+
+egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
+                                     dnnl_primitive_attr_t *out) {
+  return eg_cpu_attr_with_epilogue(NULL, false, chain, out);
 }
 
 static egraph_status add_step(eg_cpu_builder *builder, const eg_eltwise *step,

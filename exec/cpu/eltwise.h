@@ -35,8 +35,10 @@ egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain
 /// Attributes (scratchpads ours) with the chain as post-ops.
 egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
                                      dnnl_primitive_attr_t *out);
-/// Attributes take over the post-ops; the post-ops are destroyed in any case.
-egraph_status eg_cpu_attr_with_post_ops(dnnl_post_ops_t post_ops,
+/// Attributes of a fused operator: an addend in the format `z` (NULL: none) is added by a
+/// binary post-op or, with `sums`, lies in the result already; then the chain follows.
+egraph_status eg_cpu_attr_with_epilogue(const dnnl_memory_desc_t *z, bool sums,
+                                        const eg_eltwise_chain *chain,
                                         dnnl_primitive_attr_t *out);
 
 #endif

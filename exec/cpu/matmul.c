@@ -126,24 +126,6 @@ static egraph_status plan_descs(matmul_plan *plan) {
 
 // ---- primitive ------------------------------------------------------------------
 
-static egraph_status fused_attr(const matmul_plan *plan, bool sum,
-                                dnnl_primitive_attr_t *out) {
-  dnnl_post_ops_t post_ops;
-  EG_TRY(eg_dnnl_check(dnnl_post_ops_create(&post_ops), "post-ops"));
-  egraph_status status = EGRAPH_OK;
-  if (plan->has_z)
-    status = eg_dnnl_check(
-        sum ? dnnl_post_ops_append_sum(post_ops, 1.0f)
-            : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, &plan->result),
-        "post-op of a matmul");
-  if (status == EGRAPH_OK) status = eg_eltwise_append(post_ops, &plan->act);
-  if (status != EGRAPH_OK) {
-    dnnl_post_ops_destroy(post_ops);
-    return status;
-  }
-  return eg_cpu_attr_with_post_ops(post_ops, out);
-}
-
 static egraph_status describe(eg_cpu_builder *builder, const matmul_plan *plan,
                               const_dnnl_primitive_attr_t attr,
                               dnnl_primitive_desc_t *out) {
@@ -161,7 +143,8 @@ static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan, bo
   *out_fused = !plan->has_bias || plan->row_bias;
   if (!*out_fused) return describe(builder, plan, NULL, out);
   dnnl_primitive_attr_t attr;
-  EG_TRY(fused_attr(plan, sum, &attr));
+  EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? &plan->result : NULL, sum, &plan->act,
+                                   &attr));
   egraph_status status = describe(builder, plan, attr, out);
   dnnl_primitive_attr_destroy(attr);
   bool nothing_to_fuse = !plan->has_z && plan->act.count == 0;
