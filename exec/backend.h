@@ -80,8 +80,8 @@ struct eg_program {
 
 typedef struct eg_launch_vtable {
   void (*destroy)(eg_launch *launch); // required
-  egraph_status (*run)(
-      eg_launch *launch); // required; between begin and end of the back-end
+  /// required. Between begin and end of the back-end.
+  egraph_status (*run)(eg_launch *launch);
 } eg_launch_vtable;
 
 struct eg_launch {

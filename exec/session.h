@@ -1,9 +1,9 @@
 // A graph compiled for a back-end: kernels chosen, weights packed, memory planned;
 // runs many times.
 //
-//   create: fold weight-only nodes -> one step per node (primitive or reference kernel)
-//   -> liveness -> one arena run:    inputs copied in, steps in order, outputs copied
-//   out; nothing is allocated
+//   create:  fold weight-only nodes -> one step per node (primitive or reference
+//            kernel) -> liveness -> one arena
+//   run:     inputs copied in, steps in order, outputs copied out; nothing is allocated
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_SESSION_H

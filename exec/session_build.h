@@ -1,9 +1,9 @@
 // How a session is put together, in the order of these functions. For the
 // files session*.c only.
 //
-//   analyse   which values are needed, which are constant, when they live, which share
-//   memory compile   one program per distinct node, in-place decisions, memory plan load
-//   constants computed and packed, launches bound
+//   analyse   which values are needed, constant, share memory; when they live
+//   compile   one program per distinct node, in-place decisions, memory plan
+//   load      constants computed and packed, launches bound
 //
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_SESSION_BUILD_H
@@ -42,8 +42,8 @@ struct eg_session {
   eg_strmap program_index; // spec text -> index in programs
   eg_bound_steps steps;
   eg_ports inputs, outputs;
-  eg_device_memory
-      activations;            // the arena of all computed values, then the scratch memory
+  // The arena of all computed values, then the scratch memory.
+  eg_device_memory activations;
   eg_memory_blocks constants; // weights and packed weights
   eg_buffer_refs buffers;     // weights used where they are
   size_t arena_bytes, weight_bytes, staging_bytes;

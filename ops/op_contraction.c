@@ -1,7 +1,8 @@
 // Matrix products.
 //
-//   matmul  ... (i k), (k j) -> (i j)   k is a sum, the rest parallel; batch dimensions
-//   broadcast gemm    the same for rank 2
+//   matmul  ... (i k), (k j) -> (i j): k is a sum, the rest is parallel; batch
+//           dimensions broadcast
+//   gemm    the same for rank 2
 //
 // The result is linear in each of a and b. Bias and z are added, so they must be partial
 // sums whenever the result is one (joint_linear). With an activation nothing may stay

@@ -2,8 +2,8 @@
 // family of op_table.def:
 //
 //   eg_infer_<family>    result types, or EGRAPH_E_TYPE with a message that names the
-//   operator eg_factors_<family>  loop factors of a node that inference accepted (so it
-//   cannot fail)
+//                        operator
+//   eg_factors_<family>  loop factors of a node that inference accepted: cannot fail
 //
 // The dispatch (typing.c) checks the operand count, every operand type, the dtype of
 // operand 0 against the row's flags before, and every result type (sizes in bytes fit)

@@ -1,10 +1,9 @@
 // A parsed rule, for this module and the rule verifier. Everything lies in the arena
 // of its eg_rules.
 //
-//   terms   children stand before their parents, so a loop over a range builds a term
-//   bottom-up exprs   conditions and computed attributes, children before parents too
-//   vars    class variables (kind TENSOR) and value variables, in order of first
-//   occurrence
+//   terms   children stand before their parents: a loop over a range builds bottom-up
+//   exprs   conditions and computed attributes, children before parents too
+//   vars    class variables (kind TENSOR) and value variables, as they first occur
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_AST_H
 #define EG_REWRITES_RULE_AST_H
@@ -81,8 +80,7 @@ typedef struct eg_rule_slot {
 
 typedef struct eg_rule_term {
   bool is_var;
-  uint32_t
-      var; // is_var: the class variable; else the one that `as` names, or EG_RULE_NONE
+  uint32_t var; // is_var: the class variable; else that of `as`, or EG_RULE_NONE
   eg_op op;
   const eg_rule_slot *slots; // one per attribute of op
   const uint32_t *children;  // term indices

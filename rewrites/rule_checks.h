@@ -2,9 +2,10 @@
 // several roots, a condition on the first keeps all combinations with the others
 // from being tried.
 //
-//   step 0 matches (conv ... ?x ?w)   -> ?x ?w and the attributes are bound; (weight-only
-//   ?w) is checked step 1 matches (conv ... ?x ?v)   -> ?v is bound; equal attributes,
-//   (before ?w ?v) are checked
+//   step 0 matches (conv ... ?x ?w)   ?x ?w and the attributes are bound,
+//                                     (weight-only ?w) is checked
+//   step 1 matches (conv ... ?x ?v)   ?v is bound, equal attributes and (before ?w ?v)
+//                                     are checked
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_CHECKS_H
 #define EG_REWRITES_RULE_CHECKS_H

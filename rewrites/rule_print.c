@@ -12,8 +12,8 @@
 typedef struct printer {
   eg_text *text;
   const eg_rule *rule;
-  uint32_t *
-      numbers; // key: number of each variable, EG_RULE_NONE before it appeared; else NULL
+  // For a key the number of each variable, EG_RULE_NONE before it appeared; else NULL.
+  uint32_t *numbers;
   uint32_t next;
 } printer;
 

@@ -19,8 +19,8 @@
 typedef struct eg_tensor_fact {
   bool typed;   // false: result of an opaque node that nobody knows; no rule applies
   eg_type type; // typed, not a tuple
-  const eg_type
-      *parts; // tuple: [part_count], owned by the e-graph, equal lists have one address
+  // Tuple: [part_count], owned by the e-graph; equal lists have one address.
+  const eg_type *parts;
   uint32_t part_count; // 0: not a tuple
   bool weight_only;    // computed from weights and fills alone
   bool splat; // every element (of every part) equals splat_value (known data or fill)

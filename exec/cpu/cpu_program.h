@@ -2,12 +2,9 @@
 // turns weight operands into constants once, `run` computes the results. A stage is a
 // oneDNN primitive or a function of ours.
 //
-//   conv (plain):  prepare: reorder  operand 1 -> constant 0        run: convolution
-//   operand 0, constant 0 -> result 0
-//                                                                        binary+relu
-//                                                                        result 0,
-//                                                                        operand 3   ->
-//                                                                        result 0
+//   conv (plain):  prepare  reorder      operand 1 -> constant 0
+//                  run      convolution  operand 0, constant 0 -> result 0
+//                           binary+relu  result 0, operand 3 -> result 0
 //
 // The builder is filled by one function per operator family (family files of this
 // folder). A family that has no kernel for a node returns EGRAPH_E_UNSUPPORTED; the node
