@@ -248,8 +248,10 @@ static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
     if (t->presolve.bound > t->current) t->current = t->presolve.bound;
     *out = EG_RELAX_CLOSED;
     if (t->presolve.closed) return EGRAPH_OK;
+    t->search->best_cost = INFINITY; // of another model
     EG_TRY(
         eg_search_greedy(t->search, &t->presolve, t->presolve.model.problem.cost.data));
+    if (!isfinite(t->search->best_cost)) return EGRAPH_OK; // a root has no derivation
     t->presolve.cutoff = eg_search_cutoff(t->search);
     if (t->current >= t->presolve.cutoff) return EGRAPH_OK;
     update_bound(t);
