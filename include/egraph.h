@@ -5,8 +5,8 @@
 //   failure of the calling thread and is meaningful only right after it. Outputs are
 //   untouched on failure.
 // - A returned pointer is borrowed from the object it came from. `T **out` of a create,
-//   load or run function is owned by the caller: destroy it. `const T *` arguments are
-//   not kept unless said otherwise.
+//   load or run function is owned by the caller: destroy it (NULL is allowed). `const T
+//   *` arguments are not kept unless said otherwise.
 // - Objects are thread-compatible: different objects may be used from different threads.
 // - Times are in seconds, sizes in bytes, shapes in elements, row-major, ONNX operator
 //   semantics.
@@ -128,6 +128,7 @@ typedef struct egraph_value {
   uint32_t id;
 } egraph_value;
 
+/// An empty graph; add inputs, weights, operators and outputs, in any topological order.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_create(const egraph_allocator *alloc, egraph_graph **out);
 EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
@@ -162,6 +163,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_weight(
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add(
     egraph_graph *graph, const char *name, const char *op, const char *attributes,
     const egraph_value *inputs, uint32_t count, egraph_value *out_results);
+/// Makes a value the next output, under a name unique among the outputs (NULL: the
+/// value's own). Fails with ARGUMENT for an unknown value or a name that is taken.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_output(egraph_graph *graph,
                                                                   const char *name,
                                                                   egraph_value value);
@@ -170,11 +173,13 @@ typedef struct egraph_graph_info {
   uint32_t nodes, opaque_nodes, inputs, outputs, weights;
   uint32_t absent_weights; // declared without data
   double flops;            // of one run, weight-only nodes excluded
-  size_t weight_bytes;
+  size_t weight_bytes;     // absent weights included
 } egraph_graph_info;
+/// Counts of a graph. O(its size).
 EGRAPH_API egraph_graph_info egraph_graph_info_of(const egraph_graph *graph);
 /// The index-th input or output: its name (borrowed) and its type (data is NULL). Fails
-/// with ARGUMENT past the end.
+/// with ARGUMENT past the end, UNSUPPORTED for an output whose type is unknown (of an
+/// opaque operator).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_input(const egraph_graph *graph,
                                                              uint32_t index,
                                                              const char **out_name,
@@ -192,6 +197,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_text(const egraph_allocat
 /// defaults, and the ONNX operator. Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_operators_text(const egraph_allocator *alloc, char **out);
+/// Frees a text of this library (NULL is allowed); `alloc` is the one that it was made
+/// with.
 EGRAPH_API void egraph_string_free(const egraph_allocator *alloc, char *text);
 
 // ---- rewrite rules --------------------------------------------------------------
@@ -202,11 +209,14 @@ typedef struct eg_rules egraph_rules;
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out);
 EGRAPH_API void egraph_rules_destroy(egraph_rules *rules);
+/// Adds the rules shipped with the library. Those of the files explore-*, which only make
+/// variants, are off: switch them on with egraph_rules_enable.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_builtin(egraph_rules *rules);
 /// Fails with PARSE, "file:line:col: what is wrong; what to do", and then adds
 /// nothing of the file.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_file(egraph_rules *rules,
                                                                 const char *path);
+/// As egraph_rules_add_file, from memory; `name` stands for the file in messages.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_text(egraph_rules *rules,
                                                                 const char *name,
                                                                 const char *text);
@@ -329,6 +339,7 @@ typedef struct egraph_rule_report {
   uint32_t bans;          // how often the scheduler suspended it
   double seconds;
 } egraph_rule_report;
+/// As many as the rule set had, in its order.
 EGRAPH_API uint32_t egraph_result_rule_count(const egraph_result *result);
 /// index < egraph_result_rule_count.
 EGRAPH_API egraph_rule_report egraph_result_rule(const egraph_result *result,
