@@ -225,7 +225,7 @@ static void report_steps(eg_session *session, uint32_t repeats, const double *se
 static egraph_status time_steps(eg_session *session, const eg_tensors *inputs,
                                 const eg_tensors *outputs, uint32_t repeats,
                                 double *seconds) {
-  for (uint32_t r = 0; r <= repeats; r++) {
+  for (uint64_t r = 0; r <= repeats; r++) {
     EG_TRY(eg_session_run(session, inputs->data, outputs->data));
     for (uint32_t i = 0; r != 0 && i < eg_session_step_count(session); i++)
       seconds[i] += eg_session_step_at(session, i)->seconds;

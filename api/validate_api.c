@@ -91,7 +91,7 @@ static void summarize(validation *v) {
 static egraph_status run_timed(eg_session *session, const eg_tensor *inputs,
                                const eg_tensor *outputs, uint32_t repeats,
                                double *times) {
-  for (uint32_t r = 0; r <= repeats; r++) {
+  for (uint64_t r = 0; r <= repeats; r++) {
     EG_TRY(eg_session_run(session, inputs, outputs));
     for (uint32_t i = 0; r != 0 && i < eg_session_step_count(session); i++)
       times[(size_t)i * repeats + r - 1] = eg_session_step_at(session, i)->seconds;
