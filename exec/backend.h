@@ -65,7 +65,7 @@ typedef struct eg_bindings {
 typedef struct eg_program_vtable {
   void (*destroy)(eg_program *program); // required
   /// required. Computes the constants from the weight operands (row-major, device
-  /// addresses; others NULL).
+  /// addresses; others NULL). Between begin and end of the back-end.
   egraph_status (*prepare)(const eg_program *program, void *const *operands,
                            void *const *constants);
   /// required. The launch borrows program and memory.
@@ -113,8 +113,8 @@ typedef struct eg_backend_vtable {
   /// need be on its reference kernel; those fail with EGRAPH_E_UNSUPPORTED.
   egraph_status (*compile)(eg_backend *backend, const eg_compile_request *request,
                            eg_program **out);
-  /// optional: NULL means nothing to do. Around a series of runs: thread count, stream,
-  /// and at the end all work done.
+  /// optional: NULL means nothing to do. Around a series of runs, on one thread: thread
+  /// count, signals, stream, and at the end all work done.
   egraph_status (*begin)(eg_backend *backend);
   egraph_status (*end)(eg_backend *backend);
   /// optional: NULL means launches are done when run returns. Waits for all

@@ -115,14 +115,19 @@ static egraph_status measure_rig(const eg_profiler *profiler, eg_rig *rig,
                                  double *out_seconds) {
   eg_doubles samples;
   eg_doubles_init(&samples, profiler->alloc);
-  egraph_status status = eg_backend_begin(profiler->backend);
-  if (status == EGRAPH_OK) {
-    status = sample(rig, &profiler->options, &samples);
-    egraph_status end = eg_backend_end(profiler->backend);
-    if (status == EGRAPH_OK) status = end;
-  }
+  egraph_status status = sample(rig, &profiler->options, &samples);
   if (status == EGRAPH_OK) *out_seconds = eg_median(samples.data, samples.len);
   eg_doubles_deinit(&samples);
+  return status;
+}
+
+static egraph_status measure_on_rig(eg_profiler *profiler, const eg_node_spec *spec,
+                                    eg_program *program, double *out_seconds) {
+  eg_rig rig;
+  egraph_status status =
+      eg_rig_init(&rig, profiler->backend, &profiler->rotation, spec, program);
+  if (status == EGRAPH_OK) status = measure_rig(profiler, &rig, out_seconds);
+  eg_rig_deinit(&rig);
   return status;
 }
 
@@ -142,13 +147,12 @@ static egraph_status measure_program(eg_profiler *profiler, const eg_node_spec *
     *out_supported = false;
     return EGRAPH_OK;
   }
-  eg_rig rig;
   double seconds = 0;
-  egraph_status status =
-      eg_rig_init(&rig, profiler->backend, &profiler->rotation, spec, program);
-  if (status == EGRAPH_OK) status = measure_rig(profiler, &rig, &seconds);
-  eg_rig_deinit(&rig);
-  if (status != EGRAPH_OK) return status;
+  EG_TRY(eg_backend_begin(profiler->backend));
+  egraph_status status = measure_on_rig(profiler, spec, program, &seconds);
+  egraph_status end = eg_backend_end(profiler->backend);
+  EG_TRY(status);
+  EG_TRY(end);
   *out_seconds = seconds;
   *out_supported = true;
   return EGRAPH_OK;

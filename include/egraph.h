@@ -367,8 +367,8 @@ egraph_session_create(const egraph_allocator *alloc, const egraph_graph *graph,
                       const egraph_session_options *options, egraph_session **out);
 EGRAPH_API void egraph_session_destroy(egraph_session *session);
 /// inputs[i] and outputs[i] are the i-th input and output, of their declared types.
-/// Allocates nothing. Fails with ARGUMENT for a wrong count or absent data, TYPE for a
-/// tensor of another type.
+/// Allocates nothing; signals for the calling thread wait until it is done. Fails with
+/// ARGUMENT for a wrong count or absent data, TYPE for a tensor of another type.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_session_run(egraph_session *session,
                                                              const egraph_tensor *inputs,
                                                              uint32_t input_count,

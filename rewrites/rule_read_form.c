@@ -1,6 +1,7 @@
 // (rule ...): clauses may stand in any order; the left side is read first, then lets,
 // right side and conditions. The second direction of a both-ways rule is read from the
-// same text with the sides exchanged. SPDX-License-Identifier: Apache-2.0
+// same text with the sides exchanged.
+// SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
 #include "rewrites/rule_forms.h"

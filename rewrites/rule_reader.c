@@ -1,5 +1,6 @@
 // What reading rules and reading tests have in common: variables, roots, and keeping the
-// result. SPDX-License-Identifier: Apache-2.0
+// result.
+// SPDX-License-Identifier: Apache-2.0
 #include "rewrites/rule_reader.h"
 
 #include <ctype.h>

@@ -2,7 +2,8 @@
 // kinds on the way.
 //
 // Recursion follows the nesting of the text, which base/sexpr.h limits to
-// EG_SEXPR_MAX_DEPTH. SPDX-License-Identifier: Apache-2.0
+// EG_SEXPR_MAX_DEPTH.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_READER_H
 #define EG_REWRITES_RULE_READER_H
 

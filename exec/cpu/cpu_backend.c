@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L // pthread_sigmask
 #include "exec/cpu/cpu_backend.h"
 
+#include <signal.h>
+
 #include "exec/cpu/cpu_program.h"
+#include "exec/cpu/omp_runtime.h"
 #include "exec/host_memory.h"
 #include "exec/reference_backend.h"
+
+// What the calling thread was like before kernels were generated or run on it.
+typedef struct kernel_scope {
+  uint32_t threads; // of parallel regions; 0: unknown
+  sigset_t signals; // blocked
+} kernel_scope;
 
 typedef struct cpu_backend {
   eg_backend base;
   dnnl_engine_t engine;
   dnnl_stream_t stream;
-  uint32_t former_threads; // of the runtime, between begin and end; 0: unknown
+  kernel_scope scope; // between begin and end
 } cpu_backend;
 
 static void cpu_destroy(eg_backend *base) {
@@ -61,16 +71,52 @@ static uint32_t cpu_formats(const eg_backend *backend) {
          1u << (wide ? EG_FORMAT_NCHW16C : EG_FORMAT_NCHW8C);
 }
 
+// ---- threads and signals --------------------------------------------------------
+
+// Signals that a thread causes itself stay deliverable.
+static void asynchronous_signals(sigset_t *out) {
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+  (void)sigfillset(out);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    (void)sigdelset(out, own[i]);
+}
+
+static void block_signals(void *set) { (void)pthread_sigmask(SIG_BLOCK, set, NULL); }
+
+// Besides the thread count, signals: oneDNN's gemm kernels point the stack pointer into
+// the heap (its issue 4845; every 2.x), and the frame of a signal handler would overwrite
+// what is there. They are held back until the series of runs is over. The runtime's
+// worker threads run the same kernels: new ones inherit the mask, those that earlier
+// parallel regions left behind are told. There it stays; other threads serve signals.
+static void enter_kernels(uint32_t threads, kernel_scope *former) {
+  sigset_t held;
+  asynchronous_signals(&held);
+  (void)pthread_sigmask(SIG_BLOCK, &held, &former->signals);
+  eg_omp_runtime runtime;
+  former->threads = 0;
+  if (!eg_omp_find(&runtime)) return;
+  former->threads = (uint32_t)runtime.max_threads();
+  runtime.set_threads((int)threads);
+  if (threads > 1) runtime.parallel(block_signals, &held, threads, 0);
+}
+
+static void leave_kernels(const kernel_scope *former) {
+  eg_omp_runtime runtime;
+  if (former->threads != 0 && eg_omp_find(&runtime))
+    runtime.set_threads((int)former->threads);
+  (void)pthread_sigmask(SIG_SETMASK, &former->signals, NULL);
+}
+
 static egraph_status cpu_begin(eg_backend *base) {
   cpu_backend *backend = (cpu_backend *)base;
-  backend->former_threads = eg_dnnl_set_threads(base->threads);
+  enter_kernels(base->threads, &backend->scope);
   return EGRAPH_OK;
 }
 
 static egraph_status cpu_end(eg_backend *base) {
   cpu_backend *backend = (cpu_backend *)base;
   egraph_status status = eg_dnnl_check(dnnl_stream_wait(backend->stream), "stream");
-  eg_dnnl_set_threads(backend->former_threads);
+  leave_kernels(&backend->scope);
   return status;
 }
 
@@ -78,10 +124,11 @@ static egraph_status cpu_end(eg_backend *base) {
 static egraph_status cpu_compile(eg_backend *base, const eg_compile_request *request,
                                  eg_program **out) {
   cpu_backend *backend = (cpu_backend *)base;
-  uint32_t former = eg_dnnl_set_threads(base->threads);
+  kernel_scope scope;
+  enter_kernels(base->threads, &scope);
   egraph_status status =
       eg_cpu_program_create(base->alloc, backend->engine, backend->stream, request, out);
-  eg_dnnl_set_threads(former);
+  leave_kernels(&scope);
   if (status != EGRAPH_E_UNSUPPORTED) return status;
   return eg_reference_compile(base->alloc, request->spec, out);
 }

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE // RTLD_DEFAULT
 #include "exec/cpu/dnnl_support.h"
-
-#include <dlfcn.h>
-#include <string.h>
 
 #include "base/status.h"
 
@@ -91,21 +87,3 @@ egraph_status eg_dnnl_desc_any(uint32_t rank, const int64_t *dims,
       dnnl_memory_desc_init_by_tag(out, (int)rank, dims, dnnl_f32, dnnl_format_tag_any),
       "memory descriptor");
 }
-
-// The runtime is the one oneDNN was linked with (GNU's or LLVM's), so it is asked for by
-// name in what is loaded instead of linking a second one.
-uint32_t eg_dnnl_set_threads(uint32_t threads) {
-  void (*set)(int) = NULL;
-  int (*get)(void) = NULL;
-  void *set_symbol = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
-  void *get_symbol = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-  if (set_symbol == NULL || get_symbol == NULL) return 0;
-  memcpy(&set, &set_symbol,
-         sizeof set); // ISO C has no cast from object to function pointers
-  memcpy(&get, &get_symbol, sizeof get);
-  int former = get();
-  if (threads != 0) set((int)threads);
-  return (uint32_t)former;
-}
-
-uint32_t eg_dnnl_threads(void) { return eg_dnnl_set_threads(0); }

@@ -1,4 +1,4 @@
-// The seam to oneDNN 2.x: status translation, memory descriptors, threads.
+// The seam to oneDNN 2.x: status translation, memory descriptors.
 //
 // <dnnl.h> is included here and nowhere else. The operation-descriptor API used
 // throughout this folder was removed in oneDNN 3.
@@ -27,11 +27,5 @@ egraph_status eg_dnnl_desc_strided(uint32_t rank, const int64_t *dims,
 /// Float32 descriptor of a shape whose format the primitive chooses.
 egraph_status eg_dnnl_desc_any(uint32_t rank, const int64_t *dims,
                                dnnl_memory_desc_t *out);
-
-/// Sets the thread count of oneDNN's OpenMP runtime for the calling thread and returns
-/// the former one; 0 (and no effect) when oneDNN was built on another threading runtime.
-uint32_t eg_dnnl_set_threads(uint32_t threads);
-/// The present thread count, 0 when unknown.
-uint32_t eg_dnnl_threads(void);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "exec/cpu/families.h"
 #include "exec/cpu/loop_nest.h"
+#include "exec/cpu/omp_runtime.h"
 #include "exec/cpu/pointwise.h"
 
 static eg_eltwise_chain chain_of(dnnl_alg_kind_t alg, double alpha, double beta) {
@@ -197,7 +198,7 @@ static egraph_status add_step(eg_cpu_builder *builder, const eg_eltwise *step,
 }
 
 bool eg_eltwise_has_loop(const eg_eltwise *step) {
-  return step->alg == dnnl_eltwise_gelu_erf && eg_dnnl_threads() == 1;
+  return step->alg == dnnl_eltwise_gelu_erf && eg_omp_threads() == 1;
 }
 
 // A stage per function: oneDNN 2.6 accepts eltwise post-ops behind eltwise but
