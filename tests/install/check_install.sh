@@ -41,6 +41,12 @@ cmake -S "$here" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COM
 expect "$scratch/build/consumer_egraph"
 LD_LIBRARY_PATH="" expect "$scratch/build/consumer_static"
 
+# The program of the README.
+awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$here/../../README.md" >"$scratch/readme.c"
+# shellcheck disable=SC2046
+"$compiler" -std=c17 -Wall -Wextra -Wpedantic -Werror "$scratch/readme.c" -o "$scratch/readme" \
+  $(pkg-config --cflags --libs egraph)
+
 [ "$("$prefix/bin/egraph" --version)" = "egraph $version" ] || { echo "egraph --version"; exit 1; }
 
 # The shared library exports what the public header declares, all of it and nothing else.
