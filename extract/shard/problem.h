@@ -1,0 +1,61 @@
+// Intra-operator sharding (the model of the IOPDDL contest): every node takes one of its
+// strategies; the choice pays a cost per node and per edge, in exact integers, and the
+// memory in use must stay within a limit at every time.
+//
+//   minimize   sum over nodes of cost[s(n)]  +  sum over edges of table[s(a)][s(b)]
+//   subject to, for every time t:  sum of usage[s(n)] over nodes alive at t  <=  limit
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SHARD_PROBLEM_H
+#define EG_EXTRACT_SHARD_PROBLEM_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+
+EG_VEC_DEFINE(eg_i64s, int64_t);
+
+/// Costs from here on are forbidden; sums saturate there.
+#define EG_SHARD_INFINITE INT64_C(1000000000000000000)
+
+/// Strategies of node n: strategy_begin[n] .. strategy_begin[n + 1], at least one. The
+/// table of edge e has a row per strategy of its first end and a column per strategy of
+/// the second; several edges between two nodes add up.
+typedef struct eg_shard_problem {
+  eg_u32s strategy_begin; // [nodes + 1]
+  eg_i64s cost, usage;    // [strategies], 0 <= both
+  eg_i64s first, last;    // [nodes] alive in [first, last); empty: takes no memory
+  eg_u32s edge_ends;      // [2 * edges] nodes, the two of an edge differ
+  eg_sizes table_begin;   // [edges + 1]
+  eg_i64s table;
+  int64_t limit; // INT64_MAX: none
+} eg_shard_problem;
+
+egraph_status eg_shard_problem_init(eg_shard_problem *problem, egraph_allocator alloc);
+void eg_shard_problem_deinit(eg_shard_problem *problem);
+static inline uint32_t eg_shard_node_count(const eg_shard_problem *problem) {
+  return (uint32_t)problem->strategy_begin.len - 1;
+}
+static inline uint32_t eg_shard_edge_count(const eg_shard_problem *problem) {
+  return (uint32_t)problem->table_begin.len - 1;
+}
+/// Adds a node of `count` strategies. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_shard_problem_add_node(eg_shard_problem *problem, int64_t first,
+                                        int64_t last, const int64_t *cost,
+                                        const int64_t *usage, uint32_t count);
+/// Adds an edge with its table in row-major order (a, b: nodes that exist, a != b).
+egraph_status eg_shard_problem_add_edge(eg_shard_problem *problem, uint32_t a, uint32_t b,
+                                        const int64_t *table);
+/// Fails with EGRAPH_E_ARGUMENT when an index is out of range, a node has no strategy, or
+/// a cost or usage is negative.
+egraph_status eg_shard_problem_check(const eg_shard_problem *problem);
+
+/// Independent certificate: cost and peak memory of a choice ([node] index of its
+/// strategy, from 0), in exact integers. Shares no code with the solver. *out_cost is
+/// EG_SHARD_INFINITE when a forbidden entry is chosen. Fails with EGRAPH_E_INTERNAL when
+/// the choice has an index out of range.
+egraph_status eg_shard_certify(egraph_allocator alloc, const eg_shard_problem *problem,
+                               const uint32_t *choice, int64_t *out_cost,
+                               int64_t *out_peak);
+
+#endif
