@@ -6,8 +6,8 @@
 //   subject to, for every time t:  sum of usage[s(n)] over nodes alive at t  <=  limit
 //
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_EXTRACT_SHARD_PROBLEM_H
-#define EG_EXTRACT_SHARD_PROBLEM_H
+#ifndef EG_EXTRACT_SHARD_SHARD_PROBLEM_H
+#define EG_EXTRACT_SHARD_SHARD_PROBLEM_H
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
 // The cheapest choice of strategies, with a proven bound.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_EXTRACT_SHARD_SOLVE_H
-#define EG_EXTRACT_SHARD_SOLVE_H
+#ifndef EG_EXTRACT_SHARD_SHARD_SOLVE_H
+#define EG_EXTRACT_SHARD_SHARD_SOLVE_H
 
 #include "extract/extract.h"
-#include "extract/shard/problem.h"
+#include "extract/shard/shard_problem.h"
 
 typedef struct eg_shard_options {
   double time_limit_seconds; // > 0
