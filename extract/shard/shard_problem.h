@@ -39,7 +39,8 @@ static inline uint32_t eg_shard_node_count(const eg_shard_problem *problem) {
 static inline uint32_t eg_shard_edge_count(const eg_shard_problem *problem) {
   return (uint32_t)problem->table_begin.len - 1;
 }
-/// Adds a node of `count` strategies. Fails with EGRAPH_E_MEMORY.
+/// Adds a node of `count` strategies. Fails with EGRAPH_E_MEMORY, or EGRAPH_E_ARGUMENT
+/// beyond 2^32 strategies in all.
 egraph_status eg_shard_problem_add_node(eg_shard_problem *problem, int64_t first,
                                         int64_t last, const int64_t *cost,
                                         const int64_t *usage, uint32_t count);
@@ -47,13 +48,14 @@ egraph_status eg_shard_problem_add_node(eg_shard_problem *problem, int64_t first
 egraph_status eg_shard_problem_add_edge(eg_shard_problem *problem, uint32_t a, uint32_t b,
                                         const int64_t *table);
 /// Fails with EGRAPH_E_ARGUMENT when an index is out of range, a node has no strategy, or
-/// a cost or usage is negative.
+/// a cost, a usage or the limit is negative.
 egraph_status eg_shard_problem_check(const eg_shard_problem *problem);
 
 /// Independent certificate: cost and peak memory of a choice ([node] index of its
 /// strategy, from 0), in exact integers. Shares no code with the solver. *out_cost is
-/// EG_SHARD_INFINITE when a forbidden entry is chosen. Fails with EGRAPH_E_INTERNAL when
-/// the choice has an index out of range.
+/// EG_SHARD_INFINITE when a forbidden entry is chosen; a peak beyond INT64_MAX is that.
+/// The problem must pass eg_shard_problem_check. Fails with EGRAPH_E_INTERNAL when the
+/// choice has an index out of range.
 egraph_status eg_shard_certify(egraph_allocator alloc, const eg_shard_problem *problem,
                                const uint32_t *choice, int64_t *out_cost,
                                int64_t *out_peak);

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/shard/shard_problem.h"
+
+egraph_status eg_shard_problem_init(eg_shard_problem *problem, egraph_allocator alloc) {
+  eg_u32s_init(&problem->strategy_begin, alloc);
+  eg_i64s_init(&problem->cost, alloc);
+  eg_i64s_init(&problem->usage, alloc);
+  eg_i64s_init(&problem->first, alloc);
+  eg_i64s_init(&problem->last, alloc);
+  eg_u32s_init(&problem->edge_ends, alloc);
+  eg_sizes_init(&problem->table_begin, alloc);
+  eg_i64s_init(&problem->table, alloc);
+  problem->limit = INT64_MAX;
+  EG_TRY(eg_u32s_push(&problem->strategy_begin, 0));
+  return eg_sizes_push(&problem->table_begin, 0);
+}
+
+void eg_shard_problem_deinit(eg_shard_problem *problem) {
+  eg_u32s_deinit(&problem->strategy_begin);
+  eg_i64s_deinit(&problem->cost);
+  eg_i64s_deinit(&problem->usage);
+  eg_i64s_deinit(&problem->first);
+  eg_i64s_deinit(&problem->last);
+  eg_u32s_deinit(&problem->edge_ends);
+  eg_sizes_deinit(&problem->table_begin);
+  eg_i64s_deinit(&problem->table);
+}
+
+// Room is made before anything is written, so that a failure leaves the rows consistent.
+egraph_status eg_shard_problem_add_node(eg_shard_problem *problem, int64_t first,
+                                        int64_t last, const int64_t *cost,
+                                        const int64_t *usage, uint32_t count) {
+  size_t nodes = problem->first.len, end = problem->cost.len + count;
+  if (end >= UINT32_MAX || nodes >= UINT32_MAX - 1)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "a sharding problem has at most %u nodes and strategies; split it",
+                   UINT32_MAX - 1);
+  EG_TRY(eg_u32s_reserve(&problem->strategy_begin, nodes + 2));
+  EG_TRY(eg_i64s_reserve(&problem->first, nodes + 1));
+  EG_TRY(eg_i64s_reserve(&problem->last, nodes + 1));
+  EG_TRY(eg_i64s_reserve(&problem->cost, end));
+  EG_TRY(eg_i64s_reserve(&problem->usage, end));
+  EG_TRY(eg_u32s_push(&problem->strategy_begin, (uint32_t)end));
+  EG_TRY(eg_i64s_push(&problem->first, first));
+  EG_TRY(eg_i64s_push(&problem->last, last));
+  EG_TRY(eg_i64s_append(&problem->cost, cost, count));
+  return eg_i64s_append(&problem->usage, usage, count);
+}
+
+static size_t strategies(const eg_shard_problem *problem, uint32_t node) {
+  assert(node < eg_shard_node_count(problem));
+  return problem->strategy_begin.data[node + 1] - problem->strategy_begin.data[node];
+}
+
+egraph_status eg_shard_problem_add_edge(eg_shard_problem *problem, uint32_t a, uint32_t b,
+                                        const int64_t *table) {
+  assert(a != b);
+  // Both factors are below 2^32.
+  size_t size = strategies(problem, a) * strategies(problem, b);
+  size_t edges = problem->table_begin.len - 1;
+  if (edges >= UINT32_MAX - 1 || size > SIZE_MAX / sizeof *table - problem->table.len)
+    return EG_FAIL(EGRAPH_E_MEMORY, "the tables of a sharding problem are too large");
+  EG_TRY(eg_u32s_reserve(&problem->edge_ends, 2 * (edges + 1)));
+  EG_TRY(eg_sizes_reserve(&problem->table_begin, edges + 2));
+  EG_TRY(eg_i64s_append(&problem->table, table, size));
+  EG_TRY(eg_u32s_push(&problem->edge_ends, a));
+  EG_TRY(eg_u32s_push(&problem->edge_ends, b));
+  return eg_sizes_push(&problem->table_begin, problem->table.len);
+}
+
+static egraph_status check_lengths(const eg_shard_problem *problem) {
+  size_t nodes = problem->first.len, edges = problem->edge_ends.len / 2;
+  if (problem->strategy_begin.len != nodes + 1 || problem->last.len != nodes ||
+      problem->table_begin.len != edges + 1 || problem->edge_ends.len % 2 != 0 ||
+      problem->usage.len != problem->cost.len ||
+      problem->strategy_begin.data[nodes] != problem->cost.len ||
+      problem->table_begin.data[edges] != problem->table.len ||
+      problem->strategy_begin.data[0] != 0 || problem->table_begin.data[0] != 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the rows of the sharding problem differ in length; build it with "
+                   "eg_shard_problem_add_node and eg_shard_problem_add_edge");
+  return EGRAPH_OK;
+}
+
+static egraph_status check_node(const eg_shard_problem *problem, uint32_t node) {
+  uint32_t begin = problem->strategy_begin.data[node];
+  uint32_t end = problem->strategy_begin.data[node + 1];
+  if (begin >= end || end > problem->cost.len)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "node %u has no strategy; give it one of cost 0 or leave the node out",
+                   node);
+  for (uint32_t i = begin; i < end; i++) {
+    if (problem->cost.data[i] < 0)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "the cost of strategy %u of node %u is %lld; add a constant to all "
+                     "costs of the node so that none is negative",
+                     i - begin, node, (long long)problem->cost.data[i]);
+    if (problem->usage.data[i] < 0)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "the usage of strategy %u of node %u is %lld, but memory in use "
+                     "cannot be negative",
+                     i - begin, node, (long long)problem->usage.data[i]);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_ends(const eg_shard_problem *problem, uint32_t edge) {
+  uint32_t nodes = eg_shard_node_count(problem);
+  const uint32_t *ends = &problem->edge_ends.data[2 * (size_t)edge];
+  for (int i = 0; i < 2; i++)
+    if (ends[i] >= nodes)
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "edge %u ends in node %u of %u; add the node",
+                     edge, ends[i], nodes);
+  if (ends[0] == ends[1])
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "edge %u joins node %u with itself; add the diagonal of its table to "
+                   "the costs of the node",
+                   edge, ends[0]);
+  return EGRAPH_OK;
+}
+
+static egraph_status check_table(const eg_shard_problem *problem, uint32_t edge) {
+  const uint32_t *ends = &problem->edge_ends.data[2 * (size_t)edge];
+  size_t begin = problem->table_begin.data[edge];
+  size_t end = problem->table_begin.data[edge + 1];
+  size_t rows = strategies(problem, ends[0]), columns = strategies(problem, ends[1]);
+  if (begin > end || end > problem->table.len || end - begin != rows * columns)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the table of edge %u has %zu entries, but its ends have %zu and %zu "
+                   "strategies",
+                   edge, begin > end ? (size_t)0 : end - begin, rows, columns);
+  for (size_t i = begin; i < end; i++)
+    if (problem->table.data[i] < 0)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "entry %zu in the table of edge %u is %lld; add a constant to the "
+                     "table so that none is negative",
+                     i - begin, edge, (long long)problem->table.data[i]);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_shard_problem_check(const eg_shard_problem *problem) {
+  EG_TRY(check_lengths(problem));
+  for (uint32_t node = 0; node < eg_shard_node_count(problem); node++)
+    EG_TRY(check_node(problem, node));
+  for (uint32_t edge = 0; edge < eg_shard_edge_count(problem); edge++) {
+    EG_TRY(check_ends(problem, edge));
+    EG_TRY(check_table(problem, edge));
+  }
+  if (problem->limit < 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "the usage limit is %lld; it cannot be negative",
+                   (long long)problem->limit);
+  return EGRAPH_OK;
+}
