@@ -1,52 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L
 #include "base/json.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "base/gzip.h"
 
-#include <zlib.h>
-
-// gzread passes plain files through unchanged.
-static egraph_status inflate_file(gzFile file, const char *path, size_t max_size,
-                                  eg_chars *out) {
+static egraph_status inflate_file(eg_gzip *file, size_t max_size, eg_chars *out) {
   enum { CHUNK = 1 << 16 };
   for (;;) {
+    size_t got = 0;
     EG_TRY(eg_chars_reserve(out, out->len + CHUNK));
-    int got = gzread(file, out->data + out->len, CHUNK);
-    if (got < 0)
-      return EG_FAIL(EGRAPH_E_IO, "%s: damaged gzip data; fetch the file again", path);
+    EG_TRY(eg_gzip_read(file, out->data + out->len, CHUNK, &got));
     if (got == 0) return EGRAPH_OK;
-    out->len += (size_t)got;
+    out->len += got;
     if (out->len > max_size)
-      return EG_FAIL(EGRAPH_E_IO, "%s: more than the limit of %zu bytes", path, max_size);
+      return EG_FAIL(EGRAPH_E_IO, "%s: more than the limit of %zu bytes", file->path,
+                     max_size);
   }
 }
 
-// Opened without blocking, so that a FIFO or a device is refused instead of waited for.
-static egraph_status open_regular(const char *path, gzFile *out) {
-  int handle = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (handle < 0) return EG_FAIL(EGRAPH_E_IO, "%s: %s", path, strerror(errno));
-  struct stat info;
-  egraph_status status = EGRAPH_OK;
-  if (fstat(handle, &info) != 0 || !S_ISREG(info.st_mode))
-    status = EG_FAIL(EGRAPH_E_IO, "%s: not a regular file", path);
-  else if ((*out = gzdopen(handle, "rb")) == NULL)
-    status = EG_FAIL(EGRAPH_E_MEMORY, "out of memory while opening %s", path);
-  if (status != EGRAPH_OK) (void)close(handle);
-  return status;
-}
-
 static egraph_status read_bytes(const char *path, size_t max_size, eg_chars *out) {
-  gzFile file;
-  EG_TRY(open_regular(path, &file));
-  egraph_status status = inflate_file(file, path, max_size, out);
-  // zlib reports a stream that ends too early only here.
-  if (gzclose(file) == Z_BUF_ERROR && status == EGRAPH_OK)
-    status = EG_FAIL(EGRAPH_E_IO, "%s: the gzip data is truncated; fetch the file again",
-                     path);
+  eg_gzip file;
+  EG_TRY(eg_gzip_open(path, &file));
+  egraph_status status = inflate_file(&file, max_size, out);
+  eg_gzip_close(&file);
   return status;
 }
 

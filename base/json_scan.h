@@ -1,0 +1,58 @@
+// JSON files value by value, plain or gzip: for files whose tree would not fit in memory.
+//
+//   eg_json_scan_enter(scan, open), then eg_json_scan_next before every element
+//
+// The caller asks for what must come next; anything else is an error that names file,
+// line and column. Nothing recurses, and the memory is a buffer of fixed size.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASE_JSON_SCAN_H
+#define EG_BASE_JSON_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/gzip.h"
+#include "base/memory.h"
+
+enum { EG_JSON_SCAN_BUFFER = 1 << 16, EG_JSON_SCAN_DEPTH = 64 };
+
+typedef struct eg_json_scan {
+  eg_gzip file;
+  egraph_allocator alloc;
+  char *buffer;        // [EG_JSON_SCAN_BUFFER + 1], a NUL behind the last byte
+  size_t at, end;      // next and last byte in the buffer
+  uint64_t before;     // bytes of the file before the buffer
+  uint64_t max_bytes;  // of text
+  uint64_t line_start; // offset of the line in the text
+  uint32_t line;       // from 1
+  bool ended;          // no byte follows the buffer
+} eg_json_scan;
+
+/// Opens a file of at most `max_bytes` of text; `path` is borrowed until close. Fails
+/// with EGRAPH_E_IO or EGRAPH_E_MEMORY; there is then nothing to close.
+egraph_status eg_json_scan_open(eg_json_scan *scan, egraph_allocator alloc,
+                                const char *path, uint64_t max_bytes);
+void eg_json_scan_close(eg_json_scan *scan);
+
+// The following fail with EGRAPH_E_PARSE ("file:line:col: ...") or EGRAPH_E_IO.
+
+/// Reads the bracket `open` ('[' or '{').
+egraph_status eg_json_scan_enter(eg_json_scan *scan, char open);
+/// Whether an element (in an object: a key) follows; reads the comma before it, or the
+/// bracket `close`. *inout_count counts the elements; 0 before the first call.
+egraph_status eg_json_scan_next(eg_json_scan *scan, char close, size_t *inout_count,
+                                bool *out_more);
+/// Reads a key and its colon. The name is cut to size - 1 bytes; escapes stay as they
+/// are.
+egraph_status eg_json_scan_key(eg_json_scan *scan, char *name, size_t size);
+/// Reads an integer; one with a fraction or an exponent, or beyond 64 bits, is an error.
+egraph_status eg_json_scan_int64(eg_json_scan *scan, int64_t *out);
+/// Reads any value, nested to at most EG_JSON_SCAN_DEPTH, and drops it.
+egraph_status eg_json_scan_skip(eg_json_scan *scan);
+/// Fails unless only blanks follow.
+egraph_status eg_json_scan_end(eg_json_scan *scan);
+/// An error at the current position; returns EGRAPH_E_PARSE.
+egraph_status eg_json_scan_fail(const eg_json_scan *scan, const char *format, ...)
+    EG_PRINTF(2, 3);
+
+#endif
