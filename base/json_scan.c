@@ -19,8 +19,17 @@ egraph_status eg_json_scan_open(eg_json_scan *scan, egraph_allocator alloc,
   return status;
 }
 
+egraph_status eg_json_scan_open_bytes(eg_json_scan *scan, egraph_allocator alloc,
+                                      const char *name, const char *bytes, size_t size) {
+  *scan = (eg_json_scan){.alloc = alloc, .max_bytes = UINT64_MAX, .line = 1};
+  scan->file.path = name;
+  scan->bytes = bytes;
+  scan->byte_count = size;
+  return eg_alloc(alloc, EG_JSON_SCAN_BUFFER + 1, 1, &scan->buffer);
+}
+
 void eg_json_scan_close(eg_json_scan *scan) {
-  eg_gzip_close(&scan->file);
+  if (scan->file.stream != NULL) eg_gzip_close(&scan->file);
   eg_free(scan->alloc, scan->buffer, EG_JSON_SCAN_BUFFER + 1, 1);
   scan->buffer = NULL;
 }
@@ -36,6 +45,18 @@ egraph_status eg_json_scan_fail(const eg_json_scan *scan, const char *format, ..
                  text);
 }
 
+// Up to `size` bytes; none at the end only.
+static egraph_status read_bytes(eg_json_scan *scan, char *out, size_t size,
+                                size_t *out_got) {
+  if (scan->file.stream != NULL) return eg_gzip_read(&scan->file, out, size, out_got);
+  size_t got = size < scan->byte_count ? size : scan->byte_count;
+  if (got != 0) memcpy(out, scan->bytes, got);
+  scan->bytes += got;
+  scan->byte_count -= got;
+  *out_got = got;
+  return EGRAPH_OK;
+}
+
 static egraph_status refill(eg_json_scan *scan) {
   memmove(scan->buffer, scan->buffer + scan->at, scan->end - scan->at);
   scan->before += scan->at;
@@ -43,8 +64,8 @@ static egraph_status refill(eg_json_scan *scan) {
   scan->at = 0;
   while (!scan->ended && scan->end < EG_JSON_SCAN_BUFFER) {
     size_t got = 0;
-    EG_TRY(eg_gzip_read(&scan->file, scan->buffer + scan->end,
-                        EG_JSON_SCAN_BUFFER - scan->end, &got));
+    EG_TRY(read_bytes(scan, scan->buffer + scan->end, EG_JSON_SCAN_BUFFER - scan->end,
+                      &got));
     scan->end += got;
     scan->ended = got == 0;
     if (scan->before + scan->end > scan->max_bytes)

@@ -17,7 +17,9 @@
 enum { EG_JSON_SCAN_BUFFER = 1 << 16, EG_JSON_SCAN_DEPTH = 64 };
 
 typedef struct eg_json_scan {
-  eg_gzip file;
+  eg_gzip file;      // stream NULL: in memory
+  const char *bytes; // of those in memory, what has not been in the buffer yet
+  size_t byte_count;
   egraph_allocator alloc;
   char *buffer;        // [EG_JSON_SCAN_BUFFER + 1], a NUL behind the last byte
   size_t at, end;      // next and last byte in the buffer
@@ -32,6 +34,10 @@ typedef struct eg_json_scan {
 /// with EGRAPH_E_IO or EGRAPH_E_MEMORY; there is then nothing to close.
 egraph_status eg_json_scan_open(eg_json_scan *scan, egraph_allocator alloc,
                                 const char *path, uint64_t max_bytes);
+/// The same over `size` bytes of text in memory (borrowed until close); `name` stands for
+/// the file in messages.
+egraph_status eg_json_scan_open_bytes(eg_json_scan *scan, egraph_allocator alloc,
+                                      const char *name, const char *bytes, size_t size);
 void eg_json_scan_close(eg_json_scan *scan);
 
 // The following fail with EGRAPH_E_PARSE ("file:line:col: ...") or EGRAPH_E_IO.

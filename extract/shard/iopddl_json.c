@@ -214,18 +214,29 @@ static void init_rows(reader *r, egraph_allocator alloc) {
   r->rows[TABLES].begin = &r->problem->table_begin;
 }
 
-egraph_status eg_iopddl_read(const char *path, eg_shard_problem *problem) {
-  egraph_allocator alloc = problem->cost.alloc;
-  reader r = {.problem = problem};
-  EG_TRY(eg_json_scan_open(&r.scan, alloc, path, MAX_BYTES));
-  init_rows(&r, alloc);
-  egraph_status status = read_file(&r);
-  eg_i64s_deinit(&r.intervals);
-  eg_i64s_deinit(&r.edge_nodes);
-  eg_sizes_deinit(&r.interval_begin);
-  eg_sizes_deinit(&r.cost_begin);
-  eg_sizes_deinit(&r.usage_begin);
-  eg_sizes_deinit(&r.edge_begin);
-  eg_json_scan_close(&r.scan);
+// Reads from r->scan, which it closes.
+static egraph_status read_problem(reader *r) {
+  init_rows(r, r->scan.alloc);
+  egraph_status status = read_file(r);
+  eg_i64s_deinit(&r->intervals);
+  eg_i64s_deinit(&r->edge_nodes);
+  eg_sizes_deinit(&r->interval_begin);
+  eg_sizes_deinit(&r->cost_begin);
+  eg_sizes_deinit(&r->usage_begin);
+  eg_sizes_deinit(&r->edge_begin);
+  eg_json_scan_close(&r->scan);
   return status;
+}
+
+egraph_status eg_iopddl_read(const char *path, eg_shard_problem *problem) {
+  reader r = {.problem = problem};
+  EG_TRY(eg_json_scan_open(&r.scan, problem->cost.alloc, path, MAX_BYTES));
+  return read_problem(&r);
+}
+
+egraph_status eg_iopddl_parse(const char *name, const char *text, size_t size,
+                              eg_shard_problem *problem) {
+  reader r = {.problem = problem};
+  EG_TRY(eg_json_scan_open_bytes(&r.scan, problem->cost.alloc, name, text, size));
+  return read_problem(&r);
 }

@@ -17,5 +17,8 @@
 /// EGRAPH_E_PARSE naming the file and what is wrong in it; the problem then needs only
 /// its deinit. Memory: the problem and 16 bytes per node and edge.
 egraph_status eg_iopddl_read(const char *path, eg_shard_problem *problem);
+/// The same from `size` bytes of text; `name` stands for the file in messages.
+egraph_status eg_iopddl_parse(const char *name, const char *text, size_t size,
+                              eg_shard_problem *problem);
 
 #endif
