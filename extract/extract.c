@@ -1,4 +1,4 @@
-// The front end: check, greedy bounds, the exact solver if asked for, the certificate.
+// The front end: check, greedy bounds, an exact solver if asked for, the certificate.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/extract.h"
 
@@ -9,6 +9,7 @@
 #include "extract/greedy.h"
 #include "extract/incumbent.h"
 #include "extract/perturb.h"
+#include "extract/plain_ilp.h"
 
 enum { DAG_MEMORY_BYTES = 256 << 20, PERTURB_ROUNDS = 12 };
 
@@ -33,14 +34,13 @@ static egraph_status check_options(const eg_extract_problem *problem,
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the time limit of extraction must be above 0 s");
   if (!(options->relative_gap >= 0))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the relative gap of extraction must be >= 0");
-  if (options->method != EG_EXTRACT_ILP) return EGRAPH_OK;
-  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
-    if (problem->cost.data[n] < 0)
-      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                     "exact extraction needs costs >= 0, node %u has %g; use the method "
-                     "\"tree\" or \"dag\", or shift the costs",
-                     n, problem->cost.data[n]);
   return EGRAPH_OK;
+}
+
+static bool has_negative_cost(const eg_extract_problem *problem) {
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
+    if (problem->cost.data[n] < 0) return true;
+  return false;
 }
 
 // Every root needs a node of its own; elsewhere only negative costs count.
@@ -119,7 +119,10 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
   if (options->method != EG_EXTRACT_ILP || !isfinite(incumbent->cost)) goto done;
   EG_TRY_GOTO(status, eg_perturb_run(&greedy, incumbent, PERTURB_ROUNDS, options->seed),
               done);
-  EG_TRY_GOTO(status, eg_exact_run(alloc, incumbent, result), done);
+  if (has_negative_cost(problem))
+    EG_TRY_GOTO(status, eg_plain_ilp_run(alloc, incumbent, result), done);
+  else
+    EG_TRY_GOTO(status, eg_exact_run(alloc, incumbent, result), done);
 done:
   eg_class_index_deinit(&index);
   return status;

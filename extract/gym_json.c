@@ -1,3 +1,5 @@
+// jansson builds the whole file as a tree: a node may name children that come later, so
+// a reader of one pass would have to keep as much.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/gym_json.h"
 
@@ -12,10 +14,30 @@ typedef struct reader {
   const char *path;
   json_t *nodes;
   eg_extract_problem *problem;
+  eg_gym_names *names;  // or NULL
   eg_strmap classes;    // name -> class
   eg_strmap node_class; // node id -> class
   eg_u32s children;     // of the node being read
 } reader;
+
+void eg_gym_names_init(eg_gym_names *names, egraph_allocator alloc) {
+  eg_chars_init(&names->text, alloc);
+  eg_sizes_init(&names->class_, alloc);
+  eg_sizes_init(&names->node, alloc);
+}
+
+void eg_gym_names_deinit(eg_gym_names *names) {
+  eg_sizes_deinit(&names->node);
+  eg_sizes_deinit(&names->class_);
+  eg_chars_deinit(&names->text);
+}
+
+static egraph_status keep_name(const reader *r, bool is_class, const char *name) {
+  if (r->names == NULL) return EGRAPH_OK;
+  eg_sizes *begin = is_class ? &r->names->class_ : &r->names->node;
+  EG_TRY(eg_sizes_push(begin, r->names->text.len));
+  return eg_chars_append(&r->names->text, name, strlen(name) + 1);
+}
 
 // Everything else in this file is a child of a node by name, hence two passes.
 static egraph_status read_class(reader *r, const char *id, const json_t *node) {
@@ -26,6 +48,7 @@ static egraph_status read_class(reader *r, const char *id, const json_t *node) {
   if (!eg_strmap_find(&r->classes, json_string_value(name), &class)) {
     EG_TRY(eg_extract_problem_add_class(r->problem, &class));
     EG_TRY(eg_strmap_put(&r->classes, json_string_value(name), class));
+    EG_TRY(keep_name(r, true, json_string_value(name)));
   }
   return eg_strmap_put(&r->node_class, id, class);
 }
@@ -70,6 +93,7 @@ static egraph_status read_node(reader *r, const char *id, const json_t *node) {
   EG_TRY(read_children(r, id, node));
   if (!eg_strmap_find(&r->node_class, id, &class))
     return EG_FAIL(EGRAPH_E_INTERNAL, "%s: node '%s' was lost", r->path, id);
+  EG_TRY(keep_name(r, false, id));
   return eg_extract_problem_add_node(r->problem, class, cost, r->children.data,
                                      (uint32_t)r->children.len, NULL);
 }
@@ -100,11 +124,11 @@ static egraph_status read_all(reader *r, json_t *file) {
   return read_roots(r, file);
 }
 
-egraph_status eg_gym_json_read(const char *path, eg_extract_problem *problem) {
-  json_t *file = NULL;
-  EG_TRY(eg_json_read(path, MAX_BYTES, &file));
+// Takes the reference to `file`.
+static egraph_status convert(const char *path, json_t *file, eg_extract_problem *problem,
+                             eg_gym_names *names) {
   egraph_allocator alloc = problem->children.alloc;
-  reader r = {.path = path, .problem = problem};
+  reader r = {.path = path, .problem = problem, .names = names};
   eg_strmap_init(&r.classes, alloc);
   eg_strmap_init(&r.node_class, alloc);
   eg_u32s_init(&r.children, alloc);
@@ -114,4 +138,22 @@ egraph_status eg_gym_json_read(const char *path, eg_extract_problem *problem) {
   eg_strmap_deinit(&r.classes);
   json_decref(file);
   return status;
+}
+
+egraph_status eg_gym_json_read(const char *path, eg_extract_problem *problem,
+                               eg_gym_names *names) {
+  json_t *file = NULL;
+  EG_TRY(eg_json_read(path, MAX_BYTES, &file));
+  return convert(path, file, problem, names);
+}
+
+egraph_status eg_gym_json_parse(const char *path, const char *text, size_t size,
+                                eg_extract_problem *problem, eg_gym_names *names) {
+  json_error_t error;
+  json_t *file = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+  if (file == NULL)
+    return EG_FAIL(json_error_code(&error) == json_error_out_of_memory ? EGRAPH_E_MEMORY
+                                                                       : EGRAPH_E_PARSE,
+                   "%s:%d:%d: %s", path, error.line, error.column, error.text);
+  return convert(path, file, problem, names);
 }

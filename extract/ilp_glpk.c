@@ -16,8 +16,8 @@ struct eg_lp {
   uint32_t columns;
   eg_lp_rows rows; // what GLPK holds, for the bound
   eg_doubles cost, values, reduced, duals;
-  eg_bytes fixed; // [column]
-  eg_u32s doomed; // rows to delete
+  eg_doubles floor, ceiling; // [column] bounds
+  eg_u32s doomed;            // rows to delete
   double bound;
   jmp_buf *escape;
   char message[200];
@@ -142,7 +142,10 @@ static egraph_status prepare(eg_lp *lp, const double *cost) {
   EG_TRY(eg_doubles_append(&lp->cost, cost, lp->columns));
   EG_TRY(eg_doubles_resize(&lp->values, lp->columns));
   EG_TRY(eg_doubles_resize(&lp->reduced, lp->columns));
-  EG_TRY(eg_bytes_resize(&lp->fixed, lp->columns));
+  EG_TRY(eg_doubles_resize(&lp->floor, lp->columns));
+  EG_TRY(eg_doubles_resize(&lp->ceiling, lp->columns));
+  for (uint32_t j = 0; j < lp->columns; j++)
+    lp->ceiling.data[j] = 1;
   return guard(lp, create_job);
 }
 
@@ -158,7 +161,8 @@ egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const doubl
   eg_doubles_init(&lp->values, alloc);
   eg_doubles_init(&lp->reduced, alloc);
   eg_doubles_init(&lp->duals, alloc);
-  eg_bytes_init(&lp->fixed, alloc);
+  eg_doubles_init(&lp->floor, alloc);
+  eg_doubles_init(&lp->ceiling, alloc);
   eg_u32s_init(&lp->doomed, alloc);
   egraph_status status = prepare(lp, cost);
   if (status != EGRAPH_OK) {
@@ -178,7 +182,8 @@ void eg_lp_destroy(eg_lp *lp) {
   eg_free(lp->alloc, lp->indices, lp->scratch_len, sizeof(int));
   eg_free(lp->alloc, lp->numbers, lp->scratch_len, sizeof(double));
   eg_u32s_deinit(&lp->doomed);
-  eg_bytes_deinit(&lp->fixed);
+  eg_doubles_deinit(&lp->ceiling);
+  eg_doubles_deinit(&lp->floor);
   eg_doubles_deinit(&lp->duals);
   eg_doubles_deinit(&lp->reduced);
   eg_doubles_deinit(&lp->values);
@@ -222,17 +227,26 @@ egraph_status eg_lp_add_rows(eg_lp *lp, const eg_lp_rows *rows) {
   return guard_alive(lp, add_rows_job);
 }
 
-static void fix_job(eg_lp *lp) {
-  for (size_t i = 0; i < lp->doomed.len; i++)
-    glp_set_col_bnds(lp->problem, (int)lp->doomed.data[i] + 1, GLP_FX, 0.0, 0.0);
+static void range_job(eg_lp *lp) {
+  for (size_t i = 0; i < lp->doomed.len; i++) {
+    uint32_t j = lp->doomed.data[i];
+    double low = lp->floor.data[j], high = lp->ceiling.data[j];
+    glp_set_col_bnds(lp->problem, (int)j + 1, low < high ? GLP_DB : GLP_FX, low, high);
+  }
+}
+
+egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double upper) {
+  if (lp->floor.data[column] == lower && lp->ceiling.data[column] == upper)
+    return EGRAPH_OK;
+  lp->floor.data[column] = lower;
+  lp->ceiling.data[column] = upper;
+  lp->doomed.len = 0;
+  EG_TRY(eg_u32s_push(&lp->doomed, column));
+  return guard_alive(lp, range_job);
 }
 
 egraph_status eg_lp_fix_zero(eg_lp *lp, uint32_t column) {
-  if (lp->fixed.data[column]) return EGRAPH_OK;
-  lp->fixed.data[column] = 1;
-  lp->doomed.len = 0;
-  EG_TRY(eg_u32s_push(&lp->doomed, column));
-  return guard_alive(lp, fix_job);
+  return eg_lp_set_range(lp, column, 0, 0);
 }
 
 static double activity(const eg_lp *lp, uint32_t row) {
@@ -323,8 +337,10 @@ static void compute_bound(eg_lp *lp) {
     for (uint32_t i = rows->begin.data[r]; i < rows->begin.data[r + 1]; i++)
       lp->reduced.data[rows->columns.data[i]] -= dual * rows->coefficients.data[i];
   }
-  for (uint32_t j = 0; j < lp->columns; j++)
-    if (lp->reduced.data[j] < 0 && !lp->fixed.data[j]) bound += lp->reduced.data[j];
+  for (uint32_t j = 0; j < lp->columns; j++) {
+    double reduced = lp->reduced.data[j];
+    bound += reduced * (reduced < 0 ? lp->ceiling.data[j] : lp->floor.data[j]);
+  }
   lp->bound = bound;
 }
 

@@ -37,7 +37,7 @@ typedef enum eg_lp_state {
 
 typedef struct eg_lp eg_lp;
 
-/// Yours; destroy it. Costs >= 0, best of the order of 1 to 1000 (GLPK's tolerances are
+/// Yours; destroy it. Costs finite, best of the order of 1 to 1000 (GLPK's tolerances are
 /// absolute). Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL.
 egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const double *cost,
                            eg_lp **out);
@@ -46,6 +46,8 @@ void eg_lp_destroy(eg_lp *lp);
 egraph_status eg_lp_add_rows(eg_lp *lp, const eg_lp_rows *rows);
 /// Sets the upper bound of a column to 0.
 egraph_status eg_lp_fix_zero(eg_lp *lp, uint32_t column);
+/// Sets the bounds of a column, 0 <= lower <= upper <= 1; for search trees that go back.
+egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double upper);
 /// Deletes rows from `first` on whose slack is above `slack`.
 egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack);
 /// Goes on from the last basis. Values, reduced costs and bound are valid afterwards,

@@ -19,7 +19,7 @@ static egraph_status read_text(const char *text, eg_extract_problem *problem) {
   assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
   close(file);
   assert_ok(eg_extract_problem_init(problem, eg_allocator_heap()));
-  egraph_status status = eg_gym_json_read(path, problem);
+  egraph_status status = eg_gym_json_read(path, problem, NULL);
   unlink(path);
   return status;
 }
@@ -83,16 +83,43 @@ static void hostile_files_name_the_node(void **state) {
   }
   eg_extract_problem problem;
   assert_ok(eg_extract_problem_init(&problem, eg_allocator_heap()));
-  assert_fails(eg_gym_json_read("/nonexistent/x.json", &problem), EGRAPH_E_IO, "x.json");
+  assert_fails(eg_gym_json_read("/nonexistent/x.json", &problem, NULL), EGRAPH_E_IO,
+               "x.json");
   eg_extract_problem_deinit(&problem);
 }
 
 static egraph_status read_with(egraph_allocator alloc, void *path) {
   eg_extract_problem problem;
   EG_TRY(eg_extract_problem_init(&problem, alloc));
-  egraph_status status = eg_gym_json_read(path, &problem);
+  eg_gym_names names;
+  eg_gym_names_init(&names, alloc);
+  egraph_status status = eg_gym_json_read(path, &problem, &names);
+  eg_gym_names_deinit(&names);
   eg_extract_problem_deinit(&problem);
   return status;
+}
+
+static void names_are_those_of_the_file(void **state) {
+  (void)state;
+  const char text[] = NODES("\"n\": {\"eclass\": \"c\", \"children\": [\"m\"]},"
+                            "\"m\": {\"eclass\": \"\"}, \"o\": {\"eclass\": \"c\"}");
+  eg_extract_problem problem;
+  eg_gym_names names;
+  assert_ok(eg_extract_problem_init(&problem, eg_allocator_heap()));
+  eg_gym_names_init(&names, eg_allocator_heap());
+  assert_ok(eg_gym_json_parse("text", text, sizeof text - 1, &problem, &names));
+  assert_string_equal(eg_gym_class_name(&names, 0), "c");
+  assert_string_equal(eg_gym_class_name(&names, 1), "");
+  assert_string_equal(eg_gym_node_name(&names, 1), "m");
+  assert_string_equal(eg_gym_node_name(&names, 2), "o");
+  assert_int_equal(names.class_.len, 2);
+  assert_int_equal(names.node.len, 3);
+  eg_gym_names_deinit(&names);
+  eg_extract_problem_deinit(&problem);
+  assert_ok(eg_extract_problem_init(&problem, eg_allocator_heap()));
+  assert_fails(eg_gym_json_parse("text", text, 9, &problem, NULL), EGRAPH_E_PARSE,
+               "text:1:");
+  eg_extract_problem_deinit(&problem);
 }
 
 static void reading_survives_every_failing_allocation(void **state) {
@@ -128,7 +155,7 @@ static void check_instance(const char *name, double optimum) {
   (void)snprintf(path, sizeof path, "%s/extraction-gym/%s.json.gz", EG_DATA_DIR, name);
   eg_extract_problem problem;
   assert_ok(eg_extract_problem_init(&problem, eg_allocator_heap()));
-  assert_ok(eg_gym_json_read(path, &problem));
+  assert_ok(eg_gym_json_read(path, &problem, NULL));
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   options.time_limit_seconds = 100;
   eg_extract_result result;
@@ -155,6 +182,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_file_becomes_rows_in_its_own_order),
       cmocka_unit_test(hostile_files_name_the_node),
+      cmocka_unit_test(names_are_those_of_the_file),
       cmocka_unit_test(reading_survives_every_failing_allocation),
       cmocka_unit_test(the_shared_instances_are_proven_optimal),
   };
