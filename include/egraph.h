@@ -425,6 +425,72 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *co
                                                                 uint64_t seed,
                                                                 egraph_validation *out);
 
+// ---- extraction from any e-graph --------------------------------------------------
+
+/// An e-graph read from a file, and what was last extracted from it.
+typedef struct egraph_extraction egraph_extraction;
+
+/// Reads an e-graph in the JSON of egraph-serialize (as extraction-gym has it), plain or
+/// gzip. Fails with IO, or PARSE naming file and node.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_load(
+    const egraph_allocator *alloc, const char *path, egraph_extraction **out);
+EGRAPH_API void egraph_extraction_destroy(egraph_extraction *extraction);
+
+typedef struct egraph_extract_options {
+  const char *extractor; // NULL: "ilp" (exact); or "dag", "tree" (greedy)
+  double time_limit;     // seconds; 0: 20
+  double relative_gap;   // stop at (cost - bound) / |cost|; 0: prove the optimum
+  uint64_t seed;
+  /// Presolve passes by name: "reach,merge" runs only these, "-merge,-dual" all but
+  /// these. NULL: all. See egraph_extract_pass.
+  const char *passes;
+  /// Called now and then with the best cost so far (INFINITY: none) and a lower bound;
+  /// returns true to stop with what there is.
+  bool (*progress)(void *user, double cost, double bound, double seconds);
+  void *user;
+} egraph_extract_options;
+/// Chooses a node for every class that the roots need, acyclic, so that the sum of their
+/// costs is least. Limits are results, not errors. `options` may be NULL: the defaults.
+/// Costs of any sign; with negative ones the proof takes much longer. Fails with ARGUMENT
+/// for an unknown extractor or pass or a limit out of range, MEMORY, INTERNAL.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_run(
+    egraph_extraction *extraction, const egraph_extract_options *options);
+
+typedef struct egraph_extract_report {
+  const char *status; // "optimal", "feasible", "infeasible"; "none" before the first run
+  double cost;        // of the choice; INFINITY when there is none
+  double bound, gap;  // proven lower bound; (cost - bound) / |cost|
+  double tree_cost, dag_cost; // what the greedy extractors alone reach; INFINITY: not run
+  double seconds;
+  uint32_t nodes, classes;                 // of the file
+  uint32_t reduced_nodes, reduced_classes; // what presolve leaves; 0 unless exact
+} egraph_extract_report;
+EGRAPH_API egraph_extract_report
+egraph_extraction_report(const egraph_extraction *extraction);
+
+/// The choice of one class, by the names of the file; borrowed from the extraction.
+typedef struct egraph_extract_choice {
+  const char *class_name, *node_name;
+} egraph_extract_choice;
+/// Classes with a choice: those that the roots need.
+EGRAPH_API uint32_t egraph_extraction_choice_count(const egraph_extraction *extraction);
+/// index < egraph_extraction_choice_count; in the order of the file.
+EGRAPH_API egraph_extract_choice
+egraph_extraction_choice(const egraph_extraction *extraction, uint32_t index);
+
+/// Writes what presolve leaves as a mixed-integer program in CPLEX LP format, whose
+/// optimum is that of the e-graph (extract/lp_format.h describes the rows). A run before
+/// makes it smaller. Fails with IO, and as egraph_extraction_run.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_extraction_save_lp(egraph_extraction *extraction,
+                          const egraph_extract_options *options, const char *path);
+
+/// Name and meaning of the index-th presolve pass; both NULL past the last.
+typedef struct egraph_extract_pass_info {
+  const char *name, *text;
+} egraph_extract_pass_info;
+EGRAPH_API egraph_extract_pass_info egraph_extract_pass(uint32_t index);
+
 // ---- plain expressions ----------------------------------------------------------
 
 /// Saturates one symbolic term with symbolic rules ("(egraph-rules 1 symbolic)") and

@@ -47,5 +47,6 @@ int command_profile(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_rules(int argc, char **argv);
+int command_extract(int argc, char **argv);
 
 #endif

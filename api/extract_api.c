@@ -1,0 +1,202 @@
+// Public functions of extraction from serialized e-graphs.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "extract/extract.h"
+#include "extract/gym_json.h"
+#include "extract/lp_format.h"
+
+struct egraph_extraction {
+  egraph_allocator alloc;
+  eg_extract_problem problem;
+  eg_gym_names names;
+  eg_extract_result result;
+  bool has_run;
+  eg_u32s chosen; // classes with a choice
+};
+
+// ---- the e-graph -----------------------------------------------------------------
+
+egraph_status egraph_extraction_load(const egraph_allocator *alloc, const char *path,
+                                     egraph_extraction **out) {
+  egraph_extraction *extraction;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  EG_TRY(eg_alloc(heap, 1, sizeof *extraction, &extraction));
+  extraction->alloc = heap;
+  eg_gym_names_init(&extraction->names, heap);
+  eg_extract_result_init(&extraction->result, heap);
+  eg_u32s_init(&extraction->chosen, heap);
+  egraph_status status = eg_extract_problem_init(&extraction->problem, heap);
+  if (status == EGRAPH_OK)
+    status = eg_gym_json_read(path, &extraction->problem, &extraction->names);
+  if (status != EGRAPH_OK)
+    egraph_extraction_destroy(extraction);
+  else
+    *out = extraction;
+  return status;
+}
+
+void egraph_extraction_destroy(egraph_extraction *extraction) {
+  if (extraction == NULL) return;
+  eg_u32s_deinit(&extraction->chosen);
+  eg_extract_result_deinit(&extraction->result);
+  eg_gym_names_deinit(&extraction->names);
+  eg_extract_problem_deinit(&extraction->problem);
+  eg_free(extraction->alloc, extraction, 1, sizeof *extraction);
+}
+
+// ---- options ---------------------------------------------------------------------
+
+#define PASS_ROW(id, name, run, stage, text) {name, text},
+static const egraph_extract_pass_info PASSES[] = {EG_EXTRACT_PASS_LIST(PASS_ROW)};
+#undef PASS_ROW
+
+egraph_extract_pass_info egraph_extract_pass(uint32_t index) {
+  return index < EG_PASS_COUNT ? PASSES[index] : (egraph_extract_pass_info){NULL, NULL};
+}
+
+static egraph_status find_pass(const char *name, size_t length, uint32_t *out_bit) {
+  for (uint32_t i = 0; i < EG_PASS_COUNT; i++)
+    if (strlen(PASSES[i].name) == length && memcmp(PASSES[i].name, name, length) == 0) {
+      *out_bit = UINT32_C(1) << i;
+      return EGRAPH_OK;
+    }
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "no presolve pass '%.*s'; the first are %s, %s, %s (see "
+                 "egraph_extract_pass)",
+                 (int)length, name, PASSES[0].name, PASSES[1].name, PASSES[2].name);
+}
+
+// "a,b": only these. "-a,-b": all but these. Both at once say two things.
+static egraph_status parse_passes(const char *list, uint32_t *out_disabled) {
+  uint32_t on = 0, off = 0;
+  for (const char *at = list; at != NULL && *at != '\0';) {
+    bool minus = *at == '-';
+    at += minus;
+    size_t length = strcspn(at, ",");
+    uint32_t bit = 0;
+    EG_TRY(find_pass(at, length, &bit));
+    *(minus ? &off : &on) |= bit;
+    at += length;
+    if (*at == ',') at++;
+  }
+  if (on != 0 && off != 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "presolve passes '%s': name those to run, or those to leave out, each "
+                   "with a '-', not both",
+                   list);
+  *out_disabled = on != 0 ? ~on : off;
+  return EGRAPH_OK;
+}
+
+#define METHOD_ROW(id, name, text) name,
+static const char *const METHODS[] = {EG_EXTRACT_METHOD_LIST(METHOD_ROW)};
+#undef METHOD_ROW
+
+static egraph_status parse_method(const char *name, eg_extract_method *out) {
+  for (size_t i = 0; name != NULL && i < sizeof METHODS / sizeof *METHODS; i++)
+    if (strcmp(METHODS[i], name) == 0) {
+      *out = (eg_extract_method)i;
+      return EGRAPH_OK;
+    }
+  if (name == NULL) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "no extractor '%s'; there are ilp, dag and tree",
+                 name);
+}
+
+static egraph_status convert_options(const egraph_extract_options *options,
+                                     eg_extract_options *out) {
+  *out = (eg_extract_options)EG_EXTRACT_OPTIONS_DEFAULT;
+  if (options == NULL) return EGRAPH_OK;
+  EG_TRY(parse_method(options->extractor, &out->method));
+  EG_TRY(parse_passes(options->passes, &out->disabled_passes));
+  if (options->time_limit != 0) out->time_limit_seconds = options->time_limit;
+  out->relative_gap = options->relative_gap;
+  out->seed = options->seed;
+  out->progress = options->progress;
+  out->user = options->user;
+  return EGRAPH_OK;
+}
+
+// ---- runs and results ------------------------------------------------------------
+
+static egraph_status list_chosen(egraph_extraction *extraction) {
+  const eg_u32s *choice = &extraction->result.choice;
+  extraction->chosen.len = 0;
+  for (uint32_t class = 0; class < choice->len; class ++)
+    if (choice->data[class] != EG_EXTRACT_NONE)
+      EG_TRY(eg_u32s_push(&extraction->chosen, class));
+  return EGRAPH_OK;
+}
+
+static void forget(egraph_extraction *extraction) {
+  extraction->has_run = false;
+  extraction->chosen.len = 0;
+  eg_extract_result_deinit(&extraction->result);
+  eg_extract_result_init(&extraction->result, extraction->alloc);
+}
+
+egraph_status egraph_extraction_run(egraph_extraction *extraction,
+                                    const egraph_extract_options *options) {
+  eg_extract_options inner;
+  EG_TRY(convert_options(options, &inner));
+  forget(extraction);
+  egraph_status status = eg_extract_solve(extraction->alloc, &extraction->problem, &inner,
+                                          &extraction->result);
+  if (status == EGRAPH_OK) status = list_chosen(extraction);
+  if (status != EGRAPH_OK) forget(extraction);
+  extraction->has_run = status == EGRAPH_OK;
+  return status;
+}
+
+static const char *status_name(eg_extract_status status) {
+  switch (status) {
+  case EG_EXTRACT_OPTIMAL: return "optimal";
+  case EG_EXTRACT_FEASIBLE: return "feasible";
+  case EG_EXTRACT_INFEASIBLE: return "infeasible";
+  }
+  return "none";
+}
+
+egraph_extract_report egraph_extraction_report(const egraph_extraction *extraction) {
+  const eg_extract_result *r = &extraction->result;
+  return (egraph_extract_report){.status = extraction->has_run ? status_name(r->status)
+                                                               : "none",
+                                 .cost = r->cost,
+                                 .bound = r->bound,
+                                 .gap = r->gap,
+                                 .tree_cost = r->tree_cost,
+                                 .dag_cost = r->dag_cost,
+                                 .seconds = r->seconds,
+                                 .nodes = eg_extract_node_count(&extraction->problem),
+                                 .classes = extraction->problem.class_count,
+                                 .reduced_nodes = r->reduced_nodes,
+                                 .reduced_classes = r->reduced_classes};
+}
+
+uint32_t egraph_extraction_choice_count(const egraph_extraction *extraction) {
+  return (uint32_t)extraction->chosen.len;
+}
+
+egraph_extract_choice egraph_extraction_choice(const egraph_extraction *extraction,
+                                               uint32_t index) {
+  uint32_t class = *eg_u32s_at(&extraction->chosen, index);
+  return (egraph_extract_choice){
+      eg_gym_class_name(&extraction->names, class),
+      eg_gym_node_name(&extraction->names, extraction->result.choice.data[class])};
+}
+
+egraph_status egraph_extraction_save_lp(egraph_extraction *extraction,
+                                        const egraph_extract_options *options,
+                                        const char *path) {
+  eg_extract_options inner;
+  EG_TRY(convert_options(options, &inner));
+  eg_text text;
+  eg_text_init(&text, extraction->alloc);
+  egraph_status status = eg_lp_format_reduced(extraction->alloc, &extraction->problem,
+                                              &inner, extraction->result.cost, &text);
+  if (status == EGRAPH_OK)
+    status = eg_file_write(path, eg_text_of(&text), text.chars.len);
+  eg_text_deinit(&text);
+  return status;
+}

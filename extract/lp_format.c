@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/lp_format.h"
+
+#include <math.h>
+
+#include "extract/components.h"
+#include "extract/plain_model.h"
+#include "extract/presolve.h"
+
+enum { TERMS_PER_LINE = 8 };
+// Presolve keeps what costs less than the best by this share, so that optima stay.
+static const double MARGIN = 1e-6;
+
+typedef struct printer {
+  eg_text *text;
+  const eg_extract_problem *problem;
+  eg_class_index index;
+  eg_u32s component, order; // of the strongly connected components
+  eg_u32s size;             // [component] classes
+  eg_bytes done;            // [class] scratch
+  bool any_sign;            // there are negative costs
+  uint32_t terms;           // of the row being written
+} printer;
+
+static const char HEAD[] =
+    "\\ Minimum cost acyclic choice of nodes, written by egraph.\n"
+    "\\ x<n>: node n is chosen. t<c>: level of class c, above its children's.\n"
+    "\\ fixed_cost is 1: it carries the cost of what presolve has decided.\n";
+
+static egraph_status term(printer *p, double factor, char letter, uint32_t number) {
+  if (p->terms % TERMS_PER_LINE == 0 && p->terms != 0)
+    EG_TRY(eg_text_append(p->text, "\n "));
+  p->terms++;
+  EG_TRY(eg_text_append(p->text, factor < 0 ? " - " : " + "));
+  if (fabs(factor) != 1) {
+    EG_TRY(eg_text_double(p->text, fabs(factor)));
+    EG_TRY(eg_text_append(p->text, " "));
+  }
+  return eg_text_printf(p->text, "%c%u", letter, number);
+}
+
+static egraph_status row(printer *p, const char *kind, uint32_t number) {
+  p->terms = 0;
+  return eg_text_printf(p->text, " %s_%u:", kind, number);
+}
+
+static egraph_status row_of_two(printer *p, const char *kind, uint32_t a, uint32_t b) {
+  p->terms = 0;
+  return eg_text_printf(p->text, " %s_%u_%u:", kind, a, b);
+}
+
+static egraph_status members(printer *p, double factor, uint32_t class) {
+  for (uint32_t m = p->index.member_begin.data[class];
+       m < p->index.member_begin.data[class + 1]; m++)
+    EG_TRY(term(p, factor, 'x', p->index.members.data[m]));
+  return EGRAPH_OK;
+}
+
+static egraph_status objective(printer *p, double offset) {
+  EG_TRY(eg_text_append(p->text, HEAD));
+  EG_TRY(eg_text_append(p->text, "Minimize\n cost: "));
+  EG_TRY(eg_text_double(p->text, offset));
+  EG_TRY(eg_text_append(p->text, " fixed_cost"));
+  p->terms = 1;
+  for (uint32_t n = 0; n < eg_extract_node_count(p->problem); n++)
+    if (p->problem->cost.data[n] != 0) EG_TRY(term(p, p->problem->cost.data[n], 'x', n));
+  return eg_text_append(p->text, "\nSubject To\n fixed: fixed_cost = 1\n");
+}
+
+// A root without nodes makes the program infeasible, as it should.
+static egraph_status class_rows(printer *p, uint32_t class) {
+  uint32_t count = eg_class_index_member_count(&p->index, class);
+  bool is_root = p->index.is_root.data[class] != 0;
+  if (!is_root && count < 2) return EGRAPH_OK;
+  EG_TRY(row(p, is_root ? "root" : "one", class));
+  if (count == 0) EG_TRY(eg_text_append(p->text, " 0 fixed_cost"));
+  EG_TRY(members(p, 1, class));
+  return eg_text_append(p->text, is_root ? " = 1\n" : " <= 1\n");
+}
+
+static egraph_status reach_row(printer *p, uint32_t class) {
+  if (p->index.is_root.data[class] || eg_class_index_member_count(&p->index, class) == 0)
+    return EGRAPH_OK;
+  EG_TRY(row(p, "reach", class));
+  EG_TRY(members(p, 1, class));
+  for (uint32_t u = p->index.user_begin.data[class];
+       u < p->index.user_begin.data[class + 1]; u++)
+    EG_TRY(term(p, -1, 'x', p->index.users.data[u]));
+  return eg_text_append(p->text, " <= 0\n");
+}
+
+// The nodes of `class` among users[from ..] of `child`.
+static egraph_status users_of_class(printer *p, double factor, uint32_t child,
+                                    uint32_t from, uint32_t class) {
+  for (uint32_t u = from; u < p->index.user_begin.data[child + 1]; u++) {
+    uint32_t node = p->index.users.data[u];
+    if (p->problem->node_class.data[node] == class) EG_TRY(term(p, factor, 'x', node));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status edge_rows(printer *p, uint32_t child, uint32_t from,
+                               uint32_t class) {
+  if (!p->index.is_root.data[child]) {
+    EG_TRY(row_of_two(p, "need", class, child));
+    EG_TRY(users_of_class(p, 1, child, from, class));
+    EG_TRY(members(p, -1, child));
+    EG_TRY(eg_text_append(p->text, " <= 0\n"));
+  }
+  if (p->component.data[class] != p->component.data[child]) return EGRAPH_OK;
+  uint32_t size = p->size.data[p->component.data[class]];
+  EG_TRY(row_of_two(p, "level", class, child));
+  EG_TRY(term(p, 1, 't', child));
+  EG_TRY(term(p, -1, 't', class));
+  EG_TRY(users_of_class(p, size, child, from, class));
+  return eg_text_printf(p->text, " <= %u\n", size - 1);
+}
+
+static egraph_status child_rows(printer *p, uint32_t child) {
+  const uint32_t *class_of = p->problem->node_class.data;
+  uint32_t first = p->index.user_begin.data[child],
+           last = p->index.user_begin.data[child + 1];
+  for (uint32_t u = first; u < last; u++) {
+    uint32_t class = class_of[p->index.users.data[u]];
+    if (p->done.data[class]) continue;
+    p->done.data[class] = 1;
+    EG_TRY(edge_rows(p, child, u, class));
+  }
+  for (uint32_t u = first; u < last; u++)
+    p->done.data[class_of[p->index.users.data[u]]] = 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status domains(printer *p) {
+  EG_TRY(eg_text_append(p->text, "Bounds\n"));
+  for (uint32_t class = 0; class < p->problem->class_count; class ++) {
+    uint32_t size = p->size.data[p->component.data[class]];
+    if (size > 1) EG_TRY(eg_text_printf(p->text, " 0 <= t%u <= %u\n", class, size - 1));
+  }
+  EG_TRY(eg_text_append(p->text, "Binaries\n"));
+  for (uint32_t n = 0; n < eg_extract_node_count(p->problem); n++)
+    EG_TRY(eg_text_printf(p->text, " x%u\n", n));
+  return eg_text_append(p->text, "End\n");
+}
+
+static egraph_status prepare(printer *p) {
+  uint32_t classes = p->problem->class_count;
+  EG_TRY(eg_class_index_build(&p->index, p->problem));
+  EG_TRY(eg_components_find(p->problem, &p->index, &p->component, &p->order));
+  EG_TRY(eg_bytes_resize(&p->done, classes));
+  EG_TRY(eg_u32s_resize(&p->size, classes));
+  for (uint32_t class = 0; class < classes; class ++)
+    p->size.data[p->component.data[class]]++;
+  for (uint32_t n = 0; n < eg_extract_node_count(p->problem); n++)
+    p->any_sign = p->any_sign || p->problem->cost.data[n] < 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status print(printer *p, double offset) {
+  EG_TRY(prepare(p));
+  EG_TRY(objective(p, offset));
+  for (uint32_t class = 0; class < p->problem->class_count; class ++) {
+    EG_TRY(class_rows(p, class));
+    EG_TRY(child_rows(p, class));
+    if (p->any_sign) EG_TRY(reach_row(p, class));
+  }
+  return domains(p);
+}
+
+egraph_status eg_lp_format_print(eg_text *text, const eg_extract_problem *problem,
+                                 double offset) {
+  egraph_allocator alloc = text->chars.alloc;
+  printer p = {.text = text, .problem = problem};
+  eg_class_index_init(&p.index, alloc);
+  eg_u32s_init(&p.component, alloc);
+  eg_u32s_init(&p.order, alloc);
+  eg_u32s_init(&p.size, alloc);
+  eg_bytes_init(&p.done, alloc);
+  egraph_status status = print(&p, offset);
+  eg_bytes_deinit(&p.done);
+  eg_u32s_deinit(&p.size);
+  eg_u32s_deinit(&p.order);
+  eg_u32s_deinit(&p.component);
+  eg_class_index_deinit(&p.index);
+  return status;
+}
+
+// ---- after presolve --------------------------------------------------------------
+
+static egraph_status print_plain(egraph_allocator alloc,
+                                 const eg_extract_problem *problem, eg_text *text) {
+  eg_plain_model model;
+  EG_TRY(eg_plain_model_init(&model, alloc));
+  egraph_status status = eg_plain_model_build(&model, problem);
+  if (status == EGRAPH_OK) status = eg_lp_format_print(text, &model.reduced.problem, 0);
+  eg_plain_model_deinit(&model);
+  return status;
+}
+
+static egraph_status run_presolve(eg_presolve *presolve,
+                                  const eg_extract_problem *problem,
+                                  const eg_extract_options *options, double best_cost) {
+  EG_TRY(eg_reduced_from(&presolve->spare, problem));
+  EG_TRY(eg_presolve_load(presolve, &presolve->spare));
+  presolve->disabled = options->disabled_passes;
+  presolve->deadline = eg_clock_seconds() + options->time_limit_seconds;
+  // An optimum of 0 leaves no room for a share.
+  presolve->cutoff = best_cost > 0 ? best_cost * (1 + MARGIN) : INFINITY;
+  return eg_presolve_run(presolve);
+}
+
+egraph_status eg_lp_format_reduced(egraph_allocator alloc,
+                                   const eg_extract_problem *problem,
+                                   const eg_extract_options *options, double best_cost,
+                                   eg_text *text) {
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
+    if (problem->cost.data[n] < 0) return print_plain(alloc, problem, text);
+  eg_parts parts;
+  eg_parts_init(&parts, alloc, eg_extract_node_count(problem));
+  eg_presolve presolve;
+  egraph_status status = eg_presolve_init(&presolve, alloc, &parts);
+  if (status == EGRAPH_OK) {
+    status = run_presolve(&presolve, problem, options, best_cost);
+    // Closed: some root cannot be derived, and the problem itself says so.
+    if (status == EGRAPH_OK && presolve.closed)
+      status = print_plain(alloc, problem, text);
+    else if (status == EGRAPH_OK)
+      status = eg_lp_format_print(text, &presolve.model.problem, presolve.model.offset);
+    eg_presolve_deinit(&presolve);
+  }
+  eg_parts_deinit(&parts);
+  return status;
+}

@@ -1,0 +1,147 @@
+// egraph extract: the cheapest acyclic choice in an e-graph read from a file.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "tools/planning.h"
+
+typedef struct extract_flags {
+  egraph_extract_options options;
+  const char *lp_file;
+  bool json, choices;
+} extract_flags;
+
+static bool on_progress(void *user, double cost, double bound, double seconds) {
+  (void)user;
+  char line[128];
+  double gap = cost != 0 ? (cost - bound) / fabs(cost) : 0;
+  (void)snprintf(line, sizeof line, "cost %.9g, bound %.9g, gap %.3g %%, %.1f s", cost,
+                 bound, 100 * gap, seconds);
+  progress_line("extract", line);
+  return interrupted();
+}
+
+typedef struct usage {
+  double cpu_seconds;
+  uint64_t peak_bytes;
+} usage;
+
+// Of the whole process, reading included.
+static usage usage_of_process(void) {
+  struct rusage used;
+  if (getrusage(RUSAGE_SELF, &used) != 0) return (usage){0, 0};
+  return (usage){(double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec +
+                     (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec,
+                 (uint64_t)used.ru_maxrss * 1024};
+}
+
+static void print_json(const egraph_extraction *extraction, bool choices) {
+  egraph_extract_report r = egraph_extraction_report(extraction);
+  usage used = usage_of_process();
+  json_begin();
+  json_real("cost", r.cost);
+  json_real("bound", r.bound);
+  json_real("gap", r.gap);
+  json_text("status", r.status);
+  json_real("seconds", r.seconds);
+  json_int("nodes", r.nodes);
+  json_int("classes", r.classes);
+  json_int("reduced_nodes", r.reduced_nodes);
+  json_int("reduced_classes", r.reduced_classes);
+  json_real("tree_cost", r.tree_cost);
+  json_real("dag_cost", r.dag_cost);
+  json_real("cpu_seconds", used.cpu_seconds);
+  json_int("peak_bytes", used.peak_bytes);
+  if (choices) {
+    json_open("choices", '{');
+    for (uint32_t i = 0; i < egraph_extraction_choice_count(extraction); i++) {
+      egraph_extract_choice c = egraph_extraction_choice(extraction, i);
+      json_text(c.class_name, c.node_name);
+    }
+    json_close('}');
+  }
+  json_end();
+}
+
+static void print_text(const egraph_extraction *extraction, bool choices) {
+  egraph_extract_report r = egraph_extraction_report(extraction);
+  if (isfinite(r.cost))
+    printf("cost        %.12g, %s\nbound       %.12g, gap %.4g %%\n", r.cost, r.status,
+           r.bound, 100 * r.gap);
+  else
+    printf("cost        %s: some root has no acyclic derivation\n", r.status);
+  printf("greedy      ");
+  if (isfinite(r.tree_cost)) printf("tree %.12g", r.tree_cost);
+  if (isfinite(r.dag_cost))
+    printf("%sDAG %.12g", isfinite(r.tree_cost) ? ", " : "", r.dag_cost);
+  if (!isfinite(r.tree_cost) && !isfinite(r.dag_cost)) printf("none");
+  printf("\ne-graph     %u nodes, %u classes; after presolve %u nodes, %u classes\n",
+         r.nodes, r.classes, r.reduced_nodes, r.reduced_classes);
+  printf("seconds     %.3f\n", r.seconds);
+  for (uint32_t i = 0; choices && i < egraph_extraction_choice_count(extraction); i++) {
+    egraph_extract_choice c = egraph_extraction_choice(extraction, i);
+    printf("%s%s %s\n", i == 0 ? "\nclass node\n" : "", c.class_name, c.node_name);
+  }
+}
+
+static egraph_status extract(const extract_flags *flags, const char *path,
+                             egraph_extraction **extraction) {
+  install_interrupt();
+  egraph_status status = egraph_extraction_load(NULL, path, extraction);
+  if (status == EGRAPH_OK) status = egraph_extraction_run(*extraction, &flags->options);
+  progress_clear();
+  if (status == EGRAPH_OK && flags->lp_file != NULL)
+    status = egraph_extraction_save_lp(*extraction, &flags->options, flags->lp_file);
+  return status;
+}
+
+/// The names of the passes, for --help.
+static void list_passes(char *text, size_t size) {
+  size_t used =
+      (size_t)snprintf(text, size, "presolve passes to run, or with '-' to leave out:");
+  for (uint32_t i = 0; egraph_extract_pass(i).name != NULL && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s %s", i == 0 ? "" : ",",
+                             egraph_extract_pass(i).name);
+}
+
+int command_extract(int argc, char **argv) {
+  extract_flags flags = {
+      .options = {
+          .extractor = "ilp", .time_limit = 20, .seed = 1, .progress = on_progress}};
+  egraph_extract_options *o = &flags.options;
+  char passes[320];
+  list_passes(passes, sizeof passes);
+  const flag rows[] = {
+      {"--extractor", FLAG_CHOICE, &o->extractor, "ilp|dag|tree", "exact or greedy", 0,
+       0},
+      {"--time-limit", FLAG_REAL, &o->time_limit, "X", "seconds (default 20)", 1e-3, 1e9},
+      {"--relative-gap", FLAG_REAL, &o->relative_gap, "X",
+       "stop at this distance between cost and bound (default 0: prove)", 0, 1},
+      {"--seed", FLAG_UINT, &o->seed, "N", "seed of the heuristics (default 1)", 0, 0},
+      {"--passes", FLAG_TEXT, &o->passes, "LIST", passes, 0, 0},
+      {"--write-lp", FLAG_TEXT, &flags.lp_file, "FILE",
+       "also write the presolved model in CPLEX LP format", 0, 0},
+      {"--choices", FLAG_SWITCH, &flags.choices, NULL,
+       "also print the node chosen for every class in use", 0, 0},
+      {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
+       0}};
+  command cmd = {"extract",
+                 "FILE [options]",
+                 "Finds the cheapest acyclic choice in an e-graph (egraph-serialize "
+                 "JSON, plain or gzip).",
+                 rows,
+                 sizeof rows / sizeof *rows,
+                 1,
+                 1};
+  positional files;
+  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
+  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  egraph_extraction *extraction = NULL;
+  egraph_status status = extract(&flags, files.items[0], &extraction);
+  if (status == EGRAPH_OK)
+    (flags.json ? print_json : print_text)(extraction, flags.choices);
+  int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  egraph_extraction_destroy(extraction);
+  return outcome;
+}
