@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "extract/kept_cuts.h"
 #include "extract/pieces.h"
 #include "extract/relax.h"
 
@@ -138,6 +139,8 @@ static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
   rest->fixed = t->presolve.model.fixed;
   rest->offset = t->presolve.model.offset;
   EG_TRY(eg_u32s_append(&rest->problem.roots, problem->roots.data, problem->roots.len));
+  EG_TRY(eg_u32s_append(&rest->cuts, t->presolve.model.cuts.data,
+                        t->presolve.model.cuts.len));
   if (root != EG_EXTRACT_NONE) EG_TRY(eg_extract_problem_add_root(&rest->problem, root));
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
     uint32_t first = problem->child_begin.data[n];
@@ -231,10 +234,16 @@ static egraph_status try_pieces(tree *t, bool *out_done, eg_relax_outcome *out) 
   eg_u32s choice;
   eg_pieces_init(&pieces, t->search->alloc);
   eg_u32s_init(&choice, t->search->alloc);
-  egraph_status status =
-      eg_pieces_split(&pieces, &t->presolve.model.problem, t->search->incumbent);
+  eg_cuts cuts;
+  egraph_status status = eg_cuts_init(&cuts, t->search->alloc);
+  if (status == EGRAPH_OK)
+    status = eg_kept_cuts_list(&t->presolve.model, &t->search->parts, &cuts);
+  if (status == EGRAPH_OK)
+    status =
+        eg_pieces_split(&pieces, &t->presolve.model.problem, &cuts, t->search->incumbent);
   *out_done = status == EGRAPH_OK && pieces.len > 1;
   if (*out_done) status = search_pieces(t, &pieces, &choice, out);
+  eg_cuts_deinit(&cuts);
   eg_u32s_deinit(&choice);
   eg_pieces_destroy(&pieces);
   return status;
@@ -287,6 +296,9 @@ static egraph_status work(tree *t, bool *out_done) {
 
 static egraph_status explore(tree *t, bool *out_closed) {
   EG_TRY(eg_reduced_from(&t->presolve.spare, t->search->incumbent->problem));
+  if (t->search->incumbent->cuts != NULL)
+    EG_TRY(eg_kept_cuts_load(&t->presolve.spare, &t->search->parts,
+                             t->search->incumbent->cuts));
   EG_TRY(push_model(t, &t->presolve.spare, t->search->incumbent->bound));
   uint32_t limit = t->search->incumbent->tree_limit;
   for (uint32_t nodes = 1; t->open.len != 0; nodes++) {

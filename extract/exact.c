@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "extract/branch.h"
+#include "extract/kept_cuts.h"
 #include "extract/lns.h"
 #include "extract/perturb.h"
 #include "extract/pieces.h"
@@ -210,7 +211,14 @@ static egraph_status run(exact *e, eg_extract_result *result) {
     return EGRAPH_OK;
   EG_TRY(
       eg_u32s_append(&e->choice, e->search.best_choice.data, e->search.best_choice.len));
-  EG_TRY(eg_pieces_split(&e->pieces, &e->presolve.model.problem, e->search.incumbent));
+  eg_cuts cuts;
+  EG_TRY(eg_cuts_init(&cuts, e->search.alloc));
+  egraph_status status = eg_kept_cuts_list(&e->presolve.model, &e->search.parts, &cuts);
+  if (status == EGRAPH_OK)
+    status = eg_pieces_split(&e->pieces, &e->presolve.model.problem, &cuts,
+                             e->search.incumbent);
+  eg_cuts_deinit(&cuts);
+  EG_TRY(status);
   return solve_pieces(e);
 }
 

@@ -4,7 +4,7 @@
 #ifndef EG_EXTRACT_INCUMBENT_H
 #define EG_EXTRACT_INCUMBENT_H
 
-#include "extract/bits.h"
+#include "extract/dual_ascent.h"
 #include "extract/extract.h"
 
 typedef struct eg_incumbent {
@@ -23,6 +23,7 @@ typedef struct eg_incumbent {
   double outer_rest;
   egraph_status (*on_better)(void *user); // after each improvement, or NULL
   void *on_better_user;
+  const eg_cuts *cuts; // rows of nodes that every solution meets, or NULL; borrowed
   uint32_t tree_limit; // nodes of a search tree; 0: no limit, and no window search
   eg_bytes color;      // scratch of the evaluation
   eg_u32s stack, cursor, trial;

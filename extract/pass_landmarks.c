@@ -5,6 +5,8 @@
 typedef struct scan {
   eg_presolve *presolve;
   eg_words row, roots;
+  eg_u32s cut;  // parts
+  eg_u32s hits; // [class] nodes of the cut
   eg_bytes drop;
   eg_doubles least;
   size_t dropped;
@@ -14,6 +16,8 @@ static void scan_init(scan *s, eg_presolve *presolve) {
   *s = (scan){.presolve = presolve};
   eg_words_init(&s->row, presolve->alloc);
   eg_words_init(&s->roots, presolve->alloc);
+  eg_u32s_init(&s->cut, presolve->alloc);
+  eg_u32s_init(&s->hits, presolve->alloc);
   eg_bytes_init(&s->drop, presolve->alloc);
   eg_doubles_init(&s->least, presolve->alloc);
 }
@@ -21,6 +25,8 @@ static void scan_init(scan *s, eg_presolve *presolve) {
 static void scan_deinit(scan *s) {
   eg_doubles_deinit(&s->least);
   eg_bytes_deinit(&s->drop);
+  eg_u32s_deinit(&s->hits);
+  eg_u32s_deinit(&s->cut);
   eg_words_deinit(&s->roots);
   eg_words_deinit(&s->row);
 }
@@ -80,13 +86,62 @@ static egraph_status find_forced(scan *s) {
   return EGRAPH_OK;
 }
 
+// Some user of a forced class d is chosen whose other children do not need d: the cut of
+// the set of classes that need d. Detaching d hides it, so it is kept as a cut.
+static bool is_last_need(const scan *s, uint32_t node, uint32_t needed) {
+  const eg_landmarks *landmarks = &s->presolve->landmarks;
+  const eg_extract_problem *problem = &s->presolve->model.problem;
+  if (!eg_bits_has(eg_landmarks_of(landmarks, problem->node_class.data[node]), needed))
+    return false;
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1]; i++) {
+    uint32_t child = problem->children.data[i];
+    if (child != needed && eg_bits_has(eg_landmarks_of(landmarks, child), needed))
+      return false;
+  }
+  return true;
+}
+
+// Fills s->cut; false when a root is sure to meet it: all its nodes are in the cut.
+static egraph_status fill_cut(scan *s, uint32_t class, bool *out_useful) {
+  const eg_presolve *presolve = s->presolve;
+  const eg_class_index *index = &presolve->index;
+  const uint32_t *class_of = presolve->model.problem.node_class.data;
+  uint32_t first = index->user_begin.data[class],
+           last = index->user_begin.data[class + 1];
+  *out_useful = true;
+  s->cut.len = 0;
+  for (uint32_t u = first; u < last; u++)
+    s->hits.data[class_of[index->users.data[u]]] = 0;
+  for (uint32_t u = first; u < last; u++) {
+    uint32_t node = index->users.data[u], owner = class_of[node];
+    if (!is_last_need(s, node, class)) continue;
+    EG_TRY(eg_u32s_push(&s->cut, presolve->model.part.data[node]));
+    if (index->is_root.data[owner] &&
+        ++s->hits.data[owner] == eg_class_index_member_count(index, owner))
+      *out_useful = false;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status keep_cut(scan *s, uint32_t class) {
+  bool useful;
+  uint32_t id;
+  EG_TRY(fill_cut(s, class, &useful));
+  if (!useful) return EGRAPH_OK;
+  EG_TRY(eg_parts_add_cut(s->presolve->parts, s->cut.data, (uint32_t)s->cut.len, &id));
+  return eg_u32s_push(&s->presolve->model.cuts, id);
+}
+
 static egraph_status forced(scan *s, bool *changed) {
   eg_presolve *presolve = s->presolve;
   EG_TRY(find_forced(s));
+  EG_TRY(eg_u32s_resize(&s->hits, presolve->model.problem.class_count));
   for (uint32_t class = 0; class < presolve->model.problem.class_count; class ++) {
     if (!eg_bits_has(s->roots.data, class) || presolve->index.is_root.data[class] ||
         eg_class_index_member_count(&presolve->index, class) == 0)
       continue;
+    EG_TRY(keep_cut(s, class));
     EG_TRY(eg_extract_problem_add_root(&presolve->model.problem, class));
     presolve->index.is_root.data[class] = 1;
     *changed = true;

@@ -48,6 +48,11 @@ static egraph_status start(eg_pieces *pieces, uint32_t count) {
     eg_u32s_init(&piece.class_of, pieces->alloc);
     eg_u32s_init(&piece.node_of, pieces->alloc);
     EG_TRY(eg_extract_problem_init(&piece.problem, pieces->alloc));
+    egraph_status status = eg_cuts_init(&piece.cuts, pieces->alloc);
+    if (status != EGRAPH_OK) {
+      eg_extract_problem_deinit(&piece.problem);
+      return status;
+    }
     pieces->data[pieces->len++] = piece;
   }
   return EGRAPH_OK;
@@ -57,6 +62,7 @@ typedef struct filling {
   const eg_extract_problem *model;
   eg_pieces *pieces;
   eg_u32s piece_of, number; // [model class]: piece, class in the piece
+  eg_u32s node_number;      // [model node]
   eg_u32s row;
 } filling;
 
@@ -72,13 +78,30 @@ static egraph_status fill_node(filling *f, uint32_t node) {
   for (uint32_t i = model->child_begin.data[node]; i < model->child_begin.data[node + 1];
        i++)
     EG_TRY(eg_u32s_push(&f->row, f->number.data[model->children.data[i]]));
+  EG_TRY(eg_u32s_push(&f->node_number, (uint32_t)piece->node_of.len));
   EG_TRY(eg_u32s_push(&piece->node_of, node));
   return eg_extract_problem_add_node(&piece->problem, f->number.data[class],
                                      model->cost.data[node], f->row.data,
                                      (uint32_t)f->row.len, NULL);
 }
 
-static egraph_status fill(filling *f) {
+static egraph_status fill_cuts(filling *f, const eg_cuts *cuts) {
+  const uint32_t *class_of = f->model->node_class.data;
+  for (uint32_t r = 0; r < eg_cuts_count(cuts); r++) {
+    uint32_t first = cuts->begin.data[r], last = cuts->begin.data[r + 1];
+    if (first == last) continue;
+    eg_piece *piece = piece_of(f, class_of[cuts->nodes.data[first]]);
+    bool within = true;
+    for (uint32_t i = first; i < last && within; i++)
+      within = piece_of(f, class_of[cuts->nodes.data[i]]) == piece;
+    for (uint32_t i = first; i < last && within; i++)
+      EG_TRY(eg_u32s_push(&piece->cuts.nodes, f->node_number.data[cuts->nodes.data[i]]));
+    if (within) EG_TRY(eg_u32s_push(&piece->cuts.begin, (uint32_t)piece->cuts.nodes.len));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status fill(filling *f, const eg_cuts *cuts) {
   const eg_extract_problem *model = f->model;
   uint32_t count;
   EG_TRY(label(model, &f->piece_of, &count));
@@ -96,7 +119,7 @@ static egraph_status fill(filling *f) {
     EG_TRY(
         eg_extract_problem_add_root(&piece_of(f, root)->problem, f->number.data[root]));
   }
-  return EGRAPH_OK;
+  return cuts == NULL ? EGRAPH_OK : fill_cuts(f, cuts);
 }
 
 static int compare(const void *a, const void *b) {
@@ -114,6 +137,7 @@ static egraph_status add_incumbents(eg_pieces *pieces, eg_incumbent *whole) {
                              whole->options));
     piece->has_incumbent = true;
     piece->incumbent.bound = 0;
+    piece->incumbent.cuts = &piece->cuts;
     piece->incumbent.outer = whole;
     piece->incumbent.tree_limit = whole->tree_limit;
   }
@@ -121,13 +145,15 @@ static egraph_status add_incumbents(eg_pieces *pieces, eg_incumbent *whole) {
 }
 
 egraph_status eg_pieces_split(eg_pieces *pieces, const eg_extract_problem *model,
-                              eg_incumbent *whole) {
+                              const eg_cuts *cuts, eg_incumbent *whole) {
   filling f = {.model = model, .pieces = pieces};
   eg_u32s_init(&f.piece_of, pieces->alloc);
   eg_u32s_init(&f.number, pieces->alloc);
+  eg_u32s_init(&f.node_number, pieces->alloc);
   eg_u32s_init(&f.row, pieces->alloc);
-  egraph_status status = fill(&f);
+  egraph_status status = fill(&f, cuts);
   eg_u32s_deinit(&f.row);
+  eg_u32s_deinit(&f.node_number);
   eg_u32s_deinit(&f.number);
   eg_u32s_deinit(&f.piece_of);
   if (status != EGRAPH_OK) return status;
@@ -139,6 +165,7 @@ void eg_pieces_destroy(eg_pieces *pieces) {
   for (size_t i = 0; i < pieces->len; i++) {
     eg_piece *piece = &pieces->data[i];
     if (piece->has_incumbent) eg_incumbent_deinit(&piece->incumbent);
+    eg_cuts_deinit(&piece->cuts);
     eg_extract_problem_deinit(&piece->problem);
     eg_u32s_deinit(&piece->class_of);
     eg_u32s_deinit(&piece->node_of);

@@ -9,6 +9,7 @@
 typedef struct eg_piece {
   eg_extract_problem problem;
   eg_u32s class_of, node_of; // in the model
+  eg_cuts cuts;              // rows of its nodes
   eg_incumbent incumbent;    // of problem; its bound is the piece's
   bool has_incumbent;
   bool solved; // nothing below its cutoff is left
@@ -17,9 +18,10 @@ typedef struct eg_piece {
 EG_VEC_DEFINE(eg_pieces, eg_piece);
 
 /// Splits a model into its pieces, small ones first; `pieces` is initialized and empty.
+/// Rows of `cuts` within a piece become cuts of it; those across pieces are lost.
 /// Incumbents report to `whole` and start from bound 0. O(nodes + edges).
 egraph_status eg_pieces_split(eg_pieces *pieces, const eg_extract_problem *model,
-                              eg_incumbent *whole);
+                              const eg_cuts *cuts, eg_incumbent *whole);
 /// Deinits every piece and the vector.
 void eg_pieces_destroy(eg_pieces *pieces);
 /// Sum of the bounds of all pieces but one (NULL: of all).

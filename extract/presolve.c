@@ -50,6 +50,9 @@ egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model) {
 
 egraph_status eg_presolve_swap(eg_presolve *presolve) {
   eg_reduced filled = presolve->spare;
+  eg_u32s none = filled.cuts;
+  filled.cuts = presolve->model.cuts; // what held before a pass holds after it
+  presolve->model.cuts = none;
   presolve->spare = presolve->model;
   presolve->model = filled;
   return eg_class_index_build(&presolve->index, &presolve->model.problem);

@@ -9,9 +9,13 @@ void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count)
   eg_u32s_init(&parts->right, alloc);
   eg_bytes_init(&parts->seen, alloc);
   eg_u32s_init(&parts->stack, alloc);
+  eg_u32s_init(&parts->cut_begin, alloc);
+  eg_u32s_init(&parts->cut_parts, alloc);
 }
 
 void eg_parts_deinit(eg_parts *parts) {
+  eg_u32s_deinit(&parts->cut_parts);
+  eg_u32s_deinit(&parts->cut_begin);
   eg_u32s_deinit(&parts->stack);
   eg_bytes_deinit(&parts->seen);
   eg_u32s_deinit(&parts->right);
@@ -31,6 +35,13 @@ egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *o
   EG_TRY(eg_u32s_push(&parts->right, b));
   *out = (uint32_t)part;
   return EGRAPH_OK;
+}
+
+egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t count,
+                               uint32_t *out) {
+  *out = (uint32_t)parts->cut_begin.len;
+  EG_TRY(eg_u32s_push(&parts->cut_begin, (uint32_t)parts->cut_parts.len));
+  return eg_u32s_append(&parts->cut_parts, cut, count);
 }
 
 egraph_status eg_parts_start(eg_parts *parts) {
@@ -62,12 +73,14 @@ egraph_status eg_parts_expand(eg_parts *parts, uint32_t part,
 
 egraph_status eg_reduced_init(eg_reduced *reduced, egraph_allocator alloc) {
   eg_u32s_init(&reduced->part, alloc);
+  eg_u32s_init(&reduced->cuts, alloc);
   reduced->fixed = EG_EXTRACT_NONE;
   reduced->offset = 0;
   return eg_extract_problem_init(&reduced->problem, alloc);
 }
 
 void eg_reduced_deinit(eg_reduced *reduced) {
+  eg_u32s_deinit(&reduced->cuts);
   eg_u32s_deinit(&reduced->part);
   eg_extract_problem_deinit(&reduced->problem);
 }
@@ -76,7 +89,7 @@ void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count) {
   eg_extract_problem *problem = &reduced->problem;
   problem->class_count = class_count;
   problem->node_class.len = problem->cost.len = problem->children.len = 0;
-  problem->roots.len = reduced->part.len = 0;
+  problem->roots.len = reduced->part.len = reduced->cuts.len = 0;
   problem->child_begin.len = 1;
   reduced->fixed = EG_EXTRACT_NONE;
   reduced->offset = 0;
@@ -152,6 +165,7 @@ egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from) {
   EG_TRY(eg_u32s_append(&q->children, p->children.data, p->children.len));
   EG_TRY(eg_u32s_append(&q->roots, p->roots.data, p->roots.len));
   EG_TRY(eg_u32s_append(&to->part, from->part.data, from->part.len));
+  EG_TRY(eg_u32s_append(&to->cuts, from->cuts.data, from->cuts.len));
   to->fixed = from->fixed;
   to->offset = from->offset;
   return EGRAPH_OK;

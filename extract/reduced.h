@@ -19,12 +19,16 @@ typedef struct eg_parts {
   eg_u32s left, right;
   eg_bytes seen; // scratch of expand
   eg_u32s stack;
+  eg_u32s cut_begin, cut_parts; // cut i: one of cut_parts[cut_begin[i] ..) is chosen
 } eg_parts;
 
 void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count);
 void eg_parts_deinit(eg_parts *parts);
 /// The part standing for both; EG_EXTRACT_NONE stands for nothing.
 egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out);
+/// Notes that solutions contain one of `count` parts; eg_reduced.cuts says which ones.
+egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t count,
+                               uint32_t *out);
 /// Makes ready for expansions into one choice. O(parts).
 egraph_status eg_parts_start(eg_parts *parts);
 /// Writes every original node of `part` to choice[its class]. Each part once per start.
@@ -36,6 +40,7 @@ egraph_status eg_parts_expand(eg_parts *parts, uint32_t part,
 typedef struct eg_reduced {
   eg_extract_problem problem;
   eg_u32s part;   // [node]
+  eg_u32s cuts;   // of eg_parts, that every solution of this model meets
   uint32_t fixed; // part of all that is decided
   double offset;  // its cost
 } eg_reduced;

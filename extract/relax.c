@@ -12,6 +12,7 @@
 #include "extract/components.h"
 #include "extract/dual_ascent.h"
 #include "extract/ilp_glpk.h"
+#include "extract/kept_cuts.h"
 #include "extract/separate.h"
 
 enum {
@@ -109,18 +110,22 @@ static egraph_status order_roots(cutting *c) {
   return status;
 }
 
-// Dual ascent from c->price, which become reduced costs; its cuts become rows.
-static egraph_status ascend(cutting *c, uint32_t max_cuts, double *out_bound) {
-  c->cuts.begin.len = 1;
-  c->cuts.nodes.len = 0;
-  EG_TRY(eg_dual_ascent_run(&c->presolve->model.problem, &c->presolve->index, &c->roots,
-                            max_cuts, c->price.data, out_bound, &c->cuts));
+static egraph_status add_cut_rows(cutting *c) {
   for (uint32_t r = 0; r < eg_cuts_count(&c->cuts); r++) {
     for (uint32_t i = c->cuts.begin.data[r]; i < c->cuts.begin.data[r + 1]; i++)
       EG_TRY(eg_lp_rows_item(&c->rows, c->cuts.nodes.data[i], 1.0));
     EG_TRY(eg_lp_rows_end(&c->rows, 1.0));
   }
   return EGRAPH_OK;
+}
+
+// Dual ascent from c->price, which become reduced costs; its cuts become rows.
+static egraph_status ascend(cutting *c, uint32_t max_cuts, double *out_bound) {
+  c->cuts.begin.len = 1;
+  c->cuts.nodes.len = 0;
+  EG_TRY(eg_dual_ascent_run(&c->presolve->model.problem, &c->presolve->index, &c->roots,
+                            max_cuts, c->price.data, out_bound, &c->cuts));
+  return add_cut_rows(c);
 }
 
 static egraph_status add_ascent_rows(cutting *c) {
@@ -130,6 +135,13 @@ static egraph_status add_ascent_rows(cutting *c) {
   EG_TRY(eg_doubles_append(&c->price, cost->data, cost->len));
   double bound;
   return ascend(c, ASCENT_CUTS, &bound);
+}
+
+static egraph_status add_kept_rows(cutting *c) {
+  c->cuts.begin.len = 1;
+  c->cuts.nodes.len = 0;
+  EG_TRY(eg_kept_cuts_list(&c->presolve->model, c->presolve->parts, &c->cuts));
+  return add_cut_rows(c);
 }
 
 static egraph_status flush_rows(cutting *c) {
@@ -149,6 +161,7 @@ static egraph_status build(cutting *c) {
   EG_TRY(
       eg_lp_create(c->search->alloc, (uint32_t)problem->cost.len, c->cost.data, &c->lp));
   EG_TRY(model_rows(c));
+  EG_TRY(add_kept_rows(c));
   c->base_rows = eg_lp_rows_count(&c->rows);
   EG_TRY(add_ascent_rows(c));
   return flush_rows(c);
