@@ -1,0 +1,305 @@
+// For any messages m and prices p >= 0 a solution costs at least
+//
+//   base + sum over nodes of min over v of (cost + charge + its messages)
+//        + sum over edges of min over pairs of (entry - both messages)
+//        - sum over rows of price * capacity
+//
+// Rounding messages and prices to integers first keeps that true; charges are rounded
+// down, the last term up. Costs are integers, so the result is rounded up. What a value
+// or a pair costs above the minima is its reduced cost.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/shard/shard_bound.h"
+
+#include <math.h>
+
+#include "extract/shard/shard_edit.h"
+
+#define HUGE_COST (INT64_C(1) << 61) // sums of two fit
+#define MOST_MESSAGE (INT64_C(1) << 59)
+__extension__ typedef __int128 wide;
+
+void eg_shard_prices_init(eg_shard_prices *prices, egraph_allocator alloc) {
+  *prices = (eg_shard_prices){.valid = false};
+  eg_i64s_init(&prices->sum, alloc);
+}
+
+void eg_shard_prices_deinit(eg_shard_prices *prices) { eg_i64s_deinit(&prices->sum); }
+
+int eg_shard_scale_of(const eg_shard_model *model) {
+  int64_t left = model->cutoff - model->base;
+  int scale = 0;
+  while (scale < 20 && left < (INT64_C(1) << (54 - scale)))
+    scale++;
+  return scale;
+}
+
+egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model *model,
+                                  int scale) {
+  size_t rows = model->capacity.len;
+  double total = 0;
+  for (size_t r = 0; r < rows; r++)
+    total += model->price.data[r];
+  int exponent = 0;
+  if (total > 0) frexp(total, &exponent);
+  int shift = 59 - exponent - scale; // the sum stays below 2^60
+  if (shift < 0) shift = 0;
+  if (shift > 60) shift = 60;
+  prices->scale = scale;
+  prices->shift = shift;
+  EG_TRY(eg_i64s_resize(&prices->sum, rows + 1));
+  prices->sum.data[0] = 0;
+  wide charge = 0;
+  prices->valid = isfinite(total) && exponent + scale <= 59;
+  for (size_t r = 0; r < rows; r++) {
+    double exact = prices->valid ? ldexp(model->price.data[r], scale + shift) : 0;
+    int64_t price = exact >= 1 ? (int64_t)exact : 0;
+    prices->sum.data[r + 1] = prices->sum.data[r] + price;
+    charge += (wide)price * model->capacity.data[r];
+  }
+  charge = (charge + ((wide)1 << shift) - 1) >> shift;
+  if (charge > HUGE_COST) prices->valid = false;
+  prices->capacity = prices->valid ? (int64_t)charge : 0;
+  return EGRAPH_OK;
+}
+
+// Usages add up to 2^62, prices to 2^60. Not for forbidden values.
+static wide price_value(const eg_shard_prices *prices, const eg_shard_model *model,
+                        uint32_t n, uint32_t value) {
+  const eg_shard_node *node = &model->nodes.data[n];
+  wide charge = 0;
+  for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
+    const eg_shard_item *item = &model->items.data[i];
+    charge += (wide)model->usage.data[item->usage + value] *
+              (prices->sum.data[item->last] - prices->sum.data[item->first]);
+  }
+  int64_t cost = model->cost.data[node->values + value];
+  return (wide)cost * ((wide)1 << prices->scale) + (charge >> prices->shift);
+}
+
+int64_t eg_shard_prices_of(const eg_shard_prices *prices, const eg_shard_model *model,
+                           uint32_t n, uint32_t value, int64_t most) {
+  if (model->cost.data[model->nodes.data[n].values + value] >= EG_SHARD_INFINITE)
+    return most;
+  wide sum = price_value(prices, model, n, value);
+  return sum < most ? (int64_t)sum : most;
+}
+
+// The work of one call. Numbers in units of 2^-scale.
+typedef struct exact {
+  eg_shard_model *model;
+  eg_shard_prices prices;
+  eg_i64s node;    // like model->cost: cost, charge and messages; later reduced costs
+  eg_i64s message; // like model->message
+  eg_i64s line;    // like model->message: least residual per line, above the edge's
+  eg_i64s edge;    // [edge] least residual
+  int64_t left;    // cutoff less base
+  int64_t allowed; // largest scaled cost that is of interest, without the base
+  wide bound;      // scaled, without the base
+  bool absurd;     // numbers too large to tell reduced costs
+} exact;
+
+static void fix_messages(exact *x) {
+  const eg_doubles *from = &x->model->message;
+  double most = (double)MOST_MESSAGE;
+  for (size_t i = 0; i < from->len; i++) {
+    double value = ldexp(from->data[i], x->prices.scale);
+    x->message.data[i] = value >= most    ? MOST_MESSAGE
+                         : value <= -most ? -MOST_MESSAGE
+                         : isnan(value)   ? 0
+                                          : (int64_t)llrint(value);
+  }
+}
+
+static wide sum_value(const exact *x, uint32_t n, uint32_t v) {
+  wide sum = price_value(&x->prices, x->model, n, v);
+  EG_SHARD_EACH_HALF(x->model, n, half) {
+    const eg_shard_edge *edge = &x->model->edges.data[half >> 1];
+    sum += x->message.data[edge->message[half & 1] + v];
+  }
+  return sum;
+}
+
+static void sum_node(exact *x, uint32_t n) {
+  const eg_shard_node *node = &x->model->nodes.data[n];
+  const int64_t *cost = x->model->cost.data + node->values;
+  int64_t *value = x->node.data + node->values;
+  wide least = 0;
+  bool found = false;
+  for (uint32_t v = 0; v < node->count; v++) {
+    value[v] = HUGE_COST;
+    if (cost[v] >= EG_SHARD_INFINITE) continue;
+    wide sum = sum_value(x, n, v);
+    if (!found || sum < least) least = sum;
+    found = true;
+    if (sum < HUGE_COST) value[v] = sum > -HUGE_COST ? (int64_t)sum : -HUGE_COST;
+  }
+  if (!found) x->model->closed = true;
+  if (least > HUGE_COST / 4 || least < -HUGE_COST / 4) x->absurd = true;
+  x->bound += least;
+  if (x->absurd) return;
+  for (uint32_t v = 0; v < node->count; v++)
+    if (value[v] < HUGE_COST) value[v] -= (int64_t)least;
+}
+
+// Residual of an entry, or HUGE_COST when it alone reaches the cutoff.
+static inline int64_t residual(const exact *x, int64_t entry, int64_t both) {
+  if (entry >= x->left) return HUGE_COST;
+  return entry * (INT64_C(1) << x->prices.scale) - both;
+}
+
+static void sum_edge(exact *x, uint32_t e) {
+  const eg_shard_edge *edge = &x->model->edges.data[e];
+  uint32_t rows = x->model->nodes.data[edge->ends[0]].count;
+  uint32_t columns = x->model->nodes.data[edge->ends[1]].count;
+  const int64_t *entry = x->model->table.data + edge->table;
+  const int64_t *own = x->message.data + edge->message[0];
+  const int64_t *other = x->message.data + edge->message[1];
+  int64_t *row = x->line.data + edge->message[0];
+  int64_t *column = x->line.data + edge->message[1];
+  int64_t least = HUGE_COST;
+  for (uint32_t w = 0; w < columns; w++)
+    column[w] = HUGE_COST;
+  for (uint32_t v = 0; v < rows; v++, entry += columns) {
+    row[v] = HUGE_COST;
+    for (uint32_t w = 0; w < columns; w++) {
+      int64_t value = residual(x, entry[w], own[v] + other[w]);
+      if (value < row[v]) row[v] = value;
+      if (value < column[w]) column[w] = value;
+    }
+    if (row[v] < least) least = row[v];
+  }
+  for (uint32_t v = 0; v < rows; v++)
+    row[v] = row[v] >= HUGE_COST ? HUGE_COST : row[v] - least;
+  for (uint32_t w = 0; w < columns; w++)
+    column[w] = column[w] >= HUGE_COST ? HUGE_COST : column[w] - least;
+  x->edge.data[e] = least;
+  x->bound += least;
+  if (least >= HUGE_COST) x->model->closed = true;
+}
+
+static void sum_up(exact *x) {
+  const eg_shard_model *model = x->model;
+  x->bound = -(wide)x->prices.capacity;
+  for (uint32_t n = 0; n < model->nodes.len; n++)
+    if (model->nodes.data[n].count != 0) sum_node(x, n);
+  for (uint32_t e = 0; e < model->edges.len; e++)
+    if (!eg_shard_is_dead(&model->edges.data[e])) sum_edge(x, e);
+}
+
+static int64_t add(int64_t a, int64_t b) { return a + b < HUGE_COST ? a + b : HUGE_COST; }
+
+// Reduced cost of every value, its edges included.
+static void add_lines(exact *x) {
+  const eg_shard_model *model = x->model;
+  for (uint32_t n = 0; n < model->nodes.len; n++) {
+    const eg_shard_node *node = &model->nodes.data[n];
+    EG_SHARD_EACH_HALF(model, n, half) {
+      const int64_t *line = x->line.data + model->edges.data[half >> 1].message[half & 1];
+      for (uint32_t v = 0; v < node->count; v++)
+        x->node.data[node->values + v] = add(x->node.data[node->values + v], line[v]);
+    }
+  }
+}
+
+static egraph_status filter_edge(exact *x, uint32_t e, int64_t spare, bool *changed) {
+  eg_shard_model *model = x->model;
+  const eg_shard_edge *edge = &model->edges.data[e];
+  uint32_t rows = model->nodes.data[edge->ends[0]].count;
+  uint32_t columns = model->nodes.data[edge->ends[1]].count;
+  const int64_t *reduced[2], *line[2], *message[2];
+  for (int side = 0; side < 2; side++) {
+    reduced[side] = x->node.data + model->nodes.data[edge->ends[side]].values;
+    line[side] = x->line.data + edge->message[side];
+    message[side] = x->message.data + edge->message[side];
+  }
+  bool found = false;
+  int64_t *entry = model->table.data + edge->table;
+  for (uint32_t v = 0; v < rows; v++, entry += columns) {
+    if (reduced[0][v] > spare) continue; // the whole line goes
+    int64_t left = spare - (reduced[0][v] - line[0][v]) + x->edge.data[e] + message[0][v];
+    for (uint32_t w = 0; w < columns; w++) {
+      if (entry[w] >= EG_SHARD_INFINITE || reduced[1][w] > spare) continue;
+      int64_t above = residual(x, entry[w], message[1][w]);
+      if (above <= left - (reduced[1][w] - line[1][w])) continue;
+      entry[w] = EG_SHARD_INFINITE;
+      found = true;
+    }
+  }
+  if (!found) return EGRAPH_OK;
+  *changed = true;
+  EG_TRY(eg_shard_touch(model, edge->ends[0]));
+  return eg_shard_touch(model, edge->ends[1]);
+}
+
+static egraph_status filter_node(exact *x, uint32_t n, int64_t spare, bool *changed) {
+  eg_shard_model *model = x->model;
+  const eg_shard_node *node = &model->nodes.data[n];
+  EG_TRY(eg_bytes_resize(&model->keep, node->count));
+  bool found = false;
+  for (uint32_t v = 0; v < node->count; v++) {
+    model->keep.data[v] = x->node.data[node->values + v] <= spare;
+    if (!model->keep.data[v]) found = true;
+  }
+  if (!found) return EGRAPH_OK;
+  *changed = true;
+  return eg_shard_keep_values(model, n);
+}
+
+// Pairs first, while messages and tables still match.
+static egraph_status filter_all(exact *x, bool *changed) {
+  eg_shard_model *model = x->model;
+  wide spare = (wide)x->allowed - x->bound;
+  if (x->absurd || spare >= HUGE_COST / 4) return EGRAPH_OK;
+  add_lines(x);
+  for (uint32_t e = 0; e < model->edges.len; e++)
+    if (!eg_shard_is_dead(&model->edges.data[e]))
+      EG_TRY(filter_edge(x, e, (int64_t)spare, changed));
+  for (uint32_t n = 0; n < model->nodes.len && !model->closed; n++)
+    if (model->nodes.data[n].count != 0)
+      EG_TRY(filter_node(x, n, (int64_t)spare, changed));
+  return EGRAPH_OK;
+}
+
+static egraph_status run(exact *x, bool filter, int64_t *out, bool *changed) {
+  eg_shard_model *model = x->model;
+  int scale = eg_shard_scale_of(model);
+  EG_TRY(eg_shard_prices_fix(&x->prices, model, scale));
+  EG_TRY(eg_i64s_resize(&x->node, model->cost.len));
+  EG_TRY(eg_i64s_resize(&x->message, model->message.len));
+  EG_TRY(eg_i64s_resize(&x->line, model->message.len));
+  EG_TRY(eg_i64s_resize(&x->edge, model->edges.len));
+  if (!x->prices.valid) return EGRAPH_OK;
+  x->left = model->cutoff - model->base;
+  fix_messages(x);
+  sum_up(x);
+  x->allowed = (x->left - 1) * (INT64_C(1) << scale);
+  wide bound = model->base + ((x->bound + ((wide)1 << scale) - 1) >> scale);
+  if (bound >= model->cutoff) model->closed = true;
+  *out = model->closed         ? model->cutoff
+         : bound < model->base ? model->base
+                               : (int64_t)bound;
+  return filter && !model->closed ? filter_all(x, changed) : EGRAPH_OK;
+}
+
+egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *out,
+                                 bool *changed) {
+  *out = model->base < model->cutoff ? model->base : model->cutoff;
+  if (model->closed || model->base >= model->cutoff) {
+    model->closed = true;
+    *out = model->cutoff;
+    return EGRAPH_OK;
+  }
+  exact x = {.model = model};
+  eg_shard_prices_init(&x.prices, model->alloc);
+  eg_i64s_init(&x.node, model->alloc);
+  eg_i64s_init(&x.message, model->alloc);
+  eg_i64s_init(&x.line, model->alloc);
+  eg_i64s_init(&x.edge, model->alloc);
+  egraph_status status = run(&x, filter, out, changed);
+  eg_i64s_deinit(&x.edge);
+  eg_i64s_deinit(&x.line);
+  eg_i64s_deinit(&x.message);
+  eg_i64s_deinit(&x.node);
+  eg_shard_prices_deinit(&x.prices);
+  return status;
+}

@@ -1,0 +1,43 @@
+// Message passing: the dual of the relaxation, in floating point.
+//
+// Messages move cost between the ends of an edge and its table, prices charge memory
+// rows; the sum of all minima is then a lower bound. Here it is only searched for; what
+// is valid of it is worked out in integers (shard_bound.h). TRW-S: Kolmogorov 2006.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SHARD_SHARD_DUAL_H
+#define EG_EXTRACT_SHARD_SHARD_DUAL_H
+
+#include "extract/shard/shard_model.h"
+
+typedef struct eg_shard_dual {
+  eg_shard_model *model;      // its messages and prices are the state
+  eg_doubles table, flipped;  // [edge] by rows and by columns; forbidden: `big`
+  eg_sizes table_at;          // [edge]
+  eg_doubles priced, unary;   // like model->cost: with prices, with messages too
+  eg_u32s earlier, later;     // [node] edges to smaller and larger numbers
+  eg_u32s choice, least;      // [node] rounding and minimum of the last pass
+  eg_doubles direction, load; // [row]
+  eg_doubles best_price;      // [row]
+  eg_doubles scratch;
+  double big;
+  double bound, best_bound; // of the last pass, and of the best prices
+  double step;              // factor of the next price step
+  uint32_t stalled;         // steps since the best bound rose
+  uint64_t work;            // table entries visited
+} eg_shard_dual;
+
+void eg_shard_dual_init(eg_shard_dual *dual, egraph_allocator alloc);
+void eg_shard_dual_deinit(eg_shard_dual *dual);
+/// Reads the model, which must stay as it is; goes on from its messages and prices.
+egraph_status eg_shard_dual_start(eg_shard_dual *dual, eg_shard_model *model);
+/// One sweep forward and one back; bound, choice and least are those of the last.
+void eg_shard_dual_sweep(eg_shard_dual *dual);
+/// A step of the prices along the violation of the last sweep's minima (subgradient with
+/// momentum, Polyak's length towards `target`).
+void eg_shard_dual_reprice(eg_shard_dual *dual, double target);
+/// Back to the prices of the best bound.
+void eg_shard_dual_return(eg_shard_dual *dual);
+/// Fills `priced` from the model's costs and prices.
+void eg_shard_dual_price(eg_shard_dual *dual);
+
+#endif

@@ -1,0 +1,110 @@
+// The sharding problem while it is being reduced, and the way back.
+//
+// Nodes with values, tables between nodes, and memory: every node holds items (a range of
+// memory rows, a usage per value), every row has a capacity. Row r: the usage of all
+// items over r is at most capacity[r]. Numbers live in pools; what shrinks is packed in
+// place, what grows moves to the end of its pool.
+//
+//   cost of a choice = base + sum of node costs + sum of table entries
+//
+// Every number is >= 0 and at most EG_SHARD_INFINITE, which means forbidden. Messages and
+// prices are the dual solution that goes along (shard_dual.h); any values are valid.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SHARD_SHARD_MODEL_H
+#define EG_EXTRACT_SHARD_SHARD_MODEL_H
+
+#include "extract/bits.h"
+#include "extract/shard/shard_problem.h"
+
+#define EG_SHARD_NONE UINT32_MAX
+
+/// Half-edge h is side h & 1 of edge h >> 1.
+typedef struct eg_shard_node {
+  uint32_t count;     // values; 0: the node is gone
+  uint32_t half;      // first half-edge, or EG_SHARD_NONE
+  uint32_t degree;    // edges that are not dead
+  uint32_t item;      // first item, or EG_SHARD_NONE
+  uint32_t row_first; // rows of the node as it was built
+  uint32_t row_last;
+  size_t values; // its place in the pools `cost` and `id`
+} eg_shard_node;
+
+/// Row-major: a row per value of ends[0], a column per value of ends[1].
+typedef struct eg_shard_edge {
+  uint32_t ends[2]; // ends[0] == EG_SHARD_NONE: dead
+  uint32_t next[2]; // next half-edge of the same node
+  size_t table;
+  size_t message[2]; // in the pool `message`, one number per value of that end
+} eg_shard_edge;
+
+typedef struct eg_shard_item {
+  uint32_t first, last; // rows
+  uint32_t next;
+  size_t usage;
+} eg_shard_item;
+
+/// `node` (ids of the parent model) took value values[i * width + j], where i and j are
+/// the ids of the values of of[0] and of[1] (EG_SHARD_NONE: does not depend on it).
+typedef struct eg_shard_step {
+  uint32_t node, of[2];
+  uint32_t width;
+  size_t values;
+} eg_shard_step;
+
+EG_VEC_DEFINE(eg_shard_nodes, eg_shard_node);
+EG_VEC_DEFINE(eg_shard_edges, eg_shard_edge);
+EG_VEC_DEFINE(eg_shard_items, eg_shard_item);
+EG_VEC_DEFINE(eg_shard_steps, eg_shard_step);
+
+typedef struct eg_shard_model {
+  egraph_allocator alloc;
+  eg_shard_nodes nodes;
+  eg_shard_edges edges;
+  eg_shard_items items;
+  eg_i64s cost;
+  eg_u32s id; // of a value among those that the node had at first
+  eg_i64s table, usage;
+  eg_doubles message;
+  eg_i64s capacity; // [row]
+  eg_doubles price; // [row] >= 0
+  eg_u32s ids;      // [node] how many values it had at first
+  eg_shard_steps steps;
+  eg_u32s step_values;
+  int64_t base;
+  int64_t cutoff; // only costs below this are of interest
+  bool closed;    // nothing below the cutoff is left
+  // Scratch: nodes that changed since the consistency pass saw them.
+  eg_u32s queue;
+  eg_bytes queued; // [node]
+  eg_u32s mark;    // [node] EG_SHARD_NONE between uses
+  eg_bytes keep;
+  eg_i64s spare;
+} eg_shard_model;
+
+void eg_shard_model_init(eg_shard_model *model, egraph_allocator alloc);
+void eg_shard_model_deinit(eg_shard_model *model);
+/// Reads a checked problem: times become rows, parallel edges are added up. Fails with
+/// EGRAPH_E_ARGUMENT when usages add up beyond 2^62.
+egraph_status eg_shard_model_build(eg_shard_model *model,
+                                   const eg_shard_problem *problem);
+/// Copies without the garbage. With `renumber` nodes that are gone are left out, steps
+/// are forgotten and ids start afresh: the copy's parent is then `from`, its node i is
+/// old_node[i] there.
+egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
+                                  eg_u32s *old_node);
+/// From value indices of the nodes that are left to ids of all nodes. `choice` [node].
+void eg_shard_model_lift(const eg_shard_model *model, uint32_t *choice);
+
+static inline int64_t eg_shard_sum(int64_t a, int64_t b) {
+  int64_t sum = a + b;
+  return sum < EG_SHARD_INFINITE ? sum : EG_SHARD_INFINITE;
+}
+static inline bool eg_shard_is_dead(const eg_shard_edge *edge) {
+  return edge->ends[0] == EG_SHARD_NONE;
+}
+/// Cost of value indices [node], EG_SHARD_INFINITE when forbidden; *out_fits says whether
+/// memory suffices. O(edges + items + rows).
+egraph_status eg_shard_model_evaluate(eg_shard_model *model, const uint32_t *choice,
+                                      int64_t *out_cost, bool *out_fits);
+
+#endif
