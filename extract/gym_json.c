@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "base/json_scan.h"
 #include "base/strmap.h"
 
 static const size_t MAX_BYTES = (size_t)2 << 30;
@@ -140,9 +141,28 @@ static egraph_status convert(const char *path, json_t *file, eg_extract_problem 
   return status;
 }
 
+// Sharding problems are JSON too, and large: refused before their tree is built.
+static egraph_status refuse_iopddl(const char *path, egraph_allocator alloc) {
+  eg_json_scan scan;
+  size_t count = 0;
+  bool more = false;
+  char key[16] = "";
+  EG_TRY(eg_json_scan_open(&scan, alloc, path, MAX_BYTES));
+  egraph_status status = eg_json_scan_enter(&scan, '{');
+  if (status == EGRAPH_OK) status = eg_json_scan_next(&scan, '}', &count, &more);
+  if (status == EGRAPH_OK && more) status = eg_json_scan_key(&scan, key, sizeof key);
+  eg_json_scan_close(&scan);
+  if (status == EGRAPH_OK && strcmp(key, "problem") == 0)
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "%s: a sharding problem (IOPDDL), not an e-graph; use egraph shard",
+                   path);
+  return status == EGRAPH_E_MEMORY ? status : EGRAPH_OK; // the reader says what is wrong
+}
+
 egraph_status eg_gym_json_read(const char *path, eg_extract_problem *problem,
                                eg_gym_names *names) {
   json_t *file = NULL;
+  EG_TRY(refuse_iopddl(path, problem->children.alloc));
   EG_TRY(eg_json_read(path, MAX_BYTES, &file));
   return convert(path, file, problem, names);
 }

@@ -1,0 +1,457 @@
+// egraph bench extract: one row of measurements per instance in a folder.
+//
+// Every instance runs in a process of its own, as `egraph extract --json`. Rows are
+// appended to the output as instances end, and instances with a row are not run again, so
+// that a long measurement can be interrupted and gone on with.
+// SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/child.h"
+#include "tools/csv.h"
+#include "tools/planning.h"
+
+enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
+
+// Cells of a row: those of the child's JSON by their key, others by name.
+#define COLUMNS(X)                                                                       \
+  X("name")                                                                              \
+  X("kind")                                                                              \
+  X("status") X("nodes") X("classes") X("reduced_nodes") X("reduced_classes")            \
+      X("tree_cost") X("dag_cost") X("cost") X("bound") X("gap") X("seconds")            \
+          X("cpu_seconds") X("wall_seconds") X("peak_bytes") X("time_limit")             \
+              X("peer_cost") X("peer_seconds") X("message")
+#define COLUMN_NAME(name) name,
+static const char *const COLUMN_NAMES[] = {COLUMNS(COLUMN_NAME)};
+#undef COLUMN_NAME
+enum { COLUMN_COUNT = sizeof COLUMN_NAMES / sizeof *COLUMN_NAMES };
+
+typedef struct bench_flags {
+  const char *folder, *output, *peer, *extractor;
+  double time_limit;
+  uint64_t jobs, seed;
+  bool json;
+} bench_flags;
+
+typedef struct job {
+  child process;
+  const char *path; // NULL: the slot is free
+  bool is_shard;    // of an IOPDDL file
+} job;
+
+typedef struct bench {
+  const bench_flags *flags;
+  text_array header, paths, done;
+  text_array peers; // name, cost, seconds in turn
+  FILE *table;
+  job jobs[MAX_JOBS];
+  size_t running, finished;
+  uint32_t optimal, feasible, infeasible, failed, worse; // worse than the peer
+  uint32_t measured;                                     // in this run
+  double cpu_seconds;                                    // of all rows
+} bench;
+
+// ---- instances -------------------------------------------------------------------
+
+static bool ends_with(const char *text, const char *suffix) {
+  size_t length = strlen(text), wanted = strlen(suffix);
+  return length >= wanted && strcmp(text + length - wanted, suffix) == 0;
+}
+
+static void look_into(const char *folder, DIR *open, text_array *folders,
+                      text_array *paths) {
+  for (struct dirent *entry; (entry = readdir(open)) != NULL;) {
+    char path[MAX_PATH_BYTES];
+    struct stat info;
+    if (entry->d_name[0] == '.') continue;
+    int length = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    if (length < 0 || (size_t)length >= sizeof path || lstat(path, &info) != 0) continue;
+    if (S_ISDIR(info.st_mode)) text_array_add(folders, path, (size_t)length);
+    if (S_ISREG(info.st_mode) &&
+        (ends_with(path, ".json") || ends_with(path, ".json.gz")))
+      text_array_add(paths, path, (size_t)length);
+  }
+}
+
+static bool find_instances(bench *b) {
+  text_array folders = {NULL, 0, 0};
+  size_t length = strlen(b->flags->folder);
+  while (length > 1 && b->flags->folder[length - 1] == '/')
+    length--;
+  text_array_add(&folders, b->flags->folder, length);
+  bool fine = true;
+  for (size_t i = 0; fine && i < folders.count; i++) {
+    DIR *open = opendir(folders.items[i]);
+    fine = open != NULL;
+    if (fine)
+      look_into(folders.items[i], open, &folders, &b->paths);
+    else
+      fprintf(stderr, "egraph: %s: %s\n", folders.items[i], strerror(errno));
+    if (open != NULL) (void)closedir(open);
+  }
+  text_array_free(&folders);
+  text_array_sort(&b->paths);
+  if (fine && b->paths.count == 0) {
+    fprintf(stderr, "egraph: %s: no file *.json or *.json.gz in it\n", b->flags->folder);
+    return false;
+  }
+  return fine;
+}
+
+/// Path below the folder, without ".json" and ".gz".
+static void name_of(const bench *b, const char *path, char name[MAX_PATH_BYTES]) {
+  size_t skip = strlen(b->flags->folder);
+  while (skip > 1 && b->flags->folder[skip - 1] == '/')
+    skip--;
+  (void)snprintf(name, MAX_PATH_BYTES, "%s", path + skip + (path[skip] == '/'));
+  if (ends_with(name, ".gz")) name[strlen(name) - strlen(".gz")] = '\0';
+  if (ends_with(name, ".json")) name[strlen(name) - strlen(".json")] = '\0';
+}
+
+// ---- the table -------------------------------------------------------------------
+
+static size_t find_cell(const text_array *cells, const char *name) {
+  size_t i = 0;
+  while (i < cells->count && strcmp(cells->items[i], name) != 0)
+    i++;
+  return i;
+}
+
+static const char *peer_cell(const bench *b, const char *name, size_t which) {
+  for (size_t i = 0; i < b->peers.count; i += 3)
+    if (strcmp(b->peers.items[i], name) == 0) return b->peers.items[i + which];
+  return "";
+}
+
+/// Counts a row by its cells.
+static void count_row(bench *b, const text_array *header, const text_array *cells) {
+  const char *status = cells->items[find_cell(header, "status")];
+  const char *cost = cells->items[find_cell(header, "cost")];
+  const char *peer = peer_cell(b, cells->items[find_cell(header, "name")], 1);
+  b->optimal += strcmp(status, "optimal") == 0;
+  b->feasible += strcmp(status, "feasible") == 0;
+  b->infeasible += strcmp(status, "infeasible") == 0;
+  b->failed += strcmp(status, "failed") == 0 || strcmp(status, "killed") == 0 ||
+               strcmp(status, "crashed") == 0;
+  b->cpu_seconds += strtod(cells->items[find_cell(header, "cpu_seconds")], NULL);
+  if (*cost == '\0' || *peer == '\0') return;
+  double own = strtod(cost, NULL), other = strtod(peer, NULL);
+  b->worse += own > other + 1e-6 * fabs(other);
+}
+
+static void write_header(FILE *table) {
+  for (size_t i = 0; i < COLUMN_COUNT; i++)
+    csv_write(table, i == 0, COLUMN_NAMES[i]);
+  (void)fputc('\n', table);
+}
+
+static bool is_header(const text_array *cells) {
+  if (cells->count != COLUMN_COUNT) return false;
+  for (size_t i = 0; i < COLUMN_COUNT; i++)
+    if (strcmp(cells->items[i], COLUMN_NAMES[i]) != 0) return false;
+  return true;
+}
+
+/// Names of the rows that are there; what follows the last whole row is cut off.
+static bool read_table(bench *b) {
+  text_array cells = {NULL, 0, 0};
+  bool complete = true, fine = true;
+  long whole = 0;
+  rewind(b->table);
+  for (size_t row = 0; csv_read(b->table, &cells, &complete) && complete; row++) {
+    fine = fine && (row == 0 ? is_header(&cells) : cells.count == COLUMN_COUNT);
+    if (row != 0 && fine) {
+      text_array_add(&b->done, cells.items[0], strlen(cells.items[0]));
+      count_row(b, &b->header, &cells);
+    }
+    whole = ftell(b->table);
+  }
+  fine = fine && (whole != 0 || cells.count == 0);
+  text_array_free(&cells);
+  if (!fine)
+    fprintf(stderr, "egraph: %s: no table of this command; choose another --output\n",
+            b->flags->output);
+  return fine && fseek(b->table, whole, SEEK_SET) == 0 &&
+         ftruncate(fileno(b->table), whole) == 0;
+}
+
+/// Rows go to the output file, to standard output, or (NULL) with --json alone nowhere.
+static bool open_table(bench *b) {
+  if (b->flags->output == NULL) {
+    b->table = b->flags->json ? NULL : stdout;
+    if (b->table != NULL) write_header(b->table);
+    return true;
+  }
+  b->table = fopen(b->flags->output, "a+");
+  if (b->table == NULL) {
+    fprintf(stderr, "egraph: %s: %s\n", b->flags->output, strerror(errno));
+    return false;
+  }
+  if (!read_table(b)) return false;
+  if (ftell(b->table) == 0) write_header(b->table);
+  return true;
+}
+
+/// Keeps name, cost and seconds ("" without such a column) of every row.
+static bool read_peer(bench *b) {
+  if (b->flags->peer == NULL) return true;
+  FILE *file = fopen(b->flags->peer, "r");
+  if (file == NULL) {
+    fprintf(stderr, "egraph: %s: %s\n", b->flags->peer, strerror(errno));
+    return false;
+  }
+  text_array cells = {NULL, 0, 0};
+  bool complete, any = csv_read(file, &cells, &complete);
+  size_t name = find_cell(&cells, "name"), cost = find_cell(&cells, "cost"),
+         seconds = find_cell(&cells, "seconds");
+  bool fine = any && name < cells.count && cost < cells.count;
+  while (fine && csv_read(file, &cells, &complete))
+    for (int i = 0; i < 3; i++) {
+      size_t at = i == 0 ? name : i == 1 ? cost : seconds;
+      const char *text = at < cells.count ? cells.items[at] : "";
+      text_array_add(&b->peers, text, strlen(text));
+    }
+  if (!fine)
+    fprintf(stderr, "egraph: %s: the first row has no columns \"name\" and \"cost\"\n",
+            b->flags->peer);
+  text_array_free(&cells);
+  (void)fclose(file);
+  return fine;
+}
+
+// ---- one instance ----------------------------------------------------------------
+
+/// The value of a key of the child's JSON, which is flat and our own; "" when absent or
+/// null.
+static void json_cell(const char *json, const char *key, char cell[MAX_CELL]) {
+  char pattern[64];
+  (void)snprintf(pattern, sizeof pattern, "\"%s\":", key);
+  const char *at = json != NULL ? strstr(json, pattern) : NULL;
+  cell[0] = '\0';
+  if (at == NULL) return;
+  at += strlen(pattern);
+  bool quoted = *at == '"';
+  at += quoted;
+  size_t length = strcspn(at, quoted ? "\"" : ",}]");
+  if (length >= MAX_CELL || strncmp(at, "null", length) == 0) return;
+  memcpy(cell, at, length);
+  cell[length] = '\0';
+}
+
+static const char *status_of(const child_end *end, char cell[MAX_CELL]) {
+  if (end->killed) return "killed";
+  if (end->exit < 0) return "crashed";
+  if (end->exit != 0) return "failed";
+  json_cell(end->output, "status", cell);
+  return cell;
+}
+
+static void fill_cell(const bench *b, const job *j, const child_end *end,
+                      const char *column, char cell[MAX_CELL]) {
+  char name[MAX_PATH_BYTES];
+  name_of(b, j->path, name);
+  const char *text = NULL;
+  if (strcmp(column, "name") == 0) text = name;
+  if (strcmp(column, "kind") == 0) text = j->is_shard ? "shard" : "extract";
+  if (strcmp(column, "status") == 0) text = status_of(end, cell);
+  if (strcmp(column, "peer_cost") == 0) text = peer_cell(b, name, 1);
+  if (strcmp(column, "peer_seconds") == 0) text = peer_cell(b, name, 2);
+  if (strcmp(column, "message") == 0) text = end->message != NULL ? end->message : "";
+  if (text == cell) return;
+  if (text != NULL)
+    (void)snprintf(cell, MAX_CELL, "%s", text);
+  else if (strcmp(column, "cpu_seconds") == 0)
+    (void)snprintf(cell, MAX_CELL, "%.3f", end->cpu_seconds);
+  else if (strcmp(column, "wall_seconds") == 0)
+    (void)snprintf(cell, MAX_CELL, "%.3f", end->wall_seconds);
+  else if (strcmp(column, "peak_bytes") == 0)
+    (void)snprintf(cell, MAX_CELL, "%llu", (unsigned long long)end->peak_bytes);
+  else if (strcmp(column, "time_limit") == 0)
+    (void)snprintf(cell, MAX_CELL, "%g", b->flags->time_limit);
+  else
+    json_cell(end->output, column, cell);
+}
+
+static void write_row(bench *b, const job *j, const child_end *end) {
+  text_array cells = {NULL, 0, 0};
+  char cell[MAX_CELL];
+  for (size_t i = 0; i < COLUMN_COUNT; i++) {
+    fill_cell(b, j, end, COLUMN_NAMES[i], cell);
+    text_array_add(&cells, cell, strlen(cell));
+    if (b->table != NULL) csv_write(b->table, i == 0, cell);
+  }
+  if (b->table != NULL) (void)fputc('\n', b->table);
+  if (b->table != NULL) (void)fflush(b->table);
+  b->measured++;
+  count_row(b, &b->header, &cells);
+  text_array_free(&cells);
+}
+
+static bool start(bench *b, job *j, const char *path, bool is_shard) {
+  char limit[32], seed[32];
+  (void)snprintf(limit, sizeof limit, "%.17g", b->flags->time_limit);
+  (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)b->flags->seed);
+  const char *extract[] = {"extract", "--json",      "--time-limit",      limit, "--seed",
+                           seed,      "--extractor", b->flags->extractor, "--",  path,
+                           NULL};
+  const char *shard[] = {"shard", "--json", "--time-limit", limit, "--", path, NULL};
+  // The limit is for solving; reading comes on top.
+  double patience = 2 * b->flags->time_limit + 60;
+  j->path = path;
+  j->is_shard = is_shard;
+  return child_start(&j->process, is_shard ? shard : extract, patience);
+}
+
+/// False when a process cannot be started.
+static bool finish(bench *b, job *j, child_end *end) {
+  const char *message = end->message != NULL ? end->message : "";
+  bool again = !j->is_shard && end->exit == EXIT_FAILED && !end->killed &&
+               strstr(message, "egraph shard") != NULL;
+  if (!again && !interrupted()) {
+    write_row(b, j, end);
+    b->finished++;
+  }
+  free(end->output);
+  free(end->message);
+  if (again && !interrupted()) return start(b, j, j->path, true);
+  j->path = NULL;
+  b->running--;
+  return true;
+}
+
+// ---- all of them -----------------------------------------------------------------
+
+static void show_progress(const bench *b, const char *path) {
+  char line[MAX_PATH_BYTES + 64], name[MAX_PATH_BYTES];
+  name_of(b, path, name);
+  (void)snprintf(line, sizeof line, "%zu of %zu done, %zu running: %s", b->finished,
+                 b->paths.count, b->running, name);
+  progress_line("bench", line);
+}
+
+/// Starts what is due in a free slot; *inout_next is the first path not looked at.
+static bool fill_slot(bench *b, job *j, size_t *inout_next) {
+  while (*inout_next < b->paths.count && !interrupted()) {
+    const char *path = b->paths.items[(*inout_next)++];
+    char name[MAX_PATH_BYTES];
+    name_of(b, path, name);
+    if (text_array_has(&b->done, name)) {
+      b->finished++;
+      continue;
+    }
+    b->running++;
+    show_progress(b, path);
+    return start(b, j, path, false);
+  }
+  return true;
+}
+
+static void pause_briefly(void) {
+  struct timespec pause = {.tv_nsec = 5000000};
+  (void)nanosleep(&pause, NULL);
+}
+
+static bool run_all(bench *b) {
+  size_t next = 0;
+  bool fine = true;
+  do {
+    for (size_t i = 0; fine && i < b->flags->jobs; i++) {
+      job *j = &b->jobs[i];
+      child_end end;
+      if (j->path != NULL && child_poll(&j->process, &end)) fine = finish(b, j, &end);
+      if (fine && j->path == NULL) fine = fill_slot(b, j, &next);
+    }
+    if (fine && b->running != 0) pause_briefly();
+  } while (fine && b->running != 0);
+  progress_clear();
+  return fine;
+}
+
+/// Of the whole table, rows of earlier runs included.
+static void print_summary(const bench *b) {
+  if (b->flags->json) {
+    json_begin();
+    json_int("instances", b->paths.count);
+    json_int("measured", b->measured);
+    json_int("optimal", b->optimal);
+    json_int("feasible", b->feasible);
+    json_int("infeasible", b->infeasible);
+    json_int("failed", b->failed);
+    json_int("worse_than_peer", b->worse);
+    json_real("cpu_seconds", b->cpu_seconds);
+    json_end();
+    return;
+  }
+  FILE *file = b->table == stdout ? stderr : stdout;
+  fprintf(file,
+          "%zu instances, %u measured now: %u optimal, %u feasible, %u infeasible, %u "
+          "failed; %.1f CPU seconds",
+          b->paths.count, b->measured, b->optimal, b->feasible, b->infeasible, b->failed,
+          b->cpu_seconds);
+  if (b->peers.count != 0) fprintf(file, "; %u dearer than the peer", b->worse);
+  fprintf(file, "\n");
+}
+
+static int run_bench(const bench_flags *flags) {
+  bench *b = calloc(1, sizeof *b);
+  if (b == NULL) return EXIT_FAILED;
+  b->flags = flags;
+  for (size_t i = 0; i < COLUMN_COUNT; i++)
+    text_array_add(&b->header, COLUMN_NAMES[i], strlen(COLUMN_NAMES[i]));
+  install_interrupt();
+  bool fine = find_instances(b) && read_peer(b) && open_table(b) && run_all(b);
+  if (fine) print_summary(b);
+  if (b->table != NULL && b->table != stdout && fclose(b->table) != 0) {
+    fprintf(stderr, "egraph: %s: %s\n", flags->output, strerror(errno));
+    fine = false;
+  }
+  text_array_free(&b->peers);
+  text_array_free(&b->done);
+  text_array_free(&b->paths);
+  text_array_free(&b->header);
+  free(b);
+  return fine ? EXIT_DONE : EXIT_FAILED;
+}
+
+int command_bench(int argc, char **argv) {
+  bench_flags flags = {.extractor = "ilp", .time_limit = 20, .jobs = 1, .seed = 1};
+  const flag rows[] = {
+      {"--output", FLAG_TEXT, &flags.output, "FILE",
+       "append the rows to this table; instances with a row are skipped", 0, 0},
+      {"--time-limit", FLAG_REAL, &flags.time_limit, "X",
+       "seconds for each instance (default 20)", 1e-3, 1e6},
+      {"--jobs", FLAG_UINT, &flags.jobs, "N", "instances at once (default 1)", 1,
+       MAX_JOBS},
+      {"--extractor", FLAG_CHOICE, &flags.extractor, "ilp|dag|tree", "exact or greedy", 0,
+       0},
+      {"--seed", FLAG_UINT, &flags.seed, "N", "seed of the heuristics (default 1)", 0, 0},
+      {"--peer", FLAG_TEXT, &flags.peer, "CSV",
+       "costs of another solver to stand beside (columns name, cost, seconds)", 0, 0},
+      {"--json", FLAG_SWITCH, &flags.json, NULL, "summary as one JSON object", 0, 0}};
+  command cmd = {"bench",
+                 "extract FOLDER [--output FILE] [options]",
+                 "Measures extraction on every *.json and *.json.gz below a folder, each "
+                 "in its own process: a table of comma-separated values.",
+                 rows,
+                 sizeof rows / sizeof *rows,
+                 2,
+                 2};
+  positional words;
+  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &words);
+  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  if (strcmp(words.items[0], "extract") != 0) {
+    fprintf(stderr, "egraph: nothing to measure called '%s'; see egraph bench --help\n",
+            words.items[0]);
+    return EXIT_USAGE;
+  }
+  flags.folder = words.items[1];
+  return run_bench(&flags);
+}
