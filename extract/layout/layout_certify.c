@@ -1,0 +1,229 @@
+// The certificate, from the problem's rows alone. It uses nothing of the solver (not even
+// its index), so that an error there cannot hide here.
+//
+// Needed values are collected from the roots; for each, what its chosen arcs reach from
+// the layout it is produced in is found by sweeps, and every need must be reached. Values
+// whose inputs are all finished are finished in turn (Kahn); what is left is cyclic.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "extract/layout/layout_problem.h"
+
+typedef struct walk {
+  const eg_layout_problem *problem;
+  const uint32_t *strategy;
+  const uint8_t *arc_used;
+  eg_u32s op;       // [value] operator of its strategy
+  eg_u32s needed;   // values, in order of discovery
+  eg_bytes seen;    // [value]
+  eg_bytes reached; // [place]
+} walk;
+
+static egraph_status need(walk *w, uint32_t value) {
+  const eg_layout_problem *p = w->problem;
+  if (w->seen.data[value]) return EGRAPH_OK;
+  uint32_t s = w->strategy[value], op = 0;
+  if (s == EG_LAYOUT_NONE || s >= p->output.len)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: value %u is needed and not produced",
+                   value);
+  while (op < p->operator_value.len && p->strategy_begin.data[op + 1] <= s)
+    op++;
+  if (p->operator_value.data[op] != value)
+    return EG_FAIL(EGRAPH_E_INTERNAL,
+                   "certificate: strategy %u does not produce value %u", s, value);
+  w->seen.data[value] = 1;
+  w->op.data[value] = op;
+  w->reached.data[p->output.data[s]] = 1;
+  return eg_u32s_push(&w->needed, value);
+}
+
+static egraph_status collect(walk *w) {
+  const eg_layout_problem *p = w->problem;
+  EG_TRY(eg_u32s_resize(&w->op, p->cost_times.len));
+  EG_TRY(eg_bytes_resize(&w->seen, p->cost_times.len));
+  EG_TRY(eg_bytes_resize(&w->reached, p->place_forbidden.len));
+  for (size_t i = 0; i < p->root_value.len; i++)
+    EG_TRY(need(w, p->root_value.data[i]));
+  for (size_t i = 0; i < p->forced.len; i++)
+    for (uint32_t op = 0; op < p->operator_value.len; op++)
+      if (p->strategy_begin.data[op] <= p->forced.data[i] &&
+          p->forced.data[i] < p->strategy_begin.data[op + 1])
+        EG_TRY(need(w, p->operator_value.data[op]));
+  for (size_t done = 0; done < w->needed.len; done++) {
+    uint32_t op = w->op.data[w->needed.data[done]];
+    for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
+      EG_TRY(need(w, p->inputs.data[i]));
+  }
+  for (size_t v = 0; v < p->cost_times.len; v++)
+    if (!w->seen.data[v] && w->strategy[v] != EG_LAYOUT_NONE)
+      return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: value %zu is not needed", v);
+  return EGRAPH_OK;
+}
+
+static void spread(walk *w) {
+  const eg_layout_problem *p = w->problem;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (size_t a = 0; a < p->arc_from.len; a++) {
+      uint32_t from = p->arc_from.data[a], to = p->arc_to.data[a];
+      if (!w->arc_used[a] || !w->reached.data[from] || w->reached.data[to]) continue;
+      w->reached.data[to] = 1;
+      moved = true;
+    }
+  }
+}
+
+static egraph_status check_places(const walk *w) {
+  const eg_layout_problem *p = w->problem;
+  for (size_t i = 0; i < w->needed.len; i++) {
+    uint32_t s = w->strategy[w->needed.data[i]];
+    for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
+      if (!w->reached.data[p->needs.data[k]])
+        return EG_FAIL(EGRAPH_E_INTERNAL,
+                       "certificate: place %u is needed and not reached",
+                       p->needs.data[k]);
+  }
+  for (size_t r = 0; r < p->root_value.len; r++) {
+    uint32_t begin = p->root_begin.data[r], end = p->root_begin.data[r + 1];
+    bool served = begin == end;
+    for (uint32_t k = begin; k < end; k++)
+      served = served || w->reached.data[p->root_places.data[k]];
+    if (!served)
+      return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: root %zu is not served", r);
+  }
+  for (size_t place = 0; place < p->place_forbidden.len; place++)
+    if (w->reached.data[place] && p->place_forbidden.data[place])
+      return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: place %zu is forbidden", place);
+  for (size_t a = 0; a < p->arc_from.len; a++)
+    if (w->arc_used[a] && !w->reached.data[p->arc_from.data[a]])
+      return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: arc %zu starts where nothing is",
+                     a);
+  return EGRAPH_OK;
+}
+
+static egraph_status check_user(const walk *w) {
+  const eg_layout_problem *p = w->problem;
+  for (size_t i = 0; i < w->needed.len; i++) {
+    uint32_t value = w->needed.data[i], s = w->strategy[value];
+    uint32_t fixed = p->source_layout.data[value];
+    if (p->forbidden.data[s])
+      return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: strategy %u is forbidden", s);
+    if (fixed != EG_LAYOUT_NONE &&
+        p->output.data[s] != p->place_begin.data[value] + fixed)
+      return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: value %u is not in its layout",
+                     value);
+  }
+  for (size_t i = 0; i < p->forced.len; i++) {
+    bool chosen = false;
+    for (size_t k = 0; k < w->needed.len; k++)
+      chosen = chosen || w->strategy[w->needed.data[k]] == p->forced.data[i];
+    if (!chosen)
+      return EG_FAIL(EGRAPH_E_INTERNAL,
+                     "certificate: strategy %u is forced and not chosen",
+                     p->forced.data[i]);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_ties(const walk *w) {
+  const eg_layout_problem *p = w->problem;
+  for (size_t t = 0; t < p->tie_kind.len; t++) {
+    uint32_t label = EG_LAYOUT_NONE;
+    for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++) {
+      uint32_t member = p->tie_members.data[i], own;
+      bool by_operator = p->tie_kind.data[t] == EG_LAYOUT_TIE_STRATEGIES;
+      uint32_t value = by_operator ? p->operator_value.data[member] : member;
+      if (!w->seen.data[value]) continue;
+      if (by_operator && w->op.data[value] != member) continue;
+      own = by_operator ? w->strategy[value] - p->strategy_begin.data[member]
+                        : p->output.data[w->strategy[value]] - p->place_begin.data[value];
+      if (label != EG_LAYOUT_NONE && label != own)
+        return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: tie %zu does not hold", t);
+      label = own;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_acyclic(walk *w) {
+  const eg_layout_problem *p = w->problem;
+  size_t left = w->needed.len;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (size_t i = w->needed.len; i-- > 0;) {
+      uint32_t value = w->needed.data[i], op = w->op.data[value];
+      if (w->seen.data[value] == 2) continue;
+      bool ready = true;
+      for (uint32_t k = p->input_begin.data[op]; k < p->input_begin.data[op + 1]; k++)
+        ready = ready && w->seen.data[p->inputs.data[k]] == 2;
+      if (!ready) continue;
+      w->seen.data[value] = 2;
+      left--;
+      moved = true;
+    }
+  }
+  if (left == 0) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: %zu values need themselves", left);
+}
+
+// Compensated (Neumaier), so that the order of the terms does not show.
+typedef struct total {
+  double sum, lost;
+} total;
+
+static void count(total *t, double term) {
+  double next = t->sum + term;
+  t->lost += t->sum >= term ? (t->sum - next) + term : (term - next) + t->sum;
+  t->sum = next;
+}
+
+static void price(const walk *w, double *out_cost, double *out_memory) {
+  const eg_layout_problem *p = w->problem;
+  total cost = {0}, memory = {0};
+  for (size_t i = 0; i < w->needed.len; i++) {
+    uint32_t value = w->needed.data[i], s = w->strategy[value];
+    count(&cost, p->cost.data[s] * p->cost_times.data[value]);
+    count(&memory, p->memory.data[s] * p->memory_times.data[value]);
+  }
+  uint32_t value = 0;
+  for (uint32_t a = 0; a < p->arc_from.len; a++) {
+    if (!w->arc_used[a]) continue;
+    for (value = 0; p->place_begin.data[value + 1] <= p->arc_from.data[a];)
+      value++;
+    count(&cost, p->arc_cost.data[a] * p->cost_times.data[value]);
+    count(&memory, p->arc_memory.data[a] * p->memory_times.data[value]);
+  }
+  *out_cost = cost.sum + cost.lost;
+  *out_memory = memory.sum + memory.lost;
+}
+
+static egraph_status certify(walk *w, double *out_cost, double *out_memory) {
+  EG_TRY(collect(w));
+  spread(w);
+  EG_TRY(check_places(w));
+  EG_TRY(check_user(w));
+  EG_TRY(check_ties(w));
+  EG_TRY(check_acyclic(w));
+  price(w, out_cost, out_memory);
+  double limit = w->problem->memory_limit;
+  if (*out_memory > limit * (1 + 1e-12))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: memory %.17g exceeds %.17g",
+                   *out_memory, limit);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
+                                const uint32_t *strategy, const uint8_t *arc_used,
+                                double *out_cost, double *out_memory) {
+  walk w = {.problem = problem, .strategy = strategy, .arc_used = arc_used};
+  eg_u32s_init(&w.op, alloc);
+  eg_u32s_init(&w.needed, alloc);
+  eg_bytes_init(&w.seen, alloc);
+  eg_bytes_init(&w.reached, alloc);
+  egraph_status status = certify(&w, out_cost, out_memory);
+  eg_bytes_deinit(&w.reached);
+  eg_bytes_deinit(&w.seen);
+  eg_u32s_deinit(&w.needed);
+  eg_u32s_deinit(&w.op);
+  return status;
+}

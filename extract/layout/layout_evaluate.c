@@ -1,0 +1,382 @@
+// A walk from the roots collects what is needed; then every needed value is a Steiner
+// arborescence of its own: from the layout it is produced in to the layouts needed, over
+// its arcs. With few terminals it is solved exactly by dynamic programming over sets of
+// terminals (Dreyfus, Wagner 1971); with many, each time the nearest terminal is joined.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_evaluate.h"
+
+#include <math.h>
+
+enum { EXACT_TERMINALS = 6 };
+#define ROOT_BIT (UINT32_C(1) << 31)
+// Entries of `back`: 0 nothing, END a terminal, SPLIT | set, else 2 + arc.
+#define END UINT32_C(1)
+#define SPLIT (UINT32_C(1) << 31)
+
+void eg_layout_choice_init(eg_layout_choice *choice, egraph_allocator alloc) {
+  eg_u32s_init(&choice->strategy, alloc);
+  eg_bytes_init(&choice->arc_used, alloc);
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
+    choice->sum[m] = INFINITY;
+}
+
+void eg_layout_choice_deinit(eg_layout_choice *choice) {
+  eg_bytes_deinit(&choice->arc_used);
+  eg_u32s_deinit(&choice->strategy);
+}
+
+egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
+                                     const eg_layout_view *view) {
+  EG_TRY(eg_u32s_resize(&choice->strategy, eg_layout_value_count(view->problem)));
+  EG_TRY(eg_bytes_resize(&choice->arc_used, eg_layout_arc_count(view->problem)));
+  for (size_t v = 0; v < choice->strategy.len; v++)
+    choice->strategy.data[v] = EG_LAYOUT_NONE;
+  for (size_t a = 0; a < choice->arc_used.len; a++)
+    choice->arc_used.data[a] = 0;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from) {
+  to->strategy.len = to->arc_used.len = 0;
+  EG_TRY(eg_u32s_append(&to->strategy, from->strategy.data, from->strategy.len));
+  EG_TRY(eg_bytes_append(&to->arc_used, from->arc_used.data, from->arc_used.len));
+  memcpy(to->sum, from->sum, sizeof to->sum);
+  return EGRAPH_OK;
+}
+
+#define EACH_U32(X)                                                                      \
+  X(required)                                                                            \
+  X(stack) X(cursor) X(order) X(need_first) X(need_next) X(need_item) X(terminals) X(back)
+
+static egraph_status require(eg_layout_evaluator *e) {
+  const eg_layout_problem *p = e->view->problem;
+  EG_TRY(eg_bytes_resize(&e->state, eg_layout_value_count(p)));
+  for (size_t r = 0; r < p->root_value.len; r++)
+    EG_TRY(eg_u32s_push(&e->required, p->root_value.data[r]));
+  for (size_t i = 0; i < p->forced.len; i++)
+    EG_TRY(eg_u32s_push(&e->required, e->view->value_of.data[p->forced.data[i]]));
+  return eg_u32s_resize(&e->need_first, eg_layout_value_count(p));
+}
+
+egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
+                                       egraph_allocator alloc,
+                                       const eg_layout_view *view) {
+  *evaluator = (eg_layout_evaluator){.view = view};
+#define INIT(field) eg_u32s_init(&evaluator->field, alloc);
+  EACH_U32(INIT)
+  eg_bytes_init(&evaluator->state, alloc);
+  eg_bytes_init(&evaluator->reached, alloc);
+  eg_doubles_init(&evaluator->table, alloc);
+  egraph_status status = require(evaluator);
+  if (status != EGRAPH_OK) eg_layout_evaluator_deinit(evaluator);
+  return status;
+}
+
+void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator) {
+#define DEINIT(field) eg_u32s_deinit(&evaluator->field);
+  EACH_U32(DEINIT)
+  eg_bytes_deinit(&evaluator->state);
+  eg_bytes_deinit(&evaluator->reached);
+  eg_doubles_deinit(&evaluator->table);
+}
+
+enum { WHITE, GREY, BLACK };
+
+// Depth first below one value; *ok turns false at a value without strategy or a cycle.
+static egraph_status walk(eg_layout_evaluator *e, const uint32_t *strategy, uint32_t root,
+                          bool *ok) {
+  const eg_layout_problem *p = e->view->problem;
+  uint32_t next = root;
+  for (;;) {
+    if (e->state.data[next] == GREY ||
+        (e->state.data[next] == WHITE && strategy[next] == EG_LAYOUT_NONE)) {
+      *ok = false;
+      return EGRAPH_OK;
+    }
+    if (e->state.data[next] == WHITE) {
+      e->state.data[next] = GREY;
+      uint32_t op = e->view->op_of.data[strategy[next]];
+      EG_TRY(eg_u32s_push(&e->stack, next));
+      EG_TRY(eg_u32s_push(&e->cursor, p->input_begin.data[op]));
+    }
+    for (;;) {
+      if (e->stack.len == 0) return EGRAPH_OK;
+      uint32_t value = e->stack.data[e->stack.len - 1];
+      uint32_t at = e->cursor.data[e->stack.len - 1];
+      if (at < p->input_begin.data[e->view->op_of.data[strategy[value]] + 1]) break;
+      e->state.data[value] = BLACK;
+      EG_TRY(eg_u32s_push(&e->order, value));
+      e->stack.len--;
+      e->cursor.len--;
+    }
+    next = p->inputs.data[e->cursor.data[e->cursor.len - 1]++];
+  }
+}
+
+static egraph_status collect(eg_layout_evaluator *e, eg_layout_choice *choice, bool *ok) {
+  if (e->state.len != 0) memset(e->state.data, WHITE, e->state.len);
+  e->stack.len = e->cursor.len = e->order.len = 0;
+  for (size_t i = 0; i < e->required.len && *ok; i++)
+    EG_TRY(walk(e, choice->strategy.data, e->required.data[i], ok));
+  for (size_t v = 0; v < e->state.len; v++)
+    if (e->state.data[v] == WHITE) choice->strategy.data[v] = EG_LAYOUT_NONE;
+  return EGRAPH_OK;
+}
+
+static egraph_status add_need(eg_layout_evaluator *e, uint32_t value, uint32_t item) {
+  EG_TRY(eg_u32s_push(&e->need_next, e->need_first.data[value]));
+  EG_TRY(eg_u32s_push(&e->need_item, item));
+  e->need_first.data[value] = (uint32_t)e->need_item.len;
+  return EGRAPH_OK;
+}
+
+static egraph_status list_needs(eg_layout_evaluator *e, const eg_layout_choice *choice) {
+  const eg_layout_problem *p = e->view->problem;
+  memset(e->need_first.data, 0, e->need_first.len * sizeof(uint32_t));
+  e->need_next.len = e->need_item.len = 0;
+  // Lists are read from the back, so roots, which may be served on the way, come last.
+  for (uint32_t r = 0; r < p->root_value.len; r++)
+    if (p->root_begin.data[r + 1] - p->root_begin.data[r] == 1)
+      EG_TRY(
+          add_need(e, p->root_value.data[r], p->root_places.data[p->root_begin.data[r]]));
+    else if (p->root_begin.data[r] != p->root_begin.data[r + 1])
+      EG_TRY(add_need(e, p->root_value.data[r], ROOT_BIT | r));
+  for (size_t i = 0; i < e->order.len; i++) {
+    uint32_t s = choice->strategy.data[e->order.data[i]];
+    for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
+      EG_TRY(add_need(e, e->view->place_value.data[p->needs.data[k]], p->needs.data[k]));
+  }
+  return EGRAPH_OK;
+}
+
+static bool serves(const eg_layout_problem *p, uint32_t place, uint32_t item) {
+  if (!(item & ROOT_BIT)) return place == item;
+  uint32_t root = item & ~ROOT_BIT;
+  for (uint32_t k = p->root_begin.data[root]; k < p->root_begin.data[root + 1]; k++)
+    if (p->root_places.data[k] == place) return true;
+  return false;
+}
+
+// Distinct terminals that the source and the other terminals do not serve already.
+static egraph_status list_terminals(eg_layout_evaluator *e, uint32_t value,
+                                    uint32_t source) {
+  const eg_layout_problem *p = e->view->problem;
+  e->terminals.len = 0;
+  for (uint32_t at = e->need_first.data[value]; at != 0; at = e->need_next.data[at - 1]) {
+    uint32_t item = e->need_item.data[at - 1];
+    bool served = serves(p, source, item);
+    for (size_t i = 0; i < e->terminals.len && !served; i++)
+      served = e->terminals.data[i] == item || (!(e->terminals.data[i] & ROOT_BIT) &&
+                                                serves(p, e->terminals.data[i], item));
+    if (!served) EG_TRY(eg_u32s_push(&e->terminals, item));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- few terminals -----------------------------------------------------------------
+
+typedef struct steiner {
+  eg_layout_evaluator *e;
+  const double *weight;
+  uint32_t first, places; // of the value
+  const uint32_t *arcs;
+  uint32_t arc_count;
+} steiner;
+
+static void start_row(const steiner *t, uint32_t set, double *row, uint32_t *back) {
+  for (uint32_t i = 0; i < t->places; i++) {
+    row[i] = INFINITY;
+    back[i] = 0;
+    if ((set & (set - 1)) == 0) {
+      uint32_t item = t->e->terminals.data[eg_bits_lowest(set)];
+      if (!serves(t->e->view->problem, t->first + i, item)) continue;
+      row[i] = 0;
+      back[i] = END;
+    }
+    for (uint32_t part = (set - 1) & set; part > (set ^ part); part = (part - 1) & set) {
+      double both = t->e->table.data[part * t->places + i] +
+                    t->e->table.data[(set ^ part) * t->places + i];
+      if (!(both < row[i])) continue;
+      row[i] = both;
+      back[i] = SPLIT | part;
+    }
+  }
+}
+
+static void relax_row(const steiner *t, double *row, uint32_t *back) {
+  const eg_layout_problem *p = t->e->view->problem;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (uint32_t i = 0; i < t->arc_count; i++) {
+      uint32_t a = t->arcs[i];
+      uint32_t from = p->arc_from.data[a] - t->first, to = p->arc_to.data[a] - t->first;
+      if (!(row[to] + t->weight[a] < row[from])) continue;
+      row[from] = row[to] + t->weight[a];
+      back[from] = 2 + a;
+      moved = true;
+    }
+  }
+}
+
+static void trace(const steiner *t, uint32_t source, uint8_t *arc_used) {
+  uint32_t sets[EXACT_TERMINALS + 1], at[EXACT_TERMINALS + 1];
+  uint32_t depth = 1;
+  sets[0] = (1u << t->e->terminals.len) - 1;
+  at[0] = source - t->first;
+  while (depth != 0) {
+    uint32_t set = sets[depth - 1], place = at[depth - 1];
+    uint32_t how = t->e->back.data[set * t->places + place];
+    if (how == END) {
+      depth--;
+    } else if (how & SPLIT) {
+      sets[depth - 1] = how & ~SPLIT;
+      sets[depth] = set & ~how;
+      at[depth++] = place;
+    } else {
+      arc_used[how - 2] = 1;
+      at[depth - 1] = t->e->view->problem->arc_to.data[how - 2] - t->first;
+    }
+  }
+}
+
+static egraph_status join_exactly(const steiner *t, uint32_t source, uint8_t *arc_used,
+                                  bool *ok) {
+  eg_layout_evaluator *e = t->e;
+  uint32_t sets = 1u << e->terminals.len;
+  EG_TRY(eg_doubles_resize(&e->table, (size_t)sets * t->places));
+  EG_TRY(eg_u32s_resize(&e->back, (size_t)sets * t->places));
+  for (uint32_t set = 1; set < sets; set++) {
+    double *row = e->table.data + (size_t)set * t->places;
+    uint32_t *back = e->back.data + (size_t)set * t->places;
+    start_row(t, set, row, back);
+    relax_row(t, row, back);
+  }
+  *ok = isfinite(e->table.data[(sets - 1) * t->places + (source - t->first)]);
+  if (*ok) trace(t, source, arc_used);
+  return EGRAPH_OK;
+}
+
+// ---- many terminals ----------------------------------------------------------------
+
+// Distances from everything reached; the arc that led to each place is in `back`.
+static void spread(const steiner *t) {
+  const eg_layout_problem *p = t->e->view->problem;
+  double *far = t->e->table.data;
+  for (uint32_t i = 0; i < t->places; i++)
+    far[i] = t->e->reached.data[i] ? 0 : INFINITY;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (uint32_t i = 0; i < t->arc_count; i++) {
+      uint32_t a = t->arcs[i];
+      uint32_t from = p->arc_from.data[a] - t->first, to = p->arc_to.data[a] - t->first;
+      if (!(far[from] + t->weight[a] < far[to])) continue;
+      far[to] = far[from] + t->weight[a];
+      t->e->back.data[to] = a;
+      moved = true;
+    }
+  }
+}
+
+static uint32_t nearest_place(const steiner *t, size_t *out_terminal) {
+  uint32_t best = t->places;
+  for (size_t k = 0; k < t->e->terminals.len; k++)
+    for (uint32_t i = 0; i < t->places; i++)
+      if (serves(t->e->view->problem, t->first + i, t->e->terminals.data[k]) &&
+          isfinite(t->e->table.data[i]) &&
+          (best == t->places || t->e->table.data[i] < t->e->table.data[best])) {
+        best = i;
+        *out_terminal = k;
+      }
+  return best;
+}
+
+static egraph_status join_nearest(const steiner *t, uint32_t source, uint8_t *arc_used,
+                                  bool *ok) {
+  eg_layout_evaluator *e = t->e;
+  EG_TRY(eg_doubles_resize(&e->table, t->places));
+  EG_TRY(eg_u32s_resize(&e->back, t->places));
+  EG_TRY(eg_bytes_resize(&e->reached, t->places));
+  memset(e->reached.data, 0, t->places);
+  e->reached.data[source - t->first] = 1;
+  while (e->terminals.len != 0) {
+    size_t terminal = 0;
+    spread(t);
+    uint32_t place = nearest_place(t, &terminal);
+    *ok = place != t->places;
+    if (!*ok) return EGRAPH_OK;
+    while (!e->reached.data[place]) {
+      e->reached.data[place] = 1;
+      arc_used[e->back.data[place]] = 1;
+      place = e->view->problem->arc_from.data[e->back.data[place]] - t->first;
+    }
+    e->terminals.data[terminal] = e->terminals.data[--e->terminals.len];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status join(eg_layout_evaluator *e, const double *arc_weight,
+                          uint32_t value, eg_layout_choice *choice, bool *ok) {
+  const eg_layout_view *view = e->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t source = p->output.data[choice->strategy.data[value]];
+  EG_TRY(list_terminals(e, value, source));
+  if (e->terminals.len == 0) return EGRAPH_OK;
+  uint32_t begin = view->value_arcs.begin.data[value];
+  steiner t = {.e = e,
+               .weight = arc_weight,
+               .first = p->place_begin.data[value],
+               .places = eg_layout_layout_count(p, value),
+               .arcs = view->value_arcs.items.data + begin,
+               .arc_count = view->value_arcs.begin.data[value + 1] - begin};
+  return (e->terminals.len <= EXACT_TERMINALS ? join_exactly : join_nearest)(
+      &t, source, choice->arc_used.data, ok);
+}
+
+static bool ties_hold(const eg_layout_evaluator *e, const eg_layout_choice *choice) {
+  const eg_layout_view *view = e->view;
+  for (uint32_t t = 0; t < view->problem->tie_kind.len; t++) {
+    uint32_t label = EG_LAYOUT_NONE;
+    for (uint32_t i = view->tied.begin.data[t]; i < view->tied.begin.data[t + 1]; i++) {
+      uint32_t s = view->tied.items.data[i];
+      if (choice->strategy.data[view->value_of.data[s]] != s) continue;
+      uint32_t own = eg_layout_label(view, s, t);
+      if (label != EG_LAYOUT_NONE && own != label) return false;
+      label = own;
+    }
+  }
+  for (size_t i = 0; i < view->problem->forced.len; i++) {
+    uint32_t s = view->problem->forced.data[i];
+    if (choice->strategy.data[view->value_of.data[s]] != s) return false;
+  }
+  return true;
+}
+
+static void add_up(const eg_layout_evaluator *e, eg_layout_choice *choice) {
+  const eg_layout_view *view = e->view;
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++) {
+    double sum = 0;
+    for (size_t v = 0; v < choice->strategy.len; v++)
+      if (choice->strategy.data[v] != EG_LAYOUT_NONE)
+        sum += view->strategy_weight[m].data[choice->strategy.data[v]];
+    for (size_t a = 0; a < choice->arc_used.len; a++)
+      if (choice->arc_used.data[a]) sum += view->arc_weight[m].data[a];
+    choice->sum[m] = sum;
+  }
+}
+
+egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *arc_weight,
+                                 eg_layout_choice *choice, bool *out_valid) {
+  eg_layout_evaluator *e = evaluator;
+  *out_valid = true;
+  if (choice->arc_used.len != 0) memset(choice->arc_used.data, 0, choice->arc_used.len);
+  EG_TRY(collect(e, choice, out_valid));
+  if (!*out_valid || !ties_hold(e, choice)) {
+    *out_valid = false;
+    return EGRAPH_OK;
+  }
+  if (e->order.len != 0) EG_TRY(list_needs(e, choice));
+  for (size_t i = 0; i < e->order.len && *out_valid; i++)
+    EG_TRY(join(e, arc_weight, e->order.data[i], choice, out_valid));
+  add_up(e, choice);
+  return EGRAPH_OK;
+}

@@ -1,0 +1,50 @@
+// What is left of a layout problem for one minimization: strategies and arcs that may be
+// part of a best solution.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_PRESOLVE_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_PRESOLVE_H
+
+#include <math.h>
+
+#include "extract/layout/layout_evaluate.h"
+
+EG_VEC_DEFINE(eg_layout_choices, eg_layout_choice);
+
+/// One minimization.
+typedef struct eg_layout_task {
+  eg_layout_measure objective;
+  double limit[EG_LAYOUT_MEASURES];  // INFINITY: none
+  const eg_layout_choices *excluded; // solutions that differ from these in strategies
+} eg_layout_task;
+
+/// True for the objective and what is limited.
+static inline bool eg_layout_counts(const eg_layout_task *task, int measure) {
+  return measure == (int)task->objective || isfinite(task->limit[measure]);
+}
+
+typedef struct eg_layout_active {
+  const eg_layout_view *view;
+  eg_bytes strategy, arc;     // still allowed
+  eg_bytes used, required;    // [value] reached from the roots; in every solution
+  eg_bytes derivable, wanted; // [place] can be had; leads to a need
+  bool infeasible;            // no solution within the cutoff is left
+  eg_u32s waiting, queue;     // scratch
+} eg_layout_active;
+
+/// Everything that the user does not forbid. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
+                                    const eg_layout_view *view);
+void eg_layout_active_deinit(eg_layout_active *active);
+/// Takes away, until nothing changes: what cannot be derived or is not needed, labels
+/// that a required member of a tie lacks, and what others dominate in every measure that
+/// counts (strategies only when no solution is excluded).
+egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task *task);
+
+/// True when a member of a tie (a value or an operator, by kind) is in every solution.
+bool eg_layout_is_bound(const eg_layout_active *active, uint32_t tie, uint32_t member);
+
+/// Part of it: see layout_dominate.c.
+egraph_status eg_layout_dominate(eg_layout_active *active, const eg_layout_task *task,
+                                 bool *changed);
+
+#endif

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_problem.h"
+
+#include <math.h>
+
+// The vectors of a problem, once. u32 rows that begin with a 0 come first.
+#define EACH_ROW(X)                                                                      \
+  X(place_begin) X(input_begin) X(strategy_begin) X(need_begin) X(root_begin) X(tie_begin)
+#define EACH_U32(X)                                                                      \
+  X(source_layout)                                                                       \
+  X(arc_from)                                                                            \
+  X(arc_to)                                                                              \
+  X(operator_value)                                                                      \
+  X(inputs) X(output) X(needs) X(forced) X(root_value) X(root_places) X(tie_kind)        \
+      X(tie_members)
+#define EACH_DOUBLE(X)                                                                   \
+  X(cost_times) X(memory_times) X(arc_cost) X(arc_memory) X(cost) X(memory)
+#define EACH_BYTE(X) X(place_forbidden) X(forbidden)
+
+egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocator alloc) {
+  *problem = (eg_layout_problem){.memory_limit = INFINITY};
+#define INIT_U32(field) eg_u32s_init(&problem->field, alloc);
+#define INIT_DOUBLE(field) eg_doubles_init(&problem->field, alloc);
+#define INIT_BYTE(field) eg_bytes_init(&problem->field, alloc);
+  EACH_ROW(INIT_U32)
+  EACH_U32(INIT_U32)
+  EACH_DOUBLE(INIT_DOUBLE)
+  EACH_BYTE(INIT_BYTE)
+  egraph_status status = EGRAPH_OK;
+#define BEGIN(field)                                                                     \
+  if (status == EGRAPH_OK) status = eg_u32s_push(&problem->field, 0);
+  EACH_ROW(BEGIN)
+  if (status != EGRAPH_OK) eg_layout_problem_deinit(problem);
+  return status;
+}
+
+void eg_layout_problem_deinit(eg_layout_problem *problem) {
+#define DEINIT_U32(field) eg_u32s_deinit(&problem->field);
+#define DEINIT_DOUBLE(field) eg_doubles_deinit(&problem->field);
+#define DEINIT_BYTE(field) eg_bytes_deinit(&problem->field);
+  EACH_ROW(DEINIT_U32)
+  EACH_U32(DEINIT_U32)
+  EACH_DOUBLE(DEINIT_DOUBLE)
+  EACH_BYTE(DEINIT_BYTE)
+}
+
+static bool is_amount(double value) { return value >= 0 && isfinite(value); }
+
+static egraph_status check_value(const eg_layout_problem *problem, uint32_t value) {
+  if (value < eg_layout_value_count(problem)) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: there is no value %u", value);
+}
+
+static egraph_status check_layout(const eg_layout_problem *problem, uint32_t value,
+                                  uint32_t layout) {
+  EG_TRY(check_value(problem, value));
+  if (layout < eg_layout_layout_count(problem, value)) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: value %u has no layout %u", value,
+                 layout);
+}
+
+static egraph_status check_operator(const eg_layout_problem *problem, uint32_t op) {
+  if (op < eg_layout_operator_count(problem)) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: there is no operator %u", op);
+}
+
+egraph_status eg_layout_problem_add_value(eg_layout_problem *problem, uint32_t layouts,
+                                          double cost_times, double memory_times,
+                                          uint32_t *out_value) {
+  uint32_t value = eg_layout_value_count(problem);
+  if (layouts == 0 || layouts > 1u << 20 || !is_amount(cost_times) ||
+      !is_amount(memory_times))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "layout problem: value %u needs a layout, and factors >= 0", value);
+  EG_TRY(eg_u32s_reserve(&problem->place_begin, value + (size_t)2));
+  EG_TRY(eg_doubles_reserve(&problem->cost_times, value + (size_t)1));
+  EG_TRY(eg_doubles_reserve(&problem->memory_times, value + (size_t)1));
+  EG_TRY(eg_u32s_reserve(&problem->source_layout, value + (size_t)1));
+  EG_TRY(
+      eg_bytes_resize(&problem->place_forbidden, problem->place_forbidden.len + layouts));
+  (void)eg_u32s_push(&problem->place_begin, eg_layout_place_count(problem));
+  (void)eg_doubles_push(&problem->memory_times, memory_times);
+  (void)eg_u32s_push(&problem->source_layout, EG_LAYOUT_NONE);
+  *out_value = value;
+  return eg_doubles_push(&problem->cost_times, cost_times);
+}
+
+egraph_status eg_layout_problem_add_arc(eg_layout_problem *problem,
+                                        const eg_layout_arc *arc) {
+  EG_TRY(check_layout(problem, arc->value, arc->from));
+  EG_TRY(check_layout(problem, arc->value, arc->to));
+  if (!is_amount(arc->cost) || !is_amount(arc->memory))
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "layout problem: transition %u -> %u of value %u: cost and memory must "
+        "be finite and >= 0",
+        arc->from, arc->to, arc->value);
+  size_t len = problem->arc_from.len + 1;
+  EG_TRY(eg_u32s_reserve(&problem->arc_to, len));
+  EG_TRY(eg_doubles_reserve(&problem->arc_cost, len));
+  EG_TRY(eg_doubles_reserve(&problem->arc_memory, len));
+  EG_TRY(
+      eg_u32s_push(&problem->arc_from, eg_layout_place(problem, arc->value, arc->from)));
+  (void)eg_u32s_push(&problem->arc_to, eg_layout_place(problem, arc->value, arc->to));
+  (void)eg_doubles_push(&problem->arc_cost, arc->cost);
+  return eg_doubles_push(&problem->arc_memory, arc->memory);
+}
+
+egraph_status eg_layout_problem_add_operator(eg_layout_problem *problem, uint32_t value,
+                                             const uint32_t *inputs, uint32_t count,
+                                             uint32_t *out_operator) {
+  EG_TRY(check_value(problem, value));
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(check_value(problem, inputs[i]));
+  size_t len = problem->operator_value.len + 1;
+  EG_TRY(eg_u32s_reserve(&problem->operator_value, len));
+  EG_TRY(eg_u32s_reserve(&problem->input_begin, len + 1));
+  EG_TRY(eg_u32s_reserve(&problem->strategy_begin, len + 1));
+  EG_TRY(eg_u32s_append(&problem->inputs, inputs, count));
+  (void)eg_u32s_push(&problem->input_begin, (uint32_t)problem->inputs.len);
+  (void)eg_u32s_push(&problem->strategy_begin, eg_layout_strategy_count(problem));
+  if (out_operator != NULL) *out_operator = eg_layout_operator_count(problem);
+  return eg_u32s_push(&problem->operator_value, value);
+}
+
+static egraph_status check_strategy(const eg_layout_problem *problem, uint32_t op,
+                                    const eg_layout_strategy *strategy) {
+  EG_TRY(check_layout(problem, problem->operator_value.data[op], strategy->output));
+  uint32_t first = problem->input_begin.data[op];
+  for (uint32_t i = first; i < problem->input_begin.data[op + 1]; i++)
+    EG_TRY(check_layout(problem, problem->inputs.data[i], strategy->needs[i - first]));
+  if (is_amount(strategy->cost) && is_amount(strategy->memory)) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "layout problem: operator %u: cost and memory of a strategy must be "
+                 "finite and >= 0",
+                 op);
+}
+
+egraph_status eg_layout_problem_add_strategy(eg_layout_problem *problem,
+                                             const eg_layout_strategy *strategy) {
+  if (problem->operator_value.len == 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: a strategy before any operator");
+  uint32_t op = eg_layout_operator_count(problem) - 1;
+  EG_TRY(check_strategy(problem, op, strategy));
+  size_t len = problem->output.len + 1;
+  uint32_t first = problem->input_begin.data[op], end = problem->input_begin.data[op + 1];
+  EG_TRY(eg_u32s_reserve(&problem->needs, problem->needs.len + (end - first)));
+  EG_TRY(eg_u32s_reserve(&problem->need_begin, len + 1));
+  EG_TRY(eg_u32s_reserve(&problem->output, len));
+  EG_TRY(eg_doubles_reserve(&problem->cost, len));
+  EG_TRY(eg_doubles_reserve(&problem->memory, len));
+  EG_TRY(eg_bytes_push(&problem->forbidden, 0));
+  for (uint32_t i = first; i < end; i++)
+    (void)eg_u32s_push(&problem->needs, eg_layout_place(problem, problem->inputs.data[i],
+                                                        strategy->needs[i - first]));
+  (void)eg_u32s_push(&problem->need_begin, (uint32_t)problem->needs.len);
+  (void)eg_doubles_push(&problem->cost, strategy->cost);
+  (void)eg_doubles_push(&problem->memory, strategy->memory);
+  problem->strategy_begin.data[op + 1]++;
+  return eg_u32s_push(
+      &problem->output,
+      eg_layout_place(problem, problem->operator_value.data[op], strategy->output));
+}
+
+egraph_status eg_layout_problem_add_root(eg_layout_problem *problem, uint32_t value,
+                                         const uint32_t *layouts, uint32_t count) {
+  EG_TRY(check_value(problem, value));
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(check_layout(problem, value, layouts[i]));
+  EG_TRY(eg_u32s_reserve(&problem->root_places, problem->root_places.len + count));
+  EG_TRY(eg_u32s_reserve(&problem->root_begin, problem->root_begin.len + 1));
+  EG_TRY(eg_u32s_push(&problem->root_value, value));
+  for (uint32_t i = 0; i < count; i++)
+    (void)eg_u32s_push(&problem->root_places,
+                       eg_layout_place(problem, value, layouts[i]));
+  return eg_u32s_push(&problem->root_begin, (uint32_t)problem->root_places.len);
+}
+
+egraph_status eg_layout_problem_add_kept(eg_layout_problem *problem, uint32_t value,
+                                         const double *memory, uint32_t *out_value) {
+  EG_TRY(check_value(problem, value));
+  uint32_t count = eg_layout_layout_count(problem, value), kept;
+  for (uint32_t i = 0; memory != NULL && i < count; i++)
+    if (!is_amount(memory[i]))
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: memory must be finite and >= 0");
+  EG_TRY(eg_layout_problem_add_value(problem, count, problem->cost_times.data[value],
+                                     problem->memory_times.data[value], &kept));
+  EG_TRY(eg_layout_problem_add_operator(problem, kept, &value, 1, NULL));
+  for (uint32_t i = 0; i < count; i++) {
+    eg_layout_strategy keep = {
+        .needs = &i, .output = i, .memory = memory == NULL ? 0 : memory[i]};
+    EG_TRY(eg_layout_problem_add_strategy(problem, &keep));
+  }
+  *out_value = kept;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_problem_tie(eg_layout_problem *problem, eg_layout_tie_kind kind,
+                                    const uint32_t *members, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(kind == EG_LAYOUT_TIE_STRATEGIES ? check_operator(problem, members[i])
+                                            : check_value(problem, members[i]));
+  EG_TRY(eg_u32s_reserve(&problem->tie_begin, problem->tie_begin.len + 1));
+  EG_TRY(eg_u32s_reserve(&problem->tie_kind, problem->tie_kind.len + 1));
+  EG_TRY(eg_u32s_append(&problem->tie_members, members, count));
+  (void)eg_u32s_push(&problem->tie_kind, (uint32_t)kind);
+  return eg_u32s_push(&problem->tie_begin, (uint32_t)problem->tie_members.len);
+}
+
+egraph_status eg_layout_problem_forbid_layout(eg_layout_problem *problem, uint32_t value,
+                                              uint32_t layout) {
+  EG_TRY(check_layout(problem, value, layout));
+  problem->place_forbidden.data[eg_layout_place(problem, value, layout)] = 1;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_problem_fix_layout(eg_layout_problem *problem, uint32_t value,
+                                           uint32_t layout) {
+  EG_TRY(check_layout(problem, value, layout));
+  problem->source_layout.data[value] = layout;
+  return EGRAPH_OK;
+}
+
+static egraph_status find_strategy(const eg_layout_problem *problem, uint32_t op,
+                                   uint32_t strategy, uint32_t *out) {
+  EG_TRY(check_operator(problem, op));
+  *out = problem->strategy_begin.data[op] + strategy;
+  if (strategy < problem->strategy_begin.data[op + 1] - problem->strategy_begin.data[op])
+    return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: operator %u has no strategy %u", op,
+                 strategy);
+}
+
+egraph_status eg_layout_problem_forbid_strategy(eg_layout_problem *problem, uint32_t op,
+                                                uint32_t strategy) {
+  uint32_t at;
+  EG_TRY(find_strategy(problem, op, strategy, &at));
+  problem->forbidden.data[at] = 1;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_problem_force_strategy(eg_layout_problem *problem, uint32_t op,
+                                               uint32_t strategy) {
+  uint32_t at;
+  EG_TRY(find_strategy(problem, op, strategy, &at));
+  return eg_u32s_push(&problem->forced, at);
+}

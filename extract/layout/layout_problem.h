@@ -1,0 +1,142 @@
+// Layout problems: values that may exist in several layouts (memory formats, shardings),
+// operators that produce them, and transitions between the layouts of one value.
+//
+//   value     has layouts 0 .. n-1; a (value, layout) is a *place*
+//   arc       a transition from a place to another of the same value. Paid once, however
+//             many consumers use it: the arcs in use of a value form an arborescence
+//   operator  one of several producers of a value from input values. An operator has
+//             strategies: a layout per input, the layout of the output, cost and memory
+//   root      a value that is asked for, in one of some layouts
+//   tie       operators that take the same strategy number, or values produced in the
+//             same layout, as far as they are part of the solution
+//
+// Choose strategies and arcs so that every root is served, every value that is needed has
+// exactly one strategy, every layout needed of it is reached from the layout it is
+// produced in along chosen arcs, no value needs itself, ties hold and the memory of all
+// that is chosen adds up to at most the limit; minimize the sum of the costs. A plain
+// e-graph has one layout per value.
+//
+// A value kept across a phase (stashed for backward) is a value of its own, produced by
+// an operator whose strategies keep each layout as it is and take memory
+// (eg_layout_problem_add_kept). A weight that must leave a step as it entered: tie the
+// entry value with the value kept of the update.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
+
+#include "extract/bits.h"
+
+#define EG_LAYOUT_NONE UINT32_MAX
+
+typedef enum eg_layout_tie_kind {
+  EG_LAYOUT_TIE_STRATEGIES, // members are operators
+  EG_LAYOUT_TIE_SOURCES     // members are values
+} eg_layout_tie_kind;
+
+/// Rows in compressed form: row i is items begin[i] .. begin[i + 1). Layouts are numbers
+/// within their value, places are numbered through, value by value. Fill it with the
+/// functions below; fields are read by the solver and the checker.
+typedef struct eg_layout_problem {
+  eg_u32s place_begin;                 // [values + 1]
+  eg_doubles cost_times, memory_times; // [values] factors on its producers and arcs
+  eg_u32s source_layout;               // [value] the only one allowed, or NONE
+  eg_bytes place_forbidden;            // [places]
+  eg_u32s arc_from, arc_to;            // [arcs] places
+  eg_doubles arc_cost, arc_memory;     // [arcs]
+  eg_u32s operator_value;              // [operators]
+  eg_u32s input_begin, inputs;         // [operators + 1], values
+  eg_u32s strategy_begin;              // [operators + 1]
+  eg_u32s output;                      // [strategies] place
+  eg_u32s need_begin, needs;           // [strategies + 1], a place per input
+  eg_doubles cost, memory;             // [strategies]
+  eg_bytes forbidden;                  // [strategies]
+  eg_u32s forced;                      // strategies that must be chosen
+  eg_u32s root_value;                  // [roots]
+  eg_u32s root_begin, root_places;     // [roots + 1]; an empty row: any layout
+  eg_u32s tie_kind;                    // [ties] eg_layout_tie_kind
+  eg_u32s tie_begin, tie_members;      // [ties + 1]
+  double memory_limit;                 // INFINITY: none
+} eg_layout_problem;
+
+egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocator alloc);
+void eg_layout_problem_deinit(eg_layout_problem *problem);
+
+static inline uint32_t eg_layout_value_count(const eg_layout_problem *problem) {
+  return (uint32_t)problem->cost_times.len;
+}
+static inline uint32_t eg_layout_place_count(const eg_layout_problem *problem) {
+  return (uint32_t)problem->place_forbidden.len;
+}
+static inline uint32_t eg_layout_arc_count(const eg_layout_problem *problem) {
+  return (uint32_t)problem->arc_from.len;
+}
+static inline uint32_t eg_layout_operator_count(const eg_layout_problem *problem) {
+  return (uint32_t)problem->operator_value.len;
+}
+static inline uint32_t eg_layout_strategy_count(const eg_layout_problem *problem) {
+  return (uint32_t)problem->output.len;
+}
+static inline uint32_t eg_layout_place(const eg_layout_problem *problem, uint32_t value,
+                                       uint32_t layout) {
+  return problem->place_begin.data[value] + layout;
+}
+static inline uint32_t eg_layout_layout_count(const eg_layout_problem *problem,
+                                              uint32_t value) {
+  return problem->place_begin.data[value + 1] - problem->place_begin.data[value];
+}
+
+// The functions below fail with EGRAPH_E_MEMORY, and with EGRAPH_E_ARGUMENT when a number
+// is out of range; the problem is as before then.
+
+/// A value of a block that stands for `times` equal ones has both factors `times`.
+egraph_status eg_layout_problem_add_value(eg_layout_problem *problem, uint32_t layouts,
+                                          double cost_times, double memory_times,
+                                          uint32_t *out_value);
+typedef struct eg_layout_arc {
+  uint32_t value, from, to; // layouts of the value
+  double cost, memory;      // >= 0
+} eg_layout_arc;
+egraph_status eg_layout_problem_add_arc(eg_layout_problem *problem,
+                                        const eg_layout_arc *arc);
+egraph_status eg_layout_problem_add_operator(eg_layout_problem *problem, uint32_t value,
+                                             const uint32_t *inputs, uint32_t count,
+                                             uint32_t *out_operator);
+typedef struct eg_layout_strategy {
+  const uint32_t *needs; // layout of each input
+  uint32_t output;       // layout of the value
+  double cost, memory;   // >= 0
+} eg_layout_strategy;
+/// Adds a strategy to the operator added last.
+egraph_status eg_layout_problem_add_strategy(eg_layout_problem *problem,
+                                             const eg_layout_strategy *strategy);
+/// The value must exist in one of `count` layouts; count 0: in any.
+egraph_status eg_layout_problem_add_root(eg_layout_problem *problem, uint32_t value,
+                                         const uint32_t *layouts, uint32_t count);
+/// A new value with the layouts and factors of `value`, made from it without change of
+/// layout, cost 0, memory[layout] (NULL: none). Its arcs are yours to add.
+egraph_status eg_layout_problem_add_kept(eg_layout_problem *problem, uint32_t value,
+                                         const double *memory, uint32_t *out_value);
+egraph_status eg_layout_problem_tie(eg_layout_problem *problem, eg_layout_tie_kind kind,
+                                    const uint32_t *members, uint32_t count);
+/// The value is never in this layout, not even on the way to another.
+egraph_status eg_layout_problem_forbid_layout(eg_layout_problem *problem, uint32_t value,
+                                              uint32_t layout);
+/// If the value is produced, then in this layout.
+egraph_status eg_layout_problem_fix_layout(eg_layout_problem *problem, uint32_t value,
+                                           uint32_t layout);
+/// Strategies are numbered within their operator here.
+egraph_status eg_layout_problem_forbid_strategy(eg_layout_problem *problem, uint32_t op,
+                                                uint32_t strategy);
+/// The strategy is part of every solution.
+egraph_status eg_layout_problem_force_strategy(eg_layout_problem *problem, uint32_t op,
+                                               uint32_t strategy);
+
+/// Independent certificate: that `strategy` ([value], numbered through, NONE where not
+/// needed) and `arc_used` ([arc] flags) are a solution, ties, user constraints and memory
+/// limit included, and what it costs. Shares no code with the solver. Fails with
+/// EGRAPH_E_INTERNAL, naming what is wrong.
+egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
+                                const uint32_t *strategy, const uint8_t *arc_used,
+                                double *out_cost, double *out_memory);
+
+#endif
