@@ -7,7 +7,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,8 @@
 #include <unistd.h>
 
 #include "tools/child.h"
-#include "tools/csv.h"
 #include "tools/planning.h"
+#include "tools/result_table.h"
 
 enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
 
@@ -25,10 +24,11 @@ enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
 #define COLUMNS(X)                                                                       \
   X("name")                                                                              \
   X("kind")                                                                              \
-  X("status") X("nodes") X("classes") X("reduced_nodes") X("reduced_classes")            \
-      X("tree_cost") X("dag_cost") X("cost") X("bound") X("gap") X("seconds")            \
-          X("cpu_seconds") X("wall_seconds") X("peak_bytes") X("time_limit")             \
-              X("peer_cost") X("peer_seconds") X("message")
+  X("status")                                                                            \
+  X("nodes") X("classes") X("reduced_nodes") X("reduced_classes") X("tree_cost")         \
+      X("dag_cost") X("cost") X("bound") X("gap") X("seconds") X("cpu_seconds")          \
+          X("wall_seconds") X("peak_bytes") X("time_limit") X("peer_cost")               \
+              X("peer_seconds") X("message")
 #define COLUMN_NAME(name) name,
 static const char *const COLUMN_NAMES[] = {COLUMNS(COLUMN_NAME)};
 #undef COLUMN_NAME
@@ -49,14 +49,10 @@ typedef struct job {
 
 typedef struct bench {
   const bench_flags *flags;
-  text_array header, paths, done;
-  text_array peers; // name, cost, seconds in turn
-  FILE *table;
+  text_array paths;
+  result_table table;
   job jobs[MAX_JOBS];
   size_t running, finished;
-  uint32_t optimal, feasible, infeasible, failed, worse; // worse than the peer
-  uint32_t measured;                                     // in this run
-  double cpu_seconds;                                    // of all rows
 } bench;
 
 // ---- instances -------------------------------------------------------------------
@@ -116,117 +112,6 @@ static void name_of(const bench *b, const char *path, char name[MAX_PATH_BYTES])
   if (ends_with(name, ".json")) name[strlen(name) - strlen(".json")] = '\0';
 }
 
-// ---- the table -------------------------------------------------------------------
-
-static size_t find_cell(const text_array *cells, const char *name) {
-  size_t i = 0;
-  while (i < cells->count && strcmp(cells->items[i], name) != 0)
-    i++;
-  return i;
-}
-
-static const char *peer_cell(const bench *b, const char *name, size_t which) {
-  for (size_t i = 0; i < b->peers.count; i += 3)
-    if (strcmp(b->peers.items[i], name) == 0) return b->peers.items[i + which];
-  return "";
-}
-
-/// Counts a row by its cells.
-static void count_row(bench *b, const text_array *header, const text_array *cells) {
-  const char *status = cells->items[find_cell(header, "status")];
-  const char *cost = cells->items[find_cell(header, "cost")];
-  const char *peer = peer_cell(b, cells->items[find_cell(header, "name")], 1);
-  b->optimal += strcmp(status, "optimal") == 0;
-  b->feasible += strcmp(status, "feasible") == 0;
-  b->infeasible += strcmp(status, "infeasible") == 0;
-  b->failed += strcmp(status, "failed") == 0 || strcmp(status, "killed") == 0 ||
-               strcmp(status, "crashed") == 0;
-  b->cpu_seconds += strtod(cells->items[find_cell(header, "cpu_seconds")], NULL);
-  if (*cost == '\0' || *peer == '\0') return;
-  double own = strtod(cost, NULL), other = strtod(peer, NULL);
-  b->worse += own > other + 1e-6 * fabs(other);
-}
-
-static void write_header(FILE *table) {
-  for (size_t i = 0; i < COLUMN_COUNT; i++)
-    csv_write(table, i == 0, COLUMN_NAMES[i]);
-  (void)fputc('\n', table);
-}
-
-static bool is_header(const text_array *cells) {
-  if (cells->count != COLUMN_COUNT) return false;
-  for (size_t i = 0; i < COLUMN_COUNT; i++)
-    if (strcmp(cells->items[i], COLUMN_NAMES[i]) != 0) return false;
-  return true;
-}
-
-/// Names of the rows that are there; what follows the last whole row is cut off.
-static bool read_table(bench *b) {
-  text_array cells = {NULL, 0, 0};
-  bool complete = true, fine = true;
-  long whole = 0;
-  rewind(b->table);
-  for (size_t row = 0; csv_read(b->table, &cells, &complete) && complete; row++) {
-    fine = fine && (row == 0 ? is_header(&cells) : cells.count == COLUMN_COUNT);
-    if (row != 0 && fine) {
-      text_array_add(&b->done, cells.items[0], strlen(cells.items[0]));
-      count_row(b, &b->header, &cells);
-    }
-    whole = ftell(b->table);
-  }
-  fine = fine && (whole != 0 || cells.count == 0);
-  text_array_free(&cells);
-  if (!fine)
-    fprintf(stderr, "egraph: %s: no table of this command; choose another --output\n",
-            b->flags->output);
-  return fine && fseek(b->table, whole, SEEK_SET) == 0 &&
-         ftruncate(fileno(b->table), whole) == 0;
-}
-
-/// Rows go to the output file, to standard output, or (NULL) with --json alone nowhere.
-static bool open_table(bench *b) {
-  if (b->flags->output == NULL) {
-    b->table = b->flags->json ? NULL : stdout;
-    if (b->table != NULL) write_header(b->table);
-    return true;
-  }
-  b->table = fopen(b->flags->output, "a+");
-  if (b->table == NULL) {
-    fprintf(stderr, "egraph: %s: %s\n", b->flags->output, strerror(errno));
-    return false;
-  }
-  if (!read_table(b)) return false;
-  if (ftell(b->table) == 0) write_header(b->table);
-  return true;
-}
-
-/// Keeps name, cost and seconds ("" without such a column) of every row.
-static bool read_peer(bench *b) {
-  if (b->flags->peer == NULL) return true;
-  FILE *file = fopen(b->flags->peer, "r");
-  if (file == NULL) {
-    fprintf(stderr, "egraph: %s: %s\n", b->flags->peer, strerror(errno));
-    return false;
-  }
-  text_array cells = {NULL, 0, 0};
-  bool complete, any = csv_read(file, &cells, &complete);
-  size_t name = find_cell(&cells, "name"), cost = find_cell(&cells, "cost"),
-         seconds = find_cell(&cells, "seconds");
-  bool fine = any && name < cells.count && cost < cells.count;
-  while (fine && csv_read(file, &cells, &complete))
-    for (int i = 0; i < 3; i++) {
-      size_t at = i == 0 ? name : i == 1 ? cost : seconds;
-      const char *text = at < cells.count ? cells.items[at] : "";
-      text_array_add(&b->peers, text, strlen(text));
-    }
-  if (!fine)
-    fprintf(stderr, "egraph: %s: the first row has no columns \"name\" and \"cost\"\n",
-            b->flags->peer);
-  text_array_free(&cells);
-  (void)fclose(file);
-  return fine;
-}
-
 // ---- one instance ----------------------------------------------------------------
 
 /// The value of a key of the child's JSON, which is flat and our own; "" when absent or
@@ -262,8 +147,8 @@ static void fill_cell(const bench *b, const job *j, const child_end *end,
   if (strcmp(column, "name") == 0) text = name;
   if (strcmp(column, "kind") == 0) text = j->is_shard ? "shard" : "extract";
   if (strcmp(column, "status") == 0) text = status_of(end, cell);
-  if (strcmp(column, "peer_cost") == 0) text = peer_cell(b, name, 1);
-  if (strcmp(column, "peer_seconds") == 0) text = peer_cell(b, name, 2);
+  if (strcmp(column, "peer_cost") == 0) text = result_table_peer(&b->table, name, 1);
+  if (strcmp(column, "peer_seconds") == 0) text = result_table_peer(&b->table, name, 2);
   if (strcmp(column, "message") == 0) text = end->message != NULL ? end->message : "";
   if (text == cell) return;
   if (text != NULL)
@@ -286,12 +171,8 @@ static void write_row(bench *b, const job *j, const child_end *end) {
   for (size_t i = 0; i < COLUMN_COUNT; i++) {
     fill_cell(b, j, end, COLUMN_NAMES[i], cell);
     text_array_add(&cells, cell, strlen(cell));
-    if (b->table != NULL) csv_write(b->table, i == 0, cell);
   }
-  if (b->table != NULL) (void)fputc('\n', b->table);
-  if (b->table != NULL) (void)fflush(b->table);
-  b->measured++;
-  count_row(b, &b->header, &cells);
+  result_table_add(&b->table, &cells);
   text_array_free(&cells);
 }
 
@@ -343,7 +224,7 @@ static bool fill_slot(bench *b, job *j, size_t *inout_next) {
     const char *path = b->paths.items[(*inout_next)++];
     char name[MAX_PATH_BYTES];
     name_of(b, path, name);
-    if (text_array_has(&b->done, name)) {
+    if (result_table_has(&b->table, name)) {
       b->finished++;
       continue;
     }
@@ -377,26 +258,27 @@ static bool run_all(bench *b) {
 
 /// Of the whole table, rows of earlier runs included.
 static void print_summary(const bench *b) {
+  const result_table *t = &b->table;
   if (b->flags->json) {
     json_begin();
     json_int("instances", b->paths.count);
-    json_int("measured", b->measured);
-    json_int("optimal", b->optimal);
-    json_int("feasible", b->feasible);
-    json_int("infeasible", b->infeasible);
-    json_int("failed", b->failed);
-    json_int("worse_than_peer", b->worse);
-    json_real("cpu_seconds", b->cpu_seconds);
+    json_int("measured", t->measured);
+    json_int("optimal", t->optimal);
+    json_int("feasible", t->feasible);
+    json_int("infeasible", t->infeasible);
+    json_int("failed", t->failed);
+    json_int("worse_than_peer", t->worse);
+    json_real("cpu_seconds", t->cpu_seconds);
     json_end();
     return;
   }
-  FILE *file = b->table == stdout ? stderr : stdout;
+  FILE *file = t->file == stdout ? stderr : stdout;
   fprintf(file,
           "%zu instances, %u measured now: %u optimal, %u feasible, %u infeasible, %u "
           "failed; %.1f CPU seconds",
-          b->paths.count, b->measured, b->optimal, b->feasible, b->infeasible, b->failed,
-          b->cpu_seconds);
-  if (b->peers.count != 0) fprintf(file, "; %u dearer than the peer", b->worse);
+          b->paths.count, t->measured, t->optimal, t->feasible, t->infeasible, t->failed,
+          t->cpu_seconds);
+  if (t->peers.count != 0) fprintf(file, "; %u dearer than the peer", t->worse);
   fprintf(file, "\n");
 }
 
@@ -405,18 +287,17 @@ static int run_bench(const bench_flags *flags) {
   if (b == NULL) return EXIT_FAILED;
   b->flags = flags;
   for (size_t i = 0; i < COLUMN_COUNT; i++)
-    text_array_add(&b->header, COLUMN_NAMES[i], strlen(COLUMN_NAMES[i]));
+    text_array_add(&b->table.columns, COLUMN_NAMES[i], strlen(COLUMN_NAMES[i]));
   install_interrupt();
-  bool fine = find_instances(b) && read_peer(b) && open_table(b) && run_all(b);
+  bool fine = find_instances(b) &&
+              (flags->peer == NULL || result_table_read_peer(&b->table, flags->peer)) &&
+              result_table_open(&b->table, flags->output, flags->json) && run_all(b);
   if (fine) print_summary(b);
-  if (b->table != NULL && b->table != stdout && fclose(b->table) != 0) {
+  if (!result_table_close(&b->table)) {
     fprintf(stderr, "egraph: %s: %s\n", flags->output, strerror(errno));
     fine = false;
   }
-  text_array_free(&b->peers);
-  text_array_free(&b->done);
   text_array_free(&b->paths);
-  text_array_free(&b->header);
   free(b);
   return fine ? EXIT_DONE : EXIT_FAILED;
 }

@@ -8,7 +8,7 @@ expect 0 'usage: egraph COMMAND' - --help
 expect 0 'usage: egraph COMMAND' - help
 expect 0 '^egraph [0-9]+\.[0-9]+\.[0-9]+$' - --version
 expect 2 - "unknown command 'optimise'; see egraph --help" optimise
-for command in optimize run profile rules explain; do
+for command in optimize run profile rules explain extract bench; do
   expect 0 "^usage: egraph $command" - $command --help
   expect 0 '  --json ' - $command --help
   expect 2 - "unknown option '--jason'; see egraph $command --help" $command --jason
