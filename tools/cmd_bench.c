@@ -25,10 +25,10 @@ enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
   X("name")                                                                              \
   X("kind")                                                                              \
   X("status")                                                                            \
-  X("nodes") X("classes") X("reduced_nodes") X("reduced_classes") X("tree_cost")         \
-      X("dag_cost") X("cost") X("bound") X("gap") X("seconds") X("cpu_seconds")          \
-          X("wall_seconds") X("peak_bytes") X("time_limit") X("peer_cost")               \
-              X("peer_seconds") X("message")
+  X("nodes")                                                                             \
+  X("classes") X("reduced_nodes") X("reduced_classes") X("tree_cost") X("dag_cost")      \
+      X("cost") X("bound") X("gap") X("seconds") X("cpu_seconds") X("wall_seconds")      \
+          X("peak_bytes") X("time_limit") X("peer_cost") X("peer_seconds") X("message")
 #define COLUMN_NAME(name) name,
 static const char *const COLUMN_NAMES[] = {COLUMNS(COLUMN_NAME)};
 #undef COLUMN_NAME
