@@ -28,6 +28,7 @@ struct eg_lp {
   // Arguments of the jobs.
   const eg_lp_rows *added;
   double seconds, limit;
+  uint32_t iterations; // 0: no limit
   eg_lp_state state;
 };
 
@@ -304,6 +305,7 @@ static void solve_job(eg_lp *lp) {
   options.meth = GLP_DUALP;
   options.tol_dj = 1e-9;
   options.obj_ul = lp->limit;
+  if (lp->iterations != 0) options.it_lim = (int)lp->iterations;
   double milliseconds = ceil(lp->seconds * 1e3);
   options.tm_lim = milliseconds < 1     ? 1
                    : milliseconds < 1e9 ? (int)milliseconds
@@ -352,6 +354,10 @@ egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
   compute_bound(lp);
   *out = lp->state;
   return EGRAPH_OK;
+}
+
+void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations) {
+  lp->iterations = iterations < INT32_MAX ? iterations : INT32_MAX;
 }
 
 const double *eg_lp_values(const eg_lp *lp) { return lp->values.data; }

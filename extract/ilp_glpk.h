@@ -50,6 +50,8 @@ egraph_status eg_lp_fix_zero(eg_lp *lp, uint32_t column);
 egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double upper);
 /// Deletes rows from `first` on whose slack is above `slack`.
 egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack);
+/// Simplex iterations of each of the next solves at most; 0: no limit.
+void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations);
 /// Goes on from the last basis. Values, reduced costs and bound are valid afterwards,
 /// whatever the state.
 egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
