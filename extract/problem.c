@@ -11,7 +11,11 @@ egraph_status eg_extract_problem_init(eg_extract_problem *problem,
   eg_u32s_init(&problem->child_begin, alloc);
   eg_u32s_init(&problem->children, alloc);
   eg_u32s_init(&problem->roots, alloc);
-  return eg_u32s_push(&problem->child_begin, 0);
+  egraph_status status = eg_u32s_push(&problem->child_begin, 0);
+  // Never NULL, so that rows without children can be pointed at.
+  if (status == EGRAPH_OK) status = eg_u32s_reserve(&problem->children, 1);
+  if (status != EGRAPH_OK) eg_extract_problem_deinit(problem);
+  return status;
 }
 
 void eg_extract_problem_deinit(eg_extract_problem *problem) {
