@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "extract/cost_heap.h"
 
 egraph_status eg_cuts_init(eg_cuts *cuts, egraph_allocator alloc) {
@@ -47,11 +48,27 @@ typedef struct ascent {
   eg_u32s cut, lean; // nodes without a child in S: that cost, and that are free
   eg_u32s listed;    // [node] == stamp: already seen in cut
   uint32_t stamp;
+  eg_ascent_limits limits;
+  uint64_t work, asked; // asked: work when the clock was last looked at
+  uint32_t charges;
+  bool stopped;
   eg_cuts *cuts;
 } ascent;
 
+static bool is_late(ascent *a) {
+  enum { ASK_EVERY = 1 << 16 };
+  if (a->limits.max_cuts != 0 && a->charges >= a->limits.max_cuts) a->stopped = true;
+  if (a->limits.max_work != 0 && a->work > a->limits.max_work) a->stopped = true;
+  if (a->limits.deadline > 0 && a->work - a->asked > ASK_EVERY) {
+    a->asked = a->work;
+    if (eg_clock_seconds() > a->limits.deadline) a->stopped = true;
+  }
+  return a->stopped;
+}
+
 static double h_of_node(ascent *a, uint32_t node) {
   double most = 0;
+  a->work++;
   for (uint32_t i = a->problem->child_begin.data[node];
        i < a->problem->child_begin.data[node + 1]; i++) {
     double h = a->h.data[a->problem->children.data[i]];
@@ -73,7 +90,7 @@ static egraph_status relax(ascent *a, uint32_t node) {
 // Cheapest first, so that a class is final when it is taken. A user whose dearest child
 // was and is another one keeps its value; most do.
 static egraph_status propagate(ascent *a) {
-  while (a->fallen.len != 0) {
+  while (a->fallen.len != 0 && !is_late(a)) {
     eg_cost_entry top = eg_cost_heap_take(&a->fallen);
     double before = a->told.data[top.item];
     if (!(a->h.data[top.item] < before)) continue;
@@ -104,6 +121,7 @@ static egraph_status prepare(ascent *a) {
   for (uint32_t n = 0; n < eg_extract_node_count(a->problem); n++)
     EG_TRY(relax(a, n));
   EG_TRY(propagate(a));
+  a->work = a->asked = 0;
   a->is_exact = eg_extract_node_count(a->problem) <= SMALL_NODES;
   return EGRAPH_OK;
 }
@@ -121,6 +139,7 @@ static void lean_on(ascent *a, uint32_t node, uint32_t class) {
 // in the cut, or needs a child in S. What joins later may overtake the last two; that is
 // looked at when the lists are used.
 static egraph_status expose(ascent *a, uint32_t node) {
+  a->work++;
   bool is_free = !(a->price[node] > 0);
   if (a->inside.data[node] == 0) return eg_u32s_push(is_free ? &a->lean : &a->cut, node);
   for (uint32_t i = a->problem->child_begin.data[node]; is_free; i++) {
@@ -223,6 +242,7 @@ static void sift_cut(ascent *a, double *out_charge) {
   size_t kept = 0;
   *out_charge = INFINITY;
   a->stamp++;
+  a->work += a->cut.len;
   for (size_t i = 0; i < a->cut.len; i++) {
     uint32_t node = a->cut.data[i];
     if (a->inside.data[node] != 0 || !is_in_set(a, node) || !(a->price[node] > 0) ||
@@ -243,6 +263,7 @@ static egraph_status keep_cut(ascent *a) {
 
 static egraph_status charge(ascent *a, double amount) {
   a->bound += amount;
+  a->charges++;
   EG_TRY(keep_cut(a));
   for (size_t i = 0; i < a->cut.len; i++) {
     uint32_t node = a->cut.data[i];
@@ -253,8 +274,8 @@ static egraph_status charge(ascent *a, double amount) {
   return propagate(a);
 }
 
-static egraph_status serve(ascent *a, uint32_t root, uint32_t *max_cuts) {
-  for (uint32_t cuts = 0; a->h.data[root] > 0 && *max_cuts > 0; cuts++, --*max_cuts) {
+static egraph_status serve(ascent *a, uint32_t root) {
+  for (uint32_t cuts = 0; a->h.data[root] > 0 && !is_late(a); cuts++) {
     if (a->is_exact || cuts % REBUILD_EVERY == 0) {
       clear_set(a);
       EG_TRY(join_set(a, root));
@@ -271,20 +292,24 @@ static egraph_status serve(ascent *a, uint32_t root, uint32_t *max_cuts) {
   return EGRAPH_OK;
 }
 
-static egraph_status ascend(ascent *a, const eg_u32s *order, uint32_t max_cuts) {
+static egraph_status ascend(ascent *a, const eg_u32s *order) {
   EG_TRY(prepare(a));
-  for (size_t i = 0; i < order->len && isfinite(a->bound); i++)
-    EG_TRY(serve(a, order->data[i], &max_cuts));
+  for (size_t i = 0; i < order->len && isfinite(a->bound) && !a->stopped; i++)
+    EG_TRY(serve(a, order->data[i]));
   return EGRAPH_OK;
 }
 
 egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  const eg_class_index *index, const eg_u32s *order,
-                                 uint32_t max_cuts, double *price, double *out_bound,
-                                 eg_cuts *cuts) {
+                                 eg_ascent_limits limits, double *price,
+                                 double *out_bound, eg_cuts *cuts) {
   egraph_allocator alloc = order->alloc;
-  ascent a = {
-      .problem = problem, .index = index, .price = price, .is_exact = true, .cuts = cuts};
+  ascent a = {.problem = problem,
+              .index = index,
+              .price = price,
+              .is_exact = true,
+              .limits = limits,
+              .cuts = cuts};
   eg_doubles_init(&a.h, alloc);
   eg_doubles_init(&a.told, alloc);
   eg_doubles_init(&a.most, alloc);
@@ -298,7 +323,7 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
   eg_u32s_init(&a.listed, alloc);
   eg_u32s_init(&a.cut, alloc);
   eg_u32s_init(&a.lean, alloc);
-  egraph_status status = ascend(&a, order, max_cuts);
+  egraph_status status = ascend(&a, order);
   *out_bound = a.bound;
   eg_u32s_deinit(&a.lean);
   eg_u32s_deinit(&a.cut);

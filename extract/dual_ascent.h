@@ -22,13 +22,20 @@ static inline uint32_t eg_cuts_count(const eg_cuts *cuts) {
   return (uint32_t)cuts->begin.len - 1;
 }
 
+/// When to stop early. Zeros mean no limit.
+typedef struct eg_ascent_limits {
+  uint32_t max_cuts;
+  uint64_t max_work; // looks at nodes, some 1e8 a second
+  double deadline;   // of eg_clock_seconds()
+} eg_ascent_limits;
+
 /// Serves the roots in the order given. `price` holds the costs on entry and reduced
 /// costs on return; *out_bound is the sum of the charges, INFINITY when a root has no
-/// derivation. Appends the cuts used to `cuts` unless NULL. Stops early, with what it has
-/// so far, after `max_cuts` cuts. Fails with EGRAPH_E_MEMORY.
+/// derivation. Appends the cuts used to `cuts` unless NULL. Bound and prices are valid,
+/// only weaker, when a limit strikes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  const eg_class_index *index, const eg_u32s *order,
-                                 uint32_t max_cuts, double *price, double *out_bound,
-                                 eg_cuts *cuts);
+                                 eg_ascent_limits limits, double *price,
+                                 double *out_bound, eg_cuts *cuts);
 
 #endif

@@ -22,6 +22,7 @@
 enum {
   WHOLE_TREE_NODES = 400, // pieces up to this size are finished in phase 1
   ROOT_NODES = 2500,      // and up to this one their root is looked at
+  TREE_NODES = 60000,     // and above this one windows have all the time
   WINDOW_NODES = 900,     // a window larger than this after presolve is given up
   WINDOW_CLASSES = 60,
   WINDOW_FAILURES = 20,
@@ -81,16 +82,19 @@ static egraph_status perturb(exact *e, eg_piece *piece) {
   return status;
 }
 
+// Beyond what a linear program can do.
+static bool is_huge(const eg_piece *piece) { return piece->node_of.len > TREE_NODES; }
+
 // Large pieces get more of the time, in proportion.
 static egraph_status slide_windows(exact *e, eg_piece *piece) {
   double left = eg_incumbent_seconds_left(e->search.incumbent);
   double share = (double)piece->node_of.len / (double)e->presolve.model.part.len;
+  if (!is_huge(piece)) share *= WINDOW_TIME_SHARE;
   uint32_t classes = piece->problem.class_count;
   eg_lns_options options = {.seed = e->search.incumbent->options->seed,
                             .window_classes = WINDOW_CLASSES,
                             .max_failures = WINDOW_FAILURES + classes / WINDOW_CLASSES,
-                            .deadline =
-                                eg_clock_seconds() + left * WINDOW_TIME_SHARE * share,
+                            .deadline = eg_clock_seconds() + left * share,
                             .solve = solve_window};
   eg_class_index index;
   eg_class_index_init(&index, e->search.alloc);
@@ -138,7 +142,7 @@ static egraph_status phase_two(exact *e, eg_piece *piece) {
 }
 
 static egraph_status phase_three(exact *e, eg_piece *piece) {
-  if (e->search.incumbent->tree_limit != 0) return EGRAPH_OK;
+  if (e->search.incumbent->tree_limit != 0 || is_huge(piece)) return EGRAPH_OK;
   return branch(e, piece, 0);
 }
 
@@ -187,6 +191,7 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
     EG_TRY(eg_presolve_run(presolve));
     if (presolve->closed) break;
     eg_incumbent_raise(whole, presolve->bound);
+    if (eg_incumbent_stop(whole)) break;
     e->search.best_cost = INFINITY;
     EG_TRY(eg_search_ascend(&e->search, presolve, ASCENTS));
     EG_TRY(eg_search_greedy(&e->search, presolve, presolve->model.problem.cost.data));
@@ -201,7 +206,9 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
 }
 
 static egraph_status run(exact *e, eg_extract_result *result) {
+  if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
   EG_TRY(presolve_whole(e, result));
+  if (!e->presolve.closed && eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
   // Closed, or greedy could not derive the roots: nothing is below the cutoff.
   if (e->presolve.closed || !isfinite(e->search.best_cost)) {
     eg_incumbent_raise(e->search.incumbent, e->search.incumbent->cost);

@@ -89,7 +89,9 @@ static egraph_status run_greedy(const eg_greedy *greedy, eg_incumbent *incumbent
   egraph_status status;
   EG_TRY_GOTO(status, eg_u32s_resize(&choice, greedy->problem->class_count), done);
   EG_TRY_GOTO(status,
-              eg_greedy_run(greedy, kind, greedy->problem->cost.data, choice.data), done);
+              eg_greedy_run_until(greedy, kind, greedy->problem->cost.data,
+                                  eg_incumbent_deadline(incumbent), choice.data),
+              done);
   EG_TRY_GOTO(status, eg_incumbent_offer(incumbent, choice.data, out_cost), done);
   if (isfinite(*out_cost))
     status = eg_extract_certify(greedy->alloc, greedy->problem, choice.data, out_cost);

@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "extract/cost_heap.h"
 
 typedef struct run {
@@ -26,6 +27,8 @@ typedef struct run {
   eg_words closure;  // [class][words], DAG only
   eg_words scratch;  // [words]
   size_t words;
+  double deadline;
+  bool late;
 } run;
 
 static double cost_of(const run *r, uint32_t node) {
@@ -110,12 +113,17 @@ static egraph_status settle(run *r, uint32_t node) {
   return EGRAPH_OK;
 }
 
+bool eg_greedy_fits(const eg_greedy *greedy) {
+  size_t words = eg_bits_words(greedy->problem->class_count);
+  size_t limit = greedy->dag_memory_bytes / sizeof(uint64_t);
+  return words == 0 || greedy->problem->class_count <= limit / words;
+}
+
 static egraph_status prepare(run *r) {
   const eg_extract_problem *problem = r->greedy->problem;
   uint32_t nodes = eg_extract_node_count(problem);
   r->words = eg_bits_words(problem->class_count);
-  size_t limit = r->greedy->dag_memory_bytes / sizeof(uint64_t);
-  if (r->words != 0 && problem->class_count > limit / r->words) r->kind = EG_GREEDY_TREE;
+  if (!eg_greedy_fits(r->greedy)) r->kind = EG_GREEDY_TREE;
   EG_TRY(eg_u32s_resize(&r->waiting, nodes));
   EG_TRY(eg_doubles_resize(&r->best, problem->class_count));
   EG_TRY(eg_bytes_resize(&r->settled, problem->class_count));
@@ -130,12 +138,19 @@ static egraph_status prepare(run *r) {
   return EGRAPH_OK;
 }
 
+// Asks the clock now and then.
+static bool is_late(run *r, uint32_t step) {
+  if (r->kind == EG_GREEDY_DAG && step % 64 == 0)
+    r->late = eg_clock_seconds() > r->deadline;
+  return r->late;
+}
+
 static egraph_status settle_all(run *r) {
   EG_TRY(prepare(r));
   uint32_t nodes = eg_extract_node_count(r->greedy->problem);
   for (uint32_t n = 0; n < nodes; n++)
     if (r->waiting.data[n] == 0) EG_TRY(consider(r, n));
-  while (r->heap.len != 0) {
+  for (uint32_t step = 0; r->heap.len != 0 && !is_late(r, step); step++) {
     uint32_t node = eg_cost_heap_take(&r->heap).item;
     if (r->choice[r->greedy->problem->node_class.data[node]] == node)
       EG_TRY(settle(r, node));
@@ -143,9 +158,14 @@ static egraph_status settle_all(run *r) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
-                            const double *cost, uint32_t *choice) {
-  run r = {.greedy = greedy, .kind = kind, .cost = cost, .choice = choice};
+static egraph_status run_kind(const eg_greedy *greedy, eg_greedy_kind kind,
+                              const double *cost, double deadline, uint32_t *choice,
+                              bool *out_late) {
+  run r = {.greedy = greedy,
+           .kind = kind,
+           .cost = cost,
+           .choice = choice,
+           .deadline = deadline};
   eg_u32s_init(&r.waiting, greedy->alloc);
   eg_doubles_init(&r.best, greedy->alloc);
   eg_bytes_init(&r.settled, greedy->alloc);
@@ -153,6 +173,7 @@ egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
   eg_words_init(&r.closure, greedy->alloc);
   eg_words_init(&r.scratch, greedy->alloc);
   egraph_status status = settle_all(&r);
+  *out_late = r.late;
   eg_words_deinit(&r.scratch);
   eg_words_deinit(&r.closure);
   eg_cost_heap_deinit(&r.heap);
@@ -160,4 +181,17 @@ egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
   eg_doubles_deinit(&r.best);
   eg_u32s_deinit(&r.waiting);
   return status;
+}
+
+egraph_status eg_greedy_run_until(const eg_greedy *greedy, eg_greedy_kind kind,
+                                  const double *cost, double deadline, uint32_t *choice) {
+  bool late;
+  EG_TRY(run_kind(greedy, kind, cost, deadline, choice, &late));
+  if (!late) return EGRAPH_OK;
+  return run_kind(greedy, EG_GREEDY_TREE, cost, INFINITY, choice, &late);
+}
+
+egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
+                            const double *cost, uint32_t *choice) {
+  return eg_greedy_run_until(greedy, kind, cost, INFINITY, choice);
 }

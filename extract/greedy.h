@@ -22,7 +22,14 @@ typedef struct eg_greedy {
   size_t dag_memory_bytes;
 } eg_greedy;
 
+/// Whether the problem is small enough for DAG.
+bool eg_greedy_fits(const eg_greedy *greedy);
+
 egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
                             const double *cost, uint32_t *choice);
+/// The same, but DAG turns into TREE when it is not done by `deadline`, a time of
+/// eg_clock_seconds().
+egraph_status eg_greedy_run_until(const eg_greedy *greedy, eg_greedy_kind kind,
+                                  const double *cost, double deadline, uint32_t *choice);
 
 #endif

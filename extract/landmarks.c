@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/landmarks.h"
 
+#include "base/clock.h"
 #include "extract/components.h"
 
 void eg_landmarks_init(eg_landmarks *landmarks, egraph_allocator alloc) {
@@ -34,6 +35,8 @@ typedef struct fixpoint {
   eg_u32s component, queue; // queue: circular, holds each class at most once
   eg_bytes queued;
   eg_words node_row, class_row;
+  double deadline;
+  bool late;
 } fixpoint;
 
 // Shrinks the row of `class` to what its nodes agree on; true when it changed.
@@ -76,7 +79,8 @@ static egraph_status iterate(fixpoint *f) {
   EG_TRY(prepare(f));
   size_t classes = f->problem->class_count, waiting = classes, head = 0;
   if (classes != 0) memset(f->queued.data, 1, classes);
-  while (waiting != 0) {
+  for (size_t step = 0; waiting != 0 && !f->late; step++) {
+    if (step % 64 == 0) f->late = eg_clock_seconds() > f->deadline;
     uint32_t class = f->queue.data[head];
     size_t tail = (head + waiting) % classes;
     head = (head + 1) % classes;
@@ -98,15 +102,18 @@ static egraph_status iterate(fixpoint *f) {
 
 egraph_status eg_landmarks_find(eg_landmarks *landmarks,
                                 const eg_extract_problem *problem,
-                                const eg_class_index *index) {
+                                const eg_class_index *index, double deadline,
+                                bool *out_done) {
   egraph_allocator alloc = landmarks->rows.alloc;
-  fixpoint f = {.landmarks = landmarks, .problem = problem, .index = index};
+  fixpoint f = {
+      .landmarks = landmarks, .problem = problem, .index = index, .deadline = deadline};
   eg_u32s_init(&f.component, alloc);
   eg_u32s_init(&f.queue, alloc);
   eg_bytes_init(&f.queued, alloc);
   eg_words_init(&f.node_row, alloc);
   eg_words_init(&f.class_row, alloc);
   egraph_status status = iterate(&f);
+  *out_done = !f.late;
   eg_words_deinit(&f.class_row);
   eg_words_deinit(&f.node_row);
   eg_bytes_deinit(&f.queued);

@@ -18,9 +18,11 @@ typedef struct eg_landmarks {
 void eg_landmarks_init(eg_landmarks *landmarks, egraph_allocator alloc);
 void eg_landmarks_deinit(eg_landmarks *landmarks);
 /// O(rounds * edges * classes / 64) time and classes^2 / 8 bytes; the caller bounds them.
+/// *out_done: before the deadline (of eg_clock_seconds()); else the rows mean nothing.
 egraph_status eg_landmarks_find(eg_landmarks *landmarks,
                                 const eg_extract_problem *problem,
-                                const eg_class_index *index);
+                                const eg_class_index *index, double deadline,
+                                bool *out_done);
 
 static inline const uint64_t *eg_landmarks_of(const eg_landmarks *landmarks,
                                               uint32_t class) {

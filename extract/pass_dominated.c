@@ -57,6 +57,7 @@ static void duel_class(duel *d, uint32_t class) {
   uint32_t first = index->member_begin.data[class];
   uint32_t last = index->member_begin.data[class + 1];
   for (uint32_t m = last; m-- > first && last - first > 1;) {
+    if (eg_presolve_late(d->presolve)) return;
     uint32_t node = index->members.data[m];
     fill_row(d, node);
     if (is_dominated(d, first, last, node)) {

@@ -8,7 +8,7 @@
 #include "extract/dual_ascent.h"
 #include "extract/presolve.h"
 
-enum { ORDERS = 4, MAX_CUTS = 20000 };
+enum { ORDERS = 4, MAX_CUTS = 20000, MAX_WORK = 50000000 };
 
 typedef struct trial {
   eg_presolve *presolve;
@@ -43,7 +43,9 @@ static egraph_status run_order(trial *t, uint32_t which) {
   t->price.len = 0;
   EG_TRY(eg_doubles_append(&t->price, problem->cost.data, problem->cost.len));
   double bound;
-  EG_TRY(eg_dual_ascent_run(problem, &presolve->index, &t->roots, MAX_CUTS, t->price.data,
+  eg_ascent_limits limits = {
+      .max_cuts = MAX_CUTS, .max_work = MAX_WORK, .deadline = presolve->deadline};
+  EG_TRY(eg_dual_ascent_run(problem, &presolve->index, &t->roots, limits, t->price.data,
                             &bound, NULL));
   if (!isfinite(bound)) {
     presolve->closed = true;

@@ -58,6 +58,7 @@ static egraph_status implied(scan *s, bool *changed) {
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
     uint32_t first = problem->child_begin.data[n],
              last = problem->child_begin.data[n + 1];
+    if (eg_presolve_late(presolve)) break;
     for (uint32_t i = first; i < last; i++)
       for (uint32_t j = first; j < last && !s->drop.data[i]; j++)
         if (j != i && !s->drop.data[j] &&
@@ -196,6 +197,7 @@ static egraph_status mark_costly(scan *s, const double *price, double base,
   if (bound > presolve->bound) presolve->bound = bound;
   if (bound >= presolve->cutoff) presolve->closed = true;
   for (uint32_t n = 0; n < eg_extract_node_count(&presolve->model.problem); n++) {
+    if (eg_presolve_late(presolve)) break;
     if (drop_node[n] || bound + extra_of(s, price, n) < presolve->cutoff) continue;
     drop_node[n] = 1;
     (*dropped)++;

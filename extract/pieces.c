@@ -6,7 +6,7 @@
 
 #include "extract/dual_ascent.h"
 
-enum { ASCENT_CUTS = 20000 };
+enum { ASCENT_CUTS = 20000, ASCENT_WORK = 50000000 };
 
 static uint32_t find(uint32_t *parent, uint32_t class) {
   while (parent[class] != class) {
@@ -208,11 +208,15 @@ void eg_piece_adopt(const eg_piece *piece, uint32_t *choice) {
   }
 }
 
-static egraph_status bound_with(const eg_extract_problem *problem, eg_class_index *index,
+static egraph_status bound_with(const eg_incumbent *incumbent, eg_class_index *index,
                                 eg_doubles *price, double *out_bound) {
+  const eg_extract_problem *problem = incumbent->problem;
+  eg_ascent_limits limits = {.max_cuts = ASCENT_CUTS,
+                             .max_work = ASCENT_WORK,
+                             .deadline = eg_incumbent_deadline(incumbent)};
   EG_TRY(eg_class_index_build(index, problem));
   EG_TRY(eg_doubles_append(price, problem->cost.data, problem->cost.len));
-  return eg_dual_ascent_run(problem, index, &problem->roots, ASCENT_CUTS, price->data,
+  return eg_dual_ascent_run(problem, index, &problem->roots, limits, price->data,
                             out_bound, NULL);
 }
 
@@ -222,7 +226,7 @@ egraph_status eg_piece_bound(eg_piece *piece) {
   eg_class_index_init(&index, piece->node_of.alloc);
   eg_doubles_init(&price, piece->node_of.alloc);
   double bound = 0;
-  egraph_status status = bound_with(&piece->problem, &index, &price, &bound);
+  egraph_status status = bound_with(&piece->incumbent, &index, &price, &bound);
   if (status == EGRAPH_OK) eg_incumbent_raise(&piece->incumbent, bound);
   eg_doubles_deinit(&price);
   eg_class_index_deinit(&index);

@@ -41,6 +41,13 @@ void eg_presolve_deinit(eg_presolve *presolve) {
   eg_class_index_deinit(&presolve->index);
 }
 
+bool eg_presolve_late(eg_presolve *presolve) {
+  enum { ASK_EVERY = 64 };
+  if (!presolve->late && presolve->polls++ % ASK_EVERY == 0)
+    presolve->late = eg_clock_seconds() > presolve->deadline;
+  return presolve->late;
+}
+
 egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model) {
   presolve->has_landmarks = presolve->closed = false;
   presolve->bound = model->offset;
@@ -97,10 +104,9 @@ egraph_status eg_presolve_need_landmarks(eg_presolve *presolve) {
   size_t classes = presolve->model.problem.class_count;
   if (classes != 0 && eg_bits_words(classes) * 8 > presolve->landmark_bytes / classes)
     return EGRAPH_OK;
-  EG_TRY(eg_landmarks_find(&presolve->landmarks, &presolve->model.problem,
-                           &presolve->index));
-  presolve->has_landmarks = true;
-  return EGRAPH_OK;
+  return eg_landmarks_find(&presolve->landmarks, &presolve->model.problem,
+                           &presolve->index, presolve->deadline,
+                           &presolve->has_landmarks);
 }
 
 static bool root_is_empty(const eg_presolve *presolve) {
@@ -112,9 +118,9 @@ static bool root_is_empty(const eg_presolve *presolve) {
 
 static egraph_status run_pass(eg_presolve *presolve, size_t which, bool *changed) {
   if (presolve->closed || (presolve->disabled >> which) & 1) return EGRAPH_OK;
-  if (isfinite(presolve->deadline) && eg_clock_seconds() > presolve->deadline)
-    return EGRAPH_OK;
-  if (PASSES[which].stage > 0) {
+  presolve->polls = 0;
+  if (eg_presolve_late(presolve)) return EGRAPH_OK;
+  if (PASSES[which].stage == 1) {
     EG_TRY(eg_presolve_need_landmarks(presolve));
     if (!presolve->has_landmarks) return EGRAPH_OK;
   }

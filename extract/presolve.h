@@ -25,7 +25,9 @@ typedef struct eg_presolve {
   double bound;       // lower bound of the total, from the passes
   uint32_t disabled;  // bit per eg_extract_pass
   size_t landmark_bytes;
-  double deadline; // of eg_clock_seconds(): no further pass is begun after it
+  double deadline; // of eg_clock_seconds(): passes end after it
+  bool late;       // it has passed
+  uint32_t polls;
 } eg_presolve;
 
 egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
@@ -39,6 +41,9 @@ egraph_status eg_presolve_run(eg_presolve *presolve);
 
 // ---- for the passes ----------------------------------------------------------------
 
+/// True after the deadline; cheap enough for inner loops. A pass then makes do with what
+/// it has found.
+bool eg_presolve_late(eg_presolve *presolve);
 /// Leaves out nodes and child edges with a non-zero flag; either array may be NULL.
 egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
                                  const uint8_t *drop_edge);

@@ -21,7 +21,8 @@ enum {
   STALL_ROUNDS = 8,
   ASCENT_CUTS = 4000,
   ROUND_ASCENT_CUTS = 400,
-  PURGE_EVERY = 5
+  PURGE_EVERY = 5,
+  MAX_CUT_ITEMS = 1000000
 };
 static const double SCALED_CUTOFF = 1000, SHRUNK_SHARE = 0.08, STALL_SHARE = 1e-3;
 
@@ -31,11 +32,11 @@ typedef struct cutting {
   eg_presolve *presolve;
   eg_lp *lp;
   eg_lp_rows rows;
-  eg_doubles cost;  // scaled, or what is handed to a heuristic
-  eg_doubles price; // reduced costs in original scale
-  eg_bytes done;    // [class] scratch
-  eg_u32s roots;    // in the order that dual ascent serves them
-  eg_cuts cuts;     // of the last dual ascent
+  eg_doubles cost;    // scaled, or what is handed to a heuristic
+  eg_doubles price;   // reduced costs in original scale
+  eg_u32s head, next; // [class], [user]: lists of user_rows
+  eg_u32s roots;      // in the order that dual ascent serves them
+  eg_cuts cuts;       // of the last dual ascent
   double scale;
   uint32_t base_rows;
   double stall_bound;
@@ -62,30 +63,35 @@ static egraph_status members_row(cutting *c, uint32_t class, double lower) {
   return eg_lp_rows_end(&c->rows, lower);
 }
 
-// Users of `child` come in ascending order of node, not of class: group them by looking
-// for the class of each in turn.
+// Users of `child` come in ascending order of node, not of class: a list per class.
 static egraph_status user_rows(cutting *c, uint32_t child) {
   const eg_class_index *index = &c->presolve->index;
   const uint32_t *class_of = c->presolve->model.problem.node_class.data;
   uint32_t first = index->user_begin.data[child],
            last = index->user_begin.data[child + 1];
+  c->next.len = 0;
+  EG_TRY(eg_u32s_resize(&c->next, last - first));
+  for (uint32_t i = last; i-- > first;) {
+    uint32_t *head = &c->head.data[class_of[index->users.data[i]]];
+    c->next.data[i - first] = *head;
+    *head = i;
+  }
   for (uint32_t i = first; i < last; i++) {
-    uint32_t class = class_of[index->users.data[i]];
-    if (c->done.data[class]) continue;
-    c->done.data[class] = 1;
-    for (uint32_t j = i; j < last; j++)
-      if (class_of[index->users.data[j]] == class)
-        EG_TRY(eg_lp_rows_item(&c->rows, index->users.data[j], -1.0));
+    uint32_t *head = &c->head.data[class_of[index->users.data[i]]];
+    if (*head == EG_EXTRACT_NONE) continue;
+    for (uint32_t j = *head; j != EG_EXTRACT_NONE; j = c->next.data[j - first])
+      EG_TRY(eg_lp_rows_item(&c->rows, index->users.data[j], -1.0));
+    *head = EG_EXTRACT_NONE;
     EG_TRY(members_row(c, child, 0.0));
   }
-  for (uint32_t i = first; i < last; i++)
-    c->done.data[class_of[index->users.data[i]]] = 0;
   return EGRAPH_OK;
 }
 
 static egraph_status model_rows(cutting *c) {
   const eg_extract_problem *problem = &c->presolve->model.problem;
-  EG_TRY(eg_bytes_resize(&c->done, problem->class_count));
+  EG_TRY(eg_u32s_resize(&c->head, problem->class_count));
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    c->head.data[class] = EG_EXTRACT_NONE;
   for (uint32_t class = 0; class < problem->class_count; class ++) {
     if (c->presolve->index.is_root.data[class])
       EG_TRY(members_row(c, class, 1.0));
@@ -110,8 +116,12 @@ static egraph_status order_roots(cutting *c) {
   return status;
 }
 
+// Long rows say little and cost much.
 static egraph_status add_cut_rows(cutting *c) {
+  size_t items = c->rows.columns.len;
   for (uint32_t r = 0; r < eg_cuts_count(&c->cuts); r++) {
+    uint32_t length = c->cuts.begin.data[r + 1] - c->cuts.begin.data[r];
+    if (c->rows.columns.len - items + length > MAX_CUT_ITEMS) continue;
     for (uint32_t i = c->cuts.begin.data[r]; i < c->cuts.begin.data[r + 1]; i++)
       EG_TRY(eg_lp_rows_item(&c->rows, c->cuts.nodes.data[i], 1.0));
     EG_TRY(eg_lp_rows_end(&c->rows, 1.0));
@@ -123,8 +133,9 @@ static egraph_status add_cut_rows(cutting *c) {
 static egraph_status ascend(cutting *c, uint32_t max_cuts, double *out_bound) {
   c->cuts.begin.len = 1;
   c->cuts.nodes.len = 0;
+  eg_ascent_limits limits = {.max_cuts = max_cuts, .deadline = c->presolve->deadline};
   EG_TRY(eg_dual_ascent_run(&c->presolve->model.problem, &c->presolve->index, &c->roots,
-                            max_cuts, c->price.data, out_bound, &c->cuts));
+                            limits, c->price.data, out_bound, &c->cuts));
   return add_cut_rows(c);
 }
 
@@ -285,11 +296,13 @@ egraph_status eg_relax_run(eg_relax *relax, eg_search *search, eg_presolve *pres
   eg_u32s_init(&c.roots, search->alloc);
   eg_doubles_init(&c.cost, search->alloc);
   eg_doubles_init(&c.price, search->alloc);
-  eg_bytes_init(&c.done, search->alloc);
+  eg_u32s_init(&c.head, search->alloc);
+  eg_u32s_init(&c.next, search->alloc);
   if (status == EGRAPH_OK) status = prepare(&c);
   if (status == EGRAPH_OK) status = run_rounds(&c, out);
   eg_lp_destroy(c.lp);
-  eg_bytes_deinit(&c.done);
+  eg_u32s_deinit(&c.next);
+  eg_u32s_deinit(&c.head);
   eg_doubles_deinit(&c.price);
   eg_doubles_deinit(&c.cost);
   eg_u32s_deinit(&c.roots);

@@ -6,7 +6,7 @@
 #include "extract/dual_ascent.h"
 #include "extract/greedy.h"
 
-enum { DAG_MEMORY_BYTES = 64 << 20, ASCENT_CUTS = 20000 };
+enum { DAG_MEMORY_BYTES = 64 << 20, ASCENT_CUTS = 20000, ASCENT_WORK = 50000000 };
 // Share of the true cost that breaks ties between nodes with reduced cost zero.
 static const double TIE_SHARE = 0.02;
 
@@ -51,7 +51,8 @@ static egraph_status run_kind(eg_search *search, const eg_greedy *greedy,
                               const double *cost) {
   uint32_t *choice = search->reduced_choice.data;
   double total;
-  EG_TRY(eg_greedy_run(greedy, kind, cost, choice));
+  EG_TRY(eg_greedy_run_until(greedy, kind, cost, eg_incumbent_deadline(search->incumbent),
+                             choice));
   EG_TRY(eg_search_offer(search, &presolve->model, choice, &total));
   if (!(total < search->best_cost)) return EGRAPH_OK;
   search->best_cost = total;
@@ -64,7 +65,8 @@ egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
   const eg_extract_problem *problem = &presolve->model.problem;
   eg_greedy greedy = {search->alloc, problem, &presolve->index, DAG_MEMORY_BYTES};
   EG_TRY(eg_u32s_resize(&search->reduced_choice, problem->class_count));
-  EG_TRY(run_kind(search, &greedy, presolve, EG_GREEDY_DAG, cost));
+  if (eg_greedy_fits(&greedy))
+    EG_TRY(run_kind(search, &greedy, presolve, EG_GREEDY_DAG, cost));
   return run_kind(search, &greedy, presolve, EG_GREEDY_TREE, cost);
 }
 
@@ -80,14 +82,18 @@ static void shuffle(eg_rng *rng, eg_u32s *items) {
 static egraph_status ascend(eg_search *search, const eg_presolve *presolve,
                             uint32_t rounds, eg_u32s *order, eg_doubles *price) {
   const eg_extract_problem *problem = &presolve->model.problem;
+  eg_ascent_limits limits = {.max_cuts = ASCENT_CUTS,
+                             .max_work = ASCENT_WORK,
+                             .deadline = eg_incumbent_deadline(search->incumbent)};
   EG_TRY(eg_u32s_append(order, problem->roots.data, problem->roots.len));
   for (uint32_t round = 0; round < rounds && round < order->len; round++) {
     if (eg_incumbent_stop(search->incumbent)) return EGRAPH_OK;
     double bound;
     price->len = 0;
     EG_TRY(eg_doubles_append(price, problem->cost.data, problem->cost.len));
-    EG_TRY(eg_dual_ascent_run(problem, &presolve->index, order, ASCENT_CUTS, price->data,
+    EG_TRY(eg_dual_ascent_run(problem, &presolve->index, order, limits, price->data,
                               &bound, NULL));
+    eg_incumbent_raise(search->incumbent, presolve->model.offset + bound);
     for (size_t n = 0; n < price->len; n++)
       price->data[n] += TIE_SHARE * problem->cost.data[n];
     EG_TRY(eg_search_greedy(search, presolve, price->data));

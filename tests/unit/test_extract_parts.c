@@ -222,8 +222,9 @@ static void dual_ascent_sees_what_two_branches_share(void **state) {
   eg_doubles_init(&price, heap());
   assert_ok(eg_doubles_append(&price, f.problem.cost.data, f.problem.cost.len));
   double bound = 0;
-  assert_ok(eg_dual_ascent_run(&f.problem, &index, &f.problem.roots, 100, price.data,
-                               &bound, &cuts));
+  assert_ok(eg_dual_ascent_run(&f.problem, &index, &f.problem.roots,
+                               (eg_ascent_limits){.max_cuts = 100}, price.data, &bound,
+                               &cuts));
   assert_true(bound > 3 && bound <= 4); // the optimum is 4, one branch alone gives 3
   double charged = 0;
   for (size_t n = 0; n < price.len; n++) {
