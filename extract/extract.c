@@ -130,6 +130,15 @@ done:
   return status;
 }
 
+// Of the chosen nodes; the cost itself unless some are negative. What sums are rounded
+// to.
+static double magnitude(const eg_extract_problem *problem, const uint32_t *choice) {
+  double sum = 0;
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    if (choice[class] != EG_EXTRACT_NONE) sum += fabs(problem->cost.data[choice[class]]);
+  return sum;
+}
+
 // The solver's opinion of its own cost is replaced by the certificate's.
 static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
                               eg_extract_result *result) {
@@ -142,7 +151,7 @@ static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
                         incumbent->problem->class_count));
   EG_TRY(
       eg_extract_certify(alloc, incumbent->problem, result->choice.data, &result->cost));
-  double slack = 1e-9 * fabs(result->cost);
+  double slack = 1e-9 * magnitude(incumbent->problem, result->choice.data);
   if (fabs(result->cost - incumbent->cost) > slack + 1e-300)
     return EG_FAIL(EGRAPH_E_INTERNAL,
                    "the certificate's cost %.17g is not the solver's %.17g", result->cost,
@@ -151,7 +160,7 @@ static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
   result->status = closed ? EG_EXTRACT_OPTIMAL : EG_EXTRACT_FEASIBLE;
   result->bound = incumbent->bound < result->cost ? incumbent->bound : result->cost;
   double scale = fabs(result->cost) > 1e-300 ? fabs(result->cost) : 1e-300;
-  result->gap = (result->cost - result->bound) / scale;
+  result->gap = closed ? 0 : (result->cost - result->bound) / scale;
   return EGRAPH_OK;
 }
 

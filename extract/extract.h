@@ -40,7 +40,7 @@ typedef enum eg_extract_pass {
 #undef EG_EXTRACT_PASS_ENUM
 
 typedef enum eg_extract_status {
-  EG_EXTRACT_OPTIMAL,   // bound meets cost within the stated tolerance
+  EG_EXTRACT_OPTIMAL,   // bound meets cost within 1e-9 of the chosen nodes' |cost|
   EG_EXTRACT_FEASIBLE,  // a solution and a bound, not closed (limit or cancelled)
   EG_EXTRACT_INFEASIBLE // some root has no acyclic derivation
 } eg_extract_status;
@@ -64,7 +64,7 @@ typedef struct eg_extract_result {
   eg_extract_status status;
   double cost;                // DAG cost of the choice, re-computed by the checker
   double bound;               // valid lower bound; for the greedy methods the trivial one
-  double gap;                 // (cost - bound) / max(|cost|, tiny)
+  double gap;                 // (cost - bound) / |cost|; 0 when optimal
   double tree_cost, dag_cost; // what the two greedy methods alone reached
   double seconds;
   uint32_t reduced_nodes, reduced_classes; // after presolve

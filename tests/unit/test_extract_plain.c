@@ -137,7 +137,7 @@ static void expect_optimum(const eg_extract_problem *problem, double optimum,
 static void the_optimum_is_found_with_costs_of_any_sign(void **state) {
   (void)state;
   uint64_t seed = test_seed(20260301);
-  size_t rounds = test_rounds(1500);
+  size_t rounds = test_rounds(6000);
   for (size_t round = 0; round < rounds; round++) {
     eg_rng rng = {eg_hash_combine(seed, round)};
     eg_extract_problem problem = draw_problem(&rng, round % 3);
