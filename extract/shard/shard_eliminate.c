@@ -1,0 +1,324 @@
+// Bucket elimination (Dechter 1999). A factor waits in the bucket of its first variable;
+// eliminating that adds up the bucket, takes minima, and leaves a factor for a later
+// bucket. Where one table would exceed the cap the bucket is split (mini-buckets), and
+// the minima of its parts add up to a bound.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/shard/shard_eliminate.h"
+
+#include "extract/shard/shard_edit.h"
+
+void eg_shard_elimination_init(eg_shard_elimination *x, egraph_allocator alloc) {
+  *x = (eg_shard_elimination){.alloc = alloc};
+  eg_shard_prices_init(&x->prices, alloc);
+  eg_u32s_init(&x->order, alloc);
+  eg_u32s_init(&x->place, alloc);
+  eg_u32s_init(&x->fixed, alloc);
+  eg_u32s_init(&x->value_begin, alloc);
+  eg_u32s_init(&x->values, alloc);
+  eg_shard_factors_init(&x->factors, alloc);
+  eg_u32s_init(&x->scopes, alloc);
+  eg_i64s_init(&x->table, alloc);
+  eg_u32s_init(&x->bucket, alloc);
+  eg_u32s_init(&x->result_begin, alloc);
+  eg_u32s_init(&x->results, alloc);
+  eg_words_init(&x->graph, alloc);
+  eg_doubles_init(&x->weight, alloc);
+  eg_u32s_init(&x->trial, alloc);
+}
+
+void eg_shard_elimination_deinit(eg_shard_elimination *x) {
+  eg_u32s_deinit(&x->trial);
+  eg_doubles_deinit(&x->weight);
+  eg_words_deinit(&x->graph);
+  eg_u32s_deinit(&x->results);
+  eg_u32s_deinit(&x->result_begin);
+  eg_u32s_deinit(&x->bucket);
+  eg_i64s_deinit(&x->table);
+  eg_u32s_deinit(&x->scopes);
+  eg_shard_factors_deinit(&x->factors);
+  eg_u32s_deinit(&x->values);
+  eg_u32s_deinit(&x->value_begin);
+  eg_u32s_deinit(&x->fixed);
+  eg_u32s_deinit(&x->place);
+  eg_u32s_deinit(&x->order);
+  eg_shard_prices_deinit(&x->prices);
+}
+
+// Adds a factor with room for its table, which is zero.
+static egraph_status add_factor(eg_shard_elimination *x, const uint32_t *scope,
+                                uint32_t arity, uint32_t *out) {
+  eg_shard_factor factor = {(uint32_t)x->scopes.len, arity, EG_SHARD_NONE, x->table.len};
+  size_t size = 1;
+  for (uint32_t i = 0; i < arity; i++)
+    size *= eg_shard_elimination_width(x, scope[i]);
+  EG_TRY(eg_u32s_append(&x->scopes, scope, arity));
+  EG_TRY(eg_i64s_resize(&x->table, x->table.len + size));
+  *out = (uint32_t)x->factors.len;
+  if (arity != 0) {
+    factor.next = x->bucket.data[scope[0]];
+    x->bucket.data[scope[0]] = *out;
+  }
+  return eg_shard_factors_push(&x->factors, factor);
+}
+
+static int64_t scaled(const eg_shard_elimination *x, int64_t entry) {
+  if (entry >= x->model->cutoff - x->model->base) return EG_SHARD_CAP;
+  return entry * (INT64_C(1) << x->prices.scale);
+}
+
+// The node's cost and charge, and what its edges to fixed nodes cost.
+static int64_t price_value(const eg_shard_elimination *x, uint32_t n, uint32_t v) {
+  const eg_shard_model *model = x->model;
+  int64_t sum = eg_shard_prices_of(&x->prices, model, n, v, EG_SHARD_CAP);
+  EG_SHARD_EACH_HALF(model, n, half) {
+    uint32_t other = eg_shard_other(model, half);
+    if (x->place.data[other] != EG_SHARD_NONE) continue;
+    // Between two fixed nodes the edge counts once.
+    if (x->place.data[n] == EG_SHARD_NONE && other < n) continue;
+    eg_shard_view view = eg_shard_view_of(model, half);
+    int64_t entry =
+        view.data[v * view.own_stride + x->fixed.data[other] * view.other_stride];
+    sum = eg_shard_capped(sum, scaled(x, entry));
+  }
+  return sum;
+}
+
+static egraph_status load_nodes(eg_shard_elimination *x) {
+  const eg_shard_model *model = x->model;
+  for (uint32_t n = 0; n < model->nodes.len; n++)
+    if (model->nodes.data[n].count != 0 && x->place.data[n] == EG_SHARD_NONE)
+      x->constant = eg_shard_capped(x->constant, price_value(x, n, x->fixed.data[n]));
+  for (uint32_t i = 0; i < x->order.len; i++) {
+    uint32_t factor;
+    EG_TRY(add_factor(x, &i, 1, &factor));
+    int64_t *table = x->table.data + x->factors.data[factor].table;
+    for (uint32_t v = 0; v < eg_shard_elimination_width(x, i); v++)
+      table[v] =
+          price_value(x, x->order.data[i], x->values.data[x->value_begin.data[i] + v]);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status load_edge(eg_shard_elimination *x, uint32_t e) {
+  const uint32_t *ends = x->model->edges.data[e].ends;
+  uint32_t at[2] = {x->place.data[ends[0]], x->place.data[ends[1]]};
+  if (at[0] == EG_SHARD_NONE || at[1] == EG_SHARD_NONE) return EGRAPH_OK;
+  uint32_t half = 2 * e + (at[0] < at[1] ? 0 : 1); // of the end that goes first
+  uint32_t scope[2] = {at[half & 1], at[~half & 1]}, factor;
+  EG_TRY(add_factor(x, scope, 2, &factor));
+  eg_shard_view view = eg_shard_view_of(x->model, half);
+  const uint32_t *own = x->values.data + x->value_begin.data[scope[0]];
+  const uint32_t *other = x->values.data + x->value_begin.data[scope[1]];
+  int64_t *to = x->table.data + x->factors.data[factor].table;
+  for (uint32_t w = 0; w < eg_shard_elimination_width(x, scope[1]); w++)
+    for (uint32_t v = 0; v < eg_shard_elimination_width(x, scope[0]); v++)
+      *to++ =
+          scaled(x, view.data[own[v] * view.own_stride + other[w] * view.other_stride]);
+  return EGRAPH_OK;
+}
+
+enum { MAX_PARTS = 64, MAX_ARITY = 48 };
+
+// Factors added up and minimized over their first variable.
+typedef struct part {
+  uint32_t factors[MAX_PARTS];
+  uint32_t count;
+  uint32_t scope[MAX_ARITY]; // [0] is the variable that goes
+  uint32_t arity;
+  size_t size;
+} part;
+
+// The union of two ascending scopes; false when it is too long or its table too large.
+static bool join(const eg_shard_elimination *x, part *p, uint32_t factor) {
+  const eg_shard_factor *f = &x->factors.data[factor];
+  const uint32_t *scope = x->scopes.data + f->scope;
+  uint32_t merged[MAX_ARITY], count = 0, i = 0, j = 0;
+  size_t size = 1;
+  if (p->count == MAX_PARTS) return false;
+  while (i < p->arity || j < f->arity) {
+    uint32_t a = i < p->arity ? p->scope[i] : EG_SHARD_NONE;
+    uint32_t b = j < f->arity ? scope[j] : EG_SHARD_NONE;
+    uint32_t least = a < b ? a : b;
+    if (a == least) i++;
+    if (b == least) j++;
+    if (count == MAX_ARITY) return false;
+    merged[count++] = least;
+    size *= eg_shard_elimination_width(x, least);
+    if (size > x->cap && p->count != 0) return false;
+  }
+  memcpy(p->scope, merged, count * sizeof *merged);
+  p->arity = count;
+  p->size = size;
+  p->factors[p->count++] = factor;
+  return true;
+}
+
+// Runs over the tables of the part. cursor[k]: where factor k stands.
+typedef struct walk {
+  const int64_t *cursor[MAX_PARTS];
+  size_t stride[MAX_PARTS][MAX_ARITY]; // per variable of the scope
+  uint32_t slow[MAX_PARTS], fast[MAX_PARTS];
+  uint32_t slow_count, fast_count; // without and with the second variable
+} walk;
+
+static void start_walk(const eg_shard_elimination *x, const part *p, walk *w) {
+  w->slow_count = w->fast_count = 0;
+  for (uint32_t k = 0; k < p->count; k++) {
+    const eg_shard_factor *f = &x->factors.data[p->factors[k]];
+    const uint32_t *scope = x->scopes.data + f->scope;
+    w->cursor[k] = x->table.data + f->table;
+    size_t stride = 1;
+    for (uint32_t i = 0, j = 0; i < p->arity; i++) {
+      w->stride[k][i] = 0;
+      if (j == f->arity || scope[j] != p->scope[i]) continue;
+      w->stride[k][i] = stride;
+      stride *= eg_shard_elimination_width(x, scope[j++]);
+    }
+    if (p->arity > 1 && w->stride[k][1] != 0)
+      w->fast[w->fast_count++] = k;
+    else
+      w->slow[w->slow_count++] = k;
+  }
+}
+
+// One line: for every value of the second variable the minimum over the first.
+static void reduce_line(const walk *w, uint32_t own, uint32_t line, int64_t *sum,
+                        int64_t *to) {
+  for (uint32_t v = 0; v < own; v++)
+    sum[v] = 0;
+  for (uint32_t k = 0; k < w->slow_count; k++)
+    for (uint32_t v = 0; v < own; v++)
+      sum[v] = eg_shard_capped(sum[v], w->cursor[w->slow[k]][v]);
+  for (uint32_t i = 0; i < line; i++) {
+    int64_t best = EG_SHARD_CAP;
+    for (uint32_t v = 0; v < own; v++) {
+      int64_t value = sum[v];
+      for (uint32_t k = 0; k < w->fast_count; k++) {
+        uint32_t f = w->fast[k];
+        value = eg_shard_capped(value, w->cursor[f][i * w->stride[f][1] + v]);
+      }
+      if (value < best) best = value;
+    }
+    to[i] = best;
+  }
+}
+
+// Moves on to the next line; variables from the third on run.
+static void step_walk(const eg_shard_elimination *x, const part *p, walk *w,
+                      uint32_t *at) {
+  for (uint32_t i = 2; i < p->arity; i++) {
+    uint32_t width = eg_shard_elimination_width(x, p->scope[i]);
+    bool over = ++at[i] == width;
+    if (over) at[i] = 0;
+    for (uint32_t k = 0; k < p->count; k++)
+      w->cursor[k] +=
+          over ? -(ptrdiff_t)(w->stride[k][i] * (width - 1)) : (ptrdiff_t)w->stride[k][i];
+    if (!over) return;
+  }
+}
+
+static egraph_status reduce_part(eg_shard_elimination *x, const part *p) {
+  uint32_t own = eg_shard_elimination_width(x, p->scope[0]), result;
+  size_t size = p->size / own;
+  if (x->table.len + size > x->total_cap) x->too_large = true;
+  if (x->too_large) return EGRAPH_OK;
+  EG_TRY(add_factor(x, p->scope + 1, p->arity - 1, &result));
+  EG_TRY(eg_u32s_push(&x->results, result));
+  x->model->spare.len = 0;
+  EG_TRY(eg_i64s_resize(&x->model->spare, own));
+  walk w;
+  uint32_t at[MAX_ARITY] = {0};
+  start_walk(x, p, &w);
+  uint32_t line = p->arity > 1 ? eg_shard_elimination_width(x, p->scope[1]) : 1;
+  int64_t *to = x->table.data + x->factors.data[result].table;
+  for (size_t done = 0; done < size; done += line) {
+    reduce_line(&w, own, line, x->model->spare.data, to + done);
+    step_walk(x, p, &w, at);
+  }
+  x->work += p->size * (1 + w.fast_count);
+  if (p->arity == 1) x->constant = eg_shard_capped(x->constant, *to);
+  return EGRAPH_OK;
+}
+
+static size_t factor_size(const eg_shard_elimination *x, uint32_t factor) {
+  const eg_shard_factor *f = &x->factors.data[factor];
+  size_t size = 1;
+  for (uint32_t i = 0; i < f->arity; i++)
+    size *= eg_shard_elimination_width(x, x->scopes.data[f->scope + i]);
+  return size;
+}
+
+// The bucket's factors in x->trial, largest first.
+static egraph_status list_bucket(eg_shard_elimination *x, uint32_t place) {
+  x->trial.len = 0;
+  for (uint32_t f = x->bucket.data[place]; f != EG_SHARD_NONE;
+       f = x->factors.data[f].next) {
+    EG_TRY(eg_u32s_push(&x->trial, f));
+    uint32_t *list = x->trial.data;
+    for (size_t i = x->trial.len - 1; i > 0; i--) {
+      if (factor_size(x, list[i - 1]) >= factor_size(x, list[i])) break;
+      uint32_t swap = list[i];
+      list[i] = list[i - 1];
+      list[i - 1] = swap;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status eliminate(eg_shard_elimination *x, uint32_t place) {
+  EG_TRY(list_bucket(x, place));
+  for (bool first = true; x->trial.len != 0 && !x->too_large; first = false) {
+    part p = {.count = 0};
+    size_t left = 0;
+    for (size_t i = 0; i < x->trial.len; i++)
+      if (!join(x, &p, x->trial.data[i])) x->trial.data[left++] = x->trial.data[i];
+    x->trial.len = left;
+    if (!first || left != 0) x->exact = false;
+    EG_TRY(reduce_part(x, &p));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_shard_elimination_run(eg_shard_elimination *x) {
+  EG_TRY(eg_shard_prices_fix(&x->prices, x->model, eg_shard_scale_of(x->model)));
+  x->factors.len = x->scopes.len = x->table.len = x->results.len = 0;
+  x->result_begin.len = 0;
+  x->too_large = !x->prices.valid || x->prices.capacity > EG_SHARD_CAP / 2;
+  x->exact = true;
+  x->constant = 0;
+  EG_TRY(eg_u32s_resize(&x->bucket, x->order.len));
+  for (uint32_t i = 0; i < x->order.len; i++)
+    x->bucket.data[i] = EG_SHARD_NONE;
+  EG_TRY(load_nodes(x));
+  for (uint32_t e = 0; e < x->model->edges.len; e++)
+    if (!eg_shard_is_dead(&x->model->edges.data[e])) EG_TRY(load_edge(x, e));
+  for (uint32_t i = 0; i < x->order.len && !x->too_large; i++) {
+    EG_TRY(eg_u32s_push(&x->result_begin, (uint32_t)x->results.len));
+    EG_TRY(eliminate(x, i));
+  }
+  EG_TRY(eg_u32s_push(&x->result_begin, (uint32_t)x->results.len));
+  x->bound = x->constant - x->prices.capacity;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choice) {
+  EG_TRY(eg_u32s_resize(&x->trial, x->order.len));
+  uint32_t *at = x->trial.data; // [place]
+  for (uint32_t n = 0; n < x->model->nodes.len; n++)
+    choice[n] = x->fixed.data[n];
+  for (uint32_t i = (uint32_t)x->order.len; i-- > 0;) {
+    int64_t best = EG_SHARD_CAP;
+    at[i] = 0;
+    for (uint32_t v = 0; v < eg_shard_elimination_width(x, i); v++) {
+      int64_t sum = 0;
+      for (uint32_t f = x->bucket.data[i]; f != EG_SHARD_NONE;
+           f = x->factors.data[f].next)
+        sum = eg_shard_capped(sum, eg_shard_factor_at(x, &x->factors.data[f], at)[v]);
+      if (sum >= best) continue;
+      best = sum;
+      at[i] = v;
+    }
+    choice[x->order.data[i]] = x->values.data[x->value_begin.data[i] + at[i]];
+  }
+  return EGRAPH_OK;
+}

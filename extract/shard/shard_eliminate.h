@@ -1,0 +1,81 @@
+// Elimination of nodes, one after the other: exact minima under the prices of memory, as
+// far as tables stay within a cap. The tables then guide a search that is exact for
+// memory too (shard_enumerate.h).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
+#define EG_EXTRACT_SHARD_SHARD_ELIMINATE_H
+
+#include "extract/shard/shard_bound.h"
+
+/// Sums saturate here; two fit.
+#define EG_SHARD_CAP (INT64_C(1) << 61)
+
+/// A table over variables, named by their place in the order, ascending; the first one
+/// runs fastest.
+typedef struct eg_shard_factor {
+  uint32_t scope, arity; // place in `scopes`
+  uint32_t next;         // in the same bucket
+  size_t table;          // place in `table`
+} eg_shard_factor;
+EG_VEC_DEFINE(eg_shard_factors, eg_shard_factor);
+
+typedef struct eg_shard_elimination {
+  egraph_allocator alloc;
+  eg_shard_model *model;
+  eg_shard_prices prices;
+  eg_u32s order;       // [place] node
+  eg_u32s place;       // [node], or EG_SHARD_NONE: fixed
+  eg_u32s fixed;       // [node] value where fixed
+  eg_u32s value_begin; // [place + 1]
+  eg_u32s values;      // allowed values
+  eg_shard_factors factors;
+  eg_u32s scopes;
+  eg_i64s table;
+  eg_u32s bucket;        // [place] first factor whose first variable it is
+  eg_u32s result_begin;  // [place + 1] in `results`
+  eg_u32s results;       // factors that eliminating the place gave
+  int64_t constant;      // of what has no variable left, scaled, without the base
+  int64_t bound;         // scaled, without the base
+  size_t cap, total_cap; // entries of a table, and of all
+  bool too_large;        // gave up: more than total_cap
+  bool exact;            // no table was split
+  uint64_t work;
+  eg_words graph; // scratch of the ordering
+  eg_doubles weight;
+  eg_u32s trial;
+} eg_shard_elimination;
+
+void eg_shard_elimination_init(eg_shard_elimination *x, egraph_allocator alloc);
+void eg_shard_elimination_deinit(eg_shard_elimination *x);
+/// Orders the nodes of the model that have more than one value allowed (`allowed` flags
+/// values like model->cost; NULL: all). With `held` a node whose elimination would exceed
+/// the cap is held at held[node] instead (which must be allowed); without, tables are
+/// split and the minimum becomes a bound. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model *model,
+                                         const uint8_t *allowed, const uint32_t *held,
+                                         size_t cap, size_t total_cap);
+/// Eliminates with the model's prices of the moment. bound is valid for the choices that
+/// are allowed and not held otherwise.
+egraph_status eg_shard_elimination_run(eg_shard_elimination *x);
+/// The choice that the tables lead to. [node]
+egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choice);
+
+static inline uint32_t eg_shard_elimination_width(const eg_shard_elimination *x,
+                                                  uint32_t place) {
+  return x->value_begin.data[place + 1] - x->value_begin.data[place];
+}
+/// A factor's line for the values at[place]: an entry per value of its first variable.
+static inline const int64_t *eg_shard_factor_at(const eg_shard_elimination *x,
+                                                const eg_shard_factor *factor,
+                                                const uint32_t *at) {
+  const uint32_t *scope = x->scopes.data + factor->scope;
+  size_t offset = 0;
+  for (uint32_t i = factor->arity; i-- > 1;)
+    offset = (offset + at[scope[i]]) * eg_shard_elimination_width(x, scope[i - 1]);
+  return x->table.data + factor->table + offset;
+}
+static inline int64_t eg_shard_capped(int64_t a, int64_t b) {
+  return a + b < EG_SHARD_CAP ? a + b : EG_SHARD_CAP;
+}
+
+#endif

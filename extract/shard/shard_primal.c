@@ -1,0 +1,329 @@
+// Block solves: a block is eliminated under the prices of memory, then searched for a
+// choice that is cheaper and fits; when the search finds none, the prices move towards
+// what the minimum violates, a few times. Which kind of block to try is a bandit's
+// choice: what it has gained against what it has cost.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/shard/shard_primal.h"
+
+#include <math.h>
+
+#include "extract/shard/shard_edit.h"
+
+enum { PRICE_STEPS = 6, VISITS = 4000, BLOCK_CAP = 100000, POOL_CAP = 400000 };
+
+void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search) {
+  egraph_allocator alloc = search->alloc;
+  *primal = (eg_shard_primal){.search = search, .cost = EG_SHARD_INFINITE};
+  eg_shard_elimination_init(&primal->tables, alloc);
+  eg_shard_enumeration_init(&primal->walk, alloc);
+  eg_shard_slack_init(&primal->slack, alloc);
+  eg_u32s_init(&primal->best, alloc);
+  eg_u32s_init(&primal->ids, alloc);
+  eg_u32s_init(&primal->pool, alloc);
+  eg_bytes_init(&primal->allowed, alloc);
+  eg_u32s_init(&primal->block, alloc);
+  eg_bytes_init(&primal->in_block, alloc);
+  eg_doubles_init(&primal->kept_price, alloc);
+  eg_doubles_init(&primal->load, alloc);
+}
+
+void eg_shard_primal_deinit(eg_shard_primal *primal) {
+  eg_doubles_deinit(&primal->load);
+  eg_doubles_deinit(&primal->kept_price);
+  eg_bytes_deinit(&primal->in_block);
+  eg_u32s_deinit(&primal->block);
+  eg_bytes_deinit(&primal->allowed);
+  eg_u32s_deinit(&primal->pool);
+  eg_u32s_deinit(&primal->ids);
+  eg_u32s_deinit(&primal->best);
+  eg_shard_slack_deinit(&primal->slack);
+  eg_shard_enumeration_deinit(&primal->walk);
+  eg_shard_elimination_deinit(&primal->tables);
+}
+
+egraph_status eg_shard_primal_leave(eg_shard_primal *primal) {
+  if (primal->cost >= EG_SHARD_INFINITE) return EGRAPH_OK;
+  primal->ids.len = 0;
+  EG_TRY(eg_u32s_append(&primal->ids, primal->best.data, primal->best.len));
+  eg_shard_model_lift(primal->model, primal->ids.data);
+  return EGRAPH_OK;
+}
+
+// Value indices of ids; false when a value is gone.
+static bool find_values(const eg_shard_model *model, const uint32_t *ids, uint32_t *out) {
+  for (uint32_t n = 0; n < model->nodes.len; n++) {
+    const eg_shard_node *node = &model->nodes.data[n];
+    out[n] = 0;
+    if (node->count == 0) continue;
+    uint32_t v = 0;
+    while (v < node->count && model->id.data[node->values + v] != ids[n])
+      v++;
+    if (v == node->count) return false;
+    out[n] = v;
+  }
+  return true;
+}
+
+static egraph_status adopt(eg_shard_primal *primal, const uint32_t *ids) {
+  int64_t cost;
+  bool fits;
+  if (!find_values(primal->model, ids, primal->best.data)) return EGRAPH_OK;
+  EG_TRY(eg_shard_model_evaluate(primal->model, primal->best.data, &cost, &fits));
+  if (fits) primal->cost = cost;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *model,
+                                    bool fresh) {
+  bool had = primal->cost < EG_SHARD_INFINITE && !fresh;
+  primal->model = model;
+  primal->cost = EG_SHARD_INFINITE;
+  primal->pool_count = primal->pool_next = 0;
+  EG_TRY(eg_u32s_resize(&primal->best, model->nodes.len));
+  EG_TRY(eg_u32s_resize(&primal->pool, EG_SHARD_POOL * model->nodes.len));
+  EG_TRY(eg_bytes_resize(&primal->in_block, model->nodes.len));
+  EG_TRY(eg_bytes_resize(&primal->allowed, model->cost.len));
+  if (primal->search->cost < EG_SHARD_INFINITE)
+    EG_TRY(adopt(primal, primal->search->core_choice.data));
+  if (had && primal->cost >= EG_SHARD_INFINITE) EG_TRY(adopt(primal, primal->ids.data));
+  return EGRAPH_OK;
+}
+
+// Keeps a choice in the pool, and as the best when it is.
+static egraph_status take(eg_shard_primal *primal, const uint32_t *choice) {
+  int64_t cost;
+  bool fits, better;
+  size_t nodes = primal->model->nodes.len;
+  if (nodes == 0) return EGRAPH_OK;
+  memcpy(primal->pool.data + primal->pool_next * nodes, choice, nodes * sizeof *choice);
+  primal->pool_next = (primal->pool_next + 1) % EG_SHARD_POOL;
+  if (primal->pool_count < EG_SHARD_POOL) primal->pool_count++;
+  EG_TRY(eg_shard_model_evaluate(primal->model, choice, &cost, &fits));
+  if (!fits || cost >= primal->cost) return EGRAPH_OK;
+  primal->cost = cost;
+  memcpy(primal->best.data, choice, nodes * sizeof *choice);
+  return eg_shard_search_offer(primal->search, primal->model, choice, &better);
+}
+
+// What value v of n costs by prices, by tables towards smaller numbers (which have
+// chosen), and by messages from the rest.
+static double see(const eg_shard_dual *dual, uint32_t n, uint32_t v,
+                  const uint32_t *choice) {
+  const eg_shard_model *model = dual->model;
+  const eg_shard_node *node = &model->nodes.data[n];
+  double sum = dual->priced.data[node->values + v];
+  EG_SHARD_EACH_HALF(model, n, half) {
+    uint32_t other = eg_shard_other(model, half);
+    const eg_shard_edge *edge = &model->edges.data[half >> 1];
+    if (other > n)
+      sum += model->message.data[edge->message[half & 1] + v];
+    else
+      sum +=
+          ((half & 1) == 0 ? dual->flipped.data
+                           : dual->table.data)[dual->table_at.data[half >> 1] +
+                                               (size_t)choice[other] * node->count + v];
+  }
+  return sum;
+}
+
+// Node after node the cheapest value that memory has room for.
+static void round_within(eg_shard_primal *primal, const eg_shard_dual *dual,
+                         uint32_t *choice) {
+  const eg_shard_model *model = primal->model;
+  double *cost = primal->load.data;
+  for (uint32_t n = 0; n < model->nodes.len; n++) {
+    const eg_shard_node *node = &model->nodes.data[n];
+    choice[n] = 0;
+    if (node->count == 0) continue;
+    for (uint32_t v = 0; v < node->count; v++)
+      cost[v] = see(dual, n, v, choice);
+    for (uint32_t tries = 0; tries < node->count; tries++) {
+      uint32_t best = 0;
+      for (uint32_t v = 1; v < node->count; v++)
+        if (cost[v] < cost[best]) best = v;
+      choice[n] = best;
+      eg_shard_slack_value(&primal->slack, model, n, best, -1);
+      if (eg_shard_slack_fits(&primal->slack)) break;
+      eg_shard_slack_value(&primal->slack, model, n, best, 1);
+      cost[best] = INFINITY;
+    }
+  }
+}
+
+egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual *dual) {
+  EG_TRY(take(primal, dual->choice.data));
+  if (primal->model->capacity.len == 0) return EGRAPH_OK;
+  EG_TRY(eg_shard_slack_start(&primal->slack, primal->model));
+  EG_TRY(eg_u32s_resize(&primal->block, primal->model->nodes.len));
+  uint32_t widest = 1;
+  for (uint32_t n = 0; n < primal->model->nodes.len; n++)
+    if (primal->model->nodes.data[n].count > widest)
+      widest = primal->model->nodes.data[n].count;
+  EG_TRY(eg_doubles_resize(&primal->load, widest));
+  round_within(primal, dual, primal->block.data);
+  return take(primal, primal->block.data);
+}
+
+// Moves the prices towards what the minimum of the tables violates.
+static egraph_status steer(eg_shard_primal *primal, bool *out_moved) {
+  eg_shard_model *model = primal->model;
+  size_t rows = model->capacity.len;
+  *out_moved = false;
+  EG_TRY(eg_u32s_resize(&primal->walk.choice, model->nodes.len));
+  EG_TRY(eg_shard_elimination_trace(&primal->tables, primal->walk.choice.data));
+  EG_TRY(eg_doubles_resize(&primal->load, rows + 1));
+  double *load = primal->load.data, norm = 0;
+  memset(load, 0, (rows + 1) * sizeof *load);
+  for (uint32_t n = 0; n < model->nodes.len; n++) {
+    if (model->nodes.data[n].count == 0) continue;
+    for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
+         i = model->items.data[i].next) {
+      const eg_shard_item *item = &model->items.data[i];
+      double usage = (double)model->usage.data[item->usage + primal->walk.choice.data[n]];
+      load[item->first] += usage;
+      load[item->last] -= usage;
+    }
+  }
+  for (size_t r = 1; r < rows; r++)
+    load[r] += load[r - 1];
+  for (size_t r = 0; r < rows; r++) {
+    load[r] -= (double)model->capacity.data[r];
+    if (load[r] < 0 && model->price.data[r] == 0) load[r] = 0;
+    norm += load[r] * load[r];
+  }
+  double gap = (double)(model->cutoff - model->base) -
+               ldexp((double)primal->tables.bound, -primal->tables.prices.scale);
+  if (norm == 0 || gap <= 0) return EGRAPH_OK;
+  for (size_t r = 0; r < rows; r++) {
+    double price = model->price.data[r] + gap / norm * load[r];
+    model->price.data[r] = price > 0 ? price : 0;
+  }
+  *out_moved = true;
+  return EGRAPH_OK;
+}
+
+static egraph_status solve_priced(eg_shard_primal *primal, bool *out_better) {
+  bool complete, moved = true;
+  for (int step = 0; step <= PRICE_STEPS && moved; step++) {
+    EG_TRY(eg_shard_elimination_run(&primal->tables));
+    if (primal->tables.too_large) return EGRAPH_OK;
+    EG_TRY(eg_shard_enumerate(&primal->walk, &primal->tables, primal->search, VISITS,
+                              out_better, &complete));
+    if (complete || *out_better || eg_shard_search_stop(primal->search)) return EGRAPH_OK;
+    EG_TRY(steer(primal, &moved));
+  }
+  return EGRAPH_OK;
+}
+
+// Solves the allowed values; what is too wide is held at the best choice.
+static egraph_status solve_allowed(eg_shard_primal *primal, size_t cap,
+                                   bool *out_better) {
+  eg_shard_model *model = primal->model;
+  int64_t cutoff = model->cutoff;
+  *out_better = false;
+  primal->kept_price.len = 0;
+  EG_TRY(eg_doubles_append(&primal->kept_price, model->price.data, model->price.len));
+  uint64_t before = primal->tables.work;
+  model->cutoff = primal->cost;
+  egraph_status status = eg_shard_elimination_order(
+      &primal->tables, model, primal->allowed.data, primal->best.data, cap, 40 * cap);
+  if (status == EGRAPH_OK) status = solve_priced(primal, out_better);
+  if (*out_better) {
+    primal->cost = model->cutoff;
+    memcpy(primal->best.data, primal->walk.found.data,
+           primal->best.len * sizeof *primal->best.data);
+  }
+  model->cutoff = cutoff;
+  for (size_t r = 0; r < model->price.len; r++)
+    model->price.data[r] = primal->kept_price.data[r];
+  primal->work += primal->tables.work - before + model->edges.len + model->nodes.len;
+  return status;
+}
+
+static void allow_best(eg_shard_primal *primal) {
+  const eg_shard_model *model = primal->model;
+  if (primal->allowed.len != 0) memset(primal->allowed.data, 0, primal->allowed.len);
+  for (uint32_t n = 0; n < model->nodes.len; n++)
+    if (model->nodes.data[n].count != 0)
+      primal->allowed.data[model->nodes.data[n].values + primal->best.data[n]] = 1;
+}
+
+egraph_status eg_shard_primal_recombine(eg_shard_primal *primal, bool *out_better) {
+  const eg_shard_model *model = primal->model;
+  *out_better = false;
+  if (primal->cost >= EG_SHARD_INFINITE) return EGRAPH_OK;
+  allow_best(primal);
+  for (uint32_t i = 0; i < primal->pool_count; i++)
+    for (uint32_t n = 0; n < model->nodes.len; n++)
+      if (model->nodes.data[n].count != 0)
+        primal->allowed.data[model->nodes.data[n].values +
+                             primal->pool.data[i * model->nodes.len + n]] = 1;
+  return solve_allowed(primal, POOL_CAP, out_better);
+}
+
+static const uint32_t block_sizes[EG_SHARD_ARMS / 2] = {6, 15, 40, 100, 300, 1000};
+
+// Nodes around a random one: nearest first, or next to each other in the order.
+static egraph_status find_block(eg_shard_primal *primal, uint32_t size, bool near) {
+  const eg_shard_model *model = primal->model;
+  eg_rng *rng = &primal->search->rng;
+  uint32_t count = (uint32_t)model->nodes.len;
+  uint32_t start = (uint32_t)eg_rng_below(rng, count);
+  primal->block.len = 0;
+  for (uint32_t i = 0; i < count && model->nodes.data[start].count == 0; i++)
+    start = (start + 1) % count;
+  memset(primal->in_block.data, 0, count);
+  EG_TRY(eg_u32s_push(&primal->block, start));
+  primal->in_block.data[start] = 1;
+  if (!near)
+    for (uint32_t n = start + 1; n < count && primal->block.len < size; n++)
+      if (model->nodes.data[n].count != 0) EG_TRY(eg_u32s_push(&primal->block, n));
+  for (size_t i = 0; near && i < primal->block.len && primal->block.len < size; i++) {
+    uint32_t n = primal->block.data[i];
+    bool picky = model->nodes.data[n].degree > size;
+    EG_SHARD_EACH_HALF(model, n, half) {
+      uint32_t other = eg_shard_other(model, half);
+      if (primal->in_block.data[other] || primal->block.len >= size) continue;
+      if (picky && eg_rng_below(rng, model->nodes.data[n].degree) >= size) continue;
+      primal->in_block.data[other] = 1;
+      EG_TRY(eg_u32s_push(&primal->block, other));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static uint32_t choose_arm(eg_shard_primal *primal) {
+  uint32_t best = 0;
+  double most = -1, total = 0;
+  for (uint32_t a = 0; a < EG_SHARD_ARMS; a++)
+    total += primal->reward[a];
+  if (eg_rng_below(&primal->search->rng, 4) == 0)
+    return (uint32_t)eg_rng_below(&primal->search->rng, EG_SHARD_ARMS);
+  for (uint32_t a = 0; a < EG_SHARD_ARMS; a++) {
+    double rate = (primal->reward[a] + 1e-3 * total + 1) / (primal->effort[a] + 1);
+    if (rate > most) {
+      most = rate;
+      best = a;
+    }
+  }
+  return best;
+}
+
+egraph_status eg_shard_primal_block(eg_shard_primal *primal, bool *out_better) {
+  const eg_shard_model *model = primal->model;
+  *out_better = false;
+  if (primal->cost >= EG_SHARD_INFINITE || model->nodes.len == 0) return EGRAPH_OK;
+  uint32_t arm = choose_arm(primal);
+  int64_t cost = primal->cost;
+  uint64_t work = primal->work;
+  EG_TRY(find_block(primal, block_sizes[arm / 2], arm % 2 == 0));
+  allow_best(primal);
+  for (size_t i = 0; i < primal->block.len; i++) {
+    const eg_shard_node *node = &model->nodes.data[primal->block.data[i]];
+    if (node->count != 0) memset(primal->allowed.data + node->values, 1, node->count);
+  }
+  EG_TRY(solve_allowed(primal, BLOCK_CAP, out_better));
+  primal->reward[arm] = 0.95 * primal->reward[arm] + (double)(cost - primal->cost);
+  primal->effort[arm] = 0.95 * primal->effort[arm] + (double)(primal->work - work);
+  return EGRAPH_OK;
+}

@@ -1,0 +1,46 @@
+// Better choices: roundings of the dual solution, and blocks of nodes that are solved
+// while the rest is held.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SHARD_SHARD_PRIMAL_H
+#define EG_EXTRACT_SHARD_SHARD_PRIMAL_H
+
+#include "extract/shard/shard_dual.h"
+#include "extract/shard/shard_enumerate.h"
+
+enum { EG_SHARD_POOL = 6, EG_SHARD_ARMS = 12 };
+
+typedef struct eg_shard_primal {
+  eg_shard_search *search;
+  eg_shard_model *model;
+  eg_shard_elimination tables;
+  eg_shard_enumeration walk;
+  eg_shard_slack slack;
+  int64_t cost; // of `best`, EG_SHARD_INFINITE: none
+  eg_u32s best; // [node] value, of this model
+  eg_u32s ids;  // [node] the same in ids, across reductions
+  eg_u32s pool; // [EG_SHARD_POOL * node] roundings, the oldest is replaced
+  uint32_t pool_count, pool_next;
+  eg_bytes allowed;
+  eg_u32s block;
+  eg_bytes in_block;
+  eg_doubles kept_price, load;
+  double reward[EG_SHARD_ARMS], effort[EG_SHARD_ARMS]; // of the kinds of blocks
+  uint64_t work;
+} eg_shard_primal;
+
+void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search);
+void eg_shard_primal_deinit(eg_shard_primal *primal);
+/// Before the model is reduced: remembers the best choice in ids.
+egraph_status eg_shard_primal_leave(eg_shard_primal *primal);
+/// Takes up a model. Finds the remembered choice (or the search's best) in it again if it
+/// is still there; `fresh`: the model does not descend from the last one.
+egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *model,
+                                    bool fresh);
+/// Offers the dual's rounding, and one that keeps within memory.
+egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual *dual);
+/// Solves the values of the pool together.
+egraph_status eg_shard_primal_recombine(eg_shard_primal *primal, bool *out_better);
+/// Solves one block; kind and size adapt to what has paid.
+egraph_status eg_shard_primal_block(eg_shard_primal *primal, bool *out_better);
+
+#endif

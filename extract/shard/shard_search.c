@@ -1,0 +1,123 @@
+// The certificate is asked before a choice becomes the best one, so that no reduction and
+// no search can put in a cost that the problem does not have.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/shard/shard_search.h"
+
+#include "base/clock.h"
+#include "extract/shard/shard_reduce.h"
+
+void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
+                          const eg_shard_problem *problem,
+                          const eg_shard_options *options) {
+  *search = (eg_shard_search){.alloc = alloc,
+                              .problem = problem,
+                              .options = options,
+                              .cost = EG_SHARD_INFINITE,
+                              .start_seconds = eg_clock_seconds(),
+                              .rng = {eg_hash_combine(0x5eed, options->seed)}};
+  search->told_seconds = -1;
+  eg_shard_model_init(&search->whole, alloc);
+  eg_shard_model_init(&search->core, alloc);
+  eg_u32s_init(&search->old_node, alloc);
+  eg_u32s_init(&search->choice, alloc);
+  eg_u32s_init(&search->core_choice, alloc);
+  eg_u32s_init(&search->lifted, alloc);
+}
+
+void eg_shard_search_deinit(eg_shard_search *search) {
+  eg_u32s_deinit(&search->lifted);
+  eg_u32s_deinit(&search->core_choice);
+  eg_u32s_deinit(&search->choice);
+  eg_u32s_deinit(&search->old_node);
+  eg_shard_model_deinit(&search->core);
+  eg_shard_model_deinit(&search->whole);
+}
+
+double eg_shard_search_seconds(const eg_shard_search *search) {
+  return eg_clock_seconds() - search->start_seconds;
+}
+
+// Takes a choice of the problem when it fits and is cheaper.
+static egraph_status take(eg_shard_search *search, const uint32_t *choice,
+                          int64_t *out_cost) {
+  int64_t peak;
+  EG_TRY(eg_shard_certify(search->alloc, search->problem, choice, out_cost, &peak));
+  if (*out_cost >= search->cost) return EGRAPH_OK;
+  if (peak > search->problem->limit) {
+    *out_cost = EG_SHARD_INFINITE;
+    return EGRAPH_OK;
+  }
+  search->choice.len = 0;
+  EG_TRY(eg_u32s_append(&search->choice, choice, eg_shard_node_count(search->problem)));
+  search->cost = *out_cost;
+  search->peak = peak;
+  search->best_seconds = eg_shard_search_seconds(search);
+  return EGRAPH_OK;
+}
+
+static bool is_in_range(const eg_shard_problem *problem, const uint32_t *choice) {
+  for (uint32_t n = 0; n < eg_shard_node_count(problem); n++)
+    if (choice[n] >=
+        problem->strategy_begin.data[n + 1] - problem->strategy_begin.data[n])
+      return false;
+  return true;
+}
+
+egraph_status eg_shard_search_start(eg_shard_search *search) {
+  const uint32_t *incumbent = search->options->incumbent;
+  int64_t cost;
+  if (incumbent != NULL && is_in_range(search->problem, incumbent))
+    EG_TRY(take(search, incumbent, &cost));
+  EG_TRY(eg_shard_model_build(&search->whole, search->problem));
+  search->whole.cutoff = search->cost;
+  EG_TRY(eg_shard_reduce(&search->whole, search->disabled));
+  EG_TRY(eg_shard_model_copy(&search->core, &search->whole, &search->old_node));
+  EG_TRY(eg_u32s_resize(&search->lifted, search->whole.nodes.len));
+  EG_TRY(eg_u32s_resize(&search->core_choice, search->core.nodes.len));
+  eg_shard_search_raise(search, search->core.base);
+  return EGRAPH_OK;
+}
+
+static void lift(eg_shard_search *search, const eg_shard_model *model,
+                 const uint32_t *choice) {
+  uint32_t *core = search->core_choice.data;
+  if (model->nodes.len != 0) memcpy(core, choice, model->nodes.len * sizeof *choice);
+  eg_shard_model_lift(model, core);
+  for (uint32_t i = 0; i < search->core.nodes.len; i++)
+    search->lifted.data[search->old_node.data[i]] = core[i];
+  eg_shard_model_lift(&search->whole, search->lifted.data);
+}
+
+egraph_status eg_shard_search_offer(eg_shard_search *search, eg_shard_model *model,
+                                    const uint32_t *choice, bool *out_better) {
+  int64_t cost, certified;
+  bool fits;
+  *out_better = false;
+  EG_TRY(eg_shard_model_evaluate(model, choice, &cost, &fits));
+  if (!fits || cost >= search->cost) return EGRAPH_OK;
+  lift(search, model, choice);
+  EG_TRY(take(search, search->lifted.data, &certified));
+  if (certified != cost)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a choice of cost %lld costs %lld", (long long)cost,
+                   (long long)certified);
+  *out_better = true;
+  return EGRAPH_OK;
+}
+
+void eg_shard_search_raise(eg_shard_search *search, int64_t bound) {
+  if (bound > search->cost) bound = search->cost;
+  if (bound > search->bound) search->bound = bound;
+}
+
+bool eg_shard_search_stop(eg_shard_search *search) {
+  if (search->stopped || search->bound >= search->cost) return true;
+  double seconds = eg_shard_search_seconds(search);
+  if (seconds >= search->options->time_limit_seconds) search->stopped = true;
+  if (search->options->progress != NULL && seconds - search->told_seconds >= 0.1) {
+    search->told_seconds = seconds;
+    if (search->options->progress(search->options->user, search->cost, search->bound,
+                                  seconds))
+      search->stopped = true;
+  }
+  return search->stopped;
+}
