@@ -11,8 +11,8 @@
   X(arc_from)                                                                            \
   X(arc_to)                                                                              \
   X(operator_value)                                                                      \
-  X(inputs) X(output) X(needs) X(forced) X(root_value) X(root_places) X(tie_kind)        \
-      X(tie_members)
+  X(inputs)                                                                              \
+  X(output) X(needs) X(forced) X(root_value) X(root_places) X(tie_kind) X(tie_members)
 #define EACH_DOUBLE(X)                                                                   \
   X(cost_times) X(memory_times) X(arc_cost) X(arc_memory) X(cost) X(memory)
 #define EACH_BYTE(X) X(place_forbidden) X(forbidden)

@@ -76,6 +76,12 @@ static egraph_status bind(bindings *b, uint32_t tie, uint32_t strategy, uint32_t
   return eg_u32s_push(&b->label, label);
 }
 
+static bool is_repeated(const eg_layout_problem *p, uint32_t tie, uint32_t at) {
+  for (uint32_t i = p->tie_begin.data[tie]; i < at; i++)
+    if (p->tie_members.data[i] == p->tie_members.data[at]) return true;
+  return false;
+}
+
 static egraph_status bind_member(const eg_layout_view *view, bindings *b, uint32_t tie,
                                  uint32_t member) {
   const eg_layout_problem *p = view->problem;
@@ -118,7 +124,8 @@ static egraph_status index_ties(eg_layout_view *view) {
   for (uint32_t t = 0; t < p->tie_kind.len; t++)
     for (uint32_t i = p->tie_begin.data[t];
          status == EGRAPH_OK && i < p->tie_begin.data[t + 1]; i++)
-      status = bind_member(view, &b, t, p->tie_members.data[i]);
+      if (!is_repeated(p, t, i))
+        status = bind_member(view, &b, t, p->tie_members.data[i]);
   if (status == EGRAPH_OK) status = invert_bindings(view, &b);
   eg_u32s_deinit(&b.label);
   eg_u32s_deinit(&b.strategy);

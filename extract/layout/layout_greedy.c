@@ -1,0 +1,264 @@
+// Greedy: places settle in the order of their tree cost (Knuth), which ranks the values;
+// then from the roots down, values of high rank first, each needed value takes the
+// strategy that costs least together with the ways to the layouts already needed, using
+// only inputs of lower rank, so that the choice is acyclic, and a label that a tie has
+// taken stays.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/cost_heap.h"
+#include "extract/layout/layout_search.h"
+
+typedef struct greedy {
+  eg_layout_search *search;
+  const eg_layout_active *active;
+  const double *favour;
+  double price;             // of memory, in the objective
+  eg_doubles cost;          // [place] tree cost
+  eg_doubles sum;           // [strategy]
+  eg_u32s waiting;          // [strategy]
+  eg_u32s rank, by_rank;    // [value], 1 + rank
+  eg_bytes settled, needed; // [place]
+  eg_bytes wanted;          // [value]
+  eg_u32s label;            // [tie]
+  eg_doubles far;           // [place of a value]
+  eg_cost_heap heap;
+} greedy;
+
+static double strategy_cost(const greedy *g, uint32_t s) {
+  const eg_layout_view *view = g->search->view;
+  double cost = view->strategy_weight[g->search->task->objective].data[s] +
+                g->price * view->strategy_weight[EG_LAYOUT_MEMORY].data[s];
+  return g->favour == NULL ? cost : cost * (1.001 - g->favour[s]);
+}
+
+static double arc_cost(const greedy *g, uint32_t a) {
+  const eg_layout_view *view = g->search->view;
+  return view->arc_weight[g->search->task->objective].data[a] +
+         g->price * view->arc_weight[EG_LAYOUT_MEMORY].data[a];
+}
+
+static egraph_status offer_place(greedy *g, uint32_t place, double cost) {
+  if (g->settled.data[place] || cost >= g->cost.data[place]) return EGRAPH_OK;
+  g->cost.data[place] = cost;
+  return eg_cost_heap_add(&g->heap, cost, place);
+}
+
+static egraph_status settle(greedy *g, uint32_t place) {
+  const eg_layout_view *view = g->search->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t value = view->place_value.data[place];
+  g->settled.data[place] = 1;
+  if (g->rank.data[value] == 0) {
+    EG_TRY(eg_u32s_push(&g->by_rank, value));
+    g->rank.data[value] = (uint32_t)g->by_rank.len;
+  }
+  for (uint32_t i = view->out.begin.data[place]; i < view->out.begin.data[place + 1];
+       i++) {
+    uint32_t a = view->out.items.data[i];
+    if (g->active->arc.data[a])
+      EG_TRY(offer_place(g, p->arc_to.data[a], g->cost.data[place] + arc_cost(g, a)));
+  }
+  for (uint32_t i = view->users.begin.data[place]; i < view->users.begin.data[place + 1];
+       i++) {
+    uint32_t s = view->users.items.data[i];
+    g->sum.data[s] += g->cost.data[place];
+    if (--g->waiting.data[s] == 0 && g->active->strategy.data[s])
+      EG_TRY(offer_place(g, p->output.data[s], g->sum.data[s]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status settle_all(greedy *g) {
+  const eg_layout_problem *p = g->search->view->problem;
+  for (size_t place = 0; place < g->cost.len; place++)
+    g->cost.data[place] = INFINITY;
+  for (uint32_t s = 0; s < g->sum.len; s++) {
+    g->sum.data[s] = strategy_cost(g, s);
+    g->waiting.data[s] = p->need_begin.data[s + 1] - p->need_begin.data[s];
+    if (g->waiting.data[s] == 0 && g->active->strategy.data[s])
+      EG_TRY(offer_place(g, p->output.data[s], g->sum.data[s]));
+  }
+  while (g->heap.len != 0) {
+    eg_cost_entry entry = eg_cost_heap_take(&g->heap);
+    if (!g->settled.data[entry.item]) EG_TRY(settle(g, entry.item));
+  }
+  return EGRAPH_OK;
+}
+
+// far[place]: least cost from there to the given one.
+static void spread_back(greedy *g, uint32_t value, uint32_t to) {
+  const eg_layout_view *view = g->search->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t base = p->place_begin.data[value];
+  for (uint32_t i = 0; i < eg_layout_layout_count(p, value); i++)
+    g->far.data[i] = base + i == to ? 0 : INFINITY;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (uint32_t i = view->value_arcs.begin.data[value];
+         i < view->value_arcs.begin.data[value + 1]; i++) {
+      uint32_t a = view->value_arcs.items.data[i];
+      double *from = &g->far.data[p->arc_from.data[a] - base];
+      double way = g->far.data[p->arc_to.data[a] - base] + arc_cost(g, a);
+      if (!g->active->arc.data[a] || !(way < *from)) continue;
+      *from = way;
+      moved = true;
+    }
+  }
+}
+
+static bool is_free(const greedy *g, uint32_t value, uint32_t s) {
+  const eg_layout_view *view = g->search->view;
+  const eg_layout_problem *p = view->problem;
+  if (!g->active->strategy.data[s]) return false;
+  for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++) {
+    uint32_t rank = g->rank.data[view->place_value.data[p->needs.data[i]]];
+    if (rank == 0 || rank >= g->rank.data[value]) return false;
+  }
+  for (uint32_t i = view->labels.begin.data[s]; i < view->labels.begin.data[s + 1]; i++) {
+    uint32_t taken = g->label.data[view->labels.items.data[i]];
+    if (taken != EG_LAYOUT_NONE && taken != view->label_values.data[i]) return false;
+  }
+  return true;
+}
+
+static double needs_cost(const greedy *g, uint32_t s) {
+  const eg_layout_problem *p = g->search->view->problem;
+  double cost = strategy_cost(g, s);
+  for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++)
+    if (!g->needed.data[p->needs.data[i]]) cost += g->cost.data[p->needs.data[i]];
+  return cost;
+}
+
+static void take(greedy *g, uint32_t value, uint32_t s) {
+  const eg_layout_view *view = g->search->view;
+  const eg_layout_problem *p = view->problem;
+  g->search->trial.strategy.data[value] = s;
+  for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++) {
+    g->needed.data[p->needs.data[i]] = 1;
+    g->wanted.data[view->place_value.data[p->needs.data[i]]] = 1;
+  }
+  for (uint32_t i = view->labels.begin.data[s]; i < view->labels.begin.data[s + 1]; i++)
+    g->label.data[view->labels.items.data[i]] = view->label_values.data[i];
+}
+
+// False when ties leave nothing to choose.
+static bool decide(greedy *g, uint32_t value) {
+  const eg_layout_view *view = g->search->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t begin = view->strategies.begin.data[value];
+  uint32_t end = view->strategies.begin.data[value + 1], best = EG_LAYOUT_NONE;
+  for (uint32_t i = begin; i < end; i++)
+    g->sum.data[view->strategies.items.data[i]] =
+        needs_cost(g, view->strategies.items.data[i]);
+  for (uint32_t place = p->place_begin.data[value];
+       place < p->place_begin.data[value + 1]; place++) {
+    if (!g->needed.data[place]) continue;
+    spread_back(g, value, place);
+    for (uint32_t i = begin; i < end; i++) {
+      uint32_t s = view->strategies.items.data[i];
+      g->sum.data[s] += g->far.data[p->output.data[s] - p->place_begin.data[value]];
+    }
+  }
+  for (uint32_t i = begin; i < end; i++) {
+    uint32_t s = view->strategies.items.data[i];
+    if (is_free(g, value, s) && isfinite(g->sum.data[s]) &&
+        (best == EG_LAYOUT_NONE || g->sum.data[s] < g->sum.data[best]))
+      best = s;
+  }
+  if (best == EG_LAYOUT_NONE) return false;
+  take(g, value, best);
+  return true;
+}
+
+static void want_roots(greedy *g) {
+  const eg_layout_problem *p = g->search->view->problem;
+  for (uint32_t r = 0; r < p->root_value.len; r++) {
+    uint32_t best = EG_LAYOUT_NONE;
+    for (uint32_t i = p->root_begin.data[r]; i < p->root_begin.data[r + 1]; i++) {
+      uint32_t place = p->root_places.data[i];
+      if (best == EG_LAYOUT_NONE || g->cost.data[place] < g->cost.data[best])
+        best = place;
+    }
+    if (best != EG_LAYOUT_NONE) g->needed.data[best] = 1;
+  }
+}
+
+static egraph_status run(greedy *g, bool *out_ok) {
+  EG_TRY(settle_all(g));
+  want_roots(g);
+  for (size_t i = 0; i < g->search->evaluator.required.len; i++)
+    g->wanted.data[g->search->evaluator.required.data[i]] = 1;
+  EG_TRY(eg_layout_choice_clear(&g->search->trial, g->search->view));
+  *out_ok = true;
+  for (size_t i = g->by_rank.len; i-- > 0 && *out_ok;)
+    if (g->wanted.data[g->by_rank.data[i]]) *out_ok = decide(g, g->by_rank.data[i]);
+  return *out_ok ? eg_layout_search_offer(g->search, out_ok) : EGRAPH_OK;
+}
+
+static egraph_status attempt(greedy *g, bool *out_ok) {
+  const eg_layout_problem *p = g->search->view->problem;
+  uint32_t places = eg_layout_place_count(p), values = eg_layout_value_count(p);
+  EG_TRY(eg_doubles_resize(&g->cost, places));
+  EG_TRY(eg_doubles_resize(&g->far, places));
+  EG_TRY(eg_bytes_resize(&g->settled, places));
+  EG_TRY(eg_bytes_resize(&g->needed, places));
+  EG_TRY(eg_doubles_resize(&g->sum, eg_layout_strategy_count(p)));
+  EG_TRY(eg_u32s_resize(&g->waiting, eg_layout_strategy_count(p)));
+  EG_TRY(eg_u32s_resize(&g->rank, values));
+  EG_TRY(eg_bytes_resize(&g->wanted, values));
+  EG_TRY(eg_u32s_resize(&g->label, p->tie_kind.len));
+  for (size_t t = 0; t < g->label.len; t++)
+    g->label.data[t] = EG_LAYOUT_NONE;
+  return run(g, out_ok);
+}
+
+static egraph_status attempt_at(eg_layout_search *search, const eg_layout_active *active,
+                                const double *favour, double price, bool *out_ok) {
+  greedy g = {.search = search, .active = active, .favour = favour, .price = price};
+  eg_doubles_init(&g.cost, search->alloc);
+  eg_doubles_init(&g.sum, search->alloc);
+  eg_u32s_init(&g.waiting, search->alloc);
+  eg_u32s_init(&g.rank, search->alloc);
+  eg_u32s_init(&g.by_rank, search->alloc);
+  eg_bytes_init(&g.settled, search->alloc);
+  eg_bytes_init(&g.needed, search->alloc);
+  eg_bytes_init(&g.wanted, search->alloc);
+  eg_u32s_init(&g.label, search->alloc);
+  eg_doubles_init(&g.far, search->alloc);
+  eg_cost_heap_init(&g.heap, search->alloc);
+  egraph_status status = attempt(&g, out_ok);
+  eg_cost_heap_deinit(&g.heap);
+  eg_doubles_deinit(&g.far);
+  eg_u32s_deinit(&g.label);
+  eg_bytes_deinit(&g.wanted);
+  eg_bytes_deinit(&g.needed);
+  eg_bytes_deinit(&g.settled);
+  eg_u32s_deinit(&g.by_rank);
+  eg_u32s_deinit(&g.rank);
+  eg_u32s_deinit(&g.waiting);
+  eg_doubles_deinit(&g.sum);
+  eg_doubles_deinit(&g.cost);
+  return status;
+}
+
+// A price that makes memory about as dear as everything else.
+static double usual_price(const eg_layout_search *search) {
+  const eg_layout_view *view = search->view;
+  double value = 0, memory = 0;
+  for (size_t s = 0; s < view->op_of.len; s++) {
+    value += view->strategy_weight[search->task->objective].data[s];
+    memory += view->strategy_weight[EG_LAYOUT_MEMORY].data[s];
+  }
+  return memory > 0 ? value / memory : 0;
+}
+
+egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
+                               const double *favour) {
+  static const double FACTORS[] = {0, 0.1, 1, 10, 1000};
+  bool ok = false;
+  double price = usual_price(search);
+  bool limited = isfinite(search->task->limit[EG_LAYOUT_MEMORY]);
+  for (size_t i = 0; i < sizeof FACTORS / sizeof *FACTORS && !ok; i++)
+    if (i == 0 || (limited && price > 0))
+      EG_TRY(attempt_at(search, active, favour, price * FACTORS[i], &ok));
+  return EGRAPH_OK;
+}

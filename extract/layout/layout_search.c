@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_search.h"
+
+#include "base/clock.h"
+
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+  while (b != 0) {
+    uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+static bool add_to_unit(const eg_doubles *weights, double *sum, uint64_t *unit) {
+  for (size_t i = 0; i < weights->len; i++) {
+    double weight = weights->data[i];
+    *sum += weight;
+    if (floor(weight) < weight || *sum > 0x1p50) return false;
+    *unit = common_divisor(*unit, (uint64_t)weight);
+  }
+  return true;
+}
+
+static double unit_of(const eg_layout_view *view, int measure) {
+  double sum = 0;
+  uint64_t unit = 0;
+  if (!add_to_unit(&view->strategy_weight[measure], &sum, &unit) ||
+      !add_to_unit(&view->arc_weight[measure], &sum, &unit))
+    return 0;
+  return (double)unit;
+}
+
+static egraph_status prepare(eg_layout_search *search) {
+  const eg_layout_view *view = search->view;
+  size_t arcs = eg_layout_arc_count(view->problem);
+  EG_TRY(eg_doubles_resize(&search->arc_weight, arcs));
+  EG_TRY(eg_doubles_resize(&search->arc_priced, arcs));
+  for (size_t a = 0; a < arcs; a++)
+    search->arc_weight.data[a] = search->legal.arc.data[a]
+                                     ? view->arc_weight[search->task->objective].data[a]
+                                     : INFINITY;
+  EG_TRY(eg_layout_choice_clear(&search->best, view));
+  return eg_layout_choice_clear(&search->trial, view);
+}
+
+egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator alloc,
+                                    const eg_layout_view *view,
+                                    const eg_layout_task *task, eg_layout_clock *clock) {
+  *search = (eg_layout_search){.alloc = alloc,
+                               .view = view,
+                               .task = task,
+                               .clock = clock,
+                               .unit = unit_of(view, (int)task->objective)};
+  EG_TRY(eg_layout_active_init(&search->legal, alloc, view));
+  egraph_status status = eg_layout_evaluator_init(&search->evaluator, alloc, view);
+  if (status != EGRAPH_OK) {
+    eg_layout_active_deinit(&search->legal);
+    return status;
+  }
+  eg_doubles_init(&search->arc_weight, alloc);
+  eg_doubles_init(&search->arc_priced, alloc);
+  eg_layout_choice_init(&search->best, alloc);
+  eg_layout_choice_init(&search->trial, alloc);
+  status = prepare(search);
+  if (status != EGRAPH_OK) eg_layout_search_deinit(search);
+  return status;
+}
+
+void eg_layout_search_deinit(eg_layout_search *search) {
+  eg_layout_choice_deinit(&search->trial);
+  eg_layout_choice_deinit(&search->best);
+  eg_doubles_deinit(&search->arc_priced);
+  eg_doubles_deinit(&search->arc_weight);
+  eg_layout_evaluator_deinit(&search->evaluator);
+  eg_layout_active_deinit(&search->legal);
+}
+
+static bool keeps_limits(const eg_layout_search *search) {
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
+    if (search->trial.sum[m] > search->task->limit[m] * (1 + 1e-12)) return false;
+  return true;
+}
+
+static bool is_excluded(const eg_layout_search *search) {
+  const eg_layout_choices *excluded = search->task->excluded;
+  size_t bytes = search->trial.strategy.len * sizeof(uint32_t);
+  for (size_t i = 0; excluded != NULL && i < excluded->len; i++)
+    if (bytes == 0 ||
+        memcmp(excluded->data[i].strategy.data, search->trial.strategy.data, bytes) == 0)
+      return true;
+  return false;
+}
+
+static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
+  *out_ok = keeps_limits(search) && !is_excluded(search);
+  if (!*out_ok) return EGRAPH_OK;
+  int objective = (int)search->task->objective;
+  if (search->has_best && !(search->trial.sum[objective] < search->best.sum[objective]))
+    return EGRAPH_OK;
+  EG_TRY(eg_layout_choice_copy(&search->best, &search->trial));
+  search->has_best = true;
+  if (search->bound > search->best.sum[objective])
+    search->bound = search->best.sum[objective];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
+                                          bool *out_ok) {
+  EG_TRY(eg_layout_evaluate(&search->evaluator, weight, &search->trial, out_ok));
+  return *out_ok ? keep_better(search, out_ok) : EGRAPH_OK;
+}
+
+// Arcs of least objective may exceed a limit that others keep: then at a price, so high
+// that what is limited decides.
+static egraph_status offer_priced(eg_layout_search *search, int measure, bool *out_ok) {
+  for (size_t a = 0; a < search->arc_weight.len; a++) {
+    double extra = search->view->arc_weight[measure].data[a];
+    search->arc_priced.data[a] =
+        extra + 1e-6 * search->arc_weight.data[a]; // infinite where not allowed
+  }
+  return eg_layout_search_offer_arcs(search, search->arc_priced.data, out_ok);
+}
+
+egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
+  bool valid;
+  EG_TRY(eg_layout_evaluate(&search->evaluator, search->arc_weight.data, &search->trial,
+                            &valid));
+  *out_ok = valid;
+  if (!valid) return EGRAPH_OK;
+  EG_TRY(keep_better(search, out_ok));
+  for (int m = 0; m < EG_LAYOUT_MEASURES && !*out_ok; m++)
+    if (search->trial.sum[m] > search->task->limit[m])
+      EG_TRY(offer_priced(search, m, out_ok));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_search_adopt(eg_layout_search *search,
+                                     const eg_layout_choice *choice) {
+  bool ignored;
+  EG_TRY(eg_layout_choice_copy(&search->trial, choice));
+  return keep_better(search, &ignored);
+}
+
+double eg_layout_search_value(const eg_layout_search *search) {
+  return search->has_best ? search->best.sum[search->task->objective] : INFINITY;
+}
+
+double eg_layout_search_cutoff(const eg_layout_search *search) {
+  if (!search->has_best) return INFINITY;
+  double value = eg_layout_search_value(search);
+  if (search->unit > 0) return value - search->unit * (1 - 1e-6);
+  return value - EG_LAYOUT_TOLERANCE * value;
+}
+
+void eg_layout_search_raise(eg_layout_search *search, double bound) {
+  if (search->unit > 0 && isfinite(bound))
+    bound = ceil(bound / search->unit - 1e-6) * search->unit;
+  if (bound > eg_layout_search_value(search)) bound = eg_layout_search_value(search);
+  if (bound > search->bound) search->bound = bound;
+}
+
+bool eg_layout_search_stop(eg_layout_search *search) {
+  eg_layout_clock *clock = search->clock;
+  double now = eg_clock_seconds(), value = eg_layout_search_value(search);
+  if (now >= clock->deadline) clock->stopped = true;
+  if (clock->progress != NULL && now - clock->asked_seconds >= 0.1 && !clock->stopped) {
+    clock->asked_seconds = now;
+    clock->stopped =
+        clock->progress(clock->user, value, search->bound, now - clock->start_seconds);
+  }
+  bool close = search->relative_gap > 0 && isfinite(value) &&
+               value - search->bound <= search->relative_gap * value;
+  return clock->stopped || close;
+}

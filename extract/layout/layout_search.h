@@ -1,0 +1,69 @@
+// One minimization: the best solution, the bound, the clock, and what finds them.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
+
+#include "extract/layout/layout_presolve.h"
+
+/// A relative difference that is taken for rounding.
+#define EG_LAYOUT_TOLERANCE 1e-9
+
+typedef struct eg_layout_clock {
+  double start_seconds, deadline; // of eg_clock_seconds()
+  double asked_seconds;           // when progress was last called
+  bool (*progress)(void *user, double cost, double bound, double seconds);
+  void *user;
+  bool stopped;
+} eg_layout_clock;
+
+typedef struct eg_layout_search {
+  egraph_allocator alloc;
+  const eg_layout_view *view;
+  const eg_layout_task *task;
+  eg_layout_clock *clock;
+  double relative_gap;
+  eg_layout_active legal; // what the user allows
+  eg_layout_evaluator evaluator;
+  eg_doubles arc_weight, arc_priced; // scratch: of legal arcs
+  eg_layout_choice best, trial;
+  bool has_best;
+  double bound; // valid lower bound of the objective
+  double unit;  // the objective is a multiple of it; 0: not known to be
+} eg_layout_search;
+
+/// Borrows everything. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator alloc,
+                                    const eg_layout_view *view,
+                                    const eg_layout_task *task, eg_layout_clock *clock);
+void eg_layout_search_deinit(eg_layout_search *search);
+
+/// Completes search->trial.strategy (user-allowed strategies only) with arcs of least
+/// weight and keeps it when it is better than the best. *out_ok: it is a solution within
+/// the limits, not excluded.
+egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok);
+/// The same with the arcs allowed restricted to those with finite `weight`.
+egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
+                                          bool *out_ok);
+/// Keeps a copy of a whole solution when it is better than the best.
+egraph_status eg_layout_search_adopt(eg_layout_search *search,
+                                     const eg_layout_choice *choice);
+/// Objective of the best solution, INFINITY before there is one.
+double eg_layout_search_value(const eg_layout_search *search);
+/// Only solutions below are of interest.
+double eg_layout_search_cutoff(const eg_layout_search *search);
+void eg_layout_search_raise(eg_layout_search *search, double bound);
+/// Deadline, gap, or the caller's wish; calls progress at most ten times a second.
+bool eg_layout_search_stop(eg_layout_search *search);
+
+/// Greedy solutions on what presolve left; `favour` ([strategy], or NULL) makes likely
+/// ones cheap. Offers what it finds. See layout_greedy.c.
+egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
+                               const double *favour);
+/// Changes one strategy, or one label of a tie, at a time while that helps. See
+/// layout_improve.c.
+egraph_status eg_layout_improve(eg_layout_search *search, const eg_layout_active *active);
+/// Minimizes: presolve, bounds, branch and bound. *out_closed: the best is optimal, or
+/// there is no solution. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
+egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed);
+
+#endif

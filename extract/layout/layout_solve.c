@@ -1,0 +1,214 @@
+// Every pass is a minimization of one measure under limits on others: cost under the
+// memory limit; memory under the cost just found; and so on. The k-th best solution
+// excludes the k - 1 before. When nothing fits, memory is minimized without its limit.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_solve.h"
+
+#include "base/clock.h"
+#include "extract/layout/layout_search.h"
+
+void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc) {
+  *result = (eg_layout_result){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
+  eg_layout_solutions_init(&result->solutions, alloc);
+}
+
+void eg_layout_result_deinit(eg_layout_result *result) {
+  for (size_t i = 0; i < result->solutions.len; i++) {
+    eg_bytes_deinit(&result->solutions.data[i].arc_used);
+    eg_u32s_deinit(&result->solutions.data[i].strategy);
+  }
+  eg_layout_solutions_deinit(&result->solutions);
+}
+
+typedef struct solver {
+  egraph_allocator alloc;
+  const eg_layout_problem *problem;
+  const eg_layout_options *options;
+  eg_layout_result *result;
+  eg_layout_view view;
+  eg_layout_clock clock;
+  eg_layout_choices found; // the same solutions, for exclusion
+  eg_layout_choice best;   // of the last pass
+  bool has_best, closed;   // likewise
+  double bound;
+} solver;
+
+static egraph_status seed(solver *s, eg_layout_search *search, const uint32_t *strategy) {
+  const eg_layout_view *view = &s->view;
+  for (uint32_t v = 0; v < search->trial.strategy.len; v++) {
+    uint32_t at = strategy[v];
+    bool fits = at < view->op_of.len && view->value_of.data[at] == v &&
+                search->legal.strategy.data[at];
+    search->trial.strategy.data[v] = fits ? at : EG_LAYOUT_NONE;
+  }
+  bool ignored;
+  return eg_layout_search_offer(search, &ignored);
+}
+
+static egraph_status minimize(solver *s, eg_layout_search *search) {
+  if (s->has_best && search->task->objective != EG_LAYOUT_COST)
+    EG_TRY(eg_layout_search_adopt(search, &s->best));
+  if (s->options->incumbent != NULL) EG_TRY(seed(s, search, s->options->incumbent));
+  EG_TRY(eg_layout_search_run(search, &s->closed));
+  s->bound = search->bound;
+  s->has_best = search->has_best;
+  return s->has_best ? eg_layout_choice_copy(&s->best, &search->best) : EGRAPH_OK;
+}
+
+// One pass; its solution, if any, goes to s->best.
+static egraph_status run_pass(solver *s, const eg_layout_task *task) {
+  eg_layout_search search;
+  EG_TRY(eg_layout_search_init(&search, s->alloc, &s->view, task, &s->clock));
+  if (task->objective == EG_LAYOUT_COST) search.relative_gap = s->options->relative_gap;
+  egraph_status status = minimize(s, &search);
+  eg_layout_search_deinit(&search);
+  return status;
+}
+
+static bool is_wanted(const eg_layout_options *options, int measure) {
+  return options->least_memory &&
+         (measure == EG_LAYOUT_MEMORY ||
+          (options->fewest_transitions &&
+           (measure == EG_LAYOUT_TRANSITIONS || options->lowest_numbers)));
+}
+
+// Passes after the first, each holding what the ones before have reached.
+static egraph_status break_ties(solver *s, eg_layout_task task, bool *proven) {
+  for (int m = EG_LAYOUT_MEMORY; m < EG_LAYOUT_MEASURES && *proven; m++) {
+    if (!is_wanted(s->options, m)) break;
+    double reached = s->best.sum[task.objective] * (1 + EG_LAYOUT_TOLERANCE);
+    if (reached < task.limit[task.objective]) task.limit[task.objective] = reached;
+    task.objective = (eg_layout_measure)m;
+    EG_TRY(run_pass(s, &task));
+    *proven = s->closed;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status report(solver *s, double bound, bool proven) {
+  eg_layout_solution solution = {.bound = bound, .is_proven = proven};
+  eg_u32s_init(&solution.strategy, s->alloc);
+  eg_bytes_init(&solution.arc_used, s->alloc);
+  egraph_status status =
+      eg_u32s_append(&solution.strategy, s->best.strategy.data, s->best.strategy.len);
+  if (status == EGRAPH_OK)
+    status =
+        eg_bytes_append(&solution.arc_used, s->best.arc_used.data, s->best.arc_used.len);
+  if (status == EGRAPH_OK)
+    status = eg_layout_certify(s->alloc, s->problem, solution.strategy.data,
+                               solution.arc_used.data, &solution.cost, &solution.memory);
+  for (size_t a = 0; a < solution.arc_used.len; a++)
+    solution.transitions += solution.arc_used.data[a];
+  if (solution.bound > solution.cost) solution.bound = solution.cost;
+  if (status == EGRAPH_OK)
+    status = eg_layout_solutions_push(&s->result->solutions, solution);
+  if (status == EGRAPH_OK) return EGRAPH_OK;
+  eg_bytes_deinit(&solution.arc_used);
+  eg_u32s_deinit(&solution.strategy);
+  return status;
+}
+
+static egraph_status exclude(solver *s) {
+  eg_layout_choice copy;
+  eg_layout_choice_init(&copy, s->alloc);
+  egraph_status status = eg_layout_choice_copy(&copy, &s->best);
+  if (status == EGRAPH_OK) status = eg_layout_choices_push(&s->found, copy);
+  if (status != EGRAPH_OK) eg_layout_choice_deinit(&copy);
+  return status;
+}
+
+static egraph_status find_solutions(solver *s) {
+  eg_layout_task task = {.objective = EG_LAYOUT_COST, .excluded = &s->found};
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
+    task.limit[m] = INFINITY;
+  task.limit[EG_LAYOUT_MEMORY] = s->problem->memory_limit;
+  for (uint32_t i = 0; i < s->options->solutions; i++) {
+    s->has_best = false;
+    EG_TRY(run_pass(s, &task));
+    bool proven = s->closed;
+    double bound = s->bound;
+    if (i == 0) s->result->bound = bound;
+    s->result->is_complete = s->closed && !s->has_best;
+    if (!s->has_best) break;
+    EG_TRY(break_ties(s, task, &proven));
+    EG_TRY(report(s, bound, proven));
+    EG_TRY(exclude(s));
+    if (s->clock.stopped) break;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status find_least_memory(solver *s) {
+  eg_layout_task task = {.objective = EG_LAYOUT_MEMORY};
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
+    task.limit[m] = INFINITY;
+  EG_TRY(run_pass(s, &task));
+  eg_layout_result *result = s->result;
+  result->status = s->has_best ? EG_LAYOUT_NO_MEMORY
+                   : s->closed ? EG_LAYOUT_INFEASIBLE
+                               : EG_LAYOUT_UNKNOWN;
+  if (!s->has_best) return EGRAPH_OK;
+  result->least_memory = s->best.sum[EG_LAYOUT_MEMORY];
+  result->is_least_memory_proven = s->closed;
+  return EGRAPH_OK;
+}
+
+static egraph_status conclude(solver *s) {
+  eg_layout_result *result = s->result;
+  if (result->solutions.len == 0) {
+    if (!result->is_complete) return EGRAPH_OK;
+    result->status = EG_LAYOUT_INFEASIBLE;
+    result->bound = INFINITY;
+    return isfinite(s->problem->memory_limit) ? find_least_memory(s) : EGRAPH_OK;
+  }
+  const eg_layout_solution *first = &result->solutions.data[0];
+  result->cost = first->cost;
+  result->bound = first->bound;
+  double missing = first->cost - first->bound;
+  result->gap = missing > 0 ? missing / first->cost : 0;
+  result->status = missing <= EG_LAYOUT_TOLERANCE * first->cost ? EG_LAYOUT_OPTIMAL
+                                                                : EG_LAYOUT_FEASIBLE;
+  return EGRAPH_OK;
+}
+
+static egraph_status check_options(const eg_layout_options *options) {
+  if (options->time_limit_seconds > 0 && options->solutions >= 1 &&
+      options->relative_gap >= 0)
+    return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "layout solver: the time limit must be > 0, the gap >= 0 and the number "
+                 "of solutions >= 1");
+}
+
+static egraph_status solve(solver *s) {
+  EG_TRY(eg_layout_view_init(&s->view, s->alloc, s->problem));
+  egraph_status status = find_solutions(s);
+  if (status == EGRAPH_OK) status = conclude(s);
+  eg_layout_view_deinit(&s->view);
+  return status;
+}
+
+egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *problem,
+                              const eg_layout_options *options,
+                              eg_layout_result *result) {
+  EG_TRY(check_options(options));
+  double now = eg_clock_seconds();
+  solver s = {.alloc = alloc,
+              .problem = problem,
+              .options = options,
+              .result = result,
+              .clock = {.start_seconds = now,
+                        .deadline = now + options->time_limit_seconds,
+                        .asked_seconds = now,
+                        .progress = options->progress,
+                        .user = options->user}};
+  eg_layout_choices_init(&s.found, alloc);
+  eg_layout_choice_init(&s.best, alloc);
+  egraph_status status = solve(&s);
+  for (size_t i = 0; i < s.found.len; i++)
+    eg_layout_choice_deinit(&s.found.data[i]);
+  eg_layout_choices_deinit(&s.found);
+  eg_layout_choice_deinit(&s.best);
+  result->seconds = eg_clock_seconds() - now;
+  return status;
+}

@@ -1,0 +1,62 @@
+// The best solutions of a layout problem, with a proven bound.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_SOLVE_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_SOLVE_H
+
+#include "extract/layout/layout_problem.h"
+
+typedef enum eg_layout_status {
+  EG_LAYOUT_OPTIMAL,   // bound meets cost, relative 1e-9
+  EG_LAYOUT_FEASIBLE,  // a solution and a bound, not closed (time, gap or cancelled)
+  EG_LAYOUT_UNKNOWN,   // no solution found in time, and not shown that there is none
+  EG_LAYOUT_NO_MEMORY, // every solution exceeds the limit: least_memory would do
+  EG_LAYOUT_INFEASIBLE // no solution, however much memory
+} eg_layout_status;
+
+typedef struct eg_layout_options {
+  double time_limit_seconds; // > 0
+  double relative_gap;       // stop when (cost - bound) / cost is at most this
+  uint32_t solutions;        // how many, cheapest first; they differ in strategies; >= 1
+  /// Among solutions of equal cost (relative 1e-9): least memory, then fewest arcs, then
+  /// least sum of strategy positions within their values. Each needs the one before.
+  bool least_memory, fewest_transitions, lowest_numbers;
+  const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none), or NULL;
+                             // ignored when it is no solution
+  /// Called at most ten times a second with the best cost (INFINITY before there is one)
+  /// and bound of the solution at work; true stops. May be NULL.
+  bool (*progress)(void *user, double cost, double bound, double seconds);
+  void *user;
+} eg_layout_options;
+#define EG_LAYOUT_OPTIONS_DEFAULT                                                        \
+  { .time_limit_seconds = 20.0, .solutions = 1 }
+
+typedef struct eg_layout_solution {
+  double cost, memory;  // by the certificate
+  double bound;         // of the cost of what is not among the solutions before
+  bool is_proven;       // bound meets cost, and the tie-breaking asked for is done
+  uint32_t transitions; // arcs in use
+  eg_u32s strategy;     // [value] numbered through, EG_LAYOUT_NONE: not needed
+  eg_bytes arc_used;    // [arc]
+} eg_layout_solution;
+EG_VEC_DEFINE(eg_layout_solutions, eg_layout_solution);
+
+typedef struct eg_layout_result {
+  eg_layout_status status;     // of the first solution
+  double cost, bound, gap;     // likewise; gap = (cost - bound) / cost
+  double least_memory;         // status NO_MEMORY: what is needed at least, else 0
+  bool is_least_memory_proven; // false: some solution fits in it, less may do
+  double seconds;
+  eg_layout_solutions solutions; // fewer than asked for: there are no more, or no time
+  bool is_complete;              // there are no more solutions than these
+} eg_layout_result;
+
+void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc);
+void eg_layout_result_deinit(eg_layout_result *result);
+/// Solves; every solution passes eg_layout_certify. `result` is initialized and empty.
+/// Limits are results, not errors. Deterministic unless the time limit strikes. Fails
+/// with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL (GLPK, or a
+/// certificate that fails).
+egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *problem,
+                              const eg_layout_options *options, eg_layout_result *result);
+
+#endif

@@ -1,0 +1,77 @@
+// The search tree over one linear program, and how a node is split.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_TREE_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_TREE_H
+
+#include "extract/cost_heap.h"
+#include "extract/layout/layout_cuts.h"
+#include "extract/layout/layout_search.h"
+
+/// A column fixed to 0 or 1.
+typedef struct eg_layout_fix {
+  uint32_t column;
+  uint8_t value;
+} eg_layout_fix;
+EG_VEC_DEFINE(eg_layout_fixes, eg_layout_fix);
+
+/// A node is its parent and fixes begin .. end of the tree's list.
+typedef struct eg_layout_node {
+  uint32_t parent; // EG_LAYOUT_NONE: the root
+  uint32_t begin, end;
+  double bound;
+} eg_layout_node;
+EG_VEC_DEFINE(eg_layout_nodes, eg_layout_node);
+
+typedef enum eg_layout_outcome {
+  EG_LAYOUT_PRUNED, // nothing below the cutoff
+  EG_LAYOUT_OPEN,
+  EG_LAYOUT_STOPPED
+} eg_layout_outcome;
+
+typedef struct eg_layout_tree {
+  eg_layout_search *search;
+  eg_layout_active *active;
+  eg_layout_model model;
+  eg_layout_cuts cuts;
+  bool has_cuts;
+  eg_lp *lp;
+  eg_layout_nodes nodes;
+  eg_layout_fixes fixes;   // of all nodes
+  eg_layout_fixes extra;   // found in the present node, for its children
+  eg_layout_fixes in, out; // the two sides of a split
+  eg_cost_heap open;       // nodes by bound
+  eg_bytes low, high;      // [column] range in the program
+  eg_bytes next_low, next_high;
+  eg_doubles favour;     // [strategy] value in the program
+  eg_doubles arc_weight; // scratch
+  double bound;          // of the present node
+  uint32_t visited;
+} eg_layout_tree;
+
+/// Model and program of what is active. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL;
+/// deinit it all the same.
+egraph_status eg_layout_tree_init(eg_layout_tree *tree, eg_layout_search *search,
+                                  eg_layout_active *active);
+void eg_layout_tree_deinit(eg_layout_tree *tree);
+
+/// Solves the program as it stands, with cuts; leaves the bound in tree->bound. Offers
+/// what rounding finds. `rounds`: of cuts at most for a fractional solution.
+egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
+                                   eg_layout_outcome *out);
+/// Offers the present solution, rounded when it is fractional and `round` is set;
+/// *out_done: nothing better hides in this node.
+egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done);
+/// Appends to `extra` what reduced costs fix.
+egraph_status eg_layout_tree_fix(eg_layout_tree *tree);
+/// Sets the range of a column now.
+egraph_status eg_layout_tree_set(eg_layout_tree *tree, uint32_t column, uint8_t low,
+                                 uint8_t high);
+/// Chooses a split of the present solution and fills `in` and `out`; *out_found is false
+/// when nothing is left to split. See layout_branch.c.
+egraph_status eg_layout_tree_split(eg_layout_tree *tree, bool *out_found, bool *in_first);
+/// True when every integral column is within 1e-6 of 0 or 1.
+bool eg_layout_tree_is_integral(const eg_layout_tree *tree);
+/// Branch and bound below the root, which has bound tree->bound and the fixes in `extra`.
+egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed);
+
+#endif

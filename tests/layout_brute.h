@@ -1,0 +1,279 @@
+// Exhaustive search for small layout problems, from the definition alone: every choice of
+// strategies that the roots lead to, and for every value every subset of its arcs.
+// Everything is small, so it recurses and uses fixed arrays.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TESTS_LAYOUT_BRUTE_H
+#define EG_TESTS_LAYOUT_BRUTE_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "extract/layout/layout_problem.h"
+
+enum { BRUTE_VALUES = 16, BRUTE_LAYOUTS = 6, BRUTE_KEPT = 8, BRUTE_FRONT = 4096 };
+
+/// Cost, memory, transitions, numbers.
+typedef struct brute_sums {
+  double sum[4];
+} brute_sums;
+
+typedef struct brute_result {
+  bool any;
+  size_t count; // distinct choices of strategies that keep the limit
+  brute_sums best[BRUTE_KEPT];
+  double lexicographic[4];
+  double least_memory; // whatever the limit; INFINITY: no solution at all
+} brute_result;
+
+/// Position of a strategy among those of its value.
+static inline double brute_number(const eg_layout_problem *p, uint32_t value,
+                                  uint32_t strategy) {
+  uint32_t number = 0;
+  for (uint32_t op = 0; op < p->operator_value.len; op++)
+    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+      if (p->operator_value.data[op] == value && s < strategy) number++;
+  return number;
+}
+
+/// Arc subsets worth having for one value, source layout and set of layouts needed.
+typedef struct brute_front {
+  brute_sums *item;
+  size_t len;
+  bool is_known;
+} brute_front;
+
+typedef struct brute {
+  const eg_layout_problem *p;
+  uint32_t choice[BRUTE_VALUES], op[BRUTE_VALUES];
+  uint32_t needed;
+  brute_front cache[BRUTE_VALUES][BRUTE_LAYOUTS][1 << BRUTE_LAYOUTS];
+  brute_sums front[BRUTE_FRONT], spare[BRUTE_FRONT];
+  size_t front_len;
+  brute_result *result;
+} brute;
+
+static inline bool brute_beats(const brute_sums *a, const brute_sums *b) {
+  return a->sum[0] <= b->sum[0] && a->sum[1] <= b->sum[1] && a->sum[2] <= b->sum[2];
+}
+
+// Adds to a front unless dominated; drops what it dominates.
+static inline size_t brute_add(brute_sums *front, size_t len, brute_sums item) {
+  for (size_t i = 0; i < len; i++)
+    if (brute_beats(&front[i], &item)) return len;
+  size_t kept = 0;
+  for (size_t i = 0; i < len; i++)
+    if (!brute_beats(&item, &front[i])) front[kept++] = front[i];
+  if (kept == BRUTE_FRONT) abort();
+  front[kept++] = item;
+  return kept;
+}
+
+static inline bool brute_serves(const brute *b, uint32_t value, uint32_t reached,
+                                uint32_t need) {
+  const eg_layout_problem *p = b->p;
+  uint32_t first = p->place_begin.data[value];
+  if ((need & ~reached) != 0) return false;
+  for (uint32_t r = 0; r < p->root_value.len; r++) {
+    uint32_t begin = p->root_begin.data[r], end = p->root_begin.data[r + 1];
+    bool served = begin == end || p->root_value.data[r] != value;
+    for (uint32_t i = begin; i < end && !served; i++)
+      served = (reached >> (p->root_places.data[i] - first)) & 1;
+    if (!served) return false;
+  }
+  for (uint32_t i = 0; i < eg_layout_layout_count(p, value); i++)
+    if (((reached >> i) & 1) && p->place_forbidden.data[first + i]) return false;
+  return true;
+}
+
+static inline void brute_subsets(brute *b, uint32_t value, uint32_t source, uint32_t need,
+                                 brute_front *out) {
+  const eg_layout_problem *p = b->p;
+  uint32_t arcs[16], count = 0, first = p->place_begin.data[value];
+  for (uint32_t a = 0; a < p->arc_from.len; a++)
+    if (p->arc_from.data[a] >= first &&
+        p->arc_from.data[a] < p->place_begin.data[value + 1])
+      arcs[count++] = a;
+  static brute_sums found[BRUTE_FRONT];
+  size_t len = 0;
+  for (uint32_t set = 0; set < 1u << count; set++) {
+    uint32_t reached = 1u << source, before = 0;
+    brute_sums sums = {{0}};
+    while (before != reached) {
+      before = reached;
+      for (uint32_t i = 0; i < count; i++)
+        if (((set >> i) & 1) && ((reached >> (p->arc_from.data[arcs[i]] - first)) & 1))
+          reached |= 1u << (p->arc_to.data[arcs[i]] - first);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+      if (!((set >> i) & 1)) continue;
+      sums.sum[0] += p->arc_cost.data[arcs[i]] * p->cost_times.data[value];
+      sums.sum[1] += p->arc_memory.data[arcs[i]] * p->memory_times.data[value];
+      sums.sum[2] += 1;
+    }
+    if (brute_serves(b, value, reached, need)) len = brute_add(found, len, sums);
+  }
+  out->is_known = true;
+  out->len = len;
+  out->item = malloc((len + 1) * sizeof *out->item);
+  if (out->item == NULL) abort();
+  memcpy(out->item, found, len * sizeof *found);
+}
+
+static inline bool brute_is_acyclic(const brute *b) {
+  uint32_t done = 0, before = 1;
+  while (done != before) {
+    before = done;
+    for (uint32_t v = 0; v < b->p->cost_times.len; v++) {
+      if (!((b->needed >> v) & 1)) continue;
+      bool ready = true;
+      uint32_t op = b->op[v];
+      for (uint32_t i = b->p->input_begin.data[op]; i < b->p->input_begin.data[op + 1];
+           i++)
+        ready = ready && ((done >> b->p->inputs.data[i]) & 1);
+      if (ready) done |= 1u << v;
+    }
+  }
+  return done == b->needed;
+}
+
+static inline bool brute_ties_hold(const brute *b) {
+  const eg_layout_problem *p = b->p;
+  for (uint32_t t = 0; t < p->tie_kind.len; t++)
+    for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++)
+      for (uint32_t k = p->tie_begin.data[t]; k < i; k++) {
+        uint32_t m[2] = {p->tie_members.data[i], p->tie_members.data[k]}, label[2];
+        bool bound = true;
+        for (int e = 0; e < 2; e++) {
+          bool ops = p->tie_kind.data[t] == EG_LAYOUT_TIE_STRATEGIES;
+          uint32_t v = ops ? p->operator_value.data[m[e]] : m[e];
+          if (!((b->needed >> v) & 1) || (ops && b->op[v] != m[e])) {
+            bound = false;
+            break;
+          }
+          label[e] = ops ? b->choice[v] - p->strategy_begin.data[m[e]]
+                         : p->output.data[b->choice[v]] - p->place_begin.data[v];
+        }
+        if (bound && label[0] != label[1]) return false;
+      }
+  for (uint32_t i = 0; i < p->forced.len; i++) {
+    bool chosen = false;
+    for (uint32_t v = 0; v < p->cost_times.len; v++)
+      chosen = chosen || (((b->needed >> v) & 1) && b->choice[v] == p->forced.data[i]);
+    if (!chosen) return false;
+  }
+  return true;
+}
+
+static inline int brute_compare(const brute_sums *a, const brute_sums *b) {
+  for (int m = 0; m < 4; m++)
+    if (fabs(a->sum[m] - b->sum[m]) > 1e-9 * fabs(b->sum[m]))
+      return a->sum[m] < b->sum[m] ? -1 : 1;
+  return 0;
+}
+
+static inline void brute_keep(brute *b, double numbers) {
+  brute_result *r = b->result;
+  brute_sums best = {{INFINITY, INFINITY, INFINITY, INFINITY}};
+  for (size_t i = 0; i < b->front_len; i++) {
+    b->front[i].sum[3] = numbers;
+    r->least_memory = fmin(r->least_memory, b->front[i].sum[1]);
+    if (b->front[i].sum[1] > b->p->memory_limit * (1 + 1e-12)) continue;
+    if (isinf(best.sum[0]) || brute_compare(&b->front[i], &best) < 0) best = b->front[i];
+  }
+  if (isinf(best.sum[0])) return;
+  brute_sums lexicographic;
+  memcpy(lexicographic.sum, r->lexicographic, sizeof lexicographic.sum);
+  if (!r->any || brute_compare(&best, &lexicographic) < 0)
+    memcpy(r->lexicographic, best.sum, sizeof best.sum);
+  r->any = true;
+  size_t at = r->count < BRUTE_KEPT ? r->count : BRUTE_KEPT;
+  r->count++;
+  while (at > 0 && r->best[at - 1].sum[0] > best.sum[0]) {
+    if (at < BRUTE_KEPT) r->best[at] = r->best[at - 1];
+    at--;
+  }
+  if (at < BRUTE_KEPT) r->best[at] = best;
+}
+
+static inline void brute_finish(brute *b) {
+  const eg_layout_problem *p = b->p;
+  if (!brute_is_acyclic(b) || !brute_ties_hold(b)) return;
+  b->front_len = 1;
+  b->front[0] = (brute_sums){{0}};
+  double numbers = 0;
+  for (uint32_t v = 0; v < p->cost_times.len; v++) {
+    if (!((b->needed >> v) & 1)) continue;
+    uint32_t need = 0, s = b->choice[v], first = p->place_begin.data[v];
+    for (uint32_t w = 0; w < p->cost_times.len; w++)
+      if ((b->needed >> w) & 1)
+        for (uint32_t i = p->need_begin.data[b->choice[w]];
+             i < p->need_begin.data[b->choice[w] + 1]; i++)
+          if (p->needs.data[i] >= first && p->needs.data[i] < p->place_begin.data[v + 1])
+            need |= 1u << (p->needs.data[i] - first);
+    brute_front *arcs = &b->cache[v][p->output.data[s] - first][need];
+    if (!arcs->is_known) brute_subsets(b, v, p->output.data[s] - first, need, arcs);
+    size_t len = 0;
+    for (size_t i = 0; i < b->front_len; i++)
+      for (size_t k = 0; k < arcs->len; k++) {
+        brute_sums sums = b->front[i];
+        for (int m = 0; m < 3; m++)
+          sums.sum[m] += arcs->item[k].sum[m];
+        sums.sum[0] += p->cost.data[s] * p->cost_times.data[v];
+        sums.sum[1] += p->memory.data[s] * p->memory_times.data[v];
+        len = brute_add(b->spare, len, sums);
+      }
+    memcpy(b->front, b->spare, len * sizeof *b->front);
+    b->front_len = len;
+    if (len == 0) return;
+    numbers += brute_number(p, v, s);
+  }
+  brute_keep(b, numbers);
+}
+
+static inline void brute_enumerate(brute *b, uint32_t decided) {
+  const eg_layout_problem *p = b->p;
+  uint32_t open = b->needed & ~decided, value = 0;
+  if (open == 0) {
+    brute_finish(b);
+    return;
+  }
+  while (!((open >> value) & 1))
+    value++;
+  uint32_t needed = b->needed;
+  for (uint32_t op = 0; op < p->operator_value.len; op++) {
+    if (p->operator_value.data[op] != value) continue;
+    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1];
+         s++) {
+      uint32_t fixed = p->source_layout.data[value];
+      if (p->forbidden.data[s] || (fixed != EG_LAYOUT_NONE &&
+                                   p->output.data[s] != eg_layout_place(p, value, fixed)))
+        continue;
+      b->choice[value] = s;
+      b->op[value] = op;
+      for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
+        b->needed |= 1u << p->inputs.data[i];
+      brute_enumerate(b, decided | 1u << value);
+      b->needed = needed;
+    }
+  }
+}
+
+static inline void brute_force(const eg_layout_problem *p, brute_result *out) {
+  static brute b;
+  b = (brute){.p = p, .result = out};
+  *out = (brute_result){.least_memory = INFINITY};
+  for (uint32_t r = 0; r < p->root_value.len; r++)
+    b.needed |= 1u << p->root_value.data[r];
+  for (uint32_t i = 0; i < p->forced.len; i++)
+    for (uint32_t op = 0; op < p->operator_value.len; op++)
+      if (p->strategy_begin.data[op] <= p->forced.data[i] &&
+          p->forced.data[i] < p->strategy_begin.data[op + 1])
+        b.needed |= 1u << p->operator_value.data[op];
+  brute_enumerate(&b, 0);
+  for (uint32_t v = 0; v < BRUTE_VALUES; v++)
+    for (uint32_t l = 0; l < BRUTE_LAYOUTS; l++)
+      for (uint32_t n = 0; n < 1u << BRUTE_LAYOUTS; n++)
+        free(b.cache[v][l][n].item);
+}
+
+#endif
