@@ -491,6 +491,92 @@ typedef struct egraph_extract_pass_info {
 } egraph_extract_pass_info;
 EGRAPH_API egraph_extract_pass_info egraph_extract_pass(uint32_t index);
 
+// ---- sharding -------------------------------------------------------------------
+
+/// Intra-operator sharding, the problem of the IOPDDL contest (ASPLOS/EuroSys 2025):
+/// every node takes one of its strategies, nodes and pairs of nodes cost accordingly, and
+/// the memory in use must stay within a limit at every time. All numbers are exact
+/// integers.
+typedef struct egraph_shard egraph_shard;
+
+/// Costs from here on are forbidden.
+#define EGRAPH_SHARD_INFINITE INT64_C(1000000000000000000)
+
+/// An empty problem without a limit.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_shard_create(const egraph_allocator *alloc, egraph_shard **out);
+EGRAPH_API void egraph_shard_destroy(egraph_shard *shard);
+/// Reads a file of the contest, JSON or gzipped JSON. Fails with IO, or PARSE naming the
+/// file, what is wrong in it, and where.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_load(const egraph_allocator *alloc,
+                                                            const char *path,
+                                                            egraph_shard **out);
+/// Adds a node that is alive in [first, last) (empty: it takes no memory): the cost and
+/// the memory of each of its strategies. out_node may be NULL. Fails with ARGUMENT when
+/// there is no strategy or a number is negative.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_node(
+    egraph_shard *shard, int64_t first, int64_t last, const int64_t *cost,
+    const int64_t *usage, uint32_t count, uint32_t *out_node);
+/// Adds a table of costs between two different nodes: a row per strategy of `a`, a column
+/// per strategy of `b`. Several tables of the same nodes add up. Fails with ARGUMENT for
+/// an unknown node or a negative cost.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_edge(egraph_shard *shard,
+                                                                uint32_t a, uint32_t b,
+                                                                const int64_t *table);
+/// Sets the limit of memory; INT64_MAX: none. Fails with ARGUMENT when it is negative.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_set_limit(egraph_shard *shard,
+                                                                 int64_t limit);
+
+typedef struct egraph_shard_info {
+  uint32_t nodes, edges, strategies;
+  size_t entries; // of all tables
+  int64_t limit;  // INT64_MAX: none
+} egraph_shard_info;
+EGRAPH_API egraph_shard_info egraph_shard_info_of(const egraph_shard *shard);
+
+/// Cost and peak memory of a choice (choice[node] counts from 0), whether it fits the
+/// limit or not; cost is EGRAPH_SHARD_INFINITE when it takes something forbidden. `count`
+/// is the number of nodes. Fails with ARGUMENT for a choice that is none.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_evaluate(const egraph_shard *shard,
+                                                                const uint32_t *choice,
+                                                                uint32_t count,
+                                                                int64_t *out_cost,
+                                                                int64_t *out_peak);
+
+typedef struct egraph_shard_options {
+  double time_limit; // seconds; 0: 60
+  uint64_t seed;
+  const uint32_t *incumbent; // [nodes] a choice to begin with, or NULL
+  /// Called now and then with the best cost (EGRAPH_SHARD_INFINITE: none yet) and the
+  /// proven bound; returns true to stop with what there is. May be NULL.
+  bool (*progress)(void *user, int64_t cost, int64_t bound, double seconds);
+  void *user;
+} egraph_shard_options;
+
+typedef struct egraph_shard_plan egraph_shard_plan;
+
+typedef struct egraph_shard_report {
+  const char *status; // "optimal" (proven), "feasible", "infeasible" (proven), or
+                      // "unknown": nothing found and nothing proven within the time
+  int64_t cost;       // recomputed independently; EGRAPH_SHARD_INFINITE: no choice
+  int64_t bound;      // proven lower bound
+  int64_t peak, limit;
+  double gap;                   // (cost - bound) / cost
+  double seconds, best_seconds; // in all, until the best choice was found
+} egraph_shard_report;
+
+/// Looks for the cheapest choice within the limit of memory. `options` may be NULL: the
+/// defaults. Limits and cancelling are reported, not errors. Fails with ARGUMENT (a
+/// time limit that is none, usages that add up beyond 2^62), MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_shard_solve(const egraph_allocator *alloc, const egraph_shard *shard,
+                   const egraph_shard_options *options, egraph_shard_plan **out);
+EGRAPH_API void egraph_shard_plan_destroy(egraph_shard_plan *plan);
+EGRAPH_API const egraph_shard_report *
+egraph_shard_plan_report(const egraph_shard_plan *plan);
+/// The choice, a strategy per node; borrowed. NULL when there is none, or no node.
+EGRAPH_API const uint32_t *egraph_shard_plan_choice(const egraph_shard_plan *plan);
+
 // ---- plain expressions ----------------------------------------------------------
 
 /// Saturates one symbolic term with symbolic rules ("(egraph-rules 1 symbolic)") and

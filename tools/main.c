@@ -11,6 +11,7 @@
   X("run", command_run, "execute a model, or compare two")                               \
   X("profile", command_profile, "measure operators into the profile database")           \
   X("extract", command_extract, "find the cheapest choice in an e-graph of a file")      \
+  X("shard", command_shard, "find the cheapest strategies of a sharding problem")        \
   X("bench", command_bench, "measure extraction on a folder of e-graphs")                \
   X("rules", command_rules, "list, print or verify rewrite rules")                       \
   X("explain", command_explain, "say which rule made every operator of the result")

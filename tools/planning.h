@@ -48,6 +48,7 @@ int command_explain(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_rules(int argc, char **argv);
 int command_extract(int argc, char **argv);
+int command_shard(int argc, char **argv);
 int command_bench(int argc, char **argv);
 
 #endif
