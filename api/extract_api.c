@@ -5,6 +5,7 @@
 #include "extract/extract.h"
 #include "extract/gym_json.h"
 #include "extract/lp_format.h"
+#include "extract/pass_statistics.h"
 
 struct egraph_extraction {
   egraph_allocator alloc;
@@ -199,4 +200,23 @@ egraph_status egraph_extraction_save_lp(egraph_extraction *extraction,
     status = eg_file_write(path, eg_text_of(&text), text.chars.len);
   eg_text_deinit(&text);
   return status;
+}
+
+egraph_status egraph_extraction_try_passes(
+    egraph_extraction *extraction, const egraph_extract_options *options,
+    void (*report)(void *user, uint32_t pass, const egraph_extract_pass_report *detail),
+    void *user) {
+  eg_extract_options inner;
+  eg_pass_statistics passes[EG_PASS_COUNT];
+  uint32_t nodes, classes;
+  EG_TRY(convert_options(options, &inner));
+  EG_TRY(eg_pass_statistics_run(extraction->alloc, &extraction->problem, &inner,
+                                extraction->result.cost, passes, &nodes, &classes));
+  for (uint32_t i = 0; i < EG_PASS_COUNT; i++) {
+    const eg_pass_statistics *p = &passes[i];
+    egraph_extract_pass_report detail = {p->runs, p->seconds, p->nodes, p->classes,
+                                         p->edges};
+    report(user, i, &detail);
+  }
+  return EGRAPH_OK;
 }

@@ -491,6 +491,20 @@ typedef struct egraph_extract_pass_info {
 } egraph_extract_pass_info;
 EGRAPH_API egraph_extract_pass_info egraph_extract_pass(uint32_t index);
 
+/// What one presolve pass takes away in all its runs (negative: it makes more).
+typedef struct egraph_extract_pass_report {
+  uint32_t runs;
+  double seconds;
+  int64_t nodes, classes, edges;
+} egraph_extract_pass_report;
+/// Runs the presolve passes one by one on a copy, with the cutoff that the last run has
+/// found, and reports each in the order of egraph_extract_pass. Fails with ARGUMENT for
+/// negative costs, MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_try_passes(
+    egraph_extraction *extraction, const egraph_extract_options *options,
+    void (*report)(void *user, uint32_t pass, const egraph_extract_pass_report *detail),
+    void *user);
+
 // ---- sharding -------------------------------------------------------------------
 
 /// Intra-operator sharding, the problem of the IOPDDL contest (ASPLOS/EuroSys 2025):

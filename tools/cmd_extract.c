@@ -9,7 +9,7 @@
 typedef struct extract_flags {
   egraph_extract_options options;
   const char *lp_file;
-  bool json, choices;
+  bool json, choices, statistics;
 } extract_flags;
 
 static bool on_progress(void *user, double cost, double bound, double seconds) {
@@ -36,7 +36,29 @@ static usage usage_of_process(void) {
                  (uint64_t)used.ru_maxrss * 1024};
 }
 
-static void print_json(const egraph_extraction *extraction, bool choices) {
+static void print_pass_json(void *user, uint32_t pass,
+                            const egraph_extract_pass_report *detail) {
+  (void)user;
+  json_open(NULL, '{');
+  json_text("name", egraph_extract_pass(pass).name);
+  json_int("runs", detail->runs);
+  json_real("seconds", detail->seconds);
+  json_real("nodes", (double)detail->nodes);
+  json_real("classes", (double)detail->classes);
+  json_real("edges", (double)detail->edges);
+  json_close('}');
+}
+
+static void print_pass_text(void *user, uint32_t pass,
+                            const egraph_extract_pass_report *detail) {
+  (void)user;
+  printf("%-10s %5u %9lld %9lld %9lld %9.4f  %s\n", egraph_extract_pass(pass).name,
+         detail->runs, (long long)detail->nodes, (long long)detail->classes,
+         (long long)detail->edges, detail->seconds, egraph_extract_pass(pass).text);
+}
+
+static egraph_status print_json(const extract_flags *flags,
+                                egraph_extraction *extraction) {
   egraph_extract_report r = egraph_extraction_report(extraction);
   usage used = usage_of_process();
   json_begin();
@@ -53,7 +75,14 @@ static void print_json(const egraph_extraction *extraction, bool choices) {
   json_real("dag_cost", r.dag_cost);
   json_real("cpu_seconds", used.cpu_seconds);
   json_int("peak_bytes", used.peak_bytes);
-  if (choices) {
+  egraph_status status = EGRAPH_OK;
+  if (flags->statistics) {
+    json_open("passes", '[');
+    status =
+        egraph_extraction_try_passes(extraction, &flags->options, print_pass_json, NULL);
+    json_close(']');
+  }
+  if (flags->choices) {
     json_open("choices", '{');
     for (uint32_t i = 0; i < egraph_extraction_choice_count(extraction); i++) {
       egraph_extract_choice c = egraph_extraction_choice(extraction, i);
@@ -62,9 +91,11 @@ static void print_json(const egraph_extraction *extraction, bool choices) {
     json_close('}');
   }
   json_end();
+  return status;
 }
 
-static void print_text(const egraph_extraction *extraction, bool choices) {
+static egraph_status print_text(const extract_flags *flags,
+                                egraph_extraction *extraction) {
   egraph_extract_report r = egraph_extraction_report(extraction);
   if (isfinite(r.cost))
     printf("cost        %.12g, %s\nbound       %.12g, gap %.4g %%\n", r.cost, r.status,
@@ -79,10 +110,15 @@ static void print_text(const egraph_extraction *extraction, bool choices) {
   printf("\ne-graph     %u nodes, %u classes; after presolve %u nodes, %u classes\n",
          r.nodes, r.classes, r.reduced_nodes, r.reduced_classes);
   printf("seconds     %.3f\n", r.seconds);
-  for (uint32_t i = 0; choices && i < egraph_extraction_choice_count(extraction); i++) {
+  for (uint32_t i = 0; flags->choices && i < egraph_extraction_choice_count(extraction);
+       i++) {
     egraph_extract_choice c = egraph_extraction_choice(extraction, i);
     printf("%s%s %s\n", i == 0 ? "\nclass node\n" : "", c.class_name, c.node_name);
   }
+  if (!flags->statistics) return EGRAPH_OK;
+  printf("\n%-10s %5s %9s %9s %9s %9s  what presolve takes away\n", "pass", "runs",
+         "nodes", "classes", "edges", "seconds");
+  return egraph_extraction_try_passes(extraction, &flags->options, print_pass_text, NULL);
 }
 
 static egraph_status extract(const extract_flags *flags, const char *path,
@@ -124,6 +160,8 @@ int command_extract(int argc, char **argv) {
        "also write the presolved model in CPLEX LP format", 0, 0},
       {"--choices", FLAG_SWITCH, &flags.choices, NULL,
        "also print the node chosen for every class in use", 0, 0},
+      {"--statistics", FLAG_SWITCH, &flags.statistics, NULL,
+       "also run the presolve passes one by one and say what each takes away", 0, 0},
       {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
        0}};
   command cmd = {"extract",
@@ -140,7 +178,7 @@ int command_extract(int argc, char **argv) {
   egraph_extraction *extraction = NULL;
   egraph_status status = extract(&flags, files.items[0], &extraction);
   if (status == EGRAPH_OK)
-    (flags.json ? print_json : print_text)(extraction, flags.choices);
+    status = (flags.json ? print_json : print_text)(&flags, extraction);
   int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
   egraph_extraction_destroy(extraction);
   return outcome;

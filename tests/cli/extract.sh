@@ -46,6 +46,11 @@ expect 0 '"cost":null,"bound":null,"gap":null,"status":"infeasible"' - extract n
 for passes in reach,merge -dual,-bound -reach cyclic ''; do
   expect 0 '"cost":5,' - extract share.json --passes "$passes" --json
 done
+expect 0 '^reach +[1-9]' - extract share.json --statistics
+expect 0 '"passes":\[\{"name":"reach","runs":[1-9]' - extract share.json --statistics --json --choices
+keys passes.0.seconds passes.1.nodes choices.A
+expect 0 '^merge +0 ' - extract share.json --statistics --passes -merge
+expect 1 '^pass ' '^egraph: presolve needs costs >= 0' extract negative.json --statistics
 expect 1 - "^egraph: no presolve pass 'rich'" extract share.json --passes rich
 expect 1 - "not both" extract share.json --passes reach,-merge
 

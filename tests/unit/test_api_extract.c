@@ -84,6 +84,28 @@ static void the_passes_have_names(void **state) {
   assert_null(egraph_extract_pass(UINT32_MAX).name);
 }
 
+static void add_up(void *user, uint32_t pass, const egraph_extract_pass_report *detail) {
+  egraph_extract_pass_report *sum = user;
+  assert_non_null(egraph_extract_pass(pass).name);
+  assert_true(detail->seconds >= 0);
+  sum->runs += detail->runs;
+  sum->nodes += detail->nodes;
+  sum->classes += detail->classes;
+}
+
+static void passes_say_what_they_take_away(void **state) {
+  egraph_extraction *extraction = load(*state, sharing);
+  egraph_extract_pass_report sum = {.runs = 0};
+  assert_ok(egraph_extraction_try_passes(extraction, NULL, add_up, &sum));
+  assert_true(sum.runs >= 2 && sum.nodes >= 1 && sum.nodes <= 7 && sum.classes <= 5);
+  egraph_extract_options options = {.passes = "reach"};
+  sum = (egraph_extract_pass_report){.runs = 0};
+  assert_ok(egraph_extraction_run(extraction, NULL));
+  assert_ok(egraph_extraction_try_passes(extraction, &options, add_up, &sum));
+  assert_true(sum.nodes == 1 && sum.classes == 1); // the lonely one
+  egraph_extraction_destroy(extraction);
+}
+
 static void what_cannot_be_derived_is_infeasible(void **state) {
   api_kit *kit = *state;
   egraph_extraction *extraction =
@@ -137,6 +159,9 @@ static egraph_status read_run_and_write(egraph_allocator alloc, void *user) {
   egraph_extract_options options = {.passes = "reach,merge"};
   if (status == EGRAPH_OK)
     status = egraph_extraction_save_lp(extraction, &options, files->output);
+  egraph_extract_pass_report sum = {.runs = 0};
+  if (status == EGRAPH_OK)
+    status = egraph_extraction_try_passes(extraction, NULL, add_up, &sum);
   egraph_extraction_destroy(extraction);
   return status;
 }
@@ -155,6 +180,7 @@ int main(void) {
       api_test(a_later_run_replaces_the_result),
       api_test(options_out_of_range_are_refused),
       api_test(the_passes_have_names),
+      api_test(passes_say_what_they_take_away),
       api_test(what_cannot_be_derived_is_infeasible),
       api_test(files_that_are_none_are_refused),
       api_test(the_model_is_written),
