@@ -262,9 +262,32 @@ static egraph_status landmark_rows(separator *s) {
   return EGRAPH_OK;
 }
 
+// Classes that are derived more than they are used.
+static egraph_status usage_rows(separator *s) {
+  const eg_class_index *index = &s->options->presolve->index;
+  for (size_t i = 0; i < s->active.len; i++) {
+    uint32_t class = s->active.data[i];
+    if (index->is_root.data[class]) continue;
+    double used = 0;
+    for (uint32_t u = s->index.user_begin.data[class];
+         u < s->index.user_begin.data[class + 1]; u++)
+      used += s->x.data[s->index.users.data[u]];
+    if (s->y.data[class] - used < s->options->violation) continue;
+    for (uint32_t u = index->user_begin.data[class];
+         u < index->user_begin.data[class + 1]; u++)
+      EG_TRY(eg_lp_rows_item(s->rows, index->users.data[u], 1.0));
+    for (uint32_t m = index->member_begin.data[class];
+         m < index->member_begin.data[class + 1]; m++)
+      EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], -1.0));
+    EG_TRY(eg_lp_rows_end(s->rows, 0.0));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status separate(separator *s) {
   EG_TRY(build_support(s));
   EG_TRY(estimate_reach(s));
+  EG_TRY(usage_rows(s));
   EG_TRY(landmark_rows(s));
   EG_TRY(order_targets(s));
   for (size_t i = 0; i < s->targets.len && s->found < s->options->max_rows; i++)

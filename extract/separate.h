@@ -1,9 +1,11 @@
-// Separation: rows that every solution satisfies and a fractional one does not.
+// Separation: rows that solutions satisfy and a fractional one does not.
 //
 // S-cut (loop formula, directed cut): for a class set S and a class c in S,
 //   sum { x_n : class(n) in S, no child of n in S }  >=  y_c,   y_c = sum of c's nodes
 // Exact for acyclicity, and the strongest tightening known here.
 // Landmark row: y_c <= y_d for every landmark d of c.
+// Usage row: y_c <= sum of the users of c, unless c is a root: not every solution
+// satisfies it, but those without superfluous classes do, and one of them is optimal.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEPARATE_H
 #define EG_EXTRACT_SEPARATE_H
