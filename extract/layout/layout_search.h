@@ -59,9 +59,6 @@ bool eg_layout_search_stop(eg_layout_search *search);
 /// ones cheap. Offers what it finds. See layout_greedy.c.
 egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
                                const double *favour);
-/// Changes one strategy, or one label of a tie, at a time while that helps. See
-/// layout_improve.c.
-egraph_status eg_layout_improve(eg_layout_search *search, const eg_layout_active *active);
 /// Minimizes: presolve, bounds, branch and bound. *out_closed: the best is optimal, or
 /// there is no solution. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed);

@@ -286,8 +286,10 @@ egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed) {
   for (;;) {
     double open = least_open(tree, next);
     if (open >= eg_layout_search_cutoff(search) || isinf(open)) break;
-    eg_layout_search_raise(search, open);
-    if (eg_layout_search_stop(search)) return EGRAPH_OK;
+    if (tree->visit_limit == 0) eg_layout_search_raise(search, open);
+    if (eg_layout_search_stop(search) ||
+        (tree->visit_limit != 0 && tree->visited >= tree->visit_limit))
+      return EGRAPH_OK;
     if (next == EG_LAYOUT_NONE) next = eg_cost_heap_take(&tree->open).item;
     uint32_t child;
     eg_layout_outcome outcome;
@@ -296,6 +298,6 @@ egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed) {
     next = child;
   }
   *out_closed = true;
-  eg_layout_search_raise(search, INFINITY);
+  if (tree->visit_limit == 0) eg_layout_search_raise(search, INFINITY);
   return EGRAPH_OK;
 }

@@ -46,6 +46,8 @@ typedef struct eg_layout_tree {
   eg_doubles arc_weight; // scratch
   double bound;          // of the present node
   uint32_t visited;
+  uint32_t visit_limit; // 0: none. Of a tree over a part of the problem, whose bounds are
+                        // no bounds of the whole
 } eg_layout_tree;
 
 /// Model and program of what is active. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL;
