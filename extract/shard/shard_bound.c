@@ -19,7 +19,7 @@
 __extension__ typedef __int128 wide;
 
 void eg_shard_prices_init(eg_shard_prices *prices, egraph_allocator alloc) {
-  *prices = (eg_shard_prices){.valid = false};
+  *prices = (eg_shard_prices){.scale = 0};
   eg_i64s_init(&prices->sum, alloc);
 }
 
@@ -33,6 +33,22 @@ int eg_shard_scale_of(const eg_shard_model *model) {
   return scale;
 }
 
+// Prices in fixed point, or all 0; false when the capacities cost too much.
+static bool sum_prices(eg_shard_prices *prices, const eg_shard_model *model, bool use) {
+  wide charge = 0;
+  prices->sum.data[0] = 0;
+  for (size_t r = 0; r < model->capacity.len; r++) {
+    double exact = use ? ldexp(model->price.data[r], prices->scale + prices->shift) : 0;
+    int64_t price = exact >= 1 ? (int64_t)exact : 0;
+    prices->sum.data[r + 1] = prices->sum.data[r] + price;
+    charge += (wide)price * model->capacity.data[r];
+  }
+  charge = (charge + ((wide)1 << prices->shift) - 1) >> prices->shift;
+  if (charge > HUGE_COST / 2) return false;
+  prices->capacity = (int64_t)charge;
+  return true;
+}
+
 egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model *model,
                                   int scale) {
   size_t rows = model->capacity.len;
@@ -40,25 +56,13 @@ egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model 
   for (size_t r = 0; r < rows; r++)
     total += model->price.data[r];
   int exponent = 0;
-  if (total > 0) frexp(total, &exponent);
+  if (total > 0 && isfinite(total)) frexp(total, &exponent);
   int shift = 59 - exponent - scale; // the sum stays below 2^60
-  if (shift < 0) shift = 0;
-  if (shift > 60) shift = 60;
   prices->scale = scale;
-  prices->shift = shift;
+  prices->shift = shift < 0 ? 0 : shift > 60 ? 60 : shift;
   EG_TRY(eg_i64s_resize(&prices->sum, rows + 1));
-  prices->sum.data[0] = 0;
-  wide charge = 0;
-  prices->valid = isfinite(total) && exponent + scale <= 59;
-  for (size_t r = 0; r < rows; r++) {
-    double exact = prices->valid ? ldexp(model->price.data[r], scale + shift) : 0;
-    int64_t price = exact >= 1 ? (int64_t)exact : 0;
-    prices->sum.data[r + 1] = prices->sum.data[r] + price;
-    charge += (wide)price * model->capacity.data[r];
-  }
-  charge = (charge + ((wide)1 << shift) - 1) >> shift;
-  if (charge > HUGE_COST) prices->valid = false;
-  prices->capacity = prices->valid ? (int64_t)charge : 0;
+  if (!isfinite(total) || shift < 0 || !sum_prices(prices, model, true))
+    (void)sum_prices(prices, model, false);
   return EGRAPH_OK;
 }
 
@@ -268,7 +272,6 @@ static egraph_status run(exact *x, bool filter, int64_t *out, bool *changed) {
   EG_TRY(eg_i64s_resize(&x->message, model->message.len));
   EG_TRY(eg_i64s_resize(&x->line, model->message.len));
   EG_TRY(eg_i64s_resize(&x->edge, model->edges.len));
-  if (!x->prices.valid) return EGRAPH_OK;
   x->left = model->cutoff - model->base;
   fix_messages(x);
   sum_up(x);

@@ -15,12 +15,11 @@ egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *ou
 
 /// Prices in fixed point: charge(v) = sum over items of usage * (sum[last] - sum[first])
 /// / 2^shift, rounded down; the capacities cost `capacity`, rounded up. All in units of
-/// 2^-scale.
+/// 2^-scale. Prices that cost more than 2^60 count as 0.
 typedef struct eg_shard_prices {
   int scale, shift;
   eg_i64s sum; // [rows + 1] of the prices of the rows before
   int64_t capacity;
-  bool valid; // false when the capacities cost more than 2^61
 } eg_shard_prices;
 
 void eg_shard_prices_init(eg_shard_prices *prices, egraph_allocator alloc);

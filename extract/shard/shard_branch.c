@@ -88,6 +88,18 @@ static egraph_status flag_half(eg_shard_model *model, const eg_shard_dual *dual,
   return EGRAPH_OK;
 }
 
+// Every node has one value left.
+static egraph_status offer_only(eg_shard_branch *branch, eg_shard_model *model) {
+  eg_u32s choice;
+  eg_u32s_init(&choice, model->alloc);
+  bool better;
+  egraph_status status = eg_u32s_resize(&choice, model->nodes.len);
+  if (status == EGRAPH_OK)
+    status = eg_shard_search_offer(branch->tools->search, model, choice.data, &better);
+  eg_u32s_deinit(&choice);
+  return status;
+}
+
 // The dual solution of the split needs the model as it was when the dual read it.
 static egraph_status split(eg_shard_branch *branch, eg_shard_model *model,
                            int64_t bound) {
@@ -98,7 +110,8 @@ static egraph_status split(eg_shard_branch *branch, eg_shard_model *model,
   eg_shard_dual_sweep(dual);
   uint32_t n = choose_node(dual, &sorted);
   eg_doubles_deinit(&sorted);
-  for (int cheap = 0; cheap < 2 && n != EG_SHARD_NONE; cheap++) {
+  if (n == EG_SHARD_NONE) return offer_only(branch, model);
+  for (int cheap = 0; cheap < 2; cheap++) {
     EG_TRY(eg_shard_branch_add(branch, model, bound));
     eg_shard_model *half = &branch->open.data[branch->open.len - 1].model;
     EG_TRY(flag_half(half, dual, n, cheap != 0));

@@ -310,7 +310,6 @@ void eg_shard_dual_return(eg_shard_dual *dual) {
 static void note_progress(eg_shard_dual *dual) {
   const eg_shard_model *model = dual->model;
   double margin = 1e-5 * fabs(dual->bound - (double)model->base);
-  if (dual->bound > dual->best_bound + margin || dual->stalled == 0) dual->stalled = 0;
   bool better = dual->bound > dual->best_bound;
   dual->stalled = dual->bound > dual->best_bound + margin ? 0 : dual->stalled + 1;
   if (!better) return;
@@ -337,7 +336,8 @@ void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
     norm += dual->direction.data[r] * dual->direction.data[r];
   }
   if (norm == 0) return;
-  double length = dual->step * (target - dual->bound) / norm;
+  // From the best bound: from a bad one the steps would grow without end.
+  double length = dual->step * (target - dual->best_bound) / norm;
   for (size_t r = 0; r < rows; r++) {
     double price = model->price.data[r] + length * dual->direction.data[r];
     model->price.data[r] = price > 0 ? price : 0;

@@ -283,7 +283,7 @@ egraph_status eg_shard_elimination_run(eg_shard_elimination *x) {
   EG_TRY(eg_shard_prices_fix(&x->prices, x->model, eg_shard_scale_of(x->model)));
   x->factors.len = x->scopes.len = x->table.len = x->results.len = 0;
   x->result_begin.len = 0;
-  x->too_large = !x->prices.valid || x->prices.capacity > EG_SHARD_CAP / 2;
+  x->too_large = false;
   x->exact = true;
   x->constant = 0;
   EG_TRY(eg_u32s_resize(&x->bucket, x->order.len));
