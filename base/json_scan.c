@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOKEN = 64 };
+#include "base/number.h"
+
+enum { TOKEN = 64, NUMBER = 256 };
 
 egraph_status eg_json_scan_open(eg_json_scan *scan, egraph_allocator alloc,
                                 const char *path, uint64_t max_bytes) {
@@ -152,6 +154,113 @@ static egraph_status read_string(eg_json_scan *scan, char *text, size_t size) {
   return EGRAPH_OK;
 }
 
+egraph_status eg_json_scan_peek(eg_json_scan *scan, char *out) { return peek(scan, out); }
+
+static egraph_status append_code(eg_chars *out, uint32_t code) {
+  if (code < 0x80) return eg_chars_push(out, (char)code);
+  char bytes[4];
+  size_t count = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  for (size_t i = count; i-- > 1; code >>= 6)
+    bytes[i] = (char)(0x80 | (code & 0x3F));
+  bytes[0] = (char)((0xF00 >> count) | code);
+  return eg_chars_append(out, bytes, count);
+}
+
+// Four hexadecimal digits; false otherwise. The NUL behind the buffer ends the look.
+static bool read_hex(const char *text, uint32_t *out) {
+  static const char DIGITS[] = "0123456789abcdef0123456789ABCDEF";
+  *out = 0;
+  for (int i = 0; i < 4; i++) {
+    const char *digit = text[i] == '\0' ? NULL : strchr(DIGITS, text[i]);
+    if (digit == NULL) return false;
+    *out = *out << 4 | (uint32_t)((digit - DIGITS) & 15);
+  }
+  return true;
+}
+
+// After the backslash and 'u', both in the buffer; two halves for what is beyond 16 bits.
+static egraph_status read_code(eg_json_scan *scan, eg_chars *out) {
+  const char *text = scan->buffer + scan->at;
+  uint32_t code, low;
+  size_t length = 6;
+  bool fine = read_hex(text + 2, &code) && code != 0 && (code < 0xDC00 || code > 0xDFFF);
+  if (fine && code >= 0xD800 && code < 0xDC00) {
+    fine = text[6] == '\\' && text[7] == 'u' && read_hex(text + 8, &low) &&
+           low >= 0xDC00 && low <= 0xDFFF;
+    length = 12;
+    if (fine) code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+  }
+  if (!fine) return eg_json_scan_fail(scan, "'\\u' without the number of a character");
+  scan->at += length;
+  return append_code(out, code);
+}
+
+static egraph_status read_escape(eg_json_scan *scan, eg_chars *out) {
+  static const char NAMES[] = "\"\\/bfnrt", BYTES[] = "\"\\/\b\f\n\r\t";
+  char name = scan->buffer[scan->at + 1];
+  if (name == 'u') return read_code(scan, out);
+  const char *found = name == '\0' ? NULL : strchr(NAMES, name);
+  if (found == NULL) return eg_json_scan_fail(scan, "an unknown escape after '\\'");
+  scan->at += 2;
+  return eg_chars_push(out, BYTES[found - NAMES]);
+}
+
+// Bytes of the UTF-8 character at `c`; 0 when it is none. A NUL follows the text.
+static size_t utf8_length(const unsigned char *c) {
+  if (c[0] < 0x80) return 1;
+  size_t length = c[0] >= 0xF0 ? 4 : c[0] >= 0xE0 ? 3 : 2;
+  if (c[0] < 0xC2 || c[0] > 0xF4) return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((c[i] & 0xC0) != 0x80) return 0;
+  bool valid = !(c[0] == 0xE0 && c[1] < 0xA0) && !(c[0] == 0xED && c[1] > 0x9F) &&
+               !(c[0] == 0xF0 && c[1] < 0x90) && !(c[0] == 0xF4 && c[1] > 0x8F);
+  return valid ? length : 0;
+}
+
+// The decoded string, from its opening quote.
+static egraph_status read_text(eg_json_scan *scan, eg_chars *out) {
+  out->len = 0;
+  for (scan->at++;;) {
+    EG_TRY(fill(scan));
+    char c = scan->buffer[scan->at];
+    if (scan->at >= scan->end || (unsigned char)c < ' ')
+      return fail_at(scan, "the end of a string");
+    if (c == '"') break;
+    if (c == '\\') {
+      EG_TRY(read_escape(scan, out));
+    } else {
+      EG_TRY(eg_chars_push(out, c));
+      scan->at++;
+    }
+  }
+  scan->at++;
+  EG_TRY(eg_chars_push(out, '\0'));
+  out->len--;
+  for (size_t i = 0; i < out->len;) {
+    size_t length = utf8_length((const unsigned char *)out->data + i);
+    if (length == 0) return eg_json_scan_fail(scan, "a string that is no UTF-8");
+    i += length;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_json_scan_text(eg_json_scan *scan, eg_chars *out) {
+  char c = 0;
+  EG_TRY(peek(scan, &c));
+  return c == '"' ? read_text(scan, out) : fail_at(scan, "a string");
+}
+
+egraph_status eg_json_scan_key_text(eg_json_scan *scan, eg_chars *out) {
+  char c = 0;
+  EG_TRY(peek(scan, &c));
+  if (c != '"') return fail_at(scan, "a key in quotes");
+  EG_TRY(read_text(scan, out));
+  EG_TRY(peek(scan, &c));
+  if (c != ':') return fail_at(scan, "':'");
+  scan->at++;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_json_scan_key(eg_json_scan *scan, char *name, size_t size) {
   char c = 0;
   EG_TRY(peek(scan, &c));
@@ -185,6 +294,43 @@ egraph_status eg_json_scan_int64(eg_json_scan *scan, int64_t *out) {
                                    "integer is expected; scale and round it");
   scan->at += (size_t)(text - start);
   *out = c == '-' ? -(int64_t)value : (int64_t)value;
+  return EGRAPH_OK;
+}
+
+// -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?; what strtod and its kind take is wider.
+static bool is_json_number(const char *text) {
+  text += *text == '-';
+  if (!is_digit(*text) || (text[0] == '0' && is_digit(text[1]))) return false;
+  while (is_digit(*text))
+    text++;
+  if (*text == '.' && !is_digit(*++text)) return false;
+  while (is_digit(*text))
+    text++;
+  if (*text == 'e' || *text == 'E') {
+    text += text[1] == '+' || text[1] == '-' ? 2 : 1;
+    if (!is_digit(*text)) return false;
+  }
+  while (is_digit(*text))
+    text++;
+  return *text == '\0';
+}
+
+egraph_status eg_json_scan_double(eg_json_scan *scan, double *out) {
+  char c = 0, text[NUMBER];
+  size_t length = 0;
+  EG_TRY(peek(scan, &c));
+  if (c != '-' && !is_digit(c)) return fail_at(scan, "a number");
+  for (; length + 1 < NUMBER; scan->at++) {
+    EG_TRY(fill(scan));
+    c = scan->buffer[scan->at];
+    if (c == '\0' || (!is_digit(c) && strchr("+-.eE", c) == NULL)) break;
+    text[length++] = c;
+  }
+  text[length] = '\0';
+  if (!is_json_number(text))
+    return eg_json_scan_fail(scan, "the number '%.40s' is malformed", text);
+  if (!eg_parse_double(text, out))
+    return eg_json_scan_fail(scan, "the number '%.40s' is too large", text);
   return EGRAPH_OK;
 }
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/gzip.h"
-#include "base/memory.h"
+#include "base/vec.h"
 
 enum { EG_JSON_SCAN_BUFFER = 1 << 16, EG_JSON_SCAN_DEPTH = 64 };
 
@@ -51,6 +51,15 @@ egraph_status eg_json_scan_next(eg_json_scan *scan, char close, size_t *inout_co
 /// Reads a key and its colon. The name is cut to size - 1 bytes; escapes stay as they
 /// are.
 egraph_status eg_json_scan_key(eg_json_scan *scan, char *name, size_t size);
+/// The same with all of the name, escapes decoded: UTF-8 with a NUL that out->len does
+/// not count.
+egraph_status eg_json_scan_key_text(eg_json_scan *scan, eg_chars *out);
+/// *out is the first byte of the next value, or whatever stands there; 0 at the end.
+egraph_status eg_json_scan_peek(eg_json_scan *scan, char *out);
+/// Reads a string, decoded as in eg_json_scan_key_text. A NUL in it is an error.
+egraph_status eg_json_scan_text(eg_json_scan *scan, eg_chars *out);
+/// Reads a number of at most 255 characters in the range of a double.
+egraph_status eg_json_scan_double(eg_json_scan *scan, double *out);
 /// Reads an integer; one with a fraction or an exponent, or beyond 64 bits, is an error.
 egraph_status eg_json_scan_int64(eg_json_scan *scan, int64_t *out);
 /// Reads any value, nested to at most EG_JSON_SCAN_DEPTH, and drops it.

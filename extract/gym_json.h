@@ -27,10 +27,10 @@ static inline const char *eg_gym_node_name(const eg_gym_names *names, uint32_t n
 
 /// Reads a file, plain or gzip, into an initialized, empty problem; classes and nodes are
 /// numbered in the order of the file. `names`, initialized and empty, may be NULL. Fails
-/// with EGRAPH_E_IO, or with EGRAPH_E_PARSE naming file and node (missing child, absent
-/// or unknown root, cost that is not a finite number, duplicate id); problem and names
-/// then need only their deinit. Files of at most 2 GiB after decompression; takes about
-/// five times their size while reading.
+/// with EGRAPH_E_IO, or with EGRAPH_E_PARSE naming file, line and node (missing child,
+/// absent or unknown root, cost that is not a finite number, duplicate node); problem and
+/// names then need only their deinit. One pass; the memory is that of the problem and of
+/// two copies of the names. At most 16 GiB of text.
 egraph_status eg_gym_json_read(const char *path, eg_extract_problem *problem,
                                eg_gym_names *names);
 /// The same from memory; `path` stands for the file in messages.

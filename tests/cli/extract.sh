@@ -78,7 +78,7 @@ expect 1 - "^egraph: layer.egraph:1:" extract layer.egraph
 printf '{"nodes": {"a": {"eclass": "c", "children": ["zz"]}}, "root_eclasses": ["c"]}' >bad.json
 expect 1 - "^egraph: bad.json: node 'a' has child 'zz'" extract bad.json
 printf '{"problem": {"name": "x"}}' >problem.json
-expect 1 - 'problem.json: a sharding problem' extract problem.json
+expect 1 - 'problem.json:1:[0-9]+: a sharding problem' extract problem.json
 head -c 40 share2.json.gz >cut.json.gz
 expect 1 - '^egraph: cut.json.gz: ' extract cut.json.gz
 

@@ -295,8 +295,110 @@ static void scanning_survives_every_failing_allocation(void **state) {
   test_every_allocation_failing(sum_with, &sum);
 }
 
+// ---- texts and reals -------------------------------------------------------------
+
+static egraph_status read_one_text(const char *json, size_t size, eg_chars *out) {
+  eg_json_scan scan;
+  assert_ok(eg_json_scan_open_bytes(&scan, eg_allocator_heap(), "t", json, size));
+  egraph_status status = eg_json_scan_text(&scan, out);
+  if (status == EGRAPH_OK) status = eg_json_scan_end(&scan);
+  eg_json_scan_close(&scan);
+  return status;
+}
+
+static void texts_are_decoded(void **state) {
+  (void)state;
+  static const char *const CASES[][2] = {
+      {"\"\"", ""},
+      {" \"plain\" ", "plain"},
+      {"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t"},
+      {"\"\\u0041\\u00e9\\u20AC\\ud83d\\ude00\"",
+       "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+      {"\"\xc3\xa9\xf0\x9f\x98\x80\"", "\xc3\xa9\xf0\x9f\x98\x80"}};
+  eg_chars text;
+  eg_chars_init(&text, eg_allocator_heap());
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    assert_ok(read_one_text(CASES[i][0], strlen(CASES[i][0]), &text));
+    assert_string_equal(text.data, CASES[i][1]);
+    assert_int_equal(text.len, strlen(CASES[i][1]));
+  }
+  static const char *const WRONG[] = {"\"\\u00zz\"",
+                                      "\"\\u0000\"",
+                                      "\"\\ud83d\"",
+                                      "\"\\ud83dx\"",
+                                      "\"\\ude00\"",
+                                      "\"\\ud83d\\u0041\"",
+                                      "\"\\x\"",
+                                      "\"\\",
+                                      "\"\\u12",
+                                      "\"open",
+                                      "\"line\nbreak\"",
+                                      "\"\xff\"",
+                                      "\"\xc3\"",
+                                      "\"\xed\xa0\x80\"",
+                                      "7",
+                                      ""};
+  for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++)
+    assert_fails(read_one_text(WRONG[i], strlen(WRONG[i]), &text), EGRAPH_E_PARSE,
+                 "t:1:");
+  eg_chars_deinit(&text);
+}
+
+static void long_texts_cross_the_buffer(void **state) {
+  (void)state;
+  size_t size = 3 * EG_JSON_SCAN_BUFFER;
+  char *json = test_malloc(size + 1);
+  json[0] = '"';
+  for (size_t i = 1; i + 6 < size; i += 6)
+    memcpy(json + i, "\\u0041", 6);
+  size_t length = 1 + (size - 2) / 6 * 6;
+  memset(json + length, 'A', size - length);
+  json[size - 1] = '"';
+  eg_chars text;
+  eg_chars_init(&text, eg_allocator_heap());
+  assert_ok(read_one_text(json, size, &text));
+  assert_int_equal(text.len, (size - 2) / 6 + (size - 1 - length));
+  for (size_t i = 0; i < text.len; i++)
+    assert_int_equal(text.data[i], 'A');
+  eg_chars_deinit(&text);
+  test_free(json);
+}
+
+static egraph_status read_one_double(const char *json, double *out) {
+  eg_json_scan scan;
+  assert_ok(eg_json_scan_open_bytes(&scan, eg_allocator_heap(), "t", json, strlen(json)));
+  egraph_status status = eg_json_scan_double(&scan, out);
+  if (status == EGRAPH_OK) status = eg_json_scan_end(&scan);
+  eg_json_scan_close(&scan);
+  return status;
+}
+
+static void reals_are_those_of_json(void **state) {
+  (void)state;
+  static const struct {
+    const char *json;
+    double value;
+  } cases[] = {
+      {"0", 0},      {" -0.5 ", -0.5}, {"12345678901234567890", 12345678901234567890.0},
+      {"1e3", 1000}, {"1E+3", 1000},   {"2.5e-7", 2.5e-7},
+      {"1e-999", 0}};
+  double value = 7;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_ok(read_one_double(cases[i].json, &value));
+    assert_true(value == cases[i].value);
+  }
+  static const char *const WRONG[] = {"",    "-",   "+1",   ".5",  "1.",   "01",
+                                      "1e",  "1e+", "1.e1", "inf", "nan",  "1e999",
+                                      "0x1", "1 2", "--1",  "1-1", "\"1\""};
+  for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++)
+    assert_fails(read_one_double(WRONG[i], &value), EGRAPH_E_PARSE, "t:1:");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(texts_are_decoded),
+      cmocka_unit_test(long_texts_cross_the_buffer),
+      cmocka_unit_test(reals_are_those_of_json),
       cmocka_unit_test(plain_and_gzip_files_are_read),
       cmocka_unit_test(tokens_across_the_buffer_stay_whole),
       cmocka_unit_test(integers_of_64_bits_are_exact),

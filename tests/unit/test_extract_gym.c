@@ -54,15 +54,19 @@ static void hostile_files_name_the_node(void **state) {
     const char *text, *part;
   } cases[] = {
       {"", ":"},
-      {"[]", "no object \"nodes\""},
-      {"{\"nodes\": [], \"root_eclasses\": [\"c\"]}", "no object \"nodes\""},
+      {"[]", ":1:1: '[' where an object is expected"},
+      {"{}", "no object \"nodes\""},
+      {"{\"nodes\": [], \"root_eclasses\": [\"c\"]}", "\"nodes\" is not an object"},
+      {"{\"nodes\": {}, \"nodes\": {}}", "for the second time"},
+      {"{\"root_eclasses\": [], \"root_eclasses\": []}", "for the second time"},
+      {"{\"problem\": {}}", "use egraph shard"},
       {"{\"nodes\": {\"n\": {\"eclass\": \"c\"}}}", "root_eclasses"},
       {"{\"nodes\": {\"n\": {\"eclass\": \"c\"}}, \"root_eclasses\": []}",
        "root_eclasses"},
       {"{\"nodes\": {\"n\": {\"eclass\": \"c\"}}, \"root_eclasses\": [\"d\"]}",
        "root 0 ('d')"},
       {"{\"nodes\": {\"n\": {\"eclass\": \"c\"}}, \"root_eclasses\": [7]}",
-       "not a string"},
+       ":1:53: '7' where a string is expected"},
       {NODES("\"n\": 5"), "node 'n'"},
       {NODES("\"n\": {\"eclass\": 5}"), "node 'n'"},
       {NODES("\"n\": {\"eclass\": \"c\", \"children\": \"m\"}"), "children of node 'n'"},
@@ -74,6 +78,12 @@ static void hostile_files_name_the_node(void **state) {
       {NODES("\"n\": {\"eclass\": \"c\", \"cost\": 1e999}"), ":1:"},
       {NODES("\"n\": {\"eclass\": \"c\"}, \"n\": {\"eclass\": \"c\"}"), "duplicate"},
       {"{\"nodes\": {\"n\": {\"eclass\": \"c\"", ":1:"},
+      {NODES("\"n\": {\"eclass\": \"c\", \"eclass\": \"d\"}"), "two classes"},
+      {NODES("\"n\": {\"op\": \"c\"}"), "node 'n' has no \"eclass\""},
+      {NODES("\"n\": {\"eclass\": \"c\", \"cost\": 1.}"), "'1.' is malformed"},
+      {NODES("\"n\": {\"eclass\": \"c\", \"cost\": 01}"), "'01' is malformed"},
+      {NODES("\"n\": {\"eclass\": \"c\", \"cost\": 1e+}"), "'1e+' is malformed"},
+      {NODES("\"n\": {\"eclass\": \"c\"}") "x", "the end of the file"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     eg_extract_problem problem;
@@ -97,6 +107,24 @@ static egraph_status read_with(egraph_allocator alloc, void *path) {
   eg_gym_names_deinit(&names);
   eg_extract_problem_deinit(&problem);
   return status;
+}
+
+// Roots and children before what they name, in any order of keys; escapes; other keys.
+static void the_order_of_the_keys_does_not_matter(void **state) {
+  (void)state;
+  eg_extract_problem problem;
+  assert_ok(
+      read_text("{\"x\": [{\"nodes\": 1}, null], \"root_eclasses\": [\"c\\u00e9\"],\n"
+                "\"nodes\": {\"a\": {\"children\": [\"\\u0062\", \"c\"], \"cost\": "
+                "-2.5e-1, \"eclass\": \"c\\u00E9\", \"subsumed\": false},\n"
+                "\"c\": {\"eclass\": \"d\"}, \"b\": {\"eclass\": \"e\"}}}",
+                &problem));
+  assert_int_equal(problem.class_count, 3);
+  assert_true(problem.cost.data[0] == -0.25);
+  assert_int_equal(problem.children.data[0], 2);
+  assert_int_equal(problem.children.data[1], 1);
+  assert_int_equal(problem.roots.data[0], 0);
+  eg_extract_problem_deinit(&problem);
 }
 
 static void names_are_those_of_the_file(void **state) {
@@ -182,6 +210,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_file_becomes_rows_in_its_own_order),
       cmocka_unit_test(hostile_files_name_the_node),
+      cmocka_unit_test(the_order_of_the_keys_does_not_matter),
       cmocka_unit_test(names_are_those_of_the_file),
       cmocka_unit_test(reading_survives_every_failing_allocation),
       cmocka_unit_test(the_shared_instances_are_proven_optimal),
