@@ -26,8 +26,9 @@ enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
   X("kind")                                                                              \
   X("status")                                                                            \
   X("nodes")                                                                             \
-  X("classes") X("reduced_nodes") X("reduced_classes") X("tree_cost") X("dag_cost")      \
-      X("cost") X("bound") X("gap") X("seconds") X("cpu_seconds") X("wall_seconds")      \
+  X("classes")                                                                           \
+  X("reduced_nodes") X("reduced_classes") X("tree_cost") X("dag_cost") X("cost")         \
+      X("bound") X("gap") X("seconds") X("cpu_seconds") X("wall_seconds")                \
           X("peak_bytes") X("time_limit") X("peer_cost") X("peer_seconds") X("message")
 #define COLUMN_NAME(name) name,
 static const char *const COLUMN_NAMES[] = {COLUMNS(COLUMN_NAME)};
