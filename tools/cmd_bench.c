@@ -21,18 +21,12 @@
 enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
 
 // Cells of a row: those of the child's JSON by their key, others by name.
-#define COLUMNS(X)                                                                       \
-  X("name")                                                                              \
-  X("kind")                                                                              \
-  X("status")                                                                            \
-  X("nodes")                                                                             \
-  X("classes")                                                                           \
-  X("reduced_nodes") X("reduced_classes") X("tree_cost") X("dag_cost") X("cost")         \
-      X("bound") X("gap") X("seconds") X("cpu_seconds") X("wall_seconds")                \
-          X("peak_bytes") X("time_limit") X("peer_cost") X("peer_seconds") X("message")
-#define COLUMN_NAME(name) name,
-static const char *const COLUMN_NAMES[] = {COLUMNS(COLUMN_NAME)};
-#undef COLUMN_NAME
+static const char *const COLUMN_NAMES[] = {
+    "name",       "kind",          "status",          "nodes",
+    "classes",    "reduced_nodes", "reduced_classes", "tree_cost",
+    "dag_cost",   "cost",          "bound",           "gap",
+    "seconds",    "cpu_seconds",   "wall_seconds",    "peak_bytes",
+    "time_limit", "peer_cost",     "peer_seconds",    "message"};
 enum { COLUMN_COUNT = sizeof COLUMN_NAMES / sizeof *COLUMN_NAMES };
 
 typedef struct bench_flags {
