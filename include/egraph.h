@@ -560,7 +560,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_evaluate(const egraph_sha
 typedef struct egraph_shard_options {
   double time_limit; // seconds; 0: 60
   uint64_t seed;
-  const uint32_t *incumbent; // [nodes] a choice to begin with, or NULL
+  const uint32_t *incumbent; // [nodes] a choice to begin with (ignored when it is none,
+                             // or does not fit), or NULL
   /// Called now and then with the best cost (EGRAPH_SHARD_INFINITE: none yet) and the
   /// proven bound; returns true to stop with what there is. May be NULL.
   bool (*progress)(void *user, int64_t cost, int64_t bound, double seconds);

@@ -273,6 +273,14 @@ static void a_cancelled_solve_keeps_a_good_incumbent(void **state) {
   assert_true(report->cost <= cost && report->cost >= 445 && report->bound <= 445);
   assert_non_null(egraph_shard_plan_choice(plan));
   egraph_shard_plan_destroy(plan);
+  // One that is none, and one beyond the limit of memory.
+  static const uint32_t BAD[2][5] = {{0, 0, 7, 0, 0}, {0, 0, 1, 1, 0}};
+  for (int i = 0; i < 2; i++) {
+    options = (egraph_shard_options){.incumbent = BAD[i]};
+    plan = solve(kit, shard, &options);
+    assert_int_equal(egraph_shard_plan_report(plan)->cost, 445);
+    egraph_shard_plan_destroy(plan);
+  }
   egraph_shard_destroy(shard);
 }
 
