@@ -18,6 +18,7 @@
 #include "extract/lns.h"
 #include "extract/perturb.h"
 #include "extract/pieces.h"
+#include "extract/recover.h"
 
 enum {
   WHOLE_TREE_NODES = 400, // pieces up to this size are finished in phase 1
@@ -30,7 +31,8 @@ enum {
   ASCENTS = 4,
   DAG_MEMORY_BYTES = 64 << 20
 };
-static const double WINDOW_TIME_SHARE = 0.4; // of what is left, for phase 2
+static const double WINDOW_TIME_SHARE = 0.4;  // of what is left, for phase 2
+static const double RECOVER_TIME_SHARE = 0.3; // for local search at a time
 
 typedef struct exact {
   eg_search search; // of the whole problem
@@ -70,6 +72,23 @@ static egraph_status solve_window(egraph_allocator alloc, eg_incumbent *window,
   return status;
 }
 
+static double recover_deadline(const exact *e) {
+  double left = eg_incumbent_seconds_left(e->search.incumbent);
+  return eg_clock_seconds() + left * RECOVER_TIME_SHARE;
+}
+
+// For the whole problem, before anything else: it takes near-linear time.
+static egraph_status recover_whole(exact *e) {
+  eg_incumbent *whole = e->search.incumbent;
+  eg_class_index index;
+  eg_class_index_init(&index, e->search.alloc);
+  eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
+  egraph_status status = eg_class_index_build(&index, whole->problem);
+  if (status == EGRAPH_OK) status = eg_recover_run(&greedy, whole, recover_deadline(e));
+  eg_class_index_deinit(&index);
+  return status;
+}
+
 static egraph_status perturb(exact *e, eg_piece *piece) {
   eg_class_index index;
   eg_class_index_init(&index, e->search.alloc);
@@ -78,6 +97,8 @@ static egraph_status perturb(exact *e, eg_piece *piece) {
   if (status == EGRAPH_OK)
     status = eg_perturb_run(&greedy, &piece->incumbent, PERTURB_ROUNDS,
                             e->search.incumbent->options->seed);
+  if (status == EGRAPH_OK)
+    status = eg_recover_run(&greedy, &piece->incumbent, recover_deadline(e));
   eg_class_index_deinit(&index);
   return status;
 }
@@ -207,6 +228,7 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
 
 static egraph_status run(exact *e, eg_extract_result *result) {
   if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
+  if (e->search.incumbent->tree_limit == 0) EG_TRY(recover_whole(e));
   EG_TRY(presolve_whole(e, result));
   if (!e->presolve.closed && eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
   // Closed, or greedy could not derive the roots: nothing is below the cutoff.

@@ -1,0 +1,17 @@
+// Local search by reference counts, known as exact area recovery in technology mapping:
+// in near-linear time it makes the best of sharing that greedy choices could not see.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_RECOVER_H
+#define EG_EXTRACT_RECOVER_H
+
+#include "extract/greedy.h"
+#include "extract/incumbent.h"
+
+/// Improves the incumbent's solution by sweeps over all classes until they stop paying,
+/// or until `deadline`, a time of eg_clock_seconds(). Deterministic but for that.
+/// O(edges) a sweep, times the classes that a switch of a node gains and loses: at first
+/// 64 at most, later more. Costs must be >= 0. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_recover_run(const eg_greedy *greedy, eg_incumbent *incumbent,
+                             double deadline);
+
+#endif
