@@ -14,6 +14,8 @@ void eg_shard_enumeration_init(eg_shard_enumeration *x, egraph_allocator alloc) 
   eg_u32s_init(&x->next, alloc);
   eg_u32s_init(&x->count, alloc);
   eg_i64s_init(&x->sum, alloc);
+  eg_i64s_init(&x->charge, alloc);
+  eg_i64s_init(&x->charged, alloc);
   eg_u32s_init(&x->choice, alloc);
   eg_u32s_init(&x->found, alloc);
 }
@@ -21,6 +23,8 @@ void eg_shard_enumeration_init(eg_shard_enumeration *x, egraph_allocator alloc) 
 void eg_shard_enumeration_deinit(eg_shard_enumeration *x) {
   eg_u32s_deinit(&x->found);
   eg_u32s_deinit(&x->choice);
+  eg_i64s_deinit(&x->charged);
+  eg_i64s_deinit(&x->charge);
   eg_i64s_deinit(&x->sum);
   eg_u32s_deinit(&x->count);
   eg_u32s_deinit(&x->next);
@@ -68,13 +72,15 @@ static void open_place(eg_shard_enumeration *x, const eg_shard_elimination *tabl
   x->count.data[place] = count;
 }
 
+// Without what memory adds the sum is the cost.
 static egraph_status offer(eg_shard_enumeration *x, eg_shard_elimination *tables,
                            eg_shard_search *search, bool *out_better) {
+  int64_t least = allowed(tables) - tables->prices.capacity, cost;
+  bool fits, better;
+  if (x->sum.data[0] - x->charged.data[0] > least) return EGRAPH_OK;
   for (uint32_t i = 0; i < tables->order.len; i++)
     x->choice.data[tables->order.data[i]] =
         tables->values.data[tables->value_begin.data[i] + x->at.data[i]];
-  int64_t cost;
-  bool fits, better;
   EG_TRY(eg_shard_model_evaluate(tables->model, x->choice.data, &cost, &fits));
   if (!fits || cost >= tables->model->cutoff) return EGRAPH_OK;
   EG_TRY(eg_shard_search_offer(search, tables->model, x->choice.data, &better));
@@ -82,6 +88,33 @@ static egraph_status offer(eg_shard_enumeration *x, eg_shard_elimination *tables
   x->found.len = 0;
   EG_TRY(eg_u32s_append(&x->found, x->choice.data, x->choice.len));
   *out_better = true;
+  return EGRAPH_OK;
+}
+
+// What the prices add to the cost of a value that is not forbidden.
+static int64_t charge_of(const eg_shard_elimination *tables, uint32_t n, uint32_t v) {
+  const eg_shard_model *model = tables->model;
+  int64_t cost = model->cost.data[model->nodes.data[n].values + v];
+  int64_t sum = eg_shard_prices_of(&tables->prices, model, n, v, EG_SHARD_CAP);
+  return sum >= EG_SHARD_CAP ? 0 : sum - cost * (INT64_C(1) << tables->prices.scale);
+}
+
+static egraph_status find_charges(eg_shard_enumeration *x,
+                                  const eg_shard_elimination *tables) {
+  const eg_shard_model *model = tables->model;
+  size_t places = tables->order.len;
+  EG_TRY(eg_i64s_resize(&x->charge, tables->values.len));
+  EG_TRY(eg_i64s_resize(&x->charged, places + 1));
+  for (uint32_t i = 0; i < places; i++)
+    for (uint32_t v = tables->value_begin.data[i]; v < tables->value_begin.data[i + 1];
+         v++)
+      x->charge.data[v] =
+          charge_of(tables, tables->order.data[i], tables->values.data[v]);
+  int64_t sum = 0;
+  for (uint32_t n = 0; n < model->nodes.len; n++)
+    if (model->nodes.data[n].count != 0 && tables->place.data[n] == EG_SHARD_NONE)
+      sum = eg_shard_capped(sum, charge_of(tables, n, tables->fixed.data[n]));
+  x->charged.data[places] = sum;
   return EGRAPH_OK;
 }
 
@@ -103,7 +136,7 @@ static egraph_status start(eg_shard_enumeration *x, const eg_shard_elimination *
     eg_shard_slack_value(&x->slack, model, n, tables->fixed.data[n], -1);
   }
   x->sum.data[places] = tables->constant;
-  return EGRAPH_OK;
+  return find_charges(x, tables);
 }
 
 static void charge(eg_shard_enumeration *x, const eg_shard_elimination *tables,
@@ -124,6 +157,8 @@ static bool advance(eg_shard_enumeration *x, const eg_shard_elimination *tables,
     charge(x, tables, place, -1);
     if (eg_shard_slack_fits(&x->slack)) {
       x->sum.data[place] = x->cost.data[i];
+      x->charged.data[place] =
+          x->charged.data[place + 1] + x->charge.data[begin + x->at.data[place]];
       return true;
     }
     charge(x, tables, place, 1);

@@ -13,6 +13,8 @@ typedef struct eg_shard_enumeration {
   eg_u32s child;           // values in the order of their cost, likewise
   eg_u32s at, next, count; // [place]
   eg_i64s sum;             // [place + 1] bound of what is decided
+  eg_i64s charge;          // like elimination->values: what memory adds to the sum
+  eg_i64s charged;         // [place + 1] that of what is decided
   eg_u32s choice;          // [node]
   eg_u32s found;           // [node] the cheapest found, when better
 } eg_shard_enumeration;

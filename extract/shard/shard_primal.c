@@ -75,7 +75,8 @@ static egraph_status adopt(eg_shard_primal *primal, const uint32_t *ids) {
 
 egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *model,
                                     bool fresh) {
-  bool had = primal->cost < EG_SHARD_INFINITE && !fresh;
+  bool had =
+      !fresh && primal->cost < EG_SHARD_INFINITE && primal->ids.len == model->nodes.len;
   primal->model = model;
   primal->cost = EG_SHARD_INFINITE;
   primal->pool_count = primal->pool_next = 0;
@@ -248,20 +249,32 @@ static void allow_best(eg_shard_primal *primal) {
       primal->allowed.data[model->nodes.data[n].values + primal->best.data[n]] = 1;
 }
 
-egraph_status eg_shard_primal_recombine(eg_shard_primal *primal, bool *out_better) {
+// Values that were in the pool, and a sample of those with a low min-marginal: the more
+// likely the less it is above the least, measured in shares of the gap.
+static void allow_near(eg_shard_primal *primal, const eg_shard_dual *dual, double share) {
   const eg_shard_model *model = primal->model;
-  *out_better = false;
-  if (primal->cost >= EG_SHARD_INFINITE) return EGRAPH_OK;
-  allow_best(primal);
+  eg_rng *rng = &primal->search->rng;
   for (uint32_t i = 0; i < primal->pool_count; i++)
     for (uint32_t n = 0; n < model->nodes.len; n++)
-      if (model->nodes.data[n].count != 0)
+      if (model->nodes.data[n].count != 0 && eg_rng_below(rng, 2) == 0)
         primal->allowed.data[model->nodes.data[n].values +
                              primal->pool.data[i * model->nodes.len + n]] = 1;
-  return solve_allowed(primal, POOL_CAP, out_better);
+  double scale =
+      share * fabs((double)primal->cost - dual->bound) / (double)model->nodes.len;
+  for (uint32_t n = 0; n < model->nodes.len; n++) {
+    const eg_shard_node *node = &model->nodes.data[n];
+    if (node->count < 2) continue;
+    const double *unary = dual->unary.data + node->values;
+    double least = unary[dual->least.data[n]];
+    for (uint32_t v = 0; v < node->count; v++)
+      if (unary[v] - least <= -scale * log(1 - eg_rng_unit(rng)))
+        primal->allowed.data[node->values + v] = 1;
+  }
 }
 
-static const uint32_t block_sizes[EG_SHARD_ARMS / 2] = {6, 15, 40, 100, 300, 1000};
+enum { BLOCK_ARMS = 12 };
+static const uint32_t block_sizes[BLOCK_ARMS / 2] = {6, 15, 40, 100, 300, 1000};
+static const double shares[EG_SHARD_ARMS - BLOCK_ARMS] = {0, 0.1, 0.3, 1, 3, 10};
 
 // Nodes around a random one: nearest first, or next to each other in the order.
 static egraph_status find_block(eg_shard_primal *primal, uint32_t size, bool near) {
@@ -309,20 +322,31 @@ static uint32_t choose_arm(eg_shard_primal *primal) {
   return best;
 }
 
-egraph_status eg_shard_primal_block(eg_shard_primal *primal, bool *out_better) {
+static egraph_status allow_block(eg_shard_primal *primal, uint32_t arm) {
   const eg_shard_model *model = primal->model;
-  *out_better = false;
-  if (primal->cost >= EG_SHARD_INFINITE || model->nodes.len == 0) return EGRAPH_OK;
-  uint32_t arm = choose_arm(primal);
-  int64_t cost = primal->cost;
-  uint64_t work = primal->work;
   EG_TRY(find_block(primal, block_sizes[arm / 2], arm % 2 == 0));
-  allow_best(primal);
   for (size_t i = 0; i < primal->block.len; i++) {
     const eg_shard_node *node = &model->nodes.data[primal->block.data[i]];
     if (node->count != 0) memset(primal->allowed.data + node->values, 1, node->count);
   }
-  EG_TRY(solve_allowed(primal, BLOCK_CAP, out_better));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_dual *dual,
+                                      bool *out_better) {
+  *out_better = false;
+  primal->work++;
+  if (primal->cost >= EG_SHARD_INFINITE || primal->model->nodes.len == 0)
+    return EGRAPH_OK;
+  uint32_t arm = choose_arm(primal);
+  int64_t cost = primal->cost;
+  uint64_t work = primal->work;
+  allow_best(primal);
+  if (arm < BLOCK_ARMS)
+    EG_TRY(allow_block(primal, arm));
+  else
+    allow_near(primal, dual, shares[arm - BLOCK_ARMS]);
+  EG_TRY(solve_allowed(primal, arm < BLOCK_ARMS ? BLOCK_CAP : POOL_CAP, out_better));
   primal->reward[arm] = 0.95 * primal->reward[arm] + (double)(cost - primal->cost);
   primal->effort[arm] = 0.95 * primal->effort[arm] + (double)(primal->work - work);
   return EGRAPH_OK;

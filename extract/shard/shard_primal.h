@@ -7,7 +7,7 @@
 #include "extract/shard/shard_dual.h"
 #include "extract/shard/shard_enumerate.h"
 
-enum { EG_SHARD_POOL = 6, EG_SHARD_ARMS = 12 };
+enum { EG_SHARD_POOL = 6, EG_SHARD_ARMS = 18 };
 
 typedef struct eg_shard_primal {
   eg_shard_search *search;
@@ -38,9 +38,10 @@ egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *mod
                                     bool fresh);
 /// Offers the dual's rounding, and one that keeps within memory.
 egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual *dual);
-/// Solves the values of the pool together.
-egraph_status eg_shard_primal_recombine(eg_shard_primal *primal, bool *out_better);
-/// Solves one block; kind and size adapt to what has paid.
-egraph_status eg_shard_primal_block(eg_shard_primal *primal, bool *out_better);
+/// Solves a part and keeps what is better: the nodes around a random one, or, of all
+/// nodes, the values of the pool and those that the dual (which has swept this model)
+/// finds nearly as good. Kind and size adapt to what has paid.
+egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_dual *dual,
+                                      bool *out_better);
 
 #endif

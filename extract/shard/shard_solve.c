@@ -22,18 +22,25 @@ void eg_shard_result_deinit(eg_shard_result *result) {
   eg_shard_result_init(result, alloc);
 }
 
-// Blocks and recombinations worth `budget` of work.
+// Partial solves worth `budget` of work, or a few.
 static egraph_status improve(eg_shard_tools *tools, eg_shard_model *model,
                              uint64_t budget) {
   eg_shard_primal *primal = &tools->primal;
+  EG_TRY(eg_shard_dual_start(&tools->dual, model));
+  for (int i = 0; i < 3; i++)
+    eg_shard_dual_sweep(&tools->dual);
+  EG_TRY(eg_shard_primal_enter(primal, model, false));
+  EG_TRY(eg_shard_primal_round(primal, &tools->dual));
   uint64_t start = primal->work;
   bool better;
-  EG_TRY(eg_shard_primal_enter(primal, model, true));
-  EG_TRY(eg_shard_primal_recombine(primal, &better));
-  while (primal->work - start < budget && !eg_shard_search_stop(tools->search))
-    EG_TRY(eg_shard_primal_block(primal, &better));
+  for (int i = 0;
+       (primal->work - start < budget || i < 4) && !eg_shard_search_stop(tools->search) &&
+       primal->cost < EG_SHARD_INFINITE;
+       i++)
+    EG_TRY(eg_shard_primal_improve(primal, &tools->dual, &better));
   tools->work += primal->work - start;
-  return EGRAPH_OK;
+  tools->dual.model = NULL;
+  return eg_shard_primal_leave(primal);
 }
 
 static egraph_status go_on(eg_shard_tools *tools, eg_shard_branch *branch,
