@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "extract/cost_shift.h"
 #include "extract/exact.h"
 #include "extract/greedy.h"
 #include "extract/incumbent.h"
@@ -100,6 +101,15 @@ done:
   return status;
 }
 
+static egraph_status prove(egraph_allocator alloc, eg_incumbent *incumbent,
+                           eg_extract_result *result) {
+  bool done = false;
+  if (!has_negative_cost(incumbent->problem))
+    return eg_exact_run(alloc, incumbent, result);
+  EG_TRY(eg_cost_shift_run(alloc, incumbent, result, &done));
+  return done ? EGRAPH_OK : eg_plain_ilp_run(alloc, incumbent, result);
+}
+
 static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
                             const eg_extract_options *options,
                             eg_extract_result *result) {
@@ -121,10 +131,7 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
   if (options->method != EG_EXTRACT_ILP || !isfinite(incumbent->cost)) goto done;
   EG_TRY_GOTO(status, eg_perturb_run(&greedy, incumbent, PERTURB_ROUNDS, options->seed),
               done);
-  if (has_negative_cost(problem))
-    EG_TRY_GOTO(status, eg_plain_ilp_run(alloc, incumbent, result), done);
-  else
-    EG_TRY_GOTO(status, eg_exact_run(alloc, incumbent, result), done);
+  status = prove(alloc, incumbent, result);
 done:
   eg_class_index_deinit(&index);
   return status;

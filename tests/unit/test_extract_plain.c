@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "extract/cost_shift.h"
 #include "extract/extract.h"
 #include "extract/plain_model.h"
 #include "tests/testing.h"
@@ -251,6 +252,63 @@ static void the_model_keeps_what_can_be_chosen(void **state) {
   eg_extract_problem_deinit(&problem);
 }
 
+// Class 3 is used by class 1 alone, which every choice needs; class 4 by two classes.
+static void negative_costs_move_to_where_they_are_paid(void **state) {
+  (void)state;
+  eg_extract_problem problem = start(6);
+  add(&problem, 0, 1, 2, LIST(1, 2));
+  add(&problem, 1, 5, 1, LIST(3));
+  add(&problem, 1, 1, 1, LIST(4));
+  add(&problem, 2, 3, 1, LIST(4));
+  add(&problem, 3, -2, 0, NULL);
+  add(&problem, 3, 1, 0, NULL);
+  add(&problem, 4, 1, 0, NULL);
+  add(&problem, 5, -9, 0, NULL); // not reached
+  assert_ok(eg_extract_problem_add_root(&problem, 0));
+  eg_doubles cost;
+  double offset = NAN;
+  bool done = false;
+  eg_doubles_init(&cost, eg_allocator_heap());
+  assert_ok(
+      eg_cost_shift_find(eg_allocator_heap(), &problem, INFINITY, &cost, &offset, &done));
+  static const double expected[] = {1, 3, 1, 3, 0, 3, 1, 0};
+  for (size_t n = 0; n < sizeof expected / sizeof *expected; n++)
+    assert_true(cost.data[n] == expected[n]);
+  assert_true(done && offset == 0);
+  expect_optimum(&problem, 6, 1);
+  problem.cost.data[6] = -1; // class 4: every choice needs it, through class 2
+  assert_ok(
+      eg_cost_shift_find(eg_allocator_heap(), &problem, INFINITY, &cost, &offset, &done));
+  assert_true(done && offset == -1 && cost.data[6] == 0);
+  expect_optimum(&problem, 4, 1);
+  eg_doubles_deinit(&cost);
+  eg_extract_problem_deinit(&problem);
+}
+
+static void shifted_costs_keep_the_optimum(void **state) {
+  (void)state;
+  uint64_t seed = test_seed(20260303);
+  size_t rounds = test_rounds(3000), away = 0;
+  for (size_t round = 0; round < rounds; round++) {
+    eg_rng rng = {eg_hash_combine(seed, round)};
+    eg_extract_problem problem = draw_problem(&rng, 0);
+    double before = brute_force(&problem), offset = 0;
+    bool done;
+    eg_doubles cost;
+    eg_doubles_init(&cost, eg_allocator_heap());
+    assert_ok(eg_cost_shift_find(eg_allocator_heap(), &problem, INFINITY, &cost, &offset,
+                                 &done));
+    eg_doubles original = problem.cost;
+    problem.cost = cost;
+    assert_true(isinf(before) || brute_force(&problem) + offset == before);
+    away += done;
+    problem.cost = original;
+    eg_doubles_deinit(&cost);
+    eg_extract_problem_deinit(&problem);
+  }
+  assert_true(away > rounds / 10 && away < rounds); // both ways are taken
+}
+
 static bool stop_at_once(void *user, double cost, double bound, double seconds) {
   (void)seconds;
   assert_true(bound <= cost);
@@ -315,6 +373,8 @@ int main(void) {
       cmocka_unit_test(what_is_not_reached_does_not_count),
       cmocka_unit_test(a_paying_node_counts_once),
       cmocka_unit_test(the_model_keeps_what_can_be_chosen),
+      cmocka_unit_test(negative_costs_move_to_where_they_are_paid),
+      cmocka_unit_test(shifted_costs_keep_the_optimum),
       cmocka_unit_test(limits_keep_a_choice_and_a_bound),
       cmocka_unit_test(the_optimum_is_found_with_costs_of_any_sign),
       cmocka_unit_test(satisfiability_is_solved_by_branching),
