@@ -143,6 +143,32 @@ static double delete_costly(minimizer *m) {
   return (double)deleted / (double)all;
 }
 
+// Operators left beyond one per value.
+static uint32_t count_alternatives(const minimizer *m) {
+  const eg_layout_problem *p = m->search->view->problem;
+  uint32_t count = 0, values = 0;
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
+    bool left = false;
+    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+      left = left || m->active.strategy.data[s];
+    count += left;
+  }
+  for (uint32_t v = 0; v < m->active.used.len; v++)
+    values += m->active.used.data[v];
+  return count > values ? count - values : 0;
+}
+
+static egraph_status start(minimizer *m) {
+  eg_layout_search *search = m->search;
+  EG_TRY(eg_layout_greedy(search, &m->active, NULL));
+  eg_layout_search_raise(search, 0);
+  if (search->bound >= eg_layout_search_cutoff(search) ||
+      search->task->objective != EG_LAYOUT_COST ||
+      count_alternatives(m) < search->expand_from)
+    return EGRAPH_OK;
+  return eg_layout_expand(search, &m->active);
+}
+
 static egraph_status minimize(minimizer *m, bool *out_closed) {
   eg_layout_search *search = m->search;
   root_state state = OPEN;
@@ -151,8 +177,7 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
     EG_TRY(eg_layout_presolve(&m->active, search->task));
     state = CLOSED;
     if (m->active.infeasible) break;
-    if (round == 0) EG_TRY(eg_layout_greedy(search, &m->active, NULL));
-    eg_layout_search_raise(search, 0);
+    if (round == 0) EG_TRY(start(m));
     if (search->bound >= eg_layout_search_cutoff(search)) break;
     state = STOPPED;
     if (eg_layout_search_stop(search)) break;

@@ -22,6 +22,7 @@ typedef struct eg_layout_search {
   const eg_layout_task *task;
   eg_layout_clock *clock;
   double relative_gap;
+  uint32_t expand_from; // alternative operators left from which eg_layout_expand is used
   eg_layout_active legal; // what the user allows
   eg_layout_evaluator evaluator;
   eg_doubles arc_weight, arc_priced; // scratch: of legal arcs
@@ -59,6 +60,8 @@ bool eg_layout_search_stop(eg_layout_search *search);
 /// ones cheap. Offers what it finds. See layout_greedy.c.
 egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
                                const double *favour);
+/// Bound and solution of a plain e-graph over places. See layout_expand.c.
+egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active);
 /// Minimizes: presolve, bounds, branch and bound. *out_closed: the best is optimal, or
 /// there is no solution. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed);

@@ -22,13 +22,16 @@ typedef struct eg_layout_options {
   bool least_memory, fewest_transitions, lowest_numbers;
   const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none), or NULL;
                              // ignored when it is no solution
+  uint32_t expand_from; // e-graphs with so many alternative operators after presolve are
+                        // first solved as plain ones, for a bound; never changes the
+                        // optimum
   /// Called at most ten times a second with the best cost (INFINITY before there is one)
   /// and bound of the solution at work; true stops. May be NULL.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
 } eg_layout_options;
 #define EG_LAYOUT_OPTIONS_DEFAULT                                                        \
-  { .time_limit_seconds = 20.0, .solutions = 1 }
+  { .time_limit_seconds = 20.0, .solutions = 1, .expand_from = 100 }
 
 typedef struct eg_layout_solution {
   double cost, memory;  // by the certificate
