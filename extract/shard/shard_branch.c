@@ -9,7 +9,7 @@
 
 #include "extract/shard/shard_edit.h"
 
-static const eg_shard_effort effort_of_a_node = {40, 6, 200000, 20000};
+static const eg_shard_effort effort_of_a_node = {40, 6, 200000, 20000, false};
 
 void eg_shard_branch_init(eg_shard_branch *branch, eg_shard_tools *tools) {
   branch->tools = tools;

@@ -84,6 +84,7 @@ egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from
   to->base = from->base;
   to->cutoff = from->cutoff;
   to->closed = from->closed;
+  to->deadline = from->deadline;
   to->mark.len = 0;
   EG_TRY(eg_u32s_resize(&to->mark, to->nodes.len));
   if (to->mark.len != 0)

@@ -280,6 +280,7 @@ static egraph_status eliminate(eg_shard_elimination *x, uint32_t place) {
 }
 
 egraph_status eg_shard_elimination_run(eg_shard_elimination *x) {
+  if (x->too_large && x->order.len == 0) return EGRAPH_OK; // was not ordered
   EG_TRY(eg_shard_prices_fix(&x->prices, x->model, eg_shard_scale_of(x->model)));
   x->factors.len = x->scopes.len = x->table.len = x->results.len = 0;
   x->result_begin.len = 0;

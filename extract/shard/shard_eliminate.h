@@ -7,6 +7,9 @@
 
 #include "extract/shard/shard_bound.h"
 
+/// More are not ordered: neighbourhoods take a bit per pair.
+#define EG_SHARD_MOST_VARIABLES 8000
+
 /// Sums saturate here; two fit.
 #define EG_SHARD_CAP (INT64_C(1) << 61)
 
@@ -50,7 +53,8 @@ void eg_shard_elimination_deinit(eg_shard_elimination *x);
 /// Orders the nodes of the model that have more than one value allowed (`allowed` flags
 /// values like model->cost; NULL: all). With `held` a node whose elimination would exceed
 /// the cap is held at held[node] instead (which must be allowed); without, tables are
-/// split and the minimum becomes a bound. Fails with EGRAPH_E_MEMORY.
+/// split and the minimum becomes a bound. With more than EG_SHARD_MOST_VARIABLES sets
+/// too_large, and nothing else can be done. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model *model,
                                          const uint8_t *allowed, const uint32_t *held,
                                          size_t cap, size_t total_cap);

@@ -71,8 +71,9 @@ typedef struct eg_shard_model {
   eg_shard_steps steps;
   eg_u32s step_values;
   int64_t base;
-  int64_t cutoff; // only costs below this are of interest
-  bool closed;    // nothing below the cutoff is left
+  int64_t cutoff;  // only costs below this are of interest
+  bool closed;     // nothing below the cutoff is left
+  double deadline; // of eg_clock_seconds(): reductions stop then; 0: none
   // Scratch: nodes that changed since the consistency pass saw them.
   eg_u32s queue;
   eg_bytes queued; // [node]

@@ -153,6 +153,8 @@ egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model
   eg_u32s_init(&o.number, x->alloc);
   eg_doubles_init(&o.size, x->alloc);
   egraph_status status = find_variables(&o, allowed);
+  x->too_large = o.node.len > EG_SHARD_MOST_VARIABLES;
+  if (x->too_large) o.node.len = 0;
   if (status == EGRAPH_OK) status = find_neighbours(&o);
   if (status == EGRAPH_OK) status = choose_order(&o);
   if (status == EGRAPH_OK) status = list_values(x, allowed);

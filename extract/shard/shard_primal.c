@@ -254,18 +254,19 @@ static void allow_best(eg_shard_primal *primal) {
 static void allow_near(eg_shard_primal *primal, const eg_shard_dual *dual, double share) {
   const eg_shard_model *model = primal->model;
   eg_rng *rng = &primal->search->rng;
-  for (uint32_t i = 0; i < primal->pool_count; i++)
-    for (uint32_t n = 0; n < model->nodes.len; n++)
-      if (model->nodes.data[n].count != 0 && eg_rng_below(rng, 2) == 0)
-        primal->allowed.data[model->nodes.data[n].values +
-                             primal->pool.data[i * model->nodes.len + n]] = 1;
   double scale =
       share * fabs((double)primal->cost - dual->bound) / (double)model->nodes.len;
-  for (uint32_t n = 0; n < model->nodes.len; n++) {
+  uint32_t count = (uint32_t)model->nodes.len;
+  uint32_t first = (uint32_t)eg_rng_below(rng, count), most = EG_SHARD_MOST_VARIABLES;
+  for (uint32_t i = 0; i < count && i < most; i++) {
+    uint32_t n = (first + i) % count;
     const eg_shard_node *node = &model->nodes.data[n];
     if (node->count < 2) continue;
     const double *unary = dual->unary.data + node->values;
     double least = unary[dual->least.data[n]];
+    for (uint32_t p = 0; p < primal->pool_count; p++)
+      if (eg_rng_below(rng, 2) == 0)
+        primal->allowed.data[node->values + primal->pool.data[p * count + n]] = 1;
     for (uint32_t v = 0; v < node->count; v++)
       if (unary[v] - least <= -scale * log(1 - eg_rng_unit(rng)))
         primal->allowed.data[node->values + v] = 1;

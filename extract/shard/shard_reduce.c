@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_reduce.h"
 
+#include "base/clock.h"
 #include "extract/shard/shard_edit.h"
 
 // Subtracts the least entry of every line across `half` and adds it to its end's cost.
@@ -89,12 +90,17 @@ static const pass_function passes[] = {
     [EG_SHARD_PASS_DEGREE] = eg_shard_pass_degree,
 };
 
+static bool is_late(const eg_shard_model *model) {
+  return model->deadline != 0 && eg_clock_seconds() > model->deadline;
+}
+
 egraph_status eg_shard_reduce(eg_shard_model *model, uint32_t disabled) {
   if (model->base >= model->cutoff) model->closed = true;
-  for (bool changed = true; changed && !model->closed;) {
+  for (bool changed = true; changed && !model->closed && !is_late(model);) {
     changed = false;
     for (uint32_t pass = 0; pass < EG_SHARD_PASS_FILTER && !model->closed; pass++)
-      if (((disabled >> pass) & 1) == 0) EG_TRY(passes[pass](model, &changed));
+      if (((disabled >> pass) & 1) == 0 && !is_late(model))
+        EG_TRY(passes[pass](model, &changed));
   }
   return EGRAPH_OK;
 }

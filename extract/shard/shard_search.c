@@ -70,6 +70,7 @@ egraph_status eg_shard_search_start(eg_shard_search *search) {
     EG_TRY(take(search, incumbent, &cost));
   EG_TRY(eg_shard_model_build(&search->whole, search->problem));
   search->whole.cutoff = search->cost;
+  search->whole.deadline = search->start_seconds + search->options->time_limit_seconds;
   EG_TRY(eg_shard_reduce(&search->whole, search->disabled));
   EG_TRY(eg_shard_model_copy(&search->core, &search->whole, &search->old_node));
   EG_TRY(eg_u32s_resize(&search->lifted, search->whole.nodes.len));

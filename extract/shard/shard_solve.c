@@ -45,7 +45,7 @@ static egraph_status improve(eg_shard_tools *tools, eg_shard_model *model,
 
 static egraph_status go_on(eg_shard_tools *tools, eg_shard_branch *branch,
                            eg_shard_model *root, int64_t bound) {
-  static const eg_shard_effort more = {40, 1, 0, 0};
+  static const eg_shard_effort more = {40, 1, 0, 0, true};
   eg_shard_search *search = tools->search;
   bool large = eg_shard_size_of(root) > LARGE;
   if (!large) EG_TRY(eg_shard_branch_add(branch, root, bound));
@@ -67,7 +67,7 @@ static egraph_status go_on(eg_shard_tools *tools, eg_shard_branch *branch,
 
 static egraph_status work(eg_shard_tools *tools, eg_shard_branch *branch,
                           eg_shard_model *root) {
-  static const eg_shard_effort first = {120, 40, 500000, 100000};
+  static const eg_shard_effort first = {120, 40, 500000, 100000, true};
   eg_shard_search *search = tools->search;
   EG_TRY(eg_shard_model_copy(root, &search->core, NULL));
   int64_t bound = search->bound;

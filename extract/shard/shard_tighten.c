@@ -71,6 +71,7 @@ static egraph_status run_dual(eg_shard_tools *tools, eg_shard_model *model,
   bool filter = ((tools->search->disabled >> EG_SHARD_PASS_FILTER) & 1) == 0;
   EG_TRY(eg_shard_bound_run(model, filter, &bound, out_changed));
   if (bound > *inout_bound) *inout_bound = bound;
+  if (effort->root) eg_shard_search_raise(tools->search, bound);
   return EGRAPH_OK;
 }
 

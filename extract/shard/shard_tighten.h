@@ -20,6 +20,7 @@ typedef struct eg_shard_effort {
   uint32_t rounds;
   size_t cap;      // of a table of the elimination; 0: no attempt
   uint64_t visits; // of the search
+  bool root;       // the model is the whole problem: its bound is that of the search
 } eg_shard_effort;
 
 void eg_shard_tools_init(eg_shard_tools *tools, eg_shard_search *search);
