@@ -260,8 +260,11 @@ static egraph_status run_rounds(cutting *c, eg_relax_outcome *out) {
     EG_TRY(solve(c, &open));
     *out = EG_RELAX_CLOSED;
     if (!open) return EGRAPH_OK;
+    *out = EG_RELAX_STOPPED;
+    if (eg_incumbent_stop(c->search->incumbent)) return EGRAPH_OK;
     if (round < 4 || round % 4 == 0) EG_TRY(guess(c));
     EG_TRY(fix(c));
+    *out = EG_RELAX_CLOSED;
     if (c->relax->bound >= c->presolve->cutoff) return EGRAPH_OK;
     *out = EG_RELAX_SHRUNK;
     if ((double)c->relax->dropped > SHRUNK_SHARE * (double)nodes) return EGRAPH_OK;
