@@ -169,6 +169,8 @@ egraph_extract_report egraph_extraction_report(const egraph_extraction *extracti
                                  .tree_cost = r->tree_cost,
                                  .dag_cost = r->dag_cost,
                                  .seconds = r->seconds,
+                                 .greedy_seconds = r->greedy_seconds,
+                                 .exact_seconds = r->exact_seconds,
                                  .nodes = eg_extract_node_count(&extraction->problem),
                                  .classes = extraction->problem.class_count,
                                  .reduced_nodes = r->reduced_nodes,

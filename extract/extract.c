@@ -103,9 +103,8 @@ done:
 
 static egraph_status prove(egraph_allocator alloc, eg_incumbent *incumbent,
                            eg_extract_result *result) {
-  bool done = false;
-  if (!has_negative_cost(incumbent->problem))
-    return eg_exact_run(alloc, incumbent, result);
+  bool done = !has_negative_cost(incumbent->problem);
+  if (done) return eg_exact_run(alloc, incumbent, result);
   EG_TRY(eg_cost_shift_run(alloc, incumbent, result, &done));
   return done ? EGRAPH_OK : eg_plain_ilp_run(alloc, incumbent, result);
 }
@@ -114,6 +113,7 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
                             const eg_extract_options *options,
                             eg_extract_result *result) {
   const eg_extract_problem *problem = incumbent->problem;
+  double start = eg_clock_cpu_seconds();
   eg_class_index index;
   eg_class_index_init(&index, alloc);
   eg_greedy greedy = {alloc, problem, &index, DAG_MEMORY_BYTES};
@@ -131,8 +131,12 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
   if (options->method != EG_EXTRACT_ILP || !isfinite(incumbent->cost)) goto done;
   EG_TRY_GOTO(status, eg_perturb_run(&greedy, incumbent, PERTURB_ROUNDS, options->seed),
               done);
+  result->greedy_seconds = eg_clock_cpu_seconds() - start;
   status = prove(alloc, incumbent, result);
+  result->exact_seconds = eg_clock_cpu_seconds() - start - result->greedy_seconds;
 done:
+  if (options->method != EG_EXTRACT_ILP)
+    result->greedy_seconds = eg_clock_cpu_seconds() - start;
   eg_class_index_deinit(&index);
   return status;
 }

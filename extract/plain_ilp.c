@@ -23,7 +23,7 @@ enum {
   ROUNDING_EVERY = 20
 };
 static const double SCALED_COST = 100, INTEGRAL = 1e-6, ROUNDING = 1e-9;
-static const uint64_t FIRST_WORK = 100000000, LATER_WORK = 2000000;
+static const uint64_t FIRST_WORK = 400000000, LATER_WORK = 2000000;
 
 // A node of the tree fixes one column on top of its parent's.
 typedef struct tree_node {

@@ -462,6 +462,7 @@ typedef struct egraph_extract_report {
   double bound, gap;  // proven lower bound; (cost - bound) / |cost|
   double tree_cost, dag_cost; // what the greedy extractors alone reach; INFINITY: not run
   double seconds;
+  double greedy_seconds, exact_seconds;    // CPU time of the two parts
   uint32_t nodes, classes;                 // of the file
   uint32_t reduced_nodes, reduced_classes; // what presolve leaves; 0 unless exact
 } egraph_extract_report;

@@ -73,6 +73,8 @@ static egraph_status print_json(const extract_flags *flags,
   json_int("reduced_classes", r.reduced_classes);
   json_real("tree_cost", r.tree_cost);
   json_real("dag_cost", r.dag_cost);
+  json_real("greedy_seconds", r.greedy_seconds);
+  json_real("exact_seconds", r.exact_seconds);
   json_real("cpu_seconds", used.cpu_seconds);
   json_int("peak_bytes", used.peak_bytes);
   egraph_status status = EGRAPH_OK;
@@ -109,7 +111,8 @@ static egraph_status print_text(const extract_flags *flags,
   if (!isfinite(r.tree_cost) && !isfinite(r.dag_cost)) printf("none");
   printf("\ne-graph     %u nodes, %u classes; after presolve %u nodes, %u classes\n",
          r.nodes, r.classes, r.reduced_nodes, r.reduced_classes);
-  printf("seconds     %.3f\n", r.seconds);
+  printf("seconds     %.3f; CPU: greedy %.3f, exact %.3f\n", r.seconds, r.greedy_seconds,
+         r.exact_seconds);
   for (uint32_t i = 0; flags->choices && i < egraph_extraction_choice_count(extraction);
        i++) {
     egraph_extract_choice c = egraph_extraction_choice(extraction, i);
