@@ -7,17 +7,22 @@
 #include "extract/extract.h"
 #include "extract/layout/layout_search.h"
 
+enum { MAX_PRICES = 12 };
+
 typedef struct expansion {
   eg_layout_search *search;
   const eg_layout_active *active;
   eg_extract_problem plain;
-  eg_u32s node_strategy; // [node] EG_LAYOUT_NONE: an arc, or what serves a root
+  eg_u32s node_strategy, node_arc; // [node] one of them, or neither: serves a root
+  double price;                    // of memory
+  double cost, memory;             // of the plain solution
 } expansion;
 
 static egraph_status add_node(expansion *x, uint32_t class, double cost,
-                              const uint32_t *children, uint32_t count,
-                              uint32_t strategy) {
+                              const uint32_t *children, uint32_t count, uint32_t strategy,
+                              uint32_t arc) {
   EG_TRY(eg_extract_problem_add_node(&x->plain, class, cost, children, count, NULL));
+  EG_TRY(eg_u32s_push(&x->node_arc, arc));
   return eg_u32s_push(&x->node_strategy, strategy);
 }
 
@@ -29,7 +34,7 @@ static egraph_status add_any(expansion *x, const uint32_t *places, uint32_t firs
   for (uint32_t i = 0; i < count; i++) {
     uint32_t place = places == NULL ? first + i : places[i];
     if (x->active->derivable.data[place])
-      EG_TRY(add_node(x, class, 0, &place, 1, EG_LAYOUT_NONE));
+      EG_TRY(add_node(x, class, 0, &place, 1, EG_LAYOUT_NONE, EG_LAYOUT_NONE));
   }
   return eg_extract_problem_add_root(&x->plain, class);
 }
@@ -46,30 +51,51 @@ static egraph_status add_roots(expansion *x) {
   return EGRAPH_OK;
 }
 
+static double priced(const expansion *x, const eg_doubles *weights, uint32_t at) {
+  return weights[x->search->task->objective].data[at] +
+         x->price * weights[EG_LAYOUT_MEMORY].data[at];
+}
+
 static egraph_status expand(expansion *x) {
   const eg_layout_view *view = x->search->view;
   const eg_layout_problem *p = view->problem;
-  int objective = (int)x->search->task->objective;
   x->plain.class_count = eg_layout_place_count(p);
   for (uint32_t s = 0; s < x->active->strategy.len; s++) {
     uint32_t begin = p->need_begin.data[s];
     if (x->active->strategy.data[s])
-      EG_TRY(add_node(x, p->output.data[s], view->strategy_weight[objective].data[s],
-                      p->needs.data + begin, p->need_begin.data[s + 1] - begin, s));
+      EG_TRY(add_node(x, p->output.data[s], priced(x, view->strategy_weight, s),
+                      p->needs.data + begin, p->need_begin.data[s + 1] - begin, s,
+                      EG_LAYOUT_NONE));
   }
   for (uint32_t a = 0; a < x->active->arc.len; a++)
     if (x->active->arc.data[a])
-      EG_TRY(add_node(x, p->arc_to.data[a], view->arc_weight[objective].data[a],
-                      &p->arc_from.data[a], 1, EG_LAYOUT_NONE));
+      EG_TRY(add_node(x, p->arc_to.data[a], priced(x, view->arc_weight, a),
+                      &p->arc_from.data[a], 1, EG_LAYOUT_NONE, a));
   return add_roots(x);
 }
 
 static bool report(void *user, double cost, double bound, double seconds) {
-  eg_layout_search *search = user;
   (void)cost;
+  (void)bound;
   (void)seconds;
-  eg_layout_search_raise(search, bound);
-  return eg_layout_search_stop(search);
+  return eg_layout_search_stop(user);
+}
+
+// Cost and memory of the plain solution as it stands.
+static void measure(expansion *x, const eg_u32s *choice) {
+  const eg_layout_view *view = x->search->view;
+  x->cost = x->memory = 0;
+  for (uint32_t class = 0; class < choice->len; class ++) {
+    uint32_t node = choice->data[class];
+    if (node == EG_EXTRACT_NONE) continue;
+    uint32_t s = x->node_strategy.data[node], a = x->node_arc.data[node];
+    const eg_doubles *weights =
+        s != EG_LAYOUT_NONE ? view->strategy_weight : view->arc_weight;
+    uint32_t at = s != EG_LAYOUT_NONE ? s : a;
+    if (at == EG_LAYOUT_NONE) continue;
+    x->cost += weights[x->search->task->objective].data[at];
+    x->memory += weights[EG_LAYOUT_MEMORY].data[at];
+  }
 }
 
 static egraph_status offer(expansion *x, const eg_u32s *choice) {
@@ -86,30 +112,77 @@ static egraph_status offer(expansion *x, const eg_u32s *choice) {
   return eg_layout_search_offer(search, &ignored);
 }
 
-static egraph_status solve(expansion *x) {
+// Solves at x->price; *out_exact: to the optimum.
+static egraph_status solve_expanded(expansion *x, bool *out_exact) {
   EG_TRY(expand(x));
   double left = x->search->clock->deadline - eg_clock_seconds();
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
-  options.time_limit_seconds = left > 0 ? left / 2 : 1e-3;
+  options.time_limit_seconds = left > 0 ? left / 4 : 1e-3;
   options.progress = report;
   options.user = x->search;
   eg_extract_result result;
   eg_extract_result_init(&result, x->search->alloc);
   egraph_status status = eg_extract_solve(x->search->alloc, &x->plain, &options, &result);
+  *out_exact = status == EGRAPH_OK && result.status == EG_EXTRACT_OPTIMAL;
   if (status == EGRAPH_OK && result.status != EG_EXTRACT_INFEASIBLE) {
     status = offer(x, &result.choice);
-    if (status == EGRAPH_OK) eg_layout_search_raise(x->search, result.bound);
+    measure(x, &result.choice);
+    double limit = x->search->task->limit[EG_LAYOUT_MEMORY];
+    double slack = x->price > 0 ? x->price * limit : 0;
+    // What is subtracted may be far larger than what is left: mind the rounding.
+    double bound = result.bound - slack - 1e-13 * (fabs(result.bound) + slack);
+    if (status == EGRAPH_OK)
+      eg_layout_search_raise(x->search, slack > 0 ? bound : result.bound);
   }
   eg_extract_result_deinit(&result);
   return status;
 }
 
-egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active) {
-  expansion x = {.search = search, .active = active};
+static egraph_status solve_at(eg_layout_search *search, const eg_layout_active *active,
+                              double price, expansion *out, bool *out_exact) {
+  expansion x = {.search = search, .active = active, .price = price};
   EG_TRY(eg_extract_problem_init(&x.plain, search->alloc));
   eg_u32s_init(&x.node_strategy, search->alloc);
-  egraph_status status = solve(&x);
+  eg_u32s_init(&x.node_arc, search->alloc);
+  egraph_status status = solve_expanded(&x, out_exact);
+  eg_u32s_deinit(&x.node_arc);
   eg_u32s_deinit(&x.node_strategy);
   eg_extract_problem_deinit(&x.plain);
+  out->cost = x.cost;
+  out->memory = x.memory;
   return status;
+}
+
+// From a plain solution above the limit and one below.
+static egraph_status climb(eg_layout_search *search, const eg_layout_active *active,
+                           expansion over, expansion under) {
+  double limit = search->task->limit[EG_LAYOUT_MEMORY];
+  bool exact = true;
+  for (int round = 0; round < MAX_PRICES && exact; round++) {
+    expansion next = over;
+    double price = (under.cost - over.cost) / (over.memory - under.memory);
+    if (!(price > 0) || eg_layout_search_stop(search)) break;
+    double line = over.cost + price * over.memory;
+    EG_TRY(solve_at(search, active, price, &next, &exact));
+    if (next.cost + price * next.memory >= line * (1 - EG_LAYOUT_TOLERANCE)) break;
+    *(next.memory > limit ? &over : &under) = next;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active) {
+  expansion over = {.search = search}, under = over;
+  bool exact;
+  double limit = search->task->limit[EG_LAYOUT_MEMORY];
+  EG_TRY(solve_at(search, active, 0, &over, &exact));
+  if (!exact || !(over.memory > limit)) return EGRAPH_OK;
+  if (search->has_best) {
+    under.cost = eg_layout_search_value(search);
+    under.memory = search->best.sum[EG_LAYOUT_MEMORY];
+    return climb(search, active, over, under);
+  }
+  // A price at which a unit of memory outweighs any cost.
+  double price = 1e3 * (1 + over.cost) / (1 + over.memory);
+  EG_TRY(solve_at(search, active, price, &under, &exact));
+  return exact && under.memory <= limit ? climb(search, active, over, under) : EGRAPH_OK;
 }

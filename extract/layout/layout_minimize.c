@@ -163,7 +163,7 @@ static egraph_status start(minimizer *m) {
   EG_TRY(eg_layout_greedy(search, &m->active, NULL));
   eg_layout_search_raise(search, 0);
   if (search->bound >= eg_layout_search_cutoff(search) ||
-      search->task->objective != EG_LAYOUT_COST ||
+      search->task->objective > EG_LAYOUT_MEMORY ||
       count_alternatives(m) < search->expand_from)
     return EGRAPH_OK;
   return eg_layout_expand(search, &m->active);
