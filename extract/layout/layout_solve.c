@@ -77,7 +77,8 @@ static bool is_wanted(const eg_layout_options *options, int measure) {
 static egraph_status break_ties(solver *s, eg_layout_task task, bool *proven) {
   for (int m = EG_LAYOUT_MEMORY; m < EG_LAYOUT_MEASURES && *proven; m++) {
     if (!is_wanted(s->options, m)) break;
-    double reached = s->best.sum[task.objective] * (1 + EG_LAYOUT_TOLERANCE);
+    // Half, so that rounding cannot carry the cost past the tolerance of the proof.
+    double reached = s->best.sum[task.objective] * (1 + EG_LAYOUT_TOLERANCE / 2);
     if (reached < task.limit[task.objective]) task.limit[task.objective] = reached;
     task.objective = (eg_layout_measure)m;
     EG_TRY(run_pass(s, &task));
