@@ -48,6 +48,7 @@ static egraph_status go_on(eg_shard_tools *tools, eg_shard_branch *branch,
   static const eg_shard_effort more = {40, 1, 0, 0, true};
   eg_shard_search *search = tools->search;
   bool large = eg_shard_size_of(root) > LARGE;
+  uint64_t share = search->tiny ? 1000 : 20000000;
   if (!large) EG_TRY(eg_shard_branch_add(branch, root, bound));
   while (!eg_shard_search_stop(search)) {
     uint64_t start = tools->work;
@@ -55,7 +56,7 @@ static egraph_status go_on(eg_shard_tools *tools, eg_shard_branch *branch,
       EG_TRY(eg_shard_tighten(tools, root, &more, &bound));
       eg_shard_search_raise(search, root->closed ? search->cost : bound);
     }
-    while (!large && branch->open.len != 0 && tools->work - start < 20000000 &&
+    while (!large && branch->open.len != 0 && tools->work - start < share &&
            !eg_shard_search_stop(search))
       EG_TRY(eg_shard_branch_step(branch));
     if (eg_shard_search_stop(search)) return EGRAPH_OK;

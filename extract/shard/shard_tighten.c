@@ -10,7 +10,7 @@
 #include "extract/shard/shard_reduce.h"
 
 void eg_shard_tools_init(eg_shard_tools *tools, eg_shard_search *search) {
-  *tools = (eg_shard_tools){.search = search};
+  *tools = (eg_shard_tools){.search = search, .step = 1};
   eg_shard_dual_init(&tools->dual, search->alloc);
   eg_shard_primal_init(&tools->primal, search);
   eg_shard_elimination_init(&tools->tables, search->alloc);
@@ -49,7 +49,7 @@ static egraph_status run_dual(eg_shard_tools *tools, eg_shard_model *model,
                               const eg_shard_effort *effort, int64_t *inout_bound,
                               bool *out_changed) {
   eg_shard_dual *dual = &tools->dual;
-  double step = dual->model == model ? dual->step : 1;
+  double step = dual->model == model ? dual->step : effort->root ? tools->step : 1;
   EG_TRY(eg_shard_dual_start(dual, model));
   dual->step = step;
   uint64_t before = dual->work;
@@ -61,6 +61,7 @@ static egraph_status run_dual(eg_shard_tools *tools, eg_shard_model *model,
     eg_shard_dual_reprice(dual, find_target(tools));
     if (eg_shard_search_stop(tools->search)) break;
   }
+  if (effort->root) tools->step = dual->step;
   eg_shard_dual_return(dual);
   for (int i = 0; i < 3; i++)
     eg_shard_dual_sweep(dual);
