@@ -8,7 +8,7 @@
 
 #include "extract/layout/layout_tree.h"
 
-enum { CANDIDATES = 8, ITERATIONS = 60 };
+enum { CANDIDATES = 4, ITERATIONS = 25 };
 static const double FRACTION = 1e-4;
 
 typedef enum set_kind {

@@ -114,12 +114,14 @@ static egraph_status try_part(minimizer *m, double most) {
   return status;
 }
 
+// One part after the first is enough once there is a solution; before that they widen.
 static egraph_status try_parts(minimizer *m) {
   EG_TRY(try_part(m, -INFINITY));
-  for (int i = 0; i < 2; i++) {
+  for (int i = 1; i <= 3; i++) {
     double room = eg_layout_search_cutoff(m->search) - m->bound;
     if (eg_layout_search_stop(m->search) || room <= 0) break;
-    EG_TRY(try_part(m, isfinite(room) ? NEARLY * room : 0.02 * (1 + i) * m->bound));
+    EG_TRY(try_part(m, isfinite(room) ? NEARLY * room : 0.02 * i * m->bound));
+    if (m->search->has_best) break;
   }
   return EGRAPH_OK;
 }
