@@ -19,15 +19,24 @@ typedef struct walk {
   eg_bytes reached; // [place]
 } walk;
 
+// The row that holds an item: begin[row] <= item < begin[row + 1].
+static uint32_t row_of(const eg_u32s *begin, uint32_t item) {
+  size_t low = 0, high = begin->len - 1;
+  while (low + 1 < high) {
+    size_t middle = low + (high - low) / 2;
+    *(begin->data[middle] <= item ? &low : &high) = middle;
+  }
+  return (uint32_t)low;
+}
+
 static egraph_status need(walk *w, uint32_t value) {
   const eg_layout_problem *p = w->problem;
   if (w->seen.data[value]) return EGRAPH_OK;
-  uint32_t s = w->strategy[value], op = 0;
+  uint32_t s = w->strategy[value];
   if (s == EG_LAYOUT_NONE || s >= p->output.len)
     return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: value %u is needed and not produced",
                    value);
-  while (op < p->operator_value.len && p->strategy_begin.data[op + 1] <= s)
-    op++;
+  uint32_t op = row_of(&p->strategy_begin, s);
   if (p->operator_value.data[op] != value)
     return EG_FAIL(EGRAPH_E_INTERNAL,
                    "certificate: strategy %u does not produce value %u", s, value);
@@ -44,11 +53,10 @@ static egraph_status collect(walk *w) {
   EG_TRY(eg_bytes_resize(&w->reached, p->place_forbidden.len));
   for (size_t i = 0; i < p->root_value.len; i++)
     EG_TRY(need(w, p->root_value.data[i]));
-  for (size_t i = 0; i < p->forced.len; i++)
-    for (uint32_t op = 0; op < p->operator_value.len; op++)
-      if (p->strategy_begin.data[op] <= p->forced.data[i] &&
-          p->forced.data[i] < p->strategy_begin.data[op + 1])
-        EG_TRY(need(w, p->operator_value.data[op]));
+  for (size_t i = 0; i < p->forced.len; i++) {
+    uint32_t op = row_of(&p->strategy_begin, p->forced.data[i]);
+    EG_TRY(need(w, p->operator_value.data[op]));
+  }
   for (size_t done = 0; done < w->needed.len; done++) {
     uint32_t op = w->op.data[w->needed.data[done]];
     for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
@@ -185,11 +193,9 @@ static void price(const walk *w, double *out_cost, double *out_memory) {
     count(&cost, p->cost.data[s] * p->cost_times.data[value]);
     count(&memory, p->memory.data[s] * p->memory_times.data[value]);
   }
-  uint32_t value = 0;
   for (uint32_t a = 0; a < p->arc_from.len; a++) {
     if (!w->arc_used[a]) continue;
-    for (value = 0; p->place_begin.data[value + 1] <= p->arc_from.data[a];)
-      value++;
+    uint32_t value = row_of(&p->place_begin, p->arc_from.data[a]);
     count(&cost, p->arc_cost.data[a] * p->cost_times.data[value]);
     count(&memory, p->arc_memory.data[a] * p->memory_times.data[value]);
   }

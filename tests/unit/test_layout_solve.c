@@ -79,6 +79,25 @@ static void consumers_share_transitions(void **state) {
   eg_layout_problem_deinit(&p);
 }
 
+// Eight layouts needed: the nearest is each time a direct one, the best is a hub.
+static void many_consumers_share_a_hub(void **state) {
+  (void)state;
+  eg_layout_problem p;
+  assert_ok(eg_layout_problem_init(&p, eg_allocator_heap()));
+  uint32_t value = add_value(&p, 10);
+  assert_ok(eg_layout_problem_add_operator(&p, value, NULL, 0, NULL));
+  eg_layout_strategy source = {NULL, 0, 1, 0};
+  assert_ok(eg_layout_problem_add_strategy(&p, &source));
+  add_arc(&p, value, 0, 9, 5);
+  for (uint32_t i = 1; i < 9; i++) {
+    add_arc(&p, value, 0, i, 3);
+    add_arc(&p, value, 9, i, 1);
+    assert_ok(eg_layout_problem_add_root(&p, value, &i, 1));
+  }
+  expect_cost(&p, 1 + 5 + 8);
+  eg_layout_problem_deinit(&p);
+}
+
 static void the_user_forbids_and_fixes(void **state) {
   (void)state;
   eg_layout_problem p;
@@ -156,6 +175,29 @@ static void tied_operators_take_the_same_strategy(void **state) {
   expect_cost(&p, 3);
   assert_ok(eg_layout_problem_tie(&p, EG_LAYOUT_TIE_STRATEGIES, ops, 2));
   expect_cost(&p, 5);
+  eg_layout_problem_deinit(&p);
+}
+
+static void all_solutions_come_in_order(void **state) {
+  (void)state;
+  eg_layout_problem p;
+  assert_ok(eg_layout_problem_init(&p, eg_allocator_heap()));
+  uint32_t a = add_value(&p, 2), b = add_value(&p, 2);
+  add_source(&p, a, (double[]){1, 3}, NULL);
+  add_source(&p, b, (double[]){7, 2}, NULL);
+  assert_ok(eg_layout_problem_add_root(&p, a, NULL, 0));
+  assert_ok(eg_layout_problem_add_root(&p, b, NULL, 0));
+  eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
+  options.solutions = 10;
+  eg_layout_result result;
+  eg_layout_result_init(&result, eg_allocator_heap());
+  assert_ok(eg_layout_solve(eg_allocator_heap(), &p, &options, &result));
+  assert_true(result.is_complete);
+  assert_int_equal(result.solutions.len, 4);
+  static const double COSTS[4] = {3, 5, 8, 10};
+  for (int i = 0; i < 4; i++)
+    assert_true(fabs(result.solutions.data[i].cost - COSTS[i]) < 1e-9);
+  eg_layout_result_deinit(&result);
   eg_layout_problem_deinit(&p);
 }
 
@@ -383,6 +425,8 @@ static void every_allocation_of_later_passes_may_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(consumers_share_transitions),
+      cmocka_unit_test(many_consumers_share_a_hub),
+      cmocka_unit_test(all_solutions_come_in_order),
       cmocka_unit_test(the_user_forbids_and_fixes),
       cmocka_unit_test(the_user_forces_a_strategy),
       cmocka_unit_test(a_weight_leaves_as_it_entered),
