@@ -6,6 +6,7 @@
 #include "extract/components.h"
 #include "extract/plain_model.h"
 #include "extract/presolve.h"
+#include "extract/user_groups.h"
 
 enum { TERMS_PER_LINE = 8 };
 // Presolve keeps what costs less than the best by this share, so that optima stay.
@@ -17,9 +18,9 @@ typedef struct printer {
   eg_class_index index;
   eg_u32s component, order; // of the strongly connected components
   eg_u32s size;             // [component] classes
-  eg_bytes done;            // [class] scratch
-  bool any_sign;            // there are negative costs
-  uint32_t terms;           // of the row being written
+  eg_user_groups groups;
+  bool any_sign;  // there are negative costs
+  uint32_t terms; // of the row being written
 } printer;
 
 static const char HEAD[] =
@@ -89,21 +90,17 @@ static egraph_status reach_row(printer *p, uint32_t class) {
   return eg_text_append(p->text, " <= 0\n");
 }
 
-// The nodes of `class` among users[from ..] of `child`.
-static egraph_status users_of_class(printer *p, double factor, uint32_t child,
-                                    uint32_t from, uint32_t class) {
-  for (uint32_t u = from; u < p->index.user_begin.data[child + 1]; u++) {
-    uint32_t node = p->index.users.data[u];
-    if (p->problem->node_class.data[node] == class) EG_TRY(term(p, factor, 'x', node));
-  }
+static egraph_status group(printer *p, double factor, size_t which) {
+  for (uint32_t i = p->groups.begin.data[which]; i < p->groups.begin.data[which + 1]; i++)
+    EG_TRY(term(p, factor, 'x', p->groups.nodes.data[i]));
   return EGRAPH_OK;
 }
 
-static egraph_status edge_rows(printer *p, uint32_t child, uint32_t from,
-                               uint32_t class) {
+static egraph_status edge_rows(printer *p, uint32_t child, size_t which) {
+  uint32_t class = p->groups.classes.data[which];
   if (!p->index.is_root.data[child]) {
     EG_TRY(row_of_two(p, "need", class, child));
-    EG_TRY(users_of_class(p, 1, child, from, class));
+    EG_TRY(group(p, 1, which));
     EG_TRY(members(p, -1, child));
     EG_TRY(eg_text_append(p->text, " <= 0\n"));
   }
@@ -112,22 +109,14 @@ static egraph_status edge_rows(printer *p, uint32_t child, uint32_t from,
   EG_TRY(row_of_two(p, "level", class, child));
   EG_TRY(term(p, 1, 't', child));
   EG_TRY(term(p, -1, 't', class));
-  EG_TRY(users_of_class(p, size, child, from, class));
+  EG_TRY(group(p, size, which));
   return eg_text_printf(p->text, " <= %u\n", size - 1);
 }
 
 static egraph_status child_rows(printer *p, uint32_t child) {
-  const uint32_t *class_of = p->problem->node_class.data;
-  uint32_t first = p->index.user_begin.data[child],
-           last = p->index.user_begin.data[child + 1];
-  for (uint32_t u = first; u < last; u++) {
-    uint32_t class = class_of[p->index.users.data[u]];
-    if (p->done.data[class]) continue;
-    p->done.data[class] = 1;
-    EG_TRY(edge_rows(p, child, u, class));
-  }
-  for (uint32_t u = first; u < last; u++)
-    p->done.data[class_of[p->index.users.data[u]]] = 0;
+  EG_TRY(eg_user_groups_find(&p->groups, p->problem, &p->index, child));
+  for (size_t which = 0; which < p->groups.classes.len; which++)
+    EG_TRY(edge_rows(p, child, which));
   return EGRAPH_OK;
 }
 
@@ -147,7 +136,6 @@ static egraph_status prepare(printer *p) {
   uint32_t classes = p->problem->class_count;
   EG_TRY(eg_class_index_build(&p->index, p->problem));
   EG_TRY(eg_components_find(p->problem, &p->index, &p->component, &p->order));
-  EG_TRY(eg_bytes_resize(&p->done, classes));
   EG_TRY(eg_u32s_resize(&p->size, classes));
   for (uint32_t class = 0; class < classes; class ++)
     p->size.data[p->component.data[class]]++;
@@ -175,9 +163,9 @@ egraph_status eg_lp_format_print(eg_text *text, const eg_extract_problem *proble
   eg_u32s_init(&p.component, alloc);
   eg_u32s_init(&p.order, alloc);
   eg_u32s_init(&p.size, alloc);
-  eg_bytes_init(&p.done, alloc);
+  eg_user_groups_init(&p.groups, alloc);
   egraph_status status = print(&p, offset);
-  eg_bytes_deinit(&p.done);
+  eg_user_groups_deinit(&p.groups);
   eg_u32s_deinit(&p.size);
   eg_u32s_deinit(&p.order);
   eg_u32s_deinit(&p.component);

@@ -5,6 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/plain_model.h"
 
+#include "extract/user_groups.h"
+
 static const double THRESHOLDS[] = {1e-6, 0.1, 0.3, 0.5}, VIOLATION = 1e-3, IN_USE = 1e-6;
 
 egraph_status eg_plain_model_init(eg_plain_model *model, egraph_allocator alloc) {
@@ -183,39 +185,30 @@ static egraph_status reach_row(const eg_plain_model *model, uint32_t class,
   return eg_lp_rows_end(rows, 0);
 }
 
-// `done` is all zero between calls.
 static egraph_status need_rows(const eg_plain_model *model, uint32_t child,
-                               eg_bytes *done, eg_lp_rows *rows) {
+                               eg_user_groups *groups, eg_lp_rows *rows) {
   if (model->index.is_root.data[child]) return EGRAPH_OK;
-  const uint32_t *class_of = model->reduced.problem.node_class.data;
-  const uint32_t *users = model->index.users.data;
-  uint32_t first = model->index.user_begin.data[child],
-           last = model->index.user_begin.data[child + 1];
-  for (uint32_t i = first; i < last; i++) {
-    uint32_t class = class_of[users[i]];
-    if (done->data[class]) continue;
-    done->data[class] = 1;
-    for (uint32_t j = i; j < last; j++)
-      if (class_of[users[j]] == class) EG_TRY(eg_lp_rows_item(rows, users[j], -1));
+  EG_TRY(eg_user_groups_find(groups, &model->reduced.problem, &model->index, child));
+  for (size_t g = 0; g < groups->classes.len; g++) {
+    for (uint32_t i = groups->begin.data[g]; i < groups->begin.data[g + 1]; i++)
+      EG_TRY(eg_lp_rows_item(rows, groups->nodes.data[i], -1));
     EG_TRY(add_members(model, child, 1, rows));
     EG_TRY(eg_lp_rows_end(rows, 0));
   }
-  for (uint32_t i = first; i < last; i++)
-    done->data[class_of[users[i]]] = 0;
   return EGRAPH_OK;
 }
 
 egraph_status eg_plain_model_rows(const eg_plain_model *model, eg_lp_rows *rows) {
   uint32_t classes = model->reduced.problem.class_count;
-  eg_bytes done;
-  eg_bytes_init(&done, model->pays.alloc);
-  egraph_status status = eg_bytes_resize(&done, classes);
+  eg_user_groups groups;
+  eg_user_groups_init(&groups, model->pays.alloc);
+  egraph_status status = EGRAPH_OK;
   for (uint32_t class = 0; status == EGRAPH_OK && class < classes; class ++) {
     status = class_rows(model, class, rows);
     if (status == EGRAPH_OK) status = reach_row(model, class, rows);
-    if (status == EGRAPH_OK) status = need_rows(model, class, &done, rows);
+    if (status == EGRAPH_OK) status = need_rows(model, class, &groups, rows);
   }
-  eg_bytes_deinit(&done);
+  eg_user_groups_deinit(&groups);
   return status;
 }
 
