@@ -61,6 +61,9 @@ static egraph_status load(eg_layout_cuts *cuts, const eg_layout_model *model,
       EG_TRY(eg_extract_problem_add_root(&reduced->problem, v));
   EG_TRY(eg_doubles_resize(&cuts->node_x, cuts->node_op.len));
   EG_TRY(eg_presolve_load(&cuts->presolve, reduced));
+  for (uint32_t v = 0; v < values; v++)
+    if (eg_class_index_member_count(&cuts->presolve.index, v) > 1)
+      cuts->has_alternatives = true;
   return find_cycles(cuts);
 }
 

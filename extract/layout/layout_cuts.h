@@ -1,4 +1,5 @@
-// Rows that forbid values from needing themselves, and tighten the relaxation.
+// Rows that forbid values from needing themselves, and tighten the relaxation of
+// alternatives, cyclic or not.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_CUTS_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_CUTS_H
@@ -9,7 +10,8 @@
 /// S-cuts over values: for a set S of values and v in S, the strategies of values in S
 /// whose operator has no input in S add up to at least whether v is needed.
 typedef struct eg_layout_cuts {
-  bool is_cyclic; // false: operators left cannot form a cycle, nothing to separate
+  bool is_cyclic;        // operators left can form a cycle
+  bool has_alternatives; // a value has several operators left: cuts tighten the bound
   egraph_allocator alloc;
   eg_parts parts;
   eg_presolve presolve; // a class per value, a node per operator left

@@ -31,7 +31,7 @@ typedef struct eg_layout_options {
   void *user;
 } eg_layout_options;
 #define EG_LAYOUT_OPTIONS_DEFAULT                                                        \
-  { .time_limit_seconds = 20.0, .solutions = 1, .expand_from = 20 }
+  { .time_limit_seconds = 20.0, .solutions = 1, .expand_from = 1 }
 
 typedef struct eg_layout_solution {
   double cost, memory;  // by the certificate

@@ -123,7 +123,8 @@ egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
   uint32_t stalled = 0;
   for (uint32_t round = 0;; round++) {
     EG_TRY(solve_once(tree, out));
-    if (*out != EG_LAYOUT_OPEN || !tree->cuts.is_cyclic) return EGRAPH_OK;
+    if (*out != EG_LAYOUT_OPEN) return EGRAPH_OK;
+    if (!tree->cuts.is_cyclic && !tree->cuts.has_alternatives) return EGRAPH_OK;
     if (eg_layout_search_stop(tree->search)) {
       *out = EG_LAYOUT_STOPPED;
       return EGRAPH_OK;
@@ -131,7 +132,8 @@ egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
     bool added = false, integral = eg_layout_tree_is_integral(tree);
     stalled = tree->bound > before + 1e-4 * fabs(before) ? 0 : stalled + 1;
     before = tree->bound;
-    if (!integral && (round >= rounds || stalled > 3)) return EGRAPH_OK;
+    if (integral ? !tree->cuts.is_cyclic : round >= rounds || stalled > 3)
+      return EGRAPH_OK;
     EG_TRY(add_cuts(tree, &added));
     if (!added) return EGRAPH_OK;
   }
