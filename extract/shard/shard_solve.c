@@ -55,6 +55,8 @@ static egraph_status go_on(eg_shard_tools *tools, eg_shard_branch *branch,
     if (large) {
       EG_TRY(eg_shard_tighten(tools, root, &more, &bound));
       eg_shard_search_raise(search, root->closed ? search->cost : bound);
+      large = eg_shard_size_of(root) > LARGE;
+      if (!large && !root->closed) EG_TRY(eg_shard_branch_add(branch, root, bound));
     }
     while (!large && branch->open.len != 0 && tools->work - start < share &&
            !eg_shard_search_stop(search))
