@@ -1,5 +1,5 @@
 // A training step of a transformer block on a mesh of two axes, as a layout problem made
-// for tests: 49 operators, nine layouts (each axis: replicated, rows or columns split),
+// for tests: 50 operators, nine layouts (each axis: replicated, rows or columns split),
 // the block folded with a multiplicity, stashes that take memory, weights that leave the
 // step as they entered it.
 // SPDX-License-Identifier: Apache-2.0

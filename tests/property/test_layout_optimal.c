@@ -211,18 +211,10 @@ static void try_round(eg_rng *rng, eg_layout_problem *p, bool integers, size_t r
   }
 }
 
-static size_t rounds_here(size_t usual) {
-#if defined(NDEBUG)
-  return test_rounds(usual);
-#else
-  return test_rounds(usual / 3);
-#endif
-}
-
 static void layout_problems_are_solved_to_the_optimum(void **state) {
   (void)state;
   uint64_t seed = test_seed(20260201);
-  size_t rounds = rounds_here(2000);
+  size_t rounds = test_rounds(2000);
   for (size_t round = 0; round < rounds; round++) {
     eg_rng rng = {eg_hash_combine(seed, round)};
     bool integers = round % 2 == 0;
@@ -236,7 +228,7 @@ static void layout_problems_are_solved_to_the_optimum(void **state) {
 static void cyclic_e_graphs_under_a_memory_limit_are_solved(void **state) {
   (void)state;
   uint64_t seed = test_seed(20260202);
-  size_t rounds = rounds_here(10000);
+  size_t rounds = test_rounds(10000);
   for (size_t round = 0; round < rounds; round++) {
     eg_rng rng = {eg_hash_combine(seed, round)};
     bool integers = round % 2 == 0;
