@@ -7,6 +7,10 @@
 
 #include <math.h>
 
+// Above this size one round takes as long as a sweep of local search (recover.h), which
+// gains a hundred times more there.
+enum { MAX_NODES = 100000 };
+
 typedef struct bend {
   const eg_greedy *greedy;
   eg_incumbent *incumbent;
@@ -42,6 +46,7 @@ static void bend_costs(bend *b, uint32_t round) {
 
 static egraph_status bend_all(bend *b, uint32_t rounds) {
   const eg_extract_problem *problem = b->greedy->problem;
+  if (problem->node_class.len > MAX_NODES) return EGRAPH_OK;
   EG_TRY(eg_u32s_resize(&b->uses, problem->class_count));
   EG_TRY(eg_doubles_resize(&b->cost, problem->node_class.len));
   EG_TRY(eg_u32s_resize(&b->choice, problem->class_count));

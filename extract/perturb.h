@@ -7,8 +7,8 @@
 #include "extract/greedy.h"
 #include "extract/incumbent.h"
 
-/// `rounds` runs; each improvement goes to the incumbent. Deterministic for a seed. Fails
-/// with EGRAPH_E_MEMORY.
+/// `rounds` runs; each improvement goes to the incumbent. Deterministic for a seed. Does
+/// nothing above 100,000 nodes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                              uint32_t rounds, uint64_t seed);
 
