@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Writes a random e-graph as egraph-serialize JSON (gzip when OUT ends in .gz), for extraction at scale.
+
+  bench/random_egraph.py OUT [--nodes N] [--kind layered|tangled] [--seed N]
+
+layered: most children are a little below, some far below, a few above, so that there are small cycles;
+tangled: one member of every class looks down, the others anywhere, so that nearly all is one strongly connected part.
+"""
+import argparse
+import gzip
+import json
+import random
+
+MEMBERS = 4  # per class on average
+LEAVES = 100
+
+
+def child(options, draw, classes, at, member):
+    if options.kind == "tangled":
+        return draw.randrange(at) if member == 0 else draw.randrange(classes)
+    roll = draw.random()
+    if roll < 0.03 and member > 0 and at + 10 < classes:
+        return at + 1 + draw.randrange(8)
+    return at - 1 - draw.randrange(min(at, 20 if roll < 0.6 else 5000))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out")
+    parser.add_argument("--nodes", type=int, default=1_000_000)
+    parser.add_argument("--kind", choices=["layered", "tangled"], default="layered")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    classes = max(LEAVES + 10, options.nodes // MEMBERS)
+    nodes = {}
+    for at in range(classes):
+        for member in range(1 + draw.randrange(2 * MEMBERS - 1)):
+            count = 0 if at < LEAVES else 2 + draw.randrange(2)
+            children = [f"{child(options, draw, classes, at, member)}.0" for _ in range(count)]
+            nodes[f"{at}.{member}"] = {"op": "f", "children": children, "eclass": str(at),
+                                       "cost": round(0.1 + draw.random(), 6)}
+    roots = [str(classes - 1 - 7 * i) for i in range(3)]
+    opener = gzip.open if options.out.endswith(".gz") else open
+    with opener(options.out, "wt", encoding="utf-8") as file:
+        json.dump({"nodes": nodes, "root_eclasses": roots}, file)
+
+
+if __name__ == "__main__":
+    main()
