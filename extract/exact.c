@@ -227,8 +227,11 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
 }
 
 static egraph_status run(exact *e, eg_extract_result *result) {
-  if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
+  const eg_extract_problem *problem = e->search.incumbent->problem;
+  result->reduced_nodes = eg_extract_node_count(problem);
+  result->reduced_classes = problem->class_count;
   if (e->search.incumbent->tree_limit == 0) EG_TRY(recover_whole(e));
+  if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
   EG_TRY(presolve_whole(e, result));
   if (!e->presolve.closed && eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
   // Closed, or greedy could not derive the roots: nothing is below the cutoff.

@@ -123,7 +123,11 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
   if (options->method != EG_EXTRACT_DAG)
     EG_TRY_GOTO(status,
                 run_greedy(&greedy, incumbent, EG_GREEDY_TREE, &result->tree_cost), done);
-  if (options->method != EG_EXTRACT_TREE)
+  // Too large for DAG cost, or out of time: it would be the tree's choice again.
+  bool again = options->method == EG_EXTRACT_ILP &&
+               (!eg_greedy_fits(&greedy) || eg_incumbent_stop(incumbent));
+  if (again) result->dag_cost = result->tree_cost;
+  if (options->method != EG_EXTRACT_TREE && !again)
     EG_TRY_GOTO(status, run_greedy(&greedy, incumbent, EG_GREEDY_DAG, &result->dag_cost),
                 done);
   if (options->incumbent != NULL)
@@ -132,7 +136,7 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
   EG_TRY_GOTO(status, eg_perturb_run(&greedy, incumbent, PERTURB_ROUNDS, options->seed),
               done);
   result->greedy_seconds = eg_clock_cpu_seconds() - start;
-  status = prove(alloc, incumbent, result);
+  if (!eg_incumbent_stop(incumbent)) status = prove(alloc, incumbent, result);
   result->exact_seconds = eg_clock_cpu_seconds() - start - result->greedy_seconds;
 done:
   if (options->method != EG_EXTRACT_ILP)
