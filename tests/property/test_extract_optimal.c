@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "extract/extract.h"
+#include "tests/extract_brute.h"
 #include "tests/testing.h"
 
 enum { MAX_CLASSES = 14, MAX_MEMBERS = 4, ELEMENTS = 9, SETS = 9 };
@@ -83,64 +84,6 @@ static void draw_cover(draw *d, eg_extract_problem *problem) {
     if (set % 3 == 0) add_node(problem, 1 + ELEMENTS + set, cost / 2, pair, 2);
   }
   assert_ok(eg_extract_problem_add_root(problem, 0));
-}
-
-// Exhaustive: classes that are needed and undecided, one after the other. State is small
-// enough for plain recursion over a few levels.
-typedef struct brute {
-  const eg_extract_problem *problem;
-  uint32_t choice[1 + ELEMENTS + SETS];
-  uint32_t needed; // bit set
-  double best;
-} brute;
-
-static bool is_acyclic(const brute *b) {
-  uint32_t done = 0;
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (uint32_t class = 0; class < b->problem->class_count; class ++) {
-      if (!((b->needed >> class) & 1) || ((done >> class) & 1)) continue;
-      uint32_t node = b->choice[class];
-      bool ready = true;
-      for (uint32_t i = b->problem->child_begin.data[node];
-           i < b->problem->child_begin.data[node + 1]; i++)
-        ready = ready && ((done >> b->problem->children.data[i]) & 1);
-      if (!ready) continue;
-      done |= 1u << class;
-      moved = true;
-    }
-  }
-  return done == b->needed;
-}
-
-static void enumerate(brute *b, uint32_t decided, double cost) {
-  if (cost >= b->best) return;
-  uint32_t open = b->needed & ~decided;
-  if (open == 0) {
-    if (is_acyclic(b)) b->best = cost;
-    return;
-  }
-  uint32_t class = 0;
-  while (!((open >> class) & 1))
-    class ++;
-  uint32_t needed = b->needed;
-  for (uint32_t n = 0; n < b->problem->node_class.len; n++) {
-    if (b->problem->node_class.data[n] != class) continue;
-    b->choice[class] = n;
-    for (uint32_t i = b->problem->child_begin.data[n];
-         i < b->problem->child_begin.data[n + 1]; i++)
-      b->needed |= 1u << b->problem->children.data[i];
-    enumerate(b, decided | (1u << class), cost + b->problem->cost.data[n]);
-    b->needed = needed;
-  }
-}
-
-static double brute_force(const eg_extract_problem *problem) {
-  brute b = {.problem = problem, .best = INFINITY};
-  for (size_t i = 0; i < problem->roots.len; i++)
-    b.needed |= 1u << problem->roots.data[i];
-  enumerate(&b, 0, 0);
-  return b.best;
 }
 
 static void expect_optimum(const eg_extract_problem *problem, double optimum,

@@ -6,6 +6,7 @@
 #include "extract/cost_shift.h"
 #include "extract/extract.h"
 #include "extract/plain_model.h"
+#include "tests/extract_brute.h"
 #include "tests/testing.h"
 
 enum { MAX_CLASSES = 9, MAX_MEMBERS = 3 };
@@ -26,64 +27,6 @@ static void add(eg_extract_problem *problem, uint32_t class, double cost, uint32
 }
 #define LIST(...)                                                                        \
   (const uint32_t[]) { __VA_ARGS__ }
-
-// ---- exhaustive search -----------------------------------------------------------
-
-typedef struct brute {
-  const eg_extract_problem *problem;
-  uint32_t choice[MAX_CLASSES];
-  uint32_t needed; // bit set
-  double best;
-} brute;
-
-static bool is_acyclic(const brute *b) {
-  uint32_t done = 0;
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (uint32_t class = 0; class < b->problem->class_count; class ++) {
-      if (!((b->needed >> class) & 1) || ((done >> class) & 1)) continue;
-      uint32_t node = b->choice[class];
-      bool ready = true;
-      for (uint32_t i = b->problem->child_begin.data[node];
-           i < b->problem->child_begin.data[node + 1]; i++)
-        ready = ready && ((done >> b->problem->children.data[i]) & 1);
-      if (!ready) continue;
-      done |= 1u << class;
-      moved = true;
-    }
-  }
-  return done == b->needed;
-}
-
-// Needed and undecided classes one after the other; at most MAX_CLASSES levels.
-static void enumerate(brute *b, uint32_t decided, double cost) {
-  uint32_t open = b->needed & ~decided;
-  if (open == 0) {
-    if (cost < b->best && is_acyclic(b)) b->best = cost;
-    return;
-  }
-  uint32_t class = 0;
-  while (!((open >> class) & 1))
-    class ++;
-  uint32_t needed = b->needed;
-  for (uint32_t n = 0; n < b->problem->node_class.len; n++) {
-    if (b->problem->node_class.data[n] != class) continue;
-    b->choice[class] = n;
-    for (uint32_t i = b->problem->child_begin.data[n];
-         i < b->problem->child_begin.data[n + 1]; i++)
-      b->needed |= 1u << b->problem->children.data[i];
-    enumerate(b, decided | (1u << class), cost + b->problem->cost.data[n]);
-    b->needed = needed;
-  }
-}
-
-static double brute_force(const eg_extract_problem *problem) {
-  brute b = {.problem = problem, .best = INFINITY};
-  for (size_t i = 0; i < problem->roots.len; i++)
-    b.needed |= 1u << problem->roots.data[i];
-  enumerate(&b, 0, 0);
-  return b.best;
-}
 
 // ---- random problems -------------------------------------------------------------
 
@@ -176,24 +119,31 @@ static void add_literals(eg_extract_problem *problem, uint32_t literals[CLAUSES]
   }
 }
 
+// A reward for every clause that an assignment of the variables satisfies.
+static eg_extract_problem draw_formula(eg_rng *rng, uint32_t literals[CLAUSES][2]) {
+  eg_extract_problem problem = start(1 + VARIABLES + CLAUSES);
+  uint32_t variables[VARIABLES];
+  for (uint32_t v = 0; v < VARIABLES; v++)
+    variables[v] = 1 + v;
+  for (uint32_t c = 0; c < CLAUSES; c++)
+    for (uint32_t i = 0; i < 2; i++)
+      literals[c][i] = (uint32_t)eg_rng_below(rng, 2 * VARIABLES);
+  add(&problem, 0, 0, VARIABLES, variables);
+  add_literals(&problem, literals);
+  for (uint32_t c = 0; c < CLAUSES; c++)
+    add(&problem, 1 + VARIABLES + c, -1, 0, NULL);
+  assert_ok(eg_extract_problem_add_root(&problem, 0));
+  return problem;
+}
+
 static void satisfiability_is_solved_by_branching(void **state) {
   (void)state;
   uint64_t seed = test_seed(20260302);
   size_t rounds = test_rounds(20);
   for (size_t round = 0; round < rounds; round++) {
     eg_rng rng = {eg_hash_combine(seed, round)};
-    eg_extract_problem problem = start(1 + VARIABLES + CLAUSES);
-    uint32_t literals[CLAUSES][2], variables[VARIABLES];
-    for (uint32_t v = 0; v < VARIABLES; v++)
-      variables[v] = 1 + v;
-    for (uint32_t c = 0; c < CLAUSES; c++)
-      for (uint32_t i = 0; i < 2; i++)
-        literals[c][i] = (uint32_t)eg_rng_below(&rng, 2 * VARIABLES);
-    add(&problem, 0, 0, VARIABLES, variables);
-    add_literals(&problem, literals);
-    for (uint32_t c = 0; c < CLAUSES; c++)
-      add(&problem, 1 + VARIABLES + c, -1, 0, NULL);
-    assert_ok(eg_extract_problem_add_root(&problem, 0));
+    uint32_t literals[CLAUSES][2];
+    eg_extract_problem problem = draw_formula(&rng, literals);
     expect_optimum(&problem, -(double)best_assignment(literals), round);
     eg_extract_problem_deinit(&problem);
   }
@@ -319,18 +269,8 @@ static bool stop_at_once(void *user, double cost, double bound, double seconds) 
 static void limits_keep_a_choice_and_a_bound(void **state) {
   (void)state;
   eg_rng rng = {77};
-  uint32_t literals[CLAUSES][2], variables[VARIABLES];
-  eg_extract_problem problem = start(1 + VARIABLES + CLAUSES);
-  for (uint32_t v = 0; v < VARIABLES; v++)
-    variables[v] = 1 + v;
-  for (uint32_t c = 0; c < CLAUSES; c++)
-    for (uint32_t i = 0; i < 2; i++)
-      literals[c][i] = (uint32_t)eg_rng_below(&rng, 2 * VARIABLES);
-  add(&problem, 0, 0, VARIABLES, variables);
-  add_literals(&problem, literals);
-  for (uint32_t c = 0; c < CLAUSES; c++)
-    add(&problem, 1 + VARIABLES + c, -1, 0, NULL);
-  assert_ok(eg_extract_problem_add_root(&problem, 0));
+  uint32_t literals[CLAUSES][2];
+  eg_extract_problem problem = draw_formula(&rng, literals);
   int asked = 0;
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   options.time_limit_seconds = 1e-9;
