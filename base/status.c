@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_CAPACITY = 1024 };
-
-static _Thread_local char message[MESSAGE_CAPACITY];
+static _Thread_local char message[EG_MESSAGE_BYTES];
 
 const char *egraph_last_error(void) { return message; }
 
@@ -23,7 +21,7 @@ const char *egraph_status_name(egraph_status status) {
 
 // The arguments may point into the old message, so the new one is built beside it.
 egraph_status eg_fail(egraph_status code, const char *format, ...) {
-  char fresh[MESSAGE_CAPACITY];
+  char fresh[EG_MESSAGE_BYTES];
   va_list args;
   va_start(args, format);
   int written = vsnprintf(fresh, sizeof fresh, format, args);
@@ -34,7 +32,7 @@ egraph_status eg_fail(egraph_status code, const char *format, ...) {
 }
 
 egraph_status eg_fail_context(egraph_status code, const char *format, ...) {
-  char fresh[MESSAGE_CAPACITY];
+  char fresh[EG_MESSAGE_BYTES];
   va_list args;
   va_start(args, format);
   int written = vsnprintf(fresh, sizeof fresh, format, args);

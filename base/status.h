@@ -15,6 +15,9 @@
 #define EG_PRINTF(fmt, args)
 #endif
 
+/// Longer messages are cut.
+enum { EG_MESSAGE_BYTES = 1024 };
+
 /// Stores the message and returns `code`.
 egraph_status eg_fail(egraph_status code, const char *format, ...) EG_PRINTF(2, 3);
 /// Puts "text: " in front of the stored message and returns `code` unchanged.
