@@ -30,6 +30,7 @@ struct eg_driver {
   bool overflow;
   eg_u32s words; // matches of all rules in this iteration
   batches batches;
+  eg_iteration_stats current; // of this iteration
 };
 
 static void stop_for(eg_driver *driver, eg_stop reason) {
@@ -72,6 +73,7 @@ void eg_driver_reject(eg_driver *driver) {
 egraph_status eg_driver_take(eg_driver *driver, const uint32_t *words, bool *out_stop) {
   eg_rule_stats *stats = &driver->report->rules[driver->rule];
   stats->matches++;
+  driver->current.matches++;
   poll(driver);
   if (++driver->found > driver->limit) {
     driver->overflow = true;
@@ -164,17 +166,34 @@ static egraph_status apply_rule(eg_driver *driver, uint32_t rule, bool *inout_ch
 
 static egraph_status apply_all(eg_driver *driver, bool *out_changed) {
   *out_changed = false;
+  double start = eg_clock_cpu_seconds();
   for (uint32_t rule = 0; rule < driver->rules->count && !driver->stopped; rule++)
     EG_TRY(apply_rule(driver, rule, out_changed));
-  return eg_engine_rebuild(driver->engine);
+  double middle = eg_clock_cpu_seconds();
+  driver->current.apply_seconds = middle - start;
+  egraph_status status = eg_engine_rebuild(driver->engine);
+  driver->current.rebuild_seconds = eg_clock_cpu_seconds() - middle;
+  return status;
 }
 
 // ---- the loop -------------------------------------------------------------------
 
+static void end_iteration(eg_driver *driver) {
+  const eg_saturation_options *options = driver->options;
+  driver->current.nodes = eg_engine_node_count(driver->engine);
+  driver->current.classes = eg_engine_class_count(driver->engine);
+  if (options->on_iteration != NULL)
+    options->on_iteration(options->on_iteration_user, &driver->current);
+}
+
 static egraph_status iterate(eg_driver *driver) {
   bool changed;
+  driver->current = (eg_iteration_stats){0};
+  double start = eg_clock_cpu_seconds();
   EG_TRY(search_all(driver));
+  driver->current.search_seconds = eg_clock_cpu_seconds() - start;
   EG_TRY(apply_all(driver, &changed));
+  end_iteration(driver);
   bool complete = !driver->stopped;
 #if EG_CHECK_LEVEL >= 2
   EG_TRY(eg_engine_check(driver->engine));

@@ -21,6 +21,13 @@ typedef enum eg_stop { EG_STOP_LIST(EG_STOP_ENUM) } eg_stop;
 
 typedef enum eg_scheduler { EG_SCHEDULER_SIMPLE, EG_SCHEDULER_BACKOFF } eg_scheduler;
 
+/// One iteration: counts at its end, CPU seconds of its parts (all threads together).
+typedef struct eg_iteration_stats {
+  uint32_t nodes, classes;
+  uint64_t matches; // found; with incremental search, those that are new
+  double search_seconds, apply_seconds, rebuild_seconds;
+} eg_iteration_stats;
+
 typedef struct eg_saturation_options {
   uint32_t node_limit, iteration_limit; // 0 is legal: nothing is added
   double time_limit_seconds;
@@ -36,6 +43,13 @@ typedef struct eg_saturation_options {
   /// cancel. May be NULL.
   bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
   void *user;
+  /// Called at the end of every iteration. May be NULL.
+  void (*on_iteration)(void *user, const eg_iteration_stats *stats);
+  void *on_iteration_user;
+  /// Searches for all matches in every iteration, not only for those that are new. The
+  /// e-graph is the same after each.
+  bool naive;
+  uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
   /// Which rules to use besides their own switch; may be NULL: all.
   bool (*use_rule)(void *user, uint32_t rule);
   void *use_rule_user;
