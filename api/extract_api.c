@@ -161,20 +161,20 @@ static const char *status_name(eg_extract_status status) {
 
 egraph_extract_report egraph_extraction_report(const egraph_extraction *extraction) {
   const eg_extract_result *r = &extraction->result;
-  return (egraph_extract_report){.status = extraction->has_run ? status_name(r->status)
-                                                               : "none",
-                                 .cost = r->cost,
-                                 .bound = r->bound,
-                                 .gap = r->gap,
-                                 .tree_cost = r->tree_cost,
-                                 .dag_cost = r->dag_cost,
-                                 .seconds = r->seconds,
-                                 .greedy_seconds = r->greedy_seconds,
-                                 .exact_seconds = r->exact_seconds,
-                                 .nodes = eg_extract_node_count(&extraction->problem),
-                                 .classes = extraction->problem.class_count,
-                                 .reduced_nodes = r->reduced_nodes,
-                                 .reduced_classes = r->reduced_classes};
+  egraph_extract_report report = {.status = extraction->has_run ? status_name(r->status)
+                                                                : "none",
+                                  .cost = r->cost,
+                                  .bound = r->bound,
+                                  .gap = r->gap,
+                                  .tree_cost = r->tree_cost,
+                                  .dag_cost = r->dag_cost,
+                                  .seconds = r->seconds,
+                                  .nodes = eg_extract_node_count(&extraction->problem),
+                                  .classes = extraction->problem.class_count,
+                                  .reduced_nodes = r->reduced_nodes,
+                                  .reduced_classes = r->reduced_classes};
+  memcpy(report.part_seconds, r->part_seconds, sizeof report.part_seconds);
+  return report;
 }
 
 uint32_t egraph_extraction_choice_count(const egraph_extraction *extraction) {

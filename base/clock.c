@@ -11,4 +11,5 @@ static double seconds_of(clockid_t clock) {
 }
 
 double eg_clock_seconds(void) { return seconds_of(CLOCK_MONOTONIC); }
+double eg_clock_thread_seconds(void) { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 double eg_clock_cpu_seconds(void) { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }

@@ -5,6 +5,8 @@
 
 /// Monotonic time in seconds.
 double eg_clock_seconds(void);
+/// CPU seconds of the calling thread.
+double eg_clock_thread_seconds(void);
 /// CPU seconds of this process, all threads together.
 double eg_clock_cpu_seconds(void);
 

@@ -317,8 +317,7 @@ egraph_status eg_branch_run(eg_search *search, bool *out_closed) {
   *out_closed = false;
   tree t = {.search = search, .current = INFINITY};
   EG_TRY(eg_presolve_init(&t.presolve, search->alloc, &search->parts));
-  t.presolve.deadline = eg_incumbent_deadline(search->incumbent);
-  t.presolve.disabled = search->incumbent->options->disabled_passes;
+  eg_presolve_serve(&t.presolve, search->incumbent);
   eg_relax_init(&t.relax, search->alloc);
   open_nodes_init(&t.open, search->alloc);
   egraph_status status = explore(&t, out_closed);

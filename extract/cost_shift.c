@@ -129,6 +129,8 @@ static egraph_status solve_shifted(egraph_allocator alloc, eg_incumbent *outer,
   link l = {outer, &inner};
   inner.outer = outer;
   inner.outer_rest = offset;
+  inner.rest_cost = INFINITY;
+  inner.clock = outer->clock;
   inner.bound = 0;
   egraph_status status = eg_incumbent_offer(&inner, outer->choice.data, &cost);
   inner.on_better = adopt;

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "extract/cost_heap.h"
+#include "extract/incumbent.h"
 
 egraph_status eg_cuts_init(eg_cuts *cuts, egraph_allocator alloc) {
   eg_u32s_init(&cuts->begin, alloc);
@@ -59,9 +60,12 @@ static bool is_late(ascent *a) {
   enum { ASK_EVERY = 1 << 16 };
   if (a->limits.max_cuts != 0 && a->charges >= a->limits.max_cuts) a->stopped = true;
   if (a->limits.max_work != 0 && a->work > a->limits.max_work) a->stopped = true;
-  if (a->limits.deadline > 0 && a->work - a->asked > ASK_EVERY) {
+  if (a->work - a->asked > ASK_EVERY) {
+    double deadline = a->limits.deadline;
     a->asked = a->work;
-    if (eg_clock_seconds() > a->limits.deadline) a->stopped = true;
+    if (deadline > 0 && eg_clock_seconds() > deadline) a->stopped = true;
+    if (a->limits.incumbent != NULL && eg_incumbent_stop(a->limits.incumbent))
+      a->stopped = true;
   }
   return a->stopped;
 }

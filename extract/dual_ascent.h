@@ -25,8 +25,9 @@ static inline uint32_t eg_cuts_count(const eg_cuts *cuts) {
 /// When to stop early. Zeros mean no limit.
 typedef struct eg_ascent_limits {
   uint32_t max_cuts;
-  uint64_t max_work; // looks at nodes, some 1e8 a second
-  double deadline;   // of eg_clock_seconds()
+  uint64_t max_work;              // looks at nodes, some 1e8 a second
+  double deadline;                // of eg_clock_seconds()
+  struct eg_incumbent *incumbent; // asked whether to stop
 } eg_ascent_limits;
 
 /// Serves the roots in the order given. `price` holds the costs on entry and reduced

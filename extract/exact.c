@@ -83,8 +83,10 @@ static egraph_status recover_whole(exact *e) {
   eg_class_index index;
   eg_class_index_init(&index, e->search.alloc);
   eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
+  egraph_extract_part before = eg_part_enter(whole->clock, EGRAPH_PART_GREEDY);
   egraph_status status = eg_class_index_build(&index, whole->problem);
   if (status == EGRAPH_OK) status = eg_recover_run(&greedy, whole, recover_deadline(e));
+  eg_part_back(whole->clock, before);
   eg_class_index_deinit(&index);
   return status;
 }
@@ -147,8 +149,12 @@ static egraph_status branch(exact *e, eg_piece *piece, uint32_t tree_limit) {
 }
 
 static egraph_status phase_one(exact *e, eg_piece *piece) {
+  eg_part_clock *clock = piece->incumbent.clock;
   EG_TRY(eg_piece_seed(piece, &e->presolve.model.problem, e->choice.data));
-  EG_TRY(perturb(e, piece));
+  egraph_extract_part before = eg_part_enter(clock, EGRAPH_PART_GREEDY);
+  egraph_status status = perturb(e, piece);
+  eg_part_back(clock, before);
+  EG_TRY(status);
   uint32_t limit = e->search.incumbent->tree_limit;
   if (limit != 0) return branch(e, piece, limit);
   if (piece->node_of.len > ROOT_NODES) return EGRAPH_OK;
@@ -159,7 +165,11 @@ static egraph_status phase_one(exact *e, eg_piece *piece) {
 static egraph_status phase_two(exact *e, eg_piece *piece) {
   if (e->search.incumbent->tree_limit != 0 || piece->node_of.len <= WHOLE_TREE_NODES)
     return EGRAPH_OK;
-  return slide_windows(e, piece);
+  eg_part_clock *clock = piece->incumbent.clock;
+  egraph_extract_part before = eg_part_enter(clock, EGRAPH_PART_WINDOWS);
+  egraph_status status = slide_windows(e, piece);
+  eg_part_back(clock, before);
+  return status;
 }
 
 static egraph_status phase_three(exact *e, eg_piece *piece) {
@@ -205,8 +215,7 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
   eg_incumbent *whole = e->search.incumbent;
   EG_TRY(eg_reduced_from(&presolve->spare, whole->problem));
   EG_TRY(eg_presolve_load(presolve, &presolve->spare));
-  presolve->disabled = whole->options->disabled_passes;
-  presolve->deadline = eg_incumbent_deadline(whole);
+  eg_presolve_serve(presolve, whole);
   presolve->cutoff = eg_incumbent_cutoff(whole);
   for (int round = 0; round < 3 && !presolve->closed; round++) {
     EG_TRY(eg_presolve_run(presolve));

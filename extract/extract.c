@@ -113,7 +113,6 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
                             const eg_extract_options *options,
                             eg_extract_result *result) {
   const eg_extract_problem *problem = incumbent->problem;
-  double start = eg_clock_cpu_seconds();
   eg_class_index index;
   eg_class_index_init(&index, alloc);
   eg_greedy greedy = {alloc, problem, &index, DAG_MEMORY_BYTES};
@@ -135,12 +134,9 @@ static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,
   if (options->method != EG_EXTRACT_ILP || !isfinite(incumbent->cost)) goto done;
   EG_TRY_GOTO(status, eg_perturb_run(&greedy, incumbent, PERTURB_ROUNDS, options->seed),
               done);
-  result->greedy_seconds = eg_clock_cpu_seconds() - start;
+  eg_part_back(incumbent->clock, EGRAPH_PART_SEARCH);
   if (!eg_incumbent_stop(incumbent)) status = prove(alloc, incumbent, result);
-  result->exact_seconds = eg_clock_cpu_seconds() - start - result->greedy_seconds;
 done:
-  if (options->method != EG_EXTRACT_ILP)
-    result->greedy_seconds = eg_clock_cpu_seconds() - start;
   eg_class_index_deinit(&index);
   return status;
 }
@@ -186,8 +182,14 @@ egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem 
   eg_incumbent incumbent;
   EG_TRY(eg_incumbent_init(&incumbent, alloc, problem, options));
   result->choice.len = 0;
+  eg_part_clock clock = {.since = 0};
+  incumbent.clock = &clock;
+  eg_part_clock_start(&clock, EGRAPH_PART_GREEDY);
   egraph_status status = search(alloc, &incumbent, options, result);
+  eg_part_back(&clock, EGRAPH_PART_SEARCH);
   if (status == EGRAPH_OK) status = conclude(alloc, &incumbent, result);
+  (void)eg_part_clock_stop(&clock);
+  memcpy(result->part_seconds, clock.seconds, sizeof clock.seconds);
   eg_incumbent_deinit(&incumbent);
   return status;
 }

@@ -67,7 +67,7 @@ typedef struct eg_extract_result {
   double gap;                 // (cost - bound) / |cost|; 0 when optimal
   double tree_cost, dag_cost; // what the two greedy methods alone reached
   double seconds;
-  double greedy_seconds, exact_seconds;    // CPU; greedy: perturbed runs included
+  double part_seconds[EGRAPH_PART_COUNT];  // CPU, all threads together
   uint32_t reduced_nodes, reduced_classes; // after presolve
   eg_u32s choice; // [class_count] node, or EG_EXTRACT_NONE where not needed
 } eg_extract_result;

@@ -9,6 +9,8 @@
 #include <setjmp.h>
 #include <stdio.h>
 
+enum { OUTPUT_EVERY = 100 };
+
 struct eg_lp {
   egraph_allocator alloc;
   glp_prob *problem; // NULL once GLPK has failed
@@ -29,6 +31,9 @@ struct eg_lp {
   const eg_lp_rows *added;
   double seconds, limit;
   uint32_t iterations; // 0: no limit
+  bool (*stop)(void *user);
+  void *stop_user;
+  bool interrupted; // the problem is gone because `stop` said so
   eg_lp_state state;
 };
 
@@ -67,9 +72,14 @@ static void on_error(void *info) {
   longjmp(*lp->escape, 1);
 }
 
-// Collects the last words; a non-zero result keeps GLPK from printing them.
+// Collects the last words; a non-zero result keeps GLPK from printing them. The simplex
+// speaks every OUTPUT_EVERY iterations, which is the only chance to interrupt it.
 static int on_text(void *info, const char *text) {
   eg_lp *lp = info;
+  if (lp->stop != NULL && lp->stop(lp->stop_user)) {
+    lp->interrupted = true;
+    longjmp(*lp->escape, 1);
+  }
   size_t used = strlen(lp->message);
   for (; *text != '\0' && used + 1 < sizeof lp->message; text++)
     lp->message[used++] = *text == '\n' ? ' ' : *text;
@@ -90,6 +100,7 @@ static egraph_status guard(eg_lp *lp, job run) {
     (void)glp_free_env();
     lp->problem = NULL;
     lp->owns_environment = false;
+    if (lp->interrupted) return EGRAPH_OK;
     return EG_FAIL(EGRAPH_E_INTERNAL, "GLPK gave up: %s", lp->message);
   }
   run(lp);
@@ -99,6 +110,7 @@ static egraph_status guard(eg_lp *lp, job run) {
 }
 
 static egraph_status guard_alive(eg_lp *lp, job run) {
+  if (lp->interrupted) return EGRAPH_OK;
   if (lp->problem == NULL)
     return EG_FAIL(EGRAPH_E_INTERNAL, "the linear program died of an earlier error");
   return guard(lp, run);
@@ -301,7 +313,8 @@ egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack) {
 static void solve_job(eg_lp *lp) {
   glp_smcp options;
   glp_init_smcp(&options);
-  options.msg_lev = GLP_MSG_OFF;
+  options.msg_lev = lp->stop != NULL ? GLP_MSG_ON : GLP_MSG_OFF;
+  options.out_frq = OUTPUT_EVERY;
   options.meth = GLP_DUALP;
   options.tol_dj = 1e-9;
   options.obj_ul = lp->limit;
@@ -350,10 +363,16 @@ egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
                           eg_lp_state *out) {
   lp->seconds = seconds;
   lp->limit = objective_limit;
+  lp->state = EG_LP_LIMIT;
   EG_TRY(guard_alive(lp, solve_job));
   compute_bound(lp);
   *out = lp->state;
   return EGRAPH_OK;
+}
+
+void eg_lp_interrupt(eg_lp *lp, bool (*stop)(void *user), void *user) {
+  lp->stop = stop;
+  lp->stop_user = user;
 }
 
 void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations) {

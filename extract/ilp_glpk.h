@@ -52,6 +52,9 @@ egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double u
 egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack);
 /// Simplex iterations of each of the next solves at most; 0: no limit.
 void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations);
+/// While a solve runs, `stop` is called now and then; when it returns true the solve ends
+/// with EG_LP_LIMIT, and later ones have no effect but to do so, too.
+void eg_lp_interrupt(eg_lp *lp, bool (*stop)(void *user), void *user);
 /// Goes on from the last basis. Values, reduced costs and bound are valid afterwards,
 /// whatever the state.
 egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,

@@ -147,35 +147,53 @@ double eg_incumbent_cutoff(const eg_incumbent *incumbent) {
   return eg_incumbent_cutoff_of(incumbent, incumbent->cost);
 }
 
-double eg_incumbent_deadline(const eg_incumbent *incumbent) {
-  while (incumbent->outer != NULL)
-    incumbent = incumbent->outer;
+static double own_deadline(const eg_incumbent *incumbent) {
   return incumbent->start_seconds + incumbent->options->time_limit_seconds;
+}
+
+double eg_incumbent_deadline(const eg_incumbent *incumbent) {
+  double deadline = own_deadline(incumbent);
+  while ((incumbent = incumbent->outer) != NULL)
+    deadline = fmin(deadline, own_deadline(incumbent));
+  return deadline;
 }
 
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent) {
   return eg_incumbent_deadline(incumbent) - eg_clock_seconds();
 }
 
-bool eg_incumbent_stop(eg_incumbent *incumbent) {
+static bool gap_is_small(const eg_incumbent *incumbent) {
+  double gap = incumbent->options->relative_gap;
+  double cost = incumbent->cost + incumbent->rest_cost;
+  double bound = incumbent->bound + incumbent->rest_bound;
+  return gap > 0 && isfinite(cost) && cost - bound <= gap * fabs(cost);
+}
+
+// One thread asks at a time; the others go on meanwhile.
+static bool caller_stops(eg_incumbent *incumbent, double now) {
   const eg_extract_options *options = incumbent->options;
-  if (incumbent->outer != NULL) {
-    eg_incumbent_raise(incumbent->outer, incumbent->outer_rest + incumbent->bound);
-    return eg_incumbent_stop(incumbent->outer);
-  }
-  if (incumbent->stopped) return true;
-  double now = eg_clock_seconds();
-  double cost = incumbent->cost;
-  if (now - incumbent->start_seconds >= options->time_limit_seconds)
-    incumbent->stopped = true;
-  if (options->relative_gap > 0 && isfinite(cost) &&
-      cost - incumbent->bound <= options->relative_gap * fabs(cost))
-    incumbent->stopped = true;
-  if (options->progress != NULL && now - incumbent->asked_seconds >= 0.1) {
+  if (options->progress == NULL || atomic_exchange(&incumbent->asking, true))
+    return false;
+  bool stops = false;
+  if (now - incumbent->asked_seconds >= 0.1) {
     incumbent->asked_seconds = now;
-    if (options->progress(options->user, cost, incumbent->bound,
-                          now - incumbent->start_seconds))
-      incumbent->stopped = true;
+    stops = options->progress(options->user, incumbent->cost, incumbent->bound,
+                              now - incumbent->start_seconds);
   }
-  return incumbent->stopped;
+  atomic_store(&incumbent->asking, false);
+  return stops;
+}
+
+bool eg_incumbent_stop(eg_incumbent *incumbent) {
+  if (atomic_load_explicit(&incumbent->stopped, memory_order_relaxed)) return true;
+  double now = eg_clock_seconds();
+  bool stops = now >= own_deadline(incumbent) || gap_is_small(incumbent);
+  if (incumbent->outer == NULL) {
+    stops = stops || caller_stops(incumbent, now);
+  } else {
+    eg_incumbent_raise(incumbent->outer, incumbent->outer_rest + incumbent->bound);
+    stops = stops || eg_incumbent_stop(incumbent->outer);
+  }
+  if (stops) atomic_store_explicit(&incumbent->stopped, true, memory_order_relaxed);
+  return stops;
 }

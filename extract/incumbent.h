@@ -4,8 +4,11 @@
 #ifndef EG_EXTRACT_INCUMBENT_H
 #define EG_EXTRACT_INCUMBENT_H
 
+#include <stdatomic.h>
+
 #include "extract/dual_ascent.h"
 #include "extract/extract.h"
+#include "extract/part_clock.h"
 
 typedef struct eg_incumbent {
   const eg_extract_problem *problem;
@@ -16,11 +19,16 @@ typedef struct eg_incumbent {
   double unit;          // every cost is a multiple of it, or 0 (costs are not integers)
   double start_seconds; // eg_clock_seconds() at the start
   double asked_seconds; // when progress was last called
-  bool stopped;         // deadline passed, gap reached, or progress asked to stop
-  /// When this is about a component: what the whole problem knows, and what the bounds of
-  /// everything else add up to. NULL otherwise.
+  atomic_bool asking;   // one thread does
+  atomic_bool stopped;  // deadline passed, gap reached, or progress asked to stop
+  eg_part_clock *clock; // of this thread, or NULL; borrowed
+  /// When this is about a part of another problem: that one, which is told of the bound
+  /// here and outer_rest, what the bounds of everything else add up to. -INFINITY: it is
+  /// told nothing (it belongs to another thread, or more is open there than this part).
   struct eg_incumbent *outer;
   double outer_rest;
+  /// What the rest adds to cost and bound here, for the gap; INFINITY: not looked at.
+  double rest_cost, rest_bound;
   egraph_status (*on_better)(void *user); // after each improvement, or NULL
   void *on_better_user;
   const eg_cuts *cuts; // rows of nodes that every solution meets, or NULL; borrowed
@@ -49,9 +57,12 @@ void eg_incumbent_raise(eg_incumbent *incumbent, double bound);
 double eg_incumbent_cutoff(const eg_incumbent *incumbent);
 /// The same for any cost of a part of the problem.
 double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
-/// True once the whole problem's deadline has passed, the gap is small enough, or the
-/// caller wants to stop; calls progress at most ten times a second.
+/// True once a deadline, here or of an outer problem, has passed, the gap is small
+/// enough, or the caller wants to stop; calls progress at most ten times a second.
+/// Incumbents in several threads may have the same outer one as long as they tell it
+/// nothing.
 bool eg_incumbent_stop(eg_incumbent *incumbent);
+/// To the earliest of those deadlines.
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
 /// The same as a time of eg_clock_seconds().
 double eg_incumbent_deadline(const eg_incumbent *incumbent);

@@ -147,12 +147,12 @@ static egraph_status adopt(lns *l, const eg_incumbent *window) {
 
 static egraph_status solve_window(lns *l) {
   eg_extract_options options = *l->incumbent->options;
-  double left = eg_incumbent_seconds_left(l->incumbent);
-  options.time_limit_seconds = left < WINDOW_SECONDS ? left : WINDOW_SECONDS;
-  options.progress = NULL;
-  options.relative_gap = 0;
+  options.time_limit_seconds = WINDOW_SECONDS;
   eg_incumbent window;
   EG_TRY(eg_incumbent_init(&window, l->alloc, &l->problem, &options));
+  window.outer = l->incumbent;
+  window.outer_rest = -INFINITY;
+  window.rest_cost = INFINITY;
   window.tree_limit = TREE_LIMIT;
   uint32_t nodes = 0;
   egraph_status status = seed_window(l, &window);

@@ -43,10 +43,15 @@ static egraph_status run_order(trial *t, uint32_t which) {
   t->price.len = 0;
   EG_TRY(eg_doubles_append(&t->price, problem->cost.data, problem->cost.len));
   double bound;
-  eg_ascent_limits limits = {
-      .max_cuts = MAX_CUTS, .max_work = MAX_WORK, .deadline = presolve->deadline};
-  EG_TRY(eg_dual_ascent_run(problem, &presolve->index, &t->roots, limits, t->price.data,
-                            &bound, NULL));
+  eg_ascent_limits limits = {.max_cuts = MAX_CUTS,
+                             .max_work = MAX_WORK,
+                             .deadline = presolve->deadline,
+                             .incumbent = presolve->incumbent};
+  egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_ASCENT);
+  egraph_status status = eg_dual_ascent_run(problem, &presolve->index, &t->roots, limits,
+                                            t->price.data, &bound, NULL);
+  (void)eg_presolve_enter(presolve, before);
+  EG_TRY(status);
   if (!isfinite(bound)) {
     presolve->closed = true;
     return EGRAPH_OK;

@@ -139,6 +139,8 @@ static egraph_status add_incumbents(eg_pieces *pieces, eg_incumbent *whole) {
     piece->incumbent.bound = 0;
     piece->incumbent.cuts = &piece->cuts;
     piece->incumbent.outer = whole;
+    piece->incumbent.rest_cost = INFINITY;
+    piece->incumbent.clock = whole->clock;
     piece->incumbent.tree_limit = whole->tree_limit;
   }
   return EGRAPH_OK;
@@ -208,12 +210,11 @@ void eg_piece_adopt(const eg_piece *piece, uint32_t *choice) {
   }
 }
 
-static egraph_status bound_with(const eg_incumbent *incumbent, eg_class_index *index,
+static egraph_status bound_with(eg_incumbent *incumbent, eg_class_index *index,
                                 eg_doubles *price, double *out_bound) {
   const eg_extract_problem *problem = incumbent->problem;
-  eg_ascent_limits limits = {.max_cuts = ASCENT_CUTS,
-                             .max_work = ASCENT_WORK,
-                             .deadline = eg_incumbent_deadline(incumbent)};
+  eg_ascent_limits limits = {
+      .max_cuts = ASCENT_CUTS, .max_work = ASCENT_WORK, .incumbent = incumbent};
   EG_TRY(eg_class_index_build(index, problem));
   EG_TRY(eg_doubles_append(price, problem->cost.data, problem->cost.len));
   return eg_dual_ascent_run(problem, index, &problem->roots, limits, price->data,
@@ -226,9 +227,11 @@ egraph_status eg_piece_bound(eg_piece *piece) {
   eg_class_index_init(&index, piece->node_of.alloc);
   eg_doubles_init(&price, piece->node_of.alloc);
   double bound = 0;
+  egraph_extract_part before = eg_part_enter(piece->incumbent.clock, EGRAPH_PART_ASCENT);
   egraph_status status = bound_with(&piece->incumbent, &index, &price, &bound);
   if (status == EGRAPH_OK) eg_incumbent_raise(&piece->incumbent, bound);
   eg_doubles_deinit(&price);
   eg_class_index_deinit(&index);
+  eg_part_back(piece->incumbent.clock, before);
   return status;
 }

@@ -73,7 +73,10 @@ static egraph_status improve(solver *s, uint64_t work) {
     if (s->choice.data[class] == EG_EXTRACT_NONE &&
         eg_class_index_member_count(&s->model.index, class) != 0)
       s->choice.data[class] = s->candidates.data[s->model.index.member_begin.data[class]];
-  return eg_flips_run(&flips, s->choice.data);
+  egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_GREEDY);
+  egraph_status status = eg_flips_run(&flips, s->choice.data);
+  eg_part_back(s->incumbent->clock, before);
+  return status;
 }
 
 // Derives the classes cheapest first, where a node is the dearer the less of it the
@@ -116,15 +119,31 @@ static bool is_integral(const double *x, uint32_t count) {
 
 typedef enum node_outcome { NODE_CLOSED, NODE_OPEN, NODE_STOPPED } node_outcome;
 
+static egraph_status solve_program(solver *s, double limit, eg_lp_state *out) {
+  egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_LP);
+  egraph_status status =
+      eg_lp_solve(s->lp, eg_incumbent_seconds_left(s->incumbent), limit, out);
+  eg_part_back(s->incumbent->clock, before);
+  return status;
+}
+
+static egraph_status find_cuts(solver *s, const double *x) {
+  egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_SEPARATION);
+  eg_lp_rows_clear(&s->rows);
+  egraph_status status = eg_plain_model_cuts(&s->model, x, CUTS_PER_ROUND, &s->rows);
+  eg_part_back(s->incumbent->clock, before);
+  return status;
+}
+
 static egraph_status solve_once(solver *s, node_outcome *out) {
-  double left = eg_incumbent_seconds_left(s->incumbent), limit = cutoff(s) * s->scale;
+  double limit = cutoff(s) * s->scale;
   eg_lp_state state;
   *out = NODE_STOPPED;
-  if (left <= 0) return EGRAPH_OK;
-  EG_TRY(eg_lp_solve(s->lp, left, limit + 1e-6 * fabs(limit) + 1e-6, &state));
-  left = eg_incumbent_seconds_left(s->incumbent);
-  if (state == EG_LP_LIMIT && eg_lp_bound(s->lp) < limit && left > 0)
-    EG_TRY(eg_lp_solve(s->lp, left, DBL_MAX, &state)); // passed the limit by a hair
+  if (eg_incumbent_stop(s->incumbent)) return EGRAPH_OK;
+  EG_TRY(solve_program(s, limit + 1e-6 * fabs(limit) + 1e-6, &state));
+  if (state == EG_LP_LIMIT && eg_lp_bound(s->lp) < limit &&
+      !eg_incumbent_stop(s->incumbent))
+    EG_TRY(solve_program(s, DBL_MAX, &state)); // passed the limit by a hair
   double bound = eg_lp_bound(s->lp) / s->scale;
   if (bound > s->bound) s->bound = bound;
   bool closed = state == EG_LP_INFEASIBLE || s->bound >= cutoff(s);
@@ -151,8 +170,7 @@ static egraph_status bound_node(solver *s, int max_rounds, node_outcome *out) {
     double gain = s->bound - before, gap = cutoff(s) - s->bound;
     if (!integral && round >= max_rounds) return EGRAPH_OK;
     if (!integral && round > 2 && gain < 1e-3 * gap) return EGRAPH_OK;
-    eg_lp_rows_clear(&s->rows);
-    EG_TRY(eg_plain_model_cuts(&s->model, x, CUTS_PER_ROUND, &s->rows));
+    EG_TRY(find_cuts(s, x));
     if (eg_lp_rows_count(&s->rows) == 0) break;
     EG_TRY(eg_lp_add_rows(s->lp, &s->rows));
   }
@@ -275,6 +293,8 @@ static egraph_status explore(solver *s) {
   return EGRAPH_OK;
 }
 
+static bool stops(void *incumbent) { return eg_incumbent_stop(incumbent); }
+
 static egraph_status prepare(solver *s, eg_extract_result *result) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   EG_TRY(eg_plain_model_build(&s->model, s->incumbent->problem));
@@ -298,6 +318,7 @@ static egraph_status prepare(solver *s, eg_extract_result *result) {
     EG_TRY(eg_doubles_push(&s->bent, problem->cost.data[n] * s->scale));
   }
   EG_TRY(eg_lp_create(s->alloc, nodes, s->bent.data, &s->lp));
+  eg_lp_interrupt(s->lp, stops, s->incumbent);
   EG_TRY(eg_plain_model_rows(&s->model, &s->rows));
   s->base_rows = eg_lp_rows_count(&s->rows);
   return eg_lp_add_rows(s->lp, &s->rows);

@@ -43,9 +43,22 @@ void eg_presolve_deinit(eg_presolve *presolve) {
 
 bool eg_presolve_late(eg_presolve *presolve) {
   enum { ASK_EVERY = 64 };
-  if (!presolve->late && presolve->polls++ % ASK_EVERY == 0)
-    presolve->late = eg_clock_seconds() > presolve->deadline;
+  if (presolve->late || presolve->polls++ % ASK_EVERY != 0) return presolve->late;
+  presolve->late = presolve->incumbent != NULL ? eg_incumbent_stop(presolve->incumbent)
+                                               : eg_clock_seconds() > presolve->deadline;
   return presolve->late;
+}
+
+egraph_extract_part eg_presolve_enter(const eg_presolve *presolve,
+                                      egraph_extract_part part) {
+  return eg_part_enter(presolve->incumbent != NULL ? presolve->incumbent->clock : NULL,
+                       part);
+}
+
+void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent) {
+  presolve->incumbent = incumbent;
+  presolve->deadline = eg_incumbent_deadline(incumbent);
+  presolve->disabled = incumbent->options->disabled_passes;
 }
 
 egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model) {
@@ -104,9 +117,12 @@ egraph_status eg_presolve_need_landmarks(eg_presolve *presolve) {
   size_t classes = presolve->model.problem.class_count;
   if (classes != 0 && eg_bits_words(classes) * 8 > presolve->landmark_bytes / classes)
     return EGRAPH_OK;
-  return eg_landmarks_find(&presolve->landmarks, &presolve->model.problem,
-                           &presolve->index, presolve->deadline,
-                           &presolve->has_landmarks);
+  egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_LANDMARKS);
+  egraph_status status =
+      eg_landmarks_find(&presolve->landmarks, &presolve->model.problem, &presolve->index,
+                        presolve->deadline, &presolve->has_landmarks);
+  (void)eg_presolve_enter(presolve, before);
+  return status;
 }
 
 static bool root_is_empty(const eg_presolve *presolve) {
@@ -135,7 +151,7 @@ static egraph_status run_stage(eg_presolve *presolve, int stage, bool *changed) 
   return EGRAPH_OK;
 }
 
-egraph_status eg_presolve_run(eg_presolve *presolve) {
+static egraph_status run_rounds(eg_presolve *presolve) {
   if (root_is_empty(presolve)) presolve->closed = true;
   bool changed = true;
   for (int round = 0; changed && !presolve->closed && round < MAX_ROUNDS; round++) {
@@ -155,4 +171,11 @@ egraph_status eg_presolve_run(eg_presolve *presolve) {
     presolve->bound = presolve->cutoff;
   }
   return EGRAPH_OK;
+}
+
+egraph_status eg_presolve_run(eg_presolve *presolve) {
+  egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_PRESOLVE);
+  egraph_status status = run_rounds(presolve);
+  (void)eg_presolve_enter(presolve, before);
+  return status;
 }

@@ -9,7 +9,7 @@
 #define EG_EXTRACT_PRESOLVE_H
 
 #include "extract/class_index.h"
-#include "extract/extract.h"
+#include "extract/incumbent.h"
 #include "extract/landmarks.h"
 #include "extract/reduced.h"
 
@@ -25,25 +25,31 @@ typedef struct eg_presolve {
   double bound;       // lower bound of the total, from the passes
   uint32_t disabled;  // bit per eg_extract_pass
   size_t landmark_bytes;
-  double deadline; // of eg_clock_seconds(): passes end after it
-  bool late;       // it has passed
+  double deadline;         // of eg_clock_seconds(): passes end after it
+  eg_incumbent *incumbent; // asked whether to stop, and whose clock counts; or NULL
+  bool late;               // time to end
   uint32_t polls;
 } eg_presolve;
 
 egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
                                eg_parts *parts);
 void eg_presolve_deinit(eg_presolve *presolve);
+/// Works for an incumbent: its options, deadline and clock.
+void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent);
 /// Copies `model` in.
 egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model);
-/// Runs the passes until none changes anything, or `closed`, or the deadline passes (the
+/// Runs the passes until none changes anything, or `closed`, or it is time to end (the
 /// model is valid after every pass).
 egraph_status eg_presolve_run(eg_presolve *presolve);
 
 // ---- for the passes ----------------------------------------------------------------
 
-/// True after the deadline; cheap enough for inner loops. A pass then makes do with what
-/// it has found.
+/// True when it is time to end; cheap enough for inner loops. A pass then makes do with
+/// what it has found.
 bool eg_presolve_late(eg_presolve *presolve);
+/// eg_part_enter on the clock of the incumbent, if any.
+egraph_extract_part eg_presolve_enter(const eg_presolve *presolve,
+                                      egraph_extract_part part);
 /// Leaves out nodes and child edges with a non-zero flag; either array may be NULL.
 egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
                                  const uint8_t *drop_edge);

@@ -55,6 +55,10 @@ void eg_relax_deinit(eg_relax *relax) {
   eg_doubles_deinit(&relax->x);
 }
 
+static egraph_extract_part enter(const cutting *c, egraph_extract_part part) {
+  return eg_part_enter(c->search->incumbent->clock, part);
+}
+
 static egraph_status members_row(cutting *c, uint32_t class, double lower) {
   const eg_class_index *index = &c->presolve->index;
   for (uint32_t m = index->member_begin.data[class];
@@ -133,10 +137,13 @@ static egraph_status add_cut_rows(cutting *c) {
 static egraph_status ascend(cutting *c, uint32_t max_cuts, double *out_bound) {
   c->cuts.begin.len = 1;
   c->cuts.nodes.len = 0;
-  eg_ascent_limits limits = {.max_cuts = max_cuts, .deadline = c->presolve->deadline};
-  EG_TRY(eg_dual_ascent_run(&c->presolve->model.problem, &c->presolve->index, &c->roots,
-                            limits, c->price.data, out_bound, &c->cuts));
-  return add_cut_rows(c);
+  eg_ascent_limits limits = {.max_cuts = max_cuts, .incumbent = c->search->incumbent};
+  egraph_extract_part before = enter(c, EGRAPH_PART_ASCENT);
+  egraph_status status =
+      eg_dual_ascent_run(&c->presolve->model.problem, &c->presolve->index, &c->roots,
+                         limits, c->price.data, out_bound, &c->cuts);
+  (void)enter(c, before);
+  return status == EGRAPH_OK ? add_cut_rows(c) : status;
 }
 
 static egraph_status add_ascent_rows(cutting *c) {
@@ -156,10 +163,14 @@ static egraph_status add_kept_rows(cutting *c) {
 }
 
 static egraph_status flush_rows(cutting *c) {
+  egraph_extract_part before = enter(c, EGRAPH_PART_LP);
   egraph_status status = eg_lp_add_rows(c->lp, &c->rows);
+  (void)enter(c, before);
   eg_lp_rows_clear(&c->rows);
   return status;
 }
+
+static bool stops(void *incumbent) { return eg_incumbent_stop(incumbent); }
 
 static egraph_status build(cutting *c) {
   const eg_extract_problem *problem = &c->presolve->model.problem;
@@ -171,6 +182,7 @@ static egraph_status build(cutting *c) {
     c->cost.data[n] = problem->cost.data[n] * c->scale;
   EG_TRY(
       eg_lp_create(c->search->alloc, (uint32_t)problem->cost.len, c->cost.data, &c->lp));
+  eg_lp_interrupt(c->lp, stops, c->search->incumbent);
   EG_TRY(model_rows(c));
   EG_TRY(add_kept_rows(c));
   c->base_rows = eg_lp_rows_count(&c->rows);
@@ -184,7 +196,10 @@ static egraph_status solve(cutting *c, bool *out_open) {
   double limit = (c->presolve->cutoff - model->offset) * c->scale * (1 + 1e-7);
   eg_lp_state state;
   double seconds = eg_incumbent_seconds_left(c->search->incumbent);
-  EG_TRY(eg_lp_solve(c->lp, seconds, limit, &state));
+  egraph_extract_part before = enter(c, EGRAPH_PART_LP);
+  egraph_status status = eg_lp_solve(c->lp, seconds, limit, &state);
+  (void)enter(c, before);
+  EG_TRY(status);
   double bound = model->offset + eg_lp_bound(c->lp) / c->scale;
   if (bound > c->relax->bound) c->relax->bound = bound;
   c->relax->x.len = 0;
@@ -239,7 +254,10 @@ static egraph_status separate(cutting *c, uint32_t *out_count) {
                                  .violation = 1e-3,
                                  .max_rows = CUTS_PER_ROUND,
                                  .rng = &c->search->rng};
-  EG_TRY(eg_separate_run(c->search->alloc, &options, &c->rows));
+  egraph_extract_part before = enter(c, EGRAPH_PART_SEPARATION);
+  egraph_status status = eg_separate_run(c->search->alloc, &options, &c->rows);
+  (void)enter(c, before);
+  EG_TRY(status);
   *out_count = eg_lp_rows_count(&c->rows);
   return flush_rows(c);
 }

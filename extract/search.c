@@ -65,9 +65,15 @@ egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
   const eg_extract_problem *problem = &presolve->model.problem;
   eg_greedy greedy = {search->alloc, problem, &presolve->index, DAG_MEMORY_BYTES};
   EG_TRY(eg_u32s_resize(&search->reduced_choice, problem->class_count));
+  egraph_extract_part before =
+      eg_part_enter(search->incumbent->clock, EGRAPH_PART_GREEDY);
+  egraph_status status = EGRAPH_OK;
   if (eg_greedy_fits(&greedy))
-    EG_TRY(run_kind(search, &greedy, presolve, EG_GREEDY_DAG, cost));
-  return run_kind(search, &greedy, presolve, EG_GREEDY_TREE, cost);
+    status = run_kind(search, &greedy, presolve, EG_GREEDY_DAG, cost);
+  if (status == EGRAPH_OK)
+    status = run_kind(search, &greedy, presolve, EG_GREEDY_TREE, cost);
+  eg_part_back(search->incumbent->clock, before);
+  return status;
 }
 
 static void shuffle(eg_rng *rng, eg_u32s *items) {
@@ -82,9 +88,8 @@ static void shuffle(eg_rng *rng, eg_u32s *items) {
 static egraph_status ascend(eg_search *search, const eg_presolve *presolve,
                             uint32_t rounds, eg_u32s *order, eg_doubles *price) {
   const eg_extract_problem *problem = &presolve->model.problem;
-  eg_ascent_limits limits = {.max_cuts = ASCENT_CUTS,
-                             .max_work = ASCENT_WORK,
-                             .deadline = eg_incumbent_deadline(search->incumbent)};
+  eg_ascent_limits limits = {
+      .max_cuts = ASCENT_CUTS, .max_work = ASCENT_WORK, .incumbent = search->incumbent};
   EG_TRY(eg_u32s_append(order, problem->roots.data, problem->roots.len));
   for (uint32_t round = 0; round < rounds && round < order->len; round++) {
     if (eg_incumbent_stop(search->incumbent)) return EGRAPH_OK;
@@ -108,7 +113,10 @@ egraph_status eg_search_ascend(eg_search *search, const eg_presolve *presolve,
   eg_doubles price;
   eg_u32s_init(&order, search->alloc);
   eg_doubles_init(&price, search->alloc);
+  egraph_extract_part before =
+      eg_part_enter(search->incumbent->clock, EGRAPH_PART_ASCENT);
   egraph_status status = ascend(search, presolve, rounds, &order, &price);
+  eg_part_back(search->incumbent->clock, before);
   eg_doubles_deinit(&price);
   eg_u32s_deinit(&order);
   return status;

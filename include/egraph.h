@@ -456,13 +456,29 @@ typedef struct egraph_extract_options {
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_run(
     egraph_extraction *extraction, const egraph_extract_options *options);
 
+// id, name, what its CPU time is spent on.
+#define EGRAPH_EXTRACT_PART_LIST(X)                                                      \
+  X(EGRAPH_PART_GREEDY, "greedy", "greedy extraction and local search")                  \
+  X(EGRAPH_PART_PRESOLVE, "presolve", "presolve but for the next two")                   \
+  X(EGRAPH_PART_LANDMARKS, "landmarks", "what every derivation of a class needs")        \
+  X(EGRAPH_PART_ASCENT, "ascent", "bounds by dual ascent")                               \
+  X(EGRAPH_PART_LP, "lp", "linear programs")                                             \
+  X(EGRAPH_PART_SEPARATION, "separation", "cuts for the linear programs")                \
+  X(EGRAPH_PART_WINDOWS, "windows", "windows of large problems, with all they take")     \
+  X(EGRAPH_PART_SEARCH, "search", "branching and everything else")
+#define EGRAPH_PART_ENUM(id, name, text) id,
+typedef enum egraph_extract_part {
+  EGRAPH_EXTRACT_PART_LIST(EGRAPH_PART_ENUM) EGRAPH_PART_COUNT
+} egraph_extract_part;
+#undef EGRAPH_PART_ENUM
+
 typedef struct egraph_extract_report {
   const char *status; // "optimal", "feasible", "infeasible"; "none" before the first run
   double cost;        // of the choice; INFINITY when there is none
   double bound, gap;  // proven lower bound; (cost - bound) / |cost|
   double tree_cost, dag_cost; // what the greedy extractors alone reach; INFINITY: not run
   double seconds;
-  double greedy_seconds, exact_seconds;    // CPU time of the two parts
+  double part_seconds[EGRAPH_PART_COUNT];  // CPU time of the parts, all threads together
   uint32_t nodes, classes;                 // of the file
   uint32_t reduced_nodes, reduced_classes; // what presolve leaves; 0 unless exact
 } egraph_extract_report;
@@ -592,6 +608,160 @@ EGRAPH_API const egraph_shard_report *
 egraph_shard_plan_report(const egraph_shard_plan *plan);
 /// The choice, a strategy per node; borrowed. NULL when there is none, or no node.
 EGRAPH_API const uint32_t *egraph_shard_plan_choice(const egraph_shard_plan *plan);
+
+// ---- e-graphs of plain terms ------------------------------------------------------
+
+/// An e-graph over plain symbols, and rewrite rules for it. A term is a symbol (any text
+/// without blanks, brackets, quotes and ;) or a list "(symbol term ...)"; symbols mean
+/// nothing, and the same one may have any number of operands. No types, no conditions.
+typedef struct egraph_terms egraph_terms;
+/// A class of equal terms. It stays valid when classes are united; the e-graph hands out
+/// the canonical one of several (egraph_terms_find).
+typedef struct egraph_class {
+  uint32_t id;
+} egraph_class;
+/// A symbol by its number.
+typedef struct egraph_symbol {
+  uint32_t id;
+} egraph_symbol;
+
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_terms_create(const egraph_allocator *alloc, egraph_terms **out);
+EGRAPH_API void egraph_terms_destroy(egraph_terms *terms);
+
+/// Adds the rules of a text, "(egraph-rules 1 symbolic) (rule name (lhs ...) (rhs ...))"
+/// (see rewrites/symbolic.h); `name` stands for the file in messages. A rule with several
+/// left sides matches all of them at once (multi-pattern). Fails with PARSE,
+/// "file:line:col: what is wrong; what to do", and then adds none of them.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_add_rule_text(egraph_terms *terms,
+                                                                     const char *name,
+                                                                     const char *text);
+/// As egraph_terms_add_rule_text, from a file. Fails with IO too.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_add_rule_file(egraph_terms *terms,
+                                                                     const char *path);
+/// Directions count separately: a two-way rule is two.
+EGRAPH_API uint32_t egraph_terms_rule_count(const egraph_terms *terms);
+
+/// Adds one term without variables. Fails with PARSE as rules do.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_add(egraph_terms *terms,
+                                                           const char *name,
+                                                           const char *text,
+                                                           egraph_class *out);
+
+/// The same without text, for programs that make many terms. The number of a symbol: a
+/// new one, or that which it has. Fails with ARGUMENT for a text that is no symbol,
+/// UNSUPPORTED beyond 2^20 symbols.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_symbol(egraph_terms *terms,
+                                                              const char *text,
+                                                              egraph_symbol *out);
+/// Adds the node symbol(children...), or finds it. O(count) expected. Fails with ARGUMENT
+/// for an unknown symbol or class.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_terms_add_node(egraph_terms *terms, egraph_symbol symbol,
+                      const egraph_class *children, uint32_t count, egraph_class *out);
+/// Whether the node is there; sets *out (may be NULL) when it is. Exact when the e-graph
+/// is rebuilt.
+EGRAPH_API bool egraph_terms_find_node(const egraph_terms *terms, egraph_symbol symbol,
+                                       const egraph_class *children, uint32_t count,
+                                       egraph_class *out);
+/// States that two classes are equal; *out_changed (may be NULL) tells whether that is
+/// new. What follows by congruence is left to egraph_terms_rebuild. Fails with ARGUMENT
+/// for an unknown class.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_unite(egraph_terms *terms,
+                                                             egraph_class a,
+                                                             egraph_class b,
+                                                             bool *out_changed);
+/// Restores congruence: the cost follows what changed. Saturation begins and ends with
+/// it; searching, printing and the smallest term want it after a union (they fail with
+/// ARGUMENT otherwise).
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_rebuild(egraph_terms *terms);
+/// The canonical class; an unknown class is returned as it is.
+EGRAPH_API egraph_class egraph_terms_find(const egraph_terms *terms, egraph_class class_);
+/// Whether two classes are known to be equal; exact when the e-graph is rebuilt.
+EGRAPH_API bool egraph_terms_are_equal(const egraph_terms *terms, egraph_class a,
+                                       egraph_class b);
+
+typedef struct egraph_terms_info {
+  uint32_t nodes, classes; // distinct canonical ones; exact when the e-graph is rebuilt
+  size_t bytes;            // that the e-graph holds
+} egraph_terms_info;
+EGRAPH_API egraph_terms_info egraph_terms_info_of(const egraph_terms *terms);
+
+/// Counts at the end of one iteration, and CPU seconds of its parts (all threads).
+typedef struct egraph_terms_iteration {
+  uint32_t iteration, nodes, classes; // iteration counts from 0
+  uint64_t matches; // found; those that are new where the search is incremental
+  double search_seconds, apply_seconds, rebuild_seconds;
+} egraph_terms_iteration;
+
+/// Limits end the search, as results; 0 is a limit like others.
+typedef struct egraph_terms_options {
+  uint32_t node_limit, iteration_limit;
+  double time_limit; // seconds; INFINITY: none
+  size_t byte_limit;
+  const char *scheduler; // "backoff": a rule with more matches than match_limit (doubled
+                         // each time) rests for ban_length iterations (also doubled);
+                         // or "simple": every rule in every iteration
+  uint32_t match_limit, ban_length; // of "backoff"
+  bool naive;       // search for all matches again in every iteration, not for new ones;
+                    // the e-graph is the same after each
+  uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
+  /// Called after every iteration; returns true to stop. May be NULL, as may `progress`.
+  bool (*on_iteration)(void *user, const egraph_terms_iteration *iteration);
+  /// Called now and then inside iterations too; returns true to stop.
+  bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
+  void *user;
+} egraph_terms_options;
+/// 20000 nodes, 20 iterations, 20 seconds, 2 GiB, "backoff" with 1000 matches and 5
+/// iterations.
+EGRAPH_API egraph_terms_options egraph_terms_options_default(void);
+
+typedef struct egraph_terms_report {
+  const char *stop; // why it ended: as egraph_report.stop
+  uint32_t iterations, nodes, classes;
+  uint64_t matches; // of all rules and iterations
+  double seconds;
+  size_t peak_bytes; // of e-graph and matches together
+} egraph_terms_report;
+/// Applies the rules until nothing changes or a limit ends it. `options` may be NULL: the
+/// defaults; out_report may be NULL. Fails with ARGUMENT for an unknown scheduler or a
+/// negative time limit, MEMORY; the e-graph is then whole, with what was added so far.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_terms_saturate(egraph_terms *terms, const egraph_terms_options *options,
+                      egraph_terms_report *out_report);
+/// What a rule did in the last saturation; only its name when there was none, or the rule
+/// is newer. index < egraph_terms_rule_count.
+EGRAPH_API egraph_rule_report egraph_terms_rule(const egraph_terms *terms,
+                                                uint32_t index);
+
+/// One match of patterns; borrowed during the call.
+typedef struct egraph_terms_match {
+  const egraph_class *roots;     // one for each pattern
+  const egraph_class *variables; // in order of first occurrence
+  const char *const *names;      // of the variables, "?x"
+  uint32_t root_count, variable_count;
+} egraph_terms_match;
+/// Searches for one pattern, or for several at once that share variables: "(* ?x ?y) (*
+/// ?x ?z)". Calls `report` (may be NULL) for each match until it returns true, and counts
+/// them. A match is one choice of nodes. Fails with PARSE, "pattern:line:col: ...".
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_terms_search(egraph_terms *terms, const char *pattern,
+                    bool (*report)(void *user, const egraph_terms_match *match),
+                    void *user, uint64_t *out_count);
+
+/// The smallest term of a class as text, and its nodes, each occurrence counted (out_size
+/// may be NULL). O(nodes) in practice. Free with egraph_string_free. Fails with ARGUMENT
+/// for an unknown class, UNSUPPORTED when it has more than 2^20 nodes.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_terms_smallest(const egraph_allocator *alloc, const egraph_terms *terms,
+                      egraph_class class_, char **out, uint64_t *out_size);
+/// The e-graph for Graphviz, one cluster per class. Free with egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_dot(const egraph_allocator *alloc,
+                                                           const egraph_terms *terms,
+                                                           char **out);
+/// Verifies every invariant of the e-graph. O(its size). Fails with INTERNAL naming the
+/// first violation.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_check(const egraph_terms *terms);
 
 // ---- plain expressions ----------------------------------------------------------
 

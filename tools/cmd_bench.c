@@ -21,13 +21,29 @@
 enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
 
 // Cells of a row: those of the child's JSON by their key, others by name.
+#define PART_COLUMN(id, name, text) , name "_seconds"
 static const char *const COLUMN_NAMES[] = {
-    "name",         "kind",           "status",          "nodes",
-    "classes",      "reduced_nodes",  "reduced_classes", "tree_cost",
-    "dag_cost",     "cost",           "bound",           "gap",
-    "seconds",      "greedy_seconds", "exact_seconds",   "cpu_seconds",
-    "wall_seconds", "peak_bytes",     "time_limit",      "peer_cost",
-    "peer_seconds", "message"};
+    "name",
+    "kind",
+    "status",
+    "nodes",
+    "classes",
+    "reduced_nodes",
+    "reduced_classes",
+    "tree_cost",
+    "dag_cost",
+    "cost",
+    "bound",
+    "gap",
+    "seconds" EGRAPH_EXTRACT_PART_LIST(PART_COLUMN),
+    "cpu_seconds",
+    "wall_seconds",
+    "peak_bytes",
+    "time_limit",
+    "peer_cost",
+    "peer_seconds",
+    "message"};
+#undef PART_COLUMN
 enum { COLUMN_COUNT = sizeof COLUMN_NAMES / sizeof *COLUMN_NAMES };
 
 typedef struct bench_flags {

@@ -47,6 +47,8 @@ for passes in reach,merge -dual,-bound -reach cyclic ''; do
   expect 0 '"cost":5,' - extract share.json --passes "$passes" --json
 done
 expect 0 '^reach +[1-9]' - extract share.json --statistics
+expect 0 '^separation +0\.[0-9]{4} ' - extract share.json --statistics
+expect 0 '"greedy_seconds":[0-9.e-]+,"presolve_seconds":[0-9]' - extract share.json --json
 expect 0 '"passes":\[\{"name":"reach","runs":[1-9]' - extract share.json --statistics --json --choices
 keys passes.0.seconds passes.1.nodes choices.A
 expect 0 '^merge +0 ' - extract share.json --statistics --passes -merge
@@ -114,7 +116,7 @@ head -n 1 table.csv | grep -q '^name,kind,status,nodes,classes,' || fail "no hea
 grep -q '^deep/negative,extract,optimal,7,5,.*,-0.5,' table.csv || fail "no row of deep/negative"
 grep -q "^other/bad,extract,failed,.*'zz'" table.csv || fail "the failure is not explained"
 cp table.csv whole.csv
-head -c 300 whole.csv >table.csv
+head -c 500 whole.csv >table.csv
 expect 0 '5 instances, [1-5] measured now: 3 optimal' - bench extract many/ --output table.csv
 [ "$(wc -l <table.csv)" -eq 6 ] || fail "not gone on with"
 expect 0 '5 instances, 0 measured now: 3 optimal' - bench extract many --output table.csv
