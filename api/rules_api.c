@@ -1,8 +1,7 @@
-// Public functions of rewrite rules and plain expressions.
+// Public functions of rewrite rules.
 // SPDX-License-Identifier: Apache-2.0
-#include <math.h>
+#include <string.h>
 
-#include "rewrites/symbolic.h"
 #include "rewrites/verify.h"
 
 egraph_status egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out) {
@@ -51,44 +50,5 @@ egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rule
   egraph_status status = eg_rules_print(rules, &text);
   if (status == EGRAPH_OK) status = eg_text_take(&text, out);
   eg_text_deinit(&text);
-  return status;
-}
-
-// ---- plain expressions ----------------------------------------------------------
-
-// The node limit alone ends the search (and the bytes that a machine can spare): with a
-// time limit the answer would depend on the machine.
-static egraph_status saturate(eg_symbolic *symbolic, uint32_t node_limit) {
-  eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
-  options.node_limit = node_limit;
-  options.iteration_limit = UINT32_MAX;
-  options.time_limit_seconds = INFINITY;
-  eg_saturation_report report;
-  egraph_status status = eg_symbolic_saturate(symbolic, &options, &report);
-  eg_saturation_report_deinit(&report);
-  return status;
-}
-
-static egraph_status simplify(eg_symbolic *symbolic, const char *rules_text,
-                              const char *term, uint32_t node_limit, eg_text *out) {
-  eg_class root;
-  uint64_t size;
-  EG_TRY(eg_symbolic_add_rules(symbolic, "rules", rules_text, strlen(rules_text)));
-  EG_TRY(eg_symbolic_add_term(symbolic, "term", term, strlen(term), &root));
-  EG_TRY(saturate(symbolic, node_limit));
-  return eg_symbolic_smallest(symbolic, root, out, &size);
-}
-
-egraph_status egraph_expression_simplify(const egraph_allocator *alloc,
-                                         const char *rules_text, const char *term,
-                                         uint32_t node_limit, char **out) {
-  eg_symbolic *symbolic;
-  EG_TRY(eg_symbolic_create(alloc, &symbolic));
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = simplify(symbolic, rules_text, term, node_limit, &text);
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  eg_text_deinit(&text);
-  eg_symbolic_destroy(symbolic);
   return status;
 }

@@ -1,0 +1,19 @@
+// What the public functions of plain terms share.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_API_TERMS_H
+#define EG_API_TERMS_H
+
+#include "rewrites/symbolic_names.h"
+
+struct egraph_terms {
+  egraph_allocator alloc;
+  eg_arena arena; // of names
+  eg_symbolic *symbolic;
+  eg_symbolic_names names;
+  eg_saturation_report last; // of the last saturation; empty before the first
+};
+
+/// Fails with EGRAPH_E_ARGUMENT when unions await a rebuild.
+egraph_status eg_terms_check_clean(const egraph_terms *terms);
+
+#endif

@@ -1,0 +1,214 @@
+// Public functions of e-graphs of plain terms: making, reading and printing them.
+// SPDX-License-Identifier: Apache-2.0
+#include "api/terms.h"
+
+#include <string.h>
+
+enum { MAX_RULE_BYTES = 1 << 28, FEW_CHILDREN = 8 };
+
+egraph_status egraph_terms_create(const egraph_allocator *alloc, egraph_terms **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  egraph_terms *terms;
+  EG_TRY(eg_alloc(heap, 1, sizeof *terms, &terms));
+  egraph_status status = eg_symbolic_create(&heap, &terms->symbolic);
+  if (status != EGRAPH_OK) {
+    eg_free(heap, terms, 1, sizeof *terms);
+    return status;
+  }
+  terms->alloc = heap;
+  eg_arena_init(&terms->arena, heap);
+  eg_symbolic_names_init(&terms->names, terms->symbolic, &terms->arena, heap);
+  terms->last.alloc = heap;
+  *out = terms;
+  return EGRAPH_OK;
+}
+
+void egraph_terms_destroy(egraph_terms *terms) {
+  if (terms == NULL) return;
+  eg_saturation_report_deinit(&terms->last);
+  eg_symbolic_names_deinit(&terms->names);
+  eg_symbolic_destroy(terms->symbolic);
+  eg_arena_deinit(&terms->arena);
+  eg_free(terms->alloc, terms, 1, sizeof *terms);
+}
+
+static eg_engine *engine_of(egraph_terms *terms) {
+  return eg_symbolic_engine(terms->symbolic);
+}
+static const eg_engine *engine_in(const egraph_terms *terms) {
+  return eg_symbolic_engine_of(terms->symbolic);
+}
+
+egraph_status eg_terms_check_clean(const egraph_terms *terms) {
+  if (eg_engine_is_clean(engine_in(terms))) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "classes were united; call egraph_terms_rebuild before");
+}
+
+// ---- text ------------------------------------------------------------------------
+
+egraph_status egraph_terms_add_rule_text(egraph_terms *terms, const char *name,
+                                         const char *text) {
+  return eg_symbolic_names_add_rules(&terms->names, name, text, strlen(text));
+}
+
+egraph_status egraph_terms_add_rule_file(egraph_terms *terms, const char *path) {
+  char *text;
+  size_t size;
+  EG_TRY(eg_file_read(terms->alloc, path, MAX_RULE_BYTES, &text, &size));
+  egraph_status status = eg_symbolic_names_add_rules(&terms->names, path, text, size);
+  eg_free(terms->alloc, text, size + 1, 1);
+  return status;
+}
+
+uint32_t egraph_terms_rule_count(const egraph_terms *terms) {
+  return eg_symbolic_rule_count(terms->symbolic);
+}
+
+egraph_status egraph_terms_add(egraph_terms *terms, const char *name, const char *text,
+                               egraph_class *out) {
+  eg_class class;
+  EG_TRY(eg_symbolic_add_term(terms->symbolic, name, text, strlen(text), &class));
+  out->id = class.id;
+  return EGRAPH_OK;
+}
+
+// ---- nodes -----------------------------------------------------------------------
+
+egraph_status egraph_terms_symbol(egraph_terms *terms, const char *text,
+                                  egraph_symbol *out) {
+  return eg_symbolic_names_symbol(&terms->names, text, &out->id);
+}
+
+// The term symbol(children...), its classes in `few` or on the heap; release_term
+// follows.
+static egraph_status make_term(const egraph_terms *terms, egraph_symbol symbol,
+                               const egraph_class *children, uint32_t count,
+                               eg_class few[FEW_CHILDREN], eg_class **out_many,
+                               eg_term *out) {
+  eg_class *classes = few;
+  *out_many = NULL;
+  if (count > FEW_CHILDREN) {
+    EG_TRY(eg_alloc(terms->alloc, count, sizeof **out_many, out_many));
+    classes = *out_many;
+  }
+  for (uint32_t i = 0; i < count; i++)
+    classes[i].id = children[i].id;
+  *out = (eg_term){.op = symbol.id, .arity = count, .children = classes};
+  return EGRAPH_OK;
+}
+
+static void release_term(const egraph_terms *terms, eg_class *many, uint32_t count) {
+  if (many != NULL) eg_free(terms->alloc, many, count, sizeof *many);
+}
+
+egraph_status egraph_terms_add_node(egraph_terms *terms, egraph_symbol symbol,
+                                    const egraph_class *children, uint32_t count,
+                                    egraph_class *out) {
+  if (symbol.id >= terms->names.known)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no symbol number %u; egraph_terms_symbol gives numbers",
+                   symbol.id);
+  eg_class few[FEW_CHILDREN], *many, class;
+  eg_term term;
+  EG_TRY(make_term(terms, symbol, children, count, few, &many, &term));
+  egraph_status status = eg_engine_add(engine_of(terms), &term, EG_REASON_SEED, &class);
+  release_term(terms, many, count);
+  if (status == EGRAPH_OK) out->id = class.id;
+  return status;
+}
+
+static bool are_known(const egraph_terms *terms, const egraph_class *classes,
+                      uint32_t count) {
+  uint32_t limit = eg_engine_class_limit(engine_in(terms));
+  for (uint32_t i = 0; i < count; i++)
+    if (classes[i].id >= limit) return false;
+  return true;
+}
+
+bool egraph_terms_find_node(const egraph_terms *terms, egraph_symbol symbol,
+                            const egraph_class *children, uint32_t count,
+                            egraph_class *out) {
+  eg_class few[FEW_CHILDREN], *many, class;
+  eg_term term;
+  if (!are_known(terms, children, count) ||
+      make_term(terms, symbol, children, count, few, &many, &term) != EGRAPH_OK)
+    return false;
+  bool found = eg_engine_find_term(engine_in(terms), &term, &class);
+  release_term(terms, many, count);
+  if (found && out != NULL) out->id = class.id;
+  return found;
+}
+
+egraph_status egraph_terms_unite(egraph_terms *terms, egraph_class a, egraph_class b,
+                                 bool *out_changed) {
+  bool changed;
+  EG_TRY(eg_engine_unite(engine_of(terms), (eg_class){a.id}, (eg_class){b.id},
+                         EG_REASON_SEED, &changed));
+  if (out_changed != NULL) *out_changed = changed;
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_terms_rebuild(egraph_terms *terms) {
+  return eg_engine_rebuild(engine_of(terms));
+}
+
+egraph_class egraph_terms_find(const egraph_terms *terms, egraph_class which) {
+  if (!are_known(terms, &which, 1)) return which;
+  return (egraph_class){eg_engine_find(engine_in(terms), (eg_class){which.id}).id};
+}
+
+bool egraph_terms_are_equal(const egraph_terms *terms, egraph_class a, egraph_class b) {
+  return egraph_terms_find(terms, a).id == egraph_terms_find(terms, b).id;
+}
+
+egraph_terms_info egraph_terms_info_of(const egraph_terms *terms) {
+  const eg_engine *engine = engine_in(terms);
+  return (egraph_terms_info){.nodes = eg_engine_node_count(engine),
+                             .classes = eg_engine_class_count(engine),
+                             .bytes = eg_engine_bytes(engine)};
+}
+
+// ---- printing --------------------------------------------------------------------
+
+static egraph_status check_readable(const egraph_terms *terms, egraph_class which) {
+  if (!are_known(terms, &which, 1))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no class %u", which.id);
+  return eg_terms_check_clean(terms);
+}
+
+egraph_status egraph_terms_smallest(const egraph_allocator *alloc,
+                                    const egraph_terms *terms, egraph_class which,
+                                    char **out, uint64_t *out_size) {
+  EG_TRY(check_readable(terms, which));
+  eg_text text;
+  uint64_t size;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_status status =
+      eg_symbolic_smallest(terms->symbolic, (eg_class){which.id}, &text, &size);
+  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
+  if (status == EGRAPH_OK && out_size != NULL) *out_size = size;
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status spell(void *user, const eg_term *term, eg_text *out) {
+  const egraph_terms *terms = user;
+  return eg_text_append(out, eg_symbolic_atom(terms->symbolic, term->op));
+}
+
+egraph_status egraph_terms_dot(const egraph_allocator *alloc, const egraph_terms *terms,
+                               char **out) {
+  EG_TRY(eg_terms_check_clean(terms));
+  eg_text text;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_terms view = *terms; // `spell` takes no const pointer
+  egraph_status status = eg_engine_dot(engine_in(terms), spell, &view, &text);
+  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
+  eg_text_deinit(&text);
+  return status;
+}
+
+egraph_status egraph_terms_check(const egraph_terms *terms) {
+  return eg_engine_check(engine_in(terms));
+}
