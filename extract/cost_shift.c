@@ -10,8 +10,6 @@
 #include "extract/landmarks.h"
 #include "extract/plain_model.h"
 
-static const size_t LANDMARK_BYTES = (size_t)64 << 20;
-
 typedef struct shift {
   eg_plain_model model;
   eg_bytes forced; // [class] every choice needs it
@@ -23,16 +21,14 @@ static egraph_status find_forced(shift *s, egraph_allocator alloc, double deadli
   const eg_extract_problem *problem = &s->model.reduced.problem;
   EG_TRY(eg_bytes_append(&s->forced, s->model.index.is_root.data,
                          s->model.index.is_root.len));
-  size_t classes = problem->class_count, words = eg_bits_words(classes);
-  if (classes == 0 || words * 8 > LANDMARK_BYTES / classes) return EGRAPH_OK;
   eg_landmarks landmarks;
   bool valid = false;
   eg_landmarks_init(&landmarks, alloc);
   egraph_status status =
       eg_landmarks_find(&landmarks, problem, &s->model.index, deadline, &valid);
   for (size_t i = 0; status == EGRAPH_OK && valid && i < problem->roots.len; i++)
-    for (uint32_t class = 0; class < classes; class ++)
-      if (eg_bits_has(eg_landmarks_of(&landmarks, problem->roots.data[i]), class))
+    for (uint32_t class = 0; class < problem->class_count; class ++)
+      if (eg_landmarks_has(&landmarks, problem->roots.data[i], class))
         s->forced.data[class] = 1;
   eg_landmarks_deinit(&landmarks);
   return status;

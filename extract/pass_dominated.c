@@ -8,34 +8,31 @@
 typedef struct duel {
   eg_presolve *presolve;
   bool closure;
-  eg_words row;
+  eg_bytes row; // [class] child of the node at hand, unless closure
   eg_bytes drop;
   size_t dropped;
 } duel;
 
-static void fill_row(duel *d, uint32_t node) {
-  const eg_extract_problem *problem = &d->presolve->model.problem;
-  if (d->closure) {
-    eg_landmarks_closure(&d->presolve->landmarks, problem, node, d->row.data);
-    return;
-  }
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    eg_bits_put(d->row.data, problem->children.data[i]);
-}
-
-static void empty_row(duel *d, uint32_t node) {
-  const eg_extract_problem *problem = &d->presolve->model.problem;
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1] && !d->closure; i++)
-    eg_bits_clear(d->row.data, problem->children.data[i]);
-}
-
-static bool within_row(const duel *d, uint32_t node) {
+// put: true to set the bits of the children of `node`, false to clear them.
+static void mark_children(duel *d, uint32_t node, bool put) {
   const eg_extract_problem *problem = &d->presolve->model.problem;
   for (uint32_t i = problem->child_begin.data[node];
        i < problem->child_begin.data[node + 1]; i++)
-    if (!eg_bits_has(d->row.data, problem->children.data[i])) return false;
+    d->row.data[problem->children.data[i]] = put;
+}
+
+static bool needs(const duel *d, uint32_t node, uint32_t child) {
+  if (!d->closure) return d->row.data[child];
+  return eg_landmarks_node_has(&d->presolve->landmarks, &d->presolve->model.problem, node,
+                               child);
+}
+
+// Whether `node` needs every child of `other`.
+static bool covers(const duel *d, uint32_t node, uint32_t other) {
+  const eg_extract_problem *problem = &d->presolve->model.problem;
+  for (uint32_t i = problem->child_begin.data[other];
+       i < problem->child_begin.data[other + 1]; i++)
+    if (!needs(d, node, problem->children.data[i])) return false;
   return true;
 }
 
@@ -45,7 +42,7 @@ static bool is_dominated(const duel *d, uint32_t first, uint32_t last, uint32_t 
   for (uint32_t m = first; m < last; m++) {
     uint32_t other = index->members.data[m];
     if (other != node && !d->drop.data[other] && cost[other] <= cost[node] &&
-        within_row(d, other))
+        covers(d, node, other))
       return true;
   }
   return false;
@@ -59,18 +56,18 @@ static void duel_class(duel *d, uint32_t class) {
   for (uint32_t m = last; m-- > first && last - first > 1;) {
     if (eg_presolve_late(d->presolve)) return;
     uint32_t node = index->members.data[m];
-    fill_row(d, node);
+    if (!d->closure) mark_children(d, node, true);
     if (is_dominated(d, first, last, node)) {
       d->drop.data[node] = 1;
       d->dropped++;
     }
-    empty_row(d, node);
+    if (!d->closure) mark_children(d, node, false);
   }
 }
 
 static egraph_status duel_all(duel *d, bool *changed) {
   const eg_extract_problem *problem = &d->presolve->model.problem;
-  EG_TRY(eg_words_resize(&d->row, eg_bits_words(problem->class_count)));
+  EG_TRY(eg_bytes_resize(&d->row, problem->class_count));
   EG_TRY(eg_bytes_resize(&d->drop, eg_extract_node_count(problem)));
   for (uint32_t class = 0; class < problem->class_count; class ++)
     duel_class(d, class);
@@ -81,11 +78,11 @@ static egraph_status duel_all(duel *d, bool *changed) {
 
 static egraph_status run(eg_presolve *presolve, bool closure, bool *changed) {
   duel d = {.presolve = presolve, .closure = closure};
-  eg_words_init(&d.row, presolve->alloc);
+  eg_bytes_init(&d.row, presolve->alloc);
   eg_bytes_init(&d.drop, presolve->alloc);
   egraph_status status = duel_all(&d, changed);
   eg_bytes_deinit(&d.drop);
-  eg_words_deinit(&d.row);
+  eg_bytes_deinit(&d.row);
   return status;
 }
 

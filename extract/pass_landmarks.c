@@ -1,11 +1,13 @@
 // Passes that follow from landmarks (Nec, landmarks.h) by one look at each node.
 // SPDX-License-Identifier: Apache-2.0
+#include "extract/landmark_sums.h"
 #include "extract/presolve.h"
 
 typedef struct scan {
   eg_presolve *presolve;
-  eg_words row, roots;
-  eg_u32s cut;  // parts
+  eg_words roots;
+  eg_landmark_sums sums;
+  eg_u32s cut;  // parts; or a row
   eg_u32s hits; // [class] nodes of the cut
   eg_bytes drop;
   eg_doubles least;
@@ -14,7 +16,7 @@ typedef struct scan {
 
 static void scan_init(scan *s, eg_presolve *presolve) {
   *s = (scan){.presolve = presolve};
-  eg_words_init(&s->row, presolve->alloc);
+  eg_landmark_sums_init(&s->sums, presolve->alloc);
   eg_words_init(&s->roots, presolve->alloc);
   eg_u32s_init(&s->cut, presolve->alloc);
   eg_u32s_init(&s->hits, presolve->alloc);
@@ -28,7 +30,7 @@ static void scan_deinit(scan *s) {
   eg_u32s_deinit(&s->hits);
   eg_u32s_deinit(&s->cut);
   eg_words_deinit(&s->roots);
-  eg_words_deinit(&s->row);
+  eg_landmark_sums_deinit(&s->sums);
 }
 
 static egraph_status cyclic(scan *s, bool *changed) {
@@ -37,10 +39,7 @@ static egraph_status cyclic(scan *s, bool *changed) {
   EG_TRY(eg_bytes_resize(&s->drop, eg_extract_node_count(problem)));
   for (uint32_t n = 0; n < s->drop.len; n++) {
     uint32_t class = problem->node_class.data[n];
-    for (uint32_t i = problem->child_begin.data[n];
-         i < problem->child_begin.data[n + 1] && !s->drop.data[n]; i++)
-      s->drop.data[n] = eg_bits_has(
-          eg_landmarks_of(&presolve->landmarks, problem->children.data[i]), class);
+    s->drop.data[n] = eg_landmarks_node_has(&presolve->landmarks, problem, n, class);
     s->dropped += s->drop.data[n];
   }
   if (s->dropped == 0) return EGRAPH_OK;
@@ -62,7 +61,7 @@ static egraph_status implied(scan *s, bool *changed) {
     for (uint32_t i = first; i < last; i++)
       for (uint32_t j = first; j < last && !s->drop.data[i]; j++)
         if (j != i && !s->drop.data[j] &&
-            eg_bits_has(eg_landmarks_of(&presolve->landmarks, children[j]), children[i]))
+            eg_landmarks_has(&presolve->landmarks, children[j], children[i]))
           s->drop.data[i] = 1;
     for (uint32_t i = first; i < last; i++)
       s->dropped += s->drop.data[i];
@@ -80,9 +79,10 @@ static egraph_status find_forced(scan *s) {
   for (size_t i = 0; i < problem->roots.len; i++) {
     eg_bits_put(s->roots.data, problem->roots.data[i]);
     if (!presolve->has_landmarks) continue;
-    const uint64_t *row = eg_landmarks_of(&presolve->landmarks, problem->roots.data[i]);
-    for (size_t w = 0; w < s->roots.len; w++)
-      s->roots.data[w] |= row[w];
+    s->cut.len = 0;
+    EG_TRY(eg_landmarks_list(&presolve->landmarks, problem->roots.data[i], &s->cut));
+    for (size_t k = 0; k < s->cut.len; k++)
+      eg_bits_put(s->roots.data, s->cut.data[k]);
   }
   return EGRAPH_OK;
 }
@@ -92,13 +92,11 @@ static egraph_status find_forced(scan *s) {
 static bool is_last_need(const scan *s, uint32_t node, uint32_t needed) {
   const eg_landmarks *landmarks = &s->presolve->landmarks;
   const eg_extract_problem *problem = &s->presolve->model.problem;
-  if (!eg_bits_has(eg_landmarks_of(landmarks, problem->node_class.data[node]), needed))
-    return false;
+  if (!eg_landmarks_has(landmarks, problem->node_class.data[node], needed)) return false;
   for (uint32_t i = problem->child_begin.data[node];
        i < problem->child_begin.data[node + 1]; i++) {
     uint32_t child = problem->children.data[i];
-    if (child != needed && eg_bits_has(eg_landmarks_of(landmarks, child), needed))
-      return false;
+    if (child != needed && eg_landmarks_has(landmarks, child, needed)) return false;
   }
   return true;
 }
@@ -166,11 +164,10 @@ static egraph_status find_least(scan *s, const double *price) {
   return EGRAPH_OK;
 }
 
-static double sum_least(const scan *s, const uint64_t *row, const uint64_t *without) {
+static double sum_roots(const scan *s) {
   double sum = 0;
   for (size_t w = 0; w < s->roots.len; w++)
-    for (uint64_t bits = without == NULL ? row[w] : row[w] & ~without[w]; bits != 0;
-         bits &= bits - 1)
+    for (uint64_t bits = s->roots.data[w]; bits != 0; bits &= bits - 1)
       sum += s->least.data[(uint32_t)(w * 64) + eg_bits_lowest(bits)];
   return sum;
 }
@@ -181,10 +178,7 @@ static double extra_of(scan *s, const double *price, uint32_t node) {
   uint32_t class = presolve->model.problem.node_class.data[node];
   double extra = price[node];
   if (eg_bits_has(s->roots.data, class)) extra -= s->least.data[class];
-  if (!presolve->has_landmarks) return extra;
-  eg_landmarks_closure(&presolve->landmarks, &presolve->model.problem, node, s->row.data);
-  eg_bits_clear(s->row.data, class);
-  return extra + sum_least(s, s->row.data, s->roots.data);
+  return presolve->has_landmarks ? extra + eg_landmark_sums_of(&s->sums, node) : extra;
 }
 
 static egraph_status mark_costly(scan *s, const double *price, double base,
@@ -192,8 +186,11 @@ static egraph_status mark_costly(scan *s, const double *price, double base,
   eg_presolve *presolve = s->presolve;
   EG_TRY(find_forced(s));
   EG_TRY(find_least(s, price));
-  EG_TRY(eg_words_resize(&s->row, s->roots.len));
-  double bound = base + sum_least(s, s->roots.data, NULL);
+  if (presolve->has_landmarks)
+    EG_TRY(eg_landmark_sums_start(&s->sums, &presolve->landmarks,
+                                  &presolve->model.problem, s->least.data,
+                                  s->roots.data));
+  double bound = base + sum_roots(s);
   if (bound > presolve->bound) presolve->bound = bound;
   if (bound >= presolve->cutoff) presolve->closed = true;
   for (uint32_t n = 0; n < eg_extract_node_count(&presolve->model.problem); n++) {

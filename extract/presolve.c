@@ -24,8 +24,7 @@ egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
                             .parts = parts,
                             .cutoff = INFINITY,
                             .bound = -INFINITY,
-                            .deadline = INFINITY,
-                            .landmark_bytes = (size_t)256 << 20};
+                            .deadline = INFINITY};
   eg_class_index_init(&presolve->index, alloc);
   eg_landmarks_init(&presolve->landmarks, alloc);
   EG_TRY(eg_reduced_init(&presolve->model, alloc));
@@ -114,9 +113,6 @@ egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node
 
 egraph_status eg_presolve_need_landmarks(eg_presolve *presolve) {
   if (presolve->has_landmarks) return EGRAPH_OK;
-  size_t classes = presolve->model.problem.class_count;
-  if (classes != 0 && eg_bits_words(classes) * 8 > presolve->landmark_bytes / classes)
-    return EGRAPH_OK;
   egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_LANDMARKS);
   egraph_status status =
       eg_landmarks_find(&presolve->landmarks, &presolve->model.problem, &presolve->index,

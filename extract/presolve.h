@@ -19,12 +19,11 @@ typedef struct eg_presolve {
   eg_reduced model, spare;
   eg_class_index index; // of model
   eg_landmarks landmarks;
-  bool has_landmarks; // valid for the present class numbers
-  bool closed;        // nothing below the cutoff
-  double cutoff;      // of the total, offset included
-  double bound;       // lower bound of the total, from the passes
-  uint32_t disabled;  // bit per eg_extract_pass
-  size_t landmark_bytes;
+  bool has_landmarks;      // valid for the present class numbers
+  bool closed;             // nothing below the cutoff
+  double cutoff;           // of the total, offset included
+  double bound;            // lower bound of the total, from the passes
+  uint32_t disabled;       // bit per eg_extract_pass
   double deadline;         // of eg_clock_seconds(): passes end after it
   eg_incumbent *incumbent; // asked whether to stop, and whose clock counts; or NULL
   bool late;               // time to end
@@ -55,8 +54,7 @@ egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node
                                  const uint8_t *drop_edge);
 /// Puts `spare`, filled by the pass, in the place of `model`.
 egraph_status eg_presolve_swap(eg_presolve *presolve);
-/// Finds landmarks unless they are valid; has_landmarks stays false when they would take
-/// more than landmark_bytes.
+/// Finds landmarks unless they are valid; has_landmarks stays false after the deadline.
 egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
 /// Flags nodes whose price, with the cheapest members of everything they and the roots
 /// need, on top of `base` reaches the cutoff; raises the bound; may set closed.

@@ -24,7 +24,7 @@ typedef struct separator {
   eg_bytes in_set, best_set; // [class]
   eg_u32s inside;            // [support node] children in the set
   eg_u32s tabu;              // [class] step until which it must not move
-  eg_u32s targets;
+  eg_u32s targets, needed;
   uint32_t target, found;
 } separator;
 
@@ -234,30 +234,30 @@ static egraph_status order_targets(separator *s) {
   return EGRAPH_OK;
 }
 
+static egraph_status landmark_row(separator *s, uint32_t class, uint32_t need) {
+  const eg_class_index *index = &s->options->presolve->index;
+  if (need == class || index->is_root.data[need] ||
+      eg_class_index_member_count(index, need) == 0 ||
+      s->y.data[class] - s->y.data[need] < s->options->violation)
+    return EGRAPH_OK;
+  for (uint32_t m = index->member_begin.data[need];
+       m < index->member_begin.data[need + 1]; m++)
+    EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], 1.0));
+  for (uint32_t m = index->member_begin.data[class];
+       m < index->member_begin.data[class + 1]; m++)
+    EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], -1.0));
+  s->found++;
+  return eg_lp_rows_end(s->rows, 0.0);
+}
+
 static egraph_status landmark_rows(separator *s) {
   const eg_presolve *presolve = s->options->presolve;
-  const eg_class_index *index = &presolve->index;
-  const eg_landmarks *landmarks = &presolve->landmarks;
   if (!presolve->has_landmarks) return EGRAPH_OK;
   for (size_t i = 0; i < s->active.len && s->found < s->options->max_rows / 2; i++) {
-    uint32_t class = s->active.data[i];
-    const uint64_t *row = eg_landmarks_of(landmarks, class);
-    for (size_t w = 0; w < landmarks->words; w++)
-      for (uint64_t bits = row[w]; bits != 0; bits &= bits - 1) {
-        uint32_t need = (uint32_t)(w * 64) + eg_bits_lowest(bits);
-        if (need == class || index->is_root.data[need] ||
-            eg_class_index_member_count(index, need) == 0 ||
-            s->y.data[class] - s->y.data[need] < s->options->violation)
-          continue;
-        for (uint32_t m = index->member_begin.data[need];
-             m < index->member_begin.data[need + 1]; m++)
-          EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], 1.0));
-        for (uint32_t m = index->member_begin.data[class];
-             m < index->member_begin.data[class + 1]; m++)
-          EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], -1.0));
-        EG_TRY(eg_lp_rows_end(s->rows, 0.0));
-        s->found++;
-      }
+    s->needed.len = 0;
+    EG_TRY(eg_landmarks_list(&presolve->landmarks, s->active.data[i], &s->needed));
+    for (size_t k = 0; k < s->needed.len; k++)
+      EG_TRY(landmark_row(s, s->active.data[i], s->needed.data[k]));
   }
   return EGRAPH_OK;
 }
@@ -310,7 +310,9 @@ egraph_status eg_separate_run(egraph_allocator alloc, const eg_separate_options 
   eg_u32s_init(&s.inside, alloc);
   eg_u32s_init(&s.tabu, alloc);
   eg_u32s_init(&s.targets, alloc);
+  eg_u32s_init(&s.needed, alloc);
   egraph_status status = separate(&s);
+  eg_u32s_deinit(&s.needed);
   eg_u32s_deinit(&s.targets);
   eg_u32s_deinit(&s.tabu);
   eg_u32s_deinit(&s.inside);
