@@ -114,6 +114,7 @@ static egraph_status convert_options(const egraph_extract_options *options,
   if (options->time_limit != 0) out->time_limit_seconds = options->time_limit;
   out->relative_gap = options->relative_gap;
   out->seed = options->seed;
+  out->threads = options->threads;
   out->progress = options->progress;
   out->user = options->user;
   return EGRAPH_OK;

@@ -2,8 +2,9 @@
 //
 // A piece is solved against the cutoff that the bounds of the others leave it. Either all
 // pieces are solved, and their optima add up to the optimum; or one has nothing below its
-// cutoff, and the solution at hand is optimal. Three phases, each over all pieces, small
-// ones first, so that no large piece keeps the others from a good solution:
+// cutoff, and the solution at hand is optimal. After a bound for each piece come three
+// phases, each over all pieces (waves.h), small ones first, so that no large piece keeps
+// the others from a good solution:
 //   1. greedy; branch and bound, for larger pieces only the root of the tree;
 //   2. windows (lns.h) for large pieces, within a share of the time;
 //   3. branch and bound to the end.
@@ -19,6 +20,7 @@
 #include "extract/perturb.h"
 #include "extract/pieces.h"
 #include "extract/recover.h"
+#include "extract/waves.h"
 
 enum {
   WHOLE_TREE_NODES = 400, // pieces up to this size are finished in phase 1
@@ -39,29 +41,15 @@ typedef struct exact {
   eg_presolve presolve;
   eg_pieces pieces;
   eg_u32s choice; // [model class], best known
-  bool hopeless;  // some piece has nothing below its cutoff
 } exact;
 
-// A better choice in a piece is a better choice of the whole.
-typedef struct adoption {
-  exact *exact;
-  const eg_piece *piece;
-} adoption;
-
+// Better choices in pieces make a better choice of the whole.
 static egraph_status adopt(void *user) {
-  const adoption *a = user;
-  exact *e = a->exact;
+  exact *e = user;
   double cost;
-  eg_piece_adopt(a->piece, e->choice.data);
+  for (size_t i = 0; i < e->pieces.len; i++)
+    eg_piece_adopt(&e->pieces.data[i], e->choice.data);
   return eg_search_offer(&e->search, &e->presolve.model, e->choice.data, &cost);
-}
-
-static egraph_status bound_pieces(exact *e) {
-  double total = e->presolve.bound - e->presolve.model.offset;
-  if (e->pieces.len == 1) eg_incumbent_raise(&e->pieces.data[0].incumbent, total);
-  for (size_t i = 0; i < e->pieces.len && e->pieces.len > 1; i++)
-    EG_TRY(eg_piece_bound(&e->pieces.data[i]));
-  return EGRAPH_OK;
 }
 
 static egraph_status solve_window(egraph_allocator alloc, eg_incumbent *window,
@@ -131,26 +119,30 @@ static egraph_status slide_windows(exact *e, eg_piece *piece) {
 // Branch and bound with at most `tree_limit` nodes, 0: all.
 static egraph_status branch(exact *e, eg_piece *piece, uint32_t tree_limit) {
   eg_incumbent *incumbent = &piece->incumbent;
-  incumbent->outer_rest = e->presolve.model.offset + eg_pieces_bound(&e->pieces, piece);
-  double outer = eg_incumbent_cutoff(e->search.incumbent) - incumbent->outer_rest;
   uint32_t saved = incumbent->tree_limit;
   incumbent->tree_limit = tree_limit;
   eg_search search;
-  egraph_status status = eg_search_init(&search, e->search.alloc, incumbent, outer);
+  egraph_status status =
+      eg_search_init(&search, e->search.alloc, incumbent, piece->outer_cutoff);
   if (status == EGRAPH_OK) status = eg_branch_run(&search, &piece->solved);
   eg_search_deinit(&search);
   incumbent->tree_limit = saved;
   if (status != EGRAPH_OK || !piece->solved) return status;
-  if (incumbent->cost < outer)
-    eg_incumbent_raise(incumbent, incumbent->cost);
-  else
-    e->hopeless = true;
+  piece->hopeless = !(incumbent->cost < piece->outer_cutoff);
+  if (!piece->hopeless) eg_incumbent_raise(incumbent, incumbent->cost);
   return EGRAPH_OK;
 }
 
-static egraph_status phase_one(exact *e, eg_piece *piece) {
+static egraph_status phase_zero(void *user, eg_piece *piece) {
+  const exact *e = user;
+  if (e->pieces.len > 1) return eg_piece_bound(piece);
+  eg_incumbent_raise(&piece->incumbent, e->presolve.bound - e->presolve.model.offset);
+  return EGRAPH_OK;
+}
+
+static egraph_status phase_one(void *user, eg_piece *piece) {
+  exact *e = user;
   eg_part_clock *clock = piece->incumbent.clock;
-  EG_TRY(eg_piece_seed(piece, &e->presolve.model.problem, e->choice.data));
   egraph_extract_part before = eg_part_enter(clock, EGRAPH_PART_GREEDY);
   egraph_status status = perturb(e, piece);
   eg_part_back(clock, before);
@@ -162,7 +154,8 @@ static egraph_status phase_one(exact *e, eg_piece *piece) {
 }
 
 // Windows are themselves solved here; their tree limit ends them after phase one.
-static egraph_status phase_two(exact *e, eg_piece *piece) {
+static egraph_status phase_two(void *user, eg_piece *piece) {
+  exact *e = user;
   if (e->search.incumbent->tree_limit != 0 || piece->node_of.len <= WHOLE_TREE_NODES)
     return EGRAPH_OK;
   eg_part_clock *clock = piece->incumbent.clock;
@@ -172,41 +165,29 @@ static egraph_status phase_two(exact *e, eg_piece *piece) {
   return status;
 }
 
-static egraph_status phase_three(exact *e, eg_piece *piece) {
+static egraph_status phase_three(void *user, eg_piece *piece) {
+  exact *e = user;
   if (e->search.incumbent->tree_limit != 0 || is_huge(piece)) return EGRAPH_OK;
   return branch(e, piece, 0);
 }
 
-typedef egraph_status (*phase)(exact *e, eg_piece *piece);
-
-static egraph_status run_phase(exact *e, phase run) {
-  eg_incumbent *whole = e->search.incumbent;
-  for (size_t i = 0; i < e->pieces.len && !e->hopeless; i++) {
-    eg_piece *piece = &e->pieces.data[i];
-    if (piece->solved) continue;
-    adoption link = {e, piece};
-    piece->incumbent.on_better = adopt;
-    piece->incumbent.on_better_user = &link;
-    egraph_status status = run(e, piece);
-    piece->incumbent.on_better = NULL;
-    EG_TRY(status);
-    eg_incumbent_raise(whole,
-                       e->presolve.model.offset + eg_pieces_bound(&e->pieces, NULL));
-    if (eg_incumbent_stop(whole)) break;
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status solve_pieces(exact *e) {
-  static const phase PHASES[] = {phase_one, phase_two, phase_three};
+  static const eg_wave_step PHASES[] = {phase_zero, phase_one, phase_two, phase_three};
   eg_incumbent *whole = e->search.incumbent;
-  EG_TRY(bound_pieces(e));
+  eg_waves waves = {.alloc = e->search.alloc,
+                    .pieces = &e->pieces,
+                    .whole = whole,
+                    .offset = e->presolve.model.offset,
+                    .user = e,
+                    .adopt = adopt};
+  for (size_t i = 0; i < e->pieces.len; i++)
+    EG_TRY(eg_piece_seed(&e->pieces.data[i], &e->presolve.model.problem, e->choice.data));
   for (size_t i = 0; i < sizeof PHASES / sizeof *PHASES; i++)
-    if (!e->hopeless && !eg_incumbent_stop(whole)) EG_TRY(run_phase(e, PHASES[i]));
+    EG_TRY(eg_waves_run(&waves, PHASES[i]));
   bool all = true;
   for (size_t i = 0; i < e->pieces.len; i++)
     all = all && e->pieces.data[i].solved;
-  if (all || e->hopeless) eg_incumbent_raise(whole, whole->cost);
+  if (all || waves.hopeless) eg_incumbent_raise(whole, whole->cost);
   return EGRAPH_OK;
 }
 
@@ -265,7 +246,7 @@ static egraph_status run(exact *e, eg_extract_result *result) {
 
 egraph_status eg_exact_run(egraph_allocator alloc, eg_incumbent *incumbent,
                            eg_extract_result *result) {
-  exact e = {.hopeless = false};
+  exact e = {.choice = {.len = 0}};
   eg_u32s_init(&e.choice, alloc);
   eg_pieces_init(&e.pieces, alloc);
   egraph_status status = eg_search_init(&e.search, alloc, incumbent, INFINITY);

@@ -52,9 +52,11 @@ typedef struct eg_extract_options {
                              // optimality
   uint64_t seed;             // of perturbed re-extraction
   const uint32_t *incumbent; // node per class (EG_EXTRACT_NONE: none), or NULL
-  /// Called with the best cost and bound; returns true to stop. May be NULL.
+  /// Called with the best cost and bound; returns true to stop. May be NULL. With several
+  /// threads it is called from any of them, one at a time.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
+  uint32_t threads;         // 0: 1. Same result with any number unless a limit strikes
   uint32_t disabled_passes; // bit 1 << eg_extract_pass switches a presolve pass off
 } eg_extract_options;
 #define EG_EXTRACT_OPTIONS_DEFAULT                                                       \

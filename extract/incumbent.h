@@ -21,7 +21,7 @@ typedef struct eg_incumbent {
   double asked_seconds; // when progress was last called
   atomic_bool asking;   // one thread does
   atomic_bool stopped;  // deadline passed, gap reached, or progress asked to stop
-  eg_part_clock *clock; // of this thread, or NULL; borrowed
+  eg_part_clock *clock; // of the thread at work here, or NULL: nobody counts; borrowed
   /// When this is about a part of another problem: that one, which is told of the bound
   /// here and outer_rest, what the bounds of everything else add up to. -INFINITY: it is
   /// told nothing (it belongs to another thread, or more is open there than this part).

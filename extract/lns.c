@@ -148,6 +148,7 @@ static egraph_status adopt(lns *l, const eg_incumbent *window) {
 static egraph_status solve_window(lns *l) {
   eg_extract_options options = *l->incumbent->options;
   options.time_limit_seconds = WINDOW_SECONDS;
+  options.threads = 1;
   eg_incumbent window;
   EG_TRY(eg_incumbent_init(&window, l->alloc, &l->problem, &options));
   window.outer = l->incumbent;

@@ -12,7 +12,10 @@ typedef struct eg_piece {
   eg_cuts cuts;              // rows of its nodes
   eg_incumbent incumbent;    // of problem; its bound is the piece's
   bool has_incumbent;
-  bool solved; // nothing below its cutoff is left
+  bool solved;         // nothing below its cutoff is left
+  bool hopeless;       // and nothing was: the whole has no better solution
+  double outer_cutoff; // that the others leave it: solutions from here on are of no use
+  eg_part_clock clock; // of the thread that works on it
 } eg_piece;
 
 EG_VEC_DEFINE(eg_pieces, eg_piece);

@@ -73,7 +73,8 @@ EGRAPH_API const char *egraph_version(void);
 /// One function does it all. new_size 0 frees (and returns NULL); pointer NULL allocates;
 /// otherwise the block of old_size bytes is moved. Returning NULL for a new_size > 0
 /// means out of memory; the old block then stays valid. Passing NULL for an allocator
-/// means the C heap.
+/// means the C heap. Where options ask for several threads, it is called from all of them
+/// at once and must allow that, as the C heap does.
 typedef struct egraph_allocator {
   void *self;
   void *(*resize)(void *self, void *pointer, size_t old_size, size_t new_size);
@@ -444,8 +445,11 @@ typedef struct egraph_extract_options {
   /// Presolve passes by name: "reach,merge" runs only these, "-merge,-dual" all but
   /// these. NULL: all. See egraph_extract_pass.
   const char *passes;
+  uint32_t
+      threads; // 0: 1. The result is the same with any number, unless a limit strikes
   /// Called now and then with the best cost so far (INFINITY: none) and a lower bound;
-  /// returns true to stop with what there is.
+  /// returns true to stop with what there is. With several threads it is called from any
+  /// of them, one at a time.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
 } egraph_extract_options;

@@ -153,6 +153,7 @@ static egraph_status solve(run *r, const uint32_t *incumbent) {
   options.time_limit_seconds = o->extract_time_limit > 0 ? o->extract_time_limit : 1e-9;
   options.relative_gap = o->relative_gap;
   options.seed = o->seed;
+  options.threads = (uint32_t)o->threads;
   options.incumbent = incumbent;
   options.progress = on_extract;
   options.user = r;

@@ -9,6 +9,7 @@
 typedef struct extract_flags {
   egraph_extract_options options;
   const char *lp_file;
+  uint64_t threads;
   bool json, choices, statistics;
 } extract_flags;
 
@@ -157,9 +158,11 @@ static void list_passes(char *text, size_t size) {
 }
 
 int command_extract(int argc, char **argv) {
-  extract_flags flags = {
-      .options = {
-          .extractor = "ilp", .time_limit = 20, .seed = 1, .progress = on_progress}};
+  extract_flags flags = {.options = {.extractor = "ilp",
+                                     .time_limit = 20,
+                                     .seed = 1,
+                                     .progress = on_progress},
+                         .threads = 1};
   egraph_extract_options *o = &flags.options;
   char passes[320];
   list_passes(passes, sizeof passes);
@@ -170,6 +173,9 @@ int command_extract(int argc, char **argv) {
       {"--relative-gap", FLAG_REAL, &o->relative_gap, "X",
        "stop at this distance between cost and bound (default 0: prove)", 0, 1},
       {"--seed", FLAG_UINT, &o->seed, "N", "seed of the heuristics (default 1)", 0, 0},
+      {"--threads", FLAG_UINT, &flags.threads, "N",
+       "threads, for e-graphs in unconnected parts (default 1); the result is the same",
+       1, 1024},
       {"--passes", FLAG_TEXT, &o->passes, "LIST", passes, 0, 0},
       {"--write-lp", FLAG_TEXT, &flags.lp_file, "FILE",
        "also write the presolved model in CPLEX LP format", 0, 0},
@@ -190,6 +196,7 @@ int command_extract(int argc, char **argv) {
   positional files;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  o->threads = (uint32_t)flags.threads;
   egraph_extraction *extraction = NULL;
   egraph_status status = extract(&flags, files.items[0], &extraction);
   if (status == EGRAPH_OK)

@@ -1,11 +1,12 @@
 // Exact extraction against exhaustive search on small random problems: cyclic, several
-// roots, zero costs, ties, duplicate children; every presolve pass switched off in turn.
+// roots, zero costs, ties, duplicate children; every presolve pass switched off in turn;
+// several such problems side by side, solved by several threads.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
 #include "extract/extract.h"
 #include "tests/extract_brute.h"
-#include "tests/testing.h"
+#include "tests/locked_allocator.h"
 
 enum { MAX_CLASSES = 14, MAX_MEMBERS = 4, ELEMENTS = 9, SETS = 9 };
 
@@ -187,8 +188,139 @@ static void branching_finds_the_optimum(void **state) {
   }
 }
 
+// ---- threads ---------------------------------------------------------------------
+
+// Appends the classes of `part` with new numbers.
+static void append_problem(eg_extract_problem *whole, const eg_extract_problem *part) {
+  uint32_t first = whole->class_count, children[1 << 4];
+  for (uint32_t class = 0; class < part->class_count; class ++) {
+    uint32_t id;
+    assert_ok(eg_extract_problem_add_class(whole, &id));
+  }
+  for (uint32_t n = 0; n < eg_extract_node_count(part); n++) {
+    uint32_t begin = part->child_begin.data[n],
+             count = part->child_begin.data[n + 1] - begin;
+    for (uint32_t i = 0; i < count; i++)
+      children[i] = first + part->children.data[begin + i];
+    add_node(whole, first + part->node_class.data[n], part->cost.data[n], children,
+             count);
+  }
+  for (size_t i = 0; i < part->roots.len; i++)
+    assert_ok(eg_extract_problem_add_root(whole, first + part->roots.data[i]));
+}
+
+// Returns the sum of the optima of the parts.
+static double draw_union(draw *d, eg_extract_problem *whole) {
+  assert_ok(eg_extract_problem_init(whole, eg_allocator_heap()));
+  uint64_t parts = 2 + eg_rng_below(&d->rng, 20);
+  double optimum = 0;
+  for (uint64_t i = 0; i < parts; i++) {
+    eg_extract_problem part;
+    d->classes = 1 + (uint32_t)eg_rng_below(&d->rng, MAX_CLASSES);
+    void (*const kinds[])(draw *, eg_extract_problem *) = {draw_problem, draw_sums,
+                                                           draw_cover, draw_cover};
+    kinds[eg_rng_below(&d->rng, 4)](d, &part);
+    double best = brute_force(&part);
+    if (isfinite(best)) {
+      append_problem(whole, &part);
+      optimum += best;
+    }
+    eg_extract_problem_deinit(&part);
+  }
+  return optimum;
+}
+
+static void solve_with_threads(const eg_extract_problem *problem,
+                               eg_extract_options options, uint32_t threads,
+                               eg_extract_result *result) {
+  test_heap heap = {.fail_at = 0};
+  locked_allocator locked;
+  egraph_allocator alloc = locked_allocator_over(&locked, test_heap_allocator(&heap));
+  options.threads = threads;
+  eg_extract_result own; // ends before the allocator does
+  eg_extract_result_init(&own, alloc);
+  assert_ok(eg_extract_solve(alloc, problem, &options, &own));
+  eg_u32s kept = result->choice;
+  *result = own;
+  result->choice = kept;
+  assert_ok(eg_u32s_append(&result->choice, own.choice.data, own.choice.len));
+  eg_extract_result_deinit(&own);
+  assert_int_equal(heap.live_bytes, 0);
+}
+
+static void expect_same(const eg_extract_result *a, const eg_extract_result *b) {
+  assert_int_equal(a->status, b->status);
+  assert_memory_equal(&a->cost, &b->cost, sizeof a->cost);
+  assert_memory_equal(&a->bound, &b->bound, sizeof a->bound);
+  assert_int_equal(a->choice.len, b->choice.len);
+  if (a->choice.len != 0)
+    assert_memory_equal(a->choice.data, b->choice.data, a->choice.len * sizeof(uint32_t));
+}
+
+static void any_number_of_threads_gives_the_same(void **state) {
+  (void)state;
+  static const uint32_t THREADS[] = {2, 4, 8};
+  uint64_t seed = test_seed(20260104);
+  size_t rounds = test_rounds(PROBLEMS / 50);
+  for (size_t round = 0; round < rounds; round++) {
+    draw d = {.rng = {eg_hash_combine(seed, round)}, .integers = round % 2 == 0};
+    eg_extract_problem problem;
+    double optimum = draw_union(&d, &problem);
+    eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
+    if (round % 4 >= 2) options.disabled_passes = (uint32_t)eg_rng_next(&d.rng);
+    if (round % 5 == 4) options.relative_gap = 0.05;
+    eg_extract_result alone;
+    eg_extract_result_init(&alone, eg_allocator_heap());
+    solve_with_threads(&problem, options, 1, &alone);
+    assert_true(alone.cost >= optimum * (1 - 2e-9) &&
+                alone.bound <= optimum * (1 + 2e-9));
+    if (options.relative_gap == 0)
+      assert_true(alone.status == EG_EXTRACT_OPTIMAL &&
+                  alone.cost <= optimum * (1 + 2e-9));
+    else
+      assert_true(alone.gap <= options.relative_gap * (1 + 1e-9));
+    for (size_t i = 0; i < sizeof THREADS / sizeof *THREADS; i++) {
+      eg_extract_result several;
+      eg_extract_result_init(&several, eg_allocator_heap());
+      solve_with_threads(&problem, options, THREADS[i], &several);
+      expect_same(&alone, &several);
+      eg_extract_result_deinit(&several);
+    }
+    eg_extract_result_deinit(&alone);
+    eg_extract_problem_deinit(&problem);
+  }
+}
+
+static egraph_status solve_failing(egraph_allocator alloc, void *user) {
+  locked_allocator locked;
+  egraph_allocator shared = locked_allocator_over(&locked, alloc);
+  eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
+  options.threads = 3;
+  eg_extract_result result;
+  eg_extract_result_init(&result, shared);
+  egraph_status status = eg_extract_solve(shared, user, &options, &result);
+  eg_extract_result_deinit(&result);
+  return status;
+}
+
+static void threads_survive_every_failing_allocation(void **state) {
+  (void)state;
+  draw d = {.rng = {7}, .integers = true};
+  eg_extract_problem problem, part;
+  assert_ok(eg_extract_problem_init(&problem, eg_allocator_heap()));
+  for (int i = 0; i < 3; i++) {
+    draw_cover(&d, &part);
+    append_problem(&problem, &part);
+    eg_extract_problem_deinit(&part);
+  }
+  test_every_allocation_failing(solve_failing, &problem);
+  eg_extract_problem_deinit(&problem);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(any_number_of_threads_gives_the_same),
+      cmocka_unit_test(threads_survive_every_failing_allocation),
       cmocka_unit_test(branching_finds_the_optimum),
       cmocka_unit_test(sums_find_the_optimum),
       cmocka_unit_test(without_any_pass_the_optimum_is_found),
