@@ -315,6 +315,8 @@ static int run_bench(const bench_flags *flags) {
 }
 
 int command_bench(int argc, char **argv) {
+  if (argc > 0 && strcmp(argv[0], "saturate") == 0)
+    return command_bench_saturate(argc - 1, argv + 1);
   bench_flags flags = {.extractor = "ilp", .time_limit = 20, .jobs = 1, .seed = 1};
   const flag rows[] = {
       {"--output", FLAG_TEXT, &flags.output, "FILE",
@@ -332,7 +334,8 @@ int command_bench(int argc, char **argv) {
   command cmd = {"bench",
                  "extract FOLDER [--output FILE] [options]",
                  "Measures extraction on every *.json and *.json.gz below a folder, each "
-                 "in its own process: a table of comma-separated values.",
+                 "in its own process: a table of comma-separated values. For saturation "
+                 "see egraph bench saturate --help.",
                  rows,
                  sizeof rows / sizeof *rows,
                  2,

@@ -12,7 +12,8 @@
   X("profile", command_profile, "measure operators into the profile database")           \
   X("extract", command_extract, "find the cheapest choice in an e-graph of a file")      \
   X("shard", command_shard, "find the cheapest strategies of a sharding problem")        \
-  X("bench", command_bench, "measure extraction on a folder of e-graphs")                \
+  X("saturate", command_saturate, "rewrite plain terms by rules until nothing changes")  \
+  X("bench", command_bench, "measure extraction or saturation")                          \
   X("rules", command_rules, "list, print or verify rewrite rules")                       \
   X("explain", command_explain, "say which rule made every operator of the result")
 

@@ -50,5 +50,7 @@ int command_rules(int argc, char **argv);
 int command_extract(int argc, char **argv);
 int command_shard(int argc, char **argv);
 int command_bench(int argc, char **argv);
+int command_bench_saturate(int argc, char **argv);
+int command_saturate(int argc, char **argv);
 
 #endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/bench_saturate_spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/bench_saturate_files.h"
+
+enum { MAX_RAW_SIZE = 100000000 };
+// A name is also an argument of the peer's command.
+static const char LETTERS[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+static const char *const RAW_NAMES[] = {
+#define RAW_KIND_NAME(id, name) name,
+    RAW_KIND_LIST(RAW_KIND_NAME)
+#undef RAW_KIND_NAME
+};
+
+// ---- numbers ---------------------------------------------------------------------
+
+static bool read_number(const char **text, uint64_t limit, uint64_t *out) {
+  char *end;
+  if (**text < '0' || **text > '9') return false;
+  unsigned long long number = strtoull(*text, &end, 10);
+  *text = end;
+  *out = number;
+  return number <= limit;
+}
+
+static bool read_u32(const char *text, uint32_t limit, uint32_t *out) {
+  uint64_t number;
+  if (!read_number(&text, limit, &number) || *text != '\0') return false;
+  *out = (uint32_t)number;
+  return true;
+}
+
+// "nodes/classes" or "nodes/classes/matches".
+static bool read_counts(const char **text, bench_counts *out) {
+  uint64_t nodes, classes, matches = UINT64_MAX;
+  if (!read_number(text, UINT32_MAX, &nodes) || *(*text)++ != '/' ||
+      !read_number(text, UINT32_MAX, &classes))
+    return false;
+  if (**text == '/') {
+    (*text)++;
+    if (!read_number(text, UINT64_MAX - 1, &matches)) return false;
+  }
+  *out = (bench_counts){(uint32_t)nodes, (uint32_t)classes, matches};
+  return true;
+}
+
+static bool read_all_counts(const char *text, bench_spec *spec) {
+  for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " "))
+    if (spec->expected_count == MAX_BENCH_ROWS ||
+        !read_counts(&text, &spec->expected[spec->expected_count++]))
+      return false;
+  return true;
+}
+
+// ---- raw structures --------------------------------------------------------------
+
+// What must be there at the end.
+static bench_counts counts_of_raw(raw_kind kind, uint32_t n) {
+  switch (kind) {
+  case RAW_ADD:
+  case RAW_HIT: return (bench_counts){n + 16, n + 16, n};
+  case RAW_CHAIN: return (bench_counts){n + 2, n + 1, n};
+  case RAW_WIDE:
+  case RAW_WIDE_EACH: return (bench_counts){n + 2, 3, n};
+  case RAW_MULTI: return (bench_counts){9 * n, 9 * n, 16 * (uint64_t)n};
+  case RAW_NONE: break;
+  }
+  return (bench_counts){0, 0, 0};
+}
+
+static bool set_raw(bench_spec *spec, const char *kind, size_t length, const char *size) {
+  for (size_t i = 0; i < sizeof RAW_NAMES / sizeof *RAW_NAMES; i++)
+    if (strlen(RAW_NAMES[i]) == length && strncmp(RAW_NAMES[i], kind, length) == 0)
+      spec->raw = (raw_kind)i;
+  if (spec->raw == RAW_NONE || !read_u32(size, MAX_RAW_SIZE, &spec->raw_size) ||
+      spec->raw_size == 0)
+    return false;
+  spec->expected[0] = counts_of_raw(spec->raw, spec->raw_size);
+  spec->expected_count = 1;
+  return true;
+}
+
+// "add-5000".
+static bool set_raw_by_name(bench_spec *spec, const char *name) {
+  const char *hyphen = strrchr(name, '-');
+  return hyphen != NULL && set_raw(spec, name, (size_t)(hyphen - name), hyphen + 1);
+}
+
+// ---- lines -----------------------------------------------------------------------
+
+static bool add_file(const char *folder, const char *name, text_array *names,
+                     text_array *texts) {
+  char *text = bench_file_text(folder, name);
+  if (text == NULL) return false;
+  text_array_add(names, name, strlen(name));
+  text_array_add(texts, text, strlen(text));
+  free(text);
+  return true;
+}
+
+static bool read_line(bench_spec *spec, const char *folder, const char *word,
+                      const char *value) {
+  if (strcmp(word, "rules") == 0)
+    return add_file(folder, value, &spec->rule_names, &spec->rules);
+  if (strcmp(word, "terms") == 0)
+    return add_file(folder, value, &spec->term_names, &spec->terms);
+  if (strcmp(word, "term") == 0) {
+    text_array_add(&spec->term_names, spec->name, strlen(spec->name));
+    text_array_add(&spec->terms, value, strlen(value));
+    return true;
+  }
+  if (strcmp(word, "taso") == 0) return spec->wants_taso = *value == '\0';
+  if (strcmp(word, "nasrnn") == 0) return read_u32(value, 100, &spec->cells);
+  if (strcmp(word, "scheduler") == 0)
+    return (size_t)snprintf(spec->scheduler, sizeof spec->scheduler, "%s", value) <
+           sizeof spec->scheduler;
+  if (strcmp(word, "iterations") == 0)
+    return read_u32(value, UINT32_MAX, &spec->iterations);
+  if (strcmp(word, "nodes") == 0) return read_u32(value, UINT32_MAX, &spec->nodes);
+  if (strcmp(word, "counts") == 0) return read_all_counts(value, spec);
+  const char *blank = strchr(value, ' ');
+  return strcmp(word, "raw") == 0 && blank != NULL &&
+         set_raw(spec, value, (size_t)(blank - value), blank + 1);
+}
+
+static bool read_lines(bench_spec *spec, const char *folder, char *text) {
+  for (uint32_t number = 1; *text != '\0'; number++) {
+    char *end = text + strcspn(text, "\n"), *next = end + (*end != '\0');
+    *end = '\0';
+    char *blank = text + strcspn(text, " ");
+    char *value = blank + strspn(blank, " ");
+    *blank = '\0';
+    if (*text != '\0' && *text != ';' && !read_line(spec, folder, text, value)) {
+      fprintf(stderr,
+              "egraph: %s.bench:%u: '%s' is unknown, has no such value, or its file is "
+              "absent; see bench/README.md\n",
+              spec->name, number, text);
+      return false;
+    }
+    text = next;
+  }
+  return true;
+}
+
+static bool set_name(bench_spec *spec, const char *name) {
+  size_t length = strlen(name);
+  if (length >= MAX_BENCH_NAME || strspn(name, LETTERS) != length) return false;
+  memcpy(spec->name, name, length + 1);
+  return true;
+}
+
+bool bench_spec_read(const char *folder, const char *name, bench_spec *out) {
+  *out = (bench_spec){.raw = RAW_NONE,
+                      .scheduler = "simple",
+                      .iterations = UINT32_MAX,
+                      .nodes = UINT32_MAX};
+  char file[MAX_BENCH_NAME + sizeof ".bench"], *text = NULL;
+  bool fine = set_name(out, name);
+  if (fine) {
+    (void)snprintf(file, sizeof file, "%s.bench", out->name);
+    text = bench_file_text(folder, file);
+    fine = text != NULL ? read_lines(out, folder, text) : set_raw_by_name(out, name);
+  }
+  if (!fine && text == NULL)
+    fprintf(stderr, "egraph: no benchmark '%s'; egraph bench saturate --list shows all\n",
+            name);
+  free(text);
+  return fine;
+}
+
+void bench_spec_free(bench_spec *spec) {
+  text_array_free(&spec->rule_names);
+  text_array_free(&spec->rules);
+  text_array_free(&spec->term_names);
+  text_array_free(&spec->terms);
+}

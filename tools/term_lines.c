@@ -1,0 +1,48 @@
+// A term is read alone, so its mistakes seem to be in line 1; a term with a mistake is
+// read again behind as many empty lines as stand before it.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/term_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static egraph_status add_behind_lines(egraph_terms *terms, const char *file,
+                                      const char *term, size_t lines, egraph_class *out) {
+  size_t length = strlen(term);
+  char *text = malloc(lines + length + 1);
+  if (text == NULL) return EGRAPH_E_MEMORY;
+  memset(text, '\n', lines);
+  memcpy(text + lines, term, length + 1);
+  egraph_status status = egraph_terms_add(terms, file, text, out);
+  free(text);
+  return status;
+}
+
+static egraph_status add_line(egraph_terms *terms, const char *file, const char *term,
+                              size_t lines_before, egraph_class *out) {
+  egraph_status status = egraph_terms_add(terms, file, term, out);
+  return status == EGRAPH_E_PARSE ? add_behind_lines(terms, file, term, lines_before, out)
+                                  : status;
+}
+
+egraph_status term_lines_add(egraph_terms *terms, const char *file, const char *text,
+                             void (*added)(void *user, const char *term,
+                                           egraph_class root),
+                             void *user) {
+  egraph_status status = EGRAPH_OK;
+  for (size_t line = 0; status == EGRAPH_OK && *text != '\0'; line++) {
+    size_t length = strcspn(text, "\n"), blanks = strspn(text, " \t\r");
+    if (blanks < length && text[blanks] != ';') {
+      egraph_class root;
+      char *term = malloc(length + 1);
+      if (term == NULL) return EGRAPH_E_MEMORY;
+      memcpy(term, text, length);
+      term[length] = '\0';
+      status = add_line(terms, file, term, line, &root);
+      if (status == EGRAPH_OK && added != NULL) added(user, term, root);
+      free(term);
+    }
+    text += length + (text[length] == '\n');
+  }
+  return status;
+}
