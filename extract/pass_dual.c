@@ -1,14 +1,19 @@
 // Runs dual ascent with the roots in different orders and drops, after each, what the
-// reduced costs put above the cutoff.
+// reduced costs put above the cutoff. On large problems, where single cuts do not get far
+// in the time, once also after an ascent in bulk: the bound of a random e-graph with a
+// million nodes is 227 then instead of 10.5, or 44 instead of 5.4
+// (bench/random_egraph.py, both kinds).
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
 #include "base/hash.h"
 #include "extract/components.h"
 #include "extract/dual_ascent.h"
+#include "extract/level_ascent.h"
 #include "extract/presolve.h"
 
 enum { ORDERS = 4, MAX_CUTS = 20000, MAX_WORK = 50000000 };
+enum { BULK_NODES = 60000, BULK_ROUNDS = 8 };
 
 typedef struct trial {
   eg_presolve *presolve;
@@ -36,20 +41,32 @@ static egraph_status order_roots(trial *t, uint32_t which) {
   return EGRAPH_OK;
 }
 
-static egraph_status run_order(trial *t, uint32_t which) {
+static egraph_status ascend(trial *t, bool bulk, double *out_bound) {
+  eg_presolve *presolve = t->presolve;
+  const eg_extract_problem *problem = &presolve->model.problem;
+  eg_ascent_limits limits = {.max_cuts = MAX_CUTS,
+                             .max_work = MAX_WORK,
+                             .deadline = presolve->deadline,
+                             .incumbent = presolve->incumbent};
+  double before = 0;
+  if (bulk)
+    EG_TRY(eg_level_ascent_run(presolve->alloc, problem, &presolve->index, BULK_ROUNDS,
+                               presolve->deadline, t->price.data, &before));
+  EG_TRY(eg_dual_ascent_run(problem, &presolve->index, &t->roots, limits, t->price.data,
+                            out_bound, NULL));
+  *out_bound += before;
+  return EGRAPH_OK;
+}
+
+static egraph_status run_order(trial *t, uint32_t which, bool bulk) {
   eg_presolve *presolve = t->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
   EG_TRY(order_roots(t, which));
   t->price.len = 0;
   EG_TRY(eg_doubles_append(&t->price, problem->cost.data, problem->cost.len));
   double bound;
-  eg_ascent_limits limits = {.max_cuts = MAX_CUTS,
-                             .max_work = MAX_WORK,
-                             .deadline = presolve->deadline,
-                             .incumbent = presolve->incumbent};
   egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_ASCENT);
-  egraph_status status = eg_dual_ascent_run(problem, &presolve->index, &t->roots, limits,
-                                            t->price.data, &bound, NULL);
+  egraph_status status = ascend(t, bulk, &bound);
   (void)eg_presolve_enter(presolve, before);
   EG_TRY(status);
   if (!isfinite(bound)) {
@@ -68,7 +85,10 @@ static egraph_status run_orders(trial *t, bool *changed) {
   // One root has one order.
   uint32_t orders = problem->roots.len < ORDERS ? (uint32_t)problem->roots.len : ORDERS;
   for (uint32_t which = 0; which < orders && !presolve->closed; which++)
-    EG_TRY(run_order(t, which));
+    EG_TRY(run_order(t, which, false));
+  bool bulk = eg_extract_node_count(problem) >= BULK_NODES && !presolve->bulk_done;
+  if (bulk && !presolve->closed) EG_TRY(run_order(t, 0, true));
+  presolve->bulk_done = presolve->bulk_done || bulk;
   if (t->dropped == 0 || presolve->closed) return EGRAPH_OK;
   *changed = true;
   return eg_presolve_filter(presolve, t->drop.data, NULL);

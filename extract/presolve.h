@@ -27,6 +27,7 @@ typedef struct eg_presolve {
   double deadline;         // of eg_clock_seconds(): passes end after it
   eg_incumbent *incumbent; // asked whether to stop, and whose clock counts; or NULL
   bool late;               // time to end
+  bool bulk_done;          // pass_dual has made its ascent in bulk
   uint32_t polls;
 } eg_presolve;
 

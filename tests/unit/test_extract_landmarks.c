@@ -1,10 +1,11 @@
 // Landmarks as bit rows and as shared sets, against the definition; what readers rely on
-// when limits strike; the sets themselves.
+// when limits strike; the sets themselves; and dual ascent in bulk.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdlib.h>
 
 #include "extract/landmark_sums.h"
+#include "extract/level_ascent.h"
 #include "extract/presolve.h"
 #include "tests/extract_brute.h"
 #include "tests/testing.h"
@@ -325,6 +326,54 @@ static void presolve_keeps_an_optimum_with_sets(void **state) {
   }
 }
 
+// bound + reduced costs of any solution <= its costs, so the optimum of the reduced costs
+// may miss that of the costs by at least the bound.
+static void level_ascent_keeps_bound_and_prices_valid(void **state) {
+  (void)state;
+  static fixture f;
+  eg_rng rng = {test_seed(16)};
+  size_t closed = 0, open = 0;
+  for (size_t round = 0; round < test_rounds(600); round++) {
+    draw(&f, &rng, 12);
+    assert_ok(eg_extract_problem_add_root(&f.problem, 0));
+    double best = brute_force(&f.problem), bound;
+    uint32_t rounds = 1 + (uint32_t)eg_rng_below(&rng, 6);
+    assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, rounds, INFINITY,
+                                  f.problem.cost.data, &bound));
+    assert_int_equal(isfinite(best), isfinite(bound));
+    for (size_t n = 0; n < f.problem.cost.len; n++)
+      assert_true(f.problem.cost.data[n] >= 0);
+    if (isfinite(best)) assert_true(bound + brute_force(&f.problem) <= best + 1e-9);
+    closed += bound > best - 1e-9;
+    open += bound < best;
+    end(&f);
+  }
+  assert_true(closed > open);
+}
+
+static void level_ascent_of_a_chain_is_its_length(void **state) {
+  (void)state;
+  fixture f;
+  assert_ok(eg_extract_problem_init(&f.problem, heap()));
+  f.problem.class_count = 5;
+  for (uint32_t class = 0; class < 5; class ++) {
+    uint32_t below = class - 1;
+    assert_ok(eg_extract_problem_add_node(&f.problem, class, 1 + class, &below,
+                                          class != 0, NULL));
+  }
+  assert_ok(eg_extract_problem_add_root(&f.problem, 4));
+  eg_class_index_init(&f.index, heap());
+  assert_ok(eg_class_index_build(&f.index, &f.problem));
+  double bound;
+  assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, 3, 0, f.problem.cost.data,
+                                &bound));
+  assert_true(bound == 0); // the deadline has passed
+  assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, 3, INFINITY,
+                                f.problem.cost.data, &bound));
+  assert_true(bound == 15);
+  end(&f);
+}
+
 // ---- failures --------------------------------------------------------------------
 
 static egraph_status find_with(egraph_allocator alloc, void *user) {
@@ -342,6 +391,10 @@ static egraph_status find_with(egraph_allocator alloc, void *user) {
       eg_landmarks_find(&landmarks, &f->problem, &f->index, INFINITY, &done);
   if (status == EGRAPH_OK)
     status = eg_landmark_sums_start(&sums, &landmarks, &f->problem, weight, paid);
+  double price[MOST_CLASSES] = {0}, bound;
+  if (status == EGRAPH_OK && eg_extract_node_count(&f->problem) <= MOST_CLASSES)
+    status =
+        eg_level_ascent_run(alloc, &f->problem, &f->index, 1, INFINITY, price, &bound);
   eg_landmark_sums_deinit(&sums);
   eg_landmarks_deinit(&landmarks);
   return status;
@@ -351,7 +404,7 @@ static void sets_survive_every_failing_allocation(void **state) {
   (void)state;
   static fixture f;
   eg_rng rng = {3};
-  draw(&f, &rng, MOST_CLASSES);
+  draw(&f, &rng, MOST_CLASSES / 4);
   test_every_allocation_failing(find_with, &f);
   end(&f);
 }
@@ -379,6 +432,8 @@ int main(void) {
       cmocka_unit_test(limits_leave_rows_true_and_supported),
       cmocka_unit_test(sums_count_every_class_once),
       cmocka_unit_test(presolve_keeps_an_optimum_with_sets),
+      cmocka_unit_test(level_ascent_keeps_bound_and_prices_valid),
+      cmocka_unit_test(level_ascent_of_a_chain_is_its_length),
       cmocka_unit_test(sets_survive_every_failing_allocation),
       cmocka_unit_test(sets_end_at_the_deadline),
   };
