@@ -121,6 +121,7 @@ static egraph_status saturate(egraph_terms *terms, const bench_spec *spec,
   (void)snprintf(out->stop, sizeof out->stop, "%s", report.stop);
   out->iterations = report.iterations;
   out->matches = report.matches;
+  out->engine_peak_bytes = report.peak_bytes;
   return EGRAPH_OK;
 }
 

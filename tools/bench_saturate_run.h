@@ -13,8 +13,9 @@ typedef struct bench_result {
   // Of the timed part, all threads together; the parts of an iteration lie in it.
   double cpu_seconds, wall_seconds, search_seconds, apply_seconds, rebuild_seconds;
   // Resident memory above that before the benchmark: at its peak, and at the end when the
-  // heap has given back what it can; and what the e-graph says that it holds.
-  uint64_t peak_bytes, kept_bytes, engine_bytes;
+  // heap has given back what it can; and what e-graph (and matches, at their peak; 0 for
+  // raw structures) say that they hold.
+  uint64_t peak_bytes, kept_bytes, engine_bytes, engine_peak_bytes;
   bench_counts rows[MAX_BENCH_ROWS]; // after each iteration
   uint32_t row_count;
 } bench_result;

@@ -103,14 +103,15 @@ void bench_print_counts(const bench_measurement *m) {
 // ---- table -----------------------------------------------------------------------
 
 void bench_print_head(bool has_peer) {
-  printf("%-16s %8s %8s %4s %9s %9s %9s %8s %8s %8s %8s %8s %8s %7s %7s %7s", "bench",
-         "nodes", "classes", "iter", "matches", "CPU s", "median", "search", "apply",
-         "rebuild", "ns/match", "ns/node", "peak MB", "B/node", "kept", "engine");
+  printf("%-16s %8s %8s %4s %9s %9s %9s %8s %8s %8s %8s %8s %8s %8s %7s %7s %7s", "bench",
+         "nodes", "classes", "iter", "matches", "CPU s", "median", "wall", "search",
+         "apply", "rebuild", "ns/match", "ns/node", "peak MB", "B/node", "kept",
+         "engine");
   if (has_peer) printf(" %9s %9s %8s %7s", "peer s", "median", "peak MB", "ratio");
   printf("\n");
 }
 
-// A pair of figures that is too large to be read would widen its column.
+// Fewer decimals for larger values, so that columns keep their width.
 static void print_cell(int width, double value) {
   if (isfinite(value))
     printf(" %*.*f", width, value < 10 ? 2 : value < 100 ? 1 : 0, value);
@@ -129,9 +130,10 @@ static void print_pairs(const bench_measurement *m) {
 void bench_print_row(const bench_measurement *m, bool has_peer) {
   const bench_result *r = &m->best;
   spread ours = spread_of(m->seconds, m->runs);
-  printf("%-16s %8u %8u %4u %9" PRIu64 " %9.4f %9.4f %8.4f %8.4f %8.4f", m->spec->name,
-         r->nodes, r->classes, r->iterations, r->matches, ours.least, ours.median,
-         r->search_seconds, r->apply_seconds, r->rebuild_seconds);
+  printf("%-16s %8u %8u %4u %9" PRIu64 " %9.4f %9.4f %8.4f %8.4f %8.4f %8.4f",
+         m->spec->name, r->nodes, r->classes, r->iterations, r->matches, ours.least,
+         ours.median, r->wall_seconds, r->search_seconds, r->apply_seconds,
+         r->rebuild_seconds);
   print_cell(8, per(1e9 * ours.least, r->matches));
   print_cell(8, per(1e9 * ours.least, r->nodes));
   print_cell(8, 1e-6 * (double)r->peak_bytes);
@@ -201,6 +203,7 @@ void bench_print_json(const bench_measurement *m) {
   json_int("peak_bytes", r->peak_bytes);
   json_int("kept_bytes", r->kept_bytes);
   json_int("engine_bytes", r->engine_bytes);
+  json_int("engine_peak_bytes", r->engine_peak_bytes);
   json_int("mismatches", bench_mismatches(m, NULL));
   print_json_peer(m);
   print_json_pairs(m);
