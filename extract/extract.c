@@ -14,6 +14,10 @@
 
 enum { DAG_MEMORY_BYTES = 256 << 20, PERTURB_ROUNDS = 12 };
 
+// What is left to do when time is up (a last choice, its certificate) takes about as long
+// as this many certificates.
+static const double RESERVE = 2;
+
 void eg_extract_result_init(eg_extract_result *result, egraph_allocator alloc) {
   *result = (eg_extract_result){.status = EG_EXTRACT_INFEASIBLE,
                                 .cost = INFINITY,
@@ -94,8 +98,10 @@ static egraph_status run_greedy(const eg_greedy *greedy, eg_incumbent *incumbent
                                   eg_incumbent_deadline(incumbent), choice.data),
               done);
   EG_TRY_GOTO(status, eg_incumbent_offer(incumbent, choice.data, out_cost), done);
-  if (isfinite(*out_cost))
-    status = eg_extract_certify(greedy->alloc, greedy->problem, choice.data, out_cost);
+  if (!isfinite(*out_cost)) goto done;
+  double start = eg_clock_seconds();
+  status = eg_extract_certify(greedy->alloc, greedy->problem, choice.data, out_cost);
+  incumbent->reserve = RESERVE * (eg_clock_seconds() - start);
 done:
   eg_u32s_deinit(&choice);
   return status;
@@ -153,7 +159,6 @@ static double magnitude(const eg_extract_problem *problem, const uint32_t *choic
 // The solver's opinion of its own cost is replaced by the certificate's.
 static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
                               eg_extract_result *result) {
-  result->seconds = eg_clock_seconds() - incumbent->start_seconds;
   if (!isfinite(incumbent->cost)) {
     result->status = EG_EXTRACT_INFEASIBLE;
     return EGRAPH_OK;
@@ -189,6 +194,7 @@ egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem 
   eg_part_back(&clock, EGRAPH_PART_SEARCH);
   if (status == EGRAPH_OK) status = conclude(alloc, &incumbent, result);
   (void)eg_part_clock_stop(&clock);
+  result->seconds = eg_clock_seconds() - incumbent.start_seconds;
   memcpy(result->part_seconds, clock.seconds, sizeof clock.seconds);
   eg_incumbent_deinit(&incumbent);
   return status;

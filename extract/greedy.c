@@ -140,7 +140,8 @@ static egraph_status prepare(run *r) {
 
 // Asks the clock now and then.
 static bool is_late(run *r, uint32_t step) {
-  if (r->kind == EG_GREEDY_DAG && step % 64 == 0)
+  uint32_t ask_every = r->kind == EG_GREEDY_DAG ? 64 : 4096;
+  if (step % ask_every == 0 && isfinite(r->deadline))
     r->late = eg_clock_seconds() > r->deadline;
   return r->late;
 }
@@ -186,9 +187,16 @@ static egraph_status run_kind(const eg_greedy *greedy, eg_greedy_kind kind,
 egraph_status eg_greedy_run_until(const eg_greedy *greedy, eg_greedy_kind kind,
                                   const double *cost, double deadline, uint32_t *choice) {
   bool late;
+  if (kind == EG_GREEDY_TREE || !eg_greedy_fits(greedy)) deadline = INFINITY;
   EG_TRY(run_kind(greedy, kind, cost, deadline, choice, &late));
   if (!late) return EGRAPH_OK;
   return run_kind(greedy, EG_GREEDY_TREE, cost, INFINITY, choice, &late);
+}
+
+egraph_status eg_greedy_run_some(const eg_greedy *greedy, const double *cost,
+                                 double deadline, uint32_t *choice) {
+  bool late;
+  return run_kind(greedy, EG_GREEDY_TREE, cost, deadline, choice, &late);
 }
 
 egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,

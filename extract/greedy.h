@@ -31,5 +31,9 @@ egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
 /// eg_clock_seconds().
 egraph_status eg_greedy_run_until(const eg_greedy *greedy, eg_greedy_kind kind,
                                   const double *cost, double deadline, uint32_t *choice);
+/// TREE, but classes not reached by `deadline` stay without a choice. Those that have one
+/// are acyclic among themselves.
+egraph_status eg_greedy_run_some(const eg_greedy *greedy, const double *cost,
+                                 double deadline, uint32_t *choice);
 
 #endif

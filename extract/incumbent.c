@@ -148,7 +148,8 @@ double eg_incumbent_cutoff(const eg_incumbent *incumbent) {
 }
 
 static double own_deadline(const eg_incumbent *incumbent) {
-  return incumbent->start_seconds + incumbent->options->time_limit_seconds;
+  double seconds = incumbent->options->time_limit_seconds - incumbent->reserve;
+  return incumbent->start_seconds + seconds;
 }
 
 double eg_incumbent_deadline(const eg_incumbent *incumbent) {

@@ -18,6 +18,7 @@ typedef struct eg_incumbent {
   double bound;         // valid lower bound of the optimum
   double unit;          // every cost is a multiple of it, or 0 (costs are not integers)
   double start_seconds; // eg_clock_seconds() at the start
+  double reserve;       // seconds of the limit kept for what comes after the search
   double asked_seconds; // when progress was last called
   atomic_bool asking;   // one thread does
   atomic_bool stopped;  // deadline passed, gap reached, or progress asked to stop

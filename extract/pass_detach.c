@@ -8,6 +8,7 @@ static egraph_status detach(eg_presolve *presolve, eg_u32s *component, eg_u32s *
                             eg_bytes *drop, bool *changed) {
   const eg_extract_problem *problem = &presolve->model.problem;
   EG_TRY(eg_components_find(problem, &presolve->index, component, order));
+  if (eg_presolve_late_now(presolve)) return EGRAPH_OK;
   EG_TRY(eg_bytes_resize(drop, problem->children.len));
   bool any = false;
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)

@@ -103,7 +103,9 @@ static egraph_status sweep_all(sweep *s, bool *changed) {
   for (size_t i = 0; i < problem->roots.len; i++)
     if (!s->derived.data[problem->roots.data[i]]) s->presolve->closed = true;
   if (s->presolve->closed) return EGRAPH_OK;
+  if (eg_presolve_late_now(s->presolve)) return EGRAPH_OK;
   EG_TRY(reach_all(s));
+  if (eg_presolve_late_now(s->presolve)) return EGRAPH_OK;
   uint32_t classes;
   EG_TRY(renumber(s, &classes));
   bool useless = classes != problem->class_count;

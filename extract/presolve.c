@@ -48,6 +48,11 @@ bool eg_presolve_late(eg_presolve *presolve) {
   return presolve->late;
 }
 
+bool eg_presolve_late_now(eg_presolve *presolve) {
+  presolve->polls = 0;
+  return eg_presolve_late(presolve);
+}
+
 egraph_extract_part eg_presolve_enter(const eg_presolve *presolve,
                                       egraph_extract_part part) {
   return eg_part_enter(presolve->incumbent != NULL ? presolve->incumbent->clock : NULL,
@@ -94,6 +99,7 @@ egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node
                                  const uint8_t *drop_edge) {
   const eg_reduced *model = &presolve->model;
   eg_reduced *next = &presolve->spare;
+  if (eg_presolve_late_now(presolve)) return EGRAPH_OK; // as it is, it is valid, too
   eg_reduced_clear(next, model->problem.class_count);
   next->fixed = model->fixed;
   next->offset = model->offset;
@@ -130,8 +136,7 @@ static bool root_is_empty(const eg_presolve *presolve) {
 
 static egraph_status run_pass(eg_presolve *presolve, size_t which, bool *changed) {
   if (presolve->closed || (presolve->disabled >> which) & 1) return EGRAPH_OK;
-  presolve->polls = 0;
-  if (eg_presolve_late(presolve)) return EGRAPH_OK;
+  if (eg_presolve_late_now(presolve)) return EGRAPH_OK;
   if (PASSES[which].stage == 1) {
     EG_TRY(eg_presolve_need_landmarks(presolve));
     if (!presolve->has_landmarks) return EGRAPH_OK;

@@ -47,10 +47,13 @@ egraph_status eg_presolve_run(eg_presolve *presolve);
 /// True when it is time to end; cheap enough for inner loops. A pass then makes do with
 /// what it has found.
 bool eg_presolve_late(eg_presolve *presolve);
+/// The same for places that are rarely passed: looks at the clock each time.
+bool eg_presolve_late_now(eg_presolve *presolve);
 /// eg_part_enter on the clock of the incumbent, if any.
 egraph_extract_part eg_presolve_enter(const eg_presolve *presolve,
                                       egraph_extract_part part);
-/// Leaves out nodes and child edges with a non-zero flag; either array may be NULL.
+/// Leaves out nodes and child edges with a non-zero flag; either array may be NULL. Does
+/// nothing when it is time to end.
 egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
                                  const uint8_t *drop_edge);
 /// Puts `spare`, filled by the pass, in the place of `model`.

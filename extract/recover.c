@@ -115,14 +115,19 @@ static egraph_status try_class(recovery *r, uint32_t class) {
 // class of the solution needs one outside, so this is acyclic.
 static egraph_status choose_all(recovery *r, const eg_greedy *greedy) {
   EG_TRY(eg_u32s_resize(&r->choice, r->problem->class_count));
-  EG_TRY(eg_greedy_run(greedy, EG_GREEDY_TREE, r->problem->cost.data, r->choice.data));
+  EG_TRY(eg_greedy_run_some(greedy, r->problem->cost.data, r->deadline, r->choice.data));
   for (uint32_t class = 0; class < r->problem->class_count; class ++)
     if (r->incumbent->choice.data[class] != EG_EXTRACT_NONE)
       r->choice.data[class] = r->incumbent->choice.data[class];
   return EGRAPH_OK;
 }
 
-// Children first; `deep`: as late as possible after them, else as early.
+static bool is_late(recovery *r) {
+  return eg_clock_seconds() > r->deadline || eg_incumbent_stop(r->incumbent);
+}
+
+// Children first; `deep`: as late as possible after them, else as early. Classes that
+// there was no time for are not in the order.
 static egraph_status find_order(recovery *r, bool deep) {
   const eg_extract_problem *problem = r->problem;
   r->order.len = r->stack.len = 0;
@@ -136,6 +141,7 @@ static egraph_status find_order(recovery *r, bool deep) {
       EG_TRY(eg_u32s_push(deep ? &r->stack : &r->order, class));
   }
   for (size_t done = 0; done < r->order.len || r->stack.len != 0; done++) {
+    if (done % 4096 == 0 && is_late(r)) break;
     if (deep) EG_TRY(eg_u32s_push(&r->order, eg_u32s_pop(&r->stack)));
     uint32_t class = r->order.data[done];
     r->place.data[class] = (uint32_t)done;
@@ -165,12 +171,9 @@ static void count_users(recovery *r) {
   }
 }
 
-static bool is_late(recovery *r) {
-  return eg_clock_seconds() > r->deadline || eg_incumbent_stop(r->incumbent);
-}
-
 static egraph_status sweep(recovery *r, uint32_t which) {
   EG_TRY(find_order(r, which % 2 == 1));
+  if (is_late(r)) return EGRAPH_OK;
   count_users(r);
   forget_trial(r);
   for (size_t i = 0; i < r->order.len; i++) {
@@ -184,6 +187,7 @@ static egraph_status sweep(recovery *r, uint32_t which) {
 static egraph_status recover(recovery *r, const eg_greedy *greedy) {
   uint32_t classes = r->problem->class_count;
   EG_TRY(choose_all(r, greedy));
+  if (is_late(r)) return EGRAPH_OK;
   EG_TRY(eg_u32s_resize(&r->count, classes));
   EG_TRY(eg_u32s_resize(&r->place, classes));
   EG_TRY(eg_u32s_resize(&r->waiting, classes));

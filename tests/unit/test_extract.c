@@ -285,18 +285,26 @@ static bool on_progress(void *user, double cost, double bound, double seconds) {
   return w->stop;
 }
 
-// Set covering too hard to finish: n random elements and sets.
-static eg_extract_problem hard_cover(uint32_t elements, uint32_t sets) {
-  eg_extract_problem problem = start(elements + sets);
+// Set covering too hard to finish: n random elements and sets, `copies` times.
+static eg_extract_problem hard_covers(uint32_t copies, uint32_t elements, uint32_t sets) {
+  eg_extract_problem problem = start(copies * (elements + sets));
   eg_rng rng = {99};
-  for (uint32_t e = 0; e < elements; e++) {
-    root(&problem, e);
-    for (int i = 0; i < 6; i++)
-      node1(&problem, e, 0, elements + (uint32_t)eg_rng_below(&rng, sets));
+  for (uint32_t c = 0; c < copies; c++) {
+    uint32_t first = c * (elements + sets);
+    for (uint32_t e = 0; e < elements; e++) {
+      root(&problem, first + e);
+      for (int i = 0; i < 6; i++)
+        node1(&problem, first + e, 0,
+              first + elements + (uint32_t)eg_rng_below(&rng, sets));
+    }
+    for (uint32_t s = 0; s < sets; s++)
+      leaf(&problem, first + elements + s, 1 + 0.01 * eg_rng_unit(&rng));
   }
-  for (uint32_t s = 0; s < sets; s++)
-    leaf(&problem, elements + s, 1 + 0.01 * eg_rng_unit(&rng));
   return problem;
+}
+
+static eg_extract_problem hard_cover(uint32_t elements, uint32_t sets) {
+  return hard_covers(1, elements, sets);
 }
 
 static void limits_end_with_a_solution_and_a_bound(void **state) {
@@ -326,6 +334,41 @@ static void limits_end_with_a_solution_and_a_bound(void **state) {
   result = solve(&problem, &options);
   assert_true(result.gap <= 0.9);
   assert_true(result.seconds < 50);
+  eg_extract_result_deinit(&result);
+  eg_extract_problem_deinit(&problem);
+}
+
+static void threads_stop_at_limits_too(void **state) {
+  (void)state;
+  eg_extract_problem problem = hard_covers(3, 200, 120);
+  eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
+  watch w = {.stop = true, .sane = true};
+  options.threads = 3;
+  options.progress = on_progress;
+  options.user = &w;
+  options.time_limit_seconds = 100;
+  eg_extract_result result = solve(&problem, &options);
+  assert_int_equal(result.status, EG_EXTRACT_FEASIBLE);
+  assert_true(w.calls == 1 && w.sane && result.seconds < 50);
+  eg_extract_result_deinit(&result);
+
+  options.progress = NULL;
+  options.time_limit_seconds = 0.6;
+  result = solve(&problem, &options);
+  assert_int_equal(result.status, EG_EXTRACT_FEASIBLE);
+  assert_true(result.bound > 0 && result.bound < result.cost && result.seconds < 30);
+  eg_extract_result_deinit(&result);
+
+  // One piece alone cannot close the gap of three.
+  options.time_limit_seconds = 100;
+  options.relative_gap = 0.5;
+  eg_extract_result several = solve(&problem, &options);
+  options.threads = 1;
+  result = solve(&problem, &options);
+  assert_true(result.gap <= 0.5 && several.gap <= 0.5);
+  assert_true(!(result.cost < several.cost) && !(result.cost > several.cost));
+  assert_true(!(result.bound < several.bound) && !(result.bound > several.bound));
+  eg_extract_result_deinit(&several);
   eg_extract_result_deinit(&result);
   eg_extract_problem_deinit(&problem);
 }
@@ -425,6 +468,7 @@ int main(void) {
       cmocka_unit_test(negative_costs_are_solved_too),
       cmocka_unit_test(a_better_incumbent_is_kept_and_a_wrong_one_ignored),
       cmocka_unit_test(limits_end_with_a_solution_and_a_bound),
+      cmocka_unit_test(threads_stop_at_limits_too),
       cmocka_unit_test(branching_closes_the_gap_of_the_relaxation),
       cmocka_unit_test(equal_calls_give_equal_choices),
       cmocka_unit_test(graphs_are_as_deep_as_they_like),

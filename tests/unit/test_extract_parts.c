@@ -337,6 +337,43 @@ static void the_bound_of_a_linear_program_is_its_optimum(void **state) {
   eg_lp_destroy(lp);
 }
 
+static bool stop_at_once(void *user) {
+  (*(uint32_t *)user)++;
+  return true;
+}
+
+static void an_interrupted_linear_program_does_no_harm(void **state) {
+  (void)state;
+  enum { COLUMNS = 400 };
+  double cost[COLUMNS];
+  eg_rng rng = {11};
+  for (uint32_t j = 0; j < COLUMNS; j++)
+    cost[j] = 1 + eg_rng_unit(&rng);
+  eg_lp *lp = NULL;
+  eg_lp_rows rows;
+  assert_ok(eg_lp_create(heap(), COLUMNS, cost, &lp));
+  assert_ok(eg_lp_rows_init(&rows, heap()));
+  for (uint32_t i = 0; i < 3 * COLUMNS; i++) {
+    uint32_t a = (uint32_t)eg_rng_below(&rng, COLUMNS - 1);
+    add_row(&rows, a, a + 1 + (uint32_t)eg_rng_below(&rng, COLUMNS - a - 1), 1);
+  }
+  assert_ok(eg_lp_add_rows(lp, &rows));
+  uint32_t calls = 0;
+  eg_lp_interrupt(lp, stop_at_once, &calls);
+  eg_lp_state outcome;
+  for (int again = 0; again < 2; again++) {
+    assert_ok(eg_lp_solve(lp, 10, INFINITY, &outcome));
+    assert_int_equal(outcome, EG_LP_LIMIT);
+    assert_int_equal(calls, 1);
+    assert_true(eg_lp_bound(lp) >= 0 && eg_lp_bound(lp) <= 2 * COLUMNS);
+    assert_ok(eg_lp_fix_zero(lp, 0));
+    assert_ok(eg_lp_add_rows(lp, &rows));
+    assert_ok(eg_lp_purge(lp, 0, -1));
+  }
+  eg_lp_rows_deinit(&rows);
+  eg_lp_destroy(lp);
+}
+
 static void an_error_inside_glpk_is_a_status(void **state) {
   (void)state;
   const double cost[] = {1, 1};
@@ -395,6 +432,7 @@ int main(void) {
       cmocka_unit_test(the_heap_gives_entries_in_order),
       cmocka_unit_test(a_minimum_cut_separates_source_and_sink),
       cmocka_unit_test(the_bound_of_a_linear_program_is_its_optimum),
+      cmocka_unit_test(an_interrupted_linear_program_does_no_harm),
       cmocka_unit_test(an_error_inside_glpk_is_a_status),
       cmocka_unit_test(a_linear_program_survives_every_failing_allocation),
   };
