@@ -41,8 +41,10 @@ static const eg_engine *engine_in(const egraph_terms *terms) {
 
 egraph_status eg_terms_check_clean(const egraph_terms *terms) {
   if (eg_engine_is_clean(engine_in(terms))) return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_ARGUMENT,
-                 "classes were united; call egraph_terms_rebuild before");
+  return EG_FAIL(
+      EGRAPH_E_ARGUMENT,
+      "terms were added or united since the last rebuild; call egraph_terms_rebuild "
+      "before");
 }
 
 // ---- text ------------------------------------------------------------------------

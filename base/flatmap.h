@@ -39,6 +39,11 @@ egraph_status eg_flatmap_reserve(eg_flatmap *map, uint32_t len);
 /// True when entry `id` equals the key that is looked up.
 typedef bool (*eg_flat_equal)(const void *user, uint32_t id, const void *key);
 
+/// The slot where the search for a hash begins; the map must have slots. For prefetching.
+static inline const eg_flat_slot *eg_flatmap_home(const eg_flatmap *map, uint64_t hash) {
+  return &map->slots[(uint32_t)(hash >> 32) & (map->capacity - 1)];
+}
+
 /// Looks up `key` with hash `hash`. Expected O(1).
 static inline bool eg_flatmap_find(const eg_flatmap *map, uint64_t hash, const void *key,
                                    eg_flat_equal equal, const void *user,

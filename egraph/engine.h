@@ -5,8 +5,9 @@
 //   class c5 { add(c1,c2)  add(c2,c1) }      node = (operator, payload, child classes)
 //   hash-cons: node -> class                 union-find over class ids, deferred rebuild
 //
-// Cost: add O(arity) expected; unite O(parents of the smaller class) amortized; rebuild
-// follows what changed. Source: egg (POPL'21) section 3; deferred rebuilding section 3.2.
+// Cost: add O(arity) expected; unite O(1); rebuild follows what changed: the new nodes,
+// and the parents and members of the smaller class of each union.  Source: egg (POPL'21)
+// section 3; deferred rebuilding section 3.2.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_ENGINE_H
 #define EG_EGRAPH_ENGINE_H
@@ -30,8 +31,8 @@ EG_VEC_DEFINE(eg_classes, eg_class);
 static inline bool eg_class_same(eg_class a, eg_class b) { return a.id == b.id; }
 
 /// Why something was added or united: a rule number of the caller, or one of these.
-#define EG_REASON_SEED UINT32_MAX
-#define EG_REASON_CONGRUENCE (UINT32_MAX - 1)
+#define EG_REASON_SEED (UINT32_MAX >> 1)
+#define EG_REASON_CONGRUENCE (EG_REASON_SEED - 1)
 
 /// A node to be added, or a view of a stored one (children borrowed until
 /// the next change).
@@ -43,7 +44,7 @@ typedef struct eg_term {
 typedef struct eg_engine eg_engine;
 
 /// Operators are small numbers, because they index a table.
-enum { EG_ENGINE_MAX_OP = (1 << 20) - 1 };
+enum { EG_ENGINE_MAX_OP = (1 << 20) - 1, EG_ENGINE_MAX_ARITY = (1 << 20) - 1 };
 
 /// Facts per class (egg's e-class analysis); a NULL analysis means none. Data are plain
 /// bytes that the engine copies, data_size > 0. `make` computes the data of a term from
@@ -63,16 +64,45 @@ typedef struct eg_analysis {
   egraph_status (*modify)(void *self, eg_engine *engine, eg_class class);
 } eg_analysis;
 
-egraph_status eg_engine_create(const egraph_allocator *alloc, const eg_analysis *analysis,
-                               eg_engine **out);
+typedef struct eg_engine_options {
+  const eg_analysis *analysis; // copied; may be NULL
+  bool record;                 // keep the reasons of nodes and the log of unions
+} eg_engine_options;
+
+/// NULL options: neither.
+egraph_status eg_engine_create(const egraph_allocator *alloc,
+                               const eg_engine_options *options, eg_engine **out);
 void eg_engine_destroy(eg_engine *engine);
 
-/// Interns a term; `reason` is recorded when it is new. *out_class is canonical. A new
-/// term makes a node and a class with the same id. Fails with EGRAPH_E_ARGUMENT (operator
-/// above EG_ENGINE_MAX_OP, unknown child), EGRAPH_E_MEMORY, or as the analysis does; then
-/// nothing was added.
+/// Interns a term; `reason` (at most EG_REASON_SEED) is recorded when it is new.
+/// *out_class is canonical. A new term makes a node and a class; the indexes have them
+/// after the next rebuild. Fails with EGRAPH_E_ARGUMENT (operator, arity or reason too
+/// large, unknown child), EGRAPH_E_MEMORY, or as the analysis does; then nothing was
+/// added.
 egraph_status eg_engine_add(eg_engine *engine, const eg_term *term, uint32_t reason,
                             eg_class *out_class);
+/// States that a term is in a class: adds it there, or unites its class with that one.
+/// Cheaper than adding and uniting: a new term needs no class. *out_changed: false when
+/// this was known. Fails as those two do; the term may have been added then.
+egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class class,
+                               uint32_t reason, bool *out_changed);
+
+/// Terms with one head, to be added together: their look-ups overlap, which on large
+/// e-graphs takes half the time.
+enum { EG_ENGINE_BATCH = 64 };
+typedef struct eg_term_batch {
+  uint32_t op, payload, arity;
+  uint32_t count;           // at most EG_ENGINE_BATCH
+  const eg_class *children; // [count * arity]
+} eg_term_batch;
+
+/// As eg_engine_add and eg_engine_add_to on each term in turn; on failure those before
+/// the failing one are added. *out_changed counts the terms that changed something.
+egraph_status eg_engine_add_batch(eg_engine *engine, const eg_term_batch *batch,
+                                  uint32_t reason, eg_class *out_classes);
+egraph_status eg_engine_add_batch_to(eg_engine *engine, const eg_term_batch *batch,
+                                     const eg_class *classes, uint32_t reason,
+                                     uint32_t *out_changed);
 /// Looks a term up without adding it.
 bool eg_engine_find_term(const eg_engine *engine, const eg_term *term,
                          eg_class *out_class);
@@ -86,16 +116,22 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
 /// the engine is dirty but consistent: eg_engine_check holds, more may be added, and
 /// rebuild may be called again to go on.
 egraph_status eg_engine_rebuild(eg_engine *engine);
-/// True when nothing is left for a rebuild to do. Adding keeps an engine
-/// without `modify` clean.
+/// True when nothing is left for a rebuild to do.
 bool eg_engine_is_clean(const eg_engine *engine);
+
+/// Begins an epoch: from now on a node is fresh when it is made, or when rebuild changes
+/// its class or children or the data that belong to them. Incremental search (pattern.h)
+/// finds the matches that have something fresh. May be called while additions and unions
+/// wait for a rebuild: what they change is fresh in the new epoch. O(what was fresh).
+void eg_engine_start_epoch(eg_engine *engine);
+bool eg_engine_is_fresh_node(const eg_engine *engine, eg_node node);
 
 /// Canonical representative.
 eg_class eg_engine_find(const eg_engine *engine, eg_class class);
 /// Canonical classes and distinct canonical nodes; exact after a rebuild.
 uint32_t eg_engine_class_count(const eg_engine *engine);
 uint32_t eg_engine_node_count(const eg_engine *engine);
-/// Ids ever made; every class and node id is below these.
+/// Every class and node id is below these; not every number is a node.
 uint32_t eg_engine_class_limit(const eg_engine *engine);
 uint32_t eg_engine_node_limit(const eg_engine *engine);
 /// Bytes held now.
@@ -105,13 +141,19 @@ size_t eg_engine_bytes(const eg_engine *engine);
 /// c.id != EG_CLASS_NONE.id; c = eg_engine_next(g, c))`.
 eg_class eg_engine_first(const eg_engine *engine);
 eg_class eg_engine_next(const eg_engine *engine, eg_class class);
-/// The distinct nodes of a class (clean engine), oldest first; borrowed until
-/// the next change.
+// The indexes below are as the last rebuild left them; after one that failed they must
+// not be read.
+
+/// The distinct nodes of a class, oldest first; borrowed until the next rebuild.
 const eg_node *eg_engine_class_nodes(const eg_engine *engine, eg_class class,
                                      uint32_t *out_count);
-/// The nodes with this operator (clean engine), oldest first.
+/// The nodes with this operator, oldest first; borrowed until the next rebuild.
 const eg_node *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
                                   uint32_t *out_count);
+/// Iterates the live nodes, oldest first: `for (eg_node n = eg_engine_first_node(g);
+/// n.id != EG_NODE_NONE.id; n = eg_engine_next_node(g, n))`.
+eg_node eg_engine_first_node(const eg_engine *engine);
+eg_node eg_engine_next_node(const eg_engine *engine, eg_node node);
 /// View of a node; its children are canonical on a clean engine.
 eg_term eg_engine_term(const eg_engine *engine, eg_node node);
 eg_class eg_engine_class_of(const eg_engine *engine, eg_node node);
@@ -120,8 +162,7 @@ eg_class eg_engine_class_of(const eg_engine *engine, eg_node node);
 bool eg_engine_is_live(const eg_engine *engine, eg_node node);
 /// The (node, child position) pairs whose child is this class, in a fixed order,
 /// by an intrusive list: `for (eg_parent p = eg_engine_parents(g, c); p.node.id !=
-/// EG_NODE_NONE.id; p = eg_engine_next_parent(g, p))`. Clean engine; dead nodes
-/// are passed over.
+/// EG_NODE_NONE.id; p = eg_engine_next_parent(g, p))`. Dead nodes are passed over.
 typedef struct eg_parent {
   eg_node node;
   uint32_t position;
@@ -131,15 +172,15 @@ eg_parent eg_engine_parents(const eg_engine *engine, eg_class class);
 eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent);
 /// Upper bound of the length of that list.
 uint32_t eg_engine_parent_count(const eg_engine *engine, eg_class class);
-/// The reason given when the node was added.
+/// The reason given when the node was added. Needs options.record.
 uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node);
 /// Analysis data of a class (any of its ids); borrowed until the next change.
 /// NULL without analysis.
 const void *eg_engine_data(const eg_engine *engine, eg_class class);
 
-/// The log of unions, oldest first: what was united (as given by the caller; for
-/// congruence the two nodes' own classes) and why. Together with the nodes' reasons, the
-/// ground for explanations.
+/// The log of unions (empty without options.record), oldest first: what was united (as
+/// given by the caller; for congruence the two nodes' own classes) and why. Together with
+/// the nodes' reasons, the ground for explanations.
 typedef struct eg_union {
   eg_class a, b;
   uint32_t reason;

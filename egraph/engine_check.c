@@ -10,29 +10,42 @@
 
 // ---- always ---------------------------------------------------------------------------
 
-static egraph_status check_sizes(const eg_engine *engine) {
-  size_t ids = engine->nodes.len;
-  if (engine->up.len != ids || engine->flags.len != ids || engine->classes.len != ids)
-    return VIOLATED("%zu nodes, %zu union-find entries, %zu flags, %zu classes", ids,
-                    engine->up.len, engine->flags.len, engine->classes.len);
-  if (engine->links.len != engine->slots.len)
-    return VIOLATED("%zu child slots but %zu links", engine->slots.len,
-                    engine->links.len);
-  for (size_t i = 0; i < ids; i++) {
-    uint32_t first = engine->nodes.data[i].first;
-    size_t end = i + 1 < ids ? engine->nodes.data[i + 1].first : engine->slots.len;
-    if (first > end || end > engine->slots.len)
-      return VIOLATED("node %zu has children %u to %zu of %zu", i, first, end,
-                      engine->slots.len);
-    if (engine->nodes.data[i].op >= engine->ops.len)
-      return VIOLATED("node %zu has operator %u of %zu", i, engine->nodes.data[i].op,
-                      engine->ops.len);
+/// The pool is a row of whole nodes with children that exist, marked as the layout says.
+static egraph_status check_nodes(const eg_engine *engine) {
+  const uint32_t *words = engine->nodes.data;
+  size_t len = engine->nodes.len, child_words = 0;
+  for (uint32_t node = 0; node < len; node = eg_engine_node_after(engine, node)) {
+    if ((words[node] & EG_NODE_BIT) == 0 ||
+        (words[node] & EG_HEAD_MASK) >= engine->heads.len)
+      return VIOLATED("word %u is no head of a node", node);
+    uint32_t arity = eg_engine_head(engine, node)->arity;
+    if (len - node < eg_engine_node_words(engine, arity))
+      return VIOLATED("node %u with %u children goes beyond the end", node, arity);
+    if (words[node + EG_CLASS_WORD] >= engine->up.len)
+      return VIOLATED("node %u is in class %u of %zu", node, words[node + EG_CLASS_WORD],
+                      engine->up.len);
+    for (uint32_t i = 0; i < arity; i++)
+      if (eg_engine_children(engine, node)[i] >= engine->up.len)
+        return VIOLATED("child %u of node %u is class %u of %zu", i, node,
+                        eg_engine_children(engine, node)[i], engine->up.len);
+    child_words += arity;
   }
-  for (size_t i = 0; i < engine->slots.len; i++)
-    if (engine->slots.data[i].id >= ids)
-      return VIOLATED("child slot %zu names class %u of %zu", i, engine->slots.data[i].id,
-                      ids);
+  if (child_words != engine->child_words)
+    return VIOLATED("nodes have %zu children, but %zu are counted", child_words,
+                    engine->child_words);
   return EGRAPH_OK;
+}
+
+static egraph_status check_sizes(const eg_engine *engine) {
+  size_t classes = engine->up.len;
+  if (engine->flags.len != classes || engine->classes.len != classes)
+    return VIOLATED("%zu union-find entries, %zu flags, %zu classes", classes,
+                    engine->flags.len, engine->classes.len);
+  for (size_t i = 0; i < engine->heads.len; i++)
+    if (engine->heads.data[i].op >= engine->ops.len)
+      return VIOLATED("head %zu has operator %u of %zu", i, engine->heads.data[i].op,
+                      engine->ops.len);
+  return check_nodes(engine);
 }
 
 static egraph_status check_union_find(const eg_engine *engine) {
@@ -40,8 +53,7 @@ static egraph_status check_union_find(const eg_engine *engine) {
   for (uint32_t i = 0; i < engine->up.len; i++) {
     uint32_t id = i, steps = 0;
     for (; engine->up.data[id] != id; id = engine->up.data[id])
-      // Union by weight: a path is at most as long as an id has bits.
-      if (engine->up.data[id] >= engine->up.len || ++steps > 64)
+      if (engine->up.data[id] >= engine->up.len || ++steps > engine->up.len)
         return VIOLATED("the union-find path of class %u leads nowhere", i);
     roots += id == i;
   }
@@ -52,11 +64,12 @@ static egraph_status check_union_find(const eg_engine *engine) {
 
 static egraph_status check_table(const eg_engine *engine) {
   uint32_t live = 0;
-  for (uint32_t node = 0; node < engine->nodes.len; node++) {
+  for (uint32_t node = 0; node < engine->nodes.len;
+       node = eg_engine_node_after(engine, node)) {
     if (eg_engine_is_dead(engine, node)) continue;
     live++;
     eg_term term = eg_engine_stored(engine, node);
-    uint32_t tag = (uint32_t)(eg_engine_hash_stored(&term) >> 32), mask;
+    uint32_t tag = (uint32_t)(eg_engine_hash(&term) >> 32), mask;
     if (engine->table.capacity == 0) return VIOLATED("the hash-cons has no slots");
     mask = engine->table.capacity - 1;
     uint32_t i = tag & mask;
@@ -75,7 +88,8 @@ static egraph_status check_table(const eg_engine *engine) {
 
 /// Each live node has canonical children and is found as itself, so no two are congruent.
 static egraph_status check_congruence(const eg_engine *engine) {
-  for (uint32_t node = 0; node < engine->nodes.len; node++) {
+  for (uint32_t node = 0; node < engine->nodes.len;
+       node = eg_engine_node_after(engine, node)) {
     if (eg_engine_is_dead(engine, node)) continue;
     eg_term term = eg_engine_stored(engine, node);
     for (uint32_t i = 0; i < term.arity; i++)
@@ -83,7 +97,7 @@ static egraph_status check_congruence(const eg_engine *engine) {
         return VIOLATED("child %u of node %u is class %u, which is not canonical", i,
                         node, term.children[i].id);
     uint32_t found = EG_NONE;
-    if (!eg_engine_find_node(engine, &term, eg_engine_hash_stored(&term), &found) ||
+    if (!eg_engine_find_stored(engine, &term, eg_engine_hash(&term), &found) ||
         found != node)
       return VIOLATED("node %u is found as %u: two congruent nodes live", node, found);
   }
@@ -101,9 +115,9 @@ static egraph_status check_members(const eg_engine *engine) {
       uint32_t node = members[i];
       if (node >= engine->nodes.len || eg_engine_is_dead(engine, node))
         return VIOLATED("class %u lists node %u, which does not live", root, node);
-      if (eg_engine_root(engine, node) != root)
+      if (eg_engine_class_word(engine, node) != root)
         return VIOLATED("class %u lists node %u of class %u", root, node,
-                        eg_engine_root(engine, node));
+                        eg_engine_class_word(engine, node));
       if (i != 0 && members[i - 1] >= node)
         return VIOLATED("class %u lists node %u after %u", root, node, members[i - 1]);
     }
@@ -115,21 +129,40 @@ static egraph_status check_members(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
+static egraph_status check_op(const eg_engine *engine, uint32_t op) {
+  const eg_op_index *index = &engine->ops.data[op];
+  const uint32_t *nodes = eg_node_list_data(&index->nodes);
+  for (uint32_t i = 0; i < index->nodes.len; i++) {
+    uint32_t node = nodes[i];
+    if (node >= engine->nodes.len || eg_engine_is_dead(engine, node) ||
+        eg_engine_head(engine, node)->op != op)
+      return VIOLATED("operator %u lists node %u, which is not a live one of it", op,
+                      node);
+    if (i != 0 && nodes[i - 1] >= node)
+      return VIOLATED("operator %u lists node %u after %u", op, node, nodes[i - 1]);
+    if (i >= index->fresh_from && !eg_engine_is_fresh(engine, node))
+      return VIOLATED("node %u of operator %u is new but not fresh", node, op);
+  }
+  uint32_t changed = 0, listed = 0;
+  for (uint32_t i = 0; i < index->fresh_from; i++)
+    changed += eg_engine_is_fresh(engine, nodes[i]);
+  for (uint32_t i = 0; i < index->changed.len; i++) {
+    uint32_t node = eg_node_list_data(&index->changed)[i];
+    if (!eg_engine_is_fresh(engine, node))
+      return VIOLATED("node %u of operator %u changed but is not fresh", node, op);
+    listed += !eg_engine_is_dead(engine, node);
+  }
+  if (changed != listed)
+    return VIOLATED("%u old nodes of operator %u are fresh, but %u are listed", changed,
+                    op, listed);
+  return EGRAPH_OK;
+}
+
 static egraph_status check_ops(const eg_engine *engine) {
   uint64_t total = 0;
   for (uint32_t op = 0; op < engine->ops.len; op++) {
-    const eg_u32s *nodes = &engine->ops.data[op].nodes;
-    for (size_t i = 0; i < nodes->len; i++) {
-      uint32_t node = nodes->data[i];
-      if (node >= engine->nodes.len || eg_engine_is_dead(engine, node) ||
-          engine->nodes.data[node].op != op)
-        return VIOLATED("operator %u lists node %u, which is not a live one of it", op,
-                        node);
-      if (i != 0 && nodes->data[i - 1] >= node)
-        return VIOLATED("operator %u lists node %u after %u", op, node,
-                        nodes->data[i - 1]);
-    }
-    total += nodes->len;
+    EG_TRY(check_op(engine, op));
+    total += engine->ops.data[op].nodes.len;
   }
   if (total != engine->table.len)
     return VIOLATED("operators list %u nodes, but %u live", (unsigned)total,
@@ -137,30 +170,33 @@ static egraph_status check_ops(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// Each slot of a live node stands exactly once, in the list of its child: the lists are
-/// disjoint by that, and complete by their number.
+/// Each child word of a live node stands exactly once, in the list of its class: the
+/// lists are disjoint by that, and complete by their number.
 static egraph_status check_parents(const eg_engine *engine) {
   uint64_t listed = 0, living = 0, steps = 0;
   for (uint32_t root = 0; root < engine->up.len; root++) {
     if (engine->up.data[root] != root) continue;
-    uint32_t length = 0, slot = engine->classes.data[root].parents;
-    for (; slot != EG_NONE; slot = engine->links.data[slot].next) {
-      if (slot >= engine->links.len || ++steps > engine->links.len)
+    uint32_t length = 0, word = engine->classes.data[root].parents;
+    while (word != EG_NONE) {
+      if (word >= engine->nodes.len || ++steps > engine->child_words)
         return VIOLATED("the parents list of class %u does not end", root);
-      uint32_t node = engine->links.data[slot].node;
+      uint32_t node = eg_engine_node_of_word(engine, word);
       length++;
-      if (eg_engine_is_dead(engine, node)) continue;
-      if (engine->slots.data[slot].id != root)
-        return VIOLATED("class %u lists parent node %u, which has child %u", root, node,
-                        engine->slots.data[slot].id);
-      listed++;
+      if (!eg_engine_is_dead(engine, node)) {
+        if (engine->nodes.data[word] != root)
+          return VIOLATED("class %u lists parent node %u, which has child %u", root, node,
+                          engine->nodes.data[word]);
+        listed++;
+      }
+      word = *eg_engine_link(engine, node, word);
     }
     if (length > engine->classes.data[root].parent_count)
       return VIOLATED("class %u lists %u parents but counts %u", root, length,
                       engine->classes.data[root].parent_count);
   }
-  for (uint32_t node = 0; node < engine->nodes.len; node++)
-    if (!eg_engine_is_dead(engine, node)) living += eg_engine_stored(engine, node).arity;
+  for (uint32_t node = 0; node < engine->nodes.len;
+       node = eg_engine_node_after(engine, node))
+    if (!eg_engine_is_dead(engine, node)) living += eg_engine_head(engine, node)->arity;
   if (listed != living)
     return VIOLATED("%u parents listed, but live nodes have %u children",
                     (unsigned)listed, (unsigned)living);
@@ -175,11 +211,11 @@ static egraph_status check_node_data(const eg_engine *engine, uint32_t node,
   bool changed = false;
   memset(made, 0, analysis->data_size);
   EG_TRY(analysis->make(analysis->self, engine, &term, made));
-  memcpy(joined, eg_engine_data(engine, (eg_class){node}), analysis->data_size);
+  eg_class class = {eg_engine_class_word(engine, node)};
+  memcpy(joined, eg_engine_data(engine, class), analysis->data_size);
   EG_TRY(analysis->join(analysis->self, joined, made, &changed));
   if (changed)
-    return VIOLATED("the data of class %u lack those of its node %u",
-                    eg_engine_root(engine, node), node);
+    return VIOLATED("the data of class %u lack those of its node %u", class.id, node);
   return EGRAPH_OK;
 }
 
@@ -189,7 +225,8 @@ static egraph_status check_data(const eg_engine *engine) {
   unsigned char *scratch;
   EG_TRY(eg_alloc(engine->alloc, 2, size, &scratch));
   egraph_status status = EGRAPH_OK;
-  for (uint32_t node = 0; node < engine->nodes.len && status == EGRAPH_OK; node++)
+  for (uint32_t node = 0; node < engine->nodes.len && status == EGRAPH_OK;
+       node = eg_engine_node_after(engine, node))
     if (!eg_engine_is_dead(engine, node))
       status = check_node_data(engine, node, scratch, scratch + size);
   eg_free(engine->alloc, scratch, 2, size);

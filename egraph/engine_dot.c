@@ -69,8 +69,9 @@ static egraph_status print_graph(dot *d) {
   for (eg_class c = eg_engine_first(d->engine); c.id != EG_CLASS_NONE.id;
        c = eg_engine_next(d->engine, c))
     EG_TRY(print_class(d, c));
-  for (uint32_t id = 0; id < eg_engine_node_limit(d->engine); id++)
-    if (eg_engine_is_live(d->engine, (eg_node){id})) EG_TRY(print_arcs(d, (eg_node){id}));
+  for (eg_node n = eg_engine_first_node(d->engine); n.id != EG_NODE_NONE.id;
+       n = eg_engine_next_node(d->engine, n))
+    EG_TRY(print_arcs(d, n));
   return eg_text_append(d->out, "}\n");
 }
 

@@ -1,21 +1,31 @@
 // Memory layout of the engine, shared by the files of this module and by nobody else.
 //
-//   ids       node n and the class that adding it made are the same number n
-//   nodes     [op payload reason first], one per id; the children of n are
-//             slots[first of n .. first of n + 1)
-//   slots     child classes, contiguous per node: an eg_term borrows them
-//   links     [next node], one per slot: the slots whose child is class c form a list
-//             from classes[c].parents
-//   up        union-find parent, one per id; after a rebuild live nodes point at roots
-//   classes   [parents parent_count begin len cap], one per id; meaningful for roots
-//   members   segments of live node ids, oldest first; cap 0: the class is {its own id}
-//   ops       per operator the live nodes, oldest first
+//   nodes     one pool of words; a node is named by the offset of its first word:
+//               [head] [class] [child 0 .. child k-1] [link 0 .. link k-1] ([reason])
+//             Only head words have EG_NODE_BIT, so that the node of a child word is
+//             found by looking back. An eg_term borrows its children from here.
+//   links     the link of a child word is the next child word with the same class: the
+//             parents list of a class, from classes[c].parents
+//   heads     operator, payload and arity of each head number
+//   up        union-find parent of each class
+//   classes   [parents parent_count begin len], meaningful for roots
+//   members   segments of node names, oldest first, capacity the next power of two of
+//             their length; a class with one node has it in `begin` instead
+//   ops       per operator the live nodes, oldest first, and those that changed
 //   table     hash-cons over the live nodes, keyed by their *stored* children
 //
-// A node dies when another one has become equal to it; its record stays, because ids
-// are for ever. Between unite and rebuild the stored children of live nodes may be
-// stale; then the class they name is on the `repairs` stack, with those slots still in
-// its parents list.
+// Members, operator lists and parents lists are indexes: they, and the class words of
+// nodes, change in rebuild only. Between two rebuilds additions and unions go on beside
+// them (nodes from `indexed` on are in the hash-cons and in no index; the union-find is
+// ahead of the class words), so that a search sees the graph as the last rebuild left it
+// while its matches are already applied.
+//
+// A node dies when another one has become equal to it; its words stay. The stored
+// children of live nodes may be stale until the next rebuild; then the class they name is
+// on the `repairs` stack, with those child words still in its parents list.
+//
+// A node is fresh when it was made, or its class or children changed, since
+// eg_engine_start_epoch: what incremental search has to look at.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_ENGINE_INTERNAL_H
 #define EG_EGRAPH_ENGINE_INTERNAL_H
@@ -25,41 +35,57 @@
 #include "base/vec.h"
 #include "egraph/engine.h"
 
-#define EG_NONE UINT32_MAX
+#define EG_NODE_BIT (UINT32_C(1) << 31)
+#define EG_FRESH_BIT (UINT32_C(1) << 30)
+#define EG_DEAD_BIT (UINT32_C(1) << 29)
+#define EG_HEAD_MASK (EG_DEAD_BIT - 1)
+/// End of a parents list, no class: the largest word without EG_NODE_BIT.
+#define EG_NONE (EG_NODE_BIT - 1)
 
-/// Bits of eg_engine.flags, per id.
+enum { EG_CLASS_WORD = 1, EG_FIRST_CHILD = 2 };
+
+/// Bits of eg_engine.flags, per class.
 enum {
-  EG_FLAG_DEAD = 1,    // node: equal to another, live one
-  EG_FLAG_TOUCHED = 2, // class: its members are out of order or partly dead
-  EG_FLAG_STALE = 4,   // class: its data changed, its parents must be remade
-  EG_FLAG_MODIFY = 8   // class: analysis.modify is due
+  EG_FLAG_TOUCHED = 1, // its members are out of order or partly dead
+  EG_FLAG_STALE = 2,   // its data changed, its parents must be remade
+  EG_FLAG_MODIFY = 4   // analysis.modify is due
 };
 
-typedef struct eg_node_record {
-  uint32_t op, payload, reason, first;
-} eg_node_record;
-
-typedef struct eg_slot_link {
-  uint32_t next, node;
-} eg_slot_link;
+typedef struct eg_head {
+  uint32_t op, payload, arity;
+} eg_head;
 
 typedef struct eg_class_record {
-  uint32_t parents;      // first slot, or EG_NONE
-  uint32_t parent_count; // slots in the list, dead ones included
-  uint32_t begin, len, cap;
+  uint32_t parents;      // first child word, or EG_NONE
+  uint32_t parent_count; // of the list, dead ones included
+  uint32_t begin, len;   // of the members; len 0: no root, or not indexed yet
 } eg_class_record;
 
-EG_VEC_DEFINE(eg_node_records, eg_node_record);
-EG_VEC_DEFINE(eg_slot_links, eg_slot_link);
+EG_VEC_DEFINE(eg_heads, eg_head);
 EG_VEC_DEFINE(eg_class_records, eg_class_record);
 EG_VEC_DEFINE(eg_flags, uint8_t);
 EG_VEC_DEFINE(eg_unions, eg_union);
 
-typedef struct eg_op_list {
-  eg_u32s nodes;
-  uint32_t first_dead; // lowest dead node still listed, or EG_NONE
-} eg_op_list;
-EG_VEC_DEFINE(eg_op_lists, eg_op_list);
+/// A growing list of nodes; one node needs no block of its own.
+typedef struct eg_node_list {
+  union {
+    uint32_t one;
+    uint32_t *many;
+  };
+  uint32_t len, cap; // cap 0: `one`
+} eg_node_list;
+
+static inline const uint32_t *eg_node_list_data(const eg_node_list *list) {
+  return list->cap == 0 ? &list->one : list->many;
+}
+
+typedef struct eg_op_index {
+  eg_node_list nodes;   // live ones; those from `fresh_from` on were made in this epoch
+  eg_node_list changed; // older ones that changed in this epoch, perhaps dead since
+  uint32_t fresh_from;
+  uint32_t first_dead; // lowest dead node still listed, or UINT32_MAX
+} eg_op_index;
+EG_VEC_DEFINE(eg_op_indexes, eg_op_index);
 
 /// Work that is done in order and survives a failure: items before `next` are done.
 typedef struct eg_queue {
@@ -72,83 +98,144 @@ enum { EG_SEGMENT_SIZES = 32 };
 struct eg_engine {
   egraph_allocator alloc;
   eg_analysis analysis; // data_size 0: none
-  eg_node_records nodes;
-  eg_classes slots;
-  eg_slot_links links;
+  bool is_rebuilding;   // a rebuild failed half-way, so the indexes are not whole
+  bool record;          // nodes have a reason word, and unions are logged
+  eg_u32s nodes;
+  uint32_t indexed;         // nodes from here on are in no index yet
+  uint32_t indexed_classes; // classes from here on neither
+  eg_heads heads;
+  eg_flatmap head_table;
   eg_u32s up;
   eg_flags flags;
   eg_class_records classes;
   eg_u32s members;
   // By log2 of the capacity; linked by their first words.
   uint32_t free_segments[EG_SEGMENT_SIZES];
-  eg_op_lists ops;
+  eg_op_indexes ops;
   eg_flatmap table;
   eg_unions unions;
-  unsigned char *data;         // data_size bytes per id
-  size_t data_cap;             // in ids
-  size_t id_cap;               // room in every array over ids
-  size_t slot_cap;             // room in slots and links
-  size_t dead_slots;           // slots of dead nodes, perhaps still linked
-  size_t swept_slots;          // those that are certainly not
+  unsigned char *data;         // data_size bytes per class
+  size_t data_cap;             // in classes
   unsigned char *scratch_data; // room for the data of two classes
-  eg_u32s repairs;             // stack of ids that lost their root-hood
+  size_t child_words;          // of all nodes
+  size_t dead_words;           // child words of dead nodes, perhaps still linked
+  size_t swept_words;          // those that are certainly not
+  eg_u32s repairs;             // stack of classes that lost their root-hood
   eg_u32s touched;             // classes whose members are not in order
   eg_u32s ops_dirty;           // operators with a first_dead
   eg_queue stale, modify;
   eg_classes scratch; // children of the term being added
   eg_u32s sort_scratch;
   uint32_t class_count;
-  size_t checked_changes; // ids and unions at the last check (check level 2)
+  uint32_t epoch_class; // classes from here on were made in this epoch
+  size_t checked_size;  // words and unions at the last check (check level 2)
 };
 
-static inline uint32_t eg_engine_root(const eg_engine *engine, uint32_t id) {
+// ---- classes --------------------------------------------------------------------------
+
+static inline uint32_t eg_engine_root(const eg_engine *engine, uint32_t class) {
   const uint32_t *up = engine->up.data;
-  while (up[id] != id)
-    id = up[id];
-  return id;
+  while (up[class] != class)
+    class = up[class];
+  return class;
 }
 /// As eg_engine_root, but shortens the path.
-static inline uint32_t eg_engine_root_halving(eg_engine *engine, uint32_t id) {
+static inline uint32_t eg_engine_root_halving(eg_engine *engine, uint32_t class) {
   uint32_t *up = engine->up.data;
-  while (up[id] != id) {
-    up[id] = up[up[id]];
-    id = up[id];
+  while (up[class] != class) {
+    up[class] = up[up[class]];
+    class = up[class];
   }
-  return id;
+  return class;
 }
 
+// ---- nodes ----------------------------------------------------------------------------
+
+static inline const eg_head *eg_engine_head(const eg_engine *engine, uint32_t node) {
+  return &engine->heads.data[engine->nodes.data[node] & EG_HEAD_MASK];
+}
 static inline bool eg_engine_is_dead(const eg_engine *engine, uint32_t node) {
-  return (engine->flags.data[node] & EG_FLAG_DEAD) != 0;
+  return (engine->nodes.data[node] & EG_DEAD_BIT) != 0;
 }
-
-/// The stored form of a node; its children may be stale on a dirty engine.
+static inline bool eg_engine_is_fresh(const eg_engine *engine, uint32_t node) {
+  return (engine->nodes.data[node] & EG_FRESH_BIT) != 0;
+}
+/// The class of a node as of the last rebuild; of one made since, that of its making.
+static inline uint32_t eg_engine_class_word(const eg_engine *engine, uint32_t node) {
+  return engine->nodes.data[node + EG_CLASS_WORD];
+}
+/// Children as they are stored; they may be stale on a dirty engine.
+static inline uint32_t *eg_engine_children(const eg_engine *engine, uint32_t node) {
+  return engine->nodes.data + node + EG_FIRST_CHILD;
+}
 static inline eg_term eg_engine_stored(const eg_engine *engine, uint32_t node) {
-  const eg_node_record *record = &engine->nodes.data[node];
-  size_t end = node + 1 < engine->nodes.len ? engine->nodes.data[node + 1].first
-                                            : engine->slots.len;
-  return (eg_term){.op = record->op,
-                   .payload = record->payload,
-                   .arity = (uint32_t)(end - record->first),
-                   .children = engine->slots.data + record->first};
+  const eg_head *head = eg_engine_head(engine, node);
+  // An eg_class is its one uint32_t member.
+  return (eg_term){.op = head->op,
+                   .payload = head->payload,
+                   .arity = head->arity,
+                   .children = (const eg_class *)eg_engine_children(engine, node)};
+}
+static inline uint32_t eg_engine_node_words(const eg_engine *engine, uint32_t arity) {
+  return EG_FIRST_CHILD + 2 * arity + engine->record;
+}
+/// The node after this one in the pool; all nodes: from 0 while below nodes.len.
+static inline uint32_t eg_engine_node_after(const eg_engine *engine, uint32_t node) {
+  return node + eg_engine_node_words(engine, eg_engine_head(engine, node)->arity);
+}
+/// The node that a child word belongs to.
+static inline uint32_t eg_engine_node_of_word(const eg_engine *engine, uint32_t word) {
+  const uint32_t *words = engine->nodes.data;
+  while ((words[word] & EG_NODE_BIT) == 0)
+    word--;
+  return word;
+}
+static inline uint32_t *eg_engine_link(const eg_engine *engine, uint32_t node,
+                                       uint32_t word) {
+  return &engine->nodes.data[word + eg_engine_head(engine, node)->arity];
 }
 
-/// Hash of a term as it stands, and with its children replaced by their roots.
-uint64_t eg_engine_hash_stored(const eg_term *term);
-uint64_t eg_engine_hash_canonical(const eg_engine *engine, const eg_term *term);
-/// The live node whose stored form is `term` with canonical children.
-bool eg_engine_find_node(const eg_engine *engine, const eg_term *term, uint64_t hash,
-                         uint32_t *out_node);
+// ---- the hash-cons (hashcons.c)
+// --------------------------------------------------------
 
-/// The members of a root: *out_count ids, sorted on a clean engine.
-const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
-                              uint32_t *out_count);
-/// Makes sure that eg_members_move can add `count` members to a root.
-egraph_status eg_members_reserve(eg_engine *engine, uint32_t root, uint32_t count);
-/// Moves the members of `from` behind those of `into`. False when they are
-/// not in order then.
-bool eg_members_move(eg_engine *engine, uint32_t into, uint32_t from);
+uint64_t eg_engine_hash(const eg_term *term);
+/// The live node whose stored form is `term`, compared word by word.
+bool eg_engine_find_stored(const eg_engine *engine, const eg_term *term, uint64_t hash,
+                           uint32_t *out_node);
+/// Copies a term into engine->scratch, with canonical children. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out);
+
+// ---- indexes (members.c, engine_index.c)
+// ------------------------------------------------
+
+/// The members of a root: *out_count nodes, oldest first on a clean engine.
+static inline const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
+                                            uint32_t *out_count) {
+  const eg_class_record *class = &engine->classes.data[root];
+  *out_count = class->len;
+  return class->len == 1 ? &class->begin : engine->members.data + class->begin;
+}
+/// Adds one node behind the others. Fails with EGRAPH_E_MEMORY; nothing was added then.
+egraph_status eg_members_append(eg_engine *engine, uint32_t root, uint32_t node);
+/// Moves the members of `from` behind those of `into`; *out_in_order tells whether they
+/// are in order then. Fails with EGRAPH_E_MEMORY; nothing was moved then.
+egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
+                              bool *out_in_order);
 /// Drops dead members and sorts the rest, oldest first. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_members_clean(eg_engine *engine, uint32_t root);
+
+/// Enters the nodes made since the last call into all indexes.
+egraph_status eg_index_new_nodes(eg_engine *engine);
+/// Makes room for eg_index_mark_changed on one node of this operator.
+egraph_status eg_index_reserve_changed(eg_engine *engine, uint32_t op);
+/// Makes a node fresh.
+void eg_index_mark_changed(eg_engine *engine, uint32_t node);
+/// Drops what has died from operator lists and, now and then, from parents lists.
+void eg_index_drop_dead(eg_engine *engine);
+void eg_index_deinit(eg_engine *engine);
+
+// ---- unions (engine.c) ----------------------------------------------------------------
 
 /// Makes room for all records of one union (every list that a union or a death can grow).
 egraph_status eg_engine_reserve_union(eg_engine *engine);

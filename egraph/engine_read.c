@@ -5,9 +5,13 @@
 #include "egraph/engine_internal.h"
 
 bool eg_engine_is_clean(const eg_engine *engine) {
-  return engine->repairs.len == 0 && engine->touched.len == 0 &&
-         engine->stale.next == engine->stale.items.len &&
+  return engine->indexed == engine->nodes.len && engine->repairs.len == 0 &&
+         engine->touched.len == 0 && engine->stale.next == engine->stale.items.len &&
          engine->modify.next == engine->modify.items.len;
+}
+
+bool eg_engine_is_fresh_node(const eg_engine *engine, eg_node node) {
+  return eg_engine_is_fresh(engine, node.id);
 }
 
 eg_class eg_engine_find(const eg_engine *engine, eg_class class) {
@@ -25,22 +29,21 @@ uint32_t eg_engine_node_limit(const eg_engine *engine) {
 }
 
 size_t eg_engine_bytes(const eg_engine *engine) {
-  size_t bytes = sizeof *engine;
-  bytes += engine->nodes.cap * sizeof *engine->nodes.data;
-  bytes += (engine->slots.cap + engine->scratch.cap) * sizeof(eg_class);
-  bytes += engine->links.cap * sizeof *engine->links.data;
-  bytes += (engine->up.cap + engine->members.cap + engine->repairs.cap +
-            engine->touched.cap + engine->ops_dirty.cap + engine->stale.items.cap +
-            engine->modify.items.cap + engine->sort_scratch.cap) *
-           sizeof(uint32_t);
+  size_t words = engine->nodes.cap + engine->up.cap + engine->members.cap +
+                 engine->repairs.cap + engine->touched.cap + engine->ops_dirty.cap +
+                 engine->stale.items.cap + engine->modify.items.cap +
+                 engine->scratch.cap + engine->sort_scratch.cap;
+  for (size_t i = 0; i < engine->ops.len; i++)
+    words += engine->ops.data[i].nodes.cap + engine->ops.data[i].changed.cap;
+  size_t bytes = sizeof *engine + words * sizeof(uint32_t);
+  bytes += engine->heads.cap * sizeof *engine->heads.data;
   bytes += engine->flags.cap;
   bytes += engine->classes.cap * sizeof *engine->classes.data;
-  bytes += engine->table.capacity * sizeof *engine->table.slots;
+  bytes += ((size_t)engine->table.capacity + engine->head_table.capacity) *
+           sizeof *engine->table.slots;
   bytes += engine->unions.cap * sizeof *engine->unions.data;
   bytes += (engine->data_cap + 2) * engine->analysis.data_size;
   bytes += engine->ops.cap * sizeof *engine->ops.data;
-  for (size_t i = 0; i < engine->ops.len; i++)
-    bytes += engine->ops.data[i].nodes.cap * sizeof(uint32_t);
   return bytes;
 }
 
@@ -58,19 +61,31 @@ eg_class eg_engine_next(const eg_engine *engine, eg_class class) {
 
 const eg_node *eg_engine_class_nodes(const eg_engine *engine, eg_class class,
                                      uint32_t *out_count) {
-  assert(eg_engine_is_clean(engine));
+  assert(!engine->is_rebuilding);
+  if (engine->classes.data[class.id].len == 0) class = eg_engine_find(engine, class);
   // An eg_node is its one uint32_t member.
-  return (const eg_node *)eg_members_of(engine, eg_engine_find(engine, class).id,
-                                        out_count);
+  return (const eg_node *)eg_members_of(engine, class.id, out_count);
 }
 
 const eg_node *eg_engine_op_nodes(const eg_engine *engine, uint32_t op,
                                   uint32_t *out_count) {
-  assert(eg_engine_is_clean(engine));
+  assert(!engine->is_rebuilding);
   *out_count = 0;
   if (op >= engine->ops.len) return NULL;
-  *out_count = (uint32_t)engine->ops.data[op].nodes.len;
-  return (const eg_node *)engine->ops.data[op].nodes.data;
+  *out_count = engine->ops.data[op].nodes.len;
+  return (const eg_node *)eg_node_list_data(&engine->ops.data[op].nodes);
+}
+
+static eg_node live_from(const eg_engine *engine, uint32_t node) {
+  while (node < engine->nodes.len && eg_engine_is_dead(engine, node))
+    node = eg_engine_node_after(engine, node);
+  return node < engine->nodes.len ? (eg_node){node} : EG_NODE_NONE;
+}
+
+eg_node eg_engine_first_node(const eg_engine *engine) { return live_from(engine, 0); }
+
+eg_node eg_engine_next_node(const eg_engine *engine, eg_node node) {
+  return live_from(engine, eg_engine_node_after(engine, node.id));
 }
 
 eg_term eg_engine_term(const eg_engine *engine, eg_node node) {
@@ -79,7 +94,7 @@ eg_term eg_engine_term(const eg_engine *engine, eg_node node) {
 }
 
 eg_class eg_engine_class_of(const eg_engine *engine, eg_node node) {
-  return eg_engine_find(engine, (eg_class){node.id});
+  return (eg_class){eg_engine_root(engine, eg_engine_class_word(engine, node.id))};
 }
 
 bool eg_engine_is_live(const eg_engine *engine, eg_node node) {
@@ -88,8 +103,8 @@ bool eg_engine_is_live(const eg_engine *engine, eg_node node) {
 }
 
 uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node) {
-  assert(node.id < engine->nodes.len);
-  return engine->nodes.data[node.id].reason;
+  assert(engine->record);
+  return engine->nodes.data[eg_engine_node_after(engine, node.id) - 1];
 }
 
 const void *eg_engine_data(const eg_engine *engine, eg_class class) {
@@ -98,15 +113,14 @@ const void *eg_engine_data(const eg_engine *engine, eg_class class) {
          (size_t)eg_engine_find(engine, class).id * engine->analysis.data_size;
 }
 
-/// The first pair from `slot` on whose node lives.
-static eg_parent live_parent(const eg_engine *engine, uint32_t slot) {
-  while (slot != EG_NONE) {
-    uint32_t node = engine->links.data[slot].node;
+/// The first pair from `word` on whose node lives.
+static eg_parent live_parent(const eg_engine *engine, uint32_t word) {
+  while (word != EG_NONE) {
+    uint32_t node = eg_engine_node_of_word(engine, word);
     if (!eg_engine_is_dead(engine, node))
-      return (eg_parent){.node = {node},
-                         .position = slot - engine->nodes.data[node].first,
-                         .slot = slot};
-    slot = engine->links.data[slot].next;
+      return (eg_parent){
+          .node = {node}, .position = word - node - EG_FIRST_CHILD, .slot = word};
+    word = *eg_engine_link(engine, node, word);
   }
   return (eg_parent){.node = EG_NODE_NONE, .slot = EG_NONE};
 }
@@ -117,7 +131,7 @@ eg_parent eg_engine_parents(const eg_engine *engine, eg_class class) {
 }
 
 eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent) {
-  return live_parent(engine, engine->links.data[parent.slot].next);
+  return live_parent(engine, *eg_engine_link(engine, parent.node.id, parent.slot));
 }
 
 uint32_t eg_engine_parent_count(const eg_engine *engine, eg_class class) {

@@ -1,8 +1,12 @@
-// The matching machine: runs the steps of a program with backtracking, without recursion.
+// The matching machine: runs the steps of a plan with backtracking, without recursion.
 //
 // A frame per step holds where its enumeration stands. A step that finds a candidate
 // hands over to the next one; one that has none left, back to the one before. Registers
-// need no undoing: a step always sets its own before a later one reads them.
+// need no undoing: a step always sets its own before a later one reads them. All state is
+// in the cursor, so that a search can pause anywhere.
+//
+// Everything is read from the indexes of the last rebuild; what was added since is in the
+// hash-cons only, where lookups pass over it.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -13,215 +17,363 @@ typedef struct frame {
   const uint32_t *nodes; // SCAN, BIND, LOOKUP: candidates next .. count
   uint32_t next, count;
   uint32_t found; // LOOKUP: the one candidate
-  uint32_t slot;  // RISE: next slot of the parents list
+  uint32_t word;  // RISE: next child word of the parents list
   bool is_rising;
+  bool is_fresh; // what was matched up to this step
 } frame;
 
-typedef struct machine {
+struct eg_cursor {
+  egraph_allocator alloc;
+  eg_arena arena; // the arrays below
   const eg_matcher *program;
+  const eg_plan *plan;
   const eg_engine *engine;
-  const eg_search *search;
+  eg_search search;
+  eg_part part;
   eg_class *registers;
   eg_class *roots;
   eg_node *nodes;
   eg_class *children; // of a lookup
   frame *frames;
-} machine;
+  uint32_t at; // step
+  bool is_started;
+};
+
+static const eg_pattern_term *term_of(const eg_cursor *c, const eg_step *step) {
+  return &c->program->pattern.terms[step->term];
+}
 
 // ---- starting a step ------------------------------------------------------------------
 
-static void start_scan(const machine *m, const eg_step *step, frame *f) {
-  uint32_t op = m->program->pattern.terms[step->term].op;
-  const eg_u32s *nodes = &m->engine->ops.data[op].nodes; // not empty: has_every_operator
-  *f = (frame){.nodes = nodes->data, .count = (uint32_t)nodes->len};
+/// The entry of the plan looks at its part only.
+static void start_scan(const eg_cursor *c, uint32_t at, frame *f) {
+  const eg_op_index *op = &c->engine->ops.data[term_of(c, &c->plan->steps[at])->op];
+  const eg_node_list *list = &op->nodes;
+  *f = (frame){.count = list->len};
+  if (at == c->plan->entry) {
+    if (c->part.in_changed) list = &op->changed;
+    f->next = c->part.first;
+    f->count = c->part.first + c->part.count;
+  }
+  f->nodes = eg_node_list_data(list);
 }
 
-static void start_rise(const machine *m, const eg_step *step, frame *f) {
-  uint32_t op = m->program->pattern.terms[step->term].op;
-  const eg_class_record *class = &m->engine->classes.data[m->registers[step->source].id];
+static void start_rise(const eg_cursor *c, uint32_t at, frame *f) {
+  const eg_step *step = &c->plan->steps[at];
+  const eg_op_index *op = &c->engine->ops.data[term_of(c, step)->op];
+  const eg_class_record *class = &c->engine->classes.data[c->registers[step->source].id];
   // A hub can have more parents than there are nodes of the operator.
-  if (class->parent_count > m->engine->ops.data[op].nodes.len)
-    start_scan(m, step, f);
+  if (class->parent_count > op->nodes.len)
+    *f = (frame){.nodes = eg_node_list_data(&op->nodes), .count = op->nodes.len};
   else
-    *f = (frame){.slot = class->parents, .is_rising = true};
+    *f = (frame){.word = class->parents, .is_rising = true};
 }
 
-static void start_lookup(const machine *m, const eg_step *step, frame *f) {
-  const eg_pattern *pattern = &m->program->pattern;
+static void start_lookup(const eg_cursor *c, const eg_step *step, frame *f) {
+  const eg_pattern *pattern = &c->program->pattern;
   const eg_pattern_term *term = &pattern->terms[step->term];
   for (uint32_t i = 0; i < term->arity; i++)
-    m->children[i] =
-        m->registers[m->program->registers[pattern->children[term->children + i]]];
+    c->children[i] =
+        c->registers[c->program->registers[pattern->children[term->children + i]]];
   eg_term key = {.op = term->op,
                  .payload = term->payload,
                  .arity = term->arity,
-                 .children = m->children};
+                 .children = c->children};
   *f = (frame){.nodes = &f->found};
-  f->count = eg_engine_find_node(m->engine, &key, eg_engine_hash_stored(&key), &f->found);
+  f->count = eg_engine_find_stored(c->engine, &key, eg_engine_hash(&key), &f->found) &&
+             f->found < c->engine->indexed;
 }
 
-static void start(const machine *m, uint32_t at) {
-  const eg_step *step = &m->program->steps[at];
-  frame *f = &m->frames[at];
+static void start_classes(const eg_cursor *c, uint32_t at, frame *f) {
+  *f = (frame){.count = c->engine->indexed_classes};
+  if (at != c->plan->entry) return;
+  f->next = c->part.first;
+  f->count = c->part.first + c->part.count;
+}
+
+static void start(const eg_cursor *c, uint32_t at) {
+  const eg_step *step = &c->plan->steps[at];
+  frame *f = &c->frames[at];
   switch (step->kind) {
-  case EG_STEP_SCAN: start_scan(m, step, f); break;
+  case EG_STEP_SCAN: start_scan(c, at, f); break;
   case EG_STEP_BIND:
     *f = (frame){0};
-    f->nodes = eg_members_of(m->engine, m->registers[step->source].id, &f->count);
+    f->nodes = eg_members_of(c->engine, c->registers[step->source].id, &f->count);
     break;
-  case EG_STEP_RISE: start_rise(m, step, f); break;
-  case EG_STEP_LOOKUP: start_lookup(m, step, f); break;
-  case EG_STEP_CLASSES: *f = (frame){.count = (uint32_t)m->engine->up.len}; break;
+  case EG_STEP_RISE: start_rise(c, at, f); break;
+  case EG_STEP_LOOKUP: start_lookup(c, step, f); break;
+  case EG_STEP_CLASSES: start_classes(c, at, f); break;
   }
 }
 
 // ---- candidates -----------------------------------------------------------------------
 
-static bool fits(const machine *m, const eg_step *step, uint32_t node) {
-  const eg_pattern_term *term = &m->program->pattern.terms[step->term];
-  const eg_node_record *record = &m->engine->nodes.data[node];
-  if (record->op != term->op) return false;
-  eg_term stored = eg_engine_stored(m->engine, node);
-  if (stored.arity != term->arity) return false;
-  if (term->exact && stored.payload != term->payload) return false;
-  const eg_move *moves = m->program->moves + step->first_move;
+static bool fits(const eg_cursor *c, const eg_step *step, uint32_t node) {
+  const eg_pattern_term *term = term_of(c, step);
+  const uint32_t *words = c->engine->nodes.data + node;
+  const eg_head *head = &c->engine->heads.data[*words & EG_HEAD_MASK];
+  if (head->op != term->op || head->arity != term->arity) return false;
+  if (term->exact && head->payload != term->payload) return false;
+  if (step->must_be_old && (*words & EG_FRESH_BIT) != 0) return false;
+  const eg_move *moves = c->plan->moves + step->first_move;
   for (uint32_t i = 0; i < step->move_count; i++) {
-    eg_class child = stored.children[moves[i].position];
-    eg_class *reg = &m->registers[moves[i].reg];
+    uint32_t child = words[EG_FIRST_CHILD + moves[i].position];
+    eg_class *reg = &c->registers[moves[i].reg];
     if (!moves[i].is_known)
-      *reg = child;
-    else if (reg->id != child.id)
+      reg->id = child;
+    else if (reg->id != child)
       return false;
   }
   return term->guard == EG_PATTERN_ANY_PAYLOAD ||
-         m->search->accept(m->search->user, term->guard, term->op, stored.payload);
+         c->search.accept(c->search.user, term->guard, term->op, head->payload);
 }
 
-static bool is_possible(const machine *m, const eg_step *step) {
-  if (m->search->is_possible == NULL) return true;
-  eg_match so_far = {.vars = m->registers, .nodes = m->nodes};
-  return m->search->is_possible(m->search->user, step->order, &so_far);
+static bool is_possible(const eg_cursor *c, const eg_step *step) {
+  if (c->search.is_possible == NULL) return true;
+  eg_match so_far = {.vars = c->registers, .nodes = c->nodes};
+  return c->search.is_possible(c->search.user, step->order, &so_far);
 }
 
-static bool settle(const machine *m, const eg_step *step, uint32_t node) {
-  if (!fits(m, step, node)) return false;
+static bool settle(const eg_cursor *c, uint32_t at, uint32_t node) {
+  const eg_step *step = &c->plan->steps[at];
+  if (!fits(c, step, node)) return false;
   if (step->kind != EG_STEP_BIND) {
-    eg_class class = {eg_engine_root(m->engine, node)};
-    eg_class *reg = &m->registers[m->program->registers[step->term]];
-    if (step->is_class_known && reg->id != class.id) return false;
-    *reg = class;
+    uint32_t class = eg_engine_class_word(c->engine, node);
+    eg_class *reg = &c->registers[c->program->registers[step->term]];
+    if (step->is_class_known && reg->id != class) return false;
+    reg->id = class;
   }
-  m->nodes[step->term].id = node;
-  return is_possible(m, step);
+  c->nodes[step->term].id = node;
+  c->frames[at].is_fresh =
+      eg_engine_is_fresh(c->engine, node) || (at != 0 && c->frames[at - 1].is_fresh);
+  return is_possible(c, step);
 }
 
-static bool rise(const machine *m, const eg_step *step, frame *f) {
-  while (f->slot != EG_NONE) {
-    uint32_t slot = f->slot, node = m->engine->links.data[slot].node;
-    f->slot = m->engine->links.data[slot].next;
-    if (slot - m->engine->nodes.data[node].first != step->position ||
-        eg_engine_is_dead(m->engine, node))
-      continue;
-    if (settle(m, step, node)) return true;
+static bool rise(const eg_cursor *c, uint32_t at, frame *f) {
+  const eg_step *step = &c->plan->steps[at];
+  while (f->word != EG_NONE) {
+    uint32_t word = f->word, node = eg_engine_node_of_word(c->engine, word);
+    f->word = *eg_engine_link(c->engine, node, word);
+    if (word - node - EG_FIRST_CHILD == step->position &&
+        !eg_engine_is_dead(c->engine, node) && settle(c, at, node))
+      return true;
   }
   return false;
 }
 
-static bool next_class(const machine *m, const eg_step *step, frame *f) {
+static bool next_class(const eg_cursor *c, uint32_t at, frame *f) {
   while (f->next < f->count) {
-    uint32_t id = f->next++;
-    if (m->engine->up.data[id] != id) continue;
-    m->registers[step->source].id = id;
+    uint32_t class = f->next++;
+    if (c->engine->classes.data[class].len == 0) continue;
+    c->registers[c->plan->steps[at].source].id = class;
+    f->is_fresh =
+        class >= c->engine->epoch_class || (at != 0 && c->frames[at - 1].is_fresh);
     return true;
   }
   return false;
 }
 
-/// Moves a step to its next candidate.
-static bool advance(const machine *m, uint32_t at) {
-  const eg_step *step = &m->program->steps[at];
-  frame *f = &m->frames[at];
-  if (step->kind == EG_STEP_CLASSES) return next_class(m, step, f);
-  if (f->is_rising) return rise(m, step, f);
-  while (f->next < f->count)
-    if (settle(m, step, f->nodes[f->next++])) return true;
+/// Moves a step to its next candidate. Dead ones are in the list of what changed only.
+static bool advance(const eg_cursor *c, uint32_t at) {
+  frame *f = &c->frames[at];
+  if (c->plan->steps[at].kind == EG_STEP_CLASSES) return next_class(c, at, f);
+  if (f->is_rising) return rise(c, at, f);
+  while (f->next < f->count) {
+    uint32_t node = f->nodes[f->next++];
+    if (!eg_engine_is_dead(c->engine, node) && settle(c, at, node)) return true;
+  }
   return false;
 }
 
 // ---- running --------------------------------------------------------------------------
 
-static egraph_status report(const machine *m, bool *stop) {
-  const eg_pattern *pattern = &m->program->pattern;
+static egraph_status report(const eg_cursor *c, bool *pause) {
+  const eg_pattern *pattern = &c->program->pattern;
+  bool is_fresh = c->frames[c->plan->step_count - 1].is_fresh;
+  if (c->search.fresh_only && !is_fresh) return EGRAPH_OK;
   for (uint32_t i = 0; i < pattern->root_count; i++)
-    m->roots[i] = m->registers[m->program->registers[pattern->roots[i]]];
-  eg_match match = {.vars = m->registers, .roots = m->roots, .nodes = m->nodes};
-  return m->search->on_match(m->search->user, &match, stop);
+    c->roots[i] = c->registers[c->program->registers[pattern->roots[i]]];
+  eg_match match = {
+      .vars = c->registers, .roots = c->roots, .nodes = c->nodes, .is_fresh = is_fresh};
+  return c->search.on_match(c->search.user, &match, pause);
 }
 
-enum { STEPS_PER_POLL = 4096 };
-
-static bool is_cancelled(const machine *m, uint32_t steps) {
-  return steps % STEPS_PER_POLL == 0 && m->search->is_cancelled != NULL &&
-         m->search->is_cancelled(m->search->user);
-}
-
-static egraph_status run(const machine *m) {
-  uint32_t at = 0, last = m->program->step_count - 1;
-  start(m, 0);
-  for (uint32_t steps = 0;; steps++) {
-    if (is_cancelled(m, steps)) return EGRAPH_OK;
-    if (!advance(m, at)) {
-      if (at == 0) return EGRAPH_OK;
-      at--;
-    } else if (at != last) {
-      start(m, ++at);
+egraph_status eg_cursor_run(eg_cursor *c, uint64_t max_steps, bool *out_done) {
+  uint32_t last = c->plan->step_count - 1;
+  *out_done = false;
+  if (!c->is_started) start(c, 0);
+  c->is_started = true;
+  for (uint64_t steps = 0; steps < max_steps; steps++) {
+    if (!advance(c, c->at)) {
+      if (c->at == 0) {
+        *out_done = true;
+        return EGRAPH_OK;
+      }
+      c->at--;
+    } else if (c->at != last) {
+      start(c, ++c->at);
     } else {
-      bool stop = false;
-      EG_TRY(report(m, &stop));
-      if (stop) return EGRAPH_OK;
+      bool pause = false;
+      EG_TRY(report(c, &pause));
+      if (pause) return EGRAPH_OK;
     }
   }
+  return EGRAPH_OK;
 }
 
+static egraph_status check(const eg_matcher *program, const eg_engine *engine,
+                           const eg_search *search) {
+  if (engine->is_rebuilding)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "search on an e-graph whose rebuild failed");
+  if (program->has_guard && search->accept == NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "the pattern has a guard, the search no `accept`");
+  return EGRAPH_OK;
+}
+
+static egraph_status prepare(eg_cursor *c) {
+  const eg_matcher *program = c->program;
+  const eg_pattern *pattern = &program->pattern;
+  eg_arena *arena = &c->arena;
+  EG_TRY(eg_arena_alloc(arena, program->register_count, sizeof(eg_class), &c->registers));
+  EG_TRY(eg_arena_alloc(arena, pattern->root_count, sizeof(eg_class), &c->roots));
+  EG_TRY(eg_arena_alloc(arena, pattern->term_count, sizeof(eg_node), &c->nodes));
+  EG_TRY(eg_arena_alloc(arena, program->max_arity, sizeof(eg_class), &c->children));
+  EG_TRY(eg_arena_alloc(arena, program->max_steps, sizeof(frame), &c->frames));
+  for (uint32_t i = 0; i < program->register_count; i++)
+    c->registers[i] = EG_CLASS_NONE;
+  for (uint32_t i = 0; i < pattern->term_count; i++)
+    c->nodes[i] = EG_NODE_NONE;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program,
+                               const eg_engine *engine, const eg_search *search,
+                               eg_part part, eg_cursor **out) {
+  eg_cursor *cursor;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *cursor, &cursor));
+  *cursor = (eg_cursor){.alloc = alloc,
+                        .program = program,
+                        .plan = &program->plans[part.plan],
+                        .engine = engine,
+                        .search = *search,
+                        .part = part};
+  eg_arena_init(&cursor->arena, alloc);
+  egraph_status status = prepare(cursor);
+  if (status != EGRAPH_OK) {
+    eg_cursor_destroy(cursor);
+    return status;
+  }
+  *out = cursor;
+  return EGRAPH_OK;
+}
+
+void eg_cursor_destroy(eg_cursor *cursor) {
+  if (cursor == NULL) return;
+  eg_arena_deinit(&cursor->arena);
+  eg_free(cursor->alloc, cursor, 1, sizeof *cursor);
+}
+
+// ---- splitting ------------------------------------------------------------------------
+
 /// A pattern with an operator that has no node costs nothing.
-static bool has_every_operator(const machine *m) {
-  const eg_pattern *pattern = &m->program->pattern;
+static bool has_every_operator(const eg_matcher *program, const eg_engine *engine) {
+  const eg_pattern *pattern = &program->pattern;
   for (uint32_t t = 0; t < pattern->term_count; t++) {
     const eg_pattern_term *term = &pattern->terms[t];
-    if (!m->program->is_reachable[t] || term->kind == EG_PATTERN_VAR) continue;
-    if (term->op >= m->engine->ops.len || m->engine->ops.data[term->op].nodes.len == 0)
+    if (!program->is_reachable[t] || term->kind == EG_PATTERN_VAR) continue;
+    if (term->op >= engine->ops.len || engine->ops.data[term->op].nodes.len == 0)
       return false;
   }
   return true;
 }
 
-static egraph_status prepare(machine *m, eg_arena *arena) {
-  const eg_matcher *program = m->program;
-  const eg_pattern *pattern = &program->pattern;
-  EG_TRY(eg_arena_alloc(arena, program->register_count, sizeof(eg_class), &m->registers));
-  EG_TRY(eg_arena_alloc(arena, pattern->root_count, sizeof(eg_class), &m->roots));
-  EG_TRY(eg_arena_alloc(arena, pattern->term_count, sizeof(eg_node), &m->nodes));
-  EG_TRY(eg_arena_alloc(arena, program->max_arity, sizeof(eg_class), &m->children));
-  EG_TRY(eg_arena_alloc(arena, program->step_count, sizeof(frame), &m->frames));
-  for (uint32_t i = 0; i < program->register_count; i++)
-    m->registers[i] = EG_CLASS_NONE;
-  for (uint32_t i = 0; i < pattern->term_count; i++)
-    m->nodes[i] = EG_NODE_NONE;
+/// The nodes (or classes) where a plan enters.
+typedef struct entry {
+  uint32_t made_from, made_to; // in the list of the operator
+  uint32_t changed;
+} entry;
+
+static entry entry_of(const eg_matcher *program, const eg_engine *engine, uint32_t plan) {
+  const eg_plan *p = &program->plans[plan];
+  const eg_step *step = &p->steps[p->entry];
+  if (p->entry == p->step_count || step->kind == EG_STEP_RISE ||
+      step->kind == EG_STEP_BIND)
+    return (entry){.made_to = 1}; // one part, whatever it finds
+  if (step->kind == EG_STEP_CLASSES) return (entry){.made_to = engine->indexed_classes};
+  const eg_op_index *op = &engine->ops.data[program->pattern.terms[step->term].op];
+  if (plan == 0) return (entry){.made_to = op->nodes.len};
+  return (entry){op->fresh_from, op->nodes.len, op->changed.len};
+}
+
+static egraph_status split_list(uint32_t plan, uint32_t from, uint32_t to,
+                                bool in_changed, uint32_t candidates, eg_parts *parts) {
+  while (from < to) {
+    uint32_t count = to - from < candidates ? to - from : candidates;
+    eg_part part = {plan, from, count, in_changed};
+    EG_TRY(eg_parts_push(parts, part));
+    from += count;
+  }
   return EGRAPH_OK;
+}
+
+static egraph_status split_plan(const eg_matcher *program, const eg_engine *engine,
+                                uint32_t plan, uint32_t candidates, eg_parts *parts) {
+  entry e = entry_of(program, engine, plan);
+  EG_TRY(split_list(plan, 0, e.changed, true, candidates, parts));
+  return split_list(plan, e.made_from, e.made_to, false, candidates, parts);
+}
+
+/// Entering at what is fresh pays when it is less than what the full plan looks at. The
+/// order of conditions belongs to the full plan.
+static bool enters_at_fresh(const eg_matcher *program, const eg_engine *engine,
+                            const eg_search *search) {
+  if (!search->fresh_only || program->plan_count == 1 || search->is_possible != NULL)
+    return false;
+  entry all = entry_of(program, engine, 0);
+  uint64_t fresh = 0;
+  for (uint32_t plan = 1; plan < program->plan_count; plan++) {
+    entry e = entry_of(program, engine, plan);
+    fresh += (uint64_t)e.made_to - e.made_from + e.changed;
+  }
+  return fresh < all.made_to;
+}
+
+egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engine,
+                               const eg_search *search, uint32_t candidates,
+                               eg_parts *inout_parts) {
+  EG_TRY(check(program, engine, search));
+  if (!has_every_operator(program, engine)) return EGRAPH_OK;
+  if (!enters_at_fresh(program, engine, search))
+    return split_plan(program, engine, 0, candidates, inout_parts);
+  for (uint32_t plan = 1; plan < program->plan_count; plan++)
+    EG_TRY(split_plan(program, engine, plan, candidates, inout_parts));
+  return EGRAPH_OK;
+}
+
+// ---- the whole search -----------------------------------------------------------------
+
+/// Runs a part to its end, or to the first pause.
+static egraph_status run_part(const eg_matcher *program, const eg_engine *engine,
+                              const eg_search *search, eg_part part, bool *out_paused) {
+  eg_cursor *cursor;
+  EG_TRY(eg_cursor_create(program->alloc, program, engine, search, part, &cursor));
+  bool done;
+  egraph_status status = eg_cursor_run(cursor, UINT64_MAX, &done);
+  *out_paused = !done;
+  eg_cursor_destroy(cursor);
+  return status;
 }
 
 egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engine,
                                 const eg_search *search) {
   if (!eg_engine_is_clean(engine))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "search on a dirty e-graph; rebuild it first");
-  if (program->has_guard && search->accept == NULL)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "the pattern has a guard, the search no `accept`");
-  machine m = {.program = program, .engine = engine, .search = search};
-  if (!has_every_operator(&m)) return EGRAPH_OK;
-  eg_arena arena;
-  eg_arena_init(&arena, program->alloc);
-  egraph_status status = prepare(&m, &arena);
-  if (status == EGRAPH_OK) status = run(&m);
-  eg_arena_deinit(&arena);
+  eg_parts parts;
+  eg_parts_init(&parts, program->alloc);
+  egraph_status status = eg_matcher_split(program, engine, search, UINT32_MAX, &parts);
+  bool paused = false;
+  for (size_t i = 0; i < parts.len && status == EGRAPH_OK && !paused; i++)
+    status = run_part(program, engine, search, parts.data[i], &paused);
+  eg_parts_deinit(&parts);
   return status;
 }

@@ -1,28 +1,17 @@
-// The members of classes: segments of one pool, capacity a power of two, freed segments
-// reused by size. A fresh class needs no segment: its only member is the node of its own
-// id, which is what the union-find holds for a root.
+// The members of classes: segments of one pool. The capacity of a segment is the next
+// power of two of its length, so that it needs no word of its own; freed segments are
+// reused by size. A class with one member needs no segment.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 
 #include "egraph/engine_internal.h"
 
-const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
-                              uint32_t *out_count) {
-  const eg_class_record *class = &engine->classes.data[root];
-  if (class->cap == 0) {
-    *out_count = 1;
-    return &engine->up.data[root];
-  }
-  *out_count = class->len;
-  return engine->members.data + class->begin;
-}
+static uint32_t log2_of(uint32_t power) { return (uint32_t)__builtin_ctz(power); }
 
-static uint32_t log2_of(uint32_t power) {
-  uint32_t log = 0;
-  while (power >> log != 1)
-    log++;
-  return log;
+/// Words that a segment of `len` members has.
+static uint32_t capacity_of(uint32_t len) {
+  return len < 2 ? 0 : UINT32_C(1) << (32 - __builtin_clz(len - 1));
 }
 
 static egraph_status take_segment(eg_engine *engine, uint32_t cap, uint32_t *out_begin) {
@@ -48,46 +37,56 @@ static void give_segment(eg_engine *engine, uint32_t begin, uint32_t cap) {
   *free_list = begin;
 }
 
-egraph_status eg_members_reserve(eg_engine *engine, uint32_t root, uint32_t count) {
-  uint32_t len;
-  eg_members_of(engine, root, &len);
-  uint64_t wanted = (uint64_t)len + count;
-  uint32_t cap = 2;
-  if (wanted > UINT32_C(1) << 31)
-    return EG_FAIL(EGRAPH_E_MEMORY, "a class holds at most 2^31 nodes");
-  while (cap < wanted)
-    cap *= 2;
+/// Appends `count` >= 1 nodes that may lie in the pool, at offset `from`, or not.
+static egraph_status append(eg_engine *engine, uint32_t root, const uint32_t *nodes,
+                            uint32_t count) {
   eg_class_record *class = &engine->classes.data[root];
-  if (cap <= class->cap) return EGRAPH_OK;
-  uint32_t begin = 0;
-  EG_TRY(take_segment(engine, cap, &begin));
-  const uint32_t *old = eg_members_of(engine, root, &len); // the pool may have moved
-  memcpy(engine->members.data + begin, old, len * sizeof *old);
-  give_segment(engine, class->begin, class->cap);
-  *class = (eg_class_record){.parents = class->parents,
-                             .parent_count = class->parent_count,
-                             .begin = begin,
-                             .len = len,
-                             .cap = cap};
+  uint64_t wanted = (uint64_t) class->len + count;
+  if (wanted > EG_NONE)
+    return EG_FAIL(EGRAPH_E_MEMORY, "a class holds at most 2^31 - 1 nodes");
+  uint32_t len = class->len, cap = capacity_of((uint32_t)wanted);
+  if (cap == 0) {
+    *class = (eg_class_record){class->parents, class->parent_count, nodes[0], 1};
+    return EGRAPH_OK;
+  }
+  if (cap != capacity_of(len)) {
+    bool in_pool = nodes >= engine->members.data &&
+                   nodes < engine->members.data + engine->members.len;
+    size_t offset = in_pool ? (size_t)(nodes - engine->members.data) : 0;
+    uint32_t begin = 0, ignored;
+    EG_TRY(take_segment(engine, cap, &begin));
+    if (in_pool) nodes = engine->members.data + offset; // the pool may have moved
+    memcpy(engine->members.data + begin, eg_members_of(engine, root, &ignored),
+           len * sizeof *nodes);
+    give_segment(engine, class->begin, capacity_of(len));
+    class->begin = begin;
+  }
+  memcpy(engine->members.data + class->begin + len, nodes, count * sizeof *nodes);
+  class->len = (uint32_t)wanted;
   return EGRAPH_OK;
 }
 
-bool eg_members_move(eg_engine *engine, uint32_t into, uint32_t from) {
-  uint32_t count;
+egraph_status eg_members_append(eg_engine *engine, uint32_t root, uint32_t node) {
+  return append(engine, root, &node, 1);
+}
+
+egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
+                              bool *out_in_order) {
+  uint32_t old, count;
+  eg_members_of(engine, into, &old);
   const uint32_t *moved = eg_members_of(engine, from, &count);
-  eg_class_record *target = &engine->classes.data[into];
+  *out_in_order = true;
+  if (count == 0) return EGRAPH_OK;
+  EG_TRY(append(engine, into, moved, count));
+  uint32_t all;
+  const uint32_t *members = eg_members_of(engine, into, &all);
+  for (uint32_t i = old; i < all; i++)
+    engine->nodes.data[members[i] + EG_CLASS_WORD] = into;
+  *out_in_order = old == 0 || members[old - 1] < members[old];
   eg_class_record *source = &engine->classes.data[from];
-  assert(target->cap - target->len >= count && "room was made");
-  uint32_t *tail = engine->members.data + target->begin + target->len;
-  bool is_in_order = tail[-1] < moved[0];
-  for (uint32_t i = 0; i < count; i++) {
-    tail[i] = moved[i];
-    engine->up.data[moved[i]] = into; // one step from every live node to its class
-  }
-  target->len += count;
-  give_segment(engine, source->begin, source->cap);
-  source->begin = source->len = source->cap = 0;
-  return is_in_order;
+  give_segment(engine, source->begin, capacity_of(source->len));
+  source->begin = source->len = 0;
+  return EGRAPH_OK;
 }
 
 // ---- sorting --------------------------------------------------------------------------
@@ -121,16 +120,30 @@ static void sort_ids(uint32_t *values, size_t len, uint32_t *scratch) {
   }
 }
 
+/// Gives back what a segment has beyond the capacity of `len` members: its upper half,
+/// the upper half of the rest, and so on.
+static void shrink_to(eg_engine *engine, eg_class_record *class, uint32_t len) {
+  uint32_t cap = capacity_of(class->len), wanted = capacity_of(len);
+  uint32_t only = engine->members.data[class->begin];
+  for (; cap > wanted && cap > 1; cap /= 2)
+    give_segment(engine, class->begin + cap / 2, cap / 2);
+  if (wanted == 0) {
+    give_segment(engine, class->begin, 1);
+    class->begin = only;
+  }
+  class->len = len;
+}
+
 egraph_status eg_members_clean(eg_engine *engine, uint32_t root) {
   eg_class_record *class = &engine->classes.data[root];
-  if (class->cap == 0) return EGRAPH_OK;
+  if (class->len < 2) return EGRAPH_OK;
   uint32_t *values = engine->members.data + class->begin;
   EG_TRY(eg_u32s_reserve(&engine->sort_scratch, class->len));
   uint32_t kept = 0;
   for (uint32_t i = 0; i < class->len; i++)
     if (!eg_engine_is_dead(engine, values[i])) values[kept++] = values[i];
   assert(kept != 0 && "a node only dies beside a live one");
-  class->len = kept;
   sort_ids(values, kept, engine->sort_scratch.data);
+  if (kept != class->len) shrink_to(engine, class, kept);
   return EGRAPH_OK;
 }

@@ -5,7 +5,8 @@
 // through the parents lists (RISE), which makes a multi-pattern a join on its shared
 // variables; only a root without any such class scans its operator. Below a chosen node
 // the rest of the tree follows downwards (BIND), hash-cons lookups first, because they
-// can only cut.
+// can only cut. The plans of incremental search begin at one term that must be fresh and
+// go on in the same way.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/pattern.h"
 
@@ -14,9 +15,12 @@
 
 #include "egraph/program.h"
 
+enum { MAX_FRESH_TERMS = 32 }; // the plans take memory in the square of the terms
+
 typedef struct compiler {
   eg_matcher *program;
   const eg_pattern *pattern;
+  eg_plan *plan;   // that is made
   uint32_t *order; // reachable terms, children first
   uint32_t order_count;
   bool *is_ground; // terms
@@ -25,6 +29,7 @@ typedef struct compiler {
   uint32_t *agenda;
   uint32_t agenda_count;
   uint32_t *above, *above_position, *queue; // path search, per term
+  uint32_t max_moves;
 } compiler;
 
 static uint32_t child_of(const eg_pattern *pattern, uint32_t term, uint32_t position) {
@@ -95,9 +100,8 @@ static egraph_status prepare(compiler *c, eg_matcher *program) {
   program->register_count = pattern->var_count + pattern->term_count;
   EG_TRY(eg_arena_alloc(arena, terms, sizeof(uint32_t), &program->registers));
   EG_TRY(eg_arena_alloc(arena, terms, sizeof(bool), &program->is_reachable));
-  EG_TRY(eg_arena_alloc(arena, terms + pattern->root_count, sizeof(eg_step),
-                        &program->steps));
-  EG_TRY(eg_arena_alloc(arena, arity_sum + 1, sizeof(eg_move), &program->moves));
+  program->max_steps = (uint32_t)terms + pattern->root_count;
+  c->max_moves = (uint32_t)arity_sum + 1;
   EG_TRY(eg_arena_alloc(arena, terms, sizeof(uint32_t), &c->order));
   EG_TRY(eg_arena_alloc(arena, terms, sizeof(bool), &c->is_ground));
   EG_TRY(eg_arena_alloc(arena, terms, sizeof(bool), &c->is_placed));
@@ -179,7 +183,7 @@ static void emit_moves(compiler *c, uint32_t term) {
   for (uint32_t i = 0; i < c->pattern->terms[term].arity; i++) {
     uint32_t child = child_of(c->pattern, term, i);
     uint32_t reg = c->program->registers[child];
-    c->program->moves[c->program->move_count++] =
+    c->plan->moves[c->plan->move_count++] =
         (eg_move){.position = i, .reg = reg, .is_known = c->is_bound[reg]};
     c->is_bound[reg] = true;
     if (c->pattern->terms[child].kind == EG_PATTERN_NODE && !c->is_placed[child])
@@ -191,23 +195,24 @@ static void emit_moves(compiler *c, uint32_t term) {
 static void emit(compiler *c, eg_step_kind kind, uint32_t term, uint32_t source,
                  uint32_t position) {
   uint32_t reg = c->program->registers[term];
-  eg_step *step = &c->program->steps[c->program->step_count++];
+  eg_step *step = &c->plan->steps[c->plan->step_count++];
   *step = (eg_step){.kind = kind,
                     .term = term,
                     .source = source,
                     .position = position,
                     .is_class_known = c->is_bound[reg],
-                    .first_move = c->program->move_count};
+                    .first_move = c->plan->move_count};
   c->is_placed[term] = c->is_bound[reg] = true;
   if (kind != EG_STEP_LOOKUP) emit_moves(c, term);
-  step->move_count = c->program->move_count - step->first_move;
+  step->move_count = c->plan->move_count - step->first_move;
 }
 
-static void emit_ground_terms(compiler *c) {
+/// `except` is the term where the plan enters, or UINT32_MAX.
+static void emit_ground_terms(compiler *c, uint32_t except) {
   for (uint32_t i = 0; i < c->order_count; i++) {
     uint32_t t = c->order[i];
     const eg_pattern_term *term = &c->pattern->terms[t];
-    if (term->kind == EG_PATTERN_VAR || !can_look_up(c, t)) continue;
+    if (term->kind == EG_PATTERN_VAR || t == except || !can_look_up(c, t)) continue;
     c->is_ground[t] = true; // no variable is bound yet: all children are ground
     emit(c, EG_STEP_LOOKUP, t, 0, 0);
   }
@@ -325,20 +330,91 @@ static void emit_free_variables(compiler *c) {
     uint32_t reg = c->program->registers[c->pattern->roots[i]];
     if (c->is_bound[reg]) continue;
     c->is_bound[reg] = true;
-    c->program->steps[c->program->step_count++] =
+    c->plan->steps[c->plan->step_count++] =
         (eg_step){.kind = EG_STEP_CLASSES, .term = c->pattern->roots[i], .source = reg};
   }
 }
 
-static egraph_status number_steps(eg_matcher *program) {
-  EG_TRY(eg_arena_alloc(&program->arena, program->step_count, sizeof *program->order,
+// ---- plans ----------------------------------------------------------------------------
+
+static egraph_status start_plan(compiler *c, eg_plan *plan) {
+  eg_arena *arena = &c->program->arena;
+  EG_TRY(eg_arena_alloc(arena, c->program->max_steps, sizeof *plan->steps, &plan->steps));
+  EG_TRY(eg_arena_alloc(arena, c->max_moves, sizeof *plan->moves, &plan->moves));
+  memset(c->is_placed, 0, c->pattern->term_count * sizeof *c->is_placed);
+  memset(c->is_ground, 0, c->pattern->term_count * sizeof *c->is_ground);
+  memset(c->is_bound, 0, c->program->register_count * sizeof *c->is_bound);
+  c->plan = plan;
+  return EGRAPH_OK;
+}
+
+static void finish_plan(eg_plan *plan) {
+  while (plan->entry < plan->step_count &&
+         plan->steps[plan->entry].kind == EG_STEP_LOOKUP)
+    plan->entry++;
+}
+
+static egraph_status make_full_plan(compiler *c) {
+  eg_matcher *program = c->program;
+  EG_TRY(start_plan(c, &program->plans[0]));
+  emit_ground_terms(c, UINT32_MAX);
+  emit_roots(c);
+  emit_free_variables(c);
+  finish_plan(c->plan);
+  EG_TRY(eg_arena_alloc(&program->arena, c->plan->step_count, sizeof *program->order,
                         &program->order));
-  for (uint32_t i = 0; i < program->step_count; i++) {
-    eg_step *step = &program->steps[i];
+  for (uint32_t i = 0; i < c->plan->step_count; i++) {
+    eg_step *step = &c->plan->steps[i];
     if (step->kind == EG_STEP_CLASSES) continue;
     step->order = program->order_count;
     program->order[program->order_count++] = step->term;
   }
+  return EGRAPH_OK;
+}
+
+static egraph_status make_fresh_plan(compiler *c, uint32_t number) {
+  uint32_t fresh = c->program->order[number];
+  EG_TRY(start_plan(c, &c->program->plans[1 + number]));
+  emit_ground_terms(c, fresh);
+  emit(c, EG_STEP_SCAN, fresh, 0, 0);
+  emit_agenda(c);
+  emit_roots(c);
+  emit_free_variables(c);
+  finish_plan(c->plan);
+  for (uint32_t i = 0; i < c->plan->step_count; i++)
+    for (uint32_t k = 0; k < number; k++)
+      if (c->plan->steps[i].kind != EG_STEP_CLASSES &&
+          c->plan->steps[i].term == c->program->order[k])
+        c->plan->steps[i].must_be_old = true;
+  return EGRAPH_OK;
+}
+
+/// A variable that stands for any class can be fresh by itself, which only the full plan
+/// looks at.
+static bool has_free_variables(const eg_plan *plan) {
+  for (uint32_t i = 0; i < plan->step_count; i++)
+    if (plan->steps[i].kind == EG_STEP_CLASSES) return true;
+  return false;
+}
+
+static uint32_t count_atoms(const compiler *c) {
+  uint32_t atoms = 0;
+  for (uint32_t i = 0; i < c->order_count; i++)
+    atoms += c->pattern->terms[c->order[i]].kind == EG_PATTERN_NODE;
+  return atoms;
+}
+
+static egraph_status make_plans(compiler *c) {
+  eg_matcher *program = c->program;
+  uint32_t atoms = count_atoms(c);
+  EG_TRY(eg_arena_alloc(&program->arena, 1 + atoms, sizeof *program->plans,
+                        &program->plans));
+  program->plan_count = 1;
+  EG_TRY(make_full_plan(c));
+  if (atoms > MAX_FRESH_TERMS || has_free_variables(&program->plans[0])) return EGRAPH_OK;
+  for (uint32_t i = 0; i < atoms; i++)
+    EG_TRY(make_fresh_plan(c, i));
+  program->plan_count = 1 + atoms;
   return EGRAPH_OK;
 }
 
@@ -348,10 +424,7 @@ static egraph_status compile(eg_matcher *program, const eg_pattern *pattern) {
   EG_TRY(copy_pattern(program, pattern));
   EG_TRY(prepare(&c, program));
   EG_TRY(order_terms(&c));
-  emit_ground_terms(&c);
-  emit_roots(&c);
-  emit_free_variables(&c);
-  EG_TRY(number_steps(program));
+  EG_TRY(make_plans(&c));
   for (uint32_t i = 0; i < c.order_count; i++) {
     const eg_pattern_term *term = &program->pattern.terms[c.order[i]];
     if (term->kind == EG_PATTERN_VAR) continue;

@@ -43,6 +43,7 @@ typedef struct eg_match {
   const eg_class *vars;  // [var_count], canonical; EG_CLASS_NONE: occurs nowhere
   const eg_class *roots; // [root_count], canonical
   const eg_node *nodes;  // [term_count]; EG_NODE_NONE for VAR terms
+  bool is_fresh;         // some node of it is, or a class that a VAR root stands for
 } eg_match;
 
 typedef struct eg_matcher eg_matcher;
@@ -60,23 +61,54 @@ typedef struct eg_search {
   /// Decides whether a payload fits guard number `guard`; may be NULL when no
   /// term has a guard.
   bool (*accept)(void *user, uint32_t guard, uint32_t op, uint32_t payload);
-  /// Receives each match once, in a deterministic order; sets *stop to end
-  /// the search early.
-  egraph_status (*on_match)(void *user, const eg_match *match, bool *stop);
+  /// Receives each match once, in a deterministic order; sets *pause to pause the search
+  /// after this match.
+  egraph_status (*on_match)(void *user, const eg_match *match, bool *pause);
   /// Asked when a NODE term was matched: `step` counts as in eg_matcher_order, `so_far`
   /// has the nodes of that step and those before it, the variables that are their
   /// operands, and no roots. False passes the candidate over. May be NULL.
   bool (*is_possible)(void *user, uint32_t step, const eg_match *so_far);
-  /// Asked every few thousand steps; true ends the search. May be NULL.
-  bool (*is_cancelled)(void *user);
   void *user;
+  bool fresh_only; // only matches that are fresh (see eg_engine_start_epoch)
 } eg_search;
 
-/// Finds all matches on a clean engine, which stays unchanged. A match is one choice of
-/// nodes for the NODE terms and classes for the variables. Scratch memory does not grow
-/// with the number of matches. Fails with EGRAPH_E_ARGUMENT (a guard without `accept`, a
-/// dirty engine), EGRAPH_E_MEMORY, or as on_match does.
+/// Finds all matches on a clean engine, which stays unchanged; a pause ends it. A match
+/// is one choice of nodes for the NODE terms and classes for the variables. Scratch
+/// memory does not grow with the number of matches. Fails with EGRAPH_E_ARGUMENT (a guard
+/// without `accept`, a dirty engine), EGRAPH_E_MEMORY, or as on_match does.
 egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engine,
                                 const eg_search *search);
+
+// ---- searching in parts ---------------------------------------------------------------
+//
+// The parts of a search find each match once. They can be searched at the same time from
+// several threads, and their matches can be applied (eg_engine_add, eg_engine_unite)
+// before the others are found: until the next rebuild a search sees the engine as the
+// last one left it.
+
+typedef struct eg_part {
+  uint32_t plan, first, count;
+  bool in_changed; // of the nodes that changed, not of those that were made
+} eg_part;
+EG_VEC_DEFINE(eg_parts, eg_part);
+
+/// Appends parts of at most `candidates` first nodes each; none when nothing can match.
+/// With fresh_only, enters where less has to be looked at: at what is fresh, or at all.
+/// Fails with EGRAPH_E_ARGUMENT (a guard without `accept`, a rebuild that failed) or
+/// EGRAPH_E_MEMORY.
+egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engine,
+                               const eg_search *search, uint32_t candidates,
+                               eg_parts *inout_parts);
+
+/// A search that can be paused.
+typedef struct eg_cursor eg_cursor;
+
+/// Fails with EGRAPH_E_MEMORY. `search` is copied.
+egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program,
+                               const eg_engine *engine, const eg_search *search,
+                               eg_part part, eg_cursor **out);
+void eg_cursor_destroy(eg_cursor *cursor);
+/// Goes on until the part is done, on_match pauses it, or `max_steps` were made.
+egraph_status eg_cursor_run(eg_cursor *cursor, uint64_t max_steps, bool *out_done);
 
 #endif

@@ -29,6 +29,7 @@ typedef struct eg_step {
   uint32_t term;
   uint32_t source, position;
   bool is_class_known; // the term's register is compared, not set
+  bool must_be_old;    // fresh nodes are left to another plan
   uint32_t first_move, move_count;
   uint32_t order; // among the steps that match a term
 } eg_step;
@@ -38,6 +39,18 @@ typedef struct eg_move {
   bool is_known; // compare; otherwise set
 } eg_move;
 
+/// One order in which the terms are matched.
+typedef struct eg_plan {
+  eg_step *steps;
+  uint32_t step_count;
+  uint32_t entry; // the first step that is no lookup (step_count: there is none)
+  eg_move *moves;
+  uint32_t move_count;
+} eg_plan;
+
+/// Plan 0 finds all matches. Plan 1 + k enters at the k-th NODE term, which must be
+/// fresh, while those before it must be old: together they find each match that has
+/// something fresh once.
 struct eg_matcher {
   egraph_allocator alloc;
   eg_arena arena; // all below
@@ -45,13 +58,11 @@ struct eg_matcher {
   uint32_t *registers; // of each term
   bool *is_reachable;  // of each term
   bool has_guard;
-  uint32_t register_count, max_arity;
-  eg_step *steps;
-  uint32_t step_count;
-  uint32_t *order; // term of each step that matches one
+  uint32_t register_count, max_arity, max_steps;
+  eg_plan *plans;
+  uint32_t plan_count; // 1: too many terms for the others
+  uint32_t *order;     // term of each step of plan 0 that matches one
   uint32_t order_count;
-  eg_move *moves;
-  uint32_t move_count;
 };
 
 #endif

@@ -1,14 +1,15 @@
-// Deferred rebuilding (egg, section 3.2), one slot at a time.
+// Deferred rebuilding (egg, section 3.2), one child word at a time.
 //
-// A class that lost a union keeps its parents list and waits on the `repairs` stack. Each
-// step takes one slot from the list on top: its node leaves the hash-cons under its stale
-// key and returns under the canonical one. If an equal node is there already, the younger
-// of the two dies and their classes are united, which puts more work on the stack. Then
-// the slot moves to the list of the class that it now names. When the stack is empty
-// congruence holds, and the analysis has its turn: terms above changed data are made
-// again, then `modify` is called, and each may cause new work. Every step either happens
-// as a whole or not at all, so that rebuild can be called again after a failure. Cost:
-// the parents of what was united, and the touched member lists.
+// First the new nodes enter the indexes. Then, a class that lost a union waits on the
+// `repairs` stack: its members move to its root, and its parents list is taken word by
+// word. The node of the word leaves the hash-cons under its stale key and returns under
+// the canonical one. If an equal node is there already, the younger of the two dies and
+// their classes are united, which puts more work on the stack. Then the word moves to the
+// list of the class that it now names. When the stack is empty congruence holds, and the
+// analysis has its turn: terms above changed data are made again, then `modify` is
+// called, and each may cause new work. Every step either happens as a whole or not at
+// all, so that rebuild can be called again after a failure. Cost: what is new, the
+// parents and members of what was united, and the touched member lists.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -21,75 +22,113 @@ static bool has_canonical_children(const eg_engine *engine, const eg_term *term)
   return true;
 }
 
+/// Room has been made.
 static void kill_node(eg_engine *engine, uint32_t node) {
-  engine->flags.data[node] |= EG_FLAG_DEAD;
-  engine->dead_slots += eg_engine_stored(engine, node).arity;
-  uint32_t op = engine->nodes.data[node].op;
-  eg_op_list *list = &engine->ops.data[op];
-  if (list->first_dead == EG_NONE) engine->ops_dirty.data[engine->ops_dirty.len++] = op;
-  if (node < list->first_dead) list->first_dead = node;
-  eg_engine_touch(engine, eg_engine_root_halving(engine, node));
+  const eg_head *head = eg_engine_head(engine, node);
+  eg_op_index *op = &engine->ops.data[head->op];
+  engine->nodes.data[node] |= EG_DEAD_BIT;
+  engine->dead_words += head->arity;
+  if (op->first_dead == UINT32_MAX)
+    engine->ops_dirty.data[engine->ops_dirty.len++] = head->op;
+  if (node < op->first_dead) op->first_dead = node;
+  eg_engine_touch(engine,
+                  eg_engine_root_halving(engine, eg_engine_class_word(engine, node)));
 }
 
 /// `node` has become equal to `other`, which is in the table under their common key.
 static egraph_status merge_nodes(eg_engine *engine, uint32_t node, uint32_t other) {
   bool changed;
+  eg_class a = {eg_engine_class_word(engine, node)};
+  eg_class b = {eg_engine_class_word(engine, other)};
   EG_TRY(eg_engine_reserve_union(engine)); // for the death below, which must not fail
-  EG_TRY(eg_engine_unite(engine, (eg_class){node}, (eg_class){other},
-                         EG_REASON_CONGRUENCE, &changed));
+  EG_TRY(eg_engine_unite(engine, a, b, EG_REASON_CONGRUENCE, &changed));
   eg_term stale = eg_engine_stored(engine, node);
-  eg_flatmap_remove(&engine->table, eg_engine_hash_stored(&stale), node);
+  eg_flatmap_remove(&engine->table, eg_engine_hash(&stale), node);
   if (node > other) {
     kill_node(engine, node);
     return EGRAPH_OK;
   }
   eg_term kept = eg_engine_stored(engine, other);
-  eg_flatmap_replace(&engine->table, eg_engine_hash_stored(&kept), other, node);
-  memcpy(engine->slots.data + engine->nodes.data[node].first, kept.children,
+  eg_flatmap_replace(&engine->table, eg_engine_hash(&kept), other, node);
+  memcpy(eg_engine_children(engine, node), kept.children,
          kept.arity * sizeof *kept.children);
   kill_node(engine, other);
+  eg_index_mark_changed(engine, node);
   return EGRAPH_OK;
 }
 
 static egraph_status repair_node(eg_engine *engine, uint32_t node) {
-  eg_term term = eg_engine_stored(engine, node);
+  eg_term term = eg_engine_stored(engine, node), canonical;
   if (has_canonical_children(engine, &term)) return EGRAPH_OK;
-  uint64_t hash = eg_engine_hash_canonical(engine, &term);
+  EG_TRY(eg_index_reserve_changed(engine, term.op));
+  EG_TRY(eg_engine_canonical(engine, &term, &canonical));
+  uint64_t hash = eg_engine_hash(&canonical);
   uint32_t other;
-  if (eg_engine_find_node(engine, &term, hash, &other))
+  if (eg_engine_find_stored(engine, &canonical, hash, &other))
     return merge_nodes(engine, node, other);
-  eg_flatmap_remove(&engine->table, eg_engine_hash_stored(&term), node);
-  eg_class *children = engine->slots.data + engine->nodes.data[node].first;
-  for (uint32_t i = 0; i < term.arity; i++)
-    children[i].id = eg_engine_root_halving(engine, children[i].id);
+  eg_flatmap_remove(&engine->table, eg_engine_hash(&term), node);
+  memcpy(eg_engine_children(engine, node), canonical.children,
+         canonical.arity * sizeof *canonical.children);
+  eg_index_mark_changed(engine, node);
   egraph_status status = eg_flatmap_insert(&engine->table, hash, node);
   assert(status == EGRAPH_OK && "one was removed");
   return status;
 }
 
-/// Repairs the node of one slot in the list of `class`, which is no root, and
-/// moves the slot on.
-static egraph_status repair_slot(eg_engine *engine, uint32_t class) {
-  uint32_t slot = engine->classes.data[class].parents;
-  uint32_t node = engine->links.data[slot].node;
+/// Repairs the node of the first word in the list of `class`, which is no root, and moves
+/// the word on.
+static egraph_status repair_parent(eg_engine *engine, uint32_t class) {
+  uint32_t word = engine->classes.data[class].parents;
+  uint32_t node = eg_engine_node_of_word(engine, word);
   if (!eg_engine_is_dead(engine, node)) EG_TRY(repair_node(engine, node));
-  engine->classes.data[class].parents = engine->links.data[slot].next;
-  if (eg_engine_is_dead(engine, node)) return EGRAPH_OK;
+  uint32_t *link = eg_engine_link(engine, node, word);
+  engine->classes.data[class].parents = *link;
+  if (eg_engine_is_dead(engine, node)) {
+    engine->dead_words--; // it is in no list any more
+    engine->swept_words++;
+    return EGRAPH_OK;
+  }
   // The child was a root when the node was repaired. If that very repair united it, it is
-  // on the stack now and passes the slot on.
-  eg_class_record *target = &engine->classes.data[engine->slots.data[slot].id];
-  engine->links.data[slot].next = target->parents;
-  target->parents = slot;
+  // on the stack now and passes the word on.
+  eg_class_record *target = &engine->classes.data[engine->nodes.data[word]];
+  *link = target->parents;
+  target->parents = word;
+  return EGRAPH_OK;
+}
+
+/// Its members are fresh from now on.
+static egraph_status mark_members(eg_engine *engine, uint32_t root) {
+  uint32_t count;
+  const uint32_t *members = eg_members_of(engine, root, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    EG_TRY(eg_index_reserve_changed(engine, eg_engine_head(engine, members[i])->op));
+    eg_index_mark_changed(engine, members[i]);
+  }
+  return EGRAPH_OK;
+}
+
+/// Members of a class that lost its root-hood go to its root, and are fresh there.
+static egraph_status move_members(eg_engine *engine, uint32_t class) {
+  uint32_t root = eg_engine_root_halving(engine, class);
+  bool in_order;
+  EG_TRY(eg_u32s_reserve(&engine->touched, engine->touched.len + 1));
+  EG_TRY(mark_members(engine, class)); // too early is no harm
+  EG_TRY(eg_members_move(engine, root, class, &in_order));
+  if (!in_order || (engine->flags.data[class] & EG_FLAG_TOUCHED) != 0)
+    eg_engine_touch(engine, root);
   return EGRAPH_OK;
 }
 
 static egraph_status repair_all(eg_engine *engine) {
+  EG_TRY(eg_index_new_nodes(engine));
   while (engine->repairs.len != 0) {
     uint32_t class = engine->repairs.data[engine->repairs.len - 1];
-    if (engine->classes.data[class].parents == EG_NONE)
-      engine->repairs.len--;
+    if (engine->classes.data[class].len != 0)
+      EG_TRY(move_members(engine, class));
+    else if (engine->classes.data[class].parents != EG_NONE)
+      EG_TRY(repair_parent(engine, class));
     else
-      EG_TRY(repair_slot(engine, class));
+      engine->repairs.len--;
   }
   return EGRAPH_OK;
 }
@@ -99,10 +138,12 @@ static egraph_status repair_all(eg_engine *engine) {
 static egraph_status remake_node(eg_engine *engine, uint32_t node) {
   const eg_analysis *analysis = &engine->analysis;
   eg_term term = eg_engine_stored(engine, node);
-  uint32_t root = eg_engine_root_halving(engine, node);
+  uint32_t root = eg_engine_root_halving(engine, eg_engine_class_word(engine, node));
   size_t size = analysis->data_size;
   unsigned char *data = engine->data + (size_t)root * size;
   unsigned char *joined = engine->scratch_data, *made = joined + size;
+  EG_TRY(eg_index_reserve_changed(engine, term.op));
+  eg_index_mark_changed(engine, node); // what conditions may read has changed
   memset(made, 0, size);
   EG_TRY(analysis->make(analysis->self, engine, &term, made));
   EG_TRY(eg_engine_reserve_union(engine));
@@ -117,10 +158,13 @@ static egraph_status remake_node(eg_engine *engine, uint32_t node) {
 
 static egraph_status remake_parents(eg_engine *engine, uint32_t class) {
   uint32_t root = eg_engine_root_halving(engine, class);
-  uint32_t slot = engine->classes.data[root].parents;
-  for (; slot != EG_NONE; slot = engine->links.data[slot].next)
-    if (!eg_engine_is_dead(engine, engine->links.data[slot].node))
-      EG_TRY(remake_node(engine, engine->links.data[slot].node));
+  EG_TRY(mark_members(engine, root));
+  uint32_t word = engine->classes.data[root].parents;
+  while (word != EG_NONE) {
+    uint32_t node = eg_engine_node_of_word(engine, word);
+    if (!eg_engine_is_dead(engine, node)) EG_TRY(remake_node(engine, node));
+    word = *eg_engine_link(engine, node, word);
+  }
   return EGRAPH_OK;
 }
 
@@ -168,72 +212,23 @@ static egraph_status clean_members(eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// Position of the first id >= `id` in a sorted list.
-static size_t lower_bound(const eg_u32s *list, uint32_t id) {
-  size_t low = 0, high = list->len;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (list->data[middle] < id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-static void clean_ops(eg_engine *engine) {
-  while (engine->ops_dirty.len != 0) {
-    eg_op_list *list = &engine->ops.data[eg_u32s_pop(&engine->ops_dirty)];
-    size_t kept = lower_bound(&list->nodes, list->first_dead);
-    for (size_t i = kept; i < list->nodes.len; i++)
-      if (!eg_engine_is_dead(engine, list->nodes.data[i]))
-        list->nodes.data[kept++] = list->nodes.data[i];
-    list->nodes.len = kept;
-    list->first_dead = EG_NONE;
-  }
-}
-
-/// Unlinks the slots of dead nodes. Waiting until they are a quarter of what
-/// the sweep looks at keeps the parents lists linear in the live nodes at a
-/// constant cost per death.
-static void sweep_parents(eg_engine *engine) {
-  size_t linked = engine->slots.len - engine->swept_slots;
-  if (engine->dead_slots <= (linked + engine->up.len) / 4) return;
-  for (uint32_t root = 0; root < engine->up.len; root++) {
-    if (engine->up.data[root] != root) continue;
-    eg_class_record *class = &engine->classes.data[root];
-    uint32_t *link = &class->parents;
-    class->parent_count = 0;
-    while (*link != EG_NONE) {
-      eg_slot_link *slot = &engine->links.data[*link];
-      if (eg_engine_is_dead(engine, slot->node)) {
-        *link = slot->next;
-        continue;
-      }
-      class->parent_count++;
-      link = &slot->next;
-    }
-  }
-  engine->swept_slots += engine->dead_slots;
-  engine->dead_slots = 0;
-}
-
 #if EG_CHECK_LEVEL >= 2
 /// Checks a large engine only when a sixteenth of it has changed since the last time, so
 /// that many small rebuilds stay linear.
 static egraph_status check_in_turn(eg_engine *engine) {
-  size_t changes = engine->up.len + engine->unions.len - engine->checked_changes;
-  if (engine->up.len > 4096 && changes < engine->up.len / 16) return EGRAPH_OK;
-  engine->checked_changes = engine->up.len + engine->unions.len;
+  size_t size = engine->nodes.len + engine->up.len - engine->class_count;
+  if (size > 16384 && size - engine->checked_size < size / 16) return EGRAPH_OK;
+  engine->checked_size = size;
   return eg_engine_check(engine);
 }
 #endif
 
 egraph_status eg_engine_rebuild(eg_engine *engine) {
+  engine->is_rebuilding = true;
   EG_TRY(reach_fixpoint(engine));
   EG_TRY(clean_members(engine));
-  clean_ops(engine);
-  sweep_parents(engine);
+  eg_index_drop_dead(engine);
+  engine->is_rebuilding = false;
 #if EG_CHECK_LEVEL >= 2
   EG_TRY(check_in_turn(engine));
 #endif

@@ -676,8 +676,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_unite(egraph_terms *terms
                                                              egraph_class b,
                                                              bool *out_changed);
 /// Restores congruence: the cost follows what changed. Saturation begins and ends with
-/// it; searching, printing and the smallest term want it after a union (they fail with
-/// ARGUMENT otherwise).
+/// it; searching, printing and the smallest term want it after additions and unions
+/// (they fail with ARGUMENT otherwise).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_rebuild(egraph_terms *terms);
 /// The canonical class; an unknown class is returned as it is.
 EGRAPH_API egraph_class egraph_terms_find(const egraph_terms *terms, egraph_class class_);

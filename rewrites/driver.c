@@ -1,19 +1,45 @@
-// Budgets are looked at inside rules too, every POLL_EVERY matches, because one explosive
-// rule can take longer than all others together. A stop leaves the rest of the iteration
-// undone and rebuilds, so that the e-graph is always whole.
+// A rule with a match limit (the back-off scheduler) is searched as a whole before any of
+// its matches is applied, because it may lose them all; its limit bounds what is held.
+//
+// In incremental search a rule that was searched completely in the iteration before needs
+// its fresh matches only: the others were applied then. With a match limit all are still
+// looked for and counted, so that the scheduler decides as it would otherwise.
+//
+// Budgets are looked at between turns and every POLL_EVERY batches of applied matches,
+// because one explosive rule can take longer than all others together. A stop leaves the
+// rest of the iteration undone and rebuilds, so that the e-graph is always whole.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/driver.h"
 
+#include "base/clock.h"
+#include "base/parallel.h"
 #include "rewrites/scheduler.h"
 
-enum { POLL_EVERY = 64 };
+enum {
+  POLL_EVERY = 16,        // batches of matches
+  PART_CANDIDATES = 4096, // first nodes that a lane takes at a time
+  LANE_WORDS = 1 << 15,   // of matches, after which a lane pauses
+  LANE_STEPS = 1 << 18,   // of a search, after which it pauses
+  THREAD_CANDIDATES = 512 // a turn with fewer is not worth a thread
+};
 
-typedef struct batch { // matches of one rule in this iteration
-  size_t first, count; // first word; matches
-} batch;
-EG_VEC_DEFINE(batches, batch);
+struct eg_lane {
+  const struct eg_driver *driver;
+  eg_cursor *cursor; // NULL: idle
+  eg_u32s words;     // of the matches of this turn that are to be applied
+  uint64_t found, rejected;
+};
 
-struct eg_driver {
+/// The rule at hand.
+typedef struct rule_turn {
+  uint32_t rule, words_per_match;
+  const eg_matcher *matcher;
+  uint64_t limit, found; // matches
+  bool only_fresh;       // are applied
+  size_t next_part;
+} rule_turn;
+
+typedef struct eg_driver {
   egraph_allocator alloc;
   eg_engine *engine;
   const eg_driver_rules *rules;
@@ -22,16 +48,15 @@ struct eg_driver {
   eg_schedule *schedule;
   double start, last_progress;
   uint32_t polls, iteration;
-  bool stopped;
+  bool stopped, changed; // changed: by this iteration
   eg_stop stop;
-  // the rule that is searched
-  uint32_t rule, words_per_match;
-  uint64_t limit, found;
-  bool overflow;
-  eg_u32s words; // matches of all rules in this iteration
-  batches batches;
-  eg_iteration_stats current; // of this iteration
-};
+  bool *is_seen; // per rule: searched and applied completely in the last iteration
+  rule_turn turn;
+  eg_parts parts; // of the rule's search
+  eg_lane lanes[EG_DRIVER_LANES];
+  eg_u32s held; // matches of a rule with a limit
+  eg_iteration_stats current;
+} eg_driver;
 
 static void stop_for(eg_driver *driver, eg_stop reason) {
   if (driver->stopped) return;
@@ -40,8 +65,10 @@ static void stop_for(eg_driver *driver, eg_stop reason) {
 }
 
 static size_t bytes_held(const eg_driver *driver) {
-  return driver->rules->bytes(driver->rules->self) +
-         driver->words.cap * sizeof *driver->words.data;
+  size_t words = driver->held.cap;
+  for (size_t i = 0; i < EG_DRIVER_LANES; i++)
+    words += driver->lanes[i].words.cap;
+  return driver->rules->bytes(driver->rules->self) + words * sizeof(uint32_t);
 }
 
 static void look_at_budgets(eg_driver *driver) {
@@ -60,71 +87,6 @@ static void look_at_budgets(eg_driver *driver) {
     stop_for(driver, EG_STOP_CANCELLED);
 }
 
-static void poll(eg_driver *driver) {
-  if (++driver->polls % POLL_EVERY == 0) look_at_budgets(driver);
-}
-
-// ---- search ---------------------------------------------------------------------
-
-void eg_driver_reject(eg_driver *driver) {
-  driver->report->rules[driver->rule].rejected++;
-}
-
-egraph_status eg_driver_take(eg_driver *driver, const uint32_t *words, bool *out_stop) {
-  eg_rule_stats *stats = &driver->report->rules[driver->rule];
-  stats->matches++;
-  driver->current.matches++;
-  poll(driver);
-  if (++driver->found > driver->limit) {
-    driver->overflow = true;
-  } else {
-    EG_TRY(eg_u32s_append(&driver->words, words, driver->words_per_match));
-  }
-  *out_stop = driver->overflow || driver->stopped;
-  return EGRAPH_OK;
-}
-
-bool eg_driver_is_stopped(eg_driver *driver) {
-  look_at_budgets(driver);
-  return driver->stopped;
-}
-
-static egraph_status search_rule(eg_driver *driver, uint32_t rule, batch *out) {
-  const eg_driver_rules *rules = driver->rules;
-  eg_rule_stats *stats = &driver->report->rules[rule];
-  double start = eg_clock_seconds();
-  driver->rule = rule;
-  driver->words_per_match = rules->match_words(rules->self, rule);
-  driver->limit = eg_schedule_limit(driver->schedule, rule);
-  driver->found = 0;
-  driver->overflow = false;
-  EG_TRY(rules->search(rules->self, rule, driver));
-  stats->seconds += eg_clock_seconds() - start;
-  if (driver->overflow) {
-    driver->words.len = out->first;
-    eg_schedule_ban(driver->schedule, rule, driver->iteration);
-    stats->bans++;
-    return EGRAPH_OK;
-  }
-  out->count = (size_t)driver->found;
-  return EGRAPH_OK;
-}
-
-static egraph_status search_all(eg_driver *driver) {
-  const eg_driver_rules *rules = driver->rules;
-  driver->words.len = 0;
-  driver->batches.len = 0;
-  for (uint32_t rule = 0; rule < rules->count; rule++) {
-    batch found = {.first = driver->words.len};
-    if (!driver->stopped && rules->enabled(rules->self, rule) &&
-        eg_schedule_allows(driver->schedule, rule, driver->iteration))
-      EG_TRY(search_rule(driver, rule, &found));
-    EG_TRY(batches_push(&driver->batches, found));
-  }
-  look_at_budgets(driver);
-  return EGRAPH_OK;
-}
-
 // ---- apply ----------------------------------------------------------------------
 
 static uint32_t room(const eg_driver *driver) {
@@ -133,47 +95,177 @@ static uint32_t room(const eg_driver *driver) {
   return nodes < limit ? limit - nodes : 0;
 }
 
-static egraph_status apply_match(eg_driver *driver, uint32_t rule, const uint32_t *words,
-                                 bool *inout_changed) {
+static egraph_status apply_batch(eg_driver *driver, const uint32_t *words,
+                                 uint32_t count) {
   const eg_driver_rules *rules = driver->rules;
-  eg_rule_stats *stats = &driver->report->rules[rule];
-  uint32_t before = eg_engine_node_limit(driver->engine);
-  eg_apply_result result = {.outcome = EG_APPLY_DONE};
-  EG_TRY(rules->apply(rules->self, rule, words, room(driver), &result));
-  uint32_t added = eg_engine_node_limit(driver->engine) - before;
+  eg_rule_stats *stats = &driver->report->rules[driver->turn.rule];
+  uint32_t before = eg_engine_node_count(driver->engine);
+  eg_apply_result result = {0};
+  EG_TRY(
+      rules->apply(rules->self, driver->turn.rule, words, count, room(driver), &result));
+  uint32_t added = eg_engine_node_count(driver->engine) - before;
   stats->nodes += added;
   stats->unions += result.unions;
-  if (added > 0 || result.unions > 0) *inout_changed = true;
-  if (result.outcome == EG_APPLY_REJECTED) stats->rejected++;
-  if (result.outcome == EG_APPLY_NO_ROOM) stop_for(driver, EG_STOP_NODE_LIMIT);
+  stats->rejected += result.rejected;
+  if (added > 0 || result.unions > 0) driver->changed = true;
+  if (result.applied < count) stop_for(driver, EG_STOP_NODE_LIMIT);
   return EGRAPH_OK;
 }
 
-static egraph_status apply_rule(eg_driver *driver, uint32_t rule, bool *inout_changed) {
-  batch matches = driver->batches.data[rule];
-  if (matches.count == 0) return EGRAPH_OK;
-  uint32_t size = driver->rules->match_words(driver->rules->self, rule);
+static egraph_status apply_all(eg_driver *driver, const eg_u32s *words) {
+  size_t count = words->len / driver->turn.words_per_match;
+  for (size_t i = 0; i < count && !driver->stopped; i += EG_DRIVER_BATCH) {
+    size_t batch = count - i < EG_DRIVER_BATCH ? count - i : EG_DRIVER_BATCH;
+    EG_TRY(apply_batch(driver, words->data + i * driver->turn.words_per_match,
+                       (uint32_t)batch));
+    if (++driver->polls % POLL_EVERY == 0) look_at_budgets(driver);
+  }
+  return EGRAPH_OK;
+}
+
+// ---- lanes ----------------------------------------------------------------------
+
+void eg_lane_reject(eg_lane *lane) { lane->rejected++; }
+
+egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, const uint32_t *words,
+                           bool *out_pause) {
+  const rule_turn *turn = &lane->driver->turn;
+  lane->found++;
+  if (!turn->only_fresh || match->is_fresh)
+    EG_TRY(eg_u32s_append(&lane->words, words, turn->words_per_match));
+  *out_pause = lane->words.len >= LANE_WORDS || lane->found > turn->limit;
+  return EGRAPH_OK;
+}
+
+static eg_search search_on(eg_driver *driver, uint32_t number) {
+  const rule_turn *turn = &driver->turn;
+  eg_search search = {.fresh_only = turn->only_fresh && turn->limit == UINT64_MAX};
+  driver->rules->search(driver->rules->self, turn->rule, number, &driver->lanes[number],
+                        &search);
+  return search;
+}
+
+/// Gives parts to idle lanes. Returns how many lanes are busy, the first ones.
+static egraph_status fill_lanes(eg_driver *driver, uint32_t *out_busy,
+                                uint64_t *out_candidates) {
+  *out_busy = 0;
+  *out_candidates = 0;
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++) {
+    eg_lane *lane = &driver->lanes[i];
+    if (lane->cursor == NULL && driver->turn.next_part < driver->parts.len) {
+      eg_part part = driver->parts.data[driver->turn.next_part++];
+      eg_search search = search_on(driver, i);
+      EG_TRY(eg_cursor_create(driver->alloc, driver->turn.matcher, driver->engine,
+                              &search, part, &lane->cursor));
+      *out_candidates += part.count;
+    } else if (lane->cursor != NULL) {
+      *out_candidates += PART_CANDIDATES; // it had so much to do that it paused
+    }
+    lane->found = lane->rejected = lane->words.len = 0;
+    if (lane->cursor != NULL) *out_busy = i + 1;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status run_lane(void *user, size_t index, uint32_t worker) {
+  eg_driver *driver = user;
+  eg_lane *lane = &driver->lanes[index];
+  (void)worker;
+  if (lane->cursor == NULL) return EGRAPH_OK;
+  bool done;
+  EG_TRY(eg_cursor_run(lane->cursor, LANE_STEPS, &done));
+  if (!done) return EGRAPH_OK;
+  eg_cursor_destroy(lane->cursor);
+  lane->cursor = NULL;
+  return EGRAPH_OK;
+}
+
+/// Counts what the lanes found, and holds it or applies it.
+static egraph_status empty_lanes(eg_driver *driver, uint32_t busy) {
+  rule_turn *turn = &driver->turn;
+  eg_rule_stats *stats = &driver->report->rules[turn->rule];
+  for (uint32_t i = 0; i < busy; i++) {
+    eg_lane *lane = &driver->lanes[i];
+    turn->found += lane->found;
+    stats->matches += lane->found;
+    stats->rejected += lane->rejected;
+    driver->current.matches += lane->found;
+    if (turn->limit == UINT64_MAX)
+      EG_TRY(apply_all(driver, &lane->words));
+    else if (turn->found <= turn->limit)
+      EG_TRY(eg_u32s_append(&driver->held, lane->words.data, lane->words.len));
+  }
+  return EGRAPH_OK;
+}
+
+static void abandon_lanes(eg_driver *driver) {
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++) {
+    eg_cursor_destroy(driver->lanes[i].cursor);
+    driver->lanes[i].cursor = NULL;
+  }
+}
+
+// ---- rules ----------------------------------------------------------------------
+
+static egraph_status search_parts(eg_driver *driver) {
+  rule_turn *turn = &driver->turn;
+  for (;;) {
+    uint32_t busy;
+    uint64_t candidates;
+    double start = eg_clock_cpu_seconds();
+    EG_TRY(fill_lanes(driver, &busy, &candidates));
+    if (busy == 0) return EGRAPH_OK;
+    uint32_t threads = candidates < THREAD_CANDIDATES ? 1 : driver->options->threads;
+    EG_TRY(eg_parallel_for(driver->alloc, threads, busy, run_lane, driver));
+    double middle = eg_clock_cpu_seconds();
+    EG_TRY(empty_lanes(driver, busy));
+    driver->current.search_seconds += middle - start;
+    driver->current.apply_seconds += eg_clock_cpu_seconds() - middle;
+    look_at_budgets(driver);
+    if (driver->stopped || turn->found > turn->limit) return EGRAPH_OK;
+  }
+}
+
+static egraph_status run_rule(eg_driver *driver, uint32_t rule,
+                              const eg_matcher *matcher) {
+  const eg_driver_rules *rules = driver->rules;
+  driver->turn = (rule_turn){.rule = rule,
+                             .matcher = matcher,
+                             .words_per_match = rules->match_words(rules->self, rule),
+                             .limit = eg_schedule_limit(driver->schedule, rule),
+                             .only_fresh = driver->is_seen[rule]};
+  driver->held.len = driver->parts.len = 0;
+  driver->is_seen[rule] = false;
   double start = eg_clock_seconds();
-  const uint32_t *words = driver->words.data + matches.first;
-  for (size_t i = 0; i < matches.count && !driver->stopped; i++) {
-    EG_TRY(apply_match(driver, rule, words, inout_changed));
-    words += size;
-    poll(driver);
+  eg_search search = search_on(driver, 0);
+  EG_TRY(eg_matcher_split(matcher, driver->engine, &search, PART_CANDIDATES,
+                          &driver->parts));
+  egraph_status status = search_parts(driver);
+  abandon_lanes(driver);
+  EG_TRY(status);
+  if (driver->turn.found > driver->turn.limit) {
+    eg_schedule_ban(driver->schedule, rule, driver->iteration);
+    driver->report->rules[rule].bans++;
+  } else {
+    EG_TRY(apply_all(driver, &driver->held));
+    driver->is_seen[rule] = !driver->stopped && !driver->options->naive &&
+                            !rules->needs_all(rules->self, rule);
   }
   driver->report->rules[rule].seconds += eg_clock_seconds() - start;
   return EGRAPH_OK;
 }
 
-static egraph_status apply_all(eg_driver *driver, bool *out_changed) {
-  *out_changed = false;
-  double start = eg_clock_cpu_seconds();
-  for (uint32_t rule = 0; rule < driver->rules->count && !driver->stopped; rule++)
-    EG_TRY(apply_rule(driver, rule, out_changed));
-  double middle = eg_clock_cpu_seconds();
-  driver->current.apply_seconds = middle - start;
-  egraph_status status = eg_engine_rebuild(driver->engine);
-  driver->current.rebuild_seconds = eg_clock_cpu_seconds() - middle;
-  return status;
+static egraph_status run_rules(eg_driver *driver) {
+  const eg_driver_rules *rules = driver->rules;
+  for (uint32_t rule = 0; rule < rules->count && !driver->stopped; rule++) {
+    const eg_matcher *matcher = rules->matcher(rules->self, rule);
+    if (matcher == NULL) continue;
+    if (eg_schedule_allows(driver->schedule, rule, driver->iteration))
+      EG_TRY(run_rule(driver, rule, matcher));
+    else
+      driver->is_seen[rule] = false;
+  }
+  return EGRAPH_OK;
 }
 
 // ---- the loop -------------------------------------------------------------------
@@ -187,14 +279,15 @@ static void end_iteration(eg_driver *driver) {
 }
 
 static egraph_status iterate(eg_driver *driver) {
-  bool changed;
   driver->current = (eg_iteration_stats){0};
-  double start = eg_clock_cpu_seconds();
-  EG_TRY(search_all(driver));
-  driver->current.search_seconds = eg_clock_cpu_seconds() - start;
-  EG_TRY(apply_all(driver, &changed));
-  end_iteration(driver);
+  driver->changed = false;
+  EG_TRY(run_rules(driver));
   bool complete = !driver->stopped;
+  eg_engine_start_epoch(driver->engine);
+  double start = eg_clock_cpu_seconds();
+  EG_TRY(eg_engine_rebuild(driver->engine));
+  driver->current.rebuild_seconds = eg_clock_cpu_seconds() - start;
+  end_iteration(driver);
 #if EG_CHECK_LEVEL >= 2
   EG_TRY(eg_engine_check(driver->engine));
 #endif
@@ -202,7 +295,8 @@ static egraph_status iterate(eg_driver *driver) {
   look_at_budgets(driver);
   // An iteration that was done completely and changed nothing proves saturation, whatever
   // the clock says by now.
-  if (complete && !changed && eg_schedule_can_stop(driver->schedule, driver->iteration)) {
+  if (complete && !driver->changed &&
+      eg_schedule_can_stop(driver->schedule, driver->iteration)) {
     driver->stopped = true;
     driver->stop = EG_STOP_SATURATED;
   }
@@ -211,6 +305,8 @@ static egraph_status iterate(eg_driver *driver) {
 }
 
 static egraph_status run(eg_driver *driver) {
+  EG_TRY(eg_alloc(driver->alloc, driver->rules->count, sizeof *driver->is_seen,
+                  &driver->is_seen));
   if (!eg_engine_is_clean(driver->engine)) EG_TRY(eg_engine_rebuild(driver->engine));
   look_at_budgets(driver);
   while (!driver->stopped) {
@@ -231,6 +327,23 @@ static void finish_report(const eg_driver *driver) {
   report->seconds = eg_clock_seconds() - driver->start;
 }
 
+static void driver_init(eg_driver *driver) {
+  eg_parts_init(&driver->parts, driver->alloc);
+  eg_u32s_init(&driver->held, driver->alloc);
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++) {
+    driver->lanes[i] = (eg_lane){.driver = driver};
+    eg_u32s_init(&driver->lanes[i].words, driver->alloc);
+  }
+}
+
+static void driver_deinit(eg_driver *driver) {
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    eg_u32s_deinit(&driver->lanes[i].words);
+  eg_u32s_deinit(&driver->held);
+  eg_parts_deinit(&driver->parts);
+  eg_free(driver->alloc, driver->is_seen, driver->rules->count, sizeof *driver->is_seen);
+}
+
 egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
                             const eg_driver_rules *rules,
                             const eg_saturation_options *options,
@@ -249,12 +362,10 @@ egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
                       .schedule = &schedule,
                       .start = eg_clock_seconds()};
   driver.last_progress = driver.start;
-  eg_u32s_init(&driver.words, heap);
-  batches_init(&driver.batches, heap);
+  driver_init(&driver);
   egraph_status status = run(&driver);
   finish_report(&driver);
-  eg_u32s_deinit(&driver.words);
-  batches_deinit(&driver.batches);
+  driver_deinit(&driver);
   eg_schedule_deinit(&schedule);
   return status;
 }

@@ -192,12 +192,13 @@ static bool make_check(const eg_rule_check *check, eg_rule_env *env,
   return false;
 }
 
-bool eg_rule_checks_pass(eg_rule_checks *checks, eg_rule_env *env, uint32_t step,
-                         const eg_match *so_far) {
-  eg_rule_step *at = &checks->steps[step];
+// marks[step]: working memory in use before that step.
+bool eg_rule_checks_pass(const eg_rule_checks *checks, eg_rule_env *env, uint32_t *marks,
+                         uint32_t step, const eg_match *so_far) {
+  const eg_rule_step *at = &checks->steps[step];
   // Lists of earlier steps stay; those of an earlier candidate of this step are dropped.
   env->scratch->value_count = 0;
-  env->scratch->int_count = at->int_mark;
+  env->scratch->int_count = marks[step];
   const eg_rule_term *term = &env->rule->terms[at->term];
   eg_node node = so_far->nodes[at->term];
   if (!bind_classes(env, term, node, so_far) ||
@@ -205,6 +206,6 @@ bool eg_rule_checks_pass(eg_rule_checks *checks, eg_rule_env *env, uint32_t step
     return false;
   for (uint32_t i = 0; i < at->check_count; i++)
     if (!make_check(&checks->checks[at->first_check + i], env, so_far)) return false;
-  if (step + 1 < checks->step_count) at[1].int_mark = env->scratch->int_count;
+  if (step + 1 < checks->step_count) marks[step + 1] = env->scratch->int_count;
   return true;
 }

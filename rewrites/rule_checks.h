@@ -28,7 +28,6 @@ typedef struct eg_rule_check {
 typedef struct eg_rule_step {
   uint32_t term; // whose node was matched
   uint32_t first_check, check_count;
-  uint32_t int_mark; // working memory in use before this step
 } eg_rule_step;
 
 typedef struct eg_rule_checks {
@@ -44,8 +43,9 @@ egraph_status eg_rule_checks_plan(const eg_rule *rule, const eg_matcher *matcher
                                   eg_arena *arena, eg_rule_checks *out);
 /// Binds what step `step` has matched and makes its checks; the steps before it must have
 /// passed. After the last step every variable of the left side and every value is bound,
-/// and the match fits.
-bool eg_rule_checks_pass(eg_rule_checks *checks, eg_rule_env *env, uint32_t step,
-                         const eg_match *so_far);
+/// and the match fits. `marks` ([step_count], zero at first) belongs to the search, as
+/// env does.
+bool eg_rule_checks_pass(const eg_rule_checks *checks, eg_rule_env *env, uint32_t *marks,
+                         uint32_t step, const eg_match *so_far);
 
 #endif

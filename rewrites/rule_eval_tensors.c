@@ -210,15 +210,12 @@ EVALUATOR(splat_is) {
 
 // ---- the e-graph itself ---------------------------------------------------------
 
-// Whether a class holds a node of an operator. Conditions are asked on
-// clean engines only.
+// Whether a class held a node of an operator at the last rebuild.
 static bool holds(eg_rule_env *env, const eg_rule_value *value, eg_op op,
                   eg_rule_value *out) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
-  if (!eg_engine_is_clean(engine)) return false;
   uint32_t nodes;
-  eg_class class = eg_engine_find(engine, value->tensor);
-  const eg_node *node = eg_engine_class_nodes(engine, class, &nodes);
+  const eg_node *node = eg_engine_class_nodes(engine, value->tensor, &nodes);
   bool found = false;
   for (uint32_t i = 0; i < nodes && !found; i++)
     found = eg_engine_term(engine, node[i]).op == op;
@@ -235,11 +232,11 @@ EVALUATOR(is_conv) {
   return holds(env, &args[0], EG_OP_CONV, out);
 }
 
-// An order of classes: symmetric rules match once instead of once per order.
+// An order of classes: symmetric rules match once instead of once per order. Matched
+// classes are canonical as of the last rebuild.
 EVALUATOR(before) {
+  (void)env;
   (void)count;
-  const eg_engine *engine = eg_tensor_egraph_engine_of(env->egraph);
-  *out = eg_rule_bool(eg_engine_find(engine, args[0].tensor).id <
-                      eg_engine_find(engine, args[1].tensor).id);
+  *out = eg_rule_bool(args[0].tensor.id < args[1].tensor.id);
   return true;
 }

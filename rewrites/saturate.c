@@ -8,39 +8,53 @@
 #include "rewrites/rule_checks.h"
 #include "rewrites/rule_match.h"
 
+/// What one search works with; applying has its own. Sized for any rule.
+typedef struct context {
+  eg_rule_value *vars;
+  uint32_t *packed, *marks;
+  eg_rule_scratch *scratch;
+  // of the rule that is searched
+  const struct tensor_rules *all;
+  const eg_rule *rule;
+  const eg_rule_checks *checks;
+  eg_lane *lane;
+} context;
+
 typedef struct tensor_rules {
   egraph_allocator alloc;
   eg_tensor_egraph *egraph;
   const eg_rules *rules;
   const eg_saturation_options *options;
   eg_arena arena;
-  eg_matcher **programs;  // [count], NULL for rules that are off
+  eg_matcher **matchers;  // [count], NULL for rules that are off
   eg_rule_checks *checks; // [count]
   uint32_t count;
-  eg_rule_value *vars; // room for any rule
-  uint32_t *packed;
-  uint32_t var_cap, packed_cap;
-  eg_rule_scratch *scratch;
+  context lanes[EG_DRIVER_LANES], applying;
+  uint32_t var_cap, packed_cap, step_cap; // most of any rule
   eg_rule_builder builder;
   eg_u32s depths; // of nodes: rules with several left sides that stand behind them
 } tensor_rules;
 
-/// The search of one rule.
-typedef struct rule_search {
-  tensor_rules *all;
-  const eg_rule *rule;
-  eg_rule_checks *checks;
-  eg_driver *driver;
-} rule_search;
-
-static bool is_enabled(void *self, uint32_t rule) {
+static const eg_matcher *matcher_of(void *self, uint32_t rule) {
   const tensor_rules *all = self;
-  return all->programs[rule] != NULL;
+  return all->matchers[rule];
 }
 
 static uint32_t words_of(void *self, uint32_t rule) {
   const tensor_rules *all = self;
   return 1 + eg_rule_match_words(eg_rules_at(all->rules, rule)); // the first: depth
+}
+
+// These look at the nodes of a class: a match is not fresh when its operand gains one.
+static bool needs_all(void *self, uint32_t index) {
+  const tensor_rules *all = self;
+  const eg_rule *rule = eg_rules_at(all->rules, index);
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    if (rule->exprs[i].form == EG_RULE_EXPR_CALL &&
+        (rule->exprs[i].function == EG_RULE_FN_IS_CONCAT ||
+         rule->exprs[i].function == EG_RULE_FN_IS_CONV))
+      return true;
+  return false;
 }
 
 static size_t bytes_of(void *self) {
@@ -49,71 +63,66 @@ static size_t bytes_of(void *self) {
          all->depths.cap * sizeof *all->depths.data;
 }
 
-static eg_rule_env env_of(const tensor_rules *all, const eg_rule *rule) {
+static eg_rule_env env_of(const tensor_rules *all, const eg_rule *rule,
+                          const context *c) {
   return (eg_rule_env){
-      .egraph = all->egraph, .rule = rule, .vars = all->vars, .scratch = all->scratch};
+      .egraph = all->egraph, .rule = rule, .vars = c->vars, .scratch = c->scratch};
 }
 
 // ---- search ---------------------------------------------------------------------
 
 static bool accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
   (void)op;
-  const rule_search *search = user;
-  return eg_rule_accepts(search->rule, guard,
-                         eg_tensor_egraph_attrs_at(search->all->egraph, payload));
+  const context *c = user;
+  return eg_rule_accepts(c->rule, guard,
+                         eg_tensor_egraph_attrs_at(c->all->egraph, payload));
 }
 
 static uint32_t depth_of_node(const tensor_rules *all, uint32_t node) {
   return node < all->depths.len ? all->depths.data[node] : 0;
 }
 
-static uint32_t depth_of(const tensor_rules *all, const eg_rule *rule,
-                         const eg_match *match) {
+static uint32_t depth_of(const context *c, const eg_match *match) {
   uint32_t depth = 0;
-  for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
-    uint32_t own = depth_of_node(all, match->nodes[i].id); // 0 for variables
+  for (uint32_t i = 0; i < c->rule->pattern_term_count; i++) {
+    uint32_t own = depth_of_node(c->all, match->nodes[i].id); // 0 for variables
     if (own > depth) depth = own;
   }
   return depth;
 }
 
 static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
-  const rule_search *search = user;
-  eg_rule_env env = env_of(search->all, search->rule);
-  uint32_t node = so_far->nodes[search->checks->steps[step].term].id;
-  bool is_deep = search->rule->root_count > 1 &&
-                 depth_of_node(search->all, node) >= search->all->options->multi_depth;
-  if (!is_deep && eg_rule_checks_pass(search->checks, &env, step, so_far)) return true;
-  eg_driver_reject(search->driver);
+  const context *c = user;
+  eg_rule_env env = env_of(c->all, c->rule, c);
+  uint32_t node = so_far->nodes[c->checks->steps[step].term].id;
+  bool is_deep = c->rule->root_count > 1 &&
+                 depth_of_node(c->all, node) >= c->all->options->multi_depth;
+  if (!is_deep && eg_rule_checks_pass(c->checks, &env, c->marks, step, so_far))
+    return true;
+  eg_lane_reject(c->lane);
   return false;
 }
 
-static egraph_status on_match(void *user, const eg_match *match, bool *out_stop) {
-  const rule_search *search = user;
-  tensor_rules *all = search->all;
-  all->packed[0] = depth_of(all, search->rule, match) + (search->rule->root_count > 1);
-  eg_rule_pack(search->rule, match, all->packed + 1);
-  return eg_driver_take(search->driver, all->packed, out_stop);
+static egraph_status on_match(void *user, const eg_match *match, bool *out_pause) {
+  const context *c = user;
+  c->packed[0] = depth_of(c, match) + (c->rule->root_count > 1);
+  eg_rule_pack(c->rule, match, c->packed + 1);
+  return eg_lane_take(c->lane, match, c->packed, out_pause);
 }
 
-static bool is_cancelled(void *user) {
-  const rule_search *search = user;
-  return eg_driver_is_stopped(search->driver);
-}
-
-static egraph_status search(void *self, uint32_t rule, eg_driver *driver) {
+static void search(void *self, uint32_t rule, uint32_t number, eg_lane *lane,
+                   eg_search *out) {
   tensor_rules *all = self;
-  rule_search state = {.all = all,
-                       .rule = eg_rules_at(all->rules, rule),
-                       .checks = &all->checks[rule],
-                       .driver = driver};
-  eg_search how = {.accept = accept,
-                   .on_match = on_match,
-                   .is_possible = is_possible,
-                   .is_cancelled = is_cancelled,
-                   .user = &state};
-  return eg_matcher_search(all->programs[rule], eg_tensor_egraph_engine(all->egraph),
-                           &how);
+  context *c = &all->lanes[number];
+  c->all = all;
+  c->rule = eg_rules_at(all->rules, rule);
+  c->checks = &all->checks[rule];
+  c->lane = lane;
+  c->marks[0] = 0;
+  out->accept = accept;
+  out->on_match = on_match;
+  out->is_possible = is_possible;
+  out->user = c;
 }
 
 // ---- apply ----------------------------------------------------------------------
@@ -173,25 +182,46 @@ static egraph_status note_depths(tensor_rules *all, uint32_t first, uint32_t dep
   return EGRAPH_OK;
 }
 
-static egraph_status apply(void *self, uint32_t index, const uint32_t *packed,
-                           uint32_t max_new_nodes, eg_apply_result *out) {
-  tensor_rules *all = self;
+typedef enum apply_outcome {
+  APPLIED, // or nothing was to be done
+  REJECTED,
+  NO_ROOM // it would exceed max_new_nodes; nothing was added
+} apply_outcome;
+
+static egraph_status apply_match(tensor_rules *all, uint32_t index,
+                                 const uint32_t *packed, uint32_t max_new_nodes,
+                                 uint32_t *inout_unions, apply_outcome *out) {
   const eg_rule *rule = eg_rules_at(all->rules, index);
   const uint32_t *match = packed + 1;
-  eg_rule_env env = env_of(all, rule);
+  eg_rule_env env = env_of(all, rule, &all->applying);
   bool ok = eg_rule_bind(&env, match);
   uint32_t missing = 0, first = rule->pattern_term_count, end = rule->term_count;
   if (ok)
     EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, first, end, &ok, &missing));
-  if (!ok || missing > max_new_nodes) {
-    out->outcome = ok ? EG_APPLY_NO_ROOM : EG_APPLY_REJECTED;
-    return EGRAPH_OK;
-  }
+  *out = ok ? NO_ROOM : REJECTED;
+  if (!ok || missing > max_new_nodes) return EGRAPH_OK;
+  *out = APPLIED;
   EG_TRY(check_types(all, rule, match));
   uint32_t first_new = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
   EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, first, end, index));
   EG_TRY(note_depths(all, first_new, packed[0]));
-  return unite_roots(all, rule, index, match, &out->unions);
+  return unite_roots(all, rule, index, match, inout_unions);
+}
+
+static egraph_status apply(void *self, uint32_t rule, const uint32_t *matches,
+                           uint32_t count, uint32_t max_new_nodes, eg_apply_result *out) {
+  tensor_rules *all = self;
+  const eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
+  uint32_t before = eg_engine_node_count(engine), words = words_of(self, rule);
+  for (; out->applied < count; out->applied++) {
+    uint32_t added = eg_engine_node_count(engine) - before;
+    apply_outcome outcome;
+    EG_TRY(apply_match(all, rule, matches + (size_t)out->applied * words,
+                       max_new_nodes - added, &out->unions, &outcome));
+    out->rejected += outcome == REJECTED;
+    if (outcome == NO_ROOM) return EGRAPH_OK;
+  }
+  return EGRAPH_OK;
 }
 
 // ---- set-up ---------------------------------------------------------------------
@@ -200,18 +230,28 @@ static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
                                   const eg_rule *rule) {
   eg_pattern pattern;
   EG_TRY(eg_rule_pattern(rule, &all->arena, &pattern));
-  EG_TRY(eg_matcher_create(&all->alloc, &pattern, &all->programs[index]));
+  EG_TRY(eg_matcher_create(&all->alloc, &pattern, &all->matchers[index]));
   EG_TRY(
-      eg_rule_checks_plan(rule, all->programs[index], &all->arena, &all->checks[index]));
+      eg_rule_checks_plan(rule, all->matchers[index], &all->arena, &all->checks[index]));
+  uint32_t steps = all->checks[index].step_count;
+  if (steps + 1 > all->step_cap) all->step_cap = steps + 1;
   uint32_t words = 1 + eg_rule_match_words(rule);
   if (words > all->packed_cap) all->packed_cap = words;
   if (rule->var_count > all->var_cap) all->var_cap = rule->var_count;
   return eg_rule_builder_reserve(&all->builder, rule);
 }
 
+static egraph_status prepare_context(tensor_rules *all, context *c) {
+  eg_arena *arena = &all->arena;
+  EG_TRY(eg_arena_alloc(arena, all->var_cap, sizeof *c->vars, &c->vars));
+  EG_TRY(eg_arena_alloc(arena, all->packed_cap, sizeof *c->packed, &c->packed));
+  EG_TRY(eg_arena_alloc(arena, all->step_cap, sizeof *c->marks, &c->marks));
+  return eg_arena_alloc(arena, 1, sizeof *c->scratch, &c->scratch);
+}
+
 static egraph_status prepare(tensor_rules *all) {
   const eg_saturation_options *options = all->options;
-  EG_TRY(eg_alloc(all->alloc, all->count, sizeof(eg_matcher *), &all->programs));
+  EG_TRY(eg_alloc(all->alloc, all->count, sizeof(eg_matcher *), &all->matchers));
   EG_TRY(eg_arena_alloc(&all->arena, all->count, sizeof *all->checks, &all->checks));
   for (uint32_t i = 0; i < all->count; i++) {
     const eg_rule *rule = eg_rules_at(all->rules, i);
@@ -220,15 +260,15 @@ static egraph_status prepare(tensor_rules *all) {
       continue;
     EG_TRY(prepare_rule(all, i, rule));
   }
-  EG_TRY(eg_arena_alloc(&all->arena, all->var_cap, sizeof *all->vars, &all->vars));
-  EG_TRY(eg_arena_alloc(&all->arena, all->packed_cap, sizeof *all->packed, &all->packed));
-  return eg_arena_alloc(&all->arena, 1, sizeof *all->scratch, &all->scratch);
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    EG_TRY(prepare_context(all, &all->lanes[i]));
+  return prepare_context(all, &all->applying);
 }
 
 static void release(tensor_rules *all) {
-  for (uint32_t i = 0; all->programs != NULL && i < all->count; i++)
-    eg_matcher_destroy(all->programs[i]);
-  eg_free(all->alloc, all->programs, all->count, sizeof(eg_matcher *));
+  for (uint32_t i = 0; all->matchers != NULL && i < all->count; i++)
+    eg_matcher_destroy(all->matchers[i]);
+  eg_free(all->alloc, all->matchers, all->count, sizeof(eg_matcher *));
   eg_rule_builder_deinit(&all->builder);
   eg_u32s_deinit(&all->depths);
   eg_arena_deinit(&all->arena);
@@ -249,8 +289,9 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
   eg_u32s_init(&all.depths, heap);
   eg_driver_rules driver_rules = {.self = &all,
                                   .count = all.count,
-                                  .enabled = is_enabled,
+                                  .matcher = matcher_of,
                                   .match_words = words_of,
+                                  .needs_all = needs_all,
                                   .search = search,
                                   .apply = apply,
                                   .bytes = bytes_of};

@@ -101,21 +101,15 @@ egraph_status eg_symbolic_add_rules(eg_symbolic *symbolic, const char *file,
 
 // ---- building --------------------------------------------------------------------
 
-// The node of a term, its operands taken from `built`.
-static eg_term node_of(const eg_pattern_term *term, const uint32_t *children,
-                       const eg_class *built, eg_class *operands) {
-  for (uint32_t i = 0; i < term->arity; i++)
-    operands[i] = built[children[term->children + i]];
-  return (eg_term){.op = term->op, .arity = term->arity, .children = operands};
-}
-
 static egraph_status add_terms(eg_symbolic *symbolic, const eg_symbolic_terms *terms,
                                eg_classes *built, eg_classes *operands) {
   EG_TRY(eg_classes_resize(built, terms->terms.len));
   EG_TRY(eg_classes_resize(operands, terms->children.len));
   for (size_t i = 0; i < terms->terms.len; i++) {
-    eg_term node =
-        node_of(&terms->terms.data[i], terms->children.data, built->data, operands->data);
+    const eg_pattern_term *term = &terms->terms.data[i];
+    for (uint32_t k = 0; k < term->arity; k++)
+      operands->data[k] = built->data[terms->children.data[term->children + k]];
+    eg_term node = {.op = term->op, .arity = term->arity, .children = operands->data};
     EG_TRY(eg_engine_add(symbolic->engine, &node, EG_REASON_SEED, &built->data[i]));
   }
   return EGRAPH_OK;
@@ -153,23 +147,24 @@ egraph_status eg_symbolic_add_term(eg_symbolic *symbolic, const char *file,
 
 // ---- saturation ------------------------------------------------------------------
 
+/// What one lane of the search works with.
+typedef struct lane_context {
+  const eg_symbolic_rule *rule;
+  eg_lane *lane;
+  eg_u32s packed; // classes of variables, then of roots
+} lane_context;
+
 typedef struct saturation {
   eg_symbolic *symbolic;
-  eg_matcher **programs; // NULL: off, or a bare variable
-  bool *enabled;
+  eg_matcher **matchers; // NULL: off
+  lane_context lanes[EG_DRIVER_LANES];
+  uint32_t packed_words;
   eg_classes built, operands;
-  eg_u32s packed; // classes of variables, then of roots
 } saturation;
 
-typedef struct rule_search {
-  saturation *all;
-  const eg_symbolic_rule *rule;
-  eg_driver *driver;
-} rule_search;
-
-static bool is_enabled(void *self, uint32_t rule) {
+static const eg_matcher *matcher_of(void *self, uint32_t rule) {
   const saturation *all = self;
-  return all->enabled[rule];
+  return all->matchers[rule];
 }
 
 static uint32_t words_of(void *self, uint32_t rule) {
@@ -178,60 +173,125 @@ static uint32_t words_of(void *self, uint32_t rule) {
   return r->var_count + r->root_count;
 }
 
+static bool needs_all(void *self, uint32_t rule) {
+  (void)self;
+  (void)rule;
+  return false;
+}
+
 static size_t bytes_of(void *self) {
   const saturation *all = self;
   return eg_engine_bytes(all->symbolic->engine) + all->symbolic->arena.bytes;
 }
 
-static egraph_status on_match(void *user, const eg_match *match, bool *out_stop) {
-  const rule_search *search = user;
-  uint32_t *words = search->all->packed.data;
-  for (uint32_t i = 0; i < search->rule->var_count; i++)
+static egraph_status on_match(void *user, const eg_match *match, bool *out_pause) {
+  const lane_context *context = user;
+  uint32_t *words = context->packed.data;
+  for (uint32_t i = 0; i < context->rule->var_count; i++)
     *words++ = match->vars[i].id;
-  for (uint32_t i = 0; i < search->rule->root_count; i++)
+  for (uint32_t i = 0; i < context->rule->root_count; i++)
     *words++ = match->roots[i].id;
-  return eg_driver_take(search->driver, search->all->packed.data, out_stop);
+  return eg_lane_take(context->lane, match, context->packed.data, out_pause);
 }
 
-static bool is_cancelled(void *user) {
-  const rule_search *search = user;
-  return eg_driver_is_stopped(search->driver);
+static void search(void *self, uint32_t rule, uint32_t number, eg_lane *lane,
+                   eg_search *out) {
+  saturation *all = self;
+  lane_context *context = &all->lanes[number];
+  context->rule = &all->symbolic->rules.data[rule];
+  context->lane = lane;
+  out->on_match = on_match;
+  out->user = context;
 }
 
-static egraph_status take_every_class(const eg_engine *engine, eg_driver *driver) {
-  bool stop = false;
-  for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id && !stop;
-       c = eg_engine_next(engine, c)) {
-    uint32_t words[2] = {c.id, c.id};
-    EG_TRY(eg_driver_take(driver, words, &stop));
+// ---- applying --------------------------------------------------------------------
+//
+// A batch of matches is applied term by term of the right side: row i of `built` has the
+// classes of term i, one per match.
+
+static eg_class *row_of(saturation *all, uint32_t term) {
+  return all->built.data + (size_t)term * EG_DRIVER_BATCH;
+}
+
+static void fill_variable(saturation *all, const eg_symbolic_rule *rule, uint32_t index,
+                          const uint32_t *matches, uint32_t count) {
+  uint32_t var = rule->terms[index].var, words = rule->var_count + rule->root_count;
+  for (uint32_t m = 0; m < count; m++)
+    row_of(all, index)[m].id = matches[m * words + var];
+}
+
+static eg_term_batch batch_of(saturation *all, const eg_symbolic_rule *rule,
+                              uint32_t index, uint32_t count) {
+  const eg_pattern_term *term = &rule->terms[index];
+  for (uint32_t k = 0; k < term->arity; k++) {
+    const eg_class *row = row_of(all, rule->children[term->children + k]);
+    for (uint32_t m = 0; m < count; m++)
+      all->operands.data[m * term->arity + k] = row[m];
+  }
+  return (eg_term_batch){.op = term->op,
+                         .arity = term->arity,
+                         .count = count,
+                         .children = all->operands.data};
+}
+
+// A root that is no variable goes straight into the class that it is equal to.
+static egraph_status apply_root(saturation *all, uint32_t index, uint32_t root,
+                                const uint32_t *matches, uint32_t count,
+                                uint32_t *inout_unions) {
+  const eg_symbolic_rule *rule = &all->symbolic->rules.data[index];
+  uint32_t words = rule->var_count + rule->root_count, term = rule->rhs[root];
+  eg_engine *engine = all->symbolic->engine;
+  eg_class targets[EG_DRIVER_BATCH];
+  for (uint32_t m = 0; m < count; m++)
+    targets[m].id = matches[m * words + rule->var_count + root];
+  if (rule->is_root[term]) {
+    eg_term_batch batch = batch_of(all, rule, term, count);
+    uint32_t changed;
+    EG_TRY(eg_engine_add_batch_to(engine, &batch, targets, index, &changed));
+    *inout_unions += changed;
+    return EGRAPH_OK;
+  }
+  for (uint32_t m = 0; m < count; m++) {
+    bool changed;
+    EG_TRY(eg_engine_unite(engine, targets[m], row_of(all, term)[m], index, &changed));
+    *inout_unions += changed;
   }
   return EGRAPH_OK;
 }
 
-static egraph_status search(void *self, uint32_t rule, eg_driver *driver) {
-  saturation *all = self;
-  rule_search state = {
-      .all = all, .rule = &all->symbolic->rules.data[rule], .driver = driver};
-  if (state.rule->any_class) return take_every_class(all->symbolic->engine, driver);
-  eg_search how = {.on_match = on_match, .is_cancelled = is_cancelled, .user = &state};
-  return eg_matcher_search(all->programs[rule], all->symbolic->engine, &how);
+static egraph_status apply_batch(saturation *all, uint32_t index, const uint32_t *matches,
+                                 uint32_t count, uint32_t *inout_unions) {
+  const eg_symbolic_rule *rule = &all->symbolic->rules.data[index];
+  for (uint32_t i = rule->lhs_term_count; i < rule->term_count; i++) {
+    if (rule->terms[i].kind == EG_PATTERN_VAR)
+      fill_variable(all, rule, i, matches, count);
+    if (rule->terms[i].kind == EG_PATTERN_VAR || rule->is_root[i]) continue;
+    eg_term_batch batch = batch_of(all, rule, i, count);
+    EG_TRY(eg_engine_add_batch(all->symbolic->engine, &batch, index, row_of(all, i)));
+  }
+  for (uint32_t root = 0; root < rule->root_count; root++)
+    EG_TRY(apply_root(all, index, root, matches, count, inout_unions));
+  return EGRAPH_OK;
 }
 
-// Looks terms up first, so that a right side which would exceed the budget adds nothing.
+// Looks terms up, so that a right side which would exceed the budget adds nothing.
 static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
                               const uint32_t *match) {
   uint32_t missing = 0;
   for (uint32_t i = rule->lhs_term_count; i < rule->term_count; i++) {
     const eg_pattern_term *term = &rule->terms[i];
-    eg_class *place = &all->built.data[i];
+    eg_class *place = row_of(all, i);
     if (term->kind == EG_PATTERN_VAR) {
       place->id = match[term->var];
       continue;
     }
     bool known = true;
-    for (uint32_t k = 0; k < term->arity && known; k++)
-      known = all->built.data[rule->children[term->children + k]].id != EG_CLASS_NONE.id;
-    eg_term node = node_of(term, rule->children, all->built.data, all->operands.data);
+    eg_class *operands = all->operands.data;
+    for (uint32_t k = 0; k < term->arity; k++) {
+      operands[k] = *row_of(all, rule->children[term->children + k]);
+      known = known && operands[k].id != EG_CLASS_NONE.id;
+    }
+    eg_term node = {.op = term->op, .arity = term->arity, .children = operands};
     if (known && eg_engine_find_term(all->symbolic->engine, &node, place)) continue;
     *place = EG_CLASS_NONE;
     missing++;
@@ -239,40 +299,37 @@ static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
   return missing;
 }
 
-static egraph_status apply(void *self, uint32_t index, const uint32_t *match,
-                           uint32_t max_new_nodes, eg_apply_result *out) {
+static egraph_status apply(void *self, uint32_t index, const uint32_t *matches,
+                           uint32_t count, uint32_t max_new_nodes, eg_apply_result *out) {
   saturation *all = self;
-  eg_engine *engine = all->symbolic->engine;
   const eg_symbolic_rule *rule = &all->symbolic->rules.data[index];
-  if (count_missing(all, rule, match) > max_new_nodes) {
-    out->outcome = EG_APPLY_NO_ROOM;
-    return EGRAPH_OK;
+  const eg_engine *engine = all->symbolic->engine;
+  uint32_t terms = rule->term_count - rule->lhs_term_count;
+  if ((uint64_t)terms * count <= max_new_nodes) {
+    out->applied = count;
+    return apply_batch(all, index, matches, count, &out->unions);
   }
-  for (uint32_t i = rule->lhs_term_count; i < rule->term_count; i++) {
-    if (all->built.data[i].id != EG_CLASS_NONE.id) continue;
-    eg_term node =
-        node_of(&rule->terms[i], rule->children, all->built.data, all->operands.data);
-    EG_TRY(eg_engine_add(engine, &node, index, &all->built.data[i]));
-  }
-  for (uint32_t i = 0; i < rule->root_count; i++) {
-    bool changed;
-    eg_class root = {.id = match[rule->var_count + i]};
-    EG_TRY(eg_engine_unite(engine, root, all->built.data[rule->rhs[i]], index, &changed));
-    out->unions += changed;
+  // Near the limit: one by one.
+  uint32_t limit = eg_engine_node_count(engine) + max_new_nodes;
+  for (; out->applied < count; out->applied++) {
+    const uint32_t *match = matches + out->applied * words_of(self, index);
+    if (count_missing(all, rule, match) > limit - eg_engine_node_count(engine))
+      return EGRAPH_OK;
+    EG_TRY(apply_batch(all, index, match, 1, &out->unions));
   }
   return EGRAPH_OK;
 }
 
+// ---- the loop --------------------------------------------------------------------
+
 static egraph_status prepare_rule(saturation *all, uint32_t index) {
   const eg_symbolic_rule *rule = &all->symbolic->rules.data[index];
-  all->enabled[index] = true;
-  if (all->built.len < rule->term_count)
-    EG_TRY(eg_classes_resize(&all->built, rule->term_count));
-  if (all->operands.len < rule->child_count)
-    EG_TRY(eg_classes_resize(&all->operands, rule->child_count));
-  if (all->packed.len < rule->var_count + rule->root_count)
-    EG_TRY(eg_u32s_resize(&all->packed, rule->var_count + rule->root_count));
-  if (rule->any_class) return EGRAPH_OK;
+  size_t built = (size_t)rule->term_count * EG_DRIVER_BATCH;
+  size_t operands = (size_t)rule->child_count * EG_DRIVER_BATCH;
+  if (all->built.len < built) EG_TRY(eg_classes_resize(&all->built, built));
+  if (all->operands.len < operands) EG_TRY(eg_classes_resize(&all->operands, operands));
+  if (all->packed_words < rule->var_count + rule->root_count)
+    all->packed_words = rule->var_count + rule->root_count;
   eg_pattern pattern = {.terms = rule->terms,
                         .term_count = rule->lhs_term_count,
                         .children = rule->children,
@@ -280,30 +337,29 @@ static egraph_status prepare_rule(saturation *all, uint32_t index) {
                         .roots = rule->lhs,
                         .root_count = rule->root_count,
                         .var_count = rule->var_count};
-  return eg_matcher_create(&all->symbolic->alloc, &pattern, &all->programs[index]);
+  return eg_matcher_create(&all->symbolic->alloc, &pattern, &all->matchers[index]);
 }
 
 static egraph_status prepare(saturation *all, const eg_saturation_options *options) {
   uint32_t count = eg_symbolic_rule_count(all->symbolic);
-  egraph_allocator alloc = all->symbolic->alloc;
-  EG_TRY(eg_alloc(alloc, count, sizeof(eg_matcher *), &all->programs));
-  EG_TRY(eg_alloc(alloc, count, sizeof *all->enabled, &all->enabled));
+  EG_TRY(eg_alloc(all->symbolic->alloc, count, sizeof *all->matchers, &all->matchers));
   for (uint32_t i = 0; i < count; i++)
     if (options->use_rule == NULL || options->use_rule(options->use_rule_user, i))
       EG_TRY(prepare_rule(all, i));
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    EG_TRY(eg_u32s_resize(&all->lanes[i].packed, all->packed_words));
   return EGRAPH_OK;
 }
 
 static void release(saturation *all) {
   uint32_t count = eg_symbolic_rule_count(all->symbolic);
-  egraph_allocator alloc = all->symbolic->alloc;
-  for (uint32_t i = 0; all->programs != NULL && i < count; i++)
-    eg_matcher_destroy(all->programs[i]);
-  eg_free(alloc, all->programs, count, sizeof(eg_matcher *));
-  eg_free(alloc, all->enabled, count, sizeof *all->enabled);
+  for (uint32_t i = 0; all->matchers != NULL && i < count; i++)
+    eg_matcher_destroy(all->matchers[i]);
+  eg_free(all->symbolic->alloc, all->matchers, count, sizeof *all->matchers);
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    eg_u32s_deinit(&all->lanes[i].packed);
   eg_classes_deinit(&all->built);
   eg_classes_deinit(&all->operands);
-  eg_u32s_deinit(&all->packed);
 }
 
 egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
@@ -313,11 +369,13 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
   saturation all = {.symbolic = symbolic};
   eg_classes_init(&all.built, symbolic->alloc);
   eg_classes_init(&all.operands, symbolic->alloc);
-  eg_u32s_init(&all.packed, symbolic->alloc);
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    eg_u32s_init(&all.lanes[i].packed, symbolic->alloc);
   eg_driver_rules rules = {.self = &all,
                            .count = eg_symbolic_rule_count(symbolic),
-                           .enabled = is_enabled,
+                           .matcher = matcher_of,
                            .match_words = words_of,
+                           .needs_all = needs_all,
                            .search = search,
                            .apply = apply,
                            .bytes = bytes_of};

@@ -60,12 +60,9 @@ static egraph_status find_sizes(search *s) {
   EG_TRY(best_vec_resize(&s->best, limit));
   for (uint32_t i = 0; i < limit; i++)
     s->best.data[i] = (best){.size = UINT64_MAX, .node = EG_NODE_NONE};
-  uint32_t nodes = eg_engine_node_limit(s->engine);
-  for (uint32_t i = 0; i < nodes; i++) {
-    eg_node node = {.id = i};
-    if (eg_engine_is_live(s->engine, node) && eg_engine_term(s->engine, node).arity == 0)
-      EG_TRY(improve(s, node));
-  }
+  for (eg_node node = eg_engine_first_node(s->engine); node.id != EG_NODE_NONE.id;
+       node = eg_engine_next_node(s->engine, node))
+    if (eg_engine_term(s->engine, node).arity == 0) EG_TRY(improve(s, node));
   while (s->next < s->queue.len) {
     EG_TRY(improve(s, s->queue.data[s->next++]));
     compact(s);

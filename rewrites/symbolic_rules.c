@@ -148,22 +148,27 @@ static egraph_status read_side(eg_atoms *atoms, const char *file, const eg_sexpr
   return EGRAPH_OK;
 }
 
-static egraph_status check_roots(const char *file, const eg_sexpr *side,
-                                 eg_symbolic_rule *rule) {
-  for (uint32_t i = 1; i < side->count; i++) {
-    if (!eg_rule_is_variable(&side->children[i])) continue;
-    if (side->count > 2)
+static egraph_status check_roots(const char *file, const eg_sexpr *side) {
+  for (uint32_t i = 1; i < side->count; i++)
+    if (side->count > 2 && eg_rule_is_variable(&side->children[i]))
       return eg_sexpr_fail(file, &side->children[i],
                            "one of several left sides cannot be a bare variable");
-    rule->any_class = true;
-  }
+  return EGRAPH_OK;
+}
+
+static egraph_status mark_roots(eg_arena *arena, eg_symbolic_rule *rule) {
+  bool *is_root;
+  EG_TRY(eg_arena_alloc(arena, rule->term_count, sizeof *is_root, &is_root));
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    is_root[rule->rhs[i]] = rule->terms[rule->rhs[i]].kind == EG_PATTERN_NODE;
+  rule->is_root = is_root;
   return EGRAPH_OK;
 }
 
 static egraph_status read_both(eg_atoms *atoms, const char *file, const eg_sexpr *lhs,
                                const eg_sexpr *rhs, eg_symbolic_terms *terms,
                                eg_symbolic_rule *out) {
-  EG_TRY(check_roots(file, lhs, out));
+  EG_TRY(check_roots(file, lhs));
   EG_TRY(read_side(atoms, file, lhs, EG_SYMBOLIC_BIND, terms, &out->lhs));
   out->lhs_term_count = (uint32_t)terms->terms.len;
   out->lhs_child_count = (uint32_t)terms->children.len;
@@ -173,7 +178,8 @@ static egraph_status read_both(eg_atoms *atoms, const char *file, const eg_sexpr
   out->term_count = (uint32_t)terms->terms.len;
   out->child_count = (uint32_t)terms->children.len;
   EG_TRY(EG_RULE_KEEP(atoms->arena, terms->terms, &out->terms));
-  return EG_RULE_KEEP(atoms->arena, terms->children, &out->children);
+  EG_TRY(EG_RULE_KEEP(atoms->arena, terms->children, &out->children));
+  return mark_roots(atoms->arena, out);
 }
 
 egraph_status eg_symbolic_read_rule(eg_atoms *atoms, egraph_allocator scratch,

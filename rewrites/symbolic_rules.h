@@ -55,7 +55,7 @@ typedef struct eg_symbolic_rule {
   uint32_t term_count, lhs_term_count, child_count, lhs_child_count, var_count;
   const uint32_t *lhs, *rhs; // [root_count]
   uint32_t root_count;
-  bool any_class; // the left side is a bare variable
+  const bool *is_root; // [term_count] a right side that is no bare variable
 } eg_symbolic_rule;
 
 egraph_status eg_symbolic_read_rule(eg_atoms *atoms, egraph_allocator scratch,

@@ -86,7 +86,8 @@ static egraph_status set_up(eg_tensor_egraph *egraph) {
   EG_TRY(eg_attr_pool_create(&egraph->alloc, &egraph->attrs));
   egraph->facts.attrs = egraph->attrs;
   eg_analysis analysis = eg_tensor_facts_analysis(&egraph->facts);
-  EG_TRY(eg_engine_create(&egraph->alloc, &analysis, &egraph->engine));
+  eg_engine_options options = {.analysis = &analysis, .record = true};
+  EG_TRY(eg_engine_create(&egraph->alloc, &options, &egraph->engine));
   return seed(egraph);
 }
 

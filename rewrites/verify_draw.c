@@ -96,7 +96,7 @@ void eg_verify_draws_destroy(eg_verify_draws *draws) {
 
 static egraph_status renew_egraph(eg_verify_draws *draws) {
   if (draws->egraph != NULL &&
-      eg_engine_node_limit(eg_tensor_egraph_engine(draws->egraph)) < MAX_NODES)
+      eg_engine_node_count(eg_tensor_egraph_engine(draws->egraph)) < MAX_NODES)
     return EGRAPH_OK;
   drop_egraph(draws);
   EG_TRY(eg_graph_create(&draws->alloc, &draws->graph));

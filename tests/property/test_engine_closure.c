@@ -160,7 +160,9 @@ static void run_round(uint64_t seed, egraph_allocator alloc) {
   n.count = 0;
   // Rounds differ in having an analysis, how much they unite and how often they rebuild.
   bool has_analysis = eg_rng_below(&rng, 2) == 0;
-  assert_ok(eg_engine_create(&alloc, has_analysis ? &smallest : NULL, &e));
+  eg_engine_options options = {.analysis = has_analysis ? &smallest : NULL,
+                               .record = eg_rng_below(&rng, 2) == 0};
+  assert_ok(eg_engine_create(&alloc, &options, &e));
   uint64_t unions = 1 + eg_rng_below(&rng, 5), rebuilds = 1 + eg_rng_below(&rng, 4);
   uint64_t steps = 20 + eg_rng_below(&rng, 180);
   for (uint64_t i = 0; i < steps; i++) {

@@ -218,11 +218,10 @@ static void enumerate(choice *c, uint32_t term) {
     enumerate(c, term + 1);
     return;
   }
-  for (uint32_t id = 0; id < eg_engine_node_limit(c->engine); id++) {
-    c->nodes[term].id = id;
-    if (eg_engine_is_live(c->engine, c->nodes[term]) &&
-        eg_engine_term(c->engine, c->nodes[term]).op == p->terms[term].op)
-      enumerate(c, term + 1);
+  for (eg_node node = eg_engine_first_node(c->engine); node.id != EG_NODE_NONE.id;
+       node = eg_engine_next_node(c->engine, node)) {
+    c->nodes[term] = node;
+    if (eg_engine_term(c->engine, node).op == p->terms[term].op) enumerate(c, term + 1);
   }
 }
 

@@ -69,7 +69,8 @@ static egraph_status create(folding *f, egraph_allocator alloc, bool folds) {
                           .join = join,
                           .modify = modify};
   f->folds = folds;
-  return eg_engine_create(&alloc, &analysis, &f->engine);
+  eg_engine_options options = {.analysis = &analysis, .record = true};
+  return eg_engine_create(&alloc, &options, &f->engine);
 }
 
 static int set_up(void **state) {
@@ -105,10 +106,11 @@ static const value *value_of(const eg_engine *e, eg_class class) {
 static void an_incomplete_analysis_is_refused(void **state) {
   (void)state;
   eg_analysis analysis = {.data_size = 0, .make = make, .join = join};
+  eg_engine_options options = {.analysis = &analysis};
   eg_engine *e = NULL;
-  assert_fails(eg_engine_create(NULL, &analysis, &e), EGRAPH_E_ARGUMENT, "analysis");
+  assert_fails(eg_engine_create(NULL, &options, &e), EGRAPH_E_ARGUMENT, "analysis");
   analysis = (eg_analysis){.data_size = 8, .make = make};
-  assert_fails(eg_engine_create(NULL, &analysis, &e), EGRAPH_E_ARGUMENT, "analysis");
+  assert_fails(eg_engine_create(NULL, &options, &e), EGRAPH_E_ARGUMENT, "analysis");
   assert_null(e);
 }
 

@@ -100,6 +100,7 @@ static inline eg_class sym_add(sym_world *w, const char *text) {
   eg_class class = EG_CLASS_NONE;
   for (uint32_t i = 0; i < file.count; i++)
     class = sym_add_expr(w, &file.children[i]);
+  assert_ok(eg_engine_rebuild(w->engine));
   return class;
 }
 
