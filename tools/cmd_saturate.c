@@ -15,7 +15,7 @@ enum { MAX_ITERATIONS_SHOWN = 1000 };
 typedef struct saturate_flags {
   egraph_terms_options options;
   uint64_t node_limit, iteration_limit, byte_limit, match_limit, ban_length, threads;
-  text_list terms;
+  text_list terms, rules;
   const char *dot_file;
   bool json, statistics;
 } saturate_flags;
@@ -243,8 +243,11 @@ static int write_dot(const saturation *s) {
 // ---- command ---------------------------------------------------------------------
 
 static int run_with(saturation *s, const positional *files) {
+  const text_list *more = &s->flags->rules;
   egraph_status status = egraph_terms_create(NULL, &s->terms);
   if (status == EGRAPH_OK) status = egraph_terms_add_rule_file(s->terms, files->items[0]);
+  for (size_t i = 0; status == EGRAPH_OK && i < more->count; i++)
+    status = egraph_terms_add_rule_file(s->terms, more->items[i]);
   if (status != EGRAPH_OK) return report_failure(status);
   int outcome = read_terms(s, files);
   if (outcome != EXIT_DONE) return outcome;
@@ -283,6 +286,7 @@ int command_saturate(int argc, char **argv) {
   const flag rows[] = {
       {"--term", FLAG_LIST, &flags.terms, "TEXT", "a term to start from; may be repeated",
        0, 0},
+      {"--rules", FLAG_LIST, &flags.rules, "FILE", "more rules; may be repeated", 0, 0},
       {"--node-limit", FLAG_UINT, &flags.node_limit, "N", "(default 20000)", 0,
        UINT32_MAX},
       {"--iteration-limit", FLAG_UINT, &flags.iteration_limit, "N", "(default 20)", 0,

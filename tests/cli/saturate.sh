@@ -46,7 +46,22 @@ expect 0 '^stop +time-limit' - saturate ring.rules some.terms --time-limit 0
 expect 0 '^stop +byte-limit' - saturate ring.rules some.terms --byte-limit 0
 expect 0 '^stop +iteration-limit after 1 iterations' - saturate ring.rules some.terms --iteration-limit 1
 
+# More rules; and Ctrl-C, which keeps what was found.
+B=$SOURCE/bench/saturate
+expect 0 '^stop +iteration-limit after 3 iterations' - saturate "$B/math24.rules" --rules "$B/math26.rules" \
+  "$B/math.terms" --scheduler simple --iteration-limit 3
+matches stdout '^e-graph +911 nodes, 256 classes'
+last='egraph saturate, interrupted' cases=$((cases + 1))
+"$EGRAPH" saturate "$B/math24.rules" --rules "$B/math26.rules" "$B/math.terms" --scheduler simple \
+  --node-limit 50000000 --iteration-limit 99 --time-limit 60 --byte-limit 400000000 >stdout 2>stderr &
+sleep 1
+kill -INT $! 2>/dev/null
+wait $!
+judge $? 0 '^stop +(cancelled|byte-limit)' -
+
 # Mistakes, with their place.
+expect 1 - '^egraph: absent.rules: No such file' saturate ring.rules --rules absent.rules --term a
+expect 1 - '^egraph: ring.rules:2:1: there is a rule commute already' saturate ring.rules --rules ring.rules --term a
 expect 1 - '^egraph: absent.rules: No such file' saturate absent.rules --term a
 expect 1 - '^egraph: absent.terms: No such file' saturate ring.rules absent.terms
 expect 1 - '^egraph: .: ' saturate ring.rules .
