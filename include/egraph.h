@@ -664,7 +664,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_add_node(egraph_terms *terms, egraph_symbol symbol,
                       const egraph_class *children, uint32_t count, egraph_class *out);
 /// Whether the node is there; sets *out (may be NULL) when it is. Exact when the e-graph
-/// is rebuilt.
+/// is rebuilt. Unknown symbols and classes are not; nor is a node of more than 8 children
+/// found when there is no memory to look for it.
 EGRAPH_API bool egraph_terms_find_node(const egraph_terms *terms, egraph_symbol symbol,
                                        const egraph_class *children, uint32_t count,
                                        egraph_class *out);
