@@ -63,6 +63,7 @@ void eg_engine_destroy(eg_engine *engine) {
   eg_index_deinit(engine);
   eg_flatmap_deinit(&engine->table);
   eg_unions_deinit(&engine->unions);
+  eg_log_destroy(engine);
   eg_u32s_deinit(&engine->repairs);
   eg_u32s_deinit(&engine->touched);
   eg_u32s_deinit(&engine->ops_dirty);
@@ -162,6 +163,8 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
     drop = lighter;
   }
   EG_TRY(eg_engine_reserve_union(engine));
+  if (eg_engine_logs(engine, reason))
+    EG_TRY(eg_unions_reserve(&engine->log->unions, engine->log->unions.len + 1));
   bool data_changed;
   EG_TRY(join_data(engine, keep, drop, &data_changed));
   if (engine->analysis.data_size != 0)
@@ -170,6 +173,8 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
   if (data_changed) eg_engine_data_changed(engine, keep);
   if (engine->record)
     engine->unions.data[engine->unions.len++] = (eg_union){a, b, reason};
+  if (eg_engine_logs(engine, reason))
+    engine->log->unions.data[engine->log->unions.len++] = (eg_union){a, b, reason};
   *out_changed = true;
   return EGRAPH_OK;
 }

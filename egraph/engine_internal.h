@@ -93,6 +93,13 @@ typedef struct eg_queue {
   size_t next;
 } eg_queue;
 
+/// See explain_log.h.
+typedef struct eg_engine_log {
+  uint32_t own_reasons;
+  eg_u32s classes; // per class: head number and canonical children of what made it
+  eg_unions unions;
+} eg_engine_log;
+
 enum { EG_SEGMENT_SIZES = 32 };
 
 struct eg_engine {
@@ -114,6 +121,7 @@ struct eg_engine {
   eg_op_indexes ops;
   eg_flatmap table;
   eg_unions unions;
+  eg_engine_log *log;          // NULL: none is kept
   unsigned char *data;         // data_size bytes per class
   size_t data_cap;             // in classes
   unsigned char *scratch_data; // room for the data of two classes
@@ -234,6 +242,20 @@ void eg_index_mark_changed(eg_engine *engine, uint32_t node);
 /// Drops what has died from operator lists and, now and then, from parents lists.
 void eg_index_drop_dead(eg_engine *engine);
 void eg_index_deinit(eg_engine *engine);
+
+// ---- the log (explain_log.c) -----------------------------------------------------------
+
+/// Whether unions for this reason are logged.
+static inline bool eg_engine_logs(const eg_engine *engine, uint32_t reason) {
+  return engine->log != NULL && reason >= engine->log->own_reasons &&
+         reason != EG_REASON_CONGRUENCE;
+}
+/// Makes room for one class that a term of this arity makes.
+egraph_status eg_log_reserve_class(eg_engine *engine, uint32_t arity);
+/// Room has been made; the children are canonical.
+void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term);
+size_t eg_log_bytes(const eg_engine *engine);
+void eg_log_destroy(eg_engine *engine);
 
 // ---- unions (engine.c) ----------------------------------------------------------------
 

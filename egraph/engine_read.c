@@ -44,7 +44,7 @@ size_t eg_engine_bytes(const eg_engine *engine) {
   bytes += engine->unions.cap * sizeof *engine->unions.data;
   bytes += (engine->data_cap + 2) * engine->analysis.data_size;
   bytes += engine->ops.cap * sizeof *engine->ops.data;
-  return bytes;
+  return bytes + eg_log_bytes(engine);
 }
 
 static eg_class first_root_from(const eg_engine *engine, uint32_t id) {

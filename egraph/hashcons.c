@@ -171,6 +171,7 @@ static egraph_status add_new(eg_engine *engine, const eg_term *term, uint64_t ha
   EG_TRY(intern_head(engine, term, &head));
   EG_TRY(reserve_node(engine, term->arity));
   EG_TRY(reserve_class(engine));
+  if (engine->log != NULL) EG_TRY(eg_log_reserve_class(engine, term->arity));
   const eg_analysis *analysis = &engine->analysis;
   if (analysis->data_size != 0) {
     unsigned char *data = engine->data + engine->up.len * analysis->data_size;
@@ -179,6 +180,7 @@ static egraph_status add_new(eg_engine *engine, const eg_term *term, uint64_t ha
   }
   uint32_t class = append_class(engine);
   append_node(engine, term, hash, head, class, reason);
+  if (engine->log != NULL) eg_log_class(engine, head, term);
   out_class->id = class;
   return EGRAPH_OK;
 }
@@ -211,7 +213,9 @@ static egraph_status add_canonical_to(eg_engine *engine, const eg_term *term,
                                       bool *out_changed) {
   eg_class added;
   uint32_t node, head;
-  if (engine->record || engine->analysis.data_size != 0) { // they look at every class
+  // They look at every class.
+  if (engine->record || engine->analysis.data_size != 0 ||
+      eg_engine_logs(engine, reason)) {
     EG_TRY(add_canonical(engine, term, hash, reason, &added));
     return eg_engine_unite(engine, class, added, reason, out_changed);
   }

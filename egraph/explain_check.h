@@ -1,0 +1,34 @@
+// Replaying an explanation: every step must be one rule applied at one place. The checker
+// matches syntactically and knows neither e-graph nor explainer.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EGRAPH_EXPLAIN_CHECK_H
+#define EG_EGRAPH_EXPLAIN_CHECK_H
+
+#include "egraph/explain.h"
+#include "egraph/pattern.h"
+
+/// left = right for all values of the variables: two terms of a pattern.
+typedef struct eg_equation {
+  const eg_pattern_term *terms; // children before parents; payloads are 0 or exact
+  const uint32_t *children;
+  uint32_t left, right; // term indices
+  uint32_t var_count;
+} eg_equation;
+
+typedef struct eg_check_rules {
+  void *user;
+  /// The equation with this reason. False: there is none.
+  bool (*equation)(void *user, uint32_t reason, eg_equation *out);
+  /// Whether two ground terms were stated to be equal; asked where there is no equation.
+  /// May be NULL: no two were.
+  bool (*is_given)(void *user, const eg_ground_terms *terms, uint32_t left,
+                   uint32_t right);
+} eg_check_rules;
+
+/// Fails with EGRAPH_E_INTERNAL naming the first step that is no application of its rule,
+/// or does not go on from the term before; EGRAPH_E_MEMORY. O(steps * their depth and
+/// arities).
+egraph_status eg_explanation_check(const eg_explanation *explanation,
+                                   const eg_check_rules *rules);
+
+#endif

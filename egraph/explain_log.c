@@ -1,0 +1,133 @@
+// The log is a row of words, written once per new class and per union, and never touched
+// again: repairs change the nodes of the engine, so it is a copy. Reading it, the number
+// of a class is the position of its entry in the row.
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/explain_log.h"
+
+#include "egraph/engine_internal.h"
+
+egraph_status eg_engine_start_log(eg_engine *engine, uint32_t own_reasons) {
+  if (engine->up.len != 0 || engine->analysis.modify != NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "explanations are kept from the beginning or not at all, and without "
+                   "an analysis that unites");
+  if (engine->log == NULL) {
+    EG_TRY(eg_alloc(engine->alloc, 1, sizeof *engine->log, &engine->log));
+    eg_u32s_init(&engine->log->classes, engine->alloc);
+    eg_unions_init(&engine->log->unions, engine->alloc);
+  }
+  engine->log->own_reasons = own_reasons;
+  return EGRAPH_OK;
+}
+
+bool eg_engine_has_log(const eg_engine *engine) { return engine->log != NULL; }
+
+void eg_log_destroy(eg_engine *engine) {
+  if (engine->log == NULL) return;
+  eg_u32s_deinit(&engine->log->classes);
+  eg_unions_deinit(&engine->log->unions);
+  eg_free(engine->alloc, engine->log, 1, sizeof *engine->log);
+}
+
+size_t eg_log_bytes(const eg_engine *engine) {
+  const eg_engine_log *log = engine->log;
+  if (log == NULL) return 0;
+  return sizeof *log + log->classes.cap * sizeof *log->classes.data +
+         log->unions.cap * sizeof *log->unions.data;
+}
+
+egraph_status eg_log_reserve_class(eg_engine *engine, uint32_t arity) {
+  eg_u32s *classes = &engine->log->classes;
+  return eg_u32s_reserve(classes, classes->len + 1 + arity);
+}
+
+void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term) {
+  eg_u32s *classes = &engine->log->classes;
+  uint32_t *words = classes->data + classes->len;
+  *words++ = head;
+  for (uint32_t i = 0; i < term->arity; i++)
+    *words++ = term->children[i].id;
+  classes->len += 1 + term->arity;
+}
+
+// ---- reading ---------------------------------------------------------------------------
+
+void eg_log_reader_init(eg_log_reader *reader, const eg_engine *engine,
+                        eg_explainer *explainer, egraph_allocator alloc) {
+  *reader = (eg_log_reader){.engine = engine, .explainer = explainer};
+  eg_u32s_init(&reader->terms, alloc);
+  eg_u32s_init(&reader->kids, alloc);
+}
+
+void eg_log_reader_deinit(eg_log_reader *reader) {
+  eg_u32s_deinit(&reader->terms);
+  eg_u32s_deinit(&reader->kids);
+}
+
+/// Adds the term of the next class.
+static egraph_status read_class(eg_log_reader *reader) {
+  const eg_engine *engine = reader->engine;
+  const uint32_t *words = engine->log->classes.data + reader->word;
+  const eg_head *head = &engine->heads.data[words[0]];
+  EG_TRY(eg_u32s_resize(&reader->kids, head->arity));
+  for (uint32_t i = 0; i < head->arity; i++)
+    reader->kids.data[i] = *eg_u32s_at(&reader->terms, words[1 + i]);
+  eg_ground ground = {.op = head->op,
+                      .payload = head->payload,
+                      .arity = head->arity,
+                      .children = reader->kids.data};
+  uint32_t term;
+  EG_TRY(eg_u32s_reserve(&reader->terms, reader->terms.len + 1));
+  EG_TRY(eg_explainer_add(reader->explainer, &ground, &term));
+  reader->terms.data[reader->terms.len++] = term;
+  reader->word += 1 + head->arity;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_log_reader_term(eg_log_reader *reader, eg_class class, uint32_t *out) {
+  const eg_engine *engine = reader->engine;
+  if (engine->log == NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "no explanations are kept of this e-graph");
+  if (class.id >= engine->up.len)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "class %u, but there are only %zu", class.id,
+                   engine->up.len);
+  while (reader->terms.len <= class.id)
+    EG_TRY(read_class(reader));
+  *out = reader->terms.data[class.id];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_log_reader_state(eg_log_reader *reader) {
+  const eg_unions *unions = &reader->engine->log->unions;
+  for (; reader->equation < unions->len; reader->equation++) {
+    eg_union equation = unions->data[reader->equation];
+    uint32_t left, right;
+    EG_TRY(eg_log_reader_term(reader, equation.a, &left));
+    EG_TRY(eg_log_reader_term(reader, equation.b, &right));
+    EG_TRY(eg_explainer_state(reader->explainer, left, right, equation.reason));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- asking ----------------------------------------------------------------------------
+
+static egraph_status explain(eg_log_reader *reader, eg_class a, eg_class b,
+                             eg_explanation *out) {
+  uint32_t from, to;
+  EG_TRY(eg_log_reader_term(reader, a, &from));
+  EG_TRY(eg_log_reader_term(reader, b, &to));
+  EG_TRY(eg_log_reader_state(reader));
+  return eg_explainer_explain(reader->explainer, from, to, EG_EXPLAIN_MAX_WORDS, out);
+}
+
+egraph_status eg_engine_explain(const eg_engine *engine, eg_class a, eg_class b,
+                                eg_explanation *out) {
+  eg_explainer *explainer;
+  eg_log_reader reader;
+  EG_TRY(eg_explainer_create(&engine->alloc, &explainer));
+  eg_log_reader_init(&reader, engine, explainer, engine->alloc);
+  egraph_status status = explain(&reader, a, b, out);
+  eg_log_reader_deinit(&reader);
+  eg_explainer_destroy(explainer);
+  return status;
+}

@@ -1,0 +1,55 @@
+// Ground terms: terms without variables and classes, each distinct one once. A term is a
+// number; those of its children are smaller. So a term is a directed acyclic graph, and
+// two terms are the same exactly when their numbers are.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EGRAPH_GROUND_H
+#define EG_EGRAPH_GROUND_H
+
+#include "base/flatmap.h"
+#include "base/vec.h"
+
+typedef struct eg_ground_terms {
+  eg_u32s words;   // per term: operator, payload, children
+  eg_u32s offsets; // [terms] of the first word
+  eg_flatmap map;
+} eg_ground_terms;
+
+/// A term, or a view of a stored one (children borrowed until the next addition).
+typedef struct eg_ground {
+  uint32_t op, payload, arity;
+  const uint32_t *children;
+} eg_ground;
+
+void eg_ground_init(eg_ground_terms *terms, egraph_allocator alloc);
+void eg_ground_deinit(eg_ground_terms *terms);
+static inline uint32_t eg_ground_count(const eg_ground_terms *terms) {
+  return (uint32_t)terms->offsets.len;
+}
+/// Bytes held now.
+size_t eg_ground_bytes(const eg_ground_terms *terms);
+
+/// The number of a term, a new one or that which it has; the children, which exist, must
+/// not be borrowed from `terms`. O(arity) expected. Fails with EGRAPH_E_MEMORY; then
+/// nothing was added.
+egraph_status eg_ground_add(eg_ground_terms *terms, const eg_ground *term, uint32_t *out);
+eg_ground eg_ground_at(const eg_ground_terms *terms, uint32_t term);
+/// The term with another child number `position`. `scratch` is overwritten.
+egraph_status eg_ground_replace(eg_ground_terms *terms, uint32_t term, uint32_t position,
+                                uint32_t child, eg_u32s *scratch, uint32_t *out);
+
+/// Copies terms from one set to another and remembers what was copied.
+typedef struct eg_ground_copier {
+  const eg_ground_terms *from;
+  eg_ground_terms *to;
+  eg_flatmap map;     // number in `from` -> index of a pair
+  eg_u32s pairs;      // number in `from`, number in `to`
+  eg_u32s stack, row; // scratch
+} eg_ground_copier;
+
+void eg_ground_copier_init(eg_ground_copier *copier, const eg_ground_terms *from,
+                           eg_ground_terms *to, egraph_allocator alloc);
+void eg_ground_copier_deinit(eg_ground_copier *copier);
+/// O(size of what was not copied before). Fails with EGRAPH_E_MEMORY.
+egraph_status eg_ground_copy(eg_ground_copier *copier, uint32_t term, uint32_t *out);
+
+#endif
