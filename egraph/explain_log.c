@@ -20,7 +20,13 @@ egraph_status eg_engine_start_log(eg_engine *engine, uint32_t own_reasons) {
   return EGRAPH_OK;
 }
 
-bool eg_engine_has_log(const eg_engine *engine) { return engine->log != NULL; }
+size_t eg_engine_logged_count(const eg_engine *engine) {
+  return engine->log == NULL ? 0 : engine->log->unions.len;
+}
+
+eg_union eg_engine_logged_at(const eg_engine *engine, size_t index) {
+  return *eg_unions_at(&engine->log->unions, index);
+}
 
 void eg_log_destroy(eg_engine *engine) {
   if (engine->log == NULL) return;
@@ -98,9 +104,8 @@ egraph_status eg_log_reader_term(eg_log_reader *reader, eg_class class, uint32_t
 }
 
 egraph_status eg_log_reader_state(eg_log_reader *reader) {
-  const eg_unions *unions = &reader->engine->log->unions;
-  for (; reader->equation < unions->len; reader->equation++) {
-    eg_union equation = unions->data[reader->equation];
+  for (; reader->equation < eg_engine_logged_count(reader->engine); reader->equation++) {
+    eg_union equation = eg_engine_logged_at(reader->engine, reader->equation);
     uint32_t left, right;
     EG_TRY(eg_log_reader_term(reader, equation.a, &left));
     EG_TRY(eg_log_reader_term(reader, equation.b, &right));

@@ -18,7 +18,9 @@
 /// `own_reasons` are left out: the caller keeps their equations. Fails with
 /// EGRAPH_E_ARGUMENT when the e-graph has classes already, or an analysis that unites.
 egraph_status eg_engine_start_log(eg_engine *engine, uint32_t own_reasons);
-bool eg_engine_has_log(const eg_engine *engine);
+/// The unions of the log, oldest first: none without a log.
+size_t eg_engine_logged_count(const eg_engine *engine);
+eg_union eg_engine_logged_at(const eg_engine *engine, size_t index);
 
 /// A log being read into an explainer; both are borrowed. What was read before is not read
 /// again, so that an explainer can follow an e-graph that grows.

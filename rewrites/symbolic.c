@@ -6,17 +6,7 @@
 #include <string.h>
 
 #include "rewrites/driver.h"
-#include "rewrites/symbolic_rules.h"
-
-EG_VEC_DEFINE(symbolic_rules, eg_symbolic_rule);
-
-struct eg_symbolic {
-  egraph_allocator alloc;
-  eg_arena arena;
-  eg_atoms atoms;
-  symbolic_rules rules;
-  eg_engine *engine;
-};
+#include "rewrites/symbolic_internal.h"
 
 egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -25,7 +15,8 @@ egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **ou
   symbolic->alloc = heap;
   eg_arena_init(&symbolic->arena, heap);
   eg_atoms_init(&symbolic->atoms, &symbolic->arena, heap);
-  symbolic_rules_init(&symbolic->rules, heap);
+  eg_symbolic_rules_init(&symbolic->rules, heap);
+  eg_u32s_init(&symbolic->applications, heap);
   egraph_status status = eg_engine_create(&heap, NULL, &symbolic->engine);
   if (status != EGRAPH_OK) {
     eg_symbolic_destroy(symbolic);
@@ -38,7 +29,8 @@ egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **ou
 void eg_symbolic_destroy(eg_symbolic *symbolic) {
   if (symbolic == NULL) return;
   eg_engine_destroy(symbolic->engine);
-  symbolic_rules_deinit(&symbolic->rules);
+  eg_symbolic_rules_deinit(&symbolic->rules);
+  eg_u32s_deinit(&symbolic->applications);
   eg_atoms_deinit(&symbolic->atoms);
   eg_arena_deinit(&symbolic->arena);
   eg_free(symbolic->alloc, symbolic, 1, sizeof *symbolic);
@@ -47,6 +39,10 @@ void eg_symbolic_destroy(eg_symbolic *symbolic) {
 eg_engine *eg_symbolic_engine(eg_symbolic *symbolic) { return symbolic->engine; }
 const eg_engine *eg_symbolic_engine_of(const eg_symbolic *symbolic) {
   return symbolic->engine;
+}
+size_t eg_symbolic_bytes(const eg_symbolic *symbolic) {
+  return eg_engine_bytes(symbolic->engine) +
+         symbolic->applications.cap * sizeof *symbolic->applications.data;
 }
 const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op) {
   return eg_atom_vec_at(&symbolic->atoms.list, op)->text;
@@ -66,7 +62,7 @@ static egraph_status add_rule(eg_symbolic *symbolic, const char *file,
     if (strcmp(symbolic->rules.data[i].name, rule.name) == 0)
       return eg_sexpr_fail(file, form, "there is a rule %s already; use another name",
                            rule.name);
-  return symbolic_rules_push(&symbolic->rules, rule);
+  return eg_symbolic_rules_push(&symbolic->rules, rule);
 }
 
 static egraph_status add_forms(eg_symbolic *symbolic, const char *file,
@@ -181,7 +177,7 @@ static bool needs_all(void *self, uint32_t rule) {
 
 static size_t bytes_of(void *self) {
   const saturation *all = self;
-  return eg_engine_bytes(all->symbolic->engine) + all->symbolic->arena.bytes;
+  return eg_symbolic_bytes(all->symbolic) + all->symbolic->arena.bytes;
 }
 
 static egraph_status on_match(void *user, const eg_match *match, bool *out_pause) {
@@ -299,23 +295,35 @@ static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
   return missing;
 }
 
+/// Notes what an application changes, before it does: a failure may leave half of it.
+static egraph_status apply_one(saturation *all, uint32_t index, const uint32_t *match,
+                               uint32_t *inout_unions) {
+  eg_symbolic *symbolic = all->symbolic;
+  size_t noted = symbolic->applications.len;
+  uint32_t unions = *inout_unions;
+  if (symbolic->explains) EG_TRY(eg_symbolic_note_application(symbolic, index, match));
+  EG_TRY(apply_batch(all, index, match, 1, inout_unions));
+  if (*inout_unions == unions) symbolic->applications.len = noted;
+  return EGRAPH_OK;
+}
+
 static egraph_status apply(void *self, uint32_t index, const uint32_t *matches,
                            uint32_t count, uint32_t max_new_nodes, eg_apply_result *out) {
   saturation *all = self;
   const eg_symbolic_rule *rule = &all->symbolic->rules.data[index];
   const eg_engine *engine = all->symbolic->engine;
   uint32_t terms = rule->term_count - rule->lhs_term_count;
-  if ((uint64_t)terms * count <= max_new_nodes) {
+  if ((uint64_t)terms * count <= max_new_nodes && !all->symbolic->explains) {
     out->applied = count;
     return apply_batch(all, index, matches, count, &out->unions);
   }
-  // Near the limit: one by one.
+  // Near the limit, or with explanations: one by one.
   uint32_t limit = eg_engine_node_count(engine) + max_new_nodes;
   for (; out->applied < count; out->applied++) {
     const uint32_t *match = matches + out->applied * words_of(self, index);
-    if (count_missing(all, rule, match) > limit - eg_engine_node_count(engine))
-      return EGRAPH_OK;
-    EG_TRY(apply_batch(all, index, match, 1, &out->unions));
+    uint32_t left = limit - eg_engine_node_count(engine);
+    if (terms > left && count_missing(all, rule, match) > left) return EGRAPH_OK;
+    EG_TRY(apply_one(all, index, match, &out->unions));
   }
   return EGRAPH_OK;
 }

@@ -41,6 +41,8 @@ enum { EG_SYMBOLIC_MAX_PRINTED = 1 << 20 };
 
 eg_engine *eg_symbolic_engine(eg_symbolic *symbolic);
 const eg_engine *eg_symbolic_engine_of(const eg_symbolic *symbolic);
+/// Bytes of the e-graph, with what is kept for explanations.
+size_t eg_symbolic_bytes(const eg_symbolic *symbolic);
 /// The atom that an operator number of the engine stands for.
 const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op);
 
