@@ -1,8 +1,8 @@
 // The congruence closure. A term that is added is looked up by its signature; when there
-// is one, the two are congruent. A union puts the smaller tree of the proof forest, turned
-// around, below the larger one, and then looks at the uses of the smaller class: each
-// leaves the table under its old signature and returns under the new one, or turns out
-// congruent to what is there, which waits as a pending union.
+// is one, the two are congruent. A union puts the smaller tree of the proof forest,
+// turned around, below the larger one, and then looks at the uses of the smaller class:
+// each leaves the table under its old signature and returns under the new one, or turns
+// out congruent to what is there, which waits as a pending union.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain.h"
 
@@ -61,7 +61,8 @@ bool eg_explainer_are_equal(const eg_explainer *explainer, uint32_t a, uint32_t 
   return eg_explainer_root(explainer, a) == eg_explainer_root(explainer, b);
 }
 
-// ---- signatures ------------------------------------------------------------------------
+// ---- signatures
+// ------------------------------------------------------------------------
 
 static uint32_t root_halving(eg_explainer *explainer, uint32_t vertex) {
   eg_vertex *vertices = explainer->vertices.data;
@@ -93,7 +94,8 @@ static bool has_signature(const void *user, uint32_t vertex, const void *key) {
   return true;
 }
 
-// ---- uses ------------------------------------------------------------------------------
+// ---- uses
+// ------------------------------------------------------------------------------
 
 static egraph_status reserve_uses(eg_explainer *explainer, uint32_t count) {
   return eg_uses_reserve(&explainer->uses, explainer->uses.len + count);
@@ -111,7 +113,8 @@ static void push_use(eg_explainer *explainer, uint32_t root, uint32_t vertex) {
   *first = use;
 }
 
-// ---- the proof forest ------------------------------------------------------------------
+// ---- the proof forest
+// ------------------------------------------------------------------
 
 /// Turns the edges between a vertex and the root of its tree around.
 static void reroot(eg_explainer *explainer, uint32_t vertex) {
@@ -121,9 +124,8 @@ static void reroot(eg_explainer *explainer, uint32_t vertex) {
     uint32_t next = vertices[vertex].link;
     vertices[vertex].link = link;
     link = next;
-    vertex = next == EG_VERTEX_NONE
-                 ? EG_VERTEX_NONE
-                 : eg_edge_other(&explainer->edges.data[next], vertex);
+    vertex = next == EG_VERTEX_NONE ? EG_VERTEX_NONE
+                                    : eg_edge_other(&explainer->edges.data[next], vertex);
   }
 }
 
@@ -156,7 +158,8 @@ static egraph_status add_edge(eg_explainer *explainer, uint32_t a, uint32_t b,
   return EGRAPH_OK;
 }
 
-// ---- uniting ---------------------------------------------------------------------------
+// ---- uniting
+// ---------------------------------------------------------------------------
 
 /// The uses of a class leave the table, under the signatures that they have before the
 /// class is united with another one.
@@ -245,7 +248,8 @@ egraph_status eg_explainer_state(eg_explainer *explainer, uint32_t left, uint32_
   return unite_pending(explainer);
 }
 
-// ---- adding ----------------------------------------------------------------------------
+// ---- adding
+// ----------------------------------------------------------------------------
 
 static egraph_status add_vertex(eg_explainer *explainer, uint32_t vertex) {
   EG_TRY(eg_vertices_push(&explainer->vertices, (eg_vertex){.up = EG_ROOT_BIT | 1,

@@ -8,8 +8,8 @@
 // An explainer is the congruence closure of ground terms, apart from any e-graph: terms
 // are added, equations between them stated, and questions asked in any order. Each
 // equation carries a reason, a number of the caller that the answer's steps name. Source:
-// Nieuwenhuis and Oliveras, "Proof-producing congruence closure" (RTA 2005); Flatt et al.,
-// "Small proofs from congruence closure" (FMCAD 2022).
+// Nieuwenhuis and Oliveras, "Proof-producing congruence closure" (RTA 2005); Flatt et
+// al., "Small proofs from congruence closure" (FMCAD 2022).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_EXPLAIN_H
 #define EG_EGRAPH_EXPLAIN_H

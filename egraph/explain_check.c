@@ -117,8 +117,7 @@ static egraph_status check_steps(checker *c) {
 
 egraph_status eg_explanation_check(const eg_explanation *explanation,
                                    const eg_check_rules *rules) {
-  checker c = {
-      .explanation = explanation, .terms = &explanation->terms, .rules = rules};
+  checker c = {.explanation = explanation, .terms = &explanation->terms, .rules = rules};
   eg_u32s_init(&c.bound, explanation->steps.alloc);
   eg_u32s_init(&c.found, explanation->steps.alloc);
   egraph_status status = check_steps(&c);

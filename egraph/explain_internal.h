@@ -3,16 +3,17 @@
 // A vertex is a ground term. Three structures lie over the vertices:
 //
 //   up       union-find, by number of vertices
-//   table    terms by operator and classes of the children: one vertex per signature; each
+//   table    terms by operator and classes of the children: one vertex per signature;
+//   each
 //            such vertex is in the list of uses of every child's class
 //   edges    every equation stated and every congruence found, in the order of time. An
 //            edge that united two classes is part of the proof forest: `link` of a vertex
 //            is the edge towards the root of its tree. There is no path compression: it
 //            is the way through the tree that explains.
 //
-// A congruence f(a1..) = f(b1..) was found when ai and bi were connected already, by edges
-// that are older; what is asked about ai and bi below it uses older edges only. So no
-// explanation needs itself, whichever edges of the graph it takes.
+// A congruence f(a1..) = f(b1..) was found when ai and bi were connected already, by
+// edges that are older; what is asked about ai and bi below it uses older edges only. So
+// no explanation needs itself, whichever edges of the graph it takes.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_EXPLAIN_INTERNAL_H
 #define EG_EGRAPH_EXPLAIN_INTERNAL_H
@@ -80,14 +81,15 @@ static inline uint32_t eg_edge_other(const eg_edge *edge, uint32_t vertex) {
   return edge->ends[edge->ends[0] == vertex];
 }
 
-// ---- searching (explain_search.c) ------------------------------------------------------
+// ---- searching (explain_search.c)
+// ------------------------------------------------------
 
 /// Estimated steps of the way from a to b through the proof forest, in which both are; a
 /// walk that is long is cut.
 egraph_status eg_explainer_estimate(eg_explainer *explainer, uint32_t a, uint32_t b,
                                     uint32_t *out_cost);
-/// A way from a to b, which are connected by edges below `bound`, over such edges: appends
-/// 2 * edge + (1 when it is gone from right to left).
+/// A way from a to b, which are connected by edges below `bound`, over such edges:
+/// appends 2 * edge + (1 when it is gone from right to left).
 egraph_status eg_explainer_find_way(eg_explainer *explainer, uint32_t a, uint32_t b,
                                     uint32_t bound, eg_u32s *inout_way);
 

@@ -56,7 +56,8 @@ void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term) {
   classes->len += 1 + term->arity;
 }
 
-// ---- reading ---------------------------------------------------------------------------
+// ---- reading
+// ---------------------------------------------------------------------------
 
 void eg_log_reader_init(eg_log_reader *reader, const eg_engine *engine,
                         eg_explainer *explainer, egraph_allocator alloc) {
@@ -114,7 +115,8 @@ egraph_status eg_log_reader_state(eg_log_reader *reader) {
   return EGRAPH_OK;
 }
 
-// ---- asking ----------------------------------------------------------------------------
+// ---- asking
+// ----------------------------------------------------------------------------
 
 static egraph_status explain(eg_log_reader *reader, eg_class a, eg_class b,
                              eg_explanation *out) {

@@ -1,10 +1,11 @@
 // What an e-graph keeps so that its equalities can be explained: of each class, the term
 // that made it, and the unions that were asked for. A class number stands for that term,
-// for ever; other terms have none. Nothing else is kept: congruences follow again from the
-// equations, in an explainer that is made when something is asked.
+// for ever; other terms have none. Nothing else is kept: congruences follow again from
+// the equations, in an explainer that is made when something is asked.
 //
 // Equations that come from rules are kept by whoever applies the rules, as rule and
-// classes of the variables; a node that is added straight to a class then needs no number.
+// classes of the variables; a node that is added straight to a class then needs no
+// number.
 //
 // Memory: (1 + arity) words per class ever made, 3 words per union.
 // SPDX-License-Identifier: Apache-2.0
@@ -22,8 +23,8 @@ egraph_status eg_engine_start_log(eg_engine *engine, uint32_t own_reasons);
 size_t eg_engine_logged_count(const eg_engine *engine);
 eg_union eg_engine_logged_at(const eg_engine *engine, size_t index);
 
-/// A log being read into an explainer; both are borrowed. What was read before is not read
-/// again, so that an explainer can follow an e-graph that grows.
+/// A log being read into an explainer; both are borrowed. What was read before is not
+/// read again, so that an explainer can follow an e-graph that grows.
 typedef struct eg_log_reader {
   const eg_engine *engine;
   eg_explainer *explainer;

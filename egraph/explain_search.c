@@ -11,7 +11,8 @@ enum {
   SEARCH_EDGES = 1 << 13
 };
 
-// ---- visits ----------------------------------------------------------------------------
+// ---- visits
+// ----------------------------------------------------------------------------
 
 static bool find_visit(const eg_explainer *explainer, uint32_t vertex, uint32_t *out) {
   *out = explainer->vertices.data[vertex].slot;
@@ -29,7 +30,8 @@ static uint32_t next_up(const eg_explainer *explainer, uint32_t vertex) {
   return eg_edge_other(&explainer->edges.data[link], vertex);
 }
 
-// ---- the proof forest ------------------------------------------------------------------
+// ---- the proof forest
+// ------------------------------------------------------------------
 
 /// The first common vertex of the ways from a and b to their root, or EG_VERTEX_NONE when
 /// more than `limit` vertices would have to be looked at.
@@ -78,10 +80,9 @@ egraph_status eg_explainer_estimate(eg_explainer *explainer, uint32_t a, uint32_
                                     uint32_t *out_cost) {
   uint32_t meeting;
   EG_TRY(find_meeting(explainer, a, b, ESTIMATE_VISITS, &meeting));
-  *out_cost =
-      meeting == EG_VERTEX_NONE
-          ? ESTIMATE_VISITS
-          : add_cost(cost_up_to(explainer, a, meeting), cost_up_to(explainer, b, meeting));
+  *out_cost = meeting == EG_VERTEX_NONE ? ESTIMATE_VISITS
+                                        : add_cost(cost_up_to(explainer, a, meeting),
+                                                   cost_up_to(explainer, b, meeting));
   return EGRAPH_OK;
 }
 
@@ -111,7 +112,8 @@ static egraph_status walk(const eg_explainer *explainer, uint32_t a, uint32_t b,
   return EGRAPH_OK;
 }
 
-// ---- all edges -------------------------------------------------------------------------
+// ---- all edges
+// -------------------------------------------------------------------------
 
 static egraph_status push_key(eg_keys *heap, uint64_t key) {
   EG_TRY(eg_keys_push(heap, key));
@@ -202,8 +204,8 @@ egraph_status eg_explainer_find_way(eg_explainer *explainer, uint32_t a, uint32_
   uint32_t meeting;
   EG_TRY(find_meeting(explainer, a, b, SIZE_MAX, &meeting));
   assert(meeting != EG_VERTEX_NONE && "the terms are connected");
-  uint32_t cost = add_cost(cost_up_to(explainer, a, meeting),
-                           cost_up_to(explainer, b, meeting));
+  uint32_t cost =
+      add_cost(cost_up_to(explainer, a, meeting), cost_up_to(explainer, b, meeting));
   bool found = false;
   if (cost > 1) EG_TRY(search(explainer, a, b, bound, cost, &found));
   if (found) return read_search(explainer, a, b, inout_way);

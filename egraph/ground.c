@@ -1,5 +1,5 @@
-// One pool of words, and a hash table over it. Copying goes through the graph with a stack
-// of its own: terms are deeper than any call stack.
+// One pool of words, and a hash table over it. Copying goes through the graph with a
+// stack of its own: terms are deeper than any call stack.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/ground.h"
 
@@ -56,8 +56,7 @@ egraph_status eg_ground_add(eg_ground_terms *terms, const eg_ground *term,
   uint64_t hash = hash_of(term);
   if (eg_flatmap_find(&terms->map, hash, term, is_same, terms, out)) return EGRAPH_OK;
   size_t begin = terms->words.len, end = begin + HEAD_WORDS + term->arity;
-  if (end >= UINT32_MAX / 2)
-    return EG_FAIL(EGRAPH_E_MEMORY, "more than 8 GiB of terms");
+  if (end >= UINT32_MAX / 2) return EG_FAIL(EGRAPH_E_MEMORY, "more than 8 GiB of terms");
   EG_TRY(eg_u32s_reserve(&terms->words, end));
   EG_TRY(eg_u32s_reserve(&terms->offsets, terms->offsets.len + 1));
   EG_TRY(eg_flatmap_insert(&terms->map, hash, eg_ground_count(terms)));
@@ -82,7 +81,8 @@ egraph_status eg_ground_replace(eg_ground_terms *terms, uint32_t term, uint32_t 
   return eg_ground_add(terms, &changed, out);
 }
 
-// ---- copying ---------------------------------------------------------------------------
+// ---- copying
+// ---------------------------------------------------------------------------
 
 void eg_ground_copier_init(eg_ground_copier *copier, const eg_ground_terms *from,
                            eg_ground_terms *to, egraph_allocator alloc) {

@@ -768,6 +768,33 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_dot(const egraph_allocato
 /// first violation.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_check(const egraph_terms *terms);
 
+/// Keeps from now on what explanations need; before the first term is added, otherwise it
+/// fails with ARGUMENT. The e-graph then takes at most twice the memory (much less as a
+/// rule), and one that was not asked for pays nothing.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_terms_keep_explanations(egraph_terms *terms);
+/// One step: a rule applied at one place. The place is named by child numbers from 0 on,
+/// down from the root of the term. Borrowed during the call.
+typedef struct egraph_terms_step {
+  const char *rule; // its name; NULL: egraph_terms_unite was called for these two
+  bool backward;    // applied from its right to its left side
+  const uint32_t *position; // [depth]
+  uint32_t depth;
+  const char *before, *after; // the whole term; NULL when it has more than 2^20 nodes
+} egraph_terms_step;
+/// Why two terms are equal: steps that lead from one to the other, few but not always the
+/// fewest, and no term twice. The terms are texts as for egraph_terms_add; the e-graph
+/// need not have them. Calls `report` (may be NULL) for each step until it returns true,
+/// and counts all steps. Every explanation has been replayed by a checker that knows the
+/// rules and nothing else. Replays what was applied until the two became equal: the time
+/// of that, and a multiple of its memory, which is given back. Fails with ARGUMENT when
+/// the terms are not known to be equal or no explanations are kept, PARSE, UNSUPPORTED
+/// when the steps together are too large, MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_terms_explain(egraph_terms *terms, const char *from, const char *to,
+                     bool (*report)(void *user, const egraph_terms_step *step),
+                     void *user, uint64_t *out_count);
+
 // ---- plain expressions ----------------------------------------------------------
 
 /// Saturates one symbolic term with symbolic rules ("(egraph-rules 1 symbolic)") and

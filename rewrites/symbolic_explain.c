@@ -1,6 +1,6 @@
 // Replaying goes through the applications once, in their order. Each makes both sides of
-// its rule from the terms of the classes that its variables had; what the search knew to be
-// equal to the left side then follows by congruence from the applications before.
+// its rule from the terms of the classes that its variables had; what the search knew to
+// be equal to the left side then follows by congruence from the applications before.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/symbolic_explain.h"
 

@@ -79,8 +79,7 @@ static bool is_given(void *user, const eg_ground_terms *terms, uint32_t left,
   given_pairs *given = user;
   bool found = false;
   (void)terms; // those of the explanation
-  if (given->status == EGRAPH_OK)
-    given->status = find_pair(given, left, right, &found);
+  if (given->status == EGRAPH_OK) given->status = find_pair(given, left, right, &found);
   return found;
 }
 

@@ -1,4 +1,5 @@
-// Ground terms as text. Terms can be deeper than any call stack, so the stack is a vector.
+// Ground terms as text. Terms can be deeper than any call stack, so the stack is a
+// vector.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/symbolic_explain.h"
 

@@ -1,0 +1,92 @@
+// Public functions of explanations.
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "api/terms.h"
+#include "rewrites/symbolic_explain.h"
+
+egraph_status egraph_terms_keep_explanations(egraph_terms *terms) {
+  return eg_symbolic_keep_explanations(terms->symbolic);
+}
+
+typedef struct reporting {
+  const egraph_terms *terms;
+  const eg_explanation *explanation;
+  bool (*report)(void *user, const egraph_terms_step *step);
+  void *user;
+  eg_text texts[2]; // of the term before a step and of that after it
+} reporting;
+
+/// The text of a term, or NULL when it is too large.
+static egraph_status spell(reporting *r, eg_text *text, uint32_t term, const char **out) {
+  eg_text_clear(text);
+  egraph_status status =
+      eg_symbolic_print_ground(r->terms->symbolic, &r->explanation->terms, term, text);
+  *out = status == EGRAPH_OK ? eg_text_of(text) : NULL;
+  return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
+}
+
+static egraph_status report_step(reporting *r, size_t index, egraph_terms_step *inout) {
+  const eg_step *step = &r->explanation->steps.data[index];
+  uint32_t rule, root;
+  inout->rule = eg_symbolic_reason_of(step->reason, &rule, &root)
+                    ? eg_symbolic_names_rule(&r->terms->names, rule)
+                    : NULL;
+  inout->backward = step->backward;
+  inout->position = r->explanation->positions.data + step->position;
+  inout->depth = step->depth;
+  inout->before = inout->after;
+  return spell(r, &r->texts[index % 2], step->after, &inout->after);
+}
+
+static egraph_status report_steps(reporting *r) {
+  size_t count = r->explanation->steps.len;
+  egraph_terms_step step = {.rule = NULL};
+  if (r->report == NULL || count == 0) return EGRAPH_OK;
+  EG_TRY(spell(r, &r->texts[1], r->explanation->from, &step.after));
+  for (size_t i = 0; i < count; i++) {
+    EG_TRY(report_step(r, i, &step));
+    if (r->report(r->user, &step)) return EGRAPH_OK;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status report_all(const egraph_terms *terms,
+                                const eg_explanation *explanation,
+                                bool (*report)(void *, const egraph_terms_step *),
+                                void *user) {
+  reporting r = {
+      .terms = terms, .explanation = explanation, .report = report, .user = user};
+  for (size_t i = 0; i < 2; i++)
+    eg_text_init(&r.texts[i], terms->alloc);
+  egraph_status status = report_steps(&r);
+  for (size_t i = 0; i < 2; i++)
+    eg_text_deinit(&r.texts[i]);
+  return status;
+}
+
+static egraph_status explain(eg_symbolic_explainer *explainer, const char *from,
+                             const char *to, eg_explanation *out) {
+  uint32_t a, b;
+  EG_TRY(eg_symbolic_explainer_read(explainer, "from", from, strlen(from), &a));
+  EG_TRY(eg_symbolic_explainer_read(explainer, "to", to, strlen(to), &b));
+  return eg_symbolic_explainer_explain(explainer, a, b, EG_EXPLAIN_MAX_WORDS, out);
+}
+
+egraph_status egraph_terms_explain(egraph_terms *terms, const char *from, const char *to,
+                                   bool (*report)(void *user,
+                                                  const egraph_terms_step *step),
+                                   void *user, uint64_t *out_count) {
+  eg_symbolic_explainer *explainer;
+  eg_explanation explanation;
+  EG_TRY(eg_symbolic_explainer_create(terms->symbolic, &explainer));
+  eg_explanation_init(&explanation, terms->alloc);
+  egraph_status status = explain(explainer, from, to, &explanation);
+  eg_symbolic_explainer_destroy(explainer); // its memory, before the checker takes some
+  if (status == EGRAPH_OK)
+    status = eg_symbolic_check_explanation(terms->symbolic, &explanation);
+  if (status == EGRAPH_OK) status = report_all(terms, &explanation, report, user);
+  if (status == EGRAPH_OK && out_count != NULL) *out_count = explanation.steps.len;
+  eg_explanation_deinit(&explanation);
+  return status;
+}
