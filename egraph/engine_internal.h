@@ -243,7 +243,8 @@ void eg_index_mark_changed(eg_engine *engine, uint32_t node);
 void eg_index_drop_dead(eg_engine *engine);
 void eg_index_deinit(eg_engine *engine);
 
-// ---- the log (explain_log.c) -----------------------------------------------------------
+// ---- the log (explain_log.c)
+// -----------------------------------------------------------
 
 /// Whether unions for this reason are logged.
 static inline bool eg_engine_logs(const eg_engine *engine, uint32_t reason) {

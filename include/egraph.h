@@ -776,8 +776,8 @@ egraph_terms_keep_explanations(egraph_terms *terms);
 /// One step: a rule applied at one place. The place is named by child numbers from 0 on,
 /// down from the root of the term. Borrowed during the call.
 typedef struct egraph_terms_step {
-  const char *rule; // its name; NULL: egraph_terms_unite was called for these two
-  bool backward;    // applied from its right to its left side
+  const char *rule;         // its name; NULL: egraph_terms_unite was called for these two
+  bool backward;            // applied from its right to its left side
   const uint32_t *position; // [depth]
   uint32_t depth;
   const char *before, *after; // the whole term; NULL when it has more than 2^20 nodes
