@@ -129,7 +129,34 @@ struct eg_engine {
   uint32_t class_count;
   uint32_t epoch_class; // classes from here on were made in this epoch
   size_t checked_size;  // words and unions at the last check (check level 2)
+  eg_engine *saved;     // the newest state that was pushed; its own `saved` is older
 };
+
+// Every array of the engine, for what goes over all of them: create, destroy, bytes,
+// clone. Member and type. A new one belongs here; it works only then. These are copied
+// byte by byte; beside them stand `ops`, which owns lists, and `data`, which has no type.
+#define EG_ENGINE_STATE_ARRAYS(X)                                                        \
+  X(nodes, eg_u32s)                                                                      \
+  X(heads, eg_heads)                                                                     \
+  X(up, eg_u32s)                                                                         \
+  X(flags, eg_flags)                                                                     \
+  X(classes, eg_class_records)                                                           \
+  X(members, eg_u32s)                                                                    \
+  X(unions, eg_unions)                                                                   \
+  X(repairs, eg_u32s)                                                                    \
+  X(touched, eg_u32s)                                                                    \
+  X(ops_dirty, eg_u32s)                                                                  \
+  X(stale.items, eg_u32s)                                                                \
+  X(modify.items, eg_u32s)
+// Those whose contents mean nothing between calls.
+#define EG_ENGINE_SCRATCH_ARRAYS(X)                                                      \
+  X(scratch, eg_classes)                                                                 \
+  X(sort_scratch, eg_u32s)
+#define EG_ENGINE_ARRAYS(X)                                                              \
+  EG_ENGINE_STATE_ARRAYS(X)                                                              \
+  EG_ENGINE_SCRATCH_ARRAYS(X)                                                            \
+  X(ops, eg_op_indexes)
+#define EG_ENGINE_MAPS(X) X(head_table) X(table)
 
 // ---- classes --------------------------------------------------------------------------
 
