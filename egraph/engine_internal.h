@@ -127,10 +127,14 @@ struct eg_engine {
   eg_classes scratch; // children of the term being added
   eg_u32s sort_scratch;
   uint32_t class_count;
+  uint32_t last_head;   // that was asked for
   uint32_t epoch_class; // classes from here on were made in this epoch
   size_t checked_size;  // words and unions at the last check (check level 2)
   eg_engine *saved;     // the newest state that was pushed; its own `saved` is older
 };
+
+/// A function whose body only prefetches: without this GCC takes its calls for dead code.
+#define EG_PREFETCHING static inline __attribute__((always_inline)) void
 
 // Every array of the engine, for what goes over all of them: create, destroy, bytes,
 // clone. Member and type. A new one belongs here; it works only then. These are copied
@@ -226,12 +230,14 @@ static inline uint32_t *eg_engine_link(const eg_engine *engine, uint32_t node,
 // --------------------------------------------------------
 
 uint64_t eg_engine_hash(const eg_term *term);
-/// The live node whose stored form is `term`, compared word by word.
-bool eg_engine_find_stored(const eg_engine *engine, const eg_term *term, uint64_t hash,
-                           uint32_t *out_node);
-/// Copies a term into engine->scratch, with canonical children. Fails with
+bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out);
+/// The live node whose stored form is `term`, which has this head, word by word.
+bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term *term,
+                           uint64_t hash, uint32_t *out_node);
+/// Copies a term into engine->scratch, with canonical children, and hashes it. Fails with
 /// EGRAPH_E_MEMORY.
-egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out);
+egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out,
+                                  uint64_t *out_hash);
 
 // ---- indexes (members.c, engine_index.c)
 // ------------------------------------------------
