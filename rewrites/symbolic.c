@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "egraph/snapshot.h"
 #include "rewrites/driver.h"
 #include "rewrites/symbolic_rules.h"
 
@@ -15,6 +16,7 @@ struct eg_symbolic {
   eg_arena arena;
   eg_atoms atoms;
   symbolic_rules rules;
+  eg_u32s saved_rules; // how many there were at each push
   eg_engine *engine;
 };
 
@@ -26,6 +28,7 @@ egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **ou
   eg_arena_init(&symbolic->arena, heap);
   eg_atoms_init(&symbolic->atoms, &symbolic->arena, heap);
   symbolic_rules_init(&symbolic->rules, heap);
+  eg_u32s_init(&symbolic->saved_rules, heap);
   egraph_status status = eg_engine_create(&heap, NULL, &symbolic->engine);
   if (status != EGRAPH_OK) {
     eg_symbolic_destroy(symbolic);
@@ -39,6 +42,7 @@ void eg_symbolic_destroy(eg_symbolic *symbolic) {
   if (symbolic == NULL) return;
   eg_engine_destroy(symbolic->engine);
   symbolic_rules_deinit(&symbolic->rules);
+  eg_u32s_deinit(&symbolic->saved_rules);
   eg_atoms_deinit(&symbolic->atoms);
   eg_arena_deinit(&symbolic->arena);
   eg_free(symbolic->alloc, symbolic, 1, sizeof *symbolic);
@@ -53,6 +57,37 @@ const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op) {
 }
 uint32_t eg_symbolic_rule_count(const eg_symbolic *symbolic) {
   return (uint32_t)symbolic->rules.len;
+}
+
+const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_t rule) {
+  return symbolic_rules_at(&symbolic->rules, rule);
+}
+eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic) { return &symbolic->atoms; }
+
+void eg_symbolic_adopt(eg_symbolic *symbolic, eg_engine *engine) {
+  eg_engine_destroy(symbolic->engine);
+  symbolic->engine = engine;
+  symbolic->saved_rules.len = 0;
+}
+
+// ---- earlier states --------------------------------------------------------------
+
+egraph_status eg_symbolic_push(eg_symbolic *symbolic) {
+  EG_TRY(eg_u32s_reserve(&symbolic->saved_rules, symbolic->saved_rules.len + 1));
+  EG_TRY(eg_engine_push(symbolic->engine));
+  return eg_u32s_push(&symbolic->saved_rules, eg_symbolic_rule_count(symbolic));
+}
+
+egraph_status eg_symbolic_pop(eg_symbolic *symbolic) {
+  EG_TRY(eg_engine_pop(symbolic->engine));
+  symbolic->rules.len = eg_u32s_pop(&symbolic->saved_rules);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_symbolic_drop(eg_symbolic *symbolic) {
+  EG_TRY(eg_engine_drop(symbolic->engine));
+  (void)eg_u32s_pop(&symbolic->saved_rules);
+  return EGRAPH_OK;
 }
 
 // ---- reading ---------------------------------------------------------------------
