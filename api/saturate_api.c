@@ -66,6 +66,7 @@ static egraph_status translate(const egraph_terms_options *from,
                                  .ban_length = from->ban_length,
                                  .naive = from->naive,
                                  .threads = from->threads,
+                                 .rollback = from->rollback,
                                  .progress = on_progress,
                                  .on_iteration = on_iteration};
   return EGRAPH_OK;
@@ -77,7 +78,8 @@ static egraph_terms_report report_of(const eg_saturation_report *r) {
                                 .nodes = r->nodes,
                                 .classes = r->classes,
                                 .seconds = r->seconds,
-                                .peak_bytes = r->peak_bytes};
+                                .peak_bytes = r->peak_bytes,
+                                .rolled_back = r->rolled_back};
   for (uint32_t i = 0; i < r->rule_count; i++)
     report.matches += r->rules[i].matches;
   return report;

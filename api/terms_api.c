@@ -168,7 +168,7 @@ egraph_terms_info egraph_terms_info_of(const egraph_terms *terms) {
   const eg_engine *engine = engine_in(terms);
   return (egraph_terms_info){.nodes = eg_engine_node_count(engine),
                              .classes = eg_engine_class_count(engine),
-                             .bytes = eg_symbolic_bytes(terms->symbolic)};
+                             .bytes = eg_engine_bytes(engine)};
 }
 
 // ---- printing --------------------------------------------------------------------

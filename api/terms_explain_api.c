@@ -79,12 +79,12 @@ egraph_status egraph_terms_explain(egraph_terms *terms, const char *from, const 
                                    void *user, uint64_t *out_count) {
   eg_symbolic_explainer *explainer;
   eg_explanation explanation;
-  EG_TRY(eg_symbolic_explainer_create(terms->symbolic, &explainer));
+  EG_TRY(eg_symbolic_explainer_create(&terms->alloc, terms->symbolic, &explainer));
   eg_explanation_init(&explanation, terms->alloc);
   egraph_status status = explain(explainer, from, to, &explanation);
   eg_symbolic_explainer_destroy(explainer); // its memory, before the checker takes some
   if (status == EGRAPH_OK)
-    status = eg_symbolic_check_explanation(terms->symbolic, &explanation);
+    status = eg_symbolic_check_explanation(&terms->alloc, terms->symbolic, &explanation);
   if (status == EGRAPH_OK) status = report_all(terms, &explanation, report, user);
   if (status == EGRAPH_OK && out_count != NULL) *out_count = explanation.steps.len;
   eg_explanation_deinit(&explanation);

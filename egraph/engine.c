@@ -5,6 +5,11 @@
 
 #include "egraph/engine_internal.h"
 
+#define INIT_ARRAY(member, type) type##_init(&engine->member, heap);
+#define DEINIT_ARRAY(member, type) type##_deinit(&engine->member);
+#define INIT_MAP(member) eg_flatmap_init(&engine->member, heap);
+#define DEINIT_MAP(member) eg_flatmap_deinit(&engine->member);
+
 egraph_status eg_engine_create(const egraph_allocator *alloc,
                                const eg_engine_options *options, eg_engine **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -24,54 +29,32 @@ egraph_status eg_engine_create(const egraph_allocator *alloc,
       return status;
     }
   }
-  eg_u32s_init(&engine->nodes, heap);
-  eg_heads_init(&engine->heads, heap);
-  eg_flatmap_init(&engine->head_table, heap);
-  eg_u32s_init(&engine->up, heap);
-  eg_flags_init(&engine->flags, heap);
-  eg_class_records_init(&engine->classes, heap);
-  eg_u32s_init(&engine->members, heap);
+  EG_ENGINE_ARRAYS(INIT_ARRAY)
+  EG_ENGINE_MAPS(INIT_MAP)
   for (size_t i = 0; i < EG_SEGMENT_SIZES; i++)
     engine->free_segments[i] = EG_NONE;
-  eg_op_indexes_init(&engine->ops, heap);
-  eg_flatmap_init(&engine->table, heap);
-  eg_unions_init(&engine->unions, heap);
-  eg_u32s_init(&engine->repairs, heap);
-  eg_u32s_init(&engine->touched, heap);
-  eg_u32s_init(&engine->ops_dirty, heap);
-  eg_u32s_init(&engine->stale.items, heap);
-  eg_u32s_init(&engine->modify.items, heap);
-  eg_classes_init(&engine->scratch, heap);
-  eg_u32s_init(&engine->sort_scratch, heap);
   *out = engine;
   return EGRAPH_OK;
 }
 
-void eg_engine_destroy(eg_engine *engine) {
-  if (engine == NULL) return;
+/// All but the saved states.
+static void destroy_one(eg_engine *engine) {
   egraph_allocator alloc = engine->alloc;
   size_t data_size = engine->analysis.data_size;
   eg_free(alloc, engine->data, engine->data_cap, data_size);
   eg_free(alloc, engine->scratch_data, 2, data_size);
-  eg_u32s_deinit(&engine->nodes);
-  eg_heads_deinit(&engine->heads);
-  eg_flatmap_deinit(&engine->head_table);
-  eg_u32s_deinit(&engine->up);
-  eg_flags_deinit(&engine->flags);
-  eg_class_records_deinit(&engine->classes);
-  eg_u32s_deinit(&engine->members);
-  eg_index_deinit(engine);
-  eg_flatmap_deinit(&engine->table);
-  eg_unions_deinit(&engine->unions);
-  eg_log_destroy(engine);
-  eg_u32s_deinit(&engine->repairs);
-  eg_u32s_deinit(&engine->touched);
-  eg_u32s_deinit(&engine->ops_dirty);
-  eg_u32s_deinit(&engine->stale.items);
-  eg_u32s_deinit(&engine->modify.items);
-  eg_classes_deinit(&engine->scratch);
-  eg_u32s_deinit(&engine->sort_scratch);
+  eg_index_deinit(engine); // before its `ops`
+  EG_ENGINE_ARRAYS(DEINIT_ARRAY)
+  EG_ENGINE_MAPS(DEINIT_MAP)
   eg_free(alloc, engine, 1, sizeof *engine);
+}
+
+void eg_engine_destroy(eg_engine *engine) {
+  while (engine != NULL) {
+    eg_engine *older = engine->saved;
+    destroy_one(engine);
+    engine = older;
+  }
 }
 
 // ---- uniting --------------------------------------------------------------------------
@@ -164,7 +147,7 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
   }
   EG_TRY(eg_engine_reserve_union(engine));
   if (eg_engine_logs(engine, reason))
-    EG_TRY(eg_unions_reserve(&engine->log->unions, engine->log->unions.len + 1));
+    EG_TRY(eg_unions_reserve(&engine->log_unions, engine->log_unions.len + 1));
   bool data_changed;
   EG_TRY(join_data(engine, keep, drop, &data_changed));
   if (engine->analysis.data_size != 0)
@@ -174,7 +157,7 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
   if (engine->record)
     engine->unions.data[engine->unions.len++] = (eg_union){a, b, reason};
   if (eg_engine_logs(engine, reason))
-    engine->log->unions.data[engine->log->unions.len++] = (eg_union){a, b, reason};
+    engine->log_unions.data[engine->log_unions.len++] = (eg_union){a, b, reason};
   *out_changed = true;
   return EGRAPH_OK;
 }

@@ -134,7 +134,7 @@ uint32_t eg_engine_node_count(const eg_engine *engine);
 /// Every class and node id is below these; not every number is a node.
 uint32_t eg_engine_class_limit(const eg_engine *engine);
 uint32_t eg_engine_node_limit(const eg_engine *engine);
-/// Bytes held now.
+/// Bytes held now, pushed states (snapshot.h) included.
 size_t eg_engine_bytes(const eg_engine *engine);
 
 /// Iterates canonical classes in increasing id: `for (eg_class c = eg_engine_first(g);

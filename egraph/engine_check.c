@@ -97,7 +97,8 @@ static egraph_status check_congruence(const eg_engine *engine) {
         return VIOLATED("child %u of node %u is class %u, which is not canonical", i,
                         node, term.children[i].id);
     uint32_t found = EG_NONE;
-    if (!eg_engine_find_stored(engine, &term, eg_engine_hash(&term), &found) ||
+    uint32_t head = engine->nodes.data[node] & EG_HEAD_MASK;
+    if (!eg_engine_find_stored(engine, head, &term, eg_engine_hash(&term), &found) ||
         found != node)
       return VIOLATED("node %u is found as %u: two congruent nodes live", node, found);
   }

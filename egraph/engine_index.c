@@ -32,6 +32,7 @@ static void list_push(eg_node_list *list, uint32_t node) {
 
 static void list_deinit(eg_engine *engine, eg_node_list *list) {
   if (list->cap != 0) eg_free(engine->alloc, list->many, list->cap, sizeof *list->many);
+  *list = (eg_node_list){.len = 0};
 }
 
 void eg_index_deinit(eg_engine *engine) {
@@ -72,8 +73,25 @@ static egraph_status index_node(eg_engine *engine, uint32_t node) {
   return EGRAPH_OK;
 }
 
+/// What indexing the node will touch, ahead of time.
+EG_PREFETCHING prefetch_classes(const eg_engine *engine, uint32_t node) {
+  uint32_t arity = eg_engine_head(engine, node)->arity;
+  __builtin_prefetch(&engine->classes.data[eg_engine_class_word(engine, node)], 1);
+  for (uint32_t i = 0; i < arity; i++)
+    __builtin_prefetch(&engine->classes.data[eg_engine_children(engine, node)[i]], 1);
+}
+
+enum { PREFETCH_NODES = 12 };
+
 egraph_status eg_index_new_nodes(eg_engine *engine) {
+  uint32_t ahead = engine->indexed;
+  for (uint32_t i = 0; i < PREFETCH_NODES && ahead < engine->nodes.len; i++)
+    ahead = eg_engine_node_after(engine, ahead);
   while (engine->indexed < engine->nodes.len) {
+    if (ahead < engine->nodes.len) {
+      prefetch_classes(engine, ahead);
+      ahead = eg_engine_node_after(engine, ahead);
+    }
     EG_TRY(index_node(engine, engine->indexed));
     engine->indexed = eg_engine_node_after(engine, engine->indexed);
   }
@@ -106,7 +124,7 @@ void eg_engine_start_epoch(eg_engine *engine) {
                op->nodes.len - op->fresh_from);
     make_stale(engine, list_data(&op->changed), op->changed.len);
     op->fresh_from = op->nodes.len;
-    op->changed.len = 0;
+    list_deinit(engine, &op->changed);
   }
   engine->epoch_class = engine->indexed_classes;
 }

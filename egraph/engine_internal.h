@@ -93,13 +93,6 @@ typedef struct eg_queue {
   size_t next;
 } eg_queue;
 
-/// See explain_log.h.
-typedef struct eg_engine_log {
-  uint32_t own_reasons;
-  eg_u32s classes; // per class: head number and canonical children of what made it
-  eg_unions unions;
-} eg_engine_log;
-
 enum { EG_SEGMENT_SIZES = 32 };
 
 struct eg_engine {
@@ -121,7 +114,11 @@ struct eg_engine {
   eg_op_indexes ops;
   eg_flatmap table;
   eg_unions unions;
-  eg_engine_log *log;          // NULL: none is kept
+  bool has_log;         // see explain_log.h
+  uint32_t own_reasons; // unions for reasons below are not logged
+  eg_u32s log_classes;  // per class: head number and canonical children of what made it
+  eg_unions log_unions;
+  eg_u32s log_notes;           // words of the caller
   unsigned char *data;         // data_size bytes per class
   size_t data_cap;             // in classes
   unsigned char *scratch_data; // room for the data of two classes
@@ -135,9 +132,43 @@ struct eg_engine {
   eg_classes scratch; // children of the term being added
   eg_u32s sort_scratch;
   uint32_t class_count;
+  uint32_t last_head;   // that was asked for
   uint32_t epoch_class; // classes from here on were made in this epoch
   size_t checked_size;  // words and unions at the last check (check level 2)
+  eg_engine *saved;     // the newest state that was pushed; its own `saved` is older
 };
+
+/// A function whose body only prefetches: without this GCC takes its calls for dead code.
+#define EG_PREFETCHING static inline __attribute__((always_inline)) void
+
+// Every array of the engine, for what goes over all of them: create, destroy, bytes,
+// clone. Member and type. A new one belongs here; it works only then. These are copied
+// byte by byte; beside them stand `ops`, which owns lists, and `data`, which has no type.
+#define EG_ENGINE_STATE_ARRAYS(X)                                                        \
+  X(nodes, eg_u32s)                                                                      \
+  X(heads, eg_heads)                                                                     \
+  X(up, eg_u32s)                                                                         \
+  X(flags, eg_flags)                                                                     \
+  X(classes, eg_class_records)                                                           \
+  X(members, eg_u32s)                                                                    \
+  X(unions, eg_unions)                                                                   \
+  X(log_classes, eg_u32s)                                                                \
+  X(log_unions, eg_unions)                                                               \
+  X(log_notes, eg_u32s)                                                                  \
+  X(repairs, eg_u32s)                                                                    \
+  X(touched, eg_u32s)                                                                    \
+  X(ops_dirty, eg_u32s)                                                                  \
+  X(stale.items, eg_u32s)                                                                \
+  X(modify.items, eg_u32s)
+// Those whose contents mean nothing between calls.
+#define EG_ENGINE_SCRATCH_ARRAYS(X)                                                      \
+  X(scratch, eg_classes)                                                                 \
+  X(sort_scratch, eg_u32s)
+#define EG_ENGINE_ARRAYS(X)                                                              \
+  EG_ENGINE_STATE_ARRAYS(X)                                                              \
+  EG_ENGINE_SCRATCH_ARRAYS(X)                                                            \
+  X(ops, eg_op_indexes)
+#define EG_ENGINE_MAPS(X) X(head_table) X(table)
 
 // ---- classes --------------------------------------------------------------------------
 
@@ -207,12 +238,14 @@ static inline uint32_t *eg_engine_link(const eg_engine *engine, uint32_t node,
 // --------------------------------------------------------
 
 uint64_t eg_engine_hash(const eg_term *term);
-/// The live node whose stored form is `term`, compared word by word.
-bool eg_engine_find_stored(const eg_engine *engine, const eg_term *term, uint64_t hash,
-                           uint32_t *out_node);
-/// Copies a term into engine->scratch, with canonical children. Fails with
+bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out);
+/// The live node whose stored form is `term`, which has this head, word by word.
+bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term *term,
+                           uint64_t hash, uint32_t *out_node);
+/// Copies a term into engine->scratch, with canonical children, and hashes it. Fails with
 /// EGRAPH_E_MEMORY.
-egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out);
+egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out,
+                                  uint64_t *out_hash);
 
 // ---- indexes (members.c, engine_index.c)
 // ------------------------------------------------
@@ -248,15 +281,13 @@ void eg_index_deinit(eg_engine *engine);
 
 /// Whether unions for this reason are logged.
 static inline bool eg_engine_logs(const eg_engine *engine, uint32_t reason) {
-  return engine->log != NULL && reason >= engine->log->own_reasons &&
+  return engine->has_log && reason >= engine->own_reasons &&
          reason != EG_REASON_CONGRUENCE;
 }
 /// Makes room for one class that a term of this arity makes.
 egraph_status eg_log_reserve_class(eg_engine *engine, uint32_t arity);
 /// Room has been made; the children are canonical.
 void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term);
-size_t eg_log_bytes(const eg_engine *engine);
-void eg_log_destroy(eg_engine *engine);
 
 // ---- unions (engine.c) ----------------------------------------------------------------
 

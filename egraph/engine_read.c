@@ -28,23 +28,22 @@ uint32_t eg_engine_node_limit(const eg_engine *engine) {
   return (uint32_t)engine->nodes.len;
 }
 
-size_t eg_engine_bytes(const eg_engine *engine) {
-  size_t words = engine->nodes.cap + engine->up.cap + engine->members.cap +
-                 engine->repairs.cap + engine->touched.cap + engine->ops_dirty.cap +
-                 engine->stale.items.cap + engine->modify.items.cap +
-                 engine->scratch.cap + engine->sort_scratch.cap;
+#define ARRAY_BYTES(member, type) +engine->member.cap * sizeof *engine->member.data
+#define MAP_BYTES(member) +engine->member.capacity * sizeof *engine->member.slots
+
+static size_t bytes_of(const eg_engine *engine) {
+  size_t bytes = sizeof *engine EG_ENGINE_ARRAYS(ARRAY_BYTES) EG_ENGINE_MAPS(MAP_BYTES);
   for (size_t i = 0; i < engine->ops.len; i++)
-    words += engine->ops.data[i].nodes.cap + engine->ops.data[i].changed.cap;
-  size_t bytes = sizeof *engine + words * sizeof(uint32_t);
-  bytes += engine->heads.cap * sizeof *engine->heads.data;
-  bytes += engine->flags.cap;
-  bytes += engine->classes.cap * sizeof *engine->classes.data;
-  bytes += ((size_t)engine->table.capacity + engine->head_table.capacity) *
-           sizeof *engine->table.slots;
-  bytes += engine->unions.cap * sizeof *engine->unions.data;
-  bytes += (engine->data_cap + 2) * engine->analysis.data_size;
-  bytes += engine->ops.cap * sizeof *engine->ops.data;
-  return bytes + eg_log_bytes(engine);
+    bytes += ((size_t)engine->ops.data[i].nodes.cap + engine->ops.data[i].changed.cap) *
+             sizeof(uint32_t);
+  return bytes + (engine->data_cap + 2) * engine->analysis.data_size;
+}
+
+size_t eg_engine_bytes(const eg_engine *engine) {
+  size_t bytes = 0;
+  for (; engine != NULL; engine = engine->saved)
+    bytes += bytes_of(engine);
+  return bytes;
 }
 
 static eg_class first_root_from(const eg_engine *engine, uint32_t id) {

@@ -11,49 +11,48 @@ egraph_status eg_engine_start_log(eg_engine *engine, uint32_t own_reasons) {
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "explanations are kept from the beginning or not at all, and without "
                    "an analysis that unites");
-  if (engine->log == NULL) {
-    EG_TRY(eg_alloc(engine->alloc, 1, sizeof *engine->log, &engine->log));
-    eg_u32s_init(&engine->log->classes, engine->alloc);
-    eg_unions_init(&engine->log->unions, engine->alloc);
-  }
-  engine->log->own_reasons = own_reasons;
+  engine->has_log = true;
+  engine->own_reasons = own_reasons;
   return EGRAPH_OK;
 }
 
-size_t eg_engine_logged_count(const eg_engine *engine) {
-  return engine->log == NULL ? 0 : engine->log->unions.len;
-}
+bool eg_engine_has_log(const eg_engine *engine) { return engine->has_log; }
+
+size_t eg_engine_logged_count(const eg_engine *engine) { return engine->log_unions.len; }
 
 eg_union eg_engine_logged_at(const eg_engine *engine, size_t index) {
-  return *eg_unions_at(&engine->log->unions, index);
-}
-
-void eg_log_destroy(eg_engine *engine) {
-  if (engine->log == NULL) return;
-  eg_u32s_deinit(&engine->log->classes);
-  eg_unions_deinit(&engine->log->unions);
-  eg_free(engine->alloc, engine->log, 1, sizeof *engine->log);
-}
-
-size_t eg_log_bytes(const eg_engine *engine) {
-  const eg_engine_log *log = engine->log;
-  if (log == NULL) return 0;
-  return sizeof *log + log->classes.cap * sizeof *log->classes.data +
-         log->unions.cap * sizeof *log->unions.data;
+  return *eg_unions_at(&engine->log_unions, index);
 }
 
 egraph_status eg_log_reserve_class(eg_engine *engine, uint32_t arity) {
-  eg_u32s *classes = &engine->log->classes;
+  eg_u32s *classes = &engine->log_classes;
   return eg_u32s_reserve(classes, classes->len + 1 + arity);
 }
 
 void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term) {
-  eg_u32s *classes = &engine->log->classes;
+  eg_u32s *classes = &engine->log_classes;
   uint32_t *words = classes->data + classes->len;
   *words++ = head;
   for (uint32_t i = 0; i < term->arity; i++)
     *words++ = term->children[i].id;
   classes->len += 1 + term->arity;
+}
+
+// ---- notes
+// -----------------------------------------------------------------------------
+
+egraph_status eg_engine_note(eg_engine *engine, const uint32_t *words, size_t count) {
+  return eg_u32s_append(&engine->log_notes, words, count);
+}
+
+const uint32_t *eg_engine_notes(const eg_engine *engine, size_t *out_count) {
+  *out_count = engine->log_notes.len;
+  return engine->log_notes.data;
+}
+
+void eg_engine_forget_notes(eg_engine *engine, size_t count) {
+  assert(count <= engine->log_notes.len);
+  engine->log_notes.len -= count;
 }
 
 // ---- reading
@@ -74,7 +73,7 @@ void eg_log_reader_deinit(eg_log_reader *reader) {
 /// Adds the term of the next class.
 static egraph_status read_class(eg_log_reader *reader) {
   const eg_engine *engine = reader->engine;
-  const uint32_t *words = engine->log->classes.data + reader->word;
+  const uint32_t *words = engine->log_classes.data + reader->word;
   const eg_head *head = &engine->heads.data[words[0]];
   EG_TRY(eg_u32s_resize(&reader->kids, head->arity));
   for (uint32_t i = 0; i < head->arity; i++)
@@ -93,7 +92,7 @@ static egraph_status read_class(eg_log_reader *reader) {
 
 egraph_status eg_log_reader_term(eg_log_reader *reader, eg_class class, uint32_t *out) {
   const eg_engine *engine = reader->engine;
-  if (engine->log == NULL)
+  if (!engine->has_log)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "no explanations are kept of this e-graph");
   if (class.id >= engine->up.len)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "class %u, but there are only %zu", class.id,

@@ -19,12 +19,22 @@
 /// `own_reasons` are left out: the caller keeps their equations. Fails with
 /// EGRAPH_E_ARGUMENT when the e-graph has classes already, or an analysis that unites.
 egraph_status eg_engine_start_log(eg_engine *engine, uint32_t own_reasons);
+bool eg_engine_has_log(const eg_engine *engine);
 /// The unions of the log, oldest first: none without a log.
 size_t eg_engine_logged_count(const eg_engine *engine);
 eg_union eg_engine_logged_at(const eg_engine *engine, size_t index);
 
+/// Words of the caller that belong to the state of the e-graph, as its log does: they are
+/// saved and restored with it. What a caller keeps of its own equations goes here.
+egraph_status eg_engine_note(eg_engine *engine, const uint32_t *words, size_t count);
+/// All of them, oldest first; borrowed until the next one.
+const uint32_t *eg_engine_notes(const eg_engine *engine, size_t *out_count);
+/// Takes the last ones back.
+void eg_engine_forget_notes(eg_engine *engine, size_t count);
+
 /// A log being read into an explainer; both are borrowed. What was read before is not
-/// read again, so that an explainer can follow an e-graph that grows.
+/// read again, so that an explainer can follow an e-graph that grows; it cannot follow
+/// one back to a saved state.
 typedef struct eg_log_reader {
   const eg_engine *engine;
   eg_explainer *explainer;

@@ -24,30 +24,47 @@ uint64_t eg_engine_hash(const eg_term *term) {
   return eg_hash_mix(hash);
 }
 
-static bool is_stored_as(const void *user, uint32_t node, const void *key) {
+typedef struct node_key {
+  uint32_t head, arity;
+  const eg_class *children;
+} node_key;
+
+static bool is_node(const void *user, uint32_t node, const void *key) {
   const eg_engine *engine = user;
-  const eg_term *term = key;
-  const eg_head *head = eg_engine_head(engine, node);
-  if (head->op != term->op || head->payload != term->payload ||
-      head->arity != term->arity)
-    return false;
-  const uint32_t *children = eg_engine_children(engine, node);
-  for (uint32_t i = 0; i < term->arity; i++)
-    if (children[i] != term->children[i].id) return false;
+  const node_key *wanted = key;
+  const uint32_t *words = engine->nodes.data + node;
+  if ((*words & EG_HEAD_MASK) != wanted->head) return false;
+  for (uint32_t i = 0; i < wanted->arity; i++)
+    if (words[EG_FIRST_CHILD + i] != wanted->children[i].id) return false;
   return true;
 }
 
-bool eg_engine_find_stored(const eg_engine *engine, const eg_term *term, uint64_t hash,
-                           uint32_t *out_node) {
-  return eg_flatmap_find(&engine->table, hash, term, is_stored_as, engine, out_node);
+bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term *term,
+                           uint64_t hash, uint32_t *out_node) {
+  node_key key = {head, term->arity, term->children};
+  return eg_flatmap_find(&engine->table, hash, &key, is_node, engine, out_node);
 }
 
-egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out) {
-  EG_TRY(eg_classes_reserve(&engine->scratch, term->arity));
-  for (uint32_t i = 0; i < term->arity; i++)
-    engine->scratch.data[i].id = eg_engine_root_halving(engine, term->children[i].id);
+/// Copies `count` classes as their roots; extends the hash by them.
+static inline uint64_t copy_roots(eg_engine *engine, uint64_t hash, const eg_class *from,
+                                  uint32_t count, eg_class *to) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t class = from[i].id;
+    if (engine->up.data[class] != class) class = eg_engine_root_halving(engine, class);
+    to[i].id = class;
+    hash = hash_step(hash, class);
+  }
+  return eg_hash_mix(hash);
+}
+
+egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_term *out,
+                                  uint64_t *out_hash) {
+  if (engine->scratch.cap < term->arity)
+    EG_TRY(eg_classes_reserve(&engine->scratch, term->arity));
   *out = *term;
   out->children = engine->scratch.data;
+  *out_hash = copy_roots(engine, hash_head(term->op, term->payload, term->arity),
+                         term->children, term->arity, engine->scratch.data);
   return EGRAPH_OK;
 }
 
@@ -68,27 +85,54 @@ static egraph_status reserve_op(eg_engine *engine, uint32_t op) {
   return EGRAPH_OK;
 }
 
-static egraph_status intern_head(eg_engine *engine, const eg_term *term, uint32_t *out) {
-  eg_head head = {.op = term->op, .payload = term->payload, .arity = term->arity};
-  uint64_t hash = eg_hash_mix(hash_head(head.op, head.payload, head.arity));
-  if (eg_flatmap_find(&engine->head_table, hash, &head, is_head, engine, out))
-    return EGRAPH_OK;
+static uint64_t hash_of_head(const eg_head *head) {
+  return eg_hash_mix(hash_head(head->op, head->payload, head->arity));
+}
+
+bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out) {
+  return eg_flatmap_find(&engine->head_table, hash_of_head(&head), &head, is_head, engine,
+                         out);
+}
+
+static egraph_status add_head(eg_engine *engine, eg_head head, uint32_t *out) {
   if (engine->heads.len > EG_HEAD_MASK)
     return EG_FAIL(EGRAPH_E_MEMORY, "an e-graph holds at most 2^29 different heads");
   EG_TRY(reserve_op(engine, head.op));
   EG_TRY(eg_flatmap_reserve_one(&engine->head_table));
   uint32_t id = (uint32_t)engine->heads.len;
   EG_TRY(eg_heads_push(&engine->heads, head));
-  egraph_status status = eg_flatmap_insert(&engine->head_table, hash, id);
+  egraph_status status = eg_flatmap_insert(&engine->head_table, hash_of_head(&head), id);
   assert(status == EGRAPH_OK && "room was made");
   *out = id;
   return status;
 }
 
+static inline egraph_status intern_head(eg_engine *engine, const eg_term *term,
+                                        uint32_t *out) {
+  eg_head head = {.op = term->op, .payload = term->payload, .arity = term->arity};
+  *out = engine->last_head; // the same one comes many times in a row
+  if (*out < engine->heads.len) {
+    const eg_head *last = &engine->heads.data[*out];
+    if (last->op == head.op && last->payload == head.payload && last->arity == head.arity)
+      return EGRAPH_OK;
+  }
+  if (!eg_engine_find_head(engine, head, out)) EG_TRY(add_head(engine, head, out));
+  engine->last_head = *out;
+  return EGRAPH_OK;
+}
+
 // ---- adding ---------------------------------------------------------------------------
 
-static egraph_status check_term(const eg_engine *engine, const eg_term *term,
-                                uint32_t reason) {
+static bool is_sound(const eg_engine *engine, const eg_term *term, uint32_t reason) {
+  bool sound = term->op <= EG_ENGINE_MAX_OP && term->arity <= EG_ENGINE_MAX_ARITY &&
+               reason <= EG_REASON_SEED;
+  for (uint32_t i = 0; sound && i < term->arity; i++)
+    sound = term->children[i].id < engine->up.len;
+  return sound;
+}
+
+static egraph_status refuse(const eg_engine *engine, const eg_term *term,
+                            uint32_t reason) {
   if (term->op > EG_ENGINE_MAX_OP)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "operator number %u is above %d", term->op,
                    (int)EG_ENGINE_MAX_OP);
@@ -97,11 +141,11 @@ static egraph_status check_term(const eg_engine *engine, const eg_term *term,
                    term->arity, (int)EG_ENGINE_MAX_ARITY);
   if (reason > EG_REASON_SEED)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "reason %u is above 2^31 - 1", reason);
-  for (uint32_t i = 0; i < term->arity; i++)
-    if (term->children[i].id >= engine->up.len)
-      return EG_FAIL(EGRAPH_E_ARGUMENT, "child %u names class %u, but there are only %zu",
-                     i, term->children[i].id, engine->up.len);
-  return EGRAPH_OK;
+  uint32_t i = 0;
+  while (term->children[i].id < engine->up.len)
+    i++;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "child %u names class %u, but there are only %zu", i,
+                 term->children[i].id, engine->up.len);
 }
 
 static egraph_status reserve_node(eg_engine *engine, uint32_t arity) {
@@ -165,13 +209,11 @@ static void append_node(eg_engine *engine, const eg_term *term, uint64_t hash,
 }
 
 /// A canonical term that is not there yet becomes a node of a new class.
-static egraph_status add_new(eg_engine *engine, const eg_term *term, uint64_t hash,
-                             uint32_t reason, eg_class *out_class) {
-  uint32_t head;
-  EG_TRY(intern_head(engine, term, &head));
+static egraph_status add_new(eg_engine *engine, uint32_t head, const eg_term *term,
+                             uint64_t hash, uint32_t reason, eg_class *out_class) {
   EG_TRY(reserve_node(engine, term->arity));
   EG_TRY(reserve_class(engine));
-  if (engine->log != NULL) EG_TRY(eg_log_reserve_class(engine, term->arity));
+  if (engine->has_log) EG_TRY(eg_log_reserve_class(engine, term->arity));
   const eg_analysis *analysis = &engine->analysis;
   if (analysis->data_size != 0) {
     unsigned char *data = engine->data + engine->up.len * analysis->data_size;
@@ -180,26 +222,29 @@ static egraph_status add_new(eg_engine *engine, const eg_term *term, uint64_t ha
   }
   uint32_t class = append_class(engine);
   append_node(engine, term, hash, head, class, reason);
-  if (engine->log != NULL) eg_log_class(engine, head, term);
+  if (engine->has_log) eg_log_class(engine, head, term);
   out_class->id = class;
   return EGRAPH_OK;
 }
 
-static egraph_status add_canonical(eg_engine *engine, const eg_term *term, uint64_t hash,
-                                   uint32_t reason, eg_class *out_class) {
+static egraph_status add_canonical(eg_engine *engine, uint32_t head, const eg_term *term,
+                                   uint64_t hash, uint32_t reason, eg_class *out_class) {
   uint32_t node;
-  if (!eg_engine_find_stored(engine, term, hash, &node))
-    return add_new(engine, term, hash, reason, out_class);
+  if (!eg_engine_find_stored(engine, head, term, hash, &node))
+    return add_new(engine, head, term, hash, reason, out_class);
   out_class->id = eg_engine_root_halving(engine, eg_engine_class_word(engine, node));
   return EGRAPH_OK;
 }
 
 egraph_status eg_engine_add(eg_engine *engine, const eg_term *term, uint32_t reason,
                             eg_class *out_class) {
-  EG_TRY(check_term(engine, term, reason));
+  if (!is_sound(engine, term, reason)) return refuse(engine, term, reason);
   eg_term canonical; // a copy: term->children may point into our own nodes
-  EG_TRY(eg_engine_canonical(engine, term, &canonical));
-  return add_canonical(engine, &canonical, eg_engine_hash(&canonical), reason, out_class);
+  uint64_t hash;
+  uint32_t head;
+  EG_TRY(eg_engine_canonical(engine, term, &canonical, &hash));
+  EG_TRY(intern_head(engine, term, &head));
+  return add_canonical(engine, head, &canonical, hash, reason, out_class);
 }
 
 static egraph_status check_class(const eg_engine *engine, eg_class class) {
@@ -208,22 +253,21 @@ static egraph_status check_class(const eg_engine *engine, eg_class class) {
                  engine->up.len);
 }
 
-static egraph_status add_canonical_to(eg_engine *engine, const eg_term *term,
-                                      uint64_t hash, eg_class class, uint32_t reason,
-                                      bool *out_changed) {
+static egraph_status add_canonical_to(eg_engine *engine, uint32_t head,
+                                      const eg_term *term, uint64_t hash, eg_class class,
+                                      uint32_t reason, bool *out_changed) {
   eg_class added;
-  uint32_t node, head;
+  uint32_t node;
   // They look at every class.
   if (engine->record || engine->analysis.data_size != 0 ||
       eg_engine_logs(engine, reason)) {
-    EG_TRY(add_canonical(engine, term, hash, reason, &added));
+    EG_TRY(add_canonical(engine, head, term, hash, reason, &added));
     return eg_engine_unite(engine, class, added, reason, out_changed);
   }
-  if (eg_engine_find_stored(engine, term, hash, &node)) {
+  if (eg_engine_find_stored(engine, head, term, hash, &node)) {
     added.id = eg_engine_class_word(engine, node);
     return eg_engine_unite(engine, class, added, reason, out_changed);
   }
-  EG_TRY(intern_head(engine, term, &head));
   EG_TRY(reserve_node(engine, term->arity));
   append_node(engine, term, hash, head, eg_engine_root_halving(engine, class.id), reason);
   *out_changed = true;
@@ -232,12 +276,14 @@ static egraph_status add_canonical_to(eg_engine *engine, const eg_term *term,
 
 egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class class,
                                uint32_t reason, bool *out_changed) {
-  EG_TRY(check_term(engine, term, reason));
+  if (!is_sound(engine, term, reason)) return refuse(engine, term, reason);
   EG_TRY(check_class(engine, class));
   eg_term canonical;
-  EG_TRY(eg_engine_canonical(engine, term, &canonical));
-  return add_canonical_to(engine, &canonical, eg_engine_hash(&canonical), class, reason,
-                          out_changed);
+  uint64_t hash;
+  uint32_t head;
+  EG_TRY(eg_engine_canonical(engine, term, &canonical, &hash));
+  EG_TRY(intern_head(engine, term, &head));
+  return add_canonical_to(engine, head, &canonical, hash, class, reason, out_changed);
 }
 
 // ---- adding many ----------------------------------------------------------------------
@@ -246,49 +292,51 @@ egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class 
 /// its way to the cache.
 typedef struct looked_up {
   eg_term term; // children: those of the first
+  uint32_t head;
   eg_class *children;
   uint64_t hashes[EG_ENGINE_BATCH];
 } looked_up;
 
-static void prefetch_slots(const eg_engine *engine, const looked_up *l, uint32_t count) {
-  if (engine->table.capacity == 0) return;
-  for (uint32_t i = 0; i < count; i++)
-    __builtin_prefetch(eg_flatmap_home(&engine->table, l->hashes[i]));
-}
-
-static void prefetch_nodes(const eg_engine *engine, const looked_up *l, uint32_t count) {
-  if (engine->table.capacity == 0) return;
+EG_PREFETCHING prefetch(const eg_engine *engine, const looked_up *l, uint32_t count) {
+  const eg_flatmap *table = &engine->table;
+  if (table->capacity == 0) return;
   for (uint32_t i = 0; i < count; i++) {
-    uint32_t id = eg_flatmap_home(&engine->table, l->hashes[i])->id_plus_one;
+    __builtin_prefetch(eg_flatmap_home(table, l->hashes[i]));
+    __builtin_prefetch(eg_flatmap_home(table, l->hashes[i]) + 7); // where a miss ends
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t id = eg_flatmap_home(table, l->hashes[i])->id_plus_one;
     if (id != 0) __builtin_prefetch(engine->nodes.data + id - 1);
   }
 }
 
-static void canonicalize(eg_engine *engine, eg_class *children, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    children[i].id = eg_engine_root_halving(engine, children[i].id);
+static egraph_status check_batch(const eg_engine *engine, const eg_term_batch *batch,
+                                 uint32_t reason) {
+  assert(batch->count <= EG_ENGINE_BATCH);
+  eg_term term = {.op = batch->op, .arity = batch->arity};
+  for (uint32_t i = 0; i < batch->count; i++) {
+    term.children = batch->children + (size_t)i * batch->arity;
+    if (!is_sound(engine, &term, reason)) return refuse(engine, &term, reason);
+  }
+  return EGRAPH_OK;
 }
 
 static egraph_status look_up(eg_engine *engine, const eg_term_batch *batch,
                              uint32_t reason, looked_up *out) {
-  assert(batch->count <= EG_ENGINE_BATCH);
-  eg_term term = {.op = batch->op, .payload = batch->payload, .arity = batch->arity};
+  EG_TRY(check_batch(engine, batch, reason));
   size_t words = (size_t)batch->count * batch->arity;
   EG_TRY(eg_classes_reserve(&engine->scratch, words));
-  out->term = term;
-  out->children = engine->scratch.data;
+  eg_class *children = engine->scratch.data;
+  out->term = (eg_term){batch->op, batch->payload, batch->arity, children};
+  out->children = children;
+  EG_TRY(intern_head(engine, &out->term, &out->head));
+  uint64_t seed = hash_head(batch->op, batch->payload, batch->arity);
   for (uint32_t i = 0; i < batch->count; i++) {
-    eg_class *children = out->children + (size_t)i * batch->arity;
-    term.children = batch->children + (size_t)i * batch->arity;
-    EG_TRY(check_term(engine, &term, reason));
-    if (batch->arity != 0)
-      memcpy(children, term.children, batch->arity * sizeof *children);
-    canonicalize(engine, children, batch->arity);
-    term.children = children;
-    out->hashes[i] = eg_engine_hash(&term);
+    size_t first = (size_t)i * batch->arity;
+    out->hashes[i] =
+        copy_roots(engine, seed, batch->children + first, batch->arity, children + first);
   }
-  prefetch_slots(engine, out, batch->count);
-  prefetch_nodes(engine, out, batch->count);
+  prefetch(engine, out, batch->count);
   return EGRAPH_OK;
 }
 
@@ -299,8 +347,8 @@ static eg_term term_at(eg_engine *engine, looked_up *l, uint32_t i) {
   term.children = children;
   for (uint32_t k = 0; k < term.arity; k++) {
     if (engine->up.data[children[k].id] == children[k].id) continue;
-    canonicalize(engine, children, term.arity);
-    l->hashes[i] = eg_engine_hash(&term);
+    uint64_t seed = hash_head(term.op, term.payload, term.arity);
+    l->hashes[i] = copy_roots(engine, seed, children, term.arity, children);
     break;
   }
   return term;
@@ -312,7 +360,7 @@ egraph_status eg_engine_add_batch(eg_engine *engine, const eg_term_batch *batch,
   EG_TRY(look_up(engine, batch, reason, &l));
   for (uint32_t i = 0; i < batch->count; i++) {
     eg_term term = term_at(engine, &l, i);
-    EG_TRY(add_canonical(engine, &term, l.hashes[i], reason, &out_classes[i]));
+    EG_TRY(add_canonical(engine, l.head, &term, l.hashes[i], reason, &out_classes[i]));
   }
   return EGRAPH_OK;
 }
@@ -327,7 +375,8 @@ egraph_status eg_engine_add_batch_to(eg_engine *engine, const eg_term_batch *bat
     bool changed;
     EG_TRY(check_class(engine, classes[i]));
     eg_term term = term_at(engine, &l, i);
-    EG_TRY(add_canonical_to(engine, &term, l.hashes[i], classes[i], reason, &changed));
+    EG_TRY(add_canonical_to(engine, l.head, &term, l.hashes[i], classes[i], reason,
+                            &changed));
     *out_changed += changed;
   }
   return EGRAPH_OK;

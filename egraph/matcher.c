@@ -34,6 +34,7 @@ struct eg_cursor {
   eg_class *roots;
   eg_node *nodes;
   eg_class *children; // of a lookup
+  uint32_t *heads;    // per step: that a node must have, EG_NONE: any of the operator
   frame *frames;
   uint32_t at; // step
   bool is_started;
@@ -69,7 +70,8 @@ static void start_rise(const eg_cursor *c, uint32_t at, frame *f) {
     *f = (frame){.word = class->parents, .is_rising = true};
 }
 
-static void start_lookup(const eg_cursor *c, const eg_step *step, frame *f) {
+static void start_lookup(const eg_cursor *c, uint32_t at, frame *f) {
+  const eg_step *step = &c->plan->steps[at];
   const eg_pattern *pattern = &c->program->pattern;
   const eg_pattern_term *term = &pattern->terms[step->term];
   for (uint32_t i = 0; i < term->arity; i++)
@@ -80,7 +82,8 @@ static void start_lookup(const eg_cursor *c, const eg_step *step, frame *f) {
                  .arity = term->arity,
                  .children = c->children};
   *f = (frame){.nodes = &f->found};
-  f->count = eg_engine_find_stored(c->engine, &key, eg_engine_hash(&key), &f->found) &&
+  f->count = eg_engine_find_stored(c->engine, c->heads[at], &key, eg_engine_hash(&key),
+                                   &f->found) &&
              f->found < c->engine->indexed;
 }
 
@@ -101,19 +104,26 @@ static void start(const eg_cursor *c, uint32_t at) {
     f->nodes = eg_members_of(c->engine, c->registers[step->source].id, &f->count);
     break;
   case EG_STEP_RISE: start_rise(c, at, f); break;
-  case EG_STEP_LOOKUP: start_lookup(c, step, f); break;
+  case EG_STEP_LOOKUP: start_lookup(c, at, f); break;
   case EG_STEP_CLASSES: start_classes(c, at, f); break;
   }
 }
 
 // ---- candidates -----------------------------------------------------------------------
 
-static bool fits(const eg_cursor *c, const eg_step *step, uint32_t node) {
-  const eg_pattern_term *term = term_of(c, step);
+/// Whether a node is alive and has the head of a step's term.
+static bool has_head(const eg_cursor *c, uint32_t at, uint32_t word) {
+  if (c->heads[at] != EG_NONE)
+    return (word & (EG_DEAD_BIT | EG_HEAD_MASK)) == c->heads[at];
+  const eg_pattern_term *term = term_of(c, &c->plan->steps[at]);
+  const eg_head *head = &c->engine->heads.data[word & EG_HEAD_MASK];
+  return head->op == term->op && head->arity == term->arity && (word & EG_DEAD_BIT) == 0;
+}
+
+static bool fits(const eg_cursor *c, uint32_t at, uint32_t node) {
+  const eg_step *step = &c->plan->steps[at];
   const uint32_t *words = c->engine->nodes.data + node;
-  const eg_head *head = &c->engine->heads.data[*words & EG_HEAD_MASK];
-  if (head->op != term->op || head->arity != term->arity) return false;
-  if (term->exact && head->payload != term->payload) return false;
+  if (!has_head(c, at, *words)) return false;
   if (step->must_be_old && (*words & EG_FRESH_BIT) != 0) return false;
   const eg_move *moves = c->plan->moves + step->first_move;
   for (uint32_t i = 0; i < step->move_count; i++) {
@@ -124,8 +134,10 @@ static bool fits(const eg_cursor *c, const eg_step *step, uint32_t node) {
     else if (reg->id != child)
       return false;
   }
+  const eg_pattern_term *term = term_of(c, step);
   return term->guard == EG_PATTERN_ANY_PAYLOAD ||
-         c->search.accept(c->search.user, term->guard, term->op, head->payload);
+         c->search.accept(c->search.user, term->guard, term->op,
+                          eg_engine_head(c->engine, node)->payload);
 }
 
 static bool is_possible(const eg_cursor *c, const eg_step *step) {
@@ -136,7 +148,7 @@ static bool is_possible(const eg_cursor *c, const eg_step *step) {
 
 static bool settle(const eg_cursor *c, uint32_t at, uint32_t node) {
   const eg_step *step = &c->plan->steps[at];
-  if (!fits(c, step, node)) return false;
+  if (!fits(c, at, node)) return false;
   if (step->kind != EG_STEP_BIND) {
     uint32_t class = eg_engine_class_word(c->engine, node);
     eg_class *reg = &c->registers[c->program->registers[step->term]];
@@ -154,8 +166,7 @@ static bool rise(const eg_cursor *c, uint32_t at, frame *f) {
   while (f->word != EG_NONE) {
     uint32_t word = f->word, node = eg_engine_node_of_word(c->engine, word);
     f->word = *eg_engine_link(c->engine, node, word);
-    if (word - node - EG_FIRST_CHILD == step->position &&
-        !eg_engine_is_dead(c->engine, node) && settle(c, at, node))
+    if (word - node - EG_FIRST_CHILD == step->position && settle(c, at, node))
       return true;
   }
   return false;
@@ -173,15 +184,13 @@ static bool next_class(const eg_cursor *c, uint32_t at, frame *f) {
   return false;
 }
 
-/// Moves a step to its next candidate. Dead ones are in the list of what changed only.
+/// Moves a step to its next candidate.
 static bool advance(const eg_cursor *c, uint32_t at) {
   frame *f = &c->frames[at];
   if (c->plan->steps[at].kind == EG_STEP_CLASSES) return next_class(c, at, f);
   if (f->is_rising) return rise(c, at, f);
-  while (f->next < f->count) {
-    uint32_t node = f->nodes[f->next++];
-    if (!eg_engine_is_dead(c->engine, node) && settle(c, at, node)) return true;
-  }
+  while (f->next < f->count)
+    if (settle(c, at, f->nodes[f->next++])) return true;
   return false;
 }
 
@@ -230,6 +239,13 @@ static egraph_status check(const eg_matcher *program, const eg_engine *engine,
   return EGRAPH_OK;
 }
 
+/// The number of a term's head when it has only one, and the e-graph knows it.
+static bool exact_head(const eg_engine *engine, const eg_pattern_term *term,
+                       uint32_t *out) {
+  eg_head head = {.op = term->op, .payload = term->payload, .arity = term->arity};
+  return term->exact && eg_engine_find_head(engine, head, out);
+}
+
 static egraph_status prepare(eg_cursor *c) {
   const eg_matcher *program = c->program;
   const eg_pattern *pattern = &program->pattern;
@@ -239,6 +255,11 @@ static egraph_status prepare(eg_cursor *c) {
   EG_TRY(eg_arena_alloc(arena, pattern->term_count, sizeof(eg_node), &c->nodes));
   EG_TRY(eg_arena_alloc(arena, program->max_arity, sizeof(eg_class), &c->children));
   EG_TRY(eg_arena_alloc(arena, program->max_steps, sizeof(frame), &c->frames));
+  EG_TRY(eg_arena_alloc(arena, program->max_steps, sizeof(uint32_t), &c->heads));
+  for (uint32_t i = 0; i < c->plan->step_count; i++)
+    if (c->plan->steps[i].kind == EG_STEP_CLASSES ||
+        !exact_head(c->engine, term_of(c, &c->plan->steps[i]), &c->heads[i]))
+      c->heads[i] = EG_NONE;
   for (uint32_t i = 0; i < program->register_count; i++)
     c->registers[i] = EG_CLASS_NONE;
   for (uint32_t i = 0; i < pattern->term_count; i++)
@@ -275,14 +296,16 @@ void eg_cursor_destroy(eg_cursor *cursor) {
 
 // ---- splitting ------------------------------------------------------------------------
 
-/// A pattern with an operator that has no node costs nothing.
-static bool has_every_operator(const eg_matcher *program, const eg_engine *engine) {
+/// A pattern with a head that the e-graph does not know costs nothing.
+static bool has_every_head(const eg_matcher *program, const eg_engine *engine) {
   const eg_pattern *pattern = &program->pattern;
   for (uint32_t t = 0; t < pattern->term_count; t++) {
     const eg_pattern_term *term = &pattern->terms[t];
+    uint32_t head;
     if (!program->is_reachable[t] || term->kind == EG_PATTERN_VAR) continue;
     if (term->op >= engine->ops.len || engine->ops.data[term->op].nodes.len == 0)
       return false;
+    if (term->exact && !exact_head(engine, term, &head)) return false;
   }
   return true;
 }
@@ -342,7 +365,7 @@ egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engin
                                const eg_search *search, uint32_t candidates,
                                eg_parts *inout_parts) {
   EG_TRY(check(program, engine, search));
-  if (!has_every_operator(program, engine)) return EGRAPH_OK;
+  if (!has_every_head(program, engine)) return EGRAPH_OK;
   if (!enters_at_fresh(program, engine, search))
     return split_plan(program, engine, 0, candidates, inout_parts);
   for (uint32_t plan = 1; plan < program->plan_count; plan++)

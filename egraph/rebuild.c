@@ -61,10 +61,11 @@ static egraph_status repair_node(eg_engine *engine, uint32_t node) {
   eg_term term = eg_engine_stored(engine, node), canonical;
   if (has_canonical_children(engine, &term)) return EGRAPH_OK;
   EG_TRY(eg_index_reserve_changed(engine, term.op));
-  EG_TRY(eg_engine_canonical(engine, &term, &canonical));
-  uint64_t hash = eg_engine_hash(&canonical);
+  uint64_t hash;
+  EG_TRY(eg_engine_canonical(engine, &term, &canonical, &hash));
   uint32_t other;
-  if (eg_engine_find_stored(engine, &canonical, hash, &other))
+  uint32_t head = engine->nodes.data[node] & EG_HEAD_MASK;
+  if (eg_engine_find_stored(engine, head, &canonical, hash, &other))
     return merge_nodes(engine, node, other);
   eg_flatmap_remove(&engine->table, eg_engine_hash(&term), node);
   memcpy(eg_engine_children(engine, node), canonical.children,
@@ -212,6 +213,14 @@ static egraph_status clean_members(eg_engine *engine) {
   return EGRAPH_OK;
 }
 
+/// The stacks are empty between rebuilds; only small ones are worth keeping.
+static void release_stacks(eg_engine *engine) {
+  enum { SMALL = 4096 };
+  eg_u32s *stacks[] = {&engine->repairs, &engine->touched, &engine->sort_scratch};
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+    if (stacks[i]->cap > SMALL) eg_u32s_deinit(stacks[i]);
+}
+
 #if EG_CHECK_LEVEL >= 2
 /// Checks a large engine only when a sixteenth of it has changed since the last time, so
 /// that many small rebuilds stay linear.
@@ -228,6 +237,7 @@ egraph_status eg_engine_rebuild(eg_engine *engine) {
   EG_TRY(reach_fixpoint(engine));
   EG_TRY(clean_members(engine));
   eg_index_drop_dead(engine);
+  release_stacks(engine);
   engine->is_rebuilding = false;
 #if EG_CHECK_LEVEL >= 2
   EG_TRY(check_in_turn(engine));

@@ -711,6 +711,8 @@ typedef struct egraph_terms_options {
   bool naive;       // search for all matches again in every iteration, not for new ones;
                     // the e-graph is the same after each
   uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
+  bool rollback;    // an iteration that is ended in the middle is taken back: the e-graph
+                    // is as after the one before. Takes a copy of it per iteration
   /// Called after every iteration; returns true to stop. May be NULL, as may `progress`.
   bool (*on_iteration)(void *user, const egraph_terms_iteration *iteration);
   /// Called now and then inside iterations too; returns true to stop.
@@ -727,6 +729,7 @@ typedef struct egraph_terms_report {
   uint64_t matches; // of all rules and iterations
   double seconds;
   size_t peak_bytes; // of e-graph and matches together
+  bool rolled_back;  // by options.rollback; the iteration is not counted
 } egraph_terms_report;
 /// Applies the rules until nothing changes or a limit ends it. `options` may be NULL: the
 /// defaults; out_report may be NULL. Fails with ARGUMENT for an unknown scheduler or a
@@ -767,6 +770,17 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_dot(const egraph_allocato
 /// Verifies every invariant of the e-graph. O(its size). Fails with INTERNAL naming the
 /// first violation.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_check(const egraph_terms *terms);
+
+/// Saves the state of an e-graph: a copy in memory, O(its size). May be nested. Fails
+/// with MEMORY; nothing was saved then.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_push(egraph_terms *terms);
+/// Goes back to the state saved last, which is no longer saved then: terms, unions and
+/// rules that came since are gone, and what is added from now on gets the same classes as
+/// if they had never been. Symbols keep their numbers. Fails with ARGUMENT when no state
+/// is saved.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_pop(egraph_terms *terms);
+/// Keeps the present state and forgets the one saved last. Fails with ARGUMENT.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_drop(egraph_terms *terms);
 
 /// Keeps from now on what explanations need; before the first term is added, otherwise it
 /// fails with ARGUMENT. The e-graph then takes at most twice the memory (much less as a

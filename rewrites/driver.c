@@ -7,12 +7,14 @@
 //
 // Budgets are looked at between turns and every POLL_EVERY batches of applied matches,
 // because one explosive rule can take longer than all others together. A stop leaves the
-// rest of the iteration undone and rebuilds, so that the e-graph is always whole.
+// rest of the iteration undone and rebuilds, so that the e-graph is always whole; with
+// options.rollback it goes back to the end of the iteration before, a saved state.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/driver.h"
 
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "egraph/snapshot.h"
 #include "rewrites/scheduler.h"
 
 enum {
@@ -278,15 +280,40 @@ static void end_iteration(eg_driver *driver) {
     options->on_iteration(options->on_iteration_user, &driver->current);
 }
 
-static egraph_status iterate(eg_driver *driver) {
-  driver->current = (eg_iteration_stats){0};
-  driver->changed = false;
-  EG_TRY(run_rules(driver));
-  bool complete = !driver->stopped;
+static egraph_status rebuild(eg_driver *driver) {
   eg_engine_start_epoch(driver->engine);
   double start = eg_clock_cpu_seconds();
   EG_TRY(eg_engine_rebuild(driver->engine));
   driver->current.rebuild_seconds = eg_clock_cpu_seconds() - start;
+  return EGRAPH_OK;
+}
+
+/// Runs the rules and rebuilds; *out_complete: nothing of the iteration is left undone.
+/// With options.rollback an iteration that is not complete is taken back.
+static egraph_status run_whole(eg_driver *driver, bool *out_complete) {
+  bool saved = driver->options->rollback;
+  if (saved) EG_TRY(eg_engine_push(driver->engine));
+  egraph_status status = run_rules(driver);
+  *out_complete = status == EGRAPH_OK && !driver->stopped;
+  if (saved && !*out_complete) {
+    driver->report->rolled_back = true;
+    egraph_status popped = eg_engine_pop(driver->engine);
+    return status != EGRAPH_OK ? status : popped;
+  }
+  if (status == EGRAPH_OK) status = rebuild(driver);
+  if (!saved) return status;
+  driver->report->rolled_back = status != EGRAPH_OK;
+  egraph_status dropped = status == EGRAPH_OK ? eg_engine_drop(driver->engine)
+                                              : eg_engine_pop(driver->engine);
+  return status != EGRAPH_OK ? status : dropped;
+}
+
+static egraph_status iterate(eg_driver *driver) {
+  driver->current = (eg_iteration_stats){0};
+  driver->changed = false;
+  bool complete;
+  EG_TRY(run_whole(driver, &complete));
+  if (driver->report->rolled_back) return EGRAPH_OK;
   end_iteration(driver);
 #if EG_CHECK_LEVEL >= 2
   EG_TRY(eg_engine_check(driver->engine));
@@ -368,16 +395,4 @@ egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
   driver_deinit(&driver);
   eg_schedule_deinit(&schedule);
   return status;
-}
-
-void eg_saturation_report_deinit(eg_saturation_report *report) {
-  eg_free(report->alloc, report->rules, report->rule_count, sizeof *report->rules);
-  report->rules = NULL;
-  report->rule_count = 0;
-}
-
-#define STOP_NAME(id, name) name,
-const char *eg_stop_name(eg_stop stop) {
-  static const char *const names[] = {EG_STOP_LIST(STOP_NAME)};
-  return names[stop];
 }

@@ -302,3 +302,17 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
   release(&all);
   return status;
 }
+
+// ---- reports --------------------------------------------------------------------
+
+void eg_saturation_report_deinit(eg_saturation_report *report) {
+  eg_free(report->alloc, report->rules, report->rule_count, sizeof *report->rules);
+  report->rules = NULL;
+  report->rule_count = 0;
+}
+
+#define STOP_NAME(id, name) name,
+const char *eg_stop_name(eg_stop stop) {
+  static const char *const names[] = {EG_STOP_LIST(STOP_NAME)};
+  return names[stop];
+}

@@ -50,6 +50,10 @@ typedef struct eg_saturation_options {
   /// e-graph is the same after each.
   bool naive;
   uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
+  /// An iteration that a limit, a cancellation or a failure ends in the middle is taken
+  /// back: the e-graph is as it was at the end of the one before. A copy of the e-graph
+  /// is held during each iteration for that; its bytes count.
+  bool rollback;
   /// Which rules to use besides their own switch; may be NULL: all.
   bool (*use_rule)(void *user, uint32_t rule);
   void *use_rule_user;
@@ -75,6 +79,8 @@ typedef struct eg_saturation_report {
   uint32_t iterations, nodes, classes;
   double seconds;
   size_t peak_bytes;
+  bool rolled_back; // the iteration that was ended in the middle; it is not counted, but
+                    // rules have what they did in it
   eg_rule_stats *rules; // [eg_rules_count]
   uint32_t rule_count;
   egraph_allocator alloc;

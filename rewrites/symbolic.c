@@ -5,8 +5,21 @@
 
 #include <string.h>
 
+#include "egraph/explain_log.h"
+#include "egraph/snapshot.h"
 #include "rewrites/driver.h"
-#include "rewrites/symbolic_internal.h"
+#include "rewrites/symbolic_rules.h"
+
+EG_VEC_DEFINE(symbolic_rules, eg_symbolic_rule);
+
+struct eg_symbolic {
+  egraph_allocator alloc;
+  eg_arena arena;
+  eg_atoms atoms;
+  symbolic_rules rules;
+  eg_u32s saved_rules; // how many there were at each push
+  eg_engine *engine;
+};
 
 egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -15,8 +28,8 @@ egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **ou
   symbolic->alloc = heap;
   eg_arena_init(&symbolic->arena, heap);
   eg_atoms_init(&symbolic->atoms, &symbolic->arena, heap);
-  eg_symbolic_rules_init(&symbolic->rules, heap);
-  eg_u32s_init(&symbolic->applications, heap);
+  symbolic_rules_init(&symbolic->rules, heap);
+  eg_u32s_init(&symbolic->saved_rules, heap);
   egraph_status status = eg_engine_create(&heap, NULL, &symbolic->engine);
   if (status != EGRAPH_OK) {
     eg_symbolic_destroy(symbolic);
@@ -29,8 +42,8 @@ egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **ou
 void eg_symbolic_destroy(eg_symbolic *symbolic) {
   if (symbolic == NULL) return;
   eg_engine_destroy(symbolic->engine);
-  eg_symbolic_rules_deinit(&symbolic->rules);
-  eg_u32s_deinit(&symbolic->applications);
+  symbolic_rules_deinit(&symbolic->rules);
+  eg_u32s_deinit(&symbolic->saved_rules);
   eg_atoms_deinit(&symbolic->atoms);
   eg_arena_deinit(&symbolic->arena);
   eg_free(symbolic->alloc, symbolic, 1, sizeof *symbolic);
@@ -40,15 +53,42 @@ eg_engine *eg_symbolic_engine(eg_symbolic *symbolic) { return symbolic->engine; 
 const eg_engine *eg_symbolic_engine_of(const eg_symbolic *symbolic) {
   return symbolic->engine;
 }
-size_t eg_symbolic_bytes(const eg_symbolic *symbolic) {
-  return eg_engine_bytes(symbolic->engine) +
-         symbolic->applications.cap * sizeof *symbolic->applications.data;
-}
 const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op) {
   return eg_atom_vec_at(&symbolic->atoms.list, op)->text;
 }
 uint32_t eg_symbolic_rule_count(const eg_symbolic *symbolic) {
   return (uint32_t)symbolic->rules.len;
+}
+
+const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_t rule) {
+  return symbolic_rules_at(&symbolic->rules, rule);
+}
+eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic) { return &symbolic->atoms; }
+
+void eg_symbolic_adopt(eg_symbolic *symbolic, eg_engine *engine) {
+  eg_engine_destroy(symbolic->engine);
+  symbolic->engine = engine;
+  symbolic->saved_rules.len = 0;
+}
+
+// ---- earlier states --------------------------------------------------------------
+
+egraph_status eg_symbolic_push(eg_symbolic *symbolic) {
+  EG_TRY(eg_u32s_reserve(&symbolic->saved_rules, symbolic->saved_rules.len + 1));
+  EG_TRY(eg_engine_push(symbolic->engine));
+  return eg_u32s_push(&symbolic->saved_rules, eg_symbolic_rule_count(symbolic));
+}
+
+egraph_status eg_symbolic_pop(eg_symbolic *symbolic) {
+  EG_TRY(eg_engine_pop(symbolic->engine));
+  symbolic->rules.len = eg_u32s_pop(&symbolic->saved_rules);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_symbolic_drop(eg_symbolic *symbolic) {
+  EG_TRY(eg_engine_drop(symbolic->engine));
+  (void)eg_u32s_pop(&symbolic->saved_rules);
+  return EGRAPH_OK;
 }
 
 // ---- reading ---------------------------------------------------------------------
@@ -62,7 +102,7 @@ static egraph_status add_rule(eg_symbolic *symbolic, const char *file,
     if (strcmp(symbolic->rules.data[i].name, rule.name) == 0)
       return eg_sexpr_fail(file, form, "there is a rule %s already; use another name",
                            rule.name);
-  return eg_symbolic_rules_push(&symbolic->rules, rule);
+  return symbolic_rules_push(&symbolic->rules, rule);
 }
 
 static egraph_status add_forms(eg_symbolic *symbolic, const char *file,
@@ -177,7 +217,7 @@ static bool needs_all(void *self, uint32_t rule) {
 
 static size_t bytes_of(void *self) {
   const saturation *all = self;
-  return eg_symbolic_bytes(all->symbolic) + all->symbolic->arena.bytes;
+  return eg_engine_bytes(all->symbolic->engine) + all->symbolic->arena.bytes;
 }
 
 static egraph_status on_match(void *user, const eg_match *match, bool *out_pause) {
@@ -296,14 +336,14 @@ static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
 }
 
 /// Notes what an application changes, before it does: a failure may leave half of it.
-static egraph_status apply_one(saturation *all, uint32_t index, const uint32_t *match,
-                               uint32_t *inout_unions) {
-  eg_symbolic *symbolic = all->symbolic;
-  size_t noted = symbolic->applications.len;
-  uint32_t unions = *inout_unions;
-  if (symbolic->explains) EG_TRY(eg_symbolic_note_application(symbolic, index, match));
+static egraph_status apply_noted(saturation *all, uint32_t index, const uint32_t *match,
+                                 uint32_t *inout_unions) {
+  eg_engine *engine = all->symbolic->engine;
+  uint32_t unions = *inout_unions, vars = all->symbolic->rules.data[index].var_count;
+  EG_TRY(eg_engine_note(engine, &index, 1));
+  EG_TRY(eg_engine_note(engine, match, vars));
   EG_TRY(apply_batch(all, index, match, 1, inout_unions));
-  if (*inout_unions == unions) symbolic->applications.len = noted;
+  if (*inout_unions == unions) eg_engine_forget_notes(engine, 1 + (size_t)vars);
   return EGRAPH_OK;
 }
 
@@ -313,7 +353,8 @@ static egraph_status apply(void *self, uint32_t index, const uint32_t *matches,
   const eg_symbolic_rule *rule = &all->symbolic->rules.data[index];
   const eg_engine *engine = all->symbolic->engine;
   uint32_t terms = rule->term_count - rule->lhs_term_count;
-  if ((uint64_t)terms * count <= max_new_nodes && !all->symbolic->explains) {
+  bool notes = eg_engine_has_log(engine);
+  if ((uint64_t)terms * count <= max_new_nodes && !notes) {
     out->applied = count;
     return apply_batch(all, index, matches, count, &out->unions);
   }
@@ -323,7 +364,8 @@ static egraph_status apply(void *self, uint32_t index, const uint32_t *matches,
     const uint32_t *match = matches + out->applied * words_of(self, index);
     uint32_t left = limit - eg_engine_node_count(engine);
     if (terms > left && count_missing(all, rule, match) > left) return EGRAPH_OK;
-    EG_TRY(apply_one(all, index, match, &out->unions));
+    EG_TRY(notes ? apply_noted(all, index, match, &out->unions)
+                 : apply_batch(all, index, match, 1, &out->unions));
   }
   return EGRAPH_OK;
 }

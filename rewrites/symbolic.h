@@ -39,10 +39,15 @@ egraph_status eg_symbolic_smallest(const eg_symbolic *symbolic, eg_class class,
                                    eg_text *out, uint64_t *out_size);
 enum { EG_SYMBOLIC_MAX_PRINTED = 1 << 20 };
 
+/// Saves the terms, what is known of them, and which rules there are; see
+/// egraph/snapshot.h. pop drops the rules that came since; symbols keep their numbers.
+/// (The engine's own push and pop are not to be mixed with these.)
+egraph_status eg_symbolic_push(eg_symbolic *symbolic);
+egraph_status eg_symbolic_pop(eg_symbolic *symbolic);
+egraph_status eg_symbolic_drop(eg_symbolic *symbolic);
+
 eg_engine *eg_symbolic_engine(eg_symbolic *symbolic);
 const eg_engine *eg_symbolic_engine_of(const eg_symbolic *symbolic);
-/// Bytes of the e-graph, with what is kept for explanations.
-size_t eg_symbolic_bytes(const eg_symbolic *symbolic);
 /// The atom that an operator number of the engine stands for.
 const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op);
 

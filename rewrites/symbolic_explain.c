@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/symbolic_explain.h"
 
-#include "rewrites/symbolic_internal.h"
+#include "rewrites/symbolic_rules.h"
 
 enum { ROOT_SHIFT = 20, MAX_ROOTS = (1 << 11) - 1 };
 
@@ -20,29 +20,20 @@ struct eg_symbolic_explainer {
 // ---- keeping ---------------------------------------------------------------------
 
 egraph_status eg_symbolic_keep_explanations(eg_symbolic *symbolic) {
-  EG_TRY(eg_engine_start_log(symbolic->engine, EG_REASON_SEED));
-  symbolic->explains = true;
-  return EGRAPH_OK;
-}
-
-egraph_status eg_symbolic_note_application(eg_symbolic *symbolic, uint32_t rule,
-                                           const uint32_t *vars) {
-  eg_u32s *applications = &symbolic->applications;
-  uint32_t count = symbolic->rules.data[rule].var_count;
-  EG_TRY(eg_u32s_reserve(applications, applications->len + 1 + count));
-  EG_TRY(eg_u32s_push(applications, rule));
-  return eg_u32s_append(applications, vars, count);
+  return eg_engine_start_log(eg_symbolic_engine(symbolic), EG_REASON_SEED);
 }
 
 // ---- explainers ------------------------------------------------------------------
 
-egraph_status eg_symbolic_explainer_create(eg_symbolic *symbolic,
+egraph_status eg_symbolic_explainer_create(const egraph_allocator *allocator,
+                                           eg_symbolic *symbolic,
                                            eg_symbolic_explainer **out) {
-  if (!symbolic->explains)
+  const eg_engine *engine = eg_symbolic_engine(symbolic);
+  if (!eg_engine_has_log(engine))
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "no explanations are kept of this e-graph; ask for them before the "
                    "first term is added");
-  egraph_allocator alloc = symbolic->alloc;
+  egraph_allocator alloc = eg_allocator_or_heap(allocator);
   eg_symbolic_explainer *explainer;
   EG_TRY(eg_alloc(alloc, 1, sizeof *explainer, &explainer));
   egraph_status status = eg_explainer_create(&alloc, &explainer->closure);
@@ -52,7 +43,7 @@ egraph_status eg_symbolic_explainer_create(eg_symbolic *symbolic,
   }
   explainer->symbolic = symbolic;
   explainer->alloc = alloc;
-  eg_log_reader_init(&explainer->reader, symbolic->engine, explainer->closure, alloc);
+  eg_log_reader_init(&explainer->reader, engine, explainer->closure, alloc);
   eg_u32s_init(&explainer->built, alloc);
   eg_u32s_init(&explainer->operands, alloc);
   *out = explainer;
@@ -109,8 +100,8 @@ static egraph_status read_one(eg_symbolic_explainer *explainer, const char *file
   if (forms.count != 1)
     return EG_FAIL(EGRAPH_E_PARSE, "%s: one term is wanted, but there are %u", file,
                    forms.count);
-  EG_TRY(eg_symbolic_read_term(&explainer->symbolic->atoms, file, &forms.children[0],
-                               EG_SYMBOLIC_NONE, terms, &root));
+  EG_TRY(eg_symbolic_read_term(eg_symbolic_atoms(explainer->symbolic), file,
+                               &forms.children[0], EG_SYMBOLIC_NONE, terms, &root));
   EG_TRY(build(explainer, terms->terms.data, (uint32_t)terms->terms.len,
                terms->children.data, NULL));
   *out_term = explainer->built.data[root];
@@ -137,12 +128,10 @@ egraph_status eg_symbolic_explainer_class(eg_symbolic_explainer *explainer,
 
 // ---- replaying -------------------------------------------------------------------
 
-static egraph_status state_application(eg_symbolic_explainer *explainer) {
-  const eg_u32s *applications = &explainer->symbolic->applications;
-  const uint32_t *words = applications->data + explainer->next;
-  uint32_t index = words[0];
-  const eg_symbolic_rule *rule = &explainer->symbolic->rules.data[index];
-  if (index >> ROOT_SHIFT != 0 || rule->root_count > MAX_ROOTS)
+static egraph_status state_application(eg_symbolic_explainer *explainer,
+                                       const uint32_t *words) {
+  const eg_symbolic_rule *rule = eg_symbolic_rule_at(explainer->symbolic, words[0]);
+  if (words[0] >> ROOT_SHIFT != 0 || rule->root_count > MAX_ROOTS)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "explanations name at most 2^20 rules, with %d left sides each",
                    (int)MAX_ROOTS);
@@ -150,7 +139,7 @@ static egraph_status state_application(eg_symbolic_explainer *explainer) {
   for (uint32_t root = 0; root < rule->root_count; root++)
     EG_TRY(eg_explainer_state(explainer->closure, explainer->built.data[rule->lhs[root]],
                               explainer->built.data[rule->rhs[root]],
-                              root << ROOT_SHIFT | index));
+                              root << ROOT_SHIFT | words[0]));
   explainer->next += 1 + rule->var_count;
   return EGRAPH_OK;
 }
@@ -158,11 +147,12 @@ static egraph_status state_application(eg_symbolic_explainer *explainer) {
 egraph_status eg_symbolic_explainer_explain(eg_symbolic_explainer *explainer,
                                             uint32_t from, uint32_t to, size_t max_words,
                                             eg_explanation *out) {
+  size_t count;
+  const uint32_t *notes =
+      eg_engine_notes(eg_symbolic_engine_of(explainer->symbolic), &count);
   EG_TRY(eg_log_reader_state(&explainer->reader));
-  const eg_u32s *applications = &explainer->symbolic->applications;
-  while (explainer->next < applications->len &&
-         !eg_explainer_are_equal(explainer->closure, from, to))
-    EG_TRY(state_application(explainer));
+  while (explainer->next < count && !eg_explainer_are_equal(explainer->closure, from, to))
+    EG_TRY(state_application(explainer, notes + explainer->next));
   return eg_explainer_explain(explainer->closure, from, to, max_words, out);
 }
 

@@ -16,11 +16,13 @@
 /// Fails with EGRAPH_E_ARGUMENT when terms were added already.
 egraph_status eg_symbolic_keep_explanations(eg_symbolic *symbolic);
 
-/// Follows an e-graph, which is borrowed and may grow meanwhile.
+/// Follows an e-graph, which is borrowed and may grow meanwhile, but not go back to a
+/// saved state.
 typedef struct eg_symbolic_explainer eg_symbolic_explainer;
 
 /// Fails with EGRAPH_E_ARGUMENT when no explanations are kept, EGRAPH_E_MEMORY.
-egraph_status eg_symbolic_explainer_create(eg_symbolic *symbolic,
+egraph_status eg_symbolic_explainer_create(const egraph_allocator *alloc,
+                                           eg_symbolic *symbolic,
                                            eg_symbolic_explainer **out);
 void eg_symbolic_explainer_destroy(eg_symbolic_explainer *explainer);
 /// Bytes held now; they grow with what was replayed.
@@ -46,7 +48,8 @@ egraph_status eg_symbolic_explainer_explain(eg_symbolic_explainer *explainer,
 bool eg_symbolic_reason_of(uint32_t reason, uint32_t *out_rule, uint32_t *out_root);
 /// Replays an explanation with the checker of egraph/explain_check.h: every step is an
 /// instance of its rule, or a union of the log. Fails with EGRAPH_E_INTERNAL otherwise.
-egraph_status eg_symbolic_check_explanation(const eg_symbolic *symbolic,
+egraph_status eg_symbolic_check_explanation(const egraph_allocator *alloc,
+                                            const eg_symbolic *symbolic,
                                             const eg_explanation *explanation);
 
 /// Appends a term as text. Fails with EGRAPH_E_UNSUPPORTED when it has more than

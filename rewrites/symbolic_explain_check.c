@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "egraph/explain_check.h"
 #include "rewrites/symbolic_explain.h"
-#include "rewrites/symbolic_internal.h"
+#include "rewrites/symbolic_rules.h"
 
 typedef struct given_pairs {
   const eg_symbolic *symbolic;
@@ -23,10 +23,10 @@ static bool find_equation(void *user, uint32_t reason, eg_equation *out) {
   const given_pairs *given = user;
   uint32_t index, root;
   if (!eg_symbolic_reason_of(reason, &index, &root) ||
-      index >= given->symbolic->rules.len ||
-      root >= given->symbolic->rules.data[index].root_count)
+      index >= eg_symbolic_rule_count(given->symbolic) ||
+      root >= eg_symbolic_rule_at(given->symbolic, index)->root_count)
     return false;
-  const eg_symbolic_rule *rule = &given->symbolic->rules.data[index];
+  const eg_symbolic_rule *rule = eg_symbolic_rule_at(given->symbolic, index);
   *out = (eg_equation){.terms = rule->terms,
                        .children = rule->children,
                        .left = rule->lhs[root],
@@ -55,8 +55,9 @@ static egraph_status add_pair(given_pairs *given, eg_class a, eg_class b) {
 }
 
 static egraph_status make_pairs(given_pairs *given) {
-  for (size_t i = 0; i < eg_engine_logged_count(given->symbolic->engine); i++) {
-    eg_union equation = eg_engine_logged_at(given->symbolic->engine, i);
+  const eg_engine *engine = eg_symbolic_engine_of(given->symbolic);
+  for (size_t i = 0; i < eg_engine_logged_count(engine); i++) {
+    eg_union equation = eg_engine_logged_at(engine, i);
     EG_TRY(add_pair(given, equation.a, equation.b));
   }
   given->is_made = true;
@@ -83,12 +84,14 @@ static bool is_given(void *user, const eg_ground_terms *terms, uint32_t left,
   return found;
 }
 
-egraph_status eg_symbolic_check_explanation(const eg_symbolic *symbolic,
+egraph_status eg_symbolic_check_explanation(const egraph_allocator *allocator,
+                                            const eg_symbolic *symbolic,
                                             const eg_explanation *explanation) {
-  egraph_allocator alloc = symbolic->alloc;
+  egraph_allocator alloc = eg_allocator_or_heap(allocator);
   given_pairs given = {.symbolic = symbolic};
   EG_TRY(eg_explainer_create(&alloc, &given.explainer));
-  eg_log_reader_init(&given.reader, symbolic->engine, given.explainer, alloc);
+  eg_log_reader_init(&given.reader, eg_symbolic_engine_of(symbolic), given.explainer,
+                     alloc);
   eg_ground_init(&given.terms, alloc);
   eg_ground_copier_init(&given.of_log, eg_explainer_terms(given.explainer), &given.terms,
                         alloc);

@@ -6,6 +6,7 @@
 #include "base/flatmap.h"
 #include "base/sexpr.h"
 #include "egraph/pattern.h"
+#include "rewrites/symbolic.h"
 
 /// Atoms by number; numbers are the operators of the engine.
 typedef struct eg_atom {
@@ -61,5 +62,13 @@ typedef struct eg_symbolic_rule {
 egraph_status eg_symbolic_read_rule(eg_atoms *atoms, egraph_allocator scratch,
                                     const char *file, const eg_sexpr *form, bool reversed,
                                     eg_symbolic_rule *out, bool *out_both_ways);
+
+// ---- the inside of an eg_symbolic ------------------------------------------------
+
+const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_t rule);
+eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic);
+/// Takes an engine, whose operators are its atoms, in the place of its own, which is
+/// destroyed with the states that were pushed.
+void eg_symbolic_adopt(eg_symbolic *symbolic, eg_engine *engine);
 
 #endif

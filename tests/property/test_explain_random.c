@@ -278,7 +278,7 @@ static void start_run(run *r, const problem *p, forest *f, uint32_t threads) {
   saturate(r, threads, 2);
   if (p->unites) unite_some(r, &rng);
   saturate(r, threads, 2);
-  assert_ok(eg_symbolic_explainer_create(r->symbolic, &r->explainer));
+  assert_ok(eg_symbolic_explainer_create(NULL, r->symbolic, &r->explainer));
 }
 
 static void end_run(run *r) {
@@ -367,7 +367,7 @@ static void explain_pair(run *r, eg_class a, eg_class b) {
       eg_symbolic_explainer_explain(r->explainer, from, to, EG_EXPLAIN_MAX_WORDS, &e);
   if (equal) {
     assert_ok(status);
-    assert_ok(eg_symbolic_check_explanation(r->symbolic, &e));
+    assert_ok(eg_symbolic_check_explanation(NULL, r->symbolic, &e));
     replay(r, &e);
     r->asked++;
   } else {

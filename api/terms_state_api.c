@@ -1,0 +1,19 @@
+// Public functions that save and restore states of e-graphs of plain terms.
+// SPDX-License-Identifier: Apache-2.0
+#include "api/terms.h"
+
+egraph_status egraph_terms_push(egraph_terms *terms) {
+  return eg_symbolic_push(terms->symbolic);
+}
+
+egraph_status egraph_terms_pop(egraph_terms *terms) {
+  EG_TRY(eg_symbolic_pop(terms->symbolic));
+  // Rules that are gone have no names and no statistics.
+  terms->names.rules.len = eg_symbolic_rule_count(terms->symbolic);
+  eg_saturation_report_deinit(&terms->last);
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_terms_drop(egraph_terms *terms) {
+  return eg_symbolic_drop(terms->symbolic);
+}
