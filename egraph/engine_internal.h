@@ -239,6 +239,8 @@ static inline uint32_t *eg_engine_link(const eg_engine *engine, uint32_t node,
 
 uint64_t eg_engine_hash(const eg_term *term);
 bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out);
+/// Adds one that is not there, and room for its operator. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_engine_add_head(eg_engine *engine, eg_head head, uint32_t *out);
 /// The live node whose stored form is `term`, which has this head, word by word.
 bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term *term,
                            uint64_t hash, uint32_t *out_node);
@@ -275,6 +277,11 @@ void eg_index_mark_changed(eg_engine *engine, uint32_t node);
 /// Drops what has died from operator lists and, now and then, from parents lists.
 void eg_index_drop_dead(eg_engine *engine);
 void eg_index_deinit(eg_engine *engine);
+/// Makes the classes, all indexes and the hash-cons of an engine that has only nodes (the
+/// live ones under roots, with canonical children), heads, union-find and data; which
+/// nodes are fresh stays. O(its size). Fails with EGRAPH_E_MEMORY; the engine is then
+/// good for eg_engine_destroy only. (reindex.c)
+egraph_status eg_engine_reindex(eg_engine *engine);
 
 // ---- the log (explain_log.c)
 // -----------------------------------------------------------

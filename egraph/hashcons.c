@@ -94,7 +94,7 @@ bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out) {
                          out);
 }
 
-static egraph_status add_head(eg_engine *engine, eg_head head, uint32_t *out) {
+egraph_status eg_engine_add_head(eg_engine *engine, eg_head head, uint32_t *out) {
   if (engine->heads.len > EG_HEAD_MASK)
     return EG_FAIL(EGRAPH_E_MEMORY, "an e-graph holds at most 2^29 different heads");
   EG_TRY(reserve_op(engine, head.op));
@@ -116,7 +116,8 @@ static inline egraph_status intern_head(eg_engine *engine, const eg_term *term,
     if (last->op == head.op && last->payload == head.payload && last->arity == head.arity)
       return EGRAPH_OK;
   }
-  if (!eg_engine_find_head(engine, head, out)) EG_TRY(add_head(engine, head, out));
+  if (!eg_engine_find_head(engine, head, out))
+    EG_TRY(eg_engine_add_head(engine, head, out));
   engine->last_head = *out;
   return EGRAPH_OK;
 }

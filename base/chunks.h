@@ -1,0 +1,70 @@
+// Binary files: named chunks between a header and a checksum.
+//
+//   "\x89EGRAPH\n" kind[8] byte order, version | tag[4] 0 size[8] bytes, 0 to 7 zeros |
+//   ... | checksum[8]
+//
+// Numbers have the byte order of the machine, which the header tells. A reader trusts
+// nothing: chunks lie within the file, and the checksum finds what was damaged since, not
+// what was made up.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASE_CHUNKS_H
+#define EG_BASE_CHUNKS_H
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+
+enum { EG_CHUNKS_VERSION = 1 };
+#define EG_CHUNKS_MAX_BYTES ((size_t)1 << 36)
+
+/// A file under construction, in memory.
+typedef struct eg_chunk_writer {
+  eg_chars bytes;
+  size_t begin; // of the size of the open chunk
+} eg_chunk_writer;
+
+/// `kind`: at most 8 characters. Fails with EGRAPH_E_MEMORY, as those below; deinit is
+/// due either way.
+egraph_status eg_chunks_start(eg_chunk_writer *writer, egraph_allocator alloc,
+                              const char *kind);
+void eg_chunk_writer_deinit(eg_chunk_writer *writer);
+/// Makes room for so many more bytes.
+egraph_status eg_chunks_reserve(eg_chunk_writer *writer, size_t bytes);
+/// `tag`: 4 characters, unique in the file.
+egraph_status eg_chunks_begin(eg_chunk_writer *writer, const char *tag);
+egraph_status eg_chunks_put(eg_chunk_writer *writer, const void *data, size_t size);
+egraph_status eg_chunks_end(eg_chunk_writer *writer);
+/// Adds the checksum; the file is then complete in writer->bytes.
+egraph_status eg_chunks_finish(eg_chunk_writer *writer);
+/// Finishes and writes atomically (base/file.h). Fails with EGRAPH_E_IO too.
+egraph_status eg_chunks_save(eg_chunk_writer *writer, const char *path);
+
+/// A file in memory.
+typedef struct eg_chunk_reader {
+  const char *path; // borrowed
+  const char *bytes;
+  size_t size;
+  char *owned; // the same bytes, or NULL: borrowed
+  egraph_allocator alloc;
+} eg_chunk_reader;
+
+/// Reads a whole file and verifies it. Fails with EGRAPH_E_IO, EGRAPH_E_MEMORY or
+/// EGRAPH_E_PARSE ("path: what; remedy"); there is then nothing to close.
+egraph_status eg_chunks_open(eg_chunk_reader *reader, egraph_allocator alloc,
+                             const char *path, const char *kind);
+/// The same with bytes in memory, borrowed; `path` stands for the file in messages.
+egraph_status eg_chunks_open_bytes(eg_chunk_reader *reader, const char *path,
+                                   const char *bytes, size_t size, const char *kind);
+void eg_chunks_close(eg_chunk_reader *reader);
+/// The bytes of a chunk, borrowed and not aligned. Fails with EGRAPH_E_PARSE when there
+/// is none, or its size is no multiple of `unit`.
+egraph_status eg_chunks_find(const eg_chunk_reader *reader, const char *tag, size_t unit,
+                             const char **out, size_t *out_count);
+bool eg_chunks_has(const eg_chunk_reader *reader, const char *tag);
+/// A damaged chunk; returns EGRAPH_E_PARSE with file, chunk, reason and remedy.
+egraph_status eg_chunks_fail(const eg_chunk_reader *reader, const char *tag,
+                             const char *format, ...) EG_PRINTF(3, 4);
+/// The checksum of the bytes before the last eight; size >= 8.
+uint64_t eg_chunks_checksum(const char *bytes, size_t size);
+
+#endif
