@@ -140,6 +140,9 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
   uint32_t drop = eg_engine_root_halving(engine, b.id);
   *out_changed = false;
   if (keep == drop) return EGRAPH_OK;
+  if (eg_engine_is_dropped(engine, keep) || eg_engine_is_dropped(engine, drop))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "union of classes %u and %u, but one of them was pruned", a.id, b.id);
   if (is_lighter(engine, keep, drop)) {
     uint32_t lighter = keep;
     keep = drop;

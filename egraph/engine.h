@@ -128,6 +128,8 @@ bool eg_engine_is_fresh_node(const eg_engine *engine, eg_node node);
 
 /// Canonical representative.
 eg_class eg_engine_find(const eg_engine *engine, eg_class class);
+/// False for a class that pruning (prune.h) has dropped: it must not be used any more.
+bool eg_engine_has_class(const eg_engine *engine, eg_class class);
 /// Canonical classes and distinct canonical nodes; exact after a rebuild.
 uint32_t eg_engine_class_count(const eg_engine *engine);
 uint32_t eg_engine_node_count(const eg_engine *engine);

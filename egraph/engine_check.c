@@ -55,7 +55,7 @@ static egraph_status check_union_find(const eg_engine *engine) {
     for (; engine->up.data[id] != id; id = engine->up.data[id])
       if (engine->up.data[id] >= engine->up.len || ++steps > engine->up.len)
         return VIOLATED("the union-find path of class %u leads nowhere", i);
-    roots += id == i;
+    roots += id == i && !eg_engine_is_dropped(engine, i);
   }
   if (roots != engine->class_count)
     return VIOLATED("%u roots but %u classes counted", roots, engine->class_count);
@@ -111,7 +111,9 @@ static egraph_status check_members(const eg_engine *engine) {
     if (engine->up.data[root] != root) continue;
     uint32_t count;
     const uint32_t *members = eg_members_of(engine, root, &count);
-    if (count == 0) return VIOLATED("class %u has no node", root);
+    if (count == 0 && (!eg_engine_is_dropped(engine, root) ||
+                       engine->classes.data[root].parents != EG_NONE))
+      return VIOLATED("class %u has no node", root);
     for (uint32_t i = 0; i < count; i++) {
       uint32_t node = members[i];
       if (node >= engine->nodes.len || eg_engine_is_dead(engine, node))

@@ -8,7 +8,7 @@
 // Indexes and the hash-cons are not stored but made again. Ids of classes and nodes are
 // kept, as are reasons, the log, and what is fresh. The order of parents lists is not, so
 // that classes made later may be numbered otherwise than without saving. Pushed states
-// are not saved.
+// and the log of explanations (explain_log.h) are not saved.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_ENGINE_FILE_H
 #define EG_EGRAPH_ENGINE_FILE_H

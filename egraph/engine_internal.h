@@ -188,6 +188,11 @@ static inline uint32_t eg_engine_root_halving(eg_engine *engine, uint32_t class)
   return class;
 }
 
+/// A root without nodes, which prune.h has left; nothing may name it any more.
+static inline bool eg_engine_is_dropped(const eg_engine *engine, uint32_t root) {
+  return root < engine->indexed_classes && engine->classes.data[root].len == 0;
+}
+
 // ---- nodes ----------------------------------------------------------------------------
 
 static inline const eg_head *eg_engine_head(const eg_engine *engine, uint32_t node) {

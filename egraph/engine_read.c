@@ -19,6 +19,11 @@ eg_class eg_engine_find(const eg_engine *engine, eg_class class) {
   return (eg_class){eg_engine_root(engine, class.id)};
 }
 
+bool eg_engine_has_class(const eg_engine *engine, eg_class class) {
+  return class.id < engine->up.len &&
+         !eg_engine_is_dropped(engine, eg_engine_root(engine, class.id));
+}
+
 uint32_t eg_engine_class_count(const eg_engine *engine) { return engine->class_count; }
 uint32_t eg_engine_node_count(const eg_engine *engine) { return engine->table.len; }
 uint32_t eg_engine_class_limit(const eg_engine *engine) {
@@ -48,7 +53,8 @@ size_t eg_engine_bytes(const eg_engine *engine) {
 
 static eg_class first_root_from(const eg_engine *engine, uint32_t id) {
   for (; id < engine->up.len; id++)
-    if (engine->up.data[id] == id) return (eg_class){id};
+    if (engine->up.data[id] == id && !eg_engine_is_dropped(engine, id))
+      return (eg_class){id};
   return EG_CLASS_NONE;
 }
 

@@ -42,14 +42,10 @@ static egraph_status make_segments(eg_engine *engine) {
 static egraph_status make_classes(eg_engine *engine) {
   EG_TRY(eg_flags_resize(&engine->flags, engine->up.len));
   EG_TRY(eg_class_records_resize(&engine->classes, engine->up.len));
-  engine->class_count = 0;
-  for (uint32_t i = 0; i < engine->up.len; i++) {
+  for (uint32_t i = 0; i < engine->up.len; i++)
     engine->classes.data[i].parents = EG_NONE;
-    engine->class_count += engine->up.data[i] == i;
-  }
-  for (EACH_LIVE(node)) {
+  for (EACH_LIVE(node))
     engine->classes.data[eg_engine_class_word(engine, node)].len++;
-  }
   EG_TRY(make_segments(engine));
   for (EACH_LIVE(node)) {
     eg_class_record *class = &engine->classes.data[eg_engine_class_word(engine, node)];
@@ -58,6 +54,12 @@ static egraph_status make_classes(eg_engine *engine) {
     else
       engine->members.data[class->begin + class->len] = node;
     class->len++;
+  }
+  engine->class_count = 0;
+  for (uint32_t i = 0; i < engine->up.len; i++) {
+    eg_class_record *class = &engine->classes.data[i];
+    if (class->len == 0) class->begin = 0;
+    engine->class_count += class->len != 0;
   }
   return EGRAPH_OK;
 }
