@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/csv.h"
+#include "tools/explanations.h"
 #include "tools/planning.h"
 #include "tools/term_lines.h"
 #include "tools/text_file.h"
@@ -15,7 +16,7 @@ enum { MAX_ITERATIONS_SHOWN = 1000 };
 typedef struct saturate_flags {
   egraph_terms_options options;
   uint64_t node_limit, iteration_limit, byte_limit, match_limit, ban_length, threads;
-  text_list terms, rules;
+  text_list terms, rules, questions;
   const char *dot_file;
   bool json, statistics;
 } saturate_flags;
@@ -139,7 +140,7 @@ static egraph_status smallest(const saturation *s, size_t index, char **out,
   return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
 }
 
-static egraph_status print_text(const saturation *s) {
+static int print_text(const saturation *s) {
   const egraph_terms_report *r = &s->report;
   egraph_terms_info info = egraph_terms_info_of(s->terms);
   printf("stop        %s after %u iterations, %.3f s\n", r->stop, r->iterations,
@@ -157,10 +158,10 @@ static egraph_status print_text(const saturation *s) {
              text != NULL ? text : "(a term too large to write)");
     egraph_string_free(NULL, text);
   }
-  if (status != EGRAPH_OK) return status;
+  if (status != EGRAPH_OK) return report_failure(status);
   print_rules(s);
   if (s->flags->statistics) print_iterations(s);
-  return EGRAPH_OK;
+  return explanations_print(s->terms, &s->flags->questions);
 }
 
 static void json_rules(const saturation *s) {
@@ -213,7 +214,7 @@ static egraph_status json_terms(const saturation *s) {
   return status;
 }
 
-static egraph_status print_json(const saturation *s) {
+static int print_json(const saturation *s) {
   const egraph_terms_report *r = &s->report;
   json_begin();
   json_text("stop", r->stop);
@@ -227,8 +228,11 @@ static egraph_status print_json(const saturation *s) {
   egraph_status status = json_terms(s);
   json_rules(s);
   json_iterations(s);
+  int outcome = EXIT_DONE;
+  if (s->flags->questions.count != 0)
+    outcome = explanations_print_json(s->terms, &s->flags->questions);
   json_end();
-  return status;
+  return status != EGRAPH_OK ? report_failure(status) : outcome;
 }
 
 static int write_dot(const saturation *s) {
@@ -245,6 +249,8 @@ static int write_dot(const saturation *s) {
 static int run_with(saturation *s, const positional *files) {
   const text_list *more = &s->flags->rules;
   egraph_status status = egraph_terms_create(NULL, &s->terms);
+  if (status == EGRAPH_OK && s->flags->questions.count != 0)
+    status = egraph_terms_keep_explanations(s->terms);
   if (status == EGRAPH_OK) status = egraph_terms_add_rule_file(s->terms, files->items[0]);
   for (size_t i = 0; status == EGRAPH_OK && i < more->count; i++)
     status = egraph_terms_add_rule_file(s->terms, more->items[i]);
@@ -253,8 +259,9 @@ static int run_with(saturation *s, const positional *files) {
   if (outcome != EXIT_DONE) return outcome;
   install_interrupt();
   status = saturate(s);
-  if (status == EGRAPH_OK) status = (s->flags->json ? print_json : print_text)(s);
   if (status != EGRAPH_OK) return report_failure(status);
+  outcome = (s->flags->json ? print_json : print_text)(s);
+  if (outcome != EXIT_DONE) return outcome;
   return s->flags->dot_file != NULL ? write_dot(s) : EXIT_DONE;
 }
 
@@ -305,6 +312,8 @@ int command_saturate(int argc, char **argv) {
       {"--threads", FLAG_UINT, &flags.threads, "N", "of the search (default 1)", 1, 1024},
       {"--statistics", FLAG_SWITCH, &flags.statistics, NULL, "also print every iteration",
        0, 0},
+      {"--explain", FLAG_LIST, &flags.questions, "\"A B\"",
+       "also print why the terms A and B are equal; may be repeated", 0, 0},
       {"--dot", FLAG_TEXT, &flags.dot_file, "FILE", "also write the e-graph for Graphviz",
        0, 0},
       {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
@@ -322,5 +331,6 @@ int command_saturate(int argc, char **argv) {
   positional files;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
-  return run(&flags, &files);
+  int outcome = explanations_check(&flags.questions);
+  return outcome == EXIT_DONE ? run(&flags, &files) : outcome;
 }

@@ -38,6 +38,18 @@ present graph.dot
 grep -q '^digraph' graph.dot || fail 'graph.dot is no graph'
 expect 1 '' 'nowhere/graph.dot: No such file' saturate ring.rules some.terms --dot nowhere/graph.dot
 
+# Why two terms are equal.
+expect 0 '^explain +\(\* 1 \(\+ x 0\)\) = x$' - saturate ring.rules some.terms --explain '(* 1 (+ x 0)) x'
+matches stdout '^  zero, at 0$'
+matches stdout '^steps +3$'
+expect 0 '^steps +0$' - saturate ring.rules some.terms --explain ' a  a'
+expect 0 '"rule":"zero","backward":false,"position":\[0\],"term":"\(\* x 1\)"' - saturate ring.rules some.terms --json \
+  --explain '(* 1 (+ x 0)) x' --explain '(f (* y 1)) (f y)'
+keys explanations.0.from explanations.0.steps.2.rule explanations.1.steps.0.position
+expect 1 '' 'the two terms are not known to be equal' saturate ring.rules some.terms --explain 'x y'
+expect 1 '' 'from:1:1: ' saturate ring.rules some.terms --explain '?x y'
+expect 2 - '--explain wants two terms' saturate ring.rules some.terms --explain '(f x)'
+
 # Limits are results, that of zero too.
 expect 0 '^stop +iteration-limit after 0 iterations' - saturate ring.rules some.terms --iteration-limit 0
 matches stdout '-> \(\* 1 \(\+ x 0\)\)$'
