@@ -47,21 +47,29 @@ static bool on_progress(void *user, uint32_t iteration, uint32_t nodes,
                      l->options->progress(l->options->user, iteration, nodes, classes));
 }
 
+static bool use_rule(void *user, uint32_t rule) {
+  const listener *l = user;
+  return l->options->policy(l->options->user, rule).enabled;
+}
+
+static eg_rule_policy policy_of(void *user, uint32_t rule) {
+  const listener *l = user;
+  egraph_rule_policy policy = l->options->policy(l->options->user, rule);
+  return (eg_rule_policy){.priority = policy.priority, .cost = policy.cost};
+}
+
 static egraph_status translate(const egraph_terms_options *from,
                                eg_saturation_options *out) {
   const char *scheduler = from->scheduler != NULL ? from->scheduler : "backoff";
-  bool simple = strcmp(scheduler, "simple") == 0;
-  if (!simple && strcmp(scheduler, "backoff") != 0)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "no scheduler '%s'; there are backoff and simple",
-                   scheduler);
+  eg_scheduler kind;
+  EG_TRY(eg_scheduler_find(scheduler, &kind));
   if (isnan(from->time_limit) || from->time_limit < 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the time limit must be 0 or more seconds");
   *out = (eg_saturation_options){.node_limit = from->node_limit,
                                  .iteration_limit = from->iteration_limit,
                                  .time_limit_seconds = from->time_limit,
                                  .byte_limit = from->byte_limit,
-                                 .scheduler =
-                                     simple ? EG_SCHEDULER_SIMPLE : EG_SCHEDULER_BACKOFF,
+                                 .scheduler = kind,
                                  .match_limit = from->match_limit,
                                  .ban_length = from->ban_length,
                                  .naive = from->naive,
@@ -92,7 +100,11 @@ egraph_status egraph_terms_saturate(egraph_terms *terms,
   listener l = {.options = options != NULL ? options : &usual};
   eg_saturation_options inner;
   EG_TRY(translate(l.options, &inner));
-  inner.user = inner.on_iteration_user = &l;
+  inner.user = inner.on_iteration_user = inner.use_rule_user = inner.policy_user = &l;
+  if (l.options->policy != NULL) {
+    inner.use_rule = use_rule;
+    inner.policy = policy_of;
+  }
   eg_saturation_report_deinit(&terms->last);
   EG_TRY(eg_symbolic_saturate(terms->symbolic, &inner, &terms->last));
   if (out_report != NULL) *out_report = report_of(&terms->last);

@@ -114,7 +114,8 @@ egraph_status eg_engine_unite(eg_engine *engine, eg_class a, eg_class b, uint32_
 /// Restores congruence, the hash-cons, the operator index and the analysis. Afterwards
 /// is_clean. After a failure (EGRAPH_E_MEMORY, or an analysis that contradicts itself)
 /// the engine is dirty but consistent: eg_engine_check holds, more may be added, and
-/// rebuild may be called again to go on.
+/// rebuild may be called again to go on. Without options.record it may give nodes other
+/// ids (their order stays); classes keep theirs.
 egraph_status eg_engine_rebuild(eg_engine *engine);
 /// True when nothing is left for a rebuild to do.
 bool eg_engine_is_clean(const eg_engine *engine);
@@ -146,7 +147,8 @@ eg_class eg_engine_next(const eg_engine *engine, eg_class class);
 // The indexes below are as the last rebuild left them; after one that failed they must
 // not be read.
 
-/// The distinct nodes of a class, oldest first; borrowed until the next rebuild.
+/// The distinct nodes of a class, oldest first (large classes: by head, and oldest first
+/// among equal heads); borrowed until the next rebuild.
 const eg_node *eg_engine_class_nodes(const eg_engine *engine, eg_class class,
                                      uint32_t *out_count);
 /// The nodes with this operator, oldest first; borrowed until the next rebuild.

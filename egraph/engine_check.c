@@ -121,7 +121,7 @@ static egraph_status check_members(const eg_engine *engine) {
       if (eg_engine_class_word(engine, node) != root)
         return VIOLATED("class %u lists node %u of class %u", root, node,
                         eg_engine_class_word(engine, node));
-      if (i != 0 && members[i - 1] >= node)
+      if (i != 0 && !eg_members_in_order(engine, members[i - 1], node, count))
         return VIOLATED("class %u lists node %u after %u", root, node, members[i - 1]);
     }
     total += count;

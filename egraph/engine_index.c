@@ -66,7 +66,9 @@ static egraph_status index_node(eg_engine *engine, uint32_t node) {
   eg_op_index *op = index_of(engine, node);
   uint32_t root = eg_engine_root_halving(engine, eg_engine_class_word(engine, node));
   EG_TRY(list_reserve(engine, &op->nodes, op->nodes.len + 1));
+  EG_TRY(eg_u32s_reserve(&engine->touched, engine->touched.len + 1));
   EG_TRY(eg_members_append(engine, root, node));
+  if (engine->classes.data[root].len >= EG_GROUPED_MEMBERS) eg_engine_touch(engine, root);
   list_push(&op->nodes, node);
   engine->nodes.data[node + EG_CLASS_WORD] = root;
   link_children(engine, node);
@@ -157,12 +159,7 @@ static void clean_op(eg_engine *engine, eg_op_index *op) {
   op->first_dead = UINT32_MAX;
 }
 
-/// Unlinks the child words of dead nodes. Waiting until they are a quarter of what the
-/// sweep looks at keeps the parents lists linear in the live nodes at a constant cost per
-/// death.
-static void sweep_parents(eg_engine *engine) {
-  size_t linked = engine->child_words - engine->swept_words;
-  if (engine->dead_words <= (linked + engine->up.len) / 4) return;
+void eg_index_unlink_dead(eg_engine *engine) {
   for (uint32_t root = 0; root < engine->up.len; root++) {
     if (engine->up.data[root] != root) continue;
     eg_class_record *class = &engine->classes.data[root];
@@ -183,8 +180,15 @@ static void sweep_parents(eg_engine *engine) {
   engine->dead_words = 0;
 }
 
+/// Waiting until dead words are a quarter of what the sweep looks at keeps the parents
+/// lists linear in the live nodes at a constant cost per death.
+static bool has_many_dead_words(const eg_engine *engine) {
+  size_t linked = engine->child_words - engine->swept_words;
+  return engine->dead_words > (linked + engine->up.len) / 4;
+}
+
 void eg_index_drop_dead(eg_engine *engine) {
   while (engine->ops_dirty.len != 0)
     clean_op(engine, &engine->ops.data[eg_u32s_pop(&engine->ops_dirty)]);
-  sweep_parents(engine);
+  if (has_many_dead_words(engine)) eg_index_unlink_dead(engine);
 }

@@ -9,8 +9,9 @@
 //   heads     operator, payload and arity of each head number
 //   up        union-find parent of each class
 //   classes   [parents parent_count begin len], meaningful for roots
-//   members   segments of node names, oldest first, capacity the next power of two of
-//             their length; a class with one node has it in `begin` instead
+//   members   segments of node names, oldest first (by head first when there are many),
+//             capacity the next power of two of their length; a class with one node has
+//             it in `begin` instead
 //   ops       per operator the live nodes, oldest first, and those that changed
 //   table     hash-cons over the live nodes, keyed by their *stored* children
 //
@@ -20,9 +21,10 @@
 // ahead of the class words), so that a search sees the graph as the last rebuild left it
 // while its matches are already applied.
 //
-// A node dies when another one has become equal to it; its words stay. The stored
-// children of live nodes may be stale until the next rebuild; then the class they name is
-// on the `repairs` stack, with those child words still in its parents list.
+// A node dies when another one has become equal to it; its words stay until they are a
+// good part of the pool (with `record`, for ever, because nodes keep their names then).
+// The stored children of live nodes may be stale until the next rebuild; then the class
+// they name is on the `repairs` stack, with those child words still in its parents list.
 //
 // A node is fresh when it was made, or its class or children changed, since
 // eg_engine_start_epoch: what incremental search has to look at.
@@ -65,6 +67,7 @@ EG_VEC_DEFINE(eg_heads, eg_head);
 EG_VEC_DEFINE(eg_class_records, eg_class_record);
 EG_VEC_DEFINE(eg_flags, uint8_t);
 EG_VEC_DEFINE(eg_unions, eg_union);
+EG_VEC_DEFINE(eg_keys, uint64_t);
 
 /// A growing list of nodes; one node needs no block of its own.
 typedef struct eg_node_list {
@@ -130,7 +133,7 @@ struct eg_engine {
   eg_u32s ops_dirty;           // operators with a first_dead
   eg_queue stale, modify;
   eg_classes scratch; // children of the term being added
-  eg_u32s sort_scratch;
+  eg_keys sort_scratch;
   uint32_t class_count;
   uint32_t last_head;   // that was asked for
   uint32_t epoch_class; // classes from here on were made in this epoch
@@ -163,7 +166,7 @@ struct eg_engine {
 // Those whose contents mean nothing between calls.
 #define EG_ENGINE_SCRATCH_ARRAYS(X)                                                      \
   X(scratch, eg_classes)                                                                 \
-  X(sort_scratch, eg_u32s)
+  X(sort_scratch, eg_keys)
 #define EG_ENGINE_ARRAYS(X)                                                              \
   EG_ENGINE_STATE_ARRAYS(X)                                                              \
   EG_ENGINE_SCRATCH_ARRAYS(X)                                                            \
@@ -257,20 +260,29 @@ egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_ter
 // ---- indexes (members.c, engine_index.c)
 // ------------------------------------------------
 
-/// The members of a root: *out_count nodes, oldest first on a clean engine.
+/// Classes from this size on have their members grouped by head, so that a search need
+/// not look at all of them.
+enum { EG_GROUPED_MEMBERS = 32 };
+
+/// The members of a root: *out_count nodes, in order on a clean engine.
 static inline const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
                                             uint32_t *out_count) {
   const eg_class_record *class = &engine->classes.data[root];
   *out_count = class->len;
   return class->len == 1 ? &class->begin : engine->members.data + class->begin;
 }
+/// Those that have this head (EG_NONE: any), perhaps among others. Clean engine.
+const uint32_t *eg_members_with_head(const eg_engine *engine, uint32_t root,
+                                     uint32_t head, uint32_t *out_count);
+/// Whether a stands before b in a class of `len` members.
+bool eg_members_in_order(const eg_engine *engine, uint32_t a, uint32_t b, uint32_t len);
 /// Adds one node behind the others. Fails with EGRAPH_E_MEMORY; nothing was added then.
 egraph_status eg_members_append(eg_engine *engine, uint32_t root, uint32_t node);
 /// Moves the members of `from` behind those of `into`; *out_in_order tells whether they
 /// are in order then. Fails with EGRAPH_E_MEMORY; nothing was moved then.
 egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
                               bool *out_in_order);
-/// Drops dead members and sorts the rest, oldest first. Fails with EGRAPH_E_MEMORY.
+/// Drops dead members and sorts the rest. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_members_clean(eg_engine *engine, uint32_t root);
 
 /// Enters the nodes made since the last call into all indexes.
@@ -281,6 +293,11 @@ egraph_status eg_index_reserve_changed(eg_engine *engine, uint32_t op);
 void eg_index_mark_changed(eg_engine *engine, uint32_t node);
 /// Drops what has died from operator lists and, now and then, from parents lists.
 void eg_index_drop_dead(eg_engine *engine);
+/// Drops what has died from parents lists.
+void eg_index_unlink_dead(eg_engine *engine);
+
+/// Gives back the words of dead nodes (compact.c). Clean engine; nodes get other names.
+void eg_engine_compact(eg_engine *engine);
 void eg_index_deinit(eg_engine *engine);
 /// Makes the classes, all indexes and the hash-cons of an engine that has only nodes (the
 /// live ones under roots, with canonical children), heads, union-find and data; which

@@ -101,7 +101,8 @@ static void start(const eg_cursor *c, uint32_t at) {
   case EG_STEP_SCAN: start_scan(c, at, f); break;
   case EG_STEP_BIND:
     *f = (frame){0};
-    f->nodes = eg_members_of(c->engine, c->registers[step->source].id, &f->count);
+    f->nodes = eg_members_with_head(c->engine, c->registers[step->source].id,
+                                    c->heads[at], &f->count);
     break;
   case EG_STEP_RISE: start_rise(c, at, f); break;
   case EG_STEP_LOOKUP: start_lookup(c, at, f); break;
@@ -124,7 +125,7 @@ static bool fits(const eg_cursor *c, uint32_t at, uint32_t node) {
   const eg_step *step = &c->plan->steps[at];
   const uint32_t *words = c->engine->nodes.data + node;
   if (!has_head(c, at, *words)) return false;
-  if (step->must_be_old && (*words & EG_FRESH_BIT) != 0) return false;
+  if (step->must_be_old && !c->part.is_full && (*words & EG_FRESH_BIT) != 0) return false;
   const eg_move *moves = c->plan->moves + step->first_move;
   for (uint32_t i = 0; i < step->move_count; i++) {
     uint32_t child = words[EG_FIRST_CHILD + moves[i].position];
@@ -328,37 +329,59 @@ static entry entry_of(const eg_matcher *program, const eg_engine *engine, uint32
   return (entry){op->fresh_from, op->nodes.len, op->changed.len};
 }
 
-static egraph_status split_list(uint32_t plan, uint32_t from, uint32_t to,
-                                bool in_changed, uint32_t candidates, eg_parts *parts) {
-  while (from < to) {
-    uint32_t count = to - from < candidates ? to - from : candidates;
-    eg_part part = {plan, from, count, in_changed};
+static egraph_status split_list(eg_part part, uint32_t from, uint32_t to,
+                                uint32_t candidates, eg_parts *parts) {
+  for (part.first = from; part.first < to; part.first += part.count) {
+    uint32_t left = to - part.first;
+    part.count = left < candidates ? left : candidates;
     EG_TRY(eg_parts_push(parts, part));
-    from += count;
   }
   return EGRAPH_OK;
 }
 
-static egraph_status split_plan(const eg_matcher *program, const eg_engine *engine,
-                                uint32_t plan, uint32_t candidates, eg_parts *parts) {
-  entry e = entry_of(program, engine, plan);
-  EG_TRY(split_list(plan, 0, e.changed, true, candidates, parts));
-  return split_list(plan, e.made_from, e.made_to, false, candidates, parts);
+static egraph_status split_fresh(const eg_matcher *program, const eg_engine *engine,
+                                 uint32_t candidates, eg_parts *parts) {
+  for (uint32_t plan = 1; plan < program->plan_count; plan++) {
+    entry e = entry_of(program, engine, plan);
+    eg_part changed = {.plan = plan, .in_changed = true}, made = {.plan = plan};
+    EG_TRY(split_list(changed, 0, e.changed, candidates, parts));
+    EG_TRY(split_list(made, e.made_from, e.made_to, candidates, parts));
+  }
+  return EGRAPH_OK;
 }
 
-/// Entering at what is fresh pays when it is less than what the full plan looks at. The
-/// order of conditions belongs to the full plan.
+/// The order of conditions belongs to plan 0.
+static bool may_choose_plan(const eg_matcher *program, const eg_search *search) {
+  return program->plan_count > 1 && search->is_possible == NULL;
+}
+
+/// Entering at what is fresh pays when it is less than what a full plan looks at.
 static bool enters_at_fresh(const eg_matcher *program, const eg_engine *engine,
-                            const eg_search *search) {
-  if (!search->fresh_only || program->plan_count == 1 || search->is_possible != NULL)
-    return false;
-  entry all = entry_of(program, engine, 0);
+                            const eg_search *search, uint32_t full) {
+  if (!search->fresh_only || !may_choose_plan(program, search)) return false;
   uint64_t fresh = 0;
   for (uint32_t plan = 1; plan < program->plan_count; plan++) {
     entry e = entry_of(program, engine, plan);
     fresh += (uint64_t)e.made_to - e.made_from + e.changed;
   }
-  return fresh < all.made_to;
+  return fresh < full;
+}
+
+/// Going up from a term takes longer than going down: it has to be much rarer.
+enum { RISE_COST = 4 };
+
+static uint32_t choose_full_plan(const eg_matcher *program, const eg_engine *engine,
+                                 const eg_search *search, uint32_t *out_nodes) {
+  uint32_t best = 0;
+  *out_nodes = entry_of(program, engine, 0).made_to;
+  if (!may_choose_plan(program, search)) return best;
+  for (uint32_t plan = 1; plan < program->plan_count; plan++) {
+    uint64_t nodes = entry_of(program, engine, plan).made_to;
+    if (nodes * RISE_COST >= *out_nodes) continue;
+    best = plan;
+    *out_nodes = (uint32_t)nodes * RISE_COST;
+  }
+  return best;
 }
 
 egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engine,
@@ -366,11 +389,13 @@ egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engin
                                eg_parts *inout_parts) {
   EG_TRY(check(program, engine, search));
   if (!has_every_head(program, engine)) return EGRAPH_OK;
-  if (!enters_at_fresh(program, engine, search))
-    return split_plan(program, engine, 0, candidates, inout_parts);
-  for (uint32_t plan = 1; plan < program->plan_count; plan++)
-    EG_TRY(split_plan(program, engine, plan, candidates, inout_parts));
-  return EGRAPH_OK;
+  uint32_t nodes;
+  uint32_t plan = choose_full_plan(program, engine, search, &nodes);
+  if (enters_at_fresh(program, engine, search, nodes))
+    return split_fresh(program, engine, candidates, inout_parts);
+  eg_part full = {.plan = plan, .is_full = true};
+  return split_list(full, 0, entry_of(program, engine, plan).made_to, candidates,
+                    inout_parts);
 }
 
 // ---- the whole search -----------------------------------------------------------------

@@ -91,30 +91,40 @@ egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
 
 // ---- sorting --------------------------------------------------------------------------
 
-static size_t run_end(const uint32_t *values, size_t begin, size_t len) {
+/// Members are in ascending order of this.
+static uint64_t key_of(const eg_engine *engine, uint32_t node, uint32_t len) {
+  if (len < EG_GROUPED_MEMBERS) return node;
+  return (uint64_t)(engine->nodes.data[node] & EG_HEAD_MASK) << 32 | node;
+}
+
+bool eg_members_in_order(const eg_engine *engine, uint32_t a, uint32_t b, uint32_t len) {
+  return key_of(engine, a, len) < key_of(engine, b, len);
+}
+
+static size_t run_end(const uint64_t *keys, size_t begin, size_t len) {
   size_t end = begin + 1;
-  while (end < len && values[end - 1] < values[end])
+  while (end < len && keys[end - 1] < keys[end])
     end++;
   return end;
 }
 
-static void merge_runs(uint32_t *values, size_t middle, size_t end, uint32_t *scratch) {
+static void merge_runs(uint64_t *keys, size_t middle, size_t end, uint64_t *scratch) {
   size_t a = 0, b = middle, out = 0;
-  memcpy(scratch, values, middle * sizeof *values);
+  memcpy(scratch, keys, middle * sizeof *keys);
   while (a < middle && b < end)
-    values[out++] = scratch[a] < values[b] ? scratch[a++] : values[b++];
-  memcpy(values + out, scratch + a, (middle - a) * sizeof *values);
+    keys[out++] = scratch[a] < keys[b] ? scratch[a++] : keys[b++];
+  memcpy(keys + out, scratch + a, (middle - a) * sizeof *keys);
 }
 
 /// Natural merge sort: members arrive as a few sorted runs. Merges neighbours until one
 /// run is left.
-static void sort_ids(uint32_t *values, size_t len, uint32_t *scratch) {
-  while (run_end(values, 0, len) < len) {
+static void sort_keys(uint64_t *keys, size_t len, uint64_t *scratch) {
+  while (run_end(keys, 0, len) < len) {
     for (size_t begin = 0; begin < len;) {
-      size_t middle = run_end(values, begin, len);
+      size_t middle = run_end(keys, begin, len);
       if (middle == len) break;
-      size_t end = run_end(values, middle, len);
-      merge_runs(values + begin, middle - begin, end - begin, scratch);
+      size_t end = run_end(keys, middle, len);
+      merge_runs(keys + begin, middle - begin, end - begin, scratch);
       begin = end;
     }
   }
@@ -138,12 +148,43 @@ egraph_status eg_members_clean(eg_engine *engine, uint32_t root) {
   eg_class_record *class = &engine->classes.data[root];
   if (class->len < 2) return EGRAPH_OK;
   uint32_t *values = engine->members.data + class->begin;
-  EG_TRY(eg_u32s_reserve(&engine->sort_scratch, class->len));
+  EG_TRY(eg_keys_reserve(&engine->sort_scratch, 2 * (size_t) class->len));
+  uint64_t *keys = engine->sort_scratch.data;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < class->len; i++)
     if (!eg_engine_is_dead(engine, values[i])) values[kept++] = values[i];
   assert(kept != 0 && "a node only dies beside a live one");
-  sort_ids(values, kept, engine->sort_scratch.data);
+  for (uint32_t i = 0; i < kept; i++)
+    keys[i] = key_of(engine, values[i], kept);
+  sort_keys(keys, kept, keys + kept);
+  for (uint32_t i = 0; i < kept; i++)
+    values[i] = (uint32_t)keys[i];
   if (kept != class->len) shrink_to(engine, class, kept);
   return EGRAPH_OK;
+}
+
+// ---- members with one head
+// --------------------------------------------------------------
+
+/// The first member whose head is not below `head`.
+static uint32_t first_from(const eg_engine *engine, const uint32_t *nodes, uint32_t len,
+                           uint32_t head) {
+  uint32_t low = 0, high = len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if ((engine->nodes.data[nodes[middle]] & EG_HEAD_MASK) < head)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+const uint32_t *eg_members_with_head(const eg_engine *engine, uint32_t root,
+                                     uint32_t head, uint32_t *out_count) {
+  const uint32_t *nodes = eg_members_of(engine, root, out_count);
+  if (*out_count < EG_GROUPED_MEMBERS || head == EG_NONE) return nodes;
+  uint32_t first = first_from(engine, nodes, *out_count, head);
+  *out_count = first_from(engine, nodes, *out_count, head + 1) - first;
+  return nodes + first;
 }

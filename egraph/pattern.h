@@ -89,11 +89,13 @@ egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engi
 typedef struct eg_part {
   uint32_t plan, first, count;
   bool in_changed; // of the nodes that changed, not of those that were made
+  bool is_full;    // the plan looks at all nodes, not only at those that are fresh
 } eg_part;
 EG_VEC_DEFINE(eg_parts, eg_part);
 
 /// Appends parts of at most `candidates` first nodes each; none when nothing can match.
-/// With fresh_only, enters where less has to be looked at: at what is fresh, or at all.
+/// Enters where least has to be looked at: at the term with the fewest nodes, or, with
+/// fresh_only, at what is fresh.
 /// Fails with EGRAPH_E_ARGUMENT (a guard without `accept`, a rebuild that failed) or
 /// EGRAPH_E_MEMORY.
 egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engine,

@@ -29,7 +29,7 @@ typedef struct eg_step {
   uint32_t term;
   uint32_t source, position;
   bool is_class_known; // the term's register is compared, not set
-  bool must_be_old;    // fresh nodes are left to another plan
+  bool must_be_old;    // in a search for fresh matches: others are left to another plan
   uint32_t first_move, move_count;
   uint32_t order; // among the steps that match a term
 } eg_step;
@@ -48,9 +48,9 @@ typedef struct eg_plan {
   uint32_t move_count;
 } eg_plan;
 
-/// Plan 0 finds all matches. Plan 1 + k enters at the k-th NODE term, which must be
-/// fresh, while those before it must be old: together they find each match that has
-/// something fresh once.
+/// Plan 0 enters where the pattern suggests, plan 1 + k at the k-th NODE term. Any of
+/// them finds all matches. Where each of the latter enters at fresh nodes only and leaves
+/// out those whose earlier terms are fresh, together they find each fresh match once.
 struct eg_matcher {
   egraph_allocator alloc;
   eg_arena arena; // all below

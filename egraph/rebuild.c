@@ -115,7 +115,8 @@ static egraph_status move_members(eg_engine *engine, uint32_t class) {
   EG_TRY(eg_u32s_reserve(&engine->touched, engine->touched.len + 1));
   EG_TRY(mark_members(engine, class)); // too early is no harm
   EG_TRY(eg_members_move(engine, root, class, &in_order));
-  if (!in_order || (engine->flags.data[class] & EG_FLAG_TOUCHED) != 0)
+  if (!in_order || engine->classes.data[root].len >= EG_GROUPED_MEMBERS ||
+      (engine->flags.data[class] & EG_FLAG_TOUCHED) != 0)
     eg_engine_touch(engine, root);
   return EGRAPH_OK;
 }
@@ -213,12 +214,19 @@ static egraph_status clean_members(eg_engine *engine) {
   return EGRAPH_OK;
 }
 
+/// Compaction costs some visits of each live node and pays by what fits in the cache
+/// afterwards. Recorded nodes keep their names.
+static bool should_compact(const eg_engine *engine) {
+  size_t dead = engine->dead_words + engine->swept_words;
+  return !engine->record && dead > engine->child_words / 4;
+}
+
 /// The stacks are empty between rebuilds; only small ones are worth keeping.
 static void release_stacks(eg_engine *engine) {
   enum { SMALL = 4096 };
-  eg_u32s *stacks[] = {&engine->repairs, &engine->touched, &engine->sort_scratch};
-  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
-    if (stacks[i]->cap > SMALL) eg_u32s_deinit(stacks[i]);
+  if (engine->repairs.cap > SMALL) eg_u32s_deinit(&engine->repairs);
+  if (engine->touched.cap > SMALL) eg_u32s_deinit(&engine->touched);
+  if (engine->sort_scratch.cap > SMALL) eg_keys_deinit(&engine->sort_scratch);
 }
 
 #if EG_CHECK_LEVEL >= 2
@@ -237,6 +245,7 @@ egraph_status eg_engine_rebuild(eg_engine *engine) {
   EG_TRY(reach_fixpoint(engine));
   EG_TRY(clean_members(engine));
   eg_index_drop_dead(engine);
+  if (should_compact(engine)) eg_engine_compact(engine);
   release_stacks(engine);
   engine->is_rebuilding = false;
 #if EG_CHECK_LEVEL >= 2

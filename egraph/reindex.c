@@ -55,6 +55,9 @@ static egraph_status make_classes(eg_engine *engine) {
       engine->members.data[class->begin + class->len] = node;
     class->len++;
   }
+  for (uint32_t i = 0; i < engine->classes.len; i++)
+    if (engine->classes.data[i].len >= EG_GROUPED_MEMBERS)
+      EG_TRY(eg_members_clean(engine, i));
   engine->class_count = 0;
   for (uint32_t i = 0; i < engine->up.len; i++) {
     eg_class_record *class = &engine->classes.data[i];

@@ -17,7 +17,7 @@ typedef struct shift {
   double offset;
 } shift;
 
-static egraph_status find_forced(shift *s, egraph_allocator alloc, double deadline) {
+static egraph_status find_forced(shift *s, egraph_allocator alloc, eg_patience patience) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   EG_TRY(eg_bytes_append(&s->forced, s->model.index.is_root.data,
                          s->model.index.is_root.len));
@@ -25,7 +25,7 @@ static egraph_status find_forced(shift *s, egraph_allocator alloc, double deadli
   bool valid = false;
   eg_landmarks_init(&landmarks, alloc);
   egraph_status status =
-      eg_landmarks_find(&landmarks, problem, &s->model.index, deadline, &valid);
+      eg_landmarks_find(&landmarks, problem, &s->model.index, patience, &valid);
   for (size_t i = 0; status == EGRAPH_OK && valid && i < problem->roots.len; i++)
     for (uint32_t class = 0; class < problem->class_count; class ++)
       if (eg_landmarks_has(&landmarks, problem->roots.data[i], class))
@@ -70,10 +70,10 @@ static egraph_status shift_class(shift *s, uint32_t class) {
 }
 
 static egraph_status shift_all(shift *s, egraph_allocator alloc,
-                               const eg_extract_problem *problem, double deadline,
+                               const eg_extract_problem *problem, eg_patience patience,
                                eg_doubles *cost) {
   EG_TRY(eg_plain_model_build(&s->model, problem));
-  EG_TRY(find_forced(s, alloc, deadline));
+  EG_TRY(find_forced(s, alloc, patience));
   const eg_reduced *reduced = &s->model.reduced;
   for (uint32_t class = 0; class < problem->class_count; class ++)
     EG_TRY(eg_u32s_push(&s->queue, class));
@@ -87,13 +87,13 @@ static egraph_status shift_all(shift *s, egraph_allocator alloc,
 }
 
 egraph_status eg_cost_shift_find(egraph_allocator alloc,
-                                 const eg_extract_problem *problem, double deadline,
+                                 const eg_extract_problem *problem, eg_patience patience,
                                  eg_doubles *cost, double *out_offset, bool *out_done) {
   shift s = {.offset = 0};
   EG_TRY(eg_plain_model_init(&s.model, alloc));
   eg_bytes_init(&s.forced, alloc);
   eg_u32s_init(&s.queue, alloc);
-  egraph_status status = shift_all(&s, alloc, problem, deadline, cost);
+  egraph_status status = shift_all(&s, alloc, problem, patience, cost);
   *out_offset = s.offset;
   *out_done = status == EGRAPH_OK;
   for (size_t n = 0; status == EGRAPH_OK && n < cost->len; n++)
@@ -144,9 +144,8 @@ egraph_status eg_cost_shift_run(egraph_allocator alloc, eg_incumbent *incumbent,
   eg_doubles cost;
   double offset = 0;
   eg_doubles_init(&cost, alloc);
-  egraph_status status =
-      eg_cost_shift_find(alloc, incumbent->problem, eg_incumbent_deadline(incumbent),
-                         &cost, &offset, out_done);
+  egraph_status status = eg_cost_shift_find(
+      alloc, incumbent->problem, eg_patience_of(incumbent), &cost, &offset, out_done);
   if (status == EGRAPH_OK && *out_done) {
     eg_extract_problem shifted = *incumbent->problem; // borrows all rows but the costs
     shifted.cost = cost;

@@ -11,12 +11,13 @@
 #define EG_EXTRACT_COST_SHIFT_H
 
 #include "extract/incumbent.h"
+#include "extract/patience.h"
 
 /// Writes costs to `cost` [node] such that every choice costs as much as before, less
 /// *out_offset. *out_done: none is negative. O(nodes + edges) and landmarks of at most
 /// 64 MiB. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_cost_shift_find(egraph_allocator alloc,
-                                 const eg_extract_problem *problem, double deadline,
+                                 const eg_extract_problem *problem, eg_patience patience,
                                  eg_doubles *cost, double *out_offset, bool *out_done);
 /// Solves a problem with negative costs by eg_exact_run (exact.h) when they can be
 /// shifted away; *out_done says whether. Fails as that does.

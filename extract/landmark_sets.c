@@ -12,7 +12,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/landmark_sets.h"
 
-#include "base/clock.h"
 #include "extract/components.h"
 
 enum { SWEEPS = 2 };
@@ -41,7 +40,7 @@ typedef struct finder {
   eg_bytes queued;   // [class]
   size_t head, waiting;
   uint32_t first, last; // the part: positions
-  uint64_t asked;       // steps when the clock was last looked at
+  uint64_t asked;       // steps when patience was last asked
   bool late, full;
 } finder;
 
@@ -49,7 +48,7 @@ static bool is_late(finder *f) {
   enum { ASK_EVERY = 1 << 15 };
   if (f->to->sets.steps - f->asked < ASK_EVERY && f->asked != 0) return f->late;
   f->asked = f->to->sets.steps + 1;
-  f->late = eg_clock_seconds() > f->limits.deadline;
+  f->late = eg_patience_ended(&f->limits.patience);
   return f->late;
 }
 

@@ -7,6 +7,7 @@
 #define EG_EXTRACT_LANDMARK_SETS_H
 
 #include "extract/class_index.h"
+#include "extract/patience.h"
 #include "extract/shared_sets.h"
 
 typedef struct eg_landmark_sets {
@@ -23,12 +24,12 @@ typedef struct eg_landmark_sets {
 typedef struct eg_landmark_limits {
   uint32_t set_nodes;      // some 25 to 35 bytes each; one per class comes on top
   uint64_t steps_per_edge; // of a strongly connected part
-  double deadline;         // of eg_clock_seconds()
+  eg_patience patience;
 } eg_landmark_limits;
 
 void eg_landmark_sets_init(eg_landmark_sets *landmarks, egraph_allocator alloc);
 void eg_landmark_sets_deinit(eg_landmark_sets *landmarks);
-/// *out_done: before the deadline; else the rows mean nothing. Fails with
+/// *out_done: before patience ended; else the rows mean nothing. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_landmark_sets_find(eg_landmark_sets *landmarks,
                                     const eg_extract_problem *problem,

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/landmarks.h"
 
-#include "base/clock.h"
 #include "extract/components.h"
 
 // 2 MiB are 4,096 classes, from where on sets were measured faster. Of the e-graphs of
@@ -63,7 +62,7 @@ typedef struct fixpoint {
   eg_u32s component, queue; // queue: circular, holds each class at most once
   eg_bytes queued;
   eg_words node_row, class_row;
-  double deadline;
+  eg_patience patience;
   bool late;
 } fixpoint;
 
@@ -108,7 +107,7 @@ static egraph_status iterate(fixpoint *f) {
   size_t classes = f->problem->class_count, waiting = classes, head = 0;
   if (classes != 0) memset(f->queued.data, 1, classes);
   for (size_t step = 0; waiting != 0 && !f->late; step++) {
-    if (step % 64 == 0) f->late = eg_clock_seconds() > f->deadline;
+    if (step % 64 == 0) f->late = eg_patience_ended(&f->patience);
     uint32_t class = f->queue.data[head];
     size_t tail = (head + waiting) % classes;
     head = (head + 1) % classes;
@@ -130,11 +129,11 @@ static egraph_status iterate(fixpoint *f) {
 
 static egraph_status find_dense(eg_landmarks *landmarks,
                                 const eg_extract_problem *problem,
-                                const eg_class_index *index, double deadline,
+                                const eg_class_index *index, eg_patience patience,
                                 bool *out_done) {
   egraph_allocator alloc = landmarks->rows.alloc;
   fixpoint f = {
-      .landmarks = landmarks, .problem = problem, .index = index, .deadline = deadline};
+      .landmarks = landmarks, .problem = problem, .index = index, .patience = patience};
   eg_u32s_init(&f.component, alloc);
   eg_u32s_init(&f.queue, alloc);
   eg_bytes_init(&f.queued, alloc);
@@ -152,14 +151,14 @@ static egraph_status find_dense(eg_landmarks *landmarks,
 
 egraph_status eg_landmarks_find(eg_landmarks *landmarks,
                                 const eg_extract_problem *problem,
-                                const eg_class_index *index, double deadline,
+                                const eg_class_index *index, eg_patience patience,
                                 bool *out_done) {
   size_t classes = problem->class_count;
   landmarks->dense =
       classes == 0 || eg_bits_words(classes) * 8 <= landmarks->dense_bytes / classes;
-  if (landmarks->dense) return find_dense(landmarks, problem, index, deadline, out_done);
+  if (landmarks->dense) return find_dense(landmarks, problem, index, patience, out_done);
   eg_words_deinit(&landmarks->rows);
-  landmarks->limits.deadline = deadline;
+  landmarks->limits.patience = patience;
   EG_TRY(eg_landmark_sets_find(&landmarks->shared, problem, index, landmarks->limits,
                                out_done));
   if (landmarks->shared.gave_up) landmarks->limits.steps_per_edge /= 8;

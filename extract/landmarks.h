@@ -18,7 +18,7 @@
 
 typedef struct eg_landmarks {
   size_t dense_bytes;        // what bit rows may take; above it are shared sets
-  eg_landmark_limits limits; // of shared sets; the deadline is set by find
+  eg_landmark_limits limits; // of shared sets; patience is set by find
   bool dense;
   size_t words;  // of dense rows: words per row
   eg_words rows; // [class][words]
@@ -30,10 +30,10 @@ void eg_landmarks_init(eg_landmarks *landmarks, egraph_allocator alloc);
 void eg_landmarks_deinit(eg_landmarks *landmarks);
 /// Bit rows take O(rounds * edges * classes / 64) time, sets what the limits allow; when
 /// they strike, later calls have fewer steps.
-/// *out_done: before the deadline (of eg_clock_seconds()); else the rows mean nothing.
+/// *out_done: before patience ended; else the rows mean nothing.
 egraph_status eg_landmarks_find(eg_landmarks *landmarks,
                                 const eg_extract_problem *problem,
-                                const eg_class_index *index, double deadline,
+                                const eg_class_index *index, eg_patience patience,
                                 bool *out_done);
 
 /// Row of a class, when landmarks->dense.

@@ -15,7 +15,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
 #include "extract/cost_heap.h"
 
 static const double LEAST_GAIN = 1e-3; // of the bound, to go on
@@ -29,14 +28,14 @@ typedef struct levels {
   eg_doubles most;     // [node] h of the hardest child; INFINITY: no derivation
   eg_u32s waiting;     // [node] children without h
   eg_cost_heap heap;
-  double deadline;
+  eg_patience patience;
   uint32_t polls;
   bool late;
 } levels;
 
 static bool is_late(levels *l) {
   enum { ASK_EVERY = 1 << 12 };
-  if (!l->late && l->polls++ % ASK_EVERY == 0) l->late = eg_clock_seconds() > l->deadline;
+  if (!l->late && l->polls++ % ASK_EVERY == 0) l->late = eg_patience_ended(&l->patience);
   return l->late;
 }
 
@@ -147,8 +146,9 @@ static egraph_status ascend(levels *l, uint32_t max_rounds, double *bound) {
 egraph_status eg_level_ascent_run(egraph_allocator alloc,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t max_rounds,
-                                  double deadline, double *price, double *out_bound) {
-  levels l = {.problem = problem, .index = index, .price = price, .deadline = deadline};
+                                  eg_patience patience, double *price,
+                                  double *out_bound) {
+  levels l = {.problem = problem, .index = index, .price = price, .patience = patience};
   eg_doubles_init(&l.h, alloc);
   eg_doubles_init(&l.level, alloc);
   eg_doubles_init(&l.most, alloc);

@@ -5,15 +5,16 @@
 #define EG_EXTRACT_LEVEL_ASCENT_H
 
 #include "extract/class_index.h"
+#include "extract/patience.h"
 
 /// `price` holds costs (>= 0) on entry and reduced costs on return; *out_bound is what
 /// all solutions cost beyond them, INFINITY when a root has no derivation. Each round
 /// serves the root that is hardest to derive; ends after `max_rounds`, after a round that
-/// gives little, or at the deadline (of eg_clock_seconds()); bound and prices are valid
+/// gives little, or with patience; bound and prices are valid
 /// then. O(edges + nodes log nodes) a round. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_level_ascent_run(egraph_allocator alloc,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t max_rounds,
-                                  double deadline, double *price, double *out_bound);
+                                  eg_patience patience, double *price, double *out_bound);
 
 #endif

@@ -51,7 +51,7 @@ static egraph_status ascend(trial *t, bool bulk, double *out_bound) {
   double before = 0;
   if (bulk)
     EG_TRY(eg_level_ascent_run(presolve->alloc, problem, &presolve->index, BULK_ROUNDS,
-                               presolve->deadline, t->price.data, &before));
+                               eg_presolve_patience(presolve), t->price.data, &before));
   EG_TRY(eg_dual_ascent_run(problem, &presolve->index, &t->roots, limits, t->price.data,
                             out_bound, NULL));
   *out_bound += before;

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
-
 enum { MAX_ROUNDS = 40 };
 
 typedef struct pass {
@@ -40,11 +38,15 @@ void eg_presolve_deinit(eg_presolve *presolve) {
   eg_class_index_deinit(&presolve->index);
 }
 
+eg_patience eg_presolve_patience(const eg_presolve *presolve) {
+  return (eg_patience){presolve->deadline, presolve->incumbent};
+}
+
 bool eg_presolve_late(eg_presolve *presolve) {
   enum { ASK_EVERY = 64 };
   if (presolve->late || presolve->polls++ % ASK_EVERY != 0) return presolve->late;
-  presolve->late = presolve->incumbent != NULL ? eg_incumbent_stop(presolve->incumbent)
-                                               : eg_clock_seconds() > presolve->deadline;
+  eg_patience patience = eg_presolve_patience(presolve);
+  presolve->late = eg_patience_ended(&patience);
   return presolve->late;
 }
 
@@ -122,7 +124,7 @@ egraph_status eg_presolve_need_landmarks(eg_presolve *presolve) {
   egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_LANDMARKS);
   egraph_status status =
       eg_landmarks_find(&presolve->landmarks, &presolve->model.problem, &presolve->index,
-                        presolve->deadline, &presolve->has_landmarks);
+                        eg_presolve_patience(presolve), &presolve->has_landmarks);
   (void)eg_presolve_enter(presolve, before);
   return status;
 }

@@ -49,6 +49,8 @@ egraph_status eg_presolve_run(eg_presolve *presolve);
 bool eg_presolve_late(eg_presolve *presolve);
 /// The same for places that are rarely passed: looks at the clock each time.
 bool eg_presolve_late_now(eg_presolve *presolve);
+/// How long a step that polls by itself may go on.
+eg_patience eg_presolve_patience(const eg_presolve *presolve);
 /// eg_part_enter on the clock of the incumbent, if any.
 egraph_extract_part eg_presolve_enter(const eg_presolve *presolve,
                                       egraph_extract_part part);
@@ -58,7 +60,8 @@ egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node
                                  const uint8_t *drop_edge);
 /// Puts `spare`, filled by the pass, in the place of `model`.
 egraph_status eg_presolve_swap(eg_presolve *presolve);
-/// Finds landmarks unless they are valid; has_landmarks stays false after the deadline.
+/// Finds landmarks unless they are valid; has_landmarks stays false when it is
+/// time to end.
 egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
 /// Flags nodes whose price, with the cheapest members of everything they and the roots
 /// need, on top of `base` reaches the cutoff; raises the bound; may set closed.

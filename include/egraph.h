@@ -294,7 +294,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_predict(egraph_costs *cos
 typedef struct egraph_options {
 #include "egraph_options.def"
   const char *extractor; // "ilp" (default), "dag" or "tree"
-  const char *scheduler; // "backoff" (default) or "simple"
+  const char *scheduler; // "backoff" (default), "yield" or "simple"
   /// Called now and then with the phase ("saturate", "profile", "extract") and a line
   /// about it; returns true to cancel: the best result so far is then returned.
   bool (*progress)(void *user, const char *phase, const char *line);
@@ -699,17 +699,26 @@ typedef struct egraph_terms_iteration {
   double search_seconds, apply_seconds, rebuild_seconds;
 } egraph_terms_iteration;
 
+/// What the caller thinks of a rule.
+typedef struct egraph_rule_policy {
+  bool enabled;
+  int32_t priority; // rules with more come first in every iteration; otherwise in order
+  double cost;      // > 0: a match counts as so many under a match limit
+} egraph_rule_policy;
+
 /// Limits end the search, as results; 0 is a limit like others.
 typedef struct egraph_terms_options {
   uint32_t node_limit, iteration_limit;
   double time_limit; // seconds; INFINITY: none
   size_t byte_limit;
-  const char *scheduler; // "backoff": a rule with more matches than match_limit (doubled
-                         // each time) rests for ban_length iterations (also doubled);
-                         // or "simple": every rule in every iteration
-  uint32_t match_limit, ban_length; // of "backoff"
+  const char
+      *scheduler; // "backoff": a rule with more matches than match_limit (doubled
+                  // each time) rests for ban_length iterations (also doubled);
+                  // "yield": the same, with matches weighed by the share of
+                  // nodes that the rule adds; or "simple": every rule in every iteration
+  uint32_t match_limit, ban_length; // of "backoff" and "yield"
   bool naive;       // search for all matches again in every iteration, not for new ones;
-                    // the e-graph is the same after each
+                    // the e-graph is the same after each (but not with "yield")
   uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
   bool rollback;    // an iteration that is ended in the middle is taken back: the e-graph
                     // is as after the one before. Takes a copy of it per iteration
@@ -717,6 +726,8 @@ typedef struct egraph_terms_options {
   bool (*on_iteration)(void *user, const egraph_terms_iteration *iteration);
   /// Called now and then inside iterations too; returns true to stop.
   bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
+  /// What to think of a rule (index as in egraph_terms_rule). May be NULL.
+  egraph_rule_policy (*policy)(void *user, uint32_t rule);
   void *user;
 } egraph_terms_options;
 /// 20000 nodes, 20 iterations, 20 seconds, 2 GiB, "backoff" with 1000 matches and 5

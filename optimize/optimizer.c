@@ -34,12 +34,6 @@ static bool find_extractor(const char *name, eg_extract_method *out) {
   return false;
 }
 
-static bool find_scheduler(const char *name, eg_scheduler *out) {
-  bool simple = strcmp(name, "simple") == 0;
-  *out = simple ? EG_SCHEDULER_SIMPLE : EG_SCHEDULER_BACKOFF;
-  return simple || strcmp(name, "backoff") == 0;
-}
-
 egraph_status eg_options_check(const egraph_options *options) {
 #define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
   EG_TRY(check_range(#name, (double)options->name, low, high));
@@ -49,10 +43,7 @@ egraph_status eg_options_check(const egraph_options *options) {
     return EG_FAIL(EGRAPH_E_ARGUMENT, "unknown extractor '%s'; use ilp, dag or tree",
                    options->extractor == NULL ? "" : options->extractor);
   eg_scheduler scheduler;
-  if (options->scheduler == NULL || !find_scheduler(options->scheduler, &scheduler))
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "unknown scheduler '%s'; use backoff or simple",
-                   options->scheduler == NULL ? "" : options->scheduler);
-  return EGRAPH_OK;
+  return eg_scheduler_find(options->scheduler, &scheduler);
 }
 
 // ---- phases ---------------------------------------------------------------------
@@ -93,7 +84,7 @@ static egraph_status saturate(run *r) {
   options.byte_limit = (size_t)o->byte_limit;
   options.progress = on_saturate;
   options.user = r;
-  (void)find_scheduler(o->scheduler, &options.scheduler);
+  EG_TRY(eg_scheduler_find(o->scheduler, &options.scheduler));
   EG_TRY(eg_tensor_egraph_create(&r->alloc, r->input->graph, &r->egraph));
   EG_TRY(eg_saturate(r->egraph, r->input->rules, &options, &r->result->saturation));
   const eg_saturation_report *saturation = &r->result->saturation;

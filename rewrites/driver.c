@@ -2,8 +2,10 @@
 // its matches is applied, because it may lose them all; its limit bounds what is held.
 //
 // In incremental search a rule that was searched completely in the iteration before needs
-// its fresh matches only: the others were applied then. With a match limit all are still
-// looked for and counted, so that the scheduler decides as it would otherwise.
+// its fresh matches only: the others were applied then. With a match limit the old ones
+// count, too, so that the scheduler decides as it would otherwise: old matches become
+// fewer by unions, never more, so that their number then and the fresh ones now are a
+// bound. Where that is beyond the limit, all are looked for and counted.
 //
 // Budgets are looked at between turns and every POLL_EVERY batches of applied matches,
 // because one explosive rule can take longer than all others together. A stop leaves the
@@ -37,7 +39,9 @@ typedef struct rule_turn {
   uint32_t rule, words_per_match;
   const eg_matcher *matcher;
   uint64_t limit, found; // matches
-  bool only_fresh;       // are applied
+  bool fresh_only;       // are looked for
+  bool apply_fresh;      // of all that are found, only fresh ones are applied
+  uint32_t lanes;        // at work
   size_t next_part;
 } rule_turn;
 
@@ -52,7 +56,8 @@ typedef struct eg_driver {
   uint32_t polls, iteration;
   bool stopped, changed; // changed: by this iteration
   eg_stop stop;
-  bool *is_seen; // per rule: searched and applied completely in the last iteration
+  bool *is_seen;   // per rule: searched and applied completely in the last iteration
+  uint64_t *known; // per rule that is seen: at most so many matches were there
   rule_turn turn;
   eg_parts parts; // of the rule's search
   eg_lane lanes[EG_DRIVER_LANES];
@@ -133,15 +138,15 @@ egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, const uint32_t 
                            bool *out_pause) {
   const rule_turn *turn = &lane->driver->turn;
   lane->found++;
-  if (!turn->only_fresh || match->is_fresh)
+  if (!turn->apply_fresh || match->is_fresh)
     EG_TRY(eg_u32s_append(&lane->words, words, turn->words_per_match));
-  *out_pause = lane->words.len >= LANE_WORDS || lane->found > turn->limit;
+  *out_pause = lane->words.len >= LANE_WORDS || lane->found > turn->limit - turn->found;
   return EGRAPH_OK;
 }
 
 static eg_search search_on(eg_driver *driver, uint32_t number) {
   const rule_turn *turn = &driver->turn;
-  eg_search search = {.fresh_only = turn->only_fresh && turn->limit == UINT64_MAX};
+  eg_search search = {.fresh_only = turn->fresh_only};
   driver->rules->search(driver->rules->self, turn->rule, number, &driver->lanes[number],
                         &search);
   return search;
@@ -152,7 +157,7 @@ static egraph_status fill_lanes(eg_driver *driver, uint32_t *out_busy,
                                 uint64_t *out_candidates) {
   *out_busy = 0;
   *out_candidates = 0;
-  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++) {
+  for (uint32_t i = 0; i < driver->turn.lanes; i++) {
     eg_lane *lane = &driver->lanes[i];
     if (lane->cursor == NULL && driver->turn.next_part < driver->parts.len) {
       eg_part part = driver->parts.data[driver->turn.next_part++];
@@ -225,31 +230,63 @@ static egraph_status search_parts(eg_driver *driver) {
     driver->current.apply_seconds += eg_clock_cpu_seconds() - middle;
     look_at_budgets(driver);
     if (driver->stopped || turn->found > turn->limit) return EGRAPH_OK;
+    // One after the other at first: most rules that go beyond their limit do so soon.
+    if (turn->lanes < EG_DRIVER_LANES) turn->lanes *= 2;
   }
+}
+
+/// Searches for the matches of the turn; applies or holds them.
+static egraph_status run_turn(eg_driver *driver) {
+  rule_turn *turn = &driver->turn;
+  turn->words_per_match = driver->rules->match_words(driver->rules->self, turn->rule);
+  turn->lanes = turn->limit == UINT64_MAX ? EG_DRIVER_LANES : 1;
+  driver->held.len = driver->parts.len = 0;
+  eg_search search = search_on(driver, 0);
+  EG_TRY(eg_matcher_split(turn->matcher, driver->engine, &search, PART_CANDIDATES,
+                          &driver->parts));
+  egraph_status status = search_parts(driver);
+  abandon_lanes(driver);
+  return status;
+}
+
+/// Limit and matches of a rule with old matches that were applied.
+static egraph_status run_seen_rule(eg_driver *driver, uint64_t known) {
+  rule_turn *turn = &driver->turn, all = *turn;
+  turn->fresh_only = true;
+  if (turn->limit != UINT64_MAX) turn->limit -= known < turn->limit ? known : turn->limit;
+  EG_TRY(run_turn(driver));
+  if (turn->found <= turn->limit && known <= all.limit) {
+    turn->found += known;
+    turn->limit = all.limit;
+    return EGRAPH_OK;
+  }
+  driver->report->rules[turn->rule].matches -= turn->found; // they are found again
+  driver->current.matches -= turn->found;
+  *turn = all;
+  turn->apply_fresh = true;
+  return run_turn(driver);
 }
 
 static egraph_status run_rule(eg_driver *driver, uint32_t rule,
                               const eg_matcher *matcher) {
   const eg_driver_rules *rules = driver->rules;
-  driver->turn = (rule_turn){.rule = rule,
-                             .matcher = matcher,
-                             .words_per_match = rules->match_words(rules->self, rule),
-                             .limit = eg_schedule_limit(driver->schedule, rule),
-                             .only_fresh = driver->is_seen[rule]};
-  driver->held.len = driver->parts.len = 0;
-  driver->is_seen[rule] = false;
+  rule_turn *turn = &driver->turn;
+  *turn = (rule_turn){
+      .rule = rule,
+      .matcher = matcher,
+      .limit = eg_schedule_limit(driver->schedule, rule, driver->report->rules)};
   double start = eg_clock_seconds();
-  eg_search search = search_on(driver, 0);
-  EG_TRY(eg_matcher_split(matcher, driver->engine, &search, PART_CANDIDATES,
-                          &driver->parts));
-  egraph_status status = search_parts(driver);
-  abandon_lanes(driver);
-  EG_TRY(status);
-  if (driver->turn.found > driver->turn.limit) {
+  if (driver->is_seen[rule])
+    EG_TRY(run_seen_rule(driver, driver->known[rule]));
+  else
+    EG_TRY(run_turn(driver));
+  driver->is_seen[rule] = false;
+  if (turn->found > turn->limit) {
     eg_schedule_ban(driver->schedule, rule, driver->iteration);
     driver->report->rules[rule].bans++;
   } else {
     EG_TRY(apply_all(driver, &driver->held));
+    driver->known[rule] = turn->found;
     driver->is_seen[rule] = !driver->stopped && !driver->options->naive &&
                             !rules->needs_all(rules->self, rule);
   }
@@ -259,7 +296,8 @@ static egraph_status run_rule(eg_driver *driver, uint32_t rule,
 
 static egraph_status run_rules(eg_driver *driver) {
   const eg_driver_rules *rules = driver->rules;
-  for (uint32_t rule = 0; rule < rules->count && !driver->stopped; rule++) {
+  for (uint32_t i = 0; i < rules->count && !driver->stopped; i++) {
+    uint32_t rule = eg_schedule_order(driver->schedule)[i];
     const eg_matcher *matcher = rules->matcher(rules->self, rule);
     if (matcher == NULL) continue;
     if (eg_schedule_allows(driver->schedule, rule, driver->iteration))
@@ -332,8 +370,9 @@ static egraph_status iterate(eg_driver *driver) {
 }
 
 static egraph_status run(eg_driver *driver) {
-  EG_TRY(eg_alloc(driver->alloc, driver->rules->count, sizeof *driver->is_seen,
-                  &driver->is_seen));
+  uint32_t count = driver->rules->count;
+  EG_TRY(eg_alloc(driver->alloc, count, sizeof *driver->is_seen, &driver->is_seen));
+  EG_TRY(eg_alloc(driver->alloc, count, sizeof *driver->known, &driver->known));
   if (!eg_engine_is_clean(driver->engine)) EG_TRY(eg_engine_rebuild(driver->engine));
   look_at_budgets(driver);
   while (!driver->stopped) {
@@ -369,6 +408,7 @@ static void driver_deinit(eg_driver *driver) {
   eg_u32s_deinit(&driver->held);
   eg_parts_deinit(&driver->parts);
   eg_free(driver->alloc, driver->is_seen, driver->rules->count, sizeof *driver->is_seen);
+  eg_free(driver->alloc, driver->known, driver->rules->count, sizeof *driver->known);
 }
 
 egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,

@@ -19,7 +19,23 @@
 typedef enum eg_stop { EG_STOP_LIST(EG_STOP_ENUM) } eg_stop;
 #undef EG_STOP_ENUM
 
-typedef enum eg_scheduler { EG_SCHEDULER_SIMPLE, EG_SCHEDULER_BACKOFF } eg_scheduler;
+// How many matches a rule may have (scheduler.h): id, spelling.
+#define EG_SCHEDULER_LIST(X)                                                             \
+  X(EG_SCHEDULER_SIMPLE, "simple")                                                       \
+  X(EG_SCHEDULER_BACKOFF, "backoff")                                                     \
+  X(EG_SCHEDULER_YIELD, "yield")
+#define EG_SCHEDULER_ENUM(id, name) id,
+typedef enum eg_scheduler { EG_SCHEDULER_LIST(EG_SCHEDULER_ENUM) } eg_scheduler;
+#undef EG_SCHEDULER_ENUM
+
+/// The scheduler of a name. Fails with EGRAPH_E_ARGUMENT, which lists them.
+egraph_status eg_scheduler_find(const char *name, eg_scheduler *out);
+
+/// What the caller thinks of a rule.
+typedef struct eg_rule_policy {
+  int32_t priority; // rules with more come first in every iteration
+  double cost;      // > 0: a match counts as so many under a match limit
+} eg_rule_policy;
 
 /// One iteration: counts at its end, CPU seconds of its parts (all threads together).
 typedef struct eg_iteration_stats {
@@ -33,7 +49,7 @@ typedef struct eg_saturation_options {
   double time_limit_seconds;
   size_t byte_limit;
   eg_scheduler scheduler;
-  uint32_t match_limit, ban_length; // of the back-off scheduler (egg: 1000, 5)
+  uint32_t match_limit, ban_length; // of "backoff" and "yield" (egg: 1000, 5)
   /// How many rules with several left sides may build upon each other: a node that
   /// such a rule made has depth one more than the nodes it matched, and none match
   /// at this depth (0: they are off). Their results grow doubly exponentially
@@ -47,7 +63,8 @@ typedef struct eg_saturation_options {
   void (*on_iteration)(void *user, const eg_iteration_stats *stats);
   void *on_iteration_user;
   /// Searches for all matches in every iteration, not only for those that are new. The
-  /// e-graph is the same after each.
+  /// e-graph is the same after each ("yield" may decide otherwise: what a rule adds
+  /// depends on the order of its matches).
   bool naive;
   uint32_t threads; // of the search; 0: 1. The e-graph does not depend on it
   /// An iteration that a limit, a cancellation or a failure ends in the middle is taken
@@ -57,6 +74,9 @@ typedef struct eg_saturation_options {
   /// Which rules to use besides their own switch; may be NULL: all.
   bool (*use_rule)(void *user, uint32_t rule);
   void *use_rule_user;
+  /// May be NULL: priority 0, cost 1.
+  eg_rule_policy (*policy)(void *user, uint32_t rule);
+  void *policy_user;
 } eg_saturation_options;
 #define EG_SATURATION_OPTIONS_DEFAULT                                                    \
   {                                                                                      \

@@ -301,7 +301,7 @@ int command_saturate(int argc, char **argv) {
       {"--time-limit", FLAG_REAL, &flags.options.time_limit, "X", "seconds (default 20)",
        0, 0},
       {"--byte-limit", FLAG_UINT, &flags.byte_limit, "N", "(default 2147483648)", 0, 0},
-      {"--scheduler", FLAG_CHOICE, &flags.options.scheduler, "backoff|simple",
+      {"--scheduler", FLAG_CHOICE, &flags.options.scheduler, "backoff|simple|yield",
        "rules with many matches rest, or all rules always", 0, 0},
       {"--match-limit", FLAG_UINT, &flags.match_limit, "N",
        "matches after which a rule rests (default 1000)", 0, UINT32_MAX},

@@ -90,7 +90,7 @@ size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]) {
   rows[n++] = (flag){"--scheduler",
                      FLAG_CHOICE,
                      &o->scheduler,
-                     "backoff|simple",
+                     "backoff|simple|yield",
                      "whether rules that match too often pause",
                      0,
                      0};

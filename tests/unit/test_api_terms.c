@@ -386,6 +386,35 @@ static void several_patterns_are_joined(void **state) {
   egraph_terms_destroy(terms);
 }
 
+static egraph_rule_policy only_second(void *user, uint32_t rule) {
+  (void)user;
+  return (egraph_rule_policy){.enabled = rule == 1, .cost = 1.0};
+}
+
+static egraph_rule_policy free_of_cost(void *user, uint32_t rule) {
+  (void)user;
+  (void)rule;
+  return (egraph_rule_policy){.enabled = true, .cost = 0.0};
+}
+
+static void rules_have_policies(void **state) {
+  egraph_terms *terms = create(*state);
+  static const char rules[] = "(egraph-rules 1 symbolic)\n"
+                              "(rule one (lhs (f ?x)) (rhs (g ?x)))\n"
+                              "(rule two (lhs (f ?x)) (rhs (h ?x)))";
+  assert_ok(egraph_terms_add_rule_text(terms, "r", rules));
+  (void)add(terms, "(f a)");
+  egraph_terms_options options = egraph_terms_options_default();
+  options.scheduler = "yield";
+  options.policy = free_of_cost;
+  assert_fails(egraph_terms_saturate(terms, &options, NULL), EGRAPH_E_ARGUMENT, "cost");
+  options.policy = only_second;
+  assert_ok(egraph_terms_saturate(terms, &options, NULL));
+  assert_int_equal(egraph_terms_rule(terms, 0).matches, 0);
+  assert_int_equal(egraph_terms_rule(terms, 1).matches, 1);
+  egraph_terms_destroy(terms);
+}
+
 // ---- printing --------------------------------------------------------------------
 
 static void the_graph_is_drawn(void **state) {
@@ -508,6 +537,7 @@ int main(void) {
       api_test(rule_files_are_read),
       api_test(mistakes_are_named_with_their_place),
       api_test(several_patterns_are_joined),
+      api_test(rules_have_policies),
       api_test(the_graph_is_drawn),
       api_test(a_term_too_large_to_write_is_refused),
       cmocka_unit_test(every_allocation_may_fail),

@@ -135,6 +135,7 @@ static void add_nasrnn(sym_world *w, unsigned cells) {
     snprintf(name, sizeof name, "x%u", i);
     h = cell(&r, sym_add_node(w, name, 0, NULL), h);
   }
+  assert_ok(eg_engine_rebuild(w->engine));
 }
 
 /// One rule `lhs=>rhs` per line.

@@ -12,6 +12,8 @@
 
 enum { MOST_CLASSES = 90, MOST_NUMBERS = 400 };
 
+static const eg_patience endless = {INFINITY, NULL};
+
 static egraph_allocator heap(void) { return eg_allocator_heap(); }
 
 // ---- sets ------------------------------------------------------------------------
@@ -193,7 +195,7 @@ static void rows_are_the_greatest_fixpoint(void **state) {
       eg_landmarks_init(&landmarks, heap());
       landmarks.dense_bytes = dense ? SIZE_MAX : 0;
       landmarks.limits.steps_per_edge = 1 << 20;
-      assert_ok(eg_landmarks_find(&landmarks, &f.problem, &f.index, INFINITY, &done));
+      assert_ok(eg_landmarks_find(&landmarks, &f.problem, &f.index, endless, &done));
       assert_true(done && landmarks.dense == dense);
       for (uint32_t c = 0; c < f.problem.class_count; c++)
         for (uint32_t d = 0; d < f.problem.class_count; d++)
@@ -219,7 +221,7 @@ static void limits_leave_rows_true_and_supported(void **state) {
     landmarks.dense_bytes = 0;
     landmarks.limits.steps_per_edge = eg_rng_below(&rng, 4);
     landmarks.limits.set_nodes = (uint32_t)eg_rng_below(&rng, 100);
-    assert_ok(eg_landmarks_find(&landmarks, &f.problem, &f.index, INFINITY, &done));
+    assert_ok(eg_landmarks_find(&landmarks, &f.problem, &f.index, endless, &done));
     assert_true(done);
     gave_up += landmarks.shared.gave_up;
     for (uint32_t c = 0; c < f.problem.class_count; c++)
@@ -285,7 +287,7 @@ static void sums_count_every_class_once(void **state) {
       bool done;
       eg_landmarks_init(&landmarks, heap());
       landmarks.dense_bytes = dense ? SIZE_MAX : 0;
-      assert_ok(eg_landmarks_find(&landmarks, &f.problem, &f.index, INFINITY, &done));
+      assert_ok(eg_landmarks_find(&landmarks, &f.problem, &f.index, endless, &done));
       check_sums(&f, &rng, &landmarks);
       eg_landmarks_deinit(&landmarks);
     }
@@ -338,7 +340,7 @@ static void level_ascent_keeps_bound_and_prices_valid(void **state) {
     assert_ok(eg_extract_problem_add_root(&f.problem, 0));
     double best = brute_force(&f.problem), bound;
     uint32_t rounds = 1 + (uint32_t)eg_rng_below(&rng, 6);
-    assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, rounds, INFINITY,
+    assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, rounds, endless,
                                   f.problem.cost.data, &bound));
     assert_int_equal(isfinite(best), isfinite(bound));
     for (size_t n = 0; n < f.problem.cost.len; n++)
@@ -365,10 +367,10 @@ static void level_ascent_of_a_chain_is_its_length(void **state) {
   eg_class_index_init(&f.index, heap());
   assert_ok(eg_class_index_build(&f.index, &f.problem));
   double bound;
-  assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, 3, 0, f.problem.cost.data,
-                                &bound));
+  assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, 3, (eg_patience){0, NULL},
+                                f.problem.cost.data, &bound));
   assert_true(bound == 0); // the deadline has passed
-  assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, 3, INFINITY,
+  assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, 3, endless,
                                 f.problem.cost.data, &bound));
   assert_true(bound == 15);
   end(&f);
@@ -388,13 +390,13 @@ static egraph_status find_with(egraph_allocator alloc, void *user) {
   landmarks.dense_bytes = 0;
   landmarks.limits.set_nodes = 20;
   egraph_status status =
-      eg_landmarks_find(&landmarks, &f->problem, &f->index, INFINITY, &done);
+      eg_landmarks_find(&landmarks, &f->problem, &f->index, endless, &done);
   if (status == EGRAPH_OK)
     status = eg_landmark_sums_start(&sums, &landmarks, &f->problem, weight, paid);
   double price[MOST_CLASSES] = {0}, bound;
   if (status == EGRAPH_OK && eg_extract_node_count(&f->problem) <= MOST_CLASSES)
     status =
-        eg_level_ascent_run(alloc, &f->problem, &f->index, 1, INFINITY, price, &bound);
+        eg_level_ascent_run(alloc, &f->problem, &f->index, 1, endless, price, &bound);
   eg_landmark_sums_deinit(&sums);
   eg_landmarks_deinit(&landmarks);
   return status;
@@ -418,9 +420,48 @@ static void sets_end_at_the_deadline(void **state) {
   bool done = true;
   eg_landmarks_init(&landmarks, heap());
   landmarks.dense_bytes = 0;
-  assert_ok(eg_landmarks_find(&landmarks, &f.problem, &f.index, 0, &done));
+  assert_ok(
+      eg_landmarks_find(&landmarks, &f.problem, &f.index, (eg_patience){0, NULL}, &done));
   assert_false(done);
   eg_landmarks_deinit(&landmarks);
+  end(&f);
+}
+
+static bool stop_and_count(void *user, double cost, double bound, double seconds) {
+  (void)cost, (void)bound, (void)seconds;
+  ++*(int *)user;
+  return true;
+}
+
+static void steps_end_when_progress_says_so(void **state) {
+  (void)state;
+  static fixture f;
+  eg_rng rng = {5};
+  draw(&f, &rng, MOST_CLASSES);
+  assert_ok(eg_extract_problem_add_root(&f.problem, 0));
+  for (int step = 0; step < 3; step++) {
+    int asked = 0;
+    eg_extract_options options = {
+        .time_limit_seconds = 1e6, .progress = stop_and_count, .user = &asked};
+    eg_incumbent incumbent;
+    assert_ok(eg_incumbent_init(&incumbent, heap(), &f.problem, &options));
+    incumbent.asked_seconds = -INFINITY;
+    eg_patience patience = eg_patience_of(&incumbent);
+    eg_landmarks landmarks;
+    bool done = false;
+    double bound = 0;
+    eg_landmarks_init(&landmarks, heap());
+    landmarks.dense_bytes = step == 0 ? SIZE_MAX : 0;
+    if (step == 2)
+      assert_ok(eg_level_ascent_run(heap(), &f.problem, &f.index, 3, patience,
+                                    f.problem.cost.data, &bound));
+    else
+      assert_ok(eg_landmarks_find(&landmarks, &f.problem, &f.index, patience, &done));
+    assert_int_equal(asked, 1);
+    assert_true(!done && bound == 0);
+    eg_landmarks_deinit(&landmarks);
+    eg_incumbent_deinit(&incumbent);
+  }
   end(&f);
 }
 
@@ -436,6 +477,7 @@ int main(void) {
       cmocka_unit_test(level_ascent_of_a_chain_is_its_length),
       cmocka_unit_test(sets_survive_every_failing_allocation),
       cmocka_unit_test(sets_end_at_the_deadline),
+      cmocka_unit_test(steps_end_when_progress_says_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,16 +219,16 @@ static void negative_costs_move_to_where_they_are_paid(void **state) {
   double offset = NAN;
   bool done = false;
   eg_doubles_init(&cost, eg_allocator_heap());
-  assert_ok(
-      eg_cost_shift_find(eg_allocator_heap(), &problem, INFINITY, &cost, &offset, &done));
+  assert_ok(eg_cost_shift_find(eg_allocator_heap(), &problem,
+                               (eg_patience){INFINITY, NULL}, &cost, &offset, &done));
   static const double expected[] = {1, 3, 1, 3, 0, 3, 1, 0};
   for (size_t n = 0; n < sizeof expected / sizeof *expected; n++)
     assert_true(cost.data[n] == expected[n]);
   assert_true(done && offset == 0);
   expect_optimum(&problem, 6, 1);
   problem.cost.data[6] = -1; // class 4: every choice needs it, through class 2
-  assert_ok(
-      eg_cost_shift_find(eg_allocator_heap(), &problem, INFINITY, &cost, &offset, &done));
+  assert_ok(eg_cost_shift_find(eg_allocator_heap(), &problem,
+                               (eg_patience){INFINITY, NULL}, &cost, &offset, &done));
   assert_true(done && offset == -1 && cost.data[6] == 0);
   expect_optimum(&problem, 4, 1);
   eg_doubles_deinit(&cost);
@@ -246,8 +246,8 @@ static void shifted_costs_keep_the_optimum(void **state) {
     bool done;
     eg_doubles cost;
     eg_doubles_init(&cost, eg_allocator_heap());
-    assert_ok(eg_cost_shift_find(eg_allocator_heap(), &problem, INFINITY, &cost, &offset,
-                                 &done));
+    assert_ok(eg_cost_shift_find(eg_allocator_heap(), &problem,
+                                 (eg_patience){INFINITY, NULL}, &cost, &offset, &done));
     eg_doubles original = problem.cost;
     problem.cost = cost;
     assert_true(isinf(before) || brute_force(&problem) + offset == before);

@@ -195,7 +195,8 @@ static void limits_leave_valid_results(void **state) {
   eg_landmarks landmarks;
   eg_landmarks_init(&landmarks, heap());
   bool done = true;
-  assert_ok(eg_landmarks_find(&landmarks, &problem, &index, 0, &done));
+  assert_ok(
+      eg_landmarks_find(&landmarks, &problem, &index, (eg_patience){0, NULL}, &done));
   assert_false(done);
   eg_landmarks_deinit(&landmarks);
   eg_class_index_deinit(&index);

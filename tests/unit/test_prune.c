@@ -218,7 +218,7 @@ static void what_roots_do_not_reach_goes(void **state) {
 static void the_dead_vanish_and_pushed_states_stay(void **state) {
   (void)state;
   eg_rng rng = {test_seed(5)};
-  eg_engine *e = create(eg_allocator_heap(), true, false), *before;
+  eg_engine *e = create(eg_allocator_heap(), true, true), *before;
   steps_random(e, &rng, 400);
   assert_ok(eg_engine_rebuild(e));
   assert_ok(eg_engine_push(e));
