@@ -793,6 +793,30 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_pop(egraph_terms *terms);
 /// Keeps the present state and forgets the one saved last. Fails with ARGUMENT.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_drop(egraph_terms *terms);
 
+/// Writes the e-graph with its symbols and rules to a binary file, atomically. Pushed
+/// states, what explanations need, and the last report are not saved. Fails with ARGUMENT
+/// (unions await a rebuild), IO, MEMORY; the file is then as it was.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_save(const egraph_terms *terms,
+                                                            const char *path);
+/// Reads such a file: symbols, classes and rules have the numbers that they had. The file
+/// need not be trusted: it is verified, and the memory is at most a small multiple of its
+/// size. Fails with IO, PARSE ("path: section: what; remedy"), MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_load(const egraph_allocator *alloc,
+                                                            const char *path,
+                                                            egraph_terms **out);
+/// Writes the e-graph as egraph-serialize JSON, the format of extraction-gym ("nodes"
+/// with op, children, eclass and cost 1, and "root_eclasses"). Fails with ARGUMENT
+/// (unknown root, unions await a rebuild), IO, MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_terms_save_json(const egraph_terms *terms, const egraph_class *roots,
+                       uint32_t root_count, const char *path);
+/// Reads such a file, plain or gzip, into a new e-graph without rules, and restores
+/// congruence; costs are dropped. Calls `on_root` (may be NULL) for each root, in order.
+/// Fails with IO, PARSE ("path:line:col: ..."), MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_load_json(
+    const egraph_allocator *alloc, const char *path,
+    void (*on_root)(void *user, egraph_class root), void *user, egraph_terms **out);
+
 /// Keeps from now on what explanations need; before the first term is added, otherwise it
 /// fails with ARGUMENT. The e-graph then takes at most twice the memory (much less as a
 /// rule), and one that was not asked for pays nothing.

@@ -64,6 +64,12 @@ const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_
   return symbolic_rules_at(&symbolic->rules, rule);
 }
 eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic) { return &symbolic->atoms; }
+egraph_allocator eg_symbolic_allocator(const eg_symbolic *symbolic) {
+  return symbolic->alloc;
+}
+uint32_t eg_symbolic_atom_count(const eg_symbolic *symbolic) {
+  return (uint32_t)symbolic->atoms.list.len;
+}
 
 void eg_symbolic_adopt(eg_symbolic *symbolic, eg_engine *engine) {
   eg_engine_destroy(symbolic->engine);

@@ -35,7 +35,7 @@ static bool same_symbol(const void *user, uint32_t id, const void *key) {
   return strcmp(eg_symbolic_atom(names->symbolic, id), key) == 0;
 }
 
-static bool is_symbol(const char *text) {
+bool eg_symbolic_is_symbol(const char *text) {
   if (text[0] == '\0' || (text[0] == '?' && text[1] != '\0')) return false;
   for (const char *c = text; *c != '\0'; c++)
     if ((unsigned char)*c <= ' ' || strchr("()[]\";", *c) != NULL) return false;
@@ -58,7 +58,7 @@ egraph_status eg_symbolic_names_symbol(eg_symbolic_names *names, const char *tex
   uint64_t hash = hash_of(text);
   if (eg_flatmap_find(&names->symbols, hash, text, same_symbol, names, out))
     return EGRAPH_OK;
-  if (!is_symbol(text))
+  if (!eg_symbolic_is_symbol(text))
     return EG_FAIL(
         EGRAPH_E_ARGUMENT,
         "'%s' is no symbol; it has no blanks, brackets, quotes or ;, and is no "

@@ -67,6 +67,10 @@ egraph_status eg_symbolic_read_rule(eg_atoms *atoms, egraph_allocator scratch,
 
 const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_t rule);
 eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic);
+egraph_allocator eg_symbolic_allocator(const eg_symbolic *symbolic);
+uint32_t eg_symbolic_atom_count(const eg_symbolic *symbolic);
+/// Whether a text can be a symbol: no blanks, brackets, quotes or ;, no ?variable.
+bool eg_symbolic_is_symbol(const char *text);
 /// Takes an engine, whose operators are its atoms, in the place of its own, which is
 /// destroyed with the states that were pushed.
 void eg_symbolic_adopt(eg_symbolic *symbolic, eg_engine *engine);

@@ -1,0 +1,89 @@
+// Public functions that write e-graphs of plain terms to files and read them.
+// SPDX-License-Identifier: Apache-2.0
+#include "api/terms.h"
+#include "rewrites/symbolic_file.h"
+#include "rewrites/symbolic_json.h"
+
+egraph_status egraph_terms_save(const egraph_terms *terms, const char *path) {
+  EG_TRY(eg_terms_check_clean(terms));
+  return eg_symbolic_save(terms->symbolic, path);
+}
+
+/// `symbolic`, which has no rules yet, becomes the e-graph.
+static egraph_status wrap(egraph_allocator alloc, eg_symbolic *symbolic,
+                          egraph_terms **out) {
+  egraph_terms *terms;
+  egraph_status status = egraph_terms_create(&alloc, &terms);
+  if (status != EGRAPH_OK) {
+    eg_symbolic_destroy(symbolic);
+    return status;
+  }
+  eg_symbolic_destroy(terms->symbolic);
+  terms->symbolic = terms->names.symbolic = symbolic;
+  *out = terms;
+  return EGRAPH_OK;
+}
+
+static egraph_status load(egraph_allocator alloc, const char *path, eg_text *rules,
+                          egraph_terms **out) {
+  eg_symbolic *symbolic;
+  egraph_terms *terms;
+  EG_TRY(eg_symbolic_load(&alloc, path, rules, &symbolic));
+  EG_TRY(wrap(alloc, symbolic, &terms));
+  egraph_status status = eg_symbolic_names_add_rules(&terms->names, path,
+                                                     eg_text_of(rules), rules->chars.len);
+  if (status == EGRAPH_OK)
+    *out = terms;
+  else
+    egraph_terms_destroy(terms);
+  return status;
+}
+
+egraph_status egraph_terms_load(const egraph_allocator *alloc, const char *path,
+                                egraph_terms **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_text rules;
+  eg_text_init(&rules, heap);
+  egraph_status status = load(heap, path, &rules, out);
+  eg_text_deinit(&rules);
+  return status;
+}
+
+// ---- JSON ------------------------------------------------------------------------
+
+static egraph_status print_json(const egraph_terms *terms, const egraph_class *roots,
+                                uint32_t count, eg_classes *own, eg_text *text) {
+  EG_TRY(eg_classes_resize(own, count));
+  for (uint32_t i = 0; i < count; i++)
+    own->data[i].id = roots[i].id;
+  return eg_symbolic_print_json(terms->symbolic, own->data, count, text);
+}
+
+egraph_status egraph_terms_save_json(const egraph_terms *terms, const egraph_class *roots,
+                                     uint32_t root_count, const char *path) {
+  EG_TRY(eg_terms_check_clean(terms));
+  eg_classes own;
+  eg_text text;
+  eg_classes_init(&own, terms->alloc);
+  eg_text_init(&text, terms->alloc);
+  egraph_status status = print_json(terms, roots, root_count, &own, &text);
+  if (status == EGRAPH_OK) status = eg_file_write(path, text.chars.data, text.chars.len);
+  eg_text_deinit(&text);
+  eg_classes_deinit(&own);
+  return status;
+}
+
+egraph_status egraph_terms_load_json(const egraph_allocator *alloc, const char *path,
+                                     void (*on_root)(void *user, egraph_class root),
+                                     void *user, egraph_terms **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_symbolic *symbolic;
+  eg_classes roots;
+  eg_classes_init(&roots, heap);
+  egraph_status status = eg_symbolic_read_json(&heap, path, &roots, &symbolic);
+  if (status == EGRAPH_OK) status = wrap(heap, symbolic, out);
+  for (size_t i = 0; status == EGRAPH_OK && on_root != NULL && i < roots.len; i++)
+    on_root(user, (egraph_class){roots.data[i].id});
+  eg_classes_deinit(&roots);
+  return status;
+}
