@@ -7,7 +7,8 @@
 // classes of the variables; a node that is added straight to a class then needs no
 // number.
 //
-// Memory: (1 + arity) words per class ever made, 3 words per union.
+// The log belongs to the state that is pushed, popped, cloned and pruned; files do not
+// have it. Memory: (1 + arity) words per class ever made, 3 words per union.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_EXPLAIN_LOG_H
 #define EG_EGRAPH_EXPLAIN_LOG_H
