@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_check.h"
 #include "egraph/explain_log.h"
+#include "egraph/prune.h"
 #include "egraph/snapshot.h"
 #include "tests/testing.h"
 
@@ -327,6 +328,9 @@ static void unions_of_an_engine_are_explained(void **state) {
   assert_ok(eg_engine_pop(engine));
   assert_engine_refuses(engine, fb, c, "not known to be equal");
   assert_engine_refuses(engine, a, (eg_class){99}, "class 99");
+  assert_ok(eg_engine_rebuild(engine));
+  assert_ok(eg_engine_prune_unreachable(engine, &fa, 1, NULL));
+  assert_engine_steps(engine, fa, fb, 1);
   assert_int_equal(eg_engine_logged_count(engine), 2);
   assert_ok(eg_engine_check(engine));
   assert_fails(eg_engine_start_log(engine, 0), EGRAPH_E_ARGUMENT, "from the beginning");
