@@ -269,7 +269,7 @@ static inline const uint32_t *eg_members_of(const eg_engine *engine, uint32_t ro
                                             uint32_t *out_count) {
   const eg_class_record *class = &engine->classes.data[root];
   *out_count = class->len;
-  return class->len == 1 ? &class->begin : engine->members.data + class->begin;
+  return class->len < 2 ? &class->begin : engine->members.data + class->begin;
 }
 /// Those that have this head (EG_NONE: any), perhaps among others. Clean engine.
 const uint32_t *eg_members_with_head(const eg_engine *engine, uint32_t root,

@@ -314,12 +314,18 @@ EG_PREFETCHING prefetch(const eg_engine *engine, const looked_up *l, uint32_t co
 static egraph_status check_batch(const eg_engine *engine, const eg_term_batch *batch,
                                  uint32_t reason) {
   assert(batch->count <= EG_ENGINE_BATCH);
-  eg_term term = {.op = batch->op, .arity = batch->arity};
-  for (uint32_t i = 0; i < batch->count; i++) {
-    term.children = batch->children + (size_t)i * batch->arity;
-    if (!is_sound(engine, &term, reason)) return refuse(engine, &term, reason);
-  }
-  return EGRAPH_OK;
+  eg_term all = {.op = batch->op, .arity = 0};
+  uint32_t highest = 0, classes = batch->count * batch->arity;
+  for (uint32_t i = 0; i < classes; i++)
+    highest = batch->children[i].id > highest ? batch->children[i].id : highest;
+  if (is_sound(engine, &all, reason) && batch->arity <= EG_ENGINE_MAX_ARITY &&
+      (classes == 0 || highest < engine->up.len))
+    return EGRAPH_OK;
+  all.arity = batch->arity;
+  all.children = batch->children;
+  while (is_sound(engine, &all, reason))
+    all.children += batch->arity;
+  return refuse(engine, &all, reason);
 }
 
 static egraph_status look_up(eg_engine *engine, const eg_term_batch *batch,
@@ -360,7 +366,8 @@ egraph_status eg_engine_add_batch(eg_engine *engine, const eg_term_batch *batch,
   looked_up l;
   EG_TRY(look_up(engine, batch, reason, &l));
   for (uint32_t i = 0; i < batch->count; i++) {
-    eg_term term = term_at(engine, &l, i);
+    eg_term term = l.term; // nothing is united here
+    term.children = l.children + (size_t)i * term.arity;
     EG_TRY(add_canonical(engine, l.head, &term, l.hashes[i], reason, &out_classes[i]));
   }
   return EGRAPH_OK;

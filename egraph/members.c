@@ -50,7 +50,7 @@ static egraph_status append(eg_engine *engine, uint32_t root, const uint32_t *no
     return EGRAPH_OK;
   }
   if (cap != capacity_of(len)) {
-    bool in_pool = nodes >= engine->members.data &&
+    bool in_pool = engine->members.len != 0 && nodes >= engine->members.data &&
                    nodes < engine->members.data + engine->members.len;
     size_t offset = in_pool ? (size_t)(nodes - engine->members.data) : 0;
     uint32_t begin = 0, ignored;

@@ -87,8 +87,15 @@ egraph_status eg_extract_problem_check(const eg_extract_problem *problem) {
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "the rows of the extraction problem differ in length; build it with "
                    "eg_extract_problem_add_node");
-  for (uint32_t node = 0; node < nodes; node++)
+  double sum = 0;
+  for (uint32_t node = 0; node < nodes; node++) {
     EG_TRY(check_node(problem, node));
+    sum += fabs(problem->cost.data[node]);
+  }
+  if (!isfinite(sum))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "the costs add up to more than a double can hold; "
+                                      "scale them down, or leave out nodes that cannot "
+                                      "run");
   for (size_t i = 0; i < problem->roots.len; i++)
     if (problem->roots.data[i] >= problem->class_count)
       return EG_FAIL(EGRAPH_E_ARGUMENT, "root %zu is class %u of %u; add the class first",

@@ -37,7 +37,8 @@ egraph_status eg_extract_problem_add_root(eg_extract_problem *problem, uint32_t 
 static inline uint32_t eg_extract_node_count(const eg_extract_problem *problem) {
   return (uint32_t)problem->node_class.len;
 }
-/// Fails with EGRAPH_E_ARGUMENT when an index is out of range or a cost is not finite.
+/// Fails with EGRAPH_E_ARGUMENT when an index is out of range, or a cost or the sum of
+/// their magnitudes is not finite.
 egraph_status eg_extract_problem_check(const eg_extract_problem *problem);
 
 #endif

@@ -82,6 +82,7 @@ static egraph_status saturate(run *r) {
   options.iteration_limit = (uint32_t)o->iteration_limit;
   options.time_limit_seconds = o->time_limit;
   options.byte_limit = (size_t)o->byte_limit;
+  options.threads = (uint32_t)o->threads;
   options.progress = on_saturate;
   options.user = r;
   EG_TRY(eg_scheduler_find(o->scheduler, &options.scheduler));

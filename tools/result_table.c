@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static size_t find_cell(const text_array *cells, const char *name) {
@@ -45,12 +46,12 @@ static bool is_header(const result_table *t, const text_array *cells) {
   return true;
 }
 
-static void write_cells(const result_table *t, const text_array *cells) {
+static void write_cells(result_table *t, const text_array *cells) {
   if (t->file == NULL) return;
   for (size_t i = 0; i < cells->count; i++)
     csv_write(t->file, i == 0, cells->items[i]);
   (void)fputc('\n', t->file);
-  (void)fflush(t->file);
+  if (fflush(t->file) != 0 && t->write_error == 0) t->write_error = errno;
 }
 
 /// Names of the rows that are there; what follows the last whole row is cut off.
@@ -76,6 +77,12 @@ static bool read_rows(result_table *t, const char *path) {
          ftruncate(fileno(t->file), whole) == 0;
 }
 
+// A device or a pipe has no rows to go on from, and its reading may never end.
+static bool has_rows(FILE *file) {
+  struct stat found;
+  return fstat(fileno(file), &found) == 0 && S_ISREG(found.st_mode);
+}
+
 bool result_table_open(result_table *t, const char *path, bool quiet) {
   if (path == NULL) {
     t->file = quiet ? NULL : stdout;
@@ -87,8 +94,9 @@ bool result_table_open(result_table *t, const char *path, bool quiet) {
     fprintf(stderr, "egraph: %s: %s\n", path, strerror(errno));
     return false;
   }
-  if (!read_rows(t, path)) return false;
-  if (ftell(t->file) == 0) write_cells(t, &t->columns);
+  bool resumes = has_rows(t->file);
+  if (resumes && !read_rows(t, path)) return false;
+  if (!resumes || ftell(t->file) == 0) write_cells(t, &t->columns);
   return true;
 }
 
@@ -133,5 +141,8 @@ bool result_table_close(result_table *t) {
   text_array_free(&t->columns);
   FILE *file = t->file;
   t->file = NULL;
-  return file == NULL || file == stdout || fclose(file) == 0;
+  if (file == NULL || file == stdout) return true; // main looks after that one
+  if (fclose(file) != 0 && t->write_error == 0) t->write_error = errno;
+  errno = t->write_error;
+  return t->write_error == 0;
 }

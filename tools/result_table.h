@@ -13,6 +13,7 @@ typedef struct result_table {
   text_array done;    // names of the rows that were there
   text_array peers;   // name, cost, seconds in turn
   FILE *file;         // NULL: rows are only counted
+  int write_error;    // errno of the first row that could not be written, or 0
   // Of all rows, those of earlier runs included.
   uint32_t optimal, feasible, infeasible, failed;
   uint32_t worse;    // dearer than the peer
@@ -32,7 +33,7 @@ const char *result_table_peer(const result_table *t, const char *name, size_t wh
 bool result_table_has(const result_table *t, const char *name);
 /// Writes and counts a row of as many cells as there are columns.
 void result_table_add(result_table *t, const text_array *cells);
-/// Frees everything; false when the file could not be written.
+/// Frees everything; false, with errno set, when some row could not be written.
 bool result_table_close(result_table *t);
 
 #endif

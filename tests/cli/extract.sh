@@ -124,6 +124,8 @@ printf 'cost,name\n5,share\n-1,deep/negative\n' >peer.csv
 expect 0 '"worse_than_peer":1' - bench extract many --peer peer.csv --json
 keys instances measured optimal feasible infeasible failed worse_than_peer cpu_seconds
 expect 0 '^share,extract,optimal,.*,5,,$' '^5 instances' bench extract many --peer peer.csv
+expect 0 '2 instances, 2 measured' - bench extract many/other --output /dev/null
+expect 1 'measured now' '^egraph: /dev/full: No space' bench extract many/other --output /dev/full
 expect 1 - 'peer.csv: no table of this command' bench extract many --output peer.csv
 expect 1 - 'stdout: the first row has no columns' bench extract many --peer stdout
 expect 1 - '^egraph: nowhere: ' bench extract nowhere

@@ -1,12 +1,18 @@
 // Random additions, unions and rebuilds against a naive congruence closure: every term
 // ever added is kept with the ids it was given, and the closure is the fixpoint over all
-// pairs of terms. The analysis is the size of the smallest term.
+// pairs of terms. The analysis is the size of the smallest term. In a share of the rounds
+// allocations fail now and then: the call is then made again.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
 #include "egraph/engine.h"
 
 enum { MAX_TERMS = 160, MAX_ARITY = 3 };
+#ifdef NDEBUG
+enum { ROUNDS = 10000 };
+#else
+enum { ROUNDS = 1000 }; // checks after every rebuild make them slow
+#endif
 
 typedef struct naive_term {
   uint32_t op, payload, arity, children[MAX_ARITY]; // children: indices of terms
@@ -18,6 +24,29 @@ typedef struct naive {
   uint32_t count;
   uint32_t up[MAX_TERMS]; // equivalence, flat: the smallest equal term
 } naive;
+
+// ---- allocations that fail ------------------------------------------------------
+
+typedef struct failing {
+  test_heap heap;
+  bool often;
+} failing;
+
+static failing memory;
+
+/// Before a call: perhaps one of its first allocations will fail.
+static void maybe_fail(eg_rng *rng) {
+  if (memory.often && eg_rng_below(rng, 4) == 0)
+    memory.heap.fail_at = memory.heap.requests + 1 + eg_rng_below(rng, 4);
+}
+
+/// Whether a call is to be made again.
+static bool has_failed(egraph_status status) {
+  memory.heap.fail_at = 0;
+  if (status == EGRAPH_E_MEMORY && memory.often) return true;
+  assert_ok(status);
+  return false;
+}
 
 static void naive_unite(naive *n, uint32_t a, uint32_t b) {
   uint32_t keep = n->up[a], drop = n->up[b];
@@ -74,7 +103,9 @@ static void add_random(naive *n, eg_engine *e, eg_rng *rng) {
                    .payload = term->payload,
                    .arity = term->arity,
                    .children = children};
-  assert_ok(eg_engine_add(e, &added, 0, &term->class));
+  maybe_fail(rng);
+  while (has_failed(eg_engine_add(e, &added, 0, &term->class)))
+    assert_ok(eg_engine_check(e));
   assert_int_equal(term->class.id, eg_engine_find(e, term->class).id);
   n->up[n->count] = n->count;
   n->count++;
@@ -85,7 +116,10 @@ static void unite_random(naive *n, eg_engine *e, eg_rng *rng) {
   uint32_t a = (uint32_t)eg_rng_below(rng, n->count);
   uint32_t b = (uint32_t)eg_rng_below(rng, n->count);
   bool changed;
-  assert_ok(eg_engine_unite(e, n->terms[a].class, n->terms[b].class, 0, &changed));
+  maybe_fail(rng);
+  while (
+      has_failed(eg_engine_unite(e, n->terms[a].class, n->terms[b].class, 0, &changed)))
+    assert_ok(eg_engine_check(e));
   naive_unite(n, a, b);
 }
 
@@ -136,9 +170,11 @@ static void compare_sizes(const naive *n, const eg_engine *e) {
 
 // ---- rounds ---------------------------------------------------------------------
 
-static void compare(naive *n, eg_engine *e) {
+static void compare(naive *n, eg_engine *e, eg_rng *rng) {
   uint32_t nodes, classes;
-  assert_ok(eg_engine_rebuild(e));
+  maybe_fail(rng);
+  while (has_failed(eg_engine_rebuild(e)))
+    assert_ok(eg_engine_check(e));
   assert_ok(eg_engine_check(e));
   naive_close(n);
   naive_counts(n, &nodes, &classes);
@@ -163,6 +199,7 @@ static void run_round(uint64_t seed, egraph_allocator alloc) {
   eg_engine_options options = {.analysis = has_analysis ? &smallest : NULL,
                                .record = eg_rng_below(&rng, 2) == 0};
   assert_ok(eg_engine_create(&alloc, &options, &e));
+  memory.often = eg_rng_below(&rng, 3) == 0;
   uint64_t unions = 1 + eg_rng_below(&rng, 5), rebuilds = 1 + eg_rng_below(&rng, 4);
   uint64_t steps = 20 + eg_rng_below(&rng, 180);
   for (uint64_t i = 0; i < steps; i++) {
@@ -170,27 +207,27 @@ static void run_round(uint64_t seed, egraph_allocator alloc) {
     if (kind < unions)
       unite_random(&n, e, &rng);
     else if (kind < unions + rebuilds)
-      compare(&n, e);
+      compare(&n, e, &rng);
     else
       add_random(&n, e, &rng);
   }
-  compare(&n, e);
+  compare(&n, e, &rng);
   eg_engine_destroy(e);
 }
 
 static void random_operations_agree_with_the_naive_closure(void **state) {
   (void)state;
   uint64_t seed = test_seed(1);
-  test_heap heap = {0};
-  for (size_t i = 0; i < test_rounds(300); i++) {
-    run_round(seed + i, test_heap_allocator(&heap));
-    assert_int_equal(heap.live_bytes, 0);
+  for (size_t i = 0; i < test_rounds(ROUNDS); i++) {
+    run_round(seed + i, test_heap_allocator(&memory.heap));
+    assert_int_equal(memory.heap.live_bytes, 0);
   }
 }
 
 /// The same calls give the same ids, whatever happened to the memory.
 static void the_same_operations_give_the_same_engine(void **state) {
   (void)state;
+  memory.often = false;
   static naive n[2];
   uint64_t seed = test_seed(2);
   eg_engine *e[2];

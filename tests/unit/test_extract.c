@@ -221,7 +221,16 @@ static void malformed_problems_are_refused(void **state) {
                  EGRAPH_E_ARGUMENT, cases[i].part);
     eg_extract_problem_deinit(&problem);
   }
-  eg_extract_problem problem = start(1);
+  eg_extract_problem problem = start(2);
+  leaf(&problem, 0, -1e308);
+  leaf(&problem, 1, 1e308);
+  root(&problem, 1);
+  assert_fails(eg_extract_solve(eg_allocator_heap(), &problem, &options, &result),
+               EGRAPH_E_ARGUMENT, "add up to more");
+  problem.cost.data[0] = -1e307;
+  assert_ok(eg_extract_solve(eg_allocator_heap(), &problem, &options, &result));
+  eg_extract_problem_deinit(&problem);
+  problem = start(1);
   leaf(&problem, 0, 1);
   problem.child_begin.len--;
   assert_fails(eg_extract_problem_check(&problem), EGRAPH_E_ARGUMENT, "rows");
