@@ -329,11 +329,15 @@ static entry entry_of(const eg_matcher *program, const eg_engine *engine, uint32
   return (entry){op->fresh_from, op->nodes.len, op->changed.len};
 }
 
+enum { MOST_PARTS = 64 }; // of one list
+
 static egraph_status split_list(eg_part part, uint32_t from, uint32_t to,
                                 uint32_t candidates, eg_parts *parts) {
+  uint32_t size = (to - from) / MOST_PARTS + 1;
+  if (size < candidates) size = candidates;
   for (part.first = from; part.first < to; part.first += part.count) {
     uint32_t left = to - part.first;
-    part.count = left < candidates ? left : candidates;
+    part.count = left < size ? left : size;
     EG_TRY(eg_parts_push(parts, part));
   }
   return EGRAPH_OK;

@@ -93,7 +93,8 @@ typedef struct eg_part {
 } eg_part;
 EG_VEC_DEFINE(eg_parts, eg_part);
 
-/// Appends parts of at most `candidates` first nodes each; none when nothing can match.
+/// Appends parts of `candidates` first nodes each, more when there are very many; none
+/// when nothing can match.
 /// Enters where least has to be looked at: at the term with the fewest nodes, or, with
 /// fresh_only, at what is fresh.
 /// Fails with EGRAPH_E_ARGUMENT (a guard without `accept`, a rebuild that failed) or

@@ -21,7 +21,7 @@
 
 enum {
   POLL_EVERY = 16,        // batches of matches
-  PART_CANDIDATES = 4096, // first nodes that a lane takes at a time
+  PART_CANDIDATES = 256,  // first nodes that a lane takes at a time, at least
   LANE_WORDS = 1 << 15,   // of matches, after which a lane pauses
   LANE_STEPS = 1 << 18,   // of a search, after which it pauses
   THREAD_CANDIDATES = 512 // a turn with fewer is not worth a thread
@@ -166,7 +166,7 @@ static egraph_status fill_lanes(eg_driver *driver, uint32_t *out_busy,
                               &search, part, &lane->cursor));
       *out_candidates += part.count;
     } else if (lane->cursor != NULL) {
-      *out_candidates += PART_CANDIDATES; // it had so much to do that it paused
+      *out_candidates += THREAD_CANDIDATES; // it had so much to do that it paused
     }
     lane->found = lane->rejected = lane->words.len = 0;
     if (lane->cursor != NULL) *out_busy = i + 1;
