@@ -243,7 +243,7 @@ static egraph_status hand_over(reader *r, eg_gym_names *out) {
 }
 
 // Takes the open scan.
-static egraph_status read_scan(reader *r, eg_gym_names *names) {
+static egraph_status read_scan(const char *path, reader *r, eg_gym_names *names) {
   egraph_allocator alloc = r->problem->children.alloc;
   eg_strmap_init(&r->classes, alloc);
   eg_strmap_init(&r->ids, alloc);
@@ -257,6 +257,8 @@ static egraph_status read_scan(reader *r, eg_gym_names *names) {
   eg_chars_init(&r->roots, alloc);
   egraph_status status = read_file(r);
   if (status == EGRAPH_OK) status = resolve(r);
+  if (status == EGRAPH_OK && eg_extract_problem_check(r->problem) != EGRAPH_OK)
+    status = eg_fail_context(EGRAPH_E_PARSE, "%s", path);
   if (status == EGRAPH_OK && names != NULL) status = hand_over(r, names);
   eg_chars_deinit(&r->roots);
   eg_chars_deinit(&r->text);
@@ -276,12 +278,12 @@ egraph_status eg_gym_json_read(const char *path, eg_extract_problem *problem,
                                eg_gym_names *names) {
   reader r = {.problem = problem};
   EG_TRY(eg_json_scan_open(&r.scan, problem->children.alloc, path, MAX_BYTES));
-  return read_scan(&r, names);
+  return read_scan(path, &r, names);
 }
 
 egraph_status eg_gym_json_parse(const char *path, const char *text, size_t size,
                                 eg_extract_problem *problem, eg_gym_names *names) {
   reader r = {.problem = problem};
   EG_TRY(eg_json_scan_open_bytes(&r.scan, problem->children.alloc, path, text, size));
-  return read_scan(&r, names);
+  return read_scan(path, &r, names);
 }
