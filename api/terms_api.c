@@ -104,13 +104,17 @@ static void release_term(const egraph_terms *terms, eg_class *many, uint32_t cou
   if (many != NULL) eg_free(terms->alloc, many, count, sizeof *many);
 }
 
+static egraph_status check_symbol(const egraph_terms *terms, egraph_symbol symbol) {
+  if (symbol.id < terms->names.known) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "there is no symbol number %u; egraph_terms_symbol gives numbers",
+                 symbol.id);
+}
+
 egraph_status egraph_terms_add_node(egraph_terms *terms, egraph_symbol symbol,
                                     const egraph_class *children, uint32_t count,
                                     egraph_class *out) {
-  if (symbol.id >= terms->names.known)
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "there is no symbol number %u; egraph_terms_symbol gives numbers",
-                   symbol.id);
+  EG_TRY(check_symbol(terms, symbol));
   eg_class few[FEW_CHILDREN], *many, class;
   eg_term term;
   EG_TRY(make_term(terms, symbol, children, count, few, &many, &term));
@@ -118,6 +122,36 @@ egraph_status egraph_terms_add_node(egraph_terms *terms, egraph_symbol symbol,
   release_term(terms, many, count);
   if (status == EGRAPH_OK) out->id = class.id;
   return status;
+}
+
+static egraph_status add_batch(egraph_terms *terms, egraph_symbol symbol, uint32_t arity,
+                               const egraph_class *children, uint32_t count,
+                               egraph_class *out) {
+  eg_class classes[EG_ENGINE_BATCH], given[EG_ENGINE_BATCH * FEW_CHILDREN];
+  for (uint32_t i = 0; i < count * arity; i++)
+    given[i].id = children[i].id;
+  eg_term_batch batch = {
+      .op = symbol.id, .arity = arity, .count = count, .children = given};
+  EG_TRY(eg_engine_add_batch(engine_of(terms), &batch, EG_REASON_SEED, classes));
+  for (uint32_t i = 0; i < count; i++)
+    out[i].id = classes[i].id;
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_terms_add_nodes(egraph_terms *terms, egraph_symbol symbol,
+                                     uint32_t arity, const egraph_class *children,
+                                     size_t count, egraph_class *out) {
+  EG_TRY(check_symbol(terms, symbol));
+  size_t most = arity <= FEW_CHILDREN ? EG_ENGINE_BATCH : 1;
+  for (size_t i = 0; i < count; i += most) {
+    size_t batch = count - i < most ? count - i : most;
+    const egraph_class *first = arity == 0 ? NULL : children + i * arity;
+    if (arity <= FEW_CHILDREN)
+      EG_TRY(add_batch(terms, symbol, arity, first, (uint32_t)batch, out + i));
+    else
+      EG_TRY(egraph_terms_add_node(terms, symbol, first, arity, out + i));
+  }
+  return EGRAPH_OK;
 }
 
 static bool are_known(const egraph_terms *terms, const egraph_class *classes,

@@ -218,7 +218,7 @@ static egraph_status clean_members(eg_engine *engine) {
 /// afterwards. Recorded nodes keep their names.
 static bool should_compact(const eg_engine *engine) {
   size_t dead = engine->dead_words + engine->swept_words;
-  return !engine->record && dead > engine->child_words / 4;
+  return !engine->record && dead > engine->child_words / 2;
 }
 
 /// The stacks are empty between rebuilds; only small ones are worth keeping.

@@ -63,7 +63,8 @@ static bool read_all_counts(const char *text, bench_spec *spec) {
 static bench_counts counts_of_raw(raw_kind kind, uint32_t n) {
   switch (kind) {
   case RAW_ADD:
-  case RAW_HIT: return (bench_counts){n + 16, n + 16, n};
+  case RAW_HIT:
+  case RAW_HIT_MANY: return (bench_counts){n + 16, n + 16, n};
   case RAW_CHAIN: return (bench_counts){n + 2, n + 1, n};
   case RAW_WIDE:
   case RAW_WIDE_EACH: return (bench_counts){n + 2, 3, n};

@@ -5,8 +5,9 @@
 //   term TERM                a start term; may be repeated
 //   terms FILE               start terms, one to a line
 //   nasrnn CELLS             start graph of Tensat's NASRNN, unrolled
-//   raw KIND N               instead of rules and terms: add, hit, chain, wide,
-//   wide-each, multi scheduler NAME, iterations N, nodes N      limits (default: none)
+//   raw KIND N               instead of rules and terms: add, hit, hit-many, chain, wide,
+//                            wide-each, multi
+//   scheduler NAME, iterations N, nodes N      limits (default: none)
 //   counts N/C[/M] ...       expected after each iteration: nodes, classes, matches
 //
 // Empty lines and lines that begin with ; are passed over.
@@ -23,6 +24,7 @@ enum { MAX_BENCH_NAME = 64, MAX_BENCH_ROWS = 64 };
 #define RAW_KIND_LIST(X)                                                                 \
   X(RAW_ADD, "add")                                                                      \
   X(RAW_HIT, "hit")                                                                      \
+  X(RAW_HIT_MANY, "hit-many")                                                            \
   X(RAW_CHAIN, "chain")                                                                  \
   X(RAW_WIDE, "wide")                                                                    \
   X(RAW_WIDE_EACH, "wide-each")                                                          \

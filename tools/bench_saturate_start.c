@@ -82,11 +82,30 @@ egraph_status start_nasrnn(egraph_terms *terms, uint32_t cells) {
 enum { FIRST_SUMS = 16 };
 
 // ids[k] = ids[k - 1] + an older one of the last sixteen; all are different.
+static void sides_of(const egraph_class *ids, uint32_t k, egraph_class sides[2]) {
+  sides[0] = ids[k - 1];
+  sides[1] = ids[k - FIRST_SUMS + (k * 7) % FIRST_SUMS];
+}
+
 static egraph_status add_sums(egraph_terms *terms, raw_bench *raw) {
-  egraph_class *ids = raw->ids;
   for (uint32_t k = FIRST_SUMS; k < raw->size + FIRST_SUMS; k++) {
-    egraph_class sides[2] = {ids[k - 1], ids[k - FIRST_SUMS + (k * 7) % FIRST_SUMS]};
-    TRY(egraph_terms_add_node(terms, raw->plus, sides, 2, &ids[k]));
+    egraph_class sides[2];
+    sides_of(raw->ids, k, sides);
+    TRY(egraph_terms_add_node(terms, raw->plus, sides, 2, &raw->ids[k]));
+  }
+  return EGRAPH_OK;
+}
+
+// The same, when they are there already, many at a time.
+static egraph_status find_sums(egraph_terms *terms, raw_bench *raw) {
+  enum { MANY = 1024 };
+  egraph_class sides[2 * MANY];
+  for (uint32_t k = 0; k < raw->size; k += MANY) {
+    uint32_t count = raw->size - k < MANY ? raw->size - k : MANY;
+    for (uint32_t i = 0; i < count; i++)
+      sides_of(raw->ids, k + i + FIRST_SUMS, sides + 2 * i);
+    TRY(egraph_terms_add_nodes(terms, raw->plus, 2, sides, count,
+                               raw->ids + k + FIRST_SUMS));
   }
   return EGRAPH_OK;
 }
@@ -94,7 +113,7 @@ static egraph_status add_sums(egraph_terms *terms, raw_bench *raw) {
 static egraph_status build_sums(egraph_terms *terms, raw_bench *raw) {
   for (uint32_t i = 0; i < FIRST_SUMS; i++)
     TRY(add_leaf(terms, "n_", i, &raw->ids[i]));
-  return raw->kind == RAW_HIT ? add_sums(terms, raw) : EGRAPH_OK;
+  return raw->kind == RAW_ADD ? EGRAPH_OK : add_sums(terms, raw);
 }
 
 static egraph_status build_chain(egraph_terms *terms, raw_bench *raw, const char *leaf,
@@ -135,7 +154,8 @@ static egraph_status build_groups(egraph_terms *terms, raw_bench *raw) {
 static egraph_status build(egraph_terms *terms, raw_bench *raw) {
   switch (raw->kind) {
   case RAW_ADD:
-  case RAW_HIT: return build_sums(terms, raw);
+  case RAW_HIT:
+  case RAW_HIT_MANY: return build_sums(terms, raw);
   case RAW_CHAIN:
     TRY(build_chain(terms, raw, "a", &raw->ids[0]));
     return build_chain(terms, raw, "b", &raw->ids[1]);
@@ -171,6 +191,7 @@ egraph_status raw_bench_run(egraph_terms *terms, raw_bench *raw, uint64_t *out_m
   switch (raw->kind) {
   case RAW_ADD:
   case RAW_HIT: return add_sums(terms, raw);
+  case RAW_HIT_MANY: return find_sums(terms, raw);
   case RAW_CHAIN: return egraph_terms_unite(terms, raw->ids[0], raw->ids[1], NULL);
   case RAW_WIDE:
   case RAW_WIDE_EACH: return unite_wide(terms, raw);

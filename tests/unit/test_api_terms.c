@@ -139,6 +139,34 @@ static void what_is_unknown_is_refused(void **state) {
   egraph_terms_destroy(terms);
 }
 
+static void many_nodes_are_added_like_one_by_one(void **state) {
+  enum { COUNT = 150 }; // more than two batches
+  egraph_terms *terms = create(*state);
+  egraph_symbol f = symbol(terms, "f"), leaf = symbol(terms, "x"), none = {99};
+  egraph_class x, sides[3 * COUNT], many[COUNT], again[COUNT];
+  assert_ok(egraph_terms_add_nodes(terms, leaf, 0, NULL, 1, &x));
+  for (uint32_t arity = 1; arity <= 3; arity++) {
+    for (uint32_t i = 0; i < arity * COUNT; i++)
+      sides[i] = i == 0 || i % 7 == 0 ? x : many[(i - 1) % COUNT];
+    if (arity == 1)
+      for (uint32_t i = 0; i < COUNT; i++)
+        sides[i] = x;
+    assert_ok(egraph_terms_add_nodes(terms, f, arity, sides, COUNT, many));
+    for (uint32_t i = 0; i < COUNT; i++)
+      assert_int_equal(node(terms, f, sides + i * arity, arity).id, many[i].id);
+    assert_ok(egraph_terms_add_nodes(terms, f, arity, sides, COUNT, again));
+    assert_memory_equal(many, again, sizeof many);
+  }
+  assert_fails(egraph_terms_add_nodes(terms, none, 1, &x, 1, many), EGRAPH_E_ARGUMENT,
+               "symbol");
+  sides[1].id = 1000000;
+  assert_fails(egraph_terms_add_nodes(terms, f, 1, sides, 2, many), EGRAPH_E_ARGUMENT,
+               "class 1000000");
+  assert_ok(egraph_terms_rebuild(terms));
+  assert_ok(egraph_terms_check(terms));
+  egraph_terms_destroy(terms);
+}
+
 static void a_node_may_have_many_children(void **state) {
   api_kit *kit = *state;
   egraph_terms *terms = create(kit);
@@ -529,6 +557,7 @@ int main(void) {
       api_test(symbols_get_numbers_without_nodes),
       api_test(unions_follow_congruence),
       api_test(what_is_unknown_is_refused),
+      api_test(many_nodes_are_added_like_one_by_one),
       api_test(a_node_may_have_many_children),
       api_test(sums_of_six_grow_as_they_must),
       api_test(the_search_ends_at_limits_and_when_told),

@@ -41,9 +41,9 @@ static void dead_words_are_given_back(void **state) {
   assert_ok(eg_engine_create(NULL, NULL, &e));
   build(e, leaves, tops);
   size_t before = e->nodes.len;
-  unite_leaves(e, leaves, 1, LEAVES / 2);
+  unite_leaves(e, leaves, 1, LEAVES * 3 / 4);
   assert_true(e->nodes.len < before);
-  unite_leaves(e, leaves, LEAVES / 2, LEAVES);
+  unite_leaves(e, leaves, LEAVES * 3 / 4, LEAVES);
   for (uint32_t i = 1; i < LEAVES; i++)
     assert_int_equal(eg_engine_find(e, tops[i]).id, eg_engine_find(e, tops[0]).id);
   assert_int_equal(eg_engine_node_count(e), LEAVES + LAYERS);
