@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_POSITIONAL = 8, MAX_LIST = 64 };
+enum { MAX_POSITIONAL = 64, MAX_LIST = 64 };
 
 typedef struct text_list {
   const char *items[MAX_LIST];
