@@ -112,7 +112,7 @@ egraph_status egraph_terms_saturate(egraph_terms *terms,
 }
 
 egraph_rule_report egraph_terms_rule(const egraph_terms *terms, uint32_t index) {
-  egraph_rule_report report = {.name = eg_symbolic_names_rule(&terms->names, index)};
+  egraph_rule_report report = {.name = eg_symbolic_rule_at(terms->symbolic, index)->name};
   if (index >= terms->last.rule_count) return report;
   const eg_rule_stats *stats = &terms->last.rules[index];
   report.matches = stats->matches;
@@ -170,8 +170,8 @@ egraph_status egraph_terms_search(egraph_terms *terms, const char *pattern,
   EG_TRY(eg_terms_check_clean(terms));
   eg_symbolic_pattern compiled;
   search s = {.report = report, .user = user};
-  egraph_status status = eg_symbolic_pattern_init(&compiled, &terms->names, terms->alloc,
-                                                  "pattern", pattern, strlen(pattern));
+  egraph_status status = eg_symbolic_pattern_init(
+      &compiled, terms->symbolic, terms->alloc, "pattern", pattern, strlen(pattern));
   if (status == EGRAPH_OK) status = search_compiled(terms, &compiled, &s);
   eg_symbolic_pattern_deinit(&compiled);
   if (status == EGRAPH_OK && out_count != NULL) *out_count = s.count;

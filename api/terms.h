@@ -3,13 +3,11 @@
 #ifndef EG_API_TERMS_H
 #define EG_API_TERMS_H
 
-#include "rewrites/symbolic_names.h"
+#include "rewrites/symbolic_rules.h"
 
 struct egraph_terms {
   egraph_allocator alloc;
-  eg_arena arena; // of names
   eg_symbolic *symbolic;
-  eg_symbolic_names names;
   eg_saturation_report last; // of the last saturation; empty before the first
 };
 

@@ -16,8 +16,6 @@ egraph_status egraph_terms_create(const egraph_allocator *alloc, egraph_terms **
     return status;
   }
   terms->alloc = heap;
-  eg_arena_init(&terms->arena, heap);
-  eg_symbolic_names_init(&terms->names, terms->symbolic, &terms->arena, heap);
   terms->last.alloc = heap;
   *out = terms;
   return EGRAPH_OK;
@@ -26,9 +24,7 @@ egraph_status egraph_terms_create(const egraph_allocator *alloc, egraph_terms **
 void egraph_terms_destroy(egraph_terms *terms) {
   if (terms == NULL) return;
   eg_saturation_report_deinit(&terms->last);
-  eg_symbolic_names_deinit(&terms->names);
   eg_symbolic_destroy(terms->symbolic);
-  eg_arena_deinit(&terms->arena);
   eg_free(terms->alloc, terms, 1, sizeof *terms);
 }
 
@@ -51,14 +47,14 @@ egraph_status eg_terms_check_clean(const egraph_terms *terms) {
 
 egraph_status egraph_terms_add_rule_text(egraph_terms *terms, const char *name,
                                          const char *text) {
-  return eg_symbolic_names_add_rules(&terms->names, name, text, strlen(text));
+  return eg_symbolic_add_rules(terms->symbolic, name, text, strlen(text));
 }
 
 egraph_status egraph_terms_add_rule_file(egraph_terms *terms, const char *path) {
   char *text;
   size_t size;
   EG_TRY(eg_file_read(terms->alloc, path, MAX_RULE_BYTES, &text, &size));
-  egraph_status status = eg_symbolic_names_add_rules(&terms->names, path, text, size);
+  egraph_status status = eg_symbolic_add_rules(terms->symbolic, path, text, size);
   eg_free(terms->alloc, text, size + 1, 1);
   return status;
 }
@@ -79,7 +75,7 @@ egraph_status egraph_terms_add(egraph_terms *terms, const char *name, const char
 
 egraph_status egraph_terms_symbol(egraph_terms *terms, const char *text,
                                   egraph_symbol *out) {
-  return eg_symbolic_names_symbol(&terms->names, text, &out->id);
+  return eg_symbolic_symbol(terms->symbolic, text, &out->id);
 }
 
 // The term symbol(children...), its classes in `few` or on the heap; release_term
@@ -105,7 +101,7 @@ static void release_term(const egraph_terms *terms, eg_class *many, uint32_t cou
 }
 
 static egraph_status check_symbol(const egraph_terms *terms, egraph_symbol symbol) {
-  if (symbol.id < terms->names.known) return EGRAPH_OK;
+  if (symbol.id < eg_symbolic_atom_count(terms->symbolic)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_ARGUMENT,
                  "there is no symbol number %u; egraph_terms_symbol gives numbers",
                  symbol.id);

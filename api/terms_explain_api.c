@@ -30,7 +30,7 @@ static egraph_status report_step(reporting *r, size_t index, egraph_terms_step *
   const eg_step *step = &r->explanation->steps.data[index];
   uint32_t rule, root;
   inout->rule = eg_symbolic_reason_of(step->reason, &rule, &root)
-                    ? eg_symbolic_names_rule(&r->terms->names, rule)
+                    ? eg_symbolic_rule_at(r->terms->symbolic, rule)->name
                     : NULL;
   inout->backward = step->backward;
   inout->position = r->explanation->positions.data + step->position;

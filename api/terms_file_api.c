@@ -19,7 +19,7 @@ static egraph_status wrap(egraph_allocator alloc, eg_symbolic *symbolic,
     return status;
   }
   eg_symbolic_destroy(terms->symbolic);
-  terms->symbolic = terms->names.symbolic = symbolic;
+  terms->symbolic = symbolic;
   *out = terms;
   return EGRAPH_OK;
 }
@@ -30,8 +30,8 @@ static egraph_status load(egraph_allocator alloc, const char *path, eg_text *rul
   egraph_terms *terms;
   EG_TRY(eg_symbolic_load(&alloc, path, rules, &symbolic));
   EG_TRY(wrap(alloc, symbolic, &terms));
-  egraph_status status = eg_symbolic_names_add_rules(&terms->names, path,
-                                                     eg_text_of(rules), rules->chars.len);
+  egraph_status status =
+      eg_symbolic_add_rules(symbolic, path, eg_text_of(rules), rules->chars.len);
   if (status == EGRAPH_OK)
     *out = terms;
   else

@@ -8,8 +8,7 @@ egraph_status egraph_terms_push(egraph_terms *terms) {
 
 egraph_status egraph_terms_pop(egraph_terms *terms) {
   EG_TRY(eg_symbolic_pop(terms->symbolic));
-  // Rules that are gone have no names and no statistics.
-  terms->names.rules.len = eg_symbolic_rule_count(terms->symbolic);
+  // Rules that are gone have no statistics.
   eg_saturation_report_deinit(&terms->last);
   return EGRAPH_OK;
 }

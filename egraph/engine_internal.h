@@ -264,6 +264,11 @@ egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_ter
 /// not look at all of them.
 enum { EG_GROUPED_MEMBERS = 32 };
 
+/// Words of the segment of a class with `len` members.
+static inline uint32_t eg_members_capacity(uint32_t len) {
+  return len < 2 ? 0 : UINT32_C(1) << (32 - __builtin_clz(len - 1));
+}
+
 /// The members of a root: *out_count nodes, in order on a clean engine.
 static inline const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
                                             uint32_t *out_count) {

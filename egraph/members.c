@@ -9,11 +9,6 @@
 
 static uint32_t log2_of(uint32_t power) { return (uint32_t)__builtin_ctz(power); }
 
-/// Words that a segment of `len` members has.
-static uint32_t capacity_of(uint32_t len) {
-  return len < 2 ? 0 : UINT32_C(1) << (32 - __builtin_clz(len - 1));
-}
-
 static egraph_status take_segment(eg_engine *engine, uint32_t cap, uint32_t *out_begin) {
   uint32_t *free_list = &engine->free_segments[log2_of(cap)];
   if (*free_list != EG_NONE) {
@@ -44,12 +39,12 @@ static egraph_status append(eg_engine *engine, uint32_t root, const uint32_t *no
   uint64_t wanted = (uint64_t) class->len + count;
   if (wanted > EG_NONE)
     return EG_FAIL(EGRAPH_E_MEMORY, "a class holds at most 2^31 - 1 nodes");
-  uint32_t len = class->len, cap = capacity_of((uint32_t)wanted);
+  uint32_t len = class->len, cap = eg_members_capacity((uint32_t)wanted);
   if (cap == 0) {
     *class = (eg_class_record){class->parents, class->parent_count, nodes[0], 1};
     return EGRAPH_OK;
   }
-  if (cap != capacity_of(len)) {
+  if (cap != eg_members_capacity(len)) {
     bool in_pool = engine->members.len != 0 && nodes >= engine->members.data &&
                    nodes < engine->members.data + engine->members.len;
     size_t offset = in_pool ? (size_t)(nodes - engine->members.data) : 0;
@@ -58,7 +53,7 @@ static egraph_status append(eg_engine *engine, uint32_t root, const uint32_t *no
     if (in_pool) nodes = engine->members.data + offset; // the pool may have moved
     memcpy(engine->members.data + begin, eg_members_of(engine, root, &ignored),
            len * sizeof *nodes);
-    give_segment(engine, class->begin, capacity_of(len));
+    give_segment(engine, class->begin, eg_members_capacity(len));
     class->begin = begin;
   }
   memcpy(engine->members.data + class->begin + len, nodes, count * sizeof *nodes);
@@ -84,7 +79,7 @@ egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
     engine->nodes.data[members[i] + EG_CLASS_WORD] = into;
   *out_in_order = old == 0 || members[old - 1] < members[old];
   eg_class_record *source = &engine->classes.data[from];
-  give_segment(engine, source->begin, capacity_of(source->len));
+  give_segment(engine, source->begin, eg_members_capacity(source->len));
   source->begin = source->len = 0;
   return EGRAPH_OK;
 }
@@ -133,7 +128,7 @@ static void sort_keys(uint64_t *keys, size_t len, uint64_t *scratch) {
 /// Gives back what a segment has beyond the capacity of `len` members: its upper half,
 /// the upper half of the rest, and so on.
 static void shrink_to(eg_engine *engine, eg_class_record *class, uint32_t len) {
-  uint32_t cap = capacity_of(class->len), wanted = capacity_of(len);
+  uint32_t cap = eg_members_capacity(class->len), wanted = eg_members_capacity(len);
   uint32_t only = engine->members.data[class->begin];
   for (; cap > wanted && cap > 1; cap /= 2)
     give_segment(engine, class->begin + cap / 2, cap / 2);

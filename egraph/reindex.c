@@ -20,16 +20,11 @@ static uint32_t first_live(const eg_engine *engine, uint32_t node) {
 
 // ---- classes --------------------------------------------------------------------------
 
-/// As in members.c.
-static uint32_t capacity_of(uint32_t len) {
-  return len < 2 ? 0 : UINT32_C(1) << (32 - __builtin_clz(len - 1));
-}
-
 static egraph_status make_segments(eg_engine *engine) {
   uint64_t words = 0;
   for (uint32_t i = 0; i < engine->up.len; i++) {
     eg_class_record *class = &engine->classes.data[i];
-    uint32_t cap = capacity_of(class->len);
+    uint32_t cap = eg_members_capacity(class->len);
     class->begin = cap == 0 ? EG_NONE : (uint32_t)words;
     class->len = 0;
     words += cap;

@@ -56,6 +56,13 @@ const eg_engine *eg_symbolic_engine_of(const eg_symbolic *symbolic) {
 const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op) {
   return eg_atom_vec_at(&symbolic->atoms.list, op)->text;
 }
+egraph_status eg_symbolic_symbol(eg_symbolic *symbolic, const char *text, uint32_t *out) {
+  if (eg_symbolic_is_symbol(text)) return eg_atoms_add(&symbolic->atoms, text, out);
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "'%s' is no symbol; it has no blanks, brackets, quotes or ;, and is no "
+                 "?variable",
+                 text);
+}
 uint32_t eg_symbolic_rule_count(const eg_symbolic *symbolic) {
   return (uint32_t)symbolic->rules.len;
 }

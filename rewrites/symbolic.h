@@ -48,6 +48,10 @@ egraph_status eg_symbolic_drop(eg_symbolic *symbolic);
 
 eg_engine *eg_symbolic_engine(eg_symbolic *symbolic);
 const eg_engine *eg_symbolic_engine_of(const eg_symbolic *symbolic);
+/// The number of a symbol, which is new or known; no node is added. Fails with
+/// EGRAPH_E_ARGUMENT when the text is no symbol (blanks, brackets, quotes, a variable),
+/// EGRAPH_E_UNSUPPORTED (too many symbols), EGRAPH_E_MEMORY. O(length) expected.
+egraph_status eg_symbolic_symbol(eg_symbolic *symbolic, const char *text, uint32_t *out);
 /// The atom that an operator number of the engine stands for.
 const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op);
 

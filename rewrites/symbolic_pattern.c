@@ -4,10 +4,11 @@
 #include "rewrites/symbolic_pattern.h"
 
 #include "rewrites/rule_reader.h"
+#include "rewrites/symbolic_rules.h"
 
 typedef struct reading {
   eg_symbolic_pattern *pattern;
-  eg_symbolic_names *names;
+  eg_symbolic *symbolic;
   egraph_allocator alloc;
   const char *file;
   eg_atoms atoms;
@@ -30,7 +31,7 @@ static egraph_status use_symbols_of_graph(reading *r) {
     eg_pattern_term *term = &r->terms.terms.data[i];
     if (term->kind != EG_PATTERN_NODE) continue;
     const char *text = r->atoms.list.data[term->op].text;
-    EG_TRY(eg_symbolic_names_symbol(r->names, text, &term->op));
+    EG_TRY(eg_symbolic_symbol(r->symbolic, text, &term->op));
   }
   return EGRAPH_OK;
 }
@@ -57,13 +58,13 @@ static egraph_status compile(reading *r, const eg_sexpr *forms) {
 }
 
 egraph_status eg_symbolic_pattern_init(eg_symbolic_pattern *pattern,
-                                       eg_symbolic_names *names, egraph_allocator alloc,
+                                       eg_symbolic *symbolic, egraph_allocator alloc,
                                        const char *file, const char *text, size_t size) {
   *pattern = (eg_symbolic_pattern){.matcher = NULL};
   eg_arena_init(&pattern->arena, alloc);
   eg_sexpr forms;
   EG_TRY(eg_sexpr_parse(&pattern->arena, file, text, size, &forms));
-  reading r = {.pattern = pattern, .names = names, .alloc = alloc, .file = file};
+  reading r = {.pattern = pattern, .symbolic = symbolic, .alloc = alloc, .file = file};
   eg_atoms_init(&r.atoms, &pattern->arena, alloc);
   eg_symbolic_terms_init(&r.terms, alloc);
   egraph_status status = compile(&r, &forms);

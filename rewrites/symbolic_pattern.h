@@ -5,7 +5,8 @@
 #ifndef EG_REWRITES_SYMBOLIC_PATTERN_H
 #define EG_REWRITES_SYMBOLIC_PATTERN_H
 
-#include "rewrites/symbolic_names.h"
+#include "egraph/pattern.h"
+#include "rewrites/symbolic.h"
 
 typedef struct eg_symbolic_pattern {
   eg_arena arena;
@@ -17,7 +18,7 @@ typedef struct eg_symbolic_pattern {
 /// Reads one pattern or several. Deinit follows whatever it returns. Fails with
 /// EGRAPH_E_PARSE "file:line:col: what; remedy".
 egraph_status eg_symbolic_pattern_init(eg_symbolic_pattern *pattern,
-                                       eg_symbolic_names *names, egraph_allocator alloc,
+                                       eg_symbolic *symbolic, egraph_allocator alloc,
                                        const char *file, const char *text, size_t size);
 void eg_symbolic_pattern_deinit(eg_symbolic_pattern *pattern);
 

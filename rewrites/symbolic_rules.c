@@ -42,6 +42,13 @@ egraph_status eg_atoms_add(eg_atoms *atoms, const char *text, uint32_t *out) {
   return EGRAPH_OK;
 }
 
+bool eg_symbolic_is_symbol(const char *text) {
+  if (text[0] == '\0' || (text[0] == '?' && text[1] != '\0')) return false;
+  for (const char *c = text; *c != '\0'; c++)
+    if ((unsigned char)*c <= ' ' || strchr("()[]\";", *c) != NULL) return false;
+  return true;
+}
+
 // ---- terms -----------------------------------------------------------------------
 
 void eg_symbolic_terms_init(eg_symbolic_terms *terms, egraph_allocator alloc) {

@@ -128,4 +128,14 @@ static inline void assert_same_state(const eg_engine *a, const eg_engine *b) {
   if (data != 0) assert_memory_equal(a->data, b->data, data);
 }
 
+/// Rounds with seeds of their own; nothing of one is left after it.
+static inline void run_rounds(void (*round)(uint64_t seed, egraph_allocator alloc)) {
+  uint64_t seed = test_seed(1);
+  test_heap heap = {0};
+  for (size_t i = 0; i < test_rounds(300); i++) {
+    round(seed + i, test_heap_allocator(&heap));
+    assert_int_equal(heap.live_bytes, 0);
+  }
+}
+
 #endif

@@ -102,12 +102,7 @@ static void run_round(uint64_t seed, egraph_allocator alloc) {
 
 static void a_loaded_engine_is_the_saved_one(void **state) {
   (void)state;
-  uint64_t seed = test_seed(1);
-  test_heap heap = {0};
-  for (size_t i = 0; i < test_rounds(300); i++) {
-    run_round(seed + i, test_heap_allocator(&heap));
-    assert_int_equal(heap.live_bytes, 0);
-  }
+  run_rounds(run_round);
 }
 
 static void files_are_written_and_read(void **state) {

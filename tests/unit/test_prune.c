@@ -149,12 +149,7 @@ static void run_round(uint64_t seed, egraph_allocator alloc) {
 
 static void random_prunings_agree_with_the_naive_fixpoint(void **state) {
   (void)state;
-  uint64_t seed = test_seed(1);
-  test_heap heap = {0};
-  for (size_t i = 0; i < test_rounds(300); i++) {
-    run_round(seed + i, test_heap_allocator(&heap));
-    assert_int_equal(heap.live_bytes, 0);
-  }
+  run_rounds(run_round);
 }
 
 // ---- by hand --------------------------------------------------------------------------

@@ -49,12 +49,7 @@ static void run_round(uint64_t seed, egraph_allocator alloc) {
 
 static void a_popped_engine_goes_on_as_if_nothing_had_happened(void **state) {
   (void)state;
-  uint64_t seed = test_seed(1);
-  test_heap heap = {0};
-  for (size_t i = 0; i < test_rounds(300); i++) {
-    run_round(seed + i, test_heap_allocator(&heap));
-    assert_int_equal(heap.live_bytes, 0);
-  }
+  run_rounds(run_round);
 }
 
 static void a_clone_is_independent_and_goes_on_the_same_way(void **state) {
