@@ -56,19 +56,6 @@ egraph_status eg_flatmap_reserve(eg_flatmap *map, uint32_t len) {
   return grow(map, capacity);
 }
 
-egraph_status eg_flatmap_reserve_one(eg_flatmap *map) {
-  return eg_flatmap_reserve(map, map->len + 1);
-}
-
-egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash, uint32_t id) {
-  assert(id != UINT32_MAX);
-  EG_TRY(eg_flatmap_reserve_one(map));
-  place(map->slots, map->capacity - 1,
-        (eg_flat_slot){.id_plus_one = id + 1, .tag = (uint32_t)(hash >> 32)});
-  map->len++;
-  return EGRAPH_OK;
-}
-
 static uint32_t slot_of(const eg_flatmap *map, uint64_t hash, uint32_t id) {
   uint32_t mask = map->capacity - 1, i = (uint32_t)(hash >> 32) & mask;
   while (map->slots[i].id_plus_one != id + 1) {

@@ -60,11 +60,31 @@ static inline bool eg_flatmap_find(const eg_flatmap *map, uint64_t hash, const v
   }
 }
 
-/// Inserts `id` (not UINT32_MAX), whose key is known to be absent. Amortized O(1). Fails
-/// with EGRAPH_E_MEMORY; the map is then unchanged.
-egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash, uint32_t id);
-/// Makes room for one more entry: the next insertion cannot fail.
-egraph_status eg_flatmap_reserve_one(eg_flatmap *map);
+/// Makes room for one more entry, so that eg_flatmap_put may be called.
+static inline egraph_status eg_flatmap_reserve_one(eg_flatmap *map) {
+  if (map->len < map->capacity - map->capacity / 4) return EGRAPH_OK;
+  return eg_flatmap_reserve(map, map->len + 1);
+}
+
+/// Inserts `id` (not UINT32_MAX), whose key is known to be absent; room has been made.
+/// Expected O(1).
+static inline void eg_flatmap_put(eg_flatmap *map, uint64_t hash, uint32_t id) {
+  uint32_t mask = map->capacity - 1, tag = (uint32_t)(hash >> 32), i = tag & mask;
+  while (map->slots[i].id_plus_one != 0)
+    i = (i + 1) & mask;
+  map->slots[i] = (eg_flat_slot){.id_plus_one = id + 1, .tag = tag};
+  map->len++;
+}
+
+/// Makes room and inserts. Amortized O(1). Fails with EGRAPH_E_MEMORY; the map is then
+/// unchanged.
+static inline egraph_status eg_flatmap_insert(eg_flatmap *map, uint64_t hash,
+                                              uint32_t id) {
+  EG_TRY(eg_flatmap_reserve_one(map));
+  eg_flatmap_put(map, hash, id);
+  return EGRAPH_OK;
+}
+
 /// Removes entry `id`, which was inserted with `hash` and must be present.
 void eg_flatmap_remove(eg_flatmap *map, uint64_t hash, uint32_t id);
 /// Puts `new_id` in the place of entry `id`, which has the same key and must be present.

@@ -12,12 +12,6 @@ static uint32_t new_place(const eg_engine *engine, uint32_t node) {
   return eg_engine_class_word(engine, node);
 }
 
-static uint32_t new_word(const eg_engine *engine, uint32_t word) {
-  if (word == EG_NONE) return word;
-  uint32_t node = eg_engine_node_of_word(engine, word);
-  return new_place(engine, node) + (word - node);
-}
-
 static void choose_places(eg_engine *engine) {
   uint32_t place = 0;
   for (uint32_t node = 0; node < engine->nodes.len;
@@ -58,7 +52,6 @@ static void rename_in_table(eg_engine *engine) {
   }
 }
 
-/// Parents lists hold no dead words any more.
 static void rename_in_classes(eg_engine *engine) {
   for (uint32_t c = 0; c < engine->classes.len; c++) {
     eg_class_record *class = &engine->classes.data[c];
@@ -66,15 +59,7 @@ static void rename_in_classes(eg_engine *engine) {
     uint32_t *members =
         class->len == 1 ? &class->begin : engine->members.data + class->begin;
     rename_nodes(engine, members, class->len);
-    class->parents = new_word(engine, class->parents);
   }
-}
-
-static void rename_links(eg_engine *engine, uint32_t node) {
-  uint32_t arity = eg_engine_head(engine, node)->arity;
-  uint32_t *links = eg_engine_children(engine, node) + arity;
-  for (uint32_t i = 0; i < arity; i++)
-    links[i] = new_word(engine, links[i]);
 }
 
 static void move_nodes(eg_engine *engine) {
@@ -99,16 +84,13 @@ static void restore_classes(eg_engine *engine) {
 }
 
 void eg_engine_compact(eg_engine *engine) {
-  eg_index_unlink_dead(engine);
   choose_places(engine);
-  for (uint32_t node = 0; node < engine->nodes.len;
-       node = eg_engine_node_after(engine, node))
-    if (!eg_engine_is_dead(engine, node)) rename_links(engine, node);
   rename_in_classes(engine);
   rename_in_ops(engine);
   rename_in_table(engine);
   move_nodes(engine);
   restore_classes(engine);
+  eg_index_link_parents(engine);
   engine->child_words -= engine->swept_words;
   engine->swept_words = 0;
   engine->indexed = (uint32_t)engine->nodes.len;

@@ -159,36 +159,21 @@ static void clean_op(eg_engine *engine, eg_op_index *op) {
   op->first_dead = UINT32_MAX;
 }
 
-void eg_index_unlink_dead(eg_engine *engine) {
-  for (uint32_t root = 0; root < engine->up.len; root++) {
-    if (engine->up.data[root] != root) continue;
-    eg_class_record *class = &engine->classes.data[root];
-    uint32_t *link = &class->parents;
-    class->parent_count = 0;
-    while (*link != EG_NONE) {
-      uint32_t node = eg_engine_node_of_word(engine, *link);
-      uint32_t *next = eg_engine_link(engine, node, *link);
-      if (eg_engine_is_dead(engine, node)) {
-        *link = *next;
-        continue;
-      }
-      class->parent_count++;
-      link = next;
-    }
-  }
-  engine->swept_words += engine->dead_words;
-  engine->dead_words = 0;
-}
-
-/// Waiting until dead words are a quarter of what the sweep looks at keeps the parents
-/// lists linear in the live nodes at a constant cost per death.
-static bool has_many_dead_words(const eg_engine *engine) {
-  size_t linked = engine->child_words - engine->swept_words;
-  return engine->dead_words > (linked + engine->up.len) / 4;
-}
-
-void eg_index_drop_dead(eg_engine *engine) {
+void eg_index_clean_ops(eg_engine *engine) {
   while (engine->ops_dirty.len != 0)
     clean_op(engine, &engine->ops.data[eg_u32s_pop(&engine->ops_dirty)]);
-  if (has_many_dead_words(engine)) eg_index_unlink_dead(engine);
+}
+
+// In the order of the pool, which is far faster than following the old lists.
+void eg_index_link_parents(eg_engine *engine) {
+  for (uint32_t root = 0; root < engine->up.len; root++) {
+    eg_class_record *class = &engine->classes.data[root];
+    class->parents = EG_NONE;
+    class->parent_count = 0;
+  }
+  for (uint32_t node = 0; node < engine->nodes.len;
+       node = eg_engine_node_after(engine, node))
+    if (!eg_engine_is_dead(engine, node)) link_children(engine, node);
+  engine->swept_words += engine->dead_words;
+  engine->dead_words = 0;
 }

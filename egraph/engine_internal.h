@@ -296,10 +296,10 @@ egraph_status eg_index_new_nodes(eg_engine *engine);
 egraph_status eg_index_reserve_changed(eg_engine *engine, uint32_t op);
 /// Makes a node fresh.
 void eg_index_mark_changed(eg_engine *engine, uint32_t node);
-/// Drops what has died from operator lists and, now and then, from parents lists.
-void eg_index_drop_dead(eg_engine *engine);
-/// Drops what has died from parents lists.
-void eg_index_unlink_dead(eg_engine *engine);
+/// Drops what has died from operator lists.
+void eg_index_clean_ops(eg_engine *engine);
+/// Makes all parents lists again, without what has died. Every child is a root.
+void eg_index_link_parents(eg_engine *engine);
 
 /// Gives back the words of dead nodes (compact.c). Clean engine; nodes get other names.
 void eg_engine_compact(eg_engine *engine);

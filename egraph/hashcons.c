@@ -101,10 +101,9 @@ egraph_status eg_engine_add_head(eg_engine *engine, eg_head head, uint32_t *out)
   EG_TRY(eg_flatmap_reserve_one(&engine->head_table));
   uint32_t id = (uint32_t)engine->heads.len;
   EG_TRY(eg_heads_push(&engine->heads, head));
-  egraph_status status = eg_flatmap_insert(&engine->head_table, hash_of_head(&head), id);
-  assert(status == EGRAPH_OK && "room was made");
+  eg_flatmap_put(&engine->head_table, hash_of_head(&head), id);
   *out = id;
-  return status;
+  return EGRAPH_OK;
 }
 
 static inline egraph_status intern_head(eg_engine *engine, const eg_term *term,
@@ -204,9 +203,7 @@ static void append_node(eg_engine *engine, const eg_term *term, uint64_t hash,
   if (engine->record) *words = reason;
   engine->nodes.len += eg_engine_node_words(engine, term->arity);
   engine->child_words += term->arity;
-  egraph_status status = eg_flatmap_insert(&engine->table, hash, node);
-  assert(status == EGRAPH_OK && "room was made");
-  (void)status;
+  eg_flatmap_put(&engine->table, hash, node);
 }
 
 /// A canonical term that is not there yet becomes a node of a new class.

@@ -71,9 +71,8 @@ static egraph_status repair_node(eg_engine *engine, uint32_t node) {
   memcpy(eg_engine_children(engine, node), canonical.children,
          canonical.arity * sizeof *canonical.children);
   eg_index_mark_changed(engine, node);
-  egraph_status status = eg_flatmap_insert(&engine->table, hash, node);
-  assert(status == EGRAPH_OK && "one was removed");
-  return status;
+  eg_flatmap_put(&engine->table, hash, node); // one was removed
+  return EGRAPH_OK;
 }
 
 /// Repairs the node of the first word in the list of `class`, which is no root, and moves
@@ -221,6 +220,21 @@ static bool should_compact(const eg_engine *engine) {
   return !engine->record && dead > engine->child_words / 2;
 }
 
+/// Waiting until dead words are a quarter of what there is to look at keeps the parents
+/// lists linear in the live nodes at a constant cost per death.
+static bool should_sweep(const eg_engine *engine) {
+  size_t linked = engine->child_words - engine->swept_words;
+  return engine->dead_words > (linked + engine->up.len) / 4;
+}
+
+static void drop_dead(eg_engine *engine) {
+  eg_index_clean_ops(engine);
+  if (should_compact(engine))
+    eg_engine_compact(engine);
+  else if (should_sweep(engine))
+    eg_index_link_parents(engine);
+}
+
 /// The stacks are empty between rebuilds; only small ones are worth keeping.
 static void release_stacks(eg_engine *engine) {
   enum { SMALL = 4096 };
@@ -244,8 +258,7 @@ egraph_status eg_engine_rebuild(eg_engine *engine) {
   engine->is_rebuilding = true;
   EG_TRY(reach_fixpoint(engine));
   EG_TRY(clean_members(engine));
-  eg_index_drop_dead(engine);
-  if (should_compact(engine)) eg_engine_compact(engine);
+  drop_dead(engine);
   release_stacks(engine);
   engine->is_rebuilding = false;
 #if EG_CHECK_LEVEL >= 2

@@ -134,13 +134,16 @@ static egraph_status apply_all(eg_driver *driver, const eg_u32s *words) {
 
 void eg_lane_reject(eg_lane *lane) { lane->rejected++; }
 
-egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, const uint32_t *words,
+egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_words,
                            bool *out_pause) {
   const rule_turn *turn = &lane->driver->turn;
+  eg_u32s *words = &lane->words;
+  if (words->cap - words->len < turn->words_per_match)
+    EG_TRY(eg_u32s_reserve(words, words->len + turn->words_per_match));
+  *out_words = words->data + words->len;
   lane->found++;
-  if (!turn->apply_fresh || match->is_fresh)
-    EG_TRY(eg_u32s_append(&lane->words, words, turn->words_per_match));
-  *out_pause = lane->words.len >= LANE_WORDS || lane->found > turn->limit - turn->found;
+  if (!turn->apply_fresh || match->is_fresh) words->len += turn->words_per_match;
+  *out_pause = words->len >= LANE_WORDS || lane->found > turn->limit - turn->found;
   return EGRAPH_OK;
 }
 

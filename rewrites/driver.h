@@ -49,8 +49,9 @@ typedef struct eg_driver_rules {
 
 /// A candidate was ruled out by the conditions of the rule.
 void eg_lane_reject(eg_lane *lane);
-/// A match was found; its words, as many as match_words says, are copied.
-egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, const uint32_t *words,
+/// A match was found. *out_words is room for its words, as many as match_words says,
+/// which the caller fills in. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_words,
                            bool *out_pause);
 
 /// See eg_saturate. The report's rule statistics are those of `rules`.

@@ -11,7 +11,7 @@
 /// What one search works with; applying has its own. Sized for any rule.
 typedef struct context {
   eg_rule_value *vars;
-  uint32_t *packed, *marks;
+  uint32_t *marks;
   eg_rule_scratch *scratch;
   // of the rule that is searched
   const struct tensor_rules *all;
@@ -30,7 +30,7 @@ typedef struct tensor_rules {
   eg_rule_checks *checks; // [count]
   uint32_t count;
   context lanes[EG_DRIVER_LANES], applying;
-  uint32_t var_cap, packed_cap, step_cap; // most of any rule
+  uint32_t var_cap, step_cap; // most of any rule
   eg_rule_builder builder;
   eg_u32s depths; // of nodes: rules with several left sides that stand behind them
 } tensor_rules;
@@ -105,9 +105,11 @@ static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
 
 static egraph_status on_match(void *user, const eg_match *match, bool *out_pause) {
   const context *c = user;
-  c->packed[0] = depth_of(c, match) + (c->rule->root_count > 1);
-  eg_rule_pack(c->rule, match, c->packed + 1);
-  return eg_lane_take(c->lane, match, c->packed, out_pause);
+  uint32_t *words;
+  EG_TRY(eg_lane_take(c->lane, match, &words, out_pause));
+  words[0] = depth_of(c, match) + (c->rule->root_count > 1);
+  eg_rule_pack(c->rule, match, words + 1);
+  return EGRAPH_OK;
 }
 
 static void search(void *self, uint32_t rule, uint32_t number, eg_lane *lane,
@@ -235,8 +237,6 @@ static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
       eg_rule_checks_plan(rule, all->matchers[index], &all->arena, &all->checks[index]));
   uint32_t steps = all->checks[index].step_count;
   if (steps + 1 > all->step_cap) all->step_cap = steps + 1;
-  uint32_t words = 1 + eg_rule_match_words(rule);
-  if (words > all->packed_cap) all->packed_cap = words;
   if (rule->var_count > all->var_cap) all->var_cap = rule->var_count;
   return eg_rule_builder_reserve(&all->builder, rule);
 }
@@ -244,7 +244,6 @@ static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
 static egraph_status prepare_context(tensor_rules *all, context *c) {
   eg_arena *arena = &all->arena;
   EG_TRY(eg_arena_alloc(arena, all->var_cap, sizeof *c->vars, &c->vars));
-  EG_TRY(eg_arena_alloc(arena, all->packed_cap, sizeof *c->packed, &c->packed));
   EG_TRY(eg_arena_alloc(arena, all->step_cap, sizeof *c->marks, &c->marks));
   return eg_arena_alloc(arena, 1, sizeof *c->scratch, &c->scratch);
 }

@@ -200,14 +200,12 @@ egraph_status eg_symbolic_add_term(eg_symbolic *symbolic, const char *file,
 typedef struct lane_context {
   const eg_symbolic_rule *rule;
   eg_lane *lane;
-  eg_u32s packed; // classes of variables, then of roots
 } lane_context;
 
 typedef struct saturation {
   eg_symbolic *symbolic;
   eg_matcher **matchers; // NULL: off
   lane_context lanes[EG_DRIVER_LANES];
-  uint32_t packed_words;
   eg_classes built, operands;
 } saturation;
 
@@ -233,14 +231,17 @@ static size_t bytes_of(void *self) {
   return eg_engine_bytes(all->symbolic->engine) + all->symbolic->arena.bytes;
 }
 
+/// Classes of variables, then of roots.
 static egraph_status on_match(void *user, const eg_match *match, bool *out_pause) {
   const lane_context *context = user;
-  uint32_t *words = context->packed.data;
-  for (uint32_t i = 0; i < context->rule->var_count; i++)
+  const eg_symbolic_rule *rule = context->rule;
+  uint32_t *words;
+  EG_TRY(eg_lane_take(context->lane, match, &words, out_pause));
+  for (uint32_t i = 0; i < rule->var_count; i++)
     *words++ = match->vars[i].id;
-  for (uint32_t i = 0; i < context->rule->root_count; i++)
+  for (uint32_t i = 0; i < rule->root_count; i++)
     *words++ = match->roots[i].id;
-  return eg_lane_take(context->lane, match, context->packed.data, out_pause);
+  return EGRAPH_OK;
 }
 
 static void search(void *self, uint32_t rule, uint32_t number, eg_lane *lane,
@@ -391,8 +392,6 @@ static egraph_status prepare_rule(saturation *all, uint32_t index) {
   size_t operands = (size_t)rule->child_count * EG_DRIVER_BATCH;
   if (all->built.len < built) EG_TRY(eg_classes_resize(&all->built, built));
   if (all->operands.len < operands) EG_TRY(eg_classes_resize(&all->operands, operands));
-  if (all->packed_words < rule->var_count + rule->root_count)
-    all->packed_words = rule->var_count + rule->root_count;
   eg_pattern pattern = {.terms = rule->terms,
                         .term_count = rule->lhs_term_count,
                         .children = rule->children,
@@ -409,8 +408,6 @@ static egraph_status prepare(saturation *all, const eg_saturation_options *optio
   for (uint32_t i = 0; i < count; i++)
     if (options->use_rule == NULL || options->use_rule(options->use_rule_user, i))
       EG_TRY(prepare_rule(all, i));
-  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
-    EG_TRY(eg_u32s_resize(&all->lanes[i].packed, all->packed_words));
   return EGRAPH_OK;
 }
 
@@ -419,8 +416,6 @@ static void release(saturation *all) {
   for (uint32_t i = 0; all->matchers != NULL && i < count; i++)
     eg_matcher_destroy(all->matchers[i]);
   eg_free(all->symbolic->alloc, all->matchers, count, sizeof *all->matchers);
-  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
-    eg_u32s_deinit(&all->lanes[i].packed);
   eg_classes_deinit(&all->built);
   eg_classes_deinit(&all->operands);
 }
@@ -432,8 +427,6 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
   saturation all = {.symbolic = symbolic};
   eg_classes_init(&all.built, symbolic->alloc);
   eg_classes_init(&all.operands, symbolic->alloc);
-  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
-    eg_u32s_init(&all.lanes[i].packed, symbolic->alloc);
   eg_driver_rules rules = {.self = &all,
                            .count = eg_symbolic_rule_count(symbolic),
                            .matcher = matcher_of,
