@@ -1,0 +1,109 @@
+// Meshes of devices and the sharding of tensors on them (DESIGN section 3; DTensor's
+// placements, GSPMD, Shardy).
+//
+// A mesh has named axes; a device is a coordinate per axis, ranks count row-major, axis 0
+// slowest. A sharding has a digit per axis: R (every device along it has the same), S(d)
+// (dimension d is cut into equal blocks along it), P(sum), P(max) (the value is the sum or
+// maximum over the devices along it). Several axes on one dimension cut it in the order of
+// the axes: the first one is the coarsest.
+//
+//   mesh node=2, gpu=4   float32[8,6] @ S(0),S(1)     a device holds float32[4, 3/2!]: refused
+//                        float32[8,8] @ S(0),S(0)     float32[1,8]
+//
+// A sharding is legal for a type when every sharded dimension exists, divides evenly, and
+// partial sums are of numbers.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_MESH_H
+#define EG_PCG_MESH_H
+
+#include "ops/ops.h"
+
+enum { EG_MESH_NAME_SIZE = 16 };
+
+typedef struct eg_mesh_axis {
+  char name[EG_MESH_NAME_SIZE]; // NUL-terminated, letters, digits, - and _
+  uint32_t size;                // >= 1
+} eg_mesh_axis;
+
+typedef struct eg_mesh {
+  uint32_t axis_count; // at most EG_MAX_MESH_AXES; 0: a single device
+  eg_mesh_axis axes[EG_MAX_MESH_AXES];
+} eg_mesh;
+
+/// Reads "node=2,gpu=4"; "" is a single device. Fails with EGRAPH_E_PARSE; more than 2^20
+/// devices are refused.
+egraph_status eg_mesh_parse(const char *text, eg_mesh *out);
+egraph_status eg_mesh_print(eg_text *text, const eg_mesh *mesh);
+bool eg_mesh_same(const eg_mesh *a, const eg_mesh *b);
+uint32_t eg_mesh_devices(const eg_mesh *mesh);
+/// Position of a rank along an axis, and the distance of neighbours in ranks.
+uint32_t eg_mesh_coordinate(const eg_mesh *mesh, uint32_t rank, uint32_t axis);
+uint32_t eg_mesh_stride(const eg_mesh *mesh, uint32_t axis);
+
+// ---- shardings --------------------------------------------------------------------
+
+static inline bool eg_digit_is_shard(uint8_t digit) { return digit >= EG_SHARD_S0; }
+static inline bool eg_digit_is_partial(uint8_t digit) {
+  return digit == EG_SHARD_P_SUM || digit == EG_SHARD_P_MAX;
+}
+static inline uint8_t eg_digit_shard(uint32_t dim) {
+  return (uint8_t)(EG_SHARD_S0 + dim);
+}
+static inline uint32_t eg_digit_dim(uint8_t digit) {
+  return (uint32_t)digit - EG_SHARD_S0;
+}
+
+/// Why a sharding is not legal, in the order in which it is looked at.
+typedef enum eg_sharding_fault {
+  EG_SHARDING_LEGAL,
+  EG_SHARDING_NO_DIM,    // a dimension that the type has not
+  EG_SHARDING_UNEVEN,    // a dimension that does not divide
+  EG_SHARDING_NOT_NUMBER // partial sums of bool
+} eg_sharding_fault;
+/// Looks at the digits of the mesh's axes; type->layout is not read.
+eg_sharding_fault eg_sharding_check(const eg_mesh *mesh, const eg_type *type,
+                                    const eg_layout *layout);
+/// The type of what one device holds (its layout is plain). The sharding is legal.
+eg_type eg_sharding_local(const eg_mesh *mesh, const eg_type *type,
+                          const eg_layout *layout);
+bool eg_sharding_same(const eg_mesh *mesh, const eg_layout *a, const eg_layout *b);
+/// "S0,R,P" in the order of the axes; P is P(sum), M is P(max).
+egraph_status eg_sharding_print(eg_text *text, const eg_mesh *mesh,
+                                const eg_layout *layout);
+egraph_status eg_sharding_parse(const eg_mesh *mesh, const char *text, eg_layout *out);
+
+// ---- transitions of one axis ------------------------------------------------------
+
+// Kind, spelling.
+#define EG_TRANSITION_LIST(X)                                                            \
+  X(EG_TRANSITION_SLICE, "slice")                   /* R -> S(d), local */               \
+  X(EG_TRANSITION_MASK, "mask")                     /* R -> P, local: zero but on one */ \
+  X(EG_TRANSITION_ALL_GATHER, "all-gather")         /* S(d) -> R */                      \
+  X(EG_TRANSITION_REDUCE_SCATTER, "reduce-scatter") /* P -> S(d) */                      \
+  X(EG_TRANSITION_ALL_REDUCE, "all-reduce")         /* P -> R */                         \
+  X(EG_TRANSITION_ALL_TO_ALL, "all-to-all")         /* S(d) -> S(e) */
+#define EG_TRANSITION_ENUM(id, name) id,
+typedef enum eg_transition_kind {
+  EG_TRANSITION_LIST(EG_TRANSITION_ENUM) EG_TRANSITION_KINDS
+} eg_transition_kind;
+#undef EG_TRANSITION_ENUM
+const char *eg_transition_name(eg_transition_kind kind);
+
+typedef struct eg_transition {
+  eg_transition_kind kind;
+  uint32_t axis;
+  uint8_t from, to; // digits
+} eg_transition;
+
+/// The transition between two legal shardings that differ on exactly one axis; false when
+/// there is none: on another number of axes, R -> P(max), or a dimension that a finer axis
+/// cuts further (the order of blocks would not be that of the mesh).
+bool eg_transition_between(const eg_mesh *mesh, const eg_layout *from,
+                           const eg_layout *to, eg_transition *out);
+/// Bytes that the collective is about: of the local tensor if the axis were R, i.e. the
+/// gathered result of an all-gather, the operand of a reduce-scatter or all-reduce, the
+/// devices' blocks together of an all-to-all. 0 for local transitions.
+double eg_transition_bytes(const eg_mesh *mesh, const eg_type *type,
+                           const eg_layout *from, const eg_transition *transition);
+
+#endif

@@ -1,0 +1,64 @@
+// A plan: the graph of a step with a layout for every tensor on a mesh, i.e. a parallel
+// computation graph (Unity, section 3). Every device runs the same steps on its part.
+//
+//   state   a value in one layout: made by the value's producer, or by a move
+//   step    in order of execution: a node on states, or a move from one state of a value to
+//           another along one axis
+//
+// The steps are those of one micro-batch in phases FORWARD and BACKWARD, run `micro_batches`
+// times, then those of phase UPDATE, once. A state made in one phase and used in a later one
+// is kept in between.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_PLAN_H
+#define EG_PCG_PLAN_H
+
+#include "pcg/graph.h"
+#include "pcg/mesh.h"
+#include "pcg/strategy.h"
+
+typedef enum eg_phase { EG_PHASE_FORWARD, EG_PHASE_BACKWARD, EG_PHASE_UPDATE } eg_phase;
+
+#define EG_PLAN_NONE UINT32_MAX
+
+typedef struct eg_plan_state {
+  eg_value value;   // of the graph
+  eg_layout layout; // sharding on the mesh
+  uint32_t step;    // that makes it; EG_PLAN_NONE: an input or weight, there from the start
+} eg_plan_state;
+EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
+
+typedef struct eg_plan_step {
+  bool is_move;
+  eg_phase phase;
+  // a node: its operands' and results' states stand in eg_plan.operands, results last
+  eg_graph_node node;
+  uint32_t operands;
+  uint8_t action[EG_MAX_MESH_AXES];
+  // a move
+  uint32_t from, to;
+  eg_transition transition;
+  // both: what the plan was made with, seconds of one execution
+  double seconds;
+} eg_plan_step;
+EG_VEC_DEFINE(eg_plan_steps, eg_plan_step);
+
+typedef struct eg_plan {
+  const eg_graph *graph; // borrowed
+  eg_mesh mesh;
+  uint32_t micro_batches; // >= 1
+  eg_plan_states states;
+  eg_plan_steps steps;
+  eg_u32s operands;
+  eg_u32s output_states; // per graph output
+  eg_u32s carried;       // pairs: output index, input or weight value: what leaves a step
+                         // enters the next one, in the same layout
+} eg_plan;
+
+void eg_plan_init(eg_plan *plan, egraph_allocator alloc);
+void eg_plan_deinit(eg_plan *plan);
+/// Verifies every invariant: layouts legal, every step's operands made before, strategies
+/// those that the actions give, moves single transitions, phases never going back, carried
+/// layouts equal. EGRAPH_E_INTERNAL names the first violation.
+egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
+
+#endif

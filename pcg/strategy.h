@@ -1,0 +1,86 @@
+// How an operator can be spread over a mesh: everything parallel follows from its factors
+// (DESIGN section 3 and 5; FlexFlow's SOAP, Alpa's parallel algorithms, Shardy's rules).
+//
+// Along each axis an operator takes one action: every device does the same (REPLICATE), a
+// factor is split, or partial sums of one operand pass through because the operator is
+// linear in it. The layouts of operands and results follow:
+//
+//   matmul  (i k),(k j) -> (i j)       a      b      result
+//   REPLICATE                          R      R      R
+//   SPLIT i                            S(0)   R      S(0)
+//   SPLIT j                            R      S(1)   S(1)
+//   SPLIT k                            S(1)   S(0)   P
+//   PASS a                             P      R      P
+//   PASS b                             R      P      P
+//
+// Several axes combine freely as long as every block stays contiguous: of the factors of
+// one dimension, a finer one is split only when the coarser ones are split completely, by
+// earlier axes.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_STRATEGY_H
+#define EG_PCG_STRATEGY_H
+
+#include "base/vec.h"
+#include "pcg/mesh.h"
+#include "pcg/node_spec.h"
+
+/// Action of an axis: REPLICATE, PASS (+ operand; joint operands alone: PASS_JOINT), SPLIT
+/// (+ factor).
+enum {
+  EG_ACTION_REPLICATE = 0,
+  EG_ACTION_PASS_JOINT = 1,
+  EG_ACTION_PASS = 2,
+  EG_ACTION_SPLIT = EG_ACTION_PASS + EG_MAX_FACTOR_OPERANDS
+};
+
+/// What neighbours along an axis exchange before a sliding window can work on blocks: rows
+/// of operand 0, the first and last device pad instead.
+typedef struct eg_halo {
+  uint32_t axis, dim;    // dim of operand 0
+  int64_t before, after; // rows, each at most what a neighbour holds
+} eg_halo;
+
+typedef struct eg_strategy {
+  uint8_t action[EG_MAX_MESH_AXES];
+  eg_layout inputs[EG_MAX_FACTOR_OPERANDS];
+  eg_layout result; // of every result
+  double share;     // part of the operator's points of work that a device does
+} eg_strategy;
+EG_VEC_DEFINE(eg_strategies, eg_strategy);
+
+/// Splits that were refused because a size does not divide: for reports.
+typedef struct eg_uneven {
+  uint32_t axis, factor;
+} eg_uneven;
+EG_VEC_DEFINE(eg_unevens, eg_uneven);
+
+/// A node with global types and what is derived from it.
+typedef struct eg_spread {
+  eg_node_spec spec;
+  eg_factors factors;
+} eg_spread;
+
+egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out);
+/// Appends every strategy on the mesh, each local node of which is well-typed. Operators
+/// with more operands or results than EG_MAX_FACTOR_OPERANDS, opaque and untyped ones are
+/// replicated only. Leaves have none. The order is that of the actions, axis 0 slowest;
+/// unevens may be NULL.
+egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
+                                   eg_strategies *inout, eg_unevens *inout_unevens);
+/// The strategy whose actions are given, or false when they do not combine.
+bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
+                       const uint8_t *actions, eg_strategy *out);
+/// The halos of a strategy, at most one per axis. Returns how many.
+uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
+                         const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]);
+
+/// What one device runs: attributes and types of its part (operand 0 with its halos).
+typedef struct eg_local_node {
+  eg_node_spec spec; // points into the arena
+} eg_local_node;
+/// Fails with EGRAPH_E_TYPE when the part is ill-typed.
+egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
+                              const eg_strategy *strategy, eg_arena *arena,
+                              eg_local_node *out);
+
+#endif
