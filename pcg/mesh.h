@@ -3,12 +3,12 @@
 //
 // A mesh has named axes; a device is a coordinate per axis, ranks count row-major, axis 0
 // slowest. A sharding has a digit per axis: R (every device along it has the same), S(d)
-// (dimension d is cut into equal blocks along it), P(sum), P(max) (the value is the sum or
-// maximum over the devices along it). Several axes on one dimension cut it in the order of
-// the axes: the first one is the coarsest.
+// (dimension d is cut into equal blocks along it), P(sum), P(max) (the value is the sum
+// or maximum over the devices along it). Several axes on one dimension cut it in the
+// order of the axes: the first one is the coarsest.
 //
-//   mesh node=2, gpu=4   float32[8,6] @ S(0),S(1)     a device holds float32[4, 3/2!]: refused
-//                        float32[8,8] @ S(0),S(0)     float32[1,8]
+//   mesh node=2,gpu=4    float32[8,8] @ S0,S1    a device holds float32[4,2]
+//                        float32[8,8] @ S0,S0    float32[1,8]
 //
 // A sharding is legal for a type when every sharded dimension exists, divides evenly, and
 // partial sums are of numbers.
@@ -96,8 +96,8 @@ typedef struct eg_transition {
 } eg_transition;
 
 /// The transition between two legal shardings that differ on exactly one axis; false when
-/// there is none: on another number of axes, R -> P(max), or a dimension that a finer axis
-/// cuts further (the order of blocks would not be that of the mesh).
+/// there is none: on another number of axes, R -> P(max), or a dimension that a finer
+/// axis cuts further (the order of blocks would not be that of the mesh).
 bool eg_transition_between(const eg_mesh *mesh, const eg_layout *from,
                            const eg_layout *to, eg_transition *out);
 /// Bytes that the collective is about: of the local tensor if the axis were R, i.e. the

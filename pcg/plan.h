@@ -2,12 +2,13 @@
 // computation graph (Unity, section 3). Every device runs the same steps on its part.
 //
 //   state   a value in one layout: made by the value's producer, or by a move
-//   step    in order of execution: a node on states, or a move from one state of a value to
+//   step    in order of execution: a node on states, or a move from one state of a value
+//   to
 //           another along one axis
 //
-// The steps are those of one micro-batch in phases FORWARD and BACKWARD, run `micro_batches`
-// times, then those of phase UPDATE, once. A state made in one phase and used in a later one
-// is kept in between.
+// The steps are those of one micro-batch in phases FORWARD and BACKWARD, run
+// `micro_batches` times, then those of phase UPDATE, once. A state made in one phase and
+// used in a later one is kept in between.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_H
 #define EG_PCG_PLAN_H
@@ -23,7 +24,7 @@ typedef enum eg_phase { EG_PHASE_FORWARD, EG_PHASE_BACKWARD, EG_PHASE_UPDATE } e
 typedef struct eg_plan_state {
   eg_value value;   // of the graph
   eg_layout layout; // sharding on the mesh
-  uint32_t step;    // that makes it; EG_PLAN_NONE: an input or weight, there from the start
+  uint32_t step; // that makes it; EG_PLAN_NONE: an input or weight, there from the start
 } eg_plan_state;
 EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
 
@@ -56,9 +57,12 @@ typedef struct eg_plan {
 
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc);
 void eg_plan_deinit(eg_plan *plan);
+/// The spec of a node step with global types; lives in the arena.
+egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
+                           eg_node_spec *out);
 /// Verifies every invariant: layouts legal, every step's operands made before, strategies
-/// those that the actions give, moves single transitions, phases never going back, carried
-/// layouts equal. EGRAPH_E_INTERNAL names the first violation.
+/// those that the actions give, moves single transitions, phases never going back,
+/// carried layouts equal. EGRAPH_E_INTERNAL names the first violation.
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
 #endif

@@ -24,7 +24,8 @@
 #include "pcg/mesh.h"
 #include "pcg/node_spec.h"
 
-/// Action of an axis: REPLICATE, PASS (+ operand; joint operands alone: PASS_JOINT), SPLIT
+/// Action of an axis: REPLICATE, PASS (+ operand; joint operands alone: PASS_JOINT),
+/// SPLIT
 /// (+ factor).
 enum {
   EG_ACTION_REPLICATE = 0,
@@ -33,11 +34,12 @@ enum {
   EG_ACTION_SPLIT = EG_ACTION_PASS + EG_MAX_FACTOR_OPERANDS
 };
 
-/// What neighbours along an axis exchange before a sliding window can work on blocks: rows
-/// of operand 0, the first and last device pad instead.
+/// What neighbours along an axis exchange before a sliding window can work on blocks:
+/// rows of operand 0, the first and last device pad instead.
 typedef struct eg_halo {
   uint32_t axis, dim;    // dim of operand 0
   int64_t before, after; // rows, each at most what a neighbour holds
+  double fill;           // what stands for rows beyond the border
 } eg_halo;
 
 typedef struct eg_strategy {
@@ -56,31 +58,31 @@ EG_VEC_DEFINE(eg_unevens, eg_uneven);
 
 /// A node with global types and what is derived from it.
 typedef struct eg_spread {
-  eg_node_spec spec;
+  eg_node_spec spec; // borrowed
   eg_factors factors;
 } eg_spread;
 
 egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out);
-/// Appends every strategy on the mesh, each local node of which is well-typed. Operators
-/// with more operands or results than EG_MAX_FACTOR_OPERANDS, opaque and untyped ones are
-/// replicated only. Leaves have none. The order is that of the actions, axis 0 slowest;
-/// unevens may be NULL.
+/// Appends every strategy on the mesh whose local node is well-typed. Operators with more
+/// operands or results than EG_MAX_FACTOR_OPERANDS, and opaque ones, are replicated only.
+/// INPUT and WEIGHT have none. The order is that of the actions, axis 0 slowest.
 egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
-                                   eg_strategies *inout, eg_unevens *inout_unevens);
-/// The strategy whose actions are given, or false when they do not combine.
+                                   eg_arena *scratch, eg_strategies *inout);
+/// The strategy that takes actions[axis]; false when they do not combine.
 bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
                        const uint8_t *actions, eg_strategy *out);
+/// Appends the factors that could be split along an axis but for their sizes.
+egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
+                                eg_unevens *inout);
 /// The halos of a strategy, at most one per axis. Returns how many.
 uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
                          const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]);
 
-/// What one device runs: attributes and types of its part (operand 0 with its halos).
-typedef struct eg_local_node {
-  eg_node_spec spec; // points into the arena
-} eg_local_node;
-/// Fails with EGRAPH_E_TYPE when the part is ill-typed.
+/// What one device runs: attributes and types of its part, operand 0 with its halos.
+/// Lives in the arena. Fails with EGRAPH_E_TYPE when the part is ill-typed or would be
+/// something else than the device's part of the result. (local_node.c)
 egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
                               const eg_strategy *strategy, eg_arena *arena,
-                              eg_local_node *out);
+                              eg_node_spec *out);
 
 #endif

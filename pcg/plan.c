@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/plan.h"
+
+#include <inttypes.h>
+
+void eg_plan_init(eg_plan *plan, egraph_allocator alloc) {
+  *plan = (eg_plan){.micro_batches = 1};
+  eg_plan_states_init(&plan->states, alloc);
+  eg_plan_steps_init(&plan->steps, alloc);
+  eg_u32s_init(&plan->operands, alloc);
+  eg_u32s_init(&plan->output_states, alloc);
+  eg_u32s_init(&plan->carried, alloc);
+}
+
+void eg_plan_deinit(eg_plan *plan) {
+  eg_plan_states_deinit(&plan->states);
+  eg_plan_steps_deinit(&plan->steps);
+  eg_u32s_deinit(&plan->operands);
+  eg_u32s_deinit(&plan->output_states);
+  eg_u32s_deinit(&plan->carried);
+}
+
+egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
+                           eg_node_spec *out) {
+  eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+  eg_type *types;
+  EG_TRY(eg_arena_alloc(arena, (size_t)info.input_count + info.result_count,
+                        sizeof *types, &types));
+  *out = (eg_node_spec){.attrs = info.attrs,
+                        .inputs = types,
+                        .input_count = info.input_count,
+                        .results = types + info.input_count,
+                        .result_count = info.result_count};
+  for (uint32_t i = 0; i < info.input_count; i++) {
+    types[i] = eg_graph_value(plan->graph, info.inputs[i])->type;
+    types[i].layout = (eg_layout){0};
+  }
+  for (uint32_t i = 0; i < info.result_count; i++) {
+    types[info.input_count + i] = eg_graph_value(plan->graph, info.results[i])->type;
+    types[info.input_count + i].layout = (eg_layout){0};
+  }
+  return EGRAPH_OK;
+}
+
+// ---- check ------------------------------------------------------------------------
+
+typedef struct checker {
+  const eg_plan *plan;
+  eg_arena *arena;
+  uint32_t at; // step
+} checker;
+
+static egraph_status broken(const checker *c, const char *what) {
+  return EG_FAIL(EGRAPH_E_INTERNAL, "plan, step %" PRIu32 ": %s", c->at, what);
+}
+
+static const eg_plan_state *state_at(const checker *c, uint32_t state) {
+  return state < c->plan->states.len ? &c->plan->states.data[state] : NULL;
+}
+
+static egraph_status check_state(const checker *c, const eg_plan_state *state) {
+  const eg_plan *plan = c->plan;
+  if (state->value.id >= eg_graph_value_count(plan->graph))
+    return broken(c, "a state of no value");
+  const eg_value_info *info = eg_graph_value(plan->graph, state->value);
+  if (!info->typed ||
+      eg_sharding_check(&plan->mesh, &info->type, &state->layout) != EG_SHARDING_LEGAL)
+    return broken(c, "a state whose layout does not fit its value");
+  bool is_given = info->kind != EG_VALUE_COMPUTED;
+  if (state->step == EG_PLAN_NONE ? !is_given : state->step >= plan->steps.len)
+    return broken(c, "a state that nothing makes");
+  return EGRAPH_OK;
+}
+
+/// That an operand is there: made by an earlier step, of no later phase.
+static egraph_status check_operand(const checker *c, uint32_t number) {
+  const eg_plan_state *state = state_at(c, number);
+  if (state == NULL) return broken(c, "an operand that is no state");
+  if (state->step == EG_PLAN_NONE) return EGRAPH_OK;
+  if (state->step >= c->at) return broken(c, "an operand is made later");
+  return EGRAPH_OK;
+}
+
+static egraph_status check_move(const checker *c, const eg_plan_step *step) {
+  EG_TRY(check_operand(c, step->from));
+  const eg_plan_state *from = state_at(c, step->from), *to = state_at(c, step->to);
+  eg_transition transition;
+  if (to == NULL || to->step != c->at || to->value.id != from->value.id)
+    return broken(c, "a move to a state of another value or step");
+  if (!eg_transition_between(&c->plan->mesh, &from->layout, &to->layout, &transition) ||
+      transition.kind != step->transition.kind ||
+      transition.axis != step->transition.axis)
+    return broken(c, "a move that is no single transition");
+  return EGRAPH_OK;
+}
+
+static egraph_status check_layouts(const checker *c, const eg_plan_step *step,
+                                   const eg_graph_node_info *info,
+                                   const eg_strategy *strategy) {
+  const uint32_t *operands = c->plan->operands.data + step->operands;
+  for (uint32_t i = 0; i < info->input_count; i++) {
+    EG_TRY(check_operand(c, operands[i]));
+    const eg_plan_state *state = state_at(c, operands[i]);
+    static const eg_layout whole = {0};
+    const eg_layout *wanted = i < EG_MAX_FACTOR_OPERANDS ? &strategy->inputs[i] : &whole;
+    if (state->value.id != info->inputs[i].id ||
+        !eg_sharding_same(&c->plan->mesh, &state->layout, wanted))
+      return broken(c, "an operand in another layout than the strategy's");
+  }
+  for (uint32_t r = 0; r < info->result_count; r++) {
+    const eg_plan_state *state = state_at(c, operands[info->input_count + r]);
+    if (state == NULL || state->step != c->at || state->value.id != info->results[r].id ||
+        !eg_sharding_same(&c->plan->mesh, &state->layout, &strategy->result))
+      return broken(c, "a result in another layout than the strategy's");
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_node(const checker *c, const eg_plan_step *step) {
+  if (step->node.id >= eg_graph_node_count(c->plan->graph))
+    return broken(c, "no such node");
+  eg_graph_node_info info = eg_graph_node_at(c->plan->graph, step->node);
+  if ((uint64_t)step->operands + info.input_count + info.result_count >
+      c->plan->operands.len)
+    return broken(c, "operands are missing");
+  eg_node_spec spec;
+  eg_spread spread;
+  eg_strategy strategy;
+  EG_TRY(eg_plan_spec(c->plan, step, c->arena, &spec));
+  EG_TRY(eg_spread_init(&spec, &spread));
+  if (!eg_spread_combine(&spread, &c->plan->mesh, step->action, &strategy))
+    return broken(c, "actions that do not combine");
+  return check_layouts(c, step, &info, &strategy);
+}
+
+static egraph_status check_steps(checker *c) {
+  eg_phase phase = EG_PHASE_FORWARD;
+  for (c->at = 0; c->at < c->plan->steps.len; c->at++) {
+    const eg_plan_step *step = &c->plan->steps.data[c->at];
+    if (step->phase < phase) return broken(c, "a phase that was over");
+    phase = step->phase;
+    EG_TRY(step->is_move ? check_move(c, step) : check_node(c, step));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_outputs(const checker *c) {
+  const eg_plan *plan = c->plan;
+  if (plan->output_states.len != eg_graph_output_count(plan->graph))
+    return broken(c, "an output without a state");
+  for (uint32_t i = 0; i < plan->output_states.len; i++) {
+    EG_TRY(check_operand(c, plan->output_states.data[i]));
+    if (state_at(c, plan->output_states.data[i])->value.id !=
+        eg_graph_output(plan->graph, i, NULL).id)
+      return broken(c, "an output has the state of another value");
+  }
+  return EGRAPH_OK;
+}
+
+/// The state that a value has from the start.
+static const eg_plan_state *entry_of(const eg_plan *plan, uint32_t value) {
+  for (size_t i = 0; i < plan->states.len; i++)
+    if (plan->states.data[i].value.id == value &&
+        plan->states.data[i].step == EG_PLAN_NONE)
+      return &plan->states.data[i];
+  return NULL;
+}
+
+static egraph_status check_carried(const checker *c) {
+  const eg_plan *plan = c->plan;
+  for (size_t i = 0; i + 1 < plan->carried.len; i += 2) {
+    uint32_t output = plan->carried.data[i];
+    const eg_plan_state *entry = entry_of(plan, plan->carried.data[i + 1]);
+    if (output >= plan->output_states.len) return broken(c, "carries no output");
+    const eg_plan_state *exit = state_at(c, plan->output_states.data[output]);
+    if (entry != NULL && !eg_sharding_same(&plan->mesh, &entry->layout, &exit->layout))
+      return broken(c, "a value leaves the step in another layout than it entered");
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc) {
+  eg_arena arena;
+  eg_arena_init(&arena, alloc);
+  checker c = {.plan = plan, .arena = &arena};
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < plan->states.len; i++)
+    status = check_state(&c, &plan->states.data[i]);
+  if (status == EGRAPH_OK) status = check_steps(&c);
+  if (status == EGRAPH_OK) status = check_outputs(&c);
+  if (status == EGRAPH_OK) status = check_carried(&c);
+  eg_arena_deinit(&arena);
+  return status;
+}
