@@ -1,0 +1,23 @@
+// What planning asks of a machine.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PLAN_PLAN_COSTS_H
+#define EG_OPTIMIZE_PLAN_PLAN_COSTS_H
+
+#include "pcg/mesh.h"
+#include "pcg/node_spec.h"
+
+typedef struct eg_plan_costs {
+  void *self;
+  /// Seconds of a node on one device, local types; >= 0, finite.
+  egraph_status (*node)(void *self, const eg_node_spec *local, double *out_seconds);
+  /// Seconds of a collective, bytes as eg_transition_bytes has them; local ones are free
+  /// and not asked for.
+  double (*transition)(void *self, const eg_transition *transition, double bytes);
+  /// Seconds of an exchange with the neighbours along an axis.
+  double (*halo)(void *self, uint32_t axis, double bytes);
+  /// Compute costs nothing, so that operators with multiplications must be split along
+  /// every axis: replicating them everywhere would be free.
+  bool compute_is_free;
+} eg_plan_costs;
+
+#endif

@@ -1,0 +1,440 @@
+// Phase by phase: the nodes of the phase, operands first, each with the moves that its
+// operands need; then what else the phase has to make, to be kept for a later one.
+//
+// A state belongs to a place of the problem (value, layout). What is kept has a place in
+// each phase, and one state.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan/plan_emit.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define NONE EG_SPACE_NONE
+
+typedef struct emitter {
+  egraph_allocator alloc;
+  const eg_plan_model *model;
+  const eg_plan_space *space;
+  const eg_layout_problem *problem;
+  const eg_layout_solution *solution;
+  const eg_graph *original;
+  eg_u32s state_of_place; // [places] state, or NONE
+  eg_u32s move_into;      // [places] used arc that leads here, or NONE
+  eg_u32s operator_of;    // [strategies] of the problem
+  eg_u32s value_made;     // [space values] first value of the new graph, or NONE
+  eg_u32s node_made;      // [space values] node of the new graph, or NONE: a leaf
+  const char **names;     // [space values] of the original
+  eg_u32s stack;
+  eg_emitted_plan *out;
+} emitter;
+
+static const eg_engine *engine_of(const emitter *e) {
+  return eg_tensor_egraph_engine_of(e->space->egraph);
+}
+
+static eg_plan *plan_of(const emitter *e) { return &e->out->plan; }
+
+// ---- reading the solution -----------------------------------------------------------
+
+static uint32_t copy_of(const emitter *e, uint32_t v, eg_phase phase) {
+  return e->model->copies.data[(size_t)v * (EG_PHASE_UPDATE + 1) + phase];
+}
+
+/// The problem's strategy that makes a problem value, or NONE: it is not needed.
+static uint32_t strategy_of(const emitter *e, uint32_t value) {
+  return e->solution->strategy.data[value];
+}
+
+/// The chosen operator of a space value that is made in the step, or NULL.
+static const eg_space_operator *chosen(const emitter *e, uint32_t v) {
+  const eg_space_value *value = &e->space->values.data[v];
+  uint32_t copy =
+      value->is_entry ? e->model->entries.data[v] : copy_of(e, v, value->phase);
+  uint32_t strategy = strategy_of(e, copy);
+  if (strategy == EG_LAYOUT_NONE) return NULL;
+  uint32_t op = e->model->operators.data[e->operator_of.data[strategy]];
+  assert(op != NONE && "only copies are kept");
+  return &e->space->operators.data[op];
+}
+
+static const eg_space_strategy *chosen_strategy(const emitter *e, uint32_t v) {
+  uint32_t copy = copy_of(e, v, e->space->values.data[v].phase);
+  return &e->space->strategies.data[e->model->strategies.data[strategy_of(e, copy)]];
+}
+
+static egraph_status index_solution(emitter *e) {
+  const eg_layout_problem *problem = e->problem;
+  for (uint32_t p = 0; p < eg_layout_place_count(problem); p++) {
+    EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
+    EG_TRY(eg_u32s_push(&e->move_into, NONE));
+  }
+  for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++)
+    if (e->solution->arc_used.data[a]) e->move_into.data[problem->arc_to.data[a]] = a;
+  for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++)
+    for (uint32_t s = problem->strategy_begin.data[o];
+         s < problem->strategy_begin.data[o + 1]; s++)
+      EG_TRY(eg_u32s_push(&e->operator_of, o));
+  return EGRAPH_OK;
+}
+
+// ---- states and moves ---------------------------------------------------------------
+
+static uint32_t value_of_place(const emitter *e, uint32_t place) {
+  const eg_u32s *begin = &e->problem->place_begin;
+  uint32_t low = 0, high = (uint32_t)begin->len - 1;
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (begin->data[middle] <= place)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static eg_layout layout_of_place(const emitter *e, uint32_t place) {
+  uint32_t value = value_of_place(e, place);
+  uint32_t number = place - e->problem->place_begin.data[value];
+  uint32_t v = e->model->values.data[value].value;
+  return eg_plan_space_layouts(e->space, v)
+      ->layouts.data[eg_plan_model_layout(e->model, value, number)];
+}
+
+/// A state of a value of the new graph, for a place.
+static egraph_status add_state(emitter *e, uint32_t place, eg_value value,
+                               uint32_t step) {
+  e->state_of_place.data[place] = (uint32_t)plan_of(e)->states.len;
+  return eg_plan_states_push(
+      &plan_of(e)->states,
+      (eg_plan_state){.value = value, .layout = layout_of_place(e, place), .step = step});
+}
+
+static egraph_status add_move(emitter *e, uint32_t arc) {
+  uint32_t from = e->problem->arc_from.data[arc], to = e->problem->arc_to.data[arc];
+  uint32_t copy = value_of_place(e, to);
+  const eg_model_value *value = &e->model->values.data[copy];
+  const eg_layout_move *move = &eg_plan_space_layouts(e->space, value->value)
+                                    ->moves.data[e->model->moves.data[arc]];
+  uint32_t state = e->state_of_place.data[from], step = (uint32_t)plan_of(e)->steps.len;
+  eg_plan_step mine = {.is_move = true,
+                       .phase = value->phase,
+                       .from = state,
+                       .to = (uint32_t)plan_of(e)->states.len,
+                       .transition = move->transition,
+                       .seconds = move->seconds};
+  EG_TRY(add_state(e, to, plan_of(e)->states.data[state].value, step));
+  return eg_plan_steps_push(&plan_of(e)->steps, mine);
+}
+
+/// Where a copy that is kept starts: the place that it was before, or NONE.
+static uint32_t kept_from(const emitter *e, uint32_t copy) {
+  uint32_t strategy = strategy_of(e, copy);
+  if (strategy == EG_LAYOUT_NONE || e->model->strategies.data[strategy] != NONE)
+    return NONE;
+  return e->problem->needs.data[e->problem->need_begin.data[strategy]];
+}
+
+/// Makes the state of a place, if need be by moves from where its value was made.
+static egraph_status reach_place(emitter *e, uint32_t place) {
+  e->stack.len = 0;
+  while (e->state_of_place.data[place] == NONE) {
+    uint32_t arc = e->move_into.data[place];
+    if (arc == NONE) {
+      uint32_t before = kept_from(e, value_of_place(e, place));
+      if (before == NONE || e->state_of_place.data[before] == NONE)
+        return EG_FAIL(EGRAPH_E_INTERNAL, "a layout of a plan cannot be reached");
+      e->state_of_place.data[place] = e->state_of_place.data[before];
+      break;
+    }
+    EG_TRY(eg_u32s_push(&e->stack, arc));
+    place = e->problem->arc_from.data[arc];
+  }
+  while (e->stack.len != 0)
+    EG_TRY(add_move(e, eg_u32s_pop(&e->stack)));
+  return EGRAPH_OK;
+}
+
+// ---- nodes --------------------------------------------------------------------------
+
+static egraph_status write_leaf(emitter *e, uint32_t v) {
+  const eg_term term = eg_engine_term(engine_of(e), chosen(e, v)->node);
+  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(e->space->egraph, term.payload);
+  bool is_input = term.op == EG_OP_INPUT;
+  const char *name =
+      eg_attr_at(attrs, is_input ? EG_A_INPUT_NAME : EG_A_WEIGHT_NAME)->text;
+  eg_value value, old;
+  if (is_input) {
+    if (!eg_graph_find_value(e->out->graph, name, &value))
+      return EG_FAIL(EGRAPH_E_INTERNAL, "input '%s' is not in the original graph", name);
+  } else {
+    if (!eg_graph_find_value(e->original, name, &old))
+      return EG_FAIL(EGRAPH_E_INTERNAL, "weight '%s' is not in the original graph", name);
+    const eg_value_info *info = eg_graph_value(e->original, old);
+    EG_TRY(eg_graph_add_weight(e->out->graph, name, &info->type, info->data, &value));
+  }
+  e->value_made.data[v] = value.id;
+  uint32_t entry = e->model->entries.data[v];
+  return add_state(e, e->problem->output.data[strategy_of(e, entry)], value,
+                   EG_PLAN_NONE);
+}
+
+/// A part of a tuple is a result of its node; it has no step of its own.
+static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator *op) {
+  const eg_plan *plan = plan_of(e);
+  uint32_t tuple = e->space->inputs.data[op->inputs];
+  const eg_term term = eg_engine_term(engine_of(e), op->node);
+  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(e->space->egraph, term.payload);
+  uint32_t index = (uint32_t)eg_attr_at(attrs, EG_A_PART_INDEX)->i;
+  eg_graph_node node = {e->node_made.data[tuple]};
+  eg_phase phase = e->space->values.data[tuple].phase;
+  uint32_t place = e->problem->output.data[strategy_of(e, copy_of(e, tuple, phase))];
+  uint32_t step = plan->states.data[e->state_of_place.data[place]].step;
+  uint32_t first =
+      plan->steps.data[step].operands + eg_graph_node_at(plan->graph, node).input_count;
+  e->value_made.data[v] = e->value_made.data[tuple] + index;
+  e->node_made.data[v] = node.id;
+  uint32_t mine = strategy_of(e, copy_of(e, v, e->space->values.data[v].phase));
+  e->state_of_place.data[e->problem->output.data[mine]] =
+      plan->operands.data[first + index];
+  return EGRAPH_OK;
+}
+
+static egraph_status add_node(emitter *e, uint32_t v, const eg_space_operator *op,
+                              eg_graph_node_info *out_info) {
+  const eg_term term = eg_engine_term(engine_of(e), op->node);
+  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(e->space->egraph, term.payload);
+  uint32_t results = eg_op_results(attrs);
+  eg_arena arena;
+  eg_arena_init(&arena, e->alloc);
+  eg_value *inputs, *made = NULL;
+  const char **names = NULL;
+  egraph_status status = eg_arena_alloc(&arena, op->input_count, sizeof *inputs, &inputs);
+  if (status == EGRAPH_OK) status = eg_arena_alloc(&arena, results, sizeof *made, &made);
+  if (status == EGRAPH_OK)
+    status = eg_arena_alloc(&arena, results, sizeof *names, &names);
+  if (status == EGRAPH_OK) {
+    for (uint32_t i = 0; i < op->input_count; i++)
+      inputs[i] = (eg_value){e->value_made.data[e->space->inputs.data[op->inputs + i]]};
+    if (results == 1) names[0] = e->names[v];
+    status =
+        eg_graph_add_node(e->out->graph, "", attrs, inputs, op->input_count, names, made);
+  }
+  if (status == EGRAPH_OK) {
+    e->value_made.data[v] = made[0].id; // results are numbered on from the first
+    e->node_made.data[v] = eg_graph_value(e->out->graph, made[0])->node.id;
+    *out_info = eg_graph_node_at(e->out->graph, (eg_graph_node){e->node_made.data[v]});
+  }
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator *op) {
+  eg_phase phase = e->space->values.data[v].phase;
+  uint32_t strategy = strategy_of(e, copy_of(e, v, phase));
+  const uint32_t *needs = e->problem->needs.data + e->problem->need_begin.data[strategy];
+  for (uint32_t i = 0; i < op->input_count; i++)
+    EG_TRY(reach_place(e, needs[i]));
+  eg_graph_node_info info;
+  EG_TRY(add_node(e, v, op, &info));
+  eg_plan *plan = plan_of(e);
+  eg_plan_step step = {.phase = phase,
+                       .node = {e->node_made.data[v]},
+                       .operands = (uint32_t)plan->operands.len,
+                       .seconds = chosen_strategy(e, v)->seconds};
+  memcpy(step.action, chosen_strategy(e, v)->action, sizeof step.action);
+  for (uint32_t i = 0; i < op->input_count; i++)
+    EG_TRY(eg_u32s_push(&plan->operands, e->state_of_place.data[needs[i]]));
+  // Of a tuple the first part's state stands for the place; each part has one in the end.
+  for (uint32_t r = info.result_count; r-- > 0;)
+    EG_TRY(add_state(e, e->problem->output.data[strategy], info.results[r],
+                     (uint32_t)plan->steps.len));
+  for (uint32_t r = 0; r < info.result_count; r++)
+    EG_TRY(eg_u32s_push(&plan->operands, (uint32_t)plan->states.len - 1 - r));
+  return eg_plan_steps_push(&plan->steps, step);
+}
+
+static bool is_part(const emitter *e, const eg_space_operator *op) {
+  return eg_engine_term(engine_of(e), op->node).op == EG_OP_PART;
+}
+
+static egraph_status write_value(emitter *e, uint32_t v) {
+  const eg_space_operator *op = chosen(e, v);
+  if (e->space->values.data[v].is_entry) return write_leaf(e, v);
+  return is_part(e, op) ? write_part(e, v, op) : write_node(e, v, op);
+}
+
+// ---- phases -------------------------------------------------------------------------
+
+/// Pushes operands that are not made yet; false when there are none.
+static egraph_status push_operands(emitter *e, uint32_t v, eg_u32s *order,
+                                   bool *out_waits) {
+  const eg_space_operator *op = chosen(e, v);
+  *out_waits = false;
+  for (uint32_t i = op->input_count; i-- > 0;) {
+    uint32_t operand = e->space->inputs.data[op->inputs + i];
+    if (e->value_made.data[operand] != NONE) continue;
+    *out_waits = true;
+    EG_TRY(eg_u32s_push(order, operand));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_from(emitter *e, uint32_t v, eg_u32s *order) {
+  EG_TRY(eg_u32s_push(order, v));
+  while (order->len != 0) {
+    uint32_t top = order->data[order->len - 1];
+    bool waits = false;
+    if (e->value_made.data[top] == NONE) EG_TRY(push_operands(e, top, order, &waits));
+    if (waits) continue;
+    order->len--;
+    if (e->value_made.data[top] == NONE) EG_TRY(write_value(e, top));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status flush_moves(emitter *e, eg_phase phase) {
+  for (uint32_t a = 0; a < eg_layout_arc_count(e->problem); a++) {
+    if (!e->solution->arc_used.data[a]) continue;
+    uint32_t to = e->problem->arc_to.data[a];
+    const eg_model_value *value = &e->model->values.data[value_of_place(e, to)];
+    if (value->role == EG_MODEL_COPY && value->phase == phase) EG_TRY(reach_place(e, to));
+  }
+  return EGRAPH_OK;
+}
+
+/// What is kept from this phase on has its state there, whatever uses it.
+static egraph_status carry_over(emitter *e, eg_phase phase) {
+  for (uint32_t copy = 0; copy < e->model->values.len; copy++) {
+    if (e->model->values.data[copy].role != EG_MODEL_COPY ||
+        e->model->values.data[copy].phase != phase)
+      continue;
+    uint32_t before = kept_from(e, copy);
+    if (before == NONE || e->state_of_place.data[before] == NONE) continue;
+    e->state_of_place.data[e->problem->output.data[strategy_of(e, copy)]] =
+        e->state_of_place.data[before];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_phase(emitter *e, eg_phase phase, eg_u32s *order) {
+  EG_TRY(carry_over(e, phase));
+  for (uint32_t v = 0; v < e->space->values.len; v++) {
+    const eg_space_value *value = &e->space->values.data[v];
+    if (value->phase != phase || value->is_entry || e->value_made.data[v] != NONE ||
+        chosen(e, v) == NULL)
+      continue;
+    EG_TRY(write_from(e, v, order));
+  }
+  return flush_moves(e, phase);
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+static egraph_status write_inputs(emitter *e) {
+  for (uint32_t i = 0; i < eg_graph_input_count(e->original); i++) {
+    const eg_value_info *info =
+        eg_graph_value(e->original, eg_graph_input(e->original, i));
+    eg_value value;
+    EG_TRY(eg_graph_add_input(e->out->graph, info->name, &info->type, &value));
+  }
+  for (uint32_t v = 0; v < e->space->values.len; v++)
+    if (e->space->values.data[v].is_entry && chosen(e, v) != NULL)
+      EG_TRY(write_leaf(e, v));
+  return EGRAPH_OK;
+}
+
+static egraph_status write_outputs(emitter *e) {
+  for (uint32_t i = 0; i < eg_graph_output_count(e->original); i++) {
+    const char *name;
+    (void)eg_graph_output(e->original, i, &name);
+    uint32_t v =
+        eg_plan_space_value(e->space, eg_tensor_egraph_root(e->space->egraph, i));
+    EG_TRY(eg_graph_add_output(e->out->graph, name, (eg_value){e->value_made.data[v]}));
+    // Roots were added in the order of the outputs.
+    uint32_t root = e->problem->root_value.data[i], place;
+    if (e->model->values.data[root].role == EG_MODEL_EXIT)
+      place = kept_from(e, root);
+    else
+      place = e->problem->root_places.data[e->problem->root_begin.data[i]];
+    EG_TRY(reach_place(e, place));
+    EG_TRY(eg_u32s_push(&plan_of(e)->output_states, e->state_of_place.data[place]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_carried(emitter *e) {
+  const eg_step_info *info = e->space->info;
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    uint32_t v = eg_plan_space_value(
+        e->space, eg_tensor_egraph_value_class(e->space->egraph, info->carried[i].entry));
+    EG_TRY(eg_u32s_push(&plan_of(e)->carried, info->carried[i].output));
+    EG_TRY(eg_u32s_push(&plan_of(e)->carried, e->value_made.data[v]));
+  }
+  return EGRAPH_OK;
+}
+
+static void find_names(emitter *e) {
+  for (uint32_t i = eg_graph_value_count(e->original); i-- > 0;) {
+    const eg_value_info *info = eg_graph_value(e->original, (eg_value){i});
+    if (info->kind != EG_VALUE_COMPUTED || !info->typed) continue;
+    uint32_t v = eg_plan_space_value(
+        e->space, eg_tensor_egraph_value_class(e->space->egraph, (eg_value){i}));
+    if (v != NONE) e->names[v] = info->name;
+  }
+}
+
+static egraph_status emit(emitter *e) {
+  eg_u32s order;
+  EG_TRY(eg_graph_create(&e->alloc, &e->out->graph));
+  e->out->plan.graph = e->out->graph;
+  e->out->plan.mesh = e->space->mesh;
+  e->out->plan.micro_batches = e->space->info->micro_batches;
+  for (uint32_t v = 0; v < e->space->values.len; v++) {
+    EG_TRY(eg_u32s_push(&e->value_made, NONE));
+    EG_TRY(eg_u32s_push(&e->node_made, NONE));
+  }
+  EG_TRY(index_solution(e));
+  find_names(e);
+  EG_TRY(write_inputs(e));
+  eg_u32s_init(&order, e->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (eg_phase p = EG_PHASE_FORWARD; status == EGRAPH_OK && p <= EG_PHASE_UPDATE; p++)
+    status = write_phase(e, p, &order);
+  eg_u32s_deinit(&order);
+  EG_TRY(status);
+  EG_TRY(write_outputs(e));
+  EG_TRY(write_carried(e));
+  return eg_plan_check(&e->out->plan, e->alloc);
+}
+
+egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
+                           const eg_layout_solution *solution, eg_emitted_plan *out) {
+  const eg_plan_space *space = model->space;
+  *out = (eg_emitted_plan){.graph = NULL};
+  eg_plan_init(&out->plan, alloc);
+  emitter e = {.alloc = alloc,
+               .model = model,
+               .space = space,
+               .problem = &model->problem,
+               .solution = solution,
+               .original = eg_tensor_egraph_graph(space->egraph),
+               .out = out};
+  eg_u32s *const lists[] = {&e.state_of_place, &e.move_into, &e.operator_of,
+                            &e.value_made,     &e.node_made, &e.stack};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_init(lists[i], alloc);
+  size_t count = space->values.len;
+  egraph_status status = eg_alloc(alloc, count, sizeof *e.names, &e.names);
+  if (status == EGRAPH_OK) status = emit(&e);
+  eg_free(alloc, e.names, count, sizeof *e.names);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_deinit(lists[i]);
+  if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
+  return status;
+}
+
+void eg_emitted_plan_deinit(eg_emitted_plan *emitted) {
+  eg_plan_deinit(&emitted->plan);
+  eg_graph_destroy(emitted->graph);
+  emitted->graph = NULL;
+}

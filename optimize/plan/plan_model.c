@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan/plan_model.h"
+
+#include <string.h>
+
+enum { PHASES = EG_PHASE_UPDATE + 1 };
+
+typedef struct builder {
+  eg_plan_model *model;
+  const eg_plan_space *space;
+  eg_layout_filter filter;
+  uint8_t *uses;  // [values] bit per phase that needs a copy
+  eg_u32s number; // [places] layout number within the problem's values, or NONE
+  eg_u32s needs;  // of one strategy
+} builder;
+
+static const eg_space_value *value_at(const builder *b, uint32_t v) {
+  return &b->space->values.data[v];
+}
+
+static uint32_t layout_count(const builder *b, uint32_t v) {
+  return (uint32_t)eg_plan_space_layouts(b->space, v)->layouts.len;
+}
+
+/// Number of a layout of the space in the problem, or EG_SPACE_NONE: filtered out.
+static uint32_t number_of(const builder *b, uint32_t v, uint32_t layout) {
+  return b->number.data[b->model->first_place.data[v] + layout];
+}
+
+static uint32_t *copy_of(const builder *b, uint32_t v, eg_phase phase) {
+  return &b->model->copies.data[(size_t)v * PHASES + phase];
+}
+
+uint32_t eg_plan_space_places(const eg_plan_space *space) {
+  uint32_t places = 0;
+  for (uint32_t v = 0; v < space->values.len; v++)
+    places += (uint32_t)eg_plan_space_layouts(space, v)->layouts.len;
+  return places;
+}
+
+// ---- values -----------------------------------------------------------------------
+
+static egraph_status number_layouts(builder *b) {
+  uint32_t place = 0;
+  for (uint32_t v = 0; v < b->space->values.len; v++) {
+    EG_TRY(eg_u32s_push(&b->model->first_place, place));
+    uint32_t kept = 0;
+    for (uint32_t l = 0; l < layout_count(b, v); l++, place++) {
+      bool is_in = (b->filter == NULL || b->filter[place] != 0) &&
+                   eg_plan_space_is_useful(b->space, v, l);
+      EG_TRY(eg_u32s_push(&b->number, is_in ? kept++ : EG_SPACE_NONE));
+    }
+  }
+  return eg_u32s_push(&b->model->first_place, place);
+}
+
+static void find_uses(builder *b) {
+  const eg_plan_space *space = b->space;
+  for (uint32_t o = 0; o < space->operators.len; o++) {
+    const eg_space_operator *op = &space->operators.data[o];
+    for (uint32_t i = 0; i < op->input_count; i++)
+      b->uses[space->inputs.data[op->inputs + i]] |=
+          (uint8_t)(1u << value_at(b, op->value)->phase);
+  }
+  for (uint32_t v = 0; v < space->values.len; v++)
+    b->uses[v] |= (uint8_t)(1u << value_at(b, v)->phase);
+}
+
+/// A problem value with the layouts of `like` that are in.
+static egraph_status add_value(builder *b, eg_model_role role, uint32_t v, uint32_t like,
+                               eg_phase phase, uint32_t *out) {
+  const eg_space_value *value = value_at(b, v);
+  eg_model_value mine = {.role = role,
+                         .value = v,
+                         .phase = phase,
+                         .layouts = (uint32_t)b->model->layouts.len};
+  uint32_t count = 0;
+  for (uint32_t l = 0; l < layout_count(b, like); l++) {
+    if (number_of(b, like, l) == EG_SPACE_NONE) continue;
+    EG_TRY(eg_u32s_push(&b->model->layouts, l));
+    count++;
+  }
+  EG_TRY(eg_model_values_push(&b->model->values, mine));
+  double runs = phase == EG_PHASE_UPDATE ? 1 : b->space->info->micro_batches;
+  return eg_layout_problem_add_value(&b->model->problem, count, runs * value->times,
+                                     value->times, out);
+}
+
+static egraph_status add_moves(builder *b, uint32_t v, uint32_t copy) {
+  const eg_layout_graph *graph = eg_plan_space_layouts(b->space, v);
+  const eg_space_value *value = value_at(b, v);
+  if (value->is_tuple) return EGRAPH_OK;
+  for (uint32_t m = 0; m < graph->moves.len; m++) {
+    const eg_layout_move *move = &graph->moves.data[m];
+    eg_layout_arc arc = {.value = copy,
+                         .from = number_of(b, v, move->from),
+                         .to = number_of(b, v, move->to),
+                         .cost = move->seconds};
+    if (arc.from == EG_SPACE_NONE || arc.to == EG_SPACE_NONE) continue;
+    bool masks = move->transition.kind == EG_TRANSITION_MASK;
+    if (masks && (value->wants_sum >> move->transition.axis & 1) == 0) continue;
+    EG_TRY(eg_layout_problem_add_arc(&b->model->problem, &arc));
+    EG_TRY(eg_u32s_push(&b->model->moves, m));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_values(builder *b) {
+  for (uint32_t v = 0; v < b->space->values.len; v++) {
+    uint32_t entry = EG_SPACE_NONE;
+    if (value_at(b, v)->is_entry)
+      EG_TRY(add_value(b, EG_MODEL_ENTRY, v, v, EG_PHASE_UPDATE, &entry));
+    EG_TRY(eg_u32s_push(&b->model->entries, entry));
+    for (uint32_t q = 0; q < PHASES; q++) {
+      uint32_t copy = EG_SPACE_NONE;
+      if ((b->uses[v] >> q & 1) != 0) {
+        EG_TRY(add_value(b, EG_MODEL_COPY, v, v, (eg_phase)q, &copy));
+        EG_TRY(add_moves(b, v, copy));
+      }
+      EG_TRY(eg_u32s_push(&b->model->copies, copy));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// ---- operators ----------------------------------------------------------------------
+
+static egraph_status open_operator(builder *b, uint32_t value, const uint32_t *inputs,
+                                   uint32_t count, uint32_t operator_of_space) {
+  uint32_t number;
+  EG_TRY(
+      eg_layout_problem_add_operator(&b->model->problem, value, inputs, count, &number));
+  return eg_u32s_push(&b->model->operators, operator_of_space);
+}
+
+/// `to` starts as `from` is; both have the layouts of space value v. Keeping takes the
+/// value's bytes, unless it is there anyway.
+static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to,
+                              bool takes_memory) {
+  EG_TRY(open_operator(b, to, &from, 1, EG_SPACE_NONE));
+  for (uint32_t l = 0; l < layout_count(b, v); l++) {
+    uint32_t number = number_of(b, v, l);
+    if (number == EG_SPACE_NONE) continue;
+    eg_layout_strategy strategy = {
+        .needs = &number,
+        .output = number,
+        .memory = takes_memory ? eg_plan_space_bytes(b->space, v, l) : 0};
+    EG_TRY(eg_layout_problem_add_strategy(&b->model->problem, &strategy));
+    EG_TRY(eg_u32s_push(&b->model->strategies, EG_SPACE_NONE));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_kept_copies(builder *b, uint32_t v) {
+  uint32_t entry = b->model->entries.data[v], before = EG_SPACE_NONE;
+  for (uint32_t q = 0; q < PHASES; q++) {
+    uint32_t copy = *copy_of(b, v, (eg_phase)q);
+    if (copy == EG_SPACE_NONE) continue;
+    if (entry != EG_SPACE_NONE) EG_TRY(add_kept(b, v, entry, copy, false));
+    if (before != EG_SPACE_NONE) EG_TRY(add_kept(b, v, before, copy, true));
+    before = copy;
+  }
+  return EGRAPH_OK;
+}
+
+/// Layout numbers of a strategy; false when one was filtered out.
+static egraph_status number_strategy(builder *b, const eg_space_operator *op,
+                                     const eg_space_strategy *strategy, uint32_t *out,
+                                     bool *out_is_in) {
+  const eg_plan_space *space = b->space;
+  b->needs.len = 0;
+  *out = number_of(b, op->value, strategy->output);
+  *out_is_in = *out != EG_SPACE_NONE;
+  for (uint32_t i = 0; i < op->input_count; i++) {
+    uint32_t need = number_of(b, space->inputs.data[op->inputs + i],
+                              space->needs.data[strategy->needs + i]);
+    *out_is_in = *out_is_in && need != EG_SPACE_NONE;
+    EG_TRY(eg_u32s_push(&b->needs, need));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_strategies(builder *b, const eg_space_operator *op,
+                                    bool takes_memory) {
+  for (uint32_t s = 0; s < op->strategy_count; s++) {
+    const eg_space_strategy *strategy = &b->space->strategies.data[op->strategies + s];
+    uint32_t output;
+    bool is_in;
+    EG_TRY(number_strategy(b, op, strategy, &output, &is_in));
+    if (!is_in) continue;
+    eg_layout_strategy mine = {
+        .needs = b->needs.data,
+        .output = output,
+        .cost = strategy->seconds,
+        .memory = takes_memory
+                      ? eg_plan_space_bytes(b->space, op->value, strategy->output)
+                      : 0};
+    EG_TRY(eg_layout_problem_add_strategy(&b->model->problem, &mine));
+    EG_TRY(eg_u32s_push(&b->model->strategies, op->strategies + s));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_operator(builder *b, uint32_t number) {
+  const eg_space_operator *op = &b->space->operators.data[number];
+  const eg_space_value *value = value_at(b, op->value);
+  if (value->is_entry && op->input_count != 0) return EGRAPH_OK; // it is there already
+  uint32_t target = value->is_entry ? b->model->entries.data[op->value]
+                                    : *copy_of(b, op->value, value->phase);
+  eg_u32s inputs;
+  eg_u32s_init(&inputs, b->space->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = 0; status == EGRAPH_OK && i < op->input_count; i++)
+    status = eg_u32s_push(
+        &inputs, *copy_of(b, b->space->inputs.data[op->inputs + i], value->phase));
+  if (status == EGRAPH_OK)
+    status = open_operator(b, target, inputs.data, op->input_count, number);
+  eg_u32s_deinit(&inputs);
+  EG_TRY(status);
+  return add_strategies(b, op, value->is_entry);
+}
+
+static egraph_status add_operators(builder *b) {
+  for (uint32_t o = 0; o < b->space->operators.len; o++)
+    EG_TRY(add_operator(b, o));
+  for (uint32_t v = 0; v < b->space->values.len; v++)
+    EG_TRY(add_kept_copies(b, v));
+  return EGRAPH_OK;
+}
+
+// ---- roots --------------------------------------------------------------------------
+
+static uint32_t output_value(const builder *b, uint32_t output) {
+  return eg_plan_space_value(b->space, eg_tensor_egraph_root(b->space->egraph, output));
+}
+
+static const eg_carried_value *carried_of(const builder *b, uint32_t output) {
+  const eg_step_info *info = b->space->info;
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    if (info->carried[i].output == output) return &info->carried[i];
+  return NULL;
+}
+
+/// The same on every device: layout 0, all R.
+static egraph_status add_plain_root(builder *b, uint32_t v) {
+  uint32_t number = number_of(b, v, 0);
+  if (number == EG_SPACE_NONE)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "the replicated layout of an output is left out");
+  return eg_layout_problem_add_root(&b->model->problem,
+                                    *copy_of(b, v, value_at(b, v)->phase), &number, 1);
+}
+
+static egraph_status add_exit(builder *b, uint32_t v, const eg_carried_value *carried) {
+  eg_plan_model *model = b->model;
+  uint32_t entry_value = eg_plan_space_value(
+      b->space, eg_tensor_egraph_value_class(b->space->egraph, carried->entry));
+  uint32_t entry = model->entries.data[entry_value], exit;
+  uint32_t from = *copy_of(b, v, value_at(b, v)->phase);
+  EG_TRY(add_value(b, EG_MODEL_EXIT, v, entry_value, EG_PHASE_UPDATE, &exit));
+  EG_TRY(open_operator(b, exit, &from, 1, EG_SPACE_NONE));
+  for (uint32_t l = 0; l < layout_count(b, v); l++) {
+    uint32_t need = number_of(b, v, l), output = number_of(b, entry_value, l);
+    if (need == EG_SPACE_NONE || output == EG_SPACE_NONE) continue;
+    eg_layout_strategy strategy = {.needs = &need, .output = output};
+    EG_TRY(eg_layout_problem_add_strategy(&model->problem, &strategy));
+    EG_TRY(eg_u32s_push(&model->strategies, EG_SPACE_NONE));
+  }
+  EG_TRY(eg_layout_problem_add_root(&model->problem, exit, NULL, 0));
+  return eg_layout_problem_tie(&model->problem, EG_LAYOUT_TIE_SOURCES,
+                               (uint32_t[]){entry, exit}, 2);
+}
+
+static egraph_status add_roots(builder *b) {
+  const eg_graph *graph = eg_tensor_egraph_graph(b->space->egraph);
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    const eg_carried_value *carried = carried_of(b, i);
+    EG_TRY(carried == NULL ? add_plain_root(b, output_value(b, i))
+                           : add_exit(b, output_value(b, i), carried));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- entry points -------------------------------------------------------------------
+
+static egraph_status build(builder *b) {
+  EG_TRY(number_layouts(b));
+  find_uses(b);
+  EG_TRY(add_values(b));
+  EG_TRY(add_operators(b));
+  EG_TRY(add_roots(b));
+  b->model->problem.memory_limit = b->space->info->memory_limit;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
+                                 const eg_plan_space *space, eg_layout_filter filter) {
+  *model = (eg_plan_model){.space = space};
+  eg_model_values_init(&model->values, alloc);
+  eg_u32s_init(&model->layouts, alloc);
+  eg_u32s_init(&model->operators, alloc);
+  eg_u32s_init(&model->strategies, alloc);
+  eg_u32s_init(&model->moves, alloc);
+  eg_u32s_init(&model->first_place, alloc);
+  eg_u32s_init(&model->copies, alloc);
+  eg_u32s_init(&model->entries, alloc);
+  builder b = {.model = model, .space = space, .filter = filter};
+  eg_u32s_init(&b.number, alloc);
+  eg_u32s_init(&b.needs, alloc);
+  uint32_t count = (uint32_t)space->values.len;
+  egraph_status status = eg_layout_problem_init(&model->problem, alloc);
+  if (status == EGRAPH_OK) status = eg_alloc(alloc, count, sizeof *b.uses, &b.uses);
+  if (status == EGRAPH_OK) status = build(&b);
+  eg_free(alloc, b.uses, count, sizeof *b.uses);
+  eg_u32s_deinit(&b.number);
+  eg_u32s_deinit(&b.needs);
+  if (status != EGRAPH_OK) eg_plan_model_deinit(model);
+  return status;
+}
+
+void eg_plan_model_deinit(eg_plan_model *model) {
+  eg_layout_problem_deinit(&model->problem);
+  eg_model_values_deinit(&model->values);
+  eg_u32s_deinit(&model->layouts);
+  eg_u32s_deinit(&model->operators);
+  eg_u32s_deinit(&model->strategies);
+  eg_u32s_deinit(&model->moves);
+  eg_u32s_deinit(&model->first_place);
+  eg_u32s_deinit(&model->copies);
+  eg_u32s_deinit(&model->entries);
+}

@@ -1,0 +1,60 @@
+// A plan space, or a part of it, as a layout problem.
+//
+// A value that is used in a later phase than it is made in has a copy there: what was
+// kept (a stash for backward, the sum of a gradient over the micro-batches). An operator
+// keeps each layout as it is, for its bytes; which layout is kept is a choice. An input
+// or weight has an *entry*, without transitions, from which the copy of each phase starts
+// for nothing, or from what an earlier phase has made of it, for its bytes. What is
+// carried to the next step has an *exit* whose layout is tied to that of its entry.
+//
+//   weight w:  entry ---> w in FORWARD --arcs-->   keep, bytes --> w in BACKWARD
+//   --arcs-->
+//                 '----------------------------------------------------^
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PLAN_PLAN_MODEL_H
+#define EG_OPTIMIZE_PLAN_PLAN_MODEL_H
+
+#include "extract/layout/layout_solve.h"
+#include "optimize/plan/plan_space.h"
+
+typedef enum eg_model_role { EG_MODEL_COPY, EG_MODEL_ENTRY, EG_MODEL_EXIT } eg_model_role;
+
+/// What a value of the problem stands for.
+typedef struct eg_model_value {
+  eg_model_role role;
+  uint32_t value;   // of the space
+  eg_phase phase;   // COPY
+  uint32_t layouts; // first of its layouts, in eg_plan_model.layouts
+} eg_model_value;
+EG_VEC_DEFINE(eg_model_values, eg_model_value);
+
+typedef struct eg_plan_model {
+  const eg_plan_space *space; // borrowed
+  eg_layout_problem problem;
+  eg_model_values values; // [problem values]
+  eg_u32s layouts;        // of the space, per place of the problem
+  eg_u32s operators;      // [problem operators] of the space, or EG_SPACE_NONE: kept
+  eg_u32s strategies;     // [problem strategies] of the space, or EG_SPACE_NONE: kept
+  eg_u32s moves;          // [problem arcs] of the value's layout graph
+  eg_u32s first_place;    // [space values + 1] where its flags begin in a filter
+  eg_u32s copies;         // [space values][3 phases] problem value, or EG_SPACE_NONE
+  eg_u32s entries;        // [space values] likewise
+} eg_plan_model;
+
+/// Flags of layouts, values one after the other as first_place says; 0: left out. NULL:
+/// all that can be of use are in.
+typedef const uint8_t *eg_layout_filter;
+
+/// Places of a filter, over all values of a space.
+uint32_t eg_plan_space_places(const eg_plan_space *space);
+
+egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
+                                 const eg_plan_space *space, eg_layout_filter filter);
+void eg_plan_model_deinit(eg_plan_model *model);
+/// Layout of the space that layout `number` of a problem value is.
+static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,
+                                            uint32_t number) {
+  return model->layouts.data[model->values.data[value].layouts + number];
+}
+
+#endif

@@ -1,0 +1,229 @@
+// An e-node becomes an operator: its strategies on the mesh, priced, and of those that
+// read and write the same layouts the cheapest.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan/plan_operators.h"
+
+#include "base/hash.h"
+
+typedef struct adder {
+  eg_plan_space *space;
+  const eg_plan_costs *costs;
+  eg_arena arena;           // of one operator
+  eg_strategies strategies; // of one operator
+  eg_u32s layouts;          // needs, then the output, of one strategy
+  eg_flatmap known;         // layouts -> strategy of the space
+} adder;
+
+static const eg_engine *engine_of(const adder *a) {
+  return eg_tensor_egraph_engine_of(a->space->egraph);
+}
+
+// ---- operands -----------------------------------------------------------------------
+
+/// An operator runs when its value is made; an operand of a later phase comes too late.
+static bool is_timely(const adder *a, uint32_t value, const eg_term *term) {
+  for (uint32_t k = 0; k < term->arity; k++) {
+    uint32_t child = a->space->value_of[term->children[k].id];
+    if (a->space->values.data[child].phase > a->space->values.data[value].phase)
+      return false;
+  }
+  return true;
+}
+
+static void put_types(const eg_tensor_fact *fact, eg_type *out) {
+  if (fact->part_count == 0) *out = fact->type;
+  for (uint32_t i = 0; i < fact->part_count; i++)
+    out[i] = fact->parts[i];
+}
+
+static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
+                             eg_node_spec *out) {
+  const eg_tensor_fact *fact = eg_tensor_egraph_fact(a->space->egraph, class);
+  uint32_t results = fact->part_count == 0 ? 1 : fact->part_count;
+  eg_type *types;
+  EG_TRY(eg_arena_alloc(&a->arena, (size_t)term->arity + results, sizeof *types, &types));
+  for (uint32_t k = 0; k < term->arity;
+       k++) // of a tuple, which only a part reads: type 0
+    types[k] = eg_tensor_egraph_fact(a->space->egraph, term->children[k])->type;
+  put_types(fact, types + term->arity);
+  *out =
+      (eg_node_spec){.attrs = eg_tensor_egraph_attrs_at(a->space->egraph, term->payload),
+                     .inputs = types,
+                     .input_count = term->arity,
+                     .results = types + term->arity,
+                     .result_count = results};
+  return EGRAPH_OK;
+}
+
+// ---- strategies ---------------------------------------------------------------------
+
+/// Whether strategy `id` has the layouts at hand.
+static bool has_layouts(const void *user, uint32_t id, const void *key) {
+  const adder *a = user;
+  const eg_space_operator *op = key;
+  const eg_space_strategy *strategy = &a->space->strategies.data[id];
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if (a->space->needs.data[strategy->needs + i] != a->layouts.data[i]) return false;
+  return strategy->output == a->layouts.data[op->input_count];
+}
+
+/// Adds a strategy with the layouts at hand unless a cheaper one has them.
+static egraph_status keep(adder *a, eg_space_operator *op, const uint8_t *action,
+                          double seconds) {
+  eg_plan_space *space = a->space;
+  uint64_t hash = eg_hash_bytes(0, a->layouts.data, a->layouts.len * sizeof(uint32_t));
+  uint32_t known;
+  if (eg_flatmap_find(&a->known, hash, op, has_layouts, a, &known)) {
+    eg_space_strategy *other = &space->strategies.data[known];
+    if (seconds >= other->seconds) return EGRAPH_OK;
+    other->seconds = seconds;
+    memcpy(other->action, action, sizeof other->action);
+    return EGRAPH_OK;
+  }
+  eg_space_strategy strategy = {.needs = (uint32_t)space->needs.len,
+                                .output = a->layouts.data[op->input_count],
+                                .seconds = seconds};
+  memcpy(strategy.action, action, sizeof strategy.action);
+  EG_TRY(eg_u32s_append(&space->needs, a->layouts.data, op->input_count));
+  EG_TRY(eg_space_strategies_push(&space->strategies, strategy));
+  op->strategy_count++;
+  return eg_flatmap_insert(&a->known, hash, (uint32_t)space->strategies.len - 1);
+}
+
+/// Numbers of the layouts of a strategy; false when one is not legal for its value.
+static egraph_status number_layouts(adder *a, const eg_space_operator *op,
+                                    const eg_strategy *strategy, bool *out_legal) {
+  static const eg_layout whole = {.format = EG_FORMAT_PLAIN};
+  a->layouts.len = 0;
+  *out_legal = true;
+  for (uint32_t i = 0; i <= op->input_count; i++) {
+    bool is_output = i == op->input_count;
+    uint32_t value = is_output ? op->value : a->space->inputs.data[op->inputs + i];
+    const eg_layout *layout = is_output                    ? &strategy->result
+                              : i < EG_MAX_FACTOR_OPERANDS ? &strategy->inputs[i]
+                                                           : &whole;
+    uint32_t number =
+        eg_layout_graph_find(eg_plan_space_layouts(a->space, value), layout);
+    *out_legal = *out_legal && number != UINT32_MAX;
+    EG_TRY(eg_u32s_push(&a->layouts, number));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status price(adder *a, const eg_spread *spread, const eg_strategy *strategy,
+                           double *out) {
+  eg_node_spec local;
+  EG_TRY(eg_spread_local(spread, &a->space->mesh, strategy, &a->arena, &local));
+  EG_TRY(a->costs->node(a->costs->self, &local, out));
+  eg_halo halos[EG_MAX_MESH_AXES];
+  uint32_t count = eg_spread_halos(spread, &a->space->mesh, strategy, halos);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_type rows = local.inputs[0];
+    rows.dims[halos[i].dim] = halos[i].before + halos[i].after;
+    *out += a->costs->halo(a->costs->self, halos[i].axis, (double)eg_type_bytes(&rows));
+  }
+  return EGRAPH_OK;
+}
+
+/// Whether some device repeats what another one does, of an operator that multiplies.
+static bool repeats_work(const adder *a, const eg_node_spec *spec,
+                         const eg_strategy *strategy) {
+  const eg_op_info *info = eg_op_info_of((eg_op)spec->attrs->op);
+  return (info->flags & EG_OPF_MULTIPLY_ADD) != 0 &&
+         strategy->share * eg_mesh_devices(&a->space->mesh) > 1.5;
+}
+
+static egraph_status add_strategies(adder *a, eg_space_operator *op,
+                                    const eg_spread *spread, bool may_repeat) {
+  for (size_t s = 0; s < a->strategies.len; s++) {
+    const eg_strategy *strategy = &a->strategies.data[s];
+    bool legal;
+    double seconds;
+    if (!may_repeat && repeats_work(a, &spread->spec, strategy)) continue;
+    EG_TRY(number_layouts(a, op, strategy, &legal));
+    if (!legal) continue;
+    EG_TRY(price(a, spread, strategy, &seconds));
+    EG_TRY(keep(a, op, strategy->action, seconds));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- operators ----------------------------------------------------------------------
+
+/// In every layout that has no partial sums, at no cost: leaves, and parts of tuples.
+static egraph_status add_in_place(adder *a, eg_space_operator *op) {
+  const eg_layout_graph *graph = eg_plan_space_layouts(a->space, op->value);
+  static const uint8_t nothing[EG_MAX_MESH_AXES] = {0};
+  for (uint32_t l = 0; l < graph->layouts.len; l++) {
+    bool is_partial = false;
+    a->layouts.len = 0;
+    for (uint32_t x = 0; x < a->space->mesh.axis_count; x++)
+      is_partial = is_partial || eg_digit_is_partial(graph->layouts.data[l].sharding[x]);
+    if (is_partial && op->input_count == 0) continue;
+    if (op->input_count != 0) {
+      uint32_t tuple = a->space->inputs.data[op->inputs];
+      uint32_t from = eg_layout_graph_find(eg_plan_space_layouts(a->space, tuple),
+                                           &graph->layouts.data[l]);
+      if (from == UINT32_MAX) continue;
+      EG_TRY(eg_u32s_push(&a->layouts, from));
+    }
+    EG_TRY(eg_u32s_push(&a->layouts, l));
+    EG_TRY(keep(a, op, nothing, 0));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
+                                const eg_term *term) {
+  eg_node_spec spec;
+  eg_spread spread;
+  a->strategies.len = 0;
+  EG_TRY(spec_of(a, class, term, &spec));
+  EG_TRY(eg_spread_init(&spec, &spread));
+  EG_TRY(eg_spread_strategies(&spread, &a->space->mesh, &a->arena, &a->strategies));
+  EG_TRY(add_strategies(a, op, &spread, !a->costs->compute_is_free));
+  // Sizes that nothing divides: better repeated than not done.
+  return op->strategy_count != 0 ? EGRAPH_OK : add_strategies(a, op, &spread, true);
+}
+
+static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
+  eg_plan_space *space = a->space;
+  eg_term term = eg_engine_term(engine_of(a), node);
+  if (!is_timely(a, value, &term)) return EGRAPH_OK;
+  eg_space_operator op = {.node = node,
+                          .value = value,
+                          .inputs = (uint32_t)space->inputs.len,
+                          .input_count = term.arity,
+                          .strategies = (uint32_t)space->strategies.len};
+  for (uint32_t k = 0; k < term.arity; k++)
+    EG_TRY(eg_u32s_push(&space->inputs, space->value_of[term.children[k].id]));
+  eg_flatmap_clear(&a->known);
+  bool is_leaf = term.op == EG_OP_INPUT || term.op == EG_OP_WEIGHT;
+  if (is_leaf) space->values.data[value].is_entry = true;
+  EG_TRY(is_leaf || term.op == EG_OP_PART
+             ? add_in_place(a, &op)
+             : add_spread(a, &op, space->values.data[value].class, &term));
+  eg_arena_deinit(&a->arena);
+  return eg_space_operators_push(&space->operators, op);
+}
+
+egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs) {
+  adder a = {.space = space, .costs = costs};
+  eg_arena_init(&a.arena, space->alloc);
+  eg_strategies_init(&a.strategies, space->alloc);
+  eg_u32s_init(&a.layouts, space->alloc);
+  eg_flatmap_init(&a.known, space->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t v = 0; status == EGRAPH_OK && v < space->values.len; v++) {
+    uint32_t count;
+    const eg_node *nodes =
+        eg_engine_class_nodes(engine_of(&a), space->values.data[v].class, &count);
+    for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++)
+      status = add_operator(&a, v, nodes[i]);
+  }
+  eg_arena_deinit(&a.arena);
+  eg_strategies_deinit(&a.strategies);
+  eg_u32s_deinit(&a.layouts);
+  eg_flatmap_deinit(&a.known);
+  return status;
+}

@@ -1,0 +1,292 @@
+// The classes that the roots reach, their phases, and their layouts; operators and their
+// strategies are in plan_operators.c.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan/plan_space.h"
+
+#include <string.h>
+
+#include "optimize/plan/plan_operators.h"
+
+static const eg_engine *engine_of(const eg_plan_space *space) {
+  return eg_tensor_egraph_engine_of(space->egraph);
+}
+
+uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class) {
+  return space->value_of[eg_engine_find(engine_of(space), class).id];
+}
+
+// ---- values -----------------------------------------------------------------------
+
+static egraph_status reach(eg_plan_space *space, eg_class class, eg_u32s *stack) {
+  class = eg_engine_find(engine_of(space), class);
+  if (space->value_of[class.id] != EG_SPACE_NONE) return EGRAPH_OK;
+  space->value_of[class.id] = 0; // numbered below
+  return eg_u32s_push(stack, class.id);
+}
+
+static egraph_status reach_children(eg_plan_space *space, eg_u32s *stack) {
+  const eg_engine *engine = engine_of(space);
+  while (stack->len != 0) {
+    uint32_t count;
+    const eg_node *nodes =
+        eg_engine_class_nodes(engine, (eg_class){eg_u32s_pop(stack)}, &count);
+    for (uint32_t i = 0; i < count; i++) {
+      eg_term term = eg_engine_term(engine, nodes[i]);
+      for (uint32_t k = 0; k < term.arity; k++)
+        EG_TRY(reach(space, term.children[k], stack));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status reach_all(eg_plan_space *space, eg_u32s *stack) {
+  const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++)
+    EG_TRY(reach(space, eg_tensor_egraph_root(space->egraph, i), stack));
+  for (uint32_t i = 0; i < space->info->carried_count; i++)
+    EG_TRY(reach(
+        space, eg_tensor_egraph_value_class(space->egraph, space->info->carried[i].entry),
+        stack));
+  return reach_children(space, stack);
+}
+
+static egraph_status graph_of(eg_plan_space *space, const eg_type *type,
+                              const eg_plan_costs *costs, uint32_t *out) {
+  for (uint32_t i = 0; i < space->graphs.len; i++)
+    if (eg_type_same(&space->graphs.data[i].type, type)) {
+      *out = i;
+      return EGRAPH_OK;
+    }
+  eg_layout_graph graph;
+  eg_layout_graph_init(&graph, space->alloc);
+  egraph_status status = eg_layout_graph_build(&graph, &space->mesh, type, costs);
+  if (status == EGRAPH_OK) status = eg_layout_graphs_push(&space->graphs, graph);
+  if (status != EGRAPH_OK) eg_layout_graph_deinit(&graph);
+  *out = (uint32_t)space->graphs.len - 1;
+  return status;
+}
+
+static egraph_status add_value(eg_plan_space *space, eg_class class,
+                               const eg_plan_costs *costs) {
+  const eg_tensor_fact *fact = eg_tensor_egraph_fact(space->egraph, class);
+  if (!fact->typed || (fact->part_count != 0 && eg_tensor_part_is_unknown(fact->parts)))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "a value of unknown type (of an unknown operator) cannot be planned");
+  eg_space_value value = {.class = class,
+                          .phase = EG_PHASE_FORWARD,
+                          .times = 0,
+                          .is_tuple = fact->part_count != 0};
+  EG_TRY(graph_of(space, value.is_tuple ? &fact->parts[0] : &fact->type, costs,
+                  &value.graph));
+  space->value_of[class.id] = (uint32_t)space->values.len;
+  return eg_space_values_push(&space->values, value);
+}
+
+static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *costs) {
+  const eg_engine *engine = engine_of(space);
+  for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(engine, c))
+    if (space->value_of[c.id] != EG_SPACE_NONE) EG_TRY(add_value(space, c, costs));
+  return EGRAPH_OK;
+}
+
+// ---- phases -----------------------------------------------------------------------
+//
+// A value of the seed graph keeps its phase: the earliest of the nodes that make it, and
+// of an input the earliest of its users. What rules have added is made as soon as its
+// operands are there. Likewise for the number of blocks, where the most counts.
+
+enum { UNKNOWN = EG_PHASE_UPDATE + 1 };
+
+typedef struct phases {
+  eg_plan_space *space;
+  uint8_t *phase;  // [values]
+  bool *is_seeded; // [values]
+} phases;
+
+static void seed(phases *p, eg_value value, eg_phase phase, uint32_t times) {
+  eg_plan_space *space = p->space;
+  uint32_t v =
+      space->value_of[eg_engine_find(engine_of(space),
+                                     eg_tensor_egraph_value_class(space->egraph, value))
+                          .id];
+  if (v == EG_SPACE_NONE) return;
+  p->is_seeded[v] = true;
+  if (phase < p->phase[v]) p->phase[v] = (uint8_t)phase;
+  if (times > space->values.data[v].times) space->values.data[v].times = times;
+}
+
+static void seed_all(phases *p) {
+  const eg_step_info *info = p->space->info;
+  const eg_graph *graph = eg_tensor_egraph_graph(p->space->egraph);
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
+    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
+    eg_phase phase = info->phases == NULL ? EG_PHASE_FORWARD : info->phases[n];
+    uint32_t times = info->times == NULL ? 1 : info->times[n];
+    for (uint32_t r = 0; r < node.result_count; r++)
+      seed(p, node.results[r], phase, times);
+    for (uint32_t i = 0; i < node.input_count; i++)
+      if (eg_graph_value(graph, node.inputs[i])->kind != EG_VALUE_COMPUTED)
+        seed(p, node.inputs[i], phase, times);
+  }
+}
+
+/// Phase and times that a node's operands allow; UNKNOWN when one of them is.
+static uint8_t phase_of_operands(const phases *p, eg_node node, uint32_t *out_times) {
+  const eg_plan_space *space = p->space;
+  eg_term term = eg_engine_term(engine_of(space), node);
+  uint8_t phase = EG_PHASE_FORWARD;
+  *out_times = 1;
+  for (uint32_t k = 0; k < term.arity; k++) {
+    uint32_t v = space->value_of[term.children[k].id];
+    if (p->phase[v] > phase) phase = p->phase[v];
+    if (space->values.data[v].times > *out_times)
+      *out_times = space->values.data[v].times;
+  }
+  return phase;
+}
+
+static bool improve(phases *p, uint32_t v) {
+  eg_space_value *value = &p->space->values.data[v];
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(engine_of(p->space), value->class, &count);
+  bool changed = false;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t times;
+    uint8_t phase = phase_of_operands(p, nodes[i], &times);
+    if (phase >= p->phase[v]) continue;
+    p->phase[v] = phase;
+    value->times = times;
+    changed = true;
+  }
+  return changed;
+}
+
+static void spread_phases(phases *p) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t v = 0; v < p->space->values.len; v++)
+      if (!p->is_seeded[v] && improve(p, v)) changed = true;
+  }
+}
+
+static egraph_status find_phases(eg_plan_space *space) {
+  phases p = {.space = space};
+  uint32_t count = (uint32_t)space->values.len;
+  EG_TRY(eg_alloc(space->alloc, count, sizeof *p.phase, &p.phase));
+  egraph_status status = eg_alloc(space->alloc, count, sizeof *p.is_seeded, &p.is_seeded);
+  if (status == EGRAPH_OK) {
+    memset(p.phase, UNKNOWN, count);
+    seed_all(&p);
+    spread_phases(&p);
+    for (uint32_t v = 0; v < count; v++) {
+      eg_space_value *value = &space->values.data[v];
+      // A class that only has itself as operand is made by nobody, in whatever phase.
+      value->phase = p.phase[v] == UNKNOWN ? EG_PHASE_UPDATE : (eg_phase)p.phase[v];
+      if (value->times == 0) value->times = 1;
+    }
+  }
+  eg_free(space->alloc, p.phase, count, sizeof *p.phase);
+  eg_free(space->alloc, p.is_seeded, count, sizeof *p.is_seeded);
+  return status;
+}
+
+// ---- partial sums that are of use ---------------------------------------------------
+
+static void note_partials(const eg_mesh *mesh, const eg_layout *layout, uint8_t *sum,
+                          uint8_t *max) {
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    if (layout->sharding[a] == EG_SHARD_P_SUM) *sum |= (uint8_t)(1u << a);
+    if (layout->sharding[a] == EG_SHARD_P_MAX) *max |= (uint8_t)(1u << a);
+  }
+}
+
+static void find_partials(eg_plan_space *space) {
+  for (uint32_t o = 0; o < space->operators.len; o++) {
+    const eg_space_operator *op = &space->operators.data[o];
+    eg_space_value *made = &space->values.data[op->value];
+    for (uint32_t s = 0; s < op->strategy_count; s++) {
+      const eg_space_strategy *strategy = &space->strategies.data[op->strategies + s];
+      note_partials(
+          &space->mesh,
+          &eg_plan_space_layouts(space, op->value)->layouts.data[strategy->output],
+          &made->makes_sum, &made->makes_max);
+      for (uint32_t i = 0; i < op->input_count; i++) {
+        uint32_t v = space->inputs.data[op->inputs + i];
+        uint32_t need = space->needs.data[strategy->needs + i];
+        eg_space_value *used = &space->values.data[v];
+        note_partials(&space->mesh, &eg_plan_space_layouts(space, v)->layouts.data[need],
+                      &used->wants_sum, &used->wants_max);
+      }
+    }
+  }
+}
+
+bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value,
+                             uint32_t layout) {
+  const eg_space_value *v = &space->values.data[value];
+  uint8_t sum = 0, max = 0;
+  note_partials(&space->mesh, &eg_plan_space_layouts(space, value)->layouts.data[layout],
+                &sum, &max);
+  return (sum & ~(v->makes_sum | v->wants_sum)) == 0 &&
+         (max & ~(v->makes_max | v->wants_max)) == 0;
+}
+
+double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t layout) {
+  const eg_layout_graph *graph = eg_plan_space_layouts(space, value);
+  eg_type local =
+      eg_sharding_local(&space->mesh, &graph->type, &graph->layouts.data[layout]);
+  return (double)eg_type_bytes(&local);
+}
+
+// ---- entry points -------------------------------------------------------------------
+
+static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
+  EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *space->value_of,
+                  &space->value_of));
+  for (uint32_t c = 0; c < space->class_limit; c++)
+    space->value_of[c] = EG_SPACE_NONE;
+  eg_u32s stack;
+  eg_u32s_init(&stack, space->alloc);
+  egraph_status status = reach_all(space, &stack);
+  eg_u32s_deinit(&stack);
+  EG_TRY(status);
+  EG_TRY(number_values(space, costs));
+  EG_TRY(find_phases(space));
+  EG_TRY(eg_plan_operators_add(space, costs));
+  find_partials(space);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
+                                 eg_tensor_egraph *egraph, const eg_step_info *info,
+                                 const eg_mesh *mesh, const eg_plan_costs *costs) {
+  *space = (eg_plan_space){.alloc = alloc,
+                           .egraph = egraph,
+                           .info = info,
+                           .mesh = *mesh,
+                           .class_limit =
+                               eg_engine_class_limit(eg_tensor_egraph_engine(egraph))};
+  eg_layout_graphs_init(&space->graphs, alloc);
+  eg_space_values_init(&space->values, alloc);
+  eg_space_operators_init(&space->operators, alloc);
+  eg_u32s_init(&space->inputs, alloc);
+  eg_u32s_init(&space->needs, alloc);
+  eg_space_strategies_init(&space->strategies, alloc);
+  egraph_status status = build(space, costs);
+  if (status != EGRAPH_OK) eg_plan_space_deinit(space);
+  return status;
+}
+
+void eg_plan_space_deinit(eg_plan_space *space) {
+  for (size_t i = 0; i < space->graphs.len; i++)
+    eg_layout_graph_deinit(&space->graphs.data[i]);
+  eg_layout_graphs_deinit(&space->graphs);
+  eg_space_values_deinit(&space->values);
+  eg_space_operators_deinit(&space->operators);
+  eg_u32s_deinit(&space->inputs);
+  eg_u32s_deinit(&space->needs);
+  eg_space_strategies_deinit(&space->strategies);
+  eg_free(space->alloc, space->value_of, space->class_limit, sizeof *space->value_of);
+  space->value_of = NULL;
+}

@@ -1,0 +1,23 @@
+// What planning must know of a step beyond its graph.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PLAN_STEP_INFO_H
+#define EG_OPTIMIZE_PLAN_STEP_INFO_H
+
+#include "pcg/plan.h"
+
+/// A value that leaves the step and enters the next one: parameters, optimizer states.
+typedef struct eg_carried_value {
+  eg_value entry;  // input or weight
+  uint32_t output; // index of the graph output
+} eg_carried_value;
+
+typedef struct eg_step_info {
+  uint32_t micro_batches; // >= 1
+  const eg_phase *phases; // [graph nodes], or NULL: all forward
+  const uint32_t *times;  // [graph nodes] equal blocks that a node stands for, or NULL
+  const eg_carried_value *carried;
+  uint32_t carried_count;
+  double memory_limit; // bytes of a device; INFINITY: none
+} eg_step_info;
+
+#endif
