@@ -4,6 +4,7 @@
 // best solution's own strategies. Then reduced costs delete what cannot be in a better
 // solution, and the whole begins again while that is much; the tree comes last.
 // SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_ascent.h"
 #include "extract/layout/layout_tree.h"
 
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
@@ -171,6 +172,17 @@ static egraph_status start(minimizer *m) {
   return eg_layout_expand(search, &m->active);
 }
 
+/// Worth its time where values have layouts.
+static egraph_status ascend(minimizer *m) {
+  const eg_layout_problem *p = m->search->view->problem;
+  if (m->search->task->objective > EG_LAYOUT_MEMORY || eg_layout_arc_count(p) == 0 ||
+      m->search->bound >= eg_layout_search_cutoff(m->search))
+    return EGRAPH_OK;
+  EG_TRY(eg_layout_ascend(m->search, &m->active));
+  return m->active.infeasible ? EGRAPH_OK
+                              : eg_layout_presolve(&m->active, m->search->task);
+}
+
 static egraph_status minimize(minimizer *m, bool *out_closed) {
   eg_layout_search *search = m->search;
   root_state state = OPEN;
@@ -179,7 +191,11 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
     EG_TRY(eg_layout_presolve(&m->active, search->task));
     state = CLOSED;
     if (m->active.infeasible) break;
-    if (round == 0) EG_TRY(start(m));
+    if (round == 0) {
+      EG_TRY(start(m));
+      EG_TRY(ascend(m));
+      if (m->active.infeasible) break;
+    }
     if (search->bound >= eg_layout_search_cutoff(search)) break;
     state = STOPPED;
     if (eg_layout_search_stop(search)) break;

@@ -1,0 +1,512 @@
+// Factors stand in the order of the values, inputs first: the producers of a value, then
+// its arborescences, at the end the ties. A pass goes over them forward, the next one
+// back. Each factor hands what it knows (its least cost per label, above its least of
+// all) to the factors that come later in the pass, in equal parts, and keeps the rest, so
+// that its own least cost does not sink and theirs can only rise: the sum of all, the
+// bound, never goes down (TRW-S, SRMP). After a pass back the prices where a value is
+// made estimate what it costs to use it there, and a greedy walk forward makes a
+// solution.
+//
+// A limited measure is added to the costs at a price, and the limit times the price taken
+// off the bound; the price follows what the solutions use.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_ascent.h"
+
+#include <math.h>
+
+#include "extract/layout/layout_factors.h"
+
+enum { MOST_PASSES = 600, PATIENCE = 10, DECODE_EVERY = 4, MOST_PRICES = 14 };
+static const double STANDSTILL = 1e-5;
+#define NONE EG_LAYOUT_NONE
+
+typedef struct ascent {
+  eg_layout_search *search;
+  eg_layout_active *active;
+  eg_layout_factors factors;
+  eg_u32s order, position; // values, inputs first; [value]
+  int limited;             // measure that is priced, or -1
+  double price;            // of a unit of it
+  double bound;            // after the last pass
+  bool infeasible;
+  // A greedy walk.
+  eg_doubles far;  // [places] ways from where a value is made
+  eg_u32s made_in; // [value] layout, or NONE
+  eg_u32s label;   // [tie]
+} ascent;
+
+static const eg_layout_problem *problem_of(const ascent *a) {
+  return a->search->view->problem;
+}
+
+// ---- order --------------------------------------------------------------------------
+
+static egraph_status push_inputs(const ascent *a, uint32_t value, eg_u32s *stack) {
+  const eg_layout_view *view = a->search->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t last = NONE;
+  for (uint32_t i = view->strategies.begin.data[value];
+       i < view->strategies.begin.data[value + 1]; i++) {
+    uint32_t s = view->strategies.items.data[i], op = view->op_of.data[s];
+    if (!a->active->strategy.data[s] || op == last) continue;
+    last = op;
+    for (uint32_t k = p->input_begin.data[op]; k < p->input_begin.data[op + 1]; k++)
+      if (a->position.data[p->inputs.data[k]] == NONE)
+        EG_TRY(eg_u32s_push(stack, p->inputs.data[k]));
+  }
+  return EGRAPH_OK;
+}
+
+/// Inputs first, as far as cycles allow.
+static egraph_status sort_from(ascent *a, uint32_t value, eg_u32s *stack,
+                               eg_bytes *opened) {
+  EG_TRY(eg_u32s_push(stack, value));
+  while (stack->len != 0) {
+    uint32_t top = stack->data[stack->len - 1];
+    if (!opened->data[top]) {
+      opened->data[top] = 1;
+      EG_TRY(push_inputs(a, top, stack));
+      continue;
+    }
+    stack->len--;
+    if (a->position.data[top] != NONE) continue;
+    a->position.data[top] = (uint32_t)a->order.len;
+    EG_TRY(eg_u32s_push(&a->order, top));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status sort_values(ascent *a) {
+  uint32_t values = eg_layout_value_count(problem_of(a));
+  eg_u32s stack;
+  eg_bytes opened;
+  eg_u32s_init(&stack, a->search->alloc);
+  eg_bytes_init(&opened, a->search->alloc);
+  egraph_status status = eg_u32s_resize(&a->position, values);
+  if (status == EGRAPH_OK) status = eg_bytes_resize(&opened, values);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++)
+    a->position.data[v] = NONE;
+  for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++)
+    if (a->active->used.data[v]) status = sort_from(a, v, &stack, &opened);
+  eg_u32s_deinit(&stack);
+  eg_bytes_deinit(&opened);
+  return status;
+}
+
+// ---- passes -------------------------------------------------------------------------
+//
+// Rank of a factor: producers 2 position, arborescences one more, ties last.
+
+static uint32_t near_rank(const ascent *a, const eg_link *link) {
+  return 2 * a->position.data[link->producers];
+}
+
+static uint32_t far_rank(const ascent *a, const eg_link *link) {
+  if (link->kind == EG_LINK_TIE) return UINT32_MAX;
+  return 2 * a->position.data[link->value] + 1;
+}
+
+/// Whether the other end of a link comes later in the pass than the end at hand.
+static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
+                     bool forward) {
+  uint32_t here = at_producers ? near_rank(a, link) : far_rank(a, link);
+  uint32_t there = at_producers ? far_rank(a, link) : near_rank(a, link);
+  return forward ? there > here : there < here;
+}
+
+/// Hands a part of what the factor just solved knows about a link to its other end.
+static void hand_over(ascent *a, const eg_link *link, bool at_producers, double least,
+                      double part) {
+  eg_layout_factors *f = &a->factors;
+  double sign = at_producers ? -part : part;
+  for (uint32_t i = link->price, n = link->price + eg_link_labels(f, link); i < n; i++) {
+    if (f->dead.data[i]) continue;
+    if (f->least.data[i] < INFINITY)
+      f->price.data[i] += sign * (f->least.data[i] - least);
+    else
+      f->dead.data[i] = 1;
+  }
+}
+
+/// The factor that was solved has these links.
+static void hand_on(ascent *a, const uint32_t *links, uint32_t count, bool at_producers,
+                    bool forward, double least) {
+  uint32_t later = 0, movable = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const eg_link *link = &a->factors.links.data[links[i]];
+    if (link->kind == EG_LINK_ROOT) continue;
+    movable++;
+    later += is_later(a, link, at_producers, forward);
+  }
+  uint32_t parts = later > movable - later ? later : movable - later;
+  for (uint32_t i = 0; i < count; i++) {
+    const eg_link *link = &a->factors.links.data[links[i]];
+    if (link->kind != EG_LINK_ROOT && is_later(a, link, at_producers, forward))
+      hand_over(a, link, at_producers, least, 1.0 / parts);
+  }
+}
+
+static void add_least(ascent *a, double least) {
+  if (least < INFINITY)
+    a->bound += least;
+  else
+    a->infeasible = true;
+}
+
+static void pass_producers(ascent *a, uint32_t value, bool forward) {
+  const eg_layout_rows *rows = &a->factors.links_of;
+  double least;
+  eg_factor_producers(&a->factors, value, &least);
+  add_least(a, least);
+  if (!a->infeasible)
+    hand_on(a, rows->items.data + rows->begin.data[value],
+            rows->begin.data[value + 1] - rows->begin.data[value], true, forward, least);
+}
+
+static egraph_status pass_trees(ascent *a, uint32_t value, bool forward) {
+  const eg_layout_rows *rows = &a->factors.trees_of;
+  for (uint32_t i = rows->begin.data[value]; i < rows->begin.data[value + 1]; i++) {
+    const eg_tree_factor *tree = &a->factors.trees.data[rows->items.data[i]];
+    uint32_t links[EG_STEINER_USERS + 1] = {tree->made};
+    double least;
+    for (uint32_t u = 0; u < tree->user_count; u++)
+      links[u + 1] = tree->users[u];
+    EG_TRY(eg_factor_tree(&a->factors, rows->items.data[i], &least));
+    add_least(a, least);
+    if (a->infeasible) return EGRAPH_OK;
+    hand_on(a, links, tree->user_count + 1, false, forward, least);
+  }
+  return EGRAPH_OK;
+}
+
+static void pass_ties(ascent *a, bool forward) {
+  const eg_layout_rows *rows = &a->factors.links_of_tie;
+  for (uint32_t t = 0; t + 1 < rows->begin.len && !a->infeasible; t++) {
+    double least;
+    eg_factor_tie(&a->factors, t, &least);
+    add_least(a, least);
+    if (!a->infeasible)
+      hand_on(a, rows->items.data + rows->begin.data[t],
+              rows->begin.data[t + 1] - rows->begin.data[t], false, forward, least);
+  }
+}
+
+static egraph_status pass(ascent *a, bool forward) {
+  uint32_t count = (uint32_t)a->order.len;
+  a->bound = a->limited < 0 ? 0 : -a->price * a->search->task->limit[a->limited];
+  if (!forward) pass_ties(a, false);
+  for (uint32_t i = 0; i < count && !a->infeasible; i++) {
+    uint32_t value = a->order.data[forward ? i : count - 1 - i];
+    if (forward) pass_producers(a, value, true);
+    if (!a->infeasible) EG_TRY(pass_trees(a, value, forward));
+    if (!forward && !a->infeasible) pass_producers(a, value, false);
+  }
+  if (forward && !a->infeasible) pass_ties(a, true);
+  return EGRAPH_OK;
+}
+
+// ---- solutions ----------------------------------------------------------------------
+
+/// Ways from the layout in which a value is made to its others.
+static void find_ways(ascent *a, uint32_t value) {
+  const eg_layout_problem *p = problem_of(a);
+  const eg_layout_rows *arcs = &a->search->view->value_arcs;
+  double *far = a->far.data;
+  for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++)
+    far[i] = INFINITY;
+  far[p->place_begin.data[value] + a->made_in.data[value]] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = arcs->begin.data[value]; i < arcs->begin.data[value + 1]; i++) {
+      uint32_t arc = arcs->items.data[i];
+      if (!a->active->arc.data[arc]) continue;
+      double way = far[p->arc_from.data[arc]] + a->factors.arc_cost.data[arc];
+      if (!(way < far[p->arc_to.data[arc]])) continue;
+      far[p->arc_to.data[arc]] = way;
+      changed = true;
+    }
+  }
+}
+
+/// What making a value in this layout costs, as far as prices tell: INFINITY when a tie
+/// has another layout.
+static double price_of_layout(const ascent *a, uint32_t value, uint32_t layout) {
+  const eg_layout_factors *f = &a->factors;
+  double price = 0;
+  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
+       i++) {
+    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+    if (link->kind == EG_LINK_USE) continue;
+    bool is_tied = link->kind == EG_LINK_TIE && a->label.data[link->far] != NONE;
+    if (f->dead.data[link->price + layout] ||
+        (is_tied && a->label.data[link->far] != layout))
+      return INFINITY;
+    price += f->price.data[link->price + layout];
+  }
+  return price;
+}
+
+static double strategy_score(const ascent *a, uint32_t s) {
+  const eg_layout_problem *p = problem_of(a);
+  uint32_t op = a->search->view->op_of.data[s], value = p->operator_value.data[op];
+  double score =
+      a->factors.strategy_cost.data[s] +
+      price_of_layout(a, value, p->output.data[s] - p->place_begin.data[value]);
+  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
+       i < p->input_begin.data[op + 1]; i++, n++) {
+    if (a->made_in.data[p->inputs.data[i]] == NONE) return INFINITY;
+    score += a->far.data[p->needs.data[n]];
+  }
+  return score;
+}
+
+/// The best strategy of a value, given how its inputs are made.
+static uint32_t choose(const ascent *a, uint32_t value) {
+  const eg_layout_view *view = a->search->view;
+  uint32_t chosen = NONE;
+  double best = INFINITY;
+  for (uint32_t i = view->strategies.begin.data[value];
+       i < view->strategies.begin.data[value + 1]; i++) {
+    uint32_t s = view->strategies.items.data[i];
+    if (!a->active->strategy.data[s]) continue;
+    double score = strategy_score(a, s);
+    if (!(score < best)) continue;
+    best = score;
+    chosen = s;
+  }
+  return chosen;
+}
+
+static void take_labels(ascent *a, uint32_t value, uint32_t layout) {
+  const eg_layout_factors *f = &a->factors;
+  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
+       i++) {
+    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+    if (link->kind == EG_LINK_TIE) a->label.data[link->far] = layout;
+  }
+}
+
+/// Offers a greedy solution; *out_used is what it takes of the limited measure.
+static egraph_status decode(ascent *a, double *out_used) {
+  eg_layout_search *search = a->search;
+  const eg_layout_problem *p = problem_of(a);
+  EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
+  for (size_t t = 0; t < a->label.len; t++)
+    a->label.data[t] = NONE;
+  for (size_t v = 0; v < a->made_in.len; v++)
+    a->made_in.data[v] = NONE;
+  for (uint32_t i = 0; i < a->order.len; i++) {
+    uint32_t value = a->order.data[i], s = choose(a, value);
+    if (s == NONE) continue;
+    search->trial.strategy.data[value] = s;
+    a->made_in.data[value] = p->output.data[s] - p->place_begin.data[value];
+    take_labels(a, value, a->made_in.data[value]);
+    find_ways(a, value);
+  }
+  bool ok;
+  EG_TRY(eg_layout_search_offer(search, &ok));
+  *out_used = a->limited < 0 ? 0 : search->trial.sum[a->limited];
+  return EGRAPH_OK;
+}
+
+// ---- deletion -----------------------------------------------------------------------
+
+/// `least` of every link's far end, above that end's least of all: what a label costs
+/// there at least.
+static egraph_status solve_far_ends(ascent *a, eg_doubles *excess) {
+  eg_layout_factors *f = &a->factors;
+  double least;
+  EG_TRY(eg_doubles_resize(excess, f->price.len));
+  for (uint32_t t = 0; t < f->trees.len; t++) {
+    const eg_tree_factor *tree = &f->trees.data[t];
+    EG_TRY(eg_factor_tree(f, t, &least));
+    for (uint32_t u = 0; u <= tree->user_count; u++) {
+      const eg_link *link =
+          &f->links.data[u == tree->user_count ? tree->made : tree->users[u]];
+      for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
+        excess->data[link->price + i] = f->least.data[link->price + i] - least;
+    }
+  }
+  for (uint32_t t = 0; t + 1 < f->links_of_tie.begin.len; t++) {
+    eg_factor_tie(f, t, &least);
+    for (uint32_t k = f->links_of_tie.begin.data[t];
+         k < f->links_of_tie.begin.data[t + 1]; k++) {
+      const eg_link *link = &f->links.data[f->links_of_tie.items.data[k]];
+      for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
+        excess->data[link->price + i] = f->least.data[link->price + i] - least;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// What the factors around a strategy lose by it: each once.
+static double excess_around(const ascent *a, const eg_doubles *excess, uint32_t s) {
+  const eg_layout_factors *f = &a->factors;
+  const eg_layout_problem *p = problem_of(a);
+  uint32_t op = a->search->view->op_of.data[s], value = p->operator_value.data[op];
+  uint32_t output = p->output.data[s] - p->place_begin.data[value];
+  uint32_t begin = p->input_begin.data[op], end = p->input_begin.data[op + 1];
+  double sum = 0;
+  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
+       i++) {
+    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+    if (link->kind != EG_LINK_USE) sum += excess->data[link->price + output];
+  }
+  for (uint32_t i = begin; i < end; i++) {
+    const eg_link *link = &f->links.data[f->use.data[i]];
+    bool is_counted = link->value == value; // among the trees of the value itself
+    for (uint32_t k = begin; k < i; k++)
+      is_counted = is_counted || f->links.data[f->use.data[k]].far == link->far;
+    uint32_t label = p->needs.data[p->need_begin.data[s] + (i - begin)] -
+                     p->place_begin.data[p->inputs.data[i]];
+    if (!is_counted) sum += excess->data[link->price + label];
+  }
+  return sum;
+}
+
+static void delete_strategies(ascent *a, const eg_doubles *excess, double room) {
+  const eg_layout_view *view = a->search->view;
+  for (uint32_t i = 0; i < a->order.len; i++) {
+    uint32_t value = a->order.data[i];
+    double least;
+    eg_factor_producers(&a->factors, value, &least);
+    for (uint32_t k = view->strategies.begin.data[value];
+         k < view->strategies.begin.data[value + 1]; k++) {
+      uint32_t s = view->strategies.items.data[k];
+      if (!a->active->strategy.data[s]) continue;
+      double lost = eg_factor_strategy(&a->factors, s) - least;
+      // Prices of the value's factor stay while its own strategies go.
+      if (!(lost + excess_around(a, excess, s) <= room)) a->active->strategy.data[s] = 0;
+    }
+  }
+}
+
+static egraph_status delete_arcs(ascent *a, double room) {
+  eg_layout_factors *f = &a->factors;
+  for (uint32_t v = 0; v < eg_layout_value_count(problem_of(a)); v++) {
+    uint32_t begin = f->trees_of.begin.data[v], end = f->trees_of.begin.data[v + 1];
+    if (end - begin != 1) continue; // of several trees any may use it
+    double least;
+    EG_TRY(eg_factor_tree(f, f->trees_of.items.data[begin], &least));
+    for (uint32_t i = 0; i < f->arc_number.len; i++)
+      if (!(eg_factor_arc(f, i) - least <= room))
+        a->active->arc.data[f->arc_number.data[i]] = 0;
+  }
+  return EGRAPH_OK;
+}
+
+/// Takes away what costs more than the best solution.
+static egraph_status delete_costly(ascent *a) {
+  double cutoff = eg_layout_search_cutoff(a->search), room = cutoff - a->bound;
+  if (!isfinite(cutoff)) return EGRAPH_OK;
+  room += EG_LAYOUT_TOLERANCE * (fabs(cutoff) + fabs(a->bound));
+  eg_doubles excess;
+  eg_doubles_init(&excess, a->search->alloc);
+  egraph_status status = solve_far_ends(a, &excess);
+  if (status == EGRAPH_OK) status = delete_arcs(a, room);
+  if (status == EGRAPH_OK) delete_strategies(a, &excess, room);
+  eg_doubles_deinit(&excess);
+  return status;
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+static egraph_status set_costs(ascent *a) {
+  const eg_layout_view *view = a->search->view;
+  const eg_layout_problem *p = view->problem;
+  int objective = (int)a->search->task->objective;
+  EG_TRY(eg_doubles_resize(&a->factors.strategy_cost, eg_layout_strategy_count(p)));
+  EG_TRY(eg_doubles_resize(&a->factors.arc_cost, eg_layout_arc_count(p)));
+  for (uint32_t s = 0; s < a->factors.strategy_cost.len; s++)
+    a->factors.strategy_cost.data[s] =
+        view->strategy_weight[objective].data[s] +
+        (a->limited < 0 ? 0 : a->price * view->strategy_weight[a->limited].data[s]);
+  for (uint32_t i = 0; i < a->factors.arc_cost.len; i++)
+    a->factors.arc_cost.data[i] =
+        view->arc_weight[objective].data[i] +
+        (a->limited < 0 ? 0 : a->price * view->arc_weight[a->limited].data[i]);
+  return EGRAPH_OK;
+}
+
+static bool is_closed(const ascent *a) {
+  return a->search->bound >= eg_layout_search_cutoff(a->search);
+}
+
+/// Passes at one price until the bound stands still. *out_used: see decode.
+static egraph_status climb(ascent *a, double *out_used) {
+  double mark = -INFINITY;
+  *out_used = 0;
+  EG_TRY(set_costs(a));
+  for (int i = 0; i < MOST_PASSES; i++) {
+    EG_TRY(pass(a, i % 2 == 0));
+    if (a->infeasible) return EGRAPH_OK;
+    // Sums of many terms: what rounding may have added is taken off.
+    eg_layout_search_raise(a->search, a->bound - 1e-12 * fabs(a->bound));
+    bool is_back = i % 2 == 1;
+    if (is_back && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a, out_used));
+    if (is_closed(a) || eg_layout_search_stop(a->search)) break;
+    if (i % PATIENCE != PATIENCE - 1) continue;
+    if (a->bound - mark <= STANDSTILL * fabs(a->bound)) break;
+    mark = a->bound;
+  }
+  return EGRAPH_OK;
+}
+
+/// Prices of the limited measure: up while solutions exceed the limit, then between.
+static egraph_status try_prices(ascent *a) {
+  double limit = a->search->task->limit[a->limited], low = 0, high = INFINITY, used;
+  for (int i = 0; i < MOST_PRICES; i++) {
+    EG_TRY(climb(a, &used));
+    if (a->infeasible || is_closed(a) || eg_layout_search_stop(a->search)) break;
+    if (used <= limit) {
+      high = a->price;
+      if (a->price == 0) break;
+    } else {
+      low = a->price;
+    }
+    if (isfinite(high))
+      a->price = (low + high) / 2;
+    else
+      a->price =
+          a->price == 0 ? 0.1 * fabs(a->search->bound) / (limit + 1) : 4 * a->price;
+  }
+  return EGRAPH_OK;
+}
+
+static int limited_measure(const eg_layout_task *task) {
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
+    if (m != (int)task->objective && isfinite(task->limit[m])) return m;
+  return -1;
+}
+
+static egraph_status run(ascent *a) {
+  const eg_layout_problem *p = problem_of(a);
+  EG_TRY(
+      eg_layout_factors_init(&a->factors, a->search->alloc, a->search->view, a->active));
+  EG_TRY(sort_values(a));
+  EG_TRY(eg_doubles_resize(&a->far, eg_layout_place_count(p)));
+  EG_TRY(eg_u32s_resize(&a->made_in, eg_layout_value_count(p)));
+  EG_TRY(eg_u32s_resize(&a->label, p->tie_kind.len));
+  double used;
+  EG_TRY(a->limited < 0 ? climb(a, &used) : try_prices(a));
+  if (a->infeasible) {
+    a->active->infeasible = true; // of what is left, nothing is a solution
+    return EGRAPH_OK;
+  }
+  return is_closed(a) ? EGRAPH_OK : delete_costly(a);
+}
+
+egraph_status eg_layout_ascend(eg_layout_search *search, eg_layout_active *active) {
+  ascent a = {
+      .search = search, .active = active, .limited = limited_measure(search->task)};
+  eg_u32s *const lists[] = {&a.order, &a.position, &a.made_in, &a.label};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_init(lists[i], search->alloc);
+  eg_doubles_init(&a.far, search->alloc);
+  egraph_status status = run(&a);
+  eg_layout_factors_deinit(&a.factors);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_deinit(lists[i]);
+  eg_doubles_deinit(&a.far);
+  return status;
+}

@@ -1,0 +1,88 @@
+// A layout problem cut into factors that share variables, for bounds by dual ascent.
+//
+//   producers of a value    which operator, in which strategy
+//   arborescence of a value from the layout it is made in to those that are needed; users
+//                           beyond EG_STEINER_USERS go to further factors, each with its
+//                           share of the arcs' costs
+//   tie                     the members that there are have one layout
+//
+// A link is a variable (the layout of one value at one place of use, or none) between the
+// producers at one end and an arborescence or tie at the other. Its price is added at the
+// producers and taken off at the other end, so that whatever the prices are, the least
+// costs of all factors add up to a lower bound (Lagrangian decomposition; Kolmogorov,
+// "A New Look at Reweighted Message Passing", 2015).
+//
+//   matmul's producers --(layout of a)-- arborescence of a --(made in)-- a's producers
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_FACTORS_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_FACTORS_H
+
+#include "extract/layout/layout_presolve.h"
+#include "extract/layout/layout_steiner.h"
+
+typedef enum eg_link_kind {
+  EG_LINK_USE,  // an input of an operator; the far end is an arborescence
+  EG_LINK_ROOT, // a root: no producers at its end, its prices do not change
+  EG_LINK_MADE, // where a value is made; the far end is an arborescence of it
+  EG_LINK_TIE   // likewise, the far end is a tie
+} eg_link_kind;
+
+typedef struct eg_link {
+  eg_link_kind kind;
+  uint32_t value;     // whose layouts are its labels; the label after them: none
+  uint32_t producers; // value, or NONE: a root
+  uint32_t far;       // tree or tie
+  uint32_t price;     // where its prices begin
+} eg_link;
+EG_VEC_DEFINE(eg_links, eg_link);
+
+/// An arborescence: links are items of tree_links.
+typedef struct eg_tree_factor {
+  uint32_t value, made; // link
+  uint32_t users[EG_STEINER_USERS];
+  uint32_t user_count, share; // of the arcs' costs: 1 / share
+} eg_tree_factor;
+EG_VEC_DEFINE(eg_tree_factors, eg_tree_factor);
+
+typedef struct eg_layout_factors {
+  const eg_layout_view *view;         // borrowed
+  const eg_layout_active *active;     // borrowed
+  eg_doubles strategy_cost, arc_cost; // weights as they count now
+  eg_links links;
+  eg_tree_factors trees;
+  eg_layout_rows links_of; // links of producers, by value
+  eg_layout_rows trees_of; // trees of a value
+  eg_layout_rows links_of_tie;
+  eg_u32s use;             // [inputs of operators] link
+  eg_doubles price, least; // [labels of links]; `least`: of the factor solved last
+  eg_bytes dead;           // [labels of links] in no solution
+  // One value's active arcs and prices, for a tree.
+  eg_u32s arc_from, arc_to, arc_number;
+  eg_doubles arc_weight, source, users[EG_STEINER_USERS];
+  eg_steiner steiner;
+} eg_layout_factors;
+
+egraph_status eg_layout_factors_init(eg_layout_factors *factors, egraph_allocator alloc,
+                                     const eg_layout_view *view,
+                                     const eg_layout_active *active);
+void eg_layout_factors_deinit(eg_layout_factors *factors);
+
+/// Labels of a link: its value's layouts and none.
+static inline uint32_t eg_link_labels(const eg_layout_factors *factors,
+                                      const eg_link *link) {
+  return eg_layout_layout_count(factors->view->problem, link->value) + 1;
+}
+
+// Each of these fills `least` for the links of one factor with the least cost of the
+// factor per label, and *out with the least of all. INFINITY: it has no solution.
+void eg_factor_producers(eg_layout_factors *factors, uint32_t value, double *out);
+egraph_status eg_factor_tree(eg_layout_factors *factors, uint32_t tree, double *out);
+void eg_factor_tie(eg_layout_factors *factors, uint32_t tie, double *out);
+
+/// Cost of a strategy in its factor, prices included; INFINITY when it cannot be.
+double eg_factor_strategy(const eg_layout_factors *factors, uint32_t strategy);
+/// After eg_factor_tree: least cost of the tree with an arc of it (of arc_number) in use.
+double eg_factor_arc(const eg_layout_factors *factors, uint32_t position);
+
+#endif
