@@ -242,8 +242,7 @@ static inline uint32_t *eg_engine_link(const eg_engine *engine, uint32_t node,
   return &engine->nodes.data[word + eg_engine_head(engine, node)->arity];
 }
 
-// ---- the hash-cons (hashcons.c)
-// --------------------------------------------------------
+// ---- the hash-cons (hashcons.c, heads.c) ----------------------------------------------
 
 uint64_t eg_engine_hash(const eg_term *term);
 bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out);

@@ -1,9 +1,5 @@
-// Reader of egraph-serialize JSON, the format of extraction-gym.
-//
-//   {"nodes": {"<id>": {"op": "+", "children": ["<id>", ...], "eclass": "<class>",
-//              "cost": 1.0}, ...}, "root_eclasses": ["<class>", ...]}
-//
-// Children are named by any node of the child class. An absent cost is 1.
+// Extraction problems from egraph-serialize JSON (base/egraph_json.h), the format of
+// extraction-gym. An absent cost is 1.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_GYM_JSON_H
 #define EG_EXTRACT_GYM_JSON_H

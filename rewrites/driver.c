@@ -15,35 +15,11 @@
 #include "rewrites/driver.h"
 
 #include "base/clock.h"
-#include "base/parallel.h"
 #include "egraph/snapshot.h"
+#include "rewrites/lanes.h"
 #include "rewrites/scheduler.h"
 
-enum {
-  POLL_EVERY = 16,        // batches of matches
-  PART_CANDIDATES = 256,  // first nodes that a lane takes at a time, at least
-  LANE_WORDS = 1 << 15,   // of matches, after which a lane pauses
-  LANE_STEPS = 1 << 18,   // of a search, after which it pauses
-  THREAD_CANDIDATES = 512 // a turn with fewer is not worth a thread
-};
-
-struct eg_lane {
-  const struct eg_driver *driver;
-  eg_cursor *cursor; // NULL: idle
-  eg_u32s words;     // of the matches of this turn that are to be applied
-  uint64_t found, rejected;
-};
-
-/// The rule at hand.
-typedef struct rule_turn {
-  uint32_t rule, words_per_match;
-  const eg_matcher *matcher;
-  uint64_t limit, found; // matches
-  bool fresh_only;       // are looked for
-  bool apply_fresh;      // of all that are found, only fresh ones are applied
-  uint32_t lanes;        // at work
-  size_t next_part;
-} rule_turn;
+enum { POLL_EVERY = 16 }; // batches of matches
 
 typedef struct eg_driver {
   egraph_allocator alloc;
@@ -58,10 +34,8 @@ typedef struct eg_driver {
   eg_stop stop;
   bool *is_seen;   // per rule: searched and applied completely in the last iteration
   uint64_t *known; // per rule that is seen: at most so many matches were there
-  rule_turn turn;
-  eg_parts parts; // of the rule's search
-  eg_lane lanes[EG_DRIVER_LANES];
-  eg_u32s held; // matches of a rule with a limit
+  eg_lanes lanes;  // with the rule at hand
+  eg_u32s held;    // matches of a rule with a limit
   eg_iteration_stats current;
 } eg_driver;
 
@@ -72,9 +46,7 @@ static void stop_for(eg_driver *driver, eg_stop reason) {
 }
 
 static size_t bytes_held(const eg_driver *driver) {
-  size_t words = driver->held.cap;
-  for (size_t i = 0; i < EG_DRIVER_LANES; i++)
-    words += driver->lanes[i].words.cap;
+  size_t words = driver->held.cap + eg_lanes_words(&driver->lanes);
   return driver->rules->bytes(driver->rules->self) + words * sizeof(uint32_t);
 }
 
@@ -105,11 +77,11 @@ static uint32_t room(const eg_driver *driver) {
 static egraph_status apply_batch(eg_driver *driver, const uint32_t *words,
                                  uint32_t count) {
   const eg_driver_rules *rules = driver->rules;
-  eg_rule_stats *stats = &driver->report->rules[driver->turn.rule];
+  eg_rule_stats *stats = &driver->report->rules[driver->lanes.turn.rule];
   uint32_t before = eg_engine_node_count(driver->engine);
   eg_apply_result result = {0};
-  EG_TRY(
-      rules->apply(rules->self, driver->turn.rule, words, count, room(driver), &result));
+  EG_TRY(rules->apply(rules->self, driver->lanes.turn.rule, words, count, room(driver),
+                      &result));
   uint32_t added = eg_engine_node_count(driver->engine) - before;
   stats->nodes += added;
   stats->unions += result.unions;
@@ -120,82 +92,24 @@ static egraph_status apply_batch(eg_driver *driver, const uint32_t *words,
 }
 
 static egraph_status apply_all(eg_driver *driver, const eg_u32s *words) {
-  size_t count = words->len / driver->turn.words_per_match;
+  size_t count = words->len / driver->lanes.turn.words_per_match;
   for (size_t i = 0; i < count && !driver->stopped; i += EG_DRIVER_BATCH) {
     size_t batch = count - i < EG_DRIVER_BATCH ? count - i : EG_DRIVER_BATCH;
-    EG_TRY(apply_batch(driver, words->data + i * driver->turn.words_per_match,
+    EG_TRY(apply_batch(driver, words->data + i * driver->lanes.turn.words_per_match,
                        (uint32_t)batch));
     if (++driver->polls % POLL_EVERY == 0) look_at_budgets(driver);
   }
   return EGRAPH_OK;
 }
 
-// ---- lanes ----------------------------------------------------------------------
-
-void eg_lane_reject(eg_lane *lane) { lane->rejected++; }
-
-egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_words,
-                           bool *out_pause) {
-  const rule_turn *turn = &lane->driver->turn;
-  eg_u32s *words = &lane->words;
-  if (words->cap - words->len < turn->words_per_match)
-    EG_TRY(eg_u32s_reserve(words, words->len + turn->words_per_match));
-  *out_words = words->data + words->len;
-  lane->found++;
-  if (!turn->apply_fresh || match->is_fresh) words->len += turn->words_per_match;
-  *out_pause = words->len >= LANE_WORDS || lane->found > turn->limit - turn->found;
-  return EGRAPH_OK;
-}
-
-static eg_search search_on(eg_driver *driver, uint32_t number) {
-  const rule_turn *turn = &driver->turn;
-  eg_search search = {.fresh_only = turn->fresh_only};
-  driver->rules->search(driver->rules->self, turn->rule, number, &driver->lanes[number],
-                        &search);
-  return search;
-}
-
-/// Gives parts to idle lanes. Returns how many lanes are busy, the first ones.
-static egraph_status fill_lanes(eg_driver *driver, uint32_t *out_busy,
-                                uint64_t *out_candidates) {
-  *out_busy = 0;
-  *out_candidates = 0;
-  for (uint32_t i = 0; i < driver->turn.lanes; i++) {
-    eg_lane *lane = &driver->lanes[i];
-    if (lane->cursor == NULL && driver->turn.next_part < driver->parts.len) {
-      eg_part part = driver->parts.data[driver->turn.next_part++];
-      eg_search search = search_on(driver, i);
-      EG_TRY(eg_cursor_create(driver->alloc, driver->turn.matcher, driver->engine,
-                              &search, part, &lane->cursor));
-      *out_candidates += part.count;
-    } else if (lane->cursor != NULL) {
-      *out_candidates += THREAD_CANDIDATES; // it had so much to do that it paused
-    }
-    lane->found = lane->rejected = lane->words.len = 0;
-    if (lane->cursor != NULL) *out_busy = i + 1;
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status run_lane(void *user, size_t index, uint32_t worker) {
-  eg_driver *driver = user;
-  eg_lane *lane = &driver->lanes[index];
-  (void)worker;
-  if (lane->cursor == NULL) return EGRAPH_OK;
-  bool done;
-  EG_TRY(eg_cursor_run(lane->cursor, LANE_STEPS, &done));
-  if (!done) return EGRAPH_OK;
-  eg_cursor_destroy(lane->cursor);
-  lane->cursor = NULL;
-  return EGRAPH_OK;
-}
+// ---- rules ----------------------------------------------------------------------
 
 /// Counts what the lanes found, and holds it or applies it.
 static egraph_status empty_lanes(eg_driver *driver, uint32_t busy) {
-  rule_turn *turn = &driver->turn;
+  eg_turn *turn = &driver->lanes.turn;
   eg_rule_stats *stats = &driver->report->rules[turn->rule];
   for (uint32_t i = 0; i < busy; i++) {
-    eg_lane *lane = &driver->lanes[i];
+    const eg_lane *lane = &driver->lanes.all[i];
     turn->found += lane->found;
     stats->matches += lane->found;
     stats->rejected += lane->rejected;
@@ -208,53 +122,37 @@ static egraph_status empty_lanes(eg_driver *driver, uint32_t busy) {
   return EGRAPH_OK;
 }
 
-static void abandon_lanes(eg_driver *driver) {
-  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++) {
-    eg_cursor_destroy(driver->lanes[i].cursor);
-    driver->lanes[i].cursor = NULL;
-  }
-}
-
-// ---- rules ----------------------------------------------------------------------
-
 static egraph_status search_parts(eg_driver *driver) {
-  rule_turn *turn = &driver->turn;
+  const eg_turn *turn = &driver->lanes.turn;
   for (;;) {
     uint32_t busy;
-    uint64_t candidates;
     double start = eg_clock_cpu_seconds();
-    EG_TRY(fill_lanes(driver, &busy, &candidates));
+    EG_TRY(eg_lanes_search(&driver->lanes, &busy));
     if (busy == 0) return EGRAPH_OK;
-    uint32_t threads = candidates < THREAD_CANDIDATES ? 1 : driver->options->threads;
-    EG_TRY(eg_parallel_for(driver->alloc, threads, busy, run_lane, driver));
     double middle = eg_clock_cpu_seconds();
     EG_TRY(empty_lanes(driver, busy));
     driver->current.search_seconds += middle - start;
     driver->current.apply_seconds += eg_clock_cpu_seconds() - middle;
     look_at_budgets(driver);
     if (driver->stopped || turn->found > turn->limit) return EGRAPH_OK;
-    // One after the other at first: most rules that go beyond their limit do so soon.
-    if (turn->lanes < EG_DRIVER_LANES) turn->lanes *= 2;
   }
 }
 
 /// Searches for the matches of the turn; applies or holds them.
 static egraph_status run_turn(eg_driver *driver) {
-  rule_turn *turn = &driver->turn;
-  turn->words_per_match = driver->rules->match_words(driver->rules->self, turn->rule);
-  turn->lanes = turn->limit == UINT64_MAX ? EG_DRIVER_LANES : 1;
-  driver->held.len = driver->parts.len = 0;
-  eg_search search = search_on(driver, 0);
-  EG_TRY(eg_matcher_split(turn->matcher, driver->engine, &search, PART_CANDIDATES,
-                          &driver->parts));
+  const eg_driver_rules *rules = driver->rules;
+  eg_turn *turn = &driver->lanes.turn;
+  turn->words_per_match = rules->match_words(rules->self, turn->rule);
+  driver->held.len = 0;
+  EG_TRY(eg_lanes_start(&driver->lanes));
   egraph_status status = search_parts(driver);
-  abandon_lanes(driver);
+  eg_lanes_stop(&driver->lanes);
   return status;
 }
 
 /// Limit and matches of a rule with old matches that were applied.
 static egraph_status run_seen_rule(eg_driver *driver, uint64_t known) {
-  rule_turn *turn = &driver->turn, all = *turn;
+  eg_turn *turn = &driver->lanes.turn, all = *turn;
   turn->fresh_only = true;
   if (turn->limit != UINT64_MAX) turn->limit -= known < turn->limit ? known : turn->limit;
   EG_TRY(run_turn(driver));
@@ -273,11 +171,11 @@ static egraph_status run_seen_rule(eg_driver *driver, uint64_t known) {
 static egraph_status run_rule(eg_driver *driver, uint32_t rule,
                               const eg_matcher *matcher) {
   const eg_driver_rules *rules = driver->rules;
-  rule_turn *turn = &driver->turn;
-  *turn = (rule_turn){
-      .rule = rule,
-      .matcher = matcher,
-      .limit = eg_schedule_limit(driver->schedule, rule, driver->report->rules)};
+  eg_turn *turn = &driver->lanes.turn;
+  *turn = (eg_turn){.rule = rule,
+                    .matcher = matcher,
+                    .limit =
+                        eg_schedule_limit(driver->schedule, rule, driver->report->rules)};
   double start = eg_clock_seconds();
   if (driver->is_seen[rule])
     EG_TRY(run_seen_rule(driver, driver->known[rule]));
@@ -396,20 +294,9 @@ static void finish_report(const eg_driver *driver) {
   report->seconds = eg_clock_seconds() - driver->start;
 }
 
-static void driver_init(eg_driver *driver) {
-  eg_parts_init(&driver->parts, driver->alloc);
-  eg_u32s_init(&driver->held, driver->alloc);
-  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++) {
-    driver->lanes[i] = (eg_lane){.driver = driver};
-    eg_u32s_init(&driver->lanes[i].words, driver->alloc);
-  }
-}
-
 static void driver_deinit(eg_driver *driver) {
-  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
-    eg_u32s_deinit(&driver->lanes[i].words);
+  eg_lanes_deinit(&driver->lanes);
   eg_u32s_deinit(&driver->held);
-  eg_parts_deinit(&driver->parts);
   eg_free(driver->alloc, driver->is_seen, driver->rules->count, sizeof *driver->is_seen);
   eg_free(driver->alloc, driver->known, driver->rules->count, sizeof *driver->known);
 }
@@ -432,7 +319,8 @@ egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
                       .schedule = &schedule,
                       .start = eg_clock_seconds()};
   driver.last_progress = driver.start;
-  driver_init(&driver);
+  eg_lanes_init(&driver.lanes, heap, engine, rules, options->threads);
+  eg_u32s_init(&driver.held, heap);
   egraph_status status = run(&driver);
   finish_report(&driver);
   driver_deinit(&driver);

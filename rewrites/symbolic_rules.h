@@ -69,6 +69,8 @@ const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_
 eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic);
 egraph_allocator eg_symbolic_allocator(const eg_symbolic *symbolic);
 uint32_t eg_symbolic_atom_count(const eg_symbolic *symbolic);
+/// Of its engine, and of its atoms and rules.
+size_t eg_symbolic_bytes(const eg_symbolic *symbolic);
 /// Whether a text can be a symbol: no blanks, brackets, quotes or ;, no ?variable.
 bool eg_symbolic_is_symbol(const char *text);
 /// Takes an engine, whose operators are its atoms, in the place of its own, which is

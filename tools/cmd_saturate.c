@@ -9,7 +9,10 @@
 #include "tools/explanations.h"
 #include "tools/planning.h"
 #include "tools/term_lines.h"
+#include "tools/terms_file.h"
 #include "tools/text_file.h"
+
+#define USAGE "RULES [TERMS...] [options]"
 
 enum { MAX_ITERATIONS_SHOWN = 1000 };
 
@@ -17,7 +20,7 @@ typedef struct saturate_flags {
   egraph_terms_options options;
   uint64_t node_limit, iteration_limit, byte_limit, match_limit, ban_length, threads;
   text_list terms, rules, questions;
-  const char *dot_file;
+  const char *load_file, *save_file, *json_file, *dot_file;
   bool json, statistics;
 } saturate_flags;
 
@@ -49,6 +52,31 @@ static void add_root(void *user, const char *term, egraph_class root) {
   text_array_add(&s->texts, term, strcspn(term, "\r"));
 }
 
+static egraph_status start(saturation *s) {
+  const saturate_flags *flags = s->flags;
+  if (flags->load_file != NULL)
+    return terms_file_load(flags->load_file, add_root, s, &s->terms);
+  egraph_status status = egraph_terms_create(NULL, &s->terms);
+  if (status == EGRAPH_OK && flags->questions.count != 0)
+    status = egraph_terms_keep_explanations(s->terms);
+  return status;
+}
+
+static int read_rules(saturation *s, const positional *files) {
+  const text_list *more = &s->flags->rules;
+  uint32_t loaded = egraph_terms_rule_count(s->terms);
+  egraph_status status = EGRAPH_OK;
+  if (files->count != 0) status = egraph_terms_add_rule_file(s->terms, files->items[0]);
+  for (size_t i = 0; status == EGRAPH_OK && i < more->count; i++)
+    status = egraph_terms_add_rule_file(s->terms, more->items[i]);
+  if (status == EGRAPH_OK) return EXIT_DONE;
+  int outcome = report_failure(status);
+  if (loaded != 0)
+    fprintf(stderr, "egraph: %s has %u rules already; RULES can be left out\n",
+            s->flags->load_file, loaded);
+  return outcome;
+}
+
 static int read_terms(saturation *s, const positional *files) {
   egraph_status status = EGRAPH_OK;
   for (size_t i = 1; status == EGRAPH_OK && i < files->count; i++) {
@@ -67,7 +95,7 @@ static int read_terms(saturation *s, const positional *files) {
     if (status == EGRAPH_OK) add_root(s, terms->items[i], root);
   }
   if (status != EGRAPH_OK) return report_failure(status);
-  if (s->texts.count != 0) return EXIT_DONE;
+  if (s->texts.count != 0 || s->flags->load_file != NULL) return EXIT_DONE;
   fprintf(stderr,
           "egraph: no term to start from; give a file of terms, or --term TEXT\n");
   return EXIT_FAILED;
@@ -244,25 +272,30 @@ static int write_dot(const saturation *s) {
   return fine ? EXIT_DONE : EXIT_FAILED;
 }
 
+static int write_files(const saturation *s) {
+  const saturate_flags *flags = s->flags;
+  egraph_status status = EGRAPH_OK;
+  if (flags->save_file != NULL) status = egraph_terms_save(s->terms, flags->save_file);
+  if (status == EGRAPH_OK && flags->json_file != NULL)
+    status = egraph_terms_save_json(s->terms, s->roots, (uint32_t)s->texts.count,
+                                    flags->json_file);
+  if (status != EGRAPH_OK) return report_failure(status);
+  return flags->dot_file != NULL ? write_dot(s) : EXIT_DONE;
+}
+
 // ---- command ---------------------------------------------------------------------
 
 static int run_with(saturation *s, const positional *files) {
-  const text_list *more = &s->flags->rules;
-  egraph_status status = egraph_terms_create(NULL, &s->terms);
-  if (status == EGRAPH_OK && s->flags->questions.count != 0)
-    status = egraph_terms_keep_explanations(s->terms);
-  if (status == EGRAPH_OK) status = egraph_terms_add_rule_file(s->terms, files->items[0]);
-  for (size_t i = 0; status == EGRAPH_OK && i < more->count; i++)
-    status = egraph_terms_add_rule_file(s->terms, more->items[i]);
+  egraph_status status = start(s);
   if (status != EGRAPH_OK) return report_failure(status);
-  int outcome = read_terms(s, files);
+  int outcome = read_rules(s, files);
+  if (outcome == EXIT_DONE) outcome = read_terms(s, files);
   if (outcome != EXIT_DONE) return outcome;
   install_interrupt();
   status = saturate(s);
   if (status != EGRAPH_OK) return report_failure(status);
   outcome = (s->flags->json ? print_json : print_text)(s);
-  if (outcome != EXIT_DONE) return outcome;
-  return s->flags->dot_file != NULL ? write_dot(s) : EXIT_DONE;
+  return outcome == EXIT_DONE ? write_files(s) : outcome;
 }
 
 static int run(const saturate_flags *flags, const positional *files) {
@@ -286,6 +319,18 @@ static saturate_flags default_flags(void) {
                           .match_limit = o.match_limit,
                           .ban_length = o.ban_length,
                           .threads = 1};
+}
+
+/// What the table of flags cannot say.
+static int check_flags(const saturate_flags *flags, const positional *files) {
+  const char *wrong = NULL;
+  if (flags->load_file == NULL && files->count == 0)
+    wrong = "a file is missing; usage: egraph saturate " USAGE;
+  else if (flags->load_file != NULL && flags->questions.count != 0)
+    wrong = "--explain knows nothing of a loaded e-graph; start from terms instead";
+  if (wrong == NULL) return explanations_check(&flags->questions);
+  fprintf(stderr, "egraph: %s\n", wrong);
+  return EXIT_USAGE;
 }
 
 int command_saturate(int argc, char **argv) {
@@ -314,23 +359,32 @@ int command_saturate(int argc, char **argv) {
        0, 0},
       {"--explain", FLAG_LIST, &flags.questions, "\"A B\"",
        "also print why the terms A and B are equal; may be repeated", 0, 0},
+      {"--load", FLAG_TEXT, &flags.load_file, "FILE",
+       "start from an e-graph that --save wrote, with its rules, or from "
+       "egraph-serialize JSON",
+       0, 0},
+      {"--save", FLAG_TEXT, &flags.save_file, "FILE",
+       "also write the e-graph and its rules, for --load", 0, 0},
+      {"--json-egraph", FLAG_TEXT, &flags.json_file, "FILE",
+       "also write the e-graph as egraph-serialize JSON, for egraph extract", 0, 0},
       {"--dot", FLAG_TEXT, &flags.dot_file, "FILE", "also write the e-graph for Graphviz",
        0, 0},
       {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
        0}};
   command cmd = {
       "saturate",
-      "RULES [TERMS...] [options]",
+      USAGE,
       "Rewrites plain terms by rules (\"(egraph-rules 1 symbolic) ...\") until "
       "nothing changes or a limit ends it, and prints the smallest term equal "
-      "to each. TERMS are files with a term on each line.",
+      "to each. TERMS are files with a term on each line. With --load, RULES may "
+      "be left out.",
       rows,
       sizeof rows / sizeof *rows,
-      1,
+      0,
       MAX_POSITIONAL};
   positional files;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
-  int outcome = explanations_check(&flags.questions);
+  int outcome = check_flags(&flags, &files);
   return outcome == EXIT_DONE ? run(&flags, &files) : outcome;
 }

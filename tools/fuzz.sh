@@ -23,7 +23,9 @@ for target in "${targets[@]}"; do
   seeds=("tests/fuzz/corpus/$stem")
   [ "$stem" = rules ] && seeds+=(rewrites/rules)
   options=()
-  [ -f "tests/fuzz/$stem.dict" ] && options+=("-dict=tests/fuzz/$stem.dict")
+  dictionary=$stem
+  [ "$stem" = symbolic_json ] && dictionary=gym # the same format
+  [ -f "tests/fuzz/$dictionary.dict" ] && options+=("-dict=tests/fuzz/$dictionary.dict")
   echo "== $target, $seconds seconds"
   "build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=8192 \
     -print_final_stats=1 -verbosity=0 -artifact_prefix="build/fuzz/found/$stem/" "${options[@]}" \

@@ -71,6 +71,89 @@ kill -INT $! 2>/dev/null
 wait $!
 judge $? 0 '^stop +(cancelled|byte-limit)' -
 
+# Files of e-graphs: what was saved is there again, with its rules, and is saved alike.
+expect 0 '^e-graph +[1-9][0-9]* nodes' - saturate ring.rules some.terms --save ring.eg --json-egraph ring.json
+present ring.eg
+grep '^e-graph' stdout | cut -d, -f1,2 >before
+expect 0 '^stop +saturated after 1 iterations' - saturate --load ring.eg --save again.eg
+if grep -q '^smallest' stdout; then fail 'a term that was not asked for'; fi
+matches stdout '^zero +1 '
+grep '^e-graph' stdout | cut -d, -f1,2 >after
+same before after
+same ring.eg again.eg
+expect 0 '^smallest +\(f \(\* y 1\)\) -> \(f y\)$' - saturate --load ring.eg --term '(f (* y 1))' --iteration-limit 0
+expect 0 '^smallest +\(g \(\* 1 z\)\) -> \(g z\)$' - saturate --load ring.eg --term '(g (* 1 z))'
+echo '(egraph-rules 1 symbolic) (rule double (lhs (+ ?a ?a)) (rhs (* 2 ?a)))' >more.rules
+expect 0 '^smallest +\(f \(\+ y y\)\) -> ' - saturate --load ring.eg more.rules --term '(f (+ y y))'
+matches stdout '^double +1 '
+matches stdout '^one +[1-9]'
+# JSON has roots and no rules; egraph extract reads it too.
+expect 0 '^stop +saturated after 1 iterations' - saturate --load ring.json --json-egraph again.json
+matches stdout '^smallest +x -> x$'
+matches stdout '^smallest +\(f y\) -> \(f y\)$'
+expect 0 '^smallest +x -> x$' - saturate --load again.json --json-egraph third.json
+same again.json third.json
+expect 0 '^cost +3, optimal' - extract ring.json
+gzip -c ring.json >ring.json.gz
+expect 0 '^smallest +\(f y\) -> \(f y\)$' - saturate ring.rules --load ring.json.gz
+expect 0 '"terms":\[\{"term":"x","smallest":"x","size":1\},' - saturate --load ring.json --json
+echo ' {"nodes":{"a":{"op":"f","children":["a"],"eclass":"c"}},"root_eclasses":["c"]}' >endless.json
+expect 0 '^smallest +\(a term too large to write\) -> \(a term' - saturate --load endless.json
+
+# Files that are none, or of another kind.
+for length in 0 1 20 200 "$(($(wc -c <ring.eg) - 1))"; do
+  head -c "$length" ring.eg >cut.eg
+  expect 1 - '^egraph: cut.eg: .*(name another|save it again)' saturate --load cut.eg
+done
+for at in 0 9 20 40 150 300 "$(($(wc -c <ring.eg) - 1))"; do
+  cp ring.eg flipped.eg
+  byte=$(od -An -tu1 -j "$at" -N 1 ring.eg)
+  printf "\\$(printf %o $((byte ^ 16)))" | dd of=flipped.eg bs=1 seek="$at" conv=notrunc 2>/dev/null
+  expect 1 - '^egraph: flipped.eg: ' saturate --load flipped.eg
+done
+for length in 1 40 100 "$(($(wc -c <ring.json) - 3))"; do
+  head -c "$length" ring.json >cut.json
+  expect 1 - '^egraph: cut.json:[0-9]+:[0-9]+: ' saturate --load cut.json
+done
+expect 1 - '^egraph: ring.rules: this is no saved e-graph; name another' saturate --load ring.rules
+expect 1 - '^egraph: layer.egraph: this is no saved e-graph' saturate --load layer.egraph
+echo '[1]' >list.json
+expect 1 - '^egraph: list.json:1:1: ' saturate --load list.json
+head -c 60 ring.json.gz >cut.json.gz
+expect 1 - '^egraph: cut.json.gz' saturate --load cut.json.gz
+expect 1 - '^egraph: .: not a regular file' saturate --load .
+expect 1 - '^egraph: absent.eg: No such file' saturate --load absent.eg
+expect 1 - 'ring.eg has 3 rules already; RULES can be left out' saturate ring.rules --load ring.eg
+expect 2 - '--explain knows nothing of a loaded e-graph' saturate --load ring.eg --explain 'x x'
+expect 2 - 'a file is missing; usage: egraph saturate' saturate --term x
+
+# A file is replaced whole or not at all.
+for option in --save --json-egraph; do
+  expect 1 '' '^egraph: .: cannot be written: Is a directory' saturate --load ring.eg "$option" .
+  expect 1 '' '^egraph: nowhere/f: cannot be written: No such file' saturate --load ring.eg "$option" nowhere/f
+  expect 1 '' '^egraph: ring.eg/f: cannot be written: Not a dir' saturate --load ring.eg "$option" ring.eg/f
+  cp ring.rules old
+  last="egraph saturate $option, no room" cases=$((cases + 1))
+  (
+    trap '' XFSZ # writing fails then
+    ulimit -f 4
+    exec "$EGRAPH" saturate "$SOURCE/bench/saturate/math24.rules" "$SOURCE/bench/saturate/math.terms" \
+      --iteration-limit 4 --json "$option" old 2>no_room_err >/dev/null
+  )
+  status=$?
+  : >stdout
+  mv no_room_err stderr
+  judge $status 1 '' '^egraph: .*old: cannot be written: File too large'
+  same ring.rules old
+  chmod 444 old
+  if [ ! -w old ]; then
+    expect 1 '' '^egraph: .*old: cannot be written: Permission denied' saturate --load ring.eg "$option" old
+    same ring.rules old
+  fi
+  rm -f old
+done
+if ls ./*.tmp >/dev/null 2>&1; then fail 'a temporary file is left'; fi
+
 # Mistakes, with their place.
 expect 1 - '^egraph: absent.rules: No such file' saturate ring.rules --rules absent.rules --term a
 expect 1 - '^egraph: ring.rules:2:1: there is a rule commute already' saturate ring.rules --rules ring.rules --term a

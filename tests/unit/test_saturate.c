@@ -622,6 +622,27 @@ static void rules_can_be_left_out(void **state) {
   close_fixture(&f);
 }
 
+// Every pair of products of x makes a product with a sum, which makes pairs again. So
+// each depth adds a sum, a difference and a product for both inputs.
+static void multi_depth_bounds_how_multi_patterns_build_upon_each_other(void **state) {
+  (void)state;
+  for (uint32_t depth = 0; depth < 4; depth++) {
+    fixture f;
+    open_fixture(&f,
+                 GRAPH "(input x \"float32[2]\") (input a \"float32[2]\") (input b "
+                       "\"float32[2]\")\n"
+                       "(let p (mul x a)) (let q (mul x b)) (output p) (output q)",
+                 HEAD "(rule grow (source \"s\") (lhs (mul ?x ?a) (mul ?x ?b))\n"
+                      " (rhs (mul ?x ?a) (mul ?x (add ?b (sub ?b ?b)))))");
+    f.options.multi_depth = depth;
+    saturate(&f);
+    assert_int_equal(f.report.stop, EG_STOP_SATURATED);
+    assert_int_equal(f.report.nodes, 5 + 6 * depth);
+    assert_int_equal(stats_of(&f, "grow")->matches, 4 * depth * depth);
+    close_fixture(&f);
+  }
+}
+
 // With n products of one operand there are n^3 triples, but n first candidates.
 static void conditions_are_checked_before_roots_are_combined(void **state) {
   (void)state;
@@ -720,6 +741,7 @@ int main(void) {
       cmocka_unit_test(a_finished_run_is_saturated_even_at_the_last_iteration),
       cmocka_unit_test(back_off_bans_rules_with_too_many_matches),
       cmocka_unit_test(rules_can_be_left_out),
+      cmocka_unit_test(multi_depth_bounds_how_multi_patterns_build_upon_each_other),
       cmocka_unit_test(conditions_are_checked_before_roots_are_combined),
       cmocka_unit_test(saturation_survives_every_allocation_failing),
       cmocka_unit_test(rule_tests_survive_every_allocation_failing),

@@ -222,16 +222,17 @@ static void json_mistakes_are_named(void **state) {
   assert_fails(parse(kit->alloc, text, &n, &c), EGRAPH_E_PARSE, why)
   REFUSED("", "f.json");
   REFUSED("{}", "no object \"nodes\"");
-  REFUSED("{\"nodes\": {\"a\": {\"op\": \"f\"}}}", "without \"eclass\"");
-  REFUSED("{\"nodes\": {\"a\": {\"eclass\": \"f\"}}}", "without \"op\"");
+  REFUSED("{\"nodes\": {\"a\": {\"op\": \"f\"}}}", "node 'a' has no \"eclass\"");
+  REFUSED("{\"nodes\": {\"a\": {\"eclass\": \"f\"}}}", "node 'a' has no \"op\"");
   REFUSED("{\"nodes\": {\"a\": {\"op\": \"f g\", \"eclass\": \"x\"}}}", "is no symbol");
   REFUSED("{\"nodes\": {\"a\": {\"op\": \"f\", \"eclass\": \"x\", \"children\": "
           "[\"b\"]}}}",
-          "node 0 has a child that does not exist");
+          "node 'a' has child 'b', which does not exist");
   REFUSED("{\"nodes\": {\"a\": {\"op\": \"f\", \"eclass\": \"x\"}, \"a\": {}}}",
           "a duplicate of node 'a'");
   REFUSED("{\"nodes\": {}, \"root_eclasses\": [\"x\"]}", "root 0 ('x') is not the class");
   REFUSED("{\"nodes\": {}, \"nodes\": {}}", "second time");
+  REFUSED("{\"problem\": {}}", "use egraph shard");
 }
 
 // ---- memory ----------------------------------------------------------------------

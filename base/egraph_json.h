@@ -1,0 +1,83 @@
+// Reader of egraph-serialize JSON, the format of extraction-gym:
+//
+//   {"nodes": {"<id>": {"op": "+", "children": ["<id>", ...], "eclass": "<class>",
+//              "cost": 1.0}, ...}, "root_eclasses": ["<class>", ...]}
+//
+// Children are named by any node of the child class. Other keys are passed over.
+//
+// One pass, value by value: a tree of a file would take twenty times the memory of the
+// e-graph. What becomes of classes and nodes the caller decides. A node may name children
+// that come later, so children are the numbers of their names at first, and become
+// classes when all has been read (eg_egraph_json_resolve).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASE_EGRAPH_JSON_H
+#define EG_BASE_EGRAPH_JSON_H
+
+#include "base/json_scan.h"
+#include "base/strmap.h"
+
+#define EG_EGRAPH_JSON_NONE UINT32_MAX
+
+typedef struct eg_egraph_json {
+  eg_json_scan scan;
+  eg_strmap classes;      // name -> class, in the order of the file
+  eg_strmap ids;          // node id -> number, in the order of first mention
+  eg_chars names;         // of classes and nodes, each with its NUL
+  eg_sizes class_name;    // [class] where it begins in names
+  eg_sizes id_name;       // [number]
+  eg_u32s class_of;       // [number] EG_EGRAPH_JSON_NONE: mentioned only
+  eg_u32s number_of;      // [node] nodes count in the order of the file
+  eg_u32s children;       // numbers, of the node being read
+  eg_chars roots;         // names, each with its NUL
+  eg_chars id, key, text; // scratch
+  uint32_t root_count;
+  bool has_nodes, has_roots;
+} eg_egraph_json;
+
+/// A node; borrowed during the call.
+typedef struct eg_egraph_json_node {
+  const char *id;
+  uint32_t class;
+  double cost;              // 1 when the file has none, or costs are not read
+  const uint32_t *children; // [child_count] numbers of ids
+  uint32_t child_count;
+} eg_egraph_json_node;
+
+/// Receives what is read. A failure ends the reading; eg_json_scan_fail(&json->scan, ...)
+/// names the place.
+typedef struct eg_egraph_json_sink {
+  void *user;
+  bool has_costs; // costs are read; otherwise they may be any value
+  /// A class is mentioned for the first time. May be NULL.
+  egraph_status (*on_class)(void *user);
+  /// The "op" of the node whose turn is next. NULL: it may be absent, or any value.
+  egraph_status (*on_op)(void *user, const eg_egraph_json *json, const char *op);
+  egraph_status (*on_node)(void *user, const eg_egraph_json *json,
+                           const eg_egraph_json_node *node);
+} eg_egraph_json_sink;
+
+/// Opens a file, plain or gzip, of at most 16 GiB of text; `path` is borrowed until
+/// close. Fails with EGRAPH_E_IO or EGRAPH_E_MEMORY; there is then nothing to close.
+egraph_status eg_egraph_json_open(eg_egraph_json *json, egraph_allocator alloc,
+                                  const char *path);
+/// The same over `size` bytes of text in memory (borrowed until close); `path` stands for
+/// the file in messages.
+egraph_status eg_egraph_json_open_bytes(eg_egraph_json *json, egraph_allocator alloc,
+                                        const char *path, const char *text, size_t size);
+void eg_egraph_json_close(eg_egraph_json *json);
+
+// The following fail with EGRAPH_E_PARSE, naming file, place and node.
+
+/// Reads everything, or fails as the sink does, with EGRAPH_E_IO or EGRAPH_E_MEMORY too.
+egraph_status eg_egraph_json_read(eg_egraph_json *json, const eg_egraph_json_sink *sink);
+/// Numbers become classes: children[begin[n] .. begin[n + 1]) are those of node n.
+egraph_status eg_egraph_json_resolve(const eg_egraph_json *json, const uint32_t *begin,
+                                     uint32_t *children);
+/// Appends the classes of the roots, in order.
+egraph_status eg_egraph_json_roots(const eg_egraph_json *json, eg_u32s *out);
+
+static inline uint32_t eg_egraph_json_class_count(const eg_egraph_json *json) {
+  return (uint32_t)json->class_name.len;
+}
+
+#endif
