@@ -1,5 +1,5 @@
 // The rule files shipped with the library; the list is generated at
-// build time (cmake/EmbedRules.cmake).
+// build time (cmake/EmbedFiles.cmake).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_BUILTIN_RULES_H
 #define EG_REWRITES_BUILTIN_RULES_H

@@ -177,7 +177,7 @@ static bool is_one_format(const eg_node_spec *spec) {
   return true;
 }
 
-static bool is_free(const eg_node_spec *spec) {
+bool eg_cost_is_free(const eg_node_spec *spec) {
   eg_op op = (eg_op)spec->attrs->op;
   unsigned flags = eg_op_info_of(op)->flags;
   if ((flags & EG_OPF_LEAF) != 0 || op == EG_OP_OPAQUE || is_weight_only(spec))
@@ -205,7 +205,7 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
   double seconds = 0;
   eg_cost_source source = EG_COST_USER;
   EG_TRY(ask_caller(model, spec, &given, &seconds));
-  if (!given && is_free(spec)) {
+  if (!given && eg_cost_is_free(spec)) {
     source = EG_COST_FREE;
   } else if (!given) {
     uint32_t id;
@@ -239,7 +239,7 @@ egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec) {
   bool given;
   double cost;
   EG_TRY(ask_caller(model, spec, &given, &cost));
-  if (given || is_free(spec)) return EGRAPH_OK;
+  if (given || eg_cost_is_free(spec)) return EGRAPH_OK;
   request noted;
   EG_TRY(entry_of(model, spec, &noted.entry));
   entry *e = &model->entries.data[noted.entry];

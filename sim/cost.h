@@ -47,6 +47,9 @@ void eg_cost_model_destroy(eg_cost_model *model);
 egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
                               double *out_seconds, eg_cost_source *out_source);
 
+/// Whether a node is one of the free ones above.
+bool eg_cost_is_free(const eg_node_spec *spec);
+
 /// Measures a node on a device. *out_supported false: this back-end cannot run it in
 /// these formats (it is then priced as infinity and never asked again).
 typedef struct eg_measurer {

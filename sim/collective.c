@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/collective.h"
+
+#include <math.h>
+
+// ---- figures of n devices ---------------------------------------------------------
+
+typedef double figure(uint32_t n);
+
+static double levels(uint32_t n) {
+  double count = 0;
+  for (uint64_t reached = 1; reached < n; reached *= 2)
+    count++;
+  return count;
+}
+
+/// Ones in the binary forms of all numbers below n: bit k is set in 2^k of every 2^(k+1).
+static double ones_below(uint32_t n) {
+  uint64_t count = 0;
+  for (uint64_t bit = 1; bit < n; bit *= 2) {
+    uint64_t rest = n % (2 * bit);
+    count += n / (2 * bit) * bit + (rest > bit ? rest - bit : 0);
+  }
+  return (double)count;
+}
+
+static double once(uint32_t n) { return n > 1; }
+static double others(uint32_t n) { return (double)n - 1; }
+static double twice_others(uint32_t n) { return 2 * others(n); }
+static double twice_levels(uint32_t n) { return 2 * levels(n); }
+static double rest(uint32_t n) { return others(n) / n; }
+static double twice_rest(uint32_t n) { return 2 * others(n) / n; }
+static double half_rest(uint32_t n) { return others(n) / (2.0 * n); }
+static double rest_of_block(uint32_t n) { return others(n) / n / n; }
+static double ones_of_block(uint32_t n) { return ones_below(n) / n / n; }
+
+// ---- the table of collective.h ----------------------------------------------------
+
+typedef struct algorithm {
+  unsigned used_by; // bit per eg_collectives
+  eg_transition_kind kind;
+  bool is_far; // devices send to others than their neighbours
+  figure *rounds, *volume;
+  double constant;
+} algorithm;
+
+enum {
+  AUTO = 1 << EG_COLLECTIVES_AUTO,
+  RING = AUTO | 1 << EG_COLLECTIVES_RING,
+  TREE = AUTO | 1 << EG_COLLECTIVES_TREE,
+  ALPA = 1 << EG_COLLECTIVES_ALPA
+};
+
+static const algorithm algorithms[] = {
+    {RING, EG_TRANSITION_ALL_GATHER, false, others, rest, 0},
+    {RING, EG_TRANSITION_REDUCE_SCATTER, false, others, rest, 0},
+    {RING, EG_TRANSITION_ALL_REDUCE, false, twice_others, twice_rest, 0},
+    {RING, EG_TRANSITION_ALL_TO_ALL, true, others, rest_of_block, 0},
+    {TREE, EG_TRANSITION_ALL_GATHER, true, levels, rest, 0},
+    {TREE, EG_TRANSITION_REDUCE_SCATTER, true, levels, rest, 0},
+    {TREE, EG_TRANSITION_ALL_REDUCE, true, twice_levels, twice_rest, 0},
+    {TREE, EG_TRANSITION_ALL_REDUCE, true, levels, levels, 0},
+    {TREE, EG_TRANSITION_ALL_TO_ALL, true, levels, ones_of_block, 0},
+    {ALPA, EG_TRANSITION_ALL_GATHER, false, once, rest, 0.1},
+    {ALPA, EG_TRANSITION_REDUCE_SCATTER, false, once, rest, 0.001},
+    {ALPA, EG_TRANSITION_ALL_REDUCE, false, once, twice_rest, 0.01},
+    {ALPA, EG_TRANSITION_ALL_TO_ALL, false, once, half_rest, 0.001},
+};
+
+enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
+
+static bool is_local(eg_transition_kind kind) {
+  return kind == EG_TRANSITION_SLICE || kind == EG_TRANSITION_MASK;
+}
+
+double eg_collective_seconds(const eg_machine_mesh *mesh, const eg_transition *transition,
+                             double bytes) {
+  uint32_t n = mesh->mesh.axes[transition->axis].size;
+  const eg_mesh_link *link = &mesh->links[transition->axis];
+  if (n <= 1 || is_local(transition->kind)) return 0;
+  double best = (double)INFINITY;
+  for (size_t i = 0; i < ALGORITHMS; i++) {
+    const algorithm *a = &algorithms[i];
+    if (a->kind != transition->kind || (a->used_by >> mesh->collectives & 1) == 0)
+      continue;
+    double beta = a->is_far ? link->exchange_seconds_per_byte : link->seconds_per_byte;
+    double seconds =
+        a->rounds(n) * link->latency_seconds + a->volume(n) * bytes * beta + a->constant;
+    if (seconds < best) best = seconds;
+  }
+  return best;
+}
+
+double eg_collective_halo_seconds(const eg_machine_mesh *mesh, const eg_halo *halo,
+                                  const eg_type *local) {
+  if (mesh->mesh.axes[halo->axis].size <= 1 || local->dims[halo->dim] == 0) return 0;
+  const eg_mesh_link *link = &mesh->links[halo->axis];
+  double row = (double)eg_type_bytes(local) / (double)local->dims[halo->dim];
+  int messages = (halo->before > 0) + (halo->after > 0);
+  double rows = (double)(halo->before > 0 ? halo->before : 0) +
+                (double)(halo->after > 0 ? halo->after : 0);
+  return messages * link->latency_seconds + rows * row * link->seconds_per_byte;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/device_cost.h"
+
+egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machine,
+                                  eg_cost_model *model) {
+  uint32_t entries = 0, unsupported = 0;
+  if (model != NULL) EG_TRY(eg_cost_counts(model, &entries, &unsupported));
+  bool enough = entries - unsupported >= EG_DEVICE_COST_MIN_ENTRIES;
+  *cost = (eg_device_cost){.machine = machine, .model = enough ? model : NULL};
+  return EGRAPH_OK;
+}
+
+static double roof(const eg_machine *machine, const eg_node_spec *spec) {
+  const eg_type *type = spec->input_count != 0 ? &spec->inputs[0] : &spec->results[0];
+  double compute = eg_node_spec_flops(spec) / machine->peak_flops[type->dtype];
+  double move = eg_node_spec_bytes(spec) / machine->bandwidth_bytes;
+  return compute > move ? compute : move;
+}
+
+egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
+                                     const eg_node_spec *local, double *out_seconds,
+                                     eg_cost_source *out_source) {
+  bool is_free = cost->machine->compute_is_free || eg_cost_is_free(local);
+  if (!is_free && cost->model != NULL)
+    return eg_cost_seconds(cost->model, local, out_seconds, out_source);
+  *out_seconds =
+      is_free ? 0 : roof(cost->machine, local) + cost->machine->overhead_seconds;
+  if (out_source != NULL) *out_source = is_free ? EG_COST_FREE : EG_COST_ESTIMATED;
+  return EGRAPH_OK;
+}
+
+bool eg_device_cost_is_heavy(const eg_node_spec *spec) {
+  return (eg_op_info_of((eg_op)spec->attrs->op)->flags & EG_OPF_MULTIPLY_ADD) != 0;
+}

@@ -1,0 +1,38 @@
+// Seconds that one device of a machine takes for its part of an operator.
+//
+// Where computing is free: 0. Free nodes (sim/cost.h): 0. Otherwise from the entries that
+// a cost model has of this device, when they are enough to calibrate an estimate for the
+// rest; without them from the machine's figures:
+//
+//   seconds = max(flops / peak(dtype of operand 0), bytes / bandwidth) + overhead
+//
+// Peaks of narrow types hold for multiply-adds; other operators are rarely bound by them.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_SIM_DEVICE_COST_H
+#define EG_SIM_DEVICE_COST_H
+
+#include "pcg/machine.h"
+#include "sim/cost.h"
+
+/// Supported entries from which on a cost model is asked.
+enum { EG_DEVICE_COST_MIN_ENTRIES = 16 };
+
+typedef struct eg_device_cost {
+  const eg_machine *machine; // borrowed
+  eg_cost_model *model;      // borrowed; NULL: the machine's figures
+} eg_device_cost;
+
+/// `model` has the entries of the machine's profile (eg_machine.profile); NULL: none.
+/// Keeps both; what is measured later is not counted.
+egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machine,
+                                  eg_cost_model *model);
+/// Seconds of one execution of a local node (its types are those of one device's part);
+/// INFINITY for a node that the device is known not to run. *out_source may be NULL.
+egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
+                                     const eg_node_spec *local, double *out_seconds,
+                                     eg_cost_source *out_source);
+/// Operators that multiply and add. Where computing is free, plans may not replicate them
+/// (everything replicated would cost nothing); all others they may.
+bool eg_device_cost_is_heavy(const eg_node_spec *spec);
+
+#endif
