@@ -16,13 +16,14 @@
 
 #include "extract/layout/layout_factors.h"
 
-enum { MOST_PASSES = 600, PATIENCE = 10, DECODE_EVERY = 4, MOST_PRICES = 14 };
-static const double STANDSTILL = 1e-5;
+enum { MOST_PASSES = 400, PATIENCE = 10, DECODE_EVERY = 4, MOST_PRICES = 14 };
+// Of the gap, or of the bound before there is a solution, per PATIENCE passes.
+static const double STANDSTILL = 0.004, BARE_STANDSTILL = 1e-5;
 #define NONE EG_LAYOUT_NONE
 
-typedef struct ascent {
+struct eg_layout_ascent {
   eg_layout_search *search;
-  eg_layout_active *active;
+  const eg_layout_active *active;
   eg_layout_factors factors;
   eg_u32s order, position; // values, inputs first; [value]
   int limited;             // measure that is priced, or -1
@@ -33,7 +34,8 @@ typedef struct ascent {
   eg_doubles far;  // [places] ways from where a value is made
   eg_u32s made_in; // [value] layout, or NONE
   eg_u32s label;   // [tie]
-} ascent;
+};
+typedef eg_layout_ascent ascent;
 
 static const eg_layout_problem *problem_of(const ascent *a) {
   return a->search->view->problem;
@@ -309,7 +311,7 @@ static egraph_status decode(ascent *a, double *out_used) {
   return EGRAPH_OK;
 }
 
-// ---- deletion -----------------------------------------------------------------------
+// ---- what is left -------------------------------------------------------------------
 
 /// `least` of every link's far end, above that end's least of all: what a label costs
 /// there at least.
@@ -364,7 +366,7 @@ static double excess_around(const ascent *a, const eg_doubles *excess, uint32_t 
   return sum;
 }
 
-static void delete_strategies(ascent *a, const eg_doubles *excess, double room) {
+static void fill_strategies(ascent *a, const eg_doubles *excess, eg_doubles *out) {
   const eg_layout_view *view = a->search->view;
   for (uint32_t i = 0; i < a->order.len; i++) {
     uint32_t value = a->order.data[i];
@@ -373,38 +375,41 @@ static void delete_strategies(ascent *a, const eg_doubles *excess, double room) 
     for (uint32_t k = view->strategies.begin.data[value];
          k < view->strategies.begin.data[value + 1]; k++) {
       uint32_t s = view->strategies.items.data[k];
-      if (!a->active->strategy.data[s]) continue;
-      double lost = eg_factor_strategy(&a->factors, s) - least;
-      // Prices of the value's factor stay while its own strategies go.
-      if (!(lost + excess_around(a, excess, s) <= room)) a->active->strategy.data[s] = 0;
+      if (a->active->strategy.data[s])
+        out->data[s] =
+            eg_factor_strategy(&a->factors, s) - least + excess_around(a, excess, s);
     }
   }
 }
 
-static egraph_status delete_arcs(ascent *a, double room) {
+static egraph_status fill_arcs(ascent *a, eg_doubles *out) {
   eg_layout_factors *f = &a->factors;
-  for (uint32_t v = 0; v < eg_layout_value_count(problem_of(a)); v++) {
-    uint32_t begin = f->trees_of.begin.data[v], end = f->trees_of.begin.data[v + 1];
-    if (end - begin != 1) continue; // of several trees any may use it
+  for (uint32_t t = 0; t < f->trees.len; t++) {
     double least;
-    EG_TRY(eg_factor_tree(f, f->trees_of.items.data[begin], &least));
-    for (uint32_t i = 0; i < f->arc_number.len; i++)
-      if (!(eg_factor_arc(f, i) - least <= room))
-        a->active->arc.data[f->arc_number.data[i]] = 0;
+    EG_TRY(eg_factor_tree(f, t, &least));
+    for (uint32_t i = 0; i < f->arc_number.len; i++) {
+      double excess = eg_factor_arc(f, i) - least; // of several trees any may use it
+      double *least_excess = &out->data[f->arc_number.data[i]];
+      if (excess < *least_excess) *least_excess = excess;
+    }
   }
   return EGRAPH_OK;
 }
 
-/// Takes away what costs more than the best solution.
-static egraph_status delete_costly(ascent *a) {
-  double cutoff = eg_layout_search_cutoff(a->search), room = cutoff - a->bound;
-  if (!isfinite(cutoff)) return EGRAPH_OK;
-  room += EG_LAYOUT_TOLERANCE * (fabs(cutoff) + fabs(a->bound));
+static egraph_status fill_excess(ascent *a, eg_layout_excess *out) {
+  const eg_layout_problem *p = problem_of(a);
+  EG_TRY(eg_doubles_resize(&out->strategy, eg_layout_strategy_count(p)));
+  EG_TRY(eg_doubles_resize(&out->arc, eg_layout_arc_count(p)));
+  for (size_t s = 0; s < out->strategy.len; s++)
+    out->strategy.data[s] = INFINITY;
+  for (size_t i = 0; i < out->arc.len; i++)
+    out->arc.data[i] = INFINITY;
+  out->bound = a->bound;
   eg_doubles excess;
   eg_doubles_init(&excess, a->search->alloc);
   egraph_status status = solve_far_ends(a, &excess);
-  if (status == EGRAPH_OK) status = delete_arcs(a, room);
-  if (status == EGRAPH_OK) delete_strategies(a, &excess, room);
+  if (status == EGRAPH_OK) status = fill_arcs(a, &out->arc);
+  if (status == EGRAPH_OK) fill_strategies(a, &excess, &out->strategy);
   eg_doubles_deinit(&excess);
   return status;
 }
@@ -432,6 +437,12 @@ static bool is_closed(const ascent *a) {
   return a->search->bound >= eg_layout_search_cutoff(a->search);
 }
 
+/// What the bound must rise by to go on.
+static double least_rise(const ascent *a) {
+  double gap = eg_layout_search_cutoff(a->search) - a->bound;
+  return isfinite(gap) ? STANDSTILL * gap : BARE_STANDSTILL * fabs(a->bound);
+}
+
 /// Passes at one price until the bound stands still. *out_used: see decode.
 static egraph_status climb(ascent *a, double *out_used) {
   double mark = -INFINITY;
@@ -446,7 +457,7 @@ static egraph_status climb(ascent *a, double *out_used) {
     if (is_back && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a, out_used));
     if (is_closed(a) || eg_layout_search_stop(a->search)) break;
     if (i % PATIENCE != PATIENCE - 1) continue;
-    if (a->bound - mark <= STANDSTILL * fabs(a->bound)) break;
+    if (a->bound - mark <= least_rise(a)) break;
     mark = a->bound;
   }
   return EGRAPH_OK;
@@ -479,34 +490,49 @@ static int limited_measure(const eg_layout_task *task) {
   return -1;
 }
 
-static egraph_status run(ascent *a) {
+static egraph_status init(ascent *a) {
   const eg_layout_problem *p = problem_of(a);
   EG_TRY(
       eg_layout_factors_init(&a->factors, a->search->alloc, a->search->view, a->active));
   EG_TRY(sort_values(a));
   EG_TRY(eg_doubles_resize(&a->far, eg_layout_place_count(p)));
   EG_TRY(eg_u32s_resize(&a->made_in, eg_layout_value_count(p)));
-  EG_TRY(eg_u32s_resize(&a->label, p->tie_kind.len));
-  double used;
-  EG_TRY(a->limited < 0 ? climb(a, &used) : try_prices(a));
-  if (a->infeasible) {
-    a->active->infeasible = true; // of what is left, nothing is a solution
-    return EGRAPH_OK;
-  }
-  return is_closed(a) ? EGRAPH_OK : delete_costly(a);
+  return eg_u32s_resize(&a->label, p->tie_kind.len);
 }
 
-egraph_status eg_layout_ascend(eg_layout_search *search, eg_layout_active *active) {
-  ascent a = {
+egraph_status eg_layout_ascent_create(eg_layout_search *search,
+                                      const eg_layout_active *active,
+                                      eg_layout_ascent **out) {
+  ascent *a;
+  EG_TRY(eg_alloc(search->alloc, 1, sizeof *a, &a));
+  *a = (ascent){
       .search = search, .active = active, .limited = limited_measure(search->task)};
-  eg_u32s *const lists[] = {&a.order, &a.position, &a.made_in, &a.label};
+  eg_u32s *const lists[] = {&a->order, &a->position, &a->made_in, &a->label};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], search->alloc);
-  eg_doubles_init(&a.far, search->alloc);
-  egraph_status status = run(&a);
-  eg_layout_factors_deinit(&a.factors);
+  eg_doubles_init(&a->far, search->alloc);
+  egraph_status status = init(a);
+  if (status == EGRAPH_OK)
+    *out = a;
+  else
+    eg_layout_ascent_destroy(a);
+  return status;
+}
+
+void eg_layout_ascent_destroy(eg_layout_ascent *a) {
+  if (a == NULL) return;
+  eg_layout_factors_deinit(&a->factors);
+  eg_u32s *const lists[] = {&a->order, &a->position, &a->made_in, &a->label};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_deinit(lists[i]);
-  eg_doubles_deinit(&a.far);
-  return status;
+  eg_doubles_deinit(&a->far);
+  eg_free(a->search->alloc, a, 1, sizeof *a);
+}
+
+egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, eg_layout_excess *out,
+                                     bool *out_any) {
+  double used;
+  EG_TRY(a->limited < 0 ? climb(a, &used) : try_prices(a));
+  *out_any = !a->infeasible;
+  return a->infeasible ? EGRAPH_OK : fill_excess(a, out);
 }

@@ -6,9 +6,27 @@
 
 #include "extract/layout/layout_search.h"
 
-/// Raises search->bound, offers solutions, and takes from `active`, which is presolved,
-/// what is in no better solution. Stops when the bound stands still, or with the clock. A
-/// limit on another measure counts at a price. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_layout_ascend(eg_layout_search *search, eg_layout_active *active);
+/// What the ascent knows in the end: the least that a solution with a strategy or arc in
+/// it exceeds `bound` by.
+typedef struct eg_layout_excess {
+  eg_doubles strategy, arc; // INFINITY: in no solution
+  double bound;
+} eg_layout_excess;
+
+typedef struct eg_layout_ascent eg_layout_ascent;
+
+/// On what is active, which is presolved; from `active` things may be taken later on.
+/// Borrows both. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_layout_ascent_create(eg_layout_search *search,
+                                      const eg_layout_active *active,
+                                      eg_layout_ascent **out);
+void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
+/// Raises search->bound, offers solutions, and fills the excess of what is active. Stops
+/// when the bound hardly rises any more, meets the best solution, or with the clock; goes
+/// on from there when called again. A limit on another measure counts at a price.
+/// *out_any: false when nothing that is active can be a solution. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, eg_layout_excess *out,
+                                     bool *out_any);
 
 #endif

@@ -7,36 +7,39 @@
 #include "extract/layout/layout_ascent.h"
 #include "extract/layout/layout_tree.h"
 
-enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
+#include <stdlib.h>
+
+enum { ASCENTS = 12, RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
+// A gap that linear programs on what is left will close.
+static const double NARROW = 0.01;
 
 typedef enum root_state { CLOSED, OPEN, STOPPED } root_state;
 
 typedef struct minimizer {
   eg_layout_search *search;
   eg_layout_active active;
-  // Of the last root: per strategy and arc, in the objective's unit.
-  eg_doubles x, strategy_reduced, arc_reduced;
-  double bound; // that the reduced costs go with
+  eg_doubles x;             // of the last root, per strategy
+  eg_layout_excess reduced; // by the last root or the ascent, in the objective's unit
 } minimizer;
 
 static egraph_status keep_root(minimizer *m, const eg_layout_tree *tree) {
   const double *x = eg_lp_values(tree->lp), *reduced = eg_lp_reduced_costs(tree->lp);
   EG_TRY(eg_doubles_resize(&m->x, tree->model.x_of.len));
-  EG_TRY(eg_doubles_resize(&m->strategy_reduced, tree->model.x_of.len));
-  EG_TRY(eg_doubles_resize(&m->arc_reduced, tree->model.a_of.len));
+  EG_TRY(eg_doubles_resize(&m->reduced.strategy, tree->model.x_of.len));
+  EG_TRY(eg_doubles_resize(&m->reduced.arc, tree->model.a_of.len));
   for (size_t s = 0; s < m->x.len; s++) {
     uint32_t column = tree->model.x_of.data[s];
     bool has = column != EG_LAYOUT_NONE;
     m->x.data[s] = has ? x[column] : 0;
-    m->strategy_reduced.data[s] = has ? reduced[column] / tree->model.scale : INFINITY;
+    m->reduced.strategy.data[s] = has ? reduced[column] / tree->model.scale : INFINITY;
   }
-  for (size_t a = 0; a < m->arc_reduced.len; a++) {
+  for (size_t a = 0; a < m->reduced.arc.len; a++) {
     uint32_t column = tree->model.a_of.data[a];
-    m->arc_reduced.data[a] =
+    m->reduced.arc.data[a] =
         column == EG_LAYOUT_NONE ? 0 : reduced[column] / tree->model.scale;
   }
-  m->bound = eg_lp_bound(tree->lp) / tree->model.scale;
+  m->reduced.bound = eg_lp_bound(tree->lp) / tree->model.scale;
   return EGRAPH_OK;
 }
 
@@ -96,7 +99,8 @@ done:
   return status;
 }
 
-// Strategies in the relaxation, in the best solution, or of reduced cost at most `most`.
+// Strategies in the relaxation, in the best solution, or of reduced cost at most `most`;
+// arcs likewise when that is not negative.
 static egraph_status try_part(minimizer *m, double most) {
   eg_layout_active part;
   const eg_layout_search *search = m->search;
@@ -105,11 +109,14 @@ static egraph_status try_part(minimizer *m, double most) {
     bool best = search->has_best &&
                 search->best.strategy.data[search->view->value_of.data[s]] == s;
     if (!m->active.strategy.data[s] ||
-        !(m->x.data[s] > 1e-6 || best || m->strategy_reduced.data[s] <= most))
+        !(m->x.data[s] > 1e-6 || best || m->reduced.strategy.data[s] <= most))
       part.strategy.data[s] = 0;
   }
-  for (uint32_t a = 0; a < part.arc.len; a++)
-    if (!m->active.arc.data[a]) part.arc.data[a] = 0;
+  for (uint32_t a = 0; a < part.arc.len; a++) {
+    bool best = search->has_best && search->best.arc_used.data[a];
+    bool costly = most >= 0 && m->reduced.arc.data[a] > most;
+    if (!m->active.arc.data[a] || (costly && !best)) part.arc.data[a] = 0;
+  }
   egraph_status status = search_part(m, &part);
   eg_layout_active_deinit(&part);
   return status;
@@ -119,9 +126,9 @@ static egraph_status try_part(minimizer *m, double most) {
 static egraph_status try_parts(minimizer *m) {
   EG_TRY(try_part(m, -INFINITY));
   for (int i = 1; i <= 3; i++) {
-    double room = eg_layout_search_cutoff(m->search) - m->bound;
+    double room = eg_layout_search_cutoff(m->search) - m->reduced.bound;
     if (eg_layout_search_stop(m->search) || room <= 0) break;
-    EG_TRY(try_part(m, isfinite(room) ? NEARLY * room : 0.02 * i * m->bound));
+    EG_TRY(try_part(m, isfinite(room) ? NEARLY * room : 0.02 * i * m->reduced.bound));
     if (m->search->has_best) break;
   }
   return EGRAPH_OK;
@@ -131,18 +138,18 @@ static egraph_status try_parts(minimizer *m) {
 
 // Deletes what reduced costs rule out; returns the share of what was left.
 static double delete_costly(minimizer *m) {
-  double room = eg_layout_search_cutoff(m->search) - m->bound;
+  double room = eg_layout_search_cutoff(m->search) - m->reduced.bound;
   size_t deleted = 0, all = 1;
   if (!isfinite(room)) return 0;
-  room += EG_LAYOUT_TOLERANCE * (fabs(room) + fabs(m->bound));
-  for (uint32_t s = 0; s < m->strategy_reduced.len; s++) {
+  room += EG_LAYOUT_TOLERANCE * (fabs(room) + fabs(m->reduced.bound));
+  for (uint32_t s = 0; s < m->reduced.strategy.len; s++) {
     all += m->active.strategy.data[s];
-    if (!m->active.strategy.data[s] || !(m->strategy_reduced.data[s] > room)) continue;
+    if (!m->active.strategy.data[s] || !(m->reduced.strategy.data[s] > room)) continue;
     m->active.strategy.data[s] = 0;
     deleted++;
   }
-  for (uint32_t a = 0; a < m->arc_reduced.len; a++)
-    if (m->arc_reduced.data[a] > room) m->active.arc.data[a] = 0;
+  for (uint32_t a = 0; a < m->reduced.arc.len; a++)
+    if (m->reduced.arc.data[a] > room) m->active.arc.data[a] = 0;
   return (double)deleted / (double)all;
 }
 
@@ -161,26 +168,95 @@ static uint32_t count_alternatives(const minimizer *m) {
   return count > values ? count - values : 0;
 }
 
+// ---- ascent ------------------------------------------------------------------------
+
+static int by_amount(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/// Such that `per_value` strategies of each value, on average, have no more excess.
+static egraph_status excess_of_few(const minimizer *m, uint32_t per_value, double *out) {
+  eg_doubles sorted;
+  eg_doubles_init(&sorted, m->search->alloc);
+  egraph_status status = EGRAPH_OK;
+  size_t values = 0;
+  for (size_t v = 0; v < m->active.used.len; v++)
+    values += m->active.used.data[v];
+  for (size_t s = 0; status == EGRAPH_OK && s < m->reduced.strategy.len; s++)
+    if (m->active.strategy.data[s])
+      status = eg_doubles_push(&sorted, m->reduced.strategy.data[s]);
+  if (status == EGRAPH_OK && sorted.len != 0) {
+    qsort(sorted.data, sorted.len, sizeof *sorted.data, by_amount);
+    size_t at = per_value * values;
+    *out = sorted.data[at < sorted.len ? at : sorted.len - 1];
+  }
+  eg_doubles_deinit(&sorted);
+  return status;
+}
+
+/// Small parts by excess, while they improve the best solution.
+static egraph_status try_few(minimizer *m) {
+  static const uint32_t PER_VALUE[] = {2, 4, 8};
+  eg_layout_search *search = m->search;
+  for (size_t i = 0; i < sizeof PER_VALUE / sizeof *PER_VALUE; i++) {
+    double most = 0, before = eg_layout_search_value(search);
+    if (eg_layout_search_stop(search) || search->bound >= eg_layout_search_cutoff(search))
+      break;
+    EG_TRY(excess_of_few(m, PER_VALUE[i], &most));
+    EG_TRY(try_part(m, most));
+    if (search->has_best && !(eg_layout_search_value(search) < before)) break;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
+  eg_layout_search *search = m->search;
+  bool any, goes_on = true;
+  EG_TRY(eg_doubles_resize(&m->x, m->active.strategy.len)); // no relaxation yet: zeros
+  for (int round = 0; goes_on && round < ASCENTS; round++) {
+    double before = eg_layout_search_value(search);
+    EG_TRY(eg_layout_ascent_climb(ascent, &m->reduced, &any));
+    m->active.infeasible = !any;
+    if (!any) return EGRAPH_OK;
+    EG_TRY(try_few(m));
+    bool better = eg_layout_search_value(search) < before;
+    goes_on = delete_costly(m) > 0 || better;
+    if (eg_layout_search_stop(search) || search->bound >= eg_layout_search_cutoff(search))
+      break;
+  }
+  return eg_layout_presolve(&m->active, search->task);
+}
+
+static egraph_status ascend(minimizer *m) {
+  eg_layout_ascent *ascent = NULL;
+  egraph_status status = eg_layout_ascent_create(m->search, &m->active, &ascent);
+  if (status == EGRAPH_OK) status = climb(m, ascent);
+  eg_layout_ascent_destroy(ascent);
+  return status;
+}
+
+/// Where many operators are left to choose from, as in an e-graph.
+static bool should_expand(const minimizer *m) {
+  double cost = eg_layout_search_value(m->search);
+  return m->search->task->objective <= EG_LAYOUT_MEMORY && !m->active.infeasible &&
+         !(cost - m->search->bound <= NARROW * fabs(cost)) &&
+         count_alternatives(m) >= m->search->expand_from;
+}
+
+/// Worth its time where values have layouts.
+static bool should_ascend(const minimizer *m) {
+  return m->search->task->objective <= EG_LAYOUT_MEMORY &&
+         eg_layout_arc_count(m->search->view->problem) != 0 &&
+         m->search->bound < eg_layout_search_cutoff(m->search);
+}
+
 static egraph_status start(minimizer *m) {
   eg_layout_search *search = m->search;
   EG_TRY(eg_layout_greedy(search, &m->active, NULL));
   eg_layout_search_raise(search, 0);
-  if (search->bound >= eg_layout_search_cutoff(search) ||
-      search->task->objective > EG_LAYOUT_MEMORY ||
-      count_alternatives(m) < search->expand_from)
-    return EGRAPH_OK;
-  return eg_layout_expand(search, &m->active);
-}
-
-/// Worth its time where values have layouts.
-static egraph_status ascend(minimizer *m) {
-  const eg_layout_problem *p = m->search->view->problem;
-  if (m->search->task->objective > EG_LAYOUT_MEMORY || eg_layout_arc_count(p) == 0 ||
-      m->search->bound >= eg_layout_search_cutoff(m->search))
-    return EGRAPH_OK;
-  EG_TRY(eg_layout_ascend(m->search, &m->active));
-  return m->active.infeasible ? EGRAPH_OK
-                              : eg_layout_presolve(&m->active, m->search->task);
+  if (should_ascend(m)) EG_TRY(ascend(m));
+  return should_expand(m) ? eg_layout_expand(search, &m->active) : EGRAPH_OK;
 }
 
 static egraph_status minimize(minimizer *m, bool *out_closed) {
@@ -193,7 +269,6 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
     if (m->active.infeasible) break;
     if (round == 0) {
       EG_TRY(start(m));
-      EG_TRY(ascend(m));
       if (m->active.infeasible) break;
     }
     if (search->bound >= eg_layout_search_cutoff(search)) break;
@@ -213,11 +288,11 @@ egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed) {
   minimizer m = {.search = search};
   EG_TRY(eg_layout_active_init(&m.active, search->alloc, search->view));
   eg_doubles_init(&m.x, search->alloc);
-  eg_doubles_init(&m.strategy_reduced, search->alloc);
-  eg_doubles_init(&m.arc_reduced, search->alloc);
+  eg_doubles_init(&m.reduced.strategy, search->alloc);
+  eg_doubles_init(&m.reduced.arc, search->alloc);
   egraph_status status = minimize(&m, out_closed);
-  eg_doubles_deinit(&m.arc_reduced);
-  eg_doubles_deinit(&m.strategy_reduced);
+  eg_doubles_deinit(&m.reduced.arc);
+  eg_doubles_deinit(&m.reduced.strategy);
   eg_doubles_deinit(&m.x);
   eg_layout_active_deinit(&m.active);
   return status;
