@@ -316,8 +316,8 @@ egraph_status eg_kernel_enlarge(const eg_kernel_call *call) {
 
 // ---- gather: [outer, indices, inner] ----------------------------------------
 
-static egraph_status gather_index(const eg_tensor *indices, int64_t at, int64_t size,
-                                  int64_t *out) {
+egraph_status eg_gather_index(const eg_tensor *indices, int64_t at, int64_t size,
+                              int64_t *out) {
   int64_t index = eg_tensor_get_int(indices, at);
   if (index < -size || index >= size)
     return EG_FAIL(
@@ -341,7 +341,7 @@ static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
     move.map[0][i] = i * view.size * view.inner;
   for (int64_t i = 0; i < dims[1]; i++) {
     int64_t index = 0;
-    EG_TRY(gather_index(indices, i, view.size, &index));
+    EG_TRY(eg_gather_index(indices, i, view.size, &index));
     move.map[1][i] = index * view.inner;
   }
   for (int64_t i = 0; i < dims[2]; i++)

@@ -76,35 +76,6 @@ static egraph_status run_max(const eg_kernel_call *call, const eg_window *window
   return EGRAPH_OK;
 }
 
-// Positions of one window inside of the padded input.
-static double padded_count(const eg_window *window, const int64_t *pad_ends,
-                           const int64_t *index) {
-  double count = 1.0;
-  for (uint32_t d = 0; d < window->rank; d++) {
-    int64_t start = index[d] * window->stride[d] - window->pad[d];
-    int64_t end = start + window->kernel[d], limit = window->large[d] + pad_ends[d];
-    count *= (double)((end < limit ? end : limit) - start);
-  }
-  return count;
-}
-
-// A divisor of 0 becomes 1: the sum is 0 there.
-static void count_windows(const eg_window *window, const eg_window_rows *rows,
-                          const int64_t *pad_ends, bool include_pad, double *out) {
-  int64_t index[EGRAPH_MAX_RANK] = {0}, at = 0;
-  if (include_pad) {
-    do {
-      out[at++] = padded_count(window, pad_ends, index);
-    } while (eg_index_next(window->rank, window->small, index));
-  } else {
-    for (size_t r = 0; r < rows->len; r++)
-      for (int64_t i = 0; i < rows->data[r].count; i++)
-        out[rows->data[r].small + i] += 1.0;
-  }
-  for (int64_t i = 0; i < eg_window_small(window); i++)
-    if (out[i] <= 0.0) out[i] = 1.0;
-}
-
 static egraph_status run_average(const eg_kernel_call *call, const eg_window *window,
                                  eg_wide wide, const eg_window_rows *rows) {
   size_t size = eg_dtype_bytes(call->outputs[0].type.dtype);
@@ -115,7 +86,7 @@ static egraph_status run_average(const eg_kernel_call *call, const eg_window *wi
   double *scratch = NULL;
   EG_TRY(eg_alloc(call->alloc, (size_t)small, 2 * sizeof(double), &scratch));
   double *divisors = scratch, *sums = scratch + small;
-  count_windows(window, rows, pads + window->rank, include_pad, divisors);
+  eg_window_divisors(window, rows, pads + window->rank, include_pad, divisors);
   const unsigned char *x = call->inputs[0].data;
   unsigned char *y = call->outputs[0].data;
   for (int64_t i = 0; i < planes; i++) {

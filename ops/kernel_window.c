@@ -108,3 +108,31 @@ int64_t eg_window_large(const eg_window *window) {
 int64_t eg_window_taps(const eg_window *window) {
   return eg_dims_product(window->kernel, 0, window->rank);
 }
+
+// Positions of one window inside of the padded input.
+static double padded_count(const eg_window *window, const int64_t *pad_ends,
+                           const int64_t *index) {
+  double count = 1.0;
+  for (uint32_t d = 0; d < window->rank; d++) {
+    int64_t start = index[d] * window->stride[d] - window->pad[d];
+    int64_t end = start + window->kernel[d], limit = window->large[d] + pad_ends[d];
+    count *= (double)((end < limit ? end : limit) - start);
+  }
+  return count;
+}
+
+void eg_window_divisors(const eg_window *window, const eg_window_rows *rows,
+                        const int64_t *pad_ends, bool include_pad, double *out) {
+  int64_t index[EGRAPH_MAX_RANK] = {0}, at = 0;
+  if (include_pad) {
+    do {
+      out[at++] = padded_count(window, pad_ends, index);
+    } while (eg_index_next(window->rank, window->small, index));
+  } else {
+    for (size_t r = 0; r < rows->len; r++)
+      for (int64_t i = 0; i < rows->data[r].count; i++)
+        out[rows->data[r].small + i] += 1.0;
+  }
+  for (int64_t i = 0; i < eg_window_small(window); i++)
+    if (out[i] <= 0.0) out[i] = 1.0;
+}

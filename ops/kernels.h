@@ -50,6 +50,11 @@ typedef struct eg_axis_view {
 } eg_axis_view;
 eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis);
 
+/// Entry `at` of the indices into an axis of `size`; negative ones count from its end.
+/// Fails with EGRAPH_E_ARGUMENT outside of it.
+egraph_status eg_gather_index(const eg_tensor *indices, int64_t at, int64_t size,
+                              int64_t *out);
+
 /// Product of dims[from .. to).
 int64_t eg_dims_product(const int64_t *dims, uint32_t from, uint32_t to);
 /// Row-major strides, in elements.

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ops/einsum_labels.h"
 #include "ops/typing.h"
 
 enum { LETTERS = 52, LABELS = LETTERS + EGRAPH_MAX_RANK };
@@ -217,4 +218,39 @@ void eg_factors_einsum(const eg_typing *node, const eg_type *results,
     if (all.size[label] >= 0)
       add_label(node, results, terms, &result, (uint8_t)label, all.size[label], out);
   out->linear = eg_operand_bits(node->count);
+}
+
+// ---- for gradients --------------------------------------------------------------
+
+// Numbers the labels in use from 0: at most EG_MAX_FACTORS.
+static void number_term(const term *t, const uint8_t *number, eg_labels *out) {
+  *out = (eg_labels){.rank = t->rank};
+  for (uint32_t i = 0; i < t->rank; i++)
+    out->label[i] = number[t->label[i]];
+}
+
+egraph_status eg_einsum_labels(const eg_attrs *attrs, const eg_type *inputs,
+                               uint32_t count, eg_einsum *out) {
+  const eg_typing node = {.attrs = attrs,
+                          .info = eg_op_info_of(EG_OP_EINSUM),
+                          .inputs = inputs,
+                          .count = count};
+  labels all;
+  term result;
+  uint8_t number[LABELS] = {0}, used = 0;
+  EG_TRY(read_equation(&node, NULL, &all, &result));
+  for (int label = 0; label < LABELS; label++) {
+    if (all.size[label] < 0) continue;
+    out->sizes[used] = all.size[label];
+    number[label] = used++;
+  }
+  const char *at = eg_attr_at(attrs, EG_A_EINSUM_EQUATION)->text;
+  for (uint32_t i = 0; i < count; i++) {
+    term t;
+    EG_TRY(read_term(&node, &at, inputs[i].rank, 0, &t));
+    number_term(&t, number, &out->operands[i]);
+    if (i + 1 < count) at++; // the comma
+  }
+  number_term(&result, number, &out->result);
+  return EGRAPH_OK;
 }

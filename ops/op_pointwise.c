@@ -19,7 +19,10 @@ void eg_factors_unary(const eg_typing *node, const eg_type *results,
   (void)result_count;
   eg_factors_add_pointwise(node, results, out);
   eg_op op = eg_typing_op(node);
-  if (op == EG_OP_IDENTITY || op == EG_OP_NEG) out->linear = eg_operand_bits(1);
+  // Up to rounding, like every sum of floating-point parts.
+  bool rounds = op == EG_OP_CAST && eg_dtype_is_float(node->inputs[0].dtype) &&
+                eg_dtype_is_float(results->dtype);
+  if (op == EG_OP_IDENTITY || op == EG_OP_NEG || rounds) out->linear = eg_operand_bits(1);
 }
 
 static egraph_status check_binary(const eg_typing *node, const eg_type *result) {

@@ -15,9 +15,8 @@
 
 #include "pcg/graph.h"
 #include "pcg/mesh.h"
+#include "pcg/phase.h"
 #include "pcg/strategy.h"
-
-typedef enum eg_phase { EG_PHASE_FORWARD, EG_PHASE_BACKWARD, EG_PHASE_UPDATE } eg_phase;
 
 #define EG_PLAN_NONE UINT32_MAX
 

@@ -41,6 +41,7 @@
   X(MIN, binary)                                                                         \
   X(MATMUL, matmul)                                                                      \
   X(GEMM, gemm)                                                                          \
+  X(EINSUM, einsum)                                                                      \
   X(CONV, conv)                                                                          \
   X(CONV_TRANSPOSE, conv_transpose)                                                      \
   X(MAX_POOL, pool)                                                                      \

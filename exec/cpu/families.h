@@ -17,6 +17,7 @@ egraph_status eg_cpu_binary(eg_cpu_builder *builder);
 egraph_status eg_cpu_concat(eg_cpu_builder *builder);
 egraph_status eg_cpu_conv(eg_cpu_builder *builder);
 egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder);
+egraph_status eg_cpu_einsum(eg_cpu_builder *builder);
 egraph_status eg_cpu_eltwise(eg_cpu_builder *builder);
 egraph_status eg_cpu_expand(eg_cpu_builder *builder);
 egraph_status eg_cpu_gemm(eg_cpu_builder *builder);

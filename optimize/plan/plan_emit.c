@@ -37,7 +37,7 @@ static eg_plan *plan_of(const emitter *e) { return &e->out->plan; }
 // ---- reading the solution -----------------------------------------------------------
 
 static uint32_t copy_of(const emitter *e, uint32_t v, eg_phase phase) {
-  return e->model->copies.data[(size_t)v * (EG_PHASE_UPDATE + 1) + phase];
+  return e->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
 }
 
 /// The problem's strategy that makes a problem value, or NONE: it is not needed.

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { PHASES = EG_PHASE_UPDATE + 1 };
-
 typedef struct builder {
   eg_plan_model *model;
   const eg_plan_space *space;
@@ -28,7 +26,7 @@ static uint32_t number_of(const builder *b, uint32_t v, uint32_t layout) {
 }
 
 static uint32_t *copy_of(const builder *b, uint32_t v, eg_phase phase) {
-  return &b->model->copies.data[(size_t)v * PHASES + phase];
+  return &b->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
 }
 
 uint32_t eg_plan_space_places(const eg_plan_space *space) {
@@ -111,7 +109,7 @@ static egraph_status add_values(builder *b) {
     if (value_at(b, v)->is_entry)
       EG_TRY(add_value(b, EG_MODEL_ENTRY, v, v, EG_PHASE_UPDATE, &entry));
     EG_TRY(eg_u32s_push(&b->model->entries, entry));
-    for (uint32_t q = 0; q < PHASES; q++) {
+    for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
       uint32_t copy = EG_SPACE_NONE;
       if ((b->uses[v] >> q & 1) != 0) {
         EG_TRY(add_value(b, EG_MODEL_COPY, v, v, (eg_phase)q, &copy));
@@ -153,7 +151,7 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
 
 static egraph_status add_kept_copies(builder *b, uint32_t v) {
   uint32_t entry = b->model->entries.data[v], before = EG_SPACE_NONE;
-  for (uint32_t q = 0; q < PHASES; q++) {
+  for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
     uint32_t copy = *copy_of(b, v, (eg_phase)q);
     if (copy == EG_SPACE_NONE) continue;
     if (entry != EG_SPACE_NONE) EG_TRY(add_kept(b, v, entry, copy, false));

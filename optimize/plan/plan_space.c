@@ -96,7 +96,7 @@ static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *co
 // of an input the earliest of its users. What rules have added is made as soon as its
 // operands are there. Likewise for the number of blocks, where the most counts.
 
-enum { UNKNOWN = EG_PHASE_UPDATE + 1 };
+enum { UNKNOWN = EG_PHASE_COUNT };
 
 typedef struct phases {
   eg_plan_space *space;

@@ -77,16 +77,19 @@ static bool node_init(node *n, const ops_case *row, eg_rng *rng) {
     if (eg_dtype_is_float(type->dtype)) type->dtype = EGRAPH_FLOAT64;
   }
   assert_ok(eg_op_factors(&n->f.attrs, n->f.inputs, n->f.count, &n->factors));
-  int64_t axis =
-      row->op == EG_OP_GATHER ? eg_attr_at(&n->f.attrs, EG_A_GATHER_AXIS)->i : 0;
+  int64_t indexed = 0; // entries of the axis that operand 1 has indices of
+  if (row->op == EG_OP_GATHER)
+    indexed = n->f.inputs[0].dims[eg_attr_at(&n->f.attrs, EG_A_GATHER_AXIS)->i];
+  if (row->op == EG_OP_GATHER_GRAD)
+    indexed = eg_attr_at(&n->f.attrs, EG_A_GATHER_GRAD_SIZE)->i;
   for (uint32_t i = 0; i < n->f.count; i++) {
     n->inputs[i] = tensor_of(n->f.inputs[i]);
-    bool indices = row->op == EG_OP_GATHER && i == 1;
+    bool indices = indexed != 0 && i == 1;
     draw(rng, &n->inputs[i],
          indices                               ? 0
          : n->f.inputs[i].dtype == EGRAPH_BOOL ? 0
                                                : 1,
-         indices ? n->f.inputs[0].dims[axis] - 1 : 6);
+         indices ? indexed - 1 : 6);
   }
   run(&n->f.attrs, n->inputs, n->f.count, n->results);
   return true;
@@ -185,8 +188,10 @@ static void part_attrs_init(part_attrs *part, const node *n, const eg_factor *fa
   if (op == EG_OP_MERGE_GCONV && factor->input_dim[0] == 0)
     part->slots[0].i = size * n->f.slots[1].i;
   if (op == EG_OP_GROUP_NORM && dim == 1) part->slots[0].i = size;
-  bool groups = factor->input_dim[0] == 1 && factor->input_dim[1] == 0 && dim == 1;
-  bool grouped = op == EG_OP_CONV || op == EG_OP_CONV_TRANSPOSE;
+  bool grad = op == EG_OP_CONV_GRAD_WEIGHT;
+  bool groups = factor->input_dim[0] == 1 && factor->input_dim[1] == (grad ? 1 : 0) &&
+                dim == (grad ? 0 : 1);
+  bool grouped = op == EG_OP_CONV || op == EG_OP_CONV_TRANSPOSE || grad;
   if (grouped && groups) {
     assert_true(eg_op_find_attr(op, "group", &slot));
     part->slots[slot].i = size;

@@ -127,6 +127,16 @@ static const sample samples[] = {
     {EG_OP_CUM_SUM, "axis 1", {"*[2,3]"}},
     {EG_OP_ENLARGE, "kernel_shape [3 5]", {"*[2,2,1,3]"}},
     {EG_OP_MERGE_GCONV, "group 2; count 2", {"*[4,2,1,1]"}},
+    {EG_OP_CONV_GRAD_WEIGHT,
+     WINDOW "dilations [1 2]; group 2; kernel_shape [3 2]",
+     {"*[2,4,5,6]", "*[2,6,3,5]"}},
+    {EG_OP_MAX_POOL_GRAD,
+     WINDOW "kernel_shape [2 3]; dilations [1 1]",
+     {"*[1,2,5,6]", "*[1,2,3,5]"}},
+    {EG_OP_AVERAGE_POOL_GRAD,
+     WINDOW "kernel_shape [2 3]; spatial_shape [5 6]",
+     {"*[1,2,3,5]"}},
+    {EG_OP_GATHER_GRAD, "axis 1; size 4", {"*[2,3]", "int64[3]"}},
 };
 enum { SAMPLES = sizeof samples / sizeof samples[0] };
 

@@ -65,6 +65,7 @@ static void nodes_typed_by_their_graph_are_refused(void **state) {
 
 #define MAX64 "9223372036854775807"
 #define HUGE62 "4611686018427387903"
+#define GRAD ":strides [1] :pads [0 0] :dilations [1] :kernel_shape [3]"
 
 // Each row: a node that must be refused, and a part of the message.
 static const ops_case bad_cases[] = {
@@ -269,6 +270,20 @@ static const ops_case bad_cases[] = {
     {EG_OP_EXPAND, ":shape [3]", "float32[1,3]", "does not broadcast to the shape"},
     {EG_OP_TILE, ":repeats [" MAX64 "]", "float32[3]",
      "the size of dimension 0 overflows"},
+    {EG_OP_CONV_GRAD_WEIGHT, GRAD, "float32[2,3,8] float32[1,4,6]", "as many images"},
+    {EG_OP_CONV_GRAD_WEIGHT, GRAD, "float32[2,3,8] float32[2,4,7]", "cannot have more"},
+    {EG_OP_CONV_GRAD_WEIGHT, GRAD " :group 2", "float32[2,3,8] float32[2,4,6]",
+     "multiples of group 2"},
+    {EG_OP_MAX_POOL_GRAD, ":kernel_shape [2] :strides [2] :pads [0 0] :dilations [1]",
+     "float32[2,3,8] float32[2,3,5]", "the cotangent is float32[2,3,5]"},
+    {EG_OP_AVERAGE_POOL_GRAD,
+     ":kernel_shape [2] :strides [2] :pads [0 0] :spatial_shape [8 8]", "float32[2,3,4]",
+     "attribute spatial_shape has 2 entries"},
+    {EG_OP_GATHER_GRAD, ":size 4", "float32[3,2] float32[3]", "must be int32 or int64"},
+    {EG_OP_GATHER_GRAD, ":size 4", "float32[3,2] int64[4]", "those of the indices"},
+    {EG_OP_GATHER_GRAD, ":size 4 :axis 2", "float32[3,2] int64[3]",
+     "those of the indices"},
+    {EG_OP_GATHER_GRAD, ":size 0", "float32[3,2] int64[3]", "has no place"},
     {EG_OP_GATHER, "", "float32[3] float32[1]",
      "indices are float32; they must be int32"},
     {EG_OP_GATHER, "", "float32[0,3] int64[1]", "has no element to gather"},

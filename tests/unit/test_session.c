@@ -47,6 +47,26 @@ static void pointwise_chains_run_in_place(void **state) {
   eg_session_destroy(session);
 }
 
+static void an_einsum_that_is_a_matrix_product_runs_as_one(void **state) {
+  (void)state;
+  static const struct {
+    const char *equation, *kernel;
+  } rows[] = {{"abc,abd->cd", "oneDNN"},
+              {"bca,bca->", "oneDNN"},
+              {"abc,abd->dc", "reference"},
+              {"abc,abd->acd", "reference"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "(egraph-graph 1)(input x \"float32[3,8,8]\")(input y \"float32[3,8,8]\")"
+             "(let z (einsum :equation \"%s\" x y))(output z)",
+             rows[i].equation);
+    eg_session *session = open_text(text, "cpu");
+    assert_int_equal(count_steps(session, rows[i].kernel), 1);
+    eg_session_destroy(session);
+  }
+}
+
 static void a_value_read_later_is_not_overwritten(void **state) {
   (void)state;
   eg_session *session =
@@ -420,6 +440,7 @@ static void creation_survives_failing_allocations(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pointwise_chains_run_in_place),
+      cmocka_unit_test(an_einsum_that_is_a_matrix_product_runs_as_one),
       cmocka_unit_test(a_value_read_later_is_not_overwritten),
       cmocka_unit_test(concatenation_along_the_outermost_dimension_is_free),
       cmocka_unit_test(concatenation_of_one_value_twice_is_copied),

@@ -1,0 +1,100 @@
+// Writing down computations: a vocabulary that emits nodes into whatever holds them (a
+// graph, an e-graph), which this module does not know.
+//
+//   eg_ref t = EG_FORMULA(b, "(mul d (sub 1 (square y)))", "dy", d, y);
+//   eg_ref sum = eg_build_sum_to(b, t, type);
+//
+// A failure is kept in the builder: every later call does nothing and returns
+// EG_REF_NONE, and whoever made the builder reads `status` at the end. So computations
+// read as formulas. At most one argument of a call may emit, because C leaves their order
+// open.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_BUILD_H
+#define EG_OPS_BUILD_H
+
+#include "ops/ops.h"
+
+/// A value of the holder.
+typedef struct eg_ref {
+  uint32_t id;
+} eg_ref;
+#define EG_REF_NONE ((eg_ref){UINT32_MAX})
+static inline bool eg_ref_exists(eg_ref ref) { return ref.id != UINT32_MAX; }
+
+typedef struct eg_builder {
+  void *self; /* required, and handed to both functions */
+  /* required: adds a node, or finds the equal one. out_results has room for
+   * eg_op_results(attrs). */
+  egraph_status (*emit)(void *self, const eg_attrs *attrs, const eg_ref *inputs,
+                        uint32_t count, eg_ref *out_results);
+  /* required: the type of a value; valid as long as the holder */
+  const eg_type *(*type_of)(void *self, eg_ref value);
+  egraph_allocator alloc; // for scratch
+  egraph_dtype dtype;     // of the numbers in formulas
+  egraph_status status;   // the first failure
+} eg_builder;
+
+/// Keeps a failure, unless there is one already.
+void eg_build_keep(eg_builder *b, egraph_status status);
+/// The type of a value; that of a scalar for EG_REF_NONE.
+const eg_type *eg_build_type(eg_builder *b, eg_ref value);
+
+/// A node; slots[0 .. attr_count) are its attributes, NULL: the defaults.
+void eg_build_results(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref *inputs,
+                      uint32_t count, eg_ref *out_results);
+/// The same for nodes with one result.
+eg_ref eg_build_node(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref *inputs,
+                     uint32_t count);
+/// A node with default attributes: EG_BUILD(b, EG_OP_ADD, x, y).
+#define EG_BUILD(b, op, ...)                                                             \
+  eg_build_node((b), (op), NULL, (const eg_ref[]){__VA_ARGS__},                          \
+                sizeof((const eg_ref[]){__VA_ARGS__}) / sizeof(eg_ref))
+
+/// Emits a formula of operators with default attributes, as rule files spell them:
+/// letters are variables, numbers are scalars of the builder's dtype. names[i] is the
+/// letter of values[i].
+eg_ref eg_build_formula(eg_builder *b, const char *formula, const char *names,
+                        const eg_ref *values);
+#define EG_FORMULA(b, formula, names, ...)                                               \
+  eg_build_formula((b), (formula), (names), (const eg_ref[]){__VA_ARGS__})
+/// True when a formula has this variable.
+bool eg_formula_uses(const char *formula, char name);
+
+/// A tensor of equal elements, and a scalar of the builder's dtype.
+eg_ref eg_build_fill(eg_builder *b, const eg_type *type, double value);
+eg_ref eg_build_number(eg_builder *b, double value);
+/// 0, 1, ... n - 1 in int64.
+eg_ref eg_build_range(eg_builder *b, int64_t n);
+eg_ref eg_build_cast(eg_builder *b, eg_ref x, egraph_dtype dtype);
+/// The same elements in another shape, and in one that x broadcasts to. No node when x
+/// has that shape. dtypes are ignored.
+eg_ref eg_build_reshape(eg_builder *b, eg_ref x, uint32_t rank, const int64_t *dims);
+eg_ref eg_build_expand(eg_builder *b, eg_ref x, const eg_type *to);
+eg_ref eg_build_transpose(eg_builder *b, eg_ref x, const int64_t *perm);
+/// Elements [starts, ends) with steps, per dimension.
+eg_ref eg_build_slice(eg_builder *b, eg_ref x, const int64_t *starts, const int64_t *ends,
+                      const int64_t *steps);
+/// Zeros before and after every dimension.
+eg_ref eg_build_pad(eg_builder *b, eg_ref x, const int64_t *begins, const int64_t *ends);
+/// A reduction over the dimensions whose bit is set; no node when there is none.
+eg_ref eg_build_reduce(eg_builder *b, eg_op op, eg_ref x, uint32_t dims, bool keep);
+/// The sum over everything that broadcasting from `type` to x's shape repeats: what turns
+/// the cotangent of a result into that of a broadcast operand.
+eg_ref eg_build_sum_to(eg_builder *b, eg_ref x, const eg_type *type);
+
+/// Loop indices of one operand: a small number per dimension; see eg_build_contract.
+typedef struct eg_labels {
+  uint32_t rank;
+  uint8_t label[EGRAPH_MAX_RANK];
+} eg_labels;
+enum { EG_MAX_LABELS = 52 };
+
+/// The sum of products of operands over all labels that `to` lacks, as an einsum. A
+/// dimension of 1 under a label of another size is broadcast. Labels of `to` that no
+/// operand has are repeated; a label that it has twice is a diagonal, with zeros
+/// elsewhere. The result has type `type`; `sizes` says how long labels are.
+eg_ref eg_build_contract(eg_builder *b, const eg_ref *operands, const eg_labels *labels,
+                         uint32_t count, const int64_t *sizes, const eg_labels *to,
+                         const eg_type *type);
+
+#endif

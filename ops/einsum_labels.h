@@ -1,0 +1,18 @@
+// The equation of an einsum, read: which loop index stands in which dimension.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_EINSUM_LABELS_H
+#define EG_OPS_EINSUM_LABELS_H
+
+#include "ops/build.h"
+
+typedef struct eg_einsum {
+  eg_labels *operands; // one per operand; the caller's memory
+  eg_labels result;
+  int64_t sizes[EG_MAX_LABELS]; // of every label
+} eg_einsum;
+
+/// Reads the equation of a node that inference accepted. Labels count from 0.
+egraph_status eg_einsum_labels(const eg_attrs *attrs, const eg_type *inputs,
+                               uint32_t count, eg_einsum *out);
+
+#endif

@@ -1,0 +1,198 @@
+// Operators that only backward passes have: weight gradients of convolutions, gradients
+// of pooling and gathering. All are linear in the cotangent. What a forward operator
+// splits by halo is blocked here, because parts of the result overlap.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
+#include "ops/typing.h"
+
+// ---- conv-grad-weight -----------------------------------------------------------
+
+typedef struct grad_attrs {
+  eg_ints strides, pads, dilations, kernel;
+  int64_t group;
+} grad_attrs;
+
+static grad_attrs grad_attrs_of(const eg_attrs *attrs) {
+  return (grad_attrs){
+      .strides = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_STRIDES)->ints,
+      .pads = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_PADS)->ints,
+      .dilations = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_DILATIONS)->ints,
+      .kernel = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_KERNEL_SHAPE)->ints,
+      .group = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i};
+}
+
+// The cotangent may have fewer positions than windows fit: those of a transposed
+// convolution with output padding.
+static egraph_status check_positions(const eg_typing *node, const grad_attrs *attrs) {
+  const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
+  for (uint32_t i = 0; i + 2 < x->rank; i++) {
+    eg_window window = eg_window_of(attrs->kernel.data[i], attrs->strides, attrs->pads,
+                                    attrs->dilations, i);
+    int64_t positions;
+    EG_TRY(eg_window_positions(node, &window, x->dims[i + 2], false, &positions));
+    if (d->dims[i + 2] > positions)
+      return eg_typing_fail(node,
+                            "dimension %u of %s has %" PRId64 " windows; the cotangent "
+                            "%s cannot have more",
+                            i + 2, eg_type_text_of(x).text, positions,
+                            eg_type_text_of(d).text);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_infer_conv_grad_weight(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
+  grad_attrs attrs = grad_attrs_of(node->attrs);
+  EG_TRY(eg_typing_same_dtype(node, 1));
+  EG_TRY(eg_typing_min_rank(node, 0, 3));
+  uint32_t spatial = x->rank - 2;
+  EG_TRY(eg_typing_list(node, "kernel_shape", attrs.kernel, spatial, 1));
+  EG_TRY(eg_typing_list(node, "strides", attrs.strides, spatial, 1));
+  EG_TRY(eg_typing_list(node, "pads", attrs.pads, 2 * spatial, 0));
+  EG_TRY(eg_typing_list(node, "dilations", attrs.dilations, spatial, 1));
+  if (d->rank != x->rank || d->dims[0] != x->dims[0])
+    return eg_typing_fail(node, "the cotangent %s is not of as many images as %s",
+                          eg_type_text_of(d).text, eg_type_text_of(x).text);
+  if (attrs.group < 1 || x->dims[1] % attrs.group != 0 || d->dims[1] % attrs.group != 0)
+    return eg_typing_fail(node,
+                          "%" PRId64 " and %" PRId64 " channels must both be multiples "
+                          "of group %" PRId64,
+                          x->dims[1], d->dims[1], attrs.group);
+  EG_TRY(check_positions(node, &attrs));
+  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  out->dims[0] = d->dims[1];
+  out->dims[1] = x->dims[1] / attrs.group;
+  for (uint32_t i = 0; i < spatial; i++)
+    out->dims[i + 2] = attrs.kernel.data[i];
+  return EGRAPH_OK;
+}
+
+static eg_factor *add_channel(eg_factors *out, int64_t size, int x_dim, int d_dim,
+                              int w_dim) {
+  eg_factor *factor = eg_factors_add(out, EG_FACTOR_PARALLEL, size);
+  factor->input_dim[0] = (int8_t)x_dim;
+  factor->input_dim[1] = (int8_t)d_dim;
+  factor->output_dim[0] = (int8_t)w_dim;
+  return factor;
+}
+
+// Images are a sum: split, they leave partial gradients.
+void eg_factors_conv_grad_weight(const eg_typing *node, const eg_type *results,
+                                 uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
+  int64_t group = grad_attrs_of(node->attrs).group;
+  add_channel(out, x->dims[0], 0, 0, EG_NO_DIM)->kind = EG_FACTOR_SUM;
+  if (group > 1) add_channel(out, group, 1, 1, 0);
+  add_channel(out, d->dims[1] / group, EG_NO_DIM, 1, 0);
+  add_channel(out, x->dims[1] / group, 1, EG_NO_DIM, 1);
+  for (int i = 2; i < (int)x->rank; i++) {
+    add_channel(out, d->dims[i], i, i, EG_NO_DIM)->kind = EG_FACTOR_BLOCKED;
+    add_channel(out, results->dims[i], EG_NO_DIM, EG_NO_DIM, i)->kind = EG_FACTOR_BLOCKED;
+  }
+  out->linear = eg_operand_bits(2);
+}
+
+// ---- pooling --------------------------------------------------------------------
+
+// The forward node, whose slots the gradient's begin with, and the type it pools.
+typedef struct pooled {
+  eg_attrs attrs;
+  eg_type type;
+} pooled;
+
+static egraph_status pooled_of(const eg_typing *node, pooled *out) {
+  bool max = node->attrs->op == EG_OP_MAX_POOL_GRAD;
+  eg_op op = max ? EG_OP_MAX_POOL : EG_OP_AVERAGE_POOL;
+  out->attrs = (eg_attrs){.op = (uint16_t)op,
+                          .count = eg_op_info_of(op)->attr_count,
+                          .slots = node->attrs->slots};
+  out->type = node->inputs[0];
+  if (max) return eg_typing_same_dtype(node, 1);
+  eg_ints spatial = eg_attr_at(node->attrs, EG_A_AVERAGE_POOL_GRAD_SPATIAL_SHAPE)->ints;
+  EG_TRY(eg_typing_min_rank(node, 0, 3));
+  EG_TRY(eg_typing_list(node, "spatial_shape", spatial, out->type.rank - 2, 0));
+  for (uint32_t i = 0; i < spatial.len; i++)
+    out->type.dims[i + 2] = spatial.data[i];
+  return eg_type_check(&out->type);
+}
+
+egraph_status eg_infer_pool_grad(const eg_typing *node, eg_type *out) {
+  pooled forward;
+  eg_type result;
+  EG_TRY(pooled_of(node, &forward));
+  const eg_typing pool = {
+      .attrs = &forward.attrs, .info = node->info, .inputs = &forward.type, .count = 1};
+  EG_TRY(eg_infer_pool(&pool, &result));
+  const eg_type *d = &node->inputs[node->count - 1];
+  if (!eg_type_same_shape(d, &result))
+    return eg_typing_fail(node, "the cotangent is %s; pooling %s makes %s",
+                          eg_type_text_of(d).text, eg_type_text_of(&forward.type).text,
+                          eg_type_text_of(&result).text);
+  *out = eg_type_of(d->dtype, forward.type.rank, forward.type.dims);
+  return EGRAPH_OK;
+}
+
+void eg_factors_pool_grad(const eg_typing *node, const eg_type *results,
+                          uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  const eg_type *d = &node->inputs[node->count - 1];
+  eg_ints kernel = EG_SHARED(node, MAX_POOL_GRAD, KERNEL_SHAPE)->ints;
+  for (uint32_t dim = 0; dim < results->rank; dim++) {
+    eg_factor *factor =
+        eg_factors_add_dim(out, dim < 2 ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED, d, dim);
+    if (node->count == 2) factor->input_dim[1] = (int8_t)dim;
+    if (dim >= 2) eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[dim - 2]);
+  }
+  out->linear = UINT32_C(1) << (node->count - 1);
+}
+
+// ---- gather-grad ----------------------------------------------------------------
+
+egraph_status eg_infer_gather_grad(const eg_typing *node, eg_type *out) {
+  const eg_type *d = &node->inputs[0], *indices = &node->inputs[1];
+  int64_t axis = eg_attr_at(node->attrs, EG_A_GATHER_GRAD_AXIS)->i;
+  int64_t size = eg_attr_at(node->attrs, EG_A_GATHER_GRAD_SIZE)->i;
+  if (indices->dtype != EGRAPH_INT64 && indices->dtype != EGRAPH_INT32)
+    return eg_typing_fail(node, "indices are %s; they must be int32 or int64",
+                          eg_dtype_name(indices->dtype));
+  int64_t end = d->rank - (int64_t)indices->rank;
+  bool fits = axis >= 0 && axis <= end;
+  for (uint32_t i = 0; fits && i < indices->rank; i++)
+    fits = d->dims[axis + i] == indices->dims[i];
+  if (!fits || d->rank + 1 - indices->rank > EGRAPH_MAX_RANK)
+    return eg_typing_fail(node,
+                          "the cotangent is %s; from dimension %" PRId64
+                          " on it must have those of the indices %s",
+                          eg_type_text_of(d).text, axis, eg_type_text_of(indices).text);
+  if (size < 0 || (size == 0 && eg_type_elements(indices) != 0))
+    return eg_typing_fail(node, "an axis of %" PRId64 " has no place for %s", size,
+                          eg_type_text_of(indices).text);
+  eg_type type = {.dtype = d->dtype};
+  for (uint32_t dim = 0; dim <= end; dim++) {
+    uint32_t at = dim < axis ? dim : dim + indices->rank - 1;
+    type.dims[type.rank++] = dim == axis ? size : d->dims[at];
+  }
+  *out = type;
+  return EGRAPH_OK;
+}
+
+// Indices are sums; the axis they name is needed whole, and adds no work.
+void eg_factors_gather_grad(const eg_typing *node, const eg_type *results,
+                            uint32_t result_count, eg_factors *out) {
+  (void)results, (void)result_count;
+  const eg_type *d = &node->inputs[0], *indices = &node->inputs[1];
+  uint32_t axis = (uint32_t)eg_attr_at(node->attrs, EG_A_GATHER_GRAD_AXIS)->i;
+  for (uint32_t dim = 0; dim < d->rank; dim++) {
+    bool summed = dim >= axis && dim < axis + indices->rank;
+    eg_factor *factor =
+        eg_factors_add(out, summed ? EG_FACTOR_SUM : EG_FACTOR_PARALLEL, d->dims[dim]);
+    factor->input_dim[0] = (int8_t)dim;
+    if (summed) factor->input_dim[1] = (int8_t)(dim - axis);
+    if (!summed)
+      factor->output_dim[0] = (int8_t)(dim < axis ? dim : dim + 1 - indices->rank);
+  }
+  eg_factors_add(out, EG_FACTOR_BLOCKED, 1)->output_dim[0] = (int8_t)axis;
+  out->linear = eg_operand_bits(1);
+}

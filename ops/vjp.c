@@ -1,0 +1,39 @@
+// Dispatch of gradients to the rules of the families.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+
+#include "ops/vjp_rules.h"
+
+#define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
+  [EG_OP_##ID] = eg_vjp_##FAMILY,
+#define EG_ATTR(...)
+#define EG_SYMBOLS(...)
+static void (*const rules[EG_OP_COUNT])(const eg_vjp *v) = {
+#include "ops/op_table.def"
+};
+
+void eg_vjp_refuse(const eg_vjp *v, const char *why) {
+  eg_build_keep(v->b,
+                EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: is not differentiable%s%s",
+                        eg_op_info_of((eg_op)v->attrs->op)->name, why != NULL ? " " : "",
+                        why != NULL ? why
+                                    : "; express it by other operators, or keep "
+                                      "trained weights out of what it reads"));
+}
+
+void eg_vjp_none(const eg_vjp *v) { eg_vjp_refuse(v, NULL); }
+
+egraph_status eg_op_vjp(const eg_vjp *call) {
+  assert(call->attrs->op < EG_OP_COUNT);
+  bool asked = false, given = false;
+  for (uint32_t i = 0; i < call->input_count; i++) {
+    call->out[i] = EG_REF_NONE;
+    asked = asked || (call->wanted[i] && eg_dtype_is_float(eg_vjp_type(call, i)->dtype));
+  }
+  for (uint32_t i = 0; i < call->result_count; i++)
+    given = given || eg_ref_exists(call->cotangents[i]);
+  if (!asked || !given || call->b->status != EGRAPH_OK) return call->b->status;
+  call->b->dtype = eg_vjp_type(call, 0)->dtype;
+  rules[call->attrs->op](call);
+  return call->b->status;
+}

@@ -1,0 +1,33 @@
+// Gradients: what the cotangents of a node's results mean for its operands (reverse mode;
+// "vector-Jacobian product"). The answer is nodes of this same table, so that whatever is
+// known about operators holds for a backward pass, too.
+//
+// Operators without a gradient: `merge-gconv`, `opaque`, and those that only occur in
+// backward passes. Results that are not floating point have no cotangents, so comparisons
+// and indices need no rule. Where a function has a kink, one of its slopes is taken: 0
+// for relu, clip and abs, the first operand for max and min of equals; maxima over a
+// dimension share among equals, max-pool takes the first one. `reduce-prod` gives NaN for
+// elements of 0.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_VJP_H
+#define EG_OPS_VJP_H
+
+#include "ops/build.h"
+
+/// One node of the forward pass, and what is asked.
+typedef struct eg_vjp {
+  eg_builder *b; // dtype is set by eg_op_vjp: that of operand 0
+  const eg_attrs *attrs;
+  const eg_ref *inputs, *results;
+  uint32_t input_count, result_count;
+  const eg_ref *cotangents; // [result_count] EG_REF_NONE: zero
+  const bool *wanted;       // [input_count]
+  eg_ref *out;              // [input_count] cotangents; EG_REF_NONE: zero
+} eg_vjp;
+
+/// Emits the cotangents of the wanted inputs, nothing for the others. They have the types
+/// of the inputs. Fails with EGRAPH_E_UNSUPPORTED "merge-gconv: is not differentiable;
+/// ...".
+egraph_status eg_op_vjp(const eg_vjp *call);
+
+#endif

@@ -1,0 +1,59 @@
+// The gradient rules of the operator families: eg_vjp_<family>. A rule writes into
+// v->out the cotangents of wanted inputs; the dispatch has set them to EG_REF_NONE (zero)
+// and passes only nodes with at least one cotangent and one wanted float input. Failures
+// are kept in the builder.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_VJP_RULES_H
+#define EG_OPS_VJP_RULES_H
+
+#include "ops/typing.h"
+#include "ops/vjp.h"
+
+/// Fails: the operator, or this use of it (`why`, or NULL), has no gradient.
+void eg_vjp_refuse(const eg_vjp *v, const char *why);
+/// The rule of operators without one.
+void eg_vjp_none(const eg_vjp *v);
+
+// Families without a gradient.
+#define eg_vjp_leaf eg_vjp_none
+#define eg_vjp_fill eg_vjp_none
+#define eg_vjp_arg_reduce eg_vjp_none
+#define eg_vjp_shape_of eg_vjp_none
+#define eg_vjp_merge_gconv eg_vjp_none
+#define eg_vjp_part eg_vjp_none
+#define eg_vjp_opaque eg_vjp_none
+#define eg_vjp_conv_grad_weight eg_vjp_none
+#define eg_vjp_pool_grad eg_vjp_none
+#define eg_vjp_gather_grad eg_vjp_none
+
+#define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
+  void eg_vjp_##FAMILY(const eg_vjp *v);
+#define EG_ATTR(...)
+#define EG_SYMBOLS(...)
+#include "ops/op_table.def"
+
+/// Type of an input.
+static inline const eg_type *eg_vjp_type(const eg_vjp *v, uint32_t input) {
+  return eg_build_type(v->b, v->inputs[input]);
+}
+static inline bool eg_vjp_wants(const eg_vjp *v, uint32_t input) {
+  return input < v->input_count && v->wanted[input];
+}
+/// The slot that the operators of a family share: EG_VJP_SHARED(v, REDUCE_SUM, AXES).
+#define EG_VJP_SHARED(v, ID, SLOT)                                                       \
+  (&(v)->attrs->slots[(int)EG_A_##ID##_##SLOT - (int)EG_A_BASE_##ID])
+
+/// Cotangent of x for y the maximum (minimum) of x over the dimensions in `dims`, kept as
+/// ones: equal ones share d.
+eg_ref eg_vjp_share(eg_builder *b, eg_ref x, eg_ref y, eg_ref d, uint32_t dims);
+/// Cotangent of x for y = op(x), a unary operator: pointwise, of x's shape.
+eg_ref eg_vjp_unary_rule(eg_builder *b, const eg_attrs *attrs, eg_ref x, eg_ref y,
+                         eg_ref d);
+/// True when that rule reads x.
+bool eg_vjp_unary_reads_operand(eg_op op);
+/// For the operators with a fused activation (matmul, conv): the cotangent of what the
+/// activation is applied to. It recomputes that where y alone does not tell it.
+eg_ref eg_vjp_before_activation(const eg_vjp *v, eg_attr_slot act, eg_attr_slot alpha,
+                                eg_attr_slot beta);
+
+#endif

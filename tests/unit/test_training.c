@@ -1,0 +1,415 @@
+// Optimizers, accumulation, clipping and mixed precision of training steps, against a
+// network, its gradients and its optimizers written by hand in plain C.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "tests/unit/training_kit.h"
+
+// y = tanh(x w1 + b1) w2, x [rows, 3], w1 [3, 5], w2 [5, 2]; mean of (y - target)^2.
+enum { IN = 3, MID = 5, OUT = 2, ROWS = 8, PARAMS = 3 };
+
+#define NETWORK(dtype, rows)                                                             \
+  "(egraph-graph 1)(input x \"" dtype "[" rows ",3]\")(weight w1 \"" dtype "[3,5]\")"    \
+  "(weight b1 \"" dtype "[5]\")(weight w2 \"" dtype "[5,2]\")"                           \
+  "(let p (matmul x w1))(let a (add p b1))(let h (tanh a))(let y (matmul h w2))"         \
+  "(output y)"
+
+static const char *const param_names[PARAMS] = {"w1", "b1", "w2"};
+static const int param_sizes[PARAMS] = {IN * MID, MID, MID *OUT};
+enum { MOST = IN * MID };
+
+/// The same network in plain C, with its optimizer.
+typedef struct plain {
+  eg_training_options options;
+  double x[ROWS][IN], target[ROWS][OUT];
+  double w[PARAMS][MOST], g[PARAMS][MOST], m[PARAMS][MOST], v[PARAMS][MOST];
+  double loss;
+} plain;
+
+static void plain_row(plain *n, int row) {
+  double h[MID], y[OUT], dh[MID] = {0};
+  for (int j = 0; j < MID; j++) {
+    double a = n->w[1][j];
+    for (int i = 0; i < IN; i++)
+      a += n->x[row][i] * n->w[0][i * MID + j];
+    h[j] = tanh(a);
+  }
+  for (int k = 0; k < OUT; k++) {
+    y[k] = 0;
+    for (int j = 0; j < MID; j++)
+      y[k] += h[j] * n->w[2][j * OUT + k];
+    double difference = y[k] - n->target[row][k];
+    n->loss += difference * difference / (ROWS * OUT);
+    double dy = 2 * difference / (ROWS * OUT);
+    for (int j = 0; j < MID; j++) {
+      n->g[2][j * OUT + k] += h[j] * dy;
+      dh[j] += n->w[2][j * OUT + k] * dy;
+    }
+  }
+  for (int j = 0; j < MID; j++) {
+    double da = dh[j] * (1 - h[j] * h[j]);
+    n->g[1][j] += da;
+    for (int i = 0; i < IN; i++)
+      n->g[0][i * MID + j] += n->x[row][i] * da;
+  }
+}
+
+static void plain_clip(plain *n) {
+  double norm = 0;
+  for (int p = 0; p < PARAMS; p++)
+    for (int i = 0; i < param_sizes[p]; i++)
+      norm += n->g[p][i] * n->g[p][i];
+  norm = sqrt(norm);
+  if (n->options.clip_norm == 0 || norm <= n->options.clip_norm) return;
+  for (int p = 0; p < PARAMS; p++)
+    for (int i = 0; i < param_sizes[p]; i++)
+      n->g[p][i] *= n->options.clip_norm / norm;
+}
+
+static double plain_update(plain *n, int p, int i, double rate, int step) {
+  const eg_training_options *o = &n->options;
+  double w = n->w[p][i], g = n->g[p][i], *m = &n->m[p][i], *v = &n->v[p][i];
+  if (o->optimizer != EG_OPTIMIZER_ADAMW) g += o->weight_decay * w;
+  if (o->optimizer == EG_OPTIMIZER_SGD) return w - rate * g;
+  if (o->optimizer == EG_OPTIMIZER_MOMENTUM) {
+    *m = o->momentum * *m + g;
+    return w - rate * *m;
+  }
+  *m = o->beta1 * *m + (1 - o->beta1) * g;
+  *v = o->beta2 * *v + (1 - o->beta2) * g * g;
+  double mean = *m / (1 - pow(o->beta1, step)), square = *v / (1 - pow(o->beta2, step));
+  double kept = o->optimizer == EG_OPTIMIZER_ADAMW ? w - rate * o->weight_decay * w : w;
+  return kept - rate * mean / (sqrt(square) + o->epsilon);
+}
+
+static void plain_step(plain *n, double rate, int step) {
+  n->loss = 0;
+  memset(n->g, 0, sizeof n->g);
+  for (int row = 0; row < ROWS; row++)
+    plain_row(n, row);
+  plain_clip(n);
+  for (int p = 0; p < PARAMS; p++)
+    for (int i = 0; i < param_sizes[p]; i++)
+      n->w[p][i] = plain_update(n, p, i, rate, step);
+}
+
+static void plain_init(plain *n, const eg_training_options *options) {
+  eg_rng rng = {test_seed(9)};
+  *n = (plain){.options = *options};
+  for (int row = 0; row < ROWS; row++) {
+    for (int i = 0; i < IN; i++)
+      n->x[row][i] = 2 * eg_rng_unit(&rng) - 1;
+    for (int k = 0; k < OUT; k++)
+      n->target[row][k] = 2 * eg_rng_unit(&rng) - 1;
+  }
+  for (int p = 0; p < PARAMS; p++)
+    for (int i = 0; i < param_sizes[p]; i++)
+      n->w[p][i] = 2 * eg_rng_unit(&rng) - 1;
+}
+
+// ---- the graph beside it --------------------------------------------------------
+
+static void set_params(stepper *s, const plain *n) {
+  for (int p = 0; p < PARAMS; p++)
+    for (int i = 0; i < param_sizes[p]; i++)
+      eg_tensor_set_double(stepper_input(s, param_names[p]), i, n->w[p][i]);
+}
+
+static void set_rows(stepper *s, const plain *n, int first, int count) {
+  for (int row = 0; row < count; row++) {
+    for (int i = 0; i < IN; i++)
+      eg_tensor_set_double(stepper_input(s, "x"), row * IN + i, n->x[first + row][i]);
+    for (int k = 0; k < OUT; k++)
+      eg_tensor_set_double(stepper_input(s, "target"), row * OUT + k,
+                           n->target[first + row][k]);
+  }
+}
+
+// Parameters and states of the step become those of the next one.
+static void carry_states(stepper *s) {
+  for (uint32_t p = 0; p < s->step.param_count; p++) {
+    const eg_training_param *param = &s->step.params[p];
+    stepper_carry(s, eg_graph_value(s->step.graph, param->value.entry)->name);
+    for (uint32_t i = 0; i < s->step.state_count; i++)
+      stepper_carry(s, eg_graph_value(s->step.graph, param->state[i].entry)->name);
+  }
+}
+
+// One step as training.h says; the loss.
+static double run_step(stepper *s, const plain *n, double rate, int step) {
+  uint32_t count = s->step.micro_batches;
+  int rows = ROWS / (int)count;
+  double loss = 0;
+  stepper_set(s, "learning_rate", rate);
+  if (s->step.step.id != EG_VALUE_NONE.id) stepper_set(s, "step", step);
+  for (uint32_t p = 0; p < s->step.param_count && count > 1; p++)
+    stepper_set(s, eg_graph_value(s->step.graph, s->step.params[p].sum.entry)->name, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    set_rows(s, n, (int)i * rows, rows);
+    loss += stepper_run(s) / count;
+    for (uint32_t p = 0; p < s->step.param_count && count > 1; p++)
+      stepper_carry(s, eg_graph_value(s->step.graph, s->step.params[p].sum.entry)->name);
+  }
+  carry_states(s);
+  return loss;
+}
+
+static double difference(stepper *s, const plain *n) {
+  double worst = 0;
+  for (int p = 0; p < PARAMS; p++)
+    for (int i = 0; i < param_sizes[p]; i++) {
+      double have = eg_tensor_get_double(stepper_input(s, param_names[p]), i);
+      worst = fmax(worst, fabs(have - n->w[p][i]));
+    }
+  return worst;
+}
+
+static const double rates[] = {0.5, 0.25, 0.1};
+enum { STEPS = sizeof rates / sizeof *rates };
+
+// Three steps with another learning rate each.
+static void compare(const char *text, const eg_training_options *options, double bound) {
+  plain n;
+  stepper s;
+  plain_init(&n, options);
+  stepper_init(&s, text, options);
+  set_params(&s, &n);
+  for (int step = 0; step < STEPS; step++) {
+    double loss = run_step(&s, &n, rates[step], step + 1);
+    plain_step(&n, rates[step], step + 1);
+    if (!(fabs(loss - n.loss) <= bound) || !(difference(&s, &n) <= bound))
+      fail_msg("%s, step %d: loss %.12g, by hand %.12g; parameters differ by %g",
+               eg_optimizer_name(options->optimizer), step + 1, loss, n.loss,
+               difference(&s, &n));
+  }
+  stepper_deinit(&s);
+}
+
+static eg_training_options options_of(eg_optimizer optimizer) {
+  eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
+  options.loss = EG_LOSS_SQUARED_ERROR;
+  options.optimizer = optimizer;
+  return options;
+}
+
+// Rounding only: a few hundred operations on numbers around 1.
+static const double exact = 1e-12;
+
+static void optimizers_agree_with_plain_c(void **state) {
+  (void)state;
+  for (int optimizer = 0; optimizer < EG_OPTIMIZER_COUNT; optimizer++)
+    for (int decays = 0; decays < 2; decays++) {
+      eg_training_options options = options_of((eg_optimizer)optimizer);
+      options.weight_decay = decays * 0.3;
+      compare(NETWORK("float64", "8"), &options, exact);
+    }
+}
+
+static void gradients_are_clipped_by_their_common_norm(void **state) {
+  (void)state;
+  static const double limits[] = {0.01, 1e6};
+  for (int optimizer = 0; optimizer < EG_OPTIMIZER_COUNT; optimizer++)
+    for (int i = 0; i < 2; i++) {
+      eg_training_options options = options_of((eg_optimizer)optimizer);
+      options.clip_norm = limits[i];
+      compare(NETWORK("float64", "8"), &options, exact);
+    }
+}
+
+static void micro_batches_add_up_to_the_batch(void **state) {
+  (void)state;
+  for (int optimizer = 0; optimizer < EG_OPTIMIZER_COUNT; optimizer++) {
+    eg_training_options options = options_of((eg_optimizer)optimizer);
+    options.micro_batches = 4;
+    options.clip_norm = 0.2;
+    options.weight_decay = 0.1;
+    compare(NETWORK("float64", "2"), &options, exact);
+  }
+}
+
+// ---- mixed precision ------------------------------------------------------------
+
+// bfloat16 has 8 bits: activations and gradients are off by some 0.4 % each.
+static void mixed_precision_stays_near_full_precision(void **state) {
+  (void)state;
+  eg_training_options options = options_of(EG_OPTIMIZER_MOMENTUM);
+  compare(NETWORK("float32", "8"), &options, 1e-5);
+  options.mixed_precision = true;
+  compare(NETWORK("float32", "8"), &options, 3e-2);
+}
+
+static void mixed_precision_computes_in_bfloat16_and_keeps_float32(void **state) {
+  (void)state;
+  stepper s;
+  eg_training_options options = options_of(EG_OPTIMIZER_ADAM);
+  options.mixed_precision = true;
+  options.micro_batches = 2;
+  stepper_init(&s, NETWORK("float32", "4"), &options);
+  const eg_graph *graph = s.step.graph;
+  uint32_t products = 0;
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
+    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
+    if (node.attrs->op != EG_OP_MATMUL) continue;
+    const eg_type *type = &eg_graph_value(graph, node.results[0])->type;
+    assert_int_equal(type->dtype, EGRAPH_BFLOAT16);
+    products++;
+  }
+  assert_int_equal(products, 5); // 2 forward, 1 for h, 2 for weights
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    eg_value output = eg_graph_output(graph, i, NULL);
+    assert_int_equal(eg_graph_value(graph, output)->type.dtype, EGRAPH_FLOAT32);
+  }
+  stepper_deinit(&s);
+}
+
+// ---- names, tables, errors ------------------------------------------------------
+
+static void names_are_found_again(void **state) {
+  (void)state;
+  for (int i = 0; i < EG_LOSS_COUNT; i++) {
+    eg_loss loss;
+    assert_true(eg_loss_find(eg_loss_name((eg_loss)i), &loss));
+    assert_int_equal(loss, i);
+  }
+  for (int i = 0; i < EG_OPTIMIZER_COUNT; i++) {
+    eg_optimizer optimizer;
+    assert_true(eg_optimizer_find(eg_optimizer_name((eg_optimizer)i), &optimizer));
+    assert_int_equal(optimizer, i);
+  }
+  eg_loss loss;
+  eg_optimizer optimizer;
+  assert_false(eg_loss_find("regret", &loss));
+  assert_false(eg_optimizer_find("hope", &optimizer));
+}
+
+static eg_value output_named(const eg_graph *graph, const char *name) {
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    const char *at;
+    eg_value value = eg_graph_output(graph, i, &at);
+    if (strcmp(at, name) == 0) return value;
+  }
+  return EG_VALUE_NONE;
+}
+
+static void entries_and_exits_have_one_name_and_type(void **state) {
+  (void)state;
+  stepper s;
+  eg_training_options options = options_of(EG_OPTIMIZER_ADAMW);
+  options.micro_batches = 2;
+  stepper_init(&s, NETWORK("float64", "4"), &options);
+  const eg_graph *graph = s.step.graph;
+  assert_int_equal(s.step.param_count, PARAMS);
+  for (uint32_t p = 0; p < s.step.param_count; p++) {
+    const eg_training_param *param = &s.step.params[p];
+    assert_string_equal(eg_graph_value(s.forward, param->weight)->name, param_names[p]);
+    const eg_training_state states[] = {param->value, param->sum, param->state[0],
+                                        param->state[1]};
+    static const char *const suffixes[] = {"", ".sum", ".m", ".v"};
+    for (int i = 0; i < 4; i++) {
+      char name[32];
+      snprintf(name, sizeof name, "%s%s", param_names[p], suffixes[i]);
+      const eg_value_info *entry = eg_graph_value(graph, states[i].entry);
+      const eg_value_info *exit = eg_graph_value(graph, states[i].exit);
+      assert_int_equal(entry->kind, EG_VALUE_INPUT);
+      assert_string_equal(entry->name, name);
+      assert_true(eg_type_same(&entry->type, &exit->type));
+      assert_int_equal(output_named(graph, name).id, states[i].exit.id);
+    }
+  }
+  stepper_deinit(&s);
+}
+
+typedef struct bad_step {
+  const char *text;
+  uint32_t output, micro_batches;
+  egraph_status status;
+  const char *message;
+} bad_step;
+
+static void wrong_input_is_refused(void **state) {
+  (void)state;
+#define HEAD "(egraph-graph 1)(input x \"float32[1,4,2]\")(weight w \"float32[4]\")"
+  static const bad_step rows[] = {
+      {NETWORK("float32", "8"), 1, 1, EGRAPH_E_ARGUMENT, "has 1 outputs"},
+      {NETWORK("float32", "8"), 0, 0, EGRAPH_E_ARGUMENT, "micro_batches is 0"},
+      {HEAD "(let y (relu x))(output y)", 0, 1, EGRAPH_E_ARGUMENT, "nothing to train"},
+      {HEAD "(let s (shape :start 0 :end 1 w))(output s)", 0, 1, EGRAPH_E_TYPE,
+       "cannot be taken of int64[1]"},
+      {HEAD "(let a (reshape :shape [2 2 1] w))(let y (merge-gconv :group 2 :count 2 a))"
+            "(output y)",
+       0, 1, EGRAPH_E_UNSUPPORTED, "merge-gconv (node 1): merge-gconv: is not"},
+      {HEAD "(let y (opaque LSTM w) :types [\"float32[2]\"] :record \"00\")(output y)", 0,
+       1, EGRAPH_E_UNSUPPORTED, "opaque: is not differentiable"},
+      {HEAD "(let y (opaque LSTM w) :types [none] :record \"00\")(output y)", 0, 1,
+       EGRAPH_E_TYPE, "the type of output 'y' is not known"},
+      {"(egraph-graph 1)(input target \"float32[4]\")(weight w \"float32[4]\")"
+       "(let y (mul target w))(output y)",
+       0, 1, EGRAPH_E_ARGUMENT, "'target' is taken"},
+  };
+#undef HEAD
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    eg_graph *graph = kit_parse("model", rows[i].text);
+    eg_training step;
+    eg_training_options options = options_of(EG_OPTIMIZER_SGD);
+    options.output = rows[i].output;
+    options.micro_batches = rows[i].micro_batches;
+    assert_fails(eg_training_step(graph, &options, &step), rows[i].status,
+                 rows[i].message);
+    eg_graph_destroy(graph);
+  }
+}
+
+// A weight behind rounding has a gradient: zero.
+static void a_weight_without_influence_keeps_its_value(void **state) {
+  (void)state;
+  stepper s;
+  eg_training_options options = options_of(EG_OPTIMIZER_SGD);
+  stepper_init(&s,
+               "(egraph-graph 1)(input x \"float64[3]\")(weight w \"float64[3]\")"
+               "(let r (round w))(let y (mul x r))(output y)",
+               &options);
+  stepper_set(&s, "w", 1.75);
+  stepper_set(&s, "x", 3);
+  stepper_set(&s, "learning_rate", 1);
+  assert_true(stepper_run(&s) == 36);
+  for (int i = 0; i < 3; i++)
+    assert_true(eg_tensor_get_double(stepper_output(&s, "w"), i) == 1.75);
+  stepper_deinit(&s);
+}
+
+static egraph_status make_step(egraph_allocator alloc, void *user) {
+  static const char text[] = NETWORK("float32", "8");
+  eg_graph *graph;
+  eg_training step;
+  EG_TRY(eg_graph_parse(&alloc, "model", text, sizeof text - 1, &graph));
+  egraph_status status = eg_training_step(graph, user, &step);
+  if (status == EGRAPH_OK) eg_training_deinit(&step);
+  eg_graph_destroy(graph);
+  return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
+  options.loss = EG_LOSS_CROSS_ENTROPY;
+  options.micro_batches = 2;
+  options.clip_norm = 1;
+  options.mixed_precision = true;
+  test_every_allocation_failing(make_step, &options);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(optimizers_agree_with_plain_c),
+      cmocka_unit_test(gradients_are_clipped_by_their_common_norm),
+      cmocka_unit_test(micro_batches_add_up_to_the_batch),
+      cmocka_unit_test(mixed_precision_stays_near_full_precision),
+      cmocka_unit_test(mixed_precision_computes_in_bfloat16_and_keeps_float32),
+      cmocka_unit_test(names_are_found_again),
+      cmocka_unit_test(entries_and_exits_have_one_name_and_type),
+      cmocka_unit_test(wrong_input_is_refused),
+      cmocka_unit_test(a_weight_without_influence_keeps_its_value),
+      cmocka_unit_test(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
