@@ -3,8 +3,7 @@
 #ifndef EG_OPTIMIZE_PLAN_PLAN_COSTS_H
 #define EG_OPTIMIZE_PLAN_PLAN_COSTS_H
 
-#include "pcg/mesh.h"
-#include "pcg/node_spec.h"
+#include "pcg/strategy.h"
 
 typedef struct eg_plan_costs {
   void *self;
@@ -13,8 +12,9 @@ typedef struct eg_plan_costs {
   /// Seconds of a collective, bytes as eg_transition_bytes has them; local ones are free
   /// and not asked for.
   double (*transition)(void *self, const eg_transition *transition, double bytes);
-  /// Seconds of an exchange with the neighbours along an axis.
-  double (*halo)(void *self, uint32_t axis, double bytes);
+  /// Seconds of an exchange of rows of operand 0, whose local type (without them) is
+  /// given.
+  double (*halo)(void *self, const eg_halo *halo, const eg_type *local);
   /// Compute costs nothing, so that operators with multiplications must be split along
   /// every axis: replicating them everywhere would be free.
   bool compute_is_free;

@@ -155,7 +155,8 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
     uint32_t copy = *copy_of(b, v, (eg_phase)q);
     if (copy == EG_SPACE_NONE) continue;
     if (entry != EG_SPACE_NONE) EG_TRY(add_kept(b, v, entry, copy, false));
-    if (before != EG_SPACE_NONE) EG_TRY(add_kept(b, v, before, copy, true));
+    if (before != EG_SPACE_NONE)
+      EG_TRY(add_kept(b, v, before, copy, !value_at(b, v)->is_sum));
     before = copy;
   }
   return EGRAPH_OK;

@@ -117,11 +117,11 @@ static egraph_status price(adder *a, const eg_spread *spread, const eg_strategy 
   EG_TRY(a->costs->node(a->costs->self, &local, out));
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t count = eg_spread_halos(spread, &a->space->mesh, strategy, halos);
-  for (uint32_t i = 0; i < count; i++) {
-    eg_type rows = local.inputs[0];
-    rows.dims[halos[i].dim] = halos[i].before + halos[i].after;
-    *out += a->costs->halo(a->costs->self, halos[i].axis, (double)eg_type_bytes(&rows));
-  }
+  if (count == 0) return EGRAPH_OK;
+  eg_type operand =
+      eg_sharding_local(&a->space->mesh, &spread->spec.inputs[0], &strategy->inputs[0]);
+  for (uint32_t i = 0; i < count; i++)
+    *out += a->costs->halo(a->costs->self, &halos[i], &operand);
   return EGRAPH_OK;
 }
 
@@ -150,20 +150,30 @@ static egraph_status add_strategies(adder *a, eg_space_operator *op,
 
 // ---- operators ----------------------------------------------------------------------
 
-/// In every layout that has no partial sums, at no cost: leaves, and parts of tuples.
+/// Whether an input can enter in a layout: partial sums only where it is a sum itself,
+/// which begins as zero.
+static bool can_enter(const adder *a, const eg_space_value *value,
+                      const eg_layout *layout) {
+  for (uint32_t x = 0; x < a->space->mesh.axis_count; x++) {
+    uint8_t digit = layout->sharding[x];
+    if (digit == EG_SHARD_P_MAX || (digit == EG_SHARD_P_SUM && !value->is_sum))
+      return false;
+  }
+  return true;
+}
+
+/// In every layout, at no cost: leaves, and parts of tuples.
 static egraph_status add_in_place(adder *a, eg_space_operator *op) {
   const eg_layout_graph *graph = eg_plan_space_layouts(a->space, op->value);
   static const uint8_t nothing[EG_MAX_MESH_AXES] = {0};
   for (uint32_t l = 0; l < graph->layouts.len; l++) {
-    bool is_partial = false;
+    const eg_layout *layout = &graph->layouts.data[l];
     a->layouts.len = 0;
-    for (uint32_t x = 0; x < a->space->mesh.axis_count; x++)
-      is_partial = is_partial || eg_digit_is_partial(graph->layouts.data[l].sharding[x]);
-    if (is_partial && op->input_count == 0) continue;
-    if (op->input_count != 0) {
+    if (op->input_count == 0) {
+      if (!can_enter(a, &a->space->values.data[op->value], layout)) continue;
+    } else {
       uint32_t tuple = a->space->inputs.data[op->inputs];
-      uint32_t from = eg_layout_graph_find(eg_plan_space_layouts(a->space, tuple),
-                                           &graph->layouts.data[l]);
+      uint32_t from = eg_layout_graph_find(eg_plan_space_layouts(a->space, tuple), layout);
       if (from == UINT32_MAX) continue;
       EG_TRY(eg_u32s_push(&a->layouts, from));
     }

@@ -241,6 +241,17 @@ double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t 
 
 // ---- entry points -------------------------------------------------------------------
 
+static void mark_sums(eg_plan_space *space) {
+  const eg_step_info *info = space->info;
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    const eg_carried_value *carried = &info->carried[i];
+    eg_class ends[] = {eg_tensor_egraph_value_class(space->egraph, carried->entry),
+                       eg_tensor_egraph_root(space->egraph, carried->output)};
+    for (int e = 0; carried->is_sum && e < 2; e++)
+      space->values.data[eg_plan_space_value(space, ends[e])].is_sum = true;
+  }
+}
+
 static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *space->value_of,
                   &space->value_of));
@@ -252,6 +263,7 @@ static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   eg_u32s_deinit(&stack);
   EG_TRY(status);
   EG_TRY(number_values(space, costs));
+  mark_sums(space);
   EG_TRY(find_phases(space));
   EG_TRY(eg_plan_operators_add(space, costs));
   find_partials(space);

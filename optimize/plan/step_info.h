@@ -5,10 +5,12 @@
 
 #include "pcg/plan.h"
 
-/// A value that leaves the step and enters the next one: parameters, optimizer states.
+/// A value that leaves the step and enters the next one: parameters, optimizer states. A
+/// sum over the micro-batches leaves one and enters the next; it is zero at first.
 typedef struct eg_carried_value {
   eg_value entry;  // input or weight
   uint32_t output; // index of the graph output
+  bool is_sum;
 } eg_carried_value;
 
 typedef struct eg_step_info {

@@ -1,0 +1,56 @@
+// From the graph of a step to the cheapest plan of it on a mesh of devices.
+//
+//   graph -> e-graph -> saturate -> plan space -> layout problem -> solve -> plan
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PLAN_PLANNER_H
+#define EG_OPTIMIZE_PLAN_PLANNER_H
+
+#include "optimize/plan/machine_costs.h"
+#include "optimize/plan/plan_emit.h"
+#include "pcg/training.h"
+#include "rewrites/saturate.h"
+
+/// Phases, times and carried values of a training step. Owns its arrays.
+typedef struct eg_training_info {
+  eg_step_info info;
+  eg_phase *phases;
+  eg_carried_value *carried;
+  uint32_t node_count;
+  size_t carried_room;
+  egraph_allocator alloc;
+} eg_training_info;
+egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,
+                                    const eg_training *training);
+void eg_training_info_deinit(eg_training_info *info);
+
+typedef struct eg_planner_input {
+  const eg_graph *graph;
+  const eg_step_info *info;
+  const eg_machine *machine;
+  const eg_machine_mesh *mesh;             // of the machine
+  eg_cost_model *costs;                    // profile of the machine's device, or NULL
+  const eg_rules *rules;                   // NULL: the graph as it is
+  const eg_saturation_options *saturation; // NULL: defaults
+  eg_layout_options layout;                // time limit, gap, passes, progress
+} eg_planner_input;
+
+typedef struct eg_planning {
+  eg_layout_status status;
+  double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
+  double memory;           // bytes of a device that the plan's costs count
+  double least_memory;     // EG_LAYOUT_NO_MEMORY: what would do
+  uint32_t nodes, classes; // of the e-graph
+  eg_stop stop;            // of saturation
+  double saturate_seconds, space_seconds, solve_seconds;
+  bool has_plan;
+  eg_emitted_plan emitted;
+} eg_planning;
+
+/// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
+/// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY.
+egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
+                             eg_planning *out);
+void eg_planning_deinit(eg_planning *planning);
+
+#endif
