@@ -21,6 +21,7 @@ typedef struct sweep {
   eg_ref *found; // [values] cotangents so far
   ref_list refs; // of one node: inputs, results, cotangents of results, of inputs
   flag_list wanted;
+  eg_gradient_trace *trace;
 } sweep;
 
 static bool is_float(const eg_graph *graph, eg_value value) {
@@ -64,6 +65,28 @@ static egraph_status name_node(const sweep *s, uint32_t id, egraph_status status
   return eg_fail_context(status, "gradient of %s", text);
 }
 
+/// The nodes that are new belong to the gradient of this one.
+static egraph_status note_origin(sweep *s, uint32_t id) {
+  if (s->trace == NULL) return EGRAPH_OK;
+  while (s->trace->origin.len < eg_graph_node_count(s->graph))
+    EG_TRY(eg_u32s_push(&s->trace->origin, id));
+  return EGRAPH_OK;
+}
+
+static egraph_status begin_trace(sweep *s, uint32_t nodes) {
+  if (s->trace == NULL) return EGRAPH_OK;
+  for (uint32_t n = 0; n < nodes; n++)
+    EG_TRY(eg_u32s_push(&s->trace->origin, n));
+  return EGRAPH_OK;
+}
+
+static egraph_status end_trace(sweep *s, uint32_t values) {
+  if (s->trace == NULL) return EGRAPH_OK;
+  for (uint32_t v = 0; v < values; v++)
+    EG_TRY(eg_u32s_push(&s->trace->cotangent, s->found[v].id));
+  return EGRAPH_OK;
+}
+
 static egraph_status visit(sweep *s, uint32_t id) {
   eg_graph_node_info node = eg_graph_node_at(s->graph, (eg_graph_node){id});
   uint32_t ins = node.input_count, outs = node.result_count;
@@ -101,7 +124,8 @@ static egraph_status visit(sweep *s, uint32_t id) {
     expect_type(s, node.inputs[i], out[i]);
     add_cotangent(s, node.inputs[i], out[i]);
   }
-  return s->builder.status;
+  EG_TRY(s->builder.status);
+  return note_origin(s, id);
 }
 
 static egraph_status run_sweep(sweep *s, const eg_gradient_seed *seeds,
@@ -116,8 +140,10 @@ static egraph_status run_sweep(sweep *s, const eg_gradient_seed *seeds,
     s->found[v] = EG_REF_NONE;
   for (uint32_t i = 0; i < seed_count; i++)
     add_cotangent(s, seeds[i].value, eg_ref_of(seeds[i].cotangent));
+  EG_TRY(begin_trace(s, nodes));
   for (uint32_t n = nodes; n-- > 0;)
     EG_TRY(visit(s, n));
+  EG_TRY(end_trace(s, values));
   for (uint32_t i = 0; i < wrt_count; i++)
     out_cotangents[i] = eg_value_of(s->found[wrt[i].id]);
   return s->builder.status;
@@ -125,10 +151,14 @@ static egraph_status run_sweep(sweep *s, const eg_gradient_seed *seeds,
 
 egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seeds,
                                 uint32_t seed_count, const eg_value *wrt,
-                                uint32_t wrt_count, eg_value *out_cotangents) {
+                                uint32_t wrt_count, eg_value *out_cotangents,
+                                eg_gradient_trace *trace) {
   egraph_allocator alloc = eg_graph_allocator(cons->graph);
   uint32_t values = eg_graph_value_count(cons->graph);
-  sweep s = {.cons = cons, .graph = cons->graph, .builder = eg_node_cons_builder(cons)};
+  sweep s = {.cons = cons,
+             .graph = cons->graph,
+             .builder = eg_node_cons_builder(cons),
+             .trace = trace};
   ref_list_init(&s.refs, alloc);
   flag_list_init(&s.wanted, alloc);
   egraph_status status = eg_alloc(alloc, values, sizeof *s.active, &s.active);

@@ -241,7 +241,7 @@ static egraph_status emit_backward(maker *m, eg_ref y, const eg_loss_terms *term
   for (uint32_t i = 0; i < out->param_count; i++)
     m->operands.data[i] = out->params[i].value.entry;
   EG_TRY(eg_graph_gradient(&m->cons, &seed, 1, m->operands.data, out->param_count,
-                           m->results.data));
+                           m->results.data, &out->trace));
   for (uint32_t i = 0; i < out->param_count; i++) {
     eg_training_param *param = &out->params[i];
     eg_ref w = eg_ref_of(param->value.entry), g = eg_ref_of(m->results.data[i]);
@@ -295,6 +295,8 @@ static egraph_status make_step(maker *m) {
   eg_training_emit_update(&m->b, m->options, m->out);
   EG_TRY(m->b.status);
   begin_phase(m, EG_PHASE_COUNT);
+  for (uint32_t v = 0; v < eg_graph_value_count(m->forward); v++)
+    EG_TRY(eg_u32s_push(&m->out->forward_value, m->map[v].id));
   return add_outputs(m);
 }
 
@@ -322,6 +324,8 @@ static egraph_status allocate(maker *m) {
   EG_TRY(eg_alloc(alloc, values, sizeof *m->trained, &m->trained));
   EG_TRY(eg_alloc(alloc, values, sizeof *m->map, &m->map));
   EG_TRY(eg_alloc(alloc, values, sizeof *m->entry, &m->entry));
+  for (uint32_t v = 0; v < values; v++)
+    m->map[v] = EG_VALUE_NONE;
   EG_TRY(eg_graph_create(&alloc, &m->out->graph));
   EG_TRY(eg_node_cons_init(&m->cons, m->out->graph));
   m->b = eg_node_cons_builder(&m->cons);
@@ -352,6 +356,9 @@ egraph_status eg_training_step(const eg_graph *forward,
                       .state_count = eg_optimizer_states(options->optimizer),
                       .micro_batches = options->micro_batches,
                       .alloc = alloc};
+  eg_u32s_init(&made.forward_value, alloc);
+  eg_u32s_init(&made.trace.origin, alloc);
+  eg_u32s_init(&made.trace.cotangent, alloc);
   maker m = {.forward = forward, .options = options, .out = &made};
   eg_flatmap_init(&m.cons.nodes, alloc);
   eg_values_init(&m.operands, alloc);
@@ -372,6 +379,9 @@ void eg_training_deinit(eg_training *training) {
   eg_free(training->alloc, training->params, training->param_count,
           sizeof *training->params);
   eg_graph_destroy(training->graph);
+  eg_u32s_deinit(&training->forward_value);
+  eg_u32s_deinit(&training->trace.origin);
+  eg_u32s_deinit(&training->trace.cotangent);
   training->params = NULL;
   training->graph = NULL;
   training->param_count = 0;

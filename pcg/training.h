@@ -24,7 +24,7 @@
 #ifndef EG_PCG_TRAINING_H
 #define EG_PCG_TRAINING_H
 
-#include "pcg/graph.h"
+#include "pcg/gradient.h"
 #include "pcg/phase.h"
 
 // Losses: id, spelling. All are means over the elements, or over the rows of classes in
@@ -95,6 +95,8 @@ typedef struct eg_training {
   eg_training_param *params;
   uint32_t param_count, state_count, micro_batches;
   uint32_t phase_begin[EG_PHASE_COUNT + 1]; // nodes [begin of p, begin of p + 1)
+  eg_u32s forward_value;   // [values of the forward graph] in the step, or UINT32_MAX
+  eg_gradient_trace trace; // of the backward phase
   egraph_allocator alloc;
 } eg_training;
 

@@ -173,7 +173,8 @@ static egraph_status add_in_place(adder *a, eg_space_operator *op) {
       if (!can_enter(a, &a->space->values.data[op->value], layout)) continue;
     } else {
       uint32_t tuple = a->space->inputs.data[op->inputs];
-      uint32_t from = eg_layout_graph_find(eg_plan_space_layouts(a->space, tuple), layout);
+      uint32_t from =
+          eg_layout_graph_find(eg_plan_space_layouts(a->space, tuple), layout);
       if (from == UINT32_MAX) continue;
       EG_TRY(eg_u32s_push(&a->layouts, from));
     }

@@ -29,7 +29,8 @@ egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator all
                              .carried_room = (size_t)training->param_count *
                                              (2 + EG_MAX_OPTIMIZER_STATES)};
   EG_TRY(eg_alloc(alloc, info->node_count, sizeof *info->phases, &info->phases));
-  egraph_status status = eg_alloc(alloc, info->carried_room, sizeof *info->carried, &info->carried);
+  egraph_status status =
+      eg_alloc(alloc, info->carried_room, sizeof *info->carried, &info->carried);
   if (status != EGRAPH_OK) {
     eg_free(alloc, info->phases, info->node_count, sizeof *info->phases);
     return status;

@@ -1,0 +1,321 @@
+// Every node gets a number that says what it is and how far back its operands stand; a
+// repetition is a run of numbers that is equal to itself, a period later.
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/blocks.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+enum { LEAST_BLOCKS = 4 };
+#define NONE UINT32_MAX
+
+EG_VEC_DEFINE(eg_hashes, uint64_t);
+
+typedef struct finder {
+  const eg_graph *graph;
+  eg_hashes hash;      // [nodes]
+  eg_u32s weight_user; // [values] the only node that uses a weight; NONE: several
+  eg_u32s last_use;    // [values] node
+} finder;
+
+static uint32_t node_count(const finder *f) { return eg_graph_node_count(f->graph); }
+
+/// The weight belongs to one node only, so that each block can have its own.
+static bool is_own_weight(const finder *f, eg_value value) {
+  return eg_graph_value(f->graph, value)->kind == EG_VALUE_WEIGHT &&
+         f->weight_user.data[value.id] != NONE;
+}
+
+static egraph_status note_users(finder *f) {
+  uint32_t values = eg_graph_value_count(f->graph);
+  EG_TRY(eg_u32s_resize(&f->weight_user, values));
+  EG_TRY(eg_u32s_resize(&f->last_use, values));
+  eg_u32s seen;
+  eg_u32s_init(&seen, f->hash.alloc);
+  egraph_status status = eg_u32s_resize(&seen, values);
+  for (uint32_t n = 0; status == EGRAPH_OK && n < node_count(f); n++) {
+    eg_graph_node_info node = eg_graph_node_at(f->graph, (eg_graph_node){n});
+    for (uint32_t i = 0; i < node.input_count; i++) {
+      uint32_t v = node.inputs[i].id;
+      f->weight_user.data[v] = seen.data[v]++ == 0 ? n : NONE;
+      f->last_use.data[v] = n;
+    }
+  }
+  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_graph_output_count(f->graph); i++)
+    f->last_use.data[eg_graph_output(f->graph, i, NULL).id] = NONE;
+  eg_u32s_deinit(&seen);
+  return status;
+}
+
+static uint64_t hash_operand(const finder *f, uint32_t n, eg_value value) {
+  const eg_value_info *info = eg_graph_value(f->graph, value);
+  uint64_t hash = eg_hash_combine(1, eg_type_hash(&info->type));
+  if (info->kind == EG_VALUE_COMPUTED)
+    return eg_hash_combine(eg_hash_combine(hash, n - info->node.id), info->result);
+  return is_own_weight(f, value) ? hash : eg_hash_combine(hash, value.id + UINT64_C(7));
+}
+
+static egraph_status hash_nodes(finder *f) {
+  for (uint32_t n = 0; n < node_count(f); n++) {
+    eg_graph_node_info node = eg_graph_node_at(f->graph, (eg_graph_node){n});
+    uint64_t hash = eg_hash_combine((uint64_t)(uintptr_t)node.attrs, node.input_count);
+    for (uint32_t i = 0; i < node.input_count; i++)
+      hash = eg_hash_combine(hash, hash_operand(f, n, node.inputs[i]));
+    EG_TRY(eg_hashes_push(&f->hash, hash));
+  }
+  return EGRAPH_OK;
+}
+
+// ---- finding ------------------------------------------------------------------------
+
+/// The longest run that repeats with this period: its first node and length, the first
+/// period included.
+static uint32_t longest_run(const finder *f, uint32_t period, uint32_t *out_first) {
+  uint32_t best = 0, run = 0;
+  for (uint32_t n = period; n < node_count(f); n++) {
+    run = f->hash.data[n] == f->hash.data[n - period] ? run + 1 : 0;
+    if (run <= best) continue;
+    best = run;
+    *out_first = n + 1 - run - period;
+  }
+  return best == 0 ? 0 : best + period;
+}
+
+/// Values made before a node and used from it on, weights and inputs aside.
+static uint32_t crossing_at(const finder *f, uint32_t cut) {
+  uint32_t count = 0;
+  for (uint32_t v = 0; v < eg_graph_value_count(f->graph); v++) {
+    const eg_value_info *info = eg_graph_value(f->graph, (eg_value){v});
+    count += info->kind == EG_VALUE_COMPUTED && info->node.id < cut &&
+             f->last_use.data[v] >= cut;
+  }
+  return count;
+}
+
+/// Nothing reaches from a block further back than into the one before, and what follows
+/// the blocks reads the last one only.
+static bool is_local(const finder *f, const eg_blocks *b) {
+  uint32_t end = b->first + b->period * b->count;
+  for (uint32_t n = b->first + b->period; n < node_count(f); n++) {
+    eg_graph_node_info node = eg_graph_node_at(f->graph, (eg_graph_node){n});
+    uint32_t block = n < end ? (n - b->first) / b->period : b->count;
+    for (uint32_t i = 0; i < node.input_count; i++) {
+      const eg_value_info *info = eg_graph_value(f->graph, node.inputs[i]);
+      if (info->kind != EG_VALUE_COMPUTED || info->node.id < b->first) continue;
+      if (info->node.id < b->first + (block - 1) * b->period) return false;
+    }
+  }
+  for (uint32_t i = 0; i < eg_graph_output_count(f->graph); i++) {
+    const eg_value_info *info =
+        eg_graph_value(f->graph, eg_graph_output(f->graph, i, NULL));
+    if (info->kind == EG_VALUE_COMPUTED && info->node.id >= b->first &&
+        info->node.id < end - b->period)
+      return false;
+  }
+  return true;
+}
+
+/// The cut within the run that fewest values cross.
+static eg_blocks best_cut(const finder *f, uint32_t first, uint32_t period,
+                          uint32_t length) {
+  eg_blocks best = {.count = 0};
+  uint32_t least = NONE;
+  for (uint32_t shift = 0; shift < period; shift++) {
+    eg_blocks b = {first + shift, period, (length - shift) / period};
+    if (b.count < LEAST_BLOCKS || (best.count != 0 && b.count < best.count)) break;
+    uint32_t crossing = crossing_at(f, b.first + period);
+    if (crossing >= least || !is_local(f, &b)) continue;
+    least = crossing;
+    best = b;
+  }
+  return best;
+}
+
+static eg_blocks find(const finder *f) {
+  eg_blocks best = {.count = 0};
+  for (uint32_t period = 1; period <= node_count(f) / LEAST_BLOCKS; period++) {
+    uint32_t first = 0, length = longest_run(f, period, &first);
+    uint32_t covered = best.period * best.count;
+    if (length / period < LEAST_BLOCKS || length / period * period <= covered) continue;
+    eg_blocks b = best_cut(f, first, period, length);
+    if (b.count * b.period > covered) best = b;
+  }
+  return best;
+}
+
+egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out) {
+  egraph_allocator alloc = eg_graph_allocator(graph);
+  finder f = {.graph = graph};
+  eg_hashes_init(&f.hash, alloc);
+  eg_u32s_init(&f.weight_user, alloc);
+  eg_u32s_init(&f.last_use, alloc);
+  egraph_status status = note_users(&f);
+  if (status == EGRAPH_OK) status = hash_nodes(&f);
+  if (status == EGRAPH_OK) *out = find(&f);
+  eg_hashes_deinit(&f.hash);
+  eg_u32s_deinit(&f.weight_user);
+  eg_u32s_deinit(&f.last_use);
+  return status;
+}
+
+// ---- folding ------------------------------------------------------------------------
+
+typedef struct folder {
+  const eg_graph *from;
+  const eg_blocks *blocks;
+  eg_folded *out;
+  eg_u32s map; // [values] in the folded graph, or NONE
+  eg_u32s times;
+  eg_u32s inputs, results;
+} folder;
+
+/// Block of a node: 0 .. count - 1, or NONE outside.
+static uint32_t block_of(const eg_blocks *b, uint32_t node) {
+  if (node < b->first || node >= b->first + b->period * b->count) return NONE;
+  return (node - b->first) / b->period;
+}
+
+static bool is_kept(const eg_blocks *b, uint32_t node) {
+  uint32_t block = block_of(b, node);
+  return block == NONE || block < 2 || block == b->count - 1;
+}
+
+/// A value of a block that is gone stands in the middle one.
+static eg_value in_middle(const folder *f, eg_value value) {
+  const eg_value_info *info = eg_graph_value(f->from, value);
+  if (info->kind != EG_VALUE_COMPUTED || is_kept(f->blocks, info->node.id)) return value;
+  uint32_t block = block_of(f->blocks, info->node.id);
+  eg_graph_node same = {info->node.id - (block - 1) * f->blocks->period};
+  return eg_graph_node_at(f->from, same).results[info->result];
+}
+
+static egraph_status map_leaf(folder *f, eg_value value, uint32_t *out) {
+  *out = f->map.data[value.id];
+  if (*out != NONE) return EGRAPH_OK;
+  const eg_value_info *info = eg_graph_value(f->from, value);
+  eg_value made;
+  EG_TRY(eg_graph_add_weight(f->out->graph, info->name, &info->type, info->data, &made));
+  f->map.data[value.id] = *out = made.id;
+  return EGRAPH_OK;
+}
+
+static egraph_status copy_node(folder *f, uint32_t n) {
+  _Static_assert(sizeof(eg_value) == sizeof(uint32_t), "a value is its id");
+  eg_graph_node_info node = eg_graph_node_at(f->from, (eg_graph_node){n});
+  egraph_allocator alloc = f->out->alloc;
+  f->inputs.len = 0;
+  for (uint32_t i = 0; i < node.input_count; i++) {
+    uint32_t mapped;
+    EG_TRY(map_leaf(f, in_middle(f, node.inputs[i]), &mapped));
+    EG_TRY(eg_u32s_push(&f->inputs, mapped));
+  }
+  f->results.len = 0;
+  EG_TRY(eg_u32s_resize(&f->results, node.result_count));
+  const char **names;
+  EG_TRY(eg_alloc(alloc, node.result_count, sizeof *names, &names));
+  for (uint32_t r = 0; r < node.result_count; r++)
+    names[r] = eg_graph_value(f->from, node.results[r])->name;
+  egraph_status status = eg_graph_add_copy(f->out->graph, f->from, (eg_graph_node){n},
+                                           (const eg_value *)(const void *)f->inputs.data,
+                                           names, (eg_value *)(void *)f->results.data);
+  eg_free(alloc, names, node.result_count, sizeof *names);
+  EG_TRY(status);
+  for (uint32_t r = 0; r < node.result_count; r++)
+    f->map.data[node.results[r].id] = f->results.data[r];
+  uint32_t block = block_of(f->blocks, n);
+  return eg_u32s_push(&f->times, block == 1 ? f->blocks->count - 2 : 1);
+}
+
+static egraph_status copy_all(folder *f) {
+  eg_graph *graph = f->out->graph;
+  for (uint32_t i = 0; i < eg_graph_input_count(f->from); i++) {
+    const eg_value_info *info = eg_graph_value(f->from, eg_graph_input(f->from, i));
+    eg_value made;
+    EG_TRY(eg_graph_add_input(graph, info->name, &info->type, &made));
+    f->map.data[eg_graph_input(f->from, i).id] = made.id;
+  }
+  for (uint32_t n = 0; n < eg_graph_node_count(f->from); n++)
+    if (is_kept(f->blocks, n)) EG_TRY(copy_node(f, n));
+  for (uint32_t i = 0; i < eg_graph_output_count(f->from); i++) {
+    const char *name;
+    eg_value output = in_middle(f, eg_graph_output(f->from, i, &name));
+    uint32_t mapped;
+    EG_TRY(map_leaf(f, output, &mapped));
+    EG_TRY(eg_graph_add_output(graph, name, (eg_value){mapped}));
+  }
+  return EGRAPH_OK;
+}
+
+/// Whether a value of the first block is used in the second.
+static bool leaves_first(const folder *f, const eg_value_info *info, eg_value value) {
+  const eg_blocks *b = f->blocks;
+  if (info->kind != EG_VALUE_COMPUTED || block_of(b, info->node.id) != 0) return false;
+  for (uint32_t n = b->first + b->period; n < b->first + 2 * b->period; n++) {
+    eg_graph_node_info node = eg_graph_node_at(f->from, (eg_graph_node){n});
+    for (uint32_t i = 0; i < node.input_count; i++)
+      if (node.inputs[i].id == value.id) return true;
+  }
+  return false;
+}
+
+static egraph_status find_crossing(folder *f) {
+  eg_folded *out = f->out;
+  uint32_t values = eg_graph_value_count(f->from), count = 0;
+  f->inputs.len = 0;
+  for (uint32_t v = 0; v < values; v++)
+    if (leaves_first(f, eg_graph_value(f->from, (eg_value){v}), (eg_value){v}))
+      EG_TRY(eg_u32s_push(&f->inputs, v));
+  count = (uint32_t)f->inputs.len;
+  EG_TRY(eg_alloc(out->alloc, count, sizeof *out->left_first, &out->left_first));
+  out->crossing = count;
+  EG_TRY(eg_alloc(out->alloc, count, sizeof *out->left_middle, &out->left_middle));
+  for (uint32_t i = 0; i < count; i++) {
+    const eg_value_info *info = eg_graph_value(f->from, (eg_value){f->inputs.data[i]});
+    eg_graph_node same = {info->node.id + f->blocks->period};
+    eg_value middle = eg_graph_node_at(f->from, same).results[info->result];
+    out->left_first[i] = (eg_value){f->map.data[f->inputs.data[i]]};
+    out->left_middle[i] = (eg_value){f->map.data[middle.id]};
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status fold(folder *f) {
+  EG_TRY(eg_graph_create(&f->out->alloc, &f->out->graph));
+  for (uint32_t v = 0; v < eg_graph_value_count(f->from); v++)
+    EG_TRY(eg_u32s_push(&f->map, NONE));
+  EG_TRY(copy_all(f));
+  EG_TRY(find_crossing(f));
+  EG_TRY(eg_alloc(f->out->alloc, f->times.len, sizeof *f->out->times, &f->out->times));
+  memcpy(f->out->times, f->times.data, f->times.len * sizeof *f->times.data);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
+                             eg_folded *out) {
+  egraph_allocator alloc = eg_graph_allocator(graph);
+  *out = (eg_folded){.alloc = alloc};
+  folder f = {.from = graph, .blocks = blocks, .out = out};
+  eg_u32s *const lists[] = {&f.map, &f.times, &f.inputs, &f.results};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_init(lists[i], alloc);
+  egraph_status status = fold(&f);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_deinit(lists[i]);
+  if (status != EGRAPH_OK) eg_folded_deinit(out);
+  return status;
+}
+
+void eg_folded_deinit(eg_folded *folded) {
+  if (folded->graph == NULL) return;
+  if (folded->times != NULL)
+    eg_free(folded->alloc, folded->times, eg_graph_node_count(folded->graph),
+            sizeof *folded->times);
+  eg_free(folded->alloc, folded->left_first, folded->crossing,
+          sizeof *folded->left_first);
+  eg_free(folded->alloc, folded->left_middle, folded->crossing,
+          sizeof *folded->left_middle);
+  eg_graph_destroy(folded->graph);
+  folded->graph = NULL;
+}
