@@ -89,7 +89,8 @@ static egraph_status check_move(const checker *c, const eg_plan_step *step) {
     return broken(c, "a move to a state of another value or step");
   if (!eg_transition_between(&c->plan->mesh, &from->layout, &to->layout, &transition) ||
       transition.kind != step->transition.kind ||
-      transition.axis != step->transition.axis)
+      transition.axis != step->transition.axis ||
+      transition.from != step->transition.from || transition.to != step->transition.to)
     return broken(c, "a move that is no single transition");
   return EGRAPH_OK;
 }
@@ -144,6 +145,36 @@ static egraph_status check_steps(checker *c) {
   return EGRAPH_OK;
 }
 
+/// The state that a value has from the start.
+static const eg_plan_state *entry_of(const eg_plan *plan, uint32_t value) {
+  for (size_t i = 0; i < plan->states.len; i++)
+    if (plan->states.data[i].value.id == value &&
+        plan->states.data[i].step == EG_PLAN_NONE)
+      return &plan->states.data[i];
+  return NULL;
+}
+
+static bool makes(const eg_plan *plan, const eg_plan_step *step, uint32_t state) {
+  if (step->is_move) return step->to == state;
+  eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+  const uint32_t *results = plan->operands.data + step->operands + info.input_count;
+  for (uint32_t r = 0; r < info.result_count; r++)
+    if (results[r] == state) return true;
+  return false;
+}
+
+/// That every state is made by the step that it names, and values enter in one layout.
+static egraph_status check_makers(const checker *c) {
+  const eg_plan *plan = c->plan;
+  for (uint32_t i = 0; i < plan->states.len; i++) {
+    const eg_plan_state *state = &plan->states.data[i];
+    if (state->step == EG_PLAN_NONE ? entry_of(plan, state->value.id) != state
+                                    : !makes(plan, &plan->steps.data[state->step], i))
+      return broken(c, "a state that its step does not make, or that enters twice");
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status check_outputs(const checker *c) {
   const eg_plan *plan = c->plan;
   if (plan->output_states.len != eg_graph_output_count(plan->graph))
@@ -155,15 +186,6 @@ static egraph_status check_outputs(const checker *c) {
       return broken(c, "an output has the state of another value");
   }
   return EGRAPH_OK;
-}
-
-/// The state that a value has from the start.
-static const eg_plan_state *entry_of(const eg_plan *plan, uint32_t value) {
-  for (size_t i = 0; i < plan->states.len; i++)
-    if (plan->states.data[i].value.id == value &&
-        plan->states.data[i].step == EG_PLAN_NONE)
-      return &plan->states.data[i];
-  return NULL;
 }
 
 static egraph_status check_carried(const checker *c) {
@@ -187,6 +209,7 @@ egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc) {
   for (size_t i = 0; status == EGRAPH_OK && i < plan->states.len; i++)
     status = check_state(&c, &plan->states.data[i]);
   if (status == EGRAPH_OK) status = check_steps(&c);
+  if (status == EGRAPH_OK) status = check_makers(&c);
   if (status == EGRAPH_OK) status = check_outputs(&c);
   if (status == EGRAPH_OK) status = check_carried(&c);
   eg_arena_deinit(&arena);

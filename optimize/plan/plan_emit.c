@@ -7,6 +7,7 @@
 #include "optimize/plan/plan_emit.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NONE EG_SPACE_NONE
@@ -24,6 +25,7 @@ typedef struct emitter {
   eg_u32s value_made;     // [space values] first value of the new graph, or NONE
   eg_u32s node_made;      // [space values] node of the new graph, or NONE: a leaf
   const char **names;     // [space values] of the original
+  uint32_t next_name;
   eg_u32s stack;
   eg_emitted_plan *out;
 } emitter;
@@ -199,6 +201,16 @@ static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator 
   return EGRAPH_OK;
 }
 
+/// A name that no value of the original has, which may still be to come.
+static egraph_status make_name(emitter *e, eg_arena *arena, const char **out) {
+  char name[32];
+  eg_value taken;
+  do
+    (void)snprintf(name, sizeof name, "opt_%u", e->next_name++);
+  while (eg_graph_find_value(e->original, name, &taken));
+  return eg_arena_string(arena, name, strlen(name), out);
+}
+
 static egraph_status add_node(emitter *e, uint32_t v, const eg_space_operator *op,
                               eg_graph_node_info *out_info) {
   const eg_term term = eg_engine_term(engine_of(e), op->node);
@@ -216,6 +228,10 @@ static egraph_status add_node(emitter *e, uint32_t v, const eg_space_operator *o
     for (uint32_t i = 0; i < op->input_count; i++)
       inputs[i] = (eg_value){e->value_made.data[e->space->inputs.data[op->inputs + i]]};
     if (results == 1) names[0] = e->names[v];
+    for (uint32_t r = 0; status == EGRAPH_OK && r < results; r++)
+      if (names[r] == NULL) status = make_name(e, &arena, &names[r]);
+  }
+  if (status == EGRAPH_OK) {
     status =
         eg_graph_add_node(e->out->graph, "", attrs, inputs, op->input_count, names, made);
   }
@@ -367,6 +383,7 @@ static egraph_status write_carried(emitter *e) {
   for (uint32_t i = 0; i < info->carried_count; i++) {
     uint32_t v = eg_plan_space_value(
         e->space, eg_tensor_egraph_value_class(e->space->egraph, info->carried[i].entry));
+    if (e->value_made.data[v] == NONE) continue; // nothing in this step reads it
     EG_TRY(eg_u32s_push(&plan_of(e)->carried, info->carried[i].output));
     EG_TRY(eg_u32s_push(&plan_of(e)->carried, e->value_made.data[v]));
   }

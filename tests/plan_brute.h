@@ -1,0 +1,356 @@
+// The optimum of planning, from its definition alone: every member of every class that
+// the outputs lead to, every strategy, and for each value every way to start its copies
+// in the phases. What moves a value from one layout to several others costs is a directed
+// Steiner tree over all legal shardings (Dreyfus and Wagner). A branch is cut only when
+// what is decided already costs as much as the best.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TESTS_PLAN_BRUTE_H
+#define EG_TESTS_PLAN_BRUTE_H
+
+#include "base/hash.h"
+#include "tests/plan_choices.h"
+
+enum { PLAN_TERMINALS = 8, PLAN_FRONT = 512, PLAN_TREES = 1 << 12, PLAN_KNOWN = 1 << 14 };
+
+/// Least cost from each layout to a set of layouts.
+typedef struct plan_tree {
+  bool is_known;
+  uint32_t type;
+  uint64_t wanted;
+  double from[PLAN_LAYOUTS];
+} plan_tree;
+
+typedef struct plan_sums {
+  double cost, memory;
+} plan_sums;
+typedef struct plan_front {
+  uint32_t len;
+  plan_sums item[PLAN_FRONT];
+} plan_front;
+
+/// What a value costs at least, given its source and needs.
+typedef struct plan_known {
+  bool is_known;
+  uint32_t value, source;
+  uint64_t needs[PLAN_PHASES];
+  plan_sums least;
+} plan_known;
+
+typedef struct plan_brute {
+  plan_choices of;
+  plan_tree trees[PLAN_TREES];
+  plan_known known[PLAN_KNOWN];
+  bool least_memory;  // minimize memory, costs do not count
+  double limit, best; // no limit: memory does not count
+  uint64_t needed, decided, visits, most_visits;
+  uint64_t needs[PLAN_VALUES][PLAN_PHASES];
+  uint32_t source[PLAN_VALUES]; // of an entry: its layout, PLAN_LAYOUTS: any
+  const plan_strategy *chosen[PLAN_VALUES];
+  plan_sums least[PLAN_VALUES];
+} plan_brute;
+
+// ---- transitions --------------------------------------------------------------------
+
+static inline void plan_steiner(plan_tree *tree, const plan_type *t) {
+  static double least[1 << PLAN_TERMINALS][PLAN_LAYOUTS];
+  uint32_t terminal[PLAN_TERMINALS], count = 0;
+  for (uint32_t i = 0; i < t->count; i++) {
+    if ((tree->wanted >> i & 1) == 0) continue;
+    if (count == PLAN_TERMINALS) abort();
+    terminal[count++] = i;
+  }
+  for (uint32_t set = 1; set < 1u << count; set++) {
+    double joined[PLAN_LAYOUTS];
+    for (uint32_t i = 0; i < t->count; i++) {
+      joined[i] = (double)INFINITY;
+      for (uint32_t part = (set - 1) & set; part != 0; part = (part - 1) & set)
+        joined[i] = fmin(joined[i], least[part][i] + least[set & ~part][i]);
+      for (uint32_t k = 0; k < count; k++)
+        if (set == 1u << k && terminal[k] == i) joined[i] = 0;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+      least[set][i] = (double)INFINITY;
+      for (uint32_t k = 0; k < t->count; k++)
+        least[set][i] = fmin(least[set][i], t->distance[i][k] + joined[k]);
+    }
+  }
+  for (uint32_t i = 0; i < t->count; i++)
+    tree->from[i] = count == 0 ? 0 : least[(1u << count) - 1][i];
+}
+
+static inline double plan_reach(plan_brute *b, uint32_t type, uint32_t from,
+                                uint64_t wanted) {
+  plan_tree *tree =
+      &b->trees[eg_hash_combine(type, wanted) % PLAN_TREES]; // the last one stays
+  if (!tree->is_known || tree->type != type || tree->wanted != wanted) {
+    *tree = (plan_tree){.is_known = true, .type = type, .wanted = wanted};
+    plan_steiner(tree, &b->of.types[type]);
+  }
+  return tree->from[from];
+}
+
+// ---- copies of a value in the phases ------------------------------------------------
+
+static inline void plan_front_add(plan_front *front, plan_sums sums) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < front->len; i++)
+    if (front->item[i].cost <= sums.cost && front->item[i].memory <= sums.memory) return;
+  for (uint32_t i = 0; i < front->len; i++)
+    if (front->item[i].cost < sums.cost || front->item[i].memory < sums.memory)
+      front->item[kept++] = front->item[i];
+  if (kept == PLAN_FRONT) abort();
+  front->item[kept++] = sums;
+  front->len = kept;
+}
+
+/// Where a copy begins: MADE: as it is made or enters; else the phase it was kept from.
+enum { PLAN_UNUSED = -2, PLAN_MADE = -1 };
+typedef struct plan_start {
+  int from[PLAN_PHASES];
+  uint32_t layout[PLAN_PHASES];
+} plan_start;
+
+static inline void plan_price(plan_brute *b, uint32_t v, const plan_start *start,
+                              plan_sums sums, plan_front *out) {
+  uint32_t type = b->of.values[v].type;
+  for (int q = 0; q < PLAN_PHASES; q++) {
+    if (start->from[q] == PLAN_UNUSED) continue;
+    uint64_t wanted = b->needs[v][q];
+    for (int later = q + 1; later < PLAN_PHASES; later++)
+      if (start->from[later] == q) wanted |= UINT64_C(1) << start->layout[later];
+    double runs = q == EG_PHASE_UPDATE ? 1 : b->of.info->micro_batches;
+    sums.cost += runs * plan_reach(b, type, start->layout[q], wanted);
+    if (start->from[q] >= 0) sums.memory += b->of.types[type].bytes[start->layout[q]];
+  }
+  if (!isfinite(sums.cost)) return;
+  if (b->least_memory) sums.cost = 0;
+  if (!b->least_memory && isinf(b->limit)) sums.memory = 0;
+  plan_front_add(out, sums);
+}
+
+static inline void plan_copies(plan_brute *b, uint32_t v, uint32_t source, int q,
+                               plan_start *start, plan_sums sums, plan_front *out) {
+  const plan_value *value = &b->of.values[v];
+  if (q == PLAN_PHASES) {
+    plan_price(b, v, start, sums, out);
+    return;
+  }
+  bool is_made_here = !value->is_entry && value->phase == (uint32_t)q, is_over = true;
+  start->from[q] = PLAN_UNUSED;
+  for (int later = q; later < PLAN_PHASES; later++)
+    is_over = is_over && b->needs[v][later] == 0;
+  if (b->needs[v][q] == 0 && !is_made_here)
+    plan_copies(b, v, source, q + 1, start, sums, out);
+  if (is_over || (value->uses >> q & 1) == 0) return;
+  if (value->is_entry || is_made_here) {
+    start->from[q] = PLAN_MADE;
+    start->layout[q] = source;
+    plan_copies(b, v, source, q + 1, start, sums, out);
+  }
+  int before = q - 1;
+  while (before >= 0 && (value->uses >> before & 1) == 0)
+    before--;
+  if (before >= 0 && start->from[before] != PLAN_UNUSED)
+    for (uint32_t l = 0; l < b->of.types[value->type].count; l++) {
+      start->from[q] = before;
+      start->layout[q] = l;
+      plan_copies(b, v, source, q + 1, start, sums, out);
+    }
+  start->from[q] = PLAN_UNUSED;
+}
+
+/// Every way to serve the needs of a value that is made, or enters, in a layout.
+static inline void plan_serve(plan_brute *b, uint32_t v, uint32_t source,
+                              plan_front *out) {
+  plan_start start;
+  plan_sums sums = {0, 0};
+  if (b->of.values[v].is_entry)
+    sums.memory = b->of.types[b->of.values[v].type].bytes[source];
+  plan_copies(b, v, source, 0, &start, sums, out);
+}
+
+static inline void plan_serve_any(plan_brute *b, uint32_t v, plan_front *out) {
+  const plan_type *type = &b->of.types[b->of.values[v].type];
+  out->len = 0;
+  if (b->source[v] != PLAN_LAYOUTS) {
+    plan_serve(b, v, b->source[v], out);
+    return;
+  }
+  for (uint32_t l = 0; l < type->count; l++)
+    if (!type->is_partial[l]) plan_serve(b, v, l, out);
+}
+
+static inline plan_sums plan_least(plan_brute *b, uint32_t v) {
+  static plan_front front;
+  uint64_t hash = eg_hash_combine(v, b->source[v]);
+  for (int q = 0; q < PLAN_PHASES; q++)
+    hash = eg_hash_combine(hash, b->needs[v][q]);
+  plan_known *known = &b->known[hash % PLAN_KNOWN];
+  if (known->is_known && known->value == v && known->source == b->source[v] &&
+      memcmp(known->needs, b->needs[v], sizeof known->needs) == 0)
+    return known->least;
+  *known = (plan_known){.is_known = true,
+                        .value = v,
+                        .source = b->source[v],
+                        .least = {(double)INFINITY, (double)INFINITY}};
+  memcpy(known->needs, b->needs[v], sizeof known->needs);
+  plan_serve_any(b, v, &front);
+  for (uint32_t i = 0; i < front.len; i++) {
+    known->least.cost = fmin(known->least.cost, front.item[i].cost);
+    known->least.memory = fmin(known->least.memory, front.item[i].memory);
+  }
+  return known->least;
+}
+
+// ---- the search ---------------------------------------------------------------------
+
+static inline double plan_own_cost(const plan_brute *b, uint32_t v) {
+  double runs = b->of.values[v].phase == EG_PHASE_UPDATE ? 1 : b->of.info->micro_batches;
+  return b->chosen[v] == NULL ? 0 : runs * b->chosen[v]->seconds;
+}
+
+static inline bool plan_is_settled(const plan_brute *b, uint32_t v) {
+  return (b->needed >> v & 1) != 0 &&
+         (b->of.values[v].is_entry || (b->decided >> v & 1) != 0);
+}
+
+/// Whether what is decided can still become better than the best.
+static inline bool plan_may_win(const plan_brute *b) {
+  plan_sums sums = {0, 0};
+  for (uint32_t v = 0; v < b->of.value_count; v++) {
+    if (!plan_is_settled(b, v)) continue;
+    sums.cost += b->least[v].cost + plan_own_cost(b, v);
+    sums.memory += b->least[v].memory;
+  }
+  double aim = b->least_memory ? sums.memory : sums.cost;
+  return isfinite(aim) && aim < b->best * (1 - 1e-12) && sums.memory <= b->limit;
+}
+
+static inline void plan_finish(plan_brute *b) {
+  static plan_front all, next, one;
+  all = (plan_front){.len = 1};
+  for (uint32_t v = 0; v < b->of.value_count; v++) {
+    if (!plan_is_settled(b, v)) continue;
+    plan_serve_any(b, v, &one);
+    next.len = 0;
+    for (uint32_t i = 0; i < all.len; i++)
+      for (uint32_t k = 0; k < one.len; k++) {
+        plan_sums sums = {all.item[i].cost + one.item[k].cost + plan_own_cost(b, v),
+                          all.item[i].memory + one.item[k].memory};
+        if (sums.memory <= b->limit) plan_front_add(&next, sums);
+      }
+    memcpy(&all, &next, sizeof all);
+  }
+  for (uint32_t i = 0; i < all.len; i++)
+    b->best = fmin(b->best, b->least_memory ? all.item[i].memory : all.item[i].cost);
+}
+
+/// Whether `v` follows from `from` by what is decided.
+static inline bool plan_leads_to(const plan_brute *b, uint32_t from, uint32_t v) {
+  const plan_strategy *chosen = b->chosen[from];
+  if (from == v) return true;
+  for (uint32_t i = 0; chosen != NULL && i < chosen->input_count; i++)
+    if (plan_leads_to(b, chosen->input[i], v)) return true;
+  return false;
+}
+
+static inline void plan_search(plan_brute *b);
+
+static inline void plan_choose(plan_brute *b, uint32_t v, const plan_strategy *s) {
+  for (uint32_t i = 0; i < s->input_count; i++)
+    if (plan_leads_to(b, s->input[i], v)) return;
+  plan_sums old_least[PLAN_INPUTS], own_least = b->least[v];
+  uint64_t old_needed = b->needed, old_needs[PLAN_INPUTS];
+  uint32_t q = b->of.values[v].phase;
+  b->chosen[v] = s;
+  b->source[v] = s->output;
+  b->decided |= UINT64_C(1) << v;
+  b->least[v] = plan_least(b, v);
+  for (uint32_t i = 0; i < s->input_count; i++) {
+    uint32_t operand = s->input[i];
+    old_needs[i] = b->needs[operand][q];
+    old_least[i] = b->least[operand];
+    b->needs[operand][q] |= UINT64_C(1) << s->need[i];
+    b->needed |= UINT64_C(1) << operand;
+    if (plan_is_settled(b, operand)) b->least[operand] = plan_least(b, operand);
+  }
+  plan_search(b);
+  for (uint32_t i = s->input_count; i-- > 0;) {
+    b->needs[s->input[i]][q] = old_needs[i];
+    b->least[s->input[i]] = old_least[i];
+  }
+  b->needed = old_needed;
+  b->least[v] = own_least;
+  b->decided &= ~(UINT64_C(1) << v);
+  b->chosen[v] = NULL;
+}
+
+static inline void plan_search(plan_brute *b) {
+  if (!plan_may_win(b) || ++b->visits > b->most_visits) return;
+  uint32_t v = b->of.value_count;
+  while (v-- > 0)
+    if ((b->needed >> v & 1) != 0 && !plan_is_settled(b, v)) break;
+  if (v == UINT32_MAX) {
+    plan_finish(b);
+    return;
+  }
+  for (uint32_t s = b->of.values[v].strategy_begin; s < b->of.values[v].strategy_end; s++)
+    plan_choose(b, v, &b->of.strategies[s]);
+}
+
+/// Every layout in which what is carried may leave the step, and so enters the next.
+static inline void plan_search_carried(plan_brute *b, uint32_t number) {
+  if (number == b->of.info->carried_count) {
+    for (uint32_t v = 0; v < b->of.value_count; v++)
+      if (plan_is_settled(b, v)) b->least[v] = plan_least(b, v);
+    plan_search(b);
+    return;
+  }
+  const eg_carried_value *carried = &b->of.info->carried[number];
+  uint32_t entry =
+      plan_value_of(&b->of, eg_tensor_egraph_value_class(b->of.egraph, carried->entry));
+  uint32_t exit =
+      plan_value_of(&b->of, eg_tensor_egraph_root(b->of.egraph, carried->output));
+  const plan_type *type = &b->of.types[b->of.values[entry].type];
+  uint64_t *need = &b->needs[exit][b->of.values[exit].phase], before = *need;
+  for (uint32_t l = 0; l < type->count; l++) {
+    if (type->is_partial[l]) continue;
+    *need = before | UINT64_C(1) << l;
+    b->source[entry] = l;
+    plan_search_carried(b, number + 1);
+  }
+  *need = before;
+}
+
+// ---- entry point ---------------------------------------------------------------------
+
+/// The least cost (or memory) below `known_best`, or known_best; false: given up after
+/// most_visits.
+static inline bool plan_brute_solve(plan_brute *b, bool least_memory, double limit,
+                                    double known_best, double *out) {
+  const eg_graph *graph = eg_tensor_egraph_graph(b->of.egraph);
+  b->least_memory = least_memory;
+  b->limit = limit;
+  b->best = known_best;
+  b->needed = b->decided = b->visits = 0;
+  memset(b->needs, 0, sizeof b->needs);
+  memset(b->chosen, 0, sizeof b->chosen);
+  memset(b->known, 0, sizeof b->known);
+  memset(b->trees, 0, sizeof b->trees);
+  for (uint32_t v = 0; v < PLAN_VALUES; v++)
+    b->source[v] = PLAN_LAYOUTS;
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
+    uint32_t v = plan_value_of(&b->of, eg_tensor_egraph_root(b->of.egraph, i));
+    bool is_carried = false;
+    for (uint32_t k = 0; k < b->of.info->carried_count; k++)
+      is_carried = is_carried || b->of.info->carried[k].output == i;
+    b->needed |= UINT64_C(1) << v;
+    if (!is_carried) // layout 0: the same on every device
+      b->needs[v][b->of.values[v].phase] |= 1;
+  }
+  plan_search_carried(b, 0);
+  *out = b->best;
+  return b->visits <= b->most_visits;
+}
+
+#endif

@@ -1,0 +1,318 @@
+// Random small planning problems: a graph of a step with phases and carried values, a
+// mesh and prices. Sizes are such that exhaustive search (plan_brute.h) ends.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TESTS_PLAN_CASES_H
+#define EG_TESTS_PLAN_CASES_H
+
+#include <math.h>
+
+#include "optimize/plan/plan_costs.h"
+#include "optimize/plan/step_info.h"
+#include "rewrites/tensor_egraph.h"
+#include "tests/testing.h"
+
+enum { CASE_VALUES = 24, CASE_NODES = 8, CASE_CARRIED = 4 };
+
+typedef struct case_value {
+  uint32_t rank, phase;
+  int64_t dims[4];
+  bool is_leaf, is_used;
+} case_value;
+
+typedef struct case_prices {
+  double latency[EG_MAX_MESH_AXES], per_byte[EG_MAX_MESH_AXES];
+  double factor[EG_TRANSITION_KINDS]; // of both
+  double per_flop, per_node, halo;
+  bool is_free;
+} case_prices;
+
+/// What the random cases may have.
+typedef struct case_limits {
+  uint32_t nodes, axes; // at most
+  bool has_phases;
+} case_limits;
+
+typedef struct plan_case {
+  eg_rng rng;
+  case_limits limits;
+  eg_text text;
+  case_value values[CASE_VALUES];
+  uint32_t value_count, node_count;
+  eg_phase phases[CASE_NODES];
+  eg_carried_value carried[CASE_CARRIED];
+  eg_mesh mesh;
+  case_prices prices;
+  eg_plan_costs costs;
+  eg_step_info info;
+  eg_graph *graph;
+  eg_tensor_egraph *egraph;
+} plan_case;
+
+static inline uint32_t case_below(plan_case *c, uint32_t bound) {
+  return (uint32_t)eg_rng_below(&c->rng, bound);
+}
+
+// ---- prices -------------------------------------------------------------------------
+
+static inline egraph_status case_price_node(void *self, const eg_node_spec *local,
+                                            double *out) {
+  const case_prices *prices = self;
+  *out = prices->is_free
+             ? 0
+             : prices->per_node + eg_node_spec_flops(local) * prices->per_flop;
+  return EGRAPH_OK;
+}
+
+static inline double case_price_transition(void *self, const eg_transition *transition,
+                                           double bytes) {
+  const case_prices *prices = self;
+  uint32_t axis = transition->axis;
+  return (prices->latency[axis] + bytes * prices->per_byte[axis]) *
+         prices->factor[transition->kind];
+}
+
+static inline double case_price_halo(void *self, uint32_t axis, double bytes) {
+  const case_prices *prices = self;
+  return prices->halo * (prices->latency[axis] + bytes * prices->per_byte[axis]);
+}
+
+/// Small integers now and then: many plans of equal cost.
+static inline double case_amount(plan_case *c, bool integers) {
+  if (case_below(c, 5) == 0) return 0;
+  return integers ? 1 + case_below(c, 3) : eg_rng_unit(&c->rng) * 3;
+}
+
+static inline void case_draw_prices(plan_case *c) {
+  case_prices *p = &c->prices;
+  bool integers = case_below(c, 3) == 0;
+  for (uint32_t a = 0; a < EG_MAX_MESH_AXES; a++) {
+    p->latency[a] = case_amount(c, integers) * 8;
+    p->per_byte[a] = case_amount(c, integers);
+  }
+  for (uint32_t k = 0; k < EG_TRANSITION_KINDS; k++)
+    p->factor[k] = case_below(c, 3) == 0 ? case_amount(c, integers) : 1;
+  p->per_flop = case_amount(c, integers);
+  p->per_node = case_amount(c, integers);
+  p->halo = case_amount(c, integers);
+  p->is_free = case_below(c, 3) == 0;
+  c->costs = (eg_plan_costs){.self = p,
+                             .node = case_price_node,
+                             .transition = case_price_transition,
+                             .halo = case_price_halo,
+                             .compute_is_free = p->is_free};
+}
+
+static inline void case_draw_mesh(plan_case *c) {
+  static const char *const meshes[] = {"gpu=2", "gpu=4", "a=2,b=2"};
+  assert_ok(eg_mesh_parse(meshes[case_below(c, c->limits.axes == 1 ? 2 : 3)], &c->mesh));
+}
+
+// ---- graphs -------------------------------------------------------------------------
+
+static inline int64_t case_size(plan_case *c) {
+  static const int64_t sizes[] = {2, 4, 8, 2, 4, 8, 4, 6, 3};
+  return sizes[case_below(c, sizeof sizes / sizeof *sizes)];
+}
+
+static inline uint32_t case_add_value(plan_case *c, uint32_t rank, const int64_t *dims) {
+  assert_true(c->value_count < CASE_VALUES);
+  case_value *value = &c->values[c->value_count];
+  *value = (case_value){.rank = rank};
+  memcpy(value->dims, dims, rank * sizeof *dims);
+  return c->value_count++;
+}
+
+/// A value of this shape: one that is there, or a new input or weight.
+static inline uint32_t case_operand(plan_case *c, uint32_t rank, const int64_t *dims) {
+  uint32_t first = case_below(c, c->value_count + 1);
+  for (uint32_t i = 0; i < c->value_count && case_below(c, 3) != 0; i++) {
+    uint32_t v = (first + i) % c->value_count;
+    if (c->values[v].rank == rank &&
+        memcmp(c->values[v].dims, dims, rank * sizeof *dims) == 0)
+      return v;
+  }
+  uint32_t leaf = case_add_value(c, rank, dims);
+  c->values[leaf].is_leaf = true;
+  assert_ok(eg_text_printf(&c->text, "(%s v%u \"float32[",
+                           case_below(c, 2) ? "input" : "weight", leaf));
+  for (uint32_t d = 0; d < rank; d++)
+    assert_ok(eg_text_printf(&c->text, "%s%d", d == 0 ? "" : ",", (int)dims[d]));
+  assert_ok(eg_text_append(&c->text, "]\")\n"));
+  return leaf;
+}
+
+/// A computed value if there is one, else a leaf; of the rank.
+static inline uint32_t case_any(plan_case *c, uint32_t rank) {
+  for (uint32_t v = c->value_count; v-- > 0;)
+    if (c->values[v].rank == rank && case_below(c, 3) != 0) return v;
+  int64_t dims[4];
+  for (uint32_t d = 0; d < rank; d++)
+    dims[d] = case_size(c);
+  return case_operand(c, rank, dims);
+}
+
+static inline void case_node(plan_case *c, const char *op, const uint32_t *operands,
+                             uint32_t count, uint32_t rank, const int64_t *dims) {
+  uint32_t phase = EG_PHASE_FORWARD;
+  uint32_t result = case_add_value(c, rank, dims);
+  assert_ok(eg_text_printf(&c->text, "(let v%u (%s", result, op));
+  for (uint32_t i = 0; i < count; i++) {
+    case_value *operand = &c->values[operands[i]];
+    operand->is_used = true;
+    if (operand->phase > phase) phase = operand->phase;
+    assert_ok(eg_text_printf(&c->text, " v%u", operands[i]));
+  }
+  assert_ok(eg_text_append(&c->text, "))\n"));
+  if (c->limits.has_phases && phase < EG_PHASE_UPDATE && case_below(c, 3) == 0) phase++;
+  c->values[result].phase = phase;
+  c->phases[c->node_count++] = (eg_phase)phase;
+}
+
+static inline void case_matmul(plan_case *c) {
+  char op[64];
+  uint32_t a = case_any(c, 2), swap_a = case_below(c, 3) == 0,
+           swap_b = case_below(c, 3) == 0;
+  int64_t m = c->values[a].dims[swap_a], k = c->values[a].dims[1 - swap_a],
+          n = case_size(c);
+  uint32_t b = case_operand(c, 2, swap_b ? (int64_t[]){n, k} : (int64_t[]){k, n});
+  (void)snprintf(op, sizeof op, "matmul :transA %u :transB %u", swap_a, swap_b);
+  if (case_below(c, 4) == 0) {
+    uint32_t bias = case_operand(c, 1, &n);
+    case_node(c, op, (uint32_t[]){a, b, bias}, 3, 2, (int64_t[]){m, n});
+  } else {
+    case_node(c, op, (uint32_t[]){a, b}, 2, 2, (int64_t[]){m, n});
+  }
+}
+
+static inline void case_pair(plan_case *c) {
+  uint32_t a = case_any(c, 1 + case_below(c, 2)), b;
+  case_value *value = &c->values[a];
+  if (value->rank == 2 && case_below(c, 4) == 0)
+    b = case_operand(c, 1, &value->dims[1]);
+  else
+    b = case_operand(c, value->rank, value->dims);
+  case_node(c, case_below(c, 2) ? "add" : "mul", (uint32_t[]){a, b}, 2, value->rank,
+            value->dims);
+}
+
+static inline void case_pointwise(plan_case *c) {
+  uint32_t a = case_any(c, 1 + case_below(c, 2));
+  case_node(c, "relu", &a, 1, c->values[a].rank, c->values[a].dims);
+}
+
+static inline void case_softmax(plan_case *c) {
+  uint32_t a = case_any(c, 2);
+  case_node(c, case_below(c, 2) ? "softmax :axis 1" : "softmax :axis 0", &a, 1, 2,
+            c->values[a].dims);
+}
+
+static inline void case_reduce(plan_case *c) {
+  uint32_t a = case_any(c, 2), axis = case_below(c, 2);
+  char op[64];
+  (void)snprintf(op, sizeof op, "%s :axes [%u] :keepdims 0",
+                 case_below(c, 4) == 0 ? "reduce-max" : "reduce-sum", axis);
+  case_node(c, op, &a, 1, 1, &c->values[a].dims[1 - axis]);
+}
+
+static inline void case_transpose(plan_case *c) {
+  uint32_t a = case_any(c, 2);
+  int64_t dims[2] = {c->values[a].dims[1], c->values[a].dims[0]};
+  case_node(c, "transpose :perm [1 0]", &a, 1, 2, dims);
+}
+
+static inline void case_reshape(plan_case *c) {
+  char op[64];
+  if (case_below(c, 2) == 0) {
+    uint32_t a = case_any(c, 2);
+    int64_t all = c->values[a].dims[0] * c->values[a].dims[1];
+    if (all > 16) return;
+    (void)snprintf(op, sizeof op, "reshape :shape [%d]", (int)all);
+    case_node(c, op, &a, 1, 1, &all);
+  } else {
+    uint32_t a = case_any(c, 1);
+    if (c->values[a].dims[0] % 2 != 0) return;
+    int64_t dims[2] = {2, c->values[a].dims[0] / 2};
+    (void)snprintf(op, sizeof op, "reshape :shape [2 %d]", (int)dims[1]);
+    case_node(c, op, &a, 1, 2, dims);
+  }
+}
+
+/// Rows are exchanged when the image is cut.
+static inline void case_conv(plan_case *c) {
+  if (c->limits.nodes > 3 && case_below(c, 3) != 0) return;
+  int64_t n = case_below(c, 2) ? 1 : 2, channels = 2, filters = case_below(c, 2) ? 2 : 3;
+  uint32_t x = case_operand(c, 4, (int64_t[]){n, channels, 4, 3});
+  uint32_t w = case_operand(c, 4, (int64_t[]){filters, channels, 3, 3});
+  case_node(c, "conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1]", (uint32_t[]){x, w},
+            2, 4, (int64_t[]){n, filters, 4, 3});
+}
+
+static inline void case_draw_nodes(plan_case *c) {
+  static void (*const draw[])(plan_case *) = {
+      case_matmul,  case_matmul, case_matmul,    case_pair,    case_pair, case_pointwise,
+      case_softmax, case_reduce, case_transpose, case_reshape, case_conv};
+  uint32_t wanted = 1 + case_below(c, c->limits.nodes);
+  while (c->node_count < wanted)
+    draw[case_below(c, sizeof draw / sizeof *draw)](c);
+}
+
+static inline void case_draw_outputs(plan_case *c) {
+  for (uint32_t v = 0; v < c->value_count; v++)
+    if (!c->values[v].is_leaf && (!c->values[v].is_used || case_below(c, 6) == 0))
+      assert_ok(eg_text_printf(&c->text, "(output v%u)\n", v));
+}
+
+/// An output of the shape of an input or weight may enter the next step as it.
+static inline void case_draw_carried(plan_case *c) {
+  bool is_taken[CASE_VALUES] = {false};
+  for (uint32_t o = 0; o < eg_graph_output_count(c->graph); o++) {
+    const eg_value_info *output =
+        eg_graph_value(c->graph, eg_graph_output(c->graph, o, NULL));
+    for (uint32_t v = 0; v < eg_graph_value_count(c->graph); v++) {
+      const eg_value_info *entry = eg_graph_value(c->graph, (eg_value){v});
+      if (entry->kind == EG_VALUE_COMPUTED || is_taken[v] ||
+          !eg_type_same(&entry->type, &output->type) || case_below(c, 2) == 0 ||
+          c->info.carried_count == CASE_CARRIED)
+        continue;
+      is_taken[v] = true;
+      c->carried[c->info.carried_count++] = (eg_carried_value){.entry = {v}, .output = o};
+      break;
+    }
+  }
+}
+
+// ---- cases --------------------------------------------------------------------------
+
+/// The case of a graph's text, all in the forward phase.
+static inline void plan_case_read(plan_case *c, const char *text) {
+  egraph_allocator heap = eg_allocator_heap();
+  assert_ok(eg_graph_parse(&heap, "case", text, strlen(text), &c->graph));
+  assert_ok(eg_tensor_egraph_create(&heap, c->graph, &c->egraph));
+  assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(c->egraph)));
+  c->info = (eg_step_info){.micro_batches = 1,
+                           .phases = c->phases,
+                           .carried = c->carried,
+                           .memory_limit = (double)INFINITY};
+}
+
+static inline void plan_case_init(plan_case *c, uint64_t seed,
+                                  const case_limits *limits) {
+  *c = (plan_case){.rng = {seed}, .limits = *limits};
+  eg_text_init(&c->text, eg_allocator_heap());
+  assert_ok(eg_text_append(&c->text, "(egraph-graph 1)\n"));
+  case_draw_mesh(c);
+  case_draw_prices(c);
+  case_draw_nodes(c);
+  case_draw_outputs(c);
+  plan_case_read(c, eg_text_of(&c->text));
+  c->info.micro_batches = 1 + case_below(c, 3);
+  case_draw_carried(c);
+}
+
+static inline void plan_case_deinit(plan_case *c) {
+  eg_tensor_egraph_destroy(c->egraph);
+  eg_graph_destroy(c->graph);
+  eg_text_deinit(&c->text);
+}
+
+#endif

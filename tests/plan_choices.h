@@ -1,0 +1,298 @@
+// What planning chooses from, found a second time for the tests: the classes that the
+// outputs lead to, their phases, all legal shardings with the distances between them, and
+// the strategies of every member with their seconds. Everything is small, so it recurses
+// and uses fixed arrays.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TESTS_PLAN_CHOICES_H
+#define EG_TESTS_PLAN_CHOICES_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "optimize/plan/plan_costs.h"
+#include "optimize/plan/step_info.h"
+#include "rewrites/tensor_egraph.h"
+
+enum {
+  PLAN_VALUES = 32,
+  PLAN_LAYOUTS = 64,
+  PLAN_TYPES = 24,
+  PLAN_INPUTS = 4,
+  PLAN_STRATEGIES = 1 << 14,
+  PLAN_PHASES = EG_PHASE_UPDATE + 1
+};
+
+typedef struct plan_type {
+  eg_type type;
+  uint32_t count;
+  eg_layout layout[PLAN_LAYOUTS];
+  double distance[PLAN_LAYOUTS][PLAN_LAYOUTS]; // cheapest path of transitions
+  double bytes[PLAN_LAYOUTS];
+  bool is_partial[PLAN_LAYOUTS];
+} plan_type;
+
+typedef struct plan_strategy {
+  uint32_t input_count, input[PLAN_INPUTS], need[PLAN_INPUTS], output;
+  double seconds;
+} plan_strategy;
+
+typedef struct plan_value {
+  eg_class class;
+  uint32_t type, phase, uses; // uses: bit per phase that has a copy
+  bool is_entry;
+  uint32_t strategy_begin, strategy_end;
+} plan_value;
+
+typedef struct plan_choices {
+  eg_tensor_egraph *egraph;
+  const eg_engine *engine;
+  const eg_step_info *info;
+  const eg_mesh *mesh;
+  const eg_plan_costs *costs;
+  plan_type types[PLAN_TYPES];
+  plan_value values[PLAN_VALUES]; // ascending classes
+  plan_strategy strategies[PLAN_STRATEGIES];
+  uint32_t type_count, value_count, strategy_count;
+} plan_choices;
+
+static inline uint32_t plan_value_of(const plan_choices *c, eg_class class) {
+  for (uint32_t v = 0; v < c->value_count; v++)
+    if (c->values[v].class.id == eg_engine_find(c->engine, class).id) return v;
+  return UINT32_MAX;
+}
+
+// ---- layouts ------------------------------------------------------------------------
+
+static inline void plan_distances(const plan_choices *c, plan_type *t) {
+  for (uint32_t i = 0; i < t->count; i++)
+    for (uint32_t k = 0; k < t->count; k++) {
+      eg_transition move;
+      t->distance[i][k] = i == k ? 0 : (double)INFINITY;
+      if (!eg_transition_between(c->mesh, &t->layout[i], &t->layout[k], &move)) continue;
+      bool is_local = move.kind == EG_TRANSITION_SLICE || move.kind == EG_TRANSITION_MASK;
+      double bytes = eg_transition_bytes(c->mesh, &t->type, &t->layout[i], &move);
+      t->distance[i][k] =
+          is_local ? 0 : c->costs->transition(c->costs->self, &move, bytes);
+    }
+  for (uint32_t m = 0; m < t->count; m++)
+    for (uint32_t i = 0; i < t->count; i++)
+      for (uint32_t k = 0; k < t->count; k++)
+        t->distance[i][k] =
+            fmin(t->distance[i][k], t->distance[i][m] + t->distance[m][k]);
+}
+
+static inline void plan_layouts(const plan_choices *c, plan_type *t) {
+  uint32_t digits = EG_SHARD_S0 + t->type.rank, all = 1;
+  for (uint32_t a = 0; a < c->mesh->axis_count; a++)
+    all *= digits;
+  for (uint32_t number = 0; number < all; number++) {
+    eg_layout layout = {.format = EG_FORMAT_PLAIN};
+    bool is_partial = false;
+    for (uint32_t a = 0, rest = number; a < c->mesh->axis_count; a++, rest /= digits) {
+      layout.sharding[a] = (uint8_t)(rest % digits);
+      is_partial = is_partial || eg_digit_is_partial(layout.sharding[a]);
+    }
+    if (eg_sharding_check(c->mesh, &t->type, &layout) != EG_SHARDING_LEGAL) continue;
+    if (t->count == PLAN_LAYOUTS) abort();
+    eg_type local = eg_sharding_local(c->mesh, &t->type, &layout);
+    t->bytes[t->count] = (double)eg_type_bytes(&local);
+    t->is_partial[t->count] = is_partial;
+    t->layout[t->count++] = layout;
+  }
+  plan_distances(c, t);
+}
+
+static inline uint32_t plan_find_layout(const plan_choices *c, uint32_t type,
+                                        const eg_layout *layout) {
+  const plan_type *t = &c->types[type];
+  for (uint32_t i = 0; i < t->count; i++)
+    if (eg_sharding_same(c->mesh, &t->layout[i], layout)) return i;
+  abort();
+}
+
+static inline uint32_t plan_type_of(plan_choices *c, const eg_type *type) {
+  for (uint32_t i = 0; i < c->type_count; i++)
+    if (eg_type_same(&c->types[i].type, type)) return i;
+  if (c->type_count == PLAN_TYPES) abort();
+  plan_type *t = &c->types[c->type_count];
+  t->type = *type;
+  t->count = 0;
+  plan_layouts(c, t);
+  return c->type_count++;
+}
+
+// ---- what there is to choose from -----------------------------------------------------
+
+static inline void plan_reach_classes(plan_choices *c, eg_class class) {
+  class = eg_engine_find(c->engine, class);
+  if (plan_value_of(c, class) != UINT32_MAX) return;
+  if (c->value_count == PLAN_VALUES) abort();
+  uint32_t at = c->value_count++, count;
+  for (; at > 0 && c->values[at - 1].class.id > class.id; at--)
+    c->values[at] = c->values[at - 1];
+  c->values[at] = (plan_value){.class = class};
+  const eg_node *nodes = eg_engine_class_nodes(c->engine, class, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term term = eg_engine_term(c->engine, nodes[i]);
+    for (uint32_t k = 0; k < term.arity; k++)
+      plan_reach_classes(c, term.children[k]);
+  }
+}
+
+static inline uint32_t plan_latest(const plan_choices *c, const eg_term *term) {
+  uint32_t latest = EG_PHASE_FORWARD;
+  for (uint32_t k = 0; k < term->arity; k++) {
+    uint32_t phase = c->values[plan_value_of(c, term->children[k])].phase;
+    if (phase > latest) latest = phase;
+  }
+  return latest;
+}
+
+/// Of the graph's values the phase is given; others are made as early as they can be.
+static inline void plan_phases(plan_choices *c) {
+  const eg_graph *graph = eg_tensor_egraph_graph(c->egraph);
+  bool is_given[PLAN_VALUES] = {false};
+  for (uint32_t v = 0; v < c->value_count; v++)
+    c->values[v].phase = PLAN_PHASES;
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
+    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
+    for (uint32_t i = 0; i <= node.input_count; i++) {
+      eg_value value = i == node.input_count ? node.results[0] : node.inputs[i];
+      uint32_t v = plan_value_of(c, eg_tensor_egraph_value_class(c->egraph, value));
+      if (v == UINT32_MAX || (i < node.input_count &&
+                              eg_graph_value(graph, value)->kind == EG_VALUE_COMPUTED))
+        continue;
+      is_given[v] = true;
+      if (c->info->phases[n] < c->values[v].phase)
+        c->values[v].phase = c->info->phases[n];
+    }
+  }
+  for (uint32_t round = 0; round < 3 * PLAN_VALUES; round++)
+    for (uint32_t v = 0; v < c->value_count; v++) {
+      uint32_t count;
+      const eg_node *nodes = eg_engine_class_nodes(c->engine, c->values[v].class, &count);
+      for (uint32_t i = 0; i < count && !is_given[v]; i++) {
+        eg_term term = eg_engine_term(c->engine, nodes[i]);
+        uint32_t latest = plan_latest(c, &term);
+        if (latest < c->values[v].phase) c->values[v].phase = latest;
+      }
+    }
+}
+
+/// Seconds of a strategy on one device.
+static inline double plan_seconds(const plan_choices *c, const eg_spread *spread,
+                                  const eg_strategy *strategy, eg_arena *arena) {
+  eg_node_spec local;
+  eg_halo halos[EG_MAX_MESH_AXES];
+  double seconds;
+  if (eg_spread_local(spread, c->mesh, strategy, arena, &local) != EGRAPH_OK ||
+      c->costs->node(c->costs->self, &local, &seconds) != EGRAPH_OK)
+    abort();
+  uint32_t count = eg_spread_halos(spread, c->mesh, strategy, halos);
+  for (uint32_t i = 0; i < count; i++) {
+    double bytes = (double)eg_dtype_bytes(local.inputs[0].dtype);
+    for (uint32_t d = 0; d < local.inputs[0].rank; d++)
+      bytes *= d == halos[i].dim ? (double)(halos[i].before + halos[i].after)
+                                 : (double)local.inputs[0].dims[d];
+    seconds += c->costs->halo(c->costs->self, halos[i].axis, bytes);
+  }
+  return seconds;
+}
+
+static inline bool plan_splits_everywhere(const plan_choices *c, const eg_strategy *s) {
+  for (uint32_t a = 0; a < c->mesh->axis_count; a++)
+    if (s->action[a] < EG_ACTION_SPLIT) return false;
+  return true;
+}
+
+static inline void plan_add_strategies(plan_choices *c, uint32_t v, const eg_term *term,
+                                       const eg_spread *spread, const eg_strategies *all,
+                                       eg_arena *arena) {
+  bool multiplies = (eg_op_info_of((eg_op)term->op)->flags & EG_OPF_MULTIPLY_ADD) != 0;
+  bool is_strict = false; // only strategies that split along every axis
+  for (size_t i = 0; i < all->len; i++)
+    is_strict = is_strict || (c->costs->compute_is_free && multiplies &&
+                              plan_splits_everywhere(c, &all->data[i]));
+  for (size_t i = 0; i < all->len; i++) {
+    const eg_strategy *strategy = &all->data[i];
+    if (is_strict && !plan_splits_everywhere(c, strategy)) continue;
+    if (c->strategy_count == PLAN_STRATEGIES || term->arity > PLAN_INPUTS) abort();
+    plan_strategy *mine = &c->strategies[c->strategy_count++];
+    *mine = (plan_strategy){.input_count = term->arity,
+                            .seconds = plan_seconds(c, spread, strategy, arena)};
+    mine->output = plan_find_layout(c, c->values[v].type, &strategy->result);
+    for (uint32_t k = 0; k < term->arity; k++) {
+      mine->input[k] = plan_value_of(c, term->children[k]);
+      mine->need[k] =
+          plan_find_layout(c, c->values[mine->input[k]].type, &strategy->inputs[k]);
+    }
+  }
+}
+
+static inline void plan_add_member(plan_choices *c, uint32_t v, const eg_term *term) {
+  eg_arena arena;
+  eg_strategies all;
+  eg_spread spread;
+  eg_type types[PLAN_INPUTS + 1];
+  eg_arena_init(&arena, eg_allocator_heap());
+  eg_strategies_init(&all, eg_allocator_heap());
+  for (uint32_t k = 0; k < term->arity; k++)
+    types[k] = c->types[c->values[plan_value_of(c, term->children[k])].type].type;
+  types[term->arity] = c->types[c->values[v].type].type;
+  eg_node_spec spec = {.attrs = eg_tensor_egraph_attrs_at(c->egraph, term->payload),
+                       .inputs = types,
+                       .input_count = term->arity,
+                       .results = types + term->arity,
+                       .result_count = 1};
+  if (eg_spread_init(&spec, &spread) != EGRAPH_OK ||
+      eg_spread_strategies(&spread, c->mesh, &arena, &all) != EGRAPH_OK)
+    abort();
+  plan_add_strategies(c, v, term, &spread, &all, &arena);
+  eg_strategies_deinit(&all);
+  eg_arena_deinit(&arena);
+}
+
+static inline void plan_add_members(plan_choices *c, uint32_t v) {
+  plan_value *value = &c->values[v];
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(c->engine, value->class, &count);
+  value->strategy_begin = c->strategy_count;
+  value->uses |= 1u << value->phase;
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term term = eg_engine_term(c->engine, nodes[i]);
+    bool is_leaf = term.op == EG_OP_INPUT || term.op == EG_OP_WEIGHT;
+    value->is_entry = value->is_entry || is_leaf;
+    if (is_leaf || plan_latest(c, &term) > value->phase) continue;
+    for (uint32_t k = 0; k < term.arity; k++)
+      c->values[plan_value_of(c, term.children[k])].uses |= 1u << value->phase;
+    plan_add_member(c, v, &term);
+  }
+  value->strategy_end = c->strategy_count;
+}
+
+// ---- entry points -------------------------------------------------------------------
+
+/// The e-graph is clean, its values have one result each; info->phases are given.
+static inline void plan_choices_init(plan_choices *c, eg_tensor_egraph *egraph,
+                                     const eg_step_info *info, const eg_mesh *mesh,
+                                     const eg_plan_costs *costs) {
+  memset(c, 0, sizeof *c);
+  c->egraph = egraph;
+  c->engine = eg_tensor_egraph_engine(egraph);
+  c->info = info;
+  c->mesh = mesh;
+  c->costs = costs;
+  const eg_graph *graph = eg_tensor_egraph_graph(egraph);
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++)
+    plan_reach_classes(c, eg_tensor_egraph_root(egraph, i));
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    plan_reach_classes(c, eg_tensor_egraph_value_class(egraph, info->carried[i].entry));
+  for (uint32_t v = 0; v < c->value_count; v++)
+    c->values[v].type =
+        plan_type_of(c, &eg_tensor_egraph_fact(egraph, c->values[v].class)->type);
+  plan_phases(c);
+  for (uint32_t v = 0; v < c->value_count; v++)
+    plan_add_members(c, v);
+}
+
+#endif

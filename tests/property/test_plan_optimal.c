@@ -1,0 +1,218 @@
+// Planning against exhaustive search on random small steps: every operator, phases,
+// micro-batches, carried values, memory limits, one and two axes, equal terms; and the
+// plans that are emitted, whose steps add up to the optimum.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan/plan_emit.h"
+#include "tests/plan_brute.h"
+#include "tests/plan_equal_terms.h"
+
+enum { MOST_VISITS = 100000 };
+
+/// A case, what the planner makes of it, and the exhaustive search.
+typedef struct trial {
+  plan_case c;
+  size_t round;
+  eg_plan_space space;
+  eg_plan_model model;
+  eg_layout_result result;
+  size_t given_up;
+} trial;
+
+static plan_brute brute;
+
+static bool near(double a, double b) { return fabs(a - b) <= 2e-9 * fabs(b) + 1e-12; }
+
+static void plan(trial *t) {
+  egraph_allocator heap = eg_allocator_heap();
+  eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
+  assert_ok(eg_plan_space_init(&t->space, heap, t->c.egraph, &t->c.info, &t->c.mesh,
+                               &t->c.costs));
+  assert_ok(eg_plan_model_init(&t->model, heap, &t->space, NULL));
+  eg_layout_result_init(&t->result, heap);
+  assert_ok(eg_layout_solve(heap, &t->model.problem, &options, &t->result));
+}
+
+static void forget(trial *t) {
+  eg_layout_result_deinit(&t->result);
+  eg_plan_model_deinit(&t->model);
+  eg_plan_space_deinit(&t->space);
+}
+
+static void fail_case(trial *t, const char *what, double got, double wanted) {
+  print_message("%s", eg_text_of(&t->c.text));
+  fail_msg("round %zu: %s %.17g, wanted %.17g", t->round, what, got, wanted);
+}
+
+// ---- emission -----------------------------------------------------------------------
+
+static double seconds_of(const eg_plan *plan) {
+  double seconds = 0;
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    seconds += step->seconds * (step->phase == EG_PHASE_UPDATE ? 1 : plan->micro_batches);
+  }
+  return seconds;
+}
+
+static void expect_emitted(trial *t) {
+  eg_emitted_plan emitted;
+  assert_ok(eg_plan_emit(&t->model, eg_allocator_heap(), &t->result.solutions.data[0],
+                         &emitted));
+  assert_ok(eg_plan_check(&emitted.plan, eg_allocator_heap()));
+  assert_ok(eg_graph_check(emitted.graph));
+  if (!near(seconds_of(&emitted.plan), t->result.cost))
+    fail_case(t, "steps take", seconds_of(&emitted.plan), t->result.cost);
+  eg_emitted_plan_deinit(&emitted);
+}
+
+// ---- the optimum --------------------------------------------------------------------
+
+static void expect_no_memory(trial *t) {
+  double wanted;
+  if (t->result.status != EG_LAYOUT_NO_MEMORY)
+    fail_case(t, "status", t->result.status, EG_LAYOUT_NO_MEMORY);
+  bool is_sure = plan_brute_solve(&brute, true, (double)INFINITY,
+                                  t->result.least_memory + 0.5, &wanted);
+  if (is_sure && !near(t->result.least_memory, wanted))
+    fail_case(t, "least memory", t->result.least_memory, wanted);
+  if (is_sure && wanted <= t->c.info.memory_limit)
+    fail_case(t, "limit", t->c.info.memory_limit, wanted);
+}
+
+static void expect_optimum(trial *t) {
+  plan(t);
+  if (t->result.solutions.len == 0) {
+    expect_no_memory(t);
+    return;
+  }
+  double wanted, cost = t->result.cost;
+  if (t->result.status != EG_LAYOUT_OPTIMAL) fail_case(t, "status", t->result.status, 0);
+  bool is_sure = plan_brute_solve(&brute, false, t->c.info.memory_limit,
+                                  cost * (1 + 1e-9) + 1e-12, &wanted);
+  t->given_up += !is_sure;
+  if (!near(cost, wanted) || (is_sure && wanted > cost * (1 + 0.9e-9) + 0.9e-12))
+    fail_case(t, "cost", cost, wanted);
+  expect_emitted(t);
+}
+
+static void try_case(trial *t) {
+  plan_choices_init(&brute.of, t->c.egraph, &t->c.info, &t->c.mesh, &t->c.costs);
+  brute.most_visits = MOST_VISITS;
+  expect_optimum(t);
+  double memory = t->result.solutions.len == 0 ? 0 : t->result.solutions.data[0].memory;
+  forget(t);
+  if (case_below(&t->c, 2) == 0) return;
+  t->c.info.memory_limit =
+      floor(memory * (0.4 + 0.6 * eg_rng_unit(&t->c.rng))) + 0.5; // bytes are whole
+  expect_optimum(t);
+  forget(t);
+}
+
+static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
+                       bool has_equal) {
+  static trial t;
+  t.given_up = 0;
+  for (t.round = 0; t.round < rounds; t.round++) {
+    plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
+    if (has_equal) case_draw_equal(&t.c);
+    try_case(&t);
+    plan_case_deinit(&t.c);
+  }
+  print_message("%zu of %zu searches given up\n", t.given_up, 2 * rounds);
+  assert_true(t.given_up * 50 <= rounds);
+}
+
+static void steps_on_one_axis_are_planned_to_the_optimum(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = false};
+  try_rounds(test_seed(20261101), test_rounds(500), &limits, false);
+}
+
+static void steps_in_phases_are_planned_to_the_optimum(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 5, .axes = 1, .has_phases = true};
+  try_rounds(test_seed(20261102), test_rounds(500), &limits, false);
+}
+
+static void steps_on_two_axes_are_planned_to_the_optimum(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 3, .axes = 2, .has_phases = true};
+  try_rounds(test_seed(20261103), test_rounds(200), &limits, false);
+}
+
+static void equal_terms_are_chosen_with_their_layouts(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 4, .axes = 1, .has_phases = true};
+  try_rounds(test_seed(20261104), test_rounds(500), &limits, true);
+}
+
+// ---- by hand ------------------------------------------------------------------------
+
+/// A case of two devices where only compute and collectives' latency cost.
+static void trial_read(trial *t, const char *text) {
+  t->c = (plan_case){.rng = {1}};
+  eg_text_init(&t->c.text, eg_allocator_heap());
+  assert_ok(eg_text_append(&t->c.text, text));
+  assert_ok(eg_mesh_parse("gpu=2", &t->c.mesh));
+  case_draw_prices(&t->c);
+  t->c.prices = (case_prices){.per_flop = 1, .latency = {100}};
+  for (uint32_t k = 0; k < EG_TRANSITION_KINDS; k++)
+    t->c.prices.factor[k] = 1;
+  t->c.costs.compute_is_free = false;
+  plan_case_read(&t->c, text);
+}
+
+/// a (b c) has a product without a name; it must not take one that is still to come.
+static void names_of_the_graph_are_kept_for_its_values(void **state) {
+  (void)state;
+  static trial t;
+  trial_read(&t, "(egraph-graph 1)\n"
+                 "(input a \"float32[8,2]\")\n"
+                 "(input b \"float32[2,8]\")\n"
+                 "(input c \"float32[8,2]\")\n"
+                 "(let ab (matmul a b))\n"
+                 "(let v3 (matmul ab c))\n"
+                 "(output v3)\n");
+  case_associate_class(&t.c, eg_tensor_egraph_root(t.c.egraph, 0));
+  assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(t.c.egraph)));
+  plan(&t);
+  expect_emitted(&t);
+  forget(&t);
+  plan_case_deinit(&t.c);
+}
+
+/// y = a b = x w is made without w, which it enters the next step as: by two devices it
+/// would be cheaper as a partial sum.
+static void nothing_leaves_a_step_as_a_partial_sum(void **state) {
+  (void)state;
+  static trial t;
+  trial_read(&t, "(egraph-graph 1)\n"
+                 "(input a \"float32[3,2]\")\n"
+                 "(input b \"float32[2,3]\")\n"
+                 "(input x \"float32[3,3]\")\n"
+                 "(input w \"float32[3,3]\")\n"
+                 "(let y (matmul a b))\n"
+                 "(let z (matmul x w))\n"
+                 "(output y)\n");
+  eg_value w, z;
+  assert_true(eg_graph_find_value(t.c.graph, "w", &w));
+  assert_true(eg_graph_find_value(t.c.graph, "z", &z));
+  t.c.carried[t.c.info.carried_count++] = (eg_carried_value){.entry = w, .output = 0};
+  case_unite(&t.c, eg_tensor_egraph_root(t.c.egraph, 0),
+             eg_tensor_egraph_value_class(t.c.egraph, z));
+  assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(t.c.egraph)));
+  try_case(&t);
+  plan_case_deinit(&t.c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(steps_on_one_axis_are_planned_to_the_optimum),
+      cmocka_unit_test(steps_in_phases_are_planned_to_the_optimum),
+      cmocka_unit_test(steps_on_two_axes_are_planned_to_the_optimum),
+      cmocka_unit_test(equal_terms_are_chosen_with_their_layouts),
+      cmocka_unit_test(names_of_the_graph_are_kept_for_its_values),
+      cmocka_unit_test(nothing_leaves_a_step_as_a_partial_sum),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
