@@ -288,6 +288,21 @@ static egraph_status add_roots(builder *b) {
   return EGRAPH_OK;
 }
 
+static egraph_status add_ties(builder *b) {
+  const eg_plan_space *space = b->space;
+  for (uint32_t i = 0; i < space->info->tied_count; i++) {
+    const eg_value ends[] = {space->info->tied[i].a, space->info->tied[i].b};
+    uint32_t members[2];
+    for (int e = 0; e < 2; e++) {
+      uint32_t v = eg_plan_space_value(
+          space, eg_tensor_egraph_value_class(space->egraph, ends[e]));
+      members[e] = *copy_of(b, v, value_at(b, v)->phase);
+    }
+    EG_TRY(eg_layout_problem_tie(&b->model->problem, EG_LAYOUT_TIE_SOURCES, members, 2));
+  }
+  return EGRAPH_OK;
+}
+
 // ---- entry points -------------------------------------------------------------------
 
 static egraph_status build(builder *b) {
@@ -296,6 +311,7 @@ static egraph_status build(builder *b) {
   EG_TRY(add_values(b));
   EG_TRY(add_operators(b));
   EG_TRY(add_roots(b));
+  EG_TRY(add_ties(b));
   b->model->problem.memory_limit = b->space->info->memory_limit;
   return EGRAPH_OK;
 }

@@ -47,6 +47,11 @@ static egraph_status reach_all(eg_plan_space *space, eg_u32s *stack) {
     EG_TRY(reach(
         space, eg_tensor_egraph_value_class(space->egraph, space->info->carried[i].entry),
         stack));
+  for (uint32_t i = 0; i < space->info->tied_count; i++) {
+    const eg_tied_values *tied = &space->info->tied[i];
+    EG_TRY(reach(space, eg_tensor_egraph_value_class(space->egraph, tied->a), stack));
+    EG_TRY(reach(space, eg_tensor_egraph_value_class(space->egraph, tied->b), stack));
+  }
   return reach_children(space, stack);
 }
 
@@ -222,6 +227,22 @@ static void find_partials(eg_plan_space *space) {
   }
 }
 
+/// What is tied has the same layouts to choose from.
+static void share_partials(eg_plan_space *space) {
+  for (uint32_t i = 0; i < space->info->tied_count; i++) {
+    const eg_tied_values *tied = &space->info->tied[i];
+    eg_space_value *ends[2];
+    const eg_value values[] = {tied->a, tied->b};
+    for (int e = 0; e < 2; e++)
+      ends[e] = &space->values.data[eg_plan_space_value(
+          space, eg_tensor_egraph_value_class(space->egraph, values[e]))];
+    ends[0]->makes_sum = ends[1]->makes_sum |= ends[0]->makes_sum;
+    ends[0]->makes_max = ends[1]->makes_max |= ends[0]->makes_max;
+    ends[0]->wants_sum = ends[1]->wants_sum |= ends[0]->wants_sum;
+    ends[0]->wants_max = ends[1]->wants_max |= ends[0]->wants_max;
+  }
+}
+
 bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value,
                              uint32_t layout) {
   const eg_space_value *v = &space->values.data[value];
@@ -267,6 +288,7 @@ static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   EG_TRY(find_phases(space));
   EG_TRY(eg_plan_operators_add(space, costs));
   find_partials(space);
+  share_partials(space);
   return EGRAPH_OK;
 }
 

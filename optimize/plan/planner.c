@@ -5,57 +5,6 @@
 
 #include "base/clock.h"
 
-// ---- training steps -----------------------------------------------------------------
-
-static uint32_t output_of(const eg_graph *graph, eg_value value) {
-  uint32_t output = 0;
-  while (eg_graph_output(graph, output, NULL).id != value.id)
-    output++;
-  return output;
-}
-
-static void add_carried(eg_training_info *info, const eg_graph *graph,
-                        eg_training_state state, bool is_sum) {
-  if (state.entry.id == EG_VALUE_NONE.id) return;
-  info->carried[info->info.carried_count++] = (eg_carried_value){
-      .entry = state.entry, .output = output_of(graph, state.exit), .is_sum = is_sum};
-}
-
-egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,
-                                    const eg_training *training) {
-  const eg_graph *graph = training->graph;
-  *info = (eg_training_info){.alloc = alloc,
-                             .node_count = eg_graph_node_count(graph),
-                             .carried_room = (size_t)training->param_count *
-                                             (2 + EG_MAX_OPTIMIZER_STATES)};
-  EG_TRY(eg_alloc(alloc, info->node_count, sizeof *info->phases, &info->phases));
-  egraph_status status =
-      eg_alloc(alloc, info->carried_room, sizeof *info->carried, &info->carried);
-  if (status != EGRAPH_OK) {
-    eg_free(alloc, info->phases, info->node_count, sizeof *info->phases);
-    return status;
-  }
-  for (uint32_t n = 0; n < info->node_count; n++)
-    info->phases[n] = eg_training_phase(training, (eg_graph_node){n});
-  for (uint32_t p = 0; p < training->param_count; p++) {
-    const eg_training_param *param = &training->params[p];
-    add_carried(info, graph, param->value, false);
-    add_carried(info, graph, param->sum, true);
-    for (uint32_t s = 0; s < training->state_count; s++)
-      add_carried(info, graph, param->state[s], false);
-  }
-  info->info.micro_batches = training->micro_batches;
-  info->info.phases = info->phases;
-  info->info.carried = info->carried;
-  info->info.memory_limit = INFINITY;
-  return EGRAPH_OK;
-}
-
-void eg_training_info_deinit(eg_training_info *info) {
-  eg_free(info->alloc, info->phases, info->node_count, sizeof *info->phases);
-  eg_free(info->alloc, info->carried, info->carried_room, sizeof *info->carried);
-}
-
 // ---- planning -----------------------------------------------------------------------
 
 typedef struct planner {

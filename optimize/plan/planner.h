@@ -8,21 +8,8 @@
 
 #include "optimize/plan/machine_costs.h"
 #include "optimize/plan/plan_emit.h"
-#include "pcg/training.h"
+#include "optimize/plan/training_info.h"
 #include "rewrites/saturate.h"
-
-/// Phases, times and carried values of a training step. Owns its arrays.
-typedef struct eg_training_info {
-  eg_step_info info;
-  eg_phase *phases;
-  eg_carried_value *carried;
-  uint32_t node_count;
-  size_t carried_room;
-  egraph_allocator alloc;
-} eg_training_info;
-egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,
-                                    const eg_training *training);
-void eg_training_info_deinit(eg_training_info *info);
 
 typedef struct eg_planner_input {
   const eg_graph *graph;

@@ -13,12 +13,20 @@ typedef struct eg_carried_value {
   bool is_sum;
 } eg_carried_value;
 
+/// Two values that are made in one layout: where a block that stands for many begins and
+/// where it ends.
+typedef struct eg_tied_values {
+  eg_value a, b;
+} eg_tied_values;
+
 typedef struct eg_step_info {
   uint32_t micro_batches; // >= 1
   const eg_phase *phases; // [graph nodes], or NULL: all forward
   const uint32_t *times;  // [graph nodes] equal blocks that a node stands for, or NULL
   const eg_carried_value *carried;
   uint32_t carried_count;
+  const eg_tied_values *tied;
+  uint32_t tied_count;
   double memory_limit; // bytes of a device; INFINITY: none
 } eg_step_info;
 

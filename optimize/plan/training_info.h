@@ -1,0 +1,22 @@
+// What planning must know of a training step (pcg/training.h), of a graph as it is or
+// with its blocks folded (pcg/blocks.h).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PLAN_TRAINING_INFO_H
+#define EG_OPTIMIZE_PLAN_TRAINING_INFO_H
+
+#include "optimize/plan/step_info.h"
+#include "pcg/blocks.h"
+#include "pcg/training.h"
+
+typedef struct eg_training_info {
+  eg_step_info info; // points into the arena
+  eg_arena arena;
+} eg_training_info;
+
+/// `folded` is what the step was made of; NULL: a graph that is not folded. There is no
+/// memory limit. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,
+                                    const eg_training *training, const eg_folded *folded);
+void eg_training_info_deinit(eg_training_info *info);
+
+#endif
