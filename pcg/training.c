@@ -78,28 +78,34 @@ static egraph_status add_state(maker *m, eg_value of, const char *suffix,
   return add_input(m, eg_text_of(&m->text), &info->type, &out->entry);
 }
 
-// Marks what the loss needs, and as trained the floating-point weights among it that have
-// a use other than being statistics.
+static bool may_train(const maker *m, const eg_value_info *info) {
+  if (info->kind != EG_VALUE_WEIGHT || info->type.rank == 0 ||
+      !eg_dtype_is_float(info->type.dtype))
+    return false;
+  for (uint32_t i = 0; i < m->options->frozen_count; i++)
+    if (strcmp(m->options->frozen[i], info->name) == 0) return false;
+  return true;
+}
+
+// Marks what the loss needs, and as trained the weights among it that have a use other
+// than being statistics.
 static void mark_needed(const maker *m, eg_value output) {
   const eg_graph *graph = m->forward;
   m->needed[output.id] = true;
+  m->trained[output.id] = may_train(m, eg_graph_value(graph, output));
   for (uint32_t n = eg_graph_node_count(graph); n-- > 0;) {
     eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
     bool wanted = false;
     for (uint32_t i = 0; i < node.result_count; i++)
       wanted = wanted || m->needed[node.results[i].id];
     for (uint32_t i = 0; wanted && i < node.input_count; i++) {
-      const eg_value_info *info = eg_graph_value(graph, node.inputs[i]);
+      uint32_t operand = node.inputs[i].id;
       bool statistic = node.attrs->op == EG_OP_BATCH_NORM && i >= 3;
-      m->needed[node.inputs[i].id] = true;
-      if (info->kind == EG_VALUE_WEIGHT && eg_dtype_is_float(info->type.dtype) &&
-          !statistic)
-        m->trained[node.inputs[i].id] = true;
+      m->needed[operand] = true;
+      if (!statistic && may_train(m, eg_graph_value(graph, node.inputs[i])))
+        m->trained[operand] = true;
     }
   }
-  const eg_value_info *info = eg_graph_value(graph, output);
-  if (info->kind == EG_VALUE_WEIGHT && eg_dtype_is_float(info->type.dtype))
-    m->trained[output.id] = true;
 }
 
 // ---- forward ------------------------------------------------------------------------
@@ -311,6 +317,14 @@ static egraph_status check_options(const eg_graph *forward,
                    o->output, eg_graph_output_count(forward));
   if (o->micro_batches == 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "micro_batches is 0; the least is 1");
+  for (uint32_t i = 0; i < o->frozen_count; i++) {
+    eg_value value;
+    if (!eg_graph_find_value(forward, o->frozen[i], &value) ||
+        eg_graph_value(forward, value)->kind != EG_VALUE_WEIGHT)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "'%.200s' is to be frozen, but the graph has no such weight",
+                     o->frozen[i]);
+  }
   if ((unsigned)o->loss >= EG_LOSS_COUNT || (unsigned)o->optimizer >= EG_OPTIMIZER_COUNT)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no loss %d or no optimizer %d",
                    (int)o->loss, (int)o->optimizer);

@@ -274,6 +274,30 @@ static void statistics_of_batch_normalization_are_not_trained(void **state) {
   stepper_deinit(&s);
 }
 
+static void scalars_and_frozen_weights_are_not_trained(void **state) {
+  (void)state;
+  static const char text[] = "(egraph-graph 1)" F64("input", "x", "2,3")
+      F64("weight", "s", "") F64("weight", "w", "3,3") F64("weight", "b", "3")
+          LET("p", "matmul x w") LET("q", "mul p s") LET("y", "add q b") "(output y)";
+  static const char *const frozen[] = {"w"};
+  stepper s;
+  eg_training_options options = descent(EG_LOSS_SQUARED_ERROR);
+  options.frozen = frozen;
+  options.frozen_count = 1;
+  stepper_init(&s, text, &options);
+  assert_int_equal(s.step.param_count, 1);
+  assert_string_equal(param_name(&s, 0), "b");
+  assert_int_equal(count_nodes(&s.step, EG_PHASE_BACKWARD, EG_OP_MATMUL), 0);
+  stepper_deinit(&s);
+  eg_graph *graph = kit_parse("model", text);
+  static const char *const unknown[] = {"q"};
+  options.frozen = unknown;
+  eg_training step;
+  assert_fails(eg_training_step(graph, &options, &step), EGRAPH_E_ARGUMENT,
+               "'q' is to be frozen");
+  eg_graph_destroy(graph);
+}
+
 static void steps_are_the_same_each_time_and_as_text(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
@@ -306,6 +330,7 @@ int main(void) {
       cmocka_unit_test(backward_reads_weights_as_they_are),
       cmocka_unit_test(the_update_reads_accumulators_and_states_only),
       cmocka_unit_test(statistics_of_batch_normalization_are_not_trained),
+      cmocka_unit_test(scalars_and_frozen_weights_are_not_trained),
       cmocka_unit_test(steps_are_the_same_each_time_and_as_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
