@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/json_text.h"
 
 enum { TOKEN = 64, NUMBER = 256 };
 
@@ -205,18 +205,6 @@ static egraph_status read_escape(eg_json_scan *scan, eg_chars *out) {
   return eg_chars_push(out, BYTES[found - NAMES]);
 }
 
-// Bytes of the UTF-8 character at `c`; 0 when it is none. A NUL follows the text.
-static size_t utf8_length(const unsigned char *c) {
-  if (c[0] < 0x80) return 1;
-  size_t length = c[0] >= 0xF0 ? 4 : c[0] >= 0xE0 ? 3 : 2;
-  if (c[0] < 0xC2 || c[0] > 0xF4) return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((c[i] & 0xC0) != 0x80) return 0;
-  bool valid = !(c[0] == 0xE0 && c[1] < 0xA0) && !(c[0] == 0xED && c[1] > 0x9F) &&
-               !(c[0] == 0xF0 && c[1] < 0x90) && !(c[0] == 0xF4 && c[1] > 0x8F);
-  return valid ? length : 0;
-}
-
 // The decoded string, from its opening quote.
 static egraph_status read_text(eg_json_scan *scan, eg_chars *out) {
   out->len = 0;
@@ -237,7 +225,7 @@ static egraph_status read_text(eg_json_scan *scan, eg_chars *out) {
   EG_TRY(eg_chars_push(out, '\0'));
   out->len--;
   for (size_t i = 0; i < out->len;) {
-    size_t length = utf8_length((const unsigned char *)out->data + i);
+    size_t length = eg_utf8_length(out->data + i);
     if (length == 0) return eg_json_scan_fail(scan, "a string that is no UTF-8");
     i += length;
   }

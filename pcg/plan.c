@@ -47,7 +47,8 @@ egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_are
 typedef struct checker {
   const eg_plan *plan;
   eg_arena *arena;
-  uint32_t at; // step
+  uint32_t at;                   // step
+  const eg_plan_state **entries; // [values] the first one from the start, or NULL
 } checker;
 
 static egraph_status broken(const checker *c, const char *what) {
@@ -145,13 +146,14 @@ static egraph_status check_steps(checker *c) {
   return EGRAPH_OK;
 }
 
-/// The state that a value has from the start.
-static const eg_plan_state *entry_of(const eg_plan *plan, uint32_t value) {
-  for (size_t i = 0; i < plan->states.len; i++)
-    if (plan->states.data[i].value.id == value &&
-        plan->states.data[i].step == EG_PLAN_NONE)
-      return &plan->states.data[i];
-  return NULL;
+static egraph_status find_entries(checker *c) {
+  const eg_plan *plan = c->plan;
+  EG_TRY(eg_arena_alloc(c->arena, eg_graph_value_count(plan->graph), sizeof *c->entries,
+                        &c->entries));
+  for (size_t i = plan->states.len; i-- > 0;)
+    if (plan->states.data[i].step == EG_PLAN_NONE)
+      c->entries[plan->states.data[i].value.id] = &plan->states.data[i];
+  return EGRAPH_OK;
 }
 
 static bool makes(const eg_plan *plan, const eg_plan_step *step, uint32_t state) {
@@ -168,7 +170,7 @@ static egraph_status check_makers(const checker *c) {
   const eg_plan *plan = c->plan;
   for (uint32_t i = 0; i < plan->states.len; i++) {
     const eg_plan_state *state = &plan->states.data[i];
-    if (state->step == EG_PLAN_NONE ? entry_of(plan, state->value.id) != state
+    if (state->step == EG_PLAN_NONE ? c->entries[state->value.id] != state
                                     : !makes(plan, &plan->steps.data[state->step], i))
       return broken(c, "a state that its step does not make, or that enters twice");
   }
@@ -191,9 +193,10 @@ static egraph_status check_outputs(const checker *c) {
 static egraph_status check_carried(const checker *c) {
   const eg_plan *plan = c->plan;
   for (size_t i = 0; i + 1 < plan->carried.len; i += 2) {
-    uint32_t output = plan->carried.data[i];
-    const eg_plan_state *entry = entry_of(plan, plan->carried.data[i + 1]);
+    uint32_t output = plan->carried.data[i], value = plan->carried.data[i + 1];
     if (output >= plan->output_states.len) return broken(c, "carries no output");
+    if (value >= eg_graph_value_count(plan->graph)) return broken(c, "carries no value");
+    const eg_plan_state *entry = c->entries[value];
     const eg_plan_state *exit = state_at(c, plan->output_states.data[output]);
     if (entry != NULL && !eg_sharding_same(&plan->mesh, &entry->layout, &exit->layout))
       return broken(c, "a value leaves the step in another layout than it entered");
@@ -209,6 +212,7 @@ egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc) {
   for (size_t i = 0; status == EGRAPH_OK && i < plan->states.len; i++)
     status = check_state(&c, &plan->states.data[i]);
   if (status == EGRAPH_OK) status = check_steps(&c);
+  if (status == EGRAPH_OK) status = find_entries(&c);
   if (status == EGRAPH_OK) status = check_makers(&c);
   if (status == EGRAPH_OK) status = check_outputs(&c);
   if (status == EGRAPH_OK) status = check_carried(&c);

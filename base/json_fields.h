@@ -1,0 +1,61 @@
+// Objects with known keys from a JSON file, in any order: a table of keys per object, and
+// the path of what is being read ("$.steps[3].phase") for messages.
+//
+// What a field's function reads is kept in the caller's record; what depends on another
+// key is looked at when the whole file has been read.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASE_JSON_FIELDS_H
+#define EG_BASE_JSON_FIELDS_H
+
+#include "base/json_scan.h"
+#include "base/text.h"
+
+enum { EG_JSON_FIELDS_DEPTH = 16, EG_JSON_FIELDS_MAX = 32 };
+
+/// A step of a path: a key, or (NULL) an index.
+typedef struct eg_json_place {
+  const char *key;
+  size_t index;
+} eg_json_place;
+
+typedef struct eg_json_fields_reader {
+  eg_json_scan *scan; // borrowed
+  eg_arena *arena;    // texts live here
+  eg_chars scratch;
+  uint32_t depth;
+  eg_json_place path[EG_JSON_FIELDS_DEPTH]; // stays where a failure was
+} eg_json_fields_reader;
+
+typedef egraph_status (*eg_json_read_fn)(eg_json_fields_reader *reader, void *record);
+
+typedef struct eg_json_field {
+  const char *key;
+  bool is_required;
+  eg_json_read_fn read;
+} eg_json_field;
+
+void eg_json_fields_init(eg_json_fields_reader *reader, egraph_allocator alloc,
+                         eg_json_scan *scan, eg_arena *arena);
+void eg_json_fields_deinit(eg_json_fields_reader *reader);
+
+// The following fail with EGRAPH_E_PARSE, EGRAPH_E_IO or EGRAPH_E_MEMORY.
+
+/// Reads an object; unknown, doubled and missing keys are errors. At most
+/// EG_JSON_FIELDS_MAX fields.
+egraph_status eg_json_fields_object(eg_json_fields_reader *reader,
+                                    const eg_json_field *fields, size_t count,
+                                    void *record);
+egraph_status eg_json_fields_array(eg_json_fields_reader *reader, eg_json_read_fn element,
+                                   void *record);
+egraph_status eg_json_fields_text(eg_json_fields_reader *reader, const char **out);
+/// An integer of [least, UINT32_MAX - 1].
+egraph_status eg_json_fields_u32(eg_json_fields_reader *reader, uint32_t least,
+                                 uint32_t *out);
+/// A number >= 0.
+egraph_status eg_json_fields_amount(eg_json_fields_reader *reader, double *out);
+/// Puts "; at $.steps[3]" behind the message of a failure that the file is to blame for,
+/// and returns `status` unchanged.
+egraph_status eg_json_fields_tell(const eg_json_fields_reader *reader,
+                                  egraph_status status);
+
+#endif

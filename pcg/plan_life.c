@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/plan_life.h"
+
+#include "pcg/plan_words.h"
+
+#define NEVER EG_PLAN_NONE
+
+typedef struct living {
+  const eg_plan *plan;
+  uint32_t end;        // last step
+  eg_u32s last;        // [states] last step that uses it, or NEVER
+  eg_u32s last_before; // [states] likewise, before UPDATE
+  eg_u32s entry;       // [values] state from the start, or NEVER
+  eg_u32s exit_of;     // [states] entry that what leaves the step as this comes in as
+  eg_u32s is_output, is_carried; // [states] flags
+  eg_lives *out;
+} living;
+
+const char *eg_store_name(eg_store store) {
+#define STORE_NAME(id, name) name,
+  static const char *const NAMES[] = {EG_STORE_LIST(STORE_NAME)};
+#undef STORE_NAME
+  return NAMES[store];
+}
+
+// ---- uses -----------------------------------------------------------------------------
+
+static void use(living *l, uint32_t state, uint32_t step) {
+  l->last.data[state] = step;
+  if (l->plan->steps.data[step].phase != EG_PHASE_UPDATE)
+    l->last_before.data[state] = step;
+}
+
+static void find_uses(living *l) {
+  const eg_plan *plan = l->plan;
+  for (uint32_t s = 0; s < plan->steps.len; s++) {
+    const eg_plan_step *step = &plan->steps.data[s];
+    if (step->is_move) {
+      use(l, step->from, s);
+      continue;
+    }
+    uint32_t count = eg_graph_node_at(plan->graph, step->node).input_count;
+    for (uint32_t i = 0; i < count; i++)
+      use(l, plan->operands.data[step->operands + i], s);
+  }
+}
+
+static void find_ends(living *l) {
+  const eg_plan *plan = l->plan;
+  for (uint32_t i = (uint32_t)plan->states.len; i-- > 0;)
+    if (plan->states.data[i].step == EG_PLAN_NONE)
+      l->entry.data[plan->states.data[i].value.id] = i;
+  for (size_t i = 0; i < plan->output_states.len; i++)
+    l->is_output.data[plan->output_states.data[i]] = 1;
+  for (size_t i = plan->carried.len / 2; i-- > 0;) {
+    const uint32_t *pair = plan->carried.data + 2 * i;
+    uint32_t entry = l->entry.data[pair[1]];
+    if (entry == NEVER) continue;
+    l->is_carried.data[entry] = 1;
+    l->exit_of.data[plan->output_states.data[pair[0]]] = entry;
+  }
+}
+
+// ---- lives ----------------------------------------------------------------------------
+
+static egraph_status live(living *l, uint32_t state, eg_store store, uint32_t from,
+                          uint32_t until) {
+  return eg_lives_push(l->out, (eg_life){.state = state,
+                                         .store = store,
+                                         .from = from,
+                                         .until = until,
+                                         .bytes = eg_plan_state_bytes(l->plan, state)});
+}
+
+static eg_phase phase_of(const living *l, uint32_t step) {
+  return l->plan->steps.data[step].phase;
+}
+
+/// Whether the state takes the place of the entry that it leaves the step for.
+static bool shares_storage(const living *l, uint32_t state) {
+  uint32_t entry = l->exit_of.data[state], step = l->plan->states.data[state].step;
+  if (entry == NEVER || l->is_output.data[entry]) return false;
+  if (l->last.data[entry] == NEVER) return true;
+  bool is_repeated = l->plan->micro_batches > 1 && phase_of(l, step) != EG_PHASE_UPDATE;
+  return l->last.data[entry] <= step && !is_repeated;
+}
+
+/// A state made in FORWARD or BACKWARD that UPDATE or the end of the step needs, with
+/// several micro-batches: their sum, and what the last of them adds.
+static egraph_status live_as_sum(living *l, uint32_t state) {
+  uint32_t step = l->plan->states.data[state].step;
+  uint32_t last = l->last_before.data[state] == NEVER ? step : l->last_before.data[state];
+  bool crosses = phase_of(l, last) != phase_of(l, step);
+  bool is_output = l->is_output.data[state] != 0;
+  EG_TRY(live(l, state, crosses ? EG_STORE_STASH : EG_STORE_TRANSIENT, step, last));
+  if (shares_storage(l, state)) return EGRAPH_OK;
+  return live(l, state, is_output ? EG_STORE_OUTPUT : EG_STORE_ACCUMULATOR, 0,
+              is_output ? l->end : l->last.data[state]);
+}
+
+static egraph_status live_once(living *l, uint32_t state) {
+  uint32_t step = l->plan->states.data[state].step;
+  uint32_t last = l->last.data[state] == NEVER ? step : l->last.data[state];
+  eg_phase made = phase_of(l, step), used = phase_of(l, last);
+  eg_store store = made == used              ? EG_STORE_TRANSIENT
+                   : used == EG_PHASE_UPDATE ? EG_STORE_ACCUMULATOR
+                                             : EG_STORE_STASH;
+  if (shares_storage(l, state)) return EGRAPH_OK;
+  return l->is_output.data[state] ? live(l, state, EG_STORE_OUTPUT, step, l->end)
+                                  : live(l, state, store, step, last);
+}
+
+static egraph_status live_state(living *l, uint32_t state) {
+  uint32_t step = l->plan->states.data[state].step;
+  if (step == EG_PLAN_NONE)
+    return live(l, state, l->is_carried.data[state] ? EG_STORE_CARRIED : EG_STORE_INPUT,
+                0, l->end);
+  uint32_t last = l->last.data[state];
+  bool is_kept =
+      l->is_output.data[state] || (last != NEVER && phase_of(l, last) == EG_PHASE_UPDATE);
+  bool is_sum =
+      is_kept && l->plan->micro_batches > 1 && phase_of(l, step) != EG_PHASE_UPDATE;
+  return is_sum ? live_as_sum(l, state) : live_once(l, state);
+}
+
+static egraph_status fill(eg_u32s *numbers, size_t count, uint32_t value) {
+  EG_TRY(eg_u32s_resize(numbers, count));
+  for (size_t i = 0; i < count; i++)
+    numbers->data[i] = value;
+  return EGRAPH_OK;
+}
+
+static egraph_status find_lives(living *l) {
+  size_t states = l->plan->states.len;
+  EG_TRY(fill(&l->last, states, NEVER));
+  EG_TRY(fill(&l->last_before, states, NEVER));
+  EG_TRY(fill(&l->exit_of, states, NEVER));
+  EG_TRY(fill(&l->is_output, states, 0));
+  EG_TRY(fill(&l->is_carried, states, 0));
+  EG_TRY(fill(&l->entry, eg_graph_value_count(l->plan->graph), NEVER));
+  find_uses(l);
+  find_ends(l);
+  for (uint32_t i = 0; i < states; i++)
+    EG_TRY(live_state(l, i));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_lives(const eg_plan *plan, egraph_allocator alloc,
+                            eg_lives *inout) {
+  living l = {.plan = plan, .out = inout};
+  l.end = plan->steps.len == 0 ? 0 : (uint32_t)plan->steps.len - 1;
+  eg_u32s *const lists[] = {&l.last,    &l.last_before, &l.entry,
+                            &l.exit_of, &l.is_output,   &l.is_carried};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_init(lists[i], alloc);
+  egraph_status status = find_lives(&l);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_deinit(lists[i]);
+  return status;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/plan_text.h"
+
+#include <inttypes.h>
+
+#include "pcg/plan_words.h"
+
+// ---- states ---------------------------------------------------------------------------
+
+static const eg_value_info *value_of(const eg_plan *plan, uint32_t state) {
+  return eg_graph_value(plan->graph, plan->states.data[state].value);
+}
+
+static egraph_status print_layout(const eg_plan *plan, uint32_t state, eg_text *out) {
+  return eg_sharding_print(out, &plan->mesh, &plan->states.data[state].layout);
+}
+
+/// "x@S0,R"; on a single device "x".
+static egraph_status print_state(const eg_plan *plan, uint32_t state, eg_text *out) {
+  EG_TRY(eg_text_append(out, value_of(plan, state)->name));
+  if (plan->mesh.axis_count == 0) return EGRAPH_OK;
+  EG_TRY(eg_text_append(out, "@"));
+  return print_layout(plan, state, out);
+}
+
+static egraph_status print_entry(const eg_plan *plan, uint32_t state, eg_text *out) {
+  const eg_type *type = &value_of(plan, state)->type;
+  eg_type local = eg_sharding_local(&plan->mesh, type, &plan->states.data[state].layout);
+  EG_TRY(eg_text_append(out, "  "));
+  EG_TRY(print_state(plan, state, out));
+  EG_TRY(eg_text_append(out, ": "));
+  EG_TRY(eg_type_print(out, &local));
+  if (!eg_type_same_shape(type, &local)) {
+    EG_TRY(eg_text_append(out, " of "));
+    EG_TRY(eg_type_print(out, type));
+  }
+  return eg_text_append(out, "\n");
+}
+
+static egraph_status print_entries(const eg_plan *plan, eg_text *out) {
+  EG_TRY(eg_text_append(out, "there from the start\n"));
+  for (uint32_t i = 0; i < plan->states.len; i++)
+    if (plan->states.data[i].step == EG_PLAN_NONE) EG_TRY(print_entry(plan, i, out));
+  return EGRAPH_OK;
+}
+
+// ---- nodes ----------------------------------------------------------------------------
+
+static egraph_status print_states(const eg_plan *plan, const uint32_t *states,
+                                  uint32_t count, eg_text *out) {
+  for (uint32_t i = 0; i < count; i++) {
+    EG_TRY(eg_text_append(out, " "));
+    EG_TRY(print_state(plan, states[i], out));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_actions(const eg_plan *plan, const eg_plan_step *step,
+                                   eg_text *out) {
+  if (plan->mesh.axis_count == 0) return EGRAPH_OK;
+  for (uint32_t a = 0; a < plan->mesh.axis_count; a++) {
+    EG_TRY(eg_text_append(out, a == 0 ? " [" : ", "));
+    EG_TRY(eg_action_print(out, step->action[a]));
+  }
+  return eg_text_append(out, "]");
+}
+
+static egraph_status print_node(const eg_plan *plan, const eg_plan_step *step,
+                                eg_text *out) {
+  eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+  const uint32_t *operands = plan->operands.data + step->operands;
+  EG_TRY(eg_text_append(out, " "));
+  EG_TRY(print_states(plan, operands + info.input_count, info.result_count, out));
+  EG_TRY(eg_text_printf(out, " = %s", eg_op_info_of((eg_op)info.attrs->op)->name));
+  EG_TRY(print_states(plan, operands, info.input_count, out));
+  return print_actions(plan, step, out);
+}
+
+// ---- moves ----------------------------------------------------------------------------
+
+typedef enum parallel_op { NOTHING, PARTITION, COMBINE, REPLICATE, REDUCE } parallel_op;
+
+/// A move as one or two parallel operators.
+static const parallel_op UNITY[EG_TRANSITION_KINDS][2] = {
+    [EG_TRANSITION_SLICE] = {PARTITION, NOTHING},
+    [EG_TRANSITION_MASK] = {REPLICATE, NOTHING},
+    [EG_TRANSITION_ALL_GATHER] = {COMBINE, NOTHING},
+    [EG_TRANSITION_REDUCE_SCATTER] = {REDUCE, PARTITION},
+    [EG_TRANSITION_ALL_REDUCE] = {REDUCE, NOTHING},
+    [EG_TRANSITION_ALL_TO_ALL] = {COMBINE, PARTITION}};
+
+static egraph_status print_parallel_op(const eg_plan *plan,
+                                       const eg_transition *transition, parallel_op op,
+                                       eg_text *out) {
+  static const char *const NAMES[] = {"", "Partition", "Combine", "Replicate", "Reduce"};
+  uint32_t degree = plan->mesh.axes[transition->axis].size;
+  EG_TRY(eg_text_printf(out, "%s(", NAMES[op]));
+  if (op == PARTITION || op == COMBINE)
+    EG_TRY(eg_text_printf(
+        out, "%" PRIu32 ", ",
+        eg_digit_dim(op == PARTITION ? transition->to : transition->from)));
+  return eg_text_printf(out, "%" PRIu32 ")", degree);
+}
+
+static egraph_status print_kind(const eg_plan *plan, const eg_transition *transition,
+                                eg_plan_words words, eg_text *out) {
+  if (words == EG_PLAN_COLLECTIVES)
+    return eg_text_append(out, eg_transition_name(transition->kind));
+  const parallel_op *ops = UNITY[transition->kind];
+  EG_TRY(print_parallel_op(plan, transition, ops[0], out));
+  if (ops[1] == NOTHING) return EGRAPH_OK;
+  EG_TRY(eg_text_append(out, ", "));
+  return print_parallel_op(plan, transition, ops[1], out);
+}
+
+static egraph_status print_move(const eg_plan *plan, const eg_plan_step *step,
+                                eg_plan_words words, eg_text *out) {
+  double bytes = eg_plan_move_bytes(plan, step);
+  EG_TRY(eg_text_append(out, "  "));
+  EG_TRY(print_kind(plan, &step->transition, words, out));
+  EG_TRY(eg_text_printf(out, " %s ", value_of(plan, step->from)->name));
+  EG_TRY(print_layout(plan, step->from, out));
+  EG_TRY(eg_text_append(out, " -> "));
+  EG_TRY(print_layout(plan, step->to, out));
+  EG_TRY(eg_text_printf(out, " on %s", plan->mesh.axes[step->transition.axis].name));
+  if (bytes <= 0) return EGRAPH_OK;
+  EG_TRY(eg_text_append(out, ", "));
+  return eg_text_bytes(out, bytes);
+}
+
+// ---- the whole ------------------------------------------------------------------------
+
+static egraph_status print_step(const eg_plan *plan, const eg_plan_step *step,
+                                eg_plan_words words, eg_text *out) {
+  EG_TRY(step->is_move ? print_move(plan, step, words, out)
+                       : print_node(plan, step, out));
+  if (step->seconds > 0) {
+    EG_TRY(eg_text_append(out, ", "));
+    EG_TRY(eg_text_seconds(out, step->seconds));
+  }
+  return eg_text_append(out, "\n");
+}
+
+static egraph_status print_steps(const eg_plan *plan, eg_plan_words words, eg_text *out) {
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    if (i == 0 || step->phase != plan->steps.data[i - 1].phase)
+      EG_TRY(eg_text_printf(out, "%s\n", eg_phase_name(step->phase)));
+    EG_TRY(print_step(plan, step, words, out));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status print_carried(const eg_plan *plan, uint32_t output, eg_text *out) {
+  for (size_t i = 0; i + 1 < plan->carried.len; i += 2)
+    if (plan->carried.data[i] == output)
+      EG_TRY(eg_text_printf(
+          out, ", the next %s",
+          eg_graph_value(plan->graph, (eg_value){plan->carried.data[i + 1]})->name));
+  return EGRAPH_OK;
+}
+
+static egraph_status print_outputs(const eg_plan *plan, eg_text *out) {
+  EG_TRY(eg_text_append(out, "outputs\n"));
+  for (uint32_t i = 0; i < plan->output_states.len; i++) {
+    uint32_t state = plan->output_states.data[i];
+    const char *name;
+    (void)eg_graph_output(plan->graph, i, &name);
+    EG_TRY(eg_text_append(out, "  "));
+    EG_TRY(print_state(plan, state, out));
+    if (strcmp(name, value_of(plan, state)->name) != 0)
+      EG_TRY(eg_text_printf(out, " as %s", name));
+    EG_TRY(print_carried(plan, i, out));
+    EG_TRY(eg_text_append(out, "\n"));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_print(const eg_plan *plan, eg_plan_words words, eg_text *out) {
+  EG_TRY(eg_text_append(out, "plan on "));
+  EG_TRY(plan->mesh.axis_count == 0 ? eg_text_append(out, "one device")
+                                    : eg_mesh_print(out, &plan->mesh));
+  if (plan->micro_batches > 1)
+    EG_TRY(eg_text_printf(out, ", %" PRIu32 " micro-batches", plan->micro_batches));
+  EG_TRY(eg_text_append(out, "\n"));
+  EG_TRY(print_entries(plan, out));
+  EG_TRY(print_steps(plan, words, out));
+  return print_outputs(plan, out);
+}
