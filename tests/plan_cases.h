@@ -71,9 +71,13 @@ static inline double case_price_transition(void *self, const eg_transition *tran
          prices->factor[transition->kind];
 }
 
-static inline double case_price_halo(void *self, uint32_t axis, double bytes) {
+static inline double case_price_halo(void *self, const eg_halo *halo,
+                                     const eg_type *local) {
   const case_prices *prices = self;
-  return prices->halo * (prices->latency[axis] + bytes * prices->per_byte[axis]);
+  double bytes = (double)eg_type_bytes(local) / (double)local->dims[halo->dim] *
+                 (double)(halo->before + halo->after);
+  return prices->halo *
+         (prices->latency[halo->axis] + bytes * prices->per_byte[halo->axis]);
 }
 
 /// Small integers now and then: many plans of equal cost.

@@ -190,11 +190,9 @@ static inline double plan_seconds(const plan_choices *c, const eg_spread *spread
     abort();
   uint32_t count = eg_spread_halos(spread, c->mesh, strategy, halos);
   for (uint32_t i = 0; i < count; i++) {
-    double bytes = (double)eg_dtype_bytes(local.inputs[0].dtype);
-    for (uint32_t d = 0; d < local.inputs[0].rank; d++)
-      bytes *= d == halos[i].dim ? (double)(halos[i].before + halos[i].after)
-                                 : (double)local.inputs[0].dims[d];
-    seconds += c->costs->halo(c->costs->self, halos[i].axis, bytes);
+    eg_type operand =
+        eg_sharding_local(c->mesh, &spread->spec.inputs[0], &strategy->inputs[0]);
+    seconds += c->costs->halo(c->costs->self, &halos[i], &operand);
   }
   return seconds;
 }
