@@ -1,0 +1,140 @@
+// Repeated blocks: found, folded, and planned as if they were not.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "optimize/plan/planner.h"
+#include "tests/testing.h"
+
+typedef struct text_graph {
+  eg_text text;
+  eg_graph *graph;
+} text_graph;
+
+/// Layers of two matrix products with a residual; `head` nodes before them.
+static void make_layers(text_graph *t, int layers, bool head, bool shared) {
+  eg_text_init(&t->text, eg_allocator_heap());
+  assert_ok(eg_text_append(&t->text, "(egraph-graph 1)\n(input x \"float32[64,32]\")\n"));
+  for (int i = 0; i < layers; i++)
+    assert_ok(eg_text_printf(&t->text,
+                             "(weight a%d \"float32[32,128]\")\n"
+                             "(weight b%d \"float32[128,32]\")\n",
+                             i, i));
+  assert_ok(eg_text_append(&t->text, head ? "(let y (tanh x))\n" : "(let y (relu x))\n"));
+  assert_ok(eg_text_append(&t->text, "(let r_ (exp y))\n"));
+  for (int i = 0; i < layers; i++) {
+    char before[16];
+    (void)snprintf(before, sizeof before, i == 0 ? "r_" : "r%d", i - 1);
+    assert_ok(eg_text_printf(&t->text,
+                             "(let p%d (matmul %s a%d))\n(let q%d (relu p%d))\n"
+                             "(let s%d (matmul q%d b%d))\n(let r%d (add %s s%d))\n",
+                             i, before, shared ? 0 : i, i, i, i, i, i, i, before, i));
+  }
+  assert_ok(eg_text_printf(&t->text, "(output r%d)\n", layers - 1));
+  const char *text = eg_text_of(&t->text);
+  assert_ok(eg_graph_parse(NULL, "t", text, strlen(text), &t->graph));
+}
+
+static void text_graph_deinit(text_graph *t) {
+  eg_graph_destroy(t->graph);
+  eg_text_deinit(&t->text);
+}
+
+static void layers_are_found_and_folded(void **state) {
+  (void)state;
+  for (int layers = 4; layers < 12; layers++) {
+    text_graph t;
+    eg_blocks blocks;
+    eg_folded folded;
+    make_layers(&t, layers, layers % 2 == 0, false);
+    assert_ok(eg_blocks_find(t.graph, &blocks));
+    assert_int_equal(blocks.period, 4);
+    assert_in_range(blocks.count, layers - 1, layers);
+    if (blocks.count < 4) {
+      assert_int_equal(blocks.count, 0);
+    } else {
+      assert_ok(eg_blocks_fold(t.graph, &blocks, &folded));
+      assert_ok(eg_graph_check(folded.graph));
+      uint32_t nodes = 0;
+      for (uint32_t n = 0; n < eg_graph_node_count(folded.graph); n++)
+        nodes += folded.times[n];
+      assert_int_equal(nodes, eg_graph_node_count(t.graph));
+      assert_int_equal(folded.crossing, 1);
+      eg_folded_deinit(&folded);
+    }
+    text_graph_deinit(&t);
+  }
+}
+
+static void what_is_no_repetition_stays(void **state) {
+  (void)state;
+  text_graph t;
+  eg_blocks blocks;
+  make_layers(&t, 3, true, false);
+  assert_ok(eg_blocks_find(t.graph, &blocks));
+  assert_int_equal(blocks.count, 0);
+  text_graph_deinit(&t);
+  // A weight that all layers share is no layer's own: its gradient is a sum over all.
+  make_layers(&t, 8, true, true);
+  assert_ok(eg_blocks_find(t.graph, &blocks));
+  if (blocks.count != 0) {
+    eg_folded folded;
+    assert_ok(eg_blocks_fold(t.graph, &blocks, &folded));
+    assert_ok(eg_graph_check(folded.graph));
+    eg_folded_deinit(&folded);
+  }
+  text_graph_deinit(&t);
+}
+
+static double planned_cost(const eg_graph *graph, const eg_folded *folded) {
+  eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
+  options.loss = EG_LOSS_SQUARED_ERROR;
+  options.optimizer = EG_OPTIMIZER_MOMENTUM;
+  eg_training training;
+  eg_training_info info;
+  eg_machine machine;
+  eg_planning planning;
+  assert_ok(eg_training_step(graph, &options, &training));
+  assert_ok(eg_training_info_init(&info, eg_allocator_heap(), &training, folded));
+  assert_ok(eg_machine_load(NULL, "dgx-h100*1", &machine));
+  eg_planner_input input = {.graph = training.graph,
+                            .info = &info.info,
+                            .machine = &machine,
+                            .mesh = &machine.meshes[0],
+                            .layout = EG_LAYOUT_OPTIONS_DEFAULT};
+  assert_ok(eg_planner_run(eg_allocator_heap(), &input, &planning));
+  assert_int_equal(planning.status, EG_LAYOUT_OPTIMAL);
+  double cost = planning.cost;
+  eg_planning_deinit(&planning);
+  eg_machine_deinit(&machine);
+  eg_training_info_deinit(&info);
+  eg_training_deinit(&training);
+  return cost;
+}
+
+static void folded_steps_cost_what_whole_ones_do(void **state) {
+  (void)state;
+  static const int layers[] = {5, 8};
+  for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+    text_graph t;
+    eg_blocks blocks;
+    eg_folded folded;
+    make_layers(&t, layers[i], true, false);
+    assert_ok(eg_blocks_find(t.graph, &blocks));
+    assert_true(blocks.count >= 4);
+    assert_ok(eg_blocks_fold(t.graph, &blocks, &folded));
+    double whole = planned_cost(t.graph, NULL);
+    double cost = planned_cost(folded.graph, &folded);
+    assert_true(fabs(cost - whole) <= 1e-9 * whole);
+    eg_folded_deinit(&folded);
+    text_graph_deinit(&t);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(layers_are_found_and_folded),
+      cmocka_unit_test(what_is_no_repetition_stays),
+      cmocka_unit_test(folded_steps_cost_what_whole_ones_do),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
