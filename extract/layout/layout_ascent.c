@@ -1,9 +1,10 @@
 // Factors stand in the order of the values, inputs first: the producers of a value, then
 // its arborescences, at the end the ties. A pass goes over them forward, the next one
 // back. Each factor hands what it knows (its least cost per label, above its least of
-// all) to the factors that come later in the pass, in equal parts, and keeps the rest, so
-// that its own least cost does not sink and theirs can only rise: the sum of all, the
-// bound, never goes down (TRW-S, SRMP). After a pass back the prices where a value is
+// all) to the factors that come later in the pass, in equal parts, so that its own least
+// cost does not sink and theirs can only rise: the sum of all, the bound, never goes down
+// (TRW-S, SRMP; subgradient steps from where it stands still were tried and gained
+// nothing). After a pass back the prices where a value is
 // made estimate what it costs to use it there, and a greedy walk forward makes a
 // solution.
 //
@@ -133,18 +134,16 @@ static void hand_over(ascent *a, const eg_link *link, bool at_producers, double 
 /// The factor that was solved has these links.
 static void hand_on(ascent *a, const uint32_t *links, uint32_t count, bool at_producers,
                     bool forward, double least) {
-  uint32_t later = 0, movable = 0;
+  uint32_t later = 0;
   for (uint32_t i = 0; i < count; i++) {
     const eg_link *link = &a->factors.links.data[links[i]];
     if (link->kind == EG_LINK_ROOT) continue;
-    movable++;
     later += is_later(a, link, at_producers, forward);
   }
-  uint32_t parts = later > movable - later ? later : movable - later;
   for (uint32_t i = 0; i < count; i++) {
     const eg_link *link = &a->factors.links.data[links[i]];
     if (link->kind != EG_LINK_ROOT && is_later(a, link, at_producers, forward))
-      hand_over(a, link, at_producers, least, 1.0 / parts);
+      hand_over(a, link, at_producers, least, 1.0 / later);
   }
 }
 
