@@ -278,7 +278,7 @@ uint32_t eg_op_results(const eg_attrs *attrs) {
   return attrs->op == EG_OP_SPLIT ? eg_attr_at(attrs, EG_A_SPLIT_SIZES)->ints.len : 0;
 }
 
-enum { FEW_RESULTS = 2 };
+enum { FEW_RESULTS = 3 };
 
 egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                           eg_type *out_results) {

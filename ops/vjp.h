@@ -3,11 +3,11 @@
 // known about operators holds for a backward pass, too.
 //
 // Operators without a gradient: `merge-gconv`, `opaque`, and those that only occur in
-// backward passes. Results that are not floating point have no cotangents, so comparisons
-// and indices need no rule. Where a function has a kink, one of its slopes is taken: 0
-// for relu, clip and abs, the first operand for max and min of equals; maxima over a
-// dimension share among equals, max-pool takes the first one. `reduce-prod` gives NaN for
-// elements of 0.
+// backward passes and updates. Results that are not floating point have no cotangents, so
+// comparisons and indices need no rule. Where a function has a kink, one of its slopes is
+// taken: 0 for relu, clip and abs, the first operand for max and min of equals; maxima
+// over a dimension share among equals, max-pool takes the first one. `reduce-prod` gives
+// NaN for elements of 0.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_VJP_H
 #define EG_OPS_VJP_H

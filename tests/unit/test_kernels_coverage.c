@@ -6,7 +6,7 @@
 
 #define BOX kernel_box *box = *state
 
-enum { MAX_OPERANDS = 5 };
+enum { MAX_OPERANDS = 6 };
 
 // One node per operator; '*' in a type stands for the element type under test.
 typedef struct sample {
@@ -137,6 +137,9 @@ static const sample samples[] = {
      WINDOW "kernel_shape [2 3]; spatial_shape [5 6]",
      {"*[1,2,3,5]"}},
     {EG_OP_GATHER_GRAD, "axis 1; size 4", {"*[2,3]", "int64[3]"}},
+    {EG_OP_ADAM_UPDATE,
+     "epsilon 1; weight_decay 0.25",
+     {"*[2,3]", "*[2,3]", "*[2,3]", "*[2,3]", "float64[]", "float64[]"}},
 };
 enum { SAMPLES = sizeof samples / sizeof samples[0] };
 
@@ -163,8 +166,8 @@ static uint32_t make_inputs(kernel_box *box, const sample *row, egraph_dtype dty
     snprintf(type, sizeof type, "%s%s", *text == '*' ? eg_dtype_name(dtype) : "",
              text + (*text == '*'));
     out[count] = box_random(box, type, &rng, 3);
-    // Operand 4 is a variance, which must not be negative.
-    for (int64_t i = 0; count == 4 && i < eg_type_elements(&out[count].type); i++)
+    // Operand 4 is a variance or a learning rate, operand 5 counts from 1.
+    for (int64_t i = 0; count >= 4 && i < eg_type_elements(&out[count].type); i++)
       eg_tensor_set_double(&out[count], i, 2.0);
     count++;
   }

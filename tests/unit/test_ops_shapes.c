@@ -65,6 +65,7 @@ static void nodes_typed_by_their_graph_are_refused(void **state) {
 
 #define MAX64 "9223372036854775807"
 #define HUGE62 "4611686018427387903"
+#define ADAM(w, g, step) w " " w " " w " " g " float64[] " step
 #define GRAD ":strides [1] :pads [0 0] :dilations [1] :kernel_shape [3]"
 
 // Each row: a node that must be refused, and a part of the message.
@@ -284,6 +285,18 @@ static const ops_case bad_cases[] = {
     {EG_OP_GATHER_GRAD, ":size 4 :axis 2", "float32[3,2] int64[3]",
      "those of the indices"},
     {EG_OP_GATHER_GRAD, ":size 0", "float32[3,2] int64[3]", "has no place"},
+    {EG_OP_ADAM_UPDATE, "", ADAM("float32[3]", "float64[3]", "float64[]"),
+     "operand 3 is float64[3]; it must be float32[3]"},
+    {EG_OP_ADAM_UPDATE, "", ADAM("float32[3]", "float32[1,3]", "float64[]"),
+     "operand 3 is float32[1,3]; it must be float32[3]"},
+    {EG_OP_ADAM_UPDATE, "", ADAM("int32[3]", "int32[3]", "float64[]"),
+     "operand 0 is int32; it must be floating point"},
+    {EG_OP_ADAM_UPDATE, "", ADAM("float32[3]", "float32[3]", "float64[1]"),
+     "operand 5 is float64[1]; it must be float64[]"},
+    {EG_OP_ADAM_UPDATE, "", ADAM("float32[3]", "float32[3]", "float32[]"),
+     "operand 5 is float32[]; it must be float64[]"},
+    {EG_OP_ADAM_UPDATE, ":decoupled 2", ADAM("float32[3]", "float32[3]", "float64[]"),
+     "attribute decoupled is 2; it must be 0 or 1"},
     {EG_OP_GATHER, "", "float32[3] float32[1]",
      "indices are float32; they must be int32"},
     {EG_OP_GATHER, "", "float32[0,3] int64[1]", "has no element to gather"},
