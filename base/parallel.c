@@ -3,6 +3,9 @@
 // has been begun already and will end. So the lowest failing index is the same in every
 // run.
 //
+// Where all turns run at once they wait at a gate until every thread is there, so that
+// none begins when one is missing.
+//
 // Each thread stops at its first failure, so one message per thread is enough. Messages
 // are thread-local; that of the lowest index is handed to the caller's thread at the end.
 // SPDX-License-Identifier: Apache-2.0
@@ -12,12 +15,19 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
+
+typedef enum gate { GATE_SHUT, GATE_OPEN, GATE_CLOSED } gate;
 
 typedef struct loop {
   atomic_size_t next, end;
   eg_parallel_step step;
   void *user;
+  // All at once:
+  pthread_mutex_t lock;
+  pthread_cond_t moved;
+  gate gate;
 } loop;
 
 typedef struct worker {
@@ -35,18 +45,41 @@ static void end_before(loop *l, size_t index) {
   }
 }
 
+static void take_turn(worker *w, size_t index) {
+  w->status = w->loop->step(w->loop->user, index, w->number);
+  if (w->status == EGRAPH_OK) return;
+  w->failed = index;
+  (void)strncpy(w->message, egraph_last_error(), sizeof w->message - 1);
+}
+
 static void *work(void *argument) {
   worker *w = argument;
   while (w->status == EGRAPH_OK) {
     size_t index = atomic_fetch_add(&w->loop->next, 1);
     if (index >= atomic_load(&w->loop->end)) break;
-    w->status = w->loop->step(w->loop->user, index, w->number);
-    if (w->status == EGRAPH_OK) continue;
-    w->failed = index;
-    (void)strncpy(w->message, egraph_last_error(), sizeof w->message - 1);
-    end_before(w->loop, index);
+    take_turn(w, index);
+    if (w->status != EGRAPH_OK) end_before(w->loop, index);
   }
   return NULL;
+}
+
+static void *work_at_once(void *argument) {
+  worker *w = argument;
+  loop *l = w->loop;
+  (void)pthread_mutex_lock(&l->lock);
+  while (l->gate == GATE_SHUT)
+    (void)pthread_cond_wait(&l->moved, &l->lock);
+  bool is_open = l->gate == GATE_OPEN;
+  (void)pthread_mutex_unlock(&l->lock);
+  if (is_open) take_turn(w, w->number);
+  return NULL;
+}
+
+static void move_gate(loop *l, gate to) {
+  (void)pthread_mutex_lock(&l->lock);
+  l->gate = to;
+  (void)pthread_cond_broadcast(&l->moved);
+  (void)pthread_mutex_unlock(&l->lock);
 }
 
 // Signals that a thread causes itself stay deliverable.
@@ -59,21 +92,19 @@ static void asynchronous_signals(sigset_t *out) {
 
 // Threads inherit the mask, so it is set before they begin. Returns how many there are,
 // the caller included.
-static uint32_t start(worker *workers, uint32_t threads) {
+static uint32_t start(worker *workers, uint32_t threads, void *(*body)(void *)) {
   sigset_t held, before;
   asynchronous_signals(&held);
   (void)pthread_sigmask(SIG_BLOCK, &held, &before);
   uint32_t started = 1;
   while (started < threads &&
-         pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0)
+         pthread_create(&workers[started].thread, NULL, body, &workers[started]) == 0)
     started++;
   (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   return started;
 }
 
-static egraph_status run(worker *workers, uint32_t threads) {
-  uint32_t started = start(workers, threads);
-  (void)work(&workers[0]);
+static egraph_status finish(worker *workers, uint32_t started) {
   for (uint32_t i = 1; i < started; i++)
     (void)pthread_join(workers[i].thread, NULL);
   const worker *first = NULL;
@@ -82,6 +113,16 @@ static egraph_status run(worker *workers, uint32_t threads) {
         (first == NULL || workers[i].failed < first->failed))
       first = &workers[i];
   return first == NULL ? EGRAPH_OK : EG_FAIL(first->status, "%s", first->message);
+}
+
+static egraph_status open_workers(egraph_allocator alloc, loop *l, uint32_t count,
+                                  worker **out) {
+  EG_TRY(eg_alloc(alloc, count, sizeof **out, out));
+  for (uint32_t i = 0; i < count; i++) {
+    (*out)[i].loop = l;
+    (*out)[i].number = i;
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status eg_parallel_for(egraph_allocator alloc, uint32_t threads, size_t count,
@@ -96,12 +137,34 @@ egraph_status eg_parallel_for(egraph_allocator alloc, uint32_t threads, size_t c
   atomic_init(&l.next, 0);
   atomic_init(&l.end, count);
   worker *workers = NULL;
-  EG_TRY(eg_alloc(alloc, threads, sizeof *workers, &workers));
-  for (uint32_t i = 0; i < threads; i++) {
-    workers[i].loop = &l;
-    workers[i].number = i;
-  }
-  egraph_status status = run(workers, threads);
+  EG_TRY(open_workers(alloc, &l, threads, &workers));
+  uint32_t started = start(workers, threads, work);
+  (void)work(&workers[0]);
+  egraph_status status = finish(workers, started);
   eg_free(alloc, workers, threads, sizeof *workers);
+  return status;
+}
+
+egraph_status eg_parallel_all(egraph_allocator alloc, size_t count, eg_parallel_step step,
+                              void *user) {
+  loop l = {.step = step, .user = user, .gate = GATE_SHUT};
+  worker *workers = NULL;
+  if (count == 0) return EGRAPH_OK;
+  if (count > UINT32_MAX) return EG_FAIL(EGRAPH_E_MEMORY, "%zu threads", count);
+  EG_TRY(open_workers(alloc, &l, (uint32_t)count, &workers));
+  (void)pthread_mutex_init(&l.lock,
+                           NULL); // these two cannot fail with default attributes
+  (void)pthread_cond_init(&l.moved, NULL);
+  uint32_t started = start(workers, (uint32_t)count, work_at_once);
+  bool is_whole = started == count;
+  move_gate(&l, is_whole ? GATE_OPEN : GATE_CLOSED);
+  if (is_whole) take_turn(&workers[0], 0);
+  egraph_status status = finish(workers, started);
+  if (!is_whole)
+    status =
+        EG_FAIL(EGRAPH_E_MEMORY, "the system gives %u of %zu threads", started, count);
+  (void)pthread_cond_destroy(&l.moved);
+  (void)pthread_mutex_destroy(&l.lock);
+  eg_free(alloc, workers, count, sizeof *workers);
   return status;
 }

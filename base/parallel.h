@@ -1,4 +1,4 @@
-// One loop, spread over threads that live as long as the call.
+// One loop, spread over threads that live as long as the call; or all its turns at once.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_BASE_PARALLEL_H
 #define EG_BASE_PARALLEL_H
@@ -25,5 +25,12 @@ typedef egraph_status (*eg_parallel_step)(void *user, size_t index, uint32_t wor
 /// us a thread, so turns should take longer.
 egraph_status eg_parallel_for(egraph_allocator alloc, uint32_t threads, size_t count,
                               eg_parallel_step step, void *user);
+
+/// Calls step(user, index, index) once for every index < count, each on a thread of its
+/// own, all at the same time: turns may wait for each other. All run to their end; fails
+/// as the lowest failing index does. Fails with EGRAPH_E_MEMORY, before any turn, when
+/// there is no memory or the system does not give that many threads. Otherwise as above.
+egraph_status eg_parallel_all(egraph_allocator alloc, size_t count, eg_parallel_step step,
+                              void *user);
 
 #endif

@@ -5,6 +5,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(egraph_private_libraries glpk jansson z protobuf-c sqlite3 dnnl)
+if(EGRAPH_HAVE_MPI)
+  list(APPEND egraph_private_libraries mpi)
+endif()
 
 install(FILES include/egraph.h include/egraph_options.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/egraph)

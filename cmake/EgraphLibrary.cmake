@@ -5,7 +5,7 @@ foreach(module IN LISTS modules)
   list(APPEND objects $<TARGET_OBJECTS:${module}>)
 endforeach()
 set(vendor egraph_dep_jansson egraph_dep_zlib egraph_dep_protobuf egraph_dep_sqlite egraph_dep_glpk
-    egraph_dep_dnnl)
+    egraph_dep_dnnl egraph_dep_mpi)
 
 foreach(kind STATIC SHARED)
   string(TOLOWER ${kind} suffix)

@@ -18,9 +18,10 @@ typedef struct eg_region {
   size_t bytes;
   uint32_t first, last; // lifetime in steps, both included; of roots
   uint32_t parent;      // itself: a root
-  size_t offset;        // in the parent
+  size_t offset;        // in the parent; of a root: see eg_regions_place
 } eg_region;
 EG_VEC_DEFINE(eg_regions, eg_region);
+#define EG_REGION_NONE UINT32_MAX
 
 /// Where a region lies: its root and the offset in it.
 typedef struct eg_region_place {
@@ -39,5 +40,13 @@ bool eg_regions_join(eg_regions *regions, uint32_t inner, uint32_t outer, size_t
 /// True when eg_regions_join(inner, outer, any offset) would lay inner, a whole
 /// root, into outer.
 bool eg_regions_is_whole(eg_regions *regions, uint32_t region);
+/// The operands of a node, a bit each, that its result may be laid over: nobody reads
+/// them after `time` or uses their memory for another operand, and one of both is whole.
+/// Regions of operands that have none are EG_REGION_NONE; operands past 63 have no bit.
+uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_t count,
+                          uint32_t result, uint32_t time);
+/// Places all roots in one block of memory of *out_bytes (memory_plan.h). From then on
+/// the `offset` of a root is its place in the block. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_regions_place(eg_regions *regions, size_t *out_bytes);
 
 #endif

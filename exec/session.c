@@ -13,8 +13,7 @@ static egraph_status open_session(const egraph_allocator *alloc,
   EG_TRY(eg_alloc(own, 1, sizeof *session, &session));
   session->alloc = own;
   eg_arena_init(&session->arena, own);
-  eg_program_refs_init(&session->programs, own);
-  eg_strmap_init(&session->program_index, own);
+  eg_program_cache_init(&session->programs, own);
   eg_bound_steps_init(&session->steps, own);
   eg_ports_init(&session->inputs, own);
   eg_ports_init(&session->outputs, own);
@@ -78,10 +77,7 @@ static void destroy_steps(eg_session *session) {
   for (size_t i = 0; i < session->steps.len; i++)
     eg_launch_destroy(session->steps.data[i].launch);
   eg_bound_steps_deinit(&session->steps);
-  for (size_t i = 0; i < session->programs.len; i++)
-    eg_program_destroy(session->programs.data[i]);
-  eg_program_refs_deinit(&session->programs);
-  eg_strmap_deinit(&session->program_index);
+  eg_program_cache_deinit(&session->programs);
 }
 
 void eg_session_destroy(eg_session *session) {

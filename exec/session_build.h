@@ -9,12 +9,10 @@
 #ifndef EG_EXEC_SESSION_BUILD_H
 #define EG_EXEC_SESSION_BUILD_H
 
-#include "base/strmap.h"
-#include "exec/backend.h"
+#include "exec/program_cache.h"
 #include "exec/regions.h"
 #include "exec/session.h"
 
-EG_VEC_DEFINE(eg_program_refs, eg_program *);
 EG_VEC_DEFINE(eg_memory_blocks, eg_device_memory);
 EG_VEC_DEFINE(eg_buffer_refs, eg_buffer *);
 
@@ -38,8 +36,7 @@ struct eg_session {
   const eg_graph *graph; // given to create, kept by reference
   eg_backend *backend;
   eg_arena arena; // names, kernel names
-  eg_program_refs programs;
-  eg_strmap program_index; // spec text -> index in programs
+  eg_program_cache programs;
   eg_bound_steps steps;
   eg_ports inputs, outputs;
   // The arena of all computed values, then the scratch memory.

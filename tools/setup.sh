@@ -7,7 +7,7 @@ set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config libglpk-dev libcmocka-dev libsqlite3-dev
   libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libdnnl-dev libjansson-dev zlib1g-dev
-  uthash-dev "$@")
+  uthash-dev libopenmpi-dev openmpi-bin "$@")
 
 if ! command -v dpkg-query >/dev/null; then
   echo "setup: not a Debian system; install the equivalents of: ${packages[*]}" >&2

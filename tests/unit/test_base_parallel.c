@@ -144,6 +144,55 @@ static void threads_leave_signals_to_the_caller(void **state) {
   assert_int_equal(sigismember(&mask, SIGUSR1), 0);
 }
 
+// ---- all at once ------------------------------------------------------------------
+
+typedef struct crowd {
+  atomic_uint there;
+  uint32_t count;
+  size_t fails[2];
+} crowd;
+
+// Ends only when all turns have begun.
+static egraph_status meet(void *user, size_t index, uint32_t worker) {
+  crowd *c = user;
+  atomic_fetch_add(&c->there, 1);
+  while (atomic_load(&c->there) != c->count)
+    thrd_yield();
+  if (worker != index)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "turn %zu of worker %u", index, worker);
+  for (int i = 0; i < 2; i++)
+    if (c->fails[i] == index) return EG_FAIL(EGRAPH_E_PARSE, "turn %zu", index);
+  return EGRAPH_OK;
+}
+
+static void turns_that_wait_for_each_other_run_at_once(void **state) {
+  (void)state;
+  for (uint32_t count = 0; count <= 20; count++) {
+    crowd c = {.count = count, .fails = {SIZE_MAX, SIZE_MAX}};
+    assert_ok(eg_parallel_all(eg_allocator_heap(), count, meet, &c));
+    assert_int_equal(c.there, count);
+  }
+}
+
+static void of_all_at_once_the_lowest_failure_comes_back(void **state) {
+  (void)state;
+  crowd c = {.count = 8, .fails = {6, 3}};
+  assert_fails(eg_parallel_all(eg_allocator_heap(), 8, meet, &c), EGRAPH_E_PARSE,
+               "turn 3");
+}
+
+static egraph_status allocating_crowd(egraph_allocator alloc, void *user) {
+  crowd *c = user;
+  atomic_store(&c->there, 0);
+  return eg_parallel_all(alloc, c->count, meet, c);
+}
+
+static void without_memory_no_turn_begins(void **state) {
+  (void)state;
+  crowd c = {.count = 3, .fails = {SIZE_MAX, SIZE_MAX}};
+  test_every_allocation_failing(allocating_crowd, &c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_index_runs_once),
@@ -151,6 +200,9 @@ int main(void) {
       cmocka_unit_test(loops_may_contain_loops),
       cmocka_unit_test(without_memory_nothing_runs),
       cmocka_unit_test(threads_leave_signals_to_the_caller),
+      cmocka_unit_test(turns_that_wait_for_each_other_run_at_once),
+      cmocka_unit_test(of_all_at_once_the_lowest_failure_comes_back),
+      cmocka_unit_test(without_memory_no_turn_begins),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,125 @@
+// What the ranks of a mesh talk over. A channel belongs to one rank; along an axis it
+// reaches the ranks that differ in that coordinate only (the group, in the order of the
+// coordinate).
+//
+//   mesh node=2,gpu=3     rank 4 = (1, 1)     group along gpu: 3 4 5     along node: 1 4
+//
+// Collectives work on contiguous host buffers. Every rank of a group begins the same
+// collectives in the same order. Reductions combine in the order of the group, so the
+// result has the same bits on every rank and in every run.
+//
+// Nothing waits for ever: a rank that does not come within the deadline, and a rank that
+// aborts, end every pending and later collective of all ranks with one error. What all
+// ranks of a group have begun is finished by all of them, so buffers are free again when
+// a call returns, also when it fails (over processes the channel copies what it sends).
+//
+// Thread-compatible: one thread at a time per channel.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_CHANNEL_H
+#define EG_EXEC_CHANNEL_H
+
+#include "pcg/mesh.h"
+
+// Kind, spelling. `count` elements, group of n, own place i:
+#define EG_COLLECTIVE_LIST(X)                                                            \
+  /* send [count], recv [n][count]: what everyone sent. MPI_Allgather, ncclAllGather */  \
+  X(EG_COLLECTIVE_ALL_GATHER, "all-gather")                                              \
+  /* send [n][count], recv [count]: the combined i-th parts. ncclReduceScatter */        \
+  X(EG_COLLECTIVE_REDUCE_SCATTER, "reduce-scatter")                                      \
+  /* send [count], recv [count]: all combined; both may be one buffer. MPI_Allreduce */  \
+  X(EG_COLLECTIVE_ALL_REDUCE, "all-reduce")                                              \
+  /* send [n][count], recv [n][count]: everyone's i-th part. MPI_Alltoall */             \
+  X(EG_COLLECTIVE_ALL_TO_ALL, "all-to-all")                                              \
+  /* send [count + count_back], recv the same: the first part goes to the next rank, the \
+     second one back to the previous rank. The first rank gets no first part, the last   \
+     no second one: recv keeps what was there. */                                        \
+  X(EG_COLLECTIVE_NEIGHBOURS, "neighbour exchange")                                      \
+  /* no data; all ranks of the mesh */                                                   \
+  X(EG_COLLECTIVE_BARRIER, "barrier")
+#define EG_COLLECTIVE_ENUM(id, name) id,
+typedef enum eg_collective_kind {
+  EG_COLLECTIVE_LIST(EG_COLLECTIVE_ENUM) EG_COLLECTIVE_KINDS
+} eg_collective_kind;
+#undef EG_COLLECTIVE_ENUM
+const char *eg_collective_name(eg_collective_kind kind);
+
+typedef enum eg_combining { EG_COMBINE_SUM, EG_COMBINE_MAX } eg_combining;
+
+typedef struct eg_collective {
+  eg_collective_kind kind;
+  eg_combining combining; // REDUCE_SCATTER, ALL_REDUCE; of numbers
+  uint32_t axis;          // of the mesh; BARRIER: not read
+  egraph_dtype dtype;
+  size_t count, count_back;
+  const void *send; // buffers do not overlap, but for ALL_REDUCE in place
+  void *recv;
+} eg_collective;
+
+typedef struct eg_channel eg_channel;
+
+typedef struct eg_channel_vtable {
+  const char *name;
+  void (*destroy)(eg_channel *channel); // required
+  /// required. Arguments are checked, the group has two ranks or more.
+  egraph_status (*run)(eg_channel *channel, const eg_collective *what);
+  /// required. Ends the channel for all ranks; the first end or missed deadline counts.
+  void (*end)(eg_channel *channel, egraph_status status, const char *message);
+} eg_channel_vtable;
+
+struct eg_channel {
+  const eg_channel_vtable *vtable;
+  egraph_allocator alloc;
+  eg_mesh mesh;
+  uint32_t rank;
+  double deadline_seconds; // > 0
+};
+
+typedef struct eg_channel_options {
+  double deadline_seconds; // how long a rank is waited for
+} eg_channel_options;
+#define EG_CHANNEL_OPTIONS_DEFAULT                                                       \
+  { .deadline_seconds = 60 }
+/// Fails with EGRAPH_E_ARGUMENT unless the deadline is in (0, 10^6] seconds.
+egraph_status eg_channel_options_check(const eg_channel_options *options);
+
+/// Opens the channel of this process, one of several that are ranks: "mpi". Fails with
+/// EGRAPH_E_UNSUPPORTED when the channel is not in this build, with EGRAPH_E_ARGUMENT
+/// when there is none of that name. (Ranks that are threads: local/local_channel.h.)
+egraph_status eg_channel_open(const egraph_allocator *alloc, const char *name,
+                              const eg_mesh *mesh, const eg_channel_options *options,
+                              eg_channel **out);
+bool eg_channel_is_built(const char *name);
+void eg_channel_destroy(eg_channel *channel); // NULL is allowed
+/// Runs a collective. Fails with EGRAPH_E_ARGUMENT when the ranks do not agree on it, and
+/// as the rank that ended the channel did: EGRAPH_E_CANCELLED for a missed deadline.
+egraph_status eg_channel_run(eg_channel *channel, const eg_collective *what);
+egraph_status eg_channel_barrier(eg_channel *channel);
+/// Ends the channel for all ranks, because this one failed: with `status`, and the last
+/// error's message behind "rank 2 failed". Returns `status`.
+egraph_status eg_channel_abort(eg_channel *channel, egraph_status status);
+
+// ---- groups -----------------------------------------------------------------------
+
+/// The ranks along an axis: rank(i) = first + i * stride, i < size; own place `place`.
+typedef struct eg_group {
+  uint32_t first, stride, size, place;
+} eg_group;
+/// All ranks for a BARRIER.
+eg_group eg_group_of(const eg_channel *channel, const eg_collective *what);
+static inline uint32_t eg_group_rank(const eg_group *group, uint32_t place) {
+  return group->first + place * group->stride;
+}
+
+// ---- for implementations ----------------------------------------------------------
+
+/// Whether two ranks' collectives fit together.
+bool eg_collective_matches(const eg_collective *a, const eg_collective *b);
+/// EGRAPH_E_ARGUMENT: "rank 1 begins all-gather of 3 float32 along 'gpu', rank 0 ...".
+egraph_status eg_collective_mismatch(const eg_channel *channel, uint32_t rank,
+                                     const eg_collective *a, uint32_t other,
+                                     const eg_collective *b);
+/// EGRAPH_E_CANCELLED: "rank 3 did not come to ... within 5 s".
+egraph_status eg_collective_missed(const eg_channel *channel, uint32_t rank,
+                                   const eg_collective *what);
+
+#endif

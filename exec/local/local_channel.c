@@ -1,0 +1,393 @@
+// A collective is a meeting of its group:
+//
+//   arrive      everyone posts what it wants; waits for the others, at most the deadline
+//   work        everyone reads the others' buffers and writes its own
+//   leave       waits until all have read; nobody is missing here, so no deadline
+//
+// A missed deadline or an abort only ever strikes those who wait to arrive. From there on
+// all members copy memory and nothing else, so no rank returns, and lets go of a buffer,
+// while another one reads it.
+// SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L // pthread_condattr_setclock
+#include "exec/local/local_channel.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "base/parallel.h"
+#include "exec/combine.h"
+
+typedef struct meeting {
+  pthread_cond_t turned;
+  uint32_t size, arrived;
+  uint64_t turns;               // how often all were there
+  const eg_collective **posted; // [size]; NULL: not arrived
+} meeting;
+
+typedef struct local_channel {
+  eg_channel base;
+  eg_local_hub *hub;
+  const void **parts; // [ranks]: what is combined
+} local_channel;
+
+struct eg_local_hub {
+  egraph_allocator alloc;
+  uint32_t ranks, axes, meeting_count, room;
+  local_channel *channels;      // [ranks]
+  meeting *meetings;            // [room], axis by axis, the last one for all ranks
+  const eg_collective **posted; // [ranks * (axes + 1)]
+  const void **parts;           // [ranks * ranks]
+  pthread_mutex_t lock;         // of everything below and all meetings
+  egraph_status failed;
+  char message[EG_MESSAGE_BYTES];
+};
+
+// ---- failures ---------------------------------------------------------------------
+
+static egraph_status fail_again(const eg_local_hub *hub) {
+  return EG_FAIL(hub->failed, "%s", hub->message);
+}
+
+/// Ends the channel, with the lock held. The first failure stays.
+static egraph_status fail_hub(eg_local_hub *hub, egraph_status status,
+                              const char *message) {
+  if (hub->failed == EGRAPH_OK) {
+    hub->failed = status;
+    snprintf(hub->message, sizeof hub->message, "%s", message);
+    for (uint32_t i = 0; i < hub->meeting_count; i++)
+      (void)pthread_cond_broadcast(&hub->meetings[i].turned);
+  }
+  return fail_again(hub);
+}
+
+static egraph_status fail_missed(local_channel *channel, const meeting *m,
+                                 const eg_group *group, const eg_collective *what) {
+  uint32_t missing = 0;
+  while (m->posted[missing] != NULL)
+    missing++;
+  egraph_status status =
+      eg_collective_missed(&channel->base, eg_group_rank(group, missing), what);
+  return fail_hub(channel->hub, status, egraph_last_error());
+}
+
+static void local_end(eg_channel *base, egraph_status status, const char *message) {
+  eg_local_hub *hub = ((local_channel *)base)->hub;
+  char line[EG_MESSAGE_BYTES];
+  snprintf(line, sizeof line, "rank %u failed: %.*s", base->rank, EG_MESSAGE_BYTES - 32,
+           message);
+  (void)pthread_mutex_lock(&hub->lock);
+  (void)fail_hub(hub, status, line);
+  (void)pthread_mutex_unlock(&hub->lock);
+}
+
+// ---- meetings ---------------------------------------------------------------------
+
+static meeting *meeting_of(eg_local_hub *hub, const eg_channel *channel,
+                           const eg_collective *what, const eg_group *group) {
+  if (what->kind == EG_COLLECTIVE_BARRIER) return &hub->meetings[hub->meeting_count - 1];
+  uint32_t before = 0;
+  for (uint32_t a = 0; a < what->axis; a++)
+    before += hub->ranks / channel->mesh.axes[a].size;
+  // Groups along an axis are counted by their first ranks.
+  uint32_t slower = group->first / (group->stride * group->size);
+  return &hub->meetings[before + slower * group->stride + group->first % group->stride];
+}
+
+static struct timespec time_after(double seconds) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  double whole = (double)(int64_t)seconds;
+  now.tv_sec += (time_t)whole;
+  now.tv_nsec += (long)((seconds - whole) * 1e9);
+  if (now.tv_nsec >= 1000000000) {
+    now.tv_nsec -= 1000000000;
+    now.tv_sec++;
+  }
+  return now;
+}
+
+/// True for the member that completes the turn.
+static bool is_last(meeting *m) {
+  if (++m->arrived < m->size) return false;
+  m->arrived = 0;
+  m->turns++;
+  (void)pthread_cond_broadcast(&m->turned);
+  return true;
+}
+
+static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *group,
+                            const eg_collective *what) {
+  eg_local_hub *hub = channel->hub;
+  struct timespec until = time_after(channel->base.deadline_seconds);
+  egraph_status status = EGRAPH_OK;
+  (void)pthread_mutex_lock(&hub->lock);
+  if (hub->failed == EGRAPH_OK) {
+    m->posted[group->place] = what;
+    uint64_t turn = m->turns;
+    int late = 0;
+    if (!is_last(m))
+      while (m->turns == turn && hub->failed == EGRAPH_OK && late == 0)
+        late = pthread_cond_timedwait(&m->turned, &hub->lock, &until);
+    // A turn that was completed counts, whatever happened since.
+    if (m->turns == turn)
+      status = hub->failed != EGRAPH_OK ? fail_again(hub)
+                                        : fail_missed(channel, m, group, what);
+  } else {
+    status = fail_again(hub);
+  }
+  (void)pthread_mutex_unlock(&hub->lock);
+  return status;
+}
+
+/// Waits for all members, who are certain to come.
+static void join(eg_local_hub *hub, meeting *m, bool is_end) {
+  (void)pthread_mutex_lock(&hub->lock);
+  uint64_t turn = m->turns;
+  if (is_last(m)) {
+    if (is_end) memset(m->posted, 0, m->size * sizeof *m->posted);
+  } else {
+    while (m->turns == turn)
+      (void)pthread_cond_wait(&m->turned, &hub->lock);
+  }
+  (void)pthread_mutex_unlock(&hub->lock);
+}
+
+// ---- work -------------------------------------------------------------------------
+
+typedef struct work {
+  local_channel *channel;
+  meeting *m;
+  const eg_collective *what;
+  uint32_t place;
+  size_t bytes; // of an element
+} work;
+
+static const char *sent(const work *w, uint32_t place, size_t element) {
+  return (const char *)w->m->posted[place]->send + element * w->bytes;
+}
+
+static char *received(const work *w, uint32_t place, size_t element) {
+  return (char *)w->m->posted[place]->recv + element * w->bytes;
+}
+
+static void copy(const work *w, size_t to, const char *from, size_t count) {
+  if (count != 0) memcpy(received(w, w->place, to), from, count * w->bytes);
+}
+
+static void gather(const work *w) {
+  for (uint32_t p = 0; p < w->m->size; p++)
+    copy(w, p * w->what->count, sent(w, p, 0), w->what->count);
+}
+
+static void transpose(const work *w) {
+  size_t count = w->what->count;
+  for (uint32_t p = 0; p < w->m->size; p++)
+    copy(w, p * count, sent(w, p, w->place * count), count);
+}
+
+/// Everyone's elements from `from` on, combined.
+static void combine(const work *w, size_t from, size_t count, void *out) {
+  const void **parts = w->channel->parts;
+  for (uint32_t p = 0; p < w->m->size; p++)
+    parts[p] = sent(w, p, from);
+  eg_combine(w->what->dtype, w->what->combining, parts, w->m->size, count, out);
+}
+
+static void reduce_part(const work *w) {
+  if (w->what->count != 0)
+    combine(w, w->place * w->what->count, w->what->count, w->what->recv);
+}
+
+/// Each member combines a part of the elements, and all take the parts from each other.
+/// In place nobody overwrites what another one still reads: a part of a buffer is read by
+/// the member only whose part it is, until all are combined.
+static void reduce_all(const work *w) {
+  uint32_t n = w->m->size;
+  size_t part = (w->what->count + n - 1) / n;
+  for (uint32_t turn = 0; turn < 2; turn++) {
+    for (uint32_t p = 0; p < n; p++) {
+      size_t from = p * part < w->what->count ? p * part : w->what->count;
+      size_t count = w->what->count - from < part ? w->what->count - from : part;
+      if (turn == 0 && p == w->place && count != 0)
+        combine(w, from, count, received(w, p, from));
+      if (turn == 1 && p != w->place) copy(w, from, received(w, p, from), count);
+    }
+    if (turn == 0) join(w->channel->hub, w->m, false);
+  }
+}
+
+static void exchange(const work *w) {
+  size_t first = w->what->count;
+  if (w->place != 0) copy(w, 0, sent(w, w->place - 1, 0), first);
+  if (w->place + 1 != w->m->size)
+    copy(w, first, sent(w, w->place + 1, first), w->what->count_back);
+}
+
+static void rest(const work *w) { (void)w; }
+
+static void (*const works[EG_COLLECTIVE_KINDS])(const work *) = {
+    [EG_COLLECTIVE_ALL_GATHER] = gather,     [EG_COLLECTIVE_REDUCE_SCATTER] = reduce_part,
+    [EG_COLLECTIVE_ALL_REDUCE] = reduce_all, [EG_COLLECTIVE_ALL_TO_ALL] = transpose,
+    [EG_COLLECTIVE_NEIGHBOURS] = exchange,   [EG_COLLECTIVE_BARRIER] = rest,
+};
+
+/// All members see the same, so all work or none does.
+static egraph_status check_posted(const local_channel *channel, const meeting *m,
+                                  const eg_group *group) {
+  for (uint32_t p = 1; p < m->size; p++)
+    if (!eg_collective_matches(m->posted[0], m->posted[p]))
+      return eg_collective_mismatch(&channel->base, eg_group_rank(group, p), m->posted[p],
+                                    eg_group_rank(group, 0), m->posted[0]);
+  return EGRAPH_OK;
+}
+
+static egraph_status local_run(eg_channel *base, const eg_collective *what) {
+  local_channel *channel = (local_channel *)base;
+  eg_local_hub *hub = channel->hub;
+  eg_group group = eg_group_of(base, what);
+  meeting *m = meeting_of(hub, base, what, &group);
+  EG_TRY(arrive(channel, m, &group, what));
+  egraph_status status = check_posted(channel, m, &group);
+  work w = {channel, m, what, group.place, eg_dtype_bytes(what->dtype)};
+  if (status == EGRAPH_OK) works[what->kind](&w);
+  join(hub, m, true);
+  if (status == EGRAPH_OK) return EGRAPH_OK;
+  char message[EG_MESSAGE_BYTES];
+  snprintf(message, sizeof message, "%s", egraph_last_error());
+  (void)pthread_mutex_lock(&hub->lock);
+  status = fail_hub(hub, status, message);
+  (void)pthread_mutex_unlock(&hub->lock);
+  return status;
+}
+
+// ---- hub --------------------------------------------------------------------------
+
+static void local_destroy(eg_channel *channel) { (void)channel; }
+
+static const eg_channel_vtable local_vtable = {
+    .name = "local", .destroy = local_destroy, .run = local_run, .end = local_end};
+
+static void init_channels(eg_local_hub *hub, const eg_mesh *mesh, double deadline) {
+  for (uint32_t r = 0; r < hub->ranks; r++)
+    hub->channels[r] = (local_channel){.base = {.vtable = &local_vtable,
+                                                .alloc = hub->alloc,
+                                                .mesh = *mesh,
+                                                .rank = r,
+                                                .deadline_seconds = deadline},
+                                       .hub = hub,
+                                       .parts = hub->parts + (size_t)r * hub->ranks};
+}
+
+static egraph_status init_condition(pthread_cond_t *out) {
+  pthread_condattr_t monotonic;
+  int failed = pthread_condattr_init(&monotonic);
+  if (failed == 0) {
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    failed = pthread_cond_init(out, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+  }
+  return failed == 0
+             ? EGRAPH_OK
+             : EG_FAIL(EGRAPH_E_MEMORY, "the system gives no condition variables");
+}
+
+static egraph_status init_meetings(eg_local_hub *hub, const eg_mesh *mesh) {
+  const eg_collective **posted = hub->posted;
+  for (uint32_t a = 0; a <= mesh->axis_count; a++) {
+    uint32_t size = a < mesh->axis_count ? mesh->axes[a].size : hub->ranks;
+    for (uint32_t g = 0; g < hub->ranks / size; g++, posted += size) {
+      meeting *m = &hub->meetings[hub->meeting_count];
+      *m = (meeting){.size = size, .posted = posted};
+      EG_TRY(init_condition(&m->turned));
+      hub->meeting_count++;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static uint32_t count_meetings(const eg_mesh *mesh) {
+  uint32_t count = 1;
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    count += eg_mesh_devices(mesh) / mesh->axes[a].size;
+  return count;
+}
+
+static egraph_status init_hub(eg_local_hub *hub, const eg_mesh *mesh, double deadline) {
+  size_t n = hub->ranks;
+  EG_TRY(eg_alloc(hub->alloc, n, sizeof *hub->channels, &hub->channels));
+  EG_TRY(eg_alloc(hub->alloc, hub->room, sizeof *hub->meetings, &hub->meetings));
+  EG_TRY(eg_alloc(hub->alloc, n * (mesh->axis_count + 1u), sizeof *hub->posted,
+                  &hub->posted));
+  EG_TRY(eg_alloc(hub->alloc, n, n * sizeof *hub->parts, &hub->parts));
+  init_channels(hub, mesh, deadline);
+  return init_meetings(hub, mesh);
+}
+
+egraph_status eg_local_hub_create(const egraph_allocator *alloc, const eg_mesh *mesh,
+                                  const eg_channel_options *options, eg_local_hub **out) {
+  egraph_allocator own = eg_allocator_or_heap(alloc);
+  eg_local_hub *hub;
+  EG_TRY(eg_channel_options_check(options));
+  EG_TRY(eg_alloc(own, 1, sizeof *hub, &hub));
+  *hub = (eg_local_hub){.alloc = own,
+                        .ranks = eg_mesh_devices(mesh),
+                        .axes = mesh->axis_count,
+                        .room = count_meetings(mesh)};
+  if (pthread_mutex_init(&hub->lock, NULL) != 0) {
+    eg_free(own, hub, 1, sizeof *hub);
+    return EG_FAIL(EGRAPH_E_MEMORY, "the system gives no mutex");
+  }
+  egraph_status status = init_hub(hub, mesh, options->deadline_seconds);
+  if (status != EGRAPH_OK) {
+    eg_local_hub_destroy(hub);
+    return status;
+  }
+  *out = hub;
+  return EGRAPH_OK;
+}
+
+void eg_local_hub_destroy(eg_local_hub *hub) {
+  if (hub == NULL) return;
+  size_t n = hub->ranks;
+  for (uint32_t i = 0; i < hub->meeting_count; i++)
+    (void)pthread_cond_destroy(&hub->meetings[i].turned);
+  (void)pthread_mutex_destroy(&hub->lock);
+  eg_free(hub->alloc, hub->parts, n, n * sizeof *hub->parts);
+  eg_free(hub->alloc, hub->posted, n * (hub->axes + 1u), sizeof *hub->posted);
+  eg_free(hub->alloc, hub->meetings, hub->room, sizeof *hub->meetings);
+  eg_free(hub->alloc, hub->channels, n, sizeof *hub->channels);
+  eg_free(hub->alloc, hub, 1, sizeof *hub);
+}
+
+eg_channel *eg_local_hub_channel(eg_local_hub *hub, uint32_t rank) {
+  assert(rank < hub->ranks);
+  return &hub->channels[rank].base;
+}
+
+// ---- threads ----------------------------------------------------------------------
+
+typedef struct team {
+  eg_local_hub *hub;
+  eg_rank_body body;
+  void *user;
+} team;
+
+static egraph_status run_rank(void *user, size_t index, uint32_t worker) {
+  const team *t = user;
+  (void)worker;
+  eg_channel *channel = eg_local_hub_channel(t->hub, (uint32_t)index);
+  egraph_status status = t->body(t->user, channel);
+  return status == EGRAPH_OK ? EGRAPH_OK : eg_channel_abort(channel, status);
+}
+
+egraph_status eg_local_ranks_run(const egraph_allocator *alloc, const eg_mesh *mesh,
+                                 const eg_channel_options *options, eg_rank_body body,
+                                 void *user) {
+  team t = {.body = body, .user = user};
+  EG_TRY(eg_local_hub_create(alloc, mesh, options, &t.hub));
+  egraph_status status = eg_parallel_all(t.hub->alloc, t.hub->ranks, run_rank, &t);
+  if (t.hub->failed != EGRAPH_OK) status = fail_again(t.hub);
+  eg_local_hub_destroy(t.hub);
+  return status;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/rank_build.h"
+
+// ---- addresses --------------------------------------------------------------------
+
+static void *at_offset(const eg_device_memory *memory, size_t offset) {
+  return memory->address == NULL ? NULL : (char *)memory->address + offset;
+}
+
+static egraph_status create_memory(eg_rank_program *p) {
+  size_t kept = 0;
+  for (uint32_t s = 0; s < p->plan->states.len; s++) {
+    eg_rank_state *state = &p->states[s];
+    if (state->region != EG_REGION_NONE || !state->is_kept) continue;
+    state->offset = kept;
+    kept += eg_rank_aligned(eg_type_bytes(&state->type));
+  }
+  eg_backend *backend = p->backend;
+  EG_TRY(backend->vtable->memory_create(backend, p->arena_bytes + p->scratch_bytes,
+                                        &p->memory));
+  return backend->vtable->memory_create(backend, kept, &p->weights);
+}
+
+static void find_addresses(eg_rank_program *p) {
+  for (uint32_t s = 0; s < p->plan->states.len; s++) {
+    eg_rank_state *state = &p->states[s];
+    if (state->region == EG_REGION_NONE) {
+      state->address = state->is_kept ? at_offset(&p->weights, state->offset) : NULL;
+      continue;
+    }
+    eg_region_place place = eg_regions_find(&p->regions, state->region);
+    state->address =
+        at_offset(&p->memory, p->regions.data[place.root].offset + place.offset);
+  }
+}
+
+// ---- launches ---------------------------------------------------------------------
+
+/// Where the operand lies that the halos are gathered into: behind the program's scratch
+/// memory, one tensor after another.
+static void *halo_address(const eg_rank_program *p, const eg_rank_step *step,
+                          uint32_t halo) {
+  size_t at = p->arena_bytes + eg_rank_aligned(step->program->info.scratch_bytes);
+  for (uint32_t h = 0; h < halo; h++)
+    at += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
+  return at_offset(&p->memory, at);
+}
+
+static egraph_status create_constants(eg_rank_program *p, eg_rank_step *step) {
+  const eg_program_info *info = &step->program->info;
+  EG_TRY(eg_arena_alloc(&p->arena, info->constant_count, sizeof *step->constants,
+                        &step->constants));
+  for (uint32_t i = 0; i < info->constant_count; i++) {
+    EG_TRY(eg_memory_list_reserve(&p->constants, p->constants.len + 1));
+    eg_device_memory *block = &p->constants.data[p->constants.len];
+    EG_TRY(p->backend->vtable->memory_create(p->backend, info->constant_bytes[i], block));
+    p->constants.len++;
+    step->constants[i] = block->address;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status bind_node(eg_rank_program *p, const eg_plan_step *from,
+                               eg_rank_step *step) {
+  eg_graph_node_info info = eg_graph_node_at(p->plan->graph, from->node);
+  const uint32_t *states = p->plan->operands.data + from->operands;
+  void **results;
+  EG_TRY(eg_arena_alloc(&p->arena, info.input_count, sizeof *step->operands,
+                        &step->operands));
+  EG_TRY(eg_arena_alloc(&p->arena, info.result_count, sizeof *results, &results));
+  for (uint32_t i = 0; i < info.input_count; i++)
+    step->operands[i] = p->states[states[i]].address;
+  for (uint32_t r = 0; r < info.result_count; r++)
+    results[r] = p->states[states[info.input_count + r]].address;
+  if (step->halo_count != 0) {
+    step->from = step->operands[0];
+    step->operands[0] = halo_address(p, step, step->halo_count - 1);
+  }
+  EG_TRY(create_constants(p, step));
+  eg_bindings bindings = {step->operands, results, step->constants,
+                          at_offset(&p->memory, p->arena_bytes)};
+  return step->program->vtable->bind(step->program, &bindings, &step->launch);
+}
+
+egraph_status eg_rank_bind(eg_rank_program *p) {
+  EG_TRY(create_memory(p));
+  find_addresses(p);
+  for (uint32_t i = 0; i < p->steps.len; i++) {
+    const eg_plan_step *from = &p->plan->steps.data[i];
+    eg_rank_step *step = &p->steps.data[i];
+    if (from->is_move) {
+      step->from = p->states[from->from].address;
+      step->to = p->states[from->to].address;
+    } else if (!step->is_view) {
+      egraph_status status = bind_node(p, from, step);
+      if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);
+    }
+  }
+  return EGRAPH_OK;
+}

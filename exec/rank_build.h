@@ -1,0 +1,89 @@
+// How a rank's program is put together, in the order of these functions. For the files
+// rank_*.c only. Time is counted in steps of the plan: step s runs at s + 1, inputs are
+// there at 0, outputs are read at step_count + 1.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_RANK_BUILD_H
+#define EG_EXEC_RANK_BUILD_H
+
+#include "exec/program_cache.h"
+#include "exec/rank_program.h"
+#include "exec/regions.h"
+#include "exec/relayout.h"
+
+/// A state of the plan on this rank.
+typedef struct eg_rank_state {
+  eg_type type;    // local
+  uint32_t region; // EG_REGION_NONE: a constant weight
+  bool is_kept;    // a constant that launches or moves read as it is
+  bool is_carried; // the entry of something carried
+  uint32_t carry;  // an exit: the entry state; EG_PLAN_NONE: none
+  size_t offset;   // of a kept constant in the weight memory
+  void *address;   // NULL: a constant that is only packed
+} eg_rank_state;
+
+/// A step of the plan as it runs; a view has no launch and moves nothing.
+typedef struct eg_rank_step {
+  bool is_view;
+  // a node
+  eg_program *program; // borrowed from the cache; NULL: a move
+  eg_launch *launch;
+  void **operands, **constants; // for prepare; in the arena
+  uint32_t halo_count;
+  const eg_halo_move *halos; // in the arena; the last one's result is operand 0
+  size_t scratch_bytes;      // of the program, then of the halos' tensors and exchange
+  // a move
+  eg_relayout move;
+  void *from, *to;
+} eg_rank_step;
+EG_VEC_DEFINE(eg_rank_steps, eg_rank_step);
+EG_VEC_DEFINE(eg_memory_list, eg_device_memory);
+
+/// What is carried: pairs of states.
+typedef struct eg_rank_carry {
+  uint32_t entry, exit;
+  bool is_summed; // from micro-batch to micro-batch
+} eg_rank_carry;
+EG_VEC_DEFINE(eg_rank_carries, eg_rank_carry);
+
+struct eg_rank_program {
+  egraph_allocator alloc;
+  const eg_plan *plan;
+  eg_channel *channel;
+  eg_rank_options options;
+  eg_backend *backend;
+  eg_arena arena;
+  eg_program_cache programs;
+  eg_rank_state *states; // [plan states]
+  eg_rank_steps steps;
+  eg_rank_carries carries;
+  eg_regions regions;
+  eg_memory_list constants; // packed weights
+  eg_device_memory memory;  // the arena of all regions, then scratch memory
+  eg_device_memory weights; // kept constants
+  size_t arena_bytes, scratch_bytes;
+  uint32_t body; // steps in phases FORWARD and BACKWARD
+  bool is_loaded;
+};
+
+static inline uint32_t eg_rank_end(const eg_rank_program *program) {
+  return (uint32_t)program->plan->steps.len + 1;
+}
+static inline const eg_value_info *eg_rank_value(const eg_rank_program *program,
+                                                 uint32_t state) {
+  return eg_graph_value(program->plan->graph, program->plan->states.data[state].value);
+}
+static inline size_t eg_rank_aligned(size_t bytes) {
+  return (bytes + EG_DEVICE_ALIGNMENT - 1) & ~(size_t)(EG_DEVICE_ALIGNMENT - 1);
+}
+
+/// States, what is carried, lifetimes.
+egraph_status eg_rank_analyse(eg_rank_program *program);
+/// Local programs, shared memory, the memory plan.
+egraph_status eg_rank_compile(eg_rank_program *program);
+/// Memory and launches.
+egraph_status eg_rank_bind(eg_rank_program *program);
+/// "step 3, matmul 'fc1'" in front of the message of a failure.
+egraph_status eg_rank_blame(const eg_rank_program *program, uint32_t step,
+                            egraph_status status);
+
+#endif

@@ -1,0 +1,191 @@
+// The life of a rank's program and its runs; how it is built: rank_build.h.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/rank_program.h"
+
+#include "exec/rank_values.h"
+
+/// A failure here ends all ranks.
+static egraph_status end_all(eg_channel *channel, egraph_status status) {
+  return status == EGRAPH_OK ? EGRAPH_OK : eg_channel_abort(channel, status);
+}
+
+// ---- creation ---------------------------------------------------------------------
+
+static egraph_status check(const eg_rank_program *p) {
+  EG_TRY(eg_plan_check(p->plan, p->alloc));
+  if (!eg_mesh_same(&p->plan->mesh, &p->channel->mesh))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "the plan is for another mesh than the channel's");
+  return EGRAPH_OK;
+}
+
+static egraph_status build(eg_rank_program *p) {
+  EG_TRY(check(p));
+  EG_TRY(eg_backend_create(&p->alloc, p->options.backend,
+                           &(eg_backend_options){.threads = p->options.threads},
+                           &p->backend));
+  if (!p->backend->vtable->host_memory)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "back-end '%s' has no host memory, which ranks exchange",
+                   p->backend->vtable->name);
+  EG_TRY(eg_rank_analyse(p));
+  EG_TRY(eg_rank_compile(p));
+  return eg_rank_bind(p);
+}
+
+egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_plan *plan,
+                                     eg_channel *channel, const eg_rank_options *options,
+                                     eg_rank_program **out) {
+  egraph_allocator own = eg_allocator_or_heap(alloc);
+  eg_rank_program *p;
+  egraph_status status = eg_alloc(own, 1, sizeof *p, &p);
+  if (status != EGRAPH_OK) return end_all(channel, status);
+  *p = (eg_rank_program){
+      .alloc = own, .plan = plan, .channel = channel, .options = *options};
+  eg_arena_init(&p->arena, own);
+  eg_program_cache_init(&p->programs, own);
+  eg_rank_steps_init(&p->steps, own);
+  eg_rank_carries_init(&p->carries, own);
+  eg_regions_init(&p->regions, own);
+  eg_memory_list_init(&p->constants, own);
+  status = build(p);
+  if (status != EGRAPH_OK) {
+    status = end_all(channel, status);
+    eg_rank_program_destroy(p);
+    return status;
+  }
+  *out = p;
+  return EGRAPH_OK;
+}
+
+void eg_rank_program_destroy(eg_rank_program *p) {
+  if (p == NULL) return;
+  for (size_t i = 0; i < p->steps.len; i++)
+    eg_launch_destroy(p->steps.data[i].launch);
+  eg_rank_steps_deinit(&p->steps);
+  eg_program_cache_deinit(&p->programs);
+  for (size_t i = 0; i < p->constants.len; i++)
+    eg_device_memory_destroy(p->backend, &p->constants.data[i]);
+  eg_memory_list_deinit(&p->constants);
+  if (p->backend != NULL) {
+    eg_device_memory_destroy(p->backend, &p->memory);
+    eg_device_memory_destroy(p->backend, &p->weights);
+  }
+  eg_backend_destroy(p->backend);
+  eg_rank_carries_deinit(&p->carries);
+  eg_regions_deinit(&p->regions);
+  eg_free(p->alloc, p->states, p->plan->states.len, sizeof *p->states);
+  eg_arena_deinit(&p->arena);
+  eg_free(p->alloc, p, 1, sizeof *p);
+}
+
+// ---- values -----------------------------------------------------------------------
+
+egraph_status eg_rank_program_load(eg_rank_program *p) {
+  egraph_status status = eg_rank_load_weights(p);
+  p->is_loaded = status == EGRAPH_OK;
+  return end_all(p->channel, status);
+}
+
+egraph_status eg_rank_program_put(eg_rank_program *p, eg_value value,
+                                  const eg_tensor *tensor) {
+  return end_all(p->channel, eg_rank_put_value(p, value, tensor));
+}
+
+egraph_status eg_rank_program_fetch(eg_rank_program *p, uint32_t output,
+                                    const eg_tensor *out) {
+  assert(output < p->plan->output_states.len);
+  return end_all(p->channel, eg_rank_gather(p, output, out));
+}
+
+// ---- runs -------------------------------------------------------------------------
+
+static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
+  const void *from = step->from;
+  char *base = (char *)p->memory.address + p->arena_bytes;
+  size_t at = eg_rank_aligned(step->program->info.scratch_bytes), exchange = at;
+  for (uint32_t h = 0; h < step->halo_count; h++)
+    exchange += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
+  for (uint32_t h = 0; h < step->halo_count; h++) {
+    EG_TRY(
+        eg_halo_move_run(&step->halos[h], p->channel, from, base + at, base + exchange));
+    from = base + at;
+    at += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status run_step(eg_rank_program *p, const eg_rank_step *step) {
+  char *base = p->memory.address;
+  if (step->is_view) return EGRAPH_OK;
+  if (step->program == NULL)
+    return eg_relayout_run(&step->move, p->channel, step->from, step->to,
+                           base == NULL ? NULL : base + p->arena_bytes);
+  if (step->halo_count != 0) EG_TRY(run_halos(p, step));
+  return step->launch->vtable->run(step->launch);
+}
+
+static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
+  for (uint32_t i = from; i < to; i++) {
+    egraph_status status = run_step(p, &p->steps.data[i]);
+    if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);
+  }
+  return EGRAPH_OK;
+}
+
+static void begin_sums(eg_rank_program *p) {
+  for (size_t i = 0; i < p->carries.len; i++) {
+    const eg_rank_state *entry = &p->states[p->carries.data[i].entry];
+    size_t bytes = eg_type_bytes(&entry->type);
+    if (p->carries.data[i].is_summed && bytes != 0) memset(entry->address, 0, bytes);
+  }
+}
+
+/// What leaves becomes what enters, unless it was made there.
+static void carry(eg_rank_program *p, bool is_summed) {
+  for (size_t i = 0; i < p->carries.len; i++) {
+    const eg_rank_carry *c = &p->carries.data[i];
+    const eg_rank_state *entry = &p->states[c->entry], *exit = &p->states[c->exit];
+    size_t bytes = eg_type_bytes(&entry->type);
+    if (c->is_summed == is_summed && entry->address != exit->address && bytes != 0)
+      memcpy(entry->address, exit->address, bytes);
+  }
+}
+
+/// Kernels run between begin and end of the back-end; the caller's function, outside.
+static egraph_status run_phase(eg_rank_program *p, uint32_t from, uint32_t to) {
+  EG_TRY(eg_backend_begin(p->backend));
+  egraph_status status = run_steps(p, from, to);
+  egraph_status end = eg_backend_end(p->backend);
+  return status == EGRAPH_OK ? end : status;
+}
+
+static egraph_status run(eg_rank_program *p, const eg_tensor *inputs) {
+  if (!p->is_loaded) return EG_FAIL(EGRAPH_E_ARGUMENT, "the weights are not loaded yet");
+  uint32_t input_count = eg_graph_input_count(p->plan->graph);
+  begin_sums(p);
+  for (uint32_t m = 0; m < p->plan->micro_batches; m++) {
+    if (m != 0) carry(p, true);
+    EG_TRY(eg_rank_read_inputs(p, inputs + (size_t)m * input_count));
+    EG_TRY(run_phase(p, 0, p->body));
+    if (p->options.after_micro_batch != NULL)
+      EG_TRY(p->options.after_micro_batch(p->options.user, p, m));
+  }
+  EG_TRY(run_phase(p, p->body, (uint32_t)p->steps.len));
+  carry(p, false);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rank_program_run(eg_rank_program *p, const eg_tensor *inputs) {
+  return end_all(p->channel, run(p, inputs));
+}
+
+// ---- figures ----------------------------------------------------------------------
+
+size_t eg_rank_program_arena_bytes(const eg_rank_program *p) { return p->arena_bytes; }
+
+size_t eg_rank_program_weight_bytes(const eg_rank_program *p) {
+  size_t bytes = p->weights.bytes;
+  for (size_t i = 0; i < p->constants.len; i++)
+    bytes += p->constants.data[i].bytes;
+  return bytes;
+}

@@ -1,0 +1,83 @@
+// What one rank runs of a plan: one straight line of kernels and moves over one block of
+// memory.
+//
+//   create   local parts of all nodes compiled, memory planned, launches bound
+//   load     the rank's blocks of the weights, packed as the kernels like them
+//   run      M times: inputs in, FORWARD, BACKWARD; then UPDATE, once
+//   fetch    an output as a global tensor
+//
+// What the plan carries stays on the rank, in the memory of its entry. What leaves phase
+// UPDATE enters the next step. What leaves FORWARD or BACKWARD (a sum of gradients)
+// enters the next micro-batch, and begins each step as zeros. A run allocates nothing
+// (reference kernels and fetch may).
+//
+// Calls of which a header says "all ranks" are collective. When a rank fails in any call
+// it aborts the channel, so that all fail with its error.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_RANK_PROGRAM_H
+#define EG_EXEC_RANK_PROGRAM_H
+
+#include "exec/channel.h"
+#include "pcg/plan.h"
+
+typedef struct eg_rank_program eg_rank_program;
+
+typedef struct eg_rank_options {
+  const char *backend; // with host memory: "cpu" or "reference"
+  uint32_t threads;    // of this rank's kernels; 0: as many as the machine has
+  uint64_t seed;       // of weights whose data is absent
+  /// Called after each micro-batch's BACKWARD phase, on all ranks; NULL: nothing. Outputs
+  /// made in FORWARD and BACKWARD can be fetched there; later they are those of the last
+  /// micro-batch.
+  egraph_status (*after_micro_batch)(void *user, eg_rank_program *program,
+                                     uint32_t index);
+  void *user;
+} eg_rank_options;
+#define EG_RANK_OPTIONS_DEFAULT                                                          \
+  { .backend = "cpu", .threads = 1, .seed = 1 }
+
+/// Plan and channel are borrowed and outlive the program; the plan is checked, and for
+/// the channel's mesh. Fails with EGRAPH_E_UNSUPPORTED for nodes that cannot be executed
+/// and back-ends without host memory.
+egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_plan *plan,
+                                     eg_channel *channel, const eg_rank_options *options,
+                                     eg_rank_program **out);
+void eg_rank_program_destroy(eg_rank_program *program); // NULL is allowed
+
+/// Takes the rank's blocks of all weights of the graph: from their data, or drawn. Before
+/// the first run; again to start over (what is carried and is no weight: eg_rank_put).
+egraph_status eg_rank_program_load(eg_rank_program *program);
+/// Sets what is carried from step to step: an input or weight value, as a global
+/// row-major tensor. Until then a carried input is zeros.
+egraph_status eg_rank_program_put(eg_rank_program *program, eg_value value,
+                                  const eg_tensor *tensor);
+
+/// All ranks: one step. inputs[m * input_count + i] is graph input i of micro-batch m,
+/// row-major: the global tensor, of which the rank takes its block, or the block. Inputs
+/// that are carried are not read.
+egraph_status eg_rank_program_run(eg_rank_program *program, const eg_tensor *inputs);
+/// All ranks, with the same index: gathers a graph output. out->data is NULL on ranks
+/// that do not want it.
+egraph_status eg_rank_program_fetch(eg_rank_program *program, uint32_t output,
+                                    const eg_tensor *out);
+
+/// Bytes of what is computed and carried, and of weights, on this rank.
+size_t eg_rank_program_arena_bytes(const eg_rank_program *program);
+size_t eg_rank_program_weight_bytes(const eg_rank_program *program);
+
+// ---- plans on threads -------------------------------------------------------------
+
+typedef struct eg_local_run {
+  eg_rank_options rank; // after_micro_batch is not read
+  eg_channel_options channel;
+  uint32_t steps;           // >= 1; the same inputs in each
+  const eg_tensor *inputs;  // global, [micro_batches][inputs]
+  const eg_tensor *outputs; // global, [micro_batches][outputs]; those made in phase
+                            // UPDATE in the last row; data NULL: not wanted
+} eg_local_run;
+
+/// Runs a plan with a thread per rank. The allocator is called from all threads.
+egraph_status eg_plan_run_local(const egraph_allocator *alloc, const eg_plan *plan,
+                                const eg_local_run *run);
+
+#endif

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/relayout.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+// ---- blocks in memory -------------------------------------------------------------
+
+/// A tensor that is cut along a dimension: [outer][parts][bytes].
+typedef struct cut {
+  size_t outer, parts, bytes;
+} cut;
+
+static cut cut_of(const eg_type *type, uint32_t dim, size_t parts) {
+  cut c = {.outer = 1, .parts = parts, .bytes = eg_dtype_bytes(type->dtype)};
+  for (uint32_t d = 0; d < dim; d++)
+    c.outer *= (size_t)type->dims[d];
+  for (uint32_t d = dim; d < type->rank; d++)
+    c.bytes *= (size_t)type->dims[d];
+  c.bytes /= parts;
+  return c;
+}
+
+/// Parts lie behind each other as they are.
+static bool is_packed(const cut *c) { return c->outer <= 1 || c->parts == 1; }
+
+static void copy(void *to, const void *from, size_t bytes) {
+  if (bytes != 0) memcpy(to, from, bytes);
+}
+
+/// `count` rows from one place to another, the steps in bytes.
+static void copy_rows(void *to, size_t to_step, const void *from, size_t from_step,
+                      size_t bytes, size_t count) {
+  char *target = to;
+  const char *source = from;
+  for (size_t i = 0; bytes != 0 && i < count; i++)
+    memcpy(target + i * to_step, source + i * from_step, bytes);
+}
+
+/// [outer][parts][bytes] -> [parts][outer][bytes]
+static void pack(const cut *c, const void *from, void *to) {
+  for (size_t p = 0; p < c->parts; p++)
+    copy_rows((char *)to + p * c->outer * c->bytes, c->bytes,
+              (const char *)from + p * c->bytes, c->parts * c->bytes, c->bytes, c->outer);
+}
+
+static void unpack(const cut *c, const void *from, void *to) {
+  for (size_t p = 0; p < c->parts; p++)
+    copy_rows((char *)to + p * c->bytes, c->parts * c->bytes,
+              (const char *)from + p * c->outer * c->bytes, c->bytes, c->bytes, c->outer);
+}
+
+/// One part: [outer][bytes]
+static void take(const cut *c, size_t part, const void *from, void *to) {
+  copy_rows(to, c->bytes, (const char *)from + part * c->bytes, c->parts * c->bytes,
+            c->bytes, c->outer);
+}
+
+// ---- transitions ------------------------------------------------------------------
+
+static size_t parts_of(const eg_mesh *mesh, const eg_transition *transition) {
+  return mesh->axes[transition->axis].size;
+}
+
+/// How the tensors are cut that a transition packs and unpacks; parts 0: neither.
+typedef struct cuts {
+  cut packed, unpacked;
+} cuts;
+
+static cuts cuts_of(const eg_mesh *mesh, const eg_relayout *move) {
+  const eg_transition *t = &move->transition;
+  cuts all = {.packed = {.outer = 0}};
+  if (eg_digit_is_shard(t->to))
+    all.packed = cut_of(&move->from, eg_digit_dim(t->to), parts_of(mesh, t));
+  if (eg_digit_is_shard(t->from))
+    all.unpacked = cut_of(&move->to, eg_digit_dim(t->from), parts_of(mesh, t));
+  return all;
+}
+
+eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
+                           const eg_layout *layout, const eg_transition *transition) {
+  eg_layout after = *layout;
+  after.sharding[transition->axis] = transition->to;
+  eg_relayout move = {.transition = *transition,
+                      .from = eg_sharding_local(mesh, type, layout),
+                      .to = eg_sharding_local(mesh, type, &after)};
+  cuts all = cuts_of(mesh, &move);
+  if (transition->kind == EG_TRANSITION_SLICE) return move; // reads what it takes only
+  if (!is_packed(&all.packed)) move.scratch_bytes += eg_type_bytes(&move.from);
+  if (!is_packed(&all.unpacked)) move.scratch_bytes += eg_type_bytes(&move.to);
+  return move;
+}
+
+typedef struct moving {
+  const eg_relayout *move;
+  eg_channel *channel;
+  cuts cuts;
+  const void *from;
+  void *to;
+  char *scratch;
+} moving;
+
+/// Sends, receives, and between them changes the order of the parts where it must.
+static egraph_status communicate(const moving *m, eg_collective what) {
+  const void *send = m->from;
+  void *recv = m->to;
+  char *scratch = m->scratch;
+  if (!is_packed(&m->cuts.packed)) {
+    pack(&m->cuts.packed, m->from, scratch);
+    send = scratch;
+    scratch += eg_type_bytes(&m->move->from);
+  }
+  if (!is_packed(&m->cuts.unpacked)) recv = scratch;
+  what.axis = m->move->transition.axis;
+  what.dtype = m->move->from.dtype;
+  what.combining =
+      m->move->transition.from == EG_SHARD_P_MAX ? EG_COMBINE_MAX : EG_COMBINE_SUM;
+  what.send = send;
+  what.recv = recv;
+  EG_TRY(eg_channel_run(m->channel, &what));
+  if (recv != m->to) unpack(&m->cuts.unpacked, recv, m->to);
+  return EGRAPH_OK;
+}
+
+static uint32_t place_of(const moving *m) {
+  return eg_mesh_coordinate(&m->channel->mesh, m->channel->rank,
+                            m->move->transition.axis);
+}
+
+static egraph_status slice(const moving *m) {
+  take(&m->cuts.packed, place_of(m), m->from, m->to);
+  return EGRAPH_OK;
+}
+
+static egraph_status mask(const moving *m) {
+  size_t bytes = eg_type_bytes(&m->move->to);
+  if (place_of(m) == 0)
+    copy(m->to, m->from, bytes);
+  else if (bytes != 0)
+    memset(m->to, 0, bytes);
+  return EGRAPH_OK;
+}
+
+static egraph_status all_gather(const moving *m) {
+  size_t count = (size_t)eg_type_elements(&m->move->from);
+  return communicate(m,
+                     (eg_collective){.kind = EG_COLLECTIVE_ALL_GATHER, .count = count});
+}
+
+static egraph_status reduce_scatter(const moving *m) {
+  size_t count = (size_t)eg_type_elements(&m->move->to);
+  return communicate(
+      m, (eg_collective){.kind = EG_COLLECTIVE_REDUCE_SCATTER, .count = count});
+}
+
+static egraph_status all_reduce(const moving *m) {
+  size_t count = (size_t)eg_type_elements(&m->move->to);
+  return communicate(m,
+                     (eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE, .count = count});
+}
+
+static egraph_status all_to_all(const moving *m) {
+  size_t count = (size_t)eg_type_elements(&m->move->from) / m->cuts.packed.parts;
+  return communicate(m,
+                     (eg_collective){.kind = EG_COLLECTIVE_ALL_TO_ALL, .count = count});
+}
+
+static egraph_status (*const runs[EG_TRANSITION_KINDS])(const moving *) = {
+    [EG_TRANSITION_SLICE] = slice,
+    [EG_TRANSITION_MASK] = mask,
+    [EG_TRANSITION_ALL_GATHER] = all_gather,
+    [EG_TRANSITION_REDUCE_SCATTER] = reduce_scatter,
+    [EG_TRANSITION_ALL_REDUCE] = all_reduce,
+    [EG_TRANSITION_ALL_TO_ALL] = all_to_all,
+};
+
+egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
+                              const void *from, void *to, void *scratch) {
+  moving m = {.move = move,
+              .channel = channel,
+              .cuts = cuts_of(&channel->mesh, move),
+              .from = from,
+              .to = to,
+              .scratch = scratch};
+  return runs[move->transition.kind](&m);
+}
+
+// ---- halos ------------------------------------------------------------------------
+
+/// Bytes of a row, and how often rows come.
+static cut rows_of(const eg_type *type, uint32_t dim) {
+  cut c = cut_of(type, dim, 1);
+  c.parts = (size_t)type->dims[dim];
+  if (c.parts != 0) c.bytes /= c.parts;
+  return c;
+}
+
+eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo) {
+  assert(halo->before <= local->dims[halo->dim] && halo->after <= local->dims[halo->dim]);
+  eg_halo_move move = {.halo = *halo, .from = *local, .to = *local};
+  move.to.dims[halo->dim] += halo->before + halo->after;
+  cut rows = rows_of(local, halo->dim);
+  move.scratch_bytes = 2 * rows.outer * rows.bytes * (size_t)(halo->before + halo->after);
+  return move;
+}
+
+/// The lowest number there is stands for -infinity where there is none.
+static void fill_element(const eg_tensor *element, double value) {
+  egraph_dtype dtype = element->type.dtype;
+  size_t bytes = eg_dtype_bytes(dtype);
+  bool has_sign = dtype == EGRAPH_INT8 || dtype == EGRAPH_INT16 ||
+                  dtype == EGRAPH_INT32 || dtype == EGRAPH_INT64;
+  if (eg_dtype_is_float(dtype) || !isinf(value))
+    eg_tensor_set_double(element, 0, value);
+  else
+    eg_tensor_set_int(element, 0, has_sign ? INT64_MIN >> (64 - 8 * bytes) : 0);
+}
+
+static void fill_rows(const eg_type *type, double value, void *to, size_t bytes) {
+  int64_t room;
+  eg_tensor element = {.type = {.dtype = type->dtype}, .data = &room};
+  size_t size = eg_dtype_bytes(type->dtype);
+  fill_element(&element, value);
+  for (size_t at = 0; at < bytes; at += size)
+    memcpy((char *)to + at, &room, size);
+}
+
+egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
+                               const void *from, void *to, void *scratch) {
+  const eg_halo *halo = &move->halo;
+  cut rows = rows_of(&move->from, halo->dim);
+  size_t held = rows.parts * rows.bytes, before = (size_t)halo->before * rows.bytes,
+         after = (size_t)halo->after * rows.bytes, step = before + held + after;
+  char *send = scratch, *recv = send + rows.outer * (before + after);
+  char *send_back = send + rows.outer * before, *recv_back = recv + rows.outer * before;
+  copy_rows(send, before, (const char *)from + (held - before), held, before, rows.outer);
+  copy_rows(send_back, after, from, held, after, rows.outer);
+  fill_rows(&move->from, halo->fill, recv, rows.outer * (before + after));
+  size_t size = eg_dtype_bytes(move->from.dtype);
+  EG_TRY(eg_channel_run(channel, &(eg_collective){.kind = EG_COLLECTIVE_NEIGHBOURS,
+                                                  .axis = halo->axis,
+                                                  .dtype = move->from.dtype,
+                                                  .count = rows.outer * before / size,
+                                                  .count_back = rows.outer * after / size,
+                                                  .send = send,
+                                                  .recv = recv}));
+  copy_rows(to, step, recv, before, before, rows.outer);
+  copy_rows((char *)to + before, step, from, held, held, rows.outer);
+  copy_rows((char *)to + before + held, step, recv_back, after, after, rows.outer);
+  return EGRAPH_OK;
+}
+
+// ---- blocks of global tensors -----------------------------------------------------
+
+/// Where the rank's block begins, in elements of each dimension; false when the rank
+/// holds zeros.
+static bool find_block(const eg_mesh *mesh, uint32_t rank, const eg_layout *layout,
+                       const eg_type *local, int64_t out_begin[EGRAPH_MAX_RANK]) {
+  int64_t block[EGRAPH_MAX_RANK] = {0};
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    uint8_t digit = layout->sharding[a];
+    uint32_t place = eg_mesh_coordinate(mesh, rank, a);
+    if (digit == EG_SHARD_P_SUM && place != 0) return false;
+    if (!eg_digit_is_shard(digit)) continue;
+    int64_t *number = &block[eg_digit_dim(digit)];
+    *number = *number * mesh->axes[a].size + place;
+  }
+  for (uint32_t d = 0; d < local->rank; d++)
+    out_begin[d] = block[d] * local->dims[d];
+  return true;
+}
+
+void eg_block_read(const eg_mesh *mesh, uint32_t rank, const eg_type *type,
+                   const eg_layout *layout, const void *global, void *local) {
+  eg_type part = eg_sharding_local(mesh, type, layout);
+  size_t bytes = eg_type_bytes(&part), element = eg_dtype_bytes(type->dtype);
+  int64_t begin[EGRAPH_MAX_RANK], index[EGRAPH_MAX_RANK] = {0};
+  if (bytes == 0) return;
+  if (!find_block(mesh, rank, layout, &part, begin)) {
+    memset(local, 0, bytes);
+    return;
+  }
+  // The innermost dimensions that are whole, and the one before them, are one run.
+  uint32_t outer = part.rank;
+  size_t run = element;
+  while (outer > 0) {
+    outer--;
+    run *= (size_t)part.dims[outer];
+    if (part.dims[outer] != type->dims[outer]) break;
+  }
+  for (size_t done = 0; done < bytes; done += run) {
+    size_t at = 0;
+    for (uint32_t d = 0; d < part.rank; d++)
+      at = at * (size_t)type->dims[d] + (size_t)(begin[d] + (d < outer ? index[d] : 0));
+    memcpy((char *)local + done, (const char *)global + at * element, run);
+    for (uint32_t d = outer; d-- > 0 && ++index[d] == part.dims[d];)
+      index[d] = 0;
+  }
+}

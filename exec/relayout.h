@@ -1,0 +1,44 @@
+// Moves between the layouts of a value, and halos, as one rank runs them: what a block
+// looks like in memory is worked out here, channels only see contiguous buffers.
+//
+//   all-gather along dimension 1, two ranks      [a b]   [e f]      [a b e f]
+//                                                [c d]   [g h]  ->  [c d g h]
+//   received: a b c d e f g h, unpacked into rows
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_RELAYOUT_H
+#define EG_EXEC_RELAYOUT_H
+
+#include "exec/channel.h"
+#include "pcg/strategy.h"
+
+typedef struct eg_relayout {
+  eg_transition transition;
+  eg_type from, to;     // what a rank holds
+  size_t scratch_bytes; // needed while it runs
+} eg_relayout;
+
+/// `transition` leads from `layout`; `type` is global.
+eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
+                           const eg_layout *layout, const eg_transition *transition);
+/// Row-major host tensors of types from and to, which do not overlap. Fails as the
+/// channel does.
+egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
+                              const void *from, void *to, void *scratch);
+
+/// A tensor with the rows of its neighbours before and after it.
+typedef struct eg_halo_move {
+  eg_halo halo;
+  eg_type from, to; // what a rank holds, without and with the rows
+  size_t scratch_bytes;
+} eg_halo_move;
+
+eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo);
+egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
+                               const void *from, void *to, void *scratch);
+
+/// Copies the block of `rank` out of a global tensor. Of a partial sum the first rank
+/// along the axis holds the value, the others zero; of a maximum all hold it.
+void eg_block_read(const eg_mesh *mesh, uint32_t rank, const eg_type *type,
+                   const eg_layout *layout, const void *global, void *local);
+
+#endif

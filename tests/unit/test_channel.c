@@ -1,0 +1,276 @@
+// Channels between threads: every collective, ranks that are late, fail, or run something
+// else; the sums of parts.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/channel_suite.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <threads.h>
+
+#include "exec/combine.h"
+#include "exec/local/local_channel.h"
+
+static const char *const meshes[] = {"a=1",     "a=2",         "a=3",    "a=2,b=2",
+                                     "a=2,b=3", "a=2,b=2,c=2", "b=1,a=4"};
+
+static eg_mesh mesh_of(const char *text) {
+  eg_mesh mesh;
+  assert_ok(eg_mesh_parse(text, &mesh));
+  return mesh;
+}
+
+static egraph_status run_ranks(const char *mesh_text, double deadline, eg_rank_body body,
+                               void *user) {
+  eg_mesh mesh = mesh_of(mesh_text);
+  eg_channel_options options = {.deadline_seconds = deadline};
+  return eg_local_ranks_run(NULL, &mesh, &options, body, user);
+}
+
+// ---- collectives ------------------------------------------------------------------
+
+static egraph_status run_suite(void *user, eg_channel *channel) {
+  (void)user;
+  return channel_suite(channel);
+}
+
+static void every_collective_gives_what_the_ranks_sent(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
+    assert_ok(run_ranks(meshes[i], 60, run_suite, NULL));
+}
+
+static void sixteen_bit_floats_are_rounded_once(void **state) {
+  (void)state;
+  static const egraph_dtype dtypes[] = {EGRAPH_FLOAT16, EGRAPH_BFLOAT16};
+  static const double big[] = {2048, 256}; // the next number is 2 more
+  for (int d = 0; d < 2; d++) {
+    uint16_t parts[3], sum;
+    const void *list[3] = {&parts[0], &parts[1], &parts[2]};
+    eg_tensor tensor = {.type = {.dtype = dtypes[d]}, .data = parts};
+    eg_tensor_set_double(&tensor, 0, big[d]);
+    eg_tensor_set_double(&tensor, 1, 1);
+    eg_tensor_set_double(&tensor, 2, 1);
+    eg_combine(dtypes[d], EG_COMBINE_SUM, list, 3, 1, &sum);
+    tensor.data = &sum;
+    assert_true(eg_tensor_get_double(&tensor, 0) == big[d] + 2);
+  }
+}
+
+static void the_maximum_of_a_number_and_nan_is_nan(void **state) {
+  (void)state;
+  float a[3] = {1, NAN, -INFINITY}, b[3] = {NAN, 1, -INFINITY};
+  const void *parts[] = {a, b};
+  eg_combine(EGRAPH_FLOAT32, EG_COMBINE_MAX, parts, 2, 3, b);
+  assert_true(isnan(b[0]) && isnan(b[1]) && b[2] == -(float)INFINITY);
+}
+
+static void sums_of_integers_wrap(void **state) {
+  (void)state;
+  int8_t a = 100, b = 100, sum;
+  const void *parts[] = {&a, &b};
+  eg_combine(EGRAPH_INT8, EG_COMBINE_SUM, parts, 2, 1, &sum);
+  assert_int_equal(sum, -56);
+}
+
+// ---- failures ---------------------------------------------------------------------
+
+typedef struct trouble {
+  uint32_t rank;     // who makes it
+  atomic_uint noted; // how many ranks have seen it
+  egraph_status seen[8];
+  char message[8][EG_MESSAGE_BYTES];
+} trouble;
+
+static egraph_status reduce_one(eg_channel *channel, uint32_t axis) {
+  float x = 1;
+  return eg_channel_run(channel, &(eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE,
+                                                  .axis = axis,
+                                                  .dtype = EGRAPH_FLOAT32,
+                                                  .count = 1,
+                                                  .send = &x,
+                                                  .recv = &x});
+}
+
+static egraph_status note(trouble *t, const eg_channel *channel, egraph_status status) {
+  t->seen[channel->rank] = status;
+  snprintf(t->message[channel->rank], EG_MESSAGE_BYTES, "%s", egraph_last_error());
+  atomic_fetch_add(&t->noted, 1);
+  return status;
+}
+
+static void assert_all_saw(const trouble *t, uint32_t ranks, egraph_status status,
+                           const char *part) {
+  for (uint32_t r = 0; r < ranks; r++) {
+    if (r == t->rank) continue;
+    assert_int_equal(t->seen[r], status);
+    if (strstr(t->message[r], part) == NULL) fail_msg("rank %u: %s", r, t->message[r]);
+  }
+}
+
+static egraph_status never_come(void *user, eg_channel *channel) {
+  trouble *t = user;
+  if (channel->rank == t->rank) return EGRAPH_OK;
+  return note(t, channel, reduce_one(channel, 0));
+}
+
+// Rank 0, because the first one that is missing is named, and another may be slow.
+static void a_rank_that_ended_is_missed_at_the_deadline(void **state) {
+  (void)state;
+  trouble t = {.rank = 0};
+  assert_fails(
+      run_ranks("gpu=4", 0.05, never_come, &t), EGRAPH_E_CANCELLED,
+      "rank 0 did not come to all-reduce of 1 float32 along 'gpu' within 0.05 s");
+  assert_all_saw(&t, 4, EGRAPH_E_CANCELLED, "rank 0 did not come");
+}
+
+// Rank 1 waits for rank 0, the others for all.
+static egraph_status miss_elsewhere(void *user, eg_channel *channel) {
+  trouble *t = user;
+  if (channel->rank == t->rank) return EGRAPH_OK;
+  if (channel->rank == 1) channel->deadline_seconds = 0.05;
+  egraph_status status = reduce_one(channel, 1);
+  if (status == EGRAPH_OK) status = eg_channel_barrier(channel);
+  return note(t, channel, status);
+}
+
+static void a_missed_deadline_ends_other_groups_too(void **state) {
+  (void)state;
+  trouble t = {.rank = 0};
+  assert_int_equal(run_ranks("node=2,gpu=2", 3600, miss_elsewhere, &t),
+                   EGRAPH_E_CANCELLED);
+  assert_all_saw(&t, 4, EGRAPH_E_CANCELLED, "rank 0 did not come");
+}
+
+// Comes when the others have given up.
+static egraph_status come_late(void *user, eg_channel *channel) {
+  trouble *t = user;
+  if (channel->rank != t->rank) return note(t, channel, reduce_one(channel, 0));
+  while (atomic_load(&t->noted) != 2)
+    thrd_yield();
+  return note(t, channel, reduce_one(channel, 0));
+}
+
+static void a_late_rank_hears_of_it(void **state) {
+  (void)state;
+  trouble t = {.rank = 0};
+  assert_fails(run_ranks("gpu=3", 0.02, come_late, &t), EGRAPH_E_CANCELLED,
+               "rank 0 did not come");
+  assert_int_equal(t.seen[0], EGRAPH_E_CANCELLED);
+  assert_all_saw(&t, 3, EGRAPH_E_CANCELLED, "rank 0 did not come");
+}
+
+static egraph_status fail_midway(void *user, eg_channel *channel) {
+  trouble *t = user;
+  for (int i = 0; i < 20; i++) {
+    if (channel->rank == t->rank && i == 10)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "no kernel for this");
+    egraph_status status = reduce_one(channel, 0);
+    if (status != EGRAPH_OK) return note(t, channel, status);
+  }
+  return EGRAPH_OK;
+}
+
+// The deadline is an hour: only the failure can end this.
+static void a_failing_rank_wakes_all_others(void **state) {
+  (void)state;
+  trouble t = {.rank = 1};
+  assert_fails(run_ranks("gpu=4", 3600, fail_midway, &t), EGRAPH_E_UNSUPPORTED,
+               "rank 1 failed: no kernel for this");
+  assert_all_saw(&t, 4, EGRAPH_E_UNSUPPORTED, "rank 1 failed: no kernel for this");
+}
+
+static egraph_status differ(void *user, eg_channel *channel) {
+  trouble *t = user;
+  float x[2] = {0};
+  eg_collective what = {.kind = EG_COLLECTIVE_ALL_REDUCE,
+                        .dtype = EGRAPH_FLOAT32,
+                        .count = channel->rank == t->rank ? 2 : 1,
+                        .send = x,
+                        .recv = x};
+  return note(t, channel, eg_channel_run(channel, &what));
+}
+
+static void ranks_that_disagree_are_named(void **state) {
+  (void)state;
+  trouble t = {.rank = 2};
+  assert_fails(run_ranks("gpu=3", 3600, differ, &t), EGRAPH_E_ARGUMENT,
+               "rank 2 begins all-reduce of 2 float32 along 'gpu', rank 0 all-reduce of "
+               "1 float32");
+  assert_all_saw(&t, 3, EGRAPH_E_ARGUMENT, "rank 2 begins");
+}
+
+static egraph_status misuse(void *user, eg_channel *channel) {
+  (void)user;
+  uint8_t x = 0;
+  eg_collective what = {.kind = EG_COLLECTIVE_ALL_REDUCE,
+                        .dtype = EGRAPH_BOOL,
+                        .count = 1,
+                        .send = &x,
+                        .recv = &x};
+  if (eg_channel_run(channel, &what) != EGRAPH_E_TYPE)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "sums of bool");
+  what.axis = 3;
+  what.dtype = EGRAPH_INT8;
+  if (eg_channel_run(channel, &what) != EGRAPH_E_ARGUMENT)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "an axis that is not there");
+  return EGRAPH_OK;
+}
+
+static void wrong_arguments_are_refused_before_anyone_waits(void **state) {
+  (void)state;
+  assert_ok(run_ranks("gpu=2", 3600, misuse, NULL));
+  eg_mesh mesh = mesh_of("gpu=2");
+  static const double bad[] = {0, -1, 1e9};
+  for (size_t i = 0; i < 3; i++) {
+    eg_channel_options options = {.deadline_seconds = bad[i]};
+    eg_local_hub *hub;
+    assert_fails(eg_local_hub_create(NULL, &mesh, &options, &hub), EGRAPH_E_ARGUMENT,
+                 "deadline");
+  }
+}
+
+static void channels_that_are_not_there_are_named(void **state) {
+  (void)state;
+  eg_mesh mesh = mesh_of("gpu=2");
+  eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
+  eg_channel *channel;
+  assert_false(eg_channel_is_built("pigeon"));
+  assert_fails(eg_channel_open(NULL, "pigeon", &mesh, &options, &channel),
+               EGRAPH_E_ARGUMENT, "no channel 'pigeon'");
+  if (!eg_channel_is_built("mpi"))
+    assert_fails(eg_channel_open(NULL, "mpi", &mesh, &options, &channel),
+                 EGRAPH_E_UNSUPPORTED, "channel 'mpi' is not in this build; install");
+}
+
+static egraph_status open_hub(egraph_allocator alloc, void *user) {
+  eg_mesh mesh = mesh_of(user);
+  eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
+  eg_local_hub *hub;
+  EG_TRY(eg_local_hub_create(&alloc, &mesh, &options, &hub));
+  eg_local_hub_destroy(hub);
+  return EGRAPH_OK;
+}
+
+static void a_hub_survives_every_failing_allocation(void **state) {
+  (void)state;
+  char mesh[] = "a=2,b=3";
+  test_every_allocation_failing(open_hub, mesh);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_collective_gives_what_the_ranks_sent),
+      cmocka_unit_test(sixteen_bit_floats_are_rounded_once),
+      cmocka_unit_test(the_maximum_of_a_number_and_nan_is_nan),
+      cmocka_unit_test(sums_of_integers_wrap),
+      cmocka_unit_test(a_rank_that_ended_is_missed_at_the_deadline),
+      cmocka_unit_test(a_missed_deadline_ends_other_groups_too),
+      cmocka_unit_test(a_late_rank_hears_of_it),
+      cmocka_unit_test(a_failing_rank_wakes_all_others),
+      cmocka_unit_test(ranks_that_disagree_are_named),
+      cmocka_unit_test(wrong_arguments_are_refused_before_anyone_waits),
+      cmocka_unit_test(channels_that_are_not_there_are_named),
+      cmocka_unit_test(a_hub_survives_every_failing_allocation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
