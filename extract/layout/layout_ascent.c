@@ -17,7 +17,13 @@
 
 #include "extract/layout/layout_factors.h"
 
-enum { MOST_PASSES = 400, PATIENCE = 10, DECODE_EVERY = 4, MOST_PRICES = 14 };
+enum {
+  MOST_PASSES = 400,
+  PATIENCE = 10,
+  DECODE_EVERY = 4,
+  MOST_PRICES = 14,
+  LIMIT_PASSES = 60
+};
 // Of the gap, or of the bound before there is a solution, per PATIENCE passes.
 static const double STANDSTILL = 0.004, BARE_STANDSTILL = 1e-5;
 #define NONE EG_LAYOUT_NONE
@@ -28,7 +34,9 @@ struct eg_layout_ascent {
   eg_layout_factors factors;
   eg_u32s order, position; // values, inputs first; [value]
   int limited;             // measure that is priced, or -1
-  double price;            // of a unit of it
+  double weight, price;    // of the objective, and of a unit of what is limited
+  double best_price;       // with the best bound so far
+  bool is_priced;          // it was found
   double bound;            // after the last pass
   bool infeasible;
   // A greedy walk.
@@ -415,20 +423,20 @@ static egraph_status fill_excess(ascent *a, eg_layout_excess *out) {
 
 // ---- the whole ----------------------------------------------------------------------
 
+static double weighted(const ascent *a, const eg_doubles *measures, size_t at) {
+  double cost = a->weight * measures[a->search->task->objective].data[at];
+  return a->limited < 0 ? cost : cost + a->price * measures[a->limited].data[at];
+}
+
 static egraph_status set_costs(ascent *a) {
   const eg_layout_view *view = a->search->view;
   const eg_layout_problem *p = view->problem;
-  int objective = (int)a->search->task->objective;
   EG_TRY(eg_doubles_resize(&a->factors.strategy_cost, eg_layout_strategy_count(p)));
   EG_TRY(eg_doubles_resize(&a->factors.arc_cost, eg_layout_arc_count(p)));
   for (uint32_t s = 0; s < a->factors.strategy_cost.len; s++)
-    a->factors.strategy_cost.data[s] =
-        view->strategy_weight[objective].data[s] +
-        (a->limited < 0 ? 0 : a->price * view->strategy_weight[a->limited].data[s]);
+    a->factors.strategy_cost.data[s] = weighted(a, view->strategy_weight, s);
   for (uint32_t i = 0; i < a->factors.arc_cost.len; i++)
-    a->factors.arc_cost.data[i] =
-        view->arc_weight[objective].data[i] +
-        (a->limited < 0 ? 0 : a->price * view->arc_weight[a->limited].data[i]);
+    a->factors.arc_cost.data[i] = weighted(a, view->arc_weight, i);
   return EGRAPH_OK;
 }
 
@@ -462,24 +470,48 @@ static egraph_status climb(ascent *a, double *out_used) {
   return EGRAPH_OK;
 }
 
+/// Whether the limit can be kept, as far as a few passes tell: the least that is used of
+/// the limited measure alone.
+static egraph_status check_limit(ascent *a) {
+  double limit = a->search->task->limit[a->limited];
+  a->weight = 0;
+  a->price = 1;
+  EG_TRY(set_costs(a));
+  for (int i = 0; i < LIMIT_PASSES && !a->infeasible; i++) {
+    EG_TRY(pass(a, i % 2 == 0));
+    if (a->bound > 1e-9 * limit) a->infeasible = true;
+  }
+  a->weight = 1;
+  a->price = 0;
+  return EGRAPH_OK;
+}
+
 /// Prices of the limited measure: up while solutions exceed the limit, then between.
 static egraph_status try_prices(ascent *a) {
   double limit = a->search->task->limit[a->limited], low = 0, high = INFINITY, used;
+  double best = -INFINITY;
   for (int i = 0; i < MOST_PRICES; i++) {
     EG_TRY(climb(a, &used));
-    if (a->infeasible || is_closed(a) || eg_layout_search_stop(a->search)) break;
-    if (used <= limit) {
-      high = a->price;
-      if (a->price == 0) break;
-    } else {
-      low = a->price;
+    if (a->infeasible || is_closed(a) || eg_layout_search_stop(a->search))
+      return EGRAPH_OK;
+    if (a->bound > best) {
+      best = a->bound;
+      a->best_price = a->price;
     }
+    if (used > limit)
+      low = a->price;
+    else if (a->price == 0)
+      break;
+    else
+      high = a->price;
     if (isfinite(high))
       a->price = (low + high) / 2;
     else
       a->price =
           a->price == 0 ? 0.1 * fabs(a->search->bound) / (limit + 1) : 4 * a->price;
   }
+  a->is_priced = true;
+  a->price = a->best_price;
   return EGRAPH_OK;
 }
 
@@ -504,8 +536,10 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
                                       eg_layout_ascent **out) {
   ascent *a;
   EG_TRY(eg_alloc(search->alloc, 1, sizeof *a, &a));
-  *a = (ascent){
-      .search = search, .active = active, .limited = limited_measure(search->task)};
+  *a = (ascent){.search = search,
+                .active = active,
+                .limited = limited_measure(search->task),
+                .weight = 1};
   eg_u32s *const lists[] = {&a->order, &a->position, &a->made_in, &a->label};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], search->alloc);
@@ -531,7 +565,11 @@ void eg_layout_ascent_destroy(eg_layout_ascent *a) {
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, eg_layout_excess *out,
                                      bool *out_any) {
   double used;
-  EG_TRY(a->limited < 0 ? climb(a, &used) : try_prices(a));
+  if (a->limited >= 0 && !a->is_priced) {
+    EG_TRY(check_limit(a));
+    if (!a->infeasible) EG_TRY(try_prices(a));
+  }
+  if (!a->infeasible) EG_TRY(climb(a, &used));
   *out_any = !a->infeasible;
   return a->infeasible ? EGRAPH_OK : fill_excess(a, out);
 }

@@ -1,0 +1,203 @@
+// Plans that planning has made, run on ranks: three training steps give the loss, weights
+// and velocities (which hold every gradient) that one device gives.
+//
+// Prices of communication, computing and memory differ from case to case, so that plans
+// of many kinds come out: data and tensor parallel, sequence, expert, spatial, ZeRO,
+// mixtures.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "optimize/plan/plan_emit.h"
+#include "optimize/plan/training_info.h"
+#include "tests/unit/rank_training.h"
+
+// ---- models ---------------------------------------------------------------------------
+
+static const char mlp[] =
+    "(egraph-graph 1)(input x \"float32[8,8]\")(weight a \"float32[8,16]\")"
+    "(weight c \"float32[16]\")(weight b \"float32[16,8]\")"
+    "(let p (matmul x a))(let q (add p c))(let h (relu q))(let y (matmul h b))(output y)";
+
+static const char cnn[] =
+    "(egraph-graph 1)(input x \"float32[4,2,8,8]\")(weight k \"float32[8,2,3,3]\")"
+    "(weight l \"float32[4,8,1,1]\")"
+    "(let c (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] x k))(let r (relu c))"
+    "(let d (conv :strides [1 1] :pads [0 0 0 0] :dilations [1 1] r l))"
+    "(let y (reduce-sum :axes [2 3] :keepdims 0 d))(output y)";
+
+static const char block[] =
+    "(egraph-graph 1)(input x \"float32[2,4,8]\")"
+    "(weight s \"float32[8]\")(weight t \"float32[8]\")(weight q \"float32[8,8]\")"
+    "(weight k \"float32[8,8]\")(weight v \"float32[8,8]\")(weight o \"float32[8,8]\")"
+    "(weight a \"float32[8,16]\")(weight b \"float32[16,8]\")"
+    "(let n (layer-normalization x s t))"
+    "(let q1 (matmul n q))(let q2 (reshape :shape [2 4 4 2] q1))"
+    "(let q3 (transpose :perm [0 2 1 3] q2))"
+    "(let k1 (matmul n k))(let k2 (reshape :shape [2 4 4 2] k1))"
+    "(let k3 (transpose :perm [0 2 1 3] k2))"
+    "(let v1 (matmul n v))(let v2 (reshape :shape [2 4 4 2] v1))"
+    "(let v3 (transpose :perm [0 2 1 3] v2))"
+    "(let w1 (matmul :transB 1 q3 k3))(let w2 (softmax w1))(let w3 (matmul w2 v3))"
+    "(let w4 (transpose :perm [0 2 1 3] w3))(let w5 (reshape :shape [2 4 8] w4))"
+    "(let w6 (matmul w5 o))(let r (add x w6))"
+    "(let f1 (matmul r a))(let f2 (gelu f1))(let f3 (matmul f2 b))(let y (add r f3))"
+    "(output y)";
+
+// Tokens to experts and back by masks of one element per slot, as GShard does it.
+static const char experts[] =
+    "(egraph-graph 1)(input x \"float32[4,4,8]\")(input d \"float32[4,4,4,2]\")"
+    "(weight a \"float32[4,8,16]\")(weight b \"float32[4,16,8]\")"
+    "(let i (einsum :equation \"gsec,gsm->egcm\" d x))"
+    "(let h (einsum :equation \"egcm,emh->egch\" i a))(let r (relu h))"
+    "(let o (einsum :equation \"egch,ehm->egcm\" r b))"
+    "(let y (einsum :equation \"gsec,egcm->gsm\" d o))(output y)";
+
+// Tables of embeddings stacked, so that tables can be spread; then their interaction.
+static const char recommender[] =
+    "(egraph-graph 1)(input x \"float32[8,8]\")(input u \"float32[4,8,4]\")"
+    "(weight t \"float32[4,4,8]\")(weight a \"float32[8,8]\")(weight b \"float32[8,4]\")"
+    "(let e (matmul u t))(let s (reduce-sum :axes [0] :keepdims 0 e))"
+    "(let p (matmul x a))(let z (mul p s))(let r (relu z))(let y (matmul r b))(output y)";
+
+typedef struct model {
+  const char *name, *text;
+} model;
+static const model models[] = {{"mlp", mlp},
+                               {"cnn", cnn},
+                               {"block", block},
+                               {"experts", experts},
+                               {"recommender", recommender}};
+
+// ---- prices ---------------------------------------------------------------------------
+
+typedef struct prices {
+  double per_flop, per_byte, latency,
+      memory;  // memory: of the least a plan needs; 0: free
+  double slow; // axis 0 against the others
+} prices;
+
+static egraph_status price_node(void *self, const eg_node_spec *local, double *out) {
+  const prices *p = self;
+  *out = p->per_flop * (eg_node_spec_flops(local) + 8);
+  return EGRAPH_OK;
+}
+
+static double price_bytes(const prices *p, uint32_t axis, double bytes) {
+  return (axis == 0 ? p->slow : 1) * (p->latency + p->per_byte * bytes);
+}
+
+static double price_transition(void *self, const eg_transition *transition,
+                               double bytes) {
+  bool twice = transition->kind == EG_TRANSITION_ALL_REDUCE;
+  bool few = transition->kind == EG_TRANSITION_ALL_TO_ALL;
+  return price_bytes(self, transition->axis, bytes * (twice ? 2 : few ? 0.3 : 1));
+}
+
+static double price_halo(void *self, const eg_halo *halo, const eg_type *local) {
+  double rows = (double)(halo->before + halo->after) / (double)local->dims[halo->dim];
+  return price_bytes(self, halo->axis, rows * (double)eg_type_bytes(local));
+}
+
+static const prices all_prices[] = {
+    {0, 1, 1, 0, 1},       {0, 1, 100, 0, 4},   {1, 0.01, 1, 0, 1},
+    {1, 0.1, 10, 1.05, 2}, {0.5, 1, 1, 1.3, 1}, {1, 0.02, 0, 1, 3},
+};
+
+// ---- running --------------------------------------------------------------------------
+
+/// Plans under a limit on memory, given as a multiple of the least there is.
+static void solve(eg_plan_model *plan_model, double memory, eg_layout_result *result) {
+  eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
+  eg_layout_problem *limited = &plan_model->problem;
+  options.time_limit_seconds = 1;
+  options.relative_gap = 0.02;
+  if (memory != 0) {
+    eg_layout_result least;
+    eg_layout_result_init(&least, eg_allocator_heap());
+    limited->memory_limit = 1;
+    assert_ok(eg_layout_solve(eg_allocator_heap(), limited, &options, &least));
+    assert_int_equal(least.status, EG_LAYOUT_NO_MEMORY);
+    limited->memory_limit = least.least_memory * memory * (1 + 1e-9);
+    eg_layout_result_deinit(&least);
+  }
+  eg_layout_result_init(result, eg_allocator_heap());
+  assert_ok(eg_layout_solve(eg_allocator_heap(), limited, &options, result));
+  assert_true(result->solutions.len != 0);
+}
+
+static uint32_t count_moves(const eg_plan *plan) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < plan->steps.len; i++)
+    count += plan->steps.data[i].is_move;
+  return count;
+}
+
+static uint32_t run_case(const model *m, const char *mesh_text, const prices *price) {
+  problem p;
+  eg_training_options training = EG_TRAINING_OPTIONS_DEFAULT;
+  training.loss = EG_LOSS_SQUARED_ERROR;
+  training.optimizer = EG_OPTIMIZER_MOMENTUM;
+  training.micro_batches = MICRO_BATCHES;
+  problem_init(&p, m->text, &training);
+  eg_training_info info;
+  eg_mesh mesh;
+  eg_tensor_egraph *egraph;
+  assert_ok(eg_training_info_init(&info, eg_allocator_heap(), &p.training, NULL));
+  assert_ok(eg_mesh_parse(mesh_text, &mesh));
+  assert_ok(eg_tensor_egraph_create(NULL, p.training.graph, &egraph));
+  assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
+  prices mine = *price;
+  eg_plan_costs costs = {.self = &mine,
+                         .node = price_node,
+                         .transition = price_transition,
+                         .halo = price_halo,
+                         .compute_is_free = price->per_flop == 0};
+  eg_plan_space space;
+  eg_plan_model plan_model;
+  eg_layout_result result;
+  eg_emitted_plan emitted;
+  assert_ok(
+      eg_plan_space_init(&space, eg_allocator_heap(), egraph, &info.info, &mesh, &costs));
+  assert_ok(eg_plan_model_init(&plan_model, eg_allocator_heap(), &space, NULL));
+  solve(&plan_model, price->memory, &result);
+  assert_ok(eg_plan_emit(&plan_model, eg_allocator_heap(), &result.solutions.data[0],
+                         &emitted));
+  p.plan = &emitted.plan;
+  kit_tensors want;
+  train_alone(&p, &want);
+  train_on_ranks(&p);
+  double error = kit_error(&want, &p.have);
+  if (!(error < 1e-5))
+    fail_msg("%s on %s, prices %d: error %g", m->name, mesh_text,
+             (int)(price - all_prices), error);
+  uint32_t moves = count_moves(p.plan);
+  kit_tensors_deinit(&want);
+  eg_emitted_plan_deinit(&emitted);
+  eg_layout_result_deinit(&result);
+  eg_plan_model_deinit(&plan_model);
+  eg_plan_space_deinit(&space);
+  eg_tensor_egraph_destroy(egraph);
+  eg_training_info_deinit(&info);
+  problem_deinit(&p);
+  return moves;
+}
+
+static void plans_give_what_one_device_gives(void **state) {
+  (void)state;
+  static const char *const meshes[] = {"gpu=2", "gpu=4", "node=2,gpu=2", "a=2,b=2,c=2"};
+  uint32_t cases = 0, moves = 0;
+  for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+    for (size_t i = 0; i < sizeof all_prices / sizeof *all_prices; i++) {
+      moves += run_case(&models[m], meshes[(m + i) % 4], &all_prices[i]);
+      cases++;
+    }
+  print_message("%u plans with %u moves\n", cases, moves);
+  assert_true(cases >= 20 && moves > cases);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(plans_give_what_one_device_gives),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
