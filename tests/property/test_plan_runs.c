@@ -109,7 +109,7 @@ static const prices all_prices[] = {
 static void solve(eg_plan_model *plan_model, double memory, eg_layout_result *result) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   eg_layout_problem *limited = &plan_model->problem;
-  options.time_limit_seconds = 1;
+  options.time_limit_seconds = 20;
   options.relative_gap = 0.02;
   if (memory != 0) {
     eg_layout_result least;
