@@ -1,6 +1,6 @@
 // Operators that only backward passes have: weight gradients of convolutions, gradients
-// of pooling and gathering. All are linear in the cotangent. What a forward operator
-// splits by halo is blocked here, because parts of the result overlap.
+// of pooling, gathering and normalizing. All are linear in the cotangent. What a forward
+// operator splits by halo is blocked here, because parts of the result overlap.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -194,5 +194,38 @@ void eg_factors_gather_grad(const eg_typing *node, const eg_type *results,
       factor->output_dim[0] = (int8_t)(dim < axis ? dim : dim + 1 - indices->rank);
   }
   eg_factors_add(out, EG_FACTOR_BLOCKED, 1)->output_dim[0] = (int8_t)axis;
+  out->linear = eg_operand_bits(1);
+}
+
+// ---- layer-normalization-grad, rms-normalization-grad ----------------------------
+
+egraph_status eg_infer_layer_norm_grad(const eg_typing *node, eg_type *out) {
+  const eg_type *d = &node->inputs[0], *x = &node->inputs[1], *scale = &node->inputs[2];
+  uint32_t axis;
+  EG_TRY(eg_typing_same_dtype(node, 1));
+  EG_TRY(eg_typing_axis(node, EG_SHARED(node, LAYER_NORM_GRAD, AXIS)->i, x->rank, &axis));
+  if (!eg_type_same_shape(d, x))
+    return eg_typing_fail(node, "the cotangent is %s; it must be %s",
+                          eg_type_text_of(d).text, eg_type_text_of(x).text);
+  eg_type normalized = eg_type_of(x->dtype, x->rank - axis, x->dims + axis);
+  if (!eg_type_same_shape(scale, &normalized))
+    return eg_typing_fail(node,
+                          "the scale is %s; normalizing %s from axis %u on needs %s",
+                          eg_type_text_of(scale).text, eg_type_text_of(x).text, axis,
+                          eg_type_text_of(&normalized).text);
+  *out = eg_type_of(x->dtype, x->rank, x->dims);
+  return EGRAPH_OK;
+}
+
+void eg_factors_layer_norm_grad(const eg_typing *node, const eg_type *results,
+                                uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  uint32_t axis = results->rank - node->inputs[2].rank;
+  for (uint32_t dim = 0; dim < results->rank; dim++) {
+    eg_factor_kind kind = dim < axis ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED;
+    eg_factor *factor = eg_factors_add_dim(out, kind, results, dim);
+    factor->input_dim[1] = (int8_t)dim;
+    if (dim >= axis) factor->input_dim[2] = (int8_t)(dim - axis);
+  }
   out->linear = eg_operand_bits(1);
 }

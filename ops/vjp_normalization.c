@@ -1,64 +1,31 @@
-// Gradients of normalizations. With n = (x - mean) r normalized over rows and h the
-// cotangent of n: x' = r (h - mean(h) - n mean(h n)), and without centring
-// x' = r (h - n mean(h n)).
+// Gradients of normalizations. With n = (x - mean) r normalized over rows, the scale gets
+// the sums of d n; n is the normalization once more, with a scale of ones.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/vjp_rules.h"
 
 enum { X, SCALE, BIAS, MEAN, VARIANCE };
 
-/// Rows of x over the dimensions in `dims`, normalized.
-typedef struct rows {
-  uint32_t dims;
-  bool centred;
-  eg_ref n, r;
-} rows;
-
-static eg_ref mean(eg_builder *b, eg_ref x, uint32_t dims) {
-  return eg_build_reduce(b, EG_OP_REDUCE_MEAN, x, dims, true);
-}
-
-static rows normalize(eg_builder *b, eg_ref x, uint32_t dims, bool centred,
-                      double epsilon) {
-  rows out = {.dims = dims, .centred = centred};
-  eg_ref c = x;
-  if (centred) {
-    eg_ref m = mean(b, x, dims);
-    c = EG_BUILD(b, EG_OP_SUB, x, m);
-  }
-  eg_ref squares = EG_BUILD(b, EG_OP_SQUARE, c);
-  eg_ref variance = mean(b, squares, dims), e = eg_build_number(b, epsilon);
-  out.r = EG_FORMULA(b, "(rsqrt (add v e))", "ve", variance, e);
-  out.n = EG_BUILD(b, EG_OP_MUL, c, out.r);
-  return out;
-}
-
-// The cotangent of x from h, that of n.
-static eg_ref row_cotangent(eg_builder *b, const rows *of, eg_ref h) {
-  eg_ref product = EG_BUILD(b, EG_OP_MUL, h, of->n);
-  eg_ref k = mean(b, product, of->dims);
-  if (!of->centred)
-    return EG_FORMULA(b, "(mul r (sub h (mul n k)))", "rhnk", of->r, h, of->n, k);
-  eg_ref m = mean(b, h, of->dims);
-  return EG_FORMULA(b, "(mul r (sub (sub h m) (mul n k)))", "rhnkm", of->r, h, of->n, k,
-                    m);
+// Normalized rows of x, without scale and bias; the slots are layer-normalization's.
+static eg_ref normalize(eg_builder *b, eg_op op, const eg_attr *slots, eg_ref x,
+                        const eg_type *scale) {
+  eg_ref ones = eg_build_fill(b, scale, 1);
+  return eg_build_node(b, op, slots, (const eg_ref[]){x, ones}, 2);
 }
 
 void eg_vjp_layer_norm(const eg_vjp *v) {
   eg_builder *b = v->b;
-  const eg_type *x = eg_vjp_type(v, X), *scale = eg_vjp_type(v, SCALE);
+  const eg_type *scale = eg_vjp_type(v, SCALE);
+  const eg_attr *slots = v->attrs->slots;
+  eg_op op = (eg_op)v->attrs->op;
+  eg_op grad = op == EG_OP_LAYER_NORM ? EG_OP_LAYER_NORM_GRAD : EG_OP_RMS_NORM_GRAD;
   eg_ref d = v->cotangents[0];
-  uint32_t dims = eg_operand_bits(x->rank) & ~eg_operand_bits(x->rank - scale->rank);
-  if (v->wanted[X] || v->wanted[SCALE]) {
-    rows of = normalize(b, v->inputs[X], dims, v->attrs->op == EG_OP_LAYER_NORM,
-                        EG_VJP_SHARED(v, LAYER_NORM, EPSILON)->f);
-    if (v->wanted[X]) {
-      eg_ref h = EG_BUILD(b, EG_OP_MUL, d, v->inputs[SCALE]);
-      v->out[X] = row_cotangent(b, &of, h);
-    }
-    if (v->wanted[SCALE]) {
-      eg_ref product = EG_BUILD(b, EG_OP_MUL, d, of.n);
-      v->out[SCALE] = eg_build_sum_to(b, product, scale);
-    }
+  if (v->wanted[X])
+    v->out[X] = eg_build_node(b, grad, slots,
+                              (const eg_ref[]){d, v->inputs[X], v->inputs[SCALE]}, 3);
+  if (v->wanted[SCALE]) {
+    eg_ref n = normalize(b, op, slots, v->inputs[X], scale);
+    eg_ref product = EG_BUILD(b, EG_OP_MUL, d, n);
+    v->out[SCALE] = eg_build_sum_to(b, product, scale);
   }
   if (eg_vjp_wants(v, BIAS)) v->out[BIAS] = eg_build_sum_to(b, d, scale);
 }
@@ -97,20 +64,23 @@ void eg_vjp_group_norm(const eg_vjp *v) {
   for (uint32_t i = 2; i < x->rank; i++)
     dims[2] *= x->dims[i];
   eg_ref d = v->cotangents[0];
-  if (v->wanted[X] || v->wanted[SCALE]) {
-    eg_ref flat = eg_build_reshape(b, v->inputs[X], 3, dims);
-    rows of = normalize(b, flat, 4, true, epsilon);
-    if (v->wanted[X]) {
-      eg_ref scale = per_channel(b, v->inputs[SCALE], x);
-      eg_ref scaled = EG_BUILD(b, EG_OP_MUL, d, scale);
-      eg_ref h = eg_build_reshape(b, scaled, 3, dims);
-      eg_ref cotangent = row_cotangent(b, &of, h);
-      v->out[X] = eg_build_reshape(b, cotangent, x->rank, x->dims);
-    }
-    if (v->wanted[SCALE]) {
-      eg_ref n = eg_build_reshape(b, of.n, x->rank, x->dims);
-      v->out[SCALE] = sum_product(b, d, n, x);
-    }
+  const eg_attr slots[] = {{.kind = EG_ATTR_INT, .i = 2},
+                           {.kind = EG_ATTR_FLOAT, .f = epsilon}};
+  const eg_type row = eg_type_of(x->dtype, 1, dims + 2);
+  eg_ref flat = EG_REF_NONE;
+  if (v->wanted[X] || v->wanted[SCALE]) flat = eg_build_reshape(b, v->inputs[X], 3, dims);
+  if (v->wanted[X]) {
+    eg_ref scale = per_channel(b, v->inputs[SCALE], x);
+    eg_ref scaled = EG_BUILD(b, EG_OP_MUL, d, scale);
+    eg_ref h = eg_build_reshape(b, scaled, 3, dims), ones = eg_build_fill(b, &row, 1);
+    eg_ref cotangent = eg_build_node(b, EG_OP_LAYER_NORM_GRAD, slots,
+                                     (const eg_ref[]){h, flat, ones}, 3);
+    v->out[X] = eg_build_reshape(b, cotangent, x->rank, x->dims);
+  }
+  if (v->wanted[SCALE]) {
+    eg_ref rows = normalize(b, EG_OP_LAYER_NORM, slots, flat, &row);
+    eg_ref n = eg_build_reshape(b, rows, x->rank, x->dims);
+    v->out[SCALE] = sum_product(b, d, n, x);
   }
   if (v->wanted[BIAS]) v->out[BIAS] = sum_channels(b, d, x);
 }

@@ -25,6 +25,7 @@ void eg_vjp_none(const eg_vjp *v);
 #define eg_vjp_conv_grad_weight eg_vjp_none
 #define eg_vjp_pool_grad eg_vjp_none
 #define eg_vjp_gather_grad eg_vjp_none
+#define eg_vjp_layer_norm_grad eg_vjp_none
 #define eg_vjp_adam_update eg_vjp_none
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \

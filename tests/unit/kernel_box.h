@@ -92,7 +92,7 @@ EG_MAYBE_UNUSED static eg_attrs box_attrs(kernel_box *box, eg_op op, const char 
   while (*text != '\0') {
     char name[64], value[256];
     int used = 0;
-    assert_int_equal(sscanf(text, " %63[a-zA-Z_] %255[^;]%n", name, value, &used), 2);
+    assert_int_equal(sscanf(text, " %63[a-zA-Z_0-9] %255[^;]%n", name, value, &used), 2);
     text += used;
     if (*text == ';') text++;
     uint16_t slot = 0;

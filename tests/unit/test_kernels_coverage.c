@@ -137,6 +137,8 @@ static const sample samples[] = {
      WINDOW "kernel_shape [2 3]; spatial_shape [5 6]",
      {"*[1,2,3,5]"}},
     {EG_OP_GATHER_GRAD, "axis 1; size 4", {"*[2,3]", "int64[3]"}},
+    {EG_OP_LAYER_NORM_GRAD, "", {"*[2,3,4]", "*[2,3,4]", "*[4]"}},
+    {EG_OP_RMS_NORM_GRAD, "axis 1", {"*[2,3,4]", "*[2,3,4]", "*[3,4]"}},
     {EG_OP_ADAM_UPDATE,
      "epsilon 1; weight_decay 0.25",
      {"*[2,3]", "*[2,3]", "*[2,3]", "*[2,3]", "float64[]", "float64[]"}},

@@ -1,5 +1,5 @@
-// Updates of optimizers against values worked out by hand and the formulas of their
-// papers.
+// Updates of optimizers and fused gradients against values worked out by hand and the
+// formulas of papers.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/kernel_box.h"
 
@@ -78,12 +78,26 @@ static void adam_agrees_with_its_paper(void **state) {
     }
 }
 
+// [1, 3] has mean 2 and variance 1; epsilon 3 halves what is normalized.
+static void gradients_of_normalizations_by_hand(void **state) {
+  BOX;
+  RUN(EG_OP_LAYER_NORM_GRAD, "epsilon 3", T("float32[1,2]", 1, 2),
+      T("float32[1,2]", 1, 3), T("float32[2]", 2, 5));
+  // h = [2, 10], mean 6, n = [-1/2, 1/2], mean(h n) = 2: ([-4, 4] - [-1, 1]) / 2
+  EXPECT("float32[1,2]", -1.5, 1.5);
+  RUN(EG_OP_RMS_NORM_GRAD, "epsilon 0.0", T("float64[1,2]", 10, 5),
+      T("float64[1,2]", 1, 7), T("float64[2]", 1, 4));
+  // h = [10, 20], r = 1/5, n = [1/5, 7/5], mean(h n) = 15: (h - [3, 21]) / 5
+  EXPECT_NEAR(1e-15, "float64[1,2]", 1.4, -0.2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, box_setup, box_teardown)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(adam_by_hand),
       TEST(adam_agrees_with_its_paper),
+      TEST(gradients_of_normalizations_by_hand),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,6 +251,8 @@ static const ops_case described[] = {
      "p2(0)->0 p3(1)->1 b4(2)->2 b2(-)->- linear 1"},
     {EG_OP_GATHER_GRAD, ":axis 1 :size 9", "float32[2,5,6,4] int64[5,6]",
      "p2(0,-)->0 s5(1,0)->- s6(2,1)->- p4(3,-)->2 b1(-,-)->1 linear 1"},
+    {EG_OP_LAYER_NORM_GRAD, ":axis 1", "float32[2,3,8] float32[2,3,8] float32[3,8]",
+     "p2(0,0,-)->0 b3(1,1,0)->1 b8(2,2,1)->2 linear 1"},
     {EG_OP_ADAM_UPDATE, "",
      "float32[2,3] float32[2,3] float32[2,3] float32[2,3] float64[] float64[]",
      "p2(0,0,0,0,-,-)->0,0,0 p3(1,1,1,1,-,-)->1,1,1"},
