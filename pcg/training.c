@@ -118,12 +118,24 @@ static egraph_status copy_leaf(maker *m, uint32_t id) {
   else
     EG_TRY(
         eg_graph_add_weight(m->out->graph, info->name, &info->type, info->data, &value));
-  m->entry[id] = value;
-  eg_ref computed = eg_ref_of(value);
-  if (m->options->mixed_precision && info->type.dtype == EGRAPH_FLOAT32 && m->needed[id])
-    computed = eg_build_cast(&m->b, computed, EGRAPH_BFLOAT16);
-  m->map[id] = eg_value_of(computed);
+  m->entry[id] = m->map[id] = value;
+  return EGRAPH_OK;
+}
+
+static egraph_status lower_leaf(maker *m, uint32_t id) {
+  const eg_value_info *info = eg_graph_value(m->forward, (eg_value){id});
+  if (!m->options->mixed_precision || info->type.dtype != EGRAPH_FLOAT32 ||
+      !m->needed[id])
+    return EGRAPH_OK;
+  m->map[id] = eg_value_of(eg_build_cast(&m->b, eg_ref_of(m->map[id]), EGRAPH_BFLOAT16));
   return m->b.status;
+}
+
+// The name of a computed value, unless a cast has it: then it gets a new one.
+static const char *free_name(const maker *m, eg_value value) {
+  const char *name = eg_graph_value(m->forward, value)->name;
+  eg_value taken;
+  return eg_graph_find_value(m->out->graph, name, &taken) ? NULL : name;
 }
 
 // Attributes with float32 replaced by bfloat16.
@@ -145,7 +157,7 @@ static egraph_status copy_node(maker *m, const eg_graph_node_info *node, uint32_
   egraph_allocator alloc = m->out->alloc;
   EG_TRY(eg_alloc(alloc, node->result_count, sizeof *names, &names));
   for (uint32_t i = 0; i < node->result_count; i++)
-    names[i] = eg_graph_value(m->forward, node->results[i])->name;
+    names[i] = free_name(m, node->results[i]);
   eg_attr slots[16];
   eg_attrs attrs = *node->attrs;
   if (m->options->mixed_precision) lower_attrs(node->attrs, slots, &attrs);
@@ -161,13 +173,19 @@ static egraph_status copy_node(maker *m, const eg_graph_node_info *node, uint32_
   return status;
 }
 
+static bool is_leaf(const maker *m, uint32_t v) {
+  eg_value_kind kind = eg_graph_value(m->forward, (eg_value){v})->kind;
+  return kind == EG_VALUE_INPUT || (kind == EG_VALUE_WEIGHT && m->needed[v]);
+}
+
+// Leaves first: they keep their names.
 static egraph_status copy_forward(maker *m) {
-  for (uint32_t v = 0; v < eg_graph_value_count(m->forward); v++) {
+  uint32_t values = eg_graph_value_count(m->forward);
+  for (uint32_t v = 0; v < values; v++)
+    if (is_leaf(m, v)) EG_TRY(copy_leaf(m, v));
+  for (uint32_t v = 0; v < values; v++) {
     const eg_value_info *info = eg_graph_value(m->forward, (eg_value){v});
-    if (info->kind == EG_VALUE_INPUT || (info->kind == EG_VALUE_WEIGHT && m->needed[v])) {
-      EG_TRY(copy_leaf(m, v));
-      continue;
-    }
+    if (is_leaf(m, v)) EG_TRY(lower_leaf(m, v));
     if (info->kind != EG_VALUE_COMPUTED || info->result != 0) continue;
     eg_graph_node_info node = eg_graph_node_at(m->forward, info->node);
     bool wanted = false;

@@ -249,15 +249,18 @@ static egraph_status add_plain_root(builder *b, uint32_t v) {
                                     *copy_of(b, v, value_at(b, v)->phase), &number, 1);
 }
 
-static bool is_partial(const builder *b, uint32_t v, uint32_t layout) {
+/// Nothing enters as a partial sum, so nothing leaves as one, even if its entry is of no
+/// use in this step; but for what adds up over the micro-batches, which begins as zero on
+/// every device.
+static bool may_leave(const builder *b, uint32_t v, uint32_t layout, bool is_sum) {
   const eg_layout *l = &eg_plan_space_layouts(b->space, v)->layouts.data[layout];
   for (uint32_t a = 0; a < b->space->mesh.axis_count; a++)
-    if (eg_digit_is_partial(l->sharding[a])) return true;
-  return false;
+    if (eg_digit_is_partial(l->sharding[a]) &&
+        !(is_sum && l->sharding[a] == EG_SHARD_P_SUM))
+      return false;
+  return true;
 }
 
-/// Nothing enters as a partial sum, so nothing leaves as one, even if its entry is of no
-/// use in this step.
 static egraph_status add_exit(builder *b, uint32_t v, const eg_carried_value *carried) {
   eg_plan_model *model = b->model;
   uint32_t entry_value = eg_plan_space_value(
@@ -268,7 +271,9 @@ static egraph_status add_exit(builder *b, uint32_t v, const eg_carried_value *ca
   EG_TRY(open_operator(b, exit, &from, 1, EG_SPACE_NONE));
   for (uint32_t l = 0; l < layout_count(b, v); l++) {
     uint32_t need = number_of(b, v, l), output = number_of(b, entry_value, l);
-    if (need == EG_SPACE_NONE || output == EG_SPACE_NONE || is_partial(b, v, l)) continue;
+    if (need == EG_SPACE_NONE || output == EG_SPACE_NONE ||
+        !may_leave(b, v, l, carried->is_sum))
+      continue;
     eg_layout_strategy strategy = {.needs = &need, .output = output};
     EG_TRY(eg_layout_problem_add_strategy(&model->problem, &strategy));
     EG_TRY(eg_u32s_push(&model->strategies, EG_SPACE_NONE));

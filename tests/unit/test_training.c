@@ -137,6 +137,24 @@ static void mixed_precision_stays_near_full_precision(void **state) {
   compare(NETWORK("float32", "8"), &options, 3e-2);
 }
 
+/// Casts are named "v" and a number; so may be what the user has.
+static void mixed_precision_bears_names_like_its_own(void **state) {
+  (void)state;
+  static const char text[] =
+      "(egraph-graph 1)(input v2 \"float32[4,3]\")(weight v1 \"float32[3,3]\")"
+      "(let v0 (matmul v2 v1))(weight v3 \"float32[3,3]\")(let v4 (matmul v0 v3))"
+      "(let v5 (relu v4))(output v5)";
+  stepper s;
+  eg_training_options options = options_of(EG_OPTIMIZER_SGD);
+  options.mixed_precision = true;
+  stepper_init(&s, text, &options);
+  assert_int_equal(s.step.param_count, 2);
+  assert_non_null(stepper_input(&s, "v2"));
+  assert_non_null(stepper_output(&s, "v1"));
+  assert_non_null(stepper_output(&s, "v3"));
+  stepper_deinit(&s);
+}
+
 static void mixed_precision_computes_in_bfloat16_and_keeps_float32(void **state) {
   (void)state;
   stepper s;
@@ -303,6 +321,7 @@ int main(void) {
       cmocka_unit_test(gradients_are_clipped_by_their_common_norm),
       cmocka_unit_test(micro_batches_add_up_to_the_batch),
       cmocka_unit_test(mixed_precision_stays_near_full_precision),
+      cmocka_unit_test(mixed_precision_bears_names_like_its_own),
       cmocka_unit_test(mixed_precision_computes_in_bfloat16_and_keeps_float32),
       cmocka_unit_test(names_are_found_again),
       cmocka_unit_test(entries_and_exits_have_one_name_and_type),
