@@ -471,15 +471,18 @@ static egraph_status climb(ascent *a, double *out_used) {
 }
 
 /// Whether the limit can be kept, as far as a few passes tell: the least that is used of
-/// the limited measure alone.
+/// the limited measure alone. Offers solutions that use little of it.
 static egraph_status check_limit(ascent *a) {
   double limit = a->search->task->limit[a->limited];
   a->weight = 0;
   a->price = 1;
   EG_TRY(set_costs(a));
   for (int i = 0; i < LIMIT_PASSES && !a->infeasible; i++) {
+    double used;
     EG_TRY(pass(a, i % 2 == 0));
     if (a->bound > 1e-9 * limit) a->infeasible = true;
+    bool decodes = !a->infeasible && i % DECODE_EVERY == DECODE_EVERY - 1;
+    if (decodes) EG_TRY(decode(a, &used));
   }
   a->weight = 1;
   a->price = 0;
