@@ -39,26 +39,29 @@ static void a_long_sequence_is_split_between_the_split_products(void **state) {
                                .hidden = 12288,
                                .heads = 96,
                                .dtype = "float32"};
-  const double activation = FLOAT32 * 2048.0 * 12288, vector = FLOAT32 * 12288;
-  const eg_training_options options = training(EG_OPTIMIZER_ADAM, 1);
-  planned p;
-  eg_text model;
-  eg_text_init(&model, eg_allocator_heap());
-  model_transformer(&model, &m);
-  find(&p, &model, node, "gpu=8", &options);
-  EXPECT(&p, vector, {F, 4 - 1, ALL_GATHER, 0, activation},
-         {F, 4, REDUCE_SCATTER, 0, activation}, {B, 4, ALL_GATHER, 0, activation},
-         {B, 4, REDUCE_SCATTER, 0, activation});
-  assert_int_equal(planned_digit(&p, "r0", 0), S1); // sequence
-  assert_int_equal(planned_digit(&p, "m0", 0), S1);
-  assert_int_equal(planned_digit(&p, "n1", 0), S1);
-  assert_int_equal(planned_digit(&p, "s1", 0), S1); // heads
-  assert_int_equal(planned_digit(&p, "wq1", 0), S1);
-  assert_int_equal(planned_digit(&p, "wo1", 0), S0);
-  assert_int_equal(planned_digit(&p, "w11", 0), S1);
-  assert_int_equal(planned_digit(&p, "w21", 0), S0);
-  assert_int_equal(planned_digit(&p, "u1", 0), P);
-  planned_deinit(&p);
+  for (int mixed = 0; mixed < 2; mixed++) {
+    const double activation = (mixed ? 2 : FLOAT32) * 2048.0 * 12288;
+    const double vector = FLOAT32 * 12288;
+    eg_training_options options = training(EG_OPTIMIZER_ADAM, 1);
+    options.mixed_precision = mixed != 0;
+    planned p;
+    eg_text model;
+    eg_text_init(&model, eg_allocator_heap());
+    model_transformer(&model, &m);
+    find(&p, &model, node, "gpu=8", &options);
+    EXPECT(&p, vector, {F, 4 - 1, ALL_GATHER, 0, activation},
+           {F, 4, REDUCE_SCATTER, 0, activation}, {B, 4, ALL_GATHER, 0, activation},
+           {B, 4, REDUCE_SCATTER, 0, activation});
+    static const struct {
+      const char *name;
+      uint8_t digit;
+    } made[] = {{"r0", S1},  {"m0", S1},  {"n1", S1}, // sequence
+                {"s1", S1},                           // heads
+                {"wq1", S1}, {"wo1", S0}, {"w11", S1}, {"w21", S0}, {"u1", P}};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+      assert_int_equal(planned_digit(&p, made[i].name, 0), made[i].digit);
+    planned_deinit(&p);
+  }
 }
 
 // ---- experts --------------------------------------------------------------------------
