@@ -31,6 +31,8 @@ typedef struct eg_device_memory {
 
 typedef struct eg_backend_options {
   uint32_t threads; // host threads a kernel may use; 0: as many as the machine has
+  bool is_eager;    // launch every node by itself, also where the device could replay a
+                    // whole series of runs at once
 } eg_backend_options;
 
 typedef struct eg_compile_request {
@@ -130,10 +132,11 @@ struct eg_backend {
 
 // ---- registry -------------------------------------------------------------------
 
-/// Back-ends of this build, in the order of registry.c; NULL past the last one.
+/// Back-ends that can run here, in the order of registry.c, last the plugin (its first
+/// look-up loads it); NULL past the last one.
 const eg_backend_vtable *eg_backend_at(uint32_t index);
 /// Creates a back-end by name (NULL: "cpu"). Fails with EGRAPH_E_ARGUMENT, listing the
-/// names there are.
+/// names there are, and with EGRAPH_E_UNSUPPORTED when the plugin cannot run.
 egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
                                 const eg_backend_options *options, eg_backend **out);
 void eg_backend_destroy(eg_backend *backend); // NULL is allowed

@@ -1,9 +1,10 @@
-// The back-ends of this build.
+// The back-ends of this build, and behind them the one that is a plugin.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
 #include "exec/backend.h"
 #include "exec/cpu/cpu_backend.h"
+#include "exec/cuda_plugin.h"
 #include "exec/reference_backend.h"
 
 static const eg_backend_vtable *const backends[] = {
@@ -14,7 +15,10 @@ static const eg_backend_vtable *const backends[] = {
 enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
 
 const eg_backend_vtable *eg_backend_at(uint32_t index) {
-  return index < BACKEND_COUNT ? backends[index] : NULL;
+  if (index < BACKEND_COUNT) return backends[index];
+  const eg_backend_vtable *plugin;
+  return index == BACKEND_COUNT && eg_cuda_plugin_open(&plugin) == EGRAPH_OK ? plugin
+                                                                             : NULL;
 }
 
 static egraph_status fail_unknown(const char *name) {
@@ -24,8 +28,9 @@ static egraph_status fail_unknown(const char *name) {
     snprintf(list + used, sizeof list - used, "%s'%s'", i == 0 ? "" : ", ",
              backends[i]->name);
   }
-  return EG_FAIL(EGRAPH_E_ARGUMENT, "no back-end '%s' in this build; there are %s", name,
-                 list);
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "no back-end '%s' in this build; there are %s, and '%s' as a plugin",
+                 name, list, EG_CUDA_BACKEND_NAME);
 }
 
 egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
@@ -34,7 +39,10 @@ egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
   for (uint32_t i = 0; i < BACKEND_COUNT; i++)
     if (strcmp(backends[i]->name, name) == 0)
       return backends[i]->create(eg_allocator_or_heap(alloc), options, out);
-  return fail_unknown(name);
+  if (strcmp(name, EG_CUDA_BACKEND_NAME) != 0) return fail_unknown(name);
+  const eg_backend_vtable *plugin;
+  EG_TRY(eg_cuda_plugin_open(&plugin));
+  return plugin->create(eg_allocator_or_heap(alloc), options, out);
 }
 
 void eg_backend_destroy(eg_backend *backend) {

@@ -31,7 +31,7 @@ jansson\.h:                     ^base/json\.h$
 zlib\.h:                        ^base/gzip\.c$
 dnnl.*\.h|oneapi/.*:            ^exec/cpu/
 protobuf-c/.*|.*\.pb-c\.h:      ^pcg/onnx|^rewrites/.*import
-cuda.*|cublas.*|cudnn.*|nvrtc.*: ^exec/cuda/
+cuda\.h|cuda_(runtime|fp|bf)[^/]*|cublas[^/]*|cudnn[^/]*|nvrtc[^/]*: ^exec/cuda/
 nccl\.h:                        ^exec/nccl/
 mpi\.h:                         ^exec/mpi/
 cmocka\.h:                      ^tests/testing\.h$

@@ -1,0 +1,41 @@
+// Convolutions as graphs of cuDNN: problem, choice of an engine, execution. The only file
+// that speaks to cuDNN's graph interface. Also works without a device, for the properties
+// of one in text form, up to the plan.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_CONV_PLAN_H
+#define EG_EXEC_CONV_PLAN_H
+
+#include "exec/cuda/cuda_support.h"
+
+/// Dimensions of a tensor: N, C and two or three spatial ones.
+enum { EG_CONV_MAX_RANK = 5 };
+
+typedef struct eg_conv_problem {
+  egraph_dtype dtype;
+  uint32_t rank; // 4 or 5
+  int64_t x[EG_CONV_MAX_RANK], w[EG_CONV_MAX_RANK], y[EG_CONV_MAX_RANK];
+  int64_t x_strides[EG_CONV_MAX_RANK], w_strides[EG_CONV_MAX_RANK];
+  int64_t y_strides[EG_CONV_MAX_RANK];
+  int64_t pads[EG_CONV_MAX_RANK], pads_end[EG_CONV_MAX_RANK]; // [rank - 2]
+  int64_t strides[EG_CONV_MAX_RANK], dilations[EG_CONV_MAX_RANK];
+  int64_t alignment; // of all addresses, bytes
+  bool allows_winograd;
+} eg_conv_problem;
+
+typedef struct eg_conv_plan {
+  cudnnBackendDescriptor_t plan;
+  int64_t workspace_bytes;
+} eg_conv_plan;
+
+/// The first plan of cuDNN's heuristics that is deterministic, exact for the element type
+/// (no TF32 for float32) and needs no more than EG_CUDA_WORKSPACE. `handle` is of the
+/// device, or NULL, and then `device_properties` is a finalized descriptor of one. Fails
+/// with EGRAPH_E_UNSUPPORTED when there is none.
+egraph_status eg_conv_plan_create(cudnnHandle_t handle,
+                                  cudnnBackendDescriptor_t device_properties,
+                                  const eg_conv_problem *problem, eg_conv_plan *out);
+void eg_conv_plan_destroy(eg_conv_plan *plan); // a zeroed one is allowed
+egraph_status eg_conv_plan_run(const eg_conv_plan *plan, const eg_cuda_device *device,
+                               void *x, void *w, void *y);
+
+#endif

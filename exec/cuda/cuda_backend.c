@@ -1,0 +1,232 @@
+// The back-end itself: opening the device, memory, transfers, and what the plugin
+// exports.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/cuda_program.h"
+#include "exec/cuda/series.h"
+
+typedef struct cuda_backend {
+  eg_backend base;
+  eg_cuda_device device;
+  eg_series *series;
+} cuda_backend;
+
+// ---- opening --------------------------------------------------------------------
+
+static egraph_status fail_driver(cudaError_t code) {
+  return EG_FAIL(
+      EGRAPH_E_UNSUPPORTED,
+      "back-end 'cuda': no driver: %s; install an NVIDIA driver for CUDA %d or "
+      "newer, or use another back-end",
+      cudaGetErrorString(code), CUDART_VERSION / 1000);
+}
+
+static egraph_status plugin_open(const eg_plugin_host *host) {
+  eg_cuda_host_set(host);
+  int count = 0;
+  cudaError_t code = cudaGetDeviceCount(&count);
+  (void)cudaGetLastError();
+  if (code == cudaErrorInsufficientDriver) return fail_driver(code);
+  if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "back-end 'cuda': no device: the driver finds no GPU, or "
+                   "CUDA_VISIBLE_DEVICES hides it; use another back-end");
+  return eg_cuda_check(code, "look-up of devices");
+}
+
+static egraph_status open_stream(eg_cuda_device *device) {
+  EG_TRY(eg_cuda_check(cudaGetDevice(&device->ordinal), "current device"));
+  EG_TRY(eg_cuda_check(cudaDeviceGetAttribute(&device->major,
+                                              cudaDevAttrComputeCapabilityMajor,
+                                              device->ordinal),
+                       "compute capability"));
+  EG_TRY(eg_cuda_check(cudaDeviceGetAttribute(&device->minor,
+                                              cudaDevAttrComputeCapabilityMinor,
+                                              device->ordinal),
+                       "compute capability"));
+  EG_TRY(eg_cuda_check(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking),
+                       "stream"));
+  cudaMemPool_t pool;
+  uint64_t keep = UINT64_MAX; // freed memory stays ours
+  EG_TRY(
+      eg_cuda_check(cudaDeviceGetDefaultMemPool(&pool, device->ordinal), "memory pool"));
+  return eg_cuda_check(
+      cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+      "memory pool");
+}
+
+static egraph_status open_libraries(eg_cuda_device *device) {
+  EG_TRY(eg_cublas_check(cublasLtCreate(&device->blas), "opening the library"));
+  if (cudnnCreate(&device->dnn) != CUDNN_STATUS_SUCCESS) device->dnn = NULL;
+  if (device->dnn != NULL)
+    EG_TRY(eg_cudnn_check(cudnnSetStream(device->dnn, device->stream), "stream"));
+  EG_TRY(eg_cuda_check(
+      cudaMallocAsync(&device->workspace, EG_CUDA_WORKSPACE, device->stream),
+      "workspace"));
+  EG_TRY(eg_cuda_check(
+      cudaMallocAsync((void **)&device->fault, sizeof *device->fault, device->stream),
+      "workspace"));
+  return eg_cuda_check(
+      cudaMemsetAsync(device->fault, 0, sizeof *device->fault, device->stream),
+      "workspace");
+}
+
+static void close_device(eg_cuda_device *device) {
+  if (device->workspace != NULL) (void)cudaFreeAsync(device->workspace, device->stream);
+  if (device->fault != NULL) (void)cudaFreeAsync(device->fault, device->stream);
+  if (device->dnn != NULL) (void)cudnnDestroy(device->dnn);
+  if (device->blas != NULL) (void)cublasLtDestroy(device->blas);
+  if (device->stream == NULL) return;
+  (void)cudaStreamSynchronize(device->stream);
+  (void)cudaStreamDestroy(device->stream);
+}
+
+static void cuda_destroy(eg_backend *base) {
+  cuda_backend *backend = (cuda_backend *)base;
+  eg_series_destroy(backend->series);
+  close_device(&backend->device);
+  eg_free(base->alloc, backend, 1, sizeof *backend);
+}
+
+extern const eg_backend_vtable eg_cuda_backend;
+
+static egraph_status cuda_create(egraph_allocator alloc,
+                                 const eg_backend_options *options, eg_backend **out) {
+  cuda_backend *backend;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *backend, &backend));
+  backend->base = (eg_backend){.vtable = &eg_cuda_backend, .alloc = alloc, .threads = 1};
+  egraph_status status = open_stream(&backend->device);
+  if (status == EGRAPH_OK) status = open_libraries(&backend->device);
+  if (status == EGRAPH_OK)
+    status =
+        eg_series_create(alloc, &backend->device, options->is_eager, &backend->series);
+  if (status != EGRAPH_OK) {
+    cuda_destroy(&backend->base);
+    return status;
+  }
+  *out = &backend->base;
+  return EGRAPH_OK;
+}
+
+static egraph_status cuda_describe(const eg_backend *base, eg_text *out) {
+  const cuda_backend *backend = (const cuda_backend *)base;
+  const eg_cuda_device *device = &backend->device;
+  struct cudaDeviceProp properties;
+  int driver = 0;
+  EG_TRY(eg_cuda_check(cudaGetDeviceProperties(&properties, device->ordinal),
+                       "properties of the device"));
+  EG_TRY(eg_cuda_check(cudaDriverGetVersion(&driver), "version of the driver"));
+  return eg_text_printf(out,
+                        "%s sm_%d%d; CUDA %d driver %d; cuBLASLt %zu; cuDNN %zu; 1 "
+                        "thread",
+                        properties.name, device->major, device->minor, CUDART_VERSION,
+                        driver, cublasLtGetVersion(),
+                        device->dnn != NULL ? cudnnGetVersion() : 0);
+}
+
+static uint32_t cuda_formats(const eg_backend *backend) {
+  (void)backend;
+  return 1u << EG_FORMAT_PLAIN | 1u << EG_FORMAT_NHWC;
+}
+
+// ---- memory ---------------------------------------------------------------------
+
+static egraph_status cuda_memory_create(eg_backend *base, size_t bytes,
+                                        eg_device_memory *out) {
+  cuda_backend *backend = (cuda_backend *)base;
+  cudaStream_t stream = backend->device.stream;
+  *out = (eg_device_memory){.bytes = bytes, .owner = backend};
+  if (bytes == 0) return EGRAPH_OK;
+  egraph_status status =
+      eg_cuda_check(cudaMallocAsync(&out->address, bytes, stream), "device memory");
+  (void)cudaGetLastError(); // a failed allocation must not strike the next kernel
+  if (status == EGRAPH_OK)
+    status = eg_cuda_check(cudaMemsetAsync(out->address, 0, bytes, stream), "memset");
+  if (status != EGRAPH_OK) *out = (eg_device_memory){0};
+  return status;
+}
+
+static void cuda_memory_destroy(eg_backend *base, eg_device_memory *memory) {
+  cuda_backend *backend = (cuda_backend *)base;
+  eg_series_settle(backend->series);
+  if (memory->address != NULL)
+    (void)cudaFreeAsync(memory->address, backend->device.stream);
+}
+
+static egraph_status copy_bytes(cuda_backend *backend, void *to, const void *from,
+                                size_t bytes, enum cudaMemcpyKind kind) {
+  EG_TRY(eg_series_flush(backend->series));
+  if (bytes == 0) return EGRAPH_OK;
+  cudaStream_t stream = backend->device.stream;
+  EG_TRY(eg_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream),
+                       "copy between host and device"));
+  return eg_cuda_check(cudaStreamSynchronize(stream), "wait for the stream");
+}
+
+static egraph_status cuda_upload(eg_backend *base, void *to, const void *from,
+                                 size_t bytes) {
+  return copy_bytes((cuda_backend *)base, to, from, bytes, cudaMemcpyHostToDevice);
+}
+
+static egraph_status cuda_download(eg_backend *base, void *to, const void *from,
+                                   size_t bytes) {
+  return copy_bytes((cuda_backend *)base, to, from, bytes, cudaMemcpyDeviceToHost);
+}
+
+// ---- work -----------------------------------------------------------------------
+
+static egraph_status cuda_compile(eg_backend *base, const eg_compile_request *request,
+                                  eg_program **out) {
+  cuda_backend *backend = (cuda_backend *)base;
+  egraph_status status = eg_cuda_program_create(base->alloc, &backend->device,
+                                                backend->series, request, out);
+  if (status != EGRAPH_E_UNSUPPORTED) return status;
+  return eg_staged_program_create(base->alloc, &backend->device, backend->series,
+                                  request->spec, out);
+}
+
+static egraph_status check_fault(cuda_backend *backend) {
+  int32_t fault = 0;
+  const eg_cuda_device *device = &backend->device;
+  EG_TRY(
+      copy_bytes(backend, &fault, device->fault, sizeof fault, cudaMemcpyDeviceToHost));
+  if (fault == 0) return EGRAPH_OK;
+  EG_TRY(eg_cuda_check(
+      cudaMemsetAsync(device->fault, 0, sizeof *device->fault, device->stream),
+      "memset"));
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "gather: an index is outside of its table");
+}
+
+static egraph_status cuda_begin(eg_backend *base) {
+  return eg_series_flush(((cuda_backend *)base)->series);
+}
+
+static egraph_status cuda_wait(eg_backend *base) {
+  cuda_backend *backend = (cuda_backend *)base;
+  EG_TRY(eg_series_flush(backend->series));
+  return eg_cuda_check(cudaStreamSynchronize(backend->device.stream),
+                       "wait for the stream");
+}
+
+static egraph_status cuda_end(eg_backend *base) {
+  return check_fault((cuda_backend *)base); // its copy waits for everything
+}
+
+const eg_backend_vtable eg_cuda_backend = {
+    .name = "cuda",
+    .create = cuda_create,
+    .destroy = cuda_destroy,
+    .describe = cuda_describe,
+    .formats = cuda_formats,
+    .memory_create = cuda_memory_create,
+    .memory_destroy = cuda_memory_destroy,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .compile = cuda_compile,
+    .begin = cuda_begin,
+    .end = cuda_end,
+    .wait = cuda_wait,
+};
+
+extern __attribute__((visibility("default"))) const eg_plugin_entry eg_cuda_plugin;
+const eg_plugin_entry eg_cuda_plugin = {
+    .abi = EG_PLUGIN_ABI, .open = plugin_open, .backend = &eg_cuda_backend};

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/cuda_program.h"
+
+#include <string.h>
+
+#include "exec/cuda/device_families.h"
+#include "exec/cuda/series.h"
+
+typedef struct cuda_program {
+  eg_program base;
+  egraph_allocator alloc;
+  eg_arena arena;
+  const eg_cuda_device *device;
+  eg_series *series;
+  eg_device_stage *stages;
+  uint32_t count;
+} cuda_program;
+
+typedef struct bound_stage {
+  const eg_device_stage *stage;
+  void *addresses[EG_MAX_STAGE_PLACES];
+} bound_stage;
+
+typedef struct cuda_launch {
+  eg_series_item item;
+  egraph_allocator alloc;
+  const eg_cuda_device *device;
+  bound_stage *stages;
+  uint32_t count;
+} cuda_launch;
+
+// ---- builder --------------------------------------------------------------------
+
+eg_device_place eg_cuda_scratch(eg_cuda_builder *builder, size_t bytes) {
+  size_t mask = 255; // what cuBLASLt and cuDNN like
+  eg_device_place place = {.kind = EG_DEVICE_SCRATCH, .offset = builder->scratch_bytes};
+  builder->scratch_bytes += (bytes + mask) & ~mask;
+  return place;
+}
+
+static egraph_status copy_stage(eg_cuda_builder *builder, const void *payload,
+                                size_t payload_bytes, eg_device_stage **out) {
+  EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof **out, out));
+  EG_TRY(eg_arena_alloc(builder->arena, 1, payload_bytes, &(*out)->payload));
+  memcpy((*out)->payload, payload, payload_bytes);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cuda_add(eg_cuda_builder *builder, eg_device_function function,
+                          const void *payload, size_t payload_bytes,
+                          eg_device_release release, const eg_device_place *places,
+                          uint32_t count) {
+  eg_device_stage *stage = NULL;
+  EG_TRY(copy_stage(builder, payload, payload_bytes, &stage));
+  stage->function = function;
+  stage->release = release;
+  stage->count = count;
+  memcpy(stage->places, places, count * sizeof *places);
+  if (builder->last != NULL)
+    builder->last->next = stage;
+  else
+    builder->first = stage;
+  builder->last = stage;
+  return EGRAPH_OK;
+}
+
+bool eg_cuda_may_overlay(const eg_cuda_builder *builder, uint32_t index) {
+  const eg_node_spec *spec = builder->spec;
+  return (builder->dying & eg_operand_bit(index)) != 0 &&
+         eg_type_bytes(&spec->inputs[index]) == eg_type_bytes(&spec->results[0]);
+}
+
+egraph_status eg_cuda_refuse(const eg_cuda_builder *builder, const char *why) {
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel on this back-end: %s",
+                 eg_op_info_of((eg_op)builder->spec->attrs->op)->name, why);
+}
+
+// ---- launches -------------------------------------------------------------------
+
+static void *resolve(eg_device_place place, const eg_bindings *bindings) {
+  char *base = NULL;
+  switch (place.kind) {
+  case EG_DEVICE_OPERAND: base = bindings->operands[place.index]; break;
+  case EG_DEVICE_RESULT: base = bindings->results[place.index]; break;
+  case EG_DEVICE_SCRATCH: base = bindings->scratch; break;
+  }
+  return base == NULL ? NULL : base + place.offset;
+}
+
+static egraph_status launch_submit(eg_series_item *item) {
+  const cuda_launch *launch = (const cuda_launch *)item;
+  for (uint32_t i = 0; i < launch->count; i++) {
+    const bound_stage *bound = &launch->stages[i];
+    EG_TRY(
+        bound->stage->function(launch->device, bound->stage->payload, bound->addresses));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status launch_run(eg_launch *base) {
+  eg_series_item *item = (eg_series_item *)base;
+  return eg_series_add(item->series, item);
+}
+
+static void launch_destroy(eg_launch *base) {
+  cuda_launch *launch = (cuda_launch *)base;
+  eg_series_settle(launch->item.series);
+  eg_free(launch->alloc, launch->stages, launch->count, sizeof *launch->stages);
+  eg_free(launch->alloc, launch, 1, sizeof *launch);
+}
+
+static const eg_launch_vtable launch_vtable = {.destroy = launch_destroy,
+                                               .run = launch_run};
+
+static egraph_status program_bind(const eg_program *base, const eg_bindings *bindings,
+                                  eg_launch **out) {
+  const cuda_program *program = (const cuda_program *)base;
+  cuda_launch *launch;
+  EG_TRY(eg_alloc(program->alloc, 1, sizeof *launch, &launch));
+  *launch = (cuda_launch){.item = {.base.vtable = &launch_vtable,
+                                   .series = program->series,
+                                   .serial = eg_series_serial(program->series),
+                                   .submit = launch_submit},
+                          .alloc = program->alloc,
+                          .device = program->device};
+  egraph_status status =
+      eg_alloc(program->alloc, program->count, sizeof *launch->stages, &launch->stages);
+  if (status != EGRAPH_OK) {
+    eg_free(program->alloc, launch, 1, sizeof *launch);
+    return status;
+  }
+  launch->count = program->count;
+  bound_stage *bound = launch->stages;
+  for (const eg_device_stage *s = program->stages; s != NULL; s = s->next, bound++) {
+    bound->stage = s;
+    for (uint32_t i = 0; i < s->count; i++)
+      bound->addresses[i] = resolve(s->places[i], bindings);
+  }
+  *out = &launch->item.base;
+  return EGRAPH_OK;
+}
+
+// ---- program --------------------------------------------------------------------
+
+static void program_destroy(eg_program *base) {
+  cuda_program *program = (cuda_program *)base;
+  for (eg_device_stage *s = program->stages; s != NULL; s = s->next)
+    if (s->release != NULL) s->release(s->payload);
+  eg_arena_deinit(&program->arena);
+  eg_free(program->alloc, program, 1, sizeof *program);
+}
+
+static egraph_status program_prepare(const eg_program *base, void *const *operands,
+                                     void *const *constants) {
+  (void)base, (void)operands, (void)constants; // weights are read as they are
+  return EGRAPH_OK;
+}
+
+static const eg_program_vtable program_vtable = {
+    .destroy = program_destroy, .prepare = program_prepare, .bind = program_bind};
+
+static bool is_foreign(const eg_type *types, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (eg_type_elements(&types[i]) == 0 ||
+        eg_format_block((eg_format)types[i].layout.format) > 1)
+      return true;
+  return false;
+}
+
+static egraph_status compile(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  eg_cuda_family family = eg_cuda_family_of((eg_op)spec->attrs->op);
+  if (family == NULL) return eg_cuda_refuse(builder, "none for this operator");
+  if (is_foreign(spec->inputs, spec->input_count) ||
+      is_foreign(spec->results, spec->result_count))
+    return eg_cuda_refuse(builder, "an empty tensor, or one in blocks of channels");
+  return family(builder);
+}
+
+static void take_builder(cuda_program *program, const eg_cuda_builder *builder) {
+  program->stages = builder->first;
+  for (const eg_device_stage *s = builder->first; s != NULL; s = s->next)
+    program->count++;
+  program->base.info = (eg_program_info){
+      .kernel = builder->kernel != NULL ? builder->kernel : "CUDA kernel",
+      .native = true,
+      .overlay = builder->overlay,
+      .kept = builder->spec->weight_mask,
+      .scratch_bytes = builder->scratch_bytes};
+}
+
+egraph_status eg_cuda_program_create(egraph_allocator alloc, const eg_cuda_device *device,
+                                     eg_series *series, const eg_compile_request *request,
+                                     eg_program **out) {
+  cuda_program *program;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *program, &program));
+  *program = (cuda_program){
+      .base.vtable = &program_vtable, .alloc = alloc, .device = device, .series = series};
+  eg_arena_init(&program->arena, alloc);
+  eg_cuda_builder builder = {.spec = request->spec,
+                             .dying = request->dying,
+                             .device = device,
+                             .arena = &program->arena,
+                             .overlay = -1};
+  egraph_status status = compile(&builder);
+  take_builder(program, &builder);
+  if (status != EGRAPH_OK) {
+    program_destroy(&program->base);
+    return status;
+  }
+  *out = &program->base;
+  return EGRAPH_OK;
+}

@@ -1,0 +1,34 @@
+// What all files of the back-end use: its state on the device, and one translation of
+// status codes per library.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_CUDA_SUPPORT_H
+#define EG_EXEC_CUDA_SUPPORT_H
+
+#include "exec/cuda/cuda_headers.h"
+#include "exec/cuda/plugin_abi.h"
+
+/// One device as a back-end uses it: work goes to one stream, in order.
+typedef struct eg_cuda_device {
+  int ordinal;
+  int major, minor; // compute capability
+  cudaStream_t stream;
+  cublasLtHandle_t blas;
+  cudnnHandle_t dnn; // NULL: cuDNN does not run here, convolutions have no kernel
+  void *workspace;   // of cuBLASLt and cuDNN, EG_CUDA_WORKSPACE bytes
+  int32_t *fault;    // on the device; 1: an index was outside of its table
+  const eg_plugin_host *host;
+} eg_cuda_device;
+
+enum { EG_CUDA_WORKSPACE = 32 << 20 };
+
+/// EGRAPH_OK, or a failure that names the call and what the library says: out of memory
+/// is EGRAPH_E_MEMORY, everything else EGRAPH_E_UNSUPPORTED.
+egraph_status eg_cuda_check(cudaError_t code, const char *what);
+egraph_status eg_cublas_check(cublasStatus_t code, const char *what);
+egraph_status eg_cudnn_check(cudnnStatus_t code, const char *what);
+
+/// The table given when the plugin was opened (host_calls.c).
+const eg_plugin_host *eg_cuda_host(void);
+void eg_cuda_host_set(const eg_plugin_host *host);
+
+#endif

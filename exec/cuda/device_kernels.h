@@ -1,0 +1,127 @@
+// The kernels of this folder, as C sees them: plain structs that say what to compute, and
+// one launcher each, which puts the kernel on a stream and returns the runtime's code.
+// Strides and offsets are in elements. Addresses are device addresses.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_DEVICE_KERNELS_H
+#define EG_EXEC_DEVICE_KERNELS_H
+
+#include <stdint.h>
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Dimensions of a loop nest after merging, and tensors it can step through.
+enum { EG_LOOP_RANK = 8, EG_LOOP_TENSORS = 4 };
+
+/// A loop nest; tensor t stands at sum of index[d] * strides[t][d].
+typedef struct eg_device_loop {
+  int32_t rank, tensors;
+  int64_t count; // product of dims
+  int64_t dims[EG_LOOP_RANK];
+  int64_t strides[EG_LOOP_TENSORS][EG_LOOP_RANK];
+} eg_device_loop;
+
+/// The type arithmetic happens in.
+typedef enum eg_compute { EG_COMPUTE_F32, EG_COMPUTE_F64, EG_COMPUTE_I64 } eg_compute;
+
+/// result = op(operands), point by point; reference: ops/kernel_unary.c, kernel_binary.c.
+/// Tensor 0 of the loop is the result. EG_OP_FILL writes params[0].
+typedef struct eg_pointwise {
+  eg_device_loop loop;
+  int32_t op; // eg_op
+  int32_t compute;
+  int32_t dtype[EG_LOOP_TENSORS]; // egraph_dtype
+  double params[2];               // the operator's numeric attributes
+} eg_pointwise;
+cudaError_t eg_launch_pointwise(const eg_pointwise *work, void *const *addresses,
+                                cudaStream_t stream);
+
+/// Copies elements of 1, 2, 4 or 8 bytes: tensor 0 from tensor 1.
+cudaError_t eg_launch_move(const eg_device_loop *loop, int32_t element_bytes, void *to,
+                           const void *from, cudaStream_t stream);
+
+/// result[kept] = fold over `folded`; reference: ops/kernel_reduce.c, kernel_select.c.
+/// Tensor 0 is the result, 1 the operand. ARG_MAX and ARG_MIN write int64 positions.
+typedef struct eg_reduction {
+  eg_device_loop kept, folded;
+  int32_t op; // EG_OP_REDUCE_*, EG_OP_ARG_*
+  int32_t compute, dtype;
+  int32_t take_last; // ARG_*: of equal ones the last
+} eg_reduction;
+cudaError_t eg_launch_reduction(const eg_reduction *work, void *result,
+                                const void *operand, cudaStream_t stream);
+
+/// Rows along an axis; reference: ops/kernel_norm.c, ops/kernel_reduce.c (running sum).
+typedef struct eg_axis_rows {
+  eg_device_loop rows; // tensor 0: result, 1: operand
+  int64_t size;        // of the axis
+  int64_t steps[2];    // along the axis, as the tensors
+  int32_t dtype;
+} eg_axis_rows;
+cudaError_t eg_launch_softmax(const eg_axis_rows *work, int32_t is_log, void *result,
+                              const void *operand, cudaStream_t stream);
+cudaError_t eg_launch_cum_sum(const eg_axis_rows *work, int32_t compute, void *result,
+                              const void *operand, cudaStream_t stream);
+
+/// Contiguous rows, normalized; scale and shift of element i of row r stand at
+/// r % table_rows * table_step + i / spread. Reference: ops/kernel_norm.c.
+typedef struct eg_norm_rows {
+  int64_t rows, count, table_rows, table_step, spread;
+  double epsilon;
+  int32_t is_centred;
+  int32_t dtype[4]; // result, x, scale, shift
+} eg_norm_rows;
+/// addresses: result, x, scale, shift (NULL: none).
+cudaError_t eg_launch_norm_rows(const eg_norm_rows *work, void *const *addresses,
+                                cudaStream_t stream);
+
+/// Tensor 0: result, 1: x, 2: the channel number. addresses: result, x, scale, shift,
+/// mean, variance.
+typedef struct eg_channel_norm {
+  eg_device_loop loop;
+  double epsilon;
+  int32_t dtype[6];
+} eg_channel_norm;
+cudaError_t eg_launch_channel_norm(const eg_channel_norm *work, void *const *addresses,
+                                   cudaStream_t stream);
+
+/// Local response normalization; loop as eg_channel_norm.
+typedef struct eg_channel_window {
+  eg_device_loop loop;
+  int64_t channels, step, size; // step: between channels of x
+  double alpha, beta, bias;     // alpha already divided by size
+  int32_t dtype;
+} eg_channel_window;
+cudaError_t eg_launch_channel_window(const eg_channel_window *work, void *result,
+                                     const void *x, cudaStream_t stream);
+
+/// Sliding windows over up to three spatial dimensions; reference: ops/kernel_pool.c.
+enum { EG_POOL_RANK = 3 };
+typedef struct eg_pooling {
+  int64_t images, channels;
+  int64_t small[EG_POOL_RANK], large[EG_POOL_RANK], kernel[EG_POOL_RANK];
+  int64_t stride[EG_POOL_RANK], dilation[EG_POOL_RANK];
+  int64_t pad[EG_POOL_RANK], pad_end[EG_POOL_RANK];
+  int64_t result_strides[EG_POOL_RANK + 2], x_strides[EG_POOL_RANK + 2];
+  int32_t is_max, include_pad, compute, dtype;
+} eg_pooling;
+cudaError_t eg_launch_pooling(const eg_pooling *work, void *result, const void *x,
+                              cudaStream_t stream);
+
+/// result [outer, count, inner] from table [outer, size, inner]. An index outside of the
+/// table sets *fault and reads nothing. Reference: ops/kernel_move.c.
+typedef struct eg_gathering {
+  int64_t outer, count, inner, size;
+  int32_t element_bytes, index_dtype;
+} eg_gathering;
+cudaError_t eg_launch_gather(const eg_gathering *work, void *result, const void *table,
+                             const void *indices, int32_t *fault, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,196 @@
+// What the kernels share: element access by dtype, positions in a loop nest, folds of a
+// block. Every kernel is right for any number of blocks and any power of two of threads,
+// one included: then it is plain C++ and runs on a host, which is how it is tested where
+// there is no device.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_KERNEL_COMMON_CUH
+#define EG_EXEC_KERNEL_COMMON_CUH
+
+#include <cfloat>
+#include <cmath>
+#include <cstdint>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "exec/cuda/device_kernels.h"
+#include "include/egraph.h"
+
+#define EG_OP(ID, ...) EG_OP_##ID,
+#define EG_ATTR(...)
+#define EG_SYMBOLS(...)
+enum eg_op {
+#include "ops/op_table.def"
+  EG_OP_COUNT
+};
+
+#ifdef __CUDACC__
+#define EG_LAUNCH(kernel, blocks, threads, stream, ...)                                  \
+  (kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>( \
+       __VA_ARGS__),                                                                     \
+   cudaGetLastError())
+#else
+struct eg_host_index {
+  unsigned x;
+};
+static thread_local eg_host_index blockIdx, gridDim, threadIdx = {0}, blockDim = {1};
+static inline void __syncthreads() {}
+// Host streams are in order and done at once.
+#define EG_LAUNCH(kernel, blocks, threads, stream, ...)                                  \
+  ([&] {                                                                                 \
+    gridDim.x = static_cast<unsigned>(blocks);                                           \
+    for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++)                           \
+      kernel(__VA_ARGS__);                                                               \
+    return (void)(stream), cudaSuccess;                                                  \
+  }())
+#endif
+
+enum { EG_BLOCK = 256, EG_MOST_BLOCKS = 65536 };
+
+/// Blocks for `count` items, `each` of them per block; further items are strided over.
+static inline int64_t blocks_for(int64_t count, int64_t each) {
+  const int64_t blocks = (count + each - 1) / each;
+  return blocks < 1 ? 1 : blocks > EG_MOST_BLOCKS ? EG_MOST_BLOCKS : blocks;
+}
+
+__device__ static inline int64_t first_item() {
+  return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ static inline int64_t item_step() {
+  return static_cast<int64_t>(gridDim.x) * blockDim.x;
+}
+
+template <typename T>
+__device__ static inline T load(const void *from, int32_t dtype, int64_t i) {
+  switch (dtype) {
+  case EGRAPH_FLOAT32: return static_cast<T>(static_cast<const float *>(from)[i]);
+  case EGRAPH_FLOAT64: return static_cast<T>(static_cast<const double *>(from)[i]);
+  case EGRAPH_FLOAT16:
+    return static_cast<T>(__half2float(static_cast<const __half *>(from)[i]));
+  case EGRAPH_BFLOAT16:
+    return static_cast<T>(__bfloat162float(static_cast<const __nv_bfloat16 *>(from)[i]));
+  case EGRAPH_INT8: return static_cast<T>(static_cast<const int8_t *>(from)[i]);
+  case EGRAPH_INT16: return static_cast<T>(static_cast<const int16_t *>(from)[i]);
+  case EGRAPH_INT32: return static_cast<T>(static_cast<const int32_t *>(from)[i]);
+  case EGRAPH_INT64: return static_cast<T>(static_cast<const int64_t *>(from)[i]);
+  case EGRAPH_UINT8: return static_cast<T>(static_cast<const uint8_t *>(from)[i]);
+  case EGRAPH_UINT16: return static_cast<T>(static_cast<const uint16_t *>(from)[i]);
+  case EGRAPH_UINT32: return static_cast<T>(static_cast<const uint32_t *>(from)[i]);
+  case EGRAPH_UINT64: return static_cast<T>(static_cast<const uint64_t *>(from)[i]);
+  case EGRAPH_BOOL: return static_cast<T>(static_cast<const uint8_t *>(from)[i] != 0);
+  }
+  return T(0);
+}
+
+/// Floats to integers truncate and saturate, NaN becomes 0.
+template <typename To>
+__device__ static inline To to_integer(double value, double lowest, double highest,
+                                       To low, To high) {
+  if (value != value) return To(0);
+  if (value <= lowest) return low;
+  return value >= highest ? high : static_cast<To>(value);
+}
+template <typename To>
+__device__ static inline To narrow(double value, To low, To high) {
+  return to_integer<To>(value, static_cast<double>(low), static_cast<double>(high), low,
+                        high);
+}
+template <typename To>
+__device__ static inline To narrow(float value, To low, To high) {
+  return narrow<To>(static_cast<double>(value), low, high);
+}
+/// Integers wrap.
+template <typename To> __device__ static inline To narrow(int64_t value, To, To) {
+  return static_cast<To>(value);
+}
+
+__device__ static inline __half half_of(float value) { return __float2half_rn(value); }
+__device__ static inline __half half_of(double value) { return __double2half(value); }
+__device__ static inline __half half_of(int64_t value) {
+  return __float2half_rn(static_cast<float>(value));
+}
+__device__ static inline __nv_bfloat16 brain_of(float value) {
+  return __float2bfloat16_rn(value);
+}
+__device__ static inline __nv_bfloat16 brain_of(double value) {
+  return __double2bfloat16(value);
+}
+__device__ static inline __nv_bfloat16 brain_of(int64_t value) {
+  return __float2bfloat16_rn(static_cast<float>(value));
+}
+
+template <typename T>
+__device__ static inline void store(void *to, int32_t dtype, int64_t i, T value) {
+  switch (dtype) {
+  case EGRAPH_FLOAT32: static_cast<float *>(to)[i] = static_cast<float>(value); break;
+  case EGRAPH_FLOAT64: static_cast<double *>(to)[i] = static_cast<double>(value); break;
+  case EGRAPH_FLOAT16: static_cast<__half *>(to)[i] = half_of(value); break;
+  case EGRAPH_BFLOAT16: static_cast<__nv_bfloat16 *>(to)[i] = brain_of(value); break;
+  case EGRAPH_INT8:
+    static_cast<int8_t *>(to)[i] = narrow<int8_t>(value, INT8_MIN, INT8_MAX);
+    break;
+  case EGRAPH_INT16:
+    static_cast<int16_t *>(to)[i] = narrow<int16_t>(value, INT16_MIN, INT16_MAX);
+    break;
+  case EGRAPH_INT32:
+    static_cast<int32_t *>(to)[i] = narrow<int32_t>(value, INT32_MIN, INT32_MAX);
+    break;
+  case EGRAPH_INT64:
+    static_cast<int64_t *>(to)[i] = narrow<int64_t>(value, INT64_MIN, INT64_MAX);
+    break;
+  case EGRAPH_UINT8:
+    static_cast<uint8_t *>(to)[i] = narrow<uint8_t>(value, 0, UINT8_MAX);
+    break;
+  case EGRAPH_UINT16:
+    static_cast<uint16_t *>(to)[i] = narrow<uint16_t>(value, 0, UINT16_MAX);
+    break;
+  case EGRAPH_UINT32:
+    static_cast<uint32_t *>(to)[i] = narrow<uint32_t>(value, 0, UINT32_MAX);
+    break;
+  case EGRAPH_UINT64:
+    static_cast<uint64_t *>(to)[i] = narrow<uint64_t>(value, 0, UINT64_MAX);
+    break;
+  case EGRAPH_BOOL: static_cast<uint8_t *>(to)[i] = value != T(0); break;
+  }
+}
+
+/// Where every tensor of the loop stands at point i.
+template <int TENSORS>
+__device__ static inline void locate(const eg_device_loop &loop, int64_t i, int64_t *at) {
+  for (int t = 0; t < TENSORS; t++)
+    at[t] = 0;
+  for (int32_t d = loop.rank; d-- > 0;) {
+    const int64_t index = d == 0 ? i : i % loop.dims[d];
+    i = d == 0 ? 0 : i / loop.dims[d];
+    for (int t = 0; t < TENSORS; t++)
+      at[t] += index * loop.strides[t][d];
+  }
+}
+
+/// Combines the values of all threads, in the same order in every run; all get it.
+template <typename T, typename Combine>
+__device__ static inline T fold_block(T value, T *shared, Combine combine) {
+  shared[threadIdx.x] = value;
+  __syncthreads();
+  for (unsigned width = blockDim.x / 2; width != 0; width /= 2) {
+    if (threadIdx.x < width)
+      shared[threadIdx.x] =
+          combine(shared[threadIdx.x], shared[threadIdx.x + width]);
+    __syncthreads();
+  }
+  const T all = shared[0];
+  __syncthreads();
+  return all;
+}
+
+struct sum_of {
+  template <typename T> __device__ T operator()(T a, T b) const { return a + b; }
+};
+/// NaN wins.
+struct larger_of {
+  template <typename T> __device__ T operator()(T a, T b) const {
+    return b > a || b != b ? b : a;
+  }
+};
+
+#endif

@@ -1,0 +1,222 @@
+// Operators that combine elements point by point or only move them.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/device_families.h"
+#include "exec/cuda/strided.h"
+
+// ---- pointwise ------------------------------------------------------------------
+
+static void read_params(const eg_attrs *attrs, double params[2]) {
+  for (uint32_t i = 0; i < 2; i++) {
+    params[i] = 0.0;
+    if (i >= attrs->count) continue;
+    const eg_attr *slot = &attrs->slots[i];
+    params[i] = slot->kind == EG_ATTR_FLOAT ? slot->f : (double)slot->i;
+  }
+}
+
+// Operators that are right for uint64 in the arithmetic of int64.
+static bool is_sign_free(eg_op op) {
+  return op == EG_OP_IDENTITY || op == EG_OP_ADD || op == EG_OP_SUB || op == EG_OP_MUL ||
+         op == EG_OP_EQUAL || op == EG_OP_WHERE;
+}
+
+/// The arithmetic of a node, by its first operand of numbers.
+static bool find_compute(const eg_node_spec *spec, eg_compute *out) {
+  eg_op op = (eg_op)spec->attrs->op;
+  uint32_t first = op == EG_OP_WHERE ? 1 : 0;
+  egraph_dtype dtype = spec->inputs[first].dtype;
+  for (uint32_t i = first + 1; i < spec->input_count; i++)
+    if (spec->inputs[i].dtype != dtype) return false;
+  *out = EG_COMPUTE_I64;
+  if (!eg_compute_of(dtype, out) && !is_sign_free(op)) return false;
+  if (op == EG_OP_CAST && *out == EG_COMPUTE_F32 &&
+      spec->results[0].dtype == EGRAPH_FLOAT64)
+    *out = EG_COMPUTE_F64;
+  return true;
+}
+
+/// The first dying operand that lies as the result does.
+static int32_t find_overlay(const eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    if (eg_cuda_may_overlay(builder, i) &&
+        eg_type_same_shape(&spec->inputs[i], &spec->results[0]) &&
+        spec->inputs[i].layout.format == spec->results[0].layout.format &&
+        eg_dtype_bytes(spec->inputs[i].dtype) == eg_dtype_bytes(spec->results[0].dtype))
+      return (int32_t)i;
+  return -1;
+}
+
+egraph_status eg_cuda_pointwise(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  eg_pointwise_operand operands[EG_LOOP_TENSORS - 1];
+  eg_compute compute;
+  if (!find_compute(spec, &compute)) return eg_cuda_refuse(builder, "its element types");
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    operands[i] = (eg_pointwise_operand){eg_device_operand(i), &spec->inputs[i]};
+  double params[2];
+  read_params(spec->attrs, params);
+  builder->overlay = find_overlay(builder);
+  builder->kernel = "CUDA pointwise";
+  return eg_cuda_add_pointwise(builder, (eg_op)spec->attrs->op, params, compute, operands,
+                               spec->input_count);
+}
+
+egraph_status eg_cuda_fill(eg_cuda_builder *builder) {
+  builder->kernel = "CUDA fill";
+  return eg_cuda_add_fill(builder, eg_attr_at(builder->spec->attrs, EG_A_FILL_VALUE)->f);
+}
+
+// ---- moves ----------------------------------------------------------------------
+
+static eg_block block_of(eg_device_place place, const eg_type *type) {
+  eg_block block = {.place = place};
+  eg_stored_strides(type, block.strides);
+  return block;
+}
+
+/// result = operand 0 seen through `from`.
+static egraph_status move_all(eg_cuda_builder *builder, const eg_block *from) {
+  const eg_type *result = &builder->spec->results[0];
+  eg_block to = block_of(eg_device_result(0), result);
+  builder->kernel = "CUDA copy";
+  return eg_cuda_add_move(builder, result->rank, result->dims,
+                          eg_dtype_bytes(result->dtype), &to, from);
+}
+
+egraph_status eg_cuda_reshape(eg_cuda_builder *builder) {
+  const eg_type *result = &builder->spec->results[0];
+  int64_t count = eg_type_elements(result);
+  eg_block to = {.place = eg_device_result(0), .strides = {1}};
+  eg_block from = {.place = eg_device_operand(0), .strides = {1}};
+  builder->kernel = "CUDA copy";
+  return eg_cuda_add_move(builder, 1, &count, eg_dtype_bytes(result->dtype), &to, &from);
+}
+
+egraph_status eg_cuda_transpose(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_ints *perm = &eg_attr_at(spec->attrs, EG_A_TRANSPOSE_PERM)->ints;
+  int64_t strides[EGRAPH_MAX_RANK] = {0};
+  eg_block from = {.place = eg_device_operand(0)};
+  eg_stored_strides(&spec->inputs[0], strides);
+  for (uint32_t d = 0; d < spec->results[0].rank; d++)
+    from.strides[d] = strides[perm->data[d]];
+  return move_all(builder, &from);
+}
+
+egraph_status eg_cuda_slice(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_ints *starts = &eg_attr_at(spec->attrs, EG_A_SLICE_STARTS)->ints;
+  const eg_ints *steps = &eg_attr_at(spec->attrs, EG_A_SLICE_STEPS)->ints;
+  eg_block from = block_of(eg_device_operand(0), &spec->inputs[0]);
+  for (uint32_t d = 0; d < spec->results[0].rank; d++) {
+    from.offset += starts->data[d] * from.strides[d];
+    from.strides[d] *= steps->data[d];
+  }
+  return move_all(builder, &from);
+}
+
+egraph_status eg_cuda_expand(eg_cuda_builder *builder) {
+  eg_block from = {.place = eg_device_operand(0)};
+  eg_spread_strides(&builder->spec->results[0], &builder->spec->inputs[0], from.strides);
+  return move_all(builder, &from);
+}
+
+// Every dimension is two: which repetition, and where in it.
+egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
+  const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];
+  if (x->rank != y->rank) return eg_cuda_refuse(builder, "the rank changes");
+  eg_block x_block = block_of(eg_device_operand(0), x), from = {.place = x_block.place};
+  eg_block y_block = block_of(eg_device_result(0), y), to = {.place = y_block.place};
+  int64_t dims[2 * EGRAPH_MAX_RANK];
+  for (uint32_t d = 0; d < x->rank; d++) {
+    dims[2 * d] = y->dims[d] / x->dims[d];
+    to.strides[2 * d] = y_block.strides[d] * x->dims[d];
+    dims[2 * d + 1] = x->dims[d];
+    to.strides[2 * d + 1] = y_block.strides[d];
+    from.strides[2 * d + 1] = x_block.strides[d];
+  }
+  builder->kernel = "CUDA copy";
+  return eg_cuda_add_move(builder, 2 * x->rank, dims, eg_dtype_bytes(x->dtype), &to,
+                          &from);
+}
+
+static uint32_t axis_of(const eg_type *type, int64_t axis) {
+  return (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
+}
+
+egraph_status eg_cuda_concat(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_type *result = &spec->results[0];
+  uint32_t axis = axis_of(result, eg_attr_at(spec->attrs, EG_A_CONCAT_AXIS)->i);
+  eg_block to = block_of(eg_device_result(0), result);
+  builder->kernel = "CUDA copy";
+  for (uint32_t i = 0; i < spec->input_count; i++) {
+    const eg_type *part = &spec->inputs[i];
+    eg_block from = block_of(eg_device_operand(i), part);
+    EG_TRY(eg_cuda_add_move(builder, part->rank, part->dims, eg_dtype_bytes(part->dtype),
+                            &to, &from));
+    to.offset += part->dims[axis] * to.strides[axis];
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cuda_split(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_type *whole = &spec->inputs[0];
+  uint32_t axis = axis_of(whole, eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i);
+  eg_block from = block_of(eg_device_operand(0), whole);
+  builder->kernel = "CUDA copy";
+  for (uint32_t i = 0; i < spec->result_count; i++) {
+    const eg_type *part = &spec->results[i];
+    eg_block to = block_of(eg_device_result(i), part);
+    EG_TRY(eg_cuda_add_move(builder, part->rank, part->dims, eg_dtype_bytes(part->dtype),
+                            &to, &from));
+    from.offset += part->dims[axis] * from.strides[axis];
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cuda_pad(eg_cuda_builder *builder) {
+  enum { MODE_CONSTANT };
+  const eg_node_spec *spec = builder->spec;
+  const eg_type *x = &spec->inputs[0];
+  const eg_ints *pads = &eg_attr_at(spec->attrs, EG_A_PAD_PADS)->ints;
+  if (eg_attr_at(spec->attrs, EG_A_PAD_MODE)->i != MODE_CONSTANT)
+    return eg_cuda_refuse(builder, "its mode");
+  eg_block from = block_of(eg_device_operand(0), x);
+  eg_block to = block_of(eg_device_result(0), &spec->results[0]);
+  for (uint32_t d = 0; d < x->rank; d++)
+    to.offset += pads->data[d] * to.strides[d];
+  builder->kernel = "CUDA copy";
+  EG_TRY(eg_cuda_add_fill(builder, eg_attr_at(spec->attrs, EG_A_PAD_VALUE)->f));
+  return eg_cuda_add_move(builder, x->rank, x->dims, eg_dtype_bytes(x->dtype), &to,
+                          &from);
+}
+
+static egraph_status run_gather(const eg_cuda_device *device, const void *payload,
+                                void *const *addresses) {
+  return eg_cuda_check(eg_launch_gather(payload, addresses[0], addresses[1], addresses[2],
+                                        device->fault, device->stream),
+                       "gather kernel");
+}
+
+egraph_status eg_cuda_gather(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const eg_type *table = &spec->inputs[0], *indices = &spec->inputs[1];
+  uint32_t axis = axis_of(table, eg_attr_at(spec->attrs, EG_A_GATHER_AXIS)->i);
+  eg_gathering work = {.outer = 1,
+                       .count = eg_type_elements(indices),
+                       .inner = 1,
+                       .size = table->dims[axis],
+                       .element_bytes = (int32_t)eg_dtype_bytes(table->dtype),
+                       .index_dtype = (int32_t)indices->dtype};
+  for (uint32_t d = 0; d < axis; d++)
+    work.outer *= table->dims[d];
+  for (uint32_t d = axis + 1; d < table->rank; d++)
+    work.inner *= table->dims[d];
+  eg_device_place places[] = {eg_device_result(0), eg_device_operand(0),
+                              eg_device_operand(1)};
+  builder->kernel = "CUDA gather";
+  return eg_cuda_add(builder, run_gather, &work, sizeof work, NULL, places, 3);
+}

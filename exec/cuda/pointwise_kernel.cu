@@ -1,0 +1,210 @@
+// Pointwise operators: one kernel per type of arithmetic; operator and dtypes are the same
+// for all threads, so choosing them inside costs next to nothing beside the memory traffic.
+// Reference: the formulas of ops/kernel_unary.c and ops/kernel_binary.c.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/kernel_common.cuh"
+
+template <typename T> __device__ static T clamp_unit(T y) {
+  return y < 0 ? T(0) : y > 1 ? T(1) : y;
+}
+
+template <typename T> __device__ static T gelu(T x, bool is_tanh) {
+  if (is_tanh)
+    return x / 2 * (1 + tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x)));
+  return x / 2 * (1 + erf(x * T(0.70710678118654752440)));
+}
+
+// The remainder with the sign of the divisor.
+template <typename T> __device__ static T floor_mod(T x, T y) {
+  const T rest = fmod(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+// Operators over x, y and the parameters p and q, for floats.
+#define FLOAT_LIST(X)                                                                    \
+  X(RELU, x < 0 ? T(0) : x)                                                              \
+  X(SIGMOID, 1 / (1 + exp(-x)))                                                          \
+  X(TANH, tanh(x))                                                                       \
+  X(EXP, exp(x))                                                                         \
+  X(LOG, log(x))                                                                         \
+  X(SQRT, sqrt(x))                                                                       \
+  X(RSQRT, 1 / sqrt(x))                                                                  \
+  X(RECIPROCAL, 1 / x)                                                                   \
+  X(SQUARE, x *x)                                                                        \
+  X(NEG, -x)                                                                             \
+  X(ABS, fabs(x))                                                                        \
+  X(SIGN, x > 0 ? T(1) : x < 0 ? T(-1) : x)                                              \
+  X(FLOOR, floor(x))                                                                     \
+  X(CEIL, ceil(x))                                                                       \
+  X(ROUND, rint(x))                                                                      \
+  X(SIN, sin(x))                                                                         \
+  X(COS, cos(x))                                                                         \
+  X(ERF, erf(x))                                                                         \
+  X(GELU, gelu(x, p != 0))                                                               \
+  X(SILU, x / (1 + exp(-x)))                                                             \
+  X(SOFTPLUS, (x > 0 ? x : T(0)) + log1p(exp(x > 0 ? -x : x)))                           \
+  X(SOFTSIGN, x / (1 + fabs(x)))                                                         \
+  X(HARD_SWISH, x *clamp_unit(x / 6 + T(0.5)))                                           \
+  X(HARD_SIGMOID, clamp_unit(p *x + q))                                                  \
+  X(LEAKY_RELU, x < 0 ? p * x : x)                                                       \
+  X(ELU, x < 0 ? p * expm1(x) : x)                                                       \
+  X(SELU, q *(x > 0 ? x : p * expm1(x)))                                                 \
+  X(CELU, x < 0 ? p * expm1(x / p) : x)                                                  \
+  X(CLIP, x < p ? (p < q ? p : q) : x > q ? q : x)                                       \
+  X(ADD, x + y)                                                                          \
+  X(SUB, x - y)                                                                          \
+  X(MUL, x *y)                                                                           \
+  X(DIV, x / y)                                                                          \
+  X(POW, pow(x, y))                                                                      \
+  X(MAX, x > y || x != x ? x : y)                                                        \
+  X(MIN, x < y || x != x ? x : y)                                                        \
+  X(MOD, p != 0 ? fmod(x, y) : floor_mod(x, y))                                          \
+  X(PRELU, x < 0 ? x * y : x)
+
+#define COMMON_LIST(X)                                                                   \
+  X(IDENTITY, x)                                                                         \
+  X(CAST, x)                                                                             \
+  X(EQUAL, T(x == y))                                                                    \
+  X(GREATER, T(x > y))                                                                   \
+  X(LESS, T(x < y))                                                                      \
+  X(GREATER_OR_EQUAL, T(x >= y))                                                         \
+  X(LESS_OR_EQUAL, T(x <= y))                                                            \
+  X(NOT, T(x == 0))                                                                      \
+  X(AND, T(x != 0 && y != 0))                                                            \
+  X(OR, T(x != 0 || y != 0))                                                             \
+  X(XOR, T((x != 0) != (y != 0)))                                                        \
+  X(WHERE, x != 0 ? y : z)
+
+// INT64_MIN / -1 does not fit and wraps to itself; a division by zero gives 0.
+__device__ static int64_t int_div(int64_t x, int64_t y) {
+  if (y == 0) return 0;
+  return y == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x / y;
+}
+__device__ static int64_t int_rem(int64_t x, int64_t y) {
+  return y == 0 || y == -1 ? 0 : x % y;
+}
+__device__ static int64_t int_mod(int64_t x, int64_t y) {
+  const int64_t rest = int_rem(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+__device__ static int64_t int_pow(int64_t x, int64_t y) {
+  if (y < 0) return x == 1 ? 1 : x == -1 ? ((y & 1) != 0 ? -1 : 1) : 0;
+  uint64_t power = 1, base = static_cast<uint64_t>(x);
+  for (; y != 0; y >>= 1, base *= base)
+    if ((y & 1) != 0) power *= base;
+  return static_cast<int64_t>(power);
+}
+
+// Operators over integers; arithmetic wraps.
+#define U(value) static_cast<uint64_t>(value)
+#define INT_LIST(X)                                                                      \
+  X(RELU, x < 0 ? 0 : x)                                                                 \
+  X(SQUARE, U(x) * U(x))                                                                 \
+  X(NEG, 0 - U(x))                                                                       \
+  X(ABS, x < 0 ? 0 - U(x) : U(x))                                                        \
+  X(SIGN, x > 0 ? 1 : x < 0 ? -1 : 0)                                                    \
+  X(CLIP, x < p ? (p < q ? p : q) : x > q ? q : x)                                       \
+  X(ADD, U(x) + U(y))                                                                    \
+  X(SUB, U(x) - U(y))                                                                    \
+  X(MUL, U(x) * U(y))                                                                    \
+  X(DIV, int_div(x, y))                                                                  \
+  X(POW, int_pow(x, y))                                                                  \
+  X(MAX, x > y ? x : y)                                                                  \
+  X(MIN, x < y ? x : y)                                                                  \
+  X(MOD, p != 0 ? int_rem(x, y) : int_mod(x, y))                                         \
+  X(PRELU, x < 0 ? U(x) * U(y) : U(x))
+
+#define CASE(id, formula)                                                                \
+  case EG_OP_##id: return static_cast<T>(formula);
+
+template <typename T> __device__ static T apply(int32_t op, T x, T y, T z, T p, T q) {
+  switch (op) {
+    FLOAT_LIST(CASE)
+    COMMON_LIST(CASE)
+  }
+  return x;
+}
+
+template <>
+__device__ int64_t apply<int64_t>(int32_t op, int64_t x, int64_t y, int64_t z, int64_t p,
+                                  int64_t q) {
+  using T = int64_t;
+  switch (op) {
+    INT_LIST(CASE)
+    COMMON_LIST(CASE)
+  }
+  return x;
+}
+
+// The integers within float bounds, as the reference kernel of clip takes them.
+template <typename T> __device__ static T bound(double value, bool) {
+  return static_cast<T>(value);
+}
+template <> __device__ int64_t bound<int64_t>(double value, bool is_lower) {
+  return narrow<int64_t>(is_lower ? ceil(value) : floor(value), INT64_MIN, INT64_MAX);
+}
+
+template <typename T>
+__global__ void pointwise_kernel(const eg_pointwise work, void *to, const void *a,
+                                 const void *b, const void *c) {
+  const T p = bound<T>(work.params[0], true), q = bound<T>(work.params[1], false);
+  const int32_t operands = work.loop.tensors - 1;
+  for (int64_t i = first_item(); i < work.loop.count; i += item_step()) {
+    int64_t at[EG_LOOP_TENSORS];
+    locate<EG_LOOP_TENSORS>(work.loop, i, at);
+    if (work.op == EG_OP_FILL) {
+      store<double>(to, work.dtype[0], at[0], work.params[0]);
+      continue;
+    }
+    const T x = load<T>(a, work.dtype[1], at[1]);
+    const T y = operands > 1 ? load<T>(b, work.dtype[2], at[2]) : T(0);
+    const T z = operands > 2 ? load<T>(c, work.dtype[3], at[3]) : T(0);
+    store<T>(to, work.dtype[0], at[0], apply<T>(work.op, x, y, z, p, q));
+  }
+}
+
+extern "C" cudaError_t eg_launch_pointwise(const eg_pointwise *work,
+                                           void *const *addresses, cudaStream_t stream) {
+  const int64_t blocks = blocks_for(work->loop.count, EG_BLOCK);
+  const int32_t tensors = work->loop.tensors;
+  void *to = addresses[0];
+  const void *a = tensors > 1 ? addresses[1] : nullptr;
+  const void *b = tensors > 2 ? addresses[2] : nullptr;
+  const void *c = tensors > 3 ? addresses[3] : nullptr;
+  if (work->compute == EG_COMPUTE_F64)
+    return EG_LAUNCH(pointwise_kernel<double>, blocks, EG_BLOCK, stream, *work, to, a, b,
+                     c);
+  if (work->compute == EG_COMPUTE_I64)
+    return EG_LAUNCH(pointwise_kernel<int64_t>, blocks, EG_BLOCK, stream, *work, to, a, b,
+                     c);
+  return EG_LAUNCH(pointwise_kernel<float>, blocks, EG_BLOCK, stream, *work, to, a, b, c);
+}
+
+// ---- moves ----------------------------------------------------------------------
+
+template <typename T>
+__global__ void move_kernel(const eg_device_loop loop, T *to, const T *from) {
+  for (int64_t i = first_item(); i < loop.count; i += item_step()) {
+    int64_t at[2];
+    locate<2>(loop, i, at);
+    to[at[0]] = from[at[1]];
+  }
+}
+
+template <typename T>
+static cudaError_t move(const eg_device_loop *loop, void *to, const void *from,
+                        cudaStream_t stream) {
+  return EG_LAUNCH(move_kernel<T>, blocks_for(loop->count, EG_BLOCK), EG_BLOCK, stream,
+                   *loop, static_cast<T *>(to), static_cast<const T *>(from));
+}
+
+extern "C" cudaError_t eg_launch_move(const eg_device_loop *loop, int32_t element_bytes,
+                                      void *to, const void *from, cudaStream_t stream) {
+  switch (element_bytes) {
+  case 1: return move<uint8_t>(loop, to, from, stream);
+  case 2: return move<uint16_t>(loop, to, from, stream);
+  case 4: return move<uint32_t>(loop, to, from, stream);
+  case 8: return move<uint64_t>(loop, to, from, stream);
+  }
+  return cudaErrorInvalidValue;
+}

@@ -1,0 +1,166 @@
+// Reductions, positions of extremes and running sums. A result is folded by a block where
+// much is folded, by a thread where little is; either way in a fixed order. Floats
+// accumulate in double. Reference: ops/kernel_reduce.c, ops/kernel_select.c.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/kernel_common.cuh"
+
+enum { LITTLE = 64 }; // elements that one thread folds
+
+template <typename T> struct limits_of;
+template <> struct limits_of<double> {
+  __device__ static double lowest() { return -HUGE_VAL; }
+  __device__ static double highest() { return HUGE_VAL; }
+};
+template <> struct limits_of<int64_t> {
+  __device__ static int64_t lowest() { return INT64_MIN; }
+  __device__ static int64_t highest() { return INT64_MAX; }
+};
+
+// Integers wrap.
+__device__ static double add(double a, double b) { return a + b; }
+__device__ static int64_t add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+__device__ static double multiply(double a, double b) { return a * b; }
+__device__ static int64_t multiply(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+template <typename T> struct fold_of {
+  int32_t op;
+  __device__ T neutral() const {
+    switch (op) {
+    case EG_OP_REDUCE_MAX: return limits_of<T>::lowest();
+    case EG_OP_REDUCE_MIN: return limits_of<T>::highest();
+    case EG_OP_REDUCE_PROD: return T(1);
+    }
+    return T(0);
+  }
+  __device__ T operator()(T a, T b) const {
+    switch (op) {
+    case EG_OP_REDUCE_MAX: return b > a || b != b ? b : a;
+    case EG_OP_REDUCE_MIN: return b < a || b != b ? b : a;
+    case EG_OP_REDUCE_PROD: return multiply(a, b);
+    }
+    return add(a, b);
+  }
+};
+
+// A block per result (is_joint), or a thread.
+struct work_share {
+  int64_t first, step;         // results
+  int64_t first_part, parts;   // of what a result folds
+  __device__ explicit work_share(bool is_joint) {
+    first = is_joint ? static_cast<int64_t>(blockIdx.x) : first_item();
+    step = is_joint ? static_cast<int64_t>(gridDim.x) : item_step();
+    first_part = is_joint ? static_cast<int64_t>(threadIdx.x) : 0;
+    parts = is_joint ? static_cast<int64_t>(blockDim.x) : 1;
+  }
+};
+
+template <typename T>
+__global__ void reduction_kernel(const eg_reduction work, bool is_joint, void *to,
+                                 const void *from) {
+  __shared__ T shared[EG_BLOCK];
+  const fold_of<T> fold = {work.op};
+  const work_share share(is_joint);
+  for (int64_t i = share.first; i < work.kept.count; i += share.step) {
+    int64_t at[2], part[2];
+    locate<2>(work.kept, i, at);
+    T value = fold.neutral();
+    for (int64_t k = share.first_part; k < work.folded.count; k += share.parts) {
+      locate<2>(work.folded, k, part);
+      value = fold(value, load<T>(from, work.dtype, at[1] + part[1]));
+    }
+    if (is_joint) value = fold_block(value, shared, fold);
+    if (is_joint && threadIdx.x != 0) continue;
+    if (work.op == EG_OP_REDUCE_MEAN) value = value / static_cast<T>(work.folded.count);
+    store<T>(to, work.dtype, at[0], value);
+  }
+}
+
+// ---- positions of extremes ------------------------------------------------------
+
+template <typename T> struct candidate {
+  T value;
+  int64_t position; // -1: none
+};
+
+// NaN is extreme in both directions; of equal ones the first or the last one wins.
+template <typename T> struct better_of {
+  bool is_max, take_last;
+  __device__ candidate<T> operator()(candidate<T> a, candidate<T> b) const {
+    if (a.position < 0) return b;
+    if (b.position < 0) return a;
+    const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
+    if (a_nan != b_nan) return a_nan ? a : b;
+    if (!a_nan && a.value != b.value) return (a.value > b.value) == is_max ? a : b;
+    return (a.position < b.position) != take_last ? a : b;
+  }
+};
+
+template <typename T>
+__global__ void arg_kernel(const eg_reduction work, bool is_joint, int64_t *to,
+                           const void *from) {
+  __shared__ candidate<T> shared[EG_BLOCK];
+  const better_of<T> better = {work.op == EG_OP_ARG_MAX, work.take_last != 0};
+  const work_share share(is_joint);
+  for (int64_t i = share.first; i < work.kept.count; i += share.step) {
+    int64_t at[2], part[2];
+    locate<2>(work.kept, i, at);
+    candidate<T> best = {T(0), -1};
+    for (int64_t k = share.first_part; k < work.folded.count; k += share.parts) {
+      locate<2>(work.folded, k, part);
+      const candidate<T> next = {load<T>(from, work.dtype, at[1] + part[1]), k};
+      best = better(best, next);
+    }
+    if (is_joint) best = fold_block(best, shared, better);
+    if (!is_joint || threadIdx.x == 0) to[at[0]] = best.position;
+  }
+}
+
+extern "C" cudaError_t eg_launch_reduction(const eg_reduction *work, void *result,
+                                           const void *operand, cudaStream_t stream) {
+  const bool is_joint = work->folded.count > LITTLE;
+  const int64_t blocks = blocks_for(work->kept.count, is_joint ? 1 : EG_BLOCK);
+  const bool is_int = work->compute == EG_COMPUTE_I64;
+  if (work->op == EG_OP_ARG_MAX || work->op == EG_OP_ARG_MIN) {
+    int64_t *to = static_cast<int64_t *>(result);
+    if (is_int)
+      return EG_LAUNCH(arg_kernel<int64_t>, blocks, EG_BLOCK, stream, *work, is_joint, to,
+                       operand);
+    return EG_LAUNCH(arg_kernel<double>, blocks, EG_BLOCK, stream, *work, is_joint, to,
+                     operand);
+  }
+  if (is_int)
+    return EG_LAUNCH(reduction_kernel<int64_t>, blocks, EG_BLOCK, stream, *work, is_joint,
+                     result, operand);
+  return EG_LAUNCH(reduction_kernel<double>, blocks, EG_BLOCK, stream, *work, is_joint,
+                   result, operand);
+}
+
+// ---- running sum ----------------------------------------------------------------
+
+template <typename T>
+__global__ void cum_sum_kernel(const eg_axis_rows work, void *to, const void *from) {
+  for (int64_t i = first_item(); i < work.rows.count; i += item_step()) {
+    int64_t at[2];
+    locate<2>(work.rows, i, at);
+    T total = T(0);
+    for (int64_t k = 0; k < work.size; k++) {
+      total = add(total, load<T>(from, work.dtype, at[1] + k * work.steps[1]));
+      store<T>(to, work.dtype, at[0] + k * work.steps[0], total);
+    }
+  }
+}
+
+extern "C" cudaError_t eg_launch_cum_sum(const eg_axis_rows *work, int32_t compute,
+                                         void *result, const void *operand,
+                                         cudaStream_t stream) {
+  const int64_t blocks = blocks_for(work->rows.count, EG_BLOCK);
+  if (compute == EG_COMPUTE_I64)
+    return EG_LAUNCH(cum_sum_kernel<int64_t>, blocks, EG_BLOCK, stream, *work, result,
+                     operand);
+  return EG_LAUNCH(cum_sum_kernel<double>, blocks, EG_BLOCK, stream, *work, result,
+                   operand);
+}

@@ -1,0 +1,170 @@
+// A node without a kernel on the device: its operands come to host memory, the core's
+// reference kernel runs there, the results go back. Right, and slow: the program says so
+// (native is false).
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/cuda_program.h"
+#include "exec/cuda/series.h"
+
+typedef struct staged_program {
+  eg_program base;
+  egraph_allocator alloc;
+  eg_arena arena;
+  eg_node_spec spec;
+  const eg_cuda_device *device;
+  eg_series *series;
+  eg_program *reference;
+} staged_program;
+
+typedef struct staged_launch {
+  eg_series_item item;
+  egraph_allocator alloc;
+  const staged_program *program;
+  eg_launch *reference;
+  void **operands, **results; // on the device; behind them as many on the host
+  char *memory;               // of the host addresses and the kernel's scratch
+  size_t pointers, memory_bytes;
+} staged_launch;
+
+static size_t padded(size_t bytes) {
+  size_t mask = EG_DEVICE_ALIGNMENT - 1;
+  return (bytes + mask) & ~mask;
+}
+
+static size_t padded_total(const eg_type *types, uint32_t count) {
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < count; i++)
+    bytes += padded(eg_type_bytes(&types[i]));
+  return bytes;
+}
+
+static egraph_status transfer(void *to, const void *from, size_t bytes,
+                              enum cudaMemcpyKind kind, cudaStream_t stream) {
+  if (bytes == 0) return EGRAPH_OK;
+  return eg_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream),
+                       "copy between host and device");
+}
+
+static egraph_status launch_submit(eg_series_item *item) {
+  staged_launch *launch = (staged_launch *)item;
+  const eg_node_spec *spec = &launch->program->spec;
+  cudaStream_t stream = launch->program->device->stream;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    EG_TRY(transfer(launch->operands[spec->input_count + i], launch->operands[i],
+                    eg_type_bytes(&spec->inputs[i]), cudaMemcpyDeviceToHost, stream));
+  EG_TRY(eg_cuda_check(cudaStreamSynchronize(stream), "wait for the stream"));
+  EG_TRY(launch->reference->vtable->run(launch->reference));
+  for (uint32_t i = 0; i < spec->result_count; i++)
+    EG_TRY(transfer(launch->results[i], launch->results[spec->result_count + i],
+                    eg_type_bytes(&spec->results[i]), cudaMemcpyHostToDevice, stream));
+  return eg_cuda_check(cudaStreamSynchronize(stream), "wait for the stream");
+}
+
+static egraph_status launch_run(eg_launch *base) {
+  eg_series_item *item = (eg_series_item *)base;
+  return eg_series_add(item->series, item);
+}
+
+static void launch_destroy(eg_launch *base) {
+  staged_launch *launch = (staged_launch *)base;
+  eg_series_settle(launch->item.series);
+  if (launch->reference != NULL) launch->reference->vtable->destroy(launch->reference);
+  eg_free(launch->alloc, launch->memory, launch->memory_bytes, 1);
+  eg_free(launch->alloc, launch->operands, launch->pointers, sizeof *launch->operands);
+  eg_free(launch->alloc, launch, 1, sizeof *launch);
+}
+
+static const eg_launch_vtable launch_vtable = {.destroy = launch_destroy,
+                                               .run = launch_run};
+
+/// Host addresses for `count` tensors behind their device addresses.
+static char *place_all(const eg_type *types, uint32_t count, void *const *device,
+                       char *at, void **out) {
+  for (uint32_t i = 0; i < count; i++) {
+    out[i] = device[i];
+    out[count + i] = at;
+    at += padded(eg_type_bytes(&types[i]));
+  }
+  return at;
+}
+
+static egraph_status fill_launch(staged_launch *launch, const eg_bindings *bindings) {
+  const staged_program *program = launch->program;
+  const eg_node_spec *spec = &program->spec;
+  size_t operands = spec->input_count, results = spec->result_count;
+  launch->pointers = 2 * (operands + results);
+  EG_TRY(eg_alloc(launch->alloc, launch->pointers, sizeof *launch->operands,
+                  &launch->operands));
+  launch->results = launch->operands + 2 * operands;
+  launch->memory_bytes = padded_total(spec->inputs, spec->input_count) +
+                         padded_total(spec->results, spec->result_count) +
+                         program->reference->info.scratch_bytes + EG_DEVICE_ALIGNMENT;
+  EG_TRY(eg_alloc(launch->alloc, launch->memory_bytes, 1, &launch->memory));
+  char *at = launch->memory +
+             (EG_DEVICE_ALIGNMENT - (uintptr_t)launch->memory % EG_DEVICE_ALIGNMENT);
+  at = place_all(spec->inputs, spec->input_count, bindings->operands, at,
+                 launch->operands);
+  at = place_all(spec->results, spec->result_count, bindings->results, at,
+                 launch->results);
+  eg_bindings inner = {.operands = launch->operands + operands,
+                       .results = launch->results + results,
+                       .scratch = at};
+  return program->reference->vtable->bind(program->reference, &inner, &launch->reference);
+}
+
+static egraph_status program_bind(const eg_program *base, const eg_bindings *bindings,
+                                  eg_launch **out) {
+  const staged_program *program = (const staged_program *)base;
+  staged_launch *launch;
+  EG_TRY(eg_alloc(program->alloc, 1, sizeof *launch, &launch));
+  *launch = (staged_launch){.item = {.base.vtable = &launch_vtable,
+                                     .series = program->series,
+                                     .serial = eg_series_serial(program->series),
+                                     .is_host = true,
+                                     .submit = launch_submit},
+                            .alloc = program->alloc,
+                            .program = program};
+  egraph_status status = fill_launch(launch, bindings);
+  if (status != EGRAPH_OK) {
+    launch_destroy(&launch->item.base);
+    return status;
+  }
+  *out = &launch->item.base;
+  return EGRAPH_OK;
+}
+
+static void program_destroy(eg_program *base) {
+  staged_program *program = (staged_program *)base;
+  if (program->reference != NULL) program->reference->vtable->destroy(program->reference);
+  eg_arena_deinit(&program->arena);
+  eg_free(program->alloc, program, 1, sizeof *program);
+}
+
+static egraph_status program_prepare(const eg_program *base, void *const *operands,
+                                     void *const *constants) {
+  (void)base, (void)operands, (void)constants;
+  return EGRAPH_OK;
+}
+
+static const eg_program_vtable program_vtable = {
+    .destroy = program_destroy, .prepare = program_prepare, .bind = program_bind};
+
+egraph_status eg_staged_program_create(egraph_allocator alloc,
+                                       const eg_cuda_device *device, eg_series *series,
+                                       const eg_node_spec *spec, eg_program **out) {
+  staged_program *program;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *program, &program));
+  *program = (staged_program){
+      .base.vtable = &program_vtable, .alloc = alloc, .device = device, .series = series};
+  eg_arena_init(&program->arena, alloc);
+  egraph_status status = eg_spec_copy(&program->arena, spec, &program->spec);
+  if (status == EGRAPH_OK)
+    status = eg_cuda_host()->reference_compile(alloc, spec, &program->reference);
+  if (status != EGRAPH_OK) {
+    program_destroy(&program->base);
+    return status;
+  }
+  program->base.info = (eg_program_info){
+      .kernel = "reference on the host", .overlay = -1, .kept = spec->weight_mask};
+  *out = &program->base;
+  return EGRAPH_OK;
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/strided.h"
+
+#include <string.h>
+
+// ---- strides --------------------------------------------------------------------
+
+void eg_stored_strides(const eg_type *type, int64_t *out) {
+  const int64_t *dims = type->dims;
+  if (type->layout.format == EG_FORMAT_NHWC) {
+    out[0] = dims[1] * dims[2] * dims[3];
+    out[1] = 1;
+    out[2] = dims[1] * dims[3];
+    out[3] = dims[1];
+    return;
+  }
+  int64_t stride = 1;
+  for (uint32_t d = type->rank; d-- > 0;) {
+    out[d] = stride;
+    stride *= dims[d];
+  }
+}
+
+void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *out) {
+  int64_t own[EGRAPH_MAX_RANK] = {0};
+  eg_stored_strides(operand, own);
+  uint32_t lead = result->rank - operand->rank;
+  for (uint32_t d = 0; d < result->rank; d++)
+    out[d] = d < lead || operand->dims[d - lead] == 1 ? 0 : own[d - lead];
+}
+
+void eg_loop_add(eg_loop_plan *plan, int64_t dim, const int64_t *strides) {
+  uint32_t d = plan->rank++;
+  plan->dims[d] = dim;
+  for (uint32_t t = 0; t < plan->tensors; t++)
+    plan->strides[t][d] = strides[t];
+}
+
+static int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
+
+// Insertion sort by the strides of tensor 0, largest first; equal ones keep their order.
+static void sort_dims(const eg_loop_plan *plan, uint32_t *order) {
+  for (uint32_t i = 0; i < plan->rank; i++) {
+    uint32_t at = i;
+    for (; at > 0 &&
+           magnitude(plan->strides[0][order[at - 1]]) < magnitude(plan->strides[0][i]);
+         at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+}
+
+static bool continues(const eg_device_loop *loop, const eg_loop_plan *plan, uint32_t d) {
+  if (loop->rank == 0) return false;
+  for (uint32_t t = 0; t < plan->tensors; t++)
+    if (loop->strides[t][loop->rank - 1] != plan->strides[t][d] * plan->dims[d])
+      return false;
+  return true;
+}
+
+bool eg_loop_merge(const eg_loop_plan *plan, eg_device_loop *out) {
+  uint32_t order[2 * EGRAPH_MAX_RANK] = {0};
+  eg_device_loop loop = {.tensors = (int32_t)plan->tensors, .count = 1};
+  sort_dims(plan, order);
+  for (uint32_t i = 0; i < plan->rank; i++) {
+    uint32_t d = order[i];
+    if (plan->dims[d] == 1) continue;
+    loop.count *= plan->dims[d];
+    bool merges = continues(&loop, plan, d);
+    if (!merges && loop.rank == EG_LOOP_RANK) return false;
+    int32_t at = merges ? loop.rank - 1 : loop.rank++;
+    loop.dims[at] = merges ? loop.dims[at] * plan->dims[d] : plan->dims[d];
+    for (uint32_t t = 0; t < plan->tensors; t++)
+      loop.strides[t][at] = plan->strides[t][d];
+  }
+  *out = loop;
+  return true;
+}
+
+// ---- dtypes ---------------------------------------------------------------------
+
+bool eg_compute_of(egraph_dtype dtype, eg_compute *out) {
+  if (dtype == EGRAPH_UINT64) return false;
+  *out = dtype == EGRAPH_FLOAT64    ? EG_COMPUTE_F64
+         : eg_dtype_is_float(dtype) ? EG_COMPUTE_F32
+                                    : EG_COMPUTE_I64;
+  return true;
+}
+
+bool eg_accumulation_of(egraph_dtype dtype, eg_compute *out) {
+  if (dtype == EGRAPH_UINT64 || dtype == EGRAPH_BOOL) return false;
+  *out = eg_dtype_is_float(dtype) ? EG_COMPUTE_F64 : EG_COMPUTE_I64;
+  return true;
+}
+
+// ---- stages ---------------------------------------------------------------------
+
+typedef struct move_payload {
+  eg_device_loop loop;
+  int32_t element_bytes;
+} move_payload;
+
+static egraph_status run_move(const eg_cuda_device *device, const void *payload,
+                              void *const *addresses) {
+  const move_payload *move = payload;
+  return eg_cuda_check(eg_launch_move(&move->loop, move->element_bytes, addresses[0],
+                                      addresses[1], device->stream),
+                       "copy kernel");
+}
+
+static eg_device_place block_place(const eg_block *block, size_t element_bytes) {
+  eg_device_place place = block->place;
+  place.offset += (size_t)block->offset * element_bytes;
+  return place;
+}
+
+egraph_status eg_cuda_add_move(eg_cuda_builder *builder, uint32_t rank,
+                               const int64_t *dims, size_t element_bytes,
+                               const eg_block *to, const eg_block *from) {
+  eg_loop_plan plan = {.tensors = 2};
+  for (uint32_t d = 0; d < rank; d++)
+    eg_loop_add(&plan, dims[d], (int64_t[]){to->strides[d], from->strides[d]});
+  move_payload move = {.element_bytes = (int32_t)element_bytes};
+  if (!eg_loop_merge(&plan, &move.loop))
+    return eg_cuda_refuse(builder, "too many dimensions");
+  eg_device_place places[] = {block_place(to, element_bytes),
+                              block_place(from, element_bytes)};
+  return eg_cuda_add(builder, run_move, &move, sizeof move, NULL, places, 2);
+}
+
+static egraph_status run_pointwise(const eg_cuda_device *device, const void *payload,
+                                   void *const *addresses) {
+  return eg_cuda_check(eg_launch_pointwise(payload, addresses, device->stream),
+                       "pointwise kernel");
+}
+
+egraph_status eg_cuda_add_pointwise(eg_cuda_builder *builder, eg_op op,
+                                    const double params[2], eg_compute compute,
+                                    const eg_pointwise_operand *operands,
+                                    uint32_t count) {
+  const eg_type *result = &builder->spec->results[0];
+  int64_t strides[EG_LOOP_TENSORS][EGRAPH_MAX_RANK] = {{0}};
+  eg_device_place places[EG_LOOP_TENSORS] = {eg_device_result(0)};
+  eg_pointwise work = {.op = (int32_t)op,
+                       .compute = (int32_t)compute,
+                       .dtype = {(int32_t)result->dtype},
+                       .params = {params[0], params[1]}};
+  eg_stored_strides(result, strides[0]);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_spread_strides(result, operands[i].type, strides[i + 1]);
+    places[i + 1] = operands[i].place;
+    work.dtype[i + 1] = (int32_t)operands[i].type->dtype;
+  }
+  eg_loop_plan plan = {.tensors = count + 1};
+  for (uint32_t d = 0; d < result->rank; d++)
+    eg_loop_add(&plan, result->dims[d],
+                (int64_t[]){strides[0][d], strides[1][d], strides[2][d], strides[3][d]});
+  if (!eg_loop_merge(&plan, &work.loop))
+    return eg_cuda_refuse(builder, "too many dimensions");
+  return eg_cuda_add(builder, run_pointwise, &work, sizeof work, NULL, places, count + 1);
+}
+
+egraph_status eg_cuda_add_fill(eg_cuda_builder *builder, double value) {
+  return eg_cuda_add_pointwise(builder, EG_OP_FILL, (double[]){value, 0}, EG_COMPUTE_F64,
+                               NULL, 0);
+}
+
+egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand) {
+  const eg_node_spec *spec = builder->spec;
+  eg_pointwise_operand operands[] = {
+      {eg_device_result(0), &spec->results[0]},
+      {eg_device_operand(operand), &spec->inputs[operand]}};
+  eg_compute compute;
+  if (!eg_compute_of(spec->results[0].dtype, &compute))
+    return eg_cuda_refuse(builder, "uint64");
+  return eg_cuda_add_pointwise(builder, EG_OP_ADD, (double[]){0, 0}, compute, operands,
+                               2);
+}
+
+egraph_status eg_cuda_add_act(eg_cuda_builder *builder, eg_act act, double alpha,
+                              double beta) {
+#define ACT_OP(id, name, op) [id] = EG_OP_##op,
+  static const eg_op ops[EG_ACT_COUNT] = {EG_ACT_LIST(ACT_OP)};
+#undef ACT_OP
+  if (act == EG_ACT_NONE) return EGRAPH_OK;
+  const eg_type *result = &builder->spec->results[0];
+  eg_pointwise_operand operand = {eg_device_result(0), result};
+  double params[2] = {alpha, beta};
+  // These have parameters of their own.
+  if (ops[act] == EG_OP_GELU) params[0] = act == EG_ACT_GELU_TANH;
+  eg_compute compute;
+  if (!eg_compute_of(result->dtype, &compute)) return eg_cuda_refuse(builder, "uint64");
+  return eg_cuda_add_pointwise(builder, ops[act], params, compute, &operand, 1);
+}

@@ -1,0 +1,122 @@
+// Pooling (a thread per result) and gathering rows of a table.
+// Reference: ops/kernel_pool.c, ops/kernel_move.c.
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/cuda/kernel_common.cuh"
+
+// Positions of a window within the padded input along dimension d, which is what the
+// average over padding divides by.
+__device__ static int64_t padded_size(const eg_pooling &work, int d, int64_t index) {
+  const int64_t start = index * work.stride[d] - work.pad[d];
+  const int64_t limit = work.large[d] + work.pad_end[d];
+  int64_t size = 0;
+  for (int64_t k = 0; k < work.kernel[d]; k++)
+    size += start + k * work.dilation[d] < limit;
+  return size;
+}
+
+template <typename T> __device__ static T lowest_of() { return T(-HUGE_VAL); }
+template <> __device__ int64_t lowest_of<int64_t>() { return INT64_MIN; }
+
+template <typename T>
+__device__ static T pool_window(const eg_pooling &work, const void *x, int64_t base,
+                                const int64_t *start, T *inside) {
+  T value = work.is_max ? lowest_of<T>() : T(0);
+  int64_t met = 0, at[EG_POOL_RANK];
+  for (int64_t a = 0; a < work.kernel[0]; a++) {
+    at[0] = start[0] + a * work.dilation[0];
+    if (at[0] < 0 || at[0] >= work.large[0]) continue;
+    for (int64_t b = 0; b < work.kernel[1]; b++) {
+      at[1] = start[1] + b * work.dilation[1];
+      if (at[1] < 0 || at[1] >= work.large[1]) continue;
+      for (int64_t c = 0; c < work.kernel[2]; c++) {
+        at[2] = start[2] + c * work.dilation[2];
+        if (at[2] < 0 || at[2] >= work.large[2]) continue;
+        const T next = load<T>(x, work.dtype,
+                               base + at[0] * work.x_strides[2] +
+                                   at[1] * work.x_strides[3] + at[2] * work.x_strides[4]);
+        value = work.is_max ? larger_of()(value, next) : value + next;
+        met++;
+      }
+    }
+  }
+  *inside = static_cast<T>(met);
+  return value;
+}
+
+template <typename T>
+__global__ void pooling_kernel(const eg_pooling work, void *to, const void *x) {
+  const int64_t plane = work.small[0] * work.small[1] * work.small[2];
+  const int64_t count = work.images * work.channels * plane;
+  for (int64_t i = first_item(); i < count; i += item_step()) {
+    const int64_t image = i / plane / work.channels, channel = i / plane % work.channels;
+    const int64_t index[EG_POOL_RANK] = {i % plane / (work.small[1] * work.small[2]),
+                                         i / work.small[2] % work.small[1],
+                                         i % work.small[2]};
+    int64_t start[EG_POOL_RANK], to_at = image * work.result_strides[0] +
+                                         channel * work.result_strides[1];
+    int64_t padded = 1;
+    for (int d = 0; d < EG_POOL_RANK; d++) {
+      start[d] = index[d] * work.stride[d] - work.pad[d];
+      to_at += index[d] * work.result_strides[2 + d];
+      padded *= work.include_pad ? padded_size(work, d, index[d]) : 1;
+    }
+    T inside;
+    T value = pool_window<T>(work, x,
+                             image * work.x_strides[0] + channel * work.x_strides[1],
+                             start, &inside);
+    if (!work.is_max) {
+      const T divisor = work.include_pad ? static_cast<T>(padded) : inside;
+      value = value / (divisor <= T(0) ? T(1) : divisor);
+    }
+    store<T>(to, work.dtype, to_at, value);
+  }
+}
+
+extern "C" cudaError_t eg_launch_pooling(const eg_pooling *work, void *result,
+                                         const void *x, cudaStream_t stream) {
+  const int64_t count = work->images * work->channels * work->small[0] * work->small[1] *
+                        work->small[2];
+  const int64_t blocks = blocks_for(count, EG_BLOCK);
+  if (work->compute == EG_COMPUTE_I64)
+    return EG_LAUNCH(pooling_kernel<int64_t>, blocks, EG_BLOCK, stream, *work, result, x);
+  return EG_LAUNCH(pooling_kernel<double>, blocks, EG_BLOCK, stream, *work, result, x);
+}
+
+// ---- gather ---------------------------------------------------------------------
+
+template <typename T>
+__global__ void gather_kernel(const eg_gathering work, T *to, const T *table,
+                              const void *indices, int32_t *fault) {
+  const int64_t count = work.outer * work.count * work.inner;
+  for (int64_t i = first_item(); i < count; i += item_step()) {
+    const int64_t outer = i / work.inner / work.count, n = i / work.inner % work.count;
+    int64_t index = load<int64_t>(indices, work.index_dtype, n);
+    if (index < 0) index += work.size;
+    if (index < 0 || index >= work.size) {
+      *fault = 1;
+      continue;
+    }
+    to[i] = table[(outer * work.size + index) * work.inner + i % work.inner];
+  }
+}
+
+template <typename T>
+static cudaError_t gather(const eg_gathering *work, void *result, const void *table,
+                          const void *indices, int32_t *fault, cudaStream_t stream) {
+  return EG_LAUNCH(gather_kernel<T>,
+                   blocks_for(work->outer * work->count * work->inner, EG_BLOCK),
+                   EG_BLOCK, stream, *work, static_cast<T *>(result),
+                   static_cast<const T *>(table), indices, fault);
+}
+
+extern "C" cudaError_t eg_launch_gather(const eg_gathering *work, void *result,
+                                        const void *table, const void *indices,
+                                        int32_t *fault, cudaStream_t stream) {
+  switch (work->element_bytes) {
+  case 1: return gather<uint8_t>(work, result, table, indices, fault, stream);
+  case 2: return gather<uint16_t>(work, result, table, indices, fault, stream);
+  case 4: return gather<uint32_t>(work, result, table, indices, fault, stream);
+  case 8: return gather<uint64_t>(work, result, table, indices, fault, stream);
+  }
+  return cudaErrorInvalidValue;
+}
