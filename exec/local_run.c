@@ -41,9 +41,25 @@ static egraph_status after_micro_batch(void *user, eg_rank_program *program,
   return r->is_last_step ? fetch(r, program, index, false) : EGRAPH_OK;
 }
 
+/// What is carried begins with what the first row of the inputs has.
+static egraph_status put_carried(const local_rank *r, eg_rank_program *program) {
+  const eg_plan *plan = r->job->plan;
+  for (size_t i = 0; i < plan->carried.len; i += 2) {
+    if (!is_updated(plan, plan->carried.data[i])) continue;
+    eg_value entry = {plan->carried.data[i + 1]};
+    for (uint32_t k = 0; k < eg_graph_input_count(plan->graph); k++) {
+      const eg_tensor *input = &r->job->run->inputs[k];
+      if (eg_graph_input(plan->graph, k).id == entry.id && input->data != NULL)
+        EG_TRY(eg_rank_program_put(program, entry, input));
+    }
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status run_steps(local_rank *r, eg_rank_program *program) {
   const eg_local_run *run = r->job->run;
   EG_TRY(eg_rank_program_load(program));
+  EG_TRY(put_carried(r, program));
   for (uint32_t step = 0; step < run->steps; step++) {
     r->is_last_step = step + 1 == run->steps;
     EG_TRY(eg_rank_program_run(program, run->inputs));

@@ -71,7 +71,8 @@ typedef struct eg_local_run {
   eg_rank_options rank; // after_micro_batch is not read
   eg_channel_options channel;
   uint32_t steps;           // >= 1; the same inputs in each
-  const eg_tensor *inputs;  // global, [micro_batches][inputs]
+  const eg_tensor *inputs;  // global, [micro_batches][inputs]; in the first row also what
+                            // is carried from step to step begins with, data NULL: zeros
   const eg_tensor *outputs; // global, [micro_batches][outputs]; those made in phase
                             // UPDATE in the last row; data NULL: not wanted
 } eg_local_run;

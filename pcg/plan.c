@@ -20,6 +20,12 @@ void eg_plan_deinit(eg_plan *plan) {
   eg_u32s_deinit(&plan->carried);
 }
 
+bool eg_plan_is_folded(const eg_plan *plan) {
+  for (size_t i = 0; i < plan->states.len; i++)
+    if (plan->states.data[i].more_blocks != 0) return true;
+  return false;
+}
+
 egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
                            eg_node_spec *out) {
   eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);

@@ -24,6 +24,7 @@ typedef struct eg_plan_state {
   eg_value value;   // of the graph
   eg_layout layout; // sharding on the mesh
   uint32_t step; // that makes it; EG_PLAN_NONE: an input or weight, there from the start
+  uint32_t more_blocks; // beside its own that it stands for, in a plan of a folded graph
 } eg_plan_state;
 EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
 
@@ -37,7 +38,7 @@ typedef struct eg_plan_step {
   // a move
   uint32_t from, to;
   eg_transition transition;
-  // both: what the plan was made with, seconds of one execution
+  // both: what the plan was made with, seconds of one execution, in one block
   double seconds;
 } eg_plan_step;
 EG_VEC_DEFINE(eg_plan_steps, eg_plan_step);
@@ -59,6 +60,8 @@ void eg_plan_deinit(eg_plan *plan);
 /// The spec of a node step with global types; lives in the arena.
 egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
                            eg_node_spec *out);
+/// Whether some state stands for several blocks: such a plan can be looked at, not run.
+bool eg_plan_is_folded(const eg_plan *plan);
 /// Verifies every invariant: layouts legal, every step's operands made before, strategies
 /// those that the actions give, moves single transitions, phases never going back,
 /// carried layouts equal. EGRAPH_E_INTERNAL names the first violation.

@@ -53,7 +53,10 @@ static egraph_status write_state(const eg_plan *plan, uint32_t number, eg_text *
   EG_TRY(write_key(out, "value", value_name(plan, state->value)));
   EG_TRY(eg_text_append(out, ", \"layout\": \""));
   EG_TRY(eg_sharding_print(out, &plan->mesh, &state->layout));
-  return eg_text_append(out, "\"}");
+  EG_TRY(eg_text_append(out, "\""));
+  if (state->more_blocks != 0)
+    EG_TRY(eg_text_printf(out, ", \"more_blocks\": %" PRIu32, state->more_blocks));
+  return eg_text_append(out, "}");
 }
 
 static egraph_status write_numbers(eg_text *out, const char *key, const uint32_t *numbers,

@@ -12,7 +12,8 @@
 //
 // States are numbered in their order, outputs in that of the graph. A node is named by
 // its first result. A state that no step makes is there from the start. An axis that is
-// not among the actions replicates; "bytes" may be left out and must be right. Data of
+// not among the actions replicates; "bytes" may be left out and must be right. A state of
+// a folded graph that stands for several blocks has "more_blocks", one less. Data of
 // weights beyond 64 elements and memory formats of states are not in the file.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_JSON_H

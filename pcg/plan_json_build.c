@@ -57,7 +57,7 @@ static egraph_status build_states(builder *b) {
   const eg_state_records *records = &b->records->states;
   for (uint32_t i = 0; i < records->len; i++) {
     const eg_state_record *record = &records->data[i];
-    eg_plan_state state = {.step = EG_PLAN_NONE};
+    eg_plan_state state = {.step = EG_PLAN_NONE, .more_blocks = record->more_blocks};
     if (!eg_graph_find_value(b->out->graph, record->value, &state.value))
       return BAD(b, "the graph has no value '%.200s'; at $.states[%" PRIu32 "].value",
                  record->value, i);

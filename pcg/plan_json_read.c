@@ -37,10 +37,12 @@ typedef struct step_reading {
 
 TEXT_FIELD(read_state_value, eg_state_record, value)
 TEXT_FIELD(read_state_layout, eg_state_record, layout)
+NUMBER_FIELD(read_state_blocks, eg_state_record, more_blocks, 0)
 
 static egraph_status read_state(reader *r, void *record) {
   static const eg_json_field fields[] = {{"value", true, read_state_value},
-                                         {"layout", true, read_state_layout}};
+                                         {"layout", true, read_state_layout},
+                                         {"more_blocks", false, read_state_blocks}};
   eg_plan_records *records = record;
   eg_state_record state = {.value = NULL};
   EG_TRY(eg_json_fields_object(r, fields, COUNT(fields), &state));

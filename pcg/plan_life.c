@@ -65,11 +65,14 @@ static void find_ends(living *l) {
 
 static egraph_status live(living *l, uint32_t state, eg_store store, uint32_t from,
                           uint32_t until) {
-  return eg_lives_push(l->out, (eg_life){.state = state,
-                                         .store = store,
-                                         .from = from,
-                                         .until = until,
-                                         .bytes = eg_plan_state_bytes(l->plan, state)});
+  double blocks =
+      store == EG_STORE_TRANSIENT ? 1 : 1.0 + l->plan->states.data[state].more_blocks;
+  return eg_lives_push(l->out,
+                       (eg_life){.state = state,
+                                 .store = store,
+                                 .from = from,
+                                 .until = until,
+                                 .bytes = blocks * eg_plan_state_bytes(l->plan, state)});
 }
 
 static eg_phase phase_of(const living *l, uint32_t step) {

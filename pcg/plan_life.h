@@ -9,6 +9,7 @@
 //                         like any state of its phase
 //   what is carried       in the storage of its entry, unless that is used later on
 //
+// What stands for several blocks counts once where it is transient, for each elsewhere.
 // Every other state has storage of its own: views and work that is done in place count
 // twice, so the figures are upper bounds but for what an operator's kernel takes.
 // SPDX-License-Identifier: Apache-2.0

@@ -7,6 +7,7 @@
 
 typedef struct eg_state_record {
   const char *value, *layout;
+  uint32_t more_blocks;
 } eg_state_record;
 EG_VEC_DEFINE(eg_state_records, eg_state_record);
 

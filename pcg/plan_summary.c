@@ -4,16 +4,16 @@
 // ---- steps ----------------------------------------------------------------------------
 
 static void add_exchange(eg_plan_summary *summary, const eg_plan_step *step,
-                         uint32_t axis, uint32_t kind, uint32_t runs, double bytes,
+                         uint32_t axis, uint32_t kind, double runs, double bytes,
                          double seconds) {
   eg_exchange_sum *sum = &summary->exchange[step->phase][axis][kind];
-  sum->count += runs;
+  sum->count += (uint64_t)runs;
   sum->bytes += runs * bytes;
   sum->seconds += runs * seconds;
 }
 
-static egraph_status add_halos(const eg_plan *plan, const eg_plan_step *step,
-                               uint32_t runs, eg_arena *arena, eg_plan_summary *out) {
+static egraph_status add_halos(const eg_plan *plan, const eg_plan_step *step, double runs,
+                               eg_arena *arena, eg_plan_summary *out) {
   eg_node_spec spec;
   eg_spread spread;
   eg_strategy strategy;
@@ -36,7 +36,7 @@ static egraph_status add_steps(const eg_plan *plan, eg_arena *arena,
                                eg_plan_summary *out) {
   for (size_t i = 0; i < plan->steps.len; i++) {
     const eg_plan_step *step = &plan->steps.data[i];
-    uint32_t runs = eg_phase_runs(plan, step->phase);
+    double runs = eg_phase_runs(plan, step->phase) * eg_plan_step_blocks(plan, step);
     if (step->is_move) {
       out->move_seconds[step->phase] += runs * step->seconds;
       add_exchange(out, step, step->transition.axis, step->transition.kind, runs,

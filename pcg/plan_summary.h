@@ -10,7 +10,8 @@
 enum { EG_EXCHANGE_HALO = EG_TRANSITION_KINDS, EG_EXCHANGES };
 const char *eg_exchange_name(uint32_t exchange);
 
-/// Of one kind, in a step of training: every micro-batch counts.
+/// Of one kind, in a step of training: every micro-batch counts, and every block that a
+/// step stands for.
 typedef struct eg_exchange_sum {
   uint64_t count;
   double bytes;   // as eg_transition_bytes has them; of a halo, both sides'

@@ -138,6 +138,8 @@ static egraph_status print_step(const eg_plan *plan, const eg_plan_step *step,
     EG_TRY(eg_text_append(out, ", "));
     EG_TRY(eg_text_seconds(out, step->seconds));
   }
+  double blocks = eg_plan_step_blocks(plan, step);
+  if (blocks > 1) EG_TRY(eg_text_printf(out, ", in %.0f blocks", blocks));
   return eg_text_append(out, "\n");
 }
 

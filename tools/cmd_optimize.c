@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/plan_files.h"
 #include "tools/planning.h"
 
 enum { MAX_PATH_BYTES = 4096 };
@@ -21,8 +22,7 @@ static int outcome_of(parse_outcome parsed) {
   return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
 }
 
-/// Looks before minutes are spent; saving reports what goes wrong later.
-static bool can_be_written(const char *path) {
+bool can_be_written(const char *path) {
   char folder[MAX_PATH_BYTES];
   const char *slash = strrchr(path, '/');
   size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
@@ -203,10 +203,27 @@ int command_explain(int argc, char **argv) {
   plan_flags_init(&flags);
   flag rows[MAX_PLAN_FLAGS];
   size_t count = plan_flags_rows(&flags, rows);
+  const char *against = NULL;
+  bool unity = false;
+  rows[count++] = (flag){"--against",
+                         FLAG_TEXT,
+                         &against,
+                         "PLAN",
+                         "of a plan: what is different in this one",
+                         0,
+                         0};
+  rows[count++] = (flag){"--unity",
+                         FLAG_SWITCH,
+                         &unity,
+                         NULL,
+                         "of a plan: exchanges as Partition, Combine, Replicate, Reduce",
+                         0,
+                         0};
   command cmd = {
       "explain",
-      "MODEL [options]",
-      "Optimizes a model and says which rule made every operator of the result.",
+      "MODEL [options] | PLAN.json [--against PLAN.json]",
+      "Optimizes a model and says which rule made every operator of the result; or says "
+      "how a plan splits every operator, what it exchanges and what devices hold.",
       rows,
       count,
       1,
@@ -214,6 +231,13 @@ int command_explain(int argc, char **argv) {
   positional models;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return outcome_of(parsed);
+  if (is_plan_file(models.items[0]))
+    return explain_plan_file(models.items[0], against, unity, flags.json);
+  if (against != NULL || unity) {
+    fprintf(stderr, "egraph: %s is no plan (.json); --against and --unity are of plans\n",
+            models.items[0]);
+    return EXIT_USAGE;
+  }
   plan_session session;
   egraph_status status = plan_run(&flags, models.items[0], &session);
   char *text = NULL;

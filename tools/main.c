@@ -8,6 +8,7 @@
 // name, function, one line.
 #define COMMANDS(X)                                                                      \
   X("optimize", command_optimize, "find the cheapest equivalent graph of a model")       \
+  X("plan", command_plan, "split a model or its training over several devices")          \
   X("run", command_run, "execute a model, or compare two")                               \
   X("profile", command_profile, "measure operators into the profile database")           \
   X("extract", command_extract, "find the cheapest choice in an e-graph of a file")      \
@@ -15,7 +16,7 @@
   X("saturate", command_saturate, "rewrite plain terms by rules until nothing changes")  \
   X("bench", command_bench, "measure extraction or saturation")                          \
   X("rules", command_rules, "list, print or verify rewrite rules")                       \
-  X("explain", command_explain, "say which rule made every operator of the result")
+  X("explain", command_explain, "say which rule made every operator, or what a plan does")
 
 static void print_usage(FILE *file) {
   fprintf(file,

@@ -38,6 +38,10 @@ void plan_close(plan_session *session);
 void plan_print_json(const plan_session *session);
 void plan_print_text(const plan_session *session);
 
+/// Whether an output file can be written, with a message when it cannot: looks before
+/// minutes are spent; saving reports what goes wrong later. (cmd_optimize.c)
+bool can_be_written(const char *path);
+
 /// Path of the profile database when --db is not given: below the user's cache folder
 /// (created). NULL when there is none; the database is then in memory.
 const char *default_database(void);
@@ -45,6 +49,7 @@ const char *default_database(void);
 int command_optimize(int argc, char **argv);
 int command_profile(int argc, char **argv);
 int command_explain(int argc, char **argv);
+int command_plan(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_rules(int argc, char **argv);
 int command_extract(int argc, char **argv);

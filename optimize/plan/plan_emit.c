@@ -105,10 +105,13 @@ static eg_layout layout_of_place(const emitter *e, uint32_t place) {
 /// A state of a value of the new graph, for a place.
 static egraph_status add_state(emitter *e, uint32_t place, eg_value value,
                                uint32_t step) {
+  uint32_t v = e->model->values.data[value_of_place(e, place)].value;
   e->state_of_place.data[place] = (uint32_t)plan_of(e)->states.len;
-  return eg_plan_states_push(
-      &plan_of(e)->states,
-      (eg_plan_state){.value = value, .layout = layout_of_place(e, place), .step = step});
+  eg_plan_state state = {.value = value,
+                         .layout = layout_of_place(e, place),
+                         .step = step,
+                         .more_blocks = e->space->values.data[v].times - 1};
+  return eg_plan_states_push(&plan_of(e)->states, state);
 }
 
 static egraph_status add_move(emitter *e, uint32_t arc) {

@@ -17,6 +17,10 @@ typedef struct eg_training_info {
 /// memory limit. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,
                                     const eg_training *training, const eg_folded *folded);
+/// The same of a forward graph alone, as it is (`folded` is NULL) or folded. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_forward_info_init(eg_training_info *info, egraph_allocator alloc,
+                                   const eg_folded *folded);
 void eg_training_info_deinit(eg_training_info *info);
 
 #endif

@@ -1,0 +1,246 @@
+// Public functions that plan for several devices: the graph is folded and made a training
+// step once, then planned on every mesh.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "api/planned.h"
+#include "optimize/plan/planner.h"
+
+static const double DEFAULT_SECONDS = 60.0, LEAST_SECONDS = 0.01;
+static const double PROVEN_GAP = 1e-9;
+
+typedef struct plan_job {
+  const egraph_plan_options *options;
+  const eg_graph *graph;
+  eg_training_options training;
+  double time_limit, start;
+  egraph_plan *plan;
+  eg_machine machine;
+  eg_text mesh_name; // of the mesh at work
+  double bound, least_memory;
+  bool is_cancelled;
+  bool is_infeasible; // on all meshes up to now
+} plan_job;
+
+egraph_plan_options egraph_plan_options_default(void) {
+  return (egraph_plan_options){.machine = "host"};
+}
+
+static double elapsed(const plan_job *job) { return eg_clock_seconds() - job->start; }
+
+// ---- options --------------------------------------------------------------------
+
+static egraph_status check_amount(const char *name, double value) {
+  if (value >= 0 && !isinf(value)) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "%s is %g; it must be 0 or more, and finite", name,
+                 value);
+}
+
+static egraph_status read_training(const egraph_plan_options *o,
+                                   eg_training_options *out) {
+  *out = (eg_training_options)EG_TRAINING_OPTIONS_DEFAULT;
+  if (o->optimizer == NULL) return EGRAPH_OK;
+  if (!eg_optimizer_find(o->optimizer, &out->optimizer))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no optimizer '%.64s'; choose sgd, momentum, adam or adamw",
+                   o->optimizer);
+  if (o->loss != NULL && !eg_loss_find(o->loss, &out->loss))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no loss '%.64s'; choose softmax-cross-entropy, "
+                   "softmax-cross-entropy-of-probabilities or mean-squared-error",
+                   o->loss);
+  if (o->micro_batches != 0) out->micro_batches = o->micro_batches;
+  out->clip_norm = o->clip_norm;
+  out->mixed_precision = o->mixed_precision;
+  return EGRAPH_OK;
+}
+
+static egraph_status read_options(plan_job *job) {
+  const egraph_plan_options *o = job->options;
+  EG_TRY(check_amount("clip_norm", o->clip_norm));
+  EG_TRY(check_amount("memory_limit", o->memory_limit));
+  EG_TRY(check_amount("time_limit", o->time_limit));
+  EG_TRY(check_amount("relative_gap", o->relative_gap));
+  job->time_limit = o->time_limit == 0 ? DEFAULT_SECONDS : o->time_limit;
+  return read_training(o, &job->training);
+}
+
+// ---- meshes ---------------------------------------------------------------------
+
+static bool on_progress(void *user, double cost, double bound, double seconds) {
+  (void)seconds;
+  plan_job *job = user;
+  const egraph_plan_options *o = job->options;
+  if (o->progress != NULL &&
+      o->progress(o->user, eg_text_of(&job->mesh_name), cost, bound, elapsed(job)))
+    job->is_cancelled = true;
+  return job->is_cancelled;
+}
+
+/// Takes a plan over that is cheaper than what there is, and joins the bounds.
+static void keep_best(plan_job *job, eg_planning *planning) {
+  egraph_plan *plan = job->plan;
+  bool is_impossible =
+      planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
+  plan->report.meshes++;
+  plan->report.space_seconds += planning->saturate_seconds + planning->space_seconds;
+  plan->report.solve_seconds += planning->solve_seconds;
+  if (!is_impossible) job->bound = fmin(job->bound, planning->bound);
+  if (!is_impossible) job->is_infeasible = false;
+  if (planning->status == EG_LAYOUT_NO_MEMORY)
+    job->least_memory = fmin(job->least_memory, planning->least_memory);
+  if (!planning->has_plan || planning->cost >= plan->report.cost) return;
+  if (plan->is_there) eg_loaded_plan_deinit(&plan->planned);
+  plan->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
+  plan->is_there = true;
+  plan->report.cost = planning->cost;
+  plan->report.memory = planning->memory;
+  planning->has_plan = false;
+}
+
+static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
+                                  const eg_step_info *info, const eg_machine_mesh *mesh,
+                                  double seconds) {
+  eg_planner_input input = {.graph = graph,
+                            .info = info,
+                            .machine = &job->machine,
+                            .mesh = mesh,
+                            .layout = EG_LAYOUT_OPTIONS_DEFAULT};
+  input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
+  input.layout.relative_gap = job->options->relative_gap;
+  input.layout.progress = on_progress;
+  input.layout.user = job;
+  eg_text_clear(&job->mesh_name);
+  EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
+  eg_planning planning;
+  EG_TRY(eg_planner_run(job->plan->alloc, &input, &planning));
+  keep_best(job, &planning);
+  eg_planning_deinit(&planning);
+  return EGRAPH_OK;
+}
+
+/// The mesh that the options name; with the links of the machine's own if it is one.
+static egraph_status find_mesh(const plan_job *job, eg_machine_mesh *out) {
+  eg_mesh mesh;
+  EG_TRY(eg_mesh_parse(job->options->mesh, &mesh));
+  for (uint32_t i = 0; i < job->machine.mesh_count; i++)
+    if (eg_mesh_same(&job->machine.meshes[i].mesh, &mesh)) {
+      *out = job->machine.meshes[i];
+      return EGRAPH_OK;
+    }
+  return eg_machine_mesh_of(&job->machine, &mesh, NULL, out);
+}
+
+static void conclude(plan_job *job, uint32_t meshes) {
+  egraph_plan_report *report = &job->plan->report;
+  bool is_whole = report->meshes == meshes;
+  report->bound = is_whole ? fmin(job->bound, report->cost) : 0;
+  if (job->plan->is_there) {
+    report->gap = report->cost > 0 ? (report->cost - report->bound) / report->cost : 0;
+    report->status = report->gap <= PROVEN_GAP ? "optimal" : "feasible";
+  } else {
+    report->gap = INFINITY;
+    report->status = is_whole && job->is_infeasible ? "infeasible" : "unknown";
+    if (is_whole && job->is_infeasible && !isinf(job->least_memory))
+      report->least_memory = job->least_memory;
+  }
+}
+
+static egraph_status plan_on_meshes(plan_job *job, const eg_graph *graph,
+                                    eg_step_info *info) {
+  eg_machine_mesh named;
+  const eg_machine_mesh *meshes = job->machine.meshes;
+  uint32_t count = job->machine.mesh_count;
+  if (job->options->mesh != NULL) {
+    EG_TRY(find_mesh(job, &named));
+    meshes = &named;
+    count = 1;
+  }
+  egraph_plan_report *report = &job->plan->report;
+  report->devices = eg_mesh_devices(&meshes[0].mesh);
+  report->micro_batches = info->micro_batches;
+  report->nodes = eg_graph_node_count(graph);
+  report->prepare_seconds = elapsed(job);
+  info->memory_limit = report->memory_limit;
+  for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
+    EG_TRY(plan_on_mesh(job, graph, info, &meshes[i],
+                        (job->time_limit - elapsed(job)) / (count - i)));
+  conclude(job, count);
+  return EGRAPH_OK;
+}
+
+// ---- the step -------------------------------------------------------------------
+
+static egraph_status plan_training(plan_job *job, const eg_folded *folded) {
+  const eg_graph *graph = folded != NULL ? folded->graph : job->graph;
+  eg_training training;
+  eg_training_info info;
+  EG_TRY(eg_training_step(graph, &job->training, &training));
+  egraph_status status =
+      eg_training_info_init(&info, job->plan->alloc, &training, folded);
+  if (status == EGRAPH_OK) {
+    status = plan_on_meshes(job, training.graph, &info.info);
+    eg_training_info_deinit(&info);
+  }
+  eg_training_deinit(&training);
+  return status;
+}
+
+static egraph_status plan_forward(plan_job *job, const eg_folded *folded) {
+  eg_training_info info;
+  EG_TRY(eg_forward_info_init(&info, job->plan->alloc, folded));
+  egraph_status status =
+      plan_on_meshes(job, folded != NULL ? folded->graph : job->graph, &info.info);
+  eg_training_info_deinit(&info);
+  return status;
+}
+
+static egraph_status plan_step(plan_job *job, const eg_folded *folded) {
+  return (job->options->optimizer != NULL ? plan_training : plan_forward)(job, folded);
+}
+
+static egraph_status plan_graph(plan_job *job) {
+  eg_blocks blocks = {.count = 0};
+  if (!job->options->no_fold) EG_TRY(eg_blocks_find(job->graph, &blocks));
+  if (blocks.count == 0) return plan_step(job, NULL);
+  eg_folded folded;
+  EG_TRY(eg_blocks_fold(job->graph, &blocks, &folded));
+  job->plan->report.blocks = blocks.count - 2;
+  egraph_status status = plan_step(job, &folded);
+  eg_folded_deinit(&folded);
+  return status;
+}
+
+static egraph_status plan_for_machine(plan_job *job) {
+  const egraph_plan_options *o = job->options;
+  EG_TRY(eg_machine_load(&job->plan->alloc, o->machine != NULL ? o->machine : "host",
+                         &job->machine));
+  job->plan->report.memory_limit =
+      o->memory_limit != 0 ? o->memory_limit : job->machine.memory_bytes;
+  egraph_status status = plan_graph(job);
+  eg_machine_deinit(&job->machine);
+  if (status == EGRAPH_OK && job->plan->is_there) status = eg_planned_describe(job->plan);
+  job->plan->report.total_seconds = elapsed(job);
+  return status;
+}
+
+egraph_status egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
+                                 const egraph_plan_options *options, egraph_plan **out) {
+  const egraph_plan_options defaults = egraph_plan_options_default();
+  plan_job job = {.options = options != NULL ? options : &defaults,
+                  .graph = graph,
+                  .start = eg_clock_seconds(),
+                  .bound = INFINITY,
+                  .least_memory = INFINITY,
+                  .is_infeasible = true};
+  EG_TRY(read_options(&job));
+  EG_TRY(eg_planned_create(alloc, &job.plan));
+  eg_text_init(&job.mesh_name, job.plan->alloc);
+  egraph_status status = plan_for_machine(&job);
+  eg_text_deinit(&job.mesh_name);
+  if (status == EGRAPH_OK)
+    *out = job.plan;
+  else
+    egraph_plan_destroy(job.plan);
+  return status;
+}

@@ -1,0 +1,209 @@
+// Public functions on plans that are there: files, texts, figures.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "api/planned.h"
+#include "pcg/plan_diff.h"
+#include "pcg/plan_text.h"
+
+// ---- the object -----------------------------------------------------------------
+
+egraph_status eg_planned_create(const egraph_allocator *alloc, egraph_plan **out) {
+  egraph_plan *plan;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  EG_TRY(eg_alloc(heap, 1, sizeof *plan, &plan));
+  *plan = (egraph_plan){.alloc = heap,
+                        .report = {.status = "unknown",
+                                   .cost = INFINITY,
+                                   .gap = INFINITY,
+                                   .memory_limit = INFINITY,
+                                   .mesh = ""}};
+  eg_text_init(&plan->mesh, heap);
+  *out = plan;
+  return EGRAPH_OK;
+}
+
+void egraph_plan_destroy(egraph_plan *plan) {
+  if (plan == NULL) return;
+  if (plan->is_there) eg_loaded_plan_deinit(&plan->planned);
+  eg_text_deinit(&plan->mesh);
+  eg_free(plan->alloc, plan, 1, sizeof *plan);
+}
+
+egraph_status eg_planned_describe(egraph_plan *plan) {
+  const eg_plan *planned = &plan->planned.plan;
+  EG_TRY(eg_mesh_print(&plan->mesh, &planned->mesh));
+  plan->report.mesh = eg_text_of(&plan->mesh);
+  plan->report.devices = eg_mesh_devices(&planned->mesh);
+  plan->report.micro_batches = planned->micro_batches;
+  plan->report.nodes = eg_graph_node_count(planned->graph);
+  return EGRAPH_OK;
+}
+
+static egraph_status explain_absence(const egraph_plan *plan, eg_text *text) {
+  EG_TRY(eg_text_append(text, "there is no plan: "));
+  if (plan->report.least_memory <= 0)
+    return eg_text_append(text,
+                          "none was found in time; raise the limit of time, or take a "
+                          "mesh instead of all");
+  EG_TRY(eg_text_append(text, "a device may hold "));
+  EG_TRY(eg_text_bytes(text, plan->report.memory_limit));
+  EG_TRY(eg_text_append(text, ", the least that would do is "));
+  EG_TRY(eg_text_bytes(text, plan->report.least_memory));
+  return eg_text_printf(text,
+                        " (%.0f bytes); raise the limit, or take more devices or smaller "
+                        "micro-batches",
+                        plan->report.least_memory);
+}
+
+egraph_status eg_planned_require(const egraph_plan *plan) {
+  if (plan->is_there) return EGRAPH_OK;
+  eg_text text;
+  eg_text_init(&text, plan->alloc);
+  egraph_status status = explain_absence(plan, &text);
+  if (status == EGRAPH_OK) status = EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&text));
+  eg_text_deinit(&text);
+  return status;
+}
+
+const egraph_plan_report *egraph_plan_report_of(const egraph_plan *plan) {
+  return &plan->report;
+}
+
+const egraph_graph *egraph_plan_graph(const egraph_plan *plan) {
+  return plan->is_there ? plan->planned.graph : NULL;
+}
+
+// ---- files ----------------------------------------------------------------------
+
+egraph_status egraph_plan_save(const egraph_plan *plan, const char *path) {
+  EG_TRY(eg_planned_require(plan));
+  eg_text text;
+  eg_text_init(&text, plan->alloc);
+  egraph_status status = eg_plan_write_json(&plan->planned.plan, &text);
+  if (status == EGRAPH_OK) status = eg_file_write(path, text.chars.data, text.chars.len);
+  eg_text_deinit(&text);
+  return status;
+}
+
+/// The blocks that one stands for, of all the same number but where blocks meet.
+static uint32_t blocks_of(const eg_plan *plan) {
+  uint32_t most = 0;
+  for (size_t i = 0; i < plan->states.len; i++)
+    if (plan->states.data[i].more_blocks > most) most = plan->states.data[i].more_blocks;
+  return most == 0 ? 0 : most + 1;
+}
+
+static egraph_status load(const char *path, egraph_plan *plan) {
+  EG_TRY(eg_plan_read_json(plan->alloc, path, &plan->planned));
+  plan->is_there = true;
+  eg_plan_summary summary;
+  EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
+  plan->report.status = "loaded";
+  plan->report.cost = summary.seconds;
+  plan->report.memory = summary.peak;
+  plan->report.gap = 1;
+  plan->report.blocks = blocks_of(&plan->planned.plan);
+  return eg_planned_describe(plan);
+}
+
+egraph_status egraph_plan_load(const egraph_allocator *alloc, const char *path,
+                               egraph_plan **out) {
+  egraph_plan *plan;
+  EG_TRY(eg_planned_create(alloc, &plan));
+  egraph_status status = load(path, plan);
+  if (status == EGRAPH_OK)
+    *out = plan;
+  else
+    egraph_plan_destroy(plan);
+  return status;
+}
+
+// ---- figures --------------------------------------------------------------------
+
+static void report_exchanges(const eg_plan_summary *summary,
+                             void (*report)(void *user,
+                                            const egraph_plan_exchange *exchange),
+                             void *user) {
+  for (int p = 0; p < EG_PHASE_COUNT; p++)
+    for (uint32_t axis = 0; axis < summary->mesh.axis_count; axis++)
+      for (uint32_t k = 0; k < EG_EXCHANGES; k++) {
+        const eg_exchange_sum *sum = &summary->exchange[p][axis][k];
+        bool is_local = k == EG_TRANSITION_SLICE || k == EG_TRANSITION_MASK;
+        if (sum->count == 0 || is_local) continue;
+        egraph_plan_exchange exchange = {.phase = eg_phase_name((eg_phase)p),
+                                         .kind = eg_exchange_name(k),
+                                         .axis = summary->mesh.axes[axis].name,
+                                         .count = sum->count,
+                                         .bytes = sum->bytes,
+                                         .seconds = sum->seconds};
+        report(user, &exchange);
+      }
+}
+
+egraph_status
+egraph_plan_account(const egraph_plan *plan,
+                    void (*on_exchange)(void *user, const egraph_plan_exchange *exchange),
+                    void (*on_store)(void *user, const egraph_plan_store *store),
+                    void *user) {
+  EG_TRY(eg_planned_require(plan));
+  eg_plan_summary summary;
+  EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
+  if (on_exchange != NULL) report_exchanges(&summary, on_exchange, user);
+  for (int s = 0; s < EG_STORES && on_store != NULL; s++) {
+    egraph_plan_store store = {.kind = eg_store_name((eg_store)s),
+                               .at_peak = summary.at_peak[s],
+                               .most = summary.most[s]};
+    on_store(user, &store);
+  }
+  return EGRAPH_OK;
+}
+
+// ---- texts ----------------------------------------------------------------------
+
+/// Hands the text over when it was made, frees it otherwise.
+static egraph_status take_text(egraph_status status, eg_text *text, char **out) {
+  if (status == EGRAPH_OK) status = eg_text_take(text, out);
+  eg_text_deinit(text);
+  return status;
+}
+
+egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,
+                                bool unity, char **out) {
+  EG_TRY(eg_planned_require(plan));
+  eg_text text;
+  eg_plan_summary summary;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  const eg_plan *planned = &plan->planned.plan;
+  egraph_status status =
+      eg_plan_print(planned, unity ? EG_PLAN_UNITY : EG_PLAN_COLLECTIVES, &text);
+  if (status == EGRAPH_OK) status = eg_plan_summary_make(planned, plan->alloc, &summary);
+  if (status == EGRAPH_OK) status = eg_plan_summary_print(&text, &summary);
+  return take_text(status, &text, out);
+}
+
+egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
+                                       const egraph_plan *plan, char **out) {
+  EG_TRY(eg_planned_require(plan));
+  eg_text text;
+  eg_plan_summary summary;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_status status = eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary);
+  if (status == EGRAPH_OK) status = eg_plan_summary_write_json(&text, &summary);
+  return take_text(status, &text, out);
+}
+
+egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan *before,
+                               const egraph_plan *after, bool json, char **out) {
+  EG_TRY(eg_planned_require(before));
+  EG_TRY(eg_planned_require(after));
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_plan_diff diff;
+  EG_TRY(eg_plan_diff_make(&before->planned.plan, &after->planned.plan, heap, &diff));
+  eg_text text;
+  eg_text_init(&text, heap);
+  egraph_status status =
+      (json ? eg_plan_diff_write_json : eg_plan_diff_print)(&text, &diff);
+  eg_plan_diff_deinit(&diff);
+  return take_text(status, &text, out);
+}

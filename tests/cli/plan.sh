@@ -1,0 +1,88 @@
+# egraph plan and egraph explain of plans: what they say, and what is said of bad input.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/kit.sh"
+
+cat >mlp.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[64,32]")
+(weight w1 "float32[32,128]")
+(weight w2 "float32[128,16]")
+(let m (matmul x w1))
+(let h (relu m))
+(let y (matmul h w2))
+(output y)
+X
+# Six equal layers, which are folded.
+awk 'BEGIN {
+  print "(egraph-graph 1)\n(input x0 \"float32[64,32]\")"
+  for (i = 0; i < 6; i++) printf "(weight w%d \"float32[32,32]\")\n", i
+  for (i = 0; i < 6; i++) {
+    printf "(let m%d (matmul x%d w%d))\n(let h%d (relu m%d))\n(let x%d (add h%d x%d))\n", i, i, i, i, i, i + 1, i, i
+  }
+  print "(output x6)"
+}' >deep.egraph
+printf '(egraph-graph 1)\n(input x "float32[8,8]")\n(let y (relu x))\n(output y)\n' >bare.egraph
+
+expect 0 '^usage: egraph plan MODEL' - plan --help
+expect 2 - 'a file is missing; usage: egraph plan' plan
+expect 2 - "unknown option '--jason'; see egraph plan --help" plan --jason
+expect 2 - '--train is one of sgd\|momentum\|adam\|adamw, not .lion.' plan mlp.egraph --train lion
+expect 2 - '--micro-batches must' plan mlp.egraph --train sgd --micro-batches 0
+expect 2 - 'are of training; give --train too' plan mlp.egraph --bf16
+
+# A plan, its table, its file, and what is said of it.
+train='--machine host*4 --train adam --loss mean-squared-error'
+expect 0 '^plan +optimal on (cpu=4|outer=2,inner=2): 4 devices' - plan mlp.egraph $train -o plan.json
+matches stdout '^cost .* gap 0.0000 %$'
+matches stdout '^memory .* limit [0-9]+$'
+matches stdout '^forward +all-reduce +cpu +1 '
+present plan.json
+expect 0 '^plan on cpu=4$' - explain plan.json
+matches stdout 'all-reduce y P -> R on cpu, 4.1 kB'
+expect 0 'Reduce\(4\) y P -> R' - explain plan.json --unity
+expect 0 '"collectives": \[\{"phase"' - explain plan.json --json
+keys devices seconds memory_bytes memory
+expect 0 '"status":"optimal"' - plan mlp.egraph $train --json
+keys status cost bound gap mesh devices memory_bytes collectives memory seconds.total least_memory_bytes
+matches stdout '"collectives":\[\{"phase":"forward","kind":"all-reduce","axis":"cpu","count":1,"bytes":4096,'
+expect 0 '^plan +optimal on outer=2,inner=2: ' - plan mlp.egraph $train --mesh outer=2,inner=2 -o other.json --text
+matches stdout '^there from the start$'
+expect 0 '' - explain plan.json --against other.json
+[ -s stdout ] || fail 'two plans on different meshes differ'
+expect 0 '"layouts": \[' - explain plan.json --against other.json --json
+keys layouts moves before after
+expect 0 '' - explain plan.json --against plan.json --json
+keys layouts moves
+matches stdout '"layouts": \[\], "moves": \[\]'
+expect 0 '^plan +optimal on node=1,gpu=8|^plan +optimal' - plan mlp.egraph --machine 'dgx-h100*2' --train sgd --bf16 --micro-batches 2 --clip 1
+expect 0 '"devices":1,' - plan mlp.egraph --machine 'host*1' --json
+
+# Blocks: folded, counted, and planned each.
+expect 0 '^blocks +folded: one stands for 3 ' - plan deep.egraph $train -o folded.json
+expect 0 '' - explain folded.json
+matches stdout ', in 3 blocks$'
+expect 0 '"blocks":0,' - plan deep.egraph $train --no-fold --json
+
+# What is wrong is said, and what would help.
+expect 1 - "^egraph: .*no-such" plan mlp.egraph --machine no-such
+expect 1 - "'cpu' is no mesh; write axes like" plan mlp.egraph --machine 'host*4' --mesh cpu
+expect 1 - 'multiply to 3 devices, but the machine .host. has 4' plan mlp.egraph --machine 'host*4' --mesh cpu=3
+expect 1 - "^egraph: there is no loss 'hinge'; choose" plan mlp.egraph --train sgd --loss hinge
+expect 1 - '^egraph: there is nothing to train' plan bare.egraph --train sgd
+expect 1 - 'the least that would do is .* bytes\); raise the limit' plan mlp.egraph $train --memory 1000 -o small.json
+absent small.json
+least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' stderr)
+expect 0 '^plan +(optimal|feasible)' - plan mlp.egraph $train --memory "$least"
+expect 1 '"status":"infeasible","cost":null' 'the least that would do' plan mlp.egraph $train --memory 1000 --json
+keys status cost collectives least_memory_bytes
+matches stdout '"collectives":\[\]'
+expect 1 - '^egraph: nowhere/p.json: cannot be written' plan mlp.egraph -o nowhere/p.json
+expect 1 - '^egraph: nowhere.egraph: No such file' plan nowhere.egraph
+expect 1 - '^egraph: nowhere.json: No such file' explain nowhere.json
+head -c 400 plan.json >cut.json
+expect 1 - '^egraph: cut.json:[0-9]+:[0-9]+: ' explain cut.json
+expect 1 - '^egraph: cut.json:[0-9]+:[0-9]+: ' explain plan.json --against cut.json
+sed 's/"layout": "S0"/"layout": "S7"/' plan.json >wrong.json
+expect 1 - '^egraph: wrong.json: ' explain wrong.json
+expect 2 - 'mlp.egraph is no plan' explain mlp.egraph --against plan.json
+finish

@@ -1,0 +1,234 @@
+// egraph plan: how a model, or a training step of it, runs on several devices.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "tools/plan_files.h"
+#include "tools/planning.h"
+
+typedef struct parallel_flags {
+  egraph_plan_options options;
+  const char *output;
+  uint64_t batch, micro_batches;
+  bool text, unity, json;
+} parallel_flags;
+
+static bool on_progress(void *user, const char *mesh, double cost, double bound,
+                        double seconds) {
+  (void)user;
+  char line[200];
+  (void)snprintf(line, sizeof line, "%s, %.1f s, cost %.4g s, bound %.4g s", mesh,
+                 seconds, cost, bound);
+  progress_line("plan", line);
+  return interrupted();
+}
+
+// ---- JSON -----------------------------------------------------------------------
+
+static void exchange_json(void *user, const egraph_plan_exchange *exchange) {
+  (void)user;
+  json_open(NULL, '{');
+  json_text("phase", exchange->phase);
+  json_text("kind", exchange->kind);
+  json_text("axis", exchange->axis);
+  json_int("count", exchange->count);
+  json_real("bytes", exchange->bytes);
+  json_real("seconds", exchange->seconds);
+  json_close('}');
+}
+
+static void store_json(void *user, const egraph_plan_store *store) {
+  (void)user;
+  json_open(store->kind, '{');
+  json_real("at_peak", store->at_peak);
+  json_real("most", store->most);
+  json_close('}');
+}
+
+static void report_json(const egraph_plan_report *r) {
+  json_text("status", r->status);
+  json_real("cost", r->cost);
+  json_real("bound", r->bound);
+  json_real("gap", r->gap);
+  json_text("mesh", r->mesh);
+  json_int("devices", r->devices);
+  json_int("meshes", r->meshes);
+  json_int("micro_batches", r->micro_batches);
+  json_int("nodes", r->nodes);
+  json_int("blocks", r->blocks);
+  json_real("memory_bytes", isinf(r->cost) ? INFINITY : r->memory);
+  json_real("memory_limit_bytes", r->memory_limit);
+  json_real("least_memory_bytes", r->least_memory > 0 ? r->least_memory : INFINITY);
+  json_open("seconds", '{');
+  json_real("prepare", r->prepare_seconds);
+  json_real("space", r->space_seconds);
+  json_real("solve", r->solve_seconds);
+  json_real("total", r->total_seconds);
+  json_close('}');
+}
+
+static egraph_status print_json(const egraph_plan *plan) {
+  bool is_there = egraph_plan_graph(plan) != NULL;
+  egraph_status status = EGRAPH_OK;
+  json_begin();
+  report_json(egraph_plan_report_of(plan));
+  json_open("collectives", '[');
+  if (is_there) status = egraph_plan_account(plan, exchange_json, NULL, NULL);
+  json_close(']');
+  json_open("memory", '{');
+  if (is_there && status == EGRAPH_OK)
+    status = egraph_plan_account(plan, NULL, store_json, NULL);
+  json_close('}');
+  json_end();
+  return status;
+}
+
+// ---- text -----------------------------------------------------------------------
+
+static void print_exchange(void *user, const egraph_plan_exchange *exchange) {
+  bool *any = user;
+  if (!*any)
+    printf("\n%-9s %-15s %-12s %8s %14s %12s\n", "phase", "collective", "axis", "count",
+           "bytes", "seconds");
+  *any = true;
+  printf("%-9s %-15s %-12s %8" PRIu64 " %14.0f %12.3g\n", exchange->phase, exchange->kind,
+         exchange->axis, exchange->count, exchange->bytes, exchange->seconds);
+}
+
+static void print_store(void *user, const egraph_plan_store *store) {
+  (void)user;
+  if (store->most > 0)
+    printf("  %-13s %14.0f at the peak, %.0f at most\n", store->kind, store->at_peak,
+           store->most);
+}
+
+static void print_report(const egraph_plan_report *r) {
+  printf("plan      %s on %s: %u devices, %u micro-batches, %u nodes; meshes tried: %u\n",
+         r->status, r->mesh[0] != '\0' ? r->mesh : "one device", r->devices,
+         r->micro_batches, r->nodes, r->meshes);
+  if (r->blocks != 0)
+    printf("blocks    folded: one stands for %u repeated ones (--no-fold plans each)\n",
+           r->blocks);
+  printf("cost      %.6g s, bound %.6g s, gap %.4f %%\n", r->cost, r->bound,
+         100 * r->gap);
+  printf("memory    %.0f bytes of a device", r->memory);
+  if (isinf(r->memory_limit))
+    printf(", no limit\n");
+  else
+    printf(", limit %.0f\n", r->memory_limit);
+}
+
+static egraph_status print_text(const egraph_plan *plan, const parallel_flags *flags) {
+  const egraph_plan_report *r = egraph_plan_report_of(plan);
+  bool any = false;
+  print_report(r);
+  egraph_status status = egraph_plan_account(plan, NULL, print_store, NULL);
+  printf("seconds   %.2f: prepare %.2f, space %.2f, solve %.2f\n", r->total_seconds,
+         r->prepare_seconds, r->space_seconds, r->solve_seconds);
+  if (status == EGRAPH_OK) status = egraph_plan_account(plan, print_exchange, NULL, &any);
+  if (status != EGRAPH_OK || !(flags->text || flags->unity)) return status;
+  printf("\n");
+  return plan_print_steps(plan, flags->unity);
+}
+
+// ---- the command ----------------------------------------------------------------
+
+static egraph_status make_plan(const char *model, const parallel_flags *flags,
+                               egraph_plan **out) {
+  egraph_graph *graph = NULL;
+  install_interrupt();
+  egraph_status status = egraph_graph_load(NULL, model, (int64_t)flags->batch, &graph);
+  if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &flags->options, out);
+  egraph_graph_destroy(graph);
+  progress_clear();
+  return status;
+}
+
+/// Without a plan the JSON says so too, and the failure what would help.
+static egraph_status hand_out(const egraph_plan *plan, const parallel_flags *flags) {
+  egraph_status status = EGRAPH_OK;
+  if (flags->output != NULL && egraph_plan_graph(plan) != NULL)
+    status = egraph_plan_save(plan, flags->output);
+  if (status == EGRAPH_OK) status = flags->json ? print_json(plan) : EGRAPH_OK;
+  if (status == EGRAPH_OK && egraph_plan_graph(plan) == NULL)
+    return egraph_plan_account(plan, NULL, NULL, NULL);
+  return status == EGRAPH_OK && !flags->json ? print_text(plan, flags) : status;
+}
+
+static size_t fill_rows(parallel_flags *f, flag *rows) {
+  egraph_plan_options *o = &f->options;
+  const flag all[] = {
+      {"--machine", FLAG_TEXT, &o->machine, "NAME",
+       "machine or file, *N behind it: nodes (default host): dgx-h100*8", 0, 0},
+      {"--mesh", FLAG_TEXT, &o->mesh, "AXES",
+       "one mesh, node=2,gpu=4; default: all of the machine", 0, 0},
+      {"--train", FLAG_CHOICE, &o->optimizer, "sgd|momentum|adam|adamw",
+       "plan a training step; default: the forward graph", 0, 0},
+      {"--loss", FLAG_TEXT, &o->loss, "NAME",
+       "softmax-cross-entropy (default), softmax-cross-entropy-of-probabilities, "
+       "mean-squared-error; of the first output",
+       0, 0},
+      {"--micro-batches", FLAG_UINT, &f->micro_batches, "N",
+       "of the model's batch each, in a step (default 1)", 1, 1 << 20},
+      {"--clip", FLAG_REAL, &o->clip_norm, "X",
+       "largest norm of all gradients (default 0: no limit)", 0, 1e30},
+      {"--bf16", FLAG_SWITCH, &o->mixed_precision, NULL,
+       "compute in bfloat16, weights and states in float32", 0, 0},
+      {"--memory", FLAG_REAL, &o->memory_limit, "X",
+       "bytes of a device (default: what the machine has)", 1, 1e18},
+      {"--time-limit", FLAG_REAL, &o->time_limit, "X", "seconds in all (default 60)",
+       0.001, 1e6},
+      {"--gap", FLAG_REAL, &o->relative_gap, "X",
+       "stop at this relative gap (default 0: prove the optimum)", 0, 1},
+      {"--no-fold", FLAG_SWITCH, &o->no_fold, NULL,
+       "plan each of repeated blocks, so that the plan can run", 0, 0},
+      {"--batch", FLAG_UINT, &f->batch, "N", "value of symbolic dimensions", 0,
+       MAX_BATCH},
+      {"-o", FLAG_TEXT, &f->output, "FILE", "write the plan as JSON", 0, 0},
+      {"--text", FLAG_SWITCH, &f->text, NULL, "also print every step", 0, 0},
+      {"--unity", FLAG_SWITCH, &f->unity, NULL,
+       "the same, exchanges as Partition, Combine, Replicate, Reduce", 0, 0},
+      {"--json", FLAG_SWITCH, &f->json, NULL, "one JSON object on standard output", 0,
+       0}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    rows[i] = all[i];
+  return sizeof all / sizeof *all;
+}
+
+static bool flags_fit(const parallel_flags *f) {
+  const egraph_plan_options *o = &f->options;
+  bool wants_training =
+      o->loss != NULL || f->micro_batches != 0 || o->clip_norm > 0 || o->mixed_precision;
+  if (o->optimizer != NULL || !wants_training) return true;
+  fprintf(stderr, "egraph: --loss, --micro-batches, --clip and --bf16 are of training; "
+                  "give --train too\n");
+  return false;
+}
+
+int command_plan(int argc, char **argv) {
+  parallel_flags flags = {.options = egraph_plan_options_default()};
+  flag rows[MAX_PLAN_FLAGS];
+  size_t count = fill_rows(&flags, rows);
+  flags.options.progress = on_progress;
+  command cmd = {"plan",
+                 "MODEL --machine NAME [-o PLAN.json] [options]",
+                 "Splits a model, or a training step of it, over the devices of a "
+                 "machine: the cheapest plan that fits their memory.",
+                 rows,
+                 count,
+                 1,
+                 1};
+  positional models;
+  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  if (!flags_fit(&flags)) return EXIT_USAGE;
+  if (flags.output != NULL && !can_be_written(flags.output)) return EXIT_FAILED;
+  flags.options.micro_batches = (uint32_t)flags.micro_batches;
+  egraph_plan *plan = NULL;
+  egraph_status status = make_plan(models.items[0], &flags, &plan);
+  if (status == EGRAPH_OK) status = hand_out(plan, &flags);
+  int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  egraph_plan_destroy(plan);
+  return outcome;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/plan_files.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/console.h"
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), wanted = strlen(end);
+  return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+bool is_plan_file(const char *path) {
+  return ends_with(path, ".json") || ends_with(path, ".json.gz");
+}
+
+/// Prints and frees a text that was made.
+static egraph_status print_made(egraph_status status, char *text, const char *end) {
+  if (status == EGRAPH_OK) printf("%s%s", text, end);
+  egraph_string_free(NULL, text);
+  return status;
+}
+
+egraph_status plan_print_steps(const egraph_plan *plan, bool unity) {
+  char *text = NULL;
+  egraph_status status = egraph_plan_print(NULL, plan, unity, &text);
+  return print_made(status, text, "");
+}
+
+static egraph_status explain_one(const egraph_plan *plan, bool unity, bool json) {
+  char *text = NULL;
+  if (!json) return plan_print_steps(plan, unity);
+  egraph_status status = egraph_plan_summary_json(NULL, plan, &text);
+  return print_made(status, text, "\n");
+}
+
+static egraph_status explain_two(const egraph_plan *plan, const char *against,
+                                 bool json) {
+  egraph_plan *other;
+  char *text = NULL;
+  egraph_status status = egraph_plan_load(NULL, against, &other);
+  if (status != EGRAPH_OK) return status;
+  status = egraph_plan_diff(NULL, plan, other, json, &text);
+  egraph_plan_destroy(other);
+  return print_made(status, text, json ? "\n" : "");
+}
+
+int explain_plan_file(const char *path, const char *against, bool unity, bool json) {
+  egraph_plan *plan = NULL;
+  egraph_status status = egraph_plan_load(NULL, path, &plan);
+  if (status == EGRAPH_OK)
+    status = against != NULL ? explain_two(plan, against, json)
+                             : explain_one(plan, unity, json);
+  egraph_plan_destroy(plan);
+  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+}
