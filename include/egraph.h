@@ -615,9 +615,8 @@ EGRAPH_API const uint32_t *egraph_shard_plan_choice(const egraph_shard_plan *pla
 
 // ---- plans for several devices ----------------------------------------------------
 
-/// How a model runs on the devices of a machine: for every operator the way in which it
-/// is split among them, and the exchanges that this takes. A plan stands alone: graph and
-/// options may go.
+/// How every operator of a model is split among the devices of a machine, and the
+/// exchanges that this takes. A plan stands alone: graph and options may go.
 typedef struct egraph_plan egraph_plan;
 
 typedef struct egraph_plan_options {
@@ -637,9 +636,8 @@ typedef struct egraph_plan_options {
   double memory_limit;    // bytes of a device; 0: what the machine has
   double time_limit;      // seconds in all; 0: 60
   double relative_gap;    // stop at (cost - bound) / cost; 0: prove the optimum
-  bool no_fold;           // plan every one of repeated blocks on its own. Otherwise one
-                          // stands for all but the first and the last of at least four:
-                          // quick at any depth, but such a plan cannot run
+  bool no_fold; // plan each of repeated blocks. Otherwise one stands for all but the
+                // first and the last (of four or more): quick, but the plan cannot run
   /// Called now and then with the mesh at work, its best cost so far (INFINITY: none) and
   /// a lower bound; returns true to stop with what there is. May be NULL.
   bool (*progress)(void *user, const char *mesh, double cost, double bound,
@@ -669,11 +667,10 @@ typedef struct egraph_plan_report {
 } egraph_plan_report;
 
 /// Looks for the cheapest plan of a graph within the memory of the devices. `options` may
-/// be NULL: the defaults. That nothing fits and limits of time are reported, not errors:
-/// see status and least_memory. Fails with ARGUMENT (an option out of range, a mesh of
-/// another number of devices, nothing to train), PARSE (machine, mesh), IO, TYPE (a loss
-/// that does not fit the output), UNSUPPORTED (operators without a gradient or of unknown
-/// type), MEMORY.
+/// be NULL. That nothing fits, and limits of time, are reported, not errors. Fails with
+/// ARGUMENT (an option out of range, a mesh of another number of devices, nothing to
+/// train), PARSE (machine, mesh), IO, TYPE (a loss that does not fit the output),
+/// UNSUPPORTED (operators without a gradient or of unknown type), MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
                    const egraph_plan_options *options, egraph_plan **out);
@@ -684,8 +681,7 @@ EGRAPH_API const egraph_plan_report *egraph_plan_report_of(const egraph_plan *pl
 /// (with Adam), and every trained weight and state of the optimizer; outputs the loss,
 /// and what these become (pcg/training.h).
 EGRAPH_API const egraph_graph *egraph_plan_graph(const egraph_plan *plan);
-
-// All functions below fail with ARGUMENT when there is no plan, saying what would help.
+// The functions below fail with ARGUMENT when there is no plan, saying what would help.
 
 /// Exchanges of one kind along one axis, in one step of training.
 typedef struct egraph_plan_exchange {
@@ -696,9 +692,8 @@ typedef struct egraph_plan_exchange {
   double bytes;   // of the whole tensor that a group of devices exchanges, all together
   double seconds; // 0 for halos, whose time is in that of their operators
 } egraph_plan_exchange;
-/// What a device holds for one purpose ("carried": weights and states; "inputs",
-/// "stashes" for the backward phase, "accumulators", "outputs", "transient"), in bytes;
-/// upper bounds: without sharing of storage.
+/// Bytes that a device holds for one purpose, storage not shared: "carried" (weights and
+/// states), "inputs", "stashes" (for backward), "accumulators", "outputs", "transient".
 typedef struct egraph_plan_store {
   const char *kind;
   double at_peak, most; // when all together is most; by itself
@@ -742,13 +737,12 @@ typedef struct egraph_plan_run_options {
   uint32_t steps;      // of the same inputs, one after the other; 0: 1
 } egraph_plan_run_options;
 /// Runs a plan in this process, a thread for every device: compiles, runs, and gives
-/// everything back. Inputs and outputs are those of egraph_plan_graph, as whole tensors;
-/// with micro-batches there is a row of each for every micro-batch. Trained weights and
-/// states begin as the first row of inputs says (data NULL: zeros) and leave as outputs
-/// of the last row, from the last step; outputs with data NULL are not wanted. `options`
-/// may be NULL: the defaults, seed 1. The allocator is called from all threads. Fails
-/// with ARGUMENT for a wrong count, TYPE for a tensor of another type, UNSUPPORTED for
-/// folded plans and for operators that cannot run.
+/// everything back. Whole tensors, as egraph_plan_graph has them; a row of all for every
+/// micro-batch. Trained weights and states begin as in the first row of inputs (data
+/// NULL: zeros) and leave in the last row of outputs, after the last step; outputs with
+/// data NULL are not wanted. `options` may be NULL: the defaults, seed 1. The allocator
+/// is called from all threads. Fails with ARGUMENT (counts), TYPE, UNSUPPORTED (folded
+/// plans, operators that cannot run).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_local(
     const egraph_allocator *alloc, const egraph_plan *plan,
     const egraph_plan_run_options *options, const egraph_tensor *inputs,
