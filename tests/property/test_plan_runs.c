@@ -71,9 +71,9 @@ static const model models[] = {{"mlp", mlp},
 // ---- prices ---------------------------------------------------------------------------
 
 typedef struct prices {
-  double per_flop, per_byte, latency,
-      memory;  // memory: of the least a plan needs; 0: free
-  double slow; // axis 0 against the others
+  double per_flop, per_byte, latency;
+  double memory; // part of what the cheapest plan takes; 0: no limit
+  double slow;   // axis 0 against the others
 } prices;
 
 static egraph_status price_node(void *self, const eg_node_spec *local, double *out) {
@@ -105,25 +105,38 @@ static const prices all_prices[] = {
 
 // ---- running --------------------------------------------------------------------------
 
-/// Plans under a limit on memory, given as a multiple of the least there is.
-static void solve(eg_plan_model *plan_model, double memory, eg_layout_result *result) {
+/// Any solution will do after a second.
+static bool has_enough(void *user, double cost, double bound, double seconds) {
+  (void)user, (void)bound;
+  return isfinite(cost) && seconds > 1;
+}
+
+static void solve_within(eg_plan_model *plan_model, double limit, double seconds,
+                         eg_layout_result *result) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
-  eg_layout_problem *limited = &plan_model->problem;
-  options.time_limit_seconds = 2;
+  options.time_limit_seconds = seconds;
   options.relative_gap = 0.02;
-  if (memory != 0) {
-    eg_layout_result least;
-    eg_layout_result_init(&least, eg_allocator_heap());
-    limited->memory_limit = 1;
-    assert_ok(eg_layout_solve(eg_allocator_heap(), limited, &options, &least));
-    limited->memory_limit = least.status == EG_LAYOUT_NO_MEMORY
-                                ? least.least_memory * memory * (1 + 1e-9)
-                                : INFINITY; // not found in time
-    eg_layout_result_deinit(&least);
-  }
+  options.progress = has_enough;
+  plan_model->problem.memory_limit = limit;
   eg_layout_result_init(result, eg_allocator_heap());
-  assert_ok(eg_layout_solve(eg_allocator_heap(), limited, &options, result));
+  assert_ok(eg_layout_solve(eg_allocator_heap(), &plan_model->problem, &options, result));
+}
+
+/// The cheapest plan, and under a limit, given as a part of its memory, another one when
+/// that is found in time: whatever comes out must run.
+static void solve(eg_plan_model *plan_model, double memory, eg_layout_result *result) {
+  solve_within(plan_model, INFINITY, 600, result);
   assert_true(result->solutions.len != 0);
+  if (memory == 0) return;
+  eg_layout_result small;
+  double limit = result->solutions.data[0].memory * memory;
+  solve_within(plan_model, limit, 2, &small);
+  if (small.solutions.len == 0) {
+    eg_layout_result_deinit(&small);
+    return;
+  }
+  eg_layout_result_deinit(result);
+  *result = small;
 }
 
 static uint32_t count_moves(const eg_plan *plan) {
