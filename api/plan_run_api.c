@@ -21,15 +21,6 @@ static egraph_status check_counts(const eg_plan *plan, uint64_t inputs,
       plan->micro_batches);
 }
 
-static egraph_status take_tensors(const egraph_tensor *given, uint32_t count,
-                                  eg_tensor *out) {
-  for (uint32_t i = 0; i < count; i++) {
-    out[i].data = given[i].data;
-    EG_TRY(eg_type_from_tensor(&given[i], &out[i].type));
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status egraph_plan_run_local(const egraph_allocator *alloc,
                                     const egraph_plan *plan,
                                     const egraph_plan_run_options *options,
@@ -50,9 +41,9 @@ egraph_status egraph_plan_run_local(const egraph_allocator *alloc,
   eg_tensors_init(&tensors, heap);
   egraph_status status =
       eg_tensors_resize(&tensors, (size_t)input_count + output_count + 1);
-  if (status == EGRAPH_OK) status = take_tensors(inputs, input_count, tensors.data);
+  if (status == EGRAPH_OK) status = eg_tensors_take(inputs, input_count, tensors.data);
   if (status == EGRAPH_OK)
-    status = take_tensors(outputs, output_count, tensors.data + input_count);
+    status = eg_tensors_take(outputs, output_count, tensors.data + input_count);
   if (status == EGRAPH_OK) {
     eg_local_run run = {.rank = EG_RANK_OPTIONS_DEFAULT,
                         .channel = EG_CHANNEL_OPTIONS_DEFAULT,

@@ -70,15 +70,6 @@ void egraph_draw_input(const char *name, uint64_t seed, const egraph_tensor *ten
     eg_input_draw(name, seed, &drawn);
 }
 
-static egraph_status take_tensors(const egraph_tensor *given, uint32_t count,
-                                  eg_tensor *out) {
-  for (uint32_t i = 0; i < count; i++) {
-    out[i].data = given[i].data;
-    EG_TRY(eg_type_from_tensor(&given[i], &out[i].type));
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status egraph_session_run(egraph_session *session, const egraph_tensor *inputs,
                                  uint32_t input_count, const egraph_tensor *outputs,
                                  uint32_t output_count) {
@@ -89,8 +80,8 @@ egraph_status egraph_session_run(egraph_session *session, const egraph_tensor *i
   // Without inputs and outputs there is no array to point into.
   if (session->tensors.len == 0) return eg_session_run(session->session, NULL, NULL);
   eg_tensor *tensors = session->tensors.data;
-  EG_TRY(take_tensors(inputs, input_count, tensors));
-  EG_TRY(take_tensors(outputs, output_count, tensors + input_count));
+  EG_TRY(eg_tensors_take(inputs, input_count, tensors));
+  EG_TRY(eg_tensors_take(outputs, output_count, tensors + input_count));
   return eg_session_run(session->session, tensors, tensors + input_count);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/tensors.h"
 
+#include "api/convert.h"
 #include "pcg/weights.h"
 
 void eg_tensors_free(eg_tensors *tensors) {
@@ -36,6 +37,15 @@ egraph_status eg_tensors_make_outputs(const eg_graph *graph, eg_tensors *out) {
       return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                      "the type of output '%s' is unknown (opaque operator)", name);
     EG_TRY(add_tensor(out, &info->type));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_tensors_take(const egraph_tensor *given, uint32_t count,
+                              eg_tensor *out) {
+  for (uint32_t i = 0; i < count; i++) {
+    out[i].data = given[i].data;
+    EG_TRY(eg_type_from_tensor(&given[i], &out[i].type));
   }
   return EGRAPH_OK;
 }

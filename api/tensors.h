@@ -15,5 +15,8 @@ egraph_status eg_tensors_draw_inputs(const eg_graph *graph, uint64_t seed,
 /// of one is unknown.
 egraph_status eg_tensors_make_outputs(const eg_graph *graph, eg_tensors *out);
 void eg_tensors_free(eg_tensors *tensors);
+/// The caller's tensors as ours; their data is borrowed. Fails with EGRAPH_E_ARGUMENT for
+/// a type that is none.
+egraph_status eg_tensors_take(const egraph_tensor *given, uint32_t count, eg_tensor *out);
 
 #endif

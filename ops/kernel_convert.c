@@ -184,3 +184,14 @@ void eg_tensor_fill(const eg_tensor *tensor, double value) {
   for (size_t at = 0; at < count; at += STRIP)
     write_floats(tensor, at, count - at < STRIP ? count - at : STRIP, &strip);
 }
+
+egraph_status eg_kernel_load_doubles(eg_arena *arena, const eg_tensor *from,
+                                     const double **out) {
+  eg_tensor wide = {.type = from->type};
+  wide.type.dtype = EGRAPH_FLOAT64;
+  EG_TRY(eg_arena_alloc(arena, (size_t)eg_type_elements(&wide.type), sizeof(double),
+                        &wide.data));
+  eg_tensor_convert(from, &wide);
+  *out = wide.data;
+  return EGRAPH_OK;
+}

@@ -13,17 +13,6 @@ static void store_sums(const double *sums, int64_t count, const eg_tensor *to,
     eg_tensor_set_double(to, at + i, sums[i]);
 }
 
-// A tensor as doubles.
-static egraph_status load(eg_arena *arena, const eg_tensor *from, const double **out) {
-  eg_tensor wide = {.type = from->type};
-  wide.type.dtype = EGRAPH_FLOAT64;
-  EG_TRY(eg_arena_alloc(arena, (size_t)eg_type_elements(&wide.type), sizeof(double),
-                        &wide.data));
-  eg_tensor_convert(from, &wide);
-  *out = wide.data;
-  return EGRAPH_OK;
-}
-
 typedef egraph_status (*scratch_kernel)(const eg_kernel_call *call, eg_arena *arena);
 
 static egraph_status with_arena(const eg_kernel_call *call, scratch_kernel run) {
@@ -71,8 +60,8 @@ static egraph_status run_weight(const eg_kernel_call *call, eg_arena *arena) {
                         eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_DILATIONS)->ints.data));
   int64_t taps = eg_window_taps(&window), large = eg_window_large(&window);
   int64_t small = eg_window_small(&window), channels = x_type->dims[1];
-  EG_TRY(load(arena, &call->inputs[0], &x));
-  EG_TRY(load(arena, &call->inputs[1], &d));
+  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &x));
+  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[1], &d));
   EG_TRY(eg_arena_alloc(arena, (size_t)taps, sizeof *sums, &sums));
   EG_TRY(list_rows(call, &window, &rows));
   int64_t per_group = w_type->dims[1], outputs = w_type->dims[0];
@@ -151,8 +140,8 @@ static egraph_status run_pool(const eg_kernel_call *call, eg_arena *arena) {
                         eg_kernel_slot(call, STRIDES)->ints.data, pads,
                         is_max ? eg_kernel_slot(call, DILATIONS)->ints.data : NULL));
   int64_t windows = eg_window_small(&window), elements = eg_window_large(&window);
-  if (is_max) EG_TRY(load(arena, &call->inputs[0], &x));
-  EG_TRY(load(arena, cotangent, &d));
+  if (is_max) EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &x));
+  EG_TRY(eg_kernel_load_doubles(arena, cotangent, &d));
   EG_TRY(eg_arena_alloc(arena, (size_t)windows, sizeof *p.best, &p.best));
   EG_TRY(eg_arena_alloc(arena, (size_t)windows, sizeof *p.place, &p.place));
   EG_TRY(eg_arena_alloc(arena, (size_t)elements, sizeof *p.sums, &p.sums));
@@ -190,7 +179,7 @@ static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
   int64_t count = eg_type_elements(&indices->type), elements = eg_type_elements(type);
   const double *d;
   double *sums;
-  EG_TRY(load(arena, &call->inputs[0], &d));
+  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &d));
   EG_TRY(eg_arena_alloc(arena, (size_t)elements, sizeof *sums, &sums));
   memset(sums, 0, (size_t)elements * sizeof *sums);
   for (int64_t n = 0; n < count; n++) {

@@ -96,18 +96,6 @@ static void run_rows(const eg_kernel_call *call, const eg_row_norm *norm) {
     norm_f64(norm, x->data, call->outputs[0].data);
 }
 
-// A scale or bias as doubles.
-static egraph_status table_of(eg_arena *arena, const eg_tensor *from,
-                              const double **out) {
-  eg_tensor wide = {.type = from->type};
-  wide.type.dtype = EGRAPH_FLOAT64;
-  EG_TRY(eg_arena_alloc(arena, (size_t)eg_type_elements(&wide.type), sizeof(double),
-                        &wide.data));
-  eg_tensor_convert(from, &wide);
-  *out = wide.data;
-  return EGRAPH_OK;
-}
-
 // Scale and bias have the shape of the normalized dimensions.
 static egraph_status run_layer_norm(const eg_kernel_call *call, eg_arena *arena) {
   enum { SLOT_AXIS, SLOT_EPSILON };
@@ -120,8 +108,9 @@ static egraph_status run_layer_norm(const eg_kernel_call *call, eg_arena *arena)
                       .spread = 1,
                       .epsilon = eg_kernel_slot(call, SLOT_EPSILON)->f,
                       .is_centred = eg_kernel_op(call) == EG_OP_LAYER_NORM};
-  EG_TRY(table_of(arena, &call->inputs[1], &norm.scale));
-  if (call->input_count == 3) EG_TRY(table_of(arena, &call->inputs[2], &norm.shift));
+  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[1], &norm.scale));
+  if (call->input_count == 3)
+    EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[2], &norm.shift));
   run_rows(call, &norm);
   return EGRAPH_OK;
 }
@@ -144,8 +133,8 @@ static egraph_status run_group_norm(const eg_kernel_call *call, eg_arena *arena)
                       .spread = pixels,
                       .epsilon = epsilon,
                       .is_centred = true};
-  EG_TRY(table_of(arena, &call->inputs[1], &norm.scale));
-  EG_TRY(table_of(arena, &call->inputs[2], &norm.shift));
+  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[1], &norm.scale));
+  EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[2], &norm.shift));
   run_rows(call, &norm);
   return EGRAPH_OK;
 }

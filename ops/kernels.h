@@ -65,6 +65,9 @@ bool eg_index_next(uint32_t rank, const int64_t *dims, int64_t *index);
 /// Converts every element: floats to integers truncate and saturate (NaN becomes 0),
 /// integers wrap, anything but zero is true. Shapes are equal.
 void eg_tensor_convert(const eg_tensor *from, const eg_tensor *to);
+/// The elements of a tensor as doubles, in the arena. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_kernel_load_doubles(eg_arena *arena, const eg_tensor *from,
+                                     const double **out);
 /// Sets every element to a value, converted in the same way.
 void eg_tensor_fill(const eg_tensor *tensor, double value);
 

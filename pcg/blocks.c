@@ -68,6 +68,26 @@ static egraph_status hash_nodes(finder *f) {
   return EGRAPH_OK;
 }
 
+/// Whether an operand is the same one a period later; hashes tell in most cases.
+static bool is_same_operand(const finder *f, uint32_t n, eg_value a, uint32_t m,
+                            eg_value b) {
+  const eg_value_info *x = eg_graph_value(f->graph, a), *y = eg_graph_value(f->graph, b);
+  if (x->kind != y->kind || !eg_type_same(&x->type, &y->type)) return false;
+  if (x->kind == EG_VALUE_COMPUTED)
+    return n - x->node.id == m - y->node.id && x->result == y->result;
+  return a.id == b.id || (is_own_weight(f, a) && is_own_weight(f, b));
+}
+
+static bool is_same_node(const finder *f, uint32_t n, uint32_t m) {
+  if (f->hash.data[n] != f->hash.data[m]) return false;
+  eg_graph_node_info x = eg_graph_node_at(f->graph, (eg_graph_node){n});
+  eg_graph_node_info y = eg_graph_node_at(f->graph, (eg_graph_node){m});
+  bool same = x.attrs == y.attrs && x.input_count == y.input_count;
+  for (uint32_t i = 0; same && i < x.input_count; i++)
+    same = is_same_operand(f, n, x.inputs[i], m, y.inputs[i]);
+  return same;
+}
+
 // ---- finding ------------------------------------------------------------------------
 
 /// The longest run that repeats with this period: its first node and length, the first
@@ -75,7 +95,7 @@ static egraph_status hash_nodes(finder *f) {
 static uint32_t longest_run(const finder *f, uint32_t period, uint32_t *out_first) {
   uint32_t best = 0, run = 0;
   for (uint32_t n = period; n < node_count(f); n++) {
-    run = f->hash.data[n] == f->hash.data[n - period] ? run + 1 : 0;
+    run = is_same_node(f, n, n - period) ? run + 1 : 0;
     if (run <= best) continue;
     best = run;
     *out_first = n + 1 - run - period;

@@ -1,10 +1,8 @@
 // A training step as one ordinary graph: forward, loss, backward and optimizer update are
 // nodes like any others, in this order:
 //
-//   inputs      those of the forward graph, target, learning_rate, step (Adam, AdamW),
-//   and
-//               per trained weight w: w, w.sum (with micro-batches), states of the
-//               optimizer
+//   inputs      those of the forward graph, target, learning_rate, step (Adam, AdamW);
+//               per trained weight w: w, w.sum (micro-batches), the optimizer's states
 //   F forward   the forward graph, and the loss of one micro-batch
 //   B backward  gradients, from the loss back; added to the accumulators w.sum
 //   O update    mean over micro-batches, clipping, optimizer

@@ -44,6 +44,6 @@ char *bench_file_text(const char *folder, const char *name) {
     return fits ? text_file_read(path) : NULL;
   }
   for (const bench_file *file = bench_files; file->name != NULL; file++)
-    if (strcmp(file->name, name) == 0) return strdup(file->text);
+    if (strcmp(file->name, name) == 0) return strdup((const char *)file->text);
   return NULL;
 }

@@ -141,14 +141,10 @@ egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
                           &from);
 }
 
-static uint32_t axis_of(const eg_type *type, int64_t axis) {
-  return (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
-}
-
 egraph_status eg_cuda_concat(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *result = &spec->results[0];
-  uint32_t axis = axis_of(result, eg_attr_at(spec->attrs, EG_A_CONCAT_AXIS)->i);
+  uint32_t axis = eg_axis_of(result, eg_attr_at(spec->attrs, EG_A_CONCAT_AXIS)->i);
   eg_block to = block_of(eg_device_result(0), result);
   builder->kernel = "CUDA copy";
   for (uint32_t i = 0; i < spec->input_count; i++) {
@@ -164,7 +160,7 @@ egraph_status eg_cuda_concat(eg_cuda_builder *builder) {
 egraph_status eg_cuda_split(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *whole = &spec->inputs[0];
-  uint32_t axis = axis_of(whole, eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i);
+  uint32_t axis = eg_axis_of(whole, eg_attr_at(spec->attrs, EG_A_SPLIT_AXIS)->i);
   eg_block from = block_of(eg_device_operand(0), whole);
   builder->kernel = "CUDA copy";
   for (uint32_t i = 0; i < spec->result_count; i++) {
@@ -204,7 +200,7 @@ static egraph_status run_gather(const eg_cuda_device *device, const void *payloa
 egraph_status eg_cuda_gather(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *table = &spec->inputs[0], *indices = &spec->inputs[1];
-  uint32_t axis = axis_of(table, eg_attr_at(spec->attrs, EG_A_GATHER_AXIS)->i);
+  uint32_t axis = eg_axis_of(table, eg_attr_at(spec->attrs, EG_A_GATHER_AXIS)->i);
   eg_gathering work = {.outer = 1,
                        .count = eg_type_elements(indices),
                        .inner = 1,

@@ -3,10 +3,6 @@
 #include "exec/cuda/device_families.h"
 #include "exec/cuda/strided.h"
 
-static uint32_t axis_of(const eg_type *type, int64_t axis) {
-  return (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
-}
-
 static int64_t product_of(const eg_type *type, uint32_t from, uint32_t to) {
   int64_t product = 1;
   for (uint32_t d = from; d < to; d++)
@@ -65,7 +61,7 @@ egraph_status eg_cuda_reduction(eg_cuda_builder *builder) {
   uint32_t folded = 0;
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   for (uint32_t i = 0; i < axes->len; i++)
-    folded |= 1u << axis_of(&spec->inputs[0], axes->data[i]);
+    folded |= 1u << eg_axis_of(&spec->inputs[0], axes->data[i]);
   kept_strides(&spec->inputs[0], folded, strides);
   return add_reduction(builder, (eg_op)spec->attrs->op, folded, strides, false);
 }
@@ -74,7 +70,7 @@ egraph_status eg_cuda_arg(eg_cuda_builder *builder) {
   enum { SLOT_AXIS = 0, SLOT_SELECT_LAST = 2 };
   const eg_node_spec *spec = builder->spec;
   const eg_attr *slots = spec->attrs->slots;
-  uint32_t folded = 1u << axis_of(&spec->inputs[0], slots[SLOT_AXIS].i);
+  uint32_t folded = 1u << eg_axis_of(&spec->inputs[0], slots[SLOT_AXIS].i);
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   kept_strides(&spec->inputs[0], folded, strides);
   return add_reduction(builder, (eg_op)spec->attrs->op, folded, strides,
@@ -117,7 +113,7 @@ static egraph_status run_cum_sum(const eg_cuda_device *device, const void *paylo
 static egraph_status add_axis(eg_cuda_builder *builder, int64_t axis, bool is_log,
                               eg_device_function function) {
   const eg_type *x = &builder->spec->inputs[0];
-  uint32_t at = axis_of(x, axis);
+  uint32_t at = eg_axis_of(x, axis);
   int64_t from[EGRAPH_MAX_RANK] = {0}, to[EGRAPH_MAX_RANK] = {0};
   eg_loop_plan plan = {.tensors = 2};
   eg_compute compute;
@@ -186,7 +182,7 @@ egraph_status eg_cuda_layer_norm(eg_cuda_builder *builder) {
   enum { SLOT_AXIS, SLOT_EPSILON };
   const eg_node_spec *spec = builder->spec;
   const eg_type *x = &spec->inputs[0];
-  uint32_t from = axis_of(x, spec->attrs->slots[SLOT_AXIS].i);
+  uint32_t from = eg_axis_of(x, spec->attrs->slots[SLOT_AXIS].i);
   return add_norm_rows(builder,
                        (eg_norm_rows){.rows = product_of(x, 0, from),
                                       .count = product_of(x, from, x->rank),

@@ -6,10 +6,10 @@
 typedef struct builder {
   eg_plan_model *model;
   const eg_plan_space *space;
-  eg_layout_filter filter;
-  uint8_t *uses;  // [values] bit per phase that needs a copy
-  eg_u32s number; // [places] layout number within the problem's values, or NONE
-  eg_u32s needs;  // of one strategy
+  uint8_t *uses; // [values] bit per phase that needs a copy
+  // Per layout of each value of the space its number in the problem, or NONE: of no use.
+  eg_u32s number, first_number; // [layouts], [values]
+  eg_u32s needs;                // of one strategy
 } builder;
 
 static const eg_space_value *value_at(const builder *b, uint32_t v) {
@@ -20,36 +20,26 @@ static uint32_t layout_count(const builder *b, uint32_t v) {
   return (uint32_t)eg_plan_space_layouts(b->space, v)->layouts.len;
 }
 
-/// Number of a layout of the space in the problem, or EG_SPACE_NONE: filtered out.
+/// Number of a layout of the space in the problem, or EG_SPACE_NONE: of no use.
 static uint32_t number_of(const builder *b, uint32_t v, uint32_t layout) {
-  return b->number.data[b->model->first_place.data[v] + layout];
+  return b->number.data[b->first_number.data[v] + layout];
 }
 
 static uint32_t *copy_of(const builder *b, uint32_t v, eg_phase phase) {
   return &b->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
 }
 
-uint32_t eg_plan_space_places(const eg_plan_space *space) {
-  uint32_t places = 0;
-  for (uint32_t v = 0; v < space->values.len; v++)
-    places += (uint32_t)eg_plan_space_layouts(space, v)->layouts.len;
-  return places;
-}
-
 // ---- values -----------------------------------------------------------------------
 
 static egraph_status number_layouts(builder *b) {
-  uint32_t place = 0;
   for (uint32_t v = 0; v < b->space->values.len; v++) {
-    EG_TRY(eg_u32s_push(&b->model->first_place, place));
-    uint32_t kept = 0;
-    for (uint32_t l = 0; l < layout_count(b, v); l++, place++) {
-      bool is_in = (b->filter == NULL || b->filter[place] != 0) &&
-                   eg_plan_space_is_useful(b->space, v, l);
+    EG_TRY(eg_u32s_push(&b->first_number, (uint32_t)b->number.len));
+    for (uint32_t l = 0, kept = 0; l < layout_count(b, v); l++) {
+      bool is_in = eg_plan_space_is_useful(b->space, v, l);
       EG_TRY(eg_u32s_push(&b->number, is_in ? kept++ : EG_SPACE_NONE));
     }
   }
-  return eg_u32s_push(&b->model->first_place, place);
+  return EGRAPH_OK;
 }
 
 static void find_uses(builder *b) {
@@ -162,7 +152,7 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
   return EGRAPH_OK;
 }
 
-/// Layout numbers of a strategy; false when one was filtered out.
+/// Layout numbers of a strategy; false when one is of no use.
 static egraph_status number_strategy(builder *b, const eg_space_operator *op,
                                      const eg_space_strategy *strategy, uint32_t *out,
                                      bool *out_is_in) {
@@ -322,17 +312,17 @@ static egraph_status build(builder *b) {
 }
 
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
-                                 const eg_plan_space *space, eg_layout_filter filter) {
+                                 const eg_plan_space *space) {
   *model = (eg_plan_model){.space = space};
   eg_model_values_init(&model->values, alloc);
   eg_u32s_init(&model->layouts, alloc);
   eg_u32s_init(&model->operators, alloc);
   eg_u32s_init(&model->strategies, alloc);
   eg_u32s_init(&model->moves, alloc);
-  eg_u32s_init(&model->first_place, alloc);
   eg_u32s_init(&model->copies, alloc);
   eg_u32s_init(&model->entries, alloc);
-  builder b = {.model = model, .space = space, .filter = filter};
+  builder b = {.model = model, .space = space};
+  eg_u32s_init(&b.first_number, alloc);
   eg_u32s_init(&b.number, alloc);
   eg_u32s_init(&b.needs, alloc);
   uint32_t count = (uint32_t)space->values.len;
@@ -341,6 +331,7 @@ egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
   if (status == EGRAPH_OK) status = build(&b);
   eg_free(alloc, b.uses, count, sizeof *b.uses);
   eg_u32s_deinit(&b.number);
+  eg_u32s_deinit(&b.first_number);
   eg_u32s_deinit(&b.needs);
   if (status != EGRAPH_OK) eg_plan_model_deinit(model);
   return status;
@@ -353,7 +344,6 @@ void eg_plan_model_deinit(eg_plan_model *model) {
   eg_u32s_deinit(&model->operators);
   eg_u32s_deinit(&model->strategies);
   eg_u32s_deinit(&model->moves);
-  eg_u32s_deinit(&model->first_place);
   eg_u32s_deinit(&model->copies);
   eg_u32s_deinit(&model->entries);
 }

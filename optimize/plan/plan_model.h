@@ -1,4 +1,4 @@
-// A plan space, or a part of it, as a layout problem.
+// A plan space as a layout problem.
 //
 // A value that is used in a later phase than it is made in has a copy there: what was
 // kept (a stash for backward, the sum of a gradient over the micro-batches). An operator
@@ -7,9 +7,8 @@
 // for nothing, or from what an earlier phase has made of it, for its bytes. What is
 // carried to the next step has an *exit* whose layout is tied to that of its entry.
 //
-//   weight w:  entry ---> w in FORWARD --arcs-->   keep, bytes --> w in BACKWARD
-//   --arcs-->
-//                 '----------------------------------------------------^
+//   weight w:  entry ---> w in FORWARD ---arcs---> keep, bytes ---> w in BACKWARD
+//                 '------------------------------------------------------^
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PLAN_PLAN_MODEL_H
 #define EG_OPTIMIZE_PLAN_PLAN_MODEL_H
@@ -36,20 +35,12 @@ typedef struct eg_plan_model {
   eg_u32s operators;      // [problem operators] of the space, or EG_SPACE_NONE: kept
   eg_u32s strategies;     // [problem strategies] of the space, or EG_SPACE_NONE: kept
   eg_u32s moves;          // [problem arcs] of the value's layout graph
-  eg_u32s first_place;    // [space values + 1] where its flags begin in a filter
   eg_u32s copies;         // [space values][3 phases] problem value, or EG_SPACE_NONE
   eg_u32s entries;        // [space values] likewise
 } eg_plan_model;
 
-/// Flags of layouts, values one after the other as first_place says; 0: left out. NULL:
-/// all that can be of use are in.
-typedef const uint8_t *eg_layout_filter;
-
-/// Places of a filter, over all values of a space.
-uint32_t eg_plan_space_places(const eg_plan_space *space);
-
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
-                                 const eg_plan_space *space, eg_layout_filter filter);
+                                 const eg_plan_space *space);
 void eg_plan_model_deinit(eg_plan_model *model);
 /// Layout of the space that layout `number` of a problem value is.
 static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,

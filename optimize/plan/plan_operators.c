@@ -4,6 +4,7 @@
 #include "optimize/plan/plan_operators.h"
 
 #include "base/hash.h"
+#include "sim/device_cost.h"
 
 typedef struct adder {
   eg_plan_space *space;
@@ -128,8 +129,7 @@ static egraph_status price(adder *a, const eg_spread *spread, const eg_strategy 
 /// Whether some device repeats what another one does, of an operator that multiplies.
 static bool repeats_work(const adder *a, const eg_node_spec *spec,
                          const eg_strategy *strategy) {
-  const eg_op_info *info = eg_op_info_of((eg_op)spec->attrs->op);
-  return (info->flags & EG_OPF_MULTIPLY_ADD) != 0 &&
+  return eg_device_cost_is_heavy(spec) &&
          strategy->share * eg_mesh_devices(&a->space->mesh) > 1.5;
 }
 
@@ -201,6 +201,12 @@ static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
   eg_plan_space *space = a->space;
   eg_term term = eg_engine_term(engine_of(a), node);
   if (!is_timely(a, value, &term)) return EGRAPH_OK;
+  if (term.op == EG_OP_OPAQUE)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "an operator that is not known ('%.200s') cannot be planned",
+                   eg_attr_at(eg_tensor_egraph_attrs_at(space->egraph, term.payload),
+                              EG_A_OPAQUE_KEY)
+                       ->text);
   eg_space_operator op = {.node = node,
                           .value = value,
                           .inputs = (uint32_t)space->inputs.len,

@@ -54,7 +54,7 @@ static egraph_status solve(planner *p, const eg_plan_space *space) {
   eg_plan_model model;
   eg_layout_result result;
   double start = eg_clock_seconds();
-  EG_TRY(eg_plan_model_init(&model, p->alloc, space, NULL));
+  EG_TRY(eg_plan_model_init(&model, p->alloc, space));
   eg_layout_result_init(&result, p->alloc);
   egraph_status status =
       eg_layout_solve(p->alloc, &model.problem, &p->input->layout, &result);

@@ -19,7 +19,7 @@ static bool draft_init(draft *d, uint64_t seed) {
   plan_case_init(&d->c, seed, &limits);
   assert_ok(eg_plan_space_init(&d->space, heap, d->c.egraph, &d->c.info, &d->c.mesh,
                                &d->c.costs));
-  assert_ok(eg_plan_model_init(&d->model, heap, &d->space, NULL));
+  assert_ok(eg_plan_model_init(&d->model, heap, &d->space));
   eg_layout_result_init(&d->result, heap);
   assert_ok(eg_layout_solve(heap, &d->model.problem, &options, &d->result));
   assert_ok(eg_plan_emit(&d->model, heap, &d->result.solutions.data[0], &d->emitted));

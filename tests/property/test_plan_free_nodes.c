@@ -185,7 +185,7 @@ static double plan_cost(plan_case *c) {
   eg_plan_model model;
   eg_layout_result result;
   assert_ok(eg_plan_space_init(&space, heap, c->egraph, &c->info, &c->mesh, &c->costs));
-  assert_ok(eg_plan_model_init(&model, heap, &space, NULL));
+  assert_ok(eg_plan_model_init(&model, heap, &space));
   eg_layout_result_init(&result, heap);
   assert_ok(eg_layout_solve(heap, &model.problem, &options, &result));
   assert_int_equal(result.status, EG_LAYOUT_OPTIMAL);

@@ -27,7 +27,7 @@ static void plan(trial *t) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   assert_ok(eg_plan_space_init(&t->space, heap, t->c.egraph, &t->c.info, &t->c.mesh,
                                &t->c.costs));
-  assert_ok(eg_plan_model_init(&t->model, heap, &t->space, NULL));
+  assert_ok(eg_plan_model_init(&t->model, heap, &t->space));
   eg_layout_result_init(&t->result, heap);
   assert_ok(eg_layout_solve(heap, &t->model.problem, &options, &t->result));
 }

@@ -172,7 +172,7 @@ static uint32_t run_case(const model *m, const char *mesh_text, const prices *pr
   eg_emitted_plan emitted;
   assert_ok(
       eg_plan_space_init(&space, eg_allocator_heap(), egraph, &info.info, &mesh, &costs));
-  assert_ok(eg_plan_model_init(&plan_model, eg_allocator_heap(), &space, NULL));
+  assert_ok(eg_plan_model_init(&plan_model, eg_allocator_heap(), &space));
   solve(&plan_model, price->memory, &result);
   assert_ok(eg_plan_emit(&plan_model, eg_allocator_heap(), &result.solutions.data[0],
                          &emitted));

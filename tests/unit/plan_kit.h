@@ -127,7 +127,7 @@ static inline void plan_make(const plan_case *c, eg_emitted_plan *out) {
                          .transition = plan_price_move,
                          .halo = plan_price_halo};
   assert_ok(eg_plan_space_init(&space, heap, egraph, &info, &mesh, &costs));
-  assert_ok(eg_plan_model_init(&model, heap, &space, NULL));
+  assert_ok(eg_plan_model_init(&model, heap, &space));
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   eg_layout_result_init(&result, heap);
   assert_ok(eg_layout_solve(heap, &model.problem, &options, &result));

@@ -65,7 +65,7 @@ static void layers_are_found_and_folded(void **state) {
   }
 }
 
-static void what_is_no_repetition_stays(void **state) {
+static void three_layers_and_shared_weights(void **state) {
   (void)state;
   text_graph t;
   eg_blocks blocks;
@@ -73,15 +73,17 @@ static void what_is_no_repetition_stays(void **state) {
   assert_ok(eg_blocks_find(t.graph, &blocks));
   assert_int_equal(blocks.count, 0);
   text_graph_deinit(&t);
-  // A weight that all layers share is no layer's own: its gradient is a sum over all.
+  // A weight that all layers share is common to all blocks, and there is one of it.
+  eg_folded folded;
+  eg_value shared;
   make_layers(&t, 8, true, true);
   assert_ok(eg_blocks_find(t.graph, &blocks));
-  if (blocks.count != 0) {
-    eg_folded folded;
-    assert_ok(eg_blocks_fold(t.graph, &blocks, &folded));
-    assert_ok(eg_graph_check(folded.graph));
-    eg_folded_deinit(&folded);
-  }
+  assert_int_equal(blocks.count, 8);
+  assert_ok(eg_blocks_fold(t.graph, &blocks, &folded));
+  assert_ok(eg_graph_check(folded.graph));
+  assert_true(eg_graph_find_value(folded.graph, "a0", &shared));
+  assert_false(eg_graph_find_value(folded.graph, "a1", &shared));
+  eg_folded_deinit(&folded);
   text_graph_deinit(&t);
 }
 
@@ -133,7 +135,7 @@ static void folded_steps_cost_what_whole_ones_do(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(layers_are_found_and_folded),
-      cmocka_unit_test(what_is_no_repetition_stays),
+      cmocka_unit_test(three_layers_and_shared_weights),
       cmocka_unit_test(folded_steps_cost_what_whole_ones_do),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
