@@ -71,7 +71,7 @@ static bool on_progress(void *user, double cost, double bound, double seconds) {
   (void)seconds;
   plan_job *job = user;
   const egraph_plan_options *o = job->options;
-  if (o->progress != NULL &&
+  if (o->progress != NULL && !job->is_cancelled &&
       o->progress(o->user, eg_text_of(&job->mesh_name), cost, bound, elapsed(job)))
     job->is_cancelled = true;
   return job->is_cancelled;
@@ -115,6 +115,7 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
   eg_planning planning;
   EG_TRY(eg_planner_run(job->plan->alloc, &input, &planning));
   keep_best(job, &planning);
+  on_progress(job, planning.cost, planning.bound, 0);
   eg_planning_deinit(&planning);
   return EGRAPH_OK;
 }

@@ -638,7 +638,7 @@ typedef struct egraph_plan_options {
   double relative_gap;    // stop at (cost - bound) / cost; 0: prove the optimum
   bool no_fold; // plan each of repeated blocks. Otherwise one stands for all but the
                 // first and the last (of four or more): quick, but the plan cannot run
-  /// Called now and then with the mesh at work, its best cost so far (INFINITY: none) and
+  /// Called now and then, and after every mesh, with its best cost (INFINITY: none) and
   /// a lower bound; returns true to stop with what there is. May be NULL.
   bool (*progress)(void *user, const char *mesh, double cost, double bound,
                    double seconds);
