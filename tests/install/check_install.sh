@@ -49,9 +49,9 @@ awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$here/../../README.md" >"$
 
 [ "$("$prefix/bin/egraph" --version)" = "egraph $version" ] || { echo "egraph --version"; exit 1; }
 
-# The shared library exports what the public header declares, all of it and nothing else.
+# The shared library exports what the public headers declare, all of it and nothing else.
 nm -D --defined-only "$libraries/libegraph.so" | awk '{ print $3 }' | sort >"$scratch/exported"
-tr '\n' ' ' <"$prefix/include/egraph/egraph.h" | grep -oE 'EGRAPH_API[^;]*\(' |
+cat "$prefix"/include/egraph/*.h | tr "\n" " " | grep -oE 'EGRAPH_API[^;]*\(' |
   grep -oE 'egraph_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$scratch/declared"
 if ! diff "$scratch/declared" "$scratch/exported"; then
   echo "declared (<) and exported (>) functions differ"

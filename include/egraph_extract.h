@@ -1,0 +1,203 @@
+// The public API, part: extraction from any e-graph, and sharding. Conventions as in
+// egraph.h, which includes this.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EGRAPH_EXTRACT_H
+#define EGRAPH_EXTRACT_H
+
+#include "egraph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- extraction from any e-graph --------------------------------------------------
+
+/// An e-graph read from a file, and what was last extracted from it.
+typedef struct egraph_extraction egraph_extraction;
+
+/// Reads an e-graph in the JSON of egraph-serialize (as extraction-gym has it), plain or
+/// gzip. Fails with IO, or PARSE naming file and node.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_load(
+    const egraph_allocator *alloc, const char *path, egraph_extraction **out);
+EGRAPH_API void egraph_extraction_destroy(egraph_extraction *extraction);
+
+typedef struct egraph_extract_options {
+  const char *extractor; // NULL: "ilp" (exact); or "dag", "tree" (greedy)
+  double time_limit;     // seconds; 0: 20
+  double relative_gap;   // stop at (cost - bound) / |cost|; 0: prove the optimum
+  uint64_t seed;
+  /// Presolve passes by name: "reach,merge" runs only these, "-merge,-dual" all but
+  /// these. NULL: all. See egraph_extract_pass.
+  const char *passes;
+  uint32_t
+      threads; // 0: 1. The result is the same with any number, unless a limit strikes
+  /// Called now and then with the best cost so far (INFINITY: none) and a lower bound;
+  /// returns true to stop with what there is. With several threads it is called from any
+  /// of them, one at a time.
+  bool (*progress)(void *user, double cost, double bound, double seconds);
+  void *user;
+} egraph_extract_options;
+/// Chooses a node for every class that the roots need, acyclic, so that the sum of their
+/// costs is least. Limits are results, not errors. `options` may be NULL: the defaults.
+/// Costs of any sign; with negative ones the proof takes much longer. Fails with ARGUMENT
+/// for an unknown extractor or pass or a limit out of range, MEMORY, INTERNAL.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_run(
+    egraph_extraction *extraction, const egraph_extract_options *options);
+
+// id, name, what its CPU time is spent on.
+#define EGRAPH_EXTRACT_PART_LIST(X)                                                      \
+  X(EGRAPH_PART_GREEDY, "greedy", "greedy extraction and local search")                  \
+  X(EGRAPH_PART_PRESOLVE, "presolve", "presolve but for the next two")                   \
+  X(EGRAPH_PART_LANDMARKS, "landmarks", "what every derivation of a class needs")        \
+  X(EGRAPH_PART_ASCENT, "ascent", "bounds by dual ascent")                               \
+  X(EGRAPH_PART_LP, "lp", "linear programs")                                             \
+  X(EGRAPH_PART_SEPARATION, "separation", "cuts for the linear programs")                \
+  X(EGRAPH_PART_WINDOWS, "windows", "windows of large problems, with all they take")     \
+  X(EGRAPH_PART_SEARCH, "search", "branching and everything else")
+#define EGRAPH_PART_ENUM(id, name, text) id,
+typedef enum egraph_extract_part {
+  EGRAPH_EXTRACT_PART_LIST(EGRAPH_PART_ENUM) EGRAPH_PART_COUNT
+} egraph_extract_part;
+#undef EGRAPH_PART_ENUM
+
+typedef struct egraph_extract_report {
+  const char *status; // "optimal", "feasible", "infeasible"; "none" before the first run
+  double cost;        // of the choice; INFINITY when there is none
+  double bound, gap;  // proven lower bound; (cost - bound) / |cost|
+  double tree_cost, dag_cost; // what the greedy extractors alone reach; INFINITY: not run
+  double seconds;
+  double part_seconds[EGRAPH_PART_COUNT];  // CPU time of the parts, all threads together
+  uint32_t nodes, classes;                 // of the file
+  uint32_t reduced_nodes, reduced_classes; // what presolve leaves; 0 unless exact
+} egraph_extract_report;
+EGRAPH_API egraph_extract_report
+egraph_extraction_report(const egraph_extraction *extraction);
+
+/// The choice of one class, by the names of the file; borrowed from the extraction.
+typedef struct egraph_extract_choice {
+  const char *class_name, *node_name;
+} egraph_extract_choice;
+/// Classes with a choice: those that the roots need.
+EGRAPH_API uint32_t egraph_extraction_choice_count(const egraph_extraction *extraction);
+/// index < egraph_extraction_choice_count; in the order of the file.
+EGRAPH_API egraph_extract_choice
+egraph_extraction_choice(const egraph_extraction *extraction, uint32_t index);
+
+/// Writes what presolve leaves as a mixed-integer program in CPLEX LP format, whose
+/// optimum is that of the e-graph (extract/lp_format.h describes the rows). A run before
+/// makes it smaller. Fails with IO, and as egraph_extraction_run.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_extraction_save_lp(egraph_extraction *extraction,
+                          const egraph_extract_options *options, const char *path);
+
+/// Name and meaning of the index-th presolve pass; both NULL past the last.
+typedef struct egraph_extract_pass_info {
+  const char *name, *text;
+} egraph_extract_pass_info;
+EGRAPH_API egraph_extract_pass_info egraph_extract_pass(uint32_t index);
+
+/// What one presolve pass takes away in all its runs (negative: it makes more).
+typedef struct egraph_extract_pass_report {
+  uint32_t runs;
+  double seconds;
+  int64_t nodes, classes, edges;
+} egraph_extract_pass_report;
+/// Runs the presolve passes one by one on a copy, with the cutoff that the last run has
+/// found, and reports each in the order of egraph_extract_pass. Fails with ARGUMENT for
+/// negative costs, MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_try_passes(
+    egraph_extraction *extraction, const egraph_extract_options *options,
+    void (*report)(void *user, uint32_t pass, const egraph_extract_pass_report *detail),
+    void *user);
+
+// ---- sharding -------------------------------------------------------------------
+
+/// Intra-operator sharding, the problem of the IOPDDL contest (ASPLOS/EuroSys 2025):
+/// every node takes one of its strategies, nodes and pairs of nodes cost accordingly, and
+/// the memory in use must stay within a limit at every time. All numbers are exact
+/// integers.
+typedef struct egraph_shard egraph_shard;
+
+/// Costs from here on are forbidden.
+#define EGRAPH_SHARD_INFINITE INT64_C(1000000000000000000)
+
+/// An empty problem without a limit.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_shard_create(const egraph_allocator *alloc, egraph_shard **out);
+EGRAPH_API void egraph_shard_destroy(egraph_shard *shard);
+/// Reads a file of the contest, JSON or gzipped JSON. Fails with IO, or PARSE naming the
+/// file, what is wrong in it, and where.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_load(const egraph_allocator *alloc,
+                                                            const char *path,
+                                                            egraph_shard **out);
+/// Adds a node that is alive in [first, last) (empty: it takes no memory): the cost and
+/// the memory of each of its strategies. out_node may be NULL. Fails with ARGUMENT when
+/// there is no strategy or a number is negative.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_node(
+    egraph_shard *shard, int64_t first, int64_t last, const int64_t *cost,
+    const int64_t *usage, uint32_t count, uint32_t *out_node);
+/// Adds a table of costs between two different nodes: a row per strategy of `a`, a column
+/// per strategy of `b`. Several tables of the same nodes add up. Fails with ARGUMENT for
+/// an unknown node or a negative cost.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_edge(egraph_shard *shard,
+                                                                uint32_t a, uint32_t b,
+                                                                const int64_t *table);
+/// Sets the limit of memory; INT64_MAX: none. Fails with ARGUMENT when it is negative.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_set_limit(egraph_shard *shard,
+                                                                 int64_t limit);
+
+typedef struct egraph_shard_info {
+  uint32_t nodes, edges, strategies;
+  size_t entries; // of all tables
+  int64_t limit;  // INT64_MAX: none
+} egraph_shard_info;
+EGRAPH_API egraph_shard_info egraph_shard_info_of(const egraph_shard *shard);
+
+/// Cost and peak memory of a choice (choice[node] counts from 0), whether it fits the
+/// limit or not; cost is EGRAPH_SHARD_INFINITE when it takes something forbidden. `count`
+/// is the number of nodes. Fails with ARGUMENT for a choice that is none.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_evaluate(const egraph_shard *shard,
+                                                                const uint32_t *choice,
+                                                                uint32_t count,
+                                                                int64_t *out_cost,
+                                                                int64_t *out_peak);
+
+typedef struct egraph_shard_options {
+  double time_limit; // seconds; 0: 60
+  uint64_t seed;
+  const uint32_t *incumbent; // [nodes] a choice to begin with (ignored when it is none,
+                             // or does not fit), or NULL
+  /// Called now and then with the best cost (EGRAPH_SHARD_INFINITE: none yet) and the
+  /// proven bound; returns true to stop with what there is. May be NULL.
+  bool (*progress)(void *user, int64_t cost, int64_t bound, double seconds);
+  void *user;
+} egraph_shard_options;
+
+typedef struct egraph_shard_plan egraph_shard_plan;
+
+typedef struct egraph_shard_report {
+  const char *status; // "optimal" (proven), "feasible", "infeasible" (proven), or
+                      // "unknown": nothing found and nothing proven within the time
+  int64_t cost;       // recomputed independently; EGRAPH_SHARD_INFINITE: no choice
+  int64_t bound;      // proven lower bound
+  int64_t peak, limit;
+  double gap;                   // (cost - bound) / cost
+  double seconds, best_seconds; // in all, until the best choice was found
+} egraph_shard_report;
+
+/// Looks for the cheapest choice within the limit of memory. `options` may be NULL: the
+/// defaults. Limits and cancelling are reported, not errors. Fails with ARGUMENT (a
+/// time limit that is none, usages that add up beyond 2^62), MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_shard_solve(const egraph_allocator *alloc, const egraph_shard *shard,
+                   const egraph_shard_options *options, egraph_shard_plan **out);
+EGRAPH_API void egraph_shard_plan_destroy(egraph_shard_plan *plan);
+EGRAPH_API const egraph_shard_report *
+egraph_shard_plan_report(const egraph_shard_plan *plan);
+/// The choice, a strategy per node; borrowed. NULL when there is none, or no node.
+EGRAPH_API const uint32_t *egraph_shard_plan_choice(const egraph_shard_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

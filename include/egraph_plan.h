@@ -1,0 +1,151 @@
+// The public API, part: plans for several devices. Conventions as in
+// egraph.h, which includes this.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EGRAPH_PLAN_H
+#define EGRAPH_PLAN_H
+
+#include "egraph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- plans for several devices ----------------------------------------------------
+
+/// How every operator of a model is split among the devices of a machine, and the
+/// exchanges that this takes. A plan stands alone: graph and options may go.
+typedef struct egraph_plan egraph_plan;
+
+typedef struct egraph_plan_options {
+  const char *machine; // a shipped machine ("dgx-h100"), this host ("host"), or a file (a
+                       // '/' in it, or ".machine" at its end); "*8" behind it is the
+                       // number of nodes, of "host" that of ranks. NULL: "host"
+  const char *mesh;    // "node=2,gpu=4": axes, which multiply to the devices of the
+                       // machine. NULL: all meshes of the machine, the cheapest plan wins
+  const char
+      *optimizer;   // "sgd", "momentum", "adam", "adamw": a training step is planned;
+                    // NULL: the forward graph alone, and what follows is not read
+  const char *loss; // "softmax-cross-entropy", "softmax-cross-entropy-of-probabilities",
+                    // "mean-squared-error", of the first output. NULL: the first of these
+  uint32_t micro_batches; // of the graph's batch each, in a step; 0: 1
+  double clip_norm;       // largest norm of all gradients together; 0: no limit
+  bool mixed_precision;   // computes in bfloat16 with float32 weights and states
+  double memory_limit;    // bytes of a device; 0: what the machine has
+  double time_limit;      // seconds in all; 0: 60
+  double relative_gap;    // stop at (cost - bound) / cost; 0: prove the optimum
+  bool no_fold; // plan each of repeated blocks. Otherwise one stands for all but the
+                // first and the last (of four or more): quick, but the plan cannot run
+  /// Called now and then, and after every mesh, with its best cost (INFINITY: none) and
+  /// a lower bound; returns true to stop with what there is. May be NULL.
+  bool (*progress)(void *user, const char *mesh, double cost, double bound,
+                   double seconds);
+  void *user;
+} egraph_plan_options;
+/// This host, all meshes, no training; everything else 0.
+EGRAPH_API egraph_plan_options egraph_plan_options_default(void);
+
+/// Costs are predicted seconds of one step: of all micro-batches, one thing after the
+/// other. Texts are borrowed from the plan.
+typedef struct egraph_plan_report {
+  const char *status; // "optimal" (proven), "feasible", "infeasible" (proven), "unknown":
+                      // nothing found and nothing proven in time; "loaded" from a file,
+                      // with the cost that its steps add up to and no bound
+  double cost;        // INFINITY: there is no plan
+  double bound, gap;  // proven lower bound over all meshes; (cost - bound) / cost
+  double memory;      // bytes of a device that its limit is compared with
+  double memory_limit; // INFINITY: none
+  double least_memory; // infeasible for lack of memory: what would do; otherwise 0
+  const char *mesh;    // "node=2,gpu=4"; "": a single device
+  uint32_t devices, micro_batches;
+  uint32_t meshes; // that were tried
+  uint32_t blocks; // repeated blocks that one stands for; 0: nothing is folded
+  uint32_t nodes;  // of the graph that was planned
+  double prepare_seconds, space_seconds, solve_seconds, total_seconds;
+} egraph_plan_report;
+
+/// Looks for the cheapest plan of a graph within the memory of the devices. `options` may
+/// be NULL. That nothing fits, and limits of time, are reported, not errors. Fails with
+/// ARGUMENT (an option out of range, a mesh of another number of devices, nothing to
+/// train), PARSE (machine, mesh), IO, TYPE (a loss that does not fit the output),
+/// UNSUPPORTED (operators without a gradient or of unknown type), MEMORY.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
+                   const egraph_plan_options *options, egraph_plan **out);
+EGRAPH_API void egraph_plan_destroy(egraph_plan *plan);
+EGRAPH_API const egraph_plan_report *egraph_plan_report_of(const egraph_plan *plan);
+/// The step that is planned, as one graph, borrowed; NULL when there is no plan. Of
+/// training: inputs are those of the forward graph, "target", "learning_rate", "step"
+/// (with Adam), and every trained weight and state of the optimizer; outputs the loss,
+/// and what these become (pcg/training.h).
+EGRAPH_API const egraph_graph *egraph_plan_graph(const egraph_plan *plan);
+// The functions below fail with ARGUMENT when there is no plan, saying what would help.
+
+/// Exchanges of one kind along one axis, in one step of training.
+typedef struct egraph_plan_exchange {
+  const char *phase; // "forward", "backward", "update"
+  const char *kind;  // "all-gather", "reduce-scatter", "all-reduce", "all-to-all", "halo"
+  const char *axis;  // of the mesh
+  uint64_t count;
+  double bytes;   // of the whole tensor that a group of devices exchanges, all together
+  double seconds; // 0 for halos, whose time is in that of their operators
+} egraph_plan_exchange;
+/// Bytes that a device holds for one purpose, storage not shared: "carried" (weights and
+/// states), "inputs", "stashes" (for backward), "accumulators", "outputs", "transient".
+typedef struct egraph_plan_store {
+  const char *kind;
+  double at_peak, most; // when all together is most; by itself
+} egraph_plan_store;
+/// Calls back for every exchange and every store (both may be NULL), in a fixed order.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
+    const egraph_plan *plan,
+    void (*on_exchange)(void *user, const egraph_plan_exchange *exchange),
+    void (*on_store)(void *user, const egraph_plan_store *store), void *user);
+
+/// Writes a plan with its graph as JSON (pcg/plan_json.h; data of weights beyond 64
+/// elements is left out), atomically. Fails with IO.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_save(const egraph_plan *plan,
+                                                           const char *path);
+/// Reads such a file, plain or gzip, and checks it as a whole. Fails with IO, PARSE
+/// ("file:line:col: what; where in the document").
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_load(const egraph_allocator *alloc,
+                                                           const char *path,
+                                                           egraph_plan **out);
+
+/// The plan as text, a line per step, and its figures at the end. `unity`: exchanges in
+/// the words of parallel computation graphs (Partition, Combine, Replicate, Reduce). Free
+/// with egraph_string_free, like the texts below.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_print(const egraph_allocator *alloc,
+                                                            const egraph_plan *plan,
+                                                            bool unity, char **out);
+/// The figures of a plan as one JSON object (its keys: pcg/plan_summary.h).
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_summary_json(
+    const egraph_allocator *alloc, const egraph_plan *plan, char **out);
+/// What is different in two plans of graphs whose values have the same names: layouts,
+/// exchanges, figures. As text, or as a JSON object (its keys: pcg/plan_diff.h).
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_diff(const egraph_allocator *alloc,
+                                                           const egraph_plan *before,
+                                                           const egraph_plan *after,
+                                                           bool json, char **out);
+
+typedef struct egraph_plan_run_options {
+  const char *backend; // NULL: "cpu"; "reference": plain C kernels
+  uint32_t threads;    // of each rank; 0: 1
+  uint64_t seed;       // of absent weights
+  uint32_t steps;      // of the same inputs, one after the other; 0: 1
+} egraph_plan_run_options;
+/// Runs a plan in this process, a thread for every device: compiles, runs, and gives
+/// everything back. Whole tensors, as egraph_plan_graph has them; a row of all for every
+/// micro-batch. Trained weights and states begin as in the first row of inputs (data
+/// NULL: zeros) and leave in the last row of outputs, after the last step; outputs with
+/// data NULL are not wanted. `options` may be NULL: the defaults, seed 1. The allocator
+/// is called from all threads. Fails with ARGUMENT (counts), TYPE, UNSUPPORTED (folded
+/// plans, operators that cannot run).
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_local(
+    const egraph_allocator *alloc, const egraph_plan *plan,
+    const egraph_plan_run_options *options, const egraph_tensor *inputs,
+    uint32_t input_count, const egraph_tensor *outputs, uint32_t output_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
