@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Optimizes every ONNX model of a folder and measures it before and after, side by side.
 
-  bench/models.py BUILD_FOLDER MODELS_FOLDER OUT_FOLDER [--threads 1 2] [--repeats N] [--rounds N]
+  bench/models.py BUILD_FOLDER MODELS_FOLDER OUT_FOLDER [--threads 1 2] [--repeats N] [--only NAME]
 
 Writes OUT_FOLDER/models.json and prints one Markdown row per model. Weights that a model does not carry are drawn
 from a seed. Profiling is done first and reported apart. Times are medians of alternating runs in one process.

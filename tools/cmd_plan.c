@@ -138,7 +138,7 @@ static egraph_status make_plan(const char *model, const parallel_flags *flags,
                                egraph_plan **out) {
   egraph_graph *graph = NULL;
   install_interrupt();
-  egraph_status status = egraph_graph_load(NULL, model, (int64_t)flags->batch, &graph);
+  egraph_status status = load_model(model, flags->batch, &graph);
   if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &flags->options, out);
   egraph_graph_destroy(graph);
   progress_clear();
@@ -185,7 +185,7 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
        "plan each of repeated blocks, so that the plan can run", 0, 0},
       {"--batch", FLAG_UINT, &f->batch, "N", "value of symbolic dimensions", 0,
        MAX_BATCH},
-      {"-o", FLAG_TEXT, &f->output, "FILE", "write the plan as JSON", 0, 0},
+      {"-o", FLAG_TEXT, &f->output, "FILE", "write the plan as JSON (*.json)", 0, 0},
       {"--text", FLAG_SWITCH, &f->text, NULL, "also print every step", 0, 0},
       {"--unity", FLAG_SWITCH, &f->unity, NULL,
        "the same, exchanges as Partition, Combine, Replicate, Reduce", 0, 0},
@@ -206,6 +206,16 @@ static bool flags_fit(const parallel_flags *f) {
   return false;
 }
 
+/// What explain tells from a model by its name; so no model is overwritten either.
+static bool output_fits(const char *path) {
+  if (path == NULL || is_plan_file(path)) return true;
+  fprintf(
+      stderr,
+      "egraph: %s is no name of a plan; end it in .json, as egraph explain wants it\n",
+      path);
+  return false;
+}
+
 int command_plan(int argc, char **argv) {
   parallel_flags flags = {.options = egraph_plan_options_default()};
   flag rows[MAX_PLAN_FLAGS];
@@ -222,7 +232,7 @@ int command_plan(int argc, char **argv) {
   positional models;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
-  if (!flags_fit(&flags)) return EXIT_USAGE;
+  if (!flags_fit(&flags) || !output_fits(flags.output)) return EXIT_USAGE;
   if (flags.output != NULL && !can_be_written(flags.output)) return EXIT_FAILED;
   flags.options.micro_batches = (uint32_t)flags.micro_batches;
   egraph_plan *plan = NULL;

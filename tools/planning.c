@@ -164,17 +164,21 @@ static egraph_status open_costs(const plan_flags *flags, egraph_costs **out) {
   return egraph_costs_create(NULL, &options, out);
 }
 
+egraph_status load_model(const char *path, uint64_t batch, egraph_graph **out) {
+  egraph_status status = egraph_graph_load(NULL, path, (int64_t)batch, out);
+  if (status == EGRAPH_OK && egraph_graph_info_of(*out).outputs == 0)
+    fprintf(stderr, "egraph: note: %s has no outputs, so nothing needs to be computed\n",
+            path);
+  return status;
+}
+
 egraph_status plan_run(const plan_flags *flags, const char *model, plan_session *out) {
   *out = (plan_session){.graph = NULL};
   install_interrupt();
   egraph_options options = flags->options;
   options.progress = on_progress;
   egraph_status status = load_rules(flags, &out->rules);
-  if (status == EGRAPH_OK)
-    status = egraph_graph_load(NULL, model, (int64_t)flags->batch, &out->graph);
-  if (status == EGRAPH_OK && egraph_graph_info_of(out->graph).outputs == 0)
-    fprintf(stderr, "egraph: note: %s has no outputs, so nothing needs to be computed\n",
-            model);
+  if (status == EGRAPH_OK) status = load_model(model, flags->batch, &out->graph);
   if (status == EGRAPH_OK) status = open_costs(flags, &out->costs);
   if (status == EGRAPH_OK)
     status =

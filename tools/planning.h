@@ -30,6 +30,8 @@ enum { MAX_PLAN_FLAGS = 40 };
 void plan_flags_init(plan_flags *flags);
 /// Writes the rows of the shared flags and returns how many.
 size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]);
+/// Loads a model; notes on standard error that it has no outputs.
+egraph_status load_model(const char *path, uint64_t batch, egraph_graph **out);
 /// Loads the model, rules and database and optimizes. plan_close must follow whatever it
 /// returns.
 egraph_status plan_run(const plan_flags *flags, const char *model, plan_session *out);

@@ -69,6 +69,8 @@ expect 1 - "'cpu' is no mesh; write axes like" plan mlp.egraph --machine 'host*4
 expect 1 - 'multiply to 3 devices, but the machine .host. has 4' plan mlp.egraph --machine 'host*4' --mesh cpu=3
 expect 1 - "^egraph: there is no loss 'hinge'; choose" plan mlp.egraph --train sgd --loss hinge
 expect 1 - '^egraph: there is nothing to train' plan bare.egraph --train sgd
+printf '(egraph-graph 1)\n(input x "float32[8,8]")\n' >blind.egraph
+expect 0 '^plan +optimal' '^egraph: note: blind.egraph has no outputs' plan blind.egraph
 expect 1 - 'the least that would do is .* bytes\); raise the limit' plan mlp.egraph $train --memory 1000 -o small.json
 absent small.json
 least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' stderr)
@@ -77,6 +79,7 @@ expect 1 '"status":"infeasible","cost":null' 'the least that would do' plan mlp.
 keys status cost collectives least_memory_bytes
 matches stdout '"collectives":\[\]'
 expect 1 - '^egraph: nowhere/p.json: cannot be written' plan mlp.egraph -o nowhere/p.json
+expect 2 - '^egraph: mlp.egraph is no name of a plan; end it in .json' plan mlp.egraph -o mlp.egraph
 expect 1 - '^egraph: nowhere.egraph: No such file' plan nowhere.egraph
 expect 1 - '^egraph: nowhere.json: No such file' explain nowhere.json
 head -c 400 plan.json >cut.json
