@@ -15,8 +15,6 @@
 
 #include <math.h>
 
-#include "extract/layout/layout_factors.h"
-
 enum {
   MOST_PASSES = 400,
   PATIENCE = 10,
@@ -36,8 +34,9 @@ struct eg_layout_ascent {
   int limited;             // measure that is priced, or -1
   double weight, price;    // of the objective, and of a unit of what is limited
   double best_price;       // with the best bound so far
-  bool is_priced;          // it was found
+  bool is_checked;         // whether the limit can be kept
   double bound;            // after the last pass
+  double room;             // labels that exceed it are in no better solution
   bool infeasible;
   // A greedy walk.
   eg_doubles far;  // [places] ways from where a value is made
@@ -125,15 +124,18 @@ static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
   return forward ? there > here : there < here;
 }
 
-/// Hands a part of what the factor just solved knows about a link to its other end.
+/// Hands a part of what the factor just solved knows about a link to its other end. A
+/// label that is out of reach goes: otherwise its price would grow without end, and what
+/// others say of each other drown in its rounding.
 static void hand_over(ascent *a, const eg_link *link, bool at_producers, double least,
                       double part) {
   eg_layout_factors *f = &a->factors;
   double sign = at_producers ? -part : part;
   for (uint32_t i = link->price, n = link->price + eg_link_labels(f, link); i < n; i++) {
     if (f->dead.data[i]) continue;
-    if (f->least.data[i] < INFINITY)
-      f->price.data[i] += sign * (f->least.data[i] - least);
+    double excess = f->least.data[i] - least;
+    if (excess <= a->room && excess < INFINITY)
+      f->price.data[i] += sign * excess;
     else
       f->dead.data[i] = 1;
   }
@@ -444,6 +446,12 @@ static bool is_closed(const ascent *a) {
   return a->search->bound >= eg_layout_search_cutoff(a->search);
 }
 
+/// What a better solution costs above the bound at most.
+static double room_above(const ascent *a) {
+  double cutoff = eg_layout_search_cutoff(a->search);
+  return isfinite(cutoff) ? fmax(cutoff - a->bound, 0) + 1e-9 * fabs(cutoff) : INFINITY;
+}
+
 /// What the bound must rise by to go on.
 static double least_rise(const ascent *a) {
   double gap = eg_layout_search_cutoff(a->search) - a->bound;
@@ -455,9 +463,11 @@ static egraph_status climb(ascent *a, double *out_used) {
   double mark = -INFINITY;
   *out_used = 0;
   EG_TRY(set_costs(a));
+  a->room = INFINITY; // until the bound at these costs is known
   for (int i = 0; i < MOST_PASSES; i++) {
     EG_TRY(pass(a, i % 2 == 0));
     if (a->infeasible) return EGRAPH_OK;
+    a->room = room_above(a);
     // Sums of many terms: what rounding may have added is taken off.
     eg_layout_search_raise(a->search, a->bound - 1e-12 * fabs(a->bound));
     bool is_back = i % 2 == 1;
@@ -476,6 +486,7 @@ static egraph_status check_limit(ascent *a) {
   double limit = a->search->task->limit[a->limited];
   a->weight = 0;
   a->price = 1;
+  a->room = INFINITY;
   EG_TRY(set_costs(a));
   for (int i = 0; i < LIMIT_PASSES && !a->infeasible; i++) {
     double used;
@@ -486,6 +497,8 @@ static egraph_status check_limit(ascent *a) {
   }
   a->weight = 1;
   a->price = 0;
+  for (size_t i = 0; i < a->factors.price.len; i++)
+    a->factors.price.data[i] = 0; // what they tell is of another unit
   return EGRAPH_OK;
 }
 
@@ -513,7 +526,6 @@ static egraph_status try_prices(ascent *a) {
       a->price =
           a->price == 0 ? 0.1 * fabs(a->search->bound) / (limit + 1) : 4 * a->price;
   }
-  a->is_priced = true;
   a->price = a->best_price;
   return EGRAPH_OK;
 }
@@ -568,11 +580,29 @@ void eg_layout_ascent_destroy(eg_layout_ascent *a) {
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, eg_layout_excess *out,
                                      bool *out_any) {
   double used;
-  if (a->limited >= 0 && !a->is_priced) {
-    EG_TRY(check_limit(a));
-    if (!a->infeasible) EG_TRY(try_prices(a));
-  }
+  if (a->limited >= 0 && !a->is_checked) EG_TRY(check_limit(a));
+  a->is_checked = true;
   if (!a->infeasible) EG_TRY(climb(a, &used));
   *out_any = !a->infeasible;
   return a->infeasible ? EGRAPH_OK : fill_excess(a, out);
+}
+
+int eg_layout_ascent_limited(const eg_layout_ascent *a) { return a->limited; }
+
+void eg_layout_ascent_set_price(eg_layout_ascent *a, double price) { a->price = price; }
+
+egraph_status eg_layout_ascent_find_price(eg_layout_ascent *a) {
+  return a->infeasible ? EGRAPH_OK : try_prices(a);
+}
+
+egraph_status eg_layout_ascent_eliminate(eg_layout_ascent *a,
+                                         const eg_layout_excess *excess, double room,
+                                         uint32_t rows, eg_layout_eliminated *out) {
+  const eg_layout_elimination options = {
+      .strategy_excess = &excess->strategy,
+      .arc_excess = &excess->arc,
+      .constant = a->limited < 0 ? 0 : -a->price * a->search->task->limit[a->limited],
+      .room = room,
+      .rows = rows};
+  return eg_layout_eliminate(a->search, &a->factors, &options, out);
 }

@@ -4,7 +4,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
 
-#include "extract/layout/layout_search.h"
+#include "extract/layout/layout_eliminate.h"
 
 /// What the ascent knows in the end: the least that a solution with a strategy or arc in
 /// it exceeds `bound` by.
@@ -23,10 +23,21 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
 void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
 /// Raises search->bound, offers solutions, and fills the excess of what is active. Stops
 /// when the bound hardly rises any more, meets the best solution, or with the clock; goes
-/// on from there when called again. A limit on another measure counts at a price.
+/// on from there when called again. A limit on another measure counts at a price, and is
+/// checked against the least that there is at first.
 /// *out_any: false when nothing that is active can be a solution. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, eg_layout_excess *out,
                                      bool *out_any);
+/// The measure that is limited, or -1; the price of a unit of it at which climb works,
+/// 0 at first.
+int eg_layout_ascent_limited(const eg_layout_ascent *ascent);
+void eg_layout_ascent_set_price(eg_layout_ascent *ascent, double price);
+/// Looks for the price of the best bound by what greedy solutions use, and climbs there.
+egraph_status eg_layout_ascent_find_price(eg_layout_ascent *ascent);
+/// After climb: exact search within `room` of the bound, see layout_eliminate.h.
+egraph_status eg_layout_ascent_eliminate(eg_layout_ascent *ascent,
+                                         const eg_layout_excess *excess, double room,
+                                         uint32_t rows, eg_layout_eliminated *out);
 
 #endif

@@ -223,16 +223,6 @@ void eg_layout_factors_deinit(eg_layout_factors *f) {
 
 // ---- prices -------------------------------------------------------------------------
 
-static double near_price(const eg_layout_factors *f, uint32_t link, uint32_t label) {
-  uint32_t at = f->links.data[link].price + label;
-  return f->dead.data[at] ? INFINITY : f->price.data[at];
-}
-
-static double far_price(const eg_layout_factors *f, uint32_t link, uint32_t label) {
-  uint32_t at = f->links.data[link].price + label;
-  return f->dead.data[at] ? INFINITY : -f->price.data[at];
-}
-
 static uint32_t none_of(const eg_layout_factors *f, uint32_t link) {
   return eg_link_labels(f, &f->links.data[link]) - 1;
 }
@@ -256,7 +246,7 @@ static double price_of_rest(const eg_layout_factors *f, uint32_t op) {
   double price = 0;
   for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
     if (f->use.data[i] != NONE)
-      price += near_price(f, f->use.data[i], none_of(f, f->use.data[i]));
+      price += eg_link_near_price(f, f->use.data[i], none_of(f, f->use.data[i]));
   return price;
 }
 
@@ -266,7 +256,8 @@ static double price_of_made(const eg_layout_factors *f, uint32_t value, uint32_t
   for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
        i++) {
     uint32_t link = f->links_of.items.data[i];
-    if (f->links.data[link].kind != EG_LINK_USE) price += near_price(f, link, label);
+    if (f->links.data[link].kind != EG_LINK_USE)
+      price += eg_link_near_price(f, link, label);
   }
   return price;
 }
@@ -288,8 +279,8 @@ static double strategy_alone(const eg_layout_factors *f, uint32_t s) {
                 price_of_made(f, value, p->output.data[s] - p->place_begin.data[value]);
   for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
        i < p->input_begin.data[op + 1]; i++, n++)
-    cost += near_price(f, f->use.data[i],
-                       p->needs.data[n] - p->place_begin.data[p->inputs.data[i]]);
+    cost += eg_link_near_price(f, f->use.data[i],
+                               p->needs.data[n] - p->place_begin.data[p->inputs.data[i]]);
   return cost;
 }
 
@@ -343,13 +334,13 @@ static uint32_t solve_operator(eg_layout_factors *f, uint32_t from, uint32_t end
   return i;
 }
 
-static double price_of_nothing(const eg_layout_factors *f, uint32_t value) {
+double eg_factor_nothing(const eg_layout_factors *f, uint32_t value) {
   if (f->active->required.data[value]) return INFINITY;
   double price = 0;
   for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
        i++) {
     uint32_t link = f->links_of.items.data[i];
-    price += near_price(f, link, none_of(f, link));
+    price += eg_link_near_price(f, link, none_of(f, link));
   }
   return price;
 }
@@ -365,7 +356,7 @@ static void lower_rest(eg_layout_factors *f, uint32_t op, double cost) {
 void eg_factor_producers(eg_layout_factors *f, uint32_t value, double *out) {
   const eg_layout_rows *rows = &f->view->strategies;
   uint32_t begin = rows->begin.data[value], end = rows->begin.data[value + 1];
-  double nothing = price_of_nothing(f, value), first = nothing, second = nothing, best;
+  double nothing = eg_factor_nothing(f, value), first = nothing, second = nothing, best;
   uint32_t best_op = NONE;
   for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
        i++)
@@ -397,7 +388,7 @@ static egraph_status fill_far(eg_layout_factors *f, uint32_t link, eg_doubles *o
   out->len = 0;
   EG_TRY(eg_doubles_resize(out, labels));
   for (uint32_t l = 0; l < labels; l++)
-    out->data[l] = far_price(f, link, l);
+    out->data[l] = eg_link_far_price(f, link, l);
   return EGRAPH_OK;
 }
 
@@ -448,19 +439,18 @@ double eg_factor_arc(const eg_layout_factors *f, uint32_t position) {
 
 // ---- ties ---------------------------------------------------------------------------
 
-/// What a member costs in a tie of this label: it has it, or it is not there.
-static double member_price(const eg_layout_factors *f, uint32_t link, uint32_t label) {
+double eg_factor_member(const eg_layout_factors *f, uint32_t link, uint32_t label) {
   uint32_t none = none_of(f, link);
-  double with = label < none ? far_price(f, link, label) : INFINITY;
-  double without = far_price(f, link, none);
+  double with = label < none ? eg_link_far_price(f, link, label) : INFINITY;
+  double without = eg_link_far_price(f, link, none);
   return with < without ? with : without;
 }
 
 static void lower_member(eg_layout_factors *f, uint32_t link, uint32_t label,
                          double rest) {
   uint32_t none = none_of(f, link);
-  if (label < none) lower(f, link, label, rest + far_price(f, link, label));
-  lower(f, link, none, rest + far_price(f, link, none));
+  if (label < none) lower(f, link, label, rest + eg_link_far_price(f, link, label));
+  lower(f, link, none, rest + eg_link_far_price(f, link, none));
 }
 
 void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
@@ -475,12 +465,12 @@ void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
   for (uint32_t l = 0; l < labels; l++) {
     double all = 0;
     for (uint32_t i = begin; i < end; i++)
-      all += member_price(f, links[i], l);
+      all += eg_factor_member(f, links[i], l);
     if (all < *out) *out = all;
     for (uint32_t i = begin; i < end; i++) {
       double rest = 0; // not all - own: infinities
       for (uint32_t k = begin; k < end; k++)
-        if (k != i) rest += member_price(f, links[k], l);
+        if (k != i) rest += eg_factor_member(f, links[k], l);
       lower_member(f, links[i], l, rest);
     }
   }

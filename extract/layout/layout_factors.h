@@ -74,12 +74,28 @@ static inline uint32_t eg_link_labels(const eg_layout_factors *factors,
   return eg_layout_layout_count(factors->view->problem, link->value) + 1;
 }
 
+/// Price of a label at a link's ends; INFINITY when it is in no solution.
+static inline double eg_link_near_price(const eg_layout_factors *factors, uint32_t link,
+                                        uint32_t label) {
+  uint32_t at = factors->links.data[link].price + label;
+  return factors->dead.data[at] ? INFINITY : factors->price.data[at];
+}
+static inline double eg_link_far_price(const eg_layout_factors *factors, uint32_t link,
+                                       uint32_t label) {
+  uint32_t at = factors->links.data[link].price + label;
+  return factors->dead.data[at] ? INFINITY : -factors->price.data[at];
+}
+
 // Each of these fills `least` for the links of one factor with the least cost of the
 // factor per label, and *out with the least of all. INFINITY: it has no solution.
 void eg_factor_producers(eg_layout_factors *factors, uint32_t value, double *out);
 egraph_status eg_factor_tree(eg_layout_factors *factors, uint32_t tree, double *out);
 void eg_factor_tie(eg_layout_factors *factors, uint32_t tie, double *out);
 
+/// Cost of its producers' factor when a value is not made.
+double eg_factor_nothing(const eg_layout_factors *factors, uint32_t value);
+/// Price of a tie's label with the better of having it and not being there, of a member.
+double eg_factor_member(const eg_layout_factors *factors, uint32_t link, uint32_t label);
 /// Cost of a strategy in its factor, prices included; INFINITY when it cannot be.
 double eg_factor_strategy(const eg_layout_factors *factors, uint32_t strategy);
 /// After eg_factor_tree: least cost of the tree with an arc of it (of arc_number) in use.

@@ -4,12 +4,12 @@
 // best solution's own strategies. Then reduced costs delete what cannot be in a better
 // solution, and the whole begins again while that is much; the tree comes last.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/layout/layout_ascent.h"
+#include "extract/layout/layout_close.h"
 #include "extract/layout/layout_tree.h"
 
 #include <stdlib.h>
 
-enum { ASCENTS = 12, RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
+enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
 // A gap that linear programs on what is left will close.
 static const double NARROW = 0.01;
@@ -21,6 +21,7 @@ typedef struct minimizer {
   eg_layout_active active;
   eg_doubles x;             // of the last root, per strategy
   eg_layout_excess reduced; // by the last root or the ascent, in the objective's unit
+  eg_layout_pool pool;      // of solutions that the ascent led to
 } minimizer;
 
 static egraph_status keep_root(minimizer *m, const eg_layout_tree *tree) {
@@ -99,24 +100,42 @@ done:
   return status;
 }
 
+static bool is_best_strategy(const eg_layout_search *search, uint32_t s) {
+  return search->has_best &&
+         search->best.strategy.data[search->view->value_of.data[s]] == s;
+}
+
 // Strategies in the relaxation, in the best solution, or of reduced cost at most `most`;
 // arcs likewise when that is not negative.
 static egraph_status try_part(minimizer *m, double most) {
   eg_layout_active part;
   const eg_layout_search *search = m->search;
   EG_TRY(eg_layout_active_init(&part, search->alloc, search->view));
-  for (uint32_t s = 0; s < part.strategy.len; s++) {
-    bool best = search->has_best &&
-                search->best.strategy.data[search->view->value_of.data[s]] == s;
+  for (uint32_t s = 0; s < part.strategy.len; s++)
     if (!m->active.strategy.data[s] ||
-        !(m->x.data[s] > 1e-6 || best || m->reduced.strategy.data[s] <= most))
+        !(m->x.data[s] > 1e-6 || is_best_strategy(search, s) ||
+          m->reduced.strategy.data[s] <= most))
       part.strategy.data[s] = 0;
-  }
   for (uint32_t a = 0; a < part.arc.len; a++) {
     bool best = search->has_best && search->best.arc_used.data[a];
     bool costly = most >= 0 && m->reduced.arc.data[a] > most;
     if (!m->active.arc.data[a] || (costly && !best)) part.arc.data[a] = 0;
   }
+  egraph_status status = search_part(m, &part);
+  eg_layout_active_deinit(&part);
+  return status;
+}
+
+/// What solutions at several prices have in parts: some of one and some of another may
+/// just keep a limit.
+static egraph_status try_pool(minimizer *m) {
+  eg_layout_active part;
+  const eg_layout_search *search = m->search;
+  if (m->pool.solutions < 2 || eg_layout_search_stop(m->search)) return EGRAPH_OK;
+  EG_TRY(eg_layout_active_init(&part, search->alloc, search->view));
+  for (uint32_t s = 0; s < part.strategy.len; s++)
+    if (!m->pool.strategy.data[s] && !is_best_strategy(search, s))
+      part.strategy.data[s] = 0;
   egraph_status status = search_part(m, &part);
   eg_layout_active_deinit(&part);
   return status;
@@ -136,21 +155,8 @@ static egraph_status try_parts(minimizer *m) {
 
 // ---- the whole ---------------------------------------------------------------------
 
-// Deletes what reduced costs rule out; returns the share of what was left.
 static double delete_costly(minimizer *m) {
-  double room = eg_layout_search_cutoff(m->search) - m->reduced.bound;
-  size_t deleted = 0, all = 1;
-  if (!isfinite(room)) return 0;
-  room += EG_LAYOUT_TOLERANCE * (fabs(room) + fabs(m->reduced.bound));
-  for (uint32_t s = 0; s < m->reduced.strategy.len; s++) {
-    all += m->active.strategy.data[s];
-    if (!m->active.strategy.data[s] || !(m->reduced.strategy.data[s] > room)) continue;
-    m->active.strategy.data[s] = 0;
-    deleted++;
-  }
-  for (uint32_t a = 0; a < m->reduced.arc.len; a++)
-    if (m->reduced.arc.data[a] > room) m->active.arc.data[a] = 0;
-  return (double)deleted / (double)all;
+  return eg_layout_delete_costly(m->search, &m->active, &m->reduced);
 }
 
 // Operators left beyond one per value.
@@ -210,22 +216,16 @@ static egraph_status try_few(minimizer *m) {
   return EGRAPH_OK;
 }
 
+/// Prices of the limited measure, if there is one, and what they give; then small parts.
 static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
-  eg_layout_search *search = m->search;
-  bool any, goes_on = true;
   EG_TRY(eg_doubles_resize(&m->x, m->active.strategy.len)); // no relaxation yet: zeros
-  for (int round = 0; goes_on && round < ASCENTS; round++) {
-    double before = eg_layout_search_value(search);
-    EG_TRY(eg_layout_ascent_climb(ascent, &m->reduced, &any));
-    m->active.infeasible = !any;
-    if (!any) return EGRAPH_OK;
-    EG_TRY(try_few(m));
-    bool better = eg_layout_search_value(search) < before;
-    goes_on = delete_costly(m) > 0 || better;
-    if (eg_layout_search_stop(search) || search->bound >= eg_layout_search_cutoff(search))
-      break;
-  }
-  return eg_layout_presolve(&m->active, search->task);
+  EG_TRY(eg_layout_close(m->search, &m->active, ascent, &m->reduced, &m->pool));
+  if (m->active.infeasible) return EGRAPH_OK;
+  (void)delete_costly(m);
+  EG_TRY(try_pool(m));
+  EG_TRY(try_few(m));
+  (void)delete_costly(m);
+  return eg_layout_presolve(&m->active, m->search->task);
 }
 
 static egraph_status ascend(minimizer *m) {
@@ -290,8 +290,10 @@ egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed) {
   eg_doubles_init(&m.x, search->alloc);
   eg_doubles_init(&m.reduced.strategy, search->alloc);
   eg_doubles_init(&m.reduced.arc, search->alloc);
+  eg_bytes_init(&m.pool.strategy, search->alloc);
   egraph_status status = minimize(&m, out_closed);
   eg_doubles_deinit(&m.reduced.arc);
+  eg_bytes_deinit(&m.pool.strategy);
   eg_doubles_deinit(&m.reduced.strategy);
   eg_doubles_deinit(&m.x);
   eg_layout_active_deinit(&m.active);

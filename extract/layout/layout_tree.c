@@ -11,6 +11,8 @@
 enum { ROUNDING_PERIOD = 16 };
 static const double INTEGRALITY = 1e-6;
 
+static bool stop(void *user) { return eg_layout_search_stop(user); }
+
 static egraph_status prepare(eg_layout_tree *tree) {
   eg_layout_search *search = tree->search;
   EG_TRY(eg_layout_model_build(&tree->model, tree->active, search->task,
@@ -27,6 +29,7 @@ static egraph_status prepare(eg_layout_tree *tree) {
   EG_TRY(eg_layout_cuts_init(&tree->cuts, search->alloc, &tree->model));
   tree->has_cuts = true;
   EG_TRY(eg_lp_create(search->alloc, columns, tree->model.cost.data, &tree->lp));
+  eg_lp_interrupt(tree->lp, stop, search);
   return eg_lp_add_rows(tree->lp, &tree->model.rows);
 }
 

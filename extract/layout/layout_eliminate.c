@@ -1,0 +1,291 @@
+// Variables go in the order of the fewest labels that their neighbours have together
+// (min-weight). A variable's relations are joined, smallest first, and it is taken out in
+// the last join; what is left once all are gone is the least cost. Whenever relations
+// have grown, diffusion over them raises the base, so that fewer rows have room.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_eliminate.h"
+
+#include <math.h>
+
+#include "extract/layout/layout_states.h"
+
+enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
+#define NONE EG_RELATION_NONE
+
+typedef struct eliminator {
+  eg_layout_search *search;
+  eg_network network;
+  eg_layout_states states;
+  uint32_t vars;
+  size_t words;
+  eg_words near;    // [variable] row of those that share a relation
+  eg_doubles width; // [variable] log of its labels
+  eg_doubles score; // [variable] sum of its neighbours' widths
+  eg_bytes gone;    // [variable]
+  eg_u32s order;    // variables, as they went
+  eg_u32s result;   // [order] relation that knows the choice
+  eg_labels label;  // [variable] of the solution
+  eg_relation unit; // of no variables: one row that costs nothing
+  size_t grown;     // rows of the largest result at the last diffusion
+} eliminator;
+
+// ---- order --------------------------------------------------------------------------
+
+static uint64_t *neighbours(const eliminator *e, uint32_t var) {
+  return e->near.data + (size_t)var * e->words;
+}
+
+static void add_neighbours(const eliminator *e, const eg_relation *relation) {
+  const eg_u32s *vars = &relation->vars;
+  for (size_t i = 0; i < vars->len; i++)
+    for (size_t k = 0; k < vars->len; k++)
+      if (i != k) eg_bits_put(neighbours(e, vars->data[i]), vars->data[k]);
+}
+
+static void weigh(eliminator *e, uint32_t var) {
+  double score = 0;
+  const uint64_t *row = neighbours(e, var);
+  for (size_t w = 0; w < e->words; w++)
+    for (uint64_t left = row[w]; left != 0; left &= left - 1)
+      score += e->width.data[w * 64 + eg_bits_lowest(left)];
+  e->score.data[var] = score;
+}
+
+static egraph_status prepare_order(eliminator *e) {
+  const eg_network *n = &e->network;
+  EG_TRY(eg_words_resize(&e->near, (size_t)e->vars * e->words));
+  EG_TRY(eg_doubles_resize(&e->width, e->vars));
+  EG_TRY(eg_doubles_resize(&e->score, e->vars));
+  EG_TRY(eg_bytes_resize(&e->gone, e->vars));
+  EG_TRY(eg_labels_resize(&e->label, e->vars));
+  for (uint32_t v = 0; v < e->vars; v++) {
+    uint32_t labels = 0;
+    for (uint32_t i = n->costs.begin.data[v]; i < n->costs.begin.data[v + 1]; i++)
+      labels += n->costs.cost.data[i] <= n->maker.room;
+    e->width.data[v] = log2(labels + 1e-3);
+  }
+  for (size_t r = 0; r < n->relations.len; r++)
+    add_neighbours(e, &n->relations.data[r]);
+  for (uint32_t v = 0; v < e->vars; v++)
+    weigh(e, v);
+  return EGRAPH_OK;
+}
+
+static uint32_t choose_variable(const eliminator *e) {
+  uint32_t best = NONE;
+  for (uint32_t v = 0; v < e->vars; v++)
+    if (!e->gone.data[v] && (best == NONE || e->score.data[v] < e->score.data[best]))
+      best = v;
+  return best;
+}
+
+static void forget_variable(eliminator *e, uint32_t var) {
+  const uint64_t *own = neighbours(e, var);
+  e->gone.data[var] = 1;
+  for (uint32_t v = 0; v < e->vars; v++) {
+    if (e->gone.data[v] || !eg_bits_has(own, v)) continue;
+    uint64_t *row = neighbours(e, v);
+    for (size_t w = 0; w < e->words; w++)
+      row[w] |= own[w];
+    eg_bits_clear(row, v);
+    eg_bits_clear(row, var);
+    weigh(e, v);
+  }
+}
+
+// ---- elimination --------------------------------------------------------------------
+
+/// The smallest relation with a variable that is not used yet, or NONE.
+static uint32_t smallest(const eg_network *n, uint32_t var) {
+  uint32_t best = NONE;
+  for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
+    uint32_t r = n->entry.data[i];
+    if (!n->used.data[r] &&
+        (best == NONE || eg_relation_rows(&n->relations.data[r]) <
+                             eg_relation_rows(&n->relations.data[best])))
+      best = r;
+  }
+  return best;
+}
+
+/// Joins the relations of a variable into `out`, without it.
+static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
+  eg_network *n = &e->network;
+  uint32_t next = smallest(n, var);
+  eg_relation *held = &n->relations.data[next];
+  n->used.data[next] = 1;
+  eg_relation_raise(&n->maker, &n->costs, held);
+  next = smallest(n, var);
+  if (next == NONE)
+    return eg_relation_join(&n->maker, &n->costs, held, &e->unit, var, out);
+  eg_relation joined;
+  eg_relation_init(&joined, e->search->alloc);
+  egraph_status status = EGRAPH_OK;
+  while (status == EGRAPH_OK && next != NONE) {
+    eg_relation *other = &n->relations.data[next];
+    n->used.data[next] = 1;
+    eg_relation_raise(&n->maker, &n->costs, other);
+    next = smallest(n, var);
+    status = eg_relation_join(&n->maker, &n->costs, held, other,
+                              next == NONE ? var : NONE, out);
+    if (status != EGRAPH_OK || next == NONE) break;
+    eg_relation spare = joined;
+    joined = *out;
+    *out = spare;
+    held = &joined;
+  }
+  eg_relation_deinit(&joined);
+  return status;
+}
+
+static egraph_status take_out(eliminator *e, uint32_t var) {
+  eg_network *n = &e->network;
+  eg_relation result;
+  eg_relation_init(&result, e->search->alloc);
+  egraph_status status = join_all(e, var, &result);
+  if (status != EGRAPH_OK) {
+    eg_relation_deinit(&result);
+    return status;
+  }
+  for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
+    n->costs.cost.data[i] = 0; // they are in the rows now
+  EG_TRY(eg_network_add(n, &result));
+  uint32_t number = (uint32_t)n->relations.len - 1;
+  EG_TRY(eg_network_settle(n, &n->relations.data[number]));
+  EG_TRY(eg_u32s_push(&e->order, var));
+  EG_TRY(eg_u32s_push(&e->result, number));
+  forget_variable(e, var);
+  return EGRAPH_OK;
+}
+
+/// *out_found: whether a row is left in every relation.
+static egraph_status run(eliminator *e, bool *out_found) {
+  eg_network *n = &e->network;
+  *out_found = false;
+  EG_TRY(prepare_order(e));
+  EG_TRY(eg_network_diffuse(n, PASSES));
+  e->grown = FEW_ROWS;
+  for (uint32_t i = 0; i < e->vars; i++) {
+    EG_TRY(take_out(e, choose_variable(e)));
+    size_t rows = eg_relation_rows(&n->relations.data[n->relations.len - 1]);
+    if (rows == 0) return EGRAPH_OK;
+    if (eg_layout_search_stop(e->search)) {
+      n->maker.lost = 0;
+      return EGRAPH_OK;
+    }
+    if (rows <= 2 * e->grown) continue;
+    e->grown = rows;
+    EG_TRY(eg_network_diffuse(n, PASSES));
+  }
+  *out_found = true;
+  return EGRAPH_OK;
+}
+
+/// Of all solutions; what is left are relations of no variables.
+static double least_cost(const eg_network *n) {
+  double sum = n->maker.base;
+  for (size_t r = 0; r < n->relations.len; r++)
+    if (!n->used.data[r]) sum += n->relations.data[r].cost.data[0];
+  return sum;
+}
+
+static egraph_status offer(eliminator *e, eg_layout_eliminated *out) {
+  eg_layout_search *search = e->search;
+  for (size_t i = e->order.len; i-- > 0;)
+    if (!eg_relation_choice(&e->network.relations.data[e->result.data[i]], e->label.data,
+                            &e->label.data[e->order.data[i]]))
+      EG_FAIL(EGRAPH_E_INTERNAL, "a choice of the elimination is lost");
+  EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
+  for (uint32_t v = 0; v < e->states.made.len; v++)
+    search->trial.strategy.data[v] =
+        eg_layout_states_strategy(&e->states, v, e->label.data);
+  bool ok;
+  EG_TRY(eg_layout_search_offer(search, &ok));
+  memcpy(out->sum, search->trial.sum, sizeof out->sum);
+  return EGRAPH_OK;
+}
+
+/// How far a run got, whose least cost is INFINITY when it found nothing.
+static eg_layout_reach reach_of(const eliminator *e, double least) {
+  const eg_relation_maker *maker = &e->network.maker;
+  if (e->search->clock->stopped) return EG_LAYOUT_REACH_NONE;
+  if (least <= maker->lost) return EG_LAYOUT_REACH_ALL;
+  bool was_cut = maker->lost < maker->room || !(maker->lost > 0);
+  return was_cut ? EG_LAYOUT_REACH_ROWS : EG_LAYOUT_REACH_ROOM;
+}
+
+static egraph_status eliminate(eliminator *e, double constant,
+                               eg_layout_eliminated *out) {
+  EG_TRY(run(e, &out->found));
+  double least = out->found ? least_cost(&e->network) : INFINITY;
+  double proven = fmin(least, e->network.maker.lost);
+  if (out->found) EG_TRY(offer(e, out));
+  out->reach = reach_of(e, least);
+  if (isinf(proven)) return EGRAPH_OK;
+  double bound = e->states.bound + constant + proven;
+  eg_layout_search_raise(e->search, bound - 1e-12 * fabs(bound));
+  return EGRAPH_OK;
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+static bool stop(void *user) { return eg_layout_search_stop(user); }
+
+static egraph_status init(eliminator *e, const eg_layout_elimination *options) {
+  egraph_allocator alloc = e->search->alloc;
+  eg_network_init(&e->network, alloc);
+  eg_relation_maker *maker = &e->network.maker;
+  maker->room = options->room;
+  maker->rows = options->rows;
+  maker->stop = stop;
+  maker->user = e->search;
+  eg_words_init(&e->near, alloc);
+  eg_doubles_init(&e->width, alloc);
+  eg_doubles_init(&e->score, alloc);
+  eg_bytes_init(&e->gone, alloc);
+  eg_u32s_init(&e->order, alloc);
+  eg_u32s_init(&e->result, alloc);
+  eg_labels_init(&e->label, alloc);
+  eg_relation_init(&e->unit, alloc);
+  return eg_doubles_push(&e->unit.cost, 0);
+}
+
+static void deinit(eliminator *e) {
+  eg_network_deinit(&e->network);
+  eg_words_deinit(&e->near);
+  eg_doubles_deinit(&e->width);
+  eg_doubles_deinit(&e->score);
+  eg_bytes_deinit(&e->gone);
+  eg_u32s_deinit(&e->order);
+  eg_u32s_deinit(&e->result);
+  eg_labels_deinit(&e->label);
+  eg_relation_deinit(&e->unit);
+}
+
+static egraph_status search_states(eliminator *e, double constant, bool fits,
+                                   eg_layout_eliminated *out) {
+  *out = (eg_layout_eliminated){.reach = EG_LAYOUT_REACH_NONE};
+  if (!fits) return EGRAPH_OK;
+  e->vars = eg_network_vars(&e->network);
+  e->words = eg_bits_words(e->vars);
+  if (e->vars > MOST_VARIABLES) return EGRAPH_OK;
+  return eliminate(e, constant, out);
+}
+
+egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
+                                  const eg_layout_elimination *options,
+                                  eg_layout_eliminated *out) {
+  eliminator e = {.search = search};
+  bool fits = false;
+  egraph_status status = init(&e, options);
+  if (status == EGRAPH_OK)
+    status =
+        eg_layout_states_init(&e.states, search->alloc, factors, options->strategy_excess,
+                              options->arc_excess, &e.network, &fits);
+  if (status == EGRAPH_OK) {
+    status = search_states(&e, options->constant, fits, out);
+    eg_layout_states_deinit(&e.states);
+  }
+  deinit(&e);
+  return status;
+}

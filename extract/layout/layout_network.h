@@ -1,0 +1,53 @@
+// Relations over variables, with costs of labels, as one problem: the least sum of the
+// rows that agree, one of each relation, and of their labels. Diffusion moves costs from
+// rows to labels and between relations that share a variable, and what every solution
+// pays to the base; the sum stays what it is (min-sum diffusion: Kovalevsky and Koval
+// 1975, Werner, "A Linear Programming Approach to Max-Sum Problem", 2007, in the order of
+// sequential reweighting: Kolmogorov 2006). The larger the relations that joins have
+// made, the more the base rises, and the fewer rows have room.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_NETWORK_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_NETWORK_H
+
+#include "extract/bits.h"
+#include "extract/layout/layout_relation.h"
+
+EG_VEC_DEFINE(eg_relations, eg_relation);
+
+typedef struct eg_network {
+  eg_label_costs costs;   // of labels; the number of variables
+  eg_relations relations; // lowered; fill them through eg_network_add
+  eg_bytes used;          // [relation] joined into another
+  eg_u32s first;          // [variable] entry, or EG_RELATION_NONE
+  eg_u32s entry, next;    // lists of relations by variable
+  eg_relation_maker maker;
+  eg_doubles least; // scratch
+} eg_network;
+
+void eg_network_init(eg_network *network, egraph_allocator alloc);
+void eg_network_deinit(eg_network *network);
+static inline uint32_t eg_network_vars(const eg_network *network) {
+  return (uint32_t)network->costs.begin.len - 1;
+}
+/// A variable whose labels cost `cost` each.
+egraph_status eg_network_add_var(eg_network *network, uint32_t labels, double cost,
+                                 uint32_t *out);
+static inline double *eg_network_costs(const eg_network *network, uint32_t var) {
+  return network->costs.cost.data + network->costs.begin.data[var];
+}
+/// Begins an empty relation over some variables, ascending; then maker takes its rows,
+/// with the costs of labels in them, and eg_network_finish ends it.
+egraph_status eg_network_begin(eg_network *network, const uint32_t *vars, uint32_t count);
+egraph_status eg_network_finish(eg_network *network);
+/// Takes a relation that was made elsewhere, raised.
+egraph_status eg_network_add(eg_network *network, eg_relation *relation);
+
+/// Moves what rows with a label cost at least to the label, for every variable of a
+/// relation, and what all labels of a variable cost at least to the base.
+egraph_status eg_network_settle(eg_network *network, eg_relation *relation);
+/// Passes over all relations in use, in the order of the variables and back; leaves out
+/// rows that have no room any more. O(passes (rows times variables)). Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_network_diffuse(eg_network *network, uint32_t passes);
+
+#endif

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_relation.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+#define NONE EG_RELATION_NONE
+
+// ---- memory -------------------------------------------------------------------------
+
+void eg_relation_init(eg_relation *relation, egraph_allocator alloc) {
+  eg_u32s_init(&relation->vars, alloc);
+  eg_labels_init(&relation->labels, alloc);
+  eg_doubles_init(&relation->cost, alloc);
+  eg_labels_init(&relation->choice, alloc);
+}
+
+void eg_relation_deinit(eg_relation *relation) {
+  eg_u32s_deinit(&relation->vars);
+  eg_labels_deinit(&relation->labels);
+  eg_doubles_deinit(&relation->cost);
+  eg_labels_deinit(&relation->choice);
+}
+
+void eg_relation_maker_init(eg_relation_maker *m, egraph_allocator alloc) {
+  *m = (eg_relation_maker){.room = INFINITY, .lost = INFINITY, .rows = UINT32_MAX};
+  eg_flatmap_init(&m->seen, alloc);
+  eg_u32s *const lists[] = {&m->next, &m->first, &m->last};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_init(lists[i], alloc);
+  eg_labels_init(&m->row, alloc);
+}
+
+void eg_relation_maker_deinit(eg_relation_maker *m) {
+  eg_flatmap_deinit(&m->seen);
+  eg_u32s *const lists[] = {&m->next, &m->first, &m->last};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_deinit(lists[i]);
+  eg_labels_deinit(&m->row);
+}
+
+// ---- rows ---------------------------------------------------------------------------
+
+static const uint16_t *row_of(const eg_relation *r, uint32_t row) {
+  return r->labels.data + (size_t)row * r->vars.len;
+}
+
+static uint64_t hash_labels(const uint16_t *labels, size_t count) {
+  uint64_t hash = count;
+  for (size_t i = 0; i < count; i++)
+    hash = (hash ^ labels[i]) * UINT64_C(0x9e3779b97f4a7c15);
+  return eg_hash_mix(hash);
+}
+
+static bool same_row(const void *user, uint32_t id, const void *key) {
+  const eg_relation *r = user;
+  return memcmp(row_of(r, id), key, r->vars.len * sizeof(uint16_t)) == 0;
+}
+
+egraph_status eg_relation_begin(eg_relation_maker *m, eg_relation *to,
+                                const uint32_t *vars, uint32_t count, bool takes_out) {
+  m->to = to;
+  m->most = m->room - m->base;
+  m->takes_out = takes_out;
+  m->is_distinct = false;
+  eg_flatmap_clear(&m->seen);
+  to->vars.len = to->labels.len = to->cost.len = to->choice.len = 0;
+  return eg_u32s_append(&to->vars, vars, count);
+}
+
+/// Without base.
+static void lose(eg_relation_maker *m, double cost) {
+  if (cost + m->base < m->lost) m->lost = cost + m->base;
+}
+
+typedef struct costed {
+  uint64_t key; // orders as the cost, which is >= 0
+  uint32_t row;
+} costed;
+EG_VEC_DEFINE(costeds, costed);
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, KEY_BITS = 64, FEW_ROWS = 512 };
+
+static int by_key(const void *a, const void *b) {
+  const costed *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return (x->row > y->row) - (x->row < y->row);
+}
+
+static void sort_by_digit(const costed *from, costed *to, size_t count, int shift) {
+  size_t begin[DIGITS] = {0}, sum = 0;
+  for (size_t i = 0; i < count; i++)
+    begin[from[i].key >> shift & (DIGITS - 1)]++;
+  for (size_t d = 0; d < DIGITS; d++) {
+    size_t items = begin[d];
+    begin[d] = sum;
+    sum += items;
+  }
+  for (size_t i = 0; i < count; i++)
+    to[begin[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/// By cost, equal ones as they stood. `spare` has room for as many.
+static void sort_costed(costeds *order, costeds *spare) {
+  if (order->len <= FEW_ROWS) {
+    if (order->len != 0) qsort(order->data, order->len, sizeof *order->data, by_key);
+    return;
+  }
+  for (int shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
+    sort_by_digit(order->data, spare->data, order->len, shift);
+    costeds sorted = *spare;
+    sorted.len = order->len;
+    *spare = *order;
+    *order = sorted;
+  }
+}
+
+static egraph_status list_rows(const eg_relation *r, costeds *order, costeds *spare) {
+  EG_TRY(costeds_reserve(order, r->cost.len));
+  EG_TRY(costeds_reserve(spare, r->cost.len));
+  for (uint32_t i = 0; i < r->cost.len; i++) {
+    double cost = fmax(r->cost.data[i], 0);
+    memcpy(&order->data[i].key, &cost, sizeof cost);
+    order->data[i].row = i;
+  }
+  order->len = r->cost.len;
+  sort_costed(order, spare);
+  return EGRAPH_OK;
+}
+
+/// Swaps in the rows of `order`.
+static egraph_status take_rows(eg_relation *r, const costeds *order, size_t count) {
+  size_t width = r->vars.len;
+  eg_relation old = *r;
+  eg_relation_init(r, old.cost.alloc);
+  r->vars = old.vars;
+  eg_u32s_init(&old.vars, old.cost.alloc);
+  egraph_status status = eg_labels_reserve(&r->labels, count * width);
+  if (status == EGRAPH_OK) status = eg_doubles_reserve(&r->cost, count);
+  if (status == EGRAPH_OK && old.choice.len != 0)
+    status = eg_labels_reserve(&r->choice, count);
+  for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
+    uint32_t from = order->data[i].row;
+    if (width != 0)
+      memcpy(r->labels.data + i * width, old.labels.data + from * width,
+             width * sizeof(uint16_t));
+    if (old.choice.len != 0) r->choice.data[i] = old.choice.data[from];
+    r->cost.data[i] = old.cost.data[from];
+  }
+  if (status == EGRAPH_OK) {
+    r->labels.len = count * width;
+    r->cost.len = count;
+    r->choice.len = old.choice.len != 0 ? count : 0;
+  }
+  eg_relation_deinit(&old);
+  return status;
+}
+
+/// Puts the rows in the order of their costs and keeps the first `keep`.
+static egraph_status sort_rows(eg_relation *r, size_t keep) {
+  costeds order, spare;
+  costeds_init(&order, r->cost.alloc);
+  costeds_init(&spare, r->cost.alloc);
+  egraph_status status = list_rows(r, &order, &spare);
+  if (status == EGRAPH_OK)
+    status = take_rows(r, &order, keep < order.len ? keep : order.len);
+  costeds_deinit(&order);
+  costeds_deinit(&spare);
+  return status;
+}
+
+/// Keeps the cheapest rows when there are too many.
+static egraph_status keep_cheapest(eg_relation_maker *m) {
+  eg_relation *to = m->to;
+  if (to->cost.len <= m->rows) return EGRAPH_OK;
+  EG_TRY(sort_rows(to, m->rows));
+  m->most = to->cost.data[to->cost.len - 1];
+  lose(m, m->most); // what went costs as much at least
+  return EGRAPH_OK;
+}
+
+static egraph_status index_rows(eg_relation_maker *m) {
+  eg_relation *to = m->to;
+  eg_flatmap_clear(&m->seen);
+  for (uint32_t i = 0; i < to->cost.len; i++)
+    EG_TRY(eg_flatmap_insert(&m->seen, hash_labels(row_of(to, i), to->vars.len), i));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_relation_add(eg_relation_maker *m, const uint16_t *labels,
+                              uint16_t choice, double cost) {
+  eg_relation *to = m->to;
+  uint32_t row;
+  if (!(cost <= m->most)) {
+    lose(m, cost);
+    return EGRAPH_OK;
+  }
+  uint64_t hash = m->is_distinct ? 0 : hash_labels(labels, to->vars.len);
+  if (!m->is_distinct && eg_flatmap_find(&m->seen, hash, labels, same_row, to, &row)) {
+    if (!(cost < to->cost.data[row])) return EGRAPH_OK;
+    to->cost.data[row] = cost;
+    if (m->takes_out) to->choice.data[row] = choice;
+    return EGRAPH_OK;
+  }
+  if (to->cost.len / 2 >= m->rows) {
+    EG_TRY(keep_cheapest(m));
+    if (!m->is_distinct) EG_TRY(index_rows(m));
+  }
+  row = (uint32_t)to->cost.len;
+  if (!m->is_distinct) EG_TRY(eg_flatmap_reserve_one(&m->seen));
+  EG_TRY(eg_labels_append(&to->labels, labels, to->vars.len));
+  if (m->takes_out) EG_TRY(eg_labels_push(&to->choice, choice));
+  EG_TRY(eg_doubles_push(&to->cost, cost));
+  if (!m->is_distinct) eg_flatmap_put(&m->seen, hash, row);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_relation_finish(eg_relation_maker *m) { return keep_cheapest(m); }
+
+// ---- costs of labels ----------------------------------------------------------------
+
+static double labels_cost(const eg_label_costs *costs, const eg_relation *r,
+                          uint32_t row) {
+  const uint16_t *labels = row_of(r, row);
+  double sum = 0;
+  for (uint32_t i = 0; i < r->vars.len; i++)
+    sum += eg_label_cost(costs, r->vars.data[i], labels[i]);
+  return sum;
+}
+
+void eg_relation_raise(eg_relation_maker *m, const eg_label_costs *costs,
+                       eg_relation *r) {
+  size_t width = r->vars.len, kept = 0;
+  for (uint32_t row = 0; row < r->cost.len; row++) {
+    double bound = r->cost.data[row] + labels_cost(costs, r, row);
+    if (!(bound + m->base <= m->room)) {
+      lose(m, bound);
+      continue;
+    }
+    if (width != 0)
+      memmove(r->labels.data + kept * width, row_of(r, row), width * sizeof(uint16_t));
+    if (r->choice.len != 0) r->choice.data[kept] = r->choice.data[row];
+    r->cost.data[kept++] = bound;
+  }
+  if (r->choice.len != 0) r->choice.len = kept;
+  r->labels.len = kept * width;
+  r->cost.len = kept;
+}
+
+void eg_relation_lower(const eg_label_costs *costs, eg_relation *r) {
+  for (uint32_t row = 0; row < r->cost.len; row++)
+    r->cost.data[row] = fmax(r->cost.data[row] - labels_cost(costs, r, row), 0);
+}
+
+// ---- joins --------------------------------------------------------------------------
+
+enum { MOST_VARS = EG_RELATION_VARS, ASK_EVERY = 1 << 12 };
+
+/// How rows of two relations fit together.
+typedef struct joint {
+  const eg_relation *a, *b;
+  uint32_t vars[2 * MOST_VARS]; // of the result
+  uint32_t from[2 * MOST_VARS]; // column of a, or of b behind those of a
+  uint32_t common_a[MOST_VARS], common_b[MOST_VARS];
+  uint32_t count, common, choice_from; // as `from`, or NONE
+} joint;
+
+static void add_column(joint *j, uint32_t var, uint32_t from, uint32_t out) {
+  if (var == out) {
+    j->choice_from = from;
+    return;
+  }
+  j->vars[j->count] = var;
+  j->from[j->count++] = from;
+}
+
+static void merge_columns(joint *j, uint32_t out) {
+  const eg_u32s *a = &j->a->vars, *b = &j->b->vars;
+  uint32_t i = 0, k = 0, behind = (uint32_t)a->len;
+  while (i < a->len || k < b->len) {
+    if (k == b->len || (i < a->len && a->data[i] < b->data[k])) {
+      add_column(j, a->data[i], i, out);
+      i++;
+    } else if (i == a->len || b->data[k] < a->data[i]) {
+      add_column(j, b->data[k], behind + k, out);
+      k++;
+    } else {
+      j->common_a[j->common] = i;
+      j->common_b[j->common++] = k;
+      add_column(j, a->data[i], i, out);
+      i++;
+      k++;
+    }
+  }
+}
+
+typedef struct row_group {
+  const eg_relation *relation;
+  const uint32_t *columns, *first; // first row of a group
+  uint32_t count;
+} row_group;
+
+static bool same_group(const void *user, uint32_t id, const void *key) {
+  const row_group *g = user;
+  const uint16_t *row = row_of(g->relation, g->first[id]), *labels = key;
+  for (uint32_t i = 0; i < g->count; i++)
+    if (row[g->columns[i]] != labels[i]) return false;
+  return true;
+}
+
+static void pick(const uint16_t *row, const uint32_t *columns, uint32_t count,
+                 uint16_t *out) {
+  for (uint32_t i = 0; i < count; i++)
+    out[i] = row[columns[i]];
+}
+
+/// Rows of b that agree in the common variables, in lists by cost.
+static egraph_status group_rows(eg_relation_maker *m, const joint *j, eg_flatmap *map) {
+  uint32_t rows = (uint32_t)eg_relation_rows(j->b);
+  uint16_t key[MOST_VARS];
+  m->first.len = m->last.len = m->next.len = 0;
+  EG_TRY(eg_u32s_resize(&m->next, rows));
+  for (uint32_t i = 0; i < rows; i++) {
+    row_group groups = {j->b, j->common_b, m->first.data, j->common};
+    uint32_t group;
+    pick(row_of(j->b, i), j->common_b, j->common, key);
+    uint64_t hash = hash_labels(key, j->common);
+    m->next.data[i] = NONE;
+    if (eg_flatmap_find(map, hash, key, same_group, &groups, &group)) {
+      m->next.data[m->last.data[group]] = i;
+      m->last.data[group] = i;
+      continue;
+    }
+    EG_TRY(eg_flatmap_insert(map, hash, (uint32_t)m->first.len));
+    EG_TRY(eg_u32s_push(&m->first, i));
+    EG_TRY(eg_u32s_push(&m->last, i));
+  }
+  return EGRAPH_OK;
+}
+
+static uint16_t column(const joint *j, const uint16_t *a, const uint16_t *b,
+                       uint32_t from) {
+  return from < j->a->vars.len ? a[from] : b[from - j->a->vars.len];
+}
+
+/// One row of a with all rows of b that agree with it.
+static egraph_status join_row(eg_relation_maker *m, const joint *j, uint32_t row,
+                              uint32_t other, double common_cost) {
+  const uint16_t *a = row_of(j->a, row);
+  double own = j->a->cost.data[row] - common_cost;
+  uint16_t *labels = m->row.data;
+  for (; other != NONE; other = m->next.data[other]) {
+    double cost = own + j->b->cost.data[other];
+    if (!(cost <= m->most)) {
+      lose(m, cost); // and those that follow cost no less
+      return EGRAPH_OK;
+    }
+    const uint16_t *b = row_of(j->b, other);
+    for (uint32_t i = 0; i < j->count; i++)
+      labels[i] = column(j, a, b, j->from[i]);
+    uint16_t choice = j->choice_from == NONE ? 0 : column(j, a, b, j->choice_from);
+    EG_TRY(eg_relation_add(m, labels, choice, cost));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status join_rows(eg_relation_maker *m, const eg_label_costs *costs,
+                               const joint *j, const eg_flatmap *map) {
+  row_group groups = {j->b, j->common_b, m->first.data, j->common};
+  uint16_t key[MOST_VARS];
+  for (uint32_t i = 0; i < eg_relation_rows(j->a); i++) {
+    uint32_t group;
+    if (i % ASK_EVERY == ASK_EVERY - 1 && m->stop != NULL && m->stop(m->user)) {
+      m->lost = 0;
+      return EGRAPH_OK;
+    }
+    pick(row_of(j->a, i), j->common_a, j->common, key);
+    if (!eg_flatmap_find(map, hash_labels(key, j->common), key, same_group, &groups,
+                         &group))
+      continue;
+    double common = 0;
+    for (uint32_t k = 0; k < j->common; k++)
+      common += eg_label_cost(costs, j->a->vars.data[j->common_a[k]], key[k]);
+    EG_TRY(join_row(m, j, i, m->first.data[group], common));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_relation_join(eg_relation_maker *m, const eg_label_costs *costs,
+                               const eg_relation *a, eg_relation *b, uint32_t out,
+                               eg_relation *to) {
+  EG_TRY(sort_rows(b, eg_relation_rows(b)));
+  joint j = {.a = a, .b = b, .choice_from = NONE};
+  merge_columns(&j, out);
+  bool is_wide = j.count > MOST_VARS;
+  EG_TRY(eg_relation_begin(m, to, j.vars, is_wide ? 0 : j.count, out != NONE));
+  if (is_wide) {
+    m->lost = 0;
+    return EGRAPH_OK;
+  }
+  m->is_distinct = out == NONE;
+  EG_TRY(eg_labels_resize(&m->row, j.count + 1));
+  eg_flatmap map;
+  eg_flatmap_init(&map, m->next.alloc);
+  egraph_status status = group_rows(m, &j, &map);
+  if (status == EGRAPH_OK) status = join_rows(m, costs, &j, &map);
+  if (status == EGRAPH_OK) status = eg_relation_finish(m);
+  eg_flatmap_deinit(&map);
+  return status;
+}
+
+bool eg_relation_choice(const eg_relation *r, const uint16_t *label_of, uint16_t *out) {
+  for (uint32_t row = 0; row < eg_relation_rows(r); row++) {
+    const uint16_t *labels = row_of(r, row);
+    bool fits = true;
+    for (size_t i = 0; fits && i < r->vars.len; i++)
+      fits = labels[i] == label_of[r->vars.data[i]];
+    if (!fits) continue;
+    *out = r->choice.data[row];
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,89 @@
+// Sparse relations over variables of few labels, with costs: joined by adding, variables
+// taken out by minimizing (nonserial dynamic programming: Bertele and Brioschi 1972;
+// bucket elimination: Dechter 1999). Rows that cost more than `room` are left out, which
+// keeps relations small when costs are what a choice exceeds a good lower bound by.
+//
+// A label has a cost of its own, >= 0, which is no row's. A row's cost with those of its
+// labels is its bound: no solution that has the row costs less.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_RELATION_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_RELATION_H
+
+#include "base/flatmap.h"
+#include "base/vec.h"
+
+EG_VEC_DEFINE(eg_labels, uint16_t);
+
+#define EG_RELATION_NONE UINT32_MAX
+enum { EG_RELATION_VARS = 64 }; // at most
+
+typedef struct eg_relation {
+  eg_u32s vars;     // ascending
+  eg_labels labels; // [rows][vars]
+  eg_doubles cost;  // [rows]
+  eg_labels choice; // [rows] label of the variable that was taken out; empty: none was
+} eg_relation;
+
+/// Costs of labels, shared by all relations of a problem.
+typedef struct eg_label_costs {
+  eg_u32s begin; // [variables + 1]
+  eg_doubles cost;
+} eg_label_costs;
+
+static inline double eg_label_cost(const eg_label_costs *costs, uint32_t var,
+                                   uint32_t label) {
+  return costs->cost.data[costs->begin.data[var] + label];
+}
+
+/// Makes one relation after another. What is left out goes into `lost`: no solution that
+/// was lost costs less.
+typedef struct eg_relation_maker {
+  eg_relation *to;
+  double base;               // what every solution costs on top of rows and labels
+  double room;               // rows with a bound above, base included, are left out
+  double most;               // of the relation at hand, without base
+  double lost;               // over all relations, INFINITY at first
+  uint32_t rows;             // at most, the cheapest ones
+  bool takes_out;            // rows have a choice
+  bool is_distinct;          // no two rows will have equal labels
+  eg_flatmap seen;           // rows by labels
+  eg_u32s next, first, last; // of a join: rows that agree
+  eg_labels row;             // of a join
+  bool (*stop)(void *user);  // asked now and then, or NULL; true: all is lost
+  void *user;
+} eg_relation_maker;
+
+void eg_relation_init(eg_relation *relation, egraph_allocator alloc);
+void eg_relation_deinit(eg_relation *relation);
+static inline size_t eg_relation_rows(const eg_relation *relation) {
+  return relation->cost.len;
+}
+
+void eg_relation_maker_init(eg_relation_maker *maker, egraph_allocator alloc);
+void eg_relation_maker_deinit(eg_relation_maker *maker);
+
+/// An empty relation over these variables (ascending), to which rows are added.
+egraph_status eg_relation_begin(eg_relation_maker *maker, eg_relation *to,
+                                const uint32_t *vars, uint32_t count, bool takes_out);
+/// Of rows with equal labels the cheapest is kept.
+egraph_status eg_relation_add(eg_relation_maker *maker, const uint16_t *labels,
+                              uint16_t choice, double cost);
+egraph_status eg_relation_finish(eg_relation_maker *maker);
+
+/// Adds the costs of labels to those of rows and leaves out what exceeds room; and the
+/// other way round.
+void eg_relation_raise(eg_relation_maker *maker, const eg_label_costs *costs,
+                       eg_relation *relation);
+void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
+
+/// The join of two raised relations into a raised one; `out` is taken out (or
+/// EG_RELATION_NONE). Sorts b. All is lost when the result has too many variables.
+/// O(pairs of rows that agree and are not left out).
+egraph_status eg_relation_join(eg_relation_maker *maker, const eg_label_costs *costs,
+                               const eg_relation *a, eg_relation *b, uint32_t out,
+                               eg_relation *to);
+/// The choice of the row with the labels that `label_of` ([variables]) has.
+bool eg_relation_choice(const eg_relation *relation, const uint16_t *label_of,
+                        uint16_t *out);
+
+#endif

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_states.h"
+
+#include <math.h>
+
+#define NONE EG_LAYOUT_NONE
+
+typedef struct builder {
+  eg_layout_states *states;
+  eg_layout_factors *f;
+  eg_network *network;
+  eg_relation_maker *maker; // of the network
+  bool fits;
+  double nearest; // least cost of the producers at hand
+  eg_bytes asked; // [labels of links that use] by a strategy or root
+  eg_u32s uses;   // links of the inputs of the producers at hand
+  eg_u32s vars;   // of their relation
+  eg_labels row;
+  eg_layout_had had;
+} builder;
+
+static const eg_layout_problem *problem_of(const eg_layout_factors *f) {
+  return f->view->problem;
+}
+
+static void lose(builder *b, double cost) {
+  cost = fmax(cost, 0);
+  if (cost < b->maker->lost) b->maker->lost = cost;
+}
+
+static bool has_room(builder *b, double cost) {
+  if (cost <= b->maker->room) return true;
+  lose(b, cost);
+  return false;
+}
+
+// ---- variables ----------------------------------------------------------------------
+
+/// Whether a strategy may be chosen, and what by.
+static bool is_possible(builder *b, uint32_t strategy, double *out_cost) {
+  if (!b->f->active->strategy.data[strategy]) return false;
+  if (!has_room(b, b->states->strategy_excess->data[strategy])) return false;
+  *out_cost = eg_factor_strategy(b->f, strategy) - b->nearest;
+  return has_room(b, *out_cost);
+}
+
+/// Notes what a strategy that may be chosen asks of its inputs.
+static void note_needs(builder *b, uint32_t s) {
+  const eg_layout_problem *p = problem_of(b->f);
+  uint32_t op = b->f->view->op_of.data[s];
+  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
+       i < p->input_begin.data[op + 1]; i++, n++)
+    b->asked.data[b->f->links.data[b->f->use.data[i]].price + p->needs.data[n] -
+                  p->place_begin.data[p->inputs.data[i]]] = 1;
+}
+
+/// Roots ask for what is not dead.
+static egraph_status note_roots(builder *b) {
+  const eg_layout_factors *f = b->f;
+  EG_TRY(eg_bytes_resize(&b->asked, f->price.len));
+  for (uint32_t i = 0; i < f->links.len; i++) {
+    const eg_link *link = &f->links.data[i];
+    if (link->kind != EG_LINK_ROOT) continue;
+    for (uint32_t l = 0; l < eg_link_labels(f, link); l++)
+      b->asked.data[link->price + l] = !f->dead.data[link->price + l];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_needs(builder *b, uint32_t value) {
+  const eg_layout_factors *f = b->f;
+  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
+       i++) {
+    uint32_t link = f->links_of.items.data[i];
+    const eg_link *l = &f->links.data[link];
+    if (l->kind == EG_LINK_USE)
+      EG_TRY(eg_network_add_var(b->network, eg_link_labels(f, l), 0,
+                                &b->states->need.data[link]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_made(builder *b, uint32_t value) {
+  const eg_layout_problem *p = problem_of(b->f);
+  const eg_layout_rows *rows = &b->f->view->strategies;
+  uint32_t layouts = eg_layout_layout_count(p, value), var;
+  EG_TRY(eg_network_add_var(b->network, layouts + 1, INFINITY, &var));
+  b->states->made.data[value] = var;
+  double *cost = eg_network_costs(b->network, var), own;
+  eg_factor_producers(b->f, value, &b->nearest);
+  b->states->bound += b->nearest;
+  cost[layouts] = eg_factor_nothing(b->f, value) - b->nearest;
+  for (uint32_t i = rows->begin.data[value]; i < rows->begin.data[value + 1]; i++) {
+    uint32_t s = rows->items.data[i], l = p->output.data[s] - p->place_begin.data[value];
+    if (!is_possible(b, s, &own)) continue;
+    if (own < cost[l]) cost[l] = own;
+    note_needs(b, s);
+  }
+  return add_needs(b, value);
+}
+
+// ---- values -------------------------------------------------------------------------
+
+/// The sets in which a user of the value at hand finds what it needs, with what its label
+/// costs above the cheapest that the set has.
+static egraph_status add_use(builder *b, uint32_t link) {
+  const eg_layout_had *h = &b->had;
+  const uint32_t vars[] = {b->states->need.data[link], b->states->had.data[h->value]};
+  const double *had = eg_network_costs(b->network, vars[1]);
+  EG_TRY(eg_network_begin(b->network, vars, 2));
+  for (uint32_t k = 0; k < h->sets.len; k++) {
+    const uint16_t none[] = {(uint16_t)h->layouts, (uint16_t)k};
+    eg_layout_set set = h->sets.data[k];
+    double least = eg_layout_had_least(h, link, set);
+    double cost = had[k] + fmax(eg_layout_had_price_of_none(h, link) - least, 0);
+    if (cost < INFINITY) EG_TRY(eg_relation_add(b->maker, none, 0, cost));
+    for (; set != 0; set >>= 8) {
+      uint32_t target = eg_layout_set_member(set, 0);
+      const uint16_t row[] = {(uint16_t)h->targets.data[target], (uint16_t)k};
+      cost = had[k] + fmax(eg_layout_had_price(h, link, target) - least, 0);
+      if (cost < INFINITY) EG_TRY(eg_relation_add(b->maker, row, 0, cost));
+    }
+  }
+  return eg_network_finish(b->network);
+}
+
+static egraph_status add_had(builder *b, uint32_t value) {
+  eg_layout_had *h = &b->had;
+  uint32_t made = b->states->made.data[value], var;
+  EG_TRY(eg_layout_had_find(h, value, eg_network_costs(b->network, made)));
+  b->fits = b->fits && h->fits;
+  if (!b->fits) return EGRAPH_OK;
+  b->states->bound += h->least;
+  EG_TRY(eg_network_add_var(b->network, (uint32_t)h->sets.len, INFINITY, &var));
+  b->states->had.data[value] = var;
+  double *cost = eg_network_costs(b->network, var);
+  const double *made_cost = eg_network_costs(b->network, made);
+  const uint32_t vars[] = {made, var};
+  EG_TRY(eg_network_begin(b->network, vars, 2));
+  for (size_t i = 0; i < h->ways.len; i++) {
+    const eg_layout_way *way = &h->ways.data[i];
+    const uint16_t labels[] = {(uint16_t)way->made, (uint16_t)way->set};
+    cost[way->set] = fmin(cost[way->set], way->cost);
+    EG_TRY(eg_relation_add(b->maker, labels, 0, way->cost + made_cost[way->made]));
+  }
+  EG_TRY(eg_network_finish(b->network));
+  for (size_t i = 0; i < h->users.len; i++)
+    if (b->f->links.data[h->users.data[i]].kind == EG_LINK_USE)
+      EG_TRY(add_use(b, h->users.data[i]));
+  return EGRAPH_OK;
+}
+
+// ---- strategies ---------------------------------------------------------------------
+
+/// made(v), and what each operator of v needs: of operators that are not chosen nothing.
+static egraph_status list_vars(builder *b, uint32_t value) {
+  const eg_layout_factors *f = b->f;
+  b->uses.len = b->vars.len = 0;
+  EG_TRY(eg_u32s_push(&b->vars, b->states->made.data[value]));
+  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
+       i++) {
+    uint32_t link = f->links_of.items.data[i];
+    if (f->links.data[link].kind != EG_LINK_USE) continue;
+    EG_TRY(eg_u32s_push(&b->uses, link));
+    EG_TRY(eg_u32s_push(&b->vars, b->states->need.data[link]));
+  }
+  return EGRAPH_OK;
+}
+
+static void ask_nothing(builder *b, uint16_t *labels) {
+  for (size_t i = 0; i < b->uses.len; i++)
+    labels[i + 1] =
+        (uint16_t)(eg_link_labels(b->f, &b->f->links.data[b->uses.data[i]]) - 1);
+}
+
+/// What strategy s asks for.
+static void ask(const builder *b, uint32_t s, uint16_t *labels) {
+  const eg_layout_factors *f = b->f;
+  const eg_layout_problem *p = problem_of(f);
+  uint32_t op = f->view->op_of.data[s];
+  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
+       i < p->input_begin.data[op + 1]; i++, n++)
+    for (size_t k = 0; k < b->uses.len; k++)
+      if (b->uses.data[k] == f->use.data[i])
+        labels[k + 1] =
+            (uint16_t)(p->needs.data[n] - p->place_begin.data[p->inputs.data[i]]);
+}
+
+static egraph_status add_producers(builder *b, uint32_t value) {
+  const eg_layout_problem *p = problem_of(b->f);
+  const eg_layout_rows *strategies = &b->f->view->strategies;
+  EG_TRY(list_vars(b, value));
+  b->fits = b->fits && b->vars.len <= EG_RELATION_VARS;
+  if (!b->fits) return EGRAPH_OK;
+  EG_TRY(eg_labels_resize(&b->row, b->vars.len));
+  EG_TRY(eg_network_begin(b->network, b->vars.data, (uint32_t)b->vars.len));
+  eg_factor_producers(b->f, value, &b->nearest);
+  double cost = eg_factor_nothing(b->f, value) - b->nearest;
+  b->row.data[0] = (uint16_t)eg_layout_layout_count(p, value);
+  ask_nothing(b, b->row.data);
+  if (cost < INFINITY) EG_TRY(eg_relation_add(b->maker, b->row.data, 0, cost));
+  for (uint32_t i = strategies->begin.data[value]; i < strategies->begin.data[value + 1];
+       i++) {
+    uint32_t s = strategies->items.data[i];
+    if (!is_possible(b, s, &cost)) continue;
+    b->row.data[0] = (uint16_t)(p->output.data[s] - p->place_begin.data[value]);
+    ask_nothing(b, b->row.data);
+    ask(b, s, b->row.data);
+    EG_TRY(eg_relation_add(b->maker, b->row.data, 0, cost));
+  }
+  return eg_network_finish(b->network);
+}
+
+// ---- ties ---------------------------------------------------------------------------
+
+static egraph_status add_member(builder *b, uint32_t link, uint32_t var,
+                                uint32_t labels) {
+  const eg_layout_factors *f = b->f;
+  const eg_link *member = &f->links.data[link];
+  uint32_t made = b->states->made.data[member->value];
+  uint32_t none = eg_link_labels(f, member) - 1;
+  const uint32_t vars[] = {made, var};
+  EG_TRY(eg_network_begin(b->network, vars, 2));
+  for (uint32_t l = 0; l < labels; l++) {
+    double least = eg_factor_member(f, link, l),
+           base = eg_network_costs(b->network, var)[l];
+    if (!(base < INFINITY)) continue;
+    const uint32_t either[] = {l, none};
+    for (int i = l < none ? 0 : 1; i < 2; i++) {
+      double own = eg_link_far_price(f, link, either[i]) - least;
+      double cost =
+          base + (own > 0 ? own : 0) + eg_network_costs(b->network, made)[either[i]];
+      const uint16_t row[] = {(uint16_t)either[i], (uint16_t)l};
+      if (cost < INFINITY) EG_TRY(eg_relation_add(b->maker, row, 0, cost));
+    }
+  }
+  return eg_network_finish(b->network);
+}
+
+static egraph_status add_tie(builder *b, uint32_t tie) {
+  eg_layout_factors *f = b->f;
+  uint32_t begin = f->links_of_tie.begin.data[tie], labels = 0, var;
+  uint32_t end = f->links_of_tie.begin.data[tie + 1];
+  const uint32_t *links = f->links_of_tie.items.data;
+  double least;
+  if (begin == end) return EGRAPH_OK;
+  eg_factor_tie(f, tie, &least);
+  b->states->bound += least;
+  for (uint32_t i = begin; i < end; i++) {
+    uint32_t none = eg_link_labels(f, &f->links.data[links[i]]) - 1;
+    if (none > labels) labels = none;
+  }
+  EG_TRY(eg_network_add_var(b->network, labels, INFINITY, &var));
+  b->states->label.data[tie] = var;
+  for (uint32_t l = 0; l < labels; l++) {
+    double sum = 0;
+    for (uint32_t i = begin; i < end; i++)
+      sum += eg_factor_member(f, links[i], l);
+    eg_network_costs(b->network, var)[l] = sum - least > 0 ? sum - least : 0;
+  }
+  for (uint32_t i = begin; i < end; i++)
+    EG_TRY(add_member(b, links[i], var, labels));
+  return EGRAPH_OK;
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+static egraph_status clear(eg_u32s *list, size_t count) {
+  EG_TRY(eg_u32s_resize(list, count));
+  for (size_t i = 0; i < count; i++)
+    list->data[i] = NONE;
+  return EGRAPH_OK;
+}
+
+static egraph_status build(builder *b) {
+  eg_layout_states *states = b->states;
+  const eg_layout_factors *f = b->f;
+  const eg_layout_problem *p = problem_of(f);
+  uint32_t values = eg_layout_value_count(p), ties = (uint32_t)p->tie_kind.len;
+  EG_TRY(clear(&states->made, values));
+  EG_TRY(clear(&states->had, values));
+  EG_TRY(clear(&states->label, ties));
+  EG_TRY(clear(&states->need, f->links.len));
+  EG_TRY(note_roots(b));
+  for (uint32_t v = 0; v < values; v++)
+    if (f->active->used.data[v]) EG_TRY(add_made(b, v));
+  for (uint32_t v = 0; v < values && b->fits; v++)
+    if (f->active->used.data[v]) EG_TRY(add_had(b, v));
+  for (uint32_t v = 0; v < values && b->fits; v++)
+    if (f->active->used.data[v]) EG_TRY(add_producers(b, v));
+  for (uint32_t t = 0; t < ties && b->fits; t++)
+    EG_TRY(add_tie(b, t));
+  return EGRAPH_OK;
+}
+
+static egraph_status fill(builder *b, egraph_allocator alloc) {
+  eg_u32s_init(&b->uses, alloc);
+  eg_u32s_init(&b->vars, alloc);
+  eg_labels_init(&b->row, alloc);
+  eg_bytes_init(&b->asked, alloc);
+  eg_layout_had_init(&b->had, alloc);
+  b->had.factors = b->f;
+  b->had.asked = &b->asked;
+  b->had.arc_excess = b->states->arc_excess;
+  b->had.maker = b->maker;
+  egraph_status status = build(b);
+  eg_u32s_deinit(&b->uses);
+  eg_u32s_deinit(&b->vars);
+  eg_labels_deinit(&b->row);
+  eg_bytes_deinit(&b->asked);
+  eg_layout_had_deinit(&b->had);
+  return status;
+}
+
+egraph_status eg_layout_states_init(eg_layout_states *states, egraph_allocator alloc,
+                                    eg_layout_factors *factors,
+                                    const eg_doubles *strategy_excess,
+                                    const eg_doubles *arc_excess, eg_network *network,
+                                    bool *out_fits) {
+  *states = (eg_layout_states){.factors = factors,
+                               .arc_excess = arc_excess,
+                               .strategy_excess = strategy_excess,
+                               .network = network};
+  eg_u32s *const lists[] = {&states->made, &states->had, &states->label, &states->need};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_init(lists[i], alloc);
+  builder b = {.states = states,
+               .f = factors,
+               .network = network,
+               .maker = &network->maker,
+               .fits = true};
+  egraph_status status = fill(&b, alloc);
+  *out_fits = b.fits;
+  if (status != EGRAPH_OK) eg_layout_states_deinit(states);
+  return status;
+}
+
+void eg_layout_states_deinit(eg_layout_states *states) {
+  eg_u32s *const lists[] = {&states->made, &states->had, &states->label, &states->need};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    eg_u32s_deinit(lists[i]);
+}
+
+uint32_t eg_layout_states_strategy(const eg_layout_states *states, uint32_t value,
+                                   const uint16_t *label_of) {
+  const eg_layout_factors *f = states->factors;
+  const eg_layout_problem *p = problem_of(f);
+  const eg_layout_rows *strategies = &f->view->strategies;
+  uint32_t best = NONE;
+  double least = INFINITY;
+  if (states->made.data[value] == NONE) return NONE;
+  for (uint32_t i = strategies->begin.data[value]; i < strategies->begin.data[value + 1];
+       i++) {
+    uint32_t s = strategies->items.data[i], op = f->view->op_of.data[s];
+    uint32_t made = p->output.data[s] - p->place_begin.data[value];
+    if (!f->active->strategy.data[s] || made != label_of[states->made.data[value]])
+      continue;
+    double cost = eg_factor_strategy(f, s);
+    for (uint32_t k = p->input_begin.data[op], n = p->need_begin.data[s];
+         k < p->input_begin.data[op + 1]; k++, n++)
+      if (label_of[states->need.data[f->use.data[k]]] !=
+          p->needs.data[n] - p->place_begin.data[p->inputs.data[k]])
+        cost = INFINITY;
+    if (!(cost < least)) continue;
+    least = cost;
+    best = s;
+  }
+  return best;
+}
