@@ -1,7 +1,9 @@
-# The plugin with the CUDA back-end: libegraph_cuda.so, where nvcc, cuBLASLt and cuDNN are found. It
-# shares no symbols with the library; what it needs of the lower layers it links for itself.
-option(EGRAPH_CUDA "Build the CUDA back-end's plugin (it has not run on a device yet)" OFF)
+# The plugins for CUDA devices: libegraph_cuda.so with the back-end, where nvcc, cuBLASLt and cuDNN are
+# found, and libegraph_nccl.so with the transport between devices, where NCCL is, too. They share no
+# symbols with the library; what they need of the lower layers they link for themselves.
+option(EGRAPH_CUDA "Build the plugins for CUDA devices (they have not run on a device yet)" OFF)
 set(EGRAPH_HAVE_CUDA OFF)
+set(EGRAPH_HAVE_NCCL OFF)
 if(EGRAPH_CUDA AND NOT EGRAPH_SANITIZE AND NOT EGRAPH_COVERAGE AND NOT EGRAPH_FUZZ)
   find_program(egraph_nvcc nvcc PATHS ENV CUDA_HOME PATH_SUFFIXES bin)
   find_program(egraph_nvcc nvcc PATHS /usr/local/cuda /opt/cuda PATH_SUFFIXES bin)
@@ -26,7 +28,8 @@ if(NOT EGRAPH_HAVE_CUDA)
   return()
 endif()
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/exec/cuda/*.c" "${CMAKE_SOURCE_DIR}/exec/cuda/*.cu")
+file(GLOB cuda_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/exec/cuda/*.c" "${CMAKE_SOURCE_DIR}/exec/cuda/*.cu"
+     "${CMAKE_SOURCE_DIR}/exec/plugin/*.c")
 add_library(egraph_cuda MODULE ${cuda_sources})
 set_target_properties(egraph_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE C
@@ -40,3 +43,17 @@ target_compile_options(egraph_cuda PRIVATE
 target_link_libraries(egraph_cuda PRIVATE eg_pcg eg_ops eg_base CUDA::cudart_static CUDA::cublasLt
                       ${cudnn_library} m)
 target_link_options(egraph_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+
+find_path(nccl_include nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+find_library(nccl_library nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+if(NOT nccl_include OR NOT nccl_library)
+  message(STATUS "No transport over NCCL in this build: nccl.h or libnccl is missing")
+  return()
+endif()
+set(EGRAPH_HAVE_NCCL ON)
+file(GLOB nccl_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/exec/nccl/*.c" "${CMAKE_SOURCE_DIR}/exec/plugin/*.c")
+add_library(egraph_nccl MODULE ${nccl_sources})
+set_target_properties(egraph_nccl PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}" LINKER_LANGUAGE C)
+target_include_directories(egraph_nccl SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${nccl_include})
+target_link_libraries(egraph_nccl PRIVATE eg_pcg eg_ops eg_base egraph_flags CUDA::cudart_static ${nccl_library} m)
+target_link_options(egraph_nccl PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)

@@ -15,6 +15,11 @@ install(FILES include/egraph.h include/egraph_extract.h include/egraph_plan.h
 install(TARGETS egraph_static egraph_shared
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(plugin egraph_cuda egraph_nccl) # found beside the library
+  if(TARGET ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endforeach()
 install(TARGETS egraph_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 

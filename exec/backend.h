@@ -33,7 +33,14 @@ typedef struct eg_backend_options {
   uint32_t threads; // host threads a kernel may use; 0: as many as the machine has
   bool is_eager;    // launch every node by itself, also where the device could replay a
                     // whole series of runs at once
+  uint32_t device;  // which of several, modulo their number
 } eg_backend_options;
+
+/// What the work of a back-end is put on, for others that work on its device memory.
+typedef struct eg_device_queue {
+  int32_t device; // as the driver counts
+  void *stream;   // cudaStream_t
+} eg_device_queue;
 
 typedef struct eg_compile_request {
   const eg_node_spec *spec;
@@ -111,6 +118,17 @@ typedef struct eg_backend_vtable {
   egraph_status (*upload)(eg_backend *backend, void *to, const void *from, size_t bytes);
   egraph_status (*download)(eg_backend *backend, void *to, const void *from,
                             size_t bytes);
+  /// optional: NULL means host_memory. Within device memory, in order with runs: `count`
+  /// rows of `bytes` bytes, from row to row the steps in bytes; and `count` times a
+  /// value, where -infinity is the lowest number there is.
+  egraph_status (*copy_rows)(eg_backend *backend, void *to, size_t to_step,
+                             const void *from, size_t from_step, size_t bytes,
+                             size_t count);
+  egraph_status (*fill)(eg_backend *backend, void *to, egraph_dtype dtype, double value,
+                        size_t count);
+  /// optional: NULL means host_memory. Work that is put on the queue then comes after all
+  /// runs so far, and before all later ones.
+  egraph_status (*queue)(eg_backend *backend, eg_device_queue *out);
   /// required. Every typed node but leaves without a kernel and opaque ones compiles, if
   /// need be on its reference kernel; those fail with EGRAPH_E_UNSUPPORTED.
   egraph_status (*compile)(eg_backend *backend, const eg_compile_request *request,
@@ -147,6 +165,12 @@ egraph_status eg_backend_upload(eg_backend *backend, void *to, const void *from,
                                 size_t bytes);
 egraph_status eg_backend_download(eg_backend *backend, void *to, const void *from,
                                   size_t bytes);
+/// For these two the back-end may be NULL, too: host memory.
+egraph_status eg_backend_copy_rows(eg_backend *backend, void *to, size_t to_step,
+                                   const void *from, size_t from_step, size_t bytes,
+                                   size_t count);
+egraph_status eg_backend_fill(eg_backend *backend, void *to, egraph_dtype dtype,
+                              double value, size_t count);
 egraph_status eg_backend_begin(eg_backend *backend);
 egraph_status eg_backend_end(eg_backend *backend);
 void eg_device_memory_destroy(eg_backend *backend, eg_device_memory *memory);

@@ -107,7 +107,8 @@ static void run_alone(const eg_collective *what) {
 
 egraph_status eg_channel_run(eg_channel *channel, const eg_collective *what) {
   EG_TRY(check(channel, what));
-  if (eg_group_of(channel, what).size > 1) return channel->vtable->run(channel, what);
+  if (channel->backend != NULL || eg_group_of(channel, what).size > 1)
+    return channel->vtable->run(channel, what);
   run_alone(what);
   return EGRAPH_OK;
 }

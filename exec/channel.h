@@ -4,9 +4,10 @@
 //
 //   mesh node=2,gpu=3     rank 4 = (1, 1)     group along gpu: 3 4 5     along node: 1 4
 //
-// Collectives work on contiguous host buffers. Every rank of a group begins the same
-// collectives in the same order. Reductions combine in the order of the group, so the
-// result has the same bits on every rank and in every run.
+// Collectives work on contiguous buffers in host memory, or in that of a back-end. Every
+// rank of a group begins the same collectives in the same order. Where the channel is
+// ordered, reductions combine in the order of the group, so the result has the same bits
+// on every rank and in every run.
 //
 // Nothing waits for ever: a rank that does not come within the deadline, and a rank that
 // aborts, end every pending and later collective of all ranks with one error. What all
@@ -18,6 +19,7 @@
 #ifndef EG_EXEC_CHANNEL_H
 #define EG_EXEC_CHANNEL_H
 
+#include "exec/backend.h"
 #include "pcg/mesh.h"
 
 // Kind, spelling. `count` elements, group of n, own place i:
@@ -59,11 +61,14 @@ typedef struct eg_channel eg_channel;
 
 typedef struct eg_channel_vtable {
   const char *name;
+  bool is_ordered;                      // reductions combine in the order of the group
   void (*destroy)(eg_channel *channel); // required
-  /// required. Arguments are checked, the group has two ranks or more.
+  /// required. Arguments are checked; in host memory the group has two ranks or more.
   egraph_status (*run)(eg_channel *channel, const eg_collective *what);
   /// required. Ends the channel for all ranks; the first end or missed deadline counts.
   void (*end)(eg_channel *channel, egraph_status status, const char *message);
+  /// required. Fails as the channel has ended, if it has; waits for nobody.
+  egraph_status (*look)(eg_channel *channel);
 } eg_channel_vtable;
 
 struct eg_channel {
@@ -72,6 +77,7 @@ struct eg_channel {
   eg_mesh mesh;
   uint32_t rank;
   double deadline_seconds; // > 0
+  eg_backend *backend;     // whose device memory buffers lie in; NULL: host memory
 };
 
 typedef struct eg_channel_options {

@@ -21,6 +21,19 @@ static egraph_status create_memory(eg_rank_program *p) {
   return backend->vtable->memory_create(backend, kept, &p->weights);
 }
 
+/// A run allocates nothing, so there is room for the largest block that enters.
+static egraph_status create_host_room(eg_rank_program *p) {
+  size_t most = 0;
+  if (p->backend->vtable->host_memory) return EGRAPH_OK;
+  for (uint32_t s = 0; s < p->plan->states.len; s++) {
+    size_t bytes = eg_type_bytes(&p->states[s].type);
+    if (p->plan->states.data[s].step == EG_PLAN_NONE && bytes > most) most = bytes;
+  }
+  EG_TRY(eg_alloc(p->alloc, most, 1, &p->host));
+  p->host_bytes = most;
+  return EGRAPH_OK;
+}
+
 static void find_addresses(eg_rank_program *p) {
   for (uint32_t s = 0; s < p->plan->states.len; s++) {
     eg_rank_state *state = &p->states[s];
@@ -84,6 +97,7 @@ static egraph_status bind_node(eg_rank_program *p, const eg_plan_step *from,
 
 egraph_status eg_rank_bind(eg_rank_program *p) {
   EG_TRY(create_memory(p));
+  EG_TRY(create_host_room(p));
   find_addresses(p);
   for (uint32_t i = 0; i < p->steps.len; i++) {
     const eg_plan_step *from = &p->plan->steps.data[i];

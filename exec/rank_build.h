@@ -49,6 +49,7 @@ struct eg_rank_program {
   egraph_allocator alloc;
   const eg_plan *plan;
   eg_channel *channel;
+  eg_channel *device_channel; // over the one given; NULL: the back-end has host memory
   eg_rank_options options;
   eg_backend *backend;
   eg_arena arena;
@@ -61,6 +62,8 @@ struct eg_rank_program {
   eg_device_memory memory;  // the arena of all regions, then scratch memory
   eg_device_memory weights; // kept constants
   size_t arena_bytes, scratch_bytes;
+  char *host; // where blocks lie on their way to a device
+  size_t host_bytes;
   uint32_t body; // steps in phases FORWARD and BACKWARD
   bool is_loaded;
 };

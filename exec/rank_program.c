@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program.h"
 
+#include "exec/device_channel.h"
 #include "exec/rank_values.h"
 
 /// A failure here ends all ranks.
@@ -18,15 +19,29 @@ static egraph_status check(const eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
+/// On a device without host memory the channel given is only the control.
+static egraph_status open_channel(eg_rank_program *p) {
+  eg_channel *channel;
+  if (p->backend->vtable->host_memory) {
+    if (p->options.transport == NULL) return EGRAPH_OK;
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "transport '%s' works between devices; back-end '%s' computes on the "
+                   "host",
+                   p->options.transport, p->backend->vtable->name);
+  }
+  EG_TRY(eg_device_channel_create(&p->alloc, p->channel, p->backend, p->options.transport,
+                                  &channel));
+  p->channel = p->device_channel = channel;
+  return EGRAPH_OK;
+}
+
 static egraph_status build(eg_rank_program *p) {
   EG_TRY(check(p));
-  EG_TRY(eg_backend_create(&p->alloc, p->options.backend,
-                           &(eg_backend_options){.threads = p->options.threads},
-                           &p->backend));
-  if (!p->backend->vtable->host_memory)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "back-end '%s' has no host memory, which ranks exchange",
-                   p->backend->vtable->name);
+  EG_TRY(eg_backend_create(
+      &p->alloc, p->options.backend,
+      &(eg_backend_options){.threads = p->options.threads, .device = p->channel->rank},
+      &p->backend));
+  EG_TRY(open_channel(p));
   EG_TRY(eg_rank_analyse(p));
   EG_TRY(eg_rank_compile(p));
   return eg_rank_bind(p);
@@ -70,7 +85,9 @@ void eg_rank_program_destroy(eg_rank_program *p) {
     eg_device_memory_destroy(p->backend, &p->memory);
     eg_device_memory_destroy(p->backend, &p->weights);
   }
+  eg_channel_destroy(p->device_channel);
   eg_backend_destroy(p->backend);
+  eg_free(p->alloc, p->host, p->host_bytes, 1);
   eg_rank_carries_deinit(&p->carries);
   eg_regions_deinit(&p->regions);
   eg_free(p->alloc, p->states, p->plan->states.len, sizeof *p->states);
@@ -132,23 +149,27 @@ static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
   return EGRAPH_OK;
 }
 
-static void begin_sums(eg_rank_program *p) {
+static egraph_status begin_sums(eg_rank_program *p) {
   for (size_t i = 0; i < p->carries.len; i++) {
     const eg_rank_state *entry = &p->states[p->carries.data[i].entry];
-    size_t bytes = eg_type_bytes(&entry->type);
-    if (p->carries.data[i].is_summed && bytes != 0) memset(entry->address, 0, bytes);
+    if (p->carries.data[i].is_summed)
+      EG_TRY(eg_backend_fill(p->backend, entry->address, EGRAPH_UINT8, 0,
+                             eg_type_bytes(&entry->type)));
   }
+  return EGRAPH_OK;
 }
 
 /// What leaves becomes what enters, unless it was made there.
-static void carry(eg_rank_program *p, bool is_summed) {
+static egraph_status carry(eg_rank_program *p, bool is_summed) {
   for (size_t i = 0; i < p->carries.len; i++) {
     const eg_rank_carry *c = &p->carries.data[i];
     const eg_rank_state *entry = &p->states[c->entry], *exit = &p->states[c->exit];
     size_t bytes = eg_type_bytes(&entry->type);
-    if (c->is_summed == is_summed && entry->address != exit->address && bytes != 0)
-      memcpy(entry->address, exit->address, bytes);
+    if (c->is_summed == is_summed && entry->address != exit->address)
+      EG_TRY(eg_backend_copy_rows(p->backend, entry->address, bytes, exit->address, bytes,
+                                  bytes, 1));
   }
+  return EGRAPH_OK;
 }
 
 /// Kernels run between begin and end of the back-end; the caller's function, outside.
@@ -162,17 +183,16 @@ static egraph_status run_phase(eg_rank_program *p, uint32_t from, uint32_t to) {
 static egraph_status run(eg_rank_program *p, const eg_tensor *inputs) {
   if (!p->is_loaded) return EG_FAIL(EGRAPH_E_ARGUMENT, "the weights are not loaded yet");
   uint32_t input_count = eg_graph_input_count(p->plan->graph);
-  begin_sums(p);
+  EG_TRY(begin_sums(p));
   for (uint32_t m = 0; m < p->plan->micro_batches; m++) {
-    if (m != 0) carry(p, true);
+    if (m != 0) EG_TRY(carry(p, true));
     EG_TRY(eg_rank_read_inputs(p, inputs + (size_t)m * input_count));
     EG_TRY(run_phase(p, 0, p->body));
     if (p->options.after_micro_batch != NULL)
       EG_TRY(p->options.after_micro_batch(p->options.user, p, m));
   }
   EG_TRY(run_phase(p, p->body, (uint32_t)p->steps.len));
-  carry(p, false);
-  return EGRAPH_OK;
+  return carry(p, false);
 }
 
 egraph_status eg_rank_program_run(eg_rank_program *p, const eg_tensor *inputs) {

@@ -9,7 +9,7 @@
 // What the plan carries stays on the rank, in the memory of its entry. What leaves phase
 // UPDATE enters the next step. What leaves FORWARD or BACKWARD (a sum of gradients)
 // enters the next micro-batch, and begins each step as zeros. A run allocates nothing
-// (reference kernels and fetch may).
+// (reference kernels, fetch, and exchange through host memory may).
 //
 // Calls of which a header says "all ranks" are collective. When a rank fails in any call
 // it aborts the channel, so that all fail with its error.
@@ -23,9 +23,11 @@
 typedef struct eg_rank_program eg_rank_program;
 
 typedef struct eg_rank_options {
-  const char *backend; // with host memory: "cpu" or "reference"
-  uint32_t threads;    // of this rank's kernels; 0: as many as the machine has
-  uint64_t seed;       // of weights whose data is absent
+  const char *backend; // without host memory: rank r is on device r, modulo their number
+  const char *transport; // between devices without host memory: "nccl"; NULL: through
+                         // host memory and the channel (device_channel.h)
+  uint32_t threads;      // of this rank's kernels; 0: as many as the machine has
+  uint64_t seed;         // of weights whose data is absent
   /// Called after each micro-batch's BACKWARD phase, on all ranks; NULL: nothing. Outputs
   /// made in FORWARD and BACKWARD can be fetched there; later they are those of the last
   /// micro-batch.
@@ -37,8 +39,7 @@ typedef struct eg_rank_options {
   { .backend = "cpu", .threads = 1, .seed = 1 }
 
 /// Plan and channel are borrowed and outlive the program; the plan is checked, and for
-/// the channel's mesh. Fails with EGRAPH_E_UNSUPPORTED for nodes that cannot be executed
-/// and back-ends without host memory.
+/// the channel's mesh. Fails with EGRAPH_E_UNSUPPORTED for nodes that cannot be executed.
 egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_plan *plan,
                                      eg_channel *channel, const eg_rank_options *options,
                                      eg_rank_program **out);

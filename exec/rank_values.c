@@ -41,12 +41,11 @@ static egraph_status take(eg_rank_program *p, uint32_t state, const eg_tensor *t
   EG_TRY(check_tensor(p, state, tensor, may_be_local, &is_local));
   size_t bytes = eg_type_bytes(&p->states[state].type);
   eg_type type = global_type(p, state);
-  if (!is_local)
-    eg_block_read(&p->plan->mesh, p->channel->rank, &type, layout_of(p, state),
-                  tensor->data, to);
-  else if (bytes != 0)
-    memcpy(to, tensor->data, bytes);
-  return EGRAPH_OK;
+  if (is_local) return eg_backend_upload(p->backend, to, tensor->data, bytes);
+  void *block = p->backend->vtable->host_memory ? to : p->host;
+  eg_block_read(&p->plan->mesh, p->channel->rank, &type, layout_of(p, state),
+                tensor->data, block);
+  return block == to ? EGRAPH_OK : eg_backend_upload(p->backend, to, block, bytes);
 }
 
 // ---- inputs -----------------------------------------------------------------------
@@ -181,22 +180,19 @@ static bool next_move(const eg_mesh *mesh, eg_layout *inout, eg_transition *out)
   return false;
 }
 
-/// Runs a move into fresh memory, NULL after a failure; the former is freed unless it is
-/// the state's own.
-static egraph_status move_on(eg_rank_program *p, const eg_relayout *move, bool is_own,
-                             void **inout) {
-  void *to = NULL, *scratch = NULL;
-  size_t bytes = eg_type_bytes(&move->to);
-  egraph_status status = eg_alloc(p->alloc, bytes, 1, &to);
-  if (status == EGRAPH_OK) status = eg_alloc(p->alloc, move->scratch_bytes, 1, &scratch);
+/// Runs a move into fresh memory, which takes the place of the former.
+static egraph_status move_on(eg_rank_program *p, const eg_relayout *move,
+                             const void *from, eg_device_memory *inout) {
+  eg_device_memory to = {0}, scratch = {0};
+  eg_backend *backend = p->backend;
+  EG_TRY(backend->vtable->memory_create(backend, eg_type_bytes(&move->to), &to));
+  egraph_status status =
+      backend->vtable->memory_create(backend, move->scratch_bytes, &scratch);
   if (status == EGRAPH_OK)
-    status = eg_relayout_run(move, p->channel, *inout, to, scratch);
-  eg_free(p->alloc, scratch, move->scratch_bytes, 1);
-  if (!is_own) eg_free(p->alloc, *inout, eg_type_bytes(&move->from), 1);
+    status = eg_relayout_run(move, p->channel, from, to.address, scratch.address);
+  eg_device_memory_destroy(backend, &scratch);
+  eg_device_memory_destroy(backend, inout);
   *inout = to;
-  if (status == EGRAPH_OK) return EGRAPH_OK;
-  eg_free(p->alloc, to, bytes, 1);
-  *inout = NULL;
   return status;
 }
 
@@ -205,18 +201,17 @@ egraph_status eg_rank_gather(eg_rank_program *p, uint32_t output, const eg_tenso
   eg_type type = global_type(p, state);
   eg_layout layout = *layout_of(p, state);
   eg_transition transition;
-  void *data = p->states[state].address;
-  bool is_own = true;
+  eg_device_memory moved = {0}; // until the first move the state's own memory counts
+  const void *data = p->states[state].address;
   egraph_status status = EGRAPH_OK;
   while (status == EGRAPH_OK && next_move(&p->plan->mesh, &layout, &transition)) {
     eg_relayout move = eg_relayout_of(&p->plan->mesh, &type, &layout, &transition);
-    status = move_on(p, &move, is_own, &data);
-    is_own = false;
+    status = move_on(p, &move, data, &moved);
+    data = moved.address;
     layout.sharding[transition.axis] = EG_SHARD_R;
   }
-  size_t bytes = eg_type_bytes(&type);
-  if (status == EGRAPH_OK && out->data != NULL && bytes != 0)
-    memcpy(out->data, data, bytes);
-  if (!is_own) eg_free(p->alloc, data, bytes, 1);
+  if (status == EGRAPH_OK && out->data != NULL)
+    status = eg_backend_download(p->backend, out->data, data, eg_type_bytes(&type));
+  eg_device_memory_destroy(p->backend, &moved);
   return status;
 }

@@ -4,7 +4,7 @@
 
 #include "exec/backend.h"
 #include "exec/cpu/cpu_backend.h"
-#include "exec/cuda_plugin.h"
+#include "exec/plugins.h"
 #include "exec/reference_backend.h"
 
 static const eg_backend_vtable *const backends[] = {

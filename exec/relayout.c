@@ -2,7 +2,6 @@
 #include "exec/relayout.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 // ---- blocks in memory -------------------------------------------------------------
@@ -25,36 +24,29 @@ static cut cut_of(const eg_type *type, uint32_t dim, size_t parts) {
 /// Parts lie behind each other as they are.
 static bool is_packed(const cut *c) { return c->outer <= 1 || c->parts == 1; }
 
-static void copy(void *to, const void *from, size_t bytes) {
-  if (bytes != 0) memcpy(to, from, bytes);
-}
-
-/// `count` rows from one place to another, the steps in bytes.
-static void copy_rows(void *to, size_t to_step, const void *from, size_t from_step,
-                      size_t bytes, size_t count) {
-  char *target = to;
-  const char *source = from;
-  for (size_t i = 0; bytes != 0 && i < count; i++)
-    memcpy(target + i * to_step, source + i * from_step, bytes);
-}
-
 /// [outer][parts][bytes] -> [parts][outer][bytes]
-static void pack(const cut *c, const void *from, void *to) {
+static egraph_status pack(eg_backend *memory, const cut *c, const void *from, void *to) {
   for (size_t p = 0; p < c->parts; p++)
-    copy_rows((char *)to + p * c->outer * c->bytes, c->bytes,
-              (const char *)from + p * c->bytes, c->parts * c->bytes, c->bytes, c->outer);
+    EG_TRY(eg_backend_copy_rows(memory, (char *)to + p * c->outer * c->bytes, c->bytes,
+                                (const char *)from + p * c->bytes, c->parts * c->bytes,
+                                c->bytes, c->outer));
+  return EGRAPH_OK;
 }
 
-static void unpack(const cut *c, const void *from, void *to) {
+static egraph_status unpack(eg_backend *memory, const cut *c, const void *from,
+                            void *to) {
   for (size_t p = 0; p < c->parts; p++)
-    copy_rows((char *)to + p * c->bytes, c->parts * c->bytes,
-              (const char *)from + p * c->outer * c->bytes, c->bytes, c->bytes, c->outer);
+    EG_TRY(eg_backend_copy_rows(memory, (char *)to + p * c->bytes, c->parts * c->bytes,
+                                (const char *)from + p * c->outer * c->bytes, c->bytes,
+                                c->bytes, c->outer));
+  return EGRAPH_OK;
 }
 
 /// One part: [outer][bytes]
-static void take(const cut *c, size_t part, const void *from, void *to) {
-  copy_rows(to, c->bytes, (const char *)from + part * c->bytes, c->parts * c->bytes,
-            c->bytes, c->outer);
+static egraph_status take(eg_backend *memory, const cut *c, size_t part, const void *from,
+                          void *to) {
+  return eg_backend_copy_rows(memory, to, c->bytes, (const char *)from + part * c->bytes,
+                              c->parts * c->bytes, c->bytes, c->outer);
 }
 
 // ---- transitions ------------------------------------------------------------------
@@ -107,7 +99,7 @@ static egraph_status communicate(const moving *m, eg_collective what) {
   void *recv = m->to;
   char *scratch = m->scratch;
   if (!is_packed(&m->cuts.packed)) {
-    pack(&m->cuts.packed, m->from, scratch);
+    EG_TRY(pack(m->channel->backend, &m->cuts.packed, m->from, scratch));
     send = scratch;
     scratch += eg_type_bytes(&m->move->from);
   }
@@ -119,8 +111,8 @@ static egraph_status communicate(const moving *m, eg_collective what) {
   what.send = send;
   what.recv = recv;
   EG_TRY(eg_channel_run(m->channel, &what));
-  if (recv != m->to) unpack(&m->cuts.unpacked, recv, m->to);
-  return EGRAPH_OK;
+  return recv == m->to ? EGRAPH_OK
+                       : unpack(m->channel->backend, &m->cuts.unpacked, recv, m->to);
 }
 
 static uint32_t place_of(const moving *m) {
@@ -129,17 +121,15 @@ static uint32_t place_of(const moving *m) {
 }
 
 static egraph_status slice(const moving *m) {
-  take(&m->cuts.packed, place_of(m), m->from, m->to);
-  return EGRAPH_OK;
+  return take(m->channel->backend, &m->cuts.packed, place_of(m), m->from, m->to);
 }
 
 static egraph_status mask(const moving *m) {
   size_t bytes = eg_type_bytes(&m->move->to);
-  if (place_of(m) == 0)
-    copy(m->to, m->from, bytes);
-  else if (bytes != 0)
-    memset(m->to, 0, bytes);
-  return EGRAPH_OK;
+  return place_of(m) == 0
+             ? eg_backend_copy_rows(m->channel->backend, m->to, bytes, m->from, bytes,
+                                    bytes, 1)
+             : eg_backend_fill(m->channel->backend, m->to, EGRAPH_UINT8, 0, bytes);
 }
 
 static egraph_status all_gather(const moving *m) {
@@ -205,50 +195,33 @@ eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo) {
   return move;
 }
 
-/// The lowest number there is stands for -infinity where there is none.
-static void fill_element(const eg_tensor *element, double value) {
-  egraph_dtype dtype = element->type.dtype;
-  size_t bytes = eg_dtype_bytes(dtype);
-  bool has_sign = dtype == EGRAPH_INT8 || dtype == EGRAPH_INT16 ||
-                  dtype == EGRAPH_INT32 || dtype == EGRAPH_INT64;
-  if (eg_dtype_is_float(dtype) || !isinf(value))
-    eg_tensor_set_double(element, 0, value);
-  else
-    eg_tensor_set_int(element, 0, has_sign ? INT64_MIN >> (64 - 8 * bytes) : 0);
-}
-
-static void fill_rows(const eg_type *type, double value, void *to, size_t bytes) {
-  int64_t room;
-  eg_tensor element = {.type = {.dtype = type->dtype}, .data = &room};
-  size_t size = eg_dtype_bytes(type->dtype);
-  fill_element(&element, value);
-  for (size_t at = 0; at < bytes; at += size)
-    memcpy((char *)to + at, &room, size);
-}
-
 egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *to, void *scratch) {
   const eg_halo *halo = &move->halo;
+  eg_backend *memory = channel->backend;
+  egraph_dtype dtype = move->from.dtype;
   cut rows = rows_of(&move->from, halo->dim);
   size_t held = rows.parts * rows.bytes, before = (size_t)halo->before * rows.bytes,
          after = (size_t)halo->after * rows.bytes, step = before + held + after;
-  char *send = scratch, *recv = send + rows.outer * (before + after);
-  char *send_back = send + rows.outer * before, *recv_back = recv + rows.outer * before;
-  copy_rows(send, before, (const char *)from + (held - before), held, before, rows.outer);
-  copy_rows(send_back, after, from, held, after, rows.outer);
-  fill_rows(&move->from, halo->fill, recv, rows.outer * (before + after));
-  size_t size = eg_dtype_bytes(move->from.dtype);
+  size_t outer = rows.outer, size = eg_dtype_bytes(dtype);
+  char *send = scratch, *recv = send + outer * (before + after), *target = to;
+  char *send_back = send + outer * before, *recv_back = recv + outer * before;
+  const char *last = (const char *)from + (held - before);
+  EG_TRY(eg_backend_copy_rows(memory, send, before, last, held, before, outer));
+  EG_TRY(eg_backend_copy_rows(memory, send_back, after, from, held, after, outer));
+  EG_TRY(
+      eg_backend_fill(memory, recv, dtype, halo->fill, outer * (before + after) / size));
   EG_TRY(eg_channel_run(channel, &(eg_collective){.kind = EG_COLLECTIVE_NEIGHBOURS,
                                                   .axis = halo->axis,
-                                                  .dtype = move->from.dtype,
-                                                  .count = rows.outer * before / size,
-                                                  .count_back = rows.outer * after / size,
+                                                  .dtype = dtype,
+                                                  .count = outer * before / size,
+                                                  .count_back = outer * after / size,
                                                   .send = send,
                                                   .recv = recv}));
-  copy_rows(to, step, recv, before, before, rows.outer);
-  copy_rows((char *)to + before, step, from, held, held, rows.outer);
-  copy_rows((char *)to + before + held, step, recv_back, after, after, rows.outer);
-  return EGRAPH_OK;
+  EG_TRY(eg_backend_copy_rows(memory, target, step, recv, before, before, outer));
+  EG_TRY(eg_backend_copy_rows(memory, target + before, step, from, held, held, outer));
+  return eg_backend_copy_rows(memory, target + before + held, step, recv_back, after,
+                              after, outer);
 }
 
 // ---- blocks of global tensors -----------------------------------------------------

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L // setenv
 #include "tests/testing.h"
 
 #include <inttypes.h>
@@ -81,4 +82,8 @@ uint64_t test_seed(uint64_t fallback) {
 
 size_t test_rounds(size_t usual) {
   return usual * (size_t)environment_number("EG_TEST_SCALE", 1);
+}
+
+void test_set_variable(const char *name, const char *value) {
+  assert_int_equal(setenv(name, value, 1), 0);
 }

@@ -44,4 +44,7 @@ uint64_t test_seed(uint64_t fallback);
 /// Rounds of a random test: `usual`, times EG_TEST_SCALE from the environment when set.
 size_t test_rounds(size_t usual);
 
+/// Sets a variable of the environment; no thread may read it meanwhile.
+void test_set_variable(const char *name, const char *value);
+
 #endif

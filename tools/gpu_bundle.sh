@@ -1,5 +1,5 @@
 #!/bin/bash
-# Packs the command, the plugin and the tests of label gpu from a build folder into one archive that runs
+# Packs the command, the plugins and the tests of label gpu from a build folder into one archive that runs
 # on a machine with a GPU: gpu_bundle.sh BUILD-FOLDER OUT.tgz. There: unpack, and egraph-gpu/run.sh
 # Libraries that are not part of every system come along; those of CUDA are expected on the target, or in
 # the folders that LD_LIBRARY_PATH names.
@@ -11,15 +11,18 @@ if [ $# -ne 2 ]; then
 fi
 build=$1 archive=$2
 command -v patchelf >/dev/null || { echo "gpu_bundle: apt-get install patchelf" >&2; exit 1; }
-for file in libegraph_cuda.so tools/egraph tests/test_backend_conformance; do
+plugins=(libegraph_cuda.so)
+[ -e "$build/libegraph_nccl.so" ] && plugins+=(libegraph_nccl.so)
+tests=(test_backend_conformance test_device_channel test_ranks_graphs)
+for file in "${plugins[@]}" tools/egraph "${tests[@]/#/tests/}"; do
   [ -e "$build/$file" ] || { echo "gpu_bundle: $build/$file is missing; build it where nvcc is found" >&2; exit 1; }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 top=$work/egraph-gpu
 mkdir -p "$top/bin" "$top/lib"
-cp "$build/tools/egraph" "$build/tests/test_backend_conformance" "$top/bin/"
-cp "$build/libegraph_cuda.so" "$top/lib/"
+cp "$build/tools/egraph" "${tests[@]/#/$build/tests/}" "$top/bin/"
+cp "${plugins[@]/#/$build/}" "$top/lib/"
 
 system='^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libstdc\+\+|libgcc_s)[.-]'
 vendor='^lib(cuda|cudart|cublas|cublasLt|cudnn|nccl|nvrtc)[._]'
@@ -43,7 +46,10 @@ cat >"$top/run.sh" <<'RUN'
 #!/bin/bash
 # Runs the tests that need a GPU. Exit status 77: skipped, because there is none.
 cd "$(dirname "$0")"
-exec bin/test_backend_conformance cuda
+bin/test_backend_conformance cuda || exit
+for name in device_channel ranks_graphs; do
+  bin/test_$name lib/libegraph_cuda.so lib/libegraph_nccl.so device || exit
+done
 RUN
 chmod +x "$top/run.sh"
 tar -C "$work" -czf "$archive" egraph-gpu

@@ -1,6 +1,9 @@
-// Convolutions: act(conv(x, w) + bias + z). cuDNN computes the convolution, bias, z and
-// activation follow as pointwise stages. One spatial dimension becomes two. For nhwc data
-// the weights are brought into the same order first, which is what the engines want.
+// Convolutions: act(conv(x, w) + bias + z), transposed ones, and gradients of weights.
+// All three relate a large tensor, a weight and a small tensor, and differ in which is
+// the result. cuDNN computes it, or, where it has no engine, a kernel of ours; bias, z
+// and activation follow as pointwise stages. For cuDNN one spatial dimension becomes two,
+// and for nhwc data the weights are brought into the same order first, which is what the
+// engines want.
 //
 // Addresses may be aligned to elements only (results that lie inside of a concatenation),
 // and cuDNN's choice depends on it: there is a plan for either case.
@@ -11,8 +14,19 @@
 #include "exec/cuda/device_families.h"
 #include "exec/cuda/strided.h"
 
-enum { OPERAND_X, OPERAND_W, OPERAND_BIAS, OPERAND_Z };
-enum { WIDE = 16 }; // bytes
+enum { OPERAND_FIRST, OPERAND_SECOND, OPERAND_BIAS, OPERAND_Z };
+enum { SLOT_STRIDES, SLOT_PADS, SLOT_DILATIONS }; // of all three operators
+enum { WIDE = 16 };                               // bytes
+
+typedef struct conv_shape {
+  eg_conv_kind kind;
+  const eg_attrs *attrs;
+  const eg_type *small, *large, *w;
+  eg_device_place places[3]; // small, large, weight
+  bool allows_winograd;
+} conv_shape;
+
+// ---- cuDNN ----------------------------------------------------------------------
 
 typedef struct conv_payload {
   eg_conv_plan plan[2]; // [1]: all addresses are multiples of WIDE
@@ -33,8 +47,6 @@ static egraph_status run_conv(const eg_cuda_device *device, const void *payload,
                           addresses[2], addresses[0]);
 }
 
-// ---- the problem ----------------------------------------------------------------
-
 /// Dimensions and strides with one spatial dimension more where there is only one.
 static void set_tensor(const eg_type *type, const int64_t *strides, int64_t *out_dims,
                        int64_t *out_strides) {
@@ -45,32 +57,29 @@ static void set_tensor(const eg_type *type, const int64_t *strides, int64_t *out
   out_strides[3] = 1;
 }
 
-static void set_window(const eg_attrs *attrs, uint32_t spatial, eg_conv_problem *out) {
-  const int64_t *pads = eg_attr_at(attrs, EG_A_CONV_PADS)->ints.data;
+static void set_window(const eg_attr *slots, uint32_t spatial, eg_conv_problem *out) {
+  const int64_t *pads = slots[SLOT_PADS].ints.data;
   for (uint32_t d = 0; d + 2 < out->rank; d++) {
     bool is_there = d < spatial;
     out->pads[d] = is_there ? pads[d] : 0;
     out->pads_end[d] = is_there ? pads[spatial + d] : 0;
-    out->strides[d] = is_there ? eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints.data[d] : 1;
-    out->dilations[d] =
-        is_there ? eg_attr_at(attrs, EG_A_CONV_DILATIONS)->ints.data[d] : 1;
+    out->strides[d] = is_there ? slots[SLOT_STRIDES].ints.data[d] : 1;
+    out->dilations[d] = is_there ? slots[SLOT_DILATIONS].ints.data[d] : 1;
   }
 }
 
-static eg_conv_problem problem_of(const eg_node_spec *spec, const int64_t *w_strides) {
-  enum { DIRECT };
-  const eg_type *x = &spec->inputs[OPERAND_X], *y = &spec->results[0];
+static eg_conv_problem problem_of(const conv_shape *shape, const int64_t *w_strides) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
-  eg_conv_problem problem = {
-      .dtype = x->dtype,
-      .rank = x->rank == 3 ? 4 : x->rank,
-      .allows_winograd = eg_attr_at(spec->attrs, EG_A_CONV_ALGORITHM)->i != DIRECT};
-  eg_stored_strides(x, strides);
-  set_tensor(x, strides, problem.x, problem.x_strides);
-  eg_stored_strides(y, strides);
-  set_tensor(y, strides, problem.y, problem.y_strides);
-  set_tensor(&spec->inputs[OPERAND_W], w_strides, problem.w, problem.w_strides);
-  set_window(spec->attrs, x->rank - 2, &problem);
+  eg_conv_problem problem = {.kind = shape->kind,
+                             .dtype = shape->large->dtype,
+                             .rank = shape->large->rank == 3 ? 4 : shape->large->rank,
+                             .allows_winograd = shape->allows_winograd};
+  eg_stored_strides(shape->large, strides);
+  set_tensor(shape->large, strides, problem.x, problem.x_strides);
+  eg_stored_strides(shape->small, strides);
+  set_tensor(shape->small, strides, problem.y, problem.y_strides);
+  set_tensor(shape->w, w_strides, problem.w, problem.w_strides);
+  set_window(shape->attrs->slots, shape->large->rank - 2, &problem);
   return problem;
 }
 
@@ -82,16 +91,13 @@ static egraph_status make_plans(const eg_cuda_device *device, eg_conv_problem *p
   return eg_conv_plan_create(device->dnn, NULL, problem, &out->plan[1]);
 }
 
-// ---- stages ---------------------------------------------------------------------
-
 /// Where the weights can be read in the order of the data, and their strides there.
-static egraph_status place_weights(eg_cuda_builder *builder, int64_t *out_strides,
-                                   eg_device_place *out) {
-  const eg_node_spec *spec = builder->spec;
-  const eg_type *w = &spec->inputs[OPERAND_W];
+static egraph_status place_weights(eg_cuda_builder *builder, const conv_shape *shape,
+                                   int64_t *out_strides, eg_device_place *out) {
+  const eg_type *w = shape->w;
   eg_type like = *w;
-  *out = eg_device_operand(OPERAND_W);
-  like.layout.format = spec->inputs[OPERAND_X].layout.format;
+  *out = shape->places[2];
+  like.layout.format = shape->large->layout.format;
   eg_stored_strides(&like, out_strides);
   if (like.layout.format == w->layout.format) return EGRAPH_OK;
   eg_block from = {.place = *out},
@@ -101,6 +107,90 @@ static egraph_status place_weights(eg_cuda_builder *builder, int64_t *out_stride
   *out = to.place;
   return eg_cuda_add_move(builder, w->rank, w->dims, eg_dtype_bytes(w->dtype), &to,
                           &from);
+}
+
+static egraph_status add_planned(eg_cuda_builder *builder, const conv_shape *shape) {
+  eg_device_place places[] = {shape->places[0], shape->places[1], shape->places[2]};
+  int64_t w_strides[EGRAPH_MAX_RANK] = {0};
+  conv_payload payload = {.plan = {{.plan = NULL}}};
+  if (builder->device->dnn == NULL) return eg_cuda_refuse(builder, "cuDNN did not open");
+  if (shape->large->layout.format != shape->small->layout.format)
+    return eg_cuda_refuse(builder, "two memory formats");
+  EG_TRY(place_weights(builder, shape, w_strides, &places[2]));
+  eg_conv_problem problem = problem_of(shape, w_strides);
+  egraph_status status = make_plans(builder->device, &problem, &payload);
+  if (status == EGRAPH_OK)
+    status =
+        eg_cuda_add(builder, run_conv, &payload, sizeof payload, release_conv, places, 3);
+  if (status != EGRAPH_OK) release_conv(&payload);
+  builder->kernel = "cuDNN";
+  return status;
+}
+
+// ---- kernels of ours ------------------------------------------------------------
+
+/// Strides with the spatial dimensions last of EG_POOL_RANK; those before them are 0.
+static void set_strides(const eg_type *type, int64_t *out) {
+  int64_t strides[EGRAPH_MAX_RANK] = {0};
+  uint32_t lead = EG_POOL_RANK + 2 - type->rank;
+  eg_stored_strides(type, strides);
+  for (uint32_t d = 0; d < type->rank; d++)
+    out[d < 2 ? d : d + lead] = strides[d];
+}
+
+static eg_direct_conv direct_of(const conv_shape *shape) {
+  const eg_type *small = shape->small, *large = shape->large, *w = shape->w;
+  const eg_attr *slots = shape->attrs->slots;
+  int64_t groups = large->dims[1] / w->dims[1];
+  uint32_t lead = EG_POOL_RANK + 2 - large->rank;
+  eg_direct_conv work = {.kind = (int32_t)shape->kind,
+                         .dtype = (int32_t)large->dtype,
+                         .images = large->dims[0],
+                         .groups = groups,
+                         .small_channels = small->dims[1] / groups,
+                         .large_channels = w->dims[1]};
+  set_strides(small, work.small_strides);
+  set_strides(large, work.large_strides);
+  set_strides(w, work.weight_strides);
+  for (uint32_t d = 0; d < EG_POOL_RANK; d++) {
+    bool is_there = d >= lead;
+    work.small[d] = is_there ? small->dims[d - lead + 2] : 1;
+    work.large[d] = is_there ? large->dims[d - lead + 2] : 1;
+    work.kernel[d] = is_there ? w->dims[d - lead + 2] : 1;
+    work.stride[d] = is_there ? slots[SLOT_STRIDES].ints.data[d - lead] : 1;
+    work.dilation[d] = is_there ? slots[SLOT_DILATIONS].ints.data[d - lead] : 1;
+    work.pad[d] = is_there ? slots[SLOT_PADS].ints.data[d - lead] : 0;
+  }
+  return work;
+}
+
+static egraph_status run_direct(const eg_cuda_device *device, const void *payload,
+                                void *const *addresses) {
+  return eg_cuda_check(eg_launch_direct_conv(payload, addresses[0], addresses[1],
+                                             addresses[2], device->stream),
+                       "convolution kernel");
+}
+
+static egraph_status add_direct(eg_cuda_builder *builder, const conv_shape *shape) {
+  eg_compute compute;
+  if (!eg_accumulation_of(shape->large->dtype, &compute))
+    return eg_cuda_refuse(builder, "its element type");
+  eg_direct_conv work = direct_of(shape);
+  work.compute = (int32_t)compute;
+  builder->kernel = "CUDA convolution";
+  return eg_cuda_add(builder, run_direct, &work, sizeof work, NULL, shape->places, 3);
+}
+
+// ---- families -------------------------------------------------------------------
+
+static egraph_status add_conv(eg_cuda_builder *builder, const conv_shape *shape) {
+  const eg_cuda_builder mark = *builder;
+  if (shape->large->rank > EG_CONV_MAX_RANK)
+    return eg_cuda_refuse(builder, "too many dimensions");
+  egraph_status status = add_planned(builder, shape);
+  if (status != EGRAPH_E_UNSUPPORTED) return status;
+  eg_cuda_rewind(builder, &mark);
+  return add_direct(builder, shape);
 }
 
 /// The bias has one entry per channel: a column of the result's dimensions.
@@ -119,33 +209,49 @@ static egraph_status add_bias(eg_cuda_builder *builder) {
                                2);
 }
 
-static egraph_status add_conv(eg_cuda_builder *builder) {
-  eg_device_place places[] = {eg_device_result(0), eg_device_operand(OPERAND_X),
-                              eg_device_operand(OPERAND_W)};
-  int64_t w_strides[EGRAPH_MAX_RANK] = {0};
-  conv_payload payload = {.plan = {{.plan = NULL}}};
-  EG_TRY(place_weights(builder, w_strides, &places[2]));
-  eg_conv_problem problem = problem_of(builder->spec, w_strides);
-  egraph_status status = make_plans(builder->device, &problem, &payload);
-  if (status == EGRAPH_OK)
-    status =
-        eg_cuda_add(builder, run_conv, &payload, sizeof payload, release_conv, places, 3);
-  if (status != EGRAPH_OK) release_conv(&payload);
-  return status;
-}
-
 egraph_status eg_cuda_conv(eg_cuda_builder *builder) {
+  enum { DIRECT };
   const eg_node_spec *spec = builder->spec;
-  uint32_t rank = spec->inputs[OPERAND_X].rank;
-  if (builder->device->dnn == NULL) return eg_cuda_refuse(builder, "cuDNN did not open");
-  if (rank > EG_CONV_MAX_RANK) return eg_cuda_refuse(builder, "too many dimensions");
-  if (spec->inputs[OPERAND_X].layout.format != spec->results[0].layout.format)
-    return eg_cuda_refuse(builder, "two memory formats");
-  builder->kernel = "cuDNN";
-  EG_TRY(add_conv(builder));
+  const conv_shape shape = {
+      .kind = EG_CONV_SMALL,
+      .attrs = spec->attrs,
+      .small = &spec->results[0],
+      .large = &spec->inputs[OPERAND_FIRST],
+      .w = &spec->inputs[OPERAND_SECOND],
+      .places = {eg_device_result(0), eg_device_operand(OPERAND_FIRST),
+                 eg_device_operand(OPERAND_SECOND)},
+      .allows_winograd = eg_attr_at(spec->attrs, EG_A_CONV_ALGORITHM)->i != DIRECT};
+  EG_TRY(add_conv(builder, &shape));
   if (spec->input_count > OPERAND_BIAS) EG_TRY(add_bias(builder));
   if (spec->input_count > OPERAND_Z) EG_TRY(eg_cuda_add_addend(builder, OPERAND_Z));
   return eg_cuda_add_act(builder, (eg_act)eg_attr_at(spec->attrs, EG_A_CONV_ACT)->i,
                          eg_attr_at(spec->attrs, EG_A_CONV_ACT_ALPHA)->f,
                          eg_attr_at(spec->attrs, EG_A_CONV_ACT_BETA)->f);
+}
+
+egraph_status eg_cuda_conv_transpose(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const conv_shape shape = {.kind = EG_CONV_LARGE,
+                            .attrs = spec->attrs,
+                            .small = &spec->inputs[OPERAND_FIRST],
+                            .large = &spec->results[0],
+                            .w = &spec->inputs[OPERAND_SECOND],
+                            .places = {eg_device_operand(OPERAND_FIRST),
+                                       eg_device_result(0),
+                                       eg_device_operand(OPERAND_SECOND)}};
+  EG_TRY(add_conv(builder, &shape));
+  return spec->input_count > OPERAND_BIAS ? add_bias(builder) : EGRAPH_OK;
+}
+
+egraph_status eg_cuda_conv_grad_weight(eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  const conv_shape shape = {.kind = EG_CONV_WEIGHT,
+                            .attrs = spec->attrs,
+                            .small = &spec->inputs[OPERAND_SECOND],
+                            .large = &spec->inputs[OPERAND_FIRST],
+                            .w = &spec->results[0],
+                            .places = {eg_device_operand(OPERAND_SECOND),
+                                       eg_device_operand(OPERAND_FIRST),
+                                       eg_device_result(0)}};
+  return add_conv(builder, &shape);
 }

@@ -84,6 +84,36 @@ static egraph_status make_conv(const eg_conv_problem *p, descriptor *out) {
   return finalize(*out, "convolution");
 }
 
+/// What an operation and its attributes are called.
+typedef struct operation_names {
+  cudnnBackendDescriptorType_t operation;
+  cudnnBackendAttributeName_t alpha, beta, conv, x, w, y;
+} operation_names;
+
+static const operation_names names_of[] = {
+    [EG_CONV_SMALL] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
+    [EG_CONV_LARGE] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY},
+    [EG_CONV_WEIGHT] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
+};
+
 static egraph_status make_operation(const eg_conv_problem *p, conv_parts *parts) {
   float ones[] = {1.0f, 0.0f};
   double wide_ones[] = {1.0, 0.0};
@@ -91,16 +121,15 @@ static egraph_status make_operation(const eg_conv_problem *p, conv_parts *parts)
   cudnnBackendAttributeType_t type = is_double ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT;
   const void *alpha = is_double ? (void *)&wide_ones[0] : (void *)&ones[0];
   const void *beta = is_double ? (void *)&wide_ones[1] : (void *)&ones[1];
-  EG_TRY(
-      create(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, &parts->operation));
+  const operation_names *names = &names_of[p->kind];
+  EG_TRY(create(names->operation, &parts->operation));
   descriptor op = parts->operation;
-  EG_TRY(set(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, type, 1, alpha));
-  EG_TRY(set(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, type, 1, beta));
-  EG_TRY(set_descriptor(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                        &parts->conv));
-  EG_TRY(set_descriptor(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, &parts->x));
-  EG_TRY(set_descriptor(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, &parts->w));
-  EG_TRY(set_descriptor(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, &parts->y));
+  EG_TRY(set(op, names->alpha, type, 1, alpha));
+  EG_TRY(set(op, names->beta, type, 1, beta));
+  EG_TRY(set_descriptor(op, names->conv, &parts->conv));
+  EG_TRY(set_descriptor(op, names->x, &parts->x));
+  EG_TRY(set_descriptor(op, names->w, &parts->w));
+  EG_TRY(set_descriptor(op, names->y, &parts->y));
   return finalize(op, "operation");
 }
 

@@ -1,16 +1,19 @@
-// Convolutions as graphs of cuDNN: problem, choice of an engine, execution. The only file
-// that speaks to cuDNN's graph interface. Also works without a device, for the properties
-// of one in text form, up to the plan.
+// Convolutions and their gradients as graphs of cuDNN: problem, choice of an engine,
+// execution. The only file that speaks to cuDNN's graph interface. Also works without a
+// device, for the properties of one in text form, up to the plan.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CONV_PLAN_H
 #define EG_EXEC_CONV_PLAN_H
 
 #include "exec/cuda/cuda_support.h"
+#include "exec/cuda/device_kernels.h"
 
 /// Dimensions of a tensor: N, C and two or three spatial ones.
 enum { EG_CONV_MAX_RANK = 5 };
 
+/// x is the large tensor, y the small one, whichever of the three is the result.
 typedef struct eg_conv_problem {
+  eg_conv_kind kind;
   egraph_dtype dtype;
   uint32_t rank; // 4 or 5
   int64_t x[EG_CONV_MAX_RANK], w[EG_CONV_MAX_RANK], y[EG_CONV_MAX_RANK];

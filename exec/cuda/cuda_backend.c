@@ -21,7 +21,7 @@ static egraph_status fail_driver(cudaError_t code) {
 }
 
 static egraph_status plugin_open(const eg_plugin_host *host) {
-  eg_cuda_host_set(host);
+  eg_plugin_host_set(host);
   int count = 0;
   cudaError_t code = cudaGetDeviceCount(&count);
   (void)cudaGetLastError();
@@ -33,8 +33,31 @@ static egraph_status plugin_open(const eg_plugin_host *host) {
   return eg_cuda_check(code, "look-up of devices");
 }
 
-static egraph_status open_stream(eg_cuda_device *device) {
-  EG_TRY(eg_cuda_check(cudaGetDevice(&device->ordinal), "current device"));
+/// A thread has a current device, which the driver goes by.
+static egraph_status use_device(const eg_cuda_device *device) {
+  return eg_cuda_check(cudaSetDevice(device->ordinal), "choice of the device");
+}
+
+/// Other devices of this process may read and write memory of the pool, as NCCL does.
+static egraph_status share_pool(cudaMemPool_t pool, int own, int count) {
+  for (int other = 0; other < count; other++) {
+    int can = 0;
+    const struct cudaMemAccessDesc access = {
+        .location = {.type = cudaMemLocationTypeDevice, .id = other},
+        .flags = cudaMemAccessFlagsProtReadWrite};
+    if (other == own) continue;
+    EG_TRY(eg_cuda_check(cudaDeviceCanAccessPeer(&can, other, own), "peer devices"));
+    if (can)
+      EG_TRY(eg_cuda_check(cudaMemPoolSetAccess(pool, &access, 1), "memory of peers"));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status open_stream(eg_cuda_device *device, uint32_t number) {
+  int count = 0;
+  EG_TRY(eg_cuda_check(cudaGetDeviceCount(&count), "look-up of devices"));
+  device->ordinal = count > 0 ? (int)(number % (uint32_t)count) : 0;
+  EG_TRY(use_device(device));
   EG_TRY(eg_cuda_check(cudaDeviceGetAttribute(&device->major,
                                               cudaDevAttrComputeCapabilityMajor,
                                               device->ordinal),
@@ -49,9 +72,10 @@ static egraph_status open_stream(eg_cuda_device *device) {
   uint64_t keep = UINT64_MAX; // freed memory stays ours
   EG_TRY(
       eg_cuda_check(cudaDeviceGetDefaultMemPool(&pool, device->ordinal), "memory pool"));
-  return eg_cuda_check(
-      cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
-      "memory pool");
+  EG_TRY(
+      eg_cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+                    "memory pool"));
+  return share_pool(pool, device->ordinal, count);
 }
 
 static egraph_status open_libraries(eg_cuda_device *device) {
@@ -82,6 +106,7 @@ static void close_device(eg_cuda_device *device) {
 
 static void cuda_destroy(eg_backend *base) {
   cuda_backend *backend = (cuda_backend *)base;
+  (void)cudaSetDevice(backend->device.ordinal);
   eg_series_destroy(backend->series);
   close_device(&backend->device);
   eg_free(base->alloc, backend, 1, sizeof *backend);
@@ -94,7 +119,7 @@ static egraph_status cuda_create(egraph_allocator alloc,
   cuda_backend *backend;
   EG_TRY(eg_alloc(alloc, 1, sizeof *backend, &backend));
   backend->base = (eg_backend){.vtable = &eg_cuda_backend, .alloc = alloc, .threads = 1};
-  egraph_status status = open_stream(&backend->device);
+  egraph_status status = open_stream(&backend->device, options->device);
   if (status == EGRAPH_OK) status = open_libraries(&backend->device);
   if (status == EGRAPH_OK)
     status =
@@ -136,6 +161,7 @@ static egraph_status cuda_memory_create(eg_backend *base, size_t bytes,
   cudaStream_t stream = backend->device.stream;
   *out = (eg_device_memory){.bytes = bytes, .owner = backend};
   if (bytes == 0) return EGRAPH_OK;
+  EG_TRY(use_device(&backend->device));
   egraph_status status =
       eg_cuda_check(cudaMallocAsync(&out->address, bytes, stream), "device memory");
   (void)cudaGetLastError(); // a failed allocation must not strike the next kernel
@@ -152,9 +178,15 @@ static void cuda_memory_destroy(eg_backend *base, eg_device_memory *memory) {
     (void)cudaFreeAsync(memory->address, backend->device.stream);
 }
 
+/// What was noted so far goes to the stream.
+static egraph_status submit(cuda_backend *backend) {
+  EG_TRY(use_device(&backend->device));
+  return eg_series_flush(backend->series);
+}
+
 static egraph_status copy_bytes(cuda_backend *backend, void *to, const void *from,
                                 size_t bytes, enum cudaMemcpyKind kind) {
-  EG_TRY(eg_series_flush(backend->series));
+  EG_TRY(submit(backend));
   if (bytes == 0) return EGRAPH_OK;
   cudaStream_t stream = backend->device.stream;
   EG_TRY(eg_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream),
@@ -172,11 +204,54 @@ static egraph_status cuda_download(eg_backend *base, void *to, const void *from,
   return copy_bytes((cuda_backend *)base, to, from, bytes, cudaMemcpyDeviceToHost);
 }
 
+static egraph_status cuda_copy_rows(eg_backend *base, void *to, size_t to_step,
+                                    const void *from, size_t from_step, size_t bytes,
+                                    size_t count) {
+  cuda_backend *backend = (cuda_backend *)base;
+  cudaStream_t stream = backend->device.stream;
+  EG_TRY(submit(backend));
+  if (count > 1 && to_step <= INT32_MAX && from_step <= INT32_MAX)
+    return eg_cuda_check(cudaMemcpy2DAsync(to, to_step, from, from_step, bytes, count,
+                                           cudaMemcpyDeviceToDevice, stream),
+                         "copy within the device");
+  for (size_t i = 0; i < count; i++)
+    EG_TRY(eg_cuda_check(cudaMemcpyAsync((char *)to + i * to_step,
+                                         (const char *)from + i * from_step, bytes,
+                                         cudaMemcpyDeviceToDevice, stream),
+                         "copy within the device"));
+  return EGRAPH_OK;
+}
+
+static egraph_status cuda_fill(eg_backend *base, void *to, egraph_dtype dtype,
+                               double value, size_t count) {
+  cuda_backend *backend = (cuda_backend *)base;
+  const eg_pointwise work = {.loop = {.rank = 1,
+                                      .tensors = 1,
+                                      .count = (int64_t)count,
+                                      .dims = {(int64_t)count},
+                                      .strides = {{1}}},
+                             .op = EG_OP_FILL,
+                             .compute = EG_COMPUTE_F64,
+                             .dtype = {(int32_t)dtype},
+                             .params = {value}};
+  EG_TRY(submit(backend));
+  return eg_cuda_check(eg_launch_pointwise(&work, &to, backend->device.stream),
+                       "fill kernel");
+}
+
+static egraph_status cuda_queue(eg_backend *base, eg_device_queue *out) {
+  cuda_backend *backend = (cuda_backend *)base;
+  *out = (eg_device_queue){.device = backend->device.ordinal,
+                           .stream = backend->device.stream};
+  return submit(backend);
+}
+
 // ---- work -----------------------------------------------------------------------
 
 static egraph_status cuda_compile(eg_backend *base, const eg_compile_request *request,
                                   eg_program **out) {
   cuda_backend *backend = (cuda_backend *)base;
+  EG_TRY(use_device(&backend->device));
   egraph_status status = eg_cuda_program_create(base->alloc, &backend->device,
                                                 backend->series, request, out);
   if (status != EGRAPH_E_UNSUPPORTED) return status;
@@ -196,13 +271,11 @@ static egraph_status check_fault(cuda_backend *backend) {
   return EG_FAIL(EGRAPH_E_ARGUMENT, "gather: an index is outside of its table");
 }
 
-static egraph_status cuda_begin(eg_backend *base) {
-  return eg_series_flush(((cuda_backend *)base)->series);
-}
+static egraph_status cuda_begin(eg_backend *base) { return submit((cuda_backend *)base); }
 
 static egraph_status cuda_wait(eg_backend *base) {
   cuda_backend *backend = (cuda_backend *)base;
-  EG_TRY(eg_series_flush(backend->series));
+  EG_TRY(submit(backend));
   return eg_cuda_check(cudaStreamSynchronize(backend->device.stream),
                        "wait for the stream");
 }
@@ -221,6 +294,9 @@ const eg_backend_vtable eg_cuda_backend = {
     .memory_destroy = cuda_memory_destroy,
     .upload = cuda_upload,
     .download = cuda_download,
+    .copy_rows = cuda_copy_rows,
+    .fill = cuda_fill,
+    .queue = cuda_queue,
     .compile = cuda_compile,
     .begin = cuda_begin,
     .end = cuda_end,

@@ -64,6 +64,17 @@ egraph_status eg_cuda_add(eg_cuda_builder *builder, eg_device_function function,
   return EGRAPH_OK;
 }
 
+static void release_stages(const eg_device_stage *from) {
+  for (const eg_device_stage *s = from; s != NULL; s = s->next)
+    if (s->release != NULL) s->release(s->payload);
+}
+
+void eg_cuda_rewind(eg_cuda_builder *builder, const eg_cuda_builder *mark) {
+  release_stages(mark->last != NULL ? mark->last->next : builder->first);
+  *builder = *mark;
+  if (mark->last != NULL) mark->last->next = NULL;
+}
+
 bool eg_cuda_may_overlay(const eg_cuda_builder *builder, uint32_t index) {
   const eg_node_spec *spec = builder->spec;
   return (builder->dying & eg_operand_bit(index)) != 0 &&
@@ -144,8 +155,7 @@ static egraph_status program_bind(const eg_program *base, const eg_bindings *bin
 
 static void program_destroy(eg_program *base) {
   cuda_program *program = (cuda_program *)base;
-  for (eg_device_stage *s = program->stages; s != NULL; s = s->next)
-    if (s->release != NULL) s->release(s->payload);
+  release_stages(program->stages);
   eg_arena_deinit(&program->arena);
   eg_free(program->alloc, program, 1, sizeof *program);
 }

@@ -29,7 +29,7 @@ typedef struct eg_device_place {
   size_t offset; // bytes
 } eg_device_place;
 
-enum { EG_MAX_STAGE_PLACES = 8 };
+enum { EG_MAX_STAGE_PLACES = 9 };
 
 /// Puts the work on the device's stream; `addresses` in the order of the places.
 typedef egraph_status (*eg_device_function)(const eg_cuda_device *device,
@@ -73,6 +73,8 @@ egraph_status eg_cuda_add(eg_cuda_builder *builder, eg_device_function function,
                           const void *payload, size_t payload_bytes,
                           eg_device_release release, const eg_device_place *places,
                           uint32_t count);
+/// Takes back what was appended since `mark`, a copy of the builder.
+void eg_cuda_rewind(eg_cuda_builder *builder, const eg_cuda_builder *mark);
 /// True when result 0 may overwrite operand `index`, which has the same bytes.
 bool eg_cuda_may_overlay(const eg_cuda_builder *builder, uint32_t index);
 /// EGRAPH_E_UNSUPPORTED: the node runs on its reference kernel.

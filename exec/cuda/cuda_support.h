@@ -5,7 +5,7 @@
 #define EG_EXEC_CUDA_SUPPORT_H
 
 #include "exec/cuda/cuda_headers.h"
-#include "exec/cuda/plugin_abi.h"
+#include "exec/plugin/host_calls.h"
 
 /// One device as a back-end uses it: work goes to one stream, in order.
 typedef struct eg_cuda_device {
@@ -26,9 +26,5 @@ enum { EG_CUDA_WORKSPACE = 32 << 20 };
 egraph_status eg_cuda_check(cudaError_t code, const char *what);
 egraph_status eg_cublas_check(cublasStatus_t code, const char *what);
 egraph_status eg_cudnn_check(cudnnStatus_t code, const char *what);
-
-/// The table given when the plugin was opened (host_calls.c).
-const eg_plugin_host *eg_cuda_host(void);
-void eg_cuda_host_set(const eg_plugin_host *host);
 
 #endif

@@ -58,6 +58,8 @@
   X(MATMUL, matmul)                                                                      \
   X(GEMM, gemm)                                                                          \
   X(CONV, conv)                                                                          \
+  X(CONV_TRANSPOSE, conv_transpose)                                                      \
+  X(EINSUM, einsum)                                                                      \
   X(MAX_POOL, pool)                                                                      \
   X(AVERAGE_POOL, pool)                                                                  \
   X(GLOBAL_AVERAGE_POOL, global_pool)                                                    \
@@ -89,7 +91,14 @@
   X(PAD, pad)                                                                            \
   X(EXPAND, expand)                                                                      \
   X(TILE, tile)                                                                          \
-  X(GATHER, gather)
+  X(GATHER, gather)                                                                      \
+  X(CONV_GRAD_WEIGHT, conv_grad_weight)                                                  \
+  X(MAX_POOL_GRAD, pool_grad)                                                            \
+  X(AVERAGE_POOL_GRAD, pool_grad)                                                        \
+  X(GATHER_GRAD, gather_grad)                                                            \
+  X(LAYER_NORM_GRAD, layer_norm_grad)                                                    \
+  X(RMS_NORM_GRAD, layer_norm_grad)                                                      \
+  X(ADAM_UPDATE, adam_update)
 
 #define EG_CUDA_FAMILY_ROW(id, family) [EG_OP_##id] = eg_cuda_##family,
 static const eg_cuda_family families[EG_OP_COUNT] = {

@@ -54,6 +54,16 @@ typedef struct eg_reduction {
 cudaError_t eg_launch_reduction(const eg_reduction *work, void *result,
                                 const void *operand, cudaStream_t stream);
 
+/// result[kept] = sum over `folded` of the product of the operands; reference:
+/// ops/kernel_einsum.c. Tensor 0 is the result, the operands follow: one to three.
+typedef struct eg_contraction {
+  eg_device_loop kept, folded;
+  int32_t operands, compute, dtype;
+} eg_contraction;
+/// addresses: result, operands.
+cudaError_t eg_launch_contraction(const eg_contraction *work, void *const *addresses,
+                                  cudaStream_t stream);
+
 /// Rows along an axis; reference: ops/kernel_norm.c, ops/kernel_reduce.c (running sum).
 typedef struct eg_axis_rows {
   eg_device_loop rows; // tensor 0: result, 1: operand
@@ -105,11 +115,37 @@ typedef struct eg_pooling {
   int64_t small[EG_POOL_RANK], large[EG_POOL_RANK], kernel[EG_POOL_RANK];
   int64_t stride[EG_POOL_RANK], dilation[EG_POOL_RANK];
   int64_t pad[EG_POOL_RANK], pad_end[EG_POOL_RANK];
-  int64_t result_strides[EG_POOL_RANK + 2], x_strides[EG_POOL_RANK + 2];
+  int64_t small_strides[EG_POOL_RANK + 2], large_strides[EG_POOL_RANK + 2];
   int32_t is_max, include_pad, compute, dtype;
 } eg_pooling;
 cudaError_t eg_launch_pooling(const eg_pooling *work, void *result, const void *x,
                               cudaStream_t stream);
+
+/// Cotangent of what was pooled, from that of the result; reference:
+/// ops/kernel_gradient.c. The small tensor is the cotangent, the large ones are x (not
+/// read by averages) and the result.
+cudaError_t eg_launch_pool_grad(const eg_pooling *work, void *result, const void *x,
+                                const void *cotangent, cudaStream_t stream);
+
+/// Convolutions without cuDNN; reference: ops/kernel_conv.c, ops/kernel_gradient.c. The
+/// large tensor is what a convolution reads, the small one what it gives, and any of the
+/// three may be the result. Up to three spatial dimensions.
+typedef enum eg_conv_kind {
+  EG_CONV_SMALL, // convolution
+  EG_CONV_LARGE, // transposed convolution
+  EG_CONV_WEIGHT // gradient of the weight
+} eg_conv_kind;
+typedef struct eg_direct_conv {
+  int32_t kind, compute, dtype;
+  int64_t images, groups;
+  int64_t small_channels, large_channels; // of a group
+  int64_t small[EG_POOL_RANK], large[EG_POOL_RANK], kernel[EG_POOL_RANK];
+  int64_t stride[EG_POOL_RANK], dilation[EG_POOL_RANK], pad[EG_POOL_RANK];
+  int64_t small_strides[EG_POOL_RANK + 2], large_strides[EG_POOL_RANK + 2];
+  int64_t weight_strides[EG_POOL_RANK + 2]; // small channel, large channel of the group
+} eg_direct_conv;
+cudaError_t eg_launch_direct_conv(const eg_direct_conv *work, void *small, void *large,
+                                  void *weight, cudaStream_t stream);
 
 /// result [outer, count, inner] from table [outer, size, inner]. An index outside of the
 /// table sets *fault and reads nothing. Reference: ops/kernel_move.c.
@@ -119,6 +155,29 @@ typedef struct eg_gathering {
 } eg_gathering;
 cudaError_t eg_launch_gather(const eg_gathering *work, void *result, const void *table,
                              const void *indices, int32_t *fault, cudaStream_t stream);
+
+/// The sum of cotangent [outer, count, inner] by index, into a result [outer, size,
+/// inner] of zeros, in the order of the indices. `links` is scratch memory of 2 * count
+/// int64. Faults as gathering does. Reference: ops/kernel_gradient.c.
+cudaError_t eg_launch_gather_grad(const eg_gathering *work, int32_t dtype, void *result,
+                                  const void *cotangent, const void *indices,
+                                  int64_t *links, int32_t *fault, cudaStream_t stream);
+
+/// Cotangent of x of a normalization of contiguous rows; reference:
+/// ops/kernel_backward.c. addresses: result, cotangent, x, scale.
+cudaError_t eg_launch_norm_grad(const eg_norm_rows *work, void *const *addresses,
+                                cudaStream_t stream);
+
+/// Adam's step on `count` elements; reference: ops/kernel_training.c. addresses: weight
+/// and moments after it, weight, moments, gradient, learning rate and number of the step
+/// (float64). The new weight may lie over the old one.
+typedef struct eg_adam {
+  int64_t count;
+  double beta1, beta2, epsilon, decay;
+  int32_t is_decoupled, dtype;
+} eg_adam;
+cudaError_t eg_launch_adam(const eg_adam *work, void *const *addresses,
+                           cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,7 @@ static inline void __syncthreads() {}
 #endif
 
 enum { EG_BLOCK = 256, EG_MOST_BLOCKS = 65536 };
+enum { EG_LITTLE = 64 }; // elements that one thread folds
 
 /// Blocks for `count` items, `each` of them per block; further items are strided over.
 static inline int64_t blocks_for(int64_t count, int64_t each) {
@@ -167,6 +168,47 @@ __device__ static inline void locate(const eg_device_loop &loop, int64_t i, int6
   }
 }
 
+/// Integers wrap.
+__device__ static inline double add(double a, double b) { return a + b; }
+__device__ static inline int64_t add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+__device__ static inline double multiply(double a, double b) { return a * b; }
+__device__ static inline int64_t multiply(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+/// The window along dimension d that has the element `at` as its entry `tap`; false when
+/// there is none.
+template <typename Work>
+__device__ static inline bool find_window(const Work &work, int d, int64_t at,
+                                          int64_t tap, int64_t *out) {
+  const int64_t from = at + work.pad[d] - tap * work.dilation[d];
+  *out = from / work.stride[d];
+  return from >= 0 && from % work.stride[d] == 0 && *out < work.small[d];
+}
+
+/// Entry n of the indices of a gathering, counted from the front; -1: outside of its
+/// table.
+__device__ static inline int64_t table_index(const eg_gathering &work,
+                                             const void *indices, int64_t n) {
+  int64_t index = load<int64_t>(indices, work.index_dtype, n);
+  if (index < 0) index += work.size;
+  return index < work.size && index >= 0 ? index : -1;
+}
+
+/// A block per result (is_joint), or a thread.
+struct work_share {
+  int64_t first, step;         // results
+  int64_t first_part, parts;   // of what a result folds
+  __device__ explicit work_share(bool is_joint) {
+    first = is_joint ? static_cast<int64_t>(blockIdx.x) : first_item();
+    step = is_joint ? static_cast<int64_t>(gridDim.x) : item_step();
+    first_part = is_joint ? static_cast<int64_t>(threadIdx.x) : 0;
+    parts = is_joint ? static_cast<int64_t>(blockDim.x) : 1;
+  }
+};
+
 /// Combines the values of all threads, in the same order in every run; all get it.
 template <typename T, typename Combine>
 __device__ static inline T fold_block(T value, T *shared, Combine combine) {
@@ -185,6 +227,9 @@ __device__ static inline T fold_block(T value, T *shared, Combine combine) {
 
 struct sum_of {
   template <typename T> __device__ T operator()(T a, T b) const { return a + b; }
+};
+struct wrapping_sum {
+  template <typename T> __device__ T operator()(T a, T b) const { return add(a, b); }
 };
 /// NaN wins.
 struct larger_of {

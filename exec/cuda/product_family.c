@@ -1,55 +1,11 @@
-// Matrix products through cuBLASLt: act(op(a) op(b) + bias + z), and ONNX's Gemm.
-//
-// cuBLASLt thinks in columns, our matrices lie in rows: a row-major matrix is its own
-// transpose to it, so it computes resultT = bT aT, and b comes first in every call. Batch
-// dimensions of a that b does not have become rows; of what remains, the innermost
-// dimension is a strided batch, the others are a loop.
-//
-// bias, relu, gelu (tanh) and z go along where there is a kernel for it, else they follow
-// as pointwise stages. float32 is computed as such, without TF32.
+// Matrix products: act(op(a) op(b) + bias + z), and ONNX's Gemm. Batch dimensions of a
+// that b does not have become rows. bias, relu, gelu (tanh) and z go along where cuBLASLt
+// has a kernel for it, else they follow as pointwise stages.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/device_families.h"
-#include "exec/cuda/strided.h"
+#include "exec/cuda/product_stage.h"
 
 enum { OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z };
-enum { MOST_LOOPS = 1024 }; // calls for one node
-
-/// What is multiplied, in elements.
-typedef struct product_plan {
-  int64_t m, n, k;
-  bool trans_a, trans_b;
-  eg_loop_plan batch; // tensors: result, a, b
-  egraph_dtype dtype;
-  double alpha, beta;            // of the product, of z
-  bool has_bias, has_z, has_act; // that go along
-  uint32_t bias, z;              // operands
-  eg_act act;
-} product_plan;
-
-/// A stage. Addresses: result, a, b, then bias and z if they go along.
-typedef struct product_payload {
-  cublasLtMatmulDesc_t desc;
-  cublasLtMatrixLayout_t a, b, result; // as the library sees them
-  cublasLtMatmulAlgo_t algo[2];        // [1]: all addresses are multiples of WIDE
-  union {
-    float f;
-    double d;
-  } alpha, beta;
-  bool has_bias, has_z;
-  uint32_t loops; // dimensions
-  int64_t dims[EGRAPH_MAX_RANK];
-  int64_t steps[EG_LOOP_TENSORS][EGRAPH_MAX_RANK]; // bytes
-} product_payload;
-
-enum { WIDE = 16 }; // bytes
-
-static void release_product(void *data) {
-  product_payload *payload = data;
-  if (payload->desc != NULL) (void)cublasLtMatmulDescDestroy(payload->desc);
-  if (payload->a != NULL) (void)cublasLtMatrixLayoutDestroy(payload->a);
-  if (payload->b != NULL) (void)cublasLtMatrixLayoutDestroy(payload->b);
-  if (payload->result != NULL) (void)cublasLtMatrixLayoutDestroy(payload->result);
-}
 
 // ---- shapes ---------------------------------------------------------------------
 
@@ -82,7 +38,7 @@ static void batch_strides(const eg_type *type, uint32_t rank, int64_t matrix,
 }
 
 static void plan_shape(const eg_type *a, const eg_type *b, bool trans_a, bool trans_b,
-                       product_plan *plan) {
+                       eg_product *plan) {
   int64_t rows, columns;
   plan->trans_a = trans_a && a->rank > 1;
   plan->trans_b = trans_b && b->rank > 1;
@@ -112,228 +68,31 @@ static void plan_shape(const eg_type *a, const eg_type *b, bool trans_a, bool tr
     eg_loop_add(&plan->batch, dims[d], (int64_t[]){of_result[d], of_a[d], of_b[d]});
 }
 
-// ---- descriptors ----------------------------------------------------------------
+// ---- families -------------------------------------------------------------------
 
-static bool data_type_of(egraph_dtype dtype, cudaDataType_t *out) {
-  switch ((int)dtype) {
-  case EGRAPH_FLOAT32: *out = CUDA_R_32F; return true;
-  case EGRAPH_FLOAT64: *out = CUDA_R_64F; return true;
-  case EGRAPH_FLOAT16: *out = CUDA_R_16F; return true;
-  case EGRAPH_BFLOAT16: *out = CUDA_R_16BF; return true;
-  }
-  return false;
-}
-
-static egraph_status set_desc(cublasLtMatmulDesc_t desc,
-                              cublasLtMatmulDescAttributes_t name, const void *value,
-                              size_t bytes) {
-  return eg_cublas_check(cublasLtMatmulDescSetAttribute(desc, name, value, bytes),
-                         "attribute of a product");
-}
-
-/// A row-major matrix of rows x columns, and its batch.
-static egraph_status make_layout(cublasLtMatrixLayout_t *out, cudaDataType_t type,
-                                 int64_t rows, int64_t columns, int32_t batch,
-                                 int64_t stride) {
-  EG_TRY(eg_cublas_check(
-      cublasLtMatrixLayoutCreate(out, type, (uint64_t)columns, (uint64_t)rows, columns),
-      "layout of a matrix"));
-  EG_TRY(
-      eg_cublas_check(cublasLtMatrixLayoutSetAttribute(
-                          *out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch),
-                      "layout of a matrix"));
-  return eg_cublas_check(
-      cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                       &stride, sizeof stride),
-      "layout of a matrix");
-}
-
-static cublasLtEpilogue_t epilogue_of(const product_plan *plan) {
-  if (plan->has_act && plan->act == EG_ACT_RELU)
-    return plan->has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-  if (plan->has_act)
-    return plan->has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
-  return plan->has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-}
-
-static egraph_status make_desc(const eg_cuda_device *device, const product_plan *plan,
-                               bool is_double, product_payload *out) {
-  cublasOperation_t first = plan->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-  cublasOperation_t second = plan->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-  cublasLtEpilogue_t epilogue = epilogue_of(plan);
-  EG_TRY(eg_cublas_check(
-      cublasLtMatmulDescCreate(&out->desc,
-                               is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                               is_double ? CUDA_R_64F : CUDA_R_32F),
-      "description of a product"));
-  EG_TRY(set_desc(out->desc, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
-  EG_TRY(set_desc(out->desc, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
-  EG_TRY(set_desc(out->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
-  if (!plan->has_bias) return EGRAPH_OK;
-  // Kernels are chosen for an address; every run sets its own.
-  return set_desc(out->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &device->workspace,
-                  sizeof device->workspace);
-}
-
-static egraph_status find_algo(const eg_cuda_device *device, const product_payload *p,
-                               uint32_t alignment, cublasLtMatmulAlgo_t *out) {
-  static const cublasLtMatmulPreferenceAttributes_t names[] = {
-      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
-  cublasLtMatmulPreference_t preference;
-  cublasLtMatmulHeuristicResult_t found;
-  int count = 0;
-  size_t workspace = EG_CUDA_WORKSPACE;
-  EG_TRY(eg_cublas_check(cublasLtMatmulPreferenceCreate(&preference), "preference"));
-  cublasStatus_t code = cublasLtMatmulPreferenceSetAttribute(
-      preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (code == CUBLAS_STATUS_SUCCESS)
-      code = cublasLtMatmulPreferenceSetAttribute(preference, names[i], &alignment,
-                                                  sizeof alignment);
-  if (code == CUBLAS_STATUS_SUCCESS)
-    code = cublasLtMatmulAlgoGetHeuristic(device->blas, p->desc, p->b, p->a, p->result,
-                                          p->result, preference, 1, &found, &count);
-  (void)cublasLtMatmulPreferenceDestroy(preference);
-  EG_TRY(eg_cublas_check(code, "choice of a kernel"));
-  if (count == 0 || found.state != CUBLAS_STATUS_SUCCESS)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "cuBLASLt has no kernel for a product");
-  *out = found.algo;
-  return EGRAPH_OK;
-}
-
-/// The innermost batch dimension is the library's, the others are looped over.
-static egraph_status plan_loops(const product_plan *plan, const eg_device_loop *batch,
-                                product_payload *out) {
-  int64_t calls = 1, element = (int64_t)eg_dtype_bytes(plan->dtype);
-  if (batch->rank == 0) return EGRAPH_OK;
-  out->loops = (uint32_t)batch->rank - 1;
-  for (uint32_t d = 0; d < out->loops; d++) {
-    calls *= out->dims[d] = batch->dims[d];
-    for (uint32_t t = 0; t < 3; t++)
-      out->steps[t][d] = batch->strides[t][d] * element;
-  }
-  return calls <= MOST_LOOPS
-             ? EGRAPH_OK
-             : EG_FAIL(EGRAPH_E_UNSUPPORTED, "a product of too many batches");
-}
-
-static egraph_status make_payload(const eg_cuda_builder *builder,
-                                  const product_plan *plan, product_payload *out) {
-  eg_device_loop batch;
-  cudaDataType_t type;
-  if (!eg_loop_merge(&plan->batch, &batch) || !data_type_of(plan->dtype, &type))
-    return eg_cuda_refuse(builder, "its type");
-  bool is_double = plan->dtype == EGRAPH_FLOAT64;
-  int64_t none[3] = {0}, *inner = none;
-  int64_t strides[3] = {0};
-  for (uint32_t t = 0; t < 3 && batch.rank != 0; t++)
-    strides[t] = batch.strides[t][batch.rank - 1];
-  if (batch.rank != 0) inner = strides;
-  int32_t count = batch.rank != 0 ? (int32_t)batch.dims[batch.rank - 1] : 1;
-  if (batch.rank != 0 && batch.dims[batch.rank - 1] > INT32_MAX)
-    return eg_cuda_refuse(builder, "too many batches");
-  EG_TRY(plan_loops(plan, &batch, out));
-  EG_TRY(make_desc(builder->device, plan, is_double, out));
-  EG_TRY(make_layout(&out->result, type, plan->m, plan->n, count, inner[0]));
-  EG_TRY(make_layout(&out->a, type, plan->trans_a ? plan->k : plan->m,
-                     plan->trans_a ? plan->m : plan->k, count, inner[1]));
-  EG_TRY(make_layout(&out->b, type, plan->trans_b ? plan->n : plan->k,
-                     plan->trans_b ? plan->k : plan->n, count, inner[2]));
-  EG_TRY(find_algo(builder->device, out, (uint32_t)eg_dtype_bytes(plan->dtype),
-                   &out->algo[0]));
-  EG_TRY(find_algo(builder->device, out, WIDE, &out->algo[1]));
-  out->has_bias = plan->has_bias;
-  out->has_z = plan->has_z;
-  if (is_double) {
-    out->alpha.d = plan->alpha;
-    out->beta.d = plan->has_z ? plan->beta : 0.0;
-  } else {
-    out->alpha.f = (float)plan->alpha;
-    out->beta.f = plan->has_z ? (float)plan->beta : 0.0f;
-  }
-  return EGRAPH_OK;
-}
-
-// ---- running --------------------------------------------------------------------
-
-static bool is_wide(const product_payload *p, void *const *addresses) {
-  uintptr_t bits = 0;
-  for (uint32_t i = 0; i < 3u + p->has_bias + p->has_z; i++)
-    bits |= (uintptr_t)addresses[i];
-  for (uint32_t d = 0; d < p->loops; d++)
-    bits |= (uintptr_t)(p->steps[0][d] | p->steps[1][d] | p->steps[2][d]);
-  return bits % WIDE == 0;
-}
-
-static egraph_status multiply(const eg_cuda_device *device, const product_payload *p,
-                              const cublasLtMatmulAlgo_t *algo, char *result,
-                              const char *a, const char *b, const char *z) {
-  return eg_cublas_check(cublasLtMatmul(device->blas, p->desc, &p->alpha, b, p->b, a,
-                                        p->a, &p->beta, z, p->result, result, p->result,
-                                        algo, device->workspace, EG_CUDA_WORKSPACE,
-                                        device->stream),
-                         "product");
-}
-
-static egraph_status run_product(const eg_cuda_device *device, const void *payload,
-                                 void *const *addresses) {
-  const product_payload *p = payload;
-  const void *bias = p->has_bias ? addresses[3] : NULL;
-  char *result = addresses[0];
-  const char *z = p->has_z ? addresses[3 + p->has_bias] : result;
-  const cublasLtMatmulAlgo_t *algo = &p->algo[is_wide(p, addresses)];
-  int64_t index[EGRAPH_MAX_RANK] = {0};
-  if (p->has_bias)
-    EG_TRY(set_desc(p->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
-  for (;;) {
-    int64_t at[3] = {0};
-    for (uint32_t d = 0; d < p->loops; d++)
-      for (uint32_t t = 0; t < 3; t++)
-        at[t] += index[d] * p->steps[t][d];
-    EG_TRY(multiply(device, p, algo, result + at[0], (const char *)addresses[1] + at[1],
-                    (const char *)addresses[2] + at[2], z + at[0]));
-    uint32_t d = p->loops;
-    while (d > 0 && ++index[d - 1] == p->dims[d - 1])
-      index[--d] = 0;
-    if (d == 0) return EGRAPH_OK;
-  }
-}
-
-/// Appends the product; fails with EGRAPH_E_UNSUPPORTED when there is no kernel for it
-/// with all that goes along.
-static egraph_status add_product(eg_cuda_builder *builder, const product_plan *plan) {
-  product_payload payload = {.desc = NULL};
+static egraph_status add_product(eg_cuda_builder *builder, const eg_product *plan,
+                                 uint32_t bias, uint32_t z) {
   eg_device_place places[5] = {eg_device_result(0), eg_device_operand(OPERAND_A),
                                eg_device_operand(OPERAND_B)};
   uint32_t count = 3;
-  if (plan->has_bias) places[count++] = eg_device_operand(plan->bias);
-  if (plan->has_z) places[count++] = eg_device_operand(plan->z);
-  egraph_status status = make_payload(builder, plan, &payload);
-  if (status == EGRAPH_OK)
-    status = eg_cuda_add(builder, run_product, &payload, sizeof payload, release_product,
-                         places, count);
-  if (status != EGRAPH_OK) release_product(&payload);
-  builder->kernel = "cuBLASLt";
-  return status;
+  if (plan->has_bias) places[count++] = eg_device_operand(bias);
+  if (plan->has_z) places[count++] = eg_device_operand(z);
+  return eg_cuda_add_product(builder, plan, places);
 }
 
-// ---- families -------------------------------------------------------------------
-
-static bool is_row(const eg_type *addend, const product_plan *plan) {
+static bool is_row(const eg_type *addend, const eg_product *plan) {
   return addend->rank != 0 && addend->dims[addend->rank - 1] == plan->n &&
          eg_type_elements(addend) == plan->n && addend->dtype == plan->dtype;
 }
 
 /// The product with all that may go along, or without bias and activation.
-static egraph_status add_best_product(eg_cuda_builder *builder, product_plan *plan) {
-  egraph_status status = add_product(builder, plan);
+static egraph_status add_best_product(eg_cuda_builder *builder, eg_product *plan,
+                                      uint32_t bias, uint32_t z) {
+  egraph_status status = add_product(builder, plan, bias, z);
   if (status != EGRAPH_E_UNSUPPORTED || !(plan->has_bias || plan->has_act)) return status;
   // An activation follows everything it is of.
   plan->has_bias = plan->has_act = false;
-  return add_product(builder, plan);
+  return add_product(builder, plan, bias, z);
 }
 
 egraph_status eg_cuda_matmul(eg_cuda_builder *builder) {
@@ -341,12 +100,7 @@ egraph_status eg_cuda_matmul(eg_cuda_builder *builder) {
   const eg_type *result = &spec->results[0];
   eg_act act = (eg_act)eg_attr_at(spec->attrs, EG_A_MATMUL_ACT)->i;
   bool bias = spec->input_count > OPERAND_BIAS, z = spec->input_count > OPERAND_Z;
-  product_plan plan = {.dtype = result->dtype,
-                       .alpha = 1.0,
-                       .beta = 1.0,
-                       .bias = OPERAND_BIAS,
-                       .z = OPERAND_Z,
-                       .act = act};
+  eg_product plan = {.dtype = result->dtype, .alpha = 1.0, .beta = 1.0, .act = act};
   plan_shape(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
              eg_attr_at(spec->attrs, EG_A_MATMUL_TRANS_A)->i != 0,
              eg_attr_at(spec->attrs, EG_A_MATMUL_TRANS_B)->i != 0, &plan);
@@ -356,7 +110,7 @@ egraph_status eg_cuda_matmul(eg_cuda_builder *builder) {
   plan.has_z = z && eg_type_same_shape(&spec->inputs[OPERAND_Z], result);
   plan.has_act = (act == EG_ACT_RELU || act == EG_ACT_GELU_TANH) && has_epilogue &&
                  plan.has_bias == bias && plan.has_z == z;
-  EG_TRY(add_best_product(builder, &plan));
+  EG_TRY(add_best_product(builder, &plan, OPERAND_BIAS, OPERAND_Z));
   if (bias && !plan.has_bias) EG_TRY(eg_cuda_add_addend(builder, OPERAND_BIAS));
   if (z && !plan.has_z) EG_TRY(eg_cuda_add_addend(builder, OPERAND_Z));
   if (plan.has_act) return EGRAPH_OK;
@@ -370,11 +124,9 @@ egraph_status eg_cuda_gemm(eg_cuda_builder *builder) {
   enum { OPERAND_C = 2 };
   const eg_node_spec *spec = builder->spec;
   const eg_type *result = &spec->results[0];
-  product_plan plan = {.dtype = result->dtype,
-                       .alpha = eg_attr_at(spec->attrs, EG_A_GEMM_ALPHA)->f,
-                       .beta = eg_attr_at(spec->attrs, EG_A_GEMM_BETA)->f,
-                       .bias = OPERAND_C,
-                       .z = OPERAND_C};
+  eg_product plan = {.dtype = result->dtype,
+                     .alpha = eg_attr_at(spec->attrs, EG_A_GEMM_ALPHA)->f,
+                     .beta = eg_attr_at(spec->attrs, EG_A_GEMM_BETA)->f};
   bool has_c = spec->input_count > OPERAND_C && plan.beta != 0.0;
   plan_shape(&spec->inputs[OPERAND_A], &spec->inputs[OPERAND_B],
              eg_attr_at(spec->attrs, EG_A_GEMM_TRANS_A)->i != 0,
@@ -385,7 +137,7 @@ egraph_status eg_cuda_gemm(eg_cuda_builder *builder) {
     plan.has_bias =
         plan.dtype != EGRAPH_FLOAT64 && is_row(&spec->inputs[OPERAND_C], &plan);
   }
-  EG_TRY(add_best_product(builder, &plan));
+  EG_TRY(add_best_product(builder, &plan, OPERAND_C, OPERAND_C));
   if (!has_c || plan.has_z || plan.has_bias) return EGRAPH_OK;
   return eg_cuda_add_addend(builder, OPERAND_C);
 }

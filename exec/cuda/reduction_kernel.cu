@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
 
-enum { LITTLE = 64 }; // elements that one thread folds
-
 template <typename T> struct limits_of;
 template <> struct limits_of<double> {
   __device__ static double lowest() { return -HUGE_VAL; }
@@ -15,16 +13,6 @@ template <> struct limits_of<int64_t> {
   __device__ static int64_t lowest() { return INT64_MIN; }
   __device__ static int64_t highest() { return INT64_MAX; }
 };
-
-// Integers wrap.
-__device__ static double add(double a, double b) { return a + b; }
-__device__ static int64_t add(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-__device__ static double multiply(double a, double b) { return a * b; }
-__device__ static int64_t multiply(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
 
 template <typename T> struct fold_of {
   int32_t op;
@@ -43,18 +31,6 @@ template <typename T> struct fold_of {
     case EG_OP_REDUCE_PROD: return multiply(a, b);
     }
     return add(a, b);
-  }
-};
-
-// A block per result (is_joint), or a thread.
-struct work_share {
-  int64_t first, step;         // results
-  int64_t first_part, parts;   // of what a result folds
-  __device__ explicit work_share(bool is_joint) {
-    first = is_joint ? static_cast<int64_t>(blockIdx.x) : first_item();
-    step = is_joint ? static_cast<int64_t>(gridDim.x) : item_step();
-    first_part = is_joint ? static_cast<int64_t>(threadIdx.x) : 0;
-    parts = is_joint ? static_cast<int64_t>(blockDim.x) : 1;
   }
 };
 
@@ -121,7 +97,7 @@ __global__ void arg_kernel(const eg_reduction work, bool is_joint, int64_t *to,
 
 extern "C" cudaError_t eg_launch_reduction(const eg_reduction *work, void *result,
                                            const void *operand, cudaStream_t stream) {
-  const bool is_joint = work->folded.count > LITTLE;
+  const bool is_joint = work->folded.count > EG_LITTLE;
   const int64_t blocks = blocks_for(work->kept.count, is_joint ? 1 : EG_BLOCK);
   const bool is_int = work->compute == EG_COMPUTE_I64;
   if (work->op == EG_OP_ARG_MAX || work->op == EG_OP_ARG_MIN) {

@@ -1,4 +1,4 @@
-// Operators that fold or normalize: reductions, softmax, normalizations, pooling.
+// Operators that fold or normalize: reductions, softmax, normalizations.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/device_families.h"
 #include "exec/cuda/strided.h"
@@ -267,64 +267,4 @@ egraph_status eg_cuda_lrn(eg_cuda_builder *builder) {
     return eg_cuda_refuse(builder, "too many dimensions");
   builder->kernel = "CUDA local response normalization";
   return eg_cuda_add(builder, run_channel_window, &work, sizeof work, NULL, places, 2);
-}
-
-// ---- pooling --------------------------------------------------------------------
-
-static egraph_status run_pooling(const eg_cuda_device *device, const void *payload,
-                                 void *const *addresses) {
-  return eg_cuda_check(
-      eg_launch_pooling(payload, addresses[0], addresses[1], device->stream),
-      "pooling kernel");
-}
-
-/// Spatial dimensions stand last of EG_POOL_RANK; those before them are of size 1.
-static void set_window(const eg_node_spec *spec, eg_pooling *work) {
-  enum { SLOT_KERNEL, SLOT_STRIDES, SLOT_PADS, SLOT_DILATIONS };
-  const eg_attr *slots = spec->attrs->slots;
-  const eg_type *x = &spec->inputs[0], *y = &spec->results[0];
-  uint32_t spatial = x->rank - 2, lead = EG_POOL_RANK - spatial;
-  int64_t from[EGRAPH_MAX_RANK] = {0}, to[EGRAPH_MAX_RANK] = {0};
-  eg_stored_strides(x, from);
-  eg_stored_strides(y, to);
-  for (uint32_t d = 0; d < 2; d++) {
-    work->x_strides[d] = from[d];
-    work->result_strides[d] = to[d];
-  }
-  for (uint32_t d = 0; d < EG_POOL_RANK; d++) {
-    work->small[d] = work->large[d] = work->kernel[d] = 1;
-    work->stride[d] = work->dilation[d] = 1;
-    if (d < lead) continue;
-    uint32_t s = d - lead;
-    work->small[d] = y->dims[s + 2];
-    work->large[d] = x->dims[s + 2];
-    work->kernel[d] = slots[SLOT_KERNEL].ints.data[s];
-    work->stride[d] = slots[SLOT_STRIDES].ints.data[s];
-    work->pad[d] = slots[SLOT_PADS].ints.data[s];
-    work->pad_end[d] = slots[SLOT_PADS].ints.data[spatial + s];
-    if (work->is_max) work->dilation[d] = slots[SLOT_DILATIONS].ints.data[s];
-    work->x_strides[d + 2] = from[s + 2];
-    work->result_strides[d + 2] = to[s + 2];
-  }
-}
-
-egraph_status eg_cuda_pool(eg_cuda_builder *builder) {
-  const eg_node_spec *spec = builder->spec;
-  const eg_type *x = &spec->inputs[0];
-  eg_compute compute;
-  if (x->rank > EG_POOL_RANK + 2) return eg_cuda_refuse(builder, "too many dimensions");
-  if (!eg_accumulation_of(x->dtype, &compute))
-    return eg_cuda_refuse(builder, "its element type");
-  eg_pooling work = {.images = x->dims[0],
-                     .channels = x->dims[1],
-                     .is_max = spec->attrs->op == EG_OP_MAX_POOL,
-                     .compute = (int32_t)compute,
-                     .dtype = (int32_t)x->dtype};
-  if (!work.is_max)
-    work.include_pad =
-        eg_attr_at(spec->attrs, EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD)->i != 0;
-  set_window(spec, &work);
-  eg_device_place places[] = {eg_device_result(0), eg_device_operand(0)};
-  builder->kernel = "CUDA pooling";
-  return eg_cuda_add(builder, run_pooling, &work, sizeof work, NULL, places, 2);
 }

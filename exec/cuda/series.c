@@ -4,16 +4,22 @@
 EG_VEC_DEFINE(eg_item_list, eg_series_item *);
 EG_VEC_DEFINE(eg_serial_list, uint64_t);
 
+/// A series that was submitted before.
+typedef struct known_series {
+  eg_serial_list serials;
+  cudaGraphExec_t replay; // NULL: not captured
+  bool is_refused;        // it could not be captured
+} known_series;
+
 struct eg_series {
   egraph_allocator alloc;
   const eg_cuda_device *device;
   bool is_eager;
-  uint64_t serials;       // given so far
-  eg_item_list noted;     // since the last flush
-  eg_serial_list before;  // the series before
-  cudaGraphExec_t replay; // of `before`; NULL: not captured
-  bool is_refused;        // `before` could not be captured
-  egraph_status failed;   // of a flush that could not report it
+  uint64_t serials;                   // given so far
+  eg_item_list noted;                 // since the last flush
+  known_series known[EG_MOST_SERIES]; // the first `count`
+  uint32_t count, oldest;
+  egraph_status failed; // of a flush that could not report it
 };
 
 egraph_status eg_series_create(egraph_allocator alloc, const eg_cuda_device *device,
@@ -22,22 +28,20 @@ egraph_status eg_series_create(egraph_allocator alloc, const eg_cuda_device *dev
   EG_TRY(eg_alloc(alloc, 1, sizeof *series, &series));
   *series = (eg_series){.alloc = alloc, .device = device, .is_eager = is_eager};
   eg_item_list_init(&series->noted, alloc);
-  eg_serial_list_init(&series->before, alloc);
   *out = series;
   return EGRAPH_OK;
 }
 
-static void drop_replay(eg_series *series) {
-  if (series->replay != NULL) (void)cudaGraphExecDestroy(series->replay);
-  series->replay = NULL;
-  series->is_refused = false;
+static void forget(known_series *known) {
+  if (known->replay != NULL) (void)cudaGraphExecDestroy(known->replay);
+  eg_serial_list_deinit(&known->serials);
 }
 
 void eg_series_destroy(eg_series *series) {
   if (series == NULL) return;
-  drop_replay(series);
+  for (uint32_t i = 0; i < series->count; i++)
+    forget(&series->known[i]);
   eg_item_list_deinit(&series->noted);
-  eg_serial_list_deinit(&series->before);
   eg_free(series->alloc, series, 1, sizeof *series);
 }
 
@@ -56,53 +60,74 @@ static egraph_status submit_all(const eg_series *series) {
   return EGRAPH_OK;
 }
 
-static bool is_repeated(const eg_series *series) {
-  if (series->noted.len != series->before.len) return false;
+static bool is_same(const eg_series *series, const known_series *known) {
+  if (series->noted.len != known->serials.len) return false;
   for (size_t i = 0; i < series->noted.len; i++)
-    if (series->noted.data[i]->serial != series->before.data[i]) return false;
+    if (series->noted.data[i]->serial != known->serials.data[i]) return false;
   return true;
 }
 
-// One launch is no series.
+static known_series *find_known(eg_series *series) {
+  for (uint32_t i = 0; i < series->count; i++)
+    if (is_same(series, &series->known[i])) return &series->known[i];
+  return NULL;
+}
+
 static bool can_capture(const eg_series *series) {
   for (size_t i = 0; i < series->noted.len; i++)
     if (series->noted.data[i]->is_host) return false;
-  return series->noted.len > 1 && !series->is_refused;
+  return true;
 }
 
+/// In the place of the oldest one when all are taken.
 static egraph_status remember(eg_series *series) {
-  drop_replay(series);
-  series->before.len = 0;
-  for (size_t i = 0; i < series->noted.len; i++)
-    EG_TRY(eg_serial_list_push(&series->before, series->noted.data[i]->serial));
+  eg_serial_list serials;
+  eg_serial_list_init(&serials, series->alloc);
+  egraph_status status = eg_serial_list_reserve(&serials, series->noted.len);
+  for (size_t i = 0; status == EGRAPH_OK && i < series->noted.len; i++)
+    status = eg_serial_list_push(&serials, series->noted.data[i]->serial);
+  if (status != EGRAPH_OK) {
+    eg_serial_list_deinit(&serials);
+    return status;
+  }
+  known_series *place = &series->known[series->oldest];
+  if (series->count == EG_MOST_SERIES)
+    forget(place);
+  else
+    series->count++;
+  series->oldest = (series->oldest + 1) % EG_MOST_SERIES;
+  *place = (known_series){.serials = serials, .is_refused = !can_capture(series)};
   return EGRAPH_OK;
 }
 
 /// Captures the noted launches; whatever refuses leaves replay NULL and the stream
 /// usable.
-static void capture(eg_series *series) {
+static void capture(const eg_series *series, known_series *known) {
   cudaStream_t stream = series->device->stream;
   cudaGraph_t graph = NULL;
   if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess) {
     egraph_status status = submit_all(series);
     cudaError_t ended = cudaStreamEndCapture(stream, &graph);
     if (status == EGRAPH_OK && ended == cudaSuccess && graph != NULL &&
-        cudaGraphInstantiate(&series->replay, graph, 0) != cudaSuccess)
-      series->replay = NULL;
+        cudaGraphInstantiate(&known->replay, graph, 0) != cudaSuccess)
+      known->replay = NULL;
     if (graph != NULL) (void)cudaGraphDestroy(graph);
   }
   (void)cudaGetLastError(); // a refusal is no failure
-  series->is_refused = series->replay == NULL;
+  known->is_refused = known->replay == NULL;
 }
 
+// One launch is no series.
 static egraph_status submit_series(eg_series *series) {
-  if (!is_repeated(series)) {
+  if (series->noted.len == 1) return submit_all(series);
+  known_series *known = find_known(series);
+  if (known == NULL) {
     EG_TRY(remember(series));
     return submit_all(series);
   }
-  if (series->replay == NULL && can_capture(series)) capture(series);
-  if (series->replay == NULL) return submit_all(series);
-  return eg_cuda_check(cudaGraphLaunch(series->replay, series->device->stream),
+  if (known->replay == NULL && !known->is_refused) capture(series, known);
+  if (known->replay == NULL) return submit_all(series);
+  return eg_cuda_check(cudaGraphLaunch(known->replay, series->device->stream),
                        "launch of a captured series");
 }
 

@@ -1,8 +1,9 @@
 // A series of runs between begin and end. Runs are only noted; when the series is
-// complete (end, wait, a transfer) they go to the device. A series that repeats the one
-// before it is replayed as one CUDA graph, captured on its second time; all others are
-// submitted launch by launch. What cannot be captured (copies to the host) runs launch by
-// launch, always.
+// complete (end, wait, a transfer, a move between ranks) they go to the device. A series
+// that was there before is replayed as one CUDA graph, captured on its second time; all
+// others are submitted launch by launch. What cannot be captured (copies to the host)
+// runs launch by launch, always. Of the latest series EG_MOST_SERIES are remembered, so a
+// step that moves cut in pieces is replayed piece by piece.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_SERIES_H
 #define EG_EXEC_SERIES_H
@@ -10,6 +11,8 @@
 #include "exec/cuda/cuda_support.h"
 
 typedef struct eg_series eg_series;
+
+enum { EG_MOST_SERIES = 256 };
 
 /// One launch as a series knows it. The first member of every launch of this back-end.
 typedef struct eg_series_item {

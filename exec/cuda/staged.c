@@ -158,7 +158,7 @@ egraph_status eg_staged_program_create(egraph_allocator alloc,
   eg_arena_init(&program->arena, alloc);
   egraph_status status = eg_spec_copy(&program->arena, spec, &program->spec);
   if (status == EGRAPH_OK)
-    status = eg_cuda_host()->reference_compile(alloc, spec, &program->reference);
+    status = eg_plugin_host_get()->reference_compile(alloc, spec, &program->reference);
   if (status != EGRAPH_OK) {
     program_destroy(&program->base);
     return status;

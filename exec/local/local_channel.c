@@ -81,6 +81,14 @@ static void local_end(eg_channel *base, egraph_status status, const char *messag
   (void)pthread_mutex_unlock(&hub->lock);
 }
 
+static egraph_status local_look(eg_channel *base) {
+  eg_local_hub *hub = ((local_channel *)base)->hub;
+  (void)pthread_mutex_lock(&hub->lock);
+  egraph_status status = hub->failed != EGRAPH_OK ? fail_again(hub) : EGRAPH_OK;
+  (void)pthread_mutex_unlock(&hub->lock);
+  return status;
+}
+
 // ---- meetings ---------------------------------------------------------------------
 
 static meeting *meeting_of(eg_local_hub *hub, const eg_channel *channel,
@@ -265,8 +273,12 @@ static egraph_status local_run(eg_channel *base, const eg_collective *what) {
 
 static void local_destroy(eg_channel *channel) { (void)channel; }
 
-static const eg_channel_vtable local_vtable = {
-    .name = "local", .destroy = local_destroy, .run = local_run, .end = local_end};
+static const eg_channel_vtable local_vtable = {.name = "local",
+                                               .is_ordered = true,
+                                               .destroy = local_destroy,
+                                               .run = local_run,
+                                               .end = local_end,
+                                               .look = local_look};
 
 static void init_channels(eg_local_hub *hub, const eg_mesh *mesh, double deadline) {
   for (uint32_t r = 0; r < hub->ranks; r++)

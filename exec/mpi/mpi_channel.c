@@ -136,6 +136,10 @@ static void mpi_end(eg_channel *base, egraph_status status, const char *message)
   (void)eg_mpi_fail_all((eg_mpi_channel *)base, status, line);
 }
 
+static egraph_status mpi_look(eg_channel *base) {
+  return eg_mpi_look_for_end((eg_mpi_channel *)base);
+}
+
 // ---- life -------------------------------------------------------------------------
 
 /// False when MPI still holds memory of the channel.
@@ -174,8 +178,12 @@ static void mpi_destroy(eg_channel *base) {
   if (ends_mpi) (void)MPI_Finalize();
 }
 
-static const eg_channel_vtable mpi_vtable = {
-    .name = "mpi", .destroy = mpi_destroy, .run = mpi_run, .end = mpi_end};
+static const eg_channel_vtable mpi_vtable = {.name = "mpi",
+                                             .is_ordered = true,
+                                             .destroy = mpi_destroy,
+                                             .run = mpi_run,
+                                             .end = mpi_end,
+                                             .look = mpi_look};
 
 static egraph_status start_mpi(eg_mpi_channel *channel) {
   int is_started = 0, is_ended = 0, level = 0;

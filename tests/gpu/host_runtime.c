@@ -13,8 +13,12 @@ enum { HOST_ALIGNMENT = 256, PATTERN_BYTES = 1 << 20 };
 
 // ---- device, streams --------------------------------------------------------------
 
-cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
-cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
+// Two devices, which share their memory.
+cudaError_t cudaGetDeviceCount(int *count) { return *count = 2, cudaSuccess; }
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {
+  return *can = device != peer, cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) { return (void)device, cudaSuccess; }
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
                                    int device) {
   (void)attribute, (void)device;
@@ -42,6 +46,17 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return (void)stream, cudaSuccess;
 }
 
+// What comes before an event is done when it is recorded.
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+  (void)flags;
+  return *event = malloc(1), cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return free(event), cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return (void)event, (void)stream, cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return (void)event, cudaSuccess; }
+
 // ---- memory -----------------------------------------------------------------------
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
@@ -51,6 +66,10 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
                                     void *value) {
   return (void)pool, (void)attribute, (void)value, cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool,
+                                 const struct cudaMemAccessDesc *access, size_t count) {
+  return (void)pool, (void)access, (void)count, cudaSuccess;
 }
 // What is not written shows: fresh memory is filled with a pattern.
 cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t stream) {
@@ -73,6 +92,14 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             enum cudaMemcpyKind kind, cudaStream_t stream) {
   (void)kind, (void)stream;
   return memcpy(to, from, bytes), cudaSuccess;
+}
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_step, const void *from,
+                              size_t from_step, size_t bytes, size_t rows,
+                              enum cudaMemcpyKind kind, cudaStream_t stream) {
+  (void)kind, (void)stream;
+  for (size_t i = 0; i < rows; i++)
+    memcpy((char *)to + i * to_step, (const char *)from + i * from_step, bytes);
+  return cudaSuccess;
 }
 
 // ---- graphs: refused, so that the way around them is taken --------------------------

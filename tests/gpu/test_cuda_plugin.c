@@ -1,15 +1,12 @@
 // The plugin loads, and without a device it says so; with one it opens. Needs no device.
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L // setenv
-#include <stdlib.h>
-
-#include "exec/cuda_plugin.h"
+#include "exec/plugins.h"
 #include "tests/testing.h"
 
 static void a_missing_file_is_named(void **state) {
   (void)state;
   const eg_backend_vtable *vtable;
-  assert_int_equal(setenv("EGRAPH_CUDA_PLUGIN", "/nowhere/libegraph_cuda.so", 1), 0);
+  test_set_variable("EGRAPH_CUDA_PLUGIN", "/nowhere/libegraph_cuda.so");
   assert_fails(eg_cuda_plugin_open(&vtable), EGRAPH_E_UNSUPPORTED,
                "/nowhere/libegraph_cuda.so");
 }
@@ -17,7 +14,7 @@ static void a_missing_file_is_named(void **state) {
 static void a_file_that_is_no_plugin_is_refused(void **state) {
   (void)state;
   const eg_backend_vtable *vtable;
-  assert_int_equal(setenv("EGRAPH_CUDA_PLUGIN", "libm.so.6", 1), 0);
+  test_set_variable("EGRAPH_CUDA_PLUGIN", "libm.so.6");
   assert_fails(eg_cuda_plugin_open(&vtable), EGRAPH_E_UNSUPPORTED, "no plugin of egraph");
 }
 
@@ -26,7 +23,7 @@ static void without_a_device_creation_says_why(void **state) {
   const eg_backend_vtable *vtable;
   eg_backend *backend;
   eg_backend_options options = {.threads = 1};
-  assert_int_equal(setenv("EGRAPH_CUDA_PLUGIN", EG_CUDA_PLUGIN_FILE, 1), 0);
+  test_set_variable("EGRAPH_CUDA_PLUGIN", EG_CUDA_PLUGIN_FILE);
   if (eg_cuda_plugin_open(&vtable) == EGRAPH_OK) {
     assert_string_equal(vtable->name, EG_CUDA_BACKEND_NAME);
     assert_ok(eg_backend_create(NULL, EG_CUDA_BACKEND_NAME, &options, &backend));

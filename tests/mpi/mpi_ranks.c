@@ -1,10 +1,12 @@
 // The channel between processes, as mpirun starts them: every collective, in a program
 // that starts MPI itself and in one that leaves it to the channel; ranks that do not
-// come, fail, or run something else. Usage: mpirun -n 4 mpi_ranks suite|own|late|...
+// come, fail, or run something else; with it as the control of channels on devices.
+// Usage: mpirun -n 4 mpi_ranks suite|own|late|...
 // SPDX-License-Identifier: Apache-2.0
 #include <mpi.h>
 #include <stdlib.h>
 
+#include "exec/device_channel.h"
 #include "tests/unit/channel_suite.h"
 
 #define EXPECT(condition, ...)                                                           \
@@ -121,17 +123,38 @@ static void run_mismatch(void) {
   eg_channel_destroy(channel);
 }
 
+// Devices that are none (tests/distant). Their transport knows the ranks of one process
+// only, so here it waits for the others as for ranks that are lost.
+static void run_device(void) {
+  eg_channel *control, *channel;
+  eg_backend *backend;
+  EXPECT(eg_backend_create(NULL, "cuda", &(eg_backend_options){.threads = 1}, &backend) ==
+             EGRAPH_OK,
+         "the back-end opens");
+  must_open("a=2,b=2", 60, &control);
+  EXPECT(eg_device_channel_create(NULL, control, backend, NULL, &channel) == EGRAPH_OK,
+         "the channel opens");
+  EXPECT(channel_suite(channel) == EGRAPH_OK, "collectives give what was sent");
+  eg_channel_destroy(channel);
+  eg_channel_destroy(control);
+  must_open("gpu=4", 0.5, &control);
+  EXPECT(failed_with(eg_device_channel_create(NULL, control, backend, "nccl", &channel),
+                     EGRAPH_E_CANCELLED, "within 0.5 s"),
+         "a transport that never joins ends all");
+  eg_channel_destroy(control);
+  eg_backend_destroy(backend);
+}
+
 typedef struct mode {
   const char *name;
   void (*run)(void);
   bool starts_mpi;
 } mode;
 
-static const mode modes[] = {{"suite", run_suite, true},
-                             {"own", run_own, false},
-                             {"late", run_late, true},
-                             {"abort", run_abort, true},
-                             {"mismatch", run_mismatch, true}};
+static const mode modes[] = {
+    {"suite", run_suite, true},       {"own", run_own, false},
+    {"late", run_late, true},         {"abort", run_abort, true},
+    {"mismatch", run_mismatch, true}, {"device", run_device, true}};
 
 int main(int argc, char **argv) {
   for (size_t i = 0; argc == 2 && i < sizeof modes / sizeof *modes; i++) {
@@ -141,6 +164,6 @@ int main(int argc, char **argv) {
     if (modes[i].starts_mpi) MPI_Finalize();
     return 0;
   }
-  fprintf(stderr, "usage: mpi_ranks suite|own|late|abort|mismatch\n");
+  fprintf(stderr, "usage: mpi_ranks suite|own|late|abort|mismatch|device\n");
   return 2;
 }

@@ -1,13 +1,25 @@
 // Plans made without thought, on ranks that are threads, against one device: random
-// graphs on meshes of one to three axes, and training steps of several micro-batches.
+// graphs on meshes of one to three axes, and training steps of several micro-batches. In
+// host memory, and on devices that have none (tests/distant), over a transport and
+// without.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/local/local_channel.h"
+#include "tests/unit/device_kit.h"
 #include "tests/unit/random_plans.h"
 
 static const char *const meshes[] = {"",        "a=2",        "a=4",     "a=2,b=2",
                                      "a=8",     "a=2,b=4",    "a=4,b=2", "a=2,b=2,c=2",
                                      "a=2,b=1", "a=2,b=1,c=4"};
 enum { MESHES = sizeof meshes / sizeof *meshes };
+
+/// What ranks compute on, and exchange over.
+static const eg_rank_options devices[] = {
+    {.backend = "cpu", .threads = 1, .seed = 7},
+    {.backend = "reference", .threads = 1, .seed = 7},
+    {.backend = "cuda", .threads = 1, .seed = 7},
+    {.backend = "cuda", .transport = "nccl", .threads = 1, .seed = 7}};
+enum { DEVICES = sizeof devices / sizeof *devices };
+static uint32_t device_count = DEVICES; // that ranks can have here
 
 static void open_plan(eg_plan *plan, const eg_graph *graph, const char *mesh) {
   eg_plan_init(plan, eg_allocator_heap());
@@ -117,7 +129,7 @@ static eg_graph *draw_graph(draft *d) {
   return kit_parse("random", d->text);
 }
 
-static void run_random(uint64_t seed, const char *backend) {
+static void run_random(uint64_t seed, const eg_rank_options *rank) {
   draft d = {.rng = {seed}};
   eg_graph *graph = draw_graph(&d);
   kit_tensors inputs, want, have;
@@ -129,7 +141,7 @@ static void run_random(uint64_t seed, const char *backend) {
   open_plan(&plan, graph, mesh);
   plan_maker maker = {.plan = &plan, .rng = {seed + 1}, .strategy = UINT32_MAX};
   plan_make(&maker);
-  eg_local_run run = {.rank = {.backend = backend, .threads = 1, .seed = 7},
+  eg_local_run run = {.rank = *rank,
                       .channel = EG_CHANNEL_OPTIONS_DEFAULT,
                       .steps = 2,
                       .inputs = inputs.items,
@@ -138,7 +150,7 @@ static void run_random(uint64_t seed, const char *backend) {
   double error = status == EGRAPH_OK ? kit_error(&want, &have) : INFINITY;
   if (!(error <= 10 * plan_tolerance(&want)))
     fail_msg("seed %llu, mesh '%s', back-end %s: error %g; %s\n%s",
-             (unsigned long long)seed, mesh, backend, error,
+             (unsigned long long)seed, mesh, rank->backend, error,
              status == EGRAPH_OK ? "" : egraph_last_error(), d.text);
   eg_plan_deinit(&plan);
   kit_tensors_deinit(&inputs);
@@ -151,7 +163,7 @@ static void random_graphs_in_random_layouts_compute_the_same(void **state) {
   (void)state;
   uint64_t seed = test_seed(30);
   for (size_t round = 0; round < test_rounds(300); round++)
-    run_random(seed + 1000 * round, round % 3 == 0 ? "cpu" : "reference");
+    run_random(seed + 1000 * round, &devices[round % device_count]);
 }
 
 // ---- training steps -----------------------------------------------------------------
@@ -254,6 +266,7 @@ static void train_alone(const training *t, uint32_t steps, kit_tensors *out,
 
 typedef struct job {
   const training *t;
+  const eg_rank_options *rank;
   uint32_t steps, step;
   kit_tensors *have;
   double losses[MOST_MICRO_BATCHES];
@@ -287,11 +300,9 @@ static egraph_status train(void *user, eg_channel *channel) {
   job *shared = user;
   job own = *shared;
   eg_rank_program *program;
-  eg_rank_options options = {.backend = "reference",
-                             .threads = 1,
-                             .seed = 7,
-                             .after_micro_batch = fetch_loss,
-                             .user = &own};
+  eg_rank_options options = *own.rank;
+  options.after_micro_batch = fetch_loss;
+  options.user = &own;
   EG_TRY(eg_rank_program_create(NULL, &own.t->plan, channel, &options, &program));
   bool is_last = channel->rank + 1 == eg_mesh_devices(&channel->mesh);
   egraph_status status = run_steps(&own, program, is_last);
@@ -300,14 +311,15 @@ static egraph_status train(void *user, eg_channel *channel) {
   return status;
 }
 
-static void train_on(const char *mesh, uint32_t micro_batches, uint64_t seed) {
+static void train_on(const char *mesh, const eg_rank_options *rank,
+                     uint32_t micro_batches, uint64_t seed) {
   training t;
   kit_tensors want, have;
   double losses[MOST_MICRO_BATCHES];
   training_init(&t, mesh, micro_batches, seed);
   train_alone(&t, 3, &want, losses);
   kit_outputs_alloc(t.graph, &have);
-  job j = {.t = &t, .steps = 3, .have = &have};
+  job j = {.t = &t, .rank = rank, .steps = 3, .have = &have};
   eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
   assert_ok(eg_local_ranks_run(NULL, &t.plan.mesh, &options, train, &j));
   double error = kit_error(&want, &have);
@@ -324,11 +336,14 @@ static void what_is_carried_goes_from_step_to_step(void **state) {
   (void)state;
   uint64_t seed = test_seed(31);
   for (size_t round = 0; round < test_rounds(100); round++)
-    train_on(meshes[round % MESHES], 1 + (uint32_t)(round / MESHES) % MOST_MICRO_BATCHES,
-             seed + round);
+    train_on(meshes[round % MESHES], &devices[(round + round / MESHES) % device_count],
+             1 + (uint32_t)(round / MESHES) % MOST_MICRO_BATCHES, seed + round);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  const device_plugins plugins = kit_plugins_of(argc, argv, EG_DISTANT_PLUGIN);
+  if (!kit_has_device(&plugins)) return 77;
+  if (plugins.is_real && !kit_has_transport()) device_count--;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_graphs_in_random_layouts_compute_the_same),
       cmocka_unit_test(what_is_carried_goes_from_step_to_step),

@@ -1,5 +1,6 @@
 // What every channel must do, as one rank sees it: each collective with each element type
-// along each axis, against the result worked out from what all ranks send.
+// along each axis, against the result worked out from what all ranks send. Buffers lie
+// where the channel wants them.
 //
 // Runs on any thread, so it reports through a status instead of cmocka.
 // SPDX-License-Identifier: Apache-2.0
@@ -99,6 +100,29 @@ static inline egraph_status suite_compare(const suite_case *c) {
   return EGRAPH_OK;
 }
 
+/// Runs a collective on host buffers: those of a channel on devices are copies.
+static inline egraph_status suite_call(const suite_case *c, eg_collective what) {
+  eg_backend *backend = c->channel->backend;
+  eg_device_memory send = {0}, recv = {0};
+  size_t element = eg_dtype_bytes(what.dtype);
+  size_t send_bytes = c->send_count * element, recv_bytes = c->recv_count * element;
+  bool in_place = what.send == what.recv;
+  if (backend == NULL) return eg_channel_run(c->channel, &what);
+  eg_collective there = what;
+  EG_TRY(backend->vtable->memory_create(backend, send_bytes, &send));
+  EG_TRY(backend->vtable->memory_create(backend, recv_bytes, &recv));
+  EG_TRY(eg_backend_upload(backend, send.address, what.send, send_bytes));
+  EG_TRY(eg_backend_upload(backend, recv.address, what.recv, recv_bytes));
+  there.send = send.address;
+  there.recv = in_place ? send.address : recv.address;
+  egraph_status status = eg_channel_run(c->channel, &there);
+  if (status == EGRAPH_OK)
+    status = eg_backend_download(backend, what.recv, there.recv, recv_bytes);
+  eg_device_memory_destroy(backend, &send);
+  eg_device_memory_destroy(backend, &recv);
+  return status;
+}
+
 static inline egraph_status suite_run(eg_channel *channel, eg_collective what) {
   suite_case c = {.channel = channel, .what = what};
   egraph_allocator heap = eg_allocator_heap();
@@ -114,11 +138,11 @@ static inline egraph_status suite_run(eg_channel *channel, eg_collective what) {
     eg_tensor_set_int(&c.recv, (int64_t)i, -99);
   c.what.send = c.send.data;
   c.what.recv = c.recv.data;
-  egraph_status status = eg_channel_run(channel, &c.what);
+  egraph_status status = suite_call(&c, c.what);
   if (status == EGRAPH_OK && c.recv.data != NULL) status = suite_compare(&c);
   if (status == EGRAPH_OK && what.kind == EG_COLLECTIVE_ALL_REDUCE) {
     c.what.recv = c.send.data; // in place
-    status = eg_channel_run(channel, &c.what);
+    status = suite_call(&c, c.what);
     void *own = c.recv.data;
     c.recv.data = c.send.data;
     if (status == EGRAPH_OK) status = suite_compare(&c);
@@ -164,7 +188,8 @@ static inline egraph_status suite_check_order(eg_channel *channel, uint32_t axis
     }
   what.count = COUNT;
   what.send = what.recv = have;
-  EG_TRY(eg_channel_run(channel, &what));
+  suite_case c = {.channel = channel, .send_count = COUNT, .recv_count = COUNT};
+  EG_TRY(suite_call(&c, what));
   return memcmp(have, want, sizeof want) == 0
              ? EGRAPH_OK
              : EG_FAIL(EGRAPH_E_INTERNAL, "sums are not in the order of the group");
@@ -177,7 +202,7 @@ static inline egraph_status channel_suite(eg_channel *channel) {
         EG_TRY(suite_run_kind(channel, (eg_collective){.kind = (eg_collective_kind)kind,
                                                        .axis = axis,
                                                        .dtype = (egraph_dtype)dtype}));
-    EG_TRY(suite_check_order(channel, axis));
+    if (channel->vtable->is_ordered) EG_TRY(suite_check_order(channel, axis));
   }
   return eg_channel_barrier(channel);
 }

@@ -73,6 +73,59 @@ static inline void random_binary(random_node *r) {
   PUT("(let y (%s a b))(output y)", ops[draw_below(r, 5)]);
 }
 
+/// Letters of a term of an einsum, shuffled; some fall out, one may come twice.
+static inline uint32_t draw_term(random_node *r, uint32_t letters, bool may_repeat,
+                                 char *out) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < letters; i++) {
+    if (draw_below(r, 3) == 0) continue;
+    uint32_t at = (uint32_t)draw_below(r, count + 1u);
+    memmove(out + at + 1, out + at, count++ - at);
+    out[at] = (char)('a' + i);
+  }
+  if (count == 0) out[count++] = 'a';
+  if (may_repeat && draw_below(r, 6) == 0) {
+    out[count] = out[0];
+    count++;
+  }
+  out[count] = '\0';
+  return count;
+}
+
+/// One to three operands; the result has letters of theirs only.
+static inline void random_einsum(random_node *r) {
+  enum { LETTERS = 5 };
+  static const int64_t sizes[] = {1, 2, 3, 4, 7};
+  static const char *const names[] = {"p", "q", "r"};
+  int64_t of[LETTERS], dims[LETTERS + 1];
+  char terms[3][LETTERS + 2], wanted[LETTERS + 2], result[LETTERS + 2];
+  uint32_t operands = draw_below(r, 3) != 0 ? 2 : 1 + (uint32_t)draw_below(r, 3);
+  uint32_t kept = 0;
+  for (int i = 0; i < LETTERS; i++)
+    of[i] = draw_of(r, sizes, 5);
+  for (uint32_t i = 0; i < operands; i++) {
+    uint32_t rank = draw_term(r, LETTERS, true, terms[i]);
+    for (uint32_t d = 0; d < rank; d++)
+      dims[d] = of[terms[i][d] - 'a'];
+    put_leaf(r, names[i], dims, rank);
+  }
+  uint32_t count = draw_term(r, LETTERS, false, wanted);
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t k = 0, met = 0; k < operands && met == 0; k++)
+      if (strchr(terms[k], wanted[i]) != NULL) {
+        met = 1;
+        result[kept++] = wanted[i];
+      }
+  result[kept] = '\0';
+  PUT("(let y (einsum :equation \"%s", terms[0]);
+  for (uint32_t i = 1; i < operands; i++)
+    PUT(",%s", terms[i]);
+  PUT("->%s\"", result);
+  for (uint32_t i = 0; i < operands; i++)
+    PUT(" %s", names[i]);
+  PUT("))(output y)");
+}
+
 static inline void random_matmul(random_node *r) {
   static const char *const acts[] = {"none", "relu", "tanh", "silu"};
   int64_t batch[4], a[6], b[6], y[6], m = 1 + draw_below(r, 9), k = 1 + draw_below(r, 40),

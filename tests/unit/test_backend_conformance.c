@@ -170,6 +170,7 @@ typedef struct random_family {
 static const random_family families[] = {
     {"binary", random_binary, 1e-6},
     {"matmul", random_matmul, 2e-4},
+    {"einsum", random_einsum, 2e-4},
     {"conv", random_conv, 1e-4},
     {"pool", random_pool, 1e-5},
     {"reduction", random_reduction, 1e-4},

@@ -2,15 +2,15 @@
 // defined here, instead of those of base/status.c, and hand over to the table of the
 // core.
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/cuda/cuda_support.h"
+#include "exec/plugin/host_calls.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
 
 static _Atomic(const eg_plugin_host *) plugin_host;
 
-const eg_plugin_host *eg_cuda_host(void) { return atomic_load(&plugin_host); }
-void eg_cuda_host_set(const eg_plugin_host *host) { atomic_store(&plugin_host, host); }
+const eg_plugin_host *eg_plugin_host_get(void) { return atomic_load(&plugin_host); }
+void eg_plugin_host_set(const eg_plugin_host *host) { atomic_store(&plugin_host, host); }
 
 egraph_status eg_fail(egraph_status code, const char *format, ...) {
   char message[EG_MESSAGE_BYTES];
@@ -18,7 +18,7 @@ egraph_status eg_fail(egraph_status code, const char *format, ...) {
   va_start(arguments, format);
   (void)vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  return eg_cuda_host()->fail(code, "%s", message);
+  return eg_plugin_host_get()->fail(code, "%s", message);
 }
 
 egraph_status eg_fail_context(egraph_status code, const char *format, ...) {
@@ -27,5 +27,5 @@ egraph_status eg_fail_context(egraph_status code, const char *format, ...) {
   va_start(arguments, format);
   (void)vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  return eg_cuda_host()->fail_context(code, "%s", message);
+  return eg_plugin_host_get()->fail_context(code, "%s", message);
 }
