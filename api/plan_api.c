@@ -87,7 +87,7 @@ static void keep_best(plan_job *job, eg_planning *planning) {
   plan->report.solve_seconds += planning->solve_seconds;
   if (!is_impossible) job->bound = fmin(job->bound, planning->bound);
   if (!is_impossible) job->is_infeasible = false;
-  if (planning->status == EG_LAYOUT_NO_MEMORY)
+  if (planning->least_memory > 0)
     job->least_memory = fmin(job->least_memory, planning->least_memory);
   if (!planning->has_plan || planning->cost >= plan->report.cost) return;
   if (plan->is_there) eg_loaded_plan_deinit(&plan->planned);
@@ -142,8 +142,7 @@ static void conclude(plan_job *job, uint32_t meshes) {
   } else {
     report->gap = INFINITY;
     report->status = is_whole && job->is_infeasible ? "infeasible" : "unknown";
-    if (is_whole && job->is_infeasible && !isinf(job->least_memory))
-      report->least_memory = job->least_memory;
+    if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }
 }
 

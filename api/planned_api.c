@@ -48,7 +48,7 @@ static egraph_status explain_absence(const egraph_plan *plan, eg_text *text) {
                           "mesh instead of all");
   EG_TRY(eg_text_append(text, "a device may hold "));
   EG_TRY(eg_text_bytes(text, plan->report.memory_limit));
-  EG_TRY(eg_text_append(text, ", the least that would do is "));
+  EG_TRY(eg_text_append(text, ", the least that is known to do is "));
   EG_TRY(eg_text_bytes(text, plan->report.least_memory));
   return eg_text_printf(text,
                         " (%.0f bytes); raise the limit, or take more devices or smaller "

@@ -51,10 +51,13 @@ typedef struct egraph_plan_report {
                       // nothing found and nothing proven in time; "loaded" from a file,
                       // with the cost that its steps add up to and no bound
   double cost;        // INFINITY: there is no plan
-  double bound, gap;  // proven lower bound over all meshes; (cost - bound) / cost
-  double memory;      // bytes of a device that its limit is compared with
+  double bound, gap; // lower bound over all meshes, proven of plans that keep at most the
+                     // limit from phase to phase; (cost - bound) / cost
+  double memory;     // bytes of a device at the peak, at most the limit: the stores of
+                     // egraph_plan_account added up
   double memory_limit; // INFINITY: none
-  double least_memory; // infeasible for lack of memory: what would do; otherwise 0
+  double least_memory; // no plan, for lack of memory: the least peak that is known to do;
+                       // otherwise 0
   const char *mesh;    // "node=2,gpu=4"; "": a single device
   uint32_t devices, micro_batches;
   uint32_t meshes; // that were tried

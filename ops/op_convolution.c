@@ -196,16 +196,35 @@ egraph_status eg_infer_conv_transpose(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Spatial factors count input positions (so that the product of all factors is the work)
-// and are blocked: parts of the result overlap.
+// With steps of 1 and a result of the operand's size, position o of the result reads the
+// operand from o + padding - reach + 1 on.
+static void try_window(const eg_typing *node, const eg_window *window, int64_t size,
+                       int64_t result_size, uint32_t i, eg_factor *out) {
+  int64_t reach;
+  (void)eg_window_reach(window, &reach); // inference checked it
+  eg_ints extra = eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING)->ints;
+  if (window->stride != 1 || extra.data[i] != 0 || size != result_size ||
+      window->pad_begin >= reach)
+    return;
+  out->kind = EG_FACTOR_WINDOW;
+  out->window = reach;
+  out->stride = 1;
+  out->pad = reach - 1 - window->pad_begin;
+}
+
+// Spatial factors count input positions (so that the product of all factors is the work).
+// With larger steps they are blocked: parts of the result overlap.
 void eg_factors_conv_transpose(const eg_typing *node, const eg_type *results,
                                uint32_t result_count, eg_factors *out) {
-  (void)results, (void)result_count;
+  (void)result_count;
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
-  int64_t group = eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_GROUP)->i;
-  add_channels(node, group, 1, 0, EG_FACTOR_SUM, out);
+  conv_attrs attrs = transpose_attrs_of(node->attrs);
+  add_channels(node, attrs.group, 1, 0, EG_FACTOR_SUM, out);
   for (uint32_t i = 2; i < x->rank; i++) {
+    eg_window window =
+        eg_window_of(w->dims[i], attrs.strides, attrs.pads, attrs.dilations, i - 2);
     eg_factor *slide = eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[i]);
+    try_window(node, &window, x->dims[i], results->dims[i], i - 2, slide);
     slide->input_dim[0] = (int8_t)i;
     index_result(node, i, slide);
     eg_factors_add(out, EG_FACTOR_BLOCKED, w->dims[i])->input_dim[1] = (int8_t)i;

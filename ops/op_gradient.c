@@ -1,6 +1,6 @@
 // Operators that only backward passes have: weight gradients of convolutions, gradients
-// of pooling, gathering and normalizing. All are linear in the cotangent. What a forward
-// operator splits by halo is blocked here, because parts of the result overlap.
+// of pooling, gathering and normalizing. All are linear in the cotangent. What pooling
+// splits by halo is blocked here, because parts of the result overlap.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -77,18 +77,26 @@ static eg_factor *add_channel(eg_factors *out, int64_t size, int x_dim, int d_di
   return factor;
 }
 
-// Images are a sum: split, they leave partial gradients.
+// Images and positions are sums: split, they leave partial gradients; positions read
+// windows of x.
 void eg_factors_conv_grad_weight(const eg_typing *node, const eg_type *results,
                                  uint32_t result_count, eg_factors *out) {
   (void)result_count;
   const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
-  int64_t group = grad_attrs_of(node->attrs).group;
+  grad_attrs attrs = grad_attrs_of(node->attrs);
+  int64_t group = attrs.group;
   add_channel(out, x->dims[0], 0, 0, EG_NO_DIM)->kind = EG_FACTOR_SUM;
   if (group > 1) add_channel(out, group, 1, 1, 0);
   add_channel(out, d->dims[1] / group, EG_NO_DIM, 1, 0);
   add_channel(out, x->dims[1] / group, 1, EG_NO_DIM, 1);
   for (int i = 2; i < (int)x->rank; i++) {
-    add_channel(out, d->dims[i], i, i, EG_NO_DIM)->kind = EG_FACTOR_BLOCKED;
+    eg_window window = eg_window_of(attrs.kernel.data[i - 2], attrs.strides, attrs.pads,
+                                    attrs.dilations, (uint32_t)i - 2);
+    eg_factor *slide = add_channel(out, d->dims[i], i, i, EG_NO_DIM);
+    slide->kind = EG_FACTOR_WINDOW;
+    (void)eg_window_reach(&window, &slide->window); // inference checked it
+    slide->stride = window.stride;
+    slide->pad = window.pad_begin;
     add_channel(out, results->dims[i], EG_NO_DIM, EG_NO_DIM, i)->kind = EG_FACTOR_BLOCKED;
   }
   out->linear = eg_operand_bits(2);

@@ -127,8 +127,10 @@ enum { EG_MAX_FACTORS = 24, EG_MAX_FACTOR_OPERANDS = 16, EG_NO_DIM = -1 };
 ///
 /// PARALLEL, SUM and MAX: the sizes of a dimension's factors multiply to that dimension.
 /// WINDOW: size is that of the result's dimension; position o reads `window` elements of
-/// the operand's, from o * stride - pad on. BLOCKED: size only counts work; the
-/// dimensions may differ from it, or be absent altogether (a pooling kernel).
+/// operand 0's, from o * stride - pad on. Without a dimension in the result it is a sum
+/// over positions, whose number is that of another operand's dimension. BLOCKED: size
+/// only counts work; the dimensions may differ from it, or be absent altogether (a
+/// pooling kernel).
 typedef struct eg_factor {
   eg_factor_kind kind;
   int64_t size;

@@ -102,11 +102,22 @@ static const sized_attr sized_attrs[] = {
 typedef struct padded_op {
   eg_op op;
   eg_attr_slot pads, base;
+  bool cuts; // pads cut off what is added to the operand, instead of adding to it
 } padded_op;
-#define PADDED(OP)                                                                       \
-  { EG_OP_##OP, EG_A_##OP##_PADS, EG_A_BASE_##OP }
-static const padded_op padded_ops[] = {PADDED(CONV), PADDED(MAX_POOL),
-                                       PADDED(AVERAGE_POOL)};
+#define PADDED(OP, CUTS)                                                                 \
+  { EG_OP_##OP, EG_A_##OP##_PADS, EG_A_BASE_##OP, CUTS }
+static const padded_op padded_ops[] = {
+    PADDED(CONV, false), PADDED(CONV_TRANSPOSE, true), PADDED(CONV_GRAD_WEIGHT, false),
+    PADDED(MAX_POOL, false), PADDED(AVERAGE_POOL, false)};
+
+static int64_t window_along(const part *p, uint32_t dim) {
+  const eg_factors *factors = &p->spread->factors;
+  uint32_t f = 0;
+  while (factors->factor[f].kind != EG_FACTOR_WINDOW ||
+         factors->factor[f].input_dim[0] != (int)dim)
+    f++;
+  return factors->factor[f].window;
+}
 
 /// Rows from neighbours, or what stands for them, take the place of padding.
 static egraph_status exchange(part *p, const eg_halo *halo) {
@@ -117,7 +128,8 @@ static egraph_status exchange(part *p, const eg_halo *halo) {
     eg_attr *attr = slot_at(p, padded_ops[i].pads, padded_ops[i].base);
     EG_TRY(own_list(p, attr, &pads));
     uint32_t spatial = halo->dim - 2;
-    pads[spatial] = pads[attr->ints.len / 2 + spatial] = 0;
+    int64_t pad = padded_ops[i].cuts ? window_along(p, halo->dim) - 1 : 0;
+    pads[spatial] = pads[attr->ints.len / 2 + spatial] = pad;
   }
   return EGRAPH_OK;
 }

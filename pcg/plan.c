@@ -120,6 +120,8 @@ static egraph_status check_layouts(const checker *c, const eg_plan_step *step,
     if (state == NULL || state->step != c->at || state->value.id != info->results[r].id ||
         !eg_sharding_same(&c->plan->mesh, &state->layout, &strategy->result))
       return broken(c, "a result in another layout than the strategy's");
+    if (state->more_blocks != state_at(c, operands[info->input_count])->more_blocks)
+      return broken(c, "results of a node that stand for several numbers of blocks");
   }
   return EGRAPH_OK;
 }
@@ -171,6 +173,22 @@ static bool makes(const eg_plan *plan, const eg_plan_step *step, uint32_t state)
   return false;
 }
 
+/// That all states of a value, and all results of a node, stand for as many blocks.
+static egraph_status check_blocks(const checker *c) {
+  const eg_plan *plan = c->plan;
+  const eg_plan_state **first; // [values] state, or NULL
+  EG_TRY(
+      eg_arena_alloc(c->arena, eg_graph_value_count(plan->graph), sizeof *first, &first));
+  for (uint32_t i = 0; i < plan->states.len; i++) {
+    const eg_plan_state *state = &plan->states.data[i];
+    const eg_plan_state **known = &first[state->value.id];
+    if (*known == NULL) *known = state;
+    if (state->more_blocks != (*known)->more_blocks)
+      return broken(c, "a value that stands for several numbers of blocks");
+  }
+  return EGRAPH_OK;
+}
+
 /// That every state is made by the step that it names, and values enter in one layout.
 static egraph_status check_makers(const checker *c) {
   const eg_plan *plan = c->plan;
@@ -204,8 +222,14 @@ static egraph_status check_carried(const checker *c) {
     if (value >= eg_graph_value_count(plan->graph)) return broken(c, "carries no value");
     const eg_plan_state *entry = c->entries[value];
     const eg_plan_state *exit = state_at(c, plan->output_states.data[output]);
-    if (entry != NULL && !eg_sharding_same(&plan->mesh, &entry->layout, &exit->layout))
+    if (!eg_type_same(&eg_graph_value(plan->graph, exit->value)->type,
+                      &eg_graph_value(plan->graph, (eg_value){value})->type))
+      return broken(c, "a value leaves the step in another type than it entered");
+    if (entry == NULL) continue;
+    if (!eg_sharding_same(&plan->mesh, &entry->layout, &exit->layout))
       return broken(c, "a value leaves the step in another layout than it entered");
+    if (entry->more_blocks != exit->more_blocks)
+      return broken(c, "a value leaves the step for another number of blocks");
   }
   return EGRAPH_OK;
 }
@@ -220,6 +244,7 @@ egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc) {
   if (status == EGRAPH_OK) status = check_steps(&c);
   if (status == EGRAPH_OK) status = find_entries(&c);
   if (status == EGRAPH_OK) status = check_makers(&c);
+  if (status == EGRAPH_OK) status = check_blocks(&c);
   if (status == EGRAPH_OK) status = check_outputs(&c);
   if (status == EGRAPH_OK) status = check_carried(&c);
   eg_arena_deinit(&arena);

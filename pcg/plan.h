@@ -63,8 +63,9 @@ egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_are
 /// Whether some state stands for several blocks: such a plan can be looked at, not run.
 bool eg_plan_is_folded(const eg_plan *plan);
 /// Verifies every invariant: layouts legal, every step's operands made before, strategies
-/// those that the actions give, moves single transitions, phases never going back,
-/// carried layouts equal. EGRAPH_E_INTERNAL names the first violation.
+/// those that the actions give, moves single transitions, phases never going back, types,
+/// layouts and numbers of blocks of what is carried equal, one number of blocks per value
+/// and node. EGRAPH_E_INTERNAL names the first violation.
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
 #endif

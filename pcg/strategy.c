@@ -37,8 +37,11 @@ static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8
   case EG_FACTOR_BLOCKED: return false;
   case EG_FACTOR_SUM: *out = EG_SHARD_P_SUM; return !is_kernel_tap(spread, factor);
   case EG_FACTOR_MAX: *out = EG_SHARD_P_MAX; return true;
-  case EG_FACTOR_PARALLEL:
-  case EG_FACTOR_WINDOW: break;
+  case EG_FACTOR_WINDOW:
+    if (factor->output_dim[0] != EG_NO_DIM) break;
+    *out = EG_SHARD_P_SUM; // over the positions
+    return true;
+  case EG_FACTOR_PARALLEL: break;
   }
   int dim = factor->output_dim[0];
   for (uint32_t r = 1; r < spread->spec.result_count; r++)
@@ -180,6 +183,8 @@ static bool can_fill(const eg_spread *spread, const eg_factor *window, double *o
   *out_fill = op_of(spread) == EG_OP_MAX_POOL ? -(double)INFINITY : 0;
   switch ((int)op_of(spread)) {
   case EG_OP_CONV:
+  case EG_OP_CONV_TRANSPOSE:
+  case EG_OP_CONV_GRAD_WEIGHT:
   case EG_OP_MAX_POOL: return true;
   case EG_OP_AVERAGE_POOL:
     return eg_attr_at(attrs, EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD)->i != 0 ||

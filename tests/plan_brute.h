@@ -120,7 +120,11 @@ static inline void plan_price(plan_brute *b, uint32_t v, const plan_start *start
       if (start->from[later] == q) wanted |= UINT64_C(1) << start->layout[later];
     double runs = q == EG_PHASE_UPDATE ? 1 : b->of.info->micro_batches;
     sums.cost += runs * plan_reach(b, type, start->layout[q], wanted);
-    if (start->from[q] >= 0) sums.memory += b->of.types[type].bytes[start->layout[q]];
+    bool is_kept = start->from[q] >= 0;
+    for (int earlier = 0; earlier < q; earlier++) // of the same phase, in the same layout
+      is_kept = is_kept && (start->from[earlier] != start->from[q] ||
+                            start->layout[earlier] != start->layout[q]);
+    if (is_kept) sums.memory += b->of.types[type].bytes[start->layout[q]];
   }
   if (!isfinite(sums.cost)) return;
   if (b->least_memory) sums.cost = 0;
@@ -147,15 +151,14 @@ static inline void plan_copies(plan_brute *b, uint32_t v, uint32_t source, int q
     start->layout[q] = source;
     plan_copies(b, v, source, q + 1, start, sums, out);
   }
-  int before = q - 1;
-  while (before >= 0 && (value->uses >> before & 1) == 0)
-    before--;
-  if (before >= 0 && start->from[before] != PLAN_UNUSED)
+  for (int before = 0; before < q; before++) {
+    if (start->from[before] == PLAN_UNUSED) continue;
     for (uint32_t l = 0; l < b->of.types[value->type].count; l++) {
       start->from[q] = before;
       start->layout[q] = l;
       plan_copies(b, v, source, q + 1, start, sums, out);
     }
+  }
   start->from[q] = PLAN_UNUSED;
 }
 

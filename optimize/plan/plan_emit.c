@@ -321,10 +321,10 @@ static egraph_status flush_moves(emitter *e, eg_phase phase) {
   return EGRAPH_OK;
 }
 
-/// What is kept from this phase on has its state there, whatever uses it.
-static egraph_status carry_over(emitter *e, eg_phase phase) {
+/// What copies of this phase start from.
+static void carry_over(emitter *e, eg_model_role role, eg_phase phase) {
   for (uint32_t copy = 0; copy < e->model->values.len; copy++) {
-    if (e->model->values.data[copy].role != EG_MODEL_COPY ||
+    if (e->model->values.data[copy].role != role ||
         e->model->values.data[copy].phase != phase)
       continue;
     uint32_t before = kept_from(e, copy);
@@ -332,11 +332,11 @@ static egraph_status carry_over(emitter *e, eg_phase phase) {
     e->state_of_place.data[e->problem->output.data[strategy_of(e, copy)]] =
         e->state_of_place.data[before];
   }
-  return EGRAPH_OK;
 }
 
 static egraph_status write_phase(emitter *e, eg_phase phase, eg_u32s *order) {
-  EG_TRY(carry_over(e, phase));
+  carry_over(e, EG_MODEL_KEPT, phase);
+  carry_over(e, EG_MODEL_COPY, phase);
   for (uint32_t v = 0; v < e->space->values.len; v++) {
     const eg_space_value *value = &e->space->values.data[v];
     if (value->phase != phase || value->is_entry || e->value_made.data[v] != NONE ||

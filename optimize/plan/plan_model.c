@@ -139,15 +139,31 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
   return EGRAPH_OK;
 }
 
+/// What FORWARD keeps for both later phases counts once.
+static egraph_status add_shared(builder *b, uint32_t v) {
+  uint32_t kept, forward = *copy_of(b, v, EG_PHASE_FORWARD);
+  EG_TRY(add_value(b, EG_MODEL_KEPT, v, v, EG_PHASE_BACKWARD, &kept));
+  EG_TRY(add_kept(b, v, forward, kept, true));
+  EG_TRY(add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_BACKWARD), false));
+  return add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_UPDATE), false);
+}
+
+/// A copy starts from the entry or from the copy of any phase before.
 static egraph_status add_kept_copies(builder *b, uint32_t v) {
-  uint32_t entry = b->model->entries.data[v], before = EG_SPACE_NONE;
+  const uint8_t every = (1u << EG_PHASE_COUNT) - 1;
+  uint32_t entry = b->model->entries.data[v];
+  bool is_sum = value_at(b, v)->is_sum, is_shared = b->uses[v] == every && !is_sum;
+  if (is_shared) EG_TRY(add_shared(b, v));
   for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
     uint32_t copy = *copy_of(b, v, (eg_phase)q);
     if (copy == EG_SPACE_NONE) continue;
     if (entry != EG_SPACE_NONE) EG_TRY(add_kept(b, v, entry, copy, false));
-    if (before != EG_SPACE_NONE)
-      EG_TRY(add_kept(b, v, before, copy, !value_at(b, v)->is_sum));
-    before = copy;
+    for (uint32_t p = 0; p < q; p++) {
+      uint32_t before = *copy_of(b, v, (eg_phase)p);
+      bool is_there = is_shared && p == EG_PHASE_FORWARD && q == EG_PHASE_BACKWARD;
+      if (before != EG_SPACE_NONE && !is_there)
+        EG_TRY(add_kept(b, v, before, copy, !is_sum));
+    }
   }
   return EGRAPH_OK;
 }

@@ -2,13 +2,15 @@
 //
 // A value that is used in a later phase than it is made in has a copy there: what was
 // kept (a stash for backward, the sum of a gradient over the micro-batches). An operator
-// keeps each layout as it is, for its bytes; which layout is kept is a choice. An input
-// or weight has an *entry*, without transitions, from which the copy of each phase starts
-// for nothing, or from what an earlier phase has made of it, for its bytes. What is
-// carried to the next step has an *exit* whose layout is tied to that of its entry.
+// keeps each layout as it is, for its bytes; which layout is kept, and of which of the
+// phases before, is a choice. An input or weight has an *entry*, without transitions,
+// from which the copy of each phase starts for nothing, or from what an earlier phase has
+// made of it, for its bytes. What FORWARD hands to both later phases is *kept* once. What
+// is carried to the next step has an *exit* whose layout is tied to that of its entry.
 //
-//   weight w:  entry ---> w in FORWARD ---arcs---> keep, bytes ---> w in BACKWARD
+//   weight w:  entry ---> w in FORWARD ---arcs---> kept, bytes ---> w in BACKWARD
 //                 '------------------------------------------------------^
+//
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PLAN_PLAN_MODEL_H
 #define EG_OPTIMIZE_PLAN_PLAN_MODEL_H
@@ -16,13 +18,18 @@
 #include "extract/layout/layout_solve.h"
 #include "optimize/plan/plan_space.h"
 
-typedef enum eg_model_role { EG_MODEL_COPY, EG_MODEL_ENTRY, EG_MODEL_EXIT } eg_model_role;
+typedef enum eg_model_role {
+  EG_MODEL_COPY,
+  EG_MODEL_ENTRY,
+  EG_MODEL_KEPT, // of FORWARD, for both later phases
+  EG_MODEL_EXIT
+} eg_model_role;
 
 /// What a value of the problem stands for.
 typedef struct eg_model_value {
   eg_model_role role;
   uint32_t value;   // of the space
-  eg_phase phase;   // COPY
+  eg_phase phase;   // COPY; KEPT: from which on
   uint32_t layouts; // first of its layouts, in eg_plan_model.layouts
 } eg_model_value;
 EG_VEC_DEFINE(eg_model_values, eg_model_value);

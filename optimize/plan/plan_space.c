@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#include "ops/typing.h"
 #include "optimize/plan/plan_operators.h"
+#include "optimize/plan/plan_phases.h"
 
 static const eg_engine *engine_of(const eg_plan_space *space) {
   return eg_tensor_egraph_engine_of(space->egraph);
@@ -95,107 +97,6 @@ static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *co
   return EGRAPH_OK;
 }
 
-// ---- phases -----------------------------------------------------------------------
-//
-// A value of the seed graph keeps its phase: the earliest of the nodes that make it, and
-// of an input the earliest of its users. What rules have added is made as soon as its
-// operands are there. Likewise for the number of blocks, where the most counts.
-
-enum { UNKNOWN = EG_PHASE_COUNT };
-
-typedef struct phases {
-  eg_plan_space *space;
-  uint8_t *phase;  // [values]
-  bool *is_seeded; // [values]
-} phases;
-
-static void seed(phases *p, eg_value value, eg_phase phase, uint32_t times) {
-  eg_plan_space *space = p->space;
-  uint32_t v =
-      space->value_of[eg_engine_find(engine_of(space),
-                                     eg_tensor_egraph_value_class(space->egraph, value))
-                          .id];
-  if (v == EG_SPACE_NONE) return;
-  p->is_seeded[v] = true;
-  if (phase < p->phase[v]) p->phase[v] = (uint8_t)phase;
-  if (times > space->values.data[v].times) space->values.data[v].times = times;
-}
-
-static void seed_all(phases *p) {
-  const eg_step_info *info = p->space->info;
-  const eg_graph *graph = eg_tensor_egraph_graph(p->space->egraph);
-  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
-    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
-    eg_phase phase = info->phases == NULL ? EG_PHASE_FORWARD : info->phases[n];
-    uint32_t times = info->times == NULL ? 1 : info->times[n];
-    for (uint32_t r = 0; r < node.result_count; r++)
-      seed(p, node.results[r], phase, times);
-    for (uint32_t i = 0; i < node.input_count; i++)
-      if (eg_graph_value(graph, node.inputs[i])->kind != EG_VALUE_COMPUTED)
-        seed(p, node.inputs[i], phase, times);
-  }
-}
-
-/// Phase and times that a node's operands allow; UNKNOWN when one of them is.
-static uint8_t phase_of_operands(const phases *p, eg_node node, uint32_t *out_times) {
-  const eg_plan_space *space = p->space;
-  eg_term term = eg_engine_term(engine_of(space), node);
-  uint8_t phase = EG_PHASE_FORWARD;
-  *out_times = 1;
-  for (uint32_t k = 0; k < term.arity; k++) {
-    uint32_t v = space->value_of[term.children[k].id];
-    if (p->phase[v] > phase) phase = p->phase[v];
-    if (space->values.data[v].times > *out_times)
-      *out_times = space->values.data[v].times;
-  }
-  return phase;
-}
-
-static bool improve(phases *p, uint32_t v) {
-  eg_space_value *value = &p->space->values.data[v];
-  uint32_t count;
-  const eg_node *nodes = eg_engine_class_nodes(engine_of(p->space), value->class, &count);
-  bool changed = false;
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t times;
-    uint8_t phase = phase_of_operands(p, nodes[i], &times);
-    if (phase >= p->phase[v]) continue;
-    p->phase[v] = phase;
-    value->times = times;
-    changed = true;
-  }
-  return changed;
-}
-
-static void spread_phases(phases *p) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (uint32_t v = 0; v < p->space->values.len; v++)
-      if (!p->is_seeded[v] && improve(p, v)) changed = true;
-  }
-}
-
-static egraph_status find_phases(eg_plan_space *space) {
-  phases p = {.space = space};
-  uint32_t count = (uint32_t)space->values.len;
-  EG_TRY(eg_alloc(space->alloc, count, sizeof *p.phase, &p.phase));
-  egraph_status status = eg_alloc(space->alloc, count, sizeof *p.is_seeded, &p.is_seeded);
-  if (status == EGRAPH_OK) {
-    memset(p.phase, UNKNOWN, count);
-    seed_all(&p);
-    spread_phases(&p);
-    for (uint32_t v = 0; v < count; v++) {
-      eg_space_value *value = &space->values.data[v];
-      // A class that only has itself as operand is made by nobody, in whatever phase.
-      value->phase = p.phase[v] == UNKNOWN ? EG_PHASE_UPDATE : (eg_phase)p.phase[v];
-      if (value->times == 0) value->times = 1;
-    }
-  }
-  eg_free(space->alloc, p.phase, count, sizeof *p.phase);
-  eg_free(space->alloc, p.is_seeded, count, sizeof *p.is_seeded);
-  return status;
-}
-
 // ---- partial sums that are of use ---------------------------------------------------
 
 static void note_partials(const eg_mesh *mesh, const eg_layout *layout, uint8_t *sum,
@@ -262,6 +163,25 @@ double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t 
 
 // ---- entry points -------------------------------------------------------------------
 
+/// What is carried must fit where it enters, before anything is tied to it.
+static egraph_status check_carried(const eg_plan_space *space) {
+  const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
+  for (uint32_t i = 0; i < space->info->carried_count; i++) {
+    const eg_carried_value *carried = &space->info->carried[i];
+    const char *name;
+    eg_value left = eg_graph_output(graph, carried->output, &name);
+    const eg_value_info *entry = eg_graph_value(graph, carried->entry),
+                        *exit = eg_graph_value(graph, left);
+    if (!entry->typed || !exit->typed || !eg_type_same(&entry->type, &exit->type))
+      return EG_FAIL(EGRAPH_E_TYPE,
+                     "output '%.200s' (%s) cannot enter the next step as '%.200s' (%s); "
+                     "what is carried must keep its type and shape",
+                     name, eg_type_text_of(&exit->type).text, entry->name,
+                     eg_type_text_of(&entry->type).text);
+  }
+  return EGRAPH_OK;
+}
+
 static void mark_sums(eg_plan_space *space) {
   const eg_step_info *info = space->info;
   for (uint32_t i = 0; i < info->carried_count; i++) {
@@ -274,6 +194,7 @@ static void mark_sums(eg_plan_space *space) {
 }
 
 static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
+  EG_TRY(check_carried(space));
   EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *space->value_of,
                   &space->value_of));
   for (uint32_t c = 0; c < space->class_limit; c++)
@@ -285,7 +206,7 @@ static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   EG_TRY(status);
   EG_TRY(number_values(space, costs));
   mark_sums(space);
-  EG_TRY(find_phases(space));
+  EG_TRY(eg_plan_phases_find(space));
   EG_TRY(eg_plan_operators_add(space, costs));
   find_partials(space);
   share_partials(space);

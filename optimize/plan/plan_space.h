@@ -65,7 +65,7 @@ typedef struct eg_plan_space {
 } eg_plan_space;
 
 /// Enumerates. Fails with EGRAPH_E_UNSUPPORTED when a value has no type, or a type too
-/// many layouts.
+/// many layouts; EGRAPH_E_TYPE when what is carried does not fit where it enters.
 egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
                                  eg_tensor_egraph *egraph, const eg_step_info *info,
                                  const eg_mesh *mesh, const eg_plan_costs *costs);

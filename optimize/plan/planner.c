@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "optimize/plan/unit_axes.h"
 
 // ---- planning -----------------------------------------------------------------------
 
@@ -35,45 +36,45 @@ static egraph_status saturate(planner *p) {
   return status;
 }
 
-static egraph_status emit(planner *p, const eg_plan_model *model,
-                          const eg_layout_result *result) {
+static void take_over(planner *p, const eg_fitted_plan *fitted) {
   eg_planning *out = p->out;
-  out->status = result->status;
-  out->cost = result->cost;
-  out->bound = result->bound;
-  out->gap = result->gap;
-  out->least_memory = result->least_memory;
-  if (result->solutions.len == 0) return EGRAPH_OK;
-  out->memory = result->solutions.data[0].memory;
-  EG_TRY(eg_plan_emit(model, p->alloc, &result->solutions.data[0], &out->emitted));
-  out->has_plan = true;
-  return EGRAPH_OK;
+  out->status = fitted->status;
+  out->cost = fitted->cost;
+  out->bound = fitted->bound;
+  out->gap = fitted->gap;
+  out->memory = fitted->memory;
+  out->kept = fitted->kept;
+  out->least_memory = fitted->least_memory;
+  out->has_plan = fitted->has_plan;
+  if (!fitted->has_plan) return;
+  out->emitted = fitted->emitted;
+  eg_unit_axes_restore(&out->emitted.plan, &p->input->mesh->mesh);
 }
 
 static egraph_status solve(planner *p, const eg_plan_space *space) {
   eg_plan_model model;
-  eg_layout_result result;
+  eg_fitted_plan fitted;
   double start = eg_clock_seconds();
   EG_TRY(eg_plan_model_init(&model, p->alloc, space));
-  eg_layout_result_init(&result, p->alloc);
-  egraph_status status =
-      eg_layout_solve(p->alloc, &model.problem, &p->input->layout, &result);
-  if (status == EGRAPH_OK) status = emit(p, &model, &result);
-  eg_layout_result_deinit(&result);
+  p->out->places = eg_layout_place_count(&model.problem);
+  p->out->arcs = eg_layout_arc_count(&model.problem);
+  egraph_status status = eg_plan_fit(&model, p->alloc, &p->input->layout, &fitted);
+  if (status == EGRAPH_OK) take_over(p, &fitted);
   eg_plan_model_deinit(&model);
   p->out->solve_seconds = eg_clock_seconds() - start;
   return status;
 }
 
 static egraph_status plan(planner *p) {
-  eg_machine_costs costs = {.mesh = p->input->mesh};
+  eg_machine_mesh mesh = eg_unit_axes_drop(p->input->mesh);
+  eg_machine_costs costs = {.mesh = &mesh};
   EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
   EG_TRY(saturate(p));
   eg_plan_costs asked = eg_machine_plan_costs(&costs);
   eg_plan_space space;
   double start = eg_clock_seconds();
-  EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, p->input->info,
-                            &p->input->mesh->mesh, &asked));
+  EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, p->input->info, &mesh.mesh,
+                            &asked));
   p->out->space_seconds = eg_clock_seconds() - start;
   egraph_status status = solve(p, &space);
   eg_plan_space_deinit(&space);

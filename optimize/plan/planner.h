@@ -7,7 +7,7 @@
 #define EG_OPTIMIZE_PLAN_PLANNER_H
 
 #include "optimize/plan/machine_costs.h"
-#include "optimize/plan/plan_emit.h"
+#include "optimize/plan/plan_fit.h"
 #include "optimize/plan/training_info.h"
 #include "rewrites/saturate.h"
 
@@ -23,11 +23,12 @@ typedef struct eg_planner_input {
 } eg_planner_input;
 
 typedef struct eg_planning {
-  eg_layout_status status;
+  eg_layout_status status; // as eg_fitted_plan has it, likewise what follows
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
-  double memory;           // bytes of a device that the plan's costs count
-  double least_memory;     // EG_LAYOUT_NO_MEMORY: what would do
+  double memory, kept;     // bytes of a device
+  double least_memory;
   uint32_t nodes, classes; // of the e-graph
+  uint32_t places, arcs;   // of the layout problem: values in their layouts, transitions
   eg_stop stop;            // of saturation
   double saturate_seconds, space_seconds, solve_seconds;
   bool has_plan;

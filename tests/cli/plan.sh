@@ -71,11 +71,11 @@ expect 1 - "^egraph: there is no loss 'hinge'; choose" plan mlp.egraph --train s
 expect 1 - '^egraph: there is nothing to train' plan bare.egraph --train sgd
 printf '(egraph-graph 1)\n(input x "float32[8,8]")\n' >blind.egraph
 expect 0 '^plan +optimal' '^egraph: note: blind.egraph has no outputs' plan blind.egraph
-expect 1 - 'the least that would do is .* bytes\); raise the limit' plan mlp.egraph $train --memory 1000 -o small.json
+expect 1 - 'the least that is known to do is .* bytes\); raise the limit' plan mlp.egraph $train --memory 1000 -o small.json
 absent small.json
 least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' stderr)
 expect 0 '^plan +(optimal|feasible)' - plan mlp.egraph $train --memory "$least"
-expect 1 '"status":"infeasible","cost":null' 'the least that would do' plan mlp.egraph $train --memory 1000 --json
+expect 1 '"status":"infeasible","cost":null' 'the least that is known to do' plan mlp.egraph $train --memory 1000 --json
 keys status cost collectives least_memory_bytes
 matches stdout '"collectives":\[\]'
 expect 1 - '^egraph: nowhere/p.json: cannot be written' plan mlp.egraph -o nowhere/p.json

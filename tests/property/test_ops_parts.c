@@ -233,31 +233,52 @@ static void check_parallel(const node *n, uint32_t index, int64_t lo, int64_t hi
   tensors_free(results, n->result_count);
 }
 
-// Positions [lo, hi) read their windows only; what hangs over the ends stays padding.
-static void check_window(const node *n, uint32_t index, int64_t lo, int64_t hi) {
+// Positions [lo, hi) read their windows only; what hangs over the ends stays padding. A
+// transposed convolution cuts what it adds; there the ends are cut as much less.
+static eg_tensor run_window(const node *n, uint32_t index, int64_t lo, int64_t hi) {
   const eg_factor *factor = &n->factors.factor[index];
   int dim = factor->input_dim[0];
   int64_t size = n->f.inputs[0].dims[dim];
   int64_t from = lo * factor->stride - factor->pad;
   int64_t to = (hi - 1) * factor->stride - factor->pad + factor->window;
+  int64_t before = from < 0 ? -from : 0, after = to > size ? to - size : 0;
+  bool cuts = n->row->op == EG_OP_CONV_TRANSPOSE;
   eg_tensor inputs[EG_MAX_FACTOR_OPERANDS], result;
   part_attrs part;
   part_attrs_init(&part, n, factor, hi - lo);
   uint16_t pads = 0;
   assert_true(eg_op_find_attr(n->row->op, "pads", &pads));
   int spatial = (int)n->f.inputs[0].rank - 2;
-  set_entry(&part, pads, dim - 2, from < 0 ? -from : 0);
-  set_entry(&part, pads, dim - 2 + spatial, to > size ? to - size : 0);
-  range halo = {1, size, from < 0 ? 0 : from, to > size ? size : to};
+  set_entry(&part, pads, dim - 2, cuts ? factor->window - 1 - before : before);
+  set_entry(&part, pads, dim - 2 + spatial, cuts ? factor->window - 1 - after : after);
+  range halo = {1, size, before == 0 ? from : 0, after == 0 ? to : size};
   range rows = {1, factor->size, lo, hi};
   for (uint32_t i = 0; i < n->f.count; i++)
     inputs[i] = take(&n->inputs[i], factor->input_dim[i], i == 0 ? halo : rows);
   run(&part.attrs, inputs, n->f.count, &result);
-  eg_tensor wanted = take(&n->results[0], factor->output_dim[0], rows);
+  tensors_free(inputs, n->f.count);
+  return result;
+}
+
+static void check_window(const node *n, uint32_t index, int64_t lo, int64_t hi) {
+  const eg_factor *factor = &n->factors.factor[index];
+  eg_tensor result = run_window(n, index, lo, hi);
+  eg_tensor wanted =
+      take(&n->results[0], factor->output_dim[0], (range){1, factor->size, lo, hi});
   expect(same_values(&result, &wanted), n, index, "a window");
   tensor_free(&wanted);
   tensor_free(&result);
-  tensors_free(inputs, n->f.count);
+}
+
+static void check_window_sum(const node *n, uint32_t index, int64_t cut) {
+  eg_tensor a = run_window(n, index, 0, cut);
+  eg_tensor b = run_window(n, index, cut, n->factors.factor[index].size);
+  for (int64_t i = 0; i < eg_type_elements(&a.type); i++)
+    eg_tensor_set_double(&a, i,
+                         eg_tensor_get_double(&a, i) + eg_tensor_get_double(&b, i));
+  expect(same_values(&a, &n->results[0]), n, index, "a sum over windows");
+  tensor_free(&a);
+  tensor_free(&b);
 }
 
 static bool is_joint(const node *n, uint32_t operand) {
@@ -309,6 +330,10 @@ static uint32_t check_factor(const node *n, uint32_t index, eg_rng *rng) {
     check_parallel(n, index, cut, factor->size);
     return 1;
   case EG_FACTOR_WINDOW:
+    if (factor->output_dim[0] == EG_NO_DIM) {
+      check_window_sum(n, index, cut);
+      return 1;
+    }
     check_window(n, index, 0, cut);
     check_window(n, index, cut, factor->size);
     return 1;

@@ -205,6 +205,29 @@ static void nothing_leaves_a_step_as_a_partial_sum(void **state) {
   plan_case_deinit(&t.c);
 }
 
+/// h is made in FORWARD and read in both phases behind it: kept once, it takes the bytes
+/// of one h beside those of x.
+static void what_two_phases_read_is_kept_once(void **state) {
+  (void)state;
+  static trial t;
+  trial_read(&t, "(egraph-graph 1)\n"
+                 "(input x \"float32[3]\")\n"
+                 "(let h (exp x))\n"
+                 "(let b (relu h))\n"
+                 "(let u (tanh h))\n"
+                 "(output b)\n(output u)\n");
+  t.c.phases[1] = EG_PHASE_BACKWARD;
+  t.c.phases[2] = EG_PHASE_UPDATE;
+  t.c.info.memory_limit = 2 * 3 * sizeof(float);
+  plan_choices_init(&brute.of, t.c.egraph, &t.c.info, &t.c.mesh, &t.c.costs);
+  brute.most_visits = MOST_VISITS;
+  expect_optimum(&t);
+  assert_int_equal(t.result.status, EG_LAYOUT_OPTIMAL);
+  assert_true(t.result.solutions.data[0].memory == t.c.info.memory_limit);
+  forget(&t);
+  plan_case_deinit(&t.c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_on_one_axis_are_planned_to_the_optimum),
@@ -213,6 +236,7 @@ int main(void) {
       cmocka_unit_test(equal_terms_are_chosen_with_their_layouts),
       cmocka_unit_test(names_of_the_graph_are_kept_for_its_values),
       cmocka_unit_test(nothing_leaves_a_step_as_a_partial_sum),
+      cmocka_unit_test(what_two_phases_read_is_kept_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

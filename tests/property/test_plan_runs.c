@@ -9,6 +9,7 @@
 
 #include "optimize/plan/plan_emit.h"
 #include "optimize/plan/training_info.h"
+#include "pcg/plan_summary.h"
 #include "tests/unit/rank_training.h"
 
 // ---- models ---------------------------------------------------------------------------
@@ -23,6 +24,14 @@ static const char cnn[] =
     "(weight l \"float32[4,8,1,1]\")"
     "(let c (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] x k))(let r (relu c))"
     "(let d (conv :strides [1 1] :pads [0 0 0 0] :dilations [1 1] r l))"
+    "(let y (reduce-sum :axes [2 3] :keepdims 0 d))(output y)";
+
+// One image of odd channels: rows and columns are what there is to split.
+static const char image[] =
+    "(egraph-graph 1)(input x \"float32[1,1,16,8]\")(weight k \"float32[3,1,3,3]\")"
+    "(weight l \"float32[5,3,3,3]\")"
+    "(let c (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] x k))(let r (relu c))"
+    "(let d (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] r l))"
     "(let y (reduce-sum :axes [2 3] :keepdims 0 d))(output y)";
 
 static const char block[] =
@@ -74,6 +83,7 @@ typedef struct prices {
   double per_flop, per_byte, latency;
   double memory; // part of what the cheapest plan takes; 0: no limit
   double slow;   // axis 0 against the others
+  double halo;   // against other exchanges
 } prices;
 
 static egraph_status price_node(void *self, const eg_node_spec *local, double *out) {
@@ -95,12 +105,13 @@ static double price_transition(void *self, const eg_transition *transition,
 
 static double price_halo(void *self, const eg_halo *halo, const eg_type *local) {
   double rows = (double)(halo->before + halo->after) / (double)local->dims[halo->dim];
-  return price_bytes(self, halo->axis, rows * (double)eg_type_bytes(local));
+  double seconds = price_bytes(self, halo->axis, rows * (double)eg_type_bytes(local));
+  return ((const prices *)self)->halo * seconds;
 }
 
 static const prices all_prices[] = {
-    {0, 1, 1, 0, 1},       {0, 1, 100, 0, 4},   {1, 0.01, 1, 0, 1},
-    {1, 0.1, 10, 1.05, 2}, {0.5, 1, 1, 1.3, 1}, {1, 0.02, 0, 1, 3},
+    {0, 1, 1, 0, 1, 1},       {0, 1, 100, 0, 4, 1},   {1, 0.01, 1, 0, 1, 1},
+    {1, 0.1, 10, 1.05, 2, 1}, {0.5, 1, 1, 1.3, 1, 1}, {1, 0.02, 0, 1, 3, 1},
 };
 
 // ---- running --------------------------------------------------------------------------
@@ -146,7 +157,9 @@ static uint32_t count_moves(const eg_plan *plan) {
   return count;
 }
 
-static uint32_t run_case(const model *m, const char *mesh_text, const prices *price) {
+/// Returns the moves of the plan.
+static uint32_t run_case(const model *m, const char *mesh_text, const prices *price,
+                         eg_plan_summary *out) {
   problem p;
   eg_training_options training = EG_TRAINING_OPTIONS_DEFAULT;
   training.loss = EG_LOSS_SQUARED_ERROR;
@@ -185,6 +198,7 @@ static uint32_t run_case(const model *m, const char *mesh_text, const prices *pr
     fail_msg("%s on %s, prices %d: error %g", m->name, mesh_text,
              (int)(price - all_prices), error);
   uint32_t moves = count_moves(p.plan);
+  assert_ok(eg_plan_summary_make(p.plan, eg_allocator_heap(), out));
   kit_tensors_deinit(&want);
   eg_emitted_plan_deinit(&emitted);
   eg_layout_result_deinit(&result);
@@ -202,16 +216,41 @@ static void plans_give_what_one_device_gives(void **state) {
   uint32_t cases = 0, moves = 0;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++)
     for (size_t i = 0; i < sizeof all_prices / sizeof *all_prices; i++) {
-      moves += run_case(&models[m], meshes[(m + i) % 4], &all_prices[i]);
+      eg_plan_summary ignored;
+      moves += run_case(&models[m], meshes[(m + i) % 4], &all_prices[i], &ignored);
       cases++;
     }
   print_message("%u plans with %u moves\n", cases, moves);
   assert_true(cases >= 20 && moves > cases);
 }
 
+static uint64_t halos_of(const eg_plan_summary *summary, eg_phase phase) {
+  uint64_t count = 0;
+  for (uint32_t a = 0; a < summary->mesh.axis_count; a++)
+    count += summary->exchange[phase][a][EG_EXCHANGE_HALO].count;
+  return count;
+}
+
+/// Work is dear against a few rows of neighbours: images are cut, forward and backward.
+static void images_are_cut_among_devices(void **state) {
+  (void)state;
+  static const char *const meshes[] = {"gpu=2", "gpu=4", "a=2,b=2"};
+  const model m = {"image", image};
+  const prices price = {1, 1, 1, 0, 1, 0.01};
+  for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
+    eg_plan_summary summary;
+    (void)run_case(&m, meshes[i], &price, &summary);
+    // Both convolutions, per micro-batch; the gradient of the second one's image, and of
+    // both weights, which read windows too.
+    assert_true(halos_of(&summary, EG_PHASE_FORWARD) >= 2 * MICRO_BATCHES);
+    assert_true(halos_of(&summary, EG_PHASE_BACKWARD) >= 3 * MICRO_BATCHES);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(plans_give_what_one_device_gives),
+      cmocka_unit_test(images_are_cut_among_devices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

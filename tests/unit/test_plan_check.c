@@ -5,6 +5,7 @@
 typedef struct breaking {
   void (*breaks)(eg_plan *plan);
   const char *message;
+  uint32_t plan; // of PLAN_CASES
 } breaking;
 
 static uint32_t first_move(const eg_plan *plan) {
@@ -42,6 +43,34 @@ static void carries_no_output(eg_plan *plan) { plan->carried.data[0] = 1u << 20;
 
 static void carries_no_value(eg_plan *plan) { plan->carried.data[1] = 1u << 20; }
 
+/// As x, which has another shape.
+static void carries_another_type(eg_plan *plan) {
+  eg_value x;
+  assert_true(eg_graph_find_value(plan->graph, "x", &x));
+  plan->carried.data[1] = x.id;
+}
+
+static void has_blocks_of_its_own(eg_plan *plan) {
+  plan->states.data[plan->steps.data[first_move(plan)].to].more_blocks = 3;
+}
+
+static void has_blocks_of_one_result(eg_plan *plan) {
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    if (step->is_move) continue;
+    eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+    if (info.result_count == 1) continue;
+    uint32_t last = step->operands + info.input_count + info.result_count - 1;
+    plan->states.data[plan->operands.data[last]].more_blocks = 3;
+  }
+}
+
+static void leaves_for_other_blocks(eg_plan *plan) {
+  for (uint32_t i = 0; i < plan->states.len; i++)
+    if (plan->states.data[i].value.id == plan->carried.data[1])
+      plan->states.data[i].more_blocks = 3;
+}
+
 static void goes_back(eg_plan *plan) {
   plan->steps.data[plan->steps.len - 1].phase = EG_PHASE_FORWARD;
 }
@@ -49,20 +78,24 @@ static void goes_back(eg_plan *plan) {
 static void every_broken_plan_is_found(void **state) {
   (void)state;
   static const breaking ROWS[] = {
-      {says_another_step, "a state that its step does not make"},
-      {comes_from_nowhere, "a state that nothing makes"},
-      {is_of_no_value, "a state of no value"},
-      {moves_otherwise, "a move that is no single transition"},
-      {moves_from_later, "an operand is made later"},
-      {has_no_operands, "operands are missing"},
-      {has_no_node, "no such node"},
-      {carries_no_output, "carries no output"},
-      {carries_no_value, "carries no value"},
-      {goes_back, "a phase that was over"},
+      {says_another_step, "a state that its step does not make", 0},
+      {comes_from_nowhere, "a state that nothing makes", 0},
+      {is_of_no_value, "a state of no value", 0},
+      {moves_otherwise, "a move that is no single transition", 0},
+      {moves_from_later, "an operand is made later", 0},
+      {has_no_operands, "operands are missing", 0},
+      {has_no_node, "no such node", 0},
+      {carries_no_output, "carries no output", 0},
+      {carries_no_value, "carries no value", 0},
+      {carries_another_type, "in another type than it entered", 0},
+      {has_blocks_of_its_own, "a value that stands for several numbers of blocks", 0},
+      {has_blocks_of_one_result, "results of a node that stand for several", 5},
+      {leaves_for_other_blocks, "for another number of blocks", 0},
+      {goes_back, "a phase that was over", 0},
   };
   for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
     eg_emitted_plan made;
-    plan_make(&PLAN_CASES[0], &made);
+    plan_make(&PLAN_CASES[ROWS[i].plan], &made);
     assert_ok(eg_plan_check(&made.plan, eg_allocator_heap()));
     ROWS[i].breaks(&made.plan);
     assert_fails(eg_plan_check(&made.plan, eg_allocator_heap()), EGRAPH_E_INTERNAL,

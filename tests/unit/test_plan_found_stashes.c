@@ -26,9 +26,10 @@ static void setup(planned *p) {
   eg_text_deinit(&model);
 }
 
-/// Whole activations that a device holds are the input and what both norms make; of
-/// each it can give up 7 of 8 parts. The input is gathered in forward then, where its
-/// gradient is scattered; of norms one after the other is gathered again in backward.
+/// The limits lie a little below the peak of each plan. Whole activations that a device
+/// holds are the input and what both norms make; of each it can give up 7 of 8 parts. The
+/// input is gathered in forward then, where its gradient is scattered; of norms one after
+/// the other is gathered again in backward.
 static void what_is_kept_is_split_as_memory_gets_tight(void **state) {
   (void)state;
   enum { KEPT = 2 * LAYERS };
@@ -37,18 +38,19 @@ static void what_is_kept_is_split_as_memory_gets_tight(void **state) {
   p.layout.least_memory = true;
   planned_run(&p, INFINITY);
   p.layout.least_memory = false;
-  double memory = p.planning.memory, cost = p.planning.cost;
+  double cost = p.planning.cost, kept = p.planning.kept;
   for (uint32_t split = 0; split <= KEPT; split++) {
-    double limit = memory - activation * (7 * (split + 1) - 1) / 8;
+    double limit = p.planning.memory - activation / 256;
     planned_run(&p, limit);
-    assert_int_equal(p.planning.status, EG_LAYOUT_OPTIMAL);
+    assert_true(p.planning.has_plan);
     assert_true(p.planning.memory <= limit);
-    assert_true(p.planning.cost > cost);
+    assert_true(p.planning.cost > cost && p.planning.kept < kept - activation / 2);
     EXPECT(&p, FLOAT32 * HIDDEN, {F, KEPT, ALL_GATHER, 0, activation},
            {F, KEPT, REDUCE_SCATTER, 0, activation},
            {B, KEPT + split, ALL_GATHER, 0, activation},
            {B, KEPT, REDUCE_SCATTER, 0, activation});
     cost = p.planning.cost;
+    kept = p.planning.kept;
   }
   planned_deinit(&p);
 }

@@ -1,0 +1,141 @@
+// Plans within a memory limit, of random small steps: the peak of every plan is what is
+// reported, and within the limit; what is said to do does; and no solution that is known
+// to fit is cheaper than the bound.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan/plan_fit.h"
+#include "pcg/plan_summary.h"
+#include "tests/plan_cases.h"
+
+enum { SOLUTIONS = 8 };
+
+typedef struct trial {
+  plan_case c;
+  size_t round;
+  eg_plan_space space;
+  eg_plan_model model;
+  size_t limits, fitting, refused;
+} trial;
+
+static void fail_case(trial *t, const char *what, double got, double wanted) {
+  print_message("%s", eg_text_of(&t->c.text));
+  fail_msg("round %zu: %s %.17g, wanted %.17g", t->round, what, got, wanted);
+}
+
+static double peak_of(const eg_plan *plan) {
+  eg_plan_summary summary;
+  assert_ok(eg_plan_summary_make(plan, eg_allocator_heap(), &summary));
+  double total = 0;
+  for (int s = 0; s < EG_STORES; s++)
+    total += summary.at_peak[s];
+  assert_true(total == summary.peak);
+  return summary.peak;
+}
+
+static void fit(trial *t, double limit, eg_fitted_plan *out) {
+  eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
+  t->model.problem.memory_limit = limit;
+  assert_ok(eg_plan_fit(&t->model, eg_allocator_heap(), &options, out));
+  assert_true(t->model.problem.memory_limit == limit);
+  if (!out->has_plan) {
+    assert_true(out->status == EG_LAYOUT_NO_MEMORY || out->status == EG_LAYOUT_UNKNOWN);
+    return;
+  }
+  assert_ok(eg_plan_check(&out->emitted.plan, eg_allocator_heap()));
+  double peak = peak_of(&out->emitted.plan);
+  if (peak != out->memory) fail_case(t, "memory", out->memory, peak);
+  if (peak > limit) fail_case(t, "peak", peak, limit);
+  assert_true(out->bound <= out->cost * (1 + 1e-9));
+}
+
+/// The cheapest solutions that fit, however they were found, are not below the bound.
+static void expect_bound(trial *t, double limit, const eg_fitted_plan *fitted) {
+  eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
+  eg_layout_result result;
+  options.solutions = SOLUTIONS;
+  t->model.problem.memory_limit = limit;
+  eg_layout_result_init(&result, eg_allocator_heap());
+  assert_ok(eg_layout_solve(eg_allocator_heap(), &t->model.problem, &options, &result));
+  for (size_t i = 0; i < result.solutions.len; i++) {
+    eg_emitted_plan emitted;
+    assert_ok(eg_plan_emit(&t->model, eg_allocator_heap(), &result.solutions.data[i],
+                           &emitted));
+    double cost = result.solutions.data[i].cost;
+    if (peak_of(&emitted.plan) <= limit && cost < fitted->bound * (1 - 1e-9))
+      fail_case(t, "bound", fitted->bound, cost);
+    eg_emitted_plan_deinit(&emitted);
+  }
+  eg_layout_result_deinit(&result);
+}
+
+static void try_limit(trial *t, double limit, double least_cost) {
+  eg_fitted_plan fitted, again;
+  fit(t, limit, &fitted);
+  t->limits++;
+  t->fitting += fitted.has_plan;
+  if (fitted.has_plan) {
+    assert_true(fitted.cost >= least_cost * (1 - 1e-9));
+    expect_bound(t, limit, &fitted);
+  } else {
+    t->refused++;
+    if (!(fitted.least_memory > limit))
+      fail_case(t, "least memory", fitted.least_memory, limit);
+    fit(t, fitted.least_memory, &again);
+    assert_true(again.has_plan);
+    eg_fitted_plan_deinit(&again);
+  }
+  eg_fitted_plan_deinit(&fitted);
+}
+
+static void try_case(trial *t) {
+  egraph_allocator heap = eg_allocator_heap();
+  eg_fitted_plan free;
+  assert_ok(eg_plan_space_init(&t->space, heap, t->c.egraph, &t->c.info, &t->c.mesh,
+                               &t->c.costs));
+  assert_ok(eg_plan_model_init(&t->model, heap, &t->space));
+  fit(t, (double)INFINITY, &free);
+  assert_int_equal(free.status, EG_LAYOUT_OPTIMAL);
+  for (int i = 0; i < 2; i++) // bytes are whole
+    try_limit(t, floor(free.memory * (0.3 + 0.7 * eg_rng_unit(&t->c.rng))), free.cost);
+  eg_fitted_plan_deinit(&free);
+  eg_plan_model_deinit(&t->model);
+  eg_plan_space_deinit(&t->space);
+}
+
+static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits) {
+  static trial t;
+  t = (trial){.round = 0};
+  for (; t.round < rounds; t.round++) {
+    plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
+    try_case(&t);
+    plan_case_deinit(&t.c);
+  }
+  print_message("%zu limits: %zu plans, %zu refused\n", t.limits, t.fitting, t.refused);
+  assert_true(t.fitting > t.limits / 10 && t.refused > 0);
+}
+
+static void forward_plans_fit(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = false};
+  try_rounds(test_seed(20261121), test_rounds(40), &limits);
+}
+
+static void plans_in_phases_fit(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = true};
+  try_rounds(test_seed(20261122), test_rounds(40), &limits);
+}
+
+static void plans_on_two_axes_fit(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 3, .axes = 2, .has_phases = true};
+  try_rounds(test_seed(20261123), test_rounds(12), &limits);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(forward_plans_fit),
+      cmocka_unit_test(plans_in_phases_fit),
+      cmocka_unit_test(plans_on_two_axes_fit),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
