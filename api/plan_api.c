@@ -2,9 +2,9 @@
 // step once, then planned on every mesh.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
+#include <string.h>
 
-#include "api/planned.h"
-#include "optimize/plan/planner.h"
+#include "api/plan_rivals.h"
 
 static const double DEFAULT_SECONDS = 60.0, LEAST_SECONDS = 0.01;
 static const double PROVEN_GAP = 1e-9;
@@ -20,6 +20,11 @@ typedef struct plan_job {
   double bound, least_memory;
   bool is_cancelled;
   bool is_infeasible; // on all meshes up to now
+  eg_plan_constraints constraints;
+  eg_baseline baseline; // options.baseline
+  eg_text ruled_out;    // why the constraints leave no plan on the first such mesh
+  uint32_t ruled_out_meshes;
+  eg_rival_list rivals;
 } plan_job;
 
 egraph_plan_options egraph_plan_options_default(void) {
@@ -61,6 +66,11 @@ static egraph_status read_options(plan_job *job) {
   EG_TRY(check_amount("memory_limit", o->memory_limit));
   EG_TRY(check_amount("time_limit", o->time_limit));
   EG_TRY(check_amount("relative_gap", o->relative_gap));
+  if (o->baseline != NULL && !eg_baseline_find(o->baseline, &job->baseline))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no baseline '%.64s'; choose single-device, data-parallel, "
+                   "zero-1, zero-2, zero-3 or megatron",
+                   o->baseline);
   job->time_limit = o->time_limit == 0 ? DEFAULT_SECONDS : o->time_limit;
   return read_training(o, &job->training);
 }
@@ -95,7 +105,15 @@ static void keep_best(plan_job *job, eg_planning *planning) {
   plan->is_there = true;
   plan->report.cost = planning->cost;
   plan->report.memory = planning->memory;
+  plan->report.seed = planning->seed;
   planning->has_plan = false;
+}
+
+/// One mesh without a plan leaves the others; the first says why, should there be none.
+static egraph_status rule_out(plan_job *job) {
+  job->plan->report.meshes++;
+  if (job->ruled_out_meshes++ != 0) return EGRAPH_OK;
+  return eg_text_append(&job->ruled_out, egraph_last_error());
 }
 
 static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
@@ -105,7 +123,11 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
                             .info = info,
                             .machine = &job->machine,
                             .mesh = mesh,
-                            .layout = EG_LAYOUT_OPTIONS_DEFAULT};
+                            .layout = EG_LAYOUT_OPTIONS_DEFAULT,
+                            .constraints = &job->constraints,
+                            .compares = job->options->baselines,
+                            .baseline =
+                                job->options->baseline != NULL ? &job->baseline : NULL};
   input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
   input.layout.relative_gap = job->options->relative_gap;
   input.layout.progress = on_progress;
@@ -113,23 +135,20 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
   eg_text_clear(&job->mesh_name);
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
   eg_planning planning;
-  EG_TRY(eg_planner_run(job->plan->alloc, &input, &planning));
+  egraph_status status = eg_planner_run(job->plan->alloc, &input, &planning);
+  if (status == EGRAPH_E_ARGUMENT && job->constraints.rows.len != 0) return rule_out(job);
+  EG_TRY(status);
+  if (job->options->baselines) eg_rival_list_join(&job->rivals, &planning, &mesh->mesh);
   keep_best(job, &planning);
   on_progress(job, planning.cost, planning.bound, 0);
   eg_planning_deinit(&planning);
   return EGRAPH_OK;
 }
 
-/// The mesh that the options name; with the links of the machine's own if it is one.
 static egraph_status find_mesh(const plan_job *job, eg_machine_mesh *out) {
   eg_mesh mesh;
   EG_TRY(eg_mesh_parse(job->options->mesh, &mesh));
-  for (uint32_t i = 0; i < job->machine.mesh_count; i++)
-    if (eg_mesh_same(&job->machine.meshes[i].mesh, &mesh)) {
-      *out = job->machine.meshes[i];
-      return EGRAPH_OK;
-    }
-  return eg_machine_mesh_of(&job->machine, &mesh, NULL, out);
+  return eg_machine_find_mesh(&job->machine, &mesh, out);
 }
 
 static void conclude(plan_job *job, uint32_t meshes) {
@@ -165,6 +184,8 @@ static egraph_status plan_on_meshes(plan_job *job, const eg_graph *graph,
   for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
     EG_TRY(plan_on_mesh(job, graph, info, &meshes[i],
                         (job->time_limit - elapsed(job)) / (count - i)));
+  if (job->ruled_out_meshes == count)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
   conclude(job, count);
   return EGRAPH_OK;
 }
@@ -211,15 +232,29 @@ static egraph_status plan_graph(plan_job *job) {
   return status;
 }
 
+static egraph_status read_constraints(plan_job *job) {
+  const char *file = job->options->constraints_file, *text = job->options->constraints;
+  if (file != NULL) EG_TRY(eg_plan_constraints_read(&job->constraints, file));
+  if (text == NULL) return EGRAPH_OK;
+  return eg_plan_constraints_parse(&job->constraints, "constraints", text, strlen(text),
+                                   false);
+}
+
+static egraph_status describe(plan_job *job) {
+  EG_TRY(eg_rival_list_finish(&job->rivals, &job->plan->planned.plan, job->plan->alloc));
+  return eg_planned_describe(job->plan);
+}
+
 static egraph_status plan_for_machine(plan_job *job) {
   const egraph_plan_options *o = job->options;
+  EG_TRY(read_constraints(job));
   EG_TRY(eg_machine_load(&job->plan->alloc, o->machine != NULL ? o->machine : "host",
                          &job->machine));
   job->plan->report.memory_limit =
       o->memory_limit != 0 ? o->memory_limit : job->machine.memory_bytes;
   egraph_status status = plan_graph(job);
   eg_machine_deinit(&job->machine);
-  if (status == EGRAPH_OK && job->plan->is_there) status = eg_planned_describe(job->plan);
+  if (status == EGRAPH_OK && job->plan->is_there) status = describe(job);
   job->plan->report.total_seconds = elapsed(job);
   return status;
 }
@@ -236,8 +271,12 @@ egraph_status egraph_plan_create(const egraph_allocator *alloc, const egraph_gra
   EG_TRY(read_options(&job));
   EG_TRY(eg_planned_create(alloc, &job.plan));
   eg_text_init(&job.mesh_name, job.plan->alloc);
+  eg_text_init(&job.ruled_out, job.plan->alloc);
+  eg_plan_constraints_init(&job.constraints, job.plan->alloc);
   egraph_status status = plan_for_machine(&job);
   eg_text_deinit(&job.mesh_name);
+  eg_text_deinit(&job.ruled_out);
+  eg_plan_constraints_deinit(&job.constraints);
   if (status == EGRAPH_OK)
     *out = job.plan;
   else

@@ -17,6 +17,8 @@ struct egraph_plan {
 egraph_status eg_planned_create(const egraph_allocator *alloc, egraph_plan **out);
 /// Fills what the report says of the plan itself.
 egraph_status eg_planned_describe(egraph_plan *plan);
+/// The cost of its steps and its memory, of a plan that no search has just made.
+egraph_status eg_planned_sum_up(egraph_plan *plan);
 /// Fails with EGRAPH_E_ARGUMENT when there is no plan, saying what would help.
 egraph_status eg_planned_require(const egraph_plan *plan);
 

@@ -1,9 +1,11 @@
 // Public functions on plans that are there: files, texts, figures.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
+#include <string.h>
 
 #include "api/planned.h"
 #include "pcg/plan_diff.h"
+#include "pcg/plan_remarks.h"
 #include "pcg/plan_text.h"
 
 // ---- the object -----------------------------------------------------------------
@@ -42,6 +44,9 @@ egraph_status eg_planned_describe(egraph_plan *plan) {
 
 static egraph_status explain_absence(const egraph_plan *plan, eg_text *text) {
   EG_TRY(eg_text_append(text, "there is no plan: "));
+  if (plan->report.least_memory <= 0 && strcmp(plan->report.status, "infeasible") == 0)
+    return eg_text_append(text, "no operators of this step can be split so; take another "
+                                "baseline, or none");
   if (plan->report.least_memory <= 0)
     return eg_text_append(text,
                           "none was found in time; raise the limit of time, or take a "
@@ -94,16 +99,22 @@ static uint32_t blocks_of(const eg_plan *plan) {
   return most == 0 ? 0 : most + 1;
 }
 
-static egraph_status load(const char *path, egraph_plan *plan) {
-  EG_TRY(eg_plan_read_json(plan->alloc, path, &plan->planned));
-  plan->is_there = true;
+egraph_status eg_planned_sum_up(egraph_plan *plan) {
   eg_plan_summary summary;
   EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
   plan->report.status = "loaded";
   plan->report.cost = summary.seconds;
   plan->report.memory = summary.peak;
+  plan->report.bound = 0;
   plan->report.gap = 1;
+  return EGRAPH_OK;
+}
+
+static egraph_status load(const char *path, egraph_plan *plan) {
+  EG_TRY(eg_plan_read_json(plan->alloc, path, &plan->planned));
+  plan->is_there = true;
   plan->report.blocks = blocks_of(&plan->planned.plan);
+  EG_TRY(eg_planned_sum_up(plan));
   return eg_planned_describe(plan);
 }
 
@@ -179,7 +190,17 @@ egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan
       eg_plan_print(planned, unity ? EG_PLAN_UNITY : EG_PLAN_COLLECTIVES, &text);
   if (status == EGRAPH_OK) status = eg_plan_summary_make(planned, plan->alloc, &summary);
   if (status == EGRAPH_OK) status = eg_plan_summary_print(&text, &summary);
+  if (status == EGRAPH_OK) status = eg_plan_remarks_print(&text, planned, &summary);
   return take_text(status, &text, out);
+}
+
+static egraph_status write_summary(eg_text *text, const eg_plan *plan,
+                                   const eg_plan_summary *summary) {
+  EG_TRY(eg_text_append(text, "{"));
+  EG_TRY(eg_plan_summary_write_members(text, summary));
+  EG_TRY(eg_text_append(text, ", "));
+  EG_TRY(eg_plan_remarks_write_members(text, plan));
+  return eg_text_append(text, "}");
 }
 
 egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
@@ -189,7 +210,29 @@ egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
   eg_plan_summary summary;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status = eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary);
-  if (status == EGRAPH_OK) status = eg_plan_summary_write_json(&text, &summary);
+  if (status == EGRAPH_OK) status = write_summary(&text, &plan->planned.plan, &summary);
+  return take_text(status, &text, out);
+}
+
+static egraph_status write_remarks(eg_text *text, const eg_plan *plan) {
+  EG_TRY(eg_text_append(text, "{"));
+  EG_TRY(eg_plan_remarks_write_members(text, plan));
+  return eg_text_append(text, "}");
+}
+
+static egraph_status print_remarks(eg_text *text, const eg_plan *plan) {
+  eg_plan_summary summary;
+  EG_TRY(eg_plan_summary_make(plan, text->chars.alloc, &summary));
+  return eg_plan_remarks_print(text, plan, &summary);
+}
+
+egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_plan *plan,
+                                  bool json, char **out) {
+  EG_TRY(eg_planned_require(plan));
+  eg_text text;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  egraph_status status =
+      (json ? write_remarks : print_remarks)(&text, &plan->planned.plan);
   return take_text(status, &text, out);
 }
 

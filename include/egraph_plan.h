@@ -35,6 +35,14 @@ typedef struct egraph_plan_options {
   double relative_gap;    // stop at (cost - bound) / cost; 0: prove the optimum
   bool no_fold; // plan each of repeated blocks. Otherwise one stands for all but the
                 // first and the last (of four or more): quick, but the plan cannot run
+  // What the plan must keep to, as a file, and as statements of one: "(pin w gpu=S0)
+  // (forbid (all states) R)"; the README has the format. NULL: nothing
+  const char *constraints_file, *constraints;
+  bool baselines; // plan single device, data parallel, ZeRO-1, -2, -3 and a Megatron grid
+                  // too, on every mesh, to compare with (egraph_plan_remarks)
+  const char *baseline; // plan "single-device", "data-parallel", "zero-1", "zero-2",
+                        // "zero-3" or "megatron" (its last axis is tensor parallel); cost
+                        // and bounds are then of its plans. NULL: the cheapest of all
   /// Called now and then, and after every mesh, with its best cost (INFINITY: none) and
   /// a lower bound; returns true to stop with what there is. May be NULL.
   bool (*progress)(void *user, const char *mesh, double cost, double bound,
@@ -58,6 +66,8 @@ typedef struct egraph_plan_report {
   double memory_limit; // INFINITY: none
   double least_memory; // no plan, for lack of memory: the least peak that is known to do;
                        // otherwise 0
+  const char *seed;    // baseline ("zero-1") whose plan this is, because the search ended
+                       // with none as cheap; NULL: the search's
   const char *mesh;    // "node=2,gpu=4"; "": a single device
   uint32_t devices, micro_batches;
   uint32_t meshes; // that were tried
@@ -67,10 +77,13 @@ typedef struct egraph_plan_report {
 } egraph_plan_report;
 
 /// Looks for the cheapest plan of a graph within the memory of the devices. `options` may
-/// be NULL. That nothing fits, and limits of time, are reported, not errors. Fails with
-/// ARGUMENT (an option out of range, a mesh of another number of devices, nothing to
-/// train), PARSE (machine, mesh), IO, TYPE (a loss that does not fit the output),
-/// UNSUPPORTED (operators without a gradient or of unknown type), MEMORY.
+/// be NULL. Where the search ends without a proof, baselines are planned with the rest of
+/// the time, and the cheapest plan wins. That nothing fits, and limits of time, are
+/// reported, not errors. Fails with ARGUMENT (an option out of range, a mesh of another
+/// number of devices, nothing to train, constraints that name nothing or leave no plan:
+/// "file:line:col: ..."), PARSE (machine, mesh, constraints), IO, TYPE (a loss that does
+/// not fit the output), UNSUPPORTED (operators without a gradient or of unknown type),
+/// MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
                    const egraph_plan_options *options, egraph_plan **out);
@@ -104,6 +117,19 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
     void (*on_exchange)(void *user, const egraph_plan_exchange *exchange),
     void (*on_store)(void *user, const egraph_plan_store *store), void *user);
 
+/// What its figures do not say, as text, or as a JSON object {"baselines", "uneven"}:
+/// what the plan was compared with (pcg/plan_why.h), and which splits sizes that do not
+/// divide did not allow, where it cost most (pcg/plan_uneven.h). Free with
+/// egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
+    const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);
+/// Prices every step anew, by the figures of a machine (as in egraph_plan_options): of a
+/// plan from a file that was edited, or made for another machine. Nothing is searched;
+/// the report has the new cost. Fails with ARGUMENT (a machine of another number of
+/// devices), PARSE, IO.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_price(egraph_plan *plan,
+                                                            const char *machine);
+
 /// Writes a plan with its graph as JSON (pcg/plan_json.h; data of weights beyond 64
 /// elements is left out), atomically. Fails with IO.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_save(const egraph_plan *plan,
@@ -114,13 +140,14 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_load(const egraph_allocato
                                                            const char *path,
                                                            egraph_plan **out);
 
-/// The plan as text, a line per step, and its figures at the end. `unity`: exchanges in
-/// the words of parallel computation graphs (Partition, Combine, Replicate, Reduce). Free
-/// with egraph_string_free, like the texts below.
+/// The plan as text, a line per step, its figures and remarks at the end. `unity`:
+/// exchanges in the words of parallel computation graphs (Partition, Combine, Replicate,
+/// Reduce). Free with egraph_string_free, like the texts below.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_print(const egraph_allocator *alloc,
                                                             const egraph_plan *plan,
                                                             bool unity, char **out);
-/// The figures of a plan as one JSON object (its keys: pcg/plan_summary.h).
+/// Figures and remarks of a plan as one JSON object (its keys: pcg/plan_summary.h,
+/// pcg/plan_remarks.h).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_summary_json(
     const egraph_allocator *alloc, const egraph_plan *plan, char **out);
 /// What is different in two plans of graphs whose values have the same names: layouts,

@@ -90,6 +90,10 @@ typedef struct eg_machine {
 egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
                                  const uint32_t *links, eg_machine_mesh *out);
 
+/// The same; one of the machine's own meshes has the links that its file gives it.
+egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
+                                   eg_machine_mesh *out);
+
 /// Reads a machine. `nodes` replaces the number in its clause (nodes n); 0 keeps it.
 /// `file` is for messages. Fails with EGRAPH_E_PARSE ("file:line:col: ..."),
 /// EGRAPH_E_ARGUMENT (no size is `nodes`), EGRAPH_E_MEMORY.

@@ -75,3 +75,13 @@ egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
   }
   return EGRAPH_OK;
 }
+
+egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
+                                   eg_machine_mesh *out) {
+  for (uint32_t i = 0; i < machine->mesh_count; i++)
+    if (eg_mesh_same(&machine->meshes[i].mesh, mesh)) {
+      *out = machine->meshes[i];
+      return EGRAPH_OK;
+    }
+  return eg_machine_mesh_of(machine, mesh, NULL, out);
+}

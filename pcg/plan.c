@@ -10,6 +10,7 @@ void eg_plan_init(eg_plan *plan, egraph_allocator alloc) {
   eg_u32s_init(&plan->operands, alloc);
   eg_u32s_init(&plan->output_states, alloc);
   eg_u32s_init(&plan->carried, alloc);
+  eg_plan_rivals_init(&plan->rivals, alloc);
 }
 
 void eg_plan_deinit(eg_plan *plan) {
@@ -18,6 +19,7 @@ void eg_plan_deinit(eg_plan *plan) {
   eg_u32s_deinit(&plan->operands);
   eg_u32s_deinit(&plan->output_states);
   eg_u32s_deinit(&plan->carried);
+  eg_plan_rivals_deinit(&plan->rivals);
 }
 
 bool eg_plan_is_folded(const eg_plan *plan) {

@@ -16,6 +16,7 @@
 #include "pcg/graph.h"
 #include "pcg/mesh.h"
 #include "pcg/phase.h"
+#include "pcg/plan_rival.h"
 #include "pcg/strategy.h"
 
 #define EG_PLAN_NONE UINT32_MAX
@@ -53,6 +54,7 @@ typedef struct eg_plan {
   eg_u32s output_states; // per graph output
   eg_u32s carried;       // pairs: output index, input or weight value: what leaves a step
                          // enters the next one, in the same layout
+  eg_plan_rivals rivals; // what else was planned; says nothing of the plan itself
 } eg_plan;
 
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "pcg/plan_words.h"
+#include "pcg/plan_why.h"
 
 static const char *value_name(const eg_plan *plan, eg_value value) {
   return eg_graph_value(plan->graph, value)->name;
@@ -153,5 +153,9 @@ egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out) {
       write_numbers(out, "outputs", plan->output_states.data, plan->output_states.len));
   EG_TRY(eg_text_append(out, ",\n"));
   EG_TRY(write_rows(plan, "carried", plan->carried.len / 2, write_carried, out));
+  if (plan->rivals.len != 0) {
+    EG_TRY(eg_text_append(out, ",\n \"baselines\": "));
+    EG_TRY(eg_plan_rivals_write_json(out, &plan->rivals));
+  }
   return eg_text_append(out, "}\n");
 }

@@ -271,6 +271,7 @@ egraph_status eg_plan_records_build(const eg_plan_records *records,
   EG_TRY(eg_u32s_append(&out->plan.output_states, records->outputs.data,
                         records->outputs.len));
   EG_TRY(build_carried(&b));
+  EG_TRY(eg_plan_records_build_rivals(records, &out->plan));
   EG_TRY(check_plan(&b, alloc));
   return check_bytes(&b);
 }

@@ -175,14 +175,16 @@ static egraph_status read_carried(reader *r, void *record) {
 }
 
 static egraph_status read_document(reader *r, eg_plan_records *records) {
-  static const eg_json_field fields[] = {{"egraph-plan", true, read_version},
-                                         {"mesh", true, read_mesh},
-                                         {"micro_batches", true, read_micro_batches},
-                                         {"graph", true, read_graph},
-                                         {"states", true, read_states},
-                                         {"steps", true, read_steps},
-                                         {"outputs", true, read_outputs},
-                                         {"carried", true, read_carried}};
+  static const eg_json_field fields[] = {
+      {"egraph-plan", true, read_version},
+      {"mesh", true, read_mesh},
+      {"micro_batches", true, read_micro_batches},
+      {"graph", true, read_graph},
+      {"states", true, read_states},
+      {"steps", true, read_steps},
+      {"outputs", true, read_outputs},
+      {"carried", true, read_carried},
+      {"baselines", false, eg_plan_records_read_rivals}};
   EG_TRY(eg_json_fields_object(r, fields, COUNT(fields), records));
   return eg_json_scan_end(r->scan);
 }
@@ -198,6 +200,8 @@ static void records_init(eg_plan_records *records, egraph_allocator alloc,
   eg_step_records_init(&records->steps, alloc);
   eg_action_records_init(&records->actions, alloc);
   eg_carried_records_init(&records->carried, alloc);
+  eg_rival_records_init(&records->rivals, alloc);
+  eg_reason_records_init(&records->reasons, alloc);
   eg_u32s_init(&records->numbers, alloc);
   eg_u32s_init(&records->outputs, alloc);
 }
@@ -209,6 +213,8 @@ static void records_deinit(eg_plan_records *records) {
   eg_step_records_deinit(&records->steps);
   eg_action_records_deinit(&records->actions);
   eg_carried_records_deinit(&records->carried);
+  eg_rival_records_deinit(&records->rivals);
+  eg_reason_records_deinit(&records->reasons);
   eg_u32s_deinit(&records->numbers);
   eg_u32s_deinit(&records->outputs);
 }

@@ -3,6 +3,7 @@
 #ifndef EG_PCG_PLAN_RECORDS_H
 #define EG_PCG_PLAN_RECORDS_H
 
+#include "base/json_fields.h"
 #include "pcg/plan_json.h"
 
 typedef struct eg_state_record {
@@ -33,6 +34,19 @@ typedef struct eg_carried_record {
 } eg_carried_record;
 EG_VEC_DEFINE(eg_carried_records, eg_carried_record);
 
+typedef struct eg_reason_record {
+  const char *kind, *phase, *axis; // NULL: not there
+  double seconds, bytes;
+} eg_reason_record;
+EG_VEC_DEFINE(eg_reason_records, eg_reason_record);
+
+typedef struct eg_rival_record {
+  const char *name, *outcome, *mesh;
+  double seconds, memory, least_memory;
+  uint32_t reasons, reason_count; // in eg_plan_records.reasons
+} eg_rival_record;
+EG_VEC_DEFINE(eg_rival_records, eg_rival_record);
+
 typedef struct eg_plan_records {
   const char *file; // borrowed
   eg_arena arena;   // of all texts
@@ -43,8 +57,15 @@ typedef struct eg_plan_records {
   eg_step_records steps;
   eg_action_records actions;
   eg_carried_records carried;
+  eg_rival_records rivals;
+  eg_reason_records reasons;
   eg_u32s numbers, outputs;
 } eg_plan_records;
+
+/// Reads an array of rivals into an eg_plan_records. (plan_json_rivals.c)
+egraph_status eg_plan_records_read_rivals(eg_json_fields_reader *reader, void *record);
+/// Appends them to a plan. (plan_json_rivals.c)
+egraph_status eg_plan_records_build_rivals(const eg_plan_records *records, eg_plan *plan);
 
 /// Looks everything up and checks the plan. *out is filled, also on failure.
 /// (plan_json_build.c)

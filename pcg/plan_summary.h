@@ -44,5 +44,8 @@ egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summar
 ///    "seconds"}]}
 /// Collectives are those that communicate. (plan_summary_print.c)
 egraph_status eg_plan_summary_write_json(eg_text *text, const eg_plan_summary *summary);
+/// The same without the braces. (plan_summary_print.c)
+egraph_status eg_plan_summary_write_members(eg_text *text,
+                                            const eg_plan_summary *summary);
 
 #endif

@@ -128,14 +128,21 @@ static egraph_status write_memory(eg_text *text, const eg_plan_summary *summary)
   return eg_text_printf(text, "}, \"peak_step\": %" PRIu32, summary->peak_step);
 }
 
-egraph_status eg_plan_summary_write_json(eg_text *text, const eg_plan_summary *summary) {
+egraph_status eg_plan_summary_write_members(eg_text *text,
+                                            const eg_plan_summary *summary) {
   EG_TRY(eg_text_printf(text,
-                        "{\"devices\": %" PRIu32 ", \"micro_batches\": %" PRIu32 ", ",
+                        "\"devices\": %" PRIu32 ", \"micro_batches\": %" PRIu32 ", ",
                         eg_mesh_devices(&summary->mesh), summary->micro_batches));
   EG_TRY(write_number(text, "seconds", summary->seconds));
   EG_TRY(write_phases(text, summary));
   EG_TRY(write_memory(text, summary));
   EG_TRY(eg_text_append(text, ", \"collectives\": ["));
   EG_TRY(each_exchange(text, summary, ", ", write_exchange));
-  return eg_text_append(text, "]}");
+  return eg_text_append(text, "]");
+}
+
+egraph_status eg_plan_summary_write_json(eg_text *text, const eg_plan_summary *summary) {
+  EG_TRY(eg_text_append(text, "{"));
+  EG_TRY(eg_plan_summary_write_members(text, summary));
+  return eg_text_append(text, "}");
 }

@@ -33,9 +33,9 @@ void test_assert_ok(egraph_status status, const char *call, const char *file, in
 void test_assert_fails(egraph_status status, egraph_status code, const char *part,
                        const char *call, const char *file, int line);
 
-/// Runs body(alloc, user) with the n-th allocation failing for n = 1, 2, ... until it
-/// succeeds; every failure must be EGRAPH_E_MEMORY and leave no live byte. body cleans up
-/// after itself.
+/// Runs body(alloc, user) with the n-th allocation failing, for every n of the first 2000
+/// and a share of those beyond, until it succeeds; every failure must be EGRAPH_E_MEMORY
+/// and leave no live byte. body cleans up after itself.
 void test_every_allocation_failing(egraph_status (*body)(egraph_allocator, void *),
                                    void *user);
 

@@ -203,25 +203,31 @@ int command_explain(int argc, char **argv) {
   plan_flags_init(&flags);
   flag rows[MAX_PLAN_FLAGS];
   size_t count = plan_flags_rows(&flags, rows);
-  const char *against = NULL;
-  bool unity = false;
+  plan_view view = {.against = NULL};
   rows[count++] = (flag){"--against",
                          FLAG_TEXT,
-                         &against,
+                         &view.against,
                          "PLAN",
                          "of a plan: what is different in this one",
                          0,
                          0};
   rows[count++] = (flag){"--unity",
                          FLAG_SWITCH,
-                         &unity,
+                         &view.unity,
                          NULL,
                          "of a plan: exchanges as Partition, Combine, Replicate, Reduce",
                          0,
                          0};
+  rows[count++] = (flag){"--machine",
+                         FLAG_TEXT,
+                         &view.machine,
+                         "NAME",
+                         "of a plan: price its steps anew, one that was edited, say",
+                         0,
+                         0};
   command cmd = {
       "explain",
-      "MODEL [options] | PLAN.json [--against PLAN.json]",
+      "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]",
       "Optimizes a model and says which rule made every operator of the result; or says "
       "how a plan splits every operator, what it exchanges and what devices hold.",
       rows,
@@ -231,10 +237,12 @@ int command_explain(int argc, char **argv) {
   positional models;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return outcome_of(parsed);
-  if (is_plan_file(models.items[0]))
-    return explain_plan_file(models.items[0], against, unity, flags.json);
-  if (against != NULL || unity) {
-    fprintf(stderr, "egraph: %s is no plan (.json); --against and --unity are of plans\n",
+  view.json = flags.json;
+  if (is_plan_file(models.items[0])) return explain_plan_file(models.items[0], &view);
+  if (view.against != NULL || view.machine != NULL || view.unity) {
+    fprintf(stderr,
+            "egraph: %s is no plan (.json); --against, --machine and --unity are of "
+            "plans\n",
             models.items[0]);
     return EXIT_USAGE;
   }

@@ -3,13 +3,18 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/plan_files.h"
 #include "tools/planning.h"
 
+enum { MAX_DEMANDS = 1 << 14 };
+
 typedef struct parallel_flags {
   egraph_plan_options options;
   const char *output;
+  text_list pins, bans;
+  char demands[MAX_DEMANDS]; // the same as statements
   uint64_t batch, micro_batches;
   bool text, unity, json;
 } parallel_flags;
@@ -52,6 +57,7 @@ static void report_json(const egraph_plan_report *r) {
   json_real("bound", r->bound);
   json_real("gap", r->gap);
   json_text("mesh", r->mesh);
+  if (r->seed != NULL) json_text("seed", r->seed);
   json_int("devices", r->devices);
   json_int("meshes", r->meshes);
   json_int("micro_batches", r->micro_batches);
@@ -80,6 +86,11 @@ static egraph_status print_json(const egraph_plan *plan) {
   if (is_there && status == EGRAPH_OK)
     status = egraph_plan_account(plan, NULL, store_json, NULL);
   json_close('}');
+  char *remarks = NULL;
+  if (is_there && status == EGRAPH_OK)
+    status = egraph_plan_remarks(NULL, plan, true, &remarks);
+  json_value("remarks", remarks != NULL ? remarks : "null");
+  egraph_string_free(NULL, remarks);
   json_end();
   return status;
 }
@@ -112,6 +123,8 @@ static void print_report(const egraph_plan_report *r) {
            r->blocks);
   printf("cost      %.6g s, bound %.6g s, gap %.4f %%\n", r->cost, r->bound,
          100 * r->gap);
+  if (r->seed != NULL)
+    printf("seed      the plan is that of %s; the search found none as cheap\n", r->seed);
   printf("memory    %.0f bytes of a device", r->memory);
   if (isinf(r->memory_limit))
     printf(", no limit\n");
@@ -124,6 +137,7 @@ static egraph_status print_text(const egraph_plan *plan, const parallel_flags *f
   bool any = false;
   print_report(r);
   egraph_status status = egraph_plan_account(plan, NULL, print_store, NULL);
+  if (status == EGRAPH_OK) status = plan_print_remarks(plan);
   printf("seconds   %.2f: prepare %.2f, space %.2f, solve %.2f\n", r->total_seconds,
          r->prepare_seconds, r->space_seconds, r->solve_seconds);
   if (status == EGRAPH_OK) status = egraph_plan_account(plan, print_exchange, NULL, &any);
@@ -181,6 +195,21 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
        0.001, 1e6},
       {"--gap", FLAG_REAL, &o->relative_gap, "X",
        "stop at this relative gap (default 0: prove the optimum)", 0, 1},
+      {"--constraints", FLAG_TEXT, &o->constraints_file, "FILE",
+       "what the plan must keep to, a statement per line", 0, 0},
+      {"--pin", FLAG_LIST, &f->pins, "\"VALUE AXIS=LAYOUT\"",
+       "enters the step, is made and kept so: \"w1 gpu=S0\", \"(all states) *=S\" "
+       "(repeatable)",
+       0, 0},
+      {"--forbid", FLAG_LIST, &f->bans, "\"VALUE LAYOUT|MOVE\"",
+       "never is so: \"w1 S0\", \"(all weights) all-gather (axis gpu)\" (repeatable)", 0,
+       0},
+      {"--baselines", FLAG_SWITCH, &o->baselines, NULL,
+       "compare with single device, data parallel, ZeRO-1, -2, -3, a Megatron grid", 0,
+       0},
+      {"--baseline", FLAG_CHOICE, &o->baseline,
+       "single-device|data-parallel|zero-1|zero-2|zero-3|megatron",
+       "plan this instead of the cheapest; megatron: along the last axis", 0, 0},
       {"--no-fold", FLAG_SWITCH, &o->no_fold, NULL,
        "plan each of repeated blocks, so that the plan can run", 0, 0},
       {"--batch", FLAG_UINT, &f->batch, "N", "value of symbolic dimensions", 0,
@@ -216,6 +245,28 @@ static bool output_fits(const char *path) {
   return false;
 }
 
+/// Writes "(pin A)\n(pin B)\n" behind what there is; false: too long.
+static bool write_demands(parallel_flags *f, const char *verb, const text_list *list) {
+  size_t length = strlen(f->demands);
+  for (size_t i = 0; i < list->count; i++) {
+    int more = snprintf(f->demands + length, sizeof f->demands - length, "(%s %s)\n",
+                        verb, list->items[i]);
+    if (more < 0 || (size_t)more >= sizeof f->demands - length) return false;
+    length += (size_t)more;
+  }
+  return true;
+}
+
+static bool demands_fit(parallel_flags *f) {
+  if (!write_demands(f, "pin", &f->pins) || !write_demands(f, "forbid", &f->bans)) {
+    fprintf(stderr, "egraph: --pin and --forbid are too long; write a file and give "
+                    "--constraints\n");
+    return false;
+  }
+  if (f->demands[0] != '\0') f->options.constraints = f->demands;
+  return true;
+}
+
 int command_plan(int argc, char **argv) {
   parallel_flags flags = {.options = egraph_plan_options_default()};
   flag rows[MAX_PLAN_FLAGS];
@@ -232,7 +283,8 @@ int command_plan(int argc, char **argv) {
   positional models;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
-  if (!flags_fit(&flags) || !output_fits(flags.output)) return EXIT_USAGE;
+  if (!flags_fit(&flags) || !output_fits(flags.output) || !demands_fit(&flags))
+    return EXIT_USAGE;
   if (flags.output != NULL && !can_be_written(flags.output)) return EXIT_FAILED;
   flags.options.micro_batches = (uint32_t)flags.micro_batches;
   egraph_plan *plan = NULL;

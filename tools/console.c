@@ -139,3 +139,8 @@ void json_bool(const char *key, bool value) {
   key_of(key);
   printf(value ? "true" : "false");
 }
+
+void json_value(const char *key, const char *json) {
+  key_of(key);
+  printf("%s", json);
+}

@@ -32,5 +32,7 @@ void json_text(const char *key, const char *value);
 void json_real(const char *key, double value);
 void json_int(const char *key, uint64_t value);
 void json_bool(const char *key, bool value);
+/// A value that is JSON text already.
+void json_value(const char *key, const char *json);
 
 #endif

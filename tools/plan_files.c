@@ -28,30 +28,41 @@ egraph_status plan_print_steps(const egraph_plan *plan, bool unity) {
   return print_made(status, text, "");
 }
 
-static egraph_status explain_one(const egraph_plan *plan, bool unity, bool json) {
+egraph_status plan_print_remarks(const egraph_plan *plan) {
   char *text = NULL;
-  if (!json) return plan_print_steps(plan, unity);
+  egraph_status status = egraph_plan_remarks(NULL, plan, false, &text);
+  return print_made(status, text, "");
+}
+
+/// Loads a plan, and prices it if that is asked for.
+static egraph_status load(const char *path, const plan_view *view, egraph_plan **out) {
+  egraph_status status = egraph_plan_load(NULL, path, out);
+  if (status != EGRAPH_OK || view->machine == NULL) return status;
+  return egraph_plan_price(*out, view->machine);
+}
+
+static egraph_status explain_one(const egraph_plan *plan, const plan_view *view) {
+  char *text = NULL;
+  if (!view->json) return plan_print_steps(plan, view->unity);
   egraph_status status = egraph_plan_summary_json(NULL, plan, &text);
   return print_made(status, text, "\n");
 }
 
-static egraph_status explain_two(const egraph_plan *plan, const char *against,
-                                 bool json) {
-  egraph_plan *other;
+static egraph_status explain_two(const egraph_plan *plan, const plan_view *view) {
+  egraph_plan *other = NULL;
   char *text = NULL;
-  egraph_status status = egraph_plan_load(NULL, against, &other);
-  if (status != EGRAPH_OK) return status;
-  status = egraph_plan_diff(NULL, plan, other, json, &text);
+  egraph_status status = load(view->against, view, &other);
+  if (status == EGRAPH_OK)
+    status = egraph_plan_diff(NULL, plan, other, view->json, &text);
   egraph_plan_destroy(other);
-  return print_made(status, text, json ? "\n" : "");
+  return print_made(status, text, view->json ? "\n" : "");
 }
 
-int explain_plan_file(const char *path, const char *against, bool unity, bool json) {
+int explain_plan_file(const char *path, const plan_view *view) {
   egraph_plan *plan = NULL;
-  egraph_status status = egraph_plan_load(NULL, path, &plan);
+  egraph_status status = load(path, view, &plan);
   if (status == EGRAPH_OK)
-    status = against != NULL ? explain_two(plan, against, json)
-                             : explain_one(plan, unity, json);
+    status = (view->against != NULL ? explain_two : explain_one)(plan, view);
   egraph_plan_destroy(plan);
   return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
 }

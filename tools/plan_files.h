@@ -9,8 +9,15 @@
 bool is_plan_file(const char *path);
 /// Prints every step of a plan, and its figures.
 egraph_status plan_print_steps(const egraph_plan *plan, bool unity);
-/// egraph explain of a plan: its steps and figures, or, when `against` is not NULL, what
-/// is different in that one. An exit status.
-int explain_plan_file(const char *path, const char *against, bool unity, bool json);
+/// Prints what a plan was compared with, and which splits sizes did not allow.
+egraph_status plan_print_remarks(const egraph_plan *plan);
+typedef struct plan_view {
+  const char *against; // what is different in this one; NULL: the plan itself
+  const char *machine; // whose prices to take; NULL: those in the file
+  bool unity, json;
+} plan_view;
+/// egraph explain of a plan: its steps and figures, or what is different in another one.
+/// An exit status.
+int explain_plan_file(const char *path, const plan_view *view);
 
 #endif

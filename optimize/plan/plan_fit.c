@@ -156,7 +156,9 @@ static egraph_status fit(fitter *f) {
 
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
                           const eg_layout_options *options, eg_fitted_plan *out) {
-  *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN};
+  *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN,
+                          .places = eg_layout_place_count(&model->problem),
+                          .arcs = eg_layout_arc_count(&model->problem)};
   fitter f = {.alloc = alloc,
               .model = model,
               .options = options,

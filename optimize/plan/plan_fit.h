@@ -23,6 +23,7 @@ typedef struct eg_fitted_plan {
   double memory;           // bytes of a device at the plan's peak, at most the limit
   double kept;             // of these, what the problem counts
   double least_memory;     // without a plan: the least peak that is known to do, or 0
+  uint32_t places, arcs;   // of the layout problem
   bool has_plan;
   eg_emitted_plan emitted;
 } eg_fitted_plan;

@@ -6,7 +6,8 @@
 typedef struct builder {
   eg_plan_model *model;
   const eg_plan_space *space;
-  uint8_t *uses; // [values] bit per phase that needs a copy
+  const eg_plan_limits *limits; // NULL: none
+  uint8_t *uses;                // [values] bit per phase that needs a copy
   // Per layout of each value of the space its number in the problem, or NONE: of no use.
   eg_u32s number, first_number; // [layouts], [values]
   eg_u32s needs;                // of one strategy
@@ -74,7 +75,7 @@ static egraph_status add_value(builder *b, eg_model_role role, uint32_t v, uint3
                                      value->times, out);
 }
 
-static egraph_status add_moves(builder *b, uint32_t v, uint32_t copy) {
+static egraph_status add_moves(builder *b, uint32_t v, eg_phase phase, uint32_t copy) {
   const eg_layout_graph *graph = eg_plan_space_layouts(b->space, v);
   const eg_space_value *value = value_at(b, v);
   if (value->is_tuple) return EGRAPH_OK;
@@ -87,6 +88,9 @@ static egraph_status add_moves(builder *b, uint32_t v, uint32_t copy) {
     if (arc.from == EG_SPACE_NONE || arc.to == EG_SPACE_NONE) continue;
     bool masks = move->transition.kind == EG_TRANSITION_MASK;
     if (masks && (value->wants_sum >> move->transition.axis & 1) == 0) continue;
+    if (b->limits != NULL &&
+        !eg_plan_limits_allow_move(b->limits, v, phase, &move->transition))
+      continue;
     EG_TRY(eg_layout_problem_add_arc(&b->model->problem, &arc));
     EG_TRY(eg_u32s_push(&b->model->moves, m));
   }
@@ -103,7 +107,7 @@ static egraph_status add_values(builder *b) {
       uint32_t copy = EG_SPACE_NONE;
       if ((b->uses[v] >> q & 1) != 0) {
         EG_TRY(add_value(b, EG_MODEL_COPY, v, v, (eg_phase)q, &copy));
-        EG_TRY(add_moves(b, v, copy));
+        EG_TRY(add_moves(b, v, (eg_phase)q, copy));
       }
       EG_TRY(eg_u32s_push(&b->model->copies, copy));
     }
@@ -314,6 +318,43 @@ static egraph_status add_ties(builder *b) {
   return EGRAPH_OK;
 }
 
+// ---- limits -------------------------------------------------------------------------
+
+static egraph_status forbid_places(builder *b, uint32_t value) {
+  const eg_model_value *mine = &b->model->values.data[value];
+  uint32_t place = mine->role == EG_MODEL_ENTRY ? EG_LIMIT_ENTRY : mine->phase;
+  uint32_t count = eg_layout_layout_count(&b->model->problem, value);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t layout = eg_plan_model_layout(b->model, value, i);
+    if (!eg_plan_limits_allow_place(b->limits, mine->value, place, layout))
+      EG_TRY(eg_layout_problem_forbid_layout(&b->model->problem, value, i));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status forbid_sources(builder *b, uint32_t op) {
+  eg_layout_problem *problem = &b->model->problem;
+  uint32_t value = problem->operator_value.data[op];
+  uint32_t begin = problem->strategy_begin.data[op];
+  if (b->model->values.data[value].role == EG_MODEL_EXIT) return EGRAPH_OK;
+  for (uint32_t s = begin; s < problem->strategy_begin.data[op + 1]; s++) {
+    uint32_t number = problem->output.data[s] - problem->place_begin.data[value];
+    if (!eg_plan_limits_allow_source(b->limits, b->model->values.data[value].value,
+                                     eg_plan_model_layout(b->model, value, number)))
+      EG_TRY(eg_layout_problem_forbid_strategy(problem, op, s - begin));
+  }
+  return EGRAPH_OK;
+}
+
+/// What leaves has the layout in which it enters, so that exits need no limits.
+static egraph_status apply_limits(builder *b) {
+  for (uint32_t v = 0; v < b->model->values.len; v++)
+    if (b->model->values.data[v].role != EG_MODEL_EXIT) EG_TRY(forbid_places(b, v));
+  for (uint32_t o = 0; o < eg_layout_operator_count(&b->model->problem); o++)
+    EG_TRY(forbid_sources(b, o));
+  return EGRAPH_OK;
+}
+
 // ---- entry points -------------------------------------------------------------------
 
 static egraph_status build(builder *b) {
@@ -323,12 +364,19 @@ static egraph_status build(builder *b) {
   EG_TRY(add_operators(b));
   EG_TRY(add_roots(b));
   EG_TRY(add_ties(b));
+  if (b->limits != NULL) EG_TRY(apply_limits(b));
   b->model->problem.memory_limit = b->space->info->memory_limit;
   return EGRAPH_OK;
 }
 
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
                                  const eg_plan_space *space) {
+  return eg_plan_model_init_within(model, alloc, space, NULL);
+}
+
+egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator alloc,
+                                        const eg_plan_space *space,
+                                        const eg_plan_limits *limits) {
   *model = (eg_plan_model){.space = space};
   eg_model_values_init(&model->values, alloc);
   eg_u32s_init(&model->layouts, alloc);
@@ -337,7 +385,7 @@ egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
   eg_u32s_init(&model->moves, alloc);
   eg_u32s_init(&model->copies, alloc);
   eg_u32s_init(&model->entries, alloc);
-  builder b = {.model = model, .space = space};
+  builder b = {.model = model, .space = space, .limits = limits};
   eg_u32s_init(&b.first_number, alloc);
   eg_u32s_init(&b.number, alloc);
   eg_u32s_init(&b.needs, alloc);

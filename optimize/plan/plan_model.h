@@ -16,6 +16,7 @@
 #define EG_OPTIMIZE_PLAN_PLAN_MODEL_H
 
 #include "extract/layout/layout_solve.h"
+#include "optimize/plan/plan_limits.h"
 #include "optimize/plan/plan_space.h"
 
 typedef enum eg_model_role {
@@ -48,6 +49,10 @@ typedef struct eg_plan_model {
 
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
                                  const eg_plan_space *space);
+/// The same without what the limits rule out; they are not kept.
+egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator alloc,
+                                        const eg_plan_space *space,
+                                        const eg_plan_limits *limits);
 void eg_plan_model_deinit(eg_plan_model *model);
 /// Layout of the space that layout `number` of a problem value is.
 static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,

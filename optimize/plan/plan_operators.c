@@ -4,6 +4,7 @@
 #include "optimize/plan/plan_operators.h"
 
 #include "base/hash.h"
+#include "optimize/plan/plan_price.h"
 #include "sim/device_cost.h"
 
 typedef struct adder {
@@ -111,21 +112,6 @@ static egraph_status number_layouts(adder *a, const eg_space_operator *op,
   return EGRAPH_OK;
 }
 
-static egraph_status price(adder *a, const eg_spread *spread, const eg_strategy *strategy,
-                           double *out) {
-  eg_node_spec local;
-  EG_TRY(eg_spread_local(spread, &a->space->mesh, strategy, &a->arena, &local));
-  EG_TRY(a->costs->node(a->costs->self, &local, out));
-  eg_halo halos[EG_MAX_MESH_AXES];
-  uint32_t count = eg_spread_halos(spread, &a->space->mesh, strategy, halos);
-  if (count == 0) return EGRAPH_OK;
-  eg_type operand =
-      eg_sharding_local(&a->space->mesh, &spread->spec.inputs[0], &strategy->inputs[0]);
-  for (uint32_t i = 0; i < count; i++)
-    *out += a->costs->halo(a->costs->self, &halos[i], &operand);
-  return EGRAPH_OK;
-}
-
 /// Whether some device repeats what another one does, of an operator that multiplies.
 static bool repeats_work(const adder *a, const eg_node_spec *spec,
                          const eg_strategy *strategy) {
@@ -142,7 +128,8 @@ static egraph_status add_strategies(adder *a, eg_space_operator *op,
     if (!may_repeat && repeats_work(a, &spread->spec, strategy)) continue;
     EG_TRY(number_layouts(a, op, strategy, &legal));
     if (!legal) continue;
-    EG_TRY(price(a, spread, strategy, &seconds));
+    EG_TRY(eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena,
+                             &seconds));
     EG_TRY(keep(a, op, strategy->action, seconds));
   }
   return EGRAPH_OK;

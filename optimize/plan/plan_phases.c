@@ -177,7 +177,7 @@ egraph_status eg_plan_phases_find(eg_plan_space *space) {
   EG_TRY(eg_alloc(space->alloc, count, sizeof *p.phase, &p.phase));
   egraph_status status = eg_alloc(space->alloc, count, sizeof *p.is_seeded, &p.is_seeded);
   if (status == EGRAPH_OK) {
-    memset(p.phase, UNKNOWN, count);
+    if (count != 0) memset(p.phase, UNKNOWN, count);
     seed_all(&p);
     spread_phases(&p);
     join_parts(&p);

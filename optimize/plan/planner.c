@@ -13,6 +13,9 @@ typedef struct planner {
   const eg_planner_input *input;
   eg_planning *out;
   eg_tensor_egraph *egraph;
+  bool is_searched; // baselines are next
+  bool is_open;     // and may do better
+  bool is_cancelled;
 } planner;
 
 static egraph_status saturate(planner *p) {
@@ -36,33 +39,113 @@ static egraph_status saturate(planner *p) {
   return status;
 }
 
-static void take_over(planner *p, const eg_fitted_plan *fitted) {
+// ---- search and baselines -----------------------------------------------------------
+
+// Part of the time that is kept for baselines, where the search ends without a proof.
+static const double KEPT_TIME = 0.15, LEAST_SECONDS = 0.01;
+static const double PROVEN_GAP = 1e-9;
+
+/// Of baselines nobody hears but what is the best up to now.
+static bool on_progress(void *user, double cost, double bound, double seconds) {
+  planner *p = user;
+  const eg_layout_options *asked = &p->input->layout;
+  if (p->is_cancelled || asked->progress == NULL) return p->is_cancelled;
+  if (p->is_searched) cost = p->out->cost;
+  if (p->is_searched) bound = p->out->bound;
+  p->is_cancelled = asked->progress(asked->user, cost, bound, seconds);
+  return p->is_cancelled;
+}
+
+static void take(planner *p, eg_fitted_plan *plan) {
   eg_planning *out = p->out;
-  out->status = fitted->status;
-  out->cost = fitted->cost;
-  out->bound = fitted->bound;
-  out->gap = fitted->gap;
-  out->memory = fitted->memory;
-  out->kept = fitted->kept;
-  out->least_memory = fitted->least_memory;
-  out->has_plan = fitted->has_plan;
-  if (!fitted->has_plan) return;
-  out->emitted = fitted->emitted;
-  eg_unit_axes_restore(&out->emitted.plan, &p->input->mesh->mesh);
+  if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
+  out->cost = plan->cost;
+  out->memory = plan->memory;
+  out->kept = plan->kept;
+  out->has_plan = plan->has_plan;
+  out->emitted = plan->emitted;
+  if (plan->has_plan) eg_unit_axes_restore(&out->emitted.plan, &p->input->mesh->mesh);
+  plan->has_plan = false;
+}
+
+static egraph_status search(planner *p, const eg_competition *competition) {
+  eg_fitted_plan found;
+  const eg_baseline *only = p->input->baseline;
+  if (only != NULL) EG_TRY(eg_compete_check(competition));
+  EG_TRY(only != NULL ? eg_compete_baseline(competition, *only, &found)
+                      : eg_compete_search(competition, &found));
+  p->is_searched = true;
+  p->out->status = found.status;
+  p->out->bound = found.bound;
+  p->out->gap = found.gap;
+  p->out->least_memory = found.least_memory;
+  p->out->places = found.places;
+  p->out->arcs = found.arcs;
+  take(p, &found);
+  return EGRAPH_OK;
+}
+
+static egraph_status note(planner *p, eg_baseline baseline, const eg_fitted_plan *plan) {
+  eg_baseline_outcome *outcome = &p->out->baseline[baseline];
+  outcome->is_tried = true;
+  outcome->status = plan->status;
+  outcome->cost = plan->cost;
+  outcome->memory = plan->memory;
+  outcome->least_memory = plan->least_memory;
+  outcome->has_summary = plan->has_plan;
+  if (!plan->has_plan) return EGRAPH_OK;
+  return eg_plan_summary_make(&plan->emitted.plan, p->alloc, &outcome->summary);
+}
+
+/// A baseline's plan that is cheaper than what there is becomes the plan.
+static void let_win(planner *p, eg_baseline baseline, eg_fitted_plan *plan) {
+  eg_planning *out = p->out;
+  bool fits = plan->has_plan && plan->memory <= p->input->info->memory_limit;
+  if (!fits || plan->cost >= out->cost) return;
+  take(p, plan);
+  out->seed = eg_baseline_name(baseline);
+  out->status = EG_LAYOUT_FEASIBLE;
+  out->bound = fmin(out->bound, out->cost);
+  out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
+}
+
+/// Each of those that are left gets its share of what is left of the time.
+static egraph_status try_baselines(planner *p, eg_competition *competition,
+                                   double deadline) {
+  for (int b = 0; b < EG_BASELINES && !p->is_cancelled; b++) {
+    eg_fitted_plan plan;
+    double left = (deadline - eg_clock_seconds()) / (EG_BASELINES - b);
+    competition->layout.time_limit_seconds = fmax(left, LEAST_SECONDS);
+    EG_TRY(eg_compete_baseline(competition, (eg_baseline)b, &plan));
+    egraph_status status = note(p, (eg_baseline)b, &plan);
+    if (status == EGRAPH_OK && p->is_open) let_win(p, (eg_baseline)b, &plan);
+    eg_fitted_plan_deinit(&plan);
+    EG_TRY(status);
+  }
+  return EGRAPH_OK;
 }
 
 static egraph_status solve(planner *p, const eg_plan_space *space) {
-  eg_plan_model model;
-  eg_fitted_plan fitted;
-  double start = eg_clock_seconds();
-  EG_TRY(eg_plan_model_init(&model, p->alloc, space));
-  p->out->places = eg_layout_place_count(&model.problem);
-  p->out->arcs = eg_layout_arc_count(&model.problem);
-  egraph_status status = eg_plan_fit(&model, p->alloc, &p->input->layout, &fitted);
-  if (status == EGRAPH_OK) take_over(p, &fitted);
-  eg_plan_model_deinit(&model);
+  eg_competition competition = {.alloc = p->alloc,
+                                .space = space,
+                                .constraints = p->input->constraints,
+                                .mesh = &p->input->mesh->mesh,
+                                .layout = p->input->layout,
+                                .beyond_memory = false};
+  double start = eg_clock_seconds(), limit = p->input->layout.time_limit_seconds;
+  if (p->input->baseline == NULL || p->input->compares)
+    competition.layout.time_limit_seconds = limit * (1 - KEPT_TIME);
+  competition.layout.progress = on_progress;
+  competition.layout.user = p;
+  EG_TRY(search(p, &competition));
+  p->is_open =
+      p->input->baseline == NULL && (p->out->status == EG_LAYOUT_UNKNOWN ||
+                                     (p->out->has_plan && p->out->gap > PROVEN_GAP));
+  competition.beyond_memory = p->input->compares;
+  if (p->is_open || p->input->compares)
+    EG_TRY(try_baselines(p, &competition, start + limit));
   p->out->solve_seconds = eg_clock_seconds() - start;
-  return status;
+  return EGRAPH_OK;
 }
 
 static egraph_status plan(planner *p) {

@@ -7,8 +7,9 @@
 #define EG_OPTIMIZE_PLAN_PLANNER_H
 
 #include "optimize/plan/machine_costs.h"
-#include "optimize/plan/plan_fit.h"
+#include "optimize/plan/plan_compete.h"
 #include "optimize/plan/training_info.h"
+#include "pcg/plan_summary.h"
 #include "rewrites/saturate.h"
 
 typedef struct eg_planner_input {
@@ -20,7 +21,19 @@ typedef struct eg_planner_input {
   const eg_rules *rules;                   // NULL: the graph as it is
   const eg_saturation_options *saturation; // NULL: defaults
   eg_layout_options layout;                // time limit, gap, passes, progress
+  const eg_plan_constraints *constraints;  // NULL: none
+  bool compares;                           // plan every baseline, for comparison
+  const eg_baseline *baseline;             // plan this one instead; NULL: search
 } eg_planner_input;
+
+/// What became of a baseline.
+typedef struct eg_baseline_outcome {
+  bool is_tried;
+  eg_layout_status status;
+  double cost, memory, least_memory; // as in eg_fitted_plan
+  bool has_summary;
+  eg_plan_summary summary; // of its plan
+} eg_baseline_outcome;
 
 typedef struct eg_planning {
   eg_layout_status status; // as eg_fitted_plan has it, likewise what follows
@@ -33,10 +46,15 @@ typedef struct eg_planning {
   double saturate_seconds, space_seconds, solve_seconds;
   bool has_plan;
   eg_emitted_plan emitted;
+  const char *seed; // baseline whose plan this is; NULL: the search's
+  eg_baseline_outcome baseline[EG_BASELINES];
 } eg_planning;
 
+/// A search that ends without a proof is followed by the baselines, within the limit of
+/// time; the cheapest plan wins, so that none of them is better.
 /// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
-/// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY.
+/// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
+/// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
                              eg_planning *out);
 void eg_planning_deinit(eg_planning *planning);

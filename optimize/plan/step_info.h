@@ -25,6 +25,8 @@ typedef struct eg_step_info {
   const uint32_t *times;  // [graph nodes] equal blocks that a node stands for, or NULL
   const eg_carried_value *carried;
   uint32_t carried_count;
+  const eg_value *gradients; // of what is trained, of one micro-batch
+  uint32_t gradient_count;
   const eg_tied_values *tied;
   uint32_t tied_count;
   double memory_limit; // bytes of a device; INFINITY: none

@@ -60,6 +60,18 @@ static egraph_status fill_carried(filler *f) {
   return EGRAPH_OK;
 }
 
+static egraph_status fill_gradients(filler *f) {
+  const eg_training *training = f->training;
+  eg_value *gradients;
+  EG_TRY(eg_arena_alloc(&f->out->arena, training->param_count, sizeof *gradients,
+                        &gradients));
+  for (uint32_t p = 0; p < training->param_count; p++)
+    gradients[p] = training->params[p].gradient;
+  f->out->info.gradients = gradients;
+  f->out->info.gradient_count = training->param_count;
+  return EGRAPH_OK;
+}
+
 // ---- blocks ---------------------------------------------------------------------------
 
 /// Times of the copies of the folded graph's nodes.
@@ -179,6 +191,7 @@ static egraph_status fill(filler *f) {
     phases[n] = eg_training_phase(f->training, (eg_graph_node){n});
   f->out->info.phases = phases;
   EG_TRY(fill_carried(f));
+  EG_TRY(fill_gradients(f));
   if (f->folded == NULL) return EGRAPH_OK;
   EG_TRY(eg_arena_alloc(arena, f->nodes, sizeof *f->times, &f->times));
   EG_TRY(time_all(f));

@@ -5,6 +5,7 @@
 
 #include "pcg/plan_diff.h"
 #include "pcg/plan_json.h"
+#include "pcg/plan_remarks.h"
 #include "pcg/plan_text.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -32,6 +33,7 @@ static void check_texts(const eg_plan *plan) {
   FUZZ_CHECK(eg_plan_diff_make(plan, plan, eg_allocator_heap(), &diff) == EGRAPH_OK);
   FUZZ_CHECK(diff.layouts.len == 0 && diff.moves.len == 0);
   FUZZ_CHECK(eg_plan_diff_print(&text, &diff) == EGRAPH_OK);
+  FUZZ_CHECK(eg_plan_remarks_print(&text, plan, &diff.before) == EGRAPH_OK);
   double sum = 0;
   for (int s = 0; s < EG_STORES; s++)
     sum += diff.before.at_peak[s];

@@ -18,6 +18,8 @@ typedef struct planned {
   eg_machine machine;
   eg_machine_mesh mesh;
   eg_layout_options layout;
+  const eg_plan_constraints *constraints; // NULL: none
+  bool compares;
   eg_planning planning;
 } planned;
 
@@ -69,17 +71,23 @@ static inline double planned_seconds(const planned *p) {
   return seconds;
 }
 
-/// Plans within a memory limit. The plan, if there is one, is checked, and costs what its
-/// steps do.
-static inline void planned_run(planned *p, double memory_limit) {
+static inline egraph_status planned_try(planned *p, double memory_limit) {
   p->info.memory_limit = memory_limit;
   const eg_planner_input input = {.graph = p->is_training ? p->step.graph : p->forward,
                                   .info = &p->info,
                                   .machine = &p->machine,
                                   .mesh = &p->mesh,
-                                  .layout = p->layout};
+                                  .layout = p->layout,
+                                  .constraints = p->constraints,
+                                  .compares = p->compares};
   eg_planning_deinit(&p->planning);
-  assert_ok(eg_planner_run(eg_allocator_heap(), &input, &p->planning));
+  return eg_planner_run(eg_allocator_heap(), &input, &p->planning);
+}
+
+/// Plans within a memory limit. The plan, if there is one, is checked, and costs what its
+/// steps do.
+static inline void planned_run(planned *p, double memory_limit) {
+  assert_ok(planned_try(p, memory_limit));
   if (!p->planning.has_plan) return;
   assert_ok(eg_plan_check(&p->planning.emitted.plan, eg_allocator_heap()));
   assert_true(fabs(planned_seconds(p) - p->planning.cost) <= 1e-9 * p->planning.cost);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan/plan_compete.h"
+
+#include <math.h>
+
+// ---- one problem --------------------------------------------------------------------
+
+/// Without a plan that fits, what one would cost that does not.
+static egraph_status fit_beyond(const eg_competition *c, eg_plan_model *model,
+                                eg_fitted_plan *out) {
+  eg_fitted_plan free_of_limit;
+  model->problem.memory_limit = INFINITY;
+  EG_TRY(eg_plan_fit(model, c->alloc, &c->layout, &free_of_limit));
+  free_of_limit.status = out->status;
+  free_of_limit.least_memory = out->least_memory;
+  *out = free_of_limit;
+  return EGRAPH_OK;
+}
+
+static egraph_status solve(const eg_competition *c, const eg_plan_limits *limits,
+                           eg_fitted_plan *out) {
+  eg_plan_model model;
+  EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, limits));
+  egraph_status status = eg_plan_fit(&model, c->alloc, &c->layout, out);
+  bool is_too_large = !out->has_plan && out->least_memory > 0;
+  if (status == EGRAPH_OK && c->beyond_memory && is_too_large)
+    status = fit_beyond(c, &model, out);
+  eg_plan_model_deinit(&model);
+  return status;
+}
+
+// ---- constraints without a plan -----------------------------------------------------
+
+/// Whether some plan keeps the first `count` constraints, however much memory it takes.
+static egraph_status try_first(const eg_competition *c, size_t count,
+                               bool *out_is_possible) {
+  eg_plan_limits limits;
+  eg_plan_model model;
+  eg_layout_result result;
+  eg_layout_options options = c->layout;
+  options.relative_gap = 1; // any plan will do
+  EG_TRY(eg_plan_limits_init(&limits, c->alloc, c->space));
+  egraph_status status = eg_plan_limits_add(&limits, c->constraints, count, false);
+  if (status == EGRAPH_OK)
+    status = eg_plan_model_init_within(&model, c->alloc, c->space, &limits);
+  eg_plan_limits_deinit(&limits);
+  EG_TRY(status);
+  model.problem.memory_limit = INFINITY;
+  eg_layout_result_init(&result, c->alloc);
+  status = eg_layout_solve(c->alloc, &model.problem, &options, &result);
+  *out_is_possible = result.status != EG_LAYOUT_INFEASIBLE;
+  eg_layout_result_deinit(&result);
+  eg_plan_model_deinit(&model);
+  return status;
+}
+
+/// Names the statement with which possible becomes impossible; OK: none of them is to
+/// blame. By bisection: more statements never allow more.
+static egraph_status blame(const eg_competition *c) {
+  size_t possible = 0, impossible = c->constraints->rows.len;
+  bool is_possible;
+  EG_TRY(try_first(c, 0, &is_possible));
+  if (!is_possible) return EGRAPH_OK;
+  while (impossible - possible > 1) {
+    size_t middle = possible + (impossible - possible) / 2;
+    EG_TRY(try_first(c, middle, &is_possible));
+    *(is_possible ? &possible : &impossible) = middle;
+  }
+  return eg_plan_constraint_fail(
+      &c->constraints->rows.data[impossible - 1],
+      "with this statement and those above it no operator fits to the next, so there is "
+      "no plan; loosen or remove one of them");
+}
+
+// ---- entry points -------------------------------------------------------------------
+
+static egraph_status check_axes(const eg_competition *c) {
+  const eg_plan_constraint *row = eg_plan_constraints_strange(c->constraints, c->mesh);
+  if (row == NULL) return EGRAPH_OK;
+  eg_text mesh;
+  eg_text_init(&mesh, c->alloc);
+  egraph_status status = eg_mesh_print(&mesh, c->mesh);
+  if (status == EGRAPH_OK)
+    status = eg_plan_constraint_fail(
+        row, "there is no axis '%.64s' in the mesh %s; name one of it, or say *",
+        row->axis, mesh.chars.len == 0 ? "of one device" : eg_text_of(&mesh));
+  eg_text_deinit(&mesh);
+  return status;
+}
+
+/// The user's constraints as limits, to be freed when that succeeds.
+static egraph_status limits_of(const eg_competition *c, eg_plan_limits *out) {
+  EG_TRY(check_axes(c));
+  EG_TRY(eg_plan_limits_init(out, c->alloc, c->space));
+  egraph_status status =
+      eg_plan_limits_add(out, c->constraints, c->constraints->rows.len, false);
+  if (status != EGRAPH_OK) eg_plan_limits_deinit(out);
+  return status;
+}
+
+static bool is_free(const eg_competition *c) {
+  return c->constraints == NULL || c->constraints->rows.len == 0;
+}
+
+egraph_status eg_compete_check(const eg_competition *competition) {
+  eg_plan_limits limits;
+  if (is_free(competition)) return EGRAPH_OK;
+  EG_TRY(limits_of(competition, &limits));
+  eg_plan_limits_deinit(&limits);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out) {
+  eg_plan_limits limits;
+  if (is_free(competition)) return solve(competition, NULL, out);
+  EG_TRY(limits_of(competition, &limits));
+  egraph_status status = solve(competition, &limits, out);
+  eg_plan_limits_deinit(&limits);
+  EG_TRY(status);
+  return out->status == EG_LAYOUT_INFEASIBLE ? blame(competition) : EGRAPH_OK;
+}
+
+static egraph_status add_baseline(const eg_competition *c, eg_baseline baseline,
+                                  eg_plan_limits *limits) {
+  eg_plan_constraints mine;
+  eg_plan_constraints_init(&mine, c->alloc);
+  egraph_status status = EGRAPH_OK;
+  if (c->constraints != NULL)
+    status = eg_plan_limits_add(limits, c->constraints, c->constraints->rows.len, true);
+  if (status == EGRAPH_OK)
+    status = eg_baseline_constraints(&mine, baseline, &c->space->mesh);
+  if (status == EGRAPH_OK)
+    status = eg_plan_limits_add(limits, &mine, mine.rows.len, true);
+  eg_plan_constraints_deinit(&mine);
+  return status;
+}
+
+egraph_status eg_compete_baseline(const eg_competition *competition, eg_baseline baseline,
+                                  eg_fitted_plan *out) {
+  eg_plan_limits limits;
+  EG_TRY(eg_plan_limits_init(&limits, competition->alloc, competition->space));
+  egraph_status status = add_baseline(competition, baseline, &limits);
+  if (status == EGRAPH_OK) status = solve(competition, &limits, out);
+  eg_plan_limits_deinit(&limits);
+  return status;
+}

@@ -1,0 +1,30 @@
+// Plans on one plan space: the cheapest within the user's constraints, and the baselines
+// (plan_baselines.h), which seed a search that ended without a proof and show what a plan
+// is worth.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PLAN_PLAN_COMPETE_H
+#define EG_OPTIMIZE_PLAN_PLAN_COMPETE_H
+
+#include "optimize/plan/plan_baselines.h"
+#include "optimize/plan/plan_fit.h"
+
+typedef struct eg_competition {
+  egraph_allocator alloc;
+  const eg_plan_space *space;
+  const eg_plan_constraints *constraints; // the user's; NULL: none
+  eg_layout_options layout;
+  const eg_mesh *mesh; // with the axes of one device, which the space has not
+  bool beyond_memory;  // where nothing fits, plan as if all did
+} eg_competition;
+
+/// The cheapest plan. Fails with EGRAPH_E_ARGUMENT when the constraints leave none,
+/// naming the first statement from which on there is none.
+egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out);
+/// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
+/// nothing.
+egraph_status eg_compete_check(const eg_competition *competition);
+/// The cheapest plan of a baseline, as far as the user's constraints allow it.
+egraph_status eg_compete_baseline(const eg_competition *competition, eg_baseline baseline,
+                                  eg_fitted_plan *out);
+
+#endif

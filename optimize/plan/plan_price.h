@@ -1,0 +1,19 @@
+// Seconds of strategies, and of the steps of a plan that is there already.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_PLAN_PLAN_PRICE_H
+#define EG_OPTIMIZE_PLAN_PLAN_PRICE_H
+
+#include "optimize/plan/plan_costs.h"
+#include "pcg/plan.h"
+
+/// Seconds of one execution of an operator in a strategy, its halos included. The arena
+/// is scratch.
+egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spread,
+                                const eg_mesh *mesh, const eg_strategy *strategy,
+                                eg_arena *arena, double *out);
+/// Prices every step of a plan that passes eg_plan_check anew: one that was edited, or
+/// made for another machine. On failure some steps have their old seconds.
+egraph_status eg_plan_price(eg_plan *plan, egraph_allocator alloc,
+                            const eg_plan_costs *costs);
+
+#endif

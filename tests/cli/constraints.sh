@@ -1,0 +1,71 @@
+# What a user demands of egraph plan, what it is compared with, and plans edited by hand.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/kit.sh"
+
+cat >mlp.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[64,32]")
+(weight w1 "float32[32,128]")
+(weight w2 "float32[128,10]")
+(let m (matmul x w1))
+(let h (relu m))
+(let y (matmul h w2))
+(output y)
+X
+printf '(egraph-graph 1)\n(input x "float32[64,64]")\n(let y (relu x))\n(output y)\n' >bare.egraph
+train='--machine host*4 --mesh cpu=4 --train adam --loss mean-squared-error'
+
+# Statements on the command line and in a file.
+expect 0 '^  w1@S0: float32\[8,128\]' - plan mlp.egraph $train --pin 'w1 cpu=S0' --text
+expect 0 '^  w1.m@S1: float32\[32,32\]' - plan mlp.egraph $train --pin '(all states) *=S1' --forbid '(all weights) R' --text
+cat >rules.constraints <<'X'
+(egraph-constraints 1)
+; rows
+(pin w1 cpu=S0)
+(forbid h all-gather (axis cpu) (phase backward))
+X
+expect 0 '^  w1@S0: ' - plan mlp.egraph $train --constraints rules.constraints --text
+expect 1 - '^egraph: constraints:1:1: this leaves .w1. ' plan mlp.egraph $train --constraints rules.constraints --forbid 'w1 S0'
+expect 1 - "^egraph: constraints:1:1: there is no value 'w9' in the step; take the name" plan mlp.egraph $train --pin 'w9 cpu=S0'
+expect 1 - "^egraph: constraints:2:1: there is no axis 'gpu' in the mesh cpu=4; name one" plan mlp.egraph $train --pin 'w1 cpu=S0' --forbid 'w1 R (axis gpu)'
+expect 1 - '^egraph: constraints:1:1: .*no layout on axis cpu=4: a dimension is not there or does not divide' plan mlp.egraph $train --pin 'w2 cpu=S2'
+expect 1 - '^egraph: constraints:1:1: with this statement .* there is no plan; loosen' plan bare.egraph --machine 'host*4' --mesh cpu=4 --forbid 'y R'
+expect 1 - '^egraph: constraints:1:9: expected AXIS=LAYOUT' plan mlp.egraph $train --pin 'w1 cpu'
+sed 's/rows/rows)/' rules.constraints | sed 's/^;.*/)/' >wrong.constraints
+expect 1 - '^egraph: wrong.constraints:2:1: ' plan mlp.egraph $train --constraints wrong.constraints
+expect 1 - '^egraph: none.constraints: No such file' plan mlp.egraph $train --constraints none.constraints
+
+# Baselines, in the text, in the JSON, and in the file; sizes that do not divide.
+expect 0 '^baseline  data-parallel: .* fits' - plan mlp.egraph $train --baselines -o plan.json
+matches stdout '^baseline  zero-3: .*; longer: '
+matches stdout '^uneven    [0-9]+ splits of [0-9]+ operators in all do not divide$'
+expect 0 '^baseline  megatron: ' - explain plan.json
+expect 0 '"baselines": \[' - explain plan.json --json
+keys devices baselines uneven.operators uneven.worst
+expect 0 '"name": "zero-2", "outcome": "fits"' - plan mlp.egraph $train --baselines --json
+keys status remarks.baselines remarks.uneven.splits
+expect 0 '"remarks":\{"baselines": \[\]' - plan mlp.egraph $train --json
+expect 0 '^baseline  single-device: does not fit, takes ' - plan mlp.egraph $train --baselines --memory 45000
+
+expect 0 '' - plan mlp.egraph $train --baseline data-parallel -o data.json
+expect 0 '^[+] backward all-reduce .* P -> R on cpu' - explain plan.json --against data.json
+expect 2 - '--baseline is one of ' plan mlp.egraph $train --baseline fsdp
+# Sums run over the batch, whose parts may not be put together.
+printf '(egraph-graph 1)\n(input x "float32[4,8]")\n(weight w "float32[8,8]")\n(let y (matmul x w))\n(let z (cum-sum :axis 0 y))\n(output z)\n' >sums.egraph
+expect 1 - '^egraph: there is no plan: no operators of this step can be split so' plan sums.egraph --machine 'host*4' --mesh cpu=4 --baseline data-parallel
+
+# A plan edited by hand: all of y on every device instead of half of it, gathered.
+expect 0 '' - plan bare.egraph --machine 'host*2' --mesh cpu=2 --pin 'x cpu=S0' -o split.json
+sed -e 's/"cpu": "split 0"//' -e 's/"layout": "S0"/"layout": "R"/' -e '/all-gather/d' \
+  -e '/"actions"/s/,$/],/' -e '/"value": "y"/{N;s/},\n.*/}],/;}' -e 's/"outputs": \[2\]/"outputs": [1]/' \
+  split.json >whole.json
+expect 0 '^    y@R = relu x@R|^  y@R = relu x@R' - explain whole.json
+expect 0 '"seconds":' - explain split.json --machine 'host*2' --json
+expect 1 - 'multiply to 2 devices, but the machine' explain split.json --machine 'host*4'
+expect 0 '^time' - explain whole.json --machine 'host*2'
+expect 0 '^- forward all-gather y S0 -> R on cpu' - explain split.json --against whole.json --machine 'host*2'
+sed 's/"to": 2/"to": 1/' split.json >broken.json
+expect 1 - '^egraph: broken.json: state 1 is made by step 0 already' explain broken.json
+expect 2 - 'mlp.egraph is no plan' explain mlp.egraph --machine host
+
+finish

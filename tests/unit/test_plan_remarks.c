@@ -1,0 +1,282 @@
+// What is said of a plan beyond its figures: rivals, why they lost, and splits that sizes
+// did not allow; as text, as JSON, and in files.
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/plan_json.h"
+#include "pcg/plan_remarks.h"
+#include "tests/unit/plan_kit.h"
+
+static const eg_mesh GPUS = {.axis_count = 1, .axes = {{"gpu", 4}}};
+
+// ---- rivals ---------------------------------------------------------------------------
+
+/// Two figures that differ by work and by exchanges on axes of the same name.
+static void the_largest_differences_are_the_reasons(void **state) {
+  (void)state;
+  static const eg_mesh grid = {.axis_count = 2, .axes = {{"node", 2}, {"gpu", 4}}};
+  eg_plan_summary plan = {.mesh = GPUS}, other = {.mesh = grid};
+  eg_plan_rival rival = {.reason_count = 7};
+  plan.node_seconds[EG_PHASE_FORWARD] = 1;
+  other.node_seconds[EG_PHASE_BACKWARD] = 3; // 2 more
+  plan.exchange[EG_PHASE_FORWARD][0][EG_TRANSITION_ALL_REDUCE].seconds = 10;
+  other.exchange[EG_PHASE_FORWARD][1][EG_TRANSITION_ALL_REDUCE] =
+      (eg_exchange_sum){1, 64, 15}; // 5 more, on gpu
+  other.exchange[EG_PHASE_UPDATE][0][EG_TRANSITION_ALL_GATHER] =
+      (eg_exchange_sum){2, 32, 1}; // 1 more, on node
+  other.exchange[EG_PHASE_BACKWARD][1][EG_TRANSITION_ALL_TO_ALL] =
+      (eg_exchange_sum){1, 16, 2}; // 2 more, as much as work, and after it
+  eg_plan_rival_explain(&rival, &plan, &other);
+  assert_int_equal(rival.reason_count, 3);
+  assert_string_equal(eg_rival_reason_kind(&rival.reasons[0]), "all-reduce");
+  assert_string_equal(rival.reasons[0].axis, "gpu");
+  assert_true(rival.reasons[0].seconds == 5 && rival.reasons[0].bytes == 64);
+  assert_string_equal(eg_rival_reason_kind(&rival.reasons[1]), "work");
+  assert_true(rival.reasons[1].seconds == 2);
+  assert_int_equal(rival.reasons[2].phase, EG_PHASE_BACKWARD);
+  assert_string_equal(eg_rival_reason_kind(&rival.reasons[2]), "all-to-all");
+  eg_plan_rival_explain(&rival, &other, &other);
+  assert_int_equal(rival.reason_count, 0);
+}
+
+static void add_rival(eg_plan *plan, const eg_plan_rival *rival, const char *name) {
+  eg_plan_rival mine = *rival;
+  (void)snprintf(mine.name, sizeof mine.name, "%s", name);
+  assert_ok(eg_plan_rivals_push(&plan->rivals, mine));
+}
+
+static void add_rivals(eg_plan *plan) {
+  eg_plan_rival slow = {.outcome = EG_RIVAL_FITS,
+                        .mesh = plan->mesh,
+                        .seconds = 3,
+                        .memory = 2e9,
+                        .reason_count = 2,
+                        .reasons = {{.exchange = EG_TRANSITION_ALL_REDUCE,
+                                     .phase = EG_PHASE_BACKWARD,
+                                     .axis = "gpu",
+                                     .seconds = 1.25,
+                                     .bytes = 4e6},
+                                    {.exchange = EG_EXCHANGES, .seconds = 0.5}}};
+  add_rival(plan, &slow, "slow");
+  eg_plan_rival large = {.outcome = EG_RIVAL_TOO_LARGE,
+                         .mesh = {.axis_count = 1, .axes = {{"all", 8}}},
+                         .seconds = 4,
+                         .memory = 5e9,
+                         .least_memory = 3e9};
+  add_rival(plan, &large, "large");
+  add_rival(plan, &(eg_plan_rival){.outcome = EG_RIVAL_IMPOSSIBLE, .mesh = plan->mesh},
+            "odd");
+  add_rival(plan, &(eg_plan_rival){.outcome = EG_RIVAL_UNKNOWN, .mesh = plan->mesh},
+            "late");
+}
+
+static void rivals_are_told_line_by_line(void **state) {
+  (void)state;
+  eg_plan plan;
+  eg_text text;
+  eg_plan_init(&plan, eg_allocator_heap());
+  eg_text_init(&text, eg_allocator_heap());
+  plan.mesh = GPUS;
+  add_rivals(&plan);
+  eg_plan_summary summary = {.mesh = GPUS, .seconds = 2};
+  assert_ok(eg_plan_rivals_print(&text, &plan, &summary));
+  assert_string_equal(
+      eg_text_of(&text),
+      "baseline  slow: 3 s (50 % more), 2 GB, fits; longer: backward all-reduce on gpu "
+      "of "
+      "4 MB +1.3 s, work +500 ms\n"
+      "baseline  large on all=8: does not fit, takes 3 GB at least; with 5 GB 4 s\n"
+      "baseline  odd: not possible for this step\n"
+      "baseline  late: none found in time\n");
+  eg_text_deinit(&text);
+  eg_plan_deinit(&plan);
+}
+
+static void save(const eg_plan *plan, eg_text *out) {
+  eg_text_init(out, eg_allocator_heap());
+  assert_ok(eg_plan_write_json(plan, out));
+}
+
+static egraph_status load(const char *text, eg_loaded_plan *out) {
+  return eg_plan_parse_json(eg_allocator_heap(), "p.json", text, strlen(text), out);
+}
+
+static void rivals_are_in_the_file(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_loaded_plan loaded;
+  eg_text first, second;
+  plan_make(&PLAN_CASES[0], &made);
+  add_rivals(&made.plan);
+  save(&made.plan, &first);
+  assert_ok(load(eg_text_of(&first), &loaded));
+  assert_int_equal(loaded.plan.rivals.len, 4);
+  const eg_plan_rival *slow = &loaded.plan.rivals.data[0];
+  assert_string_equal(slow->name, "slow");
+  assert_true(slow->outcome == EG_RIVAL_FITS && slow->seconds == 3 &&
+              slow->memory == 2e9);
+  assert_int_equal(slow->reason_count, 2);
+  assert_true(slow->reasons[0].seconds == 1.25 && slow->reasons[0].bytes == 4e6);
+  assert_int_equal(slow->reasons[1].exchange, EG_EXCHANGES);
+  assert_string_equal(loaded.plan.rivals.data[1].mesh.axes[0].name, "all");
+  save(&loaded.plan, &second);
+  assert_string_equal(eg_text_of(&first), eg_text_of(&second));
+  eg_text_deinit(&first);
+  eg_text_deinit(&second);
+  eg_loaded_plan_deinit(&loaded);
+  eg_emitted_plan_deinit(&made);
+}
+
+/// Loads the file with one piece of text in place of another.
+static void fails_with(const char *text, const char *piece, const char *other,
+                       const char *message) {
+  eg_text broken;
+  eg_loaded_plan loaded;
+  const char *at = strstr(text, piece);
+  assert_non_null(at);
+  eg_text_init(&broken, eg_allocator_heap());
+  assert_ok(eg_text_append_bytes(&broken, text, (size_t)(at - text)));
+  assert_ok(eg_text_append(&broken, other));
+  assert_ok(eg_text_append(&broken, at + strlen(piece)));
+  assert_fails(load(eg_text_of(&broken), &loaded), EGRAPH_E_PARSE, message);
+  eg_text_deinit(&broken);
+}
+
+static void broken_rivals_are_refused(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_text text;
+  plan_make(&PLAN_CASES[0], &made);
+  add_rivals(&made.plan);
+  save(&made.plan, &text);
+  const char *whole = eg_text_of(&text), *where = "; at $.baselines[0]";
+  fails_with(whole, "\"slow\"", "\"\"", where);
+  fails_with(whole, "\"slow\"", "\"a name of more than thirty characters\"", where);
+  fails_with(whole, "\"outcome\": \"fits\"", "\"outcome\": \"wins\"", where);
+  fails_with(whole, "\"outcome\": \"fits\", \"mesh\": \"gpu=4\"",
+             "\"outcome\": \"fits\", \"mesh\": \"gpu\"", "'gpu' is no mesh");
+  fails_with(whole, "\"kind\": \"work\"", "\"kind\": \"sleep\"", where);
+  fails_with(whole, "\"kind\": \"work\"", "\"kind\": \"halo\"", where);
+  fails_with(whole, "\"kind\": \"work\"", "\"kind\": \"work\", \"axis\": \"gpu\"", where);
+  fails_with(whole, "\"phase\": \"backward\", \"axis\": \"gpu\", \"bytes\"",
+             "\"phase\": \"backward\", \"axis\": \"cpu\", \"bytes\"", where);
+  fails_with(whole, "\"kind\": \"all-reduce\", \"phase\": \"backward\"",
+             "\"kind\": \"all-reduce\", \"phase\": \"noon\"", where);
+  eg_text_deinit(&text);
+  eg_emitted_plan_deinit(&made);
+}
+
+// ---- unevens --------------------------------------------------------------------------
+
+// 4 divides 8 rows and 16 inner columns, but not 6 columns, nor anything of z.
+#define UNEVEN_GRAPH                                                                     \
+  "(egraph-graph 1)(input x \"float32[8,16]\")(weight w \"float32[16,6]\")"              \
+  "(input z \"float32[10,3]\")"                                                          \
+  "(let y (matmul x w))(let e (exp z))(output y)(output e)"
+static const plan_case UNEVEN = {UNEVEN_GRAPH, "gpu=4", 1, 1e-12};
+
+static void splits_that_sizes_forbid_are_found(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_plan_unevens unevens;
+  plan_make(&UNEVEN, &made);
+  eg_plan_unevens_init(&unevens, eg_allocator_heap());
+  assert_ok(eg_plan_unevens_find(&made.plan, eg_allocator_heap(), &unevens));
+  assert_int_equal(unevens.len, 2);
+  assert_int_equal(eg_plan_unevens_worth(&unevens), 1);
+  // exp is repeated, of both dimensions 10 saves more: a device would have 3 of 10.
+  const eg_plan_uneven *e = &unevens.data[0], *y = &unevens.data[1];
+  const eg_graph *graph = made.plan.graph;
+  assert_string_equal(eg_graph_value(graph, e->tensor)->name, "e");
+  assert_true(e->dim == 0 && e->size == 10 && e->splits == 2 && e->is_first);
+  assert_true(fabs(e->saved - 0.7 * e->seconds) <= 1e-12 * e->seconds);
+  // The product is split by rows or inner columns instead.
+  assert_string_equal(eg_graph_value(graph, y->tensor)->name, "y");
+  assert_true(y->dim == 1 && y->size == 6 && y->splits == 1 && y->is_first);
+  assert_true(y->saved == 0 && y->seconds > 0);
+  eg_plan_unevens_deinit(&unevens);
+  eg_emitted_plan_deinit(&made);
+}
+
+static void unevens_are_told(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_plan_summary summary;
+  eg_text text;
+  plan_make(&UNEVEN, &made);
+  eg_text_init(&text, eg_allocator_heap());
+  assert_ok(eg_plan_summary_make(&made.plan, eg_allocator_heap(), &summary));
+  assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
+  assert_non_null(
+      strstr(eg_text_of(&text),
+             "uneven    e = exp: dimension 0 of e is 10, which gpu=4 does not "
+             "divide; all repeat "));
+  assert_non_null(strstr(eg_text_of(&text),
+                         "uneven    3 splits of 2 operators in all do not divide\n"));
+  eg_text_clear(&text);
+  assert_ok(eg_plan_remarks_write_members(&text, &made.plan));
+  static const char begin[] =
+      "\"baselines\": [], \"uneven\": {\"operators\": 2, \"splits\": 3, \"worst\": "
+      "[{\"value\": \"e\", \"operator\": \"exp\", \"tensor\": \"e\", \"dimension\": 0, "
+      "\"size\": 10, \"axis\": \"gpu\", \"devices\": 4, \"splits\": 2, \"seconds\": ";
+  assert_memory_equal(eg_text_of(&text), begin, sizeof begin - 1);
+  eg_text_deinit(&text);
+  eg_emitted_plan_deinit(&made);
+}
+
+static void even_plans_have_no_remarks(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_plan_summary summary;
+  eg_text text;
+  static const plan_case even = {UNEVEN_GRAPH, "", 1, 1e-12}; // one device
+  plan_make(&even, &made);
+  eg_text_init(&text, eg_allocator_heap());
+  assert_ok(eg_plan_summary_make(&made.plan, eg_allocator_heap(), &summary));
+  assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
+  assert_string_equal(eg_text_of(&text), "");
+  eg_text_deinit(&text);
+  eg_emitted_plan_deinit(&made);
+}
+
+// ---- allocations ----------------------------------------------------------------------
+
+static egraph_status everything(egraph_allocator alloc, void *user) {
+  const char *file = user;
+  eg_loaded_plan loaded;
+  eg_plan_summary summary;
+  eg_text text;
+  EG_TRY(eg_plan_parse_json(alloc, "p.json", file, strlen(file), &loaded));
+  eg_text_init(&text, alloc);
+  egraph_status status = eg_plan_summary_make(&loaded.plan, alloc, &summary);
+  if (status == EGRAPH_OK) status = eg_plan_remarks_print(&text, &loaded.plan, &summary);
+  if (status == EGRAPH_OK) status = eg_plan_remarks_write_members(&text, &loaded.plan);
+  if (status == EGRAPH_OK) status = eg_plan_write_json(&loaded.plan, &text);
+  eg_text_deinit(&text);
+  eg_loaded_plan_deinit(&loaded);
+  return status;
+}
+
+static void failing_allocations_are_survived(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_text text;
+  plan_make(&UNEVEN, &made);
+  add_rivals(&made.plan);
+  save(&made.plan, &text);
+  test_every_allocation_failing(everything, text.chars.data);
+  eg_text_deinit(&text);
+  eg_emitted_plan_deinit(&made);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_largest_differences_are_the_reasons),
+      cmocka_unit_test(rivals_are_told_line_by_line),
+      cmocka_unit_test(rivals_are_in_the_file),
+      cmocka_unit_test(broken_rivals_are_refused),
+      cmocka_unit_test(splits_that_sizes_forbid_are_found),
+      cmocka_unit_test(unevens_are_told),
+      cmocka_unit_test(even_plans_have_no_remarks),
+      cmocka_unit_test(failing_allocations_are_survived),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
