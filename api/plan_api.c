@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/machine_profile.h"
 #include "api/plan_rivals.h"
 
 static const double DEFAULT_SECONDS = 60.0, LEAST_SECONDS = 0.01;
@@ -13,10 +14,12 @@ typedef struct plan_job {
   const egraph_plan_options *options;
   const eg_graph *graph;
   eg_training_options training;
+  eg_saturation_options saturation;
   double time_limit, start;
   egraph_plan *plan;
   eg_machine machine;
-  eg_text mesh_name; // of the mesh at work
+  eg_cost_model *costs; // profile of the machine's device, or NULL
+  eg_text mesh_name;    // of the mesh at work
   double bound, least_memory;
   bool is_cancelled;
   bool is_infeasible; // on all meshes up to now
@@ -32,6 +35,16 @@ egraph_plan_options egraph_plan_options_default(void) {
 }
 
 static double elapsed(const plan_job *job) { return eg_clock_seconds() - job->start; }
+
+static bool on_progress(void *user, double cost, double bound, double seconds) {
+  (void)seconds;
+  plan_job *job = user;
+  const egraph_plan_options *o = job->options;
+  if (o->progress != NULL && !job->is_cancelled &&
+      o->progress(o->user, eg_text_of(&job->mesh_name), cost, bound, elapsed(job)))
+    job->is_cancelled = true;
+  return job->is_cancelled;
+}
 
 // ---- options --------------------------------------------------------------------
 
@@ -60,6 +73,38 @@ static egraph_status read_training(const egraph_plan_options *o,
   return EGRAPH_OK;
 }
 
+static egraph_status read_limit(const char *name, uint64_t value, uint32_t initial,
+                                uint32_t *out) {
+  *out = value == 0 ? initial : (uint32_t)value;
+  if (value <= UINT32_MAX) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "%s must be at most %u", name, UINT32_MAX);
+}
+
+static bool on_saturate(void *user, uint32_t iteration, uint32_t nodes,
+                        uint32_t classes) {
+  (void)iteration, (void)nodes, (void)classes;
+  return on_progress(user, INFINITY, 0, 0);
+}
+
+/// Where nothing is said, the defaults of egraph_optimize.
+static egraph_status read_saturation(plan_job *job) {
+  const egraph_plan_options *o = job->options;
+  const egraph_options initial = egraph_options_default();
+  eg_saturation_options *out = &job->saturation;
+  *out = (eg_saturation_options)EG_SATURATION_OPTIONS_DEFAULT;
+  EG_TRY(check_amount("saturate_time_limit", o->saturate_time_limit));
+  EG_TRY(read_limit("node_limit", o->node_limit, (uint32_t)initial.node_limit,
+                    &out->node_limit));
+  EG_TRY(read_limit("iteration_limit", o->iteration_limit,
+                    (uint32_t)initial.iteration_limit, &out->iteration_limit));
+  out->time_limit_seconds =
+      o->saturate_time_limit == 0 ? initial.time_limit : o->saturate_time_limit;
+  out->byte_limit = (size_t)initial.byte_limit;
+  out->progress = on_saturate;
+  out->user = job;
+  return EGRAPH_OK;
+}
+
 static egraph_status read_options(plan_job *job) {
   const egraph_plan_options *o = job->options;
   EG_TRY(check_amount("clip_norm", o->clip_norm));
@@ -72,20 +117,11 @@ static egraph_status read_options(plan_job *job) {
                    "zero-1, zero-2, zero-3 or megatron",
                    o->baseline);
   job->time_limit = o->time_limit == 0 ? DEFAULT_SECONDS : o->time_limit;
+  EG_TRY(read_saturation(job));
   return read_training(o, &job->training);
 }
 
 // ---- meshes ---------------------------------------------------------------------
-
-static bool on_progress(void *user, double cost, double bound, double seconds) {
-  (void)seconds;
-  plan_job *job = user;
-  const egraph_plan_options *o = job->options;
-  if (o->progress != NULL && !job->is_cancelled &&
-      o->progress(o->user, eg_text_of(&job->mesh_name), cost, bound, elapsed(job)))
-    job->is_cancelled = true;
-  return job->is_cancelled;
-}
 
 /// Takes a plan over that is cheaper than what there is, and joins the bounds.
 static void keep_best(plan_job *job, eg_planning *planning) {
@@ -95,6 +131,10 @@ static void keep_best(plan_job *job, eg_planning *planning) {
   plan->report.meshes++;
   plan->report.space_seconds += planning->saturate_seconds + planning->space_seconds;
   plan->report.solve_seconds += planning->solve_seconds;
+  plan->report.egraph_nodes = planning->nodes; // the same on every mesh
+  plan->report.egraph_classes = planning->classes;
+  plan->report.iterations = planning->iterations;
+  plan->report.stop = eg_stop_name(planning->stop);
   if (!is_impossible) job->bound = fmin(job->bound, planning->bound);
   if (!is_impossible) job->is_infeasible = false;
   if (planning->least_memory > 0)
@@ -127,7 +167,11 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
                             .constraints = &job->constraints,
                             .compares = job->options->baselines,
                             .baseline =
-                                job->options->baseline != NULL ? &job->baseline : NULL};
+                                job->options->baseline != NULL ? &job->baseline : NULL,
+                            .costs = job->costs,
+                            .rules = job->options->rules,
+                            .saturation = &job->saturation,
+                            .algebra_first = job->options->algebra_first};
   input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
   input.layout.relative_gap = job->options->relative_gap;
   input.layout.progress = on_progress;
@@ -252,7 +296,12 @@ static egraph_status plan_for_machine(plan_job *job) {
                          &job->machine));
   job->plan->report.memory_limit =
       o->memory_limit != 0 ? o->memory_limit : job->machine.memory_bytes;
-  egraph_status status = plan_graph(job);
+  egraph_status status = EGRAPH_OK;
+  if (o->database != NULL)
+    status = eg_machine_profile_open(&job->plan->alloc, &job->machine, o->database,
+                                     &job->costs);
+  if (status == EGRAPH_OK) status = plan_graph(job);
+  eg_cost_model_destroy(job->costs);
   eg_machine_deinit(&job->machine);
   if (status == EGRAPH_OK && job->plan->is_there) status = describe(job);
   job->plan->report.total_seconds = elapsed(job);

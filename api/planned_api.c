@@ -19,7 +19,8 @@ egraph_status eg_planned_create(const egraph_allocator *alloc, egraph_plan **out
                                    .cost = INFINITY,
                                    .gap = INFINITY,
                                    .memory_limit = INFINITY,
-                                   .mesh = ""}};
+                                   .mesh = "",
+                                   .stop = ""}};
   eg_text_init(&plan->mesh, heap);
   *out = plan;
   return EGRAPH_OK;

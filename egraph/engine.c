@@ -94,6 +94,18 @@ static unsigned char *data_at(const eg_engine *engine, uint32_t class) {
   return engine->data + (size_t) class * engine->analysis.data_size;
 }
 
+egraph_status eg_engine_join_data(eg_engine *engine, eg_class class, const void *data) {
+  uint32_t root = eg_engine_root_halving(engine, class.id);
+  bool changed;
+  EG_TRY(eg_engine_reserve_union(engine));
+  memcpy(engine->scratch_data, data_at(engine, root), engine->analysis.data_size);
+  EG_TRY(
+      engine->analysis.join(engine->analysis.self, engine->scratch_data, data, &changed));
+  memcpy(data_at(engine, root), engine->scratch_data, engine->analysis.data_size);
+  if (changed) eg_engine_data_changed(engine, root);
+  return EGRAPH_OK;
+}
+
 /// Joins the data of two roots into scratch_data; *out_changed when either
 /// differs from that.
 static egraph_status join_data(eg_engine *engine, uint32_t keep, uint32_t drop,

@@ -181,6 +181,9 @@ uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node);
 /// Analysis data of a class (any of its ids); borrowed until the next change.
 /// NULL without analysis.
 const void *eg_engine_data(const eg_engine *engine, eg_class class);
+/// Joins data that the caller knows better into those of a class; as after a union,
+/// rebuild makes the terms above it again. Fails as `join` does, or with EGRAPH_E_MEMORY.
+egraph_status eg_engine_join_data(eg_engine *engine, eg_class class, const void *data);
 
 /// The log of unions (empty without options.record), oldest first: what was united (as
 /// given by the caller; for congruence the two nodes' own classes) and why. Together with

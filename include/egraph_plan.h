@@ -35,6 +35,14 @@ typedef struct egraph_plan_options {
   double relative_gap;    // stop at (cost - bound) / cost; 0: prove the optimum
   bool no_fold; // plan each of repeated blocks. Otherwise one stands for all but the
                 // first and the last (of four or more): quick, but the plan cannot run
+  const egraph_rules *rules; // variants of the graph to choose from, together with how it
+                             // is split; read during the call. NULL: the graph as it is
+  uint64_t node_limit, iteration_limit; // of saturation; 0: 20000, 12
+  double saturate_time_limit;           // seconds; 0: 15
+  const char *database; // profile database (SQLite, only read) with entries of the
+                        // machine's device. NULL, or few entries: the machine's figures
+  bool algebra_first;   // first the graph that is cheapest on one device, then how it is
+                        // split, as if one did not depend on the other: to compare
   // What the plan must keep to, as a file, and as statements of one: "(pin w gpu=S0)
   // (forbid (all states) R)"; the README has the format. NULL: nothing
   const char *constraints_file, *constraints;
@@ -73,6 +81,8 @@ typedef struct egraph_plan_report {
   uint32_t meshes; // that were tried
   uint32_t blocks; // repeated blocks that one stands for; 0: nothing is folded
   uint32_t nodes;  // of the graph that was planned
+  uint32_t egraph_nodes, egraph_classes, iterations; // after saturation
+  const char *stop;                                  // why it ended, as in egraph_report
   double prepare_seconds, space_seconds, solve_seconds, total_seconds;
 } egraph_plan_report;
 
@@ -81,9 +91,9 @@ typedef struct egraph_plan_report {
 /// the time, and the cheapest plan wins. That nothing fits, and limits of time, are
 /// reported, not errors. Fails with ARGUMENT (an option out of range, a mesh of another
 /// number of devices, nothing to train, constraints that name nothing or leave no plan:
-/// "file:line:col: ..."), PARSE (machine, mesh, constraints), IO, TYPE (a loss that does
-/// not fit the output), UNSUPPORTED (operators without a gradient or of unknown type),
-/// MEMORY.
+/// "file:line:col: ..."), PARSE (machine, mesh, constraints, database), IO, BUSY
+/// (database), TYPE (a loss that does not fit the output, an unsound rule), UNSUPPORTED
+/// (operators without a gradient or of unknown type), MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
                    const egraph_plan_options *options, egraph_plan **out);

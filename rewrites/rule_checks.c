@@ -85,6 +85,18 @@ static egraph_status add_checks(const planner *p, uint32_t step, check_list *out
   return EGRAPH_OK;
 }
 
+/// Whether a term stands below another one, itself or by its name.
+static bool is_operand(const eg_rule *rule, uint32_t term) {
+  uint32_t name = rule->terms[term].var;
+  for (uint32_t i = 0; i < rule->pattern_term_count; i++)
+    for (uint32_t k = 0; k < rule->terms[i].child_count; k++) {
+      uint32_t child = rule->terms[i].children[k];
+      bool is_name = rule->terms[child].is_var && rule->terms[child].var == name;
+      if (child == term || (is_name && name != EG_RULE_NONE)) return true;
+    }
+  return false;
+}
+
 static egraph_status plan_steps(planner *p, eg_arena *arena, check_list *list,
                                 eg_rule_checks *out) {
   EG_TRY(eg_arena_alloc(arena, p->step_count, sizeof *out->steps, &out->steps));
@@ -92,6 +104,7 @@ static egraph_status plan_steps(planner *p, eg_arena *arena, check_list *list,
     uint32_t first = (uint32_t)list->len;
     EG_TRY(add_checks(p, step, list));
     out->steps[step] = (eg_rule_step){.term = p->order[step],
+                                      .is_below = is_operand(p->rule, p->order[step]),
                                       .first_check = first,
                                       .check_count = (uint32_t)list->len - first};
   }

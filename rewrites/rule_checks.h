@@ -27,6 +27,7 @@ typedef struct eg_rule_check {
 /// What is to be done at one step of the search.
 typedef struct eg_rule_step {
   uint32_t term; // whose node was matched
+  bool is_below; // it is an operand of another term
   uint32_t first_check, check_count;
 } eg_rule_step;
 

@@ -91,10 +91,20 @@ static uint32_t depth_of(const context *c, const eg_match *match) {
   return depth;
 }
 
+/// Whether a node that stands below a root is of a class that is sealed.
+static bool is_hidden(const context *c, uint32_t step, uint32_t node) {
+  const eg_tensor_egraph *egraph = c->all->egraph;
+  if (!c->checks->steps[step].is_below) return false;
+  eg_class class =
+      eg_engine_class_of(eg_tensor_egraph_engine_of(egraph), (eg_node){.id = node});
+  return eg_tensor_egraph_fact(egraph, class)->is_sealed;
+}
+
 static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
   const context *c = user;
   eg_rule_env env = env_of(c->all, c->rule, c);
   uint32_t node = so_far->nodes[c->checks->steps[step].term].id;
+  if (is_hidden(c, step, node)) return false;
   bool is_deep = c->rule->root_count > 1 &&
                  depth_of_node(c->all, node) >= c->all->options->multi_depth;
   if (!is_deep && eg_rule_checks_pass(c->checks, &env, c->marks, step, so_far))

@@ -155,6 +155,11 @@ eg_class eg_tensor_egraph_root(const eg_tensor_egraph *egraph, uint32_t output) 
                                       eg_graph_output(egraph->graph, output, NULL));
 }
 
+egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class) {
+  const eg_tensor_fact sealed = {.is_sealed = true};
+  return eg_engine_join_data(egraph->engine, class, &sealed);
+}
+
 size_t eg_tensor_egraph_bytes(const eg_tensor_egraph *egraph) {
   return eg_engine_bytes(egraph->engine) + eg_attr_pool_bytes(egraph->attrs) +
          eg_type_lists_bytes(&egraph->facts.lists) +

@@ -25,6 +25,7 @@ typedef struct eg_tensor_fact {
   bool weight_only;    // computed from weights and fills alone
   bool splat; // every element (of every part) equals splat_value (known data or fill)
   double splat_value;
+  bool is_sealed; // rules do not look into the class: eg_tensor_egraph_seal
 } eg_tensor_fact;
 
 /// True for a result of an opaque tuple whose type is not known.
@@ -51,6 +52,10 @@ const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
 /// The class of the i-th graph output; of a graph value.
 eg_class eg_tensor_egraph_root(const eg_tensor_egraph *egraph, uint32_t output);
 eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value value);
+/// From now on patterns match a class as a root or as an operand, never below a root, so
+/// that no rule joins what makes the value with what uses it. What becomes equal to it is
+/// sealed, too. Rebuild afterwards. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class);
 /// Adds an operator node (attributes are interned), checked by the analysis.
 egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                    const eg_class *children, uint32_t count,

@@ -295,6 +295,7 @@ static egraph_status join_facts(void *self, void *into_data, const void *from_da
     into->splat_value = from->splat_value;
     changed = true;
   }
+  into->is_sealed = into->is_sealed || from->is_sealed; // of no use to terms above
   *out_changed = changed;
   return EGRAPH_OK;
 }

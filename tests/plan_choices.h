@@ -102,12 +102,13 @@ static inline void plan_layouts(const plan_choices *c, plan_type *t) {
   plan_distances(c, t);
 }
 
+/// PLAN_LAYOUTS: it is not legal.
 static inline uint32_t plan_find_layout(const plan_choices *c, uint32_t type,
                                         const eg_layout *layout) {
   const plan_type *t = &c->types[type];
   for (uint32_t i = 0; i < t->count; i++)
     if (eg_sharding_same(c->mesh, &t->layout[i], layout)) return i;
-  abort();
+  return PLAN_LAYOUTS;
 }
 
 static inline uint32_t plan_type_of(plan_choices *c, const eg_type *type) {
@@ -215,15 +216,18 @@ static inline void plan_add_strategies(plan_choices *c, uint32_t v, const eg_ter
     const eg_strategy *strategy = &all->data[i];
     if (is_strict && !plan_splits_everywhere(c, strategy)) continue;
     if (c->strategy_count == PLAN_STRATEGIES || term->arity > PLAN_INPUTS) abort();
-    plan_strategy *mine = &c->strategies[c->strategy_count++];
+    plan_strategy *mine = &c->strategies[c->strategy_count];
     *mine = (plan_strategy){.input_count = term->arity,
                             .seconds = plan_seconds(c, spread, strategy, arena)};
     mine->output = plan_find_layout(c, c->values[v].type, &strategy->result);
+    bool is_legal = mine->output != PLAN_LAYOUTS;
     for (uint32_t k = 0; k < term->arity; k++) {
       mine->input[k] = plan_value_of(c, term->children[k]);
       mine->need[k] =
           plan_find_layout(c, c->values[mine->input[k]].type, &strategy->inputs[k]);
+      is_legal = is_legal && mine->need[k] != PLAN_LAYOUTS;
     }
+    c->strategy_count += is_legal;
   }
 }
 

@@ -12,6 +12,7 @@ enum { MAX_DEMANDS = 1 << 14 };
 
 typedef struct parallel_flags {
   egraph_plan_options options;
+  rule_flags rules;
   const char *output;
   text_list pins, bans;
   char demands[MAX_DEMANDS]; // the same as statements
@@ -63,6 +64,12 @@ static void report_json(const egraph_plan_report *r) {
   json_int("micro_batches", r->micro_batches);
   json_int("nodes", r->nodes);
   json_int("blocks", r->blocks);
+  json_open("egraph", '{');
+  json_int("nodes", r->egraph_nodes);
+  json_int("classes", r->egraph_classes);
+  json_int("iterations", r->iterations);
+  json_text("stop", r->stop);
+  json_close('}');
   json_real("memory_bytes", isinf(r->cost) ? INFINITY : r->memory);
   json_real("memory_limit_bytes", r->memory_limit);
   json_real("least_memory_bytes", r->least_memory > 0 ? r->least_memory : INFINITY);
@@ -121,6 +128,8 @@ static void print_report(const egraph_plan_report *r) {
   if (r->blocks != 0)
     printf("blocks    folded: one stands for %u repeated ones (--no-fold plans each)\n",
            r->blocks);
+  printf("e-graph   %u nodes, %u classes, %u iterations, %s\n", r->egraph_nodes,
+         r->egraph_classes, r->iterations, r->stop);
   printf("cost      %.6g s, bound %.6g s, gap %.4f %%\n", r->cost, r->bound,
          100 * r->gap);
   if (r->seed != NULL)
@@ -151,10 +160,15 @@ static egraph_status print_text(const egraph_plan *plan, const parallel_flags *f
 static egraph_status make_plan(const char *model, const parallel_flags *flags,
                                egraph_plan **out) {
   egraph_graph *graph = NULL;
+  egraph_rules *rules = NULL;
+  egraph_plan_options options = flags->options;
   install_interrupt();
   egraph_status status = load_model(model, flags->batch, &graph);
-  if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &flags->options, out);
+  if (status == EGRAPH_OK) status = rule_flags_load(&flags->rules, &rules);
+  options.rules = rules;
+  if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);
   egraph_graph_destroy(graph);
+  egraph_rules_destroy(rules);
   progress_clear();
   return status;
 }
@@ -168,6 +182,26 @@ static egraph_status hand_out(const egraph_plan *plan, const parallel_flags *fla
   if (status == EGRAPH_OK && egraph_plan_graph(plan) == NULL)
     return egraph_plan_account(plan, NULL, NULL, NULL);
   return status == EGRAPH_OK && !flags->json ? print_text(plan, flags) : status;
+}
+
+/// What the graph may become before it is split.
+static size_t fill_variant_rows(parallel_flags *f, flag *rows) {
+  egraph_plan_options *o = &f->options;
+  const flag all[] = {
+      {"--node_limit", FLAG_UINT, &o->node_limit, "N",
+       "e-nodes that saturation may reach (default 20000)", 1, UINT32_MAX},
+      {"--iteration_limit", FLAG_UINT, &o->iteration_limit, "N",
+       "iterations of saturation (default 12)", 1, 1e6},
+      {"--saturate_time_limit", FLAG_REAL, &o->saturate_time_limit, "X",
+       "seconds for saturation (default 15)", 0.001, 1e6},
+      {"--db", FLAG_TEXT, &o->database, "FILE",
+       "profile database with entries of the machine's device", 0, 0},
+      {"--algebra-first", FLAG_SWITCH, &o->algebra_first, NULL,
+       "first the graph cheapest on one device, then its split: to compare", 0, 0}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    rows[i] = all[i];
+  size_t n = sizeof all / sizeof *all;
+  return n + rule_flags_rows(&f->rules, rows + n);
 }
 
 static size_t fill_rows(parallel_flags *f, flag *rows) {
@@ -222,7 +256,8 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
        0}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     rows[i] = all[i];
-  return sizeof all / sizeof *all;
+  size_t n = sizeof all / sizeof *all;
+  return n + fill_variant_rows(f, rows + n);
 }
 
 static bool flags_fit(const parallel_flags *f) {

@@ -25,28 +25,27 @@ static flag number_row(const char *name, const char *type, void *target, double 
                 .high = high};
 }
 
+size_t rule_flags_rows(rule_flags *flags, flag *rows) {
+  const flag all[] = {
+      {"--rules", FLAG_LIST, &flags->files, "FILE", "add a rule file (repeatable)", 0, 0},
+      {"--no-builtin", FLAG_SWITCH, &flags->no_builtin, NULL,
+       "leave the shipped rules out", 0, 0},
+      {"--enable", FLAG_LIST, &flags->enabled, "NAME",
+       "switch a rule or a rule file's rules on: explore-matmul (repeatable)", 0, 0},
+      {"--disable", FLAG_LIST, &flags->disabled, "NAME",
+       "switch a rule or a rule file's rules off (repeatable)", 0, 0}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    rows[i] = all[i];
+  return sizeof all / sizeof *all;
+}
+
 size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]) {
   egraph_options *o = &flags->options;
   size_t n = 0;
   rows[n++] = (flag){
       "--json", FLAG_SWITCH, &flags->json, NULL, "one JSON object on standard output", 0,
       0};
-  rows[n++] = (flag){
-      "--rules", FLAG_LIST, &flags->rules, "FILE", "add a rule file (repeatable)", 0, 0};
-  rows[n++] = (flag){"--no-builtin",
-                     FLAG_SWITCH,
-                     &flags->no_builtin,
-                     NULL,
-                     "leave the shipped rules out",
-                     0,
-                     0};
-  rows[n++] = (flag){"--disable",
-                     FLAG_LIST,
-                     &flags->disabled,
-                     "NAME",
-                     "switch a rule or a rule file's rules off (repeatable)",
-                     0,
-                     0};
+  n += rule_flags_rows(&flags->rules, rows + n);
   rows[n++] = (flag){"--db",
                      FLAG_TEXT,
                      &flags->database,
@@ -143,11 +142,14 @@ static bool on_progress(void *user, const char *phase, const char *line) {
 
 // ---- one run --------------------------------------------------------------------
 
-static egraph_status load_rules(const plan_flags *flags, egraph_rules **out) {
+egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
+  *out = NULL;
   egraph_status status = egraph_rules_create(NULL, out);
   if (status == EGRAPH_OK && !flags->no_builtin) status = egraph_rules_add_builtin(*out);
-  for (size_t i = 0; status == EGRAPH_OK && i < flags->rules.count; i++)
-    status = egraph_rules_add_file(*out, flags->rules.items[i]);
+  for (size_t i = 0; status == EGRAPH_OK && i < flags->files.count; i++)
+    status = egraph_rules_add_file(*out, flags->files.items[i]);
+  for (size_t i = 0; status == EGRAPH_OK && i < flags->enabled.count; i++)
+    status = egraph_rules_enable(*out, flags->enabled.items[i], true);
   for (size_t i = 0; status == EGRAPH_OK && i < flags->disabled.count; i++)
     status = egraph_rules_enable(*out, flags->disabled.items[i], false);
   return status;
@@ -177,7 +179,7 @@ egraph_status plan_run(const plan_flags *flags, const char *model, plan_session 
   install_interrupt();
   egraph_options options = flags->options;
   options.progress = on_progress;
-  egraph_status status = load_rules(flags, &out->rules);
+  egraph_status status = rule_flags_load(&flags->rules, &out->rules);
   if (status == EGRAPH_OK) status = load_model(model, flags->batch, &out->graph);
   if (status == EGRAPH_OK) status = open_costs(flags, &out->costs);
   if (status == EGRAPH_OK)

@@ -10,10 +10,16 @@
 /// Largest value of symbolic dimensions; a limit keeps typing errors readable.
 enum { MAX_BATCH = 1000000000, MAX_REPEATS = 1000000 };
 
+/// Which rules are used.
+typedef struct rule_flags {
+  text_list files, enabled, disabled;
+  bool no_builtin;
+} rule_flags;
+
 typedef struct plan_flags {
   egraph_options options;
-  text_list rules, disabled;
-  bool no_builtin, no_measure, read_only, json;
+  rule_flags rules;
+  bool no_measure, read_only, json;
   const char *database, *backend, *output;
   uint64_t run_threads, batch;
 } plan_flags;
@@ -26,6 +32,11 @@ typedef struct plan_session {
 } plan_session;
 
 enum { MAX_PLAN_FLAGS = 40 };
+
+/// Writes the rows of rules and returns how many.
+size_t rule_flags_rows(rule_flags *flags, flag *rows);
+/// The rules that the flags name; destroy *out whatever it returns (NULL is possible).
+egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out);
 
 void plan_flags_init(plan_flags *flags);
 /// Writes the rows of the shared flags and returns how many.

@@ -20,8 +20,11 @@ static egraph_status fit_beyond(const eg_competition *c, eg_plan_model *model,
 static egraph_status solve(const eg_competition *c, const eg_plan_limits *limits,
                            eg_fitted_plan *out) {
   eg_plan_model model;
+  *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN};
   EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, limits));
-  egraph_status status = eg_plan_fit(&model, c->alloc, &c->layout, out);
+  egraph_status status = EGRAPH_OK;
+  if (c->algebra != NULL) status = eg_plan_algebra_fix(c->algebra, &model);
+  if (status == EGRAPH_OK) status = eg_plan_fit(&model, c->alloc, &c->layout, out);
   bool is_too_large = !out->has_plan && out->least_memory > 0;
   if (status == EGRAPH_OK && c->beyond_memory && is_too_large)
     status = fit_beyond(c, &model, out);

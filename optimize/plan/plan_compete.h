@@ -5,6 +5,7 @@
 #ifndef EG_OPTIMIZE_PLAN_PLAN_COMPETE_H
 #define EG_OPTIMIZE_PLAN_PLAN_COMPETE_H
 
+#include "optimize/plan/plan_algebra.h"
 #include "optimize/plan/plan_baselines.h"
 #include "optimize/plan/plan_fit.h"
 
@@ -12,6 +13,7 @@ typedef struct eg_competition {
   egraph_allocator alloc;
   const eg_plan_space *space;
   const eg_plan_constraints *constraints; // the user's; NULL: none
+  const eg_plan_algebra *algebra;         // NULL: chosen with the layouts
   eg_layout_options layout;
   const eg_mesh *mesh; // with the axes of one device, which the space has not
   bool beyond_memory;  // where nothing fits, plan as if all did

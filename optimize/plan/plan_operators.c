@@ -3,7 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_operators.h"
 
+#include <math.h>
+
 #include "base/hash.h"
+#include "optimize/plan/plan_loops.h"
 #include "optimize/plan/plan_price.h"
 #include "sim/device_cost.h"
 
@@ -14,6 +17,7 @@ typedef struct adder {
   eg_strategies strategies; // of one operator
   eg_u32s layouts;          // needs, then the output, of one strategy
   eg_flatmap known;         // layouts -> strategy of the space
+  eg_bytes useless;         // by node: of no use to any plan
 } adder;
 
 static const eg_engine *engine_of(const adder *a) {
@@ -21,16 +25,6 @@ static const eg_engine *engine_of(const adder *a) {
 }
 
 // ---- operands -----------------------------------------------------------------------
-
-/// An operator runs when its value is made; an operand of a later phase comes too late.
-static bool is_timely(const adder *a, uint32_t value, const eg_term *term) {
-  for (uint32_t k = 0; k < term->arity; k++) {
-    uint32_t child = a->space->value_of[term->children[k].id];
-    if (a->space->values.data[child].phase > a->space->values.data[value].phase)
-      return false;
-  }
-  return true;
-}
 
 static void put_types(const eg_tensor_fact *fact, eg_type *out) {
   if (fact->part_count == 0) *out = fact->type;
@@ -130,6 +124,7 @@ static egraph_status add_strategies(adder *a, eg_space_operator *op,
     if (!legal) continue;
     EG_TRY(eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena,
                              &seconds));
+    if (isinf(seconds)) continue; // the device is known not to run it
     EG_TRY(keep(a, op, strategy->action, seconds));
   }
   return EGRAPH_OK;
@@ -187,7 +182,7 @@ static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
 static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
   eg_plan_space *space = a->space;
   eg_term term = eg_engine_term(engine_of(a), node);
-  if (!is_timely(a, value, &term)) return EGRAPH_OK;
+  if (a->useless.data[node.id] != 0) return EGRAPH_OK;
   if (term.op == EG_OP_OPAQUE)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "an operator that is not known ('%.200s') cannot be planned",
@@ -217,7 +212,8 @@ egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *c
   eg_strategies_init(&a.strategies, space->alloc);
   eg_u32s_init(&a.layouts, space->alloc);
   eg_flatmap_init(&a.known, space->alloc);
-  egraph_status status = EGRAPH_OK;
+  eg_bytes_init(&a.useless, space->alloc);
+  egraph_status status = eg_plan_loops_find(space, &a.useless);
   for (uint32_t v = 0; status == EGRAPH_OK && v < space->values.len; v++) {
     uint32_t count;
     const eg_node *nodes =
@@ -229,5 +225,6 @@ egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *c
   eg_strategies_deinit(&a.strategies);
   eg_u32s_deinit(&a.layouts);
   eg_flatmap_deinit(&a.known);
+  eg_bytes_deinit(&a.useless);
   return status;
 }

@@ -4,7 +4,13 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "optimize/plan/plan_algebra.h"
+#include "optimize/plan/plan_improve.h"
+#include "optimize/plan/plan_rules.h"
 #include "optimize/plan/unit_axes.h"
+
+static const double LEAST_SECONDS = 0.01;
+static const double IMPROVING_SHARE = 0.9;
 
 // ---- planning -----------------------------------------------------------------------
 
@@ -16,33 +22,49 @@ typedef struct planner {
   bool is_searched; // baselines are next
   bool is_open;     // and may do better
   bool is_cancelled;
+  bool has_variants; // rules have made some
+  double start;
 } planner;
 
+static egraph_status apply_rules(planner *p) {
+  const eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
+  const eg_planner_input *input = p->input;
+  eg_saturation_report report;
+  egraph_status status = eg_plan_apply_rules(
+      p->egraph, input->info, input->rules,
+      input->saturation == NULL ? &defaults : input->saturation, &report);
+  p->out->stop = report.stop;
+  p->out->iterations = report.iterations;
+  eg_saturation_report_deinit(&report);
+  return status;
+}
+
 static egraph_status saturate(planner *p) {
-  eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
-  eg_saturation_report report = {.alloc = p->alloc};
-  double start = eg_clock_seconds();
   EG_TRY(eg_tensor_egraph_create(&p->alloc, p->input->graph, &p->egraph));
   eg_engine *engine = eg_tensor_egraph_engine(p->egraph);
-  egraph_status status = eg_engine_rebuild(engine);
+  EG_TRY(eg_engine_rebuild(engine));
+  uint32_t given = eg_engine_node_count(engine);
   p->out->stop = EG_STOP_SATURATED;
-  if (status == EGRAPH_OK && p->input->rules != NULL) {
-    status = eg_saturate(p->egraph, p->input->rules,
-                         p->input->saturation == NULL ? &defaults : p->input->saturation,
-                         &report);
-    p->out->stop = report.stop;
-    eg_saturation_report_deinit(&report);
-  }
+  if (p->input->rules != NULL) EG_TRY(apply_rules(p));
   p->out->nodes = eg_engine_node_count(engine);
+  p->has_variants = p->out->nodes != given;
   p->out->classes = eg_engine_class_count(engine);
-  p->out->saturate_seconds = eg_clock_seconds() - start;
-  return status;
+  p->out->saturate_seconds = eg_clock_seconds() - p->start;
+  return EGRAPH_OK;
+}
+
+/// Options of a solution in the time that is left.
+static eg_layout_options remaining(const planner *p) {
+  eg_layout_options options = p->input->layout;
+  options.time_limit_seconds =
+      fmax(options.time_limit_seconds - (eg_clock_seconds() - p->start), LEAST_SECONDS);
+  return options;
 }
 
 // ---- search and baselines -----------------------------------------------------------
 
 // Part of the time that is kept for baselines, where the search ends without a proof.
-static const double KEPT_TIME = 0.15, LEAST_SECONDS = 0.01;
+static const double KEPT_TIME = 0.15;
 static const double PROVEN_GAP = 1e-9;
 
 /// Of baselines nobody hears but what is the best up to now.
@@ -125,27 +147,75 @@ static egraph_status try_baselines(planner *p, eg_competition *competition,
   return EGRAPH_OK;
 }
 
-static egraph_status solve(planner *p, const eg_plan_space *space) {
-  eg_competition competition = {.alloc = p->alloc,
-                                .space = space,
-                                .constraints = p->input->constraints,
-                                .mesh = &p->input->mesh->mesh,
-                                .layout = p->input->layout,
-                                .beyond_memory = false};
-  double start = eg_clock_seconds(), limit = p->input->layout.time_limit_seconds;
+/// Strategies to begin with, where rules left a choice that the user does not limit.
+static egraph_status improve(planner *p, const eg_plan_space *space, eg_u32s *known) {
+  const eg_plan_constraints *limits = p->input->constraints;
+  bool is_free = (limits == NULL || limits->rows.len == 0) && p->input->baseline == NULL;
+  eg_layout_options options = remaining(p);
+  options.time_limit_seconds *= IMPROVING_SHARE;
+  if (!p->has_variants || !is_free) return EGRAPH_OK;
+  return eg_plan_improve(p->alloc, space, &options, known);
+}
+
+static egraph_status search_and_compare(planner *p, eg_competition *competition,
+                                        const eg_u32s *known) {
+  double start = eg_clock_seconds(), limit = remaining(p).time_limit_seconds;
+  competition->layout = p->input->layout;
+  competition->layout.progress = on_progress;
+  competition->layout.user = p;
+  competition->layout.time_limit_seconds = limit;
   if (p->input->baseline == NULL || p->input->compares)
-    competition.layout.time_limit_seconds = limit * (1 - KEPT_TIME);
-  competition.layout.progress = on_progress;
-  competition.layout.user = p;
-  EG_TRY(search(p, &competition));
+    competition->layout.time_limit_seconds = limit * (1 - KEPT_TIME);
+  if (known->len != 0) competition->layout.incumbent = known->data;
+  EG_TRY(search(p, competition));
+  competition->layout.incumbent = NULL;
   p->is_open =
       p->input->baseline == NULL && (p->out->status == EG_LAYOUT_UNKNOWN ||
                                      (p->out->has_plan && p->out->gap > PROVEN_GAP));
-  competition.beyond_memory = p->input->compares;
-  if (p->is_open || p->input->compares)
-    EG_TRY(try_baselines(p, &competition, start + limit));
+  competition->beyond_memory = p->input->compares;
+  if (!p->is_open && !p->input->compares) return EGRAPH_OK;
+  return try_baselines(p, competition, start + limit);
+}
+
+static egraph_status solve(planner *p, const eg_plan_space *space,
+                           const eg_plan_algebra *algebra) {
+  eg_competition competition = {.alloc = p->alloc,
+                                .space = space,
+                                .constraints = p->input->constraints,
+                                .algebra = algebra,
+                                .mesh = &p->input->mesh->mesh};
+  eg_u32s known;
+  double start = eg_clock_seconds();
+  eg_u32s_init(&known, p->alloc);
+  egraph_status status = algebra == NULL ? improve(p, space, &known) : EGRAPH_OK;
+  if (status == EGRAPH_OK) status = search_and_compare(p, &competition, &known);
+  eg_u32s_deinit(&known);
+  EG_TRY(status);
   p->out->solve_seconds = eg_clock_seconds() - start;
   return EGRAPH_OK;
+}
+
+static egraph_status plan_with(planner *p, eg_machine_costs *costs,
+                               const eg_plan_algebra *algebra) {
+  eg_plan_costs asked = eg_machine_plan_costs(costs);
+  eg_plan_space space;
+  double start = eg_clock_seconds();
+  EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, p->input->info,
+                            &costs->mesh->mesh, &asked));
+  p->out->space_seconds = eg_clock_seconds() - start;
+  egraph_status status = solve(p, &space, algebra);
+  eg_plan_space_deinit(&space);
+  return status;
+}
+
+static egraph_status plan_algebra_first(planner *p, eg_machine_costs *costs) {
+  eg_plan_algebra algebra;
+  eg_layout_options options = remaining(p);
+  EG_TRY(eg_plan_algebra_cheapest(&algebra, p->alloc, p->egraph, p->input->info,
+                                  &costs->device, &options));
+  egraph_status status = algebra.is_found ? plan_with(p, costs, &algebra) : EGRAPH_OK;
+  eg_plan_algebra_deinit(&algebra);
+  return status;
 }
 
 static egraph_status plan(planner *p) {
@@ -153,20 +223,13 @@ static egraph_status plan(planner *p) {
   eg_machine_costs costs = {.mesh = &mesh};
   EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
   EG_TRY(saturate(p));
-  eg_plan_costs asked = eg_machine_plan_costs(&costs);
-  eg_plan_space space;
-  double start = eg_clock_seconds();
-  EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, p->input->info, &mesh.mesh,
-                            &asked));
-  p->out->space_seconds = eg_clock_seconds() - start;
-  egraph_status status = solve(p, &space);
-  eg_plan_space_deinit(&space);
-  return status;
+  return p->input->algebra_first ? plan_algebra_first(p, &costs)
+                                 : plan_with(p, &costs, NULL);
 }
 
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
                              eg_planning *out) {
-  planner p = {.alloc = alloc, .input = input, .out = out};
+  planner p = {.alloc = alloc, .input = input, .out = out, .start = eg_clock_seconds()};
   *out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
   egraph_status status = plan(&p);
   eg_tensor_egraph_destroy(p.egraph);

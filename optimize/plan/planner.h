@@ -2,6 +2,11 @@
 //
 //   graph -> e-graph -> saturate -> plan space -> layout problem -> solve -> plan
 //
+// What rules have found and how it is split are chosen together. Rules do not look across
+// what adds up over micro-batches, nor from block to block of a folded step: what is
+// equal in one micro-batch need not be in the step, and a block that stands for many is
+// rewritten alone.
+//
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PLAN_PLANNER_H
 #define EG_OPTIMIZE_PLAN_PLANNER_H
@@ -20,10 +25,12 @@ typedef struct eg_planner_input {
   eg_cost_model *costs;                    // profile of the machine's device, or NULL
   const eg_rules *rules;                   // NULL: the graph as it is
   const eg_saturation_options *saturation; // NULL: defaults
-  eg_layout_options layout;                // time limit, gap, passes, progress
-  const eg_plan_constraints *constraints;  // NULL: none
-  bool compares;                           // plan every baseline, for comparison
-  const eg_baseline *baseline;             // plan this one instead; NULL: search
+  bool algebra_first;       // the graph cheapest on one device, then its layouts
+                            // (plan_algebra.h)
+  eg_layout_options layout; // time limit of all stages, gap, passes, progress
+  const eg_plan_constraints *constraints; // NULL: none
+  bool compares;                          // plan every baseline, for comparison
+  const eg_baseline *baseline;            // plan this one instead; NULL: search
 } eg_planner_input;
 
 /// What became of a baseline.
@@ -40,9 +47,9 @@ typedef struct eg_planning {
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
   double memory, kept;     // bytes of a device
   double least_memory;
-  uint32_t nodes, classes; // of the e-graph
-  uint32_t places, arcs;   // of the layout problem: values in their layouts, transitions
-  eg_stop stop;            // of saturation
+  uint32_t nodes, classes, iterations; // of the e-graph
+  uint32_t places, arcs; // of the layout problem: values in their layouts, transitions
+  eg_stop stop;          // of saturation
   double saturate_seconds, space_seconds, solve_seconds;
   bool has_plan;
   eg_emitted_plan emitted;

@@ -57,6 +57,19 @@ matches stdout '"layouts": \[\], "moves": \[\]'
 expect 0 '^plan +optimal on node=1,gpu=8|^plan +optimal' - plan mlp.egraph --machine 'dgx-h100*2' --train sgd --bf16 --micro-batches 2 --clip 1
 expect 0 '"devices":1,' - plan mlp.egraph --machine 'host*1' --json
 
+# Rules: the shipped ones, none, one's own; graph and layouts together, or the graph first.
+expect 0 '^e-graph +[0-9]+ nodes, [0-9]+ classes, [1-9][0-9]* iterations, saturated$' - plan mlp.egraph $train
+expect 0 '^e-graph +([0-9]+) nodes, \1 classes, ' - plan mlp.egraph $train --no-builtin
+expect 0 '"egraph":\{"nodes":' - plan mlp.egraph $train --algebra-first --json
+keys egraph.nodes egraph.classes egraph.iterations egraph.stop
+expect 0 'node-limit$' - plan mlp.egraph $train --node-limit 35
+printf '(egraph-rules 1)\n(rule none (source "t") (lhs (relu ?x)) (rhs (relu (abs ?x))) (when (= (rank ?x) 9)))\n' >mine.rules
+expect 0 '^plan +optimal' - plan mlp.egraph $train --no-builtin --rules mine.rules --enable none
+expect 0 '^plan +optimal' - plan mlp.egraph $train --disable matmul-activation --enable explore-parallel
+expect 1 - "^egraph: .*no-rule" plan mlp.egraph $train --disable no-rule
+expect 1 - '^egraph: nowhere.rules: No such file' plan mlp.egraph $train --rules nowhere.rules
+expect 1 - '^egraph: nowhere/p.db: ' plan mlp.egraph $train --db nowhere/p.db
+
 # Blocks: folded, counted, and planned each.
 expect 0 '^blocks +folded: one stands for 3 ' - plan deep.egraph $train -o folded.json
 expect 0 '' - explain folded.json

@@ -3,6 +3,7 @@
 // plans that are emitted, whose steps add up to the optimum.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_emit.h"
+#include "optimize/plan/plan_rules.h"
 #include "tests/plan_brute.h"
 #include "tests/plan_equal_terms.h"
 
@@ -108,16 +109,45 @@ static void try_case(trial *t) {
   forget(t);
 }
 
+/// Only rules whose nodes have one result each, as the exhaustive search wants.
+static bool has_room_for(void *user, uint32_t rule) {
+  static const char *const others[] = {"merge", "concat", "parallel"};
+  const char *file = eg_rule_file(user, rule);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strstr(file, others[i]) != NULL) return false;
+  return true;
+}
+
+/// As many nodes as the exhaustive search has room for.
+static uint32_t apply(plan_case *c, eg_rules *rules) {
+  eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
+  eg_saturation_report report;
+  uint32_t before = eg_engine_node_count(eg_tensor_egraph_engine(c->egraph));
+  options.node_limit = before < 20 ? 26 : before;
+  options.iteration_limit = 2;
+  options.use_rule = has_room_for;
+  options.use_rule_user = rules;
+  assert_ok(eg_plan_apply_rules(c->egraph, &c->info, rules, &options, &report));
+  uint32_t made = report.nodes - before;
+  eg_saturation_report_deinit(&report);
+  return made;
+}
+
+/// `rules` may be NULL.
 static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
-                       bool has_equal) {
+                       bool has_equal, eg_rules *rules) {
   static trial t;
+  uint32_t made = 0;
   t.given_up = 0;
   for (t.round = 0; t.round < rounds; t.round++) {
     plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
     if (has_equal) case_draw_equal(&t.c);
+    if (rules != NULL) made += apply(&t.c, rules);
     try_case(&t);
     plan_case_deinit(&t.c);
   }
+  print_message("%u nodes made by rules\n", made);
+  assert_true(rules == NULL || made > rounds);
   print_message("%zu of %zu searches given up\n", t.given_up, 2 * rounds);
   assert_true(t.given_up * 50 <= rounds);
 }
@@ -125,25 +155,40 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
 static void steps_on_one_axis_are_planned_to_the_optimum(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = false};
-  try_rounds(test_seed(20261101), test_rounds(500), &limits, false);
+  try_rounds(test_seed(20261101), test_rounds(500), &limits, false, NULL);
 }
 
 static void steps_in_phases_are_planned_to_the_optimum(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 5, .axes = 1, .has_phases = true};
-  try_rounds(test_seed(20261102), test_rounds(500), &limits, false);
+  try_rounds(test_seed(20261102), test_rounds(500), &limits, false, NULL);
 }
 
 static void steps_on_two_axes_are_planned_to_the_optimum(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 3, .axes = 2, .has_phases = true};
-  try_rounds(test_seed(20261103), test_rounds(200), &limits, false);
+  try_rounds(test_seed(20261103), test_rounds(200), &limits, false, NULL);
 }
 
 static void equal_terms_are_chosen_with_their_layouts(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 4, .axes = 1, .has_phases = true};
-  try_rounds(test_seed(20261104), test_rounds(500), &limits, true);
+  try_rounds(test_seed(20261104), test_rounds(500), &limits, true, NULL);
+}
+
+/// Every graph that the rules make, in every layout.
+static void graphs_that_rules_make_are_chosen_with_their_layouts(void **state) {
+  (void)state;
+  static const char *const variants[] = {"explore-algebra", "explore-conv",
+                                         "explore-matmul"};
+  const case_limits limits = {.nodes = 4, .axes = 1, .has_phases = true};
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_add_builtin(rules));
+  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+    assert_ok(eg_rules_enable(rules, variants[i], true));
+  try_rounds(test_seed(20261105), test_rounds(300), &limits, false, rules);
+  eg_rules_destroy(rules);
 }
 
 // ---- by hand ------------------------------------------------------------------------
@@ -234,6 +279,7 @@ int main(void) {
       cmocka_unit_test(steps_in_phases_are_planned_to_the_optimum),
       cmocka_unit_test(steps_on_two_axes_are_planned_to_the_optimum),
       cmocka_unit_test(equal_terms_are_chosen_with_their_layouts),
+      cmocka_unit_test(graphs_that_rules_make_are_chosen_with_their_layouts),
       cmocka_unit_test(names_of_the_graph_are_kept_for_its_values),
       cmocka_unit_test(nothing_leaves_a_step_as_a_partial_sum),
       cmocka_unit_test(what_two_phases_read_is_kept_once),

@@ -7,7 +7,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "base/hash.h"
 #include "optimize/plan/plan_emit.h"
+#include "optimize/plan/plan_rules.h"
 #include "optimize/plan/training_info.h"
 #include "pcg/plan_summary.h"
 #include "tests/unit/rank_training.h"
@@ -84,11 +86,13 @@ typedef struct prices {
   double memory; // part of what the cheapest plan takes; 0: no limit
   double slow;   // axis 0 against the others
   double halo;   // against other exchanges
+  bool is_odd;   // operators cost what they cost for no reason, so that rules are used
 } prices;
 
 static egraph_status price_node(void *self, const eg_node_spec *local, double *out) {
   const prices *p = self;
   *out = p->per_flop * (eg_node_spec_flops(local) + 8);
+  if (p->is_odd) *out *= 0.1 + (double)(eg_hash_combine(1, local->attrs->op) % 8);
   return EGRAPH_OK;
 }
 
@@ -110,8 +114,9 @@ static double price_halo(void *self, const eg_halo *halo, const eg_type *local) 
 }
 
 static const prices all_prices[] = {
-    {0, 1, 1, 0, 1, 1},       {0, 1, 100, 0, 4, 1},   {1, 0.01, 1, 0, 1, 1},
-    {1, 0.1, 10, 1.05, 2, 1}, {0.5, 1, 1, 1.3, 1, 1}, {1, 0.02, 0, 1, 3, 1},
+    {0, 1, 1, 0, 1, 1, false},     {0, 1, 100, 0, 4, 1, false},
+    {1, 0.01, 1, 0, 1, 1, false},  {1, 0.1, 10, 1.05, 2, 1, false},
+    {0.5, 1, 1, 1.3, 1, 1, false}, {1, 0.02, 0, 1, 3, 1, false},
 };
 
 // ---- running --------------------------------------------------------------------------
@@ -157,9 +162,42 @@ static uint32_t count_moves(const eg_plan *plan) {
   return count;
 }
 
-/// Returns the moves of the plan.
-static uint32_t run_case(const model *m, const char *mesh_text, const prices *price,
-                         eg_plan_summary *out) {
+/// Nodes that rules have made, of a solution.
+static uint32_t count_rewritten(const eg_plan_model *plan_model,
+                                const eg_layout_solution *solution) {
+  const eg_plan_space *space = plan_model->space;
+  const eg_engine *engine = eg_tensor_egraph_engine_of(space->egraph);
+  uint32_t count = 0;
+  for (size_t v = 0; v < solution->strategy.len; v++) {
+    uint32_t s = solution->strategy.data[v];
+    if (s == EG_LAYOUT_NONE || plan_model->strategies.data[s] == EG_SPACE_NONE) continue;
+    uint32_t op = 0;
+    while (plan_model->problem.strategy_begin.data[op + 1] <= s)
+      op++;
+    eg_node node = space->operators.data[plan_model->operators.data[op]].node;
+    count += eg_engine_node_reason(engine, node) != EG_REASON_SEED;
+  }
+  return count;
+}
+
+static void apply(eg_tensor_egraph *egraph, const eg_step_info *info,
+                  const eg_rules *rules) {
+  eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
+  eg_saturation_report report;
+  options.node_limit = 3 * eg_engine_node_count(eg_tensor_egraph_engine_of(egraph));
+  options.iteration_limit = 4;
+  assert_ok(eg_plan_apply_rules(egraph, info, rules, &options, &report));
+  eg_saturation_report_deinit(&report);
+}
+
+typedef struct counts {
+  uint32_t cases, moves, rewritten;
+  eg_plan_summary last; // of the last case
+} counts;
+
+/// `rules` may be NULL.
+static void run_case(const model *m, const char *mesh_text, const prices *price,
+                     const eg_rules *rules, counts *inout) {
   problem p;
   eg_training_options training = EG_TRAINING_OPTIONS_DEFAULT;
   training.loss = EG_LOSS_SQUARED_ERROR;
@@ -173,6 +211,7 @@ static uint32_t run_case(const model *m, const char *mesh_text, const prices *pr
   assert_ok(eg_mesh_parse(mesh_text, &mesh));
   assert_ok(eg_tensor_egraph_create(NULL, p.training.graph, &egraph));
   assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
+  if (rules != NULL) apply(egraph, &info.info, rules);
   prices mine = *price;
   eg_plan_costs costs = {.self = &mine,
                          .node = price_node,
@@ -197,8 +236,10 @@ static uint32_t run_case(const model *m, const char *mesh_text, const prices *pr
   if (!(error < 1e-5))
     fail_msg("%s on %s, prices %d: error %g", m->name, mesh_text,
              (int)(price - all_prices), error);
-  uint32_t moves = count_moves(p.plan);
-  assert_ok(eg_plan_summary_make(p.plan, eg_allocator_heap(), out));
+  inout->cases++;
+  inout->moves += count_moves(p.plan);
+  inout->rewritten += count_rewritten(&plan_model, &result.solutions.data[0]);
+  assert_ok(eg_plan_summary_make(p.plan, eg_allocator_heap(), &inout->last));
   kit_tensors_deinit(&want);
   eg_emitted_plan_deinit(&emitted);
   eg_layout_result_deinit(&result);
@@ -207,21 +248,43 @@ static uint32_t run_case(const model *m, const char *mesh_text, const prices *pr
   eg_tensor_egraph_destroy(egraph);
   eg_training_info_deinit(&info);
   problem_deinit(&p);
-  return moves;
 }
+
+static const char *const meshes[] = {"gpu=2", "gpu=4", "node=2,gpu=2", "a=2,b=2,c=2"};
 
 static void plans_give_what_one_device_gives(void **state) {
   (void)state;
-  static const char *const meshes[] = {"gpu=2", "gpu=4", "node=2,gpu=2", "a=2,b=2,c=2"};
-  uint32_t cases = 0, moves = 0;
+  counts all = {0};
   for (size_t m = 0; m < sizeof models / sizeof *models; m++)
-    for (size_t i = 0; i < sizeof all_prices / sizeof *all_prices; i++) {
-      eg_plan_summary ignored;
-      moves += run_case(&models[m], meshes[(m + i) % 4], &all_prices[i], &ignored);
-      cases++;
-    }
-  print_message("%u plans with %u moves\n", cases, moves);
-  assert_true(cases >= 20 && moves > cases);
+    for (size_t i = 0; i < sizeof all_prices / sizeof *all_prices; i++)
+      run_case(&models[m], meshes[(m + i) % 4], &all_prices[i], NULL, &all);
+  print_message("%u plans with %u moves\n", all.cases, all.moves);
+  assert_true(all.cases >= 20 && all.moves > all.cases);
+}
+
+static eg_rules *all_rules(void) {
+  static const char *const variants[] = {"explore-algebra", "explore-conv",
+                                         "explore-matmul", "explore-parallel"};
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_add_builtin(rules));
+  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+    assert_ok(eg_rules_enable(rules, variants[i], true));
+  return rules;
+}
+
+static void so_do_plans_of_graphs_that_rules_have_changed(void **state) {
+  (void)state;
+  static const prices odd[] = {{1, 0.01, 1, 0, 1, 1, true}, {1, 1, 10, 0, 2, 1, true}};
+  eg_rules *rules = all_rules();
+  counts all = {0};
+  for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+      run_case(&models[m], meshes[(m + i) % 3], &odd[i], rules, &all);
+  print_message("%u plans with %u moves, %u nodes made by rules\n", all.cases, all.moves,
+                all.rewritten);
+  assert_true(all.rewritten > 4 * all.cases && all.moves > all.cases);
+  eg_rules_destroy(rules);
 }
 
 static uint64_t halos_of(const eg_plan_summary *summary, eg_phase phase) {
@@ -234,12 +297,12 @@ static uint64_t halos_of(const eg_plan_summary *summary, eg_phase phase) {
 /// Work is dear against a few rows of neighbours: images are cut, forward and backward.
 static void images_are_cut_among_devices(void **state) {
   (void)state;
-  static const char *const meshes[] = {"gpu=2", "gpu=4", "a=2,b=2"};
   const model m = {"image", image};
-  const prices price = {1, 1, 1, 0, 1, 0.01};
-  for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
-    eg_plan_summary summary;
-    (void)run_case(&m, meshes[i], &price, &summary);
+  const prices price = {1, 1, 1, 0, 1, 0.01, false};
+  for (size_t i = 0; i < 3; i++) {
+    counts all = {0};
+    run_case(&m, meshes[i], &price, NULL, &all);
+    const eg_plan_summary summary = all.last;
     // Both convolutions, per micro-batch; the gradient of the second one's image, and of
     // both weights, which read windows too.
     assert_true(halos_of(&summary, EG_PHASE_FORWARD) >= 2 * MICRO_BATCHES);
@@ -251,6 +314,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(plans_give_what_one_device_gives),
       cmocka_unit_test(images_are_cut_among_devices),
+      cmocka_unit_test(so_do_plans_of_graphs_that_rules_have_changed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@ typedef struct planned {
   eg_step_info info;
   eg_machine machine;
   eg_machine_mesh mesh;
+  const eg_rules *rules; // NULL: none
+  bool algebra_first;
   eg_layout_options layout;
   const eg_plan_constraints *constraints; // NULL: none
   bool compares;
@@ -77,6 +79,8 @@ static inline egraph_status planned_try(planned *p, double memory_limit) {
                                   .info = &p->info,
                                   .machine = &p->machine,
                                   .mesh = &p->mesh,
+                                  .rules = p->rules,
+                                  .algebra_first = p->algebra_first,
                                   .layout = p->layout,
                                   .constraints = p->constraints,
                                   .compares = p->compares};

@@ -90,7 +90,8 @@ static void three_layers_and_shared_weights(void **state) {
 
 /// Seconds of a step, and bytes of its weights and of the optimizer's states.
 static double planned_cost(const eg_graph *graph, const eg_folded *folded,
-                           eg_optimizer optimizer, double *out_carried) {
+                           eg_optimizer optimizer, const eg_rules *rules,
+                           double *out_carried) {
   eg_training_options options = EG_TRAINING_OPTIONS_DEFAULT;
   options.loss = EG_LOSS_SQUARED_ERROR;
   options.optimizer = optimizer;
@@ -105,6 +106,7 @@ static double planned_cost(const eg_graph *graph, const eg_folded *folded,
                             .info = &info.info,
                             .machine = &machine,
                             .mesh = &machine.meshes[0],
+                            .rules = rules,
                             .layout = EG_LAYOUT_OPTIONS_DEFAULT};
   assert_ok(eg_planner_run(eg_allocator_heap(), &input, &planning));
   assert_int_equal(planning.status, EG_LAYOUT_OPTIMAL);
@@ -119,12 +121,10 @@ static double planned_cost(const eg_graph *graph, const eg_folded *folded,
   return cost;
 }
 
-static void folded_steps_cost_what_whole_ones_do(void **state) {
-  (void)state;
+static void compare_folded(const int layers[2], const eg_rules *rules) {
   // Adam's scalars are common to all blocks, and so to the updates of each.
   static const eg_optimizer optimizers[] = {EG_OPTIMIZER_MOMENTUM, EG_OPTIMIZER_ADAM};
-  static const int layers[] = {5, 8};
-  for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+  for (size_t i = 0; i < 2; i++) {
     text_graph t;
     eg_blocks blocks;
     eg_folded folded;
@@ -134,8 +134,8 @@ static void folded_steps_cost_what_whole_ones_do(void **state) {
     assert_ok(eg_blocks_fold(t.graph, &blocks, &folded));
     for (size_t o = 0; o < sizeof optimizers / sizeof *optimizers; o++) {
       double carried, whole_carried;
-      double whole = planned_cost(t.graph, NULL, optimizers[o], &whole_carried);
-      double cost = planned_cost(folded.graph, &folded, optimizers[o], &carried);
+      double whole = planned_cost(t.graph, NULL, optimizers[o], rules, &whole_carried);
+      double cost = planned_cost(folded.graph, &folded, optimizers[o], rules, &carried);
       assert_true(fabs(cost - whole) <= 1e-9 * whole);
       assert_true(carried == whole_carried);
     }
@@ -144,11 +144,28 @@ static void folded_steps_cost_what_whole_ones_do(void **state) {
   }
 }
 
+static void folded_steps_cost_what_whole_ones_do(void **state) {
+  (void)state;
+  compare_folded((const int[]){5, 8}, NULL);
+}
+
+/// Rules do not look from block to block of a folded step. Here nothing is to be gained
+/// there; what is gained inside a block is gained as often as the block stands for.
+static void so_they_do_with_rules(void **state) {
+  (void)state;
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_add_builtin(rules));
+  compare_folded((const int[]){5, 7}, rules);
+  eg_rules_destroy(rules);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(layers_are_found_and_folded),
       cmocka_unit_test(three_layers_and_shared_weights),
       cmocka_unit_test(folded_steps_cost_what_whole_ones_do),
+      cmocka_unit_test(so_they_do_with_rules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // Seeding e-graphs with graphs, and what their classes know.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/tensor_egraph.h"
+#include "rewrites/saturate.h"
 
 #include "tests/testing.h"
 
@@ -267,6 +267,51 @@ static void a_text_graph_seeds_as_many_nodes_as_it_has(void **state) {
   eg_graph_destroy(empty);
 }
 
+// y = relu(matmul(x, w)) is fused, unless the product is sealed; a root may be.
+static void no_rule_looks_into_a_sealed_class(void **state) {
+  (void)state;
+  static const char text[] = "(egraph-graph 1)(input x \"float32[2,3]\")(input w "
+                             "\"float32[3,4]\")(let m (matmul x w))(let y (relu m))"
+                             "(output y)";
+  static const char rules_text[] =
+      "(egraph-rules 1)"
+      "(rule fuse (source \"test\") (lhs (relu (matmul ?x ?w)))"
+      " (rhs (matmul :act relu ?x ?w)))"
+      "(rule pair (source \"test\") (lhs (as ?m (matmul ?x ?w)) (relu ?m))"
+      " (rhs ?m (matmul :act relu ?x ?w)))"
+      "(rule double (source \"test\") (lhs (relu ?x)) (rhs (relu (relu ?x))))";
+  for (int sealed = 0; sealed < 3; sealed++) { // nothing, the product, the result
+    eg_graph *graph = graph_of(text);
+    eg_tensor_egraph *egraph;
+    eg_rules *rules;
+    eg_value m, y;
+    eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
+    eg_saturation_report report;
+    assert_true(eg_graph_find_value(graph, "m", &m) &&
+                eg_graph_find_value(graph, "y", &y));
+    assert_ok(eg_tensor_egraph_create(NULL, graph, &egraph));
+    if (sealed != 0)
+      assert_ok(eg_tensor_egraph_seal(
+          egraph, eg_tensor_egraph_value_class(egraph, sealed == 1 ? m : y)));
+    assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
+    assert_ok(eg_rules_create(NULL, &rules));
+    assert_ok(eg_rules_parse(rules, "t.rules", rules_text, sizeof rules_text - 1));
+    options.iteration_limit = 1;
+    assert_ok(eg_saturate(egraph, rules, &options, &report));
+    assert_int_equal(report.rules[0].matches, sealed == 1 ? 0 : 1);
+    assert_int_equal(report.rules[1].matches, sealed == 1 ? 0 : 1);
+    assert_int_equal(report.rules[2].matches, 1);
+    assert_true(sealed == 0 ||
+                eg_tensor_egraph_fact(
+                    egraph, eg_tensor_egraph_value_class(egraph, sealed == 1 ? m : y))
+                    ->is_sealed);
+    eg_saturation_report_deinit(&report);
+    eg_rules_destroy(rules);
+    eg_tensor_egraph_destroy(egraph);
+    eg_graph_destroy(graph);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(equal_terms_share_a_class),
@@ -277,6 +322,7 @@ int main(void) {
       cmocka_unit_test(classes_of_different_types_cannot_be_united),
       cmocka_unit_test(seeding_survives_every_allocation_failing),
       cmocka_unit_test(a_text_graph_seeds_as_many_nodes_as_it_has),
+      cmocka_unit_test(no_rule_looks_into_a_sealed_class),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
