@@ -1,11 +1,13 @@
 // Public functions that plan for several devices: the graph is folded and made a training
-// step once, then planned on every mesh.
+// step once, then planned on every mesh; the best plan is unfolded.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
 
 #include "api/machine_profile.h"
 #include "api/plan_rivals.h"
+#include "optimize/plan/plan_unfold.h"
+#include "pcg/plan_summary.h"
 
 static const double DEFAULT_SECONDS = 60.0, LEAST_SECONDS = 0.01;
 static const double PROVEN_GAP = 1e-9;
@@ -19,6 +21,7 @@ typedef struct plan_job {
   egraph_plan *plan;
   eg_machine machine;
   eg_cost_model *costs; // profile of the machine's device, or NULL
+  eg_machine_mesh best; // the mesh of the plan
   eg_text mesh_name;    // of the mesh at work
   double bound, least_memory;
   bool is_cancelled;
@@ -124,7 +127,7 @@ static egraph_status read_options(plan_job *job) {
 // ---- meshes ---------------------------------------------------------------------
 
 /// Takes a plan over that is cheaper than what there is, and joins the bounds.
-static void keep_best(plan_job *job, eg_planning *planning) {
+static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *planning) {
   egraph_plan *plan = job->plan;
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
@@ -143,6 +146,7 @@ static void keep_best(plan_job *job, eg_planning *planning) {
   if (plan->is_there) eg_loaded_plan_deinit(&plan->planned);
   plan->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
   plan->is_there = true;
+  job->best = *mesh;
   plan->report.cost = planning->cost;
   plan->report.memory = planning->memory;
   plan->report.seed = planning->seed;
@@ -183,7 +187,7 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
   if (status == EGRAPH_E_ARGUMENT && job->constraints.rows.len != 0) return rule_out(job);
   EG_TRY(status);
   if (job->options->baselines) eg_rival_list_join(&job->rivals, &planning, &mesh->mesh);
-  keep_best(job, &planning);
+  keep_best(job, mesh, &planning);
   on_progress(job, planning.cost, planning.bound, 0);
   eg_planning_deinit(&planning);
   return EGRAPH_OK;
@@ -195,13 +199,17 @@ static egraph_status find_mesh(const plan_job *job, eg_machine_mesh *out) {
   return eg_machine_find_mesh(&job->machine, &mesh, out);
 }
 
+static void judge(egraph_plan_report *report) {
+  report->gap = report->cost > 0 ? (report->cost - report->bound) / report->cost : 0;
+  report->status = report->gap <= PROVEN_GAP ? "optimal" : "feasible";
+}
+
 static void conclude(plan_job *job, uint32_t meshes) {
   egraph_plan_report *report = &job->plan->report;
   bool is_whole = report->meshes == meshes;
   report->bound = is_whole ? fmin(job->bound, report->cost) : 0;
   if (job->plan->is_there) {
-    report->gap = report->cost > 0 ? (report->cost - report->bound) / report->cost : 0;
-    report->status = report->gap <= PROVEN_GAP ? "optimal" : "feasible";
+    judge(report);
   } else {
     report->gap = INFINITY;
     report->status = is_whole && job->is_infeasible ? "infeasible" : "unknown";
@@ -236,7 +244,40 @@ static egraph_status plan_on_meshes(plan_job *job, const eg_graph *graph,
 
 // ---- the step -------------------------------------------------------------------
 
-static egraph_status plan_training(plan_job *job, const eg_folded *folded) {
+/// Puts the plan of all blocks in the place of the plan of three. Where rules have
+/// changed blocks nobody stands for the rest: the plan of three remains.
+static egraph_status unfold(plan_job *job, const eg_unfold_steps *steps) {
+  egraph_plan *plan = job->plan;
+  eg_machine_costs costs = {.mesh = &job->best};
+  eg_emitted_plan folded = {plan->planned.graph, plan->planned.plan}, whole;
+  eg_plan_summary summary;
+  EG_TRY(eg_device_cost_init(&costs.device, &job->machine, job->costs));
+  eg_plan_costs asked = eg_machine_plan_costs(&costs);
+  egraph_status status = eg_plan_unfold(plan->alloc, steps, &folded, &asked, &whole);
+  if (status == EGRAPH_E_UNSUPPORTED && job->options->rules != NULL) return EGRAPH_OK;
+  EG_TRY(status);
+  eg_loaded_plan_deinit(&plan->planned);
+  plan->planned = (eg_loaded_plan){whole.graph, whole.plan};
+  EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
+  plan->report.cost = summary.seconds;
+  plan->report.memory = summary.peak;
+  plan->report.bound = fmin(plan->report.bound, plan->report.cost);
+  judge(&plan->report);
+  return EGRAPH_OK;
+}
+
+static egraph_status unfold_training(plan_job *job, eg_unfold_steps *steps) {
+  eg_training whole;
+  EG_TRY(eg_training_step(job->graph, &job->training, &whole));
+  steps->whole = &whole;
+  egraph_status status = unfold(job, steps);
+  eg_training_deinit(&whole);
+  return status;
+}
+
+/// `steps` NULL: nothing is folded.
+static egraph_status plan_training(plan_job *job, eg_unfold_steps *steps) {
+  const eg_folded *folded = steps != NULL ? steps->folded : NULL;
   const eg_graph *graph = folded != NULL ? folded->graph : job->graph;
   eg_training training;
   eg_training_info info;
@@ -247,21 +288,28 @@ static egraph_status plan_training(plan_job *job, const eg_folded *folded) {
     status = plan_on_meshes(job, training.graph, &info.info);
     eg_training_info_deinit(&info);
   }
+  if (status == EGRAPH_OK && folded != NULL && job->plan->is_there) {
+    steps->small = &training;
+    status = unfold_training(job, steps);
+  }
   eg_training_deinit(&training);
   return status;
 }
 
-static egraph_status plan_forward(plan_job *job, const eg_folded *folded) {
+static egraph_status plan_forward(plan_job *job, eg_unfold_steps *steps) {
+  const eg_folded *folded = steps != NULL ? steps->folded : NULL;
   eg_training_info info;
   EG_TRY(eg_forward_info_init(&info, job->plan->alloc, folded));
   egraph_status status =
       plan_on_meshes(job, folded != NULL ? folded->graph : job->graph, &info.info);
   eg_training_info_deinit(&info);
+  if (status == EGRAPH_OK && folded != NULL && job->plan->is_there)
+    status = unfold(job, steps);
   return status;
 }
 
-static egraph_status plan_step(plan_job *job, const eg_folded *folded) {
-  return (job->options->optimizer != NULL ? plan_training : plan_forward)(job, folded);
+static egraph_status plan_step(plan_job *job, eg_unfold_steps *steps) {
+  return (job->options->optimizer != NULL ? plan_training : plan_forward)(job, steps);
 }
 
 static egraph_status plan_graph(plan_job *job) {
@@ -271,7 +319,8 @@ static egraph_status plan_graph(plan_job *job) {
   eg_folded folded;
   EG_TRY(eg_blocks_fold(job->graph, &blocks, &folded));
   job->plan->report.blocks = blocks.count - 2;
-  egraph_status status = plan_step(job, &folded);
+  eg_unfold_steps steps = {.forward = job->graph, .blocks = &blocks, .folded = &folded};
+  egraph_status status = plan_step(job, &steps);
   eg_folded_deinit(&folded);
   return status;
 }

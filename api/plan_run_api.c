@@ -1,4 +1,4 @@
-// The public function that runs plans in this process.
+// The public functions that run plans: on threads, or as one process of several.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/convert.h"
 #include "api/planned.h"
@@ -21,40 +21,96 @@ static egraph_status check_counts(const eg_plan *plan, uint64_t inputs,
       plan->micro_batches);
 }
 
+// ---- one run ----------------------------------------------------------------------
+
+typedef struct plan_runner {
+  const egraph_plan *plan;
+  const egraph_plan_run_options *options;
+  eg_tensors tensors; // of the caller
+  eg_plan_run run;
+  const char *channel; // NULL: threads
+  uint32_t *out_rank;
+} plan_runner;
+
+static egraph_status on_step(void *user, const eg_step_report *report) {
+  const egraph_plan_run_options *options = user;
+  const egraph_plan_step step = {.step = report->step,
+                                 .rank = report->rank,
+                                 .seconds = report->seconds,
+                                 .busy_seconds = report->busy_seconds};
+  if (!options->on_step(options->user, &step)) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_CANCELLED, "stopped after step %u", report->step + 1);
+}
+
+static void fill_run(plan_runner *r, uint32_t input_count) {
+  const egraph_plan_run_options *o = r->options;
+  r->run = (eg_plan_run){.rank = EG_RANK_OPTIONS_DEFAULT,
+                         .channel = EG_CHANNEL_OPTIONS_DEFAULT,
+                         .steps = o->steps != 0 ? o->steps : 1,
+                         .inputs = r->tensors.data,
+                         .outputs = r->tensors.data + input_count};
+  if (o->backend != NULL) r->run.rank.backend = o->backend;
+  if (o->threads != 0) r->run.rank.threads = o->threads;
+  r->run.rank.seed = o->seed;
+  if (o->on_step == NULL) return;
+  r->run.on_step = on_step;
+  r->run.user = (void *)(uintptr_t)o;
+}
+
+static egraph_status run_process(const plan_runner *r, const egraph_allocator *heap) {
+  const eg_plan *plan = &r->plan->planned.plan;
+  eg_channel *channel;
+  EG_TRY(eg_channel_open(heap, r->channel, &plan->mesh, &r->run.channel, &channel));
+  *r->out_rank = channel->rank;
+  egraph_status status = eg_plan_run_rank(heap, plan, channel, &r->run);
+  eg_channel_destroy(channel);
+  return status;
+}
+
+static egraph_status run_plan(plan_runner *r, const egraph_allocator *alloc,
+                              const egraph_tensor *inputs, uint32_t input_count,
+                              const egraph_tensor *outputs, uint32_t output_count) {
+  const egraph_plan_run_options defaults = {.seed = DEFAULT_SEED};
+  if (r->options == NULL) r->options = &defaults;
+  EG_TRY(eg_planned_require(r->plan));
+  const eg_plan *planned = &r->plan->planned.plan;
+  if (eg_plan_is_folded(planned))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "one block of this plan stands for %u, so it cannot run; plan again",
+                   r->plan->report.blocks);
+  EG_TRY(check_counts(planned, input_count, output_count));
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_tensors_init(&r->tensors, heap);
+  egraph_status status =
+      eg_tensors_resize(&r->tensors, (size_t)input_count + output_count + 1);
+  if (status == EGRAPH_OK) status = eg_tensors_take(inputs, input_count, r->tensors.data);
+  if (status == EGRAPH_OK)
+    status = eg_tensors_take(outputs, output_count, r->tensors.data + input_count);
+  if (status == EGRAPH_OK) {
+    fill_run(r, input_count);
+    status = r->channel != NULL ? run_process(r, &heap)
+                                : eg_plan_run_local(&heap, planned, &r->run);
+  }
+  eg_tensors_deinit(&r->tensors);
+  return status;
+}
+
 egraph_status egraph_plan_run_local(const egraph_allocator *alloc,
                                     const egraph_plan *plan,
                                     const egraph_plan_run_options *options,
                                     const egraph_tensor *inputs, uint32_t input_count,
                                     const egraph_tensor *outputs, uint32_t output_count) {
-  const egraph_plan_run_options defaults = {.seed = DEFAULT_SEED};
-  if (options == NULL) options = &defaults;
-  EG_TRY(eg_planned_require(plan));
-  const eg_plan *planned = &plan->planned.plan;
-  if (eg_plan_is_folded(planned))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "one block of this plan stands for %u, so it cannot run; plan with "
-                   "no_fold",
-                   plan->report.blocks);
-  EG_TRY(check_counts(planned, input_count, output_count));
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_tensors tensors;
-  eg_tensors_init(&tensors, heap);
-  egraph_status status =
-      eg_tensors_resize(&tensors, (size_t)input_count + output_count + 1);
-  if (status == EGRAPH_OK) status = eg_tensors_take(inputs, input_count, tensors.data);
-  if (status == EGRAPH_OK)
-    status = eg_tensors_take(outputs, output_count, tensors.data + input_count);
-  if (status == EGRAPH_OK) {
-    eg_local_run run = {.rank = EG_RANK_OPTIONS_DEFAULT,
-                        .channel = EG_CHANNEL_OPTIONS_DEFAULT,
-                        .steps = options->steps != 0 ? options->steps : 1,
-                        .inputs = tensors.data,
-                        .outputs = tensors.data + input_count};
-    if (options->backend != NULL) run.rank.backend = options->backend;
-    if (options->threads != 0) run.rank.threads = options->threads;
-    run.rank.seed = options->seed;
-    status = eg_plan_run_local(&heap, planned, &run);
-  }
-  eg_tensors_deinit(&tensors);
-  return status;
+  plan_runner r = {.plan = plan, .options = options};
+  return run_plan(&r, alloc, inputs, input_count, outputs, output_count);
+}
+
+egraph_status egraph_plan_run_rank(const egraph_allocator *alloc, const egraph_plan *plan,
+                                   const char *channel,
+                                   const egraph_plan_run_options *options,
+                                   const egraph_tensor *inputs, uint32_t input_count,
+                                   const egraph_tensor *outputs, uint32_t output_count,
+                                   uint32_t *out_rank) {
+  plan_runner r = {
+      .plan = plan, .options = options, .channel = channel, .out_rank = out_rank};
+  return run_plan(&r, alloc, inputs, input_count, outputs, output_count);
 }

@@ -64,6 +64,12 @@ void egraph_session_destroy(egraph_session *session) {
   eg_free(alloc, session, 1, sizeof *session);
 }
 
+void egraph_draw_weight(const char *name, uint64_t seed, const egraph_tensor *tensor) {
+  eg_tensor drawn = {.data = tensor->data};
+  if (eg_type_from_tensor(tensor, &drawn.type) == EGRAPH_OK)
+    eg_weight_draw(name, seed, &drawn);
+}
+
 void egraph_draw_input(const char *name, uint64_t seed, const egraph_tensor *tensor) {
   eg_tensor drawn = {.data = tensor->data};
   if (eg_type_from_tensor(tensor, &drawn.type) == EGRAPH_OK)
@@ -110,6 +116,15 @@ static double relative_error(const eg_tensor *a, const eg_tensor *b) {
     error = fmax(error, fabs(x - y));
   }
   return error == 0.0 ? 0.0 : error / scale;
+}
+
+double egraph_tensor_error(const egraph_tensor *want, const egraph_tensor *have) {
+  eg_tensor a = {.data = want->data}, b = {.data = have->data};
+  if (eg_type_from_tensor(want, &a.type) != EGRAPH_OK ||
+      eg_type_from_tensor(have, &b.type) != EGRAPH_OK || a.type.dtype != b.type.dtype ||
+      !eg_type_same_shape(&a.type, &b.type))
+    return INFINITY;
+  return relative_error(&a, &b);
 }
 
 static egraph_status check_interfaces(const eg_graph *a, const eg_graph *b) {

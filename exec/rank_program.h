@@ -66,20 +66,36 @@ egraph_status eg_rank_program_fetch(eg_rank_program *program, uint32_t output,
 size_t eg_rank_program_arena_bytes(const eg_rank_program *program);
 size_t eg_rank_program_weight_bytes(const eg_rank_program *program);
 
-// ---- plans on threads -------------------------------------------------------------
+// ---- runs of several steps ----------------------------------------------------------
 
-typedef struct eg_local_run {
+typedef struct eg_step_report {
+  uint32_t step, rank; // of all steps, from 0; of this process or thread
+  double seconds;      // from when all ranks began until all had ended, without fetching
+  double busy_seconds; // of the processor, for this rank's thread in this time
+} eg_step_report;
+
+typedef struct eg_plan_run {
   eg_rank_options rank; // after_micro_batch is not read
   eg_channel_options channel;
+  /// Called after each step, in every process: by the only rank there, or by rank 0 of
+  /// several threads, while all others wait; may change the inputs of the next step. The
+  /// outputs that are not made in phase UPDATE are then those of this step; without it
+  /// only the last step's are fetched. A failure ends all ranks. NULL: nothing.
+  egraph_status (*on_step)(void *user, const eg_step_report *report);
+  void *user;
   uint32_t steps;           // >= 1; the same inputs in each
   const eg_tensor *inputs;  // global, [micro_batches][inputs]; in the first row also what
                             // is carried from step to step begins with, data NULL: zeros
   const eg_tensor *outputs; // global, [micro_batches][outputs]; those made in phase
                             // UPDATE in the last row; data NULL: not wanted
-} eg_local_run;
+} eg_plan_run;
 
 /// Runs a plan with a thread per rank. The allocator is called from all threads.
 egraph_status eg_plan_run_local(const egraph_allocator *alloc, const eg_plan *plan,
-                                const eg_local_run *run);
+                                const eg_plan_run *run);
+/// Runs one rank of a plan in this process, over its channel; run->channel is not read.
+/// All ranks: with inputs of the same data. Outputs arrive on rank 0.
+egraph_status eg_plan_run_rank(const egraph_allocator *alloc, const eg_plan *plan,
+                               eg_channel *channel, const eg_plan_run *run);
 
 #endif

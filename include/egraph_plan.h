@@ -33,8 +33,8 @@ typedef struct egraph_plan_options {
   double memory_limit;    // bytes of a device; 0: what the machine has
   double time_limit;      // seconds in all; 0: 60
   double relative_gap;    // stop at (cost - bound) / cost; 0: prove the optimum
-  bool no_fold; // plan each of repeated blocks. Otherwise one stands for all but the
-                // first and the last (of four or more): quick, but the plan cannot run
+  bool no_fold; // choose for each of repeated blocks. Otherwise all but the first and
+                // the last (of four or more) get the choices of one: quick at any depth
   const egraph_rules *rules; // variants of the graph to choose from, together with how it
                              // is split; read during the call. NULL: the graph as it is
   uint64_t node_limit, iteration_limit; // of saturation; 0: 20000, 12
@@ -79,12 +79,19 @@ typedef struct egraph_plan_report {
   const char *mesh;    // "node=2,gpu=4"; "": a single device
   uint32_t devices, micro_batches;
   uint32_t meshes; // that were tried
-  uint32_t blocks; // repeated blocks that one stands for; 0: nothing is folded
-  uint32_t nodes;  // of the graph that was planned
+  uint32_t blocks; // repeated blocks that have the choices of one; 0: nothing repeats
+  uint32_t nodes;  // of the step
   uint32_t egraph_nodes, egraph_classes, iterations; // after saturation
   const char *stop;                                  // why it ended, as in egraph_report
   double prepare_seconds, space_seconds, solve_seconds, total_seconds;
 } egraph_plan_report;
+
+/// This host with `ranks` ranks (1 to 256) as the text of a machine file
+/// (machines/README.md), measured for a second or so: what one thread computes and moves,
+/// and what threads take to exchange messages. "host" is the same by assumption. Free
+/// with egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
 
 /// Looks for the cheapest plan of a graph within the memory of the devices. `options` may
 /// be NULL. Where the search ends without a proof, baselines are planned with the rest of
@@ -167,11 +174,23 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_diff(const egraph_allocato
                                                            const egraph_plan *after,
                                                            bool json, char **out);
 
+typedef struct egraph_plan_step {
+  uint32_t step, rank; // from 0; rank of this process (of threads: 0)
+  double seconds;      // until the last rank was done; without handing outputs out
+  double busy_seconds; // of the processor, of this rank's thread in this time: less where
+                       // it waited, for messages or for others that use the machine
+} egraph_plan_step;
 typedef struct egraph_plan_run_options {
   const char *backend; // NULL: "cpu"; "reference": plain C kernels
   uint32_t threads;    // of each rank; 0: 1
   uint64_t seed;       // of absent weights
   uint32_t steps;      // of the same inputs, one after the other; 0: 1
+  /// Called after each step, once in every process, on one of its threads; returns true
+  /// to stop: the run then fails with CANCELLED. It may change data of inputs for the
+  /// next step. Outputs that are made before the update (the loss) are those of this
+  /// step; without it only the last step's are handed out. May be NULL.
+  bool (*on_step)(void *user, const egraph_plan_step *step);
+  void *user;
 } egraph_plan_run_options;
 /// Runs a plan in this process, a thread for every device: compiles, runs, and gives
 /// everything back. Whole tensors, as egraph_plan_graph has them; a row of all for every
@@ -184,6 +203,26 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_local(
     const egraph_allocator *alloc, const egraph_plan *plan,
     const egraph_plan_run_options *options, const egraph_tensor *inputs,
     uint32_t input_count, const egraph_tensor *outputs, uint32_t output_count);
+/// Runs one rank of a plan in this process, which is one of as many as the plan has
+/// devices: `channel` says how they reach each other, "mpi" for those that mpirun
+/// started. All of them call this, with inputs of the same data; outputs are written in
+/// the process of rank 0 (*out_rank, also after a failure if it is known). MPI starts and
+/// ends with the call unless the caller has started it; once in a process. Fails also
+/// with ARGUMENT (another number of processes), UNSUPPORTED (a channel that is not in
+/// this build).
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_rank(
+    const egraph_allocator *alloc, const egraph_plan *plan, const char *channel,
+    const egraph_plan_run_options *options, const egraph_tensor *inputs,
+    uint32_t input_count, const egraph_tensor *outputs, uint32_t output_count,
+    uint32_t *out_rank);
+/// Fills a tensor that stands for the weight `name` of a model with seeded values.
+EGRAPH_API void egraph_draw_weight(const char *name, uint64_t seed,
+                                   const egraph_tensor *tensor);
+/// Largest absolute difference of two tensors of one type, over the largest absolute
+/// value of the first. INFINITY: only one of them has a NaN, or an infinity, at some
+/// place.
+EGRAPH_API double egraph_tensor_error(const egraph_tensor *want,
+                                      const egraph_tensor *have);
 
 #ifdef __cplusplus
 }

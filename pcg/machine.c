@@ -50,7 +50,7 @@ static egraph_status load_file(egraph_allocator alloc, const char *path, uint32_
 static egraph_status load_host(egraph_allocator alloc, uint32_t ranks, eg_machine *out) {
   eg_text text;
   eg_text_init(&text, alloc);
-  egraph_status status = eg_machine_host_print(&text, ranks);
+  egraph_status status = eg_machine_host_print(&text, ranks, &eg_host_figures_assumed);
   if (status == EGRAPH_OK)
     status = eg_machine_parse(&alloc, "host", eg_text_of(&text), text.chars.len, 0, out);
   eg_text_deinit(&text);

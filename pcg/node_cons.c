@@ -81,6 +81,16 @@ egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
   return EGRAPH_OK;
 }
 
+egraph_status eg_node_cons_find(eg_node_cons *cons, const eg_attrs *attrs,
+                                const eg_value *inputs, uint32_t count,
+                                eg_graph_node *out, bool *out_found) {
+  node_key key;
+  EG_TRY(key_of(cons, attrs, inputs, count, &key));
+  *out_found =
+      eg_flatmap_find(&cons->nodes, key.hash, &key, is_key, cons->graph, &out->id);
+  return EGRAPH_OK;
+}
+
 static egraph_status emit(void *self, const eg_attrs *attrs, const eg_ref *inputs,
                           uint32_t count, eg_ref *out_results) {
   return eg_node_cons_add(self, NULL, attrs, (const eg_value *)(const void *)inputs,

@@ -21,6 +21,10 @@ egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
                                const eg_attrs *attrs, const eg_value *inputs,
                                uint32_t count, const char *const *names,
                                eg_value *out_results);
+/// The node with these attributes and operands, or false; nothing is added.
+egraph_status eg_node_cons_find(eg_node_cons *cons, const eg_attrs *attrs,
+                                const eg_value *inputs, uint32_t count,
+                                eg_graph_node *out, bool *out_found);
 /// A builder (ops/build.h) that adds to the graph. Its values are those of the graph,
 /// with the same ids. `cons` must stay where it is.
 eg_builder eg_node_cons_builder(eg_node_cons *cons);

@@ -41,6 +41,7 @@ typedef struct eg_plan_step {
   eg_transition transition;
   // both: what the plan was made with, seconds of one execution, in one block
   double seconds;
+  uint32_t more_blocks; // beside its own that it stands for, as of states
 } eg_plan_step;
 EG_VEC_DEFINE(eg_plan_steps, eg_plan_step);
 

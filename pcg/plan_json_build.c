@@ -214,6 +214,9 @@ static egraph_status build_steps(builder *b) {
                  i);
     EG_TRY(record->node != NULL ? build_node(b, i, record, &step)
                                 : build_move(b, i, record, &step));
+    uint32_t made =
+        record->node != NULL ? b->records->numbers.data[record->results] : record->to;
+    step.more_blocks = plan_of(b)->states.data[made].more_blocks;
     EG_TRY(eg_plan_steps_push(&plan_of(b)->steps, step));
   }
   return EGRAPH_OK;

@@ -36,7 +36,7 @@ static egraph_status add_steps(const eg_plan *plan, eg_arena *arena,
                                eg_plan_summary *out) {
   for (size_t i = 0; i < plan->steps.len; i++) {
     const eg_plan_step *step = &plan->steps.data[i];
-    double runs = eg_phase_runs(plan, step->phase) * eg_plan_step_blocks(plan, step);
+    double runs = eg_phase_runs(plan, step->phase) * eg_plan_step_blocks(step);
     if (step->is_move) {
       out->move_seconds[step->phase] += runs * step->seconds;
       add_exchange(out, step, step->transition.axis, step->transition.kind, runs,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "pcg/plan_words.h"
+#include "pcg/repeats.h"
 
 // ---- states ---------------------------------------------------------------------------
 
@@ -37,9 +38,74 @@ static egraph_status print_entry(const eg_plan *plan, uint32_t state, eg_text *o
   return eg_text_append(out, "\n");
 }
 
+// ---- what is alike --------------------------------------------------------------------
+
+static bool alike_states(const eg_plan *plan, uint32_t a, uint32_t b) {
+  const eg_type *x = &value_of(plan, a)->type, *y = &value_of(plan, b)->type;
+  return x->dtype == y->dtype && eg_type_same_shape(x, y) &&
+         eg_sharding_same(&plan->mesh, &plan->states.data[a].layout,
+                          &plan->states.data[b].layout);
+}
+
+static bool alike_entries(const void *user, uint32_t a, uint32_t b) {
+  return alike_states(user, a, b);
+}
+
+static bool alike_nodes(const eg_plan *plan, const eg_plan_step *x,
+                        const eg_plan_step *y) {
+  eg_graph_node_info a = eg_graph_node_at(plan->graph, x->node);
+  eg_graph_node_info b = eg_graph_node_at(plan->graph, y->node);
+  bool same = a.attrs == b.attrs && a.input_count == b.input_count &&
+              memcmp(x->action, y->action, sizeof x->action) == 0;
+  for (uint32_t i = 0; same && i < a.input_count + a.result_count; i++)
+    same = alike_states(plan, plan->operands.data[x->operands + i],
+                        plan->operands.data[y->operands + i]);
+  return same;
+}
+
+/// The same operator or move, in the same layouts, of values of the same types.
+static bool alike_steps(const void *user, uint32_t a, uint32_t b) {
+  const eg_plan *plan = user;
+  const eg_plan_step *x = &plan->steps.data[a], *y = &plan->steps.data[b];
+  if (x->is_move != y->is_move || x->phase != y->phase) return false;
+  if (!x->is_move) return alike_nodes(plan, x, y);
+  return alike_states(plan, x->from, y->from) && alike_states(plan, x->to, y->to);
+}
+
+static bool alike_outputs(const void *user, uint32_t a, uint32_t b) {
+  const eg_plan *plan = user;
+  return alike_states(plan, plan->output_states.data[a], plan->output_states.data[b]);
+}
+
+/// What is hidden behind the lines that were printed last.
+static egraph_status print_repeat(eg_repeat repeat, eg_text *out) {
+  if (repeat.count == 1) return EGRAPH_OK;
+  return eg_text_printf(
+      out, "  ... and %" PRIu32 " times more the same as the last %" PRIu32 " lines\n",
+      repeat.count - 1, repeat.period);
+}
+
+// ---- entries --------------------------------------------------------------------------
+
+static uint32_t entry_count(const eg_plan *plan) {
+  uint32_t count = 0;
+  while (count < plan->states.len && plan->states.data[count].step == EG_PLAN_NONE)
+    count++;
+  return count;
+}
+
+/// Entries stand first, as planning writes them; some may come later in other plans.
 static egraph_status print_entries(const eg_plan *plan, eg_text *out) {
+  uint32_t first = entry_count(plan);
   EG_TRY(eg_text_append(out, "there from the start\n"));
-  for (uint32_t i = 0; i < plan->states.len; i++)
+  for (uint32_t i = 0; i < first;) {
+    eg_repeat repeat = eg_repeat_at(i, first, alike_entries, plan);
+    for (uint32_t k = i; k < i + repeat.period; k++)
+      EG_TRY(print_entry(plan, k, out));
+    EG_TRY(print_repeat(repeat, out));
+    i += repeat.period * repeat.count;
+  }
+  for (uint32_t i = first; i < plan->states.len; i++)
     if (plan->states.data[i].step == EG_PLAN_NONE) EG_TRY(print_entry(plan, i, out));
   return EGRAPH_OK;
 }
@@ -138,17 +204,22 @@ static egraph_status print_step(const eg_plan *plan, const eg_plan_step *step,
     EG_TRY(eg_text_append(out, ", "));
     EG_TRY(eg_text_seconds(out, step->seconds));
   }
-  double blocks = eg_plan_step_blocks(plan, step);
+  double blocks = eg_plan_step_blocks(step);
   if (blocks > 1) EG_TRY(eg_text_printf(out, ", in %.0f blocks", blocks));
   return eg_text_append(out, "\n");
 }
 
 static egraph_status print_steps(const eg_plan *plan, eg_plan_words words, eg_text *out) {
-  for (size_t i = 0; i < plan->steps.len; i++) {
-    const eg_plan_step *step = &plan->steps.data[i];
-    if (i == 0 || step->phase != plan->steps.data[i - 1].phase)
-      EG_TRY(eg_text_printf(out, "%s\n", eg_phase_name(step->phase)));
-    EG_TRY(print_step(plan, step, words, out));
+  uint32_t len = (uint32_t)plan->steps.len;
+  for (uint32_t i = 0; i < len;) {
+    eg_phase phase = plan->steps.data[i].phase;
+    if (i == 0 || phase != plan->steps.data[i - 1].phase)
+      EG_TRY(eg_text_printf(out, "%s\n", eg_phase_name(phase)));
+    eg_repeat repeat = eg_repeat_at(i, len, alike_steps, plan);
+    for (uint32_t k = i; k < i + repeat.period; k++)
+      EG_TRY(print_step(plan, &plan->steps.data[k], words, out));
+    EG_TRY(print_repeat(repeat, out));
+    i += repeat.period * repeat.count;
   }
   return EGRAPH_OK;
 }
@@ -162,18 +233,27 @@ static egraph_status print_carried(const eg_plan *plan, uint32_t output, eg_text
   return EGRAPH_OK;
 }
 
+static egraph_status print_output(const eg_plan *plan, uint32_t output, eg_text *out) {
+  uint32_t state = plan->output_states.data[output];
+  const char *name;
+  (void)eg_graph_output(plan->graph, output, &name);
+  EG_TRY(eg_text_append(out, "  "));
+  EG_TRY(print_state(plan, state, out));
+  if (strcmp(name, value_of(plan, state)->name) != 0)
+    EG_TRY(eg_text_printf(out, " as %s", name));
+  EG_TRY(print_carried(plan, output, out));
+  return eg_text_append(out, "\n");
+}
+
 static egraph_status print_outputs(const eg_plan *plan, eg_text *out) {
+  uint32_t len = (uint32_t)plan->output_states.len;
   EG_TRY(eg_text_append(out, "outputs\n"));
-  for (uint32_t i = 0; i < plan->output_states.len; i++) {
-    uint32_t state = plan->output_states.data[i];
-    const char *name;
-    (void)eg_graph_output(plan->graph, i, &name);
-    EG_TRY(eg_text_append(out, "  "));
-    EG_TRY(print_state(plan, state, out));
-    if (strcmp(name, value_of(plan, state)->name) != 0)
-      EG_TRY(eg_text_printf(out, " as %s", name));
-    EG_TRY(print_carried(plan, i, out));
-    EG_TRY(eg_text_append(out, "\n"));
+  for (uint32_t i = 0; i < len;) {
+    eg_repeat repeat = eg_repeat_at(i, len, alike_outputs, plan);
+    for (uint32_t k = i; k < i + repeat.period; k++)
+      EG_TRY(print_output(plan, k, out));
+    EG_TRY(print_repeat(repeat, out));
+    i += repeat.period * repeat.count;
   }
   return EGRAPH_OK;
 }

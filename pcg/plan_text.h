@@ -1,4 +1,5 @@
-// A plan for people: a line per step, phase by phase.
+// A plan for people: a line per step, phase by phase; steps that come again and again in
+// the same layouts, as those of repeated blocks, once.
 //
 //   plan on gpu=4
 //   there from the start

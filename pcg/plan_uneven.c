@@ -49,7 +49,7 @@ static egraph_status add_axis(finder *f, uint32_t number, const eg_spread *sprea
                               uint32_t axis) {
   const eg_plan_step *step = &f->plan->steps.data[number];
   uint32_t devices = f->plan->mesh.axes[axis].size;
-  double runs = eg_phase_runs(f->plan, step->phase) * eg_plan_step_blocks(f->plan, step);
+  double runs = eg_phase_runs(f->plan, step->phase) * eg_plan_step_blocks(step);
   eg_plan_uneven row = {.step = number,
                         .axis = axis,
                         .is_first = f->out->len == f->first,

@@ -97,14 +97,7 @@ uint32_t eg_phase_runs(const eg_plan *plan, eg_phase phase) {
   return phase == EG_PHASE_UPDATE ? 1 : plan->micro_batches;
 }
 
-double eg_plan_step_blocks(const eg_plan *plan, const eg_plan_step *step) {
-  uint32_t state = step->to;
-  if (!step->is_move) {
-    uint32_t inputs = eg_graph_node_at(plan->graph, step->node).input_count;
-    state = plan->operands.data[step->operands + inputs];
-  }
-  return 1.0 + plan->states.data[state].more_blocks;
-}
+double eg_plan_step_blocks(const eg_plan_step *step) { return 1.0 + step->more_blocks; }
 
 double eg_plan_state_bytes(const eg_plan *plan, uint32_t state) {
   const eg_plan_state *row = &plan->states.data[state];

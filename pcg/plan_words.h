@@ -17,7 +17,7 @@ egraph_status eg_text_bytes(eg_text *text, double bytes);
 egraph_status eg_text_seconds(eg_text *text, double seconds);
 
 /// Blocks that a step stands for; 1 in plans of graphs that are not folded.
-double eg_plan_step_blocks(const eg_plan *plan, const eg_plan_step *step);
+double eg_plan_step_blocks(const eg_plan_step *step);
 /// How often a step with phase `phase` is run in a step of training.
 uint32_t eg_phase_runs(const eg_plan *plan, eg_phase phase);
 /// Bytes that one device holds of a state.

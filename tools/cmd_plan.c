@@ -126,7 +126,7 @@ static void print_report(const egraph_plan_report *r) {
          r->status, r->mesh[0] != '\0' ? r->mesh : "one device", r->devices,
          r->micro_batches, r->nodes, r->meshes);
   if (r->blocks != 0)
-    printf("blocks    folded: one stands for %u repeated ones (--no-fold plans each)\n",
+    printf("blocks    %u repeated ones have the choices of one (--no-fold plans each)\n",
            r->blocks);
   printf("e-graph   %u nodes, %u classes, %u iterations, %s\n", r->egraph_nodes,
          r->egraph_classes, r->iterations, r->stop);
@@ -245,7 +245,7 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
        "single-device|data-parallel|zero-1|zero-2|zero-3|megatron",
        "plan this instead of the cheapest; megatron: along the last axis", 0, 0},
       {"--no-fold", FLAG_SWITCH, &o->no_fold, NULL,
-       "plan each of repeated blocks, so that the plan can run", 0, 0},
+       "choose for each of repeated blocks, not once for all in the middle", 0, 0},
       {"--batch", FLAG_UINT, &f->batch, "N", "value of symbolic dimensions", 0,
        MAX_BATCH},
       {"-o", FLAG_TEXT, &f->output, "FILE", "write the plan as JSON (*.json)", 0, 0},

@@ -1,35 +1,14 @@
 // egraph run: executes a graph, times its steps, or compares two graphs.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "tools/planning.h"
-
-/// Largest relative error at which two graphs count as equal: by what a rounding costs in
-/// the coarsest type of the outputs.
-static double equal_error(const egraph_graph *graph) {
-  double error = 1e-3;
-  for (uint32_t i = 0; i < egraph_graph_info_of(graph).outputs; i++) {
-    const char *name;
-    egraph_tensor type;
-    if (egraph_graph_output(graph, i, &name, &type) != EGRAPH_OK) continue;
-    if (type.dtype == EGRAPH_FLOAT16 && error < 4e-3) error = 4e-3;
-    if (type.dtype == EGRAPH_BFLOAT16) error = 3e-2;
-  }
-  return error;
-}
-
-typedef struct run_flags {
-  bool compare, steps, json;
-  const char *backend;
-  uint64_t threads, repeats, seed, batch;
-  text_list inputs, outputs;
-} run_flags;
+#include "tools/run_ranks.h"
+#include "tools/tensor_files.h"
 
 // ---- comparing ------------------------------------------------------------------
 
@@ -46,7 +25,7 @@ static int compare_models(const run_flags *flags, const positional *models) {
     status = egraph_graph_load(NULL, models->items[1], (int64_t)flags->batch, &b);
   double allowed = 0;
   if (status == EGRAPH_OK) status = egraph_compare(NULL, a, b, &options, &c);
-  if (status == EGRAPH_OK) allowed = equal_error(a);
+  if (status == EGRAPH_OK) allowed = tensor_tolerance(a);
   egraph_graph_destroy(a);
   egraph_graph_destroy(b);
   if (status != EGRAPH_OK) return report_failure(status);
@@ -65,70 +44,6 @@ static int compare_models(const run_flags *flags, const positional *models) {
            c.time_a / c.time_b);
   }
   return equal ? EXIT_DONE : EXIT_FAILED;
-}
-
-typedef egraph_status (*tensor_getter)(const egraph_graph *, uint32_t, const char **,
-                                       egraph_tensor *);
-
-// ---- tensors from and to files --------------------------------------------------
-
-/// The file given for `name` in a list of "name=file", or NULL.
-static const char *file_for(const text_list *list, const char *name) {
-  size_t length = strlen(name);
-  for (size_t i = 0; i < list->count; i++)
-    if (strncmp(list->items[i], name, length) == 0 && list->items[i][length] == '=')
-      return list->items[i] + length + 1;
-  return NULL;
-}
-
-static bool read_raw(const char *path, void *data, size_t size) {
-  FILE *file = fopen(path, "rb");
-  bool whole = file != NULL && fread(data, 1, size, file) == size && fgetc(file) == EOF;
-  if (file != NULL) (void)fclose(file);
-  if (!whole)
-    fprintf(stderr,
-            "egraph: %s: cannot be read, or is not exactly the %zu bytes of the "
-            "row-major tensor; check the file\n",
-            path, size);
-  return whole;
-}
-
-static bool write_raw(const char *path, const void *data, size_t size) {
-  FILE *file = fopen(path, "wb");
-  bool whole = file != NULL && fwrite(data, 1, size, file) == size;
-  if (file != NULL) whole = fclose(file) == 0 && whole;
-  if (whole) return true;
-  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
-          strerror(errno));
-  struct stat info;
-  if (file != NULL && stat(path, &info) == 0 && S_ISREG(info.st_mode)) (void)remove(path);
-  return false;
-}
-
-/// Complains of an item "name=file" that names no input or output of the graph.
-static bool all_named(const text_list *list, const egraph_graph *graph, uint32_t count,
-                      tensor_getter get, const char *what) {
-  for (size_t i = 0; i < list->count; i++) {
-    text_list item = {.items = {list->items[i]}, .count = 1};
-    bool found = false;
-    for (uint32_t j = 0; j < count && !found; j++) {
-      const char *name;
-      egraph_tensor type;
-      found = get(graph, j, &name, &type) == EGRAPH_OK && file_for(&item, name) != NULL;
-    }
-    if (found) continue;
-    fprintf(stderr,
-            "egraph: --%s %s: write NAME=FILE with the name of an %s; they are:", what,
-            list->items[i], what);
-    for (uint32_t j = 0; j < count; j++) {
-      const char *name;
-      egraph_tensor type;
-      if (get(graph, j, &name, &type) == EGRAPH_OK) fprintf(stderr, " %s", name);
-    }
-    fprintf(stderr, "\n");
-    return false;
-  }
-  return true;
 }
 
 // ---- running one model ----------------------------------------------------------
@@ -166,11 +81,11 @@ static egraph_status make_tensors(run_state *state, const run_flags *flags,
     egraph_status status =
         allocate(state, egraph_graph_input, i, &name, &state->inputs[i]);
     if (status != EGRAPH_OK) return status;
-    const char *path = file_for(&flags->inputs, name);
+    const char *path = tensor_file(&flags->inputs, name);
     if (path == NULL)
       egraph_draw_input(name, flags->seed, &state->inputs[i]);
-    else if (!read_raw(path, state->inputs[i].data,
-                       egraph_tensor_bytes(&state->inputs[i])))
+    else if (!tensor_read(path, state->inputs[i].data,
+                          egraph_tensor_bytes(&state->inputs[i])))
       *out_read = false;
   }
   for (uint32_t i = 0; i < state->info.outputs; i++) {
@@ -197,11 +112,6 @@ static egraph_status time_runs(run_state *state, uint64_t repeats) {
   return EGRAPH_OK;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void print_step(void *user, const egraph_step *step) {
   const run_flags *flags = user;
   if (flags->json) {
@@ -221,8 +131,7 @@ static void print_step(void *user, const egraph_step *step) {
 }
 
 static egraph_status print_run(run_state *state, run_flags *flags) {
-  qsort(state->seconds, flags->repeats, sizeof *state->seconds, compare_doubles);
-  double median = state->seconds[flags->repeats / 2];
+  double median = median_of(state->seconds, flags->repeats);
   if (flags->json) {
     json_begin();
     json_real("time", median);
@@ -247,10 +156,10 @@ static egraph_status print_run(run_state *state, run_flags *flags) {
 static bool write_outputs(const run_state *state, const run_flags *flags) {
   bool written = true;
   for (uint32_t i = 0; i < state->info.outputs; i++) {
-    const char *path = file_for(&flags->outputs, state->output_names[i]);
+    const char *path = tensor_file(&flags->outputs, state->output_names[i]);
     if (path != NULL)
-      written = write_raw(path, state->outputs[i].data,
-                          egraph_tensor_bytes(&state->outputs[i])) &&
+      written = tensor_write(path, state->outputs[i].data,
+                             egraph_tensor_bytes(&state->outputs[i])) &&
                 written;
   }
   return written;
@@ -279,10 +188,10 @@ static int run_model(run_flags *flags, const char *model) {
       egraph_graph_load(NULL, model, (int64_t)flags->batch, &state.graph);
   if (status == EGRAPH_OK) {
     state.info = egraph_graph_info_of(state.graph);
-    files_fine = all_named(&flags->inputs, state.graph, state.info.inputs,
-                           egraph_graph_input, "input") &&
-                 all_named(&flags->outputs, state.graph, state.info.outputs,
-                           egraph_graph_output, "output");
+    files_fine = tensors_are_named(&flags->inputs, state.graph, state.info.inputs,
+                                   egraph_graph_input, "input") &&
+                 tensors_are_named(&flags->outputs, state.graph, state.info.outputs,
+                                   egraph_graph_output, "output");
   }
   if (status == EGRAPH_OK && files_fine) {
     status = egraph_session_create(NULL, state.graph, &options, &state.session);
@@ -300,7 +209,7 @@ static int run_model(run_flags *flags, const char *model) {
 }
 
 int command_run(int argc, char **argv) {
-  run_flags flags = {.threads = 1, .repeats = 10, .seed = 1};
+  run_flags flags = {.threads = 1, .repeats = 10, .seed = 1, .rate = 0.01};
   const flag rows[] = {
       {"--compare", FLAG_SWITCH, &flags.compare, NULL,
        "run two models on the same data and compare", 0, 0},
@@ -309,6 +218,19 @@ int command_run(int argc, char **argv) {
        "raw row-major input (repeatable; others are drawn)", 0, 0},
       {"--output", FLAG_LIST, &flags.outputs, "NAME=FILE",
        "write an output, raw row-major (repeatable)", 0, 0},
+      {"--ranks", FLAG_UINT, &flags.ranks, "N",
+       "run a plan on as many ranks; a model is planned for this host", 1, 1024},
+      {"--channel", FLAG_CHOICE, &flags.channel, "local|mpi",
+       "ranks are threads (default), or the processes that mpirun started", 0, 0},
+      {"--train", FLAG_UINT, &flags.train, "STEPS", "train, and print the loss", 1,
+       MAX_REPEATS},
+      {"--optimizer", FLAG_CHOICE, &flags.optimizer, "sgd|momentum|adam|adamw",
+       "of a model that is trained (default sgd)", 0, 0},
+      {"--loss", FLAG_TEXT, &flags.loss, "NAME", "likewise; see egraph plan --help", 0,
+       0},
+      {"--rate", FLAG_REAL, &flags.rate, "X", "learning rate (default 0.01)", 0, 1e30},
+      {"--verify", FLAG_SWITCH, &flags.verify, NULL,
+       "compare what ranks compute with one device", 0, 0},
       {"--backend", FLAG_TEXT, &flags.backend, "NAME", "cpu (default), reference or cuda",
        0, 0},
       {"--threads", FLAG_UINT, &flags.threads, "N", "threads (default 1)", 1, 1024},
@@ -321,8 +243,9 @@ int command_run(int argc, char **argv) {
       {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
        0}};
   command cmd = {"run",
-                 "MODEL [options] | --compare A B [options]",
-                 "Executes a model on seeded or given inputs, or compares two models.",
+                 "MODEL | PLAN.json [options] | --compare A B [options]",
+                 "Executes a model on seeded or given inputs, a plan on its ranks, or "
+                 "compares two models.",
                  rows,
                  sizeof rows / sizeof *rows,
                  1,
@@ -335,6 +258,7 @@ int command_run(int argc, char **argv) {
                     "run --help\n");
     return EXIT_USAGE;
   }
-  return flags.compare ? compare_models(&flags, &models)
-                       : run_model(&flags, models.items[0]);
+  if (flags.compare) return compare_models(&flags, &models);
+  return runs_on_ranks(&flags, models.items[0]) ? run_on_ranks(&flags, models.items[0])
+                                                : run_model(&flags, models.items[0]);
 }

@@ -9,7 +9,8 @@
 #define COMMANDS(X)                                                                      \
   X("optimize", command_optimize, "find the cheapest equivalent graph of a model")       \
   X("plan", command_plan, "split a model or its training over several devices")          \
-  X("run", command_run, "execute a model, or compare two")                               \
+  X("machine", command_machine, "measure this host, to plan for it")                     \
+  X("run", command_run, "execute a model or a plan, or compare two models")              \
   X("profile", command_profile, "measure operators into the profile database")           \
   X("extract", command_extract, "find the cheapest choice in an e-graph of a file")      \
   X("shard", command_shard, "find the cheapest strategies of a sharding problem")        \

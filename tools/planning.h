@@ -63,6 +63,7 @@ int command_optimize(int argc, char **argv);
 int command_profile(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_plan(int argc, char **argv);
+int command_machine(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_rules(int argc, char **argv);
 int command_extract(int argc, char **argv);

@@ -1,15 +1,9 @@
-// A forward graph alone: one phase, nothing carried. What crosses from block to block
-// counts where it is used, as in a training step (training_info.c).
+// A forward graph alone: one phase, nothing carried. What enters a middle block stands
+// for what enters all of these, what leaves it is what enters the last one.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
 #include "optimize/plan/training_info.h"
-
-static void time_value(const eg_graph *graph, eg_value value, uint32_t times,
-                       uint32_t *inout_times) {
-  const eg_value_info *info = eg_graph_value(graph, value);
-  if (info->kind == EG_VALUE_COMPUTED) inout_times[info->node.id] = times;
-}
 
 static egraph_status fill(eg_training_info *info, const eg_folded *folded) {
   uint32_t *times, middle = 1, nodes = eg_graph_node_count(folded->graph);
@@ -20,11 +14,9 @@ static egraph_status fill(eg_training_info *info, const eg_folded *folded) {
     times[n] = folded->times[n];
     if (times[n] > middle) middle = times[n];
   }
-  for (uint32_t i = 0; i < folded->crossing; i++) {
-    tied[i] = (eg_tied_values){folded->left_first[i], folded->left_middle[i]};
-    time_value(folded->graph, tied[i].a, middle, times);
-    time_value(folded->graph, tied[i].b, 1, times);
-  }
+  for (uint32_t i = 0; i < folded->crossing; i++)
+    tied[i] =
+        (eg_tied_values){{folded->left_first[i], folded->left_middle[i]}, {middle, 1}};
   info->info.times = times;
   info->info.tied = tied;
   info->info.tied_count = folded->crossing;

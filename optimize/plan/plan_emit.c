@@ -126,7 +126,8 @@ static egraph_status add_move(emitter *e, uint32_t arc) {
                        .from = state,
                        .to = (uint32_t)plan_of(e)->states.len,
                        .transition = move->transition,
-                       .seconds = move->seconds};
+                       .seconds = move->seconds,
+                       .more_blocks = e->space->values.data[value->value].times - 1};
   EG_TRY(add_state(e, to, plan_of(e)->states.data[state].value, step));
   return eg_plan_steps_push(&plan_of(e)->steps, mine);
 }
@@ -259,7 +260,8 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
   eg_plan_step step = {.phase = phase,
                        .node = {e->node_made.data[v]},
                        .operands = (uint32_t)plan->operands.len,
-                       .seconds = chosen_strategy(e, v)->seconds};
+                       .seconds = chosen_strategy(e, v)->seconds,
+                       .more_blocks = e->space->values.data[v].made_times - 1};
   memcpy(step.action, chosen_strategy(e, v)->action, sizeof step.action);
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(eg_u32s_push(&plan->operands, e->state_of_place.data[needs[i]]));

@@ -191,6 +191,8 @@ static egraph_status number_strategy(builder *b, const eg_space_operator *op,
 
 static egraph_status add_strategies(builder *b, const eg_space_operator *op,
                                     bool takes_memory) {
+  const eg_space_value *value = value_at(b, op->value);
+  double share = (double)value->made_times / value->times; // the value counts as often
   for (uint32_t s = 0; s < op->strategy_count; s++) {
     const eg_space_strategy *strategy = &b->space->strategies.data[op->strategies + s];
     uint32_t output;
@@ -200,7 +202,7 @@ static egraph_status add_strategies(builder *b, const eg_space_operator *op,
     eg_layout_strategy mine = {
         .needs = b->needs.data,
         .output = output,
-        .cost = strategy->seconds,
+        .cost = strategy->seconds * share,
         .memory = takes_memory
                       ? eg_plan_space_bytes(b->space, op->value, strategy->output)
                       : 0};
@@ -306,7 +308,7 @@ static egraph_status add_roots(builder *b) {
 static egraph_status add_ties(builder *b) {
   const eg_plan_space *space = b->space;
   for (uint32_t i = 0; i < space->info->tied_count; i++) {
-    const eg_value ends[] = {space->info->tied[i].a, space->info->tied[i].b};
+    const eg_value *ends = space->info->tied[i].value;
     uint32_t members[2];
     for (int e = 0; e < 2; e++) {
       uint32_t v = eg_plan_space_value(

@@ -3,10 +3,10 @@
 // operands are there.
 //
 // Likewise for the number of blocks. Of several nodes the most counts; an input has the
-// number of what first uses it, but what is carried that of what it becomes: what crosses
-// from block to block counts where it is used, which says nothing about the weights of
-// the node that makes it. A node with several results has that of its results, whatever
-// the operands are that all blocks share.
+// number of what first uses it, but what is carried that of what it becomes. A node with
+// several results has that of its results, whatever the operands are that all blocks
+// share. At last, what crosses from block to block counts where it is used, but its node
+// where it is made.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_phases.h"
 
@@ -169,6 +169,18 @@ static void follow_exits(phases *p) {
   }
 }
 
+// ---- what crosses blocks --------------------------------------------------------------
+
+static void time_crossing(phases *p) {
+  const eg_step_info *info = p->space->info;
+  for (uint32_t v = 0; v < p->space->values.len; v++)
+    p->space->values.data[v].made_times = p->space->values.data[v].times;
+  for (uint32_t i = 0; i < info->tied_count; i++)
+    for (int e = 0; e < 2; e++)
+      p->space->values.data[value_of(p, info->tied[i].value[e])].times =
+          info->tied[i].times[e];
+}
+
 // ---- the whole ------------------------------------------------------------------------
 
 egraph_status eg_plan_phases_find(eg_plan_space *space) {
@@ -188,6 +200,7 @@ egraph_status eg_plan_phases_find(eg_plan_space *space) {
       value->phase = p.phase[v] == UNKNOWN ? EG_PHASE_UPDATE : (eg_phase)p.phase[v];
       if (value->times == 0) value->times = 1;
     }
+    time_crossing(&p);
   }
   eg_free(space->alloc, p.phase, count, sizeof *p.phase);
   eg_free(space->alloc, p.is_seeded, count, sizeof *p.is_seeded);

@@ -7,7 +7,7 @@ static egraph_status seal(eg_tensor_egraph *egraph, const eg_step_info *info) {
       EG_TRY(eg_tensor_egraph_seal(
           egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
   for (uint32_t i = 0; i < info->tied_count; i++) {
-    const eg_value ends[] = {info->tied[i].a, info->tied[i].b};
+    const eg_value *ends = info->tied[i].value;
     for (int e = 0; e < 2; e++)
       EG_TRY(
           eg_tensor_egraph_seal(egraph, eg_tensor_egraph_value_class(egraph, ends[e])));

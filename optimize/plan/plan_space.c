@@ -51,8 +51,9 @@ static egraph_status reach_all(eg_plan_space *space, eg_u32s *stack) {
         stack));
   for (uint32_t i = 0; i < space->info->tied_count; i++) {
     const eg_tied_values *tied = &space->info->tied[i];
-    EG_TRY(reach(space, eg_tensor_egraph_value_class(space->egraph, tied->a), stack));
-    EG_TRY(reach(space, eg_tensor_egraph_value_class(space->egraph, tied->b), stack));
+    for (int e = 0; e < 2; e++)
+      EG_TRY(reach(space, eg_tensor_egraph_value_class(space->egraph, tied->value[e]),
+                   stack));
   }
   return reach_children(space, stack);
 }
@@ -133,10 +134,9 @@ static void share_partials(eg_plan_space *space) {
   for (uint32_t i = 0; i < space->info->tied_count; i++) {
     const eg_tied_values *tied = &space->info->tied[i];
     eg_space_value *ends[2];
-    const eg_value values[] = {tied->a, tied->b};
     for (int e = 0; e < 2; e++)
       ends[e] = &space->values.data[eg_plan_space_value(
-          space, eg_tensor_egraph_value_class(space->egraph, values[e]))];
+          space, eg_tensor_egraph_value_class(space->egraph, tied->value[e]))];
     ends[0]->makes_sum = ends[1]->makes_sum |= ends[0]->makes_sum;
     ends[0]->makes_max = ends[1]->makes_max |= ends[0]->makes_max;
     ends[0]->wants_sum = ends[1]->wants_sum |= ends[0]->wants_sum;

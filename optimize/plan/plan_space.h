@@ -23,9 +23,10 @@
 
 typedef struct eg_space_value {
   eg_class class;
-  uint32_t graph; // of layouts
-  eg_phase phase; // in which it is made
-  uint32_t times; // equal blocks that it stands for
+  uint32_t graph;      // of layouts
+  eg_phase phase;      // in which it is made
+  uint32_t made_times; // equal blocks in which its node stands for others
+  uint32_t times;      // equal blocks in which it is used
   bool is_tuple;
   bool is_entry; // an input or weight: there from the start
   bool is_sum;   // accumulates over micro-batches: entry and exit share their memory

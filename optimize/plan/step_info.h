@@ -14,9 +14,12 @@ typedef struct eg_carried_value {
 } eg_carried_value;
 
 /// Two values that are made in one layout: where a block that stands for many begins and
-/// where it ends.
+/// where it ends. What crosses from block to block counts where it is used: its moves and
+/// what is kept of it count for so many blocks, whatever the node that makes it stands
+/// for.
 typedef struct eg_tied_values {
-  eg_value a, b;
+  eg_value value[2];
+  uint32_t times[2];
 } eg_tied_values;
 
 typedef struct eg_step_info {

@@ -155,11 +155,6 @@ static eg_value in_step(const filler *f, eg_value left, bool gradient) {
   return (eg_value){f->training->trace.cotangent.data[value]};
 }
 
-static void time_value(filler *f, eg_value value, uint32_t times) {
-  const eg_value_info *info = value_at(f, value);
-  if (info->kind == EG_VALUE_COMPUTED) f->times[info->node.id] = times;
-}
-
 static egraph_status tie_crossing(filler *f) {
   const eg_folded *folded = f->folded;
   eg_tied_values *tied;
@@ -173,9 +168,8 @@ static egraph_status tie_crossing(filler *f) {
       eg_value first = in_step(f, folded->left_first[i], gradient != 0);
       eg_value last = in_step(f, folded->left_middle[i], gradient != 0);
       if (first.id == NONE || last.id == NONE) continue;
-      tied[f->out->info.tied_count++] = (eg_tied_values){first, last};
-      time_value(f, first, gradient ? 1 : middle);
-      time_value(f, last, gradient ? middle : 1);
+      tied[f->out->info.tied_count++] =
+          (eg_tied_values){{first, last}, {gradient ? 1 : middle, gradient ? middle : 1}};
     }
   f->out->info.tied = tied;
   return EGRAPH_OK;

@@ -12,7 +12,7 @@ cat >mlp.egraph <<'X'
 (let y (matmul h w2))
 (output y)
 X
-# Six equal layers, which are folded.
+# Six equal layers, of which those in the middle get the same choices.
 awk 'BEGIN {
   print "(egraph-graph 1)\n(input x0 \"float32[64,32]\")"
   for (i = 0; i < 6; i++) printf "(weight w%d \"float32[32,32]\")\n", i
@@ -70,10 +70,8 @@ expect 1 - "^egraph: .*no-rule" plan mlp.egraph $train --disable no-rule
 expect 1 - '^egraph: nowhere.rules: No such file' plan mlp.egraph $train --rules nowhere.rules
 expect 1 - '^egraph: nowhere/p.db: ' plan mlp.egraph $train --db nowhere/p.db
 
-# Blocks: folded, counted, and planned each.
-expect 0 '^blocks +folded: one stands for 3 ' - plan deep.egraph $train -o folded.json
-expect 0 '' - explain folded.json
-matches stdout ', in 3 blocks$'
+# Blocks: the same choices for those in the middle, or for each its own; told once.
+expect 0 '^blocks +3 repeated ones have the choices of one' - plan deep.egraph $train -o deep.json
 expect 0 '"blocks":0,' - plan deep.egraph $train --no-fold --json
 
 # What is wrong is said, and what would help.

@@ -130,11 +130,11 @@ static void run_task(const task *t, const char *mesh) {
   }
   eg_tensor *left = &results[(MICRO_BATCHES - 1) * outputs];
   *left = (eg_tensor){.type = inputs[1].type, .data = w};
-  const eg_local_run run = {.rank = {.backend = "reference", .threads = 1, .seed = 1},
-                            .channel = EG_CHANNEL_OPTIONS_DEFAULT,
-                            .steps = STEPS,
-                            .inputs = inputs,
-                            .outputs = results};
+  const eg_plan_run run = {.rank = {.backend = "reference", .threads = 1, .seed = 1},
+                           .channel = EG_CHANNEL_OPTIONS_DEFAULT,
+                           .steps = STEPS,
+                           .inputs = inputs,
+                           .outputs = results};
   assert_ok(eg_plan_run_local(NULL, &made.plan, &run));
   for (uint32_t column = 0; column < COLUMNS; column++)
     assert_true(w[column] == wanted(t, column)); // whole numbers

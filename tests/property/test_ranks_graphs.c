@@ -141,11 +141,11 @@ static void run_random(uint64_t seed, const eg_rank_options *rank) {
   open_plan(&plan, graph, mesh);
   plan_maker maker = {.plan = &plan, .rng = {seed + 1}, .strategy = UINT32_MAX};
   plan_make(&maker);
-  eg_local_run run = {.rank = *rank,
-                      .channel = EG_CHANNEL_OPTIONS_DEFAULT,
-                      .steps = 2,
-                      .inputs = inputs.items,
-                      .outputs = have.items};
+  eg_plan_run run = {.rank = *rank,
+                     .channel = EG_CHANNEL_OPTIONS_DEFAULT,
+                     .steps = 2,
+                     .inputs = inputs.items,
+                     .outputs = have.items};
   egraph_status status = eg_plan_run_local(NULL, &plan, &run);
   double error = status == EGRAPH_OK ? kit_error(&want, &have) : INFINITY;
   if (!(error <= 10 * plan_tolerance(&want)))

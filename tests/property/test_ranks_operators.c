@@ -73,11 +73,11 @@ static void run_strategy(const ops_case *row, const eg_graph *graph, const eg_me
   plan_make(&maker);
   kit_tensors have;
   kit_outputs_alloc(graph, &have);
-  eg_local_run run = {.rank = EG_RANK_OPTIONS_DEFAULT,
-                      .channel = EG_CHANNEL_OPTIONS_DEFAULT,
-                      .steps = 2,
-                      .inputs = inputs->items,
-                      .outputs = have.items};
+  eg_plan_run run = {.rank = EG_RANK_OPTIONS_DEFAULT,
+                     .channel = EG_CHANNEL_OPTIONS_DEFAULT,
+                     .steps = 2,
+                     .inputs = inputs->items,
+                     .outputs = have.items};
   run.rank.backend = "reference";
   egraph_status status = eg_plan_run_local(NULL, &plan, &run);
   double error = status == EGRAPH_OK ? kit_error(want, &have) : INFINITY;

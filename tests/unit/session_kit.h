@@ -10,7 +10,7 @@
 #include "pcg/weights.h"
 #include "tests/testing.h"
 
-enum { KIT_MAX_TENSORS = 64 };
+enum { KIT_MAX_TENSORS = 160 };
 
 typedef struct kit_tensors {
   eg_tensor items[KIT_MAX_TENSORS];

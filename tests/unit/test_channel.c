@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <threads.h>
 
+#include "exec/channel_probe.h"
 #include "exec/combine.h"
 #include "exec/local/local_channel.h"
 
@@ -257,6 +258,20 @@ static void a_hub_survives_every_failing_allocation(void **state) {
   test_every_allocation_failing(open_hub, mesh);
 }
 
+// ---- what messages cost -----------------------------------------------------------
+
+static void messages_are_probed(void **state) {
+  (void)state;
+  for (uint32_t ranks = 2; ranks <= 3; ranks++) {
+    eg_link_figures figures = {-1, -1};
+    assert_ok(eg_local_probe(NULL, ranks, &figures));
+    assert_true(figures.latency_seconds > 0 && isfinite(figures.latency_seconds));
+    assert_true(figures.seconds_per_byte >= 0 && isfinite(figures.seconds_per_byte));
+  }
+  eg_link_figures figures;
+  assert_fails(eg_local_probe(NULL, 1, &figures), EGRAPH_E_ARGUMENT, "nobody to talk to");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_collective_gives_what_the_ranks_sent),
@@ -271,6 +286,7 @@ int main(void) {
       cmocka_unit_test(wrong_arguments_are_refused_before_anyone_waits),
       cmocka_unit_test(channels_that_are_not_there_are_named),
       cmocka_unit_test(a_hub_survives_every_failing_allocation),
+      cmocka_unit_test(messages_are_probed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,11 +295,11 @@ static egraph_status run_with(egraph_allocator alloc, void *user) {
   setup *s = user;
   locked_allocator locked;
   egraph_allocator own = locked_allocator_over(&locked, alloc);
-  eg_local_run run = {.rank = {.backend = "reference", .threads = 1, .seed = 7},
-                      .channel = {.deadline_seconds = 3600},
-                      .steps = 1,
-                      .inputs = s->inputs.items,
-                      .outputs = s->outputs.items};
+  eg_plan_run run = {.rank = {.backend = "reference", .threads = 1, .seed = 7},
+                     .channel = {.deadline_seconds = 3600},
+                     .steps = 1,
+                     .inputs = s->inputs.items,
+                     .outputs = s->outputs.items};
   return eg_plan_run_local(&own, &s->plan, &run);
 }
 

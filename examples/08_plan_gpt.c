@@ -1,0 +1,152 @@
+// A GPT of 24 layers, 1.2 billion weights, planned for eight nodes of eight H100: how a
+// training step is split, and what is exchanged.
+//
+//   08_plan_gpt [MACHINE]      a shipped machine or a file: "my.machine*4"
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  LAYERS = 24,
+  BATCH = 64,
+  TOKENS = 1024,
+  WIDTH = 2048,
+  HEADS = 16,
+  CLASSES = 32768
+};
+
+// The first failure sticks; later calls do nothing.
+typedef struct builder {
+  egraph_graph *graph;
+  egraph_status status;
+  int made; // weights, for their names
+} builder;
+
+static egraph_value weight(builder *b, uint32_t rank, int64_t rows, int64_t columns) {
+  egraph_value w = {0};
+  char name[16];
+  (void)snprintf(name, sizeof name, "w%d", b->made++);
+  if (b->status == EGRAPH_OK)
+    b->status = egraph_graph_add_weight(b->graph, name, EGRAPH_FLOAT32, rank,
+                                        (int64_t[]){rows, columns}, NULL, &w);
+  return w;
+}
+
+static egraph_value add(builder *b, const char *op, const char *attributes,
+                        uint32_t count, const egraph_value *operands) {
+  egraph_value value = {0};
+  if (b->status == EGRAPH_OK)
+    b->status = egraph_graph_add(b->graph, NULL, op, attributes, operands, count, &value);
+  return value;
+}
+
+static egraph_value product(builder *b, egraph_value x, int64_t rows, int64_t columns) {
+  egraph_value w = weight(b, 2, rows, columns);
+  return add(b, "matmul", NULL, 2, (egraph_value[]){x, w});
+}
+
+static egraph_value normalize(builder *b, egraph_value x) {
+  egraph_value scale = weight(b, 1, WIDTH, 0), bias = weight(b, 1, WIDTH, 0);
+  return add(b, "layer-normalization", NULL, 3, (egraph_value[]){x, scale, bias});
+}
+
+// [batch, tokens, width] -> [batch, heads, tokens, width / heads]
+static egraph_value heads(builder *b, egraph_value x) {
+  char shape[64];
+  (void)snprintf(shape, sizeof shape, ":shape [%d %d %d %d]", BATCH, TOKENS, HEADS,
+                 WIDTH / HEADS);
+  egraph_value projected = product(b, x, WIDTH, WIDTH);
+  egraph_value split = add(b, "reshape", shape, 1, &projected);
+  return add(b, "transpose", ":perm [0 2 1 3]", 1, &split);
+}
+
+static egraph_value attend(builder *b, egraph_value x, egraph_value mask) {
+  char shape[64];
+  (void)snprintf(shape, sizeof shape, ":shape [%d %d %d]", BATCH, TOKENS, WIDTH);
+  egraph_value n = normalize(b, x);
+  egraph_value q = heads(b, n), k = heads(b, n), v = heads(b, n);
+  egraph_value s = add(b, "matmul", ":transB 1", 2, (egraph_value[]){q, k});
+  egraph_value masked = add(b, "add", NULL, 2, (egraph_value[]){s, mask});
+  egraph_value p = add(b, "softmax", NULL, 1, &masked);
+  egraph_value a = add(b, "matmul", NULL, 2, (egraph_value[]){p, v});
+  egraph_value t = add(b, "transpose", ":perm [0 2 1 3]", 1, &a);
+  egraph_value joined = add(b, "reshape", shape, 1, &t);
+  egraph_value out = product(b, joined, WIDTH, WIDTH);
+  return add(b, "add", NULL, 2, (egraph_value[]){x, out});
+}
+
+static egraph_value perceive(builder *b, egraph_value x) {
+  egraph_value wide = product(b, normalize(b, x), WIDTH, 4 * WIDTH);
+  egraph_value bent = add(b, "gelu", NULL, 1, &wide);
+  egraph_value out = product(b, bent, 4 * WIDTH, WIDTH);
+  return add(b, "add", NULL, 2, (egraph_value[]){x, out});
+}
+
+// Embedded tokens [batch, tokens, width] and the causal mask in, classes of tokens out.
+static egraph_status build(builder *b) {
+  egraph_value x = {0}, mask = {0};
+  b->status = egraph_graph_add_input(b->graph, "x", EGRAPH_FLOAT32, 3,
+                                     (int64_t[]){BATCH, TOKENS, WIDTH}, &x);
+  if (b->status == EGRAPH_OK)
+    b->status = egraph_graph_add_input(b->graph, "mask", EGRAPH_FLOAT32, 2,
+                                       (int64_t[]){TOKENS, TOKENS}, &mask);
+  for (int i = 0; i < LAYERS; i++)
+    x = perceive(b, attend(b, x, mask));
+  x = product(b, normalize(b, x), WIDTH, CLASSES);
+  return b->status == EGRAPH_OK ? egraph_graph_add_output(b->graph, "y", x) : b->status;
+}
+
+// Of one phase along one axis; exchanges come in this order.
+typedef struct traffic {
+  const char *phase, *axis;
+  double bytes;
+} traffic;
+
+static void print_traffic(const traffic *t) {
+  if (t->bytes >= 1e8) // scalars and vectors do not matter
+    printf("  %-9s %4.1f GB along %s\n", t->phase, 1e-9 * t->bytes, t->axis);
+}
+
+static void add_exchange(void *user, const egraph_plan_exchange *e) {
+  traffic *t = user;
+  if (t->bytes > 0 && strcmp(t->phase, e->phase) == 0 && strcmp(t->axis, e->axis) == 0) {
+    t->bytes += e->bytes;
+  } else {
+    print_traffic(t);
+    *t = (traffic){e->phase, e->axis, e->bytes};
+  }
+}
+
+static egraph_status run(const egraph_graph *graph, const char *machine) {
+  egraph_plan_options options = egraph_plan_options_default();
+  egraph_plan *plan = NULL;
+  traffic sent = {"", "", 0};
+  options.machine = machine;
+  options.mesh = strcmp(machine, "dgx-h100*8") == 0 ? "node=8,gpu=8" : NULL;
+  options.optimizer = "adam";
+  options.mixed_precision = true;
+  options.relative_gap = 0.05;
+  options.time_limit = 600;
+  egraph_status status = egraph_plan_create(NULL, graph, &options, &plan);
+  if (status == EGRAPH_OK) {
+    const egraph_plan_report *report = egraph_plan_report_of(plan);
+    printf("%u devices as %s: a step takes %.0f ms\n", report->devices, report->mesh,
+           1e3 * report->cost);
+    status = egraph_plan_account(plan, add_exchange, NULL, &sent);
+    print_traffic(&sent);
+  }
+  egraph_plan_destroy(plan);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  builder b = {.made = 0};
+  egraph_status status = egraph_graph_create(NULL, &b.graph);
+  if (status == EGRAPH_OK) status = build(&b);
+  if (status == EGRAPH_OK) status = run(b.graph, argc > 1 ? argv[1] : "dgx-h100*8");
+  if (status != EGRAPH_OK) fprintf(stderr, "%s\n", egraph_last_error());
+  egraph_graph_destroy(b.graph);
+  return status == EGRAPH_OK ? 0 : 1;
+}

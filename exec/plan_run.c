@@ -1,0 +1,122 @@
+// Plans on threads and processes. Outputs made in phase UPDATE are fetched after the last
+// step, the others in it, or in each when steps are reported, after their micro-batch.
+// SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
+#include "exec/local/local_channel.h"
+#include "exec/rank_program.h"
+
+typedef struct run_job {
+  const egraph_allocator *alloc;
+  const eg_plan *plan;
+  const eg_plan_run *run;
+  bool is_alone; // the only rank of its process
+} run_job;
+
+typedef struct run_rank {
+  const run_job *job;
+  eg_channel *channel;
+  bool fetches;                     // in this step
+  double fetch_seconds, fetch_busy; // of this step
+} run_rank;
+
+static bool is_updated(const eg_plan *plan, uint32_t output) {
+  uint32_t step = plan->states.data[plan->output_states.data[output]].step;
+  return step != EG_PLAN_NONE && plan->steps.data[step].phase == EG_PHASE_UPDATE;
+}
+
+/// Row m of the outputs; only rank 0 writes them.
+static egraph_status fetch(const run_rank *r, eg_rank_program *program, uint32_t m,
+                           bool updated) {
+  const eg_plan *plan = r->job->plan;
+  uint32_t count = (uint32_t)plan->output_states.len;
+  for (uint32_t i = 0; i < count; i++) {
+    eg_tensor to = r->job->run->outputs[(size_t)m * count + i];
+    if (to.data == NULL || is_updated(plan, i) != updated) continue;
+    if (r->channel->rank != 0) to.data = NULL;
+    EG_TRY(eg_rank_program_fetch(program, i, &to));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status after_micro_batch(void *user, eg_rank_program *program,
+                                       uint32_t index) {
+  run_rank *r = user;
+  if (!r->fetches) return EGRAPH_OK;
+  double start = eg_clock_seconds(), busy = eg_clock_thread_seconds();
+  egraph_status status = fetch(r, program, index, false);
+  r->fetch_seconds += eg_clock_seconds() - start;
+  r->fetch_busy += eg_clock_thread_seconds() - busy;
+  return status;
+}
+
+/// What is carried begins with what the first row of the inputs has.
+static egraph_status put_carried(const run_rank *r, eg_rank_program *program) {
+  const eg_plan *plan = r->job->plan;
+  for (size_t i = 0; i < plan->carried.len; i += 2) {
+    if (!is_updated(plan, plan->carried.data[i])) continue;
+    eg_value entry = {plan->carried.data[i + 1]};
+    for (uint32_t k = 0; k < eg_graph_input_count(plan->graph); k++) {
+      const eg_tensor *input = &r->job->run->inputs[k];
+      if (eg_graph_input(plan->graph, k).id == entry.id && input->data != NULL)
+        EG_TRY(eg_rank_program_put(program, entry, input));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// All ranks begin together, and go on when the step has been reported.
+static egraph_status report_step(run_rank *r, eg_rank_program *program, uint32_t step) {
+  const eg_plan_run *run = r->job->run;
+  EG_TRY(eg_channel_barrier(r->channel));
+  double start = eg_clock_seconds(), busy = eg_clock_thread_seconds();
+  EG_TRY(eg_rank_program_run(program, run->inputs));
+  EG_TRY(eg_channel_barrier(r->channel));
+  const eg_step_report report = {.step = step,
+                                 .rank = r->channel->rank,
+                                 .seconds = eg_clock_seconds() - start - r->fetch_seconds,
+                                 .busy_seconds =
+                                     eg_clock_thread_seconds() - busy - r->fetch_busy};
+  if (!r->job->is_alone && r->channel->rank != 0) return EGRAPH_OK;
+  egraph_status status = run->on_step(run->user, &report);
+  return status == EGRAPH_OK ? EGRAPH_OK : eg_channel_abort(r->channel, status);
+}
+
+static egraph_status run_steps(run_rank *r, eg_rank_program *program) {
+  const eg_plan_run *run = r->job->run;
+  EG_TRY(eg_rank_program_load(program));
+  EG_TRY(put_carried(r, program));
+  for (uint32_t step = 0; step < run->steps; step++) {
+    r->fetches = run->on_step != NULL || step + 1 == run->steps;
+    r->fetch_seconds = r->fetch_busy = 0;
+    EG_TRY(run->on_step != NULL ? report_step(r, program, step)
+                                : eg_rank_program_run(program, run->inputs));
+  }
+  return fetch(r, program, r->job->plan->micro_batches - 1, true);
+}
+
+static egraph_status run_on(void *user, eg_channel *channel) {
+  const run_job *job = user;
+  run_rank r = {.job = job, .channel = channel};
+  eg_rank_options options = job->run->rank;
+  options.after_micro_batch = after_micro_batch;
+  options.user = &r;
+  eg_rank_program *program;
+  EG_TRY(eg_rank_program_create(job->alloc, job->plan, channel, &options, &program));
+  egraph_status status = run_steps(&r, program);
+  eg_rank_program_destroy(program);
+  return status;
+}
+
+egraph_status eg_plan_run_local(const egraph_allocator *alloc, const eg_plan *plan,
+                                const eg_plan_run *run) {
+  run_job job = {.alloc = alloc, .plan = plan, .run = run};
+  if (run->steps == 0) return EG_FAIL(EGRAPH_E_ARGUMENT, "no step to run");
+  return eg_local_ranks_run(alloc, &plan->mesh, &run->channel, run_on, &job);
+}
+
+egraph_status eg_plan_run_rank(const egraph_allocator *alloc, const eg_plan *plan,
+                               eg_channel *channel, const eg_plan_run *run) {
+  run_job job = {.alloc = alloc, .plan = plan, .run = run, .is_alone = true};
+  if (run->steps == 0) return EG_FAIL(EGRAPH_E_ARGUMENT, "no step to run");
+  return run_on(&job, channel);
+}

@@ -1,0 +1,191 @@
+// Plans that are run through the public functions: deep ones as one device runs them,
+// step by step, stopped, and as a process among others that are not there.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+#include <unistd.h>
+
+#include "tests/unit/api_kit.h"
+
+enum { LAYERS = 6, MOST = 48 };
+
+// ---- a deep network, trained ----------------------------------------------------
+
+static egraph_plan *plan_layers(const egraph_allocator *alloc, const char *machine) {
+  egraph_graph *graph;
+  egraph_value x, w;
+  egraph_plan *plan;
+  egraph_plan_options options = egraph_plan_options_default();
+  options.machine = machine;
+  options.optimizer = "sgd";
+  options.loss = "mean-squared-error";
+  assert_ok(egraph_graph_create(alloc, &graph));
+  assert_ok(
+      egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 2, (int64_t[]){16, 16}, &x));
+  for (uint32_t i = 0; i < LAYERS; i++) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "w%u", i);
+    assert_ok(egraph_graph_add_weight(graph, name, EGRAPH_FLOAT32, 2, (int64_t[]){16, 16},
+                                      NULL, &w));
+    assert_ok(
+        egraph_graph_add(graph, NULL, "matmul", NULL, (egraph_value[]){x, w}, 2, &x));
+    assert_ok(egraph_graph_add(graph, NULL, "relu", NULL, &x, 1, &x));
+  }
+  assert_ok(egraph_graph_add_output(graph, "y", x));
+  assert_ok(egraph_plan_create(alloc, graph, &options, &plan));
+  egraph_graph_destroy(graph);
+  return plan;
+}
+
+typedef struct training {
+  egraph_tensor inputs[MOST], outputs[MOST];
+  const char *input_names[MOST], *output_names[MOST];
+  uint32_t input_count, output_count;
+  uint32_t steps, stop_after;
+  float losses[8];
+} training;
+
+static void training_init(training *t, const egraph_graph *graph) {
+  egraph_graph_info info = egraph_graph_info_of(graph);
+  *t = (training){.input_count = info.inputs, .output_count = info.outputs};
+  assert_true(info.inputs <= MOST && info.outputs <= MOST);
+  for (uint32_t i = 0; i < info.inputs; i++) {
+    egraph_tensor *tensor = &t->inputs[i];
+    assert_ok(egraph_graph_input(graph, i, &t->input_names[i], tensor));
+    tensor->data = test_calloc(1, egraph_tensor_bytes(tensor));
+    if (tensor->dtype == EGRAPH_FLOAT64)
+      *(double *)tensor->data = 0.05; // the learning rate
+    else if (t->input_names[i][0] == 'w')
+      egraph_draw_weight(t->input_names[i], 1, tensor);
+    else
+      egraph_draw_input(t->input_names[i], 1, tensor);
+  }
+  for (uint32_t o = 0; o < info.outputs; o++) {
+    assert_ok(egraph_graph_output(graph, o, &t->output_names[o], &t->outputs[o]));
+    t->outputs[o].data = test_calloc(1, egraph_tensor_bytes(&t->outputs[o]));
+  }
+}
+
+static void training_deinit(training *t) {
+  for (uint32_t i = 0; i < t->input_count; i++)
+    test_free(t->inputs[i].data);
+  for (uint32_t o = 0; o < t->output_count; o++)
+    test_free(t->outputs[o].data);
+}
+
+static float loss_of(const training *t) {
+  assert_string_equal(t->output_names[0], "loss");
+  return *(const float *)t->outputs[0].data;
+}
+
+static bool on_step(void *user, const egraph_plan_step *step) {
+  training *t = user;
+  if (step->step != t->steps || step->rank != 0 || !(step->seconds > 0)) return true;
+  t->losses[t->steps++] = loss_of(t);
+  return t->steps == t->stop_after;
+}
+
+// ---- tests ----------------------------------------------------------------------
+
+static void train_alone(training *t, const egraph_graph *graph, uint32_t steps) {
+  egraph_session *session;
+  assert_ok(egraph_session_create(NULL, graph, NULL, &session));
+  for (uint32_t s = 0; s < steps; s++) {
+    assert_ok(egraph_session_run(session, t->inputs, t->input_count, t->outputs,
+                                 t->output_count));
+    t->losses[s] = loss_of(t);
+    for (uint32_t o = 0; o < t->output_count; o++)
+      for (uint32_t i = 0; i < t->input_count; i++)
+        if (strcmp(t->output_names[o], t->input_names[i]) == 0)
+          memcpy(t->inputs[i].data, t->outputs[o].data,
+                 egraph_tensor_bytes(&t->inputs[i]));
+  }
+  egraph_session_destroy(session);
+}
+
+static void deep_plans_are_trained_as_on_one_device(void **state) {
+  api_kit *kit = *state;
+  egraph_plan *plan = plan_layers(&kit->alloc, "host*2");
+  const egraph_graph *graph = egraph_plan_graph(plan);
+  assert_true(egraph_plan_report_of(plan)->blocks > 0);
+  training two, one;
+  training_init(&two, graph);
+  training_init(&one, graph);
+  const egraph_plan_run_options options = {
+      .seed = 1, .steps = 3, .on_step = on_step, .user = &two};
+  assert_ok(egraph_plan_run_local(NULL, plan, &options, two.inputs, two.input_count,
+                                  two.outputs, two.output_count));
+  assert_int_equal(two.steps, 3);
+  train_alone(&one, graph, 3);
+  for (int s = 0; s < 3; s++)
+    assert_true(fabsf(one.losses[s] - two.losses[s]) <= 1e-5F * fabsf(one.losses[s]));
+  assert_true(one.losses[2] < one.losses[0]);
+  for (uint32_t o = 0; o < one.output_count; o++)
+    assert_true(egraph_tensor_error(&one.outputs[o], &two.outputs[o]) < 1e-5);
+  assert_true(isinf(egraph_tensor_error(&one.outputs[0], &two.outputs[1])));
+  training_deinit(&one);
+  training_deinit(&two);
+  egraph_plan_destroy(plan);
+}
+
+static void a_run_may_be_stopped_after_a_step(void **state) {
+  api_kit *kit = *state;
+  egraph_plan *plan = plan_layers(&kit->alloc, "host*2");
+  training t;
+  training_init(&t, egraph_plan_graph(plan));
+  t.stop_after = 2;
+  const egraph_plan_run_options options = {
+      .seed = 1, .steps = 8, .on_step = on_step, .user = &t};
+  assert_int_equal(egraph_plan_run_local(NULL, plan, &options, t.inputs, t.input_count,
+                                         t.outputs, t.output_count),
+                   EGRAPH_E_CANCELLED);
+  assert_int_equal(t.steps, 2);
+  training_deinit(&t);
+  egraph_plan_destroy(plan);
+}
+
+static void channels_that_are_not_there_are_named(void **state) {
+  api_kit *kit = *state;
+  egraph_plan *plan = plan_layers(&kit->alloc, "host*2");
+  training t;
+  uint32_t rank = 0;
+  training_init(&t, egraph_plan_graph(plan));
+  assert_int_equal(egraph_plan_run_rank(NULL, plan, "pigeons", NULL, t.inputs,
+                                        t.input_count, t.outputs, t.output_count, &rank),
+                   EGRAPH_E_ARGUMENT);
+  assert_non_null(strstr(egraph_last_error(), "pigeons"));
+  assert_int_equal(egraph_plan_run_rank(NULL, plan, "mpi", NULL, t.inputs, 1, t.outputs,
+                                        t.output_count, &rank),
+                   EGRAPH_E_ARGUMENT);
+  training_deinit(&t);
+  egraph_plan_destroy(plan);
+}
+
+static void this_host_is_measured(void **state) {
+  api_kit *kit = *state;
+  for (uint32_t ranks = 1; ranks <= 2; ranks++) {
+    char *text;
+    assert_ok(egraph_machine_probe(&kit->alloc, ranks, &text));
+    assert_non_null(strstr(text, "(egraph-machine 1)"));
+    (void)snprintf(kit->path, sizeof kit->path, "test_api_plan_run.%ld.machine",
+                   (long)getpid());
+    api_write_file(kit->path, text, strlen(text));
+    egraph_plan *plan = plan_layers(&kit->alloc, kit->path);
+    assert_int_equal(egraph_plan_report_of(plan)->devices, ranks);
+    assert_true(egraph_plan_report_of(plan)->cost > 0);
+    egraph_plan_destroy(plan);
+    egraph_string_free(&kit->alloc, text);
+  }
+  char *none;
+  assert_int_equal(egraph_machine_probe(NULL, 0, &none), EGRAPH_E_ARGUMENT);
+  assert_int_equal(egraph_machine_probe(NULL, 1000, &none), EGRAPH_E_ARGUMENT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      api_test(deep_plans_are_trained_as_on_one_device),
+      api_test(a_run_may_be_stopped_after_a_step),
+      api_test(channels_that_are_not_there_are_named),
+      api_test(this_host_is_measured),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+// What is carried from step to step has one name as input and as output
+// (pcg/training.h): weights are drawn, sums "w.sum" and states of the optimizer "w.m"
+// begin as zeros. Inputs of several micro-batches differ; those of several steps do not,
+// but for "step".
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/rank_tensors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/tensor_files.h"
+
+static int32_t find_text(const char *const *names, uint32_t count, const char *name) {
+  for (uint32_t i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0) return (int32_t)i;
+  return -1;
+}
+
+bool rank_run_carries(const rank_run *r, uint32_t input) {
+  return find_text(r->output_names, r->output_count, r->input_names[input]) >= 0;
+}
+
+/// "w.m" where "w" is an input, too.
+static bool is_state(const rank_run *r, const char *name) {
+  const char *dot = strrchr(name, '.');
+  for (uint32_t i = 0; dot != NULL && i < r->input_count; i++) {
+    size_t length = strlen(r->input_names[i]);
+    if (length == (size_t)(dot - name) && strncmp(name, r->input_names[i], length) == 0)
+      return rank_run_carries(r, i);
+  }
+  return false;
+}
+
+bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t count,
+                           uint32_t index, bool all_rows) {
+  for (uint32_t m = 0; m < r->rows; m++) {
+    egraph_tensor *tensor = &tensors[m * count + index];
+    *tensor = tensors[index];
+    tensor->data = NULL;
+    if (m != 0 && !all_rows) continue;
+    size_t bytes = egraph_tensor_bytes(tensor);
+    tensor->data = calloc(bytes != 0 ? bytes : 1, 1);
+    if (tensor->data == NULL) return false;
+  }
+  return true;
+}
+
+static void fill_input(const rank_run *r, uint32_t index) {
+  const char *name = r->input_names[index];
+  const egraph_tensor *first = &r->inputs[index];
+  bool is_scalar = first->dtype == EGRAPH_FLOAT64 && first->rank == 0 && r->loss >= 0;
+  if (rank_run_carries(r, index)) {
+    if (!is_state(r, name)) egraph_draw_weight(name, r->flags->seed, first);
+    return;
+  }
+  for (uint32_t m = 0; m < r->rows; m++) {
+    const egraph_tensor *tensor = &r->inputs[m * r->input_count + index];
+    if (is_scalar && strcmp(name, "learning_rate") == 0)
+      *(double *)tensor->data = r->flags->rate;
+    else if (is_scalar && strcmp(name, "step") == 0)
+      *(double *)tensor->data = 1;
+    else
+      egraph_draw_input(name, r->flags->seed + m, tensor);
+  }
+}
+
+/// A file has the rows of all micro-batches, one behind the other.
+static bool read_input(const rank_run *r, uint32_t index, const char *path) {
+  uint32_t rows = rank_run_carries(r, index) ? 1 : r->rows;
+  size_t bytes = egraph_tensor_bytes(&r->inputs[index]);
+  char *data = malloc(rows * bytes + 1);
+  bool is_read = data != NULL && tensor_read(path, data, rows * bytes);
+  for (uint32_t m = 0; is_read && m < rows; m++)
+    memcpy(r->inputs[m * r->input_count + index].data, data + m * bytes, bytes);
+  free(data);
+  return is_read;
+}
+
+static bool is_wanted(const rank_run *r, uint32_t output) {
+  return r->flags->verify || (int32_t)output == r->loss ||
+         tensor_file(&r->flags->outputs, r->output_names[output]) != NULL;
+}
+
+/// Outputs that are wanted have data in the last row, the loss in every row.
+static bool make_outputs(rank_run *r) {
+  for (uint32_t o = 0; o < r->output_count; o++) {
+    if (!rank_tensors_allocate(r, r->outputs, r->output_count, o, true)) return false;
+    for (uint32_t m = 0; m < r->rows; m++) {
+      egraph_tensor *tensor = &r->outputs[m * r->output_count + o];
+      if ((int32_t)o == r->loss || (is_wanted(r, o) && m + 1 == r->rows)) continue;
+      free(tensor->data);
+      tensor->data = NULL;
+    }
+  }
+  return true;
+}
+
+egraph_status rank_run_describe(rank_run *r) {
+  egraph_graph_info info = egraph_graph_info_of(r->graph);
+  r->rows = egraph_plan_report_of(r->plan)->micro_batches;
+  r->input_count = info.inputs;
+  r->output_count = info.outputs;
+  r->step_count = r->flags->train != 0 ? r->flags->train : r->flags->repeats + 1;
+  r->inputs = calloc((size_t)r->rows * info.inputs + 1, sizeof *r->inputs);
+  r->outputs = calloc((size_t)r->rows * info.outputs + 1, sizeof *r->outputs);
+  r->input_names = calloc((size_t)info.inputs + 1, sizeof *r->input_names);
+  r->output_names = calloc((size_t)info.outputs + 1, sizeof *r->output_names);
+  r->entry = calloc((size_t)info.outputs + 1, sizeof *r->entry);
+  r->seconds = calloc(r->step_count + 1, sizeof *r->seconds);
+  r->busy = calloc(r->step_count + 1, sizeof *r->busy);
+  if (r->inputs == NULL || r->outputs == NULL || r->input_names == NULL ||
+      r->output_names == NULL || r->entry == NULL || r->seconds == NULL ||
+      r->busy == NULL)
+    return EGRAPH_E_MEMORY;
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = 0; status == EGRAPH_OK && i < info.inputs; i++)
+    status = egraph_graph_input(r->graph, i, &r->input_names[i], &r->inputs[i]);
+  for (uint32_t o = 0; status == EGRAPH_OK && o < info.outputs; o++)
+    status = egraph_graph_output(r->graph, o, &r->output_names[o], &r->outputs[o]);
+  if (status != EGRAPH_OK) return status;
+  for (uint32_t o = 0; o < info.outputs; o++)
+    r->entry[o] = find_text(r->input_names, info.inputs, r->output_names[o]);
+  bool trains = find_text(r->input_names, info.inputs, "learning_rate") >= 0;
+  r->loss = trains ? find_text(r->output_names, info.outputs, "loss") : -1;
+  return EGRAPH_OK;
+}
+
+egraph_status rank_run_fill(rank_run *r, bool *out_read) {
+  if (!make_outputs(r)) return EGRAPH_E_MEMORY;
+  for (uint32_t i = 0; i < r->input_count; i++) {
+    const char *path = tensor_file(&r->flags->inputs, r->input_names[i]);
+    if (!rank_tensors_allocate(r, r->inputs, r->input_count, i, !rank_run_carries(r, i)))
+      return EGRAPH_E_MEMORY;
+    fill_input(r, i);
+    if (path != NULL && !read_input(r, i, path)) *out_read = false;
+  }
+  return EGRAPH_OK;
+}
+
+void rank_tensors_free(const rank_run *r, egraph_tensor *tensors, uint32_t count) {
+  for (size_t i = 0; tensors != NULL && i < (size_t)r->rows * count; i++)
+    free(tensors[i].data);
+  free(tensors);
+}
+
+void rank_run_count_step(const rank_run *r, double number) {
+  int32_t index = find_text(r->input_names, r->input_count, "step");
+  for (uint32_t m = 0; r->loss >= 0 && index >= 0 && m < r->rows; m++) {
+    const egraph_tensor *tensor = &r->inputs[m * r->input_count + (uint32_t)index];
+    if (tensor->dtype == EGRAPH_FLOAT64 && tensor->rank == 0)
+      *(double *)tensor->data = number;
+  }
+}

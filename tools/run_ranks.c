@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/run_ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/plan_files.h"
+#include "tools/planning.h"
+#include "tools/rank_tensors.h"
+#include "tools/tensor_files.h"
+
+bool runs_on_ranks(const run_flags *flags, const char *path) {
+  return flags->ranks != 0 || flags->train != 0 || flags->channel != NULL ||
+         flags->verify || is_plan_file(path);
+}
+
+static bool is_process(const rank_run *r) {
+  return r->flags->channel != NULL && strcmp(r->flags->channel, "local") != 0;
+}
+
+// ---- the plan -------------------------------------------------------------------
+
+static egraph_status plan_model(const run_flags *flags, const char *path,
+                                egraph_plan **out) {
+  egraph_plan_options options = egraph_plan_options_default();
+  char machine[32];
+  egraph_graph *graph = NULL;
+  (void)snprintf(machine, sizeof machine, "host*%llu",
+                 (unsigned long long)(flags->ranks != 0 ? flags->ranks : 1));
+  options.machine = machine;
+  options.loss = flags->loss;
+  if (flags->train != 0)
+    options.optimizer = flags->optimizer != NULL ? flags->optimizer : "sgd";
+  egraph_status status = egraph_graph_load(NULL, path, (int64_t)flags->batch, &graph);
+  if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);
+  egraph_graph_destroy(graph);
+  return status;
+}
+
+/// Says what does not fit before anything is run.
+static bool plan_fits(const rank_run *r, const char *path) {
+  const egraph_plan_report *report = egraph_plan_report_of(r->plan);
+  if (r->flags->ranks != 0 && r->flags->ranks != report->devices) {
+    fprintf(stderr,
+            "egraph: %s is a plan for %u devices, not for --ranks %llu; plan it again "
+            "for as many\n",
+            path, report->devices, (unsigned long long)r->flags->ranks);
+    return false;
+  }
+  if (r->flags->train != 0 && r->loss < 0) {
+    fprintf(stderr,
+            "egraph: %s is no plan of a training step; make one with egraph plan "
+            "--train, or leave --train out\n",
+            path);
+    return false;
+  }
+  return true;
+}
+
+// ---- steps ----------------------------------------------------------------------
+
+/// The mean over the micro-batches.
+static double loss_of(const rank_run *r) {
+  double sum = 0;
+  for (uint32_t m = 0; m < r->rows; m++) {
+    const egraph_tensor *loss = &r->outputs[m * r->output_count + (uint32_t)r->loss];
+    sum += loss->dtype == EGRAPH_FLOAT64 ? *(double *)loss->data : *(float *)loss->data;
+  }
+  return sum / r->rows;
+}
+
+static void print_begin(const rank_run *r) {
+  const egraph_plan_report *report = egraph_plan_report_of(r->plan);
+  if (r->flags->json) {
+    json_begin();
+    json_text("mesh", report->mesh);
+    json_int("ranks", report->devices);
+    json_int("micro_batches", report->micro_batches);
+    json_text("channel", is_process(r) ? r->flags->channel : "local");
+    json_open("steps", '[');
+  } else {
+    printf("plan      %s: %u ranks, %u micro-batches, predicted %.3f ms a step\n",
+           report->mesh[0] != '\0' ? report->mesh : "one device", report->devices,
+           report->micro_batches, 1e3 * report->cost);
+  }
+}
+
+static bool on_step(void *user, const egraph_plan_step *step) {
+  rank_run *r = user;
+  r->seconds[step->step] = step->seconds;
+  r->busy[step->step] = step->busy_seconds;
+  r->done = (size_t)step->step + 1;
+  rank_run_count_step(r, (double)step->step + 2);
+  if (step->rank == 0 && step->step == 0) print_begin(r);
+  if (step->rank != 0 || r->loss < 0) return interrupted();
+  double loss = loss_of(r);
+  if (r->flags->json) {
+    json_open(NULL, '{');
+    json_int("step", step->step + 1);
+    json_real("loss", loss);
+    json_real("seconds", step->seconds);
+    json_close('}');
+  } else {
+    printf("step %-4u loss %-12.6g %10.3f ms\n", step->step + 1, loss,
+           1e3 * step->seconds);
+  }
+  return interrupted();
+}
+
+static egraph_status run_steps(rank_run *r) {
+  const egraph_plan_run_options options = {.backend = r->flags->backend,
+                                           .threads = (uint32_t)r->flags->threads,
+                                           .seed = r->flags->seed,
+                                           .steps = (uint32_t)r->step_count,
+                                           .on_step = on_step,
+                                           .user = r};
+  uint32_t inputs = r->rows * r->input_count, outputs = r->rows * r->output_count;
+  if (is_process(r))
+    return egraph_plan_run_rank(NULL, r->plan, r->flags->channel, &options, r->inputs,
+                                inputs, r->outputs, outputs, &r->rank);
+  return egraph_plan_run_local(NULL, r->plan, &options, r->inputs, inputs, r->outputs,
+                               outputs);
+}
+
+// ---- what came out --------------------------------------------------------------
+
+/// The first step also touches memory for the first time, so that it does not count.
+static void print_time(const rank_run *r) {
+  double predicted = egraph_plan_report_of(r->plan)->cost;
+  size_t first = r->done > 1 ? 1 : 0;
+  double median = median_of(r->seconds + first, r->done - first);
+  double least = r->seconds[first]; // they are sorted
+  double busy = median_of(r->busy + first, r->done - first);
+  if (r->flags->json) {
+    json_close(']');
+    json_real("time", median);
+    json_real("time_min", least);
+    json_real("time_busy", busy);
+    json_real("predicted", predicted);
+  } else {
+    printf("time      median %.3f ms, least %.3f ms, of the processor %.3f ms; predicted "
+           "%.3f ms: measured %.2f of it\n",
+           1e3 * median, 1e3 * least, 1e3 * busy, 1e3 * predicted, median / predicted);
+  }
+}
+
+static bool print_verdict(const rank_run *r) {
+  bool equal = r->error <= tensor_tolerance(r->graph);
+  if (r->flags->json) {
+    json_real("max_error", r->error);
+    json_bool("equal", equal);
+    json_real("time_alone", r->seconds_alone);
+  } else {
+    printf("verify    outputs %s: largest error %.3g of the output's scale; one device "
+           "takes %.3f ms\n",
+           equal ? "equal" : "DIFFER", r->error, 1e3 * r->seconds_alone);
+  }
+  return equal;
+}
+
+static bool write_outputs(const rank_run *r) {
+  bool written = true;
+  const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
+  for (uint32_t o = 0; o < r->output_count; o++) {
+    const char *path = tensor_file(&r->flags->outputs, r->output_names[o]);
+    if (path != NULL)
+      written =
+          tensor_write(path, last[o].data, egraph_tensor_bytes(&last[o])) && written;
+  }
+  return written;
+}
+
+// ---- the command ----------------------------------------------------------------
+
+/// Only rank 0 has something to say.
+static int run_and_print(rank_run *r) {
+  bool good = true;
+  egraph_status status = run_steps(r);
+  if (r->rank != 0 || status != EGRAPH_OK)
+    return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  print_time(r);
+  if (r->flags->verify) {
+    status = rank_run_verify(r);
+    if (status == EGRAPH_OK) good = print_verdict(r);
+  }
+  if (r->flags->json) json_end();
+  good = write_outputs(r) && good;
+  return status != EGRAPH_OK ? report_failure(status) : good ? EXIT_DONE : EXIT_FAILED;
+}
+
+static bool flags_fit(const run_flags *flags, const char *path) {
+  bool is_plan = is_plan_file(path);
+  if (flags->channel != NULL && strcmp(flags->channel, "local") != 0 && !is_plan) {
+    fprintf(stderr,
+            "egraph: processes run a plan that is there, the same in all of them; "
+            "write one with egraph plan -o, and give it instead of the model\n");
+    return false;
+  }
+  if ((flags->optimizer != NULL || flags->loss != NULL) &&
+      (is_plan || flags->train == 0)) {
+    fprintf(stderr, "egraph: --optimizer and --loss are of models that are trained; give "
+                    "--train, or make a plan with them\n");
+    return false;
+  }
+  return true;
+}
+
+int run_on_ranks(const run_flags *flags, const char *path) {
+  rank_run r = {.flags = flags, .loss = -1};
+  bool files_fine = true;
+  if (!flags_fit(flags, path)) return EXIT_USAGE;
+  install_interrupt();
+  egraph_status status = is_plan_file(path) ? egraph_plan_load(NULL, path, &r.plan)
+                                            : plan_model(flags, path, &r.plan);
+  if (status == EGRAPH_OK) status = egraph_plan_account(r.plan, NULL, NULL, NULL);
+  if (status == EGRAPH_OK) {
+    r.graph = egraph_plan_graph(r.plan);
+    status = rank_run_describe(&r);
+  }
+  if (status == EGRAPH_OK)
+    files_fine = plan_fits(&r, path) &&
+                 tensors_are_named(&flags->inputs, r.graph, r.input_count,
+                                   egraph_graph_input, "input") &&
+                 tensors_are_named(&flags->outputs, r.graph, r.output_count,
+                                   egraph_graph_output, "output");
+  if (status == EGRAPH_OK && files_fine) status = rank_run_fill(&r, &files_fine);
+  int outcome = status != EGRAPH_OK ? report_failure(status)
+                : files_fine        ? run_and_print(&r)
+                                    : EXIT_FAILED;
+  rank_tensors_free(&r, r.inputs, r.input_count);
+  rank_tensors_free(&r, r.outputs, r.output_count);
+  free(r.input_names);
+  free(r.output_names);
+  free(r.entry);
+  free(r.seconds);
+  free(r.busy);
+  egraph_plan_destroy(r.plan);
+  return outcome;
+}

@@ -1,0 +1,27 @@
+// egraph run of plans: on ranks that are threads or processes, trained step by step,
+// timed, and compared with one device.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TOOLS_RUN_RANKS_H
+#define EG_TOOLS_RUN_RANKS_H
+
+#include "include/egraph.h"
+#include "tools/arguments.h"
+
+typedef struct run_flags {
+  bool compare, steps, json;
+  const char *backend;
+  uint64_t threads, repeats, seed, batch;
+  text_list inputs, outputs;
+  // plans
+  uint64_t ranks, train; // 0: not given
+  const char *channel, *optimizer, *loss;
+  double rate;
+  bool verify;
+} run_flags;
+
+/// Whether a plan is to run: a file of one, or a model on ranks.
+bool runs_on_ranks(const run_flags *flags, const char *path);
+/// An exit status.
+int run_on_ranks(const run_flags *flags, const char *path);
+
+#endif
