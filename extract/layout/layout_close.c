@@ -12,6 +12,9 @@
 enum { ROUNDS = 4, MOST_PRICES = 10 };
 // Of eliminations: a share of the room there is; rows.
 enum { FIRST_ROOM = 64, FEWEST_ROWS = 1 << 12, MOST_ROWS = 1 << 22 };
+// Where so many rows are needed, more room costs much.
+enum { MANY_ROWS = 1 << 16 };
+static const double FINE_STEP = 1.25;
 
 typedef struct closer {
   eg_layout_search *search;
@@ -79,7 +82,8 @@ static egraph_status widen(closer *c, eg_layout_eliminated *last) {
     EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, room, rows, last));
     if (last->reach == EG_LAYOUT_REACH_ALL || last->reach == EG_LAYOUT_REACH_NONE) break;
     if (last->reach == EG_LAYOUT_REACH_ROOM)
-      room = 2 * fmax(room, search->bound - c->excess->bound);
+      room = (rows < MANY_ROWS ? 2 : FINE_STEP) *
+             fmax(room, search->bound - c->excess->bound);
     else if (!(eg_layout_search_value(search) < before))
       rows *= 4;
   }

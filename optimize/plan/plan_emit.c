@@ -1,5 +1,5 @@
 // Phase by phase: the nodes of the phase, operands first, each with the moves that its
-// operands need; then what else the phase has to make, to be kept for a later one.
+// operands need, and then those that make what later phases keep of it.
 //
 // A state belongs to a place of the problem (value, layout). What is kept has a place in
 // each phase, and one state.
@@ -19,12 +19,13 @@ typedef struct emitter {
   const eg_layout_problem *problem;
   const eg_layout_solution *solution;
   const eg_graph *original;
-  eg_u32s state_of_place; // [places] state, or NONE
-  eg_u32s move_into;      // [places] used arc that leads here, or NONE
-  eg_u32s operator_of;    // [strategies] of the problem
-  eg_u32s value_made;     // [space values] first value of the new graph, or NONE
-  eg_u32s node_made;      // [space values] node of the new graph, or NONE: a leaf
-  const char **names;     // [space values] of the original
+  eg_u32s state_of_place;   // [places] state, or NONE
+  eg_u32s move_into;        // [places] used arc that leads here, or NONE
+  eg_u32s operator_of;      // [strategies] of the problem
+  eg_u32s value_made;       // [space values] first value of the new graph, or NONE
+  eg_u32s node_made;        // [space values] node of the new graph, or NONE: a leaf
+  eg_u32s kept_begin, kept; // [space values + 1] its values in the problem
+  const char **names;       // [space values] of the original
   uint32_t next_name;
   eg_u32s stack;
   eg_emitted_plan *out;
@@ -278,10 +279,40 @@ static bool is_part(const emitter *e, const eg_space_operator *op) {
   return eg_engine_term(engine_of(e), op->node).op == EG_OP_PART;
 }
 
+/// What later phases want of a value is made at once: what it is made from may go.
+static egraph_status keep_value(emitter *e, uint32_t v) {
+  uint32_t made = copy_of(e, v, e->space->values.data[v].phase);
+  for (uint32_t i = e->kept_begin.data[v]; i < e->kept_begin.data[v + 1]; i++) {
+    uint32_t before = kept_from(e, e->kept.data[i]);
+    if (before != NONE && value_of_place(e, before) == made)
+      EG_TRY(reach_place(e, before));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status write_value(emitter *e, uint32_t v) {
   const eg_space_operator *op = chosen(e, v);
   if (e->space->values.data[v].is_entry) return write_leaf(e, v);
-  return is_part(e, op) ? write_part(e, v, op) : write_node(e, v, op);
+  EG_TRY(is_part(e, op) ? write_part(e, v, op) : write_node(e, v, op));
+  return keep_value(e, v);
+}
+
+/// Copies and kept values of the problem by the value of the space that they stand for.
+static egraph_status index_kept(emitter *e) {
+  const eg_model_values *values = &e->model->values;
+  uint32_t count = (uint32_t)e->space->values.len;
+  EG_TRY(eg_u32s_resize(&e->kept_begin, (size_t)count + 1));
+  EG_TRY(eg_u32s_resize(&e->kept, values->len));
+  for (size_t i = 0; i < values->len; i++)
+    e->kept_begin.data[values->data[i].value + 1]++;
+  for (uint32_t v = 0; v < count; v++)
+    e->kept_begin.data[v + 1] += e->kept_begin.data[v];
+  for (size_t i = 0; i < values->len; i++)
+    e->kept.data[e->kept_begin.data[values->data[i].value]++] = (uint32_t)i;
+  for (uint32_t v = count; v > 0; v--)
+    e->kept_begin.data[v] = e->kept_begin.data[v - 1];
+  e->kept_begin.data[0] = 0;
+  return EGRAPH_OK;
 }
 
 // ---- phases -------------------------------------------------------------------------
@@ -416,6 +447,7 @@ static egraph_status emit(emitter *e) {
     EG_TRY(eg_u32s_push(&e->node_made, NONE));
   }
   EG_TRY(index_solution(e));
+  EG_TRY(index_kept(e));
   find_names(e);
   EG_TRY(write_inputs(e));
   eg_u32s_init(&order, e->alloc);
@@ -442,7 +474,8 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                .original = eg_tensor_egraph_graph(space->egraph),
                .out = out};
   eg_u32s *const lists[] = {&e.state_of_place, &e.move_into, &e.operator_of,
-                            &e.value_made,     &e.node_made, &e.stack};
+                            &e.value_made,     &e.node_made, &e.stack,
+                            &e.kept_begin,     &e.kept};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
   size_t count = space->values.len;

@@ -123,6 +123,8 @@ static void conclude(fitter *f, const attempt *first) {
   if (!out->has_plan) {
     out->cost = INFINITY;
     out->gap = INFINITY;
+    bool is_known = first->status == EG_LAYOUT_NO_MEMORY && isfinite(first->least_memory);
+    if (out->least_memory == 0 && is_known) out->least_memory = first->least_memory;
     if (first->is_solved) out->status = EG_LAYOUT_UNKNOWN;
     return;
   }

@@ -20,6 +20,7 @@ typedef struct state {
   eg_layout layout;
   eg_transition transition;
   double seconds;
+  bool is_kept;  // a later phase starts from it
   uint32_t made; // state of the plan, or NONE yet
 } state;
 EG_VEC_DEFINE(states, state);
@@ -152,6 +153,15 @@ static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *
   return status;
 }
 
+/// Marks what a state that a phase uses takes from the phases before.
+static void mark_kept(unfolder *u, uint32_t number, eg_phase phase) {
+  for (uint32_t s = number; s != NONE; s = u->states.data[s].from) {
+    state *mine = &u->states.data[s];
+    mine->is_kept = mine->is_kept || mine->phase < phase;
+    phase = mine->phase;
+  }
+}
+
 /// A value in the state that is like one of the folded plan, by the same moves.
 static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase phase,
                           uint32_t *out) {
@@ -200,6 +210,7 @@ static egraph_status want_operands(unfolder *u, uint32_t n) {
   for (uint32_t i = 0; i < node.input_count; i++) {
     uint32_t operand;
     EG_TRY(want(u, node.inputs[i].id, like[i], step->phase, &operand));
+    mark_kept(u, operand, step->phase);
     EG_TRY(eg_u32s_push(&u->wanted, operand));
   }
   for (uint32_t r = 0; r < node.result_count; r++)
@@ -289,7 +300,19 @@ static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands
   return eg_plan_steps_push(&plan->steps, row);
 }
 
-/// Nodes stand phase by phase; what a later phase wants is made at the end.
+/// What later phases want of a node's results is made at once: what it is made from may
+/// go.
+static egraph_status make_kept(unfolder *u, uint32_t n) {
+  eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
+  for (uint32_t r = 0; r < node.result_count; r++)
+    for (uint32_t s = u->first.data[node.results[r].id]; s != NONE;
+         s = u->states.data[s].next)
+      if (u->states.data[s].is_kept && u->states.data[s].phase == step_like(u, n)->phase)
+        EG_TRY(make_moves(u, s));
+  return EGRAPH_OK;
+}
+
+/// Nodes stand phase by phase; what else a phase makes, outputs, comes at its end.
 static egraph_status make_steps(unfolder *u) {
   const uint32_t *operands = u->wanted.data;
   uint32_t n = 0, nodes = eg_graph_node_count(graph_of(u));
@@ -301,6 +324,7 @@ static egraph_status make_steps(unfolder *u) {
   for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++) {
     for (; n < nodes && step_like(u, n)->phase == p; n++) {
       EG_TRY(make_node(u, n, operands));
+      EG_TRY(make_kept(u, n));
       operands += eg_graph_node_at(graph_of(u), (eg_graph_node){n}).input_count;
     }
     for (uint32_t s = 0; s < u->states.len; s++)
