@@ -4,9 +4,8 @@
 // all) to the factors that come later in the pass, in equal parts, so that its own least
 // cost does not sink and theirs can only rise: the sum of all, the bound, never goes down
 // (TRW-S, SRMP; subgradient steps from where it stands still were tried and gained
-// nothing). After a pass back the prices where a value is
-// made estimate what it costs to use it there, and a greedy walk forward makes a
-// solution.
+// nothing). After a pass back the prices where a value is made estimate what it costs to
+// use it there, and a greedy walk forward makes a solution.
 //
 // A limited measure is added to the costs at a price, and the limit times the price taken
 // off the bound; the price follows what the solutions use.
@@ -15,9 +14,11 @@
 
 #include <math.h>
 
+#include "extract/layout/layout_walk.h"
+
 enum {
-  MOST_PASSES = 400,
-  PATIENCE = 10,
+  MOST_PASSES = 400, // at one price
+  PATIENCE = 10,     // passes between looks at how far the bound has come
   DECODE_EVERY = 4,
   MOST_PRICES = 14,
   LIMIT_PASSES = 60
@@ -38,16 +39,9 @@ struct eg_layout_ascent {
   double bound;            // after the last pass
   double room;             // labels that exceed it are in no better solution
   bool infeasible;
-  // A greedy walk.
-  eg_doubles far;  // [places] ways from where a value is made
-  eg_u32s made_in; // [value] layout, or NONE
-  eg_u32s label;   // [tie]
+  eg_layout_walk walk;
 };
 typedef eg_layout_ascent ascent;
-
-static const eg_layout_problem *problem_of(const ascent *a) {
-  return a->search->view->problem;
-}
 
 // ---- order --------------------------------------------------------------------------
 
@@ -87,7 +81,7 @@ static egraph_status sort_from(ascent *a, uint32_t value, eg_u32s *stack,
 }
 
 static egraph_status sort_values(ascent *a) {
-  uint32_t values = eg_layout_value_count(problem_of(a));
+  uint32_t values = eg_layout_value_count(a->search->view->problem);
   eg_u32s stack;
   eg_bytes opened;
   eg_u32s_init(&stack, a->search->alloc);
@@ -216,213 +210,6 @@ static egraph_status pass(ascent *a, bool forward) {
   return EGRAPH_OK;
 }
 
-// ---- solutions ----------------------------------------------------------------------
-
-/// Ways from the layout in which a value is made to its others.
-static void find_ways(ascent *a, uint32_t value) {
-  const eg_layout_problem *p = problem_of(a);
-  const eg_layout_rows *arcs = &a->search->view->value_arcs;
-  double *far = a->far.data;
-  for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++)
-    far[i] = INFINITY;
-  far[p->place_begin.data[value] + a->made_in.data[value]] = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (uint32_t i = arcs->begin.data[value]; i < arcs->begin.data[value + 1]; i++) {
-      uint32_t arc = arcs->items.data[i];
-      if (!a->active->arc.data[arc]) continue;
-      double way = far[p->arc_from.data[arc]] + a->factors.arc_cost.data[arc];
-      if (!(way < far[p->arc_to.data[arc]])) continue;
-      far[p->arc_to.data[arc]] = way;
-      changed = true;
-    }
-  }
-}
-
-/// What making a value in this layout costs, as far as prices tell: INFINITY when a tie
-/// has another layout.
-static double price_of_layout(const ascent *a, uint32_t value, uint32_t layout) {
-  const eg_layout_factors *f = &a->factors;
-  double price = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
-    if (link->kind == EG_LINK_USE) continue;
-    bool is_tied = link->kind == EG_LINK_TIE && a->label.data[link->far] != NONE;
-    if (f->dead.data[link->price + layout] ||
-        (is_tied && a->label.data[link->far] != layout))
-      return INFINITY;
-    price += f->price.data[link->price + layout];
-  }
-  return price;
-}
-
-static double strategy_score(const ascent *a, uint32_t s) {
-  const eg_layout_problem *p = problem_of(a);
-  uint32_t op = a->search->view->op_of.data[s], value = p->operator_value.data[op];
-  double score =
-      a->factors.strategy_cost.data[s] +
-      price_of_layout(a, value, p->output.data[s] - p->place_begin.data[value]);
-  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
-       i < p->input_begin.data[op + 1]; i++, n++) {
-    if (a->made_in.data[p->inputs.data[i]] == NONE) return INFINITY;
-    score += a->far.data[p->needs.data[n]];
-  }
-  return score;
-}
-
-/// The best strategy of a value, given how its inputs are made.
-static uint32_t choose(const ascent *a, uint32_t value) {
-  const eg_layout_view *view = a->search->view;
-  uint32_t chosen = NONE;
-  double best = INFINITY;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i];
-    if (!a->active->strategy.data[s]) continue;
-    double score = strategy_score(a, s);
-    if (!(score < best)) continue;
-    best = score;
-    chosen = s;
-  }
-  return chosen;
-}
-
-static void take_labels(ascent *a, uint32_t value, uint32_t layout) {
-  const eg_layout_factors *f = &a->factors;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
-    if (link->kind == EG_LINK_TIE) a->label.data[link->far] = layout;
-  }
-}
-
-/// Offers a greedy solution; *out_used is what it takes of the limited measure.
-static egraph_status decode(ascent *a, double *out_used) {
-  eg_layout_search *search = a->search;
-  const eg_layout_problem *p = problem_of(a);
-  EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
-  for (size_t t = 0; t < a->label.len; t++)
-    a->label.data[t] = NONE;
-  for (size_t v = 0; v < a->made_in.len; v++)
-    a->made_in.data[v] = NONE;
-  for (uint32_t i = 0; i < a->order.len; i++) {
-    uint32_t value = a->order.data[i], s = choose(a, value);
-    if (s == NONE) continue;
-    search->trial.strategy.data[value] = s;
-    a->made_in.data[value] = p->output.data[s] - p->place_begin.data[value];
-    take_labels(a, value, a->made_in.data[value]);
-    find_ways(a, value);
-  }
-  bool ok;
-  EG_TRY(eg_layout_search_offer(search, &ok));
-  *out_used = a->limited < 0 ? 0 : search->trial.sum[a->limited];
-  return EGRAPH_OK;
-}
-
-// ---- what is left -------------------------------------------------------------------
-
-/// `least` of every link's far end, above that end's least of all: what a label costs
-/// there at least.
-static egraph_status solve_far_ends(ascent *a, eg_doubles *excess) {
-  eg_layout_factors *f = &a->factors;
-  double least;
-  EG_TRY(eg_doubles_resize(excess, f->price.len));
-  for (uint32_t t = 0; t < f->trees.len; t++) {
-    const eg_tree_factor *tree = &f->trees.data[t];
-    EG_TRY(eg_factor_tree(f, t, &least));
-    for (uint32_t u = 0; u <= tree->user_count; u++) {
-      const eg_link *link =
-          &f->links.data[u == tree->user_count ? tree->made : tree->users[u]];
-      for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
-        excess->data[link->price + i] = f->least.data[link->price + i] - least;
-    }
-  }
-  for (uint32_t t = 0; t + 1 < f->links_of_tie.begin.len; t++) {
-    eg_factor_tie(f, t, &least);
-    for (uint32_t k = f->links_of_tie.begin.data[t];
-         k < f->links_of_tie.begin.data[t + 1]; k++) {
-      const eg_link *link = &f->links.data[f->links_of_tie.items.data[k]];
-      for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
-        excess->data[link->price + i] = f->least.data[link->price + i] - least;
-    }
-  }
-  return EGRAPH_OK;
-}
-
-/// What the factors around a strategy lose by it: each once.
-static double excess_around(const ascent *a, const eg_doubles *excess, uint32_t s) {
-  const eg_layout_factors *f = &a->factors;
-  const eg_layout_problem *p = problem_of(a);
-  uint32_t op = a->search->view->op_of.data[s], value = p->operator_value.data[op];
-  uint32_t output = p->output.data[s] - p->place_begin.data[value];
-  uint32_t begin = p->input_begin.data[op], end = p->input_begin.data[op + 1];
-  double sum = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
-    if (link->kind != EG_LINK_USE) sum += excess->data[link->price + output];
-  }
-  for (uint32_t i = begin; i < end; i++) {
-    const eg_link *link = &f->links.data[f->use.data[i]];
-    bool is_counted = link->value == value; // among the trees of the value itself
-    for (uint32_t k = begin; k < i; k++)
-      is_counted = is_counted || f->links.data[f->use.data[k]].far == link->far;
-    uint32_t label = p->needs.data[p->need_begin.data[s] + (i - begin)] -
-                     p->place_begin.data[p->inputs.data[i]];
-    if (!is_counted) sum += excess->data[link->price + label];
-  }
-  return sum;
-}
-
-static void fill_strategies(ascent *a, const eg_doubles *excess, eg_doubles *out) {
-  const eg_layout_view *view = a->search->view;
-  for (uint32_t i = 0; i < a->order.len; i++) {
-    uint32_t value = a->order.data[i];
-    double least;
-    eg_factor_producers(&a->factors, value, &least);
-    for (uint32_t k = view->strategies.begin.data[value];
-         k < view->strategies.begin.data[value + 1]; k++) {
-      uint32_t s = view->strategies.items.data[k];
-      if (a->active->strategy.data[s])
-        out->data[s] =
-            eg_factor_strategy(&a->factors, s) - least + excess_around(a, excess, s);
-    }
-  }
-}
-
-static egraph_status fill_arcs(ascent *a, eg_doubles *out) {
-  eg_layout_factors *f = &a->factors;
-  for (uint32_t t = 0; t < f->trees.len; t++) {
-    double least;
-    EG_TRY(eg_factor_tree(f, t, &least));
-    for (uint32_t i = 0; i < f->arc_number.len; i++) {
-      double excess = eg_factor_arc(f, i) - least; // of several trees any may use it
-      double *least_excess = &out->data[f->arc_number.data[i]];
-      if (excess < *least_excess) *least_excess = excess;
-    }
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status fill_excess(ascent *a, eg_layout_excess *out) {
-  const eg_layout_problem *p = problem_of(a);
-  EG_TRY(eg_doubles_resize(&out->strategy, eg_layout_strategy_count(p)));
-  EG_TRY(eg_doubles_resize(&out->arc, eg_layout_arc_count(p)));
-  for (size_t s = 0; s < out->strategy.len; s++)
-    out->strategy.data[s] = INFINITY;
-  for (size_t i = 0; i < out->arc.len; i++)
-    out->arc.data[i] = INFINITY;
-  out->bound = a->bound;
-  eg_doubles excess;
-  eg_doubles_init(&excess, a->search->alloc);
-  egraph_status status = solve_far_ends(a, &excess);
-  if (status == EGRAPH_OK) status = fill_arcs(a, &out->arc);
-  if (status == EGRAPH_OK) fill_strategies(a, &excess, &out->strategy);
-  eg_doubles_deinit(&excess);
-  return status;
-}
-
 // ---- the whole ----------------------------------------------------------------------
 
 static double weighted(const ascent *a, const eg_doubles *measures, size_t at) {
@@ -456,6 +243,13 @@ static double room_above(const ascent *a) {
 static double least_rise(const ascent *a) {
   double gap = eg_layout_search_cutoff(a->search) - a->bound;
   return isfinite(gap) ? STANDSTILL * gap : BARE_STANDSTILL * fabs(a->bound);
+}
+
+/// Offers a greedy solution; *out_used is what it takes of the limited measure.
+static egraph_status decode(ascent *a, double *out_used) {
+  EG_TRY(eg_layout_walk_offer(&a->walk));
+  *out_used = a->limited < 0 ? 0 : a->search->trial.sum[a->limited];
+  return EGRAPH_OK;
 }
 
 /// Passes at one price until the bound stands still. *out_used: see decode.
@@ -537,13 +331,10 @@ static int limited_measure(const eg_layout_task *task) {
 }
 
 static egraph_status init(ascent *a) {
-  const eg_layout_problem *p = problem_of(a);
   EG_TRY(
       eg_layout_factors_init(&a->factors, a->search->alloc, a->search->view, a->active));
   EG_TRY(sort_values(a));
-  EG_TRY(eg_doubles_resize(&a->far, eg_layout_place_count(p)));
-  EG_TRY(eg_u32s_resize(&a->made_in, eg_layout_value_count(p)));
-  return eg_u32s_resize(&a->label, p->tie_kind.len);
+  return eg_layout_walk_init(&a->walk, a->search, &a->factors, &a->order);
 }
 
 egraph_status eg_layout_ascent_create(eg_layout_search *search,
@@ -555,10 +346,8 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
                 .active = active,
                 .limited = limited_measure(search->task),
                 .weight = 1};
-  eg_u32s *const lists[] = {&a->order, &a->position, &a->made_in, &a->label};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_init(lists[i], search->alloc);
-  eg_doubles_init(&a->far, search->alloc);
+  eg_u32s_init(&a->order, search->alloc);
+  eg_u32s_init(&a->position, search->alloc);
   egraph_status status = init(a);
   if (status == EGRAPH_OK)
     *out = a;
@@ -570,10 +359,9 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
 void eg_layout_ascent_destroy(eg_layout_ascent *a) {
   if (a == NULL) return;
   eg_layout_factors_deinit(&a->factors);
-  eg_u32s *const lists[] = {&a->order, &a->position, &a->made_in, &a->label};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_deinit(lists[i]);
-  eg_doubles_deinit(&a->far);
+  eg_u32s_deinit(&a->order);
+  eg_u32s_deinit(&a->position);
+  eg_layout_walk_deinit(&a->walk);
   eg_free(a->search->alloc, a, 1, sizeof *a);
 }
 
@@ -584,7 +372,8 @@ egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, eg_layout_excess *out,
   a->is_checked = true;
   if (!a->infeasible) EG_TRY(climb(a, &used));
   *out_any = !a->infeasible;
-  return a->infeasible ? EGRAPH_OK : fill_excess(a, out);
+  if (a->infeasible) return EGRAPH_OK;
+  return eg_layout_excess_fill(&a->factors, a->search->alloc, a->bound, out);
 }
 
 int eg_layout_ascent_limited(const eg_layout_ascent *a) { return a->limited; }

@@ -5,13 +5,7 @@
 #define EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
 
 #include "extract/layout/layout_eliminate.h"
-
-/// What the ascent knows in the end: the least that a solution with a strategy or arc in
-/// it exceeds `bound` by.
-typedef struct eg_layout_excess {
-  eg_doubles strategy, arc; // INFINITY: in no solution
-  double bound;
-} eg_layout_excess;
+#include "extract/layout/layout_excess.h"
 
 typedef struct eg_layout_ascent eg_layout_ascent;
 

@@ -1,6 +1,6 @@
 // Variables go in the order of the fewest labels that their neighbours have together
 // (min-weight). A variable's relations are joined, smallest first, and it is taken out in
-// the last join; what is left once all are gone is the least cost. Whenever relations
+// the last join; the base is the least cost once all are gone. Whenever relations
 // have grown, diffusion over them raises the base, so that fewer rows have room.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_eliminate.h"
@@ -151,7 +151,7 @@ static egraph_status take_out(eliminator *e, uint32_t var) {
     n->costs.cost.data[i] = 0; // they are in the rows now
   EG_TRY(eg_network_add(n, &result));
   uint32_t number = (uint32_t)n->relations.len - 1;
-  EG_TRY(eg_network_settle(n, &n->relations.data[number]));
+  EG_TRY(eg_network_settle(n, number));
   EG_TRY(eg_u32s_push(&e->order, var));
   EG_TRY(eg_u32s_push(&e->result, number));
   forget_variable(e, var);
@@ -181,14 +181,6 @@ static egraph_status run(eliminator *e, bool *out_found) {
   return EGRAPH_OK;
 }
 
-/// Of all solutions; what is left are relations of no variables.
-static double least_cost(const eg_network *n) {
-  double sum = n->maker.base;
-  for (size_t r = 0; r < n->relations.len; r++)
-    if (!n->used.data[r]) sum += n->relations.data[r].cost.data[0];
-  return sum;
-}
-
 static egraph_status offer(eliminator *e, eg_layout_eliminated *out) {
   eg_layout_search *search = e->search;
   for (size_t i = e->order.len; i-- > 0;)
@@ -208,7 +200,7 @@ static egraph_status offer(eliminator *e, eg_layout_eliminated *out) {
 /// How far a run got, whose least cost is INFINITY when it found nothing.
 static eg_layout_reach reach_of(const eliminator *e, double least) {
   const eg_relation_maker *maker = &e->network.maker;
-  if (e->search->clock->stopped) return EG_LAYOUT_REACH_NONE;
+  if (maker->gave_up || e->search->clock->stopped) return EG_LAYOUT_REACH_NONE;
   if (least <= maker->lost) return EG_LAYOUT_REACH_ALL;
   bool was_cut = maker->lost < maker->room || !(maker->lost > 0);
   return was_cut ? EG_LAYOUT_REACH_ROWS : EG_LAYOUT_REACH_ROOM;
@@ -217,7 +209,7 @@ static eg_layout_reach reach_of(const eliminator *e, double least) {
 static egraph_status eliminate(eliminator *e, double constant,
                                eg_layout_eliminated *out) {
   EG_TRY(run(e, &out->found));
-  double least = out->found ? least_cost(&e->network) : INFINITY;
+  double least = out->found ? e->network.maker.base : INFINITY; // all of it
   double proven = fmin(least, e->network.maker.lost);
   if (out->found) EG_TRY(offer(e, out));
   out->reach = reach_of(e, least);

@@ -16,6 +16,7 @@ typedef struct builder {
   eg_layout_factors *f;
   link_pairs of_value, of_tie; // producers' links, links of ties
   eg_u32s last_tree;           // [values] that has room, or NONE
+  eg_u32s last_tie;            // [values] 1 + the last one that it has joined, or 0
 } builder;
 
 static const eg_layout_problem *problem_of(const eg_layout_factors *f) {
@@ -113,11 +114,11 @@ static egraph_status add_ties(builder *b) {
     if (p->tie_kind.data[t] != EG_LAYOUT_TIE_SOURCES) continue; // left out: still a bound
     for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++) {
       uint32_t value = p->tie_members.data[i], link;
-      if (b->f->active->used.data[value])
-        EG_TRY(add_link(
-            b,
-            (eg_link){.kind = EG_LINK_TIE, .value = value, .producers = value, .far = t},
-            &link));
+      if (!b->f->active->used.data[value] || b->last_tie.data[value] == t + 1) continue;
+      b->last_tie.data[value] = t + 1; // named twice it is a member once
+      EG_TRY(add_link(
+          b, (eg_link){.kind = EG_LINK_TIE, .value = value, .producers = value, .far = t},
+          &link));
     }
   }
   return EGRAPH_OK;
@@ -162,6 +163,7 @@ static egraph_status build(builder *b) {
   eg_layout_factors *f = b->f;
   uint32_t values = eg_layout_value_count(problem_of(f));
   EG_TRY(eg_u32s_resize(&b->last_tree, values));
+  EG_TRY(eg_u32s_resize(&b->last_tie, values));
   for (uint32_t v = 0; v < values; v++)
     if (f->active->used.data[v]) EG_TRY(add_tree(b, v));
   EG_TRY(add_uses(b));
@@ -200,10 +202,12 @@ egraph_status eg_layout_factors_init(eg_layout_factors *f, egraph_allocator allo
   link_pairs_init(&b.of_value, alloc);
   link_pairs_init(&b.of_tie, alloc);
   eg_u32s_init(&b.last_tree, alloc);
+  eg_u32s_init(&b.last_tie, alloc);
   egraph_status status = build(&b);
   link_pairs_deinit(&b.of_value);
   link_pairs_deinit(&b.of_tie);
   eg_u32s_deinit(&b.last_tree);
+  eg_u32s_deinit(&b.last_tie);
   if (status != EGRAPH_OK) eg_layout_factors_deinit(f);
   return status;
 }

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-enum { MOST_SETS = 1 << 17 };
+// Numbers of layouts and sets are labels, none is one of them.
+enum { MOST_SETS = UINT16_MAX, MOST_LAYOUTS = UINT16_MAX };
 
 #define EACH_U32S(X) X(users) X(targets) X(from) X(to)
 #define EACH_DOUBLES(X) X(arc_cost) X(base) X(extra) X(users_cost)
@@ -80,7 +81,7 @@ static egraph_status find_targets(eg_layout_had *h) {
       is_asked = h->asked->data[f->links.data[h->users.data[i]].price + l];
     if (is_asked) EG_TRY(eg_u32s_push(&h->targets, l));
   }
-  h->fits = h->targets.len <= EG_LAYOUT_SET_TARGETS;
+  h->fits = h->targets.len <= EG_LAYOUT_SET_TARGETS && h->layouts <= MOST_LAYOUTS;
   return EGRAPH_OK;
 }
 

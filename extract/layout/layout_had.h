@@ -24,7 +24,7 @@ typedef struct eg_layout_had {
   uint32_t value, layouts;
   const double *made; // [layouts + 1] what making it there exceeds the least by
   double least;       // of its arborescences
-  bool fits;          // false: too many layouts are asked for
+  bool fits;          // false: it has, or its users ask for, too many layouts
   eg_u32s users;      // links that use it
   eg_u32s targets;    // layouts that they ask for
   eg_words sets;      // eg_layout_set of targets; numbered

@@ -117,7 +117,13 @@ static void sink(eg_network *n, uint32_t var) {
   n->maker.base += all;
 }
 
-egraph_status eg_network_settle(eg_network *n, eg_relation *relation) {
+egraph_status eg_network_settle(eg_network *n, uint32_t number) {
+  eg_relation *relation = &n->relations.data[number];
+  if (relation->vars.len == 0 && eg_relation_rows(relation) != 0) {
+    n->maker.base += relation->cost.data[0];
+    relation->cost.data[0] = 0;
+    n->used.data[number] = 1;
+  }
   for (size_t i = 0; i < relation->vars.len; i++) {
     EG_TRY(collect(n, relation, i));
     sink(n, relation->vars.data[i]);

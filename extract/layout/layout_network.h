@@ -17,17 +17,17 @@ EG_VEC_DEFINE(eg_relations, eg_relation);
 typedef struct eg_network {
   eg_label_costs costs;   // of labels; the number of variables
   eg_relations relations; // lowered; fill them through eg_network_add
-  eg_bytes used;          // [relation] joined into another
+  eg_bytes used;          // [relation] joined into another, or in the base
   eg_u32s first;          // [variable] entry, or EG_RELATION_NONE
   eg_u32s entry, next;    // lists of relations by variable
   eg_relation_maker maker;
-  eg_doubles least; // scratch
+  eg_doubles least; // scratch: [labels] of one variable
 } eg_network;
 
 void eg_network_init(eg_network *network, egraph_allocator alloc);
 void eg_network_deinit(eg_network *network);
 static inline uint32_t eg_network_vars(const eg_network *network) {
-  return (uint32_t)network->costs.begin.len - 1;
+  return network->costs.begin.len == 0 ? 0 : (uint32_t)network->costs.begin.len - 1;
 }
 /// A variable whose labels cost `cost` each.
 egraph_status eg_network_add_var(eg_network *network, uint32_t labels, double cost,
@@ -43,8 +43,9 @@ egraph_status eg_network_finish(eg_network *network);
 egraph_status eg_network_add(eg_network *network, eg_relation *relation);
 
 /// Moves what rows with a label cost at least to the label, for every variable of a
-/// relation, and what all labels of a variable cost at least to the base.
-egraph_status eg_network_settle(eg_network *network, eg_relation *relation);
+/// relation, and what all labels of a variable cost at least to the base. A relation of
+/// no variables goes to the base as a whole.
+egraph_status eg_network_settle(eg_network *network, uint32_t number);
 /// Passes over all relations in use, in the order of the variables and back; leaves out
 /// rows that have no room any more. O(passes (rows times variables)). Fails with
 /// EGRAPH_E_MEMORY.

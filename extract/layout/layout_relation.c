@@ -2,9 +2,9 @@
 #include "extract/layout/layout_relation.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/hash.h"
+#include "extract/layout/layout_sort.h"
 
 #define NONE EG_RELATION_NONE
 
@@ -43,10 +43,6 @@ void eg_relation_maker_deinit(eg_relation_maker *m) {
 
 // ---- rows ---------------------------------------------------------------------------
 
-static const uint16_t *row_of(const eg_relation *r, uint32_t row) {
-  return r->labels.data + (size_t)row * r->vars.len;
-}
-
 static uint64_t hash_labels(const uint16_t *labels, size_t count) {
   uint64_t hash = count;
   for (size_t i = 0; i < count; i++)
@@ -56,7 +52,8 @@ static uint64_t hash_labels(const uint16_t *labels, size_t count) {
 
 static bool same_row(const void *user, uint32_t id, const void *key) {
   const eg_relation *r = user;
-  return memcmp(row_of(r, id), key, r->vars.len * sizeof(uint16_t)) == 0;
+  size_t width = r->vars.len;
+  return width == 0 || memcmp(eg_relation_row(r, id), key, width * sizeof(uint16_t)) == 0;
 }
 
 egraph_status eg_relation_begin(eg_relation_maker *m, eg_relation *to,
@@ -75,107 +72,16 @@ static void lose(eg_relation_maker *m, double cost) {
   if (cost + m->base < m->lost) m->lost = cost + m->base;
 }
 
-typedef struct costed {
-  uint64_t key; // orders as the cost, which is >= 0
-  uint32_t row;
-} costed;
-EG_VEC_DEFINE(costeds, costed);
-
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, KEY_BITS = 64, FEW_ROWS = 512 };
-
-static int by_key(const void *a, const void *b) {
-  const costed *x = a, *y = b;
-  if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  return (x->row > y->row) - (x->row < y->row);
-}
-
-static void sort_by_digit(const costed *from, costed *to, size_t count, int shift) {
-  size_t begin[DIGITS] = {0}, sum = 0;
-  for (size_t i = 0; i < count; i++)
-    begin[from[i].key >> shift & (DIGITS - 1)]++;
-  for (size_t d = 0; d < DIGITS; d++) {
-    size_t items = begin[d];
-    begin[d] = sum;
-    sum += items;
-  }
-  for (size_t i = 0; i < count; i++)
-    to[begin[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
-}
-
-/// By cost, equal ones as they stood. `spare` has room for as many.
-static void sort_costed(costeds *order, costeds *spare) {
-  if (order->len <= FEW_ROWS) {
-    if (order->len != 0) qsort(order->data, order->len, sizeof *order->data, by_key);
-    return;
-  }
-  for (int shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
-    sort_by_digit(order->data, spare->data, order->len, shift);
-    costeds sorted = *spare;
-    sorted.len = order->len;
-    *spare = *order;
-    *order = sorted;
-  }
-}
-
-static egraph_status list_rows(const eg_relation *r, costeds *order, costeds *spare) {
-  EG_TRY(costeds_reserve(order, r->cost.len));
-  EG_TRY(costeds_reserve(spare, r->cost.len));
-  for (uint32_t i = 0; i < r->cost.len; i++) {
-    double cost = fmax(r->cost.data[i], 0);
-    memcpy(&order->data[i].key, &cost, sizeof cost);
-    order->data[i].row = i;
-  }
-  order->len = r->cost.len;
-  sort_costed(order, spare);
-  return EGRAPH_OK;
-}
-
-/// Swaps in the rows of `order`.
-static egraph_status take_rows(eg_relation *r, const costeds *order, size_t count) {
-  size_t width = r->vars.len;
-  eg_relation old = *r;
-  eg_relation_init(r, old.cost.alloc);
-  r->vars = old.vars;
-  eg_u32s_init(&old.vars, old.cost.alloc);
-  egraph_status status = eg_labels_reserve(&r->labels, count * width);
-  if (status == EGRAPH_OK) status = eg_doubles_reserve(&r->cost, count);
-  if (status == EGRAPH_OK && old.choice.len != 0)
-    status = eg_labels_reserve(&r->choice, count);
-  for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
-    uint32_t from = order->data[i].row;
-    if (width != 0)
-      memcpy(r->labels.data + i * width, old.labels.data + from * width,
-             width * sizeof(uint16_t));
-    if (old.choice.len != 0) r->choice.data[i] = old.choice.data[from];
-    r->cost.data[i] = old.cost.data[from];
-  }
-  if (status == EGRAPH_OK) {
-    r->labels.len = count * width;
-    r->cost.len = count;
-    r->choice.len = old.choice.len != 0 ? count : 0;
-  }
-  eg_relation_deinit(&old);
-  return status;
-}
-
-/// Puts the rows in the order of their costs and keeps the first `keep`.
-static egraph_status sort_rows(eg_relation *r, size_t keep) {
-  costeds order, spare;
-  costeds_init(&order, r->cost.alloc);
-  costeds_init(&spare, r->cost.alloc);
-  egraph_status status = list_rows(r, &order, &spare);
-  if (status == EGRAPH_OK)
-    status = take_rows(r, &order, keep < order.len ? keep : order.len);
-  costeds_deinit(&order);
-  costeds_deinit(&spare);
-  return status;
+static void give_up(eg_relation_maker *m) {
+  m->gave_up = true;
+  m->lost = 0;
 }
 
 /// Keeps the cheapest rows when there are too many.
 static egraph_status keep_cheapest(eg_relation_maker *m) {
   eg_relation *to = m->to;
   if (to->cost.len <= m->rows) return EGRAPH_OK;
-  EG_TRY(sort_rows(to, m->rows));
+  EG_TRY(eg_relation_sort(to, m->rows));
   m->most = to->cost.data[to->cost.len - 1];
   lose(m, m->most); // what went costs as much at least
   return EGRAPH_OK;
@@ -185,7 +91,8 @@ static egraph_status index_rows(eg_relation_maker *m) {
   eg_relation *to = m->to;
   eg_flatmap_clear(&m->seen);
   for (uint32_t i = 0; i < to->cost.len; i++)
-    EG_TRY(eg_flatmap_insert(&m->seen, hash_labels(row_of(to, i), to->vars.len), i));
+    EG_TRY(eg_flatmap_insert(&m->seen, hash_labels(eg_relation_row(to, i), to->vars.len),
+                             i));
   return EGRAPH_OK;
 }
 
@@ -223,7 +130,7 @@ egraph_status eg_relation_finish(eg_relation_maker *m) { return keep_cheapest(m)
 
 static double labels_cost(const eg_label_costs *costs, const eg_relation *r,
                           uint32_t row) {
-  const uint16_t *labels = row_of(r, row);
+  const uint16_t *labels = eg_relation_row(r, row);
   double sum = 0;
   for (uint32_t i = 0; i < r->vars.len; i++)
     sum += eg_label_cost(costs, r->vars.data[i], labels[i]);
@@ -240,7 +147,8 @@ void eg_relation_raise(eg_relation_maker *m, const eg_label_costs *costs,
       continue;
     }
     if (width != 0)
-      memmove(r->labels.data + kept * width, row_of(r, row), width * sizeof(uint16_t));
+      memmove(r->labels.data + kept * width, eg_relation_row(r, row),
+              width * sizeof(uint16_t));
     if (r->choice.len != 0) r->choice.data[kept] = r->choice.data[row];
     r->cost.data[kept++] = bound;
   }
@@ -304,7 +212,7 @@ typedef struct row_group {
 
 static bool same_group(const void *user, uint32_t id, const void *key) {
   const row_group *g = user;
-  const uint16_t *row = row_of(g->relation, g->first[id]), *labels = key;
+  const uint16_t *row = eg_relation_row(g->relation, g->first[id]), *labels = key;
   for (uint32_t i = 0; i < g->count; i++)
     if (row[g->columns[i]] != labels[i]) return false;
   return true;
@@ -325,7 +233,7 @@ static egraph_status group_rows(eg_relation_maker *m, const joint *j, eg_flatmap
   for (uint32_t i = 0; i < rows; i++) {
     row_group groups = {j->b, j->common_b, m->first.data, j->common};
     uint32_t group;
-    pick(row_of(j->b, i), j->common_b, j->common, key);
+    pick(eg_relation_row(j->b, i), j->common_b, j->common, key);
     uint64_t hash = hash_labels(key, j->common);
     m->next.data[i] = NONE;
     if (eg_flatmap_find(map, hash, key, same_group, &groups, &group)) {
@@ -348,7 +256,7 @@ static uint16_t column(const joint *j, const uint16_t *a, const uint16_t *b,
 /// One row of a with all rows of b that agree with it.
 static egraph_status join_row(eg_relation_maker *m, const joint *j, uint32_t row,
                               uint32_t other, double common_cost) {
-  const uint16_t *a = row_of(j->a, row);
+  const uint16_t *a = eg_relation_row(j->a, row);
   double own = j->a->cost.data[row] - common_cost;
   uint16_t *labels = m->row.data;
   for (; other != NONE; other = m->next.data[other]) {
@@ -357,7 +265,7 @@ static egraph_status join_row(eg_relation_maker *m, const joint *j, uint32_t row
       lose(m, cost); // and those that follow cost no less
       return EGRAPH_OK;
     }
-    const uint16_t *b = row_of(j->b, other);
+    const uint16_t *b = eg_relation_row(j->b, other);
     for (uint32_t i = 0; i < j->count; i++)
       labels[i] = column(j, a, b, j->from[i]);
     uint16_t choice = j->choice_from == NONE ? 0 : column(j, a, b, j->choice_from);
@@ -373,10 +281,10 @@ static egraph_status join_rows(eg_relation_maker *m, const eg_label_costs *costs
   for (uint32_t i = 0; i < eg_relation_rows(j->a); i++) {
     uint32_t group;
     if (i % ASK_EVERY == ASK_EVERY - 1 && m->stop != NULL && m->stop(m->user)) {
-      m->lost = 0;
+      give_up(m);
       return EGRAPH_OK;
     }
-    pick(row_of(j->a, i), j->common_a, j->common, key);
+    pick(eg_relation_row(j->a, i), j->common_a, j->common, key);
     if (!eg_flatmap_find(map, hash_labels(key, j->common), key, same_group, &groups,
                          &group))
       continue;
@@ -391,13 +299,13 @@ static egraph_status join_rows(eg_relation_maker *m, const eg_label_costs *costs
 egraph_status eg_relation_join(eg_relation_maker *m, const eg_label_costs *costs,
                                const eg_relation *a, eg_relation *b, uint32_t out,
                                eg_relation *to) {
-  EG_TRY(sort_rows(b, eg_relation_rows(b)));
+  EG_TRY(eg_relation_sort(b, eg_relation_rows(b)));
   joint j = {.a = a, .b = b, .choice_from = NONE};
   merge_columns(&j, out);
   bool is_wide = j.count > MOST_VARS;
   EG_TRY(eg_relation_begin(m, to, j.vars, is_wide ? 0 : j.count, out != NONE));
   if (is_wide) {
-    m->lost = 0;
+    give_up(m);
     return EGRAPH_OK;
   }
   m->is_distinct = out == NONE;
@@ -413,7 +321,7 @@ egraph_status eg_relation_join(eg_relation_maker *m, const eg_label_costs *costs
 
 bool eg_relation_choice(const eg_relation *r, const uint16_t *label_of, uint16_t *out) {
   for (uint32_t row = 0; row < eg_relation_rows(r); row++) {
-    const uint16_t *labels = row_of(r, row);
+    const uint16_t *labels = eg_relation_row(r, row);
     bool fits = true;
     for (size_t i = 0; fits && i < r->vars.len; i++)
       fits = labels[i] == label_of[r->vars.data[i]];

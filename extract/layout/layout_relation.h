@@ -43,13 +43,14 @@ typedef struct eg_relation_maker {
   double room;               // rows with a bound above, base included, are left out
   double most;               // of the relation at hand, without base
   double lost;               // over all relations, INFINITY at first
-  uint32_t rows;             // at most, the cheapest ones
+  bool gave_up;              // a join was too wide or stopped: all is lost
+  uint32_t rows;             // at most, the cheapest ones; >= 1
   bool takes_out;            // rows have a choice
   bool is_distinct;          // no two rows will have equal labels
   eg_flatmap seen;           // rows by labels
   eg_u32s next, first, last; // of a join: rows that agree
   eg_labels row;             // of a join
-  bool (*stop)(void *user);  // asked now and then, or NULL; true: all is lost
+  bool (*stop)(void *user);  // asked now and then, or NULL; true: gives up
   void *user;
 } eg_relation_maker;
 
@@ -58,11 +59,15 @@ void eg_relation_deinit(eg_relation *relation);
 static inline size_t eg_relation_rows(const eg_relation *relation) {
   return relation->cost.len;
 }
+static inline const uint16_t *eg_relation_row(const eg_relation *relation, uint32_t row) {
+  return relation->labels.data + (size_t)row * relation->vars.len;
+}
 
 void eg_relation_maker_init(eg_relation_maker *maker, egraph_allocator alloc);
 void eg_relation_maker_deinit(eg_relation_maker *maker);
 
-/// An empty relation over these variables (ascending), to which rows are added.
+/// An empty relation over these variables (ascending, at most EG_RELATION_VARS), to which
+/// rows are added.
 egraph_status eg_relation_begin(eg_relation_maker *maker, eg_relation *to,
                                 const uint32_t *vars, uint32_t count, bool takes_out);
 /// Of rows with equal labels the cheapest is kept.
@@ -77,12 +82,12 @@ void eg_relation_raise(eg_relation_maker *maker, const eg_label_costs *costs,
 void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
 
 /// The join of two raised relations into a raised one; `out` is taken out (or
-/// EG_RELATION_NONE). Sorts b. All is lost when the result has too many variables.
+/// EG_RELATION_NONE). Sorts b. Gives up when the result has too many variables.
 /// O(pairs of rows that agree and are not left out).
 egraph_status eg_relation_join(eg_relation_maker *maker, const eg_label_costs *costs,
                                const eg_relation *a, eg_relation *b, uint32_t out,
                                eg_relation *to);
-/// The choice of the row with the labels that `label_of` ([variables]) has.
+/// The choice of the row with the labels that `label_of` ([variables]) has. O(rows).
 bool eg_relation_choice(const eg_relation *relation, const uint16_t *label_of,
                         uint16_t *out);
 

@@ -116,26 +116,31 @@ static egraph_status add_set(eg_layout_sets *s, eg_layout_set set, uint32_t targ
   return keep(s, set, out_full);
 }
 
+/// All sets that have one more target, behind its last one.
+static egraph_status extend(eg_layout_sets *s, size_t at, bool *out_full) {
+  eg_layout_set set = s->members.data[at];
+  uint32_t count = eg_layout_set_count(set);
+  uint32_t next = count == 0 ? 0 : eg_layout_set_member(set, count - 1) + 1;
+  for (uint32_t t = next; t < s->target_count && !*out_full; t++)
+    EG_TRY(add_set(s, set | (eg_layout_set)(t + 1) << 8 * count, t, out_full));
+  return EGRAPH_OK;
+}
+
 egraph_status eg_layout_sets_find(eg_layout_sets *s) {
   bool full = false;
-  size_t begin = 0;
+  size_t at = 0;
   s->members.len = s->way.len = 0;
   s->lost = INFINITY;
   eg_flatmap_clear(&s->index);
   EG_TRY(add_empty(s));
-  for (uint32_t size = 0; size < s->size && !full; size++) {
-    size_t end = s->members.len;
-    for (size_t i = begin; i < end && !full; i++) {
-      eg_layout_set set = s->members.data[i];
-      uint32_t next = size == 0 ? 0 : eg_layout_set_member(set, size - 1) + 1;
-      for (uint32_t t = next; t < s->target_count && !full; t++)
-        EG_TRY(add_set(s, set | (eg_layout_set)(t + 1) << 8 * size, t, &full));
-    }
-    begin = end;
+  for (; at < s->members.len; at++) { // smaller ones first
+    if (eg_layout_set_count(s->members.data[at]) == s->size) break;
+    EG_TRY(extend(s, at, &full));
+    if (full) break;
   }
-  // Sets that were not reached have one of the last ones as a part.
-  for (size_t i = begin; full && i < s->members.len; i++)
-    s->lost = fmin(s->lost, least_cost(s, s->members.data[i], ways(s, i)));
+  // Sets that were not reached have one that was not extended whole as a part.
+  for (; full && at < s->members.len; at++)
+    s->lost = fmin(s->lost, least_cost(s, s->members.data[at], ways(s, at)));
   return EGRAPH_OK;
 }
 

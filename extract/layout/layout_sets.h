@@ -34,11 +34,11 @@ typedef struct eg_layout_sets {
   uint32_t target_count;     // <= EG_LAYOUT_SET_TARGETS
   const double *base;        // [layouts] what making the value there costs; INFINITY
   double room;               // sets that cost more from everywhere are left out
-  uint32_t size, most;       // of a set, at most EG_LAYOUT_SET_SIZE; sets
+  uint32_t size, most;       // of a set, at most EG_LAYOUT_SET_SIZE; sets, >= 1
   // Out. The empty set is the first.
   eg_words members; // [sets] eg_layout_set
   eg_doubles way;   // [sets][layouts]
-  double lost;      // least cost of a set left out
+  double lost;      // no set left out costs less
   eg_flatmap index;
 } eg_layout_sets;
 

@@ -5,135 +5,33 @@
 #include <math.h>
 
 #include "extract/layout/layout_solve.h"
-#include "tests/layout_brute.h"
+#include "tests/layout_draw.h"
 #include "tests/testing.h"
 
-enum { VALUES = 6, LAYOUTS = 6, OPERATORS = 10, CLASSES = 10 };
-
-static uint32_t below(eg_rng *rng, uint32_t bound) {
-  return (uint32_t)eg_rng_below(rng, bound);
-}
-
-static double draw_amount(eg_rng *rng, bool integers) {
-  if (below(rng, 4) == 0) return 0;
-  return integers ? (double)below(rng, 7) : eg_rng_unit(rng) * 3;
-}
-
-static void draw_arcs(eg_rng *rng, eg_layout_problem *p, uint32_t value, bool integers) {
-  uint32_t layouts = eg_layout_layout_count(p, value);
-  uint32_t count = layouts == 1 ? 0 : below(rng, layouts == 2 ? 4 : 9);
-  for (uint32_t i = 0; i < count; i++) {
-    eg_layout_arc arc = {value, below(rng, layouts), below(rng, layouts),
-                         draw_amount(rng, integers), 0};
-    if (below(rng, 3) == 0) arc.memory = draw_amount(rng, integers);
-    assert_ok(eg_layout_problem_add_arc(p, &arc));
-  }
-}
-
-static void draw_operator(eg_rng *rng, eg_layout_problem *p, uint32_t value,
-                          bool integers) {
-  uint32_t inputs[3], count = value == 0 ? 0 : below(rng, 4), op;
-  for (uint32_t i = 0; i < count; i++) // mostly downwards, now and then a cycle
-    inputs[i] = below(rng, below(rng, 4) == 0 ? eg_layout_value_count(p) : value);
-  assert_ok(eg_layout_problem_add_operator(p, value, inputs, count, &op));
-  uint32_t strategies = 1 + below(rng, 4);
-  for (uint32_t s = 0; s < strategies; s++) {
-    uint32_t needs[3];
-    for (uint32_t i = 0; i < count; i++)
-      needs[i] = below(rng, eg_layout_layout_count(p, inputs[i]));
-    eg_layout_strategy strategy = {needs, below(rng, eg_layout_layout_count(p, value)),
-                                   draw_amount(rng, integers),
-                                   draw_amount(rng, integers)};
-    assert_ok(eg_layout_problem_add_strategy(p, &strategy));
-  }
-}
-
-static void draw_ties(eg_rng *rng, eg_layout_problem *p) {
-  uint32_t count = below(rng, 3);
-  for (uint32_t i = 0; i < count; i++) {
-    bool sources = below(rng, 2);
-    uint32_t all = sources ? eg_layout_value_count(p) : eg_layout_operator_count(p);
-    uint32_t members[3] = {below(rng, all), below(rng, all), below(rng, all)};
-    assert_ok(eg_layout_problem_tie(
-        p, sources ? EG_LAYOUT_TIE_SOURCES : EG_LAYOUT_TIE_STRATEGIES, members,
-        2 + below(rng, 2)));
-  }
-}
-
-static void draw_user(eg_rng *rng, eg_layout_problem *p) {
-  uint32_t value = below(rng, eg_layout_value_count(p));
-  uint32_t layout = below(rng, eg_layout_layout_count(p, value));
-  uint32_t op = below(rng, eg_layout_operator_count(p));
-  switch (below(rng, 8)) {
-  case 0: assert_ok(eg_layout_problem_forbid_layout(p, value, layout)); break;
-  case 1: assert_ok(eg_layout_problem_fix_layout(p, value, layout)); break;
-  case 2: assert_ok(eg_layout_problem_forbid_strategy(p, op, 0)); break;
-  case 3: assert_ok(eg_layout_problem_force_strategy(p, op, 0)); break;
-  default: break;
-  }
-}
-
-static void draw_roots(eg_rng *rng, eg_layout_problem *p) {
-  uint32_t roots = 1 + below(rng, 2), values = eg_layout_value_count(p);
-  for (uint32_t i = 0; i < roots; i++) {
-    uint32_t value = i == 0 ? values - 1 : below(rng, values);
-    uint32_t count = below(rng, 3), layouts[2];
-    for (uint32_t k = 0; k < count; k++)
-      layouts[k] = below(rng, eg_layout_layout_count(p, value));
-    assert_ok(eg_layout_problem_add_root(p, value, layouts, count));
-  }
-}
-
-static void draw_problem(eg_rng *rng, eg_layout_problem *p, bool integers) {
-  assert_ok(eg_layout_problem_init(p, eg_allocator_heap()));
-  uint32_t values = 1 + below(rng, VALUES);
-  for (uint32_t v = 0; v < values; v++) {
-    uint32_t value, layouts = 1 + below(rng, below(rng, 4) == 0 ? LAYOUTS : 3);
-    double times = below(rng, 4) == 0 ? 3 : 1;
-    assert_ok(eg_layout_problem_add_value(p, layouts, times, below(rng, 8) ? times : 2,
-                                          &value));
-    draw_arcs(rng, p, value, integers);
-  }
-  for (uint32_t v = 0; v < values; v++)
-    draw_operator(rng, p, v, integers);
-  while (eg_layout_operator_count(p) < OPERATORS && below(rng, 3) != 0)
-    draw_operator(rng, p, below(rng, values), integers);
-  draw_ties(rng, p);
-  draw_user(rng, p);
-  draw_roots(rng, p);
-}
+enum { CLASSES = 10 };
 
 static void draw_classes(eg_rng *rng, eg_layout_problem *p, bool integers) {
   assert_ok(eg_layout_problem_init(p, eg_allocator_heap()));
-  uint32_t classes = 1 + below(rng, CLASSES), value;
+  uint32_t classes = 1 + draw_below(rng, CLASSES), value;
   const uint32_t zeros[4] = {0};
   for (uint32_t c = 0; c < classes; c++)
     assert_ok(eg_layout_problem_add_value(p, 1, 1, 1, &value));
   for (uint32_t c = 0; c < classes; c++) {
-    uint32_t members = below(rng, 4) + (below(rng, 4) != 0);
+    uint32_t members = draw_below(rng, 4) + (draw_below(rng, 4) != 0);
     for (uint32_t m = 0; m < members; m++) {
-      uint32_t children[4], count = below(rng, m == 0 ? 3 : 5);
+      uint32_t children[4], count = draw_below(rng, m == 0 ? 3 : 5);
       for (uint32_t i = 0; i < count; i++)
-        children[i] = below(rng, classes);
+        children[i] = draw_below(rng, classes);
       assert_ok(eg_layout_problem_add_operator(p, c, children, count, NULL));
       eg_layout_strategy node = {zeros, 0, draw_amount(rng, integers),
                                  draw_amount(rng, integers)};
       assert_ok(eg_layout_problem_add_strategy(p, &node));
     }
   }
-  uint32_t roots = 1 + below(rng, 3);
+  uint32_t roots = 1 + draw_below(rng, 3);
   for (uint32_t i = 0; i < roots; i++)
-    assert_ok(eg_layout_problem_add_root(p, below(rng, classes), zeros, below(rng, 2)));
-}
-
-// A limit between the least memory there is and what the cheapest takes; sometimes below.
-static void draw_limit(eg_rng *rng, eg_layout_problem *p, const brute_result *free) {
-  if (!free->any || below(rng, 3) == 0) return;
-  double least = free->least_memory, most = free->best[0].sum[1];
-  if (below(rng, 8) == 0)
-    p->memory_limit = least * 0.75;
-  else
-    p->memory_limit = least + (most - least) * (below(rng, 5) / 4.0);
+    assert_ok(eg_layout_problem_add_root(p, draw_below(rng, classes), zeros,
+                                         draw_below(rng, 2)));
 }
 
 static bool near(double a, double b) { return fabs(a - b) <= 2e-9 * fabs(b) + 1e-300; }
@@ -219,7 +117,7 @@ static void layout_problems_are_solved_to_the_optimum(void **state) {
     eg_rng rng = {eg_hash_combine(seed, round)};
     bool integers = round % 2 == 0;
     eg_layout_problem problem;
-    draw_problem(&rng, &problem, integers);
+    draw_problem(&rng, &problem, integers, false);
     try_round(&rng, &problem, integers, round);
     eg_layout_problem_deinit(&problem);
   }
