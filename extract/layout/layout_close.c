@@ -10,11 +10,18 @@
 #include <math.h>
 
 enum { ROUNDS = 4, MOST_PRICES = 10 };
+static const double NEAR = 0.02; // of a price
+static const double LIKELY_GAP = 0.06;
 // Of eliminations: a share of the room there is; rows.
 enum { FIRST_ROOM = 64, FEWEST_ROWS = 1 << 12, MOST_ROWS = 1 << 22 };
 // Where so many rows are needed, more room costs much.
 enum { MANY_ROWS = 1 << 16 };
 static const double FINE_STEP = 1.25;
+
+/// A solution's cost and what it uses of the limited measure.
+typedef struct trade {
+  double cost, used;
+} trade;
 
 typedef struct closer {
   eg_layout_search *search;
@@ -22,6 +29,9 @@ typedef struct closer {
   eg_layout_ascent *ascent;
   eg_layout_excess *excess;
   eg_layout_pool *pool;
+  int limited;        // measure, or -1
+  trade over, within; // the last solutions beyond the limit and, the cheapest, within
+  double price;       // of the ascent
 } closer;
 
 double eg_layout_delete_costly(const eg_layout_search *search, eg_layout_active *active,
@@ -59,13 +69,19 @@ static double room_above(const closer *c) {
   return room;
 }
 
+/// The same, as far as bounds of ascents are off: solutions may be off by more.
+static double likely_room(const closer *c) {
+  double room = room_above(c), likely = LIKELY_GAP * fabs(c->excess->bound);
+  return likely > 0 && likely < room ? likely : room;
+}
+
 /// Good solutions: the cheapest rows of much room.
 static egraph_status sweep(closer *c, eg_layout_eliminated *last) {
   static const uint32_t ROWS[] = {1 << 10, 1 << 12};
   last->reach = EG_LAYOUT_REACH_ROWS;
   for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
     if (last->reach != EG_LAYOUT_REACH_ROWS || is_done(c)) break;
-    EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, room_above(c) / 2, ROWS[i],
+    EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, likely_room(c) / 2, ROWS[i],
                                       last));
   }
   return EGRAPH_OK;
@@ -75,7 +91,7 @@ static egraph_status sweep(closer *c, eg_layout_eliminated *last) {
 static egraph_status widen(closer *c, eg_layout_eliminated *last) {
   eg_layout_search *search = c->search;
   double known = search->bound - c->excess->bound;
-  double room = fmax(room_above(c) / FIRST_ROOM, 2 * known);
+  double room = fmax(likely_room(c) / FIRST_ROOM, 2 * known);
   for (uint32_t rows = FEWEST_ROWS; rows <= MOST_ROWS && !is_done(c);) {
     double before = eg_layout_search_value(search);
     if (search->has_best) room = fmin(room, room_above(c));
@@ -90,10 +106,11 @@ static egraph_status widen(closer *c, eg_layout_eliminated *last) {
   return EGRAPH_OK;
 }
 
-/// The minimum at the ascent's price, as far as ascent and elimination go.
-static egraph_status minimize(closer *c, eg_layout_eliminated *last) {
+/// Ascent and sweeps at the ascent's price, while solutions get better.
+static egraph_status descend(closer *c, eg_layout_eliminated *last) {
   bool any, better = true;
   last->reach = EG_LAYOUT_REACH_NONE;
+  last->found = false;
   for (int round = 0; better && round < ROUNDS; round++) {
     double before = eg_layout_search_value(c->search);
     EG_TRY(eg_layout_ascent_climb(c->ascent, c->excess, &any));
@@ -102,10 +119,21 @@ static egraph_status minimize(closer *c, eg_layout_eliminated *last) {
     EG_TRY(sweep(c, last));
     better = eg_layout_search_value(c->search) < before;
     (void)eg_layout_delete_costly(c->search, c->active, c->excess);
-    if (last->reach == EG_LAYOUT_REACH_ALL || is_done(c)) return EGRAPH_OK;
+    if (last->reach == EG_LAYOUT_REACH_ALL) break;
   }
+  return EGRAPH_OK;
+}
+
+static bool is_over(const closer *c) { return c->active->infeasible || is_done(c); }
+
+/// The minimum at the ascent's price, as far as ascent and elimination go.
+static egraph_status minimize(closer *c, eg_layout_eliminated *last) {
+  EG_TRY(descend(c, last));
+  if (is_over(c) || last->reach == EG_LAYOUT_REACH_ALL) return EGRAPH_OK;
   return widen(c, last);
 }
+
+// ---- prices -------------------------------------------------------------------------
 
 static egraph_status keep_solution(closer *c) {
   EG_TRY(eg_bytes_resize(&c->pool->strategy, c->excess->strategy.len));
@@ -117,34 +145,48 @@ static egraph_status keep_solution(closer *c) {
   return EGRAPH_OK;
 }
 
-/// A solution's cost and what it uses of the limited measure.
-typedef struct trade {
-  double cost, used;
-} trade;
-
-static egraph_status find_price(closer *c, int limited, eg_layout_eliminated *last) {
+/// Takes the last solution into account; false when there is no other price to try: it is
+/// the best of all, or there is none on the other side of the limit.
+static bool next_price(closer *c, const eg_layout_eliminated *last) {
   const eg_layout_search *search = c->search;
   int objective = (int)search->task->objective;
-  double limit = search->task->limit[limited];
-  trade over = {-INFINITY, INFINITY}, within = {INFINITY, 0};
-  for (int i = 0; i < MOST_PRICES; i++) {
-    if (last->reach != EG_LAYOUT_REACH_ALL || !last->found) return EGRAPH_OK;
+  trade now = {last->sum[objective], last->sum[c->limited]};
+  if (now.used > search->task->limit[c->limited])
+    c->over = now;
+  else if (now.cost < c->within.cost)
+    c->within = now;
+  if (search->has_best && search->best.sum[objective] < c->within.cost)
+    c->within = (trade){search->best.sum[objective], search->best.sum[c->limited]};
+  bool has_both = isfinite(c->within.cost) && isfinite(c->over.used);
+  if (!has_both || !(c->over.cost < c->within.cost)) return false;
+  c->price = (c->within.cost - c->over.cost) / (c->over.used - c->within.used);
+  eg_layout_ascent_set_price(c->ascent, c->price);
+  return true;
+}
+
+/// Near the best price by sweeps alone.
+static egraph_status approach(closer *c, eg_layout_eliminated *last) {
+  for (int i = 0; i < MOST_PRICES && last->found; i++) {
+    double before = c->price;
     EG_TRY(keep_solution(c));
-    trade now = {last->sum[objective], last->sum[limited]};
-    if (now.used <= limit)
-      within = now;
-    else
-      over = now;
-    if (search->has_best && search->best.sum[objective] < within.cost)
-      within = (trade){search->best.sum[objective], search->best.sum[limited]};
-    if (isinf(within.cost) || isinf(over.used) || !(over.cost < within.cost))
-      return EGRAPH_OK;
-    double price = (within.cost - over.cost) / (over.used - within.used);
-    eg_layout_ascent_set_price(c->ascent, price);
+    if (!next_price(c, last) || fabs(c->price - before) <= NEAR * before) break;
+    EG_TRY(descend(c, last));
+    if (is_over(c)) break;
+  }
+  return EGRAPH_OK;
+}
+
+/// To the best price by exact minima.
+static egraph_status settle_price(closer *c, eg_layout_eliminated *last) {
+  const eg_layout_search *search = c->search;
+  double limit = search->task->limit[c->limited];
+  for (int i = 0; i < MOST_PRICES; i++) {
+    if (last->reach != EG_LAYOUT_REACH_ALL || !last->found) break;
+    EG_TRY(keep_solution(c));
+    if (!next_price(c, last)) break;
     EG_TRY(minimize(c, last));
-    if (c->active->infeasible || is_done(c)) return EGRAPH_OK;
-    double both = over.cost + price * (over.used - limit);
-    if (search->bound >= both - 1e-9 * fabs(both)) return EGRAPH_OK;
+    double both = c->over.cost + c->price * (c->over.used - limit);
+    if (is_over(c) || search->bound >= both - 1e-9 * fabs(both)) break;
   }
   return EGRAPH_OK;
 }
@@ -152,12 +194,22 @@ static egraph_status find_price(closer *c, int limited, eg_layout_eliminated *la
 egraph_status eg_layout_close(eg_layout_search *search, eg_layout_active *active,
                               eg_layout_ascent *ascent, eg_layout_excess *excess,
                               eg_layout_pool *pool) {
-  closer c = {search, active, ascent, excess, pool};
+  closer c = {.search = search,
+              .active = active,
+              .ascent = ascent,
+              .excess = excess,
+              .pool = pool,
+              .limited = eg_layout_ascent_limited(ascent),
+              .over = {-INFINITY, INFINITY},
+              .within = {INFINITY, 0}};
   eg_layout_eliminated last = {.reach = EG_LAYOUT_REACH_NONE};
-  int limited = eg_layout_ascent_limited(ascent);
-  EG_TRY(minimize(&c, &last));
-  if (limited < 0 || active->infeasible || is_done(&c)) return EGRAPH_OK;
-  if (last.reach == EG_LAYOUT_REACH_ALL) return find_price(&c, limited, &last);
+  EG_TRY(descend(&c, &last));
+  if (c.limited >= 0 && !is_over(&c)) EG_TRY(approach(&c, &last));
+  if (is_over(&c)) return EGRAPH_OK;
+  if (last.reach != EG_LAYOUT_REACH_ALL) EG_TRY(widen(&c, &last));
+  if (c.limited < 0 || is_over(&c)) return EGRAPH_OK;
+  if (last.reach == EG_LAYOUT_REACH_ALL) return settle_price(&c, &last);
+  if (search->has_best) return EGRAPH_OK;
   EG_TRY(eg_layout_ascent_find_price(ascent));
   return minimize(&c, &last);
 }
