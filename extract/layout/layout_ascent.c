@@ -34,6 +34,7 @@ struct eg_layout_ascent {
   eg_u32s order, position; // values, inputs first; [value]
   int limited;             // measure that is priced, or -1
   double weight, price;    // of the objective, and of a unit of what is limited
+  double tie_price;        // of memory, where it is not
   double best_price;       // with the best bound so far
   bool is_checked;         // whether the limit can be kept
   double bound;            // after the last pass
@@ -213,8 +214,37 @@ static egraph_status pass(ascent *a, bool forward) {
 // ---- the whole ----------------------------------------------------------------------
 
 static double weighted(const ascent *a, const eg_doubles *measures, size_t at) {
-  double cost = a->weight * measures[a->search->task->objective].data[at];
+  double cost = measures[a->search->task->objective].data[at] +
+                a->tie_price * measures[EG_LAYOUT_MEMORY].data[at];
+  cost *= a->weight;
   return a->limited < 0 ? cost : cost + a->price * measures[a->limited].data[at];
+}
+
+/// All memory that any solution could take.
+static double most_memory(const ascent *a) {
+  const eg_layout_view *view = a->search->view;
+  const eg_layout_rows *rows = &view->strategies;
+  double sum = 0;
+  for (uint32_t v = 0; v + 1 < rows->begin.len; v++) {
+    double most = 0;
+    for (uint32_t i = rows->begin.data[v]; i < rows->begin.data[v + 1]; i++)
+      if (a->active->strategy.data[rows->items.data[i]])
+        most =
+            fmax(most, view->strategy_weight[EG_LAYOUT_MEMORY].data[rows->items.data[i]]);
+    sum += most;
+  }
+  for (uint32_t i = 0; i < view->arc_weight[EG_LAYOUT_MEMORY].len; i++)
+    if (a->active->arc.data[i]) sum += view->arc_weight[EG_LAYOUT_MEMORY].data[i];
+  return sum;
+}
+
+/// Among equal costs the least memory: at so low a price that all of it costs less than
+/// what is taken for rounding.
+static double tie_price_of(const ascent *a) {
+  if (a->search->task->objective != EG_LAYOUT_COST || !a->search->has_best) return 0;
+  double most = most_memory(a);
+  return most > 0 ? 0.1 * EG_LAYOUT_TOLERANCE * eg_layout_search_value(a->search) / most
+                  : 0;
 }
 
 static egraph_status set_costs(ascent *a) {
@@ -334,6 +364,7 @@ static egraph_status init(ascent *a) {
   EG_TRY(
       eg_layout_factors_init(&a->factors, a->search->alloc, a->search->view, a->active));
   EG_TRY(sort_values(a));
+  a->tie_price = tie_price_of(a);
   return eg_layout_walk_init(&a->walk, a->search, &a->factors, &a->order);
 }
 

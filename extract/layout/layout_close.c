@@ -14,6 +14,7 @@ static const double NEAR = 0.02; // of a price
 static const double LIKELY_GAP = 0.06;
 // Of eliminations: a share of the room there is; rows.
 enum { FIRST_ROOM = 64, FEWEST_ROWS = 1 << 12, MOST_ROWS = 1 << 22 };
+enum { TIDY_ROWS = 1 << 16 };
 // Where so many rows are needed, more room costs much.
 enum { MANY_ROWS = 1 << 16 };
 static const double FINE_STEP = 1.25;
@@ -56,11 +57,11 @@ static bool is_done(const closer *c) {
          eg_layout_search_stop(c->search);
 }
 
-/// Above the last ascent's bound, in which better solutions lie, with what rounding may
-/// take from a bound; before there is a solution a guess.
+/// Above the last ascent's bound, in which solutions lie that are no dearer, with what
+/// rounding may take from a bound; before there is a solution a guess.
 static double room_above(const closer *c) {
   double cutoff = eg_layout_search_cutoff(c->search);
-  double room = cutoff - c->excess->bound + EG_LAYOUT_TOLERANCE * fabs(cutoff);
+  double room = cutoff - c->excess->bound + 2 * EG_LAYOUT_TOLERANCE * fabs(cutoff);
   if (isfinite(room)) return fmax(room, 0);
   room = fabs(c->excess->bound);
   for (size_t s = 0; s < c->excess->strategy.len; s++)
@@ -191,6 +192,29 @@ static egraph_status settle_price(closer *c, eg_layout_eliminated *last) {
   return EGRAPH_OK;
 }
 
+/// Where the bound met a solution, one as cheap may take less memory: the ascent's costs
+/// tell them apart.
+static egraph_status tidy(closer *c, eg_layout_eliminated *last) {
+  const eg_layout_search *search = c->search;
+  bool is_closed = search->bound >= eg_layout_search_cutoff(search);
+  if (!is_closed || c->active->infeasible || search->clock->stopped || c->price > 0 ||
+      search->task->objective != EG_LAYOUT_COST || last->reach == EG_LAYOUT_REACH_ALL)
+    return EGRAPH_OK;
+  return eg_layout_ascent_eliminate(c->ascent, c->excess, room_above(c), TIDY_ROWS, last);
+}
+
+static egraph_status close_gap(closer *c, eg_layout_eliminated *last) {
+  EG_TRY(descend(c, last));
+  if (c->limited >= 0 && !is_over(c)) EG_TRY(approach(c, last));
+  if (is_over(c)) return EGRAPH_OK;
+  if (last->reach != EG_LAYOUT_REACH_ALL) EG_TRY(widen(c, last));
+  if (c->limited < 0 || is_over(c)) return EGRAPH_OK;
+  if (last->reach == EG_LAYOUT_REACH_ALL) return settle_price(c, last);
+  if (c->search->has_best) return EGRAPH_OK;
+  EG_TRY(eg_layout_ascent_find_price(c->ascent));
+  return minimize(c, last);
+}
+
 egraph_status eg_layout_close(eg_layout_search *search, eg_layout_active *active,
                               eg_layout_ascent *ascent, eg_layout_excess *excess,
                               eg_layout_pool *pool) {
@@ -203,13 +227,6 @@ egraph_status eg_layout_close(eg_layout_search *search, eg_layout_active *active
               .over = {-INFINITY, INFINITY},
               .within = {INFINITY, 0}};
   eg_layout_eliminated last = {.reach = EG_LAYOUT_REACH_NONE};
-  EG_TRY(descend(&c, &last));
-  if (c.limited >= 0 && !is_over(&c)) EG_TRY(approach(&c, &last));
-  if (is_over(&c)) return EGRAPH_OK;
-  if (last.reach != EG_LAYOUT_REACH_ALL) EG_TRY(widen(&c, &last));
-  if (c.limited < 0 || is_over(&c)) return EGRAPH_OK;
-  if (last.reach == EG_LAYOUT_REACH_ALL) return settle_price(&c, &last);
-  if (search->has_best) return EGRAPH_OK;
-  EG_TRY(eg_layout_ascent_find_price(ascent));
-  return minimize(&c, &last);
+  EG_TRY(close_gap(&c, &last));
+  return tidy(&c, &last);
 }

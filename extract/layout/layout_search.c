@@ -92,12 +92,22 @@ static bool is_excluded(const eg_layout_search *search) {
   return false;
 }
 
+/// Cheaper; or as cheap as the cheapest there was, up to rounding, and of less memory.
+static bool is_better(const eg_layout_search *search) {
+  int objective = (int)search->task->objective;
+  const double *now = search->trial.sum, *best = search->best.sum;
+  if (!search->has_best || now[objective] < best[objective]) return true;
+  return objective == EG_LAYOUT_COST &&
+         now[objective] <= search->least * (1 + EG_LAYOUT_TOLERANCE / 4) &&
+         now[EG_LAYOUT_MEMORY] < best[EG_LAYOUT_MEMORY];
+}
+
 static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
   *out_ok = keeps_limits(search) && !is_excluded(search);
-  if (!*out_ok) return EGRAPH_OK;
+  if (!*out_ok || !is_better(search)) return EGRAPH_OK;
   int objective = (int)search->task->objective;
-  if (search->has_best && !(search->trial.sum[objective] < search->best.sum[objective]))
-    return EGRAPH_OK;
+  double cost = search->trial.sum[objective];
+  if (!search->has_best || cost < search->least) search->least = cost;
   EG_TRY(eg_layout_choice_copy(&search->best, &search->trial));
   search->has_best = true;
   if (search->bound > search->best.sum[objective])

@@ -28,6 +28,7 @@ typedef struct eg_layout_search {
   eg_doubles arc_weight, arc_priced; // scratch: of legal arcs
   eg_layout_choice best, trial;
   bool has_best;
+  double least; // objective of the cheapest that there was
   double bound; // valid lower bound of the objective
   double unit;  // the objective is a multiple of it; 0: not known to be
 } eg_layout_search;
