@@ -317,10 +317,8 @@ egraph_status eg_layout_states_init(eg_layout_states *states, egraph_allocator a
                                     const eg_doubles *strategy_excess,
                                     const eg_doubles *arc_excess, eg_network *network,
                                     bool *out_fits) {
-  *states = (eg_layout_states){.factors = factors,
-                               .arc_excess = arc_excess,
-                               .strategy_excess = strategy_excess,
-                               .network = network};
+  *states = (eg_layout_states){
+      .factors = factors, .arc_excess = arc_excess, .strategy_excess = strategy_excess};
   eg_u32s *const lists[] = {&states->made, &states->had, &states->label, &states->need};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);

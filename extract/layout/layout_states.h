@@ -21,11 +21,10 @@
 typedef struct eg_layout_states {
   eg_layout_factors *factors;                     // borrowed; used to solve factors
   const eg_doubles *arc_excess, *strategy_excess; // borrowed
-  eg_u32s made, had;   // variable of a value, or EG_LAYOUT_NONE
-  eg_u32s need;        // of a link
-  eg_u32s label;       // of a tie
-  eg_network *network; // borrowed; filled
-  double bound;        // what all costs are above of
+  eg_u32s made, had; // variable of a value, or EG_LAYOUT_NONE
+  eg_u32s need;      // of a link
+  eg_u32s label;     // of a tie
+  double bound;      // what all costs are above of
 } eg_layout_states;
 
 /// Into an empty network whose maker has room and rows: what is active and has room;

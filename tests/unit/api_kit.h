@@ -92,4 +92,24 @@ static inline char *api_read_file(const char *path, size_t *out_size) {
   return data;
 }
 
+/// Options for a step with Adam on two ranks of this host.
+static inline egraph_plan_options api_training(void) {
+  egraph_plan_options options = egraph_plan_options_default();
+  options.machine = "host*2";
+  options.mesh = "cpu=2";
+  options.optimizer = "adam";
+  options.loss = "mean-squared-error";
+  return options;
+}
+
+/// A plan of api_layer.
+static inline egraph_plan *api_make_plan(api_kit *kit,
+                                         const egraph_plan_options *options) {
+  egraph_graph *graph = api_layer(&kit->alloc);
+  egraph_plan *plan;
+  assert_ok(egraph_plan_create(&kit->alloc, graph, options, &plan));
+  egraph_graph_destroy(graph); // the plan stands alone
+  return plan;
+}
+
 #endif

@@ -7,23 +7,6 @@
 
 #include "tests/unit/api_kit.h"
 
-static egraph_plan_options training(void) {
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = "host*2";
-  options.mesh = "cpu=2";
-  options.optimizer = "adam";
-  options.loss = "mean-squared-error";
-  return options;
-}
-
-static egraph_plan *make(api_kit *kit, const egraph_plan_options *options) {
-  egraph_graph *graph = api_layer(&kit->alloc);
-  egraph_plan *plan;
-  assert_ok(egraph_plan_create(&kit->alloc, graph, options, &plan));
-  egraph_graph_destroy(graph); // the plan stands alone
-  return plan;
-}
-
 static void name_file(api_kit *kit, const char *suffix) {
   (void)snprintf(kit->path, sizeof kit->path, "test_api_plan.%ld%s", (long)getpid(),
                  suffix);
@@ -31,8 +14,8 @@ static void name_file(api_kit *kit, const char *suffix) {
 
 static void a_step_is_planned(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = training();
-  egraph_plan *plan = make(kit, &options);
+  egraph_plan_options options = api_training();
+  egraph_plan *plan = api_make_plan(kit, &options);
   const egraph_plan_report *r = egraph_plan_report_of(plan);
   assert_string_equal(r->status, "optimal");
   assert_string_equal(r->mesh, "cpu=2");
@@ -55,10 +38,10 @@ static void all_meshes_are_no_worse_than_each(void **state) {
   static const char *const MESHES[] = {NULL, "cpu=4", "outer=2,inner=2"};
   double costs[3];
   for (int i = 0; i < 3; i++) {
-    egraph_plan_options options = training();
+    egraph_plan_options options = api_training();
     options.machine = "host*4";
     options.mesh = MESHES[i];
-    egraph_plan *plan = make(kit, &options);
+    egraph_plan *plan = api_make_plan(kit, &options);
     costs[i] = egraph_plan_report_of(plan)->cost;
     assert_int_equal(egraph_plan_report_of(plan)->meshes, i == 0 ? 2 : 1);
     egraph_plan_destroy(plan);
@@ -68,9 +51,9 @@ static void all_meshes_are_no_worse_than_each(void **state) {
 
 static void the_least_memory_is_told_and_does(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = training();
+  egraph_plan_options options = api_training();
   options.memory_limit = 16;
-  egraph_plan *plan = make(kit, &options);
+  egraph_plan *plan = api_make_plan(kit, &options);
   const egraph_plan_report *r = egraph_plan_report_of(plan);
   assert_string_equal(r->status, "infeasible");
   assert_true(isinf(r->cost) && r->least_memory > 16);
@@ -81,7 +64,7 @@ static void the_least_memory_is_told_and_does(void **state) {
   assert_int_equal(egraph_plan_save(plan, "never"), EGRAPH_E_ARGUMENT);
   options.memory_limit = r->least_memory;
   egraph_plan_destroy(plan);
-  plan = make(kit, &options);
+  plan = api_make_plan(kit, &options);
   assert_true(egraph_plan_report_of(plan)->memory <= options.memory_limit);
   assert_non_null(egraph_plan_graph(plan));
   egraph_plan_destroy(plan);
@@ -98,7 +81,7 @@ static egraph_status create_with(api_kit *kit, const egraph_plan_options *option
 
 #define WRONG(member, value, status)                                                     \
   do {                                                                                   \
-    egraph_plan_options wrong = training();                                              \
+    egraph_plan_options wrong = api_training();                                          \
     wrong.member = (value);                                                              \
     assert_int_equal(create_with(*state, &wrong), status);                               \
   } while (0)
@@ -117,8 +100,8 @@ static void wrong_options_fail(void **state) {
 
 static void saved_plans_come_back(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = training();
-  egraph_plan *plan = make(kit, &options), *back;
+  egraph_plan_options options = api_training();
+  egraph_plan *plan = api_make_plan(kit, &options), *back;
   name_file(kit, ".json");
   assert_ok(egraph_plan_save(plan, kit->path));
   assert_ok(egraph_plan_load(&kit->alloc, kit->path, &back));
@@ -197,7 +180,7 @@ static egraph_plan *plan_deep(api_kit *kit, const egraph_plan_options *options) 
 static void deep_plans_are_those_of_all_blocks(void **state) {
   api_kit *kit = *state;
   for (int trains = 0; trains < 2; trains++) {
-    egraph_plan_options options = training();
+    egraph_plan_options options = api_training();
     if (!trains) options.optimizer = NULL;
     egraph_plan *folded = plan_deep(kit, &options);
     options.no_fold = true;
@@ -225,9 +208,9 @@ static void deep_plans_are_those_of_all_blocks(void **state) {
 
 static void a_plan_runs_as_one_device_does(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = training();
+  egraph_plan_options options = api_training();
   options.optimizer = NULL;
-  egraph_plan *plan = make(kit, &options);
+  egraph_plan *plan = api_make_plan(kit, &options);
   const egraph_graph *graph = egraph_plan_graph(plan);
   float x[4 * 8], four[4 * 6], one[4 * 6];
   egraph_tensor input, outputs[2];
@@ -269,12 +252,12 @@ static bool stop(void *user, const char *mesh, double cost, double bound,
 static void a_callback_may_stop_it(void **state) {
   api_kit *kit = *state;
   int calls = 0;
-  egraph_plan_options options = training();
+  egraph_plan_options options = api_training();
   options.progress = stop;
   options.user = &calls;
   options.machine = "dgx-h100*2";
   options.mesh = NULL;
-  egraph_plan *plan = make(kit, &options);
+  egraph_plan *plan = api_make_plan(kit, &options);
   const egraph_plan_report *r = egraph_plan_report_of(plan);
   assert_int_equal(calls, 1);
   assert_int_equal(r->meshes, 1); // of several: the callback hears of every mesh
@@ -288,7 +271,7 @@ static egraph_status everything(egraph_allocator heap, void *user) {
   egraph_graph *graph = NULL;
   egraph_plan *plan = NULL, *back = NULL;
   char *text = NULL;
-  egraph_plan_options options = training();
+  egraph_plan_options options = api_training();
   egraph_status status = egraph_graph_create(alloc, &graph);
   if (status == EGRAPH_OK) status = api_build_layer(graph);
   if (status == EGRAPH_OK) status = egraph_plan_create(alloc, graph, &options, &plan);

@@ -7,23 +7,6 @@
 
 #include "tests/unit/api_kit.h"
 
-static egraph_plan_options training(void) {
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = "host*2";
-  options.mesh = "cpu=2";
-  options.optimizer = "adam";
-  options.loss = "mean-squared-error";
-  return options;
-}
-
-static egraph_plan *make(api_kit *kit, const egraph_plan_options *options) {
-  egraph_graph *graph = api_layer(&kit->alloc);
-  egraph_plan *plan;
-  assert_ok(egraph_plan_create(&kit->alloc, graph, options, &plan));
-  egraph_graph_destroy(graph); // the plan stands alone
-  return plan;
-}
-
 static void name_file(api_kit *kit, const char *suffix) {
   (void)snprintf(kit->path, sizeof kit->path, "test_api_plan_demands.%ld%s",
                  (long)getpid(), suffix);
@@ -50,7 +33,7 @@ static void wrong_constraints_fail(void **state) {
       {"no/such.constraints", NULL, "no/such", EGRAPH_E_IO},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    egraph_plan_options options = training();
+    egraph_plan_options options = api_training();
     options.constraints_file = cases[i].file;
     options.constraints = cases[i].text;
     assert_int_equal(create_with(*state, &options), cases[i].status);
@@ -67,15 +50,15 @@ static char *remarks_of(api_kit *kit, const egraph_plan *plan, bool json) {
 static void constraints_come_from_a_file_and_from_text(void **state) {
   api_kit *kit = *state;
   static const char file[] = "(egraph-constraints 1)\n(pin w cpu=S0) ; rows\n";
-  egraph_plan_options options = training();
-  egraph_plan *plan = make(kit, &options);
+  egraph_plan_options options = api_training();
+  egraph_plan *plan = api_make_plan(kit, &options);
   double cost = egraph_plan_report_of(plan)->cost;
   egraph_plan_destroy(plan);
   name_file(kit, ".constraints");
   api_write_file(kit->path, file, sizeof file - 1);
   options.constraints_file = kit->path;
   options.constraints = "(pin (all states) *=S0)";
-  plan = make(kit, &options);
+  plan = api_make_plan(kit, &options);
   assert_true(egraph_plan_report_of(plan)->cost >= cost * (1 - 1e-9));
   char *text;
   assert_ok(egraph_plan_print(&kit->alloc, plan, false, &text));
@@ -90,11 +73,11 @@ static void constraints_come_from_a_file_and_from_text(void **state) {
 
 static void meshes_that_constraints_rule_out_leave_the_others(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = training();
+  egraph_plan_options options = api_training();
   options.machine = "host*4";
   options.mesh = NULL;
   options.constraints = "(pin x outer=S0)";
-  egraph_plan *plan = make(kit, &options);
+  egraph_plan *plan = api_make_plan(kit, &options);
   const egraph_plan_report *r = egraph_plan_report_of(plan);
   assert_string_equal(r->mesh, "outer=2,inner=2");
   assert_string_equal(r->status, "optimal");
@@ -107,9 +90,9 @@ static void meshes_that_constraints_rule_out_leave_the_others(void **state) {
 
 static void plans_are_compared_with_baselines(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = training();
+  egraph_plan_options options = api_training();
   options.baselines = true;
-  egraph_plan *plan = make(kit, &options), *back;
+  egraph_plan *plan = api_make_plan(kit, &options), *back;
   assert_null(egraph_plan_report_of(plan)->seed);
   char *text = remarks_of(kit, plan, false), *json = remarks_of(kit, plan, true), *again;
   for (const char *const *name =
@@ -133,8 +116,8 @@ static void plans_are_compared_with_baselines(void **state) {
 
 static void a_baseline_is_planned_alone(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = training();
-  egraph_plan *plan = make(kit, &options);
+  egraph_plan_options options = api_training();
+  egraph_plan *plan = api_make_plan(kit, &options);
   double cost = egraph_plan_report_of(plan)->cost;
   egraph_plan_destroy(plan);
   for (const char *const *name =
@@ -142,7 +125,7 @@ static void a_baseline_is_planned_alone(void **state) {
                                  "zero-3", "megatron", NULL};
        *name != NULL; name++) {
     options.baseline = *name;
-    plan = make(kit, &options);
+    plan = api_make_plan(kit, &options);
     assert_true(egraph_plan_report_of(plan)->cost >= cost * (1 - 1e-9));
     egraph_plan_destroy(plan);
   }
@@ -156,8 +139,8 @@ static void a_baseline_is_planned_alone(void **state) {
 
 static void a_plan_is_priced_anew(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = training();
-  egraph_plan *plan = make(kit, &options);
+  egraph_plan_options options = api_training();
+  egraph_plan *plan = api_make_plan(kit, &options);
   double cost = egraph_plan_report_of(plan)->cost;
   assert_ok(egraph_plan_price(plan, "host*2"));
   const egraph_plan_report *r = egraph_plan_report_of(plan);
@@ -183,7 +166,7 @@ static egraph_status everything(egraph_allocator heap, void *user) {
   egraph_graph *graph = NULL;
   egraph_plan *plan = NULL;
   char *text = NULL;
-  egraph_plan_options options = training();
+  egraph_plan_options options = api_training();
   options.optimizer = NULL; // few allocations
   options.baselines = true;
   options.constraints = "(pin w cpu=S0)";
