@@ -1,6 +1,6 @@
 // Factors stand in the order of the values, inputs first: the producers of a value, then
-// its arborescences, at the end the ties. A pass goes over them forward, the next one
-// back. Each factor hands what it knows (its least cost per label, above its least of
+// its arborescences, at the end ties and cuts. A pass goes over them forward, the next
+// one back. Each factor hands what it knows (its least cost per label, above its least of
 // all) to the factors that come later in the pass, in equal parts, so that its own least
 // cost does not sink and theirs can only rise: the sum of all, the bound, never goes down
 // (TRW-S, SRMP; subgradient steps from where it stands still were tried and gained
@@ -100,14 +100,14 @@ static egraph_status sort_values(ascent *a) {
 
 // ---- passes -------------------------------------------------------------------------
 //
-// Rank of a factor: producers 2 position, arborescences one more, ties last.
+// Rank of a factor: producers 2 position, arborescences one more, ties and cuts last.
 
 static uint32_t near_rank(const ascent *a, const eg_link *link) {
   return 2 * a->position.data[link->producers];
 }
 
 static uint32_t far_rank(const ascent *a, const eg_link *link) {
-  if (link->kind == EG_LINK_TIE) return UINT32_MAX;
+  if (link->kind == EG_LINK_TIE || link->kind == EG_LINK_CUT) return UINT32_MAX;
   return 2 * a->position.data[link->value] + 1;
 }
 
@@ -185,29 +185,35 @@ static egraph_status pass_trees(ascent *a, uint32_t value, bool forward) {
   return EGRAPH_OK;
 }
 
-static void pass_ties(ascent *a, bool forward) {
-  const eg_layout_rows *rows = &a->factors.links_of_tie;
-  for (uint32_t t = 0; t + 1 < rows->begin.len && !a->infeasible; t++) {
+static void pass_last(ascent *a, const eg_layout_rows *links,
+                      void (*solve)(eg_layout_factors *, uint32_t, double *),
+                      bool forward) {
+  for (uint32_t i = 0; i + 1 < links->begin.len && !a->infeasible; i++) {
+    uint32_t begin = links->begin.data[i], count = links->begin.data[i + 1] - begin;
     double least;
-    eg_factor_tie(&a->factors, t, &least);
+    solve(&a->factors, i, &least);
     add_least(a, least);
     if (!a->infeasible)
-      hand_on(a, rows->items.data + rows->begin.data[t],
-              rows->begin.data[t + 1] - rows->begin.data[t], false, forward, least);
+      hand_on(a, links->items.data + begin, count, false, forward, least);
   }
+}
+
+static void pass_ties_and_cuts(ascent *a, bool forward) {
+  pass_last(a, &a->factors.links_of_tie, eg_factor_tie, forward);
+  pass_last(a, &a->factors.links_of_cut, eg_factor_cut, forward);
 }
 
 static egraph_status pass(ascent *a, bool forward) {
   uint32_t count = (uint32_t)a->order.len;
   a->bound = a->limited < 0 ? 0 : -a->price * a->search->task->limit[a->limited];
-  if (!forward) pass_ties(a, false);
+  if (!forward) pass_ties_and_cuts(a, false);
   for (uint32_t i = 0; i < count && !a->infeasible; i++) {
     uint32_t value = a->order.data[forward ? i : count - 1 - i];
     if (forward) pass_producers(a, value, true);
     if (!a->infeasible) EG_TRY(pass_trees(a, value, forward));
     if (!forward && !a->infeasible) pass_producers(a, value, false);
   }
-  if (forward && !a->infeasible) pass_ties(a, true);
+  if (forward && !a->infeasible) pass_ties_and_cuts(a, true);
   return EGRAPH_OK;
 }
 
@@ -360,9 +366,9 @@ static int limited_measure(const eg_layout_task *task) {
   return -1;
 }
 
-static egraph_status init(ascent *a) {
-  EG_TRY(
-      eg_layout_factors_init(&a->factors, a->search->alloc, a->search->view, a->active));
+static egraph_status init(ascent *a, const eg_layout_landmarks *landmarks) {
+  EG_TRY(eg_layout_factors_init(&a->factors, a->search->alloc, a->search->view, a->active,
+                                landmarks));
   EG_TRY(sort_values(a));
   a->tie_price = tie_price_of(a);
   return eg_layout_walk_init(&a->walk, a->search, &a->factors, &a->order);
@@ -370,6 +376,7 @@ static egraph_status init(ascent *a) {
 
 egraph_status eg_layout_ascent_create(eg_layout_search *search,
                                       const eg_layout_active *active,
+                                      const eg_layout_landmarks *landmarks,
                                       eg_layout_ascent **out) {
   ascent *a;
   EG_TRY(eg_alloc(search->alloc, 1, sizeof *a, &a));
@@ -379,7 +386,7 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
                 .weight = 1};
   eg_u32s_init(&a->order, search->alloc);
   eg_u32s_init(&a->position, search->alloc);
-  egraph_status status = init(a);
+  egraph_status status = init(a, landmarks);
   if (status == EGRAPH_OK)
     *out = a;
   else

@@ -10,9 +10,10 @@
 typedef struct eg_layout_ascent eg_layout_ascent;
 
 /// On what is active, which is presolved; from `active` things may be taken later on.
-/// Borrows both. Fails with EGRAPH_E_MEMORY.
+/// Borrows all three. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_create(eg_layout_search *search,
                                       const eg_layout_active *active,
+                                      const eg_layout_landmarks *landmarks,
                                       eg_layout_ascent **out);
 void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
 /// Raises search->bound, offers solutions, and fills the excess of what is active. Stops

@@ -51,23 +51,43 @@ static void weigh(eliminator *e, uint32_t var) {
   e->score.data[var] = score;
 }
 
-static egraph_status prepare_order(eliminator *e) {
-  const eg_network *n = &e->network;
+static egraph_status size_order(eliminator *e) {
   EG_TRY(eg_words_resize(&e->near, (size_t)e->vars * e->words));
   EG_TRY(eg_doubles_resize(&e->width, e->vars));
   EG_TRY(eg_doubles_resize(&e->score, e->vars));
   EG_TRY(eg_bytes_resize(&e->gone, e->vars));
-  EG_TRY(eg_labels_resize(&e->label, e->vars));
+  return eg_labels_resize(&e->label, e->vars);
+}
+
+/// Labels that have room.
+static uint32_t count_labels(const eg_network *n, uint32_t var) {
+  uint32_t labels = 0;
+  for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
+    labels += n->costs.cost.data[i] + n->maker.base <= n->maker.room;
+  return labels;
+}
+
+/// Of the variables that are left; those of one label are not.
+static void find_order(eliminator *e) {
+  const eg_network *n = &e->network;
+  memset(e->near.data, 0, e->near.len * sizeof *e->near.data);
   for (uint32_t v = 0; v < e->vars; v++) {
-    uint32_t labels = 0;
-    for (uint32_t i = n->costs.begin.data[v]; i < n->costs.begin.data[v + 1]; i++)
-      labels += n->costs.cost.data[i] <= n->maker.room;
-    e->width.data[v] = log2(labels + 1e-3);
+    if (n->fixed.data[v] != EG_NETWORK_FREE) {
+      e->label.data[v] = n->fixed.data[v];
+      e->gone.data[v] = 1;
+    }
+    e->width.data[v] = log2(count_labels(n, v) + 1e-3);
   }
   for (size_t r = 0; r < n->relations.len; r++)
-    add_neighbours(e, &n->relations.data[r]);
+    if (!n->used.data[r]) add_neighbours(e, &n->relations.data[r]);
   for (uint32_t v = 0; v < e->vars; v++)
-    weigh(e, v);
+    if (!e->gone.data[v]) weigh(e, v);
+}
+
+/// Raises the base, and finds an order for what is left.
+static egraph_status diffuse(eliminator *e) {
+  EG_TRY(eg_network_diffuse(&e->network, PASSES));
+  find_order(e);
   return EGRAPH_OK;
 }
 
@@ -162,11 +182,11 @@ static egraph_status take_out(eliminator *e, uint32_t var) {
 static egraph_status run(eliminator *e, bool *out_found) {
   eg_network *n = &e->network;
   *out_found = false;
-  EG_TRY(prepare_order(e));
-  EG_TRY(eg_network_diffuse(n, PASSES));
+  EG_TRY(size_order(e));
+  EG_TRY(diffuse(e));
   e->grown = FEW_ROWS;
-  for (uint32_t i = 0; i < e->vars; i++) {
-    EG_TRY(take_out(e, choose_variable(e)));
+  for (uint32_t var; !n->is_empty && (var = choose_variable(e)) != NONE;) {
+    EG_TRY(take_out(e, var));
     size_t rows = eg_relation_rows(&n->relations.data[n->relations.len - 1]);
     if (rows == 0) return EGRAPH_OK;
     if (eg_layout_search_stop(e->search)) {
@@ -175,9 +195,9 @@ static egraph_status run(eliminator *e, bool *out_found) {
     }
     if (rows <= 2 * e->grown) continue;
     e->grown = rows;
-    EG_TRY(eg_network_diffuse(n, PASSES));
+    EG_TRY(diffuse(e));
   }
-  *out_found = true;
+  *out_found = !n->is_empty;
   return EGRAPH_OK;
 }
 

@@ -7,30 +7,38 @@ static const eg_layout_problem *problem_of(const eg_layout_factors *f) {
   return f->view->problem;
 }
 
-/// `least` of every link's far end, above that end's least of all: what a label costs
-/// there at least.
+/// `least` of a link whose far end has just been solved, above that end's least of all.
+static void note(const eg_layout_factors *f, uint32_t number, double least,
+                 eg_doubles *excess) {
+  const eg_link *link = &f->links.data[number];
+  for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
+    excess->data[link->price + i] = f->least.data[link->price + i] - least;
+}
+
+static void note_rows(eg_layout_factors *f, const eg_layout_rows *links,
+                      void (*solve)(eg_layout_factors *, uint32_t, double *),
+                      eg_doubles *excess) {
+  for (uint32_t i = 0; i + 1 < links->begin.len; i++) {
+    double least;
+    solve(f, i, &least);
+    for (uint32_t k = links->begin.data[i]; k < links->begin.data[i + 1]; k++)
+      note(f, links->items.data[k], least, excess);
+  }
+}
+
+/// What a link's label costs at its far end at least.
 static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
-  double least;
   EG_TRY(eg_doubles_resize(excess, f->price.len));
   for (uint32_t t = 0; t < f->trees.len; t++) {
     const eg_tree_factor *tree = &f->trees.data[t];
+    double least;
     EG_TRY(eg_factor_tree(f, t, &least));
-    for (uint32_t u = 0; u <= tree->user_count; u++) {
-      const eg_link *link =
-          &f->links.data[u == tree->user_count ? tree->made : tree->users[u]];
-      for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
-        excess->data[link->price + i] = f->least.data[link->price + i] - least;
-    }
+    note(f, tree->made, least, excess);
+    for (uint32_t u = 0; u < tree->user_count; u++)
+      note(f, tree->users[u], least, excess);
   }
-  for (uint32_t t = 0; t + 1 < f->links_of_tie.begin.len; t++) {
-    eg_factor_tie(f, t, &least);
-    for (uint32_t k = f->links_of_tie.begin.data[t];
-         k < f->links_of_tie.begin.data[t + 1]; k++) {
-      const eg_link *link = &f->links.data[f->links_of_tie.items.data[k]];
-      for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
-        excess->data[link->price + i] = f->least.data[link->price + i] - least;
-    }
-  }
+  note_rows(f, &f->links_of_tie, eg_factor_tie, excess);
+  note_rows(f, &f->links_of_cut, eg_factor_cut, excess);
   return EGRAPH_OK;
 }
 
@@ -45,7 +53,11 @@ static double excess_around(const eg_layout_factors *f, const eg_doubles *excess
   for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
        i++) {
     const eg_link *link = &f->links.data[f->links_of.items.data[i]];
-    if (link->kind != EG_LINK_USE) sum += excess->data[link->price + output];
+    if (link->kind == EG_LINK_MADE || link->kind == EG_LINK_TIE)
+      sum += excess->data[link->price + output];
+    if (link->kind == EG_LINK_CUT)
+      sum += excess->data[link->price +
+                          (eg_link_cuts(f, link, op) ? EG_CUT_CHOSEN : EG_CUT_NOT)];
   }
   for (uint32_t i = begin; i < end; i++) {
     const eg_link *link = &f->links.data[f->use.data[i]];

@@ -14,9 +14,9 @@ EG_VEC_DEFINE(link_pairs, link_pair);
 
 typedef struct builder {
   eg_layout_factors *f;
-  link_pairs of_value, of_tie; // producers' links, links of ties
-  eg_u32s last_tree;           // [values] that has room, or NONE
-  eg_u32s last_tie;            // [values] 1 + the last one that it has joined, or 0
+  link_pairs of_value, of_tie, of_cut; // links
+  eg_u32s last_tree;                   // [values] that has room, or NONE
+  eg_u32s last_tie; // [values] 1 + the last one that it has joined, or 0
 } builder;
 
 static const eg_layout_problem *problem_of(const eg_layout_factors *f) {
@@ -35,6 +35,8 @@ static egraph_status add_link(builder *b, eg_link link, uint32_t *out) {
     EG_TRY(link_pairs_push(&b->of_value, (link_pair){link.producers, *out}));
   if (link.kind == EG_LINK_TIE)
     EG_TRY(link_pairs_push(&b->of_tie, (link_pair){link.far, *out}));
+  if (link.kind == EG_LINK_CUT)
+    EG_TRY(link_pairs_push(&b->of_cut, (link_pair){link.far, *out}));
   return eg_links_push(&f->links, link);
 }
 
@@ -74,16 +76,47 @@ static bool is_left(const eg_layout_factors *f, uint32_t op) {
   return false;
 }
 
+/// The link by which producers of `value` use `input`, for the nth input of an operator
+/// that is the same value; `first`: the first link that its producers have added.
+static egraph_status find_use(builder *b, uint32_t value, uint32_t input, uint32_t nth,
+                              size_t first, uint32_t *out) {
+  const eg_link *links = b->f->links.data;
+  for (size_t i = first; i < b->f->links.len; i++) {
+    if (links[i].kind != EG_LINK_USE || links[i].value != input || nth-- != 0) continue;
+    *out = (uint32_t)i;
+    return EGRAPH_OK;
+  }
+  return add_user(b, EG_LINK_USE, input, value, out);
+}
+
+static egraph_status add_operator_uses(builder *b, uint32_t op, size_t first) {
+  const eg_layout_problem *p = problem_of(b->f);
+  uint32_t begin = p->input_begin.data[op], end = p->input_begin.data[op + 1];
+  for (uint32_t i = begin; i < end; i++) {
+    uint32_t nth = 0;
+    for (uint32_t k = begin; k < i; k++)
+      nth += p->inputs.data[k] == p->inputs.data[i];
+    EG_TRY(find_use(b, p->operator_value.data[op], p->inputs.data[i], nth, first,
+                    &b->f->use.data[i]));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status add_uses(builder *b) {
   eg_layout_factors *f = b->f;
-  const eg_layout_problem *p = problem_of(f);
-  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
-    uint32_t value = p->operator_value.data[op];
-    bool counts = f->active->used.data[value] && is_left(f, op);
-    for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++) {
-      uint32_t link = NONE;
-      if (counts) EG_TRY(add_user(b, EG_LINK_USE, p->inputs.data[i], value, &link));
-      EG_TRY(eg_u32s_push(&f->use, link));
+  const eg_layout_rows *strategies = &f->view->strategies;
+  EG_TRY(eg_u32s_resize(&f->use, problem_of(f)->inputs.len));
+  for (size_t i = 0; i < f->use.len; i++)
+    f->use.data[i] = NONE;
+  for (uint32_t v = 0; v < eg_layout_value_count(problem_of(f)); v++) {
+    size_t first = f->links.len;
+    if (!f->active->used.data[v]) continue;
+    for (uint32_t i = strategies->begin.data[v], last = NONE;
+         i < strategies->begin.data[v + 1]; i++) {
+      uint32_t op = f->view->op_of.data[strategies->items.data[i]];
+      if (op == last || !is_left(f, op)) continue;
+      last = op;
+      EG_TRY(add_operator_uses(b, op, first));
     }
   }
   return EGRAPH_OK;
@@ -121,6 +154,31 @@ static egraph_status add_ties(builder *b) {
           &link));
     }
   }
+  return EGRAPH_OK;
+}
+
+/// A link per value that the cut has operators of.
+static egraph_status add_cut(builder *b, uint32_t cut) {
+  const eg_layout_landmarks *landmarks = b->f->landmarks;
+  const eg_u32s *value_of = &problem_of(b->f)->operator_value;
+  uint32_t begin = landmarks->cut_begin.data[cut], link;
+  for (uint32_t i = begin; i < landmarks->cut_begin.data[cut + 1]; i++) {
+    uint32_t value = value_of->data[landmarks->cut_ops.data[i]];
+    bool is_new = true;
+    for (uint32_t k = begin; k < i; k++)
+      is_new = is_new && value_of->data[landmarks->cut_ops.data[k]] != value;
+    if (is_new)
+      EG_TRY(add_link(
+          b,
+          (eg_link){.kind = EG_LINK_CUT, .value = value, .producers = value, .far = cut},
+          &link));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_cuts(builder *b) {
+  for (uint32_t c = 0; c < eg_layout_cut_count(b->f->landmarks); c++)
+    EG_TRY(add_cut(b, c));
   return EGRAPH_OK;
 }
 
@@ -169,7 +227,9 @@ static egraph_status build(builder *b) {
   EG_TRY(add_uses(b));
   EG_TRY(add_roots(b));
   EG_TRY(add_ties(b));
+  EG_TRY(add_cuts(b));
   EG_TRY(index_trees(b));
+  EG_TRY(to_rows(&b->of_cut, eg_layout_cut_count(f->landmarks), &f->links_of_cut));
   EG_TRY(to_rows(&b->of_value, values, &f->links_of));
   return to_rows(&b->of_tie, (uint32_t)problem_of(f)->tie_kind.len, &f->links_of_tie);
 }
@@ -180,14 +240,17 @@ static egraph_status build(builder *b) {
   X(trees_of.begin)                                                                      \
   X(trees_of.items)                                                                      \
   X(links_of_tie.begin)                                                                  \
-  X(links_of_tie.items) X(use) X(arc_from) X(arc_to) X(arc_number)
+  X(links_of_tie.items)                                                                  \
+  X(links_of_cut.begin)                                                                  \
+  X(links_of_cut.items) X(use) X(arc_from) X(arc_to) X(arc_number)
 #define EACH_DOUBLES(X)                                                                  \
   X(strategy_cost) X(arc_cost) X(price) X(least) X(arc_weight) X(source)
 
 egraph_status eg_layout_factors_init(eg_layout_factors *f, egraph_allocator alloc,
                                      const eg_layout_view *view,
-                                     const eg_layout_active *active) {
-  *f = (eg_layout_factors){.view = view, .active = active};
+                                     const eg_layout_active *active,
+                                     const eg_layout_landmarks *landmarks) {
+  *f = (eg_layout_factors){.view = view, .active = active, .landmarks = landmarks};
 #define INIT_U32S(field) eg_u32s_init(&f->field, alloc);
 #define INIT_DOUBLES(field) eg_doubles_init(&f->field, alloc);
   EACH_U32S(INIT_U32S)
@@ -201,11 +264,13 @@ egraph_status eg_layout_factors_init(eg_layout_factors *f, egraph_allocator allo
   builder b = {.f = f};
   link_pairs_init(&b.of_value, alloc);
   link_pairs_init(&b.of_tie, alloc);
+  link_pairs_init(&b.of_cut, alloc);
   eg_u32s_init(&b.last_tree, alloc);
   eg_u32s_init(&b.last_tie, alloc);
   egraph_status status = build(&b);
   link_pairs_deinit(&b.of_value);
   link_pairs_deinit(&b.of_tie);
+  link_pairs_deinit(&b.of_cut);
   eg_u32s_deinit(&b.last_tree);
   eg_u32s_deinit(&b.last_tie);
   if (status != EGRAPH_OK) eg_layout_factors_deinit(f);
@@ -223,259 +288,4 @@ void eg_layout_factors_deinit(eg_layout_factors *f) {
   eg_tree_factors_deinit(&f->trees);
   eg_bytes_deinit(&f->dead);
   eg_steiner_deinit(&f->steiner);
-}
-
-// ---- prices -------------------------------------------------------------------------
-
-static uint32_t none_of(const eg_layout_factors *f, uint32_t link) {
-  return eg_link_labels(f, &f->links.data[link]) - 1;
-}
-
-static void lower(eg_layout_factors *f, uint32_t link, uint32_t label, double cost) {
-  double *least = &f->least.data[f->links.data[link].price + label];
-  if (cost < *least) *least = cost;
-}
-
-static void forget(eg_layout_factors *f, uint32_t link) {
-  const eg_link *l = &f->links.data[link];
-  for (uint32_t i = 0; i < eg_link_labels(f, l); i++)
-    f->least.data[l->price + i] = INFINITY;
-}
-
-// ---- producers ----------------------------------------------------------------------
-
-/// Price of an operator's inputs when it is not chosen.
-static double price_of_rest(const eg_layout_factors *f, uint32_t op) {
-  const eg_layout_problem *p = problem_of(f);
-  double price = 0;
-  for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
-    if (f->use.data[i] != NONE)
-      price += eg_link_near_price(f, f->use.data[i], none_of(f, f->use.data[i]));
-  return price;
-}
-
-/// Links of the value itself, where it is made: all but uses.
-static double price_of_made(const eg_layout_factors *f, uint32_t value, uint32_t label) {
-  double price = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
-    if (f->links.data[link].kind != EG_LINK_USE)
-      price += eg_link_near_price(f, link, label);
-  }
-  return price;
-}
-
-static void lower_made(eg_layout_factors *f, uint32_t value, uint32_t label,
-                       double cost) {
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
-    if (f->links.data[link].kind != EG_LINK_USE) lower(f, link, label, cost);
-  }
-}
-
-/// The strategy's own cost, its output and its inputs.
-static double strategy_alone(const eg_layout_factors *f, uint32_t s) {
-  const eg_layout_problem *p = problem_of(f);
-  uint32_t op = f->view->op_of.data[s], value = f->view->value_of.data[s];
-  double cost = f->strategy_cost.data[s] +
-                price_of_made(f, value, p->output.data[s] - p->place_begin.data[value]);
-  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
-       i < p->input_begin.data[op + 1]; i++, n++)
-    cost += eg_link_near_price(f, f->use.data[i],
-                               p->needs.data[n] - p->place_begin.data[p->inputs.data[i]]);
-  return cost;
-}
-
-static void lower_strategy(eg_layout_factors *f, uint32_t s, double cost) {
-  const eg_layout_problem *p = problem_of(f);
-  uint32_t op = f->view->op_of.data[s], value = f->view->value_of.data[s];
-  lower_made(f, value, p->output.data[s] - p->place_begin.data[value], cost);
-  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
-       i < p->input_begin.data[op + 1]; i++, n++)
-    lower(f, f->use.data[i], p->needs.data[n] - p->place_begin.data[p->inputs.data[i]],
-          cost);
-}
-
-/// What the operators other than `op` of its value cost when they are not chosen.
-static double price_of_others(const eg_layout_factors *f, uint32_t op) {
-  const eg_layout_view *view = f->view;
-  uint32_t value = problem_of(f)->operator_value.data[op], last = op;
-  double price = 0;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t other = view->op_of.data[view->strategies.items.data[i]];
-    if (other == last || other == op) continue;
-    last = other;
-    price += price_of_rest(f, other);
-  }
-  return price;
-}
-
-double eg_factor_strategy(const eg_layout_factors *f, uint32_t strategy) {
-  return strategy_alone(f, strategy) + price_of_others(f, f->view->op_of.data[strategy]);
-}
-
-/// The strategies of one operator of a value: those from `from` on that are its own.
-static uint32_t solve_operator(eg_layout_factors *f, uint32_t from, uint32_t end,
-                               double *out_best) {
-  const eg_u32s *items = &f->view->strategies.items;
-  uint32_t op = f->view->op_of.data[items->data[from]], i = from;
-  double others = 0;
-  *out_best = INFINITY;
-  bool priced = false;
-  for (; i < end && f->view->op_of.data[items->data[i]] == op; i++) {
-    uint32_t s = items->data[i];
-    if (!f->active->strategy.data[s]) continue;
-    if (!priced) others = price_of_others(f, op);
-    priced = true;
-    double cost = strategy_alone(f, s) + others;
-    if (!(cost < INFINITY)) continue;
-    lower_strategy(f, s, cost);
-    if (cost < *out_best) *out_best = cost;
-  }
-  return i;
-}
-
-double eg_factor_nothing(const eg_layout_factors *f, uint32_t value) {
-  if (f->active->required.data[value]) return INFINITY;
-  double price = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
-    price += eg_link_near_price(f, link, none_of(f, link));
-  }
-  return price;
-}
-
-/// Inputs of operators that are not chosen have no layout.
-static void lower_rest(eg_layout_factors *f, uint32_t op, double cost) {
-  const eg_layout_problem *p = problem_of(f);
-  for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
-    if (f->use.data[i] != NONE)
-      lower(f, f->use.data[i], none_of(f, f->use.data[i]), cost);
-}
-
-void eg_factor_producers(eg_layout_factors *f, uint32_t value, double *out) {
-  const eg_layout_rows *rows = &f->view->strategies;
-  uint32_t begin = rows->begin.data[value], end = rows->begin.data[value + 1];
-  double nothing = eg_factor_nothing(f, value), first = nothing, second = nothing, best;
-  uint32_t best_op = NONE;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++)
-    forget(f, f->links_of.items.data[i]);
-  lower_made(f, value, eg_layout_layout_count(problem_of(f), value), nothing);
-  for (uint32_t i = begin; i < end;) {
-    uint32_t op = f->view->op_of.data[rows->items.data[i]];
-    i = solve_operator(f, i, end, &best);
-    if (best < first) {
-      second = first;
-      first = best;
-      best_op = op;
-    } else if (best < second) {
-      second = best;
-    }
-  }
-  for (uint32_t i = begin, last = NONE; i < end; i++) {
-    uint32_t op = f->view->op_of.data[rows->items.data[i]];
-    if (op != last) lower_rest(f, op, op == best_op ? second : first);
-    last = op;
-  }
-  *out = first;
-}
-
-// ---- arborescences ------------------------------------------------------------------
-
-static egraph_status fill_far(eg_layout_factors *f, uint32_t link, eg_doubles *out) {
-  uint32_t labels = eg_link_labels(f, &f->links.data[link]);
-  out->len = 0;
-  EG_TRY(eg_doubles_resize(out, labels));
-  for (uint32_t l = 0; l < labels; l++)
-    out->data[l] = eg_link_far_price(f, link, l);
-  return EGRAPH_OK;
-}
-
-static egraph_status fill_arcs(eg_layout_factors *f, const eg_tree_factor *tree) {
-  const eg_layout_problem *p = problem_of(f);
-  const eg_layout_rows *rows = &f->view->value_arcs;
-  uint32_t first = p->place_begin.data[tree->value];
-  f->arc_from.len = f->arc_to.len = f->arc_number.len = f->arc_weight.len = 0;
-  for (uint32_t i = rows->begin.data[tree->value]; i < rows->begin.data[tree->value + 1];
-       i++) {
-    uint32_t a = rows->items.data[i];
-    if (!f->active->arc.data[a]) continue;
-    EG_TRY(eg_u32s_push(&f->arc_number, a));
-    EG_TRY(eg_u32s_push(&f->arc_from, p->arc_from.data[a] - first));
-    EG_TRY(eg_u32s_push(&f->arc_to, p->arc_to.data[a] - first));
-    EG_TRY(eg_doubles_push(&f->arc_weight, f->arc_cost.data[a] / tree->share));
-  }
-  return EGRAPH_OK;
-}
-
-egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out) {
-  const eg_tree_factor *tree = &f->trees.data[number];
-  eg_steiner *steiner = &f->steiner;
-  EG_TRY(fill_arcs(f, tree));
-  EG_TRY(fill_far(f, tree->made, &f->source));
-  for (uint32_t u = 0; u < tree->user_count; u++) {
-    EG_TRY(fill_far(f, tree->users[u], &f->users[u]));
-    steiner->user[u] = f->users[u].data;
-  }
-  steiner->layouts = eg_layout_layout_count(problem_of(f), tree->value);
-  steiner->arcs = (uint32_t)f->arc_from.len;
-  steiner->users = tree->user_count;
-  steiner->from = f->arc_from.data;
-  steiner->to = f->arc_to.data;
-  steiner->cost = f->arc_weight.data;
-  steiner->source = f->source.data;
-  EG_TRY(eg_steiner_solve(steiner, out));
-  eg_steiner_source(steiner, f->least.data + f->links.data[tree->made].price);
-  EG_TRY(eg_steiner_reverse(steiner));
-  for (uint32_t u = 0; u < tree->user_count; u++)
-    eg_steiner_user(steiner, u, f->least.data + f->links.data[tree->users[u]].price);
-  return EGRAPH_OK;
-}
-
-double eg_factor_arc(const eg_layout_factors *f, uint32_t position) {
-  return eg_steiner_arc(&f->steiner, position);
-}
-
-// ---- ties ---------------------------------------------------------------------------
-
-double eg_factor_member(const eg_layout_factors *f, uint32_t link, uint32_t label) {
-  uint32_t none = none_of(f, link);
-  double with = label < none ? eg_link_far_price(f, link, label) : INFINITY;
-  double without = eg_link_far_price(f, link, none);
-  return with < without ? with : without;
-}
-
-static void lower_member(eg_layout_factors *f, uint32_t link, uint32_t label,
-                         double rest) {
-  uint32_t none = none_of(f, link);
-  if (label < none) lower(f, link, label, rest + eg_link_far_price(f, link, label));
-  lower(f, link, none, rest + eg_link_far_price(f, link, none));
-}
-
-void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
-  uint32_t begin = f->links_of_tie.begin.data[tie], labels = 0;
-  uint32_t end = f->links_of_tie.begin.data[tie + 1];
-  const uint32_t *links = f->links_of_tie.items.data;
-  *out = begin == end ? 0 : INFINITY;
-  for (uint32_t i = begin; i < end; i++) {
-    forget(f, links[i]);
-    if (none_of(f, links[i]) > labels) labels = none_of(f, links[i]);
-  }
-  for (uint32_t l = 0; l < labels; l++) {
-    double all = 0;
-    for (uint32_t i = begin; i < end; i++)
-      all += eg_factor_member(f, links[i], l);
-    if (all < *out) *out = all;
-    for (uint32_t i = begin; i < end; i++) {
-      double rest = 0; // not all - own: infinities
-      for (uint32_t k = begin; k < end; k++)
-        if (k != i) rest += eg_factor_member(f, links[k], l);
-      lower_member(f, links[i], l, rest);
-    }
-  }
 }

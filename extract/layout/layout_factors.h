@@ -5,6 +5,7 @@
 //                           beyond EG_STEINER_USERS go to further factors, each with its
 //                           share of the arcs' costs
 //   tie                     the members that there are have one layout
+//   cut                     of its operators (layout_landmarks.h) one is chosen
 //
 // A link is a variable (the layout of one value at one place of use, or none) between the
 // producers at one end and an arborescence or tie at the other. Its price is added at the
@@ -18,21 +19,22 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_FACTORS_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_FACTORS_H
 
-#include "extract/layout/layout_presolve.h"
+#include "extract/layout/layout_landmarks.h"
 #include "extract/layout/layout_steiner.h"
 
 typedef enum eg_link_kind {
   EG_LINK_USE,  // an input of an operator; the far end is an arborescence
   EG_LINK_ROOT, // a root: no producers at its end, its prices do not change
   EG_LINK_MADE, // where a value is made; the far end is an arborescence of it
-  EG_LINK_TIE   // likewise, the far end is a tie
+  EG_LINK_TIE,  // likewise, the far end is a tie
+  EG_LINK_CUT   // whether the operator chosen is in a cut
 } eg_link_kind;
 
 typedef struct eg_link {
   eg_link_kind kind;
   uint32_t value;     // whose layouts are its labels; the label after them: none
   uint32_t producers; // value, or NONE: a root
-  uint32_t far;       // tree or tie
+  uint32_t far;       // tree, tie or cut
   uint32_t price;     // where its prices begin
 } eg_link;
 EG_VEC_DEFINE(eg_links, eg_link);
@@ -46,15 +48,17 @@ typedef struct eg_tree_factor {
 EG_VEC_DEFINE(eg_tree_factors, eg_tree_factor);
 
 typedef struct eg_layout_factors {
-  const eg_layout_view *view;         // borrowed
-  const eg_layout_active *active;     // borrowed
-  eg_doubles strategy_cost, arc_cost; // weights as they count now
+  const eg_layout_view *view;           // borrowed
+  const eg_layout_active *active;       // borrowed
+  const eg_layout_landmarks *landmarks; // borrowed
+  eg_doubles strategy_cost, arc_cost;   // weights as they count now
   eg_links links;
   eg_tree_factors trees;
   eg_layout_rows links_of; // links of producers, by value
   eg_layout_rows trees_of; // trees of a value
   eg_layout_rows links_of_tie;
-  eg_u32s use;             // [inputs of operators] link
+  eg_layout_rows links_of_cut;
+  eg_u32s use;             // [inputs of operators] link; operators of a value share it
   eg_doubles price, least; // [labels of links]; `least`: of the factor solved last
   eg_bytes dead;           // [labels of links] in no solution
   // One value's active arcs and prices, for a tree.
@@ -63,15 +67,31 @@ typedef struct eg_layout_factors {
   eg_steiner steiner;
 } eg_layout_factors;
 
+/// Borrows all but the allocator.
 egraph_status eg_layout_factors_init(eg_layout_factors *factors, egraph_allocator alloc,
                                      const eg_layout_view *view,
-                                     const eg_layout_active *active);
+                                     const eg_layout_active *active,
+                                     const eg_layout_landmarks *landmarks);
 void eg_layout_factors_deinit(eg_layout_factors *factors);
+
+/// Labels of a link to a cut.
+enum { EG_CUT_CHOSEN, EG_CUT_NOT, EG_CUT_LABELS };
 
 /// Labels of a link: its value's layouts and none.
 static inline uint32_t eg_link_labels(const eg_layout_factors *factors,
                                       const eg_link *link) {
+  if (link->kind == EG_LINK_CUT) return EG_CUT_LABELS;
   return eg_layout_layout_count(factors->view->problem, link->value) + 1;
+}
+
+/// Whether an operator is in the cut of a link.
+static inline bool eg_link_cuts(const eg_layout_factors *factors, const eg_link *link,
+                                uint32_t op) {
+  const eg_layout_landmarks *l = factors->landmarks;
+  for (uint32_t i = l->cut_begin.data[link->far]; i < l->cut_begin.data[link->far + 1];
+       i++)
+    if (l->cut_ops.data[i] == op) return true;
+  return false;
 }
 
 /// Price of a label at a link's ends; INFINITY when it is in no solution.
@@ -91,6 +111,7 @@ static inline double eg_link_far_price(const eg_layout_factors *factors, uint32_
 void eg_factor_producers(eg_layout_factors *factors, uint32_t value, double *out);
 egraph_status eg_factor_tree(eg_layout_factors *factors, uint32_t tree, double *out);
 void eg_factor_tie(eg_layout_factors *factors, uint32_t tie, double *out);
+void eg_factor_cut(eg_layout_factors *factors, uint32_t cut, double *out);
 
 /// Cost of its producers' factor when a value is not made.
 double eg_factor_nothing(const eg_layout_factors *factors, uint32_t value);

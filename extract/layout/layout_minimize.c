@@ -22,6 +22,7 @@ typedef struct minimizer {
   eg_doubles x;             // of the last root, per strategy
   eg_layout_excess reduced; // by the last root or the ascent, in the objective's unit
   eg_layout_pool pool;      // of solutions that the ascent led to
+  eg_layout_landmarks landmarks;
 } minimizer;
 
 static egraph_status keep_root(minimizer *m, const eg_layout_tree *tree) {
@@ -228,9 +229,21 @@ static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
   return eg_layout_presolve(&m->active, m->search->task);
 }
 
+/// What the roots need is required from now on.
+static egraph_status find_landmarks(minimizer *m) {
+  const eg_layout_search *search = m->search;
+  EG_TRY(eg_layout_landmarks_find(&m->landmarks, &m->active, search->task,
+                                  search->clock->deadline));
+  for (size_t i = 0; i < m->landmarks.values.len; i++)
+    m->active.required.data[m->landmarks.values.data[i]] = 1;
+  return EGRAPH_OK;
+}
+
 static egraph_status ascend(minimizer *m) {
   eg_layout_ascent *ascent = NULL;
-  egraph_status status = eg_layout_ascent_create(m->search, &m->active, &ascent);
+  egraph_status status = find_landmarks(m);
+  if (status == EGRAPH_OK)
+    status = eg_layout_ascent_create(m->search, &m->active, &m->landmarks, &ascent);
   if (status == EGRAPH_OK) status = climb(m, ascent);
   eg_layout_ascent_destroy(ascent);
   return status;
@@ -291,7 +304,9 @@ egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed) {
   eg_doubles_init(&m.reduced.strategy, search->alloc);
   eg_doubles_init(&m.reduced.arc, search->alloc);
   eg_bytes_init(&m.pool.strategy, search->alloc);
-  egraph_status status = minimize(&m, out_closed);
+  egraph_status status = eg_layout_landmarks_init(&m.landmarks, search->alloc);
+  if (status == EGRAPH_OK) status = minimize(&m, out_closed);
+  eg_layout_landmarks_deinit(&m.landmarks);
   eg_doubles_deinit(&m.reduced.arc);
   eg_bytes_deinit(&m.pool.strategy);
   eg_doubles_deinit(&m.reduced.strategy);

@@ -13,6 +13,8 @@ void eg_network_init(eg_network *n, egraph_allocator alloc) {
   eg_doubles_init(&n->least, alloc);
   eg_relations_init(&n->relations, alloc);
   eg_bytes_init(&n->used, alloc);
+  eg_labels_init(&n->fixed, alloc);
+  n->is_empty = false;
   eg_relation_maker_init(&n->maker, alloc);
 }
 
@@ -26,6 +28,7 @@ void eg_network_deinit(eg_network *n) {
     eg_relation_deinit(&n->relations.data[i]);
   eg_relations_deinit(&n->relations);
   eg_bytes_deinit(&n->used);
+  eg_labels_deinit(&n->fixed);
   eg_relation_maker_deinit(&n->maker);
 }
 
@@ -39,6 +42,7 @@ egraph_status eg_network_add_var(eg_network *n, uint32_t labels, double cost,
   for (uint32_t l = 0; l < labels; l++)
     n->costs.cost.data[begin + l] = cost;
   EG_TRY(eg_u32s_push(&n->first, NONE));
+  EG_TRY(eg_labels_push(&n->fixed, EG_NETWORK_FREE));
   *out = eg_network_vars(n);
   return eg_u32s_push(&n->costs.begin, begin + labels);
 }
@@ -117,13 +121,18 @@ static void sink(eg_network *n, uint32_t var) {
   n->maker.base += all;
 }
 
+/// A relation of no variables goes to the base.
+static void finish(eg_network *n, uint32_t number) {
+  eg_relation *r = &n->relations.data[number];
+  n->used.data[number] = 1;
+  if (eg_relation_rows(r) == 0) return;
+  n->maker.base += r->cost.data[0];
+  r->cost.data[0] = 0;
+}
+
 egraph_status eg_network_settle(eg_network *n, uint32_t number) {
   eg_relation *relation = &n->relations.data[number];
-  if (relation->vars.len == 0 && eg_relation_rows(relation) != 0) {
-    n->maker.base += relation->cost.data[0];
-    relation->cost.data[0] = 0;
-    n->used.data[number] = 1;
-  }
+  if (relation->vars.len == 0 && eg_relation_rows(relation) != 0) finish(n, number);
   for (size_t i = 0; i < relation->vars.len; i++) {
     EG_TRY(collect(n, relation, i));
     sink(n, relation->vars.data[i]);
@@ -178,6 +187,49 @@ static egraph_status diffuse_variable(eg_network *n, uint32_t var, bool forward,
   return EGRAPH_OK;
 }
 
+// ---- variables of one label ---------------------------------------------------------
+
+/// The only label of a variable that has room, or EG_NETWORK_FREE.
+static uint16_t only_label(const eg_network *n, uint32_t var) {
+  const double *cost = eg_network_costs(n, var);
+  uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];
+  uint16_t only = EG_NETWORK_FREE;
+  for (uint32_t l = 0; l < labels; l++) {
+    if (!(cost[l] + n->maker.base <= n->maker.room)) continue;
+    if (only != EG_NETWORK_FREE) return EG_NETWORK_FREE;
+    only = (uint16_t)l;
+  }
+  return only;
+}
+
+/// Other labels have no room.
+static void fix(eg_network *n, uint32_t var, uint16_t label) {
+  double *cost = eg_network_costs(n, var);
+  n->fixed.data[var] = label;
+  for (uint32_t l = 0; l < n->costs.begin.data[var + 1] - n->costs.begin.data[var]; l++) {
+    if (l == label || !(cost[l] < INFINITY)) continue;
+    eg_relation_lose(&n->maker, cost[l]);
+    cost[l] = INFINITY;
+  }
+  for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
+    uint32_t number = n->entry.data[i];
+    eg_relation *r = &n->relations.data[number];
+    if (n->used.data[number]) continue;
+    eg_relation_fix(&n->maker, r, var, label);
+    if (eg_relation_rows(r) == 0) n->is_empty = true;
+    if (r->vars.len == 0) finish(n, number);
+  }
+  n->first.data[var] = NONE;
+}
+
+static void fix_variables(eg_network *n) {
+  for (uint32_t v = 0; v < eg_network_vars(n); v++) {
+    if (n->first.data[v] == NONE) continue;
+    uint16_t label = only_label(n, v);
+    if (label != EG_NETWORK_FREE) fix(n, v, label);
+  }
+}
+
 egraph_status eg_network_diffuse(eg_network *n, uint32_t passes) {
   uint32_t vars = eg_network_vars(n);
   for (uint32_t pass = 0; pass < passes; pass++)
@@ -191,5 +243,6 @@ egraph_status eg_network_diffuse(eg_network *n, uint32_t passes) {
     eg_relation_raise(&n->maker, &n->costs, &n->relations.data[r]);
     eg_relation_lower(&n->costs, &n->relations.data[r]);
   }
+  fix_variables(n);
   return EGRAPH_OK;
 }

@@ -14,12 +14,16 @@
 
 EG_VEC_DEFINE(eg_relations, eg_relation);
 
+enum { EG_NETWORK_FREE = UINT16_MAX };
+
 typedef struct eg_network {
   eg_label_costs costs;   // of labels; the number of variables
   eg_relations relations; // lowered; fill them through eg_network_add
   eg_bytes used;          // [relation] joined into another, or in the base
   eg_u32s first;          // [variable] entry, or EG_RELATION_NONE
   eg_u32s entry, next;    // lists of relations by variable
+  eg_labels fixed;        // [variable] the only label left, or EG_NETWORK_FREE
+  bool is_empty;          // a relation has no rows: what is left has no solution
   eg_relation_maker maker;
   eg_doubles least; // scratch: [labels] of one variable
 } eg_network;
@@ -47,7 +51,8 @@ egraph_status eg_network_add(eg_network *network, eg_relation *relation);
 /// no variables goes to the base as a whole.
 egraph_status eg_network_settle(eg_network *network, uint32_t number);
 /// Passes over all relations in use, in the order of the variables and back; leaves out
-/// rows that have no room any more. O(passes (rows times variables)). Fails with
+/// rows that have no room any more. Variables of which one label has room leave their
+/// relations. O(passes (rows times variables)). Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_network_diffuse(eg_network *network, uint32_t passes);
 

@@ -67,8 +67,7 @@ egraph_status eg_relation_begin(eg_relation_maker *m, eg_relation *to,
   return eg_u32s_append(&to->vars, vars, count);
 }
 
-/// Without base.
-static void lose(eg_relation_maker *m, double cost) {
+void eg_relation_lose(eg_relation_maker *m, double cost) {
   if (cost + m->base < m->lost) m->lost = cost + m->base;
 }
 
@@ -83,7 +82,7 @@ static egraph_status keep_cheapest(eg_relation_maker *m) {
   if (to->cost.len <= m->rows) return EGRAPH_OK;
   EG_TRY(eg_relation_sort(to, m->rows));
   m->most = to->cost.data[to->cost.len - 1];
-  lose(m, m->most); // what went costs as much at least
+  eg_relation_lose(m, m->most); // what went costs as much at least
   return EGRAPH_OK;
 }
 
@@ -101,7 +100,7 @@ egraph_status eg_relation_add(eg_relation_maker *m, const uint16_t *labels,
   eg_relation *to = m->to;
   uint32_t row;
   if (!(cost <= m->most)) {
-    lose(m, cost);
+    eg_relation_lose(m, cost);
     return EGRAPH_OK;
   }
   uint64_t hash = m->is_distinct ? 0 : hash_labels(labels, to->vars.len);
@@ -143,7 +142,7 @@ void eg_relation_raise(eg_relation_maker *m, const eg_label_costs *costs,
   for (uint32_t row = 0; row < r->cost.len; row++) {
     double bound = r->cost.data[row] + labels_cost(costs, r, row);
     if (!(bound + m->base <= m->room)) {
-      lose(m, bound);
+      eg_relation_lose(m, bound);
       continue;
     }
     if (width != 0)
@@ -160,6 +159,34 @@ void eg_relation_raise(eg_relation_maker *m, const eg_label_costs *costs,
 void eg_relation_lower(const eg_label_costs *costs, eg_relation *r) {
   for (uint32_t row = 0; row < r->cost.len; row++)
     r->cost.data[row] = fmax(r->cost.data[row] - labels_cost(costs, r, row), 0);
+}
+
+/// Moves row `from` to `to`, without one column.
+static void move_row(eg_relation *r, size_t from, size_t to, size_t column) {
+  size_t width = r->vars.len;
+  uint16_t *row = r->labels.data + to * (width - 1);
+  for (size_t i = 0, k = 0; i < width; i++)
+    if (i != column) row[k++] = r->labels.data[from * width + i];
+  r->cost.data[to] = r->cost.data[from];
+  if (r->choice.len != 0) r->choice.data[to] = r->choice.data[from];
+}
+
+void eg_relation_fix(eg_relation_maker *m, eg_relation *r, uint32_t var, uint16_t label) {
+  size_t column = 0, kept = 0;
+  while (r->vars.data[column] != var)
+    column++;
+  for (size_t row = 0; row < r->cost.len; row++) {
+    if (r->labels.data[row * r->vars.len + column] == label)
+      move_row(r, row, kept++, column);
+    else
+      eg_relation_lose(m, r->cost.data[row]);
+  }
+  for (size_t i = column + 1; i < r->vars.len; i++)
+    r->vars.data[i - 1] = r->vars.data[i];
+  r->vars.len--;
+  if (r->choice.len != 0) r->choice.len = kept;
+  r->cost.len = kept;
+  r->labels.len = kept * r->vars.len;
 }
 
 // ---- joins --------------------------------------------------------------------------
@@ -262,7 +289,7 @@ static egraph_status join_row(eg_relation_maker *m, const joint *j, uint32_t row
   for (; other != NONE; other = m->next.data[other]) {
     double cost = own + j->b->cost.data[other];
     if (!(cost <= m->most)) {
-      lose(m, cost); // and those that follow cost no less
+      eg_relation_lose(m, cost); // and those that follow cost no less
       return EGRAPH_OK;
     }
     const uint16_t *b = eg_relation_row(j->b, other);

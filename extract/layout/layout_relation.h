@@ -15,7 +15,7 @@
 EG_VEC_DEFINE(eg_labels, uint16_t);
 
 #define EG_RELATION_NONE UINT32_MAX
-enum { EG_RELATION_VARS = 64 }; // at most
+enum { EG_RELATION_VARS = 256 }; // at most
 
 typedef struct eg_relation {
   eg_u32s vars;     // ascending
@@ -74,12 +74,18 @@ egraph_status eg_relation_begin(eg_relation_maker *maker, eg_relation *to,
 egraph_status eg_relation_add(eg_relation_maker *maker, const uint16_t *labels,
                               uint16_t choice, double cost);
 egraph_status eg_relation_finish(eg_relation_maker *maker);
+/// Notes that what costs this much, base not included, is left out.
+void eg_relation_lose(eg_relation_maker *maker, double cost);
 
 /// Adds the costs of labels to those of rows and leaves out what exceeds room; and the
 /// other way round.
 void eg_relation_raise(eg_relation_maker *maker, const eg_label_costs *costs,
                        eg_relation *relation);
 void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
+
+/// Takes out a variable of which one label is left: only rows with it stay.
+void eg_relation_fix(eg_relation_maker *maker, eg_relation *relation, uint32_t var,
+                     uint16_t label);
 
 /// The join of two raised relations into a raised one; `out` is taken out (or
 /// EG_RELATION_NONE). Sorts b. Gives up when the result has too many variables.

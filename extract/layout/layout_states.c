@@ -67,13 +67,15 @@ static egraph_status note_roots(builder *b) {
   return EGRAPH_OK;
 }
 
+/// A variable for the label of every link that depends on the strategy of a value, but
+/// for what it is made in.
 static egraph_status add_needs(builder *b, uint32_t value) {
   const eg_layout_factors *f = b->f;
   for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
        i++) {
     uint32_t link = f->links_of.items.data[i];
     const eg_link *l = &f->links.data[link];
-    if (l->kind == EG_LINK_USE)
+    if (l->kind == EG_LINK_USE || l->kind == EG_LINK_CUT)
       EG_TRY(eg_network_add_var(b->network, eg_link_labels(f, l), 0,
                                 &b->states->need.data[link]));
   }
@@ -152,7 +154,8 @@ static egraph_status add_had(builder *b, uint32_t value) {
 
 // ---- strategies ---------------------------------------------------------------------
 
-/// made(v), and what each operator of v needs: of operators that are not chosen nothing.
+/// made(v), what each operator of v needs, and the cuts that it is in: operators that are
+/// not chosen need nothing and are in none.
 static egraph_status list_vars(builder *b, uint32_t value) {
   const eg_layout_factors *f = b->f;
   b->uses.len = b->vars.len = 0;
@@ -160,7 +163,8 @@ static egraph_status list_vars(builder *b, uint32_t value) {
   for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
        i++) {
     uint32_t link = f->links_of.items.data[i];
-    if (f->links.data[link].kind != EG_LINK_USE) continue;
+    eg_link_kind kind = f->links.data[link].kind;
+    if (kind != EG_LINK_USE && kind != EG_LINK_CUT) continue;
     EG_TRY(eg_u32s_push(&b->uses, link));
     EG_TRY(eg_u32s_push(&b->vars, b->states->need.data[link]));
   }
@@ -184,6 +188,11 @@ static void ask(const builder *b, uint32_t s, uint16_t *labels) {
       if (b->uses.data[k] == f->use.data[i])
         labels[k + 1] =
             (uint16_t)(p->needs.data[n] - p->place_begin.data[p->inputs.data[i]]);
+  for (size_t k = 0; k < b->uses.len; k++) {
+    const eg_link *link = &f->links.data[b->uses.data[k]];
+    if (link->kind == EG_LINK_CUT && eg_link_cuts(f, link, op))
+      labels[k + 1] = EG_CUT_CHOSEN;
+  }
 }
 
 static egraph_status add_producers(builder *b, uint32_t value) {
@@ -263,6 +272,45 @@ static egraph_status add_tie(builder *b, uint32_t tie) {
   return EGRAPH_OK;
 }
 
+// ---- cuts ---------------------------------------------------------------------------
+
+/// The links of a cut in the order of their variables; returns how many.
+static uint32_t sort_links(const builder *b, uint32_t cut, uint32_t *links) {
+  const eg_layout_rows *rows = &b->f->links_of_cut;
+  const uint32_t *var = b->states->need.data;
+  uint32_t begin = rows->begin.data[cut], count = rows->begin.data[cut + 1] - begin;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t link = rows->items.data[begin + i], at = i;
+    for (; at > 0 && var[links[at - 1]] > var[link]; at--)
+      links[at] = links[at - 1];
+    links[at] = link;
+  }
+  return count;
+}
+
+/// All ways to choose at least one, each a set of bits.
+static egraph_status add_cut(builder *b, uint32_t cut) {
+  eg_layout_factors *f = b->f;
+  uint32_t vars[EG_LAYOUT_CUT_VALUES], links[EG_LAYOUT_CUT_VALUES];
+  uint32_t count = sort_links(b, cut, links);
+  double least;
+  eg_factor_cut(f, cut, &least);
+  b->states->bound += least;
+  for (uint32_t i = 0; i < count; i++)
+    vars[i] = b->states->need.data[links[i]];
+  EG_TRY(eg_network_begin(b->network, vars, count));
+  for (uint32_t set = 1; set < UINT32_C(1) << count; set++) {
+    uint16_t row[EG_LAYOUT_CUT_VALUES];
+    double cost = -least;
+    for (uint32_t i = 0; i < count; i++) {
+      row[i] = set >> i & 1 ? EG_CUT_CHOSEN : EG_CUT_NOT;
+      cost += eg_link_far_price(f, links[i], row[i]);
+    }
+    if (cost < INFINITY) EG_TRY(eg_relation_add(b->maker, row, 0, cost > 0 ? cost : 0));
+  }
+  return eg_network_finish(b->network);
+}
+
 // ---- the whole ----------------------------------------------------------------------
 
 static egraph_status clear(eg_u32s *list, size_t count) {
@@ -290,6 +338,8 @@ static egraph_status build(builder *b) {
     if (f->active->used.data[v]) EG_TRY(add_producers(b, v));
   for (uint32_t t = 0; t < ties && b->fits; t++)
     EG_TRY(add_tie(b, t));
+  for (uint32_t c = 0; c < eg_layout_cut_count(f->landmarks) && b->fits; c++)
+    EG_TRY(add_cut(b, c));
   return EGRAPH_OK;
 }
 
@@ -337,60 +387,4 @@ void eg_layout_states_deinit(eg_layout_states *states) {
   eg_u32s *const lists[] = {&states->made, &states->had, &states->label, &states->need};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_deinit(lists[i]);
-}
-
-// ---- solutions ----------------------------------------------------------------------
-
-/// How many inputs of a value's operators ask for a layout: those of the chosen one.
-static uint32_t count_needs(const eg_layout_states *states, uint32_t value,
-                            const uint16_t *label_of) {
-  const eg_layout_factors *f = states->factors;
-  uint32_t count = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
-    const eg_link *l = &f->links.data[link];
-    if (l->kind == EG_LINK_USE)
-      count += label_of[states->need.data[link]] != eg_link_labels(f, l) - 1;
-  }
-  return count;
-}
-
-/// Whether what strategy s needs is what the inputs of its operator ask for.
-static bool is_asked(const eg_layout_states *states, uint32_t s,
-                     const uint16_t *label_of) {
-  const eg_layout_factors *f = states->factors;
-  const eg_layout_problem *p = problem_of(f);
-  uint32_t op = f->view->op_of.data[s];
-  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
-       i < p->input_begin.data[op + 1]; i++, n++)
-    if (label_of[states->need.data[f->use.data[i]]] !=
-        p->needs.data[n] - p->place_begin.data[p->inputs.data[i]])
-      return false;
-  return true;
-}
-
-uint32_t eg_layout_states_strategy(const eg_layout_states *states, uint32_t value,
-                                   const uint16_t *label_of) {
-  const eg_layout_factors *f = states->factors;
-  const eg_layout_problem *p = problem_of(f);
-  const eg_layout_rows *strategies = &f->view->strategies;
-  uint32_t best = NONE, made = states->made.data[value];
-  double least = INFINITY;
-  if (made == NONE) return NONE;
-  uint32_t needs = count_needs(states, value, label_of);
-  for (uint32_t i = strategies->begin.data[value]; i < strategies->begin.data[value + 1];
-       i++) {
-    uint32_t s = strategies->items.data[i], op = f->view->op_of.data[s];
-    if (!f->active->strategy.data[s] ||
-        p->output.data[s] - p->place_begin.data[value] != label_of[made] ||
-        p->input_begin.data[op + 1] - p->input_begin.data[op] != needs ||
-        !is_asked(states, s, label_of))
-      continue;
-    double cost = eg_factor_strategy(f, s);
-    if (!(cost < least)) continue;
-    least = cost;
-    best = s;
-  }
-  return best;
 }

@@ -55,7 +55,7 @@ static double price_of_layout(const eg_layout_walk *w, uint32_t value, uint32_t 
   for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
        i++) {
     const eg_link *link = &f->links.data[f->links_of.items.data[i]];
-    if (link->kind == EG_LINK_USE) continue;
+    if (link->kind == EG_LINK_USE || link->kind == EG_LINK_CUT) continue;
     bool is_tied = link->kind == EG_LINK_TIE && w->label.data[link->far] != NONE;
     if (f->dead.data[link->price + layout] ||
         (is_tied && w->label.data[link->far] != layout))

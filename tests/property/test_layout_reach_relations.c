@@ -483,10 +483,27 @@ static void check_sums(const eg_network *n, uint32_t labels, const double *befor
   if (least <= n->maker.room) assert_true(n->maker.base <= least + 1e-9);
 }
 
+/// Variables of one label are in no relation that counts; returns how many there are.
+static size_t check_fixed(const eg_network *n, size_t round) {
+  size_t fixed = 0;
+  for (uint32_t v = 0; v < eg_network_vars(n); v++) {
+    uint16_t label = n->fixed.data[v];
+    if (label == EG_NETWORK_FREE) continue;
+    fixed++;
+    for (uint32_t l = 0; l < n->costs.begin.data[v + 1] - n->costs.begin.data[v]; l++)
+      assert_int_equal(isinf(eg_network_costs(n, v)[l]), l != label);
+    for (size_t r = 0; r < n->relations.len; r++)
+      for (size_t i = 0; i < n->relations.data[r].vars.len; i++)
+        if (!n->used.data[r] && n->relations.data[r].vars.data[i] == v)
+          fail_msg("round %zu: variable %u has one label and a relation", round, v);
+  }
+  return fixed;
+}
+
 static void diffusion_keeps_what_assignments_cost(void **state) {
   (void)state;
   uint64_t seed = test_seed(20260303);
-  size_t rounds = test_rounds(3000), raised = 0;
+  size_t rounds = test_rounds(3000), raised = 0, fixed = 0;
   for (size_t round = 0; round < rounds; round++) {
     static double before[NETWORK_ENTRIES];
     eg_rng rng = {eg_hash_combine(seed, round)};
@@ -503,9 +520,10 @@ static void diffusion_keeps_what_assignments_cost(void **state) {
     check_costs(&n);
     assert_true(n.maker.base >= base);
     raised += n.maker.base > base;
+    fixed += check_fixed(&n, round);
     eg_network_deinit(&n);
   }
-  assert_true(raised > rounds / 4);
+  assert_true(raised > rounds / 4 && fixed > rounds / 4);
 }
 
 static void settling_keeps_what_assignments_cost(void **state) {

@@ -1,0 +1,37 @@
+// What every solution has, whatever its layouts: values that all ways to the roots need
+// (extract/landmarks.h), and cuts, rows of operators of which it has one. Operators are
+// the nodes of a plain extraction problem here, each at the cost of its cheapest
+// strategy, and the cuts are those by which dual ascent bounds it from below
+// (extract/dual_ascent.h).
+//
+// Bounds over layouts see one value and its users at a time. Of alternatives that share
+// what they are made from, each seems to pay for a part of it only; a cut says that it
+// takes a whole one.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_LANDMARKS_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_LANDMARKS_H
+
+#include "extract/layout/layout_presolve.h"
+
+enum { EG_LAYOUT_CUT_VALUES = 6 };
+
+typedef struct eg_layout_landmarks {
+  eg_u32s values;
+  eg_u32s cut_begin, cut_ops; // [cuts + 1]; of 2 to EG_LAYOUT_CUT_VALUES values
+} eg_layout_landmarks;
+
+static inline uint32_t eg_layout_cut_count(const eg_layout_landmarks *landmarks) {
+  return (uint32_t)landmarks->cut_begin.len - 1;
+}
+
+egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
+                                       egraph_allocator alloc);
+void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks);
+/// Of what is active; they stay true when more is taken away. None when the deadline is
+/// near. Time and memory as of eg_landmarks_find and eg_dual_ascent_run. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
+                                       const eg_layout_active *active,
+                                       const eg_layout_task *task, double deadline);
+
+#endif
