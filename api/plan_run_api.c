@@ -52,6 +52,7 @@ static void fill_run(plan_runner *r, uint32_t input_count) {
   if (o->backend != NULL) r->run.rank.backend = o->backend;
   if (o->threads != 0) r->run.rank.threads = o->threads;
   r->run.rank.seed = o->seed;
+  if (o->deadline_seconds != 0) r->run.channel.deadline_seconds = o->deadline_seconds;
   if (o->on_step == NULL) return;
   r->run.on_step = on_step;
   r->run.user = (void *)(uintptr_t)o;

@@ -12,7 +12,8 @@
 // Nothing waits for ever: a rank that does not come within the deadline, and a rank that
 // aborts, end every pending and later collective of all ranks with one error. What all
 // ranks of a group have begun is finished by all of them, so buffers are free again when
-// a call returns, also when it fails (over processes the channel copies what it sends).
+// a call returns, also when it fails (over processes the channel copies what it sends; a
+// transport between devices is told to give up).
 //
 // Thread-compatible: one thread at a time per channel.
 // SPDX-License-Identifier: Apache-2.0

@@ -11,8 +11,9 @@
 #include "exec/local/local_channel.h"
 
 enum {
-  SMALL = 16,      // elements of a device
-  LARGE = 1 << 18, // likewise, 1 MiB
+  SMALL = 16,          // elements of a device
+  LARGE = 1 << 18,     // likewise at most, 1 MiB
+  LARGE_ALL = 1 << 25, // at most, of what all devices receive from all: 128 MiB
   SMALL_REPEATS = 200,
   LARGE_REPEATS = 11
 };
@@ -34,7 +35,8 @@ typedef struct prober {
   eg_channel *channel;
   eg_group group;
   uint32_t axis;
-  float *send, *recv; // [group][LARGE]
+  size_t large;       // elements of a device
+  float *send, *recv; // [group][large]
 } prober;
 
 static egraph_status time_kind(const prober *p, const probed *kind, size_t count,
@@ -68,8 +70,8 @@ static egraph_status probe(const prober *p, eg_link_figures *out) {
   for (int k = 0; k < KINDS; k++) {
     double small, large;
     EG_TRY(time_kind(p, &kinds[k], SMALL, SMALL_REPEATS, &small));
-    EG_TRY(time_kind(p, &kinds[k], LARGE, LARGE_REPEATS, &large));
-    double bytes = (double)(LARGE - SMALL) * sizeof(float) * n;
+    EG_TRY(time_kind(p, &kinds[k], p->large, LARGE_REPEATS, &large));
+    double bytes = (double)(p->large - SMALL) * sizeof(float) * n;
     double passing = bytes * kinds[k].per_byte * (n - 1) / n;
     latency[k] = small / levels(p->group.size);
     per_byte[k] = large > small ? (large - small) / passing : 0;
@@ -96,7 +98,10 @@ static egraph_status agree(const prober *p, eg_link_figures *figures) {
 egraph_status eg_channel_probe(eg_channel *channel, uint32_t axis, eg_link_figures *out) {
   const eg_collective along = {.kind = EG_COLLECTIVE_ALL_GATHER, .axis = axis};
   prober p = {.channel = channel, .group = eg_group_of(channel, &along), .axis = axis};
-  size_t count = (size_t)p.group.size * LARGE;
+  size_t square = (size_t)p.group.size * p.group.size;
+  p.large = square * LARGE <= LARGE_ALL ? LARGE : LARGE_ALL / square;
+  if (p.large <= SMALL) p.large = 2 * SMALL;
+  size_t count = p.group.size * p.large;
   egraph_status status = eg_alloc(channel->alloc, count, sizeof *p.send, &p.send);
   if (status == EGRAPH_OK)
     status = eg_alloc(channel->alloc, count, sizeof *p.recv, &p.recv);

@@ -14,7 +14,8 @@ typedef struct eg_link_figures {
 /// Times small and large all-gathers, reduce-scatters and all-reduces, each the median of
 /// several. Fails with EGRAPH_E_MEMORY and as collectives do.
 egraph_status eg_channel_probe(eg_channel *channel, uint32_t axis, eg_link_figures *out);
-/// The same between `ranks` threads of this process (exec/local).
+/// The same between `ranks` threads of this process (exec/local). The allocator is called
+/// from all of them.
 egraph_status eg_local_probe(const egraph_allocator *alloc, uint32_t ranks,
                              eg_link_figures *out);
 

@@ -2,8 +2,10 @@
 // step, the others in it, or in each when steps are reported, after their micro-batch.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
+#include "base/hash.h"
 #include "exec/local/local_channel.h"
 #include "exec/rank_program.h"
+#include "pcg/plan_digest.h"
 
 typedef struct run_job {
   const egraph_allocator *alloc;
@@ -114,9 +116,37 @@ egraph_status eg_plan_run_local(const egraph_allocator *alloc, const eg_plan *pl
   return eg_local_ranks_run(alloc, &plan->mesh, &run->channel, run_on, &job);
 }
 
+/// Processes have read their plans themselves. Where collectives fit together, other
+/// steps, or weights of another seed, would only show in wrong results. Equal numbers are
+/// their own maximum, and so are their complements.
+static egraph_status compare_runs(const run_job *job, eg_channel *channel) {
+  uint64_t own, all[2];
+  EG_TRY(eg_plan_digest(job->plan, eg_allocator_or_heap(job->alloc), &own));
+  own = eg_hash_combine(eg_hash_combine(own, job->run->steps), job->run->rank.seed);
+  for (uint32_t axis = 0; axis < channel->mesh.axis_count; axis++) {
+    all[0] = own;
+    all[1] = ~own;
+    EG_TRY(eg_channel_run(channel, &(eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE,
+                                                    .combining = EG_COMBINE_MAX,
+                                                    .axis = axis,
+                                                    .dtype = EGRAPH_UINT64,
+                                                    .count = 2,
+                                                    .send = all,
+                                                    .recv = all}));
+    if (all[0] != own || all[1] != ~own)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "the ranks along '%s' have different plans, numbers of steps or "
+                     "seeds; give all processes the same file and options",
+                     channel->mesh.axes[axis].name);
+  }
+  return EGRAPH_OK;
+}
+
 egraph_status eg_plan_run_rank(const egraph_allocator *alloc, const eg_plan *plan,
                                eg_channel *channel, const eg_plan_run *run) {
   run_job job = {.alloc = alloc, .plan = plan, .run = run, .is_alone = true};
   if (run->steps == 0) return EG_FAIL(EGRAPH_E_ARGUMENT, "no step to run");
+  egraph_status status = compare_runs(&job, channel);
+  if (status != EGRAPH_OK) return eg_channel_abort(channel, status);
   return run_on(&job, channel);
 }

@@ -13,11 +13,12 @@ static egraph_status create_memory(eg_rank_program *p) {
     eg_rank_state *state = &p->states[s];
     if (state->region != EG_REGION_NONE || !state->is_kept) continue;
     state->offset = kept;
-    kept += eg_rank_aligned(eg_type_bytes(&state->type));
+    EG_TRY(eg_rank_room_add(&kept, eg_type_bytes(&state->type)));
   }
   eg_backend *backend = p->backend;
-  EG_TRY(backend->vtable->memory_create(backend, p->arena_bytes + p->scratch_bytes,
-                                        &p->memory));
+  size_t room = p->arena_bytes;
+  EG_TRY(eg_rank_room_add(&room, p->scratch_bytes));
+  EG_TRY(backend->vtable->memory_create(backend, room, &p->memory));
   return backend->vtable->memory_create(backend, kept, &p->weights);
 }
 

@@ -79,6 +79,17 @@ static inline size_t eg_rank_aligned(size_t bytes) {
   return (bytes + EG_DEVICE_ALIGNMENT - 1) & ~(size_t)(EG_DEVICE_ALIGNMENT - 1);
 }
 
+/// Adds the bytes of one more piece, aligned. Fails with EGRAPH_E_MEMORY where sums would
+/// wrap: a plan may have tensors of any size.
+static inline egraph_status eg_rank_room_add(size_t *inout, size_t bytes) {
+  const size_t limit = PTRDIFF_MAX - (EG_DEVICE_ALIGNMENT - 1);
+  if (bytes > limit || *inout > limit - bytes)
+    return EG_FAIL(EGRAPH_E_MEMORY, "what a rank holds does not fit the address space; "
+                                    "reduce the model or its batch size");
+  *inout += eg_rank_aligned(bytes);
+  return EGRAPH_OK;
+}
+
 /// States, what is carried, lifetimes.
 egraph_status eg_rank_analyse(eg_rank_program *program);
 /// Local programs, shared memory, the memory plan.

@@ -134,10 +134,10 @@ static egraph_status add_halos(eg_rank_program *p, const part *n, eg_rank_step *
   for (uint32_t h = 0; h < n->halo_count; h++) {
     moves[h] = eg_halo_move_of(&type, &n->halos[h]);
     type = moves[h].to;
-    out->scratch_bytes += eg_rank_aligned(eg_type_bytes(&type));
+    EG_TRY(eg_rank_room_add(&out->scratch_bytes, eg_type_bytes(&type)));
     if (moves[h].scratch_bytes > exchange) exchange = moves[h].scratch_bytes;
   }
-  out->scratch_bytes += exchange;
+  EG_TRY(eg_rank_room_add(&out->scratch_bytes, exchange));
   out->halos = moves;
   out->halo_count = n->halo_count;
   p->states[n->operands[0]].is_kept = true;

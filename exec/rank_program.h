@@ -94,7 +94,8 @@ typedef struct eg_plan_run {
 egraph_status eg_plan_run_local(const egraph_allocator *alloc, const eg_plan *plan,
                                 const eg_plan_run *run);
 /// Runs one rank of a plan in this process, over its channel; run->channel is not read.
-/// All ranks: with inputs of the same data. Outputs arrive on rank 0.
+/// All ranks: with inputs of the same data. Outputs arrive on rank 0. Fails with
+/// EGRAPH_E_ARGUMENT when plan, steps or seed are not the same on all ranks.
 egraph_status eg_plan_run_rank(const egraph_allocator *alloc, const eg_plan *plan,
                                eg_channel *channel, const eg_plan_run *run);
 

@@ -32,7 +32,8 @@ typedef struct eg_transport_vtable {
                          const eg_collective *what);
   /// required. Whether what was begun along `axis` is done. Fails when it never will be.
   egraph_status (*poll)(eg_transport *transport, uint32_t axis, bool *out_is_done);
-  /// required. Gives up what was begun, so that nothing keeps the queue waiting.
+  /// required. Gives up what was begun, so that nothing keeps the queue waiting. It is
+  /// then done on no other rank that has not seen its end yet: buffers are free.
   void (*give_up)(eg_transport *transport);
 } eg_transport_vtable;
 

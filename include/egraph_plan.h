@@ -88,8 +88,8 @@ typedef struct egraph_plan_report {
 
 /// This host with `ranks` ranks (1 to 256) as the text of a machine file
 /// (machines/README.md), measured for a second or so: what one thread computes and moves,
-/// and what threads take to exchange messages. "host" is the same by assumption. Free
-/// with egraph_string_free.
+/// and what threads take to exchange messages. "host" is the same by assumption. The
+/// allocator is called from all threads. Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
 
@@ -185,6 +185,10 @@ typedef struct egraph_plan_run_options {
   uint32_t threads;    // of each rank; 0: 1
   uint64_t seed;       // of absent weights
   uint32_t steps;      // of the same inputs, one after the other; 0: 1
+  /// How long a rank is waited for wherever ranks meet, on_step included. When it has not
+  /// come by then, the run fails with CANCELLED on all ranks that wait. In (0, 10^6]; 0:
+  /// 60.
+  double deadline_seconds;
   /// Called after each step, once in every process, on one of its threads; returns true
   /// to stop: the run then fails with CANCELLED. It may change data of inputs for the
   /// next step. Outputs that are made before the update (the loss) are those of this
@@ -208,7 +212,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_local(
 /// started. All of them call this, with inputs of the same data; outputs are written in
 /// the process of rank 0 (*out_rank, also after a failure if it is known). MPI starts and
 /// ends with the call unless the caller has started it; once in a process. Fails also
-/// with ARGUMENT (another number of processes), UNSUPPORTED (a channel that is not in
+/// with ARGUMENT (another number of processes; plans, steps or seeds that are not the
+/// same), UNSUPPORTED (a channel that is not in
 /// this build).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_rank(
     const egraph_allocator *alloc, const egraph_plan *plan, const char *channel,

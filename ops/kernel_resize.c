@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ops/kernels.h"
+#include "ops/move.h"
 
 enum { NEAREST, LINEAR };
 enum { HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS };

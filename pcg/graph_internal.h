@@ -19,9 +19,10 @@ typedef struct eg_opaque {
   eg_graph_node node;
 } eg_opaque;
 
+#define EG_NO_OPAQUE UINT32_MAX
 typedef struct eg_node_row {
   eg_graph_node_info info;
-  uint32_t opaque; // index in `opaques`, or UINT32_MAX
+  uint32_t opaque; // index in `opaques`, or EG_NO_OPAQUE
 } eg_node_row;
 
 typedef struct eg_graph_output_row {
@@ -50,6 +51,24 @@ struct eg_graph {
   eg_strmap opaque_keys;
   eg_strmap output_names;
 };
+
+typedef struct eg_new_node {
+  const char *name;
+  const eg_attrs *attrs;
+  const eg_value *inputs;
+  uint32_t input_count;
+  const eg_type *const *types; // [result_count] NULL: not known
+  const char *const *names;    // [result_count], or NULL: names of our own
+  uint32_t result_count;
+  uint32_t opaque; // index in `opaques`, or EG_NO_OPAQUE
+} eg_new_node;
+
+/// Appends a node with its results, or nothing.
+egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
+                                   eg_value *out_results);
+/// That operands are values of the graph, and have types where `typed`.
+egraph_status eg_graph_check_operands(const eg_graph *graph, const eg_value *inputs,
+                                      uint32_t count, bool typed);
 
 /// "conv 'conv1'" or "conv (node 7)", for messages; the text is cut to the buffer.
 void eg_graph_describe_node(const char *name, const char *op, uint32_t id, char *buffer,

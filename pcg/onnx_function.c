@@ -128,18 +128,8 @@ static egraph_status put_own_float(eg_onnx_body *body, Onnx__NodeProto *node,
 
 static egraph_status put_own_slot(eg_onnx_body *body, Onnx__NodeProto *node,
                                   const eg_attr_info *info, const eg_attr *value) {
-  switch (value->kind) {
-  case EG_ATTR_INT: return eg_onnx_put_int(body, node, info->name, value->i);
-  case EG_ATTR_INTS:
-    return eg_onnx_put_ints(body, node, info->name, value->ints.data, value->ints.len);
-  case EG_ATTR_FLOAT: return put_own_float(body, node, info->name, value->f);
-  case EG_ATTR_SYMBOL:
-    return eg_onnx_put_string(body, node, info->name, info->symbols[value->i]);
-  case EG_ATTR_DTYPE:
-    return eg_onnx_put_int(body, node, info->name, eg_dtype_onnx((egraph_dtype)value->i));
-  case EG_ATTR_STRING: return eg_onnx_put_string(body, node, info->name, value->text);
-  }
-  return EGRAPH_OK;
+  return value->kind == EG_ATTR_FLOAT ? put_own_float(body, node, info->name, value->f)
+                                      : eg_onnx_put_slot(body, node, info, value);
 }
 
 static egraph_status write_call(eg_onnx_body *body, const eg_onnx_item *item,

@@ -50,118 +50,6 @@ static egraph_status read_opset(eg_onnx_reader *r) {
                  r->file, r->opset, FIRST_OPSET, LAST_OPSET);
 }
 
-// ---- names --------------------------------------------------------------------------
-
-static bool find_tensor(const eg_onnx_reader *r, const char *name, eg_onnx_ref *out) {
-  return eg_strmap_find(&r->names, name, &out->id);
-}
-
-static egraph_status register_tensor(eg_onnx_reader *r, const char *name,
-                                     uint32_t producer, eg_onnx_ref *out) {
-  eg_onnx_tensor tensor = {.name = name, .value = EG_VALUE_NONE, .producer = producer};
-  if (r->tensors.len >= INT32_MAX)
-    return EG_FAIL(EGRAPH_E_PARSE, "%s: too many tensors", r->file);
-  EG_TRY(eg_strmap_put(&r->names, name, (uint32_t)r->tensors.len));
-  *out = (eg_onnx_ref){(uint32_t)r->tensors.len};
-  return eg_onnx_tensors_push(&r->tensors, tensor);
-}
-
-// Prefix of messages about an initializer, input or output.
-static egraph_status about(const eg_onnx_reader *r, egraph_status status,
-                           const char *what, const char *name) {
-  if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
-  (void)eg_fail_context(status, "%s: %s '%.200s'", r->file, what, name);
-  return status == EGRAPH_E_TYPE || status == EGRAPH_E_ARGUMENT ? EGRAPH_E_PARSE : status;
-}
-
-static egraph_status read_initializer(eg_onnx_reader *r, Onnx__TensorProto *proto) {
-  eg_onnx_ref ref, other;
-  bool known;
-  eg_type type;
-  eg_buffer *data;
-  if (proto->name[0] == '\0') return EG_FAIL(EGRAPH_E_PARSE, "it has no name");
-  if (find_tensor(r, proto->name, &other))
-    return EG_FAIL(EGRAPH_E_PARSE, "there are two tensors of this name");
-  EG_TRY(register_tensor(r, proto->name, UINT32_MAX, &ref));
-  EG_TRY(eg_onnx_tensor_type(proto, &known, &type));
-  if (!known) return eg_onnx_import_foreign_initializer(r, proto);
-  EG_TRY(eg_onnx_tensor_data(r->alloc, proto, &type, r->base, &data));
-  egraph_status status = eg_onnx_define_constant(r, ref, &type, data);
-  eg_buffer_release(data);
-  // Two copies of every weight would be in memory otherwise.
-  eg_onnx_bytes_free(&r->heap, &proto->raw_data);
-  proto->has_raw_data = false;
-  return status;
-}
-
-// Why a graph input has no type of ours, when it is a tensor.
-static egraph_status explain_input(const eg_onnx_reader *r,
-                                   const Onnx__ValueInfoProto *info) {
-  const Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;
-  if (tensor->shape == NULL) return EG_FAIL(EGRAPH_E_PARSE, "it has no shape");
-  if (tensor->shape->n_dim > EGRAPH_MAX_RANK)
-    return EG_FAIL(EGRAPH_E_PARSE, "it has more than %d dimensions", EGRAPH_MAX_RANK);
-  for (size_t i = 0; i < tensor->shape->n_dim; i++) {
-    const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[i];
-    bool named = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
-    if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
-        r->options.batch <= 0)
-      return EG_FAIL(EGRAPH_E_PARSE,
-                     "dimension %zu is symbolic ('%.100s'); give its value (batch)", i,
-                     named ? dim->dim_param : "?");
-    if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
-        dim->dim_value < 0)
-      return EG_FAIL(EGRAPH_E_PARSE, "dimension %zu is %" PRId64, i, dim->dim_value);
-  }
-  return EG_FAIL(EGRAPH_E_PARSE, "its size overflows");
-}
-
-// A value that the caller fixed, or NULL.
-static const eg_onnx_fixed_input *fixed_input(const eg_onnx_reader *r, const char *name) {
-  for (uint32_t i = 0; i < r->options.fixed_count; i++)
-    if (strcmp(r->options.fixed[i].name, name) == 0) return &r->options.fixed[i];
-  return NULL;
-}
-
-static egraph_status fix_input(eg_onnx_reader *r, eg_onnx_ref ref,
-                               const Onnx__ValueInfoProto *info,
-                               const eg_onnx_fixed_input *fixed) {
-  eg_type declared;
-  if (eg_buffer_size(fixed->data) != eg_type_bytes(&fixed->type))
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "its fixed value has the wrong size");
-  if (eg_onnx_declared_type(r, info, &declared) && !eg_type_same(&declared, &fixed->type))
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "its fixed value is not of the declared type");
-  return eg_onnx_define_constant(r, ref, &fixed->type, fixed->data);
-}
-
-static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
-  eg_onnx_ref ref;
-  eg_type type;
-  egraph_dtype dtype;
-  const eg_onnx_fixed_input *fixed = fixed_input(r, info->name);
-  if (info->name[0] == '\0') return EG_FAIL(EGRAPH_E_PARSE, "it has no name");
-  if (find_tensor(r, info->name, &ref)) {
-    // Inputs with an initializer are weights that a caller might replace.
-    if (eg_onnx_tensor_at(r, ref)->constant) return EGRAPH_OK;
-    return EG_FAIL(EGRAPH_E_PARSE, "there are two tensors of this name");
-  }
-  EG_TRY(register_tensor(r, info->name, UINT32_MAX, &ref));
-  if (fixed != NULL) return fix_input(r, ref, info, fixed);
-  bool is_tensor = info->type != NULL &&
-                   info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-                   eg_dtype_from_onnx(info->type->tensor_type->elem_type, &dtype);
-  if (!is_tensor) return eg_onnx_import_foreign_input(r, info);
-  if (!eg_onnx_declared_type(r, info, &type)) return explain_input(r, info);
-  uint32_t ignored;
-  if (eg_strmap_find(&r->absent, info->name, &ignored))
-    return eg_onnx_define_constant(r, ref, &type, NULL);
-  eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, ref);
-  tensor->made = true;
-  tensor->typed = true;
-  tensor->type = type;
-  return eg_graph_add_input(r->graph, info->name, &type, &tensor->value);
-}
-
 // What the metadata says of inputs that stand for absent weights, and of nodes that were
 // opaque when the model was written.
 static egraph_status read_metadata(eg_onnx_reader *r) {
@@ -179,167 +67,6 @@ static egraph_status read_metadata(eg_onnx_reader *r) {
   return EGRAPH_OK;
 }
 
-static egraph_status register_leaves(eg_onnx_reader *r) {
-  Onnx__GraphProto *graph = r->model->graph;
-  EG_TRY(read_metadata(r));
-  for (size_t i = 0; i < graph->n_initializer; i++)
-    EG_TRY(about(r, read_initializer(r, graph->initializer[i]), "initializer",
-                 graph->initializer[i]->name));
-  if (graph->n_sparse_initializer != 0)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: sparse initializers are not supported",
-                   r->file);
-  for (size_t i = 0; i < graph->n_input; i++)
-    EG_TRY(about(r, read_input(r, graph->input[i]), "input", graph->input[i]->name));
-  return EGRAPH_OK;
-}
-
-// Puts the file and the node in front of the message that was just set.
-static egraph_status in_node(const eg_onnx_reader *r, uint32_t index,
-                             egraph_status status) {
-  const Onnx__NodeProto *node = r->model->graph->node[index];
-  char what[256];
-  eg_graph_describe_node(node->name, node->op_type, index, what, sizeof what);
-  if (status == EGRAPH_E_TYPE || status == EGRAPH_E_ARGUMENT) status = EGRAPH_E_PARSE;
-  return eg_fail_context(status, "%s: node %s", r->file, what);
-}
-
-static egraph_status register_results(eg_onnx_reader *r) {
-  const Onnx__GraphProto *graph = r->model->graph;
-  eg_onnx_ref ref;
-  if (graph->n_node >= INT32_MAX)
-    return EG_FAIL(EGRAPH_E_PARSE, "%s: too many nodes", r->file);
-  for (uint32_t n = 0; n < graph->n_node; n++) {
-    const Onnx__NodeProto *node = graph->node[n];
-    for (size_t i = 0; i < node->n_output; i++) {
-      if (node->output[i][0] == '\0') continue;
-      if (find_tensor(r, node->output[i], &ref))
-        return in_node(r, n,
-                       EG_FAIL(EGRAPH_E_PARSE,
-                               "its result '%.200s' is made elsewhere, too; names must "
-                               "be unique",
-                               node->output[i]));
-      EG_TRY(register_tensor(r, node->output[i], n, &ref));
-    }
-  }
-  for (size_t i = 0; i < graph->n_value_info + graph->n_output; i++) {
-    const Onnx__ValueInfoProto *info = i < graph->n_value_info
-                                           ? graph->value_info[i]
-                                           : graph->output[i - graph->n_value_info];
-    if (find_tensor(r, info->name, &ref)) eg_onnx_tensor_at(r, ref)->declared = info;
-  }
-  return EGRAPH_OK;
-}
-
-// ---- order --------------------------------------------------------------------------
-
-// Kahn's algorithm. Ready nodes wait in a heap by position, so that a file in order keeps
-// its order.
-typedef struct sorter {
-  eg_onnx_reader *reader;
-  eg_u32s users;     // [tensor pairs] nodes that wait for a node: (first, next) lists
-  uint32_t *missing; // [nodes] operands that are not made yet
-  uint32_t *first;   // [nodes] head of the list of users, or UINT32_MAX
-  eg_u32s heap;
-} sorter;
-
-static egraph_status heap_push(eg_u32s *heap, uint32_t node) {
-  EG_TRY(eg_u32s_push(heap, node));
-  size_t at = heap->len - 1;
-  while (at != 0 && heap->data[(at - 1) / 2] > heap->data[at]) {
-    uint32_t parent = heap->data[(at - 1) / 2];
-    heap->data[(at - 1) / 2] = heap->data[at];
-    heap->data[at] = parent;
-    at = (at - 1) / 2;
-  }
-  return EGRAPH_OK;
-}
-
-static uint32_t heap_pop(eg_u32s *heap) {
-  uint32_t top = heap->data[0], last = eg_u32s_pop(heap);
-  size_t at = 0;
-  if (heap->len == 0) return top;
-  for (;;) {
-    size_t child = 2 * at + 1;
-    if (child >= heap->len) break;
-    if (child + 1 < heap->len && heap->data[child + 1] < heap->data[child]) child++;
-    if (heap->data[child] >= last) break;
-    heap->data[at] = heap->data[child];
-    at = child;
-  }
-  heap->data[at] = last;
-  return top;
-}
-
-static egraph_status add_dependency(sorter *s, uint32_t node, eg_onnx_ref ref) {
-  eg_onnx_tensor *tensor = eg_onnx_tensor_at(s->reader, ref);
-  tensor->used = true;
-  if (tensor->producer == UINT32_MAX) return EGRAPH_OK;
-  s->missing[node]++;
-  EG_TRY(eg_u32s_push(&s->users, node));
-  EG_TRY(eg_u32s_push(&s->users, s->first[tensor->producer]));
-  s->first[tensor->producer] = (uint32_t)s->users.len - 2;
-  return EGRAPH_OK;
-}
-
-static egraph_status add_dependencies(sorter *s, uint32_t n, eg_onnx_refs *captures) {
-  eg_onnx_reader *r = s->reader;
-  const Onnx__NodeProto *node = r->model->graph->node[n];
-  eg_onnx_ref ref;
-  for (size_t i = 0; i < node->n_input; i++) {
-    if (node->input[i][0] == '\0') continue;
-    if (!find_tensor(r, node->input[i], &ref))
-      return in_node(
-          r, n,
-          EG_FAIL(EGRAPH_E_PARSE, "its operand '%.200s' does not exist", node->input[i]));
-    EG_TRY(add_dependency(s, n, ref));
-  }
-  captures->len = 0;
-  EG_TRY(eg_onnx_captures(r, node, captures));
-  for (size_t i = 0; i < captures->len; i++)
-    EG_TRY(add_dependency(s, n, captures->data[i]));
-  return EGRAPH_OK;
-}
-
-static egraph_status sort_ready(sorter *s) {
-  eg_onnx_reader *r = s->reader;
-  uint32_t count = (uint32_t)r->model->graph->n_node;
-  for (uint32_t n = 0; n < count; n++)
-    if (s->missing[n] == 0) EG_TRY(heap_push(&s->heap, n));
-  while (s->heap.len != 0) {
-    uint32_t node = heap_pop(&s->heap);
-    EG_TRY(eg_u32s_push(&r->order, node));
-    for (uint32_t at = s->first[node]; at != UINT32_MAX; at = s->users.data[at + 1])
-      if (--s->missing[s->users.data[at]] == 0)
-        EG_TRY(heap_push(&s->heap, s->users.data[at]));
-  }
-  for (uint32_t n = 0; n < count; n++)
-    if (s->missing[n] != 0)
-      return in_node(
-          r, n, EG_FAIL(EGRAPH_E_PARSE, "it is on a cycle, or needs a node that is"));
-  return EGRAPH_OK;
-}
-
-static egraph_status sort_nodes(eg_onnx_reader *r) {
-  sorter s = {.reader = r};
-  uint32_t count = (uint32_t)r->model->graph->n_node;
-  eg_onnx_refs captures;
-  EG_TRY(eg_arena_alloc(&r->arena, count, sizeof *s.missing, &s.missing));
-  EG_TRY(eg_arena_alloc(&r->arena, count, sizeof *s.first, &s.first));
-  eg_u32s_init(&s.users, r->alloc);
-  eg_u32s_init(&s.heap, r->alloc);
-  eg_onnx_refs_init(&captures, r->alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t n = 0; n < count; n++)
-    s.first[n] = UINT32_MAX;
-  for (uint32_t n = 0; status == EGRAPH_OK && n < count; n++)
-    status = add_dependencies(&s, n, &captures);
-  if (status == EGRAPH_OK) status = sort_ready(&s);
-  eg_onnx_refs_deinit(&captures);
-  eg_u32s_deinit(&s.heap);
-  eg_u32s_deinit(&s.users);
-  return status;
-}
-
 // ---- nodes --------------------------------------------------------------------------
 
 static egraph_status gather_refs(eg_onnx_reader *r, char *const *names, size_t count,
@@ -348,7 +75,7 @@ static egraph_status gather_refs(eg_onnx_reader *r, char *const *names, size_t c
   for (size_t i = 0; i < count; i++) {
     (*out)[i] = EG_ONNX_NONE;
     if (names[i][0] != '\0') {
-      bool found = find_tensor(r, names[i], &(*out)[i]);
+      bool found = eg_onnx_find_tensor(r, names[i], &(*out)[i]);
       assert(found);
       (void)found;
     }
@@ -415,7 +142,7 @@ static egraph_status import_nodes(eg_onnx_reader *r) {
     egraph_status status = import_one(r, n);
     if (status == EGRAPH_OK) continue;
     if (status == EGRAPH_E_MEMORY) return status;
-    return in_node(r, n, status);
+    return eg_onnx_in_node(r, n, status);
   }
   return EGRAPH_OK;
 }
@@ -426,7 +153,7 @@ static egraph_status mark_outputs(eg_onnx_reader *r) {
   const Onnx__GraphProto *graph = r->model->graph;
   eg_onnx_ref ref;
   for (size_t i = 0; i < graph->n_output; i++) {
-    if (!find_tensor(r, graph->output[i]->name, &ref))
+    if (!eg_onnx_find_tensor(r, graph->output[i]->name, &ref))
       return EG_FAIL(EGRAPH_E_PARSE, "%s: output '%.200s' is made by no node", r->file,
                      graph->output[i]->name);
     eg_onnx_tensor_at(r, ref)->used = true;
@@ -440,11 +167,11 @@ static egraph_status add_outputs(eg_onnx_reader *r) {
   eg_value value;
   for (size_t i = 0; i < graph->n_output; i++) {
     const char *name = graph->output[i]->name;
-    bool found = find_tensor(r, name, &ref);
+    bool found = eg_onnx_find_tensor(r, name, &ref);
     assert(found);
     (void)found;
     EG_TRY(eg_onnx_value(r, ref, &value));
-    EG_TRY(about(r, eg_graph_add_output(r->graph, name, value), "output", name));
+    EG_TRY(eg_onnx_about(r, eg_graph_add_output(r->graph, name, value), "output", name));
   }
   return EGRAPH_OK;
 }
@@ -466,7 +193,8 @@ static egraph_status set_formats(eg_onnx_reader *r) {
       return EG_FAIL(EGRAPH_E_PARSE,
                      "%s: tensor '%.200s' has the unknown memory format '%.40s'", r->file,
                      name, entry->value);
-    EG_TRY(about(r, eg_graph_set_format(r->graph, value, format), "tensor", name));
+    EG_TRY(
+        eg_onnx_about(r, eg_graph_set_format(r->graph, value, format), "tensor", name));
   }
   return EGRAPH_OK;
 }
@@ -481,10 +209,11 @@ static egraph_status prune(eg_onnx_reader *r) {
 
 static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(read_opset(r));
-  EG_TRY(register_leaves(r));
-  EG_TRY(register_results(r));
+  EG_TRY(read_metadata(r));
+  EG_TRY(eg_onnx_register_leaves(r));
+  EG_TRY(eg_onnx_register_results(r));
   EG_TRY(mark_outputs(r));
-  EG_TRY(sort_nodes(r));
+  EG_TRY(eg_onnx_sort_nodes(r));
   EG_TRY(import_nodes(r));
   EG_TRY(add_outputs(r));
   EG_TRY(set_formats(r));

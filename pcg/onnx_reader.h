@@ -87,6 +87,25 @@ egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *o
 bool eg_onnx_declared_type(const eg_onnx_reader *reader,
                            const Onnx__ValueInfoProto *declared, eg_type *out);
 
+// ---- names ---------------------------------------------------------------------------
+
+bool eg_onnx_find_tensor(const eg_onnx_reader *reader, const char *name,
+                         eg_onnx_ref *out);
+/// Registers and defines initializers and graph inputs. (onnx_names.c)
+egraph_status eg_onnx_register_leaves(eg_onnx_reader *reader);
+/// Registers the results of nodes, with what the file declares for tensors.
+egraph_status eg_onnx_register_results(eg_onnx_reader *reader);
+/// Fills reader->order; marks tensors that are used. Fails with EGRAPH_E_PARSE for
+/// operands that do not exist and cycles. (onnx_order.c)
+egraph_status eg_onnx_sort_nodes(eg_onnx_reader *reader);
+/// Puts the file and what it is about ("input", "initializer", ...) in front of the
+/// message of a failure.
+egraph_status eg_onnx_about(const eg_onnx_reader *reader, egraph_status status,
+                            const char *what, const char *name);
+/// The same for a node of the file.
+egraph_status eg_onnx_in_node(const eg_onnx_reader *reader, uint32_t index,
+                              egraph_status status);
+
 // ---- constant operands --------------------------------------------------------------
 
 /// The integers of a small operand whose bytes are known (rank 0 or 1, any integer type),

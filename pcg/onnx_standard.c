@@ -40,28 +40,12 @@ static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
   return EGRAPH_OK;
 }
 
-static egraph_status put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
-                              const eg_attr_info *info, const eg_attr *value) {
-  switch (value->kind) {
-  case EG_ATTR_INT: return eg_onnx_put_int(body, node, info->name, value->i);
-  case EG_ATTR_INTS:
-    return eg_onnx_put_ints(body, node, info->name, value->ints.data, value->ints.len);
-  case EG_ATTR_FLOAT: return eg_onnx_put_float(body, node, info->name, value->f);
-  case EG_ATTR_SYMBOL:
-    return eg_onnx_put_string(body, node, info->name, info->symbols[value->i]);
-  case EG_ATTR_DTYPE:
-    return eg_onnx_put_int(body, node, info->name, eg_dtype_onnx((egraph_dtype)value->i));
-  case EG_ATTR_STRING: return eg_onnx_put_string(body, node, info->name, value->text);
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
   Onnx__NodeProto *node;
   EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
   for (uint16_t i = 0; i < op->attr_count; i++)
-    EG_TRY(put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
   return EGRAPH_OK;
 }
 

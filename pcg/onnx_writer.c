@@ -125,6 +125,22 @@ egraph_status eg_onnx_put_string(eg_onnx_body *body, Onnx__NodeProto *node,
   return EGRAPH_OK;
 }
 
+egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
+                               const eg_attr_info *info, const eg_attr *value) {
+  switch (value->kind) {
+  case EG_ATTR_INT: return eg_onnx_put_int(body, node, info->name, value->i);
+  case EG_ATTR_INTS:
+    return eg_onnx_put_ints(body, node, info->name, value->ints.data, value->ints.len);
+  case EG_ATTR_FLOAT: return eg_onnx_put_float(body, node, info->name, value->f);
+  case EG_ATTR_SYMBOL:
+    return eg_onnx_put_string(body, node, info->name, info->symbols[value->i]);
+  case EG_ATTR_DTYPE:
+    return eg_onnx_put_int(body, node, info->name, eg_dtype_onnx((egraph_dtype)value->i));
+  case EG_ATTR_STRING: return eg_onnx_put_string(body, node, info->name, value->text);
+  }
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_put_tensor(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, Onnx__TensorProto *value) {
   Onnx__AttributeProto *attr;

@@ -83,6 +83,9 @@ egraph_status eg_onnx_put_string(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, const char *value);
 egraph_status eg_onnx_put_tensor(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, Onnx__TensorProto *value);
+/// An attribute of an operator in the kind that ONNX has for it, by its own name.
+egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
+                               const eg_attr_info *info, const eg_attr *value);
 
 /// A tensor message with these bytes (borrowed; NULL: without data).
 egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type,

@@ -218,10 +218,15 @@ static egraph_status check_outputs(const checker *c) {
 
 static egraph_status check_carried(const checker *c) {
   const eg_plan *plan = c->plan;
+  bool *enters; // [values]
+  EG_TRY(eg_arena_alloc(c->arena, eg_graph_value_count(plan->graph), sizeof *enters,
+                        &enters));
   for (size_t i = 0; i + 1 < plan->carried.len; i += 2) {
     uint32_t output = plan->carried.data[i], value = plan->carried.data[i + 1];
     if (output >= plan->output_states.len) return broken(c, "carries no output");
     if (value >= eg_graph_value_count(plan->graph)) return broken(c, "carries no value");
+    if (enters[value]) return broken(c, "two values leave the step for one that enters");
+    enters[value] = true;
     const eg_plan_state *entry = c->entries[value];
     const eg_plan_state *exit = state_at(c, plan->output_states.data[output]);
     if (!eg_type_same(&eg_graph_value(plan->graph, exit->value)->type,

@@ -3,8 +3,7 @@
 //
 //   state   a value in one layout: made by the value's producer, or by a move
 //   step    in order of execution: a node on states, or a move from one state of a value
-//   to
-//           another along one axis
+//           to another along one axis
 //
 // The steps are those of one micro-batch in phases FORWARD and BACKWARD, run
 // `micro_batches` times, then those of phase UPDATE, once. A state made in one phase and
@@ -67,8 +66,9 @@ egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_are
 bool eg_plan_is_folded(const eg_plan *plan);
 /// Verifies every invariant: layouts legal, every step's operands made before, strategies
 /// those that the actions give, moves single transitions, phases never going back, types,
-/// layouts and numbers of blocks of what is carried equal, one number of blocks per value
-/// and node. EGRAPH_E_INTERNAL names the first violation.
+/// layouts and numbers of blocks of what is carried equal, one that leaves for
+/// each that enters, one number of blocks per value and node. EGRAPH_E_INTERNAL names the
+/// first violation.
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
 #endif

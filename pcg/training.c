@@ -3,48 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/training.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "pcg/gradient.h"
 #include "pcg/graph_internal.h"
 #include "pcg/training_loss.h"
+#include "pcg/training_options.h"
 #include "pcg/training_update.h"
-
-// ---- names --------------------------------------------------------------------------
-
-#define SECOND(id, name) [id] = name,
-static const char *const loss_names[EG_LOSS_COUNT] = {EG_LOSS_LIST(SECOND)};
-static const char *const optimizer_names[EG_OPTIMIZER_COUNT] = {
-    EG_OPTIMIZER_LIST(SECOND)};
-#undef SECOND
-
-static bool find_name(const char *const *names, uint32_t count, const char *name,
-                      uint32_t *out) {
-  for (uint32_t i = 0; i < count; i++)
-    if (strcmp(names[i], name) == 0) {
-      *out = i;
-      return true;
-    }
-  return false;
-}
-
-const char *eg_loss_name(eg_loss loss) { return loss_names[loss]; }
-const char *eg_optimizer_name(eg_optimizer optimizer) {
-  return optimizer_names[optimizer];
-}
-bool eg_loss_find(const char *name, eg_loss *out) {
-  uint32_t id;
-  if (!find_name(loss_names, EG_LOSS_COUNT, name, &id)) return false;
-  *out = (eg_loss)id;
-  return true;
-}
-bool eg_optimizer_find(const char *name, eg_optimizer *out) {
-  uint32_t id;
-  if (!find_name(optimizer_names, EG_OPTIMIZER_COUNT, name, &id)) return false;
-  *out = (eg_optimizer)id;
-  return true;
-}
 
 // ---- building -----------------------------------------------------------------------
 
@@ -326,29 +291,6 @@ static egraph_status make_step(maker *m) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-static egraph_status check_options(const eg_graph *forward,
-                                   const eg_training_options *o) {
-  if (o->output >= eg_graph_output_count(forward))
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "the loss is to be taken of output %" PRIu32
-                   ", but the graph has %" PRIu32 " outputs; count from 0",
-                   o->output, eg_graph_output_count(forward));
-  if (o->micro_batches == 0)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "micro_batches is 0; the least is 1");
-  for (uint32_t i = 0; i < o->frozen_count; i++) {
-    eg_value value;
-    if (!eg_graph_find_value(forward, o->frozen[i], &value) ||
-        eg_graph_value(forward, value)->kind != EG_VALUE_WEIGHT)
-      return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "'%.200s' is to be frozen, but the graph has no such weight",
-                     o->frozen[i]);
-  }
-  if ((unsigned)o->loss >= EG_LOSS_COUNT || (unsigned)o->optimizer >= EG_OPTIMIZER_COUNT)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no loss %d or no optimizer %d",
-                   (int)o->loss, (int)o->optimizer);
-  return EGRAPH_OK;
-}
-
 static egraph_status allocate(maker *m) {
   uint32_t values = eg_graph_value_count(m->forward);
   egraph_allocator alloc = m->out->alloc;
@@ -379,7 +321,7 @@ static void release(maker *m) {
 
 egraph_status eg_training_step(const eg_graph *forward,
                                const eg_training_options *options, eg_training *out) {
-  EG_TRY(check_options(forward, options));
+  EG_TRY(eg_training_options_check(forward, options));
   egraph_allocator alloc = eg_graph_allocator(forward);
   eg_training made = {.loss = EG_VALUE_NONE,
                       .target = EG_VALUE_NONE,

@@ -4,74 +4,9 @@
 #include <string.h>
 
 #include "rewrites/verify_choose.h"
+#include "rewrites/verify_ranks.h"
 
-enum { MAX_ELEMENTS = 400, MAX_FRESH_RANK = 5 };
-
-typedef struct rank_range {
-  uint32_t low, high;
-} rank_range;
-
-static void at_least(rank_range *range, uint32_t rank) {
-  if (range->low < rank) range->low = rank;
-}
-
-static void exactly(rank_range *range, uint32_t rank) { range->low = range->high = rank; }
-
-// ---- ranks of operand 0 ---------------------------------------------------------
-
-static rank_range ranks_of_op(eg_op op) {
-  static const struct {
-    eg_op op;
-    rank_range ranks;
-  } rows[] = {{EG_OP_CONV, {3, 5}},        {EG_OP_CONV_TRANSPOSE, {3, 5}},
-              {EG_OP_MAX_POOL, {3, 5}},    {EG_OP_AVERAGE_POOL, {3, 5}},
-              {EG_OP_LRN, {3, 5}},         {EG_OP_GLOBAL_AVERAGE_POOL, {3, 5}},
-              {EG_OP_GROUP_NORM, {3, 5}},  {EG_OP_GLOBAL_MAX_POOL, {3, 5}},
-              {EG_OP_ENLARGE, {3, 5}},     {EG_OP_INSTANCE_NORM, {3, 5}},
-              {EG_OP_MERGE_GCONV, {3, 5}}, {EG_OP_BATCH_NORM, {2, 5}},
-              {EG_OP_GEMM, {2, 2}},        {EG_OP_MATMUL, {1, 4}},
-              {EG_OP_CONCAT, {1, 4}},      {EG_OP_SPLIT, {1, 4}},
-              {EG_OP_GATHER, {1, 4}},      {EG_OP_LAYER_NORM, {1, 4}},
-              {EG_OP_RMS_NORM, {1, 4}},    {EG_OP_SOFTMAX, {1, 4}},
-              {EG_OP_LOG_SOFTMAX, {1, 4}}, {EG_OP_SQUEEZE, {1, 4}}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].op == op) return rows[i].ranks;
-  return (rank_range){0, 4};
-}
-
-static void fit_list(const eg_verify_choice *choice, const char *name, uint32_t divisor,
-                     uint32_t extra, rank_range *range) {
-  const eg_attr *list = eg_verify_known(choice, name);
-  if (list != NULL && list->kind == EG_ATTR_INTS)
-    exactly(range, list->ints.len / divisor + extra);
-}
-
-static void fit_axes(const eg_verify_choice *choice, rank_range *range) {
-  const eg_attr *axes = eg_verify_known(choice, "axes");
-  for (uint32_t i = 0; axes != NULL && i < axes->ints.len; i++)
-    if (axes->ints.data[i] >= 0 && choice->op != EG_OP_UNSQUEEZE)
-      at_least(range, (uint32_t)axes->ints.data[i] + 1);
-  const eg_attr *axis = eg_verify_known(choice, "axis");
-  if (axis != NULL) at_least(range, (uint32_t)(axis->i < 0 ? -axis->i : axis->i + 1));
-}
-
-static rank_range ranks_of_first(const eg_verify_choice *choice) {
-  rank_range range = ranks_of_op(choice->op);
-  bool is_pad = choice->op == EG_OP_PAD;
-  fit_axes(choice, &range);
-  fit_list(choice, "perm", 1, 0, &range);
-  fit_list(choice, "starts", 1, 0, &range);
-  fit_list(choice, "repeats", 1, 0, &range);
-  fit_list(choice, "strides", 1, 2, &range);
-  fit_list(choice, "dilations", 1, 2, &range);
-  fit_list(choice, "kernel_shape", 1, 2, &range);
-  fit_list(choice, "pads", 2, is_pad ? 0 : 2, &range);
-  at_least(&range, choice->min_rank[0]);
-  if (range.high > choice->max_rank[0]) range.high = choice->max_rank[0];
-  if (range.high > MAX_FRESH_RANK) range.high = MAX_FRESH_RANK;
-  if (range.low > range.high) range.low = range.high;
-  return range;
-}
+enum { MAX_ELEMENTS = 400 };
 
 // ---- fresh types ----------------------------------------------------------------
 
@@ -83,7 +18,7 @@ static egraph_dtype dtype_for(const eg_verify_choice *choice) {
 }
 
 static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
-                           rank_range range) {
+                           eg_rank_range range) {
   eg_type type = {.dtype = dtype};
   if (range.low == 0 && range.high > 0 && eg_verify_chance(choice, 80)) range.low = 1;
   type.rank = range.low + eg_verify_below(choice, range.high - range.low + 1);
@@ -97,11 +32,11 @@ static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
 }
 
 // Channels that can be grouped, and room for a kernel.
-static eg_type random_image(eg_verify_choice *choice, rank_range range) {
+static eg_type random_image(eg_verify_choice *choice, eg_rank_range range) {
   static const int64_t channels[] = {1, 2, 2, 3, 4, 4, 6};
   if (range.low < range.high && range.low <= 4 && range.high >= 4 &&
       eg_verify_chance(choice, 70))
-    exactly(&range, 4);
+    range = (eg_rank_range){4, 4};
   eg_type type = random_type(choice, choice->dtype, range);
   if (type.rank < 3) return type;
   bool is_weight = choice->op == EG_OP_MERGE_GCONV || choice->op == EG_OP_ENLARGE;
@@ -158,7 +93,7 @@ static eg_type random_broadcast(eg_verify_choice *choice, eg_type type) {
 static eg_type random_stretch(eg_verify_choice *choice, eg_type type) {
   for (uint32_t i = 0; i < type.rank; i++)
     if (type.dims[i] == 1) type.dims[i] = eg_verify_dim(choice);
-  if (type.rank >= MAX_FRESH_RANK || eg_verify_chance(choice, 50)) return type;
+  if (type.rank >= EG_VERIFY_FRESH_RANK || eg_verify_chance(choice, 50)) return type;
   memmove(type.dims + 1, type.dims, type.rank * sizeof *type.dims);
   type.dims[0] = eg_verify_dim(choice);
   type.rank++;
@@ -397,7 +332,7 @@ static eg_type first_from(eg_verify_choice *choice, uint32_t known) {
 }
 
 // Rules relate their variables: the same type, or one that differs in one dimension.
-static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out) {
+static bool copy_model(eg_verify_choice *choice, eg_rank_range range, eg_type *out) {
   const eg_type *model = choice->model;
   if (model == NULL || model->rank < range.low || model->rank > range.high ||
       model->dtype != dtype_for(choice) || !eg_verify_chance(choice, 55))
@@ -409,10 +344,10 @@ static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out)
 }
 
 static eg_type fresh_first(eg_verify_choice *choice) {
-  rank_range range = ranks_of_first(choice);
+  eg_rank_range range = eg_verify_ranks_of_first(choice);
   eg_type copy;
   if (copy_model(choice, range, &copy)) return copy;
-  rank_range of_op = ranks_of_op(choice->op);
+  eg_rank_range of_op = eg_verify_ranks_of_op(choice->op);
   const eg_attr *shape = eg_verify_known(choice, "shape");
   if (choice->op == EG_OP_RESHAPE && shape != NULL)
     return type_for_shape(choice, shape->ints);

@@ -222,6 +222,8 @@ int command_run(int argc, char **argv) {
        "run a plan on as many ranks; a model is planned for this host", 1, 1024},
       {"--channel", FLAG_CHOICE, &flags.channel, "local|mpi",
        "ranks are threads (default), or the processes that mpirun started", 0, 0},
+      {"--deadline", FLAG_REAL, &flags.deadline, "SECONDS",
+       "how long ranks wait for each other before all fail (default 60)", 0.001, 1e6},
       {"--train", FLAG_UINT, &flags.train, "STEPS", "train, and print the loss", 1,
        MAX_REPEATS},
       {"--optimizer", FLAG_CHOICE, &flags.optimizer, "sgd|momentum|adam|adamw",

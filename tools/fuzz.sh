@@ -25,6 +25,7 @@ for target in "${targets[@]}"; do
   options=()
   dictionary=$stem
   [ "$stem" = symbolic_json ] && dictionary=gym # the same format
+  case $stem in plan_*) dictionary=plan ;; esac
   [ -f "tests/fuzz/$dictionary.dict" ] && options+=("-dict=tests/fuzz/$dictionary.dict")
   echo "== $target, $seconds seconds"
   "build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=8192 \

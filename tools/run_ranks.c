@@ -113,6 +113,7 @@ static egraph_status run_steps(rank_run *r) {
                                            .threads = (uint32_t)r->flags->threads,
                                            .seed = r->flags->seed,
                                            .steps = (uint32_t)r->step_count,
+                                           .deadline_seconds = r->flags->deadline,
                                            .on_step = on_step,
                                            .user = r};
   uint32_t inputs = r->rows * r->input_count, outputs = r->rows * r->output_count;

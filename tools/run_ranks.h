@@ -15,7 +15,7 @@ typedef struct run_flags {
   // plans
   uint64_t ranks, train; // 0: not given
   const char *channel, *optimizer, *loss;
-  double rate;
+  double rate, deadline; // deadline: seconds; 0: not given
   bool verify;
 } run_flags;
 

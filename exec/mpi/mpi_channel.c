@@ -170,7 +170,8 @@ static void free_memory(eg_mpi_channel *channel) {
 // Memory that MPI may still write to is left to it: the process is about to end.
 static void mpi_destroy(eg_channel *base) {
   eg_mpi_channel *channel = (eg_mpi_channel *)base;
-  bool is_idle = true, ends_mpi = channel->owns_mpi && channel->failed == EGRAPH_OK;
+  bool is_idle = !channel->is_opening,
+       ends_mpi = channel->owns_mpi && channel->failed == EGRAPH_OK;
   if (channel->has_comm) is_idle = give_up_requests(channel);
   if (channel->has_comm && channel->failed == EGRAPH_OK)
     (void)MPI_Comm_free(&channel->comm);
@@ -218,6 +219,7 @@ static egraph_status open_comm(eg_mpi_channel *channel) {
   MPI_Request request;
   EG_TRY(eg_mpi_check(MPI_Comm_idup(MPI_COMM_WORLD, &channel->comm, &request),
                       "communicator"));
+  channel->is_opening = true;
   double until = eg_clock_seconds() + channel->base.deadline_seconds;
   for (int is_done = 0; !is_done;) {
     EG_TRY(eg_mpi_check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "communicator"));
@@ -227,6 +229,7 @@ static egraph_status open_comm(eg_mpi_channel *channel) {
                      channel->base.deadline_seconds);
     (void)sched_yield();
   }
+  channel->is_opening = false;
   channel->has_comm = true;
   return eg_mpi_check(MPI_Comm_set_errhandler(channel->comm, MPI_ERRORS_RETURN),
                       "handler");

@@ -39,6 +39,7 @@ typedef struct eg_mpi_channel {
   eg_channel base;
   MPI_Comm comm;
   bool owns_mpi, has_comm;
+  bool is_opening;                  // MPI may still write to `comm`
   uint32_t ranks, places;           // places: of the largest group
   eg_mpi_slot *outgoing, *incoming; // [places]
   eg_mpi_span *spans;               // [places]

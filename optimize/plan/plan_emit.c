@@ -6,9 +6,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_emit.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "optimize/plan/plan_solution.h"
 
 #define NONE EG_SPACE_NONE
 
@@ -17,99 +18,43 @@ typedef struct emitter {
   const eg_plan_model *model;
   const eg_plan_space *space;
   const eg_layout_problem *problem;
-  const eg_layout_solution *solution;
+  eg_plan_solution chosen;
   const eg_graph *original;
-  eg_u32s state_of_place;   // [places] state, or NONE
-  eg_u32s move_into;        // [places] used arc that leads here, or NONE
-  eg_u32s operator_of;      // [strategies] of the problem
-  eg_u32s value_made;       // [space values] first value of the new graph, or NONE
-  eg_u32s node_made;        // [space values] node of the new graph, or NONE: a leaf
-  eg_u32s kept_begin, kept; // [space values + 1] its values in the problem
-  const char **names;       // [space values] of the original
+  eg_u32s state_of_place; // [places] state, or NONE
+  eg_u32s value_made;     // [space values] first value of the new graph, or NONE
+  eg_u32s node_made;      // [space values] node of the new graph, or NONE: a leaf
+  const char **names;     // [space values] of the original
   uint32_t next_name;
   eg_u32s stack;
   eg_emitted_plan *out;
 } emitter;
 
-static const eg_engine *engine_of(const emitter *e) {
-  return eg_tensor_egraph_engine_of(e->space->egraph);
+static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
+  const eg_engine *engine = eg_tensor_egraph_engine_of(e->space->egraph);
+  return eg_tensor_egraph_attrs_at(e->space->egraph,
+                                   eg_engine_term(engine, op->node).payload);
 }
 
 static eg_plan *plan_of(const emitter *e) { return &e->out->plan; }
 
-// ---- reading the solution -----------------------------------------------------------
-
-static uint32_t copy_of(const emitter *e, uint32_t v, eg_phase phase) {
-  return e->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
+static uint32_t value_of(const emitter *e, uint32_t place) {
+  return e->chosen.value_of_place.data[place];
 }
 
-/// The problem's strategy that makes a problem value, or NONE: it is not needed.
-static uint32_t strategy_of(const emitter *e, uint32_t value) {
-  return e->solution->strategy.data[value];
-}
-
-/// The chosen operator of a space value that is made in the step, or NULL.
-static const eg_space_operator *chosen(const emitter *e, uint32_t v) {
-  const eg_space_value *value = &e->space->values.data[v];
-  uint32_t copy =
-      value->is_entry ? e->model->entries.data[v] : copy_of(e, v, value->phase);
-  uint32_t strategy = strategy_of(e, copy);
-  if (strategy == EG_LAYOUT_NONE) return NULL;
-  uint32_t op = e->model->operators.data[e->operator_of.data[strategy]];
-  assert(op != NONE && "only copies are kept");
-  return &e->space->operators.data[op];
-}
-
-static const eg_space_strategy *chosen_strategy(const emitter *e, uint32_t v) {
-  uint32_t copy = copy_of(e, v, e->space->values.data[v].phase);
-  return &e->space->strategies.data[e->model->strategies.data[strategy_of(e, copy)]];
-}
-
-static egraph_status index_solution(emitter *e) {
-  const eg_layout_problem *problem = e->problem;
-  for (uint32_t p = 0; p < eg_layout_place_count(problem); p++) {
-    EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
-    EG_TRY(eg_u32s_push(&e->move_into, NONE));
-  }
-  for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++)
-    if (e->solution->arc_used.data[a]) e->move_into.data[problem->arc_to.data[a]] = a;
-  for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++)
-    for (uint32_t s = problem->strategy_begin.data[o];
-         s < problem->strategy_begin.data[o + 1]; s++)
-      EG_TRY(eg_u32s_push(&e->operator_of, o));
-  return EGRAPH_OK;
+/// The place in which a space value is made.
+static uint32_t place_made(const emitter *e, uint32_t v) {
+  return eg_plan_solution_place(&e->chosen, eg_plan_solution_made(&e->chosen, v));
 }
 
 // ---- states and moves ---------------------------------------------------------------
 
-static uint32_t value_of_place(const emitter *e, uint32_t place) {
-  const eg_u32s *begin = &e->problem->place_begin;
-  uint32_t low = 0, high = (uint32_t)begin->len - 1;
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (begin->data[middle] <= place)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-static eg_layout layout_of_place(const emitter *e, uint32_t place) {
-  uint32_t value = value_of_place(e, place);
-  uint32_t number = place - e->problem->place_begin.data[value];
-  uint32_t v = e->model->values.data[value].value;
-  return eg_plan_space_layouts(e->space, v)
-      ->layouts.data[eg_plan_model_layout(e->model, value, number)];
-}
-
 /// A state of a value of the new graph, for a place.
 static egraph_status add_state(emitter *e, uint32_t place, eg_value value,
                                uint32_t step) {
-  uint32_t v = e->model->values.data[value_of_place(e, place)].value;
+  uint32_t v = e->model->values.data[value_of(e, place)].value;
   e->state_of_place.data[place] = (uint32_t)plan_of(e)->states.len;
   eg_plan_state state = {.value = value,
-                         .layout = layout_of_place(e, place),
+                         .layout = eg_plan_solution_layout(&e->chosen, place),
                          .step = step,
                          .more_blocks = e->space->values.data[v].times - 1};
   return eg_plan_states_push(&plan_of(e)->states, state);
@@ -117,7 +62,7 @@ static egraph_status add_state(emitter *e, uint32_t place, eg_value value,
 
 static egraph_status add_move(emitter *e, uint32_t arc) {
   uint32_t from = e->problem->arc_from.data[arc], to = e->problem->arc_to.data[arc];
-  uint32_t copy = value_of_place(e, to);
+  uint32_t copy = value_of(e, to);
   const eg_model_value *value = &e->model->values.data[copy];
   const eg_layout_move *move = &eg_plan_space_layouts(e->space, value->value)
                                     ->moves.data[e->model->moves.data[arc]];
@@ -133,21 +78,13 @@ static egraph_status add_move(emitter *e, uint32_t arc) {
   return eg_plan_steps_push(&plan_of(e)->steps, mine);
 }
 
-/// Where a copy that is kept starts: the place that it was before, or NONE.
-static uint32_t kept_from(const emitter *e, uint32_t copy) {
-  uint32_t strategy = strategy_of(e, copy);
-  if (strategy == EG_LAYOUT_NONE || e->model->strategies.data[strategy] != NONE)
-    return NONE;
-  return e->problem->needs.data[e->problem->need_begin.data[strategy]];
-}
-
 /// Makes the state of a place, if need be by moves from where its value was made.
 static egraph_status reach_place(emitter *e, uint32_t place) {
   e->stack.len = 0;
   while (e->state_of_place.data[place] == NONE) {
-    uint32_t arc = e->move_into.data[place];
+    uint32_t arc = e->chosen.move_into.data[place];
     if (arc == NONE) {
-      uint32_t before = kept_from(e, value_of_place(e, place));
+      uint32_t before = eg_plan_solution_kept_from(&e->chosen, value_of(e, place));
       if (before == NONE || e->state_of_place.data[before] == NONE)
         return EG_FAIL(EGRAPH_E_INTERNAL, "a layout of a plan cannot be reached");
       e->state_of_place.data[place] = e->state_of_place.data[before];
@@ -164,9 +101,8 @@ static egraph_status reach_place(emitter *e, uint32_t place) {
 // ---- nodes --------------------------------------------------------------------------
 
 static egraph_status write_leaf(emitter *e, uint32_t v) {
-  const eg_term term = eg_engine_term(engine_of(e), chosen(e, v)->node);
-  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(e->space->egraph, term.payload);
-  bool is_input = term.op == EG_OP_INPUT;
+  const eg_attrs *attrs = attrs_of(e, eg_plan_solution_operator(&e->chosen, v));
+  bool is_input = attrs->op == EG_OP_INPUT;
   const char *name =
       eg_attr_at(attrs, is_input ? EG_A_INPUT_NAME : EG_A_WEIGHT_NAME)->text;
   eg_value value, old;
@@ -180,29 +116,21 @@ static egraph_status write_leaf(emitter *e, uint32_t v) {
     EG_TRY(eg_graph_add_weight(e->out->graph, name, &info->type, info->data, &value));
   }
   e->value_made.data[v] = value.id;
-  uint32_t entry = e->model->entries.data[v];
-  return add_state(e, e->problem->output.data[strategy_of(e, entry)], value,
-                   EG_PLAN_NONE);
+  return add_state(e, place_made(e, v), value, EG_PLAN_NONE);
 }
 
 /// A part of a tuple is a result of its node; it has no step of its own.
 static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator *op) {
   const eg_plan *plan = plan_of(e);
   uint32_t tuple = e->space->inputs.data[op->inputs];
-  const eg_term term = eg_engine_term(engine_of(e), op->node);
-  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(e->space->egraph, term.payload);
-  uint32_t index = (uint32_t)eg_attr_at(attrs, EG_A_PART_INDEX)->i;
+  uint32_t index = (uint32_t)eg_attr_at(attrs_of(e, op), EG_A_PART_INDEX)->i;
   eg_graph_node node = {e->node_made.data[tuple]};
-  eg_phase phase = e->space->values.data[tuple].phase;
-  uint32_t place = e->problem->output.data[strategy_of(e, copy_of(e, tuple, phase))];
-  uint32_t step = plan->states.data[e->state_of_place.data[place]].step;
+  uint32_t step = plan->states.data[e->state_of_place.data[place_made(e, tuple)]].step;
   uint32_t first =
       plan->steps.data[step].operands + eg_graph_node_at(plan->graph, node).input_count;
   e->value_made.data[v] = e->value_made.data[tuple] + index;
   e->node_made.data[v] = node.id;
-  uint32_t mine = strategy_of(e, copy_of(e, v, e->space->values.data[v].phase));
-  e->state_of_place.data[e->problem->output.data[mine]] =
-      plan->operands.data[first + index];
+  e->state_of_place.data[place_made(e, v)] = plan->operands.data[first + index];
   return EGRAPH_OK;
 }
 
@@ -216,54 +144,48 @@ static egraph_status make_name(emitter *e, eg_arena *arena, const char **out) {
   return eg_arena_string(arena, name, strlen(name), out);
 }
 
+/// The arena is scratch.
 static egraph_status add_node(emitter *e, uint32_t v, const eg_space_operator *op,
-                              eg_graph_node_info *out_info) {
-  const eg_term term = eg_engine_term(engine_of(e), op->node);
-  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(e->space->egraph, term.payload);
+                              eg_arena *arena) {
+  const eg_attrs *attrs = attrs_of(e, op);
   uint32_t results = eg_op_results(attrs);
-  eg_arena arena;
-  eg_arena_init(&arena, e->alloc);
-  eg_value *inputs, *made = NULL;
-  const char **names = NULL;
-  egraph_status status = eg_arena_alloc(&arena, op->input_count, sizeof *inputs, &inputs);
-  if (status == EGRAPH_OK) status = eg_arena_alloc(&arena, results, sizeof *made, &made);
-  if (status == EGRAPH_OK)
-    status = eg_arena_alloc(&arena, results, sizeof *names, &names);
-  if (status == EGRAPH_OK) {
-    for (uint32_t i = 0; i < op->input_count; i++)
-      inputs[i] = (eg_value){e->value_made.data[e->space->inputs.data[op->inputs + i]]};
-    if (results == 1) names[0] = e->names[v];
-    for (uint32_t r = 0; status == EGRAPH_OK && r < results; r++)
-      if (names[r] == NULL) status = make_name(e, &arena, &names[r]);
-  }
-  if (status == EGRAPH_OK) {
-    status =
-        eg_graph_add_node(e->out->graph, "", attrs, inputs, op->input_count, names, made);
-  }
-  if (status == EGRAPH_OK) {
-    e->value_made.data[v] = made[0].id; // results are numbered on from the first
-    e->node_made.data[v] = eg_graph_value(e->out->graph, made[0])->node.id;
-    *out_info = eg_graph_node_at(e->out->graph, (eg_graph_node){e->node_made.data[v]});
-  }
-  eg_arena_deinit(&arena);
-  return status;
+  eg_value *inputs, *made;
+  const char **names;
+  EG_TRY(eg_arena_alloc(arena, op->input_count, sizeof *inputs, &inputs));
+  EG_TRY(eg_arena_alloc(arena, results, sizeof *made, &made));
+  EG_TRY(eg_arena_alloc(arena, results, sizeof *names, &names));
+  for (uint32_t i = 0; i < op->input_count; i++)
+    inputs[i] = (eg_value){e->value_made.data[e->space->inputs.data[op->inputs + i]]};
+  if (results == 1) names[0] = e->names[v];
+  for (uint32_t r = 0; r < results; r++)
+    if (names[r] == NULL) EG_TRY(make_name(e, arena, &names[r]));
+  EG_TRY(
+      eg_graph_add_node(e->out->graph, "", attrs, inputs, op->input_count, names, made));
+  e->value_made.data[v] = made[0].id; // results are numbered on from the first
+  e->node_made.data[v] = eg_graph_value(e->out->graph, made[0])->node.id;
+  return EGRAPH_OK;
 }
 
 static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator *op) {
-  eg_phase phase = e->space->values.data[v].phase;
-  uint32_t strategy = strategy_of(e, copy_of(e, v, phase));
+  uint32_t strategy =
+      eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
   const uint32_t *needs = e->problem->needs.data + e->problem->need_begin.data[strategy];
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(reach_place(e, needs[i]));
-  eg_graph_node_info info;
-  EG_TRY(add_node(e, v, op, &info));
+  eg_arena arena;
+  eg_arena_init(&arena, e->alloc);
+  egraph_status status = add_node(e, v, op, &arena);
+  eg_arena_deinit(&arena);
+  EG_TRY(status);
+  const eg_graph_node node = {e->node_made.data[v]};
+  const eg_graph_node_info info = eg_graph_node_at(e->out->graph, node);
   eg_plan *plan = plan_of(e);
-  eg_plan_step step = {.phase = phase,
-                       .node = {e->node_made.data[v]},
+  eg_plan_step step = {.phase = e->space->values.data[v].phase,
+                       .node = node,
                        .operands = (uint32_t)plan->operands.len,
-                       .seconds = chosen_strategy(e, v)->seconds,
+                       .seconds = eg_plan_solution_spread(&e->chosen, v)->seconds,
                        .more_blocks = e->space->values.data[v].made_times - 1};
-  memcpy(step.action, chosen_strategy(e, v)->action, sizeof step.action);
+  memcpy(step.action, eg_plan_solution_spread(&e->chosen, v)->action, sizeof step.action);
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(eg_u32s_push(&plan->operands, e->state_of_place.data[needs[i]]));
   // Of a tuple the first part's state stands for the place; each part has one in the end.
@@ -275,52 +197,32 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
   return eg_plan_steps_push(&plan->steps, step);
 }
 
-static bool is_part(const emitter *e, const eg_space_operator *op) {
-  return eg_engine_term(engine_of(e), op->node).op == EG_OP_PART;
-}
-
 /// What later phases want of a value is made at once: what it is made from may go.
 static egraph_status keep_value(emitter *e, uint32_t v) {
-  uint32_t made = copy_of(e, v, e->space->values.data[v].phase);
-  for (uint32_t i = e->kept_begin.data[v]; i < e->kept_begin.data[v + 1]; i++) {
-    uint32_t before = kept_from(e, e->kept.data[i]);
-    if (before != NONE && value_of_place(e, before) == made)
-      EG_TRY(reach_place(e, before));
+  const eg_plan_solution *chosen = &e->chosen;
+  uint32_t made = eg_plan_solution_made(chosen, v);
+  for (uint32_t i = chosen->value_begin.data[v]; i < chosen->value_begin.data[v + 1];
+       i++) {
+    uint32_t before = eg_plan_solution_kept_from(chosen, chosen->values.data[i]);
+    if (before != NONE && value_of(e, before) == made) EG_TRY(reach_place(e, before));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status write_value(emitter *e, uint32_t v) {
-  const eg_space_operator *op = chosen(e, v);
+  const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
   if (e->space->values.data[v].is_entry) return write_leaf(e, v);
-  EG_TRY(is_part(e, op) ? write_part(e, v, op) : write_node(e, v, op));
+  bool is_part = attrs_of(e, op)->op == EG_OP_PART;
+  EG_TRY(is_part ? write_part(e, v, op) : write_node(e, v, op));
   return keep_value(e, v);
-}
-
-/// Copies and kept values of the problem by the value of the space that they stand for.
-static egraph_status index_kept(emitter *e) {
-  const eg_model_values *values = &e->model->values;
-  uint32_t count = (uint32_t)e->space->values.len;
-  EG_TRY(eg_u32s_resize(&e->kept_begin, (size_t)count + 1));
-  EG_TRY(eg_u32s_resize(&e->kept, values->len));
-  for (size_t i = 0; i < values->len; i++)
-    e->kept_begin.data[values->data[i].value + 1]++;
-  for (uint32_t v = 0; v < count; v++)
-    e->kept_begin.data[v + 1] += e->kept_begin.data[v];
-  for (size_t i = 0; i < values->len; i++)
-    e->kept.data[e->kept_begin.data[values->data[i].value]++] = (uint32_t)i;
-  for (uint32_t v = count; v > 0; v--)
-    e->kept_begin.data[v] = e->kept_begin.data[v - 1];
-  e->kept_begin.data[0] = 0;
-  return EGRAPH_OK;
 }
 
 // ---- phases -------------------------------------------------------------------------
 
-/// Pushes operands that are not made yet; false when there are none.
+/// Pushes operands that are not made yet, and tells whether there are any.
 static egraph_status push_operands(emitter *e, uint32_t v, eg_u32s *order,
                                    bool *out_waits) {
-  const eg_space_operator *op = chosen(e, v);
+  const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
   *out_waits = false;
   for (uint32_t i = op->input_count; i-- > 0;) {
     uint32_t operand = e->space->inputs.data[op->inputs + i];
@@ -346,9 +248,9 @@ static egraph_status write_from(emitter *e, uint32_t v, eg_u32s *order) {
 
 static egraph_status flush_moves(emitter *e, eg_phase phase) {
   for (uint32_t a = 0; a < eg_layout_arc_count(e->problem); a++) {
-    if (!e->solution->arc_used.data[a]) continue;
+    if (!e->chosen.solution->arc_used.data[a]) continue;
     uint32_t to = e->problem->arc_to.data[a];
-    const eg_model_value *value = &e->model->values.data[value_of_place(e, to)];
+    const eg_model_value *value = &e->model->values.data[value_of(e, to)];
     if (value->role == EG_MODEL_COPY && value->phase == phase) EG_TRY(reach_place(e, to));
   }
   return EGRAPH_OK;
@@ -360,9 +262,9 @@ static void carry_over(emitter *e, eg_model_role role, eg_phase phase) {
     if (e->model->values.data[copy].role != role ||
         e->model->values.data[copy].phase != phase)
       continue;
-    uint32_t before = kept_from(e, copy);
+    uint32_t before = eg_plan_solution_kept_from(&e->chosen, copy);
     if (before == NONE || e->state_of_place.data[before] == NONE) continue;
-    e->state_of_place.data[e->problem->output.data[strategy_of(e, copy)]] =
+    e->state_of_place.data[eg_plan_solution_place(&e->chosen, copy)] =
         e->state_of_place.data[before];
   }
 }
@@ -373,7 +275,7 @@ static egraph_status write_phase(emitter *e, eg_phase phase, eg_u32s *order) {
   for (uint32_t v = 0; v < e->space->values.len; v++) {
     const eg_space_value *value = &e->space->values.data[v];
     if (value->phase != phase || value->is_entry || e->value_made.data[v] != NONE ||
-        chosen(e, v) == NULL)
+        eg_plan_solution_operator(&e->chosen, v) == NULL)
       continue;
     EG_TRY(write_from(e, v, order));
   }
@@ -390,7 +292,8 @@ static egraph_status write_inputs(emitter *e) {
     EG_TRY(eg_graph_add_input(e->out->graph, info->name, &info->type, &value));
   }
   for (uint32_t v = 0; v < e->space->values.len; v++)
-    if (e->space->values.data[v].is_entry && chosen(e, v) != NULL)
+    if (e->space->values.data[v].is_entry &&
+        eg_plan_solution_operator(&e->chosen, v) != NULL)
       EG_TRY(write_leaf(e, v));
   return EGRAPH_OK;
 }
@@ -405,7 +308,7 @@ static egraph_status write_outputs(emitter *e) {
     // Roots were added in the order of the outputs.
     uint32_t root = e->problem->root_value.data[i], place;
     if (e->model->values.data[root].role == EG_MODEL_EXIT)
-      place = kept_from(e, root);
+      place = eg_plan_solution_kept_from(&e->chosen, root);
     else
       place = e->problem->root_places.data[e->problem->root_begin.data[i]];
     EG_TRY(reach_place(e, place));
@@ -446,8 +349,8 @@ static egraph_status emit(emitter *e) {
     EG_TRY(eg_u32s_push(&e->value_made, NONE));
     EG_TRY(eg_u32s_push(&e->node_made, NONE));
   }
-  EG_TRY(index_solution(e));
-  EG_TRY(index_kept(e));
+  for (uint32_t p = 0; p < eg_layout_place_count(e->problem); p++)
+    EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
   find_names(e);
   EG_TRY(write_inputs(e));
   eg_u32s_init(&order, e->alloc);
@@ -470,17 +373,19 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                .model = model,
                .space = space,
                .problem = &model->problem,
-               .solution = solution,
                .original = eg_tensor_egraph_graph(space->egraph),
                .out = out};
-  eg_u32s *const lists[] = {&e.state_of_place, &e.move_into, &e.operator_of,
-                            &e.value_made,     &e.node_made, &e.stack,
-                            &e.kept_begin,     &e.kept};
+  eg_u32s *const lists[] = {&e.state_of_place, &e.value_made, &e.node_made, &e.stack};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
   size_t count = space->values.len;
   egraph_status status = eg_alloc(alloc, count, sizeof *e.names, &e.names);
-  if (status == EGRAPH_OK) status = emit(&e);
+  if (status == EGRAPH_OK)
+    status = eg_plan_solution_init(&e.chosen, alloc, model, solution);
+  if (status == EGRAPH_OK) {
+    status = emit(&e);
+    eg_plan_solution_deinit(&e.chosen);
+  }
   eg_free(alloc, e.names, count, sizeof *e.names);
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_deinit(lists[i]);

@@ -57,6 +57,7 @@ expect 1 - '^egraph: forward.json is no plan of a training step; make one with' 
 expect 2 - '^egraph: processes run a plan that is there' run mlp.egraph --channel mpi --ranks 2
 expect 2 - '^egraph: --optimizer and --loss are of models that are trained' run plan.json --optimizer sgd
 expect 2 - '--channel is one of local\|mpi' run plan.json --channel pigeons
+expect 2 - '--deadline must lie between 0.001 and 1000000' run plan.json --deadline 0
 expect 1 - "^egraph: there is no loss 'hinge'" run mlp.egraph --ranks 2 --train 1 --loss hinge
 expect 1 - '^egraph: nowhere.json: No such file' run nowhere.json
 # Open MPI keeps memory of its own until the end.

@@ -5,6 +5,8 @@
 //   write      when all have read
 //
 // Counters only grow: the k-th collective is posted when `posted` is k times the size.
+// When a member gives up what all have posted, the others do not come to its end: its
+// buffers may be gone.
 // SPDX-License-Identifier: Apache-2.0
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@ typedef struct site {
   unsigned char id[EG_TRANSPORT_ID_BYTES];
   uint32_t size, joined;
   uint64_t posted, computed;
+  bool is_left; // by a member that gave up
   eg_collective wanted[MOST_PLACES];
 } site;
 
@@ -171,7 +174,7 @@ static egraph_status start(eg_transport *base, const eg_group *group,
 
 static void advance(membership *m) {
   uint64_t all = m->turns * m->site->size;
-  if (m->site->posted < all) return;
+  if (m->site->posted < all || m->site->is_left) return;
   if (m->result == NULL) {
     compute(m);
     m->site->computed++;
@@ -198,10 +201,14 @@ static egraph_status poll(eg_transport *base, uint32_t axis, bool *out_is_done) 
 
 static void give_up(eg_transport *base) {
   carrier *transport = (carrier *)base;
+  (void)pthread_mutex_lock(&lock);
   for (uint32_t a = 0; a < EG_MAX_MESH_AXES; a++) {
-    free(transport->members[a].result);
-    transport->members[a].result = NULL;
+    membership *m = &transport->members[a];
+    if (m->is_begun) m->site->is_left = true;
+    free(m->result);
+    m->result = NULL;
   }
+  (void)pthread_mutex_unlock(&lock);
 }
 
 static void destroy(eg_transport *base) {

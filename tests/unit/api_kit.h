@@ -55,6 +55,26 @@ static inline egraph_graph *api_layer(const egraph_allocator *alloc) {
   return graph;
 }
 
+/// x[16,16], then so often a product with a weight w<i>[16,16] and a relu -> "y".
+static inline egraph_graph *api_deep(const egraph_allocator *alloc, uint32_t layers) {
+  egraph_graph *graph;
+  egraph_value x, w;
+  assert_ok(egraph_graph_create(alloc, &graph));
+  assert_ok(
+      egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 2, (int64_t[]){16, 16}, &x));
+  for (uint32_t i = 0; i < layers; i++) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "w%u", i);
+    assert_ok(egraph_graph_add_weight(graph, name, EGRAPH_FLOAT32, 2, (int64_t[]){16, 16},
+                                      NULL, &w));
+    assert_ok(
+        egraph_graph_add(graph, NULL, "matmul", NULL, (egraph_value[]){x, w}, 2, &x));
+    assert_ok(egraph_graph_add(graph, NULL, "relu", NULL, &x, 1, &x));
+  }
+  assert_ok(egraph_graph_add_output(graph, "y", x));
+  return graph;
+}
+
 /// A rule file of one rule that shortens the layer.
 static const char api_fusion_rules[] =
     "(egraph-rules 1)\n"

@@ -58,8 +58,11 @@ static inline egraph_status kit_device_rank(void *user, eg_channel *control) {
   egraph_status status =
       eg_device_channel_create(NULL, control, backend, ranks->transport, &channel);
   if (status == EGRAPH_OK) {
-    if (ranks->meeting_seconds > 0) control->deadline_seconds = ranks->meeting_seconds;
-    status = ranks->body(ranks->user, channel);
+    if (ranks->meeting_seconds > 0) {
+      status = eg_channel_barrier(control); // all have opened theirs
+      control->deadline_seconds = ranks->meeting_seconds;
+    }
+    if (status == EGRAPH_OK) status = ranks->body(ranks->user, channel);
     if (status != EGRAPH_OK) status = eg_channel_abort(channel, status);
     eg_channel_destroy(channel);
   }

@@ -134,25 +134,6 @@ static void saved_plans_come_back(void **state) {
 
 // ---- blocks ---------------------------------------------------------------------
 
-static egraph_graph *deep(const egraph_allocator *alloc, uint32_t layers) {
-  egraph_graph *graph;
-  egraph_value x, w;
-  assert_ok(egraph_graph_create(alloc, &graph));
-  assert_ok(
-      egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 2, (int64_t[]){16, 16}, &x));
-  for (uint32_t i = 0; i < layers; i++) {
-    char name[16];
-    (void)snprintf(name, sizeof name, "w%u", i);
-    assert_ok(egraph_graph_add_weight(graph, name, EGRAPH_FLOAT32, 2, (int64_t[]){16, 16},
-                                      NULL, &w));
-    assert_ok(
-        egraph_graph_add(graph, NULL, "matmul", NULL, (egraph_value[]){x, w}, 2, &x));
-    assert_ok(egraph_graph_add(graph, NULL, "relu", NULL, &x, 1, &x));
-  }
-  assert_ok(egraph_graph_add_output(graph, "y", x));
-  return graph;
-}
-
 typedef struct totals {
   double bytes, held;
   uint64_t count;
@@ -170,7 +151,7 @@ static void add_store(void *user, const egraph_plan_store *store) {
 }
 
 static egraph_plan *plan_deep(api_kit *kit, const egraph_plan_options *options) {
-  egraph_graph *graph = deep(&kit->alloc, 9);
+  egraph_graph *graph = api_deep(&kit->alloc, 9);
   egraph_plan *plan;
   assert_ok(egraph_plan_create(&kit->alloc, graph, options, &plan));
   egraph_graph_destroy(graph);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "tests/locked_allocator.h"
 #include "tests/unit/api_kit.h"
 
 enum { LAYERS = 6, MOST = 48 };
@@ -11,26 +12,12 @@ enum { LAYERS = 6, MOST = 48 };
 // ---- a deep network, trained ----------------------------------------------------
 
 static egraph_plan *plan_layers(const egraph_allocator *alloc, const char *machine) {
-  egraph_graph *graph;
-  egraph_value x, w;
+  egraph_graph *graph = api_deep(alloc, LAYERS);
   egraph_plan *plan;
   egraph_plan_options options = egraph_plan_options_default();
   options.machine = machine;
   options.optimizer = "sgd";
   options.loss = "mean-squared-error";
-  assert_ok(egraph_graph_create(alloc, &graph));
-  assert_ok(
-      egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 2, (int64_t[]){16, 16}, &x));
-  for (uint32_t i = 0; i < LAYERS; i++) {
-    char name[16];
-    (void)snprintf(name, sizeof name, "w%u", i);
-    assert_ok(egraph_graph_add_weight(graph, name, EGRAPH_FLOAT32, 2, (int64_t[]){16, 16},
-                                      NULL, &w));
-    assert_ok(
-        egraph_graph_add(graph, NULL, "matmul", NULL, (egraph_value[]){x, w}, 2, &x));
-    assert_ok(egraph_graph_add(graph, NULL, "relu", NULL, &x, 1, &x));
-  }
-  assert_ok(egraph_graph_add_output(graph, "y", x));
   assert_ok(egraph_plan_create(alloc, graph, &options, &plan));
   egraph_graph_destroy(graph);
   return plan;
@@ -160,11 +147,30 @@ static void channels_that_are_not_there_are_named(void **state) {
   egraph_plan_destroy(plan);
 }
 
+static void deadlines_are_checked(void **state) {
+  (void)state;
+  static const double bad[] = {-1, 1e9, NAN};
+  training t;
+  egraph_plan *plan = plan_layers(NULL, "host*2");
+  training_init(&t, egraph_plan_graph(plan));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const egraph_plan_run_options options = {.deadline_seconds = bad[i]};
+    assert_int_equal(egraph_plan_run_local(NULL, plan, &options, t.inputs, t.input_count,
+                                           t.outputs, t.output_count),
+                     EGRAPH_E_ARGUMENT);
+    assert_non_null(strstr(egraph_last_error(), "deadline"));
+  }
+  training_deinit(&t);
+  egraph_plan_destroy(plan);
+}
+
 static void this_host_is_measured(void **state) {
   api_kit *kit = *state;
+  locked_allocator locked;
+  const egraph_allocator alloc = locked_allocator_over(&locked, kit->alloc);
   for (uint32_t ranks = 1; ranks <= 2; ranks++) {
     char *text;
-    assert_ok(egraph_machine_probe(&kit->alloc, ranks, &text));
+    assert_ok(egraph_machine_probe(&alloc, ranks, &text));
     assert_non_null(strstr(text, "(egraph-machine 1)"));
     (void)snprintf(kit->path, sizeof kit->path, "test_api_plan_run.%ld.machine",
                    (long)getpid());
@@ -186,6 +192,7 @@ int main(void) {
       api_test(a_run_may_be_stopped_after_a_step),
       api_test(channels_that_are_not_there_are_named),
       api_test(this_host_is_measured),
+      api_test(deadlines_are_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

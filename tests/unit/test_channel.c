@@ -1,15 +1,15 @@
 // Channels between threads: every collective, ranks that are late, fail, or run something
 // else; the sums of parts.
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/channel_suite.h"
+#include "tests/unit/channel_trouble.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <threads.h>
 
 #include "exec/channel_probe.h"
 #include "exec/combine.h"
 #include "exec/local/local_channel.h"
+#include "tests/unit/channel_suite.h"
 
 static const char *const meshes[] = {"a=1",     "a=2",         "a=3",    "a=2,b=2",
                                      "a=2,b=3", "a=2,b=2,c=2", "b=1,a=4"};
@@ -75,13 +75,6 @@ static void sums_of_integers_wrap(void **state) {
 
 // ---- failures ---------------------------------------------------------------------
 
-typedef struct trouble {
-  uint32_t rank;     // who makes it
-  atomic_uint noted; // how many ranks have seen it
-  egraph_status seen[8];
-  char message[8][EG_MESSAGE_BYTES];
-} trouble;
-
 static egraph_status reduce_one(eg_channel *channel, uint32_t axis) {
   float x = 1;
   return eg_channel_run(channel, &(eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE,
@@ -92,26 +85,10 @@ static egraph_status reduce_one(eg_channel *channel, uint32_t axis) {
                                                   .recv = &x});
 }
 
-static egraph_status note(trouble *t, const eg_channel *channel, egraph_status status) {
-  t->seen[channel->rank] = status;
-  snprintf(t->message[channel->rank], EG_MESSAGE_BYTES, "%s", egraph_last_error());
-  atomic_fetch_add(&t->noted, 1);
-  return status;
-}
-
-static void assert_all_saw(const trouble *t, uint32_t ranks, egraph_status status,
-                           const char *part) {
-  for (uint32_t r = 0; r < ranks; r++) {
-    if (r == t->rank) continue;
-    assert_int_equal(t->seen[r], status);
-    if (strstr(t->message[r], part) == NULL) fail_msg("rank %u: %s", r, t->message[r]);
-  }
-}
-
 static egraph_status never_come(void *user, eg_channel *channel) {
   trouble *t = user;
   if (channel->rank == t->rank) return EGRAPH_OK;
-  return note(t, channel, reduce_one(channel, 0));
+  return trouble_note(t, channel, reduce_one(channel, 0));
 }
 
 // Rank 0, because the first one that is missing is named, and another may be slow.
@@ -121,7 +98,7 @@ static void a_rank_that_ended_is_missed_at_the_deadline(void **state) {
   assert_fails(
       run_ranks("gpu=4", 0.05, never_come, &t), EGRAPH_E_CANCELLED,
       "rank 0 did not come to all-reduce of 1 float32 along 'gpu' within 0.05 s");
-  assert_all_saw(&t, 4, EGRAPH_E_CANCELLED, "rank 0 did not come");
+  trouble_seen_by_all(&t, 4, EGRAPH_E_CANCELLED, "rank 0 did not come");
 }
 
 // Rank 1 waits for rank 0, the others for all.
@@ -131,7 +108,7 @@ static egraph_status miss_elsewhere(void *user, eg_channel *channel) {
   if (channel->rank == 1) channel->deadline_seconds = 0.05;
   egraph_status status = reduce_one(channel, 1);
   if (status == EGRAPH_OK) status = eg_channel_barrier(channel);
-  return note(t, channel, status);
+  return trouble_note(t, channel, status);
 }
 
 static void a_missed_deadline_ends_other_groups_too(void **state) {
@@ -139,16 +116,16 @@ static void a_missed_deadline_ends_other_groups_too(void **state) {
   trouble t = {.rank = 0};
   assert_int_equal(run_ranks("node=2,gpu=2", 3600, miss_elsewhere, &t),
                    EGRAPH_E_CANCELLED);
-  assert_all_saw(&t, 4, EGRAPH_E_CANCELLED, "rank 0 did not come");
+  trouble_seen_by_all(&t, 4, EGRAPH_E_CANCELLED, "rank 0 did not come");
 }
 
 // Comes when the others have given up.
 static egraph_status come_late(void *user, eg_channel *channel) {
   trouble *t = user;
-  if (channel->rank != t->rank) return note(t, channel, reduce_one(channel, 0));
+  if (channel->rank != t->rank) return trouble_note(t, channel, reduce_one(channel, 0));
   while (atomic_load(&t->noted) != 2)
     thrd_yield();
-  return note(t, channel, reduce_one(channel, 0));
+  return trouble_note(t, channel, reduce_one(channel, 0));
 }
 
 static void a_late_rank_hears_of_it(void **state) {
@@ -157,7 +134,7 @@ static void a_late_rank_hears_of_it(void **state) {
   assert_fails(run_ranks("gpu=3", 0.02, come_late, &t), EGRAPH_E_CANCELLED,
                "rank 0 did not come");
   assert_int_equal(t.seen[0], EGRAPH_E_CANCELLED);
-  assert_all_saw(&t, 3, EGRAPH_E_CANCELLED, "rank 0 did not come");
+  trouble_seen_by_all(&t, 3, EGRAPH_E_CANCELLED, "rank 0 did not come");
 }
 
 static egraph_status fail_midway(void *user, eg_channel *channel) {
@@ -166,7 +143,7 @@ static egraph_status fail_midway(void *user, eg_channel *channel) {
     if (channel->rank == t->rank && i == 10)
       return EG_FAIL(EGRAPH_E_UNSUPPORTED, "no kernel for this");
     egraph_status status = reduce_one(channel, 0);
-    if (status != EGRAPH_OK) return note(t, channel, status);
+    if (status != EGRAPH_OK) return trouble_note(t, channel, status);
   }
   return EGRAPH_OK;
 }
@@ -177,7 +154,7 @@ static void a_failing_rank_wakes_all_others(void **state) {
   trouble t = {.rank = 1};
   assert_fails(run_ranks("gpu=4", 3600, fail_midway, &t), EGRAPH_E_UNSUPPORTED,
                "rank 1 failed: no kernel for this");
-  assert_all_saw(&t, 4, EGRAPH_E_UNSUPPORTED, "rank 1 failed: no kernel for this");
+  trouble_seen_by_all(&t, 4, EGRAPH_E_UNSUPPORTED, "rank 1 failed: no kernel for this");
 }
 
 static egraph_status differ(void *user, eg_channel *channel) {
@@ -188,7 +165,7 @@ static egraph_status differ(void *user, eg_channel *channel) {
                         .count = channel->rank == t->rank ? 2 : 1,
                         .send = x,
                         .recv = x};
-  return note(t, channel, eg_channel_run(channel, &what));
+  return trouble_note(t, channel, eg_channel_run(channel, &what));
 }
 
 static void ranks_that_disagree_are_named(void **state) {
@@ -197,7 +174,7 @@ static void ranks_that_disagree_are_named(void **state) {
   assert_fails(run_ranks("gpu=3", 3600, differ, &t), EGRAPH_E_ARGUMENT,
                "rank 2 begins all-reduce of 2 float32 along 'gpu', rank 0 all-reduce of "
                "1 float32");
-  assert_all_saw(&t, 3, EGRAPH_E_ARGUMENT, "rank 2 begins");
+  trouble_seen_by_all(&t, 3, EGRAPH_E_ARGUMENT, "rank 2 begins");
 }
 
 static egraph_status misuse(void *user, eg_channel *channel) {

@@ -2,11 +2,10 @@
 // memory that nobody else can touch; ranks that are late, fail, or run something else; a
 // transport that hangs, breaks, or is not there.
 // SPDX-License-Identifier: Apache-2.0
-#include <stdatomic.h>
-
 #include "base/clock.h"
 #include "tests/distant/distant.h"
 #include "tests/unit/channel_suite.h"
+#include "tests/unit/channel_trouble.h"
 #include "tests/unit/device_kit.h"
 
 static const char *const meshes[] = {"a=1",     "a=2",         "a=3",    "a=2,b=2",
@@ -23,9 +22,7 @@ static int use_plugins(void **state) {
   return 0;
 }
 
-static void make_trouble(const char *trouble) {
-  test_set_variable("DISTANT_TROUBLE", trouble);
-}
+static void make_trouble(const char *what) { test_set_variable("DISTANT_TROUBLE", what); }
 
 // ---- collectives ------------------------------------------------------------------
 
@@ -46,13 +43,6 @@ static void every_collective_gives_what_the_ranks_sent(void **state) {
 
 // ---- failures ---------------------------------------------------------------------
 
-typedef struct trouble {
-  uint32_t rank;     // who makes it
-  atomic_uint noted; // how many ranks have seen it
-  egraph_status seen[8];
-  char message[8][EG_MESSAGE_BYTES];
-} trouble;
-
 static egraph_status reduce(eg_channel *channel, uint32_t axis, size_t count) {
   eg_backend *backend = channel->backend;
   eg_device_memory x;
@@ -66,22 +56,6 @@ static egraph_status reduce(eg_channel *channel, uint32_t axis, size_t count) {
                                                .recv = x.address});
   eg_device_memory_destroy(backend, &x);
   return status;
-}
-
-static egraph_status note(trouble *t, const eg_channel *channel, egraph_status status) {
-  t->seen[channel->rank] = status;
-  snprintf(t->message[channel->rank], EG_MESSAGE_BYTES, "%s", egraph_last_error());
-  atomic_fetch_add(&t->noted, 1);
-  return status;
-}
-
-static void assert_all_saw(const trouble *t, uint32_t ranks, egraph_status status,
-                           const char *part) {
-  for (uint32_t r = 0; r < ranks; r++) {
-    if (r == t->rank) continue;
-    assert_int_equal(t->seen[r], status);
-    if (strstr(t->message[r], part) == NULL) fail_msg("rank %u: %s", r, t->message[r]);
-  }
 }
 
 static egraph_status run_trouble(const char *mesh, const char *transport, double deadline,
@@ -100,7 +74,7 @@ static egraph_status never_come(void *user, eg_channel *channel) {
       (void)eg_clock_seconds();
     return EGRAPH_OK;
   }
-  return note(t, channel, reduce(channel, 0, 1));
+  return trouble_note(t, channel, reduce(channel, 0, 1));
 }
 
 static void a_rank_that_does_not_come_is_missed_at_the_deadline(void **state) {
@@ -115,7 +89,7 @@ static void a_rank_that_does_not_come_is_missed_at_the_deadline(void **state) {
                           .user = &t};
     assert_fails(kit_device_ranks_run(&ranks), EGRAPH_E_CANCELLED,
                  "rank 0 did not come to");
-    assert_all_saw(&t, 4, EGRAPH_E_CANCELLED, "rank 0 did not come");
+    trouble_seen_by_all(&t, 4, EGRAPH_E_CANCELLED, "rank 0 did not come");
   }
 }
 
@@ -125,7 +99,7 @@ static egraph_status fail_midway(void *user, eg_channel *channel) {
     if (channel->rank == t->rank && i == 10)
       return EG_FAIL(EGRAPH_E_UNSUPPORTED, "no kernel for this");
     egraph_status status = reduce(channel, 0, 3);
-    if (status != EGRAPH_OK) return note(t, channel, status);
+    if (status != EGRAPH_OK) return trouble_note(t, channel, status);
   }
   return EGRAPH_OK;
 }
@@ -137,13 +111,13 @@ static void a_failing_rank_ends_all_others(void **state) {
     trouble t = {.rank = 1};
     assert_fails(run_trouble("gpu=4", transports[i], 3600, fail_midway, &t),
                  EGRAPH_E_UNSUPPORTED, "rank 1 failed: no kernel for this");
-    assert_all_saw(&t, 4, EGRAPH_E_UNSUPPORTED, "rank 1 failed: no kernel for this");
+    trouble_seen_by_all(&t, 4, EGRAPH_E_UNSUPPORTED, "rank 1 failed: no kernel for this");
   }
 }
 
 static egraph_status differ(void *user, eg_channel *channel) {
   trouble *t = user;
-  return note(t, channel, reduce(channel, 0, channel->rank == t->rank ? 2 : 1));
+  return trouble_note(t, channel, reduce(channel, 0, channel->rank == t->rank ? 2 : 1));
 }
 
 static void ranks_that_disagree_are_named(void **state) {
@@ -153,7 +127,7 @@ static void ranks_that_disagree_are_named(void **state) {
     assert_fails(run_trouble("gpu=3", transports[i], 3600, differ, &t), EGRAPH_E_ARGUMENT,
                  "rank 2 begins all-reduce of 2 float32 along 'gpu', rank 0 all-reduce "
                  "of 1 float32");
-    assert_all_saw(&t, 3, EGRAPH_E_ARGUMENT, "rank 2 begins");
+    trouble_seen_by_all(&t, 3, EGRAPH_E_ARGUMENT, "rank 2 begins");
   }
 }
 
@@ -161,7 +135,7 @@ static void ranks_that_disagree_are_named(void **state) {
 
 static egraph_status reduce_once(void *user, eg_channel *channel) {
   channel->deadline_seconds = 0.1; // of the work; the meeting may take longer
-  return note(user, channel, reduce(channel, 0, 5));
+  return trouble_note(user, channel, reduce(channel, 0, 5));
 }
 
 static void what_never_ends_is_given_up_at_the_deadline(void **state) {
@@ -170,11 +144,11 @@ static void what_never_ends_is_given_up_at_the_deadline(void **state) {
   make_trouble(DISTANT_HANGS);
   assert_fails(run_trouble("gpu=3", "nccl", 3600, reduce_once, &t), EGRAPH_E_CANCELLED,
                "have begun all-reduce, but it was not done within 0.1 s");
-  assert_all_saw(&t, 3, EGRAPH_E_CANCELLED, "not done within 0.1 s");
+  trouble_seen_by_all(&t, 3, EGRAPH_E_CANCELLED, "not done within 0.1 s");
 }
 
 static egraph_status reduce_patiently(void *user, eg_channel *channel) {
-  return note(user, channel, reduce(channel, 0, 5));
+  return trouble_note(user, channel, reduce(channel, 0, 5));
 }
 
 // The deadline is an hour: the others hear of it over the control.
@@ -184,7 +158,7 @@ static void a_transport_that_fails_on_one_rank_ends_all(void **state) {
   make_trouble(DISTANT_BREAKS);
   assert_fails(run_trouble("gpu=3", "nccl", 3600, reduce_patiently, &t),
                EGRAPH_E_UNSUPPORTED, "a link is down");
-  assert_all_saw(&t, 3, EGRAPH_E_UNSUPPORTED, "a link is down");
+  trouble_seen_by_all(&t, 3, EGRAPH_E_UNSUPPORTED, "a link is down");
 }
 
 static void a_group_that_cannot_be_joined_ends_all(void **state) {

@@ -43,6 +43,11 @@ static void carries_no_output(eg_plan *plan) { plan->carried.data[0] = 1u << 20;
 
 static void carries_no_value(eg_plan *plan) { plan->carried.data[1] = 1u << 20; }
 
+static void carries_twice(eg_plan *plan) {
+  const uint32_t again[] = {plan->carried.data[0], plan->carried.data[1]};
+  assert_ok(eg_u32s_append(&plan->carried, again, 2));
+}
+
 /// As x, which has another shape.
 static void carries_another_type(eg_plan *plan) {
   eg_value x;
@@ -87,6 +92,7 @@ static void every_broken_plan_is_found(void **state) {
       {has_no_node, "no such node", 0},
       {carries_no_output, "carries no output", 0},
       {carries_no_value, "carries no value", 0},
+      {carries_twice, "two values leave the step for one that enters", 0},
       {carries_another_type, "in another type than it entered", 0},
       {has_blocks_of_its_own, "a value that stands for several numbers of blocks", 0},
       {has_blocks_of_one_result, "results of a node that stand for several", 5},

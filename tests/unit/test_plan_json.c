@@ -1,5 +1,6 @@
 // Plans as files: saved, loaded and saved again; broken by hand.
 // SPDX-License-Identifier: Apache-2.0
+#include "pcg/plan_digest.h"
 #include "pcg/plan_json.h"
 #include "tests/unit/plan_kit.h"
 
@@ -53,6 +54,12 @@ static void same_numbers(const eg_u32s *a, const eg_u32s *b) {
   if (a->len != 0) assert_memory_equal(a->data, b->data, a->len * sizeof *a->data);
 }
 
+static uint64_t digest_of(const eg_plan *plan) {
+  uint64_t digest;
+  assert_ok(eg_plan_digest(plan, eg_allocator_heap(), &digest));
+  return digest;
+}
+
 static void a_loaded_plan_is_the_saved_one(void **state) {
   (void)state;
   for (uint32_t i = 0; i < PLAN_CASE_COUNT; i++) {
@@ -69,6 +76,7 @@ static void a_loaded_plan_is_the_saved_one(void **state) {
     same_numbers(&made.plan.operands, &loaded.plan.operands);
     same_numbers(&made.plan.output_states, &loaded.plan.output_states);
     same_numbers(&made.plan.carried, &loaded.plan.carried);
+    assert_true(digest_of(&made.plan) == digest_of(&loaded.plan));
     save(&loaded.plan, &second);
     assert_string_equal(eg_text_of(&first), eg_text_of(&second));
     eg_text_deinit(&first);
@@ -259,6 +267,52 @@ static void names_that_json_has_not_are_refused(void **state) {
   eg_emitted_plan_deinit(&made);
 }
 
+// ---- digests ------------------------------------------------------------------------
+
+/// Fails unless the digest tells that a number is another one; puts it back.
+static void tells(const eg_plan *plan, uint32_t *number) {
+  uint64_t before = digest_of(plan);
+  *number += 1;
+  assert_true(digest_of(plan) != before);
+  *number -= 1;
+  assert_true(digest_of(plan) == before);
+}
+
+static void digests_tell_what_runs_otherwise(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  plan_make(&PLAN_CASES[2], &made);
+  eg_plan *plan = &made.plan;
+  uint64_t before = digest_of(plan);
+  tells(plan, &plan->micro_batches);
+  tells(plan, &plan->mesh.axes[0].size);
+  for (size_t i = 0; i < plan->operands.len; i++)
+    tells(plan, &plan->operands.data[i]);
+  for (size_t i = 0; i < plan->output_states.len; i++)
+    tells(plan, &plan->output_states.data[i]);
+  for (size_t i = 0; i < plan->states.len; i++) {
+    tells(plan, &plan->states.data[i].value.id);
+    plan->states.data[i].layout.sharding[0] ^= 1;
+    assert_true(digest_of(plan) != before);
+    plan->states.data[i].layout.sharding[0] ^= 1;
+  }
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    eg_plan_step *step = &plan->steps.data[i];
+    if (step->is_move) {
+      tells(plan, &step->from);
+      tells(plan, &step->to);
+    } else {
+      tells(plan, &step->node.id);
+      step->action[0] ^= 1;
+      assert_true(digest_of(plan) != before);
+      step->action[0] ^= 1;
+    }
+    step->seconds += 1; // another machine's
+  }
+  assert_true(digest_of(plan) == before);
+  eg_emitted_plan_deinit(&made);
+}
+
 // ---- allocations ----------------------------------------------------------------------
 
 static egraph_status read_and_write(egraph_allocator alloc, void *user) {
@@ -269,6 +323,8 @@ static egraph_status read_and_write(egraph_allocator alloc, void *user) {
   eg_text_init(&again, alloc);
   egraph_status status = eg_plan_write_json(&loaded.plan, &again);
   if (status == EGRAPH_OK) assert_string_equal(eg_text_of(&again), eg_text_of(text));
+  uint64_t digest;
+  if (status == EGRAPH_OK) status = eg_plan_digest(&loaded.plan, alloc, &digest);
   eg_text_deinit(&again);
   eg_loaded_plan_deinit(&loaded);
   return status;
@@ -290,6 +346,7 @@ int main(void) {
       cmocka_unit_test(keys_may_stand_in_any_order),
       cmocka_unit_test(every_cut_and_every_missing_byte_is_survived),
       cmocka_unit_test(names_that_json_has_not_are_refused),
+      cmocka_unit_test(digests_tell_what_runs_otherwise),
       cmocka_unit_test(failing_allocations_are_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,33 @@ static void blocks_of_weights_are_held_once(void **unused) {
   setup_deinit(&s);
 }
 
+// Eight weights of 2^61 bytes: their sum is 0 where it wraps.
+static void sums_of_sizes_do_not_wrap(void **unused) {
+  (void)unused;
+  enum { WEIGHTS = 8 };
+  char text[1024] = "(egraph-graph 1)";
+  size_t length = strlen(text);
+  for (int i = 0; i < WEIGHTS; i++)
+    length += (size_t)snprintf(text + length, sizeof text - length,
+                               "(weight w%d \"uint8[2305843009213693952]\")"
+                               "(let y%d (reduce-max :axes [0] :keepdims 0 w%d))"
+                               "(output y%d)",
+                               i, i, i, i);
+  setup s;
+  setup_init(&s, text, "a=1", 0);
+  for (int i = 0; i < WEIGHTS; i++) {
+    char weight[16], result[16];
+    (void)snprintf(weight, sizeof weight, "w%d", i);
+    (void)snprintf(result, sizeof result, "y%d", i);
+    leave(&s, replicate(&s, result, entry(&s, weight, "R"), EG_PLAN_NONE));
+  }
+  assert_ok(eg_plan_check(&s.plan, eg_allocator_heap()));
+  sizes noted = {.s = &s};
+  assert_fails(run_ranks(&s, note_sizes, &noted), EGRAPH_E_MEMORY,
+               "does not fit the address space");
+  setup_deinit(&s);
+}
+
 // ---- inputs -------------------------------------------------------------------------
 
 static egraph_status give_blocks(void *user, eg_channel *channel) {
@@ -318,6 +345,7 @@ static void ranks_survive_every_failing_allocation(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sums_of_sizes_do_not_wrap),
       cmocka_unit_test(slices_by_rows_are_views),
       cmocka_unit_test(what_is_carried_is_changed_in_place),
       cmocka_unit_test(what_is_carried_is_not_overwritten_by_others),
