@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "rewrites/rule_ast.h"
+#include "rewrites/unity_import.h"
 #include "rewrites/verify.h"
 
 egraph_status egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out) {
@@ -23,17 +25,46 @@ egraph_status egraph_rules_add_text(egraph_rules *rules, const char *name,
   return eg_rules_parse(rules, name, text, strlen(text));
 }
 
+typedef struct import_report {
+  void (*report)(void *user, uint32_t number, const char *outcome, const char *detail);
+  void *user;
+} import_report;
+
+static void on_import(void *user, uint32_t number, eg_import_outcome outcome,
+                      const char *detail) {
+  const import_report *to = user;
+  to->report(to->user, number, eg_import_outcome_name(outcome), detail);
+}
+
+egraph_status egraph_rules_import(egraph_rules *rules, const char *path,
+                                  void (*report)(void *user, uint32_t number,
+                                                 const char *outcome, const char *detail),
+                                  void *user) {
+  import_report to = {.report = report, .user = user};
+  return eg_rules_import_unity(rules, path, report != NULL ? on_import : NULL, &to);
+}
+
 egraph_status egraph_rules_enable(egraph_rules *rules, const char *name, bool on) {
   return eg_rules_enable(rules, name, on);
 }
 
 uint32_t egraph_rules_count(const egraph_rules *rules) { return eg_rules_count(rules); }
 
+static egraph_rule_info info_of(const eg_rule *rule) {
+  return (egraph_rule_info){
+      .name = rule->name, .source = rule->source, .file = rule->file, .line = rule->line};
+}
+
 egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index) {
-  return (egraph_rule_info){.name = eg_rule_name(rules, index),
-                            .source = eg_rule_source(rules, index),
-                            .file = eg_rule_file(rules, index),
-                            .line = eg_rule_line(rules, index)};
+  return info_of(eg_rules_at(rules, index));
+}
+
+uint32_t egraph_rules_implied_count(const egraph_rules *rules) {
+  return eg_rules_implied_count(rules);
+}
+
+egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules, uint32_t index) {
+  return info_of(eg_rules_implied_at(rules, index));
 }
 
 egraph_status egraph_rules_verify(const egraph_rules *rules, uint64_t seed,

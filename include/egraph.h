@@ -221,6 +221,14 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_file(egraph_rules *ru
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_text(egraph_rules *rules,
                                                                 const char *name,
                                                                 const char *text);
+/// Adds the substitutions that Unity (FlexFlow) published, from their file of protocol
+/// buffers, as rules with parallel operators: those that are verified in layouts and
+/// values. `report` (may be NULL) is called for each, with `outcome` "added", "implied"
+/// (by layouts), "known" (a rule is there), or "refused" and why. Fails with PARSE or IO.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_import(
+    egraph_rules *rules, const char *path,
+    void (*report)(void *user, uint32_t number, const char *outcome, const char *detail),
+    void *user);
 /// Switches a rule, or all rules of a file by its stem, on or off. Fails with ARGUMENT
 /// when there is none.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_enable(egraph_rules *rules,
@@ -233,9 +241,17 @@ typedef struct egraph_rule_info {
 EGRAPH_API uint32_t egraph_rules_count(const egraph_rules *rules);
 /// index < egraph_rules_count.
 EGRAPH_API egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index);
+/// Rules with parallel operators that say nothing but what layouts imply: without those
+/// operators both sides are the same term, or the rule is one that is there. They are
+/// verified and printed; optimizing and planning do not need them.
+EGRAPH_API uint32_t egraph_rules_implied_count(const egraph_rules *rules);
+/// index < egraph_rules_implied_count.
+EGRAPH_API egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules,
+                                                    uint32_t index);
 /// Verifies the rules: both sides typed and evaluated by reference kernels on small
 /// random instances, exactly in integers or float64 where the operators allow it; and the
-/// tests inside the rule files. `report` is called once per rule (may be NULL).
+/// tests inside the rule files; of parallel operators, that both sides lie alike.
+/// `report` is called once per rule (may be NULL), for implied ones after the others.
 /// *out_rejected counts the rules that failed.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_verify(
     const egraph_rules *rules, uint64_t seed,

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "pcg/parallel_op.h"
 #include "pcg/plan_words.h"
 #include "pcg/repeats.h"
 
@@ -144,27 +145,24 @@ static egraph_status print_node(const eg_plan *plan, const eg_plan_step *step,
 
 // ---- moves ----------------------------------------------------------------------------
 
-typedef enum parallel_op { NOTHING, PARTITION, COMBINE, REPLICATE, REDUCE } parallel_op;
-
 /// A move as one or two parallel operators.
-static const parallel_op UNITY[EG_TRANSITION_KINDS][2] = {
-    [EG_TRANSITION_SLICE] = {PARTITION, NOTHING},
-    [EG_TRANSITION_MASK] = {REPLICATE, NOTHING},
-    [EG_TRANSITION_ALL_GATHER] = {COMBINE, NOTHING},
-    [EG_TRANSITION_REDUCE_SCATTER] = {REDUCE, PARTITION},
-    [EG_TRANSITION_ALL_REDUCE] = {REDUCE, NOTHING},
-    [EG_TRANSITION_ALL_TO_ALL] = {COMBINE, PARTITION}};
+static const eg_parallel_kind UNITY[EG_TRANSITION_KINDS][2] = {
+    [EG_TRANSITION_SLICE] = {EG_PARALLEL_PARTITION, EG_PARALLEL_KINDS},
+    [EG_TRANSITION_MASK] = {EG_PARALLEL_REPLICATE, EG_PARALLEL_KINDS},
+    [EG_TRANSITION_ALL_GATHER] = {EG_PARALLEL_COMBINE, EG_PARALLEL_KINDS},
+    [EG_TRANSITION_REDUCE_SCATTER] = {EG_PARALLEL_REDUCE, EG_PARALLEL_PARTITION},
+    [EG_TRANSITION_ALL_REDUCE] = {EG_PARALLEL_REDUCE, EG_PARALLEL_KINDS},
+    [EG_TRANSITION_ALL_TO_ALL] = {EG_PARALLEL_COMBINE, EG_PARALLEL_PARTITION}};
 
 static egraph_status print_parallel_op(const eg_plan *plan,
-                                       const eg_transition *transition, parallel_op op,
-                                       eg_text *out) {
-  static const char *const NAMES[] = {"", "Partition", "Combine", "Replicate", "Reduce"};
+                                       const eg_transition *transition,
+                                       eg_parallel_kind op, eg_text *out) {
   uint32_t degree = plan->mesh.axes[transition->axis].size;
-  EG_TRY(eg_text_printf(out, "%s(", NAMES[op]));
-  if (op == PARTITION || op == COMBINE)
+  EG_TRY(eg_text_printf(out, "%s(", eg_parallel_unity(op)));
+  if (eg_parallel_has_dim(op))
     EG_TRY(eg_text_printf(
         out, "%" PRIu32 ", ",
-        eg_digit_dim(op == PARTITION ? transition->to : transition->from)));
+        eg_digit_dim(op == EG_PARALLEL_PARTITION ? transition->to : transition->from)));
   return eg_text_printf(out, "%" PRIu32 ")", degree);
 }
 
@@ -172,9 +170,9 @@ static egraph_status print_kind(const eg_plan *plan, const eg_transition *transi
                                 eg_plan_words words, eg_text *out) {
   if (words == EG_PLAN_COLLECTIVES)
     return eg_text_append(out, eg_transition_name(transition->kind));
-  const parallel_op *ops = UNITY[transition->kind];
+  const eg_parallel_kind *ops = UNITY[transition->kind];
   EG_TRY(print_parallel_op(plan, transition, ops[0], out));
-  if (ops[1] == NOTHING) return EGRAPH_OK;
+  if (ops[1] == EG_PARALLEL_KINDS) return EGRAPH_OK;
   EG_TRY(eg_text_append(out, ", "));
   return print_parallel_op(plan, transition, ops[1], out);
 }

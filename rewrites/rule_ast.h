@@ -11,6 +11,7 @@
 #include "base/sexpr.h"
 #include "egraph/engine.h"
 #include "ops/ops.h"
+#include "pcg/parallel_op.h"
 #include "rewrites/rules.h"
 
 // Kinds of values in rules: id, words for messages. The first ones are those of
@@ -91,7 +92,8 @@ typedef enum eg_rule_var_origin {
   EG_RULE_VAR_MATCHED, // bound by the left side (or given, in tests)
   EG_RULE_VAR_AS,      // names a sub-pattern
   EG_RULE_VAR_LET_VALUE,
-  EG_RULE_VAR_LET_TERM
+  EG_RULE_VAR_LET_TERM,
+  EG_RULE_VAR_LAYOUT // of parallel operators alone: any dimension
 } eg_rule_var_origin;
 
 typedef struct eg_rule_var {
@@ -114,6 +116,27 @@ typedef struct eg_rule_root {
   uint32_t first_term, term;
 } eg_rule_root;
 
+/// Axes that a rule can speak of, and the largest degree of one.
+enum { EG_RULE_MAX_AXES = 3, EG_RULE_MAX_DEGREE = 1024 };
+
+/// A parallel operator around a term. It is no term of the rule: it says how the value
+/// lies on a mesh, which is verified (layout_check.h) and then of no consequence.
+typedef struct eg_rule_move {
+  uint32_t term; // whose value it moves
+  eg_parallel_kind kind;
+  bool keeps_one;  // REPLICATE
+  uint32_t dim;    // expression; EG_RULE_NONE where the operator has none
+  uint32_t axis;   // of eg_rule.axes
+  uint32_t degree; // of the axis; 0: not said here
+  uint32_t line, column;
+} eg_rule_move;
+
+/// Devices that parallel operators speak of.
+typedef struct eg_rule_axis {
+  const char *name; // "" of the one without
+  uint32_t degree;  // 0: any
+} eg_rule_axis;
+
 /// One direction of a `rule` form.
 typedef struct eg_rule {
   const char *name, *source, *file;
@@ -122,6 +145,9 @@ typedef struct eg_rule {
   bool reversed;  // this is the second direction
   bool enabled;
   const char *key; // canonical text with renamed variables: equal keys, equal rules
+  const char *parallel_key; // the same with parallel operators, which `key` leaves out
+  bool implied;             // without its parallel operators both sides are the same term
+  const char *known_as;     // or a rule that was there before, or NULL
   const eg_rule_var *vars;
   uint32_t var_count, pattern_var_count;
   const eg_rule_term *terms;
@@ -135,7 +161,18 @@ typedef struct eg_rule {
   uint32_t let_count;
   const uint32_t *conditions; // expression indices
   uint32_t condition_count;
+  const eg_rule_move *moves; // by term, innermost first
+  uint32_t move_count;
+  const eg_rule_axis *axes; // in the order of moves
+  uint32_t axis_count;
 } eg_rule;
+
+/// Layouts imply all that the rule says, or all that it adds to a rule that is there.
+static inline bool eg_rule_is_implied(const eg_rule *rule) {
+  return rule->implied || rule->known_as != NULL;
+}
+/// The parallel operators around a term are the moves [*out_begin, result).
+uint32_t eg_rule_moves_of(const eg_rule *rule, uint32_t term, uint32_t *out_begin);
 
 /// A `test` form.
 typedef struct eg_rule_given {
@@ -167,6 +204,7 @@ typedef struct eg_rule_test {
 
 /// Borrowed until the rules are destroyed.
 const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule);
+const eg_rule *eg_rules_implied_at(const eg_rules *rules, uint32_t rule);
 uint32_t eg_rules_test_count(const eg_rules *rules);
 const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test);
 /// True when the rule is called `name`, is its reverse, or stands in the

@@ -22,7 +22,10 @@ egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr 
 egraph_status eg_rule_print(eg_text *text, const eg_rule *rule);
 egraph_status eg_rule_test_print(eg_text *text, const eg_rule_test *test);
 /// Appends the text that decides whether two rules are equal: variables are renamed,
-/// names and sources left out.
-egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule);
+/// names and sources left out, and parallel operators unless wanted.
+egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule, bool parallel);
+/// Whether both sides are the same terms without their parallel operators. Overwrites
+/// `scratch`.
+egraph_status eg_rule_same_sides(eg_text *scratch, const eg_rule *rule, bool *out);
 
 #endif

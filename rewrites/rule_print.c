@@ -5,6 +5,7 @@
 // Recursion follows the nesting of the rule, which its reader limits.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
+#include <string.h>
 
 #include "rewrites/rule_forms.h"
 #include "rewrites/rule_functions.h"
@@ -15,6 +16,7 @@ typedef struct printer {
   // For a key the number of each variable, EG_RULE_NONE before it appeared; else NULL.
   uint32_t *numbers;
   uint32_t next;
+  bool parallel; // with parallel operators
 } printer;
 
 static egraph_status print_var(printer *p, uint32_t var) {
@@ -69,7 +71,9 @@ static egraph_status print_slot(printer *p, eg_op op, uint16_t attr,
   return EGRAPH_OK;
 }
 
-static egraph_status print_term(printer *p, uint32_t index) {
+static egraph_status print_term(printer *p, uint32_t index);
+
+static egraph_status print_bare_term(printer *p, uint32_t index) {
   const eg_rule_term *term = &p->rule->terms[index];
   if (term->is_var) return print_var(p, term->var);
   if (term->var != EG_RULE_NONE) {
@@ -86,6 +90,30 @@ static egraph_status print_term(printer *p, uint32_t index) {
     EG_TRY(print_term(p, term->children[i]));
   }
   return eg_text_append(p->text, term->var != EG_RULE_NONE ? "))" : ")");
+}
+
+static egraph_status print_move(printer *p, const eg_rule_move *move) {
+  EG_TRY(eg_text_printf(p->text, "(%s", eg_parallel_name(move->kind)));
+  if (move->dim != EG_RULE_NONE) {
+    EG_TRY(eg_text_append(p->text, " :dim "));
+    EG_TRY(print_expr(p, move->dim));
+  }
+  if (move->degree != 0)
+    EG_TRY(eg_text_printf(p->text, " :degree %" PRIu32, move->degree));
+  const char *axis = p->rule->axes[move->axis].name;
+  if (axis[0] != '\0') EG_TRY(eg_text_printf(p->text, " :axis %s", axis));
+  return eg_text_append(p->text, move->keeps_one ? " :others zero " : " ");
+}
+
+static egraph_status print_term(printer *p, uint32_t index) {
+  uint32_t begin, end = eg_rule_moves_of(p->rule, index, &begin);
+  if (!p->parallel) end = begin;
+  for (uint32_t i = end; i > begin; i--)
+    EG_TRY(print_move(p, &p->rule->moves[i - 1]));
+  EG_TRY(print_bare_term(p, index));
+  for (uint32_t i = begin; i < end; i++)
+    EG_TRY(eg_text_append(p->text, ")"));
+  return EGRAPH_OK;
 }
 
 static egraph_status print_roots(printer *p, const char *clause,
@@ -122,7 +150,7 @@ static egraph_status print_body(printer *p) {
 }
 
 egraph_status eg_rule_print(eg_text *text, const eg_rule *rule) {
-  printer p = {.text = text, .rule = rule};
+  printer p = {.text = text, .rule = rule, .parallel = true};
   EG_TRY(eg_text_printf(text, "(rule %s\n  (source ", rule->name));
   EG_TRY(eg_text_quoted(text, rule->source));
   EG_TRY(eg_text_append(text, ")"));
@@ -130,9 +158,20 @@ egraph_status eg_rule_print(eg_text *text, const eg_rule *rule) {
   return eg_text_append(text, rule->both_ways ? "\n  both-ways)\n" : ")\n");
 }
 
-egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule) {
+egraph_status eg_rule_same_sides(eg_text *scratch, const eg_rule *rule, bool *out) {
+  printer p = {.text = scratch, .rule = rule};
+  eg_text_clear(scratch);
+  EG_TRY(print_roots(&p, "", rule->lhs, rule->root_count));
+  size_t half = scratch->chars.len;
+  EG_TRY(print_roots(&p, "", rule->rhs, rule->root_count));
+  const char *sides = eg_text_of(scratch);
+  *out = scratch->chars.len == 2 * half && memcmp(sides, sides + half, half) == 0;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule, bool parallel) {
   egraph_allocator alloc = text->chars.alloc;
-  printer p = {.text = text, .rule = rule};
+  printer p = {.text = text, .rule = rule, .parallel = parallel};
   EG_TRY(eg_alloc(alloc, rule->var_count, sizeof *p.numbers, &p.numbers));
   for (uint32_t i = 0; i < rule->var_count; i++)
     p.numbers[i] = EG_RULE_NONE;

@@ -129,17 +129,34 @@ static egraph_status read_conditions(eg_rule_reader *reader, const eg_sexpr *whe
   return EGRAPH_OK;
 }
 
-static egraph_status keep_key(eg_rule_reader *reader, eg_rule *rule) {
-  eg_text_clear(&reader->scratch);
-  EG_TRY(eg_rule_print_key(&reader->scratch, rule));
-  return eg_arena_string(reader->arena, eg_text_of(&reader->scratch),
-                         reader->scratch.chars.len, &rule->key);
+static egraph_status keep_keys(eg_rule_reader *reader, eg_rule *rule) {
+  const char **const keys[] = {&rule->key, &rule->parallel_key};
+  for (int parallel = 0; parallel < 2; parallel++) {
+    eg_text_clear(&reader->scratch);
+    EG_TRY(eg_rule_print_key(&reader->scratch, rule, parallel != 0));
+    EG_TRY(eg_arena_string(reader->arena, eg_text_of(&reader->scratch),
+                           reader->scratch.chars.len, keys[parallel]));
+  }
+  return EGRAPH_OK;
+}
+
+/// Parallel operators may stand around a variable, which nothing is left of then.
+static egraph_status check_patterns(const eg_rule_reader *reader, const eg_sexpr *side,
+                                    const eg_rule *rule) {
+  for (uint32_t i = 0; i < rule->root_count && !rule->implied; i++)
+    if (rule->terms[rule->lhs[i].term].is_var)
+      return eg_sexpr_fail(
+          reader->file, &side->children[i + 1],
+          "without its parallel operators this is a bare variable, which "
+          "matches everything; write an operator");
+  return EGRAPH_OK;
 }
 
 static egraph_status read_rule(eg_rule_reader *reader, const eg_sexpr *form,
                                const clauses *parts, eg_rule *rule) {
+  const eg_sexpr *left = rule->reversed ? parts->rhs : parts->lhs;
   reader->in_pattern = true;
-  EG_TRY(eg_rule_read_roots(reader, rule->reversed ? parts->rhs : parts->lhs));
+  EG_TRY(eg_rule_read_roots(reader, left));
   EG_TRY(eg_rule_read_late(reader));
   rule->pattern_term_count = (uint32_t)reader->terms.len;
   rule->root_count = (uint32_t)reader->roots.len;
@@ -147,8 +164,12 @@ static egraph_status read_rule(eg_rule_reader *reader, const eg_sexpr *form,
   EG_TRY(read_lets(reader, form));
   EG_TRY(eg_rule_read_roots(reader, rule->reversed ? parts->lhs : parts->rhs));
   EG_TRY(read_conditions(reader, parts->when));
+  EG_TRY(eg_rule_read_moves(reader, rule));
   EG_TRY(eg_rule_keep(reader, rule));
-  return keep_key(reader, rule);
+  if (rule->move_count != 0)
+    EG_TRY(eg_rule_same_sides(&reader->scratch, rule, &rule->implied));
+  EG_TRY(check_patterns(reader, left, rule));
+  return keep_keys(reader, rule);
 }
 
 egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,

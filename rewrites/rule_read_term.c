@@ -13,6 +13,8 @@ static egraph_status find_op(eg_rule_reader *reader, const eg_sexpr *head, eg_op
     eg_spelling spelling = eg_spelling_start(head->text);
     for (int op = 0; op < EG_OP_COUNT; op++)
       eg_spelling_offer(&spelling, eg_op_info_of((eg_op)op)->name);
+    for (int kind = 0; kind < EG_PARALLEL_KINDS; kind++)
+      eg_spelling_offer(&spelling, eg_parallel_name((eg_parallel_kind)kind));
     if (spelling.best != NULL)
       return eg_sexpr_fail(reader->file, head,
                            "unknown operator '%s'; did you mean '%s'?", head->text,
@@ -281,6 +283,7 @@ egraph_status eg_rule_read_term(eg_rule_reader *reader, const eg_sexpr *expr,
                                 uint32_t *out_term) {
   if (eg_rule_is_variable(expr)) return read_class_var(reader, expr, out_term);
   if (eg_sexpr_is_form(expr, "as")) return read_as(reader, expr, out_term);
+  if (eg_rule_is_move(expr)) return eg_rule_read_move(reader, expr, out_term);
   if (expr->kind == EG_SEXPR_LIST && expr->count > 0 &&
       expr->children[0].kind == EG_SEXPR_ATOM)
     return read_node(reader, expr, out_term);

@@ -126,6 +126,11 @@ static egraph_status read_test(test_reader *reader, const eg_sexpr *form) {
   eg_rule_test *test = reader->test;
   for (uint32_t i = 2; i < form->count; i++)
     EG_TRY(read_test_clause(reader, &form->children[i]));
+  if (reader->rule.moves.len != 0)
+    return eg_sexpr_fail(
+        reader->rule.file, reader->rule.moves.data[0].at,
+        "tests are about values, which parallel operators do not change; "
+        "leave it out");
   if (reader->claims.len == 0)
     return eg_sexpr_fail(reader->rule.file, form,
                          "test %s claims nothing; write (equals term) or (differs term)",

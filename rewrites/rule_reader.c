@@ -15,6 +15,7 @@ void eg_rule_reader_init(eg_rule_reader *reader, eg_arena *arena,
   eg_rule_lets_init(&reader->lets, scratch);
   eg_rule_roots_init(&reader->roots, scratch);
   eg_rule_late_slots_init(&reader->late, scratch);
+  eg_rule_late_moves_init(&reader->moves, scratch);
   eg_u32s_init(&reader->conditions, scratch);
   eg_text_init(&reader->scratch, scratch);
 }
@@ -26,6 +27,7 @@ void eg_rule_reader_deinit(eg_rule_reader *reader) {
   eg_rule_lets_deinit(&reader->lets);
   eg_rule_roots_deinit(&reader->roots);
   eg_rule_late_slots_deinit(&reader->late);
+  eg_rule_late_moves_deinit(&reader->moves);
   eg_u32s_deinit(&reader->conditions);
   eg_text_deinit(&reader->scratch);
 }

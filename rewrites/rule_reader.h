@@ -24,6 +24,13 @@ typedef struct eg_rule_late_slot {
 } eg_rule_late_slot;
 EG_VEC_DEFINE(eg_rule_late_slots, eg_rule_late_slot);
 
+/// A parallel operator: read when every variable of the rule is known.
+typedef struct eg_rule_late_move {
+  uint32_t term;
+  const eg_sexpr *at;
+} eg_rule_late_move;
+EG_VEC_DEFINE(eg_rule_late_moves, eg_rule_late_move);
+
 typedef struct eg_rule_reader {
   eg_arena *arena; // of everything that the rule keeps
   const char *file;
@@ -35,6 +42,7 @@ typedef struct eg_rule_reader {
   eg_rule_lets lets;
   eg_rule_roots roots;
   eg_rule_late_slots late;
+  eg_rule_late_moves moves;
   eg_u32s conditions;
   eg_text scratch;
 } eg_rule_reader;
@@ -64,6 +72,15 @@ egraph_status eg_rule_want_kind(eg_rule_reader *reader, const eg_sexpr *at, uint
 bool eg_rule_reads_as_term(const eg_rule_reader *reader, const eg_sexpr *expr);
 /// Reads the computed attributes of patterns that were put off.
 egraph_status eg_rule_read_late(eg_rule_reader *reader);
+
+/// Reads (partition ...) and the like up to its operand, whose term it returns.
+egraph_status eg_rule_read_move(eg_rule_reader *reader, const eg_sexpr *expr,
+                                uint32_t *out_term);
+/// True for a form with the name of a parallel operator.
+bool eg_rule_is_move(const eg_sexpr *expr);
+/// Reads the attributes of the parallel operators, which were put off, and sets the
+/// rule's. Variables that occur nowhere else become layout variables.
+egraph_status eg_rule_read_moves(eg_rule_reader *reader, eg_rule *rule);
 
 /// True for an atom of small letters, digits and '-'.
 bool eg_rule_is_name(const eg_sexpr *expr);

@@ -6,25 +6,31 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/flatmap.h"
 #include "base/hash.h"
 #include "rewrites/builtin_rules.h"
+#include "rewrites/layout_check.h"
 #include "rewrites/rule_forms.h"
+#include "rewrites/rule_index.h"
 #include "rewrites/spelling.h"
 
 enum { MAX_FILE_BYTES = 16 << 20 };
 
-EG_VEC_DEFINE(rule_list, eg_rule *);
 EG_VEC_DEFINE(test_list, eg_rule_test *);
 
 struct eg_rules {
   egraph_allocator alloc;
   eg_arena arena;
-  rule_list rules;
+  eg_rule_index rules;
+  eg_rule_index implied; // kept for what they say of layouts
   test_list tests;
-  eg_flatmap names, keys; // of rules
   eg_flatmap test_names;
+  bool is_builtin; // what is read now: tests have verified its layouts
 };
+
+/// How far a text has been read.
+typedef struct mark {
+  size_t rules, implied, tests;
+} mark;
 
 egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -32,10 +38,9 @@ egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
   EG_TRY(eg_alloc(heap, 1, sizeof *rules, &rules));
   rules->alloc = heap;
   eg_arena_init(&rules->arena, heap);
-  rule_list_init(&rules->rules, heap);
+  eg_rule_index_init(&rules->rules, heap, false);
+  eg_rule_index_init(&rules->implied, heap, true);
   test_list_init(&rules->tests, heap);
-  eg_flatmap_init(&rules->names, heap);
-  eg_flatmap_init(&rules->keys, heap);
   eg_flatmap_init(&rules->test_names, heap);
   *out = rules;
   return EGRAPH_OK;
@@ -44,10 +49,9 @@ egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
 void eg_rules_destroy(eg_rules *rules) {
   if (rules == NULL) return;
   eg_arena_deinit(&rules->arena);
-  rule_list_deinit(&rules->rules);
+  eg_rule_index_deinit(&rules->rules);
+  eg_rule_index_deinit(&rules->implied);
   test_list_deinit(&rules->tests);
-  eg_flatmap_deinit(&rules->names);
-  eg_flatmap_deinit(&rules->keys);
   eg_flatmap_deinit(&rules->test_names);
   eg_free(rules->alloc, rules, 1, sizeof *rules);
 }
@@ -60,28 +64,25 @@ static uint64_t hash_text(const char *text) {
   return eg_hash_bytes(0, text, strlen(text));
 }
 
-static bool same_name(const void *user, uint32_t id, const void *key) {
-  const eg_rules *rules = user;
-  return strcmp(rules->rules.data[id]->name, key) == 0;
-}
-static bool same_key(const void *user, uint32_t id, const void *key) {
-  const eg_rules *rules = user;
-  return strcmp(rules->rules.data[id]->key, key) == 0;
-}
 static bool same_test_name(const void *user, uint32_t id, const void *key) {
   const eg_rules *rules = user;
   return strcmp(rules->tests.data[id]->name, key) == 0;
 }
 
 bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule) {
-  return eg_flatmap_find(&rules->names, hash_text(name), name, same_name, rules,
-                         out_rule);
+  return eg_rule_index_find(&rules->rules, name, out_rule);
 }
 
 const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule) {
-  return *rule_list_at(&rules->rules, rule);
+  return *eg_rule_list_at(&rules->rules.list, rule);
 }
-uint32_t eg_rules_count(const eg_rules *rules) { return (uint32_t)rules->rules.len; }
+uint32_t eg_rules_count(const eg_rules *rules) { return (uint32_t)rules->rules.list.len; }
+const eg_rule *eg_rules_implied_at(const eg_rules *rules, uint32_t rule) {
+  return *eg_rule_list_at(&rules->implied.list, rule);
+}
+uint32_t eg_rules_implied_count(const eg_rules *rules) {
+  return (uint32_t)rules->implied.list.len;
+}
 uint32_t eg_rules_test_count(const eg_rules *rules) { return (uint32_t)rules->tests.len; }
 const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test) {
   return *test_list_at(&rules->tests, test);
@@ -101,19 +102,22 @@ uint32_t eg_rule_line(const eg_rules *rules, uint32_t rule) {
 
 // ---- adding ---------------------------------------------------------------------
 
-static egraph_status check_new(const eg_rules *rules, const eg_rule *rule,
-                               const eg_sexpr *form) {
+static egraph_status check_name(const eg_rules *rules, const eg_rule *rule,
+                                const eg_sexpr *form) {
+  const eg_rule *first = NULL;
   uint32_t other;
-  if (eg_rules_find(rules, rule->name, &other)) {
-    const eg_rule *first = rules->rules.data[other];
-    return eg_sexpr_fail(rule->file, form,
-                         "a rule named %s already stands at %s:%u; use another name",
-                         rule->name, first->file, first->line);
-  }
-  if (!eg_flatmap_find(&rules->keys, hash_text(rule->key), rule->key, same_key, rules,
-                       &other))
-    return EGRAPH_OK;
-  const eg_rule *first = rules->rules.data[other];
+  if (eg_rule_index_find(&rules->rules, rule->name, &other))
+    first = rules->rules.list.data[other];
+  else if (eg_rule_index_find(&rules->implied, rule->name, &other))
+    first = rules->implied.list.data[other];
+  if (first == NULL) return EGRAPH_OK;
+  return eg_sexpr_fail(rule->file, form,
+                       "a rule named %s already stands at %s:%u; use another name",
+                       rule->name, first->file, first->line);
+}
+
+static egraph_status already_there(const eg_rule *rule, const eg_rule *first,
+                                   const eg_sexpr *form) {
   if (rule->reversed && first->line == form->line && first->both_ways &&
       strcmp(first->file, rule->file) == 0)
     return eg_sexpr_fail(rule->file, form, "rule %s is its own reverse; remove both-ways",
@@ -123,35 +127,48 @@ static egraph_status check_new(const eg_rules *rules, const eg_rule *rule,
                        rule->name, first->name, first->file, first->line);
 }
 
-static egraph_status add_rule(eg_rules *rules, const eg_rule *rule) {
-  eg_rule *kept;
-  EG_TRY(eg_arena_alloc(&rules->arena, 1, sizeof *kept, &kept));
-  *kept = *rule;
-  EG_TRY(eg_flatmap_reserve_one(&rules->names));
-  EG_TRY(eg_flatmap_reserve_one(&rules->keys));
-  uint32_t id = (uint32_t)rules->rules.len;
-  EG_TRY(rule_list_push(&rules->rules, kept));
-  (void)eg_flatmap_insert(&rules->names, hash_text(kept->name), id);
-  (void)eg_flatmap_insert(&rules->keys, hash_text(kept->key), id);
-  return EGRAPH_OK;
+static egraph_status add_direction(eg_rules *rules, const eg_rule *rule,
+                                   const eg_sexpr *form) {
+  uint32_t other;
+  EG_TRY(check_name(rules, rule, form));
+  if (eg_rule_index_find_equal(&rules->rules, rule, &other))
+    return already_there(rule, rules->rules.list.data[other], form);
+  return eg_rule_index_add(&rules->rules, &rules->arena, rule);
 }
 
-static egraph_status read_direction(eg_rules *rules, const eg_rule_source_text *from,
-                                    const eg_sexpr *form, bool reversed,
-                                    bool *out_both_ways) {
-  eg_rule rule;
-  EG_TRY(eg_rule_read(from, form, reversed, &rule));
-  EG_TRY(check_new(rules, &rule, form));
-  *out_both_ways = rule.both_ways;
-  return add_rule(rules, &rule);
+static egraph_status add_implied(eg_rules *rules, const eg_rule *rule,
+                                 const eg_sexpr *form) {
+  uint32_t other;
+  EG_TRY(check_name(rules, rule, form));
+  if (eg_rule_index_find_equal(&rules->implied, rule, &other))
+    return already_there(rule, rules->implied.list.data[other], form);
+  return eg_rule_index_add(&rules->implied, &rules->arena, rule);
+}
+
+/// Whether parallel operators are all that a direction adds to a rule that is there.
+static bool is_known(const eg_rules *rules, const eg_rule *rule, const char **out_name) {
+  uint32_t other;
+  if (rule->move_count == 0 || !eg_rule_index_find_equal(&rules->rules, rule, &other))
+    return false;
+  *out_name = rules->rules.list.data[other]->name;
+  return true;
 }
 
 static egraph_status read_rule(eg_rules *rules, const eg_rule_source_text *from,
                                const eg_sexpr *form) {
-  bool both_ways;
-  EG_TRY(read_direction(rules, from, form, false, &both_ways));
-  if (!both_ways) return EGRAPH_OK;
-  return read_direction(rules, from, form, true, &both_ways);
+  eg_rule rule, reverse;
+  EG_TRY(eg_rule_read(from, form, false, &rule));
+  if (rule.move_count != 0 && !rules->is_builtin)
+    EG_TRY(eg_layout_check(&rules->alloc, &rule));
+  if (rule.implied) return add_implied(rules, &rule, form);
+  if (rule.both_ways) EG_TRY(eg_rule_read(from, form, true, &reverse));
+  const char *name;
+  if (is_known(rules, &rule, &rule.known_as) &&
+      (!rule.both_ways || is_known(rules, &reverse, &name)))
+    return add_implied(rules, &rule, form);
+  rule.known_as = NULL;
+  EG_TRY(add_direction(rules, &rule, form));
+  return rule.both_ways ? add_direction(rules, &reverse, form) : EGRAPH_OK;
 }
 
 static egraph_status read_test(eg_rules *rules, const eg_rule_source_text *from,
@@ -172,15 +189,17 @@ static egraph_status read_test(eg_rules *rules, const eg_rule_source_text *from,
   return EGRAPH_OK;
 }
 
+static mark mark_of(const eg_rules *rules) {
+  return (mark){.rules = rules->rules.list.len,
+                .implied = rules->implied.list.len,
+                .tests = rules->tests.len};
+}
+
 // Takes back what a failed text had added.
-static void shrink(eg_rules *rules, size_t rule_count, size_t test_count) {
-  while (rules->rules.len > rule_count) {
-    eg_rule *last = rule_list_pop(&rules->rules);
-    uint32_t id = (uint32_t)rules->rules.len;
-    eg_flatmap_remove(&rules->names, hash_text(last->name), id);
-    eg_flatmap_remove(&rules->keys, hash_text(last->key), id);
-  }
-  while (rules->tests.len > test_count) {
+static void shrink(eg_rules *rules, mark to) {
+  eg_rule_index_shrink(&rules->rules, to.rules);
+  eg_rule_index_shrink(&rules->implied, to.implied);
+  while (rules->tests.len > to.tests) {
     eg_rule_test *last = test_list_pop(&rules->tests);
     eg_flatmap_remove(&rules->test_names, hash_text(last->name),
                       (uint32_t)rules->tests.len);
@@ -223,9 +242,9 @@ egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text
   EG_TRY(eg_arena_string(&rules->arena, file, strlen(file), &from.file));
   eg_sexpr forms;
   EG_TRY(eg_sexpr_parse(&rules->arena, from.file, text, size, &forms));
-  size_t rule_count = rules->rules.len, test_count = rules->tests.len;
+  mark before = mark_of(rules);
   egraph_status status = read_forms(rules, &from, &forms);
-  if (status != EGRAPH_OK) shrink(rules, rule_count, test_count);
+  if (status != EGRAPH_OK) shrink(rules, before);
   return status;
 }
 
@@ -243,19 +262,26 @@ static bool is_exploring(const eg_rule *rule) {
   return strncmp(rule->file, "explore-", strlen("explore-")) == 0;
 }
 
-egraph_status eg_rules_add_builtin(eg_rules *rules) {
-  size_t rule_count = rules->rules.len, test_count = rules->tests.len;
+static egraph_status parse_builtin(eg_rules *rules) {
   for (size_t i = 0; i < eg_builtin_rule_file_count; i++) {
     const eg_builtin_rule_file *file = &eg_builtin_rule_files[i];
-    egraph_status status =
-        eg_rules_parse(rules, file->name, (const char *)file->text, file->size);
-    if (status != EGRAPH_OK) {
-      shrink(rules, rule_count, test_count);
-      return status;
-    }
+    EG_TRY(eg_rules_parse(rules, file->name, (const char *)file->text, file->size));
   }
-  for (size_t i = rule_count; i < rules->rules.len; i++)
-    if (is_exploring(rules->rules.data[i])) rules->rules.data[i]->enabled = false;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rules_add_builtin(eg_rules *rules) {
+  mark before = mark_of(rules);
+  rules->is_builtin = true;
+  egraph_status status = parse_builtin(rules);
+  rules->is_builtin = false;
+  if (status != EGRAPH_OK) {
+    shrink(rules, before);
+    return status;
+  }
+  for (size_t i = before.rules; i < rules->rules.list.len; i++)
+    if (is_exploring(rules->rules.list.data[i]))
+      rules->rules.list.data[i]->enabled = false;
   return EGRAPH_OK;
 }
 
@@ -279,13 +305,15 @@ bool eg_rule_answers_to(const eg_rule *rule, const char *name) {
 egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on) {
   bool found = false;
   eg_spelling spelling = eg_spelling_start(name);
-  for (size_t i = 0; i < rules->rules.len; i++) {
-    eg_rule *rule = rules->rules.data[i];
+  for (size_t i = 0; i < rules->rules.list.len; i++) {
+    eg_rule *rule = rules->rules.list.data[i];
     eg_spelling_offer(&spelling, rule->name);
     if (!eg_rule_answers_to(rule, name)) continue;
     rule->enabled = on;
     found = true;
   }
+  for (size_t i = 0; i < rules->implied.list.len; i++) // nothing to switch
+    found = found || eg_rule_answers_to(rules->implied.list.data[i], name);
   if (found) return EGRAPH_OK;
   if (spelling.best != NULL)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
@@ -296,10 +324,14 @@ egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on) {
 
 egraph_status eg_rules_print(const eg_rules *rules, eg_text *out) {
   EG_TRY(eg_text_append(out, "(egraph-rules 1)\n"));
-  for (size_t i = 0; i < rules->rules.len; i++) {
-    if (rules->rules.data[i]->reversed) continue;
+  for (size_t i = 0; i < rules->rules.list.len; i++) {
+    if (rules->rules.list.data[i]->reversed) continue;
     EG_TRY(eg_text_append(out, "\n"));
-    EG_TRY(eg_rule_print(out, rules->rules.data[i]));
+    EG_TRY(eg_rule_print(out, rules->rules.list.data[i]));
+  }
+  for (size_t i = 0; i < rules->implied.list.len; i++) {
+    EG_TRY(eg_text_append(out, "\n"));
+    EG_TRY(eg_rule_print(out, rules->implied.list.data[i]));
   }
   for (size_t i = 0; i < rules->tests.len; i++) {
     EG_TRY(eg_text_append(out, "\n"));

@@ -20,6 +20,11 @@ egraph_status eg_rules_load(eg_rules *rules, const char *path);
 /// explore-*.rules are switched off: they only make variants.
 egraph_status eg_rules_add_builtin(eg_rules *rules);
 
+/// Rules with parallel operators (rules/LANGUAGE.md) that say nothing but what layouts
+/// imply: without those operators both sides are the same term, or the rule is one that
+/// is there. They are verified and printed, and nothing else is done with them.
+uint32_t eg_rules_implied_count(const eg_rules *rules);
+
 /// One entry per direction: a `both-ways` rule counts as two, the
 /// second named "<name>-reversed".
 uint32_t eg_rules_count(const eg_rules *rules);

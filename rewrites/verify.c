@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/verify.h"
 
+#include "rewrites/layout_check.h"
 #include "rewrites/verify_values.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -142,26 +143,50 @@ static egraph_status verify_rule(verification *run) {
   return judge(run);
 }
 
+/// An implied rule has no values to compare: its sides are the same, or those of a rule
+/// that is verified itself.
+static egraph_status verify_layouts(verification *run, egraph_allocator alloc) {
+  eg_layout_finding finding;
+  EG_TRY(eg_layout_verify(&alloc, run->rule, run->seed, &run->text, &finding));
+  run->rejected = !finding.holds;
+  if (run->rejected || eg_rule_is_implied(run->rule)) return EGRAPH_OK;
+  return eg_text_append(&run->text, ", ");
+}
+
+static egraph_status verify_values(verification *run, egraph_allocator alloc) {
+  egraph_status status =
+      eg_verify_draws_create(&alloc, run->rule, run->seed, &run->draws);
+  if (status == EGRAPH_E_UNSUPPORTED) {
+    run->rejected = true;
+    return eg_text_append(&run->text, egraph_last_error());
+  }
+  EG_TRY(status);
+  status = verify_rule(run);
+  eg_verify_draws_destroy(run->draws);
+  return status;
+}
+
+static egraph_status verify_one(verification *run, egraph_allocator alloc) {
+  if (run->rule->move_count != 0) EG_TRY(verify_layouts(run, alloc));
+  if (run->rejected || eg_rule_is_implied(run->rule)) return EGRAPH_OK;
+  return verify_values(run, alloc);
+}
+
 egraph_status eg_rules_verify(const eg_rules *rules, uint64_t seed,
                               eg_verify_report *report, void *user,
                               uint32_t *out_rejected) {
   egraph_allocator alloc = eg_rules_allocator(rules);
   egraph_status status = EGRAPH_OK;
-  uint32_t rejected = 0;
-  for (uint32_t i = 0; i < eg_rules_count(rules) && status == EGRAPH_OK; i++) {
-    verification run = {.rule = eg_rules_at(rules, i), .seed = seed};
+  uint32_t rejected = 0, count = eg_rules_count(rules);
+  for (uint32_t i = 0; i < count + eg_rules_implied_count(rules) && status == EGRAPH_OK;
+       i++) {
+    verification run = {.seed = seed};
+    run.rule = i < count ? eg_rules_at(rules, i) : eg_rules_implied_at(rules, i - count);
     eg_text_init(&run.text, alloc);
-    status = eg_verify_draws_create(&alloc, run.rule, seed, &run.draws);
-    if (status == EGRAPH_E_UNSUPPORTED) {
-      run.rejected = true;
-      status = eg_text_append(&run.text, egraph_last_error());
-    } else if (status == EGRAPH_OK) {
-      status = verify_rule(&run);
-    }
+    status = verify_one(&run, alloc);
     if (status == EGRAPH_OK && report != NULL)
       report(user, run.rule->name, !run.rejected, eg_text_of(&run.text));
     rejected += run.rejected;
-    eg_verify_draws_destroy(run.draws);
     eg_text_deinit(&run.text);
   }
   if (status == EGRAPH_OK && out_rejected != NULL) *out_rejected = rejected;

@@ -7,12 +7,15 @@
 #include "rewrites/rules.h"
 
 /// Called once per rule. `detail`: how many instances were compared and how many of them
-/// exactly, or why the rule was rejected, with a counterexample.
+/// exactly, or why the rule was rejected, with a counterexample; of parallel operators,
+/// on how many instances their layouts were found right.
 typedef void eg_verify_report(void *user, const char *rule, bool accepted,
                               const char *detail);
 
-/// Verifies every rule (switched on or not). A rule is rejected when an instance gives
-/// its sides different types or values, or when too few instances can be found to judge.
+/// Verifies every rule (switched on or not), and those that layouts imply after them. A
+/// rule is rejected when an instance gives its sides different types or values, when its
+/// parallel operators claim what layouts do not allow (layout_check.h), or when too few
+/// instances can be found to judge.
 /// *out_rejected (may be NULL) counts those; `report` may be NULL. Equal seeds give equal
 /// reports. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_verify(const eg_rules *rules, uint64_t seed,

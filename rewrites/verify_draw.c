@@ -421,6 +421,48 @@ static egraph_status draw_term(eg_verify_draws *draws, uint32_t index, bool *out
   return EGRAPH_OK;
 }
 
+static bool is_root(const eg_rule *rule, uint32_t index) {
+  for (uint32_t i = 0; i < rule->root_count; i++)
+    if (rule->lhs[i].term == index) return true;
+  return false;
+}
+
+// A left side that is a bare variable, as rules about layouts have it: any tensor.
+static egraph_status try_variable(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
+  eg_verify_choice *choice = &draws->choice;
+  uint32_t var = draws->rule->terms[index].var;
+  choice->op = EG_OP_IDENTITY;
+  choice->info = eg_op_info_of(choice->op);
+  choice->dtype = draws->dtype;
+  choice->model = draw_model(draws);
+  choice->count = 1;
+  choice->type_set[0] = false;
+  choice->min_rank[0] = draws->hints.vars[var].min_rank;
+  choice->max_rank[0] = draws->hints.vars[var].max_rank;
+  eg_verify_choose(choice);
+  *out_ok = types_fit(choice);
+  if (!*out_ok) return EGRAPH_OK;
+  draws->leaves[var] = (eg_verify_leaf){.type = choice->types[0]};
+  set_role(draws, var, &draws->leaves[var]);
+  EG_TRY(add_leaf(draws, var));
+  draws->bound |= UINT64_C(1) << var;
+  *out_ok = conditions_hold(draws, index);
+  return EGRAPH_OK;
+}
+
+static egraph_status draw_variable(eg_verify_draws *draws, uint32_t index, bool *out_ok) {
+  uint32_t var = draws->rule->terms[index].var;
+  *out_ok = true;
+  if (!is_root(draws->rule, index)) return EGRAPH_OK;
+  *out_ok = is_bound(draws, var) && conditions_hold(draws, index);
+  if (is_bound(draws, var)) return EGRAPH_OK;
+  for (uint32_t i = 0; i < TRIES_PER_TERM && !*out_ok; i++) {
+    draws->bound &= ~(UINT64_C(1) << var);
+    EG_TRY(try_variable(draws, index, out_ok));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_dtype draw_dtype(eg_verify_draws *draws) {
   uint32_t kind = (uint32_t)eg_rng_below(&draws->rng, 100);
   if (kind < 74) return EGRAPH_FLOAT64;
@@ -437,7 +479,10 @@ static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {
   draws->dtype = draw_dtype(draws);
   *out_found = true;
   for (uint32_t i = 0; i < draws->rule->pattern_term_count && *out_found; i++)
-    if (!draws->rule->terms[i].is_var) EG_TRY(draw_term(draws, i, out_found));
+    if (draws->rule->terms[i].is_var)
+      EG_TRY(draw_variable(draws, i, out_found));
+    else
+      EG_TRY(draw_term(draws, i, out_found));
   return EGRAPH_OK;
 }
 

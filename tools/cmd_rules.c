@@ -1,6 +1,8 @@
 // egraph rules: lists, prints and verifies rewrite rules.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tools/planning.h"
 
@@ -8,6 +10,18 @@ typedef struct verify_counts {
   uint32_t accepted, rejected;
   bool json;
 } verify_counts;
+
+typedef struct import_row {
+  uint32_t number;
+  const char *outcome;
+  char *detail;
+} import_row;
+
+typedef struct import_report {
+  uint32_t all, added, implied, known, refused;
+  import_row *rows;
+  uint32_t row_count;
+} import_report;
 
 static void on_verified(void *user, const char *rule, bool accepted, const char *detail) {
   verify_counts *counts = user;
@@ -25,6 +39,7 @@ static egraph_status verify(const egraph_rules *rules, uint64_t seed, bool json,
   if (json) {
     json_begin();
     json_int("rules", egraph_rules_count(rules));
+    json_int("implied", egraph_rules_implied_count(rules));
     json_int("accepted", counts.accepted);
     json_int("rejected", counts.rejected);
     json_end();
@@ -34,25 +49,97 @@ static egraph_status verify(const egraph_rules *rules, uint64_t seed, bool json,
   return EGRAPH_OK;
 }
 
-static void list_text(const egraph_rules *rules) {
-  for (uint32_t i = 0; i < egraph_rules_count(rules); i++) {
-    egraph_rule_info info = egraph_rules_at(rules, i);
-    printf("%-44s %s:%u  %s\n", info.name, info.file, info.line, info.source);
+static void on_imported(void *user, uint32_t number, const char *outcome,
+                        const char *detail) {
+  import_report *report = user;
+  report->all++;
+  report->added += strcmp(outcome, "added") == 0;
+  report->implied += strcmp(outcome, "implied") == 0;
+  report->known += strcmp(outcome, "known") == 0;
+  report->refused += strcmp(outcome, "refused") == 0;
+  progress_line("import", outcome);
+  size_t size = strlen(detail) + 1;
+  import_row *rows = realloc(report->rows, report->all * sizeof *rows);
+  if (rows == NULL) return; // the report is shorter then
+  report->rows = rows;
+  import_row row = {.number = number, .outcome = outcome, .detail = malloc(size)};
+  if (row.detail == NULL) return;
+  memcpy(row.detail, detail, size);
+  rows[report->row_count++] = row;
+}
+
+static void print_import(const import_report *report, bool json) {
+  if (!json) {
+    for (uint32_t i = 0; i < report->row_count; i++)
+      if (report->rows[i].detail[0] != '\0')
+        printf("refused  %u: %s\n", report->rows[i].number, report->rows[i].detail);
+    printf("%u substitutions: %u added, %u implied by layouts, %u known, %u refused\n",
+           report->all, report->added, report->implied, report->known, report->refused);
+    return;
   }
+  json_begin();
+  json_int("substitutions", report->all);
+  json_int("added", report->added);
+  json_int("implied", report->implied);
+  json_int("known", report->known);
+  json_int("refused", report->refused);
+  json_open("report", '[');
+  for (uint32_t i = 0; i < report->row_count; i++) {
+    json_open(NULL, '{');
+    json_int("number", report->rows[i].number);
+    json_text("outcome", report->rows[i].outcome);
+    json_text("detail", report->rows[i].detail);
+    json_close('}');
+  }
+  json_close(']');
+  json_end();
+}
+
+static egraph_status import(egraph_rules *rules, const char *path, bool quiet,
+                            bool json) {
+  import_report report = {.rows = NULL};
+  egraph_status status = egraph_rules_import(rules, path, on_imported, &report);
+  progress_clear();
+  if (status == EGRAPH_OK && !quiet) print_import(&report, json);
+  for (uint32_t i = 0; i < report.row_count; i++)
+    free(report.rows[i].detail);
+  free(report.rows);
+  return status;
+}
+
+static void list_rule(egraph_rule_info info) {
+  printf("%-44s %s:%u  %s\n", info.name, info.file, info.line, info.source);
+}
+
+static void list_text(const egraph_rules *rules) {
+  uint32_t implied = egraph_rules_implied_count(rules);
+  for (uint32_t i = 0; i < egraph_rules_count(rules); i++)
+    list_rule(egraph_rules_at(rules, i));
+  if (implied == 0) return;
+  printf("\n%u say%s nothing that layouts do not imply:\n", implied,
+         implied == 1 ? "s" : "");
+  for (uint32_t i = 0; i < implied; i++)
+    list_rule(egraph_rules_implied_at(rules, i));
+}
+
+static void json_rule(egraph_rule_info info) {
+  json_open(NULL, '{');
+  json_text("name", info.name);
+  json_text("file", info.file);
+  json_int("line", info.line);
+  json_text("source", info.source);
+  json_close('}');
 }
 
 static void list_json(const egraph_rules *rules) {
   json_begin();
   json_open("rules", '[');
-  for (uint32_t i = 0; i < egraph_rules_count(rules); i++) {
-    egraph_rule_info info = egraph_rules_at(rules, i);
-    json_open(NULL, '{');
-    json_text("name", info.name);
-    json_text("file", info.file);
-    json_int("line", info.line);
-    json_text("source", info.source);
-    json_close('}');
-  }
+  for (uint32_t i = 0; i < egraph_rules_count(rules); i++)
+    json_rule(egraph_rules_at(rules, i));
+  json_close(']');
+  json_open("implied", '[');
+  for (uint32_t i = 0; i < egraph_rules_implied_count(rules); i++)
+    json_rule(egraph_rules_implied_at(rules, i));
   json_close(']');
   json_end();
 }
@@ -86,8 +173,11 @@ static egraph_status print_operators(bool json) {
 
 int command_rules(int argc, char **argv) {
   bool json = false, do_verify = false, print = false, builtin = false, operators = false;
+  const char *imported = NULL;
   uint64_t seed = 1;
   const flag rows[] = {
+      {"--import", FLAG_TEXT, &imported, "FILE",
+       "add Unity's published substitutions, and report what becomes of each", 0, 0},
       {"--verify", FLAG_SWITCH, &do_verify, NULL,
        "check both sides of every rule numerically", 0, 0},
       {"--print", FLAG_SWITCH, &print, NULL, "print the rules in canonical form", 0, 0},
@@ -114,16 +204,18 @@ int command_rules(int argc, char **argv) {
   egraph_rules *rules = NULL;
   uint32_t rejected = 0;
   egraph_status status = egraph_rules_create(NULL, &rules);
-  if (status == EGRAPH_OK && (builtin || files.count == 0))
+  if (status == EGRAPH_OK && (builtin || (files.count == 0 && imported == NULL)))
     status = egraph_rules_add_builtin(rules);
   for (size_t i = 0; status == EGRAPH_OK && i < files.count; i++)
     status = egraph_rules_add_file(rules, files.items[i]);
+  if (status == EGRAPH_OK && imported != NULL)
+    status = import(rules, imported, do_verify || print, json);
   if (status == EGRAPH_OK) {
     if (do_verify)
       status = verify(rules, seed, json, &rejected);
     else if (print)
       status = print_canonical(rules, json);
-    else
+    else if (imported == NULL)
       (json ? list_json : list_text)(rules);
   }
   egraph_rules_destroy(rules);

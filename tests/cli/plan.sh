@@ -99,4 +99,16 @@ expect 1 - '^egraph: cut.json:[0-9]+:[0-9]+: ' explain plan.json --against cut.j
 sed 's/"layout": "S0"/"layout": "S7"/' plan.json >wrong.json
 expect 1 - '^egraph: wrong.json: ' explain wrong.json
 expect 2 - 'mlp.egraph is no plan' explain mlp.egraph --against plan.json
+# The figures of Unity's first example: data parallelism moves 2 * 406,528 values, a product split by its
+# summands all-reduces 64 * 512, which Unity counts four times.
+cat >slow.machine <<'X'
+(egraph-machine 1)
+(name slow)
+(device (memory 16e9) (bandwidth 9e11) (overhead 5e-6) (peak (float32 1e11)))
+(link bus (latency 1e-9) (bandwidth 1e8))
+(axis gpu 2 bus)
+X
+unity="$SOURCE/examples/unity_mlp.egraph --machine slow.machine --mesh gpu=2 --train sgd --loss mean-squared-error --json"
+expect 0 '"all-gather","axis":"gpu","count":2,"bytes":1626112,.*"reduce-scatter","axis":"gpu","count":2,"bytes":1626112,' - plan $unity --baseline data-parallel
+expect 0 '"all-reduce","axis":"gpu","count":1,"bytes":131072,' - plan $unity --pin 'x gpu=S1' --pin 'w1 gpu=S0' --pin 'h gpu=R'
 finish

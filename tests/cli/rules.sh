@@ -69,6 +69,7 @@ bad '(rule a (source "s") (lhs (relu ?x)) (rhs ?x) (when (prime ?x)))' 'prime'
 bad '(rule a (source "s") (lhs (neg (neg ?x))) (rhs ?x)) (rule b (source "s") (lhs (neg (neg ?y))) (rhs ?y))' ''
 bad '(rule a (source "s") (lhs (neg (neg ?x))) (rhs ?x)) (rule a (source "s") (lhs (relu (relu ?y))) (rhs ?y))' "a"
 bad '(rulle a)' 'unknown form'
+bad '(rule a (source "s") (lhs (relu ?x)) (rhs (relu (partition :dim 0 ?x))))' 'layouts of rule a: .*add \(combine :dim 0 \.\.\.\)'
 printf '' >bad.rules
 expect 1 - '^egraph: bad.rules' rules bad.rules
 expect 1 - '^egraph: absent.rules: ' rules absent.rules
@@ -77,4 +78,19 @@ mkdir folder.rules
 expect 1 - '^egraph: folder.rules: ' rules folder.rules
 head -c 5000 /dev/urandom >noise.rules
 expect 1 - '^egraph: noise.rules' rules noise.rules
+
+# Parallel operators: what layouts imply is listed apart; published rules are imported.
+cat >parallel.rules <<'X'
+(egraph-rules 1)
+(rule blocks (source "s") (lhs (relu ?x)) (rhs (combine :dim ?d (relu (partition :dim ?d ?x)))))
+X
+expect 0 '^1 says nothing that layouts do not imply:$' - rules parallel.rules
+expect 0 '"implied":\[\{"name":"blocks"' - rules parallel.rules --json
+expect 0 '^1 accepted, 0 rejected$' - rules parallel.rules --verify
+printf '\n\044\n\013\010\010\022\007\010\377\377\377\177\020\000' >cut.pb
+expect 1 - '^egraph: cut.pb: this is no file of substitutions' rules --import cut.pb
+expect 1 - '^egraph: absent.pb: ' rules --import absent.pb
+printf '' >empty.pb
+expect 0 '^0 substitutions: 0 added, 0 implied by layouts, 0 known, 0 refused$' - rules --import empty.pb
+expect 0 '^\{"substitutions":0' - rules --import empty.pb --json
 finish

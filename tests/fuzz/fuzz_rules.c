@@ -22,6 +22,7 @@ static void check_round_trip(const eg_rules *rules) {
   FUZZ_CHECK(eg_rules_parse(again, "f", eg_text_of(&first), first.chars.len) ==
              EGRAPH_OK);
   FUZZ_CHECK(eg_rules_count(again) == eg_rules_count(rules));
+  FUZZ_CHECK(eg_rules_implied_count(again) == eg_rules_implied_count(rules));
   FUZZ_CHECK(eg_rules_print(again, &second) == EGRAPH_OK);
   FUZZ_CHECK(strcmp(eg_text_of(&first), eg_text_of(&second)) == 0);
   eg_rules_destroy(again);

@@ -28,6 +28,13 @@ static void list_rules(const eg_rules *rules, eg_text *out) {
     assert_ok(eg_text_printf(out, "  %s%s\n", rule->name,
                              rule->both_ways ? " (both ways)" : ""));
   }
+  for (uint32_t i = 0; i < eg_rules_implied_count(rules); i++) {
+    const eg_rule *rule = eg_rules_implied_at(rules, i);
+    if (strcmp(rule->file, file) != 0)
+      assert_ok(eg_text_printf(out, "%s (implied)\n", rule->file));
+    file = rule->file;
+    assert_ok(eg_text_printf(out, "  %s\n", rule->name));
+  }
 }
 
 // A block of a convolutional network, and parts of a transformer as exporters spell them.
