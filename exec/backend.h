@@ -53,8 +53,11 @@ typedef struct eg_compile_request {
 typedef struct eg_program_info {
   const char *kernel; // "oneDNN brgconv:avx512_core", "reference"
   bool native; // false: the reference kernel stands in for a missing kernel of the device
-  int32_t overlay; // operand whose memory result 0 must share, or -1: result 0 overlaps
-                   // no operand
+  int32_t overlay;   // operand whose memory result 0 must share, or -1: result 0 overlaps
+                     // no operand
+  uint64_t in_place; // bit r: result r may share the memory of operand r, of its type,
+                     // which nobody reads afterwards; where it does not, neither overlaps
+                     // anything
   uint64_t kept; // weight operands that a launch reads as they are; the others only feed
                  // prepare
   const size_t *constant_bytes;

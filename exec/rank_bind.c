@@ -16,9 +16,7 @@ static egraph_status create_memory(eg_rank_program *p) {
     EG_TRY(eg_rank_room_add(&kept, eg_type_bytes(&state->type)));
   }
   eg_backend *backend = p->backend;
-  size_t room = p->arena_bytes;
-  EG_TRY(eg_rank_room_add(&room, p->scratch_bytes));
-  EG_TRY(backend->vtable->memory_create(backend, room, &p->memory));
+  EG_TRY(backend->vtable->memory_create(backend, p->arena_bytes, &p->memory));
   return backend->vtable->memory_create(backend, kept, &p->weights);
 }
 
@@ -35,29 +33,33 @@ static egraph_status create_host_room(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
+static void *region_address(eg_rank_program *p, uint32_t region) {
+  eg_region_place place = eg_regions_find(&p->regions, region);
+  return at_offset(&p->memory, p->regions.data[place.root].offset + place.offset);
+}
+
 static void find_addresses(eg_rank_program *p) {
   for (uint32_t s = 0; s < p->plan->states.len; s++) {
     eg_rank_state *state = &p->states[s];
-    if (state->region == EG_REGION_NONE) {
+    if (state->region != EG_REGION_NONE)
+      state->address = region_address(p, state->region);
+    else
       state->address = state->is_kept ? at_offset(&p->weights, state->offset) : NULL;
-      continue;
-    }
-    eg_region_place place = eg_regions_find(&p->regions, state->region);
-    state->address =
-        at_offset(&p->memory, p->regions.data[place.root].offset + place.offset);
   }
+  for (uint32_t i = 0; i < p->steps.len; i++)
+    if (p->steps.data[i].scratch_region != EG_REGION_NONE)
+      p->steps.data[i].scratch = region_address(p, p->steps.data[i].scratch_region);
 }
 
 // ---- launches ---------------------------------------------------------------------
 
 /// Where the operand lies that the halos are gathered into: behind the program's scratch
 /// memory, one tensor after another.
-static void *halo_address(const eg_rank_program *p, const eg_rank_step *step,
-                          uint32_t halo) {
-  size_t at = p->arena_bytes + eg_rank_aligned(step->program->info.scratch_bytes);
+static void *halo_address(const eg_rank_step *step, uint32_t halo) {
+  size_t at = eg_rank_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h < halo; h++)
     at += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
-  return at_offset(&p->memory, at);
+  return eg_rank_scratch(step, at);
 }
 
 static egraph_status create_constants(eg_rank_program *p, eg_rank_step *step) {
@@ -88,11 +90,10 @@ static egraph_status bind_node(eg_rank_program *p, const eg_plan_step *from,
     results[r] = p->states[states[info.input_count + r]].address;
   if (step->halo_count != 0) {
     step->from = step->operands[0];
-    step->operands[0] = halo_address(p, step, step->halo_count - 1);
+    step->operands[0] = halo_address(step, step->halo_count - 1);
   }
   EG_TRY(create_constants(p, step));
-  eg_bindings bindings = {step->operands, results, step->constants,
-                          at_offset(&p->memory, p->arena_bytes)};
+  eg_bindings bindings = {step->operands, results, step->constants, step->scratch};
   return step->program->vtable->bind(step->program, &bindings, &step->launch);
 }
 

@@ -17,6 +17,7 @@ typedef struct eg_rank_state {
   bool is_kept;    // a constant that launches or moves read as it is
   bool is_carried; // the entry of something carried
   uint32_t carry;  // an exit: the entry state; EG_PLAN_NONE: none
+  bool is_placed;  // an exit that lies in its entry, whatever makes it
   size_t offset;   // of a kept constant in the weight memory
   void *address;   // NULL: a constant that is only packed
 } eg_rank_state;
@@ -30,10 +31,13 @@ typedef struct eg_rank_step {
   void **operands, **constants; // for prepare; in the arena
   uint32_t halo_count;
   const eg_halo_move *halos; // in the arena; the last one's result is operand 0
-  size_t scratch_bytes;      // of the program, then of the halos' tensors and exchange
   // a move
   eg_relayout move;
   void *from, *to;
+  // both: of the program, then of the halos' tensors and exchange; of the move
+  size_t scratch_bytes;
+  uint32_t scratch_region; // EG_REGION_NONE: none
+  char *scratch;
 } eg_rank_step;
 EG_VEC_DEFINE(eg_rank_steps, eg_rank_step);
 EG_VEC_DEFINE(eg_memory_list, eg_device_memory);
@@ -59,9 +63,9 @@ struct eg_rank_program {
   eg_rank_carries carries;
   eg_regions regions;
   eg_memory_list constants; // packed weights
-  eg_device_memory memory;  // the arena of all regions, then scratch memory
+  eg_device_memory memory;  // the arena of all regions
   eg_device_memory weights; // kept constants
-  size_t arena_bytes, scratch_bytes;
+  size_t arena_bytes;
   char *host; // where blocks lie on their way to a device
   size_t host_bytes;
   uint32_t body; // steps in phases FORWARD and BACKWARD
@@ -88,6 +92,11 @@ static inline egraph_status eg_rank_room_add(size_t *inout, size_t bytes) {
                                     "reduce the model or its batch size");
   *inout += eg_rank_aligned(bytes);
   return EGRAPH_OK;
+}
+
+/// A place in the memory that a step takes while it runs; NULL: it takes none.
+static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
+  return step->scratch == NULL ? NULL : step->scratch + offset;
 }
 
 /// States, what is carried, lifetimes.

@@ -23,6 +23,18 @@ static bool may_share(const eg_rank_program *p, uint32_t state) {
   return p->states[state].region != EG_REGION_NONE && !p->states[state].is_carried;
 }
 
+/// What is made after its entry has been read for the last time is made there.
+static void place_exits(eg_rank_program *p) {
+  for (size_t i = 0; i < p->carries.len; i++) {
+    const eg_rank_carry *carry = &p->carries.data[i];
+    uint32_t entry = p->states[carry->entry].region;
+    uint32_t exit = p->states[carry->exit].region;
+    bool is_read = p->regions.data[entry].last > p->plan->states.data[carry->exit].step;
+    if (is_read || p->states[carry->exit].is_placed) continue;
+    p->states[carry->exit].is_placed = eg_regions_join(&p->regions, exit, entry, 0);
+  }
+}
+
 /// A slice is a view when its rows lie together.
 static bool is_slice_view(const eg_relayout *move) {
   if (move->transition.kind != EG_TRANSITION_SLICE) return false;
@@ -45,7 +57,7 @@ static void compile_move(eg_rank_program *p, uint32_t index) {
   whole.layout = (eg_layout){0};
   out->move = eg_relayout_of(&p->plan->mesh, &whole, &from->layout, &step->transition);
   out->scratch_bytes = out->move.scratch_bytes;
-  if (!may_share(p, step->from)) return;
+  if (!may_share(p, step->from) || p->states[step->to].is_placed) return;
   uint32_t source = p->states[step->from].region, target = p->states[step->to].region;
   if (is_slice_view(&out->move)) {
     size_t place =
@@ -83,7 +95,8 @@ static egraph_status localize(const eg_rank_program *p, const eg_plan_step *step
   if (!eg_spread_combine(spread, mesh, step->action, strategy))
     return EG_FAIL(EGRAPH_E_INTERNAL,
                    "actions that do not combine"); // the plan is checked
-  EG_TRY(eg_spread_local(spread, mesh, strategy, &out->arena, &out->spec));
+  EG_TRY(
+      eg_spread_local(spread, mesh, strategy, p->channel->rank, &out->arena, &out->spec));
   out->halo_count = eg_spread_halos(spread, mesh, strategy, out->halos);
   out->count = spec->input_count;
   out->operands = p->plan->operands.data + step->operands;
@@ -105,6 +118,8 @@ static bool join_views(eg_rank_program *p, const part *n) {
   if (n->count != 1 || n->halo_count != 0 || !may_share(p, n->operands[0]) ||
       !eg_node_is_view(&n->spec))
     return false;
+  for (uint32_t r = 0; r < n->spec.result_count; r++)
+    if (p->states[n->results[r]].is_placed) return false;
   for (uint32_t r = 0; r < n->spec.result_count; r++) {
     size_t offset = 0;
     (void)eg_view_of(&n->spec, r, &offset);
@@ -114,14 +129,16 @@ static bool join_views(eg_rank_program *p, const part *n) {
   return true;
 }
 
+/// The operands that the result may be laid over.
 static uint64_t dying_operands(eg_rank_program *p, const part *n, const uint32_t *regions,
-                               uint32_t time) {
+                               uint32_t result, uint32_t time) {
+  if (p->states[n->results[result]].is_placed) return 0;
   uint64_t mask = eg_regions_dying(&p->regions, regions, n->count,
-                                   p->states[n->results[0]].region, time);
+                                   p->states[n->results[result]].region, time);
   for (uint32_t i = 0; i < n->count && i < 64; i++)
     if ((i == 0 && n->halo_count != 0) ||
         (p->states[n->operands[i]].is_carried &&
-         p->states[n->results[0]].carry != n->operands[i]))
+         p->states[n->results[result]].carry != n->operands[i]))
       mask &= ~eg_operand_bit(i);
   return mask;
 }
@@ -151,6 +168,15 @@ static void keep_constants(eg_rank_program *p, const part *n, const eg_program *
       p->states[n->operands[i]].is_kept = true;
 }
 
+/// What the kernel does not mind where it lies.
+static void work_in_place(eg_rank_program *p, const part *n, const uint32_t *regions,
+                          const eg_program_info *info, uint32_t time) {
+  for (uint32_t r = info->overlay >= 0; r < n->spec.result_count && r < n->count; r++)
+    if ((info->in_place & eg_operand_bit(r) & dying_operands(p, n, regions, r, time)) !=
+        0)
+      (void)eg_regions_join(&p->regions, p->states[n->results[r]].region, regions[r], 0);
+}
+
 static egraph_status compile_part(eg_rank_program *p, uint32_t index, part *n) {
   eg_rank_step *out = &p->steps.data[index];
   uint32_t *regions;
@@ -159,7 +185,7 @@ static egraph_status compile_part(eg_rank_program *p, uint32_t index, part *n) {
   if (out->is_view) return EGRAPH_OK;
   EG_TRY(list_regions(p, n, &regions));
   eg_compile_request request = {.spec = &n->spec,
-                                .dying = dying_operands(p, n, regions, index + 1)};
+                                .dying = dying_operands(p, n, regions, 0, index + 1)};
   EG_TRY(eg_program_cache_find(&p->programs, p->backend, &request, &out->program));
   const eg_program_info *info = &out->program->info;
   out->scratch_bytes = eg_rank_aligned(info->scratch_bytes);
@@ -169,10 +195,20 @@ static egraph_status compile_part(eg_rank_program *p, uint32_t index, part *n) {
                                              regions[info->overlay], 0))
     return EG_FAIL(EGRAPH_E_INTERNAL, "result cannot be laid over operand %d",
                    (int)info->overlay);
+  work_in_place(p, n, regions, info, index + 1);
   return EGRAPH_OK;
 }
 
 // ---- all --------------------------------------------------------------------------
+
+/// What a step takes while it runs is placed like a value of that step.
+static egraph_status add_scratch(eg_rank_program *p, uint32_t index) {
+  eg_rank_step *step = &p->steps.data[index];
+  step->scratch_region = EG_REGION_NONE;
+  if (step->scratch_bytes == 0) return EGRAPH_OK;
+  step->scratch_region = (uint32_t)p->regions.len;
+  return eg_regions_add(&p->regions, step->scratch_bytes, index + 1, index + 1);
+}
 
 static egraph_status compile_step(eg_rank_program *p, uint32_t index) {
   if (p->plan->steps.data[index].is_move) {
@@ -184,9 +220,7 @@ static egraph_status compile_step(eg_rank_program *p, uint32_t index) {
     eg_arena_deinit(&n.arena);
     EG_TRY(status);
   }
-  if (p->steps.data[index].scratch_bytes > p->scratch_bytes)
-    p->scratch_bytes = p->steps.data[index].scratch_bytes;
-  return EGRAPH_OK;
+  return add_scratch(p, index);
 }
 
 /// Entries hold their value between the micro-batches, or the steps.
@@ -201,6 +235,7 @@ static void extend_carried(eg_rank_program *p) {
 
 egraph_status eg_rank_compile(eg_rank_program *p) {
   EG_TRY(eg_rank_steps_resize(&p->steps, p->plan->steps.len));
+  place_exits(p);
   for (uint32_t i = 0; i < p->steps.len; i++) {
     egraph_status status = compile_step(p, i);
     if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);

@@ -118,25 +118,23 @@ egraph_status eg_rank_program_fetch(eg_rank_program *p, uint32_t output,
 
 static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
   const void *from = step->from;
-  char *base = (char *)p->memory.address + p->arena_bytes;
   size_t at = eg_rank_aligned(step->program->info.scratch_bytes), exchange = at;
   for (uint32_t h = 0; h < step->halo_count; h++)
     exchange += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
   for (uint32_t h = 0; h < step->halo_count; h++) {
-    EG_TRY(
-        eg_halo_move_run(&step->halos[h], p->channel, from, base + at, base + exchange));
-    from = base + at;
+    void *to = eg_rank_scratch(step, at);
+    EG_TRY(eg_halo_move_run(&step->halos[h], p->channel, from, to,
+                            eg_rank_scratch(step, exchange)));
+    from = to;
     at += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status run_step(eg_rank_program *p, const eg_rank_step *step) {
-  char *base = p->memory.address;
   if (step->is_view) return EGRAPH_OK;
   if (step->program == NULL)
-    return eg_relayout_run(&step->move, p->channel, step->from, step->to,
-                           base == NULL ? NULL : base + p->arena_bytes);
+    return eg_relayout_run(&step->move, p->channel, step->from, step->to, step->scratch);
   if (step->halo_count != 0) EG_TRY(run_halos(p, step));
   return step->launch->vtable->run(step->launch);
 }
@@ -201,11 +199,16 @@ egraph_status eg_rank_program_run(eg_rank_program *p, const eg_tensor *inputs) {
 
 // ---- figures ----------------------------------------------------------------------
 
-size_t eg_rank_program_arena_bytes(const eg_rank_program *p) { return p->arena_bytes; }
-
-size_t eg_rank_program_weight_bytes(const eg_rank_program *p) {
-  size_t bytes = p->weights.bytes;
+eg_rank_memory eg_rank_program_memory(const eg_rank_program *p) {
+  eg_rank_memory memory = {.arena = p->arena_bytes,
+                           .least_arena = eg_regions_bound(&p->regions),
+                           .weights = p->weights.bytes};
   for (size_t i = 0; i < p->constants.len; i++)
-    bytes += p->constants.data[i].bytes;
-  return bytes;
+    memory.packed += p->constants.data[i].bytes;
+  for (size_t i = 0; i < p->steps.len; i++) {
+    const eg_program *kernel = p->steps.data[i].program;
+    if (kernel != NULL && kernel->info.scratch_bytes > memory.kernels)
+      memory.kernels = kernel->info.scratch_bytes;
+  }
+  return memory;
 }

@@ -62,9 +62,18 @@ egraph_status eg_rank_program_run(eg_rank_program *program, const eg_tensor *inp
 egraph_status eg_rank_program_fetch(eg_rank_program *program, uint32_t output,
                                     const eg_tensor *out);
 
-/// Bytes of what is computed and carried, and of weights, on this rank.
-size_t eg_rank_program_arena_bytes(const eg_rank_program *program);
-size_t eg_rank_program_weight_bytes(const eg_rank_program *program);
+/// What a program takes of its device, in bytes: at most what plan_life.h counts, but for
+/// the alignment of each storage, and what kernels take for themselves and make of
+/// weights.
+typedef struct eg_rank_memory {
+  size_t arena;       // of what is computed and carried, and of what steps need for that
+  size_t least_arena; // what is there at the fullest moment: no placement takes less
+  size_t kernels;     // in the arena, the most that a kernel takes while it runs
+  size_t weights;     // that are not carried and read as they are
+  size_t packed;      // what kernels have made of weights
+} eg_rank_memory;
+/// O(n^2) in the values.
+eg_rank_memory eg_rank_program_memory(const eg_rank_program *program);
 
 // ---- runs of several steps ----------------------------------------------------------
 

@@ -148,6 +148,14 @@ static bool has_kernel(eg_op op) {
          op != EG_OP_OPAQUE;
 }
 
+static uint64_t in_place(const eg_node_spec *spec) {
+  uint64_t results = eg_op_in_place((eg_op)spec->attrs->op);
+  for (uint32_t r = 0; r < spec->result_count; r++)
+    if (r >= spec->input_count || !eg_type_same(&spec->inputs[r], &spec->results[r]))
+      results &= ~eg_operand_bit(r);
+  return results;
+}
+
 egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *spec,
                                    eg_program **out) {
   eg_op op = (eg_op)spec->attrs->op;
@@ -167,6 +175,7 @@ egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *s
   program->base.info =
       (eg_program_info){.kernel = "reference",
                         .overlay = -1,
+                        .in_place = in_place(spec),
                         .kept = spec->weight_mask,
                         .scratch_bytes = twin_bytes(spec->inputs, spec->input_count) +
                                          twin_bytes(spec->results, spec->result_count)};

@@ -124,3 +124,18 @@ done:
   eg_free(alloc, buffers, rows, sizeof *buffers);
   return status;
 }
+
+size_t eg_regions_bound(const eg_regions *regions) {
+  size_t most = 0;
+  for (size_t i = 0; i < regions->len; i++) { // the peak is at the start of some root
+    const eg_region *at = &regions->data[i];
+    size_t alive = 0;
+    for (uint32_t r = 0; at->parent == i && r < regions->len; r++) {
+      const eg_region *root = &regions->data[r];
+      if (root->parent == r && root->first <= at->first && at->first <= root->last)
+        alive += root->bytes;
+    }
+    if (alive > most) most = alive;
+  }
+  return most;
+}

@@ -48,5 +48,7 @@ uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_
 /// Places all roots in one block of memory of *out_bytes (memory_plan.h). From then on
 /// the `offset` of a root is its place in the block. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_regions_place(eg_regions *regions, size_t *out_bytes);
+/// The most bytes of roots that are alive in one step: no block can be smaller. O(n^2).
+size_t eg_regions_bound(const eg_regions *regions);
 
 #endif

@@ -4,28 +4,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "pcg/step_scratch.h"
+
 // ---- blocks in memory -------------------------------------------------------------
 
-/// A tensor that is cut along a dimension: [outer][parts][bytes].
-typedef struct cut {
-  size_t outer, parts, bytes;
-} cut;
-
-static cut cut_of(const eg_type *type, uint32_t dim, size_t parts) {
-  cut c = {.outer = 1, .parts = parts, .bytes = eg_dtype_bytes(type->dtype)};
-  for (uint32_t d = 0; d < dim; d++)
-    c.outer *= (size_t)type->dims[d];
-  for (uint32_t d = dim; d < type->rank; d++)
-    c.bytes *= (size_t)type->dims[d];
-  c.bytes /= parts;
-  return c;
-}
-
-/// Parts lie behind each other as they are.
-static bool is_packed(const cut *c) { return c->outer <= 1 || c->parts == 1; }
-
 /// [outer][parts][bytes] -> [parts][outer][bytes]
-static egraph_status pack(eg_backend *memory, const cut *c, const void *from, void *to) {
+static egraph_status pack(eg_backend *memory, const eg_cut *c, const void *from,
+                          void *to) {
   for (size_t p = 0; p < c->parts; p++)
     EG_TRY(eg_backend_copy_rows(memory, (char *)to + p * c->outer * c->bytes, c->bytes,
                                 (const char *)from + p * c->bytes, c->parts * c->bytes,
@@ -33,7 +18,7 @@ static egraph_status pack(eg_backend *memory, const cut *c, const void *from, vo
   return EGRAPH_OK;
 }
 
-static egraph_status unpack(eg_backend *memory, const cut *c, const void *from,
+static egraph_status unpack(eg_backend *memory, const eg_cut *c, const void *from,
                             void *to) {
   for (size_t p = 0; p < c->parts; p++)
     EG_TRY(eg_backend_copy_rows(memory, (char *)to + p * c->bytes, c->parts * c->bytes,
@@ -43,32 +28,13 @@ static egraph_status unpack(eg_backend *memory, const cut *c, const void *from,
 }
 
 /// One part: [outer][bytes]
-static egraph_status take(eg_backend *memory, const cut *c, size_t part, const void *from,
-                          void *to) {
+static egraph_status take(eg_backend *memory, const eg_cut *c, size_t part,
+                          const void *from, void *to) {
   return eg_backend_copy_rows(memory, to, c->bytes, (const char *)from + part * c->bytes,
                               c->parts * c->bytes, c->bytes, c->outer);
 }
 
 // ---- transitions ------------------------------------------------------------------
-
-static size_t parts_of(const eg_mesh *mesh, const eg_transition *transition) {
-  return mesh->axes[transition->axis].size;
-}
-
-/// How the tensors are cut that a transition packs and unpacks; parts 0: neither.
-typedef struct cuts {
-  cut packed, unpacked;
-} cuts;
-
-static cuts cuts_of(const eg_mesh *mesh, const eg_relayout *move) {
-  const eg_transition *t = &move->transition;
-  cuts all = {.packed = {.outer = 0}};
-  if (eg_digit_is_shard(t->to))
-    all.packed = cut_of(&move->from, eg_digit_dim(t->to), parts_of(mesh, t));
-  if (eg_digit_is_shard(t->from))
-    all.unpacked = cut_of(&move->to, eg_digit_dim(t->from), parts_of(mesh, t));
-  return all;
-}
 
 eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *layout, const eg_transition *transition) {
@@ -77,17 +43,14 @@ eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
   eg_relayout move = {.transition = *transition,
                       .from = eg_sharding_local(mesh, type, layout),
                       .to = eg_sharding_local(mesh, type, &after)};
-  cuts all = cuts_of(mesh, &move);
-  if (transition->kind == EG_TRANSITION_SLICE) return move; // reads what it takes only
-  if (!is_packed(&all.packed)) move.scratch_bytes += eg_type_bytes(&move.from);
-  if (!is_packed(&all.unpacked)) move.scratch_bytes += eg_type_bytes(&move.to);
+  move.scratch_bytes = eg_move_scratch(mesh, transition, &move.from, &move.to);
   return move;
 }
 
 typedef struct moving {
   const eg_relayout *move;
   eg_channel *channel;
-  cuts cuts;
+  eg_move_cuts cuts;
   const void *from;
   void *to;
   char *scratch;
@@ -98,12 +61,12 @@ static egraph_status communicate(const moving *m, eg_collective what) {
   const void *send = m->from;
   void *recv = m->to;
   char *scratch = m->scratch;
-  if (!is_packed(&m->cuts.packed)) {
+  if (!eg_cut_is_packed(&m->cuts.packed)) {
     EG_TRY(pack(m->channel->backend, &m->cuts.packed, m->from, scratch));
     send = scratch;
     scratch += eg_type_bytes(&m->move->from);
   }
-  if (!is_packed(&m->cuts.unpacked)) recv = scratch;
+  if (!eg_cut_is_packed(&m->cuts.unpacked)) recv = scratch;
   what.axis = m->move->transition.axis;
   what.dtype = m->move->from.dtype;
   what.combining =
@@ -167,20 +130,21 @@ static egraph_status (*const runs[EG_TRANSITION_KINDS])(const moving *) = {
 
 egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
                               const void *from, void *to, void *scratch) {
-  moving m = {.move = move,
-              .channel = channel,
-              .cuts = cuts_of(&channel->mesh, move),
-              .from = from,
-              .to = to,
-              .scratch = scratch};
+  moving m = {
+      .move = move,
+      .channel = channel,
+      .cuts = eg_move_cuts_of(&channel->mesh, &move->transition, &move->from, &move->to),
+      .from = from,
+      .to = to,
+      .scratch = scratch};
   return runs[move->transition.kind](&m);
 }
 
 // ---- halos ------------------------------------------------------------------------
 
 /// Bytes of a row, and how often rows come.
-static cut rows_of(const eg_type *type, uint32_t dim) {
-  cut c = cut_of(type, dim, 1);
+static eg_cut rows_of(const eg_type *type, uint32_t dim) {
+  eg_cut c = eg_cut_of(type, dim, 1);
   c.parts = (size_t)type->dims[dim];
   if (c.parts != 0) c.bytes /= c.parts;
   return c;
@@ -190,8 +154,7 @@ eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo) {
   assert(halo->before <= local->dims[halo->dim] && halo->after <= local->dims[halo->dim]);
   eg_halo_move move = {.halo = *halo, .from = *local, .to = *local};
   move.to.dims[halo->dim] += halo->before + halo->after;
-  cut rows = rows_of(local, halo->dim);
-  move.scratch_bytes = 2 * rows.outer * rows.bytes * (size_t)(halo->before + halo->after);
+  move.scratch_bytes = eg_halo_scratch(local, halo);
   return move;
 }
 
@@ -200,7 +163,7 @@ egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
   const eg_halo *halo = &move->halo;
   eg_backend *memory = channel->backend;
   egraph_dtype dtype = move->from.dtype;
-  cut rows = rows_of(&move->from, halo->dim);
+  eg_cut rows = rows_of(&move->from, halo->dim);
   size_t held = rows.parts * rows.bytes, before = (size_t)halo->before * rows.bytes,
          after = (size_t)halo->after * rows.bytes, step = before + held + after;
   size_t outer = rows.outer, size = eg_dtype_bytes(dtype);

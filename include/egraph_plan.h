@@ -123,7 +123,8 @@ typedef struct egraph_plan_exchange {
   double seconds; // 0 for halos, whose time is in that of their operators
 } egraph_plan_exchange;
 /// Bytes that a device holds for one purpose, storage not shared: "carried" (weights and
-/// states), "inputs", "stashes" (for backward), "accumulators", "outputs", "transient".
+/// states), "inputs", "stashes" (for backward), "accumulators", "outputs", "transient",
+/// "scratch" (halos, blocks put in order for a collective; not what kernels take).
 typedef struct egraph_plan_store {
   const char *kind;
   double at_peak, most; // when all together is most; by itself

@@ -127,7 +127,7 @@ eg_ref eg_build_reduce(eg_builder *b, eg_op op, eg_ref x, uint32_t dims, bool ke
   uint32_t count = 0;
   for (uint32_t i = 0; i < EGRAPH_MAX_RANK; i++)
     if ((dims >> i & 1) != 0) axes[count++] = i;
-  const eg_attr slots[] = {ints_attr(axes, count), int_attr(keep)};
+  const eg_attr slots[] = {ints_attr(axes, count), int_attr(keep), int_attr(0)};
   return count == 0 ? x : eg_build_node(b, op, slots, &x, 1);
 }
 

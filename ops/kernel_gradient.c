@@ -182,9 +182,11 @@ static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
   EG_TRY(eg_kernel_load_doubles(arena, &call->inputs[0], &d));
   EG_TRY(eg_arena_alloc(arena, (size_t)elements, sizeof *sums, &sums));
   memset(sums, 0, (size_t)elements * sizeof *sums);
+  eg_gather_axis axis = eg_gather_axis_of(call->attrs, EG_A_GATHER_GRAD_WHOLE, view.size);
   for (int64_t n = 0; n < count; n++) {
     int64_t index = 0;
-    EG_TRY(eg_gather_index(indices, n, view.size, &index));
+    EG_TRY(eg_gather_index(indices, n, &axis, &index));
+    if (index < 0) continue; // of another part
     for (int64_t o = 0; o < view.outer; o++)
       for (int64_t i = 0; i < view.inner; i++)
         sums[(o * view.size + index) * view.inner + i] +=

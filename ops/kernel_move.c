@@ -133,16 +133,25 @@ egraph_status eg_kernel_enlarge(const eg_kernel_call *call) {
 
 // ---- gather: [outer, indices, inner] ----------------------------------------
 
-egraph_status eg_gather_index(const eg_tensor *indices, int64_t at, int64_t size,
-                              int64_t *out) {
+eg_gather_axis eg_gather_axis_of(const eg_attrs *attrs, eg_attr_slot whole,
+                                 int64_t size) {
+  int64_t all = eg_attr_at(attrs, whole)->i;
+  return (eg_gather_axis){.size = size,
+                          .whole = all != 0 ? all : size,
+                          .first = eg_attr_at(attrs, whole + 1)->i};
+}
+
+egraph_status eg_gather_index(const eg_tensor *indices, int64_t at,
+                              const eg_gather_axis *axis, int64_t *out) {
   int64_t index = eg_tensor_get_int(indices, at);
-  if (index < -size || index >= size)
+  if (index < -axis->whole || index >= axis->whole)
     return EG_FAIL(
         EGRAPH_E_ARGUMENT,
         "gather: index %lld at position %lld is outside of the %lld entries of "
         "the axis",
-        (long long)index, (long long)at, (long long)size);
-  *out = index < 0 ? index + size : index;
+        (long long)index, (long long)at, (long long)axis->whole);
+  index += (index < 0 ? axis->whole : 0) - axis->first;
+  *out = index >= 0 && index < axis->size ? index : -1;
   return EGRAPH_OK;
 }
 
@@ -156,10 +165,11 @@ static egraph_status run_gather(const eg_kernel_call *call, eg_arena *arena) {
   EG_TRY(eg_move_init(&move, arena, &type));
   for (int64_t i = 0; i < dims[0]; i++)
     move.map[0][i] = i * view.size * view.inner;
+  eg_gather_axis axis = eg_gather_axis_of(call->attrs, EG_A_GATHER_WHOLE, view.size);
   for (int64_t i = 0; i < dims[1]; i++) {
     int64_t index = 0;
-    EG_TRY(eg_gather_index(indices, i, view.size, &index));
-    move.map[1][i] = index * view.inner;
+    EG_TRY(eg_gather_index(indices, i, &axis, &index));
+    move.map[1][i] = index < 0 ? -1 : index * view.inner; // -1: zero
   }
   for (int64_t i = 0; i < dims[2]; i++)
     move.map[2][i] = i;

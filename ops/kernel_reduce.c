@@ -136,8 +136,7 @@ static void fold_all(const eg_folding *folding, const eg_tensor *x, eg_fold_row 
 // The mean of integers truncates, in their own type; that of nothing is NaN,
 // or 0 for integers.
 static void write_sums(eg_wide wide, const eg_sum *sums, const eg_folding *folding,
-                       bool is_mean, void *to) {
-  int64_t divisor = is_mean ? folding->reduced : 1;
+                       int64_t divisor, void *to) {
   for (int64_t i = 0; i < folding->results; i++) {
     switch (wide) {
     case EG_WIDE_F32: ((float *)to)[i] = (float)(sums[i].f / (double)divisor); break;
@@ -149,6 +148,12 @@ static void write_sums(eg_wide wide, const eg_sum *sums, const eg_folding *foldi
     case EG_WIDE_COUNT: break;
     }
   }
+}
+
+static int64_t divisor_of(const eg_kernel_call *call, const eg_folding *folding) {
+  if (eg_kernel_op(call) != EG_OP_REDUCE_MEAN) return 1;
+  int64_t count = eg_attr_at(call->attrs, EG_A_REDUCE_MEAN_COUNT)->i;
+  return count != 0 ? count : folding->reduced;
 }
 
 egraph_status eg_kernel_reduce(const eg_kernel_call *call) {
@@ -163,7 +168,7 @@ egraph_status eg_kernel_reduce(const eg_kernel_call *call) {
   for (int64_t i = 0; i < folding.results; i++)
     sums[i] = start;
   fold_all(&folding, x, fold_row_of(op, wide), sums);
-  write_sums(wide, sums, &folding, op == EG_OP_REDUCE_MEAN, call->outputs[0].data);
+  write_sums(wide, sums, &folding, divisor_of(call, &folding), call->outputs[0].data);
   eg_free(call->alloc, sums, (size_t)folding.results, sizeof *sums);
   return EGRAPH_OK;
 }

@@ -31,18 +31,19 @@ static adam_numbers numbers_of(const eg_kernel_call *call) {
                         .root = 1 / sqrt(1 - pow(beta2, step))};
 }
 
+// Results may be written over their operands: no element is read after it is written.
 #define ADAM_ROW(id, type, root_of)                                                      \
   EG_KERNEL_CLONES                                                                       \
   static void adam_##id(const eg_kernel_call *call, const adam_numbers *n,               \
                         int64_t count) {                                                 \
     const type *w = call->inputs[0].data, *m = call->inputs[1].data;                     \
     const type *v = call->inputs[2].data, *g = call->inputs[3].data;                     \
-    type *restrict new_w = call->outputs[0].data, *restrict new_m =                      \
-                                                      call->outputs[1].data;             \
-    type *restrict new_v = call->outputs[2].data;                                        \
+    type *new_w = call->outputs[0].data, *new_m = call->outputs[1].data;                 \
+    type *new_v = call->outputs[2].data;                                                 \
     type beta1 = (type)n->beta1, rest1 = (type)n->rest1, beta2 = (type)n->beta2;         \
     type rest2 = (type)n->rest2, epsilon = (type)n->epsilon, added = (type)n->added;     \
     type kept = (type)n->kept, rate = (type)n->rate, root = (type)n->root;               \
+    EG_KERNEL_INDEPENDENT                                                                \
     for (int64_t i = 0; i < count; i++) {                                                \
       type d = g[i] + added * w[i];                                                      \
       type mean = beta1 * m[i] + rest1 * d, square = beta2 * v[i] + rest2 * (d * d);     \

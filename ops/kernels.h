@@ -50,10 +50,17 @@ typedef struct eg_axis_view {
 } eg_axis_view;
 eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis);
 
-/// Entry `at` of the indices into an axis of `size`; negative ones count from its end.
-/// Fails with EGRAPH_E_ARGUMENT outside of it.
-egraph_status eg_gather_index(const eg_tensor *indices, int64_t at, int64_t size,
-                              int64_t *out);
+/// An axis of `size` entries, of the whole one those from `first` on.
+typedef struct eg_gather_axis {
+  int64_t size, whole, first;
+} eg_gather_axis;
+/// Of `size` entries; `whole` is the slot of that name, `first` is the next one.
+eg_gather_axis eg_gather_axis_of(const eg_attrs *attrs, eg_attr_slot whole, int64_t size);
+/// Entry `at` of the indices, which count in the whole axis, negative ones from its end:
+/// its place in this part, or -1: it is in another. Fails with EGRAPH_E_ARGUMENT outside
+/// of the whole axis.
+egraph_status eg_gather_index(const eg_tensor *indices, int64_t at,
+                              const eg_gather_axis *axis, int64_t *out);
 
 /// Product of dims[from .. to).
 int64_t eg_dims_product(const int64_t *dims, uint32_t from, uint32_t to);
@@ -82,6 +89,16 @@ void eg_tensor_fill(const eg_tensor *tensor, double value);
 #endif
 #ifndef EG_KERNEL_CLONES
 #define EG_KERNEL_CLONES
+#endif
+
+// In front of a loop whose rounds read and write only elements of their own, so that it
+// becomes vectors although results may lie where operands do.
+#if defined(__clang__)
+#define EG_KERNEL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define EG_KERNEL_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define EG_KERNEL_INDEPENDENT
 #endif
 
 // ---- rows: contiguous runs of elements of one wide type ---------------------

@@ -196,24 +196,24 @@ egraph_status eg_infer_conv_transpose(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// With steps of 1 and a result of the operand's size, position o of the result reads the
-// operand from o + padding - reach + 1 on.
-static void try_window(const eg_typing *node, const eg_window *window, int64_t size,
-                       int64_t result_size, uint32_t i, eg_factor *out) {
-  int64_t reach;
+// With a result that is `stride` times as long as the operand, as gradients of
+// convolutions have it, the `stride` positions of the result from o * stride on read the
+// operand from floor((reach - 1 - padding) / stride) before o on.
+static void try_window(const eg_typing *node, const eg_window *window, uint32_t dim,
+                       int64_t result_size, eg_factor *out) {
+  int64_t reach, stride = window->stride, size = node->inputs[0].dims[dim];
   (void)eg_window_reach(window, &reach); // inference checked it
-  eg_ints extra = eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING)->ints;
-  if (window->stride != 1 || extra.data[i] != 0 || size != result_size ||
+  if (size == 0 || result_size % size != 0 || result_size / size != stride ||
       window->pad_begin >= reach)
     return;
   out->kind = EG_FACTOR_WINDOW;
-  out->window = reach;
   out->stride = 1;
-  out->pad = reach - 1 - window->pad_begin;
+  out->pad = (reach - 1 - window->pad_begin) / stride;
+  out->window = out->pad + 1 + (window->pad_begin + stride - 1) / stride;
 }
 
-// Spatial factors count input positions (so that the product of all factors is the work).
-// With larger steps they are blocked: parts of the result overlap.
+// Spatial factors count input positions (so that the product of all factors is the work);
+// what each makes of the result is no loop of its own.
 void eg_factors_conv_transpose(const eg_typing *node, const eg_type *results,
                                uint32_t result_count, eg_factors *out) {
   (void)result_count;
@@ -224,10 +224,14 @@ void eg_factors_conv_transpose(const eg_typing *node, const eg_type *results,
     eg_window window =
         eg_window_of(w->dims[i], attrs.strides, attrs.pads, attrs.dilations, i - 2);
     eg_factor *slide = eg_factors_add(out, EG_FACTOR_BLOCKED, x->dims[i]);
-    try_window(node, &window, x->dims[i], results->dims[i], i - 2, slide);
+    try_window(node, &window, i, results->dims[i], slide);
     slide->input_dim[0] = (int8_t)i;
     index_result(node, i, slide);
     eg_factors_add(out, EG_FACTOR_BLOCKED, w->dims[i])->input_dim[1] = (int8_t)i;
+    if (slide->kind != EG_FACTOR_WINDOW || window.stride == 1) continue;
+    eg_factor *made = eg_factors_add(out, EG_FACTOR_BLOCKED, window.stride);
+    made->is_no_loop = true;
+    index_result(node, i, made);
   }
   out->linear = eg_operand_bits(2);
   out->joint_linear = eg_operand_bits(node->count) & ~eg_operand_bits(2);

@@ -17,7 +17,7 @@ double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
   eg_factors factors;
   if (flops == 0 || eg_op_factors(attrs, inputs, count, &factors) != EGRAPH_OK) return 0;
   for (uint32_t i = 0; i < factors.count; i++)
-    flops *= (double)factors.factor[i].size;
+    if (!factors.factor[i].is_no_loop) flops *= (double)factors.factor[i].size;
   return flops;
 }
 

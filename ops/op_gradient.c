@@ -142,16 +142,37 @@ egraph_status eg_infer_pool_grad(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
+// Whether the windows along a dimension lie behind each other and cover it.
+static bool is_tiled(const eg_typing *node, uint32_t dim, int64_t size, int64_t count) {
+  eg_ints kernel = EG_SHARED(node, MAX_POOL_GRAD, KERNEL_SHAPE)->ints;
+  eg_ints strides = EG_SHARED(node, MAX_POOL_GRAD, STRIDES)->ints;
+  eg_ints pads = EG_SHARED(node, MAX_POOL_GRAD, PADS)->ints;
+  uint32_t i = dim - 2;
+  bool is_dilated =
+      node->attrs->op == EG_OP_MAX_POOL_GRAD && kernel.data[i] != 1 &&
+      eg_attr_at(node->attrs, EG_A_MAX_POOL_GRAD_DILATIONS)->ints.data[i] != 1;
+  return !is_dilated && kernel.data[i] == strides.data[i] && pads.data[i] == 0 &&
+         pads.data[i + kernel.len] == 0 && size % kernel.data[i] == 0 &&
+         size / kernel.data[i] == count;
+}
+
+// Windows that overlap, or hang over the border, are blocked: parts of the result would
+// need the sums of several.
 void eg_factors_pool_grad(const eg_typing *node, const eg_type *results,
                           uint32_t result_count, eg_factors *out) {
   (void)result_count;
   const eg_type *d = &node->inputs[node->count - 1];
   eg_ints kernel = EG_SHARED(node, MAX_POOL_GRAD, KERNEL_SHAPE)->ints;
   for (uint32_t dim = 0; dim < results->rank; dim++) {
-    eg_factor *factor =
-        eg_factors_add_dim(out, dim < 2 ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED, d, dim);
+    bool is_parallel = dim < 2 || is_tiled(node, dim, results->dims[dim], d->dims[dim]);
+    eg_factor *factor = eg_factors_add_dim(
+        out, is_parallel ? EG_FACTOR_PARALLEL : EG_FACTOR_BLOCKED, d, dim);
     if (node->count == 2) factor->input_dim[1] = (int8_t)dim;
-    if (dim >= 2) eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[dim - 2]);
+    if (dim < 2) continue;
+    factor = eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[dim - 2]);
+    if (!is_parallel) continue;
+    factor->output_dim[0] = (int8_t)dim;
+    if (node->count == 2) factor->input_dim[0] = (int8_t)dim;
   }
   out->linear = UINT32_C(1) << (node->count - 1);
 }
@@ -177,6 +198,7 @@ egraph_status eg_infer_gather_grad(const eg_typing *node, eg_type *out) {
   if (size < 0 || (size == 0 && eg_type_elements(indices) != 0))
     return eg_typing_fail(node, "an axis of %" PRId64 " has no place for %s", size,
                           eg_type_text_of(indices).text);
+  EG_TRY(eg_typing_entries(node, EG_A_GATHER_GRAD_WHOLE, size));
   eg_type type = {.dtype = d->dtype};
   for (uint32_t dim = 0; dim <= end; dim++) {
     uint32_t at = dim < axis ? dim : dim + indices->rank - 1;
@@ -186,10 +208,11 @@ egraph_status eg_infer_gather_grad(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Indices are sums; the axis they name is needed whole, and adds no work.
+// Indices are sums; every part of the axis they name takes what is its own, and has no
+// work of its own.
 void eg_factors_gather_grad(const eg_typing *node, const eg_type *results,
                             uint32_t result_count, eg_factors *out) {
-  (void)results, (void)result_count;
+  (void)result_count;
   const eg_type *d = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t axis = (uint32_t)eg_attr_at(node->attrs, EG_A_GATHER_GRAD_AXIS)->i;
   for (uint32_t dim = 0; dim < d->rank; dim++) {
@@ -201,7 +224,9 @@ void eg_factors_gather_grad(const eg_typing *node, const eg_type *results,
     if (!summed)
       factor->output_dim[0] = (int8_t)(dim < axis ? dim : dim + 1 - indices->rank);
   }
-  eg_factors_add(out, EG_FACTOR_BLOCKED, 1)->output_dim[0] = (int8_t)axis;
+  eg_factor *entry = eg_factors_add(out, EG_FACTOR_PARALLEL, results->dims[axis]);
+  entry->output_dim[0] = (int8_t)axis;
+  entry->is_no_loop = true;
   out->linear = eg_operand_bits(1);
 }
 

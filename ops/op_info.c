@@ -67,6 +67,13 @@ bool eg_op_find(const char *name, eg_op *out) {
   return false;
 }
 
+uint32_t eg_op_in_place(eg_op op) {
+  const eg_op_info *info = eg_op_info_of(op);
+  if (op == EG_OP_ADAM_UPDATE) return (UINT32_C(1) << info->results) - 1;
+  bool computes = (info->flags & EG_OPF_MOVES) == 0 && op != EG_OP_WHERE;
+  return (info->flags & EG_OPF_POINTWISE) != 0 && computes;
+}
+
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot) {
   const eg_op_info *info = eg_op_info_of(op);
   for (uint16_t i = 0; i < info->attr_count; i++)

@@ -1,5 +1,5 @@
-// Data movement: what is concatenated, split, gathered along or resized is blocked,
-// everything else parallel; all of it is linear in the data.
+// Data movement: what is concatenated, split or resized is blocked, what is gathered
+// along is a sum, everything else parallel; all of it is linear in the data.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -261,6 +261,17 @@ void eg_factors_expand(const eg_typing *node, const eg_type *results,
 
 // ---- gather ---------------------------------------------------------------------
 
+egraph_status eg_typing_entries(const eg_typing *node, eg_attr_slot whole, int64_t size) {
+  int64_t all = eg_attr_at(node->attrs, whole)->i;
+  int64_t first = eg_attr_at(node->attrs, whole + 1)->i;
+  if (all == 0 ? first == 0 : first >= 0 && first <= all - size && all > 0)
+    return EGRAPH_OK;
+  return eg_typing_fail(node,
+                        "%" PRId64 " entries from %" PRId64
+                        " on are no part of a whole axis of %" PRId64,
+                        size, first, all);
+}
+
 egraph_status eg_infer_gather(const eg_typing *node, eg_type *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t axis;
@@ -273,6 +284,7 @@ egraph_status eg_infer_gather(const eg_typing *node, eg_type *out) {
     return eg_typing_fail(node, "gathering %s from %s makes more than %d dimensions",
                           eg_type_text_of(indices).text, eg_type_text_of(data).text,
                           EGRAPH_MAX_RANK);
+  EG_TRY(eg_typing_entries(node, EG_A_GATHER_WHOLE, data->dims[axis]));
   if (data->dims[axis] == 0 && eg_type_elements(indices) != 0)
     return eg_typing_fail(node, "axis %u of %s has no element to gather", axis,
                           eg_type_text_of(data).text);
@@ -286,6 +298,7 @@ egraph_status eg_infer_gather(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
+// The axis is a sum over its entries, of which all but one are zero.
 void eg_factors_gather(const eg_typing *node, const eg_type *results,
                        uint32_t result_count, eg_factors *out) {
   (void)result_count;
@@ -301,7 +314,7 @@ void eg_factors_gather(const eg_typing *node, const eg_type *results,
     else
       factor->input_dim[0] = (int8_t)(dim - indices->rank + 1);
   }
-  eg_factors_add(out, EG_FACTOR_BLOCKED, data->dims[axis])->input_dim[0] = (int8_t)axis;
+  eg_factors_add(out, EG_FACTOR_SUM, data->dims[axis])->input_dim[0] = (int8_t)axis;
   out->linear = eg_operand_bits(1);
 }
 
@@ -352,13 +365,31 @@ egraph_status eg_infer_resize(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
+// How often every element of a dimension is repeated in a row, so that positions of the
+// operand can be split; 0: the result is something else.
+static int64_t repeats(const eg_typing *node, int64_t size, int64_t result) {
+  enum { NEAREST = 0, HALF_PIXEL = 0, ASYMMETRIC = 1 }; // the order of the symbols
+  if (size == result) return 1;
+  int64_t coordinates = eg_attr_at(node->attrs, EG_A_RESIZE_COORDINATES)->i;
+  if (eg_attr_at(node->attrs, EG_A_RESIZE_MODE)->i != NEAREST || size == 0 ||
+      result % size != 0)
+    return 0;
+  int64_t times = result / size;
+  bool is_even = coordinates == HALF_PIXEL || (coordinates == ASYMMETRIC && times == 2);
+  return is_even ? times : 0;
+}
+
 void eg_factors_resize(const eg_typing *node, const eg_type *results,
                        uint32_t result_count, eg_factors *out) {
   (void)result_count;
   const eg_type *x = &node->inputs[0];
-  bool changed[EGRAPH_MAX_RANK];
-  for (uint32_t i = 0; i < x->rank; i++)
-    changed[i] = results->dims[i] != x->dims[i];
-  add_unchanged(x, results, changed, out);
   out->linear = eg_operand_bits(1);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    int64_t times = repeats(node, x->dims[i], results->dims[i]);
+    eg_factors_add_dim(out, times == 0 ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL, results,
+                       i)
+        ->size = times == 0 ? results->dims[i] : x->dims[i];
+    if (times > 1)
+      eg_factors_add(out, EG_FACTOR_BLOCKED, times)->output_dim[0] = (int8_t)i;
+  }
 }

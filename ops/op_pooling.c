@@ -83,8 +83,8 @@ egraph_status eg_infer_global_pool(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// A maximum over parts is a maximum of their maxima; a mean over a part divides by the
-// wrong number, so the mean's positions are blocked.
+// A maximum over parts is a maximum of their maxima; a mean is a sum of parts that are
+// divided by the number of all positions (reduce-mean's attribute count).
 void eg_factors_global_pool(const eg_typing *node, const eg_type *results,
                             uint32_t result_count, eg_factors *out) {
   (void)result_count;
@@ -94,8 +94,8 @@ void eg_factors_global_pool(const eg_typing *node, const eg_type *results,
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, results, 1);
   for (uint32_t i = 2; i < x->rank; i++) {
     eg_factors_add(out, EG_FACTOR_PARALLEL, 1)->output_dim[0] = (int8_t)i;
-    eg_factors_add(out, max ? EG_FACTOR_MAX : EG_FACTOR_BLOCKED, x->dims[i])
-        ->input_dim[0] = (int8_t)i;
+    eg_factors_add(out, max ? EG_FACTOR_MAX : EG_FACTOR_SUM, x->dims[i])->input_dim[0] =
+        (int8_t)i;
   }
   if (!max) out->linear = eg_operand_bits(1);
 }

@@ -1,5 +1,6 @@
-// Reductions. A sum (maximum) over parts of an axis leaves partial sums (maxima). Means,
-// products and minima have no partial form here: their axes are blocked.
+// Reductions. A sum (maximum) over parts of an axis leaves partial sums (maxima), a mean
+// partial sums of what is divided by the number of all elements. Products, minima and
+// means of integers have no partial form here: their axes are blocked.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -37,10 +38,21 @@ static void add_factors(const eg_type *x, eg_ints axes, bool keep, eg_factor_kin
   }
 }
 
+static egraph_status check_count(const eg_typing *node) {
+  int64_t count = eg_attr_at(node->attrs, EG_A_REDUCE_MEAN_COUNT)->i;
+  if (count >= 0 && (count == 0 || eg_dtype_is_float(node->inputs[0].dtype)))
+    return EGRAPH_OK;
+  return eg_typing_fail(node,
+                        "a part of a mean is of floating point, and count, %" PRId64
+                        ", is not negative",
+                        count);
+}
+
 egraph_status eg_infer_reduce(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
   eg_ints axes = EG_SHARED(node, REDUCE_SUM, AXES)->ints;
   EG_TRY(eg_typing_axes(node, axes, x->rank));
+  if (eg_typing_op(node) == EG_OP_REDUCE_MEAN) EG_TRY(check_count(node));
   *out = reduced_type(x, x->dtype, axes, EG_SHARED(node, REDUCE_SUM, KEEPDIMS)->i != 0);
   return EGRAPH_OK;
 }
@@ -49,12 +61,12 @@ void eg_factors_reduce(const eg_typing *node, const eg_type *results,
                        uint32_t result_count, eg_factors *out) {
   (void)results, (void)result_count;
   eg_op op = eg_typing_op(node);
+  bool exact_mean = op == EG_OP_REDUCE_MEAN && eg_dtype_is_float(node->inputs[0].dtype);
   eg_factor_kind kind = EG_FACTOR_BLOCKED;
-  if (op == EG_OP_REDUCE_SUM) kind = EG_FACTOR_SUM;
+  if (op == EG_OP_REDUCE_SUM || exact_mean) kind = EG_FACTOR_SUM;
   if (op == EG_OP_REDUCE_MAX) kind = EG_FACTOR_MAX;
   add_factors(&node->inputs[0], EG_SHARED(node, REDUCE_SUM, AXES)->ints,
               EG_SHARED(node, REDUCE_SUM, KEEPDIMS)->i != 0, kind, out);
-  bool exact_mean = op == EG_OP_REDUCE_MEAN && eg_dtype_is_float(node->inputs[0].dtype);
   if (op == EG_OP_REDUCE_SUM || exact_mean) out->linear = eg_operand_bits(1);
 }
 

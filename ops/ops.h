@@ -75,6 +75,9 @@ typedef struct eg_op_info {
 
 /// The row of an operator.
 const eg_op_info *eg_op_info_of(eg_op op);
+/// Bit r: result r may be written over operand r where both have one type, because every
+/// kernel reads an element before it writes it, and not again.
+uint32_t eg_op_in_place(eg_op op);
 bool eg_op_find(const char *name, eg_op *out);
 /// Slot number of an attribute within its operator, or false.
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot);
@@ -138,6 +141,7 @@ typedef struct eg_factor {
   int8_t input_dim[EG_MAX_FACTOR_OPERANDS];  // dimension it indexes in each operand, or
                                              // EG_NO_DIM
   int8_t output_dim[EG_MAX_FACTOR_OPERANDS]; // ... in each result
+  bool is_no_loop;                           // where something is put: it is no work
 } eg_factor;
 
 /// Factors and linearity. The results are partial sums on a mesh axis exactly when
@@ -148,7 +152,8 @@ typedef struct eg_factor {
 /// add: joint {a, b}. mul: linear {a, b}. matmul with bias: linear {a, b}, joint {bias}.
 /// An operator with a fused activation has neither, and its sums are BLOCKED. Splitting a
 /// group factor (conv, group-normalization, merge-gconv) divides the attribute that holds
-/// its size.
+/// its size; a part of a mean, or of an axis that is gathered along, needs what it is a
+/// part of (reduce-mean, gather and gather-grad in op_table.def).
 typedef struct eg_factors {
   uint32_t count;
   eg_factor factor[EG_MAX_FACTORS];
@@ -156,7 +161,8 @@ typedef struct eg_factors {
   uint32_t joint_linear; // the results are linear in these operands together
 } eg_factors;
 
-/// Loop factors of a node; their sizes multiply to its points of work. Operators with
+/// Loop factors of a node; their sizes multiply to its points of work, but for those that
+/// are no loop. Operators with
 /// more operands or results than EG_MAX_FACTOR_OPERANDS get BLOCKED factors for the
 /// dimensions of operand 0 and result 0. Fails with EGRAPH_E_TYPE for ill-typed operands.
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,

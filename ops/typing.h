@@ -58,6 +58,9 @@ egraph_status eg_typing_axis(const eg_typing *node, int64_t axis, uint32_t rank,
 /// A list attribute has `len` entries, all >= least.
 egraph_status eg_typing_list(const eg_typing *node, const char *name, eg_ints list,
                              uint32_t len, int64_t least);
+/// An axis of `size` entries is a part of the whole one that slot `whole` and the next
+/// one, the part's first entry, name; or they are 0. (op_movement.c)
+egraph_status eg_typing_entries(const eg_typing *node, eg_attr_slot whole, int64_t size);
 /// Axes are ascending, distinct and within [0, rank).
 egraph_status eg_typing_axes(const eg_typing *node, eg_ints axes, uint32_t rank);
 /// True when `type` broadcasts to `to` without changing it (aligned at

@@ -238,7 +238,9 @@ void eg_vjp_gather(const eg_vjp *v) {
   int64_t axis = eg_attr_at(v->attrs, EG_A_GATHER_AXIS)->i;
   if (axis < 0) axis += x->rank;
   const eg_attr slots[] = {{.kind = EG_ATTR_INT, .i = axis},
-                           {.kind = EG_ATTR_INT, .i = x->dims[axis]}};
+                           {.kind = EG_ATTR_INT, .i = x->dims[axis]},
+                           *eg_attr_at(v->attrs, EG_A_GATHER_WHOLE),
+                           *eg_attr_at(v->attrs, EG_A_GATHER_FIRST)};
   v->out[0] = eg_build_node(v->b, EG_OP_GATHER_GRAD, slots,
                             (const eg_ref[]){v->cotangents[0], v->inputs[1]}, 2);
 }

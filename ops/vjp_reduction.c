@@ -34,7 +34,8 @@ void eg_vjp_reduce(const eg_vjp *v) {
     return;
   }
   if (op == EG_OP_REDUCE_MEAN) {
-    eg_ref n = eg_build_number(b, (double)count);
+    int64_t whole = eg_attr_at(v->attrs, EG_A_REDUCE_MEAN_COUNT)->i;
+    eg_ref n = eg_build_number(b, (double)(whole != 0 ? whole : count));
     eg_ref share = EG_BUILD(b, EG_OP_DIV, d, n);
     v->out[0] = eg_build_expand(b, share, x);
     return;

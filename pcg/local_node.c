@@ -8,8 +8,10 @@ typedef struct part {
   const eg_spread *spread;
   const eg_strategy *strategy;
   const eg_mesh *mesh;
+  uint32_t rank;
   eg_arena *arena;
-  eg_attr *slots;
+  eg_attrs *attrs;
+  eg_attr *slots; // of attrs
   eg_type *inputs, *results;
 } part;
 
@@ -54,6 +56,15 @@ static egraph_status set_copies(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
+/// The list has the sizes of the result from dimension 2 on.
+static egraph_status set_spatial(part *p, eg_attr *attr) {
+  int64_t *list;
+  EG_TRY(own_list(p, attr, &list));
+  for (uint32_t d = 0; d < attr->ints.len && d + 2 < p->results[0].rank; d++)
+    list[d] = p->results[0].dims[d + 2];
+  return EGRAPH_OK;
+}
+
 /// The number is the size of the result's first dimension.
 static egraph_status set_length(part *p, eg_attr *attr) {
   attr->i = p->results[0].dims[0];
@@ -72,6 +83,54 @@ static egraph_status set_groups(part *p, eg_attr *attr) {
     for (uint32_t a = 0; is_group && a < p->mesh->axis_count; a++)
       if (p->strategy->action[a] == EG_ACTION_SPLIT + f) attr->i /= p->mesh->axes[a].size;
   }
+  return EGRAPH_OK;
+}
+
+// ---- attributes that tell what a part is a part of ----------------------------------
+
+/// The number is that of the elements a mean is of; 0: those there are.
+static egraph_status set_count(part *p, eg_attr *attr) {
+  const eg_node_spec *spec = &p->spread->spec;
+  int64_t results = eg_type_elements(&spec->results[0]);
+  int64_t own = eg_type_elements(&p->results[0]);
+  if (results == 0 || attr->i != 0) return EGRAPH_OK;
+  int64_t count = eg_type_elements(&spec->inputs[0]) / results;
+  if (eg_type_elements(&p->inputs[0]) / own != count) attr->i = count;
+  return EGRAPH_OK;
+}
+
+/// Number of the block that the rank has of a dimension.
+static int64_t block_of(const part *p, const eg_layout *layout, uint32_t dim) {
+  int64_t block = 0;
+  for (uint32_t a = 0; a < p->mesh->axis_count; a++)
+    if (layout->sharding[a] == eg_digit_shard(dim))
+      block = block * p->mesh->axes[a].size + eg_mesh_coordinate(p->mesh, p->rank, a);
+  return block;
+}
+
+/// Two numbers: size of the whole axis, first entry of the part.
+static void set_entries(const part *p, const eg_layout *layout, uint32_t dim,
+                        int64_t size, int64_t whole, eg_attr *attr) {
+  if (size == whole) return;
+  attr[1].i += block_of(p, layout, dim) * size;
+  if (attr[0].i == 0) attr[0].i = whole;
+}
+
+static egraph_status set_table(part *p, eg_attr *attr) {
+  const eg_type *whole = &p->spread->spec.inputs[0];
+  int64_t axis = slot_at(p, EG_A_GATHER_AXIS, EG_A_BASE_GATHER)->i;
+  uint32_t dim = (uint32_t)(axis < 0 ? axis + whole->rank : axis);
+  set_entries(p, &p->strategy->inputs[0], dim, p->inputs[0].dims[dim], whole->dims[dim],
+              attr);
+  return EGRAPH_OK;
+}
+
+static egraph_status set_table_grad(part *p, eg_attr *attr) {
+  const eg_type *whole = &p->spread->spec.results[0];
+  uint32_t dim = (uint32_t)slot_at(p, EG_A_GATHER_GRAD_AXIS, EG_A_BASE_GATHER_GRAD)->i;
+  int64_t size = p->results[0].dims[dim];
+  slot_at(p, EG_A_GATHER_GRAD_SIZE, EG_A_BASE_GATHER_GRAD)->i = size;
+  set_entries(p, &p->strategy->result, dim, size, whole->dims[dim], attr);
   return EGRAPH_OK;
 }
 
@@ -95,6 +154,10 @@ static const sized_attr sized_attrs[] = {
     SIZED(CONV_TRANSPOSE, GROUP, set_groups),
     SIZED(GROUP_NORM, NUM_GROUPS, set_groups),
     SIZED(MERGE_GCONV, GROUP, set_groups),
+    SIZED(AVERAGE_POOL_GRAD, SPATIAL_SHAPE, set_spatial),
+    SIZED(REDUCE_MEAN, COUNT, set_count),
+    SIZED(GATHER, WHOLE, set_table),
+    SIZED(GATHER_GRAD, WHOLE, set_table_grad),
 };
 
 // ---- windows ------------------------------------------------------------------------
@@ -102,22 +165,14 @@ static const sized_attr sized_attrs[] = {
 typedef struct padded_op {
   eg_op op;
   eg_attr_slot pads, base;
-  bool cuts; // pads cut off what is added to the operand, instead of adding to it
+  bool cuts; // pads cut off what is added to the operand, instead of adding to it:
+             // conv-transpose
 } padded_op;
 #define PADDED(OP, CUTS)                                                                 \
   { EG_OP_##OP, EG_A_##OP##_PADS, EG_A_BASE_##OP, CUTS }
 static const padded_op padded_ops[] = {
     PADDED(CONV, false), PADDED(CONV_TRANSPOSE, true), PADDED(CONV_GRAD_WEIGHT, false),
     PADDED(MAX_POOL, false), PADDED(AVERAGE_POOL, false)};
-
-static int64_t window_along(const part *p, uint32_t dim) {
-  const eg_factors *factors = &p->spread->factors;
-  uint32_t f = 0;
-  while (factors->factor[f].kind != EG_FACTOR_WINDOW ||
-         factors->factor[f].input_dim[0] != (int)dim)
-    f++;
-  return factors->factor[f].window;
-}
 
 /// Rows from neighbours, or what stands for them, take the place of padding.
 static egraph_status exchange(part *p, const eg_halo *halo) {
@@ -127,17 +182,42 @@ static egraph_status exchange(part *p, const eg_halo *halo) {
     int64_t *pads;
     eg_attr *attr = slot_at(p, padded_ops[i].pads, padded_ops[i].base);
     EG_TRY(own_list(p, attr, &pads));
-    uint32_t spatial = halo->dim - 2;
-    int64_t pad = padded_ops[i].cuts ? window_along(p, halo->dim) - 1 : 0;
-    pads[spatial] = pads[attr->ints.len / 2 + spatial] = pad;
+    int64_t *begin = pads + (halo->dim - 2), *end = begin + attr->ints.len / 2;
+    if (!padded_ops[i].cuts) {
+      *begin = *end = 0;
+      continue;
+    }
+    int64_t stride = slot_at(p, EG_A_CONV_TRANSPOSE_STRIDES, EG_A_BASE_CONV_TRANSPOSE)
+                         ->ints.data[halo->dim - 2];
+    *begin += halo->before * stride;
+    *end += halo->after * stride;
   }
   return EGRAPH_OK;
 }
 
 // ---- the part -----------------------------------------------------------------------
 
+/// A part of a mean over all places is a mean with a count.
+static egraph_status become_mean(part *p) {
+  enum { AXES, KEEPDIMS, COUNT, SLOTS };
+  uint32_t axes = p->inputs[0].rank - 2;
+  int64_t *list;
+  EG_TRY(eg_arena_alloc(p->arena, axes, sizeof *list, &list));
+  EG_TRY(eg_arena_alloc(p->arena, SLOTS, sizeof *p->slots, &p->slots));
+  for (uint32_t i = 0; i < axes; i++)
+    list[i] = i + 2;
+  p->slots[AXES] = (eg_attr){.kind = EG_ATTR_INTS, .ints = {.data = list, .len = axes}};
+  p->slots[KEEPDIMS] = (eg_attr){.kind = EG_ATTR_INT, .i = 1};
+  p->slots[COUNT] = (eg_attr){.kind = EG_ATTR_INT};
+  *p->attrs = (eg_attrs){.op = EG_OP_REDUCE_MEAN, .count = SLOTS, .slots = p->slots};
+  return set_count(p, &p->slots[COUNT]);
+}
+
 static egraph_status localize(part *p) {
   const eg_node_spec *spec = &p->spread->spec;
+  bool is_mean = spec->attrs->op == EG_OP_GLOBAL_AVERAGE_POOL;
+  for (uint32_t d = 2; is_mean && d < p->inputs[0].rank; d++)
+    if (p->inputs[0].dims[d] != spec->inputs[0].dims[d]) return become_mean(p);
   for (size_t i = 0; i < sizeof sized_attrs / sizeof *sized_attrs; i++)
     if (sized_attrs[i].op == (eg_op)spec->attrs->op)
       EG_TRY(sized_attrs[i].set(p, slot_at(p, sized_attrs[i].slot, sized_attrs[i].base)));
@@ -163,12 +243,14 @@ static egraph_status check_results(const part *p, const eg_attrs *attrs) {
 }
 
 egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
-                              const eg_strategy *strategy, eg_arena *arena,
+                              const eg_strategy *strategy, uint32_t rank, eg_arena *arena,
                               eg_node_spec *out) {
   const eg_node_spec *spec = &spread->spec;
-  part p = {.spread = spread, .strategy = strategy, .mesh = mesh, .arena = arena};
+  part p = {
+      .spread = spread, .strategy = strategy, .mesh = mesh, .rank = rank, .arena = arena};
   eg_attrs *attrs;
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *attrs, &attrs));
+  p.attrs = attrs;
   EG_TRY(eg_arena_alloc(arena, spec->attrs->count, sizeof *p.slots, &p.slots));
   EG_TRY(eg_arena_alloc(arena, spec->input_count, sizeof *p.inputs, &p.inputs));
   EG_TRY(eg_arena_alloc(arena, spec->result_count, sizeof *p.results, &p.results));

@@ -49,6 +49,30 @@ static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
   return EGRAPH_OK;
 }
 
+// Attributes of parts of tensors, which follow the `count` that ONNX has.
+static egraph_status write_first(eg_onnx_body *body, const eg_onnx_item *item,
+                                 uint16_t count) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  Onnx__NodeProto *node;
+  for (uint16_t i = count; i < op->attr_count; i++)
+    if (item->attrs->slots[i].i != 0)
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "%s has attribute %s; ONNX has it for whole tensors only", op->name,
+                     op->attrs[i].name);
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < count; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status write_reduce_mean(eg_onnx_body *body, const eg_onnx_item *item) {
+  return write_first(body, item, 2);
+}
+
+static egraph_status write_gather(eg_onnx_body *body, const eg_onnx_item *item) {
+  return write_first(body, item, 1);
+}
+
 // One more operand: a list of integers.
 static egraph_status write_with_ints(eg_onnx_body *body, const eg_onnx_item *item,
                                      eg_ints list, Onnx__NodeProto **out) {
@@ -214,6 +238,8 @@ static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) 
   X(CONV, write_conv)                                                                    \
   X(MATMUL, write_matmul)                                                                \
   X(REDUCE_SUM, write_reduce_sum)                                                        \
+  X(REDUCE_MEAN, write_reduce_mean)                                                      \
+  X(GATHER, write_gather)                                                                \
   X(TOP_K, write_top_k)                                                                  \
   X(CUM_SUM, write_cum_sum)                                                              \
   X(RESHAPE, write_reshape)                                                              \

@@ -2,6 +2,7 @@
 #include "pcg/plan_life.h"
 
 #include "pcg/plan_words.h"
+#include "pcg/step_scratch.h"
 
 #define NEVER EG_PLAN_NONE
 
@@ -79,13 +80,29 @@ static eg_phase phase_of(const living *l, uint32_t step) {
   return l->plan->steps.data[step].phase;
 }
 
-/// Whether the state takes the place of the entry that it leaves the step for.
+/// Whether the step that makes a state from another one may write it over that.
+static bool writes_over(const eg_plan *plan, uint32_t state, uint32_t operand) {
+  const eg_plan_step *step = &plan->steps.data[plan->states.data[state].step];
+  if (step->is_move) return false;
+  eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+  uint32_t in_place = eg_op_in_place((eg_op)info.attrs->op), reads = 0, at = 0;
+  const uint32_t *operands = plan->operands.data + step->operands;
+  for (uint32_t i = 0; i < info.input_count; i++) {
+    reads += operands[i] == operand;
+    if (operands[i] == operand) at = i;
+  }
+  return reads == 1 && at < info.result_count && (in_place >> at & 1) != 0 &&
+         operands[info.input_count + at] == state;
+}
+
+/// Whether the state takes the place of the entry that it leaves the step for, or the
+/// micro-batch: nothing reads the entry when it is made.
 static bool shares_storage(const living *l, uint32_t state) {
   uint32_t entry = l->exit_of.data[state], step = l->plan->states.data[state].step;
   if (entry == NEVER || l->is_output.data[entry]) return false;
-  if (l->last.data[entry] == NEVER) return true;
-  bool is_repeated = l->plan->micro_batches > 1 && phase_of(l, step) != EG_PHASE_UPDATE;
-  return l->last.data[entry] <= step && !is_repeated;
+  uint32_t last = l->last.data[entry];
+  return last == NEVER || last < step ||
+         (last == step && writes_over(l->plan, state, entry));
 }
 
 /// A state made in FORWARD or BACKWARD that UPDATE or the end of the step needs, with
@@ -95,8 +112,8 @@ static egraph_status live_as_sum(living *l, uint32_t state) {
   uint32_t last = l->last_before.data[state] == NEVER ? step : l->last_before.data[state];
   bool crosses = phase_of(l, last) != phase_of(l, step);
   bool is_output = l->is_output.data[state] != 0;
-  EG_TRY(live(l, state, crosses ? EG_STORE_STASH : EG_STORE_TRANSIENT, step, last));
   if (shares_storage(l, state)) return EGRAPH_OK;
+  EG_TRY(live(l, state, crosses ? EG_STORE_STASH : EG_STORE_TRANSIENT, step, last));
   return live(l, state, is_output ? EG_STORE_OUTPUT : EG_STORE_ACCUMULATOR, 0,
               is_output ? l->end : l->last.data[state]);
 }
@@ -124,6 +141,17 @@ static egraph_status live_state(living *l, uint32_t state) {
   bool is_sum =
       is_kept && l->plan->micro_batches > 1 && phase_of(l, step) != EG_PHASE_UPDATE;
   return is_sum ? live_as_sum(l, state) : live_once(l, state);
+}
+
+static egraph_status live_scratch(living *l, eg_arena *arena) {
+  for (uint32_t s = 0; s < l->plan->steps.len; s++) {
+    eg_life life = {
+        .state = EG_PLAN_NONE, .store = EG_STORE_SCRATCH, .from = s, .until = s};
+    EG_TRY(eg_plan_step_scratch(l->plan, &l->plan->steps.data[s], arena, &life.bytes));
+    if (life.bytes != 0) EG_TRY(eg_lives_push(l->out, life));
+    eg_arena_deinit(arena);
+  }
+  return EGRAPH_OK;
 }
 
 static egraph_status fill(eg_u32s *numbers, size_t count, uint32_t value) {
@@ -156,7 +184,11 @@ egraph_status eg_plan_lives(const eg_plan *plan, egraph_allocator alloc,
                             &l.exit_of, &l.is_output,   &l.is_carried};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
+  eg_arena arena;
+  eg_arena_init(&arena, alloc);
   egraph_status status = find_lives(&l);
+  if (status == EGRAPH_OK) status = live_scratch(&l, &arena);
+  eg_arena_deinit(&arena);
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_deinit(lists[i]);
   return status;

@@ -276,7 +276,7 @@ static egraph_status try_strategy(const eg_spread *spread, const eg_mesh *mesh,
   if (!eg_spread_combine(spread, mesh, actions, &strategy)) return EGRAPH_OK;
   eg_node_spec local;
   if (spread->factors.count != 0) {
-    egraph_status status = eg_spread_local(spread, mesh, &strategy, scratch, &local);
+    egraph_status status = eg_spread_local(spread, mesh, &strategy, 0, scratch, &local);
     if (status == EGRAPH_E_TYPE) return EGRAPH_OK;
     EG_TRY(status);
   }

@@ -78,11 +78,12 @@ egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
 uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
                          const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]);
 
-/// What one device runs: attributes and types of its part, operand 0 with its halos.
-/// Lives in the arena. Fails with EGRAPH_E_TYPE when the part is ill-typed or would be
-/// something else than the device's part of the result. (local_node.c)
+/// What a rank runs: attributes and types of its part, operand 0 with its halos. Types
+/// and work are the same on all ranks. Lives in the arena. Fails with EGRAPH_E_TYPE when
+/// the part is ill-typed or would be something else than the device's part of the result.
+/// (local_node.c)
 egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
-                              const eg_strategy *strategy, eg_arena *arena,
+                              const eg_strategy *strategy, uint32_t rank, eg_arena *arena,
                               eg_node_spec *out);
 
 #endif

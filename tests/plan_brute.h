@@ -41,6 +41,7 @@ typedef struct plan_brute {
   plan_tree trees[PLAN_TREES];
   plan_known known[PLAN_KNOWN];
   bool least_memory;  // minimize memory, costs do not count
+  bool may_keep_two;  // a copy may start in two layouts, both kept: more than plans have
   double limit, best; // no limit: memory does not count
   uint64_t needed, decided, visits, most_visits;
   uint64_t needs[PLAN_VALUES][PLAN_PHASES];
@@ -108,7 +109,28 @@ enum { PLAN_UNUSED = -2, PLAN_MADE = -1 };
 typedef struct plan_start {
   int from[PLAN_PHASES];
   uint32_t layout[PLAN_PHASES];
+  uint32_t second[PLAN_PHASES]; // another layout kept of that phase; PLAN_LAYOUTS: none
 } plan_start;
+
+/// Of two roots each serves its own part of what is wanted.
+static inline double plan_reach_from_two(plan_brute *b, uint32_t type, uint32_t first,
+                                         uint32_t second, uint64_t wanted) {
+  double least = plan_reach(b, type, first, wanted);
+  if (second == PLAN_LAYOUTS) return least;
+  for (uint64_t part = wanted; part != 0; part = (part - 1) & wanted)
+    least = fmin(least, plan_reach(b, type, second, part) +
+                            plan_reach(b, type, first, wanted & ~part));
+  return least;
+}
+
+/// Whether a phase before has already been handed the same layout of the same phase.
+static inline bool plan_is_kept_before(const plan_start *start, int q, uint32_t layout) {
+  for (int earlier = 0; earlier < q; earlier++)
+    if (start->from[earlier] == start->from[q] && start->from[q] >= 0 &&
+        (start->layout[earlier] == layout || start->second[earlier] == layout))
+      return true;
+  return false;
+}
 
 static inline void plan_price(plan_brute *b, uint32_t v, const plan_start *start,
                               plan_sums sums, plan_front *out) {
@@ -117,14 +139,20 @@ static inline void plan_price(plan_brute *b, uint32_t v, const plan_start *start
     if (start->from[q] == PLAN_UNUSED) continue;
     uint64_t wanted = b->needs[v][q];
     for (int later = q + 1; later < PLAN_PHASES; later++)
-      if (start->from[later] == q) wanted |= UINT64_C(1) << start->layout[later];
+      if (start->from[later] == q) {
+        wanted |= UINT64_C(1) << start->layout[later];
+        if (start->second[later] != PLAN_LAYOUTS)
+          wanted |= UINT64_C(1) << start->second[later];
+      }
     double runs = q == EG_PHASE_UPDATE ? 1 : b->of.info->micro_batches;
-    sums.cost += runs * plan_reach(b, type, start->layout[q], wanted);
-    bool is_kept = start->from[q] >= 0;
-    for (int earlier = 0; earlier < q; earlier++) // of the same phase, in the same layout
-      is_kept = is_kept && (start->from[earlier] != start->from[q] ||
-                            start->layout[earlier] != start->layout[q]);
-    if (is_kept) sums.memory += b->of.types[type].bytes[start->layout[q]];
+    sums.cost +=
+        runs * plan_reach_from_two(b, type, start->layout[q], start->second[q], wanted);
+    if (start->from[q] < 0) continue;
+    if (!plan_is_kept_before(start, q, start->layout[q]))
+      sums.memory += b->of.types[type].bytes[start->layout[q]];
+    if (start->second[q] != PLAN_LAYOUTS &&
+        !plan_is_kept_before(start, q, start->second[q]))
+      sums.memory += b->of.types[type].bytes[start->second[q]];
   }
   if (!isfinite(sums.cost)) return;
   if (b->least_memory) sums.cost = 0;
@@ -141,6 +169,7 @@ static inline void plan_copies(plan_brute *b, uint32_t v, uint32_t source, int q
   }
   bool is_made_here = !value->is_entry && value->phase == (uint32_t)q, is_over = true;
   start->from[q] = PLAN_UNUSED;
+  start->second[q] = PLAN_LAYOUTS;
   for (int later = q; later < PLAN_PHASES; later++)
     is_over = is_over && b->needs[v][later] == 0;
   if (b->needs[v][q] == 0 && !is_made_here)
@@ -153,10 +182,17 @@ static inline void plan_copies(plan_brute *b, uint32_t v, uint32_t source, int q
   }
   for (int before = 0; before < q; before++) {
     if (start->from[before] == PLAN_UNUSED) continue;
-    for (uint32_t l = 0; l < b->of.types[value->type].count; l++) {
+    uint32_t count = b->of.types[value->type].count;
+    for (uint32_t l = 0; l < count; l++) {
       start->from[q] = before;
       start->layout[q] = l;
+      start->second[q] = PLAN_LAYOUTS;
       plan_copies(b, v, source, q + 1, start, sums, out);
+      for (uint32_t k = l + 1; b->may_keep_two && k < count; k++) {
+        start->second[q] = k;
+        plan_copies(b, v, source, q + 1, start, sums, out);
+      }
+      start->second[q] = PLAN_LAYOUTS;
     }
   }
   start->from[q] = PLAN_UNUSED;

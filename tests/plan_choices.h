@@ -186,7 +186,7 @@ static inline double plan_seconds(const plan_choices *c, const eg_spread *spread
   eg_node_spec local;
   eg_halo halos[EG_MAX_MESH_AXES];
   double seconds;
-  if (eg_spread_local(spread, c->mesh, strategy, arena, &local) != EGRAPH_OK ||
+  if (eg_spread_local(spread, c->mesh, strategy, 0, arena, &local) != EGRAPH_OK ||
       c->costs->node(c->costs->self, &local, &seconds) != EGRAPH_OK)
     abort();
   uint32_t count = eg_spread_halos(spread, c->mesh, strategy, halos);

@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/file.h"
+#include "base/memory.h"
+
 static void *counting_resize(void *self, void *pointer, size_t old_size,
                              size_t new_size) {
   test_heap *heap = self;
@@ -89,4 +92,29 @@ size_t test_rounds(size_t usual) {
 
 void test_set_variable(const char *name, const char *value) {
   assert_int_equal(setenv(name, value, 1), 0);
+}
+
+// ---- golden files ---------------------------------------------------------------------
+
+static void fail_at_first_difference(const char *path, const char *expected,
+                                     const char *found) {
+  size_t line = 1, start = 0, i = 0;
+  for (; expected[i] == found[i] && expected[i] != '\0'; i++)
+    if (expected[i] == '\n') {
+      line++;
+      start = i + 1;
+    }
+  fail_msg("%s:%zu: expected '%.60s', found '%.60s'; EG_TEST_UPDATE=1 writes it anew",
+           path, line, expected + start, found + start);
+}
+
+void test_golden(const char *path, const char *text) {
+  const char *update = getenv("EG_TEST_UPDATE");
+  if (update != NULL && strcmp(update, "1") == 0)
+    assert_ok(eg_file_write(path, text, strlen(text)));
+  char *expected;
+  size_t size;
+  assert_ok(eg_file_read(eg_allocator_heap(), path, (size_t)1 << 20, &expected, &size));
+  if (strcmp(expected, text) != 0) fail_at_first_difference(path, expected, text);
+  eg_free(eg_allocator_heap(), expected, size + 1, 1);
 }

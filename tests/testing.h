@@ -47,4 +47,8 @@ size_t test_rounds(size_t usual);
 /// Sets a variable of the environment; no thread may read it meanwhile.
 void test_set_variable(const char *name, const char *value);
 
+/// Fails unless the file has this text, and tells the first difference. EG_TEST_UPDATE=1
+/// writes the file anew.
+void test_golden(const char *path, const char *text);
+
 #endif

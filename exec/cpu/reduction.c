@@ -47,17 +47,28 @@ static egraph_status add_named(eg_cpu_builder *builder, dnnl_primitive_desc_t pr
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2);
 }
 
+/// The result times `scale` as a post-op; 1: none.
+static egraph_status attr_with_scale(float scale, dnnl_primitive_attr_t *out) {
+  eg_eltwise_chain chain = {.step = {{dnnl_eltwise_linear, scale, 0}},
+                            .count = scale == 1.0f ? 0 : 1};
+  return eg_cpu_attr_with_chain(&chain, out);
+}
+
 static egraph_status reduce_last(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
-                                 const shape3 *shape) {
+                                 float scale, const shape3 *shape) {
   dnnl_memory_desc_t x, result;
   EG_TRY(eg_dnnl_desc_dims(2, (int64_t[]){shape->outer, shape->reduced}, &x));
   EG_TRY(eg_dnnl_desc_dims(2, (int64_t[]){shape->outer, 1}, &result));
   dnnl_reduction_desc_t operation;
   EG_TRY(eg_dnnl_check(dnnl_reduction_desc_init(&operation, alg, &x, &result, 0, 0),
                        "reduction"));
+  dnnl_primitive_attr_t attr;
+  EG_TRY(attr_with_scale(scale, &attr));
   dnnl_primitive_desc_t primitive;
-  EG_TRY(eg_cpu_describe(builder, &operation, NULL, "reduction", &primitive));
-  return add_named(builder, primitive, &x, &result);
+  egraph_status status =
+      eg_cpu_describe(builder, &operation, attr, "reduction", &primitive);
+  dnnl_primitive_attr_destroy(attr);
+  return status != EGRAPH_OK ? status : add_named(builder, primitive, &x, &result);
 }
 
 static egraph_status nhwc_desc(const shape3 *shape, int64_t length,
@@ -67,9 +78,8 @@ static egraph_status nhwc_desc(const shape3 *shape, int64_t length,
   return eg_dnnl_desc_strided(4, dims, strides, out);
 }
 
-// Sum is the average times the length.
-static egraph_status reduce_middle(eg_cpu_builder *builder, dnnl_alg_kind_t alg, bool sum,
-                                   const shape3 *shape) {
+static egraph_status reduce_middle(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
+                                   float scale, const shape3 *shape) {
   dnnl_memory_desc_t x, result;
   EG_TRY(nhwc_desc(shape, shape->reduced, &x));
   EG_TRY(nhwc_desc(shape, 1, &result));
@@ -79,10 +89,8 @@ static egraph_status reduce_middle(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
       dnnl_pooling_v2_forward_desc_init(&operation, dnnl_forward_inference, alg, &x,
                                         &result, window, window, zero, zero, zero),
       "reduction as pooling"));
-  eg_eltwise_chain scale = {.step = {{dnnl_eltwise_linear, (float)shape->reduced, 0}},
-                            .count = sum ? 1 : 0};
   dnnl_primitive_attr_t attr;
-  EG_TRY(eg_cpu_attr_with_chain(&scale, &attr));
+  EG_TRY(attr_with_scale(scale, &attr));
   dnnl_primitive_desc_t primitive;
   egraph_status status =
       eg_cpu_describe(builder, &operation, attr, "reduction as pooling", &primitive);
@@ -105,6 +113,14 @@ static const reduction_row rows[] = {
     {EG_OP_REDUCE_PROD, EG_A_REDUCE_PROD_AXES, dnnl_reduction_mul, dnnl_alg_kind_undef},
 };
 
+/// What the mean of what is reduced is multiplied with.
+static float mean_scale(const eg_attrs *attrs, const shape3 *shape) {
+  if (attrs->op == EG_OP_REDUCE_SUM) return (float)shape->reduced;
+  int64_t count =
+      attrs->op == EG_OP_REDUCE_MEAN ? eg_attr_at(attrs, EG_A_REDUCE_MEAN_COUNT)->i : 0;
+  return count == 0 ? 1.0f : (float)((double)shape->reduced / (double)count);
+}
+
 egraph_status eg_cpu_reduction(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -114,9 +130,12 @@ egraph_status eg_cpu_reduction(eg_cpu_builder *builder) {
         !merge(&spec->inputs[0], eg_attr_at(spec->attrs, rows[i].axes)->ints, &shape) ||
         shape.reduced == 1)
       break;
-    if (shape.inner == 1) return reduce_last(builder, rows[i].last, &shape);
+    float scale = mean_scale(spec->attrs, &shape);
+    if (shape.inner == 1)
+      return reduce_last(builder, rows[i].last,
+                         rows[i].op == EG_OP_REDUCE_SUM ? 1.0f : scale, &shape);
     if (rows[i].middle == dnnl_alg_kind_undef) break;
-    return reduce_middle(builder, rows[i].middle, rows[i].op == EG_OP_REDUCE_SUM, &shape);
+    return reduce_middle(builder, rows[i].middle, scale, &shape);
   }
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these axes",
                  eg_op_info_of((eg_op)spec->attrs->op)->name);

@@ -195,6 +195,7 @@ static void take_builder(cuda_program *program, const eg_cuda_builder *builder) 
       .kernel = builder->kernel != NULL ? builder->kernel : "CUDA kernel",
       .native = true,
       .overlay = builder->overlay,
+      .in_place = builder->in_place,
       .kept = builder->spec->weight_mask,
       .scratch_bytes = builder->scratch_bytes};
 }

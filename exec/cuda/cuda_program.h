@@ -54,6 +54,7 @@ typedef struct eg_cuda_builder {
   eg_device_stage *first, *last;
   size_t scratch_bytes;
   int32_t overlay;
+  uint64_t in_place;
   const char *kernel; // name of the main stage
 } eg_cuda_builder;
 

@@ -50,6 +50,7 @@ typedef struct eg_reduction {
   int32_t op; // EG_OP_REDUCE_*, EG_OP_ARG_*
   int32_t compute, dtype;
   int32_t take_last; // ARG_*: of equal ones the last
+  int64_t divisor;   // REDUCE_MEAN
 } eg_reduction;
 cudaError_t eg_launch_reduction(const eg_reduction *work, void *result,
                                 const void *operand, cudaStream_t stream);
@@ -147,10 +148,11 @@ typedef struct eg_direct_conv {
 cudaError_t eg_launch_direct_conv(const eg_direct_conv *work, void *small, void *large,
                                   void *weight, cudaStream_t stream);
 
-/// result [outer, count, inner] from table [outer, size, inner]. An index outside of the
-/// table sets *fault and reads nothing. Reference: ops/kernel_move.c.
+/// result [outer, count, inner] from table [outer, size, inner], which is that of the
+/// entries from `first` on of `whole` ones: others are zero. An index outside of the
+/// whole sets *fault and reads nothing. Reference: ops/kernel_move.c.
 typedef struct eg_gathering {
-  int64_t outer, count, inner, size;
+  int64_t outer, count, inner, size, whole, first;
   int32_t element_bytes, index_dtype;
 } eg_gathering;
 cudaError_t eg_launch_gather(const eg_gathering *work, void *result, const void *table,

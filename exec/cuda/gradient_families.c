@@ -30,6 +30,7 @@ egraph_status eg_cuda_gather_grad(eg_cuda_builder *builder) {
                                      .size = result->dims[axis],
                                      .index_dtype = (int32_t)indices->dtype},
                             .dtype = (int32_t)result->dtype};
+  eg_cuda_set_whole(spec->attrs, EG_A_GATHER_GRAD_WHOLE, &payload.work);
   for (uint32_t d = 0; d < axis; d++)
     payload.work.outer *= result->dims[d];
   for (uint32_t d = axis + 1; d < result->rank; d++)
@@ -95,7 +96,7 @@ egraph_status eg_cuda_adam_update(eg_cuda_builder *builder) {
     places[i] = eg_device_result(i);
   for (uint32_t i = 0; i < OPERANDS; i++)
     places[RESULTS + i] = eg_device_operand(i);
-  if (eg_cuda_may_overlay(builder, 0)) builder->overlay = 0;
+  builder->in_place = (UINT64_C(1) << RESULTS) - 1;
   builder->kernel = "CUDA Adam";
   return eg_cuda_add(builder, run_adam, &work, sizeof work, NULL, places,
                      RESULTS + OPERANDS);

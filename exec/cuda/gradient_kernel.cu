@@ -17,7 +17,8 @@ __global__ void link_kernel(const eg_gathering work, const void *indices, int64_
       before--;
     while (next < work.count && table_index(work, indices, next) != index)
       next++;
-    links[n] = index >= 0 && before < 0;
+    const bool is_here = index >= work.first && index < work.first + work.size;
+    links[n] = is_here && before < 0;
     links[work.count + n] = next < work.count ? next : -1;
   }
 }
@@ -34,7 +35,7 @@ __global__ void gather_grad_kernel(const eg_gathering work, int32_t dtype, void 
     for (int64_t n = first; n >= 0; n = links[work.count + n])
       total += load<double>(cotangent, dtype,
                             (outer * work.count + n) * work.inner + inner);
-    const int64_t index = table_index(work, indices, first);
+    const int64_t index = table_index(work, indices, first) - work.first;
     store<double>(to, dtype, (outer * work.size + index) * work.inner + inner, total);
   }
 }

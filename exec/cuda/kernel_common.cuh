@@ -193,8 +193,8 @@ __device__ static inline bool find_window(const Work &work, int d, int64_t at,
 __device__ static inline int64_t table_index(const eg_gathering &work,
                                              const void *indices, int64_t n) {
   int64_t index = load<int64_t>(indices, work.index_dtype, n);
-  if (index < 0) index += work.size;
-  return index < work.size && index >= 0 ? index : -1;
+  if (index < 0) index += work.whole;
+  return index < work.whole && index >= 0 ? index : -1;
 }
 
 /// A block per result (is_joint), or a thread.

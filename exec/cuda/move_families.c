@@ -197,6 +197,12 @@ static egraph_status run_gather(const eg_cuda_device *device, const void *payloa
                        "gather kernel");
 }
 
+void eg_cuda_set_whole(const eg_attrs *attrs, eg_attr_slot whole, eg_gathering *inout) {
+  int64_t all = eg_attr_at(attrs, whole)->i;
+  inout->whole = all != 0 ? all : inout->size;
+  inout->first = eg_attr_at(attrs, whole + 1)->i;
+}
+
 egraph_status eg_cuda_gather(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *table = &spec->inputs[0], *indices = &spec->inputs[1];
@@ -207,6 +213,7 @@ egraph_status eg_cuda_gather(eg_cuda_builder *builder) {
                        .size = table->dims[axis],
                        .element_bytes = (int32_t)eg_dtype_bytes(table->dtype),
                        .index_dtype = (int32_t)indices->dtype};
+  eg_cuda_set_whole(spec->attrs, EG_A_GATHER_WHOLE, &work);
   for (uint32_t d = 0; d < axis; d++)
     work.outer *= table->dims[d];
   for (uint32_t d = axis + 1; d < table->rank; d++)

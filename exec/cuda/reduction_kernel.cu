@@ -50,7 +50,7 @@ __global__ void reduction_kernel(const eg_reduction work, bool is_joint, void *t
     }
     if (is_joint) value = fold_block(value, shared, fold);
     if (is_joint && threadIdx.x != 0) continue;
-    if (work.op == EG_OP_REDUCE_MEAN) value = value / static_cast<T>(work.folded.count);
+    if (work.op == EG_OP_REDUCE_MEAN) value = value / static_cast<T>(work.divisor);
     store<T>(to, work.dtype, at[0], value);
   }
 }

@@ -40,6 +40,10 @@ static egraph_status add_reduction(eg_cuda_builder *builder, eg_op op, uint32_t 
   }
   if (!eg_loop_merge(&kept, &work.kept) || !eg_loop_merge(&gone, &work.folded))
     return eg_cuda_refuse(builder, "too many dimensions");
+  const eg_attrs *attrs = builder->spec->attrs;
+  int64_t count =
+      attrs->op == EG_OP_REDUCE_MEAN ? eg_attr_at(attrs, EG_A_REDUCE_MEAN_COUNT)->i : 0;
+  work.divisor = count != 0 ? count : work.folded.count;
   eg_device_place places[] = {eg_device_result(0), eg_device_operand(0)};
   builder->kernel = "CUDA reduction";
   return eg_cuda_add(builder, run_reduction, &work, sizeof work, NULL, places, 2);

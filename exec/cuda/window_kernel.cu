@@ -177,12 +177,13 @@ __global__ void gather_kernel(const eg_gathering work, T *to, const T *table,
   const int64_t count = work.outer * work.count * work.inner;
   for (int64_t i = first_item(); i < count; i += item_step()) {
     const int64_t outer = i / work.inner / work.count, n = i / work.inner % work.count;
-    const int64_t index = table_index(work, indices, n);
+    const int64_t index = table_index(work, indices, n), here = index - work.first;
     if (index < 0) {
       *fault = 1;
       continue;
     }
-    to[i] = table[(outer * work.size + index) * work.inner + i % work.inner];
+    const bool is_here = here >= 0 && here < work.size;
+    to[i] = is_here ? table[(outer * work.size + here) * work.inner + i % work.inner] : T(0);
   }
 }
 

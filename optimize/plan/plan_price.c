@@ -7,7 +7,7 @@ egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spr
                                 const eg_mesh *mesh, const eg_strategy *strategy,
                                 eg_arena *arena, double *out) {
   eg_node_spec local;
-  EG_TRY(eg_spread_local(spread, mesh, strategy, arena, &local));
+  EG_TRY(eg_spread_local(spread, mesh, strategy, 0, arena, &local));
   EG_TRY(costs->node(costs->self, &local, out));
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t count = eg_spread_halos(spread, mesh, strategy, halos);

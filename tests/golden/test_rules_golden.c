@@ -2,8 +2,6 @@
 // two small graphs: an unplanned change of rules or search shows as a difference of
 // rules.golden. EG_TEST_UPDATE=1 writes that file anew; review the difference.
 // SPDX-License-Identifier: Apache-2.0
-#include <stdlib.h>
-
 #include "rewrites/rule_ast.h"
 #include "rewrites/saturate.h"
 #include "tests/testing.h"
@@ -95,34 +93,13 @@ static void write_report(const eg_rules *rules, eg_text *out) {
   saturate(rules, "transformer-parts", transformer_parts, out);
 }
 
-static void fail_at_first_difference(const char *expected, const char *found) {
-  size_t line = 1, start = 0, i = 0;
-  for (; expected[i] == found[i] && expected[i] != '\0'; i++)
-    if (expected[i] == '\n') {
-      line++;
-      start = i + 1;
-    }
-  fail_msg(
-      "rules.golden:%zu: expected '%.60s', found '%.60s'; EG_TEST_UPDATE=1 writes it "
-      "anew",
-      line, expected + start, found + start);
-}
-
 static void rules_and_search_are_as_recorded(void **state) {
   (void)state;
   eg_rules *rules = load_rules();
   eg_text found;
   eg_text_init(&found, eg_allocator_heap());
   write_report(rules, &found);
-  const char *update = getenv("EG_TEST_UPDATE");
-  if (update != NULL && strcmp(update, "1") == 0)
-    assert_ok(eg_file_write(GOLDEN, eg_text_of(&found), found.chars.len));
-  char *expected;
-  size_t size;
-  assert_ok(eg_file_read(eg_allocator_heap(), GOLDEN, (size_t)1 << 20, &expected, &size));
-  if (strcmp(expected, eg_text_of(&found)) != 0)
-    fail_at_first_difference(expected, eg_text_of(&found));
-  eg_free(eg_allocator_heap(), expected, size + 1, 1);
+  test_golden(GOLDEN, eg_text_of(&found));
   eg_text_deinit(&found);
   eg_rules_destroy(rules);
 }

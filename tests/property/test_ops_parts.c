@@ -82,6 +82,11 @@ static bool node_init(node *n, const ops_case *row, eg_rng *rng) {
     indexed = n->f.inputs[0].dims[eg_attr_at(&n->f.attrs, EG_A_GATHER_AXIS)->i];
   if (row->op == EG_OP_GATHER_GRAD)
     indexed = eg_attr_at(&n->f.attrs, EG_A_GATHER_GRAD_SIZE)->i;
+  if (row->op == EG_OP_GATHER && eg_attr_at(&n->f.attrs, EG_A_GATHER_WHOLE)->i != 0)
+    indexed = eg_attr_at(&n->f.attrs, EG_A_GATHER_WHOLE)->i;
+  if (row->op == EG_OP_GATHER_GRAD &&
+      eg_attr_at(&n->f.attrs, EG_A_GATHER_GRAD_WHOLE)->i != 0)
+    indexed = eg_attr_at(&n->f.attrs, EG_A_GATHER_GRAD_WHOLE)->i;
   for (uint32_t i = 0; i < n->f.count; i++) {
     n->inputs[i] = tensor_of(n->f.inputs[i]);
     bool indices = indexed != 0 && i == 1;
@@ -180,6 +185,10 @@ static void part_attrs_init(part_attrs *part, const node *n, const eg_factor *fa
     assert_true(eg_op_find_attr(op, "shape", &slot));
     set_entry(part, slot, dim, whole / factor->size * size);
   }
+  if (op == EG_OP_AVERAGE_POOL_GRAD && dim >= 2) {
+    assert_true(eg_op_find_attr(op, "spatial_shape", &slot));
+    set_entry(part, slot, dim - 2, whole / factor->size * size);
+  }
   if (op == EG_OP_SLICE) set_entry(part, 1, dim, size);
   if (op == EG_OP_TILE && factor->input_dim[0] == EG_NO_DIM)
     set_entry(part, 0, dim, size);
@@ -196,6 +205,34 @@ static void part_attrs_init(part_attrs *part, const node *n, const eg_factor *fa
     assert_true(eg_op_find_attr(op, "group", &slot));
     part->slots[slot].i = size;
   }
+}
+
+/// Beside the attributes above: what the part [lo, hi) of a factor is a part of.
+static void part_attrs_of(part_attrs *part, const node *n, const eg_factor *factor,
+                          int64_t lo, int64_t hi) {
+  static const int64_t places[] = {2, 3, 4, 5};
+  eg_op op = n->row->op;
+  part_attrs_init(part, n, factor, hi - lo);
+  bool is_sum = factor->kind == EG_FACTOR_SUM;
+  if (op == EG_OP_GLOBAL_AVERAGE_POOL && is_sum) {
+    part->attrs.op = EG_OP_REDUCE_MEAN;
+    part->attrs.count = 3;
+    part->slots[0] = (eg_attr){.kind = EG_ATTR_INTS,
+                               .ints = {.data = places, .len = n->f.inputs[0].rank - 2}};
+    part->slots[1] = (eg_attr){.kind = EG_ATTR_INT, .i = 1};
+    part->slots[2] = (eg_attr){.kind = EG_ATTR_INT};
+  }
+  if (part->attrs.op == EG_OP_REDUCE_MEAN && is_sum && part->slots[2].i == 0)
+    part->slots[2].i =
+        eg_type_elements(&n->f.inputs[0]) / eg_type_elements(&n->results[0].type);
+  uint16_t whole = 0;
+  bool is_entry =
+      op == EG_OP_GATHER ? is_sum : op == EG_OP_GATHER_GRAD && factor->is_no_loop;
+  if (!is_entry) return;
+  assert_true(eg_op_find_attr(op, "whole", &whole));
+  if (part->slots[whole].i == 0) part->slots[whole].i = factor->size;
+  part->slots[whole + 1].i += lo;
+  if (op == EG_OP_GATHER_GRAD) part->slots[whole - 1].i = hi - lo;
 }
 
 static bool same_values(const eg_tensor *a, const eg_tensor *b) {
@@ -218,7 +255,7 @@ static void check_parallel(const node *n, uint32_t index, int64_t lo, int64_t hi
   const eg_factor *factor = &n->factors.factor[index];
   eg_tensor inputs[EG_MAX_FACTOR_OPERANDS], results[EG_MAX_FACTOR_OPERANDS];
   part_attrs part;
-  part_attrs_init(&part, n, factor, hi - lo);
+  part_attrs_of(&part, n, factor, lo, hi);
   for (uint32_t i = 0; i < n->f.count; i++)
     inputs[i] = take(&n->inputs[i], factor->input_dim[i],
                      range_of(&n->factors, index, false, i, lo, hi));
@@ -242,6 +279,7 @@ static eg_tensor run_window(const node *n, uint32_t index, int64_t lo, int64_t h
   int64_t from = lo * factor->stride - factor->pad;
   int64_t to = (hi - 1) * factor->stride - factor->pad + factor->window;
   int64_t before = from < 0 ? -from : 0, after = to > size ? to - size : 0;
+  range halo = {1, size, before == 0 ? from : 0, after == 0 ? to : size};
   bool cuts = n->row->op == EG_OP_CONV_TRANSPOSE;
   eg_tensor inputs[EG_MAX_FACTOR_OPERANDS], result;
   part_attrs part;
@@ -249,9 +287,17 @@ static eg_tensor run_window(const node *n, uint32_t index, int64_t lo, int64_t h
   uint16_t pads = 0;
   assert_true(eg_op_find_attr(n->row->op, "pads", &pads));
   int spatial = (int)n->f.inputs[0].rank - 2;
-  set_entry(&part, pads, dim - 2, cuts ? factor->window - 1 - before : before);
-  set_entry(&part, pads, dim - 2 + spatial, cuts ? factor->window - 1 - after : after);
-  range halo = {1, size, before == 0 ? from : 0, after == 0 ? to : size};
+  eg_ints given = part.slots[pads].ints;
+  int64_t begin = cuts ? given.data[dim - 2] : 0,
+          end = cuts ? given.data[dim - 2 + spatial] : 0;
+  if (cuts) {
+    int64_t stride =
+        eg_attr_at(&n->f.attrs, EG_A_CONV_TRANSPOSE_STRIDES)->ints.data[dim - 2];
+    before = begin + (factor->pad - before) * stride;
+    after = end + (factor->window - 1 - factor->pad - after) * stride;
+  }
+  set_entry(&part, pads, dim - 2, before);
+  set_entry(&part, pads, dim - 2 + spatial, after);
   range rows = {1, factor->size, lo, hi};
   for (uint32_t i = 0; i < n->f.count; i++)
     inputs[i] = take(&n->inputs[i], factor->input_dim[i], i == 0 ? halo : rows);
@@ -263,8 +309,8 @@ static eg_tensor run_window(const node *n, uint32_t index, int64_t lo, int64_t h
 static void check_window(const node *n, uint32_t index, int64_t lo, int64_t hi) {
   const eg_factor *factor = &n->factors.factor[index];
   eg_tensor result = run_window(n, index, lo, hi);
-  eg_tensor wanted =
-      take(&n->results[0], factor->output_dim[0], (range){1, factor->size, lo, hi});
+  eg_tensor wanted = take(&n->results[0], factor->output_dim[0],
+                          range_of(&n->factors, index, true, 0, lo, hi));
   expect(same_values(&result, &wanted), n, index, "a window");
   tensor_free(&wanted);
   tensor_free(&result);
@@ -301,7 +347,9 @@ static void check_reduction(const node *n, uint32_t index, int64_t cut) {
                        range_of(&n->factors, index, false, i, lo, hi));
       if (half == 1 && is_joint(n, i)) clear(&inputs[i]);
     }
-    run(&n->f.attrs, inputs, n->f.count, &halves[half]);
+    part_attrs part;
+    part_attrs_of(&part, n, factor, lo, hi);
+    run(&part.attrs, inputs, n->f.count, &halves[half]);
     tensors_free(inputs, n->f.count);
   }
   for (int64_t i = 0; i < eg_type_elements(&halves[0].type); i++) {

@@ -103,6 +103,11 @@ static void gather_counts_from_the_end_and_checks_its_indices(void **state) {
   EXPECT("float32[2,2,2]", 0, 1, 20, 21, 10, 11, 10, 11);
   RUN(EG_OP_GATHER, "axis 1", X, T("int32[]", -2));
   EXPECT("float32[3]", 0, 10, 20);
+  // Entries 2, 3 and 4 of 6.
+  RUN(EG_OP_GATHER, "axis 0; whole 6; first 2", X, T("int64[4]", 1, 2, -2, 5));
+  EXPECT("float32[4,2]", 0, 0, 0, 1, 20, 21, 0, 0);
+  RUN_FAILS(EGRAPH_E_ARGUMENT, "index 6", EG_OP_GATHER, "axis 0; whole 6; first 2", X,
+            T("int64[1]", 6));
   RUN_FAILS(EGRAPH_E_ARGUMENT, "index 3", EG_OP_GATHER, "axis 0", X, T("int64[1]", 3));
   RUN_FAILS(EGRAPH_E_ARGUMENT, "index -4", EG_OP_GATHER, "axis 0", X, T("int64[1]", -4));
 #undef X

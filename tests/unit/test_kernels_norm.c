@@ -78,6 +78,8 @@ static void reductions_over_any_axes(void **state) {
   EXPECT("float32[2]", 4, 5);
   RUN(EG_OP_REDUCE_MEAN, "axes [2]", X);
   EXPECT("float32[2,3,1]", 1.5, 3.5, 5.5, 7.5, 9.5, 11.5);
+  RUN(EG_OP_REDUCE_MEAN, "axes [2]; count 4", X); // two of four
+  EXPECT("float32[2,3,1]", 0.75, 1.75, 2.75, 3.75, 4.75, 5.75);
   RUN(EG_OP_REDUCE_MAX, "axes [0]; keepdims 0", X);
   EXPECT("float32[3,2]", 7, 8, 9, 10, 11, 12);
   RUN(EG_OP_REDUCE_MIN, "axes [1 2]; keepdims 0", X);

@@ -165,8 +165,8 @@ static void a_summary_tells_time_exchanges_and_memory(void **state) {
       "forward   2 all-reduce on gpu, 256 B, 5 ms\n"
       "backward  2 all-gather on gpu, 256 B, 5 ms\n"
       "backward  2 all-to-all on gpu, 256 B, 5 ms\n"
-      "memory    656 B at step 1: carried 48 B, inputs 96 B, accumulators 128 B, "
-      "outputs 128 B, transient 256 B\n");
+      "memory    720 B at step 4: carried 48 B, inputs 96 B, accumulators 128 B, "
+      "outputs 128 B, transient 192 B, scratch 128 B\n");
   eg_text_deinit(&out);
   eg_loaded_plan_deinit(&loaded);
 }
@@ -200,7 +200,7 @@ static void a_difference_tells_layouts_moves_and_totals(void **state) {
                       "forward, moves: 10 ms -> 0 ns\n"
                       "backward, moves: 10 ms -> 2.5 ms\n"
                       "update, moves: 5 ms -> 0 ns\n"
-                      "memory: 656 B -> 384 B\n"
+                      "memory: 720 B -> 512 B\n"
                       "memory, most carried: 48 B -> 96 B\n"
                       "memory, most accumulators: 128 B -> 0 B\n"
                       "memory, most transient: 256 B -> 0 B\n");
@@ -214,13 +214,15 @@ static void a_difference_tells_layouts_moves_and_totals(void **state) {
   "{\"phase\": \"forward\", \"node_seconds\": 0, \"move_seconds\": 0}, "                 \
   "{\"phase\": \"backward\", \"node_seconds\": 0, \"move_seconds\": 0.0025}, "           \
   "{\"phase\": \"update\", \"node_seconds\": 0, \"move_seconds\": 0}], "                 \
-  "\"memory_bytes\": 384, \"memory\": {"                                                 \
+  "\"memory_bytes\": 512, \"memory\": {"                                                 \
   "\"carried\": {\"at_peak\": 96, \"most\": 96}, "                                       \
   "\"inputs\": {\"at_peak\": 96, \"most\": 96}, "                                        \
   "\"stashes\": {\"at_peak\": 64, \"most\": 64}, "                                       \
   "\"accumulators\": {\"at_peak\": 0, \"most\": 0}, "                                    \
   "\"outputs\": {\"at_peak\": 128, \"most\": 128}, "                                     \
-  "\"transient\": {\"at_peak\": 0, \"most\": 0}}, \"peak_step\": 1, \"collectives\": ["  \
+  "\"transient\": {\"at_peak\": 0, \"most\": 0}, "                                       \
+  "\"scratch\": {\"at_peak\": 128, \"most\": 128}}, \"peak_step\": 1, \"collectives\": " \
+  "["                                                                                    \
   "{\"phase\": \"backward\", \"kind\": \"all-gather\", \"axis\": \"gpu\", "              \
   "\"count\": 1, \"bytes\": 128, \"seconds\": 0.0025}]}"
   assert_string_equal(

@@ -81,6 +81,39 @@ static void a_sum_of_values_passes_both(void **state) {
   expect_all(&(ops_case){EG_OP_ADD, "", "float32[4] float32[4]", NULL}, "gpu=2", wanted);
 }
 
+static void means_split_like_sums(void **state) {
+  (void)state;
+  static const char *const pool[] = {"R -> R",   "P -> P",  "S0 -> S0",
+                                     "S1 -> S1", "S2 -> P", NULL};
+  expect_all(&(ops_case){EG_OP_GLOBAL_AVERAGE_POOL, "", "float32[2,4,8,7]", NULL},
+             "gpu=2", pool);
+  static const char *const mean[] = {"R -> R", "P -> P", "S0 -> P", "S1 -> S0", NULL};
+  expect_all(
+      &(ops_case){EG_OP_REDUCE_MEAN, ":axes [0] :keepdims 0", "float32[4,6]", NULL},
+      "gpu=2", mean);
+}
+
+/// Rank 1 of two has the upper half of the table.
+static void a_table_splits_by_its_entries(void **state) {
+  (void)state;
+  static const char *const wanted[] = {"R R -> R",   "P R -> P",  "R S0 -> S0",
+                                       "S1 R -> S1", "S0 R -> P", NULL};
+  const ops_case row = {EG_OP_GATHER, "", "float32[8,4] int64[6]", NULL};
+  expect_all(&row, "gpu=2", wanted);
+  static const char *const grad[] = {"R R -> R",   "P R -> P",  "S0 S0 -> P",
+                                     "S1 R -> S1", "R R -> S0", NULL};
+  expect_all(&(ops_case){EG_OP_GATHER_GRAD, ":size 8", "float32[6,4] int64[6]", NULL},
+             "gpu=2", grad);
+  spreading s;
+  eg_node_spec local;
+  spreading_init(&s, &row, "gpu=2");
+  assert_ok(eg_spread_local(&s.spread, &s.mesh, &s.all.data[4], 1, &s.f.arena, &local));
+  assert_int_equal(local.inputs[0].dims[0], 4);
+  assert_int_equal(eg_attr_at(local.attrs, EG_A_GATHER_WHOLE)->i, 8);
+  assert_int_equal(eg_attr_at(local.attrs, EG_A_GATHER_FIRST)->i, 4);
+  spreading_deinit(&s);
+}
+
 // [2,8] -> [16]: the batch is the coarse part of the result.
 static void merged_dimensions_split_from_the_coarse_end(void **state) {
   (void)state;
@@ -112,7 +145,7 @@ static void a_convolution_by_rows_needs_its_neighbours(void **state) {
     assert_int_equal(halos[0].before, 1);
     assert_int_equal(halos[0].after, 1);
     eg_node_spec local;
-    assert_ok(eg_spread_local(&s.spread, &s.mesh, &s.all.data[i], &s.f.arena, &local));
+    assert_ok(eg_spread_local(&s.spread, &s.mesh, &s.all.data[i], 0, &s.f.arena, &local));
     assert_int_equal(local.inputs[0].dims[2], 6);
     assert_int_equal(local.results[0].dims[2], 4);
     assert_int_equal(eg_attr_at(local.attrs, EG_A_CONV_PADS)->ints.data[0], 0);
@@ -153,6 +186,8 @@ int main(void) {
       cmocka_unit_test(a_matmul_splits_any_loop_and_passes_sums),
       cmocka_unit_test(an_addend_is_partial_where_the_sum_is),
       cmocka_unit_test(a_sum_of_values_passes_both),
+      cmocka_unit_test(means_split_like_sums),
+      cmocka_unit_test(a_table_splits_by_its_entries),
       cmocka_unit_test(merged_dimensions_split_from_the_coarse_end),
       cmocka_unit_test(a_convolution_by_rows_needs_its_neighbours),
       cmocka_unit_test(attributes_follow_the_part),
