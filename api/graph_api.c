@@ -1,5 +1,6 @@
 // Public graph functions: thin translations onto pcg.
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/convert.h"
@@ -64,12 +65,37 @@ static egraph_status load_text(const egraph_allocator *alloc, const char *path,
   return status;
 }
 
+/// Of a model without symbolic dimensions: `batch` cannot be set, but it may be what the
+/// model has.
+static egraph_status check_batch(const eg_graph *graph, const char *path, int64_t batch) {
+  for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
+    const eg_value_info *input = eg_graph_value(graph, eg_graph_input(graph, i));
+    if (input->type.rank != 0 && input->type.dims[0] != batch)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "%s: there is no symbolic dimension to become %" PRId64
+                     ", and the first one of input '%.100s' is %" PRId64
+                     "; leave the batch out, or export the model with a symbolic one",
+                     path, batch, input->name, input->type.dims[0]);
+  }
+  return EGRAPH_OK;
+}
+
 egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
                                 int64_t batch, egraph_graph **out) {
-  if (is_text_path(path)) return load_text(alloc, path, out);
+  bool is_symbolic = false;
+  eg_graph *graph;
   eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
   options.batch = batch;
-  return eg_onnx_load(alloc, path, &options, out);
+  options.out_symbolic = &is_symbolic;
+  EG_TRY(is_text_path(path) ? load_text(alloc, path, &graph)
+                            : eg_onnx_load(alloc, path, &options, &graph));
+  egraph_status status =
+      batch > 0 && !is_symbolic ? check_batch(graph, path, batch) : EGRAPH_OK;
+  if (status == EGRAPH_OK)
+    *out = graph;
+  else
+    eg_graph_destroy(graph);
+  return status;
 }
 
 egraph_status egraph_graph_save(const egraph_graph *graph, const char *path) {

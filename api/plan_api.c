@@ -10,7 +10,7 @@
 #include "pcg/plan_summary.h"
 
 static const double DEFAULT_SECONDS = 60.0, LEAST_SECONDS = 0.01;
-static const double PROVEN_GAP = 1e-9;
+static const double PROVEN_GAP = 1e-9, MEASURING_SHARE = 0.5;
 
 typedef struct plan_job {
   const egraph_plan_options *options;
@@ -20,9 +20,10 @@ typedef struct plan_job {
   double time_limit, start;
   egraph_plan *plan;
   eg_machine machine;
-  eg_cost_model *costs; // profile of the machine's device, or NULL
-  eg_machine_mesh best; // the mesh of the plan
-  eg_text mesh_name;    // of the mesh at work
+  eg_cost_model *costs;  // profile of the machine's device, or NULL
+  eg_measured_host host; // whom the profile is taken of, with options.measure
+  eg_machine_mesh best;  // the mesh of the plan
+  eg_text mesh_name;     // of the mesh at work
   double bound, least_memory;
   bool is_cancelled;
   bool is_infeasible; // on all meshes up to now
@@ -338,19 +339,26 @@ static egraph_status describe(plan_job *job) {
   return eg_planned_describe(job->plan);
 }
 
+/// Measuring leaves time for planning.
+static bool stops_measuring(void *user) {
+  plan_job *job = user;
+  return elapsed(job) > MEASURING_SHARE * job->time_limit ||
+         on_progress(job, INFINITY, 0, 0);
+}
+
 static egraph_status plan_for_machine(plan_job *job) {
   const egraph_plan_options *o = job->options;
   EG_TRY(read_constraints(job));
-  EG_TRY(eg_machine_load(&job->plan->alloc, o->machine != NULL ? o->machine : "host",
-                         &job->machine));
+  job->host.stop = stops_measuring;
+  job->host.user = job;
+  egraph_status status = eg_planning_machine_open(&job->plan->alloc, o, &job->host,
+                                                  &job->machine, &job->costs);
   job->plan->report.memory_limit =
       o->memory_limit != 0 ? o->memory_limit : job->machine.memory_bytes;
-  egraph_status status = EGRAPH_OK;
-  if (o->database != NULL)
-    status = eg_machine_profile_open(&job->plan->alloc, &job->machine, o->database,
-                                     &job->costs);
   if (status == EGRAPH_OK) status = plan_graph(job);
+  job->plan->report.measured = job->host.measured;
   eg_cost_model_destroy(job->costs);
+  eg_measured_host_close(&job->host);
   eg_machine_deinit(&job->machine);
   if (status == EGRAPH_OK && job->plan->is_there) status = describe(job);
   job->plan->report.total_seconds = elapsed(job);

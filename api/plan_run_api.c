@@ -50,6 +50,7 @@ static void fill_run(plan_runner *r, uint32_t input_count) {
                          .inputs = r->tensors.data,
                          .outputs = r->tensors.data + input_count};
   if (o->backend != NULL) r->run.rank.backend = o->backend;
+  r->run.rank.transport = o->transport;
   if (o->threads != 0) r->run.rank.threads = o->threads;
   r->run.rank.seed = o->seed;
   if (o->deadline_seconds != 0) r->run.channel.deadline_seconds = o->deadline_seconds;

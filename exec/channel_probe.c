@@ -4,6 +4,7 @@
 #include "exec/channel_probe.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -11,12 +12,15 @@
 #include "exec/local/local_channel.h"
 
 enum {
-  SMALL = 16,          // elements of a device
-  LARGE = 1 << 18,     // likewise at most, 1 MiB
-  LARGE_ALL = 1 << 25, // at most, of what all devices receive from all: 128 MiB
-  SMALL_REPEATS = 200,
-  LARGE_REPEATS = 11
+  SMALL = 16,      // elements of a device
+  WHOLE = 1 << 21, // most elements of all devices together: 8 MiB, beyond their caches
+  HELD = 1 << 26,  // most elements that all devices hold of it, together: 256 MiB
+  REPEATS = 400,   // of small ones, divided by the ranks
+  MOST_REPEATS = 200,
+  LEAST_REPEATS = 11 // and of large ones
 };
+// Of the times: others that use the processors, too, only make them longer.
+static const double QUANTILE = 0.25;
 
 /// `per_byte`: of the bytes that a collective is about, those that pass a device, times
 /// the size of the group.
@@ -39,9 +43,23 @@ typedef struct prober {
   float *send, *recv; // [group][large]
 } prober;
 
+static int choose_repeats(uint32_t group) {
+  uint32_t repeats = REPEATS / group;
+  return (int)(repeats > MOST_REPEATS    ? MOST_REPEATS
+               : repeats < LEAST_REPEATS ? LEAST_REPEATS
+                                         : repeats);
+}
+
+static size_t choose_large(uint32_t group) {
+  size_t whole = HELD / group < WHOLE ? HELD / group : WHOLE;
+  return whole / group > 2 * SMALL ? whole / group : 2 * SMALL;
+}
+
+/// Of traffic between ranks of this host the smaller of both clocks counts: the time for
+/// which others take the processor is not the message's. Of rounds, waiting is measured.
 static egraph_status time_kind(const prober *p, const probed *kind, size_t count,
-                               int repeats, double *out) {
-  double seconds[SMALL_REPEATS];
+                               bool is_traffic, int repeats, double *out) {
+  double seconds[MOST_REPEATS];
   const eg_collective what = {.kind = kind->kind,
                               .axis = p->axis,
                               .dtype = EGRAPH_FLOAT32,
@@ -50,11 +68,13 @@ static egraph_status time_kind(const prober *p, const probed *kind, size_t count
                               .recv = p->recv};
   for (int i = 0; i < repeats; i++) {
     EG_TRY(eg_channel_barrier(p->channel));
-    double start = eg_clock_seconds();
+    double start = eg_clock_seconds(), busy = eg_clock_thread_seconds();
     EG_TRY(eg_channel_run(p->channel, &what));
+    busy = eg_clock_thread_seconds() - busy;
     seconds[i] = eg_clock_seconds() - start;
+    if (is_traffic && p->channel->backend == NULL) seconds[i] = fmin(seconds[i], busy);
   }
-  *out = eg_median(seconds, (size_t)repeats);
+  *out = eg_quantile(seconds, (size_t)repeats, QUANTILE);
   return EGRAPH_OK;
 }
 
@@ -67,14 +87,15 @@ static double levels(uint32_t n) {
 
 static egraph_status probe(const prober *p, eg_link_figures *out) {
   double latency[KINDS], per_byte[KINDS], n = p->group.size;
+  int repeats = choose_repeats(p->group.size);
   for (int k = 0; k < KINDS; k++) {
     double small, large;
-    EG_TRY(time_kind(p, &kinds[k], SMALL, SMALL_REPEATS, &small));
-    EG_TRY(time_kind(p, &kinds[k], p->large, LARGE_REPEATS, &large));
+    EG_TRY(time_kind(p, &kinds[k], SMALL, false, repeats, &small));
+    EG_TRY(time_kind(p, &kinds[k], p->large, true, LEAST_REPEATS, &large));
     double bytes = (double)(p->large - SMALL) * sizeof(float) * n;
     double passing = bytes * kinds[k].per_byte * (n - 1) / n;
     latency[k] = small / levels(p->group.size);
-    per_byte[k] = large > small ? (large - small) / passing : 0;
+    per_byte[k] = fmax(large - small, large / 2) / passing; // rounds may be disturbed
   }
   out->latency_seconds = eg_median(latency, KINDS);
   out->seconds_per_byte = eg_median(per_byte, KINDS);
@@ -98,9 +119,7 @@ static egraph_status agree(const prober *p, eg_link_figures *figures) {
 egraph_status eg_channel_probe(eg_channel *channel, uint32_t axis, eg_link_figures *out) {
   const eg_collective along = {.kind = EG_COLLECTIVE_ALL_GATHER, .axis = axis};
   prober p = {.channel = channel, .group = eg_group_of(channel, &along), .axis = axis};
-  size_t square = (size_t)p.group.size * p.group.size;
-  p.large = square * LARGE <= LARGE_ALL ? LARGE : LARGE_ALL / square;
-  if (p.large <= SMALL) p.large = 2 * SMALL;
+  p.large = choose_large(p.group.size);
   size_t count = p.group.size * p.large;
   egraph_status status = eg_alloc(channel->alloc, count, sizeof *p.send, &p.send);
   if (status == EGRAPH_OK)

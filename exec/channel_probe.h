@@ -11,8 +11,8 @@ typedef struct eg_link_figures {
 } eg_link_figures;
 
 /// All ranks of the axis, which has two or more; all get the same figures, rank 0's.
-/// Times small and large all-gathers, reduce-scatters and all-reduces, each the median of
-/// several. Fails with EGRAPH_E_MEMORY and as collectives do.
+/// Times small and large all-gathers, reduce-scatters and all-reduces, each the lower
+/// quartile of several. Fails with EGRAPH_E_MEMORY and as collectives do.
 egraph_status eg_channel_probe(eg_channel *channel, uint32_t axis, eg_link_figures *out);
 /// The same between `ranks` threads of this process (exec/local). The allocator is called
 /// from all of them.

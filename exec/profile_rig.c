@@ -5,7 +5,7 @@
 #include "pcg/weights.h"
 
 enum { ROTATION_BYTES = 48 << 20, MAX_COPIES = 16, SMALL_BYTES = 64 << 10 };
-enum { SETS_BYTES = 4 << 20, MAX_SETS = 4 };
+enum { SETS_BYTES = 16 << 20, MAX_SETS = 8 };
 enum { DRAWN_ELEMENTS = 1 << 16 };
 
 static egraph_status new_block(eg_rig *rig, size_t bytes, void **out) {
@@ -86,6 +86,7 @@ done:
 static egraph_status place_set(eg_rig *rig, eg_rig_set *set) {
   const eg_node_spec *spec = rig->spec;
   bool is_first = set == rig->sets;
+  bool updates = (eg_op_info_of((eg_op)spec->attrs->op)->flags & EG_OPF_UPDATES) != 0;
   EG_TRY(eg_arena_alloc(&rig->arena, spec->input_count + 1u, sizeof(void *),
                         &set->operands));
   EG_TRY(eg_arena_alloc(&rig->arena, spec->result_count + 1u, sizeof(void *),
@@ -99,6 +100,8 @@ static egraph_status place_set(eg_rig *rig, eg_rig_set *set) {
   for (uint32_t i = 0; i < spec->result_count; i++) {
     if (i == 0 && rig->program->info.overlay >= 0)
       set->results[0] = set->operands[rig->program->info.overlay];
+    else if (updates && (rig->program->info.in_place >> i & 1) != 0)
+      set->results[i] = set->operands[i];
     else
       EG_TRY(new_block(rig, eg_type_bytes(&spec->results[i]), &set->results[i]));
   }

@@ -136,7 +136,8 @@ EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
 
 /// Reads a model: ONNX, or the text form when the name ends in ".egraph". `batch` fixes
 /// symbolic dimensions (0: a symbolic dimension is an error). Operators outside the table
-/// become opaque nodes. Fails with IO, PARSE ("model.onnx: node 'conv1': ..."), TYPE.
+/// become opaque nodes. Fails with IO, PARSE ("model.onnx: node 'conv1': ..."), TYPE,
+/// ARGUMENT (`batch` for a model without symbolic dimensions that has another one).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_load(const egraph_allocator *alloc,
                                                             const char *path,
                                                             int64_t batch,

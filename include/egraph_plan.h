@@ -41,8 +41,12 @@ typedef struct egraph_plan_options {
   double saturate_time_limit;           // seconds; 0: 15
   const char *database; // profile database (SQLite, only read) with entries of the
                         // machine's device. NULL, or few entries: the machine's figures
-  bool algebra_first;   // first the graph that is cheapest on one device, then how it is
-                        // split, as if one did not depend on the other: to compare
+  bool measure; // of "host": operators and messages that the database lacks are measured
+                // as planning asks for them, in up to half of the time, and written
+                // there; the allocator is called from the threads that exchange messages.
+                // Without it "host" is a plain processor, by assumption
+  bool algebra_first; // first the graph that is cheapest on one device, then how it is
+                      // split, as if one did not depend on the other: to compare
   // What the plan must keep to, as a file, and as statements of one: "(pin w gpu=S0)
   // (forbid (all states) R)"; the README has the format. NULL: nothing
   const char *constraints_file, *constraints;
@@ -78,9 +82,10 @@ typedef struct egraph_plan_report {
                        // with none as cheap; NULL: the search's
   const char *mesh;    // "node=2,gpu=4"; "": a single device
   uint32_t devices, micro_batches;
-  uint32_t meshes; // that were tried
-  uint32_t blocks; // repeated blocks that have the choices of one; 0: nothing repeats
-  uint32_t nodes;  // of the step
+  uint32_t meshes;   // that were tried
+  uint32_t blocks;   // repeated blocks that have the choices of one; 0: nothing repeats
+  uint32_t nodes;    // of the step
+  uint32_t measured; // operators, because the database did not have them
   uint32_t egraph_nodes, egraph_classes, iterations; // after saturation
   const char *stop;                                  // why it ended, as in egraph_report
   double prepare_seconds, space_seconds, solve_seconds, total_seconds;
@@ -88,8 +93,9 @@ typedef struct egraph_plan_report {
 
 /// This host with `ranks` ranks (1 to 256) as the text of a machine file
 /// (machines/README.md), measured for a second or so: what one thread computes and moves,
-/// and what threads take to exchange messages. "host" is the same by assumption. The
-/// allocator is called from all threads. Free with egraph_string_free.
+/// and what threads take to exchange messages. (egraph_plan_options.measure looks closer:
+/// at every operator by itself.) The allocator is called from these threads. Free with
+/// egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
 
@@ -141,12 +147,13 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
 /// egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
     const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);
-/// Prices every step anew, by the figures of a machine (as in egraph_plan_options): of a
-/// plan from a file that was edited, or made for another machine. Nothing is searched;
-/// the report has the new cost. Fails with ARGUMENT (a machine of another number of
-/// devices), PARSE, IO.
-EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_price(egraph_plan *plan,
-                                                            const char *machine);
+/// Prices every step anew, by the figures of a machine: of a plan from a file that was
+/// edited, or made for another machine. Of `options` machine, database, measure and
+/// time_limit (of measuring: half of it) are read. Nothing is searched; the report has
+/// the new cost. Fails with ARGUMENT (a machine of another number of devices), PARSE, IO,
+/// BUSY (database).
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_plan_price(egraph_plan *plan, const egraph_plan_options *options);
 
 /// Writes a plan with its graph as JSON (pcg/plan_json.h; data of weights beyond 64
 /// elements is left out), atomically. Fails with IO.
@@ -182,10 +189,14 @@ typedef struct egraph_plan_step {
                        // it waited, for messages or for others that use the machine
 } egraph_plan_step;
 typedef struct egraph_plan_run_options {
-  const char *backend; // NULL: "cpu"; "reference": plain C kernels
-  uint32_t threads;    // of each rank; 0: 1
-  uint64_t seed;       // of absent weights
-  uint32_t steps;      // of the same inputs, one after the other; 0: 1
+  const char *backend; // NULL: "cpu"; "reference": plain C kernels; "cuda": rank r is on
+                       // device r of its host, modulo their number
+  const char *transport; // between devices, with back-end "cuda": "nccl" (sums are then
+                         // not combined in the order of the ranks). NULL: data goes
+                         // through host memory
+  uint32_t threads;      // of each rank; 0: 1
+  uint64_t seed;         // of absent weights
+  uint32_t steps;        // of the same inputs, one after the other; 0: 1
   /// How long a rank is waited for wherever ranks meet, on_step included. When it has not
   /// come by then, the run fails with CANCELLED on all ranks that wait. In (0, 10^6]; 0:
   /// 60.
@@ -202,8 +213,10 @@ typedef struct egraph_plan_run_options {
 /// micro-batch. Trained weights and states begin as in the first row of inputs (data
 /// NULL: zeros) and leave in the last row of outputs, after the last step; outputs with
 /// data NULL are not wanted. `options` may be NULL: the defaults, seed 1. The allocator
-/// is called from all threads. Fails with ARGUMENT (counts), TYPE, UNSUPPORTED (folded
-/// plans, operators that cannot run).
+/// is called from all threads. Fails with ARGUMENT (counts, deadline, a transport without
+/// devices), TYPE, UNSUPPORTED (folded plans, operators that cannot run, a plugin or a
+/// device that is missing, two ranks with a transport on one device), CANCELLED (stopped,
+/// or a rank that did not come within the deadline).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_local(
     const egraph_allocator *alloc, const egraph_plan *plan,
     const egraph_plan_run_options *options, const egraph_tensor *inputs,

@@ -69,7 +69,7 @@ bool eg_op_find(const char *name, eg_op *out) {
 
 uint32_t eg_op_in_place(eg_op op) {
   const eg_op_info *info = eg_op_info_of(op);
-  if (op == EG_OP_ADAM_UPDATE) return (UINT32_C(1) << info->results) - 1;
+  if ((info->flags & EG_OPF_UPDATES) != 0) return (UINT32_C(1) << info->results) - 1;
   bool computes = (info->flags & EG_OPF_MOVES) == 0 && op != EG_OP_WHERE;
   return (info->flags & EG_OPF_POINTWISE) != 0 && computes;
 }

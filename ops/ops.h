@@ -26,17 +26,18 @@ typedef enum eg_attr_slot {
 
 enum {
   EG_OPF_NONE = 0,
-  EG_OPF_COMMUTES = 1,       // the two operands may swap
-  EG_OPF_POINTWISE = 2,      // result[i] depends on operand[i] only, after broadcasting
-  EG_OPF_VIEW = 4,           // moves no data when row-major
-  EG_OPF_LEAF = 8,           // no operands
-  EG_OPF_FLOAT = 16,         // operand 0 is floating point;
-  EG_OPF_BOOL = 32,          // ... bool;
-  EG_OPF_ANY = 64,           // ... of any dtype. None of the three: any dtype but bool
-  EG_OPF_PREDICATE = 128,    // the result is bool
-  EG_OPF_MOVES = 256,        // copies or makes data, computes nothing: no flops
-  EG_OPF_COSTLY = 512,       // EG_COSTLY_FLOPS operations per point instead of one
-  EG_OPF_MULTIPLY_ADD = 1024 // two operations per point
+  EG_OPF_COMMUTES = 1,        // the two operands may swap
+  EG_OPF_POINTWISE = 2,       // result[i] depends on operand[i] only, after broadcasting
+  EG_OPF_VIEW = 4,            // moves no data when row-major
+  EG_OPF_LEAF = 8,            // no operands
+  EG_OPF_FLOAT = 16,          // operand 0 is floating point;
+  EG_OPF_BOOL = 32,           // ... bool;
+  EG_OPF_ANY = 64,            // ... of any dtype. None of the three: any dtype but bool
+  EG_OPF_PREDICATE = 128,     // the result is bool
+  EG_OPF_MOVES = 256,         // copies or makes data, computes nothing: no flops
+  EG_OPF_COSTLY = 512,        // EG_COSTLY_FLOPS operations per point instead of one
+  EG_OPF_MULTIPLY_ADD = 1024, // two operations per point
+  EG_OPF_UPDATES = 2048 // result i is what operand i becomes: it may be written over it
 };
 
 /// What a point of an exponential, a root, or a normalization counts for.

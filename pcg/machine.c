@@ -85,13 +85,31 @@ static egraph_status load_builtin(egraph_allocator alloc, const char *name,
   return fail_unknown(alloc, name);
 }
 
+/// Reads the number behind a '*', if there is one; false: there is something else.
+static bool read_nodes(const char *star, int64_t *out) {
+  *out = 0;
+  return star == NULL ||
+         (eg_parse_int64(star + 1, out) && *out >= 1 && *out <= EG_MACHINE_MAX_DEVICES);
+}
+
+bool eg_machine_is_host(const char *name, uint32_t *out_ranks) {
+  static const char host[] = "host";
+  const size_t len = sizeof host - 1;
+  const char *star = strchr(name, '*');
+  int64_t ranks;
+  if (strncmp(name, host, len) != 0 || (name[len] != '\0' && name + len != star) ||
+      !read_nodes(star, &ranks))
+    return false;
+  *out_ranks = (uint32_t)ranks;
+  return true;
+}
+
 egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
                               eg_machine *out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   const char *star = strrchr(name, '*');
-  int64_t nodes = 0;
-  if (star != NULL &&
-      (!eg_parse_int64(star + 1, &nodes) || nodes < 1 || nodes > EG_MACHINE_MAX_DEVICES))
+  int64_t nodes;
+  if (!read_nodes(star, &nodes))
     return EG_FAIL(
         EGRAPH_E_ARGUMENT,
         "'%.64s' is no machine; behind '*' stands the number of its nodes, from "

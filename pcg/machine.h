@@ -75,6 +75,8 @@ typedef struct eg_machine {
   double memory_bytes;     // of a device; INFINITY: no limit
   double bandwidth_bytes;  // of its memory, per second
   double overhead_seconds; // of a kernel
+  double slowdown;         // entries of the profile take so many times as long: devices
+                           // of a plan that share one; 1 unless the file says otherwise
   double peak_flops[EGRAPH_DTYPE_COUNT]; // per second
   eg_collectives collectives;
   uint32_t axis_count, link_count, mesh_count;
@@ -105,6 +107,9 @@ egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
 /// a rank per processor; "host*4" has four ranks. Fails also with EGRAPH_E_IO.
 egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
                               eg_machine *out);
+/// Whether a name that eg_machine_load takes is that of this host; *out_ranks is then
+/// what stands behind it, 0: nothing.
+bool eg_machine_is_host(const char *name, uint32_t *out_ranks);
 void eg_machine_deinit(eg_machine *machine);
 /// Appends the text of a machine; parse(print(x)) equals x.
 egraph_status eg_machine_print(eg_text *text, const eg_machine *machine);

@@ -34,6 +34,7 @@ egraph_status eg_machine_host_print(eg_text *text, uint32_t ranks,
       {"(egraph-machine 1)\n(name host)\n"
        "(device (kind \"a processor of this host\") (profile \"host\")\n  (overhead ",
        figures->overhead_seconds},
+      {") (slowdown ", 1 / cores},
       {") (memory ", host_memory_bytes() / count},
       {") (bandwidth ", figures->bandwidth_bytes * cores},
       {") (peak (float32 ", figures->peak_flops * cores},

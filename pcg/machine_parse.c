@@ -65,8 +65,8 @@ static egraph_status parse_peaks(const eg_machine_reader *r, const eg_sexpr *for
 }
 
 static egraph_status parse_device(eg_machine_reader *r, const eg_sexpr *form) {
-  enum { KIND, PROFILE, MEMORY, BANDWIDTH, OVERHEAD, PEAK, PARTS };
-  static const char *const names[PARTS] = {"kind",      "profile",  "memory",
+  enum { KIND, PROFILE, SLOWDOWN, MEMORY, BANDWIDTH, OVERHEAD, PEAK, PARTS };
+  static const char *const names[PARTS] = {"kind",      "profile",  "slowdown", "memory",
                                            "bandwidth", "overhead", "peak"};
   const eg_sexpr *part[PARTS];
   eg_machine *m = r->machine;
@@ -81,6 +81,8 @@ static egraph_status parse_device(eg_machine_reader *r, const eg_sexpr *form) {
   if (part[KIND] != NULL) EG_TRY(eg_machine_read_string(r, part[KIND], &m->device));
   if (part[PROFILE] != NULL)
     EG_TRY(eg_machine_read_string(r, part[PROFILE], &m->profile));
+  if (part[SLOWDOWN] != NULL)
+    EG_TRY(eg_machine_read_figure(r, part[SLOWDOWN], false, &m->slowdown));
   if (part[MEMORY] != NULL)
     EG_TRY(eg_machine_read_figure(r, part[MEMORY], false, &m->memory_bytes));
   r->has_device = true;
@@ -344,8 +346,11 @@ egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
                                const char *text, size_t size, uint32_t nodes,
                                eg_machine *out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
-  eg_machine machine = {
-      .name = "", .device = "", .profile = "", .memory_bytes = (double)INFINITY};
+  eg_machine machine = {.name = "",
+                        .device = "",
+                        .profile = "",
+                        .memory_bytes = (double)INFINITY,
+                        .slowdown = 1};
   eg_machine_reader r = {.file = file, .machine = &machine, .nodes_wanted = nodes};
   if (nodes > EG_MACHINE_MAX_DEVICES)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s: at most %d nodes", file,

@@ -24,6 +24,7 @@ static egraph_status print_device(eg_text *text, const eg_machine *m) {
   EG_TRY(eg_text_append(text, "(device"));
   EG_TRY(print_string(text, "kind", m->device));
   EG_TRY(print_string(text, "profile", m->profile));
+  if (m->slowdown != 1) EG_TRY(print_figure(text, "slowdown", m->slowdown));
   if (isfinite(m->memory_bytes)) EG_TRY(print_figure(text, "memory", m->memory_bytes));
   if (m->compute_is_free) return eg_text_append(text, ")\n");
   EG_TRY(print_figure(text, "bandwidth", m->bandwidth_bytes));

@@ -27,6 +27,7 @@ typedef struct eg_onnx_import_options {
   size_t max_bytes; // largest file
   const eg_onnx_fixed_input *fixed;
   uint32_t fixed_count;
+  bool *out_symbolic; // set where an input has a symbolic dimension; NULL: not wanted
 } eg_onnx_import_options;
 #define EG_ONNX_IMPORT_OPTIONS_DEFAULT                                                   \
   { .batch = 0, .max_bytes = (size_t)1 << 31 }

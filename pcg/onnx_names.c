@@ -70,6 +70,15 @@ static egraph_status explain_input(const eg_onnx_reader *r,
   return EG_FAIL(EGRAPH_E_PARSE, "its size overflows");
 }
 
+static void note_symbols(const eg_onnx_reader *r, const Onnx__ValueInfoProto *info) {
+  const Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;
+  if (r->options.out_symbolic == NULL || tensor->shape == NULL) return;
+  for (size_t i = 0; i < tensor->shape->n_dim; i++)
+    if (tensor->shape->dim[i]->value_case !=
+        ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
+      *r->options.out_symbolic = true;
+}
+
 // A value that the caller fixed, or NULL.
 static const eg_onnx_fixed_input *fixed_input(const eg_onnx_reader *r, const char *name) {
   for (uint32_t i = 0; i < r->options.fixed_count; i++)
@@ -105,6 +114,7 @@ static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
                    info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
                    eg_dtype_from_onnx(info->type->tensor_type->elem_type, &dtype);
   if (!is_tensor) return eg_onnx_import_foreign_input(r, info);
+  note_symbols(r, info);
   if (!eg_onnx_declared_type(r, info, &type)) return explain_input(r, info);
   uint32_t ignored;
   if (eg_strmap_find(&r->absent, info->name, &ignored))

@@ -199,6 +199,38 @@ static egraph_status ask_caller(const eg_cost_model *model, const eg_node_spec *
   return EGRAPH_OK;
 }
 
+/// Keeps what was measured of an entry, whose text is model->key.
+static egraph_status keep(eg_cost_model *model, uint32_t id, double seconds) {
+  entry *e = &model->entries.data[id];
+  eg_profile_entry stored = {.spec = eg_text_of(&model->key),
+                             .op = eg_op_info_of(e->point.op)->name,
+                             .formatted = e->point.formatted,
+                             .flops = e->point.flops,
+                             .bytes = e->point.bytes,
+                             .seconds = seconds};
+  if (model->db != NULL)
+    EG_TRY(eg_profile_db_store(model->db, model->machine, &stored, 1));
+  e->point.seconds = stored.seconds;
+  e->measured = true;
+  return EGRAPH_OK;
+}
+
+static egraph_status probe(eg_cost_model *model, const eg_node_spec *spec, uint32_t id) {
+  const eg_cost_prober *prober = model->options.prober;
+  const entry *e = &model->entries.data[id];
+  double seconds = 0;
+  bool done = false;
+  if (e->measured || e->requested || prober == NULL) return EGRAPH_OK;
+  EG_TRY(prober->probe(prober->self, spec,
+                       eg_roofline_estimate(&model->roofline, &e->point), &seconds,
+                       &done));
+  return done ? keep(model, id, seconds) : EGRAPH_OK;
+}
+
+bool eg_cost_has_prober(const eg_cost_model *model) {
+  return model->options.prober != NULL;
+}
+
 egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
                               double *out_seconds, eg_cost_source *out_source) {
   bool given;
@@ -210,6 +242,7 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
   } else if (!given) {
     uint32_t id;
     EG_TRY(entry_of(model, spec, &id));
+    EG_TRY(probe(model, spec, id));
     const entry *e = &model->entries.data[id];
     source = e->measured ? EG_COST_MEASURED : EG_COST_ESTIMATED;
     seconds = e->measured ? e->point.seconds

@@ -6,7 +6,7 @@
 // are. Free are leaves, views that change no memory format, nodes with only weights as
 // operands (folded before the first run), and opaque nodes: nothing is known of them and
 // every plan has them. Nothing here touches a device: missing entries are collected and
-// measured by whoever owns one.
+// measured by whoever owns one, later or as they are asked for.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_COST_H
 #define EG_SIM_COST_H
@@ -22,6 +22,15 @@ typedef enum eg_cost_source {
 
 typedef struct eg_cost_model eg_cost_model;
 
+/// Measures a node when its cost is first asked for. Sets *out_seconds (INFINITY: the
+/// back-end cannot run it) and *out_done, or leaves *out_done false: the node is then
+/// estimated, and offered again when it is asked for again.
+typedef struct eg_cost_prober {
+  egraph_status (*probe)(void *self, const eg_node_spec *spec, double estimate,
+                         double *out_seconds, bool *out_done);
+  void *self;
+} eg_cost_prober;
+
 typedef struct eg_cost_options {
   const char *database; // path of the profile database; NULL or ":memory:": none on disk
   const char *machine;  // fingerprint, not NULL: entries of other machines are not used
@@ -31,6 +40,7 @@ typedef struct eg_cost_options {
   /// NULL. Asked first, for free nodes too, each time.
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
   void *user;
+  const eg_cost_prober *prober; // borrowed; NULL: what is not known is estimated
 } eg_cost_options;
 
 /// Opens or creates the database (WAL, schema version checked) and reads the machine's
@@ -43,9 +53,12 @@ void eg_cost_model_destroy(eg_cost_model *model);
 
 /// Seconds of one execution; INFINITY for a node the back-end cannot run. Memoized.
 /// Deterministic for the same database. Fails with EGRAPH_E_ARGUMENT when the caller's
-/// function gives no cost at all (negative, NaN).
+/// function gives no cost at all (negative, NaN), and as a prober does.
 egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
                               double *out_seconds, eg_cost_source *out_source);
+
+/// Whether what is not known is measured when it is asked for.
+bool eg_cost_has_prober(const eg_cost_model *model);
 
 /// Whether a node is one of the free ones above.
 bool eg_cost_is_free(const eg_node_spec *spec);

@@ -5,7 +5,8 @@ egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machin
                                   eg_cost_model *model) {
   uint32_t entries = 0, unsupported = 0;
   if (model != NULL) EG_TRY(eg_cost_counts(model, &entries, &unsupported));
-  bool enough = entries - unsupported >= EG_DEVICE_COST_MIN_ENTRIES;
+  bool enough = (model != NULL && eg_cost_has_prober(model)) ||
+                entries - unsupported >= EG_DEVICE_COST_MIN_ENTRIES;
   *cost = (eg_device_cost){.machine = machine, .model = enough ? model : NULL};
   return EGRAPH_OK;
 }
@@ -21,8 +22,11 @@ egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
                                      const eg_node_spec *local, double *out_seconds,
                                      eg_cost_source *out_source) {
   bool is_free = cost->machine->compute_is_free || eg_cost_is_free(local);
-  if (!is_free && cost->model != NULL)
-    return eg_cost_seconds(cost->model, local, out_seconds, out_source);
+  if (!is_free && cost->model != NULL) {
+    EG_TRY(eg_cost_seconds(cost->model, local, out_seconds, out_source));
+    *out_seconds *= cost->machine->slowdown;
+    return EGRAPH_OK;
+  }
   *out_seconds =
       is_free ? 0 : roof(cost->machine, local) + cost->machine->overhead_seconds;
   if (out_source != NULL) *out_source = is_free ? EG_COST_FREE : EG_COST_ESTIMATED;

@@ -2,7 +2,8 @@
 //
 // Where computing is free: 0. Free nodes (sim/cost.h): 0. Otherwise from the entries that
 // a cost model has of this device, when they are enough to calibrate an estimate for the
-// rest; without them from the machine's figures:
+// rest, or when it measures the rest, times the machine's slowdown; without them from the
+// machine's figures:
 //
 //   seconds = max(flops / peak(dtype of operand 0), bytes / bandwidth) + overhead
 //

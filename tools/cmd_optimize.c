@@ -238,6 +238,8 @@ int command_explain(int argc, char **argv) {
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return outcome_of(parsed);
   view.json = flags.json;
+  view.database = flags.database;
+  view.no_measure = flags.no_measure;
   if (is_plan_file(models.items[0])) return explain_plan_file(models.items[0], &view);
   if (view.against != NULL || view.machine != NULL || view.unity) {
     fprintf(stderr,

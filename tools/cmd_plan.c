@@ -17,15 +17,18 @@ typedef struct parallel_flags {
   text_list pins, bans;
   char demands[MAX_DEMANDS]; // the same as statements
   uint64_t batch, micro_batches;
-  bool text, unity, json;
+  bool text, unity, json, no_measure;
 } parallel_flags;
 
 static bool on_progress(void *user, const char *mesh, double cost, double bound,
                         double seconds) {
   (void)user;
   char line[200];
-  (void)snprintf(line, sizeof line, "%s, %.1f s, cost %.4g s, bound %.4g s", mesh,
-                 seconds, cost, bound);
+  if (isinf(cost))
+    (void)snprintf(line, sizeof line, "%s, %.1f s, no plan yet", mesh, seconds);
+  else
+    (void)snprintf(line, sizeof line, "%s, %.1f s, cost %.4g s, bound %.4g s", mesh,
+                   seconds, cost, bound);
   progress_line("plan", line);
   return interrupted();
 }
@@ -64,6 +67,7 @@ static void report_json(const egraph_plan_report *r) {
   json_int("micro_batches", r->micro_batches);
   json_int("nodes", r->nodes);
   json_int("blocks", r->blocks);
+  json_int("measured", r->measured);
   json_open("egraph", '{');
   json_int("nodes", r->egraph_nodes);
   json_int("classes", r->egraph_classes);
@@ -130,6 +134,9 @@ static void print_report(const egraph_plan_report *r) {
            r->blocks);
   printf("e-graph   %u nodes, %u classes, %u iterations, %s\n", r->egraph_nodes,
          r->egraph_classes, r->iterations, r->stop);
+  if (r->measured != 0)
+    printf("measured  %u operators of this host, for the profile database\n",
+           r->measured);
   printf("cost      %.6g s, bound %.6g s, gap %.4f %%\n", r->cost, r->bound,
          100 * r->gap);
   if (r->seed != NULL)
@@ -162,6 +169,7 @@ static egraph_status make_plan(const char *model, const parallel_flags *flags,
   egraph_graph *graph = NULL;
   egraph_rules *rules = NULL;
   egraph_plan_options options = flags->options;
+  measure_host(&options, flags->no_measure);
   install_interrupt();
   egraph_status status = load_model(model, flags->batch, &graph);
   if (status == EGRAPH_OK) status = rule_flags_load(&flags->rules, &rules);
@@ -195,7 +203,11 @@ static size_t fill_variant_rows(parallel_flags *f, flag *rows) {
       {"--saturate_time_limit", FLAG_REAL, &o->saturate_time_limit, "X",
        "seconds for saturation (default 15)", 0.001, 1e6},
       {"--db", FLAG_TEXT, &o->database, "FILE",
-       "profile database with entries of the machine's device", 0, 0},
+       "profile database with entries of the machine's device (of this host: in the "
+       "user's cache folder)",
+       0, 0},
+      {"--no-measure", FLAG_SWITCH, &f->no_measure, NULL,
+       "for this host: assume its figures, do not measure what the database lacks", 0, 0},
       {"--algebra-first", FLAG_SWITCH, &o->algebra_first, NULL,
        "first the graph cheapest on one device, then its split: to compare", 0, 0}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)

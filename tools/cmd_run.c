@@ -184,8 +184,7 @@ static int run_model(run_flags *flags, const char *model) {
   egraph_session_options options = {.backend = flags->backend,
                                     .threads = (uint32_t)flags->threads,
                                     .seed = flags->seed};
-  egraph_status status =
-      egraph_graph_load(NULL, model, (int64_t)flags->batch, &state.graph);
+  egraph_status status = load_model(model, flags->batch, &state.graph);
   if (status == EGRAPH_OK) {
     state.info = egraph_graph_info_of(state.graph);
     files_fine = tensors_are_named(&flags->inputs, state.graph, state.info.inputs,
@@ -220,8 +219,10 @@ int command_run(int argc, char **argv) {
        "write an output, raw row-major (repeatable)", 0, 0},
       {"--ranks", FLAG_UINT, &flags.ranks, "N",
        "run a plan on as many ranks; a model is planned for this host", 1, 1024},
-      {"--channel", FLAG_CHOICE, &flags.channel, "local|mpi",
-       "ranks are threads (default), or the processes that mpirun started", 0, 0},
+      {"--channel", FLAG_CHOICE, &flags.channel, "local|mpi|nccl",
+       "ranks are threads (default), or the processes that mpirun started; nccl: either, "
+       "data goes from device to device",
+       0, 0},
       {"--deadline", FLAG_REAL, &flags.deadline, "SECONDS",
        "how long ranks wait for each other before all fail (default 60)", 0.001, 1e6},
       {"--train", FLAG_UINT, &flags.train, "STEPS", "train, and print the loss", 1,
@@ -231,9 +232,13 @@ int command_run(int argc, char **argv) {
       {"--loss", FLAG_TEXT, &flags.loss, "NAME", "likewise; see egraph plan --help", 0,
        0},
       {"--rate", FLAG_REAL, &flags.rate, "X", "learning rate (default 0.01)", 0, 1e30},
+      {"--db", FLAG_TEXT, &flags.database, "FILE",
+       "profile database of planning (default: in the user's cache folder)", 0, 0},
+      {"--no-measure", FLAG_SWITCH, &flags.no_measure, NULL,
+       "plan by assumed figures of this host, not by measured ones", 0, 0},
       {"--verify", FLAG_SWITCH, &flags.verify, NULL,
        "compare what ranks compute with one device", 0, 0},
-      {"--backend", FLAG_TEXT, &flags.backend, "NAME", "cpu (default), reference or cuda",
+      {"--backend", FLAG_TEXT, &flags.backend, "NAME", "cpu (default), reference, cuda",
        0, 0},
       {"--threads", FLAG_UINT, &flags.threads, "N", "threads (default 1)", 1, 1024},
       {"--repeats", FLAG_UINT, &flags.repeats, "N",
@@ -260,7 +265,15 @@ int command_run(int argc, char **argv) {
                     "run --help\n");
     return EXIT_USAGE;
   }
+  if (flags.compare && runs_on_ranks(&flags, models.items[0])) {
+    fprintf(stderr, "egraph: --compare runs two models on one device; leave out what is "
+                    "of ranks and plans\n");
+    return EXIT_USAGE;
+  }
   if (flags.compare) return compare_models(&flags, &models);
+  if (flags.backend == NULL && flags.channel != NULL &&
+      strcmp(flags.channel, "nccl") == 0)
+    flags.backend = "cuda";
   return runs_on_ranks(&flags, models.items[0]) ? run_on_ranks(&flags, models.items[0])
                                                 : run_model(&flags, models.items[0]);
 }

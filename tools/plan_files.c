@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/console.h"
+#include "tools/planning.h"
 
 static bool ends_with(const char *text, const char *end) {
   size_t length = strlen(text), wanted = strlen(end);
@@ -38,7 +38,11 @@ egraph_status plan_print_remarks(const egraph_plan *plan) {
 static egraph_status load(const char *path, const plan_view *view, egraph_plan **out) {
   egraph_status status = egraph_plan_load(NULL, path, out);
   if (status != EGRAPH_OK || view->machine == NULL) return status;
-  return egraph_plan_price(*out, view->machine);
+  egraph_plan_options options = egraph_plan_options_default();
+  options.machine = view->machine;
+  options.database = view->database;
+  measure_host(&options, view->no_measure);
+  return egraph_plan_price(*out, &options);
 }
 
 static egraph_status explain_one(const egraph_plan *plan, const plan_view *view) {

@@ -12,9 +12,10 @@ egraph_status plan_print_steps(const egraph_plan *plan, bool unity);
 /// Prints what a plan was compared with, and which splits sizes did not allow.
 egraph_status plan_print_remarks(const egraph_plan *plan);
 typedef struct plan_view {
-  const char *against; // what is different in this one; NULL: the plan itself
-  const char *machine; // whose prices to take; NULL: those in the file
-  bool unity, json;
+  const char *against;  // what is different in this one; NULL: the plan itself
+  const char *machine;  // whose prices to take; NULL: those in the file
+  const char *database; // of the profile of that machine; NULL: as egraph plan has it
+  bool no_measure, unity, json;
 } plan_view;
 /// egraph explain of a plan: its steps and figures, or what is different in another one.
 /// An exit status.

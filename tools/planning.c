@@ -123,6 +123,14 @@ const char *default_database(void) {
   return path;
 }
 
+void measure_host(egraph_plan_options *options, bool is_unwanted) {
+  const char *machine = options->machine != NULL ? options->machine : "host";
+  bool is_host = strcmp(machine, "host") == 0 || strncmp(machine, "host*", 5) == 0;
+  options->measure = is_host && !is_unwanted;
+  if (options->measure && options->database == NULL)
+    options->database = default_database();
+}
+
 static bool on_measure(void *user, uint32_t done, uint32_t total) {
   (void)user;
   char line[96];

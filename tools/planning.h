@@ -59,6 +59,10 @@ bool can_be_written(const char *path);
 /// (created). NULL when there is none; the database is then in memory.
 const char *default_database(void);
 
+/// Where a plan is for this host its costs are measured, unless the user does not want
+/// that, and kept in the profile database.
+void measure_host(egraph_plan_options *options, bool is_unwanted);
+
 int command_optimize(int argc, char **argv);
 int command_profile(int argc, char **argv);
 int command_explain(int argc, char **argv);

@@ -12,15 +12,40 @@
 
 bool runs_on_ranks(const run_flags *flags, const char *path) {
   return flags->ranks != 0 || flags->train != 0 || flags->channel != NULL ||
-         flags->verify || is_plan_file(path);
+         flags->deadline > 0 || flags->verify || is_plan_file(path);
 }
 
-static bool is_process(const rank_run *r) {
-  return r->flags->channel != NULL && strcmp(r->flags->channel, "local") != 0;
+// ---- who the ranks are ----------------------------------------------------------
+
+static bool is_channel(const run_flags *flags, const char *name) {
+  return flags->channel != NULL && strcmp(flags->channel, name) == 0;
+}
+
+/// Whether mpirun started this process as one of several: as Open MPI says, and as MPICH
+/// and those like it do.
+static bool is_started_by_mpi(void) {
+  const char *open_mpi = getenv("OMPI_COMM_WORLD_SIZE"), *pmi = getenv("PMI_SIZE");
+  const char *size = open_mpi != NULL ? open_mpi : pmi;
+  return size != NULL && strcmp(size, "1") != 0;
+}
+
+/// Otherwise ranks are threads.
+static bool has_process_ranks(const run_flags *flags) {
+  return is_channel(flags, "mpi") || (is_channel(flags, "nccl") && is_started_by_mpi());
 }
 
 // ---- the plan -------------------------------------------------------------------
 
+static bool on_progress(void *user, const char *mesh, double cost, double bound,
+                        double seconds) {
+  (void)user, (void)cost, (void)bound;
+  char line[100];
+  (void)snprintf(line, sizeof line, "%s, %.1f s", mesh, seconds);
+  progress_line("plan", line);
+  return interrupted();
+}
+
+/// Costs are those of back-end cpu; others are planned for as if they were like it.
 static egraph_status plan_model(const run_flags *flags, const char *path,
                                 egraph_plan **out) {
   egraph_plan_options options = egraph_plan_options_default();
@@ -30,10 +55,15 @@ static egraph_status plan_model(const run_flags *flags, const char *path,
                  (unsigned long long)(flags->ranks != 0 ? flags->ranks : 1));
   options.machine = machine;
   options.loss = flags->loss;
+  options.database = flags->database;
+  options.progress = on_progress;
+  measure_host(&options, flags->no_measure || (flags->backend != NULL &&
+                                               strcmp(flags->backend, "cpu") != 0));
   if (flags->train != 0)
     options.optimizer = flags->optimizer != NULL ? flags->optimizer : "sgd";
-  egraph_status status = egraph_graph_load(NULL, path, (int64_t)flags->batch, &graph);
+  egraph_status status = load_model(path, flags->batch, &graph);
   if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);
+  progress_clear();
   egraph_graph_destroy(graph);
   return status;
 }
@@ -77,7 +107,7 @@ static void print_begin(const rank_run *r) {
     json_text("mesh", report->mesh);
     json_int("ranks", report->devices);
     json_int("micro_batches", report->micro_batches);
-    json_text("channel", is_process(r) ? r->flags->channel : "local");
+    json_text("channel", r->flags->channel != NULL ? r->flags->channel : "local");
     json_open("steps", '[');
   } else {
     printf("plan      %s: %u ranks, %u micro-batches, predicted %.3f ms a step\n",
@@ -109,7 +139,9 @@ static bool on_step(void *user, const egraph_plan_step *step) {
 }
 
 static egraph_status run_steps(rank_run *r) {
+  const char *transport = is_channel(r->flags, "nccl") ? "nccl" : NULL;
   const egraph_plan_run_options options = {.backend = r->flags->backend,
+                                           .transport = transport,
                                            .threads = (uint32_t)r->flags->threads,
                                            .seed = r->flags->seed,
                                            .steps = (uint32_t)r->step_count,
@@ -117,9 +149,9 @@ static egraph_status run_steps(rank_run *r) {
                                            .on_step = on_step,
                                            .user = r};
   uint32_t inputs = r->rows * r->input_count, outputs = r->rows * r->output_count;
-  if (is_process(r))
-    return egraph_plan_run_rank(NULL, r->plan, r->flags->channel, &options, r->inputs,
-                                inputs, r->outputs, outputs, &r->rank);
+  if (has_process_ranks(r->flags))
+    return egraph_plan_run_rank(NULL, r->plan, "mpi", &options, r->inputs, inputs,
+                                r->outputs, outputs, &r->rank);
   return egraph_plan_run_local(NULL, r->plan, &options, r->inputs, inputs, r->outputs,
                                outputs);
 }
@@ -141,8 +173,10 @@ static void print_time(const rank_run *r) {
     json_real("predicted", predicted);
   } else {
     printf("time      median %.3f ms, least %.3f ms, of the processor %.3f ms; predicted "
-           "%.3f ms: measured %.2f of it\n",
-           1e3 * median, 1e3 * least, 1e3 * busy, 1e3 * predicted, median / predicted);
+           "%.3f ms",
+           1e3 * median, 1e3 * least, 1e3 * busy, 1e3 * predicted);
+    if (predicted > 0) printf(": measured %.2f of it", median / predicted);
+    printf("\n");
   }
 }
 
@@ -174,12 +208,23 @@ static bool write_outputs(const rank_run *r) {
 
 // ---- the command ----------------------------------------------------------------
 
+/// What was printed is ended. Ctrl-C is no failure of a rank.
+static int end_early(const rank_run *r, egraph_status status) {
+  bool has_begun = r->rank == 0 && r->done != 0;
+  if (has_begun) print_time(r);
+  if (has_begun && r->flags->json) json_end();
+  if (!interrupted()) return report_failure(status);
+  fprintf(stderr, "egraph: interrupted after step %zu; no outputs are written\n",
+          r->done);
+  return EXIT_FAILED;
+}
+
 /// Only rank 0 has something to say.
 static int run_and_print(rank_run *r) {
   bool good = true;
   egraph_status status = run_steps(r);
-  if (r->rank != 0 || status != EGRAPH_OK)
-    return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  if (status != EGRAPH_OK) return end_early(r, status);
+  if (r->rank != 0) return EXIT_DONE;
   print_time(r);
   if (r->flags->verify) {
     status = rank_run_verify(r);
@@ -192,10 +237,32 @@ static int run_and_print(rank_run *r) {
 
 static bool flags_fit(const run_flags *flags, const char *path) {
   bool is_plan = is_plan_file(path);
-  if (flags->channel != NULL && strcmp(flags->channel, "local") != 0 && !is_plan) {
+  if (has_process_ranks(flags) && !is_plan) {
     fprintf(stderr,
             "egraph: processes run a plan that is there, the same in all of them; "
             "write one with egraph plan -o, and give it instead of the model\n");
+    return false;
+  }
+  if (is_plan && (flags->batch != 0 || flags->database != NULL || flags->no_measure)) {
+    fprintf(stderr, "egraph: --batch, --db and --no-measure are of models; give them to "
+                    "egraph plan\n");
+    return false;
+  }
+  if (flags->steps) {
+    fprintf(stderr, "egraph: --steps times the operators of a model on one device; leave "
+                    "out what is of ranks and plans\n");
+    return false;
+  }
+  if (is_started_by_mpi() && !has_process_ranks(flags)) {
+    fprintf(stderr, "egraph: mpirun started several processes, and each would run the "
+                    "whole plan; give --channel mpi, or leave mpirun out\n");
+    return false;
+  }
+  if (is_channel(flags, "nccl") && strcmp(flags->backend, "cuda") != 0) {
+    fprintf(stderr,
+            "egraph: --channel nccl is between devices; give --backend cuda, or "
+            "--channel local or mpi with --backend %s\n",
+            flags->backend);
     return false;
   }
   if ((flags->optimizer != NULL || flags->loss != NULL) &&
@@ -214,6 +281,11 @@ int run_on_ranks(const run_flags *flags, const char *path) {
   install_interrupt();
   egraph_status status = is_plan_file(path) ? egraph_plan_load(NULL, path, &r.plan)
                                             : plan_model(flags, path, &r.plan);
+  if (status == EGRAPH_OK && interrupted()) {
+    fprintf(stderr, "egraph: interrupted before the first step\n");
+    egraph_plan_destroy(r.plan);
+    return EXIT_FAILED;
+  }
   if (status == EGRAPH_OK) status = egraph_plan_account(r.plan, NULL, NULL, NULL);
   if (status == EGRAPH_OK) {
     r.graph = egraph_plan_graph(r.plan);

@@ -16,7 +16,8 @@ typedef struct run_flags {
   uint64_t ranks, train; // 0: not given
   const char *channel, *optimizer, *loss;
   double rate, deadline; // deadline: seconds; 0: not given
-  bool verify;
+  bool verify, no_measure;
+  const char *database;
 } run_flags;
 
 /// Whether a plan is to run: a file of one, or a model on ranks.

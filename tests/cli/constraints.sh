@@ -13,7 +13,7 @@ cat >mlp.egraph <<'X'
 (output y)
 X
 printf '(egraph-graph 1)\n(input x "float32[64,64]")\n(let y (relu x))\n(output y)\n' >bare.egraph
-train='--machine host*4 --mesh cpu=4 --train adam --loss mean-squared-error'
+train='--no-measure --machine host*4 --mesh cpu=4 --train adam --loss mean-squared-error'
 
 # Statements on the command line and in a file.
 expect 0 '^  w1@S0: float32\[8,128\]' - plan mlp.egraph $train --pin 'w1 cpu=S0' --text
@@ -55,7 +55,7 @@ printf '(egraph-graph 1)\n(input x "float32[4,8]")\n(weight w "float32[8,8]")\n(
 expect 1 - '^egraph: there is no plan: no operators of this step can be split so' plan sums.egraph --machine 'host*4' --mesh cpu=4 --baseline data-parallel
 
 # A plan edited by hand: all of y on every device instead of half of it, gathered.
-expect 0 '' - plan bare.egraph --machine 'host*2' --mesh cpu=2 --pin 'x cpu=S0' -o split.json
+expect 0 '' - plan bare.egraph --no-measure --machine 'host*2' --mesh cpu=2 --pin 'x cpu=S0' -o split.json
 sed -e 's/"cpu": "split 0"//' -e 's/"layout": "S0"/"layout": "R"/' -e '/all-gather/d' \
   -e '/"actions"/s/,$/],/' -e '/"value": "y"/{N;s/},\n.*/}],/;}' -e 's/"outputs": \[2\]/"outputs": [1]/' \
   split.json >whole.json

@@ -1,4 +1,4 @@
-# Ctrl-C keeps what was found; a killed profiler leaves a database that can be used.
+# Ctrl-C keeps what was found, or says how far a run came; a killed profiler leaves a database that can be used.
 # SPDX-License-Identifier: Apache-2.0
 . "$(dirname "$0")/kit.sh"
 
@@ -53,4 +53,17 @@ wait $!
 status=$?
 [ $status -eq 0 ] || [ $status -eq 130 ] || fail "exit status $status"
 [ $status -eq 0 ] || absent none.onnx
+
+# Training that is interrupted tells how far it came, and ends what it has printed.
+"$EGRAPH" plan layer.egraph --machine 'host*2' --train sgd --loss mean-squared-error --no-measure -o plan.json >stdout 2>stderr
+until_training() { # PID
+  while kill -0 "$1" 2>/dev/null && ! grep -q '"step":1,' stdout; do sleep 0.05; done
+}
+last='egraph run, interrupted' cases=$((cases + 1))
+"$EGRAPH" run plan.json --train 1000000 --json >stdout 2>stderr &
+until_training $!
+kill -INT $! 2>/dev/null
+wait $!
+judge $? 1 '"step":1,' '^egraph: interrupted after step [0-9]+; no outputs are written$'
+keys mesh ranks steps time predicted
 finish

@@ -122,6 +122,9 @@ expect 0 '^predicted' - optimize unknown.onnx $quick
 # A model that names more than it gives.
 expect 1 - '^egraph: .*symbolic.*: .*batch' optimize "$SOURCE/tests/fuzz/corpus/onnx/symbolic" $quick
 expect 0 '^predicted' - optimize "$SOURCE/tests/fuzz/corpus/onnx/symbolic" $quick --batch 2
+for command in 'optimize --no-measure' run explain 'plan --machine host*2' 'run --ranks 2'; do
+  expect 1 - "^egraph: layer.egraph: there is no symbolic dimension to become 8, and the first one of input 'x' is 4; leave" $command layer.egraph --batch 8
+done
 
 # Every element type; half-precision results may differ by a rounding.
 for dtype in float64 float16 bfloat16 int32 int64; do

@@ -31,7 +31,7 @@ expect 2 - '--micro-batches must' plan mlp.egraph --train sgd --micro-batches 0
 expect 2 - 'are of training; give --train too' plan mlp.egraph --bf16
 
 # A plan, its table, its file, and what is said of it.
-train='--machine host*4 --train adam --loss mean-squared-error'
+train='--no-measure --machine host*4 --train adam --loss mean-squared-error'
 expect 0 '^plan +optimal on (cpu=4|outer=2,inner=2): 4 devices' - plan mlp.egraph $train -o plan.json
 matches stdout '^cost .* gap 0.0000 %$'
 matches stdout '^memory .* limit [0-9]+$'

@@ -34,7 +34,21 @@ expect 0 'outputs equal' - run mlp.egraph --ranks 3 --verify --repeats 2
 expect 0 '^plan +one device: 1 ranks' - run mlp.egraph --train 2 $square
 expect 0 'outputs equal' - run mlp.egraph --ranks 4 --channel local --backend reference --verify --repeats 1
 
-# This host, measured, to plan for.
+# Plans for this host are made of what is measured, once, and kept.
+expect 0 '^measured +[0-9]+ operators of this host, ' - plan mlp.egraph --machine 'host*2' --db measured.db -o first.json
+present measured.db
+expect 0 '"measured":0,' - plan mlp.egraph --machine 'host*2' --db measured.db -o second.json --json
+same first.json second.json
+expect 0 '"measured":0,' - plan mlp.egraph --machine 'host*2' --no-measure --db measured.db --json
+rm measured.db
+expect 0 '^plan +cpu=2: ' - run mlp.egraph --ranks 2 --repeats 1 --no-measure
+absent measured.db
+expect 0 '^plan +cpu=2: ' - run mlp.egraph --ranks 2 --repeats 1 --db measured.db
+present measured.db
+expect 1 - '^egraph: nowhere/p.db: ' run mlp.egraph --ranks 2 --db nowhere/p.db
+expect 1 - '^egraph: mlp.egraph: ' plan mlp.egraph --machine 'host*2' --db mlp.egraph
+
+# This host, measured, as a file.
 expect 0 '^\(egraph-machine 1\)$' - machine
 matches stdout '^\(axis cpu 2 memory\)$'
 expect 0 - - machine --ranks 3 -o my.machine
@@ -51,12 +65,17 @@ expect 1 - 'short.raw: cannot be read' run plan.json --train 1 --input x=short.r
 expect 1 - 'input z=x.raw: write NAME=FILE .* they are: x ' run plan.json --input z=x.raw
 
 # What does not fit.
+expect 2 - '^egraph: --batch, --db and --no-measure are of models' run plan.json --batch 4
+expect 2 - '^egraph: --steps times the operators of a model on one device' run mlp.egraph --ranks 2 --steps
+expect 2 - '^egraph: --compare runs two models on one device' run --compare mlp.egraph mlp.egraph --ranks 2
+echo '(egraph-graph 1)' >empty.egraph
+expect 0 'predicted 0.000 ms$' 'empty.egraph has no outputs' run empty.egraph --ranks 2
 expect 1 - '^egraph: plan.json is a plan for 2 devices, not for --ranks 4; plan it again' run plan.json --ranks 4
 expect 0 '' - plan mlp.egraph --machine 'host*2' -o forward.json
 expect 1 - '^egraph: forward.json is no plan of a training step; make one with' run forward.json --train 2
 expect 2 - '^egraph: processes run a plan that is there' run mlp.egraph --channel mpi --ranks 2
 expect 2 - '^egraph: --optimizer and --loss are of models that are trained' run plan.json --optimizer sgd
-expect 2 - '--channel is one of local\|mpi' run plan.json --channel pigeons
+expect 2 - '--channel is one of local\|mpi\|nccl' run plan.json --channel pigeons
 expect 2 - '--deadline must lie between 0.001 and 1000000' run plan.json --deadline 0
 expect 1 - "^egraph: there is no loss 'hinge'" run mlp.egraph --ranks 2 --train 1 --loss hinge
 expect 1 - '^egraph: nowhere.json: No such file' run nowhere.json

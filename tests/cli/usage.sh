@@ -46,7 +46,7 @@ expect 2 - '--compare takes two models' run --compare layer.egraph
 expect 2 - '--compare takes two models' run layer.egraph layer.egraph
 
 # Every flag of optimize with a value that is fine.
-expect 0 predicted - optimize layer.egraph --no-measure --run-threads 2 --batch 3 --extractor dag \
+expect 0 predicted - optimize layer.egraph --no-measure --run-threads 2 --batch 4 --extractor dag \
   --scheduler simple --node-limit 1e3 --iteration-limit=4 --time-limit 2.5 --byte-limit 1000000000 \
   --extract-time-limit 1 --relative-gap 0.01 --seed 12345678901234567 --threads 2 --formats 0 \
   --fold-bytes 0 --backend reference --db new.db -o out.onnx

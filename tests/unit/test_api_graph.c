@@ -271,6 +271,25 @@ static void files_that_are_no_models_are_refused(void **state) {
   assert_null(graph);
 }
 
+/// The layer's input is 4 x 8: 4 is what it has, 8 is no batch of it.
+static void a_batch_that_a_model_cannot_have_is_refused(void **state) {
+  api_kit *kit = *state;
+  static const char *const names[] = {"test_api_batch.onnx", "test_api_batch.egraph"};
+  for (int i = 0; i < 2; i++) {
+    egraph_graph *graph = api_layer(&kit->alloc);
+    (void)snprintf(kit->path, sizeof kit->path, "%s", names[i]);
+    assert_ok(egraph_graph_save(graph, kit->path));
+    egraph_graph_destroy(graph);
+    assert_ok(egraph_graph_load(&kit->alloc, kit->path, 4, &graph));
+    egraph_graph_destroy(graph);
+    graph = NULL;
+    assert_fails(egraph_graph_load(&kit->alloc, kit->path, 8, &graph), EGRAPH_E_ARGUMENT,
+                 "there is no symbolic dimension to become 8");
+    assert_null(graph);
+    (void)remove(kit->path);
+  }
+}
+
 static void every_prefix_of_an_onnx_file_is_refused(void **state) {
   api_kit *kit = *state;
   egraph_graph *graph = api_layer(&kit->alloc);
@@ -317,6 +336,7 @@ int main(void) {
       api_test(onnx_files_hold_the_graph),
       api_test(a_text_that_is_printed_reads_back_as_the_same_text),
       api_test(files_that_are_no_models_are_refused),
+      api_test(a_batch_that_a_model_cannot_have_is_refused),
       api_test(every_prefix_of_an_onnx_file_is_refused),
       api_test(a_path_that_cannot_be_written_leaves_nothing),
   };

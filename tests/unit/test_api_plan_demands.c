@@ -137,12 +137,16 @@ static void a_baseline_is_planned_alone(void **state) {
   assert_int_equal(create_with(kit, &options), EGRAPH_E_ARGUMENT);
 }
 
+static egraph_status price_on(egraph_plan *plan, const char *machine) {
+  return egraph_plan_price(plan, &(egraph_plan_options){.machine = machine});
+}
+
 static void a_plan_is_priced_anew(void **state) {
   api_kit *kit = *state;
   egraph_plan_options options = api_training();
   egraph_plan *plan = api_make_plan(kit, &options);
   double cost = egraph_plan_report_of(plan)->cost;
-  assert_ok(egraph_plan_price(plan, "host*2"));
+  assert_ok(price_on(plan, "host*2"));
   const egraph_plan_report *r = egraph_plan_report_of(plan);
   assert_string_equal(r->status, "loaded");
   assert_true(fabs(r->cost - cost) <= 1e-9 * cost);
@@ -151,10 +155,10 @@ static void a_plan_is_priced_anew(void **state) {
       " (peak (float32 1e6)))(link wire (latency 1) (bandwidth 1e3))(axis cpu 2 wire)";
   name_file(kit, ".machine");
   api_write_file(kit->path, machine, sizeof machine - 1);
-  assert_ok(egraph_plan_price(plan, kit->path));
+  assert_ok(price_on(plan, kit->path));
   assert_true(r->cost > 1 && r->memory_limit == 1e9);
-  assert_int_equal(egraph_plan_price(plan, "host*4"), EGRAPH_E_ARGUMENT);
-  assert_int_equal(egraph_plan_price(plan, "no/such.machine"), EGRAPH_E_IO);
+  assert_int_equal(price_on(plan, "host*4"), EGRAPH_E_ARGUMENT);
+  assert_int_equal(price_on(plan, "no/such.machine"), EGRAPH_E_IO);
   egraph_plan_destroy(plan);
 }
 
@@ -173,7 +177,7 @@ static egraph_status everything(egraph_allocator heap, void *user) {
   egraph_status status = egraph_graph_create(alloc, &graph);
   if (status == EGRAPH_OK) status = api_build_layer(graph);
   if (status == EGRAPH_OK) status = egraph_plan_create(alloc, graph, &options, &plan);
-  if (status == EGRAPH_OK) status = egraph_plan_price(plan, "host*2");
+  if (status == EGRAPH_OK) status = price_on(plan, "host*2");
   if (status == EGRAPH_OK) status = egraph_plan_remarks(alloc, plan, true, &text);
   egraph_string_free(alloc, text);
   egraph_plan_destroy(plan);

@@ -164,6 +164,20 @@ static void deadlines_are_checked(void **state) {
   egraph_plan_destroy(plan);
 }
 
+static void transports_need_devices(void **state) {
+  (void)state;
+  training t;
+  egraph_plan *plan = plan_layers(NULL, "host*2");
+  training_init(&t, egraph_plan_graph(plan));
+  const egraph_plan_run_options options = {.transport = "nccl"};
+  assert_fails(egraph_plan_run_local(NULL, plan, &options, t.inputs, t.input_count,
+                                     t.outputs, t.output_count),
+               EGRAPH_E_ARGUMENT,
+               "transport 'nccl' works between devices; back-end 'cpu'");
+  training_deinit(&t);
+  egraph_plan_destroy(plan);
+}
+
 static void this_host_is_measured(void **state) {
   api_kit *kit = *state;
   locked_allocator locked;
@@ -179,11 +193,87 @@ static void this_host_is_measured(void **state) {
     assert_int_equal(egraph_plan_report_of(plan)->devices, ranks);
     assert_true(egraph_plan_report_of(plan)->cost > 0);
     egraph_plan_destroy(plan);
-    egraph_string_free(&kit->alloc, text);
+    egraph_string_free(&alloc, text);
   }
   char *none;
   assert_int_equal(egraph_machine_probe(NULL, 0, &none), EGRAPH_E_ARGUMENT);
   assert_int_equal(egraph_machine_probe(NULL, 1000, &none), EGRAPH_E_ARGUMENT);
+}
+
+/// A plan of a layer on two ranks, measured into `database`. Threads that measure need an
+/// allocator for several.
+static egraph_plan *plan_measured(const char *database, bool measure) {
+  egraph_plan_options options = egraph_plan_options_default();
+  egraph_graph *graph = api_layer(NULL);
+  egraph_plan *plan;
+  options.machine = "host*2";
+  options.database = database;
+  options.measure = measure;
+  assert_ok(egraph_plan_create(NULL, graph, &options, &plan));
+  egraph_graph_destroy(graph);
+  return plan;
+}
+
+static void operators_and_messages_of_this_host_are_measured_once(void **state) {
+  api_kit *kit = *state;
+  (void)snprintf(kit->path, sizeof kit->path, "test_api_plan_run.%ld.db", (long)getpid());
+  egraph_plan *first = plan_measured(kit->path, true);
+  egraph_plan *second = plan_measured(kit->path, true);
+  egraph_plan *assumed = plan_measured(NULL, false);
+  const egraph_plan_report *r = egraph_plan_report_of(first);
+  assert_true(r->measured > 0 && r->cost > 0);
+  assert_int_equal(egraph_plan_report_of(second)->measured, 0);
+  assert_true(egraph_plan_report_of(second)->cost == r->cost);
+  assert_int_equal(egraph_plan_report_of(assumed)->measured, 0);
+  const egraph_plan_options as_first = {
+      .machine = "host*2", .database = kit->path, .measure = true};
+  assert_ok(egraph_plan_price(second, &as_first));
+  double cost = egraph_plan_report_of(second)->cost;
+  assert_true(fabs(cost - r->cost) <= 1e-9 * cost);
+  assert_ok(egraph_plan_price(second, &(egraph_plan_options){.machine = "host*2"}));
+  assert_true(fabs(egraph_plan_report_of(second)->cost - cost) > 1e-9 * cost);
+  egraph_plan_destroy(first);
+  egraph_plan_destroy(second);
+  egraph_plan_destroy(assumed);
+}
+
+/// Nothing is measured once the caller wants to stop, and one thread has nobody to talk
+/// to.
+static bool stop_at_once(void *user, const char *mesh, double cost, double bound,
+                         double seconds) {
+  (void)user, (void)mesh, (void)cost, (void)bound, (void)seconds;
+  return true;
+}
+
+static void measuring_can_be_stopped(void **state) {
+  api_kit *kit = *state;
+  egraph_plan_options options = egraph_plan_options_default();
+  options.machine = "host*1";
+  options.measure = true;
+  options.progress = stop_at_once;
+  egraph_plan *plan = api_make_plan(kit, &options);
+  assert_int_equal(egraph_plan_report_of(plan)->measured, 0);
+  egraph_plan_destroy(plan);
+}
+
+static egraph_status plan_and_give_back(egraph_allocator heap, void *user) {
+  (void)user;
+  egraph_graph *graph = NULL;
+  egraph_plan *plan = NULL;
+  egraph_plan_options options = egraph_plan_options_default();
+  options.machine = "host*1";
+  options.measure = true;
+  egraph_status status = egraph_graph_create(&heap, &graph);
+  if (status == EGRAPH_OK) status = api_build_layer(graph);
+  if (status == EGRAPH_OK) status = egraph_plan_create(&heap, graph, &options, &plan);
+  egraph_plan_destroy(plan);
+  egraph_graph_destroy(graph);
+  return status;
+}
+
+static void measuring_survives_failing_allocations(void **state) {
+  (void)state;
+  test_every_allocation_failing(plan_and_give_back, NULL);
 }
 
 int main(void) {
@@ -193,6 +283,10 @@ int main(void) {
       api_test(channels_that_are_not_there_are_named),
       api_test(this_host_is_measured),
       api_test(deadlines_are_checked),
+      api_test(transports_need_devices),
+      api_test(operators_and_messages_of_this_host_are_measured_once),
+      api_test(measuring_can_be_stopped),
+      api_test(measuring_survives_failing_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

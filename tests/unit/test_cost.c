@@ -199,6 +199,47 @@ static void the_callers_function_comes_first(void **state) {
   eg_cost_model_destroy(model);
 }
 
+typedef struct prober {
+  uint32_t calls;
+  bool declines;
+} prober;
+
+static egraph_status probe_node(void *self, const eg_node_spec *spec, double estimate,
+                                double *out_seconds, bool *out_done) {
+  prober *p = self;
+  p->calls++;
+  if (spec->attrs->op == EG_OP_NEG) return EG_FAIL(EGRAPH_E_INTERNAL, "device lost");
+  *out_seconds = spec->attrs->op == EG_OP_SOFTMAX ? (double)INFINITY : 3 + 0 * estimate;
+  *out_done = !p->declines;
+  return EGRAPH_OK;
+}
+
+static void what_is_asked_for_is_measured_and_kept(void **state) {
+  (void)state;
+  prober p = {.declines = true};
+  const eg_cost_prober asked = {.probe = probe_node, .self = &p};
+  eg_cost_options options = {.database = path, .machine = "test cpu", .prober = &asked};
+  eg_cost_model *model;
+  double seconds;
+  assert_ok(eg_cost_model_create(NULL, &options, &model));
+  assert_true(eg_cost_has_prober(model));
+  assert_true(price(model, relu(40), EG_COST_ESTIMATED) != 3); // declined
+  p.declines = false;
+  assert_true(price(model, relu(40), EG_COST_MEASURED) == 3);
+  assert_true(price(model, relu(40), EG_COST_MEASURED) == 3);
+  assert_int_equal(p.calls, 2);
+  const eg_node_spec *softmax = &node_of(EG_OP_SOFTMAX, 1, 40)->spec;
+  assert_true(isinf(price(model, softmax, EG_COST_MEASURED)));
+  assert_fails(eg_cost_seconds(model, &node_of(EG_OP_NEG, 1, 40)->spec, &seconds, NULL),
+               EGRAPH_E_INTERNAL, "device lost");
+  eg_cost_model_destroy(model);
+  model = open_model(path, true);
+  assert_false(eg_cost_has_prober(model));
+  assert_true(price(model, relu(40), EG_COST_MEASURED) == 3);
+  assert_true(isinf(price(model, softmax, EG_COST_MEASURED)));
+  eg_cost_model_destroy(model);
+}
+
 static void measured_costs_persist_with_their_machine(void **state) {
   (void)state;
   device d = {0};
@@ -449,6 +490,7 @@ int main(void) {
       cmocka_unit_test(leaves_views_and_weight_only_nodes_are_free),
       cmocka_unit_test(everything_else_costs_something),
       cmocka_unit_test(the_callers_function_comes_first),
+      IN_FOLDER(what_is_asked_for_is_measured_and_kept),
       IN_FOLDER(measured_costs_persist_with_their_machine),
       IN_FOLDER(unsupported_nodes_cost_infinity_and_are_not_asked_again),
       cmocka_unit_test(requests_are_copied_and_measured_once_in_order),

@@ -144,12 +144,39 @@ static void enough_entries_are_believed(void **state) {
   eg_machine_deinit(&m);
 }
 
+static egraph_status probe(void *self, const eg_node_spec *spec, double estimate,
+                           double *out_seconds, bool *out_done) {
+  (void)self, (void)spec, (void)estimate;
+  *out_seconds = 2;
+  *out_done = true;
+  return EGRAPH_OK;
+}
+
+/// One entry will do for a model that measures; where two ranks share the device it
+/// counts twice.
+static void models_that_measure_are_believed_at_once(void **state) {
+  (void)state;
+  static const char slow[] =
+      "(egraph-machine 1)(name slow)(device (slowdown 2)(memory 1e9)(bandwidth 1e9)"
+      "(overhead 0)(peak (float32 1e9)))";
+  const eg_cost_prober prober = {.probe = probe};
+  eg_machine m;
+  eg_cost_model *model;
+  parse(slow, &m);
+  assert_ok(eg_cost_model_create(
+      NULL, &(eg_cost_options){.machine = "x", .prober = &prober}, &model));
+  assert_true(cost_of(&m, model, EG_OP_RELU, "", "float32[1000]", EG_COST_MEASURED) == 4);
+  eg_cost_model_destroy(model);
+  eg_machine_deinit(&m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(figures_of_the_machine_give_a_roof),
       cmocka_unit_test(free_computing_costs_nothing),
       cmocka_unit_test(heavy_operators_multiply_and_add),
       cmocka_unit_test(enough_entries_are_believed),
+      cmocka_unit_test(models_that_measure_are_believed_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,6 +78,31 @@ static void adam_agrees_with_its_paper(void **state) {
     }
 }
 
+// More elements than are updated at a time.
+static void adam_may_write_over_its_operands(void **state) {
+  BOX;
+  eg_rng rng = {.state = test_seed(6)};
+  eg_attrs attrs = box_attrs(box, EG_OP_ADAM_UPDATE, "weight_decay 0.3");
+  eg_tensor inputs[6];
+  for (int k = 0; k < 4; k++)
+    inputs[k] = box_random(box, "float32[5000]", &rng, 9);
+  for (int k = 4; k < 6; k++)
+    inputs[k] = T("float64[]", 2);
+  for (int i = 0; i < 5000; i++) // squares
+    ((float *)inputs[2].data)[i] += 9;
+  assert_ok(box_try(box, &attrs, inputs, 6));
+  assert_ok(eg_op_run(&(eg_kernel_call){.attrs = &attrs,
+                                        .inputs = inputs,
+                                        .input_count = 6,
+                                        .outputs = inputs,
+                                        .output_count = 3,
+                                        .alloc = box->arena.alloc}));
+  for (int k = 0; k < 3; k++)
+    assert_memory_equal(inputs[k].data, box->results[k].data, 5000 * sizeof(float));
+  for (int k = 0; k < 6; k++)
+    box_free(box, &inputs[k]);
+}
+
 // [1, 3] has mean 2 and variance 1; epsilon 3 halves what is normalized.
 static void gradients_of_normalizations_by_hand(void **state) {
   BOX;
@@ -97,6 +122,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(adam_by_hand),
       TEST(adam_agrees_with_its_paper),
+      TEST(adam_may_write_over_its_operands),
       TEST(gradients_of_normalizations_by_hand),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -310,12 +310,25 @@ static void this_host_is_a_machine(void **state) {
   assert_ok(eg_machine_load(NULL, "host*131072", &four));
   assert_true(one.peak_flops[EGRAPH_FLOAT32] == 2 * four.peak_flops[EGRAPH_FLOAT32]);
   assert_true(one.bandwidth_bytes == 2 * four.bandwidth_bytes);
+  assert_true(2 * one.slowdown == four.slowdown);
   eg_machine_deinit(&four);
   eg_machine_deinit(&one);
   assert_ok(eg_machine_load(NULL, "host", &one));
   assert_string_equal(one.profile, "host");
   check_round_trip(&one);
   eg_machine_deinit(&one);
+}
+
+static void this_host_has_a_name(void **state) {
+  (void)state;
+  static const char *const others[] = {"hos",    "hosts",  "host*0",       "host*",
+                                       "host2",  "host/x", "host.machine", "host*2*2",
+                                       "host*x", "",       "dgx-h100*2"};
+  uint32_t ranks = 9;
+  assert_true(eg_machine_is_host("host", &ranks) && ranks == 0);
+  assert_true(eg_machine_is_host("host*12", &ranks) && ranks == 12);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    assert_false(eg_machine_is_host(others[i], &ranks));
 }
 
 static void machines_come_from_files(void **state) {
@@ -374,7 +387,8 @@ static const bad bads[] = {
     {HEAD "(device (memory 1) (overhead 1) (peak (float32 1)))", "no (bandwidth ...)"},
     {HEAD "(device (bandwidth 1) (overhead 1) (peak (float32 1)))", "no (memory ...)"},
     {HEAD "(device (memory 1) (memory 1))", "memory is given twice"},
-    {HEAD "(device (price 1))", "expected one of (kind ...) (profile ...) (memory ...)"},
+    {HEAD "(device (price 1))",
+     "expected one of (kind ...) (profile ...) (slowdown ...) (memory ...)"},
     {HEAD "(device memory)", "expected one of (kind ...)"},
     {HEAD "(compute free)(device (bandwidth 1))", "so remove (bandwidth ...)"},
     {HEAD "(device (memory 0) (bandwidth 1) (overhead 1) (peak (float32 1)))",
@@ -530,6 +544,7 @@ int main(void) {
       cmocka_unit_test(every_shipped_machine_reads_and_prints_back),
       cmocka_unit_test(shipped_machines_have_their_figures),
       cmocka_unit_test(this_host_is_a_machine),
+      cmocka_unit_test(this_host_has_a_name),
       cmocka_unit_test(machines_come_from_files),
       cmocka_unit_test(wrong_files_are_refused_with_their_place),
       cmocka_unit_test(too_many_clauses_are_refused),
