@@ -6,6 +6,7 @@
 
 #include "api/machine_profile.h"
 #include "api/plan_rivals.h"
+#include "optimize/plan/plan_names.h"
 #include "optimize/plan/plan_unfold.h"
 #include "pcg/plan_summary.h"
 
@@ -19,6 +20,7 @@ typedef struct plan_job {
   eg_saturation_options saturation;
   double time_limit, start;
   egraph_plan *plan;
+  eg_u32s value_of; // of the plan (eg_emitted_plan)
   eg_machine machine;
   eg_cost_model *costs;  // profile of the machine's device, or NULL
   eg_measured_host host; // whom the profile is taken of, with options.measure
@@ -146,6 +148,8 @@ static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *p
   if (!planning->has_plan || planning->cost >= plan->report.cost) return;
   if (plan->is_there) eg_loaded_plan_deinit(&plan->planned);
   plan->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
+  eg_u32s_deinit(&job->value_of);
+  job->value_of = planning->emitted.value_of;
   plan->is_there = true;
   job->best = *mesh;
   plan->report.cost = planning->cost;
@@ -245,18 +249,16 @@ static egraph_status plan_on_meshes(plan_job *job, const eg_graph *graph,
 
 // ---- the step -------------------------------------------------------------------
 
-/// Puts the plan of all blocks in the place of the plan of three. Where rules have
-/// changed blocks nobody stands for the rest: the plan of three remains.
+/// Puts the plan of all blocks in the place of the plan of three.
 static egraph_status unfold(plan_job *job, const eg_unfold_steps *steps) {
   egraph_plan *plan = job->plan;
   eg_machine_costs costs = {.mesh = &job->best};
-  eg_emitted_plan folded = {plan->planned.graph, plan->planned.plan}, whole;
+  eg_emitted_plan folded = {plan->planned.graph, plan->planned.plan, job->value_of};
+  eg_emitted_plan whole;
   eg_plan_summary summary;
   EG_TRY(eg_device_cost_init(&costs.device, &job->machine, job->costs));
   eg_plan_costs asked = eg_machine_plan_costs(&costs);
-  egraph_status status = eg_plan_unfold(plan->alloc, steps, &folded, &asked, &whole);
-  if (status == EGRAPH_E_UNSUPPORTED && job->options->rules != NULL) return EGRAPH_OK;
-  EG_TRY(status);
+  EG_TRY(eg_plan_unfold(plan->alloc, steps, &folded, &asked, &whole));
   eg_loaded_plan_deinit(&plan->planned);
   plan->planned = (eg_loaded_plan){whole.graph, whole.plan};
   EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
@@ -313,9 +315,69 @@ static egraph_status plan_step(plan_job *job, eg_unfold_steps *steps) {
   return (job->options->optimizer != NULL ? plan_training : plan_forward)(job, steps);
 }
 
+// ---- names in constraints -------------------------------------------------------
+
+typedef egraph_status (*use_steps)(plan_job *job, const eg_unfold_steps *steps,
+                                   eg_blocks *inout);
+
+/// Names that constraints use are those of the folded step from now on.
+static egraph_status fold_names(plan_job *job, const eg_unfold_steps *steps,
+                                eg_blocks *inout) {
+  (void)inout;
+  return eg_plan_names_fold(&job->constraints, job->plan->alloc, steps);
+}
+
+static egraph_status find_agreeing(plan_job *job, const eg_unfold_steps *steps,
+                                   eg_blocks *inout) {
+  return eg_plan_names_agree(&job->constraints, job->plan->alloc, steps, inout);
+}
+
+/// Makes the steps that fold these blocks, for the time of a call.
+static egraph_status with_steps(plan_job *job, const eg_training *whole, eg_blocks *inout,
+                                use_steps use) {
+  const eg_blocks blocks = *inout;
+  eg_folded folded;
+  eg_training small;
+  EG_TRY(eg_blocks_fold(job->graph, &blocks, &folded));
+  eg_unfold_steps steps = {
+      .forward = job->graph, .blocks = &blocks, .folded = &folded, .whole = whole};
+  egraph_status status = EGRAPH_OK;
+  if (whole != NULL) status = eg_training_step(folded.graph, &job->training, &small);
+  if (status == EGRAPH_OK) {
+    steps.small = whole != NULL ? &small : NULL;
+    status = use(job, &steps, inout);
+    if (whole != NULL) eg_training_deinit(&small);
+  }
+  eg_folded_deinit(&folded);
+  return status;
+}
+
+/// Leaves the blocks that are wanted alike to be folded.
+static egraph_status resolve_names(plan_job *job, const eg_training *whole,
+                                   eg_blocks *inout) {
+  EG_TRY(
+      eg_plan_names_match(&job->constraints, whole != NULL ? whole->graph : job->graph));
+  if (inout->count == 0) return EGRAPH_OK;
+  EG_TRY(with_steps(job, whole, inout, find_agreeing));
+  return inout->count == 0 ? EGRAPH_OK : with_steps(job, whole, inout, fold_names);
+}
+
+static egraph_status resolve(plan_job *job, eg_blocks *inout) {
+  eg_training whole;
+  if (!eg_plan_names_any(&job->constraints)) return EGRAPH_OK;
+  if (job->options->optimizer == NULL) return resolve_names(job, NULL, inout);
+  EG_TRY(eg_training_step(job->graph, &job->training, &whole));
+  egraph_status status = resolve_names(job, &whole, inout);
+  eg_training_deinit(&whole);
+  return status;
+}
+
+// ---- the whole ------------------------------------------------------------------
+
 static egraph_status plan_graph(plan_job *job) {
   eg_blocks blocks = {.count = 0};
   if (!job->options->no_fold) EG_TRY(eg_blocks_find(job->graph, &blocks));
+  EG_TRY(resolve(job, &blocks));
   if (blocks.count == 0) return plan_step(job, NULL);
   eg_folded folded;
   EG_TRY(eg_blocks_fold(job->graph, &blocks, &folded));
@@ -378,10 +440,12 @@ egraph_status egraph_plan_create(const egraph_allocator *alloc, const egraph_gra
   EG_TRY(eg_planned_create(alloc, &job.plan));
   eg_text_init(&job.mesh_name, job.plan->alloc);
   eg_text_init(&job.ruled_out, job.plan->alloc);
+  eg_u32s_init(&job.value_of, job.plan->alloc);
   eg_plan_constraints_init(&job.constraints, job.plan->alloc);
   egraph_status status = plan_for_machine(&job);
   eg_text_deinit(&job.mesh_name);
   eg_text_deinit(&job.ruled_out);
+  eg_u32s_deinit(&job.value_of);
   eg_plan_constraints_deinit(&job.constraints);
   if (status == EGRAPH_OK)
     *out = job.plan;

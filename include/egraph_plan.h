@@ -101,12 +101,12 @@ egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
 
 /// Looks for the cheapest plan of a graph within the memory of the devices. `options` may
 /// be NULL. Where the search ends without a proof, baselines are planned with the rest of
-/// the time, and the cheapest plan wins. That nothing fits, and limits of time, are
-/// reported, not errors. Fails with ARGUMENT (an option out of range, a mesh of another
-/// number of devices, nothing to train, constraints that name nothing or leave no plan:
-/// "file:line:col: ..."), PARSE (machine, mesh, constraints, database), IO, BUSY
-/// (database), TYPE (a loss that does not fit the output, an unsound rule), UNSUPPORTED
-/// (operators without a gradient or of unknown type), MEMORY.
+/// the time, or with what they take beyond it, and the cheapest plan wins. That nothing
+/// fits, and limits of time, are reported, not errors. Fails with ARGUMENT (an option out
+/// of range, a mesh of another number of devices, nothing to train, constraints that name
+/// nothing or leave no plan: "file:line:col: ..."), PARSE (machine, mesh, constraints,
+/// database), IO, BUSY (database), TYPE (a loss that does not fit the output, an unsound
+/// rule), UNSUPPORTED (operators without a gradient or of unknown type), MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
                    const egraph_plan_options *options, egraph_plan **out);

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-enum { LEAST_BLOCKS = 4 };
+enum { LEAST_BLOCKS = 4, MOST_UNIFORM = 1 << 20 };
 #define NONE UINT32_MAX
 
 EG_VEC_DEFINE(eg_hashes, uint64_t);
@@ -68,6 +68,24 @@ static egraph_status hash_nodes(finder *f) {
   return EGRAPH_OK;
 }
 
+/// Whether all elements are the same number: what rules may compute with.
+static bool is_uniform(const eg_value_info *weight) {
+  int64_t count = eg_type_elements(&weight->type);
+  if (weight->data == NULL || count < 1 || count > MOST_UNIFORM) return false;
+  const unsigned char *bytes = eg_buffer_data(weight->data);
+  size_t size = eg_dtype_bytes(weight->type.dtype), total = size * (size_t)count;
+  return eg_buffer_size(weight->data) >= total &&
+         memcmp(bytes, bytes + size, total - size) == 0;
+}
+
+/// Weights that stand for one another whatever rules find: with one number or with none.
+static bool are_alike(const eg_value_info *x, const eg_value_info *y) {
+  bool is_one = is_uniform(x);
+  if (is_one != is_uniform(y)) return false;
+  return !is_one || memcmp(eg_buffer_data(x->data), eg_buffer_data(y->data),
+                           eg_dtype_bytes(x->type.dtype)) == 0;
+}
+
 /// Whether an operand is the same one a period later; hashes tell in most cases.
 static bool is_same_operand(const finder *f, uint32_t n, eg_value a, uint32_t m,
                             eg_value b) {
@@ -75,7 +93,7 @@ static bool is_same_operand(const finder *f, uint32_t n, eg_value a, uint32_t m,
   if (x->kind != y->kind || !eg_type_same(&x->type, &y->type)) return false;
   if (x->kind == EG_VALUE_COMPUTED)
     return n - x->node.id == m - y->node.id && x->result == y->result;
-  return a.id == b.id || (is_own_weight(f, a) && is_own_weight(f, b));
+  return a.id == b.id || (is_own_weight(f, a) && is_own_weight(f, b) && are_alike(x, y));
 }
 
 static bool is_same_node(const finder *f, uint32_t n, uint32_t m) {
@@ -248,14 +266,34 @@ static egraph_status copy_node(folder *f, uint32_t n) {
   return eg_u32s_push(&f->times, block == 1 ? f->blocks->count - 2 : 1);
 }
 
+/// Weights of what is kept, in their order, so that sums over all weights are alike.
+static egraph_status copy_weights(folder *f) {
+  uint32_t mapped, values = eg_graph_value_count(f->from);
+  f->inputs.len = 0;
+  EG_TRY(eg_u32s_resize(&f->inputs, values)); // flags
+  for (uint32_t n = 0; n < eg_graph_node_count(f->from); n++) {
+    eg_graph_node_info node = eg_graph_node_at(f->from, (eg_graph_node){n});
+    for (uint32_t i = 0; is_kept(f->blocks, n) && i < node.input_count; i++)
+      f->inputs.data[node.inputs[i].id] = 1;
+  }
+  for (uint32_t v = 0; v < values; v++)
+    if (f->inputs.data[v] != 0 &&
+        eg_graph_value(f->from, (eg_value){v})->kind == EG_VALUE_WEIGHT)
+      EG_TRY(map_leaf(f, (eg_value){v}, &mapped));
+  return EGRAPH_OK;
+}
+
 static egraph_status copy_all(folder *f) {
   eg_graph *graph = f->out->graph;
+  f->out->blocks = (eg_blocks){f->blocks->first, f->blocks->period, 3};
+  f->out->middle = f->blocks->count - 2;
   for (uint32_t i = 0; i < eg_graph_input_count(f->from); i++) {
     const eg_value_info *info = eg_graph_value(f->from, eg_graph_input(f->from, i));
     eg_value made;
     EG_TRY(eg_graph_add_input(graph, info->name, &info->type, &made));
     f->map.data[eg_graph_input(f->from, i).id] = made.id;
   }
+  EG_TRY(copy_weights(f));
   for (uint32_t n = 0; n < eg_graph_node_count(f->from); n++)
     if (is_kept(f->blocks, n)) EG_TRY(copy_node(f, n));
   for (uint32_t i = 0; i < eg_graph_output_count(f->from); i++) {

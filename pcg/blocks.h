@@ -5,7 +5,7 @@
 // Two nodes are the same in neighbouring blocks when they have the same attributes and
 // operand types, and their operands stand equally far back: in the block, in the one
 // before, or outside and common to all; or they are weights that the block has for
-// itself.
+// itself, with the same number everywhere in them or with none.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_BLOCKS_H
 #define EG_PCG_BLOCKS_H
@@ -27,7 +27,9 @@ egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out);
 /// last.
 typedef struct eg_folded {
   eg_graph *graph;
-  uint32_t *times; // [its nodes] blocks that a node stands for
+  eg_blocks blocks; // of it: these three
+  uint32_t *times;  // [its nodes] blocks that a node stands for
+  uint32_t middle;  // as many as the middle one stands for
   // Values that leave the first block and the same ones that leave the middle one; both
   // are made in one layout, so that the middle can follow itself.
   eg_value *left_first, *left_middle;

@@ -20,7 +20,7 @@ static egraph_status fill(eg_training_info *info, const eg_folded *folded) {
   info->info.times = times;
   info->info.tied = tied;
   info->info.tied_count = folded->crossing;
-  return EGRAPH_OK;
+  return eg_training_info_limit(info, folded);
 }
 
 egraph_status eg_forward_info_init(eg_training_info *info, egraph_allocator alloc,

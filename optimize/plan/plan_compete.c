@@ -17,6 +17,22 @@ static egraph_status fit_beyond(const eg_competition *c, eg_plan_model *model,
   return EGRAPH_OK;
 }
 
+/// Solves from the seed on, unless there is something better to begin with.
+static egraph_status fit(const eg_competition *c, eg_plan_model *model,
+                         eg_fitted_plan *out) {
+  eg_layout_options layout = c->layout;
+  eg_u32s seed;
+  eg_u32s_init(&seed, c->alloc);
+  bool is_used =
+      layout.incumbent == NULL && c->seed != NULL && c->seed->len == model->values.len;
+  egraph_status status =
+      is_used ? eg_plan_choices_find(c->seed, model, &seed) : EGRAPH_OK;
+  if (is_used) layout.incumbent = seed.data;
+  if (status == EGRAPH_OK) status = eg_plan_fit(model, c->alloc, &layout, out);
+  eg_u32s_deinit(&seed);
+  return status;
+}
+
 static egraph_status solve(const eg_competition *c, const eg_plan_limits *limits,
                            eg_fitted_plan *out) {
   eg_plan_model model;
@@ -24,7 +40,7 @@ static egraph_status solve(const eg_competition *c, const eg_plan_limits *limits
   EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, limits));
   egraph_status status = EGRAPH_OK;
   if (c->algebra != NULL) status = eg_plan_algebra_fix(c->algebra, &model);
-  if (status == EGRAPH_OK) status = eg_plan_fit(&model, c->alloc, &c->layout, out);
+  if (status == EGRAPH_OK) status = fit(c, &model, out);
   bool is_too_large = !out->has_plan && out->least_memory > 0;
   if (status == EGRAPH_OK && c->beyond_memory && is_too_large)
     status = fit_beyond(c, &model, out);

@@ -15,8 +15,9 @@ typedef struct eg_competition {
   const eg_plan_constraints *constraints; // the user's; NULL: none
   const eg_plan_algebra *algebra;         // NULL: chosen with the layouts
   eg_layout_options layout;
-  const eg_mesh *mesh; // with the axes of one device, which the space has not
-  bool beyond_memory;  // where nothing fits, plan as if all did
+  const eg_mesh *mesh;         // with the axes of one device, which the space has not
+  bool beyond_memory;          // where nothing fits, plan as if all did
+  const eg_plan_choices *seed; // to begin the search with; NULL: none
 } eg_competition;
 
 /// The cheapest plan. Fails with EGRAPH_E_ARGUMENT when the constraints leave none,

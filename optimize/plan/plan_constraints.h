@@ -12,6 +12,8 @@
 //   (forbid (all states) R P (axis gpu))
 //   (forbid (all activations) all-gather (axis gpu) (phase backward))
 //
+//   (pin h.*.mlp.w1 gpu=S1)            ; all values of such names: * is any characters
+//
 // Layouts and moves are spelled as plans spell them (pcg/plan_text.h). A name with blanks
 // or parentheses stands in quotes. Kinds of values: EG_PLAN_KIND_LIST.
 //

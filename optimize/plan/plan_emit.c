@@ -339,6 +339,23 @@ static void find_names(emitter *e) {
   }
 }
 
+/// Inputs are there even if nothing reads them.
+static egraph_status note_values(emitter *e) {
+  for (uint32_t i = 0; i < eg_graph_value_count(e->original); i++) {
+    const eg_value_info *info = eg_graph_value(e->original, (eg_value){i});
+    uint32_t v =
+        !info->typed
+            ? NONE
+            : eg_plan_space_value(e->space, eg_tensor_egraph_value_class(e->space->egraph,
+                                                                         (eg_value){i}));
+    eg_value made = {v == NONE ? NONE : e->value_made.data[v]};
+    if (info->kind == EG_VALUE_INPUT)
+      (void)eg_graph_find_value(e->out->graph, info->name, &made);
+    EG_TRY(eg_u32s_push(&e->out->value_of, made.id));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status emit(emitter *e) {
   eg_u32s order;
   EG_TRY(eg_graph_create(&e->alloc, &e->out->graph));
@@ -361,6 +378,7 @@ static egraph_status emit(emitter *e) {
   EG_TRY(status);
   EG_TRY(write_outputs(e));
   EG_TRY(write_carried(e));
+  EG_TRY(note_values(e));
   return eg_plan_check(&e->out->plan, e->alloc);
 }
 
@@ -369,6 +387,7 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
   const eg_plan_space *space = model->space;
   *out = (eg_emitted_plan){.graph = NULL};
   eg_plan_init(&out->plan, alloc);
+  eg_u32s_init(&out->value_of, alloc);
   emitter e = {.alloc = alloc,
                .model = model,
                .space = space,
@@ -397,4 +416,5 @@ void eg_emitted_plan_deinit(eg_emitted_plan *emitted) {
   eg_plan_deinit(&emitted->plan);
   eg_graph_destroy(emitted->graph);
   emitted->graph = NULL;
+  eg_u32s_deinit(&emitted->value_of);
 }

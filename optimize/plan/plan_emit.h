@@ -8,6 +8,8 @@
 typedef struct eg_emitted_plan {
   eg_graph *graph; // owned; the plan borrows it
   eg_plan plan;
+  eg_u32s value_of; // [values of the graph that was planned] the one of `graph` that it
+                    // is; UINT32_MAX: not needed. Empty: not known
 } eg_emitted_plan;
 
 /// Inputs and outputs are the original's, in order; a value that was there before keeps

@@ -57,7 +57,8 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
   f->out->cost = solution->cost;
   f->out->kept = out->kept;
   f->out->memory = out->peak;
-  return EGRAPH_OK;
+  eg_plan_choices_init(&f->out->choices, f->alloc);
+  return eg_plan_choices_note(&f->out->choices, f->model, &solution->strategy);
 }
 
 static egraph_status try_to_keep(fitter *f, double most, double seconds, attempt *out) {
@@ -176,4 +177,5 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
 void eg_fitted_plan_deinit(eg_fitted_plan *fitted) {
   if (fitted->has_plan) eg_emitted_plan_deinit(&fitted->emitted);
   fitted->has_plan = false;
+  eg_plan_choices_deinit(&fitted->choices);
 }

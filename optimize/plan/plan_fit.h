@@ -14,6 +14,7 @@
 #ifndef EG_OPTIMIZE_PLAN_PLAN_FIT_H
 #define EG_OPTIMIZE_PLAN_PLAN_FIT_H
 
+#include "optimize/plan/plan_choices.h"
 #include "optimize/plan/plan_emit.h"
 
 typedef struct eg_fitted_plan {
@@ -26,6 +27,7 @@ typedef struct eg_fitted_plan {
   uint32_t places, arcs;   // of the layout problem
   bool has_plan;
   eg_emitted_plan emitted;
+  eg_plan_choices choices; // of the solution that it is made of
 } eg_fitted_plan;
 
 /// The limit is that of the model's problem, which has it again at the end. Solves once

@@ -126,15 +126,12 @@ static bool try_narrow(eg_plan_limits *limits, uint32_t v, const eg_plan_constra
 
 // ---- statements ---------------------------------------------------------------------
 
-static egraph_status fail_unknown(const eg_plan_limits *limits,
-                                  const eg_plan_constraint *row) {
-  bool is_folded = limits->space->info->times != NULL;
+static egraph_status fail_unknown(const eg_plan_constraint *row) {
   return eg_plan_constraint_fail(
-      row, "there is no value '%.200s' in the step; %s", row->value,
-      is_folded
-          ? "repeated blocks are planned as one: plan each (no_fold), or say (all KIND)"
-          : "take the name of an input, weight or result from the text of a plan, or say "
-            "(all KIND)");
+      row,
+      "there is no value '%.200s' in the step; take the name of an "
+      "input, weight or result from the text of a plan, or say (all KIND)",
+      row->value);
 }
 
 static egraph_status fail_empty(const eg_plan_limits *limits,
@@ -191,7 +188,7 @@ static egraph_status add_statement(eg_plan_limits *limits, const eg_plan_constra
   const eg_mesh *mesh = &limits->space->mesh;
   uint32_t v = named_value(limits, row);
   if (row->value != NULL && v == EG_SPACE_NONE)
-    return lenient ? EGRAPH_OK : fail_unknown(limits, row);
+    return lenient ? EGRAPH_OK : fail_unknown(row);
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     if (row->axis != NULL && strcmp(row->axis, mesh->axes[a].name) != 0) continue;
     if (row->value == NULL)

@@ -16,6 +16,7 @@ typedef struct finder {
   eg_u32s children;
   eg_class_index index;
   eg_landmarks landmarks;
+  eg_bytes is_fixed; // [values] rules leave it as it is
   eg_bytes *out;
 } finder;
 
@@ -33,7 +34,8 @@ static egraph_status add_node(finder *f, uint32_t value, eg_node node) {
   f->children.len = 0;
   for (uint32_t k = 0; k < term.arity; k++)
     EG_TRY(eg_u32s_push(&f->children, f->space->value_of[term.children[k].id]));
-  if (!is_timely(f, value)) {
+  bool is_made = eg_engine_node_reason(f->engine, node) != EG_REASON_SEED;
+  if (!is_timely(f, value) || (is_made && f->is_fixed.data[value] != 0)) {
     f->out->data[node.id] = 1;
     return EGRAPH_OK;
   }
@@ -67,7 +69,18 @@ static egraph_status flag_loops(finder *f) {
   return EGRAPH_OK;
 }
 
+static void find_fixed(finder *f) {
+  const eg_step_info *info = f->space->info;
+  for (uint32_t i = 0; i < info->fixed_count; i++) {
+    uint32_t v = eg_plan_space_value(
+        f->space, eg_tensor_egraph_value_class(f->space->egraph, info->fixed[i]));
+    if (v != EG_SPACE_NONE) f->is_fixed.data[v] = 1;
+  }
+}
+
 static egraph_status find(finder *f) {
+  EG_TRY(eg_bytes_resize(&f->is_fixed, f->space->values.len));
+  find_fixed(f);
   uint32_t limit = eg_engine_node_limit(f->engine);
   EG_TRY(eg_bytes_resize(f->out, limit));
   for (uint32_t i = 0; i < limit; i++)
@@ -82,12 +95,14 @@ egraph_status eg_plan_loops_find(const eg_plan_space *space, eg_bytes *out) {
   EG_TRY(eg_extract_problem_init(&f.problem, space->alloc));
   eg_u32s_init(&f.node, space->alloc);
   eg_u32s_init(&f.children, space->alloc);
+  eg_bytes_init(&f.is_fixed, space->alloc);
   eg_class_index_init(&f.index, space->alloc);
   eg_landmarks_init(&f.landmarks, space->alloc);
   egraph_status status = find(&f);
   eg_landmarks_deinit(&f.landmarks);
   eg_class_index_deinit(&f.index);
   eg_u32s_deinit(&f.children);
+  eg_bytes_deinit(&f.is_fixed);
   eg_u32s_deinit(&f.node);
   eg_extract_problem_deinit(&f.problem);
   return status;

@@ -1,5 +1,6 @@
 // E-nodes that no plan uses, found before anything is enumerated for them: those that
-// come too early for their operands, and those that only lead back to where they come
+// come too early for their operands, those that rules have made of what they are to leave
+// as it is (step_info.h), and those that only lead back to where they come
 // from, as y = reshape(z) where z is a reshape of y. Bounds by dual ascent see no cycles:
 // a loop of nodes that cost nothing would hide the cost of everything behind it.
 // SPDX-License-Identifier: Apache-2.0

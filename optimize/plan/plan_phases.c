@@ -2,11 +2,12 @@
 // an input the earliest of its users. What rules have added is made as soon as its
 // operands are there.
 //
-// Likewise for the number of blocks. Of several nodes the most counts; an input has the
-// number of what first uses it, but what is carried that of what it becomes. A node with
-// several results has that of its results, whatever the operands are that all blocks
-// share. At last, what crosses from block to block counts where it is used, but its node
-// where it is made.
+// Likewise for the number of blocks, where what rules have added counts no more often
+// than those who use it. Of several nodes the most counts; an input has the number of
+// what first uses it, but what is carried that of what it becomes. A node with several
+// results has that of its results, whatever the operands are that all blocks share. At
+// last, what crosses from block to block counts where it is used, but its node where it
+// is made.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_phases.h"
 
@@ -18,6 +19,8 @@ typedef struct phases {
   eg_plan_space *space;
   uint8_t *phase;  // [values]
   bool *is_seeded; // [values]
+  bool *is_handed; // [values] from block to block: counts as often as it is used
+  uint32_t most;   // blocks that a node stands for
 } phases;
 
 static const eg_engine *engine_of(const phases *p) {
@@ -45,6 +48,7 @@ static void seed_node(phases *p, const eg_graph *graph, eg_graph_node_info node,
     eg_space_value *made = &p->space->values.data[v];
     seed_phase(p, v, phase);
     if (times > made->times) made->times = times;
+    if (times > p->most) p->most = times;
   }
   for (uint32_t i = 0; i < node.input_count; i++) {
     uint32_t v = value_of(p, node.inputs[i]);
@@ -66,6 +70,20 @@ static void seed_all(phases *p) {
               info->times == NULL ? 1 : info->times[n]);
 }
 
+static void mark_handed(phases *p, eg_value value) {
+  uint32_t v = value_of(p, value);
+  if (v != EG_SPACE_NONE) p->is_handed[v] = true;
+}
+
+static void find_handed(phases *p) {
+  const eg_step_info *info = p->space->info;
+  for (uint32_t i = 0; i < info->tied_count; i++)
+    for (int e = 0; e < 2; e++)
+      mark_handed(p, info->tied[i].value[e]);
+  for (uint32_t i = 0; i < info->sealed_count; i++)
+    mark_handed(p, info->sealed[i]);
+}
+
 // ---- what rules have added ----------------------------------------------------------
 
 /// Phase and times that a node's operands allow; UNKNOWN when one of them is.
@@ -77,8 +95,8 @@ static uint8_t phase_of_operands(const phases *p, eg_node node, uint32_t *out_ti
   for (uint32_t k = 0; k < term.arity; k++) {
     uint32_t v = space->value_of[term.children[k].id];
     if (p->phase[v] > phase) phase = p->phase[v];
-    if (space->values.data[v].times > *out_times)
-      *out_times = space->values.data[v].times;
+    uint32_t used = p->is_handed[v] ? p->most : space->values.data[v].times;
+    if (used > *out_times) *out_times = used;
   }
   return phase;
 }
@@ -105,6 +123,38 @@ static void spread_phases(phases *p) {
     for (uint32_t v = 0; v < p->space->values.len; v++)
       if (!p->is_seeded[v] && improve(p, v)) changed = true;
   }
+}
+
+/// Raises the uses of what a value may be made of to its own.
+static bool raise_uses(const phases *p, uint32_t v, uint32_t *uses) {
+  uint32_t count;
+  bool changed = false;
+  const eg_node *nodes =
+      eg_engine_class_nodes(engine_of(p), p->space->values.data[v].class, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term term = eg_engine_term(engine_of(p), nodes[i]);
+    for (uint32_t k = 0; k < term.arity; k++) {
+      uint32_t operand = p->space->value_of[term.children[k].id];
+      if (p->is_seeded[operand] || uses[operand] >= uses[v]) continue;
+      uses[operand] = uses[v];
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+/// What is added counts no more often than what it is used for.
+static void limit_times(phases *p, uint32_t *uses) {
+  eg_space_values *values = &p->space->values;
+  for (uint32_t v = 0; v < values->len; v++)
+    uses[v] = p->is_seeded[v] ? values->data[v].times : 1;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t v = (uint32_t)values->len; v-- > 0;)
+      if (raise_uses(p, v, uses)) changed = true;
+  }
+  for (uint32_t v = 0; v < values->len; v++)
+    if (uses[v] < values->data[v].times) values->data[v].times = uses[v];
 }
 
 // ---- results of one node --------------------------------------------------------------
@@ -183,26 +233,36 @@ static void time_crossing(phases *p) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-egraph_status eg_plan_phases_find(eg_plan_space *space) {
-  phases p = {.space = space};
-  uint32_t count = (uint32_t)space->values.len;
-  EG_TRY(eg_alloc(space->alloc, count, sizeof *p.phase, &p.phase));
-  egraph_status status = eg_alloc(space->alloc, count, sizeof *p.is_seeded, &p.is_seeded);
-  if (status == EGRAPH_OK) {
-    if (count != 0) memset(p.phase, UNKNOWN, count);
-    seed_all(&p);
-    spread_phases(&p);
-    join_parts(&p);
-    follow_exits(&p);
-    for (uint32_t v = 0; v < count; v++) {
-      eg_space_value *value = &space->values.data[v];
-      // A class that only has itself as operand is made by nobody, in whatever phase.
-      value->phase = p.phase[v] == UNKNOWN ? EG_PHASE_UPDATE : (eg_phase)p.phase[v];
-      if (value->times == 0) value->times = 1;
-    }
-    time_crossing(&p);
+static void find_all(phases *p, uint32_t *uses) {
+  uint32_t count = (uint32_t)p->space->values.len;
+  if (count != 0) memset(p->phase, UNKNOWN, count);
+  seed_all(p);
+  find_handed(p);
+  spread_phases(p);
+  limit_times(p, uses);
+  join_parts(p);
+  follow_exits(p);
+  for (uint32_t v = 0; v < count; v++) {
+    eg_space_value *value = &p->space->values.data[v];
+    // A class that only has itself as operand is made by nobody, in whatever phase.
+    value->phase = p->phase[v] == UNKNOWN ? EG_PHASE_UPDATE : (eg_phase)p->phase[v];
+    if (value->times == 0) value->times = 1;
   }
-  eg_free(space->alloc, p.phase, count, sizeof *p.phase);
-  eg_free(space->alloc, p.is_seeded, count, sizeof *p.is_seeded);
+  time_crossing(p);
+}
+
+egraph_status eg_plan_phases_find(eg_plan_space *space) {
+  phases p = {.space = space, .most = 1};
+  uint32_t count = (uint32_t)space->values.len, *uses;
+  eg_arena arena;
+  eg_arena_init(&arena, space->alloc);
+  egraph_status status = eg_arena_alloc(&arena, count, sizeof *p.phase, &p.phase);
+  if (status == EGRAPH_OK)
+    status = eg_arena_alloc(&arena, count, sizeof *p.is_seeded, &p.is_seeded);
+  if (status == EGRAPH_OK)
+    status = eg_arena_alloc(&arena, count, sizeof *p.is_handed, &p.is_handed);
+  if (status == EGRAPH_OK) status = eg_arena_alloc(&arena, count, sizeof *uses, &uses);
+  if (status == EGRAPH_OK) find_all(&p, uses);
+  eg_arena_deinit(&arena);
   return status;
 }

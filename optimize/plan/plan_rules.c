@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_rules.h"
 
+static egraph_status seal_value(eg_tensor_egraph *egraph, eg_value value) {
+  return eg_tensor_egraph_seal(egraph, eg_tensor_egraph_value_class(egraph, value));
+}
+
 static egraph_status seal(eg_tensor_egraph *egraph, const eg_step_info *info) {
   for (uint32_t i = 0; i < info->carried_count; i++)
     if (info->carried[i].is_sum)
       EG_TRY(eg_tensor_egraph_seal(
           egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
-  for (uint32_t i = 0; i < info->tied_count; i++) {
-    const eg_value *ends = info->tied[i].value;
+  for (uint32_t i = 0; i < info->tied_count; i++)
     for (int e = 0; e < 2; e++)
-      EG_TRY(
-          eg_tensor_egraph_seal(egraph, eg_tensor_egraph_value_class(egraph, ends[e])));
-  }
+      EG_TRY(seal_value(egraph, info->tied[i].value[e]));
+  for (uint32_t i = 0; i < info->sealed_count; i++)
+    EG_TRY(seal_value(egraph, info->sealed[i]));
+  for (uint32_t i = 0; i < info->fixed_count; i++)
+    EG_TRY(seal_value(egraph, info->fixed[i]));
   return eg_engine_rebuild(eg_tensor_egraph_engine(egraph));
 }
 

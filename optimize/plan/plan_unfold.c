@@ -42,9 +42,14 @@ typedef struct unfolder {
 static eg_plan *plan_of(const unfolder *u) { return &u->out->plan; }
 static eg_graph *graph_of(const unfolder *u) { return u->out->graph; }
 
-/// The step of the folded plan that a node's is like.
+/// The step of the folded plan that a node's is like; NULL: every device does all of it.
 static const eg_plan_step *step_like(const unfolder *u, uint32_t node) {
-  return &u->folded->steps.data[u->step.like_step.data[node]];
+  uint32_t step = u->step.like_step.data[node];
+  return step == NONE ? NULL : &u->folded->steps.data[step];
+}
+
+static eg_phase phase_of(const unfolder *u, uint32_t node) {
+  return (eg_phase)u->step.phase.data[node];
 }
 
 static egraph_status fill_none(eg_u32s *list, size_t count) {
@@ -162,11 +167,18 @@ static void mark_kept(unfolder *u, uint32_t number, eg_phase phase) {
   }
 }
 
+/// What the folded plan does not read enters on every device.
+static egraph_status enter_whole(unfolder *u, uint32_t value) {
+  static const eg_layout whole = {0};
+  return add_first(u, value, &whole, EG_PHASE_FORWARD);
+}
+
 /// A value in the state that is like one of the folded plan, by the same moves.
 static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase phase,
                           uint32_t *out) {
   const eg_plan *folded = u->folded;
   const eg_layout *target = &folded->states.data[like].layout;
+  if (u->first.data[value] == NONE) EG_TRY(enter_whole(u, value));
   u->path.len = 0;
   for (;; like = folded->steps.data[folded->states.data[like].step].from) {
     uint32_t step = folded->states.data[like].step;
@@ -174,8 +186,6 @@ static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase p
     EG_TRY(eg_u32s_push(&u->path, step));
   }
   *out = u->first.data[value];
-  if (*out == NONE)
-    return EG_FAIL(EGRAPH_E_INTERNAL, "a value of an unfolded plan does not enter it");
   if (!same_layout(u, &u->states.data[*out].layout, &folded->states.data[like].layout))
     return move_by_costs(u, *out, target, phase, out);
   while (u->path.len != 0) {
@@ -203,20 +213,33 @@ static egraph_status want_entries(unfolder *u) {
   return EGRAPH_OK;
 }
 
+/// An operand whole on every device.
+static egraph_status want_whole(unfolder *u, uint32_t value, eg_phase phase,
+                                uint32_t *out) {
+  static const eg_layout whole = {0};
+  if (u->first.data[value] == NONE) EG_TRY(enter_whole(u, value));
+  return move_by_costs(u, u->first.data[value], &whole, phase, out);
+}
+
 static egraph_status want_operands(unfolder *u, uint32_t n) {
+  static const eg_layout whole = {0};
   eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
   const eg_plan_step *step = step_like(u, n);
-  const uint32_t *like = u->folded->operands.data + step->operands;
+  const uint32_t *like = step == NULL ? NULL : u->folded->operands.data + step->operands;
+  eg_phase phase = phase_of(u, n);
   for (uint32_t i = 0; i < node.input_count; i++) {
     uint32_t operand;
-    EG_TRY(want(u, node.inputs[i].id, like[i], step->phase, &operand));
-    mark_kept(u, operand, step->phase);
+    EG_TRY(like == NULL ? want_whole(u, node.inputs[i].id, phase, &operand)
+                        : want(u, node.inputs[i].id, like[i], phase, &operand));
+    mark_kept(u, operand, phase);
     EG_TRY(eg_u32s_push(&u->wanted, operand));
   }
-  for (uint32_t r = 0; r < node.result_count; r++)
-    EG_TRY(add_first(u, node.results[r].id,
-                     &u->folded->states.data[like[node.input_count + r]].layout,
-                     step->phase));
+  for (uint32_t r = 0; r < node.result_count; r++) {
+    const eg_layout *layout =
+        like == NULL ? &whole
+                     : &u->folded->states.data[like[node.input_count + r]].layout;
+    EG_TRY(add_first(u, node.results[r].id, layout, phase));
+  }
   return EGRAPH_OK;
 }
 
@@ -235,8 +258,7 @@ static egraph_status output_like(const unfolder *u, uint32_t output, uint32_t *o
     (void)eg_graph_output(folded, *out, &other);
     if (strcmp(name, other) == 0) return EGRAPH_OK;
   }
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                 "no output of the plan stands for '%.200s'; plan with no_fold", name);
+  return EG_FAIL(EGRAPH_E_INTERNAL, "no output of the plan stands for '%.200s'", name);
 }
 
 static egraph_status want_outputs(unfolder *u) {
@@ -281,12 +303,29 @@ static egraph_status make_moves(unfolder *u, uint32_t number) {
   return EGRAPH_OK;
 }
 
+/// A step in which every device does all of a node.
+static egraph_status price_whole(unfolder *u, uint32_t n, eg_plan_step *out) {
+  eg_arena arena;
+  eg_node_spec spec;
+  *out = (eg_plan_step){.node = {n}};
+  eg_arena_init(&arena, u->alloc);
+  egraph_status status = eg_plan_spec(plan_of(u), out, &arena, &spec);
+  if (status == EGRAPH_OK) status = u->costs->node(u->costs->self, &spec, &out->seconds);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
 static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands) {
   eg_graph_node_info node = eg_graph_node_at(graph_of(u), (eg_graph_node){n});
   eg_plan *plan = plan_of(u);
   for (uint32_t i = 0; i < node.input_count; i++)
     EG_TRY(make_moves(u, operands[i]));
-  eg_plan_step row = *step_like(u, n);
+  eg_plan_step row;
+  if (step_like(u, n) != NULL)
+    row = *step_like(u, n);
+  else
+    EG_TRY(price_whole(u, n, &row));
+  row.phase = phase_of(u, n);
   row.more_blocks = 0;
   row.node.id = n;
   row.operands = (uint32_t)plan->operands.len;
@@ -307,7 +346,7 @@ static egraph_status make_kept(unfolder *u, uint32_t n) {
   for (uint32_t r = 0; r < node.result_count; r++)
     for (uint32_t s = u->first.data[node.results[r].id]; s != NONE;
          s = u->states.data[s].next)
-      if (u->states.data[s].is_kept && u->states.data[s].phase == step_like(u, n)->phase)
+      if (u->states.data[s].is_kept && u->states.data[s].phase == phase_of(u, n))
         EG_TRY(make_moves(u, s));
   return EGRAPH_OK;
 }
@@ -322,7 +361,7 @@ static egraph_status make_steps(unfolder *u) {
         u->states.data[s].from == NONE)
       EG_TRY(make_state(u, s, EG_PLAN_NONE));
   for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++) {
-    for (; n < nodes && step_like(u, n)->phase == p; n++) {
+    for (; n < nodes && phase_of(u, n) == p; n++) {
       EG_TRY(make_node(u, n, operands));
       EG_TRY(make_kept(u, n));
       operands += eg_graph_node_at(graph_of(u), (eg_graph_node){n}).input_count;
@@ -381,6 +420,7 @@ egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *step
   *out = (eg_emitted_plan){.graph = u.step.graph};
   u.step.graph = NULL;
   eg_plan_init(&out->plan, alloc);
+  eg_u32s_init(&out->value_of, alloc);
   eg_u32s *const lists[] = {&u.entry_of, &u.first, &u.wanted, &u.outputs, &u.path};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);

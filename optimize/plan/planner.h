@@ -58,7 +58,8 @@ typedef struct eg_planning {
 } eg_planning;
 
 /// A search that ends without a proof is followed by the baselines, within the limit of
-/// time; the cheapest plan wins, so that none of them is better.
+/// time or for a fraction of a second each; the cheapest plan wins, so that none of them
+/// is better. Where no rule has made variants, the search begins with the cheapest.
 /// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
 /// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
 /// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.

@@ -32,6 +32,12 @@ typedef struct eg_step_info {
   uint32_t gradient_count;
   const eg_tied_values *tied;
   uint32_t tied_count;
+  // Of a step with a block that stands for many, beside what is tied: what rules do not
+  // look through (it is used as often as there are blocks), and what they leave as it is.
+  const eg_value *sealed;
+  uint32_t sealed_count;
+  const eg_value *fixed;
+  uint32_t fixed_count;
   double memory_limit; // bytes of a device; INFINITY: none
 } eg_step_info;
 

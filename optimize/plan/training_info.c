@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "optimize/plan/step_sums.h"
+
 #define NONE UINT32_MAX
 
 typedef struct filler {
@@ -155,24 +157,96 @@ static eg_value in_step(const filler *f, eg_value left, bool gradient) {
   return (eg_value){f->training->trace.cotangent.data[value]};
 }
 
-static egraph_status tie_crossing(filler *f) {
+/// Blocks in the middle hand on a value as often as there are of them, the ends once.
+static void tie(filler *f, eg_tied_values *tied, eg_value enters, eg_value leaves,
+                bool backward) {
+  eg_step_info *info = &f->out->info;
+  uint32_t middle = f->folded->middle;
+  for (uint32_t i = 0; i < info->tied_count; i++)
+    for (int e = 0; e < 2; e++)
+      if (tied[i].value[e].id == enters.id || tied[i].value[e].id == leaves.id) return;
+  tied[info->tied_count++] = backward ? (eg_tied_values){{leaves, enters}, {1, middle}}
+                                      : (eg_tied_values){{enters, leaves}, {middle, 1}};
+}
+
+static void tie_crossing(filler *f, eg_tied_values *tied) {
   const eg_folded *folded = f->folded;
-  eg_tied_values *tied;
-  uint32_t middle = 1;
-  for (uint32_t n = 0; n < eg_graph_node_count(folded->graph); n++)
-    if (folded->times[n] > middle) middle = folded->times[n];
-  EG_TRY(
-      eg_arena_alloc(&f->out->arena, 2 * (size_t)folded->crossing, sizeof *tied, &tied));
   for (uint32_t i = 0; i < folded->crossing; i++)
     for (int gradient = 0; gradient < 2; gradient++) {
       eg_value first = in_step(f, folded->left_first[i], gradient != 0);
       eg_value last = in_step(f, folded->left_middle[i], gradient != 0);
       if (first.id == NONE || last.id == NONE) continue;
-      tied[f->out->info.tied_count++] =
-          (eg_tied_values){{first, last}, {gradient ? 1 : middle, gradient ? middle : 1}};
+      if (gradient != 0)
+        tie(f, tied, last, first, true);
+      else
+        tie(f, tied, first, last, false);
     }
+}
+
+static egraph_status tie_all(filler *f, const eg_step_sums *sums) {
+  eg_tied_values *tied;
+  EG_TRY(eg_arena_alloc(&f->out->arena, 2 * (size_t)f->folded->crossing + sums->len,
+                        sizeof *tied, &tied));
+  tie_crossing(f, tied);
+  for (size_t i = 0; i < sums->len; i++) {
+    eg_value enters = sums->data[i].entering;
+    eg_phase phase = eg_training_phase(f->training, value_at(f, enters)->node);
+    tie(f, tied, enters, sums->data[i].leaving, phase == EG_PHASE_BACKWARD);
+  }
   f->out->info.tied = tied;
   return EGRAPH_OK;
+}
+
+// ---- what rules keep to ---------------------------------------------------------------
+
+static egraph_status keep(eg_training_info *info, const eg_u32s *values,
+                          const eg_value **out, uint32_t *out_count) {
+  eg_value *kept;
+  EG_TRY(eg_arena_alloc(&info->arena, values->len, sizeof *kept, &kept));
+  for (size_t i = 0; i < values->len; i++)
+    kept[i].id = values->data[i];
+  *out = kept;
+  *out_count = (uint32_t)values->len;
+  return EGRAPH_OK;
+}
+
+static egraph_status limit(eg_training_info *info, const eg_step_blocks *blocks,
+                           const eg_graph *step) {
+  eg_u32s sealed, fixed;
+  eg_u32s_init(&sealed, blocks->node.alloc);
+  eg_u32s_init(&fixed, blocks->node.alloc);
+  egraph_status status = eg_step_blocks_limits(blocks, step, &sealed, &fixed);
+  if (status == EGRAPH_OK)
+    status = keep(info, &sealed, &info->info.sealed, &info->info.sealed_count);
+  if (status == EGRAPH_OK)
+    status = keep(info, &fixed, &info->info.fixed, &info->info.fixed_count);
+  eg_u32s_deinit(&fixed);
+  eg_u32s_deinit(&sealed);
+  return status;
+}
+
+egraph_status eg_training_info_limit(eg_training_info *info, const eg_folded *folded) {
+  eg_step_blocks blocks;
+  EG_TRY(
+      eg_step_blocks_init(&blocks, folded->alloc, folded->graph, &folded->blocks, NULL));
+  egraph_status status = limit(info, &blocks, folded->graph);
+  eg_step_blocks_deinit(&blocks);
+  return status;
+}
+
+/// Ties, and what rules keep to.
+static egraph_status fill_blocks(filler *f) {
+  eg_step_blocks blocks;
+  eg_step_sums sums;
+  EG_TRY(eg_step_blocks_init(&blocks, f->folded->alloc, f->folded->graph,
+                             &f->folded->blocks, f->training));
+  eg_step_sums_init(&sums, f->folded->alloc);
+  egraph_status status = eg_step_sums_find(&sums, &blocks, f->training->graph);
+  if (status == EGRAPH_OK) status = tie_all(f, &sums);
+  if (status == EGRAPH_OK) status = limit(f->out, &blocks, f->training->graph);
+  eg_step_sums_deinit(&sums);
+  eg_step_blocks_deinit(&blocks);
+  return status;
 }
 
 // ---- the whole ------------------------------------------------------------------------
@@ -189,9 +263,8 @@ static egraph_status fill(filler *f) {
   if (f->folded == NULL) return EGRAPH_OK;
   EG_TRY(eg_arena_alloc(arena, f->nodes, sizeof *f->times, &f->times));
   EG_TRY(time_all(f));
-  EG_TRY(tie_crossing(f));
   f->out->info.times = f->times;
-  return EGRAPH_OK;
+  return fill_blocks(f);
 }
 
 egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,

@@ -1,138 +1,126 @@
-// The graph of the whole step, phase by phase, so that the plan's steps follow its nodes.
+// The drafted nodes, phase by phase, so that the plan's steps follow the graph's nodes.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/unfold_graph.h"
+
+#include <stdio.h>
 
 #define NONE UINT32_MAX
 
 typedef struct writer {
-  const eg_unfold_steps *steps;
-  const eg_plan *folded;
   const eg_graph *whole;
-  eg_unfold_match match;
-  eg_u32s needed;  // [whole nodes] flag
-  eg_u32s step_of; // [nodes of the folded plan's graph] step
-  eg_u32s written; // [whole values] value of the new graph
+  eg_unfold_draft draft;
+  eg_u32s written; // [draft values] value of the new graph, or NONE
+  eg_arena arena;  // of one node
+  uint32_t next_name;
   eg_unfolded_graph *out;
 } writer;
 
-static egraph_status fill_none(eg_u32s *list, size_t count) {
-  size_t from = list->len;
-  EG_TRY(eg_u32s_resize(list, count));
-  for (size_t i = from; i < count; i++)
-    list->data[i] = NONE;
-  return EGRAPH_OK;
-}
-
-static egraph_status index_steps(writer *w) {
-  EG_TRY(fill_none(&w->step_of, eg_graph_node_count(w->folded->graph)));
-  for (uint32_t i = 0; i < w->folded->steps.len; i++) {
-    const eg_plan_step *step = &w->folded->steps.data[i];
-    if (!step->is_move) w->step_of.data[step->node.id] = i;
+/// A phase begins when the one before is over: what is made of a phase's values is made
+/// in it or later.
+static egraph_status order_phases(writer *w) {
+  eg_u32s phase; // [draft values]
+  eg_u32s_init(&phase, w->written.alloc);
+  egraph_status status = eg_u32s_resize(&phase, w->draft.values.len);
+  for (size_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++) {
+    eg_draft_node *node = &w->draft.nodes.data[n];
+    for (uint32_t i = 0; i < node->operand_count; i++) {
+      uint32_t operand = phase.data[w->draft.operands.data[node->operands + i]];
+      if (operand > node->phase) node->phase = (eg_phase)operand;
+    }
+    for (uint32_t r = 0; r < node->result_count; r++)
+      phase.data[node->results + r] = node->phase;
   }
-  return EGRAPH_OK;
+  eg_u32s_deinit(&phase);
+  return status;
 }
 
-/// The step that a node's is like.
-static uint32_t step_like(const writer *w, uint32_t node) {
-  uint32_t like = w->match.node.data[node];
-  return like == NONE ? NONE : w->step_of.data[like];
-}
-
-static void need_value(writer *w, eg_value value) {
-  const eg_value_info *info = eg_graph_value(w->whole, value);
-  if (info->kind == EG_VALUE_COMPUTED) w->needed.data[info->node.id] = true;
-}
-
-static egraph_status find_needed(writer *w) {
-  EG_TRY(eg_u32s_resize(&w->needed, eg_graph_node_count(w->whole)));
-  for (uint32_t i = 0; i < eg_graph_output_count(w->whole); i++)
-    need_value(w, eg_graph_output(w->whole, i, NULL));
-  for (uint32_t n = (uint32_t)w->needed.len; n-- > 0;) {
-    eg_graph_node_info node = eg_graph_node_at(w->whole, (eg_graph_node){n});
-    if (w->needed.data[n] == 0) continue;
-    if (step_like(w, n) == NONE)
-      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                     "no block of the plan stands for what makes '%.200s'; plan with "
-                     "no_fold",
-                     eg_graph_value(w->whole, node.results[0])->name);
-    for (uint32_t i = 0; i < node.input_count; i++)
-      need_value(w, node.inputs[i]);
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status note_value(writer *w, uint32_t whole, eg_value made) {
-  EG_TRY(fill_none(&w->out->like_value, (size_t)made.id + 1));
-  w->out->like_value.data[made.id] = w->match.value.data[whole];
-  w->written.data[whole] = made.id;
+static egraph_status note_value(writer *w, uint32_t drafted, eg_value made) {
+  while (w->out->like_value.len <= made.id)
+    EG_TRY(eg_u32s_push(&w->out->like_value, NONE));
+  w->out->like_value.data[made.id] = w->draft.values.data[drafted].planned;
   return EGRAPH_OK;
 }
 
 static egraph_status write_input(writer *w, eg_value input) {
   const eg_value_info *info = eg_graph_value(w->whole, input);
+  uint32_t drafted = w->draft.made.data[input.id];
   eg_value made;
   EG_TRY(eg_graph_add_input(w->out->graph, info->name, &info->type, &made));
-  return note_value(w, input.id, made);
+  w->written.data[drafted] = made.id;
+  return note_value(w, drafted, made);
 }
 
 /// A weight is written when something reads it first.
-static egraph_status written_value(writer *w, eg_value value, uint32_t *out) {
-  const eg_value_info *info = eg_graph_value(w->whole, value);
-  if (w->written.data[value.id] == NONE) {
-    eg_value made;
-    if (info->kind != EG_VALUE_WEIGHT)
-      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                     "'%.200s' would be made after it is used; plan with no_fold",
-                     info->name);
+static egraph_status written_value(writer *w, uint32_t drafted, uint32_t *out) {
+  uint32_t *written = &w->written.data[drafted];
+  if (*written == NONE) {
+    eg_value whole = {w->draft.values.data[drafted].whole}, made;
+    const eg_value_info *info = eg_graph_value(w->whole, whole);
     EG_TRY(
         eg_graph_add_weight(w->out->graph, info->name, &info->type, info->data, &made));
-    EG_TRY(note_value(w, value.id, made));
+    *written = made.id;
+    EG_TRY(note_value(w, drafted, made));
   }
-  *out = w->written.data[value.id];
+  *out = *written;
   return EGRAPH_OK;
 }
 
-static egraph_status write_node(writer *w, eg_node_cons *cons, uint32_t n,
-                                eg_arena *arena) {
-  eg_graph_node_info node = eg_graph_node_at(w->whole, (eg_graph_node){n});
+/// The name in the whole step, or a new one that it does not have.
+static egraph_status name_value(writer *w, uint32_t drafted, const char **out) {
+  uint32_t whole = w->draft.values.data[drafted].whole;
+  char name[32];
+  eg_value taken;
+  if (whole != NONE) {
+    *out = eg_graph_value(w->whole, (eg_value){whole})->name;
+    if (!eg_graph_find_value(w->out->graph, *out, &taken)) return EGRAPH_OK;
+  }
+  do
+    (void)snprintf(name, sizeof name, "opt_%u", w->next_name++);
+  while (eg_graph_find_value(w->whole, name, &taken));
+  return eg_arena_string(&w->arena, name, strlen(name), out);
+}
+
+static egraph_status write_node(writer *w, eg_node_cons *cons,
+                                const eg_draft_node *node) {
   eg_value *inputs, *results;
   const char **names;
-  EG_TRY(eg_arena_alloc(arena, node.input_count, sizeof *inputs, &inputs));
-  EG_TRY(eg_arena_alloc(arena, node.result_count, sizeof *results, &results));
-  EG_TRY(eg_arena_alloc(arena, node.result_count, sizeof *names, &names));
-  for (uint32_t i = 0; i < node.input_count; i++)
-    EG_TRY(written_value(w, node.inputs[i], &inputs[i].id));
-  for (uint32_t r = 0; r < node.result_count; r++)
-    names[r] = eg_graph_value(w->whole, node.results[r])->name;
+  EG_TRY(eg_arena_alloc(&w->arena, node->operand_count, sizeof *inputs, &inputs));
+  EG_TRY(eg_arena_alloc(&w->arena, node->result_count, sizeof *results, &results));
+  EG_TRY(eg_arena_alloc(&w->arena, node->result_count, sizeof *names, &names));
+  for (uint32_t i = 0; i < node->operand_count; i++)
+    EG_TRY(written_value(w, w->draft.operands.data[node->operands + i], &inputs[i].id));
+  for (uint32_t r = 0; r < node->result_count; r++)
+    EG_TRY(name_value(w, node->results + r, &names[r]));
   uint32_t before = eg_graph_node_count(w->out->graph);
-  EG_TRY(eg_node_cons_add(cons, node.name, node.attrs, inputs, node.input_count, names,
-                          results));
+  EG_TRY(eg_node_cons_add(cons, node->name, node->attrs, inputs, node->operand_count,
+                          names, results));
   bool is_new = eg_graph_node_count(w->out->graph) != before;
-  for (uint32_t r = 0; r < node.result_count; r++) {
-    w->written.data[node.results[r].id] = results[r].id;
-    if (is_new) EG_TRY(note_value(w, node.results[r].id, results[r]));
+  for (uint32_t r = 0; r < node->result_count; r++) {
+    w->written.data[node->results + r] = results[r].id;
+    if (is_new) EG_TRY(note_value(w, node->results + r, results[r]));
   }
-  return is_new ? eg_u32s_push(&w->out->like_step, step_like(w, n)) : EGRAPH_OK;
+  if (!is_new) return EGRAPH_OK;
+  EG_TRY(eg_u32s_push(&w->out->like_step, node->step));
+  return eg_u32s_push(&w->out->phase, node->phase);
 }
 
 static egraph_status write_nodes(writer *w, eg_node_cons *cons) {
-  eg_arena arena;
-  eg_arena_init(&arena, w->needed.alloc);
   egraph_status status = EGRAPH_OK;
   for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
-    for (uint32_t n = 0; status == EGRAPH_OK && n < w->needed.len; n++) {
-      if (w->needed.data[n] == 0 || w->folded->steps.data[step_like(w, n)].phase != p)
-        continue;
-      status = write_node(w, cons, n, &arena);
-      eg_arena_deinit(&arena);
+    for (size_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++) {
+      if (w->draft.nodes.data[n].phase != p) continue;
+      status = write_node(w, cons, &w->draft.nodes.data[n]);
+      eg_arena_deinit(&w->arena);
     }
   return status;
 }
 
 static egraph_status write_graph(writer *w) {
   eg_node_cons cons;
-  EG_TRY(fill_none(&w->written, eg_graph_value_count(w->whole)));
-  EG_TRY(eg_graph_create(&w->needed.alloc, &w->out->graph));
+  for (size_t v = 0; v < w->draft.values.len; v++)
+    EG_TRY(eg_u32s_push(&w->written, NONE));
+  EG_TRY(order_phases(w));
+  EG_TRY(eg_graph_create(&w->written.alloc, &w->out->graph));
   for (uint32_t i = 0; i < eg_graph_input_count(w->whole); i++)
     EG_TRY(write_input(w, eg_graph_input(w->whole, i)));
   EG_TRY(eg_node_cons_init(&cons, w->out->graph));
@@ -141,8 +129,8 @@ static egraph_status write_graph(writer *w) {
   EG_TRY(status);
   for (uint32_t i = 0; i < eg_graph_output_count(w->whole); i++) {
     const char *name;
-    uint32_t value;
-    EG_TRY(written_value(w, eg_graph_output(w->whole, i, &name), &value));
+    uint32_t value = eg_graph_output(w->whole, i, &name).id;
+    EG_TRY(written_value(w, w->draft.made.data[value], &value));
     EG_TRY(eg_graph_add_output(w->out->graph, name, (eg_value){value}));
   }
   return EGRAPH_OK;
@@ -153,23 +141,17 @@ static egraph_status write_graph(writer *w) {
 egraph_status eg_unfolded_graph_init(eg_unfolded_graph *out, egraph_allocator alloc,
                                      const eg_unfold_steps *steps,
                                      const eg_emitted_plan *folded) {
-  writer w = {.steps = steps,
-              .folded = &folded->plan,
-              .whole = eg_unfold_whole(steps),
-              .out = out};
-  eg_u32s *const lists[] = {&w.needed, &w.step_of, &w.written};
-  EG_TRY(eg_unfold_match_init(&w.match, alloc, steps, folded->graph));
+  writer w = {.whole = eg_unfold_whole(steps), .out = out};
+  out->graph = NULL;
+  EG_TRY(eg_unfold_draft_init(&w.draft, alloc, steps, folded));
+  eg_u32s *const lists[] = {&w.written, &out->like_step, &out->phase, &out->like_value};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
-  out->graph = NULL;
-  eg_u32s_init(&out->like_step, alloc);
-  eg_u32s_init(&out->like_value, alloc);
-  egraph_status status = index_steps(&w);
-  if (status == EGRAPH_OK) status = find_needed(&w);
-  if (status == EGRAPH_OK) status = write_graph(&w);
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_deinit(lists[i]);
-  eg_unfold_match_deinit(&w.match);
+  eg_arena_init(&w.arena, alloc);
+  egraph_status status = write_graph(&w);
+  eg_arena_deinit(&w.arena);
+  eg_u32s_deinit(&w.written);
+  eg_unfold_draft_deinit(&w.draft);
   if (status != EGRAPH_OK) eg_unfolded_graph_deinit(out);
   return status;
 }
@@ -178,5 +160,6 @@ void eg_unfolded_graph_deinit(eg_unfolded_graph *graph) {
   eg_graph_destroy(graph->graph);
   graph->graph = NULL;
   eg_u32s_deinit(&graph->like_step);
+  eg_u32s_deinit(&graph->phase);
   eg_u32s_deinit(&graph->like_value);
 }

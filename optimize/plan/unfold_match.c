@@ -2,7 +2,7 @@
 // forward node whose gradient they belong to, and their place in it; all others (casts,
 // loss, optimizer) by what they are and what their operands are matched with. Sums over
 // all blocks (the norm of the gradients) are longer in the whole step: what is left is
-// matched with a node of the same kind on operands of the same types.
+// matched with a node of the same kind.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/unfold_match.h"
 
@@ -11,12 +11,10 @@
 typedef struct matcher {
   const eg_unfold_steps *in;
   const eg_graph *whole, *small;
-  eg_graph *planned;
-  eg_node_cons cons;       // of the planned graph
+  eg_node_cons cons;       // of the small step
   eg_u32s fold;            // [forward values] in the folded graph
-  eg_u32s twin;            // [whole nodes] of the small step
+  eg_u32s twin;            // [whole nodes] by their place
   eg_u32s gradient, count; // [small nodes] first node of its gradient; nodes of that
-  eg_u32s small_value, small_node; // of the planned graph
   eg_u32s operands;
   eg_unfold_match *out;
 } matcher;
@@ -129,18 +127,48 @@ static void match_gradients(matcher *m) {
   }
 }
 
-// ---- the planned graph ----------------------------------------------------------------
+// ---- other nodes ----------------------------------------------------------------------
 
-/// The node of the planned graph on the operands that these of `from` are matched with.
+bool eg_unfold_same_kind(const eg_graph *graph, const eg_graph_node_info *node,
+                         const eg_graph *other, const eg_graph_node_info *like) {
+  if (node->input_count != like->input_count || !eg_attrs_same(node->attrs, like->attrs))
+    return false;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    const eg_type *a = &value_at(graph, node->inputs[i].id)->type;
+    const eg_type *b = &value_at(other, like->inputs[i].id)->type;
+    if (a->dtype != b->dtype || !eg_type_same_shape(a, b)) return false;
+  }
+  return true;
+}
+
+uint32_t eg_unfold_similar(const eg_graph *graph, const eg_graph_node_info *node,
+                           const eg_graph *other, const eg_u32s *map) {
+  uint32_t best = NONE, most = 0;
+  for (uint32_t n = 0; n < eg_graph_node_count(other); n++) {
+    eg_graph_node_info like = eg_graph_node_at(other, (eg_graph_node){n});
+    uint32_t shared = 0;
+    if (like.attrs->op != node->attrs->op ||
+        !eg_unfold_same_kind(graph, node, other, &like))
+      continue;
+    for (uint32_t i = 0; i < node->input_count; i++)
+      shared += map->data[node->inputs[i].id] == like.inputs[i].id;
+    if (best != NONE && shared <= most) continue;
+    best = n;
+    most = shared;
+  }
+  return best;
+}
+
+/// The node of the small step on what these operands are matched with.
 static egraph_status find_equal(matcher *m, const eg_graph_node_info *node,
-                                const eg_u32s *matched, uint32_t *out) {
+                                uint32_t *out) {
   _Static_assert(sizeof(eg_value) == sizeof(uint32_t), "a value is its id");
   eg_graph_node found;
   bool is_there = false;
   m->operands.len = 0;
   *out = NONE;
   for (uint32_t i = 0; i < node->input_count; i++) {
-    uint32_t operand = matched->data[node->inputs[i].id];
+    uint32_t operand = m->out->value.data[node->inputs[i].id];
     if (operand == NONE) return EGRAPH_OK;
     EG_TRY(eg_u32s_push(&m->operands, operand));
   }
@@ -151,29 +179,27 @@ static egraph_status find_equal(matcher *m, const eg_graph_node_info *node,
   return EGRAPH_OK;
 }
 
-static void match_results(const matcher *m, const eg_graph_node_info *node,
-                          uint32_t planned, const eg_u32s *matched) {
-  eg_graph_node_info like = eg_graph_node_at(m->planned, (eg_graph_node){planned});
-  for (uint32_t r = 0; r < node->result_count; r++)
-    matched->data[node->results[r].id] = like.results[r].id;
-}
-
-static egraph_status match_small(matcher *m) {
-  for (uint32_t v = 0; v < m->small_value.len; v++) {
-    const eg_value_info *info = value_at(m->small, v);
-    if (info->kind != EG_VALUE_COMPUTED)
-      m->small_value.data[v] = find_name(m->planned, info->name);
+static egraph_status match_node(matcher *m, uint32_t n) {
+  eg_graph_node_info node = eg_graph_node_at(m->whole, (eg_graph_node){n}), like;
+  uint32_t *found = &m->out->node.data[n];
+  *found = m->twin.data[n];
+  if (*found != NONE) {
+    like = eg_graph_node_at(m->small, (eg_graph_node){*found});
+    if (!eg_unfold_same_kind(m->whole, &node, m->small, &like)) *found = NONE;
   }
-  for (uint32_t n = 0; n < m->small_node.len; n++) {
-    eg_graph_node_info node = eg_graph_node_at(m->small, (eg_graph_node){n});
-    uint32_t *planned = &m->small_node.data[n];
-    EG_TRY(find_equal(m, &node, &m->small_value, planned));
-    if (*planned != NONE) match_results(m, &node, *planned, &m->small_value);
+  if (*found == NONE) EG_TRY(find_equal(m, &node, found));
+  if (*found == NONE) {
+    *found = eg_unfold_similar(m->whole, &node, m->small, &m->out->value);
+    m->out->is_similar.data[n] = *found != NONE;
   }
+  if (*found == NONE) return EGRAPH_OK;
+  like = eg_graph_node_at(m->small, (eg_graph_node){*found});
+  for (uint32_t r = 0; r < node.result_count; r++)
+    m->out->value.data[node.results[r].id] = like.results[r].id;
   return EGRAPH_OK;
 }
 
-// ---- the whole step -------------------------------------------------------------------
+// ---- leaves ---------------------------------------------------------------------------
 
 static void match_leaves(matcher *m) {
   for (uint32_t v = 0; v < m->out->value.len; v++) {
@@ -183,13 +209,13 @@ static void match_leaves(matcher *m) {
     uint32_t folded = forward == NONE ? NONE : m->fold.data[forward];
     const char *name =
         folded == NONE ? info->name : value_at(m->in->folded->graph, folded)->name;
-    m->out->value.data[v] = find_name(m->planned, name);
+    m->out->value.data[v] = find_name(m->small, name);
   }
 }
 
 static void match_entry(matcher *m, eg_training_state whole, eg_training_state small) {
   if (whole.entry.id != NONE && small.entry.id != NONE)
-    m->out->value.data[whole.entry.id] = m->small_value.data[small.entry.id];
+    m->out->value.data[whole.entry.id] = small.entry.id;
 }
 
 /// Sums and states of a weight are named after it, so that names do not tell.
@@ -204,6 +230,7 @@ static egraph_status match_states(matcher *m) {
     uint32_t folded = m->fold.data[whole->params[p].weight.id];
     uint32_t like = folded == NONE ? NONE : param.data[folded];
     if (like == NONE) continue;
+    match_entry(m, whole->params[p].value, small->params[like].value);
     match_entry(m, whole->params[p].sum, small->params[like].sum);
     for (uint32_t s = 0; s < whole->state_count; s++)
       match_entry(m, whole->params[p].state[s], small->params[like].state[s]);
@@ -212,95 +239,56 @@ static egraph_status match_states(matcher *m) {
   return status;
 }
 
-static bool same_types(const matcher *m, const eg_graph_node_info *node,
-                       const eg_graph_node_info *like) {
-  if (node->input_count != like->input_count || !eg_attrs_same(node->attrs, like->attrs))
-    return false;
-  for (uint32_t i = 0; i < node->input_count; i++) {
-    const eg_type *a = &value_at(m->whole, node->inputs[i].id)->type;
-    const eg_type *b = &value_at(m->planned, like->inputs[i].id)->type;
-    if (a->dtype != b->dtype || !eg_type_same_shape(a, b)) return false;
-  }
-  return true;
-}
-
-/// The node of the same kind that shares most operands, the first of these.
-static uint32_t find_similar(const matcher *m, const eg_graph_node_info *node) {
-  uint32_t best = NONE, most = 0;
-  for (uint32_t n = 0; n < eg_graph_node_count(m->planned); n++) {
-    eg_graph_node_info like = eg_graph_node_at(m->planned, (eg_graph_node){n});
-    uint32_t shared = 0;
-    if (like.attrs->op != node->attrs->op || !same_types(m, node, &like)) continue;
-    for (uint32_t i = 0; i < node->input_count; i++)
-      shared += m->out->value.data[node->inputs[i].id] == like.inputs[i].id;
-    if (best != NONE && shared <= most) continue;
-    best = n;
-    most = shared;
-  }
-  return best;
-}
-
-static egraph_status match_nodes(matcher *m) {
-  for (uint32_t n = 0; n < m->out->node.len; n++) {
-    eg_graph_node_info node = eg_graph_node_at(m->whole, (eg_graph_node){n});
-    uint32_t *planned = &m->out->node.data[n], twin = m->twin.data[n];
-    if (twin != NONE) *planned = m->small_node.data[twin];
-    if (*planned != NONE) {
-      eg_graph_node_info like = eg_graph_node_at(m->planned, (eg_graph_node){*planned});
-      if (!same_types(m, &node, &like)) *planned = NONE;
-    }
-    if (*planned == NONE) EG_TRY(find_equal(m, &node, &m->out->value, planned));
-    if (*planned == NONE && twin == NONE) *planned = find_similar(m, &node);
-    if (*planned != NONE) match_results(m, &node, *planned, &m->out->value);
-  }
-  return EGRAPH_OK;
-}
+// ---- the whole step -------------------------------------------------------------------
 
 static egraph_status match_all(matcher *m) {
   uint32_t whole = eg_graph_node_count(m->whole), small = eg_graph_node_count(m->small);
   EG_TRY(fill_none(&m->out->value, eg_graph_value_count(m->whole)));
   EG_TRY(fill_none(&m->out->node, whole));
+  EG_TRY(eg_bytes_resize(&m->out->is_similar, whole));
   EG_TRY(fill_none(&m->twin, whole));
-  EG_TRY(fill_none(&m->small_value, eg_graph_value_count(m->small)));
-  EG_TRY(fill_none(&m->small_node, small));
   EG_TRY(fill_none(&m->gradient, small));
   EG_TRY(eg_u32s_resize(&m->count, small));
   EG_TRY(fold_values(m));
-  EG_TRY(match_small(m));
   match_forward(m);
   match_leaves(m);
   if (m->in->whole != NULL) {
     match_gradients(m);
     EG_TRY(match_states(m));
   }
-  return match_nodes(m);
+  for (uint32_t n = 0; n < whole; n++)
+    EG_TRY(match_node(m, n));
+  return EGRAPH_OK;
 }
 
-egraph_status eg_unfold_match_init(eg_unfold_match *match, egraph_allocator alloc,
-                                   const eg_unfold_steps *steps, eg_graph *planned) {
-  matcher m = {.in = steps,
-               .whole = eg_unfold_whole(steps),
-               .small = eg_unfold_small(steps),
-               .planned = planned,
-               .out = match};
-  eg_u32s *const lists[] = {&m.fold,     &m.twin,        &m.gradient,  &m.count,
-                            &m.operands, &m.small_value, &m.small_node};
+static egraph_status match(matcher *m, eg_graph *small) {
+  EG_TRY(eg_node_cons_init(&m->cons, small));
+  egraph_status status = match_all(m);
+  eg_node_cons_deinit(&m->cons);
+  return status;
+}
+
+egraph_status eg_unfold_match_init(eg_unfold_match *out, egraph_allocator alloc,
+                                   const eg_unfold_steps *steps) {
+  eg_graph *small = steps->small != NULL ? steps->small->graph : steps->folded->graph;
+  matcher m = {.in = steps, .whole = eg_unfold_whole(steps), .small = small, .out = out};
+  EG_TRY(eg_step_blocks_init(&out->blocks, alloc, steps->forward, steps->blocks,
+                             steps->whole));
+  eg_u32s *const lists[] = {&m.fold,     &m.twin,     &m.gradient, &m.count,
+                            &m.operands, &out->value, &out->node};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
-  eg_u32s_init(&match->value, alloc);
-  eg_u32s_init(&match->node, alloc);
-  egraph_status status = eg_node_cons_init(&m.cons, planned);
-  if (status == EGRAPH_OK) {
-    status = match_all(&m);
-    eg_node_cons_deinit(&m.cons);
-  }
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+  eg_bytes_init(&out->is_similar, alloc);
+  egraph_status status = match(&m, small);
+  for (size_t i = 0; i + 2 < sizeof lists / sizeof *lists; i++)
     eg_u32s_deinit(lists[i]);
-  if (status != EGRAPH_OK) eg_unfold_match_deinit(match);
+  if (status != EGRAPH_OK) eg_unfold_match_deinit(out);
   return status;
 }
 
 void eg_unfold_match_deinit(eg_unfold_match *match) {
+  eg_step_blocks_deinit(&match->blocks);
   eg_u32s_deinit(&match->value);
   eg_u32s_deinit(&match->node);
+  eg_bytes_deinit(&match->is_similar);
 }

@@ -26,7 +26,7 @@ cat >rules.constraints <<'X'
 X
 expect 0 '^  w1@S0: ' - plan mlp.egraph $train --constraints rules.constraints --text
 expect 1 - '^egraph: constraints:1:1: this leaves .w1. ' plan mlp.egraph $train --constraints rules.constraints --forbid 'w1 S0'
-expect 1 - "^egraph: constraints:1:1: there is no value 'w9' in the step; take the name" plan mlp.egraph $train --pin 'w9 cpu=S0'
+expect 1 - "^egraph: constraints:1:1: there is no value 'w9' in the step; did you mean 'w1'" plan mlp.egraph $train --pin 'w9 cpu=S0'
 expect 1 - "^egraph: constraints:2:1: there is no axis 'gpu' in the mesh cpu=4; name one" plan mlp.egraph $train --pin 'w1 cpu=S0' --forbid 'w1 R (axis gpu)'
 expect 1 - '^egraph: constraints:1:1: .*no layout on axis cpu=4: a dimension is not there or does not divide' plan mlp.egraph $train --pin 'w2 cpu=S2'
 expect 1 - '^egraph: constraints:1:1: with this statement .* there is no plan; loosen' plan bare.egraph --machine 'host*4' --mesh cpu=4 --forbid 'y R'

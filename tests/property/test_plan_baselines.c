@@ -226,6 +226,27 @@ static void no_baseline_is_cheaper(void **state) {
   print_message("%d of the plans were a baseline's\n", seeded);
 }
 
+/// Nothing but the time for a plan of each is taken before the search.
+static void without_time_no_baseline_is_cheaper(void **state) {
+  (void)state;
+  static const char *const meshes[] = {"gpu=8", "node=2,gpu=8", "a=2,b=4"};
+  eg_rng rng = {test_seed(8)};
+  for (size_t round = 0; round < test_rounds(6); round++) {
+    planned p;
+    mlp_model model = random_perceptron(&rng);
+    setup(&p, &model, meshes[round % 3], 1);
+    planned_run(&p, INFINITY);
+    double least = least_of(&p);
+    p.layout.time_limit_seconds = 1e-9;
+    p.compares = false;
+    planned_run(&p, INFINITY);
+    assert_true(p.planning.has_plan);
+    assert_true(p.planning.cost <= least * (1 + 1e-9));
+    assert_true(p.planning.bound <= p.planning.cost);
+    planned_deinit(&p);
+  }
+}
+
 /// Whoever's plan it is.
 static void seeds_keep_to_constraints(void **state) {
   (void)state;
@@ -286,6 +307,7 @@ int main(void) {
       cmocka_unit_test(megatron_reduces_activations_on_the_inner_axis),
       cmocka_unit_test(baselines_of_a_transformer_are_the_known_ones),
       cmocka_unit_test(no_baseline_is_cheaper),
+      cmocka_unit_test(without_time_no_baseline_is_cheaper),
       cmocka_unit_test(seeds_keep_to_constraints),
       cmocka_unit_test(steps_priced_anew_cost_the_same),
   };

@@ -1,0 +1,223 @@
+// Blocks agree when the statements that name their values are, one after the other, the
+// same but for the block: on values that the same value of the small step stands for.
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan/plan_names.h"
+
+#include <string.h>
+
+#include "rewrites/spelling.h"
+
+#define NONE UINT32_MAX
+enum { ENDS = 2, LEAST_MIDDLE = 2 };
+
+bool eg_plan_names_any(const eg_plan_constraints *constraints) {
+  for (size_t i = 0; i < constraints->rows.len; i++)
+    if (constraints->rows.data[i].value != NULL) return true;
+  return false;
+}
+
+// ---- wildcards
+// --------------------------------------------------------------------------
+
+/// Each star takes as little as it can; when the rest does not fit, the last one takes
+/// more.
+static bool matches(const char *pattern, const char *name) {
+  const char *star = NULL, *from = NULL;
+  while (*name != '\0') {
+    if (*pattern == '*') {
+      star = pattern++;
+      from = name;
+    } else if (*pattern == *name) {
+      pattern++;
+      name++;
+    } else if (star != NULL) {
+      pattern = star + 1;
+      name = ++from;
+    } else {
+      return false;
+    }
+  }
+  while (*pattern == '*')
+    pattern++;
+  return *pattern == '\0';
+}
+
+static egraph_status fail_unknown(const eg_plan_constraint *row, const eg_graph *whole) {
+  eg_spelling spelling = eg_spelling_start(row->value);
+  if (strchr(row->value, '*') != NULL)
+    return eg_plan_constraint_fail(
+        row,
+        "no value of the step has a name like '%.200s'; take the names from the "
+        "model, or from the text of a plan",
+        row->value);
+  for (uint32_t v = 0; v < eg_graph_value_count(whole); v++)
+    eg_spelling_offer(&spelling, eg_graph_value(whole, (eg_value){v})->name);
+  if (spelling.best != NULL)
+    return eg_plan_constraint_fail(
+        row, "there is no value '%.200s' in the step; did you mean '%.200s'?", row->value,
+        spelling.best);
+  return eg_plan_constraint_fail(
+      row,
+      "there is no value '%.200s' in the step; take the name of an input, weight or "
+      "result from the text of a plan, or say (all KIND)",
+      row->value);
+}
+
+static egraph_status match_row(eg_plan_constraints *constraints, const eg_graph *whole,
+                               const eg_plan_constraint *row,
+                               eg_plan_constraint_rows *out) {
+  eg_value value;
+  size_t before = out->len;
+  if (row->value == NULL || eg_graph_find_value(whole, row->value, &value))
+    return eg_plan_constraint_rows_push(out, *row);
+  bool has_star = strchr(row->value, '*') != NULL;
+  for (uint32_t v = 0; has_star && v < eg_graph_value_count(whole); v++) {
+    eg_plan_constraint copy = *row;
+    const char *name = eg_graph_value(whole, (eg_value){v})->name;
+    if (!matches(row->value, name)) continue;
+    EG_TRY(eg_arena_string(&constraints->arena, name, strlen(name), &copy.value));
+    EG_TRY(eg_plan_constraint_rows_push(out, copy));
+  }
+  return out->len == before ? fail_unknown(row, whole) : EGRAPH_OK;
+}
+
+/// Puts rows in the place of those that there are, or gives them back.
+static egraph_status replace(eg_plan_constraints *constraints,
+                             eg_plan_constraint_rows *rows, egraph_status status) {
+  eg_plan_constraint_rows dropped = status == EGRAPH_OK ? constraints->rows : *rows;
+  if (status == EGRAPH_OK) constraints->rows = *rows;
+  eg_plan_constraint_rows_deinit(&dropped);
+  return status;
+}
+
+egraph_status eg_plan_names_match(eg_plan_constraints *constraints,
+                                  const eg_graph *whole) {
+  eg_plan_constraint_rows rows;
+  egraph_status status = EGRAPH_OK;
+  eg_plan_constraint_rows_init(&rows, constraints->rows.alloc);
+  for (size_t i = 0; status == EGRAPH_OK && i < constraints->rows.len; i++)
+    status = match_row(constraints, whole, &constraints->rows.data[i], &rows);
+  return replace(constraints, &rows, status);
+}
+
+// ---- blocks that agree
+// ------------------------------------------------------------------
+
+typedef struct resolver {
+  const eg_plan_constraints *constraints;
+  const eg_unfold_steps *steps;
+  eg_unfold_match match;
+} resolver;
+
+/// The value of the whole step that a statement names, or NONE: those of a kind.
+static uint32_t named(const resolver *r, size_t i) {
+  const eg_plan_constraint *row = &r->constraints->rows.data[i];
+  eg_value value;
+  bool is_there = row->value != NULL &&
+                  eg_graph_find_value(eg_unfold_whole(r->steps), row->value, &value);
+  return is_there ? value.id : NONE;
+}
+
+/// The block in the middle of which a statement names a value, or NONE.
+static uint32_t middle_named(const resolver *r, size_t i) {
+  uint32_t value = named(r, i);
+  uint32_t block = value == NONE ? NONE : r->match.blocks.value.data[value];
+  return block >= 1 && block + 1 < r->steps->blocks->count ? block : NONE;
+}
+
+/// Sums over all blocks are longer in the whole step than in the small one.
+static bool is_lost(const resolver *r, size_t i) {
+  uint32_t value = named(r, i);
+  if (value == NONE) return false;
+  const eg_value_info *info =
+      eg_graph_value(eg_unfold_whole(r->steps), (eg_value){value});
+  return r->match.value.data[value] == NONE ||
+         (info->kind == EG_VALUE_COMPUTED && r->match.is_similar.data[info->node.id]);
+}
+
+static bool same_demand(const resolver *r, size_t i, size_t j) {
+  const eg_plan_constraint *a = &r->constraints->rows.data[i],
+                           *b = &r->constraints->rows.data[j];
+  bool same_axis = a->axis == b->axis ||
+                   (a->axis != NULL && b->axis != NULL && strcmp(a->axis, b->axis) == 0);
+  return r->match.value.data[named(r, i)] == r->match.value.data[named(r, j)] &&
+         a->is_pin == b->is_pin && same_axis && a->digits == b->digits &&
+         a->moves == b->moves && a->phase == b->phase;
+}
+
+/// The first statement from `at` on that names a value of a block.
+static size_t next_of(const resolver *r, uint32_t block, size_t at) {
+  while (at < r->constraints->rows.len && middle_named(r, at) != block)
+    at++;
+  return at;
+}
+
+static bool agree(const resolver *r, uint32_t block, uint32_t other) {
+  size_t end = r->constraints->rows.len, i = next_of(r, block, 0),
+         j = next_of(r, other, 0);
+  while (i < end && j < end && same_demand(r, i, j)) {
+    i = next_of(r, block, i + 1);
+    j = next_of(r, other, j + 1);
+  }
+  return i == end && j == end;
+}
+
+/// Middle blocks [first, end) that agree, as many as possible one after the other.
+static eg_blocks longest_run(const resolver *r) {
+  const eg_blocks *all = r->steps->blocks;
+  eg_blocks best = {.count = 0};
+  for (uint32_t first = 1, end; first + 1 < all->count; first = end) {
+    for (end = first + 1; end + 1 < all->count && agree(r, end - 1, end);)
+      end++;
+    uint32_t count = end - first + ENDS;
+    if (end - first < LEAST_MIDDLE || count <= best.count) continue;
+    best = (eg_blocks){all->first + (first - 1) * all->period, all->period, count};
+  }
+  return best;
+}
+
+egraph_status eg_plan_names_agree(const eg_plan_constraints *constraints,
+                                  egraph_allocator alloc, const eg_unfold_steps *steps,
+                                  eg_blocks *out) {
+  resolver r = {.constraints = constraints, .steps = steps};
+  EG_TRY(eg_unfold_match_init(&r.match, alloc, steps));
+  *out = longest_run(&r);
+  for (size_t i = 0; i < constraints->rows.len; i++)
+    if (is_lost(&r, i)) out->count = 0;
+  eg_unfold_match_deinit(&r.match);
+  return EGRAPH_OK;
+}
+
+// ---- names of the small step
+// ------------------------------------------------------------
+
+static egraph_status fold_row(const resolver *r, size_t i, eg_arena *arena,
+                              eg_plan_constraint_rows *out) {
+  eg_plan_constraint row = r->constraints->rows.data[i];
+  uint32_t value = named(r, i), block = middle_named(r, i);
+  if (block != NONE && block != 1) return EGRAPH_OK; // as of the first of them
+  if (value != NONE) {
+    eg_value small = {r->match.value.data[value]};
+    const char *name =
+        small.id == NONE ? NULL : eg_graph_value(eg_unfold_small(r->steps), small)->name;
+    if (name == NULL)
+      return eg_plan_constraint_fail(
+          &row, "'%.200s' has no like in the folded step; plan each block (no_fold)",
+          row.value);
+    EG_TRY(eg_arena_string(arena, name, strlen(name), &row.value));
+  }
+  return eg_plan_constraint_rows_push(out, row);
+}
+
+egraph_status eg_plan_names_fold(eg_plan_constraints *constraints, egraph_allocator alloc,
+                                 const eg_unfold_steps *steps) {
+  resolver r = {.constraints = constraints, .steps = steps};
+  eg_plan_constraint_rows rows;
+  EG_TRY(eg_unfold_match_init(&r.match, alloc, steps));
+  eg_plan_constraint_rows_init(&rows, constraints->rows.alloc);
+  egraph_status status = EGRAPH_OK;
+  for (size_t i = 0; status == EGRAPH_OK && i < constraints->rows.len; i++)
+    status = fold_row(&r, i, &constraints->arena, &rows);
+  eg_unfold_match_deinit(&r.match);
+  return replace(constraints, &rows, status);
+}
