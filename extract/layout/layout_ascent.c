@@ -14,11 +14,12 @@
 
 #include <math.h>
 
+#include "extract/layout/layout_order.h"
 #include "extract/layout/layout_walk.h"
+#include "extract/layout/layout_weights.h"
 
 enum {
-  MOST_PASSES = 400, // at one price
-  PATIENCE = 10,     // passes between looks at how far the bound has come
+  PATIENCE = 10, // passes between looks at how far the bound has come
   DECODE_EVERY = 4,
   MOST_PRICES = 14,
   LIMIT_PASSES = 60
@@ -31,84 +32,30 @@ struct eg_layout_ascent {
   eg_layout_search *search;
   const eg_layout_active *active;
   eg_layout_factors factors;
-  eg_u32s order, position; // values, inputs first; [value]
-  int limited;             // measure that is priced, or -1
-  double weight, price;    // of the objective, and of a unit of what is limited
-  double tie_price;        // of memory, where it is not
-  double best_price;       // with the best bound so far
-  bool is_checked;         // whether the limit can be kept
-  double bound;            // after the last pass
-  double room;             // labels that exceed it are in no better solution
+  eg_layout_order order;
+  eg_layout_weights weights;
+  double best_price; // with the best bound so far
+  bool is_checked;   // whether the limit can be kept
+  double bound;      // after the last pass
+  double room;       // labels that exceed it are in no better solution
   bool infeasible;
   eg_layout_walk walk;
+  eg_doubles kept_price; // of the factors, while the ascent is restricted
+  eg_bytes kept_dead;
 };
 typedef eg_layout_ascent ascent;
-
-// ---- order --------------------------------------------------------------------------
-
-static egraph_status push_inputs(const ascent *a, uint32_t value, eg_u32s *stack) {
-  const eg_layout_view *view = a->search->view;
-  const eg_layout_problem *p = view->problem;
-  uint32_t last = NONE;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i], op = view->op_of.data[s];
-    if (!a->active->strategy.data[s] || op == last) continue;
-    last = op;
-    for (uint32_t k = p->input_begin.data[op]; k < p->input_begin.data[op + 1]; k++)
-      if (a->position.data[p->inputs.data[k]] == NONE)
-        EG_TRY(eg_u32s_push(stack, p->inputs.data[k]));
-  }
-  return EGRAPH_OK;
-}
-
-/// Inputs first, as far as cycles allow.
-static egraph_status sort_from(ascent *a, uint32_t value, eg_u32s *stack,
-                               eg_bytes *opened) {
-  EG_TRY(eg_u32s_push(stack, value));
-  while (stack->len != 0) {
-    uint32_t top = stack->data[stack->len - 1];
-    if (!opened->data[top]) {
-      opened->data[top] = 1;
-      EG_TRY(push_inputs(a, top, stack));
-      continue;
-    }
-    stack->len--;
-    if (a->position.data[top] != NONE) continue;
-    a->position.data[top] = (uint32_t)a->order.len;
-    EG_TRY(eg_u32s_push(&a->order, top));
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status sort_values(ascent *a) {
-  uint32_t values = eg_layout_value_count(a->search->view->problem);
-  eg_u32s stack;
-  eg_bytes opened;
-  eg_u32s_init(&stack, a->search->alloc);
-  eg_bytes_init(&opened, a->search->alloc);
-  egraph_status status = eg_u32s_resize(&a->position, values);
-  if (status == EGRAPH_OK) status = eg_bytes_resize(&opened, values);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++)
-    a->position.data[v] = NONE;
-  for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++)
-    if (a->active->used.data[v]) status = sort_from(a, v, &stack, &opened);
-  eg_u32s_deinit(&stack);
-  eg_bytes_deinit(&opened);
-  return status;
-}
 
 // ---- passes -------------------------------------------------------------------------
 //
 // Rank of a factor: producers 2 position, arborescences one more, ties and cuts last.
 
 static uint32_t near_rank(const ascent *a, const eg_link *link) {
-  return 2 * a->position.data[link->producers];
+  return 2 * a->order.position.data[link->producers];
 }
 
 static uint32_t far_rank(const ascent *a, const eg_link *link) {
   if (link->kind == EG_LINK_TIE || link->kind == EG_LINK_CUT) return UINT32_MAX;
-  return 2 * a->position.data[link->value] + 1;
+  return 2 * a->order.position.data[link->value] + 1;
 }
 
 /// Whether the other end of a link comes later in the pass than the end at hand.
@@ -204,11 +151,13 @@ static void pass_ties_and_cuts(ascent *a, bool forward) {
 }
 
 static egraph_status pass(ascent *a, bool forward) {
-  uint32_t count = (uint32_t)a->order.len;
-  a->bound = a->limited < 0 ? 0 : -a->price * a->search->task->limit[a->limited];
+  uint32_t count = (uint32_t)a->order.values.len;
+  a->bound = a->weights.limited < 0
+                 ? 0
+                 : -a->weights.price * a->search->task->limit[a->weights.limited];
   if (!forward) pass_ties_and_cuts(a, false);
   for (uint32_t i = 0; i < count && !a->infeasible; i++) {
-    uint32_t value = a->order.data[forward ? i : count - 1 - i];
+    uint32_t value = a->order.values.data[forward ? i : count - 1 - i];
     if (forward) pass_producers(a, value, true);
     if (!a->infeasible) EG_TRY(pass_trees(a, value, forward));
     if (!forward && !a->infeasible) pass_producers(a, value, false);
@@ -219,50 +168,9 @@ static egraph_status pass(ascent *a, bool forward) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-static double weighted(const ascent *a, const eg_doubles *measures, size_t at) {
-  double cost = measures[a->search->task->objective].data[at] +
-                a->tie_price * measures[EG_LAYOUT_MEMORY].data[at];
-  cost *= a->weight;
-  return a->limited < 0 ? cost : cost + a->price * measures[a->limited].data[at];
-}
-
-/// All memory that any solution could take.
-static double most_memory(const ascent *a) {
-  const eg_layout_view *view = a->search->view;
-  const eg_layout_rows *rows = &view->strategies;
-  double sum = 0;
-  for (uint32_t v = 0; v + 1 < rows->begin.len; v++) {
-    double most = 0;
-    for (uint32_t i = rows->begin.data[v]; i < rows->begin.data[v + 1]; i++)
-      if (a->active->strategy.data[rows->items.data[i]])
-        most =
-            fmax(most, view->strategy_weight[EG_LAYOUT_MEMORY].data[rows->items.data[i]]);
-    sum += most;
-  }
-  for (uint32_t i = 0; i < view->arc_weight[EG_LAYOUT_MEMORY].len; i++)
-    if (a->active->arc.data[i]) sum += view->arc_weight[EG_LAYOUT_MEMORY].data[i];
-  return sum;
-}
-
-/// Among equal costs the least memory: at so low a price that all of it costs less than
-/// what is taken for rounding.
-static double tie_price_of(const ascent *a) {
-  if (a->search->task->objective != EG_LAYOUT_COST || !a->search->has_best) return 0;
-  double most = most_memory(a);
-  return most > 0 ? 0.1 * EG_LAYOUT_TOLERANCE * eg_layout_search_value(a->search) / most
-                  : 0;
-}
-
 static egraph_status set_costs(ascent *a) {
-  const eg_layout_view *view = a->search->view;
-  const eg_layout_problem *p = view->problem;
-  EG_TRY(eg_doubles_resize(&a->factors.strategy_cost, eg_layout_strategy_count(p)));
-  EG_TRY(eg_doubles_resize(&a->factors.arc_cost, eg_layout_arc_count(p)));
-  for (uint32_t s = 0; s < a->factors.strategy_cost.len; s++)
-    a->factors.strategy_cost.data[s] = weighted(a, view->strategy_weight, s);
-  for (uint32_t i = 0; i < a->factors.arc_cost.len; i++)
-    a->factors.arc_cost.data[i] = weighted(a, view->arc_weight, i);
-  return EGRAPH_OK;
+  return eg_layout_weights_fill(&a->weights, a->search->view, &a->factors.strategy_cost,
+                                &a->factors.arc_cost);
 }
 
 static bool is_closed(const ascent *a) {
@@ -284,17 +192,17 @@ static double least_rise(const ascent *a) {
 /// Offers a greedy solution; *out_used is what it takes of the limited measure.
 static egraph_status decode(ascent *a, double *out_used) {
   EG_TRY(eg_layout_walk_offer(&a->walk));
-  *out_used = a->limited < 0 ? 0 : a->search->trial.sum[a->limited];
+  *out_used = a->weights.limited < 0 ? 0 : a->search->trial.sum[a->weights.limited];
   return EGRAPH_OK;
 }
 
 /// Passes at one price until the bound stands still. *out_used: see decode.
-static egraph_status climb(ascent *a, double *out_used) {
+static egraph_status climb(ascent *a, int passes, double *out_used) {
   double mark = -INFINITY;
   *out_used = 0;
   EG_TRY(set_costs(a));
   a->room = INFINITY; // until the bound at these costs is known
-  for (int i = 0; i < MOST_PASSES; i++) {
+  for (int i = 0; i < passes; i++) {
     EG_TRY(pass(a, i % 2 == 0));
     if (a->infeasible) return EGRAPH_OK;
     a->room = room_above(a);
@@ -313,9 +221,9 @@ static egraph_status climb(ascent *a, double *out_used) {
 /// Whether the limit can be kept, as far as a few passes tell: the least that is used of
 /// the limited measure alone. Offers solutions that use little of it.
 static egraph_status check_limit(ascent *a) {
-  double limit = a->search->task->limit[a->limited];
-  a->weight = 0;
-  a->price = 1;
+  double limit = a->search->task->limit[a->weights.limited];
+  a->weights.objective_weight = 0;
+  a->weights.price = 1;
   a->room = INFINITY;
   EG_TRY(set_costs(a));
   for (int i = 0; i < LIMIT_PASSES && !a->infeasible; i++) {
@@ -325,8 +233,8 @@ static egraph_status check_limit(ascent *a) {
     bool decodes = !a->infeasible && i % DECODE_EVERY == DECODE_EVERY - 1;
     if (decodes) EG_TRY(decode(a, &used));
   }
-  a->weight = 1;
-  a->price = 0;
+  a->weights.objective_weight = 1;
+  a->weights.price = 0;
   for (size_t i = 0; i < a->factors.price.len; i++)
     a->factors.price.data[i] = 0; // what they tell is of another unit
   return EGRAPH_OK;
@@ -334,44 +242,39 @@ static egraph_status check_limit(ascent *a) {
 
 /// Prices of the limited measure: up while solutions exceed the limit, then between.
 static egraph_status try_prices(ascent *a) {
-  double limit = a->search->task->limit[a->limited], low = 0, high = INFINITY, used;
+  double limit = a->search->task->limit[a->weights.limited], low = 0, high = INFINITY,
+         used;
   double best = -INFINITY;
   for (int i = 0; i < MOST_PRICES; i++) {
-    EG_TRY(climb(a, &used));
+    EG_TRY(climb(a, EG_LAYOUT_MOST_PASSES, &used));
     if (a->infeasible || is_closed(a) || eg_layout_search_stop(a->search))
       return EGRAPH_OK;
     if (a->bound > best) {
       best = a->bound;
-      a->best_price = a->price;
+      a->best_price = a->weights.price;
     }
     if (used > limit)
-      low = a->price;
-    else if (a->price == 0)
+      low = a->weights.price;
+    else if (a->weights.price == 0)
       break;
     else
-      high = a->price;
+      high = a->weights.price;
     if (isfinite(high))
-      a->price = (low + high) / 2;
+      a->weights.price = (low + high) / 2;
     else
-      a->price =
-          a->price == 0 ? 0.1 * fabs(a->search->bound) / (limit + 1) : 4 * a->price;
+      a->weights.price = a->weights.price == 0
+                             ? 0.1 * fabs(a->search->bound) / (limit + 1)
+                             : 4 * a->weights.price;
   }
-  a->price = a->best_price;
+  a->weights.price = a->best_price;
   return EGRAPH_OK;
-}
-
-static int limited_measure(const eg_layout_task *task) {
-  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
-    if (m != (int)task->objective && isfinite(task->limit[m])) return m;
-  return -1;
 }
 
 static egraph_status init(ascent *a, const eg_layout_landmarks *landmarks) {
   EG_TRY(eg_layout_factors_init(&a->factors, a->search->alloc, a->search->view, a->active,
                                 landmarks));
-  EG_TRY(sort_values(a));
-  a->tie_price = tie_price_of(a);
-  return eg_layout_walk_init(&a->walk, a->search, &a->factors, &a->order);
+  EG_TRY(eg_layout_order_fill(&a->order, a->active));
+  return eg_layout_walk_init(&a->walk, a->search, &a->factors, &a->order.values);
 }
 
 egraph_status eg_layout_ascent_create(eg_layout_search *search,
@@ -382,10 +285,10 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
   EG_TRY(eg_alloc(search->alloc, 1, sizeof *a, &a));
   *a = (ascent){.search = search,
                 .active = active,
-                .limited = limited_measure(search->task),
-                .weight = 1};
-  eg_u32s_init(&a->order, search->alloc);
-  eg_u32s_init(&a->position, search->alloc);
+                .weights = eg_layout_weights_of(search, active)};
+  eg_layout_order_init(&a->order, search->alloc);
+  eg_doubles_init(&a->kept_price, search->alloc);
+  eg_bytes_init(&a->kept_dead, search->alloc);
   egraph_status status = init(a, landmarks);
   if (status == EGRAPH_OK)
     *out = a;
@@ -397,30 +300,52 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
 void eg_layout_ascent_destroy(eg_layout_ascent *a) {
   if (a == NULL) return;
   eg_layout_factors_deinit(&a->factors);
-  eg_u32s_deinit(&a->order);
-  eg_u32s_deinit(&a->position);
+  eg_layout_order_deinit(&a->order);
+  eg_doubles_deinit(&a->kept_price);
+  eg_bytes_deinit(&a->kept_dead);
   eg_layout_walk_deinit(&a->walk);
   eg_free(a->search->alloc, a, 1, sizeof *a);
 }
 
-egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, eg_layout_excess *out,
-                                     bool *out_any) {
+egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, int passes,
+                                     eg_layout_excess *out, bool *out_any) {
   double used;
-  if (a->limited >= 0 && !a->is_checked) EG_TRY(check_limit(a));
+  if (a->weights.limited >= 0 && !a->is_checked) EG_TRY(check_limit(a));
   a->is_checked = true;
-  if (!a->infeasible) EG_TRY(climb(a, &used));
+  if (!a->infeasible) EG_TRY(climb(a, passes, &used));
   *out_any = !a->infeasible;
   if (a->infeasible) return EGRAPH_OK;
   return eg_layout_excess_fill(&a->factors, a->search->alloc, a->bound, out);
 }
 
-int eg_layout_ascent_limited(const eg_layout_ascent *a) { return a->limited; }
+int eg_layout_ascent_limited(const eg_layout_ascent *a) { return a->weights.limited; }
 
-void eg_layout_ascent_set_price(eg_layout_ascent *a, double price) { a->price = price; }
+void eg_layout_ascent_set_price(eg_layout_ascent *a, double price) {
+  a->weights.price = price;
+}
 
 egraph_status eg_layout_ascent_find_price(eg_layout_ascent *a) {
   return a->infeasible ? EGRAPH_OK : try_prices(a);
 }
+
+egraph_status eg_layout_ascent_restrict(ascent *a, const eg_layout_active *part) {
+  const eg_layout_factors *f = &a->factors;
+  a->kept_price.len = a->kept_dead.len = 0;
+  EG_TRY(eg_doubles_append(&a->kept_price, f->price.data, f->price.len));
+  EG_TRY(eg_bytes_append(&a->kept_dead, f->dead.data, f->dead.len));
+  a->factors.active = part;
+  return EGRAPH_OK;
+}
+
+void eg_layout_ascent_release(ascent *a) {
+  eg_layout_factors *f = &a->factors;
+  memcpy(f->price.data, a->kept_price.data, f->price.len * sizeof *f->price.data);
+  memcpy(f->dead.data, a->kept_dead.data, f->dead.len);
+  f->active = a->active;
+  a->infeasible = false;
+}
+
+const eg_layout_factors *eg_layout_ascent_factors(const ascent *a) { return &a->factors; }
 
 egraph_status eg_layout_ascent_eliminate(eg_layout_ascent *a,
                                          const eg_layout_excess *excess, double room,
@@ -428,7 +353,9 @@ egraph_status eg_layout_ascent_eliminate(eg_layout_ascent *a,
   const eg_layout_elimination options = {
       .strategy_excess = &excess->strategy,
       .arc_excess = &excess->arc,
-      .constant = a->limited < 0 ? 0 : -a->price * a->search->task->limit[a->limited],
+      .constant = a->weights.limited < 0
+                      ? 0
+                      : -a->weights.price * a->search->task->limit[a->weights.limited],
       .room = room,
       .rows = rows};
   return eg_layout_eliminate(a->search, &a->factors, &options, out);

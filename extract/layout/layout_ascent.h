@@ -9,6 +9,8 @@
 
 typedef struct eg_layout_ascent eg_layout_ascent;
 
+enum { EG_LAYOUT_MOST_PASSES = 400 }; // what any climb is content with
+
 /// On what is active, which is presolved; from `active` things may be taken later on.
 /// Borrows all three. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_create(eg_layout_search *search,
@@ -17,19 +19,26 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
                                       eg_layout_ascent **out);
 void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
 /// Raises search->bound, offers solutions, and fills the excess of what is active. Stops
-/// when the bound hardly rises any more, meets the best solution, or with the clock; goes
-/// on from there when called again. A limit on another measure counts at a price, and is
-/// checked against the least that there is at first.
-/// *out_any: false when nothing that is active can be a solution. Fails with
-/// EGRAPH_E_MEMORY.
-egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, eg_layout_excess *out,
-                                     bool *out_any);
+/// after so many passes, when the bound hardly rises any more, meets the best solution,
+/// or with the clock; goes on from there when called again. A limit on another measure
+/// counts at a price, and is checked against the least that there is at first. *out_any:
+/// false when nothing that is active can be a solution. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, int passes,
+                                     eg_layout_excess *out, bool *out_any);
 /// The measure that is limited, or -1; the price of a unit of it at which climb works,
 /// 0 at first.
 int eg_layout_ascent_limited(const eg_layout_ascent *ascent);
 void eg_layout_ascent_set_price(eg_layout_ascent *ascent, double price);
 /// Looks for the price of the best bound by what greedy solutions use, and climbs there.
 egraph_status eg_layout_ascent_find_price(eg_layout_ascent *ascent);
+/// Works on a part of what is active, borrowed, until released: prices are then as they
+/// were. What climb and eliminate prove meanwhile, search->bound included, is of the
+/// part. Fails with EGRAPH_E_MEMORY, nothing has changed then.
+egraph_status eg_layout_ascent_restrict(eg_layout_ascent *ascent,
+                                        const eg_layout_active *part);
+void eg_layout_ascent_release(eg_layout_ascent *ascent);
+/// Borrowed.
+const eg_layout_factors *eg_layout_ascent_factors(const eg_layout_ascent *ascent);
 /// After climb: exact search within `room` of the bound, see layout_eliminate.h.
 egraph_status eg_layout_ascent_eliminate(eg_layout_ascent *ascent,
                                          const eg_layout_excess *excess, double room,

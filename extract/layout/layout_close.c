@@ -9,11 +9,19 @@
 
 #include <math.h>
 
-enum { ROUNDS = 4, MOST_PRICES = 10 };
+#include "extract/layout/layout_neighbours.h"
+
+enum { MOST_PRICES = 10 };
+enum { NEAREST = 40 };           // values of the smallest windows
 static const double NEAR = 0.02; // of a price
-static const double LIKELY_GAP = 0.06;
+static const double LIKELY_GAP = 0.02;
 // Of eliminations: a share of the room there is; rows.
-enum { FIRST_ROOM = 64, FEWEST_ROWS = 1 << 12, MOST_ROWS = 1 << 22 };
+enum {
+  SWEEP_ROWS = 1 << 10,
+  FIRST_ROOM = 64,
+  FEWEST_ROWS = 1 << 12,
+  MOST_ROWS = 1 << 22
+};
 enum { TIDY_ROWS = 1 << 16 };
 // Where so many rows are needed, more room costs much.
 enum { MANY_ROWS = 1 << 16 };
@@ -78,22 +86,16 @@ static double likely_room(const closer *c) {
 
 /// Good solutions: the cheapest rows of much room.
 static egraph_status sweep(closer *c, eg_layout_eliminated *last) {
-  static const uint32_t ROWS[] = {1 << 10, 1 << 12};
-  last->reach = EG_LAYOUT_REACH_ROWS;
-  for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
-    if (last->reach != EG_LAYOUT_REACH_ROWS || is_done(c)) break;
-    EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, likely_room(c) / 2, ROWS[i],
-                                      last));
-  }
-  return EGRAPH_OK;
+  return eg_layout_ascent_eliminate(c->ascent, c->excess, likely_room(c) / 2, SWEEP_ROWS,
+                                    last);
 }
 
-/// Proof: little room at first, then more, with as many rows as it takes.
-static egraph_status widen(closer *c, eg_layout_eliminated *last) {
+/// Proof: little room at first, then more, with as many rows as it takes, up to a number.
+static egraph_status widen(closer *c, uint32_t most, eg_layout_eliminated *last) {
   eg_layout_search *search = c->search;
   double known = search->bound - c->excess->bound;
   double room = fmax(likely_room(c) / FIRST_ROOM, 2 * known);
-  for (uint32_t rows = FEWEST_ROWS; rows <= MOST_ROWS && !is_done(c);) {
+  for (uint32_t rows = FEWEST_ROWS; rows <= most && !is_done(c);) {
     double before = eg_layout_search_value(search);
     if (search->has_best) room = fmin(room, room_above(c));
     EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, room, rows, last));
@@ -107,21 +109,16 @@ static egraph_status widen(closer *c, eg_layout_eliminated *last) {
   return EGRAPH_OK;
 }
 
-/// Ascent and sweeps at the ascent's price, while solutions get better.
+/// Ascent and a sweep at the ascent's price.
 static egraph_status descend(closer *c, eg_layout_eliminated *last) {
-  bool any, better = true;
+  bool any;
   last->reach = EG_LAYOUT_REACH_NONE;
   last->found = false;
-  for (int round = 0; better && round < ROUNDS; round++) {
-    double before = eg_layout_search_value(c->search);
-    EG_TRY(eg_layout_ascent_climb(c->ascent, c->excess, &any));
-    c->active->infeasible = !any;
-    if (!any || is_done(c)) return EGRAPH_OK;
-    EG_TRY(sweep(c, last));
-    better = eg_layout_search_value(c->search) < before;
-    (void)eg_layout_delete_costly(c->search, c->active, c->excess);
-    if (last->reach == EG_LAYOUT_REACH_ALL) break;
-  }
+  EG_TRY(eg_layout_ascent_climb(c->ascent, EG_LAYOUT_MOST_PASSES, c->excess, &any));
+  c->active->infeasible = !any;
+  if (!any || is_done(c)) return EGRAPH_OK;
+  EG_TRY(sweep(c, last));
+  (void)eg_layout_delete_costly(c->search, c->active, c->excess);
   return EGRAPH_OK;
 }
 
@@ -131,7 +128,7 @@ static bool is_over(const closer *c) { return c->active->infeasible || is_done(c
 static egraph_status minimize(closer *c, eg_layout_eliminated *last) {
   EG_TRY(descend(c, last));
   if (is_over(c) || last->reach == EG_LAYOUT_REACH_ALL) return EGRAPH_OK;
-  return widen(c, last);
+  return widen(c, MOST_ROWS, last);
 }
 
 // ---- prices -------------------------------------------------------------------------
@@ -203,11 +200,46 @@ static egraph_status tidy(closer *c, eg_layout_eliminated *last) {
   return eg_layout_ascent_eliminate(c->ascent, c->excess, room_above(c), TIDY_ROWS, last);
 }
 
+/// Whether what was found last takes more than the limit.
+static bool is_beyond(const closer *c, const eg_layout_eliminated *last) {
+  return c->limited >= 0 && last->found &&
+         last->sum[c->limited] > c->search->task->limit[c->limited];
+}
+
+/// Solutions near the best one; then prices that go with the better one.
+static egraph_status look_near(closer *c, size_t size, eg_layout_eliminated *last) {
+  double before = eg_layout_search_value(c->search);
+  EG_TRY(eg_layout_neighbours(c->search, c->active, c->ascent, size));
+  if (!(eg_layout_search_value(c->search) < before) || is_done(c)) return EGRAPH_OK;
+  return descend(c, last);
+}
+
+/// Whether the best solution may be near enough the bound for a proof.
+static bool is_likely(const closer *c) { return !(room_above(c) > likely_room(c)); }
+
+/// Where no limit binds: solutions near and then farther from the best one; in between a
+/// proof, should it be easy.
+static egraph_status improve(closer *c, eg_layout_eliminated *last) {
+  size_t values = 0;
+  for (size_t v = 0; v < c->active->used.len; v++)
+    values += c->active->used.data[v];
+  EG_TRY(look_near(c, NEAREST, last));
+  if (is_over(c) || last->reach == EG_LAYOUT_REACH_ALL) return EGRAPH_OK;
+  if (is_likely(c)) EG_TRY(widen(c, MANY_ROWS, last));
+  for (size_t size = 2 * NEAREST; size < values; size *= 2) {
+    if (is_over(c) || last->reach == EG_LAYOUT_REACH_ALL) break;
+    EG_TRY(look_near(c, size, last));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status close_gap(closer *c, eg_layout_eliminated *last) {
   EG_TRY(descend(c, last));
+  if (is_over(c)) return EGRAPH_OK;
+  if (last->reach != EG_LAYOUT_REACH_ALL && !is_beyond(c, last)) EG_TRY(improve(c, last));
   if (c->limited >= 0 && !is_over(c)) EG_TRY(approach(c, last));
   if (is_over(c)) return EGRAPH_OK;
-  if (last->reach != EG_LAYOUT_REACH_ALL) EG_TRY(widen(c, last));
+  if (last->reach != EG_LAYOUT_REACH_ALL) EG_TRY(widen(c, MOST_ROWS, last));
   if (c->limited < 0 || is_over(c)) return EGRAPH_OK;
   if (last->reach == EG_LAYOUT_REACH_ALL) return settle_price(c, last);
   if (c->search->has_best) return EGRAPH_OK;

@@ -16,6 +16,7 @@ void eg_layout_had_init(eg_layout_had *h, egraph_allocator alloc) {
   EACH_U32S(INIT_U32S)
   EACH_DOUBLES(INIT_DOUBLES)
   eg_words_init(&h->sets, alloc);
+  eg_bytes_init(&h->dominated, alloc);
   eg_layout_ways_init(&h->ways, alloc);
   eg_layout_sets_init(&h->finder, alloc);
 }
@@ -26,6 +27,7 @@ void eg_layout_had_deinit(eg_layout_had *h) {
   EACH_U32S(DEINIT_U32S)
   EACH_DOUBLES(DEINIT_DOUBLES)
   eg_words_deinit(&h->sets);
+  eg_bytes_deinit(&h->dominated);
   eg_layout_ways_deinit(&h->ways);
   eg_layout_sets_deinit(&h->finder);
 }
@@ -190,26 +192,35 @@ static double bound_of_state(const eg_layout_had *h, uint32_t set, uint32_t layo
          h->users_cost.data[set];
 }
 
-/// Whether another set has more and costs no more.
-static bool is_dominated(const eg_layout_had *h, uint32_t set, uint32_t layout) {
-  double cost = eg_layout_sets_cost(&h->finder, set, layout);
-  for (uint32_t t = 0; t < h->targets.len; t++) {
-    uint32_t wider = eg_layout_sets_wider(&h->finder, set, t);
-    if (wider != UINT32_MAX && eg_layout_sets_cost(&h->finder, wider, layout) <= cost &&
-        bound_of_state(h, wider, layout) <= h->maker->room)
-      return true;
+/// Notes the states of which another set has more and costs no more; it has room when
+/// they have.
+static egraph_status find_dominated(eg_layout_had *h) {
+  const eg_layout_sets *sets = &h->finder;
+  uint32_t count = (uint32_t)sets->members.len;
+  h->dominated.len = 0;
+  EG_TRY(eg_bytes_resize(&h->dominated, (size_t)count * h->layouts));
+  for (uint32_t k = 0; k < count; k++) {
+    const double *cost = &sets->way.data[(size_t)k * h->layouts];
+    for (uint32_t i = 0; i < eg_layout_set_count(sets->members.data[k]); i++) {
+      size_t other = (size_t)eg_layout_sets_without(sets, k, i) * h->layouts;
+      for (uint32_t l = 0; l < h->layouts; l++)
+        h->dominated.data[other + l] |= cost[l] <= sets->way.data[other + l];
+    }
   }
-  return false;
+  return EGRAPH_OK;
 }
 
 /// Ways with the sets that were found, each set numbered when it is first kept.
 static egraph_status list_ways(eg_layout_had *h) {
   const eg_words *members = &h->finder.members;
+  EG_TRY(find_dominated(h));
   for (uint32_t k = 0; k < members->len; k++) {
     bool is_new = true;
     for (uint32_t l = 0; l < h->layouts; l++) {
       double bound = bound_of_state(h, k, l);
-      if (!(bound < INFINITY) || !has_room(h, bound) || is_dominated(h, k, l)) continue;
+      if (!(bound < INFINITY) || !has_room(h, bound) ||
+          h->dominated.data[(size_t)k * h->layouts + l])
+        continue;
       if (is_new) EG_TRY(eg_words_push(&h->sets, members->data[k]));
       is_new = false;
       uint32_t set = (uint32_t)h->sets.len - 1;

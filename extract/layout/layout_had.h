@@ -32,6 +32,7 @@ typedef struct eg_layout_had {
   // Scratch.
   eg_u32s from, to;
   eg_doubles arc_cost, base, extra, users_cost;
+  eg_bytes dominated; // [sets][layouts]
   eg_layout_sets finder;
 } eg_layout_had;
 

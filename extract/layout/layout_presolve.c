@@ -73,6 +73,20 @@ void eg_layout_active_deinit(eg_layout_active *active) {
   eg_bytes_deinit(&active->strategy);
 }
 
+static void copy_flags(eg_bytes *to, const eg_bytes *from) {
+  if (from->len != 0) memcpy(to->data, from->data, from->len);
+}
+
+void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from) {
+  copy_flags(&to->strategy, &from->strategy);
+  copy_flags(&to->arc, &from->arc);
+  copy_flags(&to->used, &from->used);
+  copy_flags(&to->required, &from->required);
+  copy_flags(&to->derivable, &from->derivable);
+  copy_flags(&to->wanted, &from->wanted);
+  to->infeasible = from->infeasible;
+}
+
 static void zero(eg_bytes *flags) {
   if (flags->len != 0) memset(flags->data, 0, flags->len);
 }

@@ -35,6 +35,8 @@ typedef struct eg_layout_active {
 egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
                                     const eg_layout_view *view);
 void eg_layout_active_deinit(eg_layout_active *active);
+/// Between two of one view.
+void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
 /// Takes away, until nothing changes: what cannot be derived or is not needed, labels
 /// that a required member of a tie lacks, and what others dominate in every measure that
 /// counts (strategies only when no solution is excluded).

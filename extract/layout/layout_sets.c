@@ -144,15 +144,11 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
   return EGRAPH_OK;
 }
 
-uint32_t eg_layout_sets_wider(const eg_layout_sets *s, uint32_t set, uint32_t target) {
-  eg_layout_set members = s->members.data[set], with = 0;
-  uint32_t count = eg_layout_set_count(members), at = 0, wider;
-  if (count == s->size) return UINT32_MAX;
-  while (at < count && eg_layout_set_member(members, at) < target)
-    at++;
-  if (at < count && eg_layout_set_member(members, at) == target) return UINT32_MAX;
-  with = at == 0 ? 0 : members & (UINT64_MAX >> (64 - 8 * at));
-  with |= (eg_layout_set)(target + 1) << 8 * at;
-  if (at < count) with |= members >> 8 * at << 8 * (at + 1);
-  return find(s, with, &wider) ? wider : UINT32_MAX;
+uint32_t eg_layout_sets_without(const eg_layout_sets *s, uint32_t set,
+                                uint32_t position) {
+  eg_layout_set members = s->members.data[set];
+  eg_layout_set below = members & ((UINT64_C(1) << 8 * position) - 1);
+  uint32_t without = 0;
+  (void)find(s, below | (members >> 8 * position >> 8) << 8 * position, &without);
+  return without;
 }

@@ -46,8 +46,9 @@ void eg_layout_sets_init(eg_layout_sets *sets, egraph_allocator alloc);
 void eg_layout_sets_deinit(eg_layout_sets *sets);
 /// Fails with EGRAPH_E_MEMORY. O(sets (2^size + arcs) layouts).
 egraph_status eg_layout_sets_find(eg_layout_sets *sets);
-/// The set that has one target more, or UINT32_MAX when it was left out or has it.
-uint32_t eg_layout_sets_wider(const eg_layout_sets *sets, uint32_t set, uint32_t target);
+/// The set without its member at a position: with a set all its parts are found.
+uint32_t eg_layout_sets_without(const eg_layout_sets *sets, uint32_t set,
+                                uint32_t position);
 /// What a set costs from a layout on.
 static inline double eg_layout_sets_cost(const eg_layout_sets *sets, uint32_t set,
                                          uint32_t layout) {

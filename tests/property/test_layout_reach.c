@@ -59,7 +59,8 @@ static void close_reach(reach *r) {
 static void climb_a_little(reach *r, uint32_t passes) {
   r->clock.deadline = 0;
   for (uint32_t i = 0; i < passes && r->any; i++)
-    assert_ok(eg_layout_ascent_climb(r->ascent, &r->excess, &r->any));
+    assert_ok(
+        eg_layout_ascent_climb(r->ascent, EG_LAYOUT_MOST_PASSES, &r->excess, &r->any));
   r->clock = (eg_layout_clock){.deadline = INFINITY};
 }
 
@@ -170,7 +171,9 @@ static void elimination_goes_on_where_the_ascent_stops(void **state) {
     brute_force(&p, &exact);
     double optimum = optimum_of(&exact, EG_LAYOUT_COST);
     open_reach(&r, &p, EG_LAYOUT_COST);
-    if (r.any) assert_ok(eg_layout_ascent_climb(r.ascent, &r.excess, &r.any));
+    if (r.any)
+      assert_ok(
+          eg_layout_ascent_climb(r.ascent, EG_LAYOUT_MOST_PASSES, &r.excess, &r.any));
     if (r.any) {
       check_bound(&r, optimum, round);
       assert_ok(eg_layout_ascent_eliminate(r.ascent, &r.excess, 1000, ENOUGH_ROWS, &out));

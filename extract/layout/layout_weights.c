@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_weights.h"
+
+/// All memory that any solution could take.
+static double most_memory(const eg_layout_active *active) {
+  const eg_layout_view *view = active->view;
+  const eg_layout_rows *rows = &view->strategies;
+  double sum = 0;
+  for (uint32_t v = 0; v + 1 < rows->begin.len; v++) {
+    double most = 0;
+    for (uint32_t i = rows->begin.data[v]; i < rows->begin.data[v + 1]; i++)
+      if (active->strategy.data[rows->items.data[i]])
+        most =
+            fmax(most, view->strategy_weight[EG_LAYOUT_MEMORY].data[rows->items.data[i]]);
+    sum += most;
+  }
+  for (uint32_t i = 0; i < view->arc_weight[EG_LAYOUT_MEMORY].len; i++)
+    if (active->arc.data[i]) sum += view->arc_weight[EG_LAYOUT_MEMORY].data[i];
+  return sum;
+}
+
+static double tie_price_of(const eg_layout_search *search,
+                           const eg_layout_active *active) {
+  if (search->task->objective != EG_LAYOUT_COST || !search->has_best) return 0;
+  double most = most_memory(active);
+  return most > 0 ? 0.1 * EG_LAYOUT_TOLERANCE * eg_layout_search_value(search) / most : 0;
+}
+
+static int limited_measure(const eg_layout_task *task) {
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
+    if (m != (int)task->objective && isfinite(task->limit[m])) return m;
+  return -1;
+}
+
+eg_layout_weights eg_layout_weights_of(const eg_layout_search *search,
+                                       const eg_layout_active *active) {
+  return (eg_layout_weights){.objective = (int)search->task->objective,
+                             .limited = limited_measure(search->task),
+                             .objective_weight = 1,
+                             .tie_price = tie_price_of(search, active)};
+}
+
+static double weigh(const eg_layout_weights *w, const eg_doubles *measures, size_t at) {
+  double cost = measures[w->objective].data[at] +
+                w->tie_price * measures[EG_LAYOUT_MEMORY].data[at];
+  cost *= w->objective_weight;
+  return w->limited < 0 ? cost : cost + w->price * measures[w->limited].data[at];
+}
+
+egraph_status eg_layout_weights_fill(const eg_layout_weights *weights,
+                                     const eg_layout_view *view,
+                                     eg_doubles *strategy_cost, eg_doubles *arc_cost) {
+  const eg_layout_problem *p = view->problem;
+  EG_TRY(eg_doubles_resize(strategy_cost, eg_layout_strategy_count(p)));
+  EG_TRY(eg_doubles_resize(arc_cost, eg_layout_arc_count(p)));
+  for (size_t s = 0; s < strategy_cost->len; s++)
+    strategy_cost->data[s] = weigh(weights, view->strategy_weight, s);
+  for (size_t i = 0; i < arc_cost->len; i++)
+    arc_cost->data[i] = weigh(weights, view->arc_weight, i);
+  return EGRAPH_OK;
+}
