@@ -143,23 +143,33 @@ static egraph_status keep_solution(closer *c) {
   return EGRAPH_OK;
 }
 
+static bool is_cheaper(const closer *c, trade a, trade b) {
+  return a.cost + c->price * a.used < b.cost + c->price * b.used;
+}
+
 /// Takes the last solution into account; false when there is no other price to try: it is
-/// the best of all, or there is none on the other side of the limit.
+/// the best of all, or there is none on the other side of the limit. The best solution
+/// stands for those within the limit until one is found at a price: it may be no minimum
+/// at any.
 static bool next_price(closer *c, const eg_layout_eliminated *last) {
   const eg_layout_search *search = c->search;
   int objective = (int)search->task->objective;
   trade now = {last->sum[objective], last->sum[c->limited]};
-  if (now.used > search->task->limit[c->limited])
+  bool has_over = isfinite(c->over.used);
+  if (now.used <= search->task->limit[c->limited]) {
+    if (is_cheaper(c, now, c->within)) c->within = now;
+  } else if (!has_over || is_cheaper(c, now, c->over)) {
     c->over = now;
-  else if (now.cost < c->within.cost)
-    c->within = now;
-  if (search->has_best && search->best.sum[objective] < c->within.cost)
+    has_over = true;
+  }
+  if (!isfinite(c->within.cost) && search->has_best)
     c->within = (trade){search->best.sum[objective], search->best.sum[c->limited]};
-  bool has_both = isfinite(c->within.cost) && isfinite(c->over.used);
-  if (!has_both || !(c->over.cost < c->within.cost)) return false;
+  if (!has_over || !isfinite(c->within.cost) || !(c->over.cost < c->within.cost))
+    return false;
+  double before = c->price;
   c->price = (c->within.cost - c->over.cost) / (c->over.used - c->within.used);
   eg_layout_ascent_set_price(c->ascent, c->price);
-  return true;
+  return c->price != before;
 }
 
 /// Near the best price by sweeps alone.

@@ -7,7 +7,7 @@
 #include "pcg/plan_summary.h"
 
 enum { MOST_ROUNDS = 8 };
-static const double FIRST_SHARE = 0.8; // of the time, when the limit may matter
+static const double FIRST_SHARE = 0.9; // of the time, when the limit may matter
 static const double LEAST_SECONDS = 0.01;
 static const double PROVEN_GAP = 1e-9;
 static const double FINE = 5e-3; // of the limit: what the search leaves between
