@@ -86,7 +86,10 @@ static double likely_room(const closer *c) {
 
 /// Good solutions: the cheapest rows of much room.
 static egraph_status sweep(closer *c, eg_layout_eliminated *last) {
-  return eg_layout_ascent_eliminate(c->ascent, c->excess, likely_room(c) / 2, SWEEP_ROWS,
+  EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, likely_room(c) / 2, SWEEP_ROWS,
+                                    last));
+  if (last->reach != EG_LAYOUT_REACH_ROWS || is_done(c)) return EGRAPH_OK;
+  return eg_layout_ascent_eliminate(c->ascent, c->excess, likely_room(c) / 2, FEWEST_ROWS,
                                     last);
 }
 

@@ -68,7 +68,7 @@ static eg_layout_options remaining(const planner *p) {
 // each gets at least so much, whatever the limit is. What each gets before the search,
 // for a rough plan, if that is enough for one.
 static const double KEPT_TIME = 0.1, LEAST_BASELINE_SECONDS = 0.25;
-static const double SEED_SHARE = 0.02, LEAST_SEED_SECONDS = 0.1, SEED_GAP = 0.05;
+static const double SEED_SHARE = 0.002, LEAST_SEED_SECONDS = 0.1, SEED_GAP = 0.05;
 static const double PROVEN_GAP = 1e-9;
 
 /// Of baselines nobody hears but what is the best up to now.
