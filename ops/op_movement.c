@@ -264,7 +264,7 @@ void eg_factors_expand(const eg_typing *node, const eg_type *results,
 egraph_status eg_typing_entries(const eg_typing *node, eg_attr_slot whole, int64_t size) {
   int64_t all = eg_attr_at(node->attrs, whole)->i;
   int64_t first = eg_attr_at(node->attrs, whole + 1)->i;
-  if (all == 0 ? first == 0 : first >= 0 && first <= all - size && all > 0)
+  if (all == 0 ? first == 0 : first >= 0 && all >= size && first <= all - size)
     return EGRAPH_OK;
   return eg_typing_fail(node,
                         "%" PRId64 " entries from %" PRId64
