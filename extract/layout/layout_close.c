@@ -18,6 +18,7 @@ static const double LIKELY_GAP = 0.02;
 // Of eliminations: a share of the room there is; rows.
 enum {
   SWEEP_ROWS = 1 << 10,
+  MOST_DOUBLINGS = 4, // of the room of sweeps
   FIRST_ROOM = 64,
   FEWEST_ROWS = 1 << 12,
   MOST_ROWS = 1 << 22
@@ -84,13 +85,16 @@ static double likely_room(const closer *c) {
   return likely > 0 && likely < room ? likely : room;
 }
 
-/// Good solutions: the cheapest rows of much room.
+/// Good solutions: the cheapest rows of much room, of more while there is none.
 static egraph_status sweep(closer *c, eg_layout_eliminated *last) {
-  EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, likely_room(c) / 2, SWEEP_ROWS,
-                                    last));
-  if (last->reach != EG_LAYOUT_REACH_ROWS || is_done(c)) return EGRAPH_OK;
-  return eg_layout_ascent_eliminate(c->ascent, c->excess, likely_room(c) / 2, FEWEST_ROWS,
-                                    last);
+  double room = likely_room(c) / 2;
+  for (int more = MOST_DOUBLINGS;; room *= 2, more--) {
+    EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, room, SWEEP_ROWS, last));
+    if (last->reach == EG_LAYOUT_REACH_ALL || is_done(c)) return EGRAPH_OK;
+    if (last->found || more == 0 || !(room < room_above(c))) break;
+  }
+  if (last->reach != EG_LAYOUT_REACH_ROWS) return EGRAPH_OK;
+  return eg_layout_ascent_eliminate(c->ascent, c->excess, room, FEWEST_ROWS, last);
 }
 
 /// Proof: little room at first, then more, with as many rows as it takes, up to a number.
