@@ -51,6 +51,7 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
                                .view = view,
                                .task = task,
                                .clock = clock,
+                               .whole = INFINITY,
                                .unit = unit_of(view, (int)task->objective)};
   EG_TRY(eg_layout_active_init(&search->legal, alloc, view));
   egraph_status status = eg_layout_evaluator_init(&search->evaluator, alloc, view);
@@ -173,13 +174,14 @@ void eg_layout_search_raise(eg_layout_search *search, double bound) {
 bool eg_layout_search_stop(eg_layout_search *search) {
   eg_layout_clock *clock = search->clock;
   double now = eg_clock_seconds(), value = eg_layout_search_value(search);
+  double bound = fmin(search->bound, search->whole);
   if (now >= clock->deadline) clock->stopped = true;
   if (clock->progress != NULL && now - clock->asked_seconds >= 0.1 && !clock->stopped) {
     clock->asked_seconds = now;
     clock->stopped =
-        clock->progress(clock->user, value, search->bound, now - clock->start_seconds);
+        clock->progress(clock->user, value, bound, now - clock->start_seconds);
   }
   bool close = search->relative_gap > 0 && isfinite(value) &&
-               value - search->bound <= search->relative_gap * value;
+               value - bound <= search->relative_gap * value;
   return clock->stopped || close;
 }

@@ -30,7 +30,9 @@ typedef struct eg_layout_search {
   bool has_best;
   double least; // objective of the cheapest that there was
   double bound; // valid lower bound of the objective
-  double unit;  // the objective is a multiple of it; 0: not known to be
+  double whole; // the same while a part is searched, whose bound says nothing of the
+                // rest; else INFINITY
+  double unit; // the objective is a multiple of it; 0: not known to be
 } eg_layout_search;
 
 /// Borrows everything. Fails with EGRAPH_E_MEMORY.

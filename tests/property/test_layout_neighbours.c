@@ -89,8 +89,24 @@ static void check_restored(const near_case *c, const eg_doubles *prices, double 
 }
 
 typedef struct counts {
-  size_t solved, improved, best;
+  size_t solved, improved, best, told;
 } counts;
+
+/// What is told while windows are searched, each time they ask.
+typedef struct told {
+  eg_layout_clock *clock;
+  double bound; // the highest
+  size_t times;
+} told;
+
+static bool note_told(void *user, double cost, double bound, double seconds) {
+  (void)cost, (void)seconds;
+  told *t = user;
+  t->bound = fmax(t->bound, bound);
+  t->times++;
+  t->clock->asked_seconds = -INFINITY;
+  return false;
+}
 
 static void try_windows(near_case *c, size_t size, counts *seen, size_t round) {
   static brute_result exact;
@@ -98,8 +114,14 @@ static void try_windows(near_case *c, size_t size, counts *seen, size_t round) {
   double before = eg_layout_search_value(&c->search), bound = c->search.bound;
   brute_force(&c->problem, &exact);
   copy_prices(c, &prices);
+  told heard = {.clock = &c->clock, .bound = -INFINITY};
+  c->clock.progress = note_told;
+  c->clock.user = &heard;
   assert_ok(eg_layout_neighbours(&c->search, &c->active, c->ascent, size));
+  c->clock.progress = NULL;
   check_restored(c, &prices, bound);
+  assert_true(heard.bound <= bound); // of a part none is told
+  seen->told += heard.times;
   eg_doubles_deinit(&prices);
   double value = eg_layout_search_value(&c->search);
   double optimum = exact.any ? exact.best[0].sum[0] : INFINITY;
@@ -122,7 +144,7 @@ static void search_windows(uint64_t seed, size_t size, counts *seen) {
     if (c.any) try_windows(&c, size, seen, round);
     close_case(&c);
   }
-  assert_true(seen->solved > rounds / 40);
+  assert_true(seen->solved > rounds / 40 && seen->told > rounds);
 }
 
 static void windows_of_one_value_find_better_solutions(void **state) {
