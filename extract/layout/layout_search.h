@@ -32,7 +32,7 @@ typedef struct eg_layout_search {
   double bound; // valid lower bound of the objective
   double whole; // the same while a part is searched, whose bound says nothing of the
                 // rest; else INFINITY
-  double unit; // the objective is a multiple of it; 0: not known to be
+  double unit;  // the objective is a multiple of it; 0: not known to be
 } eg_layout_search;
 
 /// Borrows everything. Fails with EGRAPH_E_MEMORY.
