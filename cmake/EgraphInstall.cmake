@@ -20,7 +20,7 @@ foreach(plugin egraph_cuda egraph_nccl) # found beside the library
     install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()
 endforeach()
-install(TARGETS egraph_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS egraph_command check_certificate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 list(TRANSFORM egraph_private_libraries PREPEND "-l" OUTPUT_VARIABLE private_flags)

@@ -1,0 +1,39 @@
+// JSON of a problem file, value by value: the caller asks for what must come next.
+// Nothing recurses; names are decoded in place.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef CHECK_PROBLEM_JSON_H
+#define CHECK_PROBLEM_JSON_H
+
+#include "tools/check_certificate/input.h"
+
+typedef struct problem_json {
+  input in;
+  size_t at; // next byte
+} problem_json;
+
+// The following note "FILE:LINE: what is wrong" and return false where something else
+// stands.
+
+/// Reads the bracket `open` ('[' or '{').
+bool json_enter(problem_json *json, char open);
+/// Whether an element (in an object: a key) follows; reads the comma before it, or the
+/// bracket `close`. *inout_count counts the elements, 0 before the first call.
+bool json_next(problem_json *json, char close, size_t *inout_count, bool *out_more);
+/// A string without NUL, decoded, borrowed until the input is closed.
+bool json_string(problem_json *json, const char **out);
+/// A string and the colon after it.
+bool json_key(problem_json *json, const char **out);
+/// A finite number.
+bool json_double(problem_json *json, double *out);
+/// An integer: no fraction, no exponent, 64 bits.
+bool json_int64(problem_json *json, int64_t *out);
+/// The first byte of the next value; 0 at the end.
+char json_peek(problem_json *json);
+/// Reads any value, nested to at most 64, and drops it.
+bool json_skip(problem_json *json);
+/// Only blanks follow.
+bool json_end(problem_json *json);
+/// Notes "FILE:LINE: what is wrong"; always returns false.
+bool json_refuse(problem_json *json, const char *format, ...) CHECK_PRINTF(2, 3);
+
+#endif
