@@ -12,17 +12,20 @@
 
 enum { BRUTE_VALUES = 16, BRUTE_LAYOUTS = 6, BRUTE_KEPT = 8, BRUTE_FRONT = 4096 };
 
-/// Cost, memory, transitions, numbers.
+/// Cost, memory of all rows, transitions, numbers; memory of each row.
+enum { BRUTE_SUMS = 4 + EG_LAYOUT_MEMORY_ROWS };
 typedef struct brute_sums {
-  double sum[4];
+  double sum[BRUTE_SUMS];
 } brute_sums;
 
 typedef struct brute_result {
   bool any;
-  size_t count; // distinct choices of strategies that keep the limit
+  size_t count; // distinct choices of strategies that keep the limits
   brute_sums best[BRUTE_KEPT];
   double lexicographic[4];
-  double least_memory; // whatever the limit; INFINITY: no solution at all
+  double least_memory; // of all rows, whatever the limits; INFINITY: no solution at all
+  double least_row[EG_LAYOUT_MEMORY_ROWS]; // of a row, likewise
+  double least_rise; // of all limits alike, for a solution to be within them
 } brute_result;
 
 /// Position of a strategy among those of its value.
@@ -53,7 +56,9 @@ typedef struct brute {
 } brute;
 
 static inline bool brute_beats(const brute_sums *a, const brute_sums *b) {
-  return a->sum[0] <= b->sum[0] && a->sum[1] <= b->sum[1] && a->sum[2] <= b->sum[2];
+  for (int m = 0; m < BRUTE_SUMS; m++)
+    if (m != 3 && a->sum[m] > b->sum[m]) return false;
+  return true;
 }
 
 // Adds to a front unless dominated; drops what it dominates.
@@ -107,8 +112,12 @@ static inline void brute_subsets(brute *b, uint32_t value, uint32_t source, uint
     for (uint32_t i = 0; i < count; i++) {
       if (!((set >> i) & 1)) continue;
       sums.sum[0] += p->arc_cost.data[arcs[i]] * p->cost_times.data[value];
-      sums.sum[1] += p->arc_memory.data[arcs[i]] * p->memory_times.data[value];
       sums.sum[2] += 1;
+      for (uint32_t r = 0; r < p->memory_rows; r++) {
+        double row = p->arc_memory[r].data[arcs[i]] * p->memory_times.data[value];
+        sums.sum[1] += row;
+        sums.sum[4 + r] += row;
+      }
     }
     if (brute_serves(b, value, reached, need)) len = brute_add(found, len, sums);
   }
@@ -171,20 +180,37 @@ static inline int brute_compare(const brute_sums *a, const brute_sums *b) {
   return 0;
 }
 
+/// How much the limits must rise for these sums.
+static inline double brute_rise(const eg_layout_problem *p, const brute_sums *sums) {
+  double rise = -INFINITY;
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    rise = fmax(rise, sums->sum[4 + r] - p->memory_limit[r]);
+  return rise;
+}
+
+static inline bool brute_is_within(const eg_layout_problem *p, const brute_sums *sums) {
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    if (sums->sum[4 + r] > p->memory_limit[r] * (1 + 1e-12)) return false;
+  return true;
+}
+
 static inline void brute_keep(brute *b, double numbers) {
   brute_result *r = b->result;
-  brute_sums best = {{INFINITY, INFINITY, INFINITY, INFINITY}};
+  brute_sums best = {{INFINITY, INFINITY, INFINITY, INFINITY, 0, 0, 0, 0}};
   for (size_t i = 0; i < b->front_len; i++) {
     b->front[i].sum[3] = numbers;
     r->least_memory = fmin(r->least_memory, b->front[i].sum[1]);
-    if (b->front[i].sum[1] > b->p->memory_limit * (1 + 1e-12)) continue;
+    r->least_rise = fmin(r->least_rise, brute_rise(b->p, &b->front[i]));
+    for (int k = 0; k < EG_LAYOUT_MEMORY_ROWS; k++)
+      r->least_row[k] = fmin(r->least_row[k], b->front[i].sum[4 + k]);
+    if (!brute_is_within(b->p, &b->front[i])) continue;
     if (isinf(best.sum[0]) || brute_compare(&b->front[i], &best) < 0) best = b->front[i];
   }
   if (isinf(best.sum[0])) return;
   brute_sums lexicographic;
-  memcpy(lexicographic.sum, r->lexicographic, sizeof lexicographic.sum);
+  memcpy(lexicographic.sum, r->lexicographic, sizeof r->lexicographic);
   if (!r->any || brute_compare(&best, &lexicographic) < 0)
-    memcpy(r->lexicographic, best.sum, sizeof best.sum);
+    memcpy(r->lexicographic, best.sum, sizeof r->lexicographic);
   r->any = true;
   size_t at = r->count < BRUTE_KEPT ? r->count : BRUTE_KEPT;
   r->count++;
@@ -216,10 +242,14 @@ static inline void brute_finish(brute *b) {
     for (size_t i = 0; i < b->front_len; i++)
       for (size_t k = 0; k < arcs->len; k++) {
         brute_sums sums = b->front[i];
-        for (int m = 0; m < 3; m++)
+        for (int m = 0; m < BRUTE_SUMS; m++)
           sums.sum[m] += arcs->item[k].sum[m];
         sums.sum[0] += p->cost.data[s] * p->cost_times.data[v];
-        sums.sum[1] += p->memory.data[s] * p->memory_times.data[v];
+        for (uint32_t r = 0; r < p->memory_rows; r++) {
+          double row = p->memory[r].data[s] * p->memory_times.data[v];
+          sums.sum[1] += row;
+          sums.sum[4 + r] += row;
+        }
         len = brute_add(b->spare, len, sums);
       }
     memcpy(b->front, b->spare, len * sizeof *b->front);
@@ -261,7 +291,9 @@ static inline void brute_enumerate(brute *b, uint32_t decided) {
 static inline void brute_force(const eg_layout_problem *p, brute_result *out) {
   static brute b;
   b = (brute){.p = p, .result = out};
-  *out = (brute_result){.least_memory = INFINITY};
+  *out = (brute_result){.least_memory = INFINITY, .least_rise = INFINITY};
+  for (int k = 0; k < EG_LAYOUT_MEMORY_ROWS; k++)
+    out->least_row[k] = INFINITY;
   for (uint32_t r = 0; r < p->root_value.len; r++)
     b.needed |= 1u << p->root_value.data[r];
   for (uint32_t i = 0; i < p->forced.len; i++)

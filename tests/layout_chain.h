@@ -45,7 +45,7 @@ static inline void chain_arcs(chain *c, uint32_t value, double size) {
         uint32_t own = layout / unit % CHAIN_DIGITS;
         if (digit == own) continue;
         uint32_t to = layout - own * unit + digit * unit;
-        eg_layout_arc arc = {value, layout, to, 0, 0};
+        eg_layout_arc arc = {value, layout, to, 0, {0}};
         if (own != 0)
           arc.cost = chain_gather(axis, size * chain_share(to)) / (digit == 0 ? 1 : 2);
         assert_ok(eg_layout_problem_add_arc(&c->p, &arc));
@@ -68,7 +68,7 @@ static inline uint32_t chain_map(chain *c, const uint32_t *inputs, uint32_t coun
   for (uint32_t layout = 0; layout < CHAIN_LAYOUTS; layout++) {
     if (rows_only && (layout % CHAIN_DIGITS == 2 || layout / CHAIN_DIGITS == 2)) continue;
     uint32_t needs[4] = {layout, layout, layout, layout};
-    eg_layout_strategy s = {needs, layout, size * chain_share(layout) * 1e-6, 0};
+    eg_layout_strategy s = {needs, layout, size * chain_share(layout) * 1e-6, {0}};
     assert_ok(eg_layout_problem_add_strategy(&c->p, &s));
   }
   return value;
@@ -91,7 +91,7 @@ static inline uint32_t chain_matmul(chain *c, uint32_t a, uint32_t b, double row
     double cost = rows * inner * columns / split * 2e-9;
     if (x[3]) cost += x[3] * chain_gather(0, rows * columns * chain_share(y[2] * 3));
     if (y[3]) cost += y[3] * chain_gather(1, rows * columns * chain_share(x[2]));
-    eg_layout_strategy s = {needs, output, cost, 0};
+    eg_layout_strategy s = {needs, output, cost, {0}};
     assert_ok(eg_layout_problem_add_strategy(&c->p, &s));
   }
   return value;
@@ -103,8 +103,8 @@ static inline uint32_t chain_transpose(chain *c, uint32_t a, double size) {
   uint32_t value = chain_value(c, size);
   assert_ok(eg_layout_problem_add_operator(&c->p, value, &a, 1, NULL));
   for (uint32_t layout = 0; layout < CHAIN_LAYOUTS; layout++) {
-    eg_layout_strategy s = {&layout, chain_layout(FLIP[layout % 3], FLIP[layout / 3]), 0,
-                            0};
+    eg_layout_strategy s = {
+        &layout, chain_layout(FLIP[layout % 3], FLIP[layout / 3]), 0, {0}};
     assert_ok(eg_layout_problem_add_strategy(&c->p, &s));
   }
   return value;
@@ -114,18 +114,18 @@ static inline uint32_t chain_source(chain *c, double size, double bytes) {
   uint32_t value = chain_value(c, size);
   assert_ok(eg_layout_problem_add_operator(&c->p, value, NULL, 0, NULL));
   for (uint32_t layout = 0; layout < CHAIN_LAYOUTS; layout++) {
-    eg_layout_strategy s = {NULL, layout, 0, size * bytes * chain_share(layout)};
+    eg_layout_strategy s = {NULL, layout, 0, {size * bytes * chain_share(layout)}};
     assert_ok(eg_layout_problem_add_strategy(&c->p, &s));
   }
   return value;
 }
 
 static inline uint32_t chain_keep(chain *c, uint32_t value, double size, double bytes) {
-  double memory[CHAIN_LAYOUTS];
+  double memory[CHAIN_LAYOUTS][EG_LAYOUT_MEMORY_ROWS] = {{0}};
   uint32_t kept;
   for (uint32_t layout = 0; layout < CHAIN_LAYOUTS; layout++)
-    memory[layout] = size * bytes * chain_share(layout);
-  assert_ok(eg_layout_problem_add_kept(&c->p, value, memory, &kept));
+    memory[layout][0] = size * bytes * chain_share(layout);
+  assert_ok(eg_layout_problem_add_kept(&c->p, value, memory[0], &kept));
   chain_arcs(c, kept, size);
   return kept;
 }

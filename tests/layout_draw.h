@@ -23,9 +23,12 @@ static inline void draw_arcs(eg_rng *rng, eg_layout_problem *p, uint32_t value,
   uint32_t layouts = eg_layout_layout_count(p, value);
   uint32_t count = layouts == 1 ? 0 : draw_below(rng, layouts == 2 ? 4 : 9);
   for (uint32_t i = 0; i < count; i++) {
-    eg_layout_arc arc = {value, draw_below(rng, layouts), draw_below(rng, layouts),
-                         draw_amount(rng, integers), 0};
-    if (draw_below(rng, 3) == 0) arc.memory = draw_amount(rng, integers);
+    eg_layout_arc arc = {value,
+                         draw_below(rng, layouts),
+                         draw_below(rng, layouts),
+                         draw_amount(rng, integers),
+                         {0}};
+    if (draw_below(rng, 3) == 0) arc.memory[0] = draw_amount(rng, integers);
     assert_ok(eg_layout_problem_add_arc(p, &arc));
   }
 }
@@ -42,9 +45,10 @@ static inline void draw_operator(eg_rng *rng, eg_layout_problem *p, uint32_t val
     uint32_t needs[3];
     for (uint32_t i = 0; i < count; i++)
       needs[i] = draw_below(rng, eg_layout_layout_count(p, inputs[i]));
-    eg_layout_strategy strategy = {
-        needs, draw_below(rng, eg_layout_layout_count(p, value)),
-        draw_amount(rng, integers), draw_amount(rng, integers)};
+    eg_layout_strategy strategy = {needs,
+                                   draw_below(rng, eg_layout_layout_count(p, value)),
+                                   draw_amount(rng, integers),
+                                   {draw_amount(rng, integers)}};
     assert_ok(eg_layout_problem_add_strategy(p, &strategy));
   }
 }
@@ -117,9 +121,34 @@ static inline void draw_limit(eg_rng *rng, eg_layout_problem *p,
   if (!free->any || draw_below(rng, 3) == 0) return;
   double least = free->least_memory, most = free->best[0].sum[1];
   if (draw_below(rng, 8) == 0)
-    p->memory_limit = least * 0.75;
+    p->memory_limit[0] = least * 0.75;
   else
-    p->memory_limit = least + (most - least) * (draw_below(rng, 5) / 4.0);
+    p->memory_limit[0] = least + (most - least) * (draw_below(rng, 5) / 4.0);
+}
+
+/// Memory of strategies and arcs in more rows, up to `rows` in all.
+static inline void draw_rows(eg_rng *rng, eg_layout_problem *p, uint32_t rows,
+                             bool integers) {
+  p->memory_rows = rows;
+  for (uint32_t r = 1; r < rows; r++) {
+    for (size_t s = 0; s < p->memory[r].len; s++)
+      p->memory[r].data[s] = draw_amount(rng, integers);
+    for (size_t a = 0; a < p->arc_memory[r].len; a++)
+      if (draw_below(rng, 3) == 0) p->arc_memory[r].data[a] = draw_amount(rng, integers);
+  }
+}
+
+/// Limits that bind in no row, in one, in several, or that nothing keeps: between the
+/// least of each row and what the cheapest takes of it, now and then a little below.
+static inline void draw_limits(eg_rng *rng, eg_layout_problem *p,
+                               const brute_result *free) {
+  for (uint32_t r = 0; r < p->memory_rows && free->any; r++) {
+    double least = free->least_row[r], most = free->best[0].sum[4 + r];
+    if (draw_below(rng, 4) == 0) continue;
+    p->memory_limit[r] = draw_below(rng, 10) == 0
+                             ? least * 0.75
+                             : least + (most - least) * (draw_below(rng, 5) / 4.0);
+  }
 }
 
 #endif

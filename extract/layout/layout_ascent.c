@@ -7,16 +7,16 @@
 // nothing). After a pass back the prices where a value is made estimate what it costs to
 // use it there, and a greedy walk forward makes a solution.
 //
-// A limited measure is added to the costs at a price, and the limit times the price taken
-// off the bound; the price follows what the solutions use.
+// Limited measures are added to the costs at prices, and limits times prices taken off
+// the bound; the prices follow what the solutions use.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_ascent.h"
 
 #include <math.h>
 
 #include "extract/layout/layout_order.h"
+#include "extract/layout/layout_prices.h"
 #include "extract/layout/layout_walk.h"
-#include "extract/layout/layout_weights.h"
 
 enum {
   PATIENCE = 10, // passes between looks at how far the bound has come
@@ -34,10 +34,9 @@ struct eg_layout_ascent {
   eg_layout_factors factors;
   eg_layout_order order;
   eg_layout_weights weights;
-  double best_price; // with the best bound so far
-  bool is_checked;   // whether the limit can be kept
-  double bound;      // after the last pass
-  double room;       // labels that exceed it are in no better solution
+  bool is_checked; // whether limits can be kept
+  double bound;    // after the last pass
+  double room;     // labels that exceed it are in no better solution
   bool infeasible;
   eg_layout_walk walk;
   eg_doubles kept_price; // of the factors, while the ascent is restricted
@@ -152,9 +151,7 @@ static void pass_ties_and_cuts(ascent *a, bool forward) {
 
 static egraph_status pass(ascent *a, bool forward) {
   uint32_t count = (uint32_t)a->order.values.len;
-  a->bound = a->weights.limited < 0
-                 ? 0
-                 : -a->weights.price * a->search->task->limit[a->weights.limited];
+  a->bound = eg_layout_weights_constant(&a->weights, a->search->task);
   if (!forward) pass_ties_and_cuts(a, false);
   for (uint32_t i = 0; i < count && !a->infeasible; i++) {
     uint32_t value = a->order.values.data[forward ? i : count - 1 - i];
@@ -189,27 +186,27 @@ static double least_rise(const ascent *a) {
   return isfinite(gap) ? STANDSTILL * gap : BARE_STANDSTILL * fabs(a->bound);
 }
 
-/// Offers a greedy solution; *out_used is what it takes of the limited measure.
-static egraph_status decode(ascent *a, double *out_used) {
-  EG_TRY(eg_layout_walk_offer(&a->walk));
-  *out_used = a->weights.limited < 0 ? 0 : a->search->trial.sum[a->weights.limited];
-  return EGRAPH_OK;
+/// Offers a greedy solution; its sums are in search->trial.
+static egraph_status decode(ascent *a) { return eg_layout_walk_offer(&a->walk); }
+
+/// What rounding may have added to a bound of many terms.
+static double rounding_of(const ascent *a) {
+  double constant = eg_layout_weights_constant(&a->weights, a->search->task);
+  return 1e-12 * (fabs(a->bound) + fabs(constant));
 }
 
-/// Passes at one price until the bound stands still. *out_used: see decode.
-static egraph_status climb(ascent *a, int passes, double *out_used) {
+/// Passes at one price until the bound stands still.
+static egraph_status climb(ascent *a, int passes) {
   double mark = -INFINITY;
-  *out_used = 0;
   EG_TRY(set_costs(a));
   a->room = INFINITY; // until the bound at these costs is known
   for (int i = 0; i < passes; i++) {
     EG_TRY(pass(a, i % 2 == 0));
     if (a->infeasible) return EGRAPH_OK;
     a->room = room_above(a);
-    // Sums of many terms: what rounding may have added is taken off.
-    eg_layout_search_raise(a->search, a->bound - 1e-12 * fabs(a->bound));
+    eg_layout_search_raise(a->search, a->bound - rounding_of(a));
     bool is_back = i % 2 == 1;
-    if (is_back && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a, out_used));
+    if (is_back && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a));
     if (is_closed(a) || eg_layout_search_stop(a->search)) break;
     if (i % PATIENCE != PATIENCE - 1) continue;
     if (a->bound - mark <= least_rise(a)) break;
@@ -218,56 +215,92 @@ static egraph_status climb(ascent *a, int passes, double *out_used) {
   return EGRAPH_OK;
 }
 
-/// Whether the limit can be kept, as far as a few passes tell: the least that is used of
-/// the limited measure alone. Offers solutions that use little of it.
-static egraph_status check_limit(ascent *a) {
-  double limit = a->search->task->limit[a->weights.limited];
+/// Whether limits can be kept, as far as a few passes tell: the least that limited
+/// measures add up to, at these prices, without the objective. Offers solutions that use
+/// little of them.
+static egraph_status check_limits_at(ascent *a, const double *price) {
   a->weights.objective_weight = 0;
-  a->weights.price = 1;
+  memcpy(a->weights.price, price, sizeof a->weights.price);
+  double all = -eg_layout_weights_constant(&a->weights, a->search->task);
   a->room = INFINITY;
   EG_TRY(set_costs(a));
   for (int i = 0; i < LIMIT_PASSES && !a->infeasible; i++) {
-    double used;
     EG_TRY(pass(a, i % 2 == 0));
-    if (a->bound > 1e-9 * limit) a->infeasible = true;
+    if (a->bound > 1e-9 * all) a->infeasible = true;
     bool decodes = !a->infeasible && i % DECODE_EVERY == DECODE_EVERY - 1;
-    if (decodes) EG_TRY(decode(a, &used));
+    if (decodes) EG_TRY(decode(a));
   }
   a->weights.objective_weight = 1;
-  a->weights.price = 0;
+  memset(a->weights.price, 0, sizeof a->weights.price);
   for (size_t i = 0; i < a->factors.price.len; i++)
     a->factors.price.data[i] = 0; // what they tell is of another unit
   return EGRAPH_OK;
 }
 
-/// Prices of the limited measure: up while solutions exceed the limit, then between.
-static egraph_status try_prices(ascent *a) {
-  double limit = a->search->task->limit[a->weights.limited], low = 0, high = INFINITY,
-         used;
-  double best = -INFINITY;
+/// Each limit alone, then all of them, each in its own measure.
+static egraph_status check_limits(ascent *a) {
+  double together[EG_LAYOUT_LIMITS] = {0};
+  for (uint32_t i = 0; i < a->weights.limits && !a->infeasible; i++) {
+    double alone[EG_LAYOUT_LIMITS] = {0}, limit;
+    limit = a->search->task->limit[a->weights.limited[i]];
+    alone[i] = 1;
+    together[i] = limit > 0 ? 1 / limit : 0;
+    EG_TRY(check_limits_at(a, alone));
+  }
+  if (a->weights.limits > 1 && !a->infeasible) EG_TRY(check_limits_at(a, together));
+  return EGRAPH_OK;
+}
+
+/// The price of one limited measure: up while solutions exceed the limit, then between.
+static egraph_status try_prices_of_one(ascent *a) {
+  double limit = a->search->task->limit[a->weights.limited[0]], low = 0, high = INFINITY;
+  double best = -INFINITY, best_price = 0, *price = &a->weights.price[0];
   for (int i = 0; i < MOST_PRICES; i++) {
-    EG_TRY(climb(a, EG_LAYOUT_MOST_PASSES, &used));
+    EG_TRY(climb(a, EG_LAYOUT_MOST_PASSES));
     if (a->infeasible || is_closed(a) || eg_layout_search_stop(a->search))
       return EGRAPH_OK;
     if (a->bound > best) {
       best = a->bound;
-      a->best_price = a->weights.price;
+      best_price = *price;
     }
-    if (used > limit)
-      low = a->weights.price;
-    else if (a->weights.price == 0)
+    if (a->search->trial.sum[a->weights.limited[0]] > limit)
+      low = *price;
+    else if (*price == 0)
       break;
     else
-      high = a->weights.price;
+      high = *price;
     if (isfinite(high))
-      a->weights.price = (low + high) / 2;
+      *price = (low + high) / 2;
     else
-      a->weights.price = a->weights.price == 0
-                             ? 0.1 * fabs(a->search->bound) / (limit + 1)
-                             : 4 * a->weights.price;
+      *price = *price == 0 ? 0.1 * fabs(a->search->bound) / (limit + 1) : 4 * *price;
   }
-  a->weights.price = a->best_price;
+  *price = best_price;
   return EGRAPH_OK;
+}
+
+/// Of several: greedy solutions as cuts.
+static egraph_status try_prices_of_several(ascent *a) {
+  double best = -INFINITY, best_price[EG_LAYOUT_LIMITS] = {0};
+  eg_layout_prices prices;
+  eg_layout_prices_init(&prices, a->search, &a->weights);
+  egraph_status status = EGRAPH_OK;
+  bool moved = true;
+  for (uint32_t i = 0; i < MOST_PRICES * prices.count && moved; i++) {
+    status = climb(a, EG_LAYOUT_MOST_PASSES);
+    if (status != EGRAPH_OK || a->infeasible || is_closed(a) ||
+        eg_layout_search_stop(a->search))
+      break;
+    if (a->bound > best) {
+      best = a->bound;
+      memcpy(best_price, a->weights.price, sizeof best_price);
+    }
+    status = eg_layout_prices_next(&prices, a->search->trial.sum, &moved);
+    if (status != EGRAPH_OK) break;
+    memcpy(a->weights.price, prices.price, sizeof prices.price);
+  }
+  if (best > -INFINITY) memcpy(a->weights.price, best_price, sizeof best_price);
+  eg_layout_prices_deinit(&prices);
+  return status;
 }
 
 static egraph_status init(ascent *a, const eg_layout_landmarks *landmarks) {
@@ -309,23 +342,25 @@ void eg_layout_ascent_destroy(eg_layout_ascent *a) {
 
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, int passes,
                                      eg_layout_excess *out, bool *out_any) {
-  double used;
-  if (a->weights.limited >= 0 && !a->is_checked) EG_TRY(check_limit(a));
+  if (!a->is_checked) EG_TRY(check_limits(a));
   a->is_checked = true;
-  if (!a->infeasible) EG_TRY(climb(a, passes, &used));
+  if (!a->infeasible) EG_TRY(climb(a, passes));
   *out_any = !a->infeasible;
   if (a->infeasible) return EGRAPH_OK;
   return eg_layout_excess_fill(&a->factors, a->search->alloc, a->bound, out);
 }
 
-int eg_layout_ascent_limited(const eg_layout_ascent *a) { return a->weights.limited; }
-
-void eg_layout_ascent_set_price(eg_layout_ascent *a, double price) {
-  a->weights.price = price;
+const eg_layout_weights *eg_layout_ascent_weights(const eg_layout_ascent *a) {
+  return &a->weights;
 }
 
-egraph_status eg_layout_ascent_find_price(eg_layout_ascent *a) {
-  return a->infeasible ? EGRAPH_OK : try_prices(a);
+void eg_layout_ascent_set_prices(eg_layout_ascent *a, const double *price) {
+  memcpy(a->weights.price, price, a->weights.limits * sizeof *price);
+}
+
+egraph_status eg_layout_ascent_find_prices(eg_layout_ascent *a) {
+  if (a->infeasible || a->weights.limits == 0) return EGRAPH_OK;
+  return a->weights.limits == 1 ? try_prices_of_one(a) : try_prices_of_several(a);
 }
 
 egraph_status eg_layout_ascent_restrict(ascent *a, const eg_layout_active *part) {
@@ -353,9 +388,7 @@ egraph_status eg_layout_ascent_eliminate(eg_layout_ascent *a,
   const eg_layout_elimination options = {
       .strategy_excess = &excess->strategy,
       .arc_excess = &excess->arc,
-      .constant = a->weights.limited < 0
-                      ? 0
-                      : -a->weights.price * a->search->task->limit[a->weights.limited],
+      .constant = eg_layout_weights_constant(&a->weights, a->search->task),
       .room = room,
       .rows = rows};
   return eg_layout_eliminate(a->search, &a->factors, &options, out);

@@ -6,6 +6,7 @@
 
 #include "extract/layout/layout_eliminate.h"
 #include "extract/layout/layout_excess.h"
+#include "extract/layout/layout_weights.h"
 
 typedef struct eg_layout_ascent eg_layout_ascent;
 
@@ -20,17 +21,17 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
 void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
 /// Raises search->bound, offers solutions, and fills the excess of what is active. Stops
 /// after so many passes, when the bound hardly rises any more, meets the best solution,
-/// or with the clock; goes on from there when called again. A limit on another measure
-/// counts at a price, and is checked against the least that there is at first. *out_any:
+/// or with the clock; goes on from there when called again. Limits on other measures
+/// count at prices, and are checked against the least that there is at first. *out_any:
 /// false when nothing that is active can be a solution. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, int passes,
                                      eg_layout_excess *out, bool *out_any);
-/// The measure that is limited, or -1; the price of a unit of it at which climb works,
-/// 0 at first.
-int eg_layout_ascent_limited(const eg_layout_ascent *ascent);
-void eg_layout_ascent_set_price(eg_layout_ascent *ascent, double price);
-/// Looks for the price of the best bound by what greedy solutions use, and climbs there.
-egraph_status eg_layout_ascent_find_price(eg_layout_ascent *ascent);
+/// Borrowed: the limited measures, and the prices at which climb works, 0 at first.
+const eg_layout_weights *eg_layout_ascent_weights(const eg_layout_ascent *ascent);
+/// `price`: [limited measures], >= 0.
+void eg_layout_ascent_set_prices(eg_layout_ascent *ascent, const double *price);
+/// Looks for the prices of the best bound by what greedy solutions use, and climbs there.
+egraph_status eg_layout_ascent_find_prices(eg_layout_ascent *ascent);
 /// Works on a part of what is active, borrowed, until released: prices are then as they
 /// were. What climb and eliminate prove meanwhile, search->bound included, is of the
 /// part. Fails with EGRAPH_E_MEMORY, nothing has changed then.

@@ -187,20 +187,23 @@ static void count(total *t, double term) {
 
 static void price(const walk *w, double *out_cost, double *out_memory) {
   const eg_layout_problem *p = w->problem;
-  total cost = {0}, memory = {0};
+  total cost = {0}, memory[EG_LAYOUT_MEMORY_ROWS] = {{0}};
   for (size_t i = 0; i < w->needed.len; i++) {
     uint32_t value = w->needed.data[i], s = w->strategy[value];
     count(&cost, p->cost.data[s] * p->cost_times.data[value]);
-    count(&memory, p->memory.data[s] * p->memory_times.data[value]);
+    for (uint32_t r = 0; r < p->memory_rows; r++)
+      count(&memory[r], p->memory[r].data[s] * p->memory_times.data[value]);
   }
   for (uint32_t a = 0; a < p->arc_from.len; a++) {
     if (!w->arc_used[a]) continue;
     uint32_t value = row_of(&p->place_begin, p->arc_from.data[a]);
     count(&cost, p->arc_cost.data[a] * p->cost_times.data[value]);
-    count(&memory, p->arc_memory.data[a] * p->memory_times.data[value]);
+    for (uint32_t r = 0; r < p->memory_rows; r++)
+      count(&memory[r], p->arc_memory[r].data[a] * p->memory_times.data[value]);
   }
   *out_cost = cost.sum + cost.lost;
-  *out_memory = memory.sum + memory.lost;
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    out_memory[r] = memory[r].sum + memory[r].lost;
 }
 
 static egraph_status certify(walk *w, double *out_cost, double *out_memory) {
@@ -211,16 +214,20 @@ static egraph_status certify(walk *w, double *out_cost, double *out_memory) {
   EG_TRY(check_ties(w));
   EG_TRY(check_acyclic(w));
   price(w, out_cost, out_memory);
-  double limit = w->problem->memory_limit;
-  if (*out_memory > limit * (1 + 1e-12))
-    return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: memory %.17g exceeds %.17g",
-                   *out_memory, limit);
+  for (uint32_t r = 0; r < w->problem->memory_rows; r++) {
+    double limit = w->problem->memory_limit[r];
+    if (out_memory[r] > limit * (1 + 1e-12))
+      return EG_FAIL(EGRAPH_E_INTERNAL,
+                     "certificate: memory %.17g in row %u exceeds %.17g", out_memory[r],
+                     r, limit);
+  }
   return EGRAPH_OK;
 }
 
 egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
                                 const uint32_t *strategy, const uint8_t *arc_used,
-                                double *out_cost, double *out_memory) {
+                                double *out_cost,
+                                double out_memory[EG_LAYOUT_MEMORY_ROWS]) {
   walk w = {.problem = problem, .strategy = strategy, .arc_used = arc_used};
   eg_u32s_init(&w.op, alloc);
   eg_u32s_init(&w.needed, alloc);

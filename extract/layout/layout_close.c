@@ -1,15 +1,14 @@
-// A limited measure has a price. The sum of cost and price, less the limit times the
-// price, bounds the cost from below at every price, and elimination finds its minimum
-// exactly. Two solutions, one that keeps the limit and one that does not, give the next
-// price: the one at which they cost the same (Lagrangian dual by cutting planes; Held and
-// Karp 1971, Kelley 1960). Where the next minimum is no lower than theirs, the price is
-// the best.
+// Limited measures have prices. The sum of cost and priced measures, less limits times
+// prices, bounds the cost from below at all prices, and elimination finds its minimum
+// exactly: a cut, which tells the next prices (layout_prices.h). Where the next minimum
+// is no lower than what the cuts allow, the prices are the best.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_close.h"
 
 #include <math.h>
 
 #include "extract/layout/layout_neighbours.h"
+#include "extract/layout/layout_prices.h"
 
 enum { MOST_PRICES = 10 };
 enum { NEAREST = 40 };           // values of the smallest windows
@@ -28,20 +27,13 @@ enum { TIDY_ROWS = 1 << 16 };
 enum { MANY_ROWS = 1 << 16 };
 static const double FINE_STEP = 1.25;
 
-/// A solution's cost and what it uses of the limited measure.
-typedef struct trade {
-  double cost, used;
-} trade;
-
 typedef struct closer {
   eg_layout_search *search;
   eg_layout_active *active;
   eg_layout_ascent *ascent;
   eg_layout_excess *excess;
   eg_layout_pool *pool;
-  int limited;        // measure, or -1
-  trade over, within; // the last solutions beyond the limit and, the cheapest, within
-  double price;       // of the ascent
+  eg_layout_prices prices; // of the ascent
 } closer;
 
 double eg_layout_delete_costly(const eg_layout_search *search, eg_layout_active *active,
@@ -150,60 +142,55 @@ static egraph_status keep_solution(closer *c) {
   return EGRAPH_OK;
 }
 
-static bool is_cheaper(const closer *c, trade a, trade b) {
-  return a.cost + c->price * a.used < b.cost + c->price * b.used;
+/// The ascent's next prices by what was found last; see eg_layout_prices_next.
+static egraph_status move_prices(closer *c, const eg_layout_eliminated *last,
+                                 bool *out_moved) {
+  EG_TRY(eg_layout_prices_next(&c->prices, last->sum, out_moved));
+  eg_layout_ascent_set_prices(c->ascent, c->prices.price);
+  return EGRAPH_OK;
 }
 
-/// Takes the last solution into account; false when there is no other price to try: it is
-/// the best of all, or there is none on the other side of the limit. The best solution
-/// stands for those within the limit until one is found at a price: it may be no minimum
-/// at any.
-static bool next_price(closer *c, const eg_layout_eliminated *last) {
-  const eg_layout_search *search = c->search;
-  int objective = (int)search->task->objective;
-  trade now = {last->sum[objective], last->sum[c->limited]};
-  bool has_over = isfinite(c->over.used);
-  if (now.used <= search->task->limit[c->limited]) {
-    if (is_cheaper(c, now, c->within)) c->within = now;
-  } else if (!has_over || is_cheaper(c, now, c->over)) {
-    c->over = now;
-    has_over = true;
-  }
-  if (!isfinite(c->within.cost) && search->has_best)
-    c->within = (trade){search->best.sum[objective], search->best.sum[c->limited]};
-  if (!has_over || !isfinite(c->within.cost) || !(c->over.cost < c->within.cost))
-    return false;
-  double before = c->price;
-  c->price = (c->within.cost - c->over.cost) / (c->over.used - c->within.used);
-  eg_layout_ascent_set_price(c->ascent, c->price);
-  return c->price != before;
+/// Whether the prices are nearly what they were.
+static bool is_near(const eg_layout_prices *now, const double *before) {
+  for (uint32_t i = 0; i < now->count; i++)
+    if (fabs(now->price[i] - before[i]) > NEAR * before[i]) return false;
+  return true;
 }
 
-/// Near the best price by sweeps alone.
+/// Near the best prices by sweeps alone.
 static egraph_status approach(closer *c, eg_layout_eliminated *last) {
-  for (int i = 0; i < MOST_PRICES && last->found; i++) {
-    double before = c->price;
+  for (uint32_t i = 0; i < MOST_PRICES * c->prices.count && last->found; i++) {
+    double before[EG_LAYOUT_LIMITS];
+    bool moved;
+    memcpy(before, c->prices.price, sizeof before);
     EG_TRY(keep_solution(c));
-    if (!next_price(c, last) || fabs(c->price - before) <= NEAR * before) break;
+    EG_TRY(move_prices(c, last, &moved));
+    if (!moved || is_near(&c->prices, before)) break;
     EG_TRY(descend(c, last));
     if (is_over(c)) break;
   }
   return EGRAPH_OK;
 }
 
-/// To the best price by exact minima.
-static egraph_status settle_price(closer *c, eg_layout_eliminated *last) {
-  const eg_layout_search *search = c->search;
-  double limit = search->task->limit[c->limited];
-  for (int i = 0; i < MOST_PRICES; i++) {
+/// To the best prices by exact minima.
+static egraph_status settle_prices(closer *c, eg_layout_eliminated *last) {
+  for (uint32_t i = 0; i < MOST_PRICES * c->prices.count; i++) {
+    bool moved;
     if (last->reach != EG_LAYOUT_REACH_ALL || !last->found) break;
     EG_TRY(keep_solution(c));
-    if (!next_price(c, last)) break;
+    EG_TRY(move_prices(c, last, &moved));
+    if (!moved) break;
     EG_TRY(minimize(c, last));
-    double both = c->over.cost + c->price * (c->over.used - limit);
-    if (is_over(c) || search->bound >= both - 1e-9 * fabs(both)) break;
+    double level = c->prices.level;
+    if (is_over(c) || c->search->bound >= level - 1e-9 * fabs(level)) break;
   }
   return EGRAPH_OK;
+}
+
+static bool is_priced(const closer *c) {
+  for (uint32_t i = 0; i < c->prices.count; i++)
+    if (c->prices.price[i] > 0) return true;
+  return false;
 }
 
 /// Where the bound met a solution, one as cheap may take less memory: the ascent's costs
@@ -211,16 +198,15 @@ static egraph_status settle_price(closer *c, eg_layout_eliminated *last) {
 static egraph_status tidy(closer *c, eg_layout_eliminated *last) {
   const eg_layout_search *search = c->search;
   bool is_closed = search->bound >= eg_layout_search_cutoff(search);
-  if (!is_closed || c->active->infeasible || search->clock->stopped || c->price > 0 ||
+  if (!is_closed || c->active->infeasible || search->clock->stopped || is_priced(c) ||
       search->task->objective != EG_LAYOUT_COST || last->reach == EG_LAYOUT_REACH_ALL)
     return EGRAPH_OK;
   return eg_layout_ascent_eliminate(c->ascent, c->excess, room_above(c), TIDY_ROWS, last);
 }
 
-/// Whether what was found last takes more than the limit.
+/// Whether what was found last exceeds a limit.
 static bool is_beyond(const closer *c, const eg_layout_eliminated *last) {
-  return c->limited >= 0 && last->found &&
-         last->sum[c->limited] > c->search->task->limit[c->limited];
+  return last->found && eg_layout_prices_exceeds(&c->prices, last->sum);
 }
 
 /// Solutions near the best one; then prices that go with the better one.
@@ -254,13 +240,13 @@ static egraph_status close_gap(closer *c, eg_layout_eliminated *last) {
   EG_TRY(descend(c, last));
   if (is_over(c)) return EGRAPH_OK;
   if (last->reach != EG_LAYOUT_REACH_ALL && !is_beyond(c, last)) EG_TRY(improve(c, last));
-  if (c->limited >= 0 && !is_over(c)) EG_TRY(approach(c, last));
+  if (c->prices.count != 0 && !is_over(c)) EG_TRY(approach(c, last));
   if (is_over(c)) return EGRAPH_OK;
   if (last->reach != EG_LAYOUT_REACH_ALL) EG_TRY(widen(c, MOST_ROWS, last));
-  if (c->limited < 0 || is_over(c)) return EGRAPH_OK;
-  if (last->reach == EG_LAYOUT_REACH_ALL) return settle_price(c, last);
+  if (c->prices.count == 0 || is_over(c)) return EGRAPH_OK;
+  if (last->reach == EG_LAYOUT_REACH_ALL) return settle_prices(c, last);
   if (c->search->has_best) return EGRAPH_OK;
-  EG_TRY(eg_layout_ascent_find_price(c->ascent));
+  EG_TRY(eg_layout_ascent_find_prices(c->ascent));
   return minimize(c, last);
 }
 
@@ -271,11 +257,11 @@ egraph_status eg_layout_close(eg_layout_search *search, eg_layout_active *active
               .active = active,
               .ascent = ascent,
               .excess = excess,
-              .pool = pool,
-              .limited = eg_layout_ascent_limited(ascent),
-              .over = {-INFINITY, INFINITY},
-              .within = {INFINITY, 0}};
+              .pool = pool};
+  eg_layout_prices_init(&c.prices, search, eg_layout_ascent_weights(ascent));
   eg_layout_eliminated last = {.reach = EG_LAYOUT_REACH_NONE};
-  EG_TRY(close_gap(&c, &last));
-  return tidy(&c, &last);
+  egraph_status status = close_gap(&c, &last);
+  if (status == EGRAPH_OK) status = tidy(&c, &last);
+  eg_layout_prices_deinit(&c.prices);
+  return status;
 }

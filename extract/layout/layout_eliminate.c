@@ -235,7 +235,7 @@ static egraph_status eliminate(eliminator *e, double constant,
   out->reach = reach_of(e, least);
   if (isinf(proven)) return EGRAPH_OK;
   double bound = e->states.bound + constant + proven;
-  eg_layout_search_raise(e->search, bound - 1e-12 * fabs(bound));
+  eg_layout_search_raise(e->search, bound - 1e-12 * (fabs(bound) + fabs(constant)));
   return EGRAPH_OK;
 }
 

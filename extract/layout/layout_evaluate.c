@@ -353,7 +353,8 @@ static bool ties_hold(const eg_layout_evaluator *e, const eg_layout_choice *choi
 
 static void add_up(const eg_layout_evaluator *e, eg_layout_choice *choice) {
   const eg_layout_view *view = e->view;
-  for (int m = 0; m < EG_LAYOUT_MEASURES; m++) {
+  memset(choice->sum, 0, sizeof choice->sum);
+  for (int m = 0; m < eg_layout_measure_count(view); m++) {
     double sum = 0;
     for (size_t v = 0; v < choice->strategy.len; v++)
       if (choice->strategy.data[v] != EG_LAYOUT_NONE)

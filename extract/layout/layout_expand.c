@@ -13,10 +13,37 @@ typedef struct expansion {
   eg_layout_search *search;
   const eg_layout_active *active;
   eg_extract_problem plain;
-  eg_u32s node_strategy, node_arc; // [node] one of them, or neither: serves a root
-  double price;                    // of memory
-  double cost, memory;             // of the plain solution
+  eg_u32s node_strategy, node_arc;     // [node] one of them, or neither: serves a root
+  double share[EG_LAYOUT_MEMORY_ROWS]; // limited memory rows count as one sum
+  double limit;                        // of that sum
+  double price;                        // likewise
+  double cost, memory;                 // of the plain solution
 } expansion;
+
+/// Limited rows, each by its limit, in the unit of the first one.
+static void share_out(expansion *x) {
+  const eg_layout_task *task = x->search->task;
+  double unit = 0;
+  x->limit = INFINITY;
+  for (uint32_t r = 0; r < x->search->view->problem->memory_rows; r++) {
+    double limit = task->limit[EG_LAYOUT_ROW + r];
+    x->share[r] = 0;
+    if (!isfinite(limit)) continue;
+    if (isinf(x->limit)) {
+      x->limit = 0;
+      unit = 1 + limit;
+    }
+    x->share[r] = unit / (1 + limit);
+    x->limit += x->share[r] * limit;
+  }
+}
+
+static double memory_of(const expansion *x, const eg_doubles *weights, uint32_t at) {
+  double memory = 0;
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    if (x->share[r] > 0) memory += x->share[r] * weights[EG_LAYOUT_ROW + r].data[at];
+  return memory;
+}
 
 static egraph_status add_node(expansion *x, uint32_t class, double cost,
                               const uint32_t *children, uint32_t count, uint32_t strategy,
@@ -53,7 +80,7 @@ static egraph_status add_roots(expansion *x) {
 
 static double priced(const expansion *x, const eg_doubles *weights, uint32_t at) {
   return weights[x->search->task->objective].data[at] +
-         x->price * weights[EG_LAYOUT_MEMORY].data[at];
+         x->price * memory_of(x, weights, at);
 }
 
 static egraph_status expand(expansion *x) {
@@ -94,7 +121,7 @@ static void measure(expansion *x, const eg_u32s *choice) {
     uint32_t at = s != EG_LAYOUT_NONE ? s : a;
     if (at == EG_LAYOUT_NONE) continue;
     x->cost += weights[x->search->task->objective].data[at];
-    x->memory += weights[EG_LAYOUT_MEMORY].data[at];
+    x->memory += memory_of(x, weights, at);
   }
 }
 
@@ -127,8 +154,7 @@ static egraph_status solve_expanded(expansion *x, bool *out_exact) {
   if (status == EGRAPH_OK && result.status != EG_EXTRACT_INFEASIBLE) {
     status = offer(x, &result.choice);
     measure(x, &result.choice);
-    double limit = x->search->task->limit[EG_LAYOUT_MEMORY];
-    double slack = x->price > 0 ? x->price * limit : 0;
+    double slack = x->price > 0 ? x->price * x->limit : 0;
     // What is subtracted may be far larger than what is left: mind the rounding.
     double bound = result.bound - slack - 1e-13 * (fabs(result.bound) + slack);
     if (status == EGRAPH_OK)
@@ -141,6 +167,7 @@ static egraph_status solve_expanded(expansion *x, bool *out_exact) {
 static egraph_status solve_at(eg_layout_search *search, const eg_layout_active *active,
                               double price, expansion *out, bool *out_exact) {
   expansion x = {.search = search, .active = active, .price = price};
+  share_out(&x);
   EG_TRY(eg_extract_problem_init(&x.plain, search->alloc));
   eg_u32s_init(&x.node_strategy, search->alloc);
   eg_u32s_init(&x.node_arc, search->alloc);
@@ -156,7 +183,6 @@ static egraph_status solve_at(eg_layout_search *search, const eg_layout_active *
 // From a plain solution above the limit and one below.
 static egraph_status climb(eg_layout_search *search, const eg_layout_active *active,
                            expansion over, expansion under) {
-  double limit = search->task->limit[EG_LAYOUT_MEMORY];
   bool exact = true;
   for (int round = 0; round < MAX_PRICES && exact; round++) {
     expansion next = over;
@@ -165,7 +191,7 @@ static egraph_status climb(eg_layout_search *search, const eg_layout_active *act
     double line = over.cost + price * over.memory;
     EG_TRY(solve_at(search, active, price, &next, &exact));
     if (next.cost + price * next.memory >= line * (1 - EG_LAYOUT_TOLERANCE)) break;
-    *(next.memory > limit ? &over : &under) = next;
+    *(next.memory > over.limit ? &over : &under) = next;
   }
   return EGRAPH_OK;
 }
@@ -173,16 +199,20 @@ static egraph_status climb(eg_layout_search *search, const eg_layout_active *act
 egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active) {
   expansion over = {.search = search}, under = over;
   bool exact;
-  double limit = search->task->limit[EG_LAYOUT_MEMORY];
+  share_out(&over);
+  share_out(&under);
   EG_TRY(solve_at(search, active, 0, &over, &exact));
-  if (!exact || !(over.memory > limit)) return EGRAPH_OK;
+  if (!exact || !(over.memory > over.limit)) return EGRAPH_OK;
   if (search->has_best) {
     under.cost = eg_layout_search_value(search);
-    under.memory = search->best.sum[EG_LAYOUT_MEMORY];
+    under.memory = 0;
+    for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+      under.memory += under.share[r] * search->best.sum[EG_LAYOUT_ROW + r];
     return climb(search, active, over, under);
   }
   // A price at which a unit of memory outweighs any cost.
   double price = 1e3 * (1 + over.cost) / (1 + over.memory);
   EG_TRY(solve_at(search, active, price, &under, &exact));
-  return exact && under.memory <= limit ? climb(search, active, over, under) : EGRAPH_OK;
+  return exact && under.memory <= under.limit ? climb(search, active, over, under)
+                                              : EGRAPH_OK;
 }

@@ -11,7 +11,7 @@ typedef struct greedy {
   eg_layout_search *search;
   const eg_layout_active *active;
   const double *favour;
-  double price;             // of memory, in the objective
+  const double *price;      // [memory rows], in the objective
   eg_doubles cost;          // [place] tree cost
   eg_doubles sum;           // [strategy]
   eg_u32s waiting;          // [strategy]
@@ -23,17 +23,21 @@ typedef struct greedy {
   eg_cost_heap heap;
 } greedy;
 
+/// Of a strategy or arc: the objective, and memory at its prices.
+static double priced(const greedy *g, const eg_doubles *weight, uint32_t at) {
+  double cost = weight[g->search->task->objective].data[at];
+  for (uint32_t r = 0; r < g->search->view->problem->memory_rows; r++)
+    cost += g->price[r] * weight[EG_LAYOUT_ROW + r].data[at];
+  return cost;
+}
+
 static double strategy_cost(const greedy *g, uint32_t s) {
-  const eg_layout_view *view = g->search->view;
-  double cost = view->strategy_weight[g->search->task->objective].data[s] +
-                g->price * view->strategy_weight[EG_LAYOUT_MEMORY].data[s];
+  double cost = priced(g, g->search->view->strategy_weight, s);
   return g->favour == NULL ? cost : cost * (1.001 - g->favour[s]);
 }
 
 static double arc_cost(const greedy *g, uint32_t a) {
-  const eg_layout_view *view = g->search->view;
-  return view->arc_weight[g->search->task->objective].data[a] +
-         g->price * view->arc_weight[EG_LAYOUT_MEMORY].data[a];
+  return priced(g, g->search->view->arc_weight, a);
 }
 
 static egraph_status offer_place(greedy *g, uint32_t place, double cost) {
@@ -212,7 +216,7 @@ static egraph_status attempt(greedy *g, bool *out_ok) {
 }
 
 static egraph_status attempt_at(eg_layout_search *search, const eg_layout_active *active,
-                                const double *favour, double price, bool *out_ok) {
+                                const double *favour, const double *price, bool *out_ok) {
   greedy g = {.search = search, .active = active, .favour = favour, .price = price};
   eg_doubles_init(&g.cost, search->alloc);
   eg_doubles_init(&g.sum, search->alloc);
@@ -240,25 +244,35 @@ static egraph_status attempt_at(eg_layout_search *search, const eg_layout_active
   return status;
 }
 
-// A price that makes memory about as dear as everything else.
-static double usual_price(const eg_layout_search *search) {
+// Prices that make what is limited about as dear as everything else. False when nothing
+// is limited that anything takes.
+static bool find_usual_prices(const eg_layout_search *search, double *price) {
   const eg_layout_view *view = search->view;
-  double value = 0, memory = 0;
-  for (size_t s = 0; s < view->op_of.len; s++) {
-    value += view->strategy_weight[search->task->objective].data[s];
-    memory += view->strategy_weight[EG_LAYOUT_MEMORY].data[s];
+  bool any = false;
+  for (uint32_t r = 0; r < view->problem->memory_rows; r++) {
+    double value = 0, memory = 0;
+    price[r] = 0;
+    if (!isfinite(search->task->limit[EG_LAYOUT_ROW + r])) continue;
+    for (size_t s = 0; s < view->op_of.len; s++) {
+      value += view->strategy_weight[search->task->objective].data[s];
+      memory += view->strategy_weight[EG_LAYOUT_ROW + r].data[s];
+    }
+    price[r] = memory > 0 ? value / memory : 0;
+    any = any || price[r] > 0;
   }
-  return memory > 0 ? value / memory : 0;
+  return any;
 }
 
 egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
                                const double *favour) {
   static const double FACTORS[] = {0, 0.1, 1, 10, 1000};
-  bool ok = false;
-  double price = usual_price(search);
-  bool limited = isfinite(search->task->limit[EG_LAYOUT_MEMORY]);
-  for (size_t i = 0; i < sizeof FACTORS / sizeof *FACTORS && !ok; i++)
-    if (i == 0 || (limited && price > 0))
-      EG_TRY(attempt_at(search, active, favour, price * FACTORS[i], &ok));
+  double usual[EG_LAYOUT_MEMORY_ROWS] = {0}, price[EG_LAYOUT_MEMORY_ROWS] = {0};
+  bool ok = false, is_limited = find_usual_prices(search, usual);
+  for (size_t i = 0; i < sizeof FACTORS / sizeof *FACTORS && !ok; i++) {
+    if (i != 0 && !is_limited) break;
+    for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+      price[r] = usual[r] * FACTORS[i];
+    EG_TRY(attempt_at(search, active, favour, price, &ok));
+  }
   return EGRAPH_OK;
 }

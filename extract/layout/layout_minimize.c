@@ -217,7 +217,7 @@ static egraph_status try_few(minimizer *m) {
   return EGRAPH_OK;
 }
 
-/// Prices of the limited measure, if there is one, and what they give; then small parts.
+/// Prices of limited measures, if there are any, and what they give; then small parts.
 static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
   EG_TRY(eg_doubles_resize(&m->x, m->active.strategy.len)); // no relaxation yet: zeros
   EG_TRY(eg_layout_close(m->search, &m->active, ascent, &m->reduced, &m->pool));
@@ -252,14 +252,14 @@ static egraph_status ascend(minimizer *m) {
 /// Where many operators are left to choose from, as in an e-graph.
 static bool should_expand(const minimizer *m) {
   double cost = eg_layout_search_value(m->search);
-  return m->search->task->objective <= EG_LAYOUT_MEMORY && !m->active.infeasible &&
+  return eg_layout_is_amount((int)m->search->task->objective) && !m->active.infeasible &&
          !(cost - m->search->bound <= NARROW * fabs(cost)) &&
          count_alternatives(m) >= m->search->expand_from;
 }
 
 /// Worth its time where values have layouts.
 static bool should_ascend(const minimizer *m) {
-  return m->search->task->objective <= EG_LAYOUT_MEMORY &&
+  return eg_layout_is_amount((int)m->search->task->objective) &&
          eg_layout_arc_count(m->search->view->problem) != 0 &&
          m->search->bound < eg_layout_search_cutoff(m->search);
 }

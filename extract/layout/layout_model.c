@@ -176,9 +176,10 @@ static egraph_status add_tie(eg_layout_model *model, uint32_t tie) {
 // Left out when even everything together keeps the limit.
 static egraph_status add_limit(eg_layout_model *model, int measure) {
   const eg_layout_view *view = model->view;
-  double limit = model->task->limit[measure], largest = largest_weight(model, measure);
-  double all = 0;
-  if (!isfinite(limit) || !(largest > 0)) return EGRAPH_OK;
+  double limit = model->task->limit[measure], all = 0;
+  if (!isfinite(limit)) return EGRAPH_OK;
+  double largest = largest_weight(model, measure);
+  if (!(largest > 0)) return EGRAPH_OK;
   for (uint32_t j = 0; j < eg_layout_model_columns(model); j++) {
     uint32_t kind = model->kind.data[j], id = model->id.data[j];
     if (kind != EG_LAYOUT_X && kind != EG_LAYOUT_A) continue;

@@ -17,6 +17,14 @@ typedef struct eg_layout_task {
   const eg_layout_choices *excluded; // solutions that differ from these in strategies
 } eg_layout_task;
 
+/// Without limits.
+static inline eg_layout_task eg_layout_task_of(eg_layout_measure objective) {
+  eg_layout_task task = {.objective = objective};
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
+    task.limit[m] = INFINITY;
+  return task;
+}
+
 /// True for the objective and what is limited.
 static inline bool eg_layout_counts(const eg_layout_task *task, int measure) {
   return measure == (int)task->objective || isfinite(task->limit[measure]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_problem.h"
 
+#include <assert.h>
 #include <math.h>
 
 // The vectors of a problem, once. u32 rows that begin with a 0 come first.
@@ -14,11 +15,20 @@
   X(inputs)                                                                              \
   X(output) X(needs) X(forced) X(root_value) X(root_places) X(tie_kind) X(tie_members)
 #define EACH_DOUBLE(X)                                                                   \
-  X(cost_times) X(memory_times) X(arc_cost) X(arc_memory) X(cost) X(memory)
+  X(cost_times)                                                                          \
+  X(memory_times)                                                                        \
+  X(arc_cost)                                                                            \
+  X(arc_memory[0])                                                                       \
+  X(arc_memory[1])                                                                       \
+  X(arc_memory[2])                                                                       \
+  X(arc_memory[3]) X(cost) X(memory[0]) X(memory[1]) X(memory[2]) X(memory[3])
+static_assert(EG_LAYOUT_MEMORY_ROWS == 4, "EACH_DOUBLE lists the memory rows");
 #define EACH_BYTE(X) X(place_forbidden) X(forbidden)
 
 egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocator alloc) {
-  *problem = (eg_layout_problem){.memory_limit = INFINITY};
+  *problem = (eg_layout_problem){.memory_rows = 1};
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    problem->memory_limit[r] = INFINITY;
 #define INIT_U32(field) eg_u32s_init(&problem->field, alloc);
 #define INIT_DOUBLE(field) eg_doubles_init(&problem->field, alloc);
 #define INIT_BYTE(field) eg_bytes_init(&problem->field, alloc);
@@ -45,6 +55,12 @@ void eg_layout_problem_deinit(eg_layout_problem *problem) {
 }
 
 static bool is_amount(double value) { return value >= 0 && isfinite(value); }
+
+static bool are_amounts(const double rows[EG_LAYOUT_MEMORY_ROWS]) {
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    if (!is_amount(rows[r])) return false;
+  return true;
+}
 
 static egraph_status check_value(const eg_layout_problem *problem, uint32_t value) {
   if (value < eg_layout_value_count(problem)) return EGRAPH_OK;
@@ -89,7 +105,7 @@ egraph_status eg_layout_problem_add_arc(eg_layout_problem *problem,
                                         const eg_layout_arc *arc) {
   EG_TRY(check_layout(problem, arc->value, arc->from));
   EG_TRY(check_layout(problem, arc->value, arc->to));
-  if (!is_amount(arc->cost) || !is_amount(arc->memory))
+  if (!is_amount(arc->cost) || !are_amounts(arc->memory))
     return EG_FAIL(
         EGRAPH_E_ARGUMENT,
         "layout problem: transition %u -> %u of value %u: cost and memory must "
@@ -98,12 +114,14 @@ egraph_status eg_layout_problem_add_arc(eg_layout_problem *problem,
   size_t len = problem->arc_from.len + 1;
   EG_TRY(eg_u32s_reserve(&problem->arc_to, len));
   EG_TRY(eg_doubles_reserve(&problem->arc_cost, len));
-  EG_TRY(eg_doubles_reserve(&problem->arc_memory, len));
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    EG_TRY(eg_doubles_reserve(&problem->arc_memory[r], len));
   EG_TRY(
       eg_u32s_push(&problem->arc_from, eg_layout_place(problem, arc->value, arc->from)));
   (void)eg_u32s_push(&problem->arc_to, eg_layout_place(problem, arc->value, arc->to));
-  (void)eg_doubles_push(&problem->arc_cost, arc->cost);
-  return eg_doubles_push(&problem->arc_memory, arc->memory);
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    (void)eg_doubles_push(&problem->arc_memory[r], arc->memory[r]);
+  return eg_doubles_push(&problem->arc_cost, arc->cost);
 }
 
 egraph_status eg_layout_problem_add_operator(eg_layout_problem *problem, uint32_t value,
@@ -129,7 +147,7 @@ static egraph_status check_strategy(const eg_layout_problem *problem, uint32_t o
   uint32_t first = problem->input_begin.data[op];
   for (uint32_t i = first; i < problem->input_begin.data[op + 1]; i++)
     EG_TRY(check_layout(problem, problem->inputs.data[i], strategy->needs[i - first]));
-  if (is_amount(strategy->cost) && is_amount(strategy->memory)) return EGRAPH_OK;
+  if (is_amount(strategy->cost) && are_amounts(strategy->memory)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_ARGUMENT,
                  "layout problem: operator %u: cost and memory of a strategy must be "
                  "finite and >= 0",
@@ -148,14 +166,16 @@ egraph_status eg_layout_problem_add_strategy(eg_layout_problem *problem,
   EG_TRY(eg_u32s_reserve(&problem->need_begin, len + 1));
   EG_TRY(eg_u32s_reserve(&problem->output, len));
   EG_TRY(eg_doubles_reserve(&problem->cost, len));
-  EG_TRY(eg_doubles_reserve(&problem->memory, len));
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    EG_TRY(eg_doubles_reserve(&problem->memory[r], len));
   EG_TRY(eg_bytes_push(&problem->forbidden, 0));
   for (uint32_t i = first; i < end; i++)
     (void)eg_u32s_push(&problem->needs, eg_layout_place(problem, problem->inputs.data[i],
                                                         strategy->needs[i - first]));
   (void)eg_u32s_push(&problem->need_begin, (uint32_t)problem->needs.len);
   (void)eg_doubles_push(&problem->cost, strategy->cost);
-  (void)eg_doubles_push(&problem->memory, strategy->memory);
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    (void)eg_doubles_push(&problem->memory[r], strategy->memory[r]);
   problem->strategy_begin.data[op + 1]++;
   return eg_u32s_push(
       &problem->output,
@@ -181,14 +201,15 @@ egraph_status eg_layout_problem_add_kept(eg_layout_problem *problem, uint32_t va
   EG_TRY(check_value(problem, value));
   uint32_t count = eg_layout_layout_count(problem, value), kept;
   for (uint32_t i = 0; memory != NULL && i < count; i++)
-    if (!is_amount(memory[i]))
+    if (!are_amounts(memory + (size_t)i * EG_LAYOUT_MEMORY_ROWS))
       return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: memory must be finite and >= 0");
   EG_TRY(eg_layout_problem_add_value(problem, count, problem->cost_times.data[value],
                                      problem->memory_times.data[value], &kept));
   EG_TRY(eg_layout_problem_add_operator(problem, kept, &value, 1, NULL));
   for (uint32_t i = 0; i < count; i++) {
-    eg_layout_strategy keep = {
-        .needs = &i, .output = i, .memory = memory == NULL ? 0 : memory[i]};
+    eg_layout_strategy keep = {.needs = &i, .output = i};
+    if (memory != NULL)
+      memcpy(keep.memory, memory + (size_t)i * EG_LAYOUT_MEMORY_ROWS, sizeof keep.memory);
     EG_TRY(eg_layout_problem_add_strategy(problem, &keep));
   }
   *out_value = kept;

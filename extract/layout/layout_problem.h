@@ -12,9 +12,12 @@
 //
 // Choose strategies and arcs so that every root is served, every value that is needed has
 // exactly one strategy, every layout needed of it is reached from the layout it is
-// produced in along chosen arcs, no value needs itself, ties hold and the memory of all
-// that is chosen adds up to at most the limit; minimize the sum of the costs. A plain
-// e-graph has one layout per value.
+// produced in along chosen arcs, no value needs itself, ties hold and in every memory row
+// the memory of all that is chosen adds up to at most the row's limit; minimize the sum
+// of the costs. A plain e-graph has one layout per value.
+//
+// A memory row is a sum of its own: bytes that are alive at one moment of a step, say. A
+// strategy or arc takes memory in each row.
 //
 // A value kept across a phase (stashed for backward) is a value of its own, produced by
 // an operator whose strategies keep each layout as it is and take memory
@@ -27,6 +30,8 @@
 #include "extract/bits.h"
 
 #define EG_LAYOUT_NONE UINT32_MAX
+
+enum { EG_LAYOUT_MEMORY_ROWS = 4 }; // at most
 
 typedef enum eg_layout_tie_kind {
   EG_LAYOUT_TIE_STRATEGIES, // members are operators
@@ -42,20 +47,23 @@ typedef struct eg_layout_problem {
   eg_u32s source_layout;               // [value] the only one allowed, or NONE
   eg_bytes place_forbidden;            // [places]
   eg_u32s arc_from, arc_to;            // [arcs] places
-  eg_doubles arc_cost, arc_memory;     // [arcs]
-  eg_u32s operator_value;              // [operators]
-  eg_u32s input_begin, inputs;         // [operators + 1], values
-  eg_u32s strategy_begin;              // [operators + 1]
-  eg_u32s output;                      // [strategies] place
-  eg_u32s need_begin, needs;           // [strategies + 1], a place per input
-  eg_doubles cost, memory;             // [strategies]
-  eg_bytes forbidden;                  // [strategies]
-  eg_u32s forced;                      // strategies that must be chosen
-  eg_u32s root_value;                  // [roots]
-  eg_u32s root_begin, root_places;     // [roots + 1]; an empty row: any layout
-  eg_u32s tie_kind;                    // [ties] eg_layout_tie_kind
-  eg_u32s tie_begin, tie_members;      // [ties + 1]
-  double memory_limit;                 // INFINITY: none
+  eg_doubles arc_cost;                 // [arcs]
+  eg_doubles arc_memory[EG_LAYOUT_MEMORY_ROWS]; // [row][arcs]
+  eg_u32s operator_value;                       // [operators]
+  eg_u32s input_begin, inputs;                  // [operators + 1], values
+  eg_u32s strategy_begin;                       // [operators + 1]
+  eg_u32s output;                               // [strategies] place
+  eg_u32s need_begin, needs;                    // [strategies + 1], a place per input
+  eg_doubles cost;                              // [strategies]
+  eg_doubles memory[EG_LAYOUT_MEMORY_ROWS];     // [row][strategies]
+  eg_bytes forbidden;                           // [strategies]
+  eg_u32s forced;                               // strategies that must be chosen
+  eg_u32s root_value;                           // [roots]
+  eg_u32s root_begin, root_places;              // [roots + 1]; an empty row: any layout
+  eg_u32s tie_kind;                             // [ties] eg_layout_tie_kind
+  eg_u32s tie_begin, tie_members;               // [ties + 1]
+  uint32_t memory_rows; // in use, 1 .. EG_LAYOUT_MEMORY_ROWS; 1 at first
+  double memory_limit[EG_LAYOUT_MEMORY_ROWS]; // INFINITY: none
 } eg_layout_problem;
 
 egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocator alloc);
@@ -93,8 +101,9 @@ egraph_status eg_layout_problem_add_value(eg_layout_problem *problem, uint32_t l
                                           double cost_times, double memory_times,
                                           uint32_t *out_value);
 typedef struct eg_layout_arc {
-  uint32_t value, from, to; // layouts of the value
-  double cost, memory;      // >= 0
+  uint32_t value, from, to;             // layouts of the value
+  double cost;                          // >= 0
+  double memory[EG_LAYOUT_MEMORY_ROWS]; // >= 0; rows that are not in use do not count
 } eg_layout_arc;
 egraph_status eg_layout_problem_add_arc(eg_layout_problem *problem,
                                         const eg_layout_arc *arc);
@@ -102,9 +111,10 @@ egraph_status eg_layout_problem_add_operator(eg_layout_problem *problem, uint32_
                                              const uint32_t *inputs, uint32_t count,
                                              uint32_t *out_operator);
 typedef struct eg_layout_strategy {
-  const uint32_t *needs; // layout of each input
-  uint32_t output;       // layout of the value
-  double cost, memory;   // >= 0
+  const uint32_t *needs;                // layout of each input
+  uint32_t output;                      // layout of the value
+  double cost;                          // >= 0
+  double memory[EG_LAYOUT_MEMORY_ROWS]; // >= 0, as of eg_layout_arc
 } eg_layout_strategy;
 /// Adds a strategy to the operator added last.
 egraph_status eg_layout_problem_add_strategy(eg_layout_problem *problem,
@@ -113,7 +123,8 @@ egraph_status eg_layout_problem_add_strategy(eg_layout_problem *problem,
 egraph_status eg_layout_problem_add_root(eg_layout_problem *problem, uint32_t value,
                                          const uint32_t *layouts, uint32_t count);
 /// A new value with the layouts and factors of `value`, made from it without change of
-/// layout, cost 0, memory[layout] (NULL: none). Its arcs are yours to add.
+/// layout, cost 0, memory[layout * EG_LAYOUT_MEMORY_ROWS + row] (NULL: none). Its arcs
+/// are yours to add.
 egraph_status eg_layout_problem_add_kept(eg_layout_problem *problem, uint32_t value,
                                          const double *memory, uint32_t *out_value);
 egraph_status eg_layout_problem_tie(eg_layout_problem *problem, eg_layout_tie_kind kind,
@@ -132,11 +143,13 @@ egraph_status eg_layout_problem_force_strategy(eg_layout_problem *problem, uint3
                                                uint32_t strategy);
 
 /// Independent certificate: that `strategy` ([value], numbered through, NONE where not
-/// needed) and `arc_used` ([arc] flags) are a solution, ties, user constraints and memory
-/// limit included, and what it costs. Shares no code with the solver. Fails with
+/// needed) and `arc_used` ([arc] flags) are a solution, ties, user constraints and the
+/// limits of all memory rows included, and what it costs and takes of each row (0 of
+/// those that are not in use). Shares no code with the solver. Fails with
 /// EGRAPH_E_INTERNAL, naming what is wrong.
 egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
                                 const uint32_t *strategy, const uint8_t *arc_used,
-                                double *out_cost, double *out_memory);
+                                double *out_cost,
+                                double out_memory[EG_LAYOUT_MEMORY_ROWS]);
 
 #endif

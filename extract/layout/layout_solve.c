@@ -1,6 +1,6 @@
 // Every pass is a minimization of one measure under limits on others: cost under the
-// memory limit; memory under the cost just found; and so on. The k-th best solution
-// excludes the k - 1 before. When nothing fits, memory is minimized without its limit.
+// memory limits; memory under the cost just found; and so on. The k-th best solution
+// excludes the k - 1 before. When nothing fits, memory is minimized without limits.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_solve.h"
 
@@ -75,12 +75,14 @@ static bool is_wanted(const eg_layout_options *options, int measure) {
 
 // Passes after the first, each holding what the ones before have reached.
 static egraph_status break_ties(solver *s, eg_layout_task task, bool *proven) {
-  for (int m = EG_LAYOUT_MEMORY; m < EG_LAYOUT_MEASURES && *proven; m++) {
+  for (int m = EG_LAYOUT_MEMORY; m <= EG_LAYOUT_NUMBERS && *proven; m++) {
     if (!is_wanted(s->options, m)) break;
     // Half, so that rounding cannot carry the cost past the tolerance of the proof.
     double reached = s->best.sum[task.objective] * (1 + EG_LAYOUT_TOLERANCE / 2);
     if (reached < task.limit[task.objective]) task.limit[task.objective] = reached;
     task.objective = (eg_layout_measure)m;
+    // The only row is all memory: minimized here, held from here on.
+    if (s->problem->memory_rows == 1) task.limit[EG_LAYOUT_ROW] = INFINITY;
     EG_TRY(run_pass(s, &task));
     *proven = s->closed;
   }
@@ -98,7 +100,7 @@ static egraph_status report(solver *s, double bound, bool proven) {
         eg_bytes_append(&solution.arc_used, s->best.arc_used.data, s->best.arc_used.len);
   if (status == EGRAPH_OK)
     status = eg_layout_certify(s->alloc, s->problem, solution.strategy.data,
-                               solution.arc_used.data, &solution.cost, &solution.memory);
+                               solution.arc_used.data, &solution.cost, solution.memory);
   for (size_t a = 0; a < solution.arc_used.len; a++)
     solution.transitions += solution.arc_used.data[a];
   if (solution.bound > solution.cost) solution.bound = solution.cost;
@@ -120,10 +122,10 @@ static egraph_status exclude(solver *s) {
 }
 
 static egraph_status find_solutions(solver *s) {
-  eg_layout_task task = {.objective = EG_LAYOUT_COST, .excluded = &s->found};
-  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
-    task.limit[m] = INFINITY;
-  task.limit[EG_LAYOUT_MEMORY] = s->problem->memory_limit;
+  eg_layout_task task = eg_layout_task_of(EG_LAYOUT_COST);
+  task.excluded = &s->found;
+  for (uint32_t r = 0; r < s->problem->memory_rows; r++)
+    task.limit[EG_LAYOUT_ROW + r] = s->problem->memory_limit[r];
   for (uint32_t i = 0; i < s->options->solutions; i++) {
     s->has_best = false;
     EG_TRY(run_pass(s, &task));
@@ -140,19 +142,101 @@ static egraph_status find_solutions(solver *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status find_least_memory(solver *s) {
-  eg_layout_task task = {.objective = EG_LAYOUT_MEMORY};
-  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
-    task.limit[m] = INFINITY;
+// ---- least memory -------------------------------------------------------------------
+//
+// How little the limits must rise, each by as much, for a solution to be within them. A
+// row's least alone tells from below; the rest by bisection: whether one row keeps to a
+// rise when the others must.
+
+enum { MOST_RISES = 24 };
+
+typedef struct least_rise {
+  double known, proven; // a solution's, the largest of its rows; a lower bound
+  uint32_t row;         // that has the known one
+} least_rise;
+
+static bool is_limited(const solver *s, uint32_t row) {
+  return isfinite(s->problem->memory_limit[row]);
+}
+
+/// Takes the rows of the last pass's solution if they exceed limits by less.
+static void keep_least(solver *s, least_rise *least) {
+  uint32_t row = 0;
+  double rise = -INFINITY;
+  for (uint32_t r = 0; r < s->problem->memory_rows; r++) {
+    double own = s->best.sum[EG_LAYOUT_ROW + r] - s->problem->memory_limit[r];
+    if (!is_limited(s, r) || own <= rise) continue;
+    rise = own;
+    row = r;
+  }
+  if (!(rise < least->known)) return;
+  least->known = rise;
+  least->row = row;
+  memcpy(s->result->least_memory, s->best.sum + EG_LAYOUT_ROW,
+         sizeof s->result->least_memory);
+}
+
+/// Each row alone. *out_any: there is a solution.
+static egraph_status minimize_rows(solver *s, least_rise *least, bool *out_any) {
+  *out_any = true;
+  for (uint32_t r = 0; r < s->problem->memory_rows && *out_any; r++) {
+    if (!is_limited(s, r)) continue;
+    eg_layout_task task = eg_layout_task_of((eg_layout_measure)(EG_LAYOUT_ROW + r));
+    EG_TRY(run_pass(s, &task));
+    *out_any = s->has_best;
+    if (!s->has_best) break;
+    keep_least(s, least);
+    least->proven = fmax(least->proven, s->bound - s->problem->memory_limit[r]);
+  }
+  return EGRAPH_OK;
+}
+
+/// Whether a row keeps to a rise when the others must. *out_known: it was found out.
+static egraph_status try_rise(solver *s, double rise, least_rise *least,
+                              bool *out_known) {
+  uint32_t row = least->row;
+  eg_layout_task task = eg_layout_task_of((eg_layout_measure)(EG_LAYOUT_ROW + row));
+  for (uint32_t r = 0; r < s->problem->memory_rows; r++)
+    if (r != row && is_limited(s, r))
+      task.limit[EG_LAYOUT_ROW + r] = s->problem->memory_limit[r] + rise;
   EG_TRY(run_pass(s, &task));
+  bool none = s->has_best ? s->bound - s->problem->memory_limit[row] > rise : s->closed;
+  double before = least->known;
+  if (s->has_best) keep_least(s, least);
+  if (none) least->proven = fmax(least->proven, rise);
+  *out_known = none || least->known < before;
+  return EGRAPH_OK;
+}
+
+static egraph_status find_least_memory(solver *s) {
   eg_layout_result *result = s->result;
-  result->status = s->has_best ? EG_LAYOUT_NO_MEMORY
+  least_rise least = {.known = INFINITY, .proven = -INFINITY};
+  double rounding = 0;
+  bool any;
+  EG_TRY(minimize_rows(s, &least, &any));
+  result->status = any         ? EG_LAYOUT_NO_MEMORY
                    : s->closed ? EG_LAYOUT_INFEASIBLE
                                : EG_LAYOUT_UNKNOWN;
-  if (!s->has_best) return EGRAPH_OK;
-  result->least_memory = s->best.sum[EG_LAYOUT_MEMORY];
-  result->is_least_memory_proven = s->closed;
+  if (!any) return EGRAPH_OK;
+  for (uint32_t r = 0; r < s->problem->memory_rows; r++)
+    rounding = fmax(rounding, EG_LAYOUT_TOLERANCE * result->least_memory[r]);
+  for (int i = 0; i < MOST_RISES && least.known - least.proven > 2 * rounding; i++) {
+    bool is_known;
+    double rise = i % 2 == 0 ? least.known - rounding
+                             : least.proven + (least.known - least.proven) / 2;
+    EG_TRY(try_rise(s, rise, &least, &is_known));
+    if (!is_known || s->clock.stopped) break;
+  }
+  result->is_least_memory_proven = least.known - least.proven <= 2 * rounding;
   return EGRAPH_OK;
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+static bool has_limit(const solver *s) {
+  for (uint32_t r = 0; r < s->problem->memory_rows; r++)
+    if (is_limited(s, r)) return true;
+  return false;
 }
 
 static egraph_status conclude(solver *s) {
@@ -161,7 +245,7 @@ static egraph_status conclude(solver *s) {
     if (!result->is_complete) return EGRAPH_OK;
     result->status = EG_LAYOUT_INFEASIBLE;
     result->bound = INFINITY;
-    return isfinite(s->problem->memory_limit) ? find_least_memory(s) : EGRAPH_OK;
+    return has_limit(s) ? find_least_memory(s) : EGRAPH_OK;
   }
   const eg_layout_solution *first = &result->solutions.data[0];
   result->cost = first->cost;
@@ -182,6 +266,16 @@ static egraph_status check_options(const eg_layout_options *options) {
                  "of solutions >= 1");
 }
 
+static egraph_status check_rows(const eg_layout_problem *problem) {
+  bool fits = problem->memory_rows >= 1 && problem->memory_rows <= EG_LAYOUT_MEMORY_ROWS;
+  for (uint32_t r = 0; fits && r < problem->memory_rows; r++)
+    if (!(problem->memory_limit[r] >= 0))
+      return EG_FAIL(EGRAPH_E_ARGUMENT, "layout solver: memory limit %u must be >= 0", r);
+  if (fits) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "layout solver: %u memory rows, but 1 to %d can be",
+                 problem->memory_rows, EG_LAYOUT_MEMORY_ROWS);
+}
+
 static egraph_status solve(solver *s) {
   EG_TRY(eg_layout_view_init(&s->view, s->alloc, s->problem));
   egraph_status status = find_solutions(s);
@@ -194,6 +288,7 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
                               const eg_layout_options *options,
                               eg_layout_result *result) {
   EG_TRY(check_options(options));
+  EG_TRY(check_rows(problem));
   double now = eg_clock_seconds();
   solver s = {.alloc = alloc,
               .problem = problem,

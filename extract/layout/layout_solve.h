@@ -9,7 +9,7 @@ typedef enum eg_layout_status {
   EG_LAYOUT_OPTIMAL,   // bound meets cost, relative 1e-9
   EG_LAYOUT_FEASIBLE,  // a solution and a bound, not closed (time, gap or cancelled)
   EG_LAYOUT_UNKNOWN,   // no solution found in time, and not shown that there is none
-  EG_LAYOUT_NO_MEMORY, // every solution exceeds the limit: least_memory would do
+  EG_LAYOUT_NO_MEMORY, // every solution exceeds a limit: least_memory would do
   EG_LAYOUT_INFEASIBLE // no solution, however much memory
 } eg_layout_status;
 
@@ -17,8 +17,9 @@ typedef struct eg_layout_options {
   double time_limit_seconds; // > 0
   double relative_gap;       // stop when (cost - bound) / cost is at most this
   uint32_t solutions;        // how many, cheapest first; they differ in strategies; >= 1
-  /// Among solutions of equal cost (relative 1e-9): least memory, then fewest arcs, then
-  /// least sum of strategy positions within their values. Each needs the one before.
+  /// Among solutions of equal cost (relative 1e-9): least memory, that of all rows added
+  /// up, then fewest arcs, then least sum of strategy positions within their values. Each
+  /// needs the one before.
   bool least_memory, fewest_transitions, lowest_numbers;
   const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none), or NULL;
                              // ignored when it is no solution
@@ -34,7 +35,7 @@ typedef struct eg_layout_options {
   { .time_limit_seconds = 20.0, .solutions = 1, .expand_from = 1 }
 
 typedef struct eg_layout_solution {
-  double cost, memory;  // by the certificate
+  double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // by the certificate
   double bound;         // of the cost of what is not among the solutions before
   bool is_proven;       // bound meets cost, and the tie-breaking asked for is done
   uint32_t transitions; // arcs in use
@@ -44,10 +45,12 @@ typedef struct eg_layout_solution {
 EG_VEC_DEFINE(eg_layout_solutions, eg_layout_solution);
 
 typedef struct eg_layout_result {
-  eg_layout_status status;     // of the first solution
-  double cost, bound, gap;     // likewise; gap = (cost - bound) / cost
-  double least_memory;         // status NO_MEMORY: what is needed at least, else 0
-  bool is_least_memory_proven; // false: some solution fits in it, less may do
+  eg_layout_status status; // of the first solution
+  double cost, bound, gap; // likewise; gap = (cost - bound) / cost
+  /// Status NO_MEMORY, else 0: the rows of a solution that exceeds limits by as little as
+  /// could be found (the largest excess of a row counts).
+  double least_memory[EG_LAYOUT_MEMORY_ROWS];
+  bool is_least_memory_proven; // no solution exceeds the limits by less
   double seconds;
   eg_layout_solutions solutions; // fewer than asked for: there are no more, or no time
   bool is_complete;              // there are no more solutions than these

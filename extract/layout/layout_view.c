@@ -133,10 +133,26 @@ static egraph_status index_ties(eg_layout_view *view) {
   return status;
 }
 
+/// Weights in one memory row, and in all of them together.
+static void weigh_row(eg_layout_view *view, uint32_t row) {
+  const eg_layout_problem *p = view->problem;
+  eg_doubles *own = &view->strategy_weight[EG_LAYOUT_ROW + row];
+  for (uint32_t s = 0; s < own->len; s++) {
+    own->data[s] = p->memory[row].data[s] * p->memory_times.data[view->value_of.data[s]];
+    view->strategy_weight[EG_LAYOUT_MEMORY].data[s] += own->data[s];
+  }
+  own = &view->arc_weight[EG_LAYOUT_ROW + row];
+  for (uint32_t a = 0; a < own->len; a++) {
+    own->data[a] =
+        p->arc_memory[row].data[a] * p->memory_times.data[view->arc_value.data[a]];
+    view->arc_weight[EG_LAYOUT_MEMORY].data[a] += own->data[a];
+  }
+}
+
 static egraph_status weigh(eg_layout_view *view) {
   const eg_layout_problem *p = view->problem;
   uint32_t strategies = eg_layout_strategy_count(p), arcs = eg_layout_arc_count(p);
-  for (int m = 0; m < EG_LAYOUT_MEASURES; m++) {
+  for (int m = 0; m < eg_layout_measure_count(view); m++) {
     EG_TRY(eg_doubles_resize(&view->strategy_weight[m], strategies));
     EG_TRY(eg_doubles_resize(&view->arc_weight[m], arcs));
   }
@@ -146,18 +162,16 @@ static egraph_status weigh(eg_layout_view *view) {
       uint32_t s = view->strategies.items.data[i];
       view->strategy_weight[EG_LAYOUT_COST].data[s] =
           p->cost.data[s] * p->cost_times.data[v];
-      view->strategy_weight[EG_LAYOUT_MEMORY].data[s] =
-          p->memory.data[s] * p->memory_times.data[v];
       view->strategy_weight[EG_LAYOUT_NUMBERS].data[s] = i - first;
     }
   for (uint32_t a = 0; a < arcs; a++) {
     uint32_t v = view->arc_value.data[a];
     view->arc_weight[EG_LAYOUT_COST].data[a] =
         p->arc_cost.data[a] * p->cost_times.data[v];
-    view->arc_weight[EG_LAYOUT_MEMORY].data[a] =
-        p->arc_memory.data[a] * p->memory_times.data[v];
     view->arc_weight[EG_LAYOUT_TRANSITIONS].data[a] = 1;
   }
+  for (uint32_t row = 0; row < p->memory_rows; row++)
+    weigh_row(view, row);
   return EGRAPH_OK;
 }
 

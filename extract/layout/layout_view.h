@@ -6,14 +6,16 @@
 
 #include "extract/layout/layout_problem.h"
 
-/// Sums over chosen strategies and arcs, all weights >= 0. In the order in which they are
-/// minimized, each with the ones before held at their best.
+/// Sums over chosen strategies and arcs, all weights >= 0. The first four in the order in
+/// which they are minimized, each with the ones before held at their best; memory rows
+/// are limited, and minimized when no solution keeps the limits.
 typedef enum eg_layout_measure {
   EG_LAYOUT_COST,
-  EG_LAYOUT_MEMORY,
+  EG_LAYOUT_MEMORY,      // of all rows together
   EG_LAYOUT_TRANSITIONS, // arcs in use
   EG_LAYOUT_NUMBERS,     // position of each strategy among those of its value
-  EG_LAYOUT_MEASURES
+  EG_LAYOUT_ROW,         // + r: memory row r
+  EG_LAYOUT_MEASURES = EG_LAYOUT_ROW + EG_LAYOUT_MEMORY_ROWS
 } eg_layout_measure;
 
 typedef struct eg_layout_rows {
@@ -34,8 +36,18 @@ typedef struct eg_layout_view {
   eg_layout_rows labels;     // ties of a strategy
   eg_u32s label_values;      // [items of labels]
   eg_layout_rows tied;       // strategies of a tie
+  // Of the measures in use; empty for the others.
   eg_doubles strategy_weight[EG_LAYOUT_MEASURES], arc_weight[EG_LAYOUT_MEASURES];
 } eg_layout_view;
+
+/// Measures below this are in use.
+static inline int eg_layout_measure_count(const eg_layout_view *view) {
+  return EG_LAYOUT_ROW + (int)view->problem->memory_rows;
+}
+/// Measures that the user gave: no counts.
+static inline bool eg_layout_is_amount(int measure) {
+  return measure != EG_LAYOUT_TRANSITIONS && measure != EG_LAYOUT_NUMBERS;
+}
 
 /// Borrows the problem. O(size). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_view_init(eg_layout_view *view, egraph_allocator alloc,

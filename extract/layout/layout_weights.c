@@ -26,25 +26,34 @@ static double tie_price_of(const eg_layout_search *search,
   return most > 0 ? 0.1 * EG_LAYOUT_TOLERANCE * eg_layout_search_value(search) / most : 0;
 }
 
-static int limited_measure(const eg_layout_task *task) {
-  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
-    if (m != (int)task->objective && isfinite(task->limit[m])) return m;
-  return -1;
-}
-
 eg_layout_weights eg_layout_weights_of(const eg_layout_search *search,
                                        const eg_layout_active *active) {
-  return (eg_layout_weights){.objective = (int)search->task->objective,
-                             .limited = limited_measure(search->task),
-                             .objective_weight = 1,
-                             .tie_price = tie_price_of(search, active)};
+  const eg_layout_task *task = search->task;
+  eg_layout_weights weights = {.objective = (int)task->objective,
+                               .objective_weight = 1,
+                               .tie_price = tie_price_of(search, active)};
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
+    if (m != weights.objective && isfinite(task->limit[m]) && eg_layout_is_amount(m) &&
+        weights.limits < EG_LAYOUT_LIMITS)
+      weights.limited[weights.limits++] = m;
+  return weights;
+}
+
+double eg_layout_weights_constant(const eg_layout_weights *w,
+                                  const eg_layout_task *task) {
+  double constant = 0;
+  for (uint32_t i = 0; i < w->limits; i++)
+    if (w->price[i] > 0) constant -= w->price[i] * task->limit[w->limited[i]];
+  return constant;
 }
 
 static double weigh(const eg_layout_weights *w, const eg_doubles *measures, size_t at) {
   double cost = measures[w->objective].data[at] +
                 w->tie_price * measures[EG_LAYOUT_MEMORY].data[at];
   cost *= w->objective_weight;
-  return w->limited < 0 ? cost : cost + w->price * measures[w->limited].data[at];
+  for (uint32_t i = 0; i < w->limits; i++)
+    cost += w->price[i] * measures[w->limited[i]].data[at];
+  return cost;
 }
 
 egraph_status eg_layout_weights_fill(const eg_layout_weights *weights,

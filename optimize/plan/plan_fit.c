@@ -43,7 +43,7 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
   EG_TRY(eg_plan_emit(f->model, f->alloc, solution, &emitted));
   egraph_status status = eg_plan_summary_make(&emitted.plan, f->alloc, &summary);
   if (status == EGRAPH_OK) {
-    out->kept = solution->memory;
+    out->kept = solution->memory[0];
     out->peak = summary.peak;
   }
   bool is_better = !f->out->has_plan || solution->cost < f->out->cost;
@@ -65,12 +65,12 @@ static egraph_status try_to_keep(fitter *f, double most, double seconds, attempt
   eg_layout_options options = *f->options;
   eg_layout_result result;
   options.time_limit_seconds = seconds;
-  f->model->problem.memory_limit = most;
+  f->model->problem.memory_limit[0] = most;
   eg_layout_result_init(&result, f->alloc);
   egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
   *out = (attempt){.status = result.status,
                    .bound = result.bound,
-                   .least_memory = result.least_memory,
+                   .least_memory = result.least_memory[0],
                    .is_solved = result.solutions.len != 0};
   if (status == EGRAPH_OK && out->is_solved)
     status = weigh(f, &result.solutions.data[0], out);
@@ -165,11 +165,11 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   fitter f = {.alloc = alloc,
               .model = model,
               .options = options,
-              .limit = model->problem.memory_limit,
+              .limit = model->problem.memory_limit[0],
               .deadline = eg_clock_seconds() + options->time_limit_seconds,
               .out = out};
   egraph_status status = fit(&f);
-  model->problem.memory_limit = f.limit;
+  model->problem.memory_limit[0] = f.limit;
   if (status != EGRAPH_OK) eg_fitted_plan_deinit(out);
   return status;
 }

@@ -136,7 +136,7 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
     eg_layout_strategy strategy = {
         .needs = &number,
         .output = number,
-        .memory = takes_memory ? eg_plan_space_bytes(b->space, v, l) : 0};
+        .memory = {takes_memory ? eg_plan_space_bytes(b->space, v, l) : 0}};
     EG_TRY(eg_layout_problem_add_strategy(&b->model->problem, &strategy));
     EG_TRY(eg_u32s_push(&b->model->strategies, EG_SPACE_NONE));
   }
@@ -203,9 +203,9 @@ static egraph_status add_strategies(builder *b, const eg_space_operator *op,
         .needs = b->needs.data,
         .output = output,
         .cost = strategy->seconds * share,
-        .memory = takes_memory
-                      ? eg_plan_space_bytes(b->space, op->value, strategy->output)
-                      : 0};
+        .memory = {takes_memory
+                       ? eg_plan_space_bytes(b->space, op->value, strategy->output)
+                       : 0}};
     EG_TRY(eg_layout_problem_add_strategy(&b->model->problem, &mine));
     EG_TRY(eg_u32s_push(&b->model->strategies, op->strategies + s));
   }
@@ -367,7 +367,7 @@ static egraph_status build(builder *b) {
   EG_TRY(add_roots(b));
   EG_TRY(add_ties(b));
   if (b->limits != NULL) EG_TRY(apply_limits(b));
-  b->model->problem.memory_limit = b->space->info->memory_limit;
+  b->model->problem.memory_limit[0] = b->space->info->memory_limit;
   return EGRAPH_OK;
 }
 

@@ -26,10 +26,8 @@ typedef struct reach {
 
 static void open_reach(reach *r, const eg_layout_problem *p, eg_layout_measure measure) {
   egraph_allocator alloc = eg_allocator_heap();
-  *r = (reach){.task.objective = measure, .clock.deadline = INFINITY};
-  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
-    r->task.limit[m] = INFINITY;
-  if (measure == EG_LAYOUT_COST) r->task.limit[EG_LAYOUT_MEMORY] = p->memory_limit;
+  *r = (reach){.task = eg_layout_task_of(measure), .clock.deadline = INFINITY};
+  if (measure == EG_LAYOUT_COST) r->task.limit[EG_LAYOUT_ROW] = p->memory_limit[0];
   assert_ok(eg_layout_view_init(&r->view, alloc, p));
   assert_ok(eg_layout_search_init(&r->search, alloc, &r->view, &r->task, &r->clock));
   assert_ok(eg_layout_active_init(&r->active, alloc, &r->view));
@@ -194,8 +192,8 @@ static void add_part(eg_layout_problem *p, double cost) {
   assert_ok(eg_layout_problem_add_value(p, 2, 1, 1, &value));
   assert_ok(eg_layout_problem_add_operator(p, value, NULL, 0, NULL));
   for (uint32_t l = 0; l < 2; l++) {
-    eg_layout_strategy s = {NULL, l, cost, 0};
-    eg_layout_arc arc = {value, l, 1 - l, cost, 0};
+    eg_layout_strategy s = {NULL, l, cost, {0}};
+    eg_layout_arc arc = {value, l, 1 - l, cost, {0}};
     assert_ok(eg_layout_problem_add_strategy(p, &s));
     assert_ok(eg_layout_problem_add_arc(p, &arc));
   }
@@ -228,7 +226,7 @@ static void parts_that_share_nothing_add_up(void **state) {
 /// A value that is made of nothing at `own`, or of `input` in layout 1 for nothing.
 static void add_choice(eg_layout_problem *p, uint32_t input, double own) {
   uint32_t value, need = 1;
-  eg_layout_strategy of_nothing = {NULL, 0, own, 0}, of_input = {&need, 0, 0, 0};
+  eg_layout_strategy of_nothing = {NULL, 0, own, {0}}, of_input = {&need, 0, 0, {0}};
   assert_ok(eg_layout_problem_add_value(p, 1, 1, 1, &value));
   assert_ok(eg_layout_problem_add_operator(p, value, NULL, 0, NULL));
   assert_ok(eg_layout_problem_add_strategy(p, &of_nothing));
@@ -248,8 +246,8 @@ static void a_choice_is_what_the_relations_say(void **state) {
   assert_ok(eg_layout_problem_init(&p, eg_allocator_heap()));
   assert_ok(eg_layout_problem_add_value(&p, 2, 1, 1, &shared));
   assert_ok(eg_layout_problem_add_operator(&p, shared, NULL, 0, NULL));
-  eg_layout_strategy made = {NULL, 0, 0, 0};
-  eg_layout_arc arc = {shared, 0, 1, 5, 0};
+  eg_layout_strategy made = {NULL, 0, 0, {0}};
+  eg_layout_arc arc = {shared, 0, 1, 5, {0}};
   assert_ok(eg_layout_problem_add_strategy(&p, &made));
   assert_ok(eg_layout_problem_add_arc(&p, &arc));
   add_choice(&p, shared, 2);
@@ -277,7 +275,7 @@ static double add_wide_part(eg_rng *rng, eg_layout_problem *p) {
     assert_ok(eg_layout_problem_add_value(p, WIDE, 1, 1, &read[i]));
     assert_ok(eg_layout_problem_add_operator(p, read[i], NULL, 0, NULL));
     for (uint32_t l = 0; l < WIDE; l++) {
-      eg_layout_strategy s = {NULL, l, 0, 0};
+      eg_layout_strategy s = {NULL, l, 0, {0}};
       assert_ok(eg_layout_problem_add_strategy(p, &s));
     }
   }
@@ -286,8 +284,8 @@ static double add_wide_part(eg_rng *rng, eg_layout_problem *p) {
     assert_ok(eg_layout_problem_add_operator(p, made[i], read, 2, NULL));
     for (uint32_t k = 0; k < WIDE * WIDE; k++) {
       cost[i][k / WIDE][k % WIDE] = 1 + 9 * eg_rng_unit(rng);
-      eg_layout_strategy s = {(uint32_t[]){k / WIDE, k % WIDE}, 0,
-                              cost[i][k / WIDE][k % WIDE], 0};
+      eg_layout_strategy s = {
+          (uint32_t[]){k / WIDE, k % WIDE}, 0, cost[i][k / WIDE][k % WIDE], {0}};
       assert_ok(eg_layout_problem_add_strategy(p, &s));
     }
     assert_ok(eg_layout_problem_add_root(p, made[i], NULL, 0));
@@ -339,8 +337,8 @@ static void try_close(eg_rng *rng, eg_layout_problem *p, size_t round, size_t *c
   if (r.active.infeasible && !near(value, optimum) && !(isinf(value) && isinf(optimum)))
     fail_msg("round %zu: no solution but %.17g, optimum %.17g", round, value, optimum);
   if (r.search.has_best)
-    assert_true(r.search.best.sum[EG_LAYOUT_MEMORY] <= p->memory_limit * (1 + 1e-9));
-  *closed += isfinite(p->memory_limit) && isfinite(optimum) && near(value, optimum) &&
+    assert_true(r.search.best.sum[EG_LAYOUT_ROW] <= p->memory_limit[0] * (1 + 1e-9));
+  *closed += isfinite(p->memory_limit[0]) && isfinite(optimum) && near(value, optimum) &&
              near(r.search.bound, optimum);
   eg_bytes_deinit(&pool.strategy);
   close_reach(&r);

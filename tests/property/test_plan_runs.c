@@ -133,7 +133,7 @@ static void solve_within(eg_plan_model *plan_model, double limit, double seconds
   options.time_limit_seconds = seconds;
   options.relative_gap = 0.02;
   options.progress = has_enough;
-  plan_model->problem.memory_limit = limit;
+  plan_model->problem.memory_limit[0] = limit;
   eg_layout_result_init(result, eg_allocator_heap());
   assert_ok(eg_layout_solve(eg_allocator_heap(), &plan_model->problem, &options, result));
 }
@@ -145,7 +145,7 @@ static void solve(eg_plan_model *plan_model, double memory, eg_layout_result *re
   assert_true(result->solutions.len != 0);
   if (memory == 0) return;
   eg_layout_result small;
-  double limit = result->solutions.data[0].memory * memory;
+  double limit = result->solutions.data[0].memory[0] * memory;
   solve_within(plan_model, limit, 2, &small);
   if (small.solutions.len == 0) {
     eg_layout_result_deinit(&small);

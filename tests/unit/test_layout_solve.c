@@ -15,7 +15,7 @@ static uint32_t add_value(eg_layout_problem *p, uint32_t layouts) {
 
 static void add_arc(eg_layout_problem *p, uint32_t value, uint32_t from, uint32_t to,
                     double cost) {
-  eg_layout_arc arc = {value, from, to, cost, 0};
+  eg_layout_arc arc = {value, from, to, cost, {0}};
   assert_ok(eg_layout_problem_add_arc(p, &arc));
 }
 
@@ -25,7 +25,7 @@ static uint32_t add_map(eg_layout_problem *p, uint32_t value, uint32_t input,
   uint32_t op;
   assert_ok(eg_layout_problem_add_operator(p, value, &input, 1, &op));
   for (uint32_t i = 0; i < eg_layout_layout_count(p, value); i++) {
-    eg_layout_strategy s = {&i, i, cost[i], 0};
+    eg_layout_strategy s = {&i, i, cost[i], {0}};
     assert_ok(eg_layout_problem_add_strategy(p, &s));
   }
   return op;
@@ -36,7 +36,7 @@ static uint32_t add_source(eg_layout_problem *p, uint32_t value, const double *c
   uint32_t op;
   assert_ok(eg_layout_problem_add_operator(p, value, NULL, 0, &op));
   for (uint32_t i = 0; i < eg_layout_layout_count(p, value); i++) {
-    eg_layout_strategy s = {NULL, i, cost[i], memory == NULL ? 0 : memory[i]};
+    eg_layout_strategy s = {NULL, i, cost[i], {memory == NULL ? 0 : memory[i]}};
     assert_ok(eg_layout_problem_add_strategy(p, &s));
   }
   return op;
@@ -86,7 +86,7 @@ static void many_consumers_share_a_hub(void **state) {
   assert_ok(eg_layout_problem_init(&p, eg_allocator_heap()));
   uint32_t value = add_value(&p, 10);
   assert_ok(eg_layout_problem_add_operator(&p, value, NULL, 0, NULL));
-  eg_layout_strategy source = {NULL, 0, 1, 0};
+  eg_layout_strategy source = {NULL, 0, 1, {0}};
   assert_ok(eg_layout_problem_add_strategy(&p, &source));
   add_arc(&p, value, 0, 9, 5);
   for (uint32_t i = 1; i < 9; i++) {
@@ -141,7 +141,8 @@ static void draw_weight(eg_layout_problem *p) {
   add_arc(p, weight, 1, 0, 5);
   add_arc(p, used, 0, 1, 0);
   add_arc(p, update, 1, 0, 4);
-  assert_ok(eg_layout_problem_add_kept(p, update, (double[]){4, 1}, &left));
+  assert_ok(eg_layout_problem_add_kept(
+      p, update, (double[2 * EG_LAYOUT_MEMORY_ROWS]){4, 0, 0, 0, 1}, &left));
   assert_ok(
       eg_layout_problem_tie(p, EG_LAYOUT_TIE_SOURCES, (uint32_t[]){weight, left}, 2));
   assert_ok(eg_layout_problem_add_root(p, left, NULL, 0));
@@ -152,13 +153,13 @@ static void a_weight_leaves_as_it_entered(void **state) {
   eg_layout_problem p;
   draw_weight(&p);
   expect_cost(&p, 1 + 3 + 4); // whole: the update is gathered before it is kept
-  p.memory_limit = 11;
+  p.memory_limit[0] = 11;
   expect_cost(&p, 5 + 1 + 3); // split: gathered for its use, 2 + 1 of memory
-  p.memory_limit = 2;
+  p.memory_limit[0] = 2;
   eg_layout_result result;
   solve(&p, &result);
   assert_int_equal(result.status, EG_LAYOUT_NO_MEMORY);
-  assert_true(result.is_least_memory_proven && fabs(result.least_memory - 3) < 1e-9);
+  assert_true(result.is_least_memory_proven && fabs(result.least_memory[0] - 3) < 1e-9);
   eg_layout_result_deinit(&result);
   eg_layout_problem_deinit(&p);
 }
@@ -259,7 +260,7 @@ static void a_caller_stops_the_search(void **state) {
   chain c;
   int calls = 0;
   chain_init(&c, 12, 2048, 2048);
-  c.p.memory_limit = 7.55604e8;
+  c.p.memory_limit[0] = 7.55604e8;
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   options.progress = stop_at_once;
   options.user = &calls;
@@ -277,14 +278,14 @@ static void a_training_step_fits_its_memory(void **state) {
   (void)state;
   chain c;
   chain_init(&c, 12, 8192, 1024);
-  c.p.memory_limit = 2.97586e8;
+  c.p.memory_limit[0] = 2.97586e8;
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   eg_layout_result result;
   eg_layout_result_init(&result, eg_allocator_heap());
   assert_ok(eg_layout_solve(eg_allocator_heap(), &c.p, &options, &result));
   assert_true(result.status == EG_LAYOUT_OPTIMAL || result.status == EG_LAYOUT_FEASIBLE);
   assert_true(result.gap < 0.02);
-  assert_true(result.solutions.data[0].memory <= c.p.memory_limit);
+  assert_true(result.solutions.data[0].memory[0] <= c.p.memory_limit[0]);
   eg_layout_result_deinit(&result);
   chain_deinit(&c);
 }
@@ -293,22 +294,22 @@ static void the_certificate_refuses(void **state) {
   (void)state;
   eg_layout_problem p;
   uint32_t value;
-  double cost, memory;
+  double cost, memory[EG_LAYOUT_MEMORY_ROWS];
   draw_shared(&p, &value);
   uint32_t strategy[1] = {0};
   uint8_t arcs[5] = {0, 0, 1, 1, 1};
   egraph_allocator heap = eg_allocator_heap();
-  assert_ok(eg_layout_certify(heap, &p, strategy, arcs, &cost, &memory));
+  assert_ok(eg_layout_certify(heap, &p, strategy, arcs, &cost, memory));
   assert_true(fabs(cost - 4) < 1e-12);
   arcs[4] = 0;
-  assert_fails(eg_layout_certify(heap, &p, strategy, arcs, &cost, &memory),
+  assert_fails(eg_layout_certify(heap, &p, strategy, arcs, &cost, memory),
                EGRAPH_E_INTERNAL, "root 1 is not served");
   arcs[2] = 0;
   arcs[0] = arcs[1] = 1;
-  assert_fails(eg_layout_certify(heap, &p, strategy, arcs, &cost, &memory),
+  assert_fails(eg_layout_certify(heap, &p, strategy, arcs, &cost, memory),
                EGRAPH_E_INTERNAL, "starts where nothing is");
   strategy[0] = EG_LAYOUT_NONE;
-  assert_fails(eg_layout_certify(heap, &p, strategy, arcs, &cost, &memory),
+  assert_fails(eg_layout_certify(heap, &p, strategy, arcs, &cost, memory),
                EGRAPH_E_INTERNAL, "not produced");
   eg_layout_problem_deinit(&p);
 }
@@ -320,7 +321,7 @@ static void wrong_numbers_are_refused(void **state) {
   draw_shared(&p, &value);
   assert_fails(eg_layout_problem_add_value(&p, 0, 1, 1, &value), EGRAPH_E_ARGUMENT,
                "needs a layout");
-  eg_layout_arc arc = {0, 0, 9, 1, 0};
+  eg_layout_arc arc = {0, 0, 9, 1, {0}};
   assert_fails(eg_layout_problem_add_arc(&p, &arc), EGRAPH_E_ARGUMENT, "no layout 9");
   arc.to = 1;
   arc.cost = -1;
@@ -343,7 +344,7 @@ static void wrong_numbers_are_refused(void **state) {
 // layouts at the root: every part of the solver has something to do.
 static egraph_status build_knot(eg_layout_problem *p) {
   uint32_t values[4], root_layouts[2] = {0, 1}, ends[2];
-  eg_layout_arc arc = {.cost = 2, .memory = 1};
+  eg_layout_arc arc = {.cost = 2, .memory = {1}};
   for (uint32_t v = 0; v < 4; v++) {
     EG_TRY(eg_layout_problem_add_value(p, 3, 1, 1, &values[v]));
     for (uint32_t i = 0; i < 6; i++) {
@@ -365,8 +366,8 @@ static egraph_status build_knot(eg_layout_problem *p) {
     for (uint32_t s = 0; s < 3; s++) {
       for (uint32_t i = 0; i < 3; i++)
         needs[i] = (s + i * (o % 2 + 1)) % 3;
-      eg_layout_strategy strategy = {needs, (s + o) % 3, (o * 5 + s * 3) % 7 + 1,
-                                     (o * 3 + s) % 4};
+      eg_layout_strategy strategy = {
+          needs, (s + o) % 3, (o * 5 + s * 3) % 7 + 1, {(o * 3 + s) % 4}};
       EG_TRY(eg_layout_problem_add_strategy(p, &strategy));
     }
   }
@@ -376,7 +377,7 @@ static egraph_status build_knot(eg_layout_problem *p) {
   ends[0] = 0;
   EG_TRY(eg_layout_problem_tie(p, EG_LAYOUT_TIE_SOURCES, ends, 1));
   EG_TRY(eg_layout_problem_add_kept(p, 3, NULL, &values[0]));
-  p->memory_limit = 7;
+  p->memory_limit[0] = 7;
   EG_TRY(eg_layout_problem_add_root(p, 3, root_layouts, 2));
   return eg_layout_problem_add_root(p, values[0], root_layouts, 1);
 }
@@ -417,7 +418,7 @@ static void every_allocation_of_later_passes_may_fail(void **state) {
   (void)state;
   eg_layout_problem p;
   draw_weight(&p);
-  p.memory_limit = 11;
+  p.memory_limit[0] = 11;
   test_every_allocation_failing(solve_passes, &p);
   eg_layout_problem_deinit(&p);
 }

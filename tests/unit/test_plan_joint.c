@@ -75,11 +75,11 @@ static void limit_to_cheapest(eg_plan_model *model, const alone *one) {
     uint32_t op = model->operators.data[o];
     for (uint32_t s = problem->strategy_begin.data[o];
          s < problem->strategy_begin.data[o + 1]; s++)
-      problem->memory.data[s] =
+      problem->memory[0].data[s] =
           op == EG_SPACE_NONE ? 0
                               : one->seconds[model->space->operators.data[op].node.id];
   }
-  problem->memory_limit = one->cost * (1 + SLACK);
+  problem->memory_limit[0] = one->cost * (1 + SLACK);
 }
 
 static double best_sequential(const planned *p, const eg_rules *rules) {

@@ -1,0 +1,155 @@
+// With one limit two choices tell the next price, one that keeps the limit and one that
+// does not: the price at which both cost the same. With several it is a linear program
+// over the prices and the level: as high as all cuts allow. Prices may quadruple from one
+// to the next at most, so that they stay where cuts are known.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_prices.h"
+
+#include <float.h>
+
+#include "extract/ilp_glpk.h"
+
+static const double GROWTH = 4;
+static const double SAME = 1e-9;
+
+void eg_layout_prices_init(eg_layout_prices *p, const eg_layout_search *search,
+                           const eg_layout_weights *weights) {
+  *p = (eg_layout_prices){.search = search,
+                          .count = weights->limits,
+                          .level = INFINITY,
+                          .over = {.cost = -INFINITY, .used = {INFINITY}},
+                          .within = {.cost = INFINITY}};
+  for (uint32_t i = 0; i < p->count; i++) {
+    p->measure[i] = weights->limited[i];
+    p->limit[i] = search->task->limit[weights->limited[i]];
+    p->price[i] = weights->price[i];
+  }
+  eg_layout_trades_init(&p->trades, search->alloc);
+}
+
+void eg_layout_prices_deinit(eg_layout_prices *p) { eg_layout_trades_deinit(&p->trades); }
+
+bool eg_layout_prices_exceeds(const eg_layout_prices *p, const double *sum) {
+  for (uint32_t i = 0; i < p->count; i++)
+    if (sum[p->measure[i]] > p->limit[i]) return true;
+  return false;
+}
+
+static eg_layout_trade trade_of(const eg_layout_prices *p, const double *sum) {
+  eg_layout_trade trade = {.cost = sum[p->search->task->objective]};
+  for (uint32_t i = 0; i < p->count; i++)
+    trade.used[i] = sum[p->measure[i]];
+  return trade;
+}
+
+// ---- one limit ----------------------------------------------------------------------
+
+static bool is_cheaper(const eg_layout_prices *p, const eg_layout_trade *a,
+                       const eg_layout_trade *b) {
+  return a->cost + p->price[0] * a->used[0] < b->cost + p->price[0] * b->used[0];
+}
+
+/// The best solution stands for those within the limit until one is found at a price: it
+/// may be no minimum at any.
+static bool next_of_one(eg_layout_prices *p, const eg_layout_trade *now) {
+  bool has_over = isfinite(p->over.used[0]);
+  if (now->used[0] <= p->limit[0]) {
+    if (is_cheaper(p, now, &p->within)) p->within = *now;
+  } else if (!has_over || is_cheaper(p, now, &p->over)) {
+    p->over = *now;
+    has_over = true;
+  }
+  if (!isfinite(p->within.cost) && p->search->has_best)
+    p->within = trade_of(p, p->search->best.sum);
+  if (!has_over || !isfinite(p->within.cost) || !(p->over.cost < p->within.cost))
+    return false;
+  double before = p->price[0];
+  p->price[0] = (p->within.cost - p->over.cost) / (p->over.used[0] - p->within.used[0]);
+  p->level = p->over.cost + p->price[0] * (p->over.used[0] - p->limit[0]);
+  return p->price[0] != before;
+}
+
+// ---- several ------------------------------------------------------------------------
+
+/// How high the prices may go next.
+static void find_box(const eg_layout_prices *p, double *box) {
+  double cost = fabs(p->trades.data[0].cost);
+  for (uint32_t i = 0; i < p->count; i++) {
+    double most = p->limit[i];
+    for (size_t k = 0; k < p->trades.len; k++)
+      most = fmax(most, p->trades.data[k].used[i]);
+    box[i] = fmax(GROWTH * p->price[i], most > 0 ? cost / most : 0);
+  }
+}
+
+/// Between what and what the level is, prices in the box.
+static void find_range(const eg_layout_prices *p, const double *box, double *low,
+                       double *high) {
+  *low = *high = INFINITY;
+  for (size_t k = 0; k < p->trades.len; k++) {
+    double most = p->trades.data[k].cost;
+    *low = fmin(*low, most); // at prices 0
+    for (uint32_t i = 0; i < p->count; i++)
+      most += box[i] * fmax(p->trades.data[k].used[i] - p->limit[i], 0);
+    *high = fmin(*high, most);
+  }
+}
+
+/// Column 0 is how far the level is below the highest, the others are shares of the box.
+static egraph_status solve_program(eg_layout_prices *p, eg_lp *lp, eg_lp_rows *rows,
+                                   const double *box, double low, double high) {
+  double range = high - low;
+  for (size_t k = 0; k < p->trades.len; k++) {
+    const eg_layout_trade *trade = &p->trades.data[k];
+    EG_TRY(eg_lp_rows_item(rows, 0, 1));
+    for (uint32_t i = 0; i < p->count; i++) {
+      double rise = box[i] * (trade->used[i] - p->limit[i]) / range;
+      if (rise != 0) EG_TRY(eg_lp_rows_item(rows, 1 + i, rise));
+    }
+    EG_TRY(eg_lp_rows_end(rows, (high - trade->cost) / range));
+  }
+  eg_lp_state state;
+  EG_TRY(eg_lp_add_rows(lp, rows));
+  EG_TRY(eg_lp_solve(lp, 1, DBL_MAX, &state));
+  const double *x = eg_lp_values(lp);
+  p->level = high - range * x[0];
+  for (uint32_t i = 0; i < p->count; i++)
+    p->price[i] = box[i] * fmin(fmax(x[1 + i], 0), 1);
+  return EGRAPH_OK;
+}
+
+static egraph_status next_of_several(eg_layout_prices *p, bool *out_moved) {
+  double box[EG_LAYOUT_LIMITS], before[EG_LAYOUT_LIMITS], low, high;
+  double cost[1 + EG_LAYOUT_LIMITS] = {100};
+  memcpy(before, p->price, sizeof before);
+  find_box(p, box);
+  find_range(p, box, &low, &high);
+  *out_moved = false;
+  if (!(high > low)) return EGRAPH_OK; // the least of all is within the limits
+  eg_lp *lp;
+  eg_lp_rows rows;
+  EG_TRY(eg_lp_rows_init(&rows, p->search->alloc));
+  egraph_status status = eg_lp_create(p->search->alloc, 1 + p->count, cost, &lp);
+  if (status == EGRAPH_OK) {
+    status = solve_program(p, lp, &rows, box, low, high);
+    eg_lp_destroy(lp);
+  }
+  eg_lp_rows_deinit(&rows);
+  for (uint32_t i = 0; i < p->count; i++)
+    if (fabs(p->price[i] - before[i]) > SAME * fmax(before[i], p->price[i]))
+      *out_moved = true;
+  return status;
+}
+
+egraph_status eg_layout_prices_next(eg_layout_prices *p, const double *sum,
+                                    bool *out_moved) {
+  eg_layout_trade now = trade_of(p, sum);
+  if (p->count == 1) {
+    *out_moved = next_of_one(p, &now);
+    return EGRAPH_OK;
+  }
+  if (p->trades.len == 0 && p->search->has_best)
+    EG_TRY(eg_layout_trades_push(&p->trades, trade_of(p, p->search->best.sum)));
+  EG_TRY(eg_layout_trades_push(&p->trades, now));
+  return next_of_several(p, out_moved);
+}

@@ -1,0 +1,41 @@
+// Prices of limits by cutting planes. Whatever the prices are, the least cost plus priced
+// use, less limits times prices, bounds the cost of solutions that keep the limits. Every
+// choice of strategies, within the limits or not, is a cut: at prices x the bound is at
+// most its cost plus x times what it exceeds the limits by. The next prices are those at
+// which the cuts known so far allow the most (Held and Karp 1971; Kelley 1960).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_PRICES_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_PRICES_H
+
+#include "extract/layout/layout_weights.h"
+
+/// A choice of strategies: its cost, and what it uses of each limited measure.
+typedef struct eg_layout_trade {
+  double cost, used[EG_LAYOUT_LIMITS];
+} eg_layout_trade;
+EG_VEC_DEFINE(eg_layout_trades, eg_layout_trade);
+
+typedef struct eg_layout_prices {
+  const eg_layout_search *search; // borrowed
+  uint32_t count;                 // of limited measures
+  int measure[EG_LAYOUT_LIMITS];
+  double limit[EG_LAYOUT_LIMITS];
+  double price[EG_LAYOUT_LIMITS]; // the next to try
+  double level;                   // the cuts allow no better bound; INFINITY: not known
+  eg_layout_trades trades;
+  eg_layout_trade over, within; // one limit: see next
+} eg_layout_prices;
+
+/// Prices are those of the weights at first. Borrows the search.
+void eg_layout_prices_init(eg_layout_prices *prices, const eg_layout_search *search,
+                           const eg_layout_weights *weights);
+void eg_layout_prices_deinit(eg_layout_prices *prices);
+/// Whether `sum` ([measures]) exceeds a limit.
+bool eg_layout_prices_exceeds(const eg_layout_prices *prices, const double *sum);
+/// Takes into account a choice with these sums, the least at the present prices as far as
+/// is known, and moves the prices. *out_moved: false when there are no other prices to
+/// try. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
+egraph_status eg_layout_prices_next(eg_layout_prices *prices, const double *sum,
+                                    bool *out_moved);
+
+#endif
