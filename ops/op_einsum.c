@@ -143,9 +143,8 @@ static egraph_status check_result(const eg_typing *node, const labels *all,
   return EGRAPH_OK;
 }
 
-// Reads the whole equation. `terms` (may be NULL) receives one entry per operand.
-static egraph_status read_equation(const eg_typing *node, term *terms, labels *all,
-                                   term *result) {
+// Reads the whole equation.
+static egraph_status read_equation(const eg_typing *node, labels *all, term *result) {
   const char *at = eg_attr_at(node->attrs, EG_A_EINSUM_EQUATION)->text;
   uint32_t dots = 0;
   for (int label = 0; label < LABELS; label++) {
@@ -157,7 +156,6 @@ static egraph_status read_equation(const eg_typing *node, term *terms, labels *a
     EG_TRY(read_term(node, &at, node->inputs[i].rank, 0, &t));
     EG_TRY(note_sizes(node, i, &t, all));
     if (t.dots > dots) dots = t.dots;
-    if (terms != NULL) terms[i] = t;
     bool last = i + 1 == node->count;
     if (!last && *at != ',') return bad_equation(node, at);
     if (!last) at++;
@@ -177,7 +175,7 @@ egraph_status eg_infer_einsum(const eg_typing *node, eg_type *out) {
   labels all;
   term result;
   EG_TRY(eg_typing_same_dtype(node, 1));
-  EG_TRY(read_equation(node, NULL, &all, &result));
+  EG_TRY(read_equation(node, &all, &result));
   eg_type type = {.dtype = node->inputs[0].dtype, .rank = result.rank};
   for (uint32_t i = 0; i < result.rank; i++)
     type.dims[i] = all.size[result.label[i]];
@@ -196,28 +194,42 @@ static void index_term(const term *t, const eg_type *type, uint8_t label,
   }
 }
 
-static void add_label(const eg_typing *node, const eg_type *result_type,
-                      const term *terms, const term *result, uint8_t label, int64_t size,
-                      eg_factors *out) {
-  eg_factor *factor = eg_factors_add(out, EG_FACTOR_SUM, size);
-  index_term(result, result_type, label, factor, &factor->output_dim[0]);
-  if (factor->output_dim[0] != EG_NO_DIM) factor->kind = EG_FACTOR_PARALLEL;
-  for (uint32_t i = 0; i < node->count; i++)
-    index_term(&terms[i], &node->inputs[i], label, factor, &factor->input_dim[i]);
+// Operands of the last row are one to the strategies: an index that stands elsewhere in
+// another of them cannot be split.
+static void index_operand(const term *t, const eg_type *type, uint32_t operand,
+                          uint8_t label, eg_factor *factor) {
+  int8_t dim = EG_NO_DIM, *row = &factor->input_dim[eg_factor_row(operand)];
+  index_term(t, type, label, factor, &dim);
+  if (operand >= EG_FACTOR_ROWS && dim != *row) factor->kind = EG_FACTOR_BLOCKED;
+  *row = dim;
 }
 
 void eg_factors_einsum(const eg_typing *node, const eg_type *results,
                        uint32_t result_count, eg_factors *out) {
   (void)result_count;
   labels all;
-  term result, terms[EG_MAX_FACTOR_OPERANDS];
-  egraph_status status = read_equation(node, terms, &all, &result);
+  term result, t;
+  egraph_status status = read_equation(node, &all, &result);
   assert(status == EGRAPH_OK && "inference accepted the equation");
   if (status != EGRAPH_OK) return;
-  for (int label = 0; label < LABELS; label++)
-    if (all.size[label] >= 0)
-      add_label(node, results, terms, &result, (uint8_t)label, all.size[label], out);
-  out->linear = eg_operand_bits(node->count);
+  for (int label = 0; label < LABELS; label++) {
+    if (all.size[label] < 0) continue;
+    eg_factor *factor = eg_factors_add(out, EG_FACTOR_SUM, all.size[label]);
+    index_term(&result, results, (uint8_t)label, factor, &factor->output_dim[0]);
+    if (factor->output_dim[0] != EG_NO_DIM) factor->kind = EG_FACTOR_PARALLEL;
+  }
+  const char *at = eg_attr_at(node->attrs, EG_A_EINSUM_EQUATION)->text;
+  for (uint32_t i = 0; i < node->count; i++) {
+    if (read_term(node, &at, node->inputs[i].rank, 0, &t) != EGRAPH_OK) return;
+    eg_factor *factor = out->factor;
+    for (int label = 0; label < LABELS; label++)
+      if (all.size[label] >= 0)
+        index_operand(&t, &node->inputs[i], i, (uint8_t)label, factor++);
+    at += i + 1 < node->count; // the comma
+  }
+  // Not in those that share a row: one at a time may be a partial sum.
+  uint32_t alone = node->count <= EG_FACTOR_ROWS ? node->count : EG_FACTOR_ROWS - 1;
+  out->linear = eg_operand_bits(alone);
 }
 
 // ---- for gradients --------------------------------------------------------------
@@ -238,7 +250,7 @@ egraph_status eg_einsum_labels(const eg_attrs *attrs, const eg_type *inputs,
   labels all;
   term result;
   uint8_t number[LABELS] = {0}, used = 0;
-  EG_TRY(read_equation(&node, NULL, &all, &result));
+  EG_TRY(read_equation(&node, &all, &result));
   for (int label = 0; label < LABELS; label++) {
     if (all.size[label] < 0) continue;
     out->sizes[used] = all.size[label];

@@ -73,7 +73,7 @@ void eg_factors_concat(const eg_typing *node, const eg_type *results,
   for (uint32_t dim = 0; dim < results->rank; dim++) {
     eg_factor_kind kind = dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL;
     eg_factor *factor = eg_factors_add_dim(out, kind, results, dim);
-    for (uint32_t i = 1; i < node->count; i++)
+    for (uint32_t i = 1; i < node->count && i < EG_FACTOR_ROWS; i++)
       factor->input_dim[i] = (int8_t)dim;
   }
   out->joint_linear = eg_operand_bits(node->count);
@@ -110,7 +110,7 @@ void eg_factors_split(const eg_typing *node, const eg_type *results,
   for (uint32_t dim = 0; dim < x->rank; dim++) {
     eg_factor_kind kind = dim == axis ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL;
     eg_factor *factor = eg_factors_add_dim(out, kind, x, dim);
-    for (uint32_t i = 1; i < result_count; i++)
+    for (uint32_t i = 1; i < result_count && i < EG_FACTOR_ROWS; i++)
       factor->output_dim[i] = (int8_t)dim;
   }
   out->linear = eg_operand_bits(1);

@@ -122,7 +122,14 @@ typedef enum eg_factor_kind {
   EG_FACTOR_BLOCKED // must not be split
 } eg_factor_kind;
 
-enum { EG_MAX_FACTORS = 24, EG_MAX_FACTOR_OPERANDS = 16, EG_NO_DIM = -1 };
+enum { EG_MAX_FACTORS = 24, EG_FACTOR_ROWS = 16, EG_NO_DIM = -1 };
+
+/// The row that tells of an operand (of a result). The first operands have one each; the
+/// last row tells of all others together: operands without a number, as those of concat,
+/// are alike.
+static inline uint32_t eg_factor_row(uint32_t operand) {
+  return operand < EG_FACTOR_ROWS ? operand : EG_FACTOR_ROWS - 1;
+}
 
 /// One loop index of an operator. A dimension that several factors index is their
 /// product, the one earlier in the list major. A dimension that no factor indexes is
@@ -138,11 +145,11 @@ enum { EG_MAX_FACTORS = 24, EG_MAX_FACTOR_OPERANDS = 16, EG_NO_DIM = -1 };
 typedef struct eg_factor {
   eg_factor_kind kind;
   int64_t size;
-  int64_t window, stride, pad;               // WINDOW only; window includes dilation
-  int8_t input_dim[EG_MAX_FACTOR_OPERANDS];  // dimension it indexes in each operand, or
-                                             // EG_NO_DIM
-  int8_t output_dim[EG_MAX_FACTOR_OPERANDS]; // ... in each result
-  bool is_no_loop;                           // where something is put: it is no work
+  int64_t window, stride, pad;       // WINDOW only; window includes dilation
+  int8_t input_dim[EG_FACTOR_ROWS];  // by row: dimension it indexes in the operand, or
+                                     // EG_NO_DIM
+  int8_t output_dim[EG_FACTOR_ROWS]; // ... in the result
+  bool is_no_loop;                   // where something is put: it is no work
 } eg_factor;
 
 /// Factors and linearity. The results are partial sums on a mesh axis exactly when
@@ -158,14 +165,16 @@ typedef struct eg_factor {
 typedef struct eg_factors {
   uint32_t count;
   eg_factor factor[EG_MAX_FACTORS];
-  uint32_t linear;       // bit i: the results are linear in operand i, the others fixed
+  uint32_t linear; // bit of a row: the results are linear in its operand, the others
+                   // fixed; never of a row that several operands share
   uint32_t joint_linear; // the results are linear in these operands together
 } eg_factors;
 
 /// Loop factors of a node; their sizes multiply to its points of work, but for those that
-/// are no loop. Operators with
-/// more operands or results than EG_MAX_FACTOR_OPERANDS get BLOCKED factors for the
-/// dimensions of operand 0 and result 0. Fails with EGRAPH_E_TYPE for ill-typed operands.
+/// are no loop. An operator may have any number of operands and results: from row
+/// EG_FACTOR_ROWS - 1 on they share it. Of an einsum whose operands there differ in the
+/// place of an index, that index is BLOCKED. Fails with EGRAPH_E_TYPE for ill-typed
+/// operands.
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out);
 

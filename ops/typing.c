@@ -213,8 +213,8 @@ void eg_factors_add_pointwise(const eg_typing *node, const eg_type *result,
 }
 
 uint32_t eg_operand_bits(uint32_t count) {
-  assert(count < 32);
-  return (UINT32_C(1) << count) - 1;
+  uint32_t rows = count < EG_FACTOR_ROWS ? count : EG_FACTOR_ROWS;
+  return (UINT32_C(1) << rows) - 1;
 }
 
 // ---- dispatch -------------------------------------------------------------------
@@ -295,37 +295,23 @@ egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t
   return EGRAPH_OK;
 }
 
-// More operands or results than a factor can name: every dimension of the first operand
-// and, when it has another shape, of the first result must stay whole.
-static void add_blocked(const eg_typing *node, const eg_type *result, eg_factors *out) {
-  for (uint32_t dim = 0; dim < result->rank; dim++)
-    eg_factors_add(out, EG_FACTOR_BLOCKED, result->dims[dim])->output_dim[0] =
-        (int8_t)dim;
-  if (node->count == 0) return;
-  for (uint32_t dim = 0; dim < node->inputs[0].rank; dim++)
-    eg_factors_add(out, EG_FACTOR_BLOCKED, node->inputs[0].dims[dim])->input_dim[0] =
-        (int8_t)dim;
-}
-
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out) {
   eg_typing node = typing_of(attrs, inputs, count);
   uint32_t result_count = eg_op_results(attrs);
-  eg_type results[EG_MAX_FACTOR_OPERANDS];
+  eg_type few[FEW_RESULTS];
   eg_factors factors = {.count = 0};
-  if (result_count <= EG_MAX_FACTOR_OPERANDS) {
-    EG_TRY(eg_op_infer(attrs, inputs, count, results));
+  if (result_count <= FEW_RESULTS) {
+    EG_TRY(eg_op_infer(attrs, inputs, count, few));
   } else {
-    // A split into very many parts is checked without storing them: its operand stands
-    // for the shape of all of them.
+    // A split into many parts is checked without storing them; its factors are those of
+    // its operand's dimensions.
     EG_TRY(check_operands(&node));
+    EG_TRY(check_dtype(&node));
     EG_TRY(families[attrs->op].infer(&node, NULL));
-    results[0] = inputs[0];
   }
-  if (count <= EG_MAX_FACTOR_OPERANDS && result_count <= EG_MAX_FACTOR_OPERANDS)
-    families[attrs->op].factors(&node, results, result_count, &factors);
-  else
-    add_blocked(&node, &results[0], &factors);
+  families[attrs->op].factors(&node, result_count <= FEW_RESULTS ? few : inputs,
+                              result_count, &factors);
   *out = factors;
   return EGRAPH_OK;
 }

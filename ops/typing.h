@@ -109,7 +109,7 @@ eg_factor *eg_factors_add_dim(eg_factors *factors, eg_factor_kind kind,
 /// not stretched there.
 void eg_factors_add_pointwise(const eg_typing *node, const eg_type *result,
                               eg_factors *out);
-/// Bits 0 .. count-1.
+/// Bits 0 .. count-1; of operands, those of their rows.
 uint32_t eg_operand_bits(uint32_t count);
 
 /// The slot that the operators of a family share: EG_SHARED(node, REDUCE_SUM, AXES).

@@ -259,9 +259,8 @@ egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
     memcpy(p.slots, spec->attrs->slots, attrs->count * sizeof *p.slots);
   attrs->slots = p.slots;
   for (uint32_t i = 0; i < spec->input_count; i++)
-    p.inputs[i] = i < EG_MAX_FACTOR_OPERANDS
-                      ? eg_sharding_local(mesh, &spec->inputs[i], &strategy->inputs[i])
-                      : spec->inputs[i];
+    p.inputs[i] =
+        eg_sharding_local(mesh, &spec->inputs[i], eg_strategy_input(strategy, i));
   for (uint32_t r = 0; r < spec->result_count; r++)
     p.results[r] = eg_sharding_local(mesh, &spec->results[r], &strategy->result);
   EG_TRY(localize(&p));

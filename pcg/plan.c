@@ -111,10 +111,8 @@ static egraph_status check_layouts(const checker *c, const eg_plan_step *step,
   for (uint32_t i = 0; i < info->input_count; i++) {
     EG_TRY(check_operand(c, operands[i]));
     const eg_plan_state *state = state_at(c, operands[i]);
-    static const eg_layout whole = {0};
-    const eg_layout *wanted = i < EG_MAX_FACTOR_OPERANDS ? &strategy->inputs[i] : &whole;
     if (state->value.id != info->inputs[i].id ||
-        !eg_sharding_same(&c->plan->mesh, &state->layout, wanted))
+        !eg_sharding_same(&c->plan->mesh, &state->layout, eg_strategy_input(strategy, i)))
       return broken(c, "an operand in another layout than the strategy's");
   }
   for (uint32_t r = 0; r < info->result_count; r++) {

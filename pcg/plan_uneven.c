@@ -38,9 +38,9 @@ static void place(const finder *f, const eg_plan_step *step, const eg_factor *fa
     return;
   }
   for (uint32_t i = info.input_count; i-- > 0;)
-    if (i < EG_MAX_FACTOR_OPERANDS && factor->input_dim[i] != EG_NO_DIM) {
+    if (factor->input_dim[eg_factor_row(i)] != EG_NO_DIM) {
       inout->tensor = info.inputs[i];
-      inout->dim = (uint32_t)factor->input_dim[i];
+      inout->dim = (uint32_t)factor->input_dim[eg_factor_row(i)];
     }
 }
 

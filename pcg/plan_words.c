@@ -48,7 +48,7 @@ bool eg_action_find(const char *name, uint8_t *out) {
     *out = EG_ACTION_REPLICATE;
   else if (strcmp(name, "pass joint") == 0)
     *out = EG_ACTION_PASS_JOINT;
-  else if (find_numbered(name, "pass ", EG_MAX_FACTOR_OPERANDS, &number))
+  else if (find_numbered(name, "pass ", EG_FACTOR_ROWS, &number))
     *out = (uint8_t)(EG_ACTION_PASS + number);
   else if (find_numbered(name, "split ", EG_MAX_FACTORS, &number))
     *out = (uint8_t)(EG_ACTION_SPLIT + number);

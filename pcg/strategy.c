@@ -12,9 +12,7 @@ egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out) {
   *out = (eg_spread){.spec = *spec};
   eg_op op = (eg_op)spec->attrs->op;
   bool is_known = op != EG_OP_OPAQUE && op != EG_OP_INPUT && op != EG_OP_WEIGHT;
-  if (!is_known || spec->input_count > EG_MAX_FACTOR_OPERANDS ||
-      spec->result_count > EG_MAX_FACTOR_OPERANDS)
-    return EGRAPH_OK; // no factors
+  if (!is_known) return EGRAPH_OK; // no factors
   return eg_op_factors(spec->attrs, spec->inputs, spec->input_count, &out->factors);
 }
 
@@ -45,16 +43,21 @@ static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8
   }
   int dim = factor->output_dim[0];
   for (uint32_t r = 1; r < spread->spec.result_count; r++)
-    if (factor->output_dim[r] != dim) return false;
+    if (factor->output_dim[eg_factor_row(r)] != dim) return false;
   if (dim == EG_NO_DIM) return false;
   *out = eg_digit_shard((uint32_t)dim);
   return true;
 }
 
+static uint32_t rows_of(const eg_spread *spread) {
+  uint32_t operands = spread->spec.input_count;
+  return operands < EG_FACTOR_ROWS ? operands : EG_FACTOR_ROWS;
+}
+
 static bool split(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
                   const eg_factor *factor, eg_strategy *inout) {
   if (!result_digit(spread, factor, &inout->result.sharding[axis])) return false;
-  for (uint32_t i = 0; i < spread->spec.input_count; i++) {
+  for (uint32_t i = 0; i < rows_of(spread); i++) {
     int dim = factor->input_dim[i];
     bool is_addend =
         factor->kind == EG_FACTOR_SUM && has_bit(spread->factors.joint_linear, i);
@@ -84,7 +87,7 @@ static bool pass(const eg_spread *spread, uint32_t axis, int operand,
     if (!has_bit(factors->linear, (uint32_t)operand)) return false;
     passed |= UINT32_C(1) << operand;
   }
-  for (uint32_t i = 0; i < spread->spec.input_count; i++)
+  for (uint32_t i = 0; i < rows_of(spread); i++)
     if (has_bit(passed, i)) inout->inputs[i].sharding[axis] = EG_SHARD_P_SUM;
   inout->result.sharding[axis] = EG_SHARD_P_SUM;
   return true;
@@ -126,7 +129,8 @@ static bool is_contiguous(const eg_spread *spread, const eg_mesh *mesh,
     uint32_t last = 0;
     for (uint32_t f = 0; f < factors->count; f++) {
       const eg_factor *factor = &factors->factor[f];
-      int at = is_result ? factor->output_dim[which] : factor->input_dim[which];
+      uint32_t row = eg_factor_row(which);
+      int at = is_result ? factor->output_dim[row] : factor->input_dim[row];
       if (at != (int)dim || factor->kind == EG_FACTOR_BLOCKED) {
         is_open = is_open || (at == (int)dim && factor->size > 1);
         continue;
@@ -158,11 +162,11 @@ static bool is_legal(const eg_mesh *mesh, const eg_type *type, const eg_layout *
 static bool layouts_fit(const eg_spread *spread, const eg_mesh *mesh,
                         const eg_strategy *strategy) {
   const eg_node_spec *spec = &spread->spec;
-  for (uint32_t i = 0; i < spec->input_count && i < EG_MAX_FACTOR_OPERANDS; i++)
-    if (!is_legal(mesh, &spec->inputs[i], &strategy->inputs[i]) ||
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    if (!is_legal(mesh, &spec->inputs[i], eg_strategy_input(strategy, i)) ||
         !is_contiguous(spread, mesh, strategy, false, i, spec->inputs[i].rank))
       return false;
-  for (uint32_t r = 0; r < spec->result_count && r < EG_MAX_FACTOR_OPERANDS; r++)
+  for (uint32_t r = 0; r < spec->result_count; r++)
     if (!is_legal(mesh, &spec->results[r], &strategy->result) ||
         !is_contiguous(spread, mesh, strategy, true, r, spec->results[r].rank))
       return false;

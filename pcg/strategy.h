@@ -24,14 +24,13 @@
 #include "pcg/mesh.h"
 #include "pcg/node_spec.h"
 
-/// Action of an axis: REPLICATE, PASS (+ operand; joint operands alone: PASS_JOINT),
-/// SPLIT
-/// (+ factor).
+/// Action of an axis: REPLICATE, PASS (+ row of an operand; joint operands alone:
+/// PASS_JOINT), SPLIT (+ factor).
 enum {
   EG_ACTION_REPLICATE = 0,
   EG_ACTION_PASS_JOINT = 1,
   EG_ACTION_PASS = 2,
-  EG_ACTION_SPLIT = EG_ACTION_PASS + EG_MAX_FACTOR_OPERANDS
+  EG_ACTION_SPLIT = EG_ACTION_PASS + EG_FACTOR_ROWS
 };
 
 /// What neighbours along an axis exchange before a sliding window can work on blocks:
@@ -44,10 +43,15 @@ typedef struct eg_halo {
 
 typedef struct eg_strategy {
   uint8_t action[EG_MAX_MESH_AXES];
-  eg_layout inputs[EG_MAX_FACTOR_OPERANDS];
-  eg_layout result; // of every result
-  double share;     // part of the operator's points of work that a device does
+  eg_layout inputs[EG_FACTOR_ROWS]; // by row: see eg_strategy_input
+  eg_layout result;                 // of every result
+  double share; // part of the operator's points of work that a device does
 } eg_strategy;
+/// The layout in which a strategy reads an operand.
+static inline const eg_layout *eg_strategy_input(const eg_strategy *strategy,
+                                                 uint32_t operand) {
+  return &strategy->inputs[eg_factor_row(operand)];
+}
 EG_VEC_DEFINE(eg_strategies, eg_strategy);
 
 /// Splits that were refused because a size does not divide: for reports.
@@ -63,9 +67,9 @@ typedef struct eg_spread {
 } eg_spread;
 
 egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out);
-/// Appends every strategy on the mesh whose local node is well-typed. Operators with more
-/// operands or results than EG_MAX_FACTOR_OPERANDS, and opaque ones, are replicated only.
-/// INPUT and WEIGHT have none. The order is that of the actions, axis 0 slowest.
+/// Appends every strategy on the mesh whose local node is well-typed. Opaque operators
+/// are replicated only. INPUT and WEIGHT have none. The order is that of the actions,
+/// axis 0 slowest.
 egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
                                    eg_arena *scratch, eg_strategies *inout);
 /// The strategy that takes actions[axis]; false when they do not combine.

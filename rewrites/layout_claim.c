@@ -82,17 +82,14 @@ egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
   return eg_spread_strategies(&spread, &of->mesh, scratch, inout);
 }
 
-/// Leaves a way out whose parallel operators do not fit.
+/// Leaves a way out whose parallel operators do not fit. `inputs` by row of factors.
 static egraph_status push_way(search *s, uint32_t term, const eg_layout *core,
                               const eg_layout *inputs) {
   uint32_t move, count = s->of->rule->terms[term].child_count;
   way made = {.core = *core, .outer = *core, .inputs = (uint32_t)s->layouts.len};
   if (!eg_claim_move(s->of, term, &made.outer, &move)) return EGRAPH_OK;
-  for (uint32_t i = 0; i < count; i++) {
-    static const eg_layout whole = {.format = EG_FORMAT_PLAIN};
-    bool is_known = i < EG_MAX_FACTOR_OPERANDS;
-    EG_TRY(layout_list_push(&s->layouts, is_known ? inputs[i] : whole));
-  }
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(layout_list_push(&s->layouts, inputs[eg_factor_row(i)]));
   return way_list_push(&s->ways, made);
 }
 

@@ -162,8 +162,8 @@ static egraph_status walk_strategies(walk *w, uint32_t term,
   eg_layout refused = {.format = EG_FORMAT_PLAIN};
   for (size_t s = 0; s < strategies->len; s++) {
     bool fits = true;
-    for (uint32_t i = 0; fits && i < node->child_count && i < EG_MAX_FACTOR_OPERANDS; i++)
-      fits = is_among(w, node->children[i], &strategies->data[s].inputs[i]);
+    for (uint32_t i = 0; fits && i < node->child_count; i++)
+      fits = is_among(w, node->children[i], eg_strategy_input(&strategies->data[s], i));
     if (!fits) continue;
     is_possible = true;
     EG_TRY(keep(w, term, strategies->data[s].result, &any, &refused));

@@ -89,15 +89,13 @@ static egraph_status keep(adder *a, eg_space_operator *op, const uint8_t *action
 /// Numbers of the layouts of a strategy; false when one is not legal for its value.
 static egraph_status number_layouts(adder *a, const eg_space_operator *op,
                                     const eg_strategy *strategy, bool *out_legal) {
-  static const eg_layout whole = {.format = EG_FORMAT_PLAIN};
   a->layouts.len = 0;
   *out_legal = true;
   for (uint32_t i = 0; i <= op->input_count; i++) {
     bool is_output = i == op->input_count;
     uint32_t value = is_output ? op->value : a->space->inputs.data[op->inputs + i];
-    const eg_layout *layout = is_output                    ? &strategy->result
-                              : i < EG_MAX_FACTOR_OPERANDS ? &strategy->inputs[i]
-                                                           : &whole;
+    const eg_layout *layout =
+        is_output ? &strategy->result : eg_strategy_input(strategy, i);
     uint32_t number =
         eg_layout_graph_find(eg_plan_space_layouts(a->space, value), layout);
     *out_legal = *out_legal && number != UINT32_MAX;

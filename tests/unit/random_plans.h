@@ -153,11 +153,11 @@ static inline void plan_add_node(plan_maker *m, uint32_t n) {
   size_t chosen =
       m->strategy != UINT32_MAX ? m->strategy : eg_rng_below(&m->rng, all.len);
   const eg_strategy *strategy = eg_strategies_at(&all, chosen);
-  uint32_t states[2 * EG_MAX_FACTOR_OPERANDS + 8];
+  uint32_t *states;
+  assert_ok(eg_arena_alloc(&arena, (size_t)info.input_count + info.result_count,
+                           sizeof *states, &states));
   for (uint32_t i = 0; i < info.input_count; i++) {
-    static const eg_layout whole = {0};
-    states[i] = plan_state_of(m, info.inputs[i].id,
-                              i < EG_MAX_FACTOR_OPERANDS ? &strategy->inputs[i] : &whole);
+    states[i] = plan_state_of(m, info.inputs[i].id, eg_strategy_input(strategy, i));
   }
   for (uint32_t r = 0; r < info.result_count; r++)
     states[info.input_count + r] = plan_add_state(

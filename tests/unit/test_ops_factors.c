@@ -1,6 +1,7 @@
 // Factors of every case of ops_cases.def against the inferred shapes, and by hand for the
 // families; flops and bytes that follow from them.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/typing.h"
 #include "tests/unit/ops_fixture.h"
 
 /// A case with its results and factors.
@@ -30,7 +31,8 @@ static bool is_exact(eg_factor_kind kind) {
 
 /// Where a factor stands in operand (or result) `index`.
 static int dim_of(const eg_factor *factor, bool result, uint32_t index) {
-  return result ? factor->output_dim[index] : factor->input_dim[index];
+  uint32_t row = eg_factor_row(index);
+  return result ? factor->output_dim[row] : factor->input_dim[row];
 }
 
 // The factors of a dimension multiply to it, unless one is a window or blocked; and a
@@ -66,21 +68,15 @@ static void check_windows(const node *n) {
   }
 }
 
-static bool has_blocked_only(const node *n) {
-  return n->f.count > EG_MAX_FACTOR_OPERANDS || n->result_count > EG_MAX_FACTOR_OPERANDS;
-}
-
 static void factors_of_every_case_agree_with_its_shapes(void **state) {
   (void)state;
   for (int c = 0; c < OPS_CASES; c++) {
     node n;
     node_init(&n, &ops_cases[c]);
-    uint32_t operands = has_blocked_only(&n) ? 1 : n.f.count;
-    uint32_t results = has_blocked_only(&n) ? 1 : n.result_count;
-    for (uint32_t i = 0; i < operands; i++)
+    for (uint32_t i = 0; i < n.f.count; i++)
       for (uint32_t dim = 0; dim < n.f.inputs[i].rank; dim++)
         check_dim(&n, &n.f.inputs[i], false, i, dim);
-    for (uint32_t i = 0; i < results; i++)
+    for (uint32_t i = 0; i < n.result_count; i++)
       for (uint32_t dim = 0; dim < n.results[i].rank; dim++)
         check_dim(&n, &n.results[i], true, i, dim);
     check_windows(&n);
@@ -90,14 +86,13 @@ static void factors_of_every_case_agree_with_its_shapes(void **state) {
       if (reduces) assert_int_equal(factor->output_dim[0], EG_NO_DIM);
       if (factor->kind == EG_FACTOR_PARALLEL && factor->size != 1)
         assert_int_not_equal(factor->output_dim[0], EG_NO_DIM);
-      if (has_blocked_only(&n)) assert_int_equal(factor->kind, EG_FACTOR_BLOCKED);
-      for (uint32_t k = 0; k < EG_MAX_FACTOR_OPERANDS; k++) {
+      for (uint32_t k = 0; k < EG_FACTOR_ROWS; k++) {
         if (k >= n.f.count) assert_int_equal(factor->input_dim[k], EG_NO_DIM);
         if (k >= n.result_count) assert_int_equal(factor->output_dim[k], EG_NO_DIM);
       }
     }
     uint32_t linear = n.factors.linear | n.factors.joint_linear;
-    assert_int_equal(linear >> (n.f.count < 31 ? n.f.count : 31), 0);
+    assert_int_equal(linear & ~eg_operand_bits(n.f.count), 0);
     assert_int_equal(n.factors.linear & n.factors.joint_linear, 0);
     node_deinit(&n);
   }
@@ -295,32 +290,71 @@ static void factors_are_those_of_the_loop_nest(void **state) {
   }
 }
 
-static void very_wide_nodes_have_blocked_factors_only(void **state) {
+static void expect_kinds(const eg_factors *factors, const char *kinds) {
+  assert_int_equal(factors->count, strlen(kinds));
+  for (uint32_t i = 0; i < factors->count; i++)
+    assert_int_equal(kind_letter(factors->factor[i].kind), kinds[i]);
+}
+
+static void operands_and_results_of_any_number_share_the_last_row(void **state) {
   (void)state;
-  eg_type parts[20], result;
-  int64_t sizes[20], axis = 0;
-  for (int i = 0; i < 20; i++) {
+  enum { MANY = 200 };
+  eg_type parts[MANY], result;
+  int64_t sizes[MANY];
+  for (int i = 0; i < MANY; i++) {
     parts[i] = eg_type_of(EGRAPH_FLOAT32, 2, (int64_t[]){1, 3});
     sizes[i] = 1;
   }
-  eg_attr slots[2] = {{.kind = EG_ATTR_INT, .i = axis}};
+  eg_attr slots[2] = {{.kind = EG_ATTR_INT, .i = 0}};
   eg_attrs concat = {.op = EG_OP_CONCAT, .count = 1, .slots = slots};
   eg_factors factors;
-  assert_ok(eg_op_infer(&concat, parts, 20, &result));
-  assert_int_equal(result.dims[0], 20);
-  assert_ok(eg_op_factors(&concat, parts, 20, &factors));
-  assert_int_equal(factors.count, 4);
-  assert_int_equal(factors.linear | factors.joint_linear, 0);
-  slots[1] = (eg_attr){.kind = EG_ATTR_INTS, .ints = {sizes, 20}};
+  assert_ok(eg_op_infer(&concat, parts, MANY, &result));
+  assert_int_equal(result.dims[0], MANY);
+  assert_ok(eg_op_factors(&concat, parts, MANY, &factors));
+  expect_kinds(&factors, "bp");
+  assert_int_equal(factors.factor[1].input_dim[eg_factor_row(MANY - 1)], 1);
+  assert_int_equal(factors.linear, 0);
+  assert_int_equal(factors.joint_linear, eg_operand_bits(MANY));
+  slots[1] = (eg_attr){.kind = EG_ATTR_INTS, .ints = {sizes, MANY}};
   eg_attrs split = {.op = EG_OP_SPLIT, .count = 2, .slots = slots};
   assert_ok(eg_op_factors(&split, &result, 1, &factors));
-  assert_int_equal(factors.count, 4);
-  for (uint32_t i = 0; i < factors.count; i++)
-    assert_int_equal(factors.factor[i].kind, EG_FACTOR_BLOCKED);
-  // The dtype and shape of operands are checked on this path, too.
+  expect_kinds(&factors, "bp");
+  assert_int_equal(factors.factor[1].output_dim[eg_factor_row(MANY - 1)], 1);
+  // The dtype and shape of operands are checked where results are many, too.
   sizes[3] = 7;
   assert_fails(eg_op_factors(&split, &result, 1, &factors), EGRAPH_E_TYPE,
-               "add up to 26");
+               "add up to 206");
+}
+
+// The operands from the sixteenth on share a row: c, which only the last of them has, is
+// not split; nor is b, which stands in another dimension of it.
+static void an_einsum_of_many_operands_splits_what_its_last_ones_share(void **state) {
+  (void)state;
+  static const struct {
+    const char *equation, *kinds;
+    uint32_t linear;
+  } cases[] = {{"a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,ab,ba->ab", "bb", 15},
+               {"a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,ab,ab->a", "ps", 15},
+               {"a,b,c,a,a,a,a,a,a,a,a,a,a,a,a,a,ac->ab", "ppb", 15},
+               {"a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,ab->b", "sp", 16}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    eg_type inputs[17];
+    uint32_t count = 1;
+    inputs[0] = eg_type_of(EGRAPH_FLOAT32, 0, NULL);
+    for (const char *at = cases[c].equation; *at != '-'; at++) {
+      eg_type *type = &inputs[count - 1];
+      if (*at == ',')
+        inputs[count++] = eg_type_of(EGRAPH_FLOAT32, 0, NULL);
+      else
+        type->dims[type->rank++] = 4;
+    }
+    eg_attr slot = {.kind = EG_ATTR_STRING, .text = cases[c].equation};
+    eg_attrs einsum = {.op = EG_OP_EINSUM, .count = 1, .slots = &slot};
+    eg_factors factors;
+    assert_ok(eg_op_factors(&einsum, inputs, count, &factors));
+    expect_kinds(&factors, cases[c].kinds);
+    assert_int_equal(factors.linear, eg_operand_bits(cases[c].linear));
+  }
 }
 
 // ---- cost -----------------------------------------------------------------------
@@ -410,7 +444,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(factors_of_every_case_agree_with_its_shapes),
       cmocka_unit_test(factors_are_those_of_the_loop_nest),
-      cmocka_unit_test(very_wide_nodes_have_blocked_factors_only),
+      cmocka_unit_test(operands_and_results_of_any_number_share_the_last_row),
+      cmocka_unit_test(an_einsum_of_many_operands_splits_what_its_last_ones_share),
       cmocka_unit_test(flops_and_bytes_are_counted_from_shapes),
       cmocka_unit_test(every_operator_that_computes_counts_flops),
   };

@@ -6,7 +6,7 @@
 /// An operator on a mesh and all its strategies.
 typedef struct spreading {
   fixture f;
-  eg_type results[EG_MAX_FACTOR_OPERANDS];
+  eg_type results[FIXTURE_MAX_TYPES];
   eg_node_spec spec;
   eg_spread spread;
   eg_mesh mesh;
