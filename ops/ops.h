@@ -178,6 +178,10 @@ typedef struct eg_factors {
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out);
 
+/// Why some dimension of the operator's tensors may not be split, in a few words; ""
+/// where all may. (op_whole.c)
+const char *eg_op_why_whole(eg_op op);
+
 // ---- cost figures ---------------------------------------------------------------
 
 /// Floating-point operations (a multiply-add is two): points of work times the

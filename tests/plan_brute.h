@@ -43,6 +43,9 @@ typedef struct plan_brute {
   bool least_memory;  // minimize memory, costs do not count
   bool may_keep_two;  // a copy may start in two layouts, both kept: more than plans have
   double limit, best; // no limit: memory does not count
+  uint64_t
+      delivered[PLAN_VALUES]; // [outputs] bit per layout in which it may leave; 0: the
+                              // same on every device, or as it enters the next step
   uint64_t needed, decided, visits, most_visits;
   uint64_t needs[PLAN_VALUES][PLAN_PHASES];
   uint32_t source[PLAN_VALUES]; // of an entry: its layout, PLAN_LAYOUTS: any
@@ -352,11 +355,39 @@ static inline void plan_search_carried(plan_brute *b, uint32_t number) {
       plan_value_of(&b->of, eg_tensor_egraph_root(b->of.egraph, carried->output));
   const plan_type *type = &b->of.types[b->of.values[entry].type];
   uint64_t *need = &b->needs[exit][b->of.values[exit].phase], before = *need;
+  uint64_t may_leave = b->delivered[carried->output];
   for (uint32_t l = 0; l < type->count; l++) {
-    if (type->is_partial[l]) continue;
+    if (type->is_partial[l] || (may_leave != 0 && (may_leave >> l & 1) == 0)) continue;
     *need = before | UINT64_C(1) << l;
     b->source[entry] = l;
     plan_search_carried(b, number + 1);
+  }
+  *need = before;
+}
+
+static inline bool plan_is_carried(const plan_brute *b, uint32_t output) {
+  for (uint32_t k = 0; k < b->of.info->carried_count; k++)
+    if (b->of.info->carried[k].output == output) return true;
+  return false;
+}
+
+/// Every layout in which an output may be delivered.
+static inline void plan_search_delivered(plan_brute *b, uint32_t output) {
+  if (output == eg_graph_output_count(eg_tensor_egraph_graph(b->of.egraph))) {
+    plan_search_carried(b, 0);
+    return;
+  }
+  if (plan_is_carried(b, output)) {
+    plan_search_delivered(b, output + 1);
+    return;
+  }
+  uint32_t v = plan_value_of(&b->of, eg_tensor_egraph_root(b->of.egraph, output));
+  uint64_t *need = &b->needs[v][b->of.values[v].phase], before = *need;
+  uint64_t may_leave = b->delivered[output] == 0 ? 1 : b->delivered[output];
+  for (uint32_t l = 0; l < b->of.types[b->of.values[v].type].count; l++) {
+    if ((may_leave >> l & 1) == 0) continue;
+    *need = before | UINT64_C(1) << l;
+    plan_search_delivered(b, output + 1);
   }
   *need = before;
 }
@@ -378,16 +409,10 @@ static inline bool plan_brute_solve(plan_brute *b, bool least_memory, double lim
   memset(b->trees, 0, sizeof b->trees);
   for (uint32_t v = 0; v < PLAN_VALUES; v++)
     b->source[v] = PLAN_LAYOUTS;
-  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
-    uint32_t v = plan_value_of(&b->of, eg_tensor_egraph_root(b->of.egraph, i));
-    bool is_carried = false;
-    for (uint32_t k = 0; k < b->of.info->carried_count; k++)
-      is_carried = is_carried || b->of.info->carried[k].output == i;
-    b->needed |= UINT64_C(1) << v;
-    if (!is_carried) // layout 0: the same on every device
-      b->needs[v][b->of.values[v].phase] |= 1;
-  }
-  plan_search_carried(b, 0);
+  for (uint32_t i = 0; i < eg_graph_output_count(graph); i++)
+    b->needed |=
+        UINT64_C(1) << plan_value_of(&b->of, eg_tensor_egraph_root(b->of.egraph, i));
+  plan_search_delivered(b, 0);
   *out = b->best;
   return b->visits <= b->most_visits;
 }

@@ -14,7 +14,7 @@ typedef struct parallel_flags {
   egraph_plan_options options;
   rule_flags rules;
   const char *output;
-  text_list pins, bans;
+  text_list pins, deliveries, bans;
   char demands[MAX_DEMANDS]; // the same as statements
   uint64_t batch, micro_batches;
   bool text, unity, json, no_measure;
@@ -244,8 +244,12 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
       {"--constraints", FLAG_TEXT, &o->constraints_file, "FILE",
        "what the plan must keep to, a statement per line", 0, 0},
       {"--pin", FLAG_LIST, &f->pins, "\"VALUE AXIS=LAYOUT\"",
-       "enters the step, is made and kept so: \"w1 gpu=S0\", \"(all states) *=S\" "
-       "(repeatable)",
+       "made as: enters the step, is made and kept so: \"w1 gpu=S0\", \"(all states) "
+       "*=S\" (repeatable)",
+       0, 0},
+      {"--deliver", FLAG_LIST, &f->deliveries, "\"OUTPUT AXIS=LAYOUT\"",
+       "delivered as: leaves the step so, however it is made (default R): \"y gpu=S0\", "
+       "\"(all outputs) *=?\", R or S (repeatable)",
        0, 0},
       {"--forbid", FLAG_LIST, &f->bans, "\"VALUE LAYOUT|MOVE\"",
        "never is so: \"w1 S0\", \"(all weights) all-gather (axis gpu)\" (repeatable)", 0,
@@ -305,9 +309,10 @@ static bool write_demands(parallel_flags *f, const char *verb, const text_list *
 }
 
 static bool demands_fit(parallel_flags *f) {
-  if (!write_demands(f, "pin", &f->pins) || !write_demands(f, "forbid", &f->bans)) {
-    fprintf(stderr, "egraph: --pin and --forbid are too long; write a file and give "
-                    "--constraints\n");
+  if (!write_demands(f, "pin", &f->pins) || !write_demands(f, "forbid", &f->bans) ||
+      !write_demands(f, "deliver", &f->deliveries)) {
+    fprintf(stderr, "egraph: --pin, --deliver and --forbid are too long; write a file "
+                    "and give --constraints\n");
     return false;
   }
   if (f->demands[0] != '\0') f->options.constraints = f->demands;

@@ -13,6 +13,10 @@
 enum { VERSION = 1, DIGITS = EG_SHARD_S0 + EGRAPH_MAX_RANK };
 static const size_t MAX_BYTES = (size_t)1 << 24;
 static const uint16_t ANY_SHARD = (uint16_t)((1u << DIGITS) - (1u << EG_SHARD_S0));
+static const uint16_t WHOLE = 1u << EG_SHARD_R;
+
+static const char *const VERBS[] = {
+    [EG_VERB_PIN] = "pin", [EG_VERB_DELIVER] = "deliver", [EG_VERB_FORBID] = "forbid"};
 
 const char *eg_plan_kind_name(eg_plan_kind kind) {
 #define NAME(id, name) name,
@@ -67,19 +71,23 @@ static egraph_status read_subject(reader *r, const eg_sexpr *expr,
                                   eg_plan_constraint *row) {
   if (expr->kind == EG_SEXPR_ATOM || expr->kind == EG_SEXPR_STRING)
     return keep(r, expr->text, strlen(expr->text), &row->value);
-  if (!eg_sexpr_is_form(expr, "all") || expr->count != 2 ||
-      expr->children[1].kind != EG_SEXPR_ATOM ||
-      !find_kind(expr->children[1].text, &row->kind))
-    return fail_kind(r, expr);
-  return EGRAPH_OK;
+  bool is_kind = eg_sexpr_is_form(expr, "all") && expr->count == 2 &&
+                 expr->children[1].kind == EG_SEXPR_ATOM &&
+                 find_kind(expr->children[1].text, &row->kind);
+  if (row->verb == EG_VERB_DELIVER && !(is_kind && row->kind == EG_KIND_OUTPUTS))
+    return eg_sexpr_fail(r->file, expr,
+                         "expected the name of an output, or (all outputs)");
+  return is_kind ? EGRAPH_OK : fail_kind(r, expr);
 }
 
-/// R, P, M, S0 and so on as in plans; S is any dimension.
+/// R, P, M, S0 and so on as in plans; S is any dimension, ? that or R.
 static bool read_digits(const char *word, uint16_t *out) {
   static const eg_mesh one = {.axis_count = 1};
   eg_layout layout;
   if (strcmp(word, "S") == 0)
     *out = ANY_SHARD;
+  else if (strcmp(word, "?") == 0)
+    *out = ANY_SHARD | WHOLE;
   else if (eg_sharding_parse(&one, word, &layout) == EGRAPH_OK)
     *out = (uint16_t)(1u << layout.sharding[0]);
   else
@@ -98,17 +106,20 @@ static egraph_status read_place(reader *r, const eg_sexpr *expr,
   if (equals == NULL || equals == expr->text || !read_digits(equals + 1, &row->digits))
     return eg_sexpr_fail(r->file, expr,
                          "expected AXIS=LAYOUT, such as gpu=S0; the layout is R, P, M, S "
-                         "and a dimension, or S alone for any; the axis may be *");
+                         "and a dimension, S alone for any, or ? for R or S; the axis "
+                         "may be *");
   row->axis = NULL;
   if (strncmp(expr->text, "*=", 2) != 0)
     EG_TRY(keep(r, expr->text, (size_t)(equals - expr->text), &row->axis));
   return add_row(r, row);
 }
 
-static egraph_status read_pin(reader *r, const eg_sexpr *form, eg_plan_constraint *row) {
-  row->is_pin = true;
+/// Of a pin, or of what is delivered.
+static egraph_status read_places(reader *r, const eg_sexpr *form,
+                                 eg_plan_constraint *row) {
   if (form->count < 3)
-    return eg_sexpr_fail(r->file, form, "expected (pin VALUE AXIS=LAYOUT ...)");
+    return eg_sexpr_fail(r->file, form, "expected (%s VALUE AXIS=LAYOUT ...)",
+                         VERBS[row->verb]);
   for (uint32_t i = 2; i < form->count; i++)
     EG_TRY(read_place(r, &form->children[i], row));
   return EGRAPH_OK;
@@ -158,18 +169,27 @@ static egraph_status read_forbid(reader *r, const eg_sexpr *form,
   return add_row(r, row);
 }
 
+static bool find_verb(const eg_sexpr *form, eg_plan_verb *out) {
+  for (int v = 0; v < (int)(sizeof VERBS / sizeof *VERBS); v++)
+    if (eg_sexpr_is_form(form, VERBS[v])) {
+      *out = (eg_plan_verb)v;
+      return true;
+    }
+  return false;
+}
+
 static egraph_status read_statement(reader *r, const eg_sexpr *form) {
-  bool is_pin = eg_sexpr_is_form(form, "pin");
   eg_plan_constraint row = {.file = r->file,
                             .line = form->line,
                             .column = form->column,
                             .phase = EG_PHASE_COUNT};
-  if ((!is_pin && !eg_sexpr_is_form(form, "forbid")) || form->count < 2)
+  if (!find_verb(form, &row.verb) || form->count < 2)
     return eg_sexpr_fail(r->file, form,
-                         "expected (pin VALUE AXIS=LAYOUT ...) or (forbid VALUE "
-                         "LAYOUT-OR-MOVE ... (axis NAME) (phase NAME))");
+                         "expected (pin VALUE AXIS=LAYOUT ...), (deliver OUTPUT "
+                         "AXIS=LAYOUT ...) or (forbid VALUE LAYOUT-OR-MOVE ... (axis "
+                         "NAME) (phase NAME))");
   EG_TRY(read_subject(r, &form->children[1], &row));
-  return (is_pin ? read_pin : read_forbid)(r, form, &row);
+  return (row.verb == EG_VERB_FORBID ? read_forbid : read_places)(r, form, &row);
 }
 
 static egraph_status read_head(const reader *r, const eg_sexpr *file) {
@@ -243,15 +263,16 @@ static egraph_status print_ban(eg_text *text, const eg_plan_constraint *row) {
 }
 
 egraph_status eg_plan_constraint_print(eg_text *text, const eg_plan_constraint *row) {
-  EG_TRY(eg_text_append(text, row->is_pin ? "(pin " : "(forbid "));
+  EG_TRY(eg_text_printf(text, "(%s ", VERBS[row->verb]));
   EG_TRY(row->value != NULL
              ? eg_text_quoted(text, row->value)
              : eg_text_printf(text, "(all %s)", eg_plan_kind_name(row->kind)));
-  if (row->is_pin) {
-    EG_TRY(eg_text_printf(text, " %s=", row->axis != NULL ? row->axis : "*"));
-    EG_TRY(print_digits(text, row->digits, ""));
-  } else {
+  if (row->verb == EG_VERB_FORBID) {
     EG_TRY(print_ban(text, row));
+  } else {
+    EG_TRY(eg_text_printf(text, " %s=", row->axis != NULL ? row->axis : "*"));
+    EG_TRY(row->digits == (ANY_SHARD | WHOLE) ? eg_text_append(text, "?")
+                                              : print_digits(text, row->digits, ""));
   }
   return eg_text_append(text, ")");
 }

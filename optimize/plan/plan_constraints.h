@@ -2,12 +2,14 @@
 // kind. Text form:
 //
 //   (egraph-constraints 1)              ; first in a file; `;` starts a comment
-//   (pin w1 gpu=S0)                     ; w1 enters the step, is made, and is kept cut
-//   along
-//                                       ; dimension 0 over axis gpu; it may be moved for
-//                                       use
+//   (pin w1 gpu=S0)                     ; made as: w1 enters the step, is made, and is
+//                                       ; kept cut along dimension 0 over axis gpu; it
+//                                       ; may be moved for use
 //   (pin (all weights) node=R gpu=S)    ; S: whichever dimension
 //   (pin x *=R)                         ; over every axis
+//   (deliver y gpu=S0)                  ; delivered as: at the end of the step output y
+//                                       ; is there in this layout, however it was made
+//   (deliver (all outputs) *=?)         ; ?: R, or S of any dimension, as is cheapest
 //   (forbid h S1)                       ; h is never cut along dimension 1
 //   (forbid (all states) R P (axis gpu))
 //   (forbid (all activations) all-gather (axis gpu) (phase backward))
@@ -19,6 +21,12 @@
 //
 // A statement about a name must hold. One about a kind holds for every value that it and
 // the statements before leave a layout: a size that does not divide cannot be cut.
+//
+// An output of which nothing is said is delivered whole to every device (R); the first
+// deliver about an output and an axis takes the place of that, others narrow it. What the
+// step hands to the next leaves it as it entered, so that to deliver it is to pin it
+// where it enters. An input is given to the step in the layout that it is pinned to;
+// without a pin, in the one that the plan chooses.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PLAN_PLAN_CONSTRAINTS_H
 #define EG_OPTIMIZE_PLAN_PLAN_CONSTRAINTS_H
@@ -35,6 +43,7 @@
   X(EG_KIND_STATES, "states")           /* of the optimizer */                           \
   X(EG_KIND_SUMS, "sums")               /* of gradients, over the micro-batches */       \
   X(EG_KIND_GRADIENTS, "gradients")     /* of weights, of one micro-batch */             \
+  X(EG_KIND_OUTPUTS, "outputs")         /* that no step hands to the next */             \
   X(EG_KIND_ACTIVATIONS, "activations") /* else, of forward and backward; no outputs */
 #define EG_PLAN_KIND_ENUM(id, name) id,
 typedef enum eg_plan_kind {
@@ -43,17 +52,19 @@ typedef enum eg_plan_kind {
 #undef EG_PLAN_KIND_ENUM
 const char *eg_plan_kind_name(eg_plan_kind kind);
 
+typedef enum eg_plan_verb { EG_VERB_PIN, EG_VERB_DELIVER, EG_VERB_FORBID } eg_plan_verb;
+
 /// A statement about one axis; a pin of several axes is several of them.
 typedef struct eg_plan_constraint {
   const char *file; // for messages, with the place in it
   uint32_t line, column;
-  bool is_pin;
+  eg_plan_verb verb;
   const char *value; // its name; NULL: all values of a kind
   eg_plan_kind kind;
   const char *axis; // NULL: every one
-  uint16_t digits; // bit per digit of a sharding; pin: one of these, forbid: none of them
-  uint8_t moves;   // forbid: bit per eg_transition_kind
-  eg_phase phase;  // forbid; EG_PHASE_COUNT: in all of them
+  uint16_t digits;  // bit per digit of a sharding; forbid: none of them, else one of them
+  uint8_t moves;    // forbid: bit per eg_transition_kind
+  eg_phase phase;   // forbid; EG_PHASE_COUNT: in all of them
 } eg_plan_constraint;
 EG_VEC_DEFINE(eg_plan_constraint_rows, eg_plan_constraint);
 

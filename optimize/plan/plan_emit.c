@@ -298,6 +298,31 @@ static egraph_status write_inputs(emitter *e) {
   return EGRAPH_OK;
 }
 
+/// Bytes of a device for a value in the layout of a place.
+static double place_bytes(const emitter *e, uint32_t place) {
+  uint32_t value = value_of(e, place);
+  return eg_plan_space_bytes(
+      e->space, e->model->values.data[value].value,
+      eg_plan_model_layout(e->model, value, place - e->problem->place_begin.data[value]));
+}
+
+/// The place in which an output is delivered: of those that will do and that the solution
+/// reaches, the smallest.
+static egraph_status find_delivered(const emitter *e, uint32_t output, uint32_t *out) {
+  uint32_t value = e->problem->root_value.data[output];
+  uint32_t made = eg_plan_solution_place(&e->chosen, value);
+  *out = NONE;
+  for (uint32_t i = e->problem->root_begin.data[output];
+       i < e->problem->root_begin.data[output + 1]; i++) {
+    uint32_t place = e->problem->root_places.data[i];
+    if (place != made && e->chosen.move_into.data[place] == NONE) continue;
+    if (*out == NONE || place_bytes(e, place) < place_bytes(e, *out)) *out = place;
+  }
+  if (*out == NONE)
+    return EG_FAIL(EGRAPH_E_INTERNAL, "an output of a plan is not delivered");
+  return EGRAPH_OK;
+}
+
 static egraph_status write_outputs(emitter *e) {
   for (uint32_t i = 0; i < eg_graph_output_count(e->original); i++) {
     const char *name;
@@ -310,7 +335,7 @@ static egraph_status write_outputs(emitter *e) {
     if (e->model->values.data[root].role == EG_MODEL_EXIT)
       place = eg_plan_solution_kept_from(&e->chosen, root);
     else
-      place = e->problem->root_places.data[e->problem->root_begin.data[i]];
+      EG_TRY(find_delivered(e, i, &place));
     EG_TRY(reach_place(e, place));
     EG_TRY(eg_u32s_push(&plan_of(e)->output_states, e->state_of_place.data[place]));
   }

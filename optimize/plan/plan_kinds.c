@@ -111,14 +111,25 @@ static void spread(finder *f) {
   }
 }
 
-static void mark_rest(finder *f) {
+static bool is_carried(const finder *f, uint32_t output) {
+  const eg_step_info *info = f->space->info;
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    if (info->carried[i].output == output) return true;
+  return false;
+}
+
+static void mark_outputs(finder *f, uint16_t carried) {
   uint32_t outputs = eg_graph_output_count(graph_of(f));
-  uint16_t none = BIT(EG_PLAN_KINDS); // of no kind but that of all
   for (uint32_t i = 0; i < outputs; i++) {
     uint32_t v =
         eg_plan_space_value(f->space, eg_tensor_egraph_root(f->space->egraph, i));
-    if (f->kinds[v] == 0) f->kinds[v] = none;
+    f->kinds[v] |= is_carried(f, i) ? carried : BIT(EG_KIND_OUTPUTS);
   }
+}
+
+static void mark_rest(finder *f) {
+  uint16_t none = BIT(EG_PLAN_KINDS); // of no kind but that of all
+  mark_outputs(f, none);
   for (uint32_t v = 0; v < f->space->values.len; v++) {
     if (f->kinds[v] == 0 && !is_outside(f, v)) f->kinds[v] = BIT(EG_KIND_ACTIVATIONS);
     f->kinds[v] = (uint16_t)((f->kinds[v] & ~none) | BIT(EG_KIND_VALUES));

@@ -8,7 +8,34 @@
 #include "optimize/plan/plan_kinds.h"
 
 static const uint16_t ALL = UINT16_MAX;
+static const uint16_t WHOLE = 1u << EG_SHARD_R;
 static const uint16_t PARTIALS = (1u << EG_SHARD_P_SUM) | (1u << EG_SHARD_P_MAX);
+
+static const eg_graph *graph_of(const eg_plan_space *space) {
+  return eg_tensor_egraph_graph(space->egraph);
+}
+
+static uint32_t output_count(const eg_plan_space *space) {
+  return eg_graph_output_count(graph_of(space));
+}
+
+static void begin_outputs(eg_plan_limits *limits) {
+  const eg_step_info *info = limits->space->info;
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    eg_output_limits *output = &limits->outputs[info->carried[i].output];
+    output->is_carried = true;
+    output->is_sum = info->carried[i].is_sum;
+  }
+  for (uint32_t o = output_count(limits->space); o-- > 0;) {
+    eg_output_limits *output = &limits->outputs[o];
+    output->value = eg_plan_space_value(limits->space,
+                                        eg_tensor_egraph_root(limits->space->egraph, o));
+    output->next = limits->values[output->value].output;
+    limits->values[output->value].output = o;
+    for (uint32_t a = 0; a < EG_MAX_MESH_AXES; a++)
+      output->digits[a] = output->is_carried ? ALL : WHOLE;
+  }
+}
 
 egraph_status eg_plan_limits_init(eg_plan_limits *limits, egraph_allocator alloc,
                                   const eg_plan_space *space) {
@@ -16,6 +43,9 @@ egraph_status eg_plan_limits_init(eg_plan_limits *limits, egraph_allocator alloc
   size_t count = space->values.len;
   EG_TRY(eg_alloc(alloc, count, sizeof *limits->values, &limits->values));
   egraph_status status = eg_alloc(alloc, count, sizeof *limits->kinds, &limits->kinds);
+  if (status == EGRAPH_OK)
+    status =
+        eg_alloc(alloc, output_count(space), sizeof *limits->outputs, &limits->outputs);
   if (status != EGRAPH_OK) {
     eg_plan_limits_deinit(limits);
     return status;
@@ -23,8 +53,10 @@ egraph_status eg_plan_limits_init(eg_plan_limits *limits, egraph_allocator alloc
   for (size_t v = 0; v < count; v++) {
     memset(limits->values[v].source, 0xff, sizeof limits->values[v].source);
     memset(limits->values[v].place, 0xff, sizeof limits->values[v].place);
+    limits->values[v].output = EG_SPACE_NONE;
   }
   eg_plan_kinds_find(space, limits->kinds);
+  begin_outputs(limits);
   return EGRAPH_OK;
 }
 
@@ -32,6 +64,9 @@ void eg_plan_limits_deinit(eg_plan_limits *limits) {
   size_t count = limits->space->values.len;
   eg_free(limits->alloc, limits->values, count, sizeof *limits->values);
   eg_free(limits->alloc, limits->kinds, count, sizeof *limits->kinds);
+  eg_free(limits->alloc, limits->outputs, output_count(limits->space),
+          sizeof *limits->outputs);
+  limits->outputs = NULL;
   limits->values = NULL;
   limits->kinds = NULL;
 }
@@ -68,10 +103,27 @@ bool eg_plan_limits_allow_move(const eg_plan_limits *limits, uint32_t value,
          0;
 }
 
+/// Nothing enters as a partial sum, so nothing leaves as one, even if its entry is of no
+/// use in this step; but for what adds up over the micro-batches, which begins as zero on
+/// every device.
+static uint16_t may_leave(const eg_output_limits *output) {
+  uint16_t sums = output->is_sum ? 1u << EG_SHARD_P_SUM : 0;
+  return (uint16_t)(~PARTIALS | sums);
+}
+
+bool eg_plan_limits_allow_output(const eg_plan_limits *limits, uint32_t output,
+                                 uint32_t layout) {
+  const eg_output_limits *mine = &limits->outputs[output];
+  const eg_layout *l = layout_at(limits, mine->value, layout);
+  for (uint32_t a = 0; a < limits->space->mesh.axis_count; a++)
+    if ((mine->digits[a] & may_leave(mine) & 1u << l->sharding[a]) == 0) return false;
+  return true;
+}
+
 // ---- narrowing ----------------------------------------------------------------------
 
 static void narrow(eg_value_limits *value, const eg_plan_constraint *row, uint32_t axis) {
-  if (row->is_pin) {
+  if (row->verb == EG_VERB_PIN) {
     value->source[axis] &= row->digits;
     return;
   }
@@ -99,11 +151,26 @@ static bool some_layout(const eg_plan_limits *limits, uint32_t v,
   return false;
 }
 
+/// Whether an output can be delivered, if its value may be where it is made in `place`.
+static bool is_deliverable(const eg_plan_limits *limits, const eg_output_limits *wanted,
+                           const uint16_t *place) {
+  return some_layout(limits, wanted->value, (const uint16_t *[]){wanted->digits, place},
+                     2, may_leave(wanted));
+}
+
+static bool are_deliverable(const eg_plan_limits *limits, uint32_t v,
+                            const eg_value_limits *wanted) {
+  const uint16_t *place = wanted->place[limits->space->values.data[v].phase];
+  for (uint32_t o = wanted->output; o != EG_SPACE_NONE; o = limits->outputs[o].next)
+    if (!is_deliverable(limits, &limits->outputs[o], place)) return false;
+  return true;
+}
+
 /// Whether the value can be made, and be in each of its places.
 static bool is_possible(const eg_plan_limits *limits, uint32_t v,
                         const eg_value_limits *wanted, const eg_plan_constraint *row) {
   const eg_space_value *value = &limits->space->values.data[v];
-  bool wants_partial = row->is_pin && (row->digits & ~PARTIALS) == 0;
+  bool wants_partial = row->verb == EG_VERB_PIN && (row->digits & ~PARTIALS) == 0;
   uint16_t others = wants_partial ? ALL : (uint16_t)~PARTIALS;
   uint32_t home = value->is_entry ? EG_LIMIT_ENTRY : value->phase;
   const uint16_t *source[] = {wanted->source, wanted->place[home]};
@@ -119,8 +186,24 @@ static bool try_narrow(eg_plan_limits *limits, uint32_t v, const eg_plan_constra
                        uint32_t axis) {
   eg_value_limits wanted = limits->values[v];
   narrow(&wanted, row, axis);
-  if (!is_possible(limits, v, &wanted, row)) return false;
+  if (!is_possible(limits, v, &wanted, row) || !are_deliverable(limits, v, &wanted))
+    return false;
   limits->values[v] = wanted;
+  return true;
+}
+
+/// The first statement about an axis says what was not said; the next ones narrow it.
+static bool try_deliver(eg_plan_limits *limits, uint32_t output,
+                        const eg_plan_constraint *row, uint32_t axis) {
+  eg_output_limits wanted = limits->outputs[output];
+  eg_phase phase = limits->space->values.data[wanted.value].phase;
+  bool is_narrowed = wanted.is_carried || (wanted.is_said >> axis & 1) != 0;
+  wanted.digits[axis] =
+      is_narrowed ? (uint16_t)(wanted.digits[axis] & row->digits) : row->digits;
+  wanted.is_said |= (uint8_t)(1u << axis);
+  if (!is_deliverable(limits, &wanted, limits->values[wanted.value].place[phase]))
+    return false;
+  limits->outputs[output] = wanted;
   return true;
 }
 
@@ -138,6 +221,14 @@ static egraph_status fail_empty(const eg_plan_limits *limits,
                                 const eg_plan_constraint *row, uint32_t v,
                                 uint32_t axis) {
   const eg_mesh_axis *cut = &limits->space->mesh.axes[axis];
+  eg_value_limits wanted = limits->values[v];
+  narrow(&wanted, row, axis);
+  if (row->verb != EG_VERB_DELIVER && is_possible(limits, v, &wanted, row))
+    return eg_plan_constraint_fail(
+        row,
+        "this leaves no layout on axis %s=%u in which output '%.200s' may be delivered; "
+        "outputs are delivered as R unless (deliver %.200s %s=S) says otherwise",
+        cut->name, cut->size, row->value, row->value, cut->name);
   const eg_layout_graph *graph = eg_plan_space_layouts(limits->space, v);
   eg_text type;
   eg_text_init(&type, limits->alloc);
@@ -183,9 +274,70 @@ static egraph_status add_to_all(eg_plan_limits *limits, const eg_plan_constraint
       space->mesh.axes[axis].size);
 }
 
+/// Whether a statement about what is delivered is about this output: of the name, or any
+/// that no step hands to the next.
+static bool is_meant(const eg_plan_limits *limits, const eg_plan_constraint *row,
+                     uint32_t output) {
+  const char *name;
+  eg_value value = eg_graph_output(graph_of(limits->space), output, &name);
+  if (row->value == NULL) return !limits->outputs[output].is_carried;
+  return strcmp(row->value, eg_graph_value(graph_of(limits->space), value)->name) == 0;
+}
+
+static egraph_status fail_delivery(const eg_plan_limits *limits,
+                                   const eg_plan_constraint *row, uint32_t output,
+                                   uint32_t axis) {
+  const char *name;
+  (void)eg_graph_output(graph_of(limits->space), output, &name);
+  if ((row->digits & may_leave(&limits->outputs[output])) == 0)
+    return eg_plan_constraint_fail(
+        row,
+        "output '%.200s' would be delivered as partial results, which whoever takes it "
+        "would have to put together; deliver it as R or S (pin says how it is made)",
+        name);
+  return fail_empty(limits, row, limits->outputs[output].value, axis);
+}
+
+static egraph_status fail_no_output(const eg_plan_limits *limits,
+                                    const eg_plan_constraint *row) {
+  eg_value value;
+  if (row->value == NULL)
+    return eg_plan_constraint_fail(
+        row, "the step hands all its outputs to the next; remove the statement");
+  if (!eg_graph_find_value(graph_of(limits->space), row->value, &value))
+    return fail_unknown(row);
+  return eg_plan_constraint_fail(
+      row,
+      "'%.200s' is no output of the step, so that it is delivered to nobody; pin says in "
+      "which layout it is made",
+      row->value);
+}
+
+static egraph_status add_delivery(eg_plan_limits *limits, const eg_plan_constraint *row,
+                                  uint32_t axis, bool lenient) {
+  uint32_t meant = 0, held = 0, last = 0;
+  for (uint32_t o = 0; o < output_count(limits->space); o++) {
+    if (!is_meant(limits, row, o)) continue;
+    bool holds = try_deliver(limits, o, row, axis);
+    meant++;
+    held += holds;
+    if (!holds) last = o;
+  }
+  if (lenient || (held == meant && held != 0) || (row->value == NULL && held != 0))
+    return EGRAPH_OK;
+  return meant == 0 ? fail_no_output(limits, row)
+                    : fail_delivery(limits, row, last, axis);
+}
+
 static egraph_status add_statement(eg_plan_limits *limits, const eg_plan_constraint *row,
                                    bool lenient) {
   const eg_mesh *mesh = &limits->space->mesh;
+  if (row->verb == EG_VERB_DELIVER) {
+    for (uint32_t a = 0; a < mesh->axis_count; a++)
+      if (row->axis == NULL || strcmp(row->axis, mesh->axes[a].name) == 0)
+        EG_TRY(add_delivery(limits, row, a, lenient));
+    return EGRAPH_OK;
+  }
   uint32_t v = named_value(limits, row);
   if (row->value != NULL && v == EG_SPACE_NONE)
     return lenient ? EGRAPH_OK : fail_unknown(row);
@@ -202,7 +354,13 @@ static egraph_status add_statement(eg_plan_limits *limits, const eg_plan_constra
 egraph_status eg_plan_limits_add(eg_plan_limits *limits,
                                  const eg_plan_constraints *constraints, size_t count,
                                  bool lenient) {
+  const eg_plan_constraint_rows *rows = &constraints->rows;
+  // What is delivered comes first: it allows more than was, other statements less.
+  for (size_t i = 0; i < rows->len; i++)
+    if (rows->data[i].verb == EG_VERB_DELIVER)
+      EG_TRY(add_statement(limits, &rows->data[i], lenient));
   for (size_t i = 0; i < count; i++)
-    EG_TRY(add_statement(limits, &constraints->rows.data[i], lenient));
+    if (rows->data[i].verb != EG_VERB_DELIVER)
+      EG_TRY(add_statement(limits, &rows->data[i], lenient));
   return EGRAPH_OK;
 }

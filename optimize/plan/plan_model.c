@@ -252,13 +252,22 @@ static const eg_carried_value *carried_of(const builder *b, uint32_t output) {
   return NULL;
 }
 
-/// The same on every device: layout 0, all R.
-static egraph_status add_plain_root(builder *b, uint32_t v) {
-  uint32_t number = number_of(b, v, 0);
-  if (number == EG_SPACE_NONE)
-    return EG_FAIL(EGRAPH_E_INTERNAL, "the replicated layout of an output is left out");
+/// Delivered in one of the layouts that are allowed; where nothing is said, the same on
+/// every device: layout 0, all R.
+static egraph_status add_plain_root(builder *b, uint32_t output) {
+  uint32_t v = output_value(b, output);
+  b->needs.len = 0;
+  for (uint32_t l = 0; l < layout_count(b, v); l++) {
+    uint32_t number = number_of(b, v, l);
+    bool is_in =
+        b->limits == NULL ? l == 0 : eg_plan_limits_allow_output(b->limits, output, l);
+    if (is_in && number != EG_SPACE_NONE) EG_TRY(eg_u32s_push(&b->needs, number));
+  }
+  if (b->needs.len == 0) // an empty row would mean any layout
+    return EG_FAIL(EGRAPH_E_INTERNAL, "no layout is left in which to deliver an output");
   return eg_layout_problem_add_root(&b->model->problem,
-                                    *copy_of(b, v, value_at(b, v)->phase), &number, 1);
+                                    *copy_of(b, v, value_at(b, v)->phase), b->needs.data,
+                                    (uint32_t)b->needs.len);
 }
 
 /// Nothing enters as a partial sum, so nothing leaves as one, even if its entry is of no
@@ -273,8 +282,9 @@ static bool may_leave(const builder *b, uint32_t v, uint32_t layout, bool is_sum
   return true;
 }
 
-static egraph_status add_exit(builder *b, uint32_t v, const eg_carried_value *carried) {
+static egraph_status add_exit(builder *b, const eg_carried_value *carried) {
   eg_plan_model *model = b->model;
+  uint32_t v = output_value(b, carried->output);
   uint32_t entry_value = eg_plan_space_value(
       b->space, eg_tensor_egraph_value_class(b->space->egraph, carried->entry));
   uint32_t entry = model->entries.data[entry_value], exit;
@@ -284,7 +294,9 @@ static egraph_status add_exit(builder *b, uint32_t v, const eg_carried_value *ca
   for (uint32_t l = 0; l < layout_count(b, v); l++) {
     uint32_t need = number_of(b, v, l), output = number_of(b, entry_value, l);
     if (need == EG_SPACE_NONE || output == EG_SPACE_NONE ||
-        !may_leave(b, v, l, carried->is_sum))
+        !may_leave(b, v, l, carried->is_sum) ||
+        (b->limits != NULL &&
+         !eg_plan_limits_allow_output(b->limits, carried->output, l)))
       continue;
     eg_layout_strategy strategy = {.needs = &need, .output = output};
     EG_TRY(eg_layout_problem_add_strategy(&model->problem, &strategy));
@@ -299,8 +311,7 @@ static egraph_status add_roots(builder *b) {
   const eg_graph *graph = eg_tensor_egraph_graph(b->space->egraph);
   for (uint32_t i = 0; i < eg_graph_output_count(graph); i++) {
     const eg_carried_value *carried = carried_of(b, i);
-    EG_TRY(carried == NULL ? add_plain_root(b, output_value(b, i))
-                           : add_exit(b, output_value(b, i), carried));
+    EG_TRY(carried == NULL ? add_plain_root(b, i) : add_exit(b, carried));
   }
   return EGRAPH_OK;
 }

@@ -63,20 +63,64 @@ static egraph_status fail_unknown(const eg_plan_constraint *row, const eg_graph 
       row->value);
 }
 
+static egraph_status push_for(eg_plan_constraints *constraints, const eg_graph *whole,
+                              const eg_plan_constraint *row, eg_value value,
+                              eg_plan_constraint_rows *out) {
+  eg_plan_constraint copy = *row;
+  const char *name = eg_graph_value(whole, value)->name;
+  EG_TRY(eg_arena_string(&constraints->arena, name, strlen(name), &copy.value));
+  return eg_plan_constraint_rows_push(out, copy);
+}
+
+/// An output has two names: its own, and that of its value. From here on the latter
+/// stands for it.
+static egraph_status match_output(eg_plan_constraints *constraints, const eg_graph *whole,
+                                  const eg_plan_constraint *row,
+                                  eg_plan_constraint_rows *out) {
+  size_t before = out->len;
+  bool has_star = strchr(row->value, '*') != NULL;
+  for (int by_value = 0; by_value < 2 && (has_star || out->len == before); by_value++)
+    for (uint32_t o = 0; o < eg_graph_output_count(whole); o++) {
+      const char *name;
+      eg_value value = eg_graph_output(whole, o, &name);
+      if (by_value != 0) name = eg_graph_value(whole, value)->name;
+      if (has_star ? matches(row->value, name) : strcmp(row->value, name) == 0)
+        EG_TRY(push_for(constraints, whole, row, value, out));
+    }
+  if (out->len != before) return EGRAPH_OK;
+  eg_value other;
+  if (eg_graph_find_value(whole, row->value, &other)) // the limits say that it is none
+    return eg_plan_constraint_rows_push(out, *row);
+  if (has_star)
+    return eg_plan_constraint_fail(row, "no output of the step has a name like '%.200s'",
+                                   row->value);
+  eg_spelling spelling = eg_spelling_start(row->value);
+  for (uint32_t o = 0; o < eg_graph_output_count(whole); o++) {
+    const char *name;
+    (void)eg_graph_output(whole, o, &name);
+    eg_spelling_offer(&spelling, name);
+  }
+  return spelling.best == NULL
+             ? eg_plan_constraint_fail(row, "there is no output '%.200s' in the step",
+                                       row->value)
+             : eg_plan_constraint_fail(
+                   row, "there is no output '%.200s' in the step; did you mean '%.200s'?",
+                   row->value, spelling.best);
+}
+
 static egraph_status match_row(eg_plan_constraints *constraints, const eg_graph *whole,
                                const eg_plan_constraint *row,
                                eg_plan_constraint_rows *out) {
   eg_value value;
   size_t before = out->len;
+  if (row->value != NULL && row->verb == EG_VERB_DELIVER)
+    return match_output(constraints, whole, row, out);
   if (row->value == NULL || eg_graph_find_value(whole, row->value, &value))
     return eg_plan_constraint_rows_push(out, *row);
   bool has_star = strchr(row->value, '*') != NULL;
   for (uint32_t v = 0; has_star && v < eg_graph_value_count(whole); v++) {
-    eg_plan_constraint copy = *row;
-    const char *name = eg_graph_value(whole, (eg_value){v})->name;
-    if (!matches(row->value, name)) continue;
-    EG_TRY(eg_arena_string(&constraints->arena, name, strlen(name), &copy.value));
-    EG_TRY(eg_plan_constraint_rows_push(out, copy));
+    if (matches(row->value, eg_graph_value(whole, (eg_value){v})->name))
+      EG_TRY(push_for(constraints, whole, row, (eg_value){v}, out));
   }
   return out->len == before ? fail_unknown(row, whole) : EGRAPH_OK;
 }
@@ -141,7 +185,7 @@ static bool same_demand(const resolver *r, size_t i, size_t j) {
   bool same_axis = a->axis == b->axis ||
                    (a->axis != NULL && b->axis != NULL && strcmp(a->axis, b->axis) == 0);
   return r->match.value.data[named(r, i)] == r->match.value.data[named(r, j)] &&
-         a->is_pin == b->is_pin && same_axis && a->digits == b->digits &&
+         a->verb == b->verb && same_axis && a->digits == b->digits &&
          a->moves == b->moves && a->phase == b->phase;
 }
 

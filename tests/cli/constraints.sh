@@ -29,11 +29,33 @@ expect 1 - '^egraph: constraints:1:1: this leaves .w1. ' plan mlp.egraph $train 
 expect 1 - "^egraph: constraints:1:1: there is no value 'w9' in the step; did you mean 'w1'" plan mlp.egraph $train --pin 'w9 cpu=S0'
 expect 1 - "^egraph: constraints:2:1: there is no axis 'gpu' in the mesh cpu=4; name one" plan mlp.egraph $train --pin 'w1 cpu=S0' --forbid 'w1 R (axis gpu)'
 expect 1 - '^egraph: constraints:1:1: .*no layout on axis cpu=4: a dimension is not there or does not divide' plan mlp.egraph $train --pin 'w2 cpu=S2'
-expect 1 - '^egraph: constraints:1:1: with this statement .* there is no plan; loosen' plan bare.egraph --machine 'host*4' --mesh cpu=4 --forbid 'y R'
+expect 1 - '^egraph: constraints:1:1: .* output .y. may be delivered; outputs are delivered as R unless [(]deliver y cpu=S[)]' plan bare.egraph --machine 'host*4' --mesh cpu=4 --forbid 'y R'
+expect 1 - '^egraph: constraints:2:1: with this statement .* there is no plan; loosen' plan bare.egraph --machine 'host*4' --mesh cpu=4 --forbid 'x S P' --pin 'y cpu=S1' --deliver 'y cpu=S1' --forbid 'x slice'
 expect 1 - '^egraph: constraints:1:9: expected AXIS=LAYOUT' plan mlp.egraph $train --pin 'w1 cpu'
 sed 's/rows/rows)/' rules.constraints | sed 's/^;.*/)/' >wrong.constraints
 expect 1 - '^egraph: wrong.constraints:2:1: ' plan mlp.egraph $train --constraints wrong.constraints
 expect 1 - '^egraph: none.constraints: No such file' plan mlp.egraph $train --constraints none.constraints
+
+# Outputs, delivered as told; what ranks hand out is put together all the same.
+sed 's/^(output y)/(output y)(output hidden h)/' mlp.egraph >two.egraph
+four='--no-measure --machine host*4 --mesh cpu=4'
+expect 0 '^  y@R$' - plan two.egraph $four --text -o whole.json
+for layout in S0 S1; do
+  expect 0 "^  h@$layout as hidden$" - plan two.egraph $four --deliver "hidden cpu=$layout" --text -o delivered.json
+  expect 0 'outputs equal' - run delivered.json --ranks 4 --verify --repeats 1
+done
+printf '(egraph-constraints 1)\n(deliver (all outputs) *=?)\n' >any.constraints
+expect 0 '^  y@S0$' - plan two.egraph $four --constraints any.constraints --text -o delivered.json
+matches stdout '^  h@S0 as hidden$'
+if grep -q all-gather stdout; then fail 'nothing is put together that may stay in parts'; fi
+expect 0 'outputs equal' - run delivered.json --ranks 4 --verify --repeats 1
+expect 0 '' - run delivered.json --ranks 4 --repeats 1 --output y=delivered.raw --output hidden=hidden.raw
+expect 0 '' - run whole.json --ranks 4 --repeats 1 --output y=whole.raw
+same delivered.raw whole.raw
+expect 1 - "^egraph: constraints:1:1: there is no output 'hiden' in the step; did you mean 'hidden'" plan two.egraph $four --deliver 'hiden cpu=S'
+expect 1 - "^egraph: constraints:1:1: 'x' is no output of the step, .*; pin says in which layout it is made" plan two.egraph $four --deliver 'x cpu=S0'
+expect 1 - '^egraph: constraints:1:1: output .y. would be delivered as partial results, .*; deliver it as R or S' plan two.egraph $four --deliver 'y cpu=P'
+expect 1 - '^egraph: constraints:1:10: expected the name of an output, or [(]all outputs[)]' plan two.egraph $four --deliver '(all weights) cpu=S'
 
 # Baselines, in the text, in the JSON, and in the file; sizes that do not divide.
 expect 0 '^baseline  data-parallel: .* fits' - plan mlp.egraph $train --baselines -o plan.json

@@ -1,7 +1,7 @@
 // Along which dimensions every operator can be split, as ops/SPLITS.md tells users: from
-// the case of ops_cases.def with the most splits. Why a dimension is not split stands
-// here, and must stand here. EG_TEST_UPDATE=1 writes that file anew; review the
-// difference.
+// the case of ops_cases.def with the most splits. Why a dimension is not split is what
+// eg_op_why_whole says, and it must say so. EG_TEST_UPDATE=1 writes that file anew;
+// review the difference.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/strategy.h"
 #include "tests/unit/ops_fixture.h"
@@ -22,52 +22,6 @@ static const char head[] =
     "(`tests/property/test_ranks_operators.c`).\n\n"
     "| operator | for example | split | partial sums pass | whole | why |\n"
     "|---|---|---|---|---|---|\n";
-
-typedef struct reason {
-  eg_op op;
-  const char *why;
-} reason;
-#define STATISTICS "every element needs the mean of all; written as sums it is split"
-static const reason reasons[] = {
-    {EG_OP_EYE, "a diagonal is made in one place"},
-    {EG_OP_POOL_KERNEL, "its elements divide by their number"},
-    {EG_OP_CONV_IDENTITY, "a diagonal is made in one place"},
-    {EG_OP_CONV, "a part of the kernel reads other rows"},
-    {EG_OP_CONV_TRANSPOSE, "a part of the kernel writes other rows"},
-    {EG_OP_LAYER_NORM, STATISTICS},
-    {EG_OP_RMS_NORM, STATISTICS},
-    {EG_OP_GROUP_NORM, STATISTICS},
-    {EG_OP_INSTANCE_NORM, STATISTICS},
-    {EG_OP_LAYER_NORM_GRAD, STATISTICS},
-    {EG_OP_RMS_NORM_GRAD, STATISTICS},
-    {EG_OP_SOFTMAX, "every element needs the sum of all; the loss is written as sums"},
-    {EG_OP_LOG_SOFTMAX,
-     "every element needs the sum of all; the loss is written as sums"},
-    {EG_OP_LRN, "a window over channels has no borders that zeros could stand for"},
-    {EG_OP_REDUCE_MIN, "there are no partial minima; that of -x is a maximum"},
-    {EG_OP_REDUCE_PROD, "there are no partial products"},
-    {EG_OP_ARG_MAX, "a position is no sum"},
-    {EG_OP_ARG_MIN, "a position is no sum"},
-    {EG_OP_TOP_K, "the largest of parts are not those of all"},
-    {EG_OP_CONCAT, "a part of the result is of some operands only"},
-    {EG_OP_SPLIT, "a part of the operand is of some results only"},
-    {EG_OP_SLICE, "parts of the result lie in other parts of the operand"},
-    {EG_OP_PAD, "parts of the result lie in other parts of the operand"},
-    {EG_OP_RESIZE, "places between two parts; whole repetitions are split"},
-    {EG_OP_SHAPE, "it is about the whole"},
-    {EG_OP_SIZE, "it is about the whole"},
-    {EG_OP_CUM_SUM, "every element needs all before it"},
-    {EG_OP_ENLARGE, "the kernel is centred"},
-    {EG_OP_MERGE_GCONV, "groups of a part lie on another diagonal"},
-    {EG_OP_MAX_POOL, "rows do not come in whole strides"},
-    {EG_OP_AVERAGE_POOL, "beside the border the mean is of fewer places"},
-    {EG_OP_MAX_POOL_GRAD, "windows overlap, or hang over the border"},
-    {EG_OP_AVERAGE_POOL_GRAD, "windows overlap, or hang over the border"},
-    {EG_OP_RESHAPE, "blocks of the result are no blocks of the operand"},
-    {EG_OP_EINSUM, "a diagonal"},
-    {EG_OP_MATMUL, "sums do not pass a fused activation"},
-    {EG_OP_CONV_GRAD_WEIGHT, "a part of the kernel reads other rows"},
-};
 
 /// A case with its node and factors.
 typedef struct sample {
@@ -193,18 +147,12 @@ static void list_all(sample *s, lists *out) {
   list_whole(s, out);
 }
 
-static const char *reason_of(eg_op op) {
-  for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-    if (reasons[i].op == op) return reasons[i].why;
-  return "";
-}
-
 static void print_row(const ops_case *row, const lists *l, eg_text *out) {
   assert_ok(eg_text_printf(out, "| %s | `%s%s%s` | %s | %s | %s | %s |\n",
                            eg_op_info_of(row->op)->name, row->attrs,
                            row->attrs[0] == '\0' || row->inputs[0] == '\0' ? "" : " ",
                            row->inputs, eg_text_of(&l->split), eg_text_of(&l->passes),
-                           eg_text_of(&l->whole), reason_of(row->op)));
+                           eg_text_of(&l->whole), eg_op_why_whole(row->op)));
 }
 
 /// False when there is no reason for what is not split, or one for nothing.
@@ -232,7 +180,7 @@ static bool add_operator(eg_op op, eg_text *out) {
   }
   if (row != NULL) print_row(row, &best, out);
   lists_deinit(&best);
-  if (is_whole == (reason_of(op)[0] != '\0')) return true;
+  if (is_whole == (eg_op_why_whole(op)[0] != '\0')) return true;
   print_message("%s: %s\n", eg_op_info_of(op)->name,
                 is_whole ? "why is it not split?" : "what is not split?");
   return false;

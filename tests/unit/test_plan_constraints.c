@@ -25,11 +25,14 @@ static void statements_print_as_they_are_read(void **state) {
       "(egraph-constraints 1) ; a comment\n"
       "(pin w1 gpu=S0 node=R) (pin \"a (name)\" *=S)\n"
       "(forbid (all states) R P (axis gpu))\n"
-      "(forbid (all activations) S1 all-gather (phase backward))\n";
+      "(forbid (all activations) S1 all-gather (phase backward))\n"
+      "(deliver y *=S1 gpu=?) (deliver (all outputs) node=S) (pin w gpu=?)\n";
   static const char expected[] =
       "(pin \"w1\" gpu=S0)\n(pin \"w1\" node=R)\n(pin \"a (name)\" *=S)\n"
       "(forbid (all states) R P (axis gpu))\n"
-      "(forbid (all activations) S1 all-gather (phase backward))\n";
+      "(forbid (all activations) S1 all-gather (phase backward))\n"
+      "(deliver \"y\" *=S1)\n(deliver \"y\" gpu=?)\n(deliver (all outputs) node=S)\n"
+      "(pin \"w\" gpu=?)\n";
   eg_plan_constraints first, second;
   eg_text a, b;
   eg_text_init(&a, eg_allocator_heap());
@@ -70,6 +73,10 @@ static void wrong_texts_name_their_place(void **state) {
        "file:2:22: expected one"},
       {"(egraph-constraints 1)\n(forbid w R (phase noon))", "file:2:13: expected one"},
       {"(egraph-constraints 1)\n(pin w gpu=R", "file:2:1: "},
+      {"(egraph-constraints 1)\n(deliver y)", "file:2:1: expected (deliver VALUE AXIS"},
+      {"(egraph-constraints 1)\n(deliver y gpu=Q)", "file:2:12: expected AXIS=LAYOUT"},
+      {"(egraph-constraints 1)\n(deliver (all weights) gpu=R)",
+       "file:2:10: expected the name of an output, or (all outputs)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     eg_plan_constraints constraints;
@@ -250,10 +257,123 @@ static void a_kind_leaves_out_what_cannot_be_so(void **state) {
   planned_deinit(&p);
 }
 
+// ---- outputs --------------------------------------------------------------------------
+
+/// In which layout an output leaves the step, along an axis.
+static uint8_t delivered_digit(const planned *p, const char *output, uint32_t axis) {
+  const eg_plan *plan = &p->planning.emitted.plan;
+  for (uint32_t o = 0; o < eg_graph_output_count(plan->graph); o++) {
+    const char *name;
+    (void)eg_graph_output(plan->graph, o, &name);
+    if (strcmp(name, output) == 0)
+      return plan->states.data[plan->output_states.data[o]].layout.sharding[axis];
+  }
+  fail_msg("the plan has no output '%s'", output);
+  return R;
+}
+
+/// y = x w, and z = relu(y), which leaves as "rest".
+static void setup_outputs(planned *p, const char *mesh) {
+  static const char text[] = "(egraph-graph 1)\n(input x \"float32[64,32]\")\n"
+                             "(weight w \"float32[32,30]\")\n"
+                             "(let y (matmul x w)) (let z (relu y))\n"
+                             "(output y) (output rest z)\n";
+  eg_text model;
+  eg_text_init(&model, eg_allocator_heap());
+  assert_ok(eg_text_append(&model, text));
+  planned_init(p, &model, "dgx-h100*1", mesh, NULL);
+  eg_text_deinit(&model);
+}
+
+static void outputs_are_delivered_whole_until_told_otherwise(void **state) {
+  (void)state;
+  planned p;
+  setup_outputs(&p, "a=2,b=4");
+  double whole = cost_with(&p, "");
+  assert_int_equal(delivered_digit(&p, "y", 0), R);
+  assert_int_equal(delivered_digit(&p, "rest", 1), R);
+  // Of what an axis is told another one is not.
+  double one_axis = cost_with(&p, "(deliver y b=S0)");
+  assert_int_equal(delivered_digit(&p, "y", 0), R);
+  assert_int_equal(delivered_digit(&p, "y", 1), S0);
+  assert_int_equal(delivered_digit(&p, "rest", 1), R);
+  double both = cost_with(&p, "(deliver (all outputs) *=S0)");
+  assert_int_equal(delivered_digit(&p, "y", 0), S0);
+  assert_int_equal(delivered_digit(&p, "rest", 1), S0);
+  // Whatever is cheapest is no dearer than anything else; nothing is put together.
+  double any = cost_with(&p, "(deliver (all outputs) *=?)");
+  EXPECT(&p, 0, {F, 0, ALL_GATHER, 0, 0});
+  assert_true(any <= both && both < one_axis && one_axis <= whole && any < whole);
+  planned_deinit(&p);
+}
+
+static void statements_about_an_output_narrow_each_other(void **state) {
+  (void)state;
+  planned p;
+  setup_outputs(&p, "gpu=8");
+  (void)cost_with(&p, "(deliver (all outputs) *=?) (deliver y gpu=R)");
+  assert_int_equal(delivered_digit(&p, "y", 0), R);
+  // Made as partial sums, and yet delivered in parts of rows.
+  (void)cost_with(&p, "(deliver y gpu=S0) (pin y gpu=P)");
+  assert_int_equal(planned_digit(&p, "y", 0), P);
+  assert_int_equal(delivered_digit(&p, "y", 0), S0);
+  // A statement before another one does not matter.
+  (void)cost_with(&p, "(forbid y R) (deliver y gpu=S0)");
+  assert_int_equal(delivered_digit(&p, "y", 0), S0);
+  // Of two dimensions one divides.
+  (void)cost_with(&p, "(deliver (all outputs) gpu=S)");
+  assert_int_equal(delivered_digit(&p, "rest", 0), S0);
+  planned_deinit(&p);
+}
+
+static void what_cannot_be_delivered_is_refused(void **state) {
+  (void)state;
+  planned p;
+  setup_outputs(&p, "gpu=8");
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"(deliver y gpu=S1)", "file:1:1: this leaves 'y' (float32[64,30]) no layout"},
+      {"(deliver y gpu=S0)\n(deliver y gpu=R)", "file:2:1: this leaves 'y'"},
+      {"(deliver y gpu=P)", "file:1:1: output 'y' would be delivered as partial results"},
+      {"(deliver (all outputs) gpu=M)", "would be delivered as partial results"},
+      {"(deliver x gpu=R)", "file:1:1: 'x' is no output of the step"},
+      {"(deliver v gpu=R)", "file:1:1: there is no value 'v' in the step"},
+      {"(deliver y cpu=R)", "file:1:1: there is no axis 'cpu' in the mesh gpu=8"},
+      {"(forbid y R)", "outputs are delivered as R unless (deliver y gpu=S) says"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_fails(try_with(&p, cases[i].text), EGRAPH_E_ARGUMENT, cases[i].message);
+  planned_deinit(&p);
+}
+
+/// A weight leaves a training step as it entered: to deliver it is to pin it.
+static void what_is_carried_is_delivered_as_it_enters(void **state) {
+  (void)state;
+  planned p;
+  setup(&p, "gpu=8");
+  const char *name = "", *value = "";
+  for (uint32_t o = 0; strcmp(name, "w0") != 0; o++) {
+    assert_true(o < eg_graph_output_count(p.step.graph));
+    eg_value next = eg_graph_output(p.step.graph, o, &name);
+    value = eg_graph_value(p.step.graph, next)->name;
+  }
+  char text[96];
+  (void)snprintf(text, sizeof text, "(deliver %s gpu=S1)", value);
+  double delivered = cost_with(&p, text);
+  assert_int_equal(planned_digit(&p, "w0", 0), S1);
+  double pinned = cost_with(&p, "(pin w0 gpu=S1)");
+  assert_true(fabs(delivered - pinned) <= 1e-9 * pinned);
+  (void)snprintf(text, sizeof text, "(deliver %s gpu=S1) (pin w0 gpu=S0)", value);
+  assert_fails(try_with(&p, text), EGRAPH_E_ARGUMENT, "no plan; loosen");
+  planned_deinit(&p);
+}
+
 // ---- allocations ----------------------------------------------------------------------
 
 static egraph_status everything(egraph_allocator alloc, void *user) {
-  static const char text[] = "(pin w0 gpu=S1) (forbid (all states) R)";
+  static const char text[] =
+      "(pin w0 gpu=S1) (forbid (all states) R) (deliver (all outputs) *=?)";
   const planned *p = user;
   eg_plan_constraints constraints;
   eg_planning planning = {.has_plan = false};
@@ -317,6 +437,10 @@ int main(void) {
       cmocka_unit_test(statements_that_name_nothing_say_so),
       cmocka_unit_test(statements_that_leave_nothing_say_so),
       cmocka_unit_test(a_kind_leaves_out_what_cannot_be_so),
+      cmocka_unit_test(outputs_are_delivered_whole_until_told_otherwise),
+      cmocka_unit_test(statements_about_an_output_narrow_each_other),
+      cmocka_unit_test(what_cannot_be_delivered_is_refused),
+      cmocka_unit_test(what_is_carried_is_delivered_as_it_enters),
       cmocka_unit_test(failing_allocations_are_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,31 @@ static void wildcards_stand_for_all_that_they_match(void **state) {
   check_demand(*state, "(pin h.*w1 *=R)(forbid h.*.w2 R)", 0, BLOCKS - 2, false);
 }
 
+/// The layout in which the file of a plan delivers its only output, y, that is not
+/// carried.
+static void check_delivery(api_kit *kit, const char *constraints, const char *layout,
+                           bool trains) {
+  egraph_plan *plan;
+  char *text, line[32];
+  assert_ok(plan_stack(kit, constraints, trains, &plan));
+  assert_int_equal(egraph_plan_report_of(plan)->blocks, BLOCKS - 2);
+  assert_ok(egraph_plan_print(&kit->alloc, plan, false, &text));
+  const char *outputs = strstr(text, "\noutputs\n");
+  assert_non_null(outputs);
+  (void)snprintf(line, sizeof line, "@%s as y\n", layout);
+  assert_non_null(strstr(outputs, line));
+  egraph_string_free(&kit->alloc, text);
+  egraph_plan_destroy(plan);
+}
+
+/// By the output's name, by that of its value in a folded step, and by wildcards.
+static void outputs_are_named_in_folded_steps(void **state) {
+  check_delivery(*state, "", "R", false);
+  check_delivery(*state, "(deliver y *=S0)", "S0", false);
+  check_delivery(*state, "(deliver * *=S1)", "S1", false);
+  check_delivery(*state, "(pin h.*.w1 *=R)(deliver (all outputs) *=S0)", "S0", false);
+}
+
 static void names_that_no_value_has_fail(void **state) {
   static const struct {
     const char *text, *message;
@@ -111,6 +136,10 @@ static void names_that_no_value_has_fail(void **state) {
       {"(pin h.4.w3 *=R)", "constraints:1:1: there is no value 'h.4.w3' in the step; did "
                            "you mean 'h."},
       {"\n(pin k.*.w1 *=R)", "constraints:2:1: no value of the step has a name like "},
+      {"(deliver los *=R)", "there is no output 'los' in the step; did you mean 'loss'"},
+      {"(deliver los* *=S)", "constraints:1:1: "},
+      {"(deliver k.* *=R)", "no output of the step has a name like 'k.*'"},
+      {"(deliver h.4.x *=R)", "there is no output 'h.4.x' in the step"},
       {"(pin nothing-like-it *=R)", "take the name of an input, weight or result"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -124,6 +153,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       api_test(blocks_that_are_wanted_alike_stay_folded),
       api_test(wildcards_stand_for_all_that_they_match),
+      api_test(outputs_are_named_in_folded_steps),
       api_test(names_that_no_value_has_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
