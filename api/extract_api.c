@@ -117,6 +117,7 @@ static egraph_status convert_options(const egraph_extract_options *options,
   out->threads = options->threads;
   out->progress = options->progress;
   out->user = options->user;
+  out->certificate = options->certificate;
   return EGRAPH_OK;
 }
 
@@ -173,7 +174,8 @@ egraph_extract_report egraph_extraction_report(const egraph_extraction *extracti
                                   .nodes = eg_extract_node_count(&extraction->problem),
                                   .classes = extraction->problem.class_count,
                                   .reduced_nodes = r->reduced_nodes,
-                                  .reduced_classes = r->reduced_classes};
+                                  .reduced_classes = r->reduced_classes,
+                                  .certified = r->certified};
   memcpy(report.part_seconds, r->part_seconds, sizeof report.part_seconds);
   return report;
 }

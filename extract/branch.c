@@ -11,6 +11,7 @@
 
 #include "extract/kept_cuts.h"
 #include "extract/pieces.h"
+#include "extract/plain_proof.h"
 #include "extract/relax.h"
 
 enum { MAX_DEPTH = 24 };
@@ -153,6 +154,19 @@ static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
   return push_model(t, rest, t->current);
 }
 
+// Proof mode: the side that is pushed last comes first.
+static egraph_status report_split(tree *t, decision d) {
+  const eg_class_index *index = &t->presolve.index;
+  const uint32_t *part = t->presolve.model.part.data;
+  eg_plain_proof *proof = t->search->incumbent->proof;
+  if (d.class == EG_EXTRACT_NONE)
+    return eg_plain_proof_split(proof, EG_PROOF_NODE_ONLY, part[d.node]);
+  uint32_t member = part[index->members.data[index->member_begin.data[d.class]]];
+  return eg_plain_proof_split(
+      proof, class_value(t, d.class) >= 0.5 ? EG_PROOF_CLASS_USED : EG_PROOF_CLASS_UNUSED,
+      proof->problem->node_class.data[member]);
+}
+
 // The likelier side is pushed last and explored first. Both inherit what the relaxation
 // has ruled out.
 static egraph_status split(tree *t, eg_bytes *drop) {
@@ -160,6 +174,7 @@ static egraph_status split(tree *t, eg_bytes *drop) {
   if (d.class == EG_EXTRACT_NONE && d.node == EG_EXTRACT_NONE) return EGRAPH_OK;
   const eg_bytes *ruled_out = &t->relax.drop;
   EG_TRY(eg_bytes_append(drop, ruled_out->data, ruled_out->len));
+  if (t->search->incumbent->proof != NULL) EG_TRY(report_split(t, d));
   if (d.class != EG_EXTRACT_NONE) {
     bool likely = class_value(t, d.class) >= 0.5;
     if (!likely) EG_TRY(push_child(t, ruled_out->data, d.class));
@@ -288,6 +303,10 @@ static egraph_status work(tree *t, bool *out_done) {
     if (status == EGRAPH_OK) status = bound_current(t, &outcome);
   }
   eg_reduced_deinit(&node.model);
+  eg_plain_proof *proof = t->search->incumbent->proof;
+  if (status == EGRAPH_OK && proof != NULL && outcome == EG_RELAX_CLOSED)
+    status = eg_plain_proof_close(proof);
+  if (proof != NULL && proof->failed) outcome = EG_RELAX_STOPPED;
   if (status == EGRAPH_OK && outcome == EG_RELAX_OPEN) status = split_current(t);
   *out_done = outcome != EG_RELAX_STOPPED;
   if (*out_done) t->current = INFINITY;

@@ -10,6 +10,7 @@
 #include "extract/greedy.h"
 #include "extract/incumbent.h"
 #include "extract/perturb.h"
+#include "extract/plain_certificate.h"
 #include "extract/plain_ilp.h"
 
 enum { DAG_MEMORY_BYTES = 256 << 20, PERTURB_ROUNDS = 12 };
@@ -24,7 +25,8 @@ void eg_extract_result_init(eg_extract_result *result, egraph_allocator alloc) {
                                 .bound = -INFINITY,
                                 .gap = INFINITY,
                                 .tree_cost = INFINITY,
-                                .dag_cost = INFINITY};
+                                .dag_cost = INFINITY,
+                                .certified = -INFINITY};
   eg_u32s_init(&result->choice, alloc);
 }
 
@@ -197,5 +199,7 @@ egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem 
   result->seconds = eg_clock_seconds() - incumbent.start_seconds;
   memcpy(result->part_seconds, clock.seconds, sizeof clock.seconds);
   eg_incumbent_deinit(&incumbent);
+  if (status == EGRAPH_OK && options->certificate != NULL)
+    status = eg_plain_certificate_write(alloc, problem, options, result);
   return status;
 }

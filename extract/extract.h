@@ -56,6 +56,7 @@ typedef struct eg_extract_options {
   /// threads it is called from any of them, one at a time.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
+  const char *certificate;  // file to write a certificate to, or NULL
   uint32_t threads;         // 0: 1. Same result with any number unless a limit strikes
   uint32_t disabled_passes; // bit 1 << eg_extract_pass switches a presolve pass off
 } eg_extract_options;
@@ -71,7 +72,8 @@ typedef struct eg_extract_result {
   double seconds;
   double part_seconds[EGRAPH_PART_COUNT];  // CPU, all threads together
   uint32_t reduced_nodes, reduced_classes; // after presolve
-  eg_u32s choice; // [class_count] node, or EG_EXTRACT_NONE where not needed
+  double certified; // the bound that the certificate proves; -INFINITY: none was written
+  eg_u32s choice;   // [class_count] node, or EG_EXTRACT_NONE where not needed
 } eg_extract_result;
 
 /// Solves. `result` must be initialized by eg_extract_result_init; limits are results,

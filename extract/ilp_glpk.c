@@ -383,3 +383,5 @@ const double *eg_lp_values(const eg_lp *lp) { return lp->values.data; }
 const double *eg_lp_reduced_costs(const eg_lp *lp) { return lp->reduced.data; }
 double eg_lp_bound(const eg_lp *lp) { return lp->bound; }
 uint32_t eg_lp_row_count(const eg_lp *lp) { return eg_lp_rows_count(&lp->rows); }
+const eg_lp_rows *eg_lp_rows_of(const eg_lp *lp) { return &lp->rows; }
+const double *eg_lp_multipliers(const eg_lp *lp) { return lp->duals.data; }

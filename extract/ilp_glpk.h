@@ -66,5 +66,8 @@ const double *eg_lp_reduced_costs(const eg_lp *lp);
 /// 2004): valid up to rounding of the sum, however wrong GLPK's basis may be.
 double eg_lp_bound(const eg_lp *lp);
 uint32_t eg_lp_row_count(const eg_lp *lp);
+/// The rows that the program has, and the multiplier of each that the bound uses.
+const eg_lp_rows *eg_lp_rows_of(const eg_lp *lp);
+const double *eg_lp_multipliers(const eg_lp *lp);
 
 #endif

@@ -33,6 +33,7 @@ typedef struct eg_incumbent {
   egraph_status (*on_better)(void *user); // after each improvement, or NULL
   void *on_better_user;
   const eg_cuts *cuts; // rows of nodes that every solution meets, or NULL; borrowed
+  struct eg_plain_proof *proof; // proof mode: what the search reports to; or NULL
   uint32_t tree_limit; // nodes of a search tree; 0: no limit, and no window search
   eg_bytes color;      // scratch of the evaluation
   eg_u32s stack, cursor, trial;

@@ -3,6 +3,7 @@
 // one. Replacing a by b in a solution then adds nothing, and cannot close a cycle: what a
 // needs does not depend on the class of a.
 // SPDX-License-Identifier: Apache-2.0
+#include "extract/plain_proof.h"
 #include "extract/presolve.h"
 
 typedef struct duel {
@@ -36,33 +37,43 @@ static bool covers(const duel *d, uint32_t node, uint32_t other) {
   return true;
 }
 
-static bool is_dominated(const duel *d, uint32_t first, uint32_t last, uint32_t node) {
+// In proof mode only what can be explained counts.
+static egraph_status is_dominated(const duel *d, uint32_t first, uint32_t last,
+                                  uint32_t node, bool *out) {
   const eg_class_index *index = &d->presolve->index;
+  const uint32_t *part = d->presolve->model.part.data;
   const double *cost = d->presolve->model.problem.cost.data;
-  for (uint32_t m = first; m < last; m++) {
+  eg_incumbent *incumbent = d->presolve->incumbent;
+  eg_plain_proof *proof = incumbent != NULL ? incumbent->proof : NULL;
+  *out = false;
+  for (uint32_t m = first; m < last && !*out; m++) {
     uint32_t other = index->members.data[m];
-    if (other != node && !d->drop.data[other] && cost[other] <= cost[node] &&
-        covers(d, node, other))
-      return true;
+    *out = other != node && !d->drop.data[other] && cost[other] <= cost[node] &&
+           covers(d, node, other);
+    if (*out && proof != NULL)
+      EG_TRY(eg_plain_proof_worse(proof, part[node], part[other], out));
   }
-  return false;
+  return EGRAPH_OK;
 }
 
 // Backwards, so that of two equal nodes the first stays.
-static void duel_class(duel *d, uint32_t class) {
+static egraph_status duel_class(duel *d, uint32_t class) {
   const eg_class_index *index = &d->presolve->index;
   uint32_t first = index->member_begin.data[class];
   uint32_t last = index->member_begin.data[class + 1];
   for (uint32_t m = last; m-- > first && last - first > 1;) {
-    if (eg_presolve_late(d->presolve)) return;
+    bool worse;
+    if (eg_presolve_late(d->presolve)) return EGRAPH_OK;
     uint32_t node = index->members.data[m];
     if (!d->closure) mark_children(d, node, true);
-    if (is_dominated(d, first, last, node)) {
+    EG_TRY(is_dominated(d, first, last, node, &worse));
+    if (worse) {
       d->drop.data[node] = 1;
       d->dropped++;
     }
     if (!d->closure) mark_children(d, node, false);
   }
+  return EGRAPH_OK;
 }
 
 static egraph_status duel_all(duel *d, bool *changed) {
@@ -70,7 +81,7 @@ static egraph_status duel_all(duel *d, bool *changed) {
   EG_TRY(eg_bytes_resize(&d->row, problem->class_count));
   EG_TRY(eg_bytes_resize(&d->drop, eg_extract_node_count(problem)));
   for (uint32_t class = 0; class < problem->class_count; class ++)
-    duel_class(d, class);
+    EG_TRY(duel_class(d, class));
   if (d->dropped == 0) return EGRAPH_OK;
   *changed = true;
   return eg_presolve_filter(d->presolve, d->drop.data, NULL);

@@ -10,6 +10,7 @@
 #include "extract/components.h"
 #include "extract/dual_ascent.h"
 #include "extract/level_ascent.h"
+#include "extract/plain_proof.h"
 #include "extract/presolve.h"
 
 enum { ORDERS = 4, MAX_CUTS = 20000, MAX_WORK = 50000000 };
@@ -19,6 +20,7 @@ typedef struct trial {
   eg_presolve *presolve;
   eg_u32s component, order, roots;
   eg_doubles price;
+  eg_cuts cuts; // in proof mode
   eg_bytes drop;
   size_t dropped;
 } trial;
@@ -58,12 +60,47 @@ static egraph_status ascend(trial *t, bool bulk, double *out_bound) {
   return EGRAPH_OK;
 }
 
+// Proof mode: the ascent's cuts are reported if they rule something out, and only the
+// proof says what.
+static egraph_status ascend_in_proof(trial *t, eg_plain_proof *proof) {
+  eg_presolve *presolve = t->presolve;
+  const eg_reduced *model = &presolve->model;
+  eg_ascent_limits limits = {
+      .max_cuts = MAX_CUTS, .max_work = MAX_WORK, .incumbent = presolve->incumbent};
+  double bound;
+  EG_TRY(eg_dual_ascent_run(&model->problem, &presolve->index, &t->roots, limits,
+                            t->price.data, &bound, &t->cuts));
+  presolve->closed = !isfinite(bound); // a root has no derivation
+  if (presolve->closed) return EGRAPH_OK;
+  size_t dropped = t->dropped;
+  for (size_t n = 0; n < t->price.len; n++)
+    dropped += !t->drop.data[n] && bound + t->price.data[n] >= presolve->cutoff;
+  bool first = proof->splits.len == 0 && !isfinite(proof->best);
+  if (dropped == t->dropped && bound < presolve->cutoff && !first) return EGRAPH_OK;
+  t->price.len = 0;
+  EG_TRY(eg_doubles_append(&t->price, model->problem.cost.data, model->problem.cost.len));
+  EG_TRY(eg_plain_proof_begin(proof));
+  EG_TRY(eg_plain_proof_cuts(proof, model->part.data, &t->cuts, t->price.data));
+  EG_TRY(eg_plain_proof_end(proof));
+  presolve->closed = proof->closed;
+  for (size_t n = 0; n < t->drop.len; n++) {
+    if (t->drop.data[n] || eg_plain_proof_has(proof, model->part.data[n])) continue;
+    t->drop.data[n] = 1;
+    t->dropped++;
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status run_order(trial *t, uint32_t which, bool bulk) {
   eg_presolve *presolve = t->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
   EG_TRY(order_roots(t, which));
   t->price.len = 0;
   EG_TRY(eg_doubles_append(&t->price, problem->cost.data, problem->cost.len));
+  eg_plain_proof *proof = presolve->incumbent != NULL ? presolve->incumbent->proof : NULL;
+  t->cuts.begin.len = 1;
+  t->cuts.nodes.len = 0;
+  if (proof != NULL) return ascend_in_proof(t, proof);
   double bound;
   egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_ASCENT);
   egraph_status status = ascend(t, bulk, &bound);
@@ -101,7 +138,9 @@ egraph_status eg_pass_dual(eg_presolve *presolve, bool *changed) {
   eg_u32s_init(&t.roots, presolve->alloc);
   eg_doubles_init(&t.price, presolve->alloc);
   eg_bytes_init(&t.drop, presolve->alloc);
-  egraph_status status = run_orders(&t, changed);
+  egraph_status status = eg_cuts_init(&t.cuts, presolve->alloc);
+  if (status == EGRAPH_OK) status = run_orders(&t, changed);
+  eg_cuts_deinit(&t.cuts);
   eg_bytes_deinit(&t.drop);
   eg_doubles_deinit(&t.price);
   eg_u32s_deinit(&t.roots);

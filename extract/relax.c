@@ -13,6 +13,7 @@
 #include "extract/dual_ascent.h"
 #include "extract/ilp_glpk.h"
 #include "extract/kept_cuts.h"
+#include "extract/plain_proof.h"
 #include "extract/separate.h"
 
 enum {
@@ -22,7 +23,8 @@ enum {
   ASCENT_CUTS = 4000,
   ROUND_ASCENT_CUTS = 400,
   PURGE_EVERY = 5,
-  MAX_CUT_ITEMS = 1000000
+  MAX_CUT_ITEMS = 1000000,
+  PROOF_SHARE = 20 // proof mode: at least one node in so many must go
 };
 static const double SCALED_CUTOFF = 1000, SHRUNK_SHARE = 0.08, STALL_SHARE = 1e-3;
 
@@ -190,6 +192,58 @@ static egraph_status build(cutting *c) {
   return flush_rows(c);
 }
 
+// ---- proof mode -------------------------------------------------------------------
+
+static eg_plain_proof *proof_of(const cutting *c) { return c->search->incumbent->proof; }
+
+// The rows of the program with their multipliers.
+static egraph_status explain_rows(cutting *c) {
+  const eg_lp_rows *rows = eg_lp_rows_of(c->lp);
+  const double *multiplier = eg_lp_multipliers(c->lp);
+  const uint32_t *part = c->presolve->model.part.data;
+  for (uint32_t r = 0; r < eg_lp_rows_count(rows); r++) {
+    if (!(multiplier[r] > 0)) continue;
+    c->head.len = c->next.len = 0;
+    for (uint32_t i = rows->begin.data[r]; i < rows->begin.data[r + 1]; i++)
+      EG_TRY(eg_u32s_push(rows->coefficients.data[i] > 0 ? &c->head : &c->next,
+                          part[rows->columns.data[i]]));
+    EG_TRY(eg_plain_proof_row(proof_of(c), multiplier[r] / c->scale, c->head.data,
+                              (uint32_t)c->head.len, c->next.data,
+                              (uint32_t)c->next.len));
+  }
+  return EGRAPH_OK;
+}
+
+// Reports the program's multipliers and, unless `price` is NULL, the cuts of the ascent
+// that began with those prices; the proof says which nodes go.
+static egraph_status explain(cutting *c, double *price) {
+  eg_plain_proof *proof = proof_of(c);
+  const uint32_t *part = c->presolve->model.part.data;
+  EG_TRY(eg_plain_proof_begin(proof));
+  EG_TRY(explain_rows(c));
+  if (price != NULL) EG_TRY(eg_plain_proof_cuts(proof, part, &c->cuts, price));
+  EG_TRY(eg_plain_proof_end(proof));
+  for (uint32_t n = 0; n < c->relax->drop.len; n++) {
+    if (c->relax->drop.data[n] || eg_plain_proof_has(proof, part[n])) continue;
+    c->relax->drop.data[n] = 1;
+    c->relax->dropped++;
+    EG_TRY(eg_lp_fix_zero(c->lp, n));
+  }
+  return EGRAPH_OK;
+}
+
+// An explanation is as long as all rows in use, so it must be worth it.
+static egraph_status fix_in_proof(cutting *c, double *price) {
+  double more = 0;
+  EG_TRY(ascend(c, ROUND_ASCENT_CUTS, &more));
+  double base = eg_lp_bound(c->lp) / c->scale + more;
+  size_t dropped = 0, left = c->price.len - c->relax->dropped;
+  for (size_t n = 0; n < c->price.len; n++)
+    dropped += !c->relax->drop.data[n] && base + c->price.data[n] >= c->presolve->cutoff;
+  if (base < c->presolve->cutoff && dropped * PROOF_SHARE < left) return EGRAPH_OK;
+  return explain(c, price);
+}
+
 // Solves and takes over bound and x. False in *out_open: closed.
 static egraph_status solve(cutting *c, bool *out_open) {
   const eg_reduced *model = &c->presolve->model;
@@ -205,7 +259,7 @@ static egraph_status solve(cutting *c, bool *out_open) {
   c->relax->x.len = 0;
   EG_TRY(eg_doubles_append(&c->relax->x, eg_lp_values(c->lp), model->part.len));
   *out_open = state != EG_LP_INFEASIBLE && c->relax->bound < c->presolve->cutoff;
-  return EGRAPH_OK;
+  return *out_open || proof_of(c) == NULL ? EGRAPH_OK : explain(c, NULL);
 }
 
 // A dual ascent from the reduced costs: where the roots are not derivable for free, its
@@ -218,6 +272,11 @@ static egraph_status fix(cutting *c) {
   const double *reduced = eg_lp_reduced_costs(c->lp);
   for (size_t n = 0; n < c->price.len; n++)
     c->price.data[n] = reduced[n] > 0 ? reduced[n] / c->scale : 0;
+  if (proof_of(c) != NULL) {
+    c->cost.len = 0;
+    EG_TRY(eg_doubles_append(&c->cost, c->price.data, c->price.len));
+    return fix_in_proof(c, c->cost.data);
+  }
   double more = 0;
   EG_TRY(ascend(c, ROUND_ASCENT_CUTS, &more));
   double base = model->offset + eg_lp_bound(c->lp) / c->scale + more;
@@ -277,13 +336,15 @@ static egraph_status run_rounds(cutting *c, eg_relax_outcome *out) {
     bool open;
     EG_TRY(solve(c, &open));
     *out = EG_RELAX_CLOSED;
+    if (!open && proof_of(c) != NULL && !proof_of(c)->closed) *out = EG_RELAX_OPEN;
     if (!open) return EGRAPH_OK;
     *out = EG_RELAX_STOPPED;
     if (eg_incumbent_stop(c->search->incumbent)) return EGRAPH_OK;
-    if (round < 4 || round % 4 == 0) EG_TRY(guess(c));
+    if (proof_of(c) == NULL && (round < 4 || round % 4 == 0)) EG_TRY(guess(c));
     EG_TRY(fix(c));
     *out = EG_RELAX_CLOSED;
     if (c->relax->bound >= c->presolve->cutoff) return EGRAPH_OK;
+    if (proof_of(c) != NULL && proof_of(c)->closed) return EGRAPH_OK;
     *out = EG_RELAX_SHRUNK;
     if ((double)c->relax->dropped > SHRUNK_SHARE * (double)nodes) return EGRAPH_OK;
     *out = EG_RELAX_STOPPED;
@@ -321,6 +382,10 @@ egraph_status eg_relax_run(eg_relax *relax, eg_search *search, eg_presolve *pres
   eg_u32s_init(&c.next, search->alloc);
   if (status == EGRAPH_OK) status = prepare(&c);
   if (status == EGRAPH_OK) status = run_rounds(&c, out);
+  // The proof decides what is closed, not a bound that it could not explain.
+  if (status == EGRAPH_OK && proof_of(&c) != NULL && !proof_of(&c)->closed &&
+      !(relax->bound < presolve->cutoff))
+    relax->bound = nextafter(presolve->cutoff, -INFINITY);
   eg_lp_destroy(c.lp);
   eg_u32s_deinit(&c.next);
   eg_u32s_deinit(&c.head);

@@ -36,6 +36,10 @@ typedef struct egraph_extract_options {
   /// of them, one at a time.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
+  /// A file to write a certificate to, or NULL: the choice and a proof of a lower bound,
+  /// which the program check_certificate derives again from the e-graph's file. The proof
+  /// takes up to the time limit once more. See egraph_extract_report.certified.
+  const char *certificate;
 } egraph_extract_options;
 /// Chooses a node for every class that the roots need, acyclic, so that the sum of their
 /// costs is least. Limits are results, not errors. `options` may be NULL: the defaults.
@@ -69,6 +73,10 @@ typedef struct egraph_extract_report {
   double part_seconds[EGRAPH_PART_COUNT];  // CPU time of the parts, all threads together
   uint32_t nodes, classes;                 // of the file
   uint32_t reduced_nodes, reduced_classes; // what presolve leaves; 0 unless exact
+  /// The lower bound that the certificate proves, `bound` less 2e-9 of it for rounding
+  /// (exactly `bound` where costs are integers); smaller where the proof would be too
+  /// long. -INFINITY: no certificate was written.
+  double certified;
 } egraph_extract_report;
 EGRAPH_API egraph_extract_report
 egraph_extraction_report(const egraph_extraction *extraction);

@@ -70,6 +70,11 @@ static void print_parts_text(const double *seconds) {
     printf("%-10s %9.4f  %s\n", PARTS[i].name, seconds[i], PARTS[i].text);
 }
 
+/// A certificate proves bounds up to rounding.
+static bool is_unchecked(const egraph_extract_report *r) {
+  return r->certified < r->bound - 3e-9 * fabs(r->bound);
+}
+
 static egraph_status print_json(const extract_flags *flags,
                                 egraph_extraction *extraction) {
   egraph_extract_report r = egraph_extraction_report(extraction);
@@ -79,6 +84,10 @@ static egraph_status print_json(const extract_flags *flags,
   json_real("bound", r.bound);
   json_real("gap", r.gap);
   json_text("status", r.status);
+  if (flags->options.certificate != NULL) {
+    json_real("certified", r.certified);
+    json_bool("bound_unchecked", is_unchecked(&r));
+  }
   json_real("seconds", r.seconds);
   json_int("nodes", r.nodes);
   json_int("classes", r.classes);
@@ -117,6 +126,13 @@ static egraph_status print_text(const extract_flags *flags,
            r.bound, 100 * r.gap);
   else
     printf("cost        %s: some root has no acyclic derivation\n", r.status);
+  if (flags->options.certificate != NULL && isfinite(r.cost)) {
+    bool unchecked = is_unchecked(&r);
+    printf("certificate %s%s", flags->options.certificate,
+           unchecked ? ", bound unchecked: it proves only " : " proves the bound");
+    if (unchecked) printf("%.12g", r.certified);
+    (void)putchar('\n');
+  }
   printf("greedy      ");
   if (isfinite(r.tree_cost)) printf("tree %.12g", r.tree_cost);
   if (isfinite(r.dag_cost))
@@ -179,6 +195,8 @@ int command_extract(int argc, char **argv) {
       {"--passes", FLAG_TEXT, &o->passes, "LIST", passes, 0, 0},
       {"--write-lp", FLAG_TEXT, &flags.lp_file, "FILE",
        "also write the presolved model in CPLEX LP format", 0, 0},
+      {"--certificate", FLAG_TEXT, &o->certificate, "FILE",
+       "also write a proof that check_certificate derives again", 0, 0},
       {"--choices", FLAG_SWITCH, &flags.choices, NULL,
        "also print the node chosen for every class in use", 0, 0},
       {"--statistics", FLAG_SWITCH, &flags.statistics, NULL,

@@ -88,7 +88,7 @@ bool certificate_line_ends(certificate *c) {
 static const struct {
   const char *name;
   certificate_check *check;
-} KINDS[] = {{"plain", NULL}, {"sharding", NULL}, {"layout", NULL}};
+} KINDS[] = {{"plain", check_plain}, {"sharding", NULL}, {"layout", NULL}};
 
 bool certificate_run(input *in, const char *problem, verdict *out) {
   certificate c = {.in = *in, .next_line = in->text};

@@ -1,0 +1,461 @@
+// Every row but one kind is explained in the same way: without the nodes on its greater
+// side ("above"), some needed class, or some child of every node on the other side, has
+// no derivation. From there a set S of classes without derivations is grown: every node
+// that is not above has a child without derivation, which joins.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/plain_proof.h"
+
+#include <math.h>
+
+enum { MAX_BYTES = 64 << 20 };
+
+egraph_status eg_plain_proof_init(eg_plain_proof *proof, egraph_allocator alloc,
+                                  const eg_extract_problem *problem, double target) {
+  *proof = (eg_plain_proof){
+      .problem = problem, .target = target, .max_bytes = MAX_BYTES, .best = -INFINITY};
+  eg_certificate_init(&proof->file, alloc);
+  eg_class_index_init(&proof->index, alloc);
+  eg_u32s_init(&proof->gone_at, alloc);
+  eg_u32s_init(&proof->needed_at, alloc);
+  eg_proof_frames_init(&proof->splits, alloc);
+  eg_doubles_init(&proof->rest, alloc);
+  eg_u32s_init(&proof->waiting, alloc);
+  eg_u32s_init(&proof->queue, alloc);
+  eg_u32s_init(&proof->set, alloc);
+  eg_u32s_init(&proof->cut_stamp, alloc);
+  eg_u32s_init(&proof->set_stamp, alloc);
+  eg_u32s_init(&proof->row, alloc);
+  eg_bytes_init(&proof->derived, alloc);
+  uint32_t nodes = eg_extract_node_count(problem);
+  EG_TRY(eg_class_index_build(&proof->index, problem));
+  EG_TRY(eg_u32s_resize(&proof->gone_at, nodes));
+  EG_TRY(eg_u32s_resize(&proof->needed_at, problem->class_count));
+  EG_TRY(eg_u32s_resize(&proof->waiting, nodes));
+  EG_TRY(eg_u32s_resize(&proof->queue, problem->class_count));
+  EG_TRY(eg_u32s_resize(&proof->cut_stamp, nodes));
+  EG_TRY(eg_u32s_resize(&proof->set_stamp, problem->class_count));
+  EG_TRY(eg_bytes_resize(&proof->derived, problem->class_count));
+  for (size_t i = 0; i < problem->roots.len; i++)
+    proof->needed_at.data[problem->roots.data[i]] = 1;
+  return EGRAPH_OK;
+}
+
+void eg_plain_proof_deinit(eg_plain_proof *proof) {
+  eg_bytes_deinit(&proof->derived);
+  eg_u32s_deinit(&proof->row);
+  eg_u32s_deinit(&proof->set_stamp);
+  eg_u32s_deinit(&proof->cut_stamp);
+  eg_u32s_deinit(&proof->set);
+  eg_u32s_deinit(&proof->queue);
+  eg_u32s_deinit(&proof->waiting);
+  eg_doubles_deinit(&proof->rest);
+  eg_proof_frames_deinit(&proof->splits);
+  eg_u32s_deinit(&proof->needed_at);
+  eg_u32s_deinit(&proof->gone_at);
+  eg_class_index_deinit(&proof->index);
+  eg_certificate_deinit(&proof->file);
+}
+
+static void drop(eg_plain_proof *proof, uint32_t node) {
+  if (proof->gone_at.data[node] == 0)
+    proof->gone_at.data[node] = (uint32_t)proof->splits.len + 1;
+}
+
+static bool in_cut(const eg_plain_proof *proof, uint32_t node) {
+  return proof->cut_stamp.data[node] == proof->stamp;
+}
+
+static bool in_set(const eg_plain_proof *proof, uint32_t class) {
+  return proof->set_stamp.data[class] == proof->stamp;
+}
+
+// ---- derivations ------------------------------------------------------------------
+
+static bool is_usable(const eg_plain_proof *proof, uint32_t node) {
+  return proof->gone_at.data[node] == 0 && !in_cut(proof, node);
+}
+
+static void derive(eg_plain_proof *proof, uint32_t node, uint32_t *count) {
+  uint32_t class = proof->problem->node_class.data[node];
+  if (proof->waiting.data[node] != 0 || !is_usable(proof, node) ||
+      proof->derived.data[class])
+    return;
+  proof->derived.data[class] = 1;
+  proof->queue.data[(*count)++] = class;
+}
+
+// What can be derived without the nodes of the cut.
+static void derive_all(eg_plain_proof *proof) {
+  const eg_extract_problem *problem = proof->problem;
+  uint32_t count = 0;
+  memset(proof->derived.data, 0, proof->derived.len);
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
+    proof->waiting.data[n] =
+        problem->child_begin.data[n + 1] - problem->child_begin.data[n];
+    derive(proof, n, &count);
+  }
+  for (uint32_t at = 0; at < count; at++) {
+    uint32_t class = proof->queue.data[at];
+    for (uint32_t i = proof->index.user_begin.data[class];
+         i < proof->index.user_begin.data[class + 1]; i++) {
+      proof->waiting.data[proof->index.users.data[i]]--;
+      derive(proof, proof->index.users.data[i], &count);
+    }
+  }
+}
+
+static egraph_status join(eg_plain_proof *proof, uint32_t class) {
+  if (in_set(proof, class)) return EGRAPH_OK;
+  proof->set_stamp.data[class] = proof->stamp;
+  return eg_u32s_push(&proof->set, class);
+}
+
+// Some child of `node` is in the set, after one without derivation has joined it; false
+// if there is none.
+static egraph_status lean(eg_plain_proof *proof, uint32_t node, bool *out_leans) {
+  const eg_extract_problem *problem = proof->problem;
+  uint32_t child = EG_EXTRACT_NONE;
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1]; i++) {
+    uint32_t class = problem->children.data[i];
+    if (in_set(proof, class)) {
+      *out_leans = true;
+      return EGRAPH_OK;
+    }
+    if (!proof->derived.data[class]) child = class;
+  }
+  *out_leans = child != EG_EXTRACT_NONE;
+  return *out_leans ? join(proof, child) : EGRAPH_OK;
+}
+
+// Grows the set until every node of its classes is in the cut or has a child in it. All
+// in it are without derivation, so that there always is one.
+static egraph_status grow(eg_plain_proof *proof) {
+  for (size_t at = 0; at < proof->set.len; at++) {
+    uint32_t class = proof->set.data[at];
+    for (uint32_t m = proof->index.member_begin.data[class];
+         m < proof->index.member_begin.data[class + 1]; m++) {
+      uint32_t node = proof->index.members.data[m];
+      bool leans;
+      if (is_usable(proof, node)) EG_TRY(lean(proof, node, &leans));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static void start_cut(eg_plain_proof *proof, const uint32_t *nodes, uint32_t count) {
+  proof->stamp++;
+  proof->set.len = 0;
+  for (uint32_t i = 0; i < count; i++)
+    proof->cut_stamp.data[nodes[i]] = proof->stamp;
+}
+
+static bool has_child(const eg_extract_problem *problem, uint32_t node, uint32_t class) {
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1]; i++)
+    if (problem->children.data[i] == class) return true;
+  return false;
+}
+
+// ---- sums -------------------------------------------------------------------------
+
+egraph_status eg_plain_proof_begin(eg_plain_proof *proof) {
+  proof->sum = 0;
+  proof->sum_begin = proof->file.text.len;
+  proof->rest.len = 0;
+  return eg_doubles_append(&proof->rest, proof->problem->cost.data,
+                           proof->problem->cost.len);
+}
+
+static egraph_status write_set(eg_plain_proof *proof) {
+  for (size_t i = 0; i < proof->set.len; i++)
+    EG_TRY(eg_certificate_int(&proof->file, proof->set.data[i]));
+  if (proof->file.text.len > proof->max_bytes) proof->failed = true;
+  return eg_certificate_end_line(&proof->file);
+}
+
+static bool has_child_in_set(const eg_plain_proof *proof, uint32_t node) {
+  const eg_extract_problem *problem = proof->problem;
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1]; i++)
+    if (in_set(proof, problem->children.data[i])) return true;
+  return false;
+}
+
+// As the checker will: the weight comes off alive nodes of the set without child in it.
+static void take_off_cut(eg_plain_proof *proof, double weight, uint32_t except) {
+  for (size_t s = 0; s < proof->set.len; s++) {
+    uint32_t class = proof->set.data[s];
+    for (uint32_t m = proof->index.member_begin.data[class];
+         class != except && m < proof->index.member_begin.data[class + 1]; m++) {
+      uint32_t node = proof->index.members.data[m];
+      if (proof->gone_at.data[node] == 0 && !has_child_in_set(proof, node))
+        proof->rest.data[node] -= weight;
+    }
+  }
+}
+
+static egraph_status add_cut(eg_plain_proof *proof, double weight) {
+  derive_all(proof);
+  for (uint32_t class = 0; class < proof->problem->class_count && proof->set.len == 0;
+       class ++)
+    if (proof->needed_at.data[class] != 0 && !proof->derived.data[class])
+      EG_TRY(join(proof, class));
+  if (proof->set.len == 0) return EGRAPH_OK;
+  EG_TRY(grow(proof));
+  EG_TRY(eg_certificate_word(&proof->file, "cut"));
+  EG_TRY(eg_certificate_double(&proof->file, weight));
+  EG_TRY(write_set(proof));
+  proof->sum += weight;
+  take_off_cut(proof, weight, EG_EXTRACT_NONE);
+  return EGRAPH_OK;
+}
+
+static egraph_status write_row(eg_plain_proof *proof, double weight, uint32_t class) {
+  EG_TRY(eg_certificate_word(&proof->file, "row"));
+  EG_TRY(eg_certificate_double(&proof->file, weight));
+  EG_TRY(eg_certificate_int(&proof->file, class));
+  EG_TRY(write_set(proof));
+  take_off_cut(proof, weight, class);
+  for (uint32_t m = proof->index.member_begin.data[class];
+       m < proof->index.member_begin.data[class + 1]; m++)
+    if (has_child_in_set(proof, proof->index.members.data[m]))
+      proof->rest.data[proof->index.members.data[m]] += weight;
+  return EGRAPH_OK;
+}
+
+// The common case: all alive nodes of one class are above, and all below are its users.
+static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
+                         const uint32_t *below, uint32_t below_count) {
+  for (uint32_t m = proof->index.member_begin.data[child];
+       m < proof->index.member_begin.data[child + 1]; m++)
+    if (is_usable(proof, proof->index.members.data[m])) return false;
+  for (uint32_t i = 0; i < below_count; i++)
+    if (!has_child(proof->problem, below[i], child)) return false;
+  return true;
+}
+
+// Those of a class, all of them, and its users, all of them.
+static bool is_usage_row(const eg_plain_proof *proof, uint32_t class) {
+  if (proof->needed_at.data[class] != 0) return false;
+  for (uint32_t i = proof->index.user_begin.data[class];
+       i < proof->index.user_begin.data[class + 1]; i++)
+    if (is_usable(proof, proof->index.users.data[i])) return false;
+  return true;
+}
+
+static egraph_status add_usage(eg_plain_proof *proof, double weight, uint32_t class) {
+  EG_TRY(eg_certificate_word(&proof->file, "use"));
+  EG_TRY(eg_certificate_double(&proof->file, weight));
+  EG_TRY(eg_certificate_int(&proof->file, class));
+  EG_TRY(eg_certificate_end_line(&proof->file));
+  for (uint32_t i = proof->index.user_begin.data[class];
+       i < proof->index.user_begin.data[class + 1]; i++)
+    proof->rest.data[proof->index.users.data[i]] -= weight;
+  for (uint32_t m = proof->index.member_begin.data[class];
+       m < proof->index.member_begin.data[class + 1]; m++)
+    proof->rest.data[proof->index.members.data[m]] += weight;
+  return EGRAPH_OK;
+}
+
+static egraph_status add_row(eg_plain_proof *proof, double weight, uint32_t first_above,
+                             const uint32_t *below, uint32_t below_count) {
+  const uint32_t *class_of = proof->problem->node_class.data;
+  uint32_t class = class_of[below[0]];
+  if (is_child_row(proof, class_of[first_above], below, below_count)) {
+    EG_TRY(join(proof, class_of[first_above]));
+    return write_row(proof, weight, class);
+  }
+  derive_all(proof);
+  bool leans = true;
+  for (uint32_t i = 0; i < below_count && leans; i++)
+    EG_TRY(lean(proof, below[i], &leans));
+  if (leans) {
+    EG_TRY(grow(proof));
+    return write_row(proof, weight, class);
+  }
+  return is_usage_row(proof, class) ? add_usage(proof, weight, class) : EGRAPH_OK;
+}
+
+egraph_status eg_plain_proof_row(eg_plain_proof *proof, double weight,
+                                 const uint32_t *above, uint32_t above_count,
+                                 const uint32_t *below, uint32_t below_count) {
+  if (!(weight > 0) || !isfinite(weight) || above_count == 0 || proof->failed)
+    return EGRAPH_OK;
+  start_cut(proof, above, above_count);
+  if (below_count == 0) return add_cut(proof, weight);
+  return add_row(proof, weight, above[0], below, below_count);
+}
+
+egraph_status eg_plain_proof_cuts(eg_plain_proof *proof, const uint32_t *part,
+                                  const eg_cuts *cuts, double *price) {
+  for (uint32_t r = 0; r < eg_cuts_count(cuts); r++) {
+    double charge = INFINITY;
+    proof->row.len = 0;
+    for (uint32_t i = cuts->begin.data[r]; i < cuts->begin.data[r + 1]; i++) {
+      uint32_t node = cuts->nodes.data[i];
+      EG_TRY(eg_u32s_push(&proof->row, part[node]));
+      if (price[node] < charge) charge = price[node];
+    }
+    for (uint32_t i = cuts->begin.data[r]; i < cuts->begin.data[r + 1]; i++)
+      price[cuts->nodes.data[i]] -= charge;
+    EG_TRY(eg_plain_proof_row(proof, charge, proof->row.data, (uint32_t)proof->row.len,
+                              NULL, 0));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plain_proof_end(eg_plain_proof *proof) {
+  const eg_extract_problem *problem = proof->problem;
+  double total = proof->sum;
+  for (uint32_t class = 0; class < problem->class_count; class ++) {
+    double least = 0;
+    for (uint32_t m = proof->index.member_begin.data[class];
+         m < proof->index.member_begin.data[class + 1]; m++) {
+      uint32_t node = proof->index.members.data[m];
+      if (proof->gone_at.data[node] == 0 && proof->rest.data[node] < least)
+        least = proof->rest.data[node];
+    }
+    total += least;
+  }
+  EG_TRY(eg_certificate_word(&proof->file, "bound"));
+  EG_TRY(eg_certificate_end_line(&proof->file));
+  if (total > proof->best && proof->splits.len == 0) {
+    proof->best = total;
+    proof->best_begin = proof->sum_begin;
+    proof->best_end = proof->file.text.len;
+  }
+  if (total >= proof->target) proof->closed = true;
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
+    if (proof->rest.data[n] > 0 && total + proof->rest.data[n] >= proof->target)
+      drop(proof, n);
+  return EGRAPH_OK;
+}
+
+// ---- nodes that others replace ----------------------------------------------------
+
+// Some child of `node` that has no derivation without the nodes of class `needed`.
+static egraph_status explain_need(eg_plain_proof *proof, uint32_t node, uint32_t needed,
+                                  bool *out_done) {
+  const eg_extract_problem *problem = proof->problem;
+  uint32_t first = proof->index.member_begin.data[needed];
+  start_cut(proof, proof->index.members.data + first,
+            proof->index.member_begin.data[needed + 1] - first);
+  derive_all(proof);
+  *out_done = false;
+  for (uint32_t i = problem->child_begin.data[node];
+       i < problem->child_begin.data[node + 1] && !*out_done; i++) {
+    uint32_t child = problem->children.data[i];
+    if (proof->derived.data[child]) continue;
+    EG_TRY(join(proof, child));
+    EG_TRY(grow(proof));
+    EG_TRY(eg_certificate_word(&proof->file, "needs"));
+    EG_TRY(eg_certificate_int(&proof->file, child));
+    EG_TRY(eg_certificate_int(&proof->file, needed));
+    EG_TRY(write_set(proof));
+    *out_done = true;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plain_proof_worse(eg_plain_proof *proof, uint32_t n, uint32_t m,
+                                   bool *out_gone) {
+  const eg_extract_problem *problem = proof->problem;
+  size_t before = proof->file.text.len;
+  *out_gone = proof->gone_at.data[m] == 0 && !proof->failed;
+  for (uint32_t i = problem->child_begin.data[m];
+       i < problem->child_begin.data[m + 1] && *out_gone; i++)
+    if (!has_child(problem, n, problem->children.data[i]))
+      EG_TRY(explain_need(proof, n, problem->children.data[i], out_gone));
+  if (!*out_gone) {
+    proof->file.text.len = before;
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_certificate_word(&proof->file, "worse"));
+  EG_TRY(eg_certificate_int(&proof->file, n));
+  EG_TRY(eg_certificate_int(&proof->file, m));
+  drop(proof, n);
+  return eg_certificate_end_line(&proof->file);
+}
+
+// ---- the tree ---------------------------------------------------------------------
+
+static void enter_side(eg_plain_proof *proof, eg_proof_split side, uint32_t item) {
+  uint32_t class =
+      side == EG_PROOF_NODE_ONLY ? proof->problem->node_class.data[item] : item;
+  proof->closed = false;
+  switch (side) {
+  case EG_PROOF_CLASS_USED:
+    if (proof->needed_at.data[class] == 0)
+      proof->needed_at.data[class] = (uint32_t)proof->splits.len + 1;
+    break;
+  case EG_PROOF_NODE_WITHOUT: drop(proof, item); break;
+  case EG_PROOF_CLASS_UNUSED:
+  case EG_PROOF_NODE_ONLY:
+    for (uint32_t m = proof->index.member_begin.data[class];
+         m < proof->index.member_begin.data[class + 1]; m++)
+      if (side == EG_PROOF_CLASS_UNUSED || proof->index.members.data[m] != item)
+        drop(proof, proof->index.members.data[m]);
+    break;
+  }
+}
+
+static eg_proof_split other_side(eg_proof_split side) {
+  switch (side) {
+  case EG_PROOF_CLASS_USED: return EG_PROOF_CLASS_UNUSED;
+  case EG_PROOF_CLASS_UNUSED: return EG_PROOF_CLASS_USED;
+  case EG_PROOF_NODE_WITHOUT: return EG_PROOF_NODE_ONLY;
+  case EG_PROOF_NODE_ONLY: break;
+  }
+  return EG_PROOF_NODE_WITHOUT;
+}
+
+egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,
+                                   uint32_t item) {
+  static const char *const WHAT[] = {"class", "class", "node", "node"};
+  static const char *const SIDE[] = {"used", "unused", "without", "only"};
+  EG_TRY(eg_certificate_word(&proof->file, "split"));
+  EG_TRY(eg_certificate_word(&proof->file, WHAT[side]));
+  EG_TRY(eg_certificate_int(&proof->file, item));
+  EG_TRY(eg_certificate_word(&proof->file, SIDE[side]));
+  EG_TRY(eg_certificate_end_line(&proof->file));
+  EG_TRY(eg_proof_frames_push(&proof->splits, (eg_proof_frame){side, item, false}));
+  enter_side(proof, side, item);
+  return EGRAPH_OK;
+}
+
+// Brings back what went at the present depth or below.
+static void undo(eg_plain_proof *proof) {
+  for (size_t n = 0; n < proof->gone_at.len; n++)
+    if (proof->gone_at.data[n] > proof->splits.len) proof->gone_at.data[n] = 0;
+  for (size_t class = 0; class < proof->needed_at.len; class ++)
+    if (proof->needed_at.data[class] > proof->splits.len)
+      proof->needed_at.data[class] = 0;
+}
+
+static bool lacks_derivation(eg_plain_proof *proof) {
+  start_cut(proof, NULL, 0);
+  derive_all(proof);
+  for (uint32_t class = 0; class < proof->problem->class_count; class ++)
+    if (proof->needed_at.data[class] != 0 && !proof->derived.data[class]) return true;
+  return false;
+}
+
+egraph_status eg_plain_proof_close(eg_plain_proof *proof) {
+  if (!proof->closed && !lacks_derivation(proof)) proof->failed = true;
+  if (proof->failed) return EGRAPH_OK;
+  EG_TRY(eg_certificate_word(&proof->file, "closed"));
+  EG_TRY(eg_certificate_end_line(&proof->file));
+  while (proof->splits.len != 0 && proof->splits.data[proof->splits.len - 1].last) {
+    undo(proof);
+    proof->splits.len--;
+  }
+  proof->done = proof->splits.len == 0;
+  if (proof->done) return EGRAPH_OK;
+  eg_proof_frame *top = &proof->splits.data[proof->splits.len - 1];
+  undo(proof);
+  top->last = true;
+  top->now = other_side(top->now);
+  enter_side(proof, top->now, top->item);
+  return EGRAPH_OK;
+}
