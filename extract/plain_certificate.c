@@ -116,7 +116,7 @@ static egraph_status write(writer *w, eg_certificate_file *out) {
   EG_TRY(write_head(w, out));
   if (w->result->status == EG_EXTRACT_INFEASIBLE) {
     w->result->certified = INFINITY;
-    return eg_certificate_save(out, w->options->certificate);
+    return EGRAPH_OK;
   }
   EG_TRY(prove(w));
   bool whole = w->proof.done && !w->proof.failed;
@@ -128,26 +128,35 @@ static egraph_status write(writer *w, eg_certificate_file *out) {
     EG_TRY(eg_certificate_end_line(out));
   }
   w->result->certified = bound;
-  return eg_certificate_save(out, w->options->certificate);
+  return EGRAPH_OK;
 }
 
-egraph_status eg_plain_certificate_write(egraph_allocator alloc,
-                                         const eg_extract_problem *problem,
-                                         const eg_extract_options *options,
-                                         eg_extract_result *result) {
+egraph_status eg_plain_certificate_make(egraph_allocator alloc,
+                                        const eg_extract_problem *problem,
+                                        const eg_extract_options *options,
+                                        eg_extract_result *result,
+                                        eg_certificate_file *out) {
   writer w = {.alloc = alloc, .problem = problem, .options = options, .result = result};
   eg_incumbent incumbent;
   EG_TRY(eg_incumbent_init(&incumbent, alloc, problem, options));
   w.unit = incumbent.unit;
   eg_incumbent_deinit(&incumbent);
   double bound = result->bound;
-  double target =
-      w.unit > 0 ? bound - w.unit * (1 - 1e-6) : bound - CLAIM_ROOM * fabs(bound);
+  double room = w.unit > 0 ? w.unit * (1 - 1e-6) : CLAIM_ROOM * fabs(bound);
+  egraph_status status = eg_plain_proof_init(&w.proof, alloc, problem, bound - room);
+  if (status == EGRAPH_OK) status = write(&w, out);
+  eg_plain_proof_deinit(&w.proof);
+  return status;
+}
+
+egraph_status eg_plain_certificate_write(egraph_allocator alloc,
+                                         const eg_extract_problem *problem,
+                                         const eg_extract_options *options,
+                                         eg_extract_result *result) {
   eg_certificate_file out;
   eg_certificate_init(&out, alloc);
-  egraph_status status = eg_plain_proof_init(&w.proof, alloc, problem, target);
-  if (status == EGRAPH_OK) status = write(&w, &out);
-  eg_plain_proof_deinit(&w.proof);
+  egraph_status status = eg_plain_certificate_make(alloc, problem, options, result, &out);
+  if (status == EGRAPH_OK) status = eg_certificate_save(&out, options->certificate);
   eg_certificate_deinit(&out);
   return status;
 }

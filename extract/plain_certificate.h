@@ -9,11 +9,18 @@
 #ifndef EG_EXTRACT_PLAIN_CERTIFICATE_H
 #define EG_EXTRACT_PLAIN_CERTIFICATE_H
 
+#include "extract/certificate_file.h"
 #include "extract/extract.h"
 
-/// Writes options->certificate for a result of options->method; result->certified becomes
-/// the bound that it proves. At most as long as the time limit. Fails with EGRAPH_E_IO,
-/// EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL.
+/// Appends the certificate of a result; result->certified becomes the bound that it
+/// proves. At most as long as the time limit. Fails with EGRAPH_E_MEMORY,
+/// EGRAPH_E_INTERNAL.
+egraph_status eg_plain_certificate_make(egraph_allocator alloc,
+                                        const eg_extract_problem *problem,
+                                        const eg_extract_options *options,
+                                        eg_extract_result *result,
+                                        eg_certificate_file *out);
+/// The same into the file options->certificate. Fails with EGRAPH_E_IO, too.
 egraph_status eg_plain_certificate_write(egraph_allocator alloc,
                                          const eg_extract_problem *problem,
                                          const eg_extract_options *options,

@@ -90,8 +90,8 @@ static const struct {
   certificate_check *check;
 } KINDS[] = {{"plain", check_plain}, {"sharding", NULL}, {"layout", NULL}};
 
-bool certificate_run(input *in, const char *problem, verdict *out) {
-  certificate c = {.in = *in, .next_line = in->text};
+static bool run(input *in, const char *path, input *problem, verdict *out) {
+  certificate c = {.in = *in, .next_line = in->text, .problem = problem};
   *out = (verdict){.cost = ""};
   const char *magic = certificate_next(&c) ? certificate_word(&c) : NULL;
   const char *version = magic != NULL ? certificate_word(&c) : NULL;
@@ -107,7 +107,15 @@ bool certificate_run(input *in, const char *problem, verdict *out) {
     (void)certificate_refuse(&c, "this program checks no certificates of kind '%.40s'",
                              kind);
   bool accepted =
-      good && check != NULL && certificate_line_ends(&c) && check(&c, problem, out);
+      good && check != NULL && certificate_line_ends(&c) && check(&c, path, out);
   in->blocks = c.in.blocks;
   return accepted;
+}
+
+bool certificate_run(input *in, const char *problem, verdict *out) {
+  return run(in, problem, NULL, out);
+}
+
+bool certificate_run_on(input *in, input *problem, verdict *out) {
+  return run(in, problem->path, problem, out);
 }

@@ -12,6 +12,7 @@ typedef struct certificate {
   char *next_line; // NULL: the present line is the last one
   char *at;        // next character of the present line
   size_t line;     // from 1
+  input *problem;  // the problem's text, where it is in memory already; or NULL
 } certificate;
 
 /// What a check derived, as text: costs are doubles in some kinds and integers in others.
@@ -27,6 +28,8 @@ certificate_check check_plain, check_sharding, check_layout;
 
 /// Reads the head line and runs the check of its kind. The certificate is an open input.
 bool certificate_run(input *in, const char *problem, verdict *out);
+/// The same with a problem in memory, an open input whose text is changed.
+bool certificate_run_on(input *in, input *problem, verdict *out);
 
 /// Goes to the next line that is not empty; false at the end.
 bool certificate_next(certificate *c);

@@ -614,11 +614,12 @@ bool check_plain(certificate *c, const char *problem, verdict *out) {
                               "a plain certificate needs the file of the problem, too");
   input file;
   plain_problem p;
-  if (!input_open(&file, problem, c->in.why)) return false;
+  if (c->problem == NULL && !input_open(&file, problem, c->in.why)) return false;
   proof q = {.c = c, .p = &p};
-  bool good = plain_problem_read(&file, &p) && prepare(&q) && check_claims(&q, out);
+  bool good = plain_problem_read(c->problem != NULL ? c->problem : &file, &p) &&
+              prepare(&q) && check_claims(&q, out);
   free(q.splits);
   free(q.fact);
-  input_close(&file);
+  if (c->problem == NULL) input_close(&file);
   return good;
 }
