@@ -36,7 +36,9 @@ struct eg_layout_ascent {
   eg_layout_weights weights;
   bool is_checked; // whether limits can be kept
   double bound;    // after the last pass
+  double best;     // the highest of all, less what rounding may have added
   double room;     // labels that exceed it are in no better solution
+  bool keeps_all;  // room stays infinite
   bool infeasible;
   eg_layout_walk walk;
   eg_doubles kept_price; // of the factors, while the ascent is restricted
@@ -176,7 +178,7 @@ static bool is_closed(const ascent *a) {
 
 /// What a better solution costs above the bound at most.
 static double room_above(const ascent *a) {
-  double cutoff = eg_layout_search_cutoff(a->search);
+  double cutoff = eg_layout_search_cut(a->search);
   return isfinite(cutoff) ? fmax(cutoff - a->bound, 0) + 1e-9 * fabs(cutoff) : INFINITY;
 }
 
@@ -203,8 +205,9 @@ static egraph_status climb(ascent *a, int passes) {
   for (int i = 0; i < passes; i++) {
     EG_TRY(pass(a, i % 2 == 0));
     if (a->infeasible) return EGRAPH_OK;
-    a->room = room_above(a);
-    eg_layout_search_raise(a->search, a->bound - rounding_of(a));
+    a->best = fmax(a->best, a->bound - rounding_of(a));
+    EG_TRY(eg_layout_search_raise(a->search, a->bound - rounding_of(a)));
+    if (!a->keeps_all) a->room = room_above(a);
     bool is_back = i % 2 == 1;
     if (is_back && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a));
     if (is_closed(a) || eg_layout_search_stop(a->search)) break;
@@ -318,6 +321,7 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
   EG_TRY(eg_alloc(search->alloc, 1, sizeof *a, &a));
   *a = (ascent){.search = search,
                 .active = active,
+                .best = -INFINITY,
                 .weights = eg_layout_weights_of(search, active)};
   eg_layout_order_init(&a->order, search->alloc);
   eg_doubles_init(&a->kept_price, search->alloc);
@@ -357,6 +361,10 @@ const eg_layout_weights *eg_layout_ascent_weights(const eg_layout_ascent *a) {
 void eg_layout_ascent_set_prices(eg_layout_ascent *a, const double *price) {
   memcpy(a->weights.price, price, a->weights.limits * sizeof *price);
 }
+
+void eg_layout_ascent_keep_all(eg_layout_ascent *a) { a->keeps_all = true; }
+
+double eg_layout_ascent_best(const eg_layout_ascent *a) { return a->best; }
 
 egraph_status eg_layout_ascent_find_prices(eg_layout_ascent *a) {
   if (a->infeasible || a->weights.limits == 0) return EGRAPH_OK;

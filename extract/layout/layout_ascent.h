@@ -30,6 +30,11 @@ egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, int passes,
 const eg_layout_weights *eg_layout_ascent_weights(const eg_layout_ascent *ascent);
 /// `price`: [limited measures], >= 0.
 void eg_layout_ascent_set_prices(eg_layout_ascent *ascent, const double *price);
+/// From now on no label is given up because a solution is cheaper: what is proven holds
+/// whatever the best solution is.
+void eg_layout_ascent_keep_all(eg_layout_ascent *ascent);
+/// The best bound of all climbs, -INFINITY before the first.
+double eg_layout_ascent_best(const eg_layout_ascent *ascent);
 /// Looks for the prices of the best bound by what greedy solutions use, and climbs there.
 egraph_status eg_layout_ascent_find_prices(eg_layout_ascent *ascent);
 /// Works on a part of what is active, borrowed, until released: prices are then as they

@@ -20,7 +20,7 @@ egraph_status eg_layout_close(eg_layout_search *search, eg_layout_active *active
 
 /// Deletes from `active` what exceeds the bound by more than the best solution does;
 /// returns the share of strategies that went.
-double eg_layout_delete_costly(const eg_layout_search *search, eg_layout_active *active,
+double eg_layout_delete_costly(eg_layout_search *search, eg_layout_active *active,
                                const eg_layout_excess *excess);
 
 #endif

@@ -235,8 +235,8 @@ static egraph_status eliminate(eliminator *e, double constant,
   out->reach = reach_of(e, least);
   if (isinf(proven)) return EGRAPH_OK;
   double bound = e->states.bound + constant + proven;
-  eg_layout_search_raise(e->search, bound - 1e-12 * (fabs(bound) + fabs(constant)));
-  return EGRAPH_OK;
+  return eg_layout_search_raise(e->search,
+                                bound - 1e-12 * (fabs(bound) + fabs(constant)));
 }
 
 // ---- the whole ----------------------------------------------------------------------

@@ -158,7 +158,7 @@ static egraph_status solve_expanded(expansion *x, bool *out_exact) {
     // What is subtracted may be far larger than what is left: mind the rounding.
     double bound = result.bound - slack - 1e-13 * (fabs(result.bound) + slack);
     if (status == EGRAPH_OK)
-      eg_layout_search_raise(x->search, slack > 0 ? bound : result.bound);
+      status = eg_layout_search_raise(x->search, slack > 0 ? bound : result.bound);
   }
   eg_extract_result_deinit(&result);
   return status;

@@ -11,6 +11,7 @@ typedef struct finder {
   double deadline;
   eg_extract_problem problem; // a class per value
   eg_u32s op;                 // [node]
+  eg_u32s inputs;             // distinct ones of an operator
   eg_doubles price;           // [node]
   eg_class_index index;
   eg_landmarks landmarks;
@@ -28,15 +29,29 @@ static double cost_of(const finder *f, uint32_t op) {
   return least;
 }
 
+/// Nodes of the plain problem name a child once.
+static egraph_status list_inputs(finder *f, uint32_t op) {
+  const eg_layout_problem *p = f->active->view->problem;
+  f->inputs.len = 0;
+  for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++) {
+    bool is_new = true;
+    for (size_t k = 0; k < f->inputs.len && is_new; k++)
+      is_new = f->inputs.data[k] != p->inputs.data[i];
+    if (is_new) EG_TRY(eg_u32s_push(&f->inputs, p->inputs.data[i]));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status add_nodes(finder *f) {
   const eg_layout_problem *p = f->active->view->problem;
   f->problem.class_count = eg_layout_value_count(p);
   for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
-    uint32_t value = p->operator_value.data[op], begin = p->input_begin.data[op], ignored;
+    uint32_t value = p->operator_value.data[op], ignored;
     double cost = f->active->used.data[value] ? cost_of(f, op) : INFINITY;
     if (!(cost < INFINITY)) continue;
-    EG_TRY(eg_extract_problem_add_node(&f->problem, value, cost, p->inputs.data + begin,
-                                       p->input_begin.data[op + 1] - begin, &ignored));
+    EG_TRY(list_inputs(f, op));
+    EG_TRY(eg_extract_problem_add_node(&f->problem, value, cost, f->inputs.data,
+                                       (uint32_t)f->inputs.len, &ignored));
     EG_TRY(eg_u32s_push(&f->op, op));
     EG_TRY(eg_doubles_push(&f->price, cost));
   }
@@ -102,6 +117,7 @@ egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
   EG_TRY(eg_extract_problem_init(&f.problem, alloc));
   egraph_status status = eg_cuts_init(&f.cuts, alloc);
   eg_u32s_init(&f.op, alloc);
+  eg_u32s_init(&f.inputs, alloc);
   eg_doubles_init(&f.price, alloc);
   eg_class_index_init(&f.index, alloc);
   eg_landmarks_init(&f.landmarks, alloc);
@@ -109,6 +125,7 @@ egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
   eg_landmarks_deinit(&f.landmarks);
   eg_class_index_deinit(&f.index);
   eg_doubles_deinit(&f.price);
+  eg_u32s_deinit(&f.inputs);
   eg_u32s_deinit(&f.op);
   eg_cuts_deinit(&f.cuts);
   eg_extract_problem_deinit(&f.problem);

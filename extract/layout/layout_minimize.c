@@ -54,12 +54,12 @@ static egraph_status solve_root(minimizer *m, eg_layout_tree *tree, bool last,
   *out = CLOSED;
   EG_TRY(eg_layout_tree_solve(tree, ROOT_ROUNDS, &outcome));
   if (outcome == EG_LAYOUT_PRUNED) return EGRAPH_OK;
-  eg_layout_search_raise(search, tree->bound);
+  EG_TRY(eg_layout_search_raise(search, tree->bound));
   *out = STOPPED;
   if (outcome == EG_LAYOUT_STOPPED) return EGRAPH_OK;
   *out = CLOSED;
   EG_TRY(eg_layout_tree_offer(tree, true, &done));
-  if (done || tree->bound >= eg_layout_search_cutoff(search)) return EGRAPH_OK;
+  if (done || tree->bound >= eg_layout_search_cut(search)) return EGRAPH_OK;
   *out = OPEN;
   if (!last) return keep_root(m, tree);
   tree->extra.len = 0;
@@ -267,7 +267,7 @@ static bool should_ascend(const minimizer *m) {
 static egraph_status start(minimizer *m) {
   eg_layout_search *search = m->search;
   EG_TRY(eg_layout_greedy(search, &m->active, NULL));
-  eg_layout_search_raise(search, 0);
+  EG_TRY(eg_layout_search_raise(search, 0));
   if (should_ascend(m)) EG_TRY(ascend(m));
   return should_expand(m) ? eg_layout_expand(search, &m->active) : EGRAPH_OK;
 }
@@ -293,7 +293,7 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
     last = delete_costly(m) < SHRINKING || round + 2 >= RESTARTS;
   }
   *out_closed = state == CLOSED;
-  if (*out_closed) eg_layout_search_raise(search, INFINITY);
+  if (*out_closed) eg_layout_search_close(search);
   return EGRAPH_OK;
 }
 

@@ -124,6 +124,7 @@ static void note_changes(neighbours *n) {
 
 static egraph_status search_window(neighbours *n, uint32_t seed) {
   eg_layout_search *search = n->search;
+  double cut = search->cut;
   search->whole = search->bound;
   n->searched.data[seed] = ++n->number;
   memcpy(n->before.data, search->best.strategy.data,
@@ -132,8 +133,9 @@ static egraph_status search_window(neighbours *n, uint32_t seed) {
   EG_TRY(eg_layout_ascent_restrict(n->ascent, &n->part));
   egraph_status status = search_part(n);
   eg_layout_ascent_release(n->ascent);
-  search->bound = fmin(search->whole, eg_layout_search_value(search));
+  search->bound = search->whole;
   search->whole = INFINITY;
+  search->cut = cut;
   note_changes(n);
   return status;
 }

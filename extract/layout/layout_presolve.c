@@ -12,6 +12,8 @@ static void apply_user(eg_layout_active *active) {
     uint32_t v = view->value_of.data[s], fixed = p->source_layout.data[v];
     bool ok =
         !p->forbidden.data[s] && !p->place_forbidden.data[p->output.data[s]] &&
+        (view->fixed == NULL || view->fixed[v] == EG_LAYOUT_NONE ||
+         view->fixed[v] == s) &&
         (fixed == EG_LAYOUT_NONE || p->output.data[s] == eg_layout_place(p, v, fixed));
     for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
       ok = ok && !p->place_forbidden.data[p->needs.data[k]] &&
@@ -294,13 +296,28 @@ static bool has_roots(const eg_layout_active *active) {
   return true;
 }
 
+/// What flags say, from what strategies and arcs are left.
+static egraph_status settle(eg_layout_active *active, bool *changed) {
+  EG_TRY(derive(active, changed));
+  EG_TRY(want(active, changed));
+  require_all(active);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_presolve_apart(eg_layout_active *active) {
+  for (bool changed = true; changed && !active->infeasible;) {
+    changed = false;
+    EG_TRY(settle(active, &changed));
+  }
+  if (!has_roots(active)) active->infeasible = true;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task *task) {
   bool changed = true;
   for (int round = 0; round < MAX_ROUNDS && changed && !active->infeasible; round++) {
     changed = false;
-    EG_TRY(derive(active, &changed));
-    EG_TRY(want(active, &changed));
-    require_all(active);
+    EG_TRY(settle(active, &changed));
     for (uint32_t t = 0; t < active->view->problem->tie_kind.len; t++)
       agree(active, t, &changed);
     if (!changed && !active->infeasible)
@@ -308,9 +325,7 @@ egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task 
   }
   // The last round may have been cut short: leave the flags consistent.
   bool ignored = false;
-  EG_TRY(derive(active, &ignored));
-  EG_TRY(want(active, &ignored));
-  require_all(active);
+  EG_TRY(settle(active, &ignored));
   if (!has_roots(active)) active->infeasible = true;
   return EGRAPH_OK;
 }

@@ -50,6 +50,10 @@ void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
 /// counts (strategies only when no solution is excluded).
 egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task *task);
 
+/// Likewise what cannot be derived or is not needed, and nothing that looks at ties or at
+/// what other strategies cost.
+egraph_status eg_layout_presolve_apart(eg_layout_active *active);
+
 /// True when a member of a tie (a value or an operator, by kind) is in every solution.
 bool eg_layout_is_bound(const eg_layout_active *active, uint32_t tie, uint32_t member);
 

@@ -2,6 +2,7 @@
 #include "extract/layout/layout_search.h"
 
 #include "base/clock.h"
+#include "base/proof.h"
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) {
   while (b != 0) {
@@ -31,8 +32,30 @@ static double unit_of(const eg_layout_view *view, int measure) {
   return (double)unit;
 }
 
+/// What a solution costs at most, about: bounds are sums of terms of that size.
+static double largest_cost(const eg_layout_search *search) {
+  const eg_layout_view *view = search->view;
+  const eg_doubles *strategy = &view->strategy_weight[search->task->objective];
+  const eg_doubles *arc = &view->arc_weight[search->task->objective];
+  double sum = 0;
+  for (uint32_t v = 0; v < eg_layout_value_count(view->problem); v++) {
+    double most = 0, way = 0;
+    for (uint32_t i = view->strategies.begin.data[v];
+         i < view->strategies.begin.data[v + 1]; i++)
+      if (search->legal.strategy.data[view->strategies.items.data[i]])
+        most = fmax(most, strategy->data[view->strategies.items.data[i]]);
+    for (uint32_t i = view->value_arcs.begin.data[v];
+         i < view->value_arcs.begin.data[v + 1]; i++)
+      if (search->legal.arc.data[view->value_arcs.items.data[i]])
+        way = fmax(way, arc->data[view->value_arcs.items.data[i]]);
+    sum += most + way;
+  }
+  return sum;
+}
+
 static egraph_status prepare(eg_layout_search *search) {
   const eg_layout_view *view = search->view;
+  search->rounding = 1e-12 * largest_cost(search);
   size_t arcs = eg_layout_arc_count(view->problem);
   EG_TRY(eg_doubles_resize(&search->arc_weight, arcs));
   EG_TRY(eg_doubles_resize(&search->arc_priced, arcs));
@@ -52,6 +75,7 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
                                .task = task,
                                .clock = clock,
                                .whole = INFINITY,
+                               .cut = INFINITY,
                                .unit = unit_of(view, (int)task->objective)};
   EG_TRY(eg_layout_active_init(&search->legal, alloc, view));
   egraph_status status = eg_layout_evaluator_init(&search->evaluator, alloc, view);
@@ -103,6 +127,14 @@ static bool is_better(const eg_layout_search *search) {
          now[EG_LAYOUT_MEMORY] < best[EG_LAYOUT_MEMORY];
 }
 
+/// A solution may be cheaper than the one that was proven to be the cheapest by the
+/// tolerance of that proof.
+static egraph_status check_bound(const eg_layout_search *search, double bound,
+                                 double cost) {
+  if (isfinite(bound)) bound -= EG_LAYOUT_TOLERANCE * fabs(bound) + search->rounding;
+  return eg_proof_check_bound("layout problem", bound, cost);
+}
+
 static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
   *out_ok = keeps_limits(search) && !is_excluded(search);
   if (!*out_ok || !is_better(search)) return EGRAPH_OK;
@@ -111,9 +143,7 @@ static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
   if (!search->has_best || cost < search->least) search->least = cost;
   EG_TRY(eg_layout_choice_copy(&search->best, &search->trial));
   search->has_best = true;
-  if (search->bound > search->best.sum[objective])
-    search->bound = search->best.sum[objective];
-  return EGRAPH_OK;
+  return check_bound(search, fmin(search->bound, search->whole), cost);
 }
 
 egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
@@ -164,11 +194,26 @@ double eg_layout_search_cutoff(const eg_layout_search *search) {
   return value - EG_LAYOUT_TOLERANCE * value;
 }
 
-void eg_layout_search_raise(eg_layout_search *search, double bound) {
+double eg_layout_search_cut(eg_layout_search *search) {
+  double cutoff = eg_layout_search_cutoff(search);
+  if (cutoff < search->cut) search->cut = cutoff;
+  return cutoff;
+}
+
+egraph_status eg_layout_search_raise(eg_layout_search *search, double bound) {
+  double value = eg_layout_search_value(search);
   if (search->unit > 0 && isfinite(bound))
     bound = ceil(bound / search->unit - 1e-6) * search->unit;
-  if (bound > eg_layout_search_value(search)) bound = eg_layout_search_value(search);
+  if (bound > search->cut) bound = search->cut;
+  // The best solution need not be in a part.
+  if (isinf(search->whole)) EG_TRY(check_bound(search, bound, value));
+  if (bound >= eg_layout_search_cutoff(search)) bound = value; // up to the tolerance
   if (bound > search->bound) search->bound = bound;
+  return EGRAPH_OK;
+}
+
+void eg_layout_search_close(eg_layout_search *search) {
+  search->bound = eg_layout_search_value(search);
 }
 
 bool eg_layout_search_stop(eg_layout_search *search) {

@@ -32,7 +32,11 @@ typedef struct eg_layout_search {
   double bound; // valid lower bound of the objective
   double whole; // the same while a part is searched, whose bound says nothing of the
                 // rest; else INFINITY
-  double unit;  // the objective is a multiple of it; 0: not known to be
+  double cut; // what was deleted because it is no cheaper than a solution costs at least
+              // this; INFINITY: nothing was
+  double rounding; // what sums of the objective's weights may be off by
+  double price[EG_LAYOUT_MEMORY_ROWS]; // of memory rows, of the best bounds
+  double unit; // the objective is a multiple of it; 0: not known to be
 } eg_layout_search;
 
 /// Borrows everything. Fails with EGRAPH_E_MEMORY.
@@ -43,7 +47,8 @@ void eg_layout_search_deinit(eg_layout_search *search);
 
 /// Completes search->trial.strategy (user-allowed strategies only) with arcs of least
 /// weight and keeps it when it is better than the best. *out_ok: it is a solution within
-/// the limits, not excluded.
+/// the limits, not excluded. Fails with EGRAPH_E_INTERNAL when it costs less than the
+/// bound.
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok);
 /// The same with the arcs allowed restricted to those with finite `weight`.
 egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
@@ -55,7 +60,14 @@ egraph_status eg_layout_search_adopt(eg_layout_search *search,
 double eg_layout_search_value(const eg_layout_search *search);
 /// Only solutions below are of interest.
 double eg_layout_search_cutoff(const eg_layout_search *search);
-void eg_layout_search_raise(eg_layout_search *search, double bound);
+/// The same for deleting what costs as much: bounds of what is left are bounds of the
+/// whole up to there.
+double eg_layout_search_cut(eg_layout_search *search);
+/// No solution that is left costs less. Fails with EGRAPH_E_INTERNAL when one is known
+/// that does.
+egraph_status eg_layout_search_raise(eg_layout_search *search, double bound);
+/// Nothing is left: the best solution is optimal, or there is none.
+void eg_layout_search_close(eg_layout_search *search);
 /// Deadline, gap, or the caller's wish; calls progress at most ten times a second.
 bool eg_layout_search_stop(eg_layout_search *search);
 

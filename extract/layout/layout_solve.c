@@ -5,6 +5,7 @@
 #include "extract/layout/layout_solve.h"
 
 #include "base/clock.h"
+#include "base/proof.h"
 #include "extract/layout/layout_search.h"
 
 void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc) {
@@ -26,6 +27,7 @@ typedef struct solver {
   const eg_layout_options *options;
   eg_layout_result *result;
   eg_layout_view view;
+  eg_u32s fixed; // see the view; empty: none
   eg_layout_clock clock;
   eg_layout_choices found; // the same solutions, for exclusion
   eg_layout_choice best;   // of the last pass
@@ -50,6 +52,8 @@ static egraph_status minimize(solver *s, eg_layout_search *search) {
     EG_TRY(eg_layout_search_adopt(search, &s->best));
   if (s->options->incumbent != NULL) EG_TRY(seed(s, search, s->options->incumbent));
   EG_TRY(eg_layout_search_run(search, &s->closed));
+  if (search->task->objective == EG_LAYOUT_COST && s->result->solutions.len == 0)
+    memcpy(s->result->price, search->price, sizeof search->price);
   s->bound = search->bound;
   s->has_best = search->has_best;
   return s->has_best ? eg_layout_choice_copy(&s->best, &search->best) : EGRAPH_OK;
@@ -89,6 +93,19 @@ static egraph_status break_ties(solver *s, eg_layout_task task, bool *proven) {
   return EGRAPH_OK;
 }
 
+/// What the solver says of its solution, against the certificate.
+static egraph_status check_solution(const solver *s, const eg_layout_solution *solution) {
+  const double *sum = s->best.sum;
+  EG_TRY(eg_proof_check_equal("cost of a layout problem's solution", sum[EG_LAYOUT_COST],
+                              solution->cost));
+  for (uint32_t r = 0; r < s->problem->memory_rows; r++)
+    EG_TRY(eg_proof_check_equal("memory of a layout problem's solution",
+                                sum[EG_LAYOUT_ROW + r], solution->memory[r]));
+  // Passes that break ties may leave the cost higher by the tolerance.
+  double slack = EG_LAYOUT_TOLERANCE * fabs(solution->bound);
+  return eg_proof_check_bound("layout problem", solution->bound - slack, solution->cost);
+}
+
 static egraph_status report(solver *s, double bound, bool proven) {
   eg_layout_solution solution = {.bound = bound, .is_proven = proven};
   eg_u32s_init(&solution.strategy, s->alloc);
@@ -103,7 +120,8 @@ static egraph_status report(solver *s, double bound, bool proven) {
                                solution.arc_used.data, &solution.cost, solution.memory);
   for (size_t a = 0; a < solution.arc_used.len; a++)
     solution.transitions += solution.arc_used.data[a];
-  if (solution.bound > solution.cost) solution.bound = solution.cost;
+  if (status == EGRAPH_OK) status = check_solution(s, &solution);
+  if (solution.bound > solution.cost) solution.bound = solution.cost; // by rounding
   if (status == EGRAPH_OK)
     status = eg_layout_solutions_push(&s->result->solutions, solution);
   if (status == EGRAPH_OK) return EGRAPH_OK;
@@ -257,7 +275,20 @@ static egraph_status conclude(solver *s) {
   return EGRAPH_OK;
 }
 
+static egraph_status fix_values(solver *s) {
+  const eg_layout_options *options = s->options;
+  if (options->free_values == NULL) return EGRAPH_OK;
+  for (uint32_t v = 0; v < eg_layout_value_count(s->problem); v++)
+    EG_TRY(eg_u32s_push(&s->fixed, options->free_values[v] ? EG_LAYOUT_NONE
+                                                           : options->incumbent[v]));
+  s->view.fixed = s->fixed.data;
+  return EGRAPH_OK;
+}
+
 static egraph_status check_options(const eg_layout_options *options) {
+  if (options->free_values != NULL && options->incumbent == NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "layout solver: values that are not free need an incumbent");
   if (options->time_limit_seconds > 0 && options->solutions >= 1 &&
       options->relative_gap >= 0)
     return EGRAPH_OK;
@@ -278,7 +309,8 @@ static egraph_status check_rows(const eg_layout_problem *problem) {
 
 static egraph_status solve(solver *s) {
   EG_TRY(eg_layout_view_init(&s->view, s->alloc, s->problem));
-  egraph_status status = find_solutions(s);
+  egraph_status status = fix_values(s);
+  if (status == EGRAPH_OK) status = find_solutions(s);
   if (status == EGRAPH_OK) status = conclude(s);
   eg_layout_view_deinit(&s->view);
   return status;
@@ -299,12 +331,14 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
                         .asked_seconds = now,
                         .progress = options->progress,
                         .user = options->user}};
+  eg_u32s_init(&s.fixed, alloc);
   eg_layout_choices_init(&s.found, alloc);
   eg_layout_choice_init(&s.best, alloc);
   egraph_status status = solve(&s);
   for (size_t i = 0; i < s.found.len; i++)
     eg_layout_choice_deinit(&s.found.data[i]);
   eg_layout_choices_deinit(&s.found);
+  eg_u32s_deinit(&s.fixed);
   eg_layout_choice_deinit(&s.best);
   result->seconds = eg_clock_seconds() - now;
   return status;

@@ -21,8 +21,11 @@ typedef struct eg_layout_options {
   /// up, then fewest arcs, then least sum of strategy positions within their values. Each
   /// needs the one before.
   bool least_memory, fewest_transitions, lowest_numbers;
-  const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none), or NULL;
-                             // ignored when it is no solution
+  const uint32_t *incumbent;  // strategy per value (EG_LAYOUT_NONE: none), or NULL;
+                              // ignored when it is no solution
+  const uint8_t *free_values; // [value], or NULL: all. The others keep the strategy that
+                              // the incumbent has (any, where it has none); arcs are
+                              // chosen anew. Bounds are of that problem then
   uint32_t expand_from; // e-graphs with so many alternative operators after presolve are
                         // first solved as plain ones, for a bound; never changes the
                         // optimum
@@ -50,7 +53,9 @@ typedef struct eg_layout_result {
   /// Status NO_MEMORY, else 0: the rows of a solution that exceeds limits by as little as
   /// could be found (the largest excess of a row counts).
   double least_memory[EG_LAYOUT_MEMORY_ROWS];
-  bool is_least_memory_proven; // no solution exceeds the limits by less
+  double
+      price[EG_LAYOUT_MEMORY_ROWS]; // of memory: of the best bounds of the first solution
+  bool is_least_memory_proven;      // no solution exceeds the limits by less
   double seconds;
   eg_layout_solutions solutions; // fewer than asked for: there are no more, or no time
   bool is_complete;              // there are no more solutions than these

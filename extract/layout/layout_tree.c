@@ -92,7 +92,7 @@ bool eg_layout_tree_is_integral(const eg_layout_tree *tree) {
 
 static egraph_status solve_once(eg_layout_tree *tree, eg_layout_outcome *out) {
   eg_layout_search *search = tree->search;
-  double cutoff = eg_layout_search_cutoff(search), scale = tree->model.scale;
+  double cutoff = eg_layout_search_cut(search), scale = tree->model.scale;
   for (int again = 0; again < 2; again++) {
     eg_lp_state state;
     double limit = again || isinf(cutoff) ? DBL_MAX : cutoff * scale;
@@ -145,7 +145,7 @@ egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
 egraph_status eg_layout_tree_fix(eg_layout_tree *tree) {
   const double *reduced = eg_lp_reduced_costs(tree->lp);
   double room =
-      eg_layout_search_cutoff(tree->search) * tree->model.scale - eg_lp_bound(tree->lp);
+      eg_layout_search_cut(tree->search) * tree->model.scale - eg_lp_bound(tree->lp);
   if (!isfinite(room)) return EGRAPH_OK;
   room += 1e-9 * (1 + fabs(room));
   for (uint32_t j = 0; j < eg_layout_model_columns(&tree->model); j++) {
@@ -256,7 +256,7 @@ static egraph_status visit(eg_layout_tree *tree, uint32_t at, uint32_t *out_next
   *out_next = EG_LAYOUT_NONE;
   *outcome = EG_LAYOUT_PRUNED;
   EG_TRY(activate(tree, at));
-  if (tree->bound >= eg_layout_search_cutoff(tree->search) || isinf(tree->bound))
+  if (tree->bound >= eg_layout_search_cut(tree->search) || isinf(tree->bound))
     return EGRAPH_OK;
   EG_TRY(eg_layout_tree_solve(tree, at == 0 ? 2 : 1, outcome));
   if (*outcome != EG_LAYOUT_OPEN) return EGRAPH_OK;
@@ -290,8 +290,8 @@ egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed) {
   *out_closed = false;
   for (;;) {
     double open = least_open(tree, next);
-    if (open >= eg_layout_search_cutoff(search) || isinf(open)) break;
-    if (tree->visit_limit == 0) eg_layout_search_raise(search, open);
+    if (open >= eg_layout_search_cut(search) || isinf(open)) break;
+    if (tree->visit_limit == 0) EG_TRY(eg_layout_search_raise(search, open));
     if (eg_layout_search_stop(search) ||
         (tree->visit_limit != 0 && tree->visited >= tree->visit_limit))
       return EGRAPH_OK;
@@ -303,6 +303,6 @@ egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed) {
     next = child;
   }
   *out_closed = true;
-  if (tree->visit_limit == 0) eg_layout_search_raise(search, INFINITY);
+  if (tree->visit_limit == 0) eg_layout_search_close(search);
   return EGRAPH_OK;
 }

@@ -26,6 +26,7 @@ typedef struct eg_layout_rows {
 /// i of row s.
 typedef struct eg_layout_view {
   const eg_layout_problem *problem;
+  const uint32_t *fixed;     // [value] its only strategy, or NONE: any; NULL: all any
   eg_u32s place_value;       // [places]
   eg_u32s arc_value;         // [arcs]
   eg_u32s op_of, value_of;   // [strategies]

@@ -19,19 +19,20 @@ static double most_memory(const eg_layout_active *active) {
   return sum;
 }
 
-static double tie_price_of(const eg_layout_search *search,
-                           const eg_layout_active *active) {
-  if (search->task->objective != EG_LAYOUT_COST || !search->has_best) return 0;
+static void set_tie_price(eg_layout_weights *weights, const eg_layout_search *search,
+                          const eg_layout_active *active) {
+  if (search->task->objective != EG_LAYOUT_COST || !search->has_best) return;
   double most = most_memory(active);
-  return most > 0 ? 0.1 * EG_LAYOUT_TOLERANCE * eg_layout_search_value(search) / most : 0;
+  if (!(most > 0)) return;
+  weights->tie_slack = 0.1 * EG_LAYOUT_TOLERANCE * eg_layout_search_value(search);
+  weights->tie_price = weights->tie_slack / most;
 }
 
 eg_layout_weights eg_layout_weights_of(const eg_layout_search *search,
                                        const eg_layout_active *active) {
   const eg_layout_task *task = search->task;
-  eg_layout_weights weights = {.objective = (int)task->objective,
-                               .objective_weight = 1,
-                               .tie_price = tie_price_of(search, active)};
+  eg_layout_weights weights = {.objective = (int)task->objective, .objective_weight = 1};
+  set_tie_price(&weights, search, active);
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     if (m != weights.objective && isfinite(task->limit[m]) && eg_layout_is_amount(m) &&
         weights.limits < EG_LAYOUT_LIMITS)
@@ -41,7 +42,7 @@ eg_layout_weights eg_layout_weights_of(const eg_layout_search *search,
 
 double eg_layout_weights_constant(const eg_layout_weights *w,
                                   const eg_layout_task *task) {
-  double constant = 0;
+  double constant = -w->objective_weight * w->tie_slack;
   for (uint32_t i = 0; i < w->limits; i++)
     if (w->price[i] > 0) constant -= w->price[i] * task->limit[w->limited[i]];
   return constant;

@@ -16,6 +16,7 @@ typedef struct eg_layout_weights {
   double price[EG_LAYOUT_LIMITS];
   double objective_weight; // 0: limited measures alone
   double tie_price;        // of memory
+  double tie_slack; // all memory together at that price: bounds are as much too high
 } eg_layout_weights;
 
 /// The task's objective; its limited measures at price 0.

@@ -150,22 +150,30 @@ static void cyclic_e_graphs_under_a_memory_limit_are_solved(void **state) {
   }
 }
 
+static void try_rows(uint64_t seed, size_t round) {
+  eg_rng rng = {eg_hash_combine(seed, round)};
+  bool integers = round % 2 == 0;
+  eg_layout_problem problem;
+  if (round % 3 == 0)
+    draw_classes(&rng, &problem, integers);
+  else
+    draw_problem(&rng, &problem, integers, false);
+  draw_rows(&rng, &problem, 2 + draw_below(&rng, 2), integers);
+  try_round(&rng, &problem, integers, round);
+  eg_layout_problem_deinit(&problem);
+}
+
 static void every_memory_row_keeps_its_limit(void **state) {
   (void)state;
   uint64_t seed = test_seed(20261123);
-  size_t rounds = test_rounds(3000);
-  for (size_t round = 0; round < rounds; round++) {
-    eg_rng rng = {eg_hash_combine(seed, round)};
-    bool integers = round % 2 == 0;
-    eg_layout_problem problem;
-    if (round % 3 == 0)
-      draw_classes(&rng, &problem, integers);
-    else
-      draw_problem(&rng, &problem, integers, false);
-    draw_rows(&rng, &problem, 2 + draw_below(&rng, 2), integers);
-    try_round(&rng, &problem, integers, round);
-    eg_layout_problem_deinit(&problem);
-  }
+  for (size_t round = 0; round < test_rounds(3000); round++)
+    try_rows(seed, round);
+}
+
+// The search for cuts once read past the inputs of such an operator.
+static void an_operator_may_name_an_input_twice(void **state) {
+  (void)state;
+  try_rows(2, 2815);
 }
 
 int main(void) {
@@ -173,6 +181,7 @@ int main(void) {
       cmocka_unit_test(layout_problems_are_solved_to_the_optimum),
       cmocka_unit_test(cyclic_e_graphs_under_a_memory_limit_are_solved),
       cmocka_unit_test(every_memory_row_keeps_its_limit),
+      cmocka_unit_test(an_operator_may_name_an_input_twice),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

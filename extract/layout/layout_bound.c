@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_bound.h"
+
+#include "base/clock.h"
+#include "extract/layout/layout_ascent.h"
+
+typedef struct bounder {
+  egraph_allocator alloc;
+  const eg_layout_bound_options *options;
+  eg_layout_view view;
+  eg_layout_task task;
+  eg_layout_clock clock;
+  eg_layout_search search;
+  eg_layout_active active;
+  eg_layout_landmarks landmarks;
+  eg_layout_excess excess;
+  eg_layout_bounded *out;
+} bounder;
+
+static egraph_status offer_target(bounder *b) {
+  const uint32_t *target = b->options->target;
+  bool ignored;
+  if (target == NULL) return EGRAPH_OK;
+  for (uint32_t v = 0; v < b->search.trial.strategy.len; v++) {
+    uint32_t s = target[v];
+    bool fits = s < b->view.op_of.len && b->view.value_of.data[s] == v &&
+                b->search.legal.strategy.data[s];
+    b->search.trial.strategy.data[v] = fits ? s : EG_LAYOUT_NONE;
+  }
+  return eg_layout_search_offer(&b->search, &ignored);
+}
+
+/// Prices of memory rows as those of the ascent's limited measures.
+static void set_prices(const bounder *b, eg_layout_ascent *ascent) {
+  const eg_layout_weights *weights = eg_layout_ascent_weights(ascent);
+  double price[EG_LAYOUT_LIMITS] = {0};
+  for (uint32_t i = 0; i < weights->limits; i++)
+    price[i] = fmax(b->options->price[weights->limited[i] - EG_LAYOUT_ROW], 0);
+  eg_layout_ascent_set_prices(ascent, price);
+}
+
+static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
+  const eg_layout_weights *weights = eg_layout_ascent_weights(ascent);
+  bool any;
+  eg_layout_ascent_keep_all(ascent);
+  EG_TRY(offer_target(b));
+  if (b->options->price != NULL) set_prices(b, ascent);
+  EG_TRY(eg_layout_ascent_climb(ascent, EG_LAYOUT_MOST_PASSES, &b->excess, &any));
+  if (any && b->options->price == NULL && weights->limits != 0)
+    EG_TRY(eg_layout_ascent_find_prices(ascent));
+  b->out->bound = any ? eg_layout_ascent_best(ascent) : INFINITY;
+  for (uint32_t i = 0; any && i < weights->limits; i++)
+    b->out->price[weights->limited[i] - EG_LAYOUT_ROW] = weights->price[i];
+  return EGRAPH_OK;
+}
+
+static egraph_status find_landmarks(bounder *b) {
+  EG_TRY(
+      eg_layout_landmarks_find(&b->landmarks, &b->active, &b->task, b->clock.deadline));
+  for (size_t i = 0; i < b->landmarks.values.len; i++)
+    b->active.required.data[b->landmarks.values.data[i]] = 1;
+  return EGRAPH_OK;
+}
+
+static egraph_status run(bounder *b) {
+  eg_layout_ascent *ascent = NULL;
+  EG_TRY(eg_layout_presolve_apart(&b->active));
+  if (b->active.infeasible) {
+    b->out->bound = INFINITY;
+    return EGRAPH_OK;
+  }
+  egraph_status status = find_landmarks(b);
+  if (status == EGRAPH_OK)
+    status = eg_layout_ascent_create(&b->search, &b->active, &b->landmarks, &ascent);
+  if (status == EGRAPH_OK) status = climb(b, ascent);
+  eg_layout_ascent_destroy(ascent);
+  return status;
+}
+
+static egraph_status run_search(bounder *b) {
+  EG_TRY(eg_layout_search_init(&b->search, b->alloc, &b->view, &b->task, &b->clock));
+  egraph_status status = eg_layout_active_init(&b->active, b->alloc, &b->view);
+  if (status == EGRAPH_OK) {
+    eg_doubles_init(&b->excess.strategy, b->alloc);
+    eg_doubles_init(&b->excess.arc, b->alloc);
+    status = eg_layout_landmarks_init(&b->landmarks, b->alloc);
+    if (status == EGRAPH_OK) status = run(b);
+    eg_layout_landmarks_deinit(&b->landmarks);
+    eg_doubles_deinit(&b->excess.arc);
+    eg_doubles_deinit(&b->excess.strategy);
+    eg_layout_active_deinit(&b->active);
+  }
+  eg_layout_search_deinit(&b->search);
+  return status;
+}
+
+egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *problem,
+                              const eg_layout_bound_options *options,
+                              eg_layout_bounded *out) {
+  if (!(options->time_limit_seconds > 0))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "layout bound: the time limit must be > 0");
+  double now = eg_clock_seconds();
+  *out = (eg_layout_bounded){.bound = 0};
+  bounder b = {.alloc = alloc,
+               .options = options,
+               .task = eg_layout_task_of(EG_LAYOUT_COST),
+               .clock = {.start_seconds = now,
+                         .deadline = now + options->time_limit_seconds,
+                         .asked_seconds = now},
+               .out = out};
+  for (uint32_t r = 0; r < problem->memory_rows; r++)
+    b.task.limit[EG_LAYOUT_ROW + r] = problem->memory_limit[r];
+  EG_TRY(eg_layout_view_init(&b.view, alloc, problem));
+  egraph_status status = run_search(&b);
+  eg_layout_view_deinit(&b.view);
+  out->seconds = eg_clock_seconds() - now;
+  return status;
+}
