@@ -15,6 +15,7 @@ typedef struct bounder {
   eg_layout_landmarks landmarks;
   eg_layout_excess excess;
   eg_layout_bounded *out;
+  eg_layout_dual *dual; // or NULL
 } bounder;
 
 static egraph_status offer_target(bounder *b) {
@@ -39,6 +40,19 @@ static void set_prices(const bounder *b, eg_layout_ascent *ascent) {
   eg_layout_ascent_set_prices(ascent, price);
 }
 
+/// What rounding may take from the bound when others add it up.
+static double rounding_of(const bounder *b, const eg_layout_ascent *ascent) {
+  double constant =
+      eg_layout_weights_constant(eg_layout_ascent_weights(ascent), &b->task);
+  return 1e-10 * (fabs(b->out->bound) + fabs(constant)) + 10 * b->search.rounding;
+}
+
+static egraph_status fill_dual(bounder *b, const eg_layout_ascent *ascent) {
+  memcpy(b->dual->price, b->out->price, sizeof b->dual->price);
+  b->dual->bound = b->out->bound - rounding_of(b, ascent);
+  return eg_layout_dual_fill(b->dual, eg_layout_ascent_factors(ascent));
+}
+
 static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
   const eg_layout_weights *weights = eg_layout_ascent_weights(ascent);
   bool any;
@@ -51,7 +65,7 @@ static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
   b->out->bound = any ? eg_layout_ascent_best(ascent) : INFINITY;
   for (uint32_t i = 0; any && i < weights->limits; i++)
     b->out->price[weights->limited[i] - EG_LAYOUT_ROW] = weights->price[i];
-  return EGRAPH_OK;
+  return any && b->dual != NULL ? fill_dual(b, ascent) : EGRAPH_OK;
 }
 
 static egraph_status find_landmarks(bounder *b) {
@@ -96,7 +110,7 @@ static egraph_status run_search(bounder *b) {
 
 egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_bound_options *options,
-                              eg_layout_bounded *out) {
+                              eg_layout_bounded *out, eg_layout_dual *dual) {
   if (!(options->time_limit_seconds > 0))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "layout bound: the time limit must be > 0");
   double now = eg_clock_seconds();
@@ -107,7 +121,8 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
                .clock = {.start_seconds = now,
                          .deadline = now + options->time_limit_seconds,
                          .asked_seconds = now},
-               .out = out};
+               .out = out,
+               .dual = dual};
   for (uint32_t r = 0; r < problem->memory_rows; r++)
     b.task.limit[EG_LAYOUT_ROW + r] = problem->memory_limit[r];
   EG_TRY(eg_layout_view_init(&b.view, alloc, problem));

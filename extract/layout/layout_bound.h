@@ -11,6 +11,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_BOUND_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_BOUND_H
 
+#include "extract/layout/layout_dual.h"
 #include "extract/layout/layout_solve.h"
 
 typedef struct eg_layout_bound_options {
@@ -26,9 +27,10 @@ typedef struct eg_layout_bounded {
   double seconds;
 } eg_layout_bounded;
 
-/// Fails with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY.
+/// `dual`, initialized, is filled with the proof when there are solutions; NULL: not
+/// wanted. Fails with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY.
 egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_bound_options *options,
-                              eg_layout_bounded *out);
+                              eg_layout_bounded *out, eg_layout_dual *dual);
 
 #endif

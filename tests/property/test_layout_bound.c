@@ -17,7 +17,7 @@ static double bound_of(const eg_layout_problem *p, const double *price,
   eg_layout_bounded bounded;
   options.price = price;
   options.target = target;
-  assert_ok(eg_layout_bound(eg_allocator_heap(), p, &options, &bounded));
+  assert_ok(eg_layout_bound(eg_allocator_heap(), p, &options, &bounded, NULL));
   return bounded.bound;
 }
 

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_dual.h"
+
+egraph_status eg_layout_dual_init(eg_layout_dual *dual, egraph_allocator alloc) {
+  *dual = (eg_layout_dual){.bound = 0};
+  eg_u32s_init(&dual->tree_value, alloc);
+  eg_dual_links_init(&dual->links, alloc);
+  eg_doubles_init(&dual->prices, alloc);
+  eg_u32s_init(&dual->required, alloc);
+  eg_u32s_init(&dual->cut_begin, alloc);
+  eg_u32s_init(&dual->cut_ops, alloc);
+  return eg_u32s_push(&dual->cut_begin, 0);
+}
+
+void eg_layout_dual_deinit(eg_layout_dual *dual) {
+  eg_u32s_deinit(&dual->tree_value);
+  eg_dual_links_deinit(&dual->links);
+  eg_doubles_deinit(&dual->prices);
+  eg_u32s_deinit(&dual->required);
+  eg_u32s_deinit(&dual->cut_begin);
+  eg_u32s_deinit(&dual->cut_ops);
+}
+
+// ---- from factors -------------------------------------------------------------------
+
+/// Which of an operator's inputs that are the same value a USE link stands for.
+static egraph_status number_uses(const eg_layout_factors *f, eg_u32s *nth) {
+  const eg_layout_problem *p = f->view->problem;
+  EG_TRY(eg_u32s_resize(nth, f->links.len));
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
+    for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++) {
+      uint32_t before = 0;
+      if (f->use.data[i] == EG_LAYOUT_NONE) continue;
+      for (uint32_t k = p->input_begin.data[op]; k < i; k++)
+        before += p->inputs.data[k] == p->inputs.data[i];
+      nth->data[f->use.data[i]] = before;
+    }
+  uint32_t root = 0; // their links are made in their order
+  for (uint32_t i = 0; i < f->links.len; i++)
+    if (f->links.data[i].kind == EG_LINK_ROOT) nth->data[i] = root++;
+  return EGRAPH_OK;
+}
+
+static egraph_status fill_link(eg_layout_dual *dual, const eg_layout_factors *f,
+                               const eg_link *link, uint32_t nth) {
+  eg_dual_link to = {.kind = (uint32_t)link->kind,
+                     .value = link->value,
+                     .producers = link->producers,
+                     .nth = nth,
+                     .at = link->far,
+                     .price = (uint32_t)dual->prices.len,
+                     .labels = link->kind == EG_LINK_ROOT ? 0 : eg_link_labels(f, link)};
+  for (uint32_t i = link->price; i < link->price + to.labels; i++)
+    EG_TRY(eg_doubles_push(&dual->prices, f->dead.data[i] ? 0 : f->price.data[i]));
+  return eg_dual_links_push(&dual->links, to);
+}
+
+egraph_status eg_layout_dual_fill(eg_layout_dual *dual, const eg_layout_factors *f) {
+  eg_u32s nth;
+  eg_u32s_init(&nth, dual->prices.alloc);
+  egraph_status status = number_uses(f, &nth);
+  for (uint32_t t = 0; status == EGRAPH_OK && t < f->trees.len; t++)
+    status = eg_u32s_push(&dual->tree_value, f->trees.data[t].value);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < f->links.len; i++)
+    status = fill_link(dual, f, &f->links.data[i], nth.data[i]);
+  eg_u32s_deinit(&nth);
+  EG_TRY(status);
+  for (uint32_t v = 0; v < f->active->required.len; v++)
+    if (f->active->required.data[v]) EG_TRY(eg_u32s_push(&dual->required, v));
+  dual->cut_begin.len = 0;
+  EG_TRY(eg_u32s_append(&dual->cut_begin, f->landmarks->cut_begin.data,
+                        f->landmarks->cut_begin.len));
+  return eg_u32s_append(&dual->cut_ops, f->landmarks->cut_ops.data,
+                        f->landmarks->cut_ops.len);
+}
+
+// ---- text ---------------------------------------------------------------------------
+
+static egraph_status put(eg_text *text, double value) {
+  EG_TRY(eg_text_append(text, " "));
+  return isinf(value) ? eg_text_append(text, "none") : eg_text_double(text, value);
+}
+
+static egraph_status put_rows(eg_text *text, const eg_layout_problem *p,
+                              const eg_doubles *rows, uint32_t at) {
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    EG_TRY(put(text, rows[r].data[at]));
+  return EGRAPH_OK;
+}
+
+static egraph_status put_list(eg_text *text, const uint32_t *items, uint32_t count) {
+  EG_TRY(eg_text_printf(text, " %u", count));
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_text_printf(text, " %u", items[i]));
+  return eg_text_append(text, "\n");
+}
+
+static egraph_status write_values(const eg_layout_problem *p, eg_text *text) {
+  for (uint32_t v = 0; v < eg_layout_value_count(p); v++) {
+    EG_TRY(eg_text_printf(text, "value %u", eg_layout_layout_count(p, v)));
+    EG_TRY(put(text, p->cost_times.data[v]));
+    EG_TRY(put(text, p->memory_times.data[v]));
+    EG_TRY(eg_text_append(text, "\n"));
+  }
+  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++) {
+    EG_TRY(eg_text_printf(text, "arc %u %u", p->arc_from.data[a], p->arc_to.data[a]));
+    EG_TRY(put(text, p->arc_cost.data[a]));
+    EG_TRY(put_rows(text, p, p->arc_memory, a));
+    EG_TRY(eg_text_append(text, "\n"));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_strategy(const eg_layout_problem *p, uint32_t s,
+                                    eg_text *text) {
+  EG_TRY(eg_text_printf(text, "strategy %u", p->output.data[s]));
+  for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++)
+    EG_TRY(eg_text_printf(text, " %u", p->needs.data[i]));
+  EG_TRY(put(text, p->cost.data[s]));
+  EG_TRY(put_rows(text, p, p->memory, s));
+  return eg_text_append(text, "\n");
+}
+
+static egraph_status write_operators(const eg_layout_problem *p, eg_text *text) {
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
+    uint32_t begin = p->input_begin.data[op];
+    EG_TRY(eg_text_printf(text, "operator %u %u", p->operator_value.data[op],
+                          p->strategy_begin.data[op + 1] - p->strategy_begin.data[op]));
+    EG_TRY(put_list(text, p->inputs.data + begin, p->input_begin.data[op + 1] - begin));
+    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+      EG_TRY(write_strategy(p, s, text));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_demands(const eg_layout_problem *p, eg_text *text) {
+  for (uint32_t r = 0; r < p->root_value.len; r++) {
+    uint32_t begin = p->root_begin.data[r];
+    EG_TRY(eg_text_printf(text, "root %u", p->root_value.data[r]));
+    EG_TRY(
+        put_list(text, p->root_places.data + begin, p->root_begin.data[r + 1] - begin));
+  }
+  for (uint32_t t = 0; t < p->tie_kind.len; t++) {
+    uint32_t begin = p->tie_begin.data[t];
+    bool sources = p->tie_kind.data[t] == EG_LAYOUT_TIE_SOURCES;
+    EG_TRY(eg_text_append(text, sources ? "tie sources" : "tie strategies"));
+    EG_TRY(put_list(text, p->tie_members.data + begin, p->tie_begin.data[t + 1] - begin));
+  }
+  for (uint32_t v = 0; v < eg_layout_value_count(p); v++)
+    if (p->source_layout.data[v] != EG_LAYOUT_NONE)
+      EG_TRY(eg_text_printf(text, "fixed %u %u\n", v, p->source_layout.data[v]));
+  for (uint32_t i = 0; i < eg_layout_place_count(p); i++)
+    if (p->place_forbidden.data[i]) EG_TRY(eg_text_printf(text, "no-place %u\n", i));
+  for (uint32_t s = 0; s < eg_layout_strategy_count(p); s++)
+    if (p->forbidden.data[s]) EG_TRY(eg_text_printf(text, "no-strategy %u\n", s));
+  for (size_t i = 0; i < p->forced.len; i++)
+    EG_TRY(eg_text_printf(text, "forced %u\n", p->forced.data[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status write_problem(const eg_layout_problem *p, eg_text *text) {
+  EG_TRY(eg_text_printf(text, "sizes %u %u %u %u %zu %u %zu %zu %zu %zu %zu %zu %u\n",
+                        eg_layout_value_count(p), eg_layout_place_count(p),
+                        eg_layout_arc_count(p), eg_layout_operator_count(p),
+                        p->inputs.len, eg_layout_strategy_count(p), p->needs.len,
+                        p->root_value.len, p->root_places.len, p->tie_kind.len,
+                        p->tie_members.len, p->forced.len, p->memory_rows));
+  EG_TRY(eg_text_append(text, "limits"));
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    EG_TRY(put(text, p->memory_limit[r]));
+  EG_TRY(eg_text_append(text, "\n"));
+  EG_TRY(write_values(p, text));
+  EG_TRY(write_operators(p, text));
+  return write_demands(p, text);
+}
+
+static egraph_status write_solution(const eg_layout_solution *solution, eg_text *text) {
+  for (uint32_t v = 0; v < solution->strategy.len; v++)
+    if (solution->strategy.data[v] != EG_LAYOUT_NONE)
+      EG_TRY(eg_text_printf(text, "choose %u %u\n", v, solution->strategy.data[v]));
+  for (uint32_t a = 0; a < solution->arc_used.len; a++)
+    if (solution->arc_used.data[a]) EG_TRY(eg_text_printf(text, "use %u\n", a));
+  EG_TRY(eg_text_append(text, "cost"));
+  EG_TRY(put(text, solution->cost));
+  return eg_text_append(text, "\n");
+}
+
+/// Labels and their prices, those that are not 0.
+static egraph_status write_prices(const eg_layout_dual *dual, const eg_dual_link *link,
+                                  eg_text *text) {
+  for (uint32_t l = 0; l < link->labels; l++) {
+    double price = dual->prices.data[link->price + l];
+    if (!(price < 0) && !(price > 0)) continue;
+    EG_TRY(eg_text_printf(text, " %u", l));
+    EG_TRY(put(text, price));
+  }
+  return eg_text_append(text, "\n");
+}
+
+static egraph_status write_link(const eg_layout_dual *dual, const eg_dual_link *link,
+                                eg_text *text) {
+  switch ((eg_link_kind)link->kind) {
+  case EG_LINK_MADE: EG_TRY(eg_text_printf(text, "made %u", link->at)); break;
+  case EG_LINK_USE:
+    EG_TRY(eg_text_printf(text, "used %u %u %u", link->at, link->producers, link->nth));
+    break;
+  case EG_LINK_ROOT: return eg_text_printf(text, "asked %u %u\n", link->at, link->nth);
+  case EG_LINK_TIE:
+    EG_TRY(eg_text_printf(text, "tied %u %u", link->at, link->value));
+    break;
+  case EG_LINK_CUT:
+    EG_TRY(eg_text_printf(text, "in-cut %u %u", link->at, link->value));
+    break;
+  }
+  return write_prices(dual, link, text);
+}
+
+static egraph_status write_dual(const eg_layout_problem *p, const eg_layout_dual *dual,
+                                eg_text *text) {
+  uint32_t cuts = (uint32_t)dual->cut_begin.len - 1;
+  EG_TRY(eg_text_printf(text, "dual %zu %zu %u %zu\n", dual->tree_value.len,
+                        dual->links.len, cuts, dual->cut_ops.len));
+  EG_TRY(eg_text_append(text, "prices"));
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    EG_TRY(put(text, dual->price[r]));
+  EG_TRY(eg_text_append(text, "\n"));
+  for (size_t i = 0; i < dual->required.len; i++)
+    EG_TRY(eg_text_printf(text, "required %u\n", dual->required.data[i]));
+  for (size_t i = 0; i < dual->tree_value.len; i++)
+    EG_TRY(eg_text_printf(text, "tree %u\n", dual->tree_value.data[i]));
+  for (uint32_t i = 0; i < cuts; i++) {
+    uint32_t begin = dual->cut_begin.data[i];
+    EG_TRY(eg_text_append(text, "cut"));
+    EG_TRY(
+        put_list(text, dual->cut_ops.data + begin, dual->cut_begin.data[i + 1] - begin));
+  }
+  for (size_t i = 0; i < dual->links.len; i++)
+    EG_TRY(write_link(dual, &dual->links.data[i], text));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_certificate_write(const eg_layout_problem *problem,
+                                          const eg_layout_solution *solution,
+                                          const eg_layout_dual *dual, double unchecked,
+                                          eg_text *text) {
+  EG_TRY(eg_text_append(text, "egraph-certificate 1 layout\n"));
+  EG_TRY(write_problem(problem, text));
+  EG_TRY(write_solution(solution, text));
+  EG_TRY(write_dual(problem, dual, text));
+  EG_TRY(eg_text_append(text, "bound"));
+  EG_TRY(put(text, dual->bound));
+  EG_TRY(eg_text_append(text, "\n"));
+  if (unchecked > dual->bound) {
+    EG_TRY(eg_text_append(text, "unchecked"));
+    EG_TRY(put(text, unchecked));
+    EG_TRY(eg_text_append(text, "\n"));
+  }
+  return EGRAPH_OK;
+}
