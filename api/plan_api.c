@@ -30,8 +30,7 @@ typedef struct plan_job {
   bool is_cancelled;
   bool is_infeasible; // on all meshes up to now
   eg_plan_constraints constraints;
-  eg_baseline baseline; // options.baseline
-  eg_text ruled_out;    // why the constraints leave no plan on the first such mesh
+  eg_text ruled_out; // why the constraints leave no plan on the first such mesh
   uint32_t ruled_out_meshes;
   eg_rival_list rivals;
 } plan_job;
@@ -117,11 +116,6 @@ static egraph_status read_options(plan_job *job) {
   EG_TRY(check_amount("memory_limit", o->memory_limit));
   EG_TRY(check_amount("time_limit", o->time_limit));
   EG_TRY(check_amount("relative_gap", o->relative_gap));
-  if (o->baseline != NULL && !eg_baseline_find(o->baseline, &job->baseline))
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "there is no baseline '%.64s'; choose single-device, data-parallel, "
-                   "zero-1, zero-2, zero-3 or megatron",
-                   o->baseline);
   job->time_limit = o->time_limit == 0 ? DEFAULT_SECONDS : o->time_limit;
   EG_TRY(read_saturation(job));
   return read_training(o, &job->training);
@@ -154,7 +148,8 @@ static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *p
   job->best = *mesh;
   plan->report.cost = planning->cost;
   plan->report.memory = planning->memory;
-  plan->report.seed = planning->seed;
+  memcpy(plan->seed, planning->seed, sizeof plan->seed);
+  plan->report.seed = plan->seed[0] != '\0' ? plan->seed : NULL;
   planning->has_plan = false;
 }
 
@@ -175,8 +170,7 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
                             .layout = EG_LAYOUT_OPTIONS_DEFAULT,
                             .constraints = &job->constraints,
                             .compares = job->options->baselines,
-                            .baseline =
-                                job->options->baseline != NULL ? &job->baseline : NULL,
+                            .baseline = job->options->baseline,
                             .costs = job->costs,
                             .rules = job->options->rules,
                             .saturation = &job->saturation,
@@ -189,9 +183,10 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
   eg_planning planning;
   egraph_status status = eg_planner_run(job->plan->alloc, &input, &planning);
-  if (status == EGRAPH_E_ARGUMENT && job->constraints.rows.len != 0) return rule_out(job);
+  bool is_demanded = job->constraints.rows.len != 0 || job->options->baseline != NULL;
+  if (status == EGRAPH_E_ARGUMENT && is_demanded) return rule_out(job);
   EG_TRY(status);
-  if (job->options->baselines) eg_rival_list_join(&job->rivals, &planning, &mesh->mesh);
+  eg_rival_list_join(&job->rivals, &planning, &mesh->mesh);
   keep_best(job, mesh, &planning);
   on_progress(job, planning.cost, planning.bound, 0);
   eg_planning_deinit(&planning);
@@ -397,7 +392,8 @@ static egraph_status read_constraints(plan_job *job) {
 }
 
 static egraph_status describe(plan_job *job) {
-  EG_TRY(eg_rival_list_finish(&job->rivals, &job->plan->planned.plan, job->plan->alloc));
+  EG_TRY(eg_rival_list_finish(&job->rivals, job->plan->report.memory_limit,
+                              &job->plan->planned.plan, job->plan->alloc));
   return eg_planned_describe(job->plan);
 }
 
@@ -433,6 +429,7 @@ egraph_status egraph_plan_create(const egraph_allocator *alloc, const egraph_gra
   plan_job job = {.options = options != NULL ? options : &defaults,
                   .graph = graph,
                   .start = eg_clock_seconds(),
+                  .rivals = {.is_wanted = options != NULL && options->baselines},
                   .bound = INFINITY,
                   .least_memory = INFINITY,
                   .is_infeasible = true};

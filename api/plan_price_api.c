@@ -35,5 +35,6 @@ egraph_status egraph_plan_price(egraph_plan *plan, const egraph_plan_options *op
   eg_measured_host_close(&host);
   eg_machine_deinit(&machine);
   EG_TRY(status);
+  plan->planned.plan.single_seconds = 0; // of the machine before
   return eg_planned_sum_up(plan);
 }

@@ -9,6 +9,7 @@ struct egraph_plan {
   egraph_allocator alloc;
   egraph_plan_report report; // points to the text below
   eg_text mesh;
+  char seed[EG_RIVAL_NAME_SIZE];
   bool is_there;
   eg_loaded_plan planned; // when it is there
 };

@@ -52,9 +52,12 @@ typedef struct egraph_plan_options {
   const char *constraints_file, *constraints;
   bool baselines; // plan single device, data parallel, ZeRO-1, -2, -3 and a Megatron grid
                   // too, on every mesh, to compare with (egraph_plan_remarks)
-  const char *baseline; // plan "single-device", "data-parallel", "zero-1", "zero-2",
-                        // "zero-3" or "megatron" (its last axis is tensor parallel); cost
-                        // and bounds are then of its plans. NULL: the cheapest of all
+  // Plan "single-device", "data-parallel", "zero-1", "zero-2", "zero-3" or "megatron"
+  // (its last axis is tensor parallel), or each axis as one of idle, data-parallel,
+  // zero-1, zero-2, zero-3, tensor, any: "node=idle,gpu=zero-1". Cost and bounds are then
+  // of its plans; a batch that its axes do not divide is an error. NULL: the cheapest of
+  // all
+  const char *baseline;
   /// Called now and then, and after every mesh, with its best cost (INFINITY: none) and
   /// a lower bound; returns true to stop with what there is. May be NULL.
   bool (*progress)(void *user, const char *mesh, double cost, double bound,
@@ -78,8 +81,8 @@ typedef struct egraph_plan_report {
   double memory_limit; // INFINITY: none
   double least_memory; // no plan, for lack of memory: the least peak that is known to do;
                        // otherwise 0
-  const char *seed;    // baseline ("zero-1") whose plan this is, because the search ended
-                       // with none as cheap; NULL: the search's
+  const char *seed;    // baseline ("zero-1", "node=idle,gpu=zero-1") whose plan this is,
+                       // because the search ended with none as cheap; NULL: the search's
   const char *mesh;    // "node=2,gpu=4"; "": a single device
   uint32_t devices, micro_batches;
   uint32_t meshes;   // that were tried
@@ -100,13 +103,16 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
 
 /// Looks for the cheapest plan of a graph within the memory of the devices. `options` may
-/// be NULL. Where the search ends without a proof, baselines are planned with the rest of
-/// the time, or with what they take beyond it, and the cheapest plan wins. That nothing
-/// fits, and limits of time, are reported, not errors. Fails with ARGUMENT (an option out
-/// of range, a mesh of another number of devices, nothing to train, constraints that name
-/// nothing or leave no plan: "file:line:col: ..."), PARSE (machine, mesh, constraints,
-/// database), IO, BUSY (database), TYPE (a loss that does not fit the output, an unsound
-/// rule), UNSUPPORTED (operators without a gradient or of unknown type), MEMORY.
+/// be NULL. The search begins with the cheapest baseline (every axis of the mesh idle,
+/// data parallel, ZeRO or tensor parallel), and with rules from the cheapest plan that is
+/// found without them. Where it ends without a proof, baselines that may be cheaper are
+/// planned with the rest of the time, or with what they take beyond it, and the cheapest
+/// plan wins. That nothing fits, and limits of time, are reported, not errors. Fails with
+/// ARGUMENT (an option out of range, a mesh of another number of devices, nothing to
+/// train, constraints that name nothing or leave no plan: "file:line:col: ..."), PARSE
+/// (machine, mesh, constraints, database), IO, BUSY (database), TYPE (a loss that does
+/// not fit the output, an unsound rule), UNSUPPORTED (operators without a gradient or of
+/// unknown type), MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
                    const egraph_plan_options *options, egraph_plan **out);
@@ -141,10 +147,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
     void (*on_exchange)(void *user, const egraph_plan_exchange *exchange),
     void (*on_store)(void *user, const egraph_plan_store *store), void *user);
 
-/// What its figures do not say, as text, or as a JSON object {"baselines", "uneven"}:
-/// what the plan was compared with (pcg/plan_why.h), and which splits sizes that do not
-/// divide did not allow, where it cost most (pcg/plan_uneven.h). Free with
-/// egraph_string_free.
+/// What its figures do not say, as text, or as a JSON object {"baselines", "uneven",
+/// "useful_devices", "idle_axes", "single_device_seconds"}: what the plan was compared
+/// with (pcg/plan_why.h), which splits sizes that do not divide did not allow, where it
+/// cost most (pcg/plan_uneven.h), the speedup over one device, and how many devices would
+/// do the same (pcg/plan_worth.h). Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
     const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);
 /// Prices every step anew, by the figures of a machine: of a plan from a file that was

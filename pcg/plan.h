@@ -55,6 +55,7 @@ typedef struct eg_plan {
   eg_u32s carried;       // pairs: output index, input or weight value: what leaves a step
                          // enters the next one, in the same layout
   eg_plan_rivals rivals; // what else was planned; says nothing of the plan itself
+  double single_seconds; // the step on one device, as far as planning knows; 0: not known
 } eg_plan;
 
 void eg_plan_init(eg_plan *plan, egraph_allocator alloc);

@@ -157,5 +157,9 @@ egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out) {
     EG_TRY(eg_text_append(out, ",\n \"baselines\": "));
     EG_TRY(eg_plan_rivals_write_json(out, &plan->rivals));
   }
+  if (plan->single_seconds > 0) {
+    EG_TRY(eg_text_append(out, ",\n \"single_device_seconds\": "));
+    EG_TRY(eg_text_json_double(out, plan->single_seconds));
+  }
   return eg_text_append(out, "}\n");
 }

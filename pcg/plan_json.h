@@ -15,7 +15,8 @@
 // not among the actions replicates; "bytes" may be left out and must be right. A state of
 // a folded graph that stands for several blocks has "more_blocks", one less. Data of
 // weights beyond 64 elements and memory formats of states are not in the file.
-// "baselines" (pcg/plan_why.h), of a plan that was compared with others, may be left out.
+// "baselines" (pcg/plan_why.h), of a plan that was compared with others, and
+// "single_device_seconds" (pcg/plan_worth.h) may be left out.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_JSON_H
 #define EG_PCG_PLAN_JSON_H

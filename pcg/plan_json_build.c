@@ -50,6 +50,7 @@ static egraph_status build_frame(builder *b, egraph_allocator alloc) {
   if (status != EGRAPH_OK) return eg_fail_context(status, "%s", records->file);
   plan_of(b)->graph = b->out->graph;
   plan_of(b)->micro_batches = records->micro_batches;
+  plan_of(b)->single_seconds = records->single_seconds;
   return EGRAPH_OK;
 }
 

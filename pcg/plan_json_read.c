@@ -157,6 +157,11 @@ static egraph_status read_pair(reader *r, void *record) {
 TEXT_FIELD(read_mesh, eg_plan_records, mesh)
 NUMBER_FIELD(read_micro_batches, eg_plan_records, micro_batches, 1)
 
+static egraph_status read_single(reader *r, void *record) {
+  eg_plan_records *records = record;
+  return eg_json_fields_amount(r, &records->single_seconds);
+}
+
 static egraph_status read_states(reader *r, void *record) {
   return eg_json_fields_array(r, read_state, record);
 }
@@ -184,7 +189,8 @@ static egraph_status read_document(reader *r, eg_plan_records *records) {
       {"steps", true, read_steps},
       {"outputs", true, read_outputs},
       {"carried", true, read_carried},
-      {"baselines", false, eg_plan_records_read_rivals}};
+      {"baselines", false, eg_plan_records_read_rivals},
+      {"single_device_seconds", false, read_single}};
   EG_TRY(eg_json_fields_object(r, fields, COUNT(fields), records));
   return eg_json_scan_end(r->scan);
 }

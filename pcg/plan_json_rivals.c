@@ -26,6 +26,12 @@ typedef struct rival_reading {
     return eg_json_fields_amount(r, &mine->member);                                      \
   }
 
+#define NUMBER_FIELD(function, type, member)                                             \
+  static egraph_status function(reader *r, void *record) {                               \
+    type *mine = record;                                                                 \
+    return eg_json_fields_u32(r, 0, &mine->member);                                      \
+  }
+
 // ---- syntax ---------------------------------------------------------------------------
 
 TEXT_FIELD(read_kind, eg_reason_record, kind)
@@ -60,13 +66,21 @@ TEXT_FIELD(read_mesh, rival_reading, rival.mesh)
 AMOUNT_FIELD(read_seconds, rival_reading, rival.seconds)
 AMOUNT_FIELD(read_memory, rival_reading, rival.memory)
 AMOUNT_FIELD(read_least, rival_reading, rival.least_memory)
+AMOUNT_FIELD(read_excess, rival_reading, rival.excess)
+NUMBER_FIELD(read_batch, rival_reading, rival.batch)
+NUMBER_FIELD(read_parts, rival_reading, rival.parts)
 
 static egraph_status read_rival(reader *r, void *record) {
-  static const eg_json_field fields[] = {
-      {"name", true, read_name},           {"outcome", true, read_outcome},
-      {"mesh", true, read_mesh},           {"seconds", true, read_seconds},
-      {"memory_bytes", true, read_memory}, {"least_memory_bytes", true, read_least},
-      {"why", true, read_reasons}};
+  static const eg_json_field fields[] = {{"name", true, read_name},
+                                         {"outcome", true, read_outcome},
+                                         {"mesh", true, read_mesh},
+                                         {"seconds", true, read_seconds},
+                                         {"memory_bytes", true, read_memory},
+                                         {"least_memory_bytes", true, read_least},
+                                         {"excess_bytes", false, read_excess},
+                                         {"batch", false, read_batch},
+                                         {"parts", false, read_parts},
+                                         {"why", true, read_reasons}};
   rival_reading mine = {.records = record};
   EG_TRY(eg_json_fields_object(r, fields, COUNT(fields), &mine));
   return eg_rival_records_push(&mine.records->rivals, mine.rival);
@@ -102,6 +116,9 @@ static egraph_status build_rival(const eg_plan_records *records, uint32_t number
   *out = (eg_plan_rival){.seconds = record->seconds,
                          .memory = record->memory,
                          .least_memory = record->least_memory,
+                         .excess = record->excess,
+                         .batch = record->batch,
+                         .parts = record->parts,
                          .reason_count = record->reason_count};
   if (eg_mesh_parse(record->mesh, &out->mesh) != EGRAPH_OK)
     return EG_FAIL(EGRAPH_E_PARSE,

@@ -42,7 +42,8 @@ EG_VEC_DEFINE(eg_reason_records, eg_reason_record);
 
 typedef struct eg_rival_record {
   const char *name, *outcome, *mesh;
-  double seconds, memory, least_memory;
+  double seconds, memory, least_memory, excess;
+  uint32_t batch, parts;
   uint32_t reasons, reason_count; // in eg_plan_records.reasons
 } eg_rival_record;
 EG_VEC_DEFINE(eg_rival_records, eg_rival_record);
@@ -51,6 +52,7 @@ typedef struct eg_plan_records {
   const char *file; // borrowed
   eg_arena arena;   // of all texts
   uint32_t micro_batches;
+  double single_seconds;
   const char *mesh;
   eg_text graph;
   eg_state_records states;

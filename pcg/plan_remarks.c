@@ -16,6 +16,7 @@ static egraph_status with_unevens(eg_text *text, const eg_plan *plan,
 
 egraph_status eg_plan_remarks_print(eg_text *text, const eg_plan *plan,
                                     const eg_plan_summary *summary) {
+  EG_TRY(eg_plan_worth_print(text, plan, summary));
   EG_TRY(eg_plan_rivals_print(text, plan, summary));
   return with_unevens(text, plan, eg_plan_unevens_print);
 }
@@ -24,5 +25,6 @@ egraph_status eg_plan_remarks_write_members(eg_text *text, const eg_plan *plan) 
   EG_TRY(eg_text_append(text, "\"baselines\": "));
   EG_TRY(eg_plan_rivals_write_json(text, &plan->rivals));
   EG_TRY(eg_text_append(text, ", \"uneven\": "));
-  return with_unevens(text, plan, eg_plan_unevens_write_json);
+  EG_TRY(with_unevens(text, plan, eg_plan_unevens_write_json));
+  return eg_plan_worth_write_members(text, plan);
 }

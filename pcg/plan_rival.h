@@ -8,14 +8,15 @@
 #include "pcg/mesh.h"
 #include "pcg/phase.h"
 
-enum { EG_RIVAL_NAME_SIZE = 32, EG_RIVAL_REASONS = 3 };
+enum { EG_RIVAL_NAME_SIZE = 192, EG_RIVAL_REASONS = 3 };
 
 // How it ended, spelling.
 #define EG_RIVAL_LIST(X)                                                                 \
   X(EG_RIVAL_FITS, "fits")                                                               \
-  X(EG_RIVAL_TOO_LARGE, "too large")   /* no such plan fits the memory */                \
-  X(EG_RIVAL_IMPOSSIBLE, "impossible") /* there is no such plan */                       \
-  X(EG_RIVAL_UNKNOWN, "unknown")       /* none was found in time */
+  X(EG_RIVAL_TOO_LARGE, "too large")    /* no such plan fits the memory */               \
+  X(EG_RIVAL_IMPOSSIBLE, "impossible")  /* there is no such plan */                      \
+  X(EG_RIVAL_UNKNOWN, "unknown")        /* none was found in the work given */           \
+  X(EG_RIVAL_UNEVEN, "does not divide") /* a size that its axes do not divide */
 #define EG_RIVAL_ENUM(id, name) id,
 typedef enum eg_rival_outcome {
   EG_RIVAL_LIST(EG_RIVAL_ENUM) EG_RIVAL_OUTCOMES
@@ -38,6 +39,9 @@ typedef struct eg_plan_rival {
   eg_mesh mesh;
   double seconds, memory; // FITS, TOO_LARGE (without the limit; 0: not known)
   double least_memory;    // TOO_LARGE: bytes of a device that would do
+  double excess;          // TOO_LARGE: by which that exceeds the limit
+  uint32_t parts;         // UNEVEN: in which a dimension should be cut
+  uint32_t batch;         // UNEVEN: size of the batch; 0: no weight divides
   uint32_t reason_count;
   eg_rival_reason reasons[EG_RIVAL_REASONS]; // most seconds first
 } eg_plan_rival;

@@ -128,11 +128,36 @@ static egraph_status print_found(eg_text *text, const eg_plan_rival *rival,
 static egraph_status print_too_large(eg_text *text, const eg_plan_rival *rival) {
   EG_TRY(eg_text_append(text, "does not fit, takes "));
   EG_TRY(eg_text_bytes(text, rival->least_memory));
+  if (rival->excess > 0) {
+    EG_TRY(eg_text_append(text, " ("));
+    EG_TRY(eg_text_bytes(text, rival->excess));
+    EG_TRY(eg_text_append(text, " beyond the limit)"));
+  }
   if (rival->seconds <= 0) return EGRAPH_OK;
   EG_TRY(eg_text_append(text, " at least; with "));
   EG_TRY(eg_text_bytes(text, rival->memory));
   EG_TRY(eg_text_append(text, " "));
   return eg_text_seconds(text, rival->seconds);
+}
+
+static egraph_status print_uneven(eg_text *text, const eg_plan_rival *rival) {
+  if (rival->batch == 0)
+    return eg_text_printf(text, "no weight divides by %" PRIu32, rival->parts);
+  return eg_text_printf(text, "the batch of %" PRIu32 " does not divide by %" PRIu32,
+                        rival->batch, rival->parts);
+}
+
+static egraph_status print_outcome(eg_text *text, const eg_plan_rival *rival,
+                                   const eg_plan_summary *summary) {
+  switch (rival->outcome) {
+  case EG_RIVAL_FITS: return print_found(text, rival, summary);
+  case EG_RIVAL_TOO_LARGE: return print_too_large(text, rival);
+  case EG_RIVAL_IMPOSSIBLE: return eg_text_append(text, "not possible for this step");
+  case EG_RIVAL_UNKNOWN: return eg_text_append(text, "none found in the work given");
+  case EG_RIVAL_UNEVEN: return print_uneven(text, rival);
+  case EG_RIVAL_OUTCOMES: break;
+  }
+  return EGRAPH_OK;
 }
 
 static egraph_status print_rival(eg_text *text, const eg_plan_rival *rival,
@@ -143,14 +168,7 @@ static egraph_status print_rival(eg_text *text, const eg_plan_rival *rival,
     EG_TRY(eg_mesh_print(text, &rival->mesh));
   }
   EG_TRY(eg_text_append(text, ": "));
-  if (rival->outcome == EG_RIVAL_FITS)
-    EG_TRY(print_found(text, rival, summary));
-  else if (rival->outcome == EG_RIVAL_TOO_LARGE)
-    EG_TRY(print_too_large(text, rival));
-  else
-    EG_TRY(eg_text_append(text, rival->outcome == EG_RIVAL_IMPOSSIBLE
-                                    ? "not possible for this step"
-                                    : "none found in time"));
+  EG_TRY(print_outcome(text, rival, summary));
   return eg_text_append(text, "\n");
 }
 
@@ -192,6 +210,13 @@ static egraph_status write_rival(eg_text *text, const eg_plan_rival *rival) {
   EG_TRY(write_number(text, "memory_bytes", rival->memory));
   EG_TRY(eg_text_append(text, ", "));
   EG_TRY(write_number(text, "least_memory_bytes", rival->least_memory));
+  if (rival->outcome == EG_RIVAL_TOO_LARGE) {
+    EG_TRY(eg_text_append(text, ", "));
+    EG_TRY(write_number(text, "excess_bytes", rival->excess));
+  }
+  if (rival->outcome == EG_RIVAL_UNEVEN)
+    EG_TRY(eg_text_printf(text, ", \"batch\": %" PRIu32 ", \"parts\": %" PRIu32,
+                          rival->batch, rival->parts));
   EG_TRY(eg_text_append(text, ", \"why\": ["));
   for (uint32_t i = 0; i < rival->reason_count; i++) {
     if (i != 0) EG_TRY(eg_text_append(text, ", "));

@@ -20,8 +20,10 @@ egraph_status eg_plan_rivals_print(eg_text *text, const eg_plan *plan,
                                    const eg_plan_summary *summary);
 /// A JSON array:
 ///   [{"name", "outcome", "mesh", "seconds", "memory_bytes", "least_memory_bytes",
+///     "excess_bytes", "batch", "parts",
 ///     "why": [{"kind", "phase", "axis", "seconds", "bytes"}]}]
-/// Work has kind, seconds only.
+/// Work has kind, seconds only; what is too large has excess_bytes; what does not divide
+/// has batch (0: no weight divides) and parts.
 egraph_status eg_plan_rivals_write_json(eg_text *text, const eg_plan_rivals *rivals);
 
 #endif

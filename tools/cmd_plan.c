@@ -257,9 +257,11 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
       {"--baselines", FLAG_SWITCH, &o->baselines, NULL,
        "compare with single device, data parallel, ZeRO-1, -2, -3, a Megatron grid", 0,
        0},
-      {"--baseline", FLAG_CHOICE, &o->baseline,
-       "single-device|data-parallel|zero-1|zero-2|zero-3|megatron",
-       "plan this instead of the cheapest; megatron: along the last axis", 0, 0},
+      {"--baseline", FLAG_TEXT, &o->baseline, "NAME",
+       "plan this instead of the cheapest: single-device, data-parallel, zero-1, zero-2, "
+       "zero-3, megatron (tensor parallel along the last axis), or each axis idle, "
+       "data-parallel, zero-1, zero-2, zero-3, tensor or any: node=idle,gpu=zero-1",
+       0, 0},
       {"--no-fold", FLAG_SWITCH, &o->no_fold, NULL,
        "choose for each of repeated blocks, not once for all in the middle", 0, 0},
       {"--batch", FLAG_UINT, &f->batch, "N", "value of symbolic dimensions", 0,

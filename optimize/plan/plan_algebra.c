@@ -6,16 +6,16 @@
 #include <math.h>
 
 void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
-                          const eg_layout_solution *solution) {
+                          const eg_u32s *strategy) {
   const eg_layout_problem *problem = &model->problem;
   for (size_t i = 0; i < algebra->chosen.len; i++)
     algebra->chosen.data[i] = 0;
   for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++) {
-    uint32_t strategy = solution->strategy.data[problem->operator_value.data[o]];
-    bool is_used = strategy >= problem->strategy_begin.data[o] &&
-                   strategy < problem->strategy_begin.data[o + 1];
+    uint32_t used = strategy->data[problem->operator_value.data[o]];
+    bool is_used = used >= problem->strategy_begin.data[o] &&
+                   used < problem->strategy_begin.data[o + 1];
     uint32_t op = model->operators.data[o];
-    if (strategy != EG_LAYOUT_NONE && is_used && op != EG_SPACE_NONE)
+    if (used != EG_LAYOUT_NONE && is_used && op != EG_SPACE_NONE)
       algebra->chosen.data[model->space->operators.data[op].node.id] = 1;
   }
   algebra->is_found = true;
@@ -29,7 +29,7 @@ static egraph_status choose(egraph_allocator alloc, const eg_plan_space *space,
   eg_layout_result_init(&result, alloc);
   egraph_status status = eg_layout_solve(alloc, &model.problem, layout, &result);
   if (status == EGRAPH_OK && result.solutions.len != 0)
-    eg_plan_algebra_note(out, &model, &result.solutions.data[0]);
+    eg_plan_algebra_note(out, &model, &result.solutions.data[0].strategy);
   eg_layout_result_deinit(&result);
   eg_plan_model_deinit(&model);
   return status;

@@ -22,9 +22,9 @@ egraph_status eg_plan_algebra_cheapest(eg_plan_algebra *algebra, egraph_allocato
 /// The nodes that no rule has made. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_algebra_original(eg_plan_algebra *algebra, egraph_allocator alloc,
                                        const eg_tensor_egraph *egraph);
-/// The nodes of a solution instead.
+/// The nodes of a solution instead: strategies by value of the model's problem.
 void eg_plan_algebra_note(eg_plan_algebra *algebra, const eg_plan_model *model,
-                          const eg_layout_solution *solution);
+                          const eg_u32s *strategy);
 void eg_plan_algebra_deinit(eg_plan_algebra *algebra);
 /// Forbids everything else in a model of the same e-graph.
 egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model *model);

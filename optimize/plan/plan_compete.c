@@ -129,17 +129,24 @@ egraph_status eg_compete_check(const eg_competition *competition) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out) {
+egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out) {
   eg_plan_limits limits;
   if (is_free(competition)) return solve(competition, NULL, out);
   EG_TRY(limits_of(competition, &limits));
   egraph_status status = solve(competition, &limits, out);
   eg_plan_limits_deinit(&limits);
-  EG_TRY(status);
-  return out->status == EG_LAYOUT_INFEASIBLE ? blame(competition) : EGRAPH_OK;
+  return status;
 }
 
-static egraph_status add_baseline(const eg_competition *c, eg_baseline baseline,
+egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out) {
+  EG_TRY(eg_compete_given(competition, out));
+  bool is_blamed = out->status == EG_LAYOUT_INFEASIBLE && !is_free(competition);
+  return is_blamed ? blame(competition) : EGRAPH_OK;
+}
+
+// ---- baselines ----------------------------------------------------------------------
+
+static egraph_status add_baseline(const eg_competition *c, const eg_axis_roles *roles,
                                   eg_plan_limits *limits) {
   eg_plan_constraints mine;
   eg_plan_constraints_init(&mine, c->alloc);
@@ -147,19 +154,71 @@ static egraph_status add_baseline(const eg_competition *c, eg_baseline baseline,
   if (c->constraints != NULL)
     status = eg_plan_limits_add(limits, c->constraints, c->constraints->rows.len, true);
   if (status == EGRAPH_OK)
-    status = eg_baseline_constraints(&mine, baseline, &c->space->mesh);
+    status = eg_baseline_constraints(&mine, roles, &c->space->mesh);
   if (status == EGRAPH_OK)
     status = eg_plan_limits_add(limits, &mine, mine.rows.len, true);
   eg_plan_constraints_deinit(&mine);
   return status;
 }
 
-egraph_status eg_compete_baseline(const eg_competition *competition, eg_baseline baseline,
-                                  eg_fitted_plan *out) {
+static const eg_type *type_of(const eg_competition *c, uint32_t v) {
+  return &eg_plan_space_layouts(c->space, v)->type;
+}
+
+/// Batches are cut along all axes that split them, one within the other.
+static void check_batches(const eg_competition *c, const eg_plan_limits *limits,
+                          const eg_axis_roles *roles, eg_baseline_obstacle *out) {
+  uint32_t parts = 1;
+  for (uint32_t a = 0; a < roles->axis_count; a++)
+    if (roles->role[a] >= EG_AXIS_DATA && roles->role[a] <= EG_AXIS_ZERO_3)
+      parts *= c->space->mesh.axes[a].size;
+  for (uint32_t v = 0; v < c->space->values.len; v++)
+    if ((limits->kinds[v] >> EG_KIND_BATCHES & 1) != 0 &&
+        type_of(c, v)->dims[0] % parts != 0) {
+      *out = (eg_baseline_obstacle){parts, type_of(c, v)->dims[0]};
+      return;
+    }
+}
+
+/// Whether some value of a kind can be cut along an axis, or there is none of it.
+static bool some_divides(const eg_competition *c, const eg_plan_limits *limits,
+                         eg_plan_kind kind, uint32_t parts) {
+  bool is_there = false;
+  for (uint32_t v = 0; v < c->space->values.len; v++) {
+    if ((limits->kinds[v] >> kind & 1) == 0) continue;
+    const eg_type *type = type_of(c, v);
+    is_there = true;
+    for (uint32_t d = 0; d < type->rank; d++)
+      if (type->dims[d] % parts == 0) return true;
+  }
+  return !is_there;
+}
+
+/// What the axes that split weights, states or gradients would have nothing of.
+static void check_weights(const eg_competition *c, const eg_plan_limits *limits,
+                          const eg_axis_roles *roles, eg_baseline_obstacle *out) {
+  for (uint32_t a = 0; a < roles->axis_count; a++) {
+    uint32_t parts = c->space->mesh.axes[a].size;
+    if (roles->role[a] < EG_AXIS_ZERO_1 || roles->role[a] == EG_AXIS_ANY) continue;
+    if (!some_divides(c, limits, EG_KIND_WEIGHTS, parts))
+      *out = (eg_baseline_obstacle){.parts = parts};
+  }
+}
+
+egraph_status eg_compete_baseline(const eg_competition *competition,
+                                  const eg_axis_roles *roles,
+                                  eg_baseline_obstacle *obstacle, eg_fitted_plan *out) {
   eg_plan_limits limits;
+  *out = (eg_fitted_plan){.status = EG_LAYOUT_INFEASIBLE, .cost = INFINITY};
+  *obstacle = (eg_baseline_obstacle){.parts = 0};
   EG_TRY(eg_plan_limits_init(&limits, competition->alloc, competition->space));
-  egraph_status status = add_baseline(competition, baseline, &limits);
-  if (status == EGRAPH_OK) status = solve(competition, &limits, out);
+  check_batches(competition, &limits, roles, obstacle);
+  if (obstacle->parts == 0) check_weights(competition, &limits, roles, obstacle);
+  egraph_status status = EGRAPH_OK;
+  if (obstacle->parts == 0) {
+    status = add_baseline(competition, roles, &limits);
+    if (status == EGRAPH_OK) status = solve(competition, &limits, out);
+  }
   eg_plan_limits_deinit(&limits);
   return status;
 }

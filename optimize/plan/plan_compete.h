@@ -23,11 +23,21 @@ typedef struct eg_competition {
 /// The cheapest plan. Fails with EGRAPH_E_ARGUMENT when the constraints leave none,
 /// naming the first statement from which on there is none.
 egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out);
+/// The same, but that there is none is a result.
+egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out);
 /// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
 /// nothing.
 egraph_status eg_compete_check(const eg_competition *competition);
-/// The cheapest plan of a baseline, as far as the user's constraints allow it.
-egraph_status eg_compete_baseline(const eg_competition *competition, eg_baseline baseline,
-                                  eg_fitted_plan *out);
+/// Why a baseline is none of this step on this mesh: a size that its axes do not divide.
+typedef struct eg_baseline_obstacle {
+  uint32_t parts; // in which it should be cut; 0: there is no obstacle
+  int64_t batch;  // dimension 0 of the batches; 0: no weight divides
+} eg_baseline_obstacle;
+
+/// The cheapest plan of a baseline, as far as the user's constraints allow it. With an
+/// obstacle nothing is solved: *out is INFEASIBLE.
+egraph_status eg_compete_baseline(const eg_competition *competition,
+                                  const eg_axis_roles *roles,
+                                  eg_baseline_obstacle *obstacle, eg_fitted_plan *out);
 
 #endif

@@ -9,9 +9,8 @@
 #include "optimize/plan/plan_algebra.h"
 
 static const double LEAST_SECONDS = 0.01;
-// Of the time that is left; and what is not worth the time to prove. All steps live on
-// the layouts of the first.
-static const double FIRST_SHARE = 0.6, STEP_SHARE = 0.5, STEP_GAP = 0.002;
+// Of the time that is left; and what is not worth the time to prove.
+static const double STEP_SHARE = 0.5, STEP_GAP = 0.002;
 static const double WORTHWHILE = 1e-4; // of the cost, for another round
 enum { MOST_ROUNDS = 4 };
 
@@ -28,11 +27,11 @@ typedef struct improver {
 static egraph_status keep(improver *m, const eg_plan_model *model,
                           const eg_layout_result *result) {
   if (result->solutions.len == 0 || !(result->cost < m->cost)) return EGRAPH_OK;
-  const eg_layout_solution *solution = &result->solutions.data[0];
+  const eg_u32s *strategy = &result->solutions.data[0].strategy;
   m->cost = result->cost;
   m->best->len = 0;
-  EG_TRY(eg_u32s_append(m->best, solution->strategy.data, solution->strategy.len));
-  eg_plan_algebra_note(&m->algebra, model, solution);
+  EG_TRY(eg_u32s_append(m->best, strategy->data, strategy->len));
+  eg_plan_algebra_note(&m->algebra, model, strategy);
   return EGRAPH_OK;
 }
 
@@ -40,10 +39,9 @@ static egraph_status solve(improver *m, const eg_plan_model *model) {
   eg_layout_result result;
   eg_layout_options options = *m->layout;
   double left = m->deadline - eg_clock_seconds();
-  double share = m->best->len == 0 ? FIRST_SHARE : STEP_SHARE;
-  options.time_limit_seconds = fmax(share * left, LEAST_SECONDS);
+  options.time_limit_seconds = fmax(STEP_SHARE * left, LEAST_SECONDS);
   options.relative_gap = fmax(options.relative_gap, STEP_GAP);
-  options.incumbent = m->best->len == 0 ? NULL : m->best->data;
+  options.incumbent = m->best->data;
   eg_layout_result_init(&result, m->alloc);
   egraph_status status = eg_layout_solve(m->alloc, &model->problem, &options, &result);
   if (status == EGRAPH_OK) status = keep(m, model, &result);
@@ -78,9 +76,18 @@ static egraph_status step(improver *m,
   return status;
 }
 
+/// Finds the given plan among the strategies of the space's model.
+static egraph_status begin(improver *m, const eg_plan_choices *given) {
+  eg_plan_model model;
+  EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));
+  egraph_status status = eg_plan_choices_find(given, &model, m->best);
+  if (status == EGRAPH_OK) eg_plan_algebra_note(&m->algebra, &model, m->best);
+  eg_plan_model_deinit(&model);
+  return status;
+}
+
 static egraph_status improve(improver *m) {
-  EG_TRY(step(m, fix_algebra));
-  for (int round = 0; m->best->len != 0 && round < MOST_ROUNDS; round++) {
+  for (int round = 0; round < MOST_ROUNDS; round++) {
     double before = m->cost;
     EG_TRY(step(m, fix_layouts));
     EG_TRY(step(m, fix_algebra));
@@ -91,15 +98,18 @@ static egraph_status improve(improver *m) {
 }
 
 egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space,
-                              const eg_layout_options *layout, eg_u32s *best) {
+                              const eg_layout_options *layout,
+                              const eg_plan_choices *given, double cost, eg_u32s *best) {
   improver m = {.alloc = alloc,
                 .space = space,
                 .layout = layout,
                 .deadline = eg_clock_seconds() + layout->time_limit_seconds,
-                .cost = INFINITY,
+                .cost = cost,
                 .best = best};
+  if (given->len == 0) return EGRAPH_OK;
   EG_TRY(eg_plan_algebra_original(&m.algebra, alloc, space->egraph));
-  egraph_status status = improve(&m);
+  egraph_status status = begin(&m, given);
+  if (status == EGRAPH_OK) status = improve(&m);
   eg_plan_algebra_deinit(&m.algebra);
   return status;
 }

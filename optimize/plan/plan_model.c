@@ -32,11 +32,31 @@ static uint32_t *copy_of(const builder *b, uint32_t v, eg_phase phase) {
 
 // ---- values -----------------------------------------------------------------------
 
+static uint32_t output_value(const builder *b, uint32_t output) {
+  return eg_plan_space_value(b->space, eg_tensor_egraph_root(b->space->egraph, output));
+}
+
+static bool is_output(const builder *b, uint32_t v) {
+  uint32_t count = eg_graph_output_count(eg_tensor_egraph_graph(b->space->egraph));
+  for (uint32_t i = 0; i < count; i++)
+    if (output_value(b, i) == v) return true;
+  return false;
+}
+
+/// Whether limits leave a layout to some place of a value.
+static bool is_left(const builder *b, uint32_t v, uint32_t layout) {
+  for (uint32_t place = 0; place < EG_LIMIT_PLACES; place++)
+    if (eg_plan_limits_allow_place(b->limits, v, place, layout)) return true;
+  return false;
+}
+
 static egraph_status number_layouts(builder *b) {
   for (uint32_t v = 0; v < b->space->values.len; v++) {
+    bool has_all = b->limits == NULL || is_output(b, v); // outputs have their own limits
     EG_TRY(eg_u32s_push(&b->first_number, (uint32_t)b->number.len));
     for (uint32_t l = 0, kept = 0; l < layout_count(b, v); l++) {
-      bool is_in = eg_plan_space_is_useful(b->space, v, l);
+      bool is_in =
+          eg_plan_space_is_useful(b->space, v, l) && (has_all || is_left(b, v, l));
       EG_TRY(eg_u32s_push(&b->number, is_in ? kept++ : EG_SPACE_NONE));
     }
   }
@@ -240,10 +260,6 @@ static egraph_status add_operators(builder *b) {
 }
 
 // ---- roots --------------------------------------------------------------------------
-
-static uint32_t output_value(const builder *b, uint32_t output) {
-  return eg_plan_space_value(b->space, eg_tensor_egraph_root(b->space->egraph, output));
-}
 
 static const eg_carried_value *carried_of(const builder *b, uint32_t output) {
   const eg_step_info *info = b->space->info;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/planner.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/proof.h"
 #include "optimize/plan/plan_algebra.h"
 #include "optimize/plan/plan_improve.h"
 #include "optimize/plan/plan_rules.h"
@@ -14,16 +17,30 @@ static const double IMPROVING_SHARE = 0.9;
 
 // ---- planning -----------------------------------------------------------------------
 
+/// A baseline of the mesh at work.
+typedef struct contender {
+  eg_axis_roles roles;
+  uint32_t outcome;        // its place in eg_planning.baseline
+  double bound;            // of its plans; 0: none is known
+  eg_layout_status status; // of the last time that it was planned
+} contender;
+EG_VEC_DEFINE(contenders, contender);
+
+typedef enum planner_stage { SEEDING, GIVEN_GRAPH, SEARCHING, COMPARING } planner_stage;
+
 typedef struct planner {
   egraph_allocator alloc;
   const eg_planner_input *input;
   eg_planning *out;
   eg_tensor_egraph *egraph;
-  bool is_searching; // or at work on baselines
-  bool is_open;      // what is found may be worse than a baseline
+  eg_mesh mesh; // without axes of one device
+  planner_stage stage;
+  bool is_open;  // the plan may be dearer than a baseline
+  bool may_lose; // a baseline is at work that matters only if it is cheaper
   bool is_cancelled;
-  bool has_variants;    // rules have made some
-  eg_plan_choices seed; // of the cheapest baseline
+  bool has_variants; // rules have made some
+  contenders contenders;
+  eg_plan_choices seed; // of the cheapest plan before the search
   double start;
 } planner;
 
@@ -62,24 +79,30 @@ static eg_layout_options remaining(const planner *p) {
   return options;
 }
 
-// ---- search and baselines -----------------------------------------------------------
+// ---- baselines ----------------------------------------------------------------------
 
-// Part of the time that is kept for baselines, where the search ends without a proof;
-// each gets at least so much, whatever the limit is. What each gets before the search,
-// for a rough plan, if that is enough for one.
-static const double KEPT_TIME = 0.1, LEAST_BASELINE_SECONDS = 0.25;
-static const double SEED_SHARE = 0.002, LEAST_SEED_SECONDS = 0.1, SEED_GAP = 0.05;
+// Shares of the time. Before the search each baseline gets an equal part of a share for a
+// rough plan, then those that may be the cheapest for a better one; after a search
+// without a proof those that may still be cheaper get what is kept. Within limits for one
+// baseline.
+static const double ROUGH_SHARE = 0.15, FINE_SHARE = 0.15, KEPT_SHARE = 0.1;
+static const double LEAST_SEED_SECONDS = 0.1, ROUGH_GAP = 0.01;
+static const double FINE_PART = 1.0 / 3; // of what is left of the share
+static const double GIVEN_SHARE = 0.5;   // of the graph as it was given
+static const double LEAST_BASELINE_SECONDS = 0.25;
 static const double PROVEN_GAP = 1e-9;
 
-/// Of baselines nobody hears but what is the best up to now.
+/// While baselines are planned, progress reports only the best cost so far; and a
+/// baseline ends when its bound shows that it is not cheaper.
 static bool on_progress(void *user, double cost, double bound, double seconds) {
   planner *p = user;
   const eg_layout_options *asked = &p->input->layout;
-  if (p->is_cancelled || asked->progress == NULL) return p->is_cancelled;
-  if (!p->is_searching) bound = p->out->bound;
-  cost = p->is_searching ? fmin(cost, p->out->cost) : p->out->cost;
+  bool has_lost = p->may_lose && bound >= p->out->cost;
+  if (p->is_cancelled || asked->progress == NULL) return p->is_cancelled || has_lost;
+  if (p->stage != SEARCHING) bound = p->out->bound;
+  cost = p->stage == SEARCHING ? fmin(cost, p->out->cost) : p->out->cost;
   p->is_cancelled = asked->progress(asked->user, cost, bound, seconds);
-  return p->is_cancelled;
+  return p->is_cancelled || has_lost;
 }
 
 static void take(planner *p, eg_fitted_plan *plan) {
@@ -90,12 +113,199 @@ static void take(planner *p, eg_fitted_plan *plan) {
   out->kept = plan->kept;
   out->has_plan = plan->has_plan;
   out->emitted = plan->emitted;
+  out->seed[0] = '\0';
   if (plan->has_plan) eg_unit_axes_restore(&out->emitted.plan, &p->input->mesh->mesh);
   plan->has_plan = false;
 }
 
-/// What the search has found, and its proofs; a baseline that is cheaper stays.
-static void conclude(planner *p, eg_fitted_plan *found) {
+/// A plan that fits and is cheaper than the planner's becomes the plan, and what the
+/// search begins with.
+static egraph_status let_win(planner *p, const char *name, eg_fitted_plan *plan) {
+  eg_planning *out = p->out;
+  bool fits = plan->has_plan && plan->memory <= p->input->info->memory_limit;
+  if (!fits || plan->cost >= out->cost) return EGRAPH_OK;
+  EG_TRY(eg_proof_check_bound(name, out->bound, plan->cost));
+  take(p, plan);
+  eg_plan_choices_deinit(&p->seed);
+  p->seed = plan->choices;
+  eg_plan_choices_init(&plan->choices, p->alloc);
+  memcpy(out->seed, name, strlen(name) + 1);
+  out->status = EG_LAYOUT_FEASIBLE;
+  out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
+  return EGRAPH_OK;
+}
+
+static bool is_free(const planner *p) {
+  return p->input->constraints == NULL || p->input->constraints->rows.len == 0;
+}
+
+static egraph_status name_of(const planner *p, const eg_axis_roles *roles,
+                             char out[EG_RIVAL_NAME_SIZE]) {
+  eg_text text;
+  eg_text_init(&text, p->alloc);
+  egraph_status status = eg_axis_roles_print(&text, roles, &p->mesh);
+  size_t length = text.chars.len < EG_RIVAL_NAME_SIZE ? text.chars.len : 0;
+  memcpy(out, eg_text_of(&text), length);
+  out[length] = '\0';
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status note(planner *p, const contender *c, const char *name,
+                          const eg_baseline_obstacle *obstacle,
+                          const eg_fitted_plan *plan) {
+  eg_baseline_outcome *outcome = &p->out->baseline[c->outcome];
+  bool is_news = c->outcome != EG_BASELINE_OTHER && !outcome->has_summary;
+  if (!is_news && !(plan->cost < outcome->cost)) return EGRAPH_OK;
+  *outcome = (eg_baseline_outcome){.is_tried = true,
+                                   .obstacle = *obstacle,
+                                   .status = plan->status,
+                                   .cost = plan->cost,
+                                   .memory = plan->memory,
+                                   .least_memory = plan->least_memory,
+                                   .has_summary = plan->has_plan};
+  memcpy(outcome->name, name, strlen(name) + 1);
+  if (!plan->has_plan) return EGRAPH_OK;
+  if (c->outcome == EG_BASELINE_SINGLE && is_free(p)) p->out->single_seconds = plan->cost;
+  if (p->input->sum_up == NULL)
+    return eg_plan_summary_make(&plan->emitted.plan, p->alloc, &outcome->summary);
+  EG_TRY(p->input->sum_up(p->input->sum_up_user, &plan->emitted, &outcome->summary));
+  outcome->cost = outcome->summary.seconds;
+  outcome->memory = outcome->summary.peak;
+  return EGRAPH_OK;
+}
+
+/// Whether the user asked for the cost of a baseline, not only for a cheaper plan.
+static bool is_asked(const planner *p, const contender *c) {
+  return p->input->compares && c->outcome != EG_BASELINE_OTHER;
+}
+
+/// Nothing more is to be found out about a baseline.
+static bool is_settled(const planner *p, const contender *c) {
+  bool is_proven = c->status == EG_LAYOUT_OPTIMAL || c->status == EG_LAYOUT_INFEASIBLE ||
+                   (c->status == EG_LAYOUT_NO_MEMORY && !is_asked(p, c));
+  bool is_wanted = is_asked(p, c) || (p->is_open && c->bound < p->out->cost) ||
+                   (c->outcome == EG_BASELINE_SINGLE && c->status == EG_LAYOUT_UNKNOWN);
+  return is_proven || !is_wanted;
+}
+
+static egraph_status try_baseline(planner *p, eg_competition *competition, contender *c,
+                                  double seconds) {
+  eg_fitted_plan plan;
+  eg_baseline_obstacle obstacle;
+  char name[EG_RIVAL_NAME_SIZE];
+  EG_TRY(name_of(p, &c->roles, name));
+  competition->layout.time_limit_seconds = seconds;
+  p->may_lose = p->is_open && !(p->stage == COMPARING && is_asked(p, c));
+  competition->seed = &p->seed; // where it keeps to the roles
+  EG_TRY(eg_compete_baseline(competition, &c->roles, &obstacle, &plan));
+  competition->seed = NULL;
+  egraph_status status = note(p, c, name, &obstacle, &plan);
+  if (status == EGRAPH_OK && p->is_open) status = let_win(p, name, &plan);
+  c->status = plan.status;
+  c->bound = fmax(c->bound, plan.bound);
+  p->may_lose = false;
+  eg_fitted_plan_deinit(&plan);
+  return status;
+}
+
+static egraph_status list_contenders(planner *p) {
+  eg_axis_roles_list all;
+  const eg_step_info *info = p->input->info;
+  eg_axis_roles_list_init(&all, p->alloc);
+  egraph_status status = eg_baselines_of_mesh(&p->mesh, info->gradient_count != 0,
+                                              info->micro_batches, &all);
+  for (size_t i = 0; status == EGRAPH_OK && i < all.len; i++) {
+    contender mine = {.roles = all.data[i],
+                      .outcome = eg_axis_roles_baseline(&all.data[i], &p->mesh),
+                      .status = EG_LAYOUT_UNKNOWN};
+    status = contenders_push(&p->contenders, mine);
+  }
+  eg_axis_roles_list_deinit(&all);
+  return status;
+}
+
+/// Plans each baseline that is not settled in its part of the time until the deadline: an
+/// equal one, or at least `share` of what is left.
+static egraph_status try_baselines(planner *p, eg_competition *competition,
+                                   double deadline, double share, double least) {
+  size_t open = 0;
+  for (size_t i = 0; i < p->contenders.len; i++)
+    open += !is_settled(p, &p->contenders.data[i]);
+  for (size_t i = 0; i < p->contenders.len && !p->is_cancelled; i++) {
+    contender *c = &p->contenders.data[i];
+    if (is_settled(p, c)) continue;
+    double part = (deadline - eg_clock_seconds()) * fmax(1 / (double)open--, share);
+    if (part <= 0 && p->stage == SEEDING && c->outcome == EG_BASELINE_OTHER) continue;
+    // One device has one layout: what it takes is always known.
+    bool beyond = competition->beyond_memory;
+    competition->beyond_memory = beyond || c->outcome == EG_BASELINE_SINGLE;
+    EG_TRY(try_baseline(p, competition, c, fmax(part, least)));
+    competition->beyond_memory = beyond;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- before the search --------------------------------------------------------------
+
+/// Baselines of the graph as it was given.
+static egraph_status seed_baselines(planner *p, eg_competition *competition) {
+  double limit = remaining(p).time_limit_seconds, start = eg_clock_seconds();
+  p->stage = SEEDING;
+  p->is_open = true;
+  competition->layout.relative_gap = fmax(p->input->layout.relative_gap, ROUGH_GAP);
+  EG_TRY(
+      try_baselines(p, competition, start + ROUGH_SHARE * limit, 0, LEAST_SEED_SECONDS));
+  competition->layout.relative_gap = p->input->layout.relative_gap;
+  start = eg_clock_seconds();
+  return try_baselines(p, competition, start + FINE_SHARE * limit, FINE_PART,
+                       LEAST_SECONDS);
+}
+
+/// The cheapest plan without what rules have made: none with it is dearer.
+static egraph_status plan_given(planner *p, eg_competition *competition) {
+  eg_fitted_plan plan;
+  p->stage = GIVEN_GRAPH;
+  competition->layout.time_limit_seconds = GIVEN_SHARE * remaining(p).time_limit_seconds;
+  competition->seed = &p->seed;
+  EG_TRY(eg_compete_given(competition, &plan));
+  competition->seed = NULL;
+  egraph_status status = let_win(p, "", &plan);
+  eg_fitted_plan_deinit(&plan);
+  return status;
+}
+
+/// Plans for the search to begin with. Where rules have made variants, the graph is held
+/// as it was given, then improved in turn with its layouts (plan_improve.h).
+static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s *known) {
+  if (p->input->baseline != NULL) return EGRAPH_OK;
+  if (!p->has_variants || competition->algebra != NULL)
+    return seed_baselines(p, competition);
+  eg_plan_algebra given;
+  EG_TRY(eg_plan_algebra_original(&given, p->alloc, p->egraph));
+  competition->algebra = &given;
+  egraph_status status = seed_baselines(p, competition);
+  if (status == EGRAPH_OK && !p->is_cancelled) status = plan_given(p, competition);
+  competition->algebra = NULL;
+  eg_plan_algebra_deinit(&given);
+  EG_TRY(status);
+  for (size_t i = 0; i < p->contenders.len; i++) { // variants may be cheaper
+    p->contenders.data[i].status = EG_LAYOUT_UNKNOWN;
+    p->contenders.data[i].bound = 0;
+  }
+  if (!is_free(p) || p->is_cancelled) return EGRAPH_OK;
+  eg_layout_options options = remaining(p);
+  options.time_limit_seconds *= IMPROVING_SHARE;
+  options.progress = on_progress;
+  options.user = p;
+  return eg_plan_improve(p->alloc, competition->space, &options, &p->seed, p->out->cost,
+                         known);
+}
+
+// ---- the search ---------------------------------------------------------------------
+
+/// What the search has found, and its proofs; a plan from before that is cheaper stays.
+static egraph_status conclude(planner *p, eg_fitted_plan *found) {
   eg_planning *out = p->out;
   bool stays = out->has_plan && !(found->has_plan && found->cost <= out->cost);
   out->status = found->status;
@@ -106,134 +316,71 @@ static void conclude(planner *p, eg_fitted_plan *found) {
   out->arcs = found->arcs;
   if (!stays) {
     take(p, found);
-    out->seed = NULL;
-    return;
+    return EGRAPH_OK;
   }
-  out->bound = fmin(out->bound, out->cost);
+  EG_TRY(eg_proof_check_bound("plan of a mesh", out->bound, out->cost));
   out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
-  out->status = EG_LAYOUT_FEASIBLE;
+  out->status = out->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
   out->least_memory = 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status fail_uneven(const planner *p, const eg_baseline_obstacle *obstacle) {
+  if (obstacle->batch != 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no plan of baseline %.128s: the batch of %" PRId64
+                   " does not divide by %" PRIu32 "; take another batch, or other axes",
+                   p->input->baseline, obstacle->batch, obstacle->parts);
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "there is no plan of baseline %.128s: no weight divides by %" PRIu32
+                 "; take other axes",
+                 p->input->baseline, obstacle->parts);
+}
+
+static egraph_status search_baseline(planner *p, const eg_competition *competition,
+                                     eg_fitted_plan *out) {
+  eg_axis_roles roles;
+  eg_baseline_obstacle obstacle;
+  EG_TRY(eg_axis_roles_parse(p->input->baseline, &p->input->mesh->mesh, &roles));
+  EG_TRY(eg_compete_check(competition));
+  EG_TRY(eg_compete_baseline(competition, &roles, &obstacle, out));
+  return obstacle.parts != 0 ? fail_uneven(p, &obstacle) : EGRAPH_OK;
 }
 
 static egraph_status search(planner *p, const eg_competition *competition) {
   eg_fitted_plan found;
-  const eg_baseline *only = p->input->baseline;
-  if (only != NULL) EG_TRY(eg_compete_check(competition));
-  p->is_searching = true;
-  EG_TRY(only != NULL ? eg_compete_baseline(competition, *only, &found)
-                      : eg_compete_search(competition, &found));
-  p->is_searching = false;
-  conclude(p, &found);
+  p->stage = SEARCHING;
+  EG_TRY(p->input->baseline != NULL ? search_baseline(p, competition, &found)
+                                    : eg_compete_search(competition, &found));
+  egraph_status status = conclude(p, &found);
   eg_fitted_plan_deinit(&found);
-  return EGRAPH_OK;
-}
-
-static egraph_status note(planner *p, eg_baseline baseline, const eg_fitted_plan *plan) {
-  eg_baseline_outcome *outcome = &p->out->baseline[baseline];
-  if (outcome->is_tried && !(plan->cost < outcome->cost)) return EGRAPH_OK;
-  outcome->is_tried = true;
-  outcome->status = plan->status;
-  outcome->cost = plan->cost;
-  outcome->memory = plan->memory;
-  outcome->least_memory = plan->least_memory;
-  outcome->has_summary = plan->has_plan;
-  if (!plan->has_plan) return EGRAPH_OK;
-  return eg_plan_summary_make(&plan->emitted.plan, p->alloc, &outcome->summary);
-}
-
-/// A baseline's plan that is cheaper than what there is becomes the plan, and what the
-/// search begins with.
-static void let_win(planner *p, eg_baseline baseline, eg_fitted_plan *plan) {
-  eg_planning *out = p->out;
-  bool fits = plan->has_plan && plan->memory <= p->input->info->memory_limit;
-  if (!fits || plan->cost >= out->cost) return;
-  take(p, plan);
-  eg_plan_choices_deinit(&p->seed);
-  p->seed = plan->choices;
-  eg_plan_choices_init(&plan->choices, p->alloc);
-  out->seed = eg_baseline_name(baseline);
-  out->status = EG_LAYOUT_FEASIBLE;
-  out->bound = fmin(out->bound, out->cost);
-  out->gap = out->cost > 0 ? (out->cost - out->bound) / out->cost : 0;
-}
-
-static egraph_status try_baseline(planner *p, eg_competition *competition, eg_baseline b,
-                                  double seconds) {
-  eg_fitted_plan plan;
-  competition->layout.time_limit_seconds = seconds;
-  EG_TRY(eg_compete_baseline(competition, b, &plan));
-  egraph_status status = note(p, b, &plan);
-  if (status == EGRAPH_OK && p->is_open) let_win(p, b, &plan);
-  eg_fitted_plan_deinit(&plan);
   return status;
-}
-
-/// For the search to begin with; where rules have made variants, it begins with more
-/// (plan_improve.h).
-static egraph_status seed_baselines(planner *p, eg_competition *competition) {
-  double seconds = SEED_SHARE * remaining(p).time_limit_seconds;
-  if (p->has_variants || seconds < LEAST_SEED_SECONDS) return EGRAPH_OK;
-  competition->layout.relative_gap = fmax(p->input->layout.relative_gap, SEED_GAP);
-  p->is_open = true;
-  for (int b = 0; b < EG_BASELINES && !p->is_cancelled; b++)
-    EG_TRY(try_baseline(p, competition, (eg_baseline)b, seconds));
-  competition->layout.relative_gap = p->input->layout.relative_gap;
-  return EGRAPH_OK;
-}
-
-/// Each of those that are not proven gets its share of what is left of the time, or what
-/// it takes: without time, too, none is better than the plan.
-static egraph_status try_baselines(planner *p, eg_competition *competition,
-                                   double deadline) {
-  for (int b = 0; b < EG_BASELINES && !p->is_cancelled; b++) {
-    const eg_baseline_outcome *known = &p->out->baseline[b];
-    bool is_done = known->is_tried && (known->status == EG_LAYOUT_OPTIMAL ||
-                                       known->status == EG_LAYOUT_INFEASIBLE);
-    double left = (deadline - eg_clock_seconds()) / (EG_BASELINES - b);
-    if (is_done) continue;
-    EG_TRY(
-        try_baseline(p, competition, (eg_baseline)b, fmax(left, LEAST_BASELINE_SECONDS)));
-  }
-  return EGRAPH_OK;
-}
-
-/// Strategies to begin with, where rules left a choice that the user does not limit.
-static egraph_status improve(planner *p, const eg_plan_space *space, eg_u32s *known) {
-  const eg_plan_constraints *limits = p->input->constraints;
-  bool is_free = (limits == NULL || limits->rows.len == 0) && p->input->baseline == NULL;
-  eg_layout_options options = remaining(p);
-  options.time_limit_seconds *= IMPROVING_SHARE;
-  if (!p->has_variants || !is_free) return EGRAPH_OK;
-  return eg_plan_improve(p->alloc, space, &options, known);
 }
 
 static egraph_status search_and_compare(planner *p, eg_competition *competition,
                                         const eg_u32s *known) {
-  double start = eg_clock_seconds(), limit = remaining(p).time_limit_seconds;
-  if (p->input->baseline == NULL || p->input->compares)
-    competition->layout.time_limit_seconds = limit * (1 - KEPT_TIME);
-  else
-    competition->layout.time_limit_seconds = limit;
+  double limit = remaining(p).time_limit_seconds, deadline = eg_clock_seconds() + limit;
+  bool is_alone = p->input->baseline != NULL && !p->input->compares;
+  competition->layout.time_limit_seconds = is_alone ? limit : limit * (1 - KEPT_SHARE);
   if (known->len != 0) competition->layout.incumbent = known->data;
   competition->seed = &p->seed;
   EG_TRY(search(p, competition));
   competition->layout.incumbent = NULL;
   competition->seed = NULL;
+  p->stage = COMPARING;
   p->is_open =
       p->input->baseline == NULL && (p->out->status == EG_LAYOUT_UNKNOWN ||
                                      (p->out->has_plan && p->out->gap > PROVEN_GAP));
   competition->beyond_memory = p->input->compares;
-  if (!p->is_open && !p->input->compares) return EGRAPH_OK;
-  return try_baselines(p, competition, start + limit);
+  return try_baselines(p, competition, deadline, 0, LEAST_BASELINE_SECONDS);
 }
 
-static egraph_status compete(planner *p, const eg_plan_space *space,
-                             eg_competition *competition, eg_u32s *known) {
+static egraph_status compete(planner *p, eg_competition *competition, eg_u32s *known) {
   competition->layout = p->input->layout;
   competition->layout.progress = on_progress;
   competition->layout.user = p;
-  if (p->input->baseline == NULL) EG_TRY(seed_baselines(p, competition));
-  if (competition->algebra == NULL) EG_TRY(improve(p, space, known));
+  EG_TRY(list_contenders(p));
+  EG_TRY(find_seed(p, competition, known));
   return search_and_compare(p, competition, known);
 }
 
@@ -248,7 +395,9 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
   double start = eg_clock_seconds();
   eg_u32s_init(&known, p->alloc);
   eg_plan_choices_init(&p->seed, p->alloc);
-  egraph_status status = compete(p, space, &competition, &known);
+  contenders_init(&p->contenders, p->alloc);
+  egraph_status status = compete(p, &competition, &known);
+  contenders_deinit(&p->contenders);
   eg_plan_choices_deinit(&p->seed);
   eg_u32s_deinit(&known);
   EG_TRY(status);
@@ -282,6 +431,7 @@ static egraph_status plan_algebra_first(planner *p, eg_machine_costs *costs) {
 static egraph_status plan(planner *p) {
   eg_machine_mesh mesh = eg_unit_axes_drop(p->input->mesh);
   eg_machine_costs costs = {.mesh = &mesh};
+  p->mesh = mesh.mesh;
   EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
   EG_TRY(saturate(p));
   return p->input->algebra_first ? plan_algebra_first(p, &costs)

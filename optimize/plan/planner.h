@@ -30,17 +30,26 @@ typedef struct eg_planner_input {
   eg_layout_options layout; // time limit of all stages, gap, passes, progress
   const eg_plan_constraints *constraints; // NULL: none
   bool compares;                          // plan every baseline, for comparison
-  const eg_baseline *baseline;            // plan this one instead; NULL: search
+  const char *baseline; // plan this one instead (eg_axis_roles_parse); NULL: search
+  /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
+  /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
+  egraph_status (*sum_up)(void *user, const eg_emitted_plan *plan, eg_plan_summary *out);
+  void *sum_up_user;
 } eg_planner_input;
 
 /// What became of a baseline.
 typedef struct eg_baseline_outcome {
   bool is_tried;
+  char name[EG_RIVAL_NAME_SIZE];
+  eg_baseline_obstacle obstacle;
   eg_layout_status status;
   double cost, memory, least_memory; // as in eg_fitted_plan
   bool has_summary;
   eg_plan_summary summary; // of its plan
 } eg_baseline_outcome;
+
+/// Those with a name, and the cheapest of the others (eg_baselines_of_mesh).
+enum { EG_BASELINE_OTHER = EG_BASELINES, EG_BASELINE_OUTCOMES };
 
 typedef struct eg_planning {
   eg_layout_status status; // as eg_fitted_plan has it, likewise what follows
@@ -53,13 +62,15 @@ typedef struct eg_planning {
   double saturate_seconds, space_seconds, solve_seconds;
   bool has_plan;
   eg_emitted_plan emitted;
-  const char *seed; // baseline whose plan this is; NULL: the search's
-  eg_baseline_outcome baseline[EG_BASELINES];
+  char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
+  eg_baseline_outcome baseline[EG_BASELINE_OUTCOMES];
+  double single_seconds; // a step on one device, whatever it holds; 0: not known
 } eg_planning;
 
-/// A search that ends without a proof is followed by the baselines, within the limit of
-/// time or for a fraction of a second each; the cheapest plan wins, so that none of them
-/// is better. Where no rule has made variants, the search begins with the cheapest.
+/// The search begins with the cheapest baseline of the graph as it was given, and where
+/// rules have made variants with the cheapest plan that was found without them. A search
+/// that ends without a proof is followed by the baselines that may still be cheaper; the
+/// cheapest plan wins, so that no baseline is cheaper than the plan.
 /// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
 /// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
 /// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.

@@ -71,7 +71,21 @@ expect 0 '^baseline  single-device: does not fit, takes ' - plan mlp.egraph $tra
 
 expect 0 '' - plan mlp.egraph $train --baseline data-parallel -o data.json
 expect 0 '^[+] backward all-reduce .* P -> R on cpu' - explain plan.json --against data.json
-expect 2 - '--baseline is one of ' plan mlp.egraph $train --baseline fsdp
+expect 1 - "^egraph: there is no baseline 'fsdp'; choose single-device, " plan mlp.egraph $train --baseline fsdp
+expect 1 - "^egraph: there is no baseline 'gpu=zero-1'; " plan mlp.egraph $train --baseline gpu=zero-1
+expect 0 '^plan      optimal' - plan mlp.egraph $train --baseline cpu=zero-1
+# One device is told to be as good; what a split wins is told.
+expect 0 '^idle      all devices along cpu=4 do the same work: 1 device of 4 would do' - plan mlp.egraph $train --baseline single-device
+matches stdout '^speedup   1 over one device .*: this plan wins nothing over one device'
+# What is delivered in parts is so in every baseline.
+expect 0 '^baseline  single-device: .* fits' - plan bare.egraph --no-measure --machine 'host*4' --mesh cpu=4 --deliver 'y cpu=S1' --baselines
+# A batch that does not divide is said, not split in another way.
+sed 's/64,32/6,32/' mlp.egraph >six.egraph
+expect 1 - '^egraph: there is no plan of baseline data-parallel: the batch of 6 does not divide by 4; ' plan six.egraph $train --baseline data-parallel
+expect 0 '^baseline  data-parallel: the batch of 6 does not divide by 4$' - plan six.egraph $train --baselines -o six.json
+matches stdout '^baseline  megatron: .* fits'
+expect 0 '^baseline  zero-3: the batch of 6 does not divide by 4$' - explain six.json
+expect 0 '"name": "zero-2", "outcome": "does not divide", .* "batch": 6, "parts": 4' - explain six.json --json
 # Sums run over the batch, whose parts may not be put together.
 printf '(egraph-graph 1)\n(input x "float32[4,8]")\n(weight w "float32[8,8]")\n(let y (matmul x w))\n(let z (cum-sum :axis 0 y))\n(output z)\n' >sums.egraph
 expect 1 - '^egraph: there is no plan: no operators of this step can be split so' plan sums.egraph --machine 'host*4' --mesh cpu=4 --baseline data-parallel

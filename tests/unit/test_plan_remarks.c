@@ -60,12 +60,18 @@ static void add_rivals(eg_plan *plan) {
                          .mesh = {.axis_count = 1, .axes = {{"all", 8}}},
                          .seconds = 4,
                          .memory = 5e9,
-                         .least_memory = 3e9};
+                         .least_memory = 3e9,
+                         .excess = 1e9};
   add_rival(plan, &large, "large");
   add_rival(plan, &(eg_plan_rival){.outcome = EG_RIVAL_IMPOSSIBLE, .mesh = plan->mesh},
             "odd");
   add_rival(plan, &(eg_plan_rival){.outcome = EG_RIVAL_UNKNOWN, .mesh = plan->mesh},
             "late");
+  eg_plan_rival uneven = {
+      .outcome = EG_RIVAL_UNEVEN, .mesh = plan->mesh, .parts = 8, .batch = 6};
+  add_rival(plan, &uneven, "cut");
+  uneven.batch = 0;
+  add_rival(plan, &uneven, "thin");
 }
 
 static void rivals_are_told_line_by_line(void **state) {
@@ -83,9 +89,12 @@ static void rivals_are_told_line_by_line(void **state) {
       "baseline  slow: 3 s (50 % more), 2 GB, fits; longer: backward all-reduce on gpu "
       "of "
       "4 MB +1.3 s, work +500 ms\n"
-      "baseline  large on all=8: does not fit, takes 3 GB at least; with 5 GB 4 s\n"
+      "baseline  large on all=8: does not fit, takes 3 GB (1 GB beyond the limit) at "
+      "least; with 5 GB 4 s\n"
       "baseline  odd: not possible for this step\n"
-      "baseline  late: none found in time\n");
+      "baseline  late: none found in the work given\n"
+      "baseline  cut: the batch of 6 does not divide by 8\n"
+      "baseline  thin: no weight divides by 8\n");
   eg_text_deinit(&text);
   eg_plan_deinit(&plan);
 }
@@ -106,9 +115,10 @@ static void rivals_are_in_the_file(void **state) {
   eg_text first, second;
   plan_make(&PLAN_CASES[0], &made);
   add_rivals(&made.plan);
+  made.plan.single_seconds = 7;
   save(&made.plan, &first);
   assert_ok(load(eg_text_of(&first), &loaded));
-  assert_int_equal(loaded.plan.rivals.len, 4);
+  assert_int_equal(loaded.plan.rivals.len, 6);
   const eg_plan_rival *slow = &loaded.plan.rivals.data[0];
   assert_string_equal(slow->name, "slow");
   assert_true(slow->outcome == EG_RIVAL_FITS && slow->seconds == 3 &&
@@ -117,6 +127,10 @@ static void rivals_are_in_the_file(void **state) {
   assert_true(slow->reasons[0].seconds == 1.25 && slow->reasons[0].bytes == 4e6);
   assert_int_equal(slow->reasons[1].exchange, EG_EXCHANGES);
   assert_string_equal(loaded.plan.rivals.data[1].mesh.axes[0].name, "all");
+  assert_true(loaded.plan.rivals.data[1].excess == 1e9);
+  assert_true(loaded.plan.rivals.data[4].batch == 6 &&
+              loaded.plan.rivals.data[4].parts == 8);
+  assert_true(loaded.plan.single_seconds == 7);
   save(&loaded.plan, &second);
   assert_string_equal(eg_text_of(&first), eg_text_of(&second));
   eg_text_deinit(&first);
@@ -140,6 +154,7 @@ static void fails_with(const char *text, const char *piece, const char *other,
   eg_text_deinit(&broken);
 }
 
+#define TEN "ten lettrs"
 static void broken_rivals_are_refused(void **state) {
   (void)state;
   eg_emitted_plan made;
@@ -149,7 +164,11 @@ static void broken_rivals_are_refused(void **state) {
   save(&made.plan, &text);
   const char *whole = eg_text_of(&text), *where = "; at $.baselines[0]";
   fails_with(whole, "\"slow\"", "\"\"", where);
-  fails_with(whole, "\"slow\"", "\"a name of more than thirty characters\"", where);
+  fails_with(
+      whole, "\"slow\"",
+      "\"" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+      "\"",
+      where);
   fails_with(whole, "\"outcome\": \"fits\"", "\"outcome\": \"wins\"", where);
   fails_with(whole, "\"outcome\": \"fits\", \"mesh\": \"gpu=4\"",
              "\"outcome\": \"fits\", \"mesh\": \"gpu\"", "'gpu' is no mesh");
@@ -237,6 +256,39 @@ static void even_plans_have_no_remarks(void **state) {
   eg_emitted_plan_deinit(&made);
 }
 
+// ---- fewer devices --------------------------------------------------------------------
+
+static void idle_axes_and_the_speedup_are_told(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_plan_summary summary;
+  eg_text text;
+  plan_make(&UNEVEN, &made);
+  eg_text_init(&text, eg_allocator_heap());
+  assert_ok(eg_plan_summary_make(&made.plan, eg_allocator_heap(), &summary));
+  assert_int_equal(eg_plan_useful_devices(&made.plan), 4);
+  made.plan.single_seconds = 3 * summary.seconds;
+  assert_ok(eg_plan_worth_print(&text, &made.plan, &summary));
+  assert_memory_equal(eg_text_of(&text), "speedup   3 over one device (", 29);
+  assert_null(strstr(eg_text_of(&text), "idle"));
+  for (size_t i = 0; i < made.plan.states.len; i++)
+    made.plan.states.data[i].layout.sharding[0] = EG_SHARD_R;
+  made.plan.single_seconds = summary.seconds;
+  eg_text_clear(&text);
+  assert_ok(eg_plan_worth_print(&text, &made.plan, &summary));
+  assert_non_null(strstr(eg_text_of(&text), "this plan wins nothing over one device\n"));
+  assert_non_null(strstr(eg_text_of(&text),
+                         "idle      all devices along gpu=4 do the same "
+                         "work: 1 device of 4 would do\n"));
+  made.plan.single_seconds = 0;
+  eg_text_clear(&text);
+  assert_ok(eg_plan_worth_write_members(&text, &made.plan));
+  assert_string_equal(eg_text_of(&text), ", \"useful_devices\": 1, \"idle_axes\": "
+                                         "[\"gpu\"], \"single_device_seconds\": null");
+  eg_text_deinit(&text);
+  eg_emitted_plan_deinit(&made);
+}
+
 // ---- allocations ----------------------------------------------------------------------
 
 static egraph_status everything(egraph_allocator alloc, void *user) {
@@ -276,6 +328,7 @@ int main(void) {
       cmocka_unit_test(splits_that_sizes_forbid_are_found),
       cmocka_unit_test(unevens_are_told),
       cmocka_unit_test(even_plans_have_no_remarks),
+      cmocka_unit_test(idle_axes_and_the_speedup_are_told),
       cmocka_unit_test(failing_allocations_are_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
