@@ -175,7 +175,8 @@ egraph_extract_report egraph_extraction_report(const egraph_extraction *extracti
                                   .classes = extraction->problem.class_count,
                                   .reduced_nodes = r->reduced_nodes,
                                   .reduced_classes = r->reduced_classes,
-                                  .certified = r->certified};
+                                  .certified = r->certified,
+                                  .roots_left_out = extraction->names.roots_left_out};
   memcpy(report.part_seconds, r->part_seconds, sizeof report.part_seconds);
   return report;
 }

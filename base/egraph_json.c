@@ -215,15 +215,20 @@ egraph_status eg_egraph_json_resolve(const eg_egraph_json *json, const uint32_t 
   return EGRAPH_OK;
 }
 
-egraph_status eg_egraph_json_roots(const eg_egraph_json *json, eg_u32s *out) {
+egraph_status eg_egraph_json_roots(const eg_egraph_json *json, eg_u32s *out,
+                                   uint32_t *out_left_out) {
   const char *name = json->roots.data;
+  uint32_t left_out = 0;
   for (uint32_t i = 0; i < json->root_count; i++, name += strlen(name) + 1) {
     uint32_t class;
-    if (!eg_strmap_find(&json->classes, name, &class))
+    bool found = eg_strmap_find(&json->classes, name, &class);
+    left_out += !found;
+    if (!found && (out_left_out == NULL || left_out == json->root_count))
       return EG_FAIL(EGRAPH_E_PARSE, "%s: root %u ('%s') is not the class of any node",
                      json->scan.file.path, i, name);
-    EG_TRY(eg_u32s_push(out, class));
+    if (found) EG_TRY(eg_u32s_push(out, class));
   }
+  if (out_left_out != NULL) *out_left_out = left_out;
   return EGRAPH_OK;
 }
 

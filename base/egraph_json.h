@@ -73,8 +73,11 @@ egraph_status eg_egraph_json_read(eg_egraph_json *json, const eg_egraph_json_sin
 /// Numbers become classes: children[begin[n] .. begin[n + 1]) are those of node n.
 egraph_status eg_egraph_json_resolve(const eg_egraph_json *json, const uint32_t *begin,
                                      uint32_t *children);
-/// Appends the classes of the roots, in order.
-egraph_status eg_egraph_json_roots(const eg_egraph_json *json, eg_u32s *out);
+/// Appends the classes of the roots, in order. Roots that are the class of no node are
+/// left out and counted in *out_left_out; NULL: they are an error, and so it is when no
+/// other root is left.
+egraph_status eg_egraph_json_roots(const eg_egraph_json *json, eg_u32s *out,
+                                   uint32_t *out_left_out);
 
 static inline uint32_t eg_egraph_json_class_count(const eg_egraph_json *json) {
   return (uint32_t)json->class_name.len;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/proof.h"
 #include "extract/cost_shift.h"
 #include "extract/exact.h"
 #include "extract/greedy.h"
@@ -158,7 +159,8 @@ static double magnitude(const eg_extract_problem *problem, const uint32_t *choic
   return sum;
 }
 
-// The solver's opinion of its own cost is replaced by the certificate's.
+// The solver's opinion of its own cost must be the certificate's. They may differ, and
+// the bound be above the cost, by what sums of this size are rounded to.
 static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
                               eg_extract_result *result) {
   if (!isfinite(incumbent->cost)) {
@@ -170,13 +172,15 @@ static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
   EG_TRY(
       eg_extract_certify(alloc, incumbent->problem, result->choice.data, &result->cost));
   double slack = 1e-9 * magnitude(incumbent->problem, result->choice.data);
-  if (fabs(result->cost - incumbent->cost) > slack + 1e-300)
-    return EG_FAIL(EGRAPH_E_INTERNAL,
-                   "the certificate's cost %.17g is not the solver's %.17g", result->cost,
-                   incumbent->cost);
+  if (fabs(result->cost - incumbent->cost) > slack)
+    EG_TRY(eg_proof_check_equal("extraction, cost of the choice", incumbent->cost,
+                                result->cost));
+  if (incumbent->bound - result->cost > 2 * slack)
+    EG_TRY(eg_proof_check_bound("extraction", incumbent->bound, result->cost));
   bool closed = result->cost - incumbent->bound <= slack;
   result->status = closed ? EG_EXTRACT_OPTIMAL : EG_EXTRACT_FEASIBLE;
-  result->bound = incumbent->bound < result->cost ? incumbent->bound : result->cost;
+  result->bound = incumbent->bound;
+  if (closed && result->bound > result->cost) result->bound = result->cost;
   double scale = fabs(result->cost) > 1e-300 ? fabs(result->cost) : 1e-300;
   result->gap = closed ? 0 : (result->cost - result->bound) / scale;
   return EGRAPH_OK;

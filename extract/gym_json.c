@@ -9,6 +9,7 @@ void eg_gym_names_init(eg_gym_names *names, egraph_allocator alloc) {
   eg_chars_init(&names->text, alloc);
   eg_sizes_init(&names->class_, alloc);
   eg_sizes_init(&names->node, alloc);
+  names->roots_left_out = 0;
 }
 
 void eg_gym_names_deinit(eg_gym_names *names) {
@@ -29,7 +30,8 @@ static egraph_status on_node(void *user, const eg_egraph_json *json,
                                      node->child_count, NULL);
 }
 
-static egraph_status read_problem(eg_egraph_json *json, eg_extract_problem *problem) {
+static egraph_status read_problem(eg_egraph_json *json, eg_extract_problem *problem,
+                                  uint32_t *out_roots_left_out) {
   const char *path = json->scan.file.path;
   eg_egraph_json_sink sink = {
       .user = problem, .has_costs = true, .on_class = on_class, .on_node = on_node};
@@ -37,7 +39,7 @@ static egraph_status read_problem(eg_egraph_json *json, eg_extract_problem *prob
   EG_TRY(eg_egraph_json_resolve(json, problem->child_begin.data, problem->children.data));
   if (json->root_count == 0)
     return EG_FAIL(EGRAPH_E_PARSE, "%s: no class in \"root_eclasses\"", path);
-  EG_TRY(eg_egraph_json_roots(json, &problem->roots));
+  EG_TRY(eg_egraph_json_roots(json, &problem->roots, out_roots_left_out));
   if (eg_extract_problem_check(problem) == EGRAPH_OK) return EGRAPH_OK;
   return eg_fail_context(EGRAPH_E_PARSE, "%s", path);
 }
@@ -59,7 +61,9 @@ static egraph_status hand_over(eg_egraph_json *json, eg_gym_names *out) {
 /// Takes the open file.
 static egraph_status read_open(eg_egraph_json *json, eg_extract_problem *problem,
                                eg_gym_names *names) {
-  egraph_status status = read_problem(json, problem);
+  uint32_t roots_left_out = 0;
+  egraph_status status = read_problem(json, problem, &roots_left_out);
+  if (names != NULL) names->roots_left_out = roots_left_out;
   if (status == EGRAPH_OK && names != NULL) status = hand_over(json, names);
   eg_egraph_json_close(json);
   return status;

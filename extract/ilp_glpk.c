@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/ilp_glpk.h"
 
+#include <float.h>
 #include <glpk.h>
 #include <math.h>
 #include <setjmp.h>
@@ -19,6 +20,8 @@ struct eg_lp {
   eg_lp_rows rows; // what GLPK holds, for the bound
   eg_doubles cost, values, reduced, duals;
   eg_doubles floor, ceiling; // [column] bounds
+  eg_doubles ray;            // [row] of a basis that shows there is no solution
+  eg_doubles slop;           // [column] scratch: what rounding errors are a share of
   eg_u32s doomed;            // rows to delete
   double bound;
   jmp_buf *escape;
@@ -156,6 +159,7 @@ static egraph_status prepare(eg_lp *lp, const double *cost) {
   EG_TRY(eg_doubles_resize(&lp->values, lp->columns));
   EG_TRY(eg_doubles_resize(&lp->reduced, lp->columns));
   EG_TRY(eg_doubles_resize(&lp->floor, lp->columns));
+  EG_TRY(eg_doubles_resize(&lp->slop, (size_t)2 * lp->columns));
   EG_TRY(eg_doubles_resize(&lp->ceiling, lp->columns));
   for (uint32_t j = 0; j < lp->columns; j++)
     lp->ceiling.data[j] = 1;
@@ -175,6 +179,8 @@ egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const doubl
   eg_doubles_init(&lp->reduced, alloc);
   eg_doubles_init(&lp->duals, alloc);
   eg_doubles_init(&lp->floor, alloc);
+  eg_doubles_init(&lp->ray, alloc);
+  eg_doubles_init(&lp->slop, alloc);
   eg_doubles_init(&lp->ceiling, alloc);
   eg_u32s_init(&lp->doomed, alloc);
   egraph_status status = prepare(lp, cost);
@@ -195,6 +201,8 @@ void eg_lp_destroy(eg_lp *lp) {
   eg_free(lp->alloc, lp->indices, lp->scratch_len, sizeof(int));
   eg_free(lp->alloc, lp->numbers, lp->scratch_len, sizeof(double));
   eg_u32s_deinit(&lp->doomed);
+  eg_doubles_deinit(&lp->slop);
+  eg_doubles_deinit(&lp->ray);
   eg_doubles_deinit(&lp->ceiling);
   eg_doubles_deinit(&lp->floor);
   eg_doubles_deinit(&lp->duals);
@@ -236,6 +244,7 @@ egraph_status eg_lp_add_rows(eg_lp *lp, const eg_lp_rows *rows) {
   EG_TRY(need_scratch(lp, (size_t)lp->columns + 1));
   EG_TRY(mirror_rows(lp, rows));
   EG_TRY(eg_doubles_resize(&lp->duals, eg_lp_rows_count(&lp->rows)));
+  EG_TRY(eg_doubles_resize(&lp->ray, eg_lp_rows_count(&lp->rows)));
   lp->added = rows;
   return guard_alive(lp, add_rows_job);
 }
@@ -294,7 +303,7 @@ static void unmirror_doomed(eg_lp *lp) {
     rows->begin.data[++kept] = item;
   }
   rows->begin.len = kept + 1;
-  rows->lower.len = lp->duals.len = kept;
+  rows->lower.len = lp->duals.len = lp->ray.len = kept;
   rows->columns.len = rows->coefficients.len = item;
 }
 
@@ -308,6 +317,25 @@ egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack) {
   EG_TRY(guard_alive(lp, purge_job));
   unmirror_doomed(lp);
   return EGRAPH_OK;
+}
+
+// A basic variable that the dual simplex could not bring within its bounds, whatever the
+// others are within theirs: its row of the tableau is a combination of the rows, the ray.
+static void find_ray(eg_lp *lp) {
+  glp_prob *p = lp->problem;
+  int rows = glp_get_num_rows(p), k = glp_get_unbnd_ray(p);
+  for (size_t r = 0; r < lp->ray.len; r++)
+    lp->ray.data[r] = 0;
+  if (k == 0 || (!glp_bf_exists(p) && glp_factorize(p) != 0)) return;
+  bool is_row = k <= rows;
+  if ((is_row ? glp_get_row_stat(p, k) : glp_get_col_stat(p, k - rows)) != GLP_BS) return;
+  double value = is_row ? glp_get_row_prim(p, k) : glp_get_col_prim(p, k - rows);
+  bool below = is_row || value < lp->floor.data[k - rows - 1];
+  double sign = below ? 1 : -1;
+  int count = glp_eval_tab_row(p, k, lp->indices, lp->numbers);
+  if (is_row) lp->ray.data[k - 1] = sign;
+  for (int i = 1; i <= count; i++)
+    if (lp->indices[i] <= rows) lp->ray.data[lp->indices[i] - 1] = -sign * lp->numbers[i];
 }
 
 static void solve_job(eg_lp *lp) {
@@ -333,30 +361,75 @@ static void solve_job(eg_lp *lp) {
   lp->state = code == 0 && status == GLP_OPT      ? EG_LP_OPTIMAL
               : code == 0 && status == GLP_NOFEAS ? EG_LP_INFEASIBLE
                                                   : EG_LP_LIMIT;
+  if (lp->state == EG_LP_INFEASIBLE) find_ray(lp);
   for (uint32_t j = 0; j < lp->columns; j++)
     lp->values.data[j] = glp_get_col_prim(lp->problem, (int)j + 1);
   for (uint32_t r = 0; r < lp->duals.len; r++)
     lp->duals.data[r] = glp_get_row_dual(lp->problem, (int)r + 1);
 }
 
-// Multipliers of ">=" rows must not be negative; the rest is arithmetic.
-static void compute_bound(eg_lp *lp) {
-  const eg_lp_rows *rows = &lp->rows;
-  double bound = 0;
-  for (uint32_t j = 0; j < lp->columns; j++)
-    lp->reduced.data[j] = lp->cost.data[j];
+// Sum of the lower sides less, for every column, the worst that it can take away; what
+// rounding may have added is taken off: each operation errs by at most a share EPSILON of
+// its result. `reduced` holds the costs and becomes what the rows leave of them.
+// Multipliers of ">=" rows must not be negative: those are left out.
+static double safe_bound(const eg_lp_rows *rows, uint32_t columns, const double *floor,
+                         const double *ceiling, const double *multiplier,
+                         double *restrict reduced, double *restrict slop) {
+  double bound = 0, error = 0;
+  for (uint32_t j = 0; j < columns; j++)
+    slop[j] = 0;
   for (uint32_t r = 0; r < eg_lp_rows_count(rows); r++) {
-    double dual = lp->duals.data[r];
-    if (!(dual > 0) || !isfinite(dual)) continue;
-    bound += dual * rows->lower.data[r];
-    for (uint32_t i = rows->begin.data[r]; i < rows->begin.data[r + 1]; i++)
-      lp->reduced.data[rows->columns.data[i]] -= dual * rows->coefficients.data[i];
+    double weight = multiplier[r];
+    if (!(weight > 0) || !isfinite(weight)) continue;
+    bound += weight * rows->lower.data[r];
+    error += fabs(weight * rows->lower.data[r]) + fabs(bound);
+    for (uint32_t i = rows->begin.data[r]; i < rows->begin.data[r + 1]; i++) {
+      uint32_t j = rows->columns.data[i];
+      double product = weight * rows->coefficients.data[i];
+      reduced[j] -= product;
+      slop[j] += fabs(product) + fabs(reduced[j]);
+    }
   }
-  for (uint32_t j = 0; j < lp->columns; j++) {
-    double reduced = lp->reduced.data[j];
-    bound += reduced * (reduced < 0 ? lp->ceiling.data[j] : lp->floor.data[j]);
+  for (uint32_t j = 0; j < columns; j++) {
+    double term = reduced[j] * (reduced[j] < 0 ? ceiling[j] : floor[j]);
+    bound += term;
+    error += slop[j] * fmax(fabs(ceiling[j]), fabs(floor[j])) + fabs(term) + fabs(bound);
   }
-  lp->bound = bound;
+  return bound - DBL_EPSILON * error;
+}
+
+static void compute_bound(eg_lp *lp) {
+  memcpy(lp->reduced.data, lp->cost.data, lp->columns * sizeof(double));
+  lp->bound = safe_bound(&lp->rows, lp->columns, lp->floor.data, lp->ceiling.data,
+                         lp->duals.data, lp->reduced.data, lp->slop.data);
+}
+
+bool eg_lp_ray_proves(const eg_lp_rows *rows, uint32_t columns, const double *floor,
+                      const double *ceiling, const double *ray, double *scratch,
+                      double *out_value) {
+  for (uint32_t j = 0; j < columns; j++)
+    scratch[j] = 0;
+  *out_value = safe_bound(rows, columns, floor, ceiling, ray, scratch, scratch + columns);
+  return *out_value > 0;
+}
+
+// GLPK's word is not enough: the ray must prove it, and then enough of it is added to the
+// multipliers for a bound above any objective.
+static void confirm_infeasible(eg_lp *lp) {
+  double value, most = 1 + fabs(lp->limit < DBL_MAX ? lp->limit : 0);
+  lp->state = EG_LP_LIMIT;
+  if (!eg_lp_ray_proves(&lp->rows, lp->columns, lp->floor.data, lp->ceiling.data,
+                        lp->ray.data, lp->slop.data, &value))
+    return;
+  compute_bound(lp);
+  for (uint32_t j = 0; j < lp->columns; j++)
+    most += fabs(lp->cost.data[j]);
+  double share = 2 * (most + fabs(lp->bound)) / value;
+  if (!isfinite(share)) return;
+  for (size_t r = 0; r < lp->duals.len; r++)
+    lp->duals.data[r] = fmax(lp->duals.data[r], 0) + share * fmax(lp->ray.data[r], 0);
+  compute_bound(lp);
+  if (lp->bound > most) lp->state = EG_LP_INFEASIBLE;
 }
 
 egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
@@ -365,6 +438,7 @@ egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
   lp->limit = objective_limit;
   lp->state = EG_LP_LIMIT;
   EG_TRY(guard_alive(lp, solve_job));
+  if (lp->state == EG_LP_INFEASIBLE) confirm_infeasible(lp);
   compute_bound(lp);
   *out = lp->state;
   return EGRAPH_OK;

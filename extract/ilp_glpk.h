@@ -31,8 +31,9 @@ egraph_status eg_lp_rows_end(eg_lp_rows *rows, double lower);
 
 typedef enum eg_lp_state {
   EG_LP_OPTIMAL,
-  EG_LP_INFEASIBLE,
-  EG_LP_LIMIT // time, iterations, or the objective passed the limit
+  EG_LP_INFEASIBLE, // by a ray that our own arithmetic has checked
+  EG_LP_LIMIT       // time, iterations, the objective passed the limit, or GLPK says that
+                    // there is no solution and its ray does not prove it
 } eg_lp_state;
 
 typedef struct eg_lp eg_lp;
@@ -62,12 +63,21 @@ egraph_status eg_lp_solve(eg_lp *lp, double seconds, double objective_limit,
 const double *eg_lp_values(const eg_lp *lp);
 /// Of the multipliers that the bound uses.
 const double *eg_lp_reduced_costs(const eg_lp *lp);
-/// Lower bound recomputed from the multipliers in plain arithmetic (Neumaier, Shcherbina
-/// 2004): valid up to rounding of the sum, however wrong GLPK's basis may be.
+/// Lower bound recomputed from the multipliers (Neumaier, Shcherbina 2004), less what
+/// rounding may have added: valid however wrong GLPK's basis may be. With
+/// EG_LP_INFEASIBLE the ray is part of the multipliers, so that the bound is above any
+/// objective.
 double eg_lp_bound(const eg_lp *lp);
 uint32_t eg_lp_row_count(const eg_lp *lp);
 /// The rows that the program has, and the multiplier of each that the bound uses.
 const eg_lp_rows *eg_lp_rows_of(const eg_lp *lp);
 const double *eg_lp_multipliers(const eg_lp *lp);
+
+/// Whether nonnegative multipliers of the rows prove that no x within the columns' bounds
+/// satisfies them: the weighted sum of the lower sides is above the largest value of the
+/// weighted sum of the rows, rounding included. *out_value is by how much.
+bool eg_lp_ray_proves(const eg_lp_rows *rows, uint32_t columns, const double *floor,
+                      const double *ceiling, const double *ray, double *scratch,
+                      double *out_value);
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/proof.h"
 
 // A relative difference that is taken for rounding: the tolerance of every proof here.
 static const double TOLERANCE = 1e-9;
@@ -115,6 +116,18 @@ egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
   return EGRAPH_OK;
 }
 
+// A solution below what was proven disproves the proof. Rounding is a share of what was
+// summed, which with costs of both signs is more than the sum.
+static egraph_status check_proof(const eg_incumbent *incumbent) {
+  double bound = incumbent->bound, cost = incumbent->cost, magnitude = 0;
+  if (!(bound > cost)) return EGRAPH_OK;
+  for (uint32_t class = 0; class < incumbent->problem->class_count; class ++)
+    if (incumbent->choice.data[class] != EG_EXTRACT_NONE)
+      magnitude += fabs(incumbent->problem->cost.data[incumbent->choice.data[class]]);
+  if (bound - cost <= 2 * TOLERANCE * magnitude) return EGRAPH_OK;
+  return eg_proof_check_bound("extraction", bound, cost);
+}
+
 egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice,
                                  double *out_cost) {
   size_t bytes = incumbent->problem->class_count * sizeof(uint32_t);
@@ -125,7 +138,7 @@ egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice
   eg_u32s better = incumbent->trial;
   incumbent->trial = incumbent->choice;
   incumbent->choice = better;
-  if (incumbent->bound > incumbent->cost) incumbent->bound = incumbent->cost;
+  EG_TRY(check_proof(incumbent));
   return incumbent->on_better == NULL ? EGRAPH_OK
                                       : incumbent->on_better(incumbent->on_better_user);
 }
@@ -133,6 +146,7 @@ egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound) {
   if (incumbent->unit > 0 && isfinite(bound))
     bound = ceil(bound / incumbent->unit - 1e-6) * incumbent->unit;
+  // What is dropped on the way to a bound costs no less than the best solution.
   if (bound > incumbent->cost) bound = incumbent->cost;
   if (bound > incumbent->bound) incumbent->bound = bound;
 }

@@ -49,10 +49,12 @@ void eg_incumbent_deinit(eg_incumbent *incumbent);
 /// or cyclic. Classes that are not needed become EG_EXTRACT_NONE. O(classes + edges).
 egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
                                     double *out_cost);
-/// Keeps a copy of `choice` when it is cheaper than the best so far.
+/// Keeps a copy of `choice` when it is cheaper than the best so far. Fails with
+/// EGRAPH_E_INTERNAL when it is below the proven bound by more than rounding.
 egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice,
                                  double *out_cost);
-/// Raises the lower bound, rounded up to the unit, but never above the cost.
+/// Raises the lower bound, rounded up to the unit: nothing that is cheaper than the best
+/// solution at hand costs less than `bound`.
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound);
 /// Only solutions strictly below this are of interest: the next multiple of the unit
 /// below the cost, or the cost less a relative 1e-9.

@@ -16,7 +16,8 @@ extern "C" {
 typedef struct egraph_extraction egraph_extraction;
 
 /// Reads an e-graph in the JSON of egraph-serialize (as extraction-gym has it), plain or
-/// gzip. Fails with IO, or PARSE naming file and node.
+/// gzip. Roots that are the class of no node are left out, and counted in the report.
+/// Fails with IO, or PARSE naming file and node, or the root when none is left.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_load(
     const egraph_allocator *alloc, const char *path, egraph_extraction **out);
 EGRAPH_API void egraph_extraction_destroy(egraph_extraction *extraction);
@@ -77,6 +78,7 @@ typedef struct egraph_extract_report {
   /// (exactly `bound` where costs are integers); smaller where the proof would be too
   /// long. -INFINITY: no certificate was written.
   double certified;
+  uint32_t roots_left_out; // roots of the file that are the class of no node
 } egraph_extract_report;
 EGRAPH_API egraph_extract_report
 egraph_extraction_report(const egraph_extraction *extraction);

@@ -116,7 +116,7 @@ static egraph_status read_file(reader *r) {
   EG_TRY(eg_u32s_reserve(&r->children, 1)); // leaves alone have an offset in it, too
   EG_TRY(eg_egraph_json_read(&r->json, &sink));
   EG_TRY(eg_egraph_json_resolve(&r->json, r->child_begin.data, r->children.data));
-  return eg_egraph_json_roots(&r->json, &r->roots);
+  return eg_egraph_json_roots(&r->json, &r->roots, NULL);
 }
 
 // ---- building -------------------------------------------------------------------------

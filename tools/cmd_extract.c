@@ -91,6 +91,7 @@ static egraph_status print_json(const extract_flags *flags,
   json_real("seconds", r.seconds);
   json_int("nodes", r.nodes);
   json_int("classes", r.classes);
+  json_int("roots_left_out", r.roots_left_out);
   json_int("reduced_nodes", r.reduced_nodes);
   json_int("reduced_classes", r.reduced_classes);
   json_real("tree_cost", r.tree_cost);
@@ -140,6 +141,9 @@ static egraph_status print_text(const extract_flags *flags,
   if (!isfinite(r.tree_cost) && !isfinite(r.dag_cost)) printf("none");
   printf("\ne-graph     %u nodes, %u classes; after presolve %u nodes, %u classes\n",
          r.nodes, r.classes, r.reduced_nodes, r.reduced_classes);
+  if (r.roots_left_out != 0)
+    printf("roots       %u left out, because no node is in their class\n",
+           r.roots_left_out);
   printf("seconds     %.3f\n", r.seconds);
   for (uint32_t i = 0; flags->choices && i < egraph_extraction_choice_count(extraction);
        i++) {

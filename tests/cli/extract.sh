@@ -56,6 +56,13 @@ expect 1 '^pass ' '^egraph: presolve needs costs >= 0' extract negative.json --s
 expect 1 - "^egraph: no presolve pass 'rich'" extract share.json --passes rich
 expect 1 - "not both" extract share.json --passes reach,-merge
 
+# A root that is the class of no node is left out; when none is left, that is an error.
+sed 's/"root class"]/"root class", "gone"]/' share.json >gone.json
+expect 0 '^roots +1 left out' - extract gone.json
+expect 0 '"roots_left_out":1' - extract gone.json --json
+sed 's/"root class"]/"gone"]/' share.json >lost.json
+expect 1 - "^egraph: lost.json: root 0 \('gone'\) is not the class of any node" extract lost.json
+
 # LP text: the same optimum, by another solver where there is one.
 glpsol=$(command -v glpsol)
 for model in share cycle negative; do

@@ -65,6 +65,8 @@ static void hostile_files_name_the_node(void **state) {
        "root_eclasses"},
       {"{\"nodes\": {\"n\": {\"eclass\": \"c\"}}, \"root_eclasses\": [\"d\"]}",
        "root 0 ('d')"},
+      {"{\"nodes\": {\"n\": {\"eclass\": \"c\"}}, \"root_eclasses\": [\"d\", \"e\"]}",
+       "root 1 ('e')"},
       {"{\"nodes\": {\"n\": {\"eclass\": \"c\"}}, \"root_eclasses\": [7]}",
        ":1:53: '7' where a string is expected"},
       {NODES("\"n\": 5"), "node 'n'"},

@@ -337,6 +337,105 @@ static void the_bound_of_a_linear_program_is_its_optimum(void **state) {
   eg_lp_destroy(lp);
 }
 
+static void a_ray_that_was_tampered_with_proves_nothing(void **state) {
+  (void)state;
+  const double floor[] = {0, 0, 0}, ceiling[] = {0, 0, 1};
+  eg_lp_rows rows;
+  assert_ok(eg_lp_rows_init(&rows, heap()));
+  add_row(&rows, 0, 1, 1);
+  add_row(&rows, 1, 2, 1);
+  add_row(&rows, 0, 2, 1);
+  static const struct {
+    double ray[3];
+    bool proves;
+  } CASES[] = {{{1, 0, 0}, true},     {{0, 1, 1}, false},        {{0, 0, 0}, false},
+               {{1, 0.5, 0.5}, true}, {{-1, 0, 0}, false},       {{1e-9, 0, 0}, true},
+               {{0, 1, 0}, false},    {{INFINITY, 0, 0}, false}, {{NAN, 1, 0}, false}};
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    double scratch[6], value;
+    assert_true(eg_lp_ray_proves(&rows, 3, floor, ceiling, CASES[i].ray, scratch,
+                                 &value) == CASES[i].proves);
+  }
+  eg_lp_rows_deinit(&rows);
+}
+
+static bool has_binary_solution(const eg_lp_rows *rows, uint32_t fixed) {
+  enum { COLUMNS = 7 };
+  for (uint32_t x = 0; x < 1u << COLUMNS; x++) {
+    bool good = (x & fixed) == 0;
+    for (uint32_t r = 0; r < eg_lp_rows_count(rows) && good; r++) {
+      double sum = 0;
+      for (uint32_t i = rows->begin.data[r]; i < rows->begin.data[r + 1]; i++)
+        sum += rows->coefficients.data[i] * (x >> rows->columns.data[i] & 1);
+      good = sum >= rows->lower.data[r];
+    }
+    if (good) return true;
+  }
+  return false;
+}
+
+// Limits are results: what GLPK calls infeasible must come with a ray that proves it.
+static void every_infeasible_program_has_a_ray(void **state) {
+  (void)state;
+  enum { COLUMNS = 7 };
+  uint64_t seed = test_seed(20261125);
+  size_t infeasible = 0, rounds = test_rounds(2000);
+  for (size_t round = 0; round < rounds; round++) {
+    eg_rng rng = {eg_hash_combine(seed, round)};
+    double cost[COLUMNS];
+    uint32_t fixed = (uint32_t)eg_rng_below(&rng, 1u << COLUMNS);
+    for (uint32_t j = 0; j < COLUMNS; j++)
+      cost[j] = eg_rng_unit(&rng) * 10;
+    eg_lp *lp = NULL;
+    eg_lp_rows rows;
+    assert_ok(eg_lp_create(heap(), COLUMNS, cost, &lp));
+    assert_ok(eg_lp_rows_init(&rows, heap()));
+    for (uint64_t r = 0; r < 3 + eg_rng_below(&rng, 8); r++) {
+      for (uint32_t j = 0; j < COLUMNS; j++) {
+        uint64_t sign = eg_rng_below(&rng, 5);
+        if (sign < 3) assert_ok(eg_lp_rows_item(&rows, j, sign == 0 ? -1 : 1));
+      }
+      assert_ok(eg_lp_rows_end(&rows, (double)eg_rng_below(&rng, 2)));
+    }
+    assert_ok(eg_lp_add_rows(lp, &rows));
+    for (uint32_t j = 0; j < COLUMNS; j++)
+      if (fixed >> j & 1) assert_ok(eg_lp_fix_zero(lp, j));
+    eg_lp_state outcome;
+    assert_ok(eg_lp_solve(lp, 10, INFINITY, &outcome));
+    assert_int_not_equal(outcome, EG_LP_LIMIT);
+    infeasible += outcome == EG_LP_INFEASIBLE;
+    if (outcome == EG_LP_INFEASIBLE) assert_false(has_binary_solution(&rows, fixed));
+    eg_lp_rows_deinit(&rows);
+    eg_lp_destroy(lp);
+  }
+  assert_true(infeasible > rounds / 20);
+}
+
+static void a_solution_below_a_planted_bound_is_an_error(void **state) {
+  (void)state;
+  for (int planted = 0; planted <= 1; planted++) {
+    fixture f = {.problem = {0}};
+    begin(&f, 1);
+    LEAF(&f, 0, 1000);
+    LEAF(&f, 0, 900);
+    assert_ok(eg_extract_problem_add_root(&f.problem, 0));
+    eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
+    eg_incumbent incumbent;
+    double cost;
+    assert_ok(eg_incumbent_init(&incumbent, heap(), &f.problem, &options));
+    const uint32_t dear[] = {0}, cheap[] = {1};
+    assert_ok(eg_incumbent_offer(&incumbent, dear, &cost));
+    eg_incumbent_raise(&incumbent, planted ? 900.9 : 900);
+    if (planted)
+      assert_fails(eg_incumbent_offer(&incumbent, cheap, &cost), EGRAPH_E_INTERNAL,
+                   "is above the cost 900 of a solution");
+    else
+      assert_ok(eg_incumbent_offer(&incumbent, cheap, &cost));
+    eg_incumbent_deinit(&incumbent);
+    eg_extract_problem_deinit(&f.problem);
+  }
+}
+
 static bool stop_at_once(void *user) {
   (*(uint32_t *)user)++;
   return true;
@@ -434,6 +533,9 @@ int main(void) {
       cmocka_unit_test(the_bound_of_a_linear_program_is_its_optimum),
       cmocka_unit_test(an_interrupted_linear_program_does_no_harm),
       cmocka_unit_test(an_error_inside_glpk_is_a_status),
+      cmocka_unit_test(a_ray_that_was_tampered_with_proves_nothing),
+      cmocka_unit_test(every_infeasible_program_has_a_ray),
+      cmocka_unit_test(a_solution_below_a_planted_bound_is_an_error),
       cmocka_unit_test(a_linear_program_survives_every_failing_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

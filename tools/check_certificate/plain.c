@@ -605,6 +605,11 @@ static bool check_claims(proof *q, verdict *out) {
   else
     (void)snprintf(out->remark, sizeof out->remark, "gap at most %.3g %%",
                    100 * gap / scale);
+  size_t used = strlen(out->remark);
+  if (q->p->roots_left_out != 0)
+    (void)snprintf(out->remark + used, sizeof out->remark - used,
+                   "; %u roots that are the class of no node were left out",
+                   q->p->roots_left_out);
   return true;
 }
 
