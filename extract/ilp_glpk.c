@@ -34,6 +34,7 @@ struct eg_lp {
   const eg_lp_rows *added;
   double seconds, limit;
   uint32_t iterations; // 0: no limit
+  uint64_t steps;
   bool (*stop)(void *user);
   void *stop_user;
   bool interrupted; // the problem is gone because `stop` said so
@@ -351,12 +352,15 @@ static void solve_job(eg_lp *lp) {
   options.tm_lim = milliseconds < 1     ? 1
                    : milliseconds < 1e9 ? (int)milliseconds
                                         : INT32_MAX;
+  int before = glp_get_it_cnt(lp->problem);
   int code = glp_simplex(lp->problem, &options);
   if (code == GLP_EBADB || code == GLP_ESING || code == GLP_ECOND) {
     // A basis that rows or bounds have spoiled: begin anew from the slacks.
     glp_std_basis(lp->problem);
     code = glp_simplex(lp->problem, &options);
   }
+  lp->steps +=
+      (1 + (uint64_t)(glp_get_it_cnt(lp->problem) - before)) * eg_lp_iteration_steps(lp);
   int status = glp_get_status(lp->problem);
   lp->state = code == 0 && status == GLP_OPT      ? EG_LP_OPTIMAL
               : code == 0 && status == GLP_NOFEAS ? EG_LP_INFEASIBLE
@@ -448,6 +452,12 @@ void eg_lp_interrupt(eg_lp *lp, bool (*stop)(void *user), void *user) {
   lp->stop = stop;
   lp->stop_user = user;
 }
+
+uint64_t eg_lp_iteration_steps(const eg_lp *lp) {
+  return lp->rows.columns.len + 8 * (uint64_t)lp->rows.lower.len + lp->columns;
+}
+
+uint64_t eg_lp_steps(const eg_lp *lp) { return lp->steps; }
 
 void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations) {
   lp->iterations = iterations < INT32_MAX ? iterations : INT32_MAX;

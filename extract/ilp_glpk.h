@@ -53,6 +53,9 @@ egraph_status eg_lp_set_range(eg_lp *lp, uint32_t column, double lower, double u
 egraph_status eg_lp_purge(eg_lp *lp, uint32_t first, double slack);
 /// Simplex iterations of each of the next solves at most; 0: no limit.
 void eg_lp_limit_iterations(eg_lp *lp, uint32_t iterations);
+/// Work (base/work.h) of an iteration, about, and of all solves so far.
+uint64_t eg_lp_iteration_steps(const eg_lp *lp);
+uint64_t eg_lp_steps(const eg_lp *lp);
 /// While a solve runs, `stop` is called now and then; when it returns true the solve ends
 /// with EG_LP_LIMIT, and later ones have no effect but to do so, too.
 void eg_lp_interrupt(eg_lp *lp, bool (*stop)(void *user), void *user);

@@ -22,7 +22,8 @@ enum {
   PATIENCE = 10, // passes between looks at how far the bound has come
   DECODE_EVERY = 4,
   MOST_PRICES = 14,
-  LIMIT_PASSES = 60
+  LIMIT_PASSES = 60,
+  STEP = 2 // of work, per step of factors (measured)
 };
 // Of the gap, or of the bound before there is a solution, per PATIENCE passes.
 static const double STANDSTILL = 0.004, BARE_STANDSTILL = 1e-5;
@@ -151,6 +152,11 @@ static void pass_ties_and_cuts(ascent *a, bool forward) {
   pass_last(a, &a->factors.links_of_cut, eg_factor_cut, forward);
 }
 
+static void count_steps(ascent *a) {
+  eg_layout_search_work(a->search, STEP * a->factors.steps);
+  a->factors.steps = 0;
+}
+
 static egraph_status pass(ascent *a, bool forward) {
   uint32_t count = (uint32_t)a->order.values.len;
   a->bound = eg_layout_weights_constant(&a->weights, a->search->task);
@@ -162,6 +168,7 @@ static egraph_status pass(ascent *a, bool forward) {
     if (!forward && !a->infeasible) pass_producers(a, value, false);
   }
   if (forward && !a->infeasible) pass_ties_and_cuts(a, true);
+  count_steps(a);
   return EGRAPH_OK;
 }
 
@@ -351,7 +358,9 @@ egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, int passes,
   if (!a->infeasible) EG_TRY(climb(a, passes));
   *out_any = !a->infeasible;
   if (a->infeasible) return EGRAPH_OK;
-  return eg_layout_excess_fill(&a->factors, a->search->alloc, a->bound, out);
+  EG_TRY(eg_layout_excess_fill(&a->factors, a->search->alloc, a->bound, out));
+  count_steps(a);
+  return EGRAPH_OK;
 }
 
 const eg_layout_weights *eg_layout_ascent_weights(const eg_layout_ascent *a) {

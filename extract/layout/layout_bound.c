@@ -69,8 +69,8 @@ static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
 }
 
 static egraph_status find_landmarks(bounder *b) {
-  EG_TRY(
-      eg_layout_landmarks_find(&b->landmarks, &b->active, &b->task, b->clock.deadline));
+  EG_TRY(eg_layout_landmarks_find(&b->landmarks, &b->active, &b->task, b->clock.deadline,
+                                  eg_layout_search_share(&b->search, 200)));
   for (size_t i = 0; i < b->landmarks.values.len; i++)
     b->active.required.data[b->landmarks.values.data[i]] = 1;
   return EGRAPH_OK;
@@ -120,7 +120,8 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
                .task = eg_layout_task_of(EG_LAYOUT_COST),
                .clock = {.start_seconds = now,
                          .deadline = now + options->time_limit_seconds,
-                         .asked_seconds = now},
+                         .asked_seconds = now,
+                         .work.limit = options->work_limit},
                .out = out,
                .dual = dual};
   for (uint32_t r = 0; r < problem->memory_rows; r++)
@@ -129,5 +130,6 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
   egraph_status status = run_search(&b);
   eg_layout_view_deinit(&b.view);
   out->seconds = eg_clock_seconds() - now;
+  out->work = b.clock.work.done;
   return status;
 }

@@ -15,6 +15,7 @@
 #include "extract/layout/layout_solve.h"
 
 typedef struct eg_layout_bound_options {
+  uint64_t work_limit;       // steps (base/work.h), the first limit; 0: none
   double time_limit_seconds; // > 0
   const double *price;       // [memory rows] of a unit, >= 0: of the last solve; NULL: 0
   const uint32_t *target;    // a solution's strategies ([value]), or NULL: the bound does
@@ -25,6 +26,7 @@ typedef struct eg_layout_bounded {
   double bound;                        // INFINITY: there is no solution; else finite
   double price[EG_LAYOUT_MEMORY_ROWS]; // at which it was reached
   double seconds;
+  uint64_t work; // steps done
 } eg_layout_bounded;
 
 /// `dual`, initialized, is filled with the proof when there are solutions; NULL: not

@@ -200,6 +200,7 @@ static egraph_status probe_all(splitter *s, uint32_t *out_best, bool *in_first) 
   double base = tree->bound, best = -1;
   double room = eg_layout_search_cutoff(tree->search) - base;
   eg_lp_limit_iterations(tree->lp, ITERATIONS);
+  uint64_t before = eg_lp_steps(tree->lp);
   egraph_status status = EGRAPH_OK;
   for (uint32_t i = 0; status == EGRAPH_OK && i < s->count; i++) {
     double in = 0, out = 0;
@@ -217,6 +218,7 @@ static egraph_status probe_all(splitter *s, uint32_t *out_best, bool *in_first) 
     if (eg_layout_search_stop(tree->search)) break;
   }
   eg_lp_limit_iterations(tree->lp, 0);
+  eg_layout_search_work(tree->search, eg_lp_steps(tree->lp) - before);
   return status;
 }
 

@@ -9,6 +9,7 @@
 
 #include "extract/layout/layout_states.h"
 
+enum { STEP = 4 }; // of work, per step of relations (measured)
 enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
 #define NONE EG_RELATION_NONE
 
@@ -178,6 +179,11 @@ static egraph_status take_out(eliminator *e, uint32_t var) {
   return EGRAPH_OK;
 }
 
+static void count_steps(eliminator *e) {
+  eg_layout_search_work(e->search, STEP * e->network.maker.steps);
+  e->network.maker.steps = 0;
+}
+
 /// *out_found: whether a row is left in every relation.
 static egraph_status run(eliminator *e, bool *out_found) {
   eg_network *n = &e->network;
@@ -189,6 +195,7 @@ static egraph_status run(eliminator *e, bool *out_found) {
     EG_TRY(take_out(e, var));
     size_t rows = eg_relation_rows(&n->relations.data[n->relations.len - 1]);
     if (rows == 0) return EGRAPH_OK;
+    count_steps(e);
     if (eg_layout_search_stop(e->search)) {
       n->maker.lost = 0;
       return EGRAPH_OK;
@@ -241,7 +248,11 @@ static egraph_status eliminate(eliminator *e, double constant,
 
 // ---- the whole ----------------------------------------------------------------------
 
-static bool stop(void *user) { return eg_layout_search_stop(user); }
+static bool stop(void *user) {
+  eliminator *e = user;
+  count_steps(e);
+  return eg_layout_search_stop(e->search);
+}
 
 static egraph_status init(eliminator *e, const eg_layout_elimination *options) {
   egraph_allocator alloc = e->search->alloc;
@@ -250,7 +261,7 @@ static egraph_status init(eliminator *e, const eg_layout_elimination *options) {
   maker->room = options->room;
   maker->rows = options->rows;
   maker->stop = stop;
-  maker->user = e->search;
+  maker->user = e;
   eg_words_init(&e->near, alloc);
   eg_doubles_init(&e->width, alloc);
   eg_doubles_init(&e->score, alloc);
@@ -295,7 +306,10 @@ egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *f
         eg_layout_states_init(&e.states, search->alloc, factors, options->strategy_excess,
                               options->arc_excess, &e.network, &fits);
   if (status == EGRAPH_OK) {
+    eg_layout_search_work(search, STEP * factors->steps);
+    factors->steps = 0;
     status = search_states(&e, options->constant, fits, out);
+    count_steps(&e);
     eg_layout_states_deinit(&e.states);
   }
   deinit(&e);

@@ -122,11 +122,14 @@ static uint32_t solve_operator(eg_layout_factors *f, uint32_t from, uint32_t end
   const eg_u32s *items = &f->view->strategies.items;
   uint32_t op = f->view->op_of.data[items->data[from]], i = from;
   double shared = price_of_operator(f, op);
+  uint32_t links = f->links_of.begin.data[problem_of(f)->operator_value.data[op] + 1] -
+                   f->links_of.begin.data[problem_of(f)->operator_value.data[op]];
   *out_best = INFINITY;
   for (; i < end && f->view->op_of.data[items->data[i]] == op; i++) {
     uint32_t s = items->data[i];
     if (!f->active->strategy.data[s]) continue;
     double cost = strategy_alone(f, s) + shared;
+    f->steps += 4 + 4 * links;
     if (!(cost < INFINITY)) continue;
     lower_strategy(f, s, cost);
     if (cost < *out_best) *out_best = cost;
@@ -207,6 +210,8 @@ egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out)
   steiner->to = f->arc_to.data;
   steiner->cost = f->arc_weight.data;
   steiner->source = f->source.data;
+  // Sets of users, each with its ways along arcs, back and forth.
+  f->steps += (UINT64_C(6) << tree->user_count) * (steiner->layouts + steiner->arcs);
   EG_TRY(eg_steiner_solve(steiner, out));
   eg_steiner_source(steiner, f->least.data + f->links.data[tree->made].price);
   EG_TRY(eg_steiner_reverse(steiner));

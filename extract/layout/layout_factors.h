@@ -61,6 +61,7 @@ typedef struct eg_layout_factors {
   eg_u32s use;             // [inputs of operators] link; operators of a value share it
   eg_doubles price, least; // [labels of links]; `least`: of the factor solved last
   eg_bytes dead;           // [labels of links] in no solution
+  uint64_t steps;          // done by the functions below
   // One value's active arcs and prices, for a tree.
   eg_u32s arc_from, arc_to, arc_number;
   eg_doubles arc_weight, source, users[EG_STEINER_USERS];

@@ -9,6 +9,7 @@ typedef struct finder {
   const eg_layout_active *active;
   const eg_layout_task *task;
   double deadline;
+  uint64_t max_work;
   eg_extract_problem problem; // a class per value
   eg_u32s op;                 // [node]
   eg_u32s inputs;             // distinct ones of an operator
@@ -91,7 +92,7 @@ static egraph_status keep_cut(finder *f, const uint32_t *nodes, uint32_t count) 
 }
 
 static egraph_status find_cuts(finder *f) {
-  const eg_ascent_limits limits = {.deadline = f->deadline};
+  const eg_ascent_limits limits = {.deadline = f->deadline, .max_work = f->max_work};
   double ignored;
   EG_TRY(eg_class_index_build(&f->index, &f->problem));
   EG_TRY(eg_dual_ascent_run(&f->problem, &f->index, &f->out->values, limits,
@@ -111,9 +112,14 @@ static egraph_status find(finder *f) {
 
 egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
                                        const eg_layout_active *active,
-                                       const eg_layout_task *task, double deadline) {
+                                       const eg_layout_task *task, double deadline,
+                                       uint64_t max_work) {
   egraph_allocator alloc = landmarks->values.alloc;
-  finder f = {.out = landmarks, .active = active, .task = task, .deadline = deadline};
+  finder f = {.out = landmarks,
+              .active = active,
+              .task = task,
+              .deadline = deadline,
+              .max_work = max_work};
   EG_TRY(eg_extract_problem_init(&f.problem, alloc));
   egraph_status status = eg_cuts_init(&f.cuts, alloc);
   eg_u32s_init(&f.op, alloc);

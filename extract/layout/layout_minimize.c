@@ -11,6 +11,7 @@
 
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
+enum { CUTS_SHARE = 200 }; // of the work that is left, a look at a node being ten steps
 // A gap that linear programs on what is left will close.
 static const double NARROW = 0.01;
 
@@ -233,7 +234,8 @@ static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
 static egraph_status find_landmarks(minimizer *m) {
   const eg_layout_search *search = m->search;
   EG_TRY(eg_layout_landmarks_find(&m->landmarks, &m->active, search->task,
-                                  search->clock->deadline));
+                                  search->clock->deadline,
+                                  eg_layout_search_share(search, CUTS_SHARE)));
   for (size_t i = 0; i < m->landmarks.values.len; i++)
     m->active.required.data[m->landmarks.values.data[i]] = 1;
   return EGRAPH_OK;
@@ -278,6 +280,7 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
   bool last = false;
   for (int round = 0; state == OPEN; round++) {
     EG_TRY(eg_layout_presolve(&m->active, search->task));
+    eg_layout_search_work(search, 64 * (m->active.strategy.len + m->active.arc.len));
     state = CLOSED;
     if (m->active.infeasible) break;
     if (round == 0) {

@@ -255,6 +255,7 @@ static void pick(const uint16_t *row, const uint32_t *columns, uint32_t count,
 static egraph_status group_rows(eg_relation_maker *m, const joint *j, eg_flatmap *map) {
   uint32_t rows = (uint32_t)eg_relation_rows(j->b);
   uint16_t key[MOST_VARS];
+  m->steps += 32 * (uint64_t)rows; // and sorting them
   m->first.len = m->last.len = m->next.len = 0;
   EG_TRY(eg_u32s_resize(&m->next, rows));
   for (uint32_t i = 0; i < rows; i++) {
@@ -296,6 +297,7 @@ static egraph_status join_row(eg_relation_maker *m, const joint *j, uint32_t row
     for (uint32_t i = 0; i < j->count; i++)
       labels[i] = column(j, a, b, j->from[i]);
     uint16_t choice = j->choice_from == NONE ? 0 : column(j, a, b, j->choice_from);
+    m->steps += 32 + 2 * (uint64_t)j->count;
     EG_TRY(eg_relation_add(m, labels, choice, cost));
   }
   return EGRAPH_OK;
@@ -307,6 +309,7 @@ static egraph_status join_rows(eg_relation_maker *m, const eg_label_costs *costs
   uint16_t key[MOST_VARS];
   for (uint32_t i = 0; i < eg_relation_rows(j->a); i++) {
     uint32_t group;
+    m->steps += 16;
     if (i % ASK_EVERY == ASK_EVERY - 1 && m->stop != NULL && m->stop(m->user)) {
       give_up(m);
       return EGRAPH_OK;

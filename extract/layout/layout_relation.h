@@ -50,6 +50,7 @@ typedef struct eg_relation_maker {
   eg_flatmap seen;           // rows by labels
   eg_u32s next, first, last; // of a join: rows that agree
   eg_labels row;             // of a join
+  uint64_t steps;            // done
   bool (*stop)(void *user);  // asked now and then, or NULL; true: gives up
   void *user;
 } eg_relation_maker;

@@ -148,6 +148,9 @@ static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
 
 egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
                                           bool *out_ok) {
+  // Needed values and the arcs of each, a few times.
+  eg_layout_search_work(search,
+                        4 * (search->trial.strategy.len + search->trial.arc_used.len));
   EG_TRY(eg_layout_evaluate(&search->evaluator, weight, &search->trial, out_ok));
   return *out_ok ? keep_better(search, out_ok) : EGRAPH_OK;
 }
@@ -165,6 +168,8 @@ static egraph_status offer_priced(eg_layout_search *search, int measure, bool *o
 
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
   bool valid;
+  eg_layout_search_work(search,
+                        4 * (search->trial.strategy.len + search->trial.arc_used.len));
   EG_TRY(eg_layout_evaluate(&search->evaluator, search->arc_weight.data, &search->trial,
                             &valid));
   *out_ok = valid;
@@ -216,11 +221,21 @@ void eg_layout_search_close(eg_layout_search *search) {
   search->bound = eg_layout_search_value(search);
 }
 
+void eg_layout_search_work(eg_layout_search *search, uint64_t steps) {
+  eg_work_add(&search->clock->work, steps);
+}
+
+uint64_t eg_layout_search_share(const eg_layout_search *search, uint64_t part) {
+  const eg_work *work = &search->clock->work;
+  return work->limit == 0 ? 0 : 1 + eg_work_left(work) / part;
+}
+
 bool eg_layout_search_stop(eg_layout_search *search) {
   eg_layout_clock *clock = search->clock;
   double now = eg_clock_seconds(), value = eg_layout_search_value(search);
   double bound = fmin(search->bound, search->whole);
-  if (now >= clock->deadline) clock->stopped = true;
+  bool is_spent = clock->work.limit != 0 && eg_work_is_spent(&clock->work);
+  if (now >= clock->deadline || is_spent) clock->stopped = true;
   if (clock->progress != NULL && now - clock->asked_seconds >= 0.1 && !clock->stopped) {
     clock->asked_seconds = now;
     clock->stopped =

@@ -3,6 +3,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
 
+#include "base/work.h"
 #include "extract/layout/layout_presolve.h"
 
 /// A relative difference that is taken for rounding.
@@ -14,6 +15,7 @@ typedef struct eg_layout_clock {
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
   bool stopped;
+  eg_work work; // the first limit, the same on a busy machine; limit 0: none
 } eg_layout_clock;
 
 typedef struct eg_layout_search {
@@ -68,7 +70,11 @@ double eg_layout_search_cut(eg_layout_search *search);
 egraph_status eg_layout_search_raise(eg_layout_search *search, double bound);
 /// Nothing is left: the best solution is optimal, or there is none.
 void eg_layout_search_close(eg_layout_search *search);
-/// Deadline, gap, or the caller's wish; calls progress at most ten times a second.
+/// Counts steps that are done.
+void eg_layout_search_work(eg_layout_search *search, uint64_t steps);
+/// One `part`th of the work that is left; 0: there is no limit.
+uint64_t eg_layout_search_share(const eg_layout_search *search, uint64_t part);
+/// Work, deadline, gap, or the caller's wish; calls progress at most ten times a second.
 bool eg_layout_search_stop(eg_layout_search *search);
 
 /// Greedy solutions on what presolve left; `favour` ([strategy], or NULL) makes likely

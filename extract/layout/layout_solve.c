@@ -329,6 +329,7 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
               .clock = {.start_seconds = now,
                         .deadline = now + options->time_limit_seconds,
                         .asked_seconds = now,
+                        .work.limit = options->work_limit,
                         .progress = options->progress,
                         .user = options->user}};
   eg_u32s_init(&s.fixed, alloc);
@@ -341,5 +342,6 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
   eg_u32s_deinit(&s.fixed);
   eg_layout_choice_deinit(&s.best);
   result->seconds = eg_clock_seconds() - now;
+  result->work = s.clock.work.done;
   return status;
 }

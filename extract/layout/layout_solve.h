@@ -15,6 +15,7 @@ typedef enum eg_layout_status {
 
 typedef struct eg_layout_options {
   double time_limit_seconds; // > 0
+  uint64_t work_limit;       // steps (base/work.h), the first limit; 0: none
   double relative_gap;       // stop when (cost - bound) / cost is at most this
   uint32_t solutions;        // how many, cheapest first; they differ in strategies; >= 1
   /// Among solutions of equal cost (relative 1e-9): least memory, that of all rows added
@@ -57,6 +58,7 @@ typedef struct eg_layout_result {
       price[EG_LAYOUT_MEMORY_ROWS]; // of memory: of the best bounds of the first solution
   bool is_least_memory_proven;      // no solution exceeds the limits by less
   double seconds;
+  uint64_t work;                 // steps done
   eg_layout_solutions solutions; // fewer than asked for: there are no more, or no time
   bool is_complete;              // there are no more solutions than these
 } eg_layout_result;

@@ -90,6 +90,14 @@ bool eg_layout_tree_is_integral(const eg_layout_tree *tree) {
 
 // ---- the program -------------------------------------------------------------------
 
+/// Of the work that is left; 0: no limit.
+static uint32_t iterations_left(const eg_layout_tree *tree) {
+  const eg_work *work = &tree->search->clock->work;
+  if (work->limit == 0) return 0;
+  uint64_t left = 1 + eg_work_left(work) / (1 + eg_lp_iteration_steps(tree->lp));
+  return left < INT32_MAX ? (uint32_t)left : INT32_MAX;
+}
+
 static egraph_status solve_once(eg_layout_tree *tree, eg_layout_outcome *out) {
   eg_layout_search *search = tree->search;
   double cutoff = eg_layout_search_cut(search), scale = tree->model.scale;
@@ -97,7 +105,10 @@ static egraph_status solve_once(eg_layout_tree *tree, eg_layout_outcome *out) {
     eg_lp_state state;
     double limit = again || isinf(cutoff) ? DBL_MAX : cutoff * scale;
     double left = search->clock->deadline - eg_clock_seconds();
+    uint64_t before = eg_lp_steps(tree->lp);
+    eg_lp_limit_iterations(tree->lp, iterations_left(tree));
     EG_TRY(eg_lp_solve(tree->lp, left > 0 ? left : 0, limit, &state));
+    eg_layout_search_work(search, eg_lp_steps(tree->lp) - before);
     double bound = eg_lp_bound(tree->lp) / scale;
     if (state == EG_LP_INFEASIBLE) bound = INFINITY;
     if (bound > tree->bound) tree->bound = bound;

@@ -18,7 +18,7 @@ typedef struct instance {
 static egraph_status find(instance *t, egraph_allocator alloc) {
   EG_TRY(eg_layout_landmarks_init(&t->landmarks, alloc));
   egraph_status status =
-      eg_layout_landmarks_find(&t->landmarks, &t->active, &t->task, INFINITY);
+      eg_layout_landmarks_find(&t->landmarks, &t->active, &t->task, INFINITY, 0);
   if (status != EGRAPH_OK) eg_layout_landmarks_deinit(&t->landmarks);
   return status;
 }
@@ -120,7 +120,7 @@ static void without_time_there_are_none(void **state) {
   for (; t.active.infeasible; open_instance(&t, &rng))
     close_instance(&t);
   assert_ok(eg_layout_landmarks_init(&t.landmarks, eg_allocator_heap()));
-  assert_ok(eg_layout_landmarks_find(&t.landmarks, &t.active, &t.task, 0));
+  assert_ok(eg_layout_landmarks_find(&t.landmarks, &t.active, &t.task, 0, 0));
   assert_int_equal(t.landmarks.values.len, 0);
   assert_int_equal(eg_layout_cut_count(&t.landmarks), 0);
   eg_layout_landmarks_deinit(&t.landmarks);

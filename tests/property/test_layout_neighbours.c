@@ -48,7 +48,7 @@ static void open_case(eg_rng *rng, near_case *c, bool plain) {
   c->any = !c->active.infeasible;
   if (!c->any) return;
   find_first(rng, c);
-  assert_ok(eg_layout_landmarks_find(&c->landmarks, &c->active, &c->task, INFINITY));
+  assert_ok(eg_layout_landmarks_find(&c->landmarks, &c->active, &c->task, INFINITY, 0));
   assert_ok(eg_layout_ascent_create(&c->search, &c->active, &c->landmarks, &c->ascent));
   c->clock.deadline = 0;
   assert_ok(eg_layout_ascent_climb(c->ascent, 1, &c->excess, &c->any));

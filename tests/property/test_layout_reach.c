@@ -37,7 +37,7 @@ static void open_reach(reach *r, const eg_layout_problem *p, eg_layout_measure m
   r->any = !r->active.infeasible;
   assert_ok(eg_layout_landmarks_init(&r->landmarks, alloc));
   if (!r->any) return;
-  assert_ok(eg_layout_landmarks_find(&r->landmarks, &r->active, &r->task, INFINITY));
+  assert_ok(eg_layout_landmarks_find(&r->landmarks, &r->active, &r->task, INFINITY, 0));
   for (size_t i = 0; i < r->landmarks.values.len; i++)
     r->active.required.data[r->landmarks.values.data[i]] = 1;
   assert_ok(eg_layout_ascent_create(&r->search, &r->active, &r->landmarks, &r->ascent));

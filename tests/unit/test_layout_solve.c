@@ -423,6 +423,38 @@ static void every_allocation_of_later_passes_may_fail(void **state) {
   eg_layout_problem_deinit(&p);
 }
 
+// A clock that is no limit: the same work gives the same answer, and too little of it
+// leaves a gap.
+static void work_is_a_limit(void **state) {
+  (void)state;
+  uint64_t all = 0;
+  size_t optimal = 0, open = 0;
+  for (uint64_t share = 0; share <= 8; share++) {
+    eg_layout_result result[2];
+    chain c;
+    chain_init(&c, 6, 512, 1024);
+    c.p.memory_limit[0] = 1.5e8;
+    eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
+    options.time_limit_seconds = 1e6;
+    options.work_limit = share == 0 ? 0 : 1 + all * share / 8;
+    for (int i = 0; i < 2; i++) {
+      eg_layout_result_init(&result[i], eg_allocator_heap());
+      assert_ok(eg_layout_solve(eg_allocator_heap(), &c.p, &options, &result[i]));
+    }
+    assert_true(result[0].cost == result[1].cost || isnan(result[0].cost));
+    assert_true(result[0].bound == result[1].bound);
+    assert_true(result[0].work == result[1].work && result[0].work > 0);
+    assert_int_equal(result[0].status, result[1].status);
+    optimal += result[0].status == EG_LAYOUT_OPTIMAL;
+    open += result[0].status != EG_LAYOUT_OPTIMAL;
+    if (share == 0) all = result[0].work;
+    for (int i = 0; i < 2; i++)
+      eg_layout_result_deinit(&result[i]);
+    chain_deinit(&c);
+  }
+  assert_true(optimal >= 1 && open >= 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(consumers_share_transitions),
@@ -436,6 +468,7 @@ int main(void) {
       cmocka_unit_test(a_seed_is_used_and_a_bad_one_ignored),
       cmocka_unit_test(a_caller_stops_the_search),
       cmocka_unit_test(a_training_step_fits_its_memory),
+      cmocka_unit_test(work_is_a_limit),
       cmocka_unit_test(the_certificate_refuses),
       cmocka_unit_test(wrong_numbers_are_refused),
       cmocka_unit_test(every_allocation_may_fail),
