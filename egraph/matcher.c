@@ -36,7 +36,8 @@ struct eg_cursor {
   eg_class *children; // of a lookup
   uint32_t *heads;    // per step: that a node must have, EG_NONE: any of the operator
   frame *frames;
-  uint32_t at; // step
+  uint64_t looked_at; // candidates
+  uint32_t at;        // step
   bool is_started;
 };
 
@@ -162,9 +163,10 @@ static bool settle(const eg_cursor *c, uint32_t at, uint32_t node) {
   return is_possible(c, step);
 }
 
-static bool rise(const eg_cursor *c, uint32_t at, frame *f) {
+static bool rise(eg_cursor *c, uint32_t at, frame *f) {
   const eg_step *step = &c->plan->steps[at];
   while (f->word != EG_NONE) {
+    c->looked_at++;
     uint32_t word = f->word, node = eg_engine_node_of_word(c->engine, word);
     f->word = *eg_engine_link(c->engine, node, word);
     if (word - node - EG_FIRST_CHILD == step->position && settle(c, at, node))
@@ -186,13 +188,18 @@ static bool next_class(const eg_cursor *c, uint32_t at, frame *f) {
 }
 
 /// Moves a step to its next candidate.
-static bool advance(const eg_cursor *c, uint32_t at) {
+static bool advance(eg_cursor *c, uint32_t at) {
   frame *f = &c->frames[at];
-  if (c->plan->steps[at].kind == EG_STEP_CLASSES) return next_class(c, at, f);
   if (f->is_rising) return rise(c, at, f);
-  while (f->next < f->count)
-    if (settle(c, at, f->nodes[f->next++])) return true;
-  return false;
+  uint32_t first = f->next;
+  bool found = false;
+  if (c->plan->steps[at].kind == EG_STEP_CLASSES)
+    found = next_class(c, at, f);
+  else
+    while (!found && f->next < f->count)
+      found = settle(c, at, f->nodes[f->next++]);
+  c->looked_at += f->next - first;
+  return found;
 }
 
 // ---- running --------------------------------------------------------------------------
@@ -230,6 +237,8 @@ egraph_status eg_cursor_run(eg_cursor *c, uint64_t max_steps, bool *out_done) {
   }
   return EGRAPH_OK;
 }
+
+uint64_t eg_cursor_looked_at(const eg_cursor *c) { return c->looked_at; }
 
 bool eg_pattern_head(const eg_engine *engine, const eg_pattern_term *term,
                      uint32_t *out) {

@@ -113,5 +113,7 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
 void eg_cursor_destroy(eg_cursor *cursor);
 /// Goes on until the part is done, on_match pauses it, or `max_steps` were made.
 egraph_status eg_cursor_run(eg_cursor *cursor, uint64_t max_steps, bool *out_done);
+/// Candidates that it has looked at since it was made: its work, whatever the clock says.
+uint64_t eg_cursor_looked_at(const eg_cursor *cursor);
 
 #endif

@@ -30,6 +30,7 @@ typedef struct emitter {
   eg_arena names; // made-up names
   uint32_t next_name;
   eg_emission *out;
+  const eg_emission *before; // where the original's nodes come from; may be NULL
 } emitter;
 
 // ---- choosing derivations of weight-only classes --------------------------------
@@ -154,11 +155,21 @@ static egraph_status make_name(emitter *e, const char **out) {
   return eg_arena_string(&e->names, name, strlen(name), out);
 }
 
+/// The rule that made an e-node; for a node of the original, the one that made it there.
+static uint32_t reason_of(const emitter *e, eg_node node) {
+  if (node.id == EG_NODE_NONE.id) return EG_REORDER;
+  uint32_t reason = eg_engine_node_reason(e->engine, node), index;
+  eg_value value;
+  if (reason == EG_REASON_SEED && e->before != NULL &&
+      eg_tensor_egraph_seed_value(e->egraph, node, &value) &&
+      eg_strmap_find(&e->before->origin_of, eg_graph_value(e->original, value)->name,
+                     &index))
+    return e->before->origins.data[index].reason;
+  return reason;
+}
+
 static egraph_status note_origin(emitter *e, uint32_t key, eg_node node) {
-  eg_origin origin = {.reason = node.id == EG_NODE_NONE.id
-                                    ? (uint32_t)EG_REORDER
-                                    : eg_engine_node_reason(e->engine, node),
-                      .source = EG_COST_FREE};
+  eg_origin origin = {.reason = reason_of(e, node), .source = EG_COST_FREE};
   if (!key_is_weight(e, key)) {
     const eg_variant *variant = &e->expansion->variants.data[e->choice[key]];
     origin.seconds = variant->seconds;
@@ -378,7 +389,7 @@ static egraph_status emit(emitter *e) {
 
 egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
                                eg_tensor_egraph *egraph, const eg_expansion *expansion,
-                               const uint32_t *choice) {
+                               const uint32_t *choice, const eg_emission *before) {
   *emission = (eg_emission){.graph = NULL};
   eg_strmap_init(&emission->origin_of, alloc);
   eg_origins_init(&emission->origins, alloc);
@@ -390,7 +401,8 @@ egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
                .choice = choice,
                .place_count = expansion->problem.class_count,
                .key_count = expansion->problem.class_count + expansion->class_limit,
-               .out = emission};
+               .out = emission,
+               .before = before};
   eg_u32s_init(&e.stack, alloc);
   eg_values_init(&e.inputs, alloc);
   eg_arena_init(&e.names, alloc);

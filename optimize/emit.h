@@ -23,10 +23,11 @@ typedef struct eg_emission {
 
 /// Writes the chosen nodes as a graph with the original's inputs, outputs and, where a
 /// value survives, names. `choice` covers the problem's roots. Weight-only values get the
-/// derivation with the fewest bytes written.
+/// derivation with the fewest bytes written. `before` (may be NULL) tells where the nodes
+/// of the e-graph's own graph come from, when that was emitted itself.
 egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
                                eg_tensor_egraph *egraph, const eg_expansion *expansion,
-                               const uint32_t *choice);
+                               const uint32_t *choice, const eg_emission *before);
 /// Destroys the graph too unless it was taken (set to NULL).
 void eg_emission_deinit(eg_emission *emission);
 

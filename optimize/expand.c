@@ -9,10 +9,6 @@
 #include "optimize/predict.h"
 #include "pcg/spec_copy.h"
 
-/// Price of a row-major node that nothing could measure or estimate; it keeps the
-/// original graph feasible.
-static const double UNPRICED_SECONDS = 1.0;
-
 typedef struct walker {
   eg_expansion *expansion;
   eg_tensor_egraph *egraph;
@@ -170,10 +166,13 @@ static egraph_status visit(walker *w, uint32_t place, eg_variant variant,
   if (!w->pricing) return spec == NULL ? EGRAPH_OK : eg_cost_request(w->costs, spec);
   if (spec != NULL) {
     EG_TRY(eg_cost_seconds(w->costs, spec, &variant.seconds, &variant.source));
+    variant.is_guess =
+        variant.source == EG_COST_ESTIMATED && !eg_cost_is_calibrated(w->costs, spec);
     if (!isfinite(variant.seconds)) {
       w->expansion->unsupported++;
       if (!plain) return EGRAPH_OK;
-      variant.seconds = UNPRICED_SECONDS;
+      variant.seconds = EG_UNPRICED_SECONDS; // keeps the original graph feasible
+      variant.is_guess = true;
     }
   }
   return add_variant(w, place, variant);
@@ -394,12 +393,12 @@ void eg_expansion_deinit(eg_expansion *expansion) {
   expansion->place = NULL;
 }
 
+// ---- the given graph as a choice ------------------------------------------------
+
 // Per class the seed node with the lowest id: nodes were seeded in topological order and
 // a class's children hold seeds with lower ids still, so this choice cannot be cyclic.
-egraph_status eg_expansion_original(const eg_expansion *expansion,
-                                    const eg_tensor_egraph *egraph,
-                                    uint32_t *out_choice) {
-  const eg_engine *engine = eg_tensor_egraph_engine((eg_tensor_egraph *)egraph);
+static void choose_plain(const eg_expansion *expansion, const eg_engine *engine,
+                         uint32_t *out_choice) {
   for (uint32_t p = 0; p < expansion->problem.class_count; p++)
     out_choice[p] = EG_EXTRACT_NONE;
   for (uint32_t v = 0; v < expansion->variants.len; v++) {
@@ -413,5 +412,195 @@ egraph_status eg_expansion_original(const eg_expansion *expansion,
         variant->node.id < expansion->variants.data[best].node.id)
       out_choice[place] = v;
   }
+}
+
+/// Follows the graph from its inputs on, in the formats that it carries. The first node
+/// of a place is chosen; its operands were chosen before, so the choice is acyclic.
+typedef struct follower {
+  const eg_expansion *expansion;
+  eg_tensor_egraph *egraph;
+  const eg_engine *engine;
+  const eg_graph *graph;
+  uint32_t *choice;
+  uint32_t *begin, *members; // [places + 1], [variants]: the variants of each place
+  eg_u32s operands;          // places of the operands at hand, weights left out
+  bool fits;                 // up to now all nodes were found
+} follower;
+
+static egraph_status index_variants(follower *f) {
+  const eg_extract_problem *problem = &f->expansion->problem;
+  uint32_t places = problem->class_count, count = eg_extract_node_count(problem);
+  EG_TRY(eg_alloc(f->expansion->alloc, (size_t)places + 2, sizeof *f->begin, &f->begin));
+  EG_TRY(eg_alloc(f->expansion->alloc, count, sizeof *f->members, &f->members));
+  uint32_t *next = f->begin + 1; // becomes begin when it was moved on by the filling
+  for (uint32_t v = 0; v < count; v++)
+    next[problem->node_class.data[v] + 1]++;
+  for (uint32_t p = 0; p < places; p++)
+    next[p + 1] += next[p];
+  for (uint32_t v = 0; v < count; v++)
+    f->members[next[problem->node_class.data[v]]++] = v;
+  return EGRAPH_OK;
+}
+
+static uint32_t place_of(const follower *f, eg_value value) {
+  eg_class class = eg_tensor_egraph_value_class(f->egraph, value);
+  return *place_at(f->expansion, class,
+                   eg_graph_value(f->graph, value)->type.layout.format);
+}
+
+static bool has_operands(const follower *f, uint32_t variant, const uint32_t *operands,
+                         size_t count) {
+  const eg_extract_problem *problem = &f->expansion->problem;
+  uint32_t first = problem->child_begin.data[variant];
+  if (problem->child_begin.data[variant + 1] - first != count) return false;
+  for (size_t i = 0; i < count; i++)
+    if (problem->children.data[first + i] != operands[i]) return false;
+  return true;
+}
+
+/// Operator, attributes and operands of a graph node; `payload` is its attributes' id.
+static bool is_node(const follower *f, eg_node node, const eg_graph_node_info *info,
+                    uint32_t payload) {
+  eg_term term = eg_engine_term(f->engine, node);
+  if (term.op != info->attrs->op || term.payload != payload ||
+      term.arity != info->input_count)
+    return false;
+  for (uint32_t i = 0; i < term.arity; i++)
+    if (eg_engine_find(f->engine, term.children[i]).id !=
+        eg_tensor_egraph_value_class(f->egraph, info->inputs[i]).id)
+      return false;
+  return true;
+}
+
+static void choose(follower *f, uint32_t place, uint32_t variant) {
+  if (f->choice[place] == EG_EXTRACT_NONE) f->choice[place] = variant;
+}
+
+/// Chooses a reorder where a node only changes the format of a value.
+static bool follow_reorder(follower *f, const eg_graph_node_info *info, uint32_t place) {
+  if (info->attrs->op != EG_OP_IDENTITY || f->operands.len != 1) return false;
+  uint32_t source = f->operands.data[0];
+  if (source == place) return true;
+  for (uint32_t i = f->begin[place]; i < f->begin[place + 1]; i++) {
+    uint32_t v = f->members[i];
+    if (f->expansion->variants.data[v].node.id != EG_NODE_NONE.id ||
+        !has_operands(f, v, &source, 1))
+      continue;
+    choose(f, place, v);
+    return true;
+  }
+  return false;
+}
+
+static bool follow_operator(follower *f, const eg_graph_node_info *info, uint32_t payload,
+                            uint32_t place) {
+  for (uint32_t i = f->begin[place]; i < f->begin[place + 1]; i++) {
+    uint32_t v = f->members[i];
+    eg_node node = f->expansion->variants.data[v].node;
+    if (node.id == EG_NODE_NONE.id || !is_node(f, node, info, payload) ||
+        !has_operands(f, v, f->operands.data, f->operands.len))
+      continue;
+    choose(f, place, v);
+    return true;
+  }
+  return false;
+}
+
+/// Result `index` of a node with several: chooses the part, and tells the tuple's place.
+static bool follow_part(follower *f, uint32_t place, uint32_t index,
+                        uint32_t *out_tuple) {
+  for (uint32_t i = f->begin[place]; i < f->begin[place + 1]; i++) {
+    uint32_t v = f->members[i];
+    eg_node node = f->expansion->variants.data[v].node;
+    if (node.id == EG_NODE_NONE.id) continue;
+    eg_term term = eg_engine_term(f->engine, node);
+    if (term.op != EG_OP_PART ||
+        eg_attr_at(eg_tensor_egraph_attrs_at(f->egraph, term.payload), EG_A_PART_INDEX)
+                ->i != index)
+      continue;
+    *out_tuple = f->expansion->problem.children
+                     .data[f->expansion->problem.child_begin.data[v]];
+    choose(f, place, v);
+    return true;
+  }
+  return false;
+}
+
+static egraph_status follow_operands(follower *f, const eg_graph_node_info *info) {
+  f->operands.len = 0;
+  for (uint32_t i = 0; i < info->input_count; i++) {
+    eg_class class = eg_tensor_egraph_value_class(f->egraph, info->inputs[i]);
+    if (eg_tensor_egraph_fact(f->egraph, class)->weight_only) continue;
+    uint32_t place = place_of(f, info->inputs[i]);
+    f->fits = f->fits && place != EG_EXTRACT_NONE;
+    EG_TRY(eg_u32s_push(&f->operands, place));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status follow_node(follower *f, eg_graph_node node) {
+  eg_graph_node_info info = eg_graph_node_at(f->graph, node);
+  eg_class class = eg_tensor_egraph_value_class(f->egraph, info.results[0]);
+  if (eg_tensor_egraph_fact(f->egraph, class)->weight_only) return EGRAPH_OK;
+  eg_attrs_id payload;
+  EG_TRY(eg_attr_pool_add(eg_tensor_egraph_attrs(f->egraph), info.attrs, &payload));
+  EG_TRY(follow_operands(f, &info));
+  uint32_t place = place_of(f, info.results[0]);
+  f->fits = f->fits && place != EG_EXTRACT_NONE;
+  if (!f->fits) return EGRAPH_OK;
+  f->fits = follow_operator(f, &info, payload.id, place) || follow_reorder(f, &info, place);
+  if (f->fits) return EGRAPH_OK;
+  uint32_t tuple = place; // a node with several results, perhaps
+  for (uint32_t i = 0; i < info.result_count; i++) {
+    place = place_of(f, info.results[i]);
+    if (place == EG_EXTRACT_NONE || !follow_part(f, place, i, &tuple)) return EGRAPH_OK;
+  }
+  f->fits = follow_operator(f, &info, payload.id, tuple);
+  return EGRAPH_OK;
+}
+
+static egraph_status follow(follower *f) {
+  EG_TRY(index_variants(f));
+  for (uint32_t p = 0; p < f->expansion->problem.class_count; p++)
+    f->choice[p] = EG_EXTRACT_NONE;
+  for (uint32_t i = 0; f->fits && i < eg_graph_value_count(f->graph); i++) {
+    eg_value value = {.id = i};
+    const eg_value_info *info = eg_graph_value(f->graph, value);
+    if (info->kind == EG_VALUE_COMPUTED) {
+      if (info->result == 0) EG_TRY(follow_node(f, info->node));
+      continue;
+    }
+    uint32_t place = place_of(f, value);
+    if (place == EG_EXTRACT_NONE) continue; // a weight
+    for (uint32_t k = f->begin[place]; k < f->begin[place + 1]; k++) {
+      eg_node node = f->expansion->variants.data[f->members[k]].node;
+      eg_value seed;
+      if (node.id != EG_NODE_NONE.id &&
+          eg_tensor_egraph_seed_value(f->egraph, node, &seed) && seed.id == i)
+        choose(f, place, f->members[k]);
+    }
+    f->fits = f->choice[place] != EG_EXTRACT_NONE;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_expansion_original(const eg_expansion *expansion,
+                                    eg_tensor_egraph *egraph, uint32_t *out_choice,
+                                    bool *out_as_given) {
+  follower f = {.expansion = expansion,
+                .egraph = egraph,
+                .engine = eg_tensor_egraph_engine(egraph),
+                .graph = eg_tensor_egraph_graph(egraph),
+                .choice = out_choice,
+                .fits = true};
+  eg_u32s_init(&f.operands, expansion->alloc);
+  egraph_status status = follow(&f);
+  eg_free(expansion->alloc, f.begin, (size_t)expansion->problem.class_count + 2,
+          sizeof *f.begin);
+  eg_free(expansion->alloc, f.members, expansion->variants.len, sizeof *f.members);
+  eg_u32s_deinit(&f.operands);
+  EG_TRY(status);
+  if (!f.fits) choose_plain(expansion, f.engine, out_choice);
+  *out_as_given = f.fits;
   return EGRAPH_OK;
 }

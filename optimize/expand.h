@@ -27,6 +27,7 @@ typedef struct eg_variant {
   uint8_t format;      // of the result
   double seconds;
   eg_cost_source source;
+  bool is_guess; // estimated without any measurement, or no back-end runs it
 } eg_variant;
 
 EG_VEC_DEFINE(eg_variants, eg_variant);
@@ -53,9 +54,11 @@ egraph_status eg_expansion_price(eg_expansion *expansion, eg_tensor_egraph *egra
                                  eg_cost_model *costs);
 void eg_expansion_deinit(eg_expansion *expansion);
 
-/// The choice that is the original graph, all formats plain: [problem classes]
-/// node or EG_EXTRACT_NONE.
+/// The choice that is the original graph: [problem classes] node or EG_EXTRACT_NONE.
+/// *out_as_given: in the formats that it carries; false: all plain, because the problem
+/// lacks one of them.
 egraph_status eg_expansion_original(const eg_expansion *expansion,
-                                    const eg_tensor_egraph *egraph, uint32_t *out_choice);
+                                    eg_tensor_egraph *egraph, uint32_t *out_choice,
+                                    bool *out_as_given);
 
 #endif

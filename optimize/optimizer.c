@@ -1,20 +1,29 @@
+// Rounds: each starts from the cheapest graph so far, saturates an e-graph of it, and
+// extracts. The first starts from the given graph. Where a limit cut saturation off, the
+// next one begins nearer to the optimum, with all of its nodes still to spend; where
+// saturation ended, the next one finds what folded weights make possible. A round that
+// gains nothing shows that optimizing the result again would gain nothing.
+//
+// A bound of one round holds for the variants of its e-graph, which has the graph that
+// the round started from. The least of all rounds' bounds holds for all that was reached.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/optimizer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/proof.h"
+#include "base/work.h"
 #include "optimize/predict.h"
 
-// ---- options --------------------------------------------------------------------
+/// Relative gain below which a round gained nothing.
+static const double SETTLED_GAIN = 1e-5;
+/// Default of the option work_limit, in millions of steps.
+static const uint64_t DEFAULT_WORK = 20000;
 
-egraph_options egraph_options_default(void) {
-#define EGRAPH_OPTION(type, name, initial, low, high, help) .name = (type)(initial),
-  return (egraph_options){
-#include "include/egraph_options.def"
-      .extractor = "ilp", .scheduler = "backoff"};
-}
+// ---- options --------------------------------------------------------------------
 
 static egraph_status check_range(const char *name, double value, double low,
                                  double high) {
@@ -46,17 +55,32 @@ egraph_status eg_options_check(const egraph_options *options) {
   return eg_scheduler_find(options->scheduler, &scheduler);
 }
 
-// ---- phases ---------------------------------------------------------------------
+// ---- one round ------------------------------------------------------------------
+
+typedef struct search_round {
+  const eg_graph *graph; // that it starts from
+  double seed_cost;      // of that graph, under the costs known at the time
+  eg_tensor_egraph *egraph;
+  eg_expansion expansion;
+  bool is_expanded;
+  bool is_as_given; // the graph, with its formats, is among the variants
+  eg_saturation_report saturation;
+  eg_extract_result extraction;
+  eg_emission emission; // its graph becomes the outcome
+  eg_graph *outcome;
+  double cost, bound;
+} search_round;
 
 typedef struct run {
   const eg_optimizer_input *input;
   const egraph_options *options;
   egraph_allocator alloc;
   egraph_result *result;
-  eg_tensor_egraph *egraph;
-  eg_expansion expansion;
-  bool expanded;
-  eg_extract_result extraction;
+  search_round now;
+  eg_work saturating, extracting; // steps of all rounds
+  double best_cost;
+  double first_bound, least_bound; // of the first round, of all
+  bool is_all;    // the first round reached all variants and no later one gained
   bool cancelled;
 } run;
 
@@ -68,34 +92,67 @@ static bool report_progress(run *r, const char *phase, const char *line) {
 
 static bool on_saturate(void *user, uint32_t iteration, uint32_t nodes,
                         uint32_t classes) {
-  char line[96];
+  run *r = user;
+  char line[128];
   (void)snprintf(line, sizeof line,
-                 "iteration %" PRIu32 ": %" PRIu32 " nodes, %" PRIu32 " classes",
-                 iteration, nodes, classes);
-  return report_progress(user, "saturate", line);
+                 "round %" PRIu32 ", iteration %" PRIu32 ": %" PRIu32 " nodes, %" PRIu32
+                 " classes",
+                 r->result->report.rounds, iteration, nodes, classes);
+  return report_progress(r, "saturate", line);
+}
+
+static uint32_t sum_of(uint32_t a, uint32_t b) {
+  return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+/// Adds the statistics of a round to the result's.
+static egraph_status count_saturation(run *r) {
+  eg_saturation_report *all = &r->result->saturation, *own = &r->now.saturation;
+  egraph_report *report = &r->result->report;
+  report->iterations = sum_of(report->iterations, own->iterations);
+  report->nodes = sum_of(report->nodes, own->nodes);
+  report->classes = sum_of(report->classes, own->classes);
+  report->saturate_seconds += own->seconds;
+  eg_work_add(&r->saturating, own->work);
+  if (report->rounds == 1) {
+    report->stop = eg_stop_name(own->stop);
+    report->stop_words = eg_stop_words(own->stop);
+    r->is_all = own->stop == EG_STOP_SATURATED;
+    *all = *own;
+    *own = (eg_saturation_report){.alloc = r->alloc};
+    return EGRAPH_OK;
+  }
+  for (uint32_t i = 0; i < all->rule_count; i++) {
+    eg_rule_stats *sum = &all->rules[i];
+    const eg_rule_stats *more = &own->rules[i];
+    sum->matches += more->matches;
+    sum->rejected += more->rejected;
+    sum->nodes = sum_of(sum->nodes, more->nodes);
+    sum->unions = sum_of(sum->unions, more->unions);
+    sum->bans = sum_of(sum->bans, more->bans);
+    sum->seconds += more->seconds;
+  }
+  return EGRAPH_OK;
 }
 
 static egraph_status saturate(run *r) {
   const egraph_options *o = r->options;
   eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
+  double left = o->time_limit - r->result->report.saturate_seconds;
+  uint64_t steps = eg_work_left(&r->saturating);
   options.node_limit = o->node_limit > UINT32_MAX ? UINT32_MAX : (uint32_t)o->node_limit;
   options.iteration_limit = (uint32_t)o->iteration_limit;
-  options.time_limit_seconds = o->time_limit;
+  options.time_limit_seconds = left > 0 ? left : 0;
+  options.work_limit = steps > 0 ? steps : 1;
   options.byte_limit = (size_t)o->byte_limit;
+  options.multi_depth = (uint32_t)o->multi_depth;
   options.threads = (uint32_t)o->threads;
   options.progress = on_saturate;
   options.user = r;
   EG_TRY(eg_scheduler_find(o->scheduler, &options.scheduler));
-  EG_TRY(eg_tensor_egraph_create(&r->alloc, r->input->graph, &r->egraph));
-  EG_TRY(eg_saturate(r->egraph, r->input->rules, &options, &r->result->saturation));
-  const eg_saturation_report *saturation = &r->result->saturation;
-  egraph_report *report = &r->result->report;
-  report->stop = eg_stop_name(saturation->stop);
-  report->iterations = saturation->iterations;
-  report->nodes = saturation->nodes;
-  report->classes = saturation->classes;
-  report->saturate_seconds = saturation->seconds;
-  return EGRAPH_OK;
+  EG_TRY(eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
+  EG_TRY(eg_saturate(r->now.egraph, r->input->rules, &options, &r->now.saturation));
+  return count_saturation(r);
 }
 
 static bool on_measure(void *user, uint32_t done, uint32_t total) {
@@ -109,25 +166,51 @@ static bool on_measure(void *user, uint32_t done, uint32_t total) {
   return report_progress(r, "profile", line);
 }
 
-static egraph_status price(run *r) {
-  double start = eg_clock_seconds();
-  uint32_t formats = r->options->formats ? r->input->formats : 0;
+static void count_cost(egraph_cost_basis *basis, eg_cost_source source, bool is_guess) {
+  switch (source) {
+  case EG_COST_USER: basis->given++; break;
+  case EG_COST_MEASURED: *(is_guess ? &basis->guessed : &basis->measured) += 1; break;
+  case EG_COST_ESTIMATED: *(is_guess ? &basis->guessed : &basis->estimated) += 1; break;
+  case EG_COST_FREE: break;
+  }
+}
+
+/// Measures what the round needs and the cost model lacks. An estimate that changes for
+/// that leaves nothing of what earlier rounds have proven.
+static egraph_status measure(run *r) {
   eg_cost_model *costs = r->input->costs;
-  EG_TRY(eg_expansion_init(&r->expansion, r->alloc, r->egraph, costs, formats));
-  r->expanded = true;
-  EG_TRY(eg_graph_request_costs(r->input->graph, r->alloc, costs));
   uint32_t requested = eg_cost_requested(costs);
   char line[64];
   (void)snprintf(line, sizeof line, "%" PRIu32 " operators without a measured cost",
                  requested);
-  if (!report_progress(r, "profile", line) && r->input->measurer != NULL) {
-    EG_TRY(eg_cost_measure(costs, r->input->measurer, on_measure, r));
-    r->result->report.measured = requested - eg_cost_requested(costs);
+  if (report_progress(r, "profile", line) || r->input->measurer == NULL) return EGRAPH_OK;
+  EG_TRY(eg_cost_measure(costs, r->input->measurer, on_measure, r));
+  egraph_report *report = &r->result->report;
+  uint32_t measured = requested - eg_cost_requested(costs);
+  report->measured += measured;
+  if (measured != 0 && report->compared.estimated + report->compared.guessed != 0) {
+    r->is_all = false;
+    r->least_bound = INFINITY;
   }
-  EG_TRY(eg_expansion_price(&r->expansion, r->egraph, costs));
-  EG_TRY(
-      eg_graph_predict(r->input->graph, r->alloc, costs, &r->result->report.cost_before));
-  r->result->report.profile_seconds = eg_clock_seconds() - start;
+  return EGRAPH_OK;
+}
+
+static egraph_status price(run *r) {
+  double start = eg_clock_seconds();
+  search_round *now = &r->now;
+  uint32_t formats = r->options->formats ? r->input->formats : 0;
+  eg_cost_model *costs = r->input->costs;
+  EG_TRY(eg_expansion_init(&now->expansion, r->alloc, now->egraph, costs, formats));
+  now->is_expanded = true;
+  EG_TRY(eg_graph_request_costs(now->graph, r->alloc, costs));
+  EG_TRY(measure(r));
+  EG_TRY(eg_expansion_price(&now->expansion, now->egraph, costs));
+  for (size_t i = 0; i < now->expansion.variants.len; i++) {
+    const eg_variant *variant = &now->expansion.variants.data[i];
+    count_cost(&r->result->report.compared, variant->source, variant->is_guess);
+  }
+  EG_TRY(eg_graph_predict(now->graph, r->alloc, costs, &now->seed_cost));
+  r->result->report.profile_seconds += eg_clock_seconds() - start;
   return EGRAPH_OK;
 }
 
@@ -138,19 +221,31 @@ static bool on_extract(void *user, double cost, double bound, double seconds) {
   return report_progress(user, "extract", line);
 }
 
+/// Part of what is left for extraction that a round may use: rounds to come are fewer the
+/// more this one has reached.
+static double share_of_extraction(const run *r) {
+  if (r->result->report.rounds >= r->options->rounds) return 1;
+  return r->is_all ? 0.75 : 0.5;
+}
+
 static egraph_status solve(run *r, const uint32_t *incumbent) {
   const egraph_options *o = r->options;
+  egraph_report *report = &r->result->report;
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   (void)find_extractor(o->extractor, &options.method);
-  options.time_limit_seconds = o->extract_time_limit > 0 ? o->extract_time_limit : 1e-9;
+  double seconds =
+      share_of_extraction(r) * (o->extract_time_limit - report->extract_seconds);
+  options.time_limit_seconds = seconds > 1e-9 ? seconds : 1e-9;
   options.relative_gap = o->relative_gap;
   options.seed = o->seed;
   options.threads = (uint32_t)o->threads;
   options.incumbent = incumbent;
   options.progress = on_extract;
   options.user = r;
-  EG_TRY(eg_extract_solve(r->alloc, &r->expansion.problem, &options, &r->extraction));
-  if (r->extraction.status == EG_EXTRACT_INFEASIBLE)
+  EG_TRY(eg_extract_solve(r->alloc, &r->now.expansion.problem, &options,
+                          &r->now.extraction));
+  report->extract_seconds += r->now.extraction.seconds;
+  if (r->now.extraction.status == EG_EXTRACT_INFEASIBLE)
     return EG_FAIL(EGRAPH_E_INTERNAL,
                    "the extractor found no graph, not even the original");
   return EGRAPH_OK;
@@ -158,25 +253,164 @@ static egraph_status solve(run *r, const uint32_t *incumbent) {
 
 static egraph_status extract(run *r) {
   uint32_t *incumbent;
-  uint32_t count = r->expansion.problem.class_count;
+  search_round *now = &r->now;
+  uint32_t count = now->expansion.problem.class_count;
   char line[64];
   (void)snprintf(line, sizeof line, "choosing among %zu variants",
-                 r->expansion.variants.len);
+                 now->expansion.variants.len);
   (void)report_progress(r, "extract", line);
   EG_TRY(eg_alloc(r->alloc, count, sizeof *incumbent, &incumbent));
-  egraph_status status = eg_expansion_original(&r->expansion, r->egraph, incumbent);
+  egraph_status status = eg_expansion_original(&now->expansion, now->egraph, incumbent,
+                                               &now->is_as_given);
   if (status == EGRAPH_OK) status = solve(r, incumbent);
   eg_free(r->alloc, incumbent, count, sizeof *incumbent);
   EG_TRY(status);
   egraph_report *report = &r->result->report;
-  report->bound = r->extraction.bound;
-  report->gap = r->extraction.gap;
-  report->status = r->extraction.status == EG_EXTRACT_OPTIMAL ? "optimal" : "feasible";
-  report->tree_cost = r->extraction.tree_cost;
-  report->dag_cost = r->extraction.dag_cost;
-  report->extract_seconds = r->extraction.seconds;
+  const eg_extract_result *found = &now->extraction;
+  bool is_first = report->rounds == 1;
+  if (is_first || found->tree_cost < report->tree_cost)
+    report->tree_cost = found->tree_cost;
+  if (is_first || found->dag_cost < report->dag_cost) report->dag_cost = found->dag_cost;
   return EGRAPH_OK;
 }
+
+/// Weights that can be computed now are; what only absent weights need stays for the
+/// load.
+static egraph_status fold(run *r) {
+  search_round *now = &r->now;
+  eg_graph *folded;
+  EG_TRY(eg_graph_folded(now->emission.graph, (size_t)r->options->fold_bytes, &folded));
+  egraph_status status = eg_graph_pruned(folded, &now->outcome);
+  eg_graph_destroy(folded);
+  eg_graph_destroy(now->emission.graph);
+  now->emission.graph = NULL;
+  return status;
+}
+
+/// The graph costs what the extractor said, and no more than the one the round started
+/// from when that was among its variants.
+static egraph_status check_costs(const run *r) {
+  const search_round *now = &r->now;
+  char what[64];
+  (void)snprintf(what, sizeof what, "graph of round %" PRIu32, r->result->report.rounds);
+  EG_TRY(eg_proof_check_equal(what, now->extraction.cost, now->cost));
+  if (!now->is_as_given) return EGRAPH_OK;
+  return eg_proof_check_bound(what, now->cost, now->seed_cost);
+}
+
+static egraph_status emit(run *r) {
+  search_round *now = &r->now;
+  const eg_emission *before = r->result->report.rounds == 1 ? NULL : &r->result->emission;
+  EG_TRY(eg_emission_init(&now->emission, r->alloc, now->egraph, &now->expansion,
+                          now->extraction.choice.data, before));
+  EG_TRY(fold(r));
+  EG_TRY(eg_graph_predict(now->outcome, r->alloc, r->input->costs, &now->cost));
+  EG_TRY(check_costs(r));
+  now->bound = now->extraction.bound;
+  // The start is a variant like others.
+  if (!now->is_as_given && now->seed_cost < now->bound) now->bound = now->seed_cost;
+  return EGRAPH_OK;
+}
+
+static egraph_status play_round(run *r) {
+  r->now.saturation.alloc = r->alloc;
+  eg_extract_result_init(&r->now.extraction, r->alloc);
+  r->result->report.rounds++;
+  EG_TRY(saturate(r));
+  EG_TRY(price(r));
+  EG_TRY(extract(r));
+  return emit(r);
+}
+
+static void end_round(run *r) {
+  search_round *now = &r->now;
+  eg_extract_result_deinit(&now->extraction);
+  if (now->is_expanded) eg_expansion_deinit(&now->expansion);
+  eg_tensor_egraph_destroy(now->egraph);
+  eg_saturation_report_deinit(&now->saturation);
+  eg_emission_deinit(&now->emission);
+  eg_graph_destroy(now->outcome);
+  *now = (search_round){.graph = NULL};
+}
+
+// ---- all rounds -----------------------------------------------------------------
+
+static egraph_status note_original(void *user, eg_graph_node node,
+                                   const eg_node_spec *spec) {
+  const run *r = user;
+  eg_emission *emission = &r->result->emission;
+  eg_origin origin = {.reason = EG_REASON_SEED};
+  EG_TRY(eg_cost_seconds(r->input->costs, spec, &origin.seconds, &origin.source));
+  eg_graph_node_info info = eg_graph_node_at(r->result->graph, node);
+  if (info.result_count == 0) return EGRAPH_OK;
+  EG_TRY(eg_strmap_put(&emission->origin_of,
+                       eg_graph_value(r->result->graph, info.results[0])->name,
+                       (uint32_t)emission->origins.len));
+  return eg_origins_push(&emission->origins, origin);
+}
+
+/// A given graph can carry memory formats that no variant has, and be cheaper for that.
+static egraph_status keep_original(run *r) {
+  eg_emission *emission = &r->result->emission;
+  r->best_cost = r->now.seed_cost;
+  EG_TRY(eg_graph_pruned(r->input->graph, &r->result->graph));
+  eg_strmap_init(&emission->origin_of, r->alloc);
+  eg_origins_init(&emission->origins, r->alloc);
+  return eg_graph_visit_specs(r->result->graph, r->alloc, note_original, r);
+}
+
+/// Makes the outcome of the round the result. The e-graph, which reads the graph that the
+/// round started from, is not used any more.
+static void take_outcome(run *r) {
+  egraph_result *result = r->result;
+  eg_graph_destroy(result->graph);
+  eg_emission_deinit(&result->emission);
+  result->graph = r->now.outcome;
+  result->emission = r->now.emission;
+  r->best_cost = r->now.cost;
+  r->now.outcome = NULL;
+  r->now.emission = (eg_emission){.graph = NULL};
+}
+
+/// Keeps the cheaper of start and outcome. *out_gain: relative.
+static egraph_status conclude_round(run *r, double *out_gain) {
+  const search_round *now = &r->now;
+  bool is_first = r->result->report.rounds == 1;
+  bool is_cheaper = now->cost < now->seed_cost;
+  *out_gain = is_cheaper ? (now->seed_cost - now->cost) / now->seed_cost : 0;
+  if (is_first) r->first_bound = now->bound;
+  if (now->bound < r->least_bound) r->least_bound = now->bound;
+  if (!is_first && *out_gain > EG_PROOF_ROUNDING) r->is_all = false;
+  r->best_cost = now->seed_cost;
+  if (is_first && now->cost > now->seed_cost) return keep_original(r);
+  if (is_first || is_cheaper) take_outcome(r);
+  return EGRAPH_OK;
+}
+
+/// Whether limits leave room for another round.
+static bool may_go_on(const run *r) {
+  const egraph_report *report = &r->result->report;
+  return !r->cancelled && report->rounds < r->options->rounds &&
+         report->saturate_seconds < r->options->time_limit &&
+         report->extract_seconds < r->options->extract_time_limit &&
+         !eg_work_is_spent(&r->saturating) && !eg_work_is_spent(&r->extracting);
+}
+
+static egraph_status run_rounds(run *r) {
+  egraph_report *report = &r->result->report;
+  r->now.graph = r->input->graph;
+  for (;;) {
+    double gain;
+    EG_TRY(play_round(r));
+    EG_TRY(conclude_round(r, &gain));
+    report->settled = gain <= SETTLED_GAIN && !r->cancelled;
+    if (report->settled || !may_go_on(r)) return EGRAPH_OK;
+    end_round(r);
+    r->now.graph = r->result->graph;
+  }
+}
+
+// ---- the report -----------------------------------------------------------------
 
 static uint32_t count_running_nodes(const eg_graph *graph, const bool *weight_only) {
   uint32_t count = 0;
@@ -198,56 +432,35 @@ static egraph_status running_nodes(egraph_allocator alloc, const eg_graph *graph
   return status;
 }
 
-/// Weights that can be computed now are; what only absent weights need
-/// stays for the load.
-static egraph_status finish_graph(run *r) {
-  eg_graph *folded;
-  EG_TRY(eg_graph_folded(r->result->emission.graph, (size_t)r->options->fold_bytes,
-                         &folded));
-  egraph_status status = eg_graph_pruned(folded, &r->result->graph);
-  eg_graph_destroy(folded);
-  EG_TRY(status);
-  eg_graph_destroy(r->result->emission.graph);
-  r->result->emission.graph = NULL;
+
+static egraph_status count_operator(void *user, eg_graph_node node,
+                                    const eg_node_spec *spec) {
+  run *r = user;
+  double seconds;
+  eg_cost_source source;
+  (void)node;
+  EG_TRY(eg_cost_seconds(r->input->costs, spec, &seconds, &source));
+  bool is_guess = !isfinite(seconds) || (source == EG_COST_ESTIMATED &&
+                                         !eg_cost_is_calibrated(r->input->costs, spec));
+  count_cost(&r->result->report.basis, source, is_guess);
   return EGRAPH_OK;
 }
 
-static egraph_status note_original(void *user, eg_graph_node node,
-                                   const eg_node_spec *spec) {
-  const run *r = user;
-  eg_emission *emission = &r->result->emission;
-  eg_origin origin = {.reason = EG_REASON_SEED};
-  EG_TRY(eg_cost_seconds(r->input->costs, spec, &origin.seconds, &origin.source));
-  eg_graph_node_info info = eg_graph_node_at(r->result->graph, node);
-  if (info.result_count == 0) return EGRAPH_OK;
-  EG_TRY(eg_strmap_put(&emission->origin_of,
-                       eg_graph_value(r->result->graph, info.results[0])->name,
-                       (uint32_t)emission->origins.len));
-  return eg_origins_push(&emission->origins, origin);
-}
-
-/// An input that already carries memory formats can be cheaper than everything
-/// the search reached.
-static egraph_status keep_original(run *r) {
-  eg_emission *emission = &r->result->emission;
-  eg_graph_destroy(r->result->graph);
-  r->result->graph = NULL;
-  r->result->report.cost_after = r->result->report.cost_before;
-  EG_TRY(eg_graph_pruned(r->input->graph, &r->result->graph));
-  eg_emission_deinit(emission);
-  eg_strmap_init(&emission->origin_of, r->alloc);
-  eg_origins_init(&emission->origins, r->alloc);
-  return eg_graph_visit_specs(r->result->graph, r->alloc, note_original, r);
-}
-
-static egraph_status emit(run *r) {
+static egraph_status report_costs(run *r) {
   egraph_report *report = &r->result->report;
-  EG_TRY(eg_emission_init(&r->result->emission, r->alloc, r->egraph, &r->expansion,
-                          r->extraction.choice.data));
-  EG_TRY(finish_graph(r));
-  EG_TRY(
-      eg_graph_predict(r->result->graph, r->alloc, r->input->costs, &report->cost_after));
-  if (report->cost_after > report->cost_before) EG_TRY(keep_original(r));
+  eg_cost_model *costs = r->input->costs;
+  EG_TRY(eg_graph_predict(r->input->graph, r->alloc, costs, &report->cost_before));
+  EG_TRY(eg_graph_predict(r->result->graph, r->alloc, costs, &report->cost_after));
+  report->bound = r->is_all ? r->first_bound : r->least_bound;
+  EG_TRY(eg_proof_check_bound("optimized graph", report->bound, report->cost_after));
+  double gap = report->cost_after - report->bound;
+  bool is_closed = gap <= EG_PROOF_ROUNDING * report->cost_after;
+  report->gap = is_closed ? 0 : gap / report->cost_after;
+  report->proven_over = eg_proven_over(r->is_all ? EG_STOP_SATURATED : EG_STOP_NODE_LIMIT);
+  report->status = !is_closed  ? "feasible"
+                   : r->is_all ? "optimal"
+                               : "optimal of the variants reached";
+  EG_TRY(eg_graph_visit_specs(r->result->graph, r->alloc, count_operator, r));
   EG_TRY(running_nodes(r->alloc, r->input->graph, &report->nodes_before));
   return running_nodes(r->alloc, r->result->graph, &report->nodes_after);
 }
@@ -262,105 +475,43 @@ static egraph_status copy_rule_names(run *r) {
   return EGRAPH_OK;
 }
 
-static egraph_status run_phases(run *r) {
-  EG_TRY(saturate(r));
+static egraph_status run_all(run *r) {
+  egraph_status status = run_rounds(r);
+  end_round(r);
+  EG_TRY(status);
   EG_TRY(copy_rule_names(r));
-  EG_TRY(price(r));
-  EG_TRY(extract(r));
-  return emit(r);
+  egraph_report *report = &r->result->report;
+  if (r->cancelled) {
+    r->is_all = false;
+    report->stop = eg_stop_name(EG_STOP_CANCELLED);
+    report->stop_words = eg_stop_words(EG_STOP_CANCELLED);
+  }
+  report->saturate_work = (double)r->saturating.done / 1e6;
+  report->extract_work = (double)r->extracting.done / 1e6;
+  return report_costs(r);
 }
 
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
                                egraph_result **out) {
   EG_TRY(eg_options_check(input->options));
   double start = eg_clock_seconds();
-  run r = {.input = input, .options = input->options, .alloc = alloc};
+  uint64_t millions = input->options->work_limit;
+  uint64_t steps = (millions != 0 ? millions : DEFAULT_WORK) * UINT64_C(1000000);
+  run r = {.input = input,
+           .options = input->options,
+           .alloc = alloc,
+           .saturating.limit = steps / 4,
+           .extracting.limit = steps - steps / 4,
+           .least_bound = INFINITY};
   EG_TRY(eg_alloc(alloc, 1, sizeof *r.result, &r.result));
   r.result->alloc = alloc;
-  eg_extract_result_init(&r.extraction, alloc);
-  egraph_status status = run_phases(&r);
-  eg_extract_result_deinit(&r.extraction);
-  if (r.expanded) eg_expansion_deinit(&r.expansion);
-  eg_tensor_egraph_destroy(r.egraph);
+  r.result->saturation.alloc = alloc;
+  egraph_status status = run_all(&r);
   if (status != EGRAPH_OK) {
     egraph_result_destroy(r.result);
     return status;
   }
-  if (r.cancelled) r.result->report.stop = eg_stop_name(EG_STOP_CANCELLED);
   r.result->report.total_seconds = eg_clock_seconds() - start;
   *out = r.result;
   return EGRAPH_OK;
-}
-
-// ---- the result -----------------------------------------------------------------
-
-void egraph_result_destroy(egraph_result *result) {
-  if (result == NULL) return;
-  uint32_t count = result->saturation.rule_count;
-  for (uint32_t i = 0; result->rule_names != NULL && i < count; i++)
-    eg_string_free(result->alloc, result->rule_names[i]);
-  eg_free(result->alloc, result->rule_names, count, sizeof *result->rule_names);
-  eg_saturation_report_deinit(&result->saturation);
-  eg_emission_deinit(&result->emission);
-  eg_graph_destroy(result->graph);
-  eg_free(result->alloc, result, 1, sizeof *result);
-}
-
-const egraph_report *egraph_result_report(const egraph_result *result) {
-  return &result->report;
-}
-
-const egraph_graph *egraph_result_graph(const egraph_result *result) {
-  return result->graph;
-}
-
-uint32_t egraph_result_rule_count(const egraph_result *result) {
-  return result->saturation.rule_count;
-}
-
-egraph_rule_report egraph_result_rule(const egraph_result *result, uint32_t index) {
-  const eg_rule_stats *stats = &result->saturation.rules[index];
-  return (egraph_rule_report){.name = result->rule_names[index],
-                              .matches = stats->matches,
-                              .rejected = stats->rejected,
-                              .nodes = stats->nodes,
-                              .unions = stats->unions,
-                              .bans = stats->bans,
-                              .seconds = stats->seconds};
-}
-
-static const char *reason_name(const egraph_result *result, uint32_t reason) {
-  if (reason == EG_REASON_SEED) return "original";
-  if (reason == EG_REORDER) return "change of memory format";
-  return reason < result->saturation.rule_count ? result->rule_names[reason]
-                                                : "congruence";
-}
-
-static egraph_status explain_node(const egraph_result *result, eg_graph_node node,
-                                  eg_text *text) {
-  eg_graph_node_info info = eg_graph_node_at(result->graph, node);
-  if (info.result_count == 0) return EGRAPH_OK;
-  const eg_value_info *value = eg_graph_value(result->graph, info.results[0]);
-  uint32_t index;
-  eg_origin origin = {.reason = EG_REASON_SEED};
-  if (eg_strmap_find(&result->emission.origin_of, value->name, &index))
-    origin = result->emission.origins.data[index];
-  EG_TRY(eg_text_printf(text, "%10.3f us  %-20s  %-32s  %s  ", 1e6 * origin.seconds,
-                        eg_op_info_of((eg_op)info.attrs->op)->name,
-                        reason_name(result, origin.reason), value->name));
-  if (value->typed) EG_TRY(eg_type_print(text, &value->type));
-  return eg_text_append(text, "\n");
-}
-
-egraph_status egraph_result_explain(const egraph_allocator *alloc,
-                                    const egraph_result *result, char **out) {
-  eg_text text;
-  eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_text_printf(&text, "%13s  %-20s  %-32s  %s\n", "cost",
-                                        "operator", "made by", "value");
-  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_graph_node_count(result->graph); i++)
-    status = explain_node(result, (eg_graph_node){i}, &text);
-  if (status == EGRAPH_OK) status = eg_text_take(&text, out);
-  eg_text_deinit(&text);
-  return status;
 }

@@ -72,7 +72,7 @@ static egraph_status add_cost(void *user, eg_graph_node node, const eg_node_spec
   double seconds;
   eg_cost_source source;
   EG_TRY(eg_cost_seconds(p->costs, spec, &seconds, &source));
-  if (isfinite(seconds)) p->seconds += seconds;
+  p->seconds += isfinite(seconds) ? seconds : EG_UNPRICED_SECONDS;
   return EGRAPH_OK;
 }
 

@@ -18,8 +18,10 @@ egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc
 /// Notes every cost of the graph for measurement.
 egraph_status eg_graph_request_costs(const eg_graph *graph, egraph_allocator alloc,
                                      eg_cost_model *costs);
-/// Sum of the costs of its nodes, in seconds; nodes no back-end runs count as
-/// they are estimated.
+/// What a node counts as that no back-end runs.
+#define EG_UNPRICED_SECONDS 1.0
+
+/// Sum of the costs of its nodes, in seconds.
 egraph_status eg_graph_predict(const eg_graph *graph, egraph_allocator alloc,
                                eg_cost_model *costs, double *out_seconds);
 

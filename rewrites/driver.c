@@ -19,7 +19,14 @@
 #include "rewrites/lanes.h"
 #include "rewrites/scheduler.h"
 
-enum { POLL_EVERY = 16 }; // batches of matches
+enum {
+  POLL_EVERY = 16, // batches of matches
+  // Steps of work, fitted to a core's time.
+  CANDIDATE_STEPS = 40,
+  MATCH_STEPS = 200,
+  APPLY_STEPS = 2000,
+  CHANGE_STEPS = 3000 // of a node or a union, rebuilding included
+};
 
 typedef struct eg_driver {
   egraph_allocator alloc;
@@ -58,6 +65,8 @@ static void look_at_budgets(eg_driver *driver) {
   if (now - driver->start >= options->time_limit_seconds)
     stop_for(driver, EG_STOP_TIME_LIMIT);
   if (bytes > options->byte_limit) stop_for(driver, EG_STOP_BYTE_LIMIT);
+  if (options->work_limit != 0 && driver->report->work >= options->work_limit)
+    stop_for(driver, EG_STOP_WORK_LIMIT);
   if (options->progress == NULL || now - driver->last_progress < 0.05) return;
   driver->last_progress = now;
   if (options->progress(options->user, driver->iteration,
@@ -86,6 +95,8 @@ static egraph_status apply_batch(eg_driver *driver, const uint32_t *words,
   stats->nodes += added;
   stats->unions += result.unions;
   stats->rejected += result.rejected;
+  driver->report->work += (uint64_t)result.applied * APPLY_STEPS +
+                          ((uint64_t)added + result.unions) * CHANGE_STEPS;
   if (added > 0 || result.unions > 0) driver->changed = true;
   if (result.applied < count) stop_for(driver, EG_STOP_NODE_LIMIT);
   return EGRAPH_OK;
@@ -114,6 +125,7 @@ static egraph_status empty_lanes(eg_driver *driver, uint32_t busy) {
     stats->matches += lane->found;
     stats->rejected += lane->rejected;
     driver->current.matches += lane->found;
+    driver->report->work += lane->found * MATCH_STEPS + lane->looked_at * CANDIDATE_STEPS;
     if (turn->limit == UINT64_MAX)
       EG_TRY(apply_all(driver, &lane->words));
     else if (turn->found <= turn->limit)

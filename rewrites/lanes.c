@@ -85,7 +85,7 @@ static egraph_status fill(eg_lanes *lanes, uint32_t *out_busy, uint64_t *out_can
     } else if (lane->cursor != NULL) {
       *out_candidates += THREAD_CANDIDATES; // it had so much to do that it paused
     }
-    lane->found = lane->rejected = lane->words.len = 0;
+    lane->found = lane->rejected = lane->looked_at = lane->words.len = 0;
     if (lane->cursor != NULL) *out_busy = i + 1;
   }
   return EGRAPH_OK;
@@ -97,7 +97,9 @@ static egraph_status run_lane(void *user, size_t index, uint32_t worker) {
   (void)worker;
   if (lane->cursor == NULL) return EGRAPH_OK;
   bool done;
+  uint64_t before = eg_cursor_looked_at(lane->cursor);
   EG_TRY(eg_cursor_run(lane->cursor, LANE_STEPS, &done));
+  lane->looked_at = eg_cursor_looked_at(lane->cursor) - before;
   if (!done) return EGRAPH_OK;
   eg_cursor_destroy(lane->cursor);
   lane->cursor = NULL;

@@ -21,6 +21,7 @@ struct eg_lane {
   eg_cursor *cursor; // NULL: idle
   eg_u32s words;     // of the matches of this turn that are to be applied
   uint64_t found, rejected;
+  uint64_t looked_at; // candidates: its work
 };
 
 typedef struct eg_lanes {

@@ -17,7 +17,8 @@ typedef struct context {
   const struct tensor_rules *all;
   const eg_rule *rule;
   const eg_rule_checks *checks;
-  eg_lane *lane;
+  eg_lane *lane;       // NULL: any depth, for look_deeper
+  bool is_depth_bound; // a node was passed over for its depth
 } context;
 
 typedef struct tensor_rules {
@@ -105,11 +106,13 @@ static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
   eg_rule_env env = env_of(c->all, c->rule, c);
   uint32_t node = so_far->nodes[c->checks->steps[step].term].id;
   if (is_hidden(c, step, node)) return false;
-  bool is_deep = c->rule->root_count > 1 &&
+  bool is_deep = c->lane != NULL && c->rule->root_count > 1 &&
                  depth_of_node(c->all, node) >= c->all->options->multi_depth;
-  if (!is_deep && eg_rule_checks_pass(c->checks, &env, c->marks, step, so_far))
+  if (is_deep)
+    ((context *)user)->is_depth_bound = true;
+  else if (eg_rule_checks_pass(c->checks, &env, c->marks, step, so_far))
     return true;
-  eg_lane_reject(c->lane);
+  if (c->lane != NULL) eg_lane_reject(c->lane);
   return false;
 }
 
@@ -236,6 +239,92 @@ static egraph_status apply(void *self, uint32_t rule, const uint32_t *matches,
   return EGRAPH_OK;
 }
 
+// ---- what the depth limit left out ----------------------------------------------
+
+enum { DEEP_MATCHES = 1 << 16 }; // are looked at, at most
+
+/// The search for a match that only the depth limit kept from changing the e-graph.
+typedef struct deep_search {
+  context *context;
+  tensor_rules *all;
+  eg_u32s packed; // the match at hand
+  uint32_t looked_at;
+  bool found;
+} deep_search;
+
+static bool deep_accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
+  const deep_search *s = user;
+  return accept(s->context, guard, op, payload);
+}
+
+static bool deep_is_possible(void *user, uint32_t step, const eg_match *so_far) {
+  const deep_search *s = user;
+  return is_possible(s->context, step, so_far);
+}
+
+static bool adds_nothing(tensor_rules *all, const eg_rule *rule, const uint32_t *match) {
+  const eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    eg_class right = all->builder.terms[rule->rhs[i].term].class;
+    eg_class left = eg_rule_packed_root(rule, match, i);
+    if (eg_engine_find(engine, left).id != eg_engine_find(engine, right).id) return false;
+  }
+  return true;
+}
+
+static egraph_status on_deep_match(void *user, const eg_match *match, bool *out_pause) {
+  deep_search *s = user;
+  tensor_rules *all = s->all;
+  const eg_rule *rule = s->context->rule;
+  if (depth_of(s->context, match) < all->options->multi_depth) return EGRAPH_OK;
+  EG_TRY(eg_u32s_resize(&s->packed, eg_rule_match_words(rule)));
+  eg_rule_pack(rule, match, s->packed.data);
+  eg_rule_env env = env_of(all, rule, &all->applying);
+  bool ok = eg_rule_bind(&env, s->packed.data);
+  uint32_t missing = 0;
+  if (ok)
+    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
+                        rule->term_count, &ok, &missing));
+  s->found = (ok && (missing != 0 || !adds_nothing(all, rule, s->packed.data))) ||
+             ++s->looked_at == DEEP_MATCHES;
+  *out_pause = s->found;
+  return EGRAPH_OK;
+}
+
+static bool is_depth_bound(const tensor_rules *all) {
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    if (all->lanes[i].is_depth_bound) return true;
+  return false;
+}
+
+/// Whether rules with several left sides would change the saturated e-graph if nothing
+/// limited their depth. Taken for true when there is too much to look at.
+static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
+  deep_search s = {.context = &all->lanes[0], .all = all};
+  eg_u32s_init(&s.packed, all->alloc);
+  eg_search search = {.accept = deep_accept,
+                      .on_match = on_deep_match,
+                      .is_possible = deep_is_possible,
+                      .user = &s};
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = 0; i < all->count && !s.found && status == EGRAPH_OK; i++) {
+    const eg_rule *rule = eg_rules_at(all->rules, i);
+    if (all->matchers[i] == NULL || rule->root_count < 2) continue;
+    *s.context = (context){.vars = s.context->vars,
+                           .marks = s.context->marks,
+                           .scratch = s.context->scratch,
+                           .all = all,
+                           .rule = rule,
+                           .checks = &all->checks[i]};
+    s.context->marks[0] = 0;
+    status = eg_matcher_search(all->matchers[i], eg_tensor_egraph_engine(all->egraph),
+                               &search);
+  }
+  eg_u32s_deinit(&s.packed);
+  *out_found = s.found;
+  return status;
+}
+
 // ---- set-up ---------------------------------------------------------------------
 
 static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
@@ -308,6 +397,10 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
   if (status == EGRAPH_OK)
     status = eg_driver_run(&heap, eg_tensor_egraph_engine(egraph), &driver_rules, options,
                            out_report);
+  bool is_deeper = false;
+  if (status == EGRAPH_OK && out_report->stop == EG_STOP_SATURATED && is_depth_bound(&all))
+    status = look_deeper(&all, &is_deeper);
+  if (is_deeper) out_report->stop = EG_STOP_DEPTH_LIMIT;
   release(&all);
   return status;
 }
@@ -320,8 +413,18 @@ void eg_saturation_report_deinit(eg_saturation_report *report) {
   report->rule_count = 0;
 }
 
-#define STOP_NAME(id, name) name,
+#define STOP_NAME(id, name, words) name,
 const char *eg_stop_name(eg_stop stop) {
   static const char *const names[] = {EG_STOP_LIST(STOP_NAME)};
   return names[stop];
+}
+
+#define STOP_WORDS(id, name, words) words,
+const char *eg_stop_words(eg_stop stop) {
+  static const char *const all[] = {EG_STOP_LIST(STOP_WORDS)};
+  return all[stop];
+}
+
+const char *eg_proven_over(eg_stop stop) {
+  return stop == EG_STOP_SATURATED ? "all variants" : "variants reached";
 }

@@ -7,15 +7,20 @@
 #include "rewrites/rules.h"
 #include "rewrites/tensor_egraph.h"
 
-// Why saturation ended: id, spelling in reports.
+// Why saturation ended: id, spelling in reports, words behind "saturation". After
+// "saturated" the e-graph holds all variants that the rules derive from its terms; after
+// anything else, those that were reached. "depth-limit": nothing is left to do but for
+// rules with several left sides, which multi_depth kept from building upon each other.
 #define EG_STOP_LIST(X)                                                                  \
-  X(EG_STOP_SATURATED, "saturated")                                                      \
-  X(EG_STOP_NODE_LIMIT, "node-limit")                                                    \
-  X(EG_STOP_ITERATION_LIMIT, "iteration-limit")                                          \
-  X(EG_STOP_TIME_LIMIT, "time-limit")                                                    \
-  X(EG_STOP_BYTE_LIMIT, "byte-limit")                                                    \
-  X(EG_STOP_CANCELLED, "cancelled")
-#define EG_STOP_ENUM(id, name) id,
+  X(EG_STOP_SATURATED, "saturated", "ended")                                             \
+  X(EG_STOP_NODE_LIMIT, "node-limit", "stopped at its node limit")                       \
+  X(EG_STOP_ITERATION_LIMIT, "iteration-limit", "stopped at its iteration limit")        \
+  X(EG_STOP_TIME_LIMIT, "time-limit", "stopped at its time limit")                       \
+  X(EG_STOP_BYTE_LIMIT, "byte-limit", "stopped at its byte limit")                       \
+  X(EG_STOP_CANCELLED, "cancelled", "was cancelled")                                     \
+  X(EG_STOP_WORK_LIMIT, "work-limit", "stopped at its work limit")                       \
+  X(EG_STOP_DEPTH_LIMIT, "depth-limit", "stopped at its depth limit")
+#define EG_STOP_ENUM(id, name, words) id,
 typedef enum eg_stop { EG_STOP_LIST(EG_STOP_ENUM) } eg_stop;
 #undef EG_STOP_ENUM
 
@@ -47,6 +52,7 @@ typedef struct eg_iteration_stats {
 typedef struct eg_saturation_options {
   uint32_t node_limit, iteration_limit; // 0 is legal: nothing is added
   double time_limit_seconds;
+  uint64_t work_limit; // steps (base/work.h); 0: none
   size_t byte_limit;
   eg_scheduler scheduler;
   uint32_t match_limit, ban_length; // of "backoff" and "yield" (egg: 1000, 5)
@@ -98,6 +104,7 @@ typedef struct eg_saturation_report {
   eg_stop stop;
   uint32_t iterations, nodes, classes;
   double seconds;
+  uint64_t work; // steps: the same whatever the clock says, and with any threads
   size_t peak_bytes;
   bool rolled_back; // the iteration that was ended in the middle; it is not counted, but
                     // rules have what they did in it
@@ -114,5 +121,10 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                           eg_saturation_report *out_report);
 void eg_saturation_report_deinit(eg_saturation_report *report);
 const char *eg_stop_name(eg_stop stop);
+/// Completes "saturation ...": "stopped at its node limit".
+const char *eg_stop_words(eg_stop stop);
+/// What a bound on the e-graph's terms holds for: "all variants" (that the rules derive)
+/// after saturation, otherwise "variants reached".
+const char *eg_proven_over(eg_stop stop);
 
 #endif

@@ -6,6 +6,12 @@
 
 #include "rewrites/tensor_facts.h"
 
+typedef struct seed_entry {
+  uint32_t node; // as of eg_node; ascending
+  eg_value value;
+} seed_entry;
+EG_VEC_DEFINE(seed_entries, seed_entry);
+
 struct eg_tensor_egraph {
   egraph_allocator alloc;
   const eg_graph *graph;
@@ -14,6 +20,7 @@ struct eg_tensor_egraph {
   eg_tensor_facts facts;
   eg_classes values;  // class of each graph value
   eg_classes scratch; // operands of the node being seeded
+  seed_entries seeds;
 };
 
 egraph_status eg_tensor_egraph_infer(eg_tensor_egraph *egraph, const eg_attrs *attrs,
@@ -34,21 +41,30 @@ egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *att
 
 // ---- seeding --------------------------------------------------------------------
 
+/// Adds a node of the graph and notes which value it stands for.
+static egraph_status add_seed(eg_tensor_egraph *egraph, eg_value value,
+                              const eg_attrs *attrs, const eg_class *children,
+                              uint32_t count, eg_class *out) {
+  uint32_t next = eg_engine_node_limit(egraph->engine);
+  EG_TRY(eg_tensor_egraph_add(egraph, attrs, children, count, EG_REASON_SEED, out));
+  if (eg_engine_node_limit(egraph->engine) == next) return EGRAPH_OK; // it was there
+  return seed_entries_push(&egraph->seeds, (seed_entry){.node = next, .value = value});
+}
+
 static egraph_status seed_leaf(eg_tensor_egraph *egraph, eg_value value,
                                const eg_value_info *info) {
   eg_attr slot = {.kind = EG_ATTR_STRING, .text = info->name};
   eg_attrs attrs = {.op = info->kind == EG_VALUE_INPUT ? EG_OP_INPUT : EG_OP_WEIGHT,
                     .count = 1,
                     .slots = &slot};
-  return eg_tensor_egraph_add(egraph, &attrs, NULL, 0, EG_REASON_SEED,
-                              &egraph->values.data[value.id]);
+  return add_seed(egraph, value, &attrs, NULL, 0, &egraph->values.data[value.id]);
 }
 
 static egraph_status seed_part(eg_tensor_egraph *egraph, eg_class tuple, uint32_t index,
-                               eg_class *out) {
+                               eg_value value) {
   eg_attr slot = {.kind = EG_ATTR_INT, .i = index};
   eg_attrs attrs = {.op = EG_OP_PART, .count = 1, .slots = &slot};
-  return eg_tensor_egraph_add(egraph, &attrs, &tuple, 1, EG_REASON_SEED, out);
+  return add_seed(egraph, value, &attrs, &tuple, 1, &egraph->values.data[value.id]);
 }
 
 static egraph_status seed_node(eg_tensor_egraph *egraph, eg_graph_node node) {
@@ -57,14 +73,14 @@ static egraph_status seed_node(eg_tensor_egraph *egraph, eg_graph_node node) {
   for (uint32_t i = 0; i < info.input_count; i++)
     EG_TRY(eg_classes_push(&egraph->scratch, egraph->values.data[info.inputs[i].id]));
   eg_class class;
-  EG_TRY(eg_tensor_egraph_add(egraph, info.attrs, egraph->scratch.data, info.input_count,
-                              EG_REASON_SEED, &class));
+  EG_TRY(add_seed(egraph, info.results[0], info.attrs, egraph->scratch.data,
+                  info.input_count, &class));
   if (eg_tensor_egraph_fact(egraph, class)->part_count == 0) {
     egraph->values.data[info.results[0].id] = class;
     return EGRAPH_OK;
   }
   for (uint32_t i = 0; i < info.result_count; i++)
-    EG_TRY(seed_part(egraph, class, i, &egraph->values.data[info.results[i].id]));
+    EG_TRY(seed_part(egraph, class, i, info.results[i]));
   return EGRAPH_OK;
 }
 
@@ -102,6 +118,7 @@ egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
   eg_type_lists_init(&egraph->facts.lists, heap);
   eg_classes_init(&egraph->values, heap);
   eg_classes_init(&egraph->scratch, heap);
+  seed_entries_init(&egraph->seeds, heap);
   egraph_status status = set_up(egraph);
   if (status != EGRAPH_OK) {
     eg_tensor_egraph_destroy(egraph);
@@ -118,6 +135,7 @@ void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {
   eg_type_lists_deinit(&egraph->facts.lists);
   eg_classes_deinit(&egraph->values);
   eg_classes_deinit(&egraph->scratch);
+  seed_entries_deinit(&egraph->seeds);
   eg_free(egraph->alloc, egraph, 1, sizeof *egraph);
 }
 
@@ -155,6 +173,21 @@ eg_class eg_tensor_egraph_root(const eg_tensor_egraph *egraph, uint32_t output) 
                                       eg_graph_output(egraph->graph, output, NULL));
 }
 
+bool eg_tensor_egraph_seed_value(const eg_tensor_egraph *egraph, eg_node node,
+                                 eg_value *out) {
+  size_t low = 0, high = egraph->seeds.len;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (egraph->seeds.data[middle].node < node.id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == egraph->seeds.len || egraph->seeds.data[low].node != node.id) return false;
+  *out = egraph->seeds.data[low].value;
+  return true;
+}
+
 egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class) {
   const eg_tensor_fact sealed = {.is_sealed = true};
   return eg_engine_join_data(egraph->engine, class, &sealed);
@@ -163,5 +196,6 @@ egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class) {
 size_t eg_tensor_egraph_bytes(const eg_tensor_egraph *egraph) {
   return eg_engine_bytes(egraph->engine) + eg_attr_pool_bytes(egraph->attrs) +
          eg_type_lists_bytes(&egraph->facts.lists) +
-         (egraph->values.cap + egraph->scratch.cap) * sizeof(eg_class);
+         (egraph->values.cap + egraph->scratch.cap) * sizeof(eg_class) +
+         egraph->seeds.cap * sizeof(seed_entry);
 }

@@ -227,6 +227,11 @@ static egraph_status probe(eg_cost_model *model, const eg_node_spec *spec, uint3
   return done ? keep(model, id, seconds) : EGRAPH_OK;
 }
 
+bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec) {
+  eg_roofline_point point = point_of(spec);
+  return model->roofline.is_calibrated[point.op][point.formatted];
+}
+
 bool eg_cost_has_prober(const eg_cost_model *model) {
   return model->options.prober != NULL;
 }

@@ -57,6 +57,10 @@ void eg_cost_model_destroy(eg_cost_model *model);
 egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
                               double *out_seconds, eg_cost_source *out_source);
 
+/// Whether an estimate of the node rests on measurements of this machine; otherwise it is
+/// the guess of a plain CPU core.
+bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec);
+
 /// Whether what is not known is measured when it is asked for.
 bool eg_cost_has_prober(const eg_cost_model *model);
 

@@ -100,7 +100,7 @@ static bool is_in_group(const fit *f, const eg_roofline_point *p, group g, eg_op
 // Measured over modelled, without the overhead, of which at most nine tenths of
 // the time is believed. Nodes far below the overhead would only measure its noise:
 // they are left out.
-static double fit_ratio(const fit *f, eg_op op, bool formatted) {
+static double fit_ratio(const fit *f, eg_op op, bool formatted, bool *out_fitted) {
   const eg_roofline *r = &f->roofline;
   for (int g = GROUP_OP; g <= GROUP_ALL; g++) {
     size_t used = 0;
@@ -111,7 +111,8 @@ static double fit_ratio(const fit *f, eg_op op, bool formatted) {
       if (modelled < r->overhead_seconds / 4) continue;
       f->scratch[used++] = (own < p->seconds / 10 ? p->seconds / 10 : own) / modelled;
     }
-    if (used >= FEW) return eg_quantile(f->scratch, used, 0.5);
+    *out_fitted = used >= FEW;
+    if (*out_fitted) return eg_quantile(f->scratch, used, 0.5);
   }
   return 1;
 }
@@ -129,7 +130,8 @@ egraph_status eg_roofline_fit(eg_roofline *out, egraph_allocator alloc,
   fit_overhead(&f);
   for (int op = 0; op < EG_OP_COUNT; op++)
     for (int formatted = 0; formatted < 2; formatted++)
-      f.roofline.ratio[op][formatted] = fit_ratio(&f, (eg_op)op, formatted != 0);
+      f.roofline.ratio[op][formatted] = fit_ratio(
+          &f, (eg_op)op, formatted != 0, &f.roofline.is_calibrated[op][formatted]);
   eg_free(alloc, f.scratch, count, sizeof *f.scratch);
   *out = f.roofline;
   return EGRAPH_OK;

@@ -24,6 +24,7 @@ typedef struct eg_roofline {
   double bandwidth_bytes;  // per second
   double overhead_seconds; // per node
   double ratio[EG_OP_COUNT][2];
+  bool is_calibrated[EG_OP_COUNT][2]; // the ratio was fitted; otherwise it is 1
 } eg_roofline;
 
 /// Fits to measured points; the order of the points does not matter. Cost O(points x

@@ -25,6 +25,11 @@ static flag number_row(const char *name, const char *type, void *target, double 
                 .high = high};
 }
 
+/// The flag of an option; that of the work limit is short.
+static const char *flag_of(const char *name) {
+  return strcmp(name, "--work_limit") == 0 ? "--work" : name;
+}
+
 size_t rule_flags_rows(rule_flags *flags, flag *rows) {
   const flag all[] = {
       {"--rules", FLAG_LIST, &flags->files, "FILE", "add a rule file (repeatable)", 0, 0},
@@ -94,7 +99,7 @@ size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]) {
                      0,
                      0};
 #define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
-  rows[n++] = number_row("--" #name, #type, &o->name, low, high, help);
+  rows[n++] = number_row(flag_of("--" #name), #type, &o->name, low, high, help);
 #include "include/egraph_options.def"
   return n;
 }
@@ -204,6 +209,15 @@ void plan_close(plan_session *session) {
   egraph_graph_destroy(session->graph);
 }
 
+static void print_basis_json(const char *name, const egraph_cost_basis *basis) {
+  json_open(name, '{');
+  json_int("measured", basis->measured);
+  json_int("estimated", basis->estimated);
+  json_int("guessed", basis->guessed);
+  json_int("given", basis->given);
+  json_close('}');
+}
+
 void plan_print_json(const plan_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   json_begin();
@@ -212,15 +226,24 @@ void plan_print_json(const plan_session *session) {
   json_real("bound", r->bound);
   json_real("gap", r->gap);
   json_text("status", r->status);
+  json_text("proven_over", r->proven_over);
+  json_text("stop", r->stop);
+  json_int("rounds", r->rounds);
+  json_bool("settled", r->settled);
   json_int("nodes", r->nodes);
   json_int("classes", r->classes);
   json_int("iterations", r->iterations);
-  json_text("stop", r->stop);
   json_int("nodes_before", r->nodes_before);
   json_int("nodes_after", r->nodes_after);
   json_real("tree_cost", r->tree_cost);
   json_real("dag_cost", r->dag_cost);
   json_int("measured", r->measured);
+  print_basis_json("costs", &r->basis);
+  print_basis_json("costs_compared", &r->compared);
+  json_open("work", '{');
+  json_real("saturate", r->saturate_work);
+  json_real("extract", r->extract_work);
+  json_close('}');
   json_open("seconds", '{');
   json_real("saturate", r->saturate_seconds);
   json_real("profile", r->profile_seconds);
@@ -243,17 +266,30 @@ void plan_print_json(const plan_session *session) {
   json_end();
 }
 
+static void print_basis_text(const char *name, const egraph_cost_basis *basis) {
+  printf("%s %u measured, %u estimated from measurements, %u guessed", name,
+         basis->measured, basis->estimated, basis->guessed);
+  if (basis->given != 0) printf(", %u given", basis->given);
+}
+
 void plan_print_text(const plan_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   printf("predicted   %.3f ms -> %.3f ms (%.2fx), %u -> %u operators\n",
          1e3 * r->cost_before, 1e3 * r->cost_after,
          r->cost_after > 0 ? r->cost_before / r->cost_after : 1.0, r->nodes_before,
          r->nodes_after);
-  printf(
-      "extraction  %s, bound %.3f ms, gap %.4f %%; greedy: tree %.3f ms, dag %.3f ms\n",
-      r->status, 1e3 * r->bound, 100 * r->gap, 1e3 * r->tree_cost, 1e3 * r->dag_cost);
-  printf("e-graph     %u nodes, %u classes, %u iterations, %s\n", r->nodes, r->classes,
-         r->iterations, r->stop);
+  printf("proven      %s, bound %.3f ms, gap %.4f %% (%s); saturation %s\n", r->status,
+         1e3 * r->bound, 100 * r->gap, r->proven_over, r->stop_words);
+  printf("search      %u %s, %s; e-graphs: %u nodes, %u classes, %u iterations\n",
+         r->rounds, r->rounds == 1 ? "round" : "rounds",
+         r->settled ? "the last gained nothing" : "ended by a limit", r->nodes,
+         r->classes, r->iterations);
+  print_basis_text("costs       operators:", &r->basis);
+  print_basis_text("; variants compared:", &r->compared);
+  printf("\ngreedy      tree %.3f ms, dag %.3f ms\n", 1e3 * r->tree_cost,
+         1e3 * r->dag_cost);
+  printf("work        saturate %.0f, extract %.0f million steps\n", r->saturate_work,
+         r->extract_work);
   printf(
       "seconds     saturate %.2f, costs %.2f (%u measured), extract %.2f, total %.2f\n",
       r->saturate_seconds, r->profile_seconds, r->measured, r->extract_seconds,

@@ -636,7 +636,7 @@ static void multi_depth_bounds_how_multi_patterns_build_upon_each_other(void **s
                       " (rhs (mul ?x ?a) (mul ?x (add ?b (sub ?b ?b)))))");
     f.options.multi_depth = depth;
     saturate(&f);
-    assert_int_equal(f.report.stop, EG_STOP_SATURATED);
+    assert_int_equal(f.report.stop, EG_STOP_DEPTH_LIMIT);
     assert_int_equal(f.report.nodes, 5 + 6 * depth);
     assert_int_equal(stats_of(&f, "grow")->matches, 4 * depth * depth);
     close_fixture(&f);
