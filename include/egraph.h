@@ -325,10 +325,10 @@ typedef struct egraph_result egraph_result;
 /// Optimizes a graph: saturates an e-graph with the rules within the budget, extracts the
 /// cheapest equivalent graph under the cost model, and starts again from that graph until
 /// a round gains nothing or a limit ends it. The result is never worse than the input
-/// under that model. Limits are reported, not errors; the result depends on the clock only
-/// where a time limit struck. `options` may be NULL: the defaults. Fails with ARGUMENT for
-/// an option out of range, TYPE when a rule is unsound, MEMORY, INTERNAL when two proofs
-/// contradict each other.
+/// under that model. Limits are reported, not errors; the result depends on the clock
+/// only where a time limit struck. `options` may be NULL: the defaults. Fails with
+/// ARGUMENT for an option out of range, TYPE when a rule is unsound, MEMORY, INTERNAL
+/// when two proofs contradict each other.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
     const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
     egraph_costs *costs, const egraph_options *options, egraph_result **out);
@@ -345,13 +345,14 @@ typedef struct egraph_cost_basis {
 /// Bounds, gaps and statuses hold under the predicted costs, and over
 ///   "all variants"      saturation of the given graph ended by itself: every graph that
 ///                       the rules derive from it, and no later round gained anything;
-///   "variants reached"  a limit cut saturation off (`stop`): the graphs that the e-graphs
+///   "variants reached"  a limit cut saturation off (`stop`): the graphs that the
+///   e-graphs
 ///                       of all rounds hold. There may be cheaper ones.
 /// The status is "optimal" when the bound meets the cost over all variants, "optimal of
 /// the variants reached" when it meets it over those, otherwise "feasible".
 typedef struct egraph_report {
   double cost_before, cost_after; // predicted seconds of one run
-  double bound, gap;              // proven lower bound on cost_after; (after - bound) / after
+  double bound, gap; // proven lower bound on cost_after; (after - bound) / after
   const char *status, *proven_over;
   // Why saturation of the given graph ended: "saturated", "node-limit",
   // "iteration-limit", "time-limit", "byte-limit", "work-limit", "depth-limit" (of rules
@@ -359,14 +360,14 @@ typedef struct egraph_report {
   // "saturation ...": "stopped at its node limit".
   const char *stop, *stop_words;
   uint32_t rounds; // each from the best graph of those before
-  bool settled;    // the last one gained nothing (at most a relative 1e-5): optimizing the
-                   // result again would not either. False: a limit ended the rounds
+  bool settled; // the last one gained nothing (at most a relative 1e-5): optimizing the
+                // result again would not either. False: a limit ended the rounds
   uint32_t nodes, classes, iterations; // of the e-graphs of all rounds together
   uint32_t nodes_before, nodes_after;  // of the graph, weight-only ones excluded
   double tree_cost, dag_cost;          // what the greedy extractors reach
   double saturate_work, extract_work;  // millions of steps: the same on a busy machine
   double saturate_seconds, profile_seconds, extract_seconds, total_seconds;
-  uint32_t measured; // nodes measured in this call
+  uint32_t measured;          // nodes measured in this call
   egraph_cost_basis basis;    // of the optimized graph's operators
   egraph_cost_basis compared; // of all variants of operators that were compared
 } egraph_report;
@@ -374,7 +375,8 @@ EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result
 /// The optimized graph, borrowed.
 EGRAPH_API const egraph_graph *egraph_result_graph(const egraph_result *result);
 
-/// What one rule did in the search, in all rounds together. Names are borrowed from the result.
+/// What one rule did in the search, in all rounds together. Names are borrowed from the
+/// result.
 typedef struct egraph_rule_report {
   const char *name;
   uint64_t matches;       // found, conditions hold

@@ -518,8 +518,8 @@ static bool follow_part(follower *f, uint32_t place, uint32_t index,
         eg_attr_at(eg_tensor_egraph_attrs_at(f->egraph, term.payload), EG_A_PART_INDEX)
                 ->i != index)
       continue;
-    *out_tuple = f->expansion->problem.children
-                     .data[f->expansion->problem.child_begin.data[v]];
+    *out_tuple =
+        f->expansion->problem.children.data[f->expansion->problem.child_begin.data[v]];
     choose(f, place, v);
     return true;
   }
@@ -548,7 +548,8 @@ static egraph_status follow_node(follower *f, eg_graph_node node) {
   uint32_t place = place_of(f, info.results[0]);
   f->fits = f->fits && place != EG_EXTRACT_NONE;
   if (!f->fits) return EGRAPH_OK;
-  f->fits = follow_operator(f, &info, payload.id, place) || follow_reorder(f, &info, place);
+  f->fits =
+      follow_operator(f, &info, payload.id, place) || follow_reorder(f, &info, place);
   if (f->fits) return EGRAPH_OK;
   uint32_t tuple = place; // a node with several results, perhaps
   for (uint32_t i = 0; i < info.result_count; i++) {

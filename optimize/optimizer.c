@@ -77,10 +77,10 @@ typedef struct run {
   egraph_allocator alloc;
   egraph_result *result;
   search_round now;
-  eg_work saturating, extracting; // steps of all rounds
-  double best_cost;
+  eg_work saturating, extracting;  // steps of all rounds
+  eg_stop last_stop;               // of saturation
   double first_bound, least_bound; // of the first round, of all
-  bool is_all;    // the first round reached all variants and no later one gained
+  bool is_all; // the first round reached all variants and no later one gained
   bool cancelled;
 } run;
 
@@ -114,6 +114,7 @@ static egraph_status count_saturation(run *r) {
   report->classes = sum_of(report->classes, own->classes);
   report->saturate_seconds += own->seconds;
   eg_work_add(&r->saturating, own->work);
+  r->last_stop = own->stop;
   if (report->rounds == 1) {
     report->stop = eg_stop_name(own->stop);
     report->stop_words = eg_stop_words(own->stop);
@@ -260,8 +261,8 @@ static egraph_status extract(run *r) {
                  now->expansion.variants.len);
   (void)report_progress(r, "extract", line);
   EG_TRY(eg_alloc(r->alloc, count, sizeof *incumbent, &incumbent));
-  egraph_status status = eg_expansion_original(&now->expansion, now->egraph, incumbent,
-                                               &now->is_as_given);
+  egraph_status status =
+      eg_expansion_original(&now->expansion, now->egraph, incumbent, &now->is_as_given);
   if (status == EGRAPH_OK) status = solve(r, incumbent);
   eg_free(r->alloc, incumbent, count, sizeof *incumbent);
   EG_TRY(status);
@@ -352,7 +353,6 @@ static egraph_status note_original(void *user, eg_graph_node node,
 /// A given graph can carry memory formats that no variant has, and be cheaper for that.
 static egraph_status keep_original(run *r) {
   eg_emission *emission = &r->result->emission;
-  r->best_cost = r->now.seed_cost;
   EG_TRY(eg_graph_pruned(r->input->graph, &r->result->graph));
   eg_strmap_init(&emission->origin_of, r->alloc);
   eg_origins_init(&emission->origins, r->alloc);
@@ -367,7 +367,6 @@ static void take_outcome(run *r) {
   eg_emission_deinit(&result->emission);
   result->graph = r->now.outcome;
   result->emission = r->now.emission;
-  r->best_cost = r->now.cost;
   r->now.outcome = NULL;
   r->now.emission = (eg_emission){.graph = NULL};
 }
@@ -381,7 +380,6 @@ static egraph_status conclude_round(run *r, double *out_gain) {
   if (is_first) r->first_bound = now->bound;
   if (now->bound < r->least_bound) r->least_bound = now->bound;
   if (!is_first && *out_gain > EG_PROOF_ROUNDING) r->is_all = false;
-  r->best_cost = now->seed_cost;
   if (is_first && now->cost > now->seed_cost) return keep_original(r);
   if (is_first || is_cheaper) take_outcome(r);
   return EGRAPH_OK;
@@ -390,10 +388,16 @@ static egraph_status conclude_round(run *r, double *out_gain) {
 /// Whether limits leave room for another round.
 static bool may_go_on(const run *r) {
   const egraph_report *report = &r->result->report;
-  return !r->cancelled && report->rounds < r->options->rounds &&
+  return report->rounds < r->options->rounds &&
          report->saturate_seconds < r->options->time_limit &&
          report->extract_seconds < r->options->extract_time_limit &&
          !eg_work_is_spent(&r->saturating) && !eg_work_is_spent(&r->extracting);
+}
+
+/// Whether a limit was that of all rounds together, so that this one had less than a
+/// first one has.
+static bool is_of_all_rounds(eg_stop stop) {
+  return stop == EG_STOP_TIME_LIMIT || stop == EG_STOP_WORK_LIMIT;
 }
 
 static egraph_status run_rounds(run *r) {
@@ -403,8 +407,9 @@ static egraph_status run_rounds(run *r) {
     double gain;
     EG_TRY(play_round(r));
     EG_TRY(conclude_round(r, &gain));
-    report->settled = gain <= SETTLED_GAIN && !r->cancelled;
-    if (report->settled || !may_go_on(r)) return EGRAPH_OK;
+    bool is_cut_short = is_of_all_rounds(r->last_stop) || r->cancelled;
+    report->settled = gain <= SETTLED_GAIN && !is_cut_short;
+    if (report->settled || is_cut_short || !may_go_on(r)) return EGRAPH_OK;
     end_round(r);
     r->now.graph = r->result->graph;
   }
@@ -432,7 +437,6 @@ static egraph_status running_nodes(egraph_allocator alloc, const eg_graph *graph
   return status;
 }
 
-
 static egraph_status count_operator(void *user, eg_graph_node node,
                                     const eg_node_spec *spec) {
   run *r = user;
@@ -456,7 +460,8 @@ static egraph_status report_costs(run *r) {
   double gap = report->cost_after - report->bound;
   bool is_closed = gap <= EG_PROOF_ROUNDING * report->cost_after;
   report->gap = is_closed ? 0 : gap / report->cost_after;
-  report->proven_over = eg_proven_over(r->is_all ? EG_STOP_SATURATED : EG_STOP_NODE_LIMIT);
+  report->proven_over =
+      eg_proven_over(r->is_all ? EG_STOP_SATURATED : EG_STOP_NODE_LIMIT);
   report->status = !is_closed  ? "feasible"
                    : r->is_all ? "optimal"
                                : "optimal of the variants reached";

@@ -398,7 +398,8 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
     status = eg_driver_run(&heap, eg_tensor_egraph_engine(egraph), &driver_rules, options,
                            out_report);
   bool is_deeper = false;
-  if (status == EGRAPH_OK && out_report->stop == EG_STOP_SATURATED && is_depth_bound(&all))
+  if (status == EGRAPH_OK && out_report->stop == EG_STOP_SATURATED &&
+      is_depth_bound(&all))
     status = look_deeper(&all, &is_deeper);
   if (is_deeper) out_report->stop = EG_STOP_DEPTH_LIMIT;
   release(&all);

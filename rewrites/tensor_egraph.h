@@ -52,8 +52,9 @@ const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
 /// The class of the i-th graph output; of a graph value.
 eg_class eg_tensor_egraph_root(const eg_tensor_egraph *egraph, uint32_t output);
 eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value value);
-/// The value that an e-node of the seed stands for (the first one where the graph has equal
-/// nodes; of a tuple, its first result). False for what rules have made. O(log nodes).
+/// The value that an e-node of the seed stands for (the first one where the graph has
+/// equal nodes; of a tuple, its first result). False for what rules have made. O(log
+/// nodes).
 bool eg_tensor_egraph_seed_value(const eg_tensor_egraph *egraph, eg_node node,
                                  eg_value *out);
 /// From now on patterns match a class as a root or as an operand, never below a root, so
