@@ -21,7 +21,7 @@ stops time-limit --node-limit 0 --iteration-limit 0 --time-limit 0 --extract-tim
 stops node-limit --node-limit 14
 expect 0 '"status":"optimal of the variants reached","proven_over":"variants reached"' - optimize conv.egraph $quick \
   --json --node-limit 14
-expect 0 '"settled":false' - optimize conv.egraph $quick --json --node-limit 14 --rounds 1
+expect 0 '"rounds":1,"settled":false' - optimize conv.egraph $quick --json --rounds 1
 expect 0 'proven +optimal of the variants reached, .*saturation stopped at its node limit' - optimize conv.egraph \
   $quick --node-limit 14
 expect 0 '"status":"optimal","proven_over":"all variants"' - optimize conv.egraph $quick --json
