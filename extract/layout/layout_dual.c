@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_dual.h"
 
+#include <math.h>
+
 egraph_status eg_layout_dual_init(eg_layout_dual *dual, egraph_allocator alloc) {
   *dual = (eg_layout_dual){.bound = 0};
   eg_u32s_init(&dual->tree_value, alloc);
@@ -250,7 +252,7 @@ egraph_status eg_layout_certificate_write(const eg_layout_problem *problem,
   EG_TRY(eg_text_append(text, "bound"));
   EG_TRY(put(text, dual->bound));
   EG_TRY(eg_text_append(text, "\n"));
-  if (unchecked > dual->bound) {
+  if (unchecked > dual->bound + 1e-9 * fabs(dual->bound)) { // not by rounding alone
     EG_TRY(eg_text_append(text, "unchecked"));
     EG_TRY(put(text, unchecked));
     EG_TRY(eg_text_append(text, "\n"));
