@@ -112,6 +112,7 @@ static egraph_status convert_options(const egraph_extract_options *options,
   EG_TRY(parse_method(options->extractor, &out->method));
   EG_TRY(parse_passes(options->passes, &out->disabled_passes));
   if (options->time_limit != 0) out->time_limit_seconds = options->time_limit;
+  out->work_limit = options->work_limit;
   out->relative_gap = options->relative_gap;
   out->seed = options->seed;
   out->threads = options->threads;
@@ -176,6 +177,7 @@ egraph_extract_report egraph_extraction_report(const egraph_extraction *extracti
                                   .reduced_nodes = r->reduced_nodes,
                                   .reduced_classes = r->reduced_classes,
                                   .certified = r->certified,
+                                  .work = r->work / 1000000,
                                   .roots_left_out = extraction->names.roots_left_out};
   memcpy(report.part_seconds, r->part_seconds, sizeof report.part_seconds);
   return report;

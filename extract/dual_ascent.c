@@ -28,7 +28,7 @@ void eg_cuts_deinit(eg_cuts *cuts) {
   eg_u32s_deinit(&cuts->begin);
 }
 
-enum { REBUILD_EVERY = 16 };
+enum { REBUILD_EVERY = 16, STEPS_PER_LOOK = 16 };
 
 typedef struct ascent {
   const eg_extract_problem *problem;
@@ -62,6 +62,7 @@ static bool is_late(ascent *a) {
   if (a->limits.max_work != 0 && a->work > a->limits.max_work) a->stopped = true;
   if (a->work - a->asked > ASK_EVERY) {
     double deadline = a->limits.deadline;
+    eg_incumbent_count(a->limits.incumbent, STEPS_PER_LOOK * (a->work - a->asked));
     a->asked = a->work;
     if (deadline > 0 && eg_clock_seconds() > deadline) a->stopped = true;
     if (a->limits.incumbent != NULL && eg_incumbent_stop(a->limits.incumbent))
@@ -324,6 +325,8 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
   eg_u32s_init(&a.cut, alloc);
   eg_u32s_init(&a.lean, alloc);
   egraph_status status = ascend(&a, order);
+  eg_incumbent_count(limits.incumbent,
+                     STEPS_PER_LOOK * (a.work - a.asked) + index->users.len);
   *out_bound = a.bound;
   eg_u32s_deinit(&a.lean);
   eg_u32s_deinit(&a.cut);

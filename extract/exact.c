@@ -13,7 +13,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
 #include "extract/branch.h"
 #include "extract/kept_cuts.h"
 #include "extract/lns.h"
@@ -33,8 +32,8 @@ enum {
   ASCENTS = 4,
   DAG_MEMORY_BYTES = 64 << 20
 };
-static const double WINDOW_TIME_SHARE = 0.4;  // of what is left, for phase 2
-static const double RECOVER_TIME_SHARE = 0.3; // for local search at a time
+static const double WINDOW_SHARE = 0.4;  // of the work that is left, for phase 2
+static const double RECOVER_SHARE = 0.3; // for local search at a time
 
 typedef struct exact {
   eg_search search; // of the whole problem
@@ -60,9 +59,8 @@ static egraph_status solve_window(egraph_allocator alloc, eg_incumbent *window,
   return status;
 }
 
-static double recover_deadline(const exact *e) {
-  double left = eg_incumbent_seconds_left(e->search.incumbent);
-  return eg_clock_seconds() + left * RECOVER_TIME_SHARE;
+static uint64_t share_of_work(const eg_incumbent *incumbent, double share) {
+  return (uint64_t)((double)eg_incumbent_work_left(incumbent) * share);
 }
 
 // For the whole problem, before anything else: it takes near-linear time.
@@ -73,7 +71,8 @@ static egraph_status recover_whole(exact *e) {
   eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
   egraph_extract_part before = eg_part_enter(whole->clock, EGRAPH_PART_GREEDY);
   egraph_status status = eg_class_index_build(&index, whole->problem);
-  if (status == EGRAPH_OK) status = eg_recover_run(&greedy, whole, recover_deadline(e));
+  if (status == EGRAPH_OK)
+    status = eg_recover_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
   eg_part_back(whole->clock, before);
   eg_class_index_deinit(&index);
   return status;
@@ -88,7 +87,8 @@ static egraph_status perturb(exact *e, eg_piece *piece) {
     status = eg_perturb_run(&greedy, &piece->incumbent, PERTURB_ROUNDS,
                             e->search.incumbent->options->seed);
   if (status == EGRAPH_OK)
-    status = eg_recover_run(&greedy, &piece->incumbent, recover_deadline(e));
+    status = eg_recover_run(&greedy, &piece->incumbent,
+                            share_of_work(&piece->incumbent, RECOVER_SHARE));
   eg_class_index_deinit(&index);
   return status;
 }
@@ -98,14 +98,13 @@ static bool is_huge(const eg_piece *piece) { return piece->node_of.len > TREE_NO
 
 // Large pieces get more of the time, in proportion.
 static egraph_status slide_windows(exact *e, eg_piece *piece) {
-  double left = eg_incumbent_seconds_left(e->search.incumbent);
   double share = (double)piece->node_of.len / (double)e->presolve.model.part.len;
-  if (!is_huge(piece)) share *= WINDOW_TIME_SHARE;
+  if (!is_huge(piece)) share *= WINDOW_SHARE;
   uint32_t classes = piece->problem.class_count;
   eg_lns_options options = {.seed = e->search.incumbent->options->seed,
                             .window_classes = WINDOW_CLASSES,
                             .max_failures = WINDOW_FAILURES + classes / WINDOW_CLASSES,
-                            .deadline = eg_clock_seconds() + left * share,
+                            .steps = share_of_work(&piece->incumbent, share),
                             .solve = solve_window};
   eg_class_index index;
   eg_class_index_init(&index, e->search.alloc);

@@ -95,6 +95,7 @@ static egraph_status run_greedy(const eg_greedy *greedy, eg_incumbent *incumbent
   eg_u32s choice;
   eg_u32s_init(&choice, greedy->alloc);
   egraph_status status;
+  eg_incumbent_count(incumbent, eg_greedy_steps(greedy));
   EG_TRY_GOTO(status, eg_u32s_resize(&choice, greedy->problem->class_count), done);
   EG_TRY_GOTO(status,
               eg_greedy_run_until(greedy, kind, greedy->problem->cost.data,
@@ -201,6 +202,7 @@ egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem 
   if (status == EGRAPH_OK) status = conclude(alloc, &incumbent, result);
   (void)eg_part_clock_stop(&clock);
   result->seconds = eg_clock_seconds() - incumbent.start_seconds;
+  result->work = incumbent.work.done;
   memcpy(result->part_seconds, clock.seconds, sizeof clock.seconds);
   eg_incumbent_deinit(&incumbent);
   if (status == EGRAPH_OK && options->certificate != NULL)

@@ -48,6 +48,8 @@ typedef enum eg_extract_status {
 typedef struct eg_extract_options {
   eg_extract_method method;
   double time_limit_seconds; // > 0
+  uint64_t work_limit;       // million steps (base/work.h), about a millisecond each;
+                             // 0: 400 for each second of the time limit
   double relative_gap;       // stop when (cost - bound) / cost is at most this; 0 proves
                              // optimality
   uint64_t seed;             // of perturbed re-extraction
@@ -70,6 +72,7 @@ typedef struct eg_extract_result {
   double gap;                 // (cost - bound) / |cost|; 0 when optimal
   double tree_cost, dag_cost; // what the two greedy methods alone reached
   double seconds;
+  uint64_t work;                           // steps
   double part_seconds[EGRAPH_PART_COUNT];  // CPU, all threads together
   uint32_t reduced_nodes, reduced_classes; // after presolve
   double certified; // the bound that the certificate proves; -INFINITY: none was written

@@ -203,3 +203,10 @@ egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
                             const double *cost, uint32_t *choice) {
   return eg_greedy_run_until(greedy, kind, cost, INFINITY, choice);
 }
+
+uint64_t eg_greedy_steps(const eg_greedy *greedy) {
+  uint64_t edges = greedy->problem->children.len, nodes = greedy->problem->node_class.len;
+  uint64_t words =
+      eg_greedy_fits(greedy) ? eg_bits_words(greedy->problem->class_count) : 0;
+  return 32 * (nodes + edges) + edges * words;
+}

@@ -24,6 +24,8 @@ typedef struct eg_greedy {
 
 /// Whether the problem is small enough for DAG.
 bool eg_greedy_fits(const eg_greedy *greedy);
+/// Steps of both kinds together, about.
+uint64_t eg_greedy_steps(const eg_greedy *greedy);
 
 egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
                             const double *cost, uint32_t *choice);

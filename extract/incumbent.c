@@ -31,6 +31,17 @@ static double unit_of(const eg_extract_problem *problem) {
   return (double)unit;
 }
 
+// Measured: half of the time goes into what is not counted.
+static const double MILLIONS_PER_SECOND = 400;
+
+// Never above 2^63, so that sums of a few do not overflow.
+static uint64_t work_limit(const eg_extract_options *options) {
+  double millions = options->work_limit != 0
+                        ? (double)options->work_limit
+                        : options->time_limit_seconds * MILLIONS_PER_SECOND;
+  return millions < 0x1p63 / 1e6 ? (uint64_t)(millions * 1e6) : UINT64_C(1) << 63;
+}
+
 static egraph_status size_scratch(eg_incumbent *incumbent) {
   size_t classes = incumbent->problem->class_count;
   EG_TRY(eg_u32s_resize(&incumbent->choice, classes));
@@ -48,6 +59,7 @@ egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                               .cost = INFINITY,
                               .bound = -INFINITY,
                               .unit = unit_of(problem),
+                              .work = {.limit = work_limit(options)},
                               .start_seconds = eg_clock_seconds()};
   incumbent->asked_seconds = incumbent->start_seconds;
   eg_u32s_init(&incumbent->choice, alloc);
@@ -99,9 +111,22 @@ static bool walk(eg_incumbent *incumbent, const uint32_t *choice, uint32_t root,
   }
 }
 
+void eg_incumbent_count(eg_incumbent *incumbent, uint64_t steps) {
+  for (; incumbent != NULL; incumbent = incumbent->apart ? NULL : incumbent->outer)
+    eg_work_add(&incumbent->work, steps);
+}
+
+uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent) {
+  uint64_t left = eg_work_left(&incumbent->work);
+  while (!incumbent->apart && (incumbent = incumbent->outer) != NULL)
+    if (eg_work_left(&incumbent->work) < left) left = eg_work_left(&incumbent->work);
+  return left;
+}
+
 egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
                                     double *out_cost) {
   const eg_extract_problem *problem = incumbent->problem;
+  eg_incumbent_count(incumbent, problem->class_count + problem->children.len);
   if (problem->class_count != 0)
     memset(incumbent->color.data, WHITE, problem->class_count);
   double cost = 0;
@@ -202,7 +227,8 @@ static bool caller_stops(eg_incumbent *incumbent, double now) {
 bool eg_incumbent_stop(eg_incumbent *incumbent) {
   if (atomic_load_explicit(&incumbent->stopped, memory_order_relaxed)) return true;
   double now = eg_clock_seconds();
-  bool stops = now >= own_deadline(incumbent) || gap_is_small(incumbent);
+  bool stops = eg_work_is_spent(&incumbent->work) || now >= own_deadline(incumbent) ||
+               gap_is_small(incumbent);
   if (incumbent->outer == NULL) {
     stops = stops || caller_stops(incumbent, now);
   } else {

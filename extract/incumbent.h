@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "base/work.h"
 #include "extract/dual_ascent.h"
 #include "extract/extract.h"
 #include "extract/part_clock.h"
@@ -17,6 +18,8 @@ typedef struct eg_incumbent {
   double cost;          // INFINITY before the first solution
   double bound;         // valid lower bound of the optimum
   double unit;          // every cost is a multiple of it, or 0 (costs are not integers)
+  eg_work work;         // done here and in what is searched inside
+  bool apart;           // the outer one counts this work when its wave of pieces is over
   double start_seconds; // eg_clock_seconds() at the start
   double reserve;       // seconds of the limit kept for what comes after the search
   double asked_seconds; // when progress was last called
@@ -61,12 +64,16 @@ void eg_incumbent_raise(eg_incumbent *incumbent, double bound);
 double eg_incumbent_cutoff(const eg_incumbent *incumbent);
 /// The same for any cost of a part of the problem.
 double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
-/// True once a deadline, here or of an outer problem, has passed, the gap is small
-/// enough, or the caller wants to stop; calls progress at most ten times a second.
+/// True once the work or a deadline, here or of an outer problem, has passed, the gap is
+/// small enough, or the caller wants to stop; calls progress at most ten times a second.
 /// Incumbents in several threads may have the same outer one as long as they tell it
 /// nothing.
 bool eg_incumbent_stop(eg_incumbent *incumbent);
-/// To the earliest of those deadlines.
+/// Counts steps of the search for this incumbent; NULL: nobody counts.
+void eg_incumbent_count(eg_incumbent *incumbent, uint64_t steps);
+/// What is left of the work, here and of outer problems.
+uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent);
+/// To the earliest of the deadlines: for what cannot be counted.
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
 /// The same as a time of eg_clock_seconds().
 double eg_incumbent_deadline(const eg_incumbent *incumbent);

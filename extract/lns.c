@@ -11,7 +11,8 @@
 #include "base/hash.h"
 
 enum { EASY_NODES = 150, HARD_NODES = 400, MIN_WINDOW = 20, TREE_LIMIT = 2 };
-static const double WINDOW_SECONDS = 1.0; // a safety net, normally out of reach
+static const uint64_t WINDOW_WORK =
+    1000; // million steps; a safety net, normally out of reach
 
 typedef struct lns {
   egraph_allocator alloc;
@@ -147,7 +148,7 @@ static egraph_status adopt(lns *l, const eg_incumbent *window) {
 
 static egraph_status solve_window(lns *l) {
   eg_extract_options options = *l->incumbent->options;
-  options.time_limit_seconds = WINDOW_SECONDS;
+  options.work_limit = WINDOW_WORK;
   options.threads = 1;
   eg_incumbent window;
   EG_TRY(eg_incumbent_init(&window, l->alloc, &l->problem, &options));
@@ -172,9 +173,10 @@ static egraph_status slide(lns *l) {
   EG_TRY(eg_bytes_resize(&l->in_ball, whole->class_count));
   EG_TRY(eg_u32s_resize(&l->number, whole->class_count));
   EG_TRY(list_chosen(l));
+  uint64_t first = l->incumbent->work.done;
   for (uint32_t failures = 0; failures < l->options->max_failures;) {
     if (l->chosen.len == 0 || eg_incumbent_stop(l->incumbent)) break;
-    if (eg_clock_seconds() > l->options->deadline) break;
+    if (l->incumbent->work.done - first > l->options->steps) break;
     double before = l->incumbent->cost;
     uint32_t center = l->chosen.data[eg_rng_below(&l->rng, l->chosen.len)];
     EG_TRY(grow_ball(l, center));

@@ -11,7 +11,7 @@ typedef struct eg_lns_options {
   uint64_t seed;
   uint32_t window_classes; // first window; it adapts
   uint32_t max_failures;   // windows in a row without improvement
-  double deadline;         // of eg_clock_seconds()
+  uint64_t steps;          // of work, at most
   /// Improves the incumbent of a window; *out_nodes tells how hard it was (nodes after
   /// presolve).
   egraph_status (*solve)(egraph_allocator alloc, eg_incumbent *window,

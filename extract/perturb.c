@@ -54,6 +54,7 @@ static egraph_status bend_all(bend *b, uint32_t rounds) {
     if (!isfinite(b->incumbent->cost) || eg_incumbent_stop(b->incumbent)) break;
     count_uses(b);
     bend_costs(b, round);
+    eg_incumbent_count(b->incumbent, 32 * (uint64_t)problem->node_class.len);
     EG_TRY(eg_greedy_run(b->greedy, EG_GREEDY_TREE, b->cost.data, b->choice.data));
     double cost;
     EG_TRY(eg_incumbent_offer(b->incumbent, b->choice.data, &cost));

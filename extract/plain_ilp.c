@@ -14,6 +14,7 @@
 #include "extract/flips.h"
 #include "extract/greedy.h"
 #include "extract/plain_model.h"
+#include "extract/search.h"
 
 enum {
   ROOT_ROUNDS = 100,
@@ -75,6 +76,7 @@ static egraph_status improve(solver *s, uint64_t work) {
       s->choice.data[class] = s->candidates.data[s->model.index.member_begin.data[class]];
   egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_GREEDY);
   egraph_status status = eg_flips_run(&flips, s->choice.data);
+  eg_incumbent_count(s->incumbent, work);
   eg_part_back(s->incumbent->clock, before);
   return status;
 }
@@ -121,8 +123,7 @@ typedef enum node_outcome { NODE_CLOSED, NODE_OPEN, NODE_STOPPED } node_outcome;
 
 static egraph_status solve_program(solver *s, double limit, eg_lp_state *out) {
   egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_LP);
-  egraph_status status =
-      eg_lp_solve(s->lp, eg_incumbent_seconds_left(s->incumbent), limit, out);
+  egraph_status status = eg_search_solve_lp(s->incumbent, s->lp, limit, out);
   eg_part_back(s->incumbent->clock, before);
   return status;
 }
@@ -131,6 +132,9 @@ static egraph_status find_cuts(solver *s, const double *x) {
   egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_SEPARATION);
   eg_lp_rows_clear(&s->rows);
   egraph_status status = eg_plain_model_cuts(&s->model, x, CUTS_PER_ROUND, &s->rows);
+  eg_incumbent_count(s->incumbent, (1 + (uint64_t)eg_lp_rows_count(&s->rows)) *
+                                       (s->model.reduced.part.len +
+                                        s->model.reduced.problem.children.len));
   eg_part_back(s->incumbent->clock, before);
   return status;
 }

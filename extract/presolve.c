@@ -126,6 +126,9 @@ egraph_status eg_presolve_need_landmarks(eg_presolve *presolve) {
       eg_landmarks_find(&presolve->landmarks, &presolve->model.problem, &presolve->index,
                         eg_presolve_patience(presolve), &presolve->has_landmarks);
   (void)eg_presolve_enter(presolve, before);
+  const eg_extract_problem *problem = &presolve->model.problem;
+  uint64_t words = presolve->landmarks.dense ? presolve->landmarks.words : 32;
+  eg_incumbent_count(presolve->incumbent, 8 * (1 + words) * problem->children.len);
   return status;
 }
 
@@ -144,6 +147,9 @@ static egraph_status run_pass(eg_presolve *presolve, size_t which, bool *changed
     if (!presolve->has_landmarks) return EGRAPH_OK;
   }
   EG_TRY(PASSES[which].run(presolve, changed));
+  const eg_extract_problem *problem = &presolve->model.problem;
+  eg_incumbent_count(presolve->incumbent,
+                     8 * (uint64_t)(problem->node_class.len + problem->children.len));
   if (root_is_empty(presolve)) presolve->closed = true;
   return EGRAPH_OK;
 }

@@ -12,9 +12,13 @@
 
 #include <math.h>
 
-#include "base/clock.h"
-
-enum { MAX_SWEEPS = 60, FIRST_WALK = 64, WALK_GROWTH = 4, LAST_WALK = 4096 };
+enum {
+  MAX_SWEEPS = 60,
+  FIRST_WALK = 64,
+  WALK_GROWTH = 4,
+  LAST_WALK = 4096,
+  STEPS_PER_COUNT = 8
+};
 // Two sweeps that gain less than this share ask for longer walks.
 static const double LEAST_GAIN = 2e-3;
 
@@ -22,7 +26,7 @@ typedef struct recovery {
   const eg_extract_problem *problem;
   const eg_class_index *index;
   eg_incumbent *incumbent;
-  double deadline;
+  uint64_t steps, limit;   // done, and at most
   size_t walk;             // most counts to touch on each side of a switch
   eg_u32s choice;          // [class]
   eg_u32s count;           // [class] needed users
@@ -52,6 +56,7 @@ static egraph_status count_children(recovery *r, uint32_t node, bool more, size_
       EG_TRY(eg_u32s_push(&r->stack, r->choice.data[child]));
     }
   }
+  r->steps += STEPS_PER_COUNT * (1 + trail->len);
   *out_done = r->stack.len == 0;
   return EGRAPH_OK;
 }
@@ -115,7 +120,8 @@ static egraph_status try_class(recovery *r, uint32_t class) {
 // class of the solution needs one outside, so this is acyclic.
 static egraph_status choose_all(recovery *r, const eg_greedy *greedy) {
   EG_TRY(eg_u32s_resize(&r->choice, r->problem->class_count));
-  EG_TRY(eg_greedy_run_some(greedy, r->problem->cost.data, r->deadline, r->choice.data));
+  EG_TRY(eg_greedy_run_some(greedy, r->problem->cost.data,
+                            eg_incumbent_deadline(r->incumbent), r->choice.data));
   for (uint32_t class = 0; class < r->problem->class_count; class ++)
     if (r->incumbent->choice.data[class] != EG_EXTRACT_NONE)
       r->choice.data[class] = r->incumbent->choice.data[class];
@@ -123,7 +129,7 @@ static egraph_status choose_all(recovery *r, const eg_greedy *greedy) {
 }
 
 static bool is_late(recovery *r) {
-  return eg_clock_seconds() > r->deadline || eg_incumbent_stop(r->incumbent);
+  return r->steps > r->limit || eg_incumbent_stop(r->incumbent);
 }
 
 // Children first; `deep`: as late as possible after them, else as early. Classes that
@@ -203,12 +209,12 @@ static egraph_status recover(recovery *r, const eg_greedy *greedy) {
 }
 
 egraph_status eg_recover_run(const eg_greedy *greedy, eg_incumbent *incumbent,
-                             double deadline) {
+                             uint64_t steps) {
   if (!isfinite(incumbent->cost) || eg_incumbent_stop(incumbent)) return EGRAPH_OK;
   recovery r = {.problem = greedy->problem,
                 .index = greedy->index,
                 .incumbent = incumbent,
-                .deadline = deadline,
+                .limit = steps,
                 .walk = FIRST_WALK};
   eg_u32s_init(&r.choice, greedy->alloc);
   eg_u32s_init(&r.count, greedy->alloc);
@@ -219,6 +225,7 @@ egraph_status eg_recover_run(const eg_greedy *greedy, eg_incumbent *incumbent,
   eg_u32s_init(&r.lowered, greedy->alloc);
   eg_u32s_init(&r.stack, greedy->alloc);
   egraph_status status = recover(&r, greedy);
+  eg_incumbent_count(incumbent, r.steps);
   eg_u32s_deinit(&r.stack);
   eg_u32s_deinit(&r.lowered);
   eg_u32s_deinit(&r.raised);

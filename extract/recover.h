@@ -8,10 +8,10 @@
 #include "extract/incumbent.h"
 
 /// Improves the incumbent's solution by sweeps over all classes until they stop paying,
-/// or until `deadline`, a time of eg_clock_seconds(). Deterministic but for that.
+/// or until `steps` of work are done.
 /// O(edges) a sweep, times the classes that a switch of a node gains and loses: at first
 /// 64 at most, later more. Costs must be >= 0. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_recover_run(const eg_greedy *greedy, eg_incumbent *incumbent,
-                             double deadline);
+                             uint64_t steps);
 
 #endif

@@ -249,9 +249,8 @@ static egraph_status solve(cutting *c, bool *out_open) {
   const eg_reduced *model = &c->presolve->model;
   double limit = (c->presolve->cutoff - model->offset) * c->scale * (1 + 1e-7);
   eg_lp_state state;
-  double seconds = eg_incumbent_seconds_left(c->search->incumbent);
   egraph_extract_part before = enter(c, EGRAPH_PART_LP);
-  egraph_status status = eg_lp_solve(c->lp, seconds, limit, &state);
+  egraph_status status = eg_search_solve_lp(c->search->incumbent, c->lp, limit, &state);
   (void)enter(c, before);
   EG_TRY(status);
   double bound = model->offset + eg_lp_bound(c->lp) / c->scale;
@@ -318,6 +317,9 @@ static egraph_status separate(cutting *c, uint32_t *out_count) {
   (void)enter(c, before);
   EG_TRY(status);
   *out_count = eg_lp_rows_count(&c->rows);
+  eg_incumbent_count(c->search->incumbent,
+                     64 * (uint64_t)c->presolve->model.problem.children.len +
+                         64 * (uint64_t)c->rows.columns.len);
   return flush_rows(c);
 }
 

@@ -36,6 +36,17 @@ double eg_search_cutoff(const eg_search *search) {
   return cutoff < search->outer_cutoff ? cutoff : search->outer_cutoff;
 }
 
+egraph_status eg_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
+                                 double objective_limit, eg_lp_state *out) {
+  uint64_t steps = eg_lp_iteration_steps(lp) + 1, before = eg_lp_steps(lp);
+  uint64_t iterations = eg_incumbent_work_left(incumbent) / steps + 1;
+  eg_lp_limit_iterations(lp, iterations < INT32_MAX ? (uint32_t)iterations : INT32_MAX);
+  egraph_status status =
+      eg_lp_solve(lp, eg_incumbent_seconds_left(incumbent), objective_limit, out);
+  eg_incumbent_count(incumbent, eg_lp_steps(lp) - before);
+  return status;
+}
+
 egraph_status eg_search_offer(eg_search *search, const eg_reduced *model,
                               const uint32_t *reduced_choice, double *out_cost) {
   const eg_extract_problem *problem = search->incumbent->problem;
@@ -65,6 +76,7 @@ egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
   const eg_extract_problem *problem = &presolve->model.problem;
   eg_greedy greedy = {search->alloc, problem, &presolve->index, DAG_MEMORY_BYTES};
   EG_TRY(eg_u32s_resize(&search->reduced_choice, problem->class_count));
+  eg_incumbent_count(search->incumbent, eg_greedy_steps(&greedy));
   egraph_extract_part before =
       eg_part_enter(search->incumbent->clock, EGRAPH_PART_GREEDY);
   egraph_status status = EGRAPH_OK;

@@ -5,6 +5,7 @@
 #define EG_EXTRACT_SEARCH_H
 
 #include "base/hash.h"
+#include "extract/ilp_glpk.h"
 #include "extract/incumbent.h"
 #include "extract/presolve.h"
 
@@ -24,6 +25,9 @@ egraph_status eg_search_init(eg_search *search, egraph_allocator alloc,
                              eg_incumbent *incumbent, double outer_cutoff);
 void eg_search_deinit(eg_search *search);
 double eg_search_cutoff(const eg_search *search);
+/// Solves within the work and time that are left, and counts the iterations.
+egraph_status eg_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
+                                 double objective_limit, eg_lp_state *out);
 /// Offers the choice of a reduced model to the incumbent; *out_cost is what it costs.
 egraph_status eg_search_offer(eg_search *search, const eg_reduced *model,
                               const uint32_t *reduced_choice, double *out_cost);

@@ -31,6 +31,8 @@ static void brief(const wave *w, eg_piece *piece, double bounds, double costs) {
   double rest = waves->offset + bounds - incumbent->bound;
   piece->outer_cutoff = eg_incumbent_cutoff(waves->whole) - rest;
   piece->hopeless = false;
+  incumbent->apart = true;
+  incumbent->work = (eg_work){.limit = eg_incumbent_work_left(waves->whole)};
   piece->clock = (eg_part_clock){.since = 0};
   incumbent->clock = waves->whole->clock != NULL ? &piece->clock : NULL;
   incumbent->outer_rest = w->count == 1 ? rest : -INFINITY;
@@ -67,8 +69,10 @@ static egraph_status run_wave(wave *w) {
   egraph_status status =
       eg_parallel_for(w->waves->alloc, whole->options->threads, w->count, run_piece, w);
   if (clock != NULL) eg_part_clock_start(clock, clock->part);
-  for (size_t i = 0; i < w->count; i++)
+  for (size_t i = 0; i < w->count; i++) {
     eg_part_clock_merge(clock, &w->pieces[i]->clock);
+    eg_incumbent_count(whole, w->pieces[i]->incumbent.work.done);
+  }
   return status;
 }
 

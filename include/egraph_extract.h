@@ -25,7 +25,12 @@ EGRAPH_API void egraph_extraction_destroy(egraph_extraction *extraction);
 typedef struct egraph_extract_options {
   const char *extractor; // NULL: "ilp" (exact); or "dag", "tree" (greedy)
   double time_limit;     // seconds; 0: 20
-  double relative_gap;   // stop at (cost - bound) / |cost|; 0: prove the optimum
+  /// The search ends after so many million deterministic steps, some millisecond of a
+  /// core each, and its parts get shares of them; 0: 400 for each second of the time
+  /// limit, about what an idle machine does. Where the time limit does not strike first,
+  /// results do not depend on how busy the machine is.
+  uint64_t work_limit;
+  double relative_gap; // stop at (cost - bound) / |cost|; 0: prove the optimum
   uint64_t seed;
   /// Presolve passes by name: "reach,merge" runs only these, "-merge,-dual" all but
   /// these. NULL: all. See egraph_extract_pass.
@@ -78,6 +83,7 @@ typedef struct egraph_extract_report {
   /// (exactly `bound` where costs are integers); smaller where the proof would be too
   /// long. -INFINITY: no certificate was written.
   double certified;
+  uint64_t work;           // million steps done
   uint32_t roots_left_out; // roots of the file that are the class of no node
 } egraph_extract_report;
 EGRAPH_API egraph_extract_report

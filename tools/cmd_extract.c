@@ -89,6 +89,7 @@ static egraph_status print_json(const extract_flags *flags,
     json_bool("bound_unchecked", is_unchecked(&r));
   }
   json_real("seconds", r.seconds);
+  json_int("work", r.work);
   json_int("nodes", r.nodes);
   json_int("classes", r.classes);
   json_int("roots_left_out", r.roots_left_out);
@@ -144,7 +145,7 @@ static egraph_status print_text(const extract_flags *flags,
   if (r.roots_left_out != 0)
     printf("roots       %u left out, because no node is in their class\n",
            r.roots_left_out);
-  printf("seconds     %.3f\n", r.seconds);
+  printf("seconds     %.3f, %llu million steps\n", r.seconds, (unsigned long long)r.work);
   for (uint32_t i = 0; flags->choices && i < egraph_extraction_choice_count(extraction);
        i++) {
     egraph_extract_choice c = egraph_extraction_choice(extraction, i);
@@ -190,6 +191,12 @@ int command_extract(int argc, char **argv) {
       {"--extractor", FLAG_CHOICE, &o->extractor, "ilp|dag|tree", "exact or greedy", 0,
        0},
       {"--time-limit", FLAG_REAL, &o->time_limit, "X", "seconds (default 20)", 1e-3, 1e9},
+      {"--work", FLAG_UINT, &o->work_limit, "N",
+       "million steps at most, about a millisecond each (default: 400 for each second of "
+       "the time limit); "
+       "the "
+       "result does not depend on how busy the machine is",
+       0, 0},
       {"--relative-gap", FLAG_REAL, &o->relative_gap, "X",
        "stop at this distance between cost and bound (default 0: prove)", 0, 1},
       {"--seed", FLAG_UINT, &o->seed, "N", "seed of the heuristics (default 1)", 0, 0},

@@ -113,6 +113,13 @@ judge $? 0 '"status":"feasible"' -
 keys cost bound choices.r choices.v0
 expect 0 '"status":"feasible"' - extract clauses.json --json --time-limit 0.2
 
+# Work ends a search before the clock does, and always at the same place.
+figures() { sed 's/.*"cost":\([^,]*\),"bound":\([^,]*\),.*"work":\([^,]*\),.*/\1 \2 \3/' stdout; }
+expect 0 '"status":"feasible"' - extract clauses.json --json --time-limit 200 --work 400
+first=$(figures)
+expect 0 '"status":"feasible"' - extract clauses.json --json --time-limit 100 --work 400
+[ "$first" = "$(figures)" ] || fail "not the same with the same work: $first"
+
 # Tables.
 mkdir -p many/deep many/other
 cp share.json many && cp share2.json.gz negative.json many/deep && cp none.json bad.json many/other

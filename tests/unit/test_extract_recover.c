@@ -40,7 +40,7 @@ static egraph_status climb_with(egraph_allocator alloc, climb *c, eg_incumbent *
   EG_TRY(eg_u32s_resize(choice, c->problem->class_count));
   EG_TRY(eg_greedy_run(&greedy, EG_GREEDY_TREE, c->problem->cost.data, choice->data));
   EG_TRY(eg_incumbent_offer(incumbent, choice->data, &c->before));
-  EG_TRY(eg_recover_run(&greedy, incumbent, INFINITY));
+  EG_TRY(eg_recover_run(&greedy, incumbent, UINT64_MAX));
   return eg_extract_certify(alloc, c->problem, incumbent->choice.data, &c->after);
 }
 
