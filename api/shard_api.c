@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "base/work.h"
 #include "extract/shard/iopddl_json.h"
 #include "extract/shard/shard_solve.h"
 
 static_assert(EGRAPH_SHARD_INFINITE == EG_SHARD_INFINITE, "one infinity");
 
-static const double DEFAULT_SECONDS = 60.0;
+static const double MOST_SECONDS = 1e6;     // where work is the limit
+static const uint64_t DEFAULT_WORK = 60000; // million steps
+static const uint64_t MILLION = 1000000;
 
 struct egraph_shard {
   egraph_allocator alloc;
@@ -143,7 +146,12 @@ static const char *status_name(const eg_shard_result *result) {
 static egraph_status solve(const egraph_shard *shard, const egraph_shard_options *o,
                            egraph_shard_plan *plan) {
   eg_shard_options options = EG_SHARD_OPTIONS_DEFAULT;
-  options.time_limit_seconds = o->time_limit == 0 ? DEFAULT_SECONDS : o->time_limit;
+  bool timed = o->time_limit != 0, counted = o->work_limit != 0;
+  uint64_t work = counted ? o->work_limit : timed ? 0 : DEFAULT_WORK;
+  options.work_limit =
+      work > EG_WORK_UNLIMITED / MILLION ? EG_WORK_UNLIMITED : work * MILLION;
+  options.time_limit_seconds = timed ? o->time_limit : MOST_SECONDS;
+  options.certificate = o->certificate;
   options.seed = o->seed;
   options.incumbent = o->incumbent;
   options.progress = o->progress;
@@ -157,7 +165,9 @@ static egraph_status solve(const egraph_shard *shard, const egraph_shard_options
                                        .limit = shard->problem.limit,
                                        .gap = r->gap,
                                        .seconds = r->seconds,
-                                       .best_seconds = r->best_seconds};
+                                       .best_seconds = r->best_seconds,
+                                       .work = r->work / MILLION,
+                                       .checked = r->checked};
   return EGRAPH_OK;
 }
 
@@ -168,8 +178,8 @@ egraph_status egraph_shard_solve(const egraph_allocator *alloc, const egraph_sha
   const egraph_shard_options defaults = {.seed = 0};
   if (options == NULL) options = &defaults;
   if (!(options->time_limit >= 0) || isinf(options->time_limit))
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "time_limit is %g; give seconds, or 0 for %g",
-                   options->time_limit, DEFAULT_SECONDS);
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "time_limit is %g; give seconds, or 0 for none",
+                   options->time_limit);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *plan, &plan));
   plan->alloc = heap;

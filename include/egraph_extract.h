@@ -179,8 +179,13 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_evaluate(const egraph_sha
                                                                 int64_t *out_peak);
 
 typedef struct egraph_shard_options {
-  double time_limit; // seconds; 0: 60
+  double time_limit;   // seconds; 0: none
+  uint64_t work_limit; // million steps, about a millisecond each; 0: none, but 60,000
+                       // when there is no time limit either. The same work gives the
+                       // same result, however busy the machine is
   uint64_t seed;
+  const char *certificate;   // path to write a proof of cost and bound to, which the
+                             // program check_certificate derives again; or NULL
   const uint32_t *incumbent; // [nodes] a choice to begin with (ignored when it is none,
                              // or does not fit), or NULL
   /// Called now and then with the best cost (EGRAPH_SHARD_INFINITE: none yet) and the
@@ -199,11 +204,15 @@ typedef struct egraph_shard_report {
   int64_t peak, limit;
   double gap;                   // (cost - bound) / cost
   double seconds, best_seconds; // in all, until the best choice was found
+  uint64_t work;                // million steps in all
+  int64_t checked;              // the part of the bound that the certificate proves; 0
+                                // without one
 } egraph_shard_report;
 
 /// Looks for the cheapest choice within the limit of memory. `options` may be NULL: the
 /// defaults. Limits and cancelling are reported, not errors. Fails with ARGUMENT (a
-/// time limit that is none, usages that add up beyond 2^62), MEMORY.
+/// time limit that is none, usages that add up beyond 2^62), MEMORY, IO (certificate),
+/// INTERNAL when two proofs contradict each other.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_shard_solve(const egraph_allocator *alloc, const egraph_shard *shard,
                    const egraph_shard_options *options, egraph_shard_plan **out);

@@ -44,6 +44,8 @@ static void print_json(egraph_shard_info info, const egraph_shard_plan *plan) {
   json_text("status", r->status);
   json_real("seconds", r->seconds);
   json_real("best_seconds", found ? r->best_seconds : INFINITY);
+  json_int("work", r->work);
+  json_finite("checked", r->checked, EGRAPH_SHARD_INFINITE);
   json_finite("peak", found ? r->peak : INT64_MAX, INT64_MAX);
   json_finite("limit", r->limit, INT64_MAX);
   json_int("nodes", info.nodes);
@@ -76,7 +78,7 @@ static void print_choices(uint32_t nodes, const uint32_t *choice) {
 }
 
 static void print_text(egraph_shard_info info, const egraph_shard_plan *plan,
-                       bool choices) {
+                       const char *certificate, bool choices) {
   const egraph_shard_report *r = egraph_shard_plan_report(plan);
   printf("problem   %u nodes, %u edges, %u strategies, %zu table entries\n", info.nodes,
          info.edges, info.strategies, info.entries);
@@ -90,6 +92,10 @@ static void print_text(egraph_shard_info info, const egraph_shard_plan *plan,
     printf("seconds   %.2f, the best choice after %.2f\n", r->seconds, r->best_seconds);
   else
     printf("seconds   %.2f\n", r->seconds);
+  if (certificate != NULL && r->checked < r->bound)
+    printf("proof     %s, bound unchecked beyond %" PRId64 "\n", certificate, r->checked);
+  else if (certificate != NULL)
+    printf("proof     %s\n", certificate);
   if (choices) print_choices(info.nodes, egraph_shard_plan_choice(plan));
 }
 
@@ -104,10 +110,17 @@ static egraph_status shard_file(const char *path, const shard_flags *flags,
 }
 
 int command_shard(int argc, char **argv) {
-  shard_flags flags = {.options = {.time_limit = 60, .seed = 1, .progress = on_progress}};
+  shard_flags flags = {.options = {.seed = 1, .progress = on_progress}};
   const flag rows[] = {
       {"--time-limit", FLAG_REAL, &flags.options.time_limit, "X",
-       "seconds to look for better choices and bounds (default 60)", 0.001, 1e6},
+       "seconds to look for better choices and bounds (default: as the work)", 0.001,
+       1e6},
+      {"--work", FLAG_UINT, &flags.options.work_limit, "N",
+       "million steps to spend, the same result on any machine (default 60000 without "
+       "--time-limit)",
+       0, 0},
+      {"--certificate", FLAG_TEXT, &flags.options.certificate, "PATH",
+       "write a proof of cost and bound, for check_certificate", 0, 0},
       {"--seed", FLAG_UINT, &flags.options.seed, "N", "seed of the search (default 1)", 0,
        0},
       {"--choices", FLAG_SWITCH, &flags.choices, NULL,
@@ -132,7 +145,8 @@ int command_shard(int argc, char **argv) {
   if (status == EGRAPH_OK && flags.json)
     print_json(egraph_shard_info_of(shard), plan);
   else if (status == EGRAPH_OK)
-    print_text(egraph_shard_info_of(shard), plan, flags.choices);
+    print_text(egraph_shard_info_of(shard), plan, flags.options.certificate,
+               flags.choices);
   int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
   egraph_shard_plan_destroy(plan);
   egraph_shard_destroy(shard);

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "extract/shard/shard_edit.h"
+#include "extract/shard/shard_proof.h"
 
 #define HUGE_COST (INT64_C(1) << 61) // sums of two fit
 #define MOST_MESSAGE (INT64_C(1) << 59)
@@ -26,9 +27,11 @@ void eg_shard_prices_init(eg_shard_prices *prices, egraph_allocator alloc) {
 void eg_shard_prices_deinit(eg_shard_prices *prices) { eg_i64s_deinit(&prices->sum); }
 
 int eg_shard_scale_of(const eg_shard_model *model) {
-  int64_t left = model->cutoff - model->base;
-  int scale = 0;
-  while (scale < 20 && left < (INT64_C(1) << (54 - scale)))
+  bool proof = model->proof != NULL;
+  int64_t left = proof ? model->range : model->cutoff - model->base;
+  int scale = 0, most = proof ? 46 : 54; // numbers of a proof are short
+  while (scale < 20 && left < (INT64_C(1) << (most - scale)) &&
+         (!proof || model->cutoff < (INT64_C(1) << (57 - scale))))
     scale++;
   return scale;
 }
@@ -59,7 +62,8 @@ egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model 
   if (total > 0 && isfinite(total)) frexp(total, &exponent);
   int shift = 59 - exponent - scale; // the sum stays below 2^60
   prices->scale = scale;
-  prices->shift = shift < 0 ? 0 : shift > 60 ? 60 : shift;
+  int most = model->proof != NULL ? 54 : 60; // exact products fit 128 bits
+  prices->shift = shift < 0 ? 0 : shift > most ? most : shift;
   EG_TRY(eg_i64s_resize(&prices->sum, rows + 1));
   if (!isfinite(total) || shift < 0 || !sum_prices(prices, model, true))
     (void)sum_prices(prices, model, false);
@@ -96,8 +100,8 @@ typedef struct exact {
   eg_i64s message; // like model->message
   eg_i64s line;    // like model->message: least residual per line, above the edge's
   eg_i64s edge;    // [edge] least residual
-  int64_t left;    // cutoff less base
-  int64_t allowed; // largest scaled cost that is of interest, without the base
+  int64_t left;    // entries from here on are forbidden: cutoff less base
+  wide allowed;    // largest scaled cost that is of interest, without the base
   wide bound;      // scaled, without the base
   bool absurd;     // numbers too large to tell reduced costs
 } exact;
@@ -252,7 +256,7 @@ static egraph_status filter_node(exact *x, uint32_t n, int64_t spare, bool *chan
 // Pairs first, while messages and tables still match.
 static egraph_status filter_all(exact *x, bool *changed) {
   eg_shard_model *model = x->model;
-  wide spare = (wide)x->allowed - x->bound;
+  wide spare = x->allowed - x->bound;
   if (x->absurd || spare >= HUGE_COST / 4) return EGRAPH_OK;
   add_lines(x);
   for (uint32_t e = 0; e < model->edges.len; e++)
@@ -272,22 +276,28 @@ static egraph_status run(exact *x, bool filter, int64_t *out, bool *changed) {
   EG_TRY(eg_i64s_resize(&x->message, model->message.len));
   EG_TRY(eg_i64s_resize(&x->line, model->message.len));
   EG_TRY(eg_i64s_resize(&x->edge, model->edges.len));
-  x->left = model->cutoff - model->base;
+  x->left = model->proof == NULL ? model->cutoff - model->base
+                                 : HUGE_COST >> (scale + 1); // as far as numbers reach
   fix_messages(x);
+  if (model->proof != NULL && filter)
+    EG_TRY(eg_shard_proof_filter(model->proof, model, scale, x->prices.shift,
+                                 x->prices.sum.data, x->message.data));
   sum_up(x);
-  x->allowed = (x->left - 1) * (INT64_C(1) << scale);
+  x->allowed = (wide)(model->cutoff - model->base - 1) * ((wide)1 << scale);
   wide bound = model->base + ((x->bound + ((wide)1 << scale) - 1) >> scale);
   if (bound >= model->cutoff) model->closed = true;
   *out = model->closed         ? model->cutoff
          : bound < model->base ? model->base
                                : (int64_t)bound;
-  return filter && !model->closed ? filter_all(x, changed) : EGRAPH_OK;
+  if (filter && !model->closed) EG_TRY(filter_all(x, changed));
+  if (model->proof == NULL || !filter) return EGRAPH_OK;
+  return eg_shard_proof_filtered(model->proof, *out, *changed || model->closed);
 }
 
 egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *out,
                                  bool *changed) {
   *out = model->base < model->cutoff ? model->base : model->cutoff;
-  if (model->closed || model->base >= model->cutoff) {
+  if (model->closed || (model->proof == NULL && model->base >= model->cutoff)) {
     model->closed = true;
     *out = model->cutoff;
     return EGRAPH_OK;

@@ -8,17 +8,24 @@
 #include <stdlib.h>
 
 #include "extract/shard/shard_edit.h"
+#include "extract/shard/shard_proof.h"
 
 static const eg_shard_effort effort_of_a_node = {40, 6, 200000, 20000, false};
+static const eg_shard_effort tiny_effort = {1, 1, 12, 3, false};
 
 void eg_shard_branch_init(eg_shard_branch *branch, eg_shard_tools *tools) {
   branch->tools = tools;
   eg_shard_opens_init(&branch->open, tools->search->alloc);
 }
 
-void eg_shard_branch_deinit(eg_shard_branch *branch) {
+void eg_shard_branch_clear(eg_shard_branch *branch) {
   for (size_t i = 0; i < branch->open.len; i++)
     eg_shard_model_deinit(&branch->open.data[i].model);
+  branch->open.len = 0;
+}
+
+void eg_shard_branch_deinit(eg_shard_branch *branch) {
+  eg_shard_branch_clear(branch);
   eg_shard_opens_deinit(&branch->open);
 }
 
@@ -88,6 +95,18 @@ static egraph_status flag_half(eg_shard_model *model, const eg_shard_dual *dual,
   return EGRAPH_OK;
 }
 
+// Closes a model of one choice in the proof: it exceeds memory, or costs what it costs.
+static egraph_status prove_only(eg_shard_branch *branch, eg_shard_model *model) {
+  bool changed;
+  int64_t bound;
+  model->cutoff = branch->tools->search->cost;
+  for (size_t r = 0; r < model->price.len; r++)
+    model->price.data[r] = 0;
+  EG_TRY(eg_shard_proof_memory(model->proof));
+  EG_TRY(eg_shard_bound_run(model, true, &bound, &changed));
+  return eg_shard_proof_closed(model->proof);
+}
+
 // Every node has one value left.
 static egraph_status offer_only(eg_shard_branch *branch, eg_shard_model *model) {
   eg_u32s choice;
@@ -97,7 +116,8 @@ static egraph_status offer_only(eg_shard_branch *branch, eg_shard_model *model) 
   if (status == EGRAPH_OK)
     status = eg_shard_search_offer(branch->tools->search, model, choice.data, &better);
   eg_u32s_deinit(&choice);
-  return status;
+  if (status != EGRAPH_OK || model->proof == NULL) return status;
+  return prove_only(branch, model);
 }
 
 // The dual solution of the split needs the model as it was when the dual read it.
@@ -115,6 +135,8 @@ static egraph_status split(eg_shard_branch *branch, eg_shard_model *model,
     EG_TRY(eg_shard_branch_add(branch, model, bound));
     eg_shard_model *half = &branch->open.data[branch->open.len - 1].model;
     EG_TRY(flag_half(half, dual, n, cheap != 0));
+    if (cheap != 0 && half->proof != NULL)
+      EG_TRY(eg_shard_proof_branch(half->proof, half, n));
     EG_TRY(eg_shard_keep_values(half, n));
   }
   return EGRAPH_OK;
@@ -124,14 +146,19 @@ egraph_status eg_shard_branch_step(eg_shard_branch *branch) {
   eg_shard_search *search = branch->tools->search;
   eg_shard_open node = branch->open.data[--branch->open.len];
   egraph_status status = EGRAPH_OK;
-  if (node.bound < search->cost) {
-    status = eg_shard_tighten(branch->tools, &node.model, &effort_of_a_node, &node.bound);
-    if (status == EGRAPH_OK && !node.model.closed && node.bound < search->cost)
+  if (node.bound < search->cost || node.model.proof != NULL) {
+    status =
+        eg_shard_tighten(branch->tools, &node.model,
+                         search->tiny ? &tiny_effort : &effort_of_a_node, &node.bound);
+    if (status == EGRAPH_OK && node.model.closed && node.model.proof != NULL)
+      status = eg_shard_proof_closed(node.model.proof);
+    else if (status == EGRAPH_OK && !node.model.closed && node.bound < search->cost)
       status = search->stopped ? eg_shard_branch_add(branch, &node.model, node.bound)
                                : split(branch, &node.model, node.bound);
   }
   branch->tools->dual.model = NULL;
+  eg_shard_search_work(search, node.model.table.len);
   eg_shard_model_deinit(&node.model);
-  if (status == EGRAPH_OK) eg_shard_search_raise(search, eg_shard_branch_bound(branch));
-  return status;
+  if (status != EGRAPH_OK) return status;
+  return eg_shard_search_raise(search, eg_shard_branch_bound(branch));
 }

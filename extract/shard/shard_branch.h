@@ -21,6 +21,8 @@ void eg_shard_branch_deinit(eg_shard_branch *branch);
 /// Adds a copy of the model. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_branch_add(eg_shard_branch *branch, const eg_shard_model *model,
                                   int64_t bound);
+/// Drops what is open.
+void eg_shard_branch_clear(eg_shard_branch *branch);
 /// Works on the newest open model; closes it, or puts its two halves there instead. With
 /// nothing left the search's bound meets its cost.
 egraph_status eg_shard_branch_step(eg_shard_branch *branch);

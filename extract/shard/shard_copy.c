@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_edit.h"
 
-static void clear(eg_shard_model *model) {
+void eg_shard_model_clear(eg_shard_model *model) {
   model->nodes.len = model->edges.len = model->items.len = 0;
   model->cost.len = model->table.len = model->usage.len = 0;
   model->id.len = model->ids.len = model->steps.len = model->step_values.len = 0;
   model->message.len = model->capacity.len = model->price.len = 0;
+  model->moved.len = model->row_time.len = 0;
   model->queue.len = model->queued.len = model->mark.len = 0;
 }
 
@@ -51,6 +52,9 @@ static egraph_status copy_edge(eg_shard_model *to, const eg_shard_model *from,
   memcpy(to->table.data + to->edges.data[edge].table, from->table.data + old->table,
          count[0] * count[1] * sizeof *to->table.data);
   for (int side = 0; side < 2; side++)
+    memcpy(to->moved.data + to->edges.data[edge].message[side],
+           from->moved.data + old->message[side], count[side] * sizeof *to->moved.data);
+  for (int side = 0; side < 2; side++)
     memcpy(to->message.data + to->edges.data[edge].message[side],
            from->message.data + old->message[side],
            count[side] * sizeof *to->message.data);
@@ -74,14 +78,17 @@ static egraph_status copy_nodes(eg_shard_model *to, const eg_shard_model *from,
 
 egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
                                   eg_u32s *old_node) {
-  clear(to);
+  eg_shard_model_clear(to);
   EG_TRY(copy_nodes(to, from, old_node));
   for (uint32_t e = 0; e < from->edges.len; e++)
     if (!eg_shard_is_dead(&from->edges.data[e]))
       EG_TRY(copy_edge(to, from, &from->edges.data[e], to->mark.data));
   EG_TRY(eg_i64s_append(&to->capacity, from->capacity.data, from->capacity.len));
   EG_TRY(eg_doubles_append(&to->price, from->price.data, from->price.len));
+  EG_TRY(eg_i64s_append(&to->row_time, from->row_time.data, from->row_time.len));
   to->base = from->base;
+  to->proof = from->proof;
+  to->range = from->range;
   to->cutoff = from->cutoff;
   to->closed = from->closed;
   to->deadline = from->deadline;

@@ -72,7 +72,7 @@ static double find_big(const eg_shard_model *model) {
     }
     sum += (double)most;
   }
-  return 2 * (sum < left ? sum : left) + 1;
+  return 2 * (sum < left || left <= 0 ? sum : left) + 1;
 }
 
 static egraph_status load_tables(eg_shard_dual *dual) {

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_edit.h"
 
+#include "extract/shard/shard_proof.h"
+
 eg_shard_view eg_shard_view_of(const eg_shard_model *model, uint32_t half) {
   const eg_shard_edge *edge = &model->edges.data[half >> 1];
   uint32_t own = model->nodes.data[edge->ends[half & 1]].count;
@@ -29,6 +31,7 @@ egraph_status eg_shard_add_edge(eg_shard_model *model, uint32_t a, uint32_t b,
   for (int side = 0; side < 2; side++) {
     edge.message[side] = model->message.len;
     EG_TRY(eg_doubles_resize(&model->message, model->message.len + count[side]));
+    EG_TRY(eg_i64s_resize(&model->moved, model->message.len));
   }
   *out = (uint32_t)model->edges.len;
   for (uint32_t side = 0; side < 2; side++) {
@@ -73,6 +76,13 @@ static void add_tables(eg_shard_model *model, uint32_t to_half, uint32_t from_ha
     uint32_t count = side == 0 ? to.own_count : to.other_count;
     for (uint32_t v = 0; v < count; v++)
       own[v] += more[v];
+    int64_t *moved =
+        model->moved.data + model->edges.data[to_half >> 1].message[(to_half & 1) ^ side];
+    const int64_t *also =
+        model->moved.data +
+        model->edges.data[from_half >> 1].message[(from_half & 1) ^ side];
+    for (uint32_t v = 0; v < count; v++)
+      moved[v] += also[v];
   }
 }
 
@@ -109,9 +119,13 @@ static void pack_edge(eg_shard_model *model, uint32_t half, const uint8_t *keep)
         if (keep[v]) *to++ = view.data[(size_t)w * view.own_count + v];
   }
   double *message = model->message.data + model->edges.data[half >> 1].message[half & 1];
+  int64_t *moved = model->moved.data + model->edges.data[half >> 1].message[half & 1];
   uint32_t left = 0;
   for (uint32_t v = 0; v < view.own_count; v++)
-    if (keep[v]) message[left++] = message[v];
+    if (keep[v]) {
+      moved[left] = moved[v];
+      message[left++] = message[v];
+    }
 }
 
 egraph_status eg_shard_keep_values(eg_shard_model *model, uint32_t n) {
@@ -168,8 +182,11 @@ static egraph_status move_edge(eg_shard_model *model, uint32_t n, uint32_t half,
   eg_doubles *messages = &model->message;
   size_t at = messages->len;
   EG_TRY(eg_doubles_resize(messages, at + count));
-  for (uint32_t v = 0; v < count; v++)
+  EG_TRY(eg_i64s_resize(&model->moved, at + count));
+  for (uint32_t v = 0; v < count; v++) {
     messages->data[at + v] = messages->data[edge->message[side] + of[v]];
+    model->moved.data[at + v] = model->moved.data[edge->message[side] + of[v]];
+  }
   edge->message[side] = at;
   if (size > old_size) {
     edge->table = model->table.len;
@@ -242,6 +259,7 @@ static egraph_status move_edges(eg_shard_model *model, uint32_t n, uint32_t gone
 egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t n, uint32_t gone,
                               uint32_t edge, const uint32_t *of) {
   EG_TRY(record(model, n, gone, of));
+  if (model->proof != NULL) EG_TRY(eg_shard_proof_merge(model->proof, n, gone));
   uint32_t half = 2 * edge + (model->edges.data[edge].ends[0] == n ? 0 : 1);
   eg_shard_view view = eg_shard_view_of(model, half);
   int64_t *cost = model->cost.data + model->nodes.data[n].values;

@@ -18,8 +18,10 @@ void eg_shard_model_init(eg_shard_model *model, egraph_allocator alloc) {
   eg_i64s_init(&model->table, alloc);
   eg_i64s_init(&model->usage, alloc);
   eg_doubles_init(&model->message, alloc);
+  eg_i64s_init(&model->moved, alloc);
   eg_i64s_init(&model->capacity, alloc);
   eg_doubles_init(&model->price, alloc);
+  eg_i64s_init(&model->row_time, alloc);
   eg_u32s_init(&model->ids, alloc);
   eg_shard_steps_init(&model->steps, alloc);
   eg_u32s_init(&model->step_values, alloc);
@@ -39,8 +41,10 @@ void eg_shard_model_deinit(eg_shard_model *model) {
   eg_u32s_deinit(&model->step_values);
   eg_shard_steps_deinit(&model->steps);
   eg_u32s_deinit(&model->ids);
+  eg_i64s_deinit(&model->row_time);
   eg_doubles_deinit(&model->price);
   eg_i64s_deinit(&model->capacity);
+  eg_i64s_deinit(&model->moved);
   eg_doubles_deinit(&model->message);
   eg_i64s_deinit(&model->usage);
   eg_i64s_deinit(&model->table);
@@ -77,6 +81,7 @@ static egraph_status sweep(eg_shard_model *model, int64_t limit, const events *l
       continue;
     }
     if (fresh) EG_TRY(eg_i64s_push(&model->capacity, limit));
+    if (fresh) EG_TRY(eg_i64s_push(&model->row_time, e->time - 1));
     fresh = false;
     node->row_last = (uint32_t)model->capacity.len;
   }

@@ -65,15 +65,20 @@ typedef struct eg_shard_model {
   eg_u32s id; // of a value among those that the node had at first
   eg_i64s table, usage;
   eg_doubles message;
+  eg_i64s moved;    // like message: what reductions have moved from tables to nodes
   eg_i64s capacity; // [row]
   eg_doubles price; // [row] >= 0
+  eg_i64s row_time; // [row] a time of the problem at which this row counts
   eg_u32s ids;      // [node] how many values it had at first
   eg_shard_steps steps;
   eg_u32s step_values;
   int64_t base;
-  int64_t cutoff;  // only costs below this are of interest
-  bool closed;     // nothing below the cutoff is left
-  double deadline; // of eg_clock_seconds(): reductions stop then; 0: none
+  int64_t cutoff;               // only costs below this are of interest
+  bool closed;                  // nothing below the cutoff is left
+  struct eg_shard_proof *proof; // writes down why; NULL: nobody asks
+  int64_t range;                // with a proof: bounds the scale of fixed point; 0: none
+  double deadline;              // of eg_clock_seconds(): reductions stop then; 0: none
+  uint64_t work;                // steps of the reductions
   // Scratch: nodes that changed since the consistency pass saw them.
   eg_u32s queue;
   eg_bytes queued; // [node]
@@ -93,6 +98,8 @@ egraph_status eg_shard_model_build(eg_shard_model *model,
 /// old_node[i] there.
 egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
                                   eg_u32s *old_node);
+/// Leaves no node, edge or row.
+void eg_shard_model_clear(eg_shard_model *model);
 /// From value indices of the nodes that are left to ids of all nodes. `choice` [node].
 void eg_shard_model_lift(const eg_shard_model *model, uint32_t *choice);
 

@@ -154,9 +154,9 @@ egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model
   eg_doubles_init(&o.size, x->alloc);
   egraph_status status = find_variables(&o, allowed);
   x->too_large = o.node.len > EG_SHARD_MOST_VARIABLES;
-  if (x->too_large) o.node.len = 0;
-  if (status == EGRAPH_OK) status = find_neighbours(&o);
-  if (status == EGRAPH_OK) status = choose_order(&o);
+  x->order.len = 0;
+  if (status == EGRAPH_OK && !x->too_large) status = find_neighbours(&o);
+  if (status == EGRAPH_OK && !x->too_large) status = choose_order(&o);
   if (status == EGRAPH_OK) status = list_values(x, allowed);
   eg_doubles_deinit(&o.size);
   eg_u32s_deinit(&o.number);

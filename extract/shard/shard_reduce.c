@@ -20,6 +20,7 @@ static void shift_lines(eg_shard_model *model, uint32_t half) {
     cost[v] = eg_shard_sum(cost[v], least);
     if (least >= EG_SHARD_INFINITE) continue;
     message[v] -= (double)least;
+    model->moved.data[edge->message[half & 1] + v] += least;
     for (uint32_t w = 0; w < view.other_count; w++)
       if (line[w * view.other_stride] < EG_SHARD_INFINITE)
         line[w * view.other_stride] -= least;
@@ -33,7 +34,7 @@ static void shift_node(eg_shard_model *model, uint32_t n) {
     if (cost[v] < least) least = cost[v];
   if (least == 0 || node->count == 0) return;
   model->base = eg_shard_sum(model->base, least);
-  if (model->base >= model->cutoff) model->closed = true;
+  if (model->base >= model->cutoff && model->proof == NULL) model->closed = true;
   for (uint32_t v = 0; v < node->count; v++)
     if (cost[v] < EG_SHARD_INFINITE) cost[v] -= least;
 }
@@ -76,7 +77,8 @@ egraph_status eg_shard_pass_shift(eg_shard_model *model, bool *changed) {
   }
   for (uint32_t n = 0; n < model->nodes.len; n++)
     shift_node(model, n);
-  return model->closed ? EGRAPH_OK : forbid(model);
+  // With a proof that is left to the filter, which writes it down.
+  return model->closed || model->proof != NULL ? EGRAPH_OK : forbid(model);
 }
 
 // With more values than this a round that removes less than 0.2 % of them is the last.
@@ -105,9 +107,10 @@ static size_t count_values(const eg_shard_model *model) {
 }
 
 egraph_status eg_shard_reduce(eg_shard_model *model, uint32_t disabled) {
-  if (model->base >= model->cutoff) model->closed = true;
+  if (model->base >= model->cutoff && model->proof == NULL) model->closed = true;
   for (bool changed = true; changed && !model->closed && !is_late(model);) {
     size_t before = count_values(model);
+    model->work += model->table.len;
     changed = false;
     for (uint32_t pass = 0; pass < EG_SHARD_PASS_FILTER && !model->closed; pass++)
       if (((disabled >> pass) & 1) == 0 && !is_late(model))

@@ -29,7 +29,7 @@ static bool uses_less(const eg_shard_model *model, const eg_shard_node *node, ui
   return true;
 }
 
-static bool beats(const eg_shard_model *model, uint32_t n, uint32_t v, uint32_t w) {
+static bool beats(eg_shard_model *model, uint32_t n, uint32_t v, uint32_t w) {
   const eg_shard_node *node = &model->nodes.data[n];
   const int64_t *cost = model->cost.data + node->values;
   if (cost[w] >= EG_SHARD_INFINITE || !uses_less(model, node, v, w)) return false;
@@ -38,6 +38,7 @@ static bool beats(const eg_shard_model *model, uint32_t n, uint32_t v, uint32_t 
   int64_t extra = 0;
   EG_SHARD_EACH_HALF(model, n, half) {
     eg_shard_view view = eg_shard_view_of(model, half);
+    model->work += view.other_count;
     int64_t most = worst(&view, v, w);
     if (most >= EG_SHARD_INFINITE) return false;
     if (most > 0 && extra > INT64_MAX - most) return false;

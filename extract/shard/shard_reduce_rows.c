@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "extract/shard/shard_edit.h"
+#include "extract/shard/shard_proof.h"
 #include "extract/shard/shard_reduce.h"
 #include "extract/shard/shard_slack.h"
 
@@ -89,6 +90,7 @@ static egraph_status drop_values(eg_shard_model *model, uint32_t n, eg_shard_sla
   if (node->item == EG_SHARD_NONE) return EGRAPH_OK;
   EG_TRY(eg_bytes_resize(&model->keep, node->count));
   uint32_t left = node->count;
+  model->work += 100 * (uint64_t)node->count;
   for (uint32_t v = 0; v < node->count; v++) {
     eg_shard_slack_value(slack, model, n, v, -1);
     model->keep.data[v] = eg_shard_slack_fits(slack);
@@ -225,11 +227,12 @@ static egraph_status drop_rows(eg_shard_model *model, const uint8_t *keep,
     carried += model->price.data[r];
     if (!keep[r]) continue;
     model->capacity.data[left] = model->capacity.data[r];
+    model->row_time.data[left] = model->row_time.data[r];
     model->price.data[left++] = carried;
     carried = 0;
   }
   place.data[rows] = left;
-  model->capacity.len = model->price.len = left;
+  model->capacity.len = model->price.len = model->row_time.len = left;
   for (uint32_t n = 0; n < model->nodes.len; n++)
     for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
          i = model->items.data[i].next) {
@@ -252,11 +255,18 @@ static egraph_status thin_rows(eg_shard_model *model, borders *list, eg_bytes *k
   return drop_rows(model, keep->data, changed);
 }
 
+static egraph_status note(eg_shard_model *model) {
+  return model->proof == NULL ? EGRAPH_OK : eg_shard_proof_memory(model->proof);
+}
+
 egraph_status eg_shard_pass_rows(eg_shard_model *model, bool *changed) {
   if (model->capacity.len == 0) return EGRAPH_OK;
   EG_TRY(shift_all(model));
-  if (model->closed) return EGRAPH_OK;
-  EG_TRY(drop_by_memory(model, changed));
+  if (model->closed) return note(model);
+  bool dropped = false;
+  EG_TRY(drop_by_memory(model, &dropped));
+  if (dropped || model->closed) EG_TRY(note(model));
+  if (dropped) *changed = true;
   if (model->closed) return EGRAPH_OK;
   borders list;
   eg_bytes keep;

@@ -1,23 +1,31 @@
-// What a solve knows at any moment: the best choice, certified, the bound, and the clock.
+// What a solve knows at any moment: the best choice, certified, the bound, the work that
+// is done, and the clock.
+//
+// A search of a block (shard_block.h) has no problem of its own: its core is given, its
+// choices are checked against that core.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_SEARCH_H
 #define EG_EXTRACT_SHARD_SHARD_SEARCH_H
 
 #include "base/hash.h"
+#include "base/work.h"
 #include "extract/shard/shard_model.h"
 #include "extract/shard/shard_solve.h"
 
 typedef struct eg_shard_search {
   egraph_allocator alloc;
-  const eg_shard_problem *problem;
+  const eg_shard_problem *problem; // NULL: a block
   const eg_shard_options *options;
-  uint32_t disabled;    // passes that are switched off (shard_reduce.h)
-  bool tiny;            // small tables and searches (shard_run.h)
-  eg_shard_model whole; // the problem, reduced
-  eg_shard_model core;  // the same, dense; node i is old_node[i] of `whole`
+  uint32_t disabled;            // passes that are switched off (shard_reduce.h)
+  bool tiny;                    // small tables and searches (shard_run.h)
+  struct eg_shard_proof *proof; // of what is closed, or NULL
+  eg_shard_model whole;         // the problem, reduced
+  eg_shard_model core;          // the same, dense; node i is old_node[i] of `whole`
   eg_u32s old_node;
   eg_u32s choice; // [node of the problem] the best, when cost < EG_SHARD_INFINITE
   int64_t cost, bound, peak;
+  int64_t checked; // bound of the certificate
+  eg_work work;
   double start_seconds, best_seconds, told_seconds;
   bool stopped;
   eg_u32s core_choice; // [node of core] the best one that was offered, as ids
@@ -28,6 +36,12 @@ typedef struct eg_shard_search {
 void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
                           const eg_shard_problem *problem,
                           const eg_shard_options *options);
+/// A search of a block: `core` is to be filled, `choice` (value indices of it) costs
+/// `cost`; work stops at `limit` steps.
+egraph_status eg_shard_search_begin_block(eg_shard_search *search,
+                                          const eg_shard_search *whole,
+                                          const uint32_t *choice, int64_t cost,
+                                          uint64_t limit);
 void eg_shard_search_deinit(eg_shard_search *search);
 /// Reduces; `core` is then what has to be solved. Also takes the caller's incumbent.
 egraph_status eg_shard_search_start(eg_shard_search *search);
@@ -36,10 +50,16 @@ egraph_status eg_shard_search_start(eg_shard_search *search);
 /// Fails with EGRAPH_E_INTERNAL when the certificate disagrees.
 egraph_status eg_shard_search_offer(eg_shard_search *search, eg_shard_model *model,
                                     const uint32_t *choice, bool *out_better);
-/// Raises the bound, never above the cost.
-void eg_shard_search_raise(eg_shard_search *search, int64_t bound);
-/// Whether to stop: time is up, the caller said so, or bound and cost have met. Calls
-/// progress at most ten times a second.
+/// Raises the bound. Fails with EGRAPH_E_INTERNAL when it is above the cost.
+egraph_status eg_shard_search_raise(eg_shard_search *search, int64_t bound);
+/// Steps of base/work.h that an entry of a table takes, on average over the phases.
+enum { EG_SHARD_STEPS_PER_ENTRY = 8 };
+/// Counts entries of tables that were visited, or what takes as long.
+static inline void eg_shard_search_work(eg_shard_search *search, uint64_t entries) {
+  eg_work_add(&search->work, EG_SHARD_STEPS_PER_ENTRY * entries);
+}
+/// Whether to stop: work or time is up, the caller said so, or bound and cost have met.
+/// Calls progress at most ten times a second.
 bool eg_shard_search_stop(eg_shard_search *search);
 double eg_shard_search_seconds(const eg_shard_search *search);
 

@@ -5,7 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_solve.h"
 
-#include "extract/shard/shard_branch.h"
+#include "extract/shard/shard_block.h"
+#include "extract/shard/shard_prove.h"
 #include "extract/shard/shard_run.h"
 
 // Larger models are not branched on.
@@ -22,74 +23,151 @@ void eg_shard_result_deinit(eg_shard_result *result) {
   eg_shard_result_init(result, alloc);
 }
 
-// Partial solves worth `budget` of work, or a few.
-static egraph_status improve(eg_shard_tools *tools, eg_shard_model *model,
-                             uint64_t budget) {
+// Where better choices are looked for: on the model that is being tightened as long as
+// the best choice is still in it, else on the core, which keeps every value.
+static egraph_status enter_blocks(eg_shard_tools *tools, eg_shard_block *block,
+                                  eg_shard_model *model, bool *out_entered) {
   eg_shard_primal *primal = &tools->primal;
-  EG_TRY(eg_shard_dual_start(&tools->dual, model));
-  for (int i = 0; i < 3; i++)
-    eg_shard_dual_sweep(&tools->dual);
-  EG_TRY(eg_shard_primal_enter(primal, model, false));
-  EG_TRY(eg_shard_primal_round(primal, &tools->dual));
-  uint64_t start = primal->work;
-  bool better;
-  for (int i = 0;
-       (primal->work - start < budget || i < 4) && !eg_shard_search_stop(tools->search) &&
-       primal->cost < EG_SHARD_INFINITE;
-       i++)
-    EG_TRY(eg_shard_primal_improve(primal, &tools->dual, &better));
-  tools->work += primal->work - start;
-  tools->dual.model = NULL;
-  return eg_shard_primal_leave(primal);
+  *out_entered = true;
+  if (primal->cost <= tools->search->cost && primal->cost < EG_SHARD_INFINITE)
+    return eg_shard_block_enter(block, model, primal->best.data, primal->cost,
+                                &tools->dual);
+  // The caller's incumbent may be none of the core.
+  eg_shard_search *search = tools->search;
+  int64_t cost;
+  bool fits;
+  EG_TRY(eg_shard_model_evaluate(&search->core, search->core_choice.data, &cost, &fits));
+  *out_entered = fits && cost == search->cost;
+  if (!*out_entered) return EGRAPH_OK;
+  return eg_shard_block_enter(block, &search->core, search->core_choice.data,
+                              search->cost, NULL);
 }
 
-static egraph_status go_on(eg_shard_tools *tools, eg_shard_branch *branch,
-                           eg_shard_model *root, int64_t bound) {
+// A phase of the search gets its share of the work; the one that is most behind goes on.
+typedef enum phase { PROVE, PARTS, BLOCKS, PHASES } phase;
+
+typedef struct course {
+  eg_shard_tools *tools;
+  eg_shard_branch *branch;
+  eg_shard_block *block;
+  eg_shard_model *root;
+  int64_t bound;
+  bool large;             // the root is not branched on
+  uint64_t spent[PHASES]; // work
+} course;
+
+static const uint32_t weights[2][PHASES] = {{8, 1, 1}, {2, 1, 3}}; // branching; large
+
+// Message passing on the root, or open models one after the other.
+static egraph_status prove(course *c, uint64_t until) {
   static const eg_shard_effort more = {40, 1, 0, 0, true};
-  eg_shard_search *search = tools->search;
-  bool large = eg_shard_size_of(root) > LARGE;
-  uint64_t share = search->tiny ? 1000 : 20000000;
-  if (!large) EG_TRY(eg_shard_branch_add(branch, root, bound));
+  eg_shard_search *search = c->tools->search;
+  if (c->large) {
+    EG_TRY(eg_shard_tighten(c->tools, c->root, &more, &c->bound));
+    EG_TRY(eg_shard_search_raise(search, c->root->closed ? search->cost : c->bound));
+    c->large = eg_shard_size_of(c->root) > LARGE;
+    if (c->large || c->root->closed) return EGRAPH_OK;
+    return eg_shard_branch_add(c->branch, c->root, c->bound);
+  }
+  while (c->branch->open.len != 0 && search->work.done < until &&
+         !eg_shard_search_stop(search))
+    EG_TRY(eg_shard_branch_step(c->branch));
+  return EGRAPH_OK;
+}
+
+static egraph_status improve_parts(course *c, uint64_t until) {
+  eg_shard_search *search = c->tools->search;
+  eg_shard_primal *primal = &c->tools->primal;
+  bool better;
+  for (int i = 0; (search->work.done < until || i < 4) && !eg_shard_search_stop(search) &&
+                  primal->cost < EG_SHARD_INFINITE;
+       i++)
+    EG_TRY(eg_shard_primal_improve(primal, &c->tools->dual, &better));
+  return EGRAPH_OK;
+}
+
+static egraph_status improve_blocks(course *c, uint64_t until) {
+  eg_shard_search *search = c->tools->search;
+  bool better, entered = false;
+  if (search->cost < EG_SHARD_INFINITE)
+    EG_TRY(enter_blocks(c->tools, c->block, c->root, &entered));
+  for (int i = 0;
+       entered && (search->work.done < until || i < 4) && !eg_shard_search_stop(search);
+       i++)
+    EG_TRY(eg_shard_block_improve(c->block, &better));
+  return EGRAPH_OK;
+}
+
+// Better choices: by parts of the model, or by blocks.
+static egraph_status improve(course *c, phase p, uint64_t until) {
+  eg_shard_tools *tools = c->tools;
+  uint64_t before = tools->dual.work;
+  EG_TRY(eg_shard_dual_start(&tools->dual, c->root));
+  for (int i = 0; i < 3; i++)
+    eg_shard_dual_sweep(&tools->dual);
+  eg_shard_search_work(tools->search, tools->dual.work - before);
+  EG_TRY(eg_shard_primal_enter(&tools->primal, c->root, false));
+  EG_TRY(eg_shard_primal_round(&tools->primal, &tools->dual));
+  EG_TRY(p == PARTS ? improve_parts(c, until) : improve_blocks(c, until));
+  tools->dual.model = NULL;
+  EG_TRY(eg_shard_primal_enter(&tools->primal, c->root, false));
+  return eg_shard_primal_leave(&tools->primal);
+}
+
+static phase most_behind(const course *c) {
+  phase best = PROVE;
+  for (phase p = PROVE; p < PHASES; p++)
+    if (c->spent[p] / weights[c->large][p] < c->spent[best] / weights[c->large][best])
+      best = p;
+  return best;
+}
+
+static egraph_status go_on(course *c) {
+  eg_shard_search *search = c->tools->search;
+  c->large = eg_shard_size_of(c->root) > LARGE;
+  uint64_t quantum = search->tiny ? 8000 : 160000000;
+  if (!c->large) EG_TRY(eg_shard_branch_add(c->branch, c->root, c->bound));
   while (!eg_shard_search_stop(search)) {
-    uint64_t start = tools->work;
-    if (large) {
-      EG_TRY(eg_shard_tighten(tools, root, &more, &bound));
-      eg_shard_search_raise(search, root->closed ? search->cost : bound);
-      large = eg_shard_size_of(root) > LARGE;
-      if (!large && !root->closed) EG_TRY(eg_shard_branch_add(branch, root, bound));
-    }
-    while (!large && branch->open.len != 0 && tools->work - start < share &&
-           !eg_shard_search_stop(search))
-      EG_TRY(eg_shard_branch_step(branch));
-    if (eg_shard_search_stop(search)) return EGRAPH_OK;
-    if (!large && branch->open.len == 0) break;
-    EG_TRY(improve(tools, root, (tools->work - start) / (large ? 1 : 4)));
+    phase p = most_behind(c);
+    uint64_t start = search->work.done;
+    uint64_t share = quantum + 240 * (uint64_t)c->root->table.len;
+    EG_TRY(p == PROVE ? prove(c, start + quantum) : improve(c, p, start + share));
+    c->spent[p] += search->work.done - start + 1;
+    if (!c->large && c->branch->open.len == 0) break;
   }
   return EGRAPH_OK;
 }
 
-static egraph_status work(eg_shard_tools *tools, eg_shard_branch *branch,
-                          eg_shard_model *root) {
+static egraph_status work(course *c) {
   static const eg_shard_effort first = {120, 40, 500000, 100000, true};
+  static const eg_shard_effort brief = {120, 1, 0, 0, true}; // better choices wait
+  eg_shard_tools *tools = c->tools;
   eg_shard_search *search = tools->search;
+  eg_shard_model *root = c->root;
   EG_TRY(eg_shard_model_copy(root, &search->core, NULL));
-  int64_t bound = search->bound;
-  if (!root->closed) EG_TRY(eg_shard_tighten(tools, root, &first, &bound));
-  eg_shard_search_raise(search, root->closed ? search->cost : bound);
+  c->bound = search->bound;
+  if (!root->closed)
+    EG_TRY(eg_shard_tighten(tools, root, eg_shard_size_of(root) > LARGE ? &brief : &first,
+                            &c->bound));
+  EG_TRY(eg_shard_search_raise(search, root->closed ? search->cost : c->bound));
   if (root->closed || eg_shard_search_stop(search)) return EGRAPH_OK;
-  return go_on(tools, branch, root, bound);
+  return go_on(c);
 }
 
 static egraph_status run(eg_shard_search *search) {
   EG_TRY(eg_shard_search_start(search));
   eg_shard_tools tools;
   eg_shard_branch branch;
+  eg_shard_block block;
   eg_shard_model root;
   eg_shard_tools_init(&tools, search);
   eg_shard_branch_init(&branch, &tools);
+  eg_shard_block_init(&block, search);
   eg_shard_model_init(&root, search->alloc);
-  egraph_status status = work(&tools, &branch, &root);
+  course c = {.tools = &tools, .branch = &branch, .block = &block, .root = &root};
+  egraph_status status = work(&c);
   eg_shard_model_deinit(&root);
+  eg_shard_block_deinit(&block);
   eg_shard_branch_deinit(&branch);
   eg_shard_tools_deinit(&tools);
   return status;
@@ -102,6 +180,7 @@ static egraph_status report(eg_shard_search *search, eg_shard_result *result) {
       closed ? found ? EG_EXTRACT_OPTIMAL : EG_EXTRACT_INFEASIBLE : EG_EXTRACT_FEASIBLE;
   result->cost = search->cost;
   result->bound = search->bound;
+  result->checked = search->checked;
   result->peak = search->peak;
   result->gap = closed || search->cost == 0
                     ? 0
@@ -111,6 +190,7 @@ static egraph_status report(eg_shard_search *search, eg_shard_result *result) {
   result->reduced_strategies = (uint32_t)search->core.cost.len;
   result->choice.len = 0;
   EG_TRY(eg_u32s_append(&result->choice, search->choice.data, search->choice.len));
+  result->work = search->work.done;
   result->seconds = eg_shard_search_seconds(search);
   return EGRAPH_OK;
 }
@@ -124,7 +204,19 @@ egraph_status eg_shard_solve_without(egraph_allocator alloc,
   eg_shard_search_init(&search, alloc, problem, options);
   search.disabled = disabled;
   search.tiny = tiny;
+  // A quarter of the work is left for the certificate of what stays open.
+  uint64_t limit = search.work.limit;
+  if (options->certificate != NULL && limit != EG_WORK_UNLIMITED)
+    search.work.limit = limit / 4 * 3;
   egraph_status status = run(&search);
+  if (status == EGRAPH_OK && options->certificate != NULL) {
+    bool closed = search.bound >= search.cost;
+    uint64_t left = limit > search.work.done ? limit - search.work.done : 0;
+    status = eg_shard_prove(&search, closed ? EG_WORK_UNLIMITED : left,
+                            options->certificate, &search.checked);
+    if (status == EGRAPH_OK && search.checked > search.bound)
+      status = eg_shard_search_raise(&search, search.checked);
+  }
   if (status == EGRAPH_OK) status = report(&search, result);
   eg_shard_search_deinit(&search);
   return status;

@@ -8,7 +8,9 @@
 
 typedef struct eg_shard_options {
   double time_limit_seconds; // > 0
+  uint64_t work_limit;       // steps (base/work.h); 0: none
   uint64_t seed;
+  const char *certificate;   // path to write the certificate to, or NULL
   const uint32_t *incumbent; // [node] strategy, or NULL; ignored when it does not fit
   /// Called at most ten times a second with the best cost and bound; true stops. May be
   /// NULL.
@@ -22,9 +24,11 @@ typedef struct eg_shard_result {
   eg_extract_status status; // OPTIMAL only with an integer-safe proof
   int64_t cost;             // by the certificate; EG_SHARD_INFINITE when there is none
   int64_t bound;            // valid lower bound, rounded down only
+  int64_t checked;          // the part of the bound that the certificate proves
   int64_t peak;             // most memory in use at any time
   double gap;               // (cost - bound) / cost
   double seconds;           // in total
+  uint64_t work;            // steps in total
   double best_seconds;      // when the best choice was found
   uint32_t reduced_nodes, reduced_strategies; // after the exact reductions
   eg_u32s choice;                             // [node] strategy

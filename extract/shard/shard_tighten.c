@@ -44,6 +44,12 @@ static double find_target(const eg_shard_tools *tools) {
   return best + 0.05 * fabs(best) + 1;
 }
 
+static void sweep(eg_shard_tools *tools) {
+  uint64_t before = tools->dual.work;
+  eg_shard_dual_sweep(&tools->dual);
+  eg_shard_search_work(tools->search, tools->dual.work - before);
+}
+
 // Sweeps, then the best prices again, and what they prove.
 static egraph_status run_dual(eg_shard_tools *tools, eg_shard_model *model,
                               const eg_shard_effort *effort, int64_t *inout_bound,
@@ -52,10 +58,9 @@ static egraph_status run_dual(eg_shard_tools *tools, eg_shard_model *model,
   double step = dual->model == model ? dual->step : effort->root ? tools->step : 1;
   EG_TRY(eg_shard_dual_start(dual, model));
   dual->step = step;
-  uint64_t before = dual->work;
   uint32_t rest = effort->sweeps / 4 + 4;
   for (uint32_t i = 0; i < effort->sweeps; i++) {
-    eg_shard_dual_sweep(dual);
+    sweep(tools);
     if (i % 8 == 7 || i == 0) EG_TRY(eg_shard_primal_round(&tools->primal, dual));
     if (i > rest && dual->stalled > rest) break;
     eg_shard_dual_reprice(dual, find_target(tools));
@@ -64,22 +69,24 @@ static egraph_status run_dual(eg_shard_tools *tools, eg_shard_model *model,
   if (effort->root) tools->step = dual->step;
   eg_shard_dual_return(dual);
   for (int i = 0; i < 3; i++)
-    eg_shard_dual_sweep(dual);
+    sweep(tools);
   EG_TRY(eg_shard_primal_round(&tools->primal, dual));
-  tools->work += dual->work - before;
   model->cutoff = tools->search->cost;
   int64_t bound;
   bool filter = ((tools->search->disabled >> EG_SHARD_PASS_FILTER) & 1) == 0;
   EG_TRY(eg_shard_bound_run(model, filter, &bound, out_changed));
   if (bound > *inout_bound) *inout_bound = bound;
-  if (effort->root) eg_shard_search_raise(tools->search, bound);
+  eg_shard_search_work(tools->search, 2 * model->table.len + model->cost.len);
+  if (effort->root) return eg_shard_search_raise(tools->search, bound);
   return EGRAPH_OK;
 }
 
 static egraph_status reduce(eg_shard_tools *tools, eg_shard_model *model) {
   model->cutoff = tools->search->cost;
   EG_TRY(eg_shard_primal_leave(&tools->primal));
+  uint64_t before = model->work;
   EG_TRY(eg_shard_reduce(model, tools->search->disabled));
+  eg_shard_search_work(tools->search, model->work - before);
   if (model->closed) return EGRAPH_OK;
   return eg_shard_primal_enter(&tools->primal, model, false);
 }
@@ -95,7 +102,7 @@ static egraph_status finish(eg_shard_tools *tools, eg_shard_model *model,
   EG_TRY(eg_shard_elimination_run(tables));
   EG_TRY(eg_shard_enumerate(&tools->walk, tables, tools->search,
                             tiny ? 3 : effort->visits, &better, &complete));
-  tools->work += tables->work - before;
+  eg_shard_search_work(tools->search, tables->work - before);
   if (complete) model->closed = true;
   return EGRAPH_OK;
 }
@@ -120,5 +127,6 @@ egraph_status eg_shard_tighten(eg_shard_tools *tools, eg_shard_model *model,
     bool smaller = (double)eg_shard_size_of(model) < 0.98 * (double)size;
     if (!closer && !cheaper && !smaller) break;
   }
-  return effort->cap != 0 ? finish(tools, model, effort) : EGRAPH_OK;
+  return effort->cap != 0 && model->proof == NULL ? finish(tools, model, effort)
+                                                  : EGRAPH_OK;
 }

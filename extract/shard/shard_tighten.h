@@ -12,8 +12,7 @@ typedef struct eg_shard_tools {
   eg_shard_primal primal;
   eg_shard_elimination tables;
   eg_shard_enumeration walk;
-  double step;   // of the prices of the root, where they last stopped
-  uint64_t work; // table entries touched, about a nanosecond each
+  double step; // of the prices of the root, where they last stopped
 } eg_shard_tools;
 
 typedef struct eg_shard_effort {

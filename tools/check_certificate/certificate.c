@@ -88,7 +88,8 @@ bool certificate_line_ends(certificate *c) {
 static const struct {
   const char *name;
   certificate_check *check;
-} KINDS[] = {{"plain", check_plain}, {"sharding", NULL}, {"layout", check_layout}};
+} KINDS[] = {
+    {"plain", check_plain}, {"sharding", check_sharding}, {"layout", check_layout}};
 
 static bool run(input *in, const char *path, input *problem, verdict *out) {
   certificate c = {.in = *in, .next_line = in->text, .problem = problem};
