@@ -48,7 +48,11 @@ typedef struct egraph_plan_options {
   bool algebra_first; // first the graph that is cheapest on one device, then how it is
                       // split, as if one did not depend on the other: to compare
   // What the plan must keep to, as a file, and as statements of one: "(pin w gpu=S0)
-  // (forbid (all states) R)"; the README has the format. NULL: nothing
+  // (deliver y gpu=S0) (forbid (all states) R)"; the README has the format. pin says in
+  // which layout a value is made, and an input or weight enters the step; deliver in
+  // which one an output leaves it, however it was made: without it whole on every device,
+  // or as it enters the next step. egraph_plan_run hands outputs out whole in any case.
+  // NULL: nothing
   const char *constraints_file, *constraints;
   bool baselines; // plan single device, data parallel, ZeRO-1, -2, -3 and a Megatron grid
                   // too, on every mesh, to compare with (egraph_plan_remarks)
@@ -148,9 +152,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
     void (*on_store)(void *user, const egraph_plan_store *store), void *user);
 
 /// What its figures do not say, as text, or as a JSON object {"baselines", "uneven",
-/// "useful_devices", "idle_axes", "single_device_seconds"}: what the plan was compared
-/// with (pcg/plan_why.h), which splits sizes that do not divide did not allow, where it
-/// cost most (pcg/plan_uneven.h), the speedup over one device, and how many devices would
+/// "whole", "delivered", "useful_devices", "idle_axes", "single_device_seconds"}: what the
+/// plan was compared with (pcg/plan_why.h), which splits sizes that do not divide did not
+/// allow, where it cost most (pcg/plan_uneven.h), which operators can be split along no
+/// axis, and why (pcg/plan_whole.h), the layout of each output that no step hands to the
+/// next (pcg/plan_delivered.h), the speedup over one device, and how many devices would
 /// do the same (pcg/plan_worth.h). Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
     const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);

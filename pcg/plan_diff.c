@@ -3,6 +3,7 @@
 #include "pcg/plan_diff.h"
 
 #include "base/strmap.h"
+#include "pcg/plan_delivered.h"
 
 typedef struct differ {
   const eg_plan *before, *after;
@@ -111,6 +112,62 @@ static egraph_status compare_layouts(differ *d) {
   return status;
 }
 
+// ---- outputs --------------------------------------------------------------------------
+
+/// The layout in which a plan delivers the output of a name; NULL: none, or it is
+/// carried.
+static egraph_status delivered_as(differ *d, const eg_plan *plan,
+                                  const eg_strmap *outputs, const char *name,
+                                  const char **out) {
+  uint32_t output;
+  *out = NULL;
+  if (!eg_strmap_find(outputs, name, &output) || eg_plan_is_carried(plan, output))
+    return EGRAPH_OK;
+  return layout_text(d, plan, plan->output_states.data[output], out);
+}
+
+/// The outputs that `plan` has; those that the other one has not if `is_rest`.
+static egraph_status compare_outputs_of(differ *d, const eg_plan *plan, bool is_rest,
+                                        const eg_strmap *before, const eg_strmap *after) {
+  for (uint32_t o = 0; o < plan->output_states.len; o++) {
+    eg_layout_change change = {.value = NULL};
+    const char *name;
+    uint32_t other;
+    (void)eg_graph_output(plan->graph, o, &name);
+    if (is_rest && eg_strmap_find(before, name, &other)) continue;
+    EG_TRY(delivered_as(d, d->before, before, name, &change.before));
+    EG_TRY(delivered_as(d, d->after, after, name, &change.after));
+    if (same_text(change.before, change.after)) continue;
+    EG_TRY(eg_arena_string(&d->out->arena, name, strlen(name), &change.value));
+    EG_TRY(eg_layout_changes_push(&d->out->outputs, change));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status index_outputs(const eg_plan *plan, eg_strmap *out) {
+  for (uint32_t o = 0; o < plan->output_states.len; o++) {
+    const char *name;
+    (void)eg_graph_output(plan->graph, o, &name);
+    EG_TRY(eg_strmap_put(out, name, o));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status compare_outputs(differ *d) {
+  eg_strmap before, after;
+  eg_strmap_init(&before, d->alloc);
+  eg_strmap_init(&after, d->alloc);
+  egraph_status status = index_outputs(d->before, &before);
+  if (status == EGRAPH_OK) status = index_outputs(d->after, &after);
+  if (status == EGRAPH_OK)
+    status = compare_outputs_of(d, d->before, false, &before, &after);
+  if (status == EGRAPH_OK)
+    status = compare_outputs_of(d, d->after, true, &before, &after);
+  eg_strmap_deinit(&before);
+  eg_strmap_deinit(&after);
+  return status;
+}
+
 // ---- moves ----------------------------------------------------------------------------
 
 /// What makes a move the same as another one; names of values last, they may hold blanks.
@@ -188,6 +245,7 @@ static egraph_status compare(differ *d) {
   EG_TRY(eg_plan_summary_make(d->before, d->alloc, &d->out->before));
   EG_TRY(eg_plan_summary_make(d->after, d->alloc, &d->out->after));
   EG_TRY(compare_layouts(d));
+  EG_TRY(compare_outputs(d));
   EG_TRY(compare_moves(d, d->before, d->after, false));
   return compare_moves(d, d->after, d->before, true);
 }
@@ -196,6 +254,7 @@ egraph_status eg_plan_diff_make(const eg_plan *before, const eg_plan *after,
                                 egraph_allocator alloc, eg_plan_diff *out) {
   differ d = {.before = before, .after = after, .alloc = alloc, .out = out};
   eg_layout_changes_init(&out->layouts, alloc);
+  eg_layout_changes_init(&out->outputs, alloc);
   eg_move_changes_init(&out->moves, alloc);
   eg_arena_init(&out->arena, alloc);
   eg_text_init(&d.scratch, alloc);
@@ -207,6 +266,7 @@ egraph_status eg_plan_diff_make(const eg_plan *before, const eg_plan *after,
 
 void eg_plan_diff_deinit(eg_plan_diff *diff) {
   eg_layout_changes_deinit(&diff->layouts);
+  eg_layout_changes_deinit(&diff->outputs);
   eg_move_changes_deinit(&diff->moves);
   eg_arena_deinit(&diff->arena);
 }

@@ -26,6 +26,7 @@ EG_VEC_DEFINE(eg_move_changes, eg_move_change);
 
 typedef struct eg_plan_diff {
   eg_layout_changes layouts; // values of the first plan, then those that it has not
+  eg_layout_changes outputs; // likewise, by their names: what is not delivered alike
   eg_move_changes moves;     // removed ones, then added ones, in the order of the steps
   eg_plan_summary before, after;
   eg_arena arena; // of the texts
@@ -38,7 +39,8 @@ void eg_plan_diff_deinit(eg_plan_diff *diff);
 /// Text for people: a line per change, and the totals that differ.
 egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff);
 /// One JSON object:
-///   {"layouts": [{"value", "before", "after"}], "moves": [{"change": "added" or
+///   {"layouts": [{"value", "before", "after"}], "outputs": [{"output", "before",
+///    "after"}], "moves": [{"change": "added" or
 ///    "removed", "phase", "kind", "value", "axis", "from", "to", "bytes", "seconds"}],
 ///    "before": SUMMARY, "after": SUMMARY}
 /// Summaries as eg_plan_summary_write_json has them. (plan_diff_print.c)

@@ -73,6 +73,11 @@ egraph_status eg_plan_diff_print(eg_text *text, const eg_plan_diff *diff) {
     EG_TRY(eg_text_printf(text, "%s: %s -> %s\n", change->value,
                           or_nothing(change->before), or_nothing(change->after)));
   }
+  for (size_t i = 0; i < diff->outputs.len; i++) {
+    const eg_layout_change *change = &diff->outputs.data[i];
+    EG_TRY(eg_text_printf(text, "output %s, delivered: %s -> %s\n", change->value,
+                          or_nothing(change->before), or_nothing(change->after)));
+  }
   for (size_t i = 0; i < diff->moves.len; i++)
     EG_TRY(print_move(text, &diff->moves.data[i]));
   return print_totals(text, &diff->before, &diff->after);
@@ -85,14 +90,21 @@ static egraph_status write_text(eg_text *text, const char *key, const char *valu
   return value != NULL ? eg_text_json_string(text, value) : eg_text_append(text, "null");
 }
 
-static egraph_status write_layout(eg_text *text, const eg_layout_change *change) {
-  EG_TRY(eg_text_append(text, "{"));
-  EG_TRY(write_text(text, "value", change->value));
-  EG_TRY(eg_text_append(text, ", "));
-  EG_TRY(write_text(text, "before", change->before));
-  EG_TRY(eg_text_append(text, ", "));
-  EG_TRY(write_text(text, "after", change->after));
-  return eg_text_append(text, "}");
+/// A JSON array of changes, each named by `key`.
+static egraph_status write_layouts(eg_text *text, const char *key,
+                                   const eg_layout_changes *changes) {
+  EG_TRY(eg_text_append(text, "["));
+  for (size_t i = 0; i < changes->len; i++) {
+    const eg_layout_change *change = &changes->data[i];
+    EG_TRY(eg_text_append(text, i == 0 ? "{" : ", {"));
+    EG_TRY(write_text(text, key, change->value));
+    EG_TRY(eg_text_append(text, ", "));
+    EG_TRY(write_text(text, "before", change->before));
+    EG_TRY(eg_text_append(text, ", "));
+    EG_TRY(write_text(text, "after", change->after));
+    EG_TRY(eg_text_append(text, "}"));
+  }
+  return eg_text_append(text, "]");
 }
 
 static egraph_status write_move(eg_text *text, const eg_move_change *move) {
@@ -111,12 +123,11 @@ static egraph_status write_move(eg_text *text, const eg_move_change *move) {
 }
 
 egraph_status eg_plan_diff_write_json(eg_text *text, const eg_plan_diff *diff) {
-  EG_TRY(eg_text_append(text, "{\"layouts\": ["));
-  for (size_t i = 0; i < diff->layouts.len; i++) {
-    if (i != 0) EG_TRY(eg_text_append(text, ", "));
-    EG_TRY(write_layout(text, &diff->layouts.data[i]));
-  }
-  EG_TRY(eg_text_append(text, "], \"moves\": ["));
+  EG_TRY(eg_text_append(text, "{\"layouts\": "));
+  EG_TRY(write_layouts(text, "value", &diff->layouts));
+  EG_TRY(eg_text_append(text, ", \"outputs\": "));
+  EG_TRY(write_layouts(text, "output", &diff->outputs));
+  EG_TRY(eg_text_append(text, ", \"moves\": ["));
   for (size_t i = 0; i < diff->moves.len; i++) {
     if (i != 0) EG_TRY(eg_text_append(text, ", "));
     EG_TRY(write_move(text, &diff->moves.data[i]));

@@ -47,11 +47,15 @@ done
 printf '(egraph-constraints 1)\n(deliver (all outputs) *=?)\n' >any.constraints
 expect 0 '^  y@S0$' - plan two.egraph $four --constraints any.constraints --text -o delivered.json
 matches stdout '^  h@S0 as hidden$'
+matches stdout '^delivered hidden as S0 on cpu=4$'
 if grep -q all-gather stdout; then fail 'nothing is put together that may stay in parts'; fi
 expect 0 'outputs equal' - run delivered.json --ranks 4 --verify --repeats 1
 expect 0 '' - run delivered.json --ranks 4 --repeats 1 --output y=delivered.raw --output hidden=hidden.raw
 expect 0 '' - run whole.json --ranks 4 --repeats 1 --output y=whole.raw
 same delivered.raw whole.raw
+expect 0 '^output y, delivered: R -> S0$' - explain whole.json --against delivered.json
+expect 0 '"outputs": .{"output": "y", "before": "R", "after": "S0"}' - explain whole.json --against delivered.json --json
+expect 0 '"delivered": .{"output": "y", "layout": "S0"}, {"output": "hidden", "layout": "S0"}' - explain delivered.json --json
 expect 1 - "^egraph: constraints:1:1: there is no output 'hiden' in the step; did you mean 'hidden'" plan two.egraph $four --deliver 'hiden cpu=S'
 expect 1 - "^egraph: constraints:1:1: 'x' is no output of the step, .*; pin says in which layout it is made" plan two.egraph $four --deliver 'x cpu=S0'
 expect 1 - '^egraph: constraints:1:1: output .y. would be delivered as partial results, .*; deliver it as R or S' plan two.egraph $four --deliver 'y cpu=P'

@@ -53,7 +53,7 @@ expect 0 '"layouts": \[' - explain plan.json --against other.json --json
 keys layouts moves before after
 expect 0 '' - explain plan.json --against plan.json --json
 keys layouts moves
-matches stdout '"layouts": \[\], "moves": \[\]'
+matches stdout '"layouts": \[\], "outputs": \[\], "moves": \[\]'
 expect 0 '^plan +optimal on node=1,gpu=8|^plan +optimal' - plan mlp.egraph --machine 'dgx-h100*2' --train sgd --bf16 --micro-batches 2 --clip 1
 expect 0 '"devices":1,' - plan mlp.egraph --machine 'host*1' --json
 

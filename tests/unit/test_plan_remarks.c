@@ -241,6 +241,82 @@ static void unevens_are_told(void **state) {
   eg_emitted_plan_deinit(&made);
 }
 
+// Sums run over everything, so that no part of them can be put together with another.
+#define WHOLE_GRAPH                                                                      \
+  "(egraph-graph 1)(input x \"float32[64]\")(input s \"float32[]\")"                     \
+  "(let y (cum-sum :axis 0 x))(let r (softmax :axis 0 x))(let e (exp s))"                \
+  "(output y)(output r)(output e)"
+
+static void operators_that_cannot_be_split_say_why(void **state) {
+  (void)state;
+  static const plan_case whole = {WHOLE_GRAPH, "node=2,gpu=4", 1, 1e-12};
+  eg_emitted_plan made;
+  eg_plan_summary summary;
+  eg_plan_wholes wholes;
+  eg_text text;
+  plan_make(&whole, &made);
+  eg_plan_wholes_init(&wholes, eg_allocator_heap());
+  assert_ok(eg_plan_wholes_find(&made.plan, eg_allocator_heap(), &wholes));
+  assert_int_equal(wholes.len, 2); // a scalar has no parts
+  assert_true(wholes.data[0].seconds >= wholes.data[1].seconds);
+  eg_plan_wholes_deinit(&wholes);
+  eg_text_init(&text, eg_allocator_heap());
+  assert_ok(eg_plan_summary_make(&made.plan, eg_allocator_heap(), &summary));
+  assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
+  assert_non_null(strstr(eg_text_of(&text),
+                         "whole     y = cum-sum cannot be split: every "
+                         "element needs all before it; all repeat "));
+  assert_non_null(strstr(eg_text_of(&text),
+                         "whole     r = softmax cannot be split: every element needs the "
+                         "sum of all; the loss is written as sums; all repeat "));
+  assert_non_null(
+      strstr(eg_text_of(&text), "whole     2 operators in all cannot be split"));
+  eg_text_clear(&text);
+  assert_ok(eg_plan_remarks_write_members(&text, &made.plan));
+  assert_non_null(
+      strstr(eg_text_of(&text), "\"whole\": {\"operators\": 2, \"worst\": ["));
+  assert_non_null(strstr(eg_text_of(&text),
+                         "\"operator\": \"cum-sum\", \"why\": \"every element needs all "
+                         "before it\", \"seconds\": "));
+  eg_text_deinit(&text);
+  eg_emitted_plan_deinit(&made);
+}
+
+/// Delivers an output of a plan in the layout in which its value is made.
+static void leave_as_made(eg_plan *plan, uint32_t output) {
+  uint32_t value = plan->states.data[plan->output_states.data[output]].value.id;
+  for (uint32_t s = 0; s < plan->states.len; s++)
+    if (plan->states.data[s].value.id == value) {
+      plan->output_states.data[output] = s;
+      return;
+    }
+}
+
+static void layouts_of_outputs_are_told(void **state) {
+  (void)state;
+  eg_emitted_plan made;
+  eg_plan_summary summary;
+  eg_text text;
+  static const plan_case even = {
+      "(egraph-graph 1)(input x \"float32[64,64]\")(let y (exp x))(output out y)",
+      "gpu=4", 1, 1e-15};
+  plan_make(&even, &made);
+  eg_text_init(&text, eg_allocator_heap());
+  assert_ok(eg_plan_summary_make(&made.plan, eg_allocator_heap(), &summary));
+  assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
+  assert_null(strstr(eg_text_of(&text), "delivered")); // whole, as always
+  leave_as_made(&made.plan, 0);
+  assert_ok(eg_plan_check(&made.plan, eg_allocator_heap()));
+  assert_ok(eg_plan_remarks_print(&text, &made.plan, &summary));
+  assert_non_null(strstr(eg_text_of(&text), "delivered out as S0 on gpu=4\n"));
+  eg_text_clear(&text);
+  assert_ok(eg_plan_remarks_write_members(&text, &made.plan));
+  assert_non_null(strstr(eg_text_of(&text),
+                         ", \"delivered\": [{\"output\": \"out\", \"layout\": \"S0\"}]"));
+  eg_text_deinit(&text);
+  eg_emitted_plan_deinit(&made);
+}
+
 static void even_plans_have_no_remarks(void **state) {
   (void)state;
   eg_emitted_plan made;
@@ -327,6 +403,8 @@ int main(void) {
       cmocka_unit_test(broken_rivals_are_refused),
       cmocka_unit_test(splits_that_sizes_forbid_are_found),
       cmocka_unit_test(unevens_are_told),
+      cmocka_unit_test(operators_that_cannot_be_split_say_why),
+      cmocka_unit_test(layouts_of_outputs_are_told),
       cmocka_unit_test(even_plans_have_no_remarks),
       cmocka_unit_test(idle_axes_and_the_speedup_are_told),
       cmocka_unit_test(failing_allocations_are_survived),

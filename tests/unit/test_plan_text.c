@@ -228,7 +228,7 @@ static void a_difference_tells_layouts_moves_and_totals(void **state) {
   assert_string_equal(
       eg_text_of(&out),
       "{\"layouts\": [{\"value\": \"x\", \"before\": \"S1\", \"after\": \"R\"}], "
-      "\"moves\": [{\"change\": \"removed\", \"phase\": \"forward\", "
+      "\"outputs\": [], \"moves\": [{\"change\": \"removed\", \"phase\": \"forward\", "
       "\"kind\": \"all-reduce\", \"value\": \"y\", \"axis\": \"gpu\", \"from\": \"P\", "
       "\"to\": \"R\", \"bytes\": 128, \"seconds\": 0.0025}], "
       "\"before\": " SUMMARY ", \"after\": " SUMMARY "}");
