@@ -236,7 +236,9 @@ static egraph_status solve(run *r, const uint32_t *incumbent) {
   (void)find_extractor(o->extractor, &options.method);
   double seconds =
       share_of_extraction(r) * (o->extract_time_limit - report->extract_seconds);
+  double steps = share_of_extraction(r) * (double)eg_work_left(&r->extracting);
   options.time_limit_seconds = seconds > 1e-9 ? seconds : 1e-9;
+  options.work_limit = steps > 1e6 ? (uint64_t)(steps / 1e6) : 1;
   options.relative_gap = o->relative_gap;
   options.seed = o->seed;
   options.threads = (uint32_t)o->threads;
@@ -246,6 +248,7 @@ static egraph_status solve(run *r, const uint32_t *incumbent) {
   EG_TRY(eg_extract_solve(r->alloc, &r->now.expansion.problem, &options,
                           &r->now.extraction));
   report->extract_seconds += r->now.extraction.seconds;
+  eg_work_add(&r->extracting, r->now.extraction.work);
   if (r->now.extraction.status == EG_EXTRACT_INFEASIBLE)
     return EG_FAIL(EGRAPH_E_INTERNAL,
                    "the extractor found no graph, not even the original");
