@@ -21,7 +21,7 @@
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;
 /// Default of the option work_limit, in millions of steps.
-static const uint64_t DEFAULT_WORK = 20000;
+static const uint64_t DEFAULT_WORK = 6000;
 
 // ---- options --------------------------------------------------------------------
 
@@ -508,8 +508,8 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
   run r = {.input = input,
            .options = input->options,
            .alloc = alloc,
-           .saturating.limit = steps / 4,
-           .extracting.limit = steps - steps / 4,
+           .saturating.limit = steps / 2,
+           .extracting.limit = steps - steps / 2,
            .least_bound = INFINITY};
   EG_TRY(eg_alloc(alloc, 1, sizeof *r.result, &r.result));
   r.result->alloc = alloc;

@@ -255,14 +255,14 @@ static void work_does_not_depend_on_threads_and_limits_the_search(void **state) 
     work[i] = egraph_result_report(result)->saturate_work;
     egraph_result_destroy(result);
   }
-  assert_true(work[0] > 0.25 && work[0] == work[1]);
-  f.options.work_limit = 1; // a quarter of it for saturation
+  assert_true(work[0] > 0.5 && work[0] == work[1]);
+  f.options.work_limit = 1; // half of it for saturation
   egraph_result *result = optimize(&f, graph);
   const egraph_report *report = egraph_result_report(result);
   assert_string_equal(report->stop, "work-limit");
   assert_string_equal(report->proven_over, "variants reached");
   assert_false(report->settled);
-  assert_true(report->saturate_work >= 0.25 && report->saturate_work < work[0]);
+  assert_true(report->saturate_work >= 0.5 && report->saturate_work < work[0]);
   egraph_result_destroy(result);
   eg_graph_destroy(graph);
   close_fixture(&f);
