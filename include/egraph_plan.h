@@ -152,12 +152,12 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
     void (*on_store)(void *user, const egraph_plan_store *store), void *user);
 
 /// What its figures do not say, as text, or as a JSON object {"baselines", "uneven",
-/// "whole", "delivered", "useful_devices", "idle_axes", "single_device_seconds"}: what the
-/// plan was compared with (pcg/plan_why.h), which splits sizes that do not divide did not
-/// allow, where it cost most (pcg/plan_uneven.h), which operators can be split along no
-/// axis, and why (pcg/plan_whole.h), the layout of each output that no step hands to the
-/// next (pcg/plan_delivered.h), the speedup over one device, and how many devices would
-/// do the same (pcg/plan_worth.h). Free with egraph_string_free.
+/// "whole", "delivered", "useful_devices", "idle_axes", "single_device_seconds"}: what
+/// the plan was compared with (pcg/plan_why.h), which splits sizes that do not divide did
+/// not allow, where it cost most (pcg/plan_uneven.h), which operators can be split along
+/// no axis, and why (pcg/plan_whole.h), the layout of each output that no step hands to
+/// the next (pcg/plan_delivered.h), the speedup over one device, and how many devices
+/// would do the same (pcg/plan_worth.h). Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
     const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);
 /// Prices every step anew, by the figures of a machine: of a plan from a file that was
