@@ -81,15 +81,16 @@ static eg_layout_options remaining(const planner *p) {
 
 // ---- baselines ----------------------------------------------------------------------
 
-// Shares of the time. Before the search each baseline gets an equal part of a share for a
-// rough plan, then those that may be the cheapest for a better one; after a search
-// without a proof those that may still be cheaper get what is kept. Within limits for one
-// baseline.
-static const double ROUGH_SHARE = 0.15, FINE_SHARE = 0.15, KEPT_SHARE = 0.1;
-static const double LEAST_SEED_SECONDS = 0.1, ROUGH_GAP = 0.01;
-static const double FINE_PART = 1.0 / 3; // of what is left of the share
-static const double GIVEN_SHARE = 0.5;   // of the graph as it was given
-static const double LEAST_BASELINE_SECONDS = 0.25;
+// Shares of the work of all stages. Before the search each baseline gets an equal part of
+// the first for a rough plan, then each that may be the cheapest the second for a better
+// one; after a search without a proof those that may still be cheaper get equal parts of
+// the third. Whatever the limit, a baseline gets a little. Where only the clock limits, a
+// second counts as a billion steps, and the clock of a baseline as the second limit.
+static const double ROUGH_SHARE = 0.15, FINE_SHARE = 0.04, KEPT_SHARE = 0.1;
+static const double ROUGH_GAP = 0.01;
+static const double STEPS_PER_SECOND = 1e9, LEAST_ROUGH_STEPS = 1e8, LEAST_STEPS = 2.5e8;
+static const double PATIENCE = 4.0; // seconds for the steps of one, where others compute
+static const double GIVEN_SHARE = 0.5; // of the graph as it was given
 static const double PROVEN_GAP = 1e-9;
 
 /// While baselines are planned, progress reports only the best cost so far; and a
@@ -189,17 +190,27 @@ static bool is_settled(const planner *p, const contender *c) {
   return is_proven || !is_wanted;
 }
 
+/// Steps of all stages, of mesh and graph at work.
+static double all_steps(const planner *p) {
+  const eg_layout_options *asked = &p->input->layout;
+  return asked->work_limit != 0 ? (double)asked->work_limit
+                                : STEPS_PER_SECOND * asked->time_limit_seconds;
+}
+
 static egraph_status try_baseline(planner *p, eg_competition *competition, contender *c,
-                                  double seconds) {
+                                  double steps) {
   eg_fitted_plan plan;
   eg_baseline_obstacle obstacle;
   char name[EG_RIVAL_NAME_SIZE];
   EG_TRY(name_of(p, &c->roles, name));
-  competition->layout.time_limit_seconds = seconds;
+  uint64_t work = competition->layout.work_limit;
+  competition->layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
+  competition->layout.time_limit_seconds = PATIENCE * steps / STEPS_PER_SECOND;
   p->may_lose = p->is_open && !(p->stage == COMPARING && is_asked(p, c));
   competition->seed = &p->seed; // where it keeps to the roles
   EG_TRY(eg_compete_baseline(competition, &c->roles, &obstacle, &plan));
   competition->seed = NULL;
+  competition->layout.work_limit = work;
   egraph_status status = note(p, c, name, &obstacle, &plan);
   if (status == EGRAPH_OK && p->is_open) status = let_win(p, name, &plan);
   c->status = plan.status;
@@ -225,22 +236,21 @@ static egraph_status list_contenders(planner *p) {
   return status;
 }
 
-/// Plans each baseline that is not settled in its part of the time until the deadline: an
-/// equal one, or at least `share` of what is left.
-static egraph_status try_baselines(planner *p, eg_competition *competition,
-                                   double deadline, double share, double least) {
+/// Plans each baseline that is not settled in an equal part of so many steps, but at
+/// least in so many.
+static egraph_status try_baselines(planner *p, eg_competition *competition, double steps,
+                                   double least) {
   size_t open = 0;
   for (size_t i = 0; i < p->contenders.len; i++)
     open += !is_settled(p, &p->contenders.data[i]);
+  double part = fmax(steps / (double)(open != 0 ? open : 1), least);
   for (size_t i = 0; i < p->contenders.len && !p->is_cancelled; i++) {
     contender *c = &p->contenders.data[i];
     if (is_settled(p, c)) continue;
-    double part = (deadline - eg_clock_seconds()) * fmax(1 / (double)open--, share);
-    if (part <= 0 && p->stage == SEEDING && c->outcome == EG_BASELINE_OTHER) continue;
     // One device has one layout: what it takes is always known.
     bool beyond = competition->beyond_memory;
     competition->beyond_memory = beyond || c->outcome == EG_BASELINE_SINGLE;
-    EG_TRY(try_baseline(p, competition, c, fmax(part, least)));
+    EG_TRY(try_baseline(p, competition, c, part));
     competition->beyond_memory = beyond;
   }
   return EGRAPH_OK;
@@ -250,16 +260,13 @@ static egraph_status try_baselines(planner *p, eg_competition *competition,
 
 /// Baselines of the graph as it was given.
 static egraph_status seed_baselines(planner *p, eg_competition *competition) {
-  double limit = remaining(p).time_limit_seconds, start = eg_clock_seconds();
+  double steps = all_steps(p);
   p->stage = SEEDING;
   p->is_open = true;
   competition->layout.relative_gap = fmax(p->input->layout.relative_gap, ROUGH_GAP);
-  EG_TRY(
-      try_baselines(p, competition, start + ROUGH_SHARE * limit, 0, LEAST_SEED_SECONDS));
+  EG_TRY(try_baselines(p, competition, ROUGH_SHARE * steps, LEAST_ROUGH_STEPS));
   competition->layout.relative_gap = p->input->layout.relative_gap;
-  start = eg_clock_seconds();
-  return try_baselines(p, competition, start + FINE_SHARE * limit, FINE_PART,
-                       LEAST_SECONDS);
+  return try_baselines(p, competition, 0, FINE_SHARE * steps);
 }
 
 /// The cheapest plan without what rules have made: none with it is dearer.
@@ -359,7 +366,7 @@ static egraph_status search(planner *p, const eg_competition *competition) {
 
 static egraph_status search_and_compare(planner *p, eg_competition *competition,
                                         const eg_u32s *known) {
-  double limit = remaining(p).time_limit_seconds, deadline = eg_clock_seconds() + limit;
+  double limit = remaining(p).time_limit_seconds;
   bool is_alone = p->input->baseline != NULL && !p->input->compares;
   competition->layout.time_limit_seconds = is_alone ? limit : limit * (1 - KEPT_SHARE);
   if (known->len != 0) competition->layout.incumbent = known->data;
@@ -372,7 +379,7 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
       p->input->baseline == NULL && (p->out->status == EG_LAYOUT_UNKNOWN ||
                                      (p->out->has_plan && p->out->gap > PROVEN_GAP));
   competition->beyond_memory = p->input->compares;
-  return try_baselines(p, competition, deadline, 0, LEAST_BASELINE_SECONDS);
+  return try_baselines(p, competition, KEPT_SHARE * all_steps(p), LEAST_STEPS);
 }
 
 static egraph_status compete(planner *p, eg_competition *competition, eg_u32s *known) {
