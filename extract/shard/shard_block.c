@@ -313,17 +313,13 @@ static egraph_status adopt(eg_shard_block *block, int64_t before) {
   return EGRAPH_OK;
 }
 
-// A fifth of the work goes to the arms that have had the least.
-static uint32_t choose_arm(const eg_shard_block *block, bool *out_explores) {
-  uint32_t best = 0, least = 0, arms = EG_SHARD_BLOCK_KINDS * EG_SHARD_BLOCK_SIZES;
-  double most = -1, total = 0, spent = 0;
-  for (uint32_t a = 0; a < arms; a++) {
+static uint32_t choose_arm(eg_shard_block *block) {
+  uint32_t best = 0, arms = EG_SHARD_BLOCK_KINDS * EG_SHARD_BLOCK_SIZES;
+  eg_rng *rng = &block->whole->rng;
+  double most = -1, total = 0;
+  if (eg_rng_below(rng, 4) == 0) return (uint32_t)eg_rng_below(rng, arms);
+  for (uint32_t a = 0; a < arms; a++)
     total += block->reward[a];
-    spent += block->spent[a];
-    if (block->spent[a] < block->spent[least]) least = a;
-  }
-  *out_explores = block->explored <= 0.2 * spent;
-  if (*out_explores) return least;
   for (uint32_t a = 0; a < arms; a++) {
     double rate = (block->reward[a] + 1e-2 * total + 1) / (block->effort[a] + 1e6);
     if (rate > most) {
@@ -335,8 +331,7 @@ static uint32_t choose_arm(const eg_shard_block *block, bool *out_explores) {
 }
 
 egraph_status eg_shard_block_improve(eg_shard_block *block, bool *out_better) {
-  bool explores;
-  uint32_t arm = choose_arm(block, &explores);
+  uint32_t arm = choose_arm(block);
   uint32_t size = sizes[arm % EG_SHARD_BLOCK_SIZES];
   *out_better = false;
   eg_shard_search_work(block->whole, 1000);
@@ -361,7 +356,5 @@ egraph_status eg_shard_block_improve(eg_shard_block *block, bool *out_better) {
   }
   block->reward[arm] = 0.97 * block->reward[arm] + (double)(before - block->search.cost);
   block->effort[arm] = 0.97 * block->effort[arm] + (double)work;
-  block->spent[arm] += (double)work;
-  if (explores) block->explored += (double)work;
   return EGRAPH_OK;
 }

@@ -28,8 +28,6 @@ typedef struct eg_shard_block {
   eg_u32s scratch;
   double reward[EG_SHARD_BLOCK_KINDS * EG_SHARD_BLOCK_SIZES];
   double effort[EG_SHARD_BLOCK_KINDS * EG_SHARD_BLOCK_SIZES];
-  double spent[EG_SHARD_BLOCK_KINDS * EG_SHARD_BLOCK_SIZES]; // work, all of it
-  double explored; // work of arms that were tried because they had little
 } eg_shard_block;
 
 void eg_shard_block_init(eg_shard_block *block, eg_shard_search *whole);

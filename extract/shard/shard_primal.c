@@ -9,13 +9,7 @@
 
 #include "extract/shard/shard_edit.h"
 
-enum {
-  PRICE_STEPS = 6,
-  VISITS = 4000,
-  BLOCK_CAP = 100000,
-  POOL_CAP = 400000,
-  MOST_WORK = 50000000
-};
+enum { PRICE_STEPS = 6, VISITS = 4000, BLOCK_CAP = 100000, POOL_CAP = 400000 };
 
 void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search) {
   egraph_allocator alloc = search->alloc;
@@ -211,9 +205,7 @@ static egraph_status steer(eg_shard_primal *primal, bool *out_moved) {
 
 static egraph_status solve_priced(eg_shard_primal *primal, bool *out_better) {
   bool complete, moved = true;
-  uint64_t start = primal->tables.work;
   for (int step = 0; step <= PRICE_STEPS && moved; step++) {
-    if (primal->tables.work - start > MOST_WORK) return EGRAPH_OK;
     EG_TRY(eg_shard_elimination_run(&primal->tables));
     if (primal->tables.too_large) return EGRAPH_OK;
     EG_TRY(eg_shard_enumerate(&primal->walk, &primal->tables, primal->search, VISITS,
@@ -235,7 +227,7 @@ static egraph_status solve_allowed(eg_shard_primal *primal, size_t cap,
   uint64_t before = primal->tables.work;
   model->cutoff = primal->cost;
   egraph_status status = eg_shard_elimination_order(
-      &primal->tables, model, primal->allowed.data, primal->best.data, cap, 10 * cap);
+      &primal->tables, model, primal->allowed.data, primal->best.data, cap, 40 * cap);
   if (status == EGRAPH_OK) status = solve_priced(primal, out_better);
   if (*out_better) {
     primal->cost = model->cutoff;
@@ -316,17 +308,13 @@ static egraph_status find_block(eg_shard_primal *primal, uint32_t size, bool nea
   return EGRAPH_OK;
 }
 
-// A fifth of the work goes to the arms that have had the least.
-static uint32_t choose_arm(const eg_shard_primal *primal, bool *out_explores) {
-  uint32_t best = 0, least = 0;
-  double most = -1, total = 0, spent = 0;
-  for (uint32_t a = 0; a < EG_SHARD_ARMS; a++) {
+static uint32_t choose_arm(eg_shard_primal *primal) {
+  uint32_t best = 0;
+  double most = -1, total = 0;
+  for (uint32_t a = 0; a < EG_SHARD_ARMS; a++)
     total += primal->reward[a];
-    spent += primal->spent[a];
-    if (primal->spent[a] < primal->spent[least]) least = a;
-  }
-  *out_explores = primal->explored <= 0.2 * spent;
-  if (*out_explores) return least;
+  if (eg_rng_below(&primal->search->rng, 4) == 0)
+    return (uint32_t)eg_rng_below(&primal->search->rng, EG_SHARD_ARMS);
   for (uint32_t a = 0; a < EG_SHARD_ARMS; a++) {
     double rate = (primal->reward[a] + 1e-3 * total + 1) / (primal->effort[a] + 1);
     if (rate > most) {
@@ -353,8 +341,7 @@ egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_du
   primal->work++;
   if (primal->cost >= EG_SHARD_INFINITE || primal->model->nodes.len == 0)
     return EGRAPH_OK;
-  bool explores;
-  uint32_t arm = choose_arm(primal, &explores);
+  uint32_t arm = choose_arm(primal);
   int64_t cost = primal->cost;
   uint64_t work = primal->work;
   allow_best(primal);
@@ -366,7 +353,5 @@ egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_du
   primal->reward[arm] = 0.95 * primal->reward[arm] + (double)(cost - primal->cost);
   work = primal->work - work;
   primal->effort[arm] = 0.95 * primal->effort[arm] + (double)work;
-  primal->spent[arm] += (double)work;
-  if (explores) primal->explored += (double)work;
   return EGRAPH_OK;
 }

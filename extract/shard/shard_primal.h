@@ -25,7 +25,6 @@ typedef struct eg_shard_primal {
   eg_bytes in_block;
   eg_doubles kept_price, load;
   double reward[EG_SHARD_ARMS], effort[EG_SHARD_ARMS]; // of the kinds of blocks
-  double spent[EG_SHARD_ARMS], explored; // work in all; and where it was to try
   uint64_t work;
 } eg_shard_primal;
 

@@ -56,7 +56,7 @@ typedef struct course {
   uint64_t spent[PHASES]; // work
 } course;
 
-static const uint32_t weights[2][PHASES] = {{8, 1, 1}, {2, 1, 3}}; // branching; large
+static const uint32_t weights[2][PHASES] = {{8, 1, 1}, {1, 1, 1}}; // branching; large
 
 // Message passing on the root, or open models one after the other.
 static egraph_status prove(course *c, uint64_t until) {
@@ -140,15 +140,12 @@ static egraph_status go_on(course *c) {
 
 static egraph_status work(course *c) {
   static const eg_shard_effort first = {120, 40, 500000, 100000, true};
-  static const eg_shard_effort brief = {120, 1, 0, 0, true}; // better choices wait
   eg_shard_tools *tools = c->tools;
   eg_shard_search *search = tools->search;
   eg_shard_model *root = c->root;
   EG_TRY(eg_shard_model_copy(root, &search->core, NULL));
   c->bound = search->bound;
-  if (!root->closed)
-    EG_TRY(eg_shard_tighten(tools, root, eg_shard_size_of(root) > LARGE ? &brief : &first,
-                            &c->bound));
+  if (!root->closed) EG_TRY(eg_shard_tighten(tools, root, &first, &c->bound));
   EG_TRY(eg_shard_search_raise(search, root->closed ? search->cost : c->bound));
   if (root->closed || eg_shard_search_stop(search)) return EGRAPH_OK;
   return go_on(c);
