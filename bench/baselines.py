@@ -50,7 +50,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--time-limit", type=float, default=20)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     models = options.models or [os.path.join(HERE, model + ".egraph") for model in MODELS]
     failures = pairs = 0
     print("| model | machine | with rules, ms (gap) | without, ms (gap) | cheapest baseline, ms | which | baselines |")
