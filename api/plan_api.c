@@ -309,6 +309,12 @@ static egraph_status plan_step(plan_job *job, eg_unfold_steps *steps) {
   return (job->options->optimizer != NULL ? plan_training : plan_forward)(job, steps);
 }
 
+/// Blocks beside the one that stands for others must have what it has: before it one that
+/// is not the first, after it one that is not the last, if rules look at them.
+static eg_fold_ends ends_of(const plan_job *job) {
+  return (eg_fold_ends){2, job->options->rules != NULL ? 2 : 1};
+}
+
 // ---- names in constraints -------------------------------------------------------
 
 typedef egraph_status (*use_steps)(plan_job *job, const eg_unfold_steps *steps,
@@ -332,9 +338,12 @@ static egraph_status with_steps(plan_job *job, const eg_training *whole, eg_bloc
   const eg_blocks blocks = *inout;
   eg_folded folded;
   eg_training small;
-  EG_TRY(eg_blocks_fold(job->graph, &blocks, &folded));
-  eg_unfold_steps steps = {
-      .forward = job->graph, .blocks = &blocks, .folded = &folded, .whole = whole};
+  EG_TRY(eg_blocks_fold(job->graph, &blocks, ends_of(job), &folded));
+  eg_unfold_steps steps = {.forward = job->graph,
+                           .blocks = &blocks,
+                           .ends = ends_of(job),
+                           .folded = &folded,
+                           .whole = whole};
   egraph_status status = EGRAPH_OK;
   if (whole != NULL) status = eg_training_step(folded.graph, &job->training, &small);
   if (status == EGRAPH_OK) {
@@ -371,12 +380,14 @@ static egraph_status resolve(plan_job *job, eg_blocks *inout) {
 static egraph_status plan_graph(plan_job *job) {
   eg_blocks blocks = {.count = 0};
   if (!job->options->no_fold) EG_TRY(eg_blocks_find(job->graph, &blocks));
+  if (!eg_blocks_can_fold(&blocks, ends_of(job))) blocks.count = 0;
   EG_TRY(resolve(job, &blocks));
   if (blocks.count == 0) return plan_step(job, NULL);
   eg_folded folded;
-  EG_TRY(eg_blocks_fold(job->graph, &blocks, &folded));
-  job->plan->report.blocks = blocks.count - 2;
-  eg_unfold_steps steps = {.forward = job->graph, .blocks = &blocks, .folded = &folded};
+  EG_TRY(eg_blocks_fold(job->graph, &blocks, ends_of(job), &folded));
+  job->plan->report.blocks = folded.times;
+  eg_unfold_steps steps = {
+      .forward = job->graph, .blocks = &blocks, .ends = ends_of(job), .folded = &folded};
   egraph_status status = plan_step(job, &steps);
   eg_folded_deinit(&folded);
   return status;

@@ -203,9 +203,9 @@ egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out) {
 typedef struct folder {
   const eg_graph *from;
   const eg_blocks *blocks;
+  eg_fold_ends ends;
   eg_folded *out;
   eg_u32s map; // [values] in the folded graph, or NONE
-  eg_u32s times;
   eg_u32s inputs, results;
 } folder;
 
@@ -215,17 +215,17 @@ static uint32_t block_of(const eg_blocks *b, uint32_t node) {
   return (node - b->first) / b->period;
 }
 
-static bool is_kept(const eg_blocks *b, uint32_t node) {
-  uint32_t block = block_of(b, node);
-  return block == NONE || block < 2 || block == b->count - 1;
+static bool is_kept(const folder *f, uint32_t node) {
+  uint32_t block = block_of(f->blocks, node);
+  return block == NONE || eg_blocks_standing(f->blocks, f->ends, block) == block;
 }
 
-/// A value of a block that is gone stands in the middle one.
+/// A value of a block that is gone stands in the one that stands for it.
 static eg_value in_middle(const folder *f, eg_value value) {
   const eg_value_info *info = eg_graph_value(f->from, value);
-  if (info->kind != EG_VALUE_COMPUTED || is_kept(f->blocks, info->node.id)) return value;
-  uint32_t block = block_of(f->blocks, info->node.id);
-  eg_graph_node same = {info->node.id - (block - 1) * f->blocks->period};
+  if (info->kind != EG_VALUE_COMPUTED || is_kept(f, info->node.id)) return value;
+  uint32_t back = block_of(f->blocks, info->node.id) - f->ends.lead;
+  eg_graph_node same = {info->node.id - back * f->blocks->period};
   return eg_graph_node_at(f->from, same).results[info->result];
 }
 
@@ -262,8 +262,7 @@ static egraph_status copy_node(folder *f, uint32_t n) {
   EG_TRY(status);
   for (uint32_t r = 0; r < node.result_count; r++)
     f->map.data[node.results[r].id] = f->results.data[r];
-  uint32_t block = block_of(f->blocks, n);
-  return eg_u32s_push(&f->times, block == 1 ? f->blocks->count - 2 : 1);
+  return EGRAPH_OK;
 }
 
 /// Weights of what is kept, in their order, so that sums over all weights are alike.
@@ -273,7 +272,7 @@ static egraph_status copy_weights(folder *f) {
   EG_TRY(eg_u32s_resize(&f->inputs, values)); // flags
   for (uint32_t n = 0; n < eg_graph_node_count(f->from); n++) {
     eg_graph_node_info node = eg_graph_node_at(f->from, (eg_graph_node){n});
-    for (uint32_t i = 0; is_kept(f->blocks, n) && i < node.input_count; i++)
+    for (uint32_t i = 0; is_kept(f, n) && i < node.input_count; i++)
       f->inputs.data[node.inputs[i].id] = 1;
   }
   for (uint32_t v = 0; v < values; v++)
@@ -285,8 +284,10 @@ static egraph_status copy_weights(folder *f) {
 
 static egraph_status copy_all(folder *f) {
   eg_graph *graph = f->out->graph;
-  f->out->blocks = (eg_blocks){f->blocks->first, f->blocks->period, 3};
-  f->out->middle = f->blocks->count - 2;
+  uint32_t kept = f->ends.lead + 1 + f->ends.trail;
+  f->out->blocks = (eg_blocks){f->blocks->first, f->blocks->period, kept};
+  f->out->middle = f->ends.lead;
+  f->out->times = f->blocks->count - kept + 1;
   for (uint32_t i = 0; i < eg_graph_input_count(f->from); i++) {
     const eg_value_info *info = eg_graph_value(f->from, eg_graph_input(f->from, i));
     eg_value made;
@@ -295,7 +296,7 @@ static egraph_status copy_all(folder *f) {
   }
   EG_TRY(copy_weights(f));
   for (uint32_t n = 0; n < eg_graph_node_count(f->from); n++)
-    if (is_kept(f->blocks, n)) EG_TRY(copy_node(f, n));
+    if (is_kept(f, n)) EG_TRY(copy_node(f, n));
   for (uint32_t i = 0; i < eg_graph_output_count(f->from); i++) {
     const char *name;
     eg_value output = in_middle(f, eg_graph_output(f->from, i, &name));
@@ -306,56 +307,19 @@ static egraph_status copy_all(folder *f) {
   return EGRAPH_OK;
 }
 
-/// Whether a value of the first block is used in the second.
-static bool leaves_first(const folder *f, const eg_value_info *info, eg_value value) {
-  const eg_blocks *b = f->blocks;
-  if (info->kind != EG_VALUE_COMPUTED || block_of(b, info->node.id) != 0) return false;
-  for (uint32_t n = b->first + b->period; n < b->first + 2 * b->period; n++) {
-    eg_graph_node_info node = eg_graph_node_at(f->from, (eg_graph_node){n});
-    for (uint32_t i = 0; i < node.input_count; i++)
-      if (node.inputs[i].id == value.id) return true;
-  }
-  return false;
-}
-
-static egraph_status find_crossing(folder *f) {
-  eg_folded *out = f->out;
-  uint32_t values = eg_graph_value_count(f->from), count = 0;
-  f->inputs.len = 0;
-  for (uint32_t v = 0; v < values; v++)
-    if (leaves_first(f, eg_graph_value(f->from, (eg_value){v}), (eg_value){v}))
-      EG_TRY(eg_u32s_push(&f->inputs, v));
-  count = (uint32_t)f->inputs.len;
-  EG_TRY(eg_alloc(out->alloc, count, sizeof *out->left_first, &out->left_first));
-  out->crossing = count;
-  EG_TRY(eg_alloc(out->alloc, count, sizeof *out->left_middle, &out->left_middle));
-  for (uint32_t i = 0; i < count; i++) {
-    const eg_value_info *info = eg_graph_value(f->from, (eg_value){f->inputs.data[i]});
-    eg_graph_node same = {info->node.id + f->blocks->period};
-    eg_value middle = eg_graph_node_at(f->from, same).results[info->result];
-    out->left_first[i] = (eg_value){f->map.data[f->inputs.data[i]]};
-    out->left_middle[i] = (eg_value){f->map.data[middle.id]};
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status fold(folder *f) {
   EG_TRY(eg_graph_create(&f->out->alloc, &f->out->graph));
   for (uint32_t v = 0; v < eg_graph_value_count(f->from); v++)
     EG_TRY(eg_u32s_push(&f->map, NONE));
-  EG_TRY(copy_all(f));
-  EG_TRY(find_crossing(f));
-  EG_TRY(eg_alloc(f->out->alloc, f->times.len, sizeof *f->out->times, &f->out->times));
-  memcpy(f->out->times, f->times.data, f->times.len * sizeof *f->times.data);
-  return EGRAPH_OK;
+  return copy_all(f);
 }
 
 egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
-                             eg_folded *out) {
+                             eg_fold_ends ends, eg_folded *out) {
   egraph_allocator alloc = eg_graph_allocator(graph);
   *out = (eg_folded){.alloc = alloc};
-  folder f = {.from = graph, .blocks = blocks, .out = out};
-  eg_u32s *const lists[] = {&f.map, &f.times, &f.inputs, &f.results};
+  folder f = {.from = graph, .blocks = blocks, .ends = ends, .out = out};
+  eg_u32s *const lists[] = {&f.map, &f.inputs, &f.results};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
   egraph_status status = fold(&f);
@@ -366,14 +330,6 @@ egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
 }
 
 void eg_folded_deinit(eg_folded *folded) {
-  if (folded->graph == NULL) return;
-  if (folded->times != NULL)
-    eg_free(folded->alloc, folded->times, eg_graph_node_count(folded->graph),
-            sizeof *folded->times);
-  eg_free(folded->alloc, folded->left_first, folded->crossing,
-          sizeof *folded->left_first);
-  eg_free(folded->alloc, folded->left_middle, folded->crossing,
-          sizeof *folded->left_middle);
   eg_graph_destroy(folded->graph);
   folded->graph = NULL;
 }

@@ -23,24 +23,41 @@ typedef struct eg_blocks {
 /// EGRAPH_E_MEMORY.
 egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out);
 
-/// The graph with three blocks: the first, one that stands for all in the middle, the
-/// last.
+/// How many blocks at either end stay as they are when the others are folded into one.
+typedef struct eg_fold_ends {
+  uint32_t lead, trail; // >= 1
+} eg_fold_ends;
+
+/// Whether at least two blocks are left in the middle to be folded.
+static inline bool eg_blocks_can_fold(const eg_blocks *blocks, eg_fold_ends ends) {
+  return blocks->count >= ends.lead + ends.trail + 2;
+}
+/// The block that stands for block `number`: itself at the ends, block `lead` in the
+/// middle.
+static inline uint32_t eg_blocks_standing(const eg_blocks *blocks, eg_fold_ends ends,
+                                          uint32_t number) {
+  bool is_end = number < ends.lead || number >= blocks->count - ends.trail;
+  return is_end ? number : ends.lead;
+}
+/// The same repetition in groups of `size` neighbours, which may be planned differently;
+/// count 0: there are less than `size` blocks.
+static inline eg_blocks eg_blocks_group(const eg_blocks *blocks, uint32_t size) {
+  return (eg_blocks){blocks->first, blocks->period * size, blocks->count / size};
+}
+
+/// The graph in which one block stands for all in the middle.
 typedef struct eg_folded {
   eg_graph *graph;
-  eg_blocks blocks; // of it: these three
-  uint32_t *times;  // [its nodes] blocks that a node stands for
-  uint32_t middle;  // as many as the middle one stands for
-  // Values that leave the first block and the same ones that leave the middle one; both
-  // are made in one layout, so that the middle can follow itself.
-  eg_value *left_first, *left_middle;
-  uint32_t crossing;
+  eg_blocks blocks; // of it
+  uint32_t middle;  // number of the block that stands for others
+  uint32_t times;   // as many as it stands for
   egraph_allocator alloc;
 } eg_folded;
 
-/// Copies; names of what is kept stay. `blocks` has a count of at least 4. Fails with
-/// EGRAPH_E_MEMORY.
+/// Copies; names of what is kept stay. `blocks` must leave something to be folded. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
-                             eg_folded *out);
+                             eg_fold_ends ends, eg_folded *out);
 void eg_folded_deinit(eg_folded *folded);
 
 #endif

@@ -78,7 +78,15 @@ static egraph_status add_move(emitter *e, uint32_t arc) {
   return eg_plan_steps_push(&plan_of(e)->steps, mine);
 }
 
-/// Makes the state of a place, if need be by moves from where its value was made.
+/// What a seam hands over is a state of the copy.
+static uint32_t place_of_copy(const emitter *e, uint32_t place) {
+  uint32_t value = value_of(e, place);
+  bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
+  return is_handed ? eg_plan_solution_kept_from(&e->chosen, value) : place;
+}
+
+/// Makes the state of a place of a copy, if need be by moves from where its value was
+/// made.
 static egraph_status reach_place(emitter *e, uint32_t place) {
   e->stack.len = 0;
   while (e->state_of_place.data[place] == NONE) {
@@ -171,7 +179,7 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
       eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
   const uint32_t *needs = e->problem->needs.data + e->problem->need_begin.data[strategy];
   for (uint32_t i = 0; i < op->input_count; i++)
-    EG_TRY(reach_place(e, needs[i]));
+    EG_TRY(reach_place(e, place_of_copy(e, needs[i])));
   eg_arena arena;
   eg_arena_init(&arena, e->alloc);
   egraph_status status = add_node(e, v, op, &arena);
@@ -184,10 +192,11 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
                        .node = node,
                        .operands = (uint32_t)plan->operands.len,
                        .seconds = eg_plan_solution_spread(&e->chosen, v)->seconds,
-                       .more_blocks = e->space->values.data[v].made_times - 1};
+                       .more_blocks = e->space->values.data[v].times - 1};
   memcpy(step.action, eg_plan_solution_spread(&e->chosen, v)->action, sizeof step.action);
   for (uint32_t i = 0; i < op->input_count; i++)
-    EG_TRY(eg_u32s_push(&plan->operands, e->state_of_place.data[needs[i]]));
+    EG_TRY(eg_u32s_push(&plan->operands,
+                        e->state_of_place.data[place_of_copy(e, needs[i])]));
   // Of a tuple the first part's state stands for the place; each part has one in the end.
   for (uint32_t r = info.result_count; r-- > 0;)
     EG_TRY(add_state(e, e->problem->output.data[strategy], info.results[r],
@@ -203,8 +212,11 @@ static egraph_status keep_value(emitter *e, uint32_t v) {
   uint32_t made = eg_plan_solution_made(chosen, v);
   for (uint32_t i = chosen->value_begin.data[v]; i < chosen->value_begin.data[v + 1];
        i++) {
-    uint32_t before = eg_plan_solution_kept_from(chosen, chosen->values.data[i]);
-    if (before != NONE && value_of(e, before) == made) EG_TRY(reach_place(e, before));
+    uint32_t value = chosen->values.data[i];
+    uint32_t before = eg_plan_solution_kept_from(chosen, value);
+    bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
+    if (before != NONE && !is_handed && value_of(e, before) == made)
+      EG_TRY(reach_place(e, before));
   }
   return EGRAPH_OK;
 }

@@ -135,6 +135,18 @@ static egraph_status add_values(builder *b) {
   return EGRAPH_OK;
 }
 
+static egraph_status add_handed(builder *b) {
+  for (size_t i = 0; i < b->space->seams.len; i++)
+    for (uint32_t e = 0; e < EG_SEAMS; e++) {
+      const eg_seam_link *link = &b->space->seams.data[i];
+      uint32_t v = link->value[e], handed;
+      EG_TRY(add_value(b, EG_MODEL_HANDED, v, v, value_at(b, link->user[e])->phase,
+                       &handed));
+      EG_TRY(eg_u32s_push(&b->model->handed, handed));
+    }
+  return EGRAPH_OK;
+}
+
 // ---- operators ----------------------------------------------------------------------
 
 static egraph_status open_operator(builder *b, uint32_t value, const uint32_t *inputs,
@@ -145,18 +157,42 @@ static egraph_status open_operator(builder *b, uint32_t value, const uint32_t *i
   return eg_u32s_push(&b->model->operators, operator_of_space);
 }
 
+// Rows of the memory limit: what is there at the end of FORWARD, and at the end of
+// BACKWARD. Entries are there in both; what one phase keeps for a later one between their
+// ends. With several micro-batches the next FORWARD begins after BACKWARD: what UPDATE
+// waits for is there all the time, and the second row says nothing that the first does
+// not.
+enum { FORWARD_END, BACKWARD_END, ROWS };
+enum { WHOLE_STEP = (1u << ROWS) - 1 };
+
+static uint32_t row_count(const builder *b) {
+  return b->space->info->micro_batches > 1 ? 1 : ROWS;
+}
+
+/// Rows in which a value counts that phase p keeps for phase q.
+static uint32_t rows_between(const builder *b, eg_phase p, eg_phase q) {
+  if (b->space->info->micro_batches > 1) return WHOLE_STEP;
+  uint32_t rows = 0;
+  if (p == EG_PHASE_FORWARD) rows |= 1u << FORWARD_END;
+  if (q == EG_PHASE_UPDATE) rows |= 1u << BACKWARD_END;
+  return rows;
+}
+
+static void take_memory(const builder *b, double bytes, uint32_t rows, double *memory) {
+  for (uint32_t r = 0; r < row_count(b); r++)
+    memory[r] = (rows >> r & 1) != 0 ? bytes : 0;
+}
+
 /// `to` starts as `from` is; both have the layouts of space value v. Keeping takes the
-/// value's bytes, unless it is there anyway.
+/// value's bytes in these rows.
 static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to,
-                              bool takes_memory) {
+                              uint32_t rows) {
   EG_TRY(open_operator(b, to, &from, 1, EG_SPACE_NONE));
   for (uint32_t l = 0; l < layout_count(b, v); l++) {
     uint32_t number = number_of(b, v, l);
     if (number == EG_SPACE_NONE) continue;
-    eg_layout_strategy strategy = {
-        .needs = &number,
-        .output = number,
-        .memory = {takes_memory ? eg_plan_space_bytes(b->space, v, l) : 0}};
+    eg_layout_strategy strategy = {.needs = &number, .output = number};
+    take_memory(b, eg_plan_space_bytes(b->space, v, l), rows, strategy.memory);
     EG_TRY(eg_layout_problem_add_strategy(&b->model->problem, &strategy));
     EG_TRY(eg_u32s_push(&b->model->strategies, EG_SPACE_NONE));
   }
@@ -167,12 +203,13 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
 static egraph_status add_shared(builder *b, uint32_t v) {
   uint32_t kept, forward = *copy_of(b, v, EG_PHASE_FORWARD);
   EG_TRY(add_value(b, EG_MODEL_KEPT, v, v, EG_PHASE_BACKWARD, &kept));
-  EG_TRY(add_kept(b, v, forward, kept, true));
-  EG_TRY(add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_BACKWARD), false));
-  return add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_UPDATE), false);
+  EG_TRY(add_kept(b, v, forward, kept, WHOLE_STEP));
+  EG_TRY(add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_BACKWARD), 0));
+  return add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_UPDATE), 0);
 }
 
-/// A copy starts from the entry or from the copy of any phase before.
+/// A copy starts from the entry or from the copy of any phase before. A sum over
+/// micro-batches is kept where it enters.
 static egraph_status add_kept_copies(builder *b, uint32_t v) {
   const uint8_t every = (1u << EG_PHASE_COUNT) - 1;
   uint32_t entry = b->model->entries.data[v];
@@ -181,12 +218,13 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
   for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
     uint32_t copy = *copy_of(b, v, (eg_phase)q);
     if (copy == EG_SPACE_NONE) continue;
-    if (entry != EG_SPACE_NONE) EG_TRY(add_kept(b, v, entry, copy, false));
+    if (entry != EG_SPACE_NONE) EG_TRY(add_kept(b, v, entry, copy, 0));
     for (uint32_t p = 0; p < q; p++) {
       uint32_t before = *copy_of(b, v, (eg_phase)p);
       bool is_there = is_shared && p == EG_PHASE_FORWARD && q == EG_PHASE_BACKWARD;
+      uint32_t rows = is_sum ? 0 : rows_between(b, (eg_phase)p, (eg_phase)q);
       if (before != EG_SPACE_NONE && !is_there)
-        EG_TRY(add_kept(b, v, before, copy, !is_sum));
+        EG_TRY(add_kept(b, v, before, copy, rows));
     }
   }
   return EGRAPH_OK;
@@ -211,8 +249,6 @@ static egraph_status number_strategy(builder *b, const eg_space_operator *op,
 
 static egraph_status add_strategies(builder *b, const eg_space_operator *op,
                                     bool takes_memory) {
-  const eg_space_value *value = value_at(b, op->value);
-  double share = (double)value->made_times / value->times; // the value counts as often
   for (uint32_t s = 0; s < op->strategy_count; s++) {
     const eg_space_strategy *strategy = &b->space->strategies.data[op->strategies + s];
     uint32_t output;
@@ -222,14 +258,24 @@ static egraph_status add_strategies(builder *b, const eg_space_operator *op,
     eg_layout_strategy mine = {
         .needs = b->needs.data,
         .output = output,
-        .cost = strategy->seconds * share,
-        .memory = {takes_memory
-                       ? eg_plan_space_bytes(b->space, op->value, strategy->output)
-                       : 0}};
+        .cost = strategy->seconds};
+    if (takes_memory)
+      take_memory(b, eg_plan_space_bytes(b->space, op->value, strategy->output), WHOLE_STEP,
+                  mine.memory);
     EG_TRY(eg_layout_problem_add_strategy(&b->model->problem, &mine));
     EG_TRY(eg_u32s_push(&b->model->strategies, op->strategies + s));
   }
   return EGRAPH_OK;
+}
+
+/// What an operator reads of a value: its copy, or what a seam hands over.
+static uint32_t operand_of(const builder *b, uint32_t v, uint32_t user) {
+  const eg_seam_links *seams = &b->space->seams;
+  for (uint32_t i = 0; i < seams->len; i++)
+    for (uint32_t e = 0; e < EG_SEAMS; e++)
+      if (seams->data[i].value[e] == v && seams->data[i].user[e] == user)
+        return b->model->handed.data[i * EG_SEAMS + e];
+  return *copy_of(b, v, value_at(b, user)->phase);
 }
 
 static egraph_status add_operator(builder *b, uint32_t number) {
@@ -243,7 +289,7 @@ static egraph_status add_operator(builder *b, uint32_t number) {
   egraph_status status = EGRAPH_OK;
   for (uint32_t i = 0; status == EGRAPH_OK && i < op->input_count; i++)
     status = eg_u32s_push(
-        &inputs, *copy_of(b, b->space->inputs.data[op->inputs + i], value->phase));
+        &inputs, operand_of(b, b->space->inputs.data[op->inputs + i], op->value));
   if (status == EGRAPH_OK)
     status = open_operator(b, target, inputs.data, op->input_count, number);
   eg_u32s_deinit(&inputs);
@@ -256,6 +302,12 @@ static egraph_status add_operators(builder *b) {
     EG_TRY(add_operator(b, o));
   for (uint32_t v = 0; v < b->space->values.len; v++)
     EG_TRY(add_kept_copies(b, v));
+  for (size_t i = 0; i < b->model->handed.len; i++) {
+    uint32_t handed = b->model->handed.data[i];
+    const eg_model_value *mine = &b->model->values.data[handed];
+    uint32_t copy = *copy_of(b, mine->value, mine->phase);
+    EG_TRY(add_kept(b, mine->value, copy, handed, 0));
+  }
   return EGRAPH_OK;
 }
 
@@ -333,17 +385,10 @@ static egraph_status add_roots(builder *b) {
 }
 
 static egraph_status add_ties(builder *b) {
-  const eg_plan_space *space = b->space;
-  for (uint32_t i = 0; i < space->info->tied_count; i++) {
-    const eg_value *ends = space->info->tied[i].value;
-    uint32_t members[2];
-    for (int e = 0; e < 2; e++) {
-      uint32_t v = eg_plan_space_value(
-          space, eg_tensor_egraph_value_class(space->egraph, ends[e]));
-      members[e] = *copy_of(b, v, value_at(b, v)->phase);
-    }
-    EG_TRY(eg_layout_problem_tie(&b->model->problem, EG_LAYOUT_TIE_SOURCES, members, 2));
-  }
+  const uint32_t *handed = b->model->handed.data;
+  for (size_t i = 0; i < b->space->seams.len; i++)
+    EG_TRY(eg_layout_problem_tie(&b->model->problem, EG_LAYOUT_TIE_SOURCES,
+                                 handed + i * EG_SEAMS, EG_SEAMS));
   return EGRAPH_OK;
 }
 
@@ -361,11 +406,18 @@ static egraph_status forbid_places(builder *b, uint32_t value) {
   return EGRAPH_OK;
 }
 
+/// What leaves has the layout in which it enters, and what a seam hands over that of a
+/// copy: they need no limits of their own.
+static bool is_unlimited(const builder *b, uint32_t value) {
+  eg_model_role role = b->model->values.data[value].role;
+  return role == EG_MODEL_EXIT || role == EG_MODEL_HANDED;
+}
+
 static egraph_status forbid_sources(builder *b, uint32_t op) {
   eg_layout_problem *problem = &b->model->problem;
   uint32_t value = problem->operator_value.data[op];
   uint32_t begin = problem->strategy_begin.data[op];
-  if (b->model->values.data[value].role == EG_MODEL_EXIT) return EGRAPH_OK;
+  if (is_unlimited(b, value)) return EGRAPH_OK;
   for (uint32_t s = begin; s < problem->strategy_begin.data[op + 1]; s++) {
     uint32_t number = problem->output.data[s] - problem->place_begin.data[value];
     if (!eg_plan_limits_allow_source(b->limits, b->model->values.data[value].value,
@@ -375,10 +427,9 @@ static egraph_status forbid_sources(builder *b, uint32_t op) {
   return EGRAPH_OK;
 }
 
-/// What leaves has the layout in which it enters, so that exits need no limits.
 static egraph_status apply_limits(builder *b) {
   for (uint32_t v = 0; v < b->model->values.len; v++)
-    if (b->model->values.data[v].role != EG_MODEL_EXIT) EG_TRY(forbid_places(b, v));
+    if (!is_unlimited(b, v)) EG_TRY(forbid_places(b, v));
   for (uint32_t o = 0; o < eg_layout_operator_count(&b->model->problem); o++)
     EG_TRY(forbid_sources(b, o));
   return EGRAPH_OK;
@@ -390,11 +441,14 @@ static egraph_status build(builder *b) {
   EG_TRY(number_layouts(b));
   find_uses(b);
   EG_TRY(add_values(b));
+  EG_TRY(add_handed(b));
   EG_TRY(add_operators(b));
   EG_TRY(add_roots(b));
   EG_TRY(add_ties(b));
   if (b->limits != NULL) EG_TRY(apply_limits(b));
-  b->model->problem.memory_limit[0] = b->space->info->memory_limit;
+  b->model->problem.memory_rows = row_count(b);
+  for (uint32_t r = 0; r < row_count(b); r++)
+    b->model->problem.memory_limit[r] = b->space->info->memory_limit;
   return EGRAPH_OK;
 }
 
@@ -414,6 +468,7 @@ egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator a
   eg_u32s_init(&model->moves, alloc);
   eg_u32s_init(&model->copies, alloc);
   eg_u32s_init(&model->entries, alloc);
+  eg_u32s_init(&model->handed, alloc);
   builder b = {.model = model, .space = space, .limits = limits};
   eg_u32s_init(&b.first_number, alloc);
   eg_u32s_init(&b.number, alloc);
@@ -439,4 +494,5 @@ void eg_plan_model_deinit(eg_plan_model *model) {
   eg_u32s_deinit(&model->moves);
   eg_u32s_deinit(&model->copies);
   eg_u32s_deinit(&model->entries);
+  eg_u32s_deinit(&model->handed);
 }

@@ -8,6 +8,10 @@
 // made of it, for its bytes. What FORWARD hands to both later phases is *kept* once. What
 // is carried to the next step has an *exit* whose layout is tied to that of its entry.
 //
+// A link of a seam (plan_seams.h) hands a copy over: a value without transitions, kept
+// from the copy for nothing, which the user reads instead. The same link is handed over
+// in one layout at both seams.
+//
 //   weight w:  entry ---> w in FORWARD ---arcs---> kept, bytes ---> w in BACKWARD
 //                 '------------------------------------------------------^
 //
@@ -23,14 +27,15 @@ typedef enum eg_model_role {
   EG_MODEL_COPY,
   EG_MODEL_ENTRY,
   EG_MODEL_KEPT, // of FORWARD, for both later phases
-  EG_MODEL_EXIT
+  EG_MODEL_EXIT,
+  EG_MODEL_HANDED // over a seam
 } eg_model_role;
 
 /// What a value of the problem stands for.
 typedef struct eg_model_value {
   eg_model_role role;
   uint32_t value;   // of the space
-  eg_phase phase;   // COPY; KEPT: from which on
+  eg_phase phase;   // COPY, HANDED; KEPT: from which on
   uint32_t layouts; // first of its layouts, in eg_plan_model.layouts
 } eg_model_value;
 EG_VEC_DEFINE(eg_model_values, eg_model_value);
@@ -45,6 +50,7 @@ typedef struct eg_plan_model {
   eg_u32s moves;          // [problem arcs] of the value's layout graph
   eg_u32s copies;         // [space values][3 phases] problem value, or EG_SPACE_NONE
   eg_u32s entries;        // [space values] likewise
+  eg_u32s handed;         // [links of seams][EG_SEAMS] problem value
 } eg_plan_model;
 
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,

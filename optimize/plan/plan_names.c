@@ -8,7 +8,7 @@
 #include "rewrites/spelling.h"
 
 #define NONE UINT32_MAX
-enum { ENDS = 2, LEAST_MIDDLE = 2 };
+enum { LEAST_MIDDLE = 2 };
 
 bool eg_plan_names_any(const eg_plan_constraints *constraints) {
   for (size_t i = 0; i < constraints->rows.len; i++)
@@ -166,7 +166,10 @@ static uint32_t named(const resolver *r, size_t i) {
 static uint32_t middle_named(const resolver *r, size_t i) {
   uint32_t value = named(r, i);
   uint32_t block = value == NONE ? NONE : r->match.blocks.value.data[value];
-  return block >= 1 && block + 1 < r->steps->blocks->count ? block : NONE;
+  const eg_fold_ends ends = r->steps->ends;
+  bool is_inside =
+      block != NONE && block >= ends.lead && block < r->steps->blocks->count - ends.trail;
+  return is_inside ? block : NONE;
 }
 
 /// Sums over all blocks are longer in the whole step than in the small one.
@@ -209,13 +212,15 @@ static bool agree(const resolver *r, uint32_t block, uint32_t other) {
 /// Middle blocks [first, end) that agree, as many as possible one after the other.
 static eg_blocks longest_run(const resolver *r) {
   const eg_blocks *all = r->steps->blocks;
+  const eg_fold_ends ends = r->steps->ends;
   eg_blocks best = {.count = 0};
-  for (uint32_t first = 1, end; first + 1 < all->count; first = end) {
-    for (end = first + 1; end + 1 < all->count && agree(r, end - 1, end);)
+  for (uint32_t first = ends.lead, end; first + ends.trail < all->count; first = end) {
+    for (end = first + 1; end + ends.trail < all->count && agree(r, end - 1, end);)
       end++;
-    uint32_t count = end - first + ENDS;
+    uint32_t count = end - first + ends.lead + ends.trail;
     if (end - first < LEAST_MIDDLE || count <= best.count) continue;
-    best = (eg_blocks){all->first + (first - 1) * all->period, all->period, count};
+    best =
+        (eg_blocks){all->first + (first - ends.lead) * all->period, all->period, count};
   }
   return best;
 }
@@ -239,7 +244,8 @@ static egraph_status fold_row(const resolver *r, size_t i, eg_arena *arena,
                               eg_plan_constraint_rows *out) {
   eg_plan_constraint row = r->constraints->rows.data[i];
   uint32_t value = named(r, i), block = middle_named(r, i);
-  if (block != NONE && block != 1) return EGRAPH_OK; // as of the first of them
+  if (block != NONE && block != r->steps->ends.lead)
+    return EGRAPH_OK; // as of the first of them
   if (value != NONE) {
     eg_value small = {r->match.value.data[value]};
     const char *name =

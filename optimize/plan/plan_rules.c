@@ -10,9 +10,6 @@ static egraph_status seal(eg_tensor_egraph *egraph, const eg_step_info *info) {
     if (info->carried[i].is_sum)
       EG_TRY(eg_tensor_egraph_seal(
           egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
-  for (uint32_t i = 0; i < info->tied_count; i++)
-    for (int e = 0; e < 2; e++)
-      EG_TRY(seal_value(egraph, info->tied[i].value[e]));
   for (uint32_t i = 0; i < info->sealed_count; i++)
     EG_TRY(seal_value(egraph, info->sealed[i]));
   for (uint32_t i = 0; i < info->fixed_count; i++)

@@ -49,12 +49,6 @@ static egraph_status reach_all(eg_plan_space *space, eg_u32s *stack) {
     EG_TRY(reach(
         space, eg_tensor_egraph_value_class(space->egraph, space->info->carried[i].entry),
         stack));
-  for (uint32_t i = 0; i < space->info->tied_count; i++) {
-    const eg_tied_values *tied = &space->info->tied[i];
-    for (int e = 0; e < 2; e++)
-      EG_TRY(reach(space, eg_tensor_egraph_value_class(space->egraph, tied->value[e]),
-                   stack));
-  }
   return reach_children(space, stack);
 }
 
@@ -82,7 +76,7 @@ static egraph_status add_value(eg_plan_space *space, eg_class class,
                    "a value of unknown type (of an unknown operator) cannot be planned");
   eg_space_value value = {.class = class,
                           .phase = EG_PHASE_FORWARD,
-                          .times = 0,
+                          .times = 1,
                           .is_tuple = fact->part_count != 0};
   EG_TRY(graph_of(space, value.is_tuple ? &fact->parts[0] : &fact->type, costs,
                   &value.graph));
@@ -129,18 +123,16 @@ static void find_partials(eg_plan_space *space) {
   }
 }
 
-/// What is tied has the same layouts to choose from.
+/// What meets at both seams has the same layouts to choose from.
 static void share_partials(eg_plan_space *space) {
-  for (uint32_t i = 0; i < space->info->tied_count; i++) {
-    const eg_tied_values *tied = &space->info->tied[i];
-    eg_space_value *ends[2];
-    for (int e = 0; e < 2; e++)
-      ends[e] = &space->values.data[eg_plan_space_value(
-          space, eg_tensor_egraph_value_class(space->egraph, tied->value[e]))];
-    ends[0]->makes_sum = ends[1]->makes_sum |= ends[0]->makes_sum;
-    ends[0]->makes_max = ends[1]->makes_max |= ends[0]->makes_max;
-    ends[0]->wants_sum = ends[1]->wants_sum |= ends[0]->wants_sum;
-    ends[0]->wants_max = ends[1]->wants_max |= ends[0]->wants_max;
+  for (size_t i = 0; i < space->seams.len; i++) {
+    const eg_seam_link *link = &space->seams.data[i];
+    eg_space_value *a = &space->values.data[link->value[0]],
+                   *b = &space->values.data[link->value[1]];
+    a->makes_sum = b->makes_sum |= a->makes_sum;
+    a->makes_max = b->makes_max |= a->makes_max;
+    a->wants_sum = b->wants_sum |= a->wants_sum;
+    a->wants_max = b->wants_max |= a->wants_max;
   }
 }
 
@@ -208,6 +200,7 @@ static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   mark_sums(space);
   EG_TRY(eg_plan_phases_find(space));
   EG_TRY(eg_plan_operators_add(space, costs));
+  EG_TRY(eg_plan_seams_find(space));
   find_partials(space);
   share_partials(space);
   return EGRAPH_OK;
@@ -228,6 +221,7 @@ egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
   eg_u32s_init(&space->inputs, alloc);
   eg_u32s_init(&space->needs, alloc);
   eg_space_strategies_init(&space->strategies, alloc);
+  eg_seam_links_init(&space->seams, alloc);
   egraph_status status = build(space, costs);
   if (status != EGRAPH_OK) eg_plan_space_deinit(space);
   return status;
@@ -242,6 +236,7 @@ void eg_plan_space_deinit(eg_plan_space *space) {
   eg_u32s_deinit(&space->inputs);
   eg_u32s_deinit(&space->needs);
   eg_space_strategies_deinit(&space->strategies);
+  eg_seam_links_deinit(&space->seams);
   eg_free(space->alloc, space->value_of, space->class_limit, sizeof *space->value_of);
   space->value_of = NULL;
 }

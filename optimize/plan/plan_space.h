@@ -15,6 +15,7 @@
 #define EG_OPTIMIZE_PLAN_PLAN_SPACE_H
 
 #include "optimize/plan/layout_graph.h"
+#include "optimize/plan/plan_seams.h"
 #include "optimize/plan/step_info.h"
 #include "pcg/strategy.h"
 #include "rewrites/tensor_egraph.h"
@@ -23,10 +24,10 @@
 
 typedef struct eg_space_value {
   eg_class class;
-  uint32_t graph;      // of layouts
-  eg_phase phase;      // in which it is made
-  uint32_t made_times; // equal blocks in which its node stands for others
-  uint32_t times;      // equal blocks in which it is used
+  uint32_t graph; // of layouts
+  eg_phase phase; // in which it is made
+  uint32_t block; // of a folded step, EG_BLOCK_OUTSIDE, EG_BLOCK_SEVERAL
+  uint32_t times; // equal blocks that this one stands for
   bool is_tuple;
   bool is_entry; // an input or weight: there from the start
   bool is_sum;   // accumulates over micro-batches: entry and exit share their memory
@@ -63,6 +64,9 @@ typedef struct eg_plan_space {
   eg_space_operators operators; // by value
   eg_u32s inputs, needs;
   eg_space_strategies strategies;
+  eg_seam_links seams; // of a folded step
+  bool is_exact; // a folded step costs what the whole one does in which equal blocks are
+                 // treated alike (plan_seams.h)
 } eg_plan_space;
 
 /// Enumerates. Fails with EGRAPH_E_UNSUPPORTED when a value has no type, or a type too

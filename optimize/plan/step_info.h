@@ -5,6 +5,9 @@
 
 #include "pcg/plan.h"
 
+#define EG_BLOCK_OUTSIDE UINT32_MAX
+#define EG_BLOCK_SEVERAL (UINT32_MAX - 1) // made of values of several blocks
+
 /// A value that leaves the step and enters the next one: parameters, optimizer states. A
 /// sum over the micro-batches leaves one and enters the next; it is zero at first.
 typedef struct eg_carried_value {
@@ -13,27 +16,31 @@ typedef struct eg_carried_value {
   bool is_sum;
 } eg_carried_value;
 
-/// Two values that are made in one layout: where a block that stands for many begins and
-/// where it ends. What crosses from block to block counts where it is used: its moves and
-/// what is kept of it count for so many blocks, whatever the node that makes it stands
-/// for.
-typedef struct eg_tied_values {
-  eg_value value[2];
-  uint32_t times[2];
-} eg_tied_values;
+/// The blocks of a folded step, one of which stands for several.
+typedef struct eg_step_fold {
+  const uint32_t *block; // [graph values] number of its block, OUTSIDE, or SEVERAL
+  const uint32_t
+      *later;      // [graph values] the same value one block later; UINT32_MAX: none
+  uint32_t count;  // blocks of the folded step
+  uint32_t middle; // the one that stands for others,
+  uint32_t times;  // so many
+} eg_step_fold;
+
+/// In how many equal blocks a value of this block is.
+static inline uint32_t eg_step_fold_times(const eg_step_fold *fold, uint32_t block) {
+  return fold->block != NULL && block == fold->middle ? fold->times : 1;
+}
 
 typedef struct eg_step_info {
   uint32_t micro_batches; // >= 1
   const eg_phase *phases; // [graph nodes], or NULL: all forward
-  const uint32_t *times;  // [graph nodes] equal blocks that a node stands for, or NULL
+  eg_step_fold fold;      // block NULL: nothing is folded
   const eg_carried_value *carried;
   uint32_t carried_count;
   const eg_value *gradients; // of what is trained, of one micro-batch
   uint32_t gradient_count;
-  const eg_tied_values *tied;
-  uint32_t tied_count;
-  // Of a step with a block that stands for many, beside what is tied: what rules do not
-  // look through (it is used as often as there are blocks), and what they leave as it is.
+  // Of a folded step: what rules do not look through (it goes from block to block, or is
+  // not the same for all), and what they leave as it is.
   const eg_value *sealed;
   uint32_t sealed_count;
   const eg_value *fixed;

@@ -23,8 +23,9 @@ egraph_status eg_forward_info_init(eg_training_info *info, egraph_allocator allo
                                    const eg_folded *folded);
 void eg_training_info_deinit(eg_training_info *info);
 
-/// Fills what rules keep to in a forward graph of three blocks; for the one above. Fails
-/// with EGRAPH_E_MEMORY.
-egraph_status eg_training_info_limit(eg_training_info *info, const eg_folded *folded);
+/// Fills the blocks of a folded step and what rules keep to in it, for the two above;
+/// `training` NULL: a forward graph. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_training_info_fold(eg_training_info *info, const eg_folded *folded,
+                                    const eg_training *training);
 
 #endif

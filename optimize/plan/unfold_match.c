@@ -45,13 +45,14 @@ static const eg_value_info *value_at(const eg_graph *graph, uint32_t value) {
 
 // ---- forward graphs -------------------------------------------------------------------
 
-/// The node of the middle block that stands for this one, or the node itself.
-static eg_graph_node standing_for(const eg_blocks *b, uint32_t node) {
+/// The node of the block that stands for this one's, or the node itself.
+static eg_graph_node standing_for(const eg_unfold_steps *in, uint32_t node) {
+  const eg_blocks *b = in->blocks;
   if (node < b->first || node >= b->first + b->period * b->count)
     return (eg_graph_node){node};
   uint32_t block = (node - b->first) / b->period;
-  bool is_kept = block < 2 || block == b->count - 1;
-  return (eg_graph_node){is_kept ? node : node - (block - 1) * b->period};
+  uint32_t back = block - eg_blocks_standing(b, in->ends, block);
+  return (eg_graph_node){node - back * b->period};
 }
 
 /// What is kept keeps its name; weights of a block follow the nodes that read them.
@@ -60,7 +61,7 @@ static egraph_status fold_values(matcher *m) {
   EG_TRY(fill_none(&m->fold, eg_graph_value_count(forward)));
   for (uint32_t n = 0; n < eg_graph_node_count(forward); n++) {
     eg_graph_node_info node = eg_graph_node_at(forward, (eg_graph_node){n});
-    eg_graph_node_info like = eg_graph_node_at(forward, standing_for(m->in->blocks, n));
+    eg_graph_node_info like = eg_graph_node_at(forward, standing_for(m->in, n));
     for (uint32_t i = 0; i < node.input_count; i++) {
       bool is_leaf = value_at(forward, node.inputs[i].id)->kind != EG_VALUE_COMPUTED;
       uint32_t *folded_value = &m->fold.data[node.inputs[i].id];

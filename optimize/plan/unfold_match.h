@@ -16,6 +16,7 @@
 typedef struct eg_unfold_steps {
   const eg_graph *forward; // all blocks
   const eg_blocks *blocks;
+  eg_fold_ends ends;
   const eg_folded *folded;
   const eg_training *whole,
       *small; // of `forward` and of `folded`; NULL: these themselves

@@ -1,8 +1,8 @@
-// Where a plan of a step with three blocks can be read as one of the whole step: of every
+// Where a plan of a folded step can be read as one of the whole step: of every
 // value of the planned graph, the value of the whole step that it is.
 //
-// The middle block is read once for each block that it stands for, everything else once:
-// a *row* each. A row knows the values that its nodes make and use. What rules have made
+// A block is read once for each block that it stands for, everything else once: a *row*
+// each. A row knows the values that its nodes make and use. What rules have made
 // of these is derived in the row from them; what cannot be derived so, because it uses
 // what the row has not, is not read from the plan.
 //

@@ -69,8 +69,10 @@ static void transformers_in_two_precisions_are_unfolded(void **state) {
 
 static egraph_status unfold_body(egraph_allocator alloc, void *user) {
   const unfold_case *c = user;
-  const eg_unfold_steps steps = {
-      .forward = c->forward, .blocks = &c->blocks, .folded = &c->folded};
+  const eg_unfold_steps steps = {.forward = c->forward,
+                                 .blocks = &c->blocks,
+                                 .ends = unfold_ends,
+                                 .folded = &c->folded};
   eg_emitted_plan plan;
   EG_TRY(eg_plan_unfold(alloc, &steps, &c->plan, &c->costs, &plan));
   eg_emitted_plan_deinit(&plan);
