@@ -9,7 +9,7 @@
 static egraph_status fit_beyond(const eg_competition *c, eg_plan_model *model,
                                 eg_fitted_plan *out) {
   eg_fitted_plan free_of_limit;
-  model->problem.memory_limit[0] = INFINITY;
+  eg_plan_model_limit_memory(model, INFINITY);
   EG_TRY(eg_plan_fit(model, c->alloc, &c->layout, &free_of_limit));
   free_of_limit.status = out->status;
   free_of_limit.least_memory = out->least_memory;
@@ -64,7 +64,7 @@ static egraph_status try_first(const eg_competition *c, size_t count,
     status = eg_plan_model_init_within(&model, c->alloc, c->space, &limits);
   eg_plan_limits_deinit(&limits);
   EG_TRY(status);
-  model.problem.memory_limit[0] = INFINITY;
+  eg_plan_model_limit_memory(&model, INFINITY);
   eg_layout_result_init(&result, c->alloc);
   status = eg_layout_solve(c->alloc, &model.problem, &options, &result);
   *out_is_possible = result.status != EG_LAYOUT_INFEASIBLE;

@@ -1,5 +1,6 @@
 // Phase by phase: the nodes of the phase, operands first, each with the moves that its
-// operands need, and then those that make what later phases keep of it.
+// operands need, and then those that make what later phases keep of it. What is added to
+// a sum over micro-batches is added as soon as it is there, so that it may go.
 //
 // A state belongs to a place of the problem (value, layout). What is kept has a place in
 // each phase, and one state.
@@ -20,10 +21,11 @@ typedef struct emitter {
   const eg_layout_problem *problem;
   eg_plan_solution chosen;
   const eg_graph *original;
-  eg_u32s state_of_place; // [places] state, or NONE
-  eg_u32s value_made;     // [space values] first value of the new graph, or NONE
-  eg_u32s node_made;      // [space values] node of the new graph, or NONE: a leaf
-  const char **names;     // [space values] of the original
+  eg_u32s state_of_place;  // [places] state, or NONE
+  eg_u32s value_made;      // [space values] first value of the new graph, or NONE
+  eg_u32s node_made;       // [space values] node of the new graph, or NONE: a leaf
+  eg_u32s sum_begin, sums; // [space values + 1] sums that a value is added to
+  const char **names;      // [space values] of the original
   uint32_t next_name;
   eg_u32s stack;
   eg_emitted_plan *out;
@@ -245,6 +247,23 @@ static egraph_status push_operands(emitter *e, uint32_t v, eg_u32s *order,
   return EGRAPH_OK;
 }
 
+static bool has_operands(const emitter *e, uint32_t v) {
+  const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if (e->value_made.data[e->space->inputs.data[op->inputs + i]] == NONE) return false;
+  return true;
+}
+
+/// Adds a value to the sums that wait for it.
+static egraph_status write_sums(emitter *e, uint32_t v) {
+  for (uint32_t i = e->sum_begin.data[v]; i < e->sum_begin.data[v + 1]; i++) {
+    uint32_t sum = e->sums.data[i];
+    if (e->value_made.data[sum] == NONE && has_operands(e, sum))
+      EG_TRY(write_value(e, sum));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status write_from(emitter *e, uint32_t v, eg_u32s *order) {
   EG_TRY(eg_u32s_push(order, v));
   while (order->len != 0) {
@@ -253,7 +272,39 @@ static egraph_status write_from(emitter *e, uint32_t v, eg_u32s *order) {
     if (e->value_made.data[top] == NONE) EG_TRY(push_operands(e, top, order, &waits));
     if (waits) continue;
     order->len--;
-    if (e->value_made.data[top] == NONE) EG_TRY(write_value(e, top));
+    if (e->value_made.data[top] != NONE) continue;
+    EG_TRY(write_value(e, top));
+    EG_TRY(write_sums(e, top));
+  }
+  return EGRAPH_OK;
+}
+
+/// A sum that a step leaves, not as it entered.
+static bool is_sum_made(const emitter *e, uint32_t v) {
+  const eg_space_value *value = &e->space->values.data[v];
+  return value->is_sum && !value->is_entry &&
+         eg_plan_solution_operator(&e->chosen, v) != NULL;
+}
+
+static egraph_status find_sums(emitter *e) {
+  const eg_plan_space *space = e->space;
+  EG_TRY(eg_u32s_resize(&e->sum_begin, space->values.len + 2));
+  for (int fills = 0; fills < 2; fills++) {
+    for (uint32_t v = 0; v < space->values.len; v++) {
+      if (!is_sum_made(e, v)) continue;
+      const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
+      for (uint32_t i = 0; i < op->input_count; i++) {
+        uint32_t operand = space->inputs.data[op->inputs + i];
+        if (fills)
+          e->sums.data[e->sum_begin.data[operand + 1]++] = v;
+        else
+          e->sum_begin.data[operand + 2]++;
+      }
+    }
+    for (uint32_t v = 0; !fills && v < space->values.len; v++)
+      e->sum_begin.data[v + 2] += e->sum_begin.data[v + 1];
+    if (!fills)
+      EG_TRY(eg_u32s_resize(&e->sums, e->sum_begin.data[space->values.len + 1]));
   }
   return EGRAPH_OK;
 }
@@ -406,6 +457,7 @@ static egraph_status emit(emitter *e) {
   for (uint32_t p = 0; p < eg_layout_place_count(e->problem); p++)
     EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
   find_names(e);
+  EG_TRY(find_sums(e));
   EG_TRY(write_inputs(e));
   eg_u32s_init(&order, e->alloc);
   egraph_status status = EGRAPH_OK;
@@ -431,7 +483,8 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                .problem = &model->problem,
                .original = eg_tensor_egraph_graph(space->egraph),
                .out = out};
-  eg_u32s *const lists[] = {&e.state_of_place, &e.value_made, &e.node_made, &e.stack};
+  eg_u32s *const lists[] = {&e.state_of_place, &e.value_made, &e.node_made,
+                            &e.stack,          &e.sum_begin,  &e.sums};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
   size_t count = space->values.len;

@@ -256,12 +256,10 @@ static egraph_status add_strategies(builder *b, const eg_space_operator *op,
     EG_TRY(number_strategy(b, op, strategy, &output, &is_in));
     if (!is_in) continue;
     eg_layout_strategy mine = {
-        .needs = b->needs.data,
-        .output = output,
-        .cost = strategy->seconds};
+        .needs = b->needs.data, .output = output, .cost = strategy->seconds};
     if (takes_memory)
-      take_memory(b, eg_plan_space_bytes(b->space, op->value, strategy->output), WHOLE_STEP,
-                  mine.memory);
+      take_memory(b, eg_plan_space_bytes(b->space, op->value, strategy->output),
+                  WHOLE_STEP, mine.memory);
     EG_TRY(eg_layout_problem_add_strategy(&b->model->problem, &mine));
     EG_TRY(eg_u32s_push(&b->model->strategies, op->strategies + s));
   }
@@ -437,6 +435,11 @@ static egraph_status apply_limits(builder *b) {
 
 // ---- entry points -------------------------------------------------------------------
 
+void eg_plan_model_limit_memory(eg_plan_model *model, double bytes) {
+  for (uint32_t r = 0; r < model->problem.memory_rows; r++)
+    model->problem.memory_limit[r] = bytes;
+}
+
 static egraph_status build(builder *b) {
   EG_TRY(number_layouts(b));
   find_uses(b);
@@ -447,8 +450,7 @@ static egraph_status build(builder *b) {
   EG_TRY(add_ties(b));
   if (b->limits != NULL) EG_TRY(apply_limits(b));
   b->model->problem.memory_rows = row_count(b);
-  for (uint32_t r = 0; r < row_count(b); r++)
-    b->model->problem.memory_limit[r] = b->space->info->memory_limit;
+  eg_plan_model_limit_memory(b->model, b->space->info->memory_limit);
   return EGRAPH_OK;
 }
 

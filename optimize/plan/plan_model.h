@@ -60,6 +60,8 @@ egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator a
                                         const eg_plan_space *space,
                                         const eg_plan_limits *limits);
 void eg_plan_model_deinit(eg_plan_model *model);
+/// Bytes of a device that the plan may keep, at the end of any phase.
+void eg_plan_model_limit_memory(eg_plan_model *model, double bytes);
 /// Layout of the space that layout `number` of a problem value is.
 static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,
                                             uint32_t number) {

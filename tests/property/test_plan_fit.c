@@ -33,7 +33,7 @@ static double peak_of(const eg_plan *plan) {
 
 static void fit(trial *t, double limit, eg_fitted_plan *out) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
-  t->model.problem.memory_limit[0] = limit;
+  eg_plan_model_limit_memory(&t->model, limit);
   assert_ok(eg_plan_fit(&t->model, eg_allocator_heap(), &options, out));
   assert_true(t->model.problem.memory_limit[0] == limit);
   if (!out->has_plan) {
@@ -52,7 +52,7 @@ static void expect_bound(trial *t, double limit, const eg_fitted_plan *fitted) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   eg_layout_result result;
   options.solutions = SOLUTIONS;
-  t->model.problem.memory_limit[0] = limit;
+  eg_plan_model_limit_memory(&t->model, limit);
   eg_layout_result_init(&result, eg_allocator_heap());
   assert_ok(eg_layout_solve(eg_allocator_heap(), &t->model.problem, &options, &result));
   for (size_t i = 0; i < result.solutions.len; i++) {
