@@ -1,14 +1,12 @@
-// Public functions that plan for several devices: the graph is folded and made a training
-// step once, then planned on every mesh; the best plan is unfolded.
+// Public functions that plan for several devices: the step is made once, then planned on
+// every mesh.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>
 
 #include "api/machine_profile.h"
 #include "api/plan_rivals.h"
-#include "optimize/plan/plan_names.h"
-#include "optimize/plan/plan_unfold.h"
-#include "pcg/plan_summary.h"
+#include "optimize/plan/whole_step.h"
 
 static const double DEFAULT_SECONDS = 60.0, LEAST_SECONDS = 0.01;
 static const double PROVEN_GAP = 1e-9, MEASURING_SHARE = 0.5;
@@ -20,11 +18,10 @@ typedef struct plan_job {
   eg_saturation_options saturation;
   double time_limit, start;
   egraph_plan *plan;
-  eg_u32s value_of; // of the plan (eg_emitted_plan)
+  eg_whole_step *step;
   eg_machine machine;
   eg_cost_model *costs;  // profile of the machine's device, or NULL
   eg_measured_host host; // whom the profile is taken of, with options.measure
-  eg_machine_mesh best;  // the mesh of the plan
   eg_text mesh_name;     // of the mesh at work
   double bound, least_memory;
   bool is_cancelled;
@@ -123,7 +120,7 @@ static egraph_status read_options(plan_job *job) {
 // ---- meshes ---------------------------------------------------------------------
 
 /// Takes a plan over that is cheaper than what there is, and joins the bounds.
-static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *planning) {
+static void keep_best(plan_job *job, eg_planning *planning) {
   egraph_plan *plan = job->plan;
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
@@ -141,10 +138,8 @@ static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *p
   if (!planning->has_plan || planning->cost >= plan->report.cost) return;
   if (plan->is_there) eg_loaded_plan_deinit(&plan->planned);
   plan->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
-  eg_u32s_deinit(&job->value_of);
-  job->value_of = planning->emitted.value_of;
+  eg_u32s_deinit(&planning->emitted.value_of);
   plan->is_there = true;
-  job->best = *mesh;
   plan->report.cost = planning->cost;
   plan->report.memory = planning->memory;
   memcpy(plan->seed, planning->seed, sizeof plan->seed);
@@ -159,15 +154,11 @@ static egraph_status rule_out(plan_job *job) {
   return eg_text_append(&job->ruled_out, egraph_last_error());
 }
 
-static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
-                                  const eg_step_info *info, const eg_machine_mesh *mesh,
+static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
                                   double seconds) {
-  eg_planner_input input = {.graph = graph,
-                            .info = info,
-                            .machine = &job->machine,
+  eg_planner_input input = {.machine = &job->machine,
                             .mesh = mesh,
                             .layout = EG_LAYOUT_OPTIONS_DEFAULT,
-                            .constraints = &job->constraints,
                             .compares = job->options->baselines,
                             .baseline = job->options->baseline,
                             .costs = job->costs,
@@ -181,12 +172,12 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_graph *graph,
   eg_text_clear(&job->mesh_name);
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
   eg_planning planning;
-  egraph_status status = eg_planner_run(job->plan->alloc, &input, &planning);
+  egraph_status status = eg_whole_step_plan(job->step, &input, &planning);
   bool is_demanded = job->constraints.rows.len != 0 || job->options->baseline != NULL;
   if (status == EGRAPH_E_ARGUMENT && is_demanded) return rule_out(job);
   EG_TRY(status);
   eg_rival_list_join(&job->rivals, &planning, &mesh->mesh);
-  keep_best(job, mesh, &planning);
+  keep_best(job, &planning);
   on_progress(job, planning.cost, planning.bound, 0);
   eg_planning_deinit(&planning);
   return EGRAPH_OK;
@@ -206,7 +197,7 @@ static void judge(egraph_plan_report *report) {
 static void conclude(plan_job *job, uint32_t meshes) {
   egraph_plan_report *report = &job->plan->report;
   bool is_whole = report->meshes == meshes;
-  report->bound = is_whole ? fmin(job->bound, report->cost) : 0;
+  report->bound = is_whole && isfinite(job->bound) ? job->bound : 0;
   if (job->plan->is_there) {
     judge(report);
   } else {
@@ -216,8 +207,7 @@ static void conclude(plan_job *job, uint32_t meshes) {
   }
 }
 
-static egraph_status plan_on_meshes(plan_job *job, const eg_graph *graph,
-                                    eg_step_info *info) {
+static egraph_status plan_on_meshes(plan_job *job) {
   eg_machine_mesh named;
   const eg_machine_mesh *meshes = job->machine.meshes;
   uint32_t count = job->machine.mesh_count;
@@ -228,168 +218,32 @@ static egraph_status plan_on_meshes(plan_job *job, const eg_graph *graph,
   }
   egraph_plan_report *report = &job->plan->report;
   report->devices = eg_mesh_devices(&meshes[0].mesh);
-  report->micro_batches = info->micro_batches;
-  report->nodes = eg_graph_node_count(graph);
+  report->micro_batches =
+      job->options->optimizer != NULL ? job->training.micro_batches : 1;
+  report->nodes = eg_graph_node_count(eg_whole_step_graph(job->step));
+  report->blocks = eg_whole_step_blocks(job->step);
   report->prepare_seconds = elapsed(job);
-  info->memory_limit = report->memory_limit;
   for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
-    EG_TRY(plan_on_mesh(job, graph, info, &meshes[i],
-                        (job->time_limit - elapsed(job)) / (count - i)));
+    EG_TRY(plan_on_mesh(job, &meshes[i], (job->time_limit - elapsed(job)) / (count - i)));
   if (job->ruled_out_meshes == count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
   conclude(job, count);
   return EGRAPH_OK;
 }
 
-// ---- the step -------------------------------------------------------------------
-
-/// Puts the plan of all blocks in the place of the plan of three.
-static egraph_status unfold(plan_job *job, const eg_unfold_steps *steps) {
-  egraph_plan *plan = job->plan;
-  eg_machine_costs costs = {.mesh = &job->best};
-  eg_emitted_plan folded = {plan->planned.graph, plan->planned.plan, job->value_of};
-  eg_emitted_plan whole;
-  eg_plan_summary summary;
-  EG_TRY(eg_device_cost_init(&costs.device, &job->machine, job->costs));
-  eg_plan_costs asked = eg_machine_plan_costs(&costs);
-  EG_TRY(eg_plan_unfold(plan->alloc, steps, &folded, &asked, &whole));
-  eg_loaded_plan_deinit(&plan->planned);
-  plan->planned = (eg_loaded_plan){whole.graph, whole.plan};
-  EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
-  plan->report.cost = summary.seconds;
-  plan->report.memory = summary.peak;
-  plan->report.bound = fmin(plan->report.bound, plan->report.cost);
-  judge(&plan->report);
-  return EGRAPH_OK;
-}
-
-static egraph_status unfold_training(plan_job *job, eg_unfold_steps *steps) {
-  eg_training whole;
-  EG_TRY(eg_training_step(job->graph, &job->training, &whole));
-  steps->whole = &whole;
-  egraph_status status = unfold(job, steps);
-  eg_training_deinit(&whole);
-  return status;
-}
-
-/// `steps` NULL: nothing is folded.
-static egraph_status plan_training(plan_job *job, eg_unfold_steps *steps) {
-  const eg_folded *folded = steps != NULL ? steps->folded : NULL;
-  const eg_graph *graph = folded != NULL ? folded->graph : job->graph;
-  eg_training training;
-  eg_training_info info;
-  EG_TRY(eg_training_step(graph, &job->training, &training));
-  egraph_status status =
-      eg_training_info_init(&info, job->plan->alloc, &training, folded);
-  if (status == EGRAPH_OK) {
-    status = plan_on_meshes(job, training.graph, &info.info);
-    eg_training_info_deinit(&info);
-  }
-  if (status == EGRAPH_OK && folded != NULL && job->plan->is_there) {
-    steps->small = &training;
-    status = unfold_training(job, steps);
-  }
-  eg_training_deinit(&training);
-  return status;
-}
-
-static egraph_status plan_forward(plan_job *job, eg_unfold_steps *steps) {
-  const eg_folded *folded = steps != NULL ? steps->folded : NULL;
-  eg_training_info info;
-  EG_TRY(eg_forward_info_init(&info, job->plan->alloc, folded));
-  egraph_status status =
-      plan_on_meshes(job, folded != NULL ? folded->graph : job->graph, &info.info);
-  eg_training_info_deinit(&info);
-  if (status == EGRAPH_OK && folded != NULL && job->plan->is_there)
-    status = unfold(job, steps);
-  return status;
-}
-
-static egraph_status plan_step(plan_job *job, eg_unfold_steps *steps) {
-  return (job->options->optimizer != NULL ? plan_training : plan_forward)(job, steps);
-}
-
-/// Blocks beside the one that stands for others must have what it has: before it one that
-/// is not the first, after it one that is not the last, if rules look at them.
-static eg_fold_ends ends_of(const plan_job *job) {
-  return (eg_fold_ends){2, job->options->rules != NULL ? 2 : 1};
-}
-
-// ---- names in constraints -------------------------------------------------------
-
-typedef egraph_status (*use_steps)(plan_job *job, const eg_unfold_steps *steps,
-                                   eg_blocks *inout);
-
-/// Names that constraints use are those of the folded step from now on.
-static egraph_status fold_names(plan_job *job, const eg_unfold_steps *steps,
-                                eg_blocks *inout) {
-  (void)inout;
-  return eg_plan_names_fold(&job->constraints, job->plan->alloc, steps);
-}
-
-static egraph_status find_agreeing(plan_job *job, const eg_unfold_steps *steps,
-                                   eg_blocks *inout) {
-  return eg_plan_names_agree(&job->constraints, job->plan->alloc, steps, inout);
-}
-
-/// Makes the steps that fold these blocks, for the time of a call.
-static egraph_status with_steps(plan_job *job, const eg_training *whole, eg_blocks *inout,
-                                use_steps use) {
-  const eg_blocks blocks = *inout;
-  eg_folded folded;
-  eg_training small;
-  EG_TRY(eg_blocks_fold(job->graph, &blocks, ends_of(job), &folded));
-  eg_unfold_steps steps = {.forward = job->graph,
-                           .blocks = &blocks,
-                           .ends = ends_of(job),
-                           .folded = &folded,
-                           .whole = whole};
-  egraph_status status = EGRAPH_OK;
-  if (whole != NULL) status = eg_training_step(folded.graph, &job->training, &small);
-  if (status == EGRAPH_OK) {
-    steps.small = whole != NULL ? &small : NULL;
-    status = use(job, &steps, inout);
-    if (whole != NULL) eg_training_deinit(&small);
-  }
-  eg_folded_deinit(&folded);
-  return status;
-}
-
-/// Leaves the blocks that are wanted alike to be folded.
-static egraph_status resolve_names(plan_job *job, const eg_training *whole,
-                                   eg_blocks *inout) {
-  EG_TRY(
-      eg_plan_names_match(&job->constraints, whole != NULL ? whole->graph : job->graph));
-  if (inout->count == 0) return EGRAPH_OK;
-  EG_TRY(with_steps(job, whole, inout, find_agreeing));
-  return inout->count == 0 ? EGRAPH_OK : with_steps(job, whole, inout, fold_names);
-}
-
-static egraph_status resolve(plan_job *job, eg_blocks *inout) {
-  eg_training whole;
-  if (!eg_plan_names_any(&job->constraints)) return EGRAPH_OK;
-  if (job->options->optimizer == NULL) return resolve_names(job, NULL, inout);
-  EG_TRY(eg_training_step(job->graph, &job->training, &whole));
-  egraph_status status = resolve_names(job, &whole, inout);
-  eg_training_deinit(&whole);
-  return status;
-}
-
 // ---- the whole ------------------------------------------------------------------
 
 static egraph_status plan_graph(plan_job *job) {
-  eg_blocks blocks = {.count = 0};
-  if (!job->options->no_fold) EG_TRY(eg_blocks_find(job->graph, &blocks));
-  if (!eg_blocks_can_fold(&blocks, ends_of(job))) blocks.count = 0;
-  EG_TRY(resolve(job, &blocks));
-  if (blocks.count == 0) return plan_step(job, NULL);
-  eg_folded folded;
-  EG_TRY(eg_blocks_fold(job->graph, &blocks, ends_of(job), &folded));
-  job->plan->report.blocks = folded.times;
-  eg_unfold_steps steps = {
-      .forward = job->graph, .blocks = &blocks, .ends = ends_of(job), .folded = &folded};
-  egraph_status status = plan_step(job, &steps);
-  eg_folded_deinit(&folded);
+  const egraph_plan_options *o = job->options;
+  eg_whole_input input = {.forward = job->graph,
+                          .training = o->optimizer != NULL ? &job->training : NULL,
+                          .folds = !o->no_fold,
+                          .constraints =
+                              job->constraints.rows.len != 0 ? &job->constraints : NULL,
+                          .memory_limit = job->plan->report.memory_limit};
+  EG_TRY(eg_whole_step_create(job->plan->alloc, &input, o->rules != NULL, &job->step));
+  egraph_status status = plan_on_meshes(job);
+  eg_whole_step_destroy(job->step);
   return status;
 }
 
@@ -447,12 +301,10 @@ egraph_status egraph_plan_create(const egraph_allocator *alloc, const egraph_gra
   EG_TRY(eg_planned_create(alloc, &job.plan));
   eg_text_init(&job.mesh_name, job.plan->alloc);
   eg_text_init(&job.ruled_out, job.plan->alloc);
-  eg_u32s_init(&job.value_of, job.plan->alloc);
   eg_plan_constraints_init(&job.constraints, job.plan->alloc);
   egraph_status status = plan_for_machine(&job);
   eg_text_deinit(&job.mesh_name);
   eg_text_deinit(&job.ruled_out);
-  eg_u32s_deinit(&job.value_of);
   eg_plan_constraints_deinit(&job.constraints);
   if (status == EGRAPH_OK)
     *out = job.plan;

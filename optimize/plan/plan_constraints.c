@@ -35,6 +35,12 @@ void eg_plan_constraints_deinit(eg_plan_constraints *constraints) {
   eg_arena_deinit(&constraints->arena);
 }
 
+egraph_status eg_plan_constraints_copy(eg_plan_constraints *constraints,
+                                       const eg_plan_constraints *from) {
+  return eg_plan_constraint_rows_append(&constraints->rows, from->rows.data,
+                                        from->rows.len);
+}
+
 // ---- reading ------------------------------------------------------------------------
 
 typedef struct reader {

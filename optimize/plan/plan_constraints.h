@@ -75,6 +75,10 @@ typedef struct eg_plan_constraints {
 
 void eg_plan_constraints_init(eg_plan_constraints *constraints, egraph_allocator alloc);
 void eg_plan_constraints_deinit(eg_plan_constraints *constraints);
+/// Appends the statements of another list, whose names must live as long. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_plan_constraints_copy(eg_plan_constraints *constraints,
+                                       const eg_plan_constraints *from);
 /// Appends the statements of a text; `file` is for messages. `has_head`: the text begins
 /// with (egraph-constraints 1). Fails with EGRAPH_E_PARSE ("file:line:col: ...").
 egraph_status eg_plan_constraints_parse(eg_plan_constraints *constraints,

@@ -85,8 +85,6 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
     out->peak = summary.peak;
     out->peak_row = row_of_peak(f, &emitted.plan, &summary, &out->kept);
     f->least_peak = fmin(f->least_peak, out->peak);
-    status = eg_proof_check_bound("memory that a plan keeps, and its peak",
-                                  most_of(f, &out->kept), out->peak);
   }
   bool is_better = !f->out->has_plan || solution->cost < f->out->cost;
   if (status != EGRAPH_OK || !fits(f, out) || !is_better) {

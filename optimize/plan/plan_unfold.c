@@ -173,11 +173,33 @@ static egraph_status enter_whole(unfolder *u, uint32_t value) {
   return add_first(u, value, &whole, EG_PHASE_FORWARD);
 }
 
+static eg_phase made_in(const unfolder *u, uint32_t like) {
+  uint32_t step = u->folded->states.data[like].step;
+  return step == EG_PLAN_NONE ? EG_PHASE_FORWARD : u->folded->steps.data[step].phase;
+}
+
+/// What a block reads of its neighbour may be a value of another block in the folded plan
+/// than the one that stands for the neighbour. Of that one, the state in the same layout.
+static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like) {
+  const eg_plan_states *rows = &u->folded->states;
+  uint32_t own = u->step.like_value.data[value], found = like;
+  if (own == NONE || rows->data[like].value.id == own) return like;
+  for (uint32_t s = 0; s < rows->len; s++) {
+    if (rows->data[s].value.id != own ||
+        !same_layout(u, &rows->data[s].layout, &rows->data[like].layout))
+      continue;
+    if (made_in(u, s) == made_in(u, like)) return s;
+    if (found == like && made_in(u, s) < made_in(u, like)) found = s;
+  }
+  return found;
+}
+
 /// A value in the state that is like one of the folded plan, by the same moves.
 static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase phase,
                           uint32_t *out) {
   const eg_plan *folded = u->folded;
   const eg_layout *target = &folded->states.data[like].layout;
+  like = own_state(u, value, like);
   if (u->first.data[value] == NONE) EG_TRY(enter_whole(u, value));
   u->path.len = 0;
   for (;; like = folded->steps.data[folded->states.data[like].step].from) {

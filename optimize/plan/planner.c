@@ -9,6 +9,7 @@
 #include "base/proof.h"
 #include "optimize/plan/plan_algebra.h"
 #include "optimize/plan/plan_improve.h"
+#include "optimize/plan/plan_recall.h"
 #include "optimize/plan/plan_rules.h"
 #include "optimize/plan/unit_axes.h"
 
@@ -258,6 +259,16 @@ static egraph_status try_baselines(planner *p, eg_competition *competition, doub
 
 // ---- before the search --------------------------------------------------------------
 
+/// The plan that is known, as strategies.
+static egraph_status recall(planner *p, const eg_plan_space *space, eg_u32s *known) {
+  eg_plan_model model;
+  if (p->input->known == NULL) return EGRAPH_OK;
+  EG_TRY(eg_plan_model_init(&model, p->alloc, space));
+  egraph_status status = eg_plan_recall(&model, p->input->known, known);
+  eg_plan_model_deinit(&model);
+  return status;
+}
+
 /// Baselines of the graph as it was given.
 static egraph_status seed_baselines(planner *p, eg_competition *competition) {
   double steps = all_steps(p);
@@ -387,7 +398,8 @@ static egraph_status compete(planner *p, eg_competition *competition, eg_u32s *k
   competition->layout.progress = on_progress;
   competition->layout.user = p;
   EG_TRY(list_contenders(p));
-  EG_TRY(find_seed(p, competition, known));
+  EG_TRY(recall(p, competition->space, known));
+  if (known->len == 0) EG_TRY(find_seed(p, competition, known));
   return search_and_compare(p, competition, known);
 }
 
@@ -420,6 +432,7 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
   EG_TRY(eg_plan_space_init(&space, p->alloc, p->egraph, p->input->info,
                             &costs->mesh->mesh, &asked));
   p->out->space_seconds = eg_clock_seconds() - start;
+  p->out->is_exact = space.is_exact;
   egraph_status status = solve(p, &space, algebra);
   eg_plan_space_deinit(&space);
   return status;

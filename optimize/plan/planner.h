@@ -31,6 +31,7 @@ typedef struct eg_planner_input {
   const eg_plan_constraints *constraints; // NULL: none
   bool compares;                          // plan every baseline, for comparison
   const char *baseline; // plan this one instead (eg_axis_roles_parse); NULL: search
+  const eg_plan *known; // of this step, to begin the search with; NULL: none
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
   /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
   egraph_status (*sum_up)(void *user, const eg_emitted_plan *plan, eg_plan_summary *out);
@@ -56,6 +57,9 @@ typedef struct eg_planning {
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
   double memory, kept;     // bytes of a device
   double least_memory;
+  bool is_exact;    // eg_plan_space
+  double cut_bound; // of a folded step: of the whole one, 0 if none is known
+  bool is_cancelled;
   uint32_t nodes, classes, iterations; // of the e-graph
   uint32_t places, arcs; // of the layout problem: values in their layouts, transitions
   eg_stop stop;          // of saturation

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/plan/whole_step.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/proof.h"
+#include "optimize/plan/plan_names.h"
+#include "optimize/plan/plan_unfold.h"
+
+enum { MOST_GROUP = 4 };
+static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
+// Share of the time that is left for the search of the folded step, where the whole one
+// is searched after it.
+static const double FOLDED_SHARE = 0.4;
+// Places and transitions of the whole step up to which it is searched, and up to which it
+// is searched for improvements alone.
+static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
+static const double GROUP_SHARE = 0.1;
+
+/// A step whose blocks are folded in groups of so many.
+typedef struct fold {
+  eg_blocks blocks; // of the forward graph; count 0: it is not foldable so
+  eg_folded folded;
+  eg_training training;
+  eg_training_info info;
+  eg_plan_constraints constraints;
+  bool is_made;
+} fold;
+
+struct eg_whole_step {
+  egraph_allocator alloc;
+  eg_whole_input in;
+  eg_fold_ends ends;
+  eg_blocks blocks;
+  eg_training training; // in.training
+  eg_training_info info;
+  eg_plan_constraints constraints;
+  fold folds[MOST_GROUP];
+};
+
+// ---- steps ----------------------------------------------------------------------------
+
+const eg_graph *eg_whole_step_graph(const eg_whole_step *step) {
+  return step->in.training != NULL ? step->training.graph : step->in.forward;
+}
+
+uint32_t eg_whole_step_blocks(const eg_whole_step *step) {
+  return step->folds[0].is_made ? step->folds[0].folded.times : 0;
+}
+
+static const eg_training *training_of(const eg_whole_step *step) {
+  return step->in.training != NULL ? &step->training : NULL;
+}
+
+static eg_unfold_steps unfold_steps(const eg_whole_step *step, const fold *f) {
+  return (eg_unfold_steps){.forward = step->in.forward,
+                           .blocks = &f->blocks,
+                           .ends = step->ends,
+                           .folded = &f->folded,
+                           .whole = training_of(step),
+                           .small = step->in.training != NULL ? &f->training : NULL};
+}
+
+static void fold_deinit(const eg_whole_step *step, fold *f) {
+  if (!f->is_made) return;
+  eg_plan_constraints_deinit(&f->constraints);
+  eg_training_info_deinit(&f->info);
+  if (step->in.training != NULL) eg_training_deinit(&f->training);
+  eg_folded_deinit(&f->folded);
+  f->is_made = false;
+}
+
+static egraph_status fill_fold(eg_whole_step *step, fold *f) {
+  if (step->in.training != NULL)
+    EG_TRY(eg_training_step(f->folded.graph, step->in.training, &f->training));
+  egraph_status status =
+      step->in.training != NULL
+          ? eg_training_info_init(&f->info, step->alloc, &f->training, &f->folded)
+          : eg_forward_info_init(&f->info, step->alloc, &f->folded);
+  if (status != EGRAPH_OK) {
+    if (step->in.training != NULL) eg_training_deinit(&f->training);
+    return status;
+  }
+  f->info.info.memory_limit = step->in.memory_limit;
+  eg_plan_constraints_init(&f->constraints, step->alloc);
+  f->is_made = true;
+  return EGRAPH_OK;
+}
+
+static egraph_status make_fold(eg_whole_step *step, fold *f) {
+  EG_TRY(eg_blocks_fold(step->in.forward, &f->blocks, step->ends, &f->folded));
+  egraph_status status = fill_fold(step, f);
+  if (status != EGRAPH_OK) {
+    eg_folded_deinit(&f->folded);
+    return status;
+  }
+  if (step->in.constraints == NULL) return EGRAPH_OK;
+  EG_TRY(eg_plan_constraints_copy(&f->constraints, &step->constraints));
+  if (!eg_plan_names_any(&step->constraints)) return EGRAPH_OK;
+  const eg_unfold_steps steps = unfold_steps(step, f);
+  return eg_plan_names_fold(&f->constraints, step->alloc, &steps);
+}
+
+/// Leaves the blocks that are wanted alike to be folded.
+static egraph_status find_agreeing(eg_whole_step *step) {
+  fold probe = {.blocks = step->blocks};
+  eg_folded *folded = &probe.folded;
+  EG_TRY(eg_blocks_fold(step->in.forward, &probe.blocks, step->ends, folded));
+  egraph_status status = fill_fold(step, &probe);
+  if (status == EGRAPH_OK) {
+    const eg_unfold_steps steps = unfold_steps(step, &probe);
+    status = eg_plan_names_agree(&step->constraints, step->alloc, &steps, &step->blocks);
+    fold_deinit(step, &probe);
+  } else {
+    eg_folded_deinit(folded);
+  }
+  return status;
+}
+
+static egraph_status find_blocks(eg_whole_step *step) {
+  EG_TRY(eg_blocks_find(step->in.forward, &step->blocks));
+  if (!eg_blocks_can_fold(&step->blocks, step->ends)) step->blocks.count = 0;
+  bool names = eg_plan_names_any(&step->constraints);
+  if (step->blocks.count != 0 && names) EG_TRY(find_agreeing(step));
+  for (uint32_t size = 1; size <= MOST_GROUP && step->blocks.count != 0; size++) {
+    fold *f = &step->folds[size - 1];
+    f->blocks = eg_blocks_group(&step->blocks, size);
+    if (!eg_blocks_can_fold(&f->blocks, step->ends) || (names && size > 1))
+      f->blocks.count = 0;
+  }
+  return step->blocks.count != 0 ? make_fold(step, &step->folds[0]) : EGRAPH_OK;
+}
+
+static egraph_status prepare(eg_whole_step *step) {
+  if (step->in.training != NULL)
+    EG_TRY(eg_training_step(step->in.forward, step->in.training, &step->training));
+  egraph_status status =
+      step->in.training != NULL
+          ? eg_training_info_init(&step->info, step->alloc, &step->training, NULL)
+          : eg_forward_info_init(&step->info, step->alloc, NULL);
+  if (status != EGRAPH_OK) {
+    if (step->in.training != NULL) eg_training_deinit(&step->training);
+    step->training.graph = NULL;
+    return status;
+  }
+  step->info.info.memory_limit = step->in.memory_limit;
+  if (step->in.constraints != NULL) {
+    EG_TRY(eg_plan_constraints_copy(&step->constraints, step->in.constraints));
+    EG_TRY(eg_plan_names_match(&step->constraints, eg_whole_step_graph(step)));
+  }
+  return step->in.folds ? find_blocks(step) : EGRAPH_OK;
+}
+
+egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input *input,
+                                   bool has_rules, eg_whole_step **out) {
+  eg_whole_step *step;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *step, &step));
+  // Blocks beside the one that stands for others must have what it has: before it one
+  // that is not the first, after it one that is not the last, where rules look at them.
+  *step = (eg_whole_step){.alloc = alloc, .in = *input, .ends = {2, has_rules ? 2 : 1}};
+  eg_plan_constraints_init(&step->constraints, alloc);
+  eg_arena_init(&step->info.arena, alloc);
+  egraph_status status = prepare(step);
+  if (status == EGRAPH_OK)
+    *out = step;
+  else
+    eg_whole_step_destroy(step);
+  return status;
+}
+
+void eg_whole_step_destroy(eg_whole_step *step) {
+  if (step == NULL) return;
+  for (int i = 0; i < MOST_GROUP; i++)
+    fold_deinit(step, &step->folds[i]);
+  eg_plan_constraints_deinit(&step->constraints);
+  eg_training_info_deinit(&step->info);
+  if (step->training.graph != NULL) eg_training_deinit(&step->training);
+  eg_free(step->alloc, step, 1, sizeof *step);
+}
+
+// ---- searches -------------------------------------------------------------------------
+
+typedef struct searcher {
+  eg_whole_step *step;
+  const eg_planner_input *planner;
+  eg_planning *out;
+  double deadline;
+  bool has_any; // out is filled
+} searcher;
+
+static double seconds_left(const searcher *s) {
+  return fmax(s->deadline - eg_clock_seconds(), LEAST_SECONDS);
+}
+
+static eg_planner_input input_for(const searcher *s, const eg_graph *graph,
+                                  const eg_step_info *info,
+                                  const eg_plan_constraints *constraints,
+                                  double seconds) {
+  eg_planner_input input = *s->planner;
+  input.graph = graph;
+  input.info = info;
+  input.constraints = s->step->in.constraints != NULL ? constraints : NULL;
+  input.layout.time_limit_seconds = seconds;
+  return input;
+}
+
+/// Puts the plan of all blocks in the place of the plan of few.
+static egraph_status unfold(const searcher *s, const fold *f, eg_planning *planning) {
+  const eg_unfold_steps steps = unfold_steps(s->step, f);
+  eg_machine_costs costs = {.mesh = s->planner->mesh};
+  eg_emitted_plan whole;
+  eg_plan_summary summary;
+  EG_TRY(eg_device_cost_init(&costs.device, s->planner->machine, s->planner->costs));
+  eg_plan_costs asked = eg_machine_plan_costs(&costs);
+  EG_TRY(eg_plan_unfold(s->step->alloc, &steps, &planning->emitted, &asked, &whole));
+  egraph_status status = eg_plan_summary_make(&whole.plan, s->step->alloc, &summary);
+  eg_emitted_plan_deinit(&planning->emitted);
+  planning->emitted = whole;
+  EG_TRY(status);
+  if (planning->is_exact)
+    EG_TRY(eg_proof_check_equal("seconds of a folded plan and of the same plan unfolded",
+                                planning->cost, summary.seconds));
+  planning->cost = summary.seconds;
+  planning->memory = summary.peak;
+  return EGRAPH_OK;
+}
+
+static void judge(eg_planning *planning) {
+  if (!planning->has_plan) return;
+  double missing = fmax(planning->cost - planning->bound, 0);
+  planning->gap = planning->cost > 0 ? missing / planning->cost : 0;
+  planning->status = planning->gap <= PROVEN_GAP ? EG_LAYOUT_OPTIMAL : EG_LAYOUT_FEASIBLE;
+}
+
+/// What a restricted search has found: a plan, its cost, and nothing about others.
+static void forget_proofs(eg_planning *planning) {
+  planning->bound = planning->cut_bound;
+  planning->least_memory = 0;
+  if (!planning->has_plan) planning->status = EG_LAYOUT_UNKNOWN;
+}
+
+/// Outcomes of the whole step's baselines stand before those of the folded one's.
+static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_whole) {
+  for (int b = 0; b < EG_BASELINE_OUTCOMES; b++)
+    if (next->baseline[b].is_tried && (is_whole || !out->baseline[b].is_tried))
+      out->baseline[b] = next->baseline[b];
+  if (out->single_seconds == 0) out->single_seconds = next->single_seconds;
+}
+
+/// What the next search says about all plans together with what is known: where rules
+/// came to an end, its variants are all there are; else there may be others.
+static double join_bounds(double known, const eg_planning *next, bool is_whole) {
+  bool is_all = is_whole && next->stop == EG_STOP_SATURATED;
+  return is_all || !is_whole ? fmax(known, next->bound) : fmin(known, next->bound);
+}
+
+/// Joins what a further search has found to what there is: the cheaper plan, the higher
+/// bound, the proof that there is none.
+static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
+  eg_planning *out = s->out;
+  if (!s->has_any) {
+    *out = *next;
+    s->has_any = true;
+  } else {
+    eg_planning other = *next;
+    double bound = join_bounds(out->bound, next, is_whole);
+    bool is_cheaper = next->has_plan && (!out->has_plan || next->cost < out->cost);
+    if (is_cheaper || (is_whole && !out->has_plan)) {
+      other = *out;
+      *out = *next;
+    }
+    join_outcomes(out, &other, is_whole != (is_cheaper || (is_whole && !out->has_plan)));
+    out->bound = bound;
+    out->saturate_seconds += other.saturate_seconds;
+    out->space_seconds += other.space_seconds;
+    out->solve_seconds += other.solve_seconds;
+    eg_planning_deinit(&other);
+  }
+  judge(out);
+  return eg_proof_check_bound("plan", out->bound, out->has_plan ? out->cost : INFINITY);
+}
+
+static egraph_status search_folded(searcher *s, fold *f, double seconds, bool compares) {
+  const eg_whole_step *step = s->step;
+  const eg_graph *graph = step->in.training != NULL ? f->training.graph : f->folded.graph;
+  eg_planner_input input = input_for(s, graph, &f->info.info, &f->constraints, seconds);
+  eg_planning next;
+  input.compares = compares && s->planner->compares;
+  EG_TRY(eg_planner_run(step->alloc, &input, &next));
+  egraph_status status = next.has_plan ? unfold(s, f, &next) : EGRAPH_OK;
+  if (status == EGRAPH_OK && next.has_plan && next.memory > step->in.memory_limit) {
+    eg_emitted_plan_deinit(&next.emitted); // it takes more unfolded than folded
+    next.has_plan = false;
+    next.cost = INFINITY;
+  }
+  forget_proofs(&next);
+  if (status == EGRAPH_OK) return join(s, &next, false);
+  eg_planning_deinit(&next);
+  return status;
+}
+
+static egraph_status search_whole(searcher *s, double seconds, bool compares) {
+  const eg_whole_step *step = s->step;
+  eg_planner_input input = input_for(s, eg_whole_step_graph(step), &step->info.info,
+                                     &step->constraints, seconds);
+  eg_planning next;
+  input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
+  input.compares = compares && s->planner->compares;
+  EG_TRY(eg_planner_run(step->alloc, &input, &next));
+  return join(s, &next, true);
+}
+
+/// How large the whole step's problem will be.
+static double size_of_whole(const searcher *s) {
+  const eg_whole_step *step = s->step;
+  double nodes = eg_graph_node_count(eg_whole_step_graph(step));
+  const fold *f = &step->folds[0];
+  double folded = eg_graph_node_count(step->in.training != NULL ? f->training.graph
+                                                                : f->folded.graph);
+  return ((double)s->out->places + s->out->arcs) * nodes / fmax(folded, 1);
+}
+
+static bool is_open(const searcher *s) {
+  double gap = fmax(s->planner->layout.relative_gap, PROVEN_GAP);
+  return !s->out->is_cancelled && (!s->out->has_plan || s->out->gap > gap);
+}
+
+static egraph_status search_groups(searcher *s) {
+  for (uint32_t size = 2; size <= MOST_GROUP && is_open(s); size++) {
+    fold *f = &s->step->folds[size - 1];
+    if (f->blocks.count == 0 || s->deadline - eg_clock_seconds() < LEAST_SECONDS)
+      continue;
+    if (!f->is_made) EG_TRY(make_fold(s->step, f));
+    EG_TRY(search_folded(s, f, GROUP_SHARE * seconds_left(s), false));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status search(searcher *s) {
+  fold *first = &s->step->folds[0];
+  if (!first->is_made) return search_whole(s, seconds_left(s), true);
+  // Where both are planned, baselines are those of the whole step.
+  EG_TRY(search_folded(s, first, FOLDED_SHARE * seconds_left(s), true));
+  double size = size_of_whole(s);
+  if (!is_open(s) && !s->planner->compares) return EGRAPH_OK;
+  if (size > SMALL_STEP) EG_TRY(search_groups(s));
+  if (size <= LARGE_STEP && s->deadline > eg_clock_seconds())
+    return search_whole(s, seconds_left(s), size <= SMALL_STEP);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,
+                                 eg_planning *out) {
+  searcher s = {.step = step,
+                .planner = planner,
+                .out = out,
+                .deadline = eg_clock_seconds() + planner->layout.time_limit_seconds};
+  egraph_status status = search(&s);
+  if (status != EGRAPH_OK && s.has_any) eg_planning_deinit(out);
+  return status;
+}
