@@ -9,6 +9,11 @@
 #include "optimize/plan/whole_step.h"
 
 static const double DEFAULT_SECONDS = 60.0, LEAST_SECONDS = 0.01;
+static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
+static const double STEPS_OF_WORK = 1e6; // in a unit of work_limit
+// What will do once a search has spent a few seconds' work.
+static const double LATE_GAP = 1e-3;
+static const uint64_t LATE_WORK = UINT64_C(3000000000);
 static const double PROVEN_GAP = 1e-9, MEASURING_SHARE = 0.5;
 
 typedef struct plan_job {
@@ -111,8 +116,12 @@ static egraph_status read_options(plan_job *job) {
   EG_TRY(check_amount("clip_norm", o->clip_norm));
   EG_TRY(check_amount("memory_limit", o->memory_limit));
   EG_TRY(check_amount("time_limit", o->time_limit));
-  EG_TRY(check_amount("relative_gap", o->relative_gap));
-  job->time_limit = o->time_limit == 0 ? DEFAULT_SECONDS : o->time_limit;
+  if (o->relative_gap > 0) EG_TRY(check_amount("relative_gap", o->relative_gap));
+  if (isnan(o->relative_gap))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "relative_gap is not a number");
+  job->time_limit = o->time_limit;
+  if (o->time_limit == 0)
+    job->time_limit = o->work_limit != 0 ? NO_TIME_LIMIT : DEFAULT_SECONDS;
   EG_TRY(read_saturation(job));
   return read_training(o, &job->training);
 }
@@ -166,7 +175,13 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
                             .saturation = &job->saturation,
                             .algebra_first = job->options->algebra_first};
   input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
-  input.layout.relative_gap = job->options->relative_gap;
+  input.layout.work_limit =
+      (uint64_t)fmin((double)job->options->work_limit * STEPS_OF_WORK, 1e18);
+  input.layout.relative_gap = fmax(job->options->relative_gap, 0);
+  if (job->options->relative_gap == 0) {
+    input.layout.late_gap = LATE_GAP;
+    input.layout.late_work = LATE_WORK;
+  }
   input.layout.progress = on_progress;
   input.layout.user = job;
   eg_text_clear(&job->mesh_name);
@@ -190,8 +205,14 @@ static egraph_status find_mesh(const plan_job *job, eg_machine_mesh *out) {
 }
 
 static void judge(egraph_plan_report *report) {
-  report->gap = report->cost > 0 ? (report->cost - report->bound) / report->cost : 0;
-  report->status = report->gap <= PROVEN_GAP ? "optimal" : "feasible";
+  bool is_all = strcmp(report->stop, eg_stop_name(EG_STOP_SATURATED)) == 0;
+  report->gap =
+      report->cost > 0 ? fmax(report->cost - report->bound, 0) / report->cost : 0;
+  report->proven_over = is_all ? "all variants" : "variants reached";
+  if (report->gap > PROVEN_GAP)
+    report->status = "feasible";
+  else
+    report->status = is_all ? "optimal" : "optimal of the variants reached";
 }
 
 static void conclude(plan_job *job, uint32_t meshes) {
@@ -202,6 +223,7 @@ static void conclude(plan_job *job, uint32_t meshes) {
     judge(report);
   } else {
     report->gap = INFINITY;
+    report->proven_over = "all variants";
     report->status = is_whole && job->is_infeasible ? "infeasible" : "unknown";
     if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }

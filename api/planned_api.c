@@ -44,17 +44,19 @@ egraph_status eg_planned_describe(egraph_plan *plan) {
 }
 
 static egraph_status explain_absence(const egraph_plan *plan, eg_text *text) {
-  EG_TRY(eg_text_append(text, "there is no plan: "));
-  if (plan->report.least_memory <= 0 && strcmp(plan->report.status, "infeasible") == 0)
+  bool is_proven = strcmp(plan->report.status, "infeasible") == 0;
+  EG_TRY(eg_text_append(text, is_proven ? "there is no plan: " : "no plan was found: "));
+  if (plan->report.least_memory <= 0 && is_proven)
     return eg_text_append(text, "no operators of this step can be split so; take another "
                                 "baseline, or none");
   if (plan->report.least_memory <= 0)
-    return eg_text_append(text,
-                          "none was found in time; raise the limit of time, or take a "
-                          "mesh instead of all");
+    return eg_text_append(
+        text,
+        "the search ended without one, nor a proof; raise the limit of time, or take a "
+        "mesh instead of all");
   EG_TRY(eg_text_append(text, "a device may hold "));
   EG_TRY(eg_text_bytes(text, plan->report.memory_limit));
-  EG_TRY(eg_text_append(text, ", the least that is known to do is "));
+  EG_TRY(eg_text_append(text, ", the least peak that is known is "));
   EG_TRY(eg_text_bytes(text, plan->report.least_memory));
   return eg_text_printf(text,
                         " (%.0f bytes); raise the limit, or take more devices or smaller "

@@ -31,10 +31,16 @@ typedef struct egraph_plan_options {
   double clip_norm;       // largest norm of all gradients together; 0: no limit
   bool mixed_precision;   // computes in bfloat16 with float32 weights and states
   double memory_limit;    // bytes of a device; 0: what the machine has
-  double time_limit;      // seconds in all; 0: 60
-  double relative_gap;    // stop at (cost - bound) / cost; 0: prove the optimum
-  bool no_fold; // choose for each of repeated blocks. Otherwise all but the first and
-                // the last (of four or more) get the choices of one: quick at any depth
+  double time_limit;      // seconds in all; 0: 60, or none where work_limit is given
+  uint64_t work_limit;    // of each search that planning consists of, in millions of
+                          // elementary steps (about a millisecond of a core each): the
+                          // same plan on a busy machine, too. 0: the clock alone
+  double relative_gap;    // stop at (cost - bound) / cost; negative: prove the optimum;
+                          // 0: prove it, but stop at 0.1 % once a search has done 3,000
+                          // million steps
+  bool no_fold; // search the whole step from the start. Otherwise equal blocks in the
+                // middle get the choices of one in a first search, from whose plan the
+                // whole step is searched on, as far as its size allows
   const egraph_rules *rules; // variants of the graph to choose from, together with how it
                              // is split; read during the call. NULL: the graph as it is
   uint64_t node_limit, iteration_limit; // of saturation; 0: 20000, 12
@@ -74,23 +80,26 @@ EGRAPH_API egraph_plan_options egraph_plan_options_default(void);
 /// Costs are predicted seconds of one step: of all micro-batches, one thing after the
 /// other. Texts are borrowed from the plan.
 typedef struct egraph_plan_report {
-  const char *status; // "optimal" (proven), "feasible", "infeasible" (proven), "unknown":
-                      // nothing found and nothing proven in time; "loaded" from a file,
-                      // with the cost that its steps add up to and no bound
-  double cost;        // INFINITY: there is no plan
-  double bound, gap; // lower bound over all meshes, proven of plans that keep at most the
-                     // limit from phase to phase; (cost - bound) / cost
-  double memory;     // bytes of a device at the peak, at most the limit: the stores of
-                     // egraph_plan_account added up
+  // "optimal" (proven: no plan of the whole step, all blocks free, whose peak of memory
+  // is within the limit is cheaper), "optimal of the variants reached" (the same, but a
+  // limit cut saturation off), "feasible", "infeasible" (proven), "unknown": none was
+  // found; "loaded" from a file, with the cost that its steps add up to and no bound.
+  const char *status;
+  const char *proven_over; // what bound and status are of, as in egraph_report
+  double cost;             // INFINITY: there is no plan
+  double bound, gap;   // lower bound of all plans on all meshes tried, 0 where none is
+                       // known: the whole step is too large; (cost - bound) / cost
+  double memory;       // bytes of a device at the peak, at most the limit: the stores of
+                       // egraph_plan_account added up
   double memory_limit; // INFINITY: none
-  double least_memory; // no plan, for lack of memory: the least peak that is known to do;
-                       // otherwise 0
+  double least_memory; // no plan, for lack of memory: the least peak of any plan that was
+                       // made, or 0; otherwise 0
   const char *seed;    // baseline ("zero-1", "node=idle,gpu=zero-1") whose plan this is,
                        // because the search ended with none as cheap; NULL: the search's
   const char *mesh;    // "node=2,gpu=4"; "": a single device
   uint32_t devices, micro_batches;
   uint32_t meshes;   // that were tried
-  uint32_t blocks;   // repeated blocks that have the choices of one; 0: nothing repeats
+  uint32_t blocks;   // equal blocks that had the choices of one in the first search; 0
   uint32_t nodes;    // of the step
   uint32_t measured; // operators, because the database did not have them
   uint32_t egraph_nodes, egraph_classes, iterations; // after saturation

@@ -11,6 +11,7 @@
 enum { MAX_DEMANDS = 1 << 14 };
 
 typedef struct parallel_flags {
+  double gap; // -1: not given
   egraph_plan_options options;
   rule_flags rules;
   const char *output;
@@ -60,6 +61,7 @@ static void report_json(const egraph_plan_report *r) {
   json_real("cost", r->cost);
   json_real("bound", r->bound);
   json_real("gap", r->gap);
+  json_text("proven_over", r->proven_over);
   json_text("mesh", r->mesh);
   if (r->seed != NULL) json_text("seed", r->seed);
   json_int("devices", r->devices);
@@ -130,15 +132,15 @@ static void print_report(const egraph_plan_report *r) {
          r->status, r->mesh[0] != '\0' ? r->mesh : "one device", r->devices,
          r->micro_batches, r->nodes, r->meshes);
   if (r->blocks != 0)
-    printf("blocks    %u repeated ones have the choices of one (--no-fold plans each)\n",
+    printf("blocks    %u equal ones had the choices of one in the first search\n",
            r->blocks);
   printf("e-graph   %u nodes, %u classes, %u iterations, %s\n", r->egraph_nodes,
          r->egraph_classes, r->iterations, r->stop);
   if (r->measured != 0)
     printf("measured  %u operators of this host, for the profile database\n",
            r->measured);
-  printf("cost      %.6g s, bound %.6g s, gap %.4f %%\n", r->cost, r->bound,
-         100 * r->gap);
+  printf("cost      %.6g s, bound %.6g s, gap %.4f %%, over %s\n", r->cost, r->bound,
+         100 * r->gap, r->proven_over);
   if (r->seed != NULL)
     printf("seed      the plan is that of %s; the search found none as cheap\n", r->seed);
   printf("memory    %.0f bytes of a device", r->memory);
@@ -239,8 +241,14 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
        "bytes of a device (default: what the machine has)", 1, 1e18},
       {"--time-limit", FLAG_REAL, &o->time_limit, "X", "seconds in all (default 60)",
        0.001, 1e6},
-      {"--gap", FLAG_REAL, &o->relative_gap, "X",
-       "stop at this relative gap (default 0: prove the optimum)", 0, 1},
+      {"--work", FLAG_UINT, &o->work_limit, "N",
+       "millions of steps of each search: the same plan on a busy machine (default: the "
+       "clock)",
+       0, 1e12},
+      {"--gap", FLAG_REAL, &f->gap, "X",
+       "stop at this relative gap; 0: prove the optimum (default: 0.001 after a few "
+       "seconds' work)",
+       0, 1},
       {"--constraints", FLAG_TEXT, &o->constraints_file, "FILE",
        "what the plan must keep to, a statement per line", 0, 0},
       {"--pin", FLAG_LIST, &f->pins, "\"VALUE AXIS=LAYOUT\"",
@@ -322,7 +330,7 @@ static bool demands_fit(parallel_flags *f) {
 }
 
 int command_plan(int argc, char **argv) {
-  parallel_flags flags = {.options = egraph_plan_options_default()};
+  parallel_flags flags = {.options = egraph_plan_options_default(), .gap = -1};
   flag rows[MAX_PLAN_FLAGS];
   size_t count = fill_rows(&flags, rows);
   flags.options.progress = on_progress;
@@ -340,6 +348,7 @@ int command_plan(int argc, char **argv) {
   if (!flags_fit(&flags) || !output_fits(flags.output) || !demands_fit(&flags))
     return EXIT_USAGE;
   if (flags.output != NULL && !can_be_written(flags.output)) return EXIT_FAILED;
+  if (flags.gap >= 0) flags.options.relative_gap = flags.gap > 0 ? flags.gap : -1;
   flags.options.micro_batches = (uint32_t)flags.micro_batches;
   egraph_plan *plan = NULL;
   egraph_status status = make_plan(models.items[0], &flags, &plan);

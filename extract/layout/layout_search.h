@@ -23,7 +23,8 @@ typedef struct eg_layout_search {
   const eg_layout_view *view;
   const eg_layout_task *task;
   eg_layout_clock *clock;
-  double relative_gap;
+  double relative_gap, late_gap; // eg_layout_options
+  uint64_t late_work;
   uint32_t expand_from; // alternative operators left from which eg_layout_expand is used
   eg_layout_active legal; // what the user allows
   eg_layout_evaluator evaluator;

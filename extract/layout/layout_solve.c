@@ -63,7 +63,11 @@ static egraph_status minimize(solver *s, eg_layout_search *search) {
 static egraph_status run_pass(solver *s, const eg_layout_task *task) {
   eg_layout_search search;
   EG_TRY(eg_layout_search_init(&search, s->alloc, &s->view, task, &s->clock));
-  if (task->objective == EG_LAYOUT_COST) search.relative_gap = s->options->relative_gap;
+  if (task->objective == EG_LAYOUT_COST) {
+    search.relative_gap = s->options->relative_gap;
+    search.late_gap = s->options->late_gap;
+    search.late_work = s->options->late_work;
+  }
   search.expand_from = s->options->expand_from;
   egraph_status status = minimize(s, &search);
   eg_layout_search_deinit(&search);

@@ -12,14 +12,14 @@ cat >mlp.egraph <<'X'
 (let y (matmul h w2))
 (output y)
 X
-# Six equal layers, of which those in the middle get the same choices.
+# Eight equal layers, of which those in the middle get the same choices at first.
 awk 'BEGIN {
   print "(egraph-graph 1)\n(input x0 \"float32[64,32]\")"
-  for (i = 0; i < 6; i++) printf "(weight w%d \"float32[32,32]\")\n", i
-  for (i = 0; i < 6; i++) {
+  for (i = 0; i < 8; i++) printf "(weight w%d \"float32[32,32]\")\n", i
+  for (i = 0; i < 8; i++) {
     printf "(let m%d (matmul x%d w%d))\n(let h%d (relu m%d))\n(let x%d (add h%d x%d))\n", i, i, i, i, i, i + 1, i, i
   }
-  print "(output x6)"
+  print "(output x8)"
 }' >deep.egraph
 printf '(egraph-graph 1)\n(input x "float32[8,8]")\n(let y (relu x))\n(output y)\n' >bare.egraph
 
@@ -71,7 +71,7 @@ expect 1 - '^egraph: nowhere.rules: No such file' plan mlp.egraph $train --rules
 expect 1 - '^egraph: nowhere/p.db: ' plan mlp.egraph $train --db nowhere/p.db
 
 # Blocks: the same choices for those in the middle, or for each its own; told once.
-expect 0 '^blocks +3 repeated ones have the choices of one' - plan deep.egraph $train -o deep.json
+expect 0 '^blocks +4 equal ones had the choices of one in the first search' - plan deep.egraph $train -o deep.json
 expect 0 '"blocks":0,' - plan deep.egraph $train --no-fold --json
 
 # What is wrong is said, and what would help.
@@ -82,11 +82,11 @@ expect 1 - "^egraph: there is no loss 'hinge'; choose" plan mlp.egraph --train s
 expect 1 - '^egraph: there is nothing to train' plan bare.egraph --train sgd
 printf '(egraph-graph 1)\n(input x "float32[8,8]")\n' >blind.egraph
 expect 0 '^plan +optimal' '^egraph: note: blind.egraph has no outputs' plan blind.egraph
-expect 1 - 'the least that is known to do is .* bytes\); raise the limit' plan mlp.egraph $train --memory 1000 -o small.json
+expect 1 - 'the least peak that is known is .* bytes\); raise the limit' plan mlp.egraph $train --memory 1000 -o small.json
 absent small.json
 least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' stderr)
 expect 0 '^plan +(optimal|feasible)' - plan mlp.egraph $train --memory "$least"
-expect 1 '"status":"infeasible","cost":null' 'the least that is known to do' plan mlp.egraph $train --memory 1000 --json
+expect 1 '"status":"infeasible","cost":null' 'the least peak that is known' plan mlp.egraph $train --memory 1000 --json
 keys status cost collectives least_memory_bytes
 matches stdout '"collectives":\[\]'
 expect 1 - '^egraph: nowhere/p.json: cannot be written' plan mlp.egraph -o nowhere/p.json

@@ -88,7 +88,8 @@ static void plan(const chain *c, bool folds, eg_planning *out) {
   assert_ok(eg_plan_summary_make(&out->emitted.plan, eg_allocator_heap(), &summary));
   assert_true(fabs(summary.seconds - out->cost) <= 1e-9 * out->cost);
   assert_true(summary.peak == out->memory);
-  if (summary.peak > c->limit) fail_msg("peak %.17g, limit %.17g", summary.peak, c->limit);
+  if (summary.peak > c->limit)
+    fail_msg("peak %.17g, limit %.17g", summary.peak, c->limit);
 }
 
 typedef struct tally {
@@ -103,7 +104,8 @@ static double compare(const chain *c, tally *t) {
   bool is_proven = whole.has_plan && whole.status == EG_LAYOUT_OPTIMAL;
   double least = fmin(whole.has_plan ? whole.cost : INFINITY,
                       usual.has_plan ? usual.cost : INFINITY);
-  if (usual.bound > least * (1 + 1e-9) || (is_proven && usual.cost < whole.cost * (1 - 1e-9)))
+  if (usual.bound > least * (1 + 1e-9) ||
+      (is_proven && usual.cost < whole.cost * (1 - 1e-9)))
     fail_msg("%s bound %.17g, cost %.17g; unfolded %.17g%s", eg_text_of(&c->text),
              usual.bound, usual.cost, whole.cost, is_proven ? ", proven" : "");
   if (whole.status == EG_LAYOUT_NO_MEMORY) assert_false(usual.has_plan);
@@ -132,9 +134,10 @@ static void defaults_are_as_cheap_and_bounds_hold(void **state) {
     }
     chain_deinit(&c);
   }
-  print_message("%zu chains, %zu limits: %zu proven unfolded, of these %zu dearer by more "
-                "than 0.5 %%\n",
-                chains, t.limited, t.proven, t.dearer);
+  print_message(
+      "%zu chains, %zu limits: %zu proven unfolded, of these %zu dearer by more "
+      "than 0.5 %%\n",
+      chains, t.limited, t.proven, t.dearer);
   assert_true(t.proven * 2 > chains);
   assert_true(t.dearer * 100 <= t.proven);
 }
