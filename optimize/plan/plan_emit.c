@@ -59,6 +59,7 @@ static egraph_status add_state(emitter *e, uint32_t place, eg_value value,
                          .layout = eg_plan_solution_layout(&e->chosen, place),
                          .step = step,
                          .more_blocks = e->space->values.data[v].times - 1};
+  EG_TRY(eg_u32s_push(&e->out->place_of, place));
   return eg_plan_states_push(&plan_of(e)->states, state);
 }
 
@@ -77,6 +78,7 @@ static egraph_status add_move(emitter *e, uint32_t arc) {
                        .seconds = move->seconds,
                        .more_blocks = e->space->values.data[value->value].times - 1};
   EG_TRY(add_state(e, to, plan_of(e)->states.data[state].value, step));
+  EG_TRY(eg_u32s_push(&e->out->value_at, copy));
   return eg_plan_steps_push(&plan_of(e)->steps, mine);
 }
 
@@ -141,6 +143,7 @@ static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator 
   e->value_made.data[v] = e->value_made.data[tuple] + index;
   e->node_made.data[v] = node.id;
   e->state_of_place.data[place_made(e, v)] = plan->operands.data[first + index];
+  e->out->place_of.data[plan->operands.data[first + index]] = place_made(e, v);
   return EGRAPH_OK;
 }
 
@@ -205,6 +208,7 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
                      (uint32_t)plan->steps.len));
   for (uint32_t r = 0; r < info.result_count; r++)
     EG_TRY(eg_u32s_push(&plan->operands, (uint32_t)plan->states.len - 1 - r));
+  EG_TRY(eg_u32s_push(&e->out->value_at, eg_plan_solution_made(&e->chosen, v)));
   return eg_plan_steps_push(&plan->steps, step);
 }
 
@@ -477,6 +481,8 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
   *out = (eg_emitted_plan){.graph = NULL};
   eg_plan_init(&out->plan, alloc);
   eg_u32s_init(&out->value_of, alloc);
+  eg_u32s_init(&out->place_of, alloc);
+  eg_u32s_init(&out->value_at, alloc);
   emitter e = {.alloc = alloc,
                .model = model,
                .space = space,
@@ -507,4 +513,6 @@ void eg_emitted_plan_deinit(eg_emitted_plan *emitted) {
   eg_graph_destroy(emitted->graph);
   emitted->graph = NULL;
   eg_u32s_deinit(&emitted->value_of);
+  eg_u32s_deinit(&emitted->place_of);
+  eg_u32s_deinit(&emitted->value_at);
 }

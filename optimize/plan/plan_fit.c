@@ -6,15 +6,20 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
+#include "optimize/plan/plan_peak.h"
+#include "optimize/plan/plan_walk.h"
 #include "pcg/plan_summary.h"
 
-enum { MOST_ROUNDS = 8, FEW_SOLUTIONS = 16, MOST_SOLUTIONS = 256 };
+enum { MOST_PEAKS = 24, MOST_ROUNDS = 8 };
 static const double FIRST_SHARE = 0.9; // of the time, when the limit may matter
 static const double LEAST_SECONDS = 0.01;
+static const double COARSE_GAP = 1e-3; // while no plan fits
+static const double MOST_SHARE = 2, LEAST_ROUND = 0.25;
 static const double PROVEN_GAP = 1e-9;
 static const double FINE = 5e-3; // of the limit: what the search leaves between
-// Strategies up to which the solutions within the limit are gone through.
-static const uint32_t MOST_STRATEGIES = 4000;
+// Of going through all solutions: a plan that is made and weighed counts as so many tried
+// strategies. About half a second.
+enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300 };
 
 typedef struct rows {
   double at[EG_LAYOUT_MEMORY_ROWS];
@@ -25,14 +30,21 @@ typedef struct fitter {
   eg_plan_model *model;
   const eg_layout_options *options;
   double limit, deadline;
+  double first_seconds; // that the first solution took
+  uint32_t rows;     // of the problem as it came, whose limits every plan keeps
   double least_peak; // of the plans that were made
+  double least_cost; // of those that fit
+  eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
+  eg_plan_walk walk;
+  double walk_share; // of the least cost, that solutions may have
+  eg_u32s found;     // strategies of the cheapest solution whose plan fits, or empty
   eg_fitted_plan *out;
 } fitter;
 
 /// What came of a solution that keeps at most so much.
 typedef struct attempt {
   eg_layout_status status;
-  double bound;
+  double cost, bound;
   rows least; // status NO_MEMORY: what a solution keeps that exceeds by little
   bool is_solved;
   rows kept;         // is_solved
@@ -44,10 +56,16 @@ static double seconds_left(const fitter *f) {
   return fmax(f->deadline - eg_clock_seconds(), LEAST_SECONDS);
 }
 
-static uint32_t row_count(const fitter *f) { return f->model->problem.memory_rows; }
+/// Of a solution on the way: a few times what the first one took.
+static double round_seconds(const fitter *f) {
+  double most = fmax(MOST_SHARE * f->first_seconds, LEAST_ROUND);
+  return fmin(most, seconds_left(f) / 2);
+}
+
+static uint32_t row_count(const fitter *f) { return f->rows; }
 
 static void limit_rows(fitter *f, const rows *most) {
-  memcpy(f->model->problem.memory_limit, most->at, sizeof most->at);
+  memcpy(f->model->problem.memory_limit, most->at, f->rows * sizeof *most->at);
 }
 
 static double most_of(const fitter *f, const rows *kept) {
@@ -74,6 +92,16 @@ static uint32_t row_of_peak(const fitter *f, const eg_plan *plan,
   return kept->at[1] > kept->at[0] ? 1 : 0;
 }
 
+/// Cheaper than the best, or as cheap, up to rounding, and of a lower peak.
+static bool is_better(fitter *f, const eg_layout_solution *solution, const attempt *a) {
+  bool is_cheaper = solution->cost < f->least_cost * (1 - PROVEN_GAP);
+  bool is_equal = solution->cost <= f->least_cost * (1 + PROVEN_GAP / 2);
+  if (f->out->has_plan && !is_cheaper && !(is_equal && a->peak < f->out->memory))
+    return false;
+  f->least_cost = fmin(f->least_cost, solution->cost);
+  return true;
+}
+
 /// Takes the solution's plan over if it fits and is the cheapest.
 static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attempt *out) {
   eg_emitted_plan emitted;
@@ -86,30 +114,38 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
     out->peak_row = row_of_peak(f, &emitted.plan, &summary, &out->kept);
     f->least_peak = fmin(f->least_peak, out->peak);
   }
-  bool is_better = !f->out->has_plan || solution->cost < f->out->cost;
-  if (status != EGRAPH_OK || !fits(f, out) || !is_better) {
+  bool is_taken = status == EGRAPH_OK && fits(f, out) && is_better(f, solution, out);
+  if (status == EGRAPH_OK && f->walk.visit == NULL)
+    status = eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model, f->alloc,
+                              solution, &emitted, summary.peak_step);
+  if (status != EGRAPH_OK || !is_taken) {
     eg_emitted_plan_deinit(&emitted);
     return status;
   }
   eg_fitted_plan_deinit(f->out);
+  eg_u32s_deinit(&emitted.place_of); // the problem's: nobody reads them but the row
+  eg_u32s_deinit(&emitted.value_at);
   f->out->emitted = emitted;
   f->out->has_plan = true;
   f->out->cost = solution->cost;
   f->out->kept = most_of(f, &out->kept);
   f->out->memory = out->peak;
   eg_plan_choices_init(&f->out->choices, f->alloc);
+  f->found.len = 0;
+  EG_TRY(eg_u32s_append(&f->found, solution->strategy.data, solution->strategy.len));
   return eg_plan_choices_note(&f->out->choices, f->model, &solution->strategy);
 }
 
-static egraph_status try_to_keep(fitter *f, const rows *most, double seconds,
-                                 attempt *out) {
+static egraph_status attempt_within(fitter *f, double seconds, double gap, attempt *out) {
   eg_layout_options options = *f->options;
   eg_layout_result result;
   options.time_limit_seconds = seconds;
-  limit_rows(f, most);
+  options.relative_gap = fmax(gap, options.relative_gap);
+  if (f->found.len != 0) options.incumbent = f->found.data;
   eg_layout_result_init(&result, f->alloc);
   egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
   *out = (attempt){.status = result.status,
+                   .cost = result.cost,
                    .bound = result.bound,
                    .is_solved = result.solutions.len != 0};
   memcpy(out->least.at, result.least_memory, sizeof out->least.at);
@@ -118,6 +154,67 @@ static egraph_status try_to_keep(fitter *f, const rows *most, double seconds,
   eg_layout_result_deinit(&result);
   return status;
 }
+
+static egraph_status try_to_keep(fitter *f, const rows *most, double seconds,
+                                 attempt *out) {
+  limit_rows(f, most);
+  return attempt_within(f, seconds, 0, out);
+}
+
+// ---- rows at the peak ---------------------------------------------------------------
+
+static uint32_t spare_rows(const fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->rows; }
+
+/// Holds less where the peak of the last plan is, and where those before it were, as far
+/// as there are rows, until a plan fits; then its cost is made as low as the rows allow.
+static egraph_status steer(fitter *f, const attempt *first) {
+  eg_layout_problem *problem = &f->model->problem;
+  uint32_t spare = spare_rows(f), used = 0;
+  double gap = COARSE_GAP, until = eg_clock_seconds() + MOST_ROUNDS * fmax(f->first_seconds, LEAST_ROUND);
+  attempt last = *first;
+  for (int round = 0; round < MOST_PEAKS && last.is_solved; round++) {
+    if (fits(f, &last)) {
+      if (!(gap > f->options->relative_gap)) break;
+      gap = 0;
+    } else {
+      if (!eg_peak_row_set(&f->last_peak, problem, f->rows + used % spare, f->limit)) break;
+      used++;
+      problem->memory_rows = f->rows + (used < spare ? used : spare);
+    }
+    double start = eg_clock_seconds();
+    if (eg_clock_seconds() > until) break;
+    EG_TRY(attempt_within(f, round_seconds(f), gap, &last));
+  }
+  problem->memory_rows = f->rows;
+  return EGRAPH_OK;
+}
+
+
+/// Of solutions as cheap as the best one looks for the plan of a lower peak, with the
+/// time that the first solution took.
+static egraph_status lower_peak(fitter *f) {
+  eg_layout_problem *problem = &f->model->problem;
+  double until = eg_clock_seconds() + fmax(f->first_seconds, LEAST_ROUND / 4);
+  rows most;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    most.at[r] = f->limit;
+  limit_rows(f, &most);
+  for (uint32_t used = 0; used < spare_rows(f);) {
+    attempt next;
+    double peak = f->out->memory, left = fmin(f->deadline, until) - eg_clock_seconds();
+    const eg_peak_row *row = used == 0 ? &f->best_peak : &f->last_peak;
+    if (!(left > 0)) break;
+    if (!eg_peak_row_set(row, problem, f->rows + used, peak * (1 - FINE))) break;
+    problem->memory_rows = f->rows + ++used;
+    EG_TRY(attempt_within(f, left, 0, &next));
+    if (!next.is_solved || next.cost > f->least_cost * (1 + PROVEN_GAP / 2)) break;
+    if (f->out->memory < peak) used = 0; // the row of the new best
+  }
+  problem->memory_rows = f->rows;
+  return EGRAPH_OK;
+}
+
+// ---- keeping less --------------------------------------------------------------------
 
 /// The plan that keeps least, whatever it costs: its peak is known to do.
 static egraph_status try_least(fitter *f, attempt *inout, rows *out_most) {
@@ -139,7 +236,7 @@ static egraph_status tighten(fitter *f, attempt *inout, rows *inout_most,
     *out_too_much = *inout_most;
     out_too_much->at[r] = fmin(inout_most->at[r], inout->kept.at[r]);
     inout_most->at[r] = fmax(0, out_too_much->at[r] - excess);
-    EG_TRY(try_to_keep(f, inout_most, seconds_left(f) / 2, inout));
+    EG_TRY(try_to_keep(f, inout_most, round_seconds(f), inout));
   }
   return fits(f, inout) ? EGRAPH_OK : try_least(f, inout, inout_most);
 }
@@ -156,7 +253,7 @@ static egraph_status loosen(fitter *f, rows most, rows too_much) {
       apart = fmax(apart, step);
     }
     if (!(apart > FINE * f->limit)) break;
-    EG_TRY(try_to_keep(f, &middle, seconds_left(f) / 2, &next));
+    EG_TRY(try_to_keep(f, &middle, round_seconds(f), &next));
     if (!next.is_solved) break;
     *(fits(f, &next) ? &most : &too_much) = middle;
   }
@@ -165,53 +262,53 @@ static egraph_status loosen(fitter *f, rows most, rows too_much) {
 
 // ---- solutions one after the other ---------------------------------------------------
 
-/// What is known when so many solutions, the cheapest, have been looked at.
-typedef struct walk {
-  double reached;   // cost below which there is no other
-  bool is_complete; // there are no more
-} walk;
-
-static egraph_status go_through(fitter *f, uint32_t count, walk *out) {
-  eg_layout_options options = *f->options;
-  eg_layout_result result;
-  options.time_limit_seconds = seconds_left(f) / 2;
-  options.relative_gap = 0;
-  options.solutions = count;
-  eg_layout_result_init(&result, f->alloc);
-  egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
-  *out = (walk){.reached = 0, .is_complete = result.is_complete};
-  for (size_t i = 0; status == EGRAPH_OK && i < result.solutions.len; i++) {
-    const eg_layout_solution *solution = &result.solutions.data[i];
-    attempt ignored = {.is_solved = true};
-    if (!solution->is_proven) break;
-    out->reached = solution->cost;
-    if (f->out->has_plan && solution->cost >= f->out->cost) break;
-    status = weigh(f, solution, &ignored);
-  }
-  eg_layout_result_deinit(&result);
-  return status;
-}
-
-/// The bound of plans that fit rises to the cost of the first that does.
-static egraph_status enumerate(fitter *f, attempt *first) {
-  rows most;
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    most.at[r] = r < row_count(f) ? f->limit : INFINITY;
-  limit_rows(f, &most);
-  for (uint32_t count = FEW_SOLUTIONS; count <= MOST_SOLUTIONS; count *= 4) {
-    walk w;
-    if (f->deadline - eg_clock_seconds() < LEAST_SECONDS) break;
-    EG_TRY(go_through(f, count, &w));
-    first->bound = fmax(first->bound, w.reached);
-    if (w.is_complete && !f->out->has_plan) first->status = EG_LAYOUT_NO_MEMORY;
-    if (f->out->has_plan && (w.is_complete || w.reached >= f->out->cost))
-      first->bound = f->out->cost;
-    if (w.is_complete || (f->out->has_plan && w.reached >= f->out->cost)) break;
-  }
+static egraph_status weigh_next(void *user, const eg_layout_solution *solution) {
+  fitter *f = user;
+  attempt ignored = {.is_solved = true};
+  EG_TRY(weigh(f, solution, &ignored));
+  f->walk.most_cost = f->least_cost * f->walk_share;
   return EGRAPH_OK;
 }
 
+static egraph_status walk(fitter *f, double share, uint64_t steps) {
+  for (uint32_t r = 0; r < f->rows; r++)
+    f->model->problem.memory_limit[r] = f->limit;
+  f->walk_share = share;
+  f->walk = (eg_plan_walk){.most_cost = f->least_cost * share,
+                           .most_steps = steps,
+                           .visit_steps = VISIT_STEPS,
+                           .visit = weigh_next,
+                           .user = f};
+  egraph_status status = eg_plan_walk_run(&f->walk, f->alloc, &f->model->problem);
+  f->walk.visit = NULL;
+  return status;
+}
+
+/// Every solution that is cheaper than the cheapest plan that fits, where there are few:
+/// of this cost is the cheapest then.
+static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
+  EG_TRY(walk(f, 1 - PROVEN_GAP, steps));
+  if (!f->walk.is_complete) return EGRAPH_OK;
+  if (!f->out->has_plan) first->status = EG_LAYOUT_NO_MEMORY;
+  if (f->out->has_plan) first->bound = f->out->cost;
+  return EGRAPH_OK;
+}
+
+/// Every solution that is as cheap as that: one may have a lower peak.
+static egraph_status go_through_equals(fitter *f) {
+  EG_TRY(walk(f, 1 + PROVEN_GAP / 4, FEW_STEPS));
+  return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
+}
+
 // ---- the whole -----------------------------------------------------------------------
+
+/// Makes the plan of a solution that exceeds the limits by as little as could be found:
+/// its peak would do.
+static egraph_status find_least(fitter *f, const attempt *first) {
+  attempt least;
+  bool is_asked = first->status == EG_LAYOUT_NO_MEMORY && isinf(f->least_peak);
+  return is_asked ? try_to_keep(f, &first->least, seconds_left(f) / 2, &least) : EGRAPH_OK;
+}
 
 static egraph_status conclude(fitter *f, const attempt *first) {
   eg_fitted_plan *out = f->out;
@@ -256,14 +353,25 @@ static egraph_status fit(fitter *f) {
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     most.at[r] = r < row_count(f) ? f->limit : INFINITY;
   too_much = most;
+  double start = eg_clock_seconds();
   EG_TRY(try_to_keep(f, &most, share * f->options->time_limit_seconds, &first));
+  f->first_seconds = eg_clock_seconds() - start;
   last = first;
   if (first.is_solved && !fits(f, &first)) {
-    EG_TRY(tighten(f, &last, &most, &too_much));
-    if (f->out->has_plan) EG_TRY(loosen(f, most, too_much));
-    if (eg_layout_strategy_count(&f->model->problem) <= MOST_STRATEGIES)
-      EG_TRY(enumerate(f, &first));
+    EG_TRY(go_through(f, FEW_STEPS, &first));
+    if (!f->walk.is_complete) {
+      EG_TRY(steer(f, &first));
+      EG_TRY(go_through(f, MOST_STEPS, &first));
+    }
+    if (!f->out->has_plan && !f->walk.is_complete) {
+      EG_TRY(tighten(f, &last, &most, &too_much));
+      if (f->out->has_plan) EG_TRY(loosen(f, most, too_much));
+    }
   }
+  if (f->out->has_plan) {
+    EG_TRY(go_through_equals(f));
+  }
+  EG_TRY(find_least(f, &first));
   return conclude(f, &first);
 }
 
@@ -277,9 +385,17 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
               .options = options,
               .limit = model->problem.memory_limit[0],
               .deadline = eg_clock_seconds() + options->time_limit_seconds,
+              .rows = model->problem.memory_rows,
               .least_peak = INFINITY,
+              .least_cost = INFINITY,
               .out = out};
+  eg_peak_row_init(&f.last_peak, alloc);
+  eg_peak_row_init(&f.best_peak, alloc);
+  eg_u32s_init(&f.found, alloc);
   egraph_status status = fit(&f);
+  eg_peak_row_deinit(&f.last_peak);
+  eg_peak_row_deinit(&f.best_peak);
+  eg_u32s_deinit(&f.found);
   for (uint32_t r = 0; r < row_count(&f); r++)
     model->problem.memory_limit[r] = f.limit;
   if (status != EGRAPH_OK) eg_fitted_plan_deinit(out);

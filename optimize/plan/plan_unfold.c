@@ -443,6 +443,8 @@ egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *step
   u.step.graph = NULL;
   eg_plan_init(&out->plan, alloc);
   eg_u32s_init(&out->value_of, alloc);
+  eg_u32s_init(&out->place_of, alloc);
+  eg_u32s_init(&out->value_at, alloc);
   eg_u32s *const lists[] = {&u.entry_of, &u.first, &u.wanted, &u.outputs, &u.path};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);

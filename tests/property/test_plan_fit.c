@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_fit.h"
 #include "pcg/plan_summary.h"
+#include "tests/peak_brute.h"
 #include "tests/plan_cases.h"
 
 enum { SOLUTIONS = 8 };
@@ -131,8 +132,79 @@ static void plans_on_two_axes_fit(void **state) {
   try_rounds(test_seed(20261123), test_rounds(12), &limits);
 }
 
+// ---- exhaustive search --------------------------------------------------------------
+
+enum { MOST_TRIED = 1500 };
+
+static void expect_best(trial *t, const peak_brute *brute, double limit) {
+  eg_fitted_plan fitted;
+  peak_plan best;
+  bool is_there = peak_brute_best(brute, limit, &best);
+  fit(t, limit, &fitted);
+  t->limits++;
+  if (is_there != fitted.has_plan) fail_case(t, "a plan", fitted.has_plan, is_there);
+  if (is_there) {
+    t->fitting++;
+    assert_int_equal(fitted.status, EG_LAYOUT_OPTIMAL);
+    if (fabs(fitted.cost - best.cost) > 1e-9 * best.cost)
+      fail_case(t, "cost", fitted.cost, best.cost);
+    if (fitted.memory > best.peak) fail_case(t, "peak", fitted.memory, best.peak);
+  } else {
+    t->refused++;
+    assert_int_equal(fitted.status, EG_LAYOUT_NO_MEMORY);
+    if (!(fitted.least_memory > limit))
+      fail_case(t, "least memory", fitted.least_memory, limit);
+  }
+  eg_fitted_plan_deinit(&fitted);
+}
+
+/// Limits below, at, between and above the peaks of all plans.
+static bool try_all_plans(trial *t) {
+  static peak_brute brute;
+  eg_plan_model_limit_memory(&t->model, (double)INFINITY);
+  if (!peak_brute_run(&brute, &t->model, MOST_TRIED) || brute.count == 0) return false;
+  double least = (double)INFINITY, most = 0;
+  for (uint32_t i = 0; i < brute.count; i++) {
+    least = fmin(least, brute.plans[i].peak);
+    most = fmax(most, brute.plans[i].peak);
+  }
+  expect_best(t, &brute, least - 1);
+  expect_best(t, &brute, least);
+  for (int i = 0; i < 2; i++) {
+    double peak = brute.plans[eg_rng_below(&t->c.rng, brute.count)].peak;
+    expect_best(t, &brute, peak);
+    expect_best(t, &brute, peak - 1);
+  }
+  expect_best(t, &brute, most);
+  expect_best(t, &brute, (double)INFINITY);
+  return true;
+}
+
+static void small_steps_fit_as_exhaustive_search_says(void **state) {
+  (void)state;
+  static trial t;
+  size_t compared = 0, wanted = test_rounds(60);
+  uint64_t seed = test_seed(20261124);
+  const case_limits limits = {.nodes = 3, .axes = 1, .has_phases = true};
+  t = (trial){.round = 0};
+  for (; compared < wanted && t.round < 20 * wanted; t.round++) {
+    plan_case_init(&t.c, eg_hash_combine(seed, t.round), &limits);
+    assert_ok(eg_plan_space_init(&t.space, eg_allocator_heap(), t.c.egraph, &t.c.info,
+                                 &t.c.mesh, &t.c.costs));
+    assert_ok(eg_plan_model_init(&t.model, eg_allocator_heap(), &t.space));
+    compared += try_all_plans(&t);
+    eg_plan_model_deinit(&t.model);
+    eg_plan_space_deinit(&t.space);
+    plan_case_deinit(&t.c);
+  }
+  print_message("%zu steps of %zu: %zu limits, %zu plans, %zu refused\n", compared,
+                t.round, t.limits, t.fitting, t.refused);
+  assert_int_equal(compared, wanted);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(small_steps_fit_as_exhaustive_search_says),
       cmocka_unit_test(forward_plans_fit),
       cmocka_unit_test(plans_in_phases_fit),
       cmocka_unit_test(plans_on_two_axes_fit),
