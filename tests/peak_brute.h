@@ -1,7 +1,7 @@
 // Every plan of a small plan model, found a second time for the tests: all ways to choose
 // a strategy for what is needed, all ways to reach the layouts that are, whatever they
-// cost; those that are no solution the certificate sorts out. Of each the plan is made and
-// its peak counted.
+// cost; those that are no solution the certificate sorts out. Of each the plan is made
+// and its peak counted.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TESTS_PEAK_BRUTE_H
 #define EG_TESTS_PEAK_BRUTE_H

@@ -10,7 +10,8 @@ typedef struct eg_emitted_plan {
   eg_plan plan;
   eg_u32s value_of; // [values of the graph that was planned] the one of `graph` that it
                     // is; UINT32_MAX: not needed. Empty: not known
-  eg_u32s place_of; // [states] place of the problem that it was made for. Empty: not known
+  eg_u32s
+      place_of; // [states] place of the problem that it was made for. Empty: not known
   eg_u32s value_at; // [steps] value of the problem that it makes, or moves. Likewise
 } eg_emitted_plan;
 

@@ -31,9 +31,9 @@ typedef struct fitter {
   const eg_layout_options *options;
   double limit, deadline;
   double first_seconds; // that the first solution took
-  uint32_t rows;     // of the problem as it came, whose limits every plan keeps
-  double least_peak; // of the plans that were made
-  double least_cost; // of those that fit
+  uint32_t rows;        // of the problem as it came, whose limits every plan keeps
+  double least_peak;    // of the plans that were made
+  double least_cost;    // of those that fit
   eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
   eg_plan_walk walk;
   double walk_share; // of the least cost, that solutions may have
@@ -106,18 +106,22 @@ static bool is_better(fitter *f, const eg_layout_solution *solution, const attem
 static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attempt *out) {
   eg_emitted_plan emitted;
   eg_plan_summary summary;
+  rows kept;
   EG_TRY(eg_plan_emit(f->model, f->alloc, solution, &emitted));
   egraph_status status = eg_plan_summary_make(&emitted.plan, f->alloc, &summary);
+  if (status == EGRAPH_OK) status = eg_peak_kept(f->model, f->alloc, solution, kept.at);
   if (status == EGRAPH_OK) {
     memcpy(out->kept.at, solution->memory, sizeof out->kept.at);
     out->peak = summary.peak;
     out->peak_row = row_of_peak(f, &emitted.plan, &summary, &out->kept);
     f->least_peak = fmin(f->least_peak, out->peak);
+    status = eg_proof_check_bound("memory that a plan keeps, and its peak",
+                                  most_of(f, &kept), out->peak);
   }
   bool is_taken = status == EGRAPH_OK && fits(f, out) && is_better(f, solution, out);
   if (status == EGRAPH_OK && f->walk.visit == NULL)
-    status = eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model, f->alloc,
-                              solution, &emitted, summary.peak_step);
+    status = eg_peak_row_make(is_taken ? &f->best_peak : &f->last_peak, f->model,
+                              f->alloc, solution, &emitted, summary.peak_step);
   if (status != EGRAPH_OK || !is_taken) {
     eg_emitted_plan_deinit(&emitted);
     return status;
@@ -128,7 +132,7 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
   f->out->emitted = emitted;
   f->out->has_plan = true;
   f->out->cost = solution->cost;
-  f->out->kept = most_of(f, &out->kept);
+  f->out->kept = most_of(f, &kept);
   f->out->memory = out->peak;
   eg_plan_choices_init(&f->out->choices, f->alloc);
   f->found.len = 0;
@@ -170,25 +174,25 @@ static uint32_t spare_rows(const fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->
 static egraph_status steer(fitter *f, const attempt *first) {
   eg_layout_problem *problem = &f->model->problem;
   uint32_t spare = spare_rows(f), used = 0;
-  double gap = COARSE_GAP, until = eg_clock_seconds() + MOST_ROUNDS * fmax(f->first_seconds, LEAST_ROUND);
+  double gap = COARSE_GAP,
+         until = eg_clock_seconds() + MOST_ROUNDS * fmax(f->first_seconds, LEAST_ROUND);
   attempt last = *first;
   for (int round = 0; round < MOST_PEAKS && last.is_solved; round++) {
     if (fits(f, &last)) {
       if (!(gap > f->options->relative_gap)) break;
       gap = 0;
     } else {
-      if (!eg_peak_row_set(&f->last_peak, problem, f->rows + used % spare, f->limit)) break;
+      if (!eg_peak_row_set(&f->last_peak, problem, f->rows + used % spare, f->limit))
+        break;
       used++;
       problem->memory_rows = f->rows + (used < spare ? used : spare);
     }
-    double start = eg_clock_seconds();
     if (eg_clock_seconds() > until) break;
     EG_TRY(attempt_within(f, round_seconds(f), gap, &last));
   }
   problem->memory_rows = f->rows;
   return EGRAPH_OK;
 }
-
 
 /// Of solutions as cheap as the best one looks for the plan of a lower peak, with the
 /// time that the first solution took.
@@ -307,7 +311,8 @@ static egraph_status go_through_equals(fitter *f) {
 static egraph_status find_least(fitter *f, const attempt *first) {
   attempt least;
   bool is_asked = first->status == EG_LAYOUT_NO_MEMORY && isinf(f->least_peak);
-  return is_asked ? try_to_keep(f, &first->least, seconds_left(f) / 2, &least) : EGRAPH_OK;
+  return is_asked ? try_to_keep(f, &first->least, seconds_left(f) / 2, &least)
+                  : EGRAPH_OK;
 }
 
 static egraph_status conclude(fitter *f, const attempt *first) {

@@ -42,14 +42,18 @@ static const eg_model_value *value_at(const peak *p, uint32_t value) {
 }
 
 /// The place in which the state of a place was made, by a node, a move or as an entry.
-static uint32_t origin_of(const peak *p, uint32_t place) {
-  while (p->chosen.move_into.data[place] == NONE) {
-    uint32_t value = p->chosen.value_of_place.data[place];
-    uint32_t before = eg_plan_solution_kept_from(&p->chosen, value);
+static uint32_t origin_in(const eg_plan_solution *chosen, uint32_t place) {
+  while (chosen->move_into.data[place] == NONE) {
+    uint32_t before =
+        eg_plan_solution_kept_from(chosen, chosen->value_of_place.data[place]);
     if (before == NONE) break;
     place = before;
   }
   return place;
+}
+
+static uint32_t origin_of(const peak *p, uint32_t place) {
+  return origin_in(&p->chosen, place);
 }
 
 static bool takes_memory(const peak *p, uint32_t strategy) {
@@ -156,8 +160,8 @@ static double bytes_of_strategy(const peak *p, uint32_t op, uint32_t strategy) {
   if (value_at(p, value)->role == EG_MODEL_ENTRY)
     return p->problem->memory[0].data[strategy];
   if (p->model->operators.data[op] == NONE) {
-    bool is_there = (holds & LEAVES) != 0 ||
-                    ((holds & KEPT) != 0 && takes_memory(p, strategy));
+    bool is_there =
+        (holds & LEAVES) != 0 || ((holds & KEPT) != 0 && takes_memory(p, strategy));
     return is_there ? bytes_at(p, place) : 0;
   }
   double bytes = (holds & MADE) != 0 ? bytes_at(p, place) : 0;
@@ -204,7 +208,8 @@ static egraph_status make(peak *p, egraph_allocator alloc) {
 egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, const eg_layout_solution *solution,
                                const eg_emitted_plan *emitted, uint32_t step) {
-  bool is_node = step < emitted->plan.steps.len && !emitted->plan.steps.data[step].is_move;
+  bool is_node =
+      step < emitted->plan.steps.len && !emitted->plan.steps.data[step].is_move;
   peak p = {.model = model,
             .space = model->space,
             .problem = &model->problem,
@@ -232,4 +237,42 @@ bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_
   memcpy(problem->arc_memory[number].data, row->arc.data, row->arc.len * sizeof(double));
   problem->memory_limit[number] = limit - row->constant;
   return true;
+}
+
+// ---- what is kept ---------------------------------------------------------------------
+
+/// `counted` is a flag per row and place: its state is in the sum.
+static void add_kept(const eg_plan_solution *chosen, uint32_t value, uint8_t *counted,
+                     double *out) {
+  const eg_layout_problem *problem = chosen->problem;
+  uint32_t strategy = eg_plan_solution_strategy(chosen, value);
+  uint32_t before = eg_plan_solution_kept_from(chosen, value);
+  uint32_t origin = before == NONE ? NONE : origin_in(chosen, before);
+  const eg_model_value *from =
+      origin == NONE ? NULL
+                     : &chosen->model->values.data[chosen->value_of_place.data[origin]];
+  if (from != NULL && from->role == EG_MODEL_ENTRY) return;
+  for (uint32_t r = 0; r < problem->memory_rows; r++) {
+    double bytes = problem->memory[r].data[strategy];
+    if (bytes == 0 || (origin != NONE && (counted[origin] >> r & 1) != 0)) continue;
+    if (origin != NONE) counted[origin] |= (uint8_t)(1u << r);
+    out[r] += bytes * problem->memory_times.data[value];
+  }
+}
+
+egraph_status eg_peak_kept(const eg_plan_model *model, egraph_allocator alloc,
+                           const eg_layout_solution *solution,
+                           double out[EG_LAYOUT_MEMORY_ROWS]) {
+  size_t places = eg_layout_place_count(&model->problem);
+  eg_plan_solution chosen;
+  uint8_t *counted = NULL;
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    out[r] = 0;
+  EG_TRY(eg_plan_solution_init(&chosen, alloc, model, solution));
+  egraph_status status = eg_alloc(alloc, places, 1, &counted);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < model->values.len; v++)
+    if (solution->strategy.data[v] != EG_LAYOUT_NONE) add_kept(&chosen, v, counted, out);
+  eg_free(alloc, counted, places, 1);
+  eg_plan_solution_deinit(&chosen);
+  return status;
 }

@@ -35,4 +35,10 @@ egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,
 bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_t number,
                      double limit);
 
+/// Bytes in each row of the problem that the solution's plan really has at that time:
+/// what is kept twice, or kept as it enters, is one state. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_peak_kept(const eg_plan_model *model, egraph_allocator alloc,
+                           const eg_layout_solution *solution,
+                           double out[EG_LAYOUT_MEMORY_ROWS]);
+
 #endif

@@ -16,16 +16,16 @@ typedef struct sums {
 typedef struct walker {
   eg_plan_walk *walk;
   const eg_layout_problem *problem;
-  eg_u32s order;                    // values, what needs one before it
+  eg_u32s order;                     // values, what needs one before it
   eg_u32s operator_begin, operators; // [values + 1] of each value
-  eg_u32s arc_begin, arcs;          // [places + 1] that lead to each place
-  eg_u32s wanted;                   // [places] how many need it
-  eg_u32s value_wanted;             // [values] likewise
-  eg_u32s parent;                   // [places] arc into it, or NONE
-  eg_u32s value_of;                 // [places]
-  sums *least;                      // [values] of its strategies
-  eg_u32s todo;                     // places of the value at work to be reached
-  eg_layout_solution at;            // what is decided
+  eg_u32s arc_begin, arcs;           // [places + 1] that lead to each place
+  eg_u32s wanted;                    // [places] how many need it
+  eg_u32s value_wanted;              // [values] likewise
+  eg_u32s parent;                    // [places] arc into it, or NONE
+  eg_u32s value_of;                  // [places]
+  sums *least;                       // [values] of its strategies
+  eg_u32s todo;                      // places of the value at work to be reached
+  eg_layout_solution at;             // what is decided
   bool is_stopped;
 } walker;
 
@@ -88,8 +88,8 @@ static bool leads_to(const walker *w, uint32_t place, uint32_t from) {
   return from == place;
 }
 
-/// Every way to reach what is to do of the value decided at `at`, which is what `todo` has
-/// from `base` on; then what is left. Leaves `todo` as it was.
+/// Every way to reach what is to do of the value decided at `at`, which is what `todo`
+/// has from `base` on; then what is left. Leaves `todo` as it was.
 static egraph_status reach(walker *w, uint32_t at, size_t base, sums done, sums pending) {
   if (w->todo.len == base) return decide(w, at + 1, done, pending);
   uint32_t v = w->order.data[at], source = of(w)->output.data[w->at.strategy.data[v]];
@@ -248,7 +248,8 @@ static void find_least(walker *w, uint32_t v) {
       sums mine = sums_of_strategy(w, v, s);
       least->cost = is_first ? mine.cost : fmin(least->cost, mine.cost);
       for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-        least->memory[r] = is_first ? mine.memory[r] : fmin(least->memory[r], mine.memory[r]);
+        least->memory[r] =
+            is_first ? mine.memory[r] : fmin(least->memory[r], mine.memory[r]);
       is_first = false;
     }
   }
@@ -309,10 +310,9 @@ egraph_status eg_plan_walk_run(eg_plan_walk *walk, egraph_allocator alloc,
       !has_simple_roots(problem))
     return EGRAPH_OK;
   walker w = {.walk = walk, .problem = problem};
-  eg_u32s *const lists[] = {&w.order,        &w.operator_begin, &w.operators, &w.arc_begin,
-                            &w.arcs,         &w.wanted,         &w.value_wanted,
-                            &w.parent,       &w.value_of,       &w.todo,
-                            &w.at.strategy};
+  eg_u32s *const lists[] = {&w.order,    &w.operator_begin, &w.operators,    &w.arc_begin,
+                            &w.arcs,     &w.wanted,         &w.value_wanted, &w.parent,
+                            &w.value_of, &w.todo,           &w.at.strategy};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
   eg_bytes_init(&w.at.arc_used, alloc);

@@ -1,6 +1,6 @@
 // Every solution of a small layout problem, one after the other: which strategy makes
-// each value that is needed, and along which arcs its layouts are reached. For what cannot
-// be said of a solution by sums of its choices, such as the peak of its plan.
+// each value that is needed, and along which arcs its layouts are reached. For what
+// cannot be said of a solution by sums of its choices, such as the peak of its plan.
 //
 // From the roots to the entries: when a value is decided, all that need it are. A branch
 // is cut where what is decided, and the least that each value needed so far can cost,
@@ -12,8 +12,8 @@
 #include "extract/layout/layout_solve.h"
 
 typedef struct eg_plan_walk {
-  double most_cost;    // of the solutions to visit; may be lowered by `visit`
-  uint64_t most_steps; // a strategy or an arc tried is one
+  double most_cost;     // of the solutions to visit; may be lowered by `visit`
+  uint64_t most_steps;  // a strategy or an arc tried is one
   uint32_t visit_steps; // what a visit counts
   /// The solution's cost, memory, strategies and arcs; borrowed.
   egraph_status (*visit)(void *user, const eg_layout_solution *solution);
