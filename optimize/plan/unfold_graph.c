@@ -1,4 +1,6 @@
 // The drafted nodes, phase by phase, so that the plan's steps follow the graph's nodes.
+// What leaves a micro-batch as what entered it, a sum of gradients, is made as soon as it
+// can be: what is added to it may go (as in plan_emit.c).
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/unfold_graph.h"
 
@@ -9,8 +11,11 @@
 typedef struct writer {
   const eg_graph *whole;
   eg_unfold_draft draft;
-  eg_u32s written; // [draft values] value of the new graph, or NONE
-  eg_arena arena;  // of one node
+  eg_u32s written;         // [draft values] value of the new graph, or NONE
+  eg_bytes done;           // [draft nodes] flag
+  eg_u32s node_of;         // [draft values] node that makes it, or NONE: a leaf
+  eg_u32s sum_begin, sums; // [draft values + 1] nodes that update a leaf with it
+  eg_arena arena;          // of one node
   uint32_t next_name;
   eg_unfolded_graph *out;
 } writer;
@@ -104,14 +109,97 @@ static egraph_status write_node(writer *w, eg_node_cons *cons,
   return eg_u32s_push(&w->out->phase, node->phase);
 }
 
+// ---- order ----------------------------------------------------------------------------
+
+/// Whether a node makes an output of what enters the step and of what is made before.
+static bool is_update(const writer *w, const eg_u32s *is_output, uint32_t n) {
+  const eg_draft_node *node = &w->draft.nodes.data[n];
+  bool reads_leaf = false, leaves = false;
+  for (uint32_t i = 0; i < node->operand_count; i++)
+    reads_leaf =
+        reads_leaf || w->node_of.data[w->draft.operands.data[node->operands + i]] == NONE;
+  for (uint32_t r = 0; r < node->result_count; r++)
+    leaves = leaves || is_output->data[node->results + r] != 0;
+  return node->phase != EG_PHASE_UPDATE && reads_leaf && leaves;
+}
+
+/// Fills `sums` by what they wait for.
+static egraph_status list_sums(writer *w, const eg_u32s *is_output) {
+  size_t values = w->draft.values.len;
+  EG_TRY(eg_u32s_resize(&w->sum_begin, values + 2));
+  for (int fills = 0; fills < 2; fills++) {
+    for (uint32_t n = 0; n < w->draft.nodes.len; n++) {
+      const eg_draft_node *node = &w->draft.nodes.data[n];
+      if (!is_update(w, is_output, n)) continue;
+      for (uint32_t i = 0; i < node->operand_count; i++) {
+        uint32_t operand = w->draft.operands.data[node->operands + i];
+        if (fills)
+          w->sums.data[w->sum_begin.data[operand + 1]++] = n;
+        else
+          w->sum_begin.data[operand + 2]++;
+      }
+    }
+    for (size_t v = 0; !fills && v < values; v++)
+      w->sum_begin.data[v + 2] += w->sum_begin.data[v + 1];
+    if (!fills) EG_TRY(eg_u32s_resize(&w->sums, w->sum_begin.data[values + 1]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status find_sums(writer *w) {
+  eg_u32s is_output; // [draft values]
+  EG_TRY(eg_bytes_resize(&w->done, w->draft.nodes.len));
+  for (size_t v = 0; v < w->draft.values.len; v++)
+    EG_TRY(eg_u32s_push(&w->node_of, NONE));
+  for (uint32_t n = 0; n < w->draft.nodes.len; n++)
+    for (uint32_t r = 0; r < w->draft.nodes.data[n].result_count; r++)
+      w->node_of.data[w->draft.nodes.data[n].results + r] = n;
+  eg_u32s_init(&is_output, w->written.alloc);
+  egraph_status status = eg_u32s_resize(&is_output, w->draft.values.len);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_graph_output_count(w->whole); i++)
+    is_output.data[w->draft.made.data[eg_graph_output(w->whole, i, NULL).id]] = 1;
+  if (status == EGRAPH_OK) status = list_sums(w, &is_output);
+  eg_u32s_deinit(&is_output);
+  return status;
+}
+
+static bool is_ready(const writer *w, uint32_t n) {
+  const eg_draft_node *node = &w->draft.nodes.data[n];
+  for (uint32_t i = 0; i < node->operand_count; i++) {
+    uint32_t maker = w->node_of.data[w->draft.operands.data[node->operands + i]];
+    if (maker != NONE && w->done.data[maker] == 0) return false;
+  }
+  return true;
+}
+
+/// A node of a phase, then the sums of the phase that have waited for it. `todo` is
+/// scratch.
+static egraph_status write_from(writer *w, eg_node_cons *cons, uint32_t first,
+                                eg_phase phase, eg_u32s *todo) {
+  EG_TRY(eg_u32s_push(todo, first));
+  while (todo->len != 0) {
+    uint32_t n = eg_u32s_pop(todo);
+    const eg_draft_node *node = &w->draft.nodes.data[n];
+    if (w->done.data[n] != 0 || node->phase != phase || !is_ready(w, n)) continue;
+    w->done.data[n] = 1;
+    egraph_status status = write_node(w, cons, node);
+    eg_arena_deinit(&w->arena);
+    EG_TRY(status);
+    for (uint32_t v = node->results; v < node->results + node->result_count; v++)
+      EG_TRY(eg_u32s_append(todo, w->sums.data + w->sum_begin.data[v],
+                            w->sum_begin.data[v + 1] - w->sum_begin.data[v]));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status write_nodes(writer *w, eg_node_cons *cons) {
+  eg_u32s todo;
+  eg_u32s_init(&todo, w->written.alloc);
   egraph_status status = EGRAPH_OK;
   for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++)
-    for (size_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++) {
-      if (w->draft.nodes.data[n].phase != p) continue;
-      status = write_node(w, cons, &w->draft.nodes.data[n]);
-      eg_arena_deinit(&w->arena);
-    }
+    for (uint32_t n = 0; status == EGRAPH_OK && n < w->draft.nodes.len; n++)
+      status = write_from(w, cons, n, p, &todo);
+  eg_u32s_deinit(&todo);
   return status;
 }
 
@@ -120,6 +208,7 @@ static egraph_status write_graph(writer *w) {
   for (size_t v = 0; v < w->draft.values.len; v++)
     EG_TRY(eg_u32s_push(&w->written, NONE));
   EG_TRY(order_phases(w));
+  EG_TRY(find_sums(w));
   EG_TRY(eg_graph_create(&w->written.alloc, &w->out->graph));
   for (uint32_t i = 0; i < eg_graph_input_count(w->whole); i++)
     EG_TRY(write_input(w, eg_graph_input(w->whole, i)));
@@ -144,13 +233,19 @@ egraph_status eg_unfolded_graph_init(eg_unfolded_graph *out, egraph_allocator al
   writer w = {.whole = eg_unfold_whole(steps), .out = out};
   out->graph = NULL;
   EG_TRY(eg_unfold_draft_init(&w.draft, alloc, steps, folded));
-  eg_u32s *const lists[] = {&w.written, &out->like_step, &out->phase, &out->like_value};
+  eg_u32s *const own[] = {&w.written, &w.node_of, &w.sum_begin, &w.sums};
+  eg_u32s *const lists[] = {&out->like_step, &out->phase, &out->like_value};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    eg_u32s_init(own[i], alloc);
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
+  eg_bytes_init(&w.done, alloc);
   eg_arena_init(&w.arena, alloc);
   egraph_status status = write_graph(&w);
   eg_arena_deinit(&w.arena);
-  eg_u32s_deinit(&w.written);
+  eg_bytes_deinit(&w.done);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    eg_u32s_deinit(own[i]);
   eg_unfold_draft_deinit(&w.draft);
   if (status != EGRAPH_OK) eg_unfolded_graph_deinit(out);
   return status;
