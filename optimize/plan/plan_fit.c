@@ -33,6 +33,7 @@ typedef struct fitter {
   double first_seconds; // that the first solution took
   uint32_t rows;        // of the problem as it came, whose limits every plan keeps
   double least_peak;    // of the plans that were made
+  double known_peak;    // of the plan that keeps least, once it is made
   double least_cost;    // of those that fit
   eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
   eg_plan_walk walk;
@@ -220,13 +221,17 @@ static egraph_status lower_peak(fitter *f) {
 
 // ---- keeping less --------------------------------------------------------------------
 
-/// The plan that keeps least, whatever it costs: its peak is known to do.
+/// The plan that keeps least, whatever it costs. Its peak does not depend on the limit,
+/// so with this much memory the same plan is found again.
 static egraph_status try_least(fitter *f, attempt *inout, rows *out_most) {
   const rows nothing = {{0}};
-  if (inout->is_solved) EG_TRY(try_to_keep(f, &nothing, seconds_left(f) / 2, inout));
-  if (inout->is_solved || inout->status != EG_LAYOUT_NO_MEMORY) return EGRAPH_OK;
-  *out_most = inout->least;
-  return try_to_keep(f, out_most, seconds_left(f) / 2, inout);
+  EG_TRY(try_to_keep(f, &nothing, seconds_left(f) / 2, inout));
+  if (!inout->is_solved && inout->status == EG_LAYOUT_NO_MEMORY) {
+    *out_most = inout->least;
+    EG_TRY(try_to_keep(f, out_most, seconds_left(f) / 2, inout));
+  }
+  if (inout->is_solved) f->known_peak = inout->peak;
+  return EGRAPH_OK;
 }
 
 /// Keeps as much less as the peak is too high, until it is not or nothing is so small;
@@ -306,15 +311,6 @@ static egraph_status go_through_equals(fitter *f) {
 
 // ---- the whole -----------------------------------------------------------------------
 
-/// Makes the plan of a solution that exceeds the limits by as little as could be found:
-/// its peak would do.
-static egraph_status find_least(fitter *f, const attempt *first) {
-  attempt least;
-  bool is_asked = first->status == EG_LAYOUT_NO_MEMORY && isinf(f->least_peak);
-  return is_asked ? try_to_keep(f, &first->least, seconds_left(f) / 2, &least)
-                  : EGRAPH_OK;
-}
-
 static egraph_status conclude(fitter *f, const attempt *first) {
   eg_fitted_plan *out = f->out;
   out->status = first->status;
@@ -322,9 +318,11 @@ static egraph_status conclude(fitter *f, const attempt *first) {
   if (!out->has_plan) {
     out->cost = INFINITY;
     out->gap = INFINITY;
-    bool is_known = first->status == EG_LAYOUT_NO_MEMORY && isinf(f->least_peak);
-    out->least_memory = isfinite(f->least_peak) ? f->least_peak : 0;
-    if (is_known) out->least_memory = most_of(f, &first->least);
+    double least = f->walk.is_complete ? f->least_peak : f->known_peak;
+    bool is_known = isinf(least) && first->status == EG_LAYOUT_NO_MEMORY;
+    out->least_memory = isfinite(least) ? least
+                        : is_known      ? most_of(f, &first->least)
+                                        : 0;
     if (first->is_solved && first->status != EG_LAYOUT_NO_MEMORY)
       out->status = EG_LAYOUT_UNKNOWN;
     return EGRAPH_OK;
@@ -373,10 +371,9 @@ static egraph_status fit(fitter *f) {
       if (f->out->has_plan) EG_TRY(loosen(f, most, too_much));
     }
   }
-  if (f->out->has_plan) {
-    EG_TRY(go_through_equals(f));
-  }
-  EG_TRY(find_least(f, &first));
+  if (f->out->has_plan) EG_TRY(go_through_equals(f));
+  bool is_asked = first.status == EG_LAYOUT_NO_MEMORY && !f->walk.is_complete;
+  if (is_asked && isinf(f->known_peak)) EG_TRY(try_least(f, &last, &most));
   return conclude(f, &first);
 }
 
@@ -392,6 +389,7 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
               .deadline = eg_clock_seconds() + options->time_limit_seconds,
               .rows = model->problem.memory_rows,
               .least_peak = INFINITY,
+              .known_peak = INFINITY,
               .least_cost = INFINITY,
               .out = out};
   eg_peak_row_init(&f.last_peak, alloc);
