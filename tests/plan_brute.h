@@ -20,8 +20,11 @@ typedef struct plan_tree {
   double from[PLAN_LAYOUTS];
 } plan_tree;
 
+/// Memory: at the end of FORWARD, and of BACKWARD; with several micro-batches both at once,
+/// because the next FORWARD begins after BACKWARD.
+enum { PLAN_ROWS = 2 };
 typedef struct plan_sums {
-  double cost, memory;
+  double cost, memory[PLAN_ROWS];
 } plan_sums;
 typedef struct plan_front {
   uint32_t len;
@@ -95,13 +98,21 @@ static inline double plan_reach(plan_brute *b, uint32_t type, uint32_t from,
 
 // ---- copies of a value in the phases ------------------------------------------------
 
+static inline bool plan_no_worse(const plan_sums *a, const plan_sums *b) {
+  return a->cost <= b->cost && a->memory[0] <= b->memory[0] &&
+         a->memory[1] <= b->memory[1];
+}
+
+static inline double plan_memory_of(const plan_sums *sums) {
+  return fmax(sums->memory[0], sums->memory[1]);
+}
+
 static inline void plan_front_add(plan_front *front, plan_sums sums) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < front->len; i++)
-    if (front->item[i].cost <= sums.cost && front->item[i].memory <= sums.memory) return;
+    if (plan_no_worse(&front->item[i], &sums)) return;
   for (uint32_t i = 0; i < front->len; i++)
-    if (front->item[i].cost < sums.cost || front->item[i].memory < sums.memory)
-      front->item[kept++] = front->item[i];
+    if (!plan_no_worse(&sums, &front->item[i])) front->item[kept++] = front->item[i];
   if (kept == PLAN_FRONT) abort();
   front->item[kept++] = sums;
   front->len = kept;
@@ -135,6 +146,16 @@ static inline bool plan_is_kept_before(const plan_start *start, int q, uint32_t 
   return false;
 }
 
+/// What phase p hands to phase q in a layout, where it is not there already.
+static inline void plan_keep(const plan_brute *b, const plan_start *start, int q,
+                             uint32_t layout, double bytes, plan_sums *sums) {
+  bool is_there = plan_is_kept_before(start, q, layout);
+  bool is_first = start->from[q] == EG_PHASE_FORWARD, is_last = q == EG_PHASE_UPDATE;
+  if (b->of.info->micro_batches > 1) is_first = is_last = !is_there;
+  if (is_first && !is_there) sums->memory[0] += bytes;
+  if (is_last) sums->memory[1] += bytes;
+}
+
 static inline void plan_price(plan_brute *b, uint32_t v, const plan_start *start,
                               plan_sums sums, plan_front *out) {
   uint32_t type = b->of.values[v].type;
@@ -151,15 +172,15 @@ static inline void plan_price(plan_brute *b, uint32_t v, const plan_start *start
     sums.cost +=
         runs * plan_reach_from_two(b, type, start->layout[q], start->second[q], wanted);
     if (start->from[q] < 0) continue;
-    if (!plan_is_kept_before(start, q, start->layout[q]))
-      sums.memory += b->of.types[type].bytes[start->layout[q]];
-    if (start->second[q] != PLAN_LAYOUTS &&
-        !plan_is_kept_before(start, q, start->second[q]))
-      sums.memory += b->of.types[type].bytes[start->second[q]];
+    plan_keep(b, start, q, start->layout[q], b->of.types[type].bytes[start->layout[q]],
+              &sums);
+    if (start->second[q] != PLAN_LAYOUTS)
+      plan_keep(b, start, q, start->second[q],
+                b->of.types[type].bytes[start->second[q]], &sums);
   }
   if (!isfinite(sums.cost)) return;
   if (b->least_memory) sums.cost = 0;
-  if (!b->least_memory && isinf(b->limit)) sums.memory = 0;
+  if (!b->least_memory && isinf(b->limit)) sums.memory[0] = sums.memory[1] = 0;
   plan_front_add(out, sums);
 }
 
@@ -205,9 +226,9 @@ static inline void plan_copies(plan_brute *b, uint32_t v, uint32_t source, int q
 static inline void plan_serve(plan_brute *b, uint32_t v, uint32_t source,
                               plan_front *out) {
   plan_start start;
-  plan_sums sums = {0, 0};
+  plan_sums sums = {.cost = 0};
   if (b->of.values[v].is_entry)
-    sums.memory = b->of.types[b->of.values[v].type].bytes[source];
+    sums.memory[0] = sums.memory[1] = b->of.types[b->of.values[v].type].bytes[source];
   plan_copies(b, v, source, 0, &start, sums, out);
 }
 
@@ -234,12 +255,13 @@ static inline plan_sums plan_least(plan_brute *b, uint32_t v) {
   *known = (plan_known){.is_known = true,
                         .value = v,
                         .source = b->source[v],
-                        .least = {(double)INFINITY, (double)INFINITY}};
+                        .least = {(double)INFINITY, {(double)INFINITY, (double)INFINITY}}};
   memcpy(known->needs, b->needs[v], sizeof known->needs);
   plan_serve_any(b, v, &front);
   for (uint32_t i = 0; i < front.len; i++) {
     known->least.cost = fmin(known->least.cost, front.item[i].cost);
-    known->least.memory = fmin(known->least.memory, front.item[i].memory);
+    for (int r = 0; r < PLAN_ROWS; r++)
+      known->least.memory[r] = fmin(known->least.memory[r], front.item[i].memory[r]);
   }
   return known->least;
 }
@@ -258,14 +280,15 @@ static inline bool plan_is_settled(const plan_brute *b, uint32_t v) {
 
 /// Whether what is decided can still become better than the best.
 static inline bool plan_may_win(const plan_brute *b) {
-  plan_sums sums = {0, 0};
+  plan_sums sums = {.cost = 0};
   for (uint32_t v = 0; v < b->of.value_count; v++) {
     if (!plan_is_settled(b, v)) continue;
     sums.cost += b->least[v].cost + plan_own_cost(b, v);
-    sums.memory += b->least[v].memory;
+    for (int r = 0; r < PLAN_ROWS; r++)
+      sums.memory[r] += b->least[v].memory[r];
   }
-  double aim = b->least_memory ? sums.memory : sums.cost;
-  return isfinite(aim) && aim < b->best * (1 - 1e-12) && sums.memory <= b->limit;
+  double memory = plan_memory_of(&sums), aim = b->least_memory ? memory : sums.cost;
+  return isfinite(aim) && aim < b->best * (1 - 1e-12) && memory <= b->limit;
 }
 
 static inline void plan_finish(plan_brute *b) {
@@ -278,13 +301,15 @@ static inline void plan_finish(plan_brute *b) {
     for (uint32_t i = 0; i < all.len; i++)
       for (uint32_t k = 0; k < one.len; k++) {
         plan_sums sums = {all.item[i].cost + one.item[k].cost + plan_own_cost(b, v),
-                          all.item[i].memory + one.item[k].memory};
-        if (sums.memory <= b->limit) plan_front_add(&next, sums);
+                          {all.item[i].memory[0] + one.item[k].memory[0],
+                           all.item[i].memory[1] + one.item[k].memory[1]}};
+        if (plan_memory_of(&sums) <= b->limit) plan_front_add(&next, sums);
       }
     memcpy(&all, &next, sizeof all);
   }
   for (uint32_t i = 0; i < all.len; i++)
-    b->best = fmin(b->best, b->least_memory ? all.item[i].memory : all.item[i].cost);
+    b->best = fmin(b->best,
+                   b->least_memory ? plan_memory_of(&all.item[i]) : all.item[i].cost);
 }
 
 /// Whether `v` follows from `from` by what is decided.

@@ -203,9 +203,11 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
 static egraph_status add_shared(builder *b, uint32_t v) {
   uint32_t kept, forward = *copy_of(b, v, EG_PHASE_FORWARD);
   EG_TRY(add_value(b, EG_MODEL_KEPT, v, v, EG_PHASE_BACKWARD, &kept));
-  EG_TRY(add_kept(b, v, forward, kept, WHOLE_STEP));
+  uint32_t first = rows_between(b, EG_PHASE_FORWARD, EG_PHASE_BACKWARD);
+  uint32_t more = rows_between(b, EG_PHASE_FORWARD, EG_PHASE_UPDATE) & ~first;
+  EG_TRY(add_kept(b, v, forward, kept, first));
   EG_TRY(add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_BACKWARD), 0));
-  return add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_UPDATE), 0);
+  return add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_UPDATE), more);
 }
 
 /// A copy starts from the entry or from the copy of any phase before. A sum over
