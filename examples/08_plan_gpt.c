@@ -128,7 +128,7 @@ static egraph_status run(const egraph_graph *graph, const char *machine) {
   options.optimizer = "adam";
   options.mixed_precision = true;
   options.relative_gap = 0.05;
-  options.time_limit = 600;
+  options.time_limit = 20;
   egraph_status status = egraph_plan_create(NULL, graph, &options, &plan);
   if (status == EGRAPH_OK) {
     const egraph_plan_report *report = egraph_plan_report_of(plan);

@@ -20,8 +20,8 @@ typedef struct plan_tree {
   double from[PLAN_LAYOUTS];
 } plan_tree;
 
-/// Memory: at the end of FORWARD, and of BACKWARD; with several micro-batches both at once,
-/// because the next FORWARD begins after BACKWARD.
+/// Memory: at the end of FORWARD, and of BACKWARD; with several micro-batches both at
+/// once, because the next FORWARD begins after BACKWARD.
 enum { PLAN_ROWS = 2 };
 typedef struct plan_sums {
   double cost, memory[PLAN_ROWS];
@@ -175,8 +175,8 @@ static inline void plan_price(plan_brute *b, uint32_t v, const plan_start *start
     plan_keep(b, start, q, start->layout[q], b->of.types[type].bytes[start->layout[q]],
               &sums);
     if (start->second[q] != PLAN_LAYOUTS)
-      plan_keep(b, start, q, start->second[q],
-                b->of.types[type].bytes[start->second[q]], &sums);
+      plan_keep(b, start, q, start->second[q], b->of.types[type].bytes[start->second[q]],
+                &sums);
   }
   if (!isfinite(sums.cost)) return;
   if (b->least_memory) sums.cost = 0;
@@ -252,10 +252,11 @@ static inline plan_sums plan_least(plan_brute *b, uint32_t v) {
   if (known->is_known && known->value == v && known->source == b->source[v] &&
       memcmp(known->needs, b->needs[v], sizeof known->needs) == 0)
     return known->least;
-  *known = (plan_known){.is_known = true,
-                        .value = v,
-                        .source = b->source[v],
-                        .least = {(double)INFINITY, {(double)INFINITY, (double)INFINITY}}};
+  *known =
+      (plan_known){.is_known = true,
+                   .value = v,
+                   .source = b->source[v],
+                   .least = {(double)INFINITY, {(double)INFINITY, (double)INFINITY}}};
   memcpy(known->needs, b->needs[v], sizeof known->needs);
   plan_serve_any(b, v, &front);
   for (uint32_t i = 0; i < front.len; i++) {
@@ -308,8 +309,8 @@ static inline void plan_finish(plan_brute *b) {
     memcpy(&all, &next, sizeof all);
   }
   for (uint32_t i = 0; i < all.len; i++)
-    b->best = fmin(b->best,
-                   b->least_memory ? plan_memory_of(&all.item[i]) : all.item[i].cost);
+    b->best =
+        fmin(b->best, b->least_memory ? plan_memory_of(&all.item[i]) : all.item[i].cost);
 }
 
 /// Whether `v` follows from `from` by what is decided.

@@ -10,7 +10,7 @@ static egraph_status fit_beyond(const eg_competition *c, eg_plan_model *model,
                                 eg_fitted_plan *out) {
   eg_fitted_plan free_of_limit;
   eg_plan_model_limit_memory(model, INFINITY);
-  EG_TRY(eg_plan_fit(model, c->alloc, &c->layout, &free_of_limit));
+  EG_TRY(eg_plan_fit(model, c->alloc, &c->layout, true, &free_of_limit));
   free_of_limit.status = out->status;
   free_of_limit.least_memory = out->least_memory;
   *out = free_of_limit;
@@ -28,7 +28,8 @@ static egraph_status fit(const eg_competition *c, eg_plan_model *model,
   egraph_status status =
       is_used ? eg_plan_choices_find(c->seed, model, &seed) : EGRAPH_OK;
   if (is_used) layout.incumbent = seed.data;
-  if (status == EGRAPH_OK) status = eg_plan_fit(model, c->alloc, &layout, out);
+  if (status == EGRAPH_OK)
+    status = eg_plan_fit(model, c->alloc, &layout, c->only_fitting, out);
   eg_u32s_deinit(&seed);
   return status;
 }

@@ -17,6 +17,7 @@ typedef struct eg_competition {
   eg_layout_options layout;
   const eg_mesh *mesh;         // with the axes of one device, which the space has not
   bool beyond_memory;          // where nothing fits, plan as if all did
+  bool only_fitting;           // eg_plan_fit
   const eg_plan_choices *seed; // to begin the search with; NULL: none
 } eg_competition;
 

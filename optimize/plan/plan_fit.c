@@ -16,6 +16,8 @@ static const double LEAST_SECONDS = 0.01;
 static const double COARSE_GAP = 1e-3; // while no plan fits
 static const double MOST_SHARE = 2, LEAST_ROUND = 0.25;
 static const double PROVEN_GAP = 1e-9;
+static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
+enum { MOST_STRATEGIES = 1000 };
 static const double FINE = 5e-3; // of the limit: what the search leaves between
 // Of going through all solutions: a plan that is made and weighed counts as so many tried
 // strategies. About half a second.
@@ -29,6 +31,7 @@ typedef struct fitter {
   egraph_allocator alloc;
   eg_plan_model *model;
   const eg_layout_options *options;
+  bool only_fitting;
   double limit, deadline;
   double first_seconds; // that the first solution took
   uint32_t rows;        // of the problem as it came, whose limits every plan keeps
@@ -247,7 +250,8 @@ static egraph_status tighten(fitter *f, attempt *inout, rows *inout_most,
     inout_most->at[r] = fmax(0, out_too_much->at[r] - excess);
     EG_TRY(try_to_keep(f, inout_most, round_seconds(f), inout));
   }
-  return fits(f, inout) ? EGRAPH_OK : try_least(f, inout, inout_most);
+  if (fits(f, inout) || f->only_fitting) return EGRAPH_OK;
+  return try_least(f, inout, inout_most);
 }
 
 /// Between what may be kept and what was too much there may be cheaper plans.
@@ -295,7 +299,14 @@ static egraph_status walk(fitter *f, double share, uint64_t steps) {
 
 /// Every solution that is cheaper than the cheapest plan that fits, where there are few:
 /// of this cost is the cheapest then.
+/// Whether the solutions of the problem are few enough to be gone through, and wanted.
+static bool is_small(const fitter *f) {
+  return !f->only_fitting && f->options->relative_gap < ANY_GAP &&
+         eg_layout_strategy_count(&f->model->problem) <= MOST_STRATEGIES;
+}
+
 static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
+  if (!is_small(f)) return EGRAPH_OK;
   EG_TRY(walk(f, 1 - PROVEN_GAP, steps));
   if (!f->walk.is_complete) return EGRAPH_OK;
   if (!f->out->has_plan) first->status = EG_LAYOUT_NO_MEMORY;
@@ -305,6 +316,7 @@ static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
 
 /// Every solution that is as cheap as that: one may have a lower peak.
 static egraph_status go_through_equals(fitter *f) {
+  if (!is_small(f)) return EGRAPH_OK;
   EG_TRY(walk(f, 1 + PROVEN_GAP / 4, FEW_STEPS));
   return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
 }
@@ -372,19 +384,22 @@ static egraph_status fit(fitter *f) {
     }
   }
   if (f->out->has_plan) EG_TRY(go_through_equals(f));
-  bool is_asked = first.status == EG_LAYOUT_NO_MEMORY && !f->walk.is_complete;
+  bool is_asked =
+      !f->only_fitting && first.status == EG_LAYOUT_NO_MEMORY && !f->walk.is_complete;
   if (is_asked && isinf(f->known_peak)) EG_TRY(try_least(f, &last, &most));
   return conclude(f, &first);
 }
 
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
-                          const eg_layout_options *options, eg_fitted_plan *out) {
+                          const eg_layout_options *options, bool only_fitting,
+                          eg_fitted_plan *out) {
   *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN,
                           .places = eg_layout_place_count(&model->problem),
                           .arcs = eg_layout_arc_count(&model->problem)};
   fitter f = {.alloc = alloc,
               .model = model,
               .options = options,
+              .only_fitting = only_fitting,
               .limit = model->problem.memory_limit[0],
               .deadline = eg_clock_seconds() + options->time_limit_seconds,
               .rows = model->problem.memory_rows,

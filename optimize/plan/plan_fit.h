@@ -31,8 +31,10 @@ typedef struct eg_fitted_plan {
 /// again at the end. Solves once if the first plan fits, else some twenty times, within
 /// the options' time. Fails like eg_layout_solve and eg_plan_emit, and with
 /// EGRAPH_E_INTERNAL when a plan contradicts a proof.
+/// `only_fitting`: where nothing fits, nothing is looked for that would do with more.
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
-                          const eg_layout_options *options, eg_fitted_plan *out);
+                          const eg_layout_options *options, bool only_fitting,
+                          eg_fitted_plan *out);
 void eg_fitted_plan_deinit(eg_fitted_plan *fitted);
 
 #endif

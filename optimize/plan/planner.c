@@ -251,8 +251,10 @@ static egraph_status try_baselines(planner *p, eg_competition *competition, doub
     // One device has one layout: what it takes is always known.
     bool beyond = competition->beyond_memory;
     competition->beyond_memory = beyond || c->outcome == EG_BASELINE_SINGLE;
+    competition->only_fitting = !competition->beyond_memory;
     EG_TRY(try_baseline(p, competition, c, part));
     competition->beyond_memory = beyond;
+    competition->only_fitting = false;
   }
   return EGRAPH_OK;
 }

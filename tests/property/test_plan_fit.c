@@ -35,7 +35,7 @@ static double peak_of(const eg_plan *plan) {
 static void fit(trial *t, double limit, eg_fitted_plan *out) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   eg_plan_model_limit_memory(&t->model, limit);
-  assert_ok(eg_plan_fit(&t->model, eg_allocator_heap(), &options, out));
+  assert_ok(eg_plan_fit(&t->model, eg_allocator_heap(), &options, false, out));
   assert_true(t->model.problem.memory_limit[0] == limit);
   if (!out->has_plan) {
     assert_true(out->status == EG_LAYOUT_NO_MEMORY || out->status == EG_LAYOUT_UNKNOWN);

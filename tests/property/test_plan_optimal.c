@@ -80,8 +80,7 @@ static void expect_no_memory(trial *t) {
   double wanted, least = most_of(t, t->result.least_memory);
   if (t->result.status != EG_LAYOUT_NO_MEMORY)
     fail_case(t, "status", t->result.status, EG_LAYOUT_NO_MEMORY);
-  bool is_sure = plan_brute_solve(&brute, true, (double)INFINITY,
-                                  least + 0.5, &wanted);
+  bool is_sure = plan_brute_solve(&brute, true, (double)INFINITY, least + 0.5, &wanted);
   if (is_sure && !near(least, wanted)) fail_case(t, "least memory", least, wanted);
   if (is_sure && wanted <= t->c.info.memory_limit)
     fail_case(t, "limit", t->c.info.memory_limit, wanted);
