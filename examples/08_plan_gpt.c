@@ -8,14 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-  LAYERS = 24,
-  BATCH = 64,
-  TOKENS = 1024,
-  WIDTH = 2048,
-  HEADS = 16,
-  CLASSES = 32768
-};
+enum { LAYERS = 4, BATCH = 64, TOKENS = 1024, WIDTH = 2048, HEADS = 16, CLASSES = 32768 };
 
 // The first failure sticks; later calls do nothing.
 typedef struct builder {
@@ -128,7 +121,7 @@ static egraph_status run(const egraph_graph *graph, const char *machine) {
   options.optimizer = "adam";
   options.mixed_precision = true;
   options.relative_gap = 0.05;
-  options.time_limit = 20;
+  options.time_limit = 60;
   egraph_status status = egraph_plan_create(NULL, graph, &options, &plan);
   if (status == EGRAPH_OK) {
     const egraph_plan_report *report = egraph_plan_report_of(plan);

@@ -17,6 +17,8 @@ static const double FOLDED_SHARE = 0.4;
 // is searched for improvements alone.
 static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
 static const double GROUP_SHARE = 0.1;
+// Steps of each search of the whole step that goes on from a plan, where nothing is said.
+static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
 
 /// A step whose blocks are folded in groups of so many.
 typedef struct fold {
@@ -306,6 +308,8 @@ static egraph_status search_whole(searcher *s, double seconds, bool compares) {
                                      &step->constraints, seconds);
   eg_planning next;
   input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
+  if (input.known != NULL && input.layout.work_limit == 0)
+    input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   return join(s, &next, true);
