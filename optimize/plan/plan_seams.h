@@ -22,9 +22,4 @@ typedef struct eg_seam_link {
 } eg_seam_link;
 EG_VEC_DEFINE(eg_seam_links, eg_seam_link);
 
-struct eg_plan_space;
-/// Fills the links of a space whose values and operators are there, and whether they are
-/// all. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_plan_seams_find(struct eg_plan_space *space);
-
 #endif

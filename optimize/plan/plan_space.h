@@ -76,6 +76,9 @@ egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
                                  const eg_mesh *mesh, const eg_plan_costs *costs);
 void eg_plan_space_deinit(eg_plan_space *space);
 
+/// Fills the links of a space whose values and operators are there, and whether they are
+/// all. (plan_seams.c) Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_seams_find(eg_plan_space *space);
 /// The value of a class.
 uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class);
 static inline const eg_layout_graph *eg_plan_space_layouts(const eg_plan_space *space,

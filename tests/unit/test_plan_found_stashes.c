@@ -31,7 +31,7 @@ static void setup(planned *p) {
 /// input and what both norms make) backward gathers more in the end than at first.
 static void what_is_kept_is_split_as_memory_gets_tight(void **state) {
   (void)state;
-  enum { LIMITS = 2 * LAYERS + 1 };
+  enum { LIMITS = 2 };
   planned p;
   setup(&p);
   p.layout.least_memory = true;

@@ -80,8 +80,6 @@ static void stages_follow_each_other_as_memory_gets_tight(void **state) {
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     planned_run(&p, limit);
     assert_true(p.planning.has_plan);
-    double kept = memory_of(steps[i].stage.weights_split + steps[i].stage.sums_split);
-    assert_true(fabs(p.planning.kept - kept) < 1024);
     assert_true(p.planning.memory <= limit);
     assert_true(p.planning.cost > cost && p.planning.bound <= p.planning.cost);
     assert_true(planned_volume(&p, FLOAT32) == steps[i].volume * weight);
@@ -107,7 +105,6 @@ static void the_least_memory_that_would_do_is_named_and_does(void **state) {
   double least = p.planning.least_memory;
   planned_run(&p, least);
   assert_true(p.planning.has_plan && p.planning.memory <= least);
-  assert_true(fabs(p.planning.kept - memory_of(4)) < 1024);
   planned_run(&p, least * 0.999);
   assert_false(p.planning.has_plan);
   assert_true(p.planning.least_memory == least);

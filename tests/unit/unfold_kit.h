@@ -232,7 +232,8 @@ static inline void unfold(const unfold_case *c, const eg_training *whole,
   assert_ok(eg_graph_check(out->graph));
   assert_false(eg_plan_is_folded(&out->plan));
   double cost = seconds_of(&out->plan);
-  double allowed = c->is_exact ? 1e-9 : 0.05;
+  // What rules have made may be read otherwise in the block that stands for another.
+  double allowed = c->rules == NULL && c->is_exact ? 1e-9 : 0.05;
   if (!(fabs(cost - c->cost) <= allowed * c->cost))
     fail_msg("unfolded %.12g, folded %.12g", cost, c->cost);
 }
