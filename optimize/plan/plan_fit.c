@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
+#include "base/work.h"
 #include "optimize/plan/plan_peak.h"
 #include "optimize/plan/plan_walk.h"
 #include "pcg/plan_summary.h"
@@ -14,14 +15,16 @@ enum { MOST_PEAKS = 24, MOST_ROUNDS = 8 };
 static const double FIRST_SHARE = 0.9; // of the time, when the limit may matter
 static const double LEAST_SECONDS = 0.01;
 static const double COARSE_GAP = 1e-3; // while no plan fits
-static const double MOST_SHARE = 2, LEAST_ROUND = 0.25;
+static const double LATER_SHARE = 0.5; // of what is left, for one more solution
+static const double MOST_SHARE = 2, LEAST_WORK = 1e8; // of the first one's; steps
+static const double MOST_CLOCK = 5e-9; // seconds of a step: the second limit
 static const double PROVEN_GAP = 1e-9;
 static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
 enum { MOST_STRATEGIES = 1000 };
 static const double FINE = 5e-3; // of the limit: what the search leaves between
 // Of going through all solutions: a plan that is made and weighed counts as so many tried
 // strategies. About half a second.
-enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300 };
+enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300, WALK_WORK = 60 };
 
 typedef struct rows {
   double at[EG_LAYOUT_MEMORY_ROWS];
@@ -33,11 +36,12 @@ typedef struct fitter {
   const eg_layout_options *options;
   bool only_fitting;
   double limit, deadline;
-  double first_seconds; // that the first solution took
-  uint32_t rows;        // of the problem as it came, whose limits every plan keeps
-  double least_peak;    // of the plans that were made
-  double known_peak;    // of the plan that keeps least, once it is made
-  double least_cost;    // of those that fit
+  eg_work work;
+  uint64_t first_work; // that the first solution took
+  uint32_t rows;       // of the problem as it came, whose limits every plan keeps
+  double least_peak;   // of the plans that were made
+  double known_peak;   // of the plan that keeps least, once it is made
+  double least_cost;   // of those that fit
   eg_peak_row last_peak, best_peak; // of the last plan that was not taken; of the best
   eg_plan_walk walk;
   double walk_share; // of the least cost, that solutions may have
@@ -60,10 +64,15 @@ static double seconds_left(const fitter *f) {
   return fmax(f->deadline - eg_clock_seconds(), LEAST_SECONDS);
 }
 
-/// Of a solution on the way: a few times what the first one took.
-static double round_seconds(const fitter *f) {
-  double most = fmax(MOST_SHARE * f->first_seconds, LEAST_ROUND);
-  return fmin(most, seconds_left(f) / 2);
+/// A share of the work that is left; EG_WORK_UNLIMITED: there is no limit.
+static uint64_t work_left(const fitter *f, double share) {
+  if (f->work.limit == EG_WORK_UNLIMITED) return EG_WORK_UNLIMITED;
+  return (uint64_t)fmax(share * (double)eg_work_left(&f->work), 1);
+}
+
+/// Of `times` solutions that each take what the first one took.
+static uint64_t work_of(const fitter *f, double times) {
+  return (uint64_t)(times * fmax((double)f->first_work, LEAST_WORK));
 }
 
 static uint32_t row_count(const fitter *f) { return f->rows; }
@@ -144,14 +153,19 @@ static egraph_status weigh(fitter *f, const eg_layout_solution *solution, attemp
   return eg_plan_choices_note(&f->out->choices, f->model, &solution->strategy);
 }
 
-static egraph_status attempt_within(fitter *f, double seconds, double gap, attempt *out) {
+static egraph_status attempt_within(fitter *f, double share, uint64_t work, double gap,
+                                    attempt *out) {
   eg_layout_options options = *f->options;
   eg_layout_result result;
-  options.time_limit_seconds = seconds;
+  uint64_t left = work_left(f, share);
+  options.time_limit_seconds = fmin(share * seconds_left(f), MOST_CLOCK * (double)work);
+  options.work_limit = work < left ? work : left;
+  if (options.work_limit == EG_WORK_UNLIMITED) options.work_limit = 0;
   options.relative_gap = fmax(gap, options.relative_gap);
   if (f->found.len != 0) options.incumbent = f->found.data;
   eg_layout_result_init(&result, f->alloc);
   egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
+  eg_work_add(&f->work, result.work);
   *out = (attempt){.status = result.status,
                    .cost = result.cost,
                    .bound = result.bound,
@@ -163,10 +177,10 @@ static egraph_status attempt_within(fitter *f, double seconds, double gap, attem
   return status;
 }
 
-static egraph_status try_to_keep(fitter *f, const rows *most, double seconds,
+static egraph_status try_to_keep(fitter *f, const rows *most, double share, uint64_t work,
                                  attempt *out) {
   limit_rows(f, most);
-  return attempt_within(f, seconds, 0, out);
+  return attempt_within(f, share, work, 0, out);
 }
 
 // ---- rows at the peak ---------------------------------------------------------------
@@ -178,8 +192,9 @@ static uint32_t spare_rows(const fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->
 static egraph_status steer(fitter *f, const attempt *first) {
   eg_layout_problem *problem = &f->model->problem;
   uint32_t spare = spare_rows(f), used = 0;
-  double gap = COARSE_GAP,
-         until = eg_clock_seconds() + MOST_ROUNDS * fmax(f->first_seconds, LEAST_ROUND);
+  double gap = COARSE_GAP;
+  uint64_t until = f->work.done + work_of(f, MOST_ROUNDS);
+  double deadline = eg_clock_seconds() + MOST_CLOCK * (double)work_of(f, MOST_ROUNDS);
   attempt last = *first;
   for (int round = 0; round < MOST_PEAKS && last.is_solved; round++) {
     if (fits(f, &last)) {
@@ -191,8 +206,8 @@ static egraph_status steer(fitter *f, const attempt *first) {
       used++;
       problem->memory_rows = f->rows + (used < spare ? used : spare);
     }
-    if (eg_clock_seconds() > until) break;
-    EG_TRY(attempt_within(f, round_seconds(f), gap, &last));
+    if (f->work.done > until || eg_clock_seconds() > deadline) break;
+    EG_TRY(attempt_within(f, LATER_SHARE, work_of(f, MOST_SHARE), gap, &last));
   }
   problem->memory_rows = f->rows;
   return EGRAPH_OK;
@@ -202,19 +217,19 @@ static egraph_status steer(fitter *f, const attempt *first) {
 /// time that the first solution took.
 static egraph_status lower_peak(fitter *f) {
   eg_layout_problem *problem = &f->model->problem;
-  double until = eg_clock_seconds() + fmax(f->first_seconds, LEAST_ROUND / 4);
+  uint64_t until = f->work.done + work_of(f, 1);
   rows most;
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     most.at[r] = f->limit;
   limit_rows(f, &most);
   for (uint32_t used = 0; used < spare_rows(f);) {
     attempt next;
-    double peak = f->out->memory, left = fmin(f->deadline, until) - eg_clock_seconds();
+    double peak = f->out->memory;
     const eg_peak_row *row = used == 0 ? &f->best_peak : &f->last_peak;
-    if (!(left > 0)) break;
+    if (f->work.done >= until) break;
     if (!eg_peak_row_set(row, problem, f->rows + used, peak * (1 - FINE))) break;
     problem->memory_rows = f->rows + ++used;
-    EG_TRY(attempt_within(f, left, 0, &next));
+    EG_TRY(attempt_within(f, LATER_SHARE, until - f->work.done, 0, &next));
     if (!next.is_solved || next.cost > f->least_cost * (1 + PROVEN_GAP / 2)) break;
     if (f->out->memory < peak) used = 0; // the row of the new best
   }
@@ -228,10 +243,10 @@ static egraph_status lower_peak(fitter *f) {
 /// so with this much memory the same plan is found again.
 static egraph_status try_least(fitter *f, attempt *inout, rows *out_most) {
   const rows nothing = {{0}};
-  EG_TRY(try_to_keep(f, &nothing, seconds_left(f) / 2, inout));
+  EG_TRY(try_to_keep(f, &nothing, LATER_SHARE, EG_WORK_UNLIMITED, inout));
   if (!inout->is_solved && inout->status == EG_LAYOUT_NO_MEMORY) {
     *out_most = inout->least;
-    EG_TRY(try_to_keep(f, out_most, seconds_left(f) / 2, inout));
+    EG_TRY(try_to_keep(f, out_most, LATER_SHARE, EG_WORK_UNLIMITED, inout));
   }
   if (inout->is_solved) f->known_peak = inout->peak;
   return EGRAPH_OK;
@@ -248,7 +263,7 @@ static egraph_status tighten(fitter *f, attempt *inout, rows *inout_most,
     *out_too_much = *inout_most;
     out_too_much->at[r] = fmin(inout_most->at[r], inout->kept.at[r]);
     inout_most->at[r] = fmax(0, out_too_much->at[r] - excess);
-    EG_TRY(try_to_keep(f, inout_most, round_seconds(f), inout));
+    EG_TRY(try_to_keep(f, inout_most, LATER_SHARE, work_of(f, MOST_SHARE), inout));
   }
   if (fits(f, inout) || f->only_fitting) return EGRAPH_OK;
   return try_least(f, inout, inout_most);
@@ -266,7 +281,7 @@ static egraph_status loosen(fitter *f, rows most, rows too_much) {
       apart = fmax(apart, step);
     }
     if (!(apart > FINE * f->limit)) break;
-    EG_TRY(try_to_keep(f, &middle, round_seconds(f), &next));
+    EG_TRY(try_to_keep(f, &middle, LATER_SHARE, work_of(f, MOST_SHARE), &next));
     if (!next.is_solved) break;
     *(fits(f, &next) ? &most : &too_much) = middle;
   }
@@ -293,6 +308,7 @@ static egraph_status walk(fitter *f, double share, uint64_t steps) {
                            .visit = weigh_next,
                            .user = f};
   egraph_status status = eg_plan_walk_run(&f->walk, f->alloc, &f->model->problem);
+  eg_work_add(&f->work, f->walk.steps * WALK_WORK);
   f->walk.visit = NULL;
   return status;
 }
@@ -368,9 +384,8 @@ static egraph_status fit(fitter *f) {
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     most.at[r] = r < row_count(f) ? f->limit : INFINITY;
   too_much = most;
-  double start = eg_clock_seconds();
-  EG_TRY(try_to_keep(f, &most, share * f->options->time_limit_seconds, &first));
-  f->first_seconds = eg_clock_seconds() - start;
+  EG_TRY(try_to_keep(f, &most, share, EG_WORK_UNLIMITED, &first));
+  f->first_work = f->work.done;
   last = first;
   if (first.is_solved && !fits(f, &first)) {
     EG_TRY(go_through(f, FEW_STEPS, &first));
@@ -402,6 +417,8 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
               .only_fitting = only_fitting,
               .limit = model->problem.memory_limit[0],
               .deadline = eg_clock_seconds() + options->time_limit_seconds,
+              .work.limit =
+                  options->work_limit != 0 ? options->work_limit : EG_WORK_UNLIMITED,
               .rows = model->problem.memory_rows,
               .least_peak = INFINITY,
               .known_peak = INFINITY,
