@@ -17,6 +17,7 @@ static const double LEAST_SECONDS = 0.01;
 static const double COARSE_GAP = 1e-3; // while no plan fits
 static const double LATER_SHARE = 0.5; // of what is left, for one more solution
 static const double MOST_SHARE = 2, LEAST_WORK = 1e8; // of the first one's; steps
+static const double TIES_SHARE = 0.5; // likewise, for a plan of the same cost
 static const double MOST_CLOCK = 5e-9; // seconds of a step: the second limit
 static const double PROVEN_GAP = 1e-9;
 static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
@@ -213,11 +214,11 @@ static egraph_status steer(fitter *f, const attempt *first) {
   return EGRAPH_OK;
 }
 
-/// Of solutions as cheap as the best one looks for the plan of a lower peak, with the
-/// time that the first solution took.
+/// Of solutions as cheap as the best one looks for the plan of a lower peak, with a part
+/// of the work that the first solution took.
 static egraph_status lower_peak(fitter *f) {
   eg_layout_problem *problem = &f->model->problem;
-  uint64_t until = f->work.done + work_of(f, 1);
+  uint64_t until = f->work.done + work_of(f, TIES_SHARE);
   rows most;
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     most.at[r] = f->limit;
@@ -313,16 +314,20 @@ static egraph_status walk(fitter *f, double share, uint64_t steps) {
   return status;
 }
 
-/// Every solution that is cheaper than the cheapest plan that fits, where there are few:
-/// of this cost is the cheapest then.
-/// Whether the solutions of the problem are few enough to be gone through, and wanted.
-static bool is_small(const fitter *f) {
-  return !f->only_fitting && f->options->relative_gap < ANY_GAP &&
-         eg_layout_strategy_count(&f->model->problem) <= MOST_STRATEGIES;
+/// Whether the cheapest plan is asked for, not just one within the limit.
+static bool wants_best(const fitter *f) {
+  return !f->only_fitting && f->options->relative_gap < ANY_GAP;
 }
 
+/// Whether the solutions of the problem are few enough to be gone through.
+static bool is_small(const fitter *f) {
+  return eg_layout_strategy_count(&f->model->problem) <= MOST_STRATEGIES;
+}
+
+/// Every solution that is cheaper than the cheapest plan that fits, where there are few:
+/// of this cost is the cheapest then.
 static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
-  if (!is_small(f)) return EGRAPH_OK;
+  if (!wants_best(f) || !is_small(f)) return EGRAPH_OK;
   EG_TRY(walk(f, 1 - PROVEN_GAP, steps));
   if (!f->walk.is_complete) return EGRAPH_OK;
   if (!f->out->has_plan) first->status = EG_LAYOUT_NO_MEMORY;
@@ -332,8 +337,9 @@ static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
 
 /// Every solution that is as cheap as that: one may have a lower peak.
 static egraph_status go_through_equals(fitter *f) {
-  if (!is_small(f)) return EGRAPH_OK;
-  EG_TRY(walk(f, 1 + PROVEN_GAP / 4, FEW_STEPS));
+  if (!wants_best(f)) return EGRAPH_OK;
+  f->walk.is_complete = false;
+  if (is_small(f)) EG_TRY(walk(f, 1 + PROVEN_GAP / 4, FEW_STEPS));
   return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
 }
 
