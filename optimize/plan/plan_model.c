@@ -7,11 +7,14 @@ typedef struct builder {
   eg_plan_model *model;
   const eg_plan_space *space;
   const eg_plan_limits *limits; // NULL: none
-  uint8_t *uses;                // [values] bit per phase that needs a copy
+  uint8_t *uses;                // [values] bit per phase that needs a copy; LEAVES
   // Per layout of each value of the space its number in the problem, or NONE: of no use.
   eg_u32s number, first_number; // [layouts], [values]
   eg_u32s needs;                // of one strategy
 } builder;
+
+/// Of a value that leaves the step as what entered, beside the bits of phases.
+enum { LEAVES = 1 << EG_PHASE_COUNT };
 
 static const eg_space_value *value_at(const builder *b, uint32_t v) {
   return &b->space->values.data[v];
@@ -73,6 +76,10 @@ static void find_uses(builder *b) {
   }
   for (uint32_t v = 0; v < space->values.len; v++)
     b->uses[v] |= (uint8_t)(1u << value_at(b, v)->phase);
+  for (uint32_t i = 0; i < space->info->carried_count; i++)
+    b->uses[eg_plan_space_value(
+        space, eg_tensor_egraph_root(space->egraph, space->info->carried[i].output))] |=
+        LEAVES;
 }
 
 /// A problem value with the layouts of `like` that are in.
@@ -199,23 +206,29 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
   return EGRAPH_OK;
 }
 
+/// The same of a value: a sum over micro-batches, and what the next step gets as an
+/// entry, may be in the storage of the entry, which counts.
+static uint32_t rows_of(const builder *b, uint32_t v, eg_phase p, eg_phase q) {
+  bool has_storage = value_at(b, v)->is_sum || (b->uses[v] & LEAVES) != 0;
+  return has_storage ? 0 : rows_between(b, p, q);
+}
+
 /// What FORWARD keeps for both later phases counts once.
 static egraph_status add_shared(builder *b, uint32_t v) {
   uint32_t kept, forward = *copy_of(b, v, EG_PHASE_FORWARD);
   EG_TRY(add_value(b, EG_MODEL_KEPT, v, v, EG_PHASE_BACKWARD, &kept));
-  uint32_t first = rows_between(b, EG_PHASE_FORWARD, EG_PHASE_BACKWARD);
-  uint32_t more = rows_between(b, EG_PHASE_FORWARD, EG_PHASE_UPDATE) & ~first;
+  uint32_t first = rows_of(b, v, EG_PHASE_FORWARD, EG_PHASE_BACKWARD);
+  uint32_t more = rows_of(b, v, EG_PHASE_FORWARD, EG_PHASE_UPDATE) & ~first;
   EG_TRY(add_kept(b, v, forward, kept, first));
   EG_TRY(add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_BACKWARD), 0));
   return add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_UPDATE), more);
 }
 
-/// A copy starts from the entry or from the copy of any phase before. A sum over
-/// micro-batches is kept where it enters.
+/// A copy starts from the entry or from the copy of any phase before.
 static egraph_status add_kept_copies(builder *b, uint32_t v) {
   const uint8_t every = (1u << EG_PHASE_COUNT) - 1;
   uint32_t entry = b->model->entries.data[v];
-  bool is_sum = value_at(b, v)->is_sum, is_shared = b->uses[v] == every && !is_sum;
+  bool is_shared = (b->uses[v] & every) == every && !value_at(b, v)->is_sum;
   if (is_shared) EG_TRY(add_shared(b, v));
   for (uint32_t q = 0; q < EG_PHASE_COUNT; q++) {
     uint32_t copy = *copy_of(b, v, (eg_phase)q);
@@ -224,7 +237,7 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
     for (uint32_t p = 0; p < q; p++) {
       uint32_t before = *copy_of(b, v, (eg_phase)p);
       bool is_there = is_shared && p == EG_PHASE_FORWARD && q == EG_PHASE_BACKWARD;
-      uint32_t rows = is_sum ? 0 : rows_between(b, (eg_phase)p, (eg_phase)q);
+      uint32_t rows = rows_of(b, v, (eg_phase)p, (eg_phase)q);
       if (before != EG_SPACE_NONE && !is_there)
         EG_TRY(add_kept(b, v, before, copy, rows));
     }

@@ -62,23 +62,26 @@ static bool takes_memory(const peak *p, uint32_t strategy) {
 }
 
 /// Marks what keeps the state of a place for a later phase, or lets it leave the step;
-/// false: nothing does.
+/// false: nothing does. Of several that keep it one is marked: it is there once.
 static bool mark_kept(peak *p, uint32_t place, eg_store store) {
-  uint32_t v = value_at(p, p->chosen.value_of_place.data[place])->value;
-  bool is_found = false;
+  uint32_t v = value_at(p, p->chosen.value_of_place.data[place])->value, found = NONE;
+  bool leaves = store == EG_STORE_OUTPUT;
+  bool in_update = p->emitted->plan.steps.data[p->step].phase == EG_PHASE_UPDATE;
   for (uint32_t i = p->chosen.value_begin.data[v]; i < p->chosen.value_begin.data[v + 1];
        i++) {
     uint32_t value = p->chosen.values.data[i];
+    eg_model_role role = value_at(p, value)->role;
     uint32_t before = eg_plan_solution_kept_from(&p->chosen, value);
     if (before == NONE || origin_of(p, before) != place) continue;
-    bool leaves = value_at(p, value)->role == EG_MODEL_EXIT;
-    if (leaves != (store == EG_STORE_OUTPUT)) continue;
+    if (leaves != (role == EG_MODEL_EXIT)) continue;
     if (!leaves && !takes_memory(p, eg_plan_solution_strategy(&p->chosen, value)))
       continue;
-    p->holds.data[value] |= leaves ? LEAVES : KEPT;
-    is_found = true;
+    // Before UPDATE what is kept first, then what is kept last.
+    if (found == NONE || (role == EG_MODEL_KEPT) != in_update) found = value;
   }
-  return is_found;
+  if (found == NONE) return false;
+  p->holds.data[found] |= leaves ? LEAVES : KEPT;
+  return true;
 }
 
 /// Marks an operand of the step by the layout that is needed; false: it is none, or an

@@ -132,6 +132,27 @@ static void plans_on_two_axes_fit(void **state) {
   try_rounds(test_seed(20261123), test_rounds(12), &limits);
 }
 
+/// A weight that FORWARD makes anew and UPDATE reads stands where the old one was: a
+/// limit of the peak is kept, and nothing below it.
+static void what_leaves_for_the_next_step_is_kept_where_it_entered(void **state) {
+  (void)state;
+  static trial t;
+  t = (trial){.c.limits = {.axes = 1}};
+  eg_text_init(&t.c.text, eg_allocator_heap());
+  assert_ok(eg_mesh_parse("gpu=2", &t.c.mesh));
+  case_draw_prices(&t.c);
+  plan_case_read(
+      &t.c, "(egraph-graph 1)\n(weight w \"float32[8,8]\")\n"
+            "(weight u \"float32[8,8]\")\n(let v (mul w u))\n"
+            "(let r (reduce-sum :axes [0] :keepdims 0 v))\n(output v)\n(output r)\n");
+  t.c.phases[1] = EG_PHASE_UPDATE;
+  t.c.carried[0] = (eg_carried_value){.entry = {0}, .output = 0};
+  t.c.info.carried_count = 1;
+  for (t.c.info.micro_batches = 1; t.c.info.micro_batches <= 2; t.c.info.micro_batches++)
+    try_case(&t);
+  plan_case_deinit(&t.c);
+}
+
 // ---- exhaustive search --------------------------------------------------------------
 
 enum { MOST_TRIED = 1500 };
@@ -204,6 +225,7 @@ static void small_steps_fit_as_exhaustive_search_says(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_leaves_for_the_next_step_is_kept_where_it_entered),
       cmocka_unit_test(small_steps_fit_as_exhaustive_search_says),
       cmocka_unit_test(forward_plans_fit),
       cmocka_unit_test(plans_in_phases_fit),
