@@ -235,9 +235,10 @@ egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,
 bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_t number,
                      double limit) {
   if (!(limit > row->constant)) return false;
-  memcpy(problem->memory[number].data, row->strategy.data,
-         row->strategy.len * sizeof(double));
-  memcpy(problem->arc_memory[number].data, row->arc.data, row->arc.len * sizeof(double));
+  for (uint32_t s = 0; s < row->strategy.len; s++)
+    problem->memory[number].data[s] = row->strategy.data[s];
+  for (uint32_t a = 0; a < row->arc.len; a++)
+    problem->arc_memory[number].data[a] = row->arc.data[a];
   problem->memory_limit[number] = limit - row->constant;
   return true;
 }
