@@ -171,7 +171,8 @@ static inline void plan_price(plan_brute *b, uint32_t v, const plan_start *start
     double runs = q == EG_PHASE_UPDATE ? 1 : b->of.info->micro_batches;
     sums.cost +=
         runs * plan_reach_from_two(b, type, start->layout[q], start->second[q], wanted);
-    if (start->from[q] < 0) continue;
+    // What leaves for the next step may stand where the entry did, which counts.
+    if (start->from[q] < 0 || b->of.values[v].leaves) continue;
     plan_keep(b, start, q, start->layout[q], b->of.types[type].bytes[start->layout[q]],
               &sums);
     if (start->second[q] != PLAN_LAYOUTS)

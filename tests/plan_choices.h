@@ -40,6 +40,7 @@ typedef struct plan_value {
   eg_class class;
   uint32_t type, phase, uses; // uses: bit per phase that has a copy
   bool is_entry;
+  bool leaves; // for the next step, as what enters it
   uint32_t strategy_begin, strategy_end;
 } plan_value;
 
@@ -292,6 +293,9 @@ static inline void plan_choices_init(plan_choices *c, eg_tensor_egraph *egraph,
   for (uint32_t v = 0; v < c->value_count; v++)
     c->values[v].type =
         plan_type_of(c, &eg_tensor_egraph_fact(egraph, c->values[v].class)->type);
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    c->values[plan_value_of(c, eg_tensor_egraph_root(egraph, info->carried[i].output))]
+        .leaves = true;
   plan_phases(c);
   for (uint32_t v = 0; v < c->value_count; v++)
     plan_add_members(c, v);

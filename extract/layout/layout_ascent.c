@@ -1,11 +1,11 @@
 // Factors stand in the order of the values, inputs first: the producers of a value, then
-// its arborescences, at the end ties and cuts. A pass goes over them forward, the next
-// one back. Each factor hands what it knows (its least cost per label, above its least of
-// all) to the factors that come later in the pass, in equal parts, so that its own least
-// cost does not sink and theirs can only rise: the sum of all, the bound, never goes down
-// (TRW-S, SRMP; subgradient steps from where it stands still were tried and gained
-// nothing). After a pass back the prices where a value is made estimate what it costs to
-// use it there, and a greedy walk forward makes a solution.
+// its arborescences, at the end ties, seams and cuts. A pass goes over them forward, the
+// next one back. Each factor hands what it knows (its least cost per label, above its
+// least of all) to the factors that come later in the pass, in equal parts, so that its
+// own least cost does not sink and theirs can only rise: the sum of all, the bound, never
+// goes down (TRW-S, SRMP; subgradient steps from where it stands still were tried and
+// gained nothing). After a pass back the prices where a value is made estimate what it
+// costs to use it there, and a greedy walk forward makes a solution.
 //
 // Limited measures are added to the costs at prices, and limits times prices taken off
 // the bound; the prices follow what the solutions use.
@@ -49,15 +49,15 @@ typedef eg_layout_ascent ascent;
 
 // ---- passes -------------------------------------------------------------------------
 //
-// Rank of a factor: producers 2 position, arborescences one more, ties and cuts last.
+// Rank of a factor: producers 2 position, arborescences one more, all others last.
 
 static uint32_t near_rank(const ascent *a, const eg_link *link) {
   return 2 * a->order.position.data[link->producers];
 }
 
 static uint32_t far_rank(const ascent *a, const eg_link *link) {
-  if (link->kind == EG_LINK_TIE || link->kind == EG_LINK_CUT) return UINT32_MAX;
-  return 2 * a->order.position.data[link->value] + 1;
+  bool is_tree = link->kind <= EG_LINK_MADE;
+  return is_tree ? 2 * a->order.position.data[link->value] + 1 : UINT32_MAX;
 }
 
 /// Whether the other end of a link comes later in the pass than the end at hand.
@@ -147,8 +147,19 @@ static void pass_last(ascent *a, const eg_layout_rows *links,
   }
 }
 
-static void pass_ties_and_cuts(ascent *a, bool forward) {
+static void pass_seams(ascent *a) {
+  const eg_layout_rows *links = &a->factors.links_of_seam;
+  for (uint32_t i = 0; i + 1 < links->begin.len && !a->infeasible; i++) {
+    double least;
+    eg_factor_seam(&a->factors, i, &least);
+    add_least(a, least);
+  }
+}
+
+/// Ties, seams, and cuts.
+static void pass_others(ascent *a, bool forward) {
   pass_last(a, &a->factors.links_of_tie, eg_factor_tie, forward);
+  pass_seams(a);
   pass_last(a, &a->factors.links_of_cut, eg_factor_cut, forward);
 }
 
@@ -160,14 +171,14 @@ static void count_steps(ascent *a) {
 static egraph_status pass(ascent *a, bool forward) {
   uint32_t count = (uint32_t)a->order.values.len;
   a->bound = eg_layout_weights_constant(&a->weights, a->search->task);
-  if (!forward) pass_ties_and_cuts(a, false);
+  if (!forward) pass_others(a, false);
   for (uint32_t i = 0; i < count && !a->infeasible; i++) {
     uint32_t value = a->order.values.data[forward ? i : count - 1 - i];
     if (forward) pass_producers(a, value, true);
     if (!a->infeasible) EG_TRY(pass_trees(a, value, forward));
     if (!forward && !a->infeasible) pass_producers(a, value, false);
   }
-  if (forward && !a->infeasible) pass_ties_and_cuts(a, true);
+  if (forward && !a->infeasible) pass_others(a, true);
   count_steps(a);
   return EGRAPH_OK;
 }
@@ -195,6 +206,9 @@ static double least_rise(const ascent *a) {
   return isfinite(gap) ? STANDSTILL * gap : BARE_STANDSTILL * fabs(a->bound);
 }
 
+/// Of an open problem the bound is that of rows of copies: its own solutions cost less.
+static bool is_open(const ascent *a) { return a->search->view->seams != NULL; }
+
 /// Offers a greedy solution; its sums are in search->trial.
 static egraph_status decode(ascent *a) { return eg_layout_walk_offer(&a->walk); }
 
@@ -202,6 +216,19 @@ static egraph_status decode(ascent *a) { return eg_layout_walk_offer(&a->walk); 
 static double rounding_of(const ascent *a) {
   double constant = eg_layout_weights_constant(&a->weights, a->search->task);
   return 1e-12 * (fabs(a->bound) + fabs(constant));
+}
+
+/// Raises the search's bound, and notes at which prices of memory it was.
+static egraph_status raise(ascent *a) {
+  eg_layout_search *search = a->search;
+  const eg_layout_weights *w = &a->weights;
+  double before = search->bound;
+  EG_TRY(eg_layout_search_raise(search, a->bound - rounding_of(a)));
+  if (!(search->bound > before) || !isinf(search->whole)) return EGRAPH_OK;
+  for (uint32_t i = 0; i < w->limits; i++)
+    if (w->limited[i] >= EG_LAYOUT_ROW)
+      search->price[w->limited[i] - EG_LAYOUT_ROW] = w->price[i];
+  return EGRAPH_OK;
 }
 
 /// Passes at one price until the bound stands still.
@@ -213,10 +240,10 @@ static egraph_status climb(ascent *a, int passes) {
     EG_TRY(pass(a, i % 2 == 0));
     if (a->infeasible) return EGRAPH_OK;
     a->best = fmax(a->best, a->bound - rounding_of(a));
-    EG_TRY(eg_layout_search_raise(a->search, a->bound - rounding_of(a)));
+    if (!is_open(a)) EG_TRY(raise(a));
     if (!a->keeps_all) a->room = room_above(a);
     bool is_back = i % 2 == 1;
-    if (is_back && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a));
+    if (is_back && !is_open(a) && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a));
     if (is_closed(a) || eg_layout_search_stop(a->search)) break;
     if (i % PATIENCE != PATIENCE - 1) continue;
     if (a->bound - mark <= least_rise(a)) break;
@@ -395,6 +422,18 @@ void eg_layout_ascent_release(ascent *a) {
   memcpy(f->dead.data, a->kept_dead.data, f->dead.len);
   f->active = a->active;
   a->infeasible = false;
+}
+
+void eg_layout_ascent_settle_seam(ascent *a, uint32_t seam, const double **out_front,
+                                  const double **out_back, uint32_t *out_labels) {
+  eg_layout_factors *f = &a->factors;
+  uint32_t before = f->links_of_seam.items.data[f->links_of_seam.begin.data[seam]];
+  const eg_link *link = &f->links.data[before];
+  double ignored;
+  eg_factor_seam(f, seam, &ignored);
+  *out_front = f->front.data + link->price;
+  *out_back = f->back.data + link->price;
+  *out_labels = eg_link_labels(f, link) - 1;
 }
 
 const eg_layout_factors *eg_layout_ascent_factors(const ascent *a) { return &a->factors; }

@@ -53,6 +53,19 @@ static egraph_status fill_dual(bounder *b, const eg_layout_ascent *ascent) {
   return eg_layout_dual_fill(b->dual, eg_layout_ascent_factors(ascent));
 }
 
+/// Potentials as the prices have them at the end.
+static egraph_status fill_potentials(const bounder *b, eg_layout_ascent *ascent) {
+  eg_layout_potentials *out = b->options->potentials;
+  for (uint32_t i = 0; i < out->seams->len; i++) {
+    const double *front, *back;
+    uint32_t labels;
+    eg_layout_ascent_settle_seam(ascent, i, &front, &back, &labels);
+    EG_TRY(eg_doubles_append(&out->front, front, labels));
+    EG_TRY(eg_doubles_append(&out->back, back, labels));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
   const eg_layout_weights *weights = eg_layout_ascent_weights(ascent);
   bool any;
@@ -65,6 +78,7 @@ static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
   b->out->bound = any ? eg_layout_ascent_best(ascent) : INFINITY;
   for (uint32_t i = 0; any && i < weights->limits; i++)
     b->out->price[weights->limited[i] - EG_LAYOUT_ROW] = weights->price[i];
+  if (any && b->options->potentials != NULL) EG_TRY(fill_potentials(b, ascent));
   return any && b->dual != NULL ? fill_dual(b, ascent) : EGRAPH_OK;
 }
 
@@ -127,6 +141,7 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
   for (uint32_t r = 0; r < problem->memory_rows; r++)
     b.task.limit[EG_LAYOUT_ROW + r] = problem->memory_limit[r];
   EG_TRY(eg_layout_view_init(&b.view, alloc, problem));
+  if (options->potentials != NULL) b.view.seams = options->potentials->seams;
   egraph_status status = run_search(&b);
   eg_layout_view_deinit(&b.view);
   out->seconds = eg_clock_seconds() - now;

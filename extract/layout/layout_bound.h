@@ -20,6 +20,9 @@ typedef struct eg_layout_bound_options {
   const double *price;       // [memory rows] of a unit, >= 0: of the last solve; NULL: 0
   const uint32_t *target;    // a solution's strategies ([value]), or NULL: the bound does
                              // not rise above its cost, and stops there
+  eg_layout_potentials *potentials; // of an open problem, whose seams are given: empty,
+                                    // to be filled; the bound is of rows of copies
+                                    // then, without a dual. NULL: none
 } eg_layout_bound_options;
 
 typedef struct eg_layout_bounded {

@@ -250,13 +250,6 @@ static egraph_status close_gap(closer *c, eg_layout_eliminated *last) {
   return minimize(c, last);
 }
 
-static void note_prices(const closer *c) {
-  const eg_layout_weights *weights = eg_layout_ascent_weights(c->ascent);
-  for (uint32_t i = 0; i < weights->limits; i++)
-    if (weights->limited[i] >= EG_LAYOUT_ROW)
-      c->search->price[weights->limited[i] - EG_LAYOUT_ROW] = weights->price[i];
-}
-
 egraph_status eg_layout_close(eg_layout_search *search, eg_layout_active *active,
                               eg_layout_ascent *ascent, eg_layout_excess *excess,
                               eg_layout_pool *pool) {
@@ -269,7 +262,6 @@ egraph_status eg_layout_close(eg_layout_search *search, eg_layout_active *active
   eg_layout_eliminated last = {.reach = EG_LAYOUT_REACH_NONE};
   egraph_status status = close_gap(&c, &last);
   if (status == EGRAPH_OK) status = tidy(&c, &last);
-  note_prices(&c);
   eg_layout_prices_deinit(&c.prices);
   return status;
 }

@@ -210,6 +210,8 @@ static egraph_status write_link(const eg_layout_dual *dual, const eg_dual_link *
   case EG_LINK_TIE:
     EG_TRY(eg_text_printf(text, "tied %u %u", link->at, link->value));
     break;
+  case EG_LINK_SEAM:
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a dual of an open problem is not written");
   case EG_LINK_CUT:
     EG_TRY(eg_text_printf(text, "in-cut %u %u", link->at, link->value));
     break;

@@ -29,7 +29,8 @@ static void forget(eg_layout_factors *f, uint32_t link) {
 
 /// Whether a link's label is the layout that its producers make the value in.
 static bool is_made(const eg_link *link) {
-  return link->kind == EG_LINK_MADE || link->kind == EG_LINK_TIE;
+  return link->kind == EG_LINK_MADE || link->kind == EG_LINK_TIE ||
+         link->kind == EG_LINK_SEAM;
 }
 
 static double price_of_made(const eg_layout_factors *f, uint32_t value, uint32_t label) {
@@ -261,6 +262,93 @@ void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
       lower_member(f, links[i], l, rest);
     }
   }
+}
+
+// ---- seams --------------------------------------------------------------------------
+//
+// Let b, f, l, a be what the four values of a seam have handed over, by label, those of
+// the part for each of its n copies. A row of copies pays b + f at its front, l + f where
+// two copies meet, l + a at its back: at least K1 + (n - 1) K2 + K3, the minima of these
+// sums over labels. With K1 = u + v, K2 = w + v and K3 = w + x, whatever v is, potentials
+//
+//   p between u - b and f - v,   q between w - l and a - x,   q <= p
+//
+// leave u, v, w and x at least to the four, so that nothing is lost.
+
+enum { BEFORE, FIRST, LAST, AFTER, SEAM_ENDS };
+
+typedef struct seam {
+  eg_layout_factors *f;
+  const uint32_t *links;
+  uint32_t labels;
+  double times;
+  double least[SEAM_ENDS]; // u, v, w, x
+} seam;
+
+/// What an end has handed over, a copy's for the part; INFINITY: it cannot be.
+static double handed(const seam *s, int end, uint32_t label) {
+  double price = eg_link_far_price(s->f, s->links[end], label);
+  if (isinf(price)) return INFINITY;
+  return end == FIRST || end == LAST ? price / s->times : price;
+}
+
+static double least_handed(const seam *s, int end) {
+  double least = INFINITY;
+  for (uint32_t l = 0; l < s->labels; l++)
+    least = fmin(least, handed(s, end, l));
+  return least;
+}
+
+static double least_met(const seam *s, int end, int other) {
+  double least = INFINITY;
+  for (uint32_t l = 0; l < s->labels; l++)
+    least = fmin(least, handed(s, end, l) + handed(s, other, l));
+  return least;
+}
+
+/// In the middle; where one side is open, at the other.
+static double between(double low, double high) {
+  if (isinf(low)) return isinf(high) ? 0 : high;
+  return isinf(high) ? low : low + (high - low) / 2;
+}
+
+static void set_price(const seam *s, int end, uint32_t label, double price, bool is_met) {
+  uint32_t at = s->f->links.data[s->links[end]].price + label;
+  s->f->price.data[at] = price;
+  if (!is_met) s->f->dead.data[at] = 1;
+}
+
+static void set_potentials(const seam *s, uint32_t label) {
+  double b = handed(s, BEFORE, label), f = handed(s, FIRST, label);
+  double l = handed(s, LAST, label), a = handed(s, AFTER, label);
+  const double *least = s->least;
+  double p = between(fmax(least[BEFORE] - b, least[LAST] - l), f - least[FIRST]);
+  double q = fmin(between(least[LAST] - l, fmin(a - least[AFTER], p)), p);
+  uint32_t at = s->f->links.data[s->links[BEFORE]].price + label;
+  s->f->front.data[at] = p;
+  s->f->back.data[at] = q;
+  set_price(s, BEFORE, label, p - least[BEFORE], f < INFINITY);
+  set_price(s, FIRST, label, -s->times * (p + least[FIRST]),
+            b < INFINITY || l < INFINITY);
+  set_price(s, LAST, label, s->times * (q - least[LAST]), f < INFINITY || a < INFINITY);
+  set_price(s, AFTER, label, -q - least[AFTER], l < INFINITY);
+}
+
+void eg_factor_seam(eg_layout_factors *f, uint32_t number, double *out) {
+  seam s = {.f = f,
+            .links = f->links_of_seam.items.data + f->links_of_seam.begin.data[number],
+            .times = f->view->seams->data[number].times};
+  s.labels = none_of(f, s.links[BEFORE]);
+  double front = least_met(&s, BEFORE, FIRST), middle = least_met(&s, LAST, FIRST);
+  double back = least_met(&s, LAST, AFTER);
+  *out = front + (s.times - 1) * middle + back;
+  if (!(*out < INFINITY)) return;
+  s.least[FIRST] = (middle + least_handed(&s, FIRST) - least_handed(&s, LAST)) / 2;
+  s.least[LAST] = middle - s.least[FIRST];
+  s.least[BEFORE] = front - s.least[FIRST];
+  s.least[AFTER] = back - s.least[LAST];
+  for (uint32_t l = 0; l < s.labels; l++)
+    set_potentials(&s, l);
 }
 
 // ---- cuts ---------------------------------------------------------------------------

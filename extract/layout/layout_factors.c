@@ -14,8 +14,8 @@ EG_VEC_DEFINE(link_pairs, link_pair);
 
 typedef struct builder {
   eg_layout_factors *f;
-  link_pairs of_value, of_tie, of_cut; // links
-  eg_u32s last_tree;                   // [values] that has room, or NONE
+  link_pairs of_value, of_tie, of_seam, of_cut; // links
+  eg_u32s last_tree;                            // [values] that has room, or NONE
   eg_u32s last_tie; // [values] 1 + the last one that it has joined, or 0
 } builder;
 
@@ -35,6 +35,8 @@ static egraph_status add_link(builder *b, eg_link link, uint32_t *out) {
     EG_TRY(link_pairs_push(&b->of_value, (link_pair){link.producers, *out}));
   if (link.kind == EG_LINK_TIE)
     EG_TRY(link_pairs_push(&b->of_tie, (link_pair){link.far, *out}));
+  if (link.kind == EG_LINK_SEAM)
+    EG_TRY(link_pairs_push(&b->of_seam, (link_pair){link.far, *out}));
   if (link.kind == EG_LINK_CUT)
     EG_TRY(link_pairs_push(&b->of_cut, (link_pair){link.far, *out}));
   return eg_links_push(&f->links, link);
@@ -157,6 +159,25 @@ static egraph_status add_ties(builder *b) {
   return EGRAPH_OK;
 }
 
+static egraph_status add_seams(builder *b) {
+  const eg_layout_seam_list *seams = b->f->view->seams;
+  for (uint32_t i = 0; seams != NULL && i < seams->len; i++) {
+    const eg_layout_seam *s = &seams->data[i];
+    const uint32_t values[] = {s->before, s->first, s->last, s->after};
+    for (uint32_t k = 0, link; k < 4; k++)
+      EG_TRY(add_link(
+          b,
+          (eg_link){
+              .kind = EG_LINK_SEAM, .value = values[k], .producers = values[k], .far = i},
+          &link));
+    for (uint32_t k = 1; k <= 4; k++) { // each is made
+      const eg_link *link = &b->f->links.data[b->f->links.len - k];
+      b->f->dead.data[link->price + eg_link_labels(b->f, link) - 1] = 1;
+    }
+  }
+  return EGRAPH_OK;
+}
+
 /// A link per value that the cut has operators of.
 static egraph_status add_cut(builder *b, uint32_t cut) {
   const eg_layout_landmarks *landmarks = b->f->landmarks;
@@ -227,8 +248,13 @@ static egraph_status build(builder *b) {
   EG_TRY(add_uses(b));
   EG_TRY(add_roots(b));
   EG_TRY(add_ties(b));
+  EG_TRY(add_seams(b));
   EG_TRY(add_cuts(b));
   EG_TRY(index_trees(b));
+  uint32_t seams = f->view->seams != NULL ? (uint32_t)f->view->seams->len : 0;
+  EG_TRY(to_rows(&b->of_seam, seams, &f->links_of_seam));
+  EG_TRY(eg_doubles_resize(&f->front, seams != 0 ? f->price.len : 0));
+  EG_TRY(eg_doubles_resize(&f->back, seams != 0 ? f->price.len : 0));
   EG_TRY(to_rows(&b->of_cut, eg_layout_cut_count(f->landmarks), &f->links_of_cut));
   EG_TRY(to_rows(&b->of_value, values, &f->links_of));
   return to_rows(&b->of_tie, (uint32_t)problem_of(f)->tie_kind.len, &f->links_of_tie);
@@ -240,11 +266,13 @@ static egraph_status build(builder *b) {
   X(trees_of.begin)                                                                      \
   X(trees_of.items)                                                                      \
   X(links_of_tie.begin)                                                                  \
+  X(links_of_seam.begin)                                                                 \
+  X(links_of_seam.items)                                                                 \
   X(links_of_tie.items)                                                                  \
   X(links_of_cut.begin)                                                                  \
   X(links_of_cut.items) X(use) X(arc_from) X(arc_to) X(arc_number)
 #define EACH_DOUBLES(X)                                                                  \
-  X(strategy_cost) X(arc_cost) X(price) X(least) X(arc_weight) X(source)
+  X(strategy_cost) X(arc_cost) X(price) X(least) X(front) X(back) X(arc_weight) X(source)
 
 egraph_status eg_layout_factors_init(eg_layout_factors *f, egraph_allocator alloc,
                                      const eg_layout_view *view,
@@ -264,12 +292,14 @@ egraph_status eg_layout_factors_init(eg_layout_factors *f, egraph_allocator allo
   builder b = {.f = f};
   link_pairs_init(&b.of_value, alloc);
   link_pairs_init(&b.of_tie, alloc);
+  link_pairs_init(&b.of_seam, alloc);
   link_pairs_init(&b.of_cut, alloc);
   eg_u32s_init(&b.last_tree, alloc);
   eg_u32s_init(&b.last_tie, alloc);
   egraph_status status = build(&b);
   link_pairs_deinit(&b.of_value);
   link_pairs_deinit(&b.of_tie);
+  link_pairs_deinit(&b.of_seam);
   link_pairs_deinit(&b.of_cut);
   eg_u32s_deinit(&b.last_tree);
   eg_u32s_deinit(&b.last_tie);

@@ -6,6 +6,7 @@
 //                           share of the arcs' costs
 //   tie                     the members that there are have one layout
 //   cut                     of its operators (layout_landmarks.h) one is chosen
+//   seam                    of an open problem (layout_seams.h)
 //
 // A link is a variable (the layout of one value at one place of use, or none) between the
 // producers at one end and an arborescence or tie at the other. Its price is added at the
@@ -27,6 +28,7 @@ typedef enum eg_link_kind {
   EG_LINK_ROOT, // a root: no producers at its end, its prices do not change
   EG_LINK_MADE, // where a value is made; the far end is an arborescence of it
   EG_LINK_TIE,  // likewise, the far end is a tie
+  EG_LINK_SEAM, // likewise, the far end is a seam
   EG_LINK_CUT   // whether the operator chosen is in a cut
 } eg_link_kind;
 
@@ -34,7 +36,7 @@ typedef struct eg_link {
   eg_link_kind kind;
   uint32_t value;     // whose layouts are its labels; the label after them: none
   uint32_t producers; // value, or NONE: a root
-  uint32_t far;       // tree, tie or cut
+  uint32_t far;       // tree, tie, seam or cut
   uint32_t price;     // where its prices begin
 } eg_link;
 EG_VEC_DEFINE(eg_links, eg_link);
@@ -57,10 +59,12 @@ typedef struct eg_layout_factors {
   eg_layout_rows links_of; // links of producers, by value
   eg_layout_rows trees_of; // trees of a value
   eg_layout_rows links_of_tie;
+  eg_layout_rows links_of_seam; // before, first, last, after
   eg_layout_rows links_of_cut;
   eg_u32s use;             // [inputs of operators] link; operators of a value share it
   eg_doubles price, least; // [labels of links]; `least`: of the factor solved last
   eg_bytes dead;           // [labels of links] in no solution
+  eg_doubles front, back;  // [labels of links] of seams' values `before`: potentials
   uint64_t steps;          // done by the functions below
   // One value's active arcs and prices, for a tree.
   eg_u32s arc_from, arc_to, arc_number;
@@ -113,6 +117,9 @@ void eg_factor_producers(eg_layout_factors *factors, uint32_t value, double *out
 egraph_status eg_factor_tree(eg_layout_factors *factors, uint32_t tree, double *out);
 void eg_factor_tie(eg_layout_factors *factors, uint32_t tie, double *out);
 void eg_factor_cut(eg_layout_factors *factors, uint32_t cut, double *out);
+/// Of a seam. No least cost of one of its values says what it takes to have it in one
+/// copy, so its links get new prices instead: potentials, and what leaves it *out.
+void eg_factor_seam(eg_layout_factors *factors, uint32_t seam, double *out);
 
 /// Cost of its producers' factor when a value is not made.
 double eg_factor_nothing(const eg_layout_factors *factors, uint32_t value);

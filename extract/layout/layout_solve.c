@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
+#include "extract/layout/layout_complete.h"
 #include "extract/layout/layout_search.h"
 
 void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc) {
@@ -14,10 +15,8 @@ void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc) {
 }
 
 void eg_layout_result_deinit(eg_layout_result *result) {
-  for (size_t i = 0; i < result->solutions.len; i++) {
-    eg_bytes_deinit(&result->solutions.data[i].arc_used);
-    eg_u32s_deinit(&result->solutions.data[i].strategy);
-  }
+  for (size_t i = 0; i < result->solutions.len; i++)
+    eg_layout_solution_deinit(&result->solutions.data[i]);
   eg_layout_solutions_deinit(&result->solutions);
 }
 
@@ -128,9 +127,7 @@ static egraph_status report(solver *s, double bound, bool proven) {
   if (solution.bound > solution.cost) solution.bound = solution.cost; // by rounding
   if (status == EGRAPH_OK)
     status = eg_layout_solutions_push(&s->result->solutions, solution);
-  if (status == EGRAPH_OK) return EGRAPH_OK;
-  eg_bytes_deinit(&solution.arc_used);
-  eg_u32s_deinit(&solution.strategy);
+  if (status != EGRAPH_OK) eg_layout_solution_deinit(&solution);
   return status;
 }
 

@@ -4,7 +4,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_VIEW_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_VIEW_H
 
-#include "extract/layout/layout_problem.h"
+#include "extract/layout/layout_seams.h"
 
 /// Sums over chosen strategies and arcs, all weights >= 0. The first four in the order in
 /// which they are minimized, each with the ones before held at their best; memory rows
@@ -26,17 +26,18 @@ typedef struct eg_layout_rows {
 /// i of row s.
 typedef struct eg_layout_view {
   const eg_layout_problem *problem;
-  const uint32_t *fixed;     // [value] its only strategy, or NONE: any; NULL: all any
-  eg_u32s place_value;       // [places]
-  eg_u32s arc_value;         // [arcs]
-  eg_u32s op_of, value_of;   // [strategies]
-  eg_layout_rows strategies; // of a value
-  eg_layout_rows out, in;    // arcs of a place
-  eg_layout_rows value_arcs; // arcs of a value
-  eg_layout_rows users;      // strategies that need a place, as often as they name it
-  eg_layout_rows labels;     // ties of a strategy
-  eg_u32s label_values;      // [items of labels]
-  eg_layout_rows tied;       // strategies of a tie
+  const uint32_t *fixed; // [value] its only strategy, or NONE: any; NULL: all any
+  const eg_layout_seam_list *seams; // of an open problem, for its bound; NULL: none
+  eg_u32s place_value;              // [places]
+  eg_u32s arc_value;                // [arcs]
+  eg_u32s op_of, value_of;          // [strategies]
+  eg_layout_rows strategies;        // of a value
+  eg_layout_rows out, in;           // arcs of a place
+  eg_layout_rows value_arcs;        // arcs of a value
+  eg_layout_rows users;  // strategies that need a place, as often as they name it
+  eg_layout_rows labels; // ties of a strategy
+  eg_u32s label_values;  // [items of labels]
+  eg_layout_rows tied;   // strategies of a tie
   // Of the measures in use; empty for the others.
   eg_doubles strategy_weight[EG_LAYOUT_MEASURES], arc_weight[EG_LAYOUT_MEASURES];
 } eg_layout_view;

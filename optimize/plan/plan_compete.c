@@ -2,6 +2,7 @@
 #include "optimize/plan/plan_compete.h"
 
 #include <math.h>
+#include <string.h>
 
 // ---- one problem --------------------------------------------------------------------
 
@@ -143,6 +144,52 @@ egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_pla
   EG_TRY(eg_compete_given(competition, out));
   bool is_blamed = out->status == EG_LAYOUT_INFEASIBLE && !is_free(competition);
   return is_blamed ? blame(competition) : EGRAPH_OK;
+}
+
+egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
+                             bool may_bind, eg_cut *out) {
+  const eg_layout_options *layout = &competition->layout;
+  eg_plan_limits limits;
+  eg_cut_input input = {.space = competition->space,
+                        .may_bind = may_bind,
+                        .options = {.work_limit = layout->work_limit,
+                                    .time_limit_seconds = layout->time_limit_seconds,
+                                    .progress = layout->progress,
+                                    .user = layout->user}};
+  memcpy(input.price, price, sizeof input.price);
+  if (is_free(competition)) return eg_plan_cut_bound(competition->alloc, &input, out);
+  EG_TRY(limits_of(competition, &limits));
+  input.limits = &limits;
+  egraph_status status = eg_plan_cut_bound(competition->alloc, &input, out);
+  eg_plan_limits_deinit(&limits);
+  return status;
+}
+
+static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits *limits,
+                                  const double *price, eg_emitted_plan *out,
+                                  bool *out_has) {
+  eg_plan_model model;
+  eg_layout_result result;
+  EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, limits));
+  eg_plan_model_price_memory(&model, price);
+  eg_layout_result_init(&result, c->alloc);
+  egraph_status status = eg_layout_solve(c->alloc, &model.problem, &c->layout, &result);
+  *out_has = status == EGRAPH_OK && result.solutions.len != 0;
+  if (*out_has) status = eg_plan_emit(&model, c->alloc, &result.solutions.data[0], out);
+  *out_has = *out_has && status == EGRAPH_OK;
+  eg_layout_result_deinit(&result);
+  eg_plan_model_deinit(&model);
+  return status;
+}
+
+egraph_status eg_compete_priced(const eg_competition *competition, const double *price,
+                                eg_emitted_plan *out, bool *out_has) {
+  eg_plan_limits limits;
+  if (is_free(competition)) return solve_priced(competition, NULL, price, out, out_has);
+  EG_TRY(limits_of(competition, &limits));
+  egraph_status status = solve_priced(competition, &limits, price, out, out_has);
+  eg_plan_limits_deinit(&limits);
+  return status;
 }
 
 // ---- baselines ----------------------------------------------------------------------

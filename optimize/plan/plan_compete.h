@@ -7,6 +7,7 @@
 
 #include "optimize/plan/plan_algebra.h"
 #include "optimize/plan/plan_baselines.h"
+#include "optimize/plan/plan_cut.h"
 #include "optimize/plan/plan_fit.h"
 
 typedef struct eg_competition {
@@ -26,6 +27,15 @@ typedef struct eg_competition {
 egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out);
 /// The same, but that there is none is a result.
 egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out);
+/// A bound of all plans of the whole step (plan_cut.h), in the time of the options,
+/// beginning with prices ([memory rows]) that a search has found. `may_bind`: the limit
+/// of memory.
+egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
+                             bool may_bind, eg_cut *out);
+/// The plan that is cheapest where memory has prices ([memory rows], seconds of a byte)
+/// and no limit. *out_has: one was found.
+egraph_status eg_compete_priced(const eg_competition *competition, const double *price,
+                                eg_emitted_plan *out, bool *out_has);
 /// Fails with EGRAPH_E_ARGUMENT for a constraint that names nothing or leaves a value
 /// nothing.
 egraph_status eg_compete_check(const eg_competition *competition);

@@ -54,6 +54,7 @@ typedef struct fitter {
 typedef struct attempt {
   eg_layout_status status;
   double cost, bound;
+  rows price; // seconds of a byte
   rows least; // status NO_MEMORY: what a solution keeps that exceeds by little
   bool is_solved;
   rows kept;         // is_solved
@@ -172,6 +173,7 @@ static egraph_status attempt_within(fitter *f, double share, uint64_t work, doub
                    .bound = result.bound,
                    .is_solved = result.solutions.len != 0};
   memcpy(out->least.at, result.least_memory, sizeof out->least.at);
+  memcpy(out->price.at, result.price, sizeof out->price.at);
   if (status == EGRAPH_OK && out->is_solved)
     status = weigh(f, &result.solutions.data[0], out);
   eg_layout_result_deinit(&result);
@@ -349,6 +351,7 @@ static egraph_status conclude(fitter *f, const attempt *first) {
   eg_fitted_plan *out = f->out;
   out->status = first->status;
   out->bound = first->bound;
+  memcpy(out->price, first->price.at, sizeof out->price);
   if (!out->has_plan) {
     out->cost = INFINITY;
     out->gap = INFINITY;

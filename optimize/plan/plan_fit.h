@@ -20,8 +20,9 @@ typedef struct eg_fitted_plan {
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
   double memory;           // bytes of a device at the plan's peak, at most the limit
   double kept;             // of these, the most that the problem counts at one time
-  double least_memory;     // without a plan: the least peak of any that was made, or 0
-  uint32_t places, arcs;   // of the layout problem
+  double price[EG_LAYOUT_MEMORY_ROWS]; // seconds of a byte of each row, of the bound
+  double least_memory;   // without a plan: the least peak of any that was made, or 0
+  uint32_t places, arcs; // of the layout problem
   bool has_plan;
   eg_emitted_plan emitted;
   eg_plan_choices choices; // of the solution that it is made of

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_model.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct builder {
   eg_plan_model *model;
   const eg_plan_space *space;
   const eg_plan_limits *limits; // NULL: none
-  uint8_t *uses;                // [values] bit per phase that needs a copy; LEAVES
+  bool is_open;
+  uint8_t *uses; // [values] bit per phase that needs a copy; LEAVES
   // Per layout of each value of the space its number in the problem, or NONE: of no use.
   eg_u32s number, first_number; // [layouts], [values]
   eg_u32s needs;                // of one strategy
@@ -142,13 +144,33 @@ static egraph_status add_values(builder *b) {
   return EGRAPH_OK;
 }
 
+/// An end of a link of an open model: all layouts of the value, under their own numbers,
+/// and absent. What it costs is a potential, of all copies together.
+static egraph_status add_end(builder *b, uint32_t v, eg_phase phase) {
+  eg_model_value mine = {.role = EG_MODEL_HANDED,
+                         .value = v,
+                         .phase = phase,
+                         .layouts = (uint32_t)b->model->layouts.len};
+  uint32_t end;
+  for (uint32_t l = 0; l < layout_count(b, v); l++)
+    EG_TRY(eg_u32s_push(&b->model->layouts, l));
+  EG_TRY(eg_u32s_push(&b->model->layouts, EG_SPACE_NONE));
+  EG_TRY(eg_model_values_push(&b->model->values, mine));
+  EG_TRY(eg_layout_problem_add_value(&b->model->problem, layout_count(b, v) + 1, 1, 0,
+                                     &end));
+  return eg_u32s_push(&b->model->handed, end);
+}
+
 static egraph_status add_handed(builder *b) {
   for (size_t i = 0; i < b->space->seams.len; i++)
     for (uint32_t e = 0; e < EG_SEAMS; e++) {
       const eg_seam_link *link = &b->space->seams.data[i];
       uint32_t v = link->value[e], handed;
-      EG_TRY(add_value(b, EG_MODEL_HANDED, v, v, value_at(b, link->user[e])->phase,
-                       &handed));
+      eg_phase phase = value_at(b, link->user[e])->phase;
+      for (uint32_t end = 0; b->is_open && end < EG_LINK_ENDS; end++)
+        EG_TRY(add_end(b, v, phase));
+      if (b->is_open) continue;
+      EG_TRY(add_value(b, EG_MODEL_HANDED, v, v, phase, &handed));
       EG_TRY(eg_u32s_push(&b->model->handed, handed));
     }
   return EGRAPH_OK;
@@ -245,6 +267,17 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
   return EGRAPH_OK;
 }
 
+/// The link of a seam by which a user reads a value, times EG_SEAMS and the seam, or
+/// EG_SPACE_NONE.
+static uint32_t link_of(const builder *b, uint32_t v, uint32_t user) {
+  const eg_seam_links *seams = &b->space->seams;
+  for (uint32_t i = 0; i < seams->len; i++)
+    for (uint32_t e = 0; e < EG_SEAMS; e++)
+      if (seams->data[i].value[e] == v && seams->data[i].user[e] == user)
+        return i * EG_SEAMS + e;
+  return EG_SPACE_NONE;
+}
+
 /// Layout numbers of a strategy; false when one is of no use.
 static egraph_status number_strategy(builder *b, const eg_space_operator *op,
                                      const eg_space_strategy *strategy, uint32_t *out,
@@ -254,9 +287,12 @@ static egraph_status number_strategy(builder *b, const eg_space_operator *op,
   *out = number_of(b, op->value, strategy->output);
   *out_is_in = *out != EG_SPACE_NONE;
   for (uint32_t i = 0; i < op->input_count; i++) {
-    uint32_t need = number_of(b, space->inputs.data[op->inputs + i],
-                              space->needs.data[strategy->needs + i]);
+    uint32_t input = space->inputs.data[op->inputs + i];
+    uint32_t layout = space->needs.data[strategy->needs + i];
+    uint32_t need = number_of(b, input, layout);
     *out_is_in = *out_is_in && need != EG_SPACE_NONE;
+    bool is_end = b->is_open && link_of(b, input, op->value) != EG_SPACE_NONE;
+    if (is_end && need != EG_SPACE_NONE) need = layout; // ends have them all
     EG_TRY(eg_u32s_push(&b->needs, need));
   }
   return EGRAPH_OK;
@@ -283,12 +319,10 @@ static egraph_status add_strategies(builder *b, const eg_space_operator *op,
 
 /// What an operator reads of a value: its copy, or what a seam hands over.
 static uint32_t operand_of(const builder *b, uint32_t v, uint32_t user) {
-  const eg_seam_links *seams = &b->space->seams;
-  for (uint32_t i = 0; i < seams->len; i++)
-    for (uint32_t e = 0; e < EG_SEAMS; e++)
-      if (seams->data[i].value[e] == v && seams->data[i].user[e] == user)
-        return b->model->handed.data[i * EG_SEAMS + e];
-  return *copy_of(b, v, value_at(b, user)->phase);
+  uint32_t link = link_of(b, v, user);
+  if (link == EG_SPACE_NONE) return *copy_of(b, v, value_at(b, user)->phase);
+  return b->model->handed
+      .data[b->is_open ? link * EG_LINK_ENDS + EG_LINK_READ_END : link];
 }
 
 static egraph_status add_operator(builder *b, uint32_t number) {
@@ -310,11 +344,69 @@ static egraph_status add_operator(builder *b, uint32_t number) {
   return add_strategies(b, op, value->is_entry);
 }
 
+/// Whether some value may be made by several operators, and so not be read by another.
+static bool has_alternatives(const builder *b) {
+  for (uint32_t o = 1; o < b->space->operators.len; o++)
+    if (b->space->operators.data[o].value == b->space->operators.data[o - 1].value)
+      return true;
+  return false;
+}
+
+/// Makes an end in the layouts of its value, from `from` or of nothing, and absent.
+static egraph_status make_end(builder *b, uint32_t end, const uint32_t *from) {
+  eg_layout_problem *problem = &b->model->problem;
+  uint32_t v = b->model->values.data[end].value;
+  EG_TRY(open_operator(b, end, from, from != NULL, EG_SPACE_NONE));
+  for (uint32_t l = 0; l < layout_count(b, v); l++) {
+    uint32_t number = number_of(b, v, l);
+    eg_layout_strategy strategy = {.needs = &number, .output = l};
+    if (number == EG_SPACE_NONE) continue;
+    EG_TRY(eg_layout_problem_add_strategy(problem, &strategy));
+    EG_TRY(eg_u32s_push(&b->model->strategies, EG_SPACE_NONE));
+  }
+  if (has_alternatives(b)) {
+    eg_layout_strategy absent = {.output = layout_count(b, v)};
+    EG_TRY(open_operator(b, end, NULL, 0, EG_SPACE_NONE));
+    EG_TRY(eg_layout_problem_add_strategy(problem, &absent));
+    EG_TRY(eg_u32s_push(&b->model->strategies, EG_SPACE_NONE));
+  }
+  return eg_layout_problem_add_root(problem, end, NULL, 0);
+}
+
+/// Of a link at both seams the end in the block that stands for many, and the other one.
+static void sort_ends(const builder *b, uint32_t link, uint32_t seam, uint32_t *out_inner,
+                      uint32_t *out_outer) {
+  const uint32_t *ends =
+      b->model->handed.data + ((size_t)link * EG_SEAMS + seam) * EG_LINK_ENDS;
+  uint32_t made = b->space->seams.data[link].value[seam];
+  bool is_made_inside = value_at(b, made)->block == b->space->info->fold.middle;
+  *out_inner = ends[is_made_inside ? EG_LINK_MADE_END : EG_LINK_READ_END];
+  *out_outer = ends[is_made_inside ? EG_LINK_READ_END : EG_LINK_MADE_END];
+}
+
+static egraph_status add_ends(builder *b) {
+  for (uint32_t i = 0; i < b->space->seams.len; i++) {
+    eg_layout_seam seam = {.times = b->space->info->fold.times};
+    for (uint32_t e = 0; e < EG_SEAMS; e++) {
+      const uint32_t *ends =
+          b->model->handed.data + ((size_t)i * EG_SEAMS + e) * EG_LINK_ENDS;
+      const eg_model_value *made = &b->model->values.data[ends[EG_LINK_MADE_END]];
+      EG_TRY(make_end(b, ends[EG_LINK_MADE_END], copy_of(b, made->value, made->phase)));
+      EG_TRY(make_end(b, ends[EG_LINK_READ_END], NULL));
+    }
+    sort_ends(b, i, 0, &seam.first, &seam.before);
+    sort_ends(b, i, 1, &seam.last, &seam.after);
+    EG_TRY(eg_layout_seam_list_push(&b->model->seams, seam));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status add_operators(builder *b) {
   for (uint32_t o = 0; o < b->space->operators.len; o++)
     EG_TRY(add_operator(b, o));
   for (uint32_t v = 0; v < b->space->values.len; v++)
     EG_TRY(add_kept_copies(b, v));
+  if (b->is_open) return add_ends(b);
   for (size_t i = 0; i < b->model->handed.len; i++) {
     uint32_t handed = b->model->handed.data[i];
     const eg_model_value *mine = &b->model->values.data[handed];
@@ -399,6 +491,7 @@ static egraph_status add_roots(builder *b) {
 
 static egraph_status add_ties(builder *b) {
   const uint32_t *handed = b->model->handed.data;
+  if (b->is_open) return EGRAPH_OK;
   for (size_t i = 0; i < b->space->seams.len; i++)
     EG_TRY(eg_layout_problem_tie(&b->model->problem, EG_LAYOUT_TIE_SOURCES,
                                  handed + i * EG_SEAMS, EG_SEAMS));
@@ -455,6 +548,23 @@ void eg_plan_model_limit_memory(eg_plan_model *model, double bytes) {
     model->problem.memory_limit[r] = bytes;
 }
 
+/// Seconds of what a strategy takes of each memory row, of one of the equal blocks.
+static double price_of(const eg_layout_problem *p, const double *price, uint32_t strategy,
+                       uint32_t value) {
+  double seconds = 0;
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    seconds += price[r] * p->memory[r].data[strategy];
+  return seconds * p->memory_times.data[value] / p->cost_times.data[value];
+}
+
+void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
+  eg_layout_problem *p = &model->problem;
+  for (uint32_t o = 0; o < eg_layout_operator_count(p); o++)
+    for (uint32_t s = p->strategy_begin.data[o]; s < p->strategy_begin.data[o + 1]; s++)
+      p->cost.data[s] += price_of(p, price, s, p->operator_value.data[o]);
+  eg_plan_model_limit_memory(model, INFINITY);
+}
+
 static egraph_status build(builder *b) {
   EG_TRY(number_layouts(b));
   find_uses(b);
@@ -465,18 +575,14 @@ static egraph_status build(builder *b) {
   EG_TRY(add_ties(b));
   if (b->limits != NULL) EG_TRY(apply_limits(b));
   b->model->problem.memory_rows = row_count(b);
-  eg_plan_model_limit_memory(b->model, b->space->info->memory_limit);
+  eg_plan_model_limit_memory(b->model,
+                             b->is_open ? INFINITY : b->space->info->memory_limit);
   return EGRAPH_OK;
 }
 
-egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
-                                 const eg_plan_space *space) {
-  return eg_plan_model_init_within(model, alloc, space, NULL);
-}
-
-egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator alloc,
-                                        const eg_plan_space *space,
-                                        const eg_plan_limits *limits) {
+static egraph_status init(eg_plan_model *model, egraph_allocator alloc,
+                          const eg_plan_space *space, const eg_plan_limits *limits,
+                          bool is_open) {
   *model = (eg_plan_model){.space = space};
   eg_model_values_init(&model->values, alloc);
   eg_u32s_init(&model->layouts, alloc);
@@ -486,7 +592,8 @@ egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator a
   eg_u32s_init(&model->copies, alloc);
   eg_u32s_init(&model->entries, alloc);
   eg_u32s_init(&model->handed, alloc);
-  builder b = {.model = model, .space = space, .limits = limits};
+  eg_layout_seam_list_init(&model->seams, alloc);
+  builder b = {.model = model, .space = space, .limits = limits, .is_open = is_open};
   eg_u32s_init(&b.first_number, alloc);
   eg_u32s_init(&b.number, alloc);
   eg_u32s_init(&b.needs, alloc);
@@ -502,6 +609,23 @@ egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator a
   return status;
 }
 
+egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
+                                 const eg_plan_space *space) {
+  return init(model, alloc, space, NULL, false);
+}
+
+egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator alloc,
+                                        const eg_plan_space *space,
+                                        const eg_plan_limits *limits) {
+  return init(model, alloc, space, limits, false);
+}
+
+egraph_status eg_plan_model_init_open(eg_plan_model *model, egraph_allocator alloc,
+                                      const eg_plan_space *space,
+                                      const eg_plan_limits *limits) {
+  return init(model, alloc, space, limits, true);
+}
+
 void eg_plan_model_deinit(eg_plan_model *model) {
   eg_layout_problem_deinit(&model->problem);
   eg_model_values_deinit(&model->values);
@@ -512,4 +636,5 @@ void eg_plan_model_deinit(eg_plan_model *model) {
   eg_u32s_deinit(&model->copies);
   eg_u32s_deinit(&model->entries);
   eg_u32s_deinit(&model->handed);
+  eg_layout_seam_list_deinit(&model->seams);
 }

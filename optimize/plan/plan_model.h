@@ -10,7 +10,10 @@
 //
 // A link of a seam (plan_seams.h) hands a copy over: a value without transitions, kept
 // from the copy for nothing, which the user reads instead. The same link is handed over
-// in one layout at both seams.
+// in one layout at both seams. In the *open* model the two ends of a link are free of
+// each other: a value that is made of the copy, and one that the user reads instead, made
+// of nothing. What both have besides the layouts is being *absent*, where rules may leave
+// the user nothing to read (extract/layout/layout_seams.h).
 //
 //   weight w:  entry ---> w in FORWARD ---arcs---> kept, bytes ---> w in BACKWARD
 //                 '------------------------------------------------------^
@@ -19,9 +22,13 @@
 #ifndef EG_OPTIMIZE_PLAN_PLAN_MODEL_H
 #define EG_OPTIMIZE_PLAN_PLAN_MODEL_H
 
+#include "extract/layout/layout_seams.h"
 #include "extract/layout/layout_solve.h"
 #include "optimize/plan/plan_limits.h"
 #include "optimize/plan/plan_space.h"
+
+/// Ends of a link over a seam.
+enum { EG_LINK_MADE_END, EG_LINK_READ_END, EG_LINK_ENDS };
 
 typedef enum eg_model_role {
   EG_MODEL_COPY,
@@ -43,14 +50,16 @@ EG_VEC_DEFINE(eg_model_values, eg_model_value);
 typedef struct eg_plan_model {
   const eg_plan_space *space; // borrowed
   eg_layout_problem problem;
-  eg_model_values values; // [problem values]
-  eg_u32s layouts;        // of the space, per place of the problem
-  eg_u32s operators;      // [problem operators] of the space, or EG_SPACE_NONE: kept
-  eg_u32s strategies;     // [problem strategies] of the space, or EG_SPACE_NONE: kept
-  eg_u32s moves;          // [problem arcs] of the value's layout graph
-  eg_u32s copies;         // [space values][3 phases] problem value, or EG_SPACE_NONE
-  eg_u32s entries;        // [space values] likewise
-  eg_u32s handed;         // [links of seams][EG_SEAMS] problem value
+  eg_model_values values;    // [problem values]
+  eg_u32s layouts;           // of the space, per place of the problem
+  eg_u32s operators;         // [problem operators] of the space, or EG_SPACE_NONE: kept
+  eg_u32s strategies;        // [problem strategies] of the space, or EG_SPACE_NONE: kept
+  eg_u32s moves;             // [problem arcs] of the value's layout graph
+  eg_u32s copies;            // [space values][3 phases] problem value, or EG_SPACE_NONE
+  eg_u32s entries;           // [space values] likewise
+  eg_u32s handed;            // [links of seams][EG_SEAMS] problem value; of an open model
+                             // [links of seams][EG_SEAMS][EG_LINK_ENDS]
+  eg_layout_seam_list seams; // of an open model
 } eg_plan_model;
 
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
@@ -59,9 +68,17 @@ egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
 egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator alloc,
                                         const eg_plan_space *space,
                                         const eg_plan_limits *limits);
+/// The open model of a folded step (space->is_exact), for a bound of the whole one. No
+/// limit of memory.
+egraph_status eg_plan_model_init_open(eg_plan_model *model, egraph_allocator alloc,
+                                      const eg_plan_space *space,
+                                      const eg_plan_limits *limits);
 void eg_plan_model_deinit(eg_plan_model *model);
 /// Bytes of a device that the plan may keep, at the end of any phase.
 void eg_plan_model_limit_memory(eg_plan_model *model, double bytes);
+/// Takes limits of memory away, and adds to the costs what the memory takes at prices
+/// ([memory rows], seconds of a byte).
+void eg_plan_model_price_memory(eg_plan_model *model, const double *price);
 /// Layout of the space that layout `number` of a problem value is.
 static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,
                                             uint32_t number) {

@@ -130,7 +130,7 @@ egraph_status eg_plan_seams_find(eg_plan_space *space) {
   finder f = {.space = space};
   eg_arena arena;
   space->is_exact = true;
-  if (space->info->fold.block == NULL) return EGRAPH_OK;
+  if (space->info->fold.times == 0) return EGRAPH_OK;
   eg_u32s_init(&f.later, space->alloc);
   eg_seam_links_init(&f.at, space->alloc);
   eg_arena_init(&arena, space->alloc);

@@ -9,6 +9,7 @@
 #include "base/proof.h"
 #include "optimize/plan/plan_algebra.h"
 #include "optimize/plan/plan_improve.h"
+#include "optimize/plan/plan_mix.h"
 #include "optimize/plan/plan_recall.h"
 #include "optimize/plan/plan_rules.h"
 #include "optimize/plan/unit_axes.h"
@@ -27,7 +28,13 @@ typedef struct contender {
 } contender;
 EG_VEC_DEFINE(contenders, contender);
 
-typedef enum planner_stage { SEEDING, GIVEN_GRAPH, SEARCHING, COMPARING } planner_stage;
+typedef enum planner_stage {
+  SEEDING,
+  GIVEN_GRAPH,
+  SEARCHING,
+  CUTTING,
+  COMPARING
+} planner_stage;
 
 typedef struct planner {
   egraph_allocator alloc;
@@ -41,7 +48,10 @@ typedef struct planner {
   bool is_cancelled;
   bool has_variants; // rules have made some
   contenders contenders;
-  eg_plan_choices seed; // of the cheapest plan before the search
+  eg_plan_choices seed;                // of the cheapest plan before the search
+  double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
+  const eg_plan *const *kind;          // to be mixed, no search
+  uint32_t kinds;                      // 0: a search
   double start;
 } planner;
 
@@ -298,7 +308,7 @@ static egraph_status plan_given(planner *p, eg_competition *competition) {
 /// Plans for the search to begin with. Where rules have made variants, the graph is held
 /// as it was given, then improved in turn with its layouts (plan_improve.h).
 static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s *known) {
-  if (p->input->baseline != NULL) return EGRAPH_OK;
+  if (p->input->baseline != NULL || p->input->is_alone) return EGRAPH_OK;
   if (!p->has_variants || competition->algebra != NULL)
     return seed_baselines(p, competition);
   eg_plan_algebra given;
@@ -370,11 +380,63 @@ static egraph_status search_baseline(planner *p, const eg_competition *competiti
 static egraph_status search(planner *p, const eg_competition *competition) {
   eg_fitted_plan found;
   p->stage = SEARCHING;
+  memset(found.price, 0, sizeof found.price);
   EG_TRY(p->input->baseline != NULL ? search_baseline(p, competition, &found)
                                     : eg_compete_search(competition, &found));
+  memcpy(p->price, found.price, sizeof p->price);
   egraph_status status = conclude(p, &found);
   eg_fitted_plan_deinit(&found);
   return status;
+}
+
+// Of what is wanted for the whole step: the time for each mate; how far their prices are
+// from the best; how near to the cheapest they must be.
+static const double MATE_SHARE = 0.3, MATE_STEP = 0.03, MATE_GAP = 1e-3;
+static const double TIE_PRICE = 1e-3; // of the highest one: equal costs keep less in rows
+                                      // that do not bind
+
+/// Plans on both sides of the limit.
+static egraph_status find_mates(planner *p, eg_competition *competition,
+                                const double *best) {
+  eg_planning *out = p->out;
+  bool has[EG_MATES] = {false, false};
+  double highest = 0;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    highest = fmax(highest, best[r]);
+  if (!(highest > 0)) return EGRAPH_OK;
+  egraph_status status = EGRAPH_OK;
+  competition->layout.relative_gap = fmax(p->input->layout.relative_gap, MATE_GAP);
+  for (int m = 0; m < EG_MATES && status == EGRAPH_OK; m++) {
+    double price[EG_LAYOUT_MEMORY_ROWS];
+    for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+      price[r] = fmax(best[r], TIE_PRICE * highest) *
+                 (m == EG_MATE_SMALL ? 1 + MATE_STEP : 1 - MATE_STEP);
+    status = eg_compete_priced(competition, price, &out->mates[m], &has[m]);
+    if (has[m]) eg_unit_axes_restore(&out->mates[m].plan, &p->input->mesh->mesh);
+  }
+  competition->layout.relative_gap = p->input->layout.relative_gap;
+  out->has_mates = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
+  for (int m = 0; m < EG_MATES && !out->has_mates; m++)
+    if (has[m]) eg_emitted_plan_deinit(&out->mates[m]);
+  return status;
+}
+
+/// What tells of the whole step that this one is the folded one of.
+static egraph_status cut(planner *p, eg_competition *competition) {
+  double seconds = p->input->cut_seconds, limit = competition->layout.time_limit_seconds;
+  eg_cut result;
+  if (!(seconds > 0) || p->is_cancelled || p->input->baseline != NULL ||
+      competition->algebra != NULL)
+    return EGRAPH_OK;
+  p->stage = CUTTING;
+  competition->layout.time_limit_seconds = (1 - 2 * MATE_SHARE) * seconds;
+  bool may_bind = isfinite(p->input->info->memory_limit) && !(p->out->gap <= MATE_GAP);
+  EG_TRY(eg_compete_cut(competition, p->price, may_bind, &result));
+  p->out->cut_bound = result.bound;
+  competition->layout.time_limit_seconds = MATE_SHARE * seconds;
+  EG_TRY(find_mates(p, competition, result.price));
+  competition->layout.time_limit_seconds = limit;
+  return EGRAPH_OK;
 }
 
 static egraph_status search_and_compare(planner *p, eg_competition *competition,
@@ -387,11 +449,13 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
   EG_TRY(search(p, competition));
   competition->layout.incumbent = NULL;
   competition->seed = NULL;
+  EG_TRY(cut(p, competition));
   p->stage = COMPARING;
   p->is_open =
       p->input->baseline == NULL && (p->out->status == EG_LAYOUT_UNKNOWN ||
                                      (p->out->has_plan && p->out->gap > PROVEN_GAP));
   competition->beyond_memory = p->input->compares;
+  if (p->input->is_alone) return EGRAPH_OK;
   return try_baselines(p, competition, KEPT_SHARE * all_steps(p), LEAST_STEPS);
 }
 
@@ -426,6 +490,30 @@ static egraph_status solve(planner *p, const eg_plan_space *space,
   return EGRAPH_OK;
 }
 
+static egraph_status mix(planner *p, const eg_plan_space *space) {
+  eg_mixed_plan mixed;
+  eg_plan_model model;
+  double start = eg_clock_seconds();
+  EG_TRY(eg_plan_model_init(&model, p->alloc, space));
+  eg_mix_input input = {.model = &model,
+                        .kinds = p->kinds,
+                        .memory_limit = p->input->info->memory_limit,
+                        .deadline = p->start + p->input->layout.time_limit_seconds};
+  memcpy(input.kind, p->kind, p->kinds * sizeof *p->kind);
+  egraph_status status = eg_plan_mix(p->alloc, &input, &mixed);
+  eg_plan_model_deinit(&model);
+  EG_TRY(status);
+  p->out->solve_seconds = eg_clock_seconds() - start;
+  if (!mixed.has_plan) return EGRAPH_OK;
+  p->out->status = EG_LAYOUT_FEASIBLE;
+  p->out->has_plan = true;
+  p->out->cost = mixed.cost;
+  p->out->memory = mixed.memory;
+  p->out->emitted = mixed.emitted;
+  eg_unit_axes_restore(&p->out->emitted.plan, &p->input->mesh->mesh);
+  return EGRAPH_OK;
+}
+
 static egraph_status plan_with(planner *p, eg_machine_costs *costs,
                                const eg_plan_algebra *algebra) {
   eg_plan_costs asked = eg_machine_plan_costs(costs);
@@ -435,7 +523,7 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
                             &costs->mesh->mesh, &asked));
   p->out->space_seconds = eg_clock_seconds() - start;
   p->out->is_exact = space.is_exact;
-  egraph_status status = solve(p, &space, algebra);
+  egraph_status status = p->kinds != 0 ? mix(p, &space) : solve(p, &space, algebra);
   eg_plan_space_deinit(&space);
   return status;
 }
@@ -460,17 +548,31 @@ static egraph_status plan(planner *p) {
                                  : plan_with(p, &costs, NULL);
 }
 
+static egraph_status run(planner *p) {
+  p->start = eg_clock_seconds();
+  *p->out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
+  egraph_status status = plan(p);
+  eg_tensor_egraph_destroy(p->egraph);
+  if (status != EGRAPH_OK) eg_planning_deinit(p->out);
+  return status;
+}
+
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
                              eg_planning *out) {
-  planner p = {.alloc = alloc, .input = input, .out = out, .start = eg_clock_seconds()};
-  *out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
-  egraph_status status = plan(&p);
-  eg_tensor_egraph_destroy(p.egraph);
-  if (status != EGRAPH_OK) eg_planning_deinit(out);
-  return status;
+  planner p = {.alloc = alloc, .input = input, .out = out};
+  return run(&p);
+}
+
+egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
+                             const eg_plan *const *kind, uint32_t kinds,
+                             eg_planning *out) {
+  planner p = {.alloc = alloc, .input = input, .out = out, .kind = kind, .kinds = kinds};
+  return run(&p);
 }
 
 void eg_planning_deinit(eg_planning *planning) {
   if (planning->has_plan) eg_emitted_plan_deinit(&planning->emitted);
-  planning->has_plan = false;
+  for (int m = 0; m < EG_MATES && planning->has_mates; m++)
+    eg_emitted_plan_deinit(&planning->mates[m]);
+  planning->has_plan = planning->has_mates = false;
 }

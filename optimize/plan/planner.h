@@ -30,7 +30,10 @@ typedef struct eg_planner_input {
   eg_layout_options layout; // time limit of all stages, gap, passes, progress
   const eg_plan_constraints *constraints; // NULL: none
   bool compares;                          // plan every baseline, for comparison
+  bool is_alone;        // no baselines, neither to begin with nor afterwards
   const char *baseline; // plan this one instead (eg_axis_roles_parse); NULL: search
+  double cut_seconds;   // of a folded step: for what tells of the whole one (cut_bound,
+                        // mates); 0: nothing is wanted
   const eg_plan *known; // of this step, to begin the search with; NULL: none
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
   /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.
@@ -52,6 +55,8 @@ typedef struct eg_baseline_outcome {
 /// Those with a name, and the cheapest of the others (eg_baselines_of_mesh).
 enum { EG_BASELINE_OTHER = EG_BASELINES, EG_BASELINE_OUTCOMES };
 
+enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
+
 typedef struct eg_planning {
   eg_layout_status status; // as eg_fitted_plan has it, likewise what follows
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
@@ -63,9 +68,13 @@ typedef struct eg_planning {
   uint32_t nodes, classes, iterations; // of the e-graph
   uint32_t places, arcs; // of the layout problem: values in their layouts, transitions
   eg_stop stop;          // of saturation
-  double saturate_seconds, space_seconds, solve_seconds;
+  double saturate_seconds, space_seconds, solve_seconds; // the last with the cut
   bool has_plan;
   eg_emitted_plan emitted;
+  // Of a folded step whose limit of memory binds: plans that are the cheapest at prices
+  // of memory a little too high and too low, to be mixed (plan_mix.h).
+  bool has_mates;
+  eg_emitted_plan mates[EG_MATES];
   char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
   eg_baseline_outcome baseline[EG_BASELINE_OUTCOMES];
   double single_seconds; // a step on one device, whatever it holds; 0: not known
@@ -79,6 +88,11 @@ typedef struct eg_planning {
 /// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
 /// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
+                             eg_planning *out);
+/// No search: the best mixture of plans of the step, whose equal blocks are known
+/// (plan_mix.h). Fails like eg_planner_run.
+egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
+                             const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out);
 void eg_planning_deinit(eg_planning *planning);
 

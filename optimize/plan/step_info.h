@@ -16,14 +16,14 @@ typedef struct eg_carried_value {
   bool is_sum;
 } eg_carried_value;
 
-/// The blocks of a folded step, one of which stands for several.
+/// Equal blocks of a step; of a folded one, one of them stands for several.
 typedef struct eg_step_fold {
   const uint32_t *block; // [graph values] number of its block, OUTSIDE, or SEVERAL
   const uint32_t
       *later;      // [graph values] the same value one block later; UINT32_MAX: none
-  uint32_t count;  // blocks of the folded step
-  uint32_t middle; // the one that stands for others,
-  uint32_t times;  // so many
+  uint32_t count;  // blocks of the step
+  uint32_t middle; // the one that stands for others; of a step that is not folded: count
+  uint32_t times;  // how many it stands for; 0: the step is not folded
 } eg_step_fold;
 
 /// In how many equal blocks a value of this block is.
@@ -34,7 +34,7 @@ static inline uint32_t eg_step_fold_times(const eg_step_fold *fold, uint32_t blo
 typedef struct eg_step_info {
   uint32_t micro_batches; // >= 1
   const eg_phase *phases; // [graph nodes], or NULL: all forward
-  eg_step_fold fold;      // block NULL: nothing is folded
+  eg_step_fold fold;      // block NULL: it has none, or nobody knows
   const eg_carried_value *carried;
   uint32_t carried_count;
   const eg_value *gradients; // of what is trained, of one micro-batch

@@ -118,6 +118,18 @@ egraph_status eg_training_info_fold(eg_training_info *info, const eg_folded *fol
   return status;
 }
 
+egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator alloc,
+                                    const eg_graph *forward, const eg_blocks *of_forward,
+                                    const eg_training *training) {
+  eg_step_blocks blocks;
+  EG_TRY(eg_step_blocks_init(&blocks, alloc, forward, of_forward, training));
+  info->info.fold =
+      (eg_step_fold){.count = of_forward->count, .middle = of_forward->count};
+  egraph_status status = copy(&info->arena, &blocks.value, &info->info.fold.block);
+  eg_step_blocks_deinit(&blocks);
+  return status;
+}
+
 // ---- the whole ------------------------------------------------------------------------
 
 static egraph_status fill(filler *f) {

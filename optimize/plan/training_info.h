@@ -23,6 +23,11 @@ egraph_status eg_forward_info_init(eg_training_info *info, egraph_allocator allo
                                    const eg_folded *folded);
 void eg_training_info_deinit(eg_training_info *info);
 
+/// Notes the equal blocks of a step that is not folded; `training` is made of `forward`,
+/// NULL: the step is that. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator alloc,
+                                    const eg_graph *forward, const eg_blocks *blocks,
+                                    const eg_training *training);
 /// Fills the blocks of a folded step and what rules keep to in it, for the two above;
 /// `training` NULL: a forward graph. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_training_info_fold(eg_training_info *info, const eg_folded *folded,

@@ -10,9 +10,9 @@
 
 enum { MOST_GROUP = 4 };
 static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
-// Share of the time that is left for the search of the folded step, where the whole one
-// is searched after it.
-static const double FOLDED_SHARE = 0.4;
+// Shares of the time that is left for the search of the folded step, where the whole one
+// is searched after it, and for a bound of the whole one.
+static const double FOLDED_SHARE = 0.4, CUT_SHARE = 0.3, MIX_SHARE = 0.5;
 // Places and transitions of the whole step up to which it is searched, and up to which it
 // is searched for improvements alone.
 static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
@@ -131,7 +131,10 @@ static egraph_status find_blocks(eg_whole_step *step) {
     if (!eg_blocks_can_fold(&f->blocks, step->ends) || (names && size > 1))
       f->blocks.count = 0;
   }
-  return step->blocks.count != 0 ? make_fold(step, &step->folds[0]) : EGRAPH_OK;
+  if (step->blocks.count == 0) return EGRAPH_OK;
+  EG_TRY(eg_training_info_mark(&step->info, step->alloc, step->in.forward, &step->blocks,
+                               training_of(step)));
+  return make_fold(step, &step->folds[0]);
 }
 
 static egraph_status prepare(eg_whole_step *step) {
@@ -188,7 +191,9 @@ typedef struct searcher {
   const eg_planner_input *planner;
   eg_planning *out;
   double deadline;
-  bool has_any; // out is filled
+  bool has_any;      // out is filled
+  double whole_size; // places and transitions of the whole step, about
+  bool is_mixed;     // of blocks of several kinds, which groups would be as well
 } searcher;
 
 static double seconds_left(const searcher *s) {
@@ -208,20 +213,33 @@ static eg_planner_input input_for(const searcher *s, const eg_graph *graph,
 }
 
 /// Puts the plan of all blocks in the place of the plan of few.
-static egraph_status unfold(const searcher *s, const fold *f, eg_planning *planning) {
+static egraph_status unfold_plan(const searcher *s, const fold *f,
+                                 eg_emitted_plan *inout) {
   const eg_unfold_steps steps = unfold_steps(s->step, f);
   eg_machine_costs costs = {.mesh = s->planner->mesh};
   eg_emitted_plan whole;
-  eg_plan_summary summary;
   EG_TRY(eg_device_cost_init(&costs.device, s->planner->machine, s->planner->costs));
   eg_plan_costs asked = eg_machine_plan_costs(&costs);
-  EG_TRY(eg_plan_unfold(s->step->alloc, &steps, &planning->emitted, &asked, &whole));
-  egraph_status status = eg_plan_summary_make(&whole.plan, s->step->alloc, &summary);
-  eg_emitted_plan_deinit(&planning->emitted);
-  planning->emitted = whole;
-  EG_TRY(status);
+  EG_TRY(eg_plan_unfold(s->step->alloc, &steps, inout, &asked, &whole));
+  eg_emitted_plan_deinit(inout);
+  *inout = whole;
+  return EGRAPH_OK;
+}
+
+/// A plan that takes more unfolded than its device has is none.
+static egraph_status unfold(const searcher *s, const fold *f, eg_planning *planning) {
+  eg_plan_summary summary;
+  for (int m = 0; m < EG_MATES && planning->has_mates; m++)
+    EG_TRY(unfold_plan(s, f, &planning->mates[m]));
+  if (!planning->has_plan) return EGRAPH_OK;
+  EG_TRY(unfold_plan(s, f, &planning->emitted));
+  EG_TRY(eg_plan_summary_make(&planning->emitted.plan, s->step->alloc, &summary));
   planning->cost = summary.seconds;
   planning->memory = summary.peak;
+  if (!(planning->memory > s->step->in.memory_limit)) return EGRAPH_OK;
+  eg_emitted_plan_deinit(&planning->emitted);
+  planning->has_plan = false;
+  planning->cost = INFINITY;
   return EGRAPH_OK;
 }
 
@@ -280,20 +298,44 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
   return eg_proof_check_bound("plan", out->bound, out->has_plan ? out->cost : INFINITY);
 }
 
+/// How large the whole step's problem will be, by the folded one's.
+static double size_of_whole(const searcher *s, const eg_planning *small) {
+  const eg_whole_step *step = s->step;
+  double nodes = eg_graph_node_count(eg_whole_step_graph(step));
+  const fold *f = &step->folds[0];
+  double folded = eg_graph_node_count(step->in.training != NULL ? f->training.graph
+                                                                : f->folded.graph);
+  return ((double)small->places + small->arcs) * nodes / fmax(folded, 1);
+}
+
+/// Equal blocks of two kinds, where a limit of memory lies between them.
+static egraph_status mix(searcher *s, const eg_planning *folded) {
+  eg_whole_step *step = s->step;
+  eg_planner_input input = input_for(s, eg_whole_step_graph(step), &step->info.info,
+                                     &step->constraints, MIX_SHARE * seconds_left(s));
+  const eg_plan *kind[] = {&folded->mates[EG_MATE_SMALL].plan,
+                           &folded->mates[EG_MATE_CHEAP].plan, &folded->emitted.plan};
+  eg_planning next;
+  EG_TRY(eg_planner_mix(step->alloc, &input, kind, folded->has_plan ? 3 : 2, &next));
+  if (next.has_plan) return join(s, &next, false);
+  eg_planning_deinit(&next);
+  return EGRAPH_OK;
+}
+
 static egraph_status search_folded(searcher *s, fold *f, double seconds, bool compares) {
   const eg_whole_step *step = s->step;
   const eg_graph *graph = step->in.training != NULL ? f->training.graph : f->folded.graph;
   eg_planner_input input = input_for(s, graph, &f->info.info, &f->constraints, seconds);
   eg_planning next;
   input.compares = compares && s->planner->compares;
+  input.is_alone = f != &step->folds[0];
+  if (!input.is_alone) input.cut_seconds = CUT_SHARE * seconds_left(s);
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
-  egraph_status status = next.has_plan ? unfold(s, f, &next) : EGRAPH_OK;
-  if (status == EGRAPH_OK && next.has_plan && next.memory > step->in.memory_limit) {
-    eg_emitted_plan_deinit(&next.emitted); // it takes more unfolded than folded
-    next.has_plan = false;
-    next.cost = INFINITY;
-  }
+  egraph_status status = unfold(s, f, &next);
   forget_proofs(&next);
+  if (f == &step->folds[0]) s->whole_size = size_of_whole(s, &next);
+  s->is_mixed = s->is_mixed || next.has_mates;
+  if (status == EGRAPH_OK && next.has_mates) status = mix(s, &next);
   if (status == EGRAPH_OK) return join(s, &next, false);
   eg_planning_deinit(&next);
   return status;
@@ -310,16 +352,6 @@ static egraph_status search_whole(searcher *s, double seconds, bool compares) {
   input.compares = compares && s->planner->compares;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   return join(s, &next, true);
-}
-
-/// How large the whole step's problem will be.
-static double size_of_whole(const searcher *s) {
-  const eg_whole_step *step = s->step;
-  double nodes = eg_graph_node_count(eg_whole_step_graph(step));
-  const fold *f = &step->folds[0];
-  double folded = eg_graph_node_count(step->in.training != NULL ? f->training.graph
-                                                                : f->folded.graph);
-  return ((double)s->out->places + s->out->arcs) * nodes / fmax(folded, 1);
 }
 
 static bool is_open(const searcher *s) {
@@ -343,9 +375,9 @@ static egraph_status search(searcher *s) {
   if (!first->is_made) return search_whole(s, seconds_left(s), true);
   // Where both are planned, baselines are those of the whole step.
   EG_TRY(search_folded(s, first, FOLDED_SHARE * seconds_left(s), true));
-  double size = size_of_whole(s);
+  double size = s->whole_size;
   if (!is_open(s) && !s->planner->compares) return EGRAPH_OK;
-  if (size > SMALL_STEP) EG_TRY(search_groups(s));
+  if (size > SMALL_STEP && !s->is_mixed) EG_TRY(search_groups(s));
   if (size <= LARGE_STEP && s->deadline > eg_clock_seconds())
     return search_whole(s, seconds_left(s), size <= SMALL_STEP);
   return EGRAPH_OK;

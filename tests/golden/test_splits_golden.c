@@ -114,9 +114,10 @@ static void list_action(sample *s, uint8_t action, uint32_t parts, eg_text *list
   add_entry(list, eg_text_of(&entry));
   eg_text_deinit(&entry);
   out->splits += action >= EG_ACTION_SPLIT;
-  for (uint32_t i = 0; i < s->f.count; i++)
-    if (eg_digit_is_shard(strategy.inputs[i].sharding[0]))
-      out->cut[i] |= 1u << eg_digit_dim(strategy.inputs[i].sharding[0]);
+  for (uint32_t i = 0; i < s->f.count; i++) {
+    uint8_t digit = eg_strategy_input(&strategy, i)->sharding[0];
+    if (eg_digit_is_shard(digit)) out->cut[i] |= 1u << eg_digit_dim(digit);
+  }
   if (eg_digit_is_shard(strategy.result.sharding[0]))
     out->cut_result |= 1u << eg_digit_dim(strategy.result.sharding[0]);
 }
