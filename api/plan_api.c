@@ -8,7 +8,11 @@
 #include "api/plan_rivals.h"
 #include "optimize/plan/whole_step.h"
 
-static const double DEFAULT_SECONDS = 60.0, LEAST_SECONDS = 0.01;
+// The default limit is work, so that the same plan is found on a busy machine too; the
+// clock ends what takes six times as long. A time limit of the user's alone is work too,
+// a billion steps a second.
+static const double DEFAULT_STEPS = 80e9, DEFAULT_SECONDS = 480.0, LEAST_SECONDS = 0.01;
+static const double STEPS_PER_SECOND = 1e9;
 static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
 static const double STEPS_OF_WORK = 1e6; // in a unit of work_limit
 // What will do once a search has spent a few seconds' work.
@@ -22,6 +26,7 @@ typedef struct plan_job {
   eg_training_options training;
   eg_saturation_options saturation;
   double time_limit, start;
+  double work; // steps, of all meshes together
   egraph_plan *plan;
   eg_whole_step *step;
   eg_machine machine;
@@ -120,6 +125,9 @@ static egraph_status read_options(plan_job *job) {
   if (isnan(o->relative_gap))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "relative_gap is not a number");
   job->time_limit = o->time_limit;
+  job->work = (double)o->work_limit * STEPS_OF_WORK;
+  if (o->work_limit == 0)
+    job->work = o->time_limit != 0 ? STEPS_PER_SECOND * o->time_limit : DEFAULT_STEPS;
   if (o->time_limit == 0)
     job->time_limit = o->work_limit != 0 ? NO_TIME_LIMIT : DEFAULT_SECONDS;
   EG_TRY(read_saturation(job));
@@ -163,20 +171,25 @@ static egraph_status rule_out(plan_job *job) {
   return eg_text_append(&job->ruled_out, egraph_last_error());
 }
 
+/// NULL: none.
+static const eg_rules *rules_of(const plan_job *job) {
+  const eg_rules *rules = job->options->rules;
+  return rules != NULL && eg_rules_count(rules) != 0 ? rules : NULL;
+}
+
 static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
-                                  double seconds) {
+                                  double seconds, double steps) {
   eg_planner_input input = {.machine = &job->machine,
                             .mesh = mesh,
                             .layout = EG_LAYOUT_OPTIONS_DEFAULT,
                             .compares = job->options->baselines,
                             .baseline = job->options->baseline,
                             .costs = job->costs,
-                            .rules = job->options->rules,
+                            .rules = rules_of(job),
                             .saturation = &job->saturation,
                             .algebra_first = job->options->algebra_first};
   input.layout.time_limit_seconds = fmax(seconds, LEAST_SECONDS);
-  input.layout.work_limit =
-      (uint64_t)fmin((double)job->options->work_limit * STEPS_OF_WORK, 1e18);
+  input.layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
   input.layout.relative_gap = fmax(job->options->relative_gap, 0);
   if (job->options->relative_gap == 0) {
     input.layout.late_gap = LATE_GAP;
@@ -246,7 +259,8 @@ static egraph_status plan_on_meshes(plan_job *job) {
   report->blocks = eg_whole_step_blocks(job->step);
   report->prepare_seconds = elapsed(job);
   for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
-    EG_TRY(plan_on_mesh(job, &meshes[i], (job->time_limit - elapsed(job)) / (count - i)));
+    EG_TRY(plan_on_mesh(job, &meshes[i], (job->time_limit - elapsed(job)) / (count - i),
+                        job->work / count));
   if (job->ruled_out_meshes == count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
   conclude(job, count);
@@ -263,7 +277,8 @@ static egraph_status plan_graph(plan_job *job) {
                           .constraints =
                               job->constraints.rows.len != 0 ? &job->constraints : NULL,
                           .memory_limit = job->plan->report.memory_limit};
-  EG_TRY(eg_whole_step_create(job->plan->alloc, &input, o->rules != NULL, &job->step));
+  EG_TRY(
+      eg_whole_step_create(job->plan->alloc, &input, rules_of(job) != NULL, &job->step));
   egraph_status status = plan_on_meshes(job);
   eg_whole_step_destroy(job->step);
   return status;

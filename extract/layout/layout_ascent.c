@@ -424,16 +424,25 @@ void eg_layout_ascent_release(ascent *a) {
   a->infeasible = false;
 }
 
-void eg_layout_ascent_settle_seam(ascent *a, uint32_t seam, const double **out_front,
-                                  const double **out_back, uint32_t *out_labels) {
+static egraph_status append_seam(ascent *a, uint32_t seam, eg_layout_potentials *out) {
   eg_layout_factors *f = &a->factors;
-  uint32_t before = f->links_of_seam.items.data[f->links_of_seam.begin.data[seam]];
-  const eg_link *link = &f->links.data[before];
+  const uint32_t *links = f->links_of_seam.items.data + f->links_of_seam.begin.data[seam];
+  const eg_link *before = &f->links.data[links[0]];
+  uint32_t labels = eg_link_labels(f, before) - 1;
   double ignored;
   eg_factor_seam(f, seam, &ignored);
-  *out_front = f->front.data + link->price;
-  *out_back = f->back.data + link->price;
-  *out_labels = eg_link_labels(f, link) - 1;
+  EG_TRY(eg_doubles_append(&out->front, f->front.data + before->price, labels));
+  EG_TRY(eg_doubles_append(&out->back, f->back.data + before->price, labels));
+  for (int end = 0; end < EG_SEAM_ENDS; end++)
+    EG_TRY(eg_bytes_append(&out->impossible,
+                           f->dead.data + f->links.data[links[end]].price, labels));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_ascent_potentials(ascent *a, eg_layout_potentials *out) {
+  for (uint32_t i = 0; i < out->seams->len; i++)
+    EG_TRY(append_seam(a, i, out));
+  return EGRAPH_OK;
 }
 
 const eg_layout_factors *eg_layout_ascent_factors(const ascent *a) { return &a->factors; }

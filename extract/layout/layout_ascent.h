@@ -43,11 +43,10 @@ egraph_status eg_layout_ascent_find_prices(eg_layout_ascent *ascent);
 egraph_status eg_layout_ascent_restrict(eg_layout_ascent *ascent,
                                         const eg_layout_active *part);
 void eg_layout_ascent_release(eg_layout_ascent *ascent);
-/// Settles a seam of an open problem at what the prices are now: its potentials,
-/// borrowed.
-void eg_layout_ascent_settle_seam(eg_layout_ascent *ascent, uint32_t seam,
-                                  const double **out_front, const double **out_back,
-                                  uint32_t *out_labels);
+/// Appends the potentials of an open problem at what the prices are now. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_layout_ascent_potentials(eg_layout_ascent *ascent,
+                                          eg_layout_potentials *out);
 /// Borrowed.
 const eg_layout_factors *eg_layout_ascent_factors(const eg_layout_ascent *ascent);
 /// After climb: exact search within `room` of the bound, see layout_eliminate.h.

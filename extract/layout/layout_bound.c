@@ -53,19 +53,6 @@ static egraph_status fill_dual(bounder *b, const eg_layout_ascent *ascent) {
   return eg_layout_dual_fill(b->dual, eg_layout_ascent_factors(ascent));
 }
 
-/// Potentials as the prices have them at the end.
-static egraph_status fill_potentials(const bounder *b, eg_layout_ascent *ascent) {
-  eg_layout_potentials *out = b->options->potentials;
-  for (uint32_t i = 0; i < out->seams->len; i++) {
-    const double *front, *back;
-    uint32_t labels;
-    eg_layout_ascent_settle_seam(ascent, i, &front, &back, &labels);
-    EG_TRY(eg_doubles_append(&out->front, front, labels));
-    EG_TRY(eg_doubles_append(&out->back, back, labels));
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
   const eg_layout_weights *weights = eg_layout_ascent_weights(ascent);
   bool any;
@@ -78,7 +65,8 @@ static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
   b->out->bound = any ? eg_layout_ascent_best(ascent) : INFINITY;
   for (uint32_t i = 0; any && i < weights->limits; i++)
     b->out->price[weights->limited[i] - EG_LAYOUT_ROW] = weights->price[i];
-  if (any && b->options->potentials != NULL) EG_TRY(fill_potentials(b, ascent));
+  if (any && b->options->potentials != NULL)
+    EG_TRY(eg_layout_ascent_potentials(ascent, b->options->potentials));
   return any && b->dual != NULL ? fill_dual(b, ascent) : EGRAPH_OK;
 }
 
@@ -92,7 +80,10 @@ static egraph_status find_landmarks(bounder *b) {
 
 static egraph_status run(bounder *b) {
   eg_layout_ascent *ascent = NULL;
-  EG_TRY(eg_layout_presolve_apart(&b->active));
+  // Each copy of a row solves the open problem, so what holds for its solutions may be
+  // used; ends of links have no arcs, so that none of their layouts dominates another.
+  EG_TRY(b->options->potentials != NULL ? eg_layout_presolve(&b->active, &b->task)
+                                        : eg_layout_presolve_apart(&b->active));
   if (b->active.infeasible) {
     b->out->bound = INFINITY;
     return EGRAPH_OK;

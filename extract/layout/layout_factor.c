@@ -275,21 +275,19 @@ void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
 //
 // leave u, v, w and x at least to the four, so that nothing is lost.
 
-enum { BEFORE, FIRST, LAST, AFTER, SEAM_ENDS };
-
 typedef struct seam {
   eg_layout_factors *f;
   const uint32_t *links;
   uint32_t labels;
   double times;
-  double least[SEAM_ENDS]; // u, v, w, x
+  double least[EG_SEAM_ENDS]; // u, v, w, x
 } seam;
 
 /// What an end has handed over, a copy's for the part; INFINITY: it cannot be.
 static double handed(const seam *s, int end, uint32_t label) {
   double price = eg_link_far_price(s->f, s->links[end], label);
   if (isinf(price)) return INFINITY;
-  return end == FIRST || end == LAST ? price / s->times : price;
+  return end == EG_SEAM_FIRST || end == EG_SEAM_LAST ? price / s->times : price;
 }
 
 static double least_handed(const seam *s, int end) {
@@ -319,34 +317,38 @@ static void set_price(const seam *s, int end, uint32_t label, double price, bool
 }
 
 static void set_potentials(const seam *s, uint32_t label) {
-  double b = handed(s, BEFORE, label), f = handed(s, FIRST, label);
-  double l = handed(s, LAST, label), a = handed(s, AFTER, label);
+  double b = handed(s, EG_SEAM_BEFORE, label), f = handed(s, EG_SEAM_FIRST, label);
+  double l = handed(s, EG_SEAM_LAST, label), a = handed(s, EG_SEAM_AFTER, label);
   const double *least = s->least;
-  double p = between(fmax(least[BEFORE] - b, least[LAST] - l), f - least[FIRST]);
-  double q = fmin(between(least[LAST] - l, fmin(a - least[AFTER], p)), p);
-  uint32_t at = s->f->links.data[s->links[BEFORE]].price + label;
+  double p = between(fmax(least[EG_SEAM_BEFORE] - b, least[EG_SEAM_LAST] - l),
+                     f - least[EG_SEAM_FIRST]);
+  double q = fmin(between(least[EG_SEAM_LAST] - l, fmin(a - least[EG_SEAM_AFTER], p)), p);
+  uint32_t at = s->f->links.data[s->links[EG_SEAM_BEFORE]].price + label;
   s->f->front.data[at] = p;
   s->f->back.data[at] = q;
-  set_price(s, BEFORE, label, p - least[BEFORE], f < INFINITY);
-  set_price(s, FIRST, label, -s->times * (p + least[FIRST]),
+  set_price(s, EG_SEAM_BEFORE, label, p - least[EG_SEAM_BEFORE], f < INFINITY);
+  set_price(s, EG_SEAM_FIRST, label, -s->times * (p + least[EG_SEAM_FIRST]),
             b < INFINITY || l < INFINITY);
-  set_price(s, LAST, label, s->times * (q - least[LAST]), f < INFINITY || a < INFINITY);
-  set_price(s, AFTER, label, -q - least[AFTER], l < INFINITY);
+  set_price(s, EG_SEAM_LAST, label, s->times * (q - least[EG_SEAM_LAST]),
+            f < INFINITY || a < INFINITY);
+  set_price(s, EG_SEAM_AFTER, label, -q - least[EG_SEAM_AFTER], l < INFINITY);
 }
 
 void eg_factor_seam(eg_layout_factors *f, uint32_t number, double *out) {
   seam s = {.f = f,
             .links = f->links_of_seam.items.data + f->links_of_seam.begin.data[number],
             .times = f->view->seams->data[number].times};
-  s.labels = none_of(f, s.links[BEFORE]);
-  double front = least_met(&s, BEFORE, FIRST), middle = least_met(&s, LAST, FIRST);
-  double back = least_met(&s, LAST, AFTER);
+  s.labels = none_of(f, s.links[EG_SEAM_BEFORE]);
+  double front = least_met(&s, EG_SEAM_BEFORE, EG_SEAM_FIRST),
+         middle = least_met(&s, EG_SEAM_LAST, EG_SEAM_FIRST);
+  double back = least_met(&s, EG_SEAM_LAST, EG_SEAM_AFTER);
   *out = front + (s.times - 1) * middle + back;
   if (!(*out < INFINITY)) return;
-  s.least[FIRST] = (middle + least_handed(&s, FIRST) - least_handed(&s, LAST)) / 2;
-  s.least[LAST] = middle - s.least[FIRST];
-  s.least[BEFORE] = front - s.least[FIRST];
-  s.least[AFTER] = back - s.least[LAST];
+  s.least[EG_SEAM_FIRST] =
+      (middle + least_handed(&s, EG_SEAM_FIRST) - least_handed(&s, EG_SEAM_LAST)) / 2;
+  s.least[EG_SEAM_LAST] = middle - s.least[EG_SEAM_FIRST];
+  s.least[EG_SEAM_BEFORE] = front - s.least[EG_SEAM_FIRST];
+  s.least[EG_SEAM_AFTER] = back - s.least[EG_SEAM_LAST];
   for (uint32_t l = 0; l < s.labels; l++)
     set_potentials(&s, l);
 }

@@ -31,7 +31,8 @@ static egraph_status check(const eg_layout_problem *problem,
 egraph_status eg_layout_open_climb(egraph_allocator alloc,
                                    const eg_layout_problem *problem,
                                    const eg_open_options *options,
-                                   eg_layout_potentials *potentials, double *out_bound) {
+                                   eg_layout_potentials *potentials, double *out_bound,
+                                   uint64_t *out_work) {
   const eg_layout_bound_options bound_options = {.work_limit = options->work_limit,
                                                  .time_limit_seconds =
                                                      options->time_limit_seconds,
@@ -40,6 +41,7 @@ egraph_status eg_layout_open_climb(egraph_allocator alloc,
   EG_TRY(check(problem, potentials->seams));
   EG_TRY(eg_layout_bound(alloc, problem, &bound_options, &bounded, NULL));
   *out_bound = bounded.bound;
+  *out_work = bounded.work;
   return EGRAPH_OK;
 }
 
@@ -57,37 +59,51 @@ static bool makes(const eg_layout_problem *p, uint32_t strategy, uint32_t value)
   return place >= p->place_begin.data[value] && place < p->place_begin.data[value + 1];
 }
 
-/// Adds `times` potential to the costs of the strategies that make a value: less the
-/// least of them, as costs are not negative and one of them is always chosen.
-static void add_potential(opener *o, uint32_t value, double times,
-                          const double *potential) {
+/// Potentials of one end of a seam, by layout.
+typedef struct end {
+  uint32_t value;
+  double times;
+  const double *potential;
+  const uint8_t *impossible;
+} end;
+
+/// Adds them to the costs of the strategies that make the value: less the least of them,
+/// as costs are not negative and one of them is always chosen.
+static void add_end(opener *o, const end *e) {
   eg_layout_problem *p = o->problem;
-  uint32_t first = p->place_begin.data[value], count = eg_layout_strategy_count(p);
+  uint32_t first = p->place_begin.data[e->value], count = eg_layout_strategy_count(p);
   double least = INFINITY, most = 0;
   for (uint32_t s = 0; s < count; s++) {
-    if (!makes(p, s, value)) continue;
-    least = fmin(least, times * potential[p->output.data[s] - first]);
-    most = fmax(most, fabs(times * potential[p->output.data[s] - first]));
+    if (!makes(p, s, e->value)) continue;
+    uint32_t layout = p->output.data[s] - first;
+    if (e->impossible[layout]) p->forbidden.data[s] = 1;
+    least = fmin(least, e->times * e->potential[layout]);
+    most = fmax(most, fabs(e->times * e->potential[layout]));
   }
   if (isinf(least)) return; // nothing makes it
   for (uint32_t s = 0; s < count; s++)
-    if (makes(p, s, value))
-      p->cost.data[s] += (times * potential[p->output.data[s] - first] - least) /
-                         p->cost_times.data[value];
+    if (makes(p, s, e->value))
+      p->cost.data[s] += (e->times * e->potential[p->output.data[s] - first] - least) /
+                         p->cost_times.data[e->value];
   o->constant += least;
   o->rounding += ROUNDING * most;
 }
 
 static void add_potentials(opener *o, const eg_layout_potentials *potentials) {
-  size_t at = 0;
+  const double *p = potentials->front.data, *q = potentials->back.data;
+  const uint8_t *impossible = potentials->impossible.data;
   for (size_t i = 0; i < potentials->seams->len; i++) {
     const eg_layout_seam *s = &potentials->seams->data[i];
-    const double *p = potentials->front.data + at, *q = potentials->back.data + at;
-    add_potential(o, s->before, 1, p);
-    add_potential(o, s->first, -s->times, p);
-    add_potential(o, s->last, s->times, q);
-    add_potential(o, s->after, -1, q);
-    at += eg_layout_layout_count(o->problem, s->before);
+    uint32_t layouts = eg_layout_layout_count(o->problem, s->before);
+    const end ends[EG_SEAM_ENDS] = {{s->before, 1, p, impossible},
+                                    {s->first, -s->times, p, impossible + layouts},
+                                    {s->last, s->times, q, impossible + 2 * layouts},
+                                    {s->after, -1, q, impossible + 3 * layouts}};
+    for (int e = 0; e < EG_SEAM_ENDS; e++)
+      add_end(o, &ends[e]);
+    p += layouts;
+    q += layouts;
+    impossible += EG_SEAM_ENDS * layouts;
   }
 }
 
@@ -115,6 +131,8 @@ egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *p
   eg_layout_result_init(&result, alloc);
   egraph_status status = eg_layout_solve(alloc, problem, &layout, &result);
   *out_bound = result.bound + o.constant - o.rounding;
-  eg_layout_result_deinit(&result);
-  return status;
+          *out_bound, result.cost + o.constant, (double)result.work,
+          (double)options->work_limit, result.seconds);
+          eg_layout_result_deinit(&result);
+          return status;
 }

@@ -30,11 +30,13 @@ typedef struct eg_layout_seam {
   double times; // n >= 1
 } eg_layout_seam;
 EG_VEC_DEFINE(eg_layout_seam_list, eg_layout_seam);
+enum { EG_SEAM_BEFORE, EG_SEAM_FIRST, EG_SEAM_LAST, EG_SEAM_AFTER, EG_SEAM_ENDS };
 
 /// Potentials of an open problem, seam by seam, layout by layout.
 typedef struct eg_layout_potentials {
   const eg_layout_seam_list *seams; // borrowed
   eg_doubles front, back;           // p, q
+  eg_bytes impossible; // [ends of seams][layouts] in no row: before, first, last, after
 } eg_layout_potentials;
 
 static inline void eg_layout_potentials_init(eg_layout_potentials *potentials,
@@ -43,10 +45,12 @@ static inline void eg_layout_potentials_init(eg_layout_potentials *potentials,
   potentials->seams = seams;
   eg_doubles_init(&potentials->front, alloc);
   eg_doubles_init(&potentials->back, alloc);
+  eg_bytes_init(&potentials->impossible, alloc);
 }
 static inline void eg_layout_potentials_deinit(eg_layout_potentials *potentials) {
   eg_doubles_deinit(&potentials->front);
   eg_doubles_deinit(&potentials->back);
+  eg_bytes_deinit(&potentials->impossible);
 }
 
 typedef struct eg_open_options {
@@ -58,11 +62,13 @@ typedef struct eg_open_options {
 
 /// A bound of all rows of copies by dual ascent, and its potentials, which are
 /// initialized and empty and have the seams. INFINITY: there is no row. The problem has
-/// no limits of memory. Fails with EGRAPH_E_ARGUMENT (options, seams), EGRAPH_E_MEMORY.
+/// no limits of memory. *out_work: steps done. Fails with EGRAPH_E_ARGUMENT (options,
+/// seams), EGRAPH_E_MEMORY.
 egraph_status eg_layout_open_climb(egraph_allocator alloc,
                                    const eg_layout_problem *problem,
                                    const eg_open_options *options,
-                                   eg_layout_potentials *potentials, double *out_bound);
+                                   eg_layout_potentials *potentials, double *out_bound,
+                                   uint64_t *out_work);
 /// The same by an exact search of the open problem at potentials; their costs are left in
 /// it. Fails likewise, and with EGRAPH_E_INTERNAL.
 egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *problem,

@@ -6,10 +6,11 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/work.h"
 #include "optimize/plan/plan_algebra.h"
 
 static const double LEAST_SECONDS = 0.01;
-// Of the time that is left; and what is not worth the time to prove.
+// Of the work and the time that are left; and what is not worth the time to prove.
 static const double STEP_SHARE = 0.5, STEP_GAP = 0.002;
 static const double WORTHWHILE = 1e-4; // of the cost, for another round
 enum { MOST_ROUNDS = 4 };
@@ -19,6 +20,7 @@ typedef struct improver {
   const eg_plan_space *space;
   const eg_layout_options *layout;
   double deadline;
+  eg_work work;
   double cost; // of the best
   eg_u32s *best;
   eg_plan_algebra algebra;
@@ -40,10 +42,13 @@ static egraph_status solve(improver *m, const eg_plan_model *model) {
   eg_layout_options options = *m->layout;
   double left = m->deadline - eg_clock_seconds();
   options.time_limit_seconds = fmax(STEP_SHARE * left, LEAST_SECONDS);
+  if (m->work.limit != EG_WORK_UNLIMITED)
+    options.work_limit = 1 + (uint64_t)(STEP_SHARE * (double)eg_work_left(&m->work));
   options.relative_gap = fmax(options.relative_gap, STEP_GAP);
   options.incumbent = m->best->data;
   eg_layout_result_init(&result, m->alloc);
   egraph_status status = eg_layout_solve(m->alloc, &model->problem, &options, &result);
+  eg_work_add(&m->work, result.work);
   if (status == EGRAPH_OK) status = keep(m, model, &result);
   eg_layout_result_deinit(&result);
   return status;
@@ -91,8 +96,8 @@ static egraph_status improve(improver *m) {
     double before = m->cost;
     EG_TRY(step(m, fix_layouts));
     EG_TRY(step(m, fix_algebra));
-    if (!(m->cost < before * (1 - WORTHWHILE)) || eg_clock_seconds() >= m->deadline)
-      break;
+    bool is_over = eg_work_is_spent(&m->work) || eg_clock_seconds() >= m->deadline;
+    if (!(m->cost < before * (1 - WORTHWHILE)) || is_over) break;
   }
   return EGRAPH_OK;
 }
@@ -104,6 +109,8 @@ egraph_status eg_plan_improve(egraph_allocator alloc, const eg_plan_space *space
                 .space = space,
                 .layout = layout,
                 .deadline = eg_clock_seconds() + layout->time_limit_seconds,
+                .work.limit =
+                    layout->work_limit != 0 ? layout->work_limit : EG_WORK_UNLIMITED,
                 .cost = cost,
                 .best = best};
   if (given->len == 0) return EGRAPH_OK;

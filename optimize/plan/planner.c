@@ -15,7 +15,7 @@
 #include "optimize/plan/unit_axes.h"
 
 static const double LEAST_SECONDS = 0.01;
-static const double IMPROVING_SHARE = 0.9;
+static const double IMPROVING_SHARE = 0.9, IMPROVING_WORK = 0.4;
 
 // ---- planning -----------------------------------------------------------------------
 
@@ -82,6 +82,11 @@ static egraph_status saturate(planner *p) {
   return EGRAPH_OK;
 }
 
+/// 0 is no limit.
+static uint64_t share_of_work(uint64_t limit, double share) {
+  return limit == 0 ? 0 : 1 + (uint64_t)(share * (double)limit);
+}
+
 /// Options of a solution in the time that is left.
 static eg_layout_options remaining(const planner *p) {
   eg_layout_options options = p->input->layout;
@@ -102,6 +107,8 @@ static const double ROUGH_GAP = 0.01;
 static const double STEPS_PER_SECOND = 1e9, LEAST_ROUGH_STEPS = 1e8, LEAST_STEPS = 2.5e8;
 static const double PATIENCE = 4.0; // seconds for the steps of one, where others compute
 static const double GIVEN_SHARE = 0.5; // of the graph as it was given
+// Of the time, on machines where a step takes much longer.
+static const double SEEDING_CLOCK = 0.4;
 static const double PROVEN_GAP = 1e-9;
 
 /// While baselines are planned, progress reports only the best cost so far; and a
@@ -247,6 +254,13 @@ static egraph_status list_contenders(planner *p) {
   return status;
 }
 
+/// Whether the clock leaves no more time for baselines.
+static bool is_late(const planner *p) {
+  double share = p->stage == SEEDING ? SEEDING_CLOCK : 1;
+  double spent = eg_clock_seconds() - p->start;
+  return spent > share * p->input->layout.time_limit_seconds;
+}
+
 /// Plans each baseline that is not settled in an equal part of so many steps, but at
 /// least in so many.
 static egraph_status try_baselines(planner *p, eg_competition *competition, double steps,
@@ -258,6 +272,7 @@ static egraph_status try_baselines(planner *p, eg_competition *competition, doub
   for (size_t i = 0; i < p->contenders.len && !p->is_cancelled; i++) {
     contender *c = &p->contenders.data[i];
     if (is_settled(p, c)) continue;
+    if (is_late(p) && !is_asked(p, c)) break;
     // One device has one layout: what it takes is always known.
     bool beyond = competition->beyond_memory;
     competition->beyond_memory = beyond || c->outcome == EG_BASELINE_SINGLE;
@@ -297,9 +312,12 @@ static egraph_status plan_given(planner *p, eg_competition *competition) {
   eg_fitted_plan plan;
   p->stage = GIVEN_GRAPH;
   competition->layout.time_limit_seconds = GIVEN_SHARE * remaining(p).time_limit_seconds;
+  competition->layout.work_limit =
+      share_of_work(p->input->layout.work_limit, GIVEN_SHARE);
   competition->seed = &p->seed;
   EG_TRY(eg_compete_given(competition, &plan));
   competition->seed = NULL;
+  competition->layout.work_limit = p->input->layout.work_limit;
   egraph_status status = let_win(p, "", &plan);
   eg_fitted_plan_deinit(&plan);
   return status;
@@ -326,6 +344,7 @@ static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s 
   if (!is_free(p) || p->is_cancelled) return EGRAPH_OK;
   eg_layout_options options = remaining(p);
   options.time_limit_seconds *= IMPROVING_SHARE;
+  options.work_limit = share_of_work(options.work_limit, IMPROVING_WORK);
   options.progress = on_progress;
   options.user = p;
   return eg_plan_improve(p->alloc, competition->space, &options, &p->seed, p->out->cost,
@@ -392,6 +411,7 @@ static egraph_status search(planner *p, const eg_competition *competition) {
 // Of what is wanted for the whole step: the time for each mate; how far their prices are
 // from the best; how near to the cheapest they must be.
 static const double MATE_SHARE = 0.3, MATE_STEP = 0.03, MATE_GAP = 1e-3;
+static const double NEAR_LIMIT = 0.5; // of memory: from there on a limit may bind
 static const double TIE_PRICE = 1e-3; // of the highest one: equal costs keep less in rows
                                       // that do not bind
 
@@ -424,18 +444,24 @@ static egraph_status find_mates(planner *p, eg_competition *competition,
 /// What tells of the whole step that this one is the folded one of.
 static egraph_status cut(planner *p, eg_competition *competition) {
   double seconds = p->input->cut_seconds, limit = competition->layout.time_limit_seconds;
+  uint64_t work = p->input->cut_work;
   eg_cut result;
   if (!(seconds > 0) || p->is_cancelled || p->input->baseline != NULL ||
       competition->algebra != NULL)
     return EGRAPH_OK;
   p->stage = CUTTING;
   competition->layout.time_limit_seconds = (1 - 2 * MATE_SHARE) * seconds;
-  bool may_bind = isfinite(p->input->info->memory_limit) && !(p->out->gap <= MATE_GAP);
+  competition->layout.work_limit = share_of_work(work, 1 - 2 * MATE_SHARE);
+  double memory = p->out->has_plan ? p->out->memory : INFINITY;
+  bool may_bind =
+      memory > NEAR_LIMIT * p->input->info->memory_limit && !(p->out->gap <= MATE_GAP);
   EG_TRY(eg_compete_cut(competition, p->price, may_bind, &result));
   p->out->cut_bound = result.bound;
   competition->layout.time_limit_seconds = MATE_SHARE * seconds;
+  competition->layout.work_limit = share_of_work(work, MATE_SHARE);
   EG_TRY(find_mates(p, competition, result.price));
   competition->layout.time_limit_seconds = limit;
+  competition->layout.work_limit = p->input->layout.work_limit;
   return EGRAPH_OK;
 }
 

@@ -27,13 +27,15 @@ typedef struct eg_planner_input {
   const eg_saturation_options *saturation; // NULL: defaults
   bool algebra_first;       // the graph cheapest on one device, then its layouts
                             // (plan_algebra.h)
-  eg_layout_options layout; // time limit of all stages, gap, passes, progress
+  eg_layout_options layout; // limits of time and of work for all stages, gap, passes,
+                            // progress
   const eg_plan_constraints *constraints; // NULL: none
   bool compares;                          // plan every baseline, for comparison
   bool is_alone;        // no baselines, neither to begin with nor afterwards
   const char *baseline; // plan this one instead (eg_axis_roles_parse); NULL: search
   double cut_seconds;   // of a folded step: for what tells of the whole one (cut_bound,
                         // mates); 0: nothing is wanted
+  uint64_t cut_work;    // likewise, steps; 0: no limit
   const eg_plan *known; // of this step, to begin the search with; NULL: none
   /// Sums up the plan of a baseline as its user would get it: of a folded step, unfolded.
   /// The plan is one of the mesh without axes of one device. NULL: the plan as it is.

@@ -10,13 +10,14 @@
 
 enum { MOST_GROUP = 4 };
 static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
-// Shares of the time that is left for the search of the folded step, where the whole one
-// is searched after it, and for a bound of the whole one.
-static const double FOLDED_SHARE = 0.4, CUT_SHARE = 0.3, MIX_SHARE = 0.5;
+// Shares of all work, and of the time that is left: for the search of the folded step,
+// for what it tells of the whole one, for each search in groups, and for the search of
+// the whole step after these; of the time for mixing, which takes little work.
+static const double FOLDED_SHARE = 0.4, CUT_SHARE = 0.3, GROUP_SHARE = 0.1,
+                    WHOLE_SHARE = 0.4, MIX_SHARE = 0.5;
 // Places and transitions of the whole step up to which it is searched, and up to which it
 // is searched for improvements alone.
 static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
-static const double GROUP_SHARE = 0.1;
 // Steps of each search of the whole step that goes on from a plan, where nothing is said.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
 
@@ -200,15 +201,20 @@ static double seconds_left(const searcher *s) {
   return fmax(s->deadline - eg_clock_seconds(), LEAST_SECONDS);
 }
 
+/// 0: no limit.
+static uint64_t work_of(const searcher *s, double share) {
+  return (uint64_t)(share * (double)s->planner->layout.work_limit);
+}
+
 static eg_planner_input input_for(const searcher *s, const eg_graph *graph,
                                   const eg_step_info *info,
-                                  const eg_plan_constraints *constraints,
-                                  double seconds) {
+                                  const eg_plan_constraints *constraints, double share) {
   eg_planner_input input = *s->planner;
   input.graph = graph;
   input.info = info;
   input.constraints = s->step->in.constraints != NULL ? constraints : NULL;
-  input.layout.time_limit_seconds = seconds;
+  input.layout.time_limit_seconds = share * seconds_left(s);
+  input.layout.work_limit = work_of(s, share);
   return input;
 }
 
@@ -265,11 +271,17 @@ static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_who
   if (out->single_seconds == 0) out->single_seconds = next->single_seconds;
 }
 
-/// What the next search says about all plans together with what is known: where rules
-/// came to an end, its variants are all there are; else there may be others.
-static double join_bounds(double known, const eg_planning *next, bool is_whole) {
-  bool is_all = is_whole && next->stop == EG_STOP_SATURATED;
-  return is_all || !is_whole ? fmax(known, next->bound) : fmin(known, next->bound);
+/// What the next search says about all plans together with what is known. Where rules
+/// make variants, those of the whole step count as soon as they are looked at, as far as
+/// they were reached together with those of the folded one.
+static double join_bounds(const searcher *s, const eg_planning *next, bool is_whole) {
+  double known = s->out->bound, higher = fmax(known, next->bound);
+  if (s->planner->rules == NULL) return higher;
+  bool is_all = next->stop == EG_STOP_SATURATED;
+  if (is_whole) return is_all ? next->bound : fmin(known, next->bound);
+  // Groups have variants of their own: one that is cheaper shows that the bound is none
+  // of them.
+  return next->has_plan && next->cost < higher ? 0 : higher;
 }
 
 /// Joins what a further search has found to what there is: the cheaper plan, the higher
@@ -281,7 +293,7 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
     s->has_any = true;
   } else {
     eg_planning other = *next;
-    double bound = join_bounds(out->bound, next, is_whole);
+    double bound = join_bounds(s, next, is_whole);
     bool is_cheaper = next->has_plan && (!out->has_plan || next->cost < out->cost);
     if (is_cheaper || (is_whole && !out->has_plan)) {
       other = *out;
@@ -312,7 +324,7 @@ static double size_of_whole(const searcher *s, const eg_planning *small) {
 static egraph_status mix(searcher *s, const eg_planning *folded) {
   eg_whole_step *step = s->step;
   eg_planner_input input = input_for(s, eg_whole_step_graph(step), &step->info.info,
-                                     &step->constraints, MIX_SHARE * seconds_left(s));
+                                     &step->constraints, MIX_SHARE);
   const eg_plan *kind[] = {&folded->mates[EG_MATE_SMALL].plan,
                            &folded->mates[EG_MATE_CHEAP].plan, &folded->emitted.plan};
   eg_planning next;
@@ -322,32 +334,39 @@ static egraph_status mix(searcher *s, const eg_planning *folded) {
   return EGRAPH_OK;
 }
 
-static egraph_status search_folded(searcher *s, fold *f, double seconds, bool compares) {
+static egraph_status search_folded(searcher *s, fold *f, double share, bool compares) {
   const eg_whole_step *step = s->step;
   const eg_graph *graph = step->in.training != NULL ? f->training.graph : f->folded.graph;
-  eg_planner_input input = input_for(s, graph, &f->info.info, &f->constraints, seconds);
+  eg_planner_input input = input_for(s, graph, &f->info.info, &f->constraints, share);
   eg_planning next;
   input.compares = compares && s->planner->compares;
   input.is_alone = f != &step->folds[0];
-  if (!input.is_alone) input.cut_seconds = CUT_SHARE * seconds_left(s);
+  if (!input.is_alone) {
+    input.cut_seconds = CUT_SHARE * seconds_left(s);
+    input.cut_work = work_of(s, CUT_SHARE);
+  }
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   egraph_status status = unfold(s, f, &next);
-  forget_proofs(&next);
-  if (f == &step->folds[0]) s->whole_size = size_of_whole(s, &next);
-  s->is_mixed = s->is_mixed || next.has_mates;
-  if (status == EGRAPH_OK && next.has_mates) status = mix(s, &next);
-  if (status == EGRAPH_OK) return join(s, &next, false);
-  eg_planning_deinit(&next);
-  return status;
+          next.cost, next.bound, next.is_exact, next.cut_bound, next.solve_seconds);
+          forget_proofs(&next);
+          if (f == &step->folds[0]) s->whole_size = size_of_whole(s, &next);
+          s->is_mixed = s->is_mixed || next.has_mates;
+          if (status == EGRAPH_OK && next.has_mates) status = mix(s, &next);
+          if (status == EGRAPH_OK) return join(s, &next, false);
+          eg_planning_deinit(&next);
+          return status;
 }
 
-static egraph_status search_whole(searcher *s, double seconds, bool compares) {
+static egraph_status search_whole(searcher *s, double share, bool compares) {
   const eg_whole_step *step = s->step;
   eg_planner_input input = input_for(s, eg_whole_step_graph(step), &step->info.info,
-                                     &step->constraints, seconds);
+                                     &step->constraints, share);
   eg_planning next;
+  // After other searches all the time that is left.
+  input.layout.time_limit_seconds = seconds_left(s);
   input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
-  if (input.known != NULL && input.layout.work_limit == 0)
+  if (input.known != NULL &&
+      (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
@@ -365,21 +384,21 @@ static egraph_status search_groups(searcher *s) {
     if (f->blocks.count == 0 || s->deadline - eg_clock_seconds() < LEAST_SECONDS)
       continue;
     if (!f->is_made) EG_TRY(make_fold(s->step, f));
-    EG_TRY(search_folded(s, f, GROUP_SHARE * seconds_left(s), false));
+    EG_TRY(search_folded(s, f, GROUP_SHARE, false));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status search(searcher *s) {
   fold *first = &s->step->folds[0];
-  if (!first->is_made) return search_whole(s, seconds_left(s), true);
+  if (!first->is_made) return search_whole(s, 1, true);
   // Where both are planned, baselines are those of the whole step.
-  EG_TRY(search_folded(s, first, FOLDED_SHARE * seconds_left(s), true));
+  EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
   double size = s->whole_size;
   if (!is_open(s) && !s->planner->compares) return EGRAPH_OK;
   if (size > SMALL_STEP && !s->is_mixed) EG_TRY(search_groups(s));
   if (size <= LARGE_STEP && s->deadline > eg_clock_seconds())
-    return search_whole(s, seconds_left(s), size <= SMALL_STEP);
+    return search_whole(s, WHOLE_SHARE, size <= SMALL_STEP);
   return EGRAPH_OK;
 }
 

@@ -156,8 +156,8 @@ static uint32_t add_end(blocks *b, uint32_t from) {
   const row *r = b->r;
   uint32_t end, op;
   assert_ok(eg_layout_problem_add_value(&b->p, r->layouts + 1, 1, 0, &end));
-  assert_ok(eg_layout_problem_add_operator(&b->p, end, &from, from != EG_LAYOUT_NONE,
-                                           &op));
+  assert_ok(
+      eg_layout_problem_add_operator(&b->p, end, &from, from != EG_LAYOUT_NONE, &op));
   for (uint32_t l = 0; l < r->layouts; l++) {
     eg_layout_strategy strategy = {.needs = &l, .output = l};
     assert_ok(eg_layout_problem_add_strategy(&b->p, &strategy));
@@ -212,11 +212,12 @@ static void try_row(const row *r, bool has_fault, tally *t) {
   eg_layout_potentials potentials;
   blocks open;
   double wanted = solve_row(r), climbed, searched;
+  uint64_t work;
   eg_layout_seam_list_init(&seams, eg_allocator_heap());
   open_row(r, &open, &seams);
   eg_layout_potentials_init(&potentials, eg_allocator_heap(), &seams);
   assert_ok(eg_layout_open_climb(eg_allocator_heap(), &open.p, &options, &potentials,
-                                 &climbed));
+                                 &climbed, &work));
   for (size_t i = 0; i < potentials.front.len; i++) {
     assert_true(potentials.back.data[i] <= potentials.front.data[i]);
     if (has_fault) potentials.back.data[i] = potentials.front.data[i] + 0.3;
@@ -225,8 +226,8 @@ static void try_row(const row *r, bool has_fault, tally *t) {
                                   &searched));
   bool is_broken = searched > wanted * (1 + 1e-9);
   if (!has_fault && (is_broken || climbed > wanted * (1 + 1e-9)))
-    fail_msg("climbed to %.17g, searched to %.17g, the row costs %.17g", climbed, searched,
-             wanted);
+    fail_msg("climbed to %.17g, searched to %.17g, the row costs %.17g", climbed,
+             searched, wanted);
   double best = fmax(climbed, searched);
   t->tight += best >= wanted * (1 - 1e-6);
   t->broken += is_broken;
@@ -247,8 +248,9 @@ static void rows_cost_no_less_than_bounds(void **state) {
     draw(&rng, &r);
     try_row(&r, false, &t);
   }
-  print_message("%zu rows: %zu bounds are the cost; %.3g of it on average, %.3g at least\n",
-                rounds, t.tight, t.sum / (double)rounds, t.least);
+  print_message(
+      "%zu rows: %zu bounds are the cost; %.3g of it on average, %.3g at least\n", rounds,
+      t.tight, t.sum / (double)rounds, t.least);
   assert_true(t.tight * 8 > rounds && t.sum > 0.9 * (double)rounds);
 }
 
@@ -273,6 +275,7 @@ static void seams_of_unlike_values_are_refused(void **state) {
   eg_layout_potentials potentials;
   blocks open;
   double bound;
+  uint64_t work;
   draw(&rng, &r);
   eg_layout_seam_list_init(&seams, eg_allocator_heap());
   open_row(&r, &open, &seams);
@@ -280,11 +283,11 @@ static void seams_of_unlike_values_are_refused(void **state) {
   eg_layout_potentials_init(&potentials, eg_allocator_heap(), &seams);
   seams.data[0].after = 0; // a value of the head, without absent
   assert_int_equal(eg_layout_open_climb(eg_allocator_heap(), &open.p, &options,
-                                        &potentials, &bound),
+                                        &potentials, &bound, &work),
                    EGRAPH_E_ARGUMENT);
   seams.data[0].after = UINT32_MAX;
   assert_int_equal(eg_layout_open_climb(eg_allocator_heap(), &open.p, &options,
-                                        &potentials, &bound),
+                                        &potentials, &bound, &work),
                    EGRAPH_E_ARGUMENT);
   eg_layout_potentials_deinit(&potentials);
   eg_layout_problem_deinit(&open.p);

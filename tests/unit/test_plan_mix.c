@@ -23,7 +23,8 @@ static void step_init(step *s, int width) {
   assert_ok(eg_text_printf(&text, "(egraph-graph 1)(input x \"float32[%d,%d]\")\n", BATCH,
                            width));
   for (int i = 0; i < BLOCKS; i++)
-    assert_ok(eg_text_printf(&text, "(weight w%d \"float32[%d,%d]\")\n", i, width, width));
+    assert_ok(
+        eg_text_printf(&text, "(weight w%d \"float32[%d,%d]\")\n", i, width, width));
   for (int i = 0; i < BLOCKS; i++) {
     if (i == 0)
       assert_ok(eg_text_append(&text, "(let m0 (matmul x w0))"));
