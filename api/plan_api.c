@@ -15,6 +15,8 @@ static const double STEPS_OF_WORK = 1e6; // in a unit of work_limit
 static const double LATE_GAP = 1e-3;
 static const uint64_t LATE_WORK = UINT64_C(3000000000);
 static const double PROVEN_GAP = 1e-9, MEASURING_SHARE = 0.5;
+static const double CERTIFICATE_SHARE = 0.25; // of the time, kept back
+static const double ROUNDING = 3e-9;          // of a certificate's sums
 
 typedef struct plan_job {
   const egraph_plan_options *options;
@@ -29,6 +31,8 @@ typedef struct plan_job {
   eg_measured_host host; // whom the profile is taken of, with options.measure
   eg_text mesh_name;     // of the mesh at work
   double bound, least_memory;
+  eg_machine_mesh best_mesh; // of the plan
+  double best_bound;         // of all plans on it
   bool is_cancelled;
   bool is_infeasible; // on all meshes up to now
   eg_plan_constraints constraints;
@@ -129,7 +133,7 @@ static egraph_status read_options(plan_job *job) {
 // ---- meshes ---------------------------------------------------------------------
 
 /// Takes a plan over that is cheaper than what there is, and joins the bounds.
-static void keep_best(plan_job *job, eg_planning *planning) {
+static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *planning) {
   egraph_plan *plan = job->plan;
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
@@ -149,6 +153,8 @@ static void keep_best(plan_job *job, eg_planning *planning) {
   plan->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
   eg_u32s_deinit(&planning->emitted.value_of);
   plan->is_there = true;
+  job->best_mesh = *mesh;
+  job->best_bound = planning->bound;
   plan->report.cost = planning->cost;
   plan->report.memory = planning->memory;
   memcpy(plan->seed, planning->seed, sizeof plan->seed);
@@ -163,8 +169,8 @@ static egraph_status rule_out(plan_job *job) {
   return eg_text_append(&job->ruled_out, egraph_last_error());
 }
 
-static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
-                                  double seconds) {
+static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
+                                      double seconds) {
   eg_planner_input input = {.machine = &job->machine,
                             .mesh = mesh,
                             .layout = EG_LAYOUT_OPTIONS_DEFAULT,
@@ -184,6 +190,12 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   }
   input.layout.progress = on_progress;
   input.layout.user = job;
+  return input;
+}
+
+static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
+                                  double seconds) {
+  const eg_planner_input input = input_on_mesh(job, mesh, seconds);
   eg_text_clear(&job->mesh_name);
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
   eg_planning planning;
@@ -192,7 +204,7 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   if (status == EGRAPH_E_ARGUMENT && is_demanded) return rule_out(job);
   EG_TRY(status);
   eg_rival_list_join(&job->rivals, &planning, &mesh->mesh);
-  keep_best(job, &planning);
+  keep_best(job, mesh, &planning);
   on_progress(job, planning.cost, planning.bound, 0);
   eg_planning_deinit(&planning);
   return EGRAPH_OK;
@@ -229,6 +241,64 @@ static void conclude(plan_job *job, uint32_t meshes) {
   }
 }
 
+/// Time that the search leaves for a certificate.
+static double kept_seconds(const plan_job *job) {
+  return job->options->certificate != NULL ? CERTIFICATE_SHARE * job->time_limit : 0;
+}
+
+static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcome) {
+  if (outcome == EG_PLAN_LOST)
+    return eg_text_append(
+        &job->plan->uncertified,
+        "no certificate: the plan has operators that rules made in the search and not "
+        "again for the whole step, because a limit cut them off; raise the limits of "
+        "nodes, iterations and time of saturation, or leave rules out");
+  return eg_text_append(
+      &job->plan->uncertified,
+      "no certificate: the plan's choices for folded blocks are no solution of the "
+      "whole step at the same cost; plan without folding");
+}
+
+/// The certificate may prove more than the search did.
+static void raise_bound(egraph_plan_report *report, double checked) {
+  report->bound = fmin(fmax(report->bound, checked), report->cost);
+  judge(report);
+}
+
+static egraph_status write_certificate(plan_job *job, const eg_plan_certificate *made) {
+  egraph_plan_report *report = &job->plan->report;
+  const eg_chars *text = &made->text.chars;
+  if (made->outcome != EG_PLAN_CERTIFIED) {
+    EG_TRY(explain_uncertified(job, made->outcome));
+    report->uncertified = eg_text_of(&job->plan->uncertified);
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_file_write(job->options->certificate, text->data, text->len));
+  if (report->meshes == 1 && made->is_all) raise_bound(report, made->checked);
+  report->checked = fmin(made->checked, report->bound);
+  bool is_rounding = report->checked >= report->bound - ROUNDING * fabs(report->bound);
+  if (is_rounding) report->checked = report->bound;
+  return EGRAPH_OK;
+}
+
+static egraph_status certify(plan_job *job) {
+  double left = job->time_limit - elapsed(job);
+  const eg_planner_input input =
+      input_on_mesh(job, &job->best_mesh,
+                    job->is_cancelled ? LEAST_SECONDS : fmax(left, kept_seconds(job)));
+  const eg_plan_claim claim = {.plan = &job->plan->planned.plan,
+                               .cost = job->plan->report.cost,
+                               .bound = job->best_bound};
+  eg_plan_certificate certificate;
+  double start = elapsed(job);
+  eg_plan_certificate_init(&certificate, job->plan->alloc);
+  egraph_status status = eg_whole_step_certify(job->step, &input, &claim, &certificate);
+  if (status == EGRAPH_OK) status = write_certificate(job, &certificate);
+  eg_plan_certificate_deinit(&certificate);
+  job->plan->report.certify_seconds = elapsed(job) - start;
+  return status;
+}
+
 static egraph_status plan_on_meshes(plan_job *job) {
   eg_machine_mesh named;
   const eg_machine_mesh *meshes = job->machine.meshes;
@@ -245,12 +315,14 @@ static egraph_status plan_on_meshes(plan_job *job) {
   report->nodes = eg_graph_node_count(eg_whole_step_graph(job->step));
   report->blocks = eg_whole_step_blocks(job->step);
   report->prepare_seconds = elapsed(job);
+  double end = job->time_limit - kept_seconds(job);
   for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
-    EG_TRY(plan_on_mesh(job, &meshes[i], (job->time_limit - elapsed(job)) / (count - i)));
+    EG_TRY(plan_on_mesh(job, &meshes[i], (end - elapsed(job)) / (count - i)));
   if (job->ruled_out_meshes == count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
   conclude(job, count);
-  return EGRAPH_OK;
+  bool is_certified = job->options->certificate != NULL && job->plan->is_there;
+  return is_certified ? certify(job) : EGRAPH_OK;
 }
 
 // ---- the whole ------------------------------------------------------------------

@@ -51,7 +51,9 @@ typedef struct planner {
   eg_plan_choices seed;                // of the cheapest plan before the search
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
   const eg_plan *const *kind;          // to be mixed, no search
-  uint32_t kinds;                      // 0: a search
+  uint32_t kinds;                      // 0: none
+  const eg_plan_claim *claim;          // to be certified, no search; NULL: none
+  eg_plan_certificate *certificate;
   double start;
 } planner;
 
@@ -514,6 +516,29 @@ static egraph_status mix(planner *p, const eg_plan_space *space) {
   return EGRAPH_OK;
 }
 
+static egraph_status certify(planner *p, const eg_plan_space *space,
+                             const eg_plan_algebra *algebra) {
+  const eg_competition competition = {.alloc = p->alloc,
+                                      .space = space,
+                                      .constraints = p->input->constraints,
+                                      .algebra = algebra,
+                                      .layout = remaining(p),
+                                      .mesh = &p->input->mesh->mesh};
+  eg_axis_roles roles;
+  const char *baseline = p->input->baseline;
+  if (baseline != NULL)
+    EG_TRY(eg_axis_roles_parse(baseline, &p->input->mesh->mesh, &roles));
+  p->certificate->is_all = p->out->stop == EG_STOP_SATURATED;
+  return eg_compete_certify(&competition, baseline != NULL ? &roles : NULL, p->claim,
+                            p->certificate);
+}
+
+static egraph_status work_on(planner *p, const eg_plan_space *space,
+                             const eg_plan_algebra *algebra) {
+  if (p->claim != NULL) return certify(p, space, algebra);
+  return p->kinds != 0 ? mix(p, space) : solve(p, space, algebra);
+}
+
 static egraph_status plan_with(planner *p, eg_machine_costs *costs,
                                const eg_plan_algebra *algebra) {
   eg_plan_costs asked = eg_machine_plan_costs(costs);
@@ -523,7 +548,7 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
                             &costs->mesh->mesh, &asked));
   p->out->space_seconds = eg_clock_seconds() - start;
   p->out->is_exact = space.is_exact;
-  egraph_status status = p->kinds != 0 ? mix(p, &space) : solve(p, &space, algebra);
+  egraph_status status = work_on(p, &space, algebra);
   eg_plan_space_deinit(&space);
   return status;
 }
@@ -567,6 +592,17 @@ egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *inp
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out) {
   planner p = {.alloc = alloc, .input = input, .out = out, .kind = kind, .kinds = kinds};
+  return run(&p);
+}
+
+egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
+                                 const eg_plan_claim *claim, eg_plan_certificate *out) {
+  eg_planning ignored;
+  planner p = {.alloc = alloc,
+               .input = input,
+               .out = &ignored,
+               .claim = claim,
+               .certificate = out};
   return run(&p);
 }
 

@@ -393,3 +393,13 @@ egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *pl
   if (status != EGRAPH_OK && s.has_any) eg_planning_deinit(out);
   return status;
 }
+
+egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input *planner,
+                                    const eg_plan_claim *claim,
+                                    eg_plan_certificate *out) {
+  const searcher s = {.step = step, .planner = planner};
+  const eg_planner_input input =
+      input_for(&s, eg_whole_step_graph(step), &step->info.info, &step->constraints,
+                planner->layout.time_limit_seconds);
+  return eg_planner_certify(step->alloc, &input, claim, out);
+}
