@@ -6,12 +6,13 @@
 
 #include "api/machine_profile.h"
 #include "api/plan_rivals.h"
+#include "base/proof.h"
 #include "optimize/plan/whole_step.h"
 
 // The default limit is work, so that the same plan is found on a busy machine too; the
 // clock ends what takes six times as long. A time limit of the user's alone is work too,
 // a billion steps a second.
-static const double DEFAULT_STEPS = 80e9, DEFAULT_SECONDS = 480.0, LEAST_SECONDS = 0.01;
+static const double DEFAULT_STEPS = 60e9, DEFAULT_SECONDS = 360.0, LEAST_SECONDS = 0.01;
 static const double STEPS_PER_SECOND = 1e9;
 static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
 static const double STEPS_OF_WORK = 1e6; // in a unit of work_limit
@@ -19,6 +20,8 @@ static const double STEPS_OF_WORK = 1e6; // in a unit of work_limit
 static const double LATE_GAP = 1e-3;
 static const uint64_t LATE_WORK = UINT64_C(3000000000);
 static const double PROVEN_GAP = 1e-9, MEASURING_SHARE = 0.5;
+static const double CERTIFICATE_SHARE = 0.25; // of the time, kept back
+static const double ROUNDING = 3e-9;          // of a certificate's sums
 
 typedef struct plan_job {
   const egraph_plan_options *options;
@@ -34,8 +37,11 @@ typedef struct plan_job {
   eg_measured_host host; // whom the profile is taken of, with options.measure
   eg_text mesh_name;     // of the mesh at work
   double bound, least_memory;
+  eg_machine_mesh best_mesh; // of the plan
+  double best_bound;         // of all plans on it
   bool is_cancelled;
   bool is_infeasible; // on all meshes up to now
+  bool is_of_reached; // bounds are of variants that some search has reached
   eg_plan_constraints constraints;
   eg_text ruled_out; // why the constraints leave no plan on the first such mesh
   uint32_t ruled_out_meshes;
@@ -137,7 +143,7 @@ static egraph_status read_options(plan_job *job) {
 // ---- meshes ---------------------------------------------------------------------
 
 /// Takes a plan over that is cheaper than what there is, and joins the bounds.
-static void keep_best(plan_job *job, eg_planning *planning) {
+static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *planning) {
   egraph_plan *plan = job->plan;
   bool is_impossible =
       planning->status == EG_LAYOUT_NO_MEMORY || planning->status == EG_LAYOUT_INFEASIBLE;
@@ -148,6 +154,7 @@ static void keep_best(plan_job *job, eg_planning *planning) {
   plan->report.egraph_classes = planning->classes;
   plan->report.iterations = planning->iterations;
   plan->report.stop = eg_stop_name(planning->stop);
+  job->is_of_reached = job->is_of_reached || planning->is_of_reached;
   if (!is_impossible) job->bound = fmin(job->bound, planning->bound);
   if (!is_impossible) job->is_infeasible = false;
   if (planning->least_memory > 0)
@@ -157,6 +164,8 @@ static void keep_best(plan_job *job, eg_planning *planning) {
   plan->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
   eg_u32s_deinit(&planning->emitted.value_of);
   plan->is_there = true;
+  job->best_mesh = *mesh;
+  job->best_bound = planning->bound;
   plan->report.cost = planning->cost;
   plan->report.memory = planning->memory;
   memcpy(plan->seed, planning->seed, sizeof plan->seed);
@@ -177,8 +186,8 @@ static const eg_rules *rules_of(const plan_job *job) {
   return rules != NULL && eg_rules_count(rules) != 0 ? rules : NULL;
 }
 
-static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
-                                  double seconds, double steps) {
+static eg_planner_input input_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
+                                      double seconds, double steps) {
   eg_planner_input input = {.machine = &job->machine,
                             .mesh = mesh,
                             .layout = EG_LAYOUT_OPTIONS_DEFAULT,
@@ -197,6 +206,12 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   }
   input.layout.progress = on_progress;
   input.layout.user = job;
+  return input;
+}
+
+static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
+                                  double seconds, double steps) {
+  const eg_planner_input input = input_on_mesh(job, mesh, seconds, steps);
   eg_text_clear(&job->mesh_name);
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));
   eg_planning planning;
@@ -205,7 +220,7 @@ static egraph_status plan_on_mesh(plan_job *job, const eg_machine_mesh *mesh,
   if (status == EGRAPH_E_ARGUMENT && is_demanded) return rule_out(job);
   EG_TRY(status);
   eg_rival_list_join(&job->rivals, &planning, &mesh->mesh);
-  keep_best(job, &planning);
+  keep_best(job, mesh, &planning);
   on_progress(job, planning.cost, planning.bound, 0);
   eg_planning_deinit(&planning);
   return EGRAPH_OK;
@@ -217,8 +232,10 @@ static egraph_status find_mesh(const plan_job *job, eg_machine_mesh *out) {
   return eg_machine_find_mesh(&job->machine, &mesh, out);
 }
 
-static void judge(egraph_plan_report *report) {
-  bool is_all = strcmp(report->stop, eg_stop_name(EG_STOP_SATURATED)) == 0;
+static void judge(const plan_job *job) {
+  egraph_plan_report *report = &job->plan->report;
+  bool is_all =
+      !job->is_of_reached && strcmp(report->stop, eg_stop_name(EG_STOP_SATURATED)) == 0;
   report->gap =
       report->cost > 0 ? fmax(report->cost - report->bound, 0) / report->cost : 0;
   report->proven_over = is_all ? "all variants" : "variants reached";
@@ -233,13 +250,75 @@ static void conclude(plan_job *job, uint32_t meshes) {
   bool is_whole = report->meshes == meshes;
   report->bound = is_whole && isfinite(job->bound) ? job->bound : 0;
   if (job->plan->is_there) {
-    judge(report);
+    judge(job);
   } else {
     report->gap = INFINITY;
     report->proven_over = "all variants";
     report->status = is_whole && job->is_infeasible ? "infeasible" : "unknown";
     if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }
+}
+
+/// Time that the search leaves for a certificate.
+static double kept_seconds(const plan_job *job) {
+  return job->options->certificate != NULL ? CERTIFICATE_SHARE * job->time_limit : 0;
+}
+
+static egraph_status explain_uncertified(plan_job *job, eg_plan_certified outcome) {
+  if (outcome == EG_PLAN_LOST)
+    return eg_text_append(
+        &job->plan->uncertified,
+        "no certificate: the plan has operators that rules made in the search and not "
+        "again for the whole step, because a limit cut them off; raise the limits of "
+        "nodes, iterations and time of saturation, or leave rules out");
+  return eg_text_append(
+      &job->plan->uncertified,
+      "no certificate: the plan's choices for folded blocks are no solution of the "
+      "whole step at the same cost; plan without folding");
+}
+
+/// The certificate may prove more than the search did.
+static egraph_status raise_bound(const plan_job *job, double checked) {
+  egraph_plan_report *report = &job->plan->report;
+  EG_TRY(eg_proof_check_bound("certificate of a plan", checked, report->cost));
+  report->bound = fmin(fmax(report->bound, checked), report->cost); // but for rounding
+  judge(job);
+  return EGRAPH_OK;
+}
+
+static egraph_status write_certificate(plan_job *job, const eg_plan_certificate *made) {
+  egraph_plan_report *report = &job->plan->report;
+  const eg_chars *text = &made->text.chars;
+  if (made->outcome != EG_PLAN_CERTIFIED) {
+    EG_TRY(explain_uncertified(job, made->outcome));
+    report->uncertified = eg_text_of(&job->plan->uncertified);
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_file_write(job->options->certificate, text->data, text->len));
+  if (report->meshes == 1 && made->is_all) EG_TRY(raise_bound(job, made->checked));
+  report->checked = fmin(made->checked, report->bound);
+  bool is_rounding = report->checked >= report->bound - ROUNDING * fabs(report->bound);
+  if (is_rounding) report->checked = report->bound;
+  return EGRAPH_OK;
+}
+
+static egraph_status certify(plan_job *job) {
+  double left = job->time_limit - elapsed(job);
+  const eg_planner_input input =
+      input_on_mesh(job, &job->best_mesh,
+                    job->is_cancelled ? LEAST_SECONDS : fmax(left, kept_seconds(job)),
+                    CERTIFICATE_SHARE * job->work);
+  const eg_plan_claim claim = {.plan = &job->plan->planned.plan,
+                               .cost = job->plan->report.cost,
+                               .bound = job->best_bound};
+  eg_plan_certificate certificate;
+  double start = elapsed(job);
+  eg_plan_certificate_init(&certificate, job->plan->alloc);
+  egraph_status status = eg_whole_step_certify(job->step, &input, &claim, &certificate);
+  if (status == EGRAPH_OK) status = write_certificate(job, &certificate);
+  eg_plan_certificate_deinit(&certificate);
+  job->plan->report.certify_seconds = elapsed(job) - start;
+  return status;
 }
 
 static egraph_status plan_on_meshes(plan_job *job) {
@@ -258,13 +337,15 @@ static egraph_status plan_on_meshes(plan_job *job) {
   report->nodes = eg_graph_node_count(eg_whole_step_graph(job->step));
   report->blocks = eg_whole_step_blocks(job->step);
   report->prepare_seconds = elapsed(job);
+  double end = job->time_limit - kept_seconds(job);
   for (uint32_t i = 0; i < count && !job->is_cancelled; i++)
-    EG_TRY(plan_on_mesh(job, &meshes[i], (job->time_limit - elapsed(job)) / (count - i),
+    EG_TRY(plan_on_mesh(job, &meshes[i], (end - elapsed(job)) / (count - i),
                         job->work / count));
   if (job->ruled_out_meshes == count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
   conclude(job, count);
-  return EGRAPH_OK;
+  bool is_certified = job->options->certificate != NULL && job->plan->is_there;
+  return is_certified ? certify(job) : EGRAPH_OK;
 }
 
 // ---- the whole ------------------------------------------------------------------

@@ -8,7 +8,7 @@
 struct egraph_plan {
   egraph_allocator alloc;
   egraph_plan_report report; // points to the text below
-  eg_text mesh;
+  eg_text mesh, uncertified;
   char seed[EG_RIVAL_NAME_SIZE];
   bool is_there;
   eg_loaded_plan planned; // when it is there

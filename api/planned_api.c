@@ -22,6 +22,7 @@ egraph_status eg_planned_create(const egraph_allocator *alloc, egraph_plan **out
                                    .mesh = "",
                                    .stop = ""}};
   eg_text_init(&plan->mesh, heap);
+  eg_text_init(&plan->uncertified, heap);
   *out = plan;
   return EGRAPH_OK;
 }
@@ -30,6 +31,7 @@ void egraph_plan_destroy(egraph_plan *plan) {
   if (plan == NULL) return;
   if (plan->is_there) eg_loaded_plan_deinit(&plan->planned);
   eg_text_deinit(&plan->mesh);
+  eg_text_deinit(&plan->uncertified);
   eg_free(plan->alloc, plan, 1, sizeof *plan);
 }
 

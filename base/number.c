@@ -4,6 +4,7 @@
 #include "base/number.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,16 +105,22 @@ static void make_point_plain(char *number) {
   memmove(point + 1, rest, strlen(rest) + 1);
 }
 
+/// Whether that many digits are read back as the same number.
+static bool print_digits(double value, int digits, char out[EG_DOUBLE_TEXT_CHARS]) {
+  double back;
+  (void)snprintf(out, EG_DOUBLE_TEXT_CHARS - 2, "%.*g", digits, value);
+  make_point_plain(out);
+  return eg_parse_double(out, &back) && back == value;
+}
+
 void eg_double_print(double value, char out[EG_DOUBLE_TEXT_CHARS]) {
   if (isnan(value) || isinf(value)) {
     strcpy(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     return;
   }
-  for (int digits = 1; digits <= 17; digits++) {
-    (void)snprintf(out, EG_DOUBLE_TEXT_CHARS - 2, "%.*g", digits, value);
-    make_point_plain(out);
-    double back;
-    if (eg_parse_double(out, &back) && back == value) break;
-  }
+  // Doubles tell all decimals of 15 digits apart: what these do not give, fewer do not.
+  int digits = print_digits(value, DBL_DIG, out) ? 1 : DBL_DIG + 1;
+  while (!print_digits(value, digits, out) && digits < DBL_DECIMAL_DIG)
+    digits++;
   if (strpbrk(out, ".e") == NULL) strcat(out, ".0");
 }

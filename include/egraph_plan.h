@@ -68,6 +68,10 @@ typedef struct egraph_plan_options {
   // of its plans; a batch that its axes do not divide is an error. NULL: the cheapest of
   // all
   const char *baseline;
+  const char *certificate; // path to write a proof to, which the program
+                           // check_certificate derives again: the plan as a choice of
+                           // layouts on its mesh, its cost, and a lower bound of all on
+                           // that mesh. A quarter of the time is kept for it. NULL: none
   /// Called now and then, and after every mesh, with its best cost (INFINITY: none) and
   /// a lower bound; returns true to stop with what there is. May be NULL.
   bool (*progress)(void *user, const char *mesh, double cost, double bound,
@@ -104,7 +108,11 @@ typedef struct egraph_plan_report {
   uint32_t measured; // operators, because the database did not have them
   uint32_t egraph_nodes, egraph_classes, iterations; // after saturation
   const char *stop;                                  // why it ended, as in egraph_report
-  double prepare_seconds, space_seconds, solve_seconds, total_seconds;
+  double checked; // the part of the bound that the certificate proves, on the mesh of the
+                  // plan; 0: none was written
+  const char *uncertified; // why none was written for this plan, though one was asked
+                           // for, and what would help; NULL
+  double prepare_seconds, space_seconds, solve_seconds, certify_seconds, total_seconds;
 } egraph_plan_report;
 
 /// This host with `ranks` ranks (1 to 256) as the text of a machine file

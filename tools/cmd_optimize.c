@@ -33,7 +33,7 @@ bool can_be_written(const char *path) {
   bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
   if (!is_folder && access(length != 0 ? folder : ".", W_OK) == 0) return true;
   if (!is_folder && access(path, W_OK) == 0) return true; // a device, for instance
-  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file for -o\n", path,
+  fprintf(stderr, "egraph: %s: cannot be written: %s; choose another file\n", path,
           is_folder ? "it is a folder" : strerror(errno));
   return false;
 }

@@ -56,11 +56,19 @@ static void store_json(void *user, const egraph_plan_store *store) {
   json_close('}');
 }
 
-static void report_json(const egraph_plan_report *r) {
+static bool is_certified(const egraph_plan_report *r) {
+  return isfinite(r->cost) && r->uncertified == NULL;
+}
+
+static void report_json(const egraph_plan_report *r, const char *certificate) {
   json_text("status", r->status);
   json_real("cost", r->cost);
   json_real("bound", r->bound);
   json_real("gap", r->gap);
+  if (certificate != NULL) {
+    json_real("checked", is_certified(r) ? r->checked : INFINITY);
+    json_bool("bound_unchecked", r->meshes > 1 || r->checked < r->bound);
+  }
   json_text("proven_over", r->proven_over);
   json_text("mesh", r->mesh);
   if (r->seed != NULL) json_text("seed", r->seed);
@@ -83,15 +91,16 @@ static void report_json(const egraph_plan_report *r) {
   json_real("prepare", r->prepare_seconds);
   json_real("space", r->space_seconds);
   json_real("solve", r->solve_seconds);
+  if (certificate != NULL) json_real("certify", r->certify_seconds);
   json_real("total", r->total_seconds);
   json_close('}');
 }
 
-static egraph_status print_json(const egraph_plan *plan) {
+static egraph_status print_json(const egraph_plan *plan, const char *certificate) {
   bool is_there = egraph_plan_graph(plan) != NULL;
   egraph_status status = EGRAPH_OK;
   json_begin();
-  report_json(egraph_plan_report_of(plan));
+  report_json(egraph_plan_report_of(plan), certificate);
   json_open("collectives", '[');
   if (is_there) status = egraph_plan_account(plan, exchange_json, NULL, NULL);
   json_close(']');
@@ -150,10 +159,19 @@ static void print_report(const egraph_plan_report *r) {
     printf(", limit %.0f\n", r->memory_limit);
 }
 
+static void print_proof(const egraph_plan_report *r, const char *certificate) {
+  if (certificate == NULL || !is_certified(r)) return;
+  printf("proof     %s", certificate);
+  if (r->meshes > 1) printf(", of %s alone", r->mesh[0] != '\0' ? r->mesh : "one device");
+  if (r->checked < r->bound) printf(", bound unchecked beyond %.6g s", r->checked);
+  printf("; %.2f seconds\n", r->certify_seconds);
+}
+
 static egraph_status print_text(const egraph_plan *plan, const parallel_flags *flags) {
   const egraph_plan_report *r = egraph_plan_report_of(plan);
   bool any = false;
   print_report(r);
+  print_proof(r, flags->options.certificate);
   egraph_status status = egraph_plan_account(plan, NULL, print_store, NULL);
   if (status == EGRAPH_OK) status = plan_print_remarks(plan);
   printf("seconds   %.2f: prepare %.2f, space %.2f, solve %.2f\n", r->total_seconds,
@@ -188,7 +206,8 @@ static egraph_status hand_out(const egraph_plan *plan, const parallel_flags *fla
   egraph_status status = EGRAPH_OK;
   if (flags->output != NULL && egraph_plan_graph(plan) != NULL)
     status = egraph_plan_save(plan, flags->output);
-  if (status == EGRAPH_OK) status = flags->json ? print_json(plan) : EGRAPH_OK;
+  if (status == EGRAPH_OK && flags->json)
+    status = print_json(plan, flags->options.certificate);
   if (status == EGRAPH_OK && egraph_plan_graph(plan) == NULL)
     return egraph_plan_account(plan, NULL, NULL, NULL);
   return status == EGRAPH_OK && !flags->json ? print_text(plan, flags) : status;
@@ -216,6 +235,14 @@ static size_t fill_variant_rows(parallel_flags *f, flag *rows) {
     rows[i] = all[i];
   size_t n = sizeof all / sizeof *all;
   return n + rule_flags_rows(&f->rules, rows + n);
+}
+
+/// The failure to certify stands after the plan, which is handed out all the same.
+static int certified_outcome(const egraph_plan *plan) {
+  const char *why = egraph_plan_report_of(plan)->uncertified;
+  if (why == NULL) return EXIT_DONE;
+  fprintf(stderr, "egraph: %s\n", why);
+  return EXIT_FAILED;
 }
 
 static size_t fill_rows(parallel_flags *f, flag *rows) {
@@ -274,6 +301,8 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
        "choose for each of repeated blocks, not once for all in the middle", 0, 0},
       {"--batch", FLAG_UINT, &f->batch, "N", "value of symbolic dimensions", 0,
        MAX_BATCH},
+      {"--certificate", FLAG_TEXT, &o->certificate, "FILE",
+       "also write a proof of cost and bound, for check_certificate", 0, 0},
       {"-o", FLAG_TEXT, &f->output, "FILE", "write the plan as JSON (*.json)", 0, 0},
       {"--text", FLAG_SWITCH, &f->text, NULL, "also print every step", 0, 0},
       {"--unity", FLAG_SWITCH, &f->unity, NULL,
@@ -284,6 +313,12 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
     rows[i] = all[i];
   size_t n = sizeof all / sizeof *all;
   return n + fill_variant_rows(f, rows + n);
+}
+
+static bool files_can_be_written(const parallel_flags *f) {
+  const char *certificate = f->options.certificate;
+  return (f->output == NULL || can_be_written(f->output)) &&
+         (certificate == NULL || can_be_written(certificate));
 }
 
 static bool flags_fit(const parallel_flags *f) {
@@ -347,13 +382,13 @@ int command_plan(int argc, char **argv) {
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
   if (!flags_fit(&flags) || !output_fits(flags.output) || !demands_fit(&flags))
     return EXIT_USAGE;
-  if (flags.output != NULL && !can_be_written(flags.output)) return EXIT_FAILED;
+  if (!files_can_be_written(&flags)) return EXIT_FAILED;
   if (flags.gap >= 0) flags.options.relative_gap = flags.gap > 0 ? flags.gap : -1;
   flags.options.micro_batches = (uint32_t)flags.micro_batches;
   egraph_plan *plan = NULL;
   egraph_status status = make_plan(models.items[0], &flags, &plan);
   if (status == EGRAPH_OK) status = hand_out(plan, &flags);
-  int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  int outcome = status == EGRAPH_OK ? certified_outcome(plan) : report_failure(status);
   egraph_plan_destroy(plan);
   return outcome;
 }

@@ -131,8 +131,6 @@ egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *p
   eg_layout_result_init(&result, alloc);
   egraph_status status = eg_layout_solve(alloc, problem, &layout, &result);
   *out_bound = result.bound + o.constant - o.rounding;
-          *out_bound, result.cost + o.constant, (double)result.work,
-          (double)options->work_limit, result.seconds);
-          eg_layout_result_deinit(&result);
-          return status;
+  eg_layout_result_deinit(&result);
+  return status;
 }

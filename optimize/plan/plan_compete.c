@@ -35,14 +35,21 @@ static egraph_status fit(const eg_competition *c, eg_plan_model *model,
   return status;
 }
 
+static egraph_status model_within(const eg_competition *c, const eg_plan_limits *limits,
+                                  eg_plan_model *out) {
+  EG_TRY(eg_plan_model_init_within(out, c->alloc, c->space, limits));
+  if (c->algebra == NULL) return EGRAPH_OK;
+  egraph_status status = eg_plan_algebra_fix(c->algebra, out);
+  if (status != EGRAPH_OK) eg_plan_model_deinit(out);
+  return status;
+}
+
 static egraph_status solve(const eg_competition *c, const eg_plan_limits *limits,
                            eg_fitted_plan *out) {
   eg_plan_model model;
   *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN};
-  EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, limits));
-  egraph_status status = EGRAPH_OK;
-  if (c->algebra != NULL) status = eg_plan_algebra_fix(c->algebra, &model);
-  if (status == EGRAPH_OK) status = fit(c, &model, out);
+  EG_TRY(model_within(c, limits, &model));
+  egraph_status status = fit(c, &model, out);
   bool is_too_large = !out->has_plan && out->least_memory > 0;
   if (status == EGRAPH_OK && c->beyond_memory && is_too_large)
     status = fit_beyond(c, &model, out);
@@ -194,6 +201,7 @@ egraph_status eg_compete_priced(const eg_competition *competition, const double 
 
 // ---- baselines ----------------------------------------------------------------------
 
+/// Adds the roles, and the user's constraints as far as the roles allow them.
 static egraph_status add_baseline(const eg_competition *c, const eg_axis_roles *roles,
                                   eg_plan_limits *limits) {
   eg_plan_constraints mine;
@@ -267,6 +275,40 @@ egraph_status eg_compete_baseline(const eg_competition *competition,
     status = add_baseline(competition, roles, &limits);
     if (status == EGRAPH_OK) status = solve(competition, &limits, out);
   }
+  eg_plan_limits_deinit(&limits);
+  return status;
+}
+
+// ---- certificates -------------------------------------------------------------------
+
+/// The limits of a baseline, or of the search, to be freed when that succeeds.
+static egraph_status limits_for(const eg_competition *c, const eg_axis_roles *roles,
+                                eg_plan_limits *out) {
+  if (roles == NULL) return limits_of(c, out);
+  EG_TRY(eg_plan_limits_init(out, c->alloc, c->space));
+  egraph_status status = add_baseline(c, roles, out);
+  if (status != EGRAPH_OK) eg_plan_limits_deinit(out);
+  return status;
+}
+
+static egraph_status certify(const eg_competition *c, const eg_plan_limits *limits,
+                             const eg_plan_claim *claim, eg_plan_certificate *out) {
+  const eg_certify_options options = {c->layout.work_limit, c->layout.time_limit_seconds};
+  eg_plan_model model;
+  EG_TRY(model_within(c, limits, &model));
+  egraph_status status = eg_plan_certify(&model, c->alloc, claim, &options, out);
+  eg_plan_model_deinit(&model);
+  return status;
+}
+
+egraph_status eg_compete_certify(const eg_competition *competition,
+                                 const eg_axis_roles *roles, const eg_plan_claim *claim,
+                                 eg_plan_certificate *out) {
+  eg_plan_limits limits;
+  if (roles == NULL && is_free(competition))
+    return certify(competition, NULL, claim, out);
+  EG_TRY(limits_for(competition, roles, &limits));
+  egraph_status status = certify(competition, &limits, claim, out);
   eg_plan_limits_deinit(&limits);
   return status;
 }

@@ -7,6 +7,7 @@
 
 #include "optimize/plan/plan_algebra.h"
 #include "optimize/plan/plan_baselines.h"
+#include "optimize/plan/plan_certificate.h"
 #include "optimize/plan/plan_cut.h"
 #include "optimize/plan/plan_fit.h"
 
@@ -50,5 +51,10 @@ typedef struct eg_baseline_obstacle {
 egraph_status eg_compete_baseline(const eg_competition *competition,
                                   const eg_axis_roles *roles,
                                   eg_baseline_obstacle *obstacle, eg_fitted_plan *out);
+/// A certificate (plan_certificate.h) on the problem that eg_compete_search solves, or
+/// with roles that of the baseline. Of the options, the limits are those of the proof.
+egraph_status eg_compete_certify(const eg_competition *competition,
+                                 const eg_axis_roles *roles, const eg_plan_claim *claim,
+                                 eg_plan_certificate *out);
 
 #endif

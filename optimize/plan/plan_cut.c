@@ -74,8 +74,6 @@ static egraph_status try_prices(cutter *c, const double *price, double *out_boun
                                               &potentials, &bound, &work);
   eg_work_add(&c->work, work);
   bound -= allowance(c, price);
-  fprintf(stderr, price[0], price[1], bound, eg_clock_seconds() - c->start, (double)work,
-          (double)options.work_limit, (double)c->work.done);
   *out_bound = bound;
   if (status == EGRAPH_OK && bound > c->out->bound) {
     const eg_layout_potentials before = c->best;

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_recall.h"
 
+#include "optimize/plan/unit_axes.h"
+
 #define NONE UINT32_MAX
 
 typedef struct recaller {
@@ -35,8 +37,8 @@ static uint32_t copy_of(const recaller *r, uint32_t v, eg_phase phase) {
 
 /// The layout of a space value that a state is in, or NONE.
 static uint32_t layout_of(const recaller *r, uint32_t v, uint32_t state) {
-  return eg_layout_graph_find(eg_plan_space_layouts(r->space, v),
-                              &state_at(r, state)->layout);
+  eg_layout layout = eg_unit_axes_narrow(&state_at(r, state)->layout, &r->plan->mesh);
+  return eg_layout_graph_find(eg_plan_space_layouts(r->space, v), &layout);
 }
 
 // ---- values ---------------------------------------------------------------------------
@@ -307,8 +309,21 @@ static egraph_status index_operators(recaller *r) {
   return EGRAPH_OK;
 }
 
+/// Whether the space's mesh is that of the plan but for axes of one device.
+static bool is_same_mesh(const recaller *r) {
+  const eg_mesh *whole = &r->plan->mesh, *mine = &r->space->mesh;
+  uint32_t count = 0;
+  for (uint32_t a = 0; a < whole->axis_count; a++) {
+    if (whole->axes[a].size == 1) continue;
+    if (count == mine->axis_count || whole->axes[a].size != mine->axes[count].size)
+      return false;
+    count++;
+  }
+  return count == mine->axis_count;
+}
+
 static egraph_status recall(recaller *r) {
-  if (r->plan->mesh.axis_count != r->space->mesh.axis_count) return EGRAPH_OK;
+  if (!is_same_mesh(r)) return EGRAPH_OK;
   EG_TRY(find_values(r));
   if (r->is_lost) return EGRAPH_OK;
   EG_TRY(index_operators(r));

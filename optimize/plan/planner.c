@@ -15,7 +15,9 @@
 #include "optimize/plan/unit_axes.h"
 
 static const double LEAST_SECONDS = 0.01;
-static const double IMPROVING_SHARE = 0.9, IMPROVING_WORK = 0.4;
+static const double IMPROVING_SHARE = 0.9;
+// Of the work, where rules have made variants: for these stages, and for the search then.
+static const double GIVEN_WORK = 0.3, IMPROVING_WORK = 0.2, VARIANTS_WORK = 0.5;
 
 // ---- planning -----------------------------------------------------------------------
 
@@ -51,7 +53,9 @@ typedef struct planner {
   eg_plan_choices seed;                // of the cheapest plan before the search
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
   const eg_plan *const *kind;          // to be mixed, no search
-  uint32_t kinds;                      // 0: a search
+  uint32_t kinds;                      // 0: none
+  const eg_plan_claim *claim;          // to be certified, no search; NULL: none
+  eg_plan_certificate *certificate;
   double start;
 } planner;
 
@@ -312,8 +316,7 @@ static egraph_status plan_given(planner *p, eg_competition *competition) {
   eg_fitted_plan plan;
   p->stage = GIVEN_GRAPH;
   competition->layout.time_limit_seconds = GIVEN_SHARE * remaining(p).time_limit_seconds;
-  competition->layout.work_limit =
-      share_of_work(p->input->layout.work_limit, GIVEN_SHARE);
+  competition->layout.work_limit = share_of_work(p->input->layout.work_limit, GIVEN_WORK);
   competition->seed = &p->seed;
   EG_TRY(eg_compete_given(competition, &plan));
   competition->seed = NULL;
@@ -471,9 +474,13 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
   bool is_alone = p->input->baseline != NULL && !p->input->compares;
   competition->layout.time_limit_seconds = is_alone ? limit : limit * (1 - KEPT_SHARE);
   if (known->len != 0) competition->layout.incumbent = known->data;
+  if (p->has_variants && !p->input->is_alone)
+    competition->layout.work_limit =
+        share_of_work(p->input->layout.work_limit, VARIANTS_WORK);
   competition->seed = &p->seed;
   EG_TRY(search(p, competition));
   competition->layout.incumbent = NULL;
+  competition->layout.work_limit = p->input->layout.work_limit;
   competition->seed = NULL;
   EG_TRY(cut(p, competition));
   p->stage = COMPARING;
@@ -540,6 +547,29 @@ static egraph_status mix(planner *p, const eg_plan_space *space) {
   return EGRAPH_OK;
 }
 
+static egraph_status certify(planner *p, const eg_plan_space *space,
+                             const eg_plan_algebra *algebra) {
+  const eg_competition competition = {.alloc = p->alloc,
+                                      .space = space,
+                                      .constraints = p->input->constraints,
+                                      .algebra = algebra,
+                                      .layout = remaining(p),
+                                      .mesh = &p->input->mesh->mesh};
+  eg_axis_roles roles;
+  const char *baseline = p->input->baseline;
+  if (baseline != NULL)
+    EG_TRY(eg_axis_roles_parse(baseline, &p->input->mesh->mesh, &roles));
+  p->certificate->is_all = p->out->stop == EG_STOP_SATURATED;
+  return eg_compete_certify(&competition, baseline != NULL ? &roles : NULL, p->claim,
+                            p->certificate);
+}
+
+static egraph_status work_on(planner *p, const eg_plan_space *space,
+                             const eg_plan_algebra *algebra) {
+  if (p->claim != NULL) return certify(p, space, algebra);
+  return p->kinds != 0 ? mix(p, space) : solve(p, space, algebra);
+}
+
 static egraph_status plan_with(planner *p, eg_machine_costs *costs,
                                const eg_plan_algebra *algebra) {
   eg_plan_costs asked = eg_machine_plan_costs(costs);
@@ -549,7 +579,7 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
                             &costs->mesh->mesh, &asked));
   p->out->space_seconds = eg_clock_seconds() - start;
   p->out->is_exact = space.is_exact;
-  egraph_status status = p->kinds != 0 ? mix(p, &space) : solve(p, &space, algebra);
+  egraph_status status = work_on(p, &space, algebra);
   eg_plan_space_deinit(&space);
   return status;
 }
@@ -593,6 +623,17 @@ egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *inp
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out) {
   planner p = {.alloc = alloc, .input = input, .out = out, .kind = kind, .kinds = kinds};
+  return run(&p);
+}
+
+egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
+                                 const eg_plan_claim *claim, eg_plan_certificate *out) {
+  eg_planning ignored;
+  planner p = {.alloc = alloc,
+               .input = input,
+               .out = &ignored,
+               .claim = claim,
+               .certificate = out};
   return run(&p);
 }
 

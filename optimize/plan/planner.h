@@ -64,8 +64,10 @@ typedef struct eg_planning {
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
   double memory, kept;     // bytes of a device
   double least_memory;
-  bool is_exact;    // eg_plan_space
-  double cut_bound; // of a folded step: of the whole one, 0 if none is known
+  bool is_exact;      // eg_plan_space
+  bool is_of_reached; // the bound is of variants that a search has reached, though rules
+                      // came to an end: a folded step has not all of the whole one's
+  double cut_bound;   // of a folded step: of the whole one, 0 if none is known
   bool is_cancelled;
   uint32_t nodes, classes, iterations; // of the e-graph
   uint32_t places, arcs; // of the layout problem: values in their layouts, transitions
@@ -96,6 +98,10 @@ egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *inp
 egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out);
+/// No search: a certificate (plan_certificate.h), initialized, of a plan of the input's
+/// step, in the input's limits of time and work. Fails like eg_planner_run.
+egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
+                                 const eg_plan_claim *claim, eg_plan_certificate *out);
 void eg_planning_deinit(eg_planning *planning);
 
 #endif

@@ -23,6 +23,15 @@ eg_machine_mesh eg_unit_axes_drop(const eg_machine_mesh *mesh) {
   return out;
 }
 
+eg_layout eg_unit_axes_narrow(const eg_layout *layout, const eg_mesh *whole) {
+  uint32_t axes[EG_MAX_MESH_AXES], count = find_axes(whole, axes);
+  eg_layout out = *layout;
+  memset(out.sharding, 0, sizeof out.sharding);
+  for (uint32_t a = 0; a < count; a++)
+    out.sharding[a] = layout->sharding[axes[a]];
+  return out;
+}
+
 /// Per axis of the mesh one of `count` digits or actions; 0, R and REPLICATE, elsewhere.
 static void spread(uint8_t *digits, const uint32_t *axes, uint32_t count) {
   uint8_t narrow[EG_MAX_MESH_AXES];

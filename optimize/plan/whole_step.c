@@ -13,8 +13,8 @@ static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
 // Shares of all work, and of the time that is left: for the search of the folded step,
 // for what it tells of the whole one, for each search in groups, and for the search of
 // the whole step after these; of the time for mixing, which takes little work.
-static const double FOLDED_SHARE = 0.4, CUT_SHARE = 0.3, GROUP_SHARE = 0.1,
-                    WHOLE_SHARE = 0.4, MIX_SHARE = 0.5;
+static const double FOLDED_SHARE = 0.5, CUT_SHARE = 0.3, GROUP_SHARE = 0.05,
+                    WHOLE_SHARE = 0.3, MIX_SHARE = 0.5;
 // Places and transitions of the whole step up to which it is searched, and up to which it
 // is searched for improvements alone.
 static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
@@ -347,14 +347,13 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   }
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   egraph_status status = unfold(s, f, &next);
-          next.cost, next.bound, next.is_exact, next.cut_bound, next.solve_seconds);
-          forget_proofs(&next);
-          if (f == &step->folds[0]) s->whole_size = size_of_whole(s, &next);
-          s->is_mixed = s->is_mixed || next.has_mates;
-          if (status == EGRAPH_OK && next.has_mates) status = mix(s, &next);
-          if (status == EGRAPH_OK) return join(s, &next, false);
-          eg_planning_deinit(&next);
-          return status;
+  forget_proofs(&next);
+  if (f == &step->folds[0]) s->whole_size = size_of_whole(s, &next);
+  s->is_mixed = s->is_mixed || next.has_mates;
+  if (status == EGRAPH_OK && next.has_mates) status = mix(s, &next);
+  if (status == EGRAPH_OK) return join(s, &next, false);
+  eg_planning_deinit(&next);
+  return status;
 }
 
 static egraph_status search_whole(searcher *s, double share, bool compares) {
@@ -396,6 +395,10 @@ static egraph_status search(searcher *s) {
   EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
   double size = s->whole_size;
   if (!is_open(s) && !s->planner->compares) return EGRAPH_OK;
+  // Variants of the folded step are those of the bound; the whole one would have others.
+  bool is_told = s->planner->rules != NULL && s->out->bound > 0 && size > SMALL_STEP;
+  s->out->is_of_reached = is_told;
+  if (is_told) return EGRAPH_OK;
   if (size > SMALL_STEP && !s->is_mixed) EG_TRY(search_groups(s));
   if (size <= LARGE_STEP && s->deadline > eg_clock_seconds())
     return search_whole(s, WHOLE_SHARE, size <= SMALL_STEP);
@@ -411,4 +414,14 @@ egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *pl
   egraph_status status = search(&s);
   if (status != EGRAPH_OK && s.has_any) eg_planning_deinit(out);
   return status;
+}
+
+egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input *planner,
+                                    const eg_plan_claim *claim,
+                                    eg_plan_certificate *out) {
+  const searcher s = {.step = step, .planner = planner};
+  const eg_planner_input input =
+      input_for(&s, eg_whole_step_graph(step), &step->info.info, &step->constraints,
+                planner->layout.time_limit_seconds);
+  return eg_planner_certify(step->alloc, &input, claim, out);
 }

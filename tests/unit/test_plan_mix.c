@@ -5,7 +5,7 @@
 #include "optimize/plan/planner.h"
 #include "tests/testing.h"
 
-enum { BLOCKS = 6, BATCH = 256, WIDTH = 256 };
+enum { BLOCKS = 8, BATCH = 256, WIDTH = 512 };
 
 typedef struct step {
   eg_graph *graph;

@@ -1,0 +1,82 @@
+# Certificates of plans: check_certificate derives them again, but not those that were changed.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/kit.sh"
+CHECKER=$(dirname "$EGRAPH")/check_certificate
+
+check() { # STATUS OUT ERR CERTIFICATE
+  last="check_certificate $4" cases=$((cases + 1))
+  "$CHECKER" "$4" >stdout 2>stderr </dev/null
+  got=$?
+  [ "$got" -eq "$1" ] || fail "exit status $got instead of $1"
+  matches stdout "$2"
+  matches stderr "$3"
+}
+
+cat >mlp.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[64,32]")
+(weight w1 "float32[32,128]")
+(weight w2 "float32[128,16]")
+(let m (matmul x w1))
+(let h (relu m))
+(let y (matmul h w2))
+(output y)
+X
+# Equal layers: the plan of folded blocks is certified as that of the whole step.
+awk 'BEGIN {
+  print "(egraph-graph 1)\n(input x0 \"float32[64,32]\")"
+  for (i = 0; i < 8; i++) printf "(weight w%d \"float32[32,32]\")\n", i
+  for (i = 0; i < 8; i++) {
+    printf "(let m%d (matmul x%d w%d))\n(let h%d (relu m%d))\n(let x%d (add h%d x%d))\n", i, i, i, i, i, i + 1, i, i
+  }
+  print "(output x8)"
+}' >deep.egraph
+machine='--no-measure --machine host*4 --work 200'
+train="$machine --train adam --loss mean-squared-error"
+
+# With rules, on the cheapest of all meshes; without; the forward graph alone; what a user demands.
+expect 0 '^proof +mlp.cert, of cpu=4 alone' - plan mlp.egraph $train --certificate mlp.cert
+check 0 '^verified$' - mlp.cert
+expect 0 '"checked":[0-9.e-]+,"bound_unchecked":false,' - plan mlp.egraph $train --mesh cpu=4 --json --certificate mlp.cert
+keys cost bound checked bound_unchecked seconds.certify
+check 0 '^verified$' - mlp.cert
+expect 0 '"bound_unchecked":true,.*"meshes":2,' - plan mlp.egraph $train --json --certificate mlp.cert
+expect 0 '^proof +plain.cert' - plan mlp.egraph $train --no-builtin --mesh outer=2,inner=2 --certificate plain.cert
+check 0 '^verified$' - plain.cert
+expect 0 '^proof +forward.cert' - plan deep.egraph $machine --certificate forward.cert
+check 0 '^verified' - forward.cert
+expect 0 '^proof +pinned.cert' - plan mlp.egraph $train --pin 'w1 *=S0' --deliver '(all outputs) *=?' --certificate pinned.cert
+check 0 '^verified' - pinned.cert
+expect 0 '^proof +zero.cert' - plan mlp.egraph $train --baseline zero-1 --mesh cpu=4 --certificate zero.cert
+check 0 '^verified' - zero.cert
+if cmp -s zero.cert mlp.cert; then fail 'the problem of a baseline has its limits'; fi
+
+# Blocks, with a limit of memory that binds, and on a mesh with an axis of one device.
+expect 0 '^memory .* limit 90000$' - plan deep.egraph $train --mesh cpu=4 --no-builtin --memory 90000 --certificate tight.cert
+matches stdout '^proof +tight.cert'
+check 0 '^verified' - tight.cert
+matches tight.cert '^limits 9e\+04 9e\+04$'
+expect 0 '^proof +deep.cert' - plan deep.egraph $train --mesh outer=1,inner=4 --no-builtin --certificate deep.cert
+check 0 '^verified' - deep.cert
+
+# What was changed is refused: the bound by 0.1 %, the cost, a limit that the plan exceeds, a choice.
+for cert in mlp plain tight deep; do
+  awk '$1 == "bound" { printf "bound %.17g\n", $2 * 1.001; next } 1' $cert.cert >changed.cert
+  check 1 - '^check_certificate: changed.cert:[0-9]+: ' changed.cert
+  awk '$1 == "cost" { printf "cost %.17g\n", $2 * 0.999; next } 1' $cert.cert >changed.cert
+  check 1 - '^check_certificate: changed.cert:[0-9]+: ' changed.cert
+done
+sed 's/^limits .*/limits 20000 20000/' tight.cert >changed.cert
+check 1 - '^check_certificate: changed.cert:[0-9]+: ' changed.cert
+sed '/^choose 0 /d' mlp.cert >changed.cert
+check 1 - '^check_certificate: changed.cert:' changed.cert
+
+# Without a plan there is no certificate; a plan that cannot be made again is told, then why it has none.
+expect 1 - 'the least peak that is known' plan mlp.egraph $train --memory 1000 --certificate none.cert
+absent none.cert
+expect 1 '^cost ' '^egraph: no certificate: .* raise the limits of nodes' plan deep.egraph $train --mesh cpu=4 --node-limit 130 --certificate none.cert -o lost.json
+absent none.cert
+present lost.json
+expect 1 '"checked":null,"bound_unchecked":true,' '^egraph: no certificate: ' plan deep.egraph $train --mesh cpu=4 --node-limit 130 --json --certificate none.cert
+expect 1 - '^egraph: no/folder.cert: cannot be written' plan mlp.egraph $train --certificate no/folder.cert
+finish
