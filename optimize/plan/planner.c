@@ -444,6 +444,11 @@ static egraph_status find_mates(planner *p, eg_competition *competition,
   return status;
 }
 
+static bool memory_may_bind(const planner *p) {
+  double memory = p->out->has_plan ? p->out->memory : INFINITY;
+  return memory > NEAR_LIMIT * p->input->info->memory_limit && !(p->out->gap <= MATE_GAP);
+}
+
 /// What tells of the whole step that this one is the folded one of.
 static egraph_status cut(planner *p, eg_competition *competition) {
   double seconds = p->input->cut_seconds, limit = competition->layout.time_limit_seconds;
@@ -453,16 +458,15 @@ static egraph_status cut(planner *p, eg_competition *competition) {
       competition->algebra != NULL)
     return EGRAPH_OK;
   p->stage = CUTTING;
-  competition->layout.time_limit_seconds = (1 - 2 * MATE_SHARE) * seconds;
-  competition->layout.work_limit = share_of_work(work, 1 - 2 * MATE_SHARE);
-  double memory = p->out->has_plan ? p->out->memory : INFINITY;
-  bool may_bind =
-      memory > NEAR_LIMIT * p->input->info->memory_limit && !(p->out->gap <= MATE_GAP);
+  bool may_bind = memory_may_bind(p);
+  double share = may_bind ? 1 - 2 * MATE_SHARE : 1;
+  competition->layout.time_limit_seconds = share * seconds;
+  competition->layout.work_limit = share_of_work(work, share);
   EG_TRY(eg_compete_cut(competition, p->price, may_bind, &result));
   p->out->cut_bound = result.bound;
   competition->layout.time_limit_seconds = MATE_SHARE * seconds;
   competition->layout.work_limit = share_of_work(work, MATE_SHARE);
-  EG_TRY(find_mates(p, competition, result.price));
+  if (may_bind) EG_TRY(find_mates(p, competition, result.price));
   competition->layout.time_limit_seconds = limit;
   competition->layout.work_limit = p->input->layout.work_limit;
   return EGRAPH_OK;
