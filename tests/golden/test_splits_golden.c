@@ -65,7 +65,7 @@ static void print_layouts(const sample *s, const eg_mesh *mesh,
                           const eg_strategy *strategy, eg_text *out) {
   eg_halo halos[EG_MAX_MESH_AXES];
   for (uint32_t i = 0; i < s->f.count; i++) {
-    assert_ok(eg_sharding_print(out, mesh, &strategy->inputs[i]));
+    assert_ok(eg_sharding_print(out, mesh, eg_strategy_input(strategy, i)));
     assert_ok(eg_text_append(out, " "));
   }
   assert_ok(eg_text_append(out, "→ "));
