@@ -31,10 +31,11 @@ typedef struct egraph_plan_options {
   double clip_norm;       // largest norm of all gradients together; 0: no limit
   bool mixed_precision;   // computes in bfloat16 with float32 weights and states
   double memory_limit;    // bytes of a device; 0: what the machine has
-  double time_limit;      // seconds in all; 0: 60, or none where work_limit is given
-  uint64_t work_limit;    // of each search that planning consists of, in millions of
-                          // elementary steps (about a millisecond of a core each): the
-                          // same plan on a busy machine, too. 0: the clock alone
+  double time_limit;      // seconds in all, the second limit; 0: 360, or none where
+                          // work_limit is given
+  uint64_t work_limit;    // of all searches, in millions of elementary steps (about a
+                          // millisecond of a core each): the same plan on a busy machine,
+                          // too. 0: 60,000, or 1,000 per second of time_limit
   double relative_gap;    // stop at (cost - bound) / cost; negative: prove the optimum;
                           // 0: prove it, but stop at 0.1 % once a search has done 3,000
                           // million steps

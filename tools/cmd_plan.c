@@ -266,11 +266,12 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
        "compute in bfloat16, weights and states in float32", 0, 0},
       {"--memory", FLAG_REAL, &o->memory_limit, "X",
        "bytes of a device (default: what the machine has)", 1, 1e18},
-      {"--time-limit", FLAG_REAL, &o->time_limit, "X", "seconds in all (default 60)",
-       0.001, 1e6},
+      {"--time-limit", FLAG_REAL, &o->time_limit, "X",
+       "seconds in all, the second limit (default 360)", 0.001, 1e6},
       {"--work", FLAG_UINT, &o->work_limit, "N",
-       "millions of steps of each search: the same plan on a busy machine (default: the "
-       "clock)",
+       "millions of steps in all: the same plan on a busy machine (default 60000, or "
+       "1000 "
+       "per second of --time-limit)",
        0, 1e12},
       {"--gap", FLAG_REAL, &f->gap, "X",
        "stop at this relative gap; 0: prove the optimum (default: 0.001 after a few "

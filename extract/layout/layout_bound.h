@@ -1,8 +1,8 @@
 // The ascent's bound apart: what the Lagrangian decomposition of layout_factors.h proves
 // by itself. No solution is compared with, nothing is deleted because something else
 // costs less, and ties enter by their multipliers alone. So the bound holds for every
-// problem for whose parts the same prices add up: for a step of equal blocks, too, of
-// which this problem has one that is tied to itself.
+// problem for whose parts the same prices add up. (Not for a row of equal blocks of which
+// this problem has one that is tied to itself: layout_seams.h.)
 //
 // Steps of the presolve that look through ties are left out: labels that another member
 // lacks. Left are what cannot be derived or is not needed, and what all ways to the roots

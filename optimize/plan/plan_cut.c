@@ -198,7 +198,7 @@ egraph_status eg_plan_cut_bound(egraph_allocator alloc, const eg_cut_input *inpu
   cutter c = {.alloc = alloc, .in = input, .start = eg_clock_seconds(), .out = out};
   *out = (eg_cut){.bound = 0};
   memcpy(out->price, input->price, sizeof out->price);
-  if (input->space->info->fold.times == 0 || !input->space->is_exact) return EGRAPH_OK;
+  if (!input->space->can_be_cut) return EGRAPH_OK;
   EG_TRY(eg_plan_model_init_open(&c.model, alloc, input->space, input->limits));
   eg_doubles_init(&c.cost, alloc);
   eg_layout_potentials_init(&c.best, alloc, &c.model.seams);

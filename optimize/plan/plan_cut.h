@@ -20,7 +20,7 @@ typedef struct eg_cut_input {
 
 typedef struct eg_cut {
   double bound; // seconds of a step; 0 where the folded step does not tell
-                // (eg_plan_space.is_exact), INFINITY: there is no plan
+                // (eg_plan_space.can_be_cut), INFINITY: there is no plan
   double price[EG_LAYOUT_MEMORY_ROWS]; // at which it was reached
 } eg_cut;
 

@@ -68,7 +68,7 @@ egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
 egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator alloc,
                                         const eg_plan_space *space,
                                         const eg_plan_limits *limits);
-/// The open model of a folded step (space->is_exact), for a bound of the whole one. No
+/// The open model of a folded step (space->can_be_cut), for a bound of the whole one. No
 /// limit of memory.
 egraph_status eg_plan_model_init_open(eg_plan_model *model, egraph_allocator alloc,
                                       const eg_plan_space *space,

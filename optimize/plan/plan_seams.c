@@ -126,6 +126,21 @@ static egraph_status pair_links(finder *f) {
   return EGRAPH_OK;
 }
 
+/// Whether only itself and its neighbours read what the block that stands for many makes:
+/// a sum over all blocks, say, is another one in the whole step.
+static bool is_read_near(const finder *f) {
+  const eg_plan_space *space = f->space;
+  uint32_t middle = space->info->fold.middle;
+  for (uint32_t o = 0; o < space->operators.len; o++) {
+    const eg_space_operator *op = &space->operators.data[o];
+    uint32_t to = value_at(f, op->value)->block;
+    bool is_near = to + 1 == middle || to == middle || to == middle + 1;
+    for (uint32_t i = 0; i < op->input_count && !is_near; i++)
+      if (value_at(f, space->inputs.data[op->inputs + i])->block == middle) return false;
+  }
+  return true;
+}
+
 egraph_status eg_plan_seams_find(eg_plan_space *space) {
   finder f = {.space = space};
   eg_arena arena;
@@ -140,6 +155,7 @@ egraph_status eg_plan_seams_find(eg_plan_space *space) {
   if (status == EGRAPH_OK) start(&f);
   if (status == EGRAPH_OK) status = follow(&f, &arena);
   if (status == EGRAPH_OK) status = pair_links(&f);
+  space->can_be_cut = space->is_exact && is_read_near(&f);
   eg_arena_deinit(&arena);
   eg_seam_links_deinit(&f.at);
   eg_u32s_deinit(&f.later);

@@ -67,6 +67,7 @@ typedef struct eg_plan_space {
   eg_seam_links seams; // of a folded step
   bool is_exact; // a folded step costs what the whole one does in which equal blocks are
                  // treated alike (plan_seams.h)
+  bool can_be_cut; // and a bound of it is one of the whole step (plan_cut.h)
 } eg_plan_space;
 
 /// Enumerates. Fails with EGRAPH_E_UNSUPPORTED when a value has no type, or a type too
