@@ -293,6 +293,7 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
     s->has_any = true;
   } else {
     eg_planning other = *next;
+    eg_stop stop = next->stop;
     double bound = join_bounds(s, next, is_whole);
     bool is_cheaper = next->has_plan && (!out->has_plan || next->cost < out->cost);
     if (is_cheaper || (is_whole && !out->has_plan)) {
@@ -301,6 +302,7 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
     }
     join_outcomes(out, &other, is_whole != (is_cheaper || (is_whole && !out->has_plan)));
     out->bound = bound;
+    if (is_whole) out->stop = stop;
     out->saturate_seconds += other.saturate_seconds;
     out->space_seconds += other.space_seconds;
     out->solve_seconds += other.solve_seconds;
@@ -393,16 +395,16 @@ static egraph_status search(searcher *s) {
   if (!first->is_made) return search_whole(s, 1, true);
   // Where both are planned, baselines are those of the whole step.
   EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
-  double size = s->whole_size;
-  if (!is_open(s) && !s->planner->compares) return EGRAPH_OK;
-  // Variants of the folded step are those of the bound; the whole one would have others.
-  bool is_told = s->planner->rules != NULL && s->out->bound > 0 && size > SMALL_STEP;
-  s->out->is_of_reached = is_told;
-  if (is_told) return EGRAPH_OK;
-  if (size > SMALL_STEP && !s->is_mixed) EG_TRY(search_groups(s));
-  if (size <= LARGE_STEP && s->deadline > eg_clock_seconds())
-    return search_whole(s, WHOLE_SHARE, size <= SMALL_STEP);
-  return EGRAPH_OK;
+  bool has_rules = s->planner->rules != NULL, is_small = s->whole_size <= SMALL_STEP;
+  // The bound is of variants that the folded step has; the whole one may have others.
+  s->out->is_of_reached = has_rules;
+  bool is_told = has_rules && !is_small && s->out->has_plan && s->out->bound > 0;
+  bool is_done = !is_open(s) && !s->planner->compares && !(has_rules && is_small);
+  if (is_told || is_done) return EGRAPH_OK;
+  if (!is_small && !s->is_mixed) EG_TRY(search_groups(s));
+  if (s->whole_size > LARGE_STEP || s->deadline <= eg_clock_seconds()) return EGRAPH_OK;
+  s->out->is_of_reached = false;
+  return search_whole(s, WHOLE_SHARE, is_small);
 }
 
 egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,
