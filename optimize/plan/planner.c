@@ -258,11 +258,12 @@ static egraph_status list_contenders(planner *p) {
   return status;
 }
 
-/// Whether the clock leaves no more time for baselines, where there is a plan.
+/// Whether the clock leaves no more time for baselines before the search, where there is
+/// a plan; those that may be cheaper follow the search, whatever the clock.
 static bool is_late(const planner *p) {
-  double share = p->stage == SEEDING ? SEEDING_CLOCK : 1;
   double spent = eg_clock_seconds() - p->start;
-  return p->out->has_plan && spent > share * p->input->layout.time_limit_seconds;
+  return p->stage == SEEDING && p->out->has_plan &&
+         spent > SEEDING_CLOCK * p->input->layout.time_limit_seconds;
 }
 
 /// Plans each baseline that is not settled in an equal part of so many steps, but at

@@ -15,9 +15,9 @@ static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
 // the whole step after these; of the time for mixing, which takes little work.
 static const double FOLDED_SHARE = 0.5, CUT_SHARE = 0.3, GROUP_SHARE = 0.05,
                     WHOLE_SHARE = 0.3, MIX_SHARE = 0.5;
-// Places and transitions of the whole step up to which it is searched, and up to which it
-// is searched for improvements alone.
-static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
+// Places and transitions of the whole step: up to which it is searched with rules, unless
+// the folded one was proven; up to which it is searched; and for improvements alone.
+static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
 // Steps of each search of the whole step that goes on from a plan, where nothing is said.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
 
@@ -398,8 +398,10 @@ static egraph_status search(searcher *s) {
   bool has_rules = s->planner->rules != NULL, is_small = s->whole_size <= SMALL_STEP;
   // The bound is of variants that the folded step has; the whole one may have others.
   s->out->is_of_reached = has_rules;
-  bool is_told = has_rules && !is_small && s->out->has_plan && s->out->bound > 0;
-  bool is_done = !is_open(s) && !s->planner->compares && !(has_rules && is_small);
+  bool is_proven = !is_open(s), has_bound = s->out->has_plan && s->out->bound > 0;
+  bool is_told =
+      has_rules && has_bound && s->whole_size > (is_proven ? SMALL_STEP : TINY_STEP);
+  bool is_done = is_proven && !s->planner->compares && !has_rules;
   if (is_told || is_done) return EGRAPH_OK;
   if (!is_small && !s->is_mixed) EG_TRY(search_groups(s));
   if (s->whole_size > LARGE_STEP || s->deadline <= eg_clock_seconds()) return EGRAPH_OK;
