@@ -26,5 +26,9 @@ static inline bool eg_work_is_spent(const eg_work *work) {
 static inline uint64_t eg_work_left(const eg_work *work) {
   return work->limit > work->done ? work->limit - work->done : 0;
 }
+/// A share of a limit, at least a step; 0 is no limit, and stays so.
+static inline uint64_t eg_work_share(uint64_t limit, double share) {
+  return limit == 0 ? 0 : 1 + (uint64_t)(share * (double)limit);
+}
 
 #endif

@@ -269,9 +269,8 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
       {"--time-limit", FLAG_REAL, &o->time_limit, "X",
        "seconds in all, the second limit (default 360)", 0.001, 1e6},
       {"--work", FLAG_UINT, &o->work_limit, "N",
-       "millions of steps in all: the same plan on a busy machine (default 60000, or "
-       "1000 "
-       "per second of --time-limit)",
+       "millions of steps in all: the same plan on a busy machine (default: 60000, or "
+       "1000 per second of --time-limit)",
        0, 1e12},
       {"--gap", FLAG_REAL, &f->gap, "X",
        "stop at this relative gap; 0: prove the optimum (default: 0.001 after a few "

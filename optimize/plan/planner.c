@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
+#include "base/work.h"
 #include "optimize/plan/plan_algebra.h"
 #include "optimize/plan/plan_improve.h"
 #include "optimize/plan/plan_mix.h"
@@ -84,11 +85,6 @@ static egraph_status saturate(planner *p) {
   p->out->classes = eg_engine_class_count(engine);
   p->out->saturate_seconds = eg_clock_seconds() - p->start;
   return EGRAPH_OK;
-}
-
-/// 0 is no limit.
-static uint64_t share_of_work(uint64_t limit, double share) {
-  return limit == 0 ? 0 : 1 + (uint64_t)(share * (double)limit);
 }
 
 /// Options of a solution in the time that is left.
@@ -317,7 +313,7 @@ static egraph_status plan_given(planner *p, eg_competition *competition) {
   eg_fitted_plan plan;
   p->stage = GIVEN_GRAPH;
   competition->layout.time_limit_seconds = GIVEN_SHARE * remaining(p).time_limit_seconds;
-  competition->layout.work_limit = share_of_work(p->input->layout.work_limit, GIVEN_WORK);
+  competition->layout.work_limit = eg_work_share(p->input->layout.work_limit, GIVEN_WORK);
   competition->seed = &p->seed;
   EG_TRY(eg_compete_given(competition, &plan));
   competition->seed = NULL;
@@ -348,7 +344,7 @@ static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s 
   if (!is_free(p) || p->is_cancelled) return EGRAPH_OK;
   eg_layout_options options = remaining(p);
   options.time_limit_seconds *= IMPROVING_SHARE;
-  options.work_limit = share_of_work(options.work_limit, IMPROVING_WORK);
+  options.work_limit = eg_work_share(options.work_limit, IMPROVING_WORK);
   options.progress = on_progress;
   options.user = p;
   return eg_plan_improve(p->alloc, competition->space, &options, &p->seed, p->out->cost,
@@ -462,11 +458,11 @@ static egraph_status cut(planner *p, eg_competition *competition) {
   bool may_bind = memory_may_bind(p);
   double share = may_bind ? 1 - 2 * MATE_SHARE : 1;
   competition->layout.time_limit_seconds = share * seconds;
-  competition->layout.work_limit = share_of_work(work, share);
+  competition->layout.work_limit = eg_work_share(work, share);
   EG_TRY(eg_compete_cut(competition, p->price, may_bind, &result));
   p->out->cut_bound = result.bound;
   competition->layout.time_limit_seconds = MATE_SHARE * seconds;
-  competition->layout.work_limit = share_of_work(work, MATE_SHARE);
+  competition->layout.work_limit = eg_work_share(work, MATE_SHARE);
   if (may_bind) EG_TRY(find_mates(p, competition, result.price));
   competition->layout.time_limit_seconds = limit;
   competition->layout.work_limit = p->input->layout.work_limit;
@@ -481,7 +477,7 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
   if (known->len != 0) competition->layout.incumbent = known->data;
   if (p->has_variants && !p->input->is_alone)
     competition->layout.work_limit =
-        share_of_work(p->input->layout.work_limit, VARIANTS_WORK);
+        eg_work_share(p->input->layout.work_limit, VARIANTS_WORK);
   competition->seed = &p->seed;
   EG_TRY(search(p, competition));
   competition->layout.incumbent = NULL;

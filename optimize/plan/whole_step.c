@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/proof.h"
+#include "base/work.h"
 #include "optimize/plan/plan_names.h"
 #include "optimize/plan/plan_unfold.h"
 
@@ -201,11 +202,6 @@ static double seconds_left(const searcher *s) {
   return fmax(s->deadline - eg_clock_seconds(), LEAST_SECONDS);
 }
 
-/// 0: no limit.
-static uint64_t work_of(const searcher *s, double share) {
-  return (uint64_t)(share * (double)s->planner->layout.work_limit);
-}
-
 static eg_planner_input input_for(const searcher *s, const eg_graph *graph,
                                   const eg_step_info *info,
                                   const eg_plan_constraints *constraints, double share) {
@@ -214,7 +210,7 @@ static eg_planner_input input_for(const searcher *s, const eg_graph *graph,
   input.info = info;
   input.constraints = s->step->in.constraints != NULL ? constraints : NULL;
   input.layout.time_limit_seconds = share * seconds_left(s);
-  input.layout.work_limit = work_of(s, share);
+  input.layout.work_limit = eg_work_share(s->planner->layout.work_limit, share);
   return input;
 }
 
@@ -240,6 +236,10 @@ static egraph_status unfold(const searcher *s, const fold *f, eg_planning *plann
   if (!planning->has_plan) return EGRAPH_OK;
   EG_TRY(unfold_plan(s, f, &planning->emitted));
   EG_TRY(eg_plan_summary_make(&planning->emitted.plan, s->step->alloc, &summary));
+  // What rules have made is read anew in each block, and may cost more there.
+  if (planning->is_exact && s->planner->rules == NULL)
+    EG_TRY(eg_proof_check_equal("seconds of a folded plan and of the same plan unfolded",
+                                planning->cost, summary.seconds));
   planning->cost = summary.seconds;
   planning->memory = summary.peak;
   if (!(planning->memory > s->step->in.memory_limit)) return EGRAPH_OK;
@@ -345,7 +345,7 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   input.is_alone = f != &step->folds[0];
   if (!input.is_alone) {
     input.cut_seconds = CUT_SHARE * seconds_left(s);
-    input.cut_work = work_of(s, CUT_SHARE);
+    input.cut_work = eg_work_share(s->planner->layout.work_limit, CUT_SHARE);
   }
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   egraph_status status = unfold(s, f, &next);

@@ -1,18 +1,6 @@
 # Certificates: what the command writes is verified by check_certificate, and what was changed is not.
 # SPDX-License-Identifier: Apache-2.0
 . "$(dirname "$0")/kit.sh"
-CHECKER=$(dirname "$EGRAPH")/check_certificate
-
-check() { # STATUS OUT ERR arguments...
-  wanted=$1 out=$2 err=$3
-  shift 3
-  last="check_certificate $*" cases=$((cases + 1))
-  "$CHECKER" "$@" >stdout 2>stderr </dev/null
-  got=$?
-  [ "$got" -eq "$wanted" ] || fail "exit status $got instead of $wanted"
-  matches stdout "$out"
-  matches stderr "$err"
-}
 
 check 0 '^usage: check_certificate' - --help
 check 2 - '^usage: check_certificate'

@@ -60,13 +60,25 @@ same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
 absent() { [ ! -e "$1" ] || fail "$1 exists"; }
 present() { [ -s "$1" ] || fail "$1 is absent or empty"; }
 
+check() { # STATUS OUT ERR arguments...
+  wanted=$1 out=$2 err=$3
+  shift 3
+  last="check_certificate $*" cases=$((cases + 1))
+  "$(dirname "$EGRAPH")/check_certificate" "$@" >stdout 2>stderr </dev/null
+  got=$?
+  [ "$got" -eq "$wanted" ] || fail "exit status $got instead of $wanted"
+  matches stdout "$out"
+  matches stderr "$err"
+}
+
 finish() {
   echo "$cases cases, $failures failures"
   [ "$failures" -eq 0 ]
   exit
 }
 
-# Models. layer: 2 operators that fuse; conv: choices of memory formats.
+# Models. layer: 2 operators that fuse; conv: choices of memory formats; mlp; deep: eight
+# equal layers, of which those in the middle get the same choices at first.
 cat >layer.egraph <<'X'
 (egraph-graph 1)
 (input x "float32[4,8]")
@@ -88,3 +100,21 @@ cat >conv.egraph <<'X'
 (let y (relu n))
 (output y)
 X
+cat >mlp.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[64,32]")
+(weight w1 "float32[32,128]")
+(weight w2 "float32[128,16]")
+(let m (matmul x w1))
+(let h (relu m))
+(let y (matmul h w2))
+(output y)
+X
+awk 'BEGIN {
+  print "(egraph-graph 1)\n(input x0 \"float32[64,32]\")"
+  for (i = 0; i < 8; i++) printf "(weight w%d \"float32[32,32]\")\n", i
+  for (i = 0; i < 8; i++) {
+    printf "(let m%d (matmul x%d w%d))\n(let h%d (relu m%d))\n(let x%d (add h%d x%d))\n", i, i, i, i, i, i + 1, i, i
+  }
+  print "(output x8)"
+}' >deep.egraph

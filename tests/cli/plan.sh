@@ -2,25 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 . "$(dirname "$0")/kit.sh"
 
-cat >mlp.egraph <<'X'
-(egraph-graph 1)
-(input x "float32[64,32]")
-(weight w1 "float32[32,128]")
-(weight w2 "float32[128,16]")
-(let m (matmul x w1))
-(let h (relu m))
-(let y (matmul h w2))
-(output y)
-X
-# Eight equal layers, of which those in the middle get the same choices at first.
-awk 'BEGIN {
-  print "(egraph-graph 1)\n(input x0 \"float32[64,32]\")"
-  for (i = 0; i < 8; i++) printf "(weight w%d \"float32[32,32]\")\n", i
-  for (i = 0; i < 8; i++) {
-    printf "(let m%d (matmul x%d w%d))\n(let h%d (relu m%d))\n(let x%d (add h%d x%d))\n", i, i, i, i, i, i + 1, i, i
-  }
-  print "(output x8)"
-}' >deep.egraph
 printf '(egraph-graph 1)\n(input x "float32[8,8]")\n(let y (relu x))\n(output y)\n' >bare.egraph
 
 expect 0 '^usage: egraph plan MODEL' - plan --help
