@@ -36,6 +36,7 @@ struct eg_layout_ascent {
   eg_layout_order order;
   eg_layout_weights weights;
   bool is_checked; // whether limits can be kept
+  double constant; // of the bound: what the prices in the factors' costs take off
   double bound;    // after the last pass
   double best;     // the highest of all, less what rounding may have added
   double room;     // labels that exceed it are in no better solution
@@ -170,7 +171,7 @@ static void count_steps(ascent *a) {
 
 static egraph_status pass(ascent *a, bool forward) {
   uint32_t count = (uint32_t)a->order.values.len;
-  a->bound = eg_layout_weights_constant(&a->weights, a->search->task);
+  a->bound = a->constant;
   if (!forward) pass_others(a, false);
   for (uint32_t i = 0; i < count && !a->infeasible; i++) {
     uint32_t value = a->order.values.data[forward ? i : count - 1 - i];
@@ -186,6 +187,7 @@ static egraph_status pass(ascent *a, bool forward) {
 // ---- the whole ----------------------------------------------------------------------
 
 static egraph_status set_costs(ascent *a) {
+  a->constant = eg_layout_weights_constant(&a->weights, a->search->task);
   return eg_layout_weights_fill(&a->weights, a->search->view, &a->factors.strategy_cost,
                                 &a->factors.arc_cost);
 }
@@ -214,8 +216,7 @@ static egraph_status decode(ascent *a) { return eg_layout_walk_offer(&a->walk); 
 
 /// What rounding may have added to a bound of many terms.
 static double rounding_of(const ascent *a) {
-  double constant = eg_layout_weights_constant(&a->weights, a->search->task);
-  return 1e-12 * (fabs(a->bound) + fabs(constant));
+  return 1e-12 * (fabs(a->bound) + fabs(a->constant));
 }
 
 /// Raises the search's bound, and notes at which prices of memory it was.
@@ -450,11 +451,10 @@ const eg_layout_factors *eg_layout_ascent_factors(const ascent *a) { return &a->
 egraph_status eg_layout_ascent_eliminate(eg_layout_ascent *a,
                                          const eg_layout_excess *excess, double room,
                                          uint32_t rows, eg_layout_eliminated *out) {
-  const eg_layout_elimination options = {
-      .strategy_excess = &excess->strategy,
-      .arc_excess = &excess->arc,
-      .constant = eg_layout_weights_constant(&a->weights, a->search->task),
-      .room = room,
-      .rows = rows};
+  const eg_layout_elimination options = {.strategy_excess = &excess->strategy,
+                                         .arc_excess = &excess->arc,
+                                         .constant = a->constant,
+                                         .room = room,
+                                         .rows = rows};
   return eg_layout_eliminate(a->search, &a->factors, &options, out);
 }

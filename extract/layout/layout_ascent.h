@@ -28,14 +28,15 @@ egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, int passes,
                                      eg_layout_excess *out, bool *out_any);
 /// Borrowed: the limited measures, and the prices at which climb works, 0 at first.
 const eg_layout_weights *eg_layout_ascent_weights(const eg_layout_ascent *ascent);
-/// `price`: [limited measures], >= 0.
+/// `price`: [limited measures], >= 0; they count from the next climb on.
 void eg_layout_ascent_set_prices(eg_layout_ascent *ascent, const double *price);
 /// From now on no label is given up because a solution is cheaper: what is proven holds
 /// whatever the best solution is.
 void eg_layout_ascent_keep_all(eg_layout_ascent *ascent);
 /// The best bound of all climbs, -INFINITY before the first.
 double eg_layout_ascent_best(const eg_layout_ascent *ascent);
-/// Looks for the prices of the best bound by what greedy solutions use, and climbs there.
+/// Looks for the prices of the best bound by what greedy solutions use; the next
+/// climb is at those.
 egraph_status eg_layout_ascent_find_prices(eg_layout_ascent *ascent);
 /// Works on a part of what is active, borrowed, until released: prices are then as they
 /// were. What climb and eliminate prove meanwhile, search->bound included, is of the

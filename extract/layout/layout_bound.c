@@ -40,16 +40,16 @@ static void set_prices(const bounder *b, eg_layout_ascent *ascent) {
   eg_layout_ascent_set_prices(ascent, price);
 }
 
-/// What rounding may take from the bound when others add it up.
+/// What rounding may take from the last bound when others add it up.
 static double rounding_of(const bounder *b, const eg_layout_ascent *ascent) {
   double constant =
       eg_layout_weights_constant(eg_layout_ascent_weights(ascent), &b->task);
-  return 1e-10 * (fabs(b->out->bound) + fabs(constant)) + 10 * b->search.rounding;
+  return 1e-10 * (fabs(b->excess.bound) + fabs(constant)) + 10 * b->search.rounding;
 }
 
 static egraph_status fill_dual(bounder *b, const eg_layout_ascent *ascent) {
   memcpy(b->dual->price, b->out->price, sizeof b->dual->price);
-  b->dual->bound = b->out->bound - rounding_of(b, ascent);
+  b->dual->bound = b->excess.bound - rounding_of(b, ascent);
   return eg_layout_dual_fill(b->dual, eg_layout_ascent_factors(ascent));
 }
 
@@ -60,8 +60,10 @@ static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
   EG_TRY(offer_target(b));
   if (b->options->price != NULL) set_prices(b, ascent);
   EG_TRY(eg_layout_ascent_climb(ascent, EG_LAYOUT_MOST_PASSES, &b->excess, &any));
-  if (any && b->options->price == NULL && weights->limits != 0)
+  if (any && b->options->price == NULL && weights->limits != 0) {
     EG_TRY(eg_layout_ascent_find_prices(ascent));
+    EG_TRY(eg_layout_ascent_climb(ascent, EG_LAYOUT_MOST_PASSES, &b->excess, &any));
+  }
   b->out->bound = any ? eg_layout_ascent_best(ascent) : INFINITY;
   for (uint32_t i = 0; any && i < weights->limits; i++)
     b->out->price[weights->limited[i] - EG_LAYOUT_ROW] = weights->price[i];

@@ -165,9 +165,9 @@ static egraph_status approach(closer *c, eg_layout_eliminated *last) {
     memcpy(before, c->prices.price, sizeof before);
     EG_TRY(keep_solution(c));
     EG_TRY(move_prices(c, last, &moved));
-    if (!moved || is_near(&c->prices, before)) break;
+    if (!moved) break;
     EG_TRY(descend(c, last));
-    if (is_over(c)) break;
+    if (is_over(c) || is_near(&c->prices, before)) break;
   }
   return EGRAPH_OK;
 }
