@@ -116,6 +116,9 @@ static egraph_status descend(closer *c, eg_layout_eliminated *last) {
   EG_TRY(eg_layout_ascent_climb(c->ascent, EG_LAYOUT_MOST_PASSES, c->excess, &any));
   c->active->infeasible = !any;
   if (!any || is_done(c)) return EGRAPH_OK;
+  if (eg_layout_search_is_of_bound(c->search))
+    return eg_layout_ascent_eliminate(c->ascent, c->excess, room_above(c), MOST_ROWS,
+                                      last);
   EG_TRY(sweep(c, last));
   (void)eg_layout_delete_costly(c->search, c->active, c->excess);
   return EGRAPH_OK;
@@ -238,7 +241,7 @@ static egraph_status improve(closer *c, eg_layout_eliminated *last) {
 
 static egraph_status close_gap(closer *c, eg_layout_eliminated *last) {
   EG_TRY(descend(c, last));
-  if (is_over(c)) return EGRAPH_OK;
+  if (is_over(c) || eg_layout_search_is_of_bound(c->search)) return EGRAPH_OK;
   if (last->reach != EG_LAYOUT_REACH_ALL && !is_beyond(c, last)) EG_TRY(improve(c, last));
   if (c->prices.count != 0 && !is_over(c)) EG_TRY(approach(c, last));
   if (is_over(c)) return EGRAPH_OK;

@@ -2,6 +2,11 @@
 // (min-weight). A variable's relations are joined, smallest first, and it is taken out in
 // the last join; the base is the least cost once all are gone. Whenever relations
 // have grown, diffusion over them raises the base, so that fewer rows have room.
+//
+// At first only variables are taken out whose joins have few enough rows that all can be
+// kept: the base is then a bound (mini-bucket elimination with diffusion between the
+// buckets: Dechter and Rish 2003, Ihler et al., "Join-graph based cost-shifting schemes",
+// 2012). Then the others are, of whose joins the cheapest rows are kept.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_eliminate.h"
 
@@ -11,7 +16,12 @@
 
 enum { STEP = 4 }; // of work, per step of relations (measured)
 enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
+enum { FEWEST_CONDENSED = 1 << 10, MOST_CONDENSED = 1 << 16, GROWTH = 4 };
+static const double STANDSTILL = 0.01; // of the room above the base, per PASSES
 #define NONE EG_RELATION_NONE
+
+/// Of a variable: in relations; taken out, or of one label; its join has too many rows.
+typedef enum state { PRESENT, GONE, PUT_OFF } state;
 
 typedef struct eliminator {
   eg_layout_search *search;
@@ -22,10 +32,11 @@ typedef struct eliminator {
   eg_words near;    // [variable] row of those that share a relation
   eg_doubles width; // [variable] log of its labels
   eg_doubles score; // [variable] sum of its neighbours' widths
-  eg_bytes gone;    // [variable]
+  eg_bytes gone;    // [variable] a `state`
   eg_u32s order;    // variables, as they went
   eg_u32s result;   // [order] relation that knows the choice
   eg_labels label;  // [variable] of the solution
+  eg_u32s joined;   // relations of the join at hand
   eg_relation unit; // of no variables: one row that costs nothing
   size_t grown;     // rows of the largest result at the last diffusion
 } eliminator;
@@ -75,14 +86,14 @@ static void find_order(eliminator *e) {
   for (uint32_t v = 0; v < e->vars; v++) {
     if (n->fixed.data[v] != EG_NETWORK_FREE) {
       e->label.data[v] = n->fixed.data[v];
-      e->gone.data[v] = 1;
+      e->gone.data[v] = GONE;
     }
     e->width.data[v] = log2(count_labels(n, v) + 1e-3);
   }
   for (size_t r = 0; r < n->relations.len; r++)
     if (!n->used.data[r]) add_neighbours(e, &n->relations.data[r]);
   for (uint32_t v = 0; v < e->vars; v++)
-    if (!e->gone.data[v]) weigh(e, v);
+    if (e->gone.data[v] != GONE) weigh(e, v);
 }
 
 /// Raises the base, and finds an order for what is left.
@@ -95,16 +106,17 @@ static egraph_status diffuse(eliminator *e) {
 static uint32_t choose_variable(const eliminator *e) {
   uint32_t best = NONE;
   for (uint32_t v = 0; v < e->vars; v++)
-    if (!e->gone.data[v] && (best == NONE || e->score.data[v] < e->score.data[best]))
+    if (e->gone.data[v] == PRESENT &&
+        (best == NONE || e->score.data[v] < e->score.data[best]))
       best = v;
   return best;
 }
 
 static void forget_variable(eliminator *e, uint32_t var) {
   const uint64_t *own = neighbours(e, var);
-  e->gone.data[var] = 1;
+  e->gone.data[var] = GONE;
   for (uint32_t v = 0; v < e->vars; v++) {
-    if (e->gone.data[v] || !eg_bits_has(own, v)) continue;
+    if (e->gone.data[v] == GONE || !eg_bits_has(own, v)) continue;
     uint64_t *row = neighbours(e, v);
     for (size_t w = 0; w < e->words; w++)
       row[w] |= own[w];
@@ -129,14 +141,23 @@ static uint32_t smallest(const eg_network *n, uint32_t var) {
   return best;
 }
 
+/// Raises the next relation of a variable, and takes it into the join at hand.
+static egraph_status hold_next(eliminator *e, uint32_t var, uint32_t *next) {
+  eg_network *n = &e->network;
+  EG_TRY(eg_u32s_push(&e->joined, *next));
+  n->used.data[*next] = 1;
+  eg_relation_raise(&n->maker, &n->costs, &n->relations.data[*next]);
+  *next = smallest(n, var);
+  return EGRAPH_OK;
+}
+
 /// Joins the relations of a variable into `out`, without it.
 static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
   eg_network *n = &e->network;
   uint32_t next = smallest(n, var);
   eg_relation *held = &n->relations.data[next];
-  n->used.data[next] = 1;
-  eg_relation_raise(&n->maker, &n->costs, held);
-  next = smallest(n, var);
+  e->joined.len = 0;
+  EG_TRY(hold_next(e, var, &next));
   if (next == NONE)
     return eg_relation_join(&n->maker, &n->costs, held, &e->unit, var, out);
   eg_relation joined;
@@ -144,12 +165,11 @@ static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
   egraph_status status = EGRAPH_OK;
   while (status == EGRAPH_OK && next != NONE) {
     eg_relation *other = &n->relations.data[next];
-    n->used.data[next] = 1;
-    eg_relation_raise(&n->maker, &n->costs, other);
-    next = smallest(n, var);
-    status = eg_relation_join(&n->maker, &n->costs, held, other,
-                              next == NONE ? var : NONE, out);
-    if (status != EGRAPH_OK || next == NONE) break;
+    status = hold_next(e, var, &next);
+    if (status == EGRAPH_OK)
+      status = eg_relation_join(&n->maker, &n->costs, held, other,
+                                next == NONE ? var : NONE, out);
+    if (status != EGRAPH_OK || next == NONE || n->maker.failed) break;
     eg_relation spare = joined;
     joined = *out;
     *out = spare;
@@ -159,18 +179,22 @@ static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
   return status;
 }
 
-static egraph_status take_out(eliminator *e, uint32_t var) {
+/// Gives back what a join that failed has taken.
+static void put_off(eliminator *e, uint32_t var) {
   eg_network *n = &e->network;
-  eg_relation result;
-  eg_relation_init(&result, e->search->alloc);
-  egraph_status status = join_all(e, var, &result);
-  if (status != EGRAPH_OK) {
-    eg_relation_deinit(&result);
-    return status;
+  for (size_t i = 0; i < e->joined.len; i++) {
+    n->used.data[e->joined.data[i]] = 0;
+    eg_relation_lower(&n->costs, &n->relations.data[e->joined.data[i]]);
   }
+  e->gone.data[var] = PUT_OFF;
+}
+
+/// The relation that stands for a variable's from now on.
+static egraph_status replace(eliminator *e, uint32_t var, eg_relation *result) {
+  eg_network *n = &e->network;
   for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
     n->costs.cost.data[i] = 0; // they are in the rows now
-  EG_TRY(eg_network_add(n, &result));
+  EG_TRY(eg_network_add(n, result));
   uint32_t number = (uint32_t)n->relations.len - 1;
   EG_TRY(eg_network_settle(n, number));
   EG_TRY(eg_u32s_push(&e->order, var));
@@ -179,32 +203,116 @@ static egraph_status take_out(eliminator *e, uint32_t var) {
   return EGRAPH_OK;
 }
 
+/// *out_rows: of what it leaves; of nothing when it was put off.
+static egraph_status take_out(eliminator *e, uint32_t var, size_t *out_rows) {
+  eg_relation result;
+  eg_relation_init(&result, e->search->alloc);
+  egraph_status status = join_all(e, var, &result);
+  *out_rows = eg_relation_rows(&result);
+  if (status == EGRAPH_OK && !e->network.maker.failed) {
+    e->network.is_empty = e->network.is_empty || *out_rows == 0;
+    return replace(e, var, &result);
+  }
+  eg_relation_deinit(&result);
+  *out_rows = 0;
+  if (status == EGRAPH_OK) put_off(e, var);
+  return status;
+}
+
 static void count_steps(eliminator *e) {
   eg_layout_search_work(e->search, STEP * e->network.maker.steps);
   e->network.maker.steps = 0;
 }
 
-/// *out_found: whether a row is left in every relation.
-static egraph_status run(eliminator *e, bool *out_found) {
+static bool should_stop(eliminator *e) {
+  count_steps(e);
+  return eg_layout_search_stop(e->search);
+}
+
+/// Takes out what is present, and diffuses whenever relations have grown.
+static egraph_status take_out_all(eliminator *e, bool keeps_all) {
   eg_network *n = &e->network;
-  *out_found = false;
-  EG_TRY(size_order(e));
-  EG_TRY(diffuse(e));
+  n->maker.keeps_all = keeps_all;
   e->grown = FEW_ROWS;
   for (uint32_t var; !n->is_empty && (var = choose_variable(e)) != NONE;) {
-    EG_TRY(take_out(e, var));
-    size_t rows = eg_relation_rows(&n->relations.data[n->relations.len - 1]);
-    if (rows == 0) return EGRAPH_OK;
-    count_steps(e);
-    if (eg_layout_search_stop(e->search)) {
-      n->maker.lost = 0;
-      return EGRAPH_OK;
-    }
-    if (rows <= 2 * e->grown) continue;
+    size_t rows;
+    EG_TRY(take_out(e, var, &rows));
+    if (should_stop(e)) return EGRAPH_OK;
+    if (n->is_empty || rows <= 2 * e->grown) continue;
     e->grown = rows;
     EG_TRY(diffuse(e));
   }
-  *out_found = !n->is_empty;
+  return EGRAPH_OK;
+}
+
+/// Diffuses until the base stands still.
+static egraph_status settle(eliminator *e) {
+  eg_network *n = &e->network;
+  for (double before = -INFINITY; !n->is_empty && !should_stop(e);) {
+    double left = n->maker.room - n->maker.base;
+    if (!(n->maker.base - before > STANDSTILL * left)) break;
+    before = n->maker.base;
+    EG_TRY(diffuse(e));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status raise(eliminator *e, double constant, double least) {
+  double proven = fmin(least, e->network.maker.lost);
+  if (isinf(proven)) return EGRAPH_OK;
+  double bound = e->states.bound + constant + proven;
+  return eg_layout_search_raise(e->search,
+                                bound - 1e-12 * (fabs(bound) + fabs(constant)));
+}
+
+/// Puts back what was put off; returns whether anything is left to take out.
+static bool put_back(eliminator *e) {
+  bool is_left = false;
+  for (uint32_t v = 0; v < e->vars; v++) {
+    is_left = is_left || e->gone.data[v] != GONE;
+    if (e->gone.data[v] == PUT_OFF) e->gone.data[v] = PRESENT;
+  }
+  return is_left;
+}
+
+static bool is_closed(const eliminator *e) {
+  return e->search->bound >= eg_layout_search_cutoff(e->search);
+}
+
+/// Takes out what leaves all rows, of few at first; *out_left: there is more.
+static egraph_status condense(eliminator *e, double constant, uint32_t most,
+                              bool *out_left) {
+  eg_network *n = &e->network;
+  if (most > MOST_CONDENSED) most = MOST_CONDENSED;
+  n->maker.rows = most < FEWEST_CONDENSED ? most : FEWEST_CONDENSED;
+  for (;; n->maker.rows *= GROWTH) {
+    EG_TRY(take_out_all(e, true));
+    *out_left = put_back(e);
+    if (!*out_left || n->is_empty) return EGRAPH_OK;
+    EG_TRY(settle(e));
+    EG_TRY(raise(e, constant, n->is_empty ? INFINITY : n->maker.base));
+    if (n->is_empty || should_stop(e) || is_closed(e)) return EGRAPH_OK;
+    if (n->maker.rows > most / GROWTH) return EGRAPH_OK;
+  }
+}
+
+/// *out_found: whether a row is left in every relation.
+static egraph_status run(eliminator *e, double constant, bool *out_found) {
+  eg_network *n = &e->network;
+  uint32_t rows = n->maker.rows;
+  bool is_left;
+  *out_found = false;
+  EG_TRY(size_order(e));
+  EG_TRY(diffuse(e));
+  EG_TRY(condense(e, constant, rows, &is_left));
+  n->maker.rows = rows;
+  bool is_done = !is_left || n->is_empty;
+  if (!is_done && !eg_layout_search_is_of_bound(e->search) && !should_stop(e)) {
+    EG_TRY(take_out_all(e, false));
+    is_done = !should_stop(e);
+  }
+  if (!is_done) n->maker.lost = 0;
+  *out_found = !n->is_empty && is_done;
   return EGRAPH_OK;
 }
 
@@ -235,15 +343,11 @@ static eg_layout_reach reach_of(const eliminator *e, double least) {
 
 static egraph_status eliminate(eliminator *e, double constant,
                                eg_layout_eliminated *out) {
-  EG_TRY(run(e, &out->found));
+  EG_TRY(run(e, constant, &out->found));
   double least = out->found ? e->network.maker.base : INFINITY; // all of it
-  double proven = fmin(least, e->network.maker.lost);
   if (out->found) EG_TRY(offer(e, out));
   out->reach = reach_of(e, least);
-  if (isinf(proven)) return EGRAPH_OK;
-  double bound = e->states.bound + constant + proven;
-  return eg_layout_search_raise(e->search,
-                                bound - 1e-12 * (fabs(bound) + fabs(constant)));
+  return raise(e, constant, least);
 }
 
 // ---- the whole ----------------------------------------------------------------------
@@ -269,6 +373,7 @@ static egraph_status init(eliminator *e, const eg_layout_elimination *options) {
   eg_u32s_init(&e->order, alloc);
   eg_u32s_init(&e->result, alloc);
   eg_labels_init(&e->label, alloc);
+  eg_u32s_init(&e->joined, alloc);
   eg_relation_init(&e->unit, alloc);
   return eg_doubles_push(&e->unit.cost, 0);
 }
@@ -282,6 +387,7 @@ static void deinit(eliminator *e) {
   eg_u32s_deinit(&e->order);
   eg_u32s_deinit(&e->result);
   eg_labels_deinit(&e->label);
+  eg_u32s_deinit(&e->joined);
   eg_relation_deinit(&e->unit);
 }
 

@@ -98,7 +98,7 @@ static egraph_status collect(eg_network *n, eg_relation *r, size_t column) {
   double *least = n->least.data;
   for (uint32_t l = 0; l < labels; l++)
     least[l] = INFINITY;
-  n->maker.steps += 4 * (uint64_t)rows + 2 * (uint64_t)labels;
+  n->maker.steps += (uint64_t)rows + labels;
   const uint16_t *label = r->labels.data + column;
   for (size_t row = 0; row < rows; row++, label += width)
     if (cost[row] < least[*label]) least[*label] = cost[row];

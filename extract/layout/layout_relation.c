@@ -61,7 +61,7 @@ egraph_status eg_relation_begin(eg_relation_maker *m, eg_relation *to,
   m->to = to;
   m->most = m->room - m->base;
   m->takes_out = takes_out;
-  m->is_distinct = false;
+  m->is_distinct = m->failed = false;
   eg_flatmap_clear(&m->seen);
   to->vars.len = to->labels.len = to->cost.len = to->choice.len = 0;
   return eg_u32s_append(&to->vars, vars, count);
@@ -72,6 +72,10 @@ void eg_relation_lose(eg_relation_maker *m, double cost) {
 }
 
 static void give_up(eg_relation_maker *m) {
+  if (m->keeps_all) {
+    m->failed = true;
+    return;
+  }
   m->gave_up = true;
   m->lost = 0;
 }
@@ -108,6 +112,10 @@ egraph_status eg_relation_add(eg_relation_maker *m, const uint16_t *labels,
     if (!(cost < to->cost.data[row])) return EGRAPH_OK;
     to->cost.data[row] = cost;
     if (m->takes_out) to->choice.data[row] = choice;
+    return EGRAPH_OK;
+  }
+  if (m->keeps_all && to->cost.len >= m->rows) {
+    m->failed = true;
     return EGRAPH_OK;
   }
   if (to->cost.len / 2 >= m->rows) {
@@ -191,7 +199,11 @@ void eg_relation_fix(eg_relation_maker *m, eg_relation *r, uint32_t var, uint16_
 
 // ---- joins --------------------------------------------------------------------------
 
-enum { MOST_VARS = EG_RELATION_VARS, ASK_EVERY = 1 << 12 };
+enum {
+  MOST_VARS = EG_RELATION_VARS,
+  ASK_EVERY = 1 << 12,
+  STEPS_PER_ROW = 1 << 10 // of a join that keeps all
+};
 
 /// How rows of two relations fit together.
 typedef struct joint {
@@ -297,7 +309,7 @@ static egraph_status join_row(eg_relation_maker *m, const joint *j, uint32_t row
     for (uint32_t i = 0; i < j->count; i++)
       labels[i] = column(j, a, b, j->from[i]);
     uint16_t choice = j->choice_from == NONE ? 0 : column(j, a, b, j->choice_from);
-    m->steps += 32 + 2 * (uint64_t)j->count;
+    m->steps += 16 + j->count;
     EG_TRY(eg_relation_add(m, labels, choice, cost));
   }
   return EGRAPH_OK;
@@ -307,9 +319,11 @@ static egraph_status join_rows(eg_relation_maker *m, const eg_label_costs *costs
                                const joint *j, const eg_flatmap *map) {
   row_group groups = {j->b, j->common_b, m->first.data, j->common};
   uint16_t key[MOST_VARS];
-  for (uint32_t i = 0; i < eg_relation_rows(j->a); i++) {
+  uint64_t most = m->steps + STEPS_PER_ROW * (uint64_t)m->rows;
+  for (uint32_t i = 0; i < eg_relation_rows(j->a) && !m->failed; i++) {
     uint32_t group;
     m->steps += 16;
+    if (m->keeps_all && m->steps > most) m->failed = true;
     if (i % ASK_EVERY == ASK_EVERY - 1 && m->stop != NULL && m->stop(m->user)) {
       give_up(m);
       return EGRAPH_OK;

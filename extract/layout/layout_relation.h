@@ -45,6 +45,8 @@ typedef struct eg_relation_maker {
   double lost;               // over all relations, INFINITY at first
   bool gave_up;              // a join was too wide or stopped: all is lost
   uint32_t rows;             // at most, the cheapest ones; >= 1
+  bool keeps_all;            // joins that have more rows, or take too long, fail instead
+  bool failed;               // the last join did
   bool takes_out;            // rows have a choice
   bool is_distinct;          // no two rows will have equal labels
   eg_flatmap seen;           // rows by labels
@@ -89,8 +91,8 @@ void eg_relation_fix(eg_relation_maker *maker, eg_relation *relation, uint32_t v
                      uint16_t label);
 
 /// The join of two raised relations into a raised one; `out` is taken out (or
-/// EG_RELATION_NONE). Sorts b. Gives up when the result has too many variables.
-/// O(pairs of rows that agree and are not left out).
+/// EG_RELATION_NONE). Sorts b. Gives up, or fails, when the result has too many
+/// variables. O(pairs of rows that agree and are not left out).
 egraph_status eg_relation_join(eg_relation_maker *maker, const eg_label_costs *costs,
                                const eg_relation *a, eg_relation *b, uint32_t out,
                                eg_relation *to);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_seams.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "extract/layout/layout_bound.h"
@@ -126,6 +127,7 @@ egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *p
   add_potentials(&o, potentials);
   layout.work_limit = options->work_limit;
   layout.time_limit_seconds = options->time_limit_seconds;
+  layout.ceiling = fmax(options->ceiling - o.constant + o.rounding, DBL_MIN);
   layout.progress = on_progress;
   layout.user = &o;
   eg_layout_result_init(&result, alloc);

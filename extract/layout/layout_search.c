@@ -192,11 +192,20 @@ double eg_layout_search_value(const eg_layout_search *search) {
   return search->has_best ? search->best.sum[search->task->objective] : INFINITY;
 }
 
-double eg_layout_search_cutoff(const eg_layout_search *search) {
+/// What costs as much is no better than the best solution.
+static double no_better(const eg_layout_search *search) {
   if (!search->has_best) return INFINITY;
   double value = eg_layout_search_value(search);
   if (search->unit > 0) return value - search->unit * (1 - 1e-6);
   return value - EG_LAYOUT_TOLERANCE * value;
+}
+
+static double below_ceiling(const eg_layout_search *search, double bound) {
+  return search->ceiling > 0 ? fmin(bound, search->ceiling) : bound;
+}
+
+double eg_layout_search_cutoff(const eg_layout_search *search) {
+  return below_ceiling(search, no_better(search));
 }
 
 double eg_layout_search_cut(eg_layout_search *search) {
@@ -212,13 +221,14 @@ egraph_status eg_layout_search_raise(eg_layout_search *search, double bound) {
   if (bound > search->cut) bound = search->cut;
   // The best solution need not be in a part.
   if (isinf(search->whole)) EG_TRY(check_bound(search, bound, value));
-  if (bound >= eg_layout_search_cutoff(search)) bound = value; // up to the tolerance
+  if (bound >= no_better(search)) bound = value; // up to the tolerance
+  bound = below_ceiling(search, bound);
   if (bound > search->bound) search->bound = bound;
   return EGRAPH_OK;
 }
 
 void eg_layout_search_close(eg_layout_search *search) {
-  search->bound = eg_layout_search_value(search);
+  search->bound = below_ceiling(search, eg_layout_search_value(search));
 }
 
 void eg_layout_search_work(eg_layout_search *search, uint64_t steps) {

@@ -25,6 +25,7 @@ typedef struct eg_layout_search {
   eg_layout_clock *clock;
   double relative_gap, late_gap; // eg_layout_options
   uint64_t late_work;
+  double ceiling;       // likewise
   uint32_t expand_from; // alternative operators left from which eg_layout_expand is used
   eg_layout_active legal; // what the user allows
   eg_layout_evaluator evaluator;
@@ -47,6 +48,10 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
                                     const eg_layout_view *view,
                                     const eg_layout_task *task, eg_layout_clock *clock);
 void eg_layout_search_deinit(eg_layout_search *search);
+/// Only a bound is wanted.
+static inline bool eg_layout_search_is_of_bound(const eg_layout_search *search) {
+  return search->ceiling > 0;
+}
 
 /// Completes search->trial.strategy (user-allowed strategies only) with arcs of least
 /// weight and keeps it when it is better than the best. *out_ok: it is a solution within

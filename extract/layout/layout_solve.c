@@ -67,6 +67,7 @@ static egraph_status run_pass(solver *s, const eg_layout_task *task) {
     search.late_gap = s->options->late_gap;
     search.late_work = s->options->late_work;
   }
+  search.ceiling = s->options->ceiling;
   search.expand_from = s->options->expand_from;
   egraph_status status = minimize(s, &search);
   eg_layout_search_deinit(&search);
@@ -151,7 +152,7 @@ static egraph_status find_solutions(solver *s) {
     bool proven = s->closed;
     double bound = s->bound;
     if (i == 0) s->result->bound = bound;
-    s->result->is_complete = s->closed && !s->has_best;
+    s->result->is_complete = s->closed && !s->has_best && isinf(bound);
     if (!s->has_best) break;
     EG_TRY(break_ties(s, task, &proven));
     EG_TRY(report(s, bound, proven));

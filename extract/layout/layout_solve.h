@@ -19,6 +19,8 @@ typedef struct eg_layout_options {
   double relative_gap;       // stop when (cost - bound) / cost is at most this
   double late_gap;           // the same once late_work steps are done
   uint64_t late_work;        // 0: late_gap does not count
+  double ceiling;            // > 0: only a bound is wanted, and none above this; may be
+                             // INFINITY. Nothing is looked for that costs as much
   uint32_t solutions;        // how many, cheapest first; they differ in strategies; >= 1
   /// Among solutions of equal cost (relative 1e-9): least memory, that of all rows added
   /// up, then fewest arcs, then least sum of strategy positions within their values. Each

@@ -154,10 +154,11 @@ egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_pla
 }
 
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
-                             bool may_bind, eg_cut *out) {
+                             double cost, bool may_bind, eg_cut *out) {
   const eg_layout_options *layout = &competition->layout;
   eg_plan_limits limits;
   eg_cut_input input = {.space = competition->space,
+                        .cost = cost,
                         .may_bind = may_bind,
                         .options = {.work_limit = layout->work_limit,
                                     .time_limit_seconds = layout->time_limit_seconds,

@@ -29,10 +29,10 @@ egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_pla
 /// The same, but that there is none is a result.
 egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out);
 /// A bound of all plans of the whole step (plan_cut.h), in the time of the options,
-/// beginning with prices ([memory rows]) that a search has found. `may_bind`: the limit
-/// of memory.
+/// beginning with prices ([memory rows]) that a search has found, up to the cost of the
+/// plan that it has found (or INFINITY). `may_bind`: the limit of memory.
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
-                             bool may_bind, eg_cut *out);
+                             double cost, bool may_bind, eg_cut *out);
 /// The plan that is cheapest where memory has prices ([memory rows], seconds of a byte)
 /// and no limit. *out_has: one was found.
 egraph_status eg_compete_priced(const eg_competition *competition, const double *price,

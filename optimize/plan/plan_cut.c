@@ -14,6 +14,7 @@ static const double FIRST_WORTH = 0.1; // of the bound, what a limit may be wort
 static const double WORTHWHILE = 1e-4; // of the bound, what another price must promise
 enum { MOST_POINTS = 16 };
 static const double CLIMB_SHARE = 0.6; // of time and work, for better prices
+static const double BEYOND = 1e-6;     // of a plan's cost: a bound above it is to be seen
 static const double LEAST_SECONDS = 0.01;
 
 typedef struct cutter {
@@ -175,8 +176,9 @@ static egraph_status find_prices(cutter *c) {
 }
 
 static egraph_status search(cutter *c) {
-  const eg_open_options options = remaining(c);
+  eg_open_options options = remaining(c);
   double bound;
+  options.ceiling = c->in->cost * (1 + BEYOND) + allowance(c, c->out->price);
   set_prices(c, c->out->price);
   EG_TRY(eg_layout_open_search(c->alloc, &c->model.problem, &options, &c->best, &bound));
   c->out->bound = fmax(c->out->bound, bound - allowance(c, c->out->price));

@@ -14,7 +14,8 @@ typedef struct eg_cut_input {
   const eg_plan_space *space;          // of a folded step
   const eg_plan_limits *limits;        // the user's constraints; NULL: none
   double price[EG_LAYOUT_MEMORY_ROWS]; // seconds of a byte, >= 0, to begin with
-  bool may_bind;                       // the limit of memory: look for better prices
+  double cost;   // of a plan within the limits, which a bound cannot exceed; or INFINITY
+  bool may_bind; // the limit of memory: look for better prices
   eg_open_options options;
 } eg_cut_input;
 

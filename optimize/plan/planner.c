@@ -459,7 +459,8 @@ static egraph_status cut(planner *p, eg_competition *competition) {
   double share = may_bind ? 1 - 2 * MATE_SHARE : 1;
   competition->layout.time_limit_seconds = share * seconds;
   competition->layout.work_limit = eg_work_share(work, share);
-  EG_TRY(eg_compete_cut(competition, p->price, may_bind, &result));
+  double cost = p->out->has_plan ? p->out->cost : INFINITY;
+  EG_TRY(eg_compete_cut(competition, p->price, cost, may_bind, &result));
   p->out->cut_bound = result.bound;
   competition->layout.time_limit_seconds = MATE_SHARE * seconds;
   competition->layout.work_limit = eg_work_share(work, MATE_SHARE);

@@ -16,9 +16,9 @@ static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
 // the whole step after these; of the time for mixing, which takes little work.
 static const double FOLDED_SHARE = 0.5, CUT_SHARE = 0.3, GROUP_SHARE = 0.05,
                     WHOLE_SHARE = 0.3, MIX_SHARE = 0.5;
-// Places and transitions of the whole step: up to which it is searched with rules, unless
-// the folded one was proven; up to which it is searched; and for improvements alone.
-static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
+// Places and transitions of the whole step: up to which it is searched; and where there
+// are no rules for improvements alone.
+static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
 // Steps of each search of the whole step that goes on from a plan, where nothing is said.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
 
@@ -284,6 +284,12 @@ static double join_bounds(const searcher *s, const eg_planning *next, bool is_wh
   return next->has_plan && next->cost < higher ? 0 : higher;
 }
 
+static void add_times(eg_planning *out, const eg_planning *other) {
+  out->saturate_seconds += other->saturate_seconds;
+  out->space_seconds += other->space_seconds;
+  out->solve_seconds += other->solve_seconds;
+}
+
 /// Joins what a further search has found to what there is: the cheaper plan, the higher
 /// bound, the proof that there is none.
 static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
@@ -303,9 +309,7 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
     join_outcomes(out, &other, is_whole != (is_cheaper || (is_whole && !out->has_plan)));
     out->bound = bound;
     if (is_whole) out->stop = stop;
-    out->saturate_seconds += other.saturate_seconds;
-    out->space_seconds += other.space_seconds;
-    out->solve_seconds += other.solve_seconds;
+    add_times(out, &other);
     eg_planning_deinit(&other);
   }
   judge(out);
@@ -358,6 +362,15 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   return status;
 }
 
+/// Whether a search of the whole step counts. With rules it has looked at other variants
+/// than those of the folded one, whose bound holds for the latter alone: it must be worth
+/// that.
+static bool tells_more(const searcher *s, const eg_planning *next) {
+  const eg_planning *out = s->out;
+  if (s->planner->rules == NULL || !out->has_plan) return true;
+  return (next->has_plan && next->cost < out->cost) || next->bound > out->bound;
+}
+
 static egraph_status search_whole(searcher *s, double share, bool compares) {
   const eg_whole_step *step = s->step;
   eg_planner_input input = input_for(s, eg_whole_step_graph(step), &step->info.info,
@@ -371,6 +384,13 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
+  if (s->has_any && !tells_more(s, &next)) {
+    join_outcomes(s->out, &next, true);
+    add_times(s->out, &next);
+    eg_planning_deinit(&next);
+    return EGRAPH_OK;
+  }
+  if (s->has_any) s->out->is_of_reached = false;
   return join(s, &next, true);
 }
 
@@ -400,13 +420,11 @@ static egraph_status search(searcher *s) {
   // The bound is of variants that the folded step has; the whole one may have others.
   s->out->is_of_reached = has_rules;
   bool is_proven = !is_open(s), has_bound = s->out->has_plan && s->out->bound > 0;
-  bool is_told =
-      has_rules && has_bound && s->whole_size > (is_proven ? SMALL_STEP : TINY_STEP);
+  bool is_told = has_rules && has_bound && !is_small;
   bool is_done = is_proven && !s->planner->compares && !has_rules;
   if (is_told || is_done) return EGRAPH_OK;
   if (!is_small && !s->is_mixed) EG_TRY(search_groups(s));
   if (s->whole_size > LARGE_STEP || s->deadline <= eg_clock_seconds()) return EGRAPH_OK;
-  s->out->is_of_reached = false;
   return search_whole(s, WHOLE_SHARE, is_small);
 }
 

@@ -100,6 +100,22 @@ static void expect(const eg_layout_problem *p, const eg_layout_options *options,
   eg_layout_result_deinit(&result);
 }
 
+/// Only a bound, up to something below or above the optimum.
+static void expect_bound(const eg_layout_problem *p, double least, double ceiling,
+                         size_t round) {
+  eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
+  eg_layout_result result;
+  options.ceiling = ceiling;
+  eg_layout_result_init(&result, eg_allocator_heap());
+  assert_ok(eg_layout_solve(eg_allocator_heap(), p, &options, &result));
+  double most = fmin(least, ceiling);
+  if (result.bound > most + 1e-9 * fabs(most))
+    fail_msg("round %zu: bound %.17g, the optimum is %.17g, the ceiling %.17g", round,
+             result.bound, least, ceiling);
+  assert_true(isinf(ceiling) || result.status != EG_LAYOUT_INFEASIBLE);
+  eg_layout_result_deinit(&result);
+}
+
 static void try_round(eg_rng *rng, eg_layout_problem *p, bool integers, size_t round) {
   static brute_result free, wanted;
   brute_force(p, &free);
@@ -111,6 +127,9 @@ static void try_round(eg_rng *rng, eg_layout_problem *p, bool integers, size_t r
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   options.expand_from = round % 2 == 0 ? 0 : options.expand_from;
   expect(p, &options, &wanted, round);
+  double least = wanted.any ? wanted.best[0].sum[0] : INFINITY;
+  if (isfinite(least)) expect_bound(p, least, fmax(0.7, 1.2 * least), round);
+  expect_bound(p, least, round % 4 < 2 ? INFINITY : 0.5 + 0.8 * fmin(least, 10), round);
   if (integers && round % 3 == 0) {
     options.least_memory = options.fewest_transitions = options.lowest_numbers = true;
     expect(p, &options, &wanted, round);

@@ -205,13 +205,15 @@ typedef struct tally {
   double least, sum; // bound / cost
 } tally;
 
-/// `fault`: potentials that no row adds up to.
-static void try_row(const row *r, bool has_fault, tally *t) {
-  const eg_open_options options = {.time_limit_seconds = 20};
+/// `fault`: potentials that no row adds up to. `ceiling`: of the bound, of the row's
+/// cost.
+static void try_row(const row *r, bool has_fault, double ceiling, tally *t) {
+  eg_open_options options = {.time_limit_seconds = 20};
   eg_layout_seam_list seams;
   eg_layout_potentials potentials;
   blocks open;
   double wanted = solve_row(r), climbed, searched;
+  options.ceiling = ceiling * wanted;
   uint64_t work;
   eg_layout_seam_list_init(&seams, eg_allocator_heap());
   open_row(r, &open, &seams);
@@ -224,6 +226,7 @@ static void try_row(const row *r, bool has_fault, tally *t) {
   }
   assert_ok(eg_layout_open_search(eg_allocator_heap(), &open.p, &options, &potentials,
                                   &searched));
+  assert_true(searched <= options.ceiling * (1 + 1e-9));
   bool is_broken = searched > wanted * (1 + 1e-9);
   if (!has_fault && (is_broken || climbed > wanted * (1 + 1e-9)))
     fail_msg("climbed to %.17g, searched to %.17g, the row costs %.17g", climbed,
@@ -241,12 +244,13 @@ static void try_row(const row *r, bool has_fault, tally *t) {
 static void rows_cost_no_less_than_bounds(void **state) {
   (void)state;
   static row r;
-  tally t = {.least = 1};
+  tally t = {.least = 1}, low = t;
   eg_rng rng = {test_seed(20261124)};
   size_t rounds = test_rounds(400);
   for (size_t i = 0; i < rounds; i++) {
     draw(&rng, &r);
-    try_row(&r, false, &t);
+    try_row(&r, false, i % 2 == 0 ? INFINITY : 1.000001, &t);
+    try_row(&r, false, 0.9, &low);
   }
   print_message(
       "%zu rows: %zu bounds are the cost; %.3g of it on average, %.3g at least\n", rounds,
@@ -262,7 +266,7 @@ static void potentials_that_do_not_cancel_are_seen(void **state) {
   size_t rounds = test_rounds(40);
   for (size_t i = 0; i < rounds; i++) {
     draw(&rng, &r);
-    try_row(&r, true, &t);
+    try_row(&r, true, INFINITY, &t);
   }
   assert_true(t.broken > 0);
 }
@@ -279,7 +283,7 @@ static void seams_of_unlike_values_are_refused(void **state) {
   draw(&rng, &r);
   eg_layout_seam_list_init(&seams, eg_allocator_heap());
   open_row(&r, &open, &seams);
-  const eg_open_options options = {.time_limit_seconds = 1};
+  const eg_open_options options = {.time_limit_seconds = 1, .ceiling = INFINITY};
   eg_layout_potentials_init(&potentials, eg_allocator_heap(), &seams);
   seams.data[0].after = 0; // a value of the head, without absent
   assert_int_equal(eg_layout_open_climb(eg_allocator_heap(), &open.p, &options,
