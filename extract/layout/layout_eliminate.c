@@ -17,6 +17,7 @@
 enum { STEP = 4 }; // of work, per step of relations (measured)
 enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
 enum { FEWEST_CONDENSED = 1 << 10, MOST_CONDENSED = 1 << 16, GROWTH = 4 };
+enum { GIVEN = 16 }; // times the rows that joins may have, those of what is joined
 static const double STANDSTILL = 0.01; // of the room above the base, per PASSES
 #define NONE EG_RELATION_NONE
 
@@ -248,9 +249,8 @@ static egraph_status take_out_all(eliminator *e, bool keeps_all) {
 /// Diffuses until the base stands still.
 static egraph_status settle(eliminator *e) {
   eg_network *n = &e->network;
-  for (double before = -INFINITY; !n->is_empty && !should_stop(e);) {
-    double left = n->maker.room - n->maker.base;
-    if (!(n->maker.base - before > STANDSTILL * left)) break;
+  double worth = STANDSTILL * (n->maker.room - n->maker.base), before = -INFINITY;
+  while (!n->is_empty && n->maker.base - before > worth && !should_stop(e)) {
     before = n->maker.base;
     EG_TRY(diffuse(e));
   }
@@ -297,9 +297,8 @@ static egraph_status condense(eliminator *e, double constant, uint32_t most,
 }
 
 /// *out_found: whether a row is left in every relation.
-static egraph_status run(eliminator *e, double constant, bool *out_found) {
+static egraph_status run(eliminator *e, double constant, uint32_t rows, bool *out_found) {
   eg_network *n = &e->network;
-  uint32_t rows = n->maker.rows;
   bool is_left;
   *out_found = false;
   EG_TRY(size_order(e));
@@ -341,9 +340,9 @@ static eg_layout_reach reach_of(const eliminator *e, double least) {
   return was_cut ? EG_LAYOUT_REACH_ROWS : EG_LAYOUT_REACH_ROOM;
 }
 
-static egraph_status eliminate(eliminator *e, double constant,
+static egraph_status eliminate(eliminator *e, double constant, uint32_t rows,
                                eg_layout_eliminated *out) {
-  EG_TRY(run(e, constant, &out->found));
+  EG_TRY(run(e, constant, rows, &out->found));
   double least = out->found ? e->network.maker.base : INFINITY; // all of it
   if (out->found) EG_TRY(offer(e, out));
   out->reach = reach_of(e, least);
@@ -364,6 +363,9 @@ static egraph_status init(eliminator *e, const eg_layout_elimination *options) {
   eg_relation_maker *maker = &e->network.maker;
   maker->room = options->room;
   maker->rows = options->rows;
+  if (maker->rows < MOST_CONDENSED)
+    maker->rows =
+        maker->rows < MOST_CONDENSED / GIVEN ? GIVEN * maker->rows : MOST_CONDENSED;
   maker->stop = stop;
   maker->user = e;
   eg_words_init(&e->near, alloc);
@@ -391,14 +393,14 @@ static void deinit(eliminator *e) {
   eg_relation_deinit(&e->unit);
 }
 
-static egraph_status search_states(eliminator *e, double constant, bool fits,
-                                   eg_layout_eliminated *out) {
+static egraph_status search_states(eliminator *e, const eg_layout_elimination *options,
+                                   bool fits, eg_layout_eliminated *out) {
   *out = (eg_layout_eliminated){.reach = EG_LAYOUT_REACH_NONE};
   if (!fits) return EGRAPH_OK;
   e->vars = eg_network_vars(&e->network);
   e->words = eg_bits_words(e->vars);
   if (e->vars > MOST_VARIABLES) return EGRAPH_OK;
-  return eliminate(e, constant, out);
+  return eliminate(e, options->constant, options->rows, out);
 }
 
 egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
@@ -414,7 +416,7 @@ egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *f
   if (status == EGRAPH_OK) {
     eg_layout_search_work(search, STEP * factors->steps);
     factors->steps = 0;
-    status = search_states(&e, options->constant, fits, out);
+    status = search_states(&e, options, fits, out);
     count_steps(&e);
     eg_layout_states_deinit(&e.states);
   }

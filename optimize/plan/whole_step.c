@@ -19,7 +19,7 @@ static const double FOLDED_SHARE = 0.5, CUT_SHARE = 0.3, GROUP_SHARE = 0.05,
 // Places and transitions of the whole step: up to which it is searched; and where there
 // are no rules for improvements alone.
 static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
-// Steps of each search of the whole step that goes on from a plan, where nothing is said.
+// Steps of each search of a large whole step that goes on from a plan.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
 
 /// A step whose blocks are folded in groups of so many.
@@ -379,7 +379,7 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   // After other searches all the time that is left.
   input.layout.time_limit_seconds = seconds_left(s);
   input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
-  if (input.known != NULL &&
+  if (input.known != NULL && s->whole_size > SMALL_STEP &&
       (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;

@@ -10,7 +10,8 @@
 #include "pcg/plan_summary.h"
 #include "tests/testing.h"
 
-static const double SECONDS = 20, CLOSE = 0.005;
+static const double SECONDS = 900, CLOSE = 0.005; // work decides, not the clock
+static const uint64_t WORK = UINT64_C(2000000000);
 enum { CHAINS = 40 };
 
 typedef struct chain {
@@ -78,6 +79,7 @@ static void plan(const chain *c, bool folds, eg_planning *out) {
       .machine = &c->machine, .mesh = &c->mesh, .layout = EG_LAYOUT_OPTIONS_DEFAULT};
   eg_whole_step *step;
   planner.layout.time_limit_seconds = SECONDS;
+  planner.layout.work_limit = WORK;
   assert_ok(eg_whole_step_create(eg_allocator_heap(), &in, false, &step));
   assert_ok(eg_whole_step_plan(step, &planner, out));
   eg_whole_step_destroy(step);
