@@ -17,7 +17,6 @@
 enum { STEP = 4 }; // of work, per step of relations (measured)
 enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
 enum { FEWEST_CONDENSED = 1 << 10, MOST_CONDENSED = 1 << 16, GROWTH = 4 };
-enum { GIVEN = 16 }; // times the rows that joins may have, those of what is joined
 static const double STANDSTILL = 0.01; // of the room above the base, per PASSES
 #define NONE EG_RELATION_NONE
 
@@ -363,9 +362,6 @@ static egraph_status init(eliminator *e, const eg_layout_elimination *options) {
   eg_relation_maker *maker = &e->network.maker;
   maker->room = options->room;
   maker->rows = options->rows;
-  if (maker->rows < MOST_CONDENSED)
-    maker->rows =
-        maker->rows < MOST_CONDENSED / GIVEN ? GIVEN * maker->rows : MOST_CONDENSED;
   maker->stop = stop;
   maker->user = e;
   eg_words_init(&e->near, alloc);
