@@ -192,12 +192,11 @@ double eg_layout_search_value(const eg_layout_search *search) {
   return search->has_best ? search->best.sum[search->task->objective] : INFINITY;
 }
 
-/// What costs as much is no better than the best solution.
+/// What costs as much is no better than the cheapest solution.
 static double no_better(const eg_layout_search *search) {
   if (!search->has_best) return INFINITY;
-  double value = eg_layout_search_value(search);
-  if (search->unit > 0) return value - search->unit * (1 - 1e-6);
-  return value - EG_LAYOUT_TOLERANCE * value;
+  if (search->unit > 0) return search->least - search->unit * (1 - 1e-6);
+  return search->least - EG_LAYOUT_TOLERANCE * search->least;
 }
 
 static double below_ceiling(const eg_layout_search *search, double bound) {

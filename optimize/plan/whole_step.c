@@ -19,7 +19,8 @@ static const double FOLDED_SHARE = 0.5, CUT_SHARE = 0.3, GROUP_SHARE = 0.05,
 // Places and transitions of the whole step: up to which it is searched; and where there
 // are no rules for improvements alone.
 static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
-// Steps of each search of a large whole step that goes on from a plan.
+// Steps of each search of a whole step that goes on from a plan, of a large one, or where
+// the gap is small.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
 
 /// A step whose blocks are folded in groups of so many.
@@ -362,6 +363,12 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   return status;
 }
 
+/// Whether the gap is one at which searches stop after a while.
+static bool is_close(const searcher *s) {
+  const eg_layout_options *layout = &s->planner->layout;
+  return layout->late_work != 0 && s->out->gap <= layout->late_gap;
+}
+
 /// Whether a search of the whole step counts. With rules it has looked at other variants
 /// than those of the folded one, whose bound holds for the latter alone: it must be worth
 /// that.
@@ -379,8 +386,8 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   // After other searches all the time that is left.
   input.layout.time_limit_seconds = seconds_left(s);
   input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
-  if (input.known != NULL && s->whole_size > SMALL_STEP &&
-      (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
+  bool is_minor = input.known != NULL && (s->whole_size > SMALL_STEP || is_close(s));
+  if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
