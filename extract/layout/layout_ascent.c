@@ -25,6 +25,7 @@ enum {
   LIMIT_PASSES = 60,
   STEP = 2 // of work, per step of factors (measured)
 };
+static const double FAR_BELOW = 0.5; // of a limit
 // Of the gap, or of the bound before there is a solution, per PATIENCE passes.
 static const double STANDSTILL = 0.004, BARE_STANDSTILL = 1e-5;
 #define NONE EG_LAYOUT_NONE
@@ -379,9 +380,21 @@ void eg_layout_ascent_destroy(eg_layout_ascent *a) {
   eg_free(a->search->alloc, a, 1, sizeof *a);
 }
 
+/// Whether the best solution keeps so far below the limits that these hardly bind.
+static bool keeps_far_below(const ascent *a) {
+  const eg_layout_search *search = a->search;
+  bool is_far = search->has_best;
+  for (uint32_t i = 0; i < a->weights.limits; i++) {
+    int measure = a->weights.limited[i];
+    is_far =
+        is_far && search->best.sum[measure] <= FAR_BELOW * search->task->limit[measure];
+  }
+  return is_far;
+}
+
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, int passes,
                                      eg_layout_excess *out, bool *out_any) {
-  if (!a->is_checked) EG_TRY(check_limits(a));
+  if (!a->is_checked && !keeps_far_below(a)) EG_TRY(check_limits(a));
   a->is_checked = true;
   if (!a->infeasible) EG_TRY(climb(a, passes));
   *out_any = !a->infeasible;

@@ -22,7 +22,8 @@ void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
 /// Raises search->bound, offers solutions, and fills the excess of what is active. Stops
 /// after so many passes, when the bound hardly rises any more, meets the best solution,
 /// or with the clock; goes on from there when called again. Limits on other measures
-/// count at prices, and are checked against the least that there is at first. *out_any:
+/// count at prices, and are checked against the least that there is at first, unless a
+/// solution is known that keeps far below. *out_any:
 /// false when nothing that is active can be a solution. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, int passes,
                                      eg_layout_excess *out, bool *out_any);
