@@ -108,6 +108,15 @@ static egraph_status widen(closer *c, uint32_t most, eg_layout_eliminated *last)
   return EGRAPH_OK;
 }
 
+/// Only a bound: of relations of few rows first, as wide problems have too many others.
+static egraph_status prove(closer *c, eg_layout_eliminated *last) {
+  static const uint32_t ROWS[] = {SWEEP_ROWS, MANY_ROWS};
+  for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS && !is_done(c); i++)
+    EG_TRY(
+        eg_layout_ascent_eliminate(c->ascent, c->excess, room_above(c), ROWS[i], last));
+  return EGRAPH_OK;
+}
+
 /// Ascent and a sweep at the ascent's price.
 static egraph_status descend(closer *c, eg_layout_eliminated *last) {
   bool any;
@@ -116,9 +125,7 @@ static egraph_status descend(closer *c, eg_layout_eliminated *last) {
   EG_TRY(eg_layout_ascent_climb(c->ascent, EG_LAYOUT_MOST_PASSES, c->excess, &any));
   c->active->infeasible = !any;
   if (!any || is_done(c)) return EGRAPH_OK;
-  if (eg_layout_search_is_of_bound(c->search))
-    return eg_layout_ascent_eliminate(c->ascent, c->excess, room_above(c), MOST_ROWS,
-                                      last);
+  if (eg_layout_search_is_of_bound(c->search)) return prove(c, last);
   EG_TRY(sweep(c, last));
   (void)eg_layout_delete_costly(c->search, c->active, c->excess);
   return EGRAPH_OK;

@@ -65,10 +65,11 @@ static void set_prices(cutter *c, const double *price) {
 
 /// Keeps the bound at these prices if it is the best.
 static egraph_status try_prices(cutter *c, const double *price, double *out_bound) {
-  const eg_open_options options = remaining(c);
+  eg_open_options options = remaining(c);
   eg_layout_potentials potentials;
   double bound = 0;
   uint64_t work = 0;
+  options.work_limit = eg_work_share(options.work_limit, CLIMB_SHARE);
   set_prices(c, price);
   eg_layout_potentials_init(&potentials, c->alloc, &c->model.seams);
   egraph_status status = eg_layout_open_climb(c->alloc, &c->model.problem, &options,
