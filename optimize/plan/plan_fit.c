@@ -18,7 +18,7 @@ static const double COARSE_GAP = 1e-3; // while no plan fits
 static const double LATER_SHARE = 0.5; // of what is left, for one more solution
 static const double MOST_SHARE = 2, LEAST_WORK = 1e8; // of the first one's; steps
 static const double TIES_SHARE = 0.5;  // likewise, for a plan of the same cost
-static const double MOST_CLOCK = 5e-9; // seconds of a step: the second limit
+static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit
 static const double PROVEN_GAP = 1e-9;
 static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
 enum { MOST_STRATEGIES = 1000 };

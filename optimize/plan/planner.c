@@ -105,7 +105,7 @@ static eg_layout_options remaining(const planner *p) {
 static const double ROUGH_SHARE = 0.15, FINE_SHARE = 0.04, KEPT_SHARE = 0.1;
 static const double ROUGH_GAP = 0.01;
 static const double STEPS_PER_SECOND = 1e9, LEAST_ROUGH_STEPS = 1e8, LEAST_STEPS = 2.5e8;
-static const double PATIENCE = 4.0; // seconds for the steps of one, where others compute
+static const double PATIENCE = 20.0; // seconds for the steps of one, where others compute
 static const double GIVEN_SHARE = 0.5; // of the graph as it was given
 // Of the time, on machines where a step takes much longer.
 static const double SEEDING_CLOCK = 0.4;
