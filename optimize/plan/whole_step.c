@@ -16,9 +16,10 @@ static const double LEAST_SECONDS = 0.01, PROVEN_GAP = 1e-9;
 // the whole step after these; of the time for mixing, which takes little work.
 static const double FOLDED_SHARE = 0.5, CUT_SHARE = 0.3, GROUP_SHARE = 0.05,
                     WHOLE_SHARE = 0.3, MIX_SHARE = 0.5;
-// Places and transitions of the whole step: up to which it is searched; and where there
-// are no rules for improvements alone.
-static const double SMALL_STEP = 60e3, LARGE_STEP = 600e3;
+// Places and transitions of the whole step: up to which a search of it with rules may
+// take long; up to which it is searched; and where there are no rules for improvements
+// alone.
+static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
 // Steps of each search of a whole step that goes on from a plan, of a large one, or where
 // the gap is small.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
@@ -386,7 +387,8 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   // After other searches all the time that is left.
   input.layout.time_limit_seconds = seconds_left(s);
   input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
-  bool is_minor = input.known != NULL && (s->whole_size > SMALL_STEP || is_close(s));
+  double long_up_to = s->planner->rules != NULL ? TINY_STEP : SMALL_STEP;
+  bool is_minor = input.known != NULL && (s->whole_size > long_up_to || is_close(s));
   if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
