@@ -23,8 +23,8 @@ void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
 /// after so many passes, when the bound hardly rises any more, meets the best solution,
 /// or with the clock; goes on from there when called again. Limits on other measures
 /// count at prices, and are checked against the least that there is at first, unless a
-/// solution is known that keeps far below. *out_any:
-/// false when nothing that is active can be a solution. Fails with EGRAPH_E_MEMORY.
+/// solution is known that keeps far below. *out_any: false when nothing that is active
+/// can be a solution. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, int passes,
                                      eg_layout_excess *out, bool *out_any);
 /// Borrowed: the limited measures, and the prices at which climb works, 0 at first.

@@ -108,7 +108,7 @@ static egraph_status widen(closer *c, uint32_t most, eg_layout_eliminated *last)
   return EGRAPH_OK;
 }
 
-/// Only a bound: of relations of few rows first, as wide problems have too many others.
+/// Only a bound. Relations have few rows at first: in wide problems many take too long.
 static egraph_status prove(closer *c, eg_layout_eliminated *last) {
   static const uint32_t ROWS[] = {SWEEP_ROWS, MANY_ROWS};
   for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS && !is_done(c); i++)
@@ -125,7 +125,7 @@ static egraph_status descend(closer *c, eg_layout_eliminated *last) {
   EG_TRY(eg_layout_ascent_climb(c->ascent, EG_LAYOUT_MOST_PASSES, c->excess, &any));
   c->active->infeasible = !any;
   if (!any || is_done(c)) return EGRAPH_OK;
-  if (eg_layout_search_is_of_bound(c->search)) return prove(c, last);
+  if (eg_layout_search_wants_bound(c->search)) return prove(c, last);
   EG_TRY(sweep(c, last));
   (void)eg_layout_delete_costly(c->search, c->active, c->excess);
   return EGRAPH_OK;
@@ -248,7 +248,7 @@ static egraph_status improve(closer *c, eg_layout_eliminated *last) {
 
 static egraph_status close_gap(closer *c, eg_layout_eliminated *last) {
   EG_TRY(descend(c, last));
-  if (is_over(c) || eg_layout_search_is_of_bound(c->search)) return EGRAPH_OK;
+  if (is_over(c) || eg_layout_search_wants_bound(c->search)) return EGRAPH_OK;
   if (last->reach != EG_LAYOUT_REACH_ALL && !is_beyond(c, last)) EG_TRY(improve(c, last));
   if (c->prices.count != 0 && !is_over(c)) EG_TRY(approach(c, last));
   if (is_over(c)) return EGRAPH_OK;

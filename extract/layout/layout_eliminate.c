@@ -32,7 +32,7 @@ typedef struct eliminator {
   eg_words near;    // [variable] row of those that share a relation
   eg_doubles width; // [variable] log of its labels
   eg_doubles score; // [variable] sum of its neighbours' widths
-  eg_bytes gone;    // [variable] a `state`
+  eg_bytes state;   // [variable] as above
   eg_u32s order;    // variables, as they went
   eg_u32s result;   // [order] relation that knows the choice
   eg_labels label;  // [variable] of the solution
@@ -67,7 +67,7 @@ static egraph_status size_order(eliminator *e) {
   EG_TRY(eg_words_resize(&e->near, (size_t)e->vars * e->words));
   EG_TRY(eg_doubles_resize(&e->width, e->vars));
   EG_TRY(eg_doubles_resize(&e->score, e->vars));
-  EG_TRY(eg_bytes_resize(&e->gone, e->vars));
+  EG_TRY(eg_bytes_resize(&e->state, e->vars));
   return eg_labels_resize(&e->label, e->vars);
 }
 
@@ -86,14 +86,14 @@ static void find_order(eliminator *e) {
   for (uint32_t v = 0; v < e->vars; v++) {
     if (n->fixed.data[v] != EG_NETWORK_FREE) {
       e->label.data[v] = n->fixed.data[v];
-      e->gone.data[v] = GONE;
+      e->state.data[v] = GONE;
     }
     e->width.data[v] = log2(count_labels(n, v) + 1e-3);
   }
   for (size_t r = 0; r < n->relations.len; r++)
     if (!n->used.data[r]) add_neighbours(e, &n->relations.data[r]);
   for (uint32_t v = 0; v < e->vars; v++)
-    if (e->gone.data[v] != GONE) weigh(e, v);
+    if (e->state.data[v] != GONE) weigh(e, v);
 }
 
 /// Raises the base, and finds an order for what is left.
@@ -106,7 +106,7 @@ static egraph_status diffuse(eliminator *e) {
 static uint32_t choose_variable(const eliminator *e) {
   uint32_t best = NONE;
   for (uint32_t v = 0; v < e->vars; v++)
-    if (e->gone.data[v] == PRESENT &&
+    if (e->state.data[v] == PRESENT &&
         (best == NONE || e->score.data[v] < e->score.data[best]))
       best = v;
   return best;
@@ -114,9 +114,9 @@ static uint32_t choose_variable(const eliminator *e) {
 
 static void forget_variable(eliminator *e, uint32_t var) {
   const uint64_t *own = neighbours(e, var);
-  e->gone.data[var] = GONE;
+  e->state.data[var] = GONE;
   for (uint32_t v = 0; v < e->vars; v++) {
-    if (e->gone.data[v] == GONE || !eg_bits_has(own, v)) continue;
+    if (e->state.data[v] == GONE || !eg_bits_has(own, v)) continue;
     uint64_t *row = neighbours(e, v);
     for (size_t w = 0; w < e->words; w++)
       row[w] |= own[w];
@@ -186,7 +186,7 @@ static void put_off(eliminator *e, uint32_t var) {
     n->used.data[e->joined.data[i]] = 0;
     eg_relation_lower(&n->costs, &n->relations.data[e->joined.data[i]]);
   }
-  e->gone.data[var] = PUT_OFF;
+  e->state.data[var] = PUT_OFF;
 }
 
 /// The relation that stands for a variable's from now on.
@@ -268,8 +268,8 @@ static egraph_status raise(eliminator *e, double constant, double least) {
 static bool put_back(eliminator *e) {
   bool is_left = false;
   for (uint32_t v = 0; v < e->vars; v++) {
-    is_left = is_left || e->gone.data[v] != GONE;
-    if (e->gone.data[v] == PUT_OFF) e->gone.data[v] = PRESENT;
+    is_left = is_left || e->state.data[v] != GONE;
+    if (e->state.data[v] == PUT_OFF) e->state.data[v] = PRESENT;
   }
   return is_left;
 }
@@ -305,7 +305,7 @@ static egraph_status run(eliminator *e, double constant, uint32_t rows, bool *ou
   EG_TRY(condense(e, constant, rows, &is_left));
   n->maker.rows = rows;
   bool is_done = !is_left || n->is_empty;
-  if (!is_done && !eg_layout_search_is_of_bound(e->search) && !should_stop(e)) {
+  if (!is_done && !eg_layout_search_wants_bound(e->search) && !should_stop(e)) {
     EG_TRY(take_out_all(e, false));
     is_done = !should_stop(e);
   }
@@ -367,7 +367,7 @@ static egraph_status init(eliminator *e, const eg_layout_elimination *options) {
   eg_words_init(&e->near, alloc);
   eg_doubles_init(&e->width, alloc);
   eg_doubles_init(&e->score, alloc);
-  eg_bytes_init(&e->gone, alloc);
+  eg_bytes_init(&e->state, alloc);
   eg_u32s_init(&e->order, alloc);
   eg_u32s_init(&e->result, alloc);
   eg_labels_init(&e->label, alloc);
@@ -381,7 +381,7 @@ static void deinit(eliminator *e) {
   eg_words_deinit(&e->near);
   eg_doubles_deinit(&e->width);
   eg_doubles_deinit(&e->score);
-  eg_bytes_deinit(&e->gone);
+  eg_bytes_deinit(&e->state);
   eg_u32s_deinit(&e->order);
   eg_u32s_deinit(&e->result);
   eg_labels_deinit(&e->label);

@@ -224,7 +224,7 @@ static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
   EG_TRY(eg_layout_close(m->search, &m->active, ascent, &m->reduced, &m->pool));
   if (m->active.infeasible) return EGRAPH_OK;
   (void)delete_costly(m);
-  if (eg_layout_search_is_of_bound(m->search)) return EGRAPH_OK;
+  if (eg_layout_search_wants_bound(m->search)) return EGRAPH_OK;
   EG_TRY(try_pool(m));
   EG_TRY(try_few(m));
   (void)delete_costly(m);
@@ -272,7 +272,7 @@ static egraph_status start(minimizer *m) {
   EG_TRY(eg_layout_greedy(search, &m->active, NULL));
   EG_TRY(eg_layout_search_raise(search, 0));
   if (should_ascend(m)) EG_TRY(ascend(m));
-  if (eg_layout_search_is_of_bound(search)) return EGRAPH_OK;
+  if (eg_layout_search_wants_bound(search)) return EGRAPH_OK;
   return should_expand(m) ? eg_layout_expand(search, &m->active) : EGRAPH_OK;
 }
 
@@ -291,7 +291,7 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
     }
     if (search->bound >= eg_layout_search_cutoff(search)) break;
     state = STOPPED;
-    if (eg_layout_search_stop(search) || eg_layout_search_is_of_bound(search)) break;
+    if (eg_layout_search_stop(search) || eg_layout_search_wants_bound(search)) break;
     EG_TRY(run_root(m, last, &state));
     if (state != OPEN) break;
     EG_TRY(try_parts(m));

@@ -123,6 +123,8 @@ egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *p
   opener o = {.problem = problem, .options = options};
   eg_layout_options layout = EG_LAYOUT_OPTIONS_DEFAULT;
   eg_layout_result result;
+  if (!(options->ceiling > 0))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "open layout problem: the ceiling must be > 0");
   EG_TRY(check(problem, potentials->seams));
   add_potentials(&o, potentials);
   layout.work_limit = options->work_limit;

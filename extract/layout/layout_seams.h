@@ -56,7 +56,7 @@ static inline void eg_layout_potentials_deinit(eg_layout_potentials *potentials)
 typedef struct eg_open_options {
   uint64_t work_limit;       // steps (base/work.h); 0: none
   double time_limit_seconds; // > 0
-  double ceiling; // what a row costs at least is of interest up to here; may be INFINITY
+  double ceiling; // of a search: > 0, its bound goes up to here; may be INFINITY
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user; // as in eg_layout_options; `cost` is INFINITY
 } eg_open_options;

@@ -49,7 +49,7 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
                                     const eg_layout_task *task, eg_layout_clock *clock);
 void eg_layout_search_deinit(eg_layout_search *search);
 /// Only a bound is wanted.
-static inline bool eg_layout_search_is_of_bound(const eg_layout_search *search) {
+static inline bool eg_layout_search_wants_bound(const eg_layout_search *search) {
   return search->ceiling > 0;
 }
 

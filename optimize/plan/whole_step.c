@@ -424,10 +424,10 @@ static egraph_status search(searcher *s) {
   if (!first->is_made) return search_whole(s, 1, true);
   // Where both are planned, baselines are those of the whole step.
   EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
-  if (s->out->is_cancelled) return EGRAPH_OK;
   bool has_rules = s->planner->rules != NULL, is_small = s->whole_size <= SMALL_STEP;
   // The bound is of variants that the folded step has; the whole one may have others.
   s->out->is_of_reached = has_rules;
+  if (s->out->is_cancelled) return EGRAPH_OK;
   bool is_proven = !is_open(s), has_bound = s->out->has_plan && s->out->bound > 0;
   bool is_told = has_rules && has_bound && !is_small;
   bool is_done = is_proven && !s->planner->compares && !has_rules;

@@ -283,7 +283,7 @@ static void seams_of_unlike_values_are_refused(void **state) {
   draw(&rng, &r);
   eg_layout_seam_list_init(&seams, eg_allocator_heap());
   open_row(&r, &open, &seams);
-  const eg_open_options options = {.time_limit_seconds = 1, .ceiling = INFINITY};
+  eg_open_options options = {.time_limit_seconds = 1};
   eg_layout_potentials_init(&potentials, eg_allocator_heap(), &seams);
   seams.data[0].after = 0; // a value of the head, without absent
   assert_int_equal(eg_layout_open_climb(eg_allocator_heap(), &open.p, &options,
@@ -292,6 +292,9 @@ static void seams_of_unlike_values_are_refused(void **state) {
   seams.data[0].after = UINT32_MAX;
   assert_int_equal(eg_layout_open_climb(eg_allocator_heap(), &open.p, &options,
                                         &potentials, &bound, &work),
+                   EGRAPH_E_ARGUMENT);
+  assert_int_equal(eg_layout_open_search(eg_allocator_heap(), &open.p, &options,
+                                         &potentials, &bound), // no ceiling
                    EGRAPH_E_ARGUMENT);
   eg_layout_potentials_deinit(&potentials);
   eg_layout_problem_deinit(&open.p);
