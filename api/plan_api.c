@@ -154,6 +154,7 @@ static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *p
   plan->report.egraph_classes = planning->classes;
   plan->report.iterations = planning->iterations;
   plan->report.stop = eg_stop_name(planning->stop);
+  plan->report.untried += planning->untried;
   job->is_of_reached = job->is_of_reached || planning->is_of_reached;
   if (!is_impossible) job->bound = fmin(job->bound, planning->bound);
   if (!is_impossible) job->is_infeasible = false;

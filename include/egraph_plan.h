@@ -101,6 +101,7 @@ typedef struct egraph_plan_report {
                        // made, or 0; otherwise 0
   const char *seed;    // baseline ("zero-1", "node=idle,gpu=zero-1") whose plan this is,
                        // because the search ended with none as cheap; NULL: the search's
+  uint32_t untried;    // baselines that may be cheaper, on all meshes: the time was over
   const char *mesh;    // "node=2,gpu=4"; "": a single device
   uint32_t devices, micro_batches;
   uint32_t meshes;   // that were tried
@@ -128,13 +129,13 @@ egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
 /// be NULL. The search begins with the cheapest baseline (every axis of the mesh idle,
 /// data parallel, ZeRO or tensor parallel), and with rules from the cheapest plan that is
 /// found without them. Where it ends without a proof, baselines that may be cheaper are
-/// planned with the rest of the time, or with what they take beyond it, and the cheapest
-/// plan wins. That nothing fits, and limits of time, are reported, not errors. Fails with
-/// ARGUMENT (an option out of range, a mesh of another number of devices, nothing to
-/// train, constraints that name nothing or leave no plan: "file:line:col: ..."), PARSE
-/// (machine, mesh, constraints, database), IO, BUSY (database), TYPE (a loss that does
-/// not fit the output, an unsound rule), UNSUPPORTED (operators without a gradient or of
-/// unknown type), MEMORY.
+/// planned with the rest of the time, and the cheapest plan wins; the report tells of
+/// those that the time did not suffice for. That nothing fits, and limits of time, are
+/// reported, not errors. Fails with ARGUMENT (an option out of range, a mesh of another
+/// number of devices, nothing to train, constraints that name nothing or leave no plan:
+/// "file:line:col: ..."), PARSE (machine, mesh, constraints, database), IO, BUSY
+/// (database), TYPE (a loss that does not fit the output, an unsound rule), UNSUPPORTED
+/// (operators without a gradient or of unknown type), MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
                    const egraph_plan_options *options, egraph_plan **out);

@@ -72,6 +72,7 @@ static void report_json(const egraph_plan_report *r, const char *certificate) {
   json_text("proven_over", r->proven_over);
   json_text("mesh", r->mesh);
   if (r->seed != NULL) json_text("seed", r->seed);
+  json_int("untried", r->untried);
   json_int("devices", r->devices);
   json_int("meshes", r->meshes);
   json_int("micro_batches", r->micro_batches);
@@ -152,6 +153,8 @@ static void print_report(const egraph_plan_report *r) {
          100 * r->gap, r->proven_over);
   if (r->seed != NULL)
     printf("seed      the plan is that of %s; the search found none as cheap\n", r->seed);
+  if (r->untried != 0)
+    printf("untried   %u baselines that may be cheaper: the time was over\n", r->untried);
   printf("memory    %.0f bytes of a device", r->memory);
   if (isinf(r->memory_limit))
     printf(", no limit\n");

@@ -150,6 +150,18 @@ egraph_status eg_axis_roles_parse(const char *text, const eg_mesh *mesh,
 
 // ---- all of a mesh ------------------------------------------------------------------
 
+static uint32_t count_of(const eg_axis_roles *roles, eg_axis_role role) {
+  uint32_t count = 0;
+  for (uint32_t a = 0; a < roles->axis_count; a++)
+    count += roles->role[a] == role;
+  return count;
+}
+
+bool eg_axis_roles_are_free(const eg_axis_roles *roles) {
+  uint32_t any = count_of(roles, EG_AXIS_ANY);
+  return any > 0 && count_of(roles, EG_AXIS_IDLE) + any == roles->axis_count;
+}
+
 /// The next of the products of roles, the last axis fastest; false after the last.
 static bool advance(eg_axis_roles *roles) {
   for (uint32_t a = roles->axis_count; a-- > 0;) {
@@ -159,25 +171,18 @@ static bool advance(eg_axis_roles *roles) {
   return false;
 }
 
-static uint32_t count_of(const eg_axis_roles *roles, eg_axis_role role) {
-  uint32_t count = 0;
-  for (uint32_t a = 0; a < roles->axis_count; a++)
-    count += roles->role[a] == role;
-  return count;
-}
-
 static bool is_sensible(const eg_axis_roles *roles, bool has_gradients,
                         uint32_t micro_batches) {
   uint32_t first = count_of(roles, EG_AXIS_ZERO_1);
   uint32_t second = count_of(roles, EG_AXIS_ZERO_2);
   uint32_t third = count_of(roles, EG_AXIS_ZERO_3);
-  uint32_t idle = count_of(roles, EG_AXIS_IDLE), any = count_of(roles, EG_AXIS_ANY);
+  bool is_free = eg_axis_roles_are_free(roles) && count_of(roles, EG_AXIS_IDLE) > 0;
   if (!has_gradients && first + second != 0) return false;
   if (micro_batches == 1 && second != 0) return false;
   if ((first != 0) + (second != 0) + (third != 0) > 1) return false;
   for (uint32_t a = 1; roles->axis_count > 2 && a < roles->axis_count; a++)
     if (roles->role[a] < roles->role[a - 1]) return false;
-  return any == 0 || (idle > 0 && idle + any == roles->axis_count);
+  return count_of(roles, EG_AXIS_ANY) == 0 || is_free;
 }
 
 egraph_status eg_baselines_of_mesh(const eg_mesh *mesh, bool has_gradients,

@@ -59,6 +59,9 @@ egraph_status eg_axis_roles_parse(const char *text, const eg_mesh *mesh,
 egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
                                   const eg_mesh *mesh);
 
+/// Whether axes are idle or free, and some are free: planning for their devices.
+bool eg_axis_roles_are_free(const eg_axis_roles *roles);
+
 /// Appends the baselines of a mesh, those with more idle axes first: they are smaller
 /// problems. Of more than two axes only those with a name and those in which roles do not
 /// go back from the outer axes to the inner ones, in the order of EG_AXIS_ROLE_LIST:

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -25,8 +26,10 @@ static const double GIVEN_WORK = 0.3, IMPROVING_WORK = 0.2, VARIANTS_WORK = 0.5;
 /// A baseline of the mesh at work.
 typedef struct contender {
   eg_axis_roles roles;
+  bool is_fewer;           // planning for fewer devices
+  uint32_t number;         // in the order of eg_baselines_of_mesh
   uint32_t outcome;        // its place in eg_planning.baseline
-  double bound;            // of its plans; 0: none is known
+  double cost, bound;      // of its plans; INFINITY, 0: none is known
   eg_layout_status status; // of the last time that it was planned
 } contender;
 EG_VEC_DEFINE(contenders, contender);
@@ -34,6 +37,7 @@ EG_VEC_DEFINE(contenders, contender);
 typedef enum planner_stage {
   SEEDING,
   GIVEN_GRAPH,
+  SEEDING_VARIANTS,
   SEARCHING,
   CUTTING,
   COMPARING
@@ -99,16 +103,21 @@ static eg_layout_options remaining(const planner *p) {
 
 // Shares of the work of all stages. Before the search each baseline gets an equal part of
 // the first for a rough plan, then each that may be the cheapest the second for a better
-// one; after a search without a proof those that may still be cheaper get equal parts of
-// the third. Whatever the limit, a baseline gets a little. Where only the clock limits, a
-// second counts as a billion steps, and the clock of a baseline as the second limit.
-static const double ROUGH_SHARE = 0.15, FINE_SHARE = 0.04, KEPT_SHARE = 0.1;
+// one, or the third where it is a search for fewer devices; after a search without a
+// proof those that may still be cheaper get equal parts of the fourth, those that were
+// cheapest before it first. Whatever the limit of work, a baseline gets a little. Where
+// only the clock limits, a second counts as a billion steps, and the clock of a baseline
+// as the second limit.
+static const double ROUGH_SHARE = 0.15, FINE_SHARE = 0.04, FEWER_SHARE = 0.1,
+                    KEPT_SHARE = 0.1;
 static const double ROUGH_GAP = 0.01;
-static const double STEPS_PER_SECOND = 1e9, LEAST_ROUGH_STEPS = 1e8, LEAST_STEPS = 2.5e8;
+static const double STEPS_PER_SECOND = 1e9, LEAST_ROUGH_STEPS = 1e8, LEAST_STEPS = 2.5e8,
+                    LEAST_FEWER_STEPS = 1e9;
 static const double PATIENCE = 20.0; // seconds for the steps of one, where others compute
-static const double GIVEN_SHARE = 0.5; // of the graph as it was given
-// Of the time, on machines where a step takes much longer.
-static const double SEEDING_CLOCK = 0.4;
+static const double GIVEN_SHARE = 0.3; // of the graph as it was given
+// Of the time, up to which baselines are planned: where a step takes much longer.
+static const double CLOCK_SHARE[] = {
+    [SEEDING] = 0.4, [SEEDING_VARIANTS] = 0.6, [COMPARING] = 1.0};
 static const double PROVEN_GAP = 1e-9;
 
 /// While baselines are planned, progress reports only the best cost so far; and a
@@ -230,6 +239,7 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   competition->seed = NULL;
   competition->layout.work_limit = work;
   egraph_status status = note(p, c, name, &obstacle, &plan);
+  if (plan.has_plan) c->cost = fmin(c->cost, plan.cost);
   if (status == EGRAPH_OK && p->is_open) status = let_win(p, name, &plan);
   c->status = plan.status;
   c->bound = fmax(c->bound, plan.bound);
@@ -246,7 +256,10 @@ static egraph_status list_contenders(planner *p) {
                                               info->micro_batches, &all);
   for (size_t i = 0; status == EGRAPH_OK && i < all.len; i++) {
     contender mine = {.roles = all.data[i],
+                      .is_fewer = eg_axis_roles_are_free(&all.data[i]),
+                      .number = (uint32_t)i,
                       .outcome = eg_axis_roles_baseline(&all.data[i], &p->mesh),
+                      .cost = INFINITY,
                       .status = EG_LAYOUT_UNKNOWN};
     status = contenders_push(&p->contenders, mine);
   }
@@ -254,12 +267,35 @@ static egraph_status list_contenders(planner *p) {
   return status;
 }
 
-/// Whether the clock leaves no more time for baselines before the search, where there is
-/// a plan; those that may be cheaper follow the search, whatever the clock.
+/// Whether the clock leaves no more time for baselines, where there is a plan.
 static bool is_late(const planner *p) {
   double spent = eg_clock_seconds() - p->start;
-  return p->stage == SEEDING && p->out->has_plan &&
-         spent > SEEDING_CLOCK * p->input->layout.time_limit_seconds;
+  double end = CLOCK_SHARE[p->stage] * p->input->layout.time_limit_seconds;
+  return p->out->has_plan && spent > end;
+}
+
+static int cheapest_first(const void *a, const void *b) {
+  const contender *first = a, *second = b;
+  if (first->cost != second->cost) return first->cost < second->cost ? -1 : 1;
+  return (first->number > second->number) - (first->number < second->number);
+}
+
+/// Plans a baseline in so many steps, unless it is settled or the time is over.
+static egraph_status try_open(planner *p, eg_competition *competition, contender *c,
+                              double steps) {
+  if (is_settled(p, c) || p->is_cancelled) return EGRAPH_OK;
+  if (is_late(p) && !is_asked(p, c)) {
+    p->out->untried += p->stage == COMPARING;
+    return EGRAPH_OK;
+  }
+  // One device has one layout: what it takes is always known.
+  bool beyond = competition->beyond_memory;
+  competition->beyond_memory = beyond || c->outcome == EG_BASELINE_SINGLE;
+  competition->only_fitting = !competition->beyond_memory;
+  egraph_status status = try_baseline(p, competition, c, steps);
+  competition->beyond_memory = beyond;
+  competition->only_fitting = false;
+  return status;
 }
 
 /// Plans each baseline that is not settled in an equal part of so many steps, but at
@@ -270,18 +306,17 @@ static egraph_status try_baselines(planner *p, eg_competition *competition, doub
   for (size_t i = 0; i < p->contenders.len; i++)
     open += !is_settled(p, &p->contenders.data[i]);
   double part = fmax(steps / (double)(open != 0 ? open : 1), least);
-  for (size_t i = 0; i < p->contenders.len && !p->is_cancelled; i++) {
-    contender *c = &p->contenders.data[i];
-    if (is_settled(p, c)) continue;
-    if (is_late(p) && !is_asked(p, c)) break;
-    // One device has one layout: what it takes is always known.
-    bool beyond = competition->beyond_memory;
-    competition->beyond_memory = beyond || c->outcome == EG_BASELINE_SINGLE;
-    competition->only_fitting = !competition->beyond_memory;
-    EG_TRY(try_baseline(p, competition, c, part));
-    competition->beyond_memory = beyond;
-    competition->only_fitting = false;
-  }
+  for (size_t i = 0; i < p->contenders.len; i++)
+    EG_TRY(try_open(p, competition, &p->contenders.data[i], part));
+  return EGRAPH_OK;
+}
+
+/// Searches for fewer devices.
+static egraph_status try_fewer(planner *p, eg_competition *competition) {
+  double steps = fmax(FEWER_SHARE * all_steps(p), LEAST_FEWER_STEPS);
+  for (size_t i = 0; i < p->contenders.len; i++)
+    if (p->contenders.data[i].is_fewer)
+      EG_TRY(try_open(p, competition, &p->contenders.data[i], steps));
   return EGRAPH_OK;
 }
 
@@ -305,7 +340,12 @@ static egraph_status seed_baselines(planner *p, eg_competition *competition) {
   competition->layout.relative_gap = fmax(p->input->layout.relative_gap, ROUGH_GAP);
   EG_TRY(try_baselines(p, competition, ROUGH_SHARE * steps, LEAST_ROUGH_STEPS));
   competition->layout.relative_gap = p->input->layout.relative_gap;
-  return try_baselines(p, competition, 0, FINE_SHARE * steps);
+  EG_TRY(try_fewer(p, competition));
+  EG_TRY(try_baselines(p, competition, 0, FINE_SHARE * steps));
+  if (p->contenders.len > 1)
+    qsort(p->contenders.data, p->contenders.len, sizeof *p->contenders.data,
+          cheapest_first);
+  return EGRAPH_OK;
 }
 
 /// The cheapest plan without what rules have made: none with it is dearer.
@@ -323,6 +363,18 @@ static egraph_status plan_given(planner *p, eg_competition *competition) {
   return status;
 }
 
+/// With what rules have made, the baseline that is cheapest without, and fewer devices.
+static egraph_status seed_variants(planner *p, eg_competition *competition) {
+  p->stage = SEEDING_VARIANTS;
+  for (size_t i = 0; i < p->contenders.len; i++) { // variants may be cheaper
+    p->contenders.data[i].status = EG_LAYOUT_UNKNOWN;
+    p->contenders.data[i].bound = 0;
+  }
+  if (p->contenders.len == 0) return EGRAPH_OK;
+  EG_TRY(try_fewer(p, competition));
+  return try_open(p, competition, &p->contenders.data[0], FINE_SHARE * all_steps(p));
+}
+
 /// Plans for the search to begin with. Where rules have made variants, the graph is held
 /// as it was given, then improved in turn with its layouts (plan_improve.h).
 static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s *known) {
@@ -337,10 +389,7 @@ static egraph_status find_seed(planner *p, eg_competition *competition, eg_u32s 
   competition->algebra = NULL;
   eg_plan_algebra_deinit(&given);
   EG_TRY(status);
-  for (size_t i = 0; i < p->contenders.len; i++) { // variants may be cheaper
-    p->contenders.data[i].status = EG_LAYOUT_UNKNOWN;
-    p->contenders.data[i].bound = 0;
-  }
+  EG_TRY(seed_variants(p, competition));
   if (!is_free(p) || p->is_cancelled) return EGRAPH_OK;
   eg_layout_options options = remaining(p);
   options.time_limit_seconds *= IMPROVING_SHARE;

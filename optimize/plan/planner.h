@@ -80,14 +80,16 @@ typedef struct eg_planning {
   bool has_mates;
   eg_emitted_plan mates[EG_MATES];
   char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
+  uint32_t untried; // baselines that may be cheaper, for which the clock left no time
   eg_baseline_outcome baseline[EG_BASELINE_OUTCOMES];
   double single_seconds; // a step on one device, whatever it holds; 0: not known
 } eg_planning;
 
 /// The search begins with the cheapest baseline of the graph as it was given, and where
 /// rules have made variants with the cheapest plan that was found without them. A search
-/// that ends without a proof is followed by the baselines that may still be cheaper; the
-/// cheapest plan wins, so that no baseline is cheaper than the plan.
+/// that ends without a proof is followed by the baselines that may still be cheaper, as
+/// far as the time goes; the cheapest plan wins, so that no baseline that was tried is
+/// cheaper than the plan.
 /// Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of
 /// unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
 /// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.

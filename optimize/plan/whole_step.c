@@ -302,6 +302,7 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
   } else {
     eg_planning other = *next;
     eg_stop stop = next->stop;
+    uint32_t untried = next->untried;
     double bound = join_bounds(s, next, is_whole);
     bool is_cheaper = next->has_plan && (!out->has_plan || next->cost < out->cost);
     if (is_cheaper || (is_whole && !out->has_plan)) {
@@ -311,6 +312,7 @@ static egraph_status join(searcher *s, eg_planning *next, bool is_whole) {
     join_outcomes(out, &other, is_whole != (is_cheaper || (is_whole && !out->has_plan)));
     out->bound = bound;
     if (is_whole) out->stop = stop;
+    if (is_whole) out->untried = untried;
     add_times(out, &other);
     eg_planning_deinit(&other);
   }

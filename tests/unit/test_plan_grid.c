@@ -268,6 +268,46 @@ static void rules_make_no_plan_dearer(void **state) {
   eg_rules_destroy(rules);
 }
 
+// ---- limits ---------------------------------------------------------------------------
+
+/// However little work. Links between nodes are slow, so one node does well.
+static void fewer_devices_are_not_cheaper(void **state) {
+  (void)state;
+  eg_rules *rules;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_add_builtin(rules));
+  for (size_t m = 0; m < 2; m++) {
+    planned few, all;
+    mlp_model model = {.layers = 4, .batch = 64, .width = 512, .hidden = 1024};
+    setup(&all, &model, "p3-16xlarge*4", "node=4,gpu=8", EG_OPTIMIZER_ADAM);
+    setup(&few, &model, "p3-16xlarge*4", "node=4,gpu=8", EG_OPTIMIZER_ADAM);
+    all.rules = few.rules = m == 1 ? rules : NULL;
+    assert_ok(plan_baseline(&few, "node=idle,gpu=any"));
+    assert_int_equal(few.planning.status, EG_LAYOUT_OPTIMAL);
+    all.layout.work_limit = 1;
+    planned_run(&all, INFINITY);
+    assert_true(all.planning.cost <= few.planning.cost * (1 + 1e-9));
+    planned_deinit(&all);
+    planned_deinit(&few);
+  }
+  eg_rules_destroy(rules);
+}
+
+/// A search without time has a plan, and says which baselines it has not compared.
+static void late_baselines_are_counted(void **state) {
+  (void)state;
+  planned p;
+  mlp_model model = {.layers = 4, .batch = 64, .width = 512, .hidden = 1024};
+  setup(&p, &model, "p3-16xlarge*4", "node=4,gpu=8", EG_OPTIMIZER_ADAM);
+  p.layout.time_limit_seconds = 1e-3;
+  planned_run(&p, INFINITY);
+  assert_true(p.planning.has_plan && p.planning.untried > 0);
+  p.layout.time_limit_seconds = 250;
+  planned_run(&p, INFINITY);
+  assert_true(p.planning.has_plan && p.planning.untried == 0);
+  planned_deinit(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(baselines_are_names_or_a_role_per_axis),
@@ -278,6 +318,8 @@ int main(void) {
       cmocka_unit_test(what_does_not_divide_is_said),
       cmocka_unit_test(no_grid_is_cheaper_than_the_plan),
       cmocka_unit_test(rules_make_no_plan_dearer),
+      cmocka_unit_test(fewer_devices_are_not_cheaper),
+      cmocka_unit_test(late_baselines_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
