@@ -204,3 +204,8 @@ void eg_tensor_set_int(const eg_tensor *tensor, int64_t index, int64_t value) {
   }
   assert(false && "a dtype");
 }
+
+bool eg_dtype_is_unsigned(egraph_dtype dtype) {
+  return dtype == EGRAPH_UINT8 || dtype == EGRAPH_UINT16 || dtype == EGRAPH_UINT32 ||
+         dtype == EGRAPH_UINT64;
+}

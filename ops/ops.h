@@ -37,7 +37,8 @@ enum {
   EG_OPF_MOVES = 256,         // copies or makes data, computes nothing: no flops
   EG_OPF_COSTLY = 512,        // EG_COSTLY_FLOPS operations per point instead of one
   EG_OPF_MULTIPLY_ADD = 1024, // two operations per point
-  EG_OPF_UPDATES = 2048 // result i is what operand i becomes: it may be written over it
+  EG_OPF_UPDATES = 2048, // result i is what operand i becomes: it may be written over it
+  EG_OPF_SIGNED = 4096   // operand 0 is no unsigned integer
 };
 
 /// What a point of an exponential, a root, or a normalization counts for.

@@ -60,6 +60,8 @@ size_t eg_dtype_bytes(egraph_dtype dtype);
 int eg_dtype_onnx(egraph_dtype dtype);
 bool eg_dtype_from_onnx(int onnx, egraph_dtype *out);
 bool eg_dtype_is_float(egraph_dtype dtype);
+/// An integer without a sign; bool is none.
+bool eg_dtype_is_unsigned(egraph_dtype dtype);
 const char *eg_format_name(eg_format format);
 bool eg_format_find(const char *name, eg_format *out);
 uint32_t eg_format_block(eg_format format);

@@ -1,4 +1,4 @@
-// ONNX files: import (opset 1 to 23) and export (checker-clean).
+// ONNX files: import (all operator sets) and export (checker-clean).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_ONNX_H
 #define EG_PCG_ONNX_H
@@ -18,9 +18,6 @@ typedef struct eg_onnx_fixed_input {
 // model was written.
 #define EG_ONNX_FORMAT_PREFIX "egraph.format:"
 #define EG_ONNX_ABSENT_PREFIX "egraph.absent:"
-// Result of an opaque node whose operator set (the value) is not the one of the model: it
-// stays opaque when read, for the operator may mean something else in this set.
-#define EG_ONNX_OPSET_PREFIX "egraph.opset:"
 
 typedef struct eg_onnx_import_options {
   int64_t batch;    // value of symbolic dimensions; 0: a symbolic dimension is an error

@@ -9,6 +9,7 @@
 #include "pcg/onnx.h"
 #include "pcg/onnx_data_file.h"
 #include "pcg/onnx_opaque.h"
+#include "pcg/onnx_versions.h"
 #include "pcg/onnx_writer.h"
 
 // Protobuf messages end at 2 GB; weights are most of a model.
@@ -187,7 +188,9 @@ static egraph_status write_known(eg_onnx_body *body, const eg_graph_node_info *n
                        .input_names = inputs,
                        .result_names = results};
   if (node->result_count != 0) body->stem = results[0];
-  return eg_onnx_write_item(body, &item);
+  size_t first = body->nodes.len;
+  EG_TRY(eg_onnx_write_item(body, &item));
+  return eg_onnx_check_nodes(body, first, &item);
 }
 
 static egraph_status write_format(eg_onnx_writer *w, uint32_t id) {
@@ -248,7 +251,7 @@ static egraph_status write_output(eg_onnx_body *body, uint32_t index) {
 
 static egraph_status write_graph(eg_onnx_body *body) {
   eg_onnx_writer *w = body->writer;
-  EG_TRY(eg_onnx_add_opset(w, "", EG_ONNX_OPSET));
+  EG_TRY(eg_onnx_add_opset(w, "", w->opset));
   EG_TRY(name_values(w));
   EG_TRY(write_leaves(body));
   for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++) {
@@ -281,7 +284,8 @@ static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
   graph.n_output = w->outputs.len, graph.output = w->outputs.data;
   graph.n_value_info = w->infos.len, graph.value_info = w->infos.data;
   model.has_ir_version = true;
-  model.ir_version = EG_ONNX_IR_VERSION;
+  model.ir_version = eg_onnx_ir_version(w->opset);
+  if (model.ir_version < EG_ONNX_FUNCTIONS_IR) model.ir_version = EG_ONNX_FUNCTIONS_IR;
   model.producer_name = producer;
   model.producer_version = borrowed(version);
   model.graph = &graph;
@@ -303,8 +307,9 @@ static uint64_t weight_bytes(const eg_graph *graph) {
   return total;
 }
 
-static void writer_init(eg_onnx_writer *w, const eg_graph *graph) {
-  *w = (eg_onnx_writer){.graph = graph, .alloc = eg_graph_allocator(graph)};
+static void writer_init(eg_onnx_writer *w, const eg_graph *graph, int64_t opset) {
+  *w = (eg_onnx_writer){
+      .graph = graph, .opset = opset, .alloc = eg_graph_allocator(graph)};
   eg_arena_init(&w->arena, w->alloc);
   eg_onnx_heap_init(&w->heap, w->alloc);
   eg_onnx_messages_init(&w->records, w->alloc);
@@ -335,17 +340,71 @@ static void writer_deinit(eg_onnx_writer *w) {
   eg_arena_deinit(&w->arena);
 }
 
-static egraph_status export_graph(const eg_graph *graph, const char *data_path,
-                                  unsigned char **out, size_t *out_size) {
+// ---- operator sets ------------------------------------------------------------------
+
+// The oldest set that is written where nodes that are kept want no older one; the oldest
+// of all.
+enum { USUAL_OPSET = 13, FIRST_OPSET = 7 };
+
+/// The sets in which all nodes that are kept mean what they meant.
+static egraph_status sets_of_kept(const eg_graph *graph, eg_onnx_sets *out) {
   eg_onnx_writer w;
-  writer_init(&w, graph);
+  *out = (eg_onnx_sets){FIRST_OPSET, eg_onnx_newest_opset()};
+  writer_init(&w, graph, 0);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t n = 0; status == EGRAPH_OK && n < eg_graph_node_count(graph); n++)
+    if (eg_graph_node_at(graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE)
+      status = eg_onnx_narrow_to_opaque(&w, (eg_graph_node){n}, out);
+  writer_deinit(&w);
+  return status;
+}
+
+/// *out_is_faulty: a node of ours is none of the set.
+static egraph_status export_in(const eg_graph *graph, int64_t opset,
+                               const char *data_path, bool *out_is_faulty,
+                               unsigned char **out, size_t *out_size) {
+  eg_onnx_writer w;
+  writer_init(&w, graph, opset);
   eg_onnx_body body = {.writer = &w, .stem = "value"};
   eg_onnx_nodes_init(&body.nodes, w.alloc);
   egraph_status status = write_graph(&body);
+  *out_is_faulty = w.is_faulty;
   if (status == EGRAPH_OK) status = pack_model(&body, data_path, out, out_size);
   eg_onnx_nodes_deinit(&body.nodes);
   writer_deinit(&w);
   return status;
+}
+
+/// The set to try after this one: up from the usual one, then down; 0: none.
+static int64_t next_opset(eg_onnx_sets sets, int64_t opset) {
+  int64_t start = sets.first > USUAL_OPSET ? sets.first : USUAL_OPSET;
+  if (start > sets.last) start = sets.last;
+  if (opset == 0) return start;
+  if (opset >= start && opset < sets.last) return opset + 1;
+  int64_t below = opset >= start ? start - 1 : opset - 1;
+  return below >= sets.first ? below : 0;
+}
+
+/// In the oldest operator set in which every node is legal and means what it should.
+static egraph_status export_graph(const eg_graph *graph, const char *data_path,
+                                  unsigned char **out, size_t *out_size) {
+  eg_onnx_sets sets;
+  bool is_faulty;
+  EG_TRY(sets_of_kept(graph, &sets));
+  if (sets.first > sets.last)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "no operator set from %d on has all nodes that are kept as they were; "
+                   "convert the model with onnx.version_converter",
+                   FIRST_OPSET);
+  egraph_status status = EGRAPH_OK;
+  for (int64_t opset = 0; (opset = next_opset(sets, opset)) != 0;) {
+    status = export_in(graph, opset, data_path, &is_faulty, out, out_size);
+    if (!is_faulty) return status;
+  }
+  return EG_FAIL(status,
+                 "no operator set of those in which the nodes that are kept mean what "
+                 "they meant (%" PRId64 " to %" PRId64 ") has all other nodes: %.300s",
+                 sets.first, sets.last, egraph_last_error());
 }
 
 egraph_status eg_onnx_pack(const eg_graph *graph, unsigned char **out, size_t *out_size) {

@@ -45,6 +45,7 @@ static egraph_status fill_function(eg_onnx_writer *w, const eg_onnx_item *item,
   formal.input_names = inputs;
   formal.result_names = outputs;
   EG_TRY(eg_onnx_write_meaning(body, &formal));
+  EG_TRY(eg_onnx_check_nodes(body, 0, &formal));
   EG_TRY(eg_arena_alloc(&w->arena, body->nodes.len, sizeof *function->node,
                         &function->node));
   if (body->nodes.len != 0)

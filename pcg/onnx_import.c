@@ -12,14 +12,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/number.h"
 #include "pcg/graph_internal.h"
 #include "pcg/onnx_op.h"
 #include "pcg/onnx_tensor.h"
+#include "pcg/onnx_versions.h"
 
-// What older or newer sets changed shows in attributes that the table does not know;
-// such nodes become opaque.
-enum { FIRST_OPSET = 1, LAST_OPSET = 23 };
+// What older sets changed shows in attributes that the table does not know; such nodes
+// become opaque, and so do those that a set newer than this one changed.
+enum { KNOWN_OPSET = 23 };
 
 // ---- opset --------------------------------------------------------------------------
 
@@ -41,28 +41,23 @@ static egraph_status read_opset(eg_onnx_reader *r) {
   for (size_t i = 0; i < model->n_opset_import; i++)
     if (is_standard_domain(model->opset_import[i]->domain))
       r->opset = model->opset_import[i]->version;
-  if (r->opset >= FIRST_OPSET && r->opset <= LAST_OPSET) return EGRAPH_OK;
+  const int64_t newest = eg_onnx_newest_opset();
+  if (r->opset >= 1 && r->opset <= newest) return EGRAPH_OK;
   if (r->opset == 0 && !has_standard_node(model->graph)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                 "%s: operator set %" PRId64
-                 " is not supported, only %d to %d; convert the model with "
+                 "%s: operator set %" PRId64 " is not supported, only 1 to %" PRId64
+                 "; convert the model with "
                  "onnx.version_converter",
-                 r->file, r->opset, FIRST_OPSET, LAST_OPSET);
+                 r->file, r->opset, newest);
 }
 
-// What the metadata says of inputs that stand for absent weights, and of nodes that were
-// opaque when the model was written.
+// What the metadata says of inputs that stand for absent weights.
 static egraph_status read_metadata(eg_onnx_reader *r) {
   const size_t absent = sizeof EG_ONNX_ABSENT_PREFIX - 1;
-  const size_t opset = sizeof EG_ONNX_OPSET_PREFIX - 1;
   for (size_t i = 0; i < r->model->n_metadata_props; i++) {
     const Onnx__StringStringEntryProto *entry = r->model->metadata_props[i];
-    int64_t version;
     if (strncmp(entry->key, EG_ONNX_ABSENT_PREFIX, absent) == 0)
       EG_TRY(eg_strmap_put(&r->absent, entry->key + absent, 0));
-    if (strncmp(entry->key, EG_ONNX_OPSET_PREFIX, opset) == 0 &&
-        eg_parse_int64(entry->value, &version) && version > 0 && version <= LAST_OPSET)
-      EG_TRY(eg_strmap_put(&r->opsets, entry->key + opset, (uint32_t)version));
   }
   return EGRAPH_OK;
 }
@@ -91,22 +86,21 @@ static bool is_typed(const eg_onnx_call *call) {
   return true;
 }
 
-// True for a node that our exporter wrote back from another operator set.
-static bool stays_opaque(const eg_onnx_call *call) {
-  uint32_t ignored;
-  for (size_t i = 0; i < call->node->n_output; i++)
-    if (eg_strmap_find(&call->reader->opsets, call->node->output[i], &ignored))
-      return true;
-  return false;
+/// Whether a node of a set newer than ours means what it meant in ours.
+static bool is_as_known(const eg_onnx_call *call) {
+  int64_t opset = call->reader->opset;
+  return opset <= KNOWN_OPSET ||
+         eg_onnx_sets_have(eg_onnx_sets_of(call->node->op_type, KNOWN_OPSET), opset);
 }
 
 static egraph_status import_call(const eg_onnx_call *call) {
   const char *domain = call->node->domain;
   eg_onnx_reader *r = call->reader;
   uint32_t nodes = eg_graph_node_count(r->graph);
-  bool known = is_typed(call) && !stays_opaque(call);
+  bool known = is_typed(call);
   egraph_status status = EGRAPH_E_UNSUPPORTED;
-  if (known && is_standard_domain(domain)) status = eg_onnx_import_node(call);
+  if (known && is_standard_domain(domain) && is_as_known(call))
+    status = eg_onnx_import_node(call);
   if (known && strcmp(domain, "egraph") == 0) status = eg_onnx_import_own(call);
   if (status != EGRAPH_E_UNSUPPORTED) return status;
   // An importer that gives up late leaves intermediate nodes that nobody uses.
@@ -229,7 +223,6 @@ static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
   eg_onnx_tensors_init(&r->tensors, alloc);
   eg_strmap_init(&r->names, alloc);
   eg_strmap_init(&r->absent, alloc);
-  eg_strmap_init(&r->opsets, alloc);
   eg_u32s_init(&r->order, alloc);
 }
 
@@ -239,7 +232,6 @@ static void reader_deinit(eg_onnx_reader *r) {
   eg_u32s_deinit(&r->order);
   eg_strmap_deinit(&r->names);
   eg_strmap_deinit(&r->absent);
-  eg_strmap_deinit(&r->opsets);
   eg_onnx_tensors_deinit(&r->tensors);
   eg_arena_deinit(&r->arena);
 }

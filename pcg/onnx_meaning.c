@@ -1,8 +1,7 @@
-// What operators that ONNX (opset 17) does not have mean in standard operators: the
-// bodies of our functions.
+// What operators that ONNX does not have mean in standard operators: the bodies of our
+// functions.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,13 +96,16 @@ static egraph_status put_alpha(eg_onnx_body *body, const char *op, const char *x
   return eg_onnx_put_float(body, node, "alpha", alpha);
 }
 
-static egraph_status put_clip(eg_onnx_body *body, const char *x, egraph_dtype dtype,
-                              double low, double high, const char *result) {
-  const char *inputs[3] = {x, "", ""};
-  if (!isinf(low)) EG_TRY(eg_onnx_constant_scalar(body, dtype, low, &inputs[1]));
-  if (!isinf(high)) EG_TRY(eg_onnx_constant_scalar(body, dtype, high, &inputs[2]));
-  uint32_t count = !isinf(high) ? 3 : !isinf(low) ? 2 : 1;
-  return eg_onnx_put(body, "Clip", inputs, count, result, NULL, NULL);
+// x clip(x/6 + 1/2, 0, 1): ONNX has it from operator set 14 on.
+static egraph_status put_hardswish(eg_onnx_body *body, const char *x,
+                                   const char *result) {
+  const char *gate;
+  Onnx__NodeProto *node;
+  if (body->writer->opset >= 14) return unary(body, "HardSwish", x, result, NULL);
+  EG_TRY(eg_onnx_put(body, "HardSigmoid", &x, 1, NULL, &gate, &node));
+  EG_TRY(eg_onnx_put_float(body, node, "alpha", 1.0 / 6.0));
+  EG_TRY(eg_onnx_put_float(body, node, "beta", 0.5));
+  return binary(body, "Mul", x, gate, result, NULL);
 }
 
 static egraph_status put_act(eg_onnx_body *body, eg_act act, double alpha, double beta,
@@ -116,8 +118,8 @@ static egraph_status put_act(eg_onnx_body *body, eg_act act, double alpha, doubl
   case EG_ACT_GELU: return put_gelu(body, x, dtype, false, result);
   case EG_ACT_GELU_TANH: return put_gelu(body, x, dtype, true, result);
   case EG_ACT_SILU: return put_silu(body, x, result);
-  case EG_ACT_HARDSWISH: return unary(body, "HardSwish", x, result, NULL);
-  case EG_ACT_CLIP: return put_clip(body, x, dtype, alpha, beta, result);
+  case EG_ACT_HARDSWISH: return put_hardswish(body, x, result);
+  case EG_ACT_CLIP: return eg_onnx_put_clip(body, x, dtype, alpha, beta, result, NULL);
   case EG_ACT_LEAKY_RELU: return put_alpha(body, "LeakyRelu", x, alpha, result);
   case EG_ACT_ELU: return put_alpha(body, "Elu", x, alpha, result);
   case EG_ACT_COUNT: break;
@@ -185,7 +187,7 @@ static egraph_status reduce_mean(eg_onnx_body *body, const char *x, uint32_t fir
   for (uint32_t i = first; i < rank; i++)
     axes[i - first] = i;
   EG_TRY(eg_onnx_put(body, "ReduceMean", &x, 1, NULL, out, &node));
-  EG_TRY(eg_onnx_put_ints(body, node, "axes", axes, rank - first));
+  EG_TRY(eg_onnx_put_list(body, node, "axes", 18, (eg_ints){axes, rank - first}));
   return eg_onnx_put_int(body, node, "keepdims", 1);
 }
 
@@ -245,12 +247,8 @@ static egraph_status mean_group_norm(eg_onnx_body *body, const eg_onnx_item *ite
 static egraph_status put_pad(eg_onnx_body *body, const char *x, egraph_dtype dtype,
                              const int64_t *pads, uint32_t rank, const char *result,
                              const char **out) {
-  const char *inputs[3] = {x, NULL, NULL};
-  Onnx__NodeProto *node;
-  EG_TRY(eg_onnx_constant_ints(body, pads, 2 * rank, &inputs[1]));
-  EG_TRY(eg_onnx_constant_scalar(body, dtype, 0.0, &inputs[2]));
-  EG_TRY(eg_onnx_put(body, "Pad", inputs, 3, result, out, &node));
-  return eg_onnx_put_string(body, node, "mode", "constant");
+  return eg_onnx_put_pad(body, x, dtype, (eg_ints){pads, 2 * rank}, 0.0, "constant",
+                         result, out, NULL);
 }
 
 static egraph_status mean_enlarge(eg_onnx_body *body, const eg_onnx_item *item) {
@@ -278,7 +276,7 @@ static egraph_status place_group(eg_onnx_body *body, const eg_onnx_item *item, i
 static egraph_status mean_merge_gconv(eg_onnx_body *body, const eg_onnx_item *item) {
   int64_t group = int_of(item, EG_A_MERGE_GCONV_GROUP), *sizes;
   eg_arena *arena = &body->writer->arena;
-  const char **rows, *lengths;
+  const char **rows;
   Onnx__NodeProto *node;
   EG_TRY(eg_arena_alloc(arena, (size_t)group, sizeof *rows, &rows));
   EG_TRY(eg_arena_alloc(arena, (size_t)group, sizeof *sizes, &sizes));
@@ -286,10 +284,9 @@ static egraph_status mean_merge_gconv(eg_onnx_body *body, const eg_onnx_item *it
     EG_TRY(eg_onnx_made_up(body, &rows[g]));
     sizes[g] = item->inputs[0].dims[0] / group;
   }
-  EG_TRY(eg_onnx_constant_ints(body, sizes, (uint32_t)group, &lengths));
-  EG_TRY(eg_onnx_put_node(body, "Split",
-                          (const char *const[]){item->input_names[0], lengths}, 2, rows,
-                          (uint32_t)group, &node));
+  EG_TRY(eg_onnx_put_node(body, "Split", &item->input_names[0], 1, rows, (uint32_t)group,
+                          &node));
+  EG_TRY(eg_onnx_put_list(body, node, "split", 13, (eg_ints){sizes, (uint32_t)group}));
   EG_TRY(eg_onnx_put_int(body, node, "axis", 0));
   for (int64_t g = 0; g < group; g++)
     EG_TRY(place_group(body, item, g, rows[g], &rows[g]));

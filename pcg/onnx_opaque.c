@@ -94,18 +94,15 @@ static bool is_foreign_domain(const char *domain) {
          strcmp(domain, "egraph") != 0;
 }
 
-// The standard operator set that a node was written for: of the model, unless the node
-// came from another one.
-static int64_t standard_opset(const eg_onnx_reader *r, const Onnx__NodeProto *node) {
-  uint32_t version;
-  for (size_t i = 0; node != NULL && i < node->n_output; i++)
-    if (eg_strmap_find(&r->opsets, node->output[i], &version)) return version;
-  return r->opset;
+static bool has_graphs(const Onnx__NodeProto *node) {
+  for (size_t i = 0; i < node->n_attribute; i++)
+    if (node->attribute[i]->g != NULL || node->attribute[i]->n_graphs != 0) return true;
+  return false;
 }
 
 // The model of a record around `graph`, which the caller fills, with the operator sets. A
-// node of another domain (`node` may be NULL) brings the functions of other domains
-// along.
+// node of another domain, or with sub-graphs (`node` may be NULL), brings the functions
+// of other domains along.
 static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
                                   const Onnx__NodeProto *node, Onnx__ModelProto *out) {
   static char standard_domain[] = "";
@@ -123,9 +120,9 @@ static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
     *standard = (Onnx__OperatorSetIdProto)ONNX__OPERATOR_SET_ID_PROTO__INIT;
     standard->domain = standard_domain;
     standard->has_version = true;
-    standard->version = standard_opset(r, node);
+    standard->version = r->opset;
     out->opset_import[out->n_opset_import++] = standard;
-    return EGRAPH_OK;
+    if (!has_graphs(node)) return EGRAPH_OK;
   }
   for (size_t i = 0; i < model->n_opset_import; i++)
     if (is_foreign_domain(model->opset_import[i]->domain))

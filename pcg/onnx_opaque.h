@@ -7,7 +7,8 @@
 // input    a graph input that is no tensor of ours: graph.input[0], no node
 // constant an initializer of a foreign element type: graph.initializer[0], no node
 // A node of the standard domain keeps the version of its operator set in opset_import;
-// one of another domain the versions and functions of all other domains.
+// one of another domain, or with sub-graphs, the versions and functions of all other
+// domains.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_ONNX_OPAQUE_H
 #define EG_PCG_ONNX_OPAQUE_H

@@ -113,28 +113,12 @@ static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto 
   return EGRAPH_OK;
 }
 
-// An operator of another set than the one we write may mean something else there.
-static egraph_status note_opset(eg_onnx_writer *w, const Onnx__ModelProto *record,
-                                const char *result) {
-  enum { ROOM = 24 };
-  for (size_t i = 0; i < record->n_opset_import; i++) {
-    const Onnx__OperatorSetIdProto *opset = record->opset_import[i];
-    char *text;
-    if (is_foreign_domain(opset->domain) || opset->version == EG_ONNX_OPSET) continue;
-    EG_TRY(eg_arena_alloc(&w->arena, ROOM, 1, &text));
-    (void)snprintf(text, ROOM, "%" PRId64, opset->version);
-    return eg_onnx_put_metadata(w, EG_ONNX_OPSET_PREFIX, result, text);
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
-                                       const Onnx__ModelProto *model,
+                                       const Onnx__GraphProto *record,
                                        const char *const *inputs,
                                        const char *const *results) {
   eg_onnx_writer *w = body->writer;
   eg_graph_node_info node = eg_graph_node_at(w->graph, id);
-  const Onnx__GraphProto *record = model->graph;
   const Onnx__NodeProto *old = record->node[0];
   Onnx__NodeProto *fresh;
   size_t operands, made;
@@ -151,8 +135,6 @@ static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
   EG_TRY(restore_captures(body, id, record, inputs + operands,
                           node.input_count - (uint32_t)operands));
   EG_TRY(add_foreign_types(w, old, fresh, record, &node));
-  if (node.result_count != 0 && !is_foreign_domain(old->domain))
-    EG_TRY(note_opset(w, model, results[0]));
   return eg_onnx_nodes_push(&body->nodes, fresh);
 }
 
@@ -170,7 +152,7 @@ static egraph_status write_record(eg_onnx_body *body, eg_graph_node id,
   for (uint32_t i = 0; i < node.result_count; i++)
     results[i] = w->value_names[node.results[i].id];
   EG_TRY(add_surroundings(w, record));
-  if (graph->n_node == 1) return write_record_node(body, id, record, inputs, results);
+  if (graph->n_node == 1) return write_record_node(body, id, graph, inputs, results);
   if (node.result_count != 1 || node.input_count != 0) return damaged(w, id);
   if (graph->n_input == 1) {
     Onnx__ValueInfoProto *info;
@@ -187,8 +169,9 @@ static egraph_status write_record(eg_onnx_body *body, eg_graph_node id,
   return eg_onnx_initializers_push(&w->initializers, tensor);
 }
 
-egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node) {
-  eg_onnx_writer *w = body->writer;
+/// *out is the writer's.
+static egraph_status read_record(eg_onnx_writer *w, eg_graph_node node,
+                                 const Onnx__ModelProto **out) {
   size_t size;
   const void *bytes = eg_graph_opaque_record(w->graph, node, &size);
   ProtobufCMessage *message = NULL;
@@ -197,6 +180,37 @@ egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node) {
                                 eg_graph_opaque_type(w->graph, node),
                                 "record of an opaque node", bytes, size, &message));
   w->records.data[w->records.len++] = message;
-  EG_TRY(eg_onnx_fill_strings(&w->heap, (Onnx__ModelProto *)message));
-  return write_record(body, node, (const Onnx__ModelProto *)message);
+  *out = (const Onnx__ModelProto *)message;
+  return eg_onnx_fill_strings(&w->heap, (Onnx__ModelProto *)message);
+}
+
+egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node) {
+  const Onnx__ModelProto *record;
+  EG_TRY(read_record(body->writer, node, &record));
+  return write_record(body, node, record);
+}
+
+static int64_t standard_opset(Onnx__OperatorSetIdProto *const *sets, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (sets[i]->domain == NULL || !is_foreign_domain(sets[i]->domain))
+      return sets[i]->version;
+  return 0;
+}
+
+egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *w, eg_graph_node node,
+                                       eg_onnx_sets *inout) {
+  const Onnx__ModelProto *record;
+  EG_TRY(read_record(w, node, &record));
+  int64_t opset = standard_opset(record->opset_import, record->n_opset_import);
+  if (record->graph == NULL) return damaged(w, node);
+  if (opset != 0)
+    EG_TRY(eg_onnx_narrow(w->alloc, record->graph->node, record->graph->n_node, opset,
+                          inout));
+  for (size_t i = 0; i < record->n_functions; i++) { // these have sets of their own
+    const Onnx__FunctionProto *function = record->functions[i];
+    opset = standard_opset(function->opset_import, function->n_opset_import);
+    if (opset != 0 && strcmp(function->domain, EG_ONNX_DOMAIN) != 0)
+      EG_TRY(eg_onnx_narrow(w->alloc, function->node, function->n_node, opset, inout));
+  }
+  return EGRAPH_OK;
 }

@@ -49,7 +49,6 @@ typedef struct eg_onnx_reader {
   eg_onnx_tensors tensors;
   eg_strmap names;
   eg_strmap absent; // inputs that stand for weights without data
-  eg_strmap opsets; // results of nodes that stay opaque, to their operator set
   eg_u32s order;    // ONNX nodes, topological
   eg_graph *graph;
   bool needs_pruning;

@@ -1,8 +1,8 @@
-// Nodes in standard ONNX of our opset: most by the same attribute names, some with lists
-// as operands.
+// Nodes in standard ONNX of the operator set that is written: most by the same attribute
+// names, some with lists that newer sets have as operands.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
-#include <math.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "pcg/onnx_writer.h"
@@ -21,6 +21,10 @@ static double float_of(const eg_onnx_item *item, eg_attr_slot slot) {
   return eg_attr_at(item->attrs, slot)->f;
 }
 
+static void set_name(Onnx__NodeProto *node, const eg_onnx_item *item) {
+  if (item->name[0] != '\0') node->name = (char *)(uintptr_t)item->name;
+}
+
 // The node itself: name, operands of the item and then `extra`, results of the item.
 static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
                               const char *op_type, const char *const *extra,
@@ -35,7 +39,7 @@ static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
   Onnx__NodeProto *node;
   EG_TRY(eg_onnx_put_node(body, op_type, inputs, count, item->result_names,
                           item->result_count, &node));
-  if (item->name[0] != '\0') node->name = (char *)(uintptr_t)item->name;
+  set_name(node, item);
   *out = node;
   return EGRAPH_OK;
 }
@@ -49,36 +53,32 @@ static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
   return EGRAPH_OK;
 }
 
-// Attributes of parts of tensors, which follow the `count` that ONNX has.
-static egraph_status write_first(eg_onnx_body *body, const eg_onnx_item *item,
-                                 uint16_t count) {
+/// Attributes of parts of tensors, which follow the `count` that ONNX has.
+static egraph_status check_rest(const eg_onnx_item *item, uint16_t count) {
   const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
-  Onnx__NodeProto *node;
   for (uint16_t i = count; i < op->attr_count; i++)
     if (item->attrs->slots[i].i != 0)
       return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                      "%s has attribute %s; ONNX has it for whole tensors only", op->name,
                      op->attrs[i].name);
-  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
-  for (uint16_t i = 0; i < count; i++)
-    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
   return EGRAPH_OK;
 }
 
-static egraph_status write_reduce_mean(eg_onnx_body *body, const eg_onnx_item *item) {
-  return write_first(body, item, 2);
-}
-
 static egraph_status write_gather(eg_onnx_body *body, const eg_onnx_item *item) {
-  return write_first(body, item, 1);
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  Onnx__NodeProto *node;
+  EG_TRY(check_rest(item, 1));
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  return eg_onnx_put_slot(body, node, &op->attrs[0], &item->attrs->slots[0]);
 }
 
-// One more operand: a list of integers.
-static egraph_status write_with_ints(eg_onnx_body *body, const eg_onnx_item *item,
-                                     eg_ints list, Onnx__NodeProto **out) {
-  const char *name;
-  EG_TRY(eg_onnx_constant_ints(body, list.data, list.len, &name));
-  return put_item(body, item, eg_op_info_of((eg_op)item->attrs->op)->onnx, &name, 1, out);
+/// With a list of integers (eg_onnx_put_list).
+static egraph_status write_with_list(eg_onnx_body *body, const eg_onnx_item *item,
+                                     const char *name, int64_t since, eg_ints list,
+                                     Onnx__NodeProto **out) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, out));
+  return eg_onnx_put_list(body, *out, name, since, list);
 }
 
 static egraph_status write_fill(eg_onnx_body *body, const eg_onnx_item *item) {
@@ -90,20 +90,18 @@ static egraph_status write_fill(eg_onnx_body *body, const eg_onnx_item *item) {
   EG_TRY(eg_arena_alloc(&body->writer->arena, 1, eg_type_bytes(&one), &data));
   eg_tensor_set_double(&(eg_tensor){.type = one, .data = data}, 0,
                        float_of(item, EG_A_FILL_VALUE));
-  EG_TRY(write_with_ints(body, item, ints_of(item, EG_A_FILL_SHAPE), &node));
+  EG_TRY(write_with_list(body, item, "shape", 9, ints_of(item, EG_A_FILL_SHAPE), &node));
   EG_TRY(eg_onnx_tensor_message(body->writer, &one, data, &tensor));
   return eg_onnx_put_tensor(body, node, "value", tensor);
 }
 
 static egraph_status write_clip(eg_onnx_body *body, const eg_onnx_item *item) {
-  double low = float_of(item, EG_A_CLIP_MIN), high = float_of(item, EG_A_CLIP_MAX);
-  egraph_dtype dtype = item->inputs[0].dtype;
-  const char *bounds[2] = {"", ""};
   Onnx__NodeProto *node;
-  if (!isinf(low)) EG_TRY(eg_onnx_constant_scalar(body, dtype, low, &bounds[0]));
-  if (!isinf(high)) EG_TRY(eg_onnx_constant_scalar(body, dtype, high, &bounds[1]));
-  uint32_t count = !isinf(high) ? 2U : !isinf(low) ? 1U : 0U;
-  return put_item(body, item, "Clip", bounds, count, &node);
+  EG_TRY(eg_onnx_put_clip(body, item->input_names[0], item->inputs[0].dtype,
+                          float_of(item, EG_A_CLIP_MIN), float_of(item, EG_A_CLIP_MAX),
+                          item->result_names[0], &node));
+  set_name(node, item);
+  return EGRAPH_OK;
 }
 
 static egraph_status write_conv(eg_onnx_body *body, const eg_onnx_item *item) {
@@ -123,16 +121,32 @@ static egraph_status write_matmul(eg_onnx_body *body, const eg_onnx_item *item) 
   return put_item(body, item, "MatMul", NULL, 0, &node);
 }
 
-static egraph_status write_reduce_sum(eg_onnx_body *body, const eg_onnx_item *item) {
+/// Axes and keepdims, in the first two slots.
+static egraph_status write_reduce(eg_onnx_body *body, const eg_onnx_item *item) {
+  int64_t since = item->attrs->op == EG_OP_REDUCE_SUM ? 13 : 18;
   Onnx__NodeProto *node;
-  EG_TRY(write_with_ints(body, item, ints_of(item, EG_A_REDUCE_SUM_AXES), &node));
-  return eg_onnx_put_int(body, node, "keepdims", int_of(item, EG_A_REDUCE_SUM_KEEPDIMS));
+  EG_TRY(check_rest(item, 2));
+  EG_TRY(write_with_list(body, item, "axes", since, item->attrs->slots[0].ints, &node));
+  return eg_onnx_put_int(body, node, "keepdims", item->attrs->slots[1].i);
+}
+
+/// Before operator set 13 all dimensions from the axis on are one.
+static egraph_status write_softmax(eg_onnx_body *body, const eg_onnx_item *item) {
+  bool is_last = item->attrs->slots[0].i + 1 == item->inputs[0].rank;
+  if (body->writer->opset < 13 && !is_last) {
+    body->writer->is_faulty = true;
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "softmax of '%.200s' in operator set %" PRId64 ": its axis is not the "
+                   "last one",
+                   item->result_names[0], body->writer->opset);
+  }
+  return write_same(body, item);
 }
 
 static egraph_status write_top_k(eg_onnx_body *body, const eg_onnx_item *item) {
   int64_t k = int_of(item, EG_A_TOP_K_K);
   Onnx__NodeProto *node;
-  EG_TRY(write_with_ints(body, item, (eg_ints){.data = &k, .len = 1}, &node));
+  EG_TRY(write_with_list(body, item, "k", 10, (eg_ints){.data = &k, .len = 1}, &node));
   EG_TRY(eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_TOP_K_AXIS)));
   EG_TRY(eg_onnx_put_int(body, node, "largest", int_of(item, EG_A_TOP_K_LARGEST)));
   return eg_onnx_put_int(body, node, "sorted", int_of(item, EG_A_TOP_K_SORTED));
@@ -151,7 +165,7 @@ static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item)
   eg_ints shape = ints_of(item, EG_A_RESHAPE_SHAPE);
   Onnx__NodeProto *node;
   bool zero = false;
-  EG_TRY(write_with_ints(body, item, shape, &node));
+  EG_TRY(write_with_list(body, item, "shape", 5, shape, &node));
   for (uint32_t i = 0; i < shape.len; i++)
     zero = zero || shape.data[i] == 0;
   return zero ? eg_onnx_put_int(body, node, "allowzero", 1) : EGRAPH_OK;
@@ -159,27 +173,30 @@ static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item)
 
 static egraph_status write_squeeze(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
-  return write_with_ints(body, item, ints_of(item, EG_A_SQUEEZE_AXES), &node);
+  return write_with_list(body, item, "axes", 13, ints_of(item, EG_A_SQUEEZE_AXES), &node);
 }
 
 static egraph_status write_unsqueeze(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
-  return write_with_ints(body, item, ints_of(item, EG_A_UNSQUEEZE_AXES), &node);
+  return write_with_list(body, item, "axes", 13, ints_of(item, EG_A_UNSQUEEZE_AXES),
+                         &node);
 }
 
 static egraph_status write_expand(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
-  return write_with_ints(body, item, ints_of(item, EG_A_EXPAND_SHAPE), &node);
+  return write_with_list(body, item, "shape", 8, ints_of(item, EG_A_EXPAND_SHAPE), &node);
 }
 
 static egraph_status write_tile(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
-  return write_with_ints(body, item, ints_of(item, EG_A_TILE_REPEATS), &node);
+  return write_with_list(body, item, "repeats", 6, ints_of(item, EG_A_TILE_REPEATS),
+                         &node);
 }
 
 static egraph_status write_split(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
-  EG_TRY(write_with_ints(body, item, ints_of(item, EG_A_SPLIT_SIZES), &node));
+  EG_TRY(
+      write_with_list(body, item, "split", 13, ints_of(item, EG_A_SPLIT_SIZES), &node));
   return eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_SPLIT_AXIS));
 }
 
@@ -188,7 +205,6 @@ static egraph_status write_slice(eg_onnx_body *body, const eg_onnx_item *item) {
           ends = ints_of(item, EG_A_SLICE_ENDS);
   eg_ints steps = ints_of(item, EG_A_SLICE_STEPS);
   int64_t last[EGRAPH_MAX_RANK], axes[EGRAPH_MAX_RANK];
-  const char *lists[4];
   Onnx__NodeProto *node;
   assert(starts.len <= EGRAPH_MAX_RANK);
   for (uint32_t i = 0; i < starts.len; i++) {
@@ -196,25 +212,28 @@ static egraph_status write_slice(eg_onnx_body *body, const eg_onnx_item *item) {
     last[i] = ends.data[i] < 0 ? -1 - item->inputs[0].dims[i] : ends.data[i];
     axes[i] = i;
   }
-  EG_TRY(eg_onnx_constant_ints(body, starts.data, starts.len, &lists[0]));
-  EG_TRY(eg_onnx_constant_ints(body, last, starts.len, &lists[1]));
-  EG_TRY(eg_onnx_constant_ints(body, axes, starts.len, &lists[2]));
-  EG_TRY(eg_onnx_constant_ints(body, steps.data, steps.len, &lists[3]));
-  return put_item(body, item, "Slice", lists, 4, &node);
+  EG_TRY(put_item(body, item, "Slice", NULL, 0, &node));
+  EG_TRY(eg_onnx_put_list(body, node, "starts", 10, starts));
+  EG_TRY(eg_onnx_put_list(body, node, "ends", 10, (eg_ints){last, starts.len}));
+  EG_TRY(eg_onnx_put_list(body, node, "axes", 10, (eg_ints){axes, starts.len}));
+  bool has_steps = false;
+  for (uint32_t i = 0; i < steps.len; i++)
+    has_steps = has_steps || steps.data[i] != 1;
+  return has_steps || body->writer->opset >= 10
+             ? eg_onnx_put_list(body, node, "steps", 10, steps)
+             : EGRAPH_OK;
 }
 
 static egraph_status write_pad(eg_onnx_body *body, const eg_onnx_item *item) {
-  eg_ints pads = ints_of(item, EG_A_PAD_PADS);
-  int64_t mode = int_of(item, EG_A_PAD_MODE);
-  const char *const *modes = eg_op_info_of(EG_OP_PAD)->attrs[1].symbols;
-  const char *extra[2];
+  const eg_attr_info *mode = &eg_op_info_of(EG_OP_PAD)->attrs[1];
   Onnx__NodeProto *node;
-  assert(strcmp(eg_op_info_of(EG_OP_PAD)->attrs[1].name, "mode") == 0);
-  EG_TRY(eg_onnx_constant_ints(body, pads.data, pads.len, &extra[0]));
-  EG_TRY(eg_onnx_constant_scalar(body, item->inputs[0].dtype,
-                                 float_of(item, EG_A_PAD_VALUE), &extra[1]));
-  EG_TRY(put_item(body, item, "Pad", extra, 2, &node));
-  return eg_onnx_put_string(body, node, "mode", modes[mode]);
+  assert(strcmp(mode->name, "mode") == 0);
+  EG_TRY(eg_onnx_put_pad(body, item->input_names[0], item->inputs[0].dtype,
+                         ints_of(item, EG_A_PAD_PADS), float_of(item, EG_A_PAD_VALUE),
+                         mode->symbols[int_of(item, EG_A_PAD_MODE)],
+                         item->result_names[0], NULL, &node));
+  set_name(node, item);
+  return EGRAPH_OK;
 }
 
 static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) {
@@ -237,8 +256,13 @@ static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) 
   X(CLIP, write_clip)                                                                    \
   X(CONV, write_conv)                                                                    \
   X(MATMUL, write_matmul)                                                                \
-  X(REDUCE_SUM, write_reduce_sum)                                                        \
-  X(REDUCE_MEAN, write_reduce_mean)                                                      \
+  X(REDUCE_SUM, write_reduce)                                                            \
+  X(REDUCE_MEAN, write_reduce)                                                           \
+  X(REDUCE_MAX, write_reduce)                                                            \
+  X(REDUCE_MIN, write_reduce)                                                            \
+  X(REDUCE_PROD, write_reduce)                                                           \
+  X(SOFTMAX, write_softmax)                                                              \
+  X(LOG_SOFTMAX, write_softmax)                                                          \
   X(GATHER, write_gather)                                                                \
   X(TOP_K, write_top_k)                                                                  \
   X(CUM_SUM, write_cum_sum)                                                              \

@@ -2,8 +2,11 @@
 #include "pcg/onnx_writer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "pcg/onnx_versions.h"
 
 // protobuf-c has no const strings and bytes, but packing only reads them.
 static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
@@ -206,6 +209,98 @@ egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
   eg_tensor tensor = {.type = type, .data = data};
   eg_tensor_set_double(&tensor, 0, value);
   return put_constant(body, &type, data, out);
+}
+
+// ---- forms that depend on the operator set ------------------------------------------
+
+// Operands are few; their array grows by one.
+static egraph_status put_operand(eg_onnx_body *body, Onnx__NodeProto *node,
+                                 const char *name) {
+  char **grown;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, node->n_input + 1, sizeof *grown, &grown));
+  for (size_t i = 0; i < node->n_input; i++)
+    grown[i] = node->input[i];
+  grown[node->n_input++] = borrowed(name);
+  node->input = grown;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_put_list(eg_onnx_body *body, Onnx__NodeProto *node,
+                               const char *name, int64_t since, eg_ints list) {
+  const char *operand;
+  if (body->writer->opset < since)
+    return eg_onnx_put_ints(body, node, name, list.data, list.len);
+  EG_TRY(eg_onnx_constant_ints(body, list.data, list.len, &operand));
+  return put_operand(body, node, operand);
+}
+
+/// A number that is an operand from operator set 11 on, and an attribute before.
+static egraph_status put_number(eg_onnx_body *body, Onnx__NodeProto *node,
+                                const char *name, egraph_dtype dtype, double value) {
+  const char *operand;
+  if (body->writer->opset < 11) return eg_onnx_put_float(body, node, name, value);
+  EG_TRY(eg_onnx_constant_scalar(body, dtype, value, &operand));
+  return put_operand(body, node, operand);
+}
+
+egraph_status eg_onnx_put_clip(eg_onnx_body *body, const char *x, egraph_dtype dtype,
+                               double low, double high, const char *result,
+                               Onnx__NodeProto **out) {
+  Onnx__NodeProto *node;
+  bool has_low = low != -INFINITY, has_high = high != INFINITY;
+  EG_TRY(eg_onnx_put(body, "Clip", &x, 1, result, NULL, &node));
+  if (has_low)
+    EG_TRY(put_number(body, node, "min", dtype, low));
+  else if (has_high && body->writer->opset >= 11)
+    EG_TRY(put_operand(body, node, ""));
+  if (has_high) EG_TRY(put_number(body, node, "max", dtype, high));
+  if (out != NULL) *out = node;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_put_pad(eg_onnx_body *body, const char *x, egraph_dtype dtype,
+                              eg_ints pads, double value, const char *mode,
+                              const char *result, const char **out_result,
+                              Onnx__NodeProto **out) {
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_put(body, "Pad", &x, 1, result, out_result, &node));
+  EG_TRY(eg_onnx_put_list(body, node, "pads", 11, pads));
+  EG_TRY(put_number(body, node, "value", dtype, value));
+  if (out != NULL) *out = node;
+  return eg_onnx_put_string(body, node, "mode", mode);
+}
+
+// ---- what the operator set allows ---------------------------------------------------
+
+/// Element type of an operand of the item; 0: the tensor is another.
+static int type_of(const eg_onnx_item *item, const char *name) {
+  for (uint32_t i = 0; i < item->input_count; i++)
+    if (strcmp(item->input_names[i], name) == 0)
+      return eg_dtype_onnx(item->inputs[i].dtype);
+  return 0;
+}
+
+static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
+                                const eg_onnx_item *item) {
+  eg_onnx_writer *w = body->writer;
+  int *dtype;
+  EG_TRY(eg_arena_alloc(&w->arena, node->n_input, sizeof *dtype, &dtype));
+  for (size_t i = 0; i < node->n_input; i++)
+    dtype[i] = type_of(item, node->input[i]);
+  const char *fault = eg_onnx_fault(node, dtype, w->opset);
+  if (fault == NULL) return EGRAPH_OK;
+  w->is_faulty = true;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "%.64s of '%.200s' in operator set %" PRId64 ": %s", node->op_type,
+                 item->result_count != 0 ? item->result_names[0] : "", w->opset, fault);
+}
+
+egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,
+                                  const eg_onnx_item *item) {
+  for (size_t i = first; i < body->nodes.len; i++)
+    if (body->nodes.data[i]->domain == NULL) // not a call of a function
+      EG_TRY(check_node(body, body->nodes.data[i], item));
+  return EGRAPH_OK;
 }
 
 // ---- metadata -----------------------------------------------------------------------

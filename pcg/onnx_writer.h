@@ -9,9 +9,9 @@
 
 #include "base/strmap.h"
 #include "pcg/graph.h"
-#include "pcg/onnx_message.h"
+#include "pcg/onnx_versions.h"
 
-enum { EG_ONNX_OPSET = 17, EG_ONNX_IR_VERSION = 8 };
+enum { EG_ONNX_FUNCTIONS_IR = 8 }; // the first version of the format with functions
 #define EG_ONNX_DOMAIN "egraph"
 
 EG_VEC_DEFINE(eg_onnx_nodes, Onnx__NodeProto *);
@@ -24,6 +24,8 @@ EG_VEC_DEFINE(eg_onnx_messages, ProtobufCMessage *);
 
 typedef struct eg_onnx_writer {
   const eg_graph *graph;
+  int64_t opset;  // that is written
+  bool is_faulty; // a node of ours is none of the set
   egraph_allocator alloc;
   eg_arena arena;
   eg_onnx_heap heap; // of unpacked records
@@ -90,6 +92,14 @@ egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
 /// A tensor message with these bytes (borrowed; NULL: without data).
 egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type,
                                      const void *data, Onnx__TensorProto **out);
+/// Fails with EGRAPH_E_UNSUPPORTED, and sets is_faulty, where one of the nodes from
+/// `first` on is none of the set that is written. Types are known of the item's operands.
+egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,
+                                  const eg_onnx_item *item);
+/// Appends a list of integers, which is an operand from operator set `since` on and an
+/// attribute `name` before.
+egraph_status eg_onnx_put_list(eg_onnx_body *body, Onnx__NodeProto *node,
+                               const char *name, int64_t since, eg_ints list);
 /// A constant list of int64 or scalar; *out is its name.
 egraph_status eg_onnx_constant_ints(eg_onnx_body *body, const int64_t *data, uint32_t len,
                                     const char **out);
@@ -104,13 +114,25 @@ egraph_status eg_onnx_put_metadata(eg_onnx_writer *writer, const char *prefix,
 /// Imports an operator set once; `domain` is borrowed.
 egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
                                 int64_t version);
+/// Narrows operator sets to those in which an opaque node means what it meant.
+egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *writer, eg_graph_node node,
+                                       eg_onnx_sets *inout);
 /// Writes an opaque node from its record.
 egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node);
 /// Writes a node of standard ONNX, or as a call of one of our functions.
 egraph_status eg_onnx_write_item(eg_onnx_body *body, const eg_onnx_item *item);
+/// x with bounds, of which those that are infinite are none.
+egraph_status eg_onnx_put_clip(eg_onnx_body *body, const char *x, egraph_dtype dtype,
+                               double low, double high, const char *result,
+                               Onnx__NodeProto **out);
+/// x with a constant around it.
+egraph_status eg_onnx_put_pad(eg_onnx_body *body, const char *x, egraph_dtype dtype,
+                              eg_ints pads, double value, const char *mode,
+                              const char *result, const char **out_result,
+                              Onnx__NodeProto **out);
 /// Writes the standard form of an operator that has one.
 egraph_status eg_onnx_write_standard(eg_onnx_body *body, const eg_onnx_item *item);
-/// True when the item has no standard form in our opset: unknown to ONNX, or fused.
+/// True when the item has no standard form: unknown to ONNX, or fused.
 bool eg_onnx_needs_function(const eg_onnx_item *item);
 /// Writes what the item means in standard operators; operands and results have the item's
 /// names.

@@ -1,0 +1,34 @@
+// Versions of the operators of the standard domain (onnx_versions.def): what an operator
+// may have in a set, and in which sets it means the same.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_ONNX_VERSIONS_H
+#define EG_PCG_ONNX_VERSIONS_H
+
+#include "pcg/onnx_message.h"
+
+/// The newest operator set that is known.
+int64_t eg_onnx_newest_opset(void);
+/// The version of the file format that came with a set.
+int64_t eg_onnx_ir_version(int64_t opset);
+
+/// Operator sets from the first to the last one.
+typedef struct eg_onnx_sets {
+  int64_t first, last;
+} eg_onnx_sets;
+static inline bool eg_onnx_sets_have(eg_onnx_sets sets, int64_t opset) {
+  return sets.first <= opset && opset <= sets.last;
+}
+
+/// The sets in which an operator means what it means in this one, and takes what it takes
+/// here: all sets where the operator is not known.
+eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset);
+/// Narrows `inout` to sets in which all nodes of a graph, and of graphs within, mean what
+/// they mean in `opset`.
+egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nodes,
+                             size_t count, int64_t opset, eg_onnx_sets *inout);
+
+/// Why a node is none of a set, NULL: it is. `dtype` [inputs] are of TensorProto, 0: not
+/// known. Operators that are not known are of every set.
+const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t opset);
+
+#endif

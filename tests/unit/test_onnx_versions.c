@@ -1,0 +1,207 @@
+// The operator set of a written model: every node that is kept means what it meant, every
+// other one has the form of the set.
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/onnx_versions.h"
+#include "tests/unit/onnx_kit.h"
+
+// ---- the table ------------------------------------------------------------------------
+
+static void expect_sets(const char *op, int64_t opset, int64_t first, int64_t last) {
+  eg_onnx_sets sets = eg_onnx_sets_of(op, opset);
+  if (sets.first != first || sets.last != last)
+    fail_msg("%s of set %d: %d to %d", op, (int)opset, (int)sets.first, (int)sets.last);
+}
+
+static void meanings_have_their_sets(void **state) {
+  (void)state;
+  const int64_t newest = eg_onnx_newest_opset();
+  assert_true(newest >= 23);
+  expect_sets("Hardmax", 11, 11, 12); // the default axis changed
+  expect_sets("Hardmax", 13, 13, newest);
+  expect_sets("Relu", 6, 6, newest); // more types only
+  expect_sets("Relu", 13, 13, newest);
+  expect_sets("RoiAlign", 10, 10, 15);
+  expect_sets("GroupNormalization", 18, 18, 20);
+  expect_sets("Upsample", 9, 9, 9); // then deprecated
+  expect_sets("Fancy", 9, 1, newest);
+}
+
+static const char *fault(const char *op, size_t inputs, const char *attribute, int dtype,
+                         int64_t opset) {
+  static char x[] = "x";
+  char *names[] = {x, x, x, x};
+  int dtypes[] = {dtype, 0, 0, 0};
+  Onnx__AttributeProto attr = ONNX__ATTRIBUTE_PROTO__INIT, *attrs[] = {&attr};
+  Onnx__NodeProto node = ONNX__NODE_PROTO__INIT;
+  node.op_type = (char *)(uintptr_t)op;
+  node.n_input = inputs;
+  node.input = names;
+  attr.name = (char *)(uintptr_t)attribute;
+  node.n_attribute = attribute != NULL;
+  node.attribute = attrs;
+  return eg_onnx_fault(&node, dtypes, opset);
+}
+
+static void a_set_allows_what_it_has(void **state) {
+  (void)state;
+  assert_null(fault("ReduceMean", 1, "axes", 1, 17));
+  assert_non_null(fault("ReduceMean", 1, "axes", 1, 18));
+  assert_null(fault("ReduceMean", 2, "keepdims", 1, 18));
+  assert_non_null(fault("ReduceMean", 2, NULL, 1, 17));
+  assert_non_null(fault("LayerNormalization", 2, NULL, 1, 16));
+  assert_null(fault("LayerNormalization", 2, NULL, 1, 17));
+  assert_non_null(fault("Relu", 1, NULL, eg_dtype_onnx(EGRAPH_INT32), 13));
+  assert_null(fault("Relu", 1, NULL, eg_dtype_onnx(EGRAPH_INT32), 14));
+  assert_non_null(fault("Relu", 1, NULL, eg_dtype_onnx(EGRAPH_UINT8), 14));
+  assert_non_null(fault("Upsample", 2, NULL, 1, 10));
+  assert_null(fault("Concat", 4, "axis", 1, 13));
+  assert_null(fault("Fancy", 4, "axis", 1, 13));
+}
+
+// ---- models ---------------------------------------------------------------------------
+
+/// Imports the kit's model and writes it; *out is to be freed with free_unpacked.
+static Onnx__ModelProto *written(onnx_kit *kit) {
+  eg_graph *graph;
+  unsigned char *bytes;
+  size_t size;
+  assert_ok(kit_import(kit, NULL, &graph));
+  assert_ok(eg_onnx_pack(graph, &bytes, &size));
+  Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, size, bytes);
+  assert_non_null(model);
+  eg_free(eg_allocator_heap(), bytes, size, 1);
+  eg_graph_destroy(graph);
+  kit_end(kit);
+  return model;
+}
+
+static const Onnx__NodeProto *node_of(const Onnx__ModelProto *model, const char *op) {
+  for (size_t i = 0; i < model->graph->n_node; i++)
+    if (strcmp(model->graph->node[i]->op_type, op) == 0) return model->graph->node[i];
+  fail_msg("there is no %s", op);
+  return NULL;
+}
+
+static int64_t opset_of(const Onnx__ModelProto *model) {
+  return model->opset_import[0]->version;
+}
+
+/// x: a sum over axis 1 and a node that is kept, both outputs.
+static void begin_with_sum(onnx_kit *kit, int64_t opset, const char *kept,
+                           const char *operands) {
+  kit_begin(kit, opset);
+  (void)kit_input(kit, "x", "float32[2,3]");
+  Onnx__NodeProto *sum = kit_node(kit, "ReduceMean", "x", "s");
+  kit_ints(kit, sum, "axes", 1, (const int64_t[]){1});
+  (void)kit_node(kit, kept, operands, "y");
+  kit_output(kit, "s");
+  kit_output(kit, "y");
+}
+
+static void old_nodes_keep_old_sets(void **state) {
+  (void)state;
+  onnx_kit kit;
+  begin_with_sum(&kit, 11, "Hardmax", "x");
+  Onnx__ModelProto *model = written(&kit);
+  assert_int_equal(opset_of(model), 12); // the nearest to the usual set
+  const Onnx__NodeProto *sum = node_of(model, "ReduceMean");
+  assert_int_equal(sum->n_input, 1);
+  assert_string_equal(sum->attribute[0]->name, "axes");
+  onnx__model_proto__free_unpacked(model, NULL);
+}
+
+static void new_nodes_want_new_sets(void **state) {
+  (void)state;
+  onnx_kit kit;
+  kit_begin(&kit, 20);
+  (void)kit_input(&kit, "x", "float32[2,3]");
+  kit_vector(&kit, "axes", 1, (const int64_t[]){1});
+  (void)kit_node(&kit, "ReduceMean", "x,axes", "s");
+  (void)kit_node(&kit, "StringConcat", "t,t", "y");
+  (void)kit_input(&kit, "t", NULL);
+  kit_output(&kit, "s");
+  kit_output(&kit, "y");
+  Onnx__ModelProto *model = written(&kit);
+  assert_int_equal(opset_of(model), 20);
+  assert_int_equal(model->ir_version, 9);
+  assert_int_equal(node_of(model, "ReduceMean")->n_input, 2);
+  onnx__model_proto__free_unpacked(model, NULL);
+}
+
+static void other_models_have_the_usual_set(void **state) {
+  (void)state;
+  onnx_kit kit;
+  begin_with_sum(&kit, 17, "Relu", "x");
+  Onnx__ModelProto *model = written(&kit);
+  assert_int_equal(opset_of(model), 13);
+  onnx__model_proto__free_unpacked(model, NULL);
+  kit_begin(&kit, 17);
+  (void)kit_input(&kit, "x", "int32[2,3]");
+  (void)kit_node(&kit, "Relu", "x", "y");
+  kit_output(&kit, "y");
+  model = written(&kit);
+  assert_int_equal(opset_of(model), 14); // the first with integers
+  onnx__model_proto__free_unpacked(model, NULL);
+}
+
+/// What a sub-graph has counts.
+static void graphs_within_nodes_count(void **state) {
+  (void)state;
+  onnx_kit kit, branch;
+  kit_begin(&branch, 11);
+  (void)kit_node(&branch, "Softmax", "x", "b");
+  kit_output(&branch, "b");
+  kit_begin(&kit, 11);
+  (void)kit_input(&kit, "x", "float32[2,3,4]");
+  (void)kit_input(&kit, "c", "bool[]");
+  Onnx__NodeProto *node = kit_node(&kit, "If", "c", "y");
+  static const char *const names[] = {"then_branch", "else_branch"};
+  for (size_t i = 0; i < 2; i++) {
+    Onnx__AttributeProto *attr =
+        kit_attr(&kit, node, names[i], ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);
+    attr->g = &branch.graph;
+  }
+  kit_output(&kit, "y");
+  Onnx__ModelProto *model = written(&kit);
+  assert_true(opset_of(model) >= 11 && opset_of(model) <= 12);
+  onnx__model_proto__free_unpacked(model, NULL);
+  kit_end(&branch);
+}
+
+static void what_no_set_has_is_refused(void **state) {
+  (void)state;
+  onnx_kit kit;
+  eg_graph *graph;
+  unsigned char *bytes;
+  size_t size;
+  // Set 9 alone has the one, and none before 14 the other.
+  kit_begin(&kit, 9);
+  (void)kit_input(&kit, "x", "float32[1,1,2,2]");
+  (void)kit_input(&kit, "n", "int32[2]");
+  (void)kit_weight(&kit, "s", "float32[4]", (const float[]){1, 1, 1.5F, 1.5F});
+  Onnx__NodeProto *up = kit_node(&kit, "Upsample", "x,s", "y");
+  kit_string(&kit, up, "mode", "cubic");
+  (void)kit_node(&kit, "Relu", "n", "z");
+  kit_output(&kit, "y");
+  kit_output(&kit, "z");
+  assert_ok(kit_import(&kit, NULL, &graph));
+  assert_fails(eg_onnx_pack(graph, &bytes, &size), EGRAPH_E_UNSUPPORTED,
+               "no operator set of those in which the nodes that are kept mean what they "
+               "meant (9 to 9) has all other nodes: Relu of 'z' in operator set 9: it "
+               "does not take the element type");
+  eg_graph_destroy(graph);
+  kit_end(&kit);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(meanings_have_their_sets),
+      cmocka_unit_test(a_set_allows_what_it_has),
+      cmocka_unit_test(old_nodes_keep_old_sets),
+      cmocka_unit_test(new_nodes_want_new_sets),
+      cmocka_unit_test(other_models_have_the_usual_set),
+      cmocka_unit_test(graphs_within_nodes_count),
+      cmocka_unit_test(what_no_set_has_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
