@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "base/file.h"
 #include "extract/extract.h"
 #include "extract/gym_json.h"
 #include "extract/lp_format.h"
@@ -119,7 +120,7 @@ static egraph_status convert_options(const egraph_extract_options *options,
   out->progress = options->progress;
   out->user = options->user;
   out->certificate = options->certificate;
-  return EGRAPH_OK;
+  return out->certificate != NULL ? eg_file_remove(out->certificate) : EGRAPH_OK;
 }
 
 // ---- runs and results ------------------------------------------------------------

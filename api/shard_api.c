@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "base/file.h"
 #include "base/work.h"
 #include "extract/shard/iopddl_json.h"
 #include "extract/shard/shard_solve.h"
@@ -152,6 +153,7 @@ static egraph_status solve(const egraph_shard *shard, const egraph_shard_options
       work > EG_WORK_UNLIMITED / MILLION ? EG_WORK_UNLIMITED : work * MILLION;
   options.time_limit_seconds = timed ? o->time_limit : MOST_SECONDS;
   options.certificate = o->certificate;
+  if (o->certificate != NULL) EG_TRY(eg_file_remove(o->certificate));
   options.seed = o->seed;
   options.incumbent = o->incumbent;
   options.progress = o->progress;

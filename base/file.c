@@ -142,3 +142,9 @@ egraph_status eg_file_write(const char *path, const void *data, size_t size) {
   free(target);
   return status;
 }
+
+egraph_status eg_file_remove(const char *path) {
+  struct stat info;
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return EGRAPH_OK;
+  return unlink(path) == 0 ? EGRAPH_OK : cannot_write(path, errno);
+}

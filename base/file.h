@@ -16,5 +16,8 @@ egraph_status eg_file_read(egraph_allocator alloc, const char *path, size_t max_
 /// Devices and pipes (/dev/stdout) are written directly. Fails with EGRAPH_E_IO; `path`
 /// is then as it was.
 egraph_status eg_file_write(const char *path, const void *data, size_t size);
+/// Removes a regular file; that there is none is no error, and devices and pipes stay.
+/// Fails with EGRAPH_E_IO.
+egraph_status eg_file_remove(const char *path);
 
 #endif

@@ -44,7 +44,8 @@ typedef struct egraph_extract_options {
   void *user;
   /// A file to write a certificate to, or NULL: the choice and a proof of a lower bound,
   /// which the program check_certificate derives again from the e-graph's file. The proof
-  /// takes up to the time limit once more. See egraph_extract_report.certified.
+  /// takes up to the time limit once more. See egraph_extract_report.certified. A file
+  /// that is there goes before the search.
   const char *certificate;
 } egraph_extract_options;
 /// Chooses a node for every class that the roots need, acyclic, so that the sum of their
@@ -185,7 +186,8 @@ typedef struct egraph_shard_options {
                        // same result, however busy the machine is
   uint64_t seed;
   const char *certificate;   // path to write a proof of cost and bound to, which the
-                             // program check_certificate derives again; or NULL
+                             // program check_certificate derives again; a file that is
+                             // there goes before the search; or NULL
   const uint32_t *incumbent; // [nodes] a choice to begin with (ignored when it is none,
                              // or does not fit), or NULL
   /// Called now and then with the best cost (EGRAPH_SHARD_INFINITE: none yet) and the

@@ -72,7 +72,8 @@ typedef struct egraph_plan_options {
   const char *certificate; // path to write a proof to, which the program
                            // check_certificate derives again: the plan as a choice of
                            // layouts on its mesh, its cost, and a lower bound of all on
-                           // that mesh. A quarter of the time is kept for it. NULL: none
+                           // that mesh. A quarter of the time is kept for it; a file that
+                           // is there goes before the search. NULL: none
   /// Called now and then, and after every mesh, with its best cost (INFINITY: none) and
   /// a lower bound; returns true to stop with what there is. May be NULL.
   bool (*progress)(void *user, const char *mesh, double cost, double bound,

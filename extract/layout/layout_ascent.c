@@ -268,6 +268,7 @@ static egraph_status check_limits_at(ascent *a, const double *price) {
     if (a->bound > 1e-9 * all) a->infeasible = true;
     bool decodes = !a->infeasible && i % DECODE_EVERY == DECODE_EVERY - 1;
     if (decodes) EG_TRY(decode(a));
+    if (eg_layout_search_stop(a->search)) break;
   }
   a->weights.objective_weight = 1;
   memset(a->weights.price, 0, sizeof a->weights.price);

@@ -304,9 +304,11 @@ static egraph_status weigh_next(void *user, const eg_layout_solution *solution) 
 static egraph_status walk(fitter *f, double share, uint64_t steps) {
   for (uint32_t r = 0; r < f->rows; r++)
     f->model->problem.memory_limit[r] = f->limit;
+  uint64_t left = work_left(f, 1) / WALK_WORK;
   f->walk_share = share;
   f->walk = (eg_plan_walk){.most_cost = f->least_cost * share,
-                           .most_steps = steps,
+                           .most_steps = steps < left ? steps : left,
+                           .deadline = f->deadline,
                            .visit_steps = VISIT_STEPS,
                            .visit = weigh_next,
                            .user = f};

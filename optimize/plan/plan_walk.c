@@ -6,7 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 enum { MOST_PLACES = 1 << 14 };
+enum { CLOCK_STEPS = 4096 }; // between two looks at the clock
 static const double ROUNDING = 1e-12;
 
 typedef struct sums {
@@ -65,8 +68,10 @@ static bool may_go_on(const walker *w, const sums *done, const sums *pending) {
 
 /// Counts a step; false: there were too many.
 static bool take_steps(walker *w, uint32_t steps) {
+  bool is_time = (w->walk->steps + steps) / CLOCK_STEPS != w->walk->steps / CLOCK_STEPS;
   w->walk->steps += steps;
   if (w->walk->steps > w->walk->most_steps) w->is_stopped = true;
+  if (is_time && eg_clock_seconds() > w->walk->deadline) w->is_stopped = true;
   return !w->is_stopped;
 }
 

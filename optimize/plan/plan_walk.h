@@ -15,6 +15,7 @@ typedef struct eg_plan_walk {
   double most_cost;     // of the solutions to visit; may be lowered by `visit`
   uint64_t most_steps;  // a strategy or an arc tried is one
   uint32_t visit_steps; // what a visit counts
+  double deadline;      // eg_clock_seconds, the second limit
   /// The solution's cost, memory, strategies and arcs; borrowed.
   egraph_status (*visit)(void *user, const eg_layout_solution *solution);
   void *user;

@@ -102,17 +102,17 @@ static eg_layout_options remaining(const planner *p) {
 // ---- baselines ----------------------------------------------------------------------
 
 // Shares of the work of all stages. Before the search each baseline gets an equal part of
-// the first for a rough plan, then each that may be the cheapest the second for a better
-// one, or the third where it is a search for fewer devices; after a search without a
-// proof those that may still be cheaper get equal parts of the fourth, those that were
-// cheapest before it first. Whatever the limit of work, a baseline gets a little. Where
-// only the clock limits, a second counts as a billion steps, and the clock of a baseline
-// as the second limit.
-static const double ROUGH_SHARE = 0.15, FINE_SHARE = 0.04, FEWER_SHARE = 0.1,
-                    KEPT_SHARE = 0.1;
+// the first for a rough plan; searches for fewer devices get the second each; then those
+// that may be the cheapest equal parts of the third for a better plan, but no more than
+// the fourth each; after a search without a proof those that may still be cheaper get
+// equal parts of the fifth, those that were cheapest before it first. Where the work is
+// ample, none gets less than a number of steps; where it is less, in proportion. Where
+// only the clock limits, a second counts as a billion steps.
+static const double ROUGH_SHARE = 0.15, FEWER_SHARE = 0.1, FINE_SHARE = 0.4,
+                    MOST_FINE_SHARE = 0.04, KEPT_SHARE = 0.1;
 static const double ROUGH_GAP = 0.01;
-static const double STEPS_PER_SECOND = 1e9, LEAST_ROUGH_STEPS = 1e8, LEAST_STEPS = 2.5e8,
-                    LEAST_FEWER_STEPS = 1e9;
+static const double STEPS_PER_SECOND = 1e9, AMPLE_STEPS = 4e9, LEAST_ROUGH_STEPS = 1e8,
+                    LEAST_STEPS = 2.5e8, LEAST_FEWER_STEPS = 1e9;
 static const double PATIENCE = 20.0; // seconds for the steps of one, where others compute
 static const double GIVEN_SHARE = 0.3; // of the graph as it was given
 // Of the time, up to which baselines are planned: where a step takes much longer.
@@ -224,6 +224,12 @@ static double all_steps(const planner *p) {
                                 : STEPS_PER_SECOND * asked->time_limit_seconds;
 }
 
+/// A share of the steps of all stages, at least so many where there is ample work.
+static double share_of_steps(const planner *p, double share, double least) {
+  double all = all_steps(p);
+  return fmax(share * all, least * fmin(all / AMPLE_STEPS, 1));
+}
+
 static egraph_status try_baseline(planner *p, eg_competition *competition, contender *c,
                                   double steps) {
   eg_fitted_plan plan;
@@ -232,7 +238,8 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   EG_TRY(name_of(p, &c->roles, name));
   uint64_t work = competition->layout.work_limit;
   competition->layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
-  competition->layout.time_limit_seconds = PATIENCE * steps / STEPS_PER_SECOND;
+  competition->layout.time_limit_seconds =
+      fmin(PATIENCE * steps / STEPS_PER_SECOND, remaining(p).time_limit_seconds);
   p->may_lose = p->is_open && !(p->stage == COMPARING && is_asked(p, c));
   competition->seed = &p->seed; // where it keeps to the roles
   EG_TRY(eg_compete_baseline(competition, &c->roles, &obstacle, &plan));
@@ -267,11 +274,11 @@ static egraph_status list_contenders(planner *p) {
   return status;
 }
 
-/// Whether the clock leaves no more time for baselines, where there is a plan.
+/// Whether the clock leaves no more time for baselines.
 static bool is_late(const planner *p) {
   double spent = eg_clock_seconds() - p->start;
-  double end = CLOCK_SHARE[p->stage] * p->input->layout.time_limit_seconds;
-  return p->out->has_plan && spent > end;
+  double share = p->out->has_plan ? CLOCK_SHARE[p->stage] : 1;
+  return spent > share * p->input->layout.time_limit_seconds;
 }
 
 static int cheapest_first(const void *a, const void *b) {
@@ -298,22 +305,23 @@ static egraph_status try_open(planner *p, eg_competition *competition, contender
   return status;
 }
 
-/// Plans each baseline that is not settled in an equal part of so many steps, but at
-/// least in so many.
-static egraph_status try_baselines(planner *p, eg_competition *competition, double steps,
-                                   double least) {
+/// Plans each baseline that is not settled in an equal part of a share of all steps,
+/// which is at most `most` and at least so many.
+static egraph_status try_baselines(planner *p, eg_competition *competition, double share,
+                                   double most, double least) {
   size_t open = 0;
   for (size_t i = 0; i < p->contenders.len; i++)
     open += !is_settled(p, &p->contenders.data[i]);
-  double part = fmax(steps / (double)(open != 0 ? open : 1), least);
+  double part = fmin(share / (double)(open != 0 ? open : 1), most);
+  double steps = share_of_steps(p, part, least);
   for (size_t i = 0; i < p->contenders.len; i++)
-    EG_TRY(try_open(p, competition, &p->contenders.data[i], part));
+    EG_TRY(try_open(p, competition, &p->contenders.data[i], steps));
   return EGRAPH_OK;
 }
 
 /// Searches for fewer devices.
 static egraph_status try_fewer(planner *p, eg_competition *competition) {
-  double steps = fmax(FEWER_SHARE * all_steps(p), LEAST_FEWER_STEPS);
+  double steps = share_of_steps(p, FEWER_SHARE, LEAST_FEWER_STEPS);
   for (size_t i = 0; i < p->contenders.len; i++)
     if (p->contenders.data[i].is_fewer)
       EG_TRY(try_open(p, competition, &p->contenders.data[i], steps));
@@ -334,14 +342,13 @@ static egraph_status recall(planner *p, const eg_plan_space *space, eg_u32s *kno
 
 /// Baselines of the graph as it was given.
 static egraph_status seed_baselines(planner *p, eg_competition *competition) {
-  double steps = all_steps(p);
   p->stage = SEEDING;
   p->is_open = true;
   competition->layout.relative_gap = fmax(p->input->layout.relative_gap, ROUGH_GAP);
-  EG_TRY(try_baselines(p, competition, ROUGH_SHARE * steps, LEAST_ROUGH_STEPS));
+  EG_TRY(try_baselines(p, competition, ROUGH_SHARE, 1, LEAST_ROUGH_STEPS));
   competition->layout.relative_gap = p->input->layout.relative_gap;
   EG_TRY(try_fewer(p, competition));
-  EG_TRY(try_baselines(p, competition, 0, FINE_SHARE * steps));
+  EG_TRY(try_baselines(p, competition, FINE_SHARE, MOST_FINE_SHARE, 0));
   if (p->contenders.len > 1)
     qsort(p->contenders.data, p->contenders.len, sizeof *p->contenders.data,
           cheapest_first);
@@ -372,7 +379,8 @@ static egraph_status seed_variants(planner *p, eg_competition *competition) {
   }
   if (p->contenders.len == 0) return EGRAPH_OK;
   EG_TRY(try_fewer(p, competition));
-  return try_open(p, competition, &p->contenders.data[0], FINE_SHARE * all_steps(p));
+  return try_open(p, competition, &p->contenders.data[0],
+                  share_of_steps(p, MOST_FINE_SHARE, 0));
 }
 
 /// Plans for the search to begin with. Where rules have made variants, the graph is held
@@ -540,7 +548,7 @@ static egraph_status search_and_compare(planner *p, eg_competition *competition,
                                      (p->out->has_plan && p->out->gap > PROVEN_GAP));
   competition->beyond_memory = p->input->compares;
   if (p->input->is_alone) return EGRAPH_OK;
-  return try_baselines(p, competition, KEPT_SHARE * all_steps(p), LEAST_STEPS);
+  return try_baselines(p, competition, KEPT_SHARE, 1, LEAST_STEPS);
 }
 
 static egraph_status compete(planner *p, eg_competition *competition, eg_u32s *known) {

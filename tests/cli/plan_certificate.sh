@@ -43,7 +43,8 @@ check 1 - '^check_certificate: changed.cert:[0-9]+: ' changed.cert
 sed '/^choose 0 /d' mlp.cert >changed.cert
 check 1 - '^check_certificate: changed.cert:' changed.cert
 
-# Without a plan there is no certificate; a plan that cannot be made again is told, then why it has none.
+# Without a plan there is no certificate, nor that of another run; a plan that cannot be made again is told, then why it has none.
+cp mlp.cert none.cert
 expect 1 - 'the least peak that is known' plan mlp.egraph $train --memory 1000 --certificate none.cert
 absent none.cert
 expect 1 '^cost ' '^egraph: no certificate: .* raise the limits of nodes' plan deep.egraph $train --mesh cpu=4 --node-limit 130 --certificate none.cert -o lost.json
