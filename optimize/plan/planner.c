@@ -54,6 +54,7 @@ typedef struct planner {
   bool may_lose; // a baseline is at work that matters only if it is cheaper
   bool is_cancelled;
   bool has_variants; // rules have made some
+  uint32_t tries;    // plans of baselines
   contenders contenders;
   eg_plan_choices seed;                // of the cheapest plan before the search
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory, of the search
@@ -118,6 +119,7 @@ static const double GIVEN_SHARE = 0.3; // of the graph as it was given
 // Of the time, up to which baselines are planned: where a step takes much longer.
 static const double CLOCK_SHARE[] = {
     [SEEDING] = 0.4, [SEEDING_VARIANTS] = 0.6, [COMPARING] = 1.0};
+enum { FIRST = 3 }; // baselines, planned whatever the time while there is no plan
 static const double PROVEN_GAP = 1e-9;
 
 /// While baselines are planned, progress reports only the best cost so far; and a
@@ -230,6 +232,10 @@ static double share_of_steps(const planner *p, double share, double least) {
   return fmax(share * all, least * fmin(all / AMPLE_STEPS, 1));
 }
 
+/// Whether a baseline is to be planned however late it is: where there is no plan, the
+/// first ones.
+static bool is_first(const planner *p) { return !p->out->has_plan && p->tries < FIRST; }
+
 static egraph_status try_baseline(planner *p, eg_competition *competition, contender *c,
                                   double steps) {
   eg_fitted_plan plan;
@@ -238,8 +244,10 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   EG_TRY(name_of(p, &c->roles, name));
   uint64_t work = competition->layout.work_limit;
   competition->layout.work_limit = (uint64_t)fmin(fmax(steps, 1), 1e18);
+  double patience = PATIENCE * steps / STEPS_PER_SECOND;
   competition->layout.time_limit_seconds =
-      fmin(PATIENCE * steps / STEPS_PER_SECOND, remaining(p).time_limit_seconds);
+      is_first(p) ? patience : fmin(patience, remaining(p).time_limit_seconds);
+  p->tries++;
   p->may_lose = p->is_open && !(p->stage == COMPARING && is_asked(p, c));
   competition->seed = &p->seed; // where it keeps to the roles
   EG_TRY(eg_compete_baseline(competition, &c->roles, &obstacle, &plan));
@@ -278,7 +286,7 @@ static egraph_status list_contenders(planner *p) {
 static bool is_late(const planner *p) {
   double spent = eg_clock_seconds() - p->start;
   double share = p->out->has_plan ? CLOCK_SHARE[p->stage] : 1;
-  return spent > share * p->input->layout.time_limit_seconds;
+  return !is_first(p) && spent > share * p->input->layout.time_limit_seconds;
 }
 
 static int cheapest_first(const void *a, const void *b) {

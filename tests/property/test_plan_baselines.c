@@ -226,7 +226,7 @@ static void no_baseline_is_cheaper(void **state) {
   print_message("%d of the plans were a baseline's\n", seeded);
 }
 
-/// Each is planned whatever the limit, for as long as it takes to have a plan.
+/// One is planned whatever the limit, for as long as it takes to have a plan.
 static void without_time_no_baseline_is_cheaper(void **state) {
   (void)state;
   static const char *const meshes[] = {"gpu=8", "node=2,gpu=8", "a=2,b=4"};
