@@ -81,14 +81,18 @@ static egraph_status check_batch(const eg_graph *graph, const char *path, int64_
 }
 
 egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
-                                int64_t batch, egraph_graph **out) {
+                                const egraph_load_options *options, egraph_graph **out) {
+  const egraph_load_options defaults = {.batch = 0};
   bool is_symbolic = false;
   eg_graph *graph;
-  eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
-  options.batch = batch;
-  options.out_symbolic = &is_symbolic;
+  eg_onnx_import_options import = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  if (options == NULL) options = &defaults;
+  int64_t batch = options->batch;
+  import.batch = batch;
+  import.draws_weights = options->draw_weights;
+  import.out_symbolic = &is_symbolic;
   EG_TRY(is_text_path(path) ? load_text(alloc, path, &graph)
-                            : eg_onnx_load(alloc, path, &options, &graph));
+                            : eg_onnx_load(alloc, path, &import, &graph));
   egraph_status status =
       batch > 0 && !is_symbolic ? check_batch(graph, path, batch) : EGRAPH_OK;
   if (status == EGRAPH_OK)

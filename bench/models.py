@@ -31,14 +31,15 @@ def measure(options, path):
     out = os.path.join(options.out, name + ".optimized.onnx")
     database = os.path.join(options.out, "profile.db")
     start = time.time()
-    profile = egraph(options.build, "profile", path, "--db", database, "--json")
+    profile = egraph(options.build, "profile", path, "--draw-weights", "--db", database, "--json")
     profile_seconds = time.time() - start
     start = time.time()
-    plan = egraph(options.build, "optimize", path, "-o", out, "--db", database, "--json")
+    plan = egraph(options.build, "optimize", path, "--draw-weights", "-o", out, "--db", database,
+                  "--json")
     row = {"model": name, "profile_seconds": profile_seconds, "measured": profile["measured"],
            "optimize_seconds": time.time() - start, **{k: plan[k] for k in plan if k != "rules"}}
     for threads in options.threads:
-        compare = egraph(options.build, "run", "--compare", path, out, "--threads", str(threads), "--repeats",
+        compare = egraph(options.build, "run", "--compare", path, out, "--draw-weights", "--threads", str(threads), "--repeats",
                          str(options.repeats), "--json")
         row[f"threads_{threads}"] = compare
     return row

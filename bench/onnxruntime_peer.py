@@ -63,7 +63,7 @@ def peer_seconds(session, feeds, repeats):
 
 
 def our_seconds(build, path, threads, repeats):
-    run = subprocess.run([os.path.join(build, "tools/egraph"), "run", path, "--threads", str(threads), "--repeats",
+    run = subprocess.run([os.path.join(build, "tools/egraph"), "run", path, "--draw-weights", "--threads", str(threads), "--repeats",
                           str(repeats), "--json"], capture_output=True, text=True, check=True)
     return json.loads(run.stdout)["time"]
 

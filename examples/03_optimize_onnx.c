@@ -13,7 +13,8 @@ typedef struct objects {
 static egraph_status optimize(objects *o, const char *path) {
   // With a database on disk, operators are measured once per machine.
   egraph_costs_options costs = {.database = "profile.db", .measure = true};
-  egraph_status status = egraph_graph_load(NULL, path, 1, &o->graph);
+  egraph_load_options load = {.batch = 1}; // of symbolic dimensions
+  egraph_status status = egraph_graph_load(NULL, path, &load, &o->graph);
   if (status == EGRAPH_OK) status = egraph_rules_create(NULL, &o->rules);
   if (status == EGRAPH_OK) status = egraph_rules_add_builtin(o->rules);
   if (status == EGRAPH_OK) status = egraph_costs_create(NULL, &costs, &o->costs);

@@ -134,14 +134,20 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_create(const egraph_allocator *alloc, egraph_graph **out);
 EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
 
-/// Reads a model: ONNX, or the text form when the name ends in ".egraph". `batch` fixes
-/// symbolic dimensions (0: a symbolic dimension is an error). Operators outside the table
-/// become opaque nodes. Fails with IO, PARSE ("model.onnx: node 'conv1': ..."), TYPE,
-/// ARGUMENT (`batch` for a model without symbolic dimensions that has another one).
-EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_load(const egraph_allocator *alloc,
-                                                            const char *path,
-                                                            int64_t batch,
-                                                            egraph_graph **out);
+typedef struct egraph_load_options {
+  int64_t batch;     // value of symbolic dimensions; 0: a symbolic dimension is an error
+  bool draw_weights; // a weight whose file of data does not exist is absent, and drawn by
+                     // name from a seed where it is needed; false: an error
+} egraph_load_options;
+
+/// Reads a model: ONNX, or the text form when the name ends in ".egraph" (whose weights
+/// may be declared without data). `options` NULL: everything 0. Operators outside the
+/// table become opaque nodes. Fails with IO (data that is not there), PARSE ("model.onnx:
+/// node 'conv1': ..."), TYPE, ARGUMENT (`batch` for a model without symbolic dimensions
+/// that has another one).
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_graph_load(const egraph_allocator *alloc, const char *path,
+                  const egraph_load_options *options, egraph_graph **out);
 /// Writes ONNX, or the text form when the name ends in ".egraph" (weights of more than 64
 /// elements are then declared without their data). The file appears whole or not at all;
 /// data beyond the limit of 2 GB goes to "<path>.data" beside it.

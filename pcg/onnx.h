@@ -25,14 +25,15 @@ typedef struct eg_onnx_import_options {
   const eg_onnx_fixed_input *fixed;
   uint32_t fixed_count;
   bool *out_symbolic; // set where an input has a symbolic dimension; NULL: not wanted
+  bool draws_weights; // external data that does not exist makes an absent weight, which
+                      // is drawn where it is needed; false: an error
 } eg_onnx_import_options;
 #define EG_ONNX_IMPORT_OPTIONS_DEFAULT                                                   \
   { .batch = 0, .max_bytes = (size_t)1 << 31 }
 
 /// Reads a model. Operators the table does not know (or that are used in a way it does
 /// not cover) become opaque nodes. External data is looked for beside the file and
-/// mapped; when the file with the data does not exist the weight is absent. Fails with
-/// EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
+/// mapped. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
 egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
                            const eg_onnx_import_options *options, eg_graph **out);
 /// The same from memory; `base` is the directory of external data (NULL: none).

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // What a path can say without asking the file system: relative, and never upwards.
 static bool stays_inside(const char *location) {
@@ -46,5 +47,8 @@ egraph_status eg_onnx_external_map(egraph_allocator alloc, const char *base,
     return EG_FAIL(EGRAPH_E_IO, "external data '%.200s': %s", location, strerror(errno));
   }
   if (!is_below(directory, path)) return escapes(location);
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+    return EG_FAIL(EGRAPH_E_IO, "external data '%.200s' is not a regular file", location);
   return eg_buffer_map(&alloc, path, offset, size, out);
 }

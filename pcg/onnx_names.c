@@ -28,6 +28,17 @@ egraph_status eg_onnx_about(const eg_onnx_reader *r, egraph_status status,
   return status == EGRAPH_E_TYPE || status == EGRAPH_E_ARGUMENT ? EGRAPH_E_PARSE : status;
 }
 
+egraph_status eg_onnx_data_of(const eg_onnx_reader *reader,
+                              const Onnx__TensorProto *proto, const eg_type *type,
+                              eg_buffer **out) {
+  EG_TRY(eg_onnx_tensor_data(reader->alloc, proto, type, reader->base, out));
+  if (*out != NULL || reader->options.draws_weights) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_IO,
+                 "its data is in the file '%.200s', which is not beside the model; put "
+                 "it there, or ask for random weights (--draw-weights)",
+                 eg_onnx_tensor_location(proto));
+}
+
 static egraph_status read_initializer(eg_onnx_reader *r, Onnx__TensorProto *proto) {
   eg_onnx_ref ref, other;
   bool known;
@@ -39,7 +50,7 @@ static egraph_status read_initializer(eg_onnx_reader *r, Onnx__TensorProto *prot
   EG_TRY(register_tensor(r, proto->name, UINT32_MAX, &ref));
   EG_TRY(eg_onnx_tensor_type(proto, &known, &type));
   if (!known) return eg_onnx_import_foreign_initializer(r, proto);
-  EG_TRY(eg_onnx_tensor_data(r->alloc, proto, &type, r->base, &data));
+  EG_TRY(eg_onnx_data_of(r, proto, &type, &data));
   egraph_status status = eg_onnx_define_constant(r, ref, &type, data);
   eg_buffer_release(data);
   // Two copies of every weight would be in memory otherwise.

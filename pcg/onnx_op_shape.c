@@ -43,8 +43,7 @@ static egraph_status define_tensor(const eg_onnx_call *call,
   eg_onnx_ref result = eg_onnx_output(call, 0);
   EG_TRY(eg_onnx_tensor_type(proto, &known, &type));
   if (!known) return eg_onnx_decline("the constant is of an element type we do not have");
-  EG_TRY(eg_onnx_tensor_data(call->reader->alloc, proto, &type, call->reader->base,
-                             &buffer));
+  EG_TRY(eg_onnx_data_of(call->reader, proto, &type, &buffer));
   egraph_status status = EGRAPH_OK;
   if (result.id != EG_ONNX_NONE.id)
     status = eg_onnx_define_constant(call->reader, result, &type, buffer);

@@ -54,6 +54,12 @@ typedef struct eg_onnx_reader {
   bool needs_pruning;
 } eg_onnx_reader;
 
+/// The bytes of a tensor of the model (eg_onnx_tensor_data). Fails with EGRAPH_E_IO where
+/// they are in a file that does not exist, unless the options draw weights.
+egraph_status eg_onnx_data_of(const eg_onnx_reader *reader,
+                              const Onnx__TensorProto *proto, const eg_type *type,
+                              eg_buffer **out);
+
 /// One node under import. Absent optional operands and unused results are EG_ONNX_NONE.
 typedef struct eg_onnx_call {
   eg_onnx_reader *reader;

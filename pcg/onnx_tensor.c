@@ -116,6 +116,14 @@ static egraph_status parse_place(const Onnx__TensorProto *proto, external_place 
   return EGRAPH_OK;
 }
 
+const char *eg_onnx_tensor_location(const Onnx__TensorProto *proto) {
+  const char *location = "";
+  for (size_t i = 0; i < proto->n_external_data; i++)
+    if (strcmp(proto->external_data[i]->key, "location") == 0)
+      location = proto->external_data[i]->value;
+  return location;
+}
+
 // Elements must be aligned for their type; a file need not care.
 static egraph_status align_buffer(egraph_allocator alloc, size_t width,
                                   eg_buffer **inout) {

@@ -15,5 +15,7 @@ egraph_status eg_onnx_tensor_type(const Onnx__TensorProto *proto, bool *out_know
 /// directory, EGRAPH_E_IO when the file is too short.
 egraph_status eg_onnx_tensor_data(egraph_allocator alloc, const Onnx__TensorProto *proto,
                                   const eg_type *type, const char *base, eg_buffer **out);
+/// The file of external data, "" where none is named.
+const char *eg_onnx_tensor_location(const Onnx__TensorProto *proto);
 
 #endif

@@ -46,7 +46,7 @@ static egraph_status save(const egraph_graph *graph, const char *path) {
       strcmp(path + length - suffix, ".egraph") != 0)
     return status;
   egraph_graph *written;
-  status = egraph_graph_load(NULL, path, 0, &written);
+  status = egraph_graph_load(NULL, path, NULL, &written);
   if (status != EGRAPH_OK) return status;
   uint32_t absent = egraph_graph_info_of(written).absent_weights -
                     egraph_graph_info_of(graph).absent_weights;

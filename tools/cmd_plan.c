@@ -187,6 +187,22 @@ static egraph_status print_text(const egraph_plan *plan, const parallel_flags *f
 
 // ---- the command ----------------------------------------------------------------
 
+/// A plan needs the sizes of weights, not their data.
+static egraph_status load_sizes(const char *path, uint64_t batch, egraph_graph **out) {
+  const load_flags load = {.batch = batch, .draw_weights = true};
+  size_t length = strlen(path), suffix = strlen(".egraph");
+  bool is_text = length >= suffix && strcmp(path + length - suffix, ".egraph") == 0;
+  egraph_status status = load_model(path, &load, out);
+  if (status != EGRAPH_OK || is_text) return status;
+  uint32_t absent = egraph_graph_info_of(*out).absent_weights;
+  if (absent != 0)
+    fprintf(stderr,
+            "egraph: note: %s: the data of %u weights is not there; a plan needs their "
+            "sizes only\n",
+            path, absent);
+  return EGRAPH_OK;
+}
+
 static egraph_status make_plan(const char *model, const parallel_flags *flags,
                                egraph_plan **out) {
   egraph_graph *graph = NULL;
@@ -194,7 +210,7 @@ static egraph_status make_plan(const char *model, const parallel_flags *flags,
   egraph_plan_options options = flags->options;
   measure_host(&options, flags->no_measure);
   install_interrupt();
-  egraph_status status = load_model(model, flags->batch, &graph);
+  egraph_status status = load_sizes(model, flags->batch, &graph);
   if (status == EGRAPH_OK) status = rule_flags_load(&flags->rules, &rules);
   options.rules = rules;
   if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);

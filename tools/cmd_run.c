@@ -19,10 +19,8 @@ static int compare_models(const run_flags *flags, const positional *models) {
                                     .threads = (uint32_t)flags->threads,
                                     .repeats = (uint32_t)flags->repeats,
                                     .seed = flags->seed};
-  egraph_status status =
-      egraph_graph_load(NULL, models->items[0], (int64_t)flags->batch, &a);
-  if (status == EGRAPH_OK)
-    status = egraph_graph_load(NULL, models->items[1], (int64_t)flags->batch, &b);
+  egraph_status status = load_model(models->items[0], &flags->load, &a);
+  if (status == EGRAPH_OK) status = load_model(models->items[1], &flags->load, &b);
   double allowed = 0;
   if (status == EGRAPH_OK) status = egraph_compare(NULL, a, b, &options, &c);
   if (status == EGRAPH_OK) allowed = tensor_tolerance(a);
@@ -184,7 +182,7 @@ static int run_model(run_flags *flags, const char *model) {
   egraph_session_options options = {.backend = flags->backend,
                                     .threads = (uint32_t)flags->threads,
                                     .seed = flags->seed};
-  egraph_status status = load_model(model, flags->batch, &state.graph);
+  egraph_status status = load_model(model, &flags->load, &state.graph);
   if (status == EGRAPH_OK) {
     state.info = egraph_graph_info_of(state.graph);
     files_fine = tensors_are_named(&flags->inputs, state.graph, state.info.inputs,
@@ -245,8 +243,7 @@ int command_run(int argc, char **argv) {
        "timed runs after a warm-up (default 10)", 1, MAX_REPEATS},
       {"--seed", FLAG_UINT, &flags.seed, "N", "seed of inputs and of absent weights", 0,
        0},
-      {"--batch", FLAG_UINT, &flags.batch, "N", "value of symbolic dimensions", 0,
-       MAX_BATCH},
+      LOAD_ROWS(&flags.load),
       {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
        0}};
   command cmd = {"run",

@@ -86,9 +86,9 @@ size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]) {
                      "threads of the executor the plan is for (default 1)",
                      1,
                      1024};
-  rows[n++] =
-      (flag){"--batch", FLAG_UINT, &flags->batch, "N", "value of symbolic dimensions",
-             0,         MAX_BATCH};
+  const flag load[] = {LOAD_ROWS(&flags->load)};
+  for (size_t i = 0; i < sizeof load / sizeof *load; i++)
+    rows[n++] = load[i];
   rows[n++] = (flag){
       "--extractor", FLAG_CHOICE, &o->extractor, "ilp|dag|tree", "exact or greedy", 0, 0};
   rows[n++] = (flag){"--scheduler",
@@ -179,8 +179,10 @@ static egraph_status open_costs(const plan_flags *flags, egraph_costs **out) {
   return egraph_costs_create(NULL, &options, out);
 }
 
-egraph_status load_model(const char *path, uint64_t batch, egraph_graph **out) {
-  egraph_status status = egraph_graph_load(NULL, path, (int64_t)batch, out);
+egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out) {
+  const egraph_load_options options = {.batch = (int64_t)flags->batch,
+                                       .draw_weights = flags->draw_weights};
+  egraph_status status = egraph_graph_load(NULL, path, &options, out);
   if (status == EGRAPH_OK && egraph_graph_info_of(*out).outputs == 0)
     fprintf(stderr, "egraph: note: %s has no outputs, so nothing needs to be computed\n",
             path);
@@ -193,7 +195,7 @@ egraph_status plan_run(const plan_flags *flags, const char *model, plan_session 
   egraph_options options = flags->options;
   options.progress = on_progress;
   egraph_status status = rule_flags_load(&flags->rules, &out->rules);
-  if (status == EGRAPH_OK) status = load_model(model, flags->batch, &out->graph);
+  if (status == EGRAPH_OK) status = load_model(model, &flags->load, &out->graph);
   if (status == EGRAPH_OK) status = open_costs(flags, &out->costs);
   if (status == EGRAPH_OK)
     status =

@@ -10,6 +10,20 @@
 /// Largest value of symbolic dimensions; a limit keeps typing errors readable.
 enum { MAX_BATCH = 1000000000, MAX_REPEATS = 1000000 };
 
+/// How a model is loaded.
+typedef struct load_flags {
+  uint64_t batch;
+  bool draw_weights;
+} load_flags;
+/// Their rows.
+#define LOAD_ROWS(flags)                                                                 \
+  {"--batch", FLAG_UINT, &(flags)->batch, "N", "value of symbolic dimensions",           \
+   0,         MAX_BATCH},                                                                \
+  {                                                                                      \
+    "--draw-weights", FLAG_SWITCH, &(flags)->draw_weights, NULL,                         \
+        "random weights where the file of their data does not exist", 0, 0               \
+  }
+
 /// Which rules are used.
 typedef struct rule_flags {
   text_list files, enabled, disabled;
@@ -21,7 +35,8 @@ typedef struct plan_flags {
   rule_flags rules;
   bool no_measure, read_only, json;
   const char *database, *backend, *output;
-  uint64_t run_threads, batch;
+  uint64_t run_threads;
+  load_flags load;
 } plan_flags;
 
 typedef struct plan_session {
@@ -42,7 +57,7 @@ void plan_flags_init(plan_flags *flags);
 /// Writes the rows of the shared flags and returns how many.
 size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]);
 /// Loads a model; notes on standard error that it has no outputs.
-egraph_status load_model(const char *path, uint64_t batch, egraph_graph **out);
+egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out);
 /// Loads the model, rules and database and optimizes. plan_close must follow whatever it
 /// returns.
 egraph_status plan_run(const plan_flags *flags, const char *model, plan_session *out);

@@ -61,7 +61,7 @@ static egraph_status plan_model(const run_flags *flags, const char *path,
                                                strcmp(flags->backend, "cpu") != 0));
   if (flags->train != 0)
     options.optimizer = flags->optimizer != NULL ? flags->optimizer : "sgd";
-  egraph_status status = load_model(path, flags->batch, &graph);
+  egraph_status status = load_model(path, &flags->load, &graph);
   if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);
   progress_clear();
   egraph_graph_destroy(graph);
@@ -243,7 +243,8 @@ static bool flags_fit(const run_flags *flags, const char *path) {
             "write one with egraph plan -o, and give it instead of the model\n");
     return false;
   }
-  if (is_plan && (flags->batch != 0 || flags->database != NULL || flags->no_measure)) {
+  if (is_plan &&
+      (flags->load.batch != 0 || flags->database != NULL || flags->no_measure)) {
     fprintf(stderr, "egraph: --batch, --db and --no-measure are of models; give them to "
                     "egraph plan\n");
     return false;

@@ -5,12 +5,13 @@
 #define EG_TOOLS_RUN_RANKS_H
 
 #include "include/egraph.h"
-#include "tools/arguments.h"
+#include "tools/planning.h"
 
 typedef struct run_flags {
   bool compare, steps, json;
   const char *backend;
-  uint64_t threads, repeats, seed, batch;
+  uint64_t threads, repeats, seed;
+  load_flags load;
   text_list inputs, outputs;
   // plans
   uint64_t ranks, train; // 0: not given

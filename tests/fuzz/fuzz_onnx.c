@@ -9,6 +9,7 @@
 static egraph_status import(const void *data, size_t size, eg_graph **out) {
   eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
   options.batch = 2;
+  options.draws_weights = true;
   return eg_onnx_parse(NULL, "f", data, size, NULL, &options, out);
 }
 

@@ -5,6 +5,9 @@
 
 // ---- names and tensors -----------------------------------------------------------
 
+/// Of symbolic dimensions.
+static const egraph_load_options one = {.batch = 1};
+
 static void every_status_and_element_type_has_its_name(void **state) {
   (void)state;
 #define CHECK(id, name) assert_string_equal(egraph_status_name(id), name);
@@ -191,7 +194,7 @@ static void round_trip(api_kit *kit, const char *path) {
   assert_ok(egraph_graph_add_output(graph, "z", w));
   (void)snprintf(kit->path, sizeof kit->path, "%s", path);
   assert_ok(egraph_graph_save(graph, path));
-  assert_ok(egraph_graph_load(&kit->alloc, path, 0, &again));
+  assert_ok(egraph_graph_load(&kit->alloc, path, NULL, &again));
   egraph_graph_info a = egraph_graph_info_of(graph), b = egraph_graph_info_of(again);
   assert_int_equal(a.nodes, b.nodes);
   assert_int_equal(a.weights, b.weights);
@@ -220,7 +223,7 @@ static void a_text_that_is_printed_reads_back_as_the_same_text(void **state) {
   assert_ok(egraph_graph_text(&kit->alloc, graph, &text));
   (void)snprintf(kit->path, sizeof kit->path, "test_api_text.egraph");
   api_write_file(kit->path, text, strlen(text));
-  assert_ok(egraph_graph_load(&kit->alloc, kit->path, 0, &again));
+  assert_ok(egraph_graph_load(&kit->alloc, kit->path, NULL, &again));
   assert_ok(egraph_graph_text(&kit->alloc, again, &second));
   assert_string_equal(text, second);
   egraph_string_free(&kit->alloc, text);
@@ -233,11 +236,11 @@ static void files_that_are_no_models_are_refused(void **state) {
   api_kit *kit = *state;
   egraph_graph *graph = NULL;
   (void)snprintf(kit->path, sizeof kit->path, "test_api_bad.egraph");
-  assert_fails(egraph_graph_load(&kit->alloc, "absent.onnx", 1, &graph), EGRAPH_E_IO,
+  assert_fails(egraph_graph_load(&kit->alloc, "absent.onnx", &one, &graph), EGRAPH_E_IO,
                "absent.onnx");
-  assert_fails(egraph_graph_load(&kit->alloc, "absent.egraph", 1, &graph), EGRAPH_E_IO,
+  assert_fails(egraph_graph_load(&kit->alloc, "absent.egraph", &one, &graph), EGRAPH_E_IO,
                "absent.egraph");
-  assert_fails(egraph_graph_load(&kit->alloc, ".", 1, &graph), EGRAPH_E_IO, ".");
+  assert_fails(egraph_graph_load(&kit->alloc, ".", &one, &graph), EGRAPH_E_IO, ".");
   struct {
     const char *text;
     egraph_status code;
@@ -257,16 +260,16 @@ static void files_that_are_no_models_are_refused(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     api_write_file(kit->path, cases[i].text, strlen(cases[i].text));
-    assert_fails(egraph_graph_load(&kit->alloc, kit->path, 1, &graph), cases[i].code,
+    assert_fails(egraph_graph_load(&kit->alloc, kit->path, &one, &graph), cases[i].code,
                  cases[i].part);
   }
   (void)remove(kit->path);
   (void)snprintf(kit->path, sizeof kit->path, "test_api_bad.onnx");
   api_write_file(kit->path, "no model", 8);
-  assert_fails(egraph_graph_load(&kit->alloc, kit->path, 1, &graph), EGRAPH_E_PARSE,
+  assert_fails(egraph_graph_load(&kit->alloc, kit->path, &one, &graph), EGRAPH_E_PARSE,
                "test_api_bad.onnx");
   api_write_file(kit->path, "", 0);
-  assert_fails(egraph_graph_load(&kit->alloc, kit->path, 1, &graph), EGRAPH_E_PARSE,
+  assert_fails(egraph_graph_load(&kit->alloc, kit->path, &one, &graph), EGRAPH_E_PARSE,
                "test_api_bad.onnx");
   assert_null(graph);
 }
@@ -280,11 +283,13 @@ static void a_batch_that_a_model_cannot_have_is_refused(void **state) {
     (void)snprintf(kit->path, sizeof kit->path, "%s", names[i]);
     assert_ok(egraph_graph_save(graph, kit->path));
     egraph_graph_destroy(graph);
-    assert_ok(egraph_graph_load(&kit->alloc, kit->path, 4, &graph));
+    assert_ok(egraph_graph_load(&kit->alloc, kit->path,
+                                &(egraph_load_options){.batch = 4}, &graph));
     egraph_graph_destroy(graph);
     graph = NULL;
-    assert_fails(egraph_graph_load(&kit->alloc, kit->path, 8, &graph), EGRAPH_E_ARGUMENT,
-                 "there is no symbolic dimension to become 8");
+    assert_fails(egraph_graph_load(&kit->alloc, kit->path,
+                                   &(egraph_load_options){.batch = 8}, &graph),
+                 EGRAPH_E_ARGUMENT, "there is no symbolic dimension to become 8");
     assert_null(graph);
     (void)remove(kit->path);
   }
@@ -302,7 +307,7 @@ static void every_prefix_of_an_onnx_file_is_refused(void **state) {
   for (size_t length = 0; length < size; length++) {
     api_write_file(kit->path, data, length);
     graph = NULL;
-    if (egraph_graph_load(&kit->alloc, kit->path, 1, &graph) == EGRAPH_OK)
+    if (egraph_graph_load(&kit->alloc, kit->path, &one, &graph) == EGRAPH_OK)
       loaded++; // cut between two fields of the model, it is a model still
     else
       assert_non_null(strstr(egraph_last_error(), "test_api_prefix.onnx"));

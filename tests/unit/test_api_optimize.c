@@ -369,7 +369,7 @@ static void an_input_that_the_search_cannot_reach_is_kept(void **state) {
   options.formats = 0; // the search then knows row-major only
   (void)snprintf(kit->path, sizeof kit->path, "test_api_blocks.egraph");
   api_write_file(kit->path, in_blocks, strlen(in_blocks));
-  assert_ok(egraph_graph_load(&kit->alloc, kit->path, 0, &b.graph));
+  assert_ok(egraph_graph_load(&kit->alloc, kit->path, NULL, &b.graph));
   assert_ok(egraph_rules_create(&kit->alloc, &b.rules));
   assert_ok(egraph_costs_create(&kit->alloc, &costs, &b.costs));
   egraph_result *result = optimize(kit, &b, &options);

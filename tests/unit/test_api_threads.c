@@ -79,9 +79,11 @@ static void threads_with_objects_of_their_own_do_not_meet(void **state) {
   }
 }
 
+static const egraph_load_options one = {.batch = 1};
+
 static void *fail_once(void *user) {
   egraph_graph *graph;
-  *(egraph_status *)user = egraph_graph_load(NULL, "no such file.onnx", 1, &graph);
+  *(egraph_status *)user = egraph_graph_load(NULL, "no such file.onnx", &one, &graph);
   return NULL;
 }
 
@@ -90,7 +92,8 @@ static void the_last_error_is_the_threads_own(void **state) {
   egraph_graph *graph;
   egraph_status other = EGRAPH_OK;
   pthread_t thread;
-  assert_fails(egraph_graph_load(NULL, "mine.onnx", 1, &graph), EGRAPH_E_IO, "mine.onnx");
+  assert_fails(egraph_graph_load(NULL, "mine.onnx", &one, &graph), EGRAPH_E_IO,
+               "mine.onnx");
   assert_int_equal(pthread_create(&thread, NULL, fail_once, &other), 0);
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_int_equal(other, EGRAPH_E_IO);

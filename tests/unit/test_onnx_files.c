@@ -37,6 +37,8 @@ static void entry(onnx_kit *kit, Onnx__TensorProto *tensor, const char *key,
 
 // Saves a model that adds two numbers from a place given by pairs of keys and values, and
 // loads it.
+static bool draws_weights = false;
+
 static egraph_status load_with(const egraph_allocator *alloc, const char *const *pairs,
                                eg_graph **out) {
   onnx_kit kit;
@@ -56,7 +58,9 @@ static egraph_status load_with(const egraph_allocator *alloc, const char *const 
   (void)snprintf(path, sizeof path, "%s/m.onnx", folder);
   write_file(path, bytes, size);
   kit_end(&kit);
-  return eg_onnx_load(alloc, path, NULL, out);
+  eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  options.draws_weights = draws_weights;
+  return eg_onnx_load(alloc, path, &options, out);
 }
 
 #define PLACE(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -90,13 +94,36 @@ static void external_data_is_mapped_at_any_offset(void **state) {
   }
 }
 
-static void absent_data_makes_an_absent_weight(void **state) {
+static void absent_data_is_an_error(void **state) {
   (void)state;
   eg_graph *graph;
+  assert_fails(load_with(NULL, PLACE("location", "nowhere.bin"), &graph), EGRAPH_E_IO,
+               "m.onnx: initializer 'w': its data is in the file 'nowhere.bin', which is "
+               "not beside the model; put it there, or ask for random weights");
+  assert_fails(load_with(NULL, PLACE("checksum", "1"), &graph), EGRAPH_E_IO,
+               "its data is in the file ''");
+}
+
+/// Opening a pipe would wait for ever.
+static void data_in_a_pipe_is_refused(void **state) {
+  (void)state;
+  eg_graph *graph;
+  (void)unlink("test_onnx_files.tmp/pipe");
+  assert_int_equal(mkfifo("test_onnx_files.tmp/pipe", 0600), 0);
+  assert_fails(load_with(NULL, PLACE("location", "pipe"), &graph), EGRAPH_E_IO,
+               "'pipe' is not a regular file");
+  assert_int_equal(unlink("test_onnx_files.tmp/pipe"), 0);
+}
+
+static void absent_data_may_make_an_absent_weight(void **state) {
+  (void)state;
+  eg_graph *graph;
+  draws_weights = true;
   assert_ok(load_with(NULL, PLACE("location", "nowhere.bin"), &graph));
   assert_null(weight_of(graph, "w"));
   eg_graph_destroy(graph);
   assert_ok(load_with(NULL, PLACE("checksum", "1"), &graph));
+  draws_weights = false;
   assert_null(weight_of(graph, "w"));
   // And stays absent when it is written and read.
   eg_graph *again;
@@ -231,7 +258,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
       CASE(external_data_is_mapped_at_any_offset),
-      CASE(absent_data_makes_an_absent_weight),
+      CASE(absent_data_is_an_error),
+      CASE(data_in_a_pipe_is_refused),
+      CASE(absent_data_may_make_an_absent_weight),
       CASE(places_outside_of_the_directory_are_refused),
       CASE(wrong_ranges_are_refused),
       CASE(files_that_cannot_be_read_are_named),

@@ -64,6 +64,9 @@ static void expect_same_after_export(const eg_graph *graph) {
   eg_text_deinit(&first);
 }
 
+static const eg_onnx_import_options drawn = {.max_bytes = (size_t)1 << 31,
+                                             .draws_weights = true};
+
 static void check_folder(const char *folder, bool weights_are_inputs) {
   for (size_t i = 0; i < MODELS; i++) {
     char path[1024];
@@ -76,7 +79,7 @@ static void check_folder(const char *folder, bool weights_are_inputs) {
     test_heap heap = {0};
     egraph_allocator alloc = test_heap_allocator(&heap);
     eg_graph *graph;
-    assert_ok(eg_onnx_load(&alloc, path, NULL, &graph));
+    assert_ok(eg_onnx_load(&alloc, path, &drawn, &graph));
     assert_ok(eg_graph_check(graph));
     expect_known(graph);
     uint32_t weights = count_kind(graph, EG_VALUE_WEIGHT);

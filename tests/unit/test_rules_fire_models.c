@@ -32,6 +32,7 @@ static bool load(const char *name, eg_graph **out) {
   (void)snprintf(path, sizeof path, "%s/onnx/%s.onnx", EG_DATA_DIR, name);
   eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
   options.batch = 1;
+  options.draws_weights = true;
   egraph_status status = eg_onnx_load(NULL, path, &options, out);
   if (status == EGRAPH_E_IO) return false;
   assert_ok(status);
