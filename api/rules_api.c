@@ -51,8 +51,11 @@ egraph_status egraph_rules_enable(egraph_rules *rules, const char *name, bool on
 uint32_t egraph_rules_count(const egraph_rules *rules) { return eg_rules_count(rules); }
 
 static egraph_rule_info info_of(const eg_rule *rule) {
-  return (egraph_rule_info){
-      .name = rule->name, .source = rule->source, .file = rule->file, .line = rule->line};
+  return (egraph_rule_info){.name = rule->name,
+                            .source = rule->source,
+                            .file = rule->file,
+                            .line = rule->line,
+                            .known_as = rule->known_as};
 }
 
 egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index) {

@@ -220,8 +220,10 @@ EGRAPH_API void egraph_rules_destroy(egraph_rules *rules);
 /// Adds the rules shipped with the library. Those of the files explore-*, which only make
 /// variants, are off: switch them on with egraph_rules_enable.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_builtin(egraph_rules *rules);
-/// Fails with PARSE, "file:line:col: what is wrong; what to do", and then adds
-/// nothing of the file.
+/// Fails with PARSE, "file:line:col: what is wrong; what to do", and then adds nothing of
+/// the file. A rule that the shipped ones in the set have already is no error: it
+/// switches that one on, and is listed with egraph_rules_implied_at under a name of its
+/// own.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_file(egraph_rules *rules,
                                                                 const char *path);
 /// As egraph_rules_add_file, from memory; `name` stands for the file in messages.
@@ -243,14 +245,16 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_enable(egraph_rules *rule
 typedef struct egraph_rule_info {
   const char *name, *source, *file; // borrowed
   uint32_t line;
+  const char *known_as; // the rule that it repeats; NULL: none
 } egraph_rule_info;
 /// Directions count separately: a two-way rule is two.
 EGRAPH_API uint32_t egraph_rules_count(const egraph_rules *rules);
 /// index < egraph_rules_count.
 EGRAPH_API egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index);
 /// Rules with parallel operators that say nothing but what layouts imply: without those
-/// operators both sides are the same term, or the rule is one that is there. They are
-/// verified and printed; optimizing and planning do not need them.
+/// operators both sides are the same term, or the rule is one that is there; and rules
+/// of a user that are shipped. They are verified and printed; optimizing and planning do
+/// not need them.
 EGRAPH_API uint32_t egraph_rules_implied_count(const egraph_rules *rules);
 /// index < egraph_rules_implied_count.
 EGRAPH_API egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules,

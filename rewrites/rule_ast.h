@@ -144,6 +144,7 @@ typedef struct eg_rule {
   bool both_ways; // the form said so; the other direction is the next (or previous) rule
   bool reversed;  // this is the second direction
   bool enabled;
+  bool is_shipped; // with the library
   const char *key; // canonical text with renamed variables: equal keys, equal rules
   const char *parallel_key; // the same with parallel operators, which `key` leaves out
   bool implied;             // without its parallel operators both sides are the same term
@@ -167,7 +168,8 @@ typedef struct eg_rule {
   uint32_t axis_count;
 } eg_rule;
 
-/// Layouts imply all that the rule says, or all that it adds to a rule that is there.
+/// Layouts imply all that the rule says, or all that it adds to a rule that is there; or
+/// it is a shipped one.
 static inline bool eg_rule_is_implied(const eg_rule *rule) {
   return rule->implied || rule->known_as != NULL;
 }

@@ -24,7 +24,8 @@ struct eg_rules {
   eg_rule_index implied; // kept for what they say of layouts
   test_list tests;
   eg_flatmap test_names;
-  bool is_builtin; // what is read now: tests have verified its layouts
+  bool is_builtin;  // what is read now: tests have verified its layouts
+  eg_u32s switched; // shipped rules that the text that is read has switched on
 };
 
 /// How far a text has been read.
@@ -42,6 +43,7 @@ egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
   eg_rule_index_init(&rules->implied, heap, true);
   test_list_init(&rules->tests, heap);
   eg_flatmap_init(&rules->test_names, heap);
+  eg_u32s_init(&rules->switched, heap);
   *out = rules;
   return EGRAPH_OK;
 }
@@ -53,6 +55,7 @@ void eg_rules_destroy(eg_rules *rules) {
   eg_rule_index_deinit(&rules->implied);
   test_list_deinit(&rules->tests);
   eg_flatmap_deinit(&rules->test_names);
+  eg_u32s_deinit(&rules->switched);
   eg_free(rules->alloc, rules, 1, sizeof *rules);
 }
 
@@ -127,13 +130,34 @@ static egraph_status already_there(const eg_rule *rule, const eg_rule *first,
                        rule->name, first->name, first->file, first->line);
 }
 
+/// A user's rule that is shipped: a file of rules survives a release that ships the same.
+/// The shipped one is on then; the other is kept to be told, unless it has its name.
+static egraph_status note_shipped(eg_rules *rules, const eg_rule *rule, uint32_t shipped,
+                                  const eg_sexpr *form) {
+  eg_rule *first = rules->rules.list.data[shipped];
+  uint32_t ignored;
+  if (!first->enabled) EG_TRY(eg_u32s_push(&rules->switched, shipped));
+  first->enabled = true;
+  if (strcmp(rule->name, first->name) == 0 ||
+      eg_rule_index_find_equal(&rules->implied, rule, &ignored))
+    return EGRAPH_OK;
+  EG_TRY(check_name(rules, rule, form));
+  eg_rule known = *rule;
+  known.known_as = first->name;
+  return eg_rule_index_add(&rules->implied, &rules->arena, &known);
+}
+
 static egraph_status add_direction(eg_rules *rules, const eg_rule *rule,
                                    const eg_sexpr *form) {
   uint32_t other;
+  bool is_there = eg_rule_index_find_equal(&rules->rules, rule, &other);
+  if (is_there && !rules->is_builtin && rules->rules.list.data[other]->is_shipped)
+    return note_shipped(rules, rule, other, form);
   EG_TRY(check_name(rules, rule, form));
-  if (eg_rule_index_find_equal(&rules->rules, rule, &other))
-    return already_there(rule, rules->rules.list.data[other], form);
-  return eg_rule_index_add(&rules->rules, &rules->arena, rule);
+  if (is_there) return already_there(rule, rules->rules.list.data[other], form);
+  eg_rule added = *rule;
+  added.is_shipped = rules->is_builtin;
+  return eg_rule_index_add(&rules->rules, &rules->arena, &added);
 }
 
 static egraph_status add_implied(eg_rules *rules, const eg_rule *rule,
@@ -197,6 +221,8 @@ static mark mark_of(const eg_rules *rules) {
 
 // Takes back what a failed text had added.
 static void shrink(eg_rules *rules, mark to) {
+  for (size_t i = 0; i < rules->switched.len; i++)
+    rules->rules.list.data[rules->switched.data[i]]->enabled = false;
   eg_rule_index_shrink(&rules->rules, to.rules);
   eg_rule_index_shrink(&rules->implied, to.implied);
   while (rules->tests.len > to.tests) {
@@ -243,6 +269,7 @@ egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text
   eg_sexpr forms;
   EG_TRY(eg_sexpr_parse(&rules->arena, from.file, text, size, &forms));
   mark before = mark_of(rules);
+  rules->switched.len = 0;
   egraph_status status = read_forms(rules, &from, &forms);
   if (status != EGRAPH_OK) shrink(rules, before);
   return status;

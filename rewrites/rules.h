@@ -22,7 +22,8 @@ egraph_status eg_rules_add_builtin(eg_rules *rules);
 
 /// Rules with parallel operators (rules/LANGUAGE.md) that say nothing but what layouts
 /// imply: without those operators both sides are the same term, or the rule is one that
-/// is there. They are verified and printed, and nothing else is done with them.
+/// is there; and rules of a user that are shipped. They are verified and printed, and
+/// nothing else is done with them.
 uint32_t eg_rules_implied_count(const eg_rules *rules);
 
 /// One entry per direction: a `both-ways` rule counts as two, the

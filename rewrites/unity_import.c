@@ -76,7 +76,8 @@ static egraph_status add(importer *in) {
   in->outcome = EG_IMPORT_KNOWN;
   if (eg_rules_count(in->rules) > count)
     in->outcome = EG_IMPORT_ADDED;
-  else if (eg_rules_implied_at(in->rules, implied)->implied)
+  else if (eg_rules_implied_count(in->rules) > implied &&
+           eg_rules_implied_at(in->rules, implied)->implied)
     in->outcome = EG_IMPORT_IMPLIED;
   return EGRAPH_OK;
 }

@@ -116,8 +116,8 @@ static void list_text(const egraph_rules *rules) {
   for (uint32_t i = 0; i < egraph_rules_count(rules); i++)
     list_rule(egraph_rules_at(rules, i));
   if (implied == 0) return;
-  printf("\n%u say%s nothing that layouts do not imply:\n", implied,
-         implied == 1 ? "s" : "");
+  printf("\n%u say%s nothing that layouts do not imply, or repeat%s a rule:\n", implied,
+         implied == 1 ? "s" : "", implied == 1 ? "s" : "");
   for (uint32_t i = 0; i < implied; i++)
     list_rule(egraph_rules_implied_at(rules, i));
 }
@@ -128,6 +128,7 @@ static void json_rule(egraph_rule_info info) {
   json_text("file", info.file);
   json_int("line", info.line);
   json_text("source", info.source);
+  if (info.known_as != NULL) json_text("known_as", info.known_as);
   json_close('}');
 }
 

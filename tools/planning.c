@@ -155,12 +155,23 @@ static bool on_progress(void *user, const char *phase, const char *line) {
 
 // ---- one run --------------------------------------------------------------------
 
+static void note_repeated(const egraph_rules *rules, uint32_t first) {
+  for (uint32_t i = first; i < egraph_rules_implied_count(rules); i++) {
+    egraph_rule_info info = egraph_rules_implied_at(rules, i);
+    if (info.known_as != NULL)
+      fprintf(stderr, "egraph: note: %s:%u: rule %s is %s, which is there already\n",
+              info.file, info.line, info.name, info.known_as);
+  }
+}
+
 egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
   *out = NULL;
   egraph_status status = egraph_rules_create(NULL, out);
   if (status == EGRAPH_OK && !flags->no_builtin) status = egraph_rules_add_builtin(*out);
+  uint32_t shipped = status == EGRAPH_OK ? egraph_rules_implied_count(*out) : 0;
   for (size_t i = 0; status == EGRAPH_OK && i < flags->files.count; i++)
     status = egraph_rules_add_file(*out, flags->files.items[i]);
+  if (status == EGRAPH_OK) note_repeated(*out, shipped);
   for (size_t i = 0; status == EGRAPH_OK && i < flags->enabled.count; i++)
     status = egraph_rules_enable(*out, flags->enabled.items[i], true);
   for (size_t i = 0; status == EGRAPH_OK && i < flags->disabled.count; i++)

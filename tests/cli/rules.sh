@@ -66,10 +66,13 @@ bad '(rule a (source "s") (lhs (relu ?x)) (rhs ?x)' ''
 bad '(rule a (source "s") (lhs (relu ?x ?y)) (rhs ?x))' 'relu'
 bad '(rule a (source "s") (lhs (softmax :axes 1 ?x)) (rhs ?x))' 'axes'
 bad '(rule a (source "s") (lhs (relu ?x)) (rhs ?x) (when (prime ?x)))' 'prime'
-bad '(rule a (source "s") (lhs (neg (neg ?x))) (rhs ?x)) (rule b (source "s") (lhs (neg (neg ?y))) (rhs ?y))' ''
-bad '(rule a (source "s") (lhs (neg (neg ?x))) (rhs ?x)) (rule a (source "s") (lhs (relu (relu ?y))) (rhs ?y))' "a"
+bad '(rule a (source "s") (lhs (cos (neg ?x))) (rhs (cos ?x))) (rule b (source "s") (lhs (cos (neg ?y))) (rhs (cos ?y)))' ''
+bad '(rule a (source "s") (lhs (cos (neg ?x))) (rhs (cos ?x))) (rule a (source "s") (lhs (cos (abs ?y))) (rhs (cos ?y)))' "a"
 bad '(rulle a)' 'unknown form'
 bad '(rule a (source "s") (lhs (relu ?x)) (rhs (relu (partition :dim 0 ?x))))' 'layouts of rule a: .*add \(combine :dim 0 \.\.\.\)'
+# A rule that is shipped is a note.
+printf '(egraph-rules 1)\n(rule mine (source "s") (lhs (neg (neg ?x))) (rhs ?x))\n' >mine.rules
+expect 0 '^predicted' '^egraph: note: mine.rules:2: rule mine is neg-neg, which is there already$' optimize layer.egraph $quick --rules mine.rules
 printf '' >bad.rules
 expect 1 - '^egraph: bad.rules' rules bad.rules
 expect 1 - '^egraph: absent.rules: ' rules absent.rules
@@ -84,7 +87,7 @@ cat >parallel.rules <<'X'
 (egraph-rules 1)
 (rule blocks (source "s") (lhs (relu ?x)) (rhs (combine :dim ?d (relu (partition :dim ?d ?x)))))
 X
-expect 0 '^1 says nothing that layouts do not imply:$' - rules parallel.rules
+expect 0 '^1 says nothing that layouts do not imply, or repeats a rule:$' - rules parallel.rules
 expect 0 '"implied":\[\{"name":"blocks"' - rules parallel.rules --json
 expect 0 '^1 accepted, 0 rejected$' - rules parallel.rules --verify
 printf '\n\044\n\013\010\010\022\007\010\377\377\377\177\020\000' >cut.pb

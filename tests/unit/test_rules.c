@@ -356,6 +356,48 @@ static void the_tests_in_the_builtin_rule_files_pass(void **state) {
   eg_rules_destroy(rules);
 }
 
+// ---- rules that are shipped -----------------------------------------------------------
+
+#define ASSOCIATIVE(name, more)                                                          \
+  "(egraph-rules 1)\n(rule " name " (source \"s\") (lhs (add (add ?a ?b) ?c)) "          \
+  "(rhs (add ?a (add ?b ?c))))\n" more
+
+static egraph_status add_text(eg_rules *rules, const char *text) {
+  return eg_rules_parse(rules, "t.rules", text, strlen(text));
+}
+
+static void shipped_rules_may_be_repeated(void **state) {
+  (void)state;
+  eg_rules *rules;
+  uint32_t shipped;
+  assert_ok(eg_rules_create(NULL, &rules));
+  assert_ok(eg_rules_add_builtin(rules));
+  assert_true(eg_rules_find(rules, "add-assoc", &shipped));
+  assert_false(eg_rules_at(rules, shipped)->enabled);
+  uint32_t count = eg_rules_count(rules), implied = eg_rules_implied_count(rules);
+  // A file that fails leaves all as it was.
+  assert_fails(add_text(rules, ASSOCIATIVE("mine", "(rule")), EGRAPH_E_PARSE, "t.rules");
+  assert_fails(add_text(rules, ASSOCIATIVE("mine", "(fool)")), EGRAPH_E_PARSE, "unknown");
+  assert_false(eg_rules_at(rules, shipped)->enabled);
+  assert_int_equal(eg_rules_implied_count(rules), implied);
+  assert_ok(add_text(rules, ASSOCIATIVE("mine", "")));
+  assert_true(eg_rules_at(rules, shipped)->enabled);
+  assert_int_equal(eg_rules_count(rules), count);
+  assert_int_equal(eg_rules_implied_count(rules), implied + 1);
+  const eg_rule *told = eg_rules_implied_at(rules, implied);
+  assert_string_equal(told->name, "mine");
+  assert_string_equal(told->known_as, "add-assoc");
+  // Under its own name, and once more: nothing to tell.
+  assert_ok(add_text(rules, ASSOCIATIVE("add-assoc", "")));
+  assert_ok(add_text(rules, ASSOCIATIVE("again", "")));
+  assert_int_equal(eg_rules_implied_count(rules), implied + 1);
+  // A name that is taken by another rule is an error all the same.
+  assert_fails(add_text(rules, "(egraph-rules 1)\n(rule add-assoc (source \"s\") "
+                               "(lhs (abs (abs (abs ?x)))) (rhs (abs ?x)))"),
+               EGRAPH_E_PARSE, "a rule named add-assoc already stands");
+  eg_rules_destroy(rules);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(printing_is_canonical_and_reads_back),
@@ -367,6 +409,7 @@ int main(void) {
       cmocka_unit_test(reading_survives_every_allocation_failing),
       cmocka_unit_test(the_builtin_rules_load_and_read_back),
       cmocka_unit_test(the_tests_in_the_builtin_rule_files_pass),
+      cmocka_unit_test(shipped_rules_may_be_repeated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
