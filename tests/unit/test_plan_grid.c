@@ -297,7 +297,7 @@ static void fewer_devices_are_not_cheaper(void **state) {
 static void late_baselines_are_counted(void **state) {
   (void)state;
   planned p;
-  mlp_model model = {.layers = 2, .batch = 64, .width = 512, .hidden = 1024};
+  mlp_model model = {.layers = 3, .batch = 64, .width = 512, .hidden = 1024};
   setup(&p, &model, "p3-16xlarge*4", "node=4,gpu=8", EG_OPTIMIZER_ADAM);
   p.layout.time_limit_seconds = 1e-3;
   planned_run(&p, INFINITY);
