@@ -120,7 +120,7 @@ static egraph_status convert_options(const egraph_extract_options *options,
   out->progress = options->progress;
   out->user = options->user;
   out->certificate = options->certificate;
-  return out->certificate != NULL ? eg_file_remove(out->certificate) : EGRAPH_OK;
+  return EGRAPH_OK;
 }
 
 // ---- runs and results ------------------------------------------------------------
@@ -145,6 +145,7 @@ egraph_status egraph_extraction_run(egraph_extraction *extraction,
                                     const egraph_extract_options *options) {
   eg_extract_options inner;
   EG_TRY(convert_options(options, &inner));
+  if (inner.certificate != NULL) EG_TRY(eg_file_remove(inner.certificate));
   forget(extraction);
   egraph_status status = eg_extract_solve(extraction->alloc, &extraction->problem, &inner,
                                           &extraction->result);

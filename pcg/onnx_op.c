@@ -2,6 +2,7 @@
 // same names.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/onnx_op.h"
+#include "pcg/onnx_versions.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,16 +43,6 @@ egraph_status eg_onnx_decline(const char *why) {
 }
 
 // ---- what importers share -----------------------------------------------------------
-
-static bool word_in_list(const char *list, const char *word) {
-  size_t length = strlen(word);
-  for (const char *at = list; *at != '\0';) {
-    size_t step = strcspn(at, " ");
-    if (step == length && memcmp(at, word, length) == 0) return true;
-    at += step + (at[step] == ' ');
-  }
-  return false;
-}
 
 bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output) {
   eg_onnx_ref ref = eg_onnx_output(call, output);
@@ -223,7 +214,7 @@ egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
     return import_generic(&inner);
   }
   for (size_t i = 0; i < call->node->n_attribute; i++)
-    if (!word_in_list(row->attrs, call->node->attribute[i]->name))
+    if (!eg_onnx_has_word(row->attrs, call->node->attribute[i]->name))
       return eg_onnx_decline("it has an attribute that the table does not know");
   inner.op = row->op;
   return row->import(&inner);

@@ -121,8 +121,7 @@ egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nod
 
 // ---- what a set allows --------------------------------------------------------------
 
-/// Whether a list of words has this one.
-static bool has_word(const char *words, const char *word) {
+bool eg_onnx_has_word(const char *words, const char *word) {
   size_t length = strlen(word);
   for (const char *at = words; *at != '\0';) {
     size_t own = strcspn(at, " ");
@@ -151,7 +150,7 @@ static const char *fault_of(const version *row, const Onnx__NodeProto *node,
   if (row->max_outputs >= 0 && node->n_output > (size_t)row->max_outputs)
     return "it has fewer results";
   for (size_t a = 0; a < node->n_attribute; a++)
-    if (!has_word(row->attributes, node->attribute[a]->name))
+    if (!eg_onnx_has_word(row->attributes, node->attribute[a]->name))
       return "it does not have the attribute";
   for (size_t i = 0; i < node->n_input; i++) {
     uint32_t types = types_of(row, i);

@@ -27,8 +27,10 @@ eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset);
 egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nodes,
                              size_t count, int64_t opset, eg_onnx_sets *inout);
 
-/// Why a node is none of a set, NULL: it is. `dtype` [inputs] are of TensorProto, 0: not
-/// known. Operators that are not known are of every set.
+/// Whether a list of words, separated by blanks, has this one.
+bool eg_onnx_has_word(const char *words, const char *word);
+/// Why a set does not have a node in this form; NULL: it does. `dtype` [inputs] are of
+/// TensorProto, 0: not known. Every set has the operators that are not known.
 const char *eg_onnx_fault(const Onnx__NodeProto *node, const int *dtype, int64_t opset);
 
 #endif

@@ -121,7 +121,7 @@ egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *writer, eg_graph_node nod
 egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node);
 /// Writes a node of standard ONNX, or as a call of one of our functions.
 egraph_status eg_onnx_write_item(eg_onnx_body *body, const eg_onnx_item *item);
-/// x with bounds, of which those that are infinite are none.
+/// x between bounds; -infinity below and infinity above are none.
 egraph_status eg_onnx_put_clip(eg_onnx_body *body, const char *x, egraph_dtype dtype,
                                double low, double high, const char *result,
                                Onnx__NodeProto **out);

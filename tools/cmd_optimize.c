@@ -41,10 +41,7 @@ bool can_be_written(const char *path) {
 /// The text form holds small weights only: says so when some were left out.
 static egraph_status save(const egraph_graph *graph, const char *path) {
   egraph_status status = egraph_graph_save(graph, path);
-  size_t length = strlen(path), suffix = strlen(".egraph");
-  if (status != EGRAPH_OK || length < suffix ||
-      strcmp(path + length - suffix, ".egraph") != 0)
-    return status;
+  if (status != EGRAPH_OK || !is_graph_text(path)) return status;
   egraph_graph *written;
   status = egraph_graph_load(NULL, path, NULL, &written);
   if (status != EGRAPH_OK) return status;

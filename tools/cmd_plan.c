@@ -190,10 +190,8 @@ static egraph_status print_text(const egraph_plan *plan, const parallel_flags *f
 /// A plan needs the sizes of weights, not their data.
 static egraph_status load_sizes(const char *path, uint64_t batch, egraph_graph **out) {
   const load_flags load = {.batch = batch, .draw_weights = true};
-  size_t length = strlen(path), suffix = strlen(".egraph");
-  bool is_text = length >= suffix && strcmp(path + length - suffix, ".egraph") == 0;
   egraph_status status = load_model(path, &load, out);
-  if (status != EGRAPH_OK || is_text) return status;
+  if (status != EGRAPH_OK || is_graph_text(path)) return status;
   uint32_t absent = egraph_graph_info_of(*out).absent_weights;
   if (absent != 0)
     fprintf(stderr,

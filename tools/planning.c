@@ -190,6 +190,12 @@ static egraph_status open_costs(const plan_flags *flags, egraph_costs **out) {
   return egraph_costs_create(NULL, &options, out);
 }
 
+bool is_graph_text(const char *path) {
+  static const char suffix[] = ".egraph";
+  size_t length = strlen(path), end = sizeof suffix - 1;
+  return length >= end && strcmp(path + length - end, suffix) == 0;
+}
+
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out) {
   const egraph_load_options options = {.batch = (int64_t)flags->batch,
                                        .draw_weights = flags->draw_weights};

@@ -56,6 +56,8 @@ egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out);
 void plan_flags_init(plan_flags *flags);
 /// Writes the rows of the shared flags and returns how many.
 size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]);
+/// Whether a file has the text form of graphs, by its name.
+bool is_graph_text(const char *path);
 /// Loads a model; notes on standard error that it has no outputs.
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out);
 /// Loads the model, rules and database and optimizes. plan_close must follow whatever it

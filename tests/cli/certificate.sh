@@ -30,6 +30,8 @@ check 0 '^bound +5$' - share.cert.gz share2.json.gz
 check 1 - 'needs the file of the problem' share.cert
 check 1 - 'is of a problem with 6 nodes' share.cert none.json
 expect 0 '"certified":5,"bound_unchecked":false' - extract share.json --json --certificate share.cert
+expect 0 '^certificate told.cert proves the bound' - extract share.json --statistics --certificate told.cert
+check 0 '^verified: optimal' - told.cert share.json
 expect 0 infeasible - extract none.json --certificate none.cert
 check 0 '^verified: infeasible' - none.cert none.json
 expect 0 'bound unchecked: it proves only -' - extract negative.json --certificate negative.cert
