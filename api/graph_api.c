@@ -7,6 +7,7 @@
 #include "base/sexpr.h"
 #include "optimize/predict.h"
 #include "pcg/onnx.h"
+#include "pcg/open_sizes.h"
 
 #define VERSION_TEXT_(a, b, c) #a "." #b "." #c
 #define VERSION_TEXT(a, b, c) VERSION_TEXT_(a, b, c)
@@ -65,36 +66,78 @@ static egraph_status load_text(const egraph_allocator *alloc, const char *path,
   return status;
 }
 
-/// Of a model without symbolic dimensions: `batch` cannot be set, but it may be what the
-/// model has.
-static egraph_status check_batch(const eg_graph *graph, const char *path, int64_t batch) {
+/// Whether all inputs have this batch already.
+static bool has_batch(const eg_graph *graph, int64_t batch) {
   for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
-    const eg_value_info *input = eg_graph_value(graph, eg_graph_input(graph, i));
-    if (input->type.rank != 0 && input->type.dims[0] != batch)
-      return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "%s: there is no symbolic dimension to become %" PRId64
-                     ", and the first one of input '%.100s' is %" PRId64
-                     "; leave the batch out, or export the model with a symbolic one",
-                     path, batch, input->name, input->type.dims[0]);
+    const eg_type *type = &eg_graph_value(graph, eg_graph_input(graph, i))->type;
+    if (type->rank != 0 && type->dims[0] != batch) return false;
   }
-  return EGRAPH_OK;
+  return true;
+}
+
+/// What the options say of a batch: by itself, or as a dimension of this name.
+static int64_t batch_of(const egraph_load_options *options) {
+  for (uint32_t i = 0; options->batch <= 0 && i < options->dim_count; i++)
+    if (strcmp(options->dims[i].name, "batch") == 0) return options->dims[i].size;
+  return options->batch;
+}
+
+/// A model without symbolic dimensions gets the batch in the place of its own.
+static egraph_status change_batch(const egraph_allocator *alloc, const char *path,
+                                  const eg_onnx_import_options *import, int64_t batch,
+                                  egraph_graph **inout) {
+  eg_graph *changed;
+  uint32_t followed;
+  if (has_batch(*inout, batch)) return EGRAPH_OK;
+  egraph_status status =
+      eg_onnx_load_batch(alloc, path, import, *inout, batch, &followed, &changed);
+  eg_graph_destroy(*inout);
+  *inout = status == EGRAPH_OK ? changed : NULL;
+  return status;
+}
+
+static egraph_status load_onnx(const egraph_allocator *alloc, const char *path,
+                               const egraph_load_options *options, egraph_graph **out) {
+  uint32_t symbolic = 0, open = 0;
+  eg_onnx_dim *dims;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_onnx_import_options import = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  EG_TRY(eg_alloc(heap, options->dim_count, sizeof *dims, &dims));
+  for (uint32_t i = 0; i < options->dim_count; i++)
+    dims[i] = (eg_onnx_dim){options->dims[i].name, options->dims[i].size};
+  import.batch = options->batch;
+  import.dims = dims;
+  import.dim_count = options->dim_count;
+  import.draws_weights = options->draw_weights;
+  import.out_symbolic = &symbolic;
+  import.out_open = &open;
+  egraph_status status = eg_onnx_load(alloc, path, &import, out);
+  if (status == EGRAPH_E_PARSE && open != 0 && options->batch <= 0)
+    status = eg_onnx_load_open(alloc, path, &import, out);
+  else if (status == EGRAPH_OK && symbolic == 0 && batch_of(options) > 0)
+    status = change_batch(alloc, path, &import, batch_of(options), out);
+  eg_free(heap, dims, options->dim_count, sizeof *dims);
+  return status;
+}
+
+static egraph_status check_sizes(const eg_graph *graph, const char *path,
+                                 const egraph_load_options *options) {
+  if (options->dim_count == 0 &&
+      (options->batch <= 0 || has_batch(graph, options->batch)))
+    return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "%s: the text form of a graph has all its sizes; others cannot be given",
+                 path);
 }
 
 egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
                                 const egraph_load_options *options, egraph_graph **out) {
   const egraph_load_options defaults = {.batch = 0};
-  bool is_symbolic = false;
-  eg_graph *graph;
-  eg_onnx_import_options import = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
   if (options == NULL) options = &defaults;
-  int64_t batch = options->batch;
-  import.batch = batch;
-  import.draws_weights = options->draw_weights;
-  import.out_symbolic = &is_symbolic;
-  EG_TRY(is_text_path(path) ? load_text(alloc, path, &graph)
-                            : eg_onnx_load(alloc, path, &import, &graph));
-  egraph_status status =
-      batch > 0 && !is_symbolic ? check_batch(graph, path, batch) : EGRAPH_OK;
+  if (!is_text_path(path)) return load_onnx(alloc, path, options, out);
+  eg_graph *graph;
+  EG_TRY(load_text(alloc, path, &graph));
+  egraph_status status = check_sizes(graph, path, options);
   if (status == EGRAPH_OK)
     *out = graph;
   else
@@ -102,9 +145,26 @@ egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
   return status;
 }
 
+uint32_t egraph_graph_open_dims(const egraph_graph *graph) {
+  const eg_open_sizes *sizes = eg_graph_open_sizes(graph);
+  return sizes != NULL ? sizes->dim_count : 0;
+}
+
+egraph_status egraph_graph_open_dim(const egraph_graph *graph, uint32_t index,
+                                    egraph_dim *out) {
+  uint32_t count = egraph_graph_open_dims(graph);
+  if (index >= count)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no open dimension %u; the graph has %u",
+                   index, count);
+  const eg_open_dim *dim = &eg_graph_open_sizes(graph)->dims[index];
+  *out = (egraph_dim){.name = dim->name, .size = dim->sizes[0]};
+  return EGRAPH_OK;
+}
+
 egraph_status egraph_graph_save(const egraph_graph *graph, const char *path) {
   eg_onnx_export_options options = {.external = false};
   if (!is_text_path(path)) return eg_onnx_save(graph, path, &options);
+  EG_TRY(eg_graph_check_fixed(graph, "the text form of a graph"));
   eg_text text;
   eg_text_init(&text, eg_graph_allocator(graph));
   egraph_status status = eg_graph_print(graph, &text);

@@ -8,6 +8,7 @@
 #include "api/plan_rivals.h"
 #include "base/proof.h"
 #include "optimize/plan/whole_step.h"
+#include "pcg/open_sizes.h"
 
 // The default limit is work, so that the same plan is found on a busy machine too; the
 // clock ends what takes six times as long. A time limit of the user's alone is work too,
@@ -416,6 +417,7 @@ egraph_status egraph_plan_create(const egraph_allocator *alloc, const egraph_gra
                   .bound = INFINITY,
                   .least_memory = INFINITY,
                   .is_infeasible = true};
+  EG_TRY(eg_graph_check_fixed(graph, "a plan"));
   EG_TRY(read_options(&job));
   if (job.options->certificate != NULL) EG_TRY(eg_file_remove(job.options->certificate));
   EG_TRY(eg_planned_create(alloc, &job.plan));

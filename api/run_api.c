@@ -6,6 +6,7 @@
 #include "api/tensors.h"
 #include "base/quantile.h"
 #include "exec/session.h"
+#include "pcg/open_sizes.h"
 #include "pcg/weights.h"
 
 enum { DEFAULT_REPEATS = 10, DEFAULT_SEED = 1 };
@@ -44,6 +45,7 @@ egraph_status egraph_session_create(const egraph_allocator *alloc,
   const egraph_session_options defaults = {.seed = DEFAULT_SEED};
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   egraph_session *session;
+  EG_TRY(eg_graph_check_fixed(graph, "a session"));
   EG_TRY(eg_alloc(heap, 1, sizeof *session, &session));
   session->session = NULL;
   eg_tensors_init(&session->tensors, heap);
@@ -179,6 +181,8 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
                              egraph_comparison *out) {
   const egraph_compare_options defaults = {.seed = DEFAULT_SEED};
   if (options == NULL) options = &defaults;
+  EG_TRY(eg_graph_check_fixed(a, "a comparison"));
+  EG_TRY(eg_graph_check_fixed(b, "a comparison"));
   EG_TRY(check_interfaces(a, b));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   contender pair[2] = {{.session = NULL}, {.session = NULL}};

@@ -8,6 +8,7 @@
 #include "base/quantile.h"
 #include "exec/session.h"
 #include "optimize/predict.h"
+#include "pcg/open_sizes.h"
 
 typedef struct sample {
   double predicted, measured;
@@ -163,6 +164,7 @@ egraph_status egraph_costs_validate(egraph_costs *costs, const egraph_graph *gra
                                     uint32_t repeats, uint64_t seed,
                                     egraph_validation *out) {
   double predicted;
+  EG_TRY(eg_graph_check_fixed(graph, "a measurement"));
   EG_TRY(egraph_costs_predict(costs, graph, &predicted));
   egraph_validation result = {.predicted = 0};
   validation v = {.costs = costs, .graph = graph, .out = &result};

@@ -134,20 +134,44 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_create(const egraph_allocator *alloc, egraph_graph **out);
 EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
 
+/// The size of a symbolic dimension of a model's inputs.
+typedef struct egraph_dim {
+  const char *name; // in the file; "INPUT.AXIS" ("x.0") for one without a name
+  int64_t size;
+} egraph_dim;
+
 typedef struct egraph_load_options {
-  int64_t batch;     // value of symbolic dimensions; 0: a symbolic dimension is an error
+  int64_t batch; // the size of the only symbolic dimension that `dims` does not have; of
+                 // a model without symbolic dimensions: the first dimension of all
+                 // inputs. 0: not given
+  const egraph_dim *dims;
+  uint32_t dim_count;
   bool draw_weights; // a weight whose file of data does not exist is absent, and drawn by
                      // name from a seed where it is needed; false: an error
 } egraph_load_options;
 
 /// Reads a model: ONNX, or the text form when the name ends in ".egraph" (whose weights
 /// may be declared without data). `options` NULL: everything 0. Operators outside the
-/// table become opaque nodes. Fails with IO (data that is not there), PARSE ("model.onnx:
-/// node 'conv1': ..."), TYPE, ARGUMENT (`batch` for a model without symbolic dimensions
-/// that has another one).
+/// table become opaque nodes.
+///
+/// Symbolic dimensions without a size stay open (egraph_graph_open_dim): the graph has an
+/// example of their sizes, for rules and costs; it can be optimized and saved, and the
+/// saved model holds at any sizes. To run or to plan it, load it with sizes.
+/// A batch in the place of a fixed one: constant shapes of the file that the batch stands
+/// in follow it; a model in which something does not follow is refused.
+///
+/// Fails with IO (data that is not there), PARSE ("model.onnx: node 'conv1': ..."), TYPE,
+/// ARGUMENT (a name that no symbolic dimension has; `batch` where several have no size),
+/// UNSUPPORTED (a node that cannot have open dimensions, or another batch).
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_load(const egraph_allocator *alloc, const char *path,
                   const egraph_load_options *options, egraph_graph **out);
+/// The number of open dimensions of a graph.
+EGRAPH_API uint32_t egraph_graph_open_dims(const egraph_graph *graph);
+/// One of them, with its size in the example. Fails with ARGUMENT.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_open_dim(const egraph_graph *graph,
+                                                                uint32_t index,
+                                                                egraph_dim *out);
 /// Writes ONNX, or the text form when the name ends in ".egraph" (weights of more than 64
 /// elements are then declared without their data). The file appears whole or not at all;
 /// data beyond the limit of 2 GB goes to "<path>.data" beside it.

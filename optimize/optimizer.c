@@ -17,6 +17,7 @@
 #include "base/proof.h"
 #include "base/work.h"
 #include "optimize/predict.h"
+#include "optimize/trials.h"
 
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;
@@ -82,6 +83,7 @@ typedef struct run {
   double first_bound, least_bound; // of the first round, of all
   bool is_all; // the first round reached all variants and no later one gained
   bool cancelled;
+  eg_size_table open; // numbers of the given graph, where dimensions of it are open
 } run;
 
 static bool report_progress(run *r, const char *phase, const char *line) {
@@ -283,7 +285,9 @@ static egraph_status extract(run *r) {
 static egraph_status fold(run *r) {
   search_round *now = &r->now;
   eg_graph *folded;
-  EG_TRY(eg_graph_folded(now->emission.graph, (size_t)r->options->fold_bytes, &folded));
+  bool is_open = eg_graph_open_sizes(r->input->graph) != NULL;
+  EG_TRY(eg_graph_folded(now->emission.graph, (size_t)r->options->fold_bytes,
+                         is_open ? &r->open : NULL, &folded));
   egraph_status status = eg_graph_pruned(folded, &now->outcome);
   eg_graph_destroy(folded);
   eg_graph_destroy(now->emission.graph);
@@ -496,7 +500,8 @@ static egraph_status run_all(run *r) {
   }
   report->saturate_work = (double)r->saturating.done / 1e6;
   report->extract_work = (double)r->extracting.done / 1e6;
-  return report_costs(r);
+  EG_TRY(report_costs(r));
+  return eg_trials_follow(r->input->graph, &r->open, r->result->graph);
 }
 
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
@@ -514,7 +519,11 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
   EG_TRY(eg_alloc(alloc, 1, sizeof *r.result, &r.result));
   r.result->alloc = alloc;
   r.result->saturation.alloc = alloc;
-  egraph_status status = run_all(&r);
+  egraph_status status = EGRAPH_OK;
+  if (eg_graph_open_sizes(input->graph) != NULL)
+    status = eg_size_table_init(&r.open, input->graph);
+  if (status == EGRAPH_OK) status = run_all(&r);
+  eg_size_table_deinit(&r.open);
   if (status != EGRAPH_OK) {
     egraph_result_destroy(r.result);
     return status;

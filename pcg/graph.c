@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "pcg/graph_internal.h"
+#include "pcg/open_sizes.h"
 
 enum { MAX_ROWS = INT32_MAX };
 
@@ -17,7 +18,7 @@ egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out) {
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_graph *graph;
   EG_TRY(eg_alloc(heap, 1, sizeof *graph, &graph));
-  graph->alloc = heap;
+  *graph = (eg_graph){.alloc = heap};
   egraph_status status = eg_attr_pool_create(&heap, &graph->pool);
   if (status != EGRAPH_OK) {
     eg_free(heap, graph, 1, sizeof *graph);
@@ -38,6 +39,7 @@ egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out) {
 
 void eg_graph_destroy(eg_graph *graph) {
   if (graph == NULL) return;
+  eg_open_sizes_destroy(graph->open_sizes);
   for (size_t i = 0; i < graph->values.len; i++)
     eg_buffer_release(graph->values.data[i]->data);
   eg_strmap_deinit(&graph->output_names);

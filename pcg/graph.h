@@ -59,6 +59,7 @@ typedef struct eg_graph_node_info {
 } eg_graph_node_info;
 
 typedef struct eg_graph eg_graph;
+struct eg_size_table; // pcg/open_sizes.h
 
 egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out);
 void eg_graph_destroy(eg_graph *graph);
@@ -121,9 +122,10 @@ egraph_status eg_graph_check(const eg_graph *graph);
 /// A copy without nodes and weights that no output needs (inputs stay). Names are kept.
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
 /// A copy in which computed values that need only weights with data (and fills) become
-/// weights, by the reference kernels; results larger than `max_bytes` stay. Names are
-/// kept.
-egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes, eg_graph **out);
+/// weights, by the reference kernels; results larger than `max_bytes` stay, and those
+/// that differ with the sizes of `open` (NULL: none are). Names are kept.
+egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
+                              const struct eg_size_table *open, eg_graph **out);
 /// True for values computed from weights and fills only (weights included): [value_count]
 /// flags.
 egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pcg/graph_internal.h"
+#include "pcg/open_sizes.h"
 
 static const eg_graph_node_info *node_of(const eg_graph *graph, uint32_t id) {
   return &graph->nodes.data[id]->info;
@@ -156,6 +157,7 @@ egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out) {
 typedef struct folder {
   const eg_graph *graph;
   size_t max_bytes;
+  const eg_size_table *open; // or NULL
   eg_buffer *
       *data; // [values] known bytes: of weights (borrowed by retain) and of folded values
   uint32_t *users; // [values] foldable users that have not run yet
@@ -163,8 +165,24 @@ typedef struct folder {
   bool *foldable;  // [nodes]
 } folder;
 
-// A node folds when it is no opaque one, all operands are known, and every result is
-// small enough.
+/// Whether the node is the same at all sizes of open dimensions.
+static bool is_fixed(const folder *f, const eg_graph_node_info *node) {
+  for (uint16_t i = 0; i < node->attrs->count; i++) {
+    const eg_attr *slot = &node->attrs->slots[i];
+    if ((slot->kind == EG_ATTR_INT && eg_size_table_is_open(f->open, &slot->i, 1)) ||
+        (slot->kind == EG_ATTR_INTS &&
+         eg_size_table_is_open(f->open, slot->ints.data, slot->ints.len)))
+      return false;
+  }
+  for (uint32_t i = 0; i < node->result_count; i++) {
+    const eg_type *type = &f->graph->values.data[node->results[i].id]->type;
+    if (eg_size_table_is_open(f->open, type->dims, type->rank)) return false;
+  }
+  return true;
+}
+
+// A node folds when it is no opaque one, all operands are known, every result is small
+// enough, and nothing of it is open.
 static bool node_folds(const folder *f, uint32_t id, const bool *known) {
   const eg_graph_node_info *node = node_of(f->graph, id);
   if (node->attrs->op == EG_OP_OPAQUE) return false;
@@ -175,7 +193,7 @@ static bool node_folds(const folder *f, uint32_t id, const bool *known) {
     if (type->layout.format != EG_FORMAT_PLAIN || eg_type_bytes(type) > f->max_bytes)
       return false;
   }
-  return true;
+  return f->open == NULL || is_fixed(f, node);
 }
 
 // Which nodes fold, who uses what, and which values must exist afterwards.
@@ -270,8 +288,9 @@ static egraph_status fold_values(folder *f, bool *known, eg_graph **out) {
   return copy_needed(graph, f->data, out);
 }
 
-egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes, eg_graph **out) {
-  folder f = {.graph = graph, .max_bytes = max_bytes};
+egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
+                              const eg_size_table *open, eg_graph **out) {
+  folder f = {.graph = graph, .max_bytes = max_bytes, .open = open};
   egraph_allocator alloc = graph->alloc;
   size_t values = graph->values.len, nodes = graph->nodes.len;
   bool *known = NULL;

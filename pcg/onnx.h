@@ -19,14 +19,33 @@ typedef struct eg_onnx_fixed_input {
 #define EG_ONNX_FORMAT_PREFIX "egraph.format:"
 #define EG_ONNX_ABSENT_PREFIX "egraph.absent:"
 
+/// The size of a symbolic dimension, by its name in the file; "INPUT.AXIS" where it has
+/// none.
+typedef struct eg_onnx_dim {
+  const char *name;
+  int64_t size;
+} eg_onnx_dim;
+
 typedef struct eg_onnx_import_options {
-  int64_t batch;    // value of symbolic dimensions; 0: a symbolic dimension is an error
+  int64_t batch; // of the only symbolic dimension that `dims` does not have; 0: none
+  const eg_onnx_dim *dims;
+  uint32_t dim_count;
   size_t max_bytes; // largest file
   const eg_onnx_fixed_input *fixed;
   uint32_t fixed_count;
-  bool *out_symbolic; // set where an input has a symbolic dimension; NULL: not wanted
   bool draws_weights; // external data that does not exist makes an absent weight, which
                       // is drawn where it is needed; false: an error
+  // Of an import at sizes on trial (pcg/onnx_open.c): digests of the constants that nodes
+  // of the file make, by name; the names of those whose digest was another one before;
+  // names of constants that stay nodes. NULL: none.
+  struct eg_strmap *constants, *out_differing;
+  const struct eg_strmap *kept_open;
+  // Of an import with another batch than the file's (pcg/onnx_batch.c): the graph with
+  // the file's, or NULL; how many shapes of the file have followed.
+  const eg_graph *as_in_file;
+  uint32_t *out_followed;
+  // Symbolic dimensions of the model, and those of them without a size; NULL: not wanted.
+  uint32_t *out_symbolic, *out_open;
 } eg_onnx_import_options;
 #define EG_ONNX_IMPORT_OPTIONS_DEFAULT                                                   \
   { .batch = 0, .max_bytes = (size_t)1 << 31 }
@@ -36,7 +55,22 @@ typedef struct eg_onnx_import_options {
 /// mapped. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
 egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
                            const eg_onnx_import_options *options, eg_graph **out);
-/// The same from memory; `base` is the directory of external data (NULL: none).
+/// The same with symbolic dimensions that `options` do not have left open where the model
+/// allows it (pcg/open_sizes.h). Fails with EGRAPH_E_UNSUPPORTED where it does not: a
+/// node that is another at other sizes, a size that must be a constant.
+egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
+                                const eg_onnx_import_options *options, eg_graph **out);
+/// A model without symbolic dimensions, read into `graph`, with another batch: the first
+/// dimension of all inputs. Shapes that the file has as constants follow it; *out_count
+/// says how many. Fails with EGRAPH_E_UNSUPPORTED, and the name, where inputs differ in
+/// their first dimension, a node does not allow another one, or an output does not
+/// follow.
+egraph_status eg_onnx_load_batch(const egraph_allocator *alloc, const char *path,
+                                 const eg_onnx_import_options *options,
+                                 const eg_graph *graph, int64_t batch,
+                                 uint32_t *out_count, eg_graph **out);
+/// The same as eg_onnx_load from memory; `base` is the directory of external data (NULL:
+/// none).
 egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
                             const void *data, size_t size, const char *base,
                             const eg_onnx_import_options *options, eg_graph **out);

@@ -9,6 +9,7 @@
 #include "pcg/onnx.h"
 #include "pcg/onnx_data_file.h"
 #include "pcg/onnx_opaque.h"
+#include "pcg/onnx_open_write.h"
 #include "pcg/onnx_versions.h"
 #include "pcg/onnx_writer.h"
 
@@ -359,19 +360,43 @@ static egraph_status sets_of_kept(const eg_graph *graph, eg_onnx_sets *out) {
   return status;
 }
 
+/// One trial of a graph under way.
+typedef struct draft {
+  eg_onnx_writer writer;
+  eg_onnx_body body;
+} draft;
+
+static egraph_status write_draft(draft *d, const eg_graph *graph, int64_t opset) {
+  writer_init(&d->writer, graph, opset);
+  d->body = (eg_onnx_body){.writer = &d->writer, .stem = "value"};
+  eg_onnx_nodes_init(&d->body.nodes, d->writer.alloc);
+  return write_graph(&d->body);
+}
+
+static void draft_deinit(draft *d) {
+  eg_onnx_nodes_deinit(&d->body.nodes);
+  writer_deinit(&d->writer);
+}
+
 /// *out_is_faulty: a node of ours is none of the set.
 static egraph_status export_in(const eg_graph *graph, int64_t opset,
                                const char *data_path, bool *out_is_faulty,
                                unsigned char **out, size_t *out_size) {
-  eg_onnx_writer w;
-  writer_init(&w, graph, opset);
-  eg_onnx_body body = {.writer = &w, .stem = "value"};
-  eg_onnx_nodes_init(&body.nodes, w.alloc);
-  egraph_status status = write_graph(&body);
-  *out_is_faulty = w.is_faulty;
-  if (status == EGRAPH_OK) status = pack_model(&body, data_path, out, out_size);
-  eg_onnx_nodes_deinit(&body.nodes);
-  writer_deinit(&w);
+  draft drafts[EG_TRIALS];
+  eg_onnx_body *const bodies[EG_TRIALS] = {&drafts[0].body, &drafts[1].body,
+                                           &drafts[2].body};
+  const eg_open_sizes *sizes = eg_graph_open_sizes(graph);
+  egraph_status status = EGRAPH_OK;
+  uint32_t count = 0;
+  *out_is_faulty = false;
+  while (status == EGRAPH_OK && count < (sizes != NULL ? (uint32_t)EG_TRIALS : 1)) {
+    status = write_draft(&drafts[count], eg_graph_trial(graph, count), opset);
+    *out_is_faulty = *out_is_faulty || drafts[count++].writer.is_faulty;
+  }
+  if (status == EGRAPH_OK && sizes != NULL) status = eg_onnx_join_trials(bodies, sizes);
+  if (status == EGRAPH_OK) status = pack_model(bodies[0], data_path, out, out_size);
+  while (count > 0)
+    draft_deinit(&drafts[--count]);
   return status;
 }
 

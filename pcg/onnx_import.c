@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "pcg/graph_internal.h"
 #include "pcg/onnx_op.h"
 #include "pcg/onnx_tensor.h"
@@ -122,6 +123,7 @@ static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
                        .outputs = outputs,
                        .output_count = (uint32_t)node->n_output};
   EG_TRY(import_call(&call));
+  EG_TRY(eg_onnx_keep_open(&call));
   // Results that the operator does not have, and that nobody uses, stay unmade.
   for (uint32_t i = 0; i < call.output_count; i++)
     if (outputs[i].id != EG_ONNX_NONE.id && !eg_onnx_tensor_at(r, outputs[i])->made &&
@@ -201,9 +203,28 @@ static egraph_status prune(eg_onnx_reader *r) {
   return EGRAPH_OK;
 }
 
+/// Compares what nodes of the file have made that is known with the trials before.
+static egraph_status note_constants(const eg_onnx_reader *r) {
+  const eg_onnx_import_options *o = &r->options;
+  for (size_t i = 0; o->constants != NULL && i < r->tensors.len; i++) {
+    const eg_onnx_tensor *tensor = &r->tensors.data[i];
+    uint32_t before;
+    if (tensor->data == NULL || tensor->producer == UINT32_MAX) continue;
+    uint64_t digest = eg_hash_bytes(0, tensor->type.dims, sizeof tensor->type.dims);
+    digest = eg_hash_bytes(digest + tensor->type.rank, eg_buffer_data(tensor->data),
+                           eg_buffer_size(tensor->data));
+    if (!eg_strmap_find(o->constants, tensor->name, &before))
+      EG_TRY(eg_strmap_put(o->constants, tensor->name, (uint32_t)digest));
+    else if (before != (uint32_t)digest)
+      EG_TRY(eg_strmap_put(o->out_differing, tensor->name, 0));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(read_opset(r));
   EG_TRY(read_metadata(r));
+  EG_TRY(eg_onnx_resolve_dims(r));
   EG_TRY(eg_onnx_register_leaves(r));
   EG_TRY(eg_onnx_register_results(r));
   EG_TRY(mark_outputs(r));
@@ -211,6 +232,7 @@ static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(import_nodes(r));
   EG_TRY(add_outputs(r));
   EG_TRY(set_formats(r));
+  EG_TRY(note_constants(r));
   return r->needs_pruning ? prune(r) : EGRAPH_OK;
 }
 
@@ -223,6 +245,7 @@ static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
   eg_onnx_tensors_init(&r->tensors, alloc);
   eg_strmap_init(&r->names, alloc);
   eg_strmap_init(&r->absent, alloc);
+  eg_onnx_dims_init(&r->dims, alloc);
   eg_u32s_init(&r->order, alloc);
 }
 
@@ -232,6 +255,7 @@ static void reader_deinit(eg_onnx_reader *r) {
   eg_u32s_deinit(&r->order);
   eg_strmap_deinit(&r->names);
   eg_strmap_deinit(&r->absent);
+  eg_onnx_dims_deinit(&r->dims);
   eg_onnx_tensors_deinit(&r->tensors);
   eg_arena_deinit(&r->arena);
 }
@@ -302,6 +326,30 @@ egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
                            options, out);
     eg_string_free(heap, base);
   }
+  eg_buffer_release(file);
+  return status;
+}
+
+static egraph_status list_symbols(eg_arena *arena, const char *path,
+                                  const eg_buffer *file, eg_onnx_symbols *out) {
+  eg_onnx_heap heap;
+  ProtobufCMessage *message = NULL;
+  eg_onnx_heap_init(&heap, arena->alloc);
+  EG_TRY(eg_onnx_message_unpack(&heap, &onnx__model_proto__descriptor, path, "ONNX model",
+                                eg_buffer_data(file), eg_buffer_size(file), &message));
+  egraph_status status = eg_onnx_fill_strings(&heap, (Onnx__ModelProto *)message);
+  if (status == EGRAPH_OK)
+    status = eg_onnx_list_symbols(arena, (Onnx__ModelProto *)message, out);
+  eg_onnx_message_free(&heap, message);
+  return status;
+}
+
+egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
+                                   const eg_onnx_import_options *options,
+                                   eg_onnx_symbols *out) {
+  eg_buffer *file;
+  EG_TRY(map_model(arena->alloc, path, options->max_bytes, &file));
+  egraph_status status = list_symbols(arena, path, file, out);
   eg_buffer_release(file);
   return status;
 }

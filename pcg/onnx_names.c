@@ -68,26 +68,14 @@ static egraph_status explain_input(const eg_onnx_reader *r,
     return EG_FAIL(EGRAPH_E_PARSE, "it has more than %d dimensions", EGRAPH_MAX_RANK);
   for (size_t i = 0; i < tensor->shape->n_dim; i++) {
     const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[i];
-    bool named = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
-    if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
-        r->options.batch <= 0)
-      return EG_FAIL(EGRAPH_E_PARSE,
-                     "dimension %zu is symbolic ('%.100s'); give its value (batch)", i,
-                     named ? dim->dim_param : "?");
+    int64_t size;
+    if (!eg_onnx_dim_size(r, dim, info->name, (uint32_t)i, &size))
+      return eg_onnx_refuse_open(dim, info->name, (uint32_t)i);
     if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
         dim->dim_value < 0)
       return EG_FAIL(EGRAPH_E_PARSE, "dimension %zu is %" PRId64, i, dim->dim_value);
   }
   return EG_FAIL(EGRAPH_E_PARSE, "its size overflows");
-}
-
-static void note_symbols(const eg_onnx_reader *r, const Onnx__ValueInfoProto *info) {
-  const Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;
-  if (r->options.out_symbolic == NULL || tensor->shape == NULL) return;
-  for (size_t i = 0; i < tensor->shape->n_dim; i++)
-    if (tensor->shape->dim[i]->value_case !=
-        ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
-      *r->options.out_symbolic = true;
 }
 
 // A value that the caller fixed, or NULL.
@@ -125,8 +113,8 @@ static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
                    info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
                    eg_dtype_from_onnx(info->type->tensor_type->elem_type, &dtype);
   if (!is_tensor) return eg_onnx_import_foreign_input(r, info);
-  note_symbols(r, info);
   if (!eg_onnx_declared_type(r, info, &type)) return explain_input(r, info);
+  if (r->options.as_in_file != NULL && type.rank != 0) type.dims[0] = r->options.batch;
   uint32_t ignored;
   if (eg_strmap_find(&r->absent, info->name, &ignored))
     return eg_onnx_define_constant(r, ref, &type, NULL);

@@ -226,6 +226,54 @@ static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_z
   return EGRAPH_OK;
 }
 
+/// Whether the bytes of a tensor stand in the file, and are not computed from shapes.
+static bool is_in_file(const eg_onnx_reader *r, eg_onnx_ref ref) {
+  uint32_t producer = r->tensors.data[ref.id].producer;
+  return producer == UINT32_MAX ||
+         strcmp(r->model->graph->node[producer]->op_type, "Constant") == 0;
+}
+
+/// Where the batch is another than the file's (pcg/onnx_batch.c): a shape of the file
+/// holds for its operand there. The entry before which as many elements stand as before
+/// the operand's dimension that has changed follows that dimension.
+static egraph_status follow_batch(const eg_onnx_call *call, const eg_type *x,
+                                  eg_ints shape, bool allow_zero, int64_t *dims,
+                                  bool *out_followed) {
+  const eg_onnx_import_options *o = &call->reader->options;
+  const char *name = eg_onnx_tensor_at(call->reader, eg_onnx_input(call, 0))->name;
+  eg_value value;
+  *out_followed = false;
+  if (o->as_in_file == NULL || !is_in_file(call->reader, eg_onnx_input(call, 1)) ||
+      !eg_graph_find_value(o->as_in_file, name, &value))
+    return EGRAPH_OK;
+  const eg_type *old = &eg_graph_value(o->as_in_file, value)->type;
+  uint32_t at = UINT32_MAX, followed = UINT32_MAX;
+  int64_t before = 1;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    if (x->dims[i] == old->dims[i]) continue;
+    if (at != UINT32_MAX)
+      return EG_FAIL(EGRAPH_E_PARSE, "two dimensions of its operand follow the batch");
+    at = i;
+  }
+  if (at == UINT32_MAX) return EGRAPH_OK;
+  for (uint32_t i = 0; i < at; i++)
+    before *= old->dims[i];
+  EG_TRY(resolve_shape(old, shape, allow_zero, dims));
+  int64_t prefix = 1;
+  for (uint32_t i = 0; i < shape.len; prefix *= dims[i], i++) {
+    if (prefix != before || dims[i] % old->dims[at] != 0) continue;
+    if (followed == UINT32_MAX || dims[i] == old->dims[at]) followed = i;
+    if (dims[i] == old->dims[at]) break;
+  }
+  if (followed == UINT32_MAX)
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "no entry of its shape is where the batch is in its operand");
+  dims[followed] = dims[followed] / old->dims[at] * x->dims[at];
+  *o->out_followed += shape.data[followed] > 0;
+  *out_followed = true;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_import_reshape(const eg_onnx_call *call) {
   eg_type x;
   eg_ints shape;
@@ -236,7 +284,9 @@ egraph_status eg_onnx_import_reshape(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_attr_int(call, "allowzero", 0, &allow_zero));
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
   if (shape.len > EGRAPH_MAX_RANK) return eg_onnx_decline("the rank is too large");
-  EG_TRY(resolve_shape(&x, shape, allow_zero != 0, dims));
+  bool followed;
+  EG_TRY(follow_batch(call, &x, shape, allow_zero != 0, dims, &followed));
+  if (!followed) EG_TRY(resolve_shape(&x, shape, allow_zero != 0, dims));
   return eg_onnx_emit_reshape(call, eg_onnx_input(call, 0), dims, shape.len,
                               eg_onnx_output(call, 0));
 }

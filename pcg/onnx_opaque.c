@@ -179,6 +179,7 @@ static egraph_status gather_operands(const eg_onnx_call *call,
   return EGRAPH_OK;
 }
 
+/// Results have the types that are known of them, or else those that the file declares.
 static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) {
   eg_onnx_reader *r = call->reader;
   EG_TRY(eg_arena_alloc(&r->arena, call->output_count, sizeof(eg_type *), &out->types));
@@ -191,7 +192,11 @@ static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) 
     eg_type *type;
     EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *type, &type));
     uint32_t at = out->result_count++;
-    out->types[at] = eg_onnx_declared_type(r, tensor->declared, type) ? type : NULL;
+    // What the file declares holds for its own batch.
+    bool is_known = tensor->typed || (r->options.as_in_file == NULL &&
+                                      eg_onnx_declared_type(r, tensor->declared, type));
+    if (tensor->typed) *type = tensor->type;
+    out->types[at] = is_known ? type : NULL;
     out->names[at] = tensor->name;
     out->results[at] = call->outputs[i];
   }
@@ -247,6 +252,25 @@ egraph_status eg_onnx_import_opaque(const eg_onnx_call *call) {
   if (status == EGRAPH_OK) status = import_with_captures(call, &captures);
   eg_onnx_refs_deinit(&captures);
   return status;
+}
+
+// ---- constants that are others at other sizes
+// ------------------------------------------
+
+egraph_status eg_onnx_keep_open(const eg_onnx_call *call) {
+  eg_onnx_reader *r = call->reader;
+  const eg_strmap *kept = r->options.kept_open;
+  bool is_kept = false;
+  uint32_t ignored;
+  for (uint32_t i = 0; kept != NULL && i < call->output_count; i++) {
+    if (call->outputs[i].id == EG_ONNX_NONE.id) continue;
+    const eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, call->outputs[i]);
+    is_kept = is_kept || (tensor->value.id == EG_VALUE_NONE.id &&
+                          eg_strmap_find(kept, tensor->name, &ignored));
+  }
+  if (!is_kept) return EGRAPH_OK;
+  r->needs_pruning = true; // where shapes alone need them
+  return eg_onnx_import_opaque(call);
 }
 
 // ---- inputs and initializers of foreign types ---------------------------------------

@@ -102,9 +102,8 @@ bool eg_onnx_declared_type(const eg_onnx_reader *reader,
     return false;
   for (size_t i = 0; i < tensor->shape->n_dim; i++) {
     const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[i];
-    bool fixed = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-    if (!fixed && reader->options.batch <= 0) return false;
-    dims[i] = fixed ? dim->dim_value : reader->options.batch;
+    if (!eg_onnx_dim_size(reader, dim, declared->name, (uint32_t)i, &dims[i]))
+      return false;
   }
   *out = eg_type_of(dtype, (uint32_t)tensor->shape->n_dim, dims);
   return eg_type_check(out) == EGRAPH_OK;
@@ -204,8 +203,23 @@ static egraph_status gather_operand_types(emission *e) {
   return EGRAPH_OK;
 }
 
+/// With sizes on trial, all that is computed from them must be known at every size, or at
+/// none; the limit is of what the file has.
+static bool is_foldable_on_trial(const emission *e) {
+  enum { MAX_ELEMENTS = 1 << 24 };
+  for (uint32_t i = 0; i < e->count; i++) {
+    const eg_onnx_tensor *tensor = eg_onnx_tensor_at(e->call->reader, e->operands[i]);
+    bool is_of_file = tensor->producer == UINT32_MAX && tensor->name[0] != '\0';
+    if (tensor->data == NULL || (is_of_file && !is_small(&tensor->type))) return false;
+  }
+  for (uint32_t i = 0; i < e->result_count; i++)
+    if (eg_type_elements(&e->result_types[i]) > MAX_ELEMENTS) return false;
+  return true;
+}
+
 // Fills are folded when they are integers: shapes, indices.
 static bool is_foldable(const emission *e) {
+  if (eg_onnx_is_trial(e->call->reader)) return is_foldable_on_trial(e);
   for (uint32_t i = 0; i < e->count; i++)
     if (eg_onnx_tensor_at(e->call->reader, e->operands[i])->data == NULL ||
         !is_small(&e->operand_types[i]))

@@ -37,6 +37,8 @@ typedef struct eg_onnx_tensor {
 EG_VEC_DEFINE(eg_onnx_tensors, eg_onnx_tensor);
 EG_VEC_DEFINE(eg_onnx_refs, eg_onnx_ref);
 
+EG_VEC_DEFINE(eg_onnx_dims, eg_onnx_dim);
+
 typedef struct eg_onnx_reader {
   const char *file; // for messages
   const char *base; // directory of external data, or NULL
@@ -48,8 +50,9 @@ typedef struct eg_onnx_reader {
   int64_t opset;
   eg_onnx_tensors tensors;
   eg_strmap names;
-  eg_strmap absent; // inputs that stand for weights without data
-  eg_u32s order;    // ONNX nodes, topological
+  eg_strmap absent;  // inputs that stand for weights without data
+  eg_onnx_dims dims; // sizes of symbolic dimensions (onnx_dims.c)
+  eg_u32s order;     // ONNX nodes, topological
   eg_graph *graph;
   bool needs_pruning;
 } eg_onnx_reader;
@@ -91,6 +94,45 @@ egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *o
 /// has open dimensions.
 bool eg_onnx_declared_type(const eg_onnx_reader *reader,
                            const Onnx__ValueInfoProto *declared, eg_type *out);
+/// Whether the import is at sizes on trial (onnx_open.c).
+static inline bool eg_onnx_is_trial(const eg_onnx_reader *reader) {
+  return reader->options.out_differing != NULL;
+}
+/// Keeps constants of a node that is imported as results of a node, where the options
+/// want that.
+egraph_status eg_onnx_keep_open(const eg_onnx_call *call);
+
+// ---- symbolic dimensions --------------------------------------------------------------
+
+/// A symbolic dimension of the inputs of a model.
+typedef struct eg_onnx_symbol {
+  const char *name; // of the file, or "INPUT.AXIS"
+  bool is_named;    // by the file
+  const char *input;
+  uint32_t axis; // where it is first
+  uint32_t rank; // of that input
+} eg_onnx_symbol;
+EG_VEC_DEFINE(eg_onnx_symbols, eg_onnx_symbol);
+
+/// The symbolic dimensions of all inputs without an initializer, each once, in order;
+/// names live in the arena. (onnx_dims.c)
+egraph_status eg_onnx_list_symbols(eg_arena *arena, const Onnx__ModelProto *model,
+                                   eg_onnx_symbols *out);
+/// The same of a file. (onnx_import.c)
+egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
+                                   const eg_onnx_import_options *options,
+                                   eg_onnx_symbols *out);
+/// Fills reader->dims from the options. Fails with EGRAPH_E_ARGUMENT for a name that no
+/// dimension has, and for a batch where several are without a size.
+egraph_status eg_onnx_resolve_dims(eg_onnx_reader *reader);
+/// The size of a dimension of a declared type: its own, or that of its symbol. False
+/// where it has none. `input` is the graph input that has it, or NULL.
+bool eg_onnx_dim_size(const eg_onnx_reader *reader,
+                      const Onnx__TensorShapeProto__Dimension *dim, const char *input,
+                      uint32_t axis, int64_t *out);
+/// The error of a dimension without a size.
+egraph_status eg_onnx_refuse_open(const Onnx__TensorShapeProto__Dimension *dim,
+                                  const char *input, uint32_t axis);
 
 // ---- names ---------------------------------------------------------------------------
 

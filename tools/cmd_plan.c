@@ -17,7 +17,8 @@ typedef struct parallel_flags {
   const char *output;
   text_list pins, deliveries, bans;
   char demands[MAX_DEMANDS]; // the same as statements
-  uint64_t batch, micro_batches;
+  load_flags load;
+  uint64_t micro_batches;
   bool text, unity, json, no_measure;
 } parallel_flags;
 
@@ -188,8 +189,10 @@ static egraph_status print_text(const egraph_plan *plan, const parallel_flags *f
 // ---- the command ----------------------------------------------------------------
 
 /// A plan needs the sizes of weights, not their data.
-static egraph_status load_sizes(const char *path, uint64_t batch, egraph_graph **out) {
-  const load_flags load = {.batch = batch, .draw_weights = true};
+static egraph_status load_sizes(const char *path, const load_flags *flags,
+                                egraph_graph **out) {
+  load_flags load = *flags;
+  load.draw_weights = true;
   egraph_status status = load_model(path, &load, out);
   if (status != EGRAPH_OK || is_graph_text(path)) return status;
   uint32_t absent = egraph_graph_info_of(*out).absent_weights;
@@ -208,7 +211,7 @@ static egraph_status make_plan(const char *model, const parallel_flags *flags,
   egraph_plan_options options = flags->options;
   measure_host(&options, flags->no_measure);
   install_interrupt();
-  egraph_status status = load_sizes(model, flags->batch, &graph);
+  egraph_status status = load_sizes(model, &flags->load, &graph);
   if (status == EGRAPH_OK) status = rule_flags_load(&flags->rules, &rules);
   options.rules = rules;
   if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);
@@ -316,8 +319,7 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
        0, 0},
       {"--no-fold", FLAG_SWITCH, &o->no_fold, NULL,
        "choose for each of repeated blocks, not once for all in the middle", 0, 0},
-      {"--batch", FLAG_UINT, &f->batch, "N", "value of symbolic dimensions", 0,
-       MAX_BATCH},
+      SIZE_ROWS(&f->load),
       {"--certificate", FLAG_TEXT, &o->certificate, "FILE",
        "also write a proof of cost and bound, for check_certificate", 0, 0},
       {"-o", FLAG_TEXT, &f->output, "FILE", "write the plan as JSON (*.json)", 0, 0},

@@ -196,10 +196,36 @@ bool is_graph_text(const char *path) {
   return length >= end && strcmp(path + length - end, suffix) == 0;
 }
 
-egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out) {
+/// "NAME=N"; names may hold '='. What is no such text is a name of size 0, which the
+/// library refuses.
+static void read_dim(const char *text, char *name, size_t room, egraph_dim *out) {
+  const char *equals = strrchr(text, '=');
+  size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
+  char *end;
+  (void)snprintf(name, room, "%.*s", (int)length, text);
+  *out = (egraph_dim){.name = name};
+  if (equals == NULL) return;
+  errno = 0;
+  int64_t size = strtoll(equals + 1, &end, 10);
+  if (end != equals + 1 && *end == '\0' && errno == 0 && size <= MAX_BATCH)
+    out->size = size;
+}
+
+static egraph_status load_with(const char *path, const load_flags *flags,
+                               egraph_graph **out) {
+  char names[MAX_LIST][128];
+  egraph_dim dims[MAX_LIST];
+  for (size_t i = 0; i < flags->dims.count; i++)
+    read_dim(flags->dims.items[i], names[i], sizeof names[i], &dims[i]);
   const egraph_load_options options = {.batch = (int64_t)flags->batch,
+                                       .dims = dims,
+                                       .dim_count = (uint32_t)flags->dims.count,
                                        .draw_weights = flags->draw_weights};
-  egraph_status status = egraph_graph_load(NULL, path, &options, out);
+  return egraph_graph_load(NULL, path, &options, out);
+}
+
+egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out) {
+  egraph_status status = load_with(path, flags, out);
   if (status == EGRAPH_OK && egraph_graph_info_of(*out).outputs == 0)
     fprintf(stderr, "egraph: note: %s has no outputs, so nothing needs to be computed\n",
             path);
@@ -257,6 +283,16 @@ void plan_print_json(const plan_session *session) {
   json_real("tree_cost", r->tree_cost);
   json_real("dag_cost", r->dag_cost);
   json_int("measured", r->measured);
+  json_open("open", '[');
+  for (uint32_t i = 0; i < egraph_graph_open_dims(session->graph); i++) {
+    egraph_dim dim;
+    if (egraph_graph_open_dim(session->graph, i, &dim) != EGRAPH_OK) break;
+    json_open(NULL, '{');
+    json_text("dim", dim.name);
+    json_int("example", (uint64_t)dim.size);
+    json_close('}');
+  }
+  json_close(']');
   print_basis_json("costs", &r->basis);
   print_basis_json("costs_compared", &r->compared);
   json_open("work", '{');
@@ -291,8 +327,20 @@ static void print_basis_text(const char *name, const egraph_cost_basis *basis) {
   if (basis->given != 0) printf(", %u given", basis->given);
 }
 
+/// Dimensions that stay open, with the sizes that costs are of.
+static void print_open_dims(const egraph_graph *graph) {
+  uint32_t count = egraph_graph_open_dims(graph);
+  for (uint32_t i = 0; i < count; i++) {
+    egraph_dim dim;
+    if (egraph_graph_open_dim(graph, i, &dim) != EGRAPH_OK) return;
+    printf("%s%s (example %lld)%s", i == 0 ? "open        " : "", dim.name,
+           (long long)dim.size, i + 1 < count ? ", " : "\n");
+  }
+}
+
 void plan_print_text(const plan_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
+  print_open_dims(session->graph);
   printf("predicted   %.3f ms -> %.3f ms (%.2fx), %u -> %u operators\n",
          1e3 * r->cost_before, 1e3 * r->cost_after,
          r->cost_after > 0 ? r->cost_before / r->cost_after : 1.0, r->nodes_before,

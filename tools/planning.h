@@ -12,14 +12,27 @@ enum { MAX_BATCH = 1000000000, MAX_REPEATS = 1000000 };
 
 /// How a model is loaded.
 typedef struct load_flags {
+  text_list dims; // NAME=N
   uint64_t batch;
   bool draw_weights;
 } load_flags;
-/// Their rows.
-#define LOAD_ROWS(flags)                                                                 \
-  {"--batch", FLAG_UINT, &(flags)->batch, "N", "value of symbolic dimensions",           \
-   0,         MAX_BATCH},                                                                \
+/// The rows of sizes.
+#define SIZE_ROWS(flags)                                                                 \
+  {"--dim",                                                                              \
+   FLAG_LIST,                                                                            \
+   &(flags)->dims,                                                                       \
+   "NAME=N",                                                                             \
+   "size of a symbolic dimension; without, it stays open where that is possible",        \
+   0,                                                                                    \
+   0},                                                                                   \
   {                                                                                      \
+    "--batch", FLAG_UINT, &(flags)->batch, "N",                                          \
+        "size of the only symbolic dimension, or of the first one of all inputs", 0,     \
+        MAX_BATCH                                                                        \
+  }
+/// All rows.
+#define LOAD_ROWS(flags)                                                                 \
+  SIZE_ROWS(flags), {                                                                    \
     "--draw-weights", FLAG_SWITCH, &(flags)->draw_weights, NULL,                         \
         "random weights where the file of their data does not exist", 0, 0               \
   }

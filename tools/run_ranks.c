@@ -243,10 +243,10 @@ static bool flags_fit(const run_flags *flags, const char *path) {
             "write one with egraph plan -o, and give it instead of the model\n");
     return false;
   }
-  if (is_plan &&
-      (flags->load.batch != 0 || flags->database != NULL || flags->no_measure)) {
-    fprintf(stderr, "egraph: --batch, --db and --no-measure are of models; give them to "
-                    "egraph plan\n");
+  if (is_plan && (flags->load.batch != 0 || flags->load.dims.count != 0 ||
+                  flags->database != NULL || flags->no_measure)) {
+    fprintf(stderr, "egraph: --dim, --batch, --db and --no-measure are of models; give "
+                    "them to egraph plan\n");
     return false;
   }
   if (flags->steps) {

@@ -120,10 +120,16 @@ present unknown.onnx
 expect 0 '^predicted' - optimize unknown.onnx $quick
 
 # A model that names more than it gives.
-expect 1 - '^egraph: .*symbolic.*: .*batch' optimize "$SOURCE/tests/fuzz/corpus/onnx/symbolic" $quick
+expect 0 '^open +N \(example 11\)' - optimize "$SOURCE/tests/fuzz/corpus/onnx/symbolic" $quick -o open.onnx
+expect 1 - '^egraph: a session needs the sizes of all dimensions, and .N. is open; .*--dim N=N' run open.onnx
+expect 1 - "^egraph: .*: the inputs have no symbolic dimension 'nobody'; symbolic dimensions are: N" \
+  optimize open.onnx $quick --dim nobody=3
+expect 1 - "^egraph: .*: the size of dimension 'N' is 0; it must be 1 or more" optimize open.onnx $quick --dim N
+expect 0 '^predicted' - optimize open.onnx $quick --dim N=3 -o three.onnx
+expect 0 'outputs equal' - run --compare open.onnx three.onnx --dim N=3
 expect 0 '^predicted' - optimize "$SOURCE/tests/fuzz/corpus/onnx/symbolic" $quick --batch 2
 for command in 'optimize --no-measure' run explain 'plan --machine host*2' 'run --ranks 2'; do
-  expect 1 - "^egraph: layer.egraph: there is no symbolic dimension to become 8, and the first one of input 'x' is 4; leave" $command layer.egraph --batch 8
+  expect 1 - "^egraph: layer.egraph: the text form of a graph has all its sizes" $command layer.egraph --batch 8
 done
 
 # Every element type; half-precision results may differ by a rounding.

@@ -1,0 +1,323 @@
+// Models with open dimensions: read at several sizes, optimized, written so that they
+// hold at others.
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+
+#include "base/file.h"
+#include "pcg/onnx_versions.h"
+#include "pcg/open_sizes.h"
+#include "tests/unit/onnx_kit.h"
+
+// ---- formulas -------------------------------------------------------------------------
+
+static eg_open_sizes *two_dims(void) {
+  eg_open_sizes *sizes;
+  assert_ok(eg_open_sizes_create(eg_allocator_heap(), 2, &sizes));
+  sizes->dims[0] = (eg_open_dim){.name = "a", .input = "x", .sizes = {11, 5, 3}};
+  sizes->dims[1] = (eg_open_dim){.name = "b", .input = "x", .sizes = {131, 29, 17}};
+  return sizes;
+}
+
+/// Every formula of small numbers is found again, or one that is equal in all trials.
+static void formulas_are_found(void **state) {
+  (void)state;
+  eg_open_sizes *sizes = two_dims();
+  for (int64_t factor = 1; factor < 5; factor++)
+    for (int64_t offset = -3; offset < 4; offset++)
+      for (uint32_t power = 1; power < 9; power++) {
+        uint32_t of_a = power / 3, of_b = power % 3;
+        if (of_a + of_b > 3) continue;
+        eg_size size, again;
+        eg_size_formula formula;
+        for (uint32_t t = 0; t < EG_TRIALS; t++) {
+          size.at[t] = factor;
+          for (uint32_t i = 0; i < of_a; i++)
+            size.at[t] *= sizes->dims[0].sizes[t];
+          for (uint32_t i = 0; i < of_b; i++)
+            size.at[t] *= sizes->dims[1].sizes[t];
+          size.at[t] += offset;
+        }
+        assert_true(eg_size_fit(sizes, &size, &formula));
+        for (uint32_t t = 0; t < EG_TRIALS; t++) {
+          again.at[t] = formula.factor;
+          for (uint32_t d = 0; d < 2; d++)
+            for (uint32_t i = 0; i < formula.power[d]; i++)
+              again.at[t] *= sizes->dims[d].sizes[t];
+          assert_int_equal(again.at[t] + formula.offset, size.at[t]);
+        }
+      }
+  eg_size_formula formula;
+  assert_false(eg_size_fit(sizes, &(eg_size){{11, 6, 3}}, &formula));
+  assert_false(eg_size_fit(sizes, &(eg_size){{INT64_MAX, 1, 2}}, &formula));
+  assert_true(eg_size_fit(sizes, &(eg_size){{7, 7, 7}}, &formula));
+  assert_int_equal(formula.factor, 0);
+  assert_int_equal(formula.offset, 7);
+  eg_open_sizes_destroy(sizes);
+}
+
+// ---- models ---------------------------------------------------------------------------
+
+static const char path[] = "test_onnx_open.onnx";
+
+static void symbol(onnx_kit *kit, Onnx__ValueInfoProto *info, uint32_t axis,
+                   const char *name) {
+  Onnx__TensorShapeProto__Dimension *dim = info->type->tensor_type->shape->dim[axis];
+  dim->value_case = name != NULL ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
+                                 : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE__NOT_SET;
+  if (name != NULL) dim->dim_param = kit_string_copy(kit, name);
+}
+
+/// Two heads of an attention-like shuffle: the shape is computed from the input's.
+static void build_shuffle(onnx_kit *kit) {
+  kit_begin(kit, 13);
+  Onnx__ValueInfoProto *x = kit_input(kit, "x", "float32[2,3,8]");
+  symbol(kit, x, 0, "batch");
+  symbol(kit, x, 1, "seq");
+  (void)kit_weight(kit, "zero", "int64[1]", (const int64_t[]){0});
+  (void)kit_weight(kit, "one", "int64[1]", (const int64_t[]){1});
+  (void)kit_weight(kit, "heads", "int64[2]", (const int64_t[]){2, 4});
+  (void)kit_node(kit, "Shape", "x", "s");
+  (void)kit_node(kit, "Gather", "s,zero", "b");
+  (void)kit_node(kit, "Gather", "s,one", "l");
+  kit_int(kit, kit_node(kit, "Concat", "b,l,heads", "shape"), "axis", 0);
+  (void)kit_node(kit, "Reshape", "x,shape", "split");
+  kit_ints(kit, kit_node(kit, "Transpose", "split", "moved"), "perm", 4,
+           (const int64_t[]){0, 2, 1, 3});
+  (void)kit_node(kit, "Relu", "moved", "y");
+  kit_output(kit, "y");
+}
+
+static void write_kit(onnx_kit *kit) {
+  size_t size;
+  uint8_t *bytes = kit_bytes(kit, &size);
+  assert_ok(eg_file_write(path, bytes, size));
+  kit_end(kit);
+}
+
+static egraph_graph *load(const egraph_load_options *options) {
+  egraph_graph *graph;
+  assert_ok(egraph_graph_load(NULL, path, options, &graph));
+  return graph;
+}
+
+/// The type of the only output, as text.
+static void expect_output(const egraph_graph *graph, int64_t a, int64_t b) {
+  const char *name;
+  egraph_tensor type;
+  assert_ok(egraph_graph_output(graph, 0, &name, &type));
+  assert_int_equal(type.rank, 4);
+  assert_int_equal(type.dims[0], a);
+  assert_int_equal(type.dims[1], 2);
+  assert_int_equal(type.dims[2], b);
+}
+
+static egraph_graph *optimized(const egraph_graph *graph, egraph_result **out) {
+  egraph_rules *rules;
+  egraph_costs *costs;
+  egraph_costs_options options = {.measure = false};
+  egraph_options search = egraph_options_default();
+  search.extract_time_limit = 20;
+  assert_ok(egraph_rules_create(NULL, &rules));
+  assert_ok(egraph_rules_add_builtin(rules));
+  assert_ok(egraph_costs_create(NULL, &options, &costs));
+  assert_ok(egraph_optimize(NULL, graph, rules, costs, &search, out));
+  egraph_costs_destroy(costs);
+  egraph_rules_destroy(rules);
+  return (egraph_graph *)(uintptr_t)egraph_result_graph(*out);
+}
+
+/// Read open, optimized, written, and read with sizes that were in no trial.
+static void a_model_stays_open(void **state) {
+  (void)state;
+  onnx_kit kit;
+  egraph_dim dim;
+  egraph_result *result;
+  build_shuffle(&kit);
+  write_kit(&kit);
+  egraph_graph *graph = load(NULL);
+  assert_int_equal(egraph_graph_open_dims(graph), 2);
+  assert_ok(egraph_graph_open_dim(graph, 1, &dim));
+  assert_string_equal(dim.name, "seq");
+  assert_fails(egraph_graph_open_dim(graph, 2, &dim), EGRAPH_E_ARGUMENT,
+               "there is no open dimension 2");
+  egraph_graph *better = optimized(graph, &result);
+  assert_int_equal(egraph_graph_open_dims(better), 2);
+  assert_ok(egraph_graph_save(better, path));
+  egraph_result_destroy(result);
+  egraph_graph_destroy(graph);
+  const egraph_dim sizes[] = {{"batch", 6}, {"seq", 10}};
+  graph = load(&(egraph_load_options){.dims = sizes, .dim_count = 2});
+  assert_int_equal(egraph_graph_open_dims(graph), 0);
+  expect_output(graph, 6, 10);
+  egraph_graph_destroy(graph);
+  // One is fixed, the other one stays.
+  graph = load(&(egraph_load_options){.dims = sizes, .dim_count = 1});
+  assert_int_equal(egraph_graph_open_dims(graph), 1);
+  assert_int_equal(eg_graph_value(graph, eg_graph_input(graph, 0))->type.dims[0], 6);
+  egraph_graph_destroy(graph);
+  (void)remove(path);
+}
+
+static void sizes_are_checked(void **state) {
+  (void)state;
+  onnx_kit kit;
+  egraph_graph *graph;
+  build_shuffle(&kit);
+  write_kit(&kit);
+  const egraph_dim unknown = {"height", 6}, none = {"seq", 0};
+  assert_fails(egraph_graph_load(NULL, path,
+                                 &(egraph_load_options){.dims = &unknown, .dim_count = 1},
+                                 &graph),
+               EGRAPH_E_ARGUMENT,
+               "no symbolic dimension 'height'; symbolic dimensions are: batch, seq");
+  assert_fails(egraph_graph_load(NULL, path,
+                                 &(egraph_load_options){.dims = &none, .dim_count = 1},
+                                 &graph),
+               EGRAPH_E_ARGUMENT, "the size of dimension 'seq' is 0");
+  assert_fails(egraph_graph_load(NULL, path, &(egraph_load_options){.batch = 4}, &graph),
+               EGRAPH_E_ARGUMENT, "there are several");
+  graph = load(NULL);
+  egraph_session *session;
+  assert_fails(egraph_session_create(NULL, graph, NULL, &session), EGRAPH_E_UNSUPPORTED,
+               "a session needs the sizes of all dimensions, and 'batch' is open");
+  assert_fails(egraph_graph_save(graph, "test_onnx_open.egraph"), EGRAPH_E_UNSUPPORTED,
+               "the text form of a graph needs the sizes");
+  egraph_graph_destroy(graph);
+  (void)remove(path);
+}
+
+/// The shape of a constant depends on the size: it is computed by nodes that are kept.
+static void constants_of_open_shape_are_computed(void **state) {
+  (void)state;
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  symbol(&kit, kit_input(&kit, "x", "float32[2,3]"), 1, NULL);
+  (void)kit_weight(&kit, "one", "int64[1]", (const int64_t[]){1});
+  (void)kit_weight(&kit, "first", "int64[]", (const int64_t[]){0});
+  (void)kit_weight(&kit, "step", "int64[]", (const int64_t[]){1});
+  (void)kit_node(&kit, "Shape", "x", "s");
+  (void)kit_node(&kit, "Gather", "s,step", "length");
+  (void)kit_node(&kit, "Range", "first,length,step", "positions");
+  kit_int(&kit, kit_node(&kit, "Cast", "positions", "p"), "to", 1);
+  (void)kit_node(&kit, "Add", "x,p", "y");
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  egraph_graph *graph = load(NULL);
+  egraph_dim dim;
+  assert_ok(egraph_graph_open_dim(graph, 0, &dim));
+  assert_string_equal(dim.name, "x.1");
+  assert_true(egraph_graph_info_of(graph).opaque_nodes != 0);
+  assert_ok(egraph_graph_save(graph, path));
+  egraph_graph_destroy(graph);
+  graph = load(&(egraph_load_options){.batch = 3});
+  egraph_session *session;
+  assert_int_equal(egraph_graph_info_of(graph).opaque_nodes, 0);
+  assert_ok(egraph_session_create(NULL, graph, NULL, &session));
+  float x[6] = {1, 1, 1, 2, 2, 2}, y[6];
+  egraph_tensor in = {.dtype = EGRAPH_FLOAT32, .rank = 2, .dims = {2, 3}, .data = x};
+  egraph_tensor out = in;
+  out.data = y;
+  assert_ok(egraph_session_run(session, &in, 1, &out, 1));
+  const float expected[6] = {1, 2, 3, 2, 3, 4};
+  assert_memory_equal(y, expected, sizeof y);
+  egraph_session_destroy(session);
+  egraph_graph_destroy(graph);
+  (void)remove(path);
+}
+
+/// The name of a dimension is a constant of the model, too: other sizes are tried.
+static void sizes_that_are_constants_are_not_taken(void **state) {
+  (void)state;
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  Onnx__ValueInfoProto *x = kit_input(&kit, "x", "float32[2,11,26]");
+  symbol(&kit, x, 0, "n");
+  (void)kit_weight(&kit, "shape", "int64[2]", (const int64_t[]){-1, 286});
+  (void)kit_node(&kit, "Reshape", "x,shape", "y");
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  egraph_graph *graph = load(NULL);
+  egraph_dim dim;
+  assert_ok(egraph_graph_open_dim(graph, 0, &dim));
+  assert_true(286 % dim.size != 0);
+  egraph_graph_destroy(graph);
+  (void)remove(path);
+}
+
+// ---- another batch than the file's ----------------------------------------------------
+
+static void build_batch(onnx_kit *kit, const int64_t *shape, uint32_t count) {
+  kit_begin(kit, 13);
+  (void)kit_input(kit, "x", "float32[2,3,8]");
+  kit_vector(kit, "shape", count, shape);
+  (void)kit_node(kit, "Reshape", "x,shape", "y");
+  kit_output(kit, "y");
+  write_kit(kit);
+}
+
+static void expect_dims(int64_t batch, const int64_t *dims, uint32_t rank) {
+  const char *name;
+  egraph_tensor type;
+  egraph_graph *graph = load(&(egraph_load_options){.batch = batch});
+  assert_ok(egraph_graph_output(graph, 0, &name, &type));
+  assert_int_equal(type.rank, rank);
+  for (uint32_t i = 0; i < rank; i++)
+    assert_int_equal(type.dims[i], dims[i]);
+  egraph_graph_destroy(graph);
+  (void)remove(path);
+}
+
+static void constant_shapes_follow_the_batch(void **state) {
+  (void)state;
+  onnx_kit kit;
+  build_batch(&kit, (const int64_t[]){2, 24}, 2);
+  expect_dims(5, (const int64_t[]){5, 24}, 2);
+  build_batch(&kit, (const int64_t[]){6, 8}, 2); // batch times 3
+  expect_dims(5, (const int64_t[]){15, 8}, 2);
+  build_batch(&kit, (const int64_t[]){2, 3, 2, 4}, 4);
+  expect_dims(1, (const int64_t[]){1, 3, 2, 4}, 4);
+  build_batch(&kit, (const int64_t[]){1, 2, 24}, 3);
+  expect_dims(4, (const int64_t[]){1, 4, 24}, 3);
+  build_batch(&kit, (const int64_t[]){2, -1}, 2); // -1 would take the batch
+  expect_dims(5, (const int64_t[]){5, 24}, 2);
+}
+
+static void what_does_not_follow_is_refused(void **state) {
+  (void)state;
+  onnx_kit kit;
+  egraph_graph *graph;
+  const egraph_load_options five = {.batch = 5};
+  build_batch(&kit, (const int64_t[]){3, 16}, 2);
+  assert_fails(egraph_graph_load(NULL, path, &five, &graph), EGRAPH_E_UNSUPPORTED,
+               "no entry of its shape is where the batch is");
+  kit_begin(&kit, 13);
+  (void)kit_input(&kit, "x", "float32[2,3]");
+  (void)kit_input(&kit, "z", "float32[4,3]");
+  kit_output(&kit, "x");
+  kit_output(&kit, "z");
+  write_kit(&kit);
+  assert_fails(egraph_graph_load(NULL, path, &five, &graph), EGRAPH_E_UNSUPPORTED,
+               "the model has no one batch");
+  kit_begin(&kit, 13);
+  (void)kit_input(&kit, "x", "float32[2,3]");
+  (void)kit_weight(&kit, "w", "float32[2,3]", (const float[6]){1});
+  (void)kit_node(&kit, "Add", "x,w", "y");
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  assert_fails(egraph_graph_load(NULL, path, &five, &graph), EGRAPH_E_UNSUPPORTED,
+               "a batch of 5 in the place of 2");
+  (void)remove(path);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(formulas_are_found),
+      cmocka_unit_test(a_model_stays_open),
+      cmocka_unit_test(sizes_are_checked),
+      cmocka_unit_test(constants_of_open_shape_are_computed),
+      cmocka_unit_test(sizes_that_are_constants_are_not_taken),
+      cmocka_unit_test(constant_shapes_follow_the_batch),
+      cmocka_unit_test(what_does_not_follow_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
