@@ -29,10 +29,11 @@ static egraph_status time_node(eg_profiler *profiler, const eg_graph *graph,
   eg_arena arena;
   eg_node_spec spec;
   bool supported = true;
+  eg_evidence evidence;
   eg_arena_init(&arena, eg_graph_allocator(graph));
   egraph_status status = eg_plan_spec(&plan, &first, &arena, &spec);
   if (status == EGRAPH_OK)
-    status = eg_profiler_measure(profiler, &spec, &out->seconds, &supported);
+    status = eg_profiler_measure(profiler, &spec, &out->seconds, &supported, &evidence);
   if (status == EGRAPH_OK) {
     out->flops = eg_node_spec_flops(&spec);
     out->bytes = eg_node_spec_bytes(&spec);

@@ -48,7 +48,8 @@ static egraph_status measure_messages(const eg_measured_host *host, eg_profile_d
   for (int f = 0; f < FIGURES; f++)
     entries[f] =
         (eg_profile_entry){.spec = m->text[f], .op = "message", .seconds = m->seconds[f]};
-  EG_TRY(eg_profile_db_store(db, eg_text_of(&host->fingerprint), entries, FIGURES));
+  EG_TRY(
+      eg_profile_db_store(db, eg_text_of(&host->fingerprint), entries, FIGURES, false));
   for (int f = 0; f < FIGURES; f++)
     m->seconds[f] = entries[f].seconds;
   return EGRAPH_OK;
@@ -95,13 +96,15 @@ static egraph_status make_machine(const eg_measured_host *host, uint32_t ranks,
 // ---- operators ----------------------------------------------------------------------
 
 static egraph_status probe(void *self, const eg_node_spec *spec, double estimate,
-                           double *out_seconds, bool *out_done) {
+                           double *out_seconds, eg_evidence *out_evidence,
+                           bool *out_done) {
   eg_measured_host *host = self;
   bool is_supported = true;
   if (estimate > MOST_SECONDS || eg_node_spec_bytes(spec) > MOST_BYTES ||
       (host->stop != NULL && host->stop(host->user)))
     return EGRAPH_OK;
-  EG_TRY(eg_profiler_measure(host->profiler, spec, out_seconds, &is_supported));
+  EG_TRY(eg_profiler_measure(host->profiler, spec, out_seconds, &is_supported,
+                             out_evidence));
   if (!is_supported) *out_seconds = (double)INFINITY;
   host->measured++;
   *out_done = true;

@@ -38,6 +38,7 @@ static egraph_status open_costs(egraph_costs *costs, const egraph_costs_options 
   eg_cost_options options = {.database = o->database,
                              .machine = eg_text_of(&costs->machine),
                              .read_only = o->read_only,
+                             .again = o->again,
                              .override_cost =
                                  o->override_cost != NULL ? override_cost : NULL,
                              .user = costs};
@@ -93,6 +94,51 @@ egraph_status egraph_costs_predict(egraph_costs *costs, const egraph_graph *grap
                            costs->options.user));
   }
   return eg_graph_predict(graph, costs->alloc, costs->model, out_seconds);
+}
+
+typedef struct cost_visit {
+  egraph_costs *costs;
+  const egraph_graph *graph;
+  egraph_status (*each)(void *user, const egraph_cost_entry *entry);
+  void *user;
+  eg_text text;
+} cost_visit;
+
+static egraph_status visit_cost(void *user, eg_graph_node node,
+                                const eg_node_spec *spec) {
+  static const char *const sources[] = {[EG_COST_USER] = "given",
+                                        [EG_COST_MEASURED] = "measured",
+                                        [EG_COST_ESTIMATED] = "estimated",
+                                        [EG_COST_FREE] = "free"};
+  cost_visit *v = user;
+  eg_cost_source source;
+  eg_evidence evidence;
+  egraph_cost_entry entry = {.node = ""};
+  eg_graph_node_info info = eg_graph_node_at(v->graph, node);
+  if (info.result_count != 0)
+    entry.node = eg_graph_value(v->graph, info.results[0])->name;
+  eg_text_clear(&v->text);
+  EG_TRY(eg_node_spec_print(&v->text, spec));
+  EG_TRY(eg_cost_seconds(v->costs->model, spec, &entry.seconds, &source));
+  EG_TRY(eg_cost_evidence(v->costs->model, spec, &evidence));
+  entry.text = eg_text_of(&v->text);
+  entry.source = sources[source];
+  entry.samples = evidence.samples;
+  entry.spread = evidence.spread;
+  entry.load = evidence.load;
+  entry.date = evidence.date;
+  return v->each(v->user, &entry);
+}
+
+egraph_status egraph_costs_visit(egraph_costs *costs, const egraph_graph *graph,
+                                 egraph_status (*each)(void *user,
+                                                       const egraph_cost_entry *entry),
+                                 void *user) {
+  cost_visit v = {.costs = costs, .graph = graph, .each = each, .user = user};
+  eg_text_init(&v.text, costs->alloc);
+  egraph_status status = eg_graph_visit_specs(graph, costs->alloc, visit_cost, &v);
+  eg_text_deinit(&v.text);
+  return status;
 }
 
 // ---- optimization ---------------------------------------------------------------

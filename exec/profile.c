@@ -2,9 +2,13 @@
 // and set up (profile_rig.h). It runs until both the repeats and the time are enough;
 // the median counts.
 // SPDX-License-Identifier: Apache-2.0
+#define _POSIX_C_SOURCE 200809L
 #include "exec/profile.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/quantile.h"
 #include "exec/profile_rig.h"
@@ -111,22 +115,47 @@ static egraph_status sample(eg_rig *rig, const eg_profiler_options *options,
   return EGRAPH_OK;
 }
 
+/// Tasks that run on this machine but ours, per core; 0 where the system does not tell.
+static double load_of_others(const eg_profiler *profiler) {
+  FILE *file = fopen("/proc/loadavg", "r");
+  unsigned running = 0;
+  if (file == NULL) return 0;
+  int found = fscanf(file, "%*s %*s %*s %u", &running);
+  (void)fclose(file);
+  double others = found == 1 ? (double)running - profiler->options.threads : 0;
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return others > 0 && cores > 0 ? others / (double)cores : 0;
+}
+
 static egraph_status measure_rig(const eg_profiler *profiler, eg_rig *rig,
-                                 double *out_seconds) {
+                                 double *out_seconds, eg_evidence *out_evidence) {
   eg_doubles samples;
   eg_doubles_init(&samples, profiler->alloc);
+  double load = load_of_others(profiler);
   egraph_status status = sample(rig, &profiler->options, &samples);
-  if (status == EGRAPH_OK) *out_seconds = eg_median(samples.data, samples.len);
+  load = (load + load_of_others(profiler)) / 2;
+  if (status == EGRAPH_OK) {
+    double *data = samples.data;
+    size_t count = samples.len;
+    *out_seconds = eg_median(data, count);
+    *out_evidence = (eg_evidence){
+        .samples = (uint32_t)count,
+        .spread = (eg_quantile(data, count, 0.75) - eg_quantile(data, count, 0.25)) / 2,
+        .load = load,
+        .date = (int64_t)time(NULL)};
+  }
   eg_doubles_deinit(&samples);
   return status;
 }
 
 static egraph_status measure_on_rig(eg_profiler *profiler, const eg_node_spec *spec,
-                                    eg_program *program, double *out_seconds) {
+                                    eg_program *program, double *out_seconds,
+                                    eg_evidence *out_evidence) {
   eg_rig rig;
   egraph_status status =
       eg_rig_init(&rig, profiler->backend, &profiler->rotation, spec, program);
-  if (status == EGRAPH_OK) status = measure_rig(profiler, &rig, out_seconds);
+  if (status == EGRAPH_OK)
+    status = measure_rig(profiler, &rig, out_seconds, out_evidence);
   eg_rig_deinit(&rig);
   return status;
 }
@@ -141,7 +170,7 @@ static bool is_plain(const eg_node_spec *spec) {
 
 static egraph_status measure_program(eg_profiler *profiler, const eg_node_spec *spec,
                                      eg_program *program, double *out_seconds,
-                                     bool *out_supported) {
+                                     bool *out_supported, eg_evidence *out_evidence) {
   // A format is only worth naming where the device has a kernel for it.
   if (!program->info.native && !is_plain(spec)) {
     *out_supported = false;
@@ -149,7 +178,7 @@ static egraph_status measure_program(eg_profiler *profiler, const eg_node_spec *
   }
   double seconds = 0;
   EG_TRY(eg_backend_begin(profiler->backend));
-  egraph_status status = measure_on_rig(profiler, spec, program, &seconds);
+  egraph_status status = measure_on_rig(profiler, spec, program, &seconds, out_evidence);
   egraph_status end = eg_backend_end(profiler->backend);
   EG_TRY(status);
   EG_TRY(end);
@@ -159,7 +188,8 @@ static egraph_status measure_program(eg_profiler *profiler, const eg_node_spec *
 }
 
 egraph_status eg_profiler_measure(void *self, const eg_node_spec *spec,
-                                  double *out_seconds, bool *out_supported) {
+                                  double *out_seconds, bool *out_supported,
+                                  eg_evidence *out_evidence) {
   eg_profiler *profiler = self;
   if (eg_node_is_view(spec) || eg_concat_is_region(spec)) {
     *out_seconds = 0;
@@ -175,7 +205,8 @@ egraph_status eg_profiler_measure(void *self, const eg_node_spec *spec,
     return EGRAPH_OK;
   }
   EG_TRY(status);
-  status = measure_program(profiler, spec, program, out_seconds, out_supported);
+  status =
+      measure_program(profiler, spec, program, out_seconds, out_supported, out_evidence);
   eg_program_destroy(program);
   return status;
 }

@@ -4,6 +4,7 @@
 #ifndef EG_EXEC_PROFILE_H
 #define EG_EXEC_PROFILE_H
 
+#include "base/evidence.h"
 #include "pcg/node_spec.h"
 
 typedef struct eg_profiler eg_profiler;
@@ -25,10 +26,12 @@ egraph_status eg_profiler_create(const egraph_allocator *alloc,
 void eg_profiler_destroy(eg_profiler *profiler);
 /// Median seconds of one execution of the node exactly as a session would run it (packed
 /// weights, cold-ish data). *out_supported is false when the back-end cannot run it in
-/// these formats; a node without primitive runs on its reference kernel. Signature of
+/// these formats; a node without primitive runs on its reference kernel. *out_evidence
+/// stays as it was for a node that is not timed (a view). Signature of
 /// eg_measurer.measure with self = profiler.
 egraph_status eg_profiler_measure(void *profiler, const eg_node_spec *spec,
-                                  double *out_seconds, bool *out_supported);
+                                  double *out_seconds, bool *out_supported,
+                                  eg_evidence *out_evidence);
 /// Fingerprint of this machine and setting: CPU model, instruction set, back-end and
 /// its version, threads.
 egraph_status eg_profiler_machine(const eg_profiler *profiler, eg_text *out);

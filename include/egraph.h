@@ -314,6 +314,8 @@ typedef struct egraph_costs_options {
   uint32_t threads;     // of the executor that is profiled; 0: 1
   bool read_only;       // never write to the database
   bool measure;         // measure what the database lacks; otherwise estimate it
+  bool again;           // with `measure`: measure what the database has, too, once, and
+                        // put it in the place of what was there
   /// Own cost of an operator: returns true and sets *out_seconds (0 or more, or INFINITY:
   /// cannot run), or false to leave it to the model. May be NULL, as may `progress`.
   bool (*override_cost)(void *user, const egraph_cost_query *query, double *out_seconds);
@@ -338,6 +340,23 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_entries(egraph_costs *cos
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_predict(egraph_costs *costs,
                                                                const egraph_graph *graph,
                                                                double *out_seconds);
+
+/// What an operator of a graph costs, and what that rests on.
+typedef struct egraph_cost_entry {
+  const char *node;   // the first result's name
+  const char *text;   // the key of the profile database
+  double seconds;     // INFINITY: the back-end cannot run it
+  const char *source; // "given", "measured", "estimated", "free"
+  uint32_t samples;   // timings whose median it is; 0: not known, as the rest
+  double spread;      // seconds: half of what lies between the quartiles
+  double load;        // tasks of others that ran meanwhile, per core
+  int64_t date;       // seconds since 1970
+} egraph_cost_entry;
+/// Calls `each` for every operator of a graph, in order. Strings are valid during the
+/// call. Stops at the first failure of `each`, and returns it.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_visit(
+    egraph_costs *costs, const egraph_graph *graph,
+    egraph_status (*each)(void *user, const egraph_cost_entry *entry), void *user);
 
 // ---- optimization ---------------------------------------------------------------
 
@@ -402,6 +421,11 @@ typedef struct egraph_report {
   double saturate_work, extract_work;  // millions of steps: the same on a busy machine
   double saturate_seconds, profile_seconds, extract_seconds, total_seconds;
   uint32_t measured;          // nodes measured in this call
+  uint32_t measured_again;    // measurements repeated, because they decide (settle_limit)
+  bool is_order_clear;        // no rival is within the errors of measured costs; true
+                              // where nothing is measured in this call
+  uint32_t busy;              // measurements of this call made while others used the
+                              // machine (a quarter of it or more)
   egraph_cost_basis basis;    // of the optimized graph's operators
   egraph_cost_basis compared; // of all variants of operators that were compared
 } egraph_report;

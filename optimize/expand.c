@@ -14,6 +14,7 @@ typedef struct walker {
   eg_tensor_egraph *egraph;
   const eg_engine *engine;
   eg_cost_model *costs;
+  const bool *again; // [entries] those to be measured again, or NULL
   bool pricing;
   eg_types inputs, results; // of the node at hand
   eg_u32s children;         // problem classes
@@ -159,12 +160,22 @@ static egraph_status add_variant(walker *w, uint32_t place, eg_variant variant) 
   return eg_variants_push(&x->variants, variant);
 }
 
+static egraph_status ask_again(walker *w, const eg_node_spec *spec) {
+  uint32_t entry = EG_COST_NO_ENTRY;
+  if (spec != NULL) EG_TRY(eg_cost_measured_entry(w->costs, spec, &entry));
+  if (entry == EG_COST_NO_ENTRY || !w->again[entry]) return EGRAPH_OK;
+  return eg_cost_request_again(w->costs, spec, EG_AGAIN_SMALLER);
+}
+
 /// One variant: asks for its cost, or prices and adds it. Row-major variants
 /// are always kept.
 static egraph_status visit(walker *w, uint32_t place, eg_variant variant,
                            const eg_node_spec *spec, bool plain) {
+  variant.entry = EG_COST_NO_ENTRY;
+  if (w->again != NULL) return ask_again(w, spec);
   if (!w->pricing) return spec == NULL ? EGRAPH_OK : eg_cost_request(w->costs, spec);
   if (spec != NULL) {
+    EG_TRY(eg_cost_measured_entry(w->costs, spec, &variant.entry));
     EG_TRY(eg_cost_seconds(w->costs, spec, &variant.seconds, &variant.source));
     variant.is_guess =
         variant.source == EG_COST_ESTIMATED && !eg_cost_is_calibrated(w->costs, spec);
@@ -173,6 +184,7 @@ static egraph_status visit(walker *w, uint32_t place, eg_variant variant,
       if (!plain) return EGRAPH_OK;
       variant.seconds = EG_UNPRICED_SECONDS; // keeps the original graph feasible
       variant.is_guess = true;
+      variant.entry = EG_COST_NO_ENTRY;
     }
   }
   return add_variant(w, place, variant);
@@ -322,8 +334,9 @@ static egraph_status walk_classes(walker *w) {
 }
 
 static egraph_status walk(eg_expansion *expansion, eg_tensor_egraph *egraph,
-                          eg_cost_model *costs, bool pricing) {
-  walker w = {.expansion = expansion,
+                          eg_cost_model *costs, bool pricing, const bool *again) {
+  walker w = {.again = again,
+              .expansion = expansion,
               .egraph = egraph,
               .costs = costs,
               .pricing = pricing,
@@ -353,7 +366,7 @@ static egraph_status build(eg_expansion *x, eg_tensor_egraph *egraph,
   walker w = {
       .expansion = x, .egraph = egraph, .engine = eg_tensor_egraph_engine(egraph)};
   EG_TRY(make_places(&w, formats & ~1u));
-  return walk(x, egraph, costs, false);
+  return walk(x, egraph, costs, false, NULL);
 }
 
 egraph_status eg_expansion_init(eg_expansion *expansion, egraph_allocator alloc,
@@ -372,7 +385,7 @@ egraph_status eg_expansion_init(eg_expansion *expansion, egraph_allocator alloc,
 
 egraph_status eg_expansion_price(eg_expansion *expansion, eg_tensor_egraph *egraph,
                                  eg_cost_model *costs) {
-  EG_TRY(walk(expansion, egraph, costs, true));
+  EG_TRY(walk(expansion, egraph, costs, true, NULL));
   uint32_t outputs = eg_graph_output_count(eg_tensor_egraph_graph(egraph));
   for (uint32_t i = 0; i < outputs; i++) {
     eg_class root = eg_tensor_egraph_root(egraph, i);
@@ -381,6 +394,21 @@ egraph_status eg_expansion_price(eg_expansion *expansion, eg_tensor_egraph *egra
       EG_TRY(eg_extract_problem_add_root(&expansion->problem, place));
   }
   return EGRAPH_OK;
+}
+
+egraph_status eg_expansion_request_again(eg_expansion *expansion,
+                                         eg_tensor_egraph *egraph, eg_cost_model *costs,
+                                         const bool *again) {
+  return walk(expansion, egraph, costs, false, again);
+}
+
+void eg_expansion_reprice(eg_expansion *expansion, const eg_cost_model *costs) {
+  for (size_t v = 0; v < expansion->variants.len; v++) {
+    eg_variant *variant = &expansion->variants.data[v];
+    if (variant->entry == EG_COST_NO_ENTRY) continue;
+    variant->seconds = eg_cost_entry_seconds(costs, variant->entry);
+    expansion->problem.cost.data[v] = variant->seconds;
+  }
 }
 
 void eg_expansion_deinit(eg_expansion *expansion) {

@@ -27,7 +27,8 @@ typedef struct eg_variant {
   uint8_t format;      // of the result
   double seconds;
   eg_cost_source source;
-  bool is_guess; // estimated without any measurement, or no back-end runs it
+  bool is_guess;  // estimated without any measurement, or no back-end runs it
+  uint32_t entry; // its measurement (sim/cost.h), or EG_COST_NO_ENTRY
 } eg_variant;
 
 EG_VEC_DEFINE(eg_variants, eg_variant);
@@ -52,6 +53,13 @@ egraph_status eg_expansion_init(eg_expansion *expansion, egraph_allocator alloc,
 /// measured has been.
 egraph_status eg_expansion_price(eg_expansion *expansion, eg_tensor_egraph *egraph,
                                  eg_cost_model *costs);
+/// Notes that variants whose measurement is marked are measured again (the smaller cost
+/// stays). `again`: [entries of the cost model].
+egraph_status eg_expansion_request_again(eg_expansion *expansion,
+                                         eg_tensor_egraph *egraph, eg_cost_model *costs,
+                                         const bool *again);
+/// Prices measured variants anew.
+void eg_expansion_reprice(eg_expansion *expansion, const eg_cost_model *costs);
 void eg_expansion_deinit(eg_expansion *expansion);
 
 /// The choice that is the original graph: [problem classes] node or EG_EXTRACT_NONE.

@@ -16,6 +16,7 @@
 
 #include "base/proof.h"
 #include "base/work.h"
+#include "optimize/order.h"
 #include "optimize/predict.h"
 #include "optimize/trials.h"
 
@@ -83,7 +84,9 @@ typedef struct run {
   double first_bound, least_bound; // of the first round, of all
   bool is_all; // the first round reached all variants and no later one gained
   bool cancelled;
-  eg_size_table open; // numbers of the given graph, where dimensions of it are open
+  double settle_seconds;
+  uint32_t busy_before; // measurements on a busy machine
+  eg_size_table open;   // numbers of the given graph, where dimensions of it are open
 } run;
 
 static bool report_progress(run *r, const char *phase, const char *line) {
@@ -320,6 +323,37 @@ static egraph_status emit(run *r) {
   return EGRAPH_OK;
 }
 
+/// Measures again what decides between the choice and its rivals. Costs that change
+/// leave nothing of what earlier rounds have proven.
+static egraph_status settle(run *r) {
+  egraph_report *report = &r->result->report;
+  search_round *now = &r->now;
+  eg_cost_model *costs = r->input->costs;
+  double start = eg_clock_seconds(), left = r->options->settle_limit - r->settle_seconds;
+  if (r->input->measurer == NULL || left <= 0 || r->cancelled) return EGRAPH_OK;
+  eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
+  (void)find_extractor(r->options->extractor, &options.method);
+  options.relative_gap = r->options->relative_gap;
+  options.seed = r->options->seed;
+  options.threads = (uint32_t)r->options->threads;
+  const eg_order_input input = {.alloc = r->alloc,
+                                .expansion = &now->expansion,
+                                .egraph = now->egraph,
+                                .costs = costs,
+                                .measurer = r->input->measurer,
+                                .extract = &options,
+                                .seconds = left};
+  eg_order_report order;
+  EG_TRY(eg_order_settle(&input, &now->extraction, &order));
+  r->settle_seconds += eg_clock_seconds() - start;
+  report->measured_again += order.again;
+  report->is_order_clear = order.is_clear;
+  if (order.again == 0) return EGRAPH_OK;
+  if (report->rounds != 1) r->is_all = false;
+  r->least_bound = INFINITY;
+  return eg_graph_predict(now->graph, r->alloc, costs, &now->seed_cost);
+}
+
 static egraph_status play_round(run *r) {
   r->now.saturation.alloc = r->alloc;
   eg_extract_result_init(&r->now.extraction, r->alloc);
@@ -327,6 +361,7 @@ static egraph_status play_round(run *r) {
   EG_TRY(saturate(r));
   EG_TRY(price(r));
   EG_TRY(extract(r));
+  EG_TRY(settle(r));
   return emit(r);
 }
 
@@ -500,6 +535,7 @@ static egraph_status run_all(run *r) {
   }
   report->saturate_work = (double)r->saturating.done / 1e6;
   report->extract_work = (double)r->extracting.done / 1e6;
+  report->busy = eg_cost_busy(r->input->costs) - r->busy_before;
   EG_TRY(report_costs(r));
   return eg_trials_follow(r->input->graph, &r->open, r->result->graph);
 }
@@ -515,10 +551,12 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
            .alloc = alloc,
            .saturating.limit = steps / 2,
            .extracting.limit = steps - steps / 2,
+           .busy_before = eg_cost_busy(input->costs),
            .least_bound = INFINITY};
   EG_TRY(eg_alloc(alloc, 1, sizeof *r.result, &r.result));
   r.result->alloc = alloc;
   r.result->saturation.alloc = alloc;
+  r.result->report.is_order_clear = true;
   egraph_status status = EGRAPH_OK;
   if (eg_graph_open_sizes(input->graph) != NULL)
     status = eg_size_table_init(&r.open, input->graph);

@@ -14,13 +14,17 @@
 
 typedef struct entry {
   eg_roofline_point point; // point.seconds: only when measured; INFINITY: unsupported
+  eg_evidence evidence;
   bool measured, requested;
+  bool is_fresh; // measured by this model
 } entry;
 
 typedef struct request {
   eg_node_spec spec; // own copy, in the arena
   const char *text;  // its key, in the arena
   uint32_t entry;
+  bool is_again;
+  eg_cost_again how; // of one that is
 } request;
 
 EG_VEC_DEFINE(entries, entry);
@@ -37,7 +41,8 @@ struct eg_cost_model {
   requests requests; // noted, not yet measured
   eg_arena memory;   // of the requests; reset when there are none
   eg_roofline roofline;
-  eg_text key; // scratch
+  eg_text key;   // scratch
+  uint32_t busy; // measurements made while others ran
 };
 
 // ---- entries --------------------------------------------------------------------
@@ -87,6 +92,7 @@ static egraph_status load_entry(void *user, const eg_profile_entry *stored) {
                            .flops = stored->flops,
                            .bytes = stored->bytes,
                            .seconds = stored->seconds},
+                 .evidence = stored->evidence,
                  .measured = true};
   return add_entry(model, stored->spec, value, &id);
 }
@@ -200,18 +206,22 @@ static egraph_status ask_caller(const eg_cost_model *model, const eg_node_spec *
 }
 
 /// Keeps what was measured of an entry, whose text is model->key.
-static egraph_status keep(eg_cost_model *model, uint32_t id, double seconds) {
+static egraph_status keep(eg_cost_model *model, uint32_t id, double seconds,
+                          const eg_evidence *evidence) {
   entry *e = &model->entries.data[id];
   eg_profile_entry stored = {.spec = eg_text_of(&model->key),
                              .op = eg_op_info_of(e->point.op)->name,
                              .formatted = e->point.formatted,
                              .flops = e->point.flops,
                              .bytes = e->point.bytes,
-                             .seconds = seconds};
+                             .seconds = seconds,
+                             .evidence = *evidence};
+  model->busy += eg_evidence_is_busy(evidence);
   if (model->db != NULL)
-    EG_TRY(eg_profile_db_store(model->db, model->machine, &stored, 1));
+    EG_TRY(eg_profile_db_store(model->db, model->machine, &stored, 1, false));
   e->point.seconds = stored.seconds;
-  e->measured = true;
+  e->evidence = stored.evidence;
+  e->measured = e->is_fresh = true;
   return EGRAPH_OK;
 }
 
@@ -219,12 +229,13 @@ static egraph_status probe(eg_cost_model *model, const eg_node_spec *spec, uint3
   const eg_cost_prober *prober = model->options.prober;
   const entry *e = &model->entries.data[id];
   double seconds = 0;
+  eg_evidence evidence = {.samples = 0};
   bool done = false;
   if (e->measured || e->requested || prober == NULL) return EGRAPH_OK;
   EG_TRY(prober->probe(prober->self, spec,
                        eg_roofline_estimate(&model->roofline, &e->point), &seconds,
-                       &done));
-  return done ? keep(model, id, seconds) : EGRAPH_OK;
+                       &evidence, &done));
+  return done ? keep(model, id, seconds, &evidence) : EGRAPH_OK;
 }
 
 bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec) {
@@ -273,15 +284,17 @@ egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
 
 // ---- measuring ------------------------------------------------------------------
 
-egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec) {
+/// `noted` but for its spec, text and entry.
+static egraph_status note(eg_cost_model *model, const eg_node_spec *spec, request noted) {
   bool given;
   double cost;
   EG_TRY(ask_caller(model, spec, &given, &cost));
   if (given || eg_cost_is_free(spec)) return EGRAPH_OK;
-  request noted;
   EG_TRY(entry_of(model, spec, &noted.entry));
   entry *e = &model->entries.data[noted.entry];
-  if (e->measured || e->requested) return EGRAPH_OK;
+  bool is_wanted =
+      noted.is_again ? e->measured && isfinite(e->point.seconds) : !e->measured;
+  if (!is_wanted || e->requested) return EGRAPH_OK;
   EG_TRY(eg_spec_copy(&model->memory, spec, &noted.spec));
   EG_TRY(eg_arena_string(&model->memory, eg_text_of(&model->key), model->key.chars.len,
                          &noted.text));
@@ -289,6 +302,65 @@ egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec) {
   e->requested = true;
   return EGRAPH_OK;
 }
+
+egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec) {
+  if (model->options.again) {
+    uint32_t id;
+    EG_TRY(eg_cost_measured_entry(model, spec, &id));
+    if (id != EG_COST_NO_ENTRY && !model->entries.data[id].is_fresh)
+      return eg_cost_request_again(model, spec, EG_AGAIN_REPLACE);
+  }
+  return note(model, spec, (request){.is_again = false});
+}
+
+egraph_status eg_cost_request_again(eg_cost_model *model, const eg_node_spec *spec,
+                                    eg_cost_again how) {
+  return note(model, spec, (request){.is_again = true, .how = how});
+}
+
+egraph_status eg_cost_evidence(eg_cost_model *model, const eg_node_spec *spec,
+                               eg_evidence *out) {
+  uint32_t id;
+  bool given;
+  double cost;
+  *out = (eg_evidence){.samples = 0};
+  EG_TRY(ask_caller(model, spec, &given, &cost));
+  if (given || eg_cost_is_free(spec)) return EGRAPH_OK;
+  EG_TRY(entry_of(model, spec, &id));
+  if (model->entries.data[id].measured) *out = model->entries.data[id].evidence;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cost_measured_entry(eg_cost_model *model, const eg_node_spec *spec,
+                                     uint32_t *out) {
+  bool given;
+  double cost;
+  *out = EG_COST_NO_ENTRY;
+  EG_TRY(ask_caller(model, spec, &given, &cost));
+  if (given || eg_cost_is_free(spec)) return EGRAPH_OK;
+  uint32_t id;
+  EG_TRY(entry_of(model, spec, &id));
+  if (model->entries.data[id].measured) *out = id;
+  return EGRAPH_OK;
+}
+
+uint32_t eg_cost_entry_count(const eg_cost_model *model) {
+  return (uint32_t)model->entries.len;
+}
+
+double eg_cost_entry_seconds(const eg_cost_model *model, uint32_t id) {
+  return model->entries.data[id].point.seconds;
+}
+
+double eg_cost_error(const eg_cost_model *model, uint32_t id) {
+  const eg_evidence *evidence = &model->entries.data[id].evidence;
+  if (evidence->samples == 0) return 0;
+  // Of normal samples: sigma = spread / 0.6745, error of the median = 1.2533 sigma /
+  // sqrt(n).
+  return 1.858 * evidence->spread / sqrt(evidence->samples);
+}
+
+uint32_t eg_cost_busy(const eg_cost_model *model) { return model->busy; }
 
 uint32_t eg_cost_requested(const eg_cost_model *model) {
   return (uint32_t)model->requests.len;
@@ -303,29 +375,56 @@ typedef struct batch {
   size_t first;
   uint32_t count;
   double seconds[BATCH], started;
+  eg_evidence evidence[BATCH];
 } batch;
+
+/// What the entry of a request that was measured becomes.
+static void conclude(const eg_cost_model *model, const request *r, double *seconds,
+                     eg_evidence *evidence) {
+  const entry *e = &model->entries.data[r->entry];
+  if (!r->is_again || r->how == EG_AGAIN_REPLACE) return;
+  uint32_t samples = e->evidence.samples;
+  bool is_smaller = *seconds < e->point.seconds;
+  if (samples <= UINT32_MAX - evidence->samples) samples += evidence->samples;
+  if (!is_smaller) {
+    *seconds = e->point.seconds;
+    evidence->load = e->evidence.load;
+    // What is not known of the old one is taken from the new one.
+    if (e->evidence.samples != 0) evidence->spread = e->evidence.spread;
+  }
+  evidence->samples = samples;
+}
 
 // Afterwards the batch is empty; when all went well it begins behind what it held.
 static egraph_status store_batch(eg_cost_model *model, batch *b) {
   eg_profile_entry stored[BATCH];
+  bool replaces[BATCH];
   for (uint32_t i = 0; i < b->count; i++) {
     const request *r = &model->requests.data[b->first + i];
     const eg_roofline_point *p = &model->entries.data[r->entry].point;
+    conclude(model, r, &b->seconds[i], &b->evidence[i]);
+    replaces[i] = r->is_again;
     stored[i] = (eg_profile_entry){.spec = r->text,
                                    .op = eg_op_info_of(p->op)->name,
                                    .formatted = p->formatted,
                                    .flops = p->flops,
                                    .bytes = p->bytes,
-                                   .seconds = b->seconds[i]};
+                                   .seconds = b->seconds[i],
+                                   .evidence = b->evidence[i]};
   }
   uint32_t count = b->count;
   b->count = 0;
-  if (model->db != NULL && count != 0)
-    EG_TRY(eg_profile_db_store(model->db, model->machine, stored, count));
+  for (uint32_t i = 0, end; model->db != NULL && i < count; i = end) {
+    for (end = i + 1; end < count && replaces[end] == replaces[i];)
+      end++;
+    EG_TRY(
+        eg_profile_db_store(model->db, model->machine, &stored[i], end - i, replaces[i]));
+  }
   for (uint32_t i = 0; i < count; i++) {
     entry *e = &model->entries.data[model->requests.data[b->first + i].entry];
     e->point.seconds = stored[i].seconds;
-    e->measured = true;
+    e->evidence = stored[i].evidence;
+    e->measured = e->is_fresh = true;
     e->requested = false;
   }
   b->first += count;
@@ -334,11 +433,12 @@ static egraph_status store_batch(eg_cost_model *model, batch *b) {
 }
 
 static egraph_status measure_one(const eg_measurer *measurer, const request *r,
-                                 double *out) {
+                                 double *out, eg_evidence *out_evidence) {
   double seconds = 0;
   bool supported = true;
+  *out_evidence = (eg_evidence){.samples = 0};
   egraph_status status =
-      measurer->measure(measurer->self, &r->spec, &seconds, &supported);
+      measurer->measure(measurer->self, &r->spec, &seconds, &supported, out_evidence);
   if (status != EGRAPH_OK) return eg_fail_context(status, "measuring %s", r->text);
   if (supported && !(seconds >= 0 && isfinite(seconds)))
     return EG_FAIL(EGRAPH_E_INTERNAL, "measuring %s: got %g seconds", r->text, seconds);
@@ -352,7 +452,9 @@ static egraph_status measure_all(eg_cost_model *model, const eg_measurer *measur
                                  void *user, batch *b) {
   uint32_t total = (uint32_t)model->requests.len;
   for (uint32_t i = 0; i < total; i++) {
-    EG_TRY(measure_one(measurer, &model->requests.data[i], &b->seconds[b->count]));
+    EG_TRY(measure_one(measurer, &model->requests.data[i], &b->seconds[b->count],
+                       &b->evidence[b->count]));
+    model->busy += eg_evidence_is_busy(&b->evidence[b->count]);
     b->count++;
     if (b->count == BATCH || eg_clock_seconds() - b->started > batch_seconds)
       EG_TRY(store_batch(model, b));

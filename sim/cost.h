@@ -11,6 +11,7 @@
 #ifndef EG_SIM_COST_H
 #define EG_SIM_COST_H
 
+#include "base/evidence.h"
 #include "pcg/node_spec.h"
 
 typedef enum eg_cost_source {
@@ -27,7 +28,7 @@ typedef struct eg_cost_model eg_cost_model;
 /// estimated, and offered again when it is asked for again.
 typedef struct eg_cost_prober {
   egraph_status (*probe)(void *self, const eg_node_spec *spec, double estimate,
-                         double *out_seconds, bool *out_done);
+                         double *out_seconds, eg_evidence *out_evidence, bool *out_done);
   void *self;
 } eg_cost_prober;
 
@@ -36,6 +37,7 @@ typedef struct eg_cost_options {
   const char *machine;  // fingerprint, not NULL: entries of other machines are not used
   bool read_only;       // measurements are then kept for this model only
   double busy_seconds;  // how long to wait for a locked database; 0: 5 seconds
+  bool again; // what is noted is measured again where it was measured before this model
   /// Overrides the cost of a node: returns true and sets *out (>= 0, or INFINITY). May be
   /// NULL. Asked first, for free nodes too, each time.
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
@@ -68,15 +70,38 @@ bool eg_cost_has_prober(const eg_cost_model *model);
 bool eg_cost_is_free(const eg_node_spec *spec);
 
 /// Measures a node on a device. *out_supported false: this back-end cannot run it in
-/// these formats (it is then priced as infinity and never asked again).
+/// these formats (it is then priced as infinity and never asked again). *out_evidence is
+/// all 0 before.
 typedef struct eg_measurer {
   egraph_status (*measure)(void *self, const eg_node_spec *spec, double *out_seconds,
-                           bool *out_supported);
+                           bool *out_supported, eg_evidence *out_evidence);
   void *self;
 } eg_measurer;
 
 /// Notes a node for measurement unless it is known, free or already noted.
 egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec);
+/// What becomes of a cost that is measured again: the new one takes its place, or the
+/// smaller of both does (what others do only adds time), with all samples.
+typedef enum eg_cost_again { EG_AGAIN_REPLACE, EG_AGAIN_SMALLER } eg_cost_again;
+/// Notes a node whose cost is measured. Unsupported nodes and those of other sources
+/// stay.
+egraph_status eg_cost_request_again(eg_cost_model *model, const eg_node_spec *spec,
+                                    eg_cost_again how);
+/// What the cost of a node rests on: all 0 where it is not measured.
+egraph_status eg_cost_evidence(eg_cost_model *model, const eg_node_spec *spec,
+                               eg_evidence *out);
+/// The measurement of a node's cost, EG_COST_NO_ENTRY where it is of another source.
+/// Entries count up from 0 and keep their numbers.
+#define EG_COST_NO_ENTRY UINT32_MAX
+egraph_status eg_cost_measured_entry(eg_cost_model *model, const eg_node_spec *spec,
+                                     uint32_t *out);
+uint32_t eg_cost_entry_count(const eg_cost_model *model);
+double eg_cost_entry_seconds(const eg_cost_model *model, uint32_t entry);
+/// The standard error of the median that an entry is, as its spread and samples say; 0
+/// where they are not known.
+double eg_cost_error(const eg_cost_model *model, uint32_t entry);
+/// Measurements of this model that were made on a busy machine (EG_BUSY_LOAD).
+uint32_t eg_cost_busy(const eg_cost_model *model);
 uint32_t eg_cost_requested(const eg_cost_model *model);
 /// Measures everything noted, in the order of the requests, and stores it in the database
 /// (one transaction per few entries or half a second, so that an interrupted run keeps

@@ -14,6 +14,7 @@
 #include "base/text.h"
 
 enum { APPLICATION_ID = 0x45475052 }; // "EGPR"
+enum { FIRST_SCHEMA = 1 };            // without evidence
 
 struct eg_profile_db {
   egraph_allocator alloc;
@@ -21,6 +22,7 @@ struct eg_profile_db {
   char *path;
   bool read_only;
   double busy_seconds;
+  bool has_evidence; // schema 2
 };
 
 // The one place where SQLite's codes become ours.
@@ -105,7 +107,7 @@ static egraph_status end_transaction(const eg_profile_db *db, egraph_status stat
 
 // Tells a fresh file from one of ours; everything else is refused. Runs in a transaction:
 // the answers must be of one moment, another process may be creating the tables.
-static egraph_status identify_within(const eg_profile_db *db, bool *out_fresh) {
+static egraph_status identify_within(eg_profile_db *db, bool *out_fresh) {
   int64_t application = 0, version = 0, tables = 0;
   EG_TRY(query_int(db, "PRAGMA application_id", &application));
   EG_TRY(query_int(db, "PRAGMA user_version", &version));
@@ -116,7 +118,8 @@ static egraph_status identify_within(const eg_profile_db *db, bool *out_fresh) {
                    "%s: a database of another program; name another file for the profile "
                    "database",
                    db->path);
-  if (!fresh && version != EG_PROFILE_DB_SCHEMA)
+  db->has_evidence = version != FIRST_SCHEMA;
+  if (!fresh && version != EG_PROFILE_DB_SCHEMA && version != FIRST_SCHEMA)
     return EG_FAIL(
         EGRAPH_E_PARSE,
         "%s: schema version %lld, this build reads version %d; name another file "
@@ -126,7 +129,7 @@ static egraph_status identify_within(const eg_profile_db *db, bool *out_fresh) {
   return EGRAPH_OK;
 }
 
-static egraph_status identify(const eg_profile_db *db, bool *out_fresh) {
+static egraph_status identify(eg_profile_db *db, bool *out_fresh) {
   EG_TRY(execute(db, "BEGIN"));
   return end_transaction(db, identify_within(db, out_fresh));
 }
@@ -146,27 +149,40 @@ static egraph_status enable_wal(const eg_profile_db *db) {
   return code == SQLITE_OK ? EGRAPH_OK : sqlite_fail(db, code);
 }
 
+static egraph_status extend_tables(const eg_profile_db *db) {
+  return execute(db, "ALTER TABLE entry ADD COLUMN samples INTEGER;"
+                     "ALTER TABLE entry ADD COLUMN spread REAL;"
+                     "ALTER TABLE entry ADD COLUMN load REAL;"
+                     "ALTER TABLE entry ADD COLUMN date INTEGER;"
+                     "PRAGMA user_version = 2");
+}
+
 static egraph_status create_tables(const eg_profile_db *db) {
-  char sql[700];
-  (void)snprintf(sql, sizeof sql,
-                 "CREATE TABLE entry ("
-                 "  machine TEXT NOT NULL, hash INTEGER NOT NULL, spec TEXT NOT NULL,"
-                 "  op TEXT NOT NULL, formatted INTEGER NOT NULL,"
-                 "  flops REAL NOT NULL, bytes REAL NOT NULL,"
-                 "  seconds REAL," // NULL: unsupported
-                 "  PRIMARY KEY (machine, hash, spec)) WITHOUT ROWID;"
-                 "PRAGMA application_id = %d; PRAGMA user_version = %d;",
-                 APPLICATION_ID, EG_PROFILE_DB_SCHEMA);
+  char sql[900];
+  (void)snprintf(
+      sql, sizeof sql,
+      "CREATE TABLE entry ("
+      "  machine TEXT NOT NULL, hash INTEGER NOT NULL, spec TEXT NOT NULL,"
+      "  op TEXT NOT NULL, formatted INTEGER NOT NULL,"
+      "  flops REAL NOT NULL, bytes REAL NOT NULL,"
+      "  seconds REAL,"                                          // NULL: unsupported
+      "  samples INTEGER, spread REAL, load REAL, date INTEGER," // NULL: unknown
+      "  PRIMARY KEY (machine, hash, spec)) WITHOUT ROWID;"
+      "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+      APPLICATION_ID, EG_PROFILE_DB_SCHEMA);
   return execute(db, sql);
 }
 
 // Two processes may find the same fresh file; the second one looks again under the lock.
-static egraph_status prepare_schema(const eg_profile_db *db) {
+static egraph_status prepare_schema(eg_profile_db *db) {
   bool fresh;
   EG_TRY(execute(db, "BEGIN IMMEDIATE"));
   egraph_status status = identify_within(db, &fresh);
   if (status == EGRAPH_OK && fresh) status = create_tables(db);
-  return end_transaction(db, status);
+  if (status == EGRAPH_OK && !fresh && !db->has_evidence) status = extend_tables(db);
+  status = end_transaction(db, status);
+  if (status == EGRAPH_OK) db->has_evidence = true;
+  return status;
 }
 
 static egraph_status open_writable(eg_profile_db *db) {
@@ -180,7 +196,7 @@ static egraph_status open_writable(eg_profile_db *db) {
   bool fresh;
   EG_TRY(identify(db, &fresh));
   EG_TRY(enable_wal(db));
-  return fresh ? prepare_schema(db) : EGRAPH_OK;
+  return fresh || !db->has_evidence ? prepare_schema(db) : EGRAPH_OK;
 }
 
 // A WAL database in a folder we may not write to can only be read as an unchanging file.
@@ -251,6 +267,20 @@ static bool is_figure(sqlite3_stmt *row, int column, double *out) {
 }
 
 // The file may have been written by anyone, so every column is checked.
+/// Columns that are NULL leave 0: nothing is known.
+static bool read_evidence(sqlite3_stmt *row, int first, eg_evidence *out) {
+  double samples, date;
+  *out = (eg_evidence){.samples = 0};
+  if (sqlite3_column_type(row, first) == SQLITE_NULL) return true;
+  if (!is_figure(row, first, &samples) || !is_figure(row, first + 1, &out->spread) ||
+      !is_figure(row, first + 2, &out->load) || !is_figure(row, first + 3, &date) ||
+      samples > UINT32_MAX || date > 0x1p53)
+    return false;
+  out->samples = (uint32_t)samples;
+  out->date = (int64_t)date;
+  return true;
+}
+
 static egraph_status read_row(const eg_profile_db *db, sqlite3_stmt *row,
                               eg_profile_entry *out) {
   out->spec = (const char *)sqlite3_column_text(row, 0);
@@ -263,6 +293,7 @@ static egraph_status read_row(const eg_profile_db *db, sqlite3_stmt *row,
     out->seconds = (double)INFINITY;
   else
     sound = is_figure(row, 5, &out->seconds) && sound;
+  sound = read_evidence(row, 6, &out->evidence) && sound;
   if (!sound)
     return EG_FAIL(EGRAPH_E_PARSE,
                    "%s: damaged entry '%s'; delete the file and measure again", db->path,
@@ -270,15 +301,22 @@ static egraph_status read_row(const eg_profile_db *db, sqlite3_stmt *row,
   return EGRAPH_OK;
 }
 
+#define SELECT_ENTRY(EVIDENCE)                                                           \
+  "SELECT spec, op, formatted, flops, bytes, seconds, " EVIDENCE " FROM entry"
+
 egraph_status eg_profile_db_load(eg_profile_db *db, const char *machine,
                                  egraph_status (*each)(void *user,
                                                        const eg_profile_entry *entry),
                                  void *user) {
   sqlite3_stmt *rows;
-  EG_TRY(prepare(db,
-                 "SELECT spec, op, formatted, flops, bytes, seconds FROM entry"
-                 " WHERE machine = ?1 ORDER BY hash, spec",
-                 &rows));
+  EG_TRY(prepare(
+      db,
+      db->has_evidence
+          ? SELECT_ENTRY(
+                "samples, spread, load, date") " WHERE machine = ?1 ORDER BY hash, spec"
+          : SELECT_ENTRY(
+                "NULL, NULL, NULL, NULL") " WHERE machine = ?1 ORDER BY hash, spec",
+      &rows));
   int code = sqlite3_bind_text(rows, 1, machine, -1, SQLITE_STATIC);
   egraph_status status = code == SQLITE_OK ? EGRAPH_OK : sqlite_fail(db, code);
   while (status == EGRAPH_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
@@ -305,6 +343,21 @@ static int bind_key(sqlite3_stmt *statement, const char *machine, const char *sp
   return code;
 }
 
+static int bind_evidence(sqlite3_stmt *insert, int first, const eg_evidence *evidence) {
+  if (evidence->samples == 0) { // what was bound before must not stay
+    for (int i = 0; i < 4; i++) {
+      int code = sqlite3_bind_null(insert, first + i);
+      if (code != SQLITE_OK) return code;
+    }
+    return SQLITE_OK;
+  }
+  int code = sqlite3_bind_int64(insert, first, evidence->samples);
+  if (code == SQLITE_OK) code = sqlite3_bind_double(insert, first + 1, evidence->spread);
+  if (code == SQLITE_OK) code = sqlite3_bind_double(insert, first + 2, evidence->load);
+  if (code == SQLITE_OK) code = sqlite3_bind_int64(insert, first + 3, evidence->date);
+  return code;
+}
+
 static int insert_entry(sqlite3_stmt *insert, const char *machine,
                         const eg_profile_entry *entry) {
   int code = bind_key(insert, machine, entry->spec);
@@ -316,6 +369,7 @@ static int insert_entry(sqlite3_stmt *insert, const char *machine,
   if (code == SQLITE_OK)
     code = isinf(entry->seconds) ? sqlite3_bind_null(insert, 8)
                                  : sqlite3_bind_double(insert, 8, entry->seconds);
+  if (code == SQLITE_OK) code = bind_evidence(insert, 9, &entry->evidence);
   if (code == SQLITE_OK) code = sqlite3_step(insert);
   int reset = sqlite3_reset(insert);
   return code == SQLITE_DONE ? reset : code;
@@ -331,7 +385,10 @@ static egraph_status read_stored(const eg_profile_db *db, sqlite3_stmt *select,
     status = read_row(db, select, &stored);
   else
     status = sqlite_fail(db, code);
-  if (status == EGRAPH_OK) entry->seconds = stored.seconds;
+  if (status == EGRAPH_OK) {
+    entry->seconds = stored.seconds;
+    entry->evidence = stored.evidence;
+  }
   (void)sqlite3_reset(select);
   return status;
 }
@@ -348,19 +405,23 @@ static egraph_status store_all(const eg_profile_db *db, sqlite3_stmt *insert,
   return EGRAPH_OK;
 }
 
+#define INSERT_ENTRY(OR)                                                                 \
+  "INSERT OR " OR " INTO entry (machine, hash, spec, op, formatted, flops, bytes,"       \
+  " seconds, samples, spread, load, date)"                                               \
+  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+
 egraph_status eg_profile_db_store(eg_profile_db *db, const char *machine,
-                                  eg_profile_entry *entries, uint32_t count) {
+                                  eg_profile_entry *entries, uint32_t count,
+                                  bool replaces) {
   sqlite3_stmt *insert = NULL, *select = NULL;
   egraph_status status =
-      prepare(db,
-              "INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-              " ON CONFLICT DO NOTHING",
-              &insert);
+      prepare(db, replaces ? INSERT_ENTRY("REPLACE") : INSERT_ENTRY("IGNORE"), &insert);
   if (status == EGRAPH_OK)
-    status = prepare(db,
-                     "SELECT spec, op, formatted, flops, bytes, seconds FROM entry"
-                     " WHERE machine = ?1 AND hash = ?2 AND spec = ?3",
-                     &select);
+    status =
+        prepare(db,
+                SELECT_ENTRY("samples, spread, load, date") " WHERE machine = ?1 AND "
+                                                            "hash = ?2 AND spec = ?3",
+                &select);
   if (status == EGRAPH_OK) status = execute(db, "BEGIN IMMEDIATE");
   if (status == EGRAPH_OK)
     status = end_transaction(db, store_all(db, insert, select, machine, entries, count));

@@ -1,10 +1,12 @@
 // The profile database: measured seconds per machine and node, in one SQLite file that
 // several processes may use at once. This pair is the only place that knows SQLite.
 //
-//   entry: machine, spec text (and its hash) -> operator, flops, bytes, seconds | NULL
+//   entry: machine, spec text (and its hash) -> operator, flops, bytes, seconds | NULL,
+//                                               samples, spread, load, date
 //
-// Key invariants: what is stored is never changed, the first measurement of a key wins; a
-// killed writer loses at most the transaction it was in.
+// Key invariants: what is stored changes only where a caller replaces it; of measurements
+// that do not, the first one of a key wins; a killed writer loses at most the transaction
+// it was in.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_PROFILE_DB_H
 #define EG_SIM_PROFILE_DB_H
@@ -12,10 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/evidence.h"
 #include "base/memory.h"
 
 /// Raised whenever the tables or the text of specs change.
-enum { EG_PROFILE_DB_SCHEMA = 1 };
+enum { EG_PROFILE_DB_SCHEMA = 2 };
 
 typedef struct eg_profile_entry {
   const char *spec; // canonical text of the node
@@ -23,6 +26,7 @@ typedef struct eg_profile_entry {
   bool formatted;   // some operand or result is in a memory format other than plain
   double flops, bytes;
   double seconds; // INFINITY: the machine's back-end cannot run it
+  eg_evidence evidence;
 } eg_profile_entry;
 
 typedef struct eg_profile_db eg_profile_db;
@@ -33,7 +37,8 @@ typedef struct eg_profile_db_options {
   double busy_seconds; // how long to wait for other processes
 } eg_profile_db_options;
 
-/// Opens a database, and creates it unless read_only. Fails with EGRAPH_E_IO (absent,
+/// Opens a database, and creates it unless read_only; one of schema 1, whose entries have
+/// no evidence, is extended (or read as it is). Fails with EGRAPH_E_IO (absent,
 /// not writable), EGRAPH_E_BUSY (locked longer than busy_seconds), EGRAPH_E_PARSE (not a
 /// profile database, another schema, damaged); messages name the path and the remedy.
 egraph_status eg_profile_db_create(const egraph_allocator *alloc,
@@ -47,10 +52,11 @@ egraph_status eg_profile_db_load(eg_profile_db *db, const char *machine,
                                  egraph_status (*each)(void *user,
                                                        const eg_profile_entry *entry),
                                  void *user);
-/// Stores entries in one transaction. Where the key is already there, the stored value
-/// stays and is written to entries[i].seconds. Fails with EGRAPH_E_BUSY or EGRAPH_E_IO;
-/// nothing is stored then.
+/// Stores entries in one transaction. Where the key is already there, the stored value is
+/// replaced, or (`replaces` false) stays and is written to seconds and evidence of
+/// entries[i]. Fails with EGRAPH_E_BUSY or EGRAPH_E_IO; nothing is stored then.
 egraph_status eg_profile_db_store(eg_profile_db *db, const char *machine,
-                                  eg_profile_entry *entries, uint32_t count);
+                                  eg_profile_entry *entries, uint32_t count,
+                                  bool replaces);
 
 #endif

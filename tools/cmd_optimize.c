@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/plan_files.h"
@@ -118,9 +119,47 @@ static egraph_status validate(const plan_session *session, uint64_t repeats,
   return status;
 }
 
+static egraph_status print_entry(void *user, const egraph_cost_entry *e) {
+  const bool *json = user;
+  char date[32] = "-";
+  struct tm parts;
+  time_t seconds = (time_t)e->date;
+  if (e->samples != 0 && gmtime_r(&seconds, &parts) != NULL)
+    (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (*json) {
+    json_open(NULL, '{');
+    json_text("node", e->node);
+    json_text("key", e->text);
+    json_text("source", e->source);
+    json_real("seconds", e->seconds);
+    json_int("samples", e->samples);
+    json_real("spread", e->spread);
+    json_real("load", e->load);
+    json_text("date", date);
+    json_close('}');
+  } else {
+    printf("%11.4f %10.4f %8u %6.2f  %-20s %-9s %s  %s\n", 1e3 * e->seconds,
+           1e3 * e->spread, e->samples, e->load, date, e->source, e->node, e->text);
+  }
+  return EGRAPH_OK;
+}
+
+/// What the costs of a graph's operators rest on.
+static egraph_status show_entries(const plan_session *session, const egraph_graph *graph,
+                                  const char *which, bool json) {
+  if (json)
+    json_open(which, '[');
+  else
+    printf("\n%s\n%11s %10s %8s %6s  %-20s %-9s %s\n", which, "ms", "spread", "samples",
+           "load", "date", "source", "operator");
+  egraph_status status = egraph_costs_visit(session->costs, graph, print_entry, &json);
+  if (json) json_close(']');
+  return status;
+}
+
 /// `validation` is NULL when none was asked for.
 static void print_profile(const plan_session *session, uint32_t entries,
-                          const egraph_validation *validation, bool json) {
+                          const egraph_validation *validation, bool shows, bool json) {
   const egraph_report *r = egraph_result_report(session->result);
   const char *machine = egraph_costs_machine(session->costs);
   if (json) {
@@ -138,6 +177,9 @@ static void print_profile(const plan_session *session, uint32_t entries,
     print_validation("original", &validation[0], json);
     print_validation("optimized", &validation[1], json);
   }
+  if (shows && show_entries(session, session->graph, "original_costs", json) == EGRAPH_OK)
+    (void)!show_entries(session, egraph_result_graph(session->result), "optimized_costs",
+                        json);
   if (json) json_end();
 }
 
@@ -147,6 +189,21 @@ int command_profile(int argc, char **argv) {
   flag rows[MAX_PLAN_FLAGS];
   size_t count = plan_flags_rows(&flags, rows);
   uint64_t repeats = 0;
+  bool shows = false;
+  rows[count++] = (flag){"--again",
+                         FLAG_SWITCH,
+                         &flags.again,
+                         NULL,
+                         "measure what the database has, too, and replace it",
+                         0,
+                         0};
+  rows[count++] = (flag){"--show",
+                         FLAG_SWITCH,
+                         &shows,
+                         NULL,
+                         "list the costs of all operators, and what they rest on",
+                         0,
+                         0};
   rows[count++] =
       (flag){"--validate",
              FLAG_UINT,
@@ -173,7 +230,7 @@ int command_profile(int argc, char **argv) {
   if (status == EGRAPH_OK && repeats != 0)
     status = validate(&session, repeats, flags.options.seed, validation);
   if (status == EGRAPH_OK)
-    print_profile(&session, entries, repeats != 0 ? validation : NULL, flags.json);
+    print_profile(&session, entries, repeats != 0 ? validation : NULL, shows, flags.json);
   return finish(&session, status);
 }
 

@@ -186,6 +186,7 @@ static egraph_status open_costs(const plan_flags *flags, egraph_costs **out) {
       .threads = (uint32_t)flags->run_threads,
       .read_only = flags->read_only,
       .measure = !flags->no_measure,
+      .again = flags->again,
       .progress = on_measure};
   return egraph_costs_create(NULL, &options, out);
 }
@@ -283,6 +284,9 @@ void plan_print_json(const plan_session *session) {
   json_real("tree_cost", r->tree_cost);
   json_real("dag_cost", r->dag_cost);
   json_int("measured", r->measured);
+  json_int("measured_again", r->measured_again);
+  json_bool("order_clear", r->is_order_clear);
+  json_int("measured_while_busy", r->busy);
   json_open("open", '[');
   for (uint32_t i = 0; i < egraph_graph_open_dims(session->graph); i++) {
     egraph_dim dim;
@@ -338,6 +342,20 @@ static void print_open_dims(const egraph_graph *graph) {
   }
 }
 
+/// Only where there is something to say.
+static void print_measuring(const egraph_report *r) {
+  if (r->measured_again != 0 || !r->is_order_clear)
+    printf("measured    %u again, because they decide; %s\n", r->measured_again,
+           r->is_order_clear ? "the order is clear"
+                             : "the time was over before the order was clear "
+                               "(--settle-limit)");
+  if (r->busy != 0)
+    fprintf(stderr,
+            "egraph: note: %u operators were measured while others used the machine; "
+            "when it is quiet, egraph profile MODEL --again measures anew\n",
+            r->busy);
+}
+
 void plan_print_text(const plan_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   print_open_dims(session->graph);
@@ -353,7 +371,9 @@ void plan_print_text(const plan_session *session) {
          r->classes, r->iterations);
   print_basis_text("costs       operators:", &r->basis);
   print_basis_text("; variants compared:", &r->compared);
-  printf("\ngreedy      tree %.3f ms, dag %.3f ms\n", 1e3 * r->tree_cost,
+  printf("\n");
+  print_measuring(r);
+  printf("greedy      tree %.3f ms, dag %.3f ms\n", 1e3 * r->tree_cost,
          1e3 * r->dag_cost);
   printf("work        saturate %.0f, extract %.0f million steps\n", r->saturate_work,
          r->extract_work);

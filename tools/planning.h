@@ -46,7 +46,7 @@ typedef struct rule_flags {
 typedef struct plan_flags {
   egraph_options options;
   rule_flags rules;
-  bool no_measure, read_only, json;
+  bool no_measure, read_only, again, json;
   const char *database, *backend, *output;
   uint64_t run_threads;
   load_flags load;

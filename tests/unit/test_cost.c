@@ -75,13 +75,15 @@ static const eg_node_spec *relu(int64_t channels) {
 
 typedef struct device {
   uint32_t calls, fail_at, pause_microseconds;
+  eg_evidence evidence;
   double seconds; // 0: a figure that depends on the channels
   char order[2000];
 } device;
 
 static egraph_status measure(void *self, const eg_node_spec *spec, double *out_seconds,
-                             bool *out_supported) {
+                             bool *out_supported, eg_evidence *out_evidence) {
   device *d = self;
+  *out_evidence = d->evidence;
   if (++d->calls == d->fail_at) return EG_FAIL(EGRAPH_E_INTERNAL, "device lost");
   if (d->pause_microseconds != 0)
     (void)nanosleep(&(struct timespec){.tv_nsec = 1000 * (long)d->pause_microseconds},
@@ -205,7 +207,9 @@ typedef struct prober {
 } prober;
 
 static egraph_status probe_node(void *self, const eg_node_spec *spec, double estimate,
-                                double *out_seconds, bool *out_done) {
+                                double *out_seconds, eg_evidence *out_evidence,
+                                bool *out_done) {
+  (void)out_evidence;
   prober *p = self;
   p->calls++;
   if (spec->attrs->op == EG_OP_NEG) return EG_FAIL(EGRAPH_E_INTERNAL, "device lost");
@@ -307,6 +311,55 @@ static bool stop_at(void *user, uint32_t done, uint32_t total) {
   uint32_t *stop = user;
   assert_int_equal(total, 30);
   return done == *stop;
+}
+
+static void measuring_again_keeps_the_smaller_or_replaces(void **state) {
+  (void)state;
+  eg_cost_model *model = open_model(NULL, false);
+  eg_evidence evidence;
+  uint32_t entry;
+  device d = {.seconds = 2, .evidence = {.samples = 100, .spread = 0.5, .load = 1}};
+  eg_measurer measurer = measurer_of(&d);
+  assert_ok(eg_cost_request_again(model, relu(8), EG_AGAIN_SMALLER));
+  assert_int_equal(eg_cost_requested(model), 0); // not measured yet
+  measure_now(model, relu(8), &d);
+  assert_int_equal(eg_cost_busy(model), 1);
+  assert_ok(eg_cost_measured_entry(model, relu(8), &entry));
+  assert_true(fabs(eg_cost_error(model, entry) - 1.858 * 0.5 / 10) < 1e-9);
+  const double seconds[] = {3, 1, 1.5}, kept[] = {2, 1, 1.5};
+  const uint32_t samples[] = {400, 700, 300};
+  for (int i = 0; i < 3; i++) {
+    d.seconds = seconds[i];
+    d.evidence = (eg_evidence){.samples = 300, .spread = 0.25};
+    assert_ok(eg_cost_request_again(model, relu(8),
+                                    i < 2 ? EG_AGAIN_SMALLER : EG_AGAIN_REPLACE));
+    assert_ok(eg_cost_measure(model, &measurer, NULL, NULL));
+    assert_true(price(model, relu(8), EG_COST_MEASURED) == kept[i]);
+    assert_ok(eg_cost_evidence(model, relu(8), &evidence));
+    assert_int_equal(evidence.samples, samples[i]);
+    assert_true(evidence.spread == (i == 0 ? 0.5 : 0.25));
+  }
+  eg_cost_model_destroy(model);
+}
+
+/// Each entry once per model.
+static void a_model_of_again_measures_what_is_known(void **state) {
+  (void)state;
+  device d = {.seconds = 2};
+  eg_cost_model *model = open_model(path, false);
+  measure_now(model, relu(8), &d);
+  eg_cost_model_destroy(model);
+  const eg_cost_options options = {
+      .database = path, .machine = "test cpu", .again = true};
+  assert_ok(eg_cost_model_create(NULL, &options, &model));
+  d.seconds = 5;
+  measure_now(model, relu(8), &d);
+  measure_now(model, relu(8), &d);
+  assert_int_equal(d.calls, 2);
+  eg_cost_model_destroy(model);
+  model = open_model(path, true);
+  assert_true(price(model, relu(8), EG_COST_MEASURED) == 5);
+  eg_cost_model_destroy(model);
 }
 
 static void stopping_early_keeps_what_was_measured(void **state) {
@@ -494,6 +547,8 @@ int main(void) {
       IN_FOLDER(measured_costs_persist_with_their_machine),
       IN_FOLDER(unsupported_nodes_cost_infinity_and_are_not_asked_again),
       cmocka_unit_test(requests_are_copied_and_measured_once_in_order),
+      IN_FOLDER(measuring_again_keeps_the_smaller_or_replaces),
+      IN_FOLDER(a_model_of_again_measures_what_is_known),
       IN_FOLDER(stopping_early_keeps_what_was_measured),
       IN_FOLDER(a_failing_device_keeps_what_was_measured),
       cmocka_unit_test(absurd_measurements_are_refused),

@@ -102,7 +102,8 @@ static void heavy_operators_multiply_and_add(void **state) {
 // ---- measured entries -------------------------------------------------------------
 
 static egraph_status measure(void *self, const eg_node_spec *spec, double *out_seconds,
-                             bool *out_supported) {
+                             bool *out_supported, eg_evidence *out_evidence) {
+  (void)out_evidence;
   (void)self;
   *out_supported = spec->attrs->op != EG_OP_TANH;
   *out_seconds = 1;
@@ -145,7 +146,9 @@ static void enough_entries_are_believed(void **state) {
 }
 
 static egraph_status probe(void *self, const eg_node_spec *spec, double estimate,
-                           double *out_seconds, bool *out_done) {
+                           double *out_seconds, eg_evidence *out_evidence,
+                           bool *out_done) {
+  (void)out_evidence;
   (void)self, (void)spec, (void)estimate;
   *out_seconds = 2;
   *out_done = true;

@@ -104,8 +104,8 @@ static void entries_persist_per_machine(void **state) {
   eg_profile_db *db = open_db();
   eg_profile_entry entries[] = {entry_of("conv a", 0.5), entry_of("conv b", 0.25),
                                 entry_of("conv c", (double)INFINITY)};
-  assert_ok(eg_profile_db_store(db, "cpu one", entries, 3));
-  assert_ok(eg_profile_db_store(db, "cpu two", entries, 1));
+  assert_ok(eg_profile_db_store(db, "cpu one", entries, 3, false));
+  assert_ok(eg_profile_db_store(db, "cpu two", entries, 1, false));
   eg_profile_db_destroy(db);
 
   db = open_db();
@@ -122,9 +122,9 @@ static void the_first_measurement_of_a_key_stays(void **state) {
   (void)state;
   eg_profile_db *db = open_db();
   eg_profile_entry entry = entry_of("conv a", 0.5);
-  assert_ok(eg_profile_db_store(db, "m", &entry, 1));
+  assert_ok(eg_profile_db_store(db, "m", &entry, 1, false));
   eg_profile_entry later[] = {entry_of("conv b", 1), entry_of("conv a", 0.75)};
-  assert_ok(eg_profile_db_store(db, "m", later, 2));
+  assert_ok(eg_profile_db_store(db, "m", later, 2, false));
   assert_true(later[0].seconds == 1 && later[1].seconds == 0.5);
   assert_true(load(db, "m").seconds == 1.5);
   eg_profile_db_destroy(db);
@@ -138,7 +138,7 @@ static void a_database_in_memory_leaves_nothing(void **state) {
     eg_profile_db_options options = {.path = names[i], .read_only = i == 1};
     assert_ok(eg_profile_db_create(NULL, &options, &db));
     eg_profile_entry entry = entry_of("conv a", 0.5);
-    assert_ok(eg_profile_db_store(db, "m", &entry, 1));
+    assert_ok(eg_profile_db_store(db, "m", &entry, 1, false));
     assert_int_equal(load(db, "m").count, 1);
     eg_profile_db_destroy(db);
   }
@@ -155,12 +155,13 @@ static void a_failing_reader_stops_the_load(void **state) {
   (void)state;
   eg_profile_db *db = open_db();
   eg_profile_entry entries[] = {entry_of("conv a", 1), entry_of("conv b", 1)};
-  assert_ok(eg_profile_db_store(db, "m", entries, 2));
+  assert_ok(eg_profile_db_store(db, "m", entries, 2, false));
   uint32_t calls = 0;
   assert_fails(eg_profile_db_load(db, "m", refuse, &calls), EGRAPH_E_CANCELLED,
                "enough of conv");
   assert_int_equal(calls, 1);
-  assert_ok(eg_profile_db_store(db, "m", entries, 2)); // the statement is not left open
+  assert_ok(
+      eg_profile_db_store(db, "m", entries, 2, false)); // the statement is not left open
   eg_profile_db_destroy(db);
 }
 
@@ -187,19 +188,71 @@ static void databases_of_other_programs_and_schemas_are_refused(void **state) {
   eg_profile_db_destroy(open_db());
   run_sql("PRAGMA user_version = 77");
   assert_refused(false, EGRAPH_E_PARSE,
-                 "schema version 77, this build reads version 1; name another file or "
+                 "schema version 77, this build reads version 2; name another file or "
                  "delete this one and measure again");
   assert_refused(true, EGRAPH_E_PARSE, "schema version 77");
 }
 
+/// A database of schema 1 is read as it is, and extended when it may be written.
+static void databases_of_schema_1_are_extended(void **state) {
+  (void)state;
+  eg_profile_db_destroy(open_db());
+  run_sql(
+      "DROP TABLE entry; CREATE TABLE entry (machine TEXT NOT NULL, hash INTEGER NOT "
+      "NULL, spec TEXT NOT NULL, op TEXT NOT NULL, formatted INTEGER NOT NULL, flops "
+      "REAL NOT NULL, bytes REAL NOT NULL, seconds REAL, PRIMARY KEY (machine, hash, "
+      "spec)) WITHOUT ROWID; INSERT INTO entry VALUES ('m', 1, 'conv a', 'conv', 0, 1, "
+      "1, 0.5); PRAGMA user_version = 1");
+  for (int pass = 0; pass < 3; pass++) {
+    const eg_profile_db_options options = {
+        .path = path, .read_only = pass != 1, .busy_seconds = 1};
+    eg_profile_db *db;
+    seen s = {0};
+    assert_ok(eg_profile_db_create(NULL, &options, &db));
+    assert_ok(eg_profile_db_load(db, "m", note, &s));
+    assert_int_equal(s.count, 1);
+    eg_profile_db_destroy(db);
+  }
+}
+
+static egraph_status note_evidence(void *user, const eg_profile_entry *entry) {
+  *(eg_profile_entry *)user = *entry;
+  return EGRAPH_OK;
+}
+
+static void evidence_is_kept_and_replaced(void **state) {
+  (void)state;
+  eg_profile_db *db = open_db();
+  eg_profile_entry entry = entry_of("conv a", 0.5), found = {.op = NULL};
+  entry.evidence = (eg_evidence){.samples = 7, .spread = 0.01, .load = 1.5, .date = 1234};
+  assert_ok(eg_profile_db_store(db, "m", &entry, 1, false));
+  eg_profile_entry later = entry_of("conv a", 0.25);
+  later.evidence = (eg_evidence){.samples = 9, .spread = 0.02, .date = 2345};
+  eg_profile_entry first = later;
+  assert_ok(eg_profile_db_store(db, "m", &first, 1, false)); // the first one stays
+  assert_true(first.seconds == 0.5 && first.evidence.samples == 7 &&
+              first.evidence.load == 1.5 && first.evidence.date == 1234);
+  assert_ok(eg_profile_db_store(db, "m", &later, 1, true));
+  assert_ok(eg_profile_db_load(db, "m", note_evidence, &found));
+  assert_true(found.seconds == 0.25 && found.evidence.samples == 9 &&
+              found.evidence.spread == 0.02 && found.evidence.date == 2345);
+  // What is not known of an entry is not taken from the one that was bound before.
+  eg_profile_entry pair[] = {later, entry_of("conv b", 1)};
+  assert_ok(eg_profile_db_store(db, "n", pair, 2, true));
+  assert_ok(eg_profile_db_load(db, "n", note_evidence, &found));
+  eg_profile_db_destroy(db);
+}
+
 static void damaged_entries_are_named(void **state) {
   (void)state;
-  static const char *const damage[] = {"seconds = 'soon'", "seconds = -1", "flops = -5",
-                                       "seconds = 9e999", "bytes = x'00'"};
+  static const char *const damage[] = {
+      "seconds = 'soon'",        "seconds = -1",  "flops = -5",
+      "seconds = 9e999",         "bytes = x'00'", "samples = -3",
+      "samples = 3, spread = -1"};
   for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
     eg_profile_db *db = open_db();
     eg_profile_entry entry = entry_of("conv a", 0.5);
-    assert_ok(eg_profile_db_store(db, "m", &entry, 1));
+    assert_ok(eg_profile_db_store(db, "m", &entry, 1, false));
     eg_profile_db_destroy(db);
     char sql[100];
     (void)snprintf(sql, sizeof sql, "UPDATE entry SET %s", damage[i]);
@@ -220,7 +273,7 @@ static void a_damaged_file_is_named(void **state) {
   for (int i = 0; i < 2000; i++) {
     (void)snprintf(spec, sizeof spec, "conv %d", i);
     eg_profile_entry entry = entry_of(spec, 0.5);
-    assert_ok(eg_profile_db_store(db, "m", &entry, 1));
+    assert_ok(eg_profile_db_store(db, "m", &entry, 1, false));
   }
   eg_profile_db_destroy(db);
   int file = open(path, O_WRONLY);
@@ -247,10 +300,10 @@ static void a_locked_database_is_busy(void **state) {
   assert_ok(eg_profile_db_create(NULL, &options, &db));
   assert_int_equal(load(db, "m").count, 0);
   eg_profile_entry entry = entry_of("conv a", 0.5);
-  assert_fails(eg_profile_db_store(db, "m", &entry, 1), EGRAPH_E_BUSY,
+  assert_fails(eg_profile_db_store(db, "m", &entry, 1, false), EGRAPH_E_BUSY,
                "another process holds the profile database");
   assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
-  assert_ok(eg_profile_db_store(db, "m", &entry, 1));
+  assert_ok(eg_profile_db_store(db, "m", &entry, 1, false));
   eg_profile_db_destroy(db);
   assert_int_equal(sqlite3_exec(other,
                                 "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; "
@@ -312,7 +365,7 @@ static void read_without_rights(void) {
   seen s = {0};
   expect(eg_profile_db_load(db, "m", note, &s) == EGRAPH_OK && s.count == 1, 4);
   eg_profile_entry entry = entry_of("conv b", 0.5);
-  expect(eg_profile_db_store(db, "m", &entry, 1) == EGRAPH_E_IO, 5);
+  expect(eg_profile_db_store(db, "m", &entry, 1, false) == EGRAPH_E_IO, 5);
   eg_profile_db_destroy(db);
 }
 
@@ -330,7 +383,7 @@ static void an_unwritable_folder_can_be_read_from_and_is_named(void **state) {
   assert_int_equal(chmod(folder, 0755), 0);
   eg_profile_db *db = open_db();
   eg_profile_entry entry = entry_of("conv a", 0.5);
-  assert_ok(eg_profile_db_store(db, "m", &entry, 1));
+  assert_ok(eg_profile_db_store(db, "m", &entry, 1, false));
   eg_profile_db_destroy(db);
   assert_int_equal(chmod(path, 0444), 0);
   assert_int_equal(chmod(folder, 0555), 0);
@@ -356,7 +409,7 @@ static void write_much(uint32_t writer) {
       (void)snprintf(names[i], sizeof names[i], "conv %u %u %u", owner, round, i);
       entries[i] = entry_of(names[i], 1 + writer);
     }
-    if (eg_profile_db_store(db, "m", entries, PER_ROUND) != EGRAPH_OK) {
+    if (eg_profile_db_store(db, "m", entries, PER_ROUND, false) != EGRAPH_OK) {
       print_error("writer %u: %s\n", writer, egraph_last_error());
       _exit(2);
     }
@@ -398,7 +451,7 @@ static void a_killed_writer_loses_no_finished_transaction(void **state) {
         (void)snprintf(a, sizeof a, "conv %d %u a", round, i);
         (void)snprintf(b, sizeof b, "conv %d %u b", round, i);
         eg_profile_entry entries[] = {entry_of(a, 1), entry_of(b, 1)};
-        if (eg_profile_db_store(db, "m", entries, 2) != EGRAPH_OK) _exit(1);
+        if (eg_profile_db_store(db, "m", entries, 2, false) != EGRAPH_OK) _exit(1);
         if (write(reports[1], "x", 1) != 1) _exit(2);
       }
     }
@@ -426,7 +479,7 @@ static egraph_status use_once(egraph_allocator alloc, void *user) {
   eg_profile_db_options options = {.path = user};
   EG_TRY(eg_profile_db_create(&alloc, &options, &db));
   eg_profile_entry entry = entry_of("conv a", 0.5);
-  egraph_status status = eg_profile_db_store(db, "m", &entry, 1);
+  egraph_status status = eg_profile_db_store(db, "m", &entry, 1, false);
   eg_profile_db_destroy(db);
   return status;
 }
@@ -446,6 +499,8 @@ int main(void) {
       IN_FOLDER(a_failing_reader_stops_the_load),
       IN_FOLDER(what_is_not_a_database_is_refused_and_kept),
       IN_FOLDER(databases_of_other_programs_and_schemas_are_refused),
+      IN_FOLDER(databases_of_schema_1_are_extended),
+      IN_FOLDER(evidence_is_kept_and_replaced),
       IN_FOLDER(damaged_entries_are_named),
       IN_FOLDER(a_damaged_file_is_named),
       IN_FOLDER(a_locked_database_is_busy),

@@ -45,13 +45,14 @@ static bool measure(eg_profiler *profiler, const char *text, eg_format format,
                     double *out_seconds) {
   node_under_test t;
   bool supported = false;
+  eg_evidence evidence = {.samples = 0};
   *out_seconds = -1;
   node_init(&t, text);
   if (format != EG_FORMAT_PLAIN) {
     t.inputs[0].layout.format = (uint8_t)format;
     t.results[0].layout.format = (uint8_t)format;
   }
-  assert_ok(eg_profiler_measure(profiler, &t.spec, out_seconds, &supported));
+  assert_ok(eg_profiler_measure(profiler, &t.spec, out_seconds, &supported, &evidence));
   eg_graph_destroy(t.graph);
   return supported;
 }
@@ -199,8 +200,10 @@ static egraph_status measure_with(egraph_allocator alloc, void *user) {
   node_under_test t;
   double seconds;
   bool supported;
+  eg_evidence evidence;
   node_init(&t, user);
-  egraph_status status = eg_profiler_measure(profiler, &t.spec, &seconds, &supported);
+  egraph_status status =
+      eg_profiler_measure(profiler, &t.spec, &seconds, &supported, &evidence);
   eg_graph_destroy(t.graph);
   eg_profiler_destroy(profiler);
   return status;
