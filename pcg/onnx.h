@@ -35,6 +35,7 @@ typedef struct eg_onnx_import_options {
   uint32_t fixed_count;
   bool draws_weights; // external data that does not exist makes an absent weight, which
                       // is drawn where it is needed; false: an error
+  bool fixes_defaults; // inputs with a default value are weights of that value
   // Of an import at sizes on trial (pcg/onnx_open.c): digests of the constants that nodes
   // of the file make, by name; the names of those whose digest was another one before;
   // names of constants that stay nodes. NULL: none.
