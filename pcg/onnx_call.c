@@ -186,15 +186,13 @@ static egraph_status import_body(eg_onnx_instance *instance, const eg_onnx_call 
   eg_onnx_reader *r = call->reader;
   uint32_t first = (uint32_t)r->nodes.len;
   const char *name;
-  eg_onnx_ref ref;
   EG_TRY(bind_formals(instance, call));
   EG_TRY(eg_onnx_instance_add(instance, function->node, function->n_node));
   EG_TRY(
       eg_onnx_instance_declare(instance, function->value_info, function->n_value_info));
   for (uint32_t i = 0; i < call->output_count; i++) {
     EG_TRY(result_name(instance, call, i, &name));
-    if (name != NULL && eg_onnx_find_tensor(r, name, &ref))
-      eg_onnx_tensor_at(r, ref)->used = true;
+    if (name != NULL) EG_TRY(eg_onnx_expect(r, name, call->outputs[i]));
   }
   EG_TRY(eg_onnx_import_from(r, first));
   for (uint32_t i = 0; i < call->output_count; i++) {

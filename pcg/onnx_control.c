@@ -59,9 +59,9 @@ static egraph_status add_graph(eg_onnx_instance *instance,
   return eg_onnx_instance_declare(instance, graph->value_info, graph->n_value_info);
 }
 
-// Imports the nodes from `first` on; *out are the names of the graph's results.
-static egraph_status run_graph(eg_onnx_instance *instance, const Onnx__GraphProto *graph,
-                               uint32_t first, const char ***out) {
+// The names of the graph's results, which are used.
+static egraph_status name_results(eg_onnx_instance *instance,
+                                  const Onnx__GraphProto *graph, const char ***out) {
   eg_onnx_reader *r = instance->reader;
   eg_onnx_ref ref;
   EG_TRY(eg_arena_alloc(&r->arena, graph->n_output, sizeof **out, out));
@@ -72,6 +72,10 @@ static egraph_status run_graph(eg_onnx_instance *instance, const Onnx__GraphProt
                      graph->output[i]->name);
     eg_onnx_tensor_at(r, ref)->used = true;
   }
+  return EGRAPH_OK;
+}
+
+static egraph_status import_from(eg_onnx_reader *r, uint32_t first) {
   egraph_status status = eg_onnx_import_from(r, first);
   // A refusal within is none of this node's form.
   return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_E_PARSE : status;
@@ -98,7 +102,11 @@ static egraph_status import_branch(eg_onnx_instance *instance, const eg_onnx_cal
   uint32_t first = (uint32_t)r->nodes.len;
   const char **names;
   EG_TRY(add_graph(instance, branch));
-  EG_TRY(run_graph(instance, branch, first, &names));
+  EG_TRY(name_results(instance, branch, &names));
+  for (uint32_t i = 0; i < call->output_count; i++)
+    if (call->outputs[i].id != EG_ONNX_NONE.id)
+      EG_TRY(eg_onnx_expect(r, names[i], call->outputs[i]));
+  EG_TRY(import_from(r, first));
   for (uint32_t i = 0; i < call->output_count; i++)
     if (call->outputs[i].id != EG_ONNX_NONE.id)
       EG_TRY(eg_onnx_alias(r, names[i], call->outputs[i]));
@@ -202,7 +210,8 @@ static egraph_status run_step(loop *l, eg_onnx_instance *instance) {
   for (uint32_t i = 0; i < l->carried; i++)
     EG_TRY(eg_onnx_instance_bind(instance, body->input[i + 2]->name, l->values[i]));
   EG_TRY(add_graph(instance, body));
-  EG_TRY(run_graph(instance, body, first, &names));
+  EG_TRY(name_results(instance, body, &names));
+  EG_TRY(import_from(r, first));
   for (uint32_t i = 0; i < l->carried; i++)
     l->values[i] = names[i + 1];
   for (uint32_t i = 0; i < l->stacked; i++) {

@@ -304,6 +304,20 @@ egraph_status eg_onnx_instance_declare(eg_onnx_instance *instance,
   return EGRAPH_OK;
 }
 
+egraph_status eg_onnx_expect(eg_onnx_reader *reader, const char *name, eg_onnx_ref to) {
+  const Onnx__ValueInfoProto *declared = eg_onnx_tensor_at(reader, to)->declared;
+  Onnx__ValueInfoProto *copy;
+  eg_onnx_ref ref;
+  if (!eg_onnx_find_tensor(reader, name, &ref)) return EGRAPH_OK;
+  eg_onnx_tensor_at(reader, ref)->used = true;
+  if (declared == NULL) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&reader->arena, 1, sizeof *copy, &copy));
+  *copy = *declared;
+  copy->name = borrowed(name);
+  eg_onnx_declare(reader, name, copy);
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_alias(eg_onnx_reader *reader, const char *name, eg_onnx_ref to) {
   eg_onnx_ref ref;
   if (!eg_onnx_find_tensor(reader, name, &ref) || !eg_onnx_tensor_at(reader, ref)->made)

@@ -49,6 +49,9 @@ egraph_status eg_onnx_instance_add(eg_onnx_instance *instance,
 /// What a body declares for its tensors.
 egraph_status eg_onnx_instance_declare(eg_onnx_instance *instance,
                                        Onnx__ValueInfoProto *const *infos, size_t count);
+/// Says before an import that the tensor of this name is to become `to`: it is used, and
+/// what the file declares for `to` holds for it.
+egraph_status eg_onnx_expect(eg_onnx_reader *reader, const char *name, eg_onnx_ref to);
 /// Makes `to` the same tensor as the one of this name, which must exist.
 egraph_status eg_onnx_alias(eg_onnx_reader *reader, const char *name, eg_onnx_ref to);
 

@@ -420,6 +420,25 @@ static void other_conditions_keep_both(void **state) {
   kit_end(&other);
 }
 
+/// What the file declares for a result holds for what the branch makes.
+static void results_of_branches_have_their_types(void **state) {
+  (void)state;
+  onnx_kit then, other;
+  build_if(&then, &other, true, true);
+  then.nodes[0]->op_type = kit_string_copy(&then, "Fancy"); // kept, of unknown type
+  kit_declare(&b.kit, "y", "float32[2]");
+  (void)kit_node(&b.kit, "Exp", "y", "z");
+  b.kit.outputs[0] = kit_info(&b.kit, "z", NULL);
+  eg_graph *graph;
+  seal();
+  assert_ok(kit_import(&b.kit, NULL, &graph));
+  assert_int_equal(eg_graph_node_at(graph, (eg_graph_node){1}).attrs->op, EG_OP_EXP);
+  eg_graph_destroy(graph);
+  kit_end(&b.kit);
+  kit_end(&then);
+  kit_end(&other);
+}
+
 /// Branches may give tensors from outside, and conditions may be computed.
 static void branches_may_give_what_is_there(void **state) {
   (void)state;
@@ -575,6 +594,7 @@ int main(void) {
       cmocka_unit_test(changed_functions_of_ours_are_what_they_say),
       cmocka_unit_test(known_conditions_choose_a_branch),
       cmocka_unit_test(other_conditions_keep_both),
+      cmocka_unit_test(results_of_branches_have_their_types),
       cmocka_unit_test(branches_may_give_what_is_there),
       cmocka_unit_test(names_within_are_left_alone),
       cmocka_unit_test(short_loops_are_written_out),
