@@ -58,6 +58,17 @@ CASES = {
           r, unused = my.scale (p, q)
           y = Tanh (r)
         }}""" + SCALE, 13, 18),
+    "functions on open dimensions": ("""
+        agraph (float[N,3,4] x, float[N,3,4] w) => (float[N,3,4] y)
+        {{
+          p, q = my.scale (x, w)
+          one = Constant <value = int64[1] {{1}}> ()
+          s = Shape (p)
+          n = Gather <axis = 0> (s, one)
+          c = Equal (n, one)
+          b = Squeeze (c)
+          y = If (b) <then_branch = yes () => (t) {{ t = Neg (p) }}, else_branch = no () => (t) {{ t = Mul (p, q) }}>
+        }}""" + SCALE, 13, 18),
     "functions in branches": ("""
         agraph (float[2,3,4] x, bool c) => (float[2,3,4] y)
         {{
@@ -111,7 +122,7 @@ def feeds_of(model, seed):
     with_default = {i.name for i in model.graph.initializer}
     feeds = {}
     for i in model.graph.input:
-        shape = [d.dim_value for d in i.type.tensor_type.shape.dim]
+        shape = [d.dim_value or 2 + 3 * seed for d in i.type.tensor_type.shape.dim]
         if i.name in with_default and seed == 0:
             continue
         if i.type.tensor_type.elem_type == onnx.TensorProto.BOOL:
