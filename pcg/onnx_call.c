@@ -47,7 +47,7 @@ egraph_status eg_onnx_function_of(const eg_onnx_reader *reader,
 
 // ---- how large the model is with all calls written out ------------------------------
 
-enum { MAX_NODES = 1 << 18, NOT_WEIGHED = UINT32_MAX, OPEN = UINT32_MAX - 1 };
+enum { MAX_NODES = 1 << 18, NOT_WEIGHED = INT32_MAX, OPEN = INT32_MAX - 1 };
 
 typedef struct scale {
   eg_onnx_reader *reader;
