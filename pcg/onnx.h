@@ -51,8 +51,8 @@ typedef struct eg_onnx_import_options {
 #define EG_ONNX_IMPORT_OPTIONS_DEFAULT                                                   \
   { .batch = 0, .max_bytes = (size_t)1 << 31 }
 
-/// Reads a model. Operators the table does not know (or that are used in a way it does
-/// not cover) become opaque nodes. External data is looked for beside the file and
+/// Reads a model. Calls of its functions are inlined. Operators the table does not know
+/// (or that are used in a way it does not cover) become opaque nodes. External data is looked for beside the file and
 /// mapped. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
 egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
                            const eg_onnx_import_options *options, eg_graph **out);
