@@ -109,6 +109,7 @@ static egraph_status load_onnx(const egraph_allocator *alloc, const char *path,
   import.dims = dims;
   import.dim_count = options->dim_count;
   import.draws_weights = options->draw_weights;
+  import.fixes_defaults = options->fix_defaults;
   import.out_symbolic = &symbolic;
   import.out_open = &open;
   egraph_status status = eg_onnx_load(alloc, path, &import, out);

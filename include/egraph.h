@@ -148,6 +148,9 @@ typedef struct egraph_load_options {
   uint32_t dim_count;
   bool draw_weights; // a weight whose file of data does not exist is absent, and drawn by
                      // name from a seed where it is needed; false: an error
+  bool fix_defaults; // an input with a default value (an ONNX initializer that is also a
+                     // graph input) becomes a weight; false: it stays an input, and
+                     // nothing is computed from it ahead
 } egraph_load_options;
 
 /// Reads a model: ONNX, or the text form when the name ends in ".egraph" (whose weights

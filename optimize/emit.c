@@ -332,6 +332,7 @@ static egraph_status emit_inputs(emitter *e) {
         eg_graph_value(e->original, eg_graph_input(e->original, i));
     eg_value value;
     EG_TRY(eg_graph_add_input(e->out->graph, info->name, &info->type, &value));
+    EG_TRY(eg_graph_set_default(e->out->graph, value, info->data));
   }
   return EGRAPH_OK;
 }
@@ -379,6 +380,7 @@ static egraph_status emit(emitter *e) {
     e->emitted[i] = (eg_value){NOT_EMITTED};
   EG_TRY(choose_weights(e));
   collect_names(e);
+  eg_graph_set_header(e->out->graph, eg_graph_header(e->original));
   EG_TRY(emit_inputs(e));
   eg_u32s operands;
   eg_u32s_init(&operands, e->alloc);

@@ -157,6 +157,7 @@ static egraph_status saturate(run *r) {
   options.user = r;
   EG_TRY(eg_scheduler_find(o->scheduler, &options.scheduler));
   EG_TRY(eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
+  eg_tensor_egraph_restrict(r->now.egraph);
   EG_TRY(eg_saturate(r->now.egraph, r->input->rules, &options, &r->now.saturation));
   return count_saturation(r);
 }

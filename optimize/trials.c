@@ -42,8 +42,9 @@ static egraph_status follow_leaf(follower *f, uint32_t id) {
   if (info->kind == EG_VALUE_INPUT) {
     if (!eg_graph_find_value(f->like, info->name, &same))
       return EG_FAIL(EGRAPH_E_INTERNAL, "input '%s' is new", info->name);
-    return eg_graph_add_input(f->to, info->name, &eg_graph_value(f->like, same)->type,
-                              &f->map[id]);
+    EG_TRY(eg_graph_add_input(f->to, info->name, &eg_graph_value(f->like, same)->type,
+                              &f->map[id]));
+    return eg_graph_set_default(f->to, f->map[id], info->data);
   }
   // What the original has is the same at all sizes; what was folded since, if its type
   // is.

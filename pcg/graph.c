@@ -42,6 +42,7 @@ void eg_graph_destroy(eg_graph *graph) {
   eg_open_sizes_destroy(graph->open_sizes);
   for (size_t i = 0; i < graph->values.len; i++)
     eg_buffer_release(graph->values.data[i]->data);
+  eg_buffer_release(graph->header);
   eg_strmap_deinit(&graph->output_names);
   eg_strmap_deinit(&graph->opaque_keys);
   eg_strmap_deinit(&graph->names);
@@ -57,6 +58,14 @@ void eg_graph_destroy(eg_graph *graph) {
 
 egraph_allocator eg_graph_allocator(const eg_graph *graph) { return graph->alloc; }
 eg_attr_pool *eg_graph_attrs(eg_graph *graph) { return graph->pool; }
+
+eg_buffer *eg_graph_header(const eg_graph *graph) { return graph->header; }
+
+void eg_graph_set_header(eg_graph *graph, eg_buffer *header) {
+  eg_buffer *before = graph->header;
+  graph->header = eg_buffer_retain(header);
+  eg_buffer_release(before);
+}
 
 // ---- reading ------------------------------------------------------------------------
 
@@ -202,6 +211,20 @@ egraph_status eg_graph_add_input(eg_graph *graph, const char *name, const eg_typ
   eg_value value = commit_value(graph, info);
   graph->inputs.data[graph->inputs.len++] = value;
   *out = value;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_graph_set_default(eg_graph *graph, eg_value input, eg_buffer *data) {
+  eg_value_info *info = *eg_value_rows_at(&graph->values, input.id);
+  if (info->kind != EG_VALUE_INPUT)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "'%.200s' is no input", info->name);
+  if (data != NULL && eg_buffer_size(data) != eg_type_bytes(&info->type))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the default of '%.200s' needs %zu bytes but %zu are given",
+                   info->name, eg_type_bytes(&info->type), eg_buffer_size(data));
+  eg_buffer *before = info->data;
+  info->data = eg_buffer_retain(data);
+  eg_buffer_release(before);
   return EGRAPH_OK;
 }
 

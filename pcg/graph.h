@@ -46,7 +46,8 @@ typedef struct eg_value_info {
   const char *name;   // unique in the graph, never NULL
   eg_graph_node node; // COMPUTED: the producer and which of its results
   uint32_t result;
-  eg_buffer *data; // WEIGHT: row-major bytes, or NULL while absent
+  eg_buffer *data; // row-major bytes. WEIGHT: NULL while absent; INPUT: what it is where
+                   // nobody gives another value, or NULL
 } eg_value_info;
 
 typedef struct eg_graph_node_info {
@@ -69,6 +70,9 @@ egraph_allocator eg_graph_allocator(const eg_graph *graph);
 /// a duplicate.
 egraph_status eg_graph_add_input(eg_graph *graph, const char *name, const eg_type *type,
                                  eg_value *out);
+/// Gives an input a default value (retained). It is none of a constant: nothing is
+/// computed from it ahead. Fails with EGRAPH_E_ARGUMENT when its size is wrong.
+egraph_status eg_graph_set_default(eg_graph *graph, eg_value input, eg_buffer *data);
 /// Retains `data` (may be NULL: absent).
 egraph_status eg_graph_add_weight(eg_graph *graph, const char *name, const eg_type *type,
                                   eg_buffer *data, eg_value *out);
@@ -117,6 +121,11 @@ uint32_t eg_graph_output_count(const eg_graph *graph);
 eg_value eg_graph_output(const eg_graph *graph, uint32_t index, const char **out_name);
 eg_attr_pool *eg_graph_attrs(eg_graph *graph);
 
+/// What the file that a graph comes from says beside its nodes (producer, documentation,
+/// metadata: pcg/onnx_header.h); copies of the graph share it. NULL: nothing.
+eg_buffer *eg_graph_header(const eg_graph *graph);
+void eg_graph_set_header(eg_graph *graph, eg_buffer *header); // retained
+
 /// Verifies every invariant; EGRAPH_E_INTERNAL names the first violation.
 egraph_status eg_graph_check(const eg_graph *graph);
 /// A copy without nodes and weights that no output needs (inputs stay). Names are kept.
@@ -130,8 +139,8 @@ egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
 /// flags.
 egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);
 
-/// Text form; parse(print(g)) prints identically. Weight data of at most 64 elements is
-/// written.
+/// Text form; parse(print(g)) prints identically. Data of at most 64 elements (of a
+/// weight, or an input's default) is written.
 egraph_status eg_graph_print(const eg_graph *graph, eg_text *out);
 egraph_status eg_graph_parse(const egraph_allocator *alloc, const char *file,
                              const char *text, size_t size, eg_graph **out);

@@ -32,10 +32,10 @@ static egraph_status check_value(const eg_graph *graph, uint32_t id) {
     return BROKEN("the name '%.200s' does not lead to its value", info->name);
   if (info->typed && eg_type_check(&info->type) != EGRAPH_OK)
     return eg_fail_context(EGRAPH_E_INTERNAL, "value '%.200s'", info->name);
-  if (info->data != NULL && info->kind != EG_VALUE_WEIGHT)
-    return BROKEN("value '%.200s' has data but is no weight", info->name);
+  if (info->data != NULL && info->kind == EG_VALUE_COMPUTED)
+    return BROKEN("value '%.200s' has data but is no leaf", info->name);
   if (info->data != NULL && eg_buffer_size(info->data) != eg_type_bytes(&info->type))
-    return BROKEN("weight '%.200s' has data of another size", info->name);
+    return BROKEN("leaf '%.200s' has data of another size", info->name);
   return check_producer(graph, id);
 }
 

@@ -48,8 +48,10 @@ static bool becomes_weight(const copier *c, uint32_t value) {
 // layout is plain again.
 static egraph_status copy_leaf(copier *c, uint32_t id) {
   const eg_value_info *info = c->from->values.data[id];
-  if (info->kind == EG_VALUE_INPUT)
-    return eg_graph_add_input(c->to, info->name, &info->type, &c->map[id]);
+  if (info->kind == EG_VALUE_INPUT) {
+    EG_TRY(eg_graph_add_input(c->to, info->name, &info->type, &c->map[id]));
+    return eg_graph_set_default(c->to, c->map[id], info->data);
+  }
   if (info->kind == EG_VALUE_WEIGHT)
     return eg_graph_add_weight(c->to, info->name, &info->type, info->data, &c->map[id]);
   eg_type type = info->type;
@@ -106,6 +108,7 @@ static egraph_status copy_graph(const eg_graph *from, const bool *keep,
                                 eg_buffer *const *data, eg_graph **out) {
   copier c = {.from = from, .keep = keep, .data = data};
   EG_TRY(eg_graph_create(&from->alloc, &c.to));
+  eg_graph_set_header(c.to, from->header);
   eg_values_init(&c.operands, from->alloc);
   eg_values_init(&c.results, from->alloc);
   egraph_status status = eg_alloc(from->alloc, from->values.len, sizeof *c.map, &c.map);

@@ -82,25 +82,22 @@ static egraph_status parse_data(const reader *r, const eg_sexpr *expr,
   return EGRAPH_OK;
 }
 
-static egraph_status parse_input(reader *r, const eg_sexpr *form) {
-  eg_type type;
-  eg_value value;
-  if (form->count != 3 || !is_name(&form->children[1]))
-    return eg_sexpr_fail(r->file, form, "expected (input name \"type\")");
-  EG_TRY(parse_type(r, &form->children[2], &type));
-  return at(r, form, eg_graph_add_input(r->graph, form->children[1].text, &type, &value));
-}
-
-static egraph_status parse_weight(reader *r, const eg_sexpr *form) {
+// (input name "type" [default]), (weight name "type" [numbers])
+static egraph_status parse_leaf(reader *r, const eg_sexpr *form, bool is_input) {
   eg_type type;
   eg_value value;
   eg_buffer *data = NULL;
   if ((form->count != 3 && form->count != 4) || !is_name(&form->children[1]))
-    return eg_sexpr_fail(r->file, form, "expected (weight name \"type\" [numbers])");
+    return eg_sexpr_fail(r->file, form, "expected (%s name \"type\" [numbers])",
+                         is_input ? "input" : "weight");
+  const char *name = form->children[1].text;
   EG_TRY(parse_type(r, &form->children[2], &type));
   if (form->count == 4) EG_TRY(parse_data(r, &form->children[3], &type, &data));
-  egraph_status status =
-      eg_graph_add_weight(r->graph, form->children[1].text, &type, data, &value);
+  egraph_status status = is_input
+                             ? eg_graph_add_input(r->graph, name, &type, &value)
+                             : eg_graph_add_weight(r->graph, name, &type, data, &value);
+  if (status == EGRAPH_OK && is_input)
+    status = eg_graph_set_default(r->graph, value, data);
   eg_buffer_release(data);
   return at(r, form, status);
 }
@@ -334,11 +331,27 @@ static egraph_status parse_output(reader *r, const eg_sexpr *form) {
   return at(r, form, eg_graph_add_output(r->graph, form->children[1].text, value));
 }
 
+static egraph_status parse_header(reader *r, const eg_sexpr *form) {
+  unsigned char *bytes;
+  size_t size;
+  eg_buffer *header;
+  if (form->count != 2 || form->children[1].kind != EG_SEXPR_STRING ||
+      eg_graph_header(r->graph) != NULL)
+    return eg_sexpr_fail(r->file, form, "expected one (header \"record\")");
+  EG_TRY(parse_record(r, &form->children[1], &bytes, &size));
+  EG_TRY(eg_buffer_create(&r->graph->alloc, size, &header));
+  if (size != 0) memcpy(eg_buffer_writable(header), bytes, size);
+  eg_graph_set_header(r->graph, header);
+  eg_buffer_release(header);
+  return EGRAPH_OK;
+}
+
 static egraph_status parse_statement(reader *r, const eg_sexpr *form) {
-  if (eg_sexpr_is_form(form, "input")) return parse_input(r, form);
-  if (eg_sexpr_is_form(form, "weight")) return parse_weight(r, form);
+  if (eg_sexpr_is_form(form, "input")) return parse_leaf(r, form, true);
+  if (eg_sexpr_is_form(form, "weight")) return parse_leaf(r, form, false);
   if (eg_sexpr_is_form(form, "let")) return parse_let(r, form);
   if (eg_sexpr_is_form(form, "output")) return parse_output(r, form);
+  if (eg_sexpr_is_form(form, "header")) return parse_header(r, form);
   return eg_sexpr_fail(r->file, form,
                        "expected (input ...), (weight ...), (let ...) or (output ...)");
 }

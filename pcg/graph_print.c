@@ -93,7 +93,15 @@ static egraph_status print_formats(const eg_graph *graph, const eg_graph_node_in
   return eg_text_append(out, "]");
 }
 
-// What only opaque nodes have: types of their results, and the record in base 16.
+// Bytes in base 16.
+static egraph_status print_record(eg_text *out, const unsigned char *bytes, size_t size) {
+  EG_TRY(eg_text_append(out, "\""));
+  for (size_t i = 0; i < size; i++)
+    EG_TRY(eg_text_printf(out, "%02x", bytes[i]));
+  return eg_text_append(out, "\"");
+}
+
+// What only opaque nodes have: types of their results, and the record.
 static egraph_status print_opaque(const eg_graph *graph, const eg_node_row *row,
                                   eg_text *out) {
   const eg_opaque *opaque = &graph->opaques.data[row->opaque];
@@ -103,11 +111,8 @@ static egraph_status print_opaque(const eg_graph *graph, const eg_node_row *row,
     if (i != 0) EG_TRY(eg_text_append(out, " "));
     EG_TRY(result->typed ? print_type(out, &result->type) : eg_text_append(out, "none"));
   }
-  EG_TRY(eg_text_append(out, "] :record \""));
-  const unsigned char *bytes = opaque->record;
-  for (size_t i = 0; i < opaque->record_size; i++)
-    EG_TRY(eg_text_printf(out, "%02x", bytes[i]));
-  return eg_text_append(out, "\"");
+  EG_TRY(eg_text_append(out, "] :record "));
+  return print_record(out, opaque->record, opaque->record_size);
 }
 
 static egraph_status print_node(const eg_graph *graph, uint32_t id, eg_text *out) {
@@ -145,6 +150,24 @@ static egraph_status print_nodes_to(const eg_graph *graph, uint32_t *next, uint3
   return EGRAPH_OK;
 }
 
+static egraph_status print_output(const eg_graph *graph,
+                                  const eg_graph_output_row *output, eg_text *out) {
+  const char *own = graph->values.data[output->value.id]->name;
+  EG_TRY(eg_text_append(out, "(output "));
+  EG_TRY(print_name(out, output->name));
+  if (strcmp(own, output->name) != 0) {
+    EG_TRY(eg_text_append(out, " "));
+    EG_TRY(print_name(out, own));
+  }
+  return eg_text_append(out, ")\n");
+}
+
+static egraph_status print_header(const eg_buffer *header, eg_text *out) {
+  EG_TRY(eg_text_append(out, "(header "));
+  EG_TRY(print_record(out, eg_buffer_data(header), eg_buffer_size(header)));
+  return eg_text_append(out, ")\n");
+}
+
 egraph_status eg_graph_print(const eg_graph *graph, eg_text *out) {
   uint32_t next = 0;
   EG_TRY(eg_text_append(out, "(egraph-graph 1)\n"));
@@ -156,18 +179,9 @@ egraph_status eg_graph_print(const eg_graph *graph, eg_text *out) {
       EG_TRY(print_leaf(out, info));
   }
   EG_TRY(print_nodes_to(graph, &next, (uint32_t)graph->nodes.len, out));
-  for (size_t i = 0; i < graph->outputs.len; i++) {
-    const eg_graph_output_row *output = &graph->outputs.data[i];
-    const char *own = graph->values.data[output->value.id]->name;
-    EG_TRY(eg_text_append(out, "(output "));
-    EG_TRY(print_name(out, output->name));
-    if (strcmp(own, output->name) != 0) {
-      EG_TRY(eg_text_append(out, " "));
-      EG_TRY(print_name(out, own));
-    }
-    EG_TRY(eg_text_append(out, ")\n"));
-  }
-  return EGRAPH_OK;
+  for (size_t i = 0; i < graph->outputs.len; i++)
+    EG_TRY(print_output(graph, &graph->outputs.data[i], out));
+  return graph->header != NULL ? print_header(graph->header, out) : EGRAPH_OK;
 }
 
 // ---- Graphviz -----------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "pcg/onnx.h"
 #include "pcg/onnx_data_file.h"
+#include "pcg/onnx_header.h"
 #include "pcg/onnx_opaque.h"
 #include "pcg/onnx_open_write.h"
 #include "pcg/onnx_versions.h"
@@ -112,26 +113,29 @@ static egraph_status info_message(eg_onnx_writer *w, const char *name,
 
 // ---- leaves -------------------------------------------------------------------------
 
+static egraph_status write_data(eg_onnx_writer *w, uint32_t id) {
+  const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
+  Onnx__TensorProto *tensor;
+  EG_TRY(eg_onnx_tensor_message(w, &info->type, eg_buffer_data(info->data), &tensor));
+  tensor->name = borrowed(w->value_names[id]);
+  return eg_onnx_initializers_push(&w->initializers, tensor);
+}
+
+// An input with a default value is an initializer, too.
 static egraph_status write_input(eg_onnx_writer *w, uint32_t id) {
   Onnx__ValueInfoProto *message;
-  const eg_type *type = &eg_graph_value(w->graph, (eg_value){id})->type;
-  EG_TRY(info_message(w, w->value_names[id], type, &message));
-  return eg_onnx_infos_push(&w->inputs, message);
+  const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
+  EG_TRY(info_message(w, w->value_names[id], &info->type, &message));
+  EG_TRY(eg_onnx_infos_push(&w->inputs, message));
+  return info->data != NULL ? write_data(w, id) : EGRAPH_OK;
 }
 
 // A weight without data is an input that the metadata marks: the model is complete as it
 // stands, and the weight is absent again when read.
 static egraph_status write_weight(eg_onnx_writer *w, uint32_t id) {
-  const eg_value_info *info = eg_graph_value(w->graph, (eg_value){id});
-  const char *name = w->value_names[id];
-  if (info->data == NULL) {
-    EG_TRY(eg_onnx_put_metadata(w, EG_ONNX_ABSENT_PREFIX, name, "weight"));
-    return write_input(w, id);
-  }
-  Onnx__TensorProto *tensor;
-  EG_TRY(eg_onnx_tensor_message(w, &info->type, eg_buffer_data(info->data), &tensor));
-  tensor->name = borrowed(name);
-  return eg_onnx_initializers_push(&w->initializers, tensor);
+  if (eg_graph_value(w->graph, (eg_value){id})->data != NULL) return write_data(w, id);
+  EG_TRY(eg_onnx_put_metadata(w, EG_ONNX_ABSENT_PREFIX, w->value_names[id], "weight"));
+  return write_input(w, id);
 }
 
 static bool is_foreign_input(const eg_onnx_writer *w, eg_graph_node node) {
@@ -253,6 +257,9 @@ static egraph_status write_output(eg_onnx_body *body, uint32_t index) {
 static egraph_status write_graph(eg_onnx_body *body) {
   eg_onnx_writer *w = body->writer;
   EG_TRY(eg_onnx_add_opset(w, "", w->opset));
+  for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++)
+    if (eg_graph_node_at(w->graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE)
+      EG_TRY(eg_onnx_reserve_opaque(w, (eg_graph_node){n}));
   EG_TRY(name_values(w));
   EG_TRY(write_leaves(body));
   for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++) {
@@ -271,10 +278,19 @@ static egraph_status write_graph(eg_onnx_body *body) {
                                        : EGRAPH_OK;
 }
 
+static egraph_status write_header(eg_onnx_writer *w, Onnx__ModelProto *inout) {
+  const eg_buffer *header = eg_graph_header(w->graph);
+  const Onnx__ModelProto *said;
+  if (header == NULL) return EGRAPH_OK;
+  EG_TRY(eg_onnx_unpack_record(w, "header", eg_buffer_data(header),
+                               eg_buffer_size(header), &said));
+  return eg_onnx_header_write(&w->arena, said, inout);
+}
+
 // The message as bytes. `data_path`: the model's path when its weights go beside it.
 static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
                                 unsigned char **out, size_t *out_size) {
-  static char name[] = "egraph", producer[] = "egraph";
+  static char name[] = EG_ONNX_OWN_NAME, producer[] = EG_ONNX_OWN_NAME;
   eg_onnx_writer *w = body->writer;
   Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
   Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
@@ -293,6 +309,7 @@ static egraph_status pack_model(eg_onnx_body *body, const char *data_path,
   model.n_opset_import = w->opsets.len, model.opset_import = w->opsets.data;
   model.n_functions = w->functions.len, model.functions = w->functions.data;
   model.n_metadata_props = w->metadata.len, model.metadata_props = w->metadata.data;
+  EG_TRY(write_header(w, &model));
   if (data_path != NULL)
     EG_TRY(eg_onnx_data_file_write(&w->arena, data_path, w->initializers.data,
                                    w->initializers.len));
@@ -308,57 +325,60 @@ static uint64_t weight_bytes(const eg_graph *graph) {
   return total;
 }
 
-static void writer_init(eg_onnx_writer *w, const eg_graph *graph, int64_t opset) {
-  *w = (eg_onnx_writer){
-      .graph = graph, .opset = opset, .alloc = eg_graph_allocator(graph)};
-  eg_arena_init(&w->arena, w->alloc);
-  eg_onnx_heap_init(&w->heap, w->alloc);
-  eg_onnx_messages_init(&w->records, w->alloc);
-  eg_onnx_initializers_init(&w->initializers, w->alloc);
-  eg_onnx_infos_init(&w->inputs, w->alloc);
-  eg_onnx_infos_init(&w->outputs, w->alloc);
-  eg_onnx_infos_init(&w->infos, w->alloc);
-  eg_onnx_functions_init(&w->functions, w->alloc);
-  eg_onnx_opsets_init(&w->opsets, w->alloc);
-  eg_onnx_entries_init(&w->metadata, w->alloc);
-  eg_strmap_init(&w->names, w->alloc);
-  eg_strmap_init(&w->signatures, w->alloc);
-}
-
-static void writer_deinit(eg_onnx_writer *w) {
-  for (size_t i = 0; i < w->records.len; i++)
-    eg_onnx_message_free(&w->heap, w->records.data[i]);
-  eg_strmap_deinit(&w->signatures);
-  eg_strmap_deinit(&w->names);
-  eg_onnx_entries_deinit(&w->metadata);
-  eg_onnx_opsets_deinit(&w->opsets);
-  eg_onnx_functions_deinit(&w->functions);
-  eg_onnx_infos_deinit(&w->infos);
-  eg_onnx_infos_deinit(&w->outputs);
-  eg_onnx_infos_deinit(&w->inputs);
-  eg_onnx_initializers_deinit(&w->initializers);
-  eg_onnx_messages_deinit(&w->records);
-  eg_arena_deinit(&w->arena);
-}
-
 // ---- operator sets ------------------------------------------------------------------
 
 // The oldest set that is written where nodes that are kept want no older one; the oldest
 // of all.
 enum { USUAL_OPSET = 13, FIRST_OPSET = 7 };
 
-/// The sets in which all nodes that are kept mean what they meant.
-static egraph_status sets_of_kept(const eg_graph *graph, eg_onnx_sets *out) {
-  eg_onnx_writer w;
-  *out = (eg_onnx_sets){FIRST_OPSET, eg_onnx_newest_opset()};
-  writer_init(&w, graph, 0);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t n = 0; status == EGRAPH_OK && n < eg_graph_node_count(graph); n++)
+static const char *name_of(const Onnx__NodeProto *node) {
+  if (node == NULL) return "";
+  if (node->name != NULL && node->name[0] != '\0') return node->name;
+  return node->n_output != 0 ? node->output[0] : "";
+}
+
+static egraph_status no_common_set(const eg_onnx_span *span) {
+  const Onnx__NodeProto *first = span->wants_first, *last = span->wants_last;
+  return EG_FAIL(
+      EGRAPH_E_UNSUPPORTED,
+      "no operator set has the nodes that are kept as they were: %s '%.200s' is "
+      "so up to set %" PRId64 ", %s '%.200s' from set %" PRId64
+      " on; convert the model with onnx.version_converter",
+      last != NULL ? last->op_type : "", name_of(last), span->sets.last,
+      first != NULL ? first->op_type : "what we write", name_of(first), span->sets.first);
+}
+
+static egraph_status narrow_to_kept(eg_onnx_writer *w, bool converts, eg_onnx_span *out) {
+  const eg_graph *graph = w->graph;
+  *out = (eg_onnx_span){.sets = {FIRST_OPSET, eg_onnx_newest_opset()}};
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
     if (eg_graph_node_at(graph, (eg_graph_node){n}).attrs->op == EG_OP_OPAQUE)
-      status = eg_onnx_narrow_to_opaque(&w, (eg_graph_node){n}, out);
-  writer_deinit(&w);
+      EG_TRY(eg_onnx_narrow_to_opaque(w, (eg_graph_node){n}, converts, out));
+  return EGRAPH_OK;
+}
+
+/// The sets in which all nodes that are kept mean what they meant, or (`converts`) can be
+/// made to.
+static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
+                                  eg_onnx_sets *out) {
+  eg_onnx_writer w;
+  eg_onnx_span span;
+  eg_onnx_writer_init(&w, eg_graph_allocator(graph), graph, 0);
+  egraph_status status = narrow_to_kept(&w, converts, &span);
+  if (status == EGRAPH_OK && span.sets.first > span.sets.last)
+    status = no_common_set(&span);
+  *out = span.sets;
+  eg_onnx_writer_deinit(&w);
   return status;
 }
+
+/// What became of writing in one operator set.
+typedef struct attempt {
+  bool is_faulty;    // a node of ours is none of the set
+  uint32_t unloaded; // nodes that ONNX Runtime does not load there
+  unsigned char *bytes;
+  size_t size;
+} attempt;
 
 /// One trial of a graph under way.
 typedef struct draft {
@@ -367,7 +387,7 @@ typedef struct draft {
 } draft;
 
 static egraph_status write_draft(draft *d, const eg_graph *graph, int64_t opset) {
-  writer_init(&d->writer, graph, opset);
+  eg_onnx_writer_init(&d->writer, eg_graph_allocator(graph), graph, opset);
   d->body = (eg_onnx_body){.writer = &d->writer, .stem = "value"};
   eg_onnx_nodes_init(&d->body.nodes, d->writer.alloc);
   return write_graph(&d->body);
@@ -375,26 +395,29 @@ static egraph_status write_draft(draft *d, const eg_graph *graph, int64_t opset)
 
 static void draft_deinit(draft *d) {
   eg_onnx_nodes_deinit(&d->body.nodes);
-  writer_deinit(&d->writer);
+  eg_onnx_writer_deinit(&d->writer);
 }
 
-/// *out_is_faulty: a node of ours is none of the set.
+/// Packs the model where no more than `most_unloaded` nodes are unloaded.
 static egraph_status export_in(const eg_graph *graph, int64_t opset,
-                               const char *data_path, bool *out_is_faulty,
-                               unsigned char **out, size_t *out_size) {
+                               uint32_t most_unloaded, const char *data_path,
+                               attempt *out) {
   draft drafts[EG_TRIALS];
   eg_onnx_body *const bodies[EG_TRIALS] = {&drafts[0].body, &drafts[1].body,
                                            &drafts[2].body};
   const eg_open_sizes *sizes = eg_graph_open_sizes(graph);
   egraph_status status = EGRAPH_OK;
   uint32_t count = 0;
-  *out_is_faulty = false;
+  *out = (attempt){.bytes = NULL};
   while (status == EGRAPH_OK && count < (sizes != NULL ? (uint32_t)EG_TRIALS : 1)) {
     status = write_draft(&drafts[count], eg_graph_trial(graph, count), opset);
-    *out_is_faulty = *out_is_faulty || drafts[count++].writer.is_faulty;
+    out->is_faulty = out->is_faulty || drafts[count++].writer.is_faulty;
   }
-  if (status == EGRAPH_OK && sizes != NULL) status = eg_onnx_join_trials(bodies, sizes);
-  if (status == EGRAPH_OK) status = pack_model(bodies[0], data_path, out, out_size);
+  out->unloaded = drafts[0].writer.unloaded;
+  bool is_wanted = status == EGRAPH_OK && out->unloaded <= most_unloaded;
+  if (is_wanted && sizes != NULL) status = eg_onnx_join_trials(bodies, sizes);
+  if (is_wanted && status == EGRAPH_OK)
+    status = pack_model(bodies[0], data_path, &out->bytes, &out->size);
   while (count > 0)
     draft_deinit(&drafts[--count]);
   return status;
@@ -410,26 +433,42 @@ static int64_t next_opset(eg_onnx_sets sets, int64_t opset) {
   return below >= sets.first ? below : 0;
 }
 
-/// In the oldest operator set in which every node is legal and means what it should.
-static egraph_status export_graph(const eg_graph *graph, const char *data_path,
-                                  unsigned char **out, size_t *out_size) {
-  eg_onnx_sets sets;
-  bool is_faulty;
-  EG_TRY(sets_of_kept(graph, &sets));
-  if (sets.first > sets.last)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "no operator set from %d on has all nodes that are kept as they were; "
-                   "convert the model with onnx.version_converter",
-                   FIRST_OPSET);
+/// Where no set is free of nodes that ONNX Runtime does not load: the one with the
+/// fewest.
+static egraph_status export_best(const eg_graph *graph, eg_onnx_sets sets,
+                                 const char *data_path, attempt *out) {
   egraph_status status = EGRAPH_OK;
+  uint32_t fewest = UINT32_MAX;
+  int64_t best = 0;
   for (int64_t opset = 0; (opset = next_opset(sets, opset)) != 0;) {
-    status = export_in(graph, opset, data_path, &is_faulty, out, out_size);
-    if (!is_faulty) return status;
+    status = export_in(graph, opset, 0, data_path, out);
+    if (out->bytes != NULL || (status != EGRAPH_OK && !out->is_faulty)) return status;
+    if (status != EGRAPH_OK || out->unloaded >= fewest) continue;
+    fewest = out->unloaded;
+    best = opset;
   }
+  if (best != 0) return export_in(graph, best, fewest, data_path, out);
   return EG_FAIL(status,
                  "no operator set of those in which the nodes that are kept mean what "
                  "they meant (%" PRId64 " to %" PRId64 ") has all other nodes: %.300s",
                  sets.first, sets.last, egraph_last_error());
+}
+
+/// In the oldest operator set in which every node is legal, means what it should, and is
+/// loaded by ONNX Runtime; where there is none, nodes that are kept are converted.
+static egraph_status export_graph(const eg_graph *graph, const char *data_path,
+                                  unsigned char **out, size_t *out_size) {
+  egraph_status status = EGRAPH_OK;
+  for (int converts = 0; converts < 2; converts++) {
+    eg_onnx_sets sets;
+    attempt made = {.bytes = NULL};
+    status = sets_of_kept(graph, converts != 0, &sets);
+    if (status == EGRAPH_OK) status = export_best(graph, sets, data_path, &made);
+    *out = made.bytes;
+    *out_size = made.size;
+    if (status != EGRAPH_E_UNSUPPORTED) return status;
+  }
+  return status;
 }
 
 egraph_status eg_onnx_pack(const eg_graph *graph, unsigned char **out, size_t *out_size) {

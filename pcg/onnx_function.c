@@ -63,17 +63,25 @@ static egraph_status fill_function(eg_onnx_writer *w, const eg_onnx_item *item,
   return EGRAPH_OK;
 }
 
+static bool is_function_name(const eg_onnx_writer *w, const char *name) {
+  for (size_t i = 0; i < w->functions.len; i++)
+    if (strcmp(w->functions.data[i]->name, name) == 0) return true;
+  return false;
+}
+
 // "conv.1", "conv.2", ... in the order of first use; the names start from 1 in every
 // model.
 static egraph_status name_function(eg_onnx_writer *w, const char *op, const char **out) {
   size_t room = strlen(op) + 16, length = strlen(op);
-  uint32_t number = 1;
+  uint32_t number = 0;
   for (size_t i = 0; i < w->functions.len; i++)
     number += strncmp(w->functions.data[i]->name, op, length) == 0 &&
               w->functions.data[i]->name[length] == '.';
   char *name;
   EG_TRY(eg_arena_alloc(&w->arena, room, 1, &name));
-  (void)snprintf(name, room, "%s.%" PRIu32, op, number);
+  do
+    (void)snprintf(name, room, "%s.%" PRIu32, op, ++number);
+  while (is_function_name(w, name));
   *out = name;
   return EGRAPH_OK;
 }
@@ -92,7 +100,8 @@ static egraph_status add_function(eg_onnx_writer *w, const eg_onnx_item *item,
   EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *function->opset_import,
                         &function->opset_import));
   function->opset_import[0] = w->opsets.data[0]; // the standard one is the first
-  eg_onnx_body body = {.writer = w, .is_function = true, .stem = "t"};
+  eg_onnx_body body = {
+      .writer = w, .is_function = true, .has_constant_nodes = true, .stem = "t"};
   eg_onnx_nodes_init(&body.nodes, w->alloc);
   egraph_status status = fill_function(w, item, &body, function);
   eg_onnx_nodes_deinit(&body.nodes);
@@ -100,6 +109,62 @@ static egraph_status add_function(eg_onnx_writer *w, const eg_onnx_item *item,
   *out = function;
   return eg_onnx_functions_push(&w->functions, function);
 }
+
+// ---- functions that are read --------------------------------------------------------
+
+static egraph_status pack_nodes(egraph_allocator alloc, Onnx__NodeProto **nodes,
+                                size_t count, unsigned char **out, size_t *out_size) {
+  Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+  graph.node = nodes;
+  graph.n_node = count;
+  return eg_onnx_message_pack(alloc, &graph.base, out, out_size);
+}
+
+static bool same_names(char *const *a, size_t a_count, char *const *b, size_t b_count) {
+  for (size_t i = 0; a_count == b_count && i < a_count; i++)
+    if (strcmp(a[i], b[i]) != 0) return false;
+  return a_count == b_count;
+}
+
+static egraph_status compare_bodies(egraph_allocator alloc, const Onnx__FunctionProto *a,
+                                    const Onnx__FunctionProto *b, bool *out) {
+  unsigned char *bytes[2] = {NULL, NULL};
+  size_t size[2] = {0, 0};
+  *out = false;
+  if (!same_names(a->input, a->n_input, b->input, b->n_input) ||
+      !same_names(a->output, a->n_output, b->output, b->n_output))
+    return EGRAPH_OK;
+  EG_TRY(pack_nodes(alloc, a->node, a->n_node, &bytes[0], &size[0]));
+  egraph_status status = pack_nodes(alloc, b->node, b->n_node, &bytes[1], &size[1]);
+  if (status == EGRAPH_OK)
+    *out = size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0;
+  eg_free(alloc, bytes[0], size[0], 1);
+  eg_free(alloc, bytes[1], size[1], 1);
+  return status;
+}
+
+egraph_status eg_onnx_is_own_body(egraph_allocator alloc, const eg_onnx_item *item,
+                                  const Onnx__FunctionProto *function, bool *out) {
+  eg_onnx_writer w;
+  Onnx__FunctionProto own = ONNX__FUNCTION_PROTO__INIT;
+  int64_t opset =
+      eg_onnx_standard_opset(function->opset_import, function->n_opset_import);
+  *out = false;
+  if (opset < 1 || opset > eg_onnx_newest_opset() || !eg_onnx_needs_function(item))
+    return EGRAPH_OK;
+  eg_onnx_writer_init(&w, alloc, NULL, opset);
+  eg_onnx_body body = {
+      .writer = &w, .is_function = true, .has_constant_nodes = true, .stem = "t"};
+  eg_onnx_nodes_init(&body.nodes, alloc);
+  egraph_status status = fill_function(&w, item, &body, &own);
+  if (status == EGRAPH_OK) status = compare_bodies(alloc, &own, function, out);
+  if (w.is_faulty) status = EGRAPH_OK; // a set in which we would not write it
+  eg_onnx_nodes_deinit(&body.nodes);
+  eg_onnx_writer_deinit(&w);
+  return status;
+}
+
+// ---- calls --------------------------------------------------------------------------
 
 static egraph_status find_function(eg_onnx_writer *w, const eg_onnx_item *item,
                                    const char *signature, Onnx__FunctionProto **out) {

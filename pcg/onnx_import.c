@@ -2,7 +2,8 @@
 //
 //   1. every name of the file gets a tensor: graph inputs, initializers, results of nodes
 //   2. nodes are put in an order in which operands come first (files need not have one)
-//   3. each node is imported by the table, or becomes opaque
+//   3. each node is imported by the table, or becomes opaque; a call of a function, a
+//      branch or a loop that is known becomes the nodes within, by the same three steps
 //   4. outputs, memory formats
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
@@ -14,7 +15,9 @@
 
 #include "base/hash.h"
 #include "pcg/graph_internal.h"
+#include "pcg/onnx_header.h"
 #include "pcg/onnx_op.h"
+#include "pcg/onnx_opaque.h"
 #include "pcg/onnx_tensor.h"
 #include "pcg/onnx_versions.h"
 
@@ -24,13 +27,9 @@ enum { KNOWN_OPSET = 23 };
 
 // ---- opset --------------------------------------------------------------------------
 
-static bool is_standard_domain(const char *domain) {
-  return domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
-}
-
 static bool has_standard_node(const Onnx__GraphProto *graph) {
   for (size_t i = 0; i < graph->n_node; i++)
-    if (is_standard_domain(graph->node[i]->domain)) return true;
+    if (eg_onnx_is_standard(graph->node[i]->domain)) return true;
   return false;
 }
 
@@ -39,17 +38,17 @@ static egraph_status read_opset(eg_onnx_reader *r) {
   if (model->graph == NULL)
     return EG_FAIL(EGRAPH_E_PARSE, "%s: the model has no graph; is it an ONNX model?",
                    r->file);
-  for (size_t i = 0; i < model->n_opset_import; i++)
-    if (is_standard_domain(model->opset_import[i]->domain))
-      r->opset = model->opset_import[i]->version;
-  const int64_t newest = eg_onnx_newest_opset();
-  if (r->opset >= 1 && r->opset <= newest) return EGRAPH_OK;
-  if (r->opset == 0 && !has_standard_node(model->graph)) return EGRAPH_OK;
+  r->whole.imports = model->opset_import;
+  r->whole.import_count = model->n_opset_import;
+  r->whole.opset = eg_onnx_standard_opset(model->opset_import, model->n_opset_import);
+  const int64_t newest = eg_onnx_newest_opset(), opset = r->whole.opset;
+  if (opset >= 1 && opset <= newest) return EGRAPH_OK;
+  if (opset == 0 && !has_standard_node(model->graph)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "%s: operator set %" PRId64 " is not supported, only 1 to %" PRId64
                  "; convert the model with "
                  "onnx.version_converter",
-                 r->file, r->opset, newest);
+                 r->file, opset, newest);
 }
 
 // What the metadata says of inputs that stand for absent weights.
@@ -94,23 +93,39 @@ static bool is_as_known(const eg_onnx_call *call) {
          eg_onnx_sets_have(eg_onnx_sets_of(call->node->op_type, KNOWN_OPSET), opset);
 }
 
-static egraph_status import_call(const eg_onnx_call *call) {
-  const char *domain = call->node->domain;
+// By the table where it covers the node; as what runs of its graphs; as it is.
+static egraph_status import_operator(const eg_onnx_call *call) {
   eg_onnx_reader *r = call->reader;
+  const char *domain = call->node->domain;
   uint32_t nodes = eg_graph_node_count(r->graph);
   bool known = is_typed(call);
   egraph_status status = EGRAPH_E_UNSUPPORTED;
-  if (known && is_standard_domain(domain) && is_as_known(call))
+  if (known && eg_onnx_is_standard(domain) && is_as_known(call))
     status = eg_onnx_import_node(call);
-  if (known && strcmp(domain, "egraph") == 0) status = eg_onnx_import_own(call);
+  if (known && strcmp(domain, EG_ONNX_DOMAIN) == 0)
+    status = eg_onnx_import_own(call, NULL);
+  if (status == EGRAPH_E_UNSUPPORTED && eg_onnx_is_standard(domain))
+    status = eg_onnx_import_control(call);
   if (status != EGRAPH_E_UNSUPPORTED) return status;
   // An importer that gives up late leaves intermediate nodes that nobody uses.
   r->needs_pruning = r->needs_pruning || eg_graph_node_count(r->graph) != nodes;
   return eg_onnx_import_opaque(call);
 }
 
+static egraph_status import_call(const eg_onnx_call *call) {
+  uint32_t index;
+  EG_TRY(eg_onnx_function_of(call->reader, call->node, &index));
+  if (index == UINT32_MAX) return import_operator(call);
+  const Onnx__FunctionProto *function = call->reader->model->functions[index];
+  egraph_status status = EGRAPH_E_UNSUPPORTED;
+  if (strcmp(function->domain, EG_ONNX_DOMAIN) == 0 && is_typed(call))
+    status = eg_onnx_import_own(call, function);
+  return status == EGRAPH_E_UNSUPPORTED ? eg_onnx_import_function(call, function)
+                                        : status;
+}
+
 static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
-  const Onnx__NodeProto *node = r->model->graph->node[n];
+  const Onnx__NodeProto *node = r->nodes.data[n].node;
   eg_onnx_ref *inputs, *outputs;
   if (node->n_input > INT32_MAX || node->n_output > INT32_MAX)
     return EG_FAIL(EGRAPH_E_PARSE, "too many operands");
@@ -122,6 +137,8 @@ static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
                        .input_count = (uint32_t)node->n_input,
                        .outputs = outputs,
                        .output_count = (uint32_t)node->n_output};
+  r->scope = r->nodes.data[n].scope;
+  r->opset = r->scope->opset;
   EG_TRY(import_call(&call));
   EG_TRY(eg_onnx_keep_open(&call));
   // Results that the operator does not have, and that nobody uses, stay unmade.
@@ -132,14 +149,39 @@ static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
   return EGRAPH_OK;
 }
 
-static egraph_status import_nodes(eg_onnx_reader *r) {
-  for (size_t i = 0; i < r->order.len; i++) {
-    uint32_t n = r->order.data[i];
+egraph_status eg_onnx_import_from(eg_onnx_reader *r, uint32_t first) {
+  const eg_onnx_scope *scope = r->scope;
+  size_t begin = r->order.len;
+  if (r->depth == EG_ONNX_MAX_BODIES)
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "functions, branches and loops are nested more than %d deep",
+                   EG_ONNX_MAX_BODIES);
+  r->depth++;
+  EG_TRY(eg_onnx_sort_nodes(r, first));
+  for (size_t i = begin, end = r->order.len; i < end; i++) {
+    uint32_t n = r->order.data[i]; // the list grows by bodies
     egraph_status status = import_one(r, n);
-    if (status == EGRAPH_OK) continue;
     if (status == EGRAPH_E_MEMORY) return status;
-    return eg_onnx_in_node(r, n, status);
+    if (status != EGRAPH_OK) return eg_onnx_in_node(r, n, status);
   }
+  r->depth--;
+  r->scope = scope;
+  r->opset = scope->opset;
+  return EGRAPH_OK;
+}
+
+/// The nodes of the model, their results, and what the file says of these.
+static egraph_status register_nodes(eg_onnx_reader *r) {
+  const Onnx__GraphProto *graph = r->model->graph;
+  for (size_t n = 0; n < graph->n_node; n++) {
+    EG_TRY(eg_onnx_places_push(&r->nodes, (eg_onnx_place){graph->node[n], &r->whole}));
+    EG_TRY(eg_onnx_inner_names(r->alloc, graph->node[n], &r->reserved));
+  }
+  EG_TRY(eg_onnx_register_results(r, 0));
+  for (size_t i = 0; i < graph->n_output; i++)
+    eg_onnx_declare(r, graph->output[i]->name, graph->output[i]);
+  for (size_t i = 0; i < graph->n_value_info; i++)
+    eg_onnx_declare(r, graph->value_info[i]->name, graph->value_info[i]);
   return EGRAPH_OK;
 }
 
@@ -225,11 +267,12 @@ static egraph_status import_model(eg_onnx_reader *r) {
   EG_TRY(read_opset(r));
   EG_TRY(read_metadata(r));
   EG_TRY(eg_onnx_resolve_dims(r));
+  EG_TRY(eg_onnx_header_read(&r->arena, r->model, r->graph));
+  EG_TRY(eg_onnx_register_functions(r));
   EG_TRY(eg_onnx_register_leaves(r));
-  EG_TRY(eg_onnx_register_results(r));
+  EG_TRY(register_nodes(r));
   EG_TRY(mark_outputs(r));
-  EG_TRY(eg_onnx_sort_nodes(r));
-  EG_TRY(import_nodes(r));
+  EG_TRY(eg_onnx_import_from(r, 0));
   EG_TRY(add_outputs(r));
   EG_TRY(set_formats(r));
   EG_TRY(note_constants(r));
@@ -246,6 +289,10 @@ static void reader_init(eg_onnx_reader *r, egraph_allocator alloc) {
   eg_strmap_init(&r->names, alloc);
   eg_strmap_init(&r->absent, alloc);
   eg_onnx_dims_init(&r->dims, alloc);
+  eg_strmap_init(&r->reserved, alloc);
+  eg_strmap_init(&r->functions, alloc);
+  eg_onnx_places_init(&r->nodes, alloc);
+  r->scope = &r->whole;
   eg_u32s_init(&r->order, alloc);
 }
 
@@ -256,6 +303,9 @@ static void reader_deinit(eg_onnx_reader *r) {
   eg_strmap_deinit(&r->names);
   eg_strmap_deinit(&r->absent);
   eg_onnx_dims_deinit(&r->dims);
+  eg_strmap_deinit(&r->reserved);
+  eg_strmap_deinit(&r->functions);
+  eg_onnx_places_deinit(&r->nodes);
   eg_onnx_tensors_deinit(&r->tensors);
   eg_arena_deinit(&r->arena);
 }

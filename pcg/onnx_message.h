@@ -11,6 +11,8 @@
 #include "third_party/onnx/onnx-ml.pb-c.h"
 
 enum { EG_ONNX_MAX_DEPTH = 64 };
+/// Of our fused operators.
+#define EG_ONNX_DOMAIN "egraph"
 
 /// A protobuf-c allocator over ours. Must not move while messages made with it live.
 typedef struct eg_onnx_heap {

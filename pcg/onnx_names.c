@@ -7,6 +7,8 @@
 #include "pcg/onnx_op.h"
 #include "pcg/onnx_tensor.h"
 
+enum { FIRST_IR_WITH_DEFAULTS = 4 };
+
 bool eg_onnx_find_tensor(const eg_onnx_reader *r, const char *name, eg_onnx_ref *out) {
   return eg_strmap_find(&r->names, name, &out->id);
 }
@@ -39,23 +41,21 @@ egraph_status eg_onnx_data_of(const eg_onnx_reader *reader,
                  eg_onnx_tensor_location(proto));
 }
 
-static egraph_status read_initializer(eg_onnx_reader *r, Onnx__TensorProto *proto) {
+egraph_status eg_onnx_read_initializer(eg_onnx_reader *r, Onnx__TensorProto *proto,
+                                       const char *name) {
   eg_onnx_ref ref, other;
   bool known;
   eg_type type;
   eg_buffer *data;
-  if (proto->name[0] == '\0') return EG_FAIL(EGRAPH_E_PARSE, "it has no name");
-  if (eg_onnx_find_tensor(r, proto->name, &other))
+  if (name[0] == '\0') return EG_FAIL(EGRAPH_E_PARSE, "it has no name");
+  if (eg_onnx_find_tensor(r, name, &other))
     return EG_FAIL(EGRAPH_E_PARSE, "there are two tensors of this name");
-  EG_TRY(register_tensor(r, proto->name, UINT32_MAX, &ref));
+  EG_TRY(register_tensor(r, name, UINT32_MAX, &ref));
   EG_TRY(eg_onnx_tensor_type(proto, &known, &type));
   if (!known) return eg_onnx_import_foreign_initializer(r, proto);
   EG_TRY(eg_onnx_data_of(r, proto, &type, &data));
   egraph_status status = eg_onnx_define_constant(r, ref, &type, data);
   eg_buffer_release(data);
-  // Two copies of every weight would be in memory otherwise.
-  eg_onnx_bytes_free(&r->heap, &proto->raw_data);
-  proto->has_raw_data = false;
   return status;
 }
 
@@ -96,6 +96,23 @@ static egraph_status fix_input(eg_onnx_reader *r, eg_onnx_ref ref,
   return eg_onnx_define_constant(r, ref, &fixed->type, fixed->data);
 }
 
+// An input with an initializer has a default value that a caller may replace: what it is
+// computed into is not known. Before version 4 of the format every initializer was listed
+// as an input, and none could be replaced.
+static egraph_status read_default(eg_onnx_reader *r, eg_onnx_ref ref) {
+  eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, ref);
+  if (tensor->value.id != EG_VALUE_NONE.id)
+    return EG_FAIL(EGRAPH_E_PARSE, "there are two inputs of this name");
+  if (r->model->ir_version < FIRST_IR_WITH_DEFAULTS || r->options.fixes_defaults)
+    return EGRAPH_OK;
+  EG_TRY(eg_graph_add_input(r->graph, tensor->name, &tensor->type, &tensor->value));
+  EG_TRY(eg_graph_set_default(r->graph, tensor->value, tensor->data));
+  eg_buffer_release(tensor->data);
+  tensor->data = NULL;
+  tensor->constant = false;
+  return EGRAPH_OK;
+}
+
 static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
   eg_onnx_ref ref;
   eg_type type;
@@ -103,8 +120,7 @@ static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
   const eg_onnx_fixed_input *fixed = fixed_input(r, info->name);
   if (info->name[0] == '\0') return EG_FAIL(EGRAPH_E_PARSE, "it has no name");
   if (eg_onnx_find_tensor(r, info->name, &ref)) {
-    // Inputs with an initializer are weights that a caller might replace.
-    if (eg_onnx_tensor_at(r, ref)->constant) return EGRAPH_OK;
+    if (eg_onnx_tensor_at(r, ref)->constant) return read_default(r, ref);
     return EG_FAIL(EGRAPH_E_PARSE, "there are two tensors of this name");
   }
   EG_TRY(register_tensor(r, info->name, UINT32_MAX, &ref));
@@ -127,9 +143,14 @@ static egraph_status read_input(eg_onnx_reader *r, Onnx__ValueInfoProto *info) {
 
 egraph_status eg_onnx_register_leaves(eg_onnx_reader *r) {
   Onnx__GraphProto *graph = r->model->graph;
-  for (size_t i = 0; i < graph->n_initializer; i++)
-    EG_TRY(eg_onnx_about(r, read_initializer(r, graph->initializer[i]), "initializer",
-                         graph->initializer[i]->name));
+  for (size_t i = 0; i < graph->n_initializer; i++) {
+    Onnx__TensorProto *proto = graph->initializer[i];
+    EG_TRY(eg_onnx_about(r, eg_onnx_read_initializer(r, proto, proto->name),
+                         "initializer", proto->name));
+    // Two copies of every weight would be in memory otherwise.
+    eg_onnx_bytes_free(&r->heap, &proto->raw_data);
+    proto->has_raw_data = false;
+  }
   if (graph->n_sparse_initializer != 0)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: sparse initializers are not supported",
                    r->file);
@@ -141,38 +162,48 @@ egraph_status eg_onnx_register_leaves(eg_onnx_reader *r) {
 
 egraph_status eg_onnx_in_node(const eg_onnx_reader *r, uint32_t index,
                               egraph_status status) {
-  const Onnx__NodeProto *node = r->model->graph->node[index];
+  const eg_onnx_place *place = eg_onnx_places_at(&r->nodes, index);
   char what[256];
-  eg_graph_describe_node(node->name, node->op_type, index, what, sizeof what);
+  eg_graph_describe_node(place->node->name, place->node->op_type, index, what,
+                         sizeof what);
   if (status == EGRAPH_E_TYPE || status == EGRAPH_E_ARGUMENT) status = EGRAPH_E_PARSE;
+  if (place->scope->outer != NULL) return eg_fail_context(status, "node %s", what);
   return eg_fail_context(status, "%s: node %s", r->file, what);
 }
 
-egraph_status eg_onnx_register_results(eg_onnx_reader *r) {
-  const Onnx__GraphProto *graph = r->model->graph;
+// A result of a call that its function's body makes is the body's from now on.
+static egraph_status register_result(eg_onnx_reader *r, const char *name, uint32_t node,
+                                     uint32_t first) {
   eg_onnx_ref ref;
-  if (graph->n_node >= INT32_MAX)
+  if (!eg_onnx_find_tensor(r, name, &ref)) return register_tensor(r, name, node, &ref);
+  eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, ref);
+  if (tensor->made || tensor->producer >= first)
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "its result '%.200s' is made elsewhere, too; names must be unique",
+                   name);
+  tensor->producer = node;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_register_results(eg_onnx_reader *r, uint32_t first) {
+  if (r->nodes.len >= INT32_MAX)
     return EG_FAIL(EGRAPH_E_PARSE, "%s: too many nodes", r->file);
-  for (uint32_t n = 0; n < graph->n_node; n++) {
-    const Onnx__NodeProto *node = graph->node[n];
+  for (uint32_t n = first; n < r->nodes.len; n++) {
+    const Onnx__NodeProto *node = r->nodes.data[n].node;
     for (size_t i = 0; i < node->n_output; i++) {
       if (node->output[i][0] == '\0') continue;
-      if (eg_onnx_find_tensor(r, node->output[i], &ref))
-        return eg_onnx_in_node(
-            r, n,
-            EG_FAIL(EGRAPH_E_PARSE,
-                    "its result '%.200s' is made elsewhere, too; names must "
-                    "be unique",
-                    node->output[i]));
-      EG_TRY(register_tensor(r, node->output[i], n, &ref));
+      egraph_status status = register_result(r, node->output[i], n, first);
+      if (status == EGRAPH_E_MEMORY) return status;
+      if (status != EGRAPH_OK) return eg_onnx_in_node(r, n, status);
     }
   }
-  for (size_t i = 0; i < graph->n_value_info + graph->n_output; i++) {
-    const Onnx__ValueInfoProto *info = i < graph->n_value_info
-                                           ? graph->value_info[i]
-                                           : graph->output[i - graph->n_value_info];
-    if (eg_onnx_find_tensor(r, info->name, &ref))
-      eg_onnx_tensor_at(r, ref)->declared = info;
-  }
   return EGRAPH_OK;
+}
+
+void eg_onnx_declare(eg_onnx_reader *r, const char *name,
+                     const Onnx__ValueInfoProto *declared) {
+  eg_onnx_ref ref;
+  if (declared->type == NULL || !eg_onnx_find_tensor(r, name, &ref)) return;
+  eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, ref);
+  if (tensor->declared == NULL) tensor->declared = declared;
 }

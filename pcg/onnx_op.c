@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/onnx_op.h"
 #include "pcg/onnx_versions.h"
+#include "pcg/onnx_writer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -146,7 +147,7 @@ static egraph_status read_float(const eg_onnx_call *call, const char *name,
   double value;
   const Onnx__AttributeProto *attr = eg_onnx_attr(call, name);
   const char *text;
-  if (attr != NULL && attr->has_s && strcmp(call->node->domain, "egraph") == 0) {
+  if (attr != NULL && attr->has_s && strcmp(call->node->domain, EG_ONNX_DOMAIN) == 0) {
     EG_TRY(eg_onnx_attr_string(call, name, "", &text)); // our nodes keep all 64 bits
     if (!eg_parse_double(text, &out->f))
       return EG_FAIL(EGRAPH_E_PARSE, "attribute '%s' is '%.40s'", name, text);
@@ -220,9 +221,34 @@ egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
   return row->import(&inner);
 }
 
-// "conv.3" in our domain: operator conv, all attributes on the node. The function it
-// names is for others.
-egraph_status eg_onnx_import_own(const eg_onnx_call *call) {
+// Whether the function says what we write for a node of these attributes and operands.
+static egraph_status check_own_body(const eg_onnx_call *call, const eg_attrs *attrs,
+                                    const Onnx__FunctionProto *function) {
+  eg_arena *arena = &call->reader->arena;
+  eg_onnx_item item = {.name = "",
+                       .attrs = attrs,
+                       .input_count = call->input_count,
+                       .result_count = eg_op_results(attrs)};
+  const eg_op_info *op = eg_op_info_of((eg_op)attrs->op);
+  eg_type *inputs, *results;
+  bool is_own;
+  if (item.input_count < (uint32_t)op->min_inputs ||
+      (op->max_inputs >= 0 && item.input_count > (uint32_t)op->max_inputs))
+    return eg_onnx_decline("it has another number of operands");
+  EG_TRY(eg_arena_alloc(arena, item.input_count, sizeof *inputs, &inputs));
+  EG_TRY(eg_arena_alloc(arena, item.result_count, sizeof *results, &results));
+  for (uint32_t i = 0; i < item.input_count; i++)
+    EG_TRY(eg_onnx_input_type(call, i, &inputs[i]));
+  EG_TRY(eg_op_infer(attrs, inputs, item.input_count, results));
+  item.inputs = inputs;
+  item.results = results;
+  EG_TRY(eg_onnx_is_own_body(call->reader->alloc, &item, function, &is_own));
+  return is_own ? EGRAPH_OK : eg_onnx_decline("its function says something else");
+}
+
+// "conv.3" in our domain: operator conv, all attributes on the node.
+egraph_status eg_onnx_import_own(const eg_onnx_call *call,
+                                 const Onnx__FunctionProto *function) {
   const char *type = call->node->op_type, *dot = strrchr(type, '.');
   const char *name;
   eg_op op;
@@ -235,6 +261,13 @@ egraph_status eg_onnx_import_own(const eg_onnx_call *call) {
   inner.op = op;
   eg_attr_list list;
   eg_attr_list_init(&list, op);
-  EG_TRY(read_slots(&inner, &list));
+  egraph_status status = read_slots(&inner, &list);
+  eg_attrs attrs = eg_attr_list_attrs(&list);
+  if (status == EGRAPH_OK && function != NULL)
+    status = check_own_body(&inner, &attrs, function);
+  // What does not fit is what the function says; without one it is an error.
+  if (status != EGRAPH_OK && status != EGRAPH_E_MEMORY && function != NULL)
+    return EGRAPH_E_UNSUPPORTED;
+  EG_TRY(status);
   return eg_onnx_emit_node(&inner, &list);
 }

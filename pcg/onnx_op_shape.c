@@ -230,7 +230,7 @@ static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_z
 static bool is_in_file(const eg_onnx_reader *r, eg_onnx_ref ref) {
   uint32_t producer = r->tensors.data[ref.id].producer;
   return producer == UINT32_MAX ||
-         strcmp(r->model->graph->node[producer]->op_type, "Constant") == 0;
+         strcmp(r->nodes.data[producer].node->op_type, "Constant") == 0;
 }
 
 /// Where the batch is another than the file's (pcg/onnx_batch.c): a shape of the file

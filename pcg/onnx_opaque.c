@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pcg/onnx_reader.h"
+#include "pcg/onnx_versions.h"
 
 EG_VEC_DEFINE(graph_list, const Onnx__GraphProto *);
 
@@ -73,6 +74,16 @@ static egraph_status collect_captures(eg_onnx_reader *r, const graph_list *graph
   return EGRAPH_OK;
 }
 
+egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
+                                  eg_strmap *out) {
+  graph_list graphs;
+  graph_list_init(&graphs, alloc);
+  egraph_status status = collect_graphs(node, &graphs);
+  if (status == EGRAPH_OK) status = collect_inner_names(&graphs, out);
+  graph_list_deinit(&graphs);
+  return status;
+}
+
 egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *node,
                                eg_onnx_refs *out) {
   graph_list graphs;
@@ -90,8 +101,7 @@ egraph_status eg_onnx_captures(eg_onnx_reader *reader, const Onnx__NodeProto *no
 // ---- records ------------------------------------------------------------------------
 
 static bool is_foreign_domain(const char *domain) {
-  return domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0 &&
-         strcmp(domain, "egraph") != 0;
+  return !eg_onnx_is_standard(domain) && strcmp(domain, EG_ONNX_DOMAIN) != 0;
 }
 
 static bool has_graphs(const Onnx__NodeProto *node) {
@@ -100,36 +110,82 @@ static bool has_graphs(const Onnx__NodeProto *node) {
   return false;
 }
 
+typedef struct node_span {
+  Onnx__NodeProto *const *nodes;
+  size_t count;
+} node_span;
+EG_VEC_DEFINE(node_spans, node_span);
+
+// Spans of what the graphs of a node hold, and of the functions that are called there;
+// the list is its own work list. `is_called` [functions of the model].
+static egraph_status search_calls(const eg_onnx_reader *r, graph_list *graphs,
+                                  node_spans *spans, bool *is_called) {
+  for (size_t s = 0, g = 0; s < spans->len; s++)
+    for (size_t n = 0; n < spans->data[s].count; n++) {
+      const Onnx__NodeProto *node = spans->data[s].nodes[n];
+      uint32_t index;
+      EG_TRY(push_attribute_graphs(node, graphs));
+      for (; g < graphs->len; g++)
+        EG_TRY(node_spans_push(
+            spans, (node_span){graphs->data[g]->node, graphs->data[g]->n_node}));
+      EG_TRY(eg_onnx_function_of(r, node, &index));
+      if (index == UINT32_MAX || is_called[index]) continue;
+      const Onnx__FunctionProto *function = r->model->functions[index];
+      is_called[index] = true;
+      EG_TRY(node_spans_push(spans, (node_span){function->node, function->n_node}));
+    }
+  return EGRAPH_OK;
+}
+
+/// Functions that are called in the graphs of a node, there and from there.
+static egraph_status mark_called(eg_onnx_reader *r, const Onnx__NodeProto *node,
+                                 bool *is_called) {
+  graph_list graphs;
+  node_spans spans;
+  Onnx__NodeProto *whole = (Onnx__NodeProto *)(uintptr_t)node;
+  graph_list_init(&graphs, r->alloc);
+  node_spans_init(&spans, r->alloc);
+  egraph_status status = node_spans_push(&spans, (node_span){&whole, 1});
+  if (status == EGRAPH_OK) status = search_calls(r, &graphs, &spans, is_called);
+  node_spans_deinit(&spans);
+  graph_list_deinit(&graphs);
+  return status;
+}
+
 // The model of a record around `graph`, which the caller fills, with the operator sets. A
-// node of another domain, or with sub-graphs (`node` may be NULL), brings the functions
-// of other domains along.
+// node of another domain, or with sub-graphs (`node` may be NULL), brings sets of other
+// domains along, and the functions that are called in its sub-graphs.
 static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
                                   const Onnx__NodeProto *node, Onnx__ModelProto *out) {
   static char standard_domain[] = "";
   const Onnx__ModelProto *model = r->model;
+  const eg_onnx_scope *scope = r->scope;
   Onnx__OperatorSetIdProto *standard;
   *out = (Onnx__ModelProto)ONNX__MODEL_PROTO__INIT;
   out->graph = graph;
   if (node == NULL) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&r->arena, model->n_opset_import + 1, sizeof *out->opset_import,
+  EG_TRY(eg_arena_alloc(&r->arena, scope->import_count + 1, sizeof *out->opset_import,
                         &out->opset_import));
   EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *standard, &standard));
-  EG_TRY(eg_arena_alloc(&r->arena, model->n_functions, sizeof *out->functions,
-                        &out->functions));
   if (!is_foreign_domain(node->domain)) {
     *standard = (Onnx__OperatorSetIdProto)ONNX__OPERATOR_SET_ID_PROTO__INIT;
     standard->domain = standard_domain;
     standard->has_version = true;
-    standard->version = r->opset;
+    standard->version = scope->opset;
     out->opset_import[out->n_opset_import++] = standard;
     if (!has_graphs(node)) return EGRAPH_OK;
   }
-  for (size_t i = 0; i < model->n_opset_import; i++)
-    if (is_foreign_domain(model->opset_import[i]->domain))
-      out->opset_import[out->n_opset_import++] = model->opset_import[i];
+  for (size_t i = 0; i < scope->import_count; i++)
+    if (scope->imports[i]->domain != NULL && is_foreign_domain(scope->imports[i]->domain))
+      out->opset_import[out->n_opset_import++] = scope->imports[i];
+  if (model->n_functions == 0 || !has_graphs(node)) return EGRAPH_OK;
+  bool *is_called;
+  EG_TRY(eg_arena_alloc(&r->arena, model->n_functions, sizeof *is_called, &is_called));
+  EG_TRY(eg_arena_alloc(&r->arena, model->n_functions, sizeof *out->functions,
+                        &out->functions));
+  EG_TRY(mark_called(r, node, is_called));
   for (size_t i = 0; i < model->n_functions; i++)
-    if (is_foreign_domain(model->functions[i]->domain))
-      out->functions[out->n_functions++] = model->functions[i];
+    if (is_called[i]) out->functions[out->n_functions++] = model->functions[i];
   return EGRAPH_OK;
 }
 

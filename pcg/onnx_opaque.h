@@ -7,11 +7,18 @@
 // input    a graph input that is no tensor of ours: graph.input[0], no node
 // constant an initializer of a foreign element type: graph.initializer[0], no node
 // A node of the standard domain keeps the version of its operator set in opset_import;
-// one of another domain, or with sub-graphs, the versions and functions of all other
-// domains.
+// one of another domain, or with sub-graphs, the versions of all other domains, and the
+// functions that are called in its sub-graphs.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_ONNX_OPAQUE_H
 #define EG_PCG_ONNX_OPAQUE_H
+
+#include "base/strmap.h"
+#include "pcg/onnx_message.h"
+
+/// Adds the names that are made in the sub-graphs of a node to `out`.
+egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
+                                  eg_strmap *out);
 
 /// Operator types of the records that stand for no node.
 #define EG_ONNX_FOREIGN_INPUT "egraph:Input"

@@ -6,13 +6,20 @@
 #include <string.h>
 
 #include "pcg/onnx.h"
+#include "pcg/onnx_convert.h"
 #include "pcg/onnx_opaque.h"
 #include "pcg/onnx_writer.h"
 
 egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
                                 int64_t version) {
-  for (size_t i = 0; i < writer->opsets.len; i++)
-    if (strcmp(writer->opsets.data[i]->domain, domain) == 0) return EGRAPH_OK;
+  for (size_t i = 0; i < writer->opsets.len; i++) {
+    if (strcmp(writer->opsets.data[i]->domain, domain) != 0) continue;
+    if (writer->opsets.data[i]->version == version) return EGRAPH_OK;
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "nodes that are kept want versions %" PRId64 " and %" PRId64
+                   " of the domain '%.200s'; a model has one",
+                   writer->opsets.data[i]->version, version, domain);
+  }
   Onnx__OperatorSetIdProto *opset;
   EG_TRY(eg_arena_alloc(&writer->arena, 1, sizeof *opset, &opset));
   *opset = (Onnx__OperatorSetIdProto)ONNX__OPERATOR_SET_ID_PROTO__INIT;
@@ -22,29 +29,30 @@ egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
   return eg_onnx_opsets_push(&writer->opsets, opset);
 }
 
-static bool is_foreign_domain(const char *domain) {
-  return domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0;
-}
+static const char *text_of(const char *text) { return text != NULL ? text : ""; }
 
 static bool has_function(const eg_onnx_writer *w, const Onnx__FunctionProto *function) {
   for (size_t i = 0; i < w->functions.len; i++)
     if (strcmp(w->functions.data[i]->name, function->name) == 0 &&
-        strcmp(w->functions.data[i]->domain, function->domain) == 0)
+        strcmp(w->functions.data[i]->domain, function->domain) == 0 &&
+        strcmp(text_of(w->functions.data[i]->overload), text_of(function->overload)) == 0)
       return true;
   return false;
 }
 
-// Operator sets and functions that the node may need; ours are written anew.
+// Operator sets and functions that the node may need.
 static egraph_status add_surroundings(eg_onnx_writer *w, const Onnx__ModelProto *record) {
   for (size_t i = 0; i < record->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *opset = record->opset_import[i];
-    if (is_foreign_domain(opset->domain) && strcmp(opset->domain, EG_ONNX_DOMAIN) != 0)
+    if (!eg_onnx_is_standard(opset->domain))
       EG_TRY(eg_onnx_add_opset(w, opset->domain, opset->version));
   }
-  for (size_t i = 0; i < record->n_functions; i++)
-    if (strcmp(record->functions[i]->domain, EG_ONNX_DOMAIN) != 0 &&
-        !has_function(w, record->functions[i]))
-      EG_TRY(eg_onnx_functions_push(&w->functions, record->functions[i]));
+  for (size_t i = 0; i < record->n_functions; i++) {
+    if (has_function(w, record->functions[i])) continue;
+    EG_TRY(eg_onnx_functions_push(&w->functions, record->functions[i]));
+    if (strcmp(record->functions[i]->domain, EG_ONNX_DOMAIN) == 0)
+      EG_TRY(eg_onnx_add_opset(w, EG_ONNX_DOMAIN, 1));
+  }
   return EGRAPH_OK;
 }
 
@@ -113,8 +121,24 @@ static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto 
   return EGRAPH_OK;
 }
 
+/// Whether ONNX Runtime loads a standard node, by the operands that are tensors of ours.
+static egraph_status note_loading(eg_onnx_writer *w, const Onnx__NodeProto *fresh,
+                                  const eg_graph_node_info *node) {
+  int *dtype;
+  uint32_t operand = 0;
+  if (!eg_onnx_is_standard(fresh->domain)) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&w->arena, fresh->n_input, sizeof *dtype, &dtype));
+  for (size_t i = 0; i < fresh->n_input; i++) {
+    if (fresh->input[i][0] == '\0' || operand == node->input_count) continue;
+    const eg_value_info *info = eg_graph_value(w->graph, node->inputs[operand++]);
+    dtype[i] = info->typed ? eg_dtype_onnx(info->type.dtype) : 0;
+  }
+  eg_onnx_note_loading(w, fresh, dtype);
+  return EGRAPH_OK;
+}
+
 static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
-                                       const Onnx__GraphProto *record,
+                                       int64_t opset, const Onnx__GraphProto *record,
                                        const char *const *inputs,
                                        const char *const *results) {
   eg_onnx_writer *w = body->writer;
@@ -135,6 +159,8 @@ static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
   EG_TRY(restore_captures(body, id, record, inputs + operands,
                           node.input_count - (uint32_t)operands));
   EG_TRY(add_foreign_types(w, old, fresh, record, &node));
+  if (opset != 0) EG_TRY(eg_onnx_convert(body, opset, fresh));
+  EG_TRY(note_loading(w, fresh, &node));
   return eg_onnx_nodes_push(&body->nodes, fresh);
 }
 
@@ -151,8 +177,9 @@ static egraph_status write_record(eg_onnx_body *body, eg_graph_node id,
     inputs[i] = w->value_names[node.inputs[i].id];
   for (uint32_t i = 0; i < node.result_count; i++)
     results[i] = w->value_names[node.results[i].id];
-  EG_TRY(add_surroundings(w, record));
-  if (graph->n_node == 1) return write_record_node(body, id, graph, inputs, results);
+  int64_t opset = eg_onnx_standard_opset(record->opset_import, record->n_opset_import);
+  if (graph->n_node == 1)
+    return write_record_node(body, id, opset, graph, inputs, results);
   if (node.result_count != 1 || node.input_count != 0) return damaged(w, id);
   if (graph->n_input == 1) {
     Onnx__ValueInfoProto *info;
@@ -169,19 +196,41 @@ static egraph_status write_record(eg_onnx_body *body, eg_graph_node id,
   return eg_onnx_initializers_push(&w->initializers, tensor);
 }
 
-/// *out is the writer's.
+egraph_status eg_onnx_unpack_record(eg_onnx_writer *w, const char *what,
+                                    const void *bytes, size_t size,
+                                    const Onnx__ModelProto **out) {
+  ProtobufCMessage *message = NULL;
+  EG_TRY(eg_onnx_messages_reserve(&w->records, w->records.len + 1));
+  EG_TRY(eg_onnx_message_unpack(&w->heap, &onnx__model_proto__descriptor, what,
+                                "record of a graph", bytes, size, &message));
+  w->records.data[w->records.len++] = message;
+  *out = (const Onnx__ModelProto *)message;
+  return eg_onnx_fill_strings(&w->heap, (Onnx__ModelProto *)message);
+}
+
+/// Each record is unpacked once.
 static egraph_status read_record(eg_onnx_writer *w, eg_graph_node node,
                                  const Onnx__ModelProto **out) {
   size_t size;
   const void *bytes = eg_graph_opaque_record(w->graph, node, &size);
-  ProtobufCMessage *message = NULL;
-  EG_TRY(eg_onnx_messages_reserve(&w->records, w->records.len + 1));
-  EG_TRY(eg_onnx_message_unpack(&w->heap, &onnx__model_proto__descriptor,
-                                eg_graph_opaque_type(w->graph, node),
-                                "record of an opaque node", bytes, size, &message));
-  w->records.data[w->records.len++] = message;
-  *out = (const Onnx__ModelProto *)message;
-  return eg_onnx_fill_strings(&w->heap, (Onnx__ModelProto *)message);
+  if (w->record_of == NULL)
+    EG_TRY(eg_arena_alloc(&w->arena, eg_graph_node_count(w->graph), sizeof *w->record_of,
+                          &w->record_of));
+  if (w->record_of[node.id] == NULL)
+    EG_TRY(eg_onnx_unpack_record(w, eg_graph_opaque_type(w->graph, node), bytes, size,
+                                 &w->record_of[node.id]));
+  *out = w->record_of[node.id];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_reserve_opaque(eg_onnx_writer *writer, eg_graph_node node) {
+  const Onnx__ModelProto *record;
+  EG_TRY(read_record(writer, node, &record));
+  if (record->graph == NULL) return damaged(writer, node);
+  EG_TRY(add_surroundings(writer, record));
+  return record->graph->n_node == 1
+             ? eg_onnx_inner_names(writer->alloc, record->graph->node[0], &writer->names)
+             : EGRAPH_OK;
 }
 
 egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node) {
@@ -190,27 +239,21 @@ egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node) {
   return write_record(body, node, record);
 }
 
-static int64_t standard_opset(Onnx__OperatorSetIdProto *const *sets, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (sets[i]->domain == NULL || !is_foreign_domain(sets[i]->domain))
-      return sets[i]->version;
-  return 0;
-}
-
 egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *w, eg_graph_node node,
-                                       eg_onnx_sets *inout) {
+                                       bool converts, eg_onnx_span *inout) {
   const Onnx__ModelProto *record;
   EG_TRY(read_record(w, node, &record));
-  int64_t opset = standard_opset(record->opset_import, record->n_opset_import);
+  int64_t opset = eg_onnx_standard_opset(record->opset_import, record->n_opset_import);
   if (record->graph == NULL) return damaged(w, node);
   if (opset != 0)
     EG_TRY(eg_onnx_narrow(w->alloc, record->graph->node, record->graph->n_node, opset,
-                          inout));
+                          converts ? eg_onnx_reach_of : eg_onnx_sets_of, inout));
   for (size_t i = 0; i < record->n_functions; i++) { // these have sets of their own
     const Onnx__FunctionProto *function = record->functions[i];
-    opset = standard_opset(function->opset_import, function->n_opset_import);
-    if (opset != 0 && strcmp(function->domain, EG_ONNX_DOMAIN) != 0)
-      EG_TRY(eg_onnx_narrow(w->alloc, function->node, function->n_node, opset, inout));
+    opset = eg_onnx_standard_opset(function->opset_import, function->n_opset_import);
+    if (opset != 0)
+      EG_TRY(eg_onnx_narrow(w->alloc, function->node, function->n_node, opset,
+                            eg_onnx_sets_of, inout));
   }
   return EGRAPH_OK;
 }

@@ -5,9 +5,10 @@
 
 typedef struct sorter {
   eg_onnx_reader *reader;
-  eg_u32s users;     // [tensor pairs] nodes that wait for a node: (first, next) lists
-  uint32_t *missing; // [nodes] operands that are not made yet
-  uint32_t *first;   // [nodes] head of the list of users, or UINT32_MAX
+  uint32_t begin, count; // the nodes to be sorted; those before are done
+  eg_u32s users;         // [tensor pairs] nodes that wait for a node: (first, next) lists
+  uint32_t *missing;     // [count] operands that are not made yet
+  uint32_t *first;       // [count] head of the list of users, or UINT32_MAX
   eg_u32s heap;
 } sorter;
 
@@ -42,23 +43,24 @@ static uint32_t heap_pop(eg_u32s *heap) {
 static egraph_status add_dependency(sorter *s, uint32_t node, eg_onnx_ref ref) {
   eg_onnx_tensor *tensor = eg_onnx_tensor_at(s->reader, ref);
   tensor->used = true;
-  if (tensor->producer == UINT32_MAX) return EGRAPH_OK;
+  if (tensor->producer == UINT32_MAX || tensor->producer < s->begin) return EGRAPH_OK;
+  uint32_t *first = &s->first[tensor->producer - s->begin];
   s->missing[node]++;
   EG_TRY(eg_u32s_push(&s->users, node));
-  EG_TRY(eg_u32s_push(&s->users, s->first[tensor->producer]));
-  s->first[tensor->producer] = (uint32_t)s->users.len - 2;
+  EG_TRY(eg_u32s_push(&s->users, *first));
+  *first = (uint32_t)s->users.len - 2;
   return EGRAPH_OK;
 }
 
 static egraph_status add_dependencies(sorter *s, uint32_t n, eg_onnx_refs *captures) {
   eg_onnx_reader *r = s->reader;
-  const Onnx__NodeProto *node = r->model->graph->node[n];
+  const Onnx__NodeProto *node = r->nodes.data[s->begin + n].node;
   eg_onnx_ref ref;
   for (size_t i = 0; i < node->n_input; i++) {
     if (node->input[i][0] == '\0') continue;
     if (!eg_onnx_find_tensor(r, node->input[i], &ref))
       return eg_onnx_in_node(
-          r, n,
+          r, s->begin + n,
           EG_FAIL(EGRAPH_E_PARSE, "its operand '%.200s' does not exist", node->input[i]));
     EG_TRY(add_dependency(s, n, ref));
   }
@@ -71,36 +73,35 @@ static egraph_status add_dependencies(sorter *s, uint32_t n, eg_onnx_refs *captu
 
 static egraph_status sort_ready(sorter *s) {
   eg_onnx_reader *r = s->reader;
-  uint32_t count = (uint32_t)r->model->graph->n_node;
-  for (uint32_t n = 0; n < count; n++)
+  for (uint32_t n = 0; n < s->count; n++)
     if (s->missing[n] == 0) EG_TRY(heap_push(&s->heap, n));
   while (s->heap.len != 0) {
     uint32_t node = heap_pop(&s->heap);
-    EG_TRY(eg_u32s_push(&r->order, node));
+    EG_TRY(eg_u32s_push(&r->order, s->begin + node));
     for (uint32_t at = s->first[node]; at != UINT32_MAX; at = s->users.data[at + 1])
       if (--s->missing[s->users.data[at]] == 0)
         EG_TRY(heap_push(&s->heap, s->users.data[at]));
   }
-  for (uint32_t n = 0; n < count; n++)
+  for (uint32_t n = 0; n < s->count; n++)
     if (s->missing[n] != 0)
       return eg_onnx_in_node(
-          r, n, EG_FAIL(EGRAPH_E_PARSE, "it is on a cycle, or needs a node that is"));
+          r, s->begin + n,
+          EG_FAIL(EGRAPH_E_PARSE, "it is on a cycle, or needs a node that is"));
   return EGRAPH_OK;
 }
 
-egraph_status eg_onnx_sort_nodes(eg_onnx_reader *r) {
-  sorter s = {.reader = r};
-  uint32_t count = (uint32_t)r->model->graph->n_node;
+egraph_status eg_onnx_sort_nodes(eg_onnx_reader *r, uint32_t first) {
+  sorter s = {.reader = r, .begin = first, .count = (uint32_t)r->nodes.len - first};
   eg_onnx_refs captures;
-  EG_TRY(eg_arena_alloc(&r->arena, count, sizeof *s.missing, &s.missing));
-  EG_TRY(eg_arena_alloc(&r->arena, count, sizeof *s.first, &s.first));
+  EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.missing, &s.missing));
+  EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.first, &s.first));
   eg_u32s_init(&s.users, r->alloc);
   eg_u32s_init(&s.heap, r->alloc);
   eg_onnx_refs_init(&captures, r->alloc);
   egraph_status status = EGRAPH_OK;
-  for (uint32_t n = 0; n < count; n++)
+  for (uint32_t n = 0; n < s.count; n++)
     s.first[n] = UINT32_MAX;
-  for (uint32_t n = 0; status == EGRAPH_OK && n < count; n++)
+  for (uint32_t n = 0; status == EGRAPH_OK && n < s.count; n++)
     status = add_dependencies(&s, n, &captures);
   if (status == EGRAPH_OK) status = sort_ready(&s);
   eg_onnx_refs_deinit(&captures);

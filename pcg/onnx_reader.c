@@ -71,6 +71,7 @@ static egraph_status made_up_name(eg_onnx_reader *reader, const char *stem,
   do
     (void)snprintf(name, room, "%s.%" PRIu32, stem, n++);
   while (eg_strmap_find(&reader->names, name, &other) ||
+         eg_strmap_find(&reader->reserved, name, &other) ||
          eg_graph_find_value(reader->graph, name, &value));
   *out = name;
   return EGRAPH_OK;

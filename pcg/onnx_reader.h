@@ -39,6 +39,25 @@ EG_VEC_DEFINE(eg_onnx_refs, eg_onnx_ref);
 
 EG_VEC_DEFINE(eg_onnx_dims, eg_onnx_dim);
 
+/// Bodies within bodies (functions, branches, loops): they are read by recursion.
+enum { EG_ONNX_MAX_BODIES = 100 };
+
+/// What the nodes of a body are bound to: of the model, of one call of a function.
+typedef struct eg_onnx_scope {
+  const struct eg_onnx_scope *outer;   // of the call; NULL: the model
+  const Onnx__FunctionProto *function; // NULL: the model
+  Onnx__OperatorSetIdProto *const *imports;
+  size_t import_count;
+  int64_t opset; // of the standard domain; 0: none
+} eg_onnx_scope;
+
+/// A node to be imported, and where it stands.
+typedef struct eg_onnx_place {
+  const Onnx__NodeProto *node;
+  const eg_onnx_scope *scope;
+} eg_onnx_place;
+EG_VEC_DEFINE(eg_onnx_places, eg_onnx_place);
+
 typedef struct eg_onnx_reader {
   const char *file; // for messages
   const char *base; // directory of external data, or NULL
@@ -47,12 +66,19 @@ typedef struct eg_onnx_reader {
   eg_onnx_heap heap;
   eg_arena arena;
   Onnx__ModelProto *model;
-  int64_t opset;
+  eg_onnx_scope whole;        // the model's
+  const eg_onnx_scope *scope; // of the node under import
+  int64_t opset;              // its scope's
+  eg_onnx_places nodes;       // the model's, then those of bodies that were inlined
   eg_onnx_tensors tensors;
   eg_strmap names;
-  eg_strmap absent;  // inputs that stand for weights without data
-  eg_onnx_dims dims; // sizes of symbolic dimensions (onnx_dims.c)
-  eg_u32s order;     // ONNX nodes, topological
+  eg_strmap reserved;  // names within graphs of nodes
+  eg_strmap functions; // of the model, by domain, name and overload
+  size_t copied_bytes; // of bodies that were inlined
+  uint32_t depth;      // of bodies under import
+  eg_strmap absent;    // inputs that stand for weights without data
+  eg_onnx_dims dims;   // sizes of symbolic dimensions (onnx_dims.c)
+  eg_u32s order;       // of `nodes`: the model's, topological; then body by body
   eg_graph *graph;
   bool needs_pruning;
 } eg_onnx_reader;
@@ -140,11 +166,19 @@ bool eg_onnx_find_tensor(const eg_onnx_reader *reader, const char *name,
                          eg_onnx_ref *out);
 /// Registers and defines initializers and graph inputs. (onnx_names.c)
 egraph_status eg_onnx_register_leaves(eg_onnx_reader *reader);
-/// Registers the results of nodes, with what the file declares for tensors.
-egraph_status eg_onnx_register_results(eg_onnx_reader *reader);
-/// Fills reader->order; marks tensors that are used. Fails with EGRAPH_E_PARSE for
-/// operands that do not exist and cycles. (onnx_order.c)
-egraph_status eg_onnx_sort_nodes(eg_onnx_reader *reader);
+/// Registers and defines one initializer, under this name (borrowed).
+egraph_status eg_onnx_read_initializer(eg_onnx_reader *reader, Onnx__TensorProto *proto,
+                                       const char *name);
+/// Registers the results of the nodes from `first` on.
+egraph_status eg_onnx_register_results(eg_onnx_reader *reader, uint32_t first);
+/// What a file declares for a tensor, if there is one of that name; the first word holds.
+void eg_onnx_declare(eg_onnx_reader *reader, const char *name,
+                     const Onnx__ValueInfoProto *declared);
+/// Appends the nodes from `first` on to reader->order; marks tensors that are used. Fails
+/// with EGRAPH_E_PARSE for operands that do not exist and cycles. (onnx_order.c)
+egraph_status eg_onnx_sort_nodes(eg_onnx_reader *reader, uint32_t first);
+/// Sorts and imports the nodes from `first` on, whose results are registered.
+egraph_status eg_onnx_import_from(eg_onnx_reader *reader, uint32_t first);
 /// Puts the file and what it is about ("input", "initializer", ...) in front of the
 /// message of a failure.
 egraph_status eg_onnx_about(const eg_onnx_reader *reader, egraph_status status,
@@ -202,11 +236,26 @@ egraph_status eg_onnx_emit_fresh(const eg_onnx_call *call, const eg_attr_list *l
                                  const eg_onnx_ref *operands, uint32_t count,
                                  eg_onnx_ref *out);
 
+/// The function of the model that a node calls; UINT32_MAX: none. (onnx_call.c)
+egraph_status eg_onnx_function_of(const eg_onnx_reader *reader,
+                                  const Onnx__NodeProto *node, uint32_t *out);
+/// Fills reader->functions. Fails with EGRAPH_E_PARSE where they call themselves, or the
+/// model is too large with all calls written out.
+egraph_status eg_onnx_register_functions(eg_onnx_reader *reader);
+/// Imports the body of a function in the place of a call.
+egraph_status eg_onnx_import_function(const eg_onnx_call *call,
+                                      const Onnx__FunctionProto *function);
+/// Imports If with a condition that is known, and Loop with a known number of steps, as
+/// the nodes that run. EGRAPH_E_UNSUPPORTED: it is none of these. (onnx_control.c)
+egraph_status eg_onnx_import_control(const eg_onnx_call *call);
+
 /// Imports a node with the table of operators. EGRAPH_E_UNSUPPORTED: nothing in the table
 /// covers it.
 egraph_status eg_onnx_import_node(const eg_onnx_call *call);
-/// Reads a node of our own domain back.
-egraph_status eg_onnx_import_own(const eg_onnx_call *call);
+/// Reads a node of our own domain back, where the function (NULL: the file has none) says
+/// what we write for it.
+egraph_status eg_onnx_import_own(const eg_onnx_call *call,
+                                 const Onnx__FunctionProto *function);
 /// Adds the node as an opaque one, with its record.
 egraph_status eg_onnx_import_opaque(const eg_onnx_call *call);
 /// Adds a graph input or an initializer that is no tensor of ours as an opaque node

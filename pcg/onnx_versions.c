@@ -40,6 +40,16 @@ int64_t eg_onnx_ir_version(int64_t opset) {
   return sets[i].ir;
 }
 
+bool eg_onnx_is_standard(const char *domain) {
+  return domain == NULL || domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
+}
+
+int64_t eg_onnx_standard_opset(Onnx__OperatorSetIdProto *const *imports, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (eg_onnx_is_standard(imports[i]->domain)) return imports[i]->version;
+  return 0;
+}
+
 /// The row that holds in a set, or NULL.
 static const version *row_of(const char *name, int64_t opset) {
   size_t low = 0, high = VERSIONS;
@@ -91,30 +101,40 @@ static egraph_status push_graphs(node_spans *open, const Onnx__NodeProto *node) 
 
 // Strings within graphs may be absent.
 static bool is_standard(const Onnx__NodeProto *node) {
-  const char *domain = node->domain;
-  return node->op_type != NULL &&
-         (domain == NULL || domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0);
+  return node->op_type != NULL && eg_onnx_is_standard(node->domain);
 }
 
-static egraph_status narrow(node_spans *open, int64_t opset, eg_onnx_sets *inout) {
+static void meet(eg_onnx_sets own, const Onnx__NodeProto *node, eg_onnx_span *inout) {
+  if (own.first > inout->sets.first) {
+    inout->sets.first = own.first;
+    inout->wants_first = node;
+  }
+  if (own.last < inout->sets.last) {
+    inout->sets.last = own.last;
+    inout->wants_last = node;
+  }
+}
+
+static egraph_status narrow(node_spans *open, int64_t opset,
+                            eg_onnx_sets (*sets_of)(const char *, int64_t),
+                            eg_onnx_span *inout) {
   for (size_t i = 0; i < open->len; i++)
     for (size_t n = 0; n < open->data[i].count; n++) {
       const Onnx__NodeProto *node = open->data[i].nodes[n];
       EG_TRY(push_graphs(open, node));
-      if (!is_standard(node)) continue;
-      eg_onnx_sets own = eg_onnx_sets_of(node->op_type, opset);
-      if (own.first > inout->first) inout->first = own.first;
-      if (own.last < inout->last) inout->last = own.last;
+      if (is_standard(node)) meet(sets_of(node->op_type, opset), node, inout);
     }
   return EGRAPH_OK;
 }
 
 egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nodes,
-                             size_t count, int64_t opset, eg_onnx_sets *inout) {
+                             size_t count, int64_t opset,
+                             eg_onnx_sets (*sets_of)(const char *, int64_t),
+                             eg_onnx_span *inout) {
   node_spans open; // its own work list
   node_spans_init(&open, alloc);
   egraph_status status = node_spans_push(&open, (node_span){nodes, count});
-  if (status == EGRAPH_OK) status = narrow(&open, opset, inout);
+  if (status == EGRAPH_OK) status = narrow(&open, opset, sets_of, inout);
   node_spans_deinit(&open);
   return status;
 }

@@ -11,6 +11,11 @@ int64_t eg_onnx_newest_opset(void);
 /// The version of the file format that came with a set.
 int64_t eg_onnx_ir_version(int64_t opset);
 
+/// Whether a domain (NULL is "") is that of the standard operators.
+bool eg_onnx_is_standard(const char *domain);
+/// The set of the standard domain among these; 0: it is none of them.
+int64_t eg_onnx_standard_opset(Onnx__OperatorSetIdProto *const *sets, size_t count);
+
 /// Operator sets from the first to the last one.
 typedef struct eg_onnx_sets {
   int64_t first, last;
@@ -22,10 +27,18 @@ static inline bool eg_onnx_sets_have(eg_onnx_sets sets, int64_t opset) {
 /// The sets in which an operator means what it means in this one, and takes what it takes
 /// here: all sets where the operator is not known.
 eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset);
+/// Operator sets, and the nodes that none before the first and after the last suit (NULL:
+/// no node).
+typedef struct eg_onnx_span {
+  eg_onnx_sets sets;
+  const Onnx__NodeProto *wants_first, *wants_last;
+} eg_onnx_span;
 /// Narrows `inout` to sets in which all nodes of a graph, and of graphs within, mean what
-/// they mean in `opset`.
+/// they mean in `opset`: to those that `sets_of` gives for each.
 egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nodes,
-                             size_t count, int64_t opset, eg_onnx_sets *inout);
+                             size_t count, int64_t opset,
+                             eg_onnx_sets (*sets_of)(const char *op_type, int64_t opset),
+                             eg_onnx_span *inout);
 
 /// Whether a list of words, separated by blanks, has this one.
 bool eg_onnx_has_word(const char *words, const char *word);

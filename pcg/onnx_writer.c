@@ -6,10 +6,44 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pcg/onnx_runtime.h"
 #include "pcg/onnx_versions.h"
 
 // protobuf-c has no const strings and bytes, but packing only reads them.
 static char *borrowed(const char *text) { return (char *)(uintptr_t)text; }
+
+void eg_onnx_writer_init(eg_onnx_writer *w, egraph_allocator alloc, const eg_graph *graph,
+                         int64_t opset) {
+  *w = (eg_onnx_writer){.graph = graph, .opset = opset, .alloc = alloc};
+  eg_arena_init(&w->arena, w->alloc);
+  eg_onnx_heap_init(&w->heap, w->alloc);
+  eg_onnx_messages_init(&w->records, w->alloc);
+  eg_onnx_initializers_init(&w->initializers, w->alloc);
+  eg_onnx_infos_init(&w->inputs, w->alloc);
+  eg_onnx_infos_init(&w->outputs, w->alloc);
+  eg_onnx_infos_init(&w->infos, w->alloc);
+  eg_onnx_functions_init(&w->functions, w->alloc);
+  eg_onnx_opsets_init(&w->opsets, w->alloc);
+  eg_onnx_entries_init(&w->metadata, w->alloc);
+  eg_strmap_init(&w->names, w->alloc);
+  eg_strmap_init(&w->signatures, w->alloc);
+}
+
+void eg_onnx_writer_deinit(eg_onnx_writer *w) {
+  for (size_t i = 0; i < w->records.len; i++)
+    eg_onnx_message_free(&w->heap, w->records.data[i]);
+  eg_strmap_deinit(&w->signatures);
+  eg_strmap_deinit(&w->names);
+  eg_onnx_entries_deinit(&w->metadata);
+  eg_onnx_opsets_deinit(&w->opsets);
+  eg_onnx_functions_deinit(&w->functions);
+  eg_onnx_infos_deinit(&w->infos);
+  eg_onnx_infos_deinit(&w->outputs);
+  eg_onnx_infos_deinit(&w->inputs);
+  eg_onnx_initializers_deinit(&w->initializers);
+  eg_onnx_messages_deinit(&w->records);
+  eg_arena_deinit(&w->arena);
+}
 
 egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out) {
   eg_onnx_writer *w = body->writer;
@@ -183,7 +217,7 @@ static egraph_status put_constant(eg_onnx_body *body, const eg_type *type,
   EG_TRY(eg_onnx_made_up(body, &name));
   EG_TRY(eg_onnx_tensor_message(body->writer, type, data, &tensor));
   *out = name;
-  if (!body->is_function) {
+  if (!body->has_constant_nodes) {
     tensor->name = borrowed(name);
     return eg_onnx_initializers_push(&body->writer->initializers, tensor);
   }
@@ -288,11 +322,19 @@ static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
   for (size_t i = 0; i < node->n_input; i++)
     dtype[i] = type_of(item, node->input[i]);
   const char *fault = eg_onnx_fault(node, dtype, w->opset);
-  if (fault == NULL) return EGRAPH_OK;
+  if (fault == NULL) {
+    eg_onnx_note_loading(w, node, dtype);
+    return EGRAPH_OK;
+  }
   w->is_faulty = true;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "%.64s of '%.200s' in operator set %" PRId64 ": %s", node->op_type,
                  item->result_count != 0 ? item->result_names[0] : "", w->opset, fault);
+}
+
+void eg_onnx_note_loading(eg_onnx_writer *writer, const Onnx__NodeProto *node,
+                          const int *dtype) {
+  writer->unloaded += !eg_onnx_is_loaded(node, dtype, writer->opset);
 }
 
 egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,

@@ -12,7 +12,6 @@
 #include "pcg/onnx_versions.h"
 
 enum { EG_ONNX_FUNCTIONS_IR = 8 }; // the first version of the format with functions
-#define EG_ONNX_DOMAIN "egraph"
 
 EG_VEC_DEFINE(eg_onnx_nodes, Onnx__NodeProto *);
 EG_VEC_DEFINE(eg_onnx_initializers, Onnx__TensorProto *);
@@ -23,13 +22,15 @@ EG_VEC_DEFINE(eg_onnx_entries, Onnx__StringStringEntryProto *);
 EG_VEC_DEFINE(eg_onnx_messages, ProtobufCMessage *);
 
 typedef struct eg_onnx_writer {
-  const eg_graph *graph;
-  int64_t opset;  // that is written
-  bool is_faulty; // a node of ours is none of the set
+  const eg_graph *graph; // NULL: single functions
+  int64_t opset;         // that is written
+  bool is_faulty;        // a node of ours is none of the set
+  uint32_t unloaded;     // nodes that ONNX Runtime does not load in the set
   egraph_allocator alloc;
   eg_arena arena;
   eg_onnx_heap heap; // of unpacked records
   eg_onnx_messages records;
+  const Onnx__ModelProto **record_of; // [nodes] of opaque nodes, once they are unpacked
   eg_onnx_initializers initializers;
   eg_onnx_infos inputs, outputs, infos;
   eg_onnx_functions functions;
@@ -46,9 +47,10 @@ typedef struct eg_onnx_writer {
 typedef struct eg_onnx_body {
   eg_onnx_writer *writer;
   eg_onnx_nodes nodes;
-  bool is_function;
-  const char *stem; // of made-up names
-  uint32_t made;    // how many there are
+  bool is_function;        // whose names are its own
+  bool has_constant_nodes; // false: constants are initializers of the model
+  const char *stem;        // of made-up names
+  uint32_t made;           // how many there are
 } eg_onnx_body;
 
 /// What is to be written: a node with its types and names.
@@ -62,6 +64,10 @@ typedef struct eg_onnx_item {
   const char *const *input_names;
   const char *const *result_names;
 } eg_onnx_item;
+
+void eg_onnx_writer_init(eg_onnx_writer *writer, egraph_allocator alloc,
+                         const eg_graph *graph, int64_t opset);
+void eg_onnx_writer_deinit(eg_onnx_writer *writer);
 
 /// Appends a node with these operands and results (strings are borrowed).
 egraph_status eg_onnx_put_node(eg_onnx_body *body, const char *op_type,
@@ -96,6 +102,9 @@ egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type
 /// `first` on is none of the set that is written. Types are known of the item's operands.
 egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,
                                   const eg_onnx_item *item);
+/// Counts a node if ONNX Runtime does not load it. `dtype` as of eg_onnx_fault.
+void eg_onnx_note_loading(eg_onnx_writer *writer, const Onnx__NodeProto *node,
+                          const int *dtype);
 /// Appends a list of integers, which is an operand from operator set `since` on and an
 /// attribute `name` before.
 egraph_status eg_onnx_put_list(eg_onnx_body *body, Onnx__NodeProto *node,
@@ -111,16 +120,28 @@ egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out);
 /// Metadata "<prefix><name>" = value; `value` is borrowed.
 egraph_status eg_onnx_put_metadata(eg_onnx_writer *writer, const char *prefix,
                                    const char *name, const char *value);
+/// Unpacks a record of the graph: an opaque node's or its header. *out is the writer's.
+egraph_status eg_onnx_unpack_record(eg_onnx_writer *writer, const char *what,
+                                    const void *bytes, size_t size,
+                                    const Onnx__ModelProto **out);
 /// Imports an operator set once; `domain` is borrowed.
 egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
                                 int64_t version);
-/// Narrows operator sets to those in which an opaque node means what it meant.
+/// Narrows operator sets to those in which an opaque node means what it meant, or
+/// (`converts`) can be made to.
 egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *writer, eg_graph_node node,
-                                       eg_onnx_sets *inout);
+                                       bool converts, eg_onnx_span *inout);
+/// Adds the operator sets and functions that an opaque node needs, and takes the names
+/// that its sub-graphs have within.
+egraph_status eg_onnx_reserve_opaque(eg_onnx_writer *writer, eg_graph_node node);
 /// Writes an opaque node from its record.
 egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node);
 /// Writes a node of standard ONNX, or as a call of one of our functions.
 egraph_status eg_onnx_write_item(eg_onnx_body *body, const eg_onnx_item *item);
+/// Whether a function of a file is the one that is written for the item, in the operator
+/// set that it names.
+egraph_status eg_onnx_is_own_body(egraph_allocator alloc, const eg_onnx_item *item,
+                                  const Onnx__FunctionProto *function, bool *out);
 /// x between bounds; -infinity below and infinity above are none.
 egraph_status eg_onnx_put_clip(eg_onnx_body *body, const char *x, egraph_dtype dtype,
                                double low, double high, const char *result,

@@ -139,6 +139,13 @@ void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph) {
   eg_free(egraph->alloc, egraph, 1, sizeof *egraph);
 }
 
+void eg_tensor_egraph_restrict(eg_tensor_egraph *egraph) {
+  bool is_loaded = true;
+  for (size_t i = 0; is_loaded && i < egraph->values.len; i++)
+    is_loaded = !eg_tensor_egraph_fact(egraph, egraph->values.data[i])->is_unloaded;
+  egraph->facts.is_restricted = is_loaded;
+}
+
 // ---- look-ups -------------------------------------------------------------------
 
 egraph_allocator eg_tensor_egraph_allocator(const eg_tensor_egraph *egraph) {

@@ -25,7 +25,8 @@ typedef struct eg_tensor_fact {
   bool weight_only;    // computed from weights and fills alone
   bool splat; // every element (of every part) equals splat_value (known data or fill)
   double splat_value;
-  bool is_sealed; // rules do not look into the class: eg_tensor_egraph_seal
+  bool is_unloaded; // of a node of the seed: ONNX Runtime has no kernel for it
+  bool is_sealed;   // rules do not look into the class: eg_tensor_egraph_seal
 } eg_tensor_fact;
 
 /// True for a result of an opaque tuple whose type is not known.
@@ -61,6 +62,10 @@ bool eg_tensor_egraph_seed_value(const eg_tensor_egraph *egraph, eg_node node,
 /// that no rule joins what makes the value with what uses it. What becomes equal to it is
 /// sealed, too. Rebuild afterwards. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class);
+/// From now on no node enters that ONNX Runtime's CPU provider would not load in a
+/// written model (pcg/onnx_runtime.h): a graph that it loads stays one. Nothing happens
+/// where a node of the seed is of that kind.
+void eg_tensor_egraph_restrict(eg_tensor_egraph *egraph);
 /// Adds an operator node (attributes are interned), checked by the analysis.
 egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                    const eg_class *children, uint32_t count,

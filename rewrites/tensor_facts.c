@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "pcg/onnx_runtime.h"
+
 enum { MAX_SPLAT_ELEMENTS = 1000000, INLINE_CHILDREN = 8 };
 
 // ---- unknown types --------------------------------------------------------------
@@ -109,6 +111,7 @@ static egraph_status part_fact(const eg_attrs *attrs, const eg_tensor_fact *tupl
                    (long long)index, tuple->part_count);
   set_type(out, &tuple->parts[index]);
   out->weight_only = tuple->weight_only;
+  out->is_unloaded = tuple->is_unloaded;
   out->splat = tuple->splat;
   out->splat_value = tuple->splat_value;
   return EGRAPH_OK;
@@ -175,6 +178,14 @@ static egraph_status set_results(eg_tensor_facts *facts, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
+/// By the element type that kernels differ in: of the first operand that is not bool.
+static bool is_loaded(const eg_attrs *attrs, const eg_type *inputs, uint32_t count) {
+  uint32_t i = 0;
+  while (i + 1 < count && inputs[i].dtype == EGRAPH_BOOL)
+    i++;
+  return count == 0 || eg_onnx_is_op_loaded((eg_op)attrs->op, inputs[i].dtype);
+}
+
 static egraph_status operator_fact(eg_tensor_facts *facts, const eg_attrs *attrs,
                                    const eg_tensor_fact *const *children, uint32_t count,
                                    eg_type *inputs, eg_tensor_fact *out) {
@@ -190,6 +201,10 @@ static egraph_status operator_fact(eg_tensor_facts *facts, const eg_attrs *attrs
     weight_only = weight_only && children[i]->weight_only;
   }
   EG_TRY(set_results(facts, attrs, inputs, count, out));
+  out->is_unloaded = !is_loaded(attrs, inputs, count);
+  if (facts->is_restricted && out->is_unloaded)
+    return EG_FAIL(EGRAPH_E_TYPE, "%s: ONNX Runtime has no kernel for the element type",
+                   name);
   out->weight_only = weight_only;
   splat_of_operator(attrs, children, count, out);
   return EGRAPH_OK;

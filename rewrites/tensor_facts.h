@@ -12,6 +12,7 @@ typedef struct eg_tensor_facts {
   const eg_graph *graph;
   const eg_attr_pool *attrs;
   eg_type_lists lists;
+  bool is_restricted; // to nodes that ONNX Runtime loads
 } eg_tensor_facts;
 
 egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *attrs,

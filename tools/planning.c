@@ -221,7 +221,8 @@ static egraph_status load_with(const char *path, const load_flags *flags,
   const egraph_load_options options = {.batch = (int64_t)flags->batch,
                                        .dims = dims,
                                        .dim_count = (uint32_t)flags->dims.count,
-                                       .draw_weights = flags->draw_weights};
+                                       .draw_weights = flags->draw_weights,
+                                       .fix_defaults = flags->fix_defaults};
   return egraph_graph_load(NULL, path, &options, out);
 }
 

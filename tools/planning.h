@@ -14,7 +14,7 @@ enum { MAX_BATCH = 1000000000, MAX_REPEATS = 1000000 };
 typedef struct load_flags {
   text_list dims; // NAME=N
   uint64_t batch;
-  bool draw_weights;
+  bool draw_weights, fix_defaults;
 } load_flags;
 /// The rows of sizes.
 #define SIZE_ROWS(flags)                                                                 \
@@ -32,7 +32,15 @@ typedef struct load_flags {
   }
 /// All rows.
 #define LOAD_ROWS(flags)                                                                 \
-  SIZE_ROWS(flags), {                                                                    \
+  SIZE_ROWS(flags),                                                                      \
+      {"--fix-defaults",                                                                 \
+       FLAG_SWITCH,                                                                      \
+       &(flags)->fix_defaults,                                                           \
+       NULL,                                                                             \
+       "inputs with a default value become weights of that value",                       \
+       0,                                                                                \
+       0},                                                                               \
+  {                                                                                      \
     "--draw-weights", FLAG_SWITCH, &(flags)->draw_weights, NULL,                         \
         "random weights where the file of their data does not exist", 0, 0               \
   }

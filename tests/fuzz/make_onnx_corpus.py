@@ -55,6 +55,40 @@ def own_function():
     return model([call], [info("x", [2, 2])], ["y"], opset=17, domains=["egraph"], functions=[body])
 
 
+def functions():
+    """A function that calls one, with an attribute by reference; a result that is an operand."""
+    inner = node("LeakyRelu", "p", "r")
+    inner.attribute.add(name="alpha", type=1, ref_attr_name="slope")  # 1: FLOAT
+    made = [helper.make_function("my", "f", ["p", "q"], ["r", "q"],
+                                 [node("Mul", "p,q", "t"), node("g", "t", "r", domain="my", slope=0.5)],
+                                 [helper.make_opsetid("", 13), helper.make_opsetid("my", 1)]),
+            helper.make_function("my", "g", ["p"], ["r"], [inner], [helper.make_opsetid("", 12)], ["slope"])]
+    calls = [node("f", "x,x", "a,b", domain="my"), node("f", "a,b", "y,", domain="my")]
+    return model(calls, [info("x", [2, 2])], ["y"], domains=["my"], functions=made)
+
+
+def known_control():
+    """A branch that is known, and within it a loop of two steps with a stack."""
+    body = helper.make_graph([node("Add", "s,x", "t"), node("Identity", "go", "on")], "l",
+                             [info("i", [], INT64), info("go", [], TensorProto.BOOL), info("s", [2])],
+                             [helper.make_empty_tensor_value_info(name) for name in ("on", "t", "t")])
+    branch = helper.make_graph([node("Loop", "n,,x", "u,v", body=body)], "b", [],
+                               [helper.make_empty_tensor_value_info(name) for name in ("u", "v")],
+                               [helper.make_tensor("n", INT64, [], [2])])
+    choice = node("If", "c", "y,z", then_branch=branch, else_branch=branch)
+    return model([choice], [info("x", [2])], ["y", "z"], [helper.make_tensor("c", TensorProto.BOOL, [], [True])])
+
+
+def documented():
+    """Words beside the nodes, and an input with a default value."""
+    made = model([node("Add", "x,w", "y")], [info("x", [2]), info("w", [2])], ["y"],
+                 [helper.make_tensor("w", FLOAT, [2], [0.5, 1.0])])
+    made.producer_name, made.doc_string, made.graph.doc_string = "maker", "about it", "about the graph"
+    made.graph.input[0].doc_string = made.graph.output[0].doc_string = "about a tensor"
+    helper.set_model_props(made, {"author": "somebody"})
+    return made
+
+
 def typed_lists():
     tensors = [helper.make_tensor("a", FLOAT, [2], [0.5, 1.0]),
                helper.make_tensor("b", TensorProto.FLOAT16, [2], [0.5, 1.0]),
@@ -90,6 +124,7 @@ def seeds():
     yield "conv_transpose", one("ConvTranspose", image, "x,w", extra=[info("w", [2, 3, 3, 3])],
                                 strides=[2, 2], output_shape=[10, 10])
     yield "depth_to_space", one("DepthToSpace", [1, 8, 2, 2], blocksize=2, mode="CRD")
+    yield "documented", documented()
     yield "dropout", one("Dropout", [4], outputs="y", opset=7, ratio=0.5)
     yield "einsum", one("Einsum", [2, 3], "x,x", equation="ij,kj->ik")
     yield "eye_like", one("EyeLike", [3, 3])
@@ -99,12 +134,14 @@ def seeds():
                                [helper.make_tensor(n, INT64, [], [v]) for n, v in
                                 (("a", 0), ("b", 9), ("c", 2))])
     yield "formats", formats()
+    yield "functions", functions()
     yield "gemm", one("Gemm", [2, 3], "x,w", extra=[info("w", [4, 3])], transB=1, alpha=0.5)
     yield "input_weight", model([node("Add", "x,w", "y")], [info("x", [2]), info("w", [2])], ["y"],
                                 [helper.make_tensor("w", FLOAT, [2], [1.0, 2.0])])
     yield "layer_norm", one("LayerNormalization", [2, 3], "x,s", "y,m,d", extra=[info("s", [3])], opset=17)
     yield "max_pool", one("MaxPool", image, outputs="y,i", kernel_shape=[2, 2], ceil_mode=1)
     yield "nested", nested(3)
+    yield "known_control", known_control()
     yield "own_function", own_function()
     yield "pad_negative", one("Pad", [3, 4], "x,p", weights=[ints("p", [0, -1, 2, 1])])
     yield "raw_size", raw_of_wrong_size()

@@ -309,6 +309,52 @@ static void what_does_not_follow_is_refused(void **state) {
   (void)remove(path);
 }
 
+/// A branch that depends on an open dimension is kept, although all trials take the same.
+static void branches_by_size_are_kept(void **state) {
+  (void)state;
+  static const char *const names[] = {"then_branch", "else_branch"};
+  static const char *const ops[] = {"Relu", "Exp"};
+  onnx_kit kit, branches[2];
+  kit_begin(&kit, 13);
+  symbol(&kit, kit_input(&kit, "x", "float32[2,3]"), 0, "batch");
+  (void)kit_weight(&kit, "zero", "int64[1]", (const int64_t[]){0});
+  (void)kit_weight(&kit, "one", "int64[1]", (const int64_t[]){1});
+  (void)kit_node(&kit, "Shape", "x", "s");
+  (void)kit_node(&kit, "Gather", "s,zero", "n");
+  (void)kit_node(&kit, "Equal", "n,one", "c");
+  Onnx__NodeProto *node = kit_node(&kit, "If", "c", "y");
+  for (size_t i = 0; i < 2; i++) {
+    kit_begin(&branches[i], 13);
+    (void)kit_node(&branches[i], ops[i], "x", "b");
+    kit_output(&branches[i], "b");
+    kit_attr(&kit, node, names[i], ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)->g =
+        &branches[i].graph;
+  }
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  egraph_graph *graph = load(NULL);
+  unsigned char *bytes;
+  size_t size;
+  assert_ok(eg_onnx_pack(graph, &bytes, &size));
+  Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, size, bytes);
+  assert_non_null(model);
+  bool is_kept = false;
+  for (size_t i = 0; i < model->graph->n_node; i++)
+    is_kept = is_kept || strcmp(model->graph->node[i]->op_type, "If") == 0;
+  assert_true(is_kept);
+  onnx__model_proto__free_unpacked(model, NULL);
+  eg_free(eg_allocator_heap(), bytes, size, 1);
+  egraph_graph_destroy(graph);
+  // At a given size the branch is known.
+  const egraph_load_options one = {.batch = 1};
+  graph = load(&one);
+  assert_int_equal(egraph_graph_info_of(graph).opaque_nodes, 0);
+  egraph_graph_destroy(graph);
+  for (size_t i = 0; i < 2; i++)
+    kit_end(&branches[i]);
+  (void)remove(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(formulas_are_found),
@@ -318,6 +364,7 @@ int main(void) {
       cmocka_unit_test(sizes_that_are_constants_are_not_taken),
       cmocka_unit_test(constant_shapes_follow_the_batch),
       cmocka_unit_test(what_does_not_follow_is_refused),
+      cmocka_unit_test(branches_by_size_are_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

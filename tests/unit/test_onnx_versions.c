@@ -1,6 +1,8 @@
 // The operator set of a written model: every node that is kept means what it meant, every
 // other one has the form of the set.
 // SPDX-License-Identifier: Apache-2.0
+#include "pcg/onnx_convert.h"
+#include "pcg/onnx_runtime.h"
 #include "pcg/onnx_versions.h"
 #include "tests/unit/onnx_kit.h"
 
@@ -144,6 +146,51 @@ static void other_models_have_the_usual_set(void **state) {
   onnx__model_proto__free_unpacked(model, NULL);
 }
 
+static bool is_loaded(const char *op, int dtype, int64_t opset) {
+  static char x[] = "x";
+  char *names[] = {x, x, x};
+  const int dtypes[] = {op[0] == 'W' ? eg_dtype_onnx(EGRAPH_BOOL) : dtype, dtype, dtype};
+  Onnx__NodeProto node = ONNX__NODE_PROTO__INIT;
+  node.op_type = (char *)(uintptr_t)op;
+  node.n_input = 3;
+  node.input = names;
+  return eg_onnx_is_loaded(&node, dtypes, opset);
+}
+
+/// As ONNX Runtime 1.32 loads models of one node (tools/onnx_runtime.py).
+static void the_runtime_loads_what_it_has(void **state) {
+  (void)state;
+  const int f32 = eg_dtype_onnx(EGRAPH_FLOAT32), f64 = eg_dtype_onnx(EGRAPH_FLOAT64),
+            i64 = eg_dtype_onnx(EGRAPH_INT64);
+  assert_true(is_loaded("Elu", f32, 13));
+  assert_false(is_loaded("Elu", f64, 13));
+  assert_true(is_loaded("Elu", f64, 18)); // by the body that the standard has there
+  assert_false(is_loaded("Relu", i64, 14));
+  assert_true(is_loaded("Where", f32, 13)); // its second operand
+  assert_false(is_loaded("Where", eg_dtype_onnx(EGRAPH_INT16), 13));
+  assert_true(is_loaded("Fancy", f32, 13));
+  assert_true(is_loaded("Elu", 0, 13));
+}
+
+static int64_t set_of_elu(const char *type) {
+  onnx_kit kit;
+  kit_begin(&kit, 18);
+  (void)kit_input(&kit, "x", type);
+  (void)kit_node(&kit, "Elu", "x", "y");
+  kit_output(&kit, "y");
+  Onnx__ModelProto *model = written(&kit);
+  int64_t opset = opset_of(model);
+  onnx__model_proto__free_unpacked(model, NULL);
+  return opset;
+}
+
+static void sets_are_chosen_that_the_runtime_loads(void **state) {
+  (void)state;
+  assert_int_equal(set_of_elu("float32[2]"), 13);
+  assert_int_equal(set_of_elu("float64[2]"), 18);
+  assert_int_equal(set_of_elu("float16[2]"), 13); // by casts that it inserts
+}
+
 /// What a sub-graph has counts.
 static void graphs_within_nodes_count(void **state) {
   (void)state;
@@ -166,6 +213,56 @@ static void graphs_within_nodes_count(void **state) {
   assert_true(opset_of(model) >= 11 && opset_of(model) <= 12);
   onnx__model_proto__free_unpacked(model, NULL);
   kit_end(&branch);
+}
+
+/// Where no set suits all, lists that were attributes become operands.
+static void kept_nodes_are_converted(void **state) {
+  (void)state;
+  onnx_kit kit, branch;
+  const int64_t axes[] = {1};
+  kit_begin(&branch, 11);
+  kit_ints(&branch, kit_node(&branch, "ReduceSum", "x", "b"), "axes", 1, axes);
+  kit_output(&branch, "b");
+  kit_begin(&kit, 11);
+  (void)kit_input(&kit, "x", "float32[2,3,4]");
+  (void)kit_input(&kit, "c", "bool[]");
+  (void)kit_input(&kit, "n", "int32[2]");
+  Onnx__NodeProto *node = kit_node(&kit, "If", "c", "y");
+  static const char *const names[] = {"then_branch", "else_branch"};
+  for (size_t i = 0; i < 2; i++)
+    kit_attr(&kit, node, names[i], ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)->g =
+        &branch.graph;
+  Onnx__NodeProto *parts = kit_node(&kit, "SplitToSequence", "x", "q");
+  kit_int(&kit, parts, "axis", 1);
+  (void)kit_node(&kit, "Relu", "n", "z"); // from set 14 on
+  kit_output(&kit, "y");
+  kit_output(&kit, "z");
+  Onnx__ModelProto *model = written(&kit);
+  assert_int_equal(opset_of(model), 14);
+  for (size_t i = 0; i < 2; i++) {
+    const Onnx__GraphProto *within = node_of(model, "If")->attribute[i]->g;
+    assert_int_equal(within->n_node, 2);
+    assert_string_equal(within->node[0]->op_type, "Constant");
+    const Onnx__NodeProto *sum = within->node[1];
+    assert_int_equal(sum->n_attribute, 0);
+    assert_int_equal(sum->n_input, 2);
+    assert_string_equal(sum->input[1], within->node[0]->output[0]);
+  }
+  onnx__model_proto__free_unpacked(model, NULL);
+  kit_end(&branch);
+}
+
+static eg_onnx_sets reach(const char *op, int64_t opset) {
+  return eg_onnx_reach_of(op, opset);
+}
+
+static void conversions_reach_as_far_as_they_are_known(void **state) {
+  (void)state;
+  assert_true(reach("ReduceSum", 11).last >= 27);
+  assert_true(reach("ReduceLogSumExp", 13).last >= 27);
+  assert_true(reach("Split", 11).last >= 27);
+  assert_int_equal(reach("Softmax", 11).last, 12);
+  assert_int_equal(reach("ReduceSum", 13).first, 13); // none goes back
 }
 
 static void what_no_set_has_is_refused(void **state) {
@@ -200,7 +297,11 @@ int main(void) {
       cmocka_unit_test(old_nodes_keep_old_sets),
       cmocka_unit_test(new_nodes_want_new_sets),
       cmocka_unit_test(other_models_have_the_usual_set),
+      cmocka_unit_test(the_runtime_loads_what_it_has),
+      cmocka_unit_test(sets_are_chosen_that_the_runtime_loads),
       cmocka_unit_test(graphs_within_nodes_count),
+      cmocka_unit_test(kept_nodes_are_converted),
+      cmocka_unit_test(conversions_reach_as_far_as_they_are_known),
       cmocka_unit_test(what_no_set_has_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,6 +98,37 @@ static void weight_only_follows_the_operands(void **state) {
   eg_graph_destroy(graph);
 }
 
+/// ONNX Runtime has no kernel of erf in float64, but one in float32.
+static void restricted_egraphs_refuse_what_the_runtime_lacks(void **state) {
+  (void)state;
+  for (int lacks = 0; lacks < 2; lacks++) {
+    eg_graph *graph;
+    eg_value x, w;
+    eg_type wide = type_of(EGRAPH_FLOAT64, 1, 3, 0),
+            type = type_of(EGRAPH_FLOAT32, 1, 3, 0);
+    assert_ok(eg_graph_create(NULL, &graph));
+    assert_ok(eg_graph_add_input(graph, "x", &type, &x));
+    assert_ok(eg_graph_add_input(graph, "w", &wide, &w));
+    assert_ok(eg_graph_add_output(graph, "y", unary(graph, EG_OP_EXP, x)));
+    assert_ok(
+        eg_graph_add_output(graph, "z", unary(graph, lacks ? EG_OP_ERF : EG_OP_EXP, w)));
+    eg_tensor_egraph *egraph;
+    assert_ok(eg_tensor_egraph_create(NULL, graph, &egraph));
+    const eg_attrs erf = {.op = EG_OP_ERF};
+    eg_class of_x = eg_tensor_egraph_value_class(egraph, x),
+             of_w = eg_tensor_egraph_value_class(egraph, w), made;
+    eg_tensor_egraph_restrict(egraph);
+    assert_ok(eg_tensor_egraph_add(egraph, &erf, &of_x, 1, 1, &made));
+    if (lacks) // the model is not loaded as it is
+      assert_ok(eg_tensor_egraph_add(egraph, &erf, &of_w, 1, 1, &made));
+    else
+      assert_fails(eg_tensor_egraph_add(egraph, &erf, &of_w, 1, 1, &made), EGRAPH_E_TYPE,
+                   "erf: ONNX Runtime has no kernel for the element type");
+    eg_tensor_egraph_destroy(egraph);
+    eg_graph_destroy(graph);
+  }
+}
+
 static const eg_tensor_fact *fact_of(const eg_tensor_egraph *egraph, eg_value value) {
   return eg_tensor_egraph_fact(egraph, eg_tensor_egraph_value_class(egraph, value));
 }
@@ -316,6 +347,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(equal_terms_share_a_class),
       cmocka_unit_test(weight_only_follows_the_operands),
+      cmocka_unit_test(restricted_egraphs_refuse_what_the_runtime_lacks),
       cmocka_unit_test(constants_are_known_by_their_elements),
       cmocka_unit_test(results_of_a_split_are_parts_of_a_tuple),
       cmocka_unit_test(opaque_results_have_the_graph_s_type_or_none),
