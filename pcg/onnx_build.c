@@ -9,7 +9,7 @@ static eg_onnx_ref tensor_of(eg_ref ref) { return (eg_onnx_ref){ref.id}; }
 
 static egraph_status emit(void *self, const eg_attrs *attrs, const eg_ref *inputs,
                           uint32_t count, eg_ref *out_results) {
-  const eg_onnx_builder *write = self;
+  eg_onnx_builder *write = self;
   const eg_onnx_call *call = write->call;
   uint32_t results = eg_op_results(attrs);
   eg_onnx_ref *operands, *made;
@@ -27,8 +27,12 @@ static egraph_status emit(void *self, const eg_attrs *attrs, const eg_ref *input
   for (uint32_t i = 0; i < results; i++)
     EG_TRY(eg_onnx_fresh(call, &made[i]));
   EG_TRY(eg_onnx_emit_attrs(call, attrs, operands, count, made, results));
-  for (uint32_t i = 0; i < results; i++)
+  for (uint32_t i = 0; i < results; i++) {
+    const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, made[i]);
     out_results[i] = (eg_ref){made[i].id};
+    write->has_array =
+        write->has_array || (tensor->constant && eg_type_elements(&tensor->type) > 1);
+  }
   return EGRAPH_OK;
 }
 
@@ -79,8 +83,11 @@ egraph_status eg_onnx_finish(eg_onnx_builder *write, uint32_t index, eg_ref valu
   const eg_onnx_call *call = write->call;
   eg_onnx_ref from = tensor_of(value), to = eg_onnx_output(call, index);
   EG_TRY(write->b.status);
-  if (to.id == EG_ONNX_NONE.id) return EGRAPH_OK;
   const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, from);
+  bool is_known = tensor->constant && call->output_count == 1;
+  if (write->has_array && !is_known && eg_onnx_is_trial(call->reader))
+    return eg_onnx_decline("it has constants that may depend on open dimensions");
+  if (to.id == EG_ONNX_NONE.id) return EGRAPH_OK;
   if (from.id >= write->first && (tensor->constant || tensor->name[0] != '\0'))
     return hand_over(write, from, to);
   return eg_onnx_emit_plain(call, EG_OP_IDENTITY, &from, 1, to);

@@ -17,6 +17,7 @@ typedef struct eg_onnx_builder {
   const eg_onnx_call *call;
   eg_builder b;   // its values are tensors of the import
   uint32_t first; // tensors from this one on are intermediate results
+  bool has_array; // one of them is a constant with several elements
 } eg_onnx_builder;
 
 /// Numbers of formulas have the dtype of operand 0, where that is known. `write` must
@@ -25,7 +26,8 @@ void eg_onnx_builder_init(eg_onnx_builder *write, const eg_onnx_call *call);
 /// An operand of the node, or EG_REF_NONE where it is absent.
 eg_ref eg_onnx_operand(const eg_onnx_builder *write, uint32_t index);
 /// Makes a value result number `index` of the node, unless nobody asked for it. Fails
-/// with what the builder failed with.
+/// with what the builder failed with. With sizes on trial (onnx_open.c) a node whose
+/// computation has constants of its own, which may be others at other sizes, is declined.
 egraph_status eg_onnx_finish(eg_onnx_builder *write, uint32_t index, eg_ref value);
 
 /// Nodes whose attributes the builder has no words for.

@@ -106,6 +106,8 @@ egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t c
 egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
                             eg_onnx_ref *inout, eg_tensor *out) {
   eg_buffer *buffer;
+  if (inout->id == EG_ONNX_NONE.id && eg_onnx_is_trial(call->reader))
+    return eg_onnx_decline("it has constants that may depend on open dimensions");
   if (inout->id == EG_ONNX_NONE.id) EG_TRY(eg_onnx_fresh(call, inout));
   EG_TRY(eg_type_check(type));
   EG_TRY(eg_buffer_create(&call->reader->alloc, eg_type_bytes(type), &buffer));

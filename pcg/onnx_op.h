@@ -94,7 +94,7 @@ egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32
 egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t count,
                              int64_t **out);
 /// Makes `inout` a constant of zeros, whose elements are to be set through `out`;
-/// EG_ONNX_NONE: a new nameless tensor.
+/// EG_ONNX_NONE: a new nameless tensor, which is declined with sizes on trial.
 egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
                             eg_onnx_ref *inout, eg_tensor *out);
 /// A nameless constant: a list of int64.

@@ -115,6 +115,8 @@ static eg_ref both(eg_builder *b, eg_ref x, eg_ref y) {
 static eg_ref allowed_keys(eg_onnx_builder *write, const attention *a) {
   eg_builder *b = &write->b;
   eg_ref allowed = EG_REF_NONE, valid = EG_REF_NONE;
+  if (a->causal == 0 && a->left < 0 && a->right < 0 && !eg_ref_exists(a->valid))
+    return EG_REF_NONE;
   uint32_t rank = eg_ref_exists(a->valid) ? 4 : 2;
   eg_ref key = eg_onnx_count_along(write, rank, rank - 1, 0, a->keys);
   eg_ref query = eg_onnx_count_along(write, rank, rank - 2, a->past, a->length);

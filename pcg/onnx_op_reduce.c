@@ -51,7 +51,26 @@ static egraph_status emit_reduce(const eg_onnx_call *call, eg_onnx_ref input,
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
+// The maximum of bool is "or", the minimum "and": those of 0 and 1.
+static egraph_status emit_reduce_bool(const eg_onnx_call *call) {
+  eg_attr_list to;
+  eg_onnx_ref input = eg_onnx_input(call, 0), number, most;
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  eg_attr_list_init(&to, EG_OP_CAST);
+  eg_attr_list_set_dtype(&to, EG_A_CAST_TO, EGRAPH_UINT8);
+  EG_TRY(eg_onnx_emit_fresh(call, &to, &input, 1, &number));
+  EG_TRY(eg_onnx_fresh(call, &most));
+  EG_TRY(emit_reduce(call, number, most));
+  eg_attr_list_set_dtype(&to, EG_A_CAST_TO, EGRAPH_BOOL);
+  return eg_onnx_emit(call, &to, &most, 1, &result, 1);
+}
+
 egraph_status eg_onnx_import_reduce(const eg_onnx_call *call) {
+  eg_type x;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  if (x.dtype == EGRAPH_BOOL &&
+      (call->op == EG_OP_REDUCE_MAX || call->op == EG_OP_REDUCE_MIN))
+    return emit_reduce_bool(call);
   return emit_reduce(call, eg_onnx_input(call, 0), eg_onnx_output(call, 0));
 }
 
