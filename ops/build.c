@@ -67,8 +67,8 @@ eg_ref eg_build_number(eg_builder *b, double value) {
 eg_ref eg_build_range(eg_builder *b, int64_t n) {
   eg_type type = eg_type_of(EGRAPH_INT64, 1, &n), scalar = {.dtype = EGRAPH_INT64};
   eg_ref ones = eg_build_fill(b, &type, 1), one = eg_build_fill(b, &scalar, 1);
-  const eg_attr axis = int_attr(0);
-  eg_ref counts = eg_build_node(b, EG_OP_CUM_SUM, &axis, &ones, 1);
+  const eg_attr slots[] = {int_attr(0), int_attr(0), int_attr(0)};
+  eg_ref counts = eg_build_node(b, EG_OP_CUM_SUM, slots, &ones, 1);
   return EG_BUILD(b, EG_OP_SUB, counts, one);
 }
 

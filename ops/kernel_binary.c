@@ -7,7 +7,8 @@
 
 #include "ops/kernels.h"
 
-// Formulas over x and y of type T; p is fmod's attribute for mod, else 0.
+// Formulas over x and y of type T; p is the first attribute: fmod of mod, 1 for a shift
+// to the right.
 #define FLOAT_LIST(X)                                                                    \
   X(ADD, x + y)                                                                          \
   X(SUB, x - y)                                                                          \
@@ -27,6 +28,10 @@
   X(MAX, x > y ? x : y)                                                                  \
   X(MIN, x < y ? x : y)                                                                  \
   X(MOD, p != 0 ? int_rem(x, y) : int_mod(x, y))                                         \
+  X(BITWISE_AND, x &y)                                                                   \
+  X(BITWISE_OR, x | y)                                                                   \
+  X(BITWISE_XOR, x ^ y)                                                                  \
+  X(BIT_SHIFT, int_shift(x, y, p != 0))                                                  \
   X(PRELU, x < 0 ? (uint64_t)x * (uint64_t)y : (uint64_t)x)
 
 #define UINT_LIST(X)                                                                     \
@@ -38,6 +43,10 @@
   X(MAX, x > y ? x : y)                                                                  \
   X(MIN, x < y ? x : y)                                                                  \
   X(MOD, y == 0 ? 0 : x % y)                                                             \
+  X(BITWISE_AND, x &y)                                                                   \
+  X(BITWISE_OR, x | y)                                                                   \
+  X(BITWISE_XOR, x ^ y)                                                                  \
+  X(BIT_SHIFT, y > 63 ? 0 : p != 0 ? x >> y : x << y)                                    \
   X(PRELU, ((void)y, x))
 
 #define COMPARE_LIST(X)                                                                  \
@@ -55,6 +64,7 @@
 // The remainder with the sign of the divisor, as Python's.
 static double floor_mod(double x, double y) {
   double rest = fmod(x, y);
+  if (rest == 0.0) return copysign(0.0, y);
   return rest != 0.0 && (rest < 0.0) != (y < 0.0) ? rest + y : rest;
 }
 
@@ -69,6 +79,14 @@ static int64_t int_rem(int64_t x, int64_t y) { return y == 0 || y == -1 ? 0 : x 
 static int64_t int_mod(int64_t x, int64_t y) {
   int64_t rest = int_rem(x, y);
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+// Shifts of narrower integers are those of int64, narrowed: what is shifted out is gone
+// either way.
+static int64_t int_shift(int64_t x, int64_t y, bool is_right) {
+  if (y < 0 || y > 63) return is_right && x < 0 ? -1 : 0;
+  if (!is_right) return (int64_t)((uint64_t)x << y);
+  return x >= 0 ? x >> y : ~(~x >> y);
 }
 
 static uint64_t uint_pow(uint64_t x, uint64_t y) {

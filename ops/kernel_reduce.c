@@ -173,36 +173,52 @@ egraph_status eg_kernel_reduce(const eg_kernel_call *call) {
   return EGRAPH_OK;
 }
 
-// ---- running sum -----------------------------------------------------------------
+// ---- running sums and products -------------------------------------------------------
 
-#define CUM_SUM(suffix, type, sum)                                                       \
-  static void cum_sum_##suffix(const type *x, const eg_axis_view *view, type *y) {       \
-    for (int64_t o = 0; o < view->outer; o++)                                            \
-      for (int64_t i = 0; i < view->inner; i++) {                                        \
-        int64_t at = o * view->size * view->inner + i;                                   \
-        sum total = 0;                                                                   \
-        for (int64_t k = 0; k < view->size; k++, at += view->inner) {                    \
-          total += (sum)x[at];                                                           \
-          y[at] = (type)total;                                                           \
+/// What runs: [outer, size, inner], from the end where `reverse`; an exclusive one leaves
+/// the element itself out.
+typedef struct running {
+  eg_axis_view view;
+  bool exclusive, reverse;
+} running;
+
+#define RUNNING(name, type, sum, start, combine)                                         \
+  static void name(const running *r, const void *from, void *to) {                       \
+    const type *x = from;                                                                \
+    type *y = to;                                                                        \
+    const eg_axis_view v = r->view;                                                      \
+    const int64_t step = r->reverse ? -v.inner : v.inner;                                \
+    for (int64_t o = 0; o < v.outer; o++)                                                \
+      for (int64_t i = 0; i < v.inner; i++) {                                            \
+        int64_t at = (o * v.size + (r->reverse ? v.size - 1 : 0)) * v.inner + i;         \
+        sum total = (start);                                                             \
+        for (int64_t k = 0; k < v.size; k++, at += step) {                               \
+          const sum before = total;                                                      \
+          total = combine(total, (sum)x[at]);                                            \
+          y[at] = (type)(r->exclusive ? before : total);                                 \
         }                                                                                \
       }                                                                                  \
   }
-CUM_SUM(f32, float, double)
-CUM_SUM(f64, double, double)
-CUM_SUM(int, uint64_t, uint64_t)
+RUNNING(sum_f32, float, double, 0, EG_MATH_ADD)
+RUNNING(sum_f64, double, double, 0, EG_MATH_ADD)
+RUNNING(sum_int, uint64_t, uint64_t, 0, EG_MATH_ADD)
+RUNNING(product_f32, float, double, 1, MULTIPLY)
+RUNNING(product_f64, double, double, 1, MULTIPLY)
+RUNNING(product_int, uint64_t, uint64_t, 1, MULTIPLY)
 
 egraph_status eg_kernel_cum_sum(const eg_kernel_call *call) {
+  enum { AXIS, EXCLUSIVE, REVERSE };
+  typedef void (*run)(const running *r, const void *from, void *to);
+  static const run sums[EG_WIDE_COUNT] = {sum_f32, sum_f64, sum_int, sum_int};
+  static const run products[EG_WIDE_COUNT] = {product_f32, product_f64, product_int,
+                                              product_int};
   const eg_tensor *x = &call->inputs[0];
-  eg_axis_view view =
-      eg_axis_view_of(&x->type, eg_attr_at(call->attrs, EG_A_CUM_SUM_AXIS)->i);
-  void *y = call->outputs[0].data;
+  running r = {.view = eg_axis_view_of(&x->type, eg_kernel_slot(call, AXIS)->i),
+               .exclusive = eg_kernel_slot(call, EXCLUSIVE)->i != 0,
+               .reverse = eg_kernel_slot(call, REVERSE)->i != 0};
   eg_wide wide = EG_WIDE_F32;
   if (!eg_wide_find(x->type.dtype, &wide)) return eg_kernel_refuse(call, x->type.dtype);
-  if (wide == EG_WIDE_F32)
-    cum_sum_f32(x->data, &view, y);
-  else if (wide == EG_WIDE_F64)
-    cum_sum_f64(x->data, &view, y);
-  else
-    cum_sum_int(x->data, &view, y);
+  bool multiplies = eg_kernel_op(call) == EG_OP_CUM_PROD;
+  (multiplies ? products : sums)[wide](&r, x->data, call->outputs[0].data);
   return EGRAPH_OK;
 }

@@ -15,10 +15,18 @@ static const eg_kernel kernels[EG_OP_COUNT] = {
 
 // Kernels that take elements as they are stored.
 static const eg_kernel moving[] = {
-    eg_kernel_leaf,   eg_kernel_part,     eg_kernel_opaque,  eg_kernel_fill,
-    eg_kernel_where,  eg_kernel_reshape,  eg_kernel_concat,  eg_kernel_transpose,
-    eg_kernel_split,  eg_kernel_slice,    eg_kernel_pad,     eg_kernel_expand,
-    eg_kernel_gather, eg_kernel_shape_of, eg_kernel_enlarge, eg_kernel_merge_gconv,
+    eg_kernel_leaf,       eg_kernel_part,
+    eg_kernel_opaque,     eg_kernel_fill,
+    eg_kernel_where,      eg_kernel_reshape,
+    eg_kernel_concat,     eg_kernel_transpose,
+    eg_kernel_split,      eg_kernel_slice,
+    eg_kernel_pad,        eg_kernel_expand,
+    eg_kernel_gather,     eg_kernel_shape_of,
+    eg_kernel_enlarge,    eg_kernel_merge_gconv,
+    eg_kernel_trilu,      eg_kernel_bit_cast,
+    eg_kernel_one_hot,    eg_kernel_gather_elements,
+    eg_kernel_gather_nd,  eg_kernel_scatter_elements,
+    eg_kernel_scatter_nd, eg_kernel_reverse_sequence,
 };
 
 static egraph_status refuse_owned(const eg_kernel_call *call, const char *owner) {

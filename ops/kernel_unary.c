@@ -26,6 +26,15 @@
   X(ROUND, nearbyint(x))                                                                 \
   X(SIN, sin(x))                                                                         \
   X(COS, cos(x))                                                                         \
+  X(TAN, tan(x))                                                                         \
+  X(ASIN, asin(x))                                                                       \
+  X(ACOS, acos(x))                                                                       \
+  X(ATAN, atan(x))                                                                       \
+  X(SINH, sinh(x))                                                                       \
+  X(COSH, cosh(x))                                                                       \
+  X(ASINH, asinh(x))                                                                     \
+  X(ACOSH, acosh(x))                                                                     \
+  X(ATANH, atanh(x))                                                                     \
   X(SOFTSIGN, x / (1 + fabs(x)))                                                         \
   X(HARD_SWISH, x *clamp_unit(x / 6 + (T)0.5))                                           \
   X(HARD_SIGMOID, clamp_unit(p *x + q))                                                  \
@@ -54,6 +63,7 @@
   X(NEG, 0 - (uint64_t)x)                                                                \
   X(ABS, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)                                          \
   X(SIGN, x > 0 ? 1 : x < 0 ? -1 : 0)                                                    \
+  X(BITWISE_NOT, ~x)                                                                     \
   X(CLIP, x<p ? (p < q ? p : q) : x> q ? q : x)
 
 #define SQRT_HALF 0.70710678118654752440
@@ -136,6 +146,7 @@ INT_LIST(ROW)
   X(NEG, 0 - x)                                                                          \
   X(ABS, x)                                                                              \
   X(SIGN, x != 0)                                                                        \
+  X(BITWISE_NOT, ~x)                                                                     \
   X(CLIP, x<p ? (p < q ? p : q) : x> q ? q : x)
 #define BOUND(type, value, is_lower) bound_uint(value, is_lower)
 #define T uint64_t
@@ -208,5 +219,39 @@ egraph_status eg_kernel_unary(const eg_kernel_call *call) {
   double params[2];
   eg_row_params(call->attrs, params);
   row(from->data, to->data, (size_t)eg_type_elements(&from->type), params);
+  return EGRAPH_OK;
+}
+
+// ---- NaN and infinities -------------------------------------------------------------
+
+#define CLASSIFY(name, type)                                                             \
+  static void name(eg_op op, const type *x, uint8_t *out, size_t count,                  \
+                   const double params[2]) {                                             \
+    bool negative = params[0] != 0, positive = params[1] != 0;                           \
+    for (size_t i = 0; i < count; i++)                                                   \
+      out[i] = op == EG_OP_IS_NAN ? x[i] != x[i]                                         \
+                                  : isinf(x[i]) && (x[i] > 0 ? positive : negative);     \
+  }
+CLASSIFY(classify_f32, float)
+CLASSIFY(classify_f64, double)
+
+egraph_status eg_kernel_classify(const eg_kernel_call *call) {
+  const eg_tensor *x = &call->inputs[0];
+  uint8_t *out = call->outputs[0].data;
+  size_t count = (size_t)eg_type_elements(&x->type);
+  double params[2];
+  eg_row_params(call->attrs, params);
+  if (x->type.dtype == EGRAPH_FLOAT32)
+    classify_f32(eg_kernel_op(call), x->data, out, count, params);
+  else if (x->type.dtype == EGRAPH_FLOAT64)
+    classify_f64(eg_kernel_op(call), x->data, out, count, params);
+  else
+    return eg_kernel_refuse(call, x->type.dtype);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_kernel_bit_cast(const eg_kernel_call *call) {
+  size_t bytes = eg_type_bytes(&call->outputs[0].type);
+  if (bytes != 0) memmove(call->outputs[0].data, call->inputs[0].data, bytes);
   return EGRAPH_OK;
 }

@@ -14,6 +14,32 @@ egraph_status eg_infer_unary(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
+egraph_status eg_infer_classify(const eg_typing *node, eg_type *out) {
+  *out = eg_type_of(EGRAPH_BOOL, node->inputs->rank, node->inputs->dims);
+  return EGRAPH_OK;
+}
+
+void eg_factors_classify(const eg_typing *node, const eg_type *results,
+                         uint32_t result_count, eg_factors *out) {
+  (void)result_count;
+  eg_factors_add_pointwise(node, results, out);
+}
+
+egraph_status eg_infer_bit_cast(const eg_typing *node, eg_type *out) {
+  const eg_type *x = &node->inputs[0];
+  egraph_dtype to = (egraph_dtype)eg_attr_at(node->attrs, EG_A_BIT_CAST_TO)->i;
+  if (eg_dtype_bytes(to) != eg_dtype_bytes(x->dtype))
+    return eg_typing_fail(node, "%s and %s differ in width", eg_dtype_name(x->dtype),
+                          eg_dtype_name(to));
+  *out = eg_type_of(to, x->rank, x->dims);
+  return EGRAPH_OK;
+}
+
+void eg_factors_bit_cast(const eg_typing *node, const eg_type *results,
+                         uint32_t result_count, eg_factors *out) {
+  eg_factors_classify(node, results, result_count, out);
+}
+
 void eg_factors_unary(const eg_typing *node, const eg_type *results,
                       uint32_t result_count, eg_factors *out) {
   (void)result_count;
@@ -32,12 +58,6 @@ static egraph_status check_binary(const eg_typing *node, const eg_type *result) 
     return eg_typing_fail(node, "the exponent is bool; it must be a number");
   }
   EG_TRY(eg_typing_same_dtype(node, 1));
-  if (node->attrs->op == EG_OP_MOD) {
-    bool truncates = eg_attr_at(node->attrs, EG_A_MOD_FMOD)->i != 0;
-    if (!truncates && eg_dtype_is_float(a->dtype))
-      return eg_typing_fail(node, "%s needs the attribute fmod 1",
-                            eg_dtype_name(a->dtype));
-  }
   if (node->attrs->op == EG_OP_PRELU && !eg_type_same_shape(a, result))
     return eg_typing_fail(node, "the slope %s does not broadcast to the data %s",
                           eg_type_text_of(b).text, eg_type_text_of(a).text);

@@ -125,8 +125,7 @@ void eg_factors_top_k(const eg_typing *node, const eg_type *results,
 egraph_status eg_infer_cum_sum(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0];
   uint32_t axis;
-  EG_TRY(eg_typing_axis(node, eg_attr_at(node->attrs, EG_A_CUM_SUM_AXIS)->i, x->rank,
-                        &axis));
+  EG_TRY(eg_typing_axis(node, EG_SHARED(node, CUM_SUM, AXIS)->i, x->rank, &axis));
   *out = eg_type_of(x->dtype, x->rank, x->dims);
   return EGRAPH_OK;
 }
@@ -134,10 +133,10 @@ egraph_status eg_infer_cum_sum(const eg_typing *node, eg_type *out) {
 void eg_factors_cum_sum(const eg_typing *node, const eg_type *results,
                         uint32_t result_count, eg_factors *out) {
   (void)result_count;
-  int64_t axis = eg_attr_at(node->attrs, EG_A_CUM_SUM_AXIS)->i;
+  int64_t axis = EG_SHARED(node, CUM_SUM, AXIS)->i;
   uint32_t blocked = (uint32_t)(axis < 0 ? axis + results->rank : axis);
   for (uint32_t dim = 0; dim < results->rank; dim++)
     eg_factors_add_dim(out, dim == blocked ? EG_FACTOR_BLOCKED : EG_FACTOR_PARALLEL,
                        results, dim);
-  out->linear = eg_operand_bits(1);
+  if (eg_typing_op(node) == EG_OP_CUM_SUM) out->linear = eg_operand_bits(1);
 }

@@ -32,13 +32,14 @@ enum {
   EG_OPF_LEAF = 8,            // no operands
   EG_OPF_FLOAT = 16,          // operand 0 is floating point;
   EG_OPF_BOOL = 32,           // ... bool;
-  EG_OPF_ANY = 64,            // ... of any dtype. None of the three: any dtype but bool
+  EG_OPF_ANY = 64,            // ... of any dtype. None of these: any dtype but bool
   EG_OPF_PREDICATE = 128,     // the result is bool
   EG_OPF_MOVES = 256,         // copies or makes data, computes nothing: no flops
   EG_OPF_COSTLY = 512,        // EG_COSTLY_FLOPS operations per point instead of one
   EG_OPF_MULTIPLY_ADD = 1024, // two operations per point
   EG_OPF_UPDATES = 2048, // result i is what operand i becomes: it may be written over it
-  EG_OPF_SIGNED = 4096   // operand 0 is no unsigned integer
+  EG_OPF_SIGNED = 4096,  // operand 0 is no unsigned integer
+  EG_OPF_INTEGER = 8192  // operand 0 is an integer
 };
 
 /// What a point of an exponential, a root, or a normalization counts for.

@@ -248,6 +248,8 @@ static egraph_status check_dtype(const eg_typing *node) {
     wanted = is_bool ? NULL : "bool";
   else if ((flags & EG_OPF_FLOAT) != 0)
     wanted = eg_dtype_is_float(dtype) ? NULL : "floating point";
+  else if ((flags & EG_OPF_INTEGER) != 0)
+    wanted = is_bool || eg_dtype_is_float(dtype) ? "an integer" : NULL;
   else if ((flags & EG_OPF_SIGNED) != 0)
     wanted = is_bool || eg_dtype_is_unsigned(dtype) ? "a number with a sign" : NULL;
   else

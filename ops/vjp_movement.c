@@ -255,3 +255,37 @@ void eg_vjp_enlarge(const eg_vjp *v) {
   }
   v->out[0] = eg_build_slice(v->b, v->cotangents[0], starts, ends, steps);
 }
+
+// ---- elements at indices ------------------------------------------------------------
+
+void eg_vjp_trilu(const eg_vjp *v) {
+  v->out[0] = eg_build_node(v->b, EG_OP_TRILU, v->attrs->slots, &v->cotangents[0], 1);
+}
+
+// Every cotangent is added where its element came from.
+static eg_ref scatter_back(const eg_vjp *v, eg_op op, const eg_attr *slots) {
+  const eg_ref zeros = eg_build_fill(v->b, eg_vjp_type(v, 0), 0);
+  return eg_build_node(v->b, op, slots,
+                       (const eg_ref[]){zeros, v->inputs[1], v->cotangents[0]}, 3);
+}
+
+void eg_vjp_gather_elements(const eg_vjp *v) {
+  enum { ADD = 1 };
+  const eg_attr slots[] = {{.kind = EG_ATTR_SYMBOL, .i = ADD}, v->attrs->slots[0]};
+  if (v->wanted[0]) v->out[0] = scatter_back(v, EG_OP_SCATTER_ELEMENTS, slots);
+}
+
+void eg_vjp_gather_nd(const eg_vjp *v) {
+  enum { ADD = 1 };
+  const eg_attr slot = {.kind = EG_ATTR_SYMBOL, .i = ADD};
+  if (eg_attr_at(v->attrs, EG_A_GATHER_ND_BATCH_DIMS)->i != 0)
+    eg_vjp_refuse(v, "with batch dimensions; gather without them");
+  else if (v->wanted[0])
+    v->out[0] = scatter_back(v, EG_OP_SCATTER_ND, &slot);
+}
+
+// Turning round twice changes nothing.
+void eg_vjp_reverse_sequence(const eg_vjp *v) {
+  v->out[0] = eg_build_node(v->b, EG_OP_REVERSE_SEQUENCE, v->attrs->slots,
+                            (const eg_ref[]){v->cotangents[0], v->inputs[1]}, 2);
+}

@@ -31,6 +31,15 @@ static const unary_rule unary_rules[] = {
     {EG_OP_ROUND, NULL, NULL},
     {EG_OP_SIN, NULL, "(mul d (cos x))"},
     {EG_OP_COS, NULL, "(neg (mul d (sin x)))"},
+    {EG_OP_TAN, NULL, "(mul d (add 1 (square y)))"},
+    {EG_OP_ASIN, NULL, "(div d (sqrt (sub 1 (square x))))"},
+    {EG_OP_ACOS, NULL, "(neg (div d (sqrt (sub 1 (square x)))))"},
+    {EG_OP_ATAN, NULL, "(div d (add 1 (square x)))"},
+    {EG_OP_SINH, NULL, "(mul d (cosh x))"},
+    {EG_OP_COSH, NULL, "(mul d (sinh x))"},
+    {EG_OP_ASINH, NULL, "(div d (sqrt (add 1 (square x))))"},
+    {EG_OP_ACOSH, NULL, "(div d (sqrt (sub (square x) 1)))"},
+    {EG_OP_ATANH, NULL, "(div d (sub 1 (square x)))"},
     {EG_OP_ERF, NULL, "(mul d (mul 1.1283791670955126 (exp (neg (square x)))))"},
     {EG_OP_SILU, "(sigmoid x)", "(mul d (mul t (add 1 (mul x (sub 1 t)))))"},
     {EG_OP_SOFTPLUS, NULL, "(mul d (sigmoid x))"},
@@ -156,11 +165,17 @@ static const binary_rule binary_rules[] = {
      {"(where (greater x 0) d (mul d z))", "(where (greater x 0) 0 (mul d x))"}},
 };
 
+// The remainder with the sign of the divisor.
+static const binary_rule floor_mod = {EG_OP_MOD,
+                                      {"d", "(neg (mul d (floor (div x z))))"}};
+
 void eg_vjp_binary(const eg_vjp *v) {
   eg_builder *b = v->b;
   const binary_rule *rule = NULL;
   for (size_t i = 0; i < sizeof binary_rules / sizeof *binary_rules; i++)
     if (binary_rules[i].op == v->attrs->op) rule = &binary_rules[i];
+  if (v->attrs->op == EG_OP_MOD && eg_attr_at(v->attrs, EG_A_MOD_FMOD)->i == 0)
+    rule = &floor_mod;
   if (rule == NULL) {
     eg_vjp_refuse(v, NULL);
     return;

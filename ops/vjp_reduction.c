@@ -47,16 +47,17 @@ void eg_vjp_reduce(const eg_vjp *v) {
     v->out[0] = eg_vjp_share(b, v->inputs[0], y, d, dims);
 }
 
-// Element i is in the sums from i on.
+// Element i is in the sums from i on: a sum that runs the other way.
 void eg_vjp_cum_sum(const eg_vjp *v) {
-  eg_builder *b = v->b;
-  const eg_type *x = eg_vjp_type(v, 0);
-  int64_t axis = eg_attr_at(v->attrs, EG_A_CUM_SUM_AXIS)->i;
-  uint32_t dims = UINT32_C(1) << (axis < 0 ? axis + x->rank : axis);
-  eg_ref d = v->cotangents[0];
-  eg_ref total = eg_build_reduce(b, EG_OP_REDUCE_SUM, d, dims, true);
-  eg_ref sums = eg_build_node(b, EG_OP_CUM_SUM, v->attrs->slots, &d, 1);
-  v->out[0] = EG_FORMULA(b, "(add d (sub t s))", "dts", d, total, sums);
+  enum { AXIS, EXCLUSIVE, REVERSE };
+  if (v->attrs->op == EG_OP_CUM_PROD) {
+    eg_vjp_refuse(v, NULL);
+    return;
+  }
+  eg_attr slots[] = {v->attrs->slots[AXIS], v->attrs->slots[EXCLUSIVE],
+                     v->attrs->slots[REVERSE]};
+  slots[REVERSE].i = slots[REVERSE].i == 0;
+  v->out[0] = eg_build_node(v->b, EG_OP_CUM_SUM, slots, &v->cotangents[0], 1);
 }
 
 // The places of the k values, compared with all positions [k, n] of the axis.

@@ -27,6 +27,12 @@ void eg_vjp_none(const eg_vjp *v);
 #define eg_vjp_gather_grad eg_vjp_none
 #define eg_vjp_layer_norm_grad eg_vjp_none
 #define eg_vjp_adam_update eg_vjp_none
+#define eg_vjp_classify eg_vjp_none
+#define eg_vjp_bit_cast eg_vjp_none
+#define eg_vjp_scatter_elements eg_vjp_none
+#define eg_vjp_scatter_nd eg_vjp_none
+#define eg_vjp_one_hot eg_vjp_none
+#define eg_vjp_det eg_vjp_none
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
   void eg_vjp_##FAMILY(const eg_vjp *v);

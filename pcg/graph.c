@@ -258,6 +258,16 @@ egraph_status eg_graph_add_output(eg_graph *graph, const char *name, eg_value va
   return eg_output_rows_push(&graph->outputs, row);
 }
 
+egraph_status eg_graph_rename_value(eg_graph *graph, eg_value value, const char *name) {
+  const pending_rows none = {.first = (uint32_t)graph->values.len};
+  eg_value_info *info = *eg_value_rows_at(&graph->values, value.id);
+  const char *chosen;
+  EG_TRY(choose_name(graph, &none, value.id, name, &chosen));
+  EG_TRY(eg_strmap_put(&graph->names, chosen, value.id));
+  info->name = chosen;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_graph_set_format(eg_graph *graph, eg_value value, eg_format format) {
   eg_value_info *info = *eg_value_rows_at(&graph->values, value.id);
   if (info->kind != EG_VALUE_COMPUTED || !info->typed)

@@ -107,6 +107,9 @@ egraph_status eg_graph_add_output(eg_graph *graph, const char *name, eg_value va
 /// Sets the memory format of a computed value. Fails with EGRAPH_E_TYPE when it does not
 /// fit.
 egraph_status eg_graph_set_format(eg_graph *graph, eg_value value, eg_format format);
+/// Gives a value another name; the old one is free. Fails with EGRAPH_E_ARGUMENT where
+/// another value has the name.
+egraph_status eg_graph_rename_value(eg_graph *graph, eg_value value, const char *name);
 
 /// Pointers to infos, names and attributes stay valid for the life of the graph.
 uint32_t eg_graph_value_count(const eg_graph *graph);

@@ -22,6 +22,9 @@ static const onnx_row rows[] = {
 #define EG_ONNX(NAME, FUNCTION, OP, ATTRS)                                               \
   {NAME, eg_onnx_import_##FUNCTION, EG_OP_##OP, ATTRS},
 #include "pcg/onnx_ops.def"
+#define EG_ONNX_FORMULA(NAME, TEXT, ATTRIBUTES, ...)                                     \
+  {NAME, eg_onnx_import_formula, EG_OP_IDENTITY, ATTRIBUTES},
+#include "pcg/onnx_formulas.def"
 };
 
 static const onnx_row *row_of(const char *name) {
@@ -98,6 +101,30 @@ egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t c
   EG_TRY(eg_arena_alloc(&call->reader->arena, count, sizeof **out, out));
   for (uint32_t i = 0; i < count; i++)
     (*out)[i] = value;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
+                            eg_onnx_ref *inout, eg_tensor *out) {
+  eg_buffer *buffer;
+  if (inout->id == EG_ONNX_NONE.id && eg_onnx_is_trial(call->reader))
+    return eg_onnx_decline("it has constants that may depend on open dimensions");
+  if (inout->id == EG_ONNX_NONE.id) EG_TRY(eg_onnx_fresh(call, inout));
+  EG_TRY(eg_type_check(type));
+  EG_TRY(eg_buffer_create(&call->reader->alloc, eg_type_bytes(type), &buffer));
+  *out = (eg_tensor){.type = *type, .data = eg_buffer_writable(buffer)};
+  egraph_status status = eg_onnx_define_constant(call->reader, *inout, type, buffer);
+  eg_buffer_release(buffer);
+  return status;
+}
+
+egraph_status eg_onnx_constant_list(const eg_onnx_call *call, const int64_t *data,
+                                    uint32_t count, eg_onnx_ref *out) {
+  eg_type type = eg_type_of(EGRAPH_INT64, 1, (const int64_t[]){count});
+  eg_tensor tensor;
+  *out = EG_ONNX_NONE;
+  EG_TRY(eg_onnx_array(call, &type, out, &tensor));
+  if (count != 0) memcpy(tensor.data, data, count * sizeof *data);
   return EGRAPH_OK;
 }
 
@@ -194,7 +221,7 @@ static egraph_status normalize_axis(const eg_onnx_call *call, eg_attr_list *list
   return eg_onnx_axis(list->slots[slot].i, type.rank, &list->slots[slot].i);
 }
 
-static egraph_status import_generic(const eg_onnx_call *call) {
+egraph_status eg_onnx_import_same(const eg_onnx_call *call) {
   uint16_t slot;
   for (size_t i = 0; i < call->node->n_attribute; i++)
     if (!eg_op_find_attr(call->op, call->node->attribute[i]->name, &slot))
@@ -212,7 +239,7 @@ egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
   if (row == NULL) {
     if (!op_of_onnx(call->node->op_type, &inner.op))
       return eg_onnx_decline("the operator is not in the table");
-    return import_generic(&inner);
+    return eg_onnx_import_same(&inner);
   }
   for (size_t i = 0; i < call->node->n_attribute; i++)
     if (!eg_onnx_has_word(row->attrs, call->node->attribute[i]->name))

@@ -27,7 +27,6 @@ egraph_status eg_onnx_import_cast(const eg_onnx_call *call);
 egraph_status eg_onnx_import_cast_like(const eg_onnx_call *call);
 egraph_status eg_onnx_import_dropout(const eg_onnx_call *call);
 egraph_status eg_onnx_import_mod(const eg_onnx_call *call);
-egraph_status eg_onnx_import_mish(const eg_onnx_call *call);
 egraph_status eg_onnx_import_softmax(const eg_onnx_call *call);
 egraph_status eg_onnx_import_reduce(const eg_onnx_call *call);
 egraph_status eg_onnx_import_reduce_l1(const eg_onnx_call *call);
@@ -56,6 +55,28 @@ egraph_status eg_onnx_import_depth_to_space(const eg_onnx_call *call);
 egraph_status eg_onnx_import_space_to_depth(const eg_onnx_call *call);
 egraph_status eg_onnx_import_resize(const eg_onnx_call *call);
 egraph_status eg_onnx_import_upsample(const eg_onnx_call *call);
+egraph_status eg_onnx_import_same(const eg_onnx_call *call);
+egraph_status eg_onnx_import_formula(const eg_onnx_call *call);
+egraph_status eg_onnx_import_trilu(const eg_onnx_call *call);
+egraph_status eg_onnx_import_one_hot(const eg_onnx_call *call);
+egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call);
+egraph_status eg_onnx_import_compress(const eg_onnx_call *call);
+egraph_status eg_onnx_import_tensor_scatter(const eg_onnx_call *call);
+egraph_status eg_onnx_import_center_crop_pad(const eg_onnx_call *call);
+egraph_status eg_onnx_import_nll_loss(const eg_onnx_call *call);
+egraph_status eg_onnx_import_cross_entropy(const eg_onnx_call *call);
+egraph_status eg_onnx_import_attention(const eg_onnx_call *call);
+egraph_status eg_onnx_import_linear_attention(const eg_onnx_call *call);
+egraph_status eg_onnx_import_causal_conv(const eg_onnx_call *call);
+egraph_status eg_onnx_import_rotary_embedding(const eg_onnx_call *call);
+egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call);
+egraph_status eg_onnx_import_lp_norm(const eg_onnx_call *call);
+egraph_status eg_onnx_import_mean_variance(const eg_onnx_call *call);
+egraph_status eg_onnx_import_non_zero(const eg_onnx_call *call);
+egraph_status eg_onnx_import_unique(const eg_onnx_call *call);
+egraph_status eg_onnx_import_affine_grid(const eg_onnx_call *call);
+egraph_status eg_onnx_import_window(const eg_onnx_call *call);
+egraph_status eg_onnx_import_dft(const eg_onnx_call *call);
 
 /// The node becomes opaque: `return eg_onnx_decline("...")`.
 egraph_status eg_onnx_decline(const char *why);
@@ -72,6 +93,13 @@ egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32
 /// A list of `count` integers in arena memory, all equal to `value`.
 egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t count,
                              int64_t **out);
+/// Makes `inout` a constant of zeros, whose elements are to be set through `out`;
+/// EG_ONNX_NONE: a new nameless tensor, which is declined with sizes on trial.
+egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
+                            eg_onnx_ref *inout, eg_tensor *out);
+/// A nameless constant: a list of int64.
+egraph_status eg_onnx_constant_list(const eg_onnx_call *call, const int64_t *data,
+                                    uint32_t count, eg_onnx_ref *out);
 /// Nodes in a row: x, reshaped.
 egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand,
                                    const int64_t *dims, uint32_t rank,

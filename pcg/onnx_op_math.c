@@ -130,28 +130,19 @@ egraph_status eg_onnx_import_dropout(const eg_onnx_call *call) {
   return eg_onnx_emit_plain(call, EG_OP_IDENTITY, &input, 1, eg_onnx_output(call, 0));
 }
 
-// The remainder with the divisor's sign, which newer sets have for floating point as
-// well.
+// The remainder with the divisor's sign, which sets from 28 on have for floating point
+// as well.
 egraph_status eg_onnx_import_mod(const eg_onnx_call *call) {
   eg_type x;
   int64_t fmod;
   eg_attr_list list;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_int(call, "fmod", 0, &fmod));
-  if (fmod == 0 && eg_dtype_is_float(x.dtype))
+  if (fmod == 0 && eg_dtype_is_float(x.dtype) && call->reader->opset < 28)
     return eg_onnx_decline("a remainder of floating point with the divisor's sign");
   eg_attr_list_init(&list, EG_OP_MOD);
   eg_attr_list_set_int(&list, EG_A_MOD_FMOD, fmod);
   return eg_onnx_emit_node(call, &list);
-}
-
-egraph_status eg_onnx_import_mish(const eg_onnx_call *call) {
-  eg_onnx_ref pair[2] = {eg_onnx_input(call, 0), EG_ONNX_NONE}, soft;
-  EG_TRY(eg_onnx_fresh(call, &soft));
-  EG_TRY(eg_onnx_emit_plain(call, EG_OP_SOFTPLUS, pair, 1, soft));
-  EG_TRY(eg_onnx_fresh(call, &pair[1]));
-  EG_TRY(eg_onnx_emit_plain(call, EG_OP_TANH, &soft, 1, pair[1]));
-  return eg_onnx_emit_plain(call, EG_OP_MUL, pair, 2, eg_onnx_output(call, 0));
 }
 
 // ---- softmax ------------------------------------------------------------------------

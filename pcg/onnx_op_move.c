@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "pcg/onnx_op.h"
+#include "pcg/onnx_build.h"
 
 egraph_status eg_onnx_import_transpose(const eg_onnx_call *call) {
   eg_type x;
@@ -192,6 +192,24 @@ static egraph_status cut_negative(const eg_onnx_call *call, const eg_type *x,
   return emit_slice(call, x->rank, starts, ends, steps, *inout_input);
 }
 
+// Every dimension as a ring: what is before the front is the end. Pads are not negative.
+static egraph_status emit_ring(const eg_onnx_call *call, const eg_type *x,
+                               const int64_t *pads) {
+  eg_onnx_builder write;
+  eg_onnx_builder_init(&write, call);
+  eg_ref y = eg_onnx_operand(&write, 0);
+  for (uint32_t d = 0; d < x->rank; d++) {
+    int64_t begin = pads[d], end = pads[x->rank + d], size = x->dims[d];
+    if (begin < 0 || end < 0 || begin > size || end > size)
+      return eg_onnx_decline("it goes round more than once, or cuts");
+    eg_ref front = begin > 0 ? eg_onnx_range_of(&write, y, d, size - begin, size, 1) : y;
+    eg_ref back = end > 0 ? eg_onnx_range_of(&write, y, d, 0, end, 1) : y;
+    if (begin > 0) y = eg_onnx_concat(&write, front, y, d);
+    if (end > 0) y = eg_onnx_concat(&write, y, back, d);
+  }
+  return eg_onnx_finish(&write, 0, y);
+}
+
 egraph_status eg_onnx_import_pad(const eg_onnx_call *call) {
   eg_type x;
   int64_t pads[2 * EGRAPH_MAX_RANK];
@@ -200,9 +218,10 @@ egraph_status eg_onnx_import_pad(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_string(call, "mode", "constant", &mode));
   if (strcmp(mode, "constant") != 0 && strcmp(mode, "reflect") != 0 &&
-      strcmp(mode, "edge") != 0)
+      strcmp(mode, "edge") != 0 && strcmp(mode, "wrap") != 0)
     return eg_onnx_decline("the pad mode is not supported");
   EG_TRY(read_pads(call, x.rank, pads));
+  if (strcmp(mode, "wrap") == 0) return emit_ring(call, &x, pads);
   EG_TRY(read_pad_value(call, &value));
   eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
   EG_TRY(cut_negative(call, &x, pads, &input));

@@ -1,6 +1,41 @@
 // Import of normalizations.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/onnx_op.h"
+#include "pcg/onnx_build.h"
+
+// In training: by the statistics of this batch, which move the running ones.
+// Operands: x, scale, bias, running mean and variance; results: y and the latter two.
+static egraph_status emit_batch_norm_training(const eg_onnx_call *call, double epsilon) {
+  eg_type x;
+  double momentum;
+  int64_t along[EGRAPH_MAX_RANK];
+  eg_onnx_builder write;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_float(call, "momentum", 0.9, &momentum));
+  if (x.rank < 2) return EG_FAIL(EGRAPH_E_PARSE, "the operand has no channels");
+  for (uint32_t i = 0; i < x.rank; i++)
+    along[i] = i == 1 ? x.dims[1] : 1;
+  eg_onnx_builder_init(&write, call);
+  eg_builder *b = &write.b;
+  uint32_t others = ((UINT32_C(1) << x.rank) - 1) & ~2U;
+  eg_ref input = eg_onnx_operand(&write, 0), row[4];
+  for (uint32_t i = 0; i < 4; i++)
+    row[i] = eg_build_reshape(b, eg_onnx_operand(&write, i + 1), x.rank, along);
+  eg_ref mean = eg_build_reduce(b, EG_OP_REDUCE_MEAN, input, others, true);
+  eg_ref centred = EG_BUILD(b, EG_OP_SUB, input, mean);
+  eg_ref square = EG_BUILD(b, EG_OP_SQUARE, centred);
+  eg_ref variance = eg_build_reduce(b, EG_OP_REDUCE_MEAN, square, others, true);
+  eg_ref small = eg_build_number(b, epsilon), kept = eg_build_number(b, momentum);
+  eg_ref y = EG_FORMULA(b, "(add (mul (div c (sqrt (add v e))) s) b)", "cvesb", centred,
+                        variance, small, row[0], row[1]);
+  static const char moved[] = "(add (mul r m) (mul x (sub 1 m)))";
+  mean = EG_FORMULA(b, moved, "rmx", row[2], kept, mean);
+  variance = EG_FORMULA(b, moved, "rmx", row[3], kept, variance);
+  mean = eg_build_reshape(b, mean, 1, &x.dims[1]);
+  variance = eg_build_reshape(b, variance, 1, &x.dims[1]);
+  EG_TRY(eg_onnx_finish(&write, 0, y));
+  EG_TRY(eg_onnx_finish(&write, 1, mean));
+  return eg_onnx_finish(&write, 2, variance);
+}
 
 egraph_status eg_onnx_import_batch_norm(const eg_onnx_call *call) {
   int64_t spatial, training;
@@ -8,8 +43,8 @@ egraph_status eg_onnx_import_batch_norm(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_attr_int(call, "spatial", 1, &spatial));
   EG_TRY(eg_onnx_attr_int(call, "training_mode", 0, &training));
   EG_TRY(eg_onnx_attr_float(call, "epsilon", 1e-5, &epsilon));
-  if (spatial != 1 || training != 0)
-    return eg_onnx_decline("batch normalization in training or per position");
+  if (spatial != 1) return eg_onnx_decline("batch normalization per position");
+  if (training != 0) return emit_batch_norm_training(call, epsilon);
   eg_attr_list list;
   eg_attr_list_init(&list, EG_OP_BATCH_NORM);
   if (epsilon != (double)1e-5F)

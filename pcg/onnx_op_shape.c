@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "pcg/onnx_op.h"
+#include "pcg/onnx_build.h"
 #include "pcg/onnx_tensor.h"
 
 // ---- constants ----------------------------------------------------------------------
@@ -119,6 +119,24 @@ egraph_status eg_onnx_import_fill(const eg_onnx_call *call) {
   return eg_onnx_emit(call, &list, NULL, 0, &result, 1);
 }
 
+// Ones on diagonal k of [rows, columns]: a part of the identity matrix, whose element
+// [i + down, j + right] is on its diagonal where j - i is k.
+static egraph_status emit_eye(const eg_onnx_call *call, egraph_dtype dtype, int64_t rows,
+                              int64_t columns, int64_t k) {
+  k = k < -rows ? -rows : k > columns ? columns : k;
+  int64_t down = k > 0 ? k : 0, right = k > 0 ? 0 : -k;
+  int64_t height = rows + down, width = columns + right;
+  int64_t n = height > width ? height : width;
+  const int64_t starts[2] = {down, right}, ends[2] = {height, width}, steps[2] = {1, 1};
+  const eg_attr slots[] = {{.kind = EG_ATTR_DTYPE, .i = (int64_t)dtype},
+                           {.kind = EG_ATTR_INT, .i = n}};
+  eg_onnx_builder write;
+  eg_onnx_builder_init(&write, call);
+  eg_ref eye = eg_build_node(&write.b, EG_OP_EYE, slots, NULL, 0);
+  if (rows != n || columns != n) eye = eg_build_slice(&write.b, eye, starts, ends, steps);
+  return eg_onnx_finish(&write, 0, eye);
+}
+
 egraph_status eg_onnx_import_eye(const eg_onnx_call *call) {
   eg_type like;
   int64_t diagonal, number;
@@ -127,39 +145,78 @@ egraph_status eg_onnx_import_eye(const eg_onnx_call *call) {
   EG_TRY(eg_onnx_attr_int(call, "k", 0, &diagonal));
   EG_TRY(eg_onnx_attr_int(call, "dtype", eg_dtype_onnx(like.dtype), &number));
   if (like.rank != 2) return EG_FAIL(EGRAPH_E_PARSE, "the input must have rank 2");
-  if (diagonal != 0 || like.dims[0] != like.dims[1] || number < 0 || number > INT32_MAX ||
-      !eg_dtype_from_onnx((int)number, &dtype))
-    return eg_onnx_decline("this is no square identity matrix of a type we have");
-  eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_EYE);
-  eg_attr_list_set_dtype(&list, EG_A_EYE_DTYPE, dtype);
-  eg_attr_list_set_int(&list, EG_A_EYE_N, like.dims[0]);
-  eg_onnx_ref result = eg_onnx_output(call, 0);
-  return eg_onnx_emit(call, &list, NULL, 0, &result, 1);
+  if (number < 0 || number > INT32_MAX || !eg_dtype_from_onnx((int)number, &dtype))
+    return eg_onnx_decline("the element type is not supported");
+  return emit_eye(call, dtype, like.dims[0], like.dims[1], diagonal);
 }
 
-// Only integer ranges, and only those that are known now.
-egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
-  enum { MAX_RANGE = 4096 };
+// ---- ranges that are known ----------------------------------------------------------
+
+enum { MOST_OF_A_RANGE = 1 << 20 };
+
+// Integers from start on, below (above) limit; UINT64_MAX where there are too many.
+static uint64_t count_ints(int64_t start, int64_t limit, int64_t step) {
+  bool up = step > 0;
+  if (up ? start >= limit : start <= limit) return 0;
+  uint64_t span =
+      up ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+  return (span - 1) / (up ? (uint64_t)step : 0 - (uint64_t)step) + 1;
+}
+
+static egraph_status emit_int_range(const eg_onnx_call *call, egraph_dtype dtype) {
   eg_ints bound[3];
-  eg_type type;
+  bool present;
   for (uint32_t i = 0; i < 3; i++) {
-    bool present;
-    EG_TRY(eg_onnx_input_type(call, i, &type));
-    if (type.dtype != EGRAPH_INT64) return eg_onnx_decline("the range is not of int64");
     EG_TRY(eg_onnx_const_ints(call, i, &present, &bound[i]));
     if (bound[i].len != 1) return EG_FAIL(EGRAPH_E_PARSE, "a bound is no scalar");
   }
-  double start = (double)bound[0].data[0], limit = (double)bound[1].data[0];
-  double step = (double)bound[2].data[0];
-  if (bound[2].data[0] == 0) return EG_FAIL(EGRAPH_E_PARSE, "the step is 0");
-  double count = ceil((limit - start) / step);
-  if (count > MAX_RANGE) return eg_onnx_decline("the range is long");
-  int64_t values[MAX_RANGE], n = count > 0 ? (int64_t)count : 0;
-  for (int64_t i = 0; i < n; i++)
-    values[i] =
-        (int64_t)((uint64_t)bound[0].data[0] + (uint64_t)i * (uint64_t)bound[2].data[0]);
-  return define_ints(call, values, (uint32_t)n, 1);
+  int64_t start = bound[0].data[0], step = bound[2].data[0];
+  if (step == 0) return EG_FAIL(EGRAPH_E_PARSE, "the step is 0");
+  uint64_t count = count_ints(start, bound[1].data[0], step);
+  if (count > MOST_OF_A_RANGE) return eg_onnx_decline("the range is long");
+  eg_type type = eg_type_of(dtype, 1, (const int64_t[]){(int64_t)count});
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  eg_tensor out;
+  EG_TRY(eg_onnx_array(call, &type, &result, &out));
+  for (uint64_t i = 0; i < count; i++)
+    eg_tensor_set_int(&out, (int64_t)i, (int64_t)((uint64_t)start + i * (uint64_t)step));
+  return EGRAPH_OK;
+}
+
+// In the operator's own precision, but for 16 bits, which are computed in float32.
+static egraph_status emit_float_range(const eg_onnx_call *call, egraph_dtype dtype) {
+  const double *bound[3];
+  uint32_t len;
+  bool present;
+  for (uint32_t i = 0; i < 3; i++) {
+    EG_TRY(eg_onnx_const_doubles(call, i, &present, &bound[i], &len));
+    if (len != 1) return EG_FAIL(EGRAPH_E_PARSE, "a bound is no scalar");
+  }
+  double start = *bound[0], step = *bound[2], count = ceil((*bound[1] - start) / step);
+  if (!(count <= MOST_OF_A_RANGE))
+    return eg_onnx_decline("the range is long, or no range");
+  int64_t n = count > 0 ? (int64_t)count : 0;
+  eg_type type = eg_type_of(dtype, 1, &n);
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  eg_tensor out;
+  EG_TRY(eg_onnx_array(call, &type, &result, &out));
+  for (int64_t i = 0; i < n; i++) {
+    float offset = (float)i * (float)step;
+    double value = dtype == EGRAPH_FLOAT64 ? start + (double)i * step
+                                           : (double)((float)start + offset);
+    eg_tensor_set_double(&out, i, value);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
+  eg_type type;
+  int64_t stash;
+  EG_TRY(eg_onnx_input_type(call, 0, &type));
+  EG_TRY(eg_onnx_attr_int(call, "stash_type", 1, &stash));
+  if (stash != 1) return eg_onnx_decline("the range is not computed in float32");
+  return eg_dtype_is_float(type.dtype) ? emit_float_range(call, type.dtype)
+                                       : emit_int_range(call, type.dtype);
 }
 
 // ---- shapes: static, so known at once -----------------------------------------------
@@ -388,11 +445,17 @@ egraph_status eg_onnx_import_depth_to_space(const eg_onnx_call *call) {
 egraph_status eg_onnx_import_space_to_depth(const eg_onnx_call *call) {
   eg_type x;
   int64_t b;
+  const char *mode;
   EG_TRY(read_block(call, &x, &b));
+  EG_TRY(eg_onnx_attr_string(call, "mode", "DCR", &mode));
+  bool by_channel = strcmp(mode, "CRD") == 0;
+  if (!by_channel && strcmp(mode, "DCR") != 0)
+    return EG_FAIL(EGRAPH_E_PARSE, "attribute 'mode' is '%.40s'", mode);
   int64_t n = x.dims[0], c = x.dims[1], h = x.dims[2] / b, w = x.dims[3] / b;
   if (h * b != x.dims[2] || w * b != x.dims[3])
     return EG_FAIL(EGRAPH_E_PARSE, "height and width are no multiples of the block");
   return emit_shuffle(call, (const int64_t[]){n, c, h, b, w, b},
-                      (const int64_t[]){0, 3, 5, 1, 2, 4},
+                      by_channel ? (const int64_t[]){0, 1, 3, 5, 2, 4}
+                                 : (const int64_t[]){0, 3, 5, 1, 2, 4},
                       (const int64_t[]){n, c * b * b, h, w});
 }

@@ -321,20 +321,19 @@ static egraph_status complete_results(emission *e, const eg_onnx_ref *given) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_onnx_emit(const eg_onnx_call *call, const eg_attr_list *list,
-                           const eg_onnx_ref *operands, uint32_t count,
-                           const eg_onnx_ref *results, uint32_t result_count) {
-  eg_attrs attrs = eg_attr_list_attrs(list);
-  const eg_op_info *op = eg_op_info_of(list->op);
+egraph_status eg_onnx_emit_attrs(const eg_onnx_call *call, const eg_attrs *attrs,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 const eg_onnx_ref *results, uint32_t result_count) {
+  const eg_op_info *op = eg_op_info_of((eg_op)attrs->op);
   if (count < (uint32_t)op->min_inputs ||
       (op->max_inputs >= 0 && count > (uint32_t)op->max_inputs))
     return EG_FAIL(EGRAPH_E_PARSE, "%s does not take %" PRIu32 " operands", op->name,
                    count);
-  if (eg_op_results(&attrs) != result_count)
+  if (eg_op_results(attrs) != result_count)
     return EG_FAIL(EGRAPH_E_PARSE, "%s has %" PRIu32 " results, not %" PRIu32, op->name,
-                   eg_op_results(&attrs), result_count);
+                   eg_op_results(attrs), result_count);
   emission e = {.call = call,
-                .attrs = &attrs,
+                .attrs = attrs,
                 .operands = operands,
                 .count = count,
                 .result_count = result_count};
@@ -342,11 +341,18 @@ egraph_status eg_onnx_emit(const eg_onnx_call *call, const eg_attr_list *list,
   EG_TRY(eg_arena_alloc(arena, count, sizeof(eg_type), &e.operand_types));
   EG_TRY(eg_arena_alloc(arena, result_count, sizeof(eg_type), &e.result_types));
   EG_TRY(gather_operand_types(&e));
-  EG_TRY(eg_op_infer(&attrs, e.operand_types, count, e.result_types));
+  EG_TRY(eg_op_infer(attrs, e.operand_types, count, e.result_types));
   EG_TRY(complete_results(&e, results));
   bool done = false;
   if (is_foldable(&e)) EG_TRY(fold(&e, &done));
   return done ? EGRAPH_OK : add_node(&e);
+}
+
+egraph_status eg_onnx_emit(const eg_onnx_call *call, const eg_attr_list *list,
+                           const eg_onnx_ref *operands, uint32_t count,
+                           const eg_onnx_ref *results, uint32_t result_count) {
+  eg_attrs attrs = eg_attr_list_attrs(list);
+  return eg_onnx_emit_attrs(call, &attrs, operands, count, results, result_count);
 }
 
 egraph_status eg_onnx_emit_plain(const eg_onnx_call *call, eg_op op,

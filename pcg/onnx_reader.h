@@ -227,6 +227,9 @@ egraph_status eg_onnx_axis(int64_t axis, uint32_t rank, int64_t *out);
 egraph_status eg_onnx_emit(const eg_onnx_call *call, const eg_attr_list *list,
                            const eg_onnx_ref *operands, uint32_t count,
                            const eg_onnx_ref *results, uint32_t result_count);
+egraph_status eg_onnx_emit_attrs(const eg_onnx_call *call, const eg_attrs *attrs,
+                                 const eg_onnx_ref *operands, uint32_t count,
+                                 const eg_onnx_ref *results, uint32_t result_count);
 /// The same for an operator without attributes and one result.
 egraph_status eg_onnx_emit_plain(const eg_onnx_call *call, eg_op op,
                                  const eg_onnx_ref *operands, uint32_t count,

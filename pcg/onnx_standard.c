@@ -130,17 +130,68 @@ static egraph_status write_reduce(eg_onnx_body *body, const eg_onnx_item *item) 
   return eg_onnx_put_int(body, node, "keepdims", item->attrs->slots[1].i);
 }
 
+/// The operator set has the operator, but not this use of it.
+static egraph_status refuse_set(const eg_onnx_body *body, const eg_onnx_item *item,
+                                const char *why) {
+  body->writer->is_faulty = true;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s of '%.200s' in operator set %" PRId64 ": %s",
+                 eg_op_info_of((eg_op)item->attrs->op)->name, item->result_names[0],
+                 body->writer->opset, why);
+}
+
 /// Before operator set 13 all dimensions from the axis on are one.
 static egraph_status write_softmax(eg_onnx_body *body, const eg_onnx_item *item) {
   bool is_last = item->attrs->slots[0].i + 1 == item->inputs[0].rank;
-  if (body->writer->opset < 13 && !is_last) {
-    body->writer->is_faulty = true;
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "softmax of '%.200s' in operator set %" PRId64 ": its axis is not the "
-                   "last one",
-                   item->result_names[0], body->writer->opset);
-  }
+  if (body->writer->opset < 13 && !is_last)
+    return refuse_set(body, item, "its axis is not the last one");
   return write_same(body, item);
+}
+
+/// Before operator set 28 a floating-point remainder has the sign of the dividend.
+static egraph_status write_mod(eg_onnx_body *body, const eg_onnx_item *item) {
+  bool is_new =
+      int_of(item, EG_A_MOD_FMOD) == 0 && eg_dtype_is_float(item->inputs[0].dtype);
+  if (is_new && body->writer->opset < 28)
+    return refuse_set(body, item, "it has the sign of the divisor");
+  return write_same(body, item);
+}
+
+/// Attributes that old sets do not have are left out where they say nothing.
+static egraph_status write_unless_default(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < op->attr_count; i++)
+    if (item->attrs->slots[i].i != eg_attr_default((eg_op)item->attrs->op, i).i)
+      EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+/// Maxima and minima came with operator set 18.
+static egraph_status write_scatter(eg_onnx_body *body, const eg_onnx_item *item) {
+  enum { SLOT_REDUCTION, MUL = 2 };
+  if (item->attrs->slots[SLOT_REDUCTION].i > MUL && body->writer->opset < 18)
+    return refuse_set(body, item, "there are no maxima and minima");
+  return write_unless_default(body, item);
+}
+
+static egraph_status write_trilu(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *k;
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64, (double)int_of(item, EG_A_TRILU_K),
+                                 &k));
+  EG_TRY(put_item(body, item, "Trilu", &k, 1, &node));
+  return eg_onnx_put_int(body, node, "upper", int_of(item, EG_A_TRILU_UPPER));
+}
+
+static egraph_status write_one_hot(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *inputs[3] = {item->input_names[0], NULL, item->input_names[1]};
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64,
+                                 (double)int_of(item, EG_A_ONE_HOT_DEPTH), &inputs[1]));
+  EG_TRY(eg_onnx_put(body, "OneHot", inputs, 3, item->result_names[0], NULL, &node));
+  set_name(node, item);
+  return eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_ONE_HOT_AXIS));
 }
 
 static egraph_status write_top_k(eg_onnx_body *body, const eg_onnx_item *item) {
@@ -152,12 +203,16 @@ static egraph_status write_top_k(eg_onnx_body *body, const eg_onnx_item *item) {
   return eg_onnx_put_int(body, node, "sorted", int_of(item, EG_A_TOP_K_SORTED));
 }
 
-static egraph_status write_cum_sum(eg_onnx_body *body, const eg_onnx_item *item) {
+/// Running sums and products: axis, exclusive, reverse.
+static egraph_status write_running(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_attr *slots = item->attrs->slots;
   const char *axis;
   Onnx__NodeProto *node;
-  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64,
-                                 (double)int_of(item, EG_A_CUM_SUM_AXIS), &axis));
-  return put_item(body, item, "CumSum", &axis, 1, &node);
+  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64, (double)slots[0].i, &axis));
+  EG_TRY(
+      put_item(body, item, eg_op_info_of((eg_op)item->attrs->op)->onnx, &axis, 1, &node));
+  if (slots[1].i != 0) EG_TRY(eg_onnx_put_int(body, node, "exclusive", slots[1].i));
+  return slots[2].i != 0 ? eg_onnx_put_int(body, node, "reverse", slots[2].i) : EGRAPH_OK;
 }
 
 // A zero in the shape is a size, not "copy the dimension".
@@ -265,7 +320,14 @@ static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) 
   X(LOG_SOFTMAX, write_softmax)                                                          \
   X(GATHER, write_gather)                                                                \
   X(TOP_K, write_top_k)                                                                  \
-  X(CUM_SUM, write_cum_sum)                                                              \
+  X(CUM_SUM, write_running)                                                              \
+  X(CUM_PROD, write_running)                                                             \
+  X(MOD, write_mod)                                                                      \
+  X(TRILU, write_trilu)                                                                  \
+  X(ONE_HOT, write_one_hot)                                                              \
+  X(GATHER_ND, write_unless_default)                                                     \
+  X(SCATTER_ELEMENTS, write_scatter)                                                     \
+  X(SCATTER_ND, write_scatter)                                                           \
   X(RESHAPE, write_reshape)                                                              \
   X(SQUEEZE, write_squeeze)                                                              \
   X(UNSQUEEZE, write_unsqueeze)                                                          \

@@ -147,9 +147,12 @@ egraph_status eg_cuda_softmax(eg_cuda_builder *builder) {
 }
 
 egraph_status eg_cuda_cum_sum(eg_cuda_builder *builder) {
+  const eg_attrs *attrs = builder->spec->attrs;
+  if (eg_attr_at(attrs, EG_A_CUM_SUM_EXCLUSIVE)->i != 0 ||
+      eg_attr_at(attrs, EG_A_CUM_SUM_REVERSE)->i != 0)
+    return eg_cuda_refuse(builder, "a running sum that is exclusive or reversed");
   builder->kernel = "CUDA running sum";
-  return add_axis(builder, eg_attr_at(builder->spec->attrs, EG_A_CUM_SUM_AXIS)->i, false,
-                  run_cum_sum);
+  return add_axis(builder, eg_attr_at(attrs, EG_A_CUM_SUM_AXIS)->i, false, run_cum_sum);
 }
 
 // ---- normalizations -------------------------------------------------------------

@@ -73,7 +73,8 @@ static bool node_init(node *n, const ops_case *row, eg_rng *rng) {
   for (uint32_t i = 0; i < n->f.count; i++) {
     eg_type *type = &n->f.inputs[i];
     if (eg_type_elements(type) == 0 || eg_type_elements(type) > 100000) return false;
-    if (eg_dtype_is_float(type->dtype)) type->dtype = EGRAPH_FLOAT64;
+    if (eg_dtype_is_float(type->dtype) && row->op != EG_OP_BIT_CAST)
+      type->dtype = EGRAPH_FLOAT64;
   }
   assert_ok(eg_op_factors(&n->f.attrs, n->f.inputs, n->f.count, &n->factors));
   int64_t indexed = 0; // entries of the axis that operand 1 has indices of

@@ -48,6 +48,15 @@ static const sample samples[] = {
     UNARY(EG_OP_ROUND),
     UNARY(EG_OP_SIN),
     UNARY(EG_OP_COS),
+    UNARY(EG_OP_TAN),
+    UNARY(EG_OP_ASIN),
+    UNARY(EG_OP_ACOS),
+    UNARY(EG_OP_ATAN),
+    UNARY(EG_OP_SINH),
+    UNARY(EG_OP_COSH),
+    UNARY(EG_OP_ASINH),
+    UNARY(EG_OP_ACOSH),
+    UNARY(EG_OP_ATANH),
     UNARY(EG_OP_ERF),
     UNARY(EG_OP_GELU),
     UNARY(EG_OP_SILU),
@@ -61,6 +70,10 @@ static const sample samples[] = {
     UNARY(EG_OP_CELU),
     {EG_OP_CLIP, "min -1; max 2", {"*[2,3]"}},
     {EG_OP_NOT, "", {"bool[2,3]"}},
+    {EG_OP_BITWISE_NOT, "", {"int32[2,3]"}},
+    UNARY(EG_OP_IS_NAN),
+    UNARY(EG_OP_IS_INF),
+    {EG_OP_BIT_CAST, "to int32", {"float32[2,3]"}},
     {EG_OP_CAST, "to float32", {"*[2,3]"}},
     BINARY(EG_OP_ADD),
     BINARY(EG_OP_SUB),
@@ -79,6 +92,10 @@ static const sample samples[] = {
     {EG_OP_AND, "", {"bool[2,3]", "bool[3]"}},
     {EG_OP_OR, "", {"bool[2,3]", "bool[3]"}},
     {EG_OP_XOR, "", {"bool[2,3]", "bool[3]"}},
+    {EG_OP_BITWISE_AND, "", {"int32[2,3]", "int32[3]"}},
+    {EG_OP_BITWISE_OR, "", {"int32[2,3]", "int32[3]"}},
+    {EG_OP_BITWISE_XOR, "", {"int32[2,3]", "int32[3]"}},
+    {EG_OP_BIT_SHIFT, "direction RIGHT", {"int32[2,3]", "int32[3]"}},
     {EG_OP_WHERE, "", {"bool[2,1]", "*[2,3]", "*[3]"}},
     {EG_OP_MATMUL, "act relu", {"*[2,3,4]", "*[4,5]", "*[5]", "*[2,3,5]"}},
     {EG_OP_GEMM, "transB 1", {"*[3,4]", "*[5,4]", "*[5]"}},
@@ -125,6 +142,15 @@ static const sample samples[] = {
     UNARY(EG_OP_SIZE),
     {EG_OP_RESIZE, "shape [3 7]; mode linear", {"*[2,3]"}},
     {EG_OP_CUM_SUM, "axis 1", {"*[2,3]"}},
+    {EG_OP_CUM_PROD, "axis 1; exclusive 1; reverse 1", {"*[2,3]"}},
+    {EG_OP_TRILU, "k 1", {"*[2,3,4]"}},
+    {EG_OP_GATHER_ELEMENTS, "axis 1", {"*[2,4]", "int64[2,3]"}},
+    {EG_OP_GATHER_ND, "batch_dims 1", {"*[2,4,3]", "int32[2,3,1]"}},
+    {EG_OP_SCATTER_ELEMENTS, "reduction add", {"*[4,3]", "int64[2,3]", "*[2,3]"}},
+    {EG_OP_SCATTER_ND, "reduction max", {"*[4,3]", "int64[2,1]", "*[2,3]"}},
+    {EG_OP_ONE_HOT, "depth 3", {"*[4]", "*[2]"}},
+    {EG_OP_REVERSE_SEQUENCE, "", {"*[4,3]", "int64[3]"}},
+    {EG_OP_DET, "", {"*[2,3,3]"}},
     {EG_OP_ENLARGE, "kernel_shape [3 5]", {"*[2,2,1,3]"}},
     {EG_OP_MERGE_GCONV, "group 2; count 2", {"*[4,2,1,1]"}},
     {EG_OP_CONV_GRAD_WEIGHT,
@@ -171,6 +197,8 @@ static uint32_t make_inputs(kernel_box *box, const sample *row, egraph_dtype dty
     // Operand 4 is a variance or a learning rate, operand 5 counts from 1.
     for (int64_t i = 0; count >= 4 && i < eg_type_elements(&out[count].type); i++)
       eg_tensor_set_double(&out[count], i, 2.0);
+    for (int64_t i = 0; row->op == EG_OP_REVERSE_SEQUENCE && count == 1 && i < 3; i++)
+      eg_tensor_set_int(&out[1], i, 1 + i); // lengths
     count++;
   }
   return count;
