@@ -27,6 +27,10 @@ void eg_vjp_none(const eg_vjp *v);
 #define eg_vjp_gather_grad eg_vjp_none
 #define eg_vjp_layer_norm_grad eg_vjp_none
 #define eg_vjp_adam_update eg_vjp_none
+#define eg_vjp_quantize eg_vjp_none
+#define eg_vjp_dynamic_quantize eg_vjp_none
+#define eg_vjp_quantized_product eg_vjp_none
+#define eg_vjp_recurrent eg_vjp_none
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
   void eg_vjp_##FAMILY(const eg_vjp *v);

@@ -56,6 +56,13 @@ egraph_status eg_onnx_import_depth_to_space(const eg_onnx_call *call);
 egraph_status eg_onnx_import_space_to_depth(const eg_onnx_call *call);
 egraph_status eg_onnx_import_resize(const eg_onnx_call *call);
 egraph_status eg_onnx_import_upsample(const eg_onnx_call *call);
+egraph_status eg_onnx_import_quantize(const eg_onnx_call *call);
+egraph_status eg_onnx_import_dequantize(const eg_onnx_call *call);
+egraph_status eg_onnx_import_matmul_integer(const eg_onnx_call *call);
+egraph_status eg_onnx_import_qlinear_matmul(const eg_onnx_call *call);
+egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call);
+egraph_status eg_onnx_import_qlinear_conv(const eg_onnx_call *call);
+egraph_status eg_onnx_import_recurrent(const eg_onnx_call *call);
 
 /// The node becomes opaque: `return eg_onnx_decline("...")`.
 egraph_status eg_onnx_decline(const char *why);
@@ -76,5 +83,11 @@ egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t c
 egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand,
                                    const int64_t *dims, uint32_t rank,
                                    eg_onnx_ref result);
+/// Zeros of a type, as a fresh tensor.
+egraph_status eg_onnx_emit_zeros(const eg_onnx_call *call, const eg_type *type,
+                                 eg_onnx_ref *out);
+/// Two operands and their zero points; the first zero point is 0 where only it is absent.
+egraph_status eg_onnx_integer_operands(const eg_onnx_call *call, eg_onnx_ref operands[4],
+                                       uint32_t *out_count);
 
 #endif

@@ -88,21 +88,45 @@ static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
   return resolve_pads(call, out, x);
 }
 
-egraph_status eg_onnx_import_conv(const eg_onnx_call *call) {
+// The attributes of a convolution, whose slots are those of conv from `first` on.
+static egraph_status conv_attrs(const eg_onnx_call *call, uint32_t weight_operand,
+                                eg_attr_slot first, window *w, eg_attr_list *list) {
   eg_type x, weight;
-  window w;
   int64_t group;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_input_type(call, 1, &weight));
-  EG_TRY(read_window(call, &x, &weight, &w));
+  EG_TRY(eg_onnx_input_type(call, weight_operand, &weight));
+  EG_TRY(read_window(call, &x, &weight, w));
   EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
+  eg_attr_list_init(list, call->op);
+  eg_attr_list_set_ints(list, first, w->strides, w->spatial);
+  eg_attr_list_set_ints(list, (eg_attr_slot)(first + 1), w->pads, 2 * w->spatial);
+  eg_attr_list_set_ints(list, (eg_attr_slot)(first + 2), w->dilations, w->spatial);
+  eg_attr_list_set_int(list, (eg_attr_slot)(first + 3), group);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_conv(const eg_onnx_call *call) {
+  window w;
   eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_CONV);
-  eg_attr_list_set_ints(&list, EG_A_CONV_STRIDES, w.strides, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_CONV_PADS, w.pads, 2 * w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_CONV_DILATIONS, w.dilations, w.spatial);
-  eg_attr_list_set_int(&list, EG_A_CONV_GROUP, group);
+  EG_TRY(conv_attrs(call, 1, EG_A_CONV_STRIDES, &w, &list));
   return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_qlinear_conv(const eg_onnx_call *call) {
+  window w;
+  eg_attr_list list;
+  EG_TRY(conv_attrs(call, 3, EG_A_QLINEAR_CONV_STRIDES, &w, &list));
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call) {
+  eg_onnx_ref operands[4], result = eg_onnx_output(call, 0);
+  uint32_t count;
+  window w;
+  eg_attr_list list;
+  EG_TRY(conv_attrs(call, 1, EG_A_CONV_INTEGER_STRIDES, &w, &list));
+  EG_TRY(eg_onnx_integer_operands(call, operands, &count));
+  return eg_onnx_emit(call, &list, operands, count, &result, 1);
 }
 
 // An explicit output shape fixes the pads: what the full result has too much is cut off

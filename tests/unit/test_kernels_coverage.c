@@ -6,7 +6,7 @@
 
 #define BOX kernel_box *box = *state
 
-enum { MAX_OPERANDS = 6 };
+enum { MAX_OPERANDS = 10 };
 
 // One node per operator; '*' in a type stands for the element type under test.
 typedef struct sample {
@@ -125,6 +125,27 @@ static const sample samples[] = {
     UNARY(EG_OP_SIZE),
     {EG_OP_RESIZE, "shape [3 7]; mode linear", {"*[2,3]"}},
     {EG_OP_CUM_SUM, "axis 1", {"*[2,3]"}},
+    {EG_OP_QUANTIZE_LINEAR, "", {"float32[2,3]", "float32[3]", "uint8[3]"}},
+    {EG_OP_DEQUANTIZE_LINEAR, "axis 0", {"int8[2,3]", "*[2]", "int8[2]"}},
+    {EG_OP_DYNAMIC_QUANTIZE_LINEAR, "", {"*[2,3]"}},
+    {EG_OP_MATMUL_INTEGER, "", {"uint8[2,3]", "int8[3,2]", "uint8[2]", "int8[]"}},
+    {EG_OP_CONV_INTEGER,
+     WINDOW "dilations [1 1]",
+     {"uint8[1,2,4,4]", "uint8[3,2,2,2]", "uint8[]"}},
+    {EG_OP_QLINEAR_MATMUL,
+     "",
+     {"uint8[2,3]", "float32[]", "uint8[]", "int8[3,2]", "float32[2]", "int8[2]",
+      "float32[]", "uint8[]"}},
+    {EG_OP_QLINEAR_CONV,
+     WINDOW "dilations [1 1]",
+     {"uint8[1,2,4,4]", "float32[]", "uint8[]", "uint8[3,2,2,2]", "float32[]", "uint8[]",
+      "float32[]", "uint8[]", "int32[3]"}},
+    {EG_OP_RNN, "", {"*[3,2,4]", "*[1,3,4]", "*[1,3,3]"}},
+    {EG_OP_GRU, "", {"*[3,2,4]", "*[1,9,4]", "*[1,9,3]", "*[1,18]"}},
+    {EG_OP_LSTM,
+     "",
+     {"*[3,2,4]", "*[1,12,4]", "*[1,12,3]", "*[1,24]", "*[1,2,3]", "*[1,2,3]", "*[1,9]",
+      "int32[2]"}},
     {EG_OP_ENLARGE, "kernel_shape [3 5]", {"*[2,2,1,3]"}},
     {EG_OP_MERGE_GCONV, "group 2; count 2", {"*[4,2,1,1]"}},
     {EG_OP_CONV_GRAD_WEIGHT,
