@@ -7,6 +7,7 @@ typedef struct reason {
   const char *why;
 } reason;
 #define STATISTICS "every element needs the mean of all; written as sums it is split"
+#define PLACES "places count in the whole operand"
 #define RECURRENT "a step needs all of the step before"
 static const reason reasons[] = {
     {EG_OP_EYE, "a diagonal is made in one place"},
@@ -46,6 +47,14 @@ static const reason reasons[] = {
     {EG_OP_RESHAPE, "blocks of the result are no blocks of the operand"},
     {EG_OP_EINSUM, "a diagonal, or operands from the sixteenth on that differ in it"},
     {EG_OP_MATMUL, "sums do not pass a fused activation"},
+    {EG_OP_LP_POOL, "rows do not come in whole strides"},
+    {EG_OP_MAX_POOL_INDICES, PLACES},
+    {EG_OP_MAX_UNPOOL, PLACES},
+    {EG_OP_LP_NORM, "every element needs the norm of all"},
+    {EG_OP_GRID_SAMPLE, "a place is anywhere in its image"},
+    {EG_OP_ROI_ALIGN, "a region is anywhere in any image"},
+    {EG_OP_COL2IM, "blocks overlap"},
+    {EG_OP_DET, "it is about the whole matrix"},
     {EG_OP_QUANTIZE_LINEAR, "a block has one scale"},
     {EG_OP_DEQUANTIZE_LINEAR, "a block has one scale"},
     {EG_OP_DYNAMIC_QUANTIZE_LINEAR, "the scale is that of all"},

@@ -62,6 +62,13 @@ egraph_status eg_onnx_import_matmul_integer(const eg_onnx_call *call);
 egraph_status eg_onnx_import_qlinear_matmul(const eg_onnx_call *call);
 egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call);
 egraph_status eg_onnx_import_qlinear_conv(const eg_onnx_call *call);
+egraph_status eg_onnx_import_lp_pool(const eg_onnx_call *call);
+egraph_status eg_onnx_import_global_lp_pool(const eg_onnx_call *call);
+egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call);
+egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call);
+egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call);
+egraph_status eg_onnx_import_nms(const eg_onnx_call *call);
+egraph_status eg_onnx_import_col2im(const eg_onnx_call *call);
 egraph_status eg_onnx_import_recurrent(const eg_onnx_call *call);
 
 /// The node becomes opaque: `return eg_onnx_decline("...")`.

@@ -322,6 +322,74 @@ static egraph_status write_quantize(eg_onnx_body *body, const eg_onnx_item *item
   return EGRAPH_OK;
 }
 
+/// Slots that are lists of ones, or numbers that are 0, are usual and left out: older
+/// sets do not have them.
+static egraph_status write_pool(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  bool has_indices = item->attrs->op == EG_OP_MAX_POOL_INDICES;
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, has_indices ? "MaxPool" : op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < op->attr_count; i++) {
+    const eg_attr *slot = &item->attrs->slots[i];
+    bool is_usual = slot->kind == EG_ATTR_INT && slot->i == 0;
+    if (i == 3) { // dilations
+      is_usual = true;
+      for (uint32_t k = 0; k < slot->ints.len; k++)
+        is_usual = is_usual && slot->ints.data[k] == 1;
+    }
+    if (!is_usual) EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], slot));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_max_unpool(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of(EG_OP_MAX_UNPOOL);
+  eg_ints shape = ints_of(item, EG_A_MAX_UNPOOL_SHAPE);
+  const eg_attr *slots = item->attrs->slots;
+  const char *operand;
+  bool is_usual = true;
+  Onnx__NodeProto *node;
+  for (uint32_t i = 2, spatial = shape.len - 2; i < shape.len; i++)
+    is_usual = is_usual && shape.data[i] ==
+                               (item->inputs[0].dims[i] - 1) * slots[1].ints.data[i - 2] +
+                                   slots[0].ints.data[i - 2] - slots[2].ints.data[i - 2] -
+                                   slots[2].ints.data[i - 2 + spatial];
+  EG_TRY(eg_onnx_constant_ints(body, shape.data, shape.len, &operand));
+  EG_TRY(put_item(body, item, op->onnx, &operand, is_usual ? 0 : 1, &node));
+  for (uint16_t i = 0; i < 3; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &slots[i]));
+  return EGRAPH_OK;
+}
+
+/// Up to set 19 modes have the names of two dimensions.
+static egraph_status write_grid_sample(eg_onnx_body *body, const eg_onnx_item *item) {
+  static const char *const old[] = {"nearest", "bilinear", "bicubic"};
+  const eg_op_info *op = eg_op_info_of(EG_OP_GRID_SAMPLE);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  if (body->writer->opset < 20)
+    EG_TRY(
+        eg_onnx_put_string(body, node, "mode", old[int_of(item, EG_A_GRID_SAMPLE_MODE)]));
+  for (uint16_t i = body->writer->opset < 20 ? 1 : 0; i < op->attr_count; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+/// The first two slots are operands.
+static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of(EG_OP_COL2IM);
+  const char *operands[2];
+  Onnx__NodeProto *node;
+  for (uint16_t i = 0; i < 2; i++) {
+    eg_ints list = item->attrs->slots[i].ints;
+    EG_TRY(eg_onnx_constant_ints(body, list.data, list.len, &operands[i]));
+  }
+  EG_TRY(put_item(body, item, op->onnx, operands, 2, &node));
+  for (uint16_t i = 2; i < op->attr_count; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
 // Operators that differ from "the same attributes": id, writer.
 #define STANDARD_LIST(X)                                                                 \
   X(FILL, write_fill)                                                                    \
@@ -349,6 +417,11 @@ static egraph_status write_quantize(eg_onnx_body *body, const eg_onnx_item *item
   X(RESIZE, write_resize)                                                                \
   X(QUANTIZE_LINEAR, write_quantize)                                                     \
   X(DEQUANTIZE_LINEAR, write_quantize)                                                   \
+  X(LP_POOL, write_pool)                                                                 \
+  X(MAX_POOL_INDICES, write_pool)                                                        \
+  X(MAX_UNPOOL, write_max_unpool)                                                        \
+  X(GRID_SAMPLE, write_grid_sample)                                                      \
+  X(COL2IM, write_col2im)                                                                \
   X(RNN, eg_onnx_write_recurrent)                                                        \
   X(GRU, eg_onnx_write_recurrent)                                                        \
   X(LSTM, eg_onnx_write_recurrent)

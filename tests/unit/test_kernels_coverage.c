@@ -125,6 +125,23 @@ static const sample samples[] = {
     UNARY(EG_OP_SIZE),
     {EG_OP_RESIZE, "shape [3 7]; mode linear", {"*[2,3]"}},
     {EG_OP_CUM_SUM, "axis 1", {"*[2,3]"}},
+    {EG_OP_LP_POOL, WINDOW "kernel_shape [2 3]; dilations [1 1]", {"*[1,2,5,6]"}},
+    {EG_OP_MAX_POOL_INDICES,
+     WINDOW "kernel_shape [2 3]; dilations [1 1]",
+     {"*[1,2,5,6]"}},
+    {EG_OP_MAX_UNPOOL,
+     "kernel_shape [2 2]; strides [2 2]; pads [0 0 0 0]; shape [1 2 4 5]",
+     {"*[1,2,2,2]", "int64[1,2,2,2]"}},
+    {EG_OP_ROI_ALIGN,
+     "output_height 2; output_width 3; sampling_ratio 2",
+     {"*[2,2,5,6]", "*[3,4]", "int64[3]"}},
+    {EG_OP_LP_NORM, "axis 0", {"*[2,3]"}},
+    {EG_OP_GRID_SAMPLE, "mode cubic", {"*[1,2,4,5]", "*[1,2,3,2]"}},
+    {EG_OP_COL2IM,
+     "image_shape [3 3]; block_shape [2 2]; strides [1 1]; pads [0 0 0 0]; "
+     "dilations [1 1]",
+     {"*[1,8,4]"}},
+    {EG_OP_DET, "", {"*[2,3,3]"}},
     {EG_OP_QUANTIZE_LINEAR, "", {"float32[2,3]", "float32[3]", "uint8[3]"}},
     {EG_OP_DEQUANTIZE_LINEAR, "axis 0", {"int8[2,3]", "*[2]", "int8[2]"}},
     {EG_OP_DYNAMIC_QUANTIZE_LINEAR, "", {"*[2,3]"}},
@@ -192,6 +209,12 @@ static uint32_t make_inputs(kernel_box *box, const sample *row, egraph_dtype dty
     // Operand 4 is a variance or a learning rate, operand 5 counts from 1.
     for (int64_t i = 0; count >= 4 && i < eg_type_elements(&out[count].type); i++)
       eg_tensor_set_double(&out[count], i, 2.0);
+    // Places within what they count in.
+    bool has_places = row->op == EG_OP_MAX_UNPOOL || row->op == EG_OP_ROI_ALIGN;
+    for (int64_t i = 0; has_places && out[count].type.dtype == EGRAPH_INT64 &&
+                        dtype != EGRAPH_INT64 && i < eg_type_elements(&out[count].type);
+         i++)
+      eg_tensor_set_int(&out[count], i, i % 2);
     count++;
   }
   return count;
