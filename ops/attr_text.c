@@ -33,35 +33,54 @@ static egraph_status unknown_symbol(const eg_op_info *op, const eg_attr_info *in
 
 static bool is_separator(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
-// One integer of a list at *cursor; leaves *cursor behind it.
-static bool parse_item(const char **cursor, int64_t *out) {
-  char number[24];
+enum { MAX_NUMBER = 40 };
+
+/// The next number of a list at *cursor as text, which is left behind it; false at the
+/// end of the list, or where there is no such thing.
+static bool next_item(const char **cursor, char number[MAX_NUMBER]) {
+  while (is_separator(**cursor))
+    ++*cursor;
   size_t length = strcspn(*cursor, " \t\n]");
-  if (length >= sizeof number) return false;
+  if (length == 0 || length >= MAX_NUMBER) return false;
   memcpy(number, *cursor, length);
   number[length] = '\0';
   *cursor += length;
-  return eg_parse_int64(number, out);
+  return true;
 }
 
-// "[1 2 3]": counts the items by parsing once, then stores them. Sets *well_formed.
+static size_t most_items(const char *text) { return strlen(text) / 2 + 1; }
+
+/// Behind the last item: the list ends there, and so does the text.
+static bool ends_list(const char *text) { return text[0] == ']' && text[1] == '\0'; }
+
+// "[1 2 3]". Sets *well_formed.
 static egraph_status parse_ints(eg_arena *arena, const char *text, bool *well_formed,
                                 eg_ints *out) {
-  size_t room = strlen(text) / 2 + 1; // every item takes a digit and a separator
+  char number[MAX_NUMBER];
   int64_t *data;
   uint32_t len = 0;
   *well_formed = false;
-  if (*text++ != '[') return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(arena, room, sizeof *data, &data));
-  for (;;) {
-    while (is_separator(*text))
-      text++;
-    if (*text == ']') break;
-    if (len == room || !parse_item(&text, &data[len])) return EGRAPH_OK;
-    len++;
-  }
-  *well_formed = text[1] == '\0';
+  if (*text != '[') return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(arena, most_items(text++), sizeof *data, &data));
+  while (next_item(&text, number))
+    if (!eg_parse_int64(number, &data[len++])) return EGRAPH_OK;
+  *well_formed = ends_list(text);
   *out = (eg_ints){.data = data, .len = len};
+  return EGRAPH_OK;
+}
+
+static egraph_status parse_floats(eg_arena *arena, const char *text, bool *well_formed,
+                                  eg_floats *out) {
+  char number[MAX_NUMBER];
+  double *data;
+  uint32_t len = 0;
+  *well_formed = false;
+  if (*text != '[') return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(arena, most_items(text++), sizeof *data, &data));
+  while (next_item(&text, number))
+    if (!eg_parse_double(number, &data[len++])) return EGRAPH_OK;
+  *well_formed = ends_list(text);
+  *out = (eg_floats){.data = data, .len = len};
   return EGRAPH_OK;
 }
 
@@ -106,6 +125,9 @@ egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char
   case EG_ATTR_INT: well_formed = eg_parse_int64(text, &value.i); break;
   case EG_ATTR_FLOAT: well_formed = eg_parse_double(text, &value.f); break;
   case EG_ATTR_INTS: EG_TRY(parse_ints(arena, text, &well_formed, &value.ints)); break;
+  case EG_ATTR_FLOATS:
+    EG_TRY(parse_floats(arena, text, &well_formed, &value.floats));
+    break;
   case EG_ATTR_SYMBOL: EG_TRY(parse_symbol(row, info, text, &value.i)); break;
   case EG_ATTR_DTYPE: EG_TRY(parse_dtype(row, info, text, &value.i)); break;
   case EG_ATTR_STRING: EG_TRY(parse_string(arena, text, &value.text)); break;
@@ -122,6 +144,15 @@ static egraph_status print_ints(eg_text *text, eg_ints ints) {
   return eg_text_append(text, "]");
 }
 
+static egraph_status print_floats(eg_text *text, eg_floats floats) {
+  EG_TRY(eg_text_append(text, "["));
+  for (uint32_t i = 0; i < floats.len; i++) {
+    if (i != 0) EG_TRY(eg_text_append(text, " "));
+    EG_TRY(eg_text_double(text, floats.data[i]));
+  }
+  return eg_text_append(text, "]");
+}
+
 egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot,
                             const eg_attr *value) {
   const eg_op_info *row = eg_op_info_of(op);
@@ -130,6 +161,7 @@ egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot,
   case EG_ATTR_INT: return eg_text_printf(text, "%" PRId64, value->i);
   case EG_ATTR_FLOAT: return eg_text_double(text, value->f);
   case EG_ATTR_INTS: return print_ints(text, value->ints);
+  case EG_ATTR_FLOATS: return print_floats(text, value->floats);
   case EG_ATTR_SYMBOL: return eg_text_append(text, row->attrs[slot].symbols[value->i]);
   case EG_ATTR_DTYPE: return eg_text_append(text, eg_dtype_name((egraph_dtype)value->i));
   case EG_ATTR_STRING: return eg_text_quoted(text, value->text);

@@ -33,6 +33,11 @@ static bool same_ints(eg_ints a, eg_ints b) {
          (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
 }
 
+static bool same_floats(eg_floats a, eg_floats b) {
+  return a.len == b.len &&
+         (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
+}
+
 bool eg_attr_same(const eg_attr *a, const eg_attr *b) {
   if (a->kind != b->kind) return false;
   switch (a->kind) {
@@ -41,6 +46,7 @@ bool eg_attr_same(const eg_attr *a, const eg_attr *b) {
   case EG_ATTR_DTYPE: return a->i == b->i;
   case EG_ATTR_FLOAT: return float_bits(a->f) == float_bits(b->f);
   case EG_ATTR_INTS: return same_ints(a->ints, b->ints);
+  case EG_ATTR_FLOATS: return same_floats(a->floats, b->floats);
   case EG_ATTR_STRING: return strcmp(a->text, b->text) == 0;
   }
   return false;
@@ -63,6 +69,11 @@ static uint64_t hash_slot(uint64_t hash, const eg_attr *slot) {
     hash = eg_hash_combine(hash, slot->ints.len);
     for (uint32_t i = 0; i < slot->ints.len; i++)
       hash = eg_hash_combine(hash, (uint64_t)slot->ints.data[i]);
+    return hash;
+  case EG_ATTR_FLOATS:
+    hash = eg_hash_combine(hash, slot->floats.len);
+    for (uint32_t i = 0; i < slot->floats.len; i++)
+      hash = eg_hash_combine(hash, float_bits(slot->floats.data[i]));
     return hash;
   case EG_ATTR_STRING: return eg_hash_bytes(hash, slot->text, strlen(slot->text));
   }
@@ -101,15 +112,36 @@ void eg_attr_pool_destroy(eg_attr_pool *pool) {
   eg_free(pool->alloc, pool, 1, sizeof *pool);
 }
 
-static egraph_status copy_slot(eg_arena *arena, const eg_attr *from, eg_attr *to) {
-  *to = *from;
-  if (from->kind == EG_ATTR_STRING)
-    return eg_arena_string(arena, from->text, strlen(from->text), &to->text);
-  if (from->kind != EG_ATTR_INTS || from->ints.len == 0) return EGRAPH_OK;
+static egraph_status copy_ints(eg_arena *arena, eg_ints *inout) {
   int64_t *data;
-  EG_TRY(eg_arena_alloc(arena, from->ints.len, sizeof *data, &data));
-  memcpy(data, from->ints.data, from->ints.len * sizeof *data);
-  to->ints.data = data;
+  if (inout->len == 0) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(arena, inout->len, sizeof *data, &data));
+  memcpy(data, inout->data, inout->len * sizeof *data);
+  inout->data = data;
+  return EGRAPH_OK;
+}
+
+static egraph_status copy_floats(eg_arena *arena, eg_floats *inout) {
+  double *data;
+  if (inout->len == 0) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(arena, inout->len, sizeof *data, &data));
+  memcpy(data, inout->data, inout->len * sizeof *data);
+  inout->data = data;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_attr_copy(eg_arena *arena, const eg_attr *from, eg_attr *to) {
+  *to = *from;
+  switch (from->kind) {
+  case EG_ATTR_INTS: return copy_ints(arena, &to->ints);
+  case EG_ATTR_FLOATS: return copy_floats(arena, &to->floats);
+  case EG_ATTR_STRING:
+    return eg_arena_string(arena, from->text, strlen(from->text), &to->text);
+  case EG_ATTR_INT:
+  case EG_ATTR_FLOAT:
+  case EG_ATTR_SYMBOL:
+  case EG_ATTR_DTYPE: break;
+  }
   return EGRAPH_OK;
 }
 
@@ -119,7 +151,7 @@ static egraph_status copy_list(eg_arena *arena, const eg_attrs *from, eg_attrs *
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *list, &list));
   if (from->count != 0) EG_TRY(eg_arena_alloc(arena, from->count, sizeof *slots, &slots));
   for (uint16_t i = 0; i < from->count; i++)
-    EG_TRY(copy_slot(arena, &from->slots[i], &slots[i]));
+    EG_TRY(eg_attr_copy(arena, &from->slots[i], &slots[i]));
   *list = (eg_attrs){.op = from->op, .count = from->count, .slots = slots};
   *out = list;
   return EGRAPH_OK;

@@ -16,7 +16,8 @@
   X(EG_ATTR_FLOAT, "number")                                                             \
   X(EG_ATTR_SYMBOL, "one of the symbols of its set")                                     \
   X(EG_ATTR_DTYPE, "element type: float32, int64, ...")                                  \
-  X(EG_ATTR_STRING, "string in quotes")
+  X(EG_ATTR_STRING, "string in quotes")                                                  \
+  X(EG_ATTR_FLOATS, "list of numbers in brackets: [1 0.5]")
 #define EG_ATTR_KIND_ENUM(id, text) id,
 typedef enum eg_attr_kind { EG_ATTR_KIND_LIST(EG_ATTR_KIND_ENUM) } eg_attr_kind;
 #undef EG_ATTR_KIND_ENUM
@@ -47,7 +48,12 @@ typedef struct eg_ints {
   uint32_t len;
 } eg_ints;
 
-/// One attribute value. INTS and STRING point into the pool (or,
+typedef struct eg_floats {
+  const double *data;
+  uint32_t len;
+} eg_floats;
+
+/// One attribute value. INTS, FLOATS and STRING point into the pool (or,
 /// before interning, anywhere).
 typedef struct eg_attr {
   eg_attr_kind kind;
@@ -56,6 +62,7 @@ typedef struct eg_attr {
     double f;         // FLOAT
     eg_ints ints;     // INTS
     const char *text; // STRING
+    eg_floats floats; // FLOATS
   };
 } eg_attr;
 
@@ -84,5 +91,7 @@ size_t eg_attr_pool_bytes(const eg_attr_pool *pool);
 
 bool eg_attr_same(const eg_attr *a, const eg_attr *b); // floats compare bitwise
 bool eg_attrs_same(const eg_attrs *a, const eg_attrs *b);
+/// A value whose lists and strings are in the arena.
+egraph_status eg_attr_copy(eg_arena *arena, const eg_attr *from, eg_attr *to);
 
 #endif

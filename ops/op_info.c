@@ -109,6 +109,7 @@ static eg_attr default_of(const eg_attr_info *info) {
     break;
   }
   case EG_ATTR_INTS: value.ints = (eg_ints){NULL, 0}; break;
+  case EG_ATTR_FLOATS: value.floats = (eg_floats){NULL, 0}; break;
   case EG_ATTR_STRING: value.text = text; break;
   }
   assert(parsed && "defaults of the table are well-formed");

@@ -12,15 +12,15 @@ typedef struct pool_attrs {
 
 static pool_attrs pool_attrs_of(const eg_typing *node) {
   const eg_attrs *attrs = node->attrs;
-  bool max = attrs->op == EG_OP_MAX_POOL;
-  return (pool_attrs){
-      .kernel = EG_SHARED(node, MAX_POOL, KERNEL_SHAPE)->ints,
-      .strides = EG_SHARED(node, MAX_POOL, STRIDES)->ints,
-      .pads = EG_SHARED(node, MAX_POOL, PADS)->ints,
-      .dilations = max ? eg_attr_at(attrs, EG_A_MAX_POOL_DILATIONS)->ints : (eg_ints){0},
-      .ceil_mode =
-          eg_attr_at(attrs, max ? EG_A_MAX_POOL_CEIL_MODE : EG_A_AVERAGE_POOL_CEIL_MODE)
-              ->i != 0};
+  bool max = attrs->op != EG_OP_AVERAGE_POOL; // or has its slots
+  return (pool_attrs){.kernel = EG_SHARED(node, MAX_POOL, KERNEL_SHAPE)->ints,
+                      .strides = EG_SHARED(node, MAX_POOL, STRIDES)->ints,
+                      .pads = EG_SHARED(node, MAX_POOL, PADS)->ints,
+                      .dilations =
+                          max ? EG_SHARED(node, MAX_POOL, DILATIONS)->ints : (eg_ints){0},
+                      .ceil_mode = (max ? EG_SHARED(node, MAX_POOL, CEIL_MODE)
+                                        : eg_attr_at(attrs, EG_A_AVERAGE_POOL_CEIL_MODE))
+                                       ->i != 0};
 }
 
 // A window that lies in the padding only would have no elements.
@@ -43,7 +43,7 @@ egraph_status eg_infer_pool(const eg_typing *node, eg_type *out) {
   EG_TRY(eg_typing_list(node, "kernel_shape", attrs.kernel, spatial, 1));
   EG_TRY(eg_typing_list(node, "strides", attrs.strides, spatial, 1));
   EG_TRY(eg_typing_list(node, "pads", attrs.pads, 2 * spatial, 0));
-  if (node->attrs->op == EG_OP_MAX_POOL)
+  if (node->attrs->op != EG_OP_AVERAGE_POOL)
     EG_TRY(eg_typing_list(node, "dilations", attrs.dilations, spatial, 1));
   *out = eg_type_of(x->dtype, x->rank, x->dims);
   for (uint32_t i = 0; i < spatial; i++) {

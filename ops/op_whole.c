@@ -7,6 +7,8 @@ typedef struct reason {
   const char *why;
 } reason;
 #define STATISTICS "every element needs the mean of all; written as sums it is split"
+#define PLACES "places count in the whole operand"
+#define RECURRENT "a step needs all of the step before"
 static const reason reasons[] = {
     {EG_OP_EYE, "a diagonal is made in one place"},
     {EG_OP_POOL_KERNEL, "its elements divide by their number"},
@@ -54,6 +56,22 @@ static const reason reasons[] = {
     {EG_OP_RESHAPE, "blocks of the result are no blocks of the operand"},
     {EG_OP_EINSUM, "a diagonal, or operands from the sixteenth on that differ in it"},
     {EG_OP_MATMUL, "sums do not pass a fused activation"},
+    {EG_OP_LP_POOL, "rows do not come in whole strides"},
+    {EG_OP_MAX_POOL_INDICES, PLACES},
+    {EG_OP_MAX_UNPOOL, PLACES},
+    {EG_OP_LP_NORM, "every element needs the norm of all"},
+    {EG_OP_GRID_SAMPLE, "a place is anywhere in its image"},
+    {EG_OP_ROI_ALIGN, "a region is anywhere in any image"},
+    {EG_OP_COL2IM, "blocks overlap"},
+    {EG_OP_QUANTIZE_LINEAR, "a block has one scale"},
+    {EG_OP_DEQUANTIZE_LINEAR, "a block has one scale"},
+    {EG_OP_DYNAMIC_QUANTIZE_LINEAR, "the scale is that of all"},
+    {EG_OP_CONV_INTEGER, "groups and rows are not split"},
+    {EG_OP_QLINEAR_MATMUL, "sums are rounded at the end"},
+    {EG_OP_QLINEAR_CONV, "sums are rounded at the end; rows are not split"},
+    {EG_OP_RNN, RECURRENT},
+    {EG_OP_GRU, RECURRENT},
+    {EG_OP_LSTM, RECURRENT},
     {EG_OP_CONV_GRAD_WEIGHT, "a part of the kernel reads other rows"},
 };
 

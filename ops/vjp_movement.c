@@ -1,6 +1,7 @@
 // Gradients of data movement: the movement back, with a sum where elements were copied
 // and zeros where they were dropped.
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/resize.h"
 #include "ops/vjp_rules.h"
 
 // squeeze, unsqueeze and flatten as well.
@@ -150,20 +151,27 @@ static eg_ref identity(eg_builder *b, int64_t n) {
   return eg_build_node(b, EG_OP_EYE, slots, NULL, 0);
 }
 
-/// The attributes of the operator on the matrix of dimension `dim`: `list` has room.
-typedef void (*along)(const eg_vjp *v, uint32_t dim, int64_t list[4], eg_attr *slots);
+/// Room for lists of the operator on the matrix of a dimension.
+typedef struct along_room {
+  int64_t list[4];
+  double scales[2], roi[4];
+} along_room;
+/// The attributes of the operator on the matrix of dimension `dim`.
+typedef void (*along)(const eg_vjp *v, uint32_t dim, along_room *room, eg_attr *slots);
+/// Whether the operator leaves a dimension as it is.
+typedef bool (*copies)(const eg_vjp *v, uint32_t dim);
 
-static eg_ref back_through_matrices(const eg_vjp *v, along attrs_along) {
+static eg_ref back_through_matrices(const eg_vjp *v, copies is_copy, along attrs_along) {
   eg_builder *b = v->b;
-  const eg_type *x = eg_vjp_type(v, 0), *y = eg_build_type(b, v->results[0]);
+  const eg_type *x = eg_vjp_type(v, 0);
   eg_ref d = v->cotangents[0];
   for (uint32_t i = 0; i < x->rank && b->status == EGRAPH_OK; i++) {
-    if (x->dims[i] == y->dims[i]) continue;
-    eg_attr slots[8];
-    int64_t list[4];
+    if (is_copy(v, i)) continue;
+    eg_attr slots[12];
+    along_room room;
     for (uint32_t s = 0; s < v->attrs->count; s++)
       slots[s] = v->attrs->slots[s];
-    attrs_along(v, i, list, slots);
+    attrs_along(v, i, &room, slots);
     eg_ref whole = identity(b, x->dims[i]);
     eg_ref matrix = eg_build_node(b, (eg_op)v->attrs->op, slots, &whole, 1);
     if (b->status == EGRAPH_OK) d = apply_transposed(b, d, i, matrix);
@@ -171,22 +179,53 @@ static eg_ref back_through_matrices(const eg_vjp *v, along attrs_along) {
   return d;
 }
 
-static void pad_along(const eg_vjp *v, uint32_t dim, int64_t list[4], eg_attr *slots) {
+static bool keeps_size(const eg_vjp *v, uint32_t dim) {
+  return eg_vjp_type(v, 0)->dims[dim] == eg_build_type(v->b, v->results[0])->dims[dim];
+}
+
+static void pad_along(const eg_vjp *v, uint32_t dim, along_room *room, eg_attr *slots) {
   eg_ints pads = eg_attr_at(v->attrs, EG_A_PAD_PADS)->ints;
+  int64_t *list = room->list;
   list[0] = pads.data[dim];
   list[2] = pads.data[dim + pads.len / 2];
   list[1] = list[3] = 0;
   slots[EG_A_PAD_PADS - EG_A_BASE_PAD].ints = (eg_ints){list, 4};
 }
 
-static void resize_along(const eg_vjp *v, uint32_t dim, int64_t list[4], eg_attr *slots) {
-  list[0] = eg_build_type(v->b, v->results[0])->dims[dim];
-  list[1] = eg_vjp_type(v, 0)->dims[dim];
-  slots[EG_A_RESIZE_SHAPE - EG_A_BASE_RESIZE].ints = (eg_ints){list, 2};
+static void resize_along(const eg_vjp *v, uint32_t dim, along_room *room,
+                         eg_attr *slots) {
+  const eg_type *x = eg_vjp_type(v, 0);
+  eg_attr *scales = &slots[EG_A_RESIZE_SCALES - EG_A_BASE_RESIZE];
+  eg_attr *roi = &slots[EG_A_RESIZE_ROI - EG_A_BASE_RESIZE];
+  room->list[0] = eg_build_type(v->b, v->results[0])->dims[dim];
+  room->list[1] = x->dims[dim];
+  slots[EG_A_RESIZE_SHAPE - EG_A_BASE_RESIZE].ints = (eg_ints){room->list, 2};
+  if (scales->floats.len != 0) {
+    room->scales[0] = scales->floats.data[dim];
+    room->scales[1] = 1.0;
+    scales->floats = (eg_floats){room->scales, 2};
+  }
+  if (roi->floats.len != 0) {
+    room->roi[0] = roi->floats.data[dim];
+    room->roi[1] = 0.0;
+    room->roi[2] = roi->floats.data[dim + x->rank];
+    room->roi[3] = 1.0;
+    roi->floats = (eg_floats){room->roi, 4};
+  }
+}
+
+static bool resize_copies(const eg_vjp *v, uint32_t dim) {
+  eg_resize_axis axis = eg_resize_axis_of(v->attrs, eg_vjp_type(v, 0),
+                                          eg_build_type(v->b, v->results[0]), dim);
+  return eg_resize_is_copy(&axis);
 }
 
 void eg_vjp_resize(const eg_vjp *v) {
-  v->out[0] = back_through_matrices(v, resize_along);
+  if (eg_attr_at(v->attrs, EG_A_RESIZE_EXTRAPOLATION_VALUE)->f != 0.0) {
+    eg_vjp_refuse(v, "with an extrapolation value");
+    return;
+  }
+  v->out[0] = back_through_matrices(v, resize_copies, resize_along);
 }
 
 void eg_vjp_pad(const eg_vjp *v) {
@@ -194,7 +233,7 @@ void eg_vjp_pad(const eg_vjp *v) {
   eg_ints pads = eg_attr_at(v->attrs, EG_A_PAD_PADS)->ints;
   int64_t ends[EGRAPH_MAX_RANK], steps[EGRAPH_MAX_RANK];
   if (eg_attr_at(v->attrs, EG_A_PAD_MODE)->i != 0) {
-    v->out[0] = back_through_matrices(v, pad_along);
+    v->out[0] = back_through_matrices(v, keeps_size, pad_along);
     return;
   }
   for (uint32_t i = 0; i < x->rank; i++) {

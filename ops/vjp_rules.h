@@ -32,6 +32,17 @@ void eg_vjp_none(const eg_vjp *v);
 #define eg_vjp_scatter_elements eg_vjp_none
 #define eg_vjp_scatter_nd eg_vjp_none
 #define eg_vjp_one_hot eg_vjp_none
+#define eg_vjp_quantize eg_vjp_none
+#define eg_vjp_dynamic_quantize eg_vjp_none
+#define eg_vjp_quantized_product eg_vjp_none
+#define eg_vjp_recurrent eg_vjp_none
+#define eg_vjp_lp_pool eg_vjp_none
+#define eg_vjp_max_pool_indices eg_vjp_none
+#define eg_vjp_max_unpool eg_vjp_none
+#define eg_vjp_lp_norm eg_vjp_none
+#define eg_vjp_grid_sample eg_vjp_none
+#define eg_vjp_roi_align eg_vjp_none
+#define eg_vjp_col2im eg_vjp_none
 #define eg_vjp_det eg_vjp_none
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \

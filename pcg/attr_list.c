@@ -31,6 +31,11 @@ void eg_attr_list_set_ints(eg_attr_list *list, eg_attr_slot slot, const int64_t 
   slot_of(list, slot, EG_ATTR_INTS)->ints = (eg_ints){.data = data, .len = len};
 }
 
+void eg_attr_list_set_floats(eg_attr_list *list, eg_attr_slot slot, const double *data,
+                             uint32_t len) {
+  slot_of(list, slot, EG_ATTR_FLOATS)->floats = (eg_floats){.data = data, .len = len};
+}
+
 void eg_attr_list_set_dtype(eg_attr_list *list, eg_attr_slot slot, egraph_dtype value) {
   slot_of(list, slot, EG_ATTR_DTYPE)->i = value;
 }

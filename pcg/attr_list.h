@@ -23,6 +23,8 @@ void eg_attr_list_set_int(eg_attr_list *list, eg_attr_slot slot, int64_t value);
 void eg_attr_list_set_float(eg_attr_list *list, eg_attr_slot slot, double value);
 void eg_attr_list_set_ints(eg_attr_list *list, eg_attr_slot slot, const int64_t *data,
                            uint32_t len);
+void eg_attr_list_set_floats(eg_attr_list *list, eg_attr_slot slot, const double *data,
+                             uint32_t len);
 void eg_attr_list_set_dtype(eg_attr_list *list, eg_attr_slot slot, egraph_dtype value);
 /// `symbol` must be in the slot's set (asserted).
 void eg_attr_list_set_symbol(eg_attr_list *list, eg_attr_slot slot, const char *symbol);

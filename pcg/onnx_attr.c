@@ -57,6 +57,23 @@ egraph_status eg_onnx_attr_ints(const eg_onnx_call *call, const char *name,
   return EGRAPH_OK;
 }
 
+egraph_status eg_onnx_attr_floats(const eg_onnx_call *call, const char *name,
+                                  bool *out_present, eg_floats *out) {
+  const Onnx__AttributeProto *attr = eg_onnx_attr(call, name);
+  double *data;
+  *out_present = attr != NULL;
+  *out = (eg_floats){NULL, 0};
+  if (attr == NULL) return EGRAPH_OK;
+  if (!has_kind(attr, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS, true) ||
+      attr->n_floats > UINT32_MAX)
+    return wrong_kind(name, "a list of numbers");
+  EG_TRY(eg_arena_alloc(&call->reader->arena, attr->n_floats, sizeof *data, &data));
+  for (size_t i = 0; i < attr->n_floats; i++)
+    data[i] = (double)attr->floats[i];
+  *out = (eg_floats){.data = data, .len = (uint32_t)attr->n_floats};
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_attr_string(const eg_onnx_call *call, const char *name,
                                   const char *fallback, const char **out) {
   const Onnx__AttributeProto *attr = eg_onnx_attr(call, name);

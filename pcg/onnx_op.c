@@ -192,6 +192,8 @@ static egraph_status read_slot(const eg_onnx_call *call, const eg_attr_info *inf
   switch (info->kind) {
   case EG_ATTR_INT: return eg_onnx_attr_int(call, info->name, inout->i, &inout->i);
   case EG_ATTR_INTS: return eg_onnx_attr_ints(call, info->name, &present, &inout->ints);
+  case EG_ATTR_FLOATS:
+    return eg_onnx_attr_floats(call, info->name, &present, &inout->floats);
   case EG_ATTR_FLOAT: return read_float(call, info->name, inout);
   case EG_ATTR_SYMBOL: return read_symbol(call, info, inout);
   case EG_ATTR_DTYPE: return read_dtype(call, info, inout);

@@ -70,13 +70,26 @@ egraph_status eg_onnx_import_linear_attention(const eg_onnx_call *call);
 egraph_status eg_onnx_import_causal_conv(const eg_onnx_call *call);
 egraph_status eg_onnx_import_rotary_embedding(const eg_onnx_call *call);
 egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call);
-egraph_status eg_onnx_import_lp_norm(const eg_onnx_call *call);
 egraph_status eg_onnx_import_mean_variance(const eg_onnx_call *call);
 egraph_status eg_onnx_import_non_zero(const eg_onnx_call *call);
 egraph_status eg_onnx_import_unique(const eg_onnx_call *call);
 egraph_status eg_onnx_import_affine_grid(const eg_onnx_call *call);
 egraph_status eg_onnx_import_window(const eg_onnx_call *call);
 egraph_status eg_onnx_import_dft(const eg_onnx_call *call);
+egraph_status eg_onnx_import_quantize(const eg_onnx_call *call);
+egraph_status eg_onnx_import_dequantize(const eg_onnx_call *call);
+egraph_status eg_onnx_import_matmul_integer(const eg_onnx_call *call);
+egraph_status eg_onnx_import_qlinear_matmul(const eg_onnx_call *call);
+egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call);
+egraph_status eg_onnx_import_qlinear_conv(const eg_onnx_call *call);
+egraph_status eg_onnx_import_lp_pool(const eg_onnx_call *call);
+egraph_status eg_onnx_import_global_lp_pool(const eg_onnx_call *call);
+egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call);
+egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call);
+egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call);
+egraph_status eg_onnx_import_nms(const eg_onnx_call *call);
+egraph_status eg_onnx_import_col2im(const eg_onnx_call *call);
+egraph_status eg_onnx_import_recurrent(const eg_onnx_call *call);
 
 /// The node becomes opaque: `return eg_onnx_decline("...")`.
 egraph_status eg_onnx_decline(const char *why);
@@ -104,5 +117,11 @@ egraph_status eg_onnx_constant_list(const eg_onnx_call *call, const int64_t *dat
 egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand,
                                    const int64_t *dims, uint32_t rank,
                                    eg_onnx_ref result);
+/// Zeros of a type, as a fresh tensor.
+egraph_status eg_onnx_emit_zeros(const eg_onnx_call *call, const eg_type *type,
+                                 eg_onnx_ref *out);
+/// Two operands and their zero points; the first zero point is 0 where only it is absent.
+egraph_status eg_onnx_integer_operands(const eg_onnx_call *call, eg_onnx_ref operands[4],
+                                       uint32_t *out_count);
 
 #endif

@@ -184,27 +184,6 @@ egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call) {
   return eg_onnx_finish(&write, 0, y);
 }
 
-// x divided by its norm along an axis; zeros stay.
-egraph_status eg_onnx_import_lp_norm(const eg_onnx_call *call) {
-  eg_type x;
-  int64_t axis, p;
-  eg_onnx_builder write;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "axis", -1, &axis));
-  EG_TRY(eg_onnx_attr_int(call, "p", 2, &p));
-  EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
-  if (p != 1 && p != 2) return EG_FAIL(EGRAPH_E_PARSE, "attribute 'p' is %" PRId64, p);
-  eg_onnx_builder_init(&write, call);
-  eg_builder *b = &write.b;
-  const eg_ints axes = {.data = &axis, .len = 1};
-  eg_ref input = eg_onnx_operand(&write, 0);
-  eg_ref size = EG_BUILD(b, p == 1 ? EG_OP_ABS : EG_OP_SQUARE, input);
-  eg_ref norm = reduced(&write, EG_OP_REDUCE_SUM, size, axes, true);
-  if (p == 2) norm = EG_BUILD(b, EG_OP_SQRT, norm);
-  return eg_onnx_finish(
-      &write, 0, EG_FORMULA(b, "(where (equal n 0) 0 (div x n))", "xn", input, norm));
-}
-
 // (x - mean(x)) / (sqrt(mean(x^2) - mean(x)^2) + 1e-9), as ONNX defines it.
 egraph_status eg_onnx_import_mean_variance(const eg_onnx_call *call) {
   static const int64_t usual[3] = {0, 2, 3};

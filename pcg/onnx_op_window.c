@@ -88,21 +88,45 @@ static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
   return resolve_pads(call, out, x);
 }
 
-egraph_status eg_onnx_import_conv(const eg_onnx_call *call) {
+// The attributes of a convolution, whose slots are those of conv from `first` on.
+static egraph_status conv_attrs(const eg_onnx_call *call, uint32_t weight_operand,
+                                eg_attr_slot first, window *w, eg_attr_list *list) {
   eg_type x, weight;
-  window w;
   int64_t group;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_input_type(call, 1, &weight));
-  EG_TRY(read_window(call, &x, &weight, &w));
+  EG_TRY(eg_onnx_input_type(call, weight_operand, &weight));
+  EG_TRY(read_window(call, &x, &weight, w));
   EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
+  eg_attr_list_init(list, call->op);
+  eg_attr_list_set_ints(list, first, w->strides, w->spatial);
+  eg_attr_list_set_ints(list, (eg_attr_slot)(first + 1), w->pads, 2 * w->spatial);
+  eg_attr_list_set_ints(list, (eg_attr_slot)(first + 2), w->dilations, w->spatial);
+  eg_attr_list_set_int(list, (eg_attr_slot)(first + 3), group);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_conv(const eg_onnx_call *call) {
+  window w;
   eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_CONV);
-  eg_attr_list_set_ints(&list, EG_A_CONV_STRIDES, w.strides, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_CONV_PADS, w.pads, 2 * w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_CONV_DILATIONS, w.dilations, w.spatial);
-  eg_attr_list_set_int(&list, EG_A_CONV_GROUP, group);
+  EG_TRY(conv_attrs(call, 1, EG_A_CONV_STRIDES, &w, &list));
   return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_qlinear_conv(const eg_onnx_call *call) {
+  window w;
+  eg_attr_list list;
+  EG_TRY(conv_attrs(call, 3, EG_A_QLINEAR_CONV_STRIDES, &w, &list));
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call) {
+  eg_onnx_ref operands[4], result = eg_onnx_output(call, 0);
+  uint32_t count;
+  window w;
+  eg_attr_list list;
+  EG_TRY(conv_attrs(call, 1, EG_A_CONV_INTEGER_STRIDES, &w, &list));
+  EG_TRY(eg_onnx_integer_operands(call, operands, &count));
+  return eg_onnx_emit(call, &list, operands, count, &result, 1);
 }
 
 // An explicit output shape fixes the pads: what the full result has too much is cut off
@@ -152,21 +176,97 @@ egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
   return eg_onnx_emit_node(call, &list);
 }
 
-egraph_status eg_onnx_import_max_pool(const eg_onnx_call *call) {
+// The slots that pools with dilations begin with, from `first` on.
+static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_slot first,
+                                eg_attr_list *list) {
   eg_type x;
   window w;
   int64_t ceil_mode;
+  int64_t *lists[4];
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(read_window(call, &x, NULL, &w));
   EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
+  const int64_t *const from[] = {w.kernel, w.strides, w.pads, w.dilations};
+  eg_attr_list_init(list, op);
+  for (uint32_t i = 0; i < 4; i++) {
+    uint32_t count = i == 2 ? 2 * w.spatial : w.spatial;
+    EG_TRY(eg_arena_alloc(&call->reader->arena, count, sizeof *lists[i], &lists[i]));
+    memcpy(lists[i], from[i], count * sizeof *lists[i]);
+    eg_attr_list_set_ints(list, (eg_attr_slot)((uint32_t)first + i), lists[i], count);
+  }
+  eg_attr_list_set_int(list, (eg_attr_slot)(first + 4), ceil_mode != 0);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_max_pool(const eg_onnx_call *call) {
   eg_attr_list list;
-  eg_attr_list_init(&list, EG_OP_MAX_POOL);
-  eg_attr_list_set_ints(&list, EG_A_MAX_POOL_KERNEL_SHAPE, w.kernel, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_MAX_POOL_STRIDES, w.strides, w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_MAX_POOL_PADS, w.pads, 2 * w.spatial);
-  eg_attr_list_set_ints(&list, EG_A_MAX_POOL_DILATIONS, w.dilations, w.spatial);
-  eg_attr_list_set_int(&list, EG_A_MAX_POOL_CEIL_MODE, ceil_mode != 0);
+  int64_t order;
+  bool has_indices = eg_onnx_is_used(call, 1);
+  EG_TRY(pool_attrs(call, has_indices ? EG_OP_MAX_POOL_INDICES : EG_OP_MAX_POOL,
+                    has_indices ? EG_A_MAX_POOL_INDICES_KERNEL_SHAPE
+                                : EG_A_MAX_POOL_KERNEL_SHAPE,
+                    &list));
+  EG_TRY(eg_onnx_attr_int(call, "storage_order", 0, &order));
+  if (has_indices)
+    eg_attr_list_set_int(&list, EG_A_MAX_POOL_INDICES_STORAGE_ORDER, order != 0);
   return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_lp_pool(const eg_onnx_call *call) {
+  eg_attr_list list;
+  int64_t p;
+  EG_TRY(eg_onnx_attr_int(call, "p", 2, &p));
+  EG_TRY(pool_attrs(call, EG_OP_LP_POOL, EG_A_LP_POOL_KERNEL_SHAPE, &list));
+  eg_attr_list_set_int(&list, EG_A_LP_POOL_P, p);
+  return eg_onnx_emit_node(call, &list);
+}
+
+// One window over everything.
+egraph_status eg_onnx_import_global_lp_pool(const eg_onnx_call *call) {
+  eg_type x;
+  int64_t p, *ones, *zeros;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  if (x.rank < 3) return EG_FAIL(EGRAPH_E_PARSE, "the input has no spatial dimension");
+  EG_TRY(eg_onnx_attr_int(call, "p", 2, &p));
+  EG_TRY(eg_onnx_repeat(call, 1, x.rank - 2, &ones));
+  EG_TRY(eg_onnx_repeat(call, 0, 2 * (x.rank - 2), &zeros));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_LP_POOL);
+  eg_attr_list_set_ints(&list, EG_A_LP_POOL_KERNEL_SHAPE, x.dims + 2, x.rank - 2);
+  eg_attr_list_set_ints(&list, EG_A_LP_POOL_STRIDES, ones, x.rank - 2);
+  eg_attr_list_set_ints(&list, EG_A_LP_POOL_PADS, zeros, 2 * (x.rank - 2));
+  eg_attr_list_set_ints(&list, EG_A_LP_POOL_DILATIONS, ones, x.rank - 2);
+  eg_attr_list_set_int(&list, EG_A_LP_POOL_P, p);
+  return eg_onnx_emit_node(call, &list);
+}
+
+egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call) {
+  eg_type x;
+  window w;
+  bool has_shape;
+  eg_ints shape;
+  int64_t dims[EGRAPH_MAX_RANK];
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_window(call, &x, NULL, &w));
+  EG_TRY(eg_onnx_const_ints(call, 2, &has_shape, &shape));
+  for (uint32_t i = 0; i < x.rank; i++) {
+    if (x.dims[i] > max_extent) return EG_FAIL(EGRAPH_E_PARSE, "the input is too large");
+    dims[i] = i < 2 ? x.dims[i]
+                    : (x.dims[i] - 1) * w.strides[i - 2] + w.kernel[i - 2] -
+                          w.pads[i - 2] - w.pads[i - 2 + w.spatial];
+  }
+  if (has_shape && shape.len != x.rank)
+    return EG_FAIL(EGRAPH_E_PARSE, "output_shape has %" PRIu32 " entries", shape.len);
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_MAX_UNPOOL);
+  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_KERNEL_SHAPE, w.kernel, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_STRIDES, w.strides, w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_PADS, w.pads, 2 * w.spatial);
+  eg_attr_list_set_ints(&list, EG_A_MAX_UNPOOL_SHAPE, has_shape ? shape.data : dims,
+                        x.rank);
+  eg_onnx_ref operands[2] = {eg_onnx_input(call, 0), eg_onnx_input(call, 1)};
+  eg_onnx_ref result = eg_onnx_output(call, 0);
+  return eg_onnx_emit(call, &list, operands, 2, &result, 1);
 }
 
 egraph_status eg_onnx_import_average_pool(const eg_onnx_call *call) {

@@ -214,6 +214,8 @@ egraph_status eg_onnx_attr_float(const eg_onnx_call *call, const char *name,
                                  double fallback, double *out);
 egraph_status eg_onnx_attr_ints(const eg_onnx_call *call, const char *name,
                                 bool *out_present, eg_ints *out);
+egraph_status eg_onnx_attr_floats(const eg_onnx_call *call, const char *name,
+                                  bool *out_present, eg_floats *out);
 egraph_status eg_onnx_attr_string(const eg_onnx_call *call, const char *name,
                                   const char *fallback, const char **out);
 /// Axis in [0, rank), from one that may be negative. Fails with EGRAPH_E_PARSE.

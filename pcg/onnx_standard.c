@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
+#include "ops/resize.h"
 #include "pcg/onnx_writer.h"
 
 typedef egraph_status (*standard_writer)(eg_onnx_body *body, const eg_onnx_item *item);
@@ -291,18 +293,156 @@ static egraph_status write_pad(eg_onnx_body *body, const eg_onnx_item *item) {
   return EGRAPH_OK;
 }
 
-static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) {
-  static const char *const placements[] = {"half_pixel", "asymmetric", "align_corners"};
+/// Operands roi, scales, sizes of a resize; "" for absent ones.
+static egraph_status resize_operands(eg_onnx_body *body, const eg_onnx_item *item,
+                                     const char *out[3]) {
   eg_ints shape = ints_of(item, EG_A_RESIZE_SHAPE);
-  const char *extra[3] = {"", "", NULL};
+  eg_floats scales = eg_attr_at(item->attrs, EG_A_RESIZE_SCALES)->floats;
+  eg_floats roi = eg_attr_at(item->attrs, EG_A_RESIZE_ROI)->floats;
+  out[0] = out[1] = out[2] = "";
+  if (roi.len != 0) EG_TRY(eg_onnx_constant_floats(body, roi, &out[0]));
+  if (scales.len == 0) return eg_onnx_constant_ints(body, shape.data, shape.len, &out[2]);
+  for (uint32_t i = 0; i < scales.len; i++)
+    if (floorf((float)item->inputs[0].dims[i] * (float)scales.data[i]) !=
+        (float)shape.data[i])
+      return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                     "resize of '%.200s': dimension %" PRIu32
+                     " has another size than its "
+                     "scale makes in ONNX",
+                     item->result_names[0], i);
+  return eg_onnx_constant_floats(body, scales, &out[1]);
+}
+
+/// A symbol in the words of ONNX.
+static egraph_status put_symbol(eg_onnx_body *body, Onnx__NodeProto *node,
+                                const eg_onnx_item *item, eg_attr_slot slot,
+                                const char *name) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  const eg_attr *value = eg_attr_at(item->attrs, slot);
+  const char *own = op->attrs[value - item->attrs->slots].symbols[value->i];
+  char *word;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, strlen(own) + 1, 1, &word));
+  for (size_t i = 0; own[i] != '\0'; i++)
+    word[i] = own[i];
+  for (char *dash = strchr(word, '-'); dash != NULL; dash = strchr(dash, '-'))
+    *dash = '_';
+  return eg_onnx_put_string(body, node, name, word);
+}
+
+static egraph_status check_resize_set(eg_onnx_body *body, const eg_onnx_item *item) {
+  int64_t since =
+      int_of(item, EG_A_RESIZE_COORDINATES) == EG_RESIZE_HALF_PIXEL_SYMMETRIC ? 19 : 11;
+  if (body->writer->opset >= since) return EGRAPH_OK;
+  body->writer->is_faulty = true;
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                 "resize of '%.200s' is not in operator set %" PRId64,
+                 item->result_names[0], body->writer->opset);
+}
+
+static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) {
+  int64_t mode = int_of(item, EG_A_RESIZE_MODE);
+  const char *extra[3];
   Onnx__NodeProto *node;
-  EG_TRY(eg_onnx_constant_ints(body, shape.data, shape.len, &extra[2]));
-  EG_TRY(put_item(body, item, "Resize", extra, 3, &node));
-  EG_TRY(eg_onnx_put_string(body, node, "coordinate_transformation_mode",
-                            placements[int_of(item, EG_A_RESIZE_COORDINATES)]));
-  EG_TRY(eg_onnx_put_string(body, node, "mode",
-                            int_of(item, EG_A_RESIZE_MODE) == 0 ? "nearest" : "linear"));
-  return eg_onnx_put_string(body, node, "nearest_mode", "round_prefer_floor");
+  EG_TRY(check_resize_set(body, item));
+  EG_TRY(resize_operands(body, item, extra));
+  EG_TRY(put_item(body, item, "Resize", extra, extra[2][0] != '\0' ? 3 : 2, &node));
+  EG_TRY(put_symbol(body, node, item, EG_A_RESIZE_COORDINATES,
+                    "coordinate_transformation_mode"));
+  EG_TRY(put_symbol(body, node, item, EG_A_RESIZE_MODE, "mode"));
+  if (mode == EG_RESIZE_NEAREST)
+    EG_TRY(put_symbol(body, node, item, EG_A_RESIZE_NEAREST_MODE, "nearest_mode"));
+  if (mode == EG_RESIZE_CUBIC)
+    EG_TRY(eg_onnx_put_float(body, node, "cubic_coeff_a",
+                             float_of(item, EG_A_RESIZE_CUBIC_COEFF_A)));
+  if (int_of(item, EG_A_RESIZE_EXCLUDE_OUTSIDE) != 0)
+    EG_TRY(eg_onnx_put_int(body, node, "exclude_outside", 1));
+  if (int_of(item, EG_A_RESIZE_ANTIALIAS) != 0)
+    EG_TRY(eg_onnx_put_int(body, node, "antialias", 1));
+  if (int_of(item, EG_A_RESIZE_COORDINATES) != EG_RESIZE_TF_CROP_AND_RESIZE)
+    return EGRAPH_OK;
+  return eg_onnx_put_float(body, node, "extrapolation_value",
+                           float_of(item, EG_A_RESIZE_EXTRAPOLATION_VALUE));
+}
+
+/// Slots axis and block size, where they matter.
+static egraph_status write_quantize(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  const eg_type *scale = &item->inputs[1];
+  bool has_axis = scale->rank > 1 || (scale->rank == 1 && scale->dims[0] != 1);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < 2; i++)
+    if (i == 0 ? has_axis : item->attrs->slots[i].i != 0)
+      EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+/// Slots that are lists of ones, or numbers that are 0, are usual and left out: older
+/// sets do not have them.
+static egraph_status write_pool(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
+  bool has_indices = item->attrs->op == EG_OP_MAX_POOL_INDICES;
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, has_indices ? "MaxPool" : op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < op->attr_count; i++) {
+    const eg_attr *slot = &item->attrs->slots[i];
+    bool is_usual = slot->kind == EG_ATTR_INT && slot->i == 0;
+    if (i == 3) { // dilations
+      is_usual = true;
+      for (uint32_t k = 0; k < slot->ints.len; k++)
+        is_usual = is_usual && slot->ints.data[k] == 1;
+    }
+    if (!is_usual) EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], slot));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_max_unpool(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of(EG_OP_MAX_UNPOOL);
+  eg_ints shape = ints_of(item, EG_A_MAX_UNPOOL_SHAPE);
+  const eg_attr *slots = item->attrs->slots;
+  const char *operand;
+  bool is_usual = true;
+  Onnx__NodeProto *node;
+  for (uint32_t i = 2, spatial = shape.len - 2; i < shape.len; i++)
+    is_usual = is_usual && shape.data[i] ==
+                               (item->inputs[0].dims[i] - 1) * slots[1].ints.data[i - 2] +
+                                   slots[0].ints.data[i - 2] - slots[2].ints.data[i - 2] -
+                                   slots[2].ints.data[i - 2 + spatial];
+  EG_TRY(eg_onnx_constant_ints(body, shape.data, shape.len, &operand));
+  EG_TRY(put_item(body, item, op->onnx, &operand, is_usual ? 0 : 1, &node));
+  for (uint16_t i = 0; i < 3; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &slots[i]));
+  return EGRAPH_OK;
+}
+
+/// Up to set 19 modes have the names of two dimensions.
+static egraph_status write_grid_sample(eg_onnx_body *body, const eg_onnx_item *item) {
+  static const char *const old[] = {"nearest", "bilinear", "bicubic"};
+  const eg_op_info *op = eg_op_info_of(EG_OP_GRID_SAMPLE);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  if (body->writer->opset < 20)
+    EG_TRY(
+        eg_onnx_put_string(body, node, "mode", old[int_of(item, EG_A_GRID_SAMPLE_MODE)]));
+  for (uint16_t i = body->writer->opset < 20 ? 1 : 0; i < op->attr_count; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
+/// The first two slots are operands.
+static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of(EG_OP_COL2IM);
+  const char *operands[2];
+  Onnx__NodeProto *node;
+  for (uint16_t i = 0; i < 2; i++) {
+    eg_ints list = item->attrs->slots[i].ints;
+    EG_TRY(eg_onnx_constant_ints(body, list.data, list.len, &operands[i]));
+  }
+  EG_TRY(put_item(body, item, op->onnx, operands, 2, &node));
+  for (uint16_t i = 2; i < op->attr_count; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
 }
 
 // Operators that differ from "the same attributes": id, writer.
@@ -336,7 +476,17 @@ static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) 
   X(SPLIT, write_split)                                                                  \
   X(SLICE, write_slice)                                                                  \
   X(PAD, write_pad)                                                                      \
-  X(RESIZE, write_resize)
+  X(RESIZE, write_resize)                                                                \
+  X(QUANTIZE_LINEAR, write_quantize)                                                     \
+  X(DEQUANTIZE_LINEAR, write_quantize)                                                   \
+  X(LP_POOL, write_pool)                                                                 \
+  X(MAX_POOL_INDICES, write_pool)                                                        \
+  X(MAX_UNPOOL, write_max_unpool)                                                        \
+  X(GRID_SAMPLE, write_grid_sample)                                                      \
+  X(COL2IM, write_col2im)                                                                \
+  X(RNN, eg_onnx_write_recurrent)                                                        \
+  X(GRU, eg_onnx_write_recurrent)                                                        \
+  X(LSTM, eg_onnx_write_recurrent)
 
 egraph_status eg_onnx_write_standard(eg_onnx_body *body, const eg_onnx_item *item) {
   static const standard_writer writers[EG_OP_COUNT] = {

@@ -151,6 +151,19 @@ egraph_status eg_onnx_put_ints(eg_onnx_body *body, Onnx__NodeProto *node,
   return EGRAPH_OK;
 }
 
+egraph_status eg_onnx_put_floats(eg_onnx_body *body, Onnx__NodeProto *node,
+                                 const char *name, eg_floats list) {
+  Onnx__AttributeProto *attr;
+  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS,
+                       &attr));
+  EG_TRY(eg_arena_alloc(&body->writer->arena, list.len, sizeof *attr->floats,
+                        &attr->floats));
+  for (uint32_t i = 0; i < list.len; i++)
+    attr->floats[i] = (float)list.data[i];
+  attr->n_floats = list.len;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_put_string(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, const char *value) {
   Onnx__AttributeProto *attr;
@@ -162,6 +175,21 @@ egraph_status eg_onnx_put_string(eg_onnx_body *body, Onnx__NodeProto *node,
   return EGRAPH_OK;
 }
 
+egraph_status eg_onnx_put_strings(eg_onnx_body *body, Onnx__NodeProto *node,
+                                  const char *name, const char *const *values,
+                                  uint32_t count) {
+  Onnx__AttributeProto *attr;
+  EG_TRY(put_attribute(body, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS,
+                       &attr));
+  EG_TRY(
+      eg_arena_alloc(&body->writer->arena, count, sizeof *attr->strings, &attr->strings));
+  for (uint32_t i = 0; i < count; i++)
+    attr->strings[i] = (ProtobufCBinaryData){.len = strlen(values[i]),
+                                             .data = (uint8_t *)borrowed(values[i])};
+  attr->n_strings = count;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
                                const eg_attr_info *info, const eg_attr *value) {
   switch (value->kind) {
@@ -169,6 +197,7 @@ egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
   case EG_ATTR_INTS:
     return eg_onnx_put_ints(body, node, info->name, value->ints.data, value->ints.len);
   case EG_ATTR_FLOAT: return eg_onnx_put_float(body, node, info->name, value->f);
+  case EG_ATTR_FLOATS: return eg_onnx_put_floats(body, node, info->name, value->floats);
   case EG_ATTR_SYMBOL:
     return eg_onnx_put_string(body, node, info->name, info->symbols[value->i]);
   case EG_ATTR_DTYPE:
@@ -232,6 +261,16 @@ egraph_status eg_onnx_constant_ints(eg_onnx_body *body, const int64_t *data, uin
   int64_t *copy;
   EG_TRY(eg_arena_alloc(&body->writer->arena, len, sizeof *copy, &copy));
   if (len != 0) memcpy(copy, data, len * sizeof *copy);
+  return put_constant(body, &type, copy, out);
+}
+
+egraph_status eg_onnx_constant_floats(eg_onnx_body *body, eg_floats list,
+                                      const char **out) {
+  eg_type type = eg_type_of(EGRAPH_FLOAT32, 1, (const int64_t[]){list.len});
+  float *copy;
+  EG_TRY(eg_arena_alloc(&body->writer->arena, list.len, sizeof *copy, &copy));
+  for (uint32_t i = 0; i < list.len; i++)
+    copy[i] = (float)list.data[i];
   return put_constant(body, &type, copy, out);
 }
 

@@ -87,8 +87,13 @@ egraph_status eg_onnx_put_float(eg_onnx_body *body, Onnx__NodeProto *node,
                                 const char *name, double value);
 egraph_status eg_onnx_put_ints(eg_onnx_body *body, Onnx__NodeProto *node,
                                const char *name, const int64_t *data, uint32_t len);
+egraph_status eg_onnx_put_floats(eg_onnx_body *body, Onnx__NodeProto *node,
+                                 const char *name, eg_floats list);
 egraph_status eg_onnx_put_string(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, const char *value);
+egraph_status eg_onnx_put_strings(eg_onnx_body *body, Onnx__NodeProto *node,
+                                  const char *name, const char *const *values,
+                                  uint32_t count);
 egraph_status eg_onnx_put_tensor(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, Onnx__TensorProto *value);
 /// An attribute of an operator in the kind that ONNX has for it, by its own name.
@@ -109,9 +114,11 @@ void eg_onnx_note_loading(eg_onnx_writer *writer, const Onnx__NodeProto *node,
 /// attribute `name` before.
 egraph_status eg_onnx_put_list(eg_onnx_body *body, Onnx__NodeProto *node,
                                const char *name, int64_t since, eg_ints list);
-/// A constant list of int64 or scalar; *out is its name.
+/// A constant list of int64 or float32, or a scalar; *out is its name.
 egraph_status eg_onnx_constant_ints(eg_onnx_body *body, const int64_t *data, uint32_t len,
                                     const char **out);
+egraph_status eg_onnx_constant_floats(eg_onnx_body *body, eg_floats list,
+                                      const char **out);
 egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
                                       double value, const char **out);
 /// A tensor name that nothing in the model (or the function) has.
@@ -153,6 +160,8 @@ egraph_status eg_onnx_put_pad(eg_onnx_body *body, const char *x, egraph_dtype dt
                               Onnx__NodeProto **out);
 /// Writes the standard form of an operator that has one.
 egraph_status eg_onnx_write_standard(eg_onnx_body *body, const eg_onnx_item *item);
+/// Writes a recurrent layer. (onnx_op_recurrent.c)
+egraph_status eg_onnx_write_recurrent(eg_onnx_body *body, const eg_onnx_item *item);
 /// True when the item has no standard form: unknown to ONNX, or fused.
 bool eg_onnx_needs_function(const eg_onnx_item *item);
 /// Writes what the item means in standard operators; operands and results have the item's

@@ -3,30 +3,6 @@
 
 #include <string.h>
 
-static egraph_status copy_ints(eg_arena *arena, eg_ints ints, eg_ints *out) {
-  int64_t *data = NULL;
-  if (ints.len != 0) {
-    EG_TRY(eg_arena_alloc(arena, ints.len, sizeof *data, &data));
-    memcpy(data, ints.data, ints.len * sizeof *data);
-  }
-  *out = (eg_ints){.data = data, .len = ints.len};
-  return EGRAPH_OK;
-}
-
-static egraph_status copy_attr(eg_arena *arena, const eg_attr *from, eg_attr *out) {
-  *out = *from;
-  switch (from->kind) {
-  case EG_ATTR_INTS: return copy_ints(arena, from->ints, &out->ints);
-  case EG_ATTR_STRING:
-    return eg_arena_string(arena, from->text, strlen(from->text), &out->text);
-  case EG_ATTR_INT:
-  case EG_ATTR_FLOAT:
-  case EG_ATTR_SYMBOL:
-  case EG_ATTR_DTYPE: break;
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status copy_attrs(eg_arena *arena, const eg_attrs *from,
                                 const eg_attrs **out) {
   eg_attrs *attrs;
@@ -34,7 +10,7 @@ static egraph_status copy_attrs(eg_arena *arena, const eg_attrs *from,
   EG_TRY(eg_arena_alloc(arena, 1, sizeof *attrs, &attrs));
   if (from->count != 0) EG_TRY(eg_arena_alloc(arena, from->count, sizeof *slots, &slots));
   for (uint16_t i = 0; i < from->count; i++)
-    EG_TRY(copy_attr(arena, &from->slots[i], &slots[i]));
+    EG_TRY(eg_attr_copy(arena, &from->slots[i], &slots[i]));
   *attrs = (eg_attrs){.op = from->op, .count = from->count, .slots = slots};
   *out = attrs;
   return EGRAPH_OK;

@@ -23,6 +23,7 @@
   X(EG_RULE_SYMBOL, "a symbol")                                                          \
   X(EG_RULE_DTYPE, "an element type")                                                    \
   X(EG_RULE_STRING, "a string")                                                          \
+  X(EG_RULE_FLOATS, "a list of numbers")                                                 \
   X(EG_RULE_BOOL, "a condition")                                                         \
   X(EG_RULE_TENSOR, "a tensor")
 #define EG_RULE_KIND_ENUM(id, words) id,
@@ -35,6 +36,7 @@ typedef struct eg_rule_value {
     int64_t i;        // INT, DTYPE, BOOL
     double f;         // FLOAT
     eg_ints ints;     // INTS
+    eg_floats floats; // FLOATS
     const char *text; // SYMBOL, STRING
     eg_class tensor;  // TENSOR
   };

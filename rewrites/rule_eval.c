@@ -60,6 +60,11 @@ static bool same_ints(eg_ints a, eg_ints b) {
          (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
 }
 
+static bool same_floats(eg_floats a, eg_floats b) {
+  return a.len == b.len &&
+         (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
+}
+
 bool eg_rule_values_identical(const eg_rule_value *a, const eg_rule_value *b) {
   if (a->kind == EG_RULE_FLOAT) return a->f == b->f || (isnan(a->f) && isnan(b->f));
   return eg_rule_values_equal(NULL, a, b);
@@ -74,6 +79,7 @@ bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
   case EG_RULE_DTYPE:
   case EG_RULE_BOOL: return a->i == b->i;
   case EG_RULE_INTS: return same_ints(a->ints, b->ints);
+  case EG_RULE_FLOATS: return same_floats(a->floats, b->floats);
   case EG_RULE_SYMBOL:
   case EG_RULE_STRING: return strcmp(a->text, b->text) == 0;
   case EG_RULE_TENSOR: {
@@ -95,6 +101,7 @@ eg_rule_value eg_rule_value_of_attr(eg_op op, uint16_t slot, const eg_attr *attr
   case EG_ATTR_DTYPE: value.i = attr->i; break;
   case EG_ATTR_FLOAT: value.f = attr->f; break;
   case EG_ATTR_INTS: value.ints = attr->ints; break;
+  case EG_ATTR_FLOATS: value.floats = attr->floats; break;
   case EG_ATTR_STRING: value.text = attr->text; break;
   case EG_ATTR_SYMBOL:
     value.text = eg_op_info_of(op)->attrs[slot].symbols[attr->i];
@@ -121,6 +128,7 @@ bool eg_rule_attr_of_value(eg_op op, uint16_t slot, const eg_rule_value *value,
   case EG_ATTR_DTYPE: out->i = value->i; return true;
   case EG_ATTR_FLOAT: out->f = eg_rule_number(value); return true;
   case EG_ATTR_INTS: out->ints = value->ints; return true;
+  case EG_ATTR_FLOATS: out->floats = value->floats; return true;
   case EG_ATTR_STRING: out->text = value->text; return true;
   case EG_ATTR_SYMBOL: return symbol_index(info->symbols, value->text, &out->i);
   }

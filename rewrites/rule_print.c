@@ -33,6 +33,7 @@ static egraph_status print_constant(eg_text *text, const eg_rule_value *value) {
   case EG_RULE_DTYPE: return eg_text_append(text, eg_dtype_name((egraph_dtype)value->i));
   case EG_RULE_STRING: return eg_text_quoted(text, value->text);
   case EG_RULE_INTS:
+  case EG_RULE_FLOATS:
   case EG_RULE_BOOL:
   case EG_RULE_TENSOR: break;
   }

@@ -45,6 +45,7 @@ static egraph_status print_value(eg_text *text, const eg_rule_value *value) {
   case EG_RULE_STRING: return eg_text_append(text, value->text);
   case EG_RULE_DTYPE: return eg_text_append(text, eg_dtype_name((egraph_dtype)value->i));
   case EG_RULE_INTS: break;
+  case EG_RULE_FLOATS:
   case EG_RULE_TENSOR: return EGRAPH_OK;
   }
   EG_TRY(eg_text_append(text, "["));

@@ -315,6 +315,7 @@ static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
   case EG_ATTR_SYMBOL: attr->i = choose_symbol(choice, slot); break;
   case EG_ATTR_DTYPE: attr->i = choose_dtype(choice); break;
   case EG_ATTR_STRING: attr->text = ""; break;
+  case EG_ATTR_FLOATS: attr->floats = (eg_floats){0}; break;
   case EG_ATTR_INT:
     if (strcmp(info->name, "axis") == 0)
       choose_axis(choice, attr);

@@ -39,6 +39,7 @@ static void damage_type(eg_rng *rng, eg_type *type) {
 /// Room for a damaged list.
 typedef struct lists {
   int64_t data[FIXTURE_MAX_SLOTS][EGRAPH_MAX_RANK * 2 + 2];
+  double numbers[FIXTURE_MAX_SLOTS][EGRAPH_MAX_RANK * 2 + 2];
   char text[64];
 } lists;
 
@@ -53,6 +54,19 @@ static void damage_ints(eg_rng *rng, int64_t *room, eg_ints *ints) {
     len--;
   }
   *ints = (eg_ints){room, len};
+}
+
+static void damage_floats(eg_rng *rng, double *room, eg_floats *floats) {
+  uint32_t len = floats->len < EGRAPH_MAX_RANK * 2 ? floats->len : EGRAPH_MAX_RANK * 2;
+  if (len != 0) memmove(room, floats->data, len * sizeof *room);
+  if (len != 0 && eg_rng_below(rng, 3) != 0) {
+    room[eg_rng_below(rng, len)] = (double)hostile_int(rng);
+  } else if (eg_rng_below(rng, 2) == 0) {
+    room[len++] = (double)hostile_int(rng);
+  } else if (len != 0) {
+    len--;
+  }
+  *floats = (eg_floats){room, len};
 }
 
 static void damage_text(eg_rng *rng, char *room, size_t size, const char **text) {
@@ -72,6 +86,7 @@ static void damage_slot(eg_rng *rng, const eg_attr_info *info, uint16_t slot, li
   case EG_ATTR_FLOAT: value->f = (double)hostile_int(rng); break;
   case EG_ATTR_DTYPE: value->i = (int64_t)eg_rng_below(rng, EGRAPH_DTYPE_COUNT); break;
   case EG_ATTR_INTS: damage_ints(rng, room->data[slot], &value->ints); break;
+  case EG_ATTR_FLOATS: damage_floats(rng, room->numbers[slot], &value->floats); break;
   case EG_ATTR_STRING:
     damage_text(rng, room->text, sizeof room->text, &value->text);
     break;

@@ -25,6 +25,7 @@ static eg_attr value_of(const eg_attr_info *info, int variant) {
     value.i = variant % (int)symbols;
     break;
   case EG_ATTR_DTYPE: value.i = variant; break;
+  case EG_ATTR_FLOATS: value.floats = (eg_floats){reals, (uint32_t)variant}; break;
   case EG_ATTR_STRING: value.text = names[variant]; break;
   }
   return value;

@@ -6,7 +6,7 @@
 
 #define BOX kernel_box *box = *state
 
-enum { MAX_OPERANDS = 6 };
+enum { MAX_OPERANDS = 10 };
 
 // One node per operator; '*' in a type stands for the element type under test.
 typedef struct sample {
@@ -151,6 +151,43 @@ static const sample samples[] = {
     {EG_OP_ONE_HOT, "depth 3", {"*[4]", "*[2]"}},
     {EG_OP_REVERSE_SEQUENCE, "", {"*[4,3]", "int64[3]"}},
     {EG_OP_DET, "", {"*[2,3,3]"}},
+    {EG_OP_LP_POOL, WINDOW "kernel_shape [2 3]; dilations [1 1]", {"*[1,2,5,6]"}},
+    {EG_OP_MAX_POOL_INDICES,
+     WINDOW "kernel_shape [2 3]; dilations [1 1]",
+     {"*[1,2,5,6]"}},
+    {EG_OP_MAX_UNPOOL,
+     "kernel_shape [2 2]; strides [2 2]; pads [0 0 0 0]; shape [1 2 4 5]",
+     {"*[1,2,2,2]", "int64[1,2,2,2]"}},
+    {EG_OP_ROI_ALIGN,
+     "output_height 2; output_width 3; sampling_ratio 2",
+     {"*[2,2,5,6]", "*[3,4]", "int64[3]"}},
+    {EG_OP_LP_NORM, "axis 0", {"*[2,3]"}},
+    {EG_OP_GRID_SAMPLE, "mode cubic", {"*[1,2,4,5]", "*[1,2,3,2]"}},
+    {EG_OP_COL2IM,
+     "image_shape [3 3]; block_shape [2 2]; strides [1 1]; pads [0 0 0 0]; "
+     "dilations [1 1]",
+     {"*[1,8,4]"}},
+    {EG_OP_QUANTIZE_LINEAR, "", {"float32[2,3]", "float32[3]", "uint8[3]"}},
+    {EG_OP_DEQUANTIZE_LINEAR, "axis 0", {"int8[2,3]", "*[2]", "int8[2]"}},
+    {EG_OP_DYNAMIC_QUANTIZE_LINEAR, "", {"*[2,3]"}},
+    {EG_OP_MATMUL_INTEGER, "", {"uint8[2,3]", "int8[3,2]", "uint8[2]", "int8[]"}},
+    {EG_OP_CONV_INTEGER,
+     WINDOW "dilations [1 1]",
+     {"uint8[1,2,4,4]", "uint8[3,2,2,2]", "uint8[]"}},
+    {EG_OP_QLINEAR_MATMUL,
+     "",
+     {"uint8[2,3]", "float32[]", "uint8[]", "int8[3,2]", "float32[2]", "int8[2]",
+      "float32[]", "uint8[]"}},
+    {EG_OP_QLINEAR_CONV,
+     WINDOW "dilations [1 1]",
+     {"uint8[1,2,4,4]", "float32[]", "uint8[]", "uint8[3,2,2,2]", "float32[]", "uint8[]",
+      "float32[]", "uint8[]", "int32[3]"}},
+    {EG_OP_RNN, "", {"*[3,2,4]", "*[1,3,4]", "*[1,3,3]"}},
+    {EG_OP_GRU, "", {"*[3,2,4]", "*[1,9,4]", "*[1,9,3]", "*[1,18]"}},
+    {EG_OP_LSTM,
+     "",
+     {"*[3,2,4]", "*[1,12,4]", "*[1,12,3]", "*[1,24]", "*[1,2,3]", "*[1,2,3]", "*[1,9]",
+      "int32[2]"}},
     {EG_OP_ENLARGE, "kernel_shape [3 5]", {"*[2,2,1,3]"}},
     {EG_OP_MERGE_GCONV, "group 2; count 2", {"*[4,2,1,1]"}},
     {EG_OP_CONV_GRAD_WEIGHT,
@@ -199,6 +236,12 @@ static uint32_t make_inputs(kernel_box *box, const sample *row, egraph_dtype dty
       eg_tensor_set_double(&out[count], i, 2.0);
     for (int64_t i = 0; row->op == EG_OP_REVERSE_SEQUENCE && count == 1 && i < 3; i++)
       eg_tensor_set_int(&out[1], i, 1 + i); // lengths
+    // Places within what they count in.
+    bool has_places = row->op == EG_OP_MAX_UNPOOL || row->op == EG_OP_ROI_ALIGN;
+    for (int64_t i = 0; has_places && out[count].type.dtype == EGRAPH_INT64 &&
+                        dtype != EGRAPH_INT64 && i < eg_type_elements(&out[count].type);
+         i++)
+      eg_tensor_set_int(&out[count], i, i % 2);
     count++;
   }
   return count;

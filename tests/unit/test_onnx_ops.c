@@ -388,9 +388,54 @@ static void resizes_find_an_equal_placement(void **state) {
   kit_expect(&kit, "(input x \"float32[1,1,4,4]\")\n"
                    "(let y (resize :shape [1 1 2 2] :mode linear :coordinates asymmetric "
                    "x))\n(output y)\n");
+  // The scale is not that of the sizes.
+  node = one_node(&kit, 13, "Resize", "float32[1,1,4,4]", "x,,scales");
+  (void)kit_weight(&kit, "scales", "float32[4]",
+                   (const float[]){1.0F, 1.0F, 1.5F, 1.625F});
+  kit_string(&kit, node, "mode", "cubic");
+  kit_expect(&kit,
+             "(input x \"float32[1,1,4,4]\")\n"
+             "(let y (resize :shape [1 1 6 6] :mode cubic :scales [1.0 1.0 1.5 1.625] "
+             "x))\n(output y)\n");
   node = one_node(&kit, 13, "Resize", "float32[1,1,4,4]", "x,,scales");
   (void)kit_weight(&kit, "scales", "float32[3]", (const float[]){1.0F, 0.5F, 0.5F});
   kit_refuse(&kit, EGRAPH_E_PARSE, "3 scales for rank 4");
+}
+
+static void quantized_numbers_get_their_zero_points(void **state) {
+  (void)state;
+  onnx_kit kit;
+  (void)one_node(&kit, 13, "QuantizeLinear", "float32[2,3]", "x,s");
+  kit_input(&kit, "s", "float32[]");
+  kit_expect(&kit, "(input x \"float32[2,3]\")\n(input s \"float32[]\")\n"
+                   "(weight constant.1 \"uint8[]\" [0])\n"
+                   "(let y (quantize-linear x s constant.1))\n(output y)\n");
+  (void)one_node(&kit, 13, "MatMulInteger", "uint8[2,3]", "x,w,,z");
+  kit_input(&kit, "w", "int8[3,4]");
+  kit_input(&kit, "z", "int8[4]");
+  kit_expect(&kit, "(input x \"uint8[2,3]\")\n(input w \"int8[3,4]\")\n"
+                   "(input z \"int8[4]\")\n(weight constant.1 \"uint8[]\" [0])\n"
+                   "(let y (matmul-integer x w constant.1 z))\n(output y)\n");
+}
+
+static void recurrent_layers_order_their_operands(void **state) {
+  (void)state;
+  onnx_kit kit;
+  Onnx__NodeProto *node = one_node(&kit, 14, "GRU", "float32[3,2,4]", "x,w,r,,,h");
+  kit_input(&kit, "w", "float32[1,6,4]");
+  kit_input(&kit, "r", "float32[1,6,2]");
+  kit_input(&kit, "h", "float32[1,2,2]");
+  kit_int(&kit, node, "hidden_size", 2);
+  kit_expect(
+      &kit,
+      "(input x \"float32[3,2,4]\")\n(input w \"float32[1,6,4]\")\n"
+      "(input r \"float32[1,6,2]\")\n(input h \"float32[1,2,2]\")\n"
+      "(let y.1 (fill :shape [1 12]))\n(let [y y.2] (gru x w r y.1 h))\n(output y)\n");
+  node = one_node(&kit, 14, "GRU", "float32[3,2,4]", "x,w,r");
+  kit_input(&kit, "w", "float32[1,6,4]");
+  kit_input(&kit, "r", "float32[1,6,2]");
+  kit_int(&kit, node, "hidden_size", 3);
+  kit_refuse(&kit, EGRAPH_E_PARSE, "hidden_size is 3");
 }
 
 static void normalizations_keep_their_defaults(void **state) {
@@ -519,6 +564,8 @@ int main(void) {
       cmocka_unit_test(pads_are_per_dimension_and_positive),
       cmocka_unit_test(expand_and_tile_get_whole_shapes),
       cmocka_unit_test(resizes_find_an_equal_placement),
+      cmocka_unit_test(quantized_numbers_get_their_zero_points),
+      cmocka_unit_test(recurrent_layers_order_their_operands),
       cmocka_unit_test(normalizations_keep_their_defaults),
       cmocka_unit_test(used_statistics_of_a_layer_normalization_are_computed),
       cmocka_unit_test(fills_stay_small),

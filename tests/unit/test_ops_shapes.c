@@ -337,7 +337,7 @@ static const ops_case bad_cases[] = {
     {EG_OP_SHAPE, ":start 1 :end 4", "float32[3]", "dimensions 1 to 4 are not a range"},
     {EG_OP_RESIZE, ":shape [2]", "float32[1,2]", "attribute shape has 1 entries"},
     {EG_OP_RESIZE, ":shape [2] :mode linear", "int32[3]",
-     "mode linear needs floating point"},
+     "linear and cubic need floating point"},
     {EG_OP_RESIZE, ":shape [2]", "int32[0]", "dimension 0 of int32[0] is empty"},
 };
 

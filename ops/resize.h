@@ -1,0 +1,50 @@
+// Where the samples of a resized dimension lie.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPS_RESIZE_H
+#define EG_OPS_RESIZE_H
+
+#include "ops/ops.h"
+
+// In the order of the symbols of op_table.def.
+typedef enum eg_resize_mode {
+  EG_RESIZE_NEAREST,
+  EG_RESIZE_LINEAR,
+  EG_RESIZE_CUBIC
+} eg_resize_mode;
+typedef enum eg_resize_coordinates {
+  EG_RESIZE_HALF_PIXEL,
+  EG_RESIZE_ASYMMETRIC,
+  EG_RESIZE_ALIGN_CORNERS,
+  EG_RESIZE_PYTORCH_HALF_PIXEL,
+  EG_RESIZE_HALF_PIXEL_SYMMETRIC,
+  EG_RESIZE_TF_CROP_AND_RESIZE,
+  EG_RESIZE_TF_HALF_PIXEL_FOR_NN // of old files only
+} eg_resize_coordinates;
+typedef enum eg_resize_rounding {
+  EG_RESIZE_PREFER_FLOOR,
+  EG_RESIZE_PREFER_CEIL,
+  EG_RESIZE_FLOOR,
+  EG_RESIZE_CEIL
+} eg_resize_rounding;
+
+/// One dimension of a resize.
+typedef struct eg_resize_axis {
+  int64_t from, to; // sizes of operand and result, > 0
+  float scale;
+  float roi_start, roi_end; // tf-crop-and-resize only
+  eg_resize_coordinates coordinates;
+  eg_resize_rounding rounding;
+} eg_resize_axis;
+
+/// Dimension `dim` of a node whose sizes are not 0.
+eg_resize_axis eg_resize_axis_of(const eg_attrs *attrs, const eg_type *x,
+                                 const eg_type *y, uint32_t dim);
+/// Where result position i lies among the positions of the operand: in float32, with the
+/// operations of ONNX Runtime, since rounding decides between neighbours.
+float eg_resize_source(const eg_resize_axis *axis, int64_t i);
+/// The nearest position to that, within the operand.
+int64_t eg_resize_nearest(const eg_resize_axis *axis, float at);
+/// Whether a dimension is copied as it is.
+bool eg_resize_is_copy(const eg_resize_axis *axis);
+
+#endif
