@@ -88,9 +88,10 @@ egraph_status eg_onnx_save(const eg_graph *graph, const char *path,
                            const eg_onnx_export_options *options);
 
 /// Writes a copy of the model in a file in which tensors have other values: initializers,
-/// and constants of the main graph, by name. All else is as it was, but that data which
+/// and constants of the main graph, by name; a node of which the value was known (a copy
+/// of an initializer) becomes a constant. All else is as it was, but that data which
 /// lay beside the model is in the copy, or above the protobuf limit in `<path>.data`.
-/// Fails with EGRAPH_E_ARGUMENT for an array that the model has no tensor for, or one of
+/// Fails with EGRAPH_E_ARGUMENT for an array that the model has no value for, or one of
 /// another type; EGRAPH_E_IO, EGRAPH_E_PARSE.
 egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
                                       const eg_arrays *arrays, const char *path);

@@ -18,6 +18,11 @@ typedef struct tensor_slot {
   eg_buffer *data; // that lay beside the model; NULL: none
 } tensor_slot;
 EG_VEC_DEFINE(tensor_slots, tensor_slot);
+/// The same of a node.
+typedef struct node_slot {
+  Onnx__NodeProto **at, *original;
+} node_slot;
+EG_VEC_DEFINE(node_slots, node_slot);
 EG_VEC_DEFINE(tensor_rows, Onnx__TensorProto *);
 
 typedef struct replacer {
@@ -27,6 +32,7 @@ typedef struct replacer {
   const eg_arrays *arrays;
   eg_arena arena;
   tensor_slots slots;
+  node_slots nodes;
   tensor_rows tensors; // copies
   uint64_t bytes;
   eg_u32s used; // [arrays] how many tensors have their values
@@ -125,6 +131,56 @@ static egraph_status visit_node(replacer *r, const Onnx__NodeProto *node) {
   return EGRAPH_OK;
 }
 
+/// A node whose value was known before training, such as a copy of an initializer,
+/// becomes a constant of its name.
+static egraph_status put_constant(replacer *r, Onnx__NodeProto **at,
+                                  const eg_array *array) {
+  static char type[] = "Constant", value[] = "value", domain[] = "";
+  Onnx__NodeProto *node;
+  Onnx__AttributeProto *attribute, **attributes;
+  Onnx__TensorProto *tensor;
+  const eg_type *of = &array->tensor.type;
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *node, &node));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *attribute, &attribute));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *tensor, &tensor));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *attributes, &attributes));
+  EG_TRY(node_slots_push(&r->nodes, (node_slot){.at = at, .original = *at}));
+  *tensor = (Onnx__TensorProto)ONNX__TENSOR_PROTO__INIT;
+  tensor->has_data_type = true;
+  tensor->data_type = eg_dtype_onnx(of->dtype);
+  tensor->n_dims = of->rank;
+  tensor->dims = (int64_t *)(uintptr_t)of->dims;
+  tensor->has_raw_data = true;
+  set_bytes(r, tensor, array->tensor.data, eg_type_bytes(of));
+  *attribute = (Onnx__AttributeProto)ONNX__ATTRIBUTE_PROTO__INIT;
+  attribute->name = value;
+  attribute->has_type = true;
+  attribute->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+  attribute->t = tensor;
+  *node = **at;
+  node->op_type = type;
+  node->domain = domain;
+  node->n_input = 0;
+  node->n_attribute = 1;
+  node->attribute = attributes;
+  attributes[0] = attribute;
+  *at = node;
+  return EGRAPH_OK;
+}
+
+static egraph_status replace_node(replacer *r, Onnx__GraphProto *graph,
+                                  const eg_array *array) {
+  for (size_t n = 0; graph != NULL && n < graph->n_node; n++) {
+    const Onnx__NodeProto *node = graph->node[n];
+    if (node->n_output == 1 && strcmp(node->output[0], array->name) == 0)
+      return put_constant(r, &graph->node[n], array);
+  }
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "%s has no initializer, and no value, '%.200s' to take the values of; "
+                 "give the model that they come from",
+                 r->file, array->name);
+}
+
 static egraph_status visit_all(replacer *r, Onnx__ModelProto *model) {
   Onnx__GraphProto *graph = model->graph;
   EG_TRY(eg_u32s_resize(&r->used, r->arrays->rows.len));
@@ -133,11 +189,7 @@ static egraph_status visit_all(replacer *r, Onnx__ModelProto *model) {
   for (size_t n = 0; graph != NULL && n < graph->n_node; n++)
     EG_TRY(visit_node(r, graph->node[n]));
   for (size_t i = 0; i < r->used.len; i++)
-    if (r->used.data[i] == 0)
-      return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "%s has no initializer or constant '%.200s' to take the values of; "
-                     "give the model that they come from",
-                     r->file, r->arrays->rows.data[i].name);
+    if (r->used.data[i] == 0) EG_TRY(replace_node(r, graph, &r->arrays->rows.data[i]));
   return EGRAPH_OK;
 }
 
@@ -159,6 +211,8 @@ static egraph_status replace_in(replacer *r, Onnx__ModelProto *model) {
     *r->slots.data[i].at = r->slots.data[i].original;
     eg_buffer_release(r->slots.data[i].data);
   }
+  for (size_t i = r->nodes.len; i-- > 0;)
+    *r->nodes.data[i].at = r->nodes.data[i].original;
   return status;
 }
 
@@ -183,6 +237,7 @@ egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
   EG_TRY(eg_file_read(alloc, model, MOST_BYTES, &data, &size));
   eg_arena_init(&r.arena, alloc);
   tensor_slots_init(&r.slots, alloc);
+  node_slots_init(&r.nodes, alloc);
   tensor_rows_init(&r.tensors, alloc);
   eg_u32s_init(&r.used, alloc);
   egraph_status status = directory_of(alloc, model, &r.base);
@@ -192,6 +247,7 @@ egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
   }
   eg_u32s_deinit(&r.used);
   tensor_rows_deinit(&r.tensors);
+  node_slots_deinit(&r.nodes);
   tensor_slots_deinit(&r.slots);
   eg_arena_deinit(&r.arena);
   eg_free(alloc, data, size + 1, 1);
