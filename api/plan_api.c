@@ -6,9 +6,11 @@
 
 #include "api/machine_profile.h"
 #include "api/plan_rivals.h"
+#include "api/trained.h"
 #include "base/proof.h"
 #include "optimize/plan/whole_step.h"
 #include "pcg/open_sizes.h"
+#include "pcg/training_options.h"
 
 // The default limit is work, so that the same plan is found on a busy machine too; the
 // clock ends what takes six times as long. A time limit of the user's alone is work too,
@@ -89,6 +91,9 @@ static egraph_status read_training(const egraph_plan_options *o,
   if (o->micro_batches != 0) out->micro_batches = o->micro_batches;
   out->clip_norm = o->clip_norm;
   out->mixed_precision = o->mixed_precision;
+  out->weight_decay = o->weight_decay;
+  out->parameters = (eg_parameter_wish){o->freeze, o->train_only, o->freeze_count,
+                                        o->train_only_count, NULL};
   return EGRAPH_OK;
 }
 
@@ -126,6 +131,7 @@ static egraph_status read_saturation(plan_job *job) {
 static egraph_status read_options(plan_job *job) {
   const egraph_plan_options *o = job->options;
   EG_TRY(check_amount("clip_norm", o->clip_norm));
+  EG_TRY(check_amount("weight_decay", o->weight_decay));
   EG_TRY(check_amount("memory_limit", o->memory_limit));
   EG_TRY(check_amount("time_limit", o->time_limit));
   if (o->relative_gap > 0) EG_TRY(check_amount("relative_gap", o->relative_gap));
@@ -352,9 +358,9 @@ static egraph_status plan_on_meshes(plan_job *job) {
 
 // ---- the whole ------------------------------------------------------------------
 
-static egraph_status plan_graph(plan_job *job) {
+static egraph_status plan_forward(plan_job *job, const eg_graph *forward) {
   const egraph_plan_options *o = job->options;
-  eg_whole_input input = {.forward = job->graph,
+  eg_whole_input input = {.forward = forward,
                           .training = o->optimizer != NULL ? &job->training : NULL,
                           .folds = !o->no_fold,
                           .constraints =
@@ -364,6 +370,23 @@ static egraph_status plan_graph(plan_job *job) {
       eg_whole_step_create(job->plan->alloc, &input, rules_of(job) != NULL, &job->step));
   egraph_status status = plan_on_meshes(job);
   eg_whole_step_destroy(job->step);
+  return status;
+}
+
+/// Constants are computed before anything is planned; what is trained is known by name
+/// from here on.
+static egraph_status plan_graph(plan_job *job) {
+  bool trains = job->options->optimizer != NULL;
+  eg_strmap trained;
+  eg_graph *forward = NULL;
+  eg_strmap_init(&trained, job->plan->alloc);
+  if (trains) EG_TRY(eg_training_options_check(job->graph, &job->training));
+  egraph_status status = eg_trained_prepare(
+      job->graph, trains ? &job->training.parameters : NULL, &trained, &forward);
+  job->training.parameters.chosen = &trained;
+  if (status == EGRAPH_OK) status = plan_forward(job, forward);
+  eg_graph_destroy(forward);
+  eg_strmap_deinit(&trained);
   return status;
 }
 

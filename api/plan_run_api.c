@@ -4,6 +4,7 @@
 #include "api/planned.h"
 #include "api/tensors.h"
 #include "exec/rank_program.h"
+#include "exec/step_check.h"
 
 enum { DEFAULT_SEED = 1 };
 
@@ -54,6 +55,7 @@ static void fill_run(plan_runner *r, uint32_t input_count) {
   if (o->threads != 0) r->run.rank.threads = o->threads;
   r->run.rank.seed = o->seed;
   if (o->deadline_seconds != 0) r->run.channel.deadline_seconds = o->deadline_seconds;
+  r->run.every_step = o->every_step;
   if (o->on_step == NULL) return;
   r->run.on_step = on_step;
   r->run.user = (void *)(uintptr_t)o;
@@ -115,4 +117,74 @@ egraph_status egraph_plan_run_rank(const egraph_allocator *alloc, const egraph_p
   plan_runner r = {
       .plan = plan, .options = options, .channel = channel, .out_rank = out_rank};
   return run_plan(&r, alloc, inputs, input_count, outputs, output_count);
+}
+
+// ---- checking steps ---------------------------------------------------------------
+
+struct egraph_step_check {
+  eg_step_check *check;
+  eg_tensors tensors; // of the caller, inputs then outputs
+  uint32_t inputs, outputs;
+};
+
+static egraph_status open_check(egraph_step_check *check, const egraph_graph *step,
+                                const egraph_session_options *o, uint32_t rows) {
+  eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
+  if (o != NULL) {
+    if (o->backend != NULL) options.backend = o->backend;
+    if (o->threads != 0) options.threads = o->threads;
+    options.seed = o->seed;
+  }
+  if (rows == 0) return EG_FAIL(EGRAPH_E_ARGUMENT, "micro_batches is 0; the least is 1");
+  check->inputs = rows * eg_graph_input_count(step);
+  check->outputs = rows * eg_graph_output_count(step);
+  EG_TRY(eg_tensors_resize(&check->tensors, (size_t)check->inputs + check->outputs + 1));
+  return eg_step_check_create(&check->tensors.alloc, step, &options, rows, &check->check);
+}
+
+egraph_status egraph_step_check_create(const egraph_allocator *alloc,
+                                       const egraph_graph *step,
+                                       const egraph_session_options *options,
+                                       uint32_t micro_batches, egraph_step_check **out) {
+  egraph_step_check *check;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  EG_TRY(eg_alloc(heap, 1, sizeof *check, &check));
+  *check = (egraph_step_check){.check = NULL};
+  eg_tensors_init(&check->tensors, heap);
+  egraph_status status = open_check(check, step, options, micro_batches);
+  if (status == EGRAPH_OK)
+    *out = check;
+  else
+    egraph_step_check_destroy(check);
+  return status;
+}
+
+void egraph_step_check_destroy(egraph_step_check *check) {
+  if (check == NULL) return;
+  egraph_allocator alloc = check->tensors.alloc;
+  eg_step_check_destroy(check->check);
+  eg_tensors_deinit(&check->tensors);
+  eg_free(alloc, check, 1, sizeof *check);
+}
+
+egraph_status egraph_step_check_run(egraph_step_check *check, const egraph_tensor *inputs,
+                                    uint32_t input_count, const egraph_tensor *outputs,
+                                    uint32_t output_count, egraph_step_verdict *out) {
+  eg_step_verdict verdict;
+  eg_tensor *tensors = check->tensors.data;
+  if (input_count != check->inputs || output_count != check->outputs)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "%u inputs and %u outputs given; the step has %u and %u, of all "
+                   "micro-batches together",
+                   input_count, output_count, check->inputs, check->outputs);
+  EG_TRY(eg_tensors_take(inputs, input_count, tensors));
+  EG_TRY(eg_tensors_take(outputs, output_count, tensors + input_count));
+  EG_TRY(eg_step_check_run(check->check, tensors, tensors + input_count, &verdict));
+  *out = (egraph_step_verdict){.output = verdict.output != NULL ? verdict.output : "",
+                               .error = verdict.error,
+                               .noise = verdict.noise,
+                               .excess = verdict.excess,
+                               .equal = verdict.excess <= 1,
+                               .seconds = verdict.seconds};
+  return EGRAPH_OK;
 }

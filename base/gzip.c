@@ -48,3 +48,39 @@ void eg_gzip_close(eg_gzip *file) {
   (void)gzclose(file->stream);
   file->stream = NULL;
 }
+
+// ---- pieces of other files ------------------------------------------------------------
+
+static unsigned chunk_of(size_t left) {
+  return left < INT_MAX ? (unsigned)left : (unsigned)INT_MAX;
+}
+
+bool eg_inflate(const void *packed, size_t packed_size, void *out, size_t size) {
+  unsigned char none; // where nothing is wanted, inflate still needs an address
+  z_stream stream = {.next_in = (Bytef *)(uintptr_t)packed,
+                     .next_out = size != 0 ? out : &none};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
+  int code = Z_OK;
+  while (code == Z_OK) {
+    size_t read = (size_t)(stream.next_in - (const Bytef *)packed);
+    size_t made = size != 0 ? (size_t)(stream.next_out - (Bytef *)out) : 0;
+    stream.avail_in = chunk_of(packed_size - read);
+    stream.avail_out = chunk_of(size - made);
+    code = inflate(&stream, Z_NO_FLUSH);
+  }
+  bool is_whole = code == Z_STREAM_END && stream.total_out == size;
+  (void)inflateEnd(&stream);
+  return is_whole;
+}
+
+uint32_t eg_crc32(uint32_t before, const void *data, size_t size) {
+  const Bytef *at = data;
+  uLong sum = before;
+  for (size_t left = size; left != 0;) {
+    unsigned chunk = chunk_of(left);
+    sum = crc32(sum, at, chunk);
+    at += chunk;
+    left -= chunk;
+  }
+  return (uint32_t)sum;
+}

@@ -73,11 +73,13 @@ static egraph_status report_step(run_rank *r, eg_rank_program *program, uint32_t
   double start = eg_clock_seconds(), busy = eg_clock_thread_seconds();
   EG_TRY(eg_rank_program_run(program, run->inputs));
   EG_TRY(eg_channel_barrier(r->channel));
+  double seconds = eg_clock_seconds() - start - r->fetch_seconds;
+  double busy_seconds = eg_clock_thread_seconds() - busy - r->fetch_busy;
+  if (run->every_step) EG_TRY(fetch(r, program, r->job->plan->micro_batches - 1, true));
   const eg_step_report report = {.step = step,
                                  .rank = r->channel->rank,
-                                 .seconds = eg_clock_seconds() - start - r->fetch_seconds,
-                                 .busy_seconds =
-                                     eg_clock_thread_seconds() - busy - r->fetch_busy};
+                                 .seconds = seconds,
+                                 .busy_seconds = busy_seconds};
   if (!r->job->is_alone && r->channel->rank != 0) return EGRAPH_OK;
   egraph_status status = run->on_step(run->user, &report);
   return status == EGRAPH_OK ? EGRAPH_OK : eg_channel_abort(r->channel, status);
@@ -93,7 +95,9 @@ static egraph_status run_steps(run_rank *r, eg_rank_program *program) {
     EG_TRY(run->on_step != NULL ? report_step(r, program, step)
                                 : eg_rank_program_run(program, run->inputs));
   }
-  return fetch(r, program, r->job->plan->micro_batches - 1, true);
+  bool is_fetched = run->on_step != NULL && run->every_step;
+  return is_fetched ? EGRAPH_OK
+                    : fetch(r, program, r->job->plan->micro_batches - 1, true);
 }
 
 static egraph_status run_on(void *user, eg_channel *channel) {

@@ -93,6 +93,8 @@ typedef struct eg_plan_run {
   egraph_status (*on_step)(void *user, const eg_step_report *report);
   void *user;
   uint32_t steps;           // >= 1; the same inputs in each
+  bool every_step;          // outputs that are made in phase UPDATE are fetched after
+                            // every step, before on_step; otherwise after the last one
   const eg_tensor *inputs;  // global, [micro_batches][inputs]; in the first row also what
                             // is carried from step to step begins with, data NULL: zeros
   const eg_tensor *outputs; // global, [micro_batches][outputs]; those made in phase

@@ -1,6 +1,6 @@
 // egraph: optimizes deep-learning graphs by equality saturation.
 //
-// This is the whole public API, with the three headers that it includes. Conventions:
+// This is the whole public API, with the four headers that it includes. Conventions:
 // - Fallible functions return egraph_status; egraph_last_error() describes the last
 //   failure of the calling thread and is meaningful only right after it. Outputs are
 //   untouched on failure.
@@ -223,6 +223,15 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_output(const egraph_graph
                                                               uint32_t index,
                                                               const char **out_name,
                                                               egraph_tensor *out_type);
+/// The index-th weight: its name, type and row-major data, borrowed; data is NULL where
+/// it is absent. Fails with ARGUMENT past the end. O(values of the graph).
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_weight(const egraph_graph *graph,
+                                                              uint32_t index,
+                                                              const char **out_name,
+                                                              egraph_tensor *out);
+/// The same by name. Fails with ARGUMENT when there is none.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_graph_find_weight(const egraph_graph *graph, const char *name, egraph_tensor *out);
 /// Text form of a graph; free with egraph_string_free(NULL, ...) or with
 /// the same allocator.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_text(const egraph_allocator *alloc,
@@ -536,6 +545,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *co
 }
 #endif
 
+#include "egraph_arrays.h"  // IWYU pragma: export
 #include "egraph_extract.h" // IWYU pragma: export
 #include "egraph_plan.h"    // IWYU pragma: export
 #include "egraph_terms.h"   // IWYU pragma: export

@@ -29,16 +29,25 @@ typedef struct egraph_plan_options {
                     // "mean-squared-error", of the first output. NULL: the first of these
   uint32_t micro_batches; // of the graph's batch each, in a step; 0: 1
   double clip_norm;       // largest norm of all gradients together; 0: no limit
-  bool mixed_precision;   // computes in bfloat16 with float32 weights and states
-  double memory_limit;    // bytes of a device; 0: what the machine has
-  double time_limit;      // seconds in all, the second limit; 0: 360, or none where
-                          // work_limit is given
-  uint64_t work_limit;    // of all searches, in millions of elementary steps (about a
-                          // millisecond of a core each): the same plan on a busy machine,
-                          // too. 0: 60,000, or 1,000 per second of time_limit
-  double relative_gap;    // stop at (cost - bound) / cost; negative: prove the optimum;
-                          // 0: prove it, but stop at 0.1 % once a search has done 3,000
-                          // million steps
+  double weight_decay;    // added to gradients, times the weight; with "adamw" taken from
+                          // the weight instead, times the learning rate. Of all that is
+                          // trained, biases and scales among it, as PyTorch has it
+  // Patterns of names of weights, in which '*' is any characters; kept during the call.
+  // Of the weights that look like parameters (egraph_training_weights) those are trained
+  // that match one of train_only (none given: all) and none of freeze. A name without '*'
+  // in train_only is trained whatever it looks like.
+  const char *const *freeze, *const *train_only;
+  uint32_t freeze_count, train_only_count;
+  bool mixed_precision; // computes in bfloat16 with float32 weights and states
+  double memory_limit;  // bytes of a device; 0: what the machine has
+  double time_limit;    // seconds in all, the second limit; 0: 360, or none where
+                        // work_limit is given
+  uint64_t work_limit;  // of all searches, in millions of elementary steps (about a
+                        // millisecond of a core each): the same plan on a busy machine,
+                        // too. 0: 60,000, or 1,000 per second of time_limit
+  double relative_gap;  // stop at (cost - bound) / cost; negative: prove the optimum;
+                        // 0: prove it, but stop at 0.1 % once a search has done 3,000
+                        // million steps
   bool no_fold; // search the whole step from the start. Otherwise equal blocks in the
                 // middle get the choices of one in a first search, from whose plan the
                 // whole step is searched on, as far as its size allows
@@ -142,6 +151,33 @@ egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
                    const egraph_plan_options *options, egraph_plan **out);
 EGRAPH_API void egraph_plan_destroy(egraph_plan *plan);
 EGRAPH_API const egraph_plan_report *egraph_plan_report_of(const egraph_plan *plan);
+
+/// A floating-point weight of a model that the loss depends on.
+typedef struct egraph_model_weight {
+  const char *name; // borrowed from the graph
+  const char *why;  // "trained", "frozen" (a parameter that the options leave out), "a
+                    // mask", "one element" (added or multiplied), "a statistic" (of a
+                    // batch normalization), "a constant"
+  int64_t elements;
+  bool is_trained;
+  bool is_absent; // its data
+} egraph_model_weight;
+/// Calls back for every such weight, in the order of the graph: what a training step of
+/// its first output trains. Decided by the uses of a weight, in a table
+/// (pcg/parameters.h): operands of products and convolutions, scales and biases, tables
+/// of embeddings. Of `options` (may be NULL) freeze and train_only are read. Fails with
+/// ARGUMENT for a pattern that matches none, naming the closest, and a graph without
+/// outputs.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_training_weights(
+    const egraph_graph *graph, const egraph_plan_options *options,
+    void (*report)(void *user, const egraph_model_weight *weight), void *user);
+/// Gives weights of a plan whose data is absent (plans in files have none beyond 64
+/// elements) that of the model which it was made of, by name; constants that planning
+/// folded are computed again. What the model lacks stays absent. Trained weights are
+/// inputs of the plan's graph: give them to egraph_plan_run_*. Fails with TYPE for a
+/// weight of another shape.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_plan_take_weights(egraph_plan *plan, const egraph_graph *model);
 /// The step that is planned, as one graph, borrowed; NULL when there is no plan. Of
 /// training: inputs are those of the forward graph, "target", "learning_rate", "step"
 /// (with Adam), and every trained weight and state of the optimizer; outputs the loss,
@@ -240,6 +276,8 @@ typedef struct egraph_plan_run_options {
   /// step; without it only the last step's are handed out. May be NULL.
   bool (*on_step)(void *user, const egraph_plan_step *step);
   void *user;
+  bool every_step; // outputs that the update makes (weights, states) are handed out after
+                   // every step, before on_step; otherwise after the last one
 } egraph_plan_run_options;
 /// Runs a plan in this process, a thread for every device: compiles, runs, and gives
 /// everything back. Whole tensors, as egraph_plan_graph has them; a row of all for every
@@ -267,6 +305,31 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_rank(
     const egraph_plan_run_options *options, const egraph_tensor *inputs,
     uint32_t input_count, const egraph_tensor *outputs, uint32_t output_count,
     uint32_t *out_rank);
+
+/// Compares steps of training that a plan has run with the same steps on one device, at
+/// the scale of rounding, which is measured: exec/step_check.h has the criterion.
+typedef struct egraph_step_check egraph_step_check;
+typedef struct egraph_step_verdict {
+  const char *output; // the worst one, borrowed from the graph
+  double error;  // root mean square of what it differs by, over that of what it should be
+  double noise;  // the most of that which rounding explains
+  double excess; // how many times what is allowed the worst is off by
+  bool equal;    // excess is at most 1: rounding explains all differences
+  double seconds; // of the step on one device
+} egraph_step_verdict;
+/// `step` (egraph_plan_graph of training) is borrowed; `options` may be NULL: the
+/// defaults, seed 1. Fails like egraph_session_create.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_step_check_create(const egraph_allocator *alloc, const egraph_graph *step,
+                         const egraph_session_options *options, uint32_t micro_batches,
+                         egraph_step_check **out);
+EGRAPH_API void egraph_step_check_destroy(egraph_step_check *check);
+/// Compares one step; runs it three times on one device. `inputs` as egraph_plan_run_*
+/// got them, weights and states in the first row as they were before the step; `outputs`
+/// as it left them (data NULL: not compared). Fails with ARGUMENT (counts).
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_step_check_run(
+    egraph_step_check *check, const egraph_tensor *inputs, uint32_t input_count,
+    const egraph_tensor *outputs, uint32_t output_count, egraph_step_verdict *out);
 /// Fills a tensor that stands for the weight `name` of a model with seeded values.
 EGRAPH_API void egraph_draw_weight(const char *name, uint64_t seed,
                                    const egraph_tensor *tensor);

@@ -92,6 +92,13 @@ bool eg_graph_find_value(const eg_graph *graph, const char *name, eg_value *out)
   return true;
 }
 
+void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data) {
+  eg_value_info *info = *eg_value_rows_at(&graph->values, weight.id);
+  assert(info->kind == EG_VALUE_WEIGHT && info->data == NULL);
+  assert(eg_buffer_size(data) == eg_type_bytes(&info->type));
+  info->data = eg_buffer_retain(data);
+}
+
 uint32_t eg_graph_input_count(const eg_graph *graph) {
   return (uint32_t)graph->inputs.len;
 }

@@ -138,6 +138,11 @@ egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
 /// that differ with the sizes of `open` (NULL: none are). Names are kept.
 egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
                               const struct eg_size_table *open, eg_graph **out);
+/// The same, but that weights of kept[value_count] and all that needs them stay.
+egraph_status eg_graph_folded_around(const eg_graph *graph, const bool *kept,
+                                     size_t max_bytes, eg_graph **out);
+/// Gives a weight that is absent its data, of its size (retained).
+void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
 /// True for values computed from weights and fills only (weights included): [value_count]
 /// flags.
 egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);

@@ -159,6 +159,7 @@ egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out) {
 
 typedef struct folder {
   const eg_graph *graph;
+  const bool *kept; // [values] weights that count as unknown; NULL: none
   size_t max_bytes;
   const eg_size_table *open; // or NULL
   eg_buffer *
@@ -204,7 +205,8 @@ static void plan_fold(folder *f, bool *known) {
   const eg_graph *graph = f->graph;
   for (size_t v = 0; v < graph->values.len; v++) {
     const eg_value_info *info = graph->values.data[v];
-    known[v] = info->kind == EG_VALUE_WEIGHT && info->data != NULL;
+    known[v] = info->kind == EG_VALUE_WEIGHT && info->data != NULL &&
+               (f->kept == NULL || !f->kept[v]);
   }
   for (uint32_t n = 0; n < graph->nodes.len; n++) {
     const eg_graph_node_info *node = node_of(graph, n);
@@ -291,9 +293,8 @@ static egraph_status fold_values(folder *f, bool *known, eg_graph **out) {
   return copy_needed(graph, f->data, out);
 }
 
-egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
-                              const eg_size_table *open, eg_graph **out) {
-  folder f = {.graph = graph, .max_bytes = max_bytes, .open = open};
+static egraph_status fold(folder f, eg_graph **out) {
+  const eg_graph *graph = f.graph;
   egraph_allocator alloc = graph->alloc;
   size_t values = graph->values.len, nodes = graph->nodes.len;
   bool *known = NULL;
@@ -313,4 +314,14 @@ egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
   eg_free(alloc, f.users, values, sizeof *f.users);
   eg_free(alloc, f.data, values, sizeof(eg_buffer *));
   return status;
+}
+
+egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
+                              const eg_size_table *open, eg_graph **out) {
+  return fold((folder){.graph = graph, .max_bytes = max_bytes, .open = open}, out);
+}
+
+egraph_status eg_graph_folded_around(const eg_graph *graph, const bool *kept,
+                                     size_t max_bytes, eg_graph **out) {
+  return fold((folder){.graph = graph, .kept = kept, .max_bytes = max_bytes}, out);
 }

@@ -3,6 +3,7 @@
 #ifndef EG_PCG_ONNX_H
 #define EG_PCG_ONNX_H
 
+#include "pcg/arrays.h"
 #include "pcg/graph.h"
 
 /// A graph input whose value is known: it becomes a weight, and shapes computed from it
@@ -87,8 +88,18 @@ typedef struct eg_onnx_export_options {
 egraph_status eg_onnx_save(const eg_graph *graph, const char *path,
                            const eg_onnx_export_options *options);
 
-/// The same into memory, with the data of all weights; free with eg_free and the graph's
-/// allocator. Fails with EGRAPH_E_UNSUPPORTED above the protobuf limit.
+/// Writes a copy of the model in a file in which tensors have other values: initializers,
+/// and constants of the main graph, by name; a node of which the value was known (a copy
+/// of an initializer) becomes a constant. All else is as it was, but that data which
+/// lay beside the model is in the copy, or above the protobuf limit in `<path>.data`.
+/// Fails with EGRAPH_E_ARGUMENT for an array that the model has no value for, or one of
+/// another type; EGRAPH_E_IO, EGRAPH_E_PARSE.
+egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
+                                      const eg_arrays *arrays, const char *path);
+
+/// A graph as eg_onnx_save writes it, into memory, with the data of all weights; free
+/// with eg_free and the graph's allocator. Fails with EGRAPH_E_UNSUPPORTED above the
+/// protobuf limit.
 egraph_status eg_onnx_pack(const eg_graph *graph, unsigned char **out, size_t *out_size);
 
 /// Reads a file that holds one TensorProto, as the inputs and outputs of ONNX test cases

@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/training.h"
 
-#include <string.h>
-
 #include "pcg/gradient.h"
 #include "pcg/graph_internal.h"
 #include "pcg/training_loss.h"
@@ -19,10 +17,10 @@ typedef struct maker {
   eg_training *out;
   eg_node_cons cons;
   eg_builder b;
-  bool *needed;    // [forward values] by the loss
-  bool *trained;   // [forward values]
-  eg_value *map;   // [forward values] in the step, as it is computed with
-  eg_value *entry; // [forward values] of trained weights
+  bool *needed;          // [forward values] by the loss
+  eg_weight_fate *fates; // [forward values]
+  eg_value *map;         // [forward values] in the step, as it is computed with
+  eg_value *entry;       // [forward values] of trained weights
   eg_values operands, results;
   eg_text text;
 } maker;
@@ -43,42 +41,16 @@ static egraph_status add_state(maker *m, eg_value of, const char *suffix,
   return add_input(m, eg_text_of(&m->text), &info->type, &out->entry);
 }
 
-static bool may_train(const maker *m, const eg_value_info *info) {
-  if (info->kind != EG_VALUE_WEIGHT || info->type.rank == 0 ||
-      !eg_dtype_is_float(info->type.dtype))
-    return false;
-  for (uint32_t i = 0; i < m->options->frozen_count; i++)
-    if (strcmp(m->options->frozen[i], info->name) == 0) return false;
-  return true;
-}
-
-// Marks what the loss needs, and as trained the weights among it that have a use other
-// than being statistics.
-static void mark_needed(const maker *m, eg_value output) {
-  const eg_graph *graph = m->forward;
-  m->needed[output.id] = true;
-  m->trained[output.id] = may_train(m, eg_graph_value(graph, output));
-  for (uint32_t n = eg_graph_node_count(graph); n-- > 0;) {
-    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
-    bool wanted = false;
-    for (uint32_t i = 0; i < node.result_count; i++)
-      wanted = wanted || m->needed[node.results[i].id];
-    for (uint32_t i = 0; wanted && i < node.input_count; i++) {
-      uint32_t operand = node.inputs[i].id;
-      bool statistic = node.attrs->op == EG_OP_BATCH_NORM && i >= 3;
-      m->needed[operand] = true;
-      if (!statistic && may_train(m, eg_graph_value(graph, node.inputs[i])))
-        m->trained[operand] = true;
-    }
-  }
-}
-
 // ---- forward ------------------------------------------------------------------------
+
+static bool is_trained(const maker *m, uint32_t v) {
+  return m->fates[v] == EG_FATE_TRAINED;
+}
 
 static egraph_status copy_leaf(maker *m, uint32_t id) {
   const eg_value_info *info = eg_graph_value(m->forward, (eg_value){id});
   eg_value value;
-  if (info->kind == EG_VALUE_INPUT || m->trained[id])
+  if (info->kind == EG_VALUE_INPUT || is_trained(m, id))
     EG_TRY(add_input(m, info->name, &info->type, &value));
   else
     EG_TRY(
@@ -170,15 +142,16 @@ static void begin_phase(maker *m, eg_phase phase) {
 static egraph_status add_params(maker *m) {
   eg_training *out = m->out;
   for (uint32_t v = 0; v < eg_graph_value_count(m->forward); v++)
-    out->param_count += m->trained[v];
+    out->param_count += is_trained(m, v);
   if (out->param_count == 0)
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "there is nothing to train: the output depends on no floating-point "
-                   "weight; choose another output");
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "there is nothing to train: the output depends on no weight that looks "
+        "like a parameter; choose another output, or name weights to train");
   EG_TRY(eg_alloc(out->alloc, out->param_count, sizeof *out->params, &out->params));
   uint32_t count = 0;
   for (uint32_t v = 0; v < eg_graph_value_count(m->forward); v++) {
-    if (!m->trained[v]) continue;
+    if (!is_trained(m, v)) continue;
     const eg_training_state none = {EG_VALUE_NONE, EG_VALUE_NONE};
     eg_training_param *param = &out->params[count++];
     *param = (eg_training_param){.weight = {v},
@@ -272,7 +245,8 @@ static egraph_status make_step(maker *m) {
     return EG_FAIL(EGRAPH_E_TYPE,
                    "the type of output '%.200s' is not known; declare it (value_info)",
                    info->name);
-  mark_needed(m, output);
+  EG_TRY(eg_parameters_find(m->forward, output, &m->options->parameters, m->fates,
+                            m->needed));
   begin_phase(m, EG_PHASE_FORWARD);
   EG_TRY(copy_forward(m));
   EG_TRY(emit_loss(m, output, &y, &terms));
@@ -295,7 +269,7 @@ static egraph_status allocate(maker *m) {
   uint32_t values = eg_graph_value_count(m->forward);
   egraph_allocator alloc = m->out->alloc;
   EG_TRY(eg_alloc(alloc, values, sizeof *m->needed, &m->needed));
-  EG_TRY(eg_alloc(alloc, values, sizeof *m->trained, &m->trained));
+  EG_TRY(eg_alloc(alloc, values, sizeof *m->fates, &m->fates));
   EG_TRY(eg_alloc(alloc, values, sizeof *m->map, &m->map));
   EG_TRY(eg_alloc(alloc, values, sizeof *m->entry, &m->entry));
   for (uint32_t v = 0; v < values; v++)
@@ -315,7 +289,7 @@ static void release(maker *m) {
   eg_text_deinit(&m->text);
   eg_free(alloc, m->entry, values, sizeof *m->entry);
   eg_free(alloc, m->map, values, sizeof *m->map);
-  eg_free(alloc, m->trained, values, sizeof *m->trained);
+  eg_free(alloc, m->fates, values, sizeof *m->fates);
   eg_free(alloc, m->needed, values, sizeof *m->needed);
 }
 

@@ -23,6 +23,7 @@
 #define EG_PCG_TRAINING_H
 
 #include "pcg/gradient.h"
+#include "pcg/parameters.h"
 #include "pcg/phase.h"
 
 // Losses: id, spelling. All are means over the elements, or over the rows of classes in
@@ -63,9 +64,7 @@ typedef struct eg_training_options {
   // Compute in bfloat16 whatever the forward graph has in float32; loss, gradients of
   // weights, weights and states stay float32.
   bool mixed_precision;
-  // Names of weights that are not trained, beside those that never are.
-  const char *const *frozen;
-  uint32_t frozen_count;
+  eg_parameter_wish parameters; // what is trained
 } eg_training_options;
 #define EG_TRAINING_OPTIONS_DEFAULT                                                      \
   {                                                                                      \
@@ -101,12 +100,11 @@ typedef struct eg_training {
   egraph_allocator alloc;
 } eg_training;
 
-/// Builds the step. Trained is every floating-point weight that the loss depends on, but
-/// for scalars (rank 0: constants of imported models) and those that are only statistics
-/// of batch normalizations. Memory formats of the forward graph are dropped. `out` owns
-/// what it points to: eg_training_deinit. Fails with EGRAPH_E_UNSUPPORTED for operators
-/// without a gradient, EGRAPH_E_ARGUMENT and EGRAPH_E_TYPE for options that do not fit
-/// the graph.
+/// Builds the step. Trained are the parameters (pcg/parameters.h) that the loss depends
+/// on, as far as options->parameters wants them. Memory formats of the forward graph are
+/// dropped. `out` owns what it points to: eg_training_deinit. Fails with
+/// EGRAPH_E_UNSUPPORTED for operators without a gradient, EGRAPH_E_ARGUMENT and
+/// EGRAPH_E_TYPE for options that do not fit the graph.
 egraph_status eg_training_step(const eg_graph *forward,
                                const eg_training_options *options, eg_training *out);
 void eg_training_deinit(eg_training *training);

@@ -50,14 +50,6 @@ egraph_status eg_training_options_check(const eg_graph *forward,
                    o->output, eg_graph_output_count(forward));
   if (o->micro_batches == 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "micro_batches is 0; the least is 1");
-  for (uint32_t i = 0; i < o->frozen_count; i++) {
-    eg_value value;
-    if (!eg_graph_find_value(forward, o->frozen[i], &value) ||
-        eg_graph_value(forward, value)->kind != EG_VALUE_WEIGHT)
-      return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "'%.200s' is to be frozen, but the graph has no such weight",
-                     o->frozen[i]);
-  }
   if ((unsigned)o->loss >= EG_LOSS_COUNT || (unsigned)o->optimizer >= EG_OPTIMIZER_COUNT)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no loss %d or no optimizer %d",
                    (int)o->loss, (int)o->optimizer);

@@ -5,7 +5,7 @@
 
 #include "pcg/training.h"
 
-/// That the output, the frozen weights, the loss and the optimizer are there. Fails with
+/// That the output, the loss and the optimizer are there. Fails with
 /// EGRAPH_E_ARGUMENT.
 egraph_status eg_training_options_check(const eg_graph *forward,
                                         const eg_training_options *options);

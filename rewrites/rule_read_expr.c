@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "base/spelling.h"
 #include "rewrites/rule_functions.h"
 #include "rewrites/rule_reader.h"
-#include "rewrites/spelling.h"
 
 static egraph_status push_constant(eg_rule_reader *reader, eg_rule_value value,
                                    uint32_t *out_expr) {

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "base/spelling.h"
 #include "rewrites/rule_forms.h"
 #include "rewrites/rule_reader.h"
-#include "rewrites/spelling.h"
 
 typedef struct clauses {
   const eg_sexpr *source, *lhs, *rhs, *when, *both_ways, *first_let;

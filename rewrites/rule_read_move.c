@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/spelling.h"
 #include "rewrites/rule_reader.h"
-#include "rewrites/spelling.h"
 
 EG_VEC_DEFINE(move_list, eg_rule_move);
 EG_VEC_DEFINE(axis_list, eg_rule_axis);

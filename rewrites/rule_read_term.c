@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "base/spelling.h"
 #include "rewrites/rule_functions.h"
 #include "rewrites/rule_reader.h"
-#include "rewrites/spelling.h"
 
 // ---- operators and attributes by name -------------------------------------------
 

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/spelling.h"
 #include "rewrites/builtin_rules.h"
 #include "rewrites/layout_check.h"
 #include "rewrites/rule_forms.h"
 #include "rewrites/rule_index.h"
-#include "rewrites/spelling.h"
 
 enum { MAX_FILE_BYTES = 16 << 20 };
 

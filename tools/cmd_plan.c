@@ -7,6 +7,7 @@
 
 #include "tools/plan_files.h"
 #include "tools/planning.h"
+#include "tools/trained_text.h"
 
 enum { MAX_DEMANDS = 1 << 14 };
 
@@ -19,6 +20,7 @@ typedef struct parallel_flags {
   char demands[MAX_DEMANDS]; // the same as statements
   load_flags load;
   uint64_t micro_batches;
+  training_flags training;
   bool text, unity, json, no_measure;
 } parallel_flags;
 
@@ -211,10 +213,14 @@ static egraph_status make_plan(const char *model, const parallel_flags *flags,
   egraph_plan_options options = flags->options;
   measure_host(&options, flags->no_measure);
   install_interrupt();
+  training_flags_give(&flags->training, &options);
   egraph_status status = load_sizes(model, &flags->load, &graph);
   if (status == EGRAPH_OK) status = rule_flags_load(&flags->rules, &rules);
   options.rules = rules;
   if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);
+  if (status == EGRAPH_OK && options.optimizer != NULL && !flags->json &&
+      egraph_plan_graph(*out) != NULL)
+    status = print_trained(graph, &options);
   egraph_graph_destroy(graph);
   egraph_rules_destroy(rules);
   progress_clear();
@@ -284,6 +290,7 @@ static size_t fill_rows(parallel_flags *f, flag *rows) {
        "largest norm of all gradients (default 0: no limit)", 0, 1e30},
       {"--bf16", FLAG_SWITCH, &o->mixed_precision, NULL,
        "compute in bfloat16, weights and states in float32", 0, 0},
+      TRAINING_ROWS(&f->training),
       {"--memory", FLAG_REAL, &o->memory_limit, "X",
        "bytes of a device (default: what the machine has)", 1, 1e18},
       {"--time-limit", FLAG_REAL, &o->time_limit, "X",
@@ -342,11 +349,14 @@ static bool files_can_be_written(const parallel_flags *f) {
 
 static bool flags_fit(const parallel_flags *f) {
   const egraph_plan_options *o = &f->options;
-  bool wants_training =
-      o->loss != NULL || f->micro_batches != 0 || o->clip_norm > 0 || o->mixed_precision;
+  bool wants_training = o->loss != NULL || f->micro_batches != 0 || o->clip_norm > 0 ||
+                        o->mixed_precision || f->training.decay > 0 ||
+                        f->training.freeze.count != 0 ||
+                        f->training.train_only.count != 0;
   if (o->optimizer != NULL || !wants_training) return true;
-  fprintf(stderr, "egraph: --loss, --micro-batches, --clip and --bf16 are of training; "
-                  "give --train too\n");
+  fprintf(stderr,
+          "egraph: --loss, --micro-batches, --clip, --bf16, --freeze, --train-only "
+          "and --decay are of training; give --train too\n");
   return false;
 }
 

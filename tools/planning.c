@@ -104,6 +104,14 @@ size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]) {
   return n;
 }
 
+void training_flags_give(const training_flags *flags, egraph_plan_options *out) {
+  out->weight_decay = flags->decay;
+  out->freeze = flags->freeze.items;
+  out->freeze_count = (uint32_t)flags->freeze.count;
+  out->train_only = flags->train_only.items;
+  out->train_only_count = (uint32_t)flags->train_only.count;
+}
+
 // ---- the profile database -------------------------------------------------------
 
 const char *default_database(void) {

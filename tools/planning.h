@@ -51,6 +51,35 @@ typedef struct rule_flags {
   bool no_builtin;
 } rule_flags;
 
+/// What is trained, and how far it decays.
+typedef struct training_flags {
+  text_list freeze, train_only;
+  double decay;
+} training_flags;
+/// Their rows.
+#define TRAINING_ROWS(flags)                                                             \
+  {"--freeze",                                                                           \
+   FLAG_LIST,                                                                            \
+   &(flags)->freeze,                                                                     \
+   "PATTERN",                                                                            \
+   "weights that are not trained; * is any characters (repeatable)",                     \
+   0,                                                                                    \
+   0},                                                                                   \
+      {"--train-only",                                                                   \
+       FLAG_LIST,                                                                        \
+       &(flags)->train_only,                                                             \
+       "PATTERN",                                                                        \
+       "of the parameters those alone; a name without *: whatever it looks like "        \
+       "(repeatable)",                                                                   \
+       0,                                                                                \
+       0},                                                                               \
+  {                                                                                      \
+    "--decay", FLAG_REAL, &(flags)->decay, "X",                                          \
+        "weight decay of all that is trained (default 0)", 0, 1e30                       \
+  }
+/// Borrows from the flags.
+void training_flags_give(const training_flags *flags, egraph_plan_options *out);
+
 typedef struct plan_flags {
   egraph_options options;
   rule_flags rules;
@@ -67,7 +96,7 @@ typedef struct plan_session {
   egraph_result *result;
 } plan_session;
 
-enum { MAX_PLAN_FLAGS = 40 };
+enum { MAX_PLAN_FLAGS = 48 };
 
 /// Writes the rows of rules and returns how many.
 size_t rule_flags_rows(rule_flags *flags, flag *rows);

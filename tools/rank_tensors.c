@@ -1,7 +1,7 @@
 // What is carried from step to step has one name as input and as output
-// (pcg/training.h): weights are drawn, sums "w.sum" and states of the optimizer "w.m"
-// begin as zeros. Inputs of several micro-batches differ; those of several steps do not,
-// but for "step".
+// (pcg/training.h): weights begin as in the model, sums "w.sum" and states of the
+// optimizer "w.m" as zeros. Inputs that are drawn differ between micro-batches, not
+// between steps, but for "step".
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/rank_tensors.h"
 
@@ -20,9 +20,9 @@ bool rank_run_carries(const rank_run *r, uint32_t input) {
   return find_text(r->output_names, r->output_count, r->input_names[input]) >= 0;
 }
 
-/// "w.m" where "w" is an input, too.
-static bool is_state(const rank_run *r, const char *name) {
-  const char *dot = strrchr(name, '.');
+// "w.m" where "w" is an input, too.
+bool rank_run_is_state(const rank_run *r, uint32_t input) {
+  const char *name = r->input_names[input], *dot = strrchr(name, '.');
   for (uint32_t i = 0; dot != NULL && i < r->input_count; i++) {
     size_t length = strlen(r->input_names[i]);
     if (length == (size_t)(dot - name) && strncmp(name, r->input_names[i], length) == 0)
@@ -45,12 +45,31 @@ bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t c
   return true;
 }
 
-static void fill_input(const rank_run *r, uint32_t index) {
+/// What a weight begins with: the checkpoint's values, the model's, or drawn ones.
+static void fill_carried(rank_run *r, uint32_t index) {
+  const char *name = r->input_names[index];
+  const egraph_tensor *tensor = &r->inputs[index];
+  egraph_tensor from = {.data = NULL};
+  if (r->resumed != NULL && egraph_arrays_find(r->resumed, name, &from)) {
+    memcpy(tensor->data, from.data, egraph_tensor_bytes(tensor));
+    return;
+  }
+  if (rank_run_is_state(r, index)) return; // zeros
+  if (r->model != NULL && egraph_graph_find_weight(r->model, name, &from) == EGRAPH_OK &&
+      from.data != NULL && egraph_tensor_bytes(&from) == egraph_tensor_bytes(tensor)) {
+    memcpy(tensor->data, from.data, egraph_tensor_bytes(tensor));
+    return;
+  }
+  egraph_draw_weight(name, r->flags->seed, tensor);
+  r->drawn++;
+}
+
+static void fill_input(rank_run *r, uint32_t index) {
   const char *name = r->input_names[index];
   const egraph_tensor *first = &r->inputs[index];
   bool is_scalar = first->dtype == EGRAPH_FLOAT64 && first->rank == 0 && r->loss >= 0;
   if (rank_run_carries(r, index)) {
-    if (!is_state(r, name)) egraph_draw_weight(name, r->flags->seed, first);
+    fill_carried(r, index);
     return;
   }
   for (uint32_t m = 0; m < r->rows; m++) {
@@ -58,9 +77,26 @@ static void fill_input(const rank_run *r, uint32_t index) {
     if (is_scalar && strcmp(name, "learning_rate") == 0)
       *(double *)tensor->data = r->flags->rate;
     else if (is_scalar && strcmp(name, "step") == 0)
-      *(double *)tensor->data = 1;
+      *(double *)tensor->data = (double)r->first_step + 1;
     else
       egraph_draw_input(name, r->flags->seed + m, tensor);
+  }
+}
+
+void rank_run_take_batch(const rank_run *r, uint64_t step) {
+  for (uint32_t i = 0; r->batches != NULL && i < r->input_count; i++) {
+    egraph_tensor all;
+    if (rank_run_carries(r, i) ||
+        tensor_file(&r->flags->inputs, r->input_names[i]) != NULL ||
+        !egraph_arrays_find(r->batches, r->input_names[i], &all))
+      continue;
+    size_t bytes = egraph_tensor_bytes(&r->inputs[i]);
+    uint64_t count = bytes != 0 ? egraph_tensor_bytes(&all) / bytes : 1;
+    for (uint32_t m = 0; m < r->rows; m++) {
+      uint64_t batch = ((r->first_step + step) * r->rows + m) % count;
+      memcpy(r->inputs[m * r->input_count + i].data,
+             (const char *)all.data + batch * bytes, bytes);
+    }
   }
 }
 
@@ -77,7 +113,9 @@ static bool read_input(const rank_run *r, uint32_t index, const char *path) {
 }
 
 static bool is_wanted(const rank_run *r, uint32_t output) {
+  bool is_kept = r->flags->checkpoint != NULL || r->flags->save != NULL;
   return r->flags->verify || (int32_t)output == r->loss ||
+         (is_kept && r->entry[output] >= 0) ||
          tensor_file(&r->flags->outputs, r->output_names[output]) != NULL;
 }
 
@@ -87,7 +125,9 @@ static bool make_outputs(rank_run *r) {
     if (!rank_tensors_allocate(r, r->outputs, r->output_count, o, true)) return false;
     for (uint32_t m = 0; m < r->rows; m++) {
       egraph_tensor *tensor = &r->outputs[m * r->output_count + o];
-      if ((int32_t)o == r->loss || (is_wanted(r, o) && m + 1 == r->rows)) continue;
+      bool is_checked = r->flags->verify && r->entry[o] < 0;
+      if ((int32_t)o == r->loss || is_checked || (is_wanted(r, o) && m + 1 == r->rows))
+        continue;
       free(tensor->data);
       tensor->data = NULL;
     }
@@ -108,9 +148,10 @@ egraph_status rank_run_describe(rank_run *r) {
   r->entry = calloc((size_t)info.outputs + 1, sizeof *r->entry);
   r->seconds = calloc(r->step_count + 1, sizeof *r->seconds);
   r->busy = calloc(r->step_count + 1, sizeof *r->busy);
+  r->alone = calloc(r->step_count + 1, sizeof *r->alone);
   if (r->inputs == NULL || r->outputs == NULL || r->input_names == NULL ||
       r->output_names == NULL || r->entry == NULL || r->seconds == NULL ||
-      r->busy == NULL)
+      r->busy == NULL || r->alone == NULL)
     return EGRAPH_E_MEMORY;
   egraph_status status = EGRAPH_OK;
   for (uint32_t i = 0; status == EGRAPH_OK && i < info.inputs; i++)
@@ -134,6 +175,7 @@ egraph_status rank_run_fill(rank_run *r, bool *out_read) {
     fill_input(r, i);
     if (path != NULL && !read_input(r, i, path)) *out_read = false;
   }
+  rank_run_take_batch(r, 0);
   return EGRAPH_OK;
 }
 

@@ -1,4 +1,5 @@
-// A run of a plan, and the tensors that its steps read and leave.
+// A run of a plan, and the tensors that its steps read and leave: begun with, fed with
+// batches, kept in files.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_RANK_TENSORS_H
 #define EG_TOOLS_RANK_TENSORS_H
@@ -8,6 +9,14 @@
 typedef struct rank_run {
   const run_flags *flags;
   egraph_plan *plan;
+  const char *model_path; // of what is run, or whose weights are begun with; NULL: a plan
+                          // alone
+  egraph_graph *model;    // the same
+  egraph_arrays *batches; // --data
+  uint64_t batch_count;   // of it
+  egraph_arrays *resumed; // --resume
+  uint64_t first_step;    // steps that were done before this run
+  uint32_t drawn;         // weights without data
   const egraph_graph *graph; // of the plan
   uint32_t input_count, output_count, rows, rank;
   egraph_tensor *inputs, *outputs; // a row per micro-batch
@@ -16,7 +25,11 @@ typedef struct rank_run {
   int32_t loss;   // output, or -1
   double *seconds, *busy;
   size_t step_count, done;
-  double error, seconds_alone; // --verify
+  // --verify: steps of training as they are run, all else afterwards
+  egraph_step_check *check;
+  egraph_status check_status;
+  egraph_step_verdict verdict; // the worst of all steps
+  double *alone;               // [steps] seconds on one device
 } rank_run;
 
 /// Looks the graph of the plan up; r->inputs and r->outputs then have types, no data.
@@ -28,13 +41,32 @@ egraph_status rank_run_fill(rank_run *r, bool *out_read);
 bool rank_run_carries(const rank_run *r, uint32_t input);
 /// Sets the input "step" of the optimizer, if there is one.
 void rank_run_count_step(const rank_run *r, double number);
+/// Fills the inputs of all micro-batches of a step (from 0, of this run) from --data.
+void rank_run_take_batch(const rank_run *r, uint64_t step);
+/// Whether an input is carried as a state of the optimizer or a sum of gradients, not as
+/// a weight.
+bool rank_run_is_state(const rank_run *r, uint32_t input);
 /// Zeroed data of tensors[index] in each of r->rows rows of `count`, or in the first one
 /// only; false when there is no memory.
 bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t count,
                            uint32_t index, bool all_rows);
 void rank_tensors_free(const rank_run *r, egraph_tensor *tensors, uint32_t count);
 
-/// The same steps on one device: r->error and r->seconds_alone. (run_alone.c)
+/// Opens --data and --resume, and compares names and types with the plan's; false with a
+/// message. (run_files.c)
+bool rank_run_open_files(rank_run *r);
+/// Writes --checkpoint and --save, after the last step; false with a message.
+bool rank_run_write_files(const rank_run *r);
+/// Says in a line each what is trained, and which weights were begun with.
+/// (trained_text.c)
+void rank_run_print_weights(const rank_run *r);
+
+/// Before a run that is verified. (run_alone.c)
+egraph_status rank_run_open_check(rank_run *r);
+/// After each step of training: compares it with one device, and keeps what it left for
+/// the next one. False: stop, r->check_status says why.
+bool rank_run_check_step(rank_run *r, uint32_t step);
+/// After the run, of what is no training: r->verdict.
 egraph_status rank_run_verify(rank_run *r);
 
 #endif

@@ -1,5 +1,5 @@
-// A training step is run by one session as often as it has micro-batches; what the update
-// leaves is kept from the last of these runs only.
+// Steps of training are checked one by one, as they are run; a forward graph once, after
+// the run.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -10,15 +10,47 @@
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
 
-static bool ends_with_sum(const char *name) {
-  size_t length = strlen(name);
-  return length > 4 && strcmp(name + length - 4, ".sum") == 0;
+static egraph_session_options session_options(const rank_run *r) {
+  return (egraph_session_options){.backend = r->flags->backend,
+                                  .threads = (uint32_t)r->flags->threads,
+                                  .seed = r->flags->seed};
 }
 
-typedef struct lone_run {
-  egraph_session *session;
-  egraph_tensor *inputs, *outputs; // of one micro-batch; carried from run to run
-} lone_run;
+static void keep_verdict(rank_run *r, const egraph_step_verdict *verdict) {
+  if (r->verdict.output == NULL || verdict->excess > r->verdict.excess)
+    r->verdict = *verdict;
+}
+
+// ---- steps of training ----------------------------------------------------------
+
+egraph_status rank_run_open_check(rank_run *r) {
+  const egraph_session_options options = session_options(r);
+  if (!r->flags->verify || r->loss < 0) return EGRAPH_OK;
+  return egraph_step_check_create(NULL, r->graph, &options, r->rows, &r->check);
+}
+
+/// What the step left is what the next one begins with.
+static void carry(const rank_run *r) {
+  const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
+  for (uint32_t o = 0; o < r->output_count; o++)
+    if (r->entry[o] >= 0)
+      memcpy(r->inputs[r->entry[o]].data, last[o].data, egraph_tensor_bytes(&last[o]));
+}
+
+bool rank_run_check_step(rank_run *r, uint32_t step) {
+  egraph_step_verdict verdict;
+  if (r->check == NULL) return true;
+  r->check_status =
+      egraph_step_check_run(r->check, r->inputs, r->rows * r->input_count, r->outputs,
+                            r->rows * r->output_count, &verdict);
+  if (r->check_status != EGRAPH_OK) return false;
+  keep_verdict(r, &verdict);
+  r->alone[step] = verdict.seconds;
+  carry(r);
+  return true;
+}
+
+// ---- a forward graph ------------------------------------------------------------
 
 static double now(void) {
   struct timespec time;
@@ -26,74 +58,45 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/// What a run leaves enters the next one: sums after each, all else after the last.
-static void carry(const rank_run *r, const lone_run *lone, bool sums) {
-  for (uint32_t o = 0; o < r->output_count; o++)
-    if (r->entry[o] >= 0 && ends_with_sum(r->output_names[o]) == sums)
-      memcpy(lone->inputs[r->entry[o]].data, lone->outputs[o].data,
-             egraph_tensor_bytes(&lone->outputs[o]));
-}
-
-static egraph_status step_alone(const rank_run *r, const lone_run *lone, size_t number) {
-  rank_run_count_step(r, (double)number + 1);
-  for (uint32_t i = 0; i < r->input_count; i++)
-    if (rank_run_carries(r, i) && ends_with_sum(r->input_names[i]))
-      memset(lone->inputs[i].data, 0, egraph_tensor_bytes(&lone->inputs[i]));
-  for (uint32_t m = 0; m < r->rows; m++) {
-    for (uint32_t i = 0; i < r->input_count; i++)
-      if (!rank_run_carries(r, i))
-        memcpy(lone->inputs[i].data, r->inputs[m * r->input_count + i].data,
-               egraph_tensor_bytes(&lone->inputs[i]));
-    egraph_status status = egraph_session_run(lone->session, lone->inputs, r->input_count,
-                                              lone->outputs, r->output_count);
-    if (status != EGRAPH_OK) return status;
-    carry(r, lone, true);
-  }
-  carry(r, lone, false);
-  return EGRAPH_OK;
-}
-
-static egraph_status steps_alone(rank_run *r, const lone_run *lone) {
+static egraph_status run_alone(rank_run *r, egraph_session *session,
+                               const egraph_tensor *outputs) {
+  double allowed = tensor_tolerance(r->graph);
   for (size_t step = 0; step < r->step_count; step++) {
     double start = now();
-    egraph_status status = step_alone(r, lone, step);
+    egraph_status status =
+        egraph_session_run(session, r->inputs, r->input_count, outputs, r->output_count);
     if (status != EGRAPH_OK) return status;
-    r->seconds[step] = now() - start;
+    r->alone[step] = now() - start;
   }
-  size_t first = r->step_count > 1 ? 1 : 0;
-  r->seconds_alone = median_of(r->seconds + first, r->step_count - first);
-  for (uint32_t o = 0; o < r->output_count; o++)
-    r->error = fmax(
-        r->error, egraph_tensor_error(&lone->outputs[o],
-                                      &r->outputs[(r->rows - 1) * r->output_count + o]));
+  for (uint32_t o = 0; o < r->output_count; o++) {
+    double error = egraph_tensor_error(&outputs[o], &r->outputs[o]);
+    keep_verdict(r, &(egraph_step_verdict){.output = r->output_names[o],
+                                           .error = error,
+                                           .noise = allowed,
+                                           .excess = error / allowed,
+                                           .equal = error <= allowed});
+  }
   return EGRAPH_OK;
 }
 
 egraph_status rank_run_verify(rank_run *r) {
-  rank_run one = *r; // a single row
-  one.rows = 1;
-  lone_run lone = {.inputs = calloc((size_t)r->input_count + 1, sizeof *lone.inputs),
-                   .outputs = calloc((size_t)r->output_count + 1, sizeof *lone.outputs)};
-  bool is_there = lone.inputs != NULL && lone.outputs != NULL;
-  for (uint32_t i = 0; is_there && i < r->input_count; i++) {
-    lone.inputs[i] = r->inputs[i];
-    is_there = rank_tensors_allocate(&one, lone.inputs, r->input_count, i, true);
-    if (is_there && rank_run_carries(r, i))
-      memcpy(lone.inputs[i].data, r->inputs[i].data, egraph_tensor_bytes(&r->inputs[i]));
+  egraph_tensor *outputs = calloc((size_t)r->output_count + 1, sizeof *outputs);
+  egraph_session *session = NULL;
+  const egraph_session_options options = session_options(r);
+  bool is_there = outputs != NULL;
+  if (r->loss >= 0) {
+    free(outputs);
+    return EGRAPH_OK;
   }
   for (uint32_t o = 0; is_there && o < r->output_count; o++) {
-    lone.outputs[o] = r->outputs[o];
-    is_there = rank_tensors_allocate(&one, lone.outputs, r->output_count, o, true);
+    outputs[o] = r->outputs[o];
+    is_there = rank_tensors_allocate(r, outputs, r->output_count, o, true);
   }
-  const egraph_session_options options = {.backend = r->flags->backend,
-                                          .threads = (uint32_t)r->flags->threads,
-                                          .seed = r->flags->seed};
-  egraph_status status =
-      is_there ? egraph_session_create(NULL, r->graph, &options, &lone.session)
-               : EGRAPH_E_MEMORY;
-  if (status == EGRAPH_OK) status = steps_alone(r, &lone);
-  egraph_session_destroy(lone.session);
-  rank_tensors_free(&one, lone.inputs, r->input_count);
-  rank_tensors_free(&one, lone.outputs, r->output_count);
+  egraph_status status = is_there
+                             ? egraph_session_create(NULL, r->graph, &options, &session)
+                             : EGRAPH_E_MEMORY;
+  if (status == EGRAPH_OK) status = run_alone(r, session, outputs);
+  egraph_session_destroy(session);
+  rank_tensors_free(r, outputs, r->output_count);
   return status;
 }

@@ -15,6 +15,8 @@ bool runs_on_ranks(const run_flags *flags, const char *path) {
          flags->deadline > 0 || flags->verify || is_plan_file(path);
 }
 
+static const double VERIFY_DEADLINE = 3600; // seconds
+
 // ---- who the ranks are ----------------------------------------------------------
 
 static bool is_channel(const run_flags *flags, const char *name) {
@@ -46,11 +48,10 @@ static bool on_progress(void *user, const char *mesh, double cost, double bound,
 }
 
 /// Costs are those of back-end cpu; others are planned for as if they were like it.
-static egraph_status plan_model(const run_flags *flags, const char *path,
-                                egraph_plan **out) {
+static egraph_status plan_model(rank_run *r, const egraph_graph *graph) {
+  const run_flags *flags = r->flags;
   egraph_plan_options options = egraph_plan_options_default();
   char machine[32];
-  egraph_graph *graph = NULL;
   (void)snprintf(machine, sizeof machine, "host*%llu",
                  (unsigned long long)(flags->ranks != 0 ? flags->ranks : 1));
   options.machine = machine;
@@ -61,10 +62,32 @@ static egraph_status plan_model(const run_flags *flags, const char *path,
                                                strcmp(flags->backend, "cpu") != 0));
   if (flags->train != 0)
     options.optimizer = flags->optimizer != NULL ? flags->optimizer : "sgd";
-  egraph_status status = load_model(path, &flags->load, &graph);
-  if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);
+  training_flags_give(&flags->training, &options);
+  egraph_status status = egraph_plan_create(NULL, graph, &options, &r->plan);
   progress_clear();
-  egraph_graph_destroy(graph);
+  return status;
+}
+
+/// The plan, and the model whose weights are begun with: --weights, or the one that is
+/// planned.
+static egraph_status open_plan(rank_run *r, const char *path) {
+  const run_flags *flags = r->flags;
+  egraph_graph *graph = NULL;
+  bool is_plan = is_plan_file(path);
+  egraph_status status = is_plan ? egraph_plan_load(NULL, path, &r->plan)
+                                 : load_model(path, &flags->load, &graph);
+  if (status == EGRAPH_OK && !is_plan) status = plan_model(r, graph);
+  if (status == EGRAPH_OK && flags->weights != NULL)
+    status = load_model(flags->weights, &flags->load, &r->model);
+  if (flags->weights != NULL) {
+    r->model_path = flags->weights;
+    egraph_graph_destroy(graph);
+  } else {
+    r->model_path = is_plan ? NULL : path;
+    r->model = graph;
+  }
+  if (status == EGRAPH_OK && r->model != NULL && egraph_plan_graph(r->plan) != NULL)
+    status = egraph_plan_take_weights(r->plan, r->model);
   return status;
 }
 
@@ -76,6 +99,20 @@ static bool plan_fits(const rank_run *r, const char *path) {
             "egraph: %s is a plan for %u devices, not for --ranks %llu; plan it again "
             "for as many\n",
             path, report->devices, (unsigned long long)r->flags->ranks);
+    return false;
+  }
+  const run_flags *f = r->flags;
+  bool is_of_training = f->resume != NULL || f->checkpoint != NULL || f->save != NULL;
+  if (f->save != NULL && r->model_path == NULL) {
+    fprintf(stderr,
+            "egraph: --save writes a copy of the model, and %s is a plan alone; give the "
+            "model with --weights\n",
+            path);
+    return false;
+  }
+  if (f->train == 0 && is_of_training) {
+    fprintf(stderr, "egraph: --save, --checkpoint and --resume are of training; give "
+                    "--train\n");
     return false;
   }
   if (r->flags->train != 0 && r->loss < 0) {
@@ -108,11 +145,13 @@ static void print_begin(const rank_run *r) {
     json_int("ranks", report->devices);
     json_int("micro_batches", report->micro_batches);
     json_text("channel", r->flags->channel != NULL ? r->flags->channel : "local");
+    rank_run_print_weights(r);
     json_open("steps", '[');
   } else {
     printf("plan      %s: %u ranks, %u micro-batches, predicted %.3f ms a step\n",
            report->mesh[0] != '\0' ? report->mesh : "one device", report->devices,
            report->micro_batches, 1e3 * report->cost);
+    rank_run_print_weights(r);
   }
 }
 
@@ -121,18 +160,21 @@ static bool on_step(void *user, const egraph_plan_step *step) {
   r->seconds[step->step] = step->seconds;
   r->busy[step->step] = step->busy_seconds;
   r->done = (size_t)step->step + 1;
-  rank_run_count_step(r, (double)step->step + 2);
   if (step->rank == 0 && step->step == 0) print_begin(r);
+  if (step->rank == 0 && !rank_run_check_step(r, step->step)) return true;
+  rank_run_count_step(r, (double)(r->first_step + step->step) + 2);
+  rank_run_take_batch(r, (uint64_t)step->step + 1);
   if (step->rank != 0 || r->loss < 0) return interrupted();
   double loss = loss_of(r);
   if (r->flags->json) {
     json_open(NULL, '{');
-    json_int("step", step->step + 1);
+    json_int("step", r->first_step + step->step + 1);
     json_real("loss", loss);
     json_real("seconds", step->seconds);
     json_close('}');
   } else {
-    printf("step %-4u loss %-12.6g %10.3f ms\n", step->step + 1, loss,
+    printf("step %-4llu loss %-12.6g %10.3f ms\n",
+           (unsigned long long)(r->first_step + step->step + 1), loss,
            1e3 * step->seconds);
   }
   return interrupted();
@@ -140,14 +182,18 @@ static bool on_step(void *user, const egraph_plan_step *step) {
 
 static egraph_status run_steps(rank_run *r) {
   const char *transport = is_channel(r->flags, "nccl") ? "nccl" : NULL;
+  // Ranks wait while one device runs the same step.
+  double deadline = r->flags->deadline;
+  if (deadline == 0 && r->flags->verify) deadline = VERIFY_DEADLINE;
   const egraph_plan_run_options options = {.backend = r->flags->backend,
                                            .transport = transport,
                                            .threads = (uint32_t)r->flags->threads,
                                            .seed = r->flags->seed,
                                            .steps = (uint32_t)r->step_count,
-                                           .deadline_seconds = r->flags->deadline,
+                                           .deadline_seconds = deadline,
                                            .on_step = on_step,
-                                           .user = r};
+                                           .user = r,
+                                           .every_step = r->flags->verify};
   uint32_t inputs = r->rows * r->input_count, outputs = r->rows * r->output_count;
   if (has_process_ranks(r->flags))
     return egraph_plan_run_rank(NULL, r->plan, "mpi", &options, r->inputs, inputs,
@@ -181,17 +227,22 @@ static void print_time(const rank_run *r) {
 }
 
 static bool print_verdict(const rank_run *r) {
-  bool equal = r->error <= tensor_tolerance(r->graph);
+  const egraph_step_verdict *v = &r->verdict;
+  size_t first = r->done > 1 ? 1 : 0;
+  double alone = median_of(r->alone + first, r->done - first);
   if (r->flags->json) {
-    json_real("max_error", r->error);
-    json_bool("equal", equal);
-    json_real("time_alone", r->seconds_alone);
+    json_real("max_error", v->error);
+    json_real("noise", v->noise);
+    json_text("worst_output", v->output);
+    json_bool("equal", v->equal);
+    json_real("time_alone", alone);
   } else {
-    printf("verify    outputs %s: largest error %.3g of the output's scale; one device "
-           "takes %.3f ms\n",
-           equal ? "equal" : "DIFFER", r->error, 1e3 * r->seconds_alone);
+    printf(
+        "verify    outputs %s: largest error %.3g of the scale of '%s', where rounding "
+        "explains %.3g; one device takes %.3f ms\n",
+        v->equal ? "equal" : "DIFFER", v->error, v->output, v->noise, 1e3 * alone);
   }
-  return equal;
+  return v->equal;
 }
 
 static bool write_outputs(const rank_run *r) {
@@ -222,16 +273,19 @@ static int end_early(const rank_run *r, egraph_status status) {
 /// Only rank 0 has something to say.
 static int run_and_print(rank_run *r) {
   bool good = true;
-  egraph_status status = run_steps(r);
+  egraph_status status = rank_run_open_check(r);
+  if (status == EGRAPH_OK) status = run_steps(r);
+  if (r->check_status != EGRAPH_OK) return report_failure(r->check_status);
   if (status != EGRAPH_OK) return end_early(r, status);
   if (r->rank != 0) return EXIT_DONE;
   print_time(r);
   if (r->flags->verify) {
     status = rank_run_verify(r);
-    if (status == EGRAPH_OK) good = print_verdict(r);
+    if (status == EGRAPH_OK && r->output_count != 0) good = print_verdict(r);
   }
   if (r->flags->json) json_end();
   good = write_outputs(r) && good;
+  good = rank_run_write_files(r) && good;
   return status != EGRAPH_OK ? report_failure(status) : good ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -243,10 +297,19 @@ static bool flags_fit(const run_flags *flags, const char *path) {
             "write one with egraph plan -o, and give it instead of the model\n");
     return false;
   }
-  if (is_plan && (flags->load.batch != 0 || flags->load.dims.count != 0 ||
-                  flags->database != NULL || flags->no_measure)) {
+  bool is_sized = flags->load.batch != 0 || flags->load.dims.count != 0;
+  if (is_plan && ((is_sized && flags->weights == NULL) || flags->database != NULL ||
+                  flags->no_measure)) {
     fprintf(stderr, "egraph: --dim, --batch, --db and --no-measure are of models; give "
                     "them to egraph plan\n");
+    return false;
+  }
+  const training_flags *training = &flags->training;
+  bool chooses = training->freeze.count != 0 || training->train_only.count != 0 ||
+                 training->decay > 0;
+  if (chooses && (is_plan || flags->train == 0)) {
+    fprintf(stderr, "egraph: --freeze, --train-only and --decay are of models that are "
+                    "trained; give --train, or make a plan with them\n");
     return false;
   }
   if (flags->steps) {
@@ -280,10 +343,10 @@ int run_on_ranks(const run_flags *flags, const char *path) {
   bool files_fine = true;
   if (!flags_fit(flags, path)) return EXIT_USAGE;
   install_interrupt();
-  egraph_status status = is_plan_file(path) ? egraph_plan_load(NULL, path, &r.plan)
-                                            : plan_model(flags, path, &r.plan);
+  egraph_status status = open_plan(&r, path);
   if (status == EGRAPH_OK && interrupted()) {
     fprintf(stderr, "egraph: interrupted before the first step\n");
+    egraph_graph_destroy(r.model);
     egraph_plan_destroy(r.plan);
     return EXIT_FAILED;
   }
@@ -297,7 +360,8 @@ int run_on_ranks(const run_flags *flags, const char *path) {
                  tensors_are_named(&flags->inputs, r.graph, r.input_count,
                                    egraph_graph_input, "input") &&
                  tensors_are_named(&flags->outputs, r.graph, r.output_count,
-                                   egraph_graph_output, "output");
+                                   egraph_graph_output, "output") &&
+                 rank_run_open_files(&r);
   if (status == EGRAPH_OK && files_fine) status = rank_run_fill(&r, &files_fine);
   int outcome = status != EGRAPH_OK ? report_failure(status)
                 : files_fine        ? run_and_print(&r)
@@ -309,6 +373,11 @@ int run_on_ranks(const run_flags *flags, const char *path) {
   free(r.entry);
   free(r.seconds);
   free(r.busy);
+  free(r.alone);
+  egraph_step_check_destroy(r.check);
+  egraph_arrays_destroy(r.batches);
+  egraph_arrays_destroy(r.resumed);
+  egraph_graph_destroy(r.model);
   egraph_plan_destroy(r.plan);
   return outcome;
 }

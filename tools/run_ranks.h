@@ -19,6 +19,11 @@ typedef struct run_flags {
   double rate, deadline; // deadline: seconds; 0: not given
   bool verify, no_measure;
   const char *database;
+  // training
+  training_flags training;
+  const char *weights; // model whose weights are begun with
+  const char *data;    // batches
+  const char *save, *checkpoint, *resume;
 } run_flags;
 
 /// Whether a plan is to run: a file of one, or a model on ranks.

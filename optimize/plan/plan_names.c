@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#include "rewrites/spelling.h"
+#include "base/spelling.h"
+#include "base/wildcard.h"
 
 #define NONE UINT32_MAX
 enum { LEAST_MIDDLE = 2 };
@@ -18,29 +19,6 @@ bool eg_plan_names_any(const eg_plan_constraints *constraints) {
 
 // ---- wildcards
 // --------------------------------------------------------------------------
-
-/// Each star takes as little as it can; when the rest does not fit, the last one takes
-/// more.
-static bool matches(const char *pattern, const char *name) {
-  const char *star = NULL, *from = NULL;
-  while (*name != '\0') {
-    if (*pattern == '*') {
-      star = pattern++;
-      from = name;
-    } else if (*pattern == *name) {
-      pattern++;
-      name++;
-    } else if (star != NULL) {
-      pattern = star + 1;
-      name = ++from;
-    } else {
-      return false;
-    }
-  }
-  while (*pattern == '*')
-    pattern++;
-  return *pattern == '\0';
-}
 
 static egraph_status fail_unknown(const eg_plan_constraint *row, const eg_graph *whole) {
   eg_spelling spelling = eg_spelling_start(row->value);
@@ -84,7 +62,8 @@ static egraph_status match_output(eg_plan_constraints *constraints, const eg_gra
       const char *name;
       eg_value value = eg_graph_output(whole, o, &name);
       if (by_value != 0) name = eg_graph_value(whole, value)->name;
-      if (has_star ? matches(row->value, name) : strcmp(row->value, name) == 0)
+      if (has_star ? eg_wildcard_matches(row->value, name)
+                   : strcmp(row->value, name) == 0)
         EG_TRY(push_for(constraints, whole, row, value, out));
     }
   if (out->len != before) return EGRAPH_OK;
@@ -119,7 +98,7 @@ static egraph_status match_row(eg_plan_constraints *constraints, const eg_graph 
     return eg_plan_constraint_rows_push(out, *row);
   bool has_star = strchr(row->value, '*') != NULL;
   for (uint32_t v = 0; has_star && v < eg_graph_value_count(whole); v++) {
-    if (matches(row->value, eg_graph_value(whole, (eg_value){v})->name))
+    if (eg_wildcard_matches(row->value, eg_graph_value(whole, (eg_value){v})->name))
       EG_TRY(push_for(constraints, whole, row, (eg_value){v}, out));
   }
   return out->len == before ? fail_unknown(row, whole) : EGRAPH_OK;

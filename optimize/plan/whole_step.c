@@ -124,9 +124,34 @@ static egraph_status find_agreeing(eg_whole_step *step) {
   return status;
 }
 
+/// Whether a weight that an operand reads is trained; false of all else.
+static bool trains_operand(const eg_whole_step *step, uint32_t node, uint32_t operand) {
+  uint32_t found;
+  const eg_graph *graph = step->in.forward;
+  eg_value value = eg_graph_node_at(graph, (eg_graph_node){node}).inputs[operand];
+  const eg_strmap *chosen = step->in.training->parameters.chosen;
+  return eg_graph_value(graph, value)->kind == EG_VALUE_WEIGHT &&
+         eg_strmap_find(chosen, eg_graph_value(graph, value)->name, &found);
+}
+
+/// Blocks of which a user freezes different weights are not equal.
+static bool train_alike(const eg_whole_step *step, const eg_blocks *blocks) {
+  if (step->in.training == NULL || step->in.training->parameters.chosen == NULL)
+    return true;
+  uint32_t end = blocks->first + blocks->period * blocks->count;
+  for (uint32_t n = blocks->first + blocks->period; n < end; n++) {
+    eg_graph_node_info node = eg_graph_node_at(step->in.forward, (eg_graph_node){n});
+    for (uint32_t i = 0; i < node.input_count; i++)
+      if (trains_operand(step, n, i) != trains_operand(step, n - blocks->period, i))
+        return false;
+  }
+  return true;
+}
+
 static egraph_status find_blocks(eg_whole_step *step) {
   EG_TRY(eg_blocks_find(step->in.forward, &step->blocks));
-  if (!eg_blocks_can_fold(&step->blocks, step->ends)) step->blocks.count = 0;
+  if (!eg_blocks_can_fold(&step->blocks, step->ends) || !train_alike(step, &step->blocks))
+    step->blocks.count = 0;
   bool names = eg_plan_names_any(&step->constraints);
   if (step->blocks.count != 0 && names) EG_TRY(find_agreeing(step));
   for (uint32_t size = 1; size <= MOST_GROUP && step->blocks.count != 0; size++) {

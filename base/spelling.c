@@ -1,6 +1,6 @@
 // Levenshtein distance on one row. Names longer than the row are never close.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/spelling.h"
+#include "base/spelling.h"
 
 #include <string.h>
 

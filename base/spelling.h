@@ -1,7 +1,7 @@
 // "Did you mean": the closest of a list of names, by edit distance.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_REWRITES_SPELLING_H
-#define EG_REWRITES_SPELLING_H
+#ifndef EG_BASE_SPELLING_H
+#define EG_BASE_SPELLING_H
 
 #include <stdbool.h>
 #include <stddef.h>

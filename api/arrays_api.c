@@ -1,0 +1,78 @@
+// Public functions on named arrays.
+// SPDX-License-Identifier: Apache-2.0
+#include "api/convert.h"
+#include "pcg/onnx.h"
+
+struct egraph_arrays {
+  eg_arrays arrays;
+};
+
+egraph_status egraph_arrays_create(const egraph_allocator *alloc, egraph_arrays **out) {
+  egraph_arrays *made;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  EG_TRY(eg_alloc(heap, 1, sizeof *made, &made));
+  eg_arrays_init(&made->arrays, heap);
+  *out = made;
+  return EGRAPH_OK;
+}
+
+void egraph_arrays_destroy(egraph_arrays *arrays) {
+  if (arrays == NULL) return;
+  egraph_allocator alloc = arrays->arrays.rows.alloc;
+  eg_arrays_deinit(&arrays->arrays);
+  eg_free(alloc, arrays, 1, sizeof *arrays);
+}
+
+egraph_status egraph_arrays_load(const egraph_allocator *alloc, const char *path,
+                                 egraph_arrays **out) {
+  egraph_arrays *made;
+  EG_TRY(egraph_arrays_create(alloc, &made));
+  egraph_status status = eg_arrays_read(&made->arrays, path);
+  if (status == EGRAPH_OK)
+    *out = made;
+  else
+    egraph_arrays_destroy(made);
+  return status;
+}
+
+egraph_status egraph_arrays_save(const egraph_arrays *arrays, const char *path) {
+  return eg_arrays_write(&arrays->arrays, path);
+}
+
+uint32_t egraph_arrays_count(const egraph_arrays *arrays) {
+  return (uint32_t)arrays->arrays.rows.len;
+}
+
+static egraph_tensor tensor_of(const eg_array *array) {
+  egraph_tensor tensor = eg_tensor_from_type(&array->tensor.type);
+  tensor.data = array->tensor.data;
+  return tensor;
+}
+
+egraph_tensor egraph_arrays_at(const egraph_arrays *arrays, uint32_t index,
+                               const char **out_name) {
+  const eg_array *array = &arrays->arrays.rows.data[index];
+  *out_name = array->name;
+  return tensor_of(array);
+}
+
+bool egraph_arrays_find(const egraph_arrays *arrays, const char *name,
+                        egraph_tensor *out) {
+  const eg_array *array = eg_arrays_find(&arrays->arrays, name);
+  if (array == NULL) return false;
+  *out = tensor_of(array);
+  return true;
+}
+
+egraph_status egraph_arrays_add(egraph_arrays *arrays, const char *name,
+                                const egraph_tensor *tensor) {
+  eg_type type;
+  EG_TRY(eg_type_from_tensor(tensor, &type));
+  return eg_arrays_add(&arrays->arrays, name, &type, tensor->data);
+}
+
+egraph_status egraph_model_save(const egraph_allocator *alloc, const char *model,
+                                const egraph_arrays *arrays, const char *path) {
+  return eg_onnx_replace_weights(eg_allocator_or_heap(alloc), model, &arrays->arrays,
+                                 path);
+}

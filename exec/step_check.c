@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/step_check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+enum { PERTURBED = 2, NONE = -1 };
+static const double AMPLITUDE = 8, ALLOWED = 4, LEAST_RMS = 4, LEAST_MAX = 16;
+static const double UPDATE_ROUNDING = 8;
+
+EG_VEC_DEFINE(step_tensors, eg_tensor);
+
+/// How far results of one output are apart, over all runs, and how large they are.
+typedef struct spread {
+  double rms, most;               // of the noise
+  double result_rms, result_most; // of r
+} spread;
+
+struct eg_step_check {
+  egraph_allocator alloc;
+  const eg_graph *step;
+  eg_session *session;
+  uint32_t rows, input_count, output_count;
+  double unit;              // of rounding
+  int32_t *entry;           // [outputs] input that it becomes, or NONE
+  bool *is_sum;             // [outputs] carried from micro-batch to micro-batch
+  step_tensors inputs;      // of one run
+  step_tensors base, moved; // [rows][outputs] r and p; what is carried: last row only
+  spread *spreads;          // [rows][outputs]
+};
+
+// ---- the step -----------------------------------------------------------------------
+
+static int32_t find_input(const eg_graph *step, const char *name) {
+  for (uint32_t i = 0; i < eg_graph_input_count(step); i++)
+    if (strcmp(eg_graph_value(step, eg_graph_input(step, i))->name, name) == 0)
+      return (int32_t)i;
+  return NONE;
+}
+
+/// "w.sum" of a weight "w" that is carried, too.
+static bool ends_with_sum(const char *name) {
+  size_t length = strlen(name);
+  return length > 4 && strcmp(name + length - 4, ".sum") == 0;
+}
+
+static double unit_of(const eg_graph *step) {
+  static const double units[EGRAPH_DTYPE_COUNT] = {[EGRAPH_FLOAT64] = 0x1p-53,
+                                                   [EGRAPH_FLOAT32] = 0x1p-24,
+                                                   [EGRAPH_FLOAT16] = 0x1p-11,
+                                                   [EGRAPH_BFLOAT16] = 0x1p-8};
+  double unit = 0x1p-53;
+  for (uint32_t v = 0; v < eg_graph_value_count(step); v++) {
+    const eg_value_info *info = eg_graph_value(step, (eg_value){v});
+    if (info->typed) unit = fmax(unit, units[info->type.dtype]);
+  }
+  return unit;
+}
+
+static egraph_status add_tensor(const eg_step_check *c, step_tensors *to,
+                                const eg_value_info *info, bool is_wanted) {
+  eg_tensor tensor = {.type = info->type};
+  tensor.type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
+  if (is_wanted) EG_TRY(eg_alloc(c->alloc, eg_type_bytes(&tensor.type), 1, &tensor.data));
+  egraph_status status = step_tensors_push(to, tensor);
+  if (status != EGRAPH_OK)
+    eg_free(c->alloc, tensor.data, is_wanted ? eg_type_bytes(&tensor.type) : 0, 1);
+  return status;
+}
+
+static void free_tensors(const eg_step_check *c, step_tensors *tensors) {
+  for (size_t i = 0; i < tensors->len; i++)
+    if (tensors->data[i].data != NULL)
+      eg_free(c->alloc, tensors->data[i].data, eg_type_bytes(&tensors->data[i].type), 1);
+  step_tensors_deinit(tensors);
+}
+
+/// What is made in the update counts after the last micro-batch only.
+static egraph_status add_results(const eg_step_check *c, step_tensors *to) {
+  for (uint32_t m = 0; m < c->rows; m++)
+    for (uint32_t o = 0; o < c->output_count; o++) {
+      const eg_value_info *info =
+          eg_graph_value(c->step, eg_graph_output(c->step, o, NULL));
+      EG_TRY(add_tensor(c, to, info, c->entry[o] == NONE || m + 1 == c->rows));
+    }
+  return EGRAPH_OK;
+}
+
+static egraph_status prepare(eg_step_check *c, const eg_session_options *options) {
+  size_t results = (size_t)c->rows * c->output_count;
+  EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->entry, &c->entry));
+  EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->is_sum, &c->is_sum));
+  EG_TRY(eg_alloc(c->alloc, results, sizeof *c->spreads, &c->spreads));
+  for (uint32_t o = 0; o < c->output_count; o++) {
+    const char *name;
+    (void)eg_graph_output(c->step, o, &name);
+    c->entry[o] = find_input(c->step, name);
+    c->is_sum[o] = c->entry[o] != NONE && ends_with_sum(name);
+  }
+  for (uint32_t i = 0; i < c->input_count; i++)
+    EG_TRY(add_tensor(c, &c->inputs, eg_graph_value(c->step, eg_graph_input(c->step, i)),
+                      true));
+  EG_TRY(add_results(c, &c->base));
+  EG_TRY(add_results(c, &c->moved));
+  return eg_session_create(&c->alloc, c->step, options, &c->session);
+}
+
+egraph_status eg_step_check_create(const egraph_allocator *alloc, const eg_graph *step,
+                                   const eg_session_options *options,
+                                   uint32_t micro_batches, eg_step_check **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_step_check *check;
+  EG_TRY(eg_alloc(heap, 1, sizeof *check, &check));
+  *check = (eg_step_check){.alloc = heap,
+                           .step = step,
+                           .rows = micro_batches,
+                           .input_count = eg_graph_input_count(step),
+                           .output_count = eg_graph_output_count(step),
+                           .unit = unit_of(step)};
+  step_tensors_init(&check->inputs, heap);
+  step_tensors_init(&check->base, heap);
+  step_tensors_init(&check->moved, heap);
+  egraph_status status = prepare(check, options);
+  if (status == EGRAPH_OK)
+    *out = check;
+  else
+    eg_step_check_destroy(check);
+  return status;
+}
+
+void eg_step_check_destroy(eg_step_check *check) {
+  if (check == NULL) return;
+  size_t results = (size_t)check->rows * check->output_count;
+  eg_session_destroy(check->session);
+  free_tensors(check, &check->moved);
+  free_tensors(check, &check->base);
+  free_tensors(check, &check->inputs);
+  eg_free(check->alloc, check->spreads, results, sizeof *check->spreads);
+  eg_free(check->alloc, check->is_sum, check->output_count, sizeof *check->is_sum);
+  eg_free(check->alloc, check->entry, check->output_count, sizeof *check->entry);
+  eg_free(check->alloc, check, 1, sizeof *check);
+}
+
+// ---- running it on one device -------------------------------------------------------
+
+/// Moves every element by up to `size` of itself. Learning rate and number of the step,
+/// scalars of float64, stay.
+static void move_tensor(const eg_tensor *tensor, double size, eg_rng *rng) {
+  int64_t count = eg_type_elements(&tensor->type);
+  bool is_setting = tensor->type.dtype == EGRAPH_FLOAT64 && tensor->type.rank == 0;
+  if (!eg_dtype_is_float(tensor->type.dtype) || is_setting) return;
+  for (int64_t i = 0; i < count; i++) {
+    double value = eg_tensor_get_double(tensor, i);
+    eg_tensor_set_double(tensor, i, value + value * size * (2 * eg_rng_unit(rng) - 1));
+  }
+}
+
+static void copy_tensor(const eg_tensor *to, const eg_tensor *from) {
+  size_t bytes = eg_type_bytes(&to->type);
+  if (bytes != 0 && from->data != NULL) memcpy(to->data, from->data, bytes);
+}
+
+static bool is_carried(const eg_step_check *c, uint32_t input) {
+  bool carried = false;
+  for (uint32_t o = 0; o < c->output_count && !carried; o++)
+    carried = c->entry[o] == (int32_t)input;
+  return carried;
+}
+
+/// Sets the inputs of a micro-batch; in the first one also what is carried.
+static void set_inputs(const eg_step_check *c, const eg_tensor *before, uint32_t row,
+                       double size, eg_rng *rng) {
+  for (uint32_t i = 0; i < c->input_count; i++) {
+    bool carried = is_carried(c, i);
+    if (carried && row != 0) continue;
+    copy_tensor(&c->inputs.data[i], &before[row * c->input_count + i]);
+    if (size > 0) move_tensor(&c->inputs.data[i], size, rng);
+  }
+  for (uint32_t o = 0; row == 0 && o < c->output_count; o++)
+    if (c->is_sum[o]) {
+      const eg_tensor *sum = &c->inputs.data[c->entry[o]];
+      if (eg_type_bytes(&sum->type) != 0) memset(sum->data, 0, eg_type_bytes(&sum->type));
+    }
+}
+
+/// The micro-batches of a step, one after the other; only sums go from one to the next.
+static egraph_status run_step(const eg_step_check *c, const eg_tensor *before,
+                              double size, uint64_t seed, step_tensors *results) {
+  eg_rng rng = {.state = eg_hash_mix(seed)};
+  const eg_tensor *last = results->data + (size_t)(c->rows - 1) * c->output_count;
+  for (uint32_t m = 0; m < c->rows; m++) {
+    eg_tensor *row = results->data + (size_t)m * c->output_count;
+    set_inputs(c, before, m, size, &rng);
+    for (uint32_t o = 0; o < c->output_count; o++)
+      if (c->entry[o] != NONE) row[o].data = last[o].data; // overwritten until the last
+    EG_TRY(eg_session_run(c->session, c->inputs.data, row));
+    for (uint32_t o = 0; o < c->output_count; o++) {
+      if (c->is_sum[o]) copy_tensor(&c->inputs.data[c->entry[o]], &row[o]);
+      if (c->entry[o] != NONE && m + 1 != c->rows) row[o].data = NULL;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// ---- comparing ----------------------------------------------------------------------
+
+typedef struct distance {
+  double rms, most;
+} distance;
+
+/// Infinite where one is finite and the other is not, or infinities differ.
+static distance distance_of(const eg_tensor *a, const eg_tensor *b) {
+  double sum = 0, most = 0;
+  int64_t count = eg_type_elements(&a->type);
+  for (int64_t i = 0; i < count; i++) {
+    double x = eg_tensor_get_double(a, i), y = eg_tensor_get_double(b, i);
+    double off = x == y || (isnan(x) && isnan(y)) ? 0 : fabs(x - y);
+    if (isnan(off)) off = INFINITY;
+    sum += off * off;
+    most = fmax(most, off);
+  }
+  return (distance){count != 0 ? sqrt(sum / (double)count) : 0, most};
+}
+
+static distance size_of(const eg_tensor *a) {
+  double sum = 0, most = 0;
+  int64_t count = eg_type_elements(&a->type);
+  for (int64_t i = 0; i < count; i++) {
+    double x = fabs(eg_tensor_get_double(a, i));
+    if (!isfinite(x)) continue;
+    sum += x * x;
+    most = fmax(most, x);
+  }
+  return (distance){count != 0 ? sqrt(sum / (double)count) : 0, most};
+}
+
+/// Where a result is not finite in one of the runs, nothing is known of the noise but
+/// what the other says.
+static void note_spread(spread *s, const eg_tensor *r, const eg_tensor *p) {
+  distance noise = distance_of(r, p);
+  if (!isfinite(noise.most)) return;
+  s->rms = fmax(s->rms, noise.rms);
+  s->most = fmax(s->most, noise.most);
+}
+
+static double ratio(double off, double allowed) {
+  if (off == 0) return 0;
+  return allowed > 0 ? off / allowed : INFINITY;
+}
+
+static void keep_worst(eg_step_verdict *out, const eg_step_verdict *one) {
+  double seconds = out->seconds;
+  if (out->output != NULL && one->excess <= out->excess) return;
+  *out = *one;
+  out->seconds = seconds;
+}
+
+static void compare_result(const eg_step_check *c, size_t index, const char *name,
+                           const eg_tensor *x, eg_step_verdict *out) {
+  const spread *s = &c->spreads[index];
+  distance off = distance_of(&c->base.data[index], x);
+  double rms = ALLOWED * s->rms + LEAST_RMS * c->unit * s->result_rms;
+  double most = ALLOWED * s->most + LEAST_MAX * c->unit * s->result_most;
+  double scale = s->result_rms > 0 ? s->result_rms : 1;
+  keep_worst(out, &(eg_step_verdict){
+                      .output = name,
+                      .error = off.rms / scale,
+                      .noise = rms / scale,
+                      .excess = fmax(ratio(off.rms, rms), ratio(off.most, most))});
+}
+
+// ---- Adam ---------------------------------------------------------------------------
+
+static uint32_t output_of(const eg_graph *graph, eg_value value) {
+  uint32_t output = 0, count = eg_graph_output_count(graph);
+  while (output < count && eg_graph_output(graph, output, NULL).id != value.id)
+    output++;
+  return output;
+}
+
+static int32_t input_of(const eg_graph *graph, eg_value value) {
+  for (uint32_t i = 0; i < eg_graph_input_count(graph); i++)
+    if (eg_graph_input(graph, i).id == value.id) return (int32_t)i;
+  return NONE;
+}
+
+typedef struct adam_step {
+  const eg_tensor *weight;          // before
+  const eg_tensor *first, *second;  // moments, after
+  const eg_tensor *result;          // the plan's
+  double rate, kept, epsilon;       // kept: of the weight
+  double first_share, second_share; // 1 - beta^step
+} adam_step;
+
+/// The update that made an output, where the plan's moments are there to repeat it.
+static bool find_adam(const eg_step_check *c, uint32_t output, const eg_tensor *before,
+                      const eg_tensor *last, adam_step *out) {
+  const eg_graph *g = c->step;
+  eg_value value = eg_graph_output(g, output, NULL);
+  const eg_value_info *info = eg_graph_value(g, value);
+  if (info->kind != EG_VALUE_COMPUTED || info->result != 0) return false;
+  eg_graph_node_info node = eg_graph_node_at(g, info->node);
+  if (node.attrs->op != EG_OP_ADAM_UPDATE) return false;
+  uint32_t first = output_of(g, node.results[1]), second = output_of(g, node.results[2]);
+  int32_t weight = input_of(g, node.inputs[0]), rate = input_of(g, node.inputs[4]),
+          step = input_of(g, node.inputs[5]);
+  if (first == c->output_count || second == c->output_count || weight == NONE ||
+      rate == NONE || step == NONE || last[first].data == NULL ||
+      last[second].data == NULL)
+    return false;
+  double number = eg_tensor_get_double(&before[step], 0);
+  double decay = eg_attr_at(node.attrs, EG_A_ADAM_UPDATE_WEIGHT_DECAY)->f;
+  bool decoupled = eg_attr_at(node.attrs, EG_A_ADAM_UPDATE_DECOUPLED)->i != 0;
+  *out = (adam_step){
+      .weight = &before[weight],
+      .first = &last[first],
+      .second = &last[second],
+      .result = &last[output],
+      .rate = eg_tensor_get_double(&before[rate], 0),
+      .epsilon = eg_attr_at(node.attrs, EG_A_ADAM_UPDATE_EPSILON)->f,
+      .first_share = 1 - pow(eg_attr_at(node.attrs, EG_A_ADAM_UPDATE_BETA1)->f, number),
+      .second_share = 1 - pow(eg_attr_at(node.attrs, EG_A_ADAM_UPDATE_BETA2)->f, number)};
+  out->kept = decoupled ? 1 - out->rate * decay : 1;
+  return true;
+}
+
+/// w' = kept w - rate m' / (1 - beta1^t) / (sqrt(v' / (1 - beta2^t)) + epsilon)
+static void compare_adam(const adam_step *a, const char *name, eg_step_verdict *out) {
+  int64_t count = eg_type_elements(&a->weight->type);
+  double unit = a->weight->type.dtype == EGRAPH_FLOAT64 ? 0x1p-53 : 0x1p-24;
+  eg_step_verdict one = {.output = name};
+  double sum = 0, scale = 0;
+  for (int64_t i = 0; i < count; i++) {
+    double w = eg_tensor_get_double(a->weight, i);
+    double m = eg_tensor_get_double(a->first, i) / a->first_share;
+    double v = eg_tensor_get_double(a->second, i) / a->second_share;
+    double change = a->rate * m / (sqrt(v) + a->epsilon);
+    double want = a->kept * w - change, have = eg_tensor_get_double(a->result, i);
+    double off = want == have || (isnan(want) && isnan(have)) ? 0 : fabs(want - have);
+    if (isnan(off)) off = INFINITY;
+    sum += off * off;
+    scale += isfinite(want) ? want * want : 0;
+    one.excess =
+        fmax(one.excess, ratio(off, UPDATE_ROUNDING * unit * (fabs(w) + fabs(change))));
+  }
+  one.error = scale > 0 ? sqrt(sum / scale) : sqrt(sum);
+  one.noise = UPDATE_ROUNDING * unit;
+  keep_worst(out, &one);
+}
+
+// ---- a step -------------------------------------------------------------------------
+
+static egraph_status measure_noise(const eg_step_check *c, const eg_tensor *before) {
+  size_t results = (size_t)c->rows * c->output_count;
+  for (size_t i = 0; i < results; i++) {
+    c->spreads[i] = (spread){.rms = 0};
+    if (c->base.data[i].data == NULL) continue;
+    distance size = size_of(&c->base.data[i]);
+    c->spreads[i].result_rms = size.rms;
+    c->spreads[i].result_most = size.most;
+  }
+  for (uint64_t n = 0; n < PERTURBED; n++) {
+    step_tensors moved = c->moved;
+    EG_TRY(run_step(c, before, AMPLITUDE * c->unit, n + 1, &moved));
+    for (size_t i = 0; i < results; i++)
+      if (c->base.data[i].data != NULL)
+        note_spread(&c->spreads[i], &c->base.data[i], &c->moved.data[i]);
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_step_check_run(eg_step_check *check, const eg_tensor *before,
+                                const eg_tensor *after, eg_step_verdict *out) {
+  const eg_tensor *last = after + (size_t)(check->rows - 1) * check->output_count;
+  eg_step_verdict verdict = {.output = NULL};
+  double start = eg_clock_seconds();
+  EG_TRY(run_step(check, before, 0, 0, &check->base));
+  verdict.seconds = eg_clock_seconds() - start;
+  EG_TRY(measure_noise(check, before));
+  for (uint32_t m = 0; m < check->rows; m++)
+    for (uint32_t o = 0; o < check->output_count; o++) {
+      const char *name;
+      adam_step adam;
+      size_t index = (size_t)m * check->output_count + o;
+      (void)eg_graph_output(check->step, o, &name);
+      if (after[index].data == NULL || check->base.data[index].data == NULL) continue;
+      if (m + 1 == check->rows && find_adam(check, o, before, last, &adam))
+        compare_adam(&adam, name, &verdict);
+      else
+        compare_result(check, index, name, &after[index], &verdict);
+    }
+  *out = verdict;
+  return EGRAPH_OK;
+}

@@ -1,0 +1,55 @@
+// Whether the steps of a plan are what one device computes, at the scale of rounding.
+//
+// What differs between the two is rounding alone, or an error. How much rounding explains
+// is measured, not assumed: one device runs the step three times, twice on values that
+// are moved by up to 8 units of rounding each (2^-24 of a float32). Its results r and p
+// of an output x of the plan give
+//
+//   noise    s = the larger root mean square of p - r,   t = the largest |p - r|
+//   equal    rms(x - r) <= 4 s + 4 u rms(r)   and   max|x - r| <= 4 t + 16 u max|r|
+//
+// where u is the unit of rounding of the coarsest floating-point type in the step. So an
+// output is compared as finely as it is determined: a gradient that is zero in exact
+// arithmetic (of a bias that a softmax cancels) is noise in r and p alike, and may be any
+// such noise in x; an error of 1e-4 in one gradient of a network that is well conditioned
+// is seen.
+//
+// Adam divides noise by its own size, so that its weights cannot be compared with those
+// of another run: what is noise becomes a step of full length in a direction that noise
+// decides. But a weight after the step follows from the weight before it and the two
+// moments after it, element by element, whatever they are: that formula is computed in
+// float64 from the plan's own moments, and the plan's weights must be its results within
+// 8 units of rounding. The moments are compared as above; gradients stand in them.
+//
+// Each step begins with what the plan left of the step before, so that differences do not
+// grow from step to step, and a late step is compared as finely as the first.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXEC_STEP_CHECK_H
+#define EG_EXEC_STEP_CHECK_H
+
+#include "exec/session.h"
+
+typedef struct eg_step_check eg_step_check;
+
+typedef struct eg_step_verdict {
+  const char *output; // the worst: the one that exceeds what rounding explains by most
+  double error;       // rms(x - r) / rms(r) of it
+  double noise;       // what rounding explains of that
+  double excess;      // how many times what is allowed it is off by; equal: at most 1
+  double seconds;     // of one step on one device
+} eg_step_verdict;
+
+/// `step` is a training step (pcg/training.h), borrowed: what enters and leaves under one
+/// name is carried. Fails like eg_session_create.
+egraph_status eg_step_check_create(const egraph_allocator *alloc, const eg_graph *step,
+                                   const eg_session_options *options,
+                                   uint32_t micro_batches, eg_step_check **out);
+void eg_step_check_destroy(eg_step_check *check);
+/// Compares one step. before[m * inputs + i]: input i of micro-batch m, what is carried
+/// in the first row, as it was before the step. after[m * outputs + o]: what the plan
+/// left; what is made once in the last row, all else in each; data NULL: not compared.
+/// Runs the step three times.
+egraph_status eg_step_check_run(eg_step_check *check, const eg_tensor *before,
+                                const eg_tensor *after, eg_step_verdict *out);
+
+#endif

@@ -1,0 +1,244 @@
+// Files of a training run: batches that it is fed with, the checkpoint that it goes on
+// from and the one that it leaves, the model with trained weights.
+//
+// A checkpoint is an archive of NumPy: every weight and every state of the optimizer
+// under its name in the plan, whole, and "egraph.step", how many steps were done.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/rank_tensors.h"
+#include "tools/tensor_files.h"
+
+static const char STEP_NAME[] = "egraph.step";
+
+static bool is_sum(const rank_run *r, uint32_t input) {
+  const char *name = r->input_names[input];
+  size_t length = strlen(name);
+  return rank_run_is_state(r, input) && length > 4 &&
+         strcmp(name + length - 4, ".sum") == 0;
+}
+
+/// Whether a checkpoint has it: sums begin each step as zeros.
+static bool is_kept(const rank_run *r, uint32_t input) {
+  return rank_run_carries(r, input) && !is_sum(r, input);
+}
+
+static void print_type(const egraph_tensor *type) {
+  fprintf(stderr, "%s[", egraph_dtype_name(type->dtype));
+  for (uint32_t i = 0; i < type->rank; i++)
+    fprintf(stderr, i == 0 ? "%" PRId64 : ",%" PRId64, type->dims[i]);
+  fprintf(stderr, "]");
+}
+
+static bool same_type(const egraph_tensor *a, const egraph_tensor *b) {
+  return a->dtype == b->dtype && a->rank == b->rank &&
+         memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+/// The end of every complaint about a type: "'x' is float32[2] and must be float32[4]; ".
+static bool complain_of_type(const char *path, const char *name,
+                             const egraph_tensor *have, const egraph_tensor *want,
+                             const char *remedy) {
+  fprintf(stderr, "egraph: %s: array '%s' is ", path, name);
+  print_type(have);
+  fprintf(stderr, " where the plan has ");
+  print_type(want);
+  fprintf(stderr, "; %s\n", remedy);
+  return false;
+}
+
+static int32_t find_input(const rank_run *r, const char *name) {
+  for (uint32_t i = 0; i < r->input_count; i++)
+    if (strcmp(r->input_names[i], name) == 0) return (int32_t)i;
+  return -1;
+}
+
+// ---- batches --------------------------------------------------------------------
+
+/// What --data may have: what a step is given, but for its scalars.
+static bool is_fed(const rank_run *r, uint32_t input) {
+  const char *name = r->input_names[input];
+  bool is_scalar = strcmp(name, "learning_rate") == 0 || strcmp(name, "step") == 0;
+  return !rank_run_carries(r, input) && !(is_scalar && r->inputs[input].rank == 0);
+}
+
+static void list_fed(const rank_run *r) {
+  for (uint32_t i = 0; i < r->input_count; i++)
+    if (is_fed(r, i)) fprintf(stderr, " %s", r->input_names[i]);
+  fprintf(stderr, "\n");
+}
+
+/// How many batches an array has, one behind the other along the first dimension; 0 with
+/// a message.
+static uint64_t batches_of(const rank_run *r, const char *name, const egraph_tensor *all,
+                           const egraph_tensor *one) {
+  static const char remedy[] =
+      "give it as many batches, one behind the other along the first dimension";
+  bool is_series = one->rank == 0 && all->rank == 1; // of scalars
+  bool fits = all->dtype == one->dtype && (is_series || all->rank == one->rank);
+  for (uint32_t i = 1; fits && i < one->rank; i++)
+    fits = all->dims[i] == one->dims[i];
+  int64_t rows = one->rank == 0 ? 1 : one->dims[0];
+  if (!fits || (all->rank != 0 && (rows == 0 || all->dims[0] < rows))) {
+    (void)complain_of_type(r->flags->data, name, all, one, remedy);
+    return 0;
+  }
+  if (all->rank == 0) return 1;
+  if (all->dims[0] % rows != 0) {
+    fprintf(stderr,
+            "egraph: %s: array '%s' has %" PRId64 " rows, which batches of %" PRId64
+            " do not divide; leave the last %" PRId64 " out\n",
+            r->flags->data, name, all->dims[0], rows, all->dims[0] % rows);
+    return 0;
+  }
+  return (uint64_t)(all->dims[0] / rows);
+}
+
+static bool check_array(rank_run *r, const char *name, const egraph_tensor *all) {
+  int32_t input = find_input(r, name);
+  if (input < 0 || !is_fed(r, (uint32_t)input)) {
+    fprintf(stderr,
+            "egraph: %s: array '%s' is no input of the plan; name arrays as inputs, and "
+            "labels 'target':",
+            r->flags->data, name);
+    list_fed(r);
+    return false;
+  }
+  uint64_t count = batches_of(r, name, all, &r->inputs[input]);
+  if (count == 0) return false;
+  if (count != 1 && r->batch_count > 1 && count != r->batch_count) {
+    fprintf(stderr,
+            "egraph: %s: array '%s' has %" PRIu64 " batches, others %" PRIu64
+            "; give all of them as many\n",
+            r->flags->data, name, count, r->batch_count);
+    return false;
+  }
+  if (count > r->batch_count) r->batch_count = count;
+  return true;
+}
+
+static bool check_batches(rank_run *r) {
+  for (uint32_t i = 0; i < egraph_arrays_count(r->batches); i++) {
+    const char *name;
+    egraph_tensor all = egraph_arrays_at(r->batches, i, &name);
+    if (!check_array(r, name, &all)) return false;
+  }
+  for (uint32_t i = 0; i < r->input_count; i++) {
+    egraph_tensor all;
+    if (!is_fed(r, i) || tensor_file(&r->flags->inputs, r->input_names[i]) != NULL ||
+        egraph_arrays_find(r->batches, r->input_names[i], &all))
+      continue;
+    fprintf(stderr,
+            "egraph: %s has no array '%s'; it needs one for each of:", r->flags->data,
+            r->input_names[i]);
+    list_fed(r);
+    return false;
+  }
+  return true;
+}
+
+// ---- checkpoints ----------------------------------------------------------------
+
+static bool read_step(rank_run *r) {
+  egraph_tensor number;
+  if (!egraph_arrays_find(r->resumed, STEP_NAME, &number) ||
+      number.dtype != EGRAPH_INT64 || number.rank != 0 || *(int64_t *)number.data < 0) {
+    fprintf(stderr,
+            "egraph: %s is no checkpoint: it has no '%s'; give a file that --checkpoint "
+            "wrote\n",
+            r->flags->resume, STEP_NAME);
+    return false;
+  }
+  r->first_step = (uint64_t) * (int64_t *)number.data;
+  return true;
+}
+
+static bool check_checkpoint(const rank_run *r) {
+  static const char remedy[] =
+      "give the checkpoint of the same model, trained by the same optimizer";
+  const char *path = r->flags->resume;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < r->input_count; i++) {
+    egraph_tensor have;
+    if (!is_kept(r, i)) continue;
+    kept++;
+    if (!egraph_arrays_find(r->resumed, r->input_names[i], &have)) {
+      fprintf(stderr, "egraph: %s has no '%s'; %s\n", path, r->input_names[i], remedy);
+      return false;
+    }
+    if (!same_type(&have, &r->inputs[i]))
+      return complain_of_type(path, r->input_names[i], &have, &r->inputs[i], remedy);
+  }
+  if (kept + 1 == egraph_arrays_count(r->resumed)) return true;
+  for (uint32_t i = 0; i < egraph_arrays_count(r->resumed); i++) {
+    const char *name;
+    (void)egraph_arrays_at(r->resumed, i, &name);
+    int32_t input = find_input(r, name);
+    if (strcmp(name, STEP_NAME) != 0 && (input < 0 || !is_kept(r, (uint32_t)input)))
+      fprintf(stderr, "egraph: %s has '%s', which the plan does not train; %s\n", path,
+              name, remedy);
+  }
+  return false;
+}
+
+static bool open_arrays(const char *path, egraph_arrays **out) {
+  if (path == NULL) return true;
+  egraph_status status = egraph_arrays_load(NULL, path, out);
+  return status == EGRAPH_OK || report_failure(status) == EXIT_DONE;
+}
+
+bool rank_run_open_files(rank_run *r) {
+  const run_flags *f = r->flags;
+  if (!open_arrays(f->data, &r->batches) || !open_arrays(f->resume, &r->resumed))
+    return false;
+  return (f->data == NULL || check_batches(r)) &&
+         (f->resume == NULL || (read_step(r) && check_checkpoint(r)));
+}
+
+// ---- what a run leaves ----------------------------------------------------------
+
+/// Weights, and with `states` what the optimizer keeps, as they are after the last step.
+static egraph_status collect(const rank_run *r, bool states, egraph_arrays *out) {
+  egraph_status status = EGRAPH_OK;
+  const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
+  for (uint32_t o = 0; status == EGRAPH_OK && o < r->output_count; o++) {
+    if (r->entry[o] < 0 || !is_kept(r, (uint32_t)r->entry[o]) ||
+        (!states && rank_run_is_state(r, (uint32_t)r->entry[o])))
+      continue;
+    status = egraph_arrays_add(out, r->output_names[o], &last[o]);
+  }
+  return status;
+}
+
+static egraph_status write_checkpoint(const rank_run *r, egraph_arrays *arrays) {
+  int64_t steps = (int64_t)(r->first_step + r->done);
+  const egraph_tensor number = {.dtype = EGRAPH_INT64, .data = &steps};
+  egraph_status status = collect(r, true, arrays);
+  if (status == EGRAPH_OK) status = egraph_arrays_add(arrays, STEP_NAME, &number);
+  if (status == EGRAPH_OK) status = egraph_arrays_save(arrays, r->flags->checkpoint);
+  return status;
+}
+
+static egraph_status write_model(const rank_run *r, egraph_arrays *arrays) {
+  egraph_status status = collect(r, false, arrays);
+  if (status == EGRAPH_OK)
+    status = egraph_model_save(NULL, r->model_path, arrays, r->flags->save);
+  return status;
+}
+
+static bool write_arrays(const rank_run *r,
+                         egraph_status (*write)(const rank_run *, egraph_arrays *)) {
+  egraph_arrays *arrays = NULL;
+  egraph_status status = egraph_arrays_create(NULL, &arrays);
+  if (status == EGRAPH_OK) status = write(r, arrays);
+  egraph_arrays_destroy(arrays);
+  return status == EGRAPH_OK || report_failure(status) == EXIT_DONE;
+}
+
+bool rank_run_write_files(const rank_run *r) {
+  bool good = r->flags->checkpoint == NULL || write_arrays(r, write_checkpoint);
+  return (r->flags->save == NULL || write_arrays(r, write_model)) && good;
+}

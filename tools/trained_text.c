@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/trained_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/rank_tensors.h"
+
+enum { MOST_NAMES = 8 }; // of one reason, in text
+
+typedef struct weight_row {
+  const char *name, *why; // why NULL: not known
+} weight_row;
+
+typedef struct weight_list {
+  const rank_run *run; // whose plan says what is trained; NULL: the library does
+  weight_row *rest;
+  size_t rest_count, room;
+  uint64_t trained;
+  int64_t elements;
+  bool is_short; // of memory
+} weight_list;
+
+static void add_rest(weight_list *list, const char *name, const char *why) {
+  if (list->rest_count == list->room) {
+    size_t room = 2 * list->room + 16;
+    weight_row *grown = realloc(list->rest, room * sizeof *grown);
+    list->is_short = list->is_short || grown == NULL;
+    if (grown == NULL) return;
+    list->rest = grown;
+    list->room = room;
+  }
+  list->rest[list->rest_count++] = (weight_row){name, why};
+}
+
+static bool is_carried(const rank_run *r, const char *name) {
+  for (uint32_t i = 0; i < r->input_count; i++)
+    if (strcmp(r->input_names[i], name) == 0) return rank_run_carries(r, i);
+  return false;
+}
+
+static void note(void *user, const egraph_model_weight *weight) {
+  weight_list *list = user;
+  bool is_trained =
+      list->run != NULL ? is_carried(list->run, weight->name) : weight->is_trained;
+  if (!is_trained)
+    add_rest(list, weight->name, weight->is_trained ? "frozen" : weight->why);
+  else
+    list->trained++;
+  list->elements += is_trained ? weight->elements : 0;
+}
+
+static bool is_float(egraph_dtype dtype) {
+  return dtype == EGRAPH_FLOAT32 || dtype == EGRAPH_FLOAT64 || dtype == EGRAPH_FLOAT16 ||
+         dtype == EGRAPH_BFLOAT16;
+}
+
+/// From the plan alone: it does not say why.
+static void note_plan(weight_list *list) {
+  const rank_run *r = list->run;
+  for (uint32_t i = 0; i < r->input_count; i++) {
+    if (!rank_run_carries(r, i) || rank_run_is_state(r, i)) continue;
+    int64_t elements = 1;
+    for (uint32_t d = 0; d < r->inputs[i].rank; d++)
+      elements *= r->inputs[i].dims[d];
+    list->trained++;
+    list->elements += elements;
+  }
+  for (uint32_t i = 0; i < egraph_graph_info_of(r->graph).weights; i++) {
+    const char *name;
+    egraph_tensor weight;
+    if (egraph_graph_weight(r->graph, i, &name, &weight) == EGRAPH_OK &&
+        is_float(weight.dtype))
+      add_rest(list, name, NULL);
+  }
+}
+
+static bool same_why(const weight_row *a, const weight_row *b) {
+  return a->why == b->why ||
+         (a->why != NULL && b->why != NULL && strcmp(a->why, b->why) == 0);
+}
+
+/// All rows of the reason that row `first` is the first of.
+static void print_reason(const weight_list *list, size_t first) {
+  size_t count = 0;
+  for (size_t i = first; i < list->rest_count; i++) {
+    if (!same_why(&list->rest[i], &list->rest[first])) continue;
+    if (count++ < MOST_NAMES) printf("%s%s", count == 1 ? "" : ", ", list->rest[i].name);
+  }
+  if (count > MOST_NAMES) printf(", %zu more", count - MOST_NAMES);
+  if (list->rest[first].why != NULL) printf(" (%s)", list->rest[first].why);
+}
+
+static void print_text(const weight_list *list) {
+  const char *separator = "; not: ";
+  printf("trains    %" PRIu64 " %s of %" PRId64 " elements", list->trained,
+         list->trained == 1 ? "weight" : "weights", list->elements);
+  for (size_t i = 0; i < list->rest_count; i++) {
+    bool is_first = true;
+    for (size_t j = 0; j < i && is_first; j++)
+      is_first = !same_why(&list->rest[i], &list->rest[j]);
+    if (!is_first) continue;
+    printf("%s", separator);
+    print_reason(list, i);
+    separator = "; ";
+  }
+  printf("\n");
+}
+
+static void print_json(const weight_list *list) {
+  json_int("trained", list->trained);
+  json_int("trained_elements", (uint64_t)list->elements);
+  json_open("untrained", '[');
+  for (size_t i = 0; i < list->rest_count; i++) {
+    json_open(NULL, '{');
+    json_text("name", list->rest[i].name);
+    if (list->rest[i].why != NULL) json_text("why", list->rest[i].why);
+    json_close('}');
+  }
+  json_close(']');
+}
+
+static egraph_status print_list(weight_list *list, egraph_status status, bool json) {
+  if (status == EGRAPH_OK && list->is_short) status = EGRAPH_E_MEMORY;
+  if (status == EGRAPH_OK && json)
+    print_json(list);
+  else if (status == EGRAPH_OK)
+    print_text(list);
+  free(list->rest);
+  return status;
+}
+
+egraph_status print_trained(const egraph_graph *model,
+                            const egraph_plan_options *options) {
+  weight_list list = {.run = NULL};
+  egraph_status status = egraph_training_weights(model, options, note, &list);
+  return print_list(&list, status, false);
+}
+
+/// Weights whose values nobody gave are random: that is said.
+static void print_drawn(const rank_run *r) {
+  uint64_t drawn = (uint64_t)r->drawn + egraph_graph_info_of(r->graph).absent_weights;
+  if (r->flags->json) {
+    json_int("drawn_weights", drawn);
+  } else if (drawn != 0) {
+    printf("weights   %" PRIu64 " have no data and are drawn from seed %" PRIu64 "%s\n",
+           drawn, r->flags->seed,
+           r->model == NULL ? "; give the model with --weights" : "");
+  }
+}
+
+void rank_run_print_weights(const rank_run *r) {
+  weight_list list = {.run = r};
+  if (r->loss >= 0) {
+    egraph_status status = EGRAPH_OK;
+    if (r->model != NULL)
+      status = egraph_training_weights(r->model, NULL, note, &list);
+    else
+      note_plan(&list);
+    (void)print_list(&list, status, r->flags->json);
+  }
+  print_drawn(r);
+}
