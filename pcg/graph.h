@@ -123,9 +123,12 @@ egraph_status eg_graph_check(const eg_graph *graph);
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
 /// A copy in which computed values that need only weights with data (and fills) become
 /// weights, by the reference kernels; results larger than `max_bytes` stay, and those
-/// that differ with the sizes of `open` (NULL: none are). Names are kept.
+/// that differ with the sizes of `open` (NULL: none are). Names are kept. *out_not_finite
+/// (may be NULL) counts the results that hold NaN or infinity and were computed, not
+/// moved.
 egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
-                              const struct eg_size_table *open, eg_graph **out);
+                              const struct eg_size_table *open, eg_graph **out,
+                              uint32_t *out_not_finite);
 /// True for values computed from weights and fills only (weights included): [value_count]
 /// flags.
 egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);

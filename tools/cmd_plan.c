@@ -214,6 +214,7 @@ static egraph_status make_plan(const char *model, const parallel_flags *flags,
   egraph_status status = load_sizes(model, &flags->load, &graph);
   if (status == EGRAPH_OK) status = rule_flags_load(&flags->rules, &rules);
   options.rules = rules;
+  options.math = rule_flags_math(&flags->rules);
   if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);
   egraph_graph_destroy(graph);
   egraph_rules_destroy(rules);

@@ -40,7 +40,8 @@ typedef struct load_flags {
 /// Which rules are used.
 typedef struct rule_flags {
   text_list files, enabled, disabled;
-  bool no_builtin;
+  bool no_builtin, trust;
+  const char *math; // a class; NULL: the default
 } rule_flags;
 
 typedef struct plan_flags {
@@ -57,14 +58,18 @@ typedef struct plan_session {
   egraph_rules *rules;
   egraph_costs *costs;
   egraph_result *result;
+  egraph_math math; // that was asked for
 } plan_session;
 
-enum { MAX_PLAN_FLAGS = 40 };
+enum { MAX_PLAN_FLAGS = 48 };
 
 /// Writes the rows of rules and returns how many.
 size_t rule_flags_rows(rule_flags *flags, flag *rows);
 /// The rules that the flags name; destroy *out whatever it returns (NULL is possible).
 egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out);
+
+/// The class of rules that --math names.
+egraph_math rule_flags_math(const rule_flags *flags);
 
 void plan_flags_init(plan_flags *flags);
 /// Writes the rows of the shared flags and returns how many.

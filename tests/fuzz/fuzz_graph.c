@@ -28,7 +28,7 @@ static void check_copies(const eg_graph *graph) {
   FUZZ_CHECK(eg_graph_pruned(graph, &copy) == EGRAPH_OK);
   FUZZ_CHECK(eg_graph_check(copy) == EGRAPH_OK);
   eg_graph_destroy(copy);
-  egraph_status status = eg_graph_folded(graph, MAX_FOLDED_BYTES, NULL, &copy);
+  egraph_status status = eg_graph_folded(graph, MAX_FOLDED_BYTES, NULL, &copy, NULL);
   if (status != EGRAPH_OK) {
     fuzz_check_failure(status);
     return;
