@@ -123,6 +123,7 @@ static egraph_status read_saturation(plan_job *job) {
                     (uint32_t)initial.iteration_limit, &out->iteration_limit));
   out->time_limit_seconds = o->saturate_time_limit == 0 ? 15.0 : o->saturate_time_limit;
   out->byte_limit = (size_t)initial.byte_limit;
+  out->math = o->math;
   out->progress = on_saturate;
   out->user = job;
   return EGRAPH_OK;

@@ -3,11 +3,24 @@
 #include <string.h>
 
 #include "rewrites/rule_ast.h"
+#include "rewrites/rule_class.h"
 #include "rewrites/unity_import.h"
 #include "rewrites/verify.h"
 
+const char *egraph_math_name(egraph_math math) { return eg_rule_class_name(math); }
+
+bool egraph_math_find(const char *name, egraph_math *out) {
+  return eg_rule_class_find(name, out);
+}
+
 egraph_status egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out) {
-  return eg_rules_create(alloc, out);
+  EG_TRY(eg_rules_create(alloc, out));
+  (void)eg_rules_set_verified(*out, true);
+  return EGRAPH_OK;
+}
+
+void egraph_rules_trust(egraph_rules *rules, bool trust) {
+  (void)eg_rules_set_verified(rules, !trust);
 }
 
 void egraph_rules_destroy(egraph_rules *rules) { eg_rules_destroy(rules); }
@@ -55,7 +68,8 @@ static egraph_rule_info info_of(const eg_rule *rule) {
                             .source = rule->source,
                             .file = rule->file,
                             .line = rule->line,
-                            .known_as = rule->known_as};
+                            .known_as = rule->known_as,
+                            .math = rule->math};
 }
 
 egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index) {
@@ -74,7 +88,8 @@ egraph_status egraph_rules_verify(const egraph_rules *rules, uint64_t seed,
                                   void (*report)(void *user, const char *rule,
                                                  bool accepted, const char *detail),
                                   void *user, uint32_t *out_rejected) {
-  return eg_rules_verify(rules, seed, report, user, out_rejected);
+  const eg_verify_options options = {.seed = seed, .instances = EG_VERIFY_INSTANCES};
+  return eg_rules_verify(rules, &options, report, user, out_rejected);
 }
 
 egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rules *rules,

@@ -56,7 +56,8 @@ egraph_status eg_trained_prepare(const eg_graph *model, const eg_parameter_wish 
   if (status == EGRAPH_OK && wish != NULL)
     status = eg_parameters_names(model, c.fates, names);
   if (status == EGRAPH_OK)
-    status = eg_graph_folded_around(model, c.kept, MOST_FOLDED, out);
+    status = eg_graph_folded(
+        model, &(eg_fold_options){.max_bytes = MOST_FOLDED, .kept = c.kept}, out);
   chooser_deinit(&c, model);
   return status;
 }
@@ -173,7 +174,8 @@ egraph_status egraph_plan_take_weights(egraph_plan *plan, const egraph_graph *mo
   bool *kept;
   EG_TRY(eg_alloc(alloc, values, sizeof *kept, &kept));
   keep_named(model, step, kept);
-  egraph_status status = eg_graph_folded_around(model, kept, MOST_FOLDED, &folded);
+  egraph_status status = eg_graph_folded(
+      model, &(eg_fold_options){.max_bytes = MOST_FOLDED, .kept = kept}, &folded);
   eg_free(alloc, kept, values, sizeof *kept);
   for (uint32_t v = 0; status == EGRAPH_OK && v < eg_graph_value_count(step); v++) {
     status = take_weight(model, step, (eg_value){v}); // as it stands in the model

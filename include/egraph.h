@@ -247,6 +247,26 @@ EGRAPH_API void egraph_string_free(const egraph_allocator *alloc, char *text);
 
 // ---- rewrite rules --------------------------------------------------------------
 
+/// Classes of rules, by what they may change of results; and what a caller allows: rules
+/// of that class and of those before it. What the classes promise, and how they are
+/// checked: rewrites/README.md.
+///   exact        the same bits (one NaN is as good as another)
+///   associative  sums and products are regrouped, constants folded: rounding, the sign
+///   of
+///                a zero, and overflow of intermediate results may change. What is not
+///                finite stays so, and no number becomes NaN or infinite, as long as
+///                inputs are what is not finite; an infinity may become NaN.
+///   fast         for ordinary numbers only: log(exp(x)) = x, x - x = 0
+typedef enum egraph_math {
+  EGRAPH_MATH_EXACT = -1,
+  EGRAPH_MATH_ASSOCIATIVE = 0, // the default
+  EGRAPH_MATH_FAST = 1
+} egraph_math;
+/// "exact" and so on; NULL for another number.
+EGRAPH_API const char *egraph_math_name(egraph_math math);
+/// False when there is none of that name.
+EGRAPH_API bool egraph_math_find(const char *name, egraph_math *out);
+
 typedef struct eg_rules egraph_rules;
 
 /// An empty rule set; add the shipped rules, files, or text to it.
@@ -256,10 +276,14 @@ EGRAPH_API void egraph_rules_destroy(egraph_rules *rules);
 /// Adds the rules shipped with the library. Those of the files explore-*, which only make
 /// variants, are off: switch them on with egraph_rules_enable.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_builtin(egraph_rules *rules);
+/// Rules that are added from now on are used as they are (true), or verified (false, at
+/// first): a few random instances of each, some milliseconds, and the tests of the file.
+EGRAPH_API void egraph_rules_trust(egraph_rules *rules, bool trust);
 /// Fails with PARSE, "file:line:col: what is wrong; what to do", and then adds nothing of
-/// the file. A rule that the shipped ones in the set have already is no error: it
-/// switches that one on, and is listed with egraph_rules_implied_at under a name of its
-/// own.
+/// the file; "file:line: ..." and a counterexample, for a rule that does not hold or is
+/// not in the class that it declares, and for a test that fails. A rule that the shipped
+/// ones in the set have already is no error: it switches that one on, and is listed with
+/// egraph_rules_implied_at under a name of its own.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_add_file(egraph_rules *rules,
                                                                 const char *path);
 /// As egraph_rules_add_file, from memory; `name` stands for the file in messages.
@@ -282,6 +306,7 @@ typedef struct egraph_rule_info {
   const char *name, *source, *file; // borrowed
   uint32_t line;
   const char *known_as; // the rule that it repeats; NULL: none
+  egraph_math math;     // its class, as declared
 } egraph_rule_info;
 /// Directions count separately: a two-way rule is two.
 EGRAPH_API uint32_t egraph_rules_count(const egraph_rules *rules);
@@ -377,6 +402,7 @@ typedef struct egraph_options {
 #include "egraph_options.def"
   const char *extractor; // "ilp" (default), "dag" or "tree"
   const char *scheduler; // "backoff" (default), "yield" or "simple"
+  egraph_math math;      // rules that may be applied
   /// Called now and then with the phase ("saturate", "profile", "extract") and a line
   /// about it; returns true to cancel: the best result so far is then returned.
   bool (*progress)(void *user, const char *phase, const char *line);
@@ -424,7 +450,9 @@ typedef struct egraph_report {
   // with several left sides, option multi_depth), "cancelled"; and words that complete
   // "saturation ...": "stopped at its node limit".
   const char *stop, *stop_words;
-  uint32_t rounds; // each from the best graph of those before
+  egraph_math math; // of the rules that were applied: EGRAPH_MATH_EXACT, whatever was
+                    // allowed, where constants that other rules fold would overflow
+  uint32_t rounds;  // each from the best graph of those before
   bool settled; // the last one gained nothing (at most a relative 1e-5): optimizing the
                 // result again would not either. False: a limit ended the rounds
   uint32_t nodes, classes, iterations; // of the e-graphs of all rounds together

@@ -53,6 +53,7 @@ typedef struct egraph_plan_options {
                 // whole step is searched on, as far as its size allows
   const egraph_rules *rules; // variants of the graph to choose from, together with how it
                              // is split; read during the call. NULL: the graph as it is
+  egraph_math math;          // rules that may be applied
   uint64_t node_limit, iteration_limit; // of saturation; 0: 20000, 12
   double saturate_time_limit;           // seconds; 0: 15
   const char *database; // profile database (SQLite, only read) with entries of the

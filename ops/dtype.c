@@ -54,6 +54,41 @@ bool eg_dtype_from_onnx(int onnx, egraph_dtype *out) {
   return false;
 }
 
+/// Of floating-point types: binary exponents of the largest and the smallest normal
+/// number, and bits behind the leading one.
+static const struct {
+  int largest, normal, bits;
+} floats[EGRAPH_DTYPE_COUNT] = {[EGRAPH_FLOAT16] = {15, -14, 10},
+                                [EGRAPH_BFLOAT16] = {127, -126, 7},
+                                [EGRAPH_FLOAT32] = {127, -126, 23},
+                                [EGRAPH_FLOAT64] = {1023, -1022, 52}};
+
+double eg_dtype_largest(egraph_dtype dtype) {
+  assert(eg_dtype_is_float(dtype));
+  return ldexp(2.0 - ldexp(1.0, -floats[dtype].bits), floats[dtype].largest);
+}
+
+double eg_dtype_normal(egraph_dtype dtype) {
+  assert(eg_dtype_is_float(dtype));
+  return ldexp(1.0, floats[dtype].normal);
+}
+
+double eg_dtype_unit(egraph_dtype dtype, double value) {
+  if (!eg_dtype_is_float(dtype) || !isfinite(value)) return 0;
+  int exponent = floats[dtype].normal;
+  if (fabs(value) >= ldexp(1.0, exponent)) exponent = ilogb(value);
+  return ldexp(1.0, exponent - floats[dtype].bits);
+}
+
+bool eg_dtype_holds(egraph_dtype dtype, double value) {
+  uint64_t element;
+  eg_tensor scalar = {.type = eg_type_of(dtype, 0, NULL), .data = &element};
+  eg_tensor_set_double(&scalar, 0, value);
+  double held = eg_tensor_get_double(&scalar, 0);
+  if (!eg_dtype_is_float(dtype)) return held == value;
+  return value == 0 || (isfinite(held) && fabs(held) >= eg_dtype_normal(dtype));
+}
+
 bool eg_dtype_is_float(egraph_dtype dtype) {
   return dtype == EGRAPH_FLOAT32 || dtype == EGRAPH_FLOAT64 || dtype == EGRAPH_FLOAT16 ||
          dtype == EGRAPH_BFLOAT16;

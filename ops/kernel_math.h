@@ -1,12 +1,13 @@
 // Smooth functions for float32 rows, computed in double without branches or calls, so
 // that compilers turn loops over them into vector code. Relative errors stay below 3e-10,
 // far under float32's half unit in the last place (3e-8): after rounding the results are
-// as good as libm's and often exact. NaN stays NaN; results beyond float32's range become
-// infinite or zero when they are rounded.
+// as good as libm's and often exact. NaN stays NaN, infinities have their limits; results
+// beyond float32's range become infinite or zero when they are rounded.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_KERNEL_MATH_H
 #define EG_OPS_KERNEL_MATH_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -79,12 +80,14 @@ static inline eg_math_power eg_math_power_of(double x) {
 
 static inline double eg_math_exp(double x) {
   const eg_math_power power = eg_math_power_of(x);
-  return power.scale + power.scale * power.q;
+  const double y = power.scale + power.scale * power.q;
+  return x > 250.0 ? (double)INFINITY : x < -250.0 ? 0.0 : y;
 }
 
 static inline double eg_math_expm1(double x) {
   const eg_math_power power = eg_math_power_of(x);
-  return (power.scale - 1.0) + power.scale * power.q;
+  const double y = (power.scale - 1.0) + power.scale * power.q;
+  return x > 250.0 ? (double)INFINITY : y; // -1 at the other end
 }
 
 static inline double eg_math_tanh(double x) {
@@ -107,7 +110,8 @@ static inline double eg_math_log1p(double y) {
 }
 
 // Up to 1 a polynomial in x^2, above it 1 - exp(-polynomial); both fitted with a minimax
-// criterion (errors 3.3e-11 and 2.1e-11). Beyond 4, erf is 1 in float32.
+// criterion (errors 3.3e-11 and 2.1e-11). Beyond 4, erf is 1 in float32;
+// beyond 6 it is 1, so that 1 + erf(-infinity) is 0.
 static inline double eg_math_erf(double x) {
   const double z = eg_math_clamp(x * x, 0.0, 1.0);
   double small = -9.6801346914643371e-06;
@@ -127,7 +131,7 @@ static inline double eg_math_erf(double x) {
   large = large * t + 0.63321986394399743;
   large = large * t + 1.1295784397066888;
   large = large * t - 0.00018804367215796759;
-  const double far = -eg_math_expm1(-large);
+  const double far = eg_math_abs(x) > 6.0 ? 1.0 : -eg_math_expm1(-large);
   return eg_math_abs(x) <= 1.0 ? x * small : x < 0.0 ? -far : far;
 }
 

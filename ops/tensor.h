@@ -60,6 +60,15 @@ size_t eg_dtype_bytes(egraph_dtype dtype);
 int eg_dtype_onnx(egraph_dtype dtype);
 bool eg_dtype_from_onnx(int onnx, egraph_dtype *out);
 bool eg_dtype_is_float(egraph_dtype dtype);
+/// Of a floating-point type: the largest number, and the smallest normal one.
+double eg_dtype_largest(egraph_dtype dtype);
+double eg_dtype_normal(egraph_dtype dtype);
+/// The unit in the last place that a number has in a type; 0 for integers and bool.
+double eg_dtype_unit(egraph_dtype dtype, double value);
+/// Whether a tensor can hold a finite number: a whole one within the range of integers;
+/// in floating point one that rounds neither to infinity nor to a number below the normal
+/// ones (0 is held).
+bool eg_dtype_holds(egraph_dtype dtype, double value);
 /// An integer without a sign; bool is none.
 bool eg_dtype_is_unsigned(egraph_dtype dtype);
 const char *eg_format_name(eg_format format);

@@ -150,8 +150,8 @@ egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
 }
 
 egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act) {
-  bool exact = act->i == EG_ACT_NONE || act->i == EG_ACT_RELU || act->i == EG_ACT_CLIP;
-  if (exact || eg_dtype_is_float(node->inputs[0].dtype)) return EGRAPH_OK;
+  // Integers wrap before an activation, and accumulators hold more than they do.
+  if (act->i == EG_ACT_NONE || eg_dtype_is_float(node->inputs[0].dtype)) return EGRAPH_OK;
   return eg_typing_fail(node,
                         "activation number %" PRId64 " needs floating point, not %s",
                         act->i, eg_dtype_name(node->inputs[0].dtype));

@@ -19,6 +19,7 @@
 #include "optimize/order.h"
 #include "optimize/predict.h"
 #include "optimize/trials.h"
+#include "rewrites/rule_class.h"
 
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;
@@ -53,6 +54,9 @@ egraph_status eg_options_check(const egraph_options *options) {
   if (options->extractor == NULL || !find_extractor(options->extractor, &method))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "unknown extractor '%s'; use ilp, dag or tree",
                    options->extractor == NULL ? "" : options->extractor);
+  if (eg_rule_class_name(options->math) == NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "option math is none of EGRAPH_MATH_EXACT, _ASSOCIATIVE and _FAST");
   eg_scheduler scheduler;
   return eg_scheduler_find(options->scheduler, &scheduler);
 }
@@ -86,6 +90,7 @@ typedef struct run {
   bool cancelled;
   double settle_seconds;
   uint32_t busy_before; // measurements on a busy machine
+  bool overflowed;      // a rule made a constant that is not finite once it is folded
   eg_size_table open;   // numbers of the given graph, where dimensions of it are open
 } run;
 
@@ -153,6 +158,7 @@ static egraph_status saturate(run *r) {
   options.byte_limit = (size_t)o->byte_limit;
   options.multi_depth = (uint32_t)o->multi_depth;
   options.threads = (uint32_t)o->threads;
+  options.math = o->math;
   options.progress = on_saturate;
   options.user = r;
   EG_TRY(eg_scheduler_find(o->scheduler, &options.scheduler));
@@ -284,15 +290,35 @@ static egraph_status extract(run *r) {
   return EGRAPH_OK;
 }
 
+static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **out,
+                                uint32_t *out_not_finite) {
+  bool is_open = eg_graph_open_sizes(r->input->graph) != NULL;
+  const eg_fold_options options = {.max_bytes = (size_t)r->options->fold_bytes,
+                                   .open = is_open ? &r->open : NULL,
+                                   .out_not_finite = out_not_finite};
+  return eg_graph_folded(graph, &options, out);
+}
+
+/// Constants that are NaN or infinite once they are folded are no fault of rules where
+/// the graph has as many by itself.
+static egraph_status compare_folded(run *r, uint32_t not_finite) {
+  eg_graph *folded;
+  uint32_t given;
+  EG_TRY(fold_graph(r, r->now.graph, &folded, &given));
+  eg_graph_destroy(folded);
+  r->overflowed = r->options->math != EGRAPH_MATH_EXACT && not_finite > given;
+  return EGRAPH_OK;
+}
+
 /// Weights that can be computed now are; what only absent weights need stays for the
 /// load.
 static egraph_status fold(run *r) {
   search_round *now = &r->now;
   eg_graph *folded;
-  bool is_open = eg_graph_open_sizes(r->input->graph) != NULL;
-  EG_TRY(eg_graph_folded(now->emission.graph, (size_t)r->options->fold_bytes,
-                         is_open ? &r->open : NULL, &folded));
+  uint32_t not_finite;
+  EG_TRY(fold_graph(r, now->emission.graph, &folded, &not_finite));
   egraph_status status = eg_graph_pruned(folded, &now->outcome);
+  if (status == EGRAPH_OK && not_finite != 0) status = compare_folded(r, not_finite);
   eg_graph_destroy(folded);
   eg_graph_destroy(now->emission.graph);
   now->emission.graph = NULL;
@@ -452,7 +478,8 @@ static egraph_status run_rounds(run *r) {
     EG_TRY(conclude_round(r, &gain));
     bool is_cut_short = is_of_all_rounds(r->last_stop) || r->cancelled;
     report->settled = gain <= SETTLED_GAIN && !is_cut_short;
-    if (report->settled || is_cut_short || !may_go_on(r)) return EGRAPH_OK;
+    if (report->settled || is_cut_short || r->overflowed || !may_go_on(r))
+      return EGRAPH_OK;
     end_round(r);
     r->now.graph = r->result->graph;
   }
@@ -541,10 +568,8 @@ static egraph_status run_all(run *r) {
   return eg_trials_follow(r->input->graph, &r->open, r->result->graph);
 }
 
-egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
-                               egraph_result **out) {
-  EG_TRY(eg_options_check(input->options));
-  double start = eg_clock_seconds();
+static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *input,
+                              egraph_result **out, bool *out_overflowed) {
   uint64_t millions = input->options->work_limit;
   uint64_t steps = (millions != 0 ? millions : DEFAULT_WORK) * UINT64_C(1000000);
   run r = {.input = input,
@@ -558,6 +583,7 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
   r.result->alloc = alloc;
   r.result->saturation.alloc = alloc;
   r.result->report.is_order_clear = true;
+  r.result->report.math = input->options->math;
   egraph_status status = EGRAPH_OK;
   if (eg_graph_open_sizes(input->graph) != NULL)
     status = eg_size_table_init(&r.open, input->graph);
@@ -567,7 +593,29 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
     egraph_result_destroy(r.result);
     return status;
   }
-  r.result->report.total_seconds = eg_clock_seconds() - start;
+  *out_overflowed = r.overflowed;
   *out = r.result;
+  return EGRAPH_OK;
+}
+
+/// Numbers that are folded into each other may overflow, which only the data tells. Then
+/// the rules that keep every bit are all that is left.
+egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
+                               egraph_result **out) {
+  EG_TRY(eg_options_check(input->options));
+  double start = eg_clock_seconds();
+  bool overflowed = false;
+  egraph_result *result;
+  EG_TRY(optimize(alloc, input, &result, &overflowed));
+  if (overflowed) {
+    egraph_result_destroy(result);
+    egraph_options options = *input->options;
+    eg_optimizer_input exact = *input;
+    options.math = EGRAPH_MATH_EXACT;
+    exact.options = &options;
+    EG_TRY(optimize(alloc, &exact, &result, &overflowed));
+  }
+  result->report.total_seconds = eg_clock_seconds() - start;
+  *out = result;
   return EGRAPH_OK;
 }

@@ -133,14 +133,18 @@ void eg_graph_set_header(eg_graph *graph, eg_buffer *header); // retained
 egraph_status eg_graph_check(const eg_graph *graph);
 /// A copy without nodes and weights that no output needs (inputs stay). Names are kept.
 egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
+/// What folding leaves alone. NULL and SIZE_MAX: nothing.
+typedef struct eg_fold_options {
+  size_t max_bytes; // larger results stay
+  const bool *kept; // [value_count] weights that stay, and all that needs them
+  const struct eg_size_table *open; // what differs with open dimensions stays
+  uint32_t *out_not_finite; // counts results that hold NaN or infinity and were computed,
+                            // not moved; NULL: not wanted
+} eg_fold_options;
 /// A copy in which computed values that need only weights with data (and fills) become
-/// weights, by the reference kernels; results larger than `max_bytes` stay, and those
-/// that differ with the sizes of `open` (NULL: none are). Names are kept.
-egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
-                              const struct eg_size_table *open, eg_graph **out);
-/// The same, but that weights of kept[value_count] and all that needs them stay.
-egraph_status eg_graph_folded_around(const eg_graph *graph, const bool *kept,
-                                     size_t max_bytes, eg_graph **out);
+/// weights, by the reference kernels. Names are kept.
+egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *options,
+                              eg_graph **out);
 /// Gives a weight that is absent its data, of its size (retained).
 void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
 /// True for values computed from weights and fills only (weights included): [value_count]

@@ -164,9 +164,10 @@ typedef struct folder {
   const eg_size_table *open; // or NULL
   eg_buffer *
       *data; // [values] known bytes: of weights (borrowed by retain) and of folded values
-  uint32_t *users; // [values] foldable users that have not run yet
-  bool *frontier;  // [values] needed by something that is not folded, or an output
-  bool *foldable;  // [nodes]
+  uint32_t *users;     // [values] foldable users that have not run yet
+  bool *frontier;      // [values] needed by something that is not folded, or an output
+  bool *foldable;      // [nodes]
+  uint32_t not_finite; // computed results with NaN or infinity
 } folder;
 
 /// Whether the node is the same at all sizes of open dimensions.
@@ -224,6 +225,28 @@ static void plan_fold(folder *f, bool *known) {
     f->frontier[graph->outputs.data[i].value.id] = true;
 }
 
+// A number is not finite when all bits of its exponent are set.
+#define ALL_FINITE(suffix, type)                                                         \
+  static bool all_finite_##suffix(const type *x, int64_t count, type exponent) {         \
+    bool found = false;                                                                  \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      found |= (x[i] & exponent) == exponent;                                            \
+    return !found;                                                                       \
+  }
+ALL_FINITE(16, uint16_t)
+ALL_FINITE(32, uint32_t)
+ALL_FINITE(64, uint64_t)
+
+static bool is_finite(const eg_tensor *tensor) {
+  int64_t count = eg_type_elements(&tensor->type);
+  egraph_dtype dtype = tensor->type.dtype;
+  if (dtype == EGRAPH_FLOAT16) return all_finite_16(tensor->data, count, 0x7c00);
+  if (dtype == EGRAPH_BFLOAT16) return all_finite_16(tensor->data, count, 0x7f80);
+  if (dtype == EGRAPH_FLOAT32) return all_finite_32(tensor->data, count, 0x7f800000);
+  return dtype != EGRAPH_FLOAT64 ||
+         all_finite_64(tensor->data, count, UINT64_C(0x7ff) << 52);
+}
+
 static egraph_status run_kernel(folder *f, const eg_graph_node_info *node,
                                 eg_tensor *tensors) {
   const eg_graph *graph = f->graph;
@@ -246,7 +269,11 @@ static egraph_status run_kernel(folder *f, const eg_graph_node_info *node,
                          .outputs = outputs,
                          .output_count = node->result_count,
                          .alloc = graph->alloc};
-  return eg_op_run(&call);
+  EG_TRY(eg_op_run(&call));
+  bool is_moved = (eg_op_info_of((eg_op)node->attrs->op)->flags & EG_OPF_MOVES) != 0;
+  for (uint32_t i = 0; !is_moved && i < node->result_count; i++)
+    f->not_finite += !is_finite(&outputs[i]);
+  return EGRAPH_OK;
 }
 
 static void forget(folder *f, uint32_t value) {
@@ -293,8 +320,12 @@ static egraph_status fold_values(folder *f, bool *known, eg_graph **out) {
   return copy_needed(graph, f->data, out);
 }
 
-static egraph_status fold(folder f, eg_graph **out) {
-  const eg_graph *graph = f.graph;
+egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *options,
+                              eg_graph **out) {
+  folder f = {.graph = graph,
+              .max_bytes = options->max_bytes,
+              .kept = options->kept,
+              .open = options->open};
   egraph_allocator alloc = graph->alloc;
   size_t values = graph->values.len, nodes = graph->nodes.len;
   bool *known = NULL;
@@ -306,6 +337,8 @@ static egraph_status fold(folder f, eg_graph **out) {
   if (status == EGRAPH_OK)
     status = eg_alloc(alloc, nodes, sizeof *f.foldable, &f.foldable);
   if (status == EGRAPH_OK) status = fold_values(&f, known, out);
+  if (status == EGRAPH_OK && options->out_not_finite != NULL)
+    *options->out_not_finite = f.not_finite;
   for (size_t v = 0; f.data != NULL && v < values; v++)
     eg_buffer_release(f.data[v]);
   eg_free(alloc, f.foldable, nodes, sizeof *f.foldable);
@@ -314,14 +347,4 @@ static egraph_status fold(folder f, eg_graph **out) {
   eg_free(alloc, f.users, values, sizeof *f.users);
   eg_free(alloc, f.data, values, sizeof(eg_buffer *));
   return status;
-}
-
-egraph_status eg_graph_folded(const eg_graph *graph, size_t max_bytes,
-                              const eg_size_table *open, eg_graph **out) {
-  return fold((folder){.graph = graph, .max_bytes = max_bytes, .open = open}, out);
-}
-
-egraph_status eg_graph_folded_around(const eg_graph *graph, const bool *kept,
-                                     size_t max_bytes, eg_graph **out) {
-  return fold((folder){.graph = graph, .kept = kept, .max_bytes = max_bytes}, out);
 }

@@ -34,8 +34,8 @@ typedef struct eg_onnx_import_options {
   size_t max_bytes; // largest file
   const eg_onnx_fixed_input *fixed;
   uint32_t fixed_count;
-  bool draws_weights; // external data that does not exist makes an absent weight, which
-                      // is drawn where it is needed; false: an error
+  bool draws_weights;  // external data that does not exist makes an absent weight, which
+                       // is drawn where it is needed; false: an error
   bool fixes_defaults; // inputs with a default value are weights of that value
   // Of an import at sizes on trial (pcg/onnx_open.c): digests of the constants that nodes
   // of the file make, by name; the names of those whose digest was another one before;
@@ -53,8 +53,9 @@ typedef struct eg_onnx_import_options {
   { .batch = 0, .max_bytes = (size_t)1 << 31 }
 
 /// Reads a model. Calls of its functions are inlined. Operators the table does not know
-/// (or that are used in a way it does not cover) become opaque nodes. External data is looked for beside the file and
-/// mapped. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
+/// (or that are used in a way it does not cover) become opaque nodes. External data is
+/// looked for beside the file and mapped. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE
+/// ("x.onnx: node 'conv1': ...").
 egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
                            const eg_onnx_import_options *options, eg_graph **out);
 /// The same with symbolic dimensions that `options` do not have left open where the model

@@ -104,8 +104,7 @@ static bool known_number(const eg_onnx_call *call, eg_onnx_ref ref, int64_t *out
   const eg_onnx_tensor *tensor =
       ref.id != EG_ONNX_NONE.id ? &r->tensors.data[ref.id] : NULL;
   if (tensor == NULL || tensor->data == NULL || eg_type_elements(&tensor->type) != 1 ||
-      eg_dtype_is_float(tensor->type.dtype) ||
-      (is_on_trial && !is_in_file(r, tensor)))
+      eg_dtype_is_float(tensor->type.dtype) || (is_on_trial && !is_in_file(r, tensor)))
     return false;
   eg_tensor view = {.type = tensor->type, // only read through
                     .data = (void *)(uintptr_t)eg_buffer_data(tensor->data)};

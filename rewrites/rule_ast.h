@@ -146,8 +146,10 @@ typedef struct eg_rule {
   bool both_ways; // the form said so; the other direction is the next (or previous) rule
   bool reversed;  // this is the second direction
   bool enabled;
-  bool is_shipped; // with the library
-  const char *key; // canonical text with renamed variables: equal keys, equal rules
+  bool is_shipped;  // with the library
+  egraph_math math; // the class that it declares, "associative" unless it says otherwise
+  bool spreads;     // associative, but NaN and infinities reach results that they did not
+  const char *key;  // canonical text with renamed variables: equal keys, equal rules
   const char *parallel_key; // the same with parallel operators, which `key` leaves out
   bool implied;             // without its parallel operators both sides are the same term
   const char *known_as;     // or a rule that was there before, or NULL

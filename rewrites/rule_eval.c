@@ -49,10 +49,10 @@ const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value
   return fact->typed && fact->part_count == 0 ? fact : NULL;
 }
 
-bool eg_rule_close(double a, double b) {
+bool eg_rule_close(double a, double b, egraph_dtype dtype) {
   if (a == b || (isnan(a) && isnan(b))) return true;
   if (isinf(a) || isinf(b)) return false;
-  return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
+  return fabs(a - b) <= eg_dtype_unit(dtype, fmax(fabs(a), fabs(b)));
 }
 
 static bool same_ints(eg_ints a, eg_ints b) {
@@ -73,7 +73,7 @@ bool eg_rule_values_identical(const eg_rule_value *a, const eg_rule_value *b) {
 bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
                           const eg_rule_value *b) {
   if (a->kind == EG_RULE_FLOAT || b->kind == EG_RULE_FLOAT)
-    return eg_rule_close(eg_rule_number(a), eg_rule_number(b));
+    return eg_rule_close(eg_rule_number(a), eg_rule_number(b), EG_RULE_NUMBERS);
   switch (a->kind) {
   case EG_RULE_INT:
   case EG_RULE_DTYPE:
@@ -158,6 +158,18 @@ bool eg_rule_eval_lazy(eg_rule_env *env, const eg_rule_value *args, uint32_t cou
   return false; // never called: eval_lazily stands in
 }
 
+/// Finite numbers whose result is not: a constant that must not be folded.
+static bool overflows(const eg_rule_value *args, uint32_t count,
+                      const eg_rule_value *result) {
+  bool has_numbers = false;
+  if (result->kind != EG_RULE_FLOAT || isfinite(result->f)) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    if (args[i].kind == EG_RULE_FLOAT && !isfinite(args[i].f)) return false;
+    has_numbers |= args[i].kind == EG_RULE_FLOAT || args[i].kind == EG_RULE_INT;
+  }
+  return has_numbers;
+}
+
 static bool eval_call(eg_rule_env *env, const eg_rule_expr *expr, eg_rule_value *out) {
   eg_rule_evaluator *evaluator = evaluators[expr->function];
   if (evaluator == eg_rule_eval_lazy) return eval_lazily(env, expr, out);
@@ -168,7 +180,8 @@ static bool eval_call(eg_rule_env *env, const eg_rule_expr *expr, eg_rule_value 
   bool ok = true;
   for (uint32_t i = 0; ok && i < expr->arg_count; i++)
     ok = eg_rule_eval(env, expr->args[i], &args[i]);
-  ok = ok && evaluator(env, args, expr->arg_count, out);
+  ok = ok && evaluator(env, args, expr->arg_count, out) &&
+       !overflows(args, expr->arg_count, out);
   scratch->value_count -= expr->arg_count;
   return ok;
 }

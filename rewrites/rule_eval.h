@@ -31,8 +31,10 @@ bool eg_rule_eval(eg_rule_env *env, uint32_t expr, eg_rule_value *out);
 /// True when the condition has a value and that is true.
 bool eg_rule_holds(eg_rule_env *env, uint32_t expr);
 
-/// Numbers up to a relative 1e-6, infinities and NaN as equals of themselves.
-bool eg_rule_close(double a, double b);
+/// Within one unit in the last place of a type; infinities and NaN equal themselves.
+bool eg_rule_close(double a, double b, egraph_dtype dtype);
+/// Attributes are float32 in ONNX files, and so are numbers computed of them.
+#define EG_RULE_NUMBERS EGRAPH_FLOAT32
 bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
                           const eg_rule_value *b);
 /// The same value exactly, as two occurrences of one variable must have. Not for tensors.

@@ -203,8 +203,9 @@ EVALUATOR(splat) {
 EVALUATOR(splat_is) {
   (void)count;
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(env->egraph, args[0].tensor);
-  *out = eg_rule_bool(fact->splat &&
-                      eg_rule_close(fact->splat_value, eg_rule_number(&args[1])));
+  *out = eg_rule_bool(
+      fact->splat &&
+      eg_rule_close(fact->splat_value, eg_rule_number(&args[1]), fact->type.dtype));
   return true;
 }
 

@@ -76,7 +76,8 @@ egraph_status eg_rule_pattern(const eg_rule *rule, eg_arena *arena, eg_pattern *
 }
 
 static bool literal_fits(const eg_attr *wanted, const eg_attr *found) {
-  if (wanted->kind == EG_ATTR_FLOAT) return eg_rule_close(wanted->f, found->f);
+  if (wanted->kind == EG_ATTR_FLOAT)
+    return eg_rule_close(wanted->f, found->f, EG_RULE_NUMBERS);
   return eg_attr_same(wanted, found);
 }
 

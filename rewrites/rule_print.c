@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "rewrites/rule_class.h"
 #include "rewrites/rule_forms.h"
 #include "rewrites/rule_functions.h"
 
@@ -155,6 +156,9 @@ egraph_status eg_rule_print(eg_text *text, const eg_rule *rule) {
   EG_TRY(eg_text_printf(text, "(rule %s\n  (source ", rule->name));
   EG_TRY(eg_text_quoted(text, rule->source));
   EG_TRY(eg_text_append(text, ")"));
+  if (rule->math != EGRAPH_MATH_ASSOCIATIVE || rule->spreads)
+    EG_TRY(eg_text_printf(text, "\n  (class %s%s)", eg_rule_class_name(rule->math),
+                          rule->spreads ? " spreads" : ""));
   EG_TRY(print_body(&p));
   return eg_text_append(text, rule->both_ways ? "\n  both-ways)\n" : ")\n");
 }

@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include "base/spelling.h"
+#include "rewrites/rule_class.h"
 #include "rewrites/rule_forms.h"
 #include "rewrites/rule_reader.h"
 
 typedef struct clauses {
-  const eg_sexpr *source, *lhs, *rhs, *when, *both_ways, *first_let;
+  const eg_sexpr *source, *lhs, *rhs, *when, *math, *both_ways, *first_let;
 } clauses;
 
 static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
-  static const char *const names[] = {"source", "lhs", "let", "rhs", "when", "both-ways"};
+  static const char *const names[] = {"source", "class", "lhs",      "let",
+                                      "rhs",    "when",  "both-ways"};
   const eg_sexpr *head = at;
   if (at->kind == EG_SEXPR_LIST && at->count > 0) head = &at->children[0];
   const char *spelt = head->kind == EG_SEXPR_ATOM ? head->text : "...";
@@ -24,7 +26,8 @@ static egraph_status unknown_clause(const char *file, const eg_sexpr *at) {
     return eg_sexpr_fail(file, at, "unknown clause '%s'; did you mean '%s'?", spelt,
                          spelling.best);
   return eg_sexpr_fail(
-      file, at, "unknown clause '%s'; a rule has source, lhs, let, rhs, when, both-ways",
+      file, at,
+      "unknown clause '%s'; a rule has source, class, lhs, let, rhs, when, both-ways",
       spelt);
 }
 
@@ -36,7 +39,8 @@ static egraph_status take_clause(const char *file, const eg_sexpr *clause,
   } known[] = {{"source", &inout->source},
                {"lhs", &inout->lhs},
                {"rhs", &inout->rhs},
-               {"when", &inout->when}};
+               {"when", &inout->when},
+               {"class", &inout->math}};
   if (eg_sexpr_is_form(clause, "let")) {
     if (inout->first_let == NULL) inout->first_let = clause;
     return EGRAPH_OK;
@@ -172,6 +176,21 @@ static egraph_status read_rule(eg_rule_reader *reader, const eg_sexpr *form,
   return keep_keys(reader, rule);
 }
 
+/// (class NAME), or (class associative spreads).
+static egraph_status read_class(const char *file, const eg_sexpr *clause, eg_rule *rule) {
+  rule->math = EGRAPH_MATH_ASSOCIATIVE;
+  if (clause == NULL) return EGRAPH_OK;
+  bool is_named = clause->children[1].kind == EG_SEXPR_ATOM &&
+                  eg_rule_class_find(clause->children[1].text, &rule->math);
+  rule->spreads = clause->count == 3 && eg_sexpr_is_atom(&clause->children[2], "spreads");
+  bool is_whole =
+      clause->count == 2 || (rule->spreads && rule->math == EGRAPH_MATH_ASSOCIATIVE);
+  if (is_named && is_whole) return EGRAPH_OK;
+  return eg_sexpr_fail(file, clause,
+                       "unknown class; write (class exact), (class associative), (class "
+                       "associative spreads) or (class fast)");
+}
+
 egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
                            bool reversed, eg_rule *out) {
   clauses parts = {.source = NULL};
@@ -183,6 +202,7 @@ egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form
                   .both_ways = parts.both_ways != NULL,
                   .reversed = reversed,
                   .enabled = true};
+  EG_TRY(read_class(from->file, parts.math, &rule));
   if (reversed) EG_TRY(eg_rule_reversed_name(from->arena, rule.name, &rule.name));
   eg_rule_reader reader;
   eg_rule_reader_init(&reader, from->arena, from->scratch, from->file);

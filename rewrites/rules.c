@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/rules.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "rewrites/layout_check.h"
 #include "rewrites/rule_forms.h"
 #include "rewrites/rule_index.h"
+#include "rewrites/rule_tests.h"
+#include "rewrites/verify.h"
 
 enum { MAX_FILE_BYTES = 16 << 20 };
 
@@ -24,7 +27,8 @@ struct eg_rules {
   eg_rule_index implied; // kept for what they say of layouts
   test_list tests;
   eg_flatmap test_names;
-  bool is_builtin;  // what is read now: tests have verified its layouts
+  bool is_builtin;  // what is read now: tests have verified it
+  bool is_verified; // what is read of others
   eg_u32s switched; // shipped rules that the text that is read has switched on
 };
 
@@ -57,6 +61,12 @@ void eg_rules_destroy(eg_rules *rules) {
   eg_flatmap_deinit(&rules->test_names);
   eg_u32s_deinit(&rules->switched);
   eg_free(rules->alloc, rules, 1, sizeof *rules);
+}
+
+bool eg_rules_set_verified(eg_rules *rules, bool verified) {
+  bool before = rules->is_verified;
+  rules->is_verified = verified;
+  return before;
 }
 
 egraph_allocator eg_rules_allocator(const eg_rules *rules) { return rules->alloc; }
@@ -262,6 +272,49 @@ static egraph_status read_forms(eg_rules *rules, const eg_rule_source_text *from
   return EGRAPH_OK;
 }
 
+// ---- verifying what was read ----------------------------------------------------------
+
+typedef struct rejection {
+  const eg_rules *rules;
+  char message[EG_MESSAGE_BYTES]; // of the first one
+} rejection;
+
+static void note_rejection(void *user, const char *name, bool accepted,
+                           const char *detail) {
+  rejection *found = user;
+  uint32_t rule;
+  if (accepted || found->message[0] != '\0' || !eg_rules_find(found->rules, name, &rule))
+    return;
+  (void)snprintf(found->message, sizeof found->message,
+                 "%s:%" PRIu32 ": rule %s does not hold: %s; correct it, or trust it",
+                 eg_rule_file(found->rules, rule), eg_rule_line(found->rules, rule), name,
+                 detail);
+}
+
+static egraph_status run_tests(const eg_rules *rules, uint32_t first) {
+  eg_text failures;
+  eg_rule_test_summary summary;
+  eg_text_init(&failures, rules->alloc);
+  egraph_status status =
+      eg_rules_run_tests(rules, first, &rules->alloc, &failures, &summary);
+  if (status == EGRAPH_OK && summary.failed != 0)
+    status = EG_FAIL(EGRAPH_E_PARSE, "%.*s", (int)strcspn(eg_text_of(&failures), "\n"),
+                     eg_text_of(&failures));
+  eg_text_deinit(&failures);
+  return status;
+}
+
+static egraph_status verify_read(const eg_rules *rules, mark from) {
+  const eg_verify_options options = {.seed = 1,
+                                     .instances = EG_VERIFY_LOAD_INSTANCES,
+                                     .first = (uint32_t)from.rules,
+                                     .is_loading = true};
+  rejection found = {.rules = rules};
+  EG_TRY(eg_rules_verify(rules, &options, note_rejection, &found, NULL));
+  if (found.message[0] != '\0') return EG_FAIL(EGRAPH_E_PARSE, "%s", found.message);
+  return run_tests(rules, (uint32_t)from.tests);
+}
+
 egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
                              size_t size) {
   eg_rule_source_text from = {.arena = &rules->arena, .scratch = rules->alloc};
@@ -271,6 +324,8 @@ egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text
   mark before = mark_of(rules);
   rules->switched.len = 0;
   egraph_status status = read_forms(rules, &from, &forms);
+  if (status == EGRAPH_OK && rules->is_verified && !rules->is_builtin)
+    status = verify_read(rules, before);
   if (status != EGRAPH_OK) shrink(rules, before);
   return status;
 }

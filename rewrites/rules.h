@@ -11,8 +11,11 @@ typedef struct eg_rules eg_rules;
 egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out);
 void eg_rules_destroy(eg_rules *rules);
 egraph_allocator eg_rules_allocator(const eg_rules *rules);
-/// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy" and
-/// then adds none of them.
+/// Whether texts that are read from now on are verified, a few instances of each rule and
+/// all tests, milliseconds a rule. False at first. Returns what it was.
+bool eg_rules_set_verified(eg_rules *rules, bool verified);
+/// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy",
+/// verified ones with the counterexample, and then adds none of them.
 egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
                              size_t size);
 egraph_status eg_rules_load(eg_rules *rules, const char *path);

@@ -353,7 +353,7 @@ static egraph_status prepare(tensor_rules *all) {
   EG_TRY(eg_arena_alloc(&all->arena, all->count, sizeof *all->checks, &all->checks));
   for (uint32_t i = 0; i < all->count; i++) {
     const eg_rule *rule = eg_rules_at(all->rules, i);
-    if (!rule->enabled) continue;
+    if (!rule->enabled || rule->math > options->math) continue;
     if (options->use_rule != NULL && !options->use_rule(options->use_rule_user, i))
       continue;
     EG_TRY(prepare_rule(all, i, rule));

@@ -77,6 +77,7 @@ typedef struct eg_saturation_options {
   /// back: the e-graph is as it was at the end of the one before. A copy of the e-graph
   /// is held during each iteration for that; its bytes count.
   bool rollback;
+  egraph_math math; // classes of rules to use: this one and those before it
   /// Which rules to use besides their own switch; may be NULL: all.
   bool (*use_rule)(void *user, uint32_t rule);
   void *use_rule_user;

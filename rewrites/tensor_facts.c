@@ -14,6 +14,8 @@
 #include "pcg/onnx_runtime.h"
 
 enum { MAX_SPLAT_ELEMENTS = 1000000, INLINE_CHILDREN = 8 };
+/// Integers up to this one are held by a double.
+#define MAX_SPLAT_INT 0x1p53
 
 // ---- unknown types --------------------------------------------------------------
 
@@ -45,8 +47,9 @@ static void read_splat(const eg_value_info *value, eg_tensor_fact *out) {
   uint64_t element = 0; // a copy, because tensors cannot borrow constant bytes
   memcpy(&element, bytes, size);
   eg_tensor first = {.type = eg_type_of(value->type.dtype, 0, NULL), .data = &element};
-  out->splat = true;
   out->splat_value = eg_tensor_get_double(&first, 0);
+  out->splat = // a number that is known
+      eg_dtype_is_float(value->type.dtype) || fabs(out->splat_value) <= MAX_SPLAT_INT;
 }
 
 static egraph_status leaf_fact(const eg_tensor_facts *facts, const eg_attrs *attrs,

@@ -7,7 +7,7 @@
 #include "rewrites/unity_text.h"
 #include "rewrites/verify.h"
 
-enum { MAX_FILE_BYTES = 64 << 20, MAX_PARALLEL = 8 };
+enum { MAX_FILE_BYTES = 64 << 20, MAX_PARALLEL = 8, INSTANCES = 64 };
 
 static const char *const outcome_names[EG_IMPORT_OUTCOMES] = {
 #define OUTCOME_NAME(id, words) [id] = words,
@@ -25,6 +25,7 @@ typedef struct importer {
   const char *file;
   uint32_t number;
   const eg_unity_rule *rule;
+  egraph_math math; // that it is written with
   eg_unity_axes choice;
   uint32_t second; // EG_UNITY_TWO_AXES: what is on the second one
   eg_text text;
@@ -60,14 +61,17 @@ static void on_verified(void *user, const char *rule, bool accepted, const char 
 static egraph_status verify(importer *in, const eg_rules *trial) {
   verdict v = {.in = in, .status = EGRAPH_OK};
   if (eg_rules_count(trial) == 0) return EGRAPH_OK;
-  EG_TRY(eg_rules_verify(trial, 1, on_verified, &v, NULL));
+  const eg_verify_options options = {.seed = 1, .instances = INSTANCES};
+  EG_TRY(eg_rules_verify(trial, &options, on_verified, &v, NULL));
   return v.status;
 }
 
 /// It has been read once: only another rule can be in the way.
 static egraph_status add(importer *in) {
   uint32_t count = eg_rules_count(in->rules), implied = eg_rules_implied_count(in->rules);
+  bool verified = eg_rules_set_verified(in->rules, false); // the trial was
   egraph_status status = parse(in, in->file, in->rules);
+  (void)eg_rules_set_verified(in->rules, verified);
   if (status == EGRAPH_E_PARSE) {
     in->outcome = EG_IMPORT_KNOWN;
     return EGRAPH_OK;
@@ -109,16 +113,24 @@ static bool next_axes(importer *in, uint32_t count) {
   return true;
 }
 
+static egraph_status try_class(importer *in, egraph_math math, bool *out_fits) {
+  EG_TRY(eg_unity_write(in->rule, in->number, math, in->choice, in->second, &in->text,
+                        out_fits));
+  if (*out_fits) return try_text(in, out_fits);
+  *out_fits = true;
+  return refuse(in, "is too large");
+}
+
 static egraph_status try_axes(importer *in) {
   uint32_t count = eg_unity_parallel_count(in->rule);
   if (count > MAX_PARALLEL) return refuse(in, "has too many parallel operators");
   in->choice = EG_UNITY_ONE_AXIS;
   do {
     bool fits;
-    EG_TRY(
-        eg_unity_write(in->rule, in->number, in->choice, in->second, &in->text, &fits));
-    if (!fits) return refuse(in, "is too large");
-    EG_TRY(try_text(in, &fits));
+    EG_TRY(try_class(in, EGRAPH_MATH_ASSOCIATIVE, &fits));
+    // Sides that differ may do so in what is not finite alone.
+    if (fits && in->outcome == EG_IMPORT_REFUSED)
+      EG_TRY(try_class(in, EGRAPH_MATH_FAST, &fits));
     if (fits) return in->outcome == EG_IMPORT_REFUSED ? EGRAPH_OK : add(in);
   } while (next_axes(in, count));
   return EGRAPH_OK;

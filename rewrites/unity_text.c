@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "pcg/parallel_op.h"
+#include "rewrites/rule_class.h"
 
 // Terms that are shared are written out, which may be many.
 enum { MAX_TEXT = 1 << 14 };
@@ -11,6 +12,7 @@ enum { MAX_TEXT = 1 << 14 };
 typedef struct writer {
   const eg_unity_rule *rule;
   uint32_t number;
+  egraph_math math;
   eg_unity_axes choice;
   uint32_t axes; // EG_UNITY_TWO_AXES: bits
   eg_text *text;
@@ -257,8 +259,8 @@ static egraph_status write_rule(writer *w) {
   EG_TRY(eg_text_printf(w->text,
                         "(egraph-rules 1)\n(rule unity-%" PRIu32
                         "\n  (source \"Unity (OSDI'22), published substitution %" PRIu32
-                        "\")",
-                        w->number, w->number));
+                        "\")\n  (class %s)",
+                        w->number, w->number, eg_rule_class_name(w->math)));
   EG_TRY(write_side(w, "lhs", &w->rule->left));
   EG_TRY(write_side(w, "rhs", &w->rule->right));
   EG_TRY(eg_text_append(w->text, "\n  (when"));
@@ -283,11 +285,15 @@ uint32_t eg_unity_parallel_count(const eg_unity_rule *rule) {
   return parallel_before(&w, &rule->right, (int32_t)rule->right.op_count);
 }
 
-egraph_status eg_unity_write(const eg_unity_rule *rule, uint32_t number,
+egraph_status eg_unity_write(const eg_unity_rule *rule, uint32_t number, egraph_math math,
                              eg_unity_axes axes, uint32_t second, eg_text *text,
                              bool *out_fits) {
-  writer w = {
-      .rule = rule, .number = number, .choice = axes, .axes = second, .text = text};
+  writer w = {.rule = rule,
+              .number = number,
+              .math = math,
+              .choice = axes,
+              .axes = second,
+              .text = text};
   eg_text_clear(text);
   EG_TRY(write_rule(&w));
   *out_fits = !w.is_too_long;

@@ -19,7 +19,7 @@ uint32_t eg_unity_parallel_count(const eg_unity_rule *rule);
 /// Writes rule unity-<number> with its parallel operators on the axes chosen;
 /// EG_UNITY_TWO_AXES: bit i of `second` puts the i-th on axis b, else on a. Overwrites
 /// `text`; *out_fits is false when it would be too long. The substitution has no fault.
-egraph_status eg_unity_write(const eg_unity_rule *rule, uint32_t number,
+egraph_status eg_unity_write(const eg_unity_rule *rule, uint32_t number, egraph_math math,
                              eg_unity_axes axes, uint32_t second, eg_text *text,
                              bool *out_fits);
 

@@ -4,32 +4,19 @@
 #include "rewrites/verify.h"
 
 #include "rewrites/layout_check.h"
+#include "rewrites/rule_class.h"
 #include "rewrites/verify_values.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SLOW_BUILD 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) ||               \
-    __has_feature(thread_sanitizer)
-#define SLOW_BUILD 1
-#endif
-#endif
-#ifndef SLOW_BUILD
-#define SLOW_BUILD 0
-#endif
-
-// Sanitizers make all of this about ten times slower.
-enum {
-  ENOUGH_INSTANCES = SLOW_BUILD ? 48 : 256,
-  LEAST_INSTANCES = 20,
-  MAX_DRAWS = SLOW_BUILD ? 4000 : 40000
-};
+// Of the instances that are wanted: how many are enough to judge, and draws for each.
+enum { LEAST_SHARE = 12, DRAWS_PER_INSTANCE = 160 };
 
 typedef struct verification {
   const eg_rule *rule;
   eg_verify_draws *draws;
-  uint64_t seed;
+  eg_verify_options options;
   uint32_t drawn, found, ill_typed, vacuous, equal, exact;
+  uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // instances
+  egraph_math math;                    // found so far
   bool rejected;
   eg_text text; // the detail
 } verification;
@@ -95,15 +82,55 @@ static egraph_status check_types(verification *run, const eg_verify_instance *in
   return EGRAPH_OK;
 }
 
-static egraph_status check_values(verification *run, const eg_verify_instance *instance,
-                                  uint64_t seed) {
-  eg_verify_verdict verdict;
-  EG_TRY(eg_verify_compare(&run->text.chars.alloc, instance, seed, &verdict, &run->text));
-  run->rejected = verdict == EG_VERIFY_DIFFERENT;
-  run->vacuous += verdict == EG_VERIFY_VACUOUS;
-  run->equal += verdict == EG_VERIFY_EQUAL;
-  run->exact += verdict == EG_VERIFY_EXACT;
-  return EGRAPH_OK;
+static void count(verification *run, const eg_verify_result *result) {
+  run->vacuous += result->verdict == EG_VERIFY_VACUOUS;
+  run->equal += result->verdict == EG_VERIFY_EQUAL;
+  run->exact += result->verdict == EG_VERIFY_EXACT;
+  run->dtypes[result->dtype] += result->verdict != EG_VERIFY_VACUOUS;
+}
+
+/// The text says what is different; a class that the rule does not declare is no mistake.
+static egraph_status check_data(verification *run, const eg_verify_instance *instance,
+                                eg_verify_data data) {
+  static const char *const names[EG_VERIFY_DATA_COUNT] = {
+      [EG_VERIFY_ORDINARY] = "on ordinary data: ",
+      [EG_VERIFY_NOT_FINITE] = "on data with NaN or infinities: ",
+      [EG_VERIFY_LARGE] = "on large data: ",
+      [EG_VERIFY_EXTREME] = "at the ends of the range: "};
+  eg_verify_result result;
+  uint64_t seed = run->options.seed + UINT64_C(0x9e3779b9) * run->drawn;
+  EG_TRY(eg_verify_compare(&run->text.chars.alloc, instance, data, seed, &result,
+                           &run->text));
+  if (data == EG_VERIFY_ORDINARY) count(run, &result);
+  if (result.math > run->math) run->math = result.math;
+  bool is_out = result.math > run->rule->math;
+  run->rejected = is_out || result.verdict == EG_VERIFY_DIFFERENT;
+  if (!run->rejected) {
+    eg_text_clear(&run->text);
+    return EGRAPH_OK;
+  }
+  eg_text where;
+  eg_text_init(&where, run->text.chars.alloc);
+  egraph_status status = eg_text_append(&where, eg_text_of(&run->text));
+  eg_text_clear(&run->text);
+  if (status == EGRAPH_OK && result.verdict != EG_VERIFY_DIFFERENT)
+    status =
+        eg_text_printf(&run->text, "class %s, not %s, ", eg_rule_class_name(result.math),
+                       eg_rule_class_name(run->rule->math));
+  if (status == EGRAPH_OK && data != EG_VERIFY_ORDINARY)
+    status = eg_text_append(&run->text, names[data]);
+  if (status == EGRAPH_OK) status = eg_text_append(&run->text, eg_text_of(&where));
+  eg_text_deinit(&where);
+  return status;
+}
+
+/// Ordinary data, and special data of one kind after the other.
+static egraph_status check_values(verification *run, const eg_verify_instance *instance) {
+  static const eg_verify_data special[] = {EG_VERIFY_NOT_FINITE, EG_VERIFY_EXTREME,
+                                           EG_VERIFY_NOT_FINITE, EG_VERIFY_LARGE};
+  EG_TRY(check_data(run, instance, EG_VERIFY_ORDINARY));
+  if (run->rejected) return EGRAPH_OK;
+  return check_data(run, instance, special[run->found % 4]);
 }
 
 static egraph_status verify_draw(verification *run) {
@@ -115,20 +142,33 @@ static egraph_status verify_draw(verification *run) {
   run->ill_typed += found && !typed;
   if (!found || !typed) return EGRAPH_OK;
   EG_TRY(check_types(run, &instance));
-  if (!run->rejected)
-    EG_TRY(check_values(run, &instance, run->seed + UINT64_C(0x9e3779b9) * run->drawn));
+  if (!run->rejected) EG_TRY(check_values(run, &instance));
   return run->rejected ? print_instance(&run->text, &instance) : EGRAPH_OK;
 }
 
 // ---- one rule -------------------------------------------------------------------
 
+static egraph_status print_acceptance(verification *run) {
+  EG_TRY(eg_text_printf(&run->text, "%u instances, %u of them exact (",
+                        run->equal + run->exact, run->exact));
+  const char *comma = "";
+  for (int i = 0; i < EGRAPH_DTYPE_COUNT; i++) {
+    if (run->dtypes[i] == 0) continue;
+    EG_TRY(eg_text_printf(&run->text, "%s%u %s", comma, run->dtypes[i],
+                          eg_dtype_name((egraph_dtype)i)));
+    comma = ", ";
+  }
+  EG_TRY(eg_text_printf(&run->text, "); class %s", eg_rule_class_name(run->rule->math)));
+  if (run->math == run->rule->math) return EGRAPH_OK;
+  return eg_text_printf(&run->text, ", found %s", eg_rule_class_name(run->math));
+}
+
 static egraph_status judge(verification *run) {
   uint32_t accepted = run->equal + run->exact;
   if (run->rejected) return EGRAPH_OK;
-  run->rejected = accepted < LEAST_INSTANCES;
-  if (!run->rejected)
-    return eg_text_printf(&run->text, "%u instances, %u of them exact", accepted,
-                          run->exact);
+  run->rejected = accepted == 0 || accepted < run->options.instances / LEAST_SHARE;
+  if (!run->rejected) return print_acceptance(run);
+  run->rejected = !run->options.is_loading;
   if (run->found == 0)
     return eg_text_printf(&run->text, "no instance found after %u draws", run->drawn);
   return eg_text_printf(&run->text,
@@ -138,7 +178,8 @@ static egraph_status judge(verification *run) {
 }
 
 static egraph_status verify_rule(verification *run) {
-  while (run->drawn < MAX_DRAWS && run->equal + run->exact < ENOUGH_INSTANCES &&
+  uint32_t wanted = run->options.instances;
+  while (run->drawn < DRAWS_PER_INSTANCE * wanted && run->equal + run->exact < wanted &&
          !run->rejected)
     EG_TRY(verify_draw(run));
   return judge(run);
@@ -148,7 +189,7 @@ static egraph_status verify_rule(verification *run) {
 /// that is verified itself.
 static egraph_status verify_layouts(verification *run, egraph_allocator alloc) {
   eg_layout_finding finding;
-  EG_TRY(eg_layout_verify(&alloc, run->rule, run->seed, &run->text, &finding));
+  EG_TRY(eg_layout_verify(&alloc, run->rule, run->options.seed, &run->text, &finding));
   run->rejected = !finding.holds;
   if (run->rejected || eg_rule_is_implied(run->rule)) return EGRAPH_OK;
   return eg_text_append(&run->text, ", ");
@@ -156,9 +197,9 @@ static egraph_status verify_layouts(verification *run, egraph_allocator alloc) {
 
 static egraph_status verify_values(verification *run, egraph_allocator alloc) {
   egraph_status status =
-      eg_verify_draws_create(&alloc, run->rule, run->seed, &run->draws);
+      eg_verify_draws_create(&alloc, run->rule, run->options.seed, &run->draws);
   if (status == EGRAPH_E_UNSUPPORTED) {
-    run->rejected = true;
+    run->rejected = !run->options.is_loading;
     return eg_text_append(&run->text, egraph_last_error());
   }
   EG_TRY(status);
@@ -173,15 +214,15 @@ static egraph_status verify_one(verification *run, egraph_allocator alloc) {
   return verify_values(run, alloc);
 }
 
-egraph_status eg_rules_verify(const eg_rules *rules, uint64_t seed,
+egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *options,
                               eg_verify_report *report, void *user,
                               uint32_t *out_rejected) {
   egraph_allocator alloc = eg_rules_allocator(rules);
   egraph_status status = EGRAPH_OK;
   uint32_t rejected = 0, count = eg_rules_count(rules);
-  for (uint32_t i = 0; i < count + eg_rules_implied_count(rules) && status == EGRAPH_OK;
-       i++) {
-    verification run = {.seed = seed};
+  uint32_t implied = options->is_loading ? 0 : eg_rules_implied_count(rules);
+  for (uint32_t i = options->first; i < count + implied && status == EGRAPH_OK; i++) {
+    verification run = {.options = *options, .math = EGRAPH_MATH_EXACT};
     run.rule = i < count ? eg_rules_at(rules, i) : eg_rules_implied_at(rules, i - count);
     eg_text_init(&run.text, alloc);
     status = verify_one(&run, alloc);

@@ -241,7 +241,9 @@ static double choose_number(eg_verify_choice *choice, const char *name) {
   static const double epsilons[] = {1e-5, 1e-3, 0.1, 1e-6, 1.0};
   if (strcmp(name, "epsilon") == 0) return epsilons[eg_verify_below(choice, 5)];
   if (strcmp(name, "min") == 0 || strcmp(name, "act_alpha") == 0) {
-    if (eg_verify_chance(choice, 15)) return -INFINITY;
+    const eg_attr *act = eg_verify_known(choice, "act");
+    bool is_bound = act == NULL || act->i == EG_ACT_CLIP;
+    if (is_bound && eg_verify_chance(choice, 15)) return -INFINITY;
     return eg_verify_chance(choice, 40) ? 0.0 : -(double)eg_verify_below(choice, 3);
   }
   if (strcmp(name, "max") == 0 || strcmp(name, "act_beta") == 0) {

@@ -220,6 +220,7 @@ static bool wanted(eg_verify_draws *draws, eg_verify_wish wish, uint32_t percent
 
 static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf) {
   const eg_verify_hint *hint = &draws->hints.vars[var];
+  leaf->constant = hint->weight == EG_VERIFY_YES;
   leaf->weight = wanted(draws, hint->weight, 25);
   leaf->splat = leaf->index_bound == 0 && hint->weight != EG_VERIFY_NO &&
                 eg_type_elements(&leaf->type) <= MAX_SPLAT_ELEMENTS &&
@@ -463,12 +464,12 @@ static egraph_status draw_variable(eg_verify_draws *draws, uint32_t index, bool 
   return EGRAPH_OK;
 }
 
+/// float64 most of all, which tells rounding from mistakes best.
 static egraph_dtype draw_dtype(eg_verify_draws *draws) {
   uint32_t kind = (uint32_t)eg_rng_below(&draws->rng, 100);
-  if (kind < 74) return EGRAPH_FLOAT64;
-  if (kind < 84) return EGRAPH_FLOAT32;
-  if (kind < 94) return EGRAPH_INT64;
-  return kind < 97 ? EGRAPH_INT32 : EGRAPH_BOOL;
+  if (kind < 50) return EGRAPH_FLOAT64;
+  if (kind < 64) return EGRAPH_FLOAT32;
+  return (egraph_dtype)eg_rng_below(&draws->rng, EGRAPH_DTYPE_COUNT);
 }
 
 static egraph_status draw_left(eg_verify_draws *draws, bool *out_found) {

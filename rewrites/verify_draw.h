@@ -15,6 +15,7 @@ typedef struct eg_verify_leaf {
   double splat_value;
   int64_t index_bound; // > 0: an index into this many elements
   bool variance;       // of batch normalization: never negative
+  bool constant;       // the rule asks for weights here: folded, so always finite
 } eg_verify_leaf;
 
 /// The instance at hand, borrowed until the next draw.

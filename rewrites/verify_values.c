@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/hash.h"
-
 #define LARGEST_SCALE 1e5
 
 enum { MAX_ELEMENTS = 1 << 18 }; // of a tensor; rules may ask for any shape
@@ -25,20 +23,32 @@ typedef struct evaluation {
   const eg_rule *rule;
   egraph_allocator alloc;
   eg_arena arena;
-  eg_rng rng;
-  uint32_t kind;     // of data
+  eg_verify_source source;
   term_value *terms; // by term index
   term_value *vars;  // leaves, by variable
   double scale;      // largest finite absolute value
   bool exact;        // so far
 } evaluation;
 
+/// Of a floating-point type: how far values may be apart, relative to the largest number
+/// that occurs on either side (every node rounds, and constants of rules are matched up
+/// to one unit in the last place); below which whole numbers are exact.
+typedef struct precision {
+  double bound, whole;
+} precision;
+
+static const precision precisions[EGRAPH_DTYPE_COUNT] = {
+    [EGRAPH_FLOAT64] = {1e-9, 0x1p53},
+    [EGRAPH_FLOAT32] = {1e-4, 0x1p24},
+    [EGRAPH_FLOAT16] = {2e-2, 0x1p11},
+    [EGRAPH_BFLOAT16] = {1e-1, 0x1p8}};
+
 // ---- what was computed ----------------------------------------------------------
 
 static void note_numbers(evaluation *run, const eg_tensor *tensor) {
   egraph_dtype dtype = tensor->type.dtype;
   if (!eg_dtype_is_float(dtype)) return; // exact, wrapping included
-  double most = dtype == EGRAPH_FLOAT64 ? 0x1p53 : 0x1p24;
+  double most = precisions[dtype].whole;
   for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++) {
     double value = eg_tensor_get_double(tensor, i);
     if (!isfinite(value)) continue;
@@ -67,26 +77,13 @@ static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
 
 // ---- data -----------------------------------------------------------------------
 
-static double random_number(evaluation *run, const eg_verify_leaf *leaf) {
-  if (leaf->splat) return leaf->splat_value;
-  if (leaf->index_bound > 0)
-    return (double)eg_rng_below(&run->rng, (uint64_t)leaf->index_bound);
-  if (leaf->type.dtype == EGRAPH_BOOL) return (double)eg_rng_below(&run->rng, 2);
-  double unit = eg_rng_unit(&run->rng);
-  bool whole = run->kind < 5 || !eg_dtype_is_float(leaf->type.dtype);
-  bool positive = run->kind % 2 == 1 || leaf->variance;
-  if (whole) return positive ? 1 + floor(3 * unit) : floor(7 * unit) - 3;
-  return positive ? 0.25 + 2 * unit : 4 * unit - 2;
-}
-
 static egraph_status fill_leaf(evaluation *run, uint32_t var) {
   const eg_verify_leaf *leaf = &run->instance->leaves[var];
   term_value *value = &run->vars[var];
   value->count = 1;
   EG_TRY(eg_arena_alloc(&run->arena, 1, sizeof *value->parts, &value->parts));
   EG_TRY(new_tensor(run, &leaf->type, value->parts));
-  for (int64_t i = 0; i < eg_type_elements(&leaf->type); i++)
-    eg_tensor_set_double(value->parts, i, random_number(run, leaf));
+  eg_verify_fill(&run->source, leaf, value->parts);
   note_numbers(run, value->parts);
   return EGRAPH_OK;
 }
@@ -156,13 +153,31 @@ static egraph_status run_right(evaluation *run) {
 // ---- comparison -----------------------------------------------------------------
 
 typedef struct comparison {
+  eg_verify_data data;
+  bool spreads; // the rule says so
   double bound; // absolute
   bool finite;  // something finite was compared
   bool differ;
+  egraph_math math;
 } comparison;
 
-// Where one side has no number (division by zero, the root of a negative number), the
-// other must have none either; which of infinity and NaN it is depends on the order.
+static bool same_bits(double x, double y) {
+  return (isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y));
+}
+
+/// The class that a rule is in at best which makes y of x.
+static egraph_math class_of_change(const comparison *state, double x, double y) {
+  if (same_bits(x, y)) return EGRAPH_MATH_EXACT;
+  if (state->data == EG_VERIFY_EXTREME) return EGRAPH_MATH_ASSOCIATIVE;
+  if (isfinite(x) && !isfinite(y) && state->spreads) return EGRAPH_MATH_ASSOCIATIVE;
+  if (isfinite(x) != isfinite(y)) return EGRAPH_MATH_FAST;
+  if (!isfinite(x)) return isnan(y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
+  if (state->data == EG_VERIFY_LARGE) return EGRAPH_MATH_ASSOCIATIVE;
+  return fabs(x - y) <= state->bound ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
+}
+
+/// Where one side has no number (division by zero, the root of a negative number), the
+/// other must have none either; which of infinity and NaN it is decides the class.
 static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
                            comparison *state) {
   if (!eg_dtype_is_float(a->type.dtype)) {
@@ -170,58 +185,67 @@ static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
     return eg_tensor_get_int(a, i) == eg_tensor_get_int(b, i);
   }
   double x = eg_tensor_get_double(a, i), y = eg_tensor_get_double(b, i);
+  state->math = class_of_change(state, x, y);
+  if (state->data != EG_VERIFY_ORDINARY) return true;
   if (!isfinite(x) || !isfinite(y)) return !isfinite(x) && !isfinite(y);
   state->finite = true;
   return fabs(x - y) <= state->bound;
 }
 
+/// Compares until something differs; of what only moves the rule to a lower class the
+/// worst is kept.
 static egraph_status compare_tensors(const eg_tensor *left, const eg_tensor *right,
-                                     uint32_t root, comparison *state, eg_text *text) {
+                                     uint32_t root, comparison *state,
+                                     eg_verify_result *out, eg_text *text) {
   int64_t count = eg_type_elements(&left->type);
-  for (int64_t i = 0; i < count; i++) {
-    if (elements_agree(left, right, i, state)) continue;
-    state->differ = true;
-    return eg_text_printf(
+  for (int64_t i = 0; i < count && !state->differ; i++) {
+    state->math = EGRAPH_MATH_EXACT;
+    state->differ = !elements_agree(left, right, i, state);
+    if (!state->differ && state->math <= out->math) continue;
+    if (state->math > out->math) out->math = state->math;
+    eg_text_clear(text);
+    EG_TRY(eg_text_printf(
         text, "result %u, element %" PRId64 ": left %.17g, right %.17g (bound %g)", root,
-        i, eg_tensor_get_double(left, i), eg_tensor_get_double(right, i), state->bound);
+        i, eg_tensor_get_double(left, i), eg_tensor_get_double(right, i), state->bound));
   }
   return EGRAPH_OK;
 }
 
 static double bound_of(const evaluation *run, egraph_dtype dtype) {
   if (run->exact) return 0;
-  double relative =
-      dtype == EGRAPH_FLOAT64 ? EG_VERIFY_BOUND_FLOAT64 : EG_VERIFY_BOUND_FLOAT32;
-  return relative * fmax(1.0, run->scale);
+  return precisions[dtype].bound * fmax(1.0, run->scale);
 }
 
-static egraph_status compare_roots(evaluation *run, eg_verify_verdict *out,
+static egraph_status compare_roots(evaluation *run, eg_verify_result *out,
                                    eg_text *text) {
-  comparison state = {.finite = false};
+  comparison state = {.data = run->source.data, .spreads = run->rule->spreads};
   for (uint32_t i = 0; i < run->rule->root_count && !state.differ; i++) {
     const term_value *left = &run->terms[run->rule->lhs[i].term];
     const term_value *right = &run->terms[run->rule->rhs[i].term];
     for (uint32_t k = 0; k < left->count && !state.differ; k++) {
       state.bound = bound_of(run, left->parts[k].type.dtype);
-      EG_TRY(compare_tensors(&left->parts[k], &right->parts[k], i, &state, text));
+      EG_TRY(compare_tensors(&left->parts[k], &right->parts[k], i, &state, out, text));
     }
   }
-  bool vacuous = !state.finite || (!run->exact && run->scale > LARGEST_SCALE);
-  *out = vacuous        ? EG_VERIFY_VACUOUS
-         : state.differ ? EG_VERIFY_DIFFERENT
-         : run->exact   ? EG_VERIFY_EXACT
-                        : EG_VERIFY_EQUAL;
-  if (vacuous) eg_text_clear(text);
+  out->dtype = run->terms[run->rule->lhs[0].term].parts[0].type.dtype;
+  bool is_special = state.data != EG_VERIFY_ORDINARY;
+  bool vacuous =
+      !is_special && (!state.finite || (!run->exact && run->scale > LARGEST_SCALE));
+  out->verdict = vacuous        ? EG_VERIFY_VACUOUS
+                 : state.differ ? EG_VERIFY_DIFFERENT
+                 : run->exact   ? EG_VERIFY_EXACT
+                                : EG_VERIFY_EQUAL;
+  if (vacuous) out->math = EGRAPH_MATH_EXACT;
   return EGRAPH_OK;
 }
 
-static egraph_status evaluate(evaluation *run, eg_verify_verdict *out, eg_text *text) {
+static egraph_status evaluate(evaluation *run, eg_verify_result *out, eg_text *text) {
   const eg_rule *rule = run->rule;
   EG_TRY(eg_arena_alloc(&run->arena, rule->term_count, sizeof *run->terms, &run->terms));
   EG_TRY(eg_arena_alloc(&run->arena, rule->var_count, sizeof *run->vars, &run->vars));
   egraph_status status = run_left(run);
   if (status == EGRAPH_OK) status = run_right(run);
-  *out = EG_VERIFY_VACUOUS;
+  *out = (eg_verify_result){.verdict = EG_VERIFY_VACUOUS, .math = EGRAPH_MATH_EXACT};
   // The kernel does not have this dtype, or an operand is empty that must not be.
   if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
   EG_TRY(status);
@@ -229,14 +253,13 @@ static egraph_status evaluate(evaluation *run, eg_verify_verdict *out, eg_text *
 }
 
 egraph_status eg_verify_compare(const egraph_allocator *alloc,
-                                const eg_verify_instance *instance, uint64_t seed,
-                                eg_verify_verdict *out, eg_text *text) {
+                                const eg_verify_instance *instance, eg_verify_data data,
+                                uint64_t seed, eg_verify_result *out, eg_text *text) {
   evaluation run = {.instance = instance,
                     .rule = instance->rule,
                     .alloc = eg_allocator_or_heap(alloc),
-                    .rng = {.state = seed},
+                    .source = eg_verify_source_of(data, seed),
                     .exact = true};
-  run.kind = (uint32_t)eg_rng_below(&run.rng, 10);
   eg_arena_init(&run.arena, run.alloc);
   egraph_status status = evaluate(&run, out, text);
   eg_arena_deinit(&run.arena);

@@ -3,7 +3,7 @@
 #ifndef EG_REWRITES_VERIFY_VALUES_H
 #define EG_REWRITES_VERIFY_VALUES_H
 
-#include "rewrites/verify_draw.h"
+#include "rewrites/verify_data.h"
 
 typedef enum eg_verify_verdict {
   EG_VERIFY_EQUAL,    // within the bound
@@ -12,15 +12,19 @@ typedef enum eg_verify_verdict {
   EG_VERIFY_DIFFERENT // `text` says where
 } eg_verify_verdict;
 
-// How far values may be apart, relative to the largest number that occurs on either side;
-// float32 rounds at every node, and constants of rules are matched up to 1e-6.
-#define EG_VERIFY_BOUND_FLOAT64 1e-9
-#define EG_VERIFY_BOUND_FLOAT32 1e-4
+/// One comparison: whether the sides are equal, and the class that a rule is in at best
+/// that has such an instance. `text` says what keeps it out of the class before.
+typedef struct eg_verify_result {
+  eg_verify_verdict verdict;
+  egraph_math math;
+  egraph_dtype dtype; // of the first result
+} eg_verify_result;
 
-/// Data are drawn from `seed`. On DIFFERENT appends the element and both values to
-/// `text`.
+/// Data are drawn from `seed`. On DIFFERENT, and where `math` is not EXACT, appends the
+/// element and both values to `text`. Special data (all but ORDINARY) decide of
+/// floating-point results the class alone.
 egraph_status eg_verify_compare(const egraph_allocator *alloc,
-                                const eg_verify_instance *instance, uint64_t seed,
-                                eg_verify_verdict *out, eg_text *text);
+                                const eg_verify_instance *instance, eg_verify_data data,
+                                uint64_t seed, eg_verify_result *out, eg_text *text);
 
 #endif

@@ -217,6 +217,7 @@ static egraph_status make_plan(const char *model, const parallel_flags *flags,
   egraph_status status = load_sizes(model, &flags->load, &graph);
   if (status == EGRAPH_OK) status = rule_flags_load(&flags->rules, &rules);
   options.rules = rules;
+  options.math = rule_flags_math(&flags->rules);
   if (status == EGRAPH_OK) status = egraph_plan_create(NULL, graph, &options, out);
   if (status == EGRAPH_OK && options.optimizer != NULL && !flags->json &&
       egraph_plan_graph(*out) != NULL)

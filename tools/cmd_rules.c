@@ -26,7 +26,8 @@ typedef struct import_report {
 static void on_verified(void *user, const char *rule, bool accepted, const char *detail) {
   verify_counts *counts = user;
   *(accepted ? &counts->accepted : &counts->rejected) += 1;
-  if (!accepted && !counts->json) printf("rejected  %s: %s\n", rule, detail);
+  if (!counts->json)
+    printf("%s  %s: %s\n", accepted ? "accepted" : "rejected", rule, detail);
   progress_line("verify", rule);
 }
 
@@ -173,7 +174,8 @@ static egraph_status print_operators(bool json) {
 }
 
 int command_rules(int argc, char **argv) {
-  bool json = false, do_verify = false, print = false, builtin = false, operators = false;
+  bool json = false, do_verify = false, print = false, builtin = false, operators = false,
+       trust = false;
   const char *imported = NULL;
   uint64_t seed = 1;
   const flag rows[] = {
@@ -181,6 +183,8 @@ int command_rules(int argc, char **argv) {
        "add Unity's published substitutions, and report what becomes of each", 0, 0},
       {"--verify", FLAG_SWITCH, &do_verify, NULL,
        "check both sides of every rule numerically", 0, 0},
+      {"--trust", FLAG_SWITCH, &trust, NULL,
+       "read rule files as they are, without verifying them", 0, 0},
       {"--print", FLAG_SWITCH, &print, NULL, "print the rules in canonical form", 0, 0},
       {"--operators", FLAG_SWITCH, &operators, NULL,
        "list the operators that graphs and rules are written with", 0, 0},
@@ -207,6 +211,7 @@ int command_rules(int argc, char **argv) {
   egraph_status status = egraph_rules_create(NULL, &rules);
   if (status == EGRAPH_OK && (builtin || (files.count == 0 && imported == NULL)))
     status = egraph_rules_add_builtin(rules);
+  if (status == EGRAPH_OK) egraph_rules_trust(rules, trust || do_verify);
   for (size_t i = 0; status == EGRAPH_OK && i < files.count; i++)
     status = egraph_rules_add_file(rules, files.items[i]);
   if (status == EGRAPH_OK && imported != NULL)

@@ -38,7 +38,12 @@ size_t rule_flags_rows(rule_flags *flags, flag *rows) {
       {"--enable", FLAG_LIST, &flags->enabled, "NAME",
        "switch a rule or a rule file's rules on: explore-matmul (repeatable)", 0, 0},
       {"--disable", FLAG_LIST, &flags->disabled, "NAME",
-       "switch a rule or a rule file's rules off (repeatable)", 0, 0}};
+       "switch a rule or a rule file's rules off (repeatable)", 0, 0},
+      {"--math", FLAG_CHOICE, &flags->math, "exact|associative|fast",
+       "what rules may change: nothing; rounding (default); what is not finite, too", 0,
+       0},
+      {"--trust", FLAG_SWITCH, &flags->trust, NULL,
+       "use rule files as they are, without verifying them", 0, 0}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     rows[i] = all[i];
   return sizeof all / sizeof *all;
@@ -176,6 +181,7 @@ egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
   *out = NULL;
   egraph_status status = egraph_rules_create(NULL, out);
   if (status == EGRAPH_OK && !flags->no_builtin) status = egraph_rules_add_builtin(*out);
+  if (status == EGRAPH_OK) egraph_rules_trust(*out, flags->trust);
   uint32_t shipped = status == EGRAPH_OK ? egraph_rules_implied_count(*out) : 0;
   for (size_t i = 0; status == EGRAPH_OK && i < flags->files.count; i++)
     status = egraph_rules_add_file(*out, flags->files.items[i]);
@@ -185,6 +191,12 @@ egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
   for (size_t i = 0; status == EGRAPH_OK && i < flags->disabled.count; i++)
     status = egraph_rules_enable(*out, flags->disabled.items[i], false);
   return status;
+}
+
+egraph_math rule_flags_math(const rule_flags *flags) {
+  egraph_math math = EGRAPH_MATH_ASSOCIATIVE;
+  if (flags->math != NULL) (void)egraph_math_find(flags->math, &math); // a choice
+  return math;
 }
 
 static egraph_status open_costs(const plan_flags *flags, egraph_costs **out) {
@@ -247,6 +259,7 @@ egraph_status plan_run(const plan_flags *flags, const char *model, plan_session 
   install_interrupt();
   egraph_options options = flags->options;
   options.progress = on_progress;
+  options.math = out->math = rule_flags_math(&flags->rules);
   egraph_status status = rule_flags_load(&flags->rules, &out->rules);
   if (status == EGRAPH_OK) status = load_model(model, &flags->load, &out->graph);
   if (status == EGRAPH_OK) status = open_costs(flags, &out->costs);
@@ -283,6 +296,7 @@ void plan_print_json(const plan_session *session) {
   json_text("status", r->status);
   json_text("proven_over", r->proven_over);
   json_text("stop", r->stop);
+  json_text("math", egraph_math_name(r->math));
   json_int("rounds", r->rounds);
   json_bool("settled", r->settled);
   json_int("nodes", r->nodes);
@@ -378,6 +392,9 @@ void plan_print_text(const plan_session *session) {
          r->rounds, r->rounds == 1 ? "round" : "rounds",
          r->settled ? "the last gained nothing" : "ended by a limit", r->nodes,
          r->classes, r->iterations);
+  if (r->math != session->math)
+    printf("math        exact: constants that %s rules fold overflow here\n",
+           egraph_math_name(session->math));
   print_basis_text("costs       operators:", &r->basis);
   print_basis_text("; variants compared:", &r->compared);
   printf("\n");

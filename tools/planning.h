@@ -48,7 +48,8 @@ typedef struct load_flags {
 /// Which rules are used.
 typedef struct rule_flags {
   text_list files, enabled, disabled;
-  bool no_builtin;
+  bool no_builtin, trust;
+  const char *math; // a class; NULL: the default
 } rule_flags;
 
 /// What is trained, and how far it decays.
@@ -94,6 +95,7 @@ typedef struct plan_session {
   egraph_rules *rules;
   egraph_costs *costs;
   egraph_result *result;
+  egraph_math math; // that was asked for
 } plan_session;
 
 enum { MAX_PLAN_FLAGS = 48 };
@@ -102,6 +104,9 @@ enum { MAX_PLAN_FLAGS = 48 };
 size_t rule_flags_rows(rule_flags *flags, flag *rows);
 /// The rules that the flags name; destroy *out whatever it returns (NULL is possible).
 egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out);
+
+/// The class of rules that --math names.
+egraph_math rule_flags_math(const rule_flags *flags);
 
 void plan_flags_init(plan_flags *flags);
 /// Writes the rows of the shared flags and returns how many.

@@ -8,7 +8,7 @@ expect 0 '^\{' - rules --json
 keys rules rules.0.name rules.0.file rules.0.line rules.0.source
 expect 0 '^\(egraph-rules 1\)' - rules --print
 cp stdout printed.rules
-expect 0 '^\(egraph-rules 1\)' - rules printed.rules --print
+expect 0 '^\(egraph-rules 1\)' - rules printed.rules --print --trust
 same printed.rules stdout
 expect 0 '^\{' - rules --print --json
 keys text
@@ -50,8 +50,34 @@ cat >shrink.rules <<'X'
 X
 expect 1 '^rejected  shrink: ' '' rules shrink.rules --verify
 expect 1 - '^egraph: .*shrink' optimize layer.egraph $quick --rules shrink.rules
+expect 1 - '^egraph: wrong.rules:2: rule wrong does not hold: result 0, element ' rules wrong.rules
+expect 1 - '^egraph: wrong.rules:2: rule wrong does not hold: ' optimize layer.egraph $quick --rules wrong.rules
+expect 0 '^predicted' - optimize layer.egraph $quick --rules wrong.rules --trust
+expect 0 '^wrong ' - rules wrong.rules --trust
 expect 1 '"rejected":1' '' rules wrong.rules --verify --json
 keys rules accepted rejected
+
+# Classes: a rule that is not finite-safe is off unless it is asked for, and must say so.
+cat >fast.rules <<'X'
+(egraph-rules 1)
+(rule gone (source "mine") (class fast) (lhs (cos (sub ?x ?x))) (rhs (fill :dtype (dtype ?x) :shape (shape ?x) :value 1.0)))
+X
+cat >gone.egraph <<'X'
+(egraph-graph 1)
+(input x "float32[4096]")
+(let d (sub x x))
+(let y (cos d))
+(output y)
+X
+expect 0 '^accepted  gone: [0-9]+ instances, .*float16.*; class fast$' - rules fast.rules --verify
+for math in exact associative; do
+  expect 0 '"name":"gone"|"rules":\[\]' - optimize gone.egraph $quick --no-builtin --rules fast.rules --math $math --json
+  grep -q '"name":"gone"' stdout && fail "gone fired with --math $math"
+done
+expect 0 '"name":"gone"' - optimize gone.egraph $quick --no-builtin --rules fast.rules --math fast --json
+expect 2 - 'math' optimize gone.egraph --math loose
+sed 's/(class fast) //' fast.rules >claims.rules
+expect 1 - '^egraph: claims.rules:2: rule gone does not hold: class fast, not associative, on data with NaN' optimize gone.egraph $quick --rules claims.rules
 
 bad() { # TEXT REGEX
   printf '(egraph-rules 1)\n%s\n' "$1" >bad.rules

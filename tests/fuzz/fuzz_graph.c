@@ -28,7 +28,8 @@ static void check_copies(const eg_graph *graph) {
   FUZZ_CHECK(eg_graph_pruned(graph, &copy) == EGRAPH_OK);
   FUZZ_CHECK(eg_graph_check(copy) == EGRAPH_OK);
   eg_graph_destroy(copy);
-  egraph_status status = eg_graph_folded(graph, MAX_FOLDED_BYTES, NULL, &copy);
+  egraph_status status =
+      eg_graph_folded(graph, &(eg_fold_options){.max_bytes = MAX_FOLDED_BYTES}, &copy);
   if (status != EGRAPH_OK) {
     fuzz_check_failure(status);
     return;

@@ -318,7 +318,7 @@ static void check_seed(uint64_t seed) {
   assert_ok(eg_graph_pruned(graph, &other));
   assert_ok(eg_graph_check(other));
   expect_same_results(graph, other);
-  assert_ok(eg_graph_folded(graph, 1 << 16, NULL, &third));
+  assert_ok(eg_graph_folded(graph, &(eg_fold_options){.max_bytes = 1 << 16}, &third));
   assert_ok(eg_graph_check(third));
   expect_same_results(graph, third);
   eg_graph_destroy(third);

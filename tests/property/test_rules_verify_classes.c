@@ -12,8 +12,10 @@
 enum { DRAWS = 400, NODES = 400, ITERATIONS = 3 };
 // Of the largest number in the e-graph: rounding errors scale with it. Beyond the largest
 // scale, the bounds say nothing.
-#define BOUND_FLOAT64 1e-9
-#define BOUND_FLOAT32 1e-4
+static const double bounds[EGRAPH_DTYPE_COUNT] = {[EGRAPH_FLOAT64] = 1e-9,
+                                                  [EGRAPH_FLOAT32] = 1e-4,
+                                                  [EGRAPH_FLOAT16] = 2e-2,
+                                                  [EGRAPH_BFLOAT16] = 1e-1};
 #define LARGEST_SCALE 1e6
 
 /// Results of a class; count 0: not known (yet).
@@ -131,8 +133,7 @@ static void fail_on_class(const evaluation *run, eg_node a, eg_node b, double x,
 }
 
 static double bound_of(const evaluation *run, egraph_dtype dtype) {
-  if (!eg_dtype_is_float(dtype)) return 0;
-  return (dtype == EGRAPH_FLOAT64 ? BOUND_FLOAT64 : BOUND_FLOAT32) * fmax(1, run->scale);
+  return bounds[dtype] * fmax(1, run->scale); // integers: 0
 }
 
 static void compare(evaluation *run, const class_value *a, const class_value *b) {
@@ -210,6 +211,7 @@ static uint32_t check_rule(const eg_rules *rules, uint32_t rule, uint64_t seed) 
   uint32_t compared = 0;
   if (draw(draws, &instance)) {
     eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
+    options.math = EGRAPH_MATH_FAST;
     options.iteration_limit = ITERATIONS;
     options.node_limit = NODES;
     eg_saturation_report report;

@@ -394,6 +394,7 @@ static void an_input_that_the_search_cannot_reach_is_kept(void **state) {
 static void a_rule_that_changes_types_is_named(void **state) {
   api_kit *kit = *state;
   bench b = open_bench(kit);
+  egraph_rules_trust(b.rules, true);
   assert_ok(egraph_rules_add_text(b.rules, "unsound.rules",
                                   "(egraph-rules 1)\n"
                                   "(rule shrink (source \"nobody\") (lhs (relu ?x))\n"
@@ -470,6 +471,7 @@ static egraph_status whole_flow(egraph_allocator alloc, void *user) {
   egraph_status status = egraph_graph_create(&alloc, &b.graph);
   if (status == EGRAPH_OK) status = api_build_layer(b.graph);
   if (status == EGRAPH_OK) status = egraph_rules_create(&alloc, &b.rules);
+  if (status == EGRAPH_OK) egraph_rules_trust(b.rules, true);
   if (status == EGRAPH_OK)
     status = egraph_rules_add_text(b.rules, "mine.rules", api_fusion_rules);
   if (status == EGRAPH_OK) status = egraph_costs_create(&alloc, &costs, &b.costs);

@@ -30,6 +30,7 @@ static void the_shipped_rules_are_there_and_print_as_they_parse(void **state) {
   assert_true(egraph_rules_count(rules) >= 100);
   assert_ok(egraph_rules_text(&kit->alloc, rules, &text));
   assert_ok(egraph_rules_create(&kit->alloc, &again));
+  egraph_rules_trust(again, true); // the tests name rule files
   assert_ok(egraph_rules_add_text(again, "printed", text));
   assert_int_equal(egraph_rules_count(again), egraph_rules_count(rules));
   assert_ok(egraph_rules_text(&kit->alloc, again, &second));
@@ -101,15 +102,17 @@ static void note_verdict(void *user, const char *rule, bool accepted,
   if (!accepted) (void)snprintf(v->detail, sizeof v->detail, "%s: %s", rule, detail);
 }
 
+static const char wrong_rule[] =
+    "(egraph-rules 1)\n"
+    "(rule wrong (source \"nobody\") (lhs (relu (neg ?x))) (rhs (neg (relu ?x))))\n";
+
 static void a_wrong_rule_is_rejected_with_a_reason(void **state) {
   egraph_rules *rules = fusion_rules(*state);
   uint32_t rejected = 9;
   assert_ok(egraph_rules_verify(rules, 1, NULL, NULL, &rejected));
   assert_int_equal(rejected, 0);
-  assert_ok(egraph_rules_add_text(
-      rules, "wrong.rules",
-      "(egraph-rules 1)\n"
-      "(rule wrong (source \"nobody\") (lhs (relu (neg ?x))) (rhs (neg (relu ?x))))\n"));
+  egraph_rules_trust(rules, true);
+  assert_ok(egraph_rules_add_text(rules, "wrong.rules", wrong_rule));
   verdicts v = {.accepted = 0};
   assert_ok(egraph_rules_verify(rules, 1, note_verdict, &v, &rejected));
   assert_int_equal(rejected, 1);
@@ -117,6 +120,42 @@ static void a_wrong_rule_is_rejected_with_a_reason(void **state) {
   assert_int_equal(v.rejected, 1);
   assert_non_null(strstr(v.detail, "wrong"));
   egraph_rules_destroy(rules);
+}
+
+static void rules_are_verified_when_they_are_added(void **state) {
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {wrong_rule, "t.rules:2: rule wrong does not hold: result 0, element "},
+      {"(egraph-rules 1)\n(rule gone (source \"s\") (lhs (cos (sub ?x ?x)))\n"
+       " (rhs (cos (fill :dtype (dtype ?x) :shape (shape ?x) :value 0.0))))\n",
+       "t.rules:2: rule gone does not hold: class fast, not associative, "},
+      {"(egraph-rules 1)\n(rule sum (source \"s\") (class exact)\n"
+       " (lhs (cos (add (add ?x ?y) ?z))) (rhs (cos (add ?x (add ?y ?z)))))\n",
+       "t.rules:2: rule sum does not hold: class associative, not exact, "},
+      {"(egraph-rules 1)\n(rule even (source \"s\") (class exact) (lhs (cos (neg ?x)))"
+       " (rhs (cos ?x)))\n(test odd (given (?x \"float32[2]\")) (term (cos (neg ?x)))"
+       " (equals (neg (cos ?x))))\n",
+       "t.rules:3: test odd: "}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    egraph_rules *rules = fusion_rules(*state);
+    uint32_t count = egraph_rules_count(rules);
+    assert_fails(egraph_rules_add_text(rules, "t.rules", cases[i].text), EGRAPH_E_PARSE,
+                 cases[i].message);
+    assert_int_equal(egraph_rules_count(rules), count);
+    egraph_rules_destroy(rules);
+  }
+}
+
+static void classes_are_named(void **state) {
+  (void)state;
+  egraph_math math;
+  for (int i = EGRAPH_MATH_EXACT; i <= EGRAPH_MATH_FAST; i++) {
+    assert_true(egraph_math_find(egraph_math_name((egraph_math)i), &math));
+    assert_int_equal(math, i);
+  }
+  assert_false(egraph_math_find("loose", &math));
+  assert_null(egraph_math_name((egraph_math)7));
 }
 
 // ---- plain expressions -----------------------------------------------------------
@@ -211,6 +250,7 @@ static egraph_status simplify_and_verify(egraph_allocator alloc, void *user) {
   egraph_rules *rules = NULL;
   uint32_t rejected;
   if (status == EGRAPH_OK) status = egraph_rules_create(&alloc, &rules);
+  if (status == EGRAPH_OK) egraph_rules_trust(rules, true); // verified below
   if (status == EGRAPH_OK)
     status = egraph_rules_add_text(
         rules, "t",
@@ -236,6 +276,8 @@ int main(void) {
       api_test(rule_files_are_read),
       api_test(rules_and_files_are_switched_by_name),
       api_test(a_wrong_rule_is_rejected_with_a_reason),
+      api_test(rules_are_verified_when_they_are_added),
+      api_test(classes_are_named),
       api_test(terms_become_as_small_as_the_rules_allow),
       api_test(growing_rules_end_at_the_node_limit),
       api_test(mistakes_in_expressions_are_named),

@@ -249,7 +249,7 @@ static void folding_evaluates_what_needs_only_weights(void **state) {
   assert_ok(eg_graph_weight_only(graph, flags));
   assert_memory_equal(flags, ((bool[]){false, true, true, true, true, false}), 6);
   eg_graph *folded;
-  assert_ok(eg_graph_folded(graph, SIZE_MAX, NULL, &folded));
+  assert_ok(eg_graph_folded(graph, &(eg_fold_options){.max_bytes = SIZE_MAX}, &folded));
   assert_ok(eg_graph_check(folded));
   assert_int_equal(eg_graph_node_count(folded), 1);
   eg_value found;
@@ -261,7 +261,7 @@ static void folding_evaluates_what_needs_only_weights(void **state) {
   assert_false(eg_graph_find_value(folded, "a", &found));
   eg_graph_destroy(folded);
   // Too small a limit: everything stays.
-  assert_ok(eg_graph_folded(graph, 15, NULL, &folded));
+  assert_ok(eg_graph_folded(graph, &(eg_fold_options){.max_bytes = 15}, &folded));
   assert_int_equal(eg_graph_node_count(folded), 3);
   eg_graph_destroy(folded);
 }
@@ -281,7 +281,7 @@ static void folding_leaves_absent_weights_and_fills(void **state) {
   assert_ok(
       eg_graph_add_output(graph, "q", node_of(EG_OP_EXP, "q", fill, EG_VALUE_NONE)));
   eg_graph *folded;
-  assert_ok(eg_graph_folded(graph, SIZE_MAX, NULL, &folded));
+  assert_ok(eg_graph_folded(graph, &(eg_fold_options){.max_bytes = SIZE_MAX}, &folded));
   assert_int_equal(eg_graph_node_count(folded), 2);
   eg_value found;
   assert_true(eg_graph_find_value(folded, "p", &found));
@@ -347,7 +347,8 @@ static egraph_status build_and_copy(egraph_allocator failing, void *user) {
   EG_TRY(eg_graph_create(&failing, &built));
   egraph_status status = build(built);
   if (status == EGRAPH_OK) status = eg_graph_pruned(built, &pruned);
-  if (status == EGRAPH_OK) status = eg_graph_folded(built, SIZE_MAX, NULL, &folded);
+  if (status == EGRAPH_OK)
+    status = eg_graph_folded(built, &(eg_fold_options){.max_bytes = SIZE_MAX}, &folded);
   if (status == EGRAPH_OK) status = eg_graph_check(folded);
   eg_graph_destroy(folded);
   eg_graph_destroy(pruned);

@@ -92,7 +92,7 @@ static void documentation_survives(void **state) {
   assert_ok(kit_import(&kit, NULL, &graph));
   kit_end(&kit);
   expect_documented(graph);
-  assert_ok(eg_graph_folded(graph, 1 << 20, NULL, &copy));
+  assert_ok(eg_graph_folded(graph, &(eg_fold_options){.max_bytes = 1 << 20}, &copy));
   expect_documented(copy);
   eg_text_init(&text, eg_allocator_heap());
   assert_ok(eg_graph_print(graph, &text));
@@ -150,7 +150,7 @@ static void defaults_stay_defaults(void **state) {
   build_with_default(&kit, 8);
   assert_ok(kit_import(&kit, NULL, &graph));
   kit_end(&kit);
-  assert_ok(eg_graph_folded(graph, 1 << 20, NULL, &folded));
+  assert_ok(eg_graph_folded(graph, &(eg_fold_options){.max_bytes = 1 << 20}, &folded));
   kit_expect_graph(folded, "(egraph-graph 1)\n(input x \"float32[2]\")\n"
                            "(input w \"float32[2]\" [1.0 2.0])\n(let d (add w w))\n"
                            "(let y (add x d))\n(output y)\n");

@@ -215,6 +215,7 @@ static void rounds_of_a_small_egraph_reach_what_a_large_one_does(void **state) {
   fixture f;
   open_fixture(&f, NULL, &estimates);
   eg_graph *graph = attention(&f, 3);
+  f.options.math = EGRAPH_MATH_FAST;
   f.options.rounds = 1;
   f.options.node_limit = 100000;
   egraph_result *large = optimize(&f, graph);

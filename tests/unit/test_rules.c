@@ -146,7 +146,8 @@ static const bad bad_files[] = {
     {RULE("(relu ?x)", "?x", "bothways"),
      "t.rules:2:47: unknown clause 'bothways'; did you mean 'both-ways'?"},
     {RULE("(relu ?x)", "?x", "(frobnicate)"),
-     "t.rules:2:47: unknown clause 'frobnicate'; a rule has source, lhs, let, rhs, when, "
+     "t.rules:2:47: unknown clause 'frobnicate'; a rule has source, class, lhs, let, "
+     "rhs, when, "
      "both-ways"},
     {RULE("(relu ?x) (neg ?y)", "?x", ""),
      "t.rules:2:47: rule r has 2 left sides but 1 right side; they are united in pairs"},
@@ -348,7 +349,7 @@ static void the_tests_in_the_builtin_rule_files_pass(void **state) {
   eg_text failures;
   eg_text_init(&failures, eg_allocator_heap());
   eg_rule_test_summary summary;
-  assert_ok(eg_rules_run_tests(rules, NULL, &failures, &summary));
+  assert_ok(eg_rules_run_tests(rules, 0, NULL, &failures, &summary));
   assert_string_equal(eg_text_of(&failures), "");
   assert_true(summary.run > 0);
   assert_int_equal(summary.failed, 0);

@@ -13,6 +13,7 @@ static bool only_rule(void *user, uint32_t rule) {
 static bool fires_on(const eg_rules *rules, uint32_t rule, eg_tensor_egraph *egraph) {
   eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
   options.iteration_limit = 1;
+  options.math = EGRAPH_MATH_FAST;
   options.scheduler = EG_SCHEDULER_SIMPLE;
   options.use_rule = only_rule;
   options.use_rule_user = &rule;

@@ -42,7 +42,8 @@ static bool load(const char *name, eg_graph **out) {
 static bool saturate(const char *name, saturated *out) {
   eg_graph *graph;
   if (!load(name, &graph)) return false;
-  assert_ok(eg_graph_folded(graph, (size_t)1 << 20, NULL, &out->graph));
+  assert_ok(eg_graph_folded(graph, &(eg_fold_options){.max_bytes = (size_t)1 << 20},
+                            &out->graph));
   eg_graph_destroy(graph);
   assert_ok(eg_tensor_egraph_create(NULL, out->graph, &out->egraph));
   eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;

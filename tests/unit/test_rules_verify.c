@@ -6,6 +6,9 @@
 #include "rewrites/rule_tests.h"
 #include "tests/testing.h"
 
+/// As many in every build; the command takes EG_VERIFY_INSTANCES.
+enum { INSTANCES = 96 };
+
 typedef struct findings {
   uint32_t rules, rejected;
   bool loud;
@@ -31,7 +34,8 @@ static findings verify(const char *text) {
   eg_rules *rules = parse(text);
   findings found = {.rules = 0};
   uint32_t rejected;
-  assert_ok(eg_rules_verify(rules, 7, collect, &found, &rejected));
+  const eg_verify_options options = {.seed = 7, .instances = INSTANCES};
+  assert_ok(eg_rules_verify(rules, &options, collect, &found, &rejected));
   assert_int_equal(rejected, found.rejected);
   eg_rules_destroy(rules);
   return found;
@@ -51,7 +55,8 @@ static void every_rule_shipped_is_right(void **state) {
   findings found = {.loud = true};
   uint32_t rejected;
   double start = eg_clock_seconds();
-  assert_ok(eg_rules_verify(rules, test_seed(2026), collect, &found, &rejected));
+  const eg_verify_options options = {.seed = test_seed(2026), .instances = INSTANCES};
+  assert_ok(eg_rules_verify(rules, &options, collect, &found, &rejected));
   printf("%u rules verified in %.1f s\n", found.rules, eg_clock_seconds() - start);
   assert_int_equal(found.rules, eg_rules_count(rules) + eg_rules_implied_count(rules));
   assert_int_equal(rejected, 0);
@@ -66,7 +71,7 @@ static void every_test_in_rule_files_passes(void **state) {
   eg_text failures;
   eg_text_init(&failures, eg_allocator_heap());
   eg_rule_test_summary summary;
-  assert_ok(eg_rules_run_tests(rules, NULL, &failures, &summary));
+  assert_ok(eg_rules_run_tests(rules, 0, NULL, &failures, &summary));
   if (summary.failed > 0) fail_msg("%s", eg_text_of(&failures));
   printf("%u tests of rule files passed\n", summary.run);
   assert_true(summary.run > 0);
@@ -201,7 +206,8 @@ static egraph_status verify_small(egraph_allocator alloc, void *user) {
   eg_rules *rules;
   EG_TRY(eg_rules_create(&alloc, &rules));
   egraph_status status = eg_rules_parse(rules, "test.rules", text, strlen(text));
-  if (status == EGRAPH_OK) status = eg_rules_verify(rules, 1, NULL, NULL, NULL);
+  const eg_verify_options options = {.seed = 1, .instances = 8};
+  if (status == EGRAPH_OK) status = eg_rules_verify(rules, &options, NULL, NULL, NULL);
   eg_rules_destroy(rules);
   return status;
 }

@@ -221,7 +221,7 @@ static void run_rule_tests(const char *text, const char *expected_failures) {
   eg_text failures;
   eg_text_init(&failures, eg_allocator_heap());
   eg_rule_test_summary summary;
-  assert_ok(eg_rules_run_tests(rules, NULL, &failures, &summary));
+  assert_ok(eg_rules_run_tests(rules, 0, NULL, &failures, &summary));
   assert_string_equal(eg_text_of(&failures), expected_failures);
   eg_text_deinit(&failures);
   eg_rules_destroy(rules);
@@ -704,7 +704,7 @@ static egraph_status rule_test_body(egraph_allocator alloc, void *user) {
   eg_text failures;
   eg_text_init(&failures, alloc);
   eg_rule_test_summary summary;
-  egraph_status status = eg_rules_run_tests(user, &alloc, &failures, &summary);
+  egraph_status status = eg_rules_run_tests(user, 0, &alloc, &failures, &summary);
   eg_text_deinit(&failures);
   return status;
 }
