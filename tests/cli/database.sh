@@ -3,9 +3,10 @@
 . "$(dirname "$0")/kit.sh"
 
 # Measured once per machine; the second run reads, and gives the same bytes at any thread count.
-expect 0 '"measured":[1-9]' - optimize layer.egraph --db p.db -o a.onnx --json
-expect 0 '"measured":0' - optimize layer.egraph --db p.db -o b.onnx --json
-expect 0 '"measured":0' - optimize layer.egraph --db p.db -o c.onnx --json --threads 2
+kept="--db p.db --settle-limit 0"
+expect 0 '"measured":[1-9]' - optimize layer.egraph $kept -o a.onnx --json
+expect 0 '"measured":0' - optimize layer.egraph $kept -o b.onnx --json
+expect 0 '"measured":0' - optimize layer.egraph $kept -o c.onnx --json --threads 2
 same a.onnx b.onnx
 same a.onnx c.onnx
 # What is optimized is not made worse by optimizing it again.
@@ -13,6 +14,10 @@ expect 0 '\(1.00x\)' - optimize a.onnx --db p.db --no-measure -o again.onnx
 expect 0 'outputs equal' - run --compare layer.egraph again.onnx --repeats 1
 expect 0 '^0 operators measured' - profile layer.egraph --db p.db
 expect 0 '^optimized +predicted' - profile layer.egraph --db p.db --validate 2
+expect 0 '^ +[0-9.]+ +[0-9.]+ +[1-9][0-9]* +[0-9.]+  20[0-9-]+T[0-9:]+Z +measured ' - profile layer.egraph --db p.db --show
+expect 0 '^\{' - profile layer.egraph --db p.db --show --json
+keys original_costs optimized_costs original_costs.0.samples optimized_costs.0.spread
+expect 0 '^[1-9][0-9]* operators measured' '' profile layer.egraph --db p.db --again
 expect 0 '^\{' - profile layer.egraph --db p.db --validate 2 --json
 keys machine measured entries seconds original.predicted original.measured original.steps \
   original.rank_correlation original.mean_error original.operators optimized.operators
