@@ -84,6 +84,8 @@ static egraph_status check_heads(const eg_onnx_call *call, attention *a) {
   if (a->key_heads < 1 || a->heads % a->key_heads != 0)
     return EG_FAIL(EGRAPH_E_PARSE, "%" PRId64 " heads cannot share %" PRId64, a->heads,
                    a->key_heads);
+  if (type[1].dtype != type[0].dtype || type[2].dtype != type[0].dtype)
+    return eg_onnx_decline("queries, keys and values differ in element type");
   if (eg_onnx_attr(call, "scale") == NULL) a->scale = 1 / sqrt((double)size);
   return EGRAPH_OK;
 }
@@ -98,7 +100,8 @@ static eg_ref bias_of(eg_onnx_builder *write, eg_ref allowed) {
 static eg_ref mask_scores(eg_onnx_builder *write, const attention *a) {
   eg_ref mask = a->mask;
   eg_type type = *eg_build_type(&write->b, mask);
-  if (type.dtype == EGRAPH_BOOL) mask = bias_of(write, mask);
+  mask = type.dtype == EGRAPH_BOOL ? bias_of(write, mask)
+                                   : eg_build_cast(&write->b, mask, write->b.dtype);
   if (type.rank == 0 || type.dims[type.rank - 1] >= a->keys) return mask;
   type.dims[type.rank - 1] = a->keys - type.dims[type.rank - 1];
   type.dtype = write->b.dtype;

@@ -23,7 +23,10 @@ static egraph_status read_loss(const eg_onnx_call *call, loss *out) {
   if (strcmp(text, "none") != 0 && strcmp(text, "sum") != 0 && strcmp(text, "mean") != 0)
     return EG_FAIL(EGRAPH_E_PARSE, "attribute 'reduction' is '%.40s'", text);
   out->reduction = text[0] == 'n' ? LOSS_NONE : text[0] == 's' ? LOSS_SUM : LOSS_MEAN;
-  if (x.rank < 2 || target.rank != x.rank - 1)
+  bool fits = x.rank >= 2 && target.rank == x.rank - 1;
+  for (uint32_t i = 0; fits && i < target.rank; i++)
+    fits = target.dims[i] == x.dims[i + (i > 0)];
+  if (!fits)
     return EG_FAIL(EGRAPH_E_PARSE, "scores [N, C, ..] and classes [N, ..] do not fit");
   return EGRAPH_OK;
 }

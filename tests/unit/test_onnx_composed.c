@@ -148,6 +148,9 @@ static void what_makes_no_sense_is_refused(void **state) {
   node = one_node(&kit, 18, "CenterCropPad", "float32[2,3]", "x,s");
   kit_vector(&kit, "s", 1, (const int64_t[]){2});
   kit_refuse(&kit, EGRAPH_E_PARSE, "shape and axes differ in length");
+  (void)one_node(&kit, 13, "NegativeLogLikelihoodLoss", "float32[2,3,4]", "x,t");
+  kit_input(&kit, "t", "int64[2,3]");
+  kit_refuse(&kit, EGRAPH_E_PARSE, "scores [N, C, ..] and classes [N, ..] do not fit");
   node = one_node(&kit, 13, "SoftmaxCrossEntropyLoss", "float32[2,3]", "x,t");
   kit_input(&kit, "t", "int64[2]");
   kit_string(&kit, node, "reduction", "median");
