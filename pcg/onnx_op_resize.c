@@ -290,6 +290,8 @@ static egraph_status start(const eg_onnx_call *call, resize *out) {
 // Before set 11 nothing is said of rounding; ONNX Runtime rounds up where it shrinks.
 static egraph_status round_as_before(resize *r) {
   bool grows = false, shrinks = false;
+  if (r->mode == EG_RESIZE_CUBIC)
+    return eg_onnx_decline("older sets have no cubic samples");
   for (uint32_t i = 0; i < r->x.rank; i++) {
     grows = grows || r->scales[i] > 1.0;
     shrinks = shrinks || r->scales[i] < 1.0;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_INPUTS = 8 };
+enum { MOST_INPUTS = 9 };
 
 typedef struct version {
   const char *name;

@@ -115,7 +115,7 @@ def feeds_of(case):
     for name, value in zip(inputs, values):
         if isinstance(value, TensorProto):
             value = numpy_helper.to_array(value)
-        feeds[name] = value
+        feeds[name] = np.asarray(value) if isinstance(value, np.generic) else value
     feeds["egraph_x"] = np.linspace(-2, 2, 3 * 64, dtype=np.float32).reshape(1, 3, 8, 8)
     return feeds
 
@@ -143,6 +143,8 @@ def verdict(egraph, folder, model, feeds):
     if where is None:
         return "not run", ""
     other, after = run(target, feeds, where)
+    if other is None and where == "evaluator":  # it lacks older versions of some operators
+        other, after = run(target, feeds)
     if other is None:
         return "DOES NOT LOAD", after[:300]
     if {node.op_type for node in nodes_of(model.graph)} & RANDOM:

@@ -9,7 +9,7 @@ from onnx import TensorProto, defs
 
 # The signature is the same, but the text says more about paddings and sizes than before: not taken for the same.
 REWORDED = {("AveragePool", 11), ("ConvTranspose", 11), ("LpPool", 11), ("MaxPool", 11), ("Resize", 19)}
-MOST_INPUTS = 8
+MOST_INPUTS = 9
 MANY = 2**31 - 1  # how the package says "any number"
 
 
