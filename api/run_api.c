@@ -120,6 +120,19 @@ static double relative_error(const eg_tensor *a, const eg_tensor *b) {
   return error == 0.0 ? 0.0 : error / scale;
 }
 
+static uint64_t count_not_finite(const eg_tensor *tensor) {
+  uint64_t count = 0;
+  if (!eg_dtype_is_float(tensor->type.dtype)) return 0;
+  for (int64_t i = 0; i < eg_type_elements(&tensor->type); i++)
+    if (!isfinite(eg_tensor_get_double(tensor, i))) count++;
+  return count;
+}
+
+uint64_t egraph_tensor_not_finite(const egraph_tensor *tensor) {
+  eg_tensor own = {.data = tensor->data};
+  return eg_type_from_tensor(tensor, &own.type) == EGRAPH_OK ? count_not_finite(&own) : 0;
+}
+
 double egraph_tensor_error(const egraph_tensor *want, const egraph_tensor *have) {
   eg_tensor a = {.data = want->data}, b = {.data = have->data};
   if (eg_type_from_tensor(want, &a.type) != EGRAPH_OK ||
@@ -160,6 +173,10 @@ static egraph_status race(contender pair[2], const eg_tensors *inputs, uint32_t 
   for (size_t i = 0; i < pair[0].outputs.len; i++)
     out->max_error = fmax(out->max_error, relative_error(&pair[0].outputs.data[i],
                                                          &pair[1].outputs.data[i]));
+  for (size_t i = 0; i < pair[0].outputs.len; i++) {
+    out->not_finite_a += count_not_finite(&pair[0].outputs.data[i]);
+    out->not_finite_b += count_not_finite(&pair[1].outputs.data[i]);
+  }
   for (uint32_t r = 0; r < repeats; r++)
     for (int i = 0; i < 2; i++)
       EG_TRY(run_once(&pair[(r + (uint32_t)i) % 2], inputs, true));

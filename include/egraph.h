@@ -531,6 +531,7 @@ typedef struct egraph_comparison {
   // The largest, over the outputs, of: largest absolute difference over largest absolute
   // value of a's output; infinite where only one is NaN, or infinities differ.
   double max_error;
+  uint64_t not_finite_a, not_finite_b; // elements of the outputs: NaN or infinite
   double time_a, time_b; // median seconds of one run, measured in turn in this process
 } egraph_comparison;
 /// Runs two graphs on the same seeded data, the i-th input of one with the i-th of

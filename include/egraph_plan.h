@@ -339,6 +339,8 @@ EGRAPH_API void egraph_draw_weight(const char *name, uint64_t seed,
 /// place.
 EGRAPH_API double egraph_tensor_error(const egraph_tensor *want,
                                       const egraph_tensor *have);
+/// How many elements are NaN or infinite.
+EGRAPH_API uint64_t egraph_tensor_not_finite(const egraph_tensor *tensor);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // egraph run: executes a graph, times its steps, or compares two graphs.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,18 @@ static int compare_models(const run_flags *flags, const positional *models) {
     json_begin();
     json_real("max_error", c.max_error);
     json_bool("equal", equal);
+    json_int("not_finite_a", c.not_finite_a);
+    json_int("not_finite_b", c.not_finite_b);
     json_real("time_a", c.time_a);
     json_real("time_b", c.time_b);
     json_end();
   } else {
     printf("outputs %s: largest error %.3g of the output's scale\n",
            equal ? "equal" : "DIFFER", c.max_error);
+    if (c.not_finite_a != 0 || c.not_finite_b != 0)
+      printf("not finite: %" PRIu64 " elements of the first model's outputs, %" PRIu64
+             " of the second's\n",
+             c.not_finite_a, c.not_finite_b);
     printf("%.3f ms -> %.3f ms: %.2fx\n", 1e3 * c.time_a, 1e3 * c.time_b,
            c.time_a / c.time_b);
   }

@@ -152,8 +152,7 @@ static bool find_algorithm(eg_op op, dnnl_alg_kind_t *out) {
     eg_op op;
     dnnl_alg_kind_t alg;
   } rows[] = {{EG_OP_ADD, dnnl_binary_add}, {EG_OP_SUB, dnnl_binary_sub},
-              {EG_OP_MUL, dnnl_binary_mul}, {EG_OP_DIV, dnnl_binary_div},
-              {EG_OP_MAX, dnnl_binary_max}, {EG_OP_MIN, dnnl_binary_min}};
+              {EG_OP_MUL, dnnl_binary_mul}, {EG_OP_DIV, dnnl_binary_div}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     if (rows[i].op == op) {
       *out = rows[i].alg;

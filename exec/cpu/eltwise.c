@@ -67,32 +67,22 @@ static eg_eltwise_chain celu_chain(const eg_attrs *attrs) {
   return chain;
 }
 
-static eg_eltwise_chain hard_sigmoid_chain(const eg_attrs *attrs) {
-  eg_eltwise_chain chain =
-      chain_of(dnnl_eltwise_linear, number(attrs, EG_A_HARD_SIGMOID_ALPHA),
-               number(attrs, EG_A_HARD_SIGMOID_BETA));
-  push(&chain, dnnl_eltwise_clip_v2, 0, 1);
-  return chain;
-}
-
 static eg_eltwise_chain gelu_chain(const eg_attrs *attrs) {
   bool exact = eg_attr_at(attrs, EG_A_GELU_APPROXIMATE)->i == 0;
   return chain_of(exact ? dnnl_eltwise_gelu_erf : dnnl_eltwise_gelu_tanh, 0, 0);
 }
 
-// Operators without attributes.
+// Operators without attributes. Others are loops of ours (pointwise.c): oneDNN makes
+// numbers of NaN in relu, exp and clip, and of infinities where bounds are infinite.
 typedef struct simple_row {
   eg_op op;
   eg_eltwise step;
 } simple_row;
 static const simple_row simple_rows[] = {
-    {EG_OP_RELU, {dnnl_eltwise_relu, 0, 0}},
     {EG_OP_SIGMOID, {dnnl_eltwise_logistic, 0, 0}},
     {EG_OP_TANH, {dnnl_eltwise_tanh, 0, 0}},
-    {EG_OP_EXP, {dnnl_eltwise_exp, 0, 0}},
     {EG_OP_LOG, {dnnl_eltwise_log, 0, 0}},
     {EG_OP_SQRT, {dnnl_eltwise_sqrt, 0, 0}},
-    {EG_OP_RSQRT, {dnnl_eltwise_pow, 1, -0.5f}},
     {EG_OP_RECIPROCAL, {dnnl_eltwise_pow, 1, -1}},
     {EG_OP_SQUARE, {dnnl_eltwise_square, 0, 0}},
     {EG_OP_NEG, {dnnl_eltwise_linear, -1, 0}},
@@ -112,8 +102,6 @@ bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
     }
   if (op == EG_OP_GELU)
     *out = gelu_chain(attrs);
-  else if (op == EG_OP_HARD_SIGMOID)
-    *out = hard_sigmoid_chain(attrs);
   else if (op == EG_OP_SELU)
     *out = selu_chain(attrs);
   else if (op == EG_OP_CELU)
@@ -122,8 +110,6 @@ bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
     *out = chain_of(dnnl_eltwise_relu, number(attrs, EG_A_LEAKY_RELU_ALPHA), 0);
   else if (op == EG_OP_ELU)
     *out = chain_of(dnnl_eltwise_elu, number(attrs, EG_A_ELU_ALPHA), 0);
-  else if (op == EG_OP_CLIP)
-    *out = clip_chain(number(attrs, EG_A_CLIP_MIN), number(attrs, EG_A_CLIP_MAX));
   else
     return false;
   return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
 
-// Operator, family. What is not here (or what a family refuses) runs on
-// the reference kernels.
+// Operator, family. What is not here (or what a family refuses) runs on the reference
+// kernels: max, min and their reductions, because oneDNN's lose NaN.
 #define EG_CPU_FAMILY_LIST(X)                                                            \
   X(IDENTITY, identity)                                                                  \
   X(RELU, eltwise)                                                                       \
@@ -37,8 +37,6 @@
   X(MUL, binary)                                                                         \
   X(DIV, binary)                                                                         \
   X(POW, binary)                                                                         \
-  X(MAX, binary)                                                                         \
-  X(MIN, binary)                                                                         \
   X(MATMUL, matmul)                                                                      \
   X(GEMM, gemm)                                                                          \
   X(EINSUM, einsum)                                                                      \
@@ -55,8 +53,6 @@
   X(LOG_SOFTMAX, softmax)                                                                \
   X(REDUCE_SUM, reduction)                                                               \
   X(REDUCE_MEAN, reduction)                                                              \
-  X(REDUCE_MAX, reduction)                                                               \
-  X(REDUCE_MIN, reduction)                                                               \
   X(REDUCE_PROD, reduction)                                                              \
   X(TRANSPOSE, transpose)                                                                \
   X(CONCAT, concat)                                                                      \

@@ -4,6 +4,7 @@
 #include "exec/cpu/pointwise.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "exec/cpu/loop_nest.h"
 
@@ -28,7 +29,33 @@ static inline float erf_of(float x) {
 }
 static inline float floor_of(float x) { return floorf(x); }
 static inline float ceil_of(float x) { return ceilf(x); }
-static inline float sign_of(float x) { return (float)(x > 0) - (float)(x < 0); }
+static inline float sign_of(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; }
+static inline float relu_of(float x) { return x < 0 ? 0.0f : x; }
+static inline float rsqrt_of(float x) { return 1.0f / sqrtf(x); }
+
+/// 2^n exp(r) with |r| <= ln(2) / 2, in one or two units in the last place. 2^n is made
+/// of two factors, because it may be no normal number.
+static inline float exp_of(float x) {
+  const float magic = 12582912.0f; // 1.5 * 2^23: adding it rounds to a whole number
+  float bounded = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x == x ? x : 0.0f;
+  float n = bounded * 1.44269504f + magic - magic;
+  float r = bounded - n * 0.693145752f - n * 1.42860677e-6f;
+  float y = 1.0f / 720.0f;
+  y = y * r + 1.0f / 120.0f;
+  y = y * r + 1.0f / 24.0f;
+  y = y * r + 1.0f / 6.0f;
+  y = y * r + 0.5f;
+  y = y * r + 1.0f;
+  y = y * r + 1.0f;
+  int32_t whole = (int32_t)n, half = whole >> 1;
+  uint32_t first = (uint32_t)(half + 127) << 23;
+  uint32_t second = (uint32_t)(whole - half + 127) << 23;
+  float a, b;
+  memcpy(&a, &first, sizeof a);
+  memcpy(&b, &second, sizeof b);
+  y = y * a * b;
+  return x > 88.73f ? INFINITY : x == x ? y : x;
+}
 static inline float softsign_of(float x) { return x / (1.0f + fabsf(x)); }
 static inline float gelu_of(float x) {
   return 0.5f * x * (1.0f + erf_of(x * 0.70710678118654752f));
@@ -40,6 +67,9 @@ static inline float gelu_of(float x) {
   X(FLOOR, floor_of)                                                                     \
   X(CEIL, ceil_of)                                                                       \
   X(SIGN, sign_of)                                                                       \
+  X(RELU, relu_of)                                                                       \
+  X(EXP, exp_of)                                                                         \
+  X(RSQRT, rsqrt_of)                                                                     \
   X(SOFTSIGN, softsign_of)                                                               \
   X(GELU, gelu_of)
 
@@ -71,13 +101,33 @@ static uint32_t row_target(void) { return 0; }
   EG_AVX512 EG_UNARY_ROW(function, avx512)
 EG_UNARY_LIST(EG_UNARY_ROWS)
 
+// The same with the two attributes of the operator, which stand behind `operand`.
+#define EG_PARAMETER_LIST(X)                                                             \
+  X(CLIP, x[i]<p ? (p < q ? p : q) : x[i]> q ? q : x[i])                                 \
+  X(HARD_SIGMOID, p *x[i] + q < 0 ? 0.0f : p * x[i] + q > 1 ? 1.0f : p * x[i] + q)
+#define EG_PARAMETER_ROW(OP, suffix, formula)                                            \
+  static void OP##_##suffix(const float *x, const float *operand, float *y,              \
+                            int64_t count) {                                             \
+    const float p = operand[0], q = operand[1];                                          \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      y[i] = (formula);                                                                  \
+  }
+#define EG_PARAMETER_ROWS(OP, formula)                                                   \
+  EG_PARAMETER_ROW(OP, baseline, formula)                                                \
+  EG_AVX2 EG_PARAMETER_ROW(OP, avx2, formula)                                            \
+  EG_AVX512 EG_PARAMETER_ROW(OP, avx512, formula)
+EG_PARAMETER_LIST(EG_PARAMETER_ROWS)
+
 typedef struct unary_row {
   eg_op op;
   eg_row_function targets[3];
 } unary_row;
 #define EG_UNARY_ENTRY(OP, function)                                                     \
   {EG_OP_##OP, {function##_baseline, function##_avx2, function##_avx512}},
-static const unary_row unary_rows[] = {EG_UNARY_LIST(EG_UNARY_ENTRY)};
+#define EG_PARAMETER_ENTRY(OP, formula)                                                  \
+  {EG_OP_##OP, {OP##_baseline, OP##_avx2, OP##_avx512}},
+static const unary_row unary_rows[] = {EG_UNARY_LIST(EG_UNARY_ENTRY)
+                                           EG_PARAMETER_LIST(EG_PARAMETER_ENTRY)};
 
 eg_row_function eg_row_function_of(eg_op op) {
   for (size_t i = 0; i < sizeof unary_rows / sizeof unary_rows[0]; i++)
@@ -116,11 +166,14 @@ static void pow_each(const float *x, const float *operand, float *y, int64_t cou
 typedef struct row_payload {
   eg_row_function function;
   int64_t count;
+  bool has_parameters; // in the place of the operand
+  float parameters[2];
 } row_payload;
 
 static egraph_status run_row(const void *payload, void *const *addresses) {
   const row_payload *row = payload;
-  row->function(addresses[1], addresses[2], addresses[0], row->count);
+  row->function(addresses[1], row->has_parameters ? row->parameters : addresses[2],
+                addresses[0], row->count);
   return EGRAPH_OK;
 }
 
@@ -130,6 +183,10 @@ egraph_status eg_cpu_add_row(eg_cpu_builder *builder, eg_row_function function,
   row_payload *payload;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
   *payload = (row_payload){.function = function, .count = count};
+  const eg_attrs *attrs = builder->spec->attrs;
+  payload->has_parameters = attrs->op == EG_OP_CLIP || attrs->op == EG_OP_HARD_SIGMOID;
+  for (uint16_t i = 0; payload->has_parameters && i < 2; i++)
+    payload->parameters[i] = (float)attrs->slots[i].f;
   if (builder->kernel == NULL) builder->kernel = "vector loop";
   return eg_cpu_add_function(builder, &builder->run, run_row, payload,
                              (eg_place[]){to, from, operand}, 3);
@@ -153,9 +210,21 @@ static egraph_status no_kernel(const eg_cpu_builder *builder) {
                  eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
 }
 
+/// Padding channels must stay zero.
+static bool keeps_zero(const eg_attrs *attrs, eg_row_function function) {
+  float x = 0, y = 0, parameters[2] = {0, 0};
+  for (uint16_t i = 0; i < attrs->count && i < 2; i++)
+    parameters[i] = (float)attrs->slots[i].f;
+  function(&x, parameters, &y, 1);
+  return y == 0;
+}
+
 egraph_status eg_cpu_pointwise(eg_cpu_builder *builder) {
-  eg_row_function function = eg_row_function_of((eg_op)builder->spec->attrs->op);
-  if (function == NULL || !is_float_like_result(builder->spec)) return no_kernel(builder);
+  const eg_node_spec *spec = builder->spec;
+  eg_row_function function = eg_row_function_of((eg_op)spec->attrs->op);
+  if (function == NULL || !is_float_like_result(spec) ||
+      (eg_type_has_padding(&spec->inputs[0]) && !keeps_zero(spec->attrs, function)))
+    return no_kernel(builder);
   return add_to_result(builder, function, eg_place_operand(0));
 }
 

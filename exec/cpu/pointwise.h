@@ -1,5 +1,6 @@
 // Pointwise functions as vectorizable loops of our own: those that oneDNN lacks (erf,
-// floor, ceil, sign, softsign, pow) and those where its generated code is slower (gelu:
+// floor, ceil, sign, softsign, pow), those in which its code makes numbers of NaN or of
+// infinities (relu, exp, rsqrt, clip, hard-sigmoid), and those where it is slower (gelu:
 // 0.24 ms against 0.15 ms for 393216 elements).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_POINTWISE_H

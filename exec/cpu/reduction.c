@@ -108,8 +108,6 @@ static const reduction_row rows[] = {
      dnnl_pooling_avg_include_padding},
     {EG_OP_REDUCE_MEAN, EG_A_REDUCE_MEAN_AXES, dnnl_reduction_mean,
      dnnl_pooling_avg_include_padding},
-    {EG_OP_REDUCE_MAX, EG_A_REDUCE_MAX_AXES, dnnl_reduction_max, dnnl_pooling_max},
-    {EG_OP_REDUCE_MIN, EG_A_REDUCE_MIN_AXES, dnnl_reduction_min, dnnl_alg_kind_undef},
     {EG_OP_REDUCE_PROD, EG_A_REDUCE_PROD_AXES, dnnl_reduction_mul, dnnl_alg_kind_undef},
 };
 
