@@ -4,6 +4,10 @@
 
 #include "ops/kernels.h"
 
+#if defined(__clang__) // with sanitizers, and at -O1, loops stay scalar
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 // What an update needs beside its tensors, computed in float64. A gradient takes
 // `added` times the weight, the weight is kept `kept` times.
 typedef struct adam_numbers {

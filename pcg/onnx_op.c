@@ -223,7 +223,20 @@ static egraph_status normalize_axis(const eg_onnx_call *call, eg_attr_list *list
   return eg_onnx_axis(list->slots[slot].i, type.rank, &list->slots[slot].i);
 }
 
+// Roots, logarithms and the like of integers, which ONNX has for some operators.
+egraph_status eg_onnx_want_floats(const eg_onnx_call *call) {
+  eg_type x;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  const int dtypes[2] = {eg_dtype_onnx(x.dtype)};
+  if (eg_dtype_is_float(x.dtype) || call->node->n_input > 2 ||
+      eg_onnx_fault(call->node, dtypes, call->reader->opset) != NULL)
+    return EGRAPH_OK;
+  return eg_onnx_decline("the element type is not supported");
+}
+
 egraph_status eg_onnx_import_same(const eg_onnx_call *call) {
+  if ((eg_op_info_of(call->op)->flags & EG_OPF_FLOAT) != 0)
+    EG_TRY(eg_onnx_want_floats(call));
   uint16_t slot;
   for (size_t i = 0; i < call->node->n_attribute; i++)
     if (!eg_op_find_attr(call->op, call->node->attribute[i]->name, &slot))

@@ -91,6 +91,9 @@ egraph_status eg_onnx_import_nms(const eg_onnx_call *call);
 egraph_status eg_onnx_import_col2im(const eg_onnx_call *call);
 egraph_status eg_onnx_import_recurrent(const eg_onnx_call *call);
 
+/// Declines a node of integers, which our operator does not take and ONNX's does.
+egraph_status eg_onnx_want_floats(const eg_onnx_call *call);
+
 /// The node becomes opaque: `return eg_onnx_decline("...")`.
 egraph_status eg_onnx_decline(const char *why);
 /// Emits with the node's operands (absent ones at the end left out) and its first result.

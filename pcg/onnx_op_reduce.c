@@ -92,6 +92,7 @@ egraph_status eg_onnx_import_reduce_sum_square(const eg_onnx_call *call) {
 
 egraph_status eg_onnx_import_reduce_l2(const eg_onnx_call *call) {
   eg_onnx_ref sum;
+  EG_TRY(eg_onnx_want_floats(call));
   EG_TRY(eg_onnx_fresh(call, &sum));
   EG_TRY(emit_sum_of(call, EG_OP_SQUARE, sum));
   return eg_onnx_emit_plain(call, EG_OP_SQRT, &sum, 1, eg_onnx_output(call, 0));
@@ -99,6 +100,7 @@ egraph_status eg_onnx_import_reduce_l2(const eg_onnx_call *call) {
 
 egraph_status eg_onnx_import_reduce_log_sum(const eg_onnx_call *call) {
   eg_onnx_ref sum;
+  EG_TRY(eg_onnx_want_floats(call));
   EG_TRY(eg_onnx_fresh(call, &sum));
   EG_TRY(emit_reduce(call, eg_onnx_input(call, 0), sum));
   return eg_onnx_emit_plain(call, EG_OP_LOG, &sum, 1, eg_onnx_output(call, 0));

@@ -239,6 +239,14 @@ egraph_status eg_onnx_tensor_message(eg_onnx_writer *writer, const eg_type *type
   return EGRAPH_OK;
 }
 
+// Functions must be in topological order, and a constant may be made after its user:
+// it comes first.
+static void move_last_to_front(eg_onnx_nodes *nodes) {
+  Onnx__NodeProto *last = nodes->data[nodes->len - 1];
+  memmove(nodes->data + 1, nodes->data, (nodes->len - 1) * sizeof last);
+  nodes->data[0] = last;
+}
+
 static egraph_status put_constant(eg_onnx_body *body, const eg_type *type,
                                   const void *data, const char **out) {
   Onnx__TensorProto *tensor;
@@ -252,6 +260,7 @@ static egraph_status put_constant(eg_onnx_body *body, const eg_type *type,
   }
   Onnx__NodeProto *node;
   EG_TRY(eg_onnx_put(body, "Constant", NULL, 0, name, NULL, &node));
+  move_last_to_front(&body->nodes);
   return eg_onnx_put_tensor(body, node, "value", tensor);
 }
 
@@ -320,7 +329,11 @@ egraph_status eg_onnx_put_clip(eg_onnx_body *body, const char *x, egraph_dtype d
                                double low, double high, const char *result,
                                Onnx__NodeProto **out) {
   Onnx__NodeProto *node;
-  bool has_low = low != -INFINITY, has_high = high != INFINITY;
+  // The largest numbers are ONNX's bounds where none are given, and infinity exceeds
+  // them.
+  bool is_explicit = eg_dtype_is_float(dtype) && body->writer->opset >= 11;
+  bool has_low = low != -INFINITY || is_explicit;
+  bool has_high = high != INFINITY || is_explicit;
   EG_TRY(eg_onnx_put(body, "Clip", &x, 1, result, NULL, &node));
   if (has_low)
     EG_TRY(put_number(body, node, "min", dtype, low));
@@ -345,12 +358,24 @@ egraph_status eg_onnx_put_pad(eg_onnx_body *body, const char *x, egraph_dtype dt
 
 // ---- what the operator set allows ---------------------------------------------------
 
-/// Element type of an operand of the item; 0: the tensor is another.
-static int type_of(const eg_onnx_item *item, const char *name) {
+static bool is_computed(const eg_onnx_body *body, const char *name) {
+  for (size_t i = 0; i < body->nodes.len; i++) {
+    const Onnx__NodeProto *node = body->nodes.data[i];
+    for (size_t k = 0; node->n_input != 0 && k < node->n_output; k++)
+      if (strcmp(node->output[k], name) == 0) return true;
+  }
+  return false;
+}
+
+/// Element type of an operand of the item, or of what a function computes from them: no
+/// meaning has a cast. 0: the tensor is another.
+static int type_of(const eg_onnx_body *body, const eg_onnx_item *item, const char *name) {
   for (uint32_t i = 0; i < item->input_count; i++)
     if (strcmp(item->input_names[i], name) == 0)
       return eg_dtype_onnx(item->inputs[i].dtype);
-  return 0;
+  return body->is_function && item->input_count != 0 && is_computed(body, name)
+             ? eg_dtype_onnx(item->inputs[0].dtype)
+             : 0;
 }
 
 static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
@@ -359,7 +384,7 @@ static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
   int *dtype;
   EG_TRY(eg_arena_alloc(&w->arena, node->n_input, sizeof *dtype, &dtype));
   for (size_t i = 0; i < node->n_input; i++)
-    dtype[i] = type_of(item, node->input[i]);
+    dtype[i] = type_of(body, item, node->input[i]);
   const char *fault = eg_onnx_fault(node, dtype, w->opset);
   if (fault == NULL) {
     eg_onnx_note_loading(w, node, dtype);

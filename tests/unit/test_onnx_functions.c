@@ -89,6 +89,23 @@ static void expect_close(const eg_tensor *got, const eg_tensor *wanted) {
 
 // ---- functions ------------------------------------------------------------------
 
+static bool is_known(const Onnx__FunctionProto *function, size_t nodes,
+                     const char *name) {
+  for (size_t i = 0; i < function->n_input; i++)
+    if (strcmp(function->input[i], name) == 0) return true;
+  for (size_t n = 0; n < nodes; n++)
+    for (size_t i = 0; i < function->node[n]->n_output; i++)
+      if (strcmp(function->node[n]->output[i], name) == 0) return true;
+  return name[0] == '\0';
+}
+
+static void check_order(const Onnx__FunctionProto *function) {
+  for (size_t n = 0; n < function->n_node; n++)
+    for (size_t i = 0; i < function->node[n]->n_input; i++)
+      if (!is_known(function, n, function->node[n]->input[i]))
+        fail_msg("%s is read before it is made", function->node[n]->input[i]);
+}
+
 // The only function of a model, as a model: its formal names are those of a copy of graph
 // inputs and outputs.
 static void inline_function(Onnx__ModelProto *model, eg_graph **out) {
@@ -97,6 +114,7 @@ static void inline_function(Onnx__ModelProto *model, eg_graph **out) {
   Onnx__GraphProto *graph = model->graph;
   assert_int_equal(function->n_input, graph->n_input);
   assert_int_equal(function->n_output, graph->n_output);
+  check_order(function);
   Onnx__GraphProto body = ONNX__GRAPH_PROTO__INIT;
   Onnx__ModelProto whole = ONNX__MODEL_PROTO__INIT;
   Onnx__ValueInfoProto inputs[8], outputs[8], *input_list[8], *output_list[8];

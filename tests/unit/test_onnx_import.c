@@ -298,6 +298,30 @@ static void round_trip_is_identical(const eg_graph *graph) {
   eg_text_deinit(&text);
 }
 
+// Operators that take integers in ONNX and none here.
+static void operators_of_other_types_are_kept(void **state) {
+  (void)state;
+  static const char *const ops[] = {"Erf", "ReduceL2", "ReduceLogSum"};
+  for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+    onnx_kit kit;
+    eg_graph *graph;
+    kit_begin(&kit, 12); // Erf takes no integers later
+    kit_input(&kit, "x", "int64[2]");
+    kit_output(&kit, "y");
+    (void)kit_node(&kit, ops[i], "x", "y");
+    assert_ok(kit_import(&kit, NULL, &graph));
+    assert_string_equal(eg_graph_opaque_type(graph, (eg_graph_node){0}), ops[i]);
+    eg_graph_destroy(graph);
+    kit_end(&kit);
+  }
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  kit_input(&kit, "x", "int64[2]");
+  kit_output(&kit, "y");
+  (void)kit_node(&kit, "Exp", "x", "y");
+  kit_refuse(&kit, EGRAPH_E_PARSE, "it must be floating point");
+}
+
 static void unknown_operators_are_kept(void **state) {
   (void)state;
   onnx_kit kit;
@@ -590,6 +614,7 @@ int main(void) {
       cmocka_unit_test(computed_shapes_disappear),
       cmocka_unit_test(ranges_and_fills_of_integers_are_known),
       cmocka_unit_test(fixed_inputs_become_weights),
+      cmocka_unit_test(operators_of_other_types_are_kept),
       cmocka_unit_test(unknown_operators_are_kept),
       cmocka_unit_test(what_cannot_be_typed_is_kept),
       cmocka_unit_test(subgraphs_keep_the_tensors_they_use),

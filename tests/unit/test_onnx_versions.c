@@ -266,6 +266,26 @@ static void conversions_reach_as_far_as_they_are_known(void **state) {
   assert_int_equal(reach("ReduceSum", 13).first, 13); // none goes back
 }
 
+// Relu takes integers from set 14 on, in the body of a function, too.
+static void computed_operands_of_functions_count(void **state) {
+  (void)state;
+  static const char text[] = "(egraph-graph 1)\n(input a \"int32[2,3]\")\n"
+                             "(input b \"int32[3,4]\")\n"
+                             "(let y (matmul :act relu a b))\n(output y)\n";
+  eg_graph *graph;
+  unsigned char *bytes;
+  size_t size;
+  assert_ok(eg_graph_parse(NULL, "t", text, strlen(text), &graph));
+  assert_ok(eg_onnx_pack(graph, &bytes, &size));
+  Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, size, bytes);
+  assert_non_null(model);
+  assert_int_equal(model->n_functions, 1);
+  assert_int_equal(opset_of(model), 14);
+  onnx__model_proto__free_unpacked(model, NULL);
+  eg_free(eg_allocator_heap(), bytes, size, 1);
+  eg_graph_destroy(graph);
+}
+
 static void what_no_set_has_is_refused(void **state) {
   (void)state;
   onnx_kit kit;
@@ -303,6 +323,7 @@ int main(void) {
       cmocka_unit_test(graphs_within_nodes_count),
       cmocka_unit_test(kept_nodes_are_converted),
       cmocka_unit_test(conversions_reach_as_far_as_they_are_known),
+      cmocka_unit_test(computed_operands_of_functions_count),
       cmocka_unit_test(what_no_set_has_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,467 @@
+#!/usr/bin/env python3
+# Random ONNX models before and after `egraph optimize`, in ONNX Runtime (in the package's evaluator where that has no
+# kernel), and in our own executor: all element types, operator sets from 7 on, numbers at the ends of their types.
+#   python3 tests/random_onnx.py build/release/tools/egraph [--seed S] [--count N] [--math CLASS] [--jobs N]
+#                                [--keep FOLDER] [--only SEED]
+# Integers and truth values must be equal; NaN and infinities where they were. Numbers may differ by rounding: by 16
+# times what noise of 4 units of rounding on every value does to the model in float64. Where the model overflows and
+# float64 does not, either result may be what float64 says.
+# `--math fast` draws ordinary numbers only. A difference is cut down and printed; exit 1. Exits 77 (skipped) where the
+# packages onnx, onnxruntime or numpy are absent.
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import collections
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime as ort
+    from onnx import TensorProto, helper, numpy_helper, shape_inference
+    from onnx.reference import ReferenceEvaluator
+    from onnx.reference.op_run import OpRun
+except ImportError as error:
+    print(f"skipped: {error}; pip install onnx onnxruntime numpy")
+    sys.exit(77)
+from random_models import draw, nodes_of
+
+warnings.simplefilter("ignore")
+ort.set_default_logger_severity(4)
+FLOATS = {TensorProto.FLOAT: 2.0**-23, TensorProto.DOUBLE: 2.0**-52, TensorProto.FLOAT16: 2.0**-10,
+          TensorProto.BFLOAT16: 2.0**-7}
+NOISES, NOISE, BOUND = 6, 4, 16
+# Kernels whose error is relative to one, not to the result; and one whose constants are of float32 everywhere.
+ABSOLUTE = {"Sigmoid", "Tanh", "Erf", "Softmax", "LogSoftmax", "Gelu", "Softplus", "Mish", "Sin", "Cos", "Swish"}
+COARSE = {"HardSwish", "Selu"}
+
+# Differences that are none of ours: name, reason, and which they are.
+ALLOWED = []
+
+
+# ---- two ways to run a model ----------------------------------------------------------------
+
+
+def in_runtime(model, feeds):
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    wanted = {i.name for i in session.get_inputs()}
+    return session.run(None, {k: v for k, v in feeds.items() if k in wanted})
+
+
+# The package's evaluator trains in batch normalization before set 14, and its softmax before set 13 has one axis.
+class BatchNormalization(OpRun):
+    def _run(self, x, scale, bias, mean, var, epsilon=None, **_):
+        scale, bias, mean, var = (v.reshape([-1] + [1] * (x.ndim - 2)) for v in (scale, bias, mean, var))
+        return ((x - mean) / np.sqrt(var + np.asarray(epsilon, x.dtype)) * scale + bias,)
+
+
+def softmax_of_matrix(x, axis):
+    rows = x.reshape(int(np.prod(x.shape[:axis])) if axis else 1, -1)
+    return (np.exp(rows - rows.max(1, keepdims=True)) if rows.size else rows), x.shape
+
+
+class Softmax(OpRun):
+    def _run(self, x, axis=None):
+        exps, shape = softmax_of_matrix(x, 1 if axis is None else axis)
+        return ((exps / exps.sum(1, keepdims=True)).reshape(shape).astype(x.dtype),)
+
+
+class LogSoftmax(Softmax):
+    def _run(self, x, axis=None):
+        return (np.log(Softmax._run(self, x, axis)[0]),)
+
+
+def in_evaluator(model, feeds):
+    wanted = {i.name for i in model.graph.input}
+    opset = max(o.version for o in model.opset_import if o.domain == "")
+    ours = [BatchNormalization] * (opset < 14) + [Softmax, LogSoftmax] * (opset < 13)
+    return ReferenceEvaluator(model, new_ops=ours).run(None, {k: v for k, v in feeds.items() if k in wanted})
+
+
+RUNNERS = {"runtime": in_runtime, "evaluator": in_evaluator}
+
+
+def run(model, feeds, runners=tuple(RUNNERS)):
+    """Who ran the model, and its results; nobody and the reason where it cannot be run."""
+    why = ""
+    for name in runners:
+        try:
+            return name, RUNNERS[name](model, feeds)
+        except Exception as error:  # of many types
+            why = why or str(error)
+    return None, why
+
+
+# ---- the model in float64, with noise -------------------------------------------------------
+
+
+def widen_tensor(tensor):
+    if tensor.data_type in FLOATS:
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float64), tensor.name))
+
+
+def widen(graph):
+    for tensor in graph.initializer:
+        widen_tensor(tensor)
+    for info in [*graph.input, *graph.output]:
+        if info.type.tensor_type.elem_type in FLOATS:
+            info.type.tensor_type.elem_type = TensorProto.DOUBLE
+    for node in nodes_of(graph):
+        for attribute in node.attribute:
+            if attribute.name in ("to", "dtype") and attribute.i in FLOATS:
+                attribute.i = TensorProto.DOUBLE
+            if attribute.HasField("t"):
+                widen_tensor(attribute.t)
+            for inner in [attribute.g, *attribute.graphs]:
+                widen(inner) if inner.node else None
+
+
+def types_of(model):
+    """Element type and shape of every value, as far as they are known."""
+    graph = shape_inference.infer_shapes(model).graph
+    found = {i.name: (i.type.tensor_type.elem_type, [d.dim_value for d in i.type.tensor_type.shape.dim])
+             for i in [*graph.input, *graph.value_info, *graph.output]}
+    found.update({w.name: (w.data_type, list(w.dims)) for w in graph.initializer})
+    return found
+
+
+def noisy(model, rng, types):
+    """The model in float64 with all numbers off by a few units of rounding of the types they had."""
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    widen(made.graph)
+    nodes, renamed = [], {}
+
+    def disturb(name, op=""):
+        dtype, shape = types.get(name, (0, []))
+        if dtype not in FLOATS or np.prod(shape) <= 1 and name not in produced:
+            return
+        eps = max(FLOATS[dtype], 2.0**-23 if op in COARSE else 0)
+        noise = (op not in ABSOLUTE) + NOISE * eps * rng.uniform(-1, 1, shape)
+        made.graph.initializer.append(numpy_helper.from_array(np.asarray(noise), name + "~noise"))
+        nodes.append(helper.make_node("Add" if op in ABSOLUTE else "Mul", [name, name + "~noise"], [name + "~"]))
+        renamed[name] = name + "~"
+
+    produced = {name for node in made.graph.node if node.op_type != "Constant" for name in node.output}
+    for name in [i.name for i in made.graph.input] + [w.name for w in made.graph.initializer]:
+        disturb(name)
+    for node in made.graph.node:
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        copy.input[:] = [renamed.get(name, name) for name in copy.input]
+        nodes.append(copy)
+        for name in copy.output:
+            disturb(name, node.op_type)
+    del made.graph.node[:]
+    made.graph.node.extend(nodes)
+    outputs = [o.name for o in made.graph.output]
+    for i, name in enumerate(outputs):
+        made.graph.output[i].name = renamed.get(name, name)
+    return made
+
+
+def wide_results(model, feeds):
+    """The results in float64, and how far noise moves them."""
+    wide = onnx.ModelProto()
+    wide.CopyFrom(model)
+    widen(wide.graph)
+    feeds = {k: v.astype(np.float64) if v.dtype.kind == "f" else v for k, v in feeds.items()}
+    who, exact = run(wide, feeds)
+    if who is None:
+        return None, None
+    rng, types, spread = np.random.default_rng(1), types_of(model), None
+    for _ in range(NOISES):
+        who, moved = run(noisy(model, rng, types), feeds)
+        if who is None:
+            return exact, None
+        with np.errstate(all="ignore"):
+            far = [np.where(np.isfinite(a) | np.isfinite(b), np.abs(np.asarray(a, float) - np.asarray(b, float)), 0)
+                   for a, b in zip(exact, moved)]
+        spread = far if spread is None else [np.maximum(a, b) for a, b in zip(spread, far)]
+    return exact, spread
+
+
+# ---- comparison -----------------------------------------------------------------------------
+
+
+def kinds_of(a):
+    """0 for numbers, else which of NaN and the infinities an element is."""
+    a = np.asarray(a, float)
+    return np.where(np.isnan(a), 2, np.where(np.isinf(a), np.sign(a), 0))
+
+
+def unequal(before, after):
+    """Where results differ by more than a few units of rounding."""
+    if before.dtype != after.dtype or before.shape != after.shape:
+        return None
+    if before.dtype.kind != "f":
+        return before != after
+    eps = np.finfo(before.dtype).eps
+    a, b = before.astype(np.float64), after.astype(np.float64)
+    with np.errstate(all="ignore"):
+        close = np.abs(a - b) <= 4 * eps * np.abs(a) + 4 * np.finfo(before.dtype).smallest_subnormal
+    return ~np.where((kinds_of(a) != 0) | (kinds_of(b) != 0), kinds_of(a) == kinds_of(b), close)
+
+
+def explained(before, after, exact, spread, eps, tiny):
+    """Elements whose difference rounding explains, or overflow that float64 does not have."""
+    a, b, w = (np.asarray(v, float) for v in (before, after, exact))
+    with np.errstate(all="ignore"):
+        bound = BOUND * spread + 8 * eps * np.abs(w) + 8 * tiny
+        numbers = (kinds_of(a) == 0) & (kinds_of(b) == 0) & (np.abs(a - b) <= bound)
+        decided_by_noise = np.isnan(spread) | np.isinf(spread)
+        right = np.where(kinds_of(w) == 0, np.abs(b - w) <= bound, kinds_of(b) == kinds_of(w))
+        overflow = (kinds_of(a) != kinds_of(b)) & (kinds_of(w) == 0)
+        regrouped = overflow & ((kinds_of(a) != 0) & (right | (kinds_of(b) != 0)) |
+                                (kinds_of(a) == 0) & (np.abs(a - w) <= bound) & (np.abs(w) > 0.4 / tiny))
+        better = (kinds_of(a) != kinds_of(w)) & right
+    return numbers | decided_by_noise | regrouped | better
+
+
+def difference(model, feeds, before, after, eps):
+    """Why two lists of results are not equal, or nothing."""
+    if len(before) != len(after):
+        return "another number of results"
+    before, after = [np.asarray(v) for v in before], [np.asarray(v) for v in after]
+    off = [unequal(a, b) for a, b in zip(before, after)]
+    if any(o is None for o in off):
+        return "another type: " + ", ".join(f"{a.dtype}{a.shape} {b.dtype}{b.shape}" for a, b in zip(before, after))
+    if not any(o.any() for o in off):
+        return ""
+    exact, spread = wide_results(model, feeds)
+    for i, o in enumerate(off):
+        if exact is not None and spread is not None and o.shape == np.shape(exact[i]):
+            tiny = float(np.finfo(before[i].dtype).smallest_subnormal) if before[i].dtype.kind == "f" else 0
+            if before[i].dtype.kind != "f":
+                o = o & ~(spread[i] > 0)
+            else:
+                o = o & ~explained(before[i], after[i], exact[i], spread[i],
+                                   max(eps, np.finfo(before[i].dtype).eps), tiny)
+        if o.any():
+            at = tuple(np.argwhere(o)[0])
+            wide = "" if exact is None or np.shape(exact[i]) != o.shape else f", {np.asarray(exact[i])[at]} in float64"
+            return (f"{model.graph.output[i].name}{list(map(int, at))}: {before[i][at]} became {after[i][at]}{wide} "
+                    f"({int(o.sum())} of {o.size} elements)")
+    return ""
+
+
+# ---- one model ------------------------------------------------------------------------------
+
+
+def optimize(flags, folder, model):
+    source, target = os.path.join(folder, "in.onnx"), os.path.join(folder, "out.onnx")
+    onnx.save(model, source)
+    if os.path.exists(target):
+        os.remove(target)
+    command = [flags.egraph, "optimize", source, "-o", target, "--no-measure", "--db", os.path.join(folder, "db"),
+               "--work", "300", *flags.options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stderr.strip()[-300:], target
+
+
+def execute(flags, folder, path, model, feeds, like):
+    """Results of our own executor, or nothing where it refuses the model."""
+    command = [flags.egraph, "run", path, "--repeats", "1"]
+    for i in model.graph.input:
+        file = os.path.join(folder, i.name + ".raw")
+        feeds[i.name].tofile(file)
+        command += ["--input", f"{i.name}={file}"]
+    files = [os.path.join(folder, o.name + ".out") for o in model.graph.output]
+    for file, o in zip(files, model.graph.output):
+        command += ["--output", f"{o.name}={file}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode < 0 or done.returncode > 2:
+        return "CRASHED", done.stderr.strip()[-300:]
+    if done.returncode != 0:
+        return None, done.stderr.strip()[-300:]
+    return "ran", [np.fromfile(f, v.dtype).reshape(v.shape) for f, v in zip(files, like)]
+
+
+def verdict(flags, folder, model, feeds, runners=tuple(RUNNERS)):
+    """What became of a model, in capitals where that is a bug, and details."""
+    who, before = run(model, feeds, runners)
+    if who is None:
+        return "not run by the peers", before[:200]
+    if who == "evaluator" and "INVALID_GRAPH" in run(model, feeds, ["runtime"])[1]:
+        return "not run by the peers", "invalid"
+    code, message, path = optimize(flags, folder, model)
+    if code < 0 or code > 2:
+        return "CRASHED", message
+    if code != 0:
+        return "REFUSED", message
+    made = onnx.load(path)
+    try:
+        onnx.checker.check_model(made)
+    except Exception as error:  # of many types
+        return "INVALID", str(error)[:300]
+    other, after = run(made, feeds, [who])
+    if other is None:
+        return "DOES NOT LOAD", after[:300]
+    eps = max([FLOATS[t] for t, _ in types_of(model).values() if t in FLOATS] or [0])
+    why = difference(model, feeds, before, after, eps)
+    if why:
+        return "DIFFERENT", f"{who}: {why}"
+    if not flags.execute:
+        return f"equal ({who})", ""
+    ran, own = execute(flags, folder, path, model, feeds, before)
+    if ran is None:
+        return f"equal ({who}), not executed", own
+    if ran == "CRASHED":
+        return "EXECUTOR CRASHED", own
+    why = difference(model, feeds, before, own, eps)
+    return ("EXECUTED DIFFERENTLY", why) if why else (f"equal ({who}), executed", "")
+
+
+# ---- a smaller model with the same bug -------------------------------------------------------
+
+
+def restricted(model, outputs, given, types):
+    """What the outputs need, with some values given as inputs."""
+    needed, nodes = set(outputs), []
+    for node in reversed(model.graph.node):
+        if needed & set(node.output) - given and not set(node.output) <= given:
+            nodes.append(node)
+            needed |= {n for inner in [node, *(i for a in node.attribute for i in nodes_of(a.g))] for n in inner.input}
+    made = {name for node in nodes for name in node.output}
+    info = {n: helper.make_tensor_value_info(n, *types[n]) for n in needed | given if n in types}
+    inputs = [info[n] for n in sorted(needed - made) if n in info and
+              (n in given or n in {i.name for i in model.graph.input})]
+    graph = helper.make_graph(nodes[::-1], "cut", inputs, [info[n] for n in outputs],
+                              [w for w in model.graph.initializer if w.name in needed])
+    cut = helper.make_model(graph, opset_imports=model.opset_import)
+    cut.ir_version = model.ir_version
+    return cut
+
+
+def minimized(flags, folder, model, feeds, result, runners):
+    """Drops outputs and nodes as long as the verdict stays."""
+    types = types_of(model)
+    order = [n for node in model.graph.node for n in node.output if n in types and node.op_type != "Constant"]
+    feeds, best, given = dict(feeds), (model, feeds), set()
+    everything = restricted(model, order, set(), types)
+    who, values = run(everything, feeds)
+    known = dict(zip(order, values)) if who else {}
+
+    def still(outputs, given):
+        try:
+            cut = restricted(model, outputs, given, types)
+            all_feeds = {**feeds, **{n: np.asarray(known[n]) for n in given}}
+            onnx.checker.check_model(cut)
+            return (cut, all_feeds) if verdict(flags, folder, cut, all_feeds, runners)[0] == result else None
+        except Exception:  # of many types: then it is no smaller model
+            return None
+
+    outputs = [o.name for o in model.graph.output]
+    for name in sorted(order, key=lambda n: n in outputs):
+        found = still([name], set())
+        if found:
+            outputs, best = [name], found
+            break
+    for name in order:
+        if name in outputs or name not in known:
+            continue
+        found = still(outputs, given | {name})
+        if found:
+            best, given = found, given | {name}
+    return best
+
+
+def shown(model, feeds):
+    arrays = {**{w.name: numpy_helper.to_array(w) for w in model.graph.initializer}, **feeds}
+    lines = [f"    opset {model.opset_import[0].version}"]
+    for node in model.graph.node:
+        attributes = " ".join(
+            f"{a.name}={'...' if a.type in (a.GRAPH, a.TENSOR) else helper.get_attribute_value(a)}"
+            for a in node.attribute)
+        if node.op_type == "Constant":
+            arrays[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+        else:
+            lines.append(f"    {', '.join(node.output)} = {node.op_type}({', '.join(node.input)}) {attributes}")
+    used = {n for node in model.graph.node for n in node.input}
+    for name, a in arrays.items():
+        if name in used:
+            text = str(np.asarray(a).reshape(-1)[:6].tolist())
+            lines.insert(1, f"    {name}: {a.dtype}{list(a.shape)} {text}")
+    return "\n".join(lines)
+
+
+# ---- all of them ----------------------------------------------------------------------------
+
+
+def one(work):
+    flags, seed = work
+    try:
+        drawn = draw(seed, flags.math == "fast")
+    except Exception as error:  # of many types
+        return seed, "DRAW FAILED", repr(error)
+    if drawn is None:
+        return seed, None, ""
+    model, feeds = drawn
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            result, why = verdict(flags, folder, model, feeds)
+        except subprocess.TimeoutExpired:
+            return seed, "TOO LONG", ""
+        if not result.isupper():
+            return seed, result, why
+        for name, matches in ALLOWED:
+            if matches(model, why):
+                return seed, f"allowed: {name}", why
+        runners = [run(model, feeds)[0]]
+        small, small_feeds = minimized(flags, folder, model, feeds, result, runners)
+        _, small_why = verdict(flags, folder, small, small_feeds, runners)
+        if flags.keep:
+            os.makedirs(flags.keep, exist_ok=True)
+            onnx.save(small, os.path.join(flags.keep, f"{seed}.onnx"))
+            np.savez(os.path.join(flags.keep, f"{seed}.npz"), **small_feeds)
+    return seed, result, f"{small_why or why}\n{shown(small, small_feeds)}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("egraph")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--only", type=int, default=None)
+    parser.add_argument("--math", default="associative")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--keep", default="")
+    parser.add_argument("--no-execute", dest="execute", action="store_false")
+    flags = parser.parse_args()
+    flags.options = ["--math", flags.math]
+    help_text = subprocess.run([flags.egraph, "optimize", "--help"], capture_output=True, text=True).stdout
+    if "--math" not in help_text:
+        flags.options = []
+    first = flags.seed * 1_000_000
+    seeds = [flags.only] if flags.only is not None else range(first, first + 4 * flags.count)
+    counts, done, bad, reasons = collections.Counter(), 0, 0, collections.Counter()
+    with multiprocessing.Pool(flags.jobs) as pool:
+        for seed, result, why in pool.imap(one, ((flags, s) for s in seeds)):
+            if result is None or result == "not run by the peers":
+                continue
+            done += 1
+            counts[result] += 1
+            if result.isupper():
+                bad += 1
+                print(f"seed {seed}: {result} {why}", flush=True)
+            elif "not executed" in result:
+                reasons[why[-100:]] += 1
+            if done == flags.count:
+                pool.terminate()
+                break
+    if flags.keep:
+        for why, number in reasons.most_common(20):
+            print(number, why)
+    print(", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
