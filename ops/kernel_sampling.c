@@ -65,7 +65,7 @@ static float source_of(const sampler *s, uint32_t dim, float grid, bool *out_is_
   if (s->mode == NEAREST) at = nearbyintf(at);
   borders(s, dim, &low, &high);
   *out_is_out = *out_is_out || at < low || at > high;
-  return s->padding == REFLECTION ? reflect(at, low, high) : at;
+  return s->padding == REFLECTION && s->mode != CUBIC ? reflect(at, low, high) : at;
 }
 
 static void set_taps(const sampler *s, uint32_t dim, float at, taps *out) {
@@ -84,14 +84,15 @@ static void set_taps(const sampler *s, uint32_t dim, float at, taps *out) {
   }
 }
 
-// A place beyond a border is moved onto it along all dimensions, one within is not.
+// A place beyond a border is moved onto it along all dimensions, one within is not; a
+// cubic has neighbours beyond the border anyhow, and only these are moved.
 static void set_all_taps(const sampler *s, const double *grid, taps *out) {
   float at[EGRAPH_MAX_RANK];
   bool is_out = false;
   for (uint32_t d = 0; d < s->rank; d++)
     at[d] = source_of(s, d, (float)grid[s->rank - 1 - d], &is_out);
   for (uint32_t d = 0; d < s->rank; d++) {
-    if (is_out && s->padding == BORDER)
+    if (is_out && s->padding == BORDER && s->mode != CUBIC)
       at[d] = fminf(fmaxf(at[d], 0.0f), (float)(s->size[d] - 1));
     set_taps(s, d, at[d], &out[d]);
   }
