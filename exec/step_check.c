@@ -145,6 +145,12 @@ void eg_step_check_destroy(eg_step_check *check) {
   eg_free(check->alloc, check, 1, sizeof *check);
 }
 
+/// Nearly all elements are of one type, and a step has hundreds of millions.
+static double element(const eg_tensor *tensor, int64_t i) {
+  return tensor->type.dtype == EGRAPH_FLOAT32 ? (double)((const float *)tensor->data)[i]
+                                              : eg_tensor_get_double(tensor, i);
+}
+
 // ---- running it on one device -------------------------------------------------------
 
 /// Moves every element by up to `size` of itself. Learning rate and number of the step,
@@ -154,8 +160,12 @@ static void move_tensor(const eg_tensor *tensor, double size, eg_rng *rng) {
   bool is_setting = tensor->type.dtype == EGRAPH_FLOAT64 && tensor->type.rank == 0;
   if (!eg_dtype_is_float(tensor->type.dtype) || is_setting) return;
   for (int64_t i = 0; i < count; i++) {
-    double value = eg_tensor_get_double(tensor, i);
-    eg_tensor_set_double(tensor, i, value + value * size * (2 * eg_rng_unit(rng) - 1));
+    double value = element(tensor, i);
+    double moved = value + value * size * (2 * eg_rng_unit(rng) - 1);
+    if (tensor->type.dtype == EGRAPH_FLOAT32)
+      ((float *)tensor->data)[i] = (float)moved;
+    else
+      eg_tensor_set_double(tensor, i, moved);
   }
 }
 
@@ -217,7 +227,7 @@ static distance distance_of(const eg_tensor *a, const eg_tensor *b) {
   double sum = 0, most = 0;
   int64_t count = eg_type_elements(&a->type);
   for (int64_t i = 0; i < count; i++) {
-    double x = eg_tensor_get_double(a, i), y = eg_tensor_get_double(b, i);
+    double x = element(a, i), y = element(b, i);
     double off = x == y || (isnan(x) && isnan(y)) ? 0 : fabs(x - y);
     if (isnan(off)) off = INFINITY;
     sum += off * off;
@@ -230,7 +240,7 @@ static distance size_of(const eg_tensor *a) {
   double sum = 0, most = 0;
   int64_t count = eg_type_elements(&a->type);
   for (int64_t i = 0; i < count; i++) {
-    double x = fabs(eg_tensor_get_double(a, i));
+    double x = fabs(element(a, i));
     if (!isfinite(x)) continue;
     sum += x * x;
     most = fmax(most, x);
@@ -335,11 +345,11 @@ static void compare_adam(const adam_step *a, const char *name, eg_step_verdict *
   eg_step_verdict one = {.output = name};
   double sum = 0, scale = 0;
   for (int64_t i = 0; i < count; i++) {
-    double w = eg_tensor_get_double(a->weight, i);
-    double m = eg_tensor_get_double(a->first, i) / a->first_share;
-    double v = eg_tensor_get_double(a->second, i) / a->second_share;
+    double w = element(a->weight, i);
+    double m = element(a->first, i) / a->first_share;
+    double v = element(a->second, i) / a->second_share;
     double change = a->rate * m / (sqrt(v) + a->epsilon);
-    double want = a->kept * w - change, have = eg_tensor_get_double(a->result, i);
+    double want = a->kept * w - change, have = element(a->result, i);
     double off = want == have || (isnan(want) && isnan(have)) ? 0 : fabs(want - have);
     if (isnan(off)) off = INFINITY;
     sum += off * off;

@@ -13,14 +13,27 @@
 // A letter per operand, the last one for all that follow: p parameter, a addend, s
 // statistic, c constant. Operators without a row: c.
 static const char *const use_of[EG_OP_COUNT] = {
-    [EG_OP_MATMUL] = "pppa",   [EG_OP_GEMM] = "p",
-    [EG_OP_CONV] = "pppa",     [EG_OP_CONV_TRANSPOSE] = "p",
-    [EG_OP_EINSUM] = "p",      [EG_OP_BATCH_NORM] = "cpps",
-    [EG_OP_LAYER_NORM] = "cp", [EG_OP_RMS_NORM] = "cp",
-    [EG_OP_GROUP_NORM] = "cp", [EG_OP_INSTANCE_NORM] = "cp",
-    [EG_OP_PRELU] = "cp",      [EG_OP_GATHER] = "pc",
-    [EG_OP_ADD] = "a",         [EG_OP_MUL] = "a",
-    [EG_OP_CONCAT] = "p",      [EG_OP_OPAQUE] = "p",
+    [EG_OP_MATMUL] = "pppa",
+    [EG_OP_GEMM] = "p",
+    [EG_OP_CONV] = "pppa",
+    [EG_OP_CONV_TRANSPOSE] = "p",
+    [EG_OP_EINSUM] = "p",
+    [EG_OP_BATCH_NORM] = "cpps",
+    [EG_OP_LAYER_NORM] = "cp",
+    [EG_OP_RMS_NORM] = "cp",
+    [EG_OP_GROUP_NORM] = "cp",
+    [EG_OP_INSTANCE_NORM] = "cp",
+    [EG_OP_PRELU] = "cp",
+    [EG_OP_GATHER] = "pc",
+    [EG_OP_ADD] = "a",
+    [EG_OP_MUL] = "a",
+    [EG_OP_RNN] = "cpppc",
+    [EG_OP_GRU] = "cpppc",
+    [EG_OP_LSTM] = "cpppc",
+    [EG_OP_GATHER_ND] = "pc",
+    [EG_OP_GATHER_ELEMENTS] = "pc",
+    [EG_OP_CONCAT] = "p",
+    [EG_OP_OPAQUE] = "p",
 };
 
 // Through which a score on its way to a softmax may go; also where a mask is applied.

@@ -1,7 +1,8 @@
 // Which weights of a model are its parameters: what training changes. A weight is one by
 // its uses, a table by operator and operand (parameters.c):
 //
-//   parameter   operand of a product, a convolution, an einsum; scale or bias of a
+//   parameter   operand of a product, a convolution, an einsum, a recurrent layer; scale
+//   or bias of a
 //               normalization; slope of PRelu; table of a gather; what is concatenated;
 //               operand of an operator that the table of operators does not know
 //   addend      added to or multiplied with something: a parameter, too (a bias, a
