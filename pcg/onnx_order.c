@@ -43,7 +43,11 @@ static uint32_t heap_pop(eg_u32s *heap) {
 static egraph_status add_dependency(sorter *s, uint32_t node, eg_onnx_ref ref) {
   eg_onnx_tensor *tensor = eg_onnx_tensor_at(s->reader, ref);
   tensor->used = true;
-  if (tensor->producer == UINT32_MAX || tensor->producer < s->begin) return EGRAPH_OK;
+  if (tensor->made) return EGRAPH_OK;
+  if (tensor->producer == UINT32_MAX || tensor->producer < s->begin) // a body's result
+    return eg_onnx_in_node(
+        s->reader, s->begin + node,
+        EG_FAIL(EGRAPH_E_PARSE, "its operand '%.200s' does not exist", tensor->name));
   uint32_t *first = &s->first[tensor->producer - s->begin];
   s->missing[node]++;
   EG_TRY(eg_u32s_push(&s->users, node));

@@ -226,6 +226,12 @@ static void calls_that_do_not_fit_are_refused(void **state) {
   (void)kit_node(function("f", "p", "r", 13), "Relu", "p", "s");
   refuse("m.onnx: node f (node 0): it has no result 0");
   begin(13);
+  (void)kit_input(&b.kit, "x", "float32[2]");
+  (void)call(&b.kit, "f", "x", "y,z");
+  kit_output(&b.kit, "y");
+  (void)kit_node(function("f", "p", "r,q", 13), "Add", "p,q", "r"); // q is made nowhere
+  refuse("m.onnx: node f (node 0): node Add (node 1): its operand 'z' does not exist");
+  begin(13);
   (void)kit_node(function("f", "p", "r", 13), "Relu", "p", "r");
   (void)kit_node(function("f", "p", "r", 13), "Exp", "p", "r");
   refuse("m.onnx: there are two functions 'f'");
