@@ -151,8 +151,10 @@ static bool find_algorithm(eg_op op, dnnl_alg_kind_t *out) {
   static const struct {
     eg_op op;
     dnnl_alg_kind_t alg;
-  } rows[] = {{EG_OP_ADD, dnnl_binary_add}, {EG_OP_SUB, dnnl_binary_sub},
-              {EG_OP_MUL, dnnl_binary_mul}, {EG_OP_DIV, dnnl_binary_div}};
+  } rows[] = {{EG_OP_ADD, dnnl_binary_add},
+              {EG_OP_SUB, dnnl_binary_sub},
+              {EG_OP_MUL, dnnl_binary_mul},
+              {EG_OP_DIV, dnnl_binary_div}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     if (rows[i].op == op) {
       *out = rows[i].alg;
