@@ -358,24 +358,12 @@ egraph_status eg_onnx_put_pad(eg_onnx_body *body, const char *x, egraph_dtype dt
 
 // ---- what the operator set allows ---------------------------------------------------
 
-static bool is_computed(const eg_onnx_body *body, const char *name) {
-  for (size_t i = 0; i < body->nodes.len; i++) {
-    const Onnx__NodeProto *node = body->nodes.data[i];
-    for (size_t k = 0; node->n_input != 0 && k < node->n_output; k++)
-      if (strcmp(node->output[k], name) == 0) return true;
-  }
-  return false;
-}
-
-/// Element type of an operand of the item, or of what a function computes from them: no
-/// meaning has a cast. 0: the tensor is another.
-static int type_of(const eg_onnx_body *body, const eg_onnx_item *item, const char *name) {
+/// Element type of an operand of the item; 0: the tensor is another.
+static int type_of(const eg_onnx_item *item, const char *name) {
   for (uint32_t i = 0; i < item->input_count; i++)
     if (strcmp(item->input_names[i], name) == 0)
       return eg_dtype_onnx(item->inputs[i].dtype);
-  return body->is_function && item->input_count != 0 && is_computed(body, name)
-             ? eg_dtype_onnx(item->inputs[0].dtype)
-             : 0;
+  return 0;
 }
 
 static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
@@ -384,7 +372,7 @@ static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
   int *dtype;
   EG_TRY(eg_arena_alloc(&w->arena, node->n_input, sizeof *dtype, &dtype));
   for (size_t i = 0; i < node->n_input; i++)
-    dtype[i] = type_of(body, item, node->input[i]);
+    dtype[i] = type_of(item, node->input[i]);
   const char *fault = eg_onnx_fault(node, dtype, w->opset);
   if (fault == NULL) {
     eg_onnx_note_loading(w, node, dtype);

@@ -536,7 +536,7 @@ def variadic(d):
 def unknown(d):
     value = d.value()
     op = d.pick(UNKNOWN)
-    operands = [value, d.ints(0)] if op == "CumSum" else [value]
+    operands = [value, d.constant(np.asarray(0, np.int64))] if op == "CumSum" else [value]
     if op == "CumSum" and (not value.shape or d.opset < 11):
         raise Refused
     d.node(op, operands)

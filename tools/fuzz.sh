@@ -10,7 +10,7 @@ if ! command -v clang >/dev/null; then
   echo "fuzz: clang is not installed; apt-get install clang libclang-rt-14-dev" >&2
   exit 1
 fi
-cmake --preset fuzz --log-level=WARNING -DEGRAPH_WERROR=OFF
+cmake --preset fuzz --log-level=WARNING
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
   for source in tests/fuzz/fuzz_*.c; do targets+=("$(basename "$source" .c)"); done
@@ -22,6 +22,7 @@ for target in "${targets[@]}"; do
   mkdir -p "build/fuzz/found/$stem" "build/fuzz/corpus/$stem"
   seeds=("tests/fuzz/corpus/$stem")
   [ "$stem" = rules ] && seeds+=(rewrites/rules)
+  [ "$stem" = optimize ] && seeds+=(tests/fuzz/corpus/onnx)
   options=()
   dictionary=$stem
   [ "$stem" = symbolic_json ] && dictionary=gym # the same format

@@ -1,0 +1,117 @@
+// ONNX models behind the parser: any bytes that are a model are optimized under tight
+// limits, written and read back; what was read is sound, and computes what the model
+// computed (reference back-end).
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+#include <string.h>
+
+#include "include/egraph.h"
+#include "pcg/onnx.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { MOST_NODES = 24, MOST_ELEMENTS = 4096 };
+
+static egraph_rules *rules;
+static egraph_costs *costs;
+
+static void set_up(void) {
+  const egraph_costs_options options = {.backend = "reference"};
+  if (rules != NULL) return;
+  FUZZ_CHECK(egraph_rules_create(NULL, &rules) == EGRAPH_OK);
+  FUZZ_CHECK(egraph_rules_add_builtin(rules) == EGRAPH_OK);
+  FUZZ_CHECK(egraph_costs_create(NULL, &options, &costs) == EGRAPH_OK);
+}
+
+static egraph_status import(const void *data, size_t size, eg_graph **out) {
+  eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
+  options.batch = 2;
+  options.draws_weights = true;
+  return eg_onnx_parse(NULL, "f", data, size, NULL, &options, out);
+}
+
+static bool is_small(const eg_graph *graph) {
+  if (eg_graph_node_count(graph) > MOST_NODES || eg_graph_output_count(graph) == 0)
+    return false;
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
+    if (!info->typed || eg_type_elements(&info->type) > MOST_ELEMENTS) return false;
+  }
+  return true;
+}
+
+/// Weights of ordinary size: sums of others may differ by all that they are.
+static bool is_tame(const eg_graph *graph) {
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
+    const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
+    if (info->type.dtype != EGRAPH_FLOAT32) return false;
+    if (info->kind != EG_VALUE_WEIGHT || info->data == NULL) continue;
+    const float *data = eg_buffer_data(info->data);
+    for (int64_t i = 0; i < eg_type_elements(&info->type); i++)
+      if (data[i] != 0 && !(fabsf(data[i]) > 1e-2F && fabsf(data[i]) < 10)) return false;
+  }
+  return true;
+}
+
+static egraph_result *optimize(const eg_graph *graph) {
+  egraph_options options = egraph_options_default();
+  egraph_result *result;
+  options.node_limit = 300;
+  options.iteration_limit = 3;
+  options.rounds = 2;
+  options.work_limit = 20;
+  options.time_limit = options.extract_time_limit = 2;
+  egraph_status status = egraph_optimize(NULL, graph, rules, costs, &options, &result);
+  if (status == EGRAPH_OK) return result;
+  fuzz_check_failure(status);
+  return NULL;
+}
+
+/// What is written is read as a graph that is sound; NULL where no operator set has it.
+static eg_graph *written_and_read(const eg_graph *graph) {
+  unsigned char *bytes;
+  size_t size;
+  eg_graph *again;
+  egraph_status status = eg_onnx_pack(graph, &bytes, &size);
+  if (status != EGRAPH_OK) {
+    fuzz_check_failure(status);
+    return NULL;
+  }
+  status = import(bytes, size, &again);
+  if (status != EGRAPH_OK) fprintf(stderr, "%s\n", egraph_last_error());
+  FUZZ_CHECK(status == EGRAPH_OK);
+  FUZZ_CHECK(eg_graph_check(again) == EGRAPH_OK);
+  eg_free(eg_allocator_heap(), bytes, size, 1);
+  return again;
+}
+
+static void check_equal(const eg_graph *before, const eg_graph *after) {
+  const egraph_compare_options options = {
+      .backend = "reference", .threads = 1, .repeats = 1, .seed = 1};
+  egraph_comparison found;
+  egraph_status status = egraph_compare(NULL, before, after, &options, &found);
+  if (status != EGRAPH_OK) {
+    fuzz_check_failure(status);
+    return;
+  }
+  if (!(found.max_error <= 1e-2)) fprintf(stderr, "error %g\n", found.max_error);
+  FUZZ_CHECK(found.max_error <= 1e-2);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  eg_graph *graph;
+  set_up();
+  egraph_status status = import(data, size, &graph);
+  if (status != EGRAPH_OK) {
+    fuzz_check_failure(status);
+    return 0;
+  }
+  egraph_result *result = is_small(graph) ? optimize(graph) : NULL;
+  if (result != NULL) {
+    eg_graph *again = written_and_read(egraph_result_graph(result));
+    if (again != NULL && is_tame(graph)) check_equal(graph, again);
+    eg_graph_destroy(again);
+    egraph_result_destroy(result);
+  }
+  eg_graph_destroy(graph);
+  return 0;
+}
