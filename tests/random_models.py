@@ -395,7 +395,7 @@ def convolutions(d):
 
 def pool(d):
     value = image(d)
-    pads = d.pick([[0] * 4, [1] * 4, [0, 0, 1, 1]])
+    pads = d.pick([[0] * 4, [1] * 4])  # the evaluator confuses others
     if d.chance(0.5):
         d.node("MaxPool", [value], kernel_shape=[3, 3], pads=pads, strides=[d.pick([1, 2])] * 2)
     elif d.chance(0.7):
@@ -537,7 +537,9 @@ def unknown(d):
     value = d.value()
     op = d.pick(UNKNOWN)
     operands = [value, d.constant(np.asarray(0, np.int64))] if op == "CumSum" else [value]
-    if op == "CumSum" and (not value.shape or d.opset < 11):
+    if op == "LpNormalization" and not value.shape:
+        raise Refused
+    if op == "MeanVarianceNormalization" and len(value.shape) != 4 or op == "CumSum" and (not value.shape or d.opset < 11):
         raise Refused
     d.node(op, operands)
 
