@@ -354,7 +354,8 @@ def gemm(d):
 
 
 def image(d):
-    fits = [v for v in d.values if len(v.shape) == 4 and v.dtype in FLOATS and 0 not in v.shape and min(v.shape[2:]) > 2]
+    fits = [v for v in d.values
+            if len(v.shape) == 4 and v.dtype in FLOATS and 0 not in v.shape and min(v.shape[2:]) > 2]
     if not fits:
         return d.input(d.pick(FLOATS[:1] * 6 + FLOATS[1:3]), [d.pick([1, 2]), d.pick([2, 3, 4]), d.pick([5, 6]), 7])
     return d.pick(fits)
@@ -539,7 +540,9 @@ def unknown(d):
     operands = [value, d.constant(np.asarray(0, np.int64))] if op == "CumSum" else [value]
     if op == "LpNormalization" and not value.shape:
         raise Refused
-    if op == "MeanVarianceNormalization" and len(value.shape) != 4 or op == "CumSum" and (not value.shape or d.opset < 11):
+    if op == "MeanVarianceNormalization" and len(value.shape) != 4:
+        raise Refused
+    if op == "CumSum" and (not value.shape or d.opset < 11):
         raise Refused
     d.node(op, operands)
 

@@ -6,8 +6,9 @@
 # Integers and truth values must be equal; NaN and infinities where they were. Numbers may differ by rounding: by 16
 # times what noise of 4 units of rounding on every value does to the model in float64. Where the model overflows and
 # float64 does not, either result may be what float64 says.
-# `--math fast` draws ordinary numbers only, and passes; with the others, which draw NaN, infinities, huge and subnormal
-# numbers, too, differences are left where an intermediate leaves its type. A difference is cut down and printed; exit 1. Exits 77 (skipped) where the
+# `--math fast` draws ordinary numbers only, and passes; the others draw NaN, infinities, huge and subnormal numbers,
+# too, and differences are left where an intermediate leaves its type.
+# A difference is cut down and printed; exit 1. Exits 77 (skipped) where the
 # packages onnx, onnxruntime or numpy are absent.
 # SPDX-License-Identifier: Apache-2.0
 import argparse
