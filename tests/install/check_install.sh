@@ -52,7 +52,7 @@ awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$here/../../README.md" >"$
 # The shared library exports what the public headers declare, all of it and nothing else.
 nm -D --defined-only "$libraries/libegraph.so" | awk '{ print $3 }' | sort >"$scratch/exported"
 cat "$prefix"/include/egraph/*.h | tr "\n" " " | grep -oE 'EGRAPH_API[^;]*\(' |
-  grep -oE 'egraph_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$scratch/declared"
+  grep -oE 'egraph_[a-z0-9_]+\(' | tr -d ' (' | sort -u >"$scratch/declared"
 if ! diff "$scratch/declared" "$scratch/exported"; then
   echo "declared (<) and exported (>) functions differ"
   exit 1

@@ -50,7 +50,7 @@ static void damaged_values_are_found(void **state) {
   DAMAGED(value[A]->result, 1, "is no result of its producer");
   DAMAGED(value[A]->name, "x", "does not lead to its value");
   DAMAGED(value[A]->name, "nobody", "does not lead to its value");
-  DAMAGED(value[X]->data, data, "has data but is no weight");
+  DAMAGED(value[A]->data, data, "has data but is no leaf");
   DAMAGED(value[W]->type.dims[0], 1, "has data of another size");
 }
 
