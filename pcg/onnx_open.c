@@ -187,7 +187,10 @@ static egraph_status open_model(opening *o) {
         return status;
     }
   }
-  return status;
+  // Dimensions that the file calls symbolic, and that hold at one size only.
+  return eg_fail_context(
+      EGRAPH_E_UNSUPPORTED,
+      "%s: dimensions cannot stay open; give their sizes (--dim NAME=N)", o->path);
 }
 
 // ---- the symbols without a size -------------------------------------------------------
