@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds the fuzz targets with libFuzzer and runs each for some seconds on its corpus. What it finds
-# lands in build/fuzz/found/. Usage: fuzz.sh [SECONDS-PER-TARGET] [TARGETS...]
+# lands in build/fuzz/found/. Usage: fuzz.sh [SECONDS-PER-TARGET] [TARGETS...]; FUZZ_RUNS=N: at most so many
+# inputs of each, the same in every run.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,7 +30,7 @@ for target in "${targets[@]}"; do
   case $stem in plan_*) dictionary=plan ;; esac
   [ -f "tests/fuzz/$dictionary.dict" ] && options+=("-dict=tests/fuzz/$dictionary.dict")
   echo "== $target, $seconds seconds"
-  "build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=8192 \
+  "build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" ${FUZZ_RUNS:+-runs="$FUZZ_RUNS" -seed=1} -timeout=25 -rss_limit_mb=2048 -max_len=8192 \
     -print_final_stats=1 -verbosity=0 -artifact_prefix="build/fuzz/found/$stem/" "${options[@]}" \
     "build/fuzz/corpus/$stem" "${seeds[@]}" 2>&1 | tail -n 40 || failed=1
 done
