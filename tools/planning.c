@@ -373,9 +373,10 @@ static void print_measuring(const egraph_report *r) {
                              : "the time was over before the order was clear "
                                "(--settle-limit)");
   if (r->busy != 0)
-    printf("busy        %u operators were measured while others used the machine; when it "
-           "is quiet, egraph profile MODEL --again measures anew\n",
-           r->busy);
+    printf(
+        "busy        %u operators were measured while others used the machine; when it "
+        "is quiet, egraph profile MODEL --again measures anew\n",
+        r->busy);
 }
 
 void plan_print_text(const plan_session *session) {

@@ -27,7 +27,8 @@ static egraph_status measure(void *self, const eg_node_spec *spec, double *out_s
   *out_seconds = d->is_noisy ? 1.1 * seconds : seconds;
   *out_evidence =
       (eg_evidence){.samples = d->is_noisy ? 4 : 100000, .spread = 0.3 * seconds};
-  if (d->never_settles) *out_evidence = (eg_evidence){.samples = 1, .spread = 1e6 * seconds};
+  if (d->never_settles)
+    *out_evidence = (eg_evidence){.samples = 1, .spread = 1e6 * seconds};
   return EGRAPH_OK;
 }
 
