@@ -41,6 +41,11 @@ static egraph_status sqlite_fail(const eg_profile_db *db, int code) {
         EGRAPH_E_PARSE,
         "%s: not a profile database (%s); name another file or delete this one", db->path,
         text);
+  case SQLITE_ERROR: // of statements that are ours: tables or columns are not as we make
+                     // them
+  case SQLITE_SCHEMA:
+  case SQLITE_TOOBIG:
+  case SQLITE_MISMATCH:
   case SQLITE_CORRUPT:
     return EG_FAIL(
         EGRAPH_E_PARSE,

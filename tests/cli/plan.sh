@@ -52,8 +52,8 @@ expect 1 - '^egraph: nowhere.rules: No such file' plan mlp.egraph $train --rules
 expect 1 - '^egraph: nowhere/p.db: ' plan mlp.egraph $train --db nowhere/p.db
 
 # Blocks: the same choices for those in the middle, or for each its own; told once.
-expect 0 '^blocks +3 equal ones had the choices of one in the first search' - plan deep.egraph $train -o deep.json
-expect 0 '"blocks":0,' - plan deep.egraph $train --no-fold --json
+expect 0 '^blocks +3 equal ones had the choices of one in the first search' - plan deep.egraph $train --work 2000 -o deep.json
+expect 0 '"blocks":0,' - plan deep.egraph $train --no-fold --work 2000 --json
 
 # What is wrong is said, and what would help.
 expect 1 - "^egraph: .*no-such" plan mlp.egraph --machine no-such
@@ -66,7 +66,7 @@ expect 0 '^plan +optimal' '^egraph: note: blind.egraph has no outputs' plan blin
 expect 1 - 'the least peak that is known is .* bytes\); raise the limit' plan mlp.egraph $train --memory 1000 -o small.json
 absent small.json
 least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' stderr)
-expect 0 '^plan +(optimal|feasible)' - plan mlp.egraph $train --memory "$least"
+expect 0 '^plan +(optimal|feasible)' - plan mlp.egraph $train --memory "$least" --work 2000
 expect 1 '"status":"infeasible","cost":null' 'the least peak that is known' plan mlp.egraph $train --memory 1000 --json
 keys status cost collectives least_memory_bytes
 matches stdout '"collectives":\[\]'

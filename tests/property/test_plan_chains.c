@@ -12,7 +12,7 @@
 
 static const double SECONDS = 900, CLOSE = 0.005; // work decides, not the clock
 static const uint64_t WORK = UINT64_C(2000000000);
-enum { CHAINS = 12 };
+enum { CHAINS = 8 };
 
 typedef struct chain {
   eg_text text;

@@ -111,25 +111,25 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits) 
     plan_case_deinit(&t.c);
   }
   print_message("%zu limits: %zu plans, %zu refused\n", t.limits, t.fitting, t.refused);
-  assert_true(t.fitting > t.limits / 10 && t.refused > 0);
+  assert_true(t.fitting >= t.limits / 10 && t.refused > 0);
 }
 
 static void forward_plans_fit(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = false};
-  try_rounds(test_seed(20261121), test_rounds(40), &limits);
+  try_rounds(test_seed(20261121), test_rounds(15), &limits);
 }
 
 static void plans_in_phases_fit(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = true};
-  try_rounds(test_seed(20261122), test_rounds(40), &limits);
+  try_rounds(test_seed(20261122), test_rounds(15), &limits);
 }
 
 static void plans_on_two_axes_fit(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 3, .axes = 2, .has_phases = true};
-  try_rounds(test_seed(20261123), test_rounds(12), &limits);
+  try_rounds(test_seed(20261123), test_rounds(5), &limits);
 }
 
 /// A weight that FORWARD makes anew and UPDATE reads stands where the old one was: a
@@ -204,7 +204,7 @@ static bool try_all_plans(trial *t) {
 static void small_steps_fit_as_exhaustive_search_says(void **state) {
   (void)state;
   static trial t;
-  size_t compared = 0, wanted = test_rounds(60);
+  size_t compared = 0, wanted = test_rounds(20);
   uint64_t seed = test_seed(20261124);
   const case_limits limits = {.nodes = 3, .axes = 1, .has_phases = true};
   t = (trial){.round = 0};
