@@ -88,7 +88,6 @@ typedef struct run {
   double first_bound, least_bound; // of the first round, of all
   bool is_all; // the first round reached all variants and no later one gained
   bool cancelled;
-  double settle_seconds;
   uint32_t busy_before; // measurements on a busy machine
   bool overflowed;      // a rule made a constant that is not finite once it is folded
   eg_size_table open;   // numbers of the given graph, where dimensions of it are open
@@ -350,16 +349,18 @@ static egraph_status emit(run *r) {
   return EGRAPH_OK;
 }
 
-/// Measures again what decides between the choice and its rivals. Costs that change
-/// leave nothing of what earlier rounds have proven.
+/// Measures again what decides between the choice and its rivals: in the first round, so
+/// that what it proves is of the costs that all rounds have.
 static egraph_status settle(run *r) {
   egraph_report *report = &r->result->report;
   search_round *now = &r->now;
   eg_cost_model *costs = r->input->costs;
-  double start = eg_clock_seconds(), left = r->options->settle_limit - r->settle_seconds;
-  if (r->input->measurer == NULL || left <= 0 || r->cancelled) return EGRAPH_OK;
+  bool is_wanted = r->input->measurer != NULL && r->options->settle_limit > 0;
+  if (!is_wanted || report->rounds != 1 || r->cancelled) return EGRAPH_OK;
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   (void)find_extractor(r->options->extractor, &options.method);
+  double seconds = r->options->extract_time_limit - report->extract_seconds;
+  options.time_limit_seconds = seconds > 1e-9 ? seconds : 1e-9;
   options.relative_gap = r->options->relative_gap;
   options.seed = r->options->seed;
   options.threads = (uint32_t)r->options->threads;
@@ -369,15 +370,12 @@ static egraph_status settle(run *r) {
                                 .costs = costs,
                                 .measurer = r->input->measurer,
                                 .extract = &options,
-                                .seconds = left};
+                                .seconds = r->options->settle_limit};
   eg_order_report order;
   EG_TRY(eg_order_settle(&input, &now->extraction, &order));
-  r->settle_seconds += eg_clock_seconds() - start;
-  report->measured_again += order.again;
+  report->measured_again = order.again;
   report->is_order_clear = order.is_clear;
   if (order.again == 0) return EGRAPH_OK;
-  if (report->rounds != 1) r->is_all = false;
-  r->least_bound = INFINITY;
   return eg_graph_predict(now->graph, r->alloc, costs, &now->seed_cost);
 }
 
