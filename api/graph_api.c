@@ -87,10 +87,8 @@ static egraph_status change_batch(const egraph_allocator *alloc, const char *pat
                                   const eg_onnx_import_options *import, int64_t batch,
                                   egraph_graph **inout) {
   eg_graph *changed;
-  uint32_t followed;
   if (has_batch(*inout, batch)) return EGRAPH_OK;
-  egraph_status status =
-      eg_onnx_load_batch(alloc, path, import, *inout, batch, &followed, &changed);
+  egraph_status status = eg_onnx_load_batch(alloc, path, import, *inout, batch, &changed);
   eg_graph_destroy(*inout);
   *inout = status == EGRAPH_OK ? changed : NULL;
   return status;

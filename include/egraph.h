@@ -158,8 +158,9 @@ typedef struct egraph_load_options {
 /// table become opaque nodes.
 ///
 /// Symbolic dimensions without a size stay open (egraph_graph_open_dim): the graph has an
-/// example of their sizes, for rules and costs; it can be optimized and saved, and the
-/// saved model holds at any sizes. To run or to plan it, load it with sizes.
+/// example of their sizes, for rules and costs. It can be optimized and saved with them
+/// open: types are checked at the example and two other sizes, values at none. To run or
+/// to plan it, load it with sizes.
 /// A batch in the place of a fixed one: constant shapes of the file that the batch stands
 /// in follow it; a model in which something does not follow is refused.
 ///

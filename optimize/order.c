@@ -83,10 +83,15 @@ static bool is_over(void *user, uint32_t done, uint32_t total) {
   return left(user) <= 0;
 }
 
-static egraph_status measure_again(settling *s) {
+static egraph_status measure_again(settling *s, eg_order_report *out) {
   const eg_order_input *in = s->in;
   EG_TRY(eg_expansion_request_again(in->expansion, in->egraph, in->costs, s->decides));
+  uint32_t requested = eg_cost_requested(in->costs);
   EG_TRY(eg_cost_measure(in->costs, in->measurer, is_over, s));
+  out->again += requested - eg_cost_requested(in->costs);
+  // What the time did not reach keeps its cost: a later round must not change it under
+  // the proof of this one.
+  eg_cost_withdraw(in->costs);
   eg_expansion_reprice(in->expansion, in->costs);
   eg_extract_result found;
   eg_extract_result_init(&found, in->alloc);
@@ -107,8 +112,7 @@ static egraph_status settle(settling *s, eg_order_report *out) {
     EG_TRY(find_deciding(s, &deciding));
     out->is_clear = deciding == 0;
     if (out->is_clear || left(s) <= 0) return EGRAPH_OK;
-    out->again += deciding;
-    EG_TRY(measure_again(s));
+    EG_TRY(measure_again(s, out));
   }
 }
 

@@ -43,9 +43,8 @@ typedef struct eg_onnx_import_options {
   struct eg_strmap *constants, *out_differing;
   const struct eg_strmap *kept_open;
   // Of an import with another batch than the file's (pcg/onnx_batch.c): the graph with
-  // the file's, or NULL; how many shapes of the file have followed.
+  // the file's, or NULL.
   const eg_graph *as_in_file;
-  uint32_t *out_followed;
   // Symbolic dimensions of the model, and those of them without a size; NULL: not wanted.
   uint32_t *out_symbolic, *out_open;
 } eg_onnx_import_options;
@@ -64,14 +63,12 @@ egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
 egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
                                 const eg_onnx_import_options *options, eg_graph **out);
 /// A model without symbolic dimensions, read into `graph`, with another batch: the first
-/// dimension of all inputs. Shapes that the file has as constants follow it; *out_count
-/// says how many. Fails with EGRAPH_E_UNSUPPORTED, and the name, where inputs differ in
-/// their first dimension, a node does not allow another one, or an output does not
-/// follow.
+/// dimension of all inputs. Shapes that the file has as constants follow it. Fails with
+/// EGRAPH_E_UNSUPPORTED, and the name, where inputs differ in their first dimension, a
+/// node does not allow another one, or an output does not follow.
 egraph_status eg_onnx_load_batch(const egraph_allocator *alloc, const char *path,
                                  const eg_onnx_import_options *options,
-                                 const eg_graph *graph, int64_t batch,
-                                 uint32_t *out_count, eg_graph **out);
+                                 const eg_graph *graph, int64_t batch, eg_graph **out);
 /// The same as eg_onnx_load from memory; `base` is the directory of external data (NULL:
 /// none).
 egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,

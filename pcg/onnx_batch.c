@@ -56,16 +56,13 @@ static egraph_status check_outputs(const char *file, const eg_graph *old,
 
 egraph_status eg_onnx_load_batch(const egraph_allocator *alloc, const char *path,
                                  const eg_onnx_import_options *options,
-                                 const eg_graph *graph, int64_t batch,
-                                 uint32_t *out_count, eg_graph **out) {
+                                 const eg_graph *graph, int64_t batch, eg_graph **out) {
   int64_t old;
   eg_graph *now;
   EG_TRY(find_batch(graph, path, &old));
   eg_onnx_import_options resized = *options;
-  *out_count = 0;
   resized.batch = batch;
   resized.as_in_file = graph;
-  resized.out_followed = out_count;
   egraph_status status = eg_onnx_load(alloc, path, &resized, &now);
   if (status == EGRAPH_E_MEMORY) return status;
   if (status != EGRAPH_OK)

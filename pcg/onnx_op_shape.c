@@ -326,7 +326,6 @@ static egraph_status follow_batch(const eg_onnx_call *call, const eg_type *x,
     return EG_FAIL(EGRAPH_E_PARSE,
                    "no entry of its shape is where the batch is in its operand");
   dims[followed] = dims[followed] / old->dims[at] * x->dims[at];
-  *o->out_followed += shape.data[followed] > 0;
   *out_followed = true;
   return EGRAPH_OK;
 }

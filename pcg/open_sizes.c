@@ -235,15 +235,12 @@ bool eg_size_fit(const eg_open_sizes *sizes, const eg_size *size, eg_size_formul
 
 // ---- the numbers of a graph -----------------------------------------------------------
 
-typedef struct eg_size_row {
-  eg_size size;
-} eg_size_row;
-EG_VEC_DEFINE(size_rows, eg_size_row);
+EG_VEC_DEFINE(size_rows, eg_size);
 
 static egraph_status add_size(size_rows *rows, const int64_t *at[EG_TRIALS], uint32_t i) {
-  eg_size_row row;
+  eg_size row;
   for (uint32_t t = 0; t < EG_TRIALS; t++)
-    row.size.at[t] = at[t][i];
+    row.at[t] = at[t][i];
   return size_rows_push(rows, row);
 }
 
@@ -328,14 +325,14 @@ bool eg_size_table_find(const eg_size_table *table, int64_t value, eg_size *out)
   size_t first = 0, end = table->count;
   while (first < end) {
     size_t middle = first + (end - first) / 2;
-    if (table->rows[middle].size.at[0] < value)
+    if (table->rows[middle].at[0] < value)
       first = middle + 1;
     else
       end = middle;
   }
-  if (first < table->count && table->rows[first].size.at[0] == value) {
-    *out = table->rows[first].size;
-    return first + 1 == table->count || table->rows[first + 1].size.at[0] != value;
+  if (first < table->count && table->rows[first].at[0] == value) {
+    *out = table->rows[first];
+    return first + 1 == table->count || table->rows[first + 1].at[0] != value;
   }
   for (uint32_t t = 0; t < EG_TRIALS; t++)
     out->at[t] = value;
@@ -357,7 +354,7 @@ bool eg_size_table_is_open(const eg_size_table *table, const int64_t *numbers,
 bool eg_size_table_is_ambiguous(const eg_size_table *table, int64_t *out) {
   eg_size found;
   for (size_t i = 0; i < table->count; i++) {
-    const eg_size *size = &table->rows[i].size;
+    const eg_size *size = &table->rows[i];
     *out = size->at[0];
     if (!eg_size_table_find(table, size->at[0], &found)) return true;
     if (!eg_size_is_constant(size)) continue;

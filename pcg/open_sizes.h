@@ -75,7 +75,7 @@ bool eg_size_fit(const eg_open_sizes *sizes, const eg_size *size, eg_size_formul
 /// from them.
 typedef struct eg_size_table {
   const eg_open_sizes *sizes;
-  struct eg_size_row *rows; // by the number in the example
+  eg_size *rows; // by the number in the example
   size_t count;
   egraph_allocator alloc;
 } eg_size_table;

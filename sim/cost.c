@@ -471,6 +471,12 @@ static void forget_requests(eg_cost_model *model, size_t count) {
   if (all->len == 0) eg_arena_deinit(&model->memory);
 }
 
+void eg_cost_withdraw(eg_cost_model *model) {
+  for (size_t i = 0; i < model->requests.len; i++)
+    model->entries.data[model->requests.data[i].entry].requested = false;
+  forget_requests(model, model->requests.len);
+}
+
 egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
                               bool (*progress)(void *user, uint32_t done, uint32_t total),
                               void *user) {

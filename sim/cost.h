@@ -103,6 +103,8 @@ double eg_cost_error(const eg_cost_model *model, uint32_t entry);
 /// Measurements of this model that were made on a busy machine (EG_BUSY_LOAD).
 uint32_t eg_cost_busy(const eg_cost_model *model);
 uint32_t eg_cost_requested(const eg_cost_model *model);
+/// Forgets the nodes that are noted.
+void eg_cost_withdraw(eg_cost_model *model);
 /// Measures everything noted, in the order of the requests, and stores it in the database
 /// (one transaction per few entries or half a second, so that an interrupted run keeps
 /// what it had); then calibrates anew. progress may be NULL; returning true stops early,

@@ -227,14 +227,14 @@ def verdict(library, folder, case):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("library")
+    parser.add_argument("shared_object")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--table", default="")
     parser.add_argument("--at-least", type=float, default=0.0, help="per cent of the tests that must be equal")
     parser.add_argument("--backend", default="cpu")
     flags = parser.parse_args()
-    library = Library(flags.library, flags.backend)
+    library = Library(flags.shared_object, flags.backend)
     counts, refused, lacking, rows = (collections.Counter() for _ in range(3)), None, None, []
     counts, refused, lacking = counts
     with tempfile.TemporaryDirectory() as folder:

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "include/egraph.h"
-#include "pcg/onnx.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_models.h"
 
 enum { MOST_NODES = 24, MOST_ELEMENTS = 4096 };
 
@@ -20,13 +19,6 @@ static void set_up(void) {
   FUZZ_CHECK(egraph_rules_create(NULL, &rules) == EGRAPH_OK);
   FUZZ_CHECK(egraph_rules_add_builtin(rules) == EGRAPH_OK);
   FUZZ_CHECK(egraph_costs_create(NULL, &options, &costs) == EGRAPH_OK);
-}
-
-static egraph_status import(const void *data, size_t size, eg_graph **out) {
-  eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
-  options.batch = 2;
-  options.draws_weights = true;
-  return eg_onnx_parse(NULL, "f", data, size, NULL, &options, out);
 }
 
 static bool is_small(const eg_graph *graph) {
@@ -66,24 +58,6 @@ static egraph_result *optimize(const eg_graph *graph) {
   return NULL;
 }
 
-/// What is written is read as a graph that is sound; NULL where no operator set has it.
-static eg_graph *written_and_read(const eg_graph *graph) {
-  unsigned char *bytes;
-  size_t size;
-  eg_graph *again;
-  egraph_status status = eg_onnx_pack(graph, &bytes, &size);
-  if (status != EGRAPH_OK) {
-    fuzz_check_failure(status);
-    return NULL;
-  }
-  status = import(bytes, size, &again);
-  if (status != EGRAPH_OK) fprintf(stderr, "%s\n", egraph_last_error());
-  FUZZ_CHECK(status == EGRAPH_OK);
-  FUZZ_CHECK(eg_graph_check(again) == EGRAPH_OK);
-  eg_free(eg_allocator_heap(), bytes, size, 1);
-  return again;
-}
-
 static void check_equal(const eg_graph *before, const eg_graph *after) {
   const egraph_compare_options options = {
       .backend = "reference", .threads = 1, .repeats = 1, .seed = 1};
@@ -100,14 +74,14 @@ static void check_equal(const eg_graph *before, const eg_graph *after) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   eg_graph *graph;
   set_up();
-  egraph_status status = import(data, size, &graph);
+  egraph_status status = fuzz_import(data, size, &graph);
   if (status != EGRAPH_OK) {
     fuzz_check_failure(status);
     return 0;
   }
   egraph_result *result = is_small(graph) ? optimize(graph) : NULL;
   if (result != NULL) {
-    eg_graph *again = written_and_read(egraph_result_graph(result));
+    eg_graph *again = fuzz_round_trip(egraph_result_graph(result));
     if (again != NULL && is_tame(graph)) check_equal(graph, again);
     eg_graph_destroy(again);
     egraph_result_destroy(result);

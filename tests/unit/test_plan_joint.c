@@ -222,7 +222,8 @@ static double plan_case_on(const plan_case *c, const planned *machine,
                                             .byte_limit = SIZE_MAX,
                                             .match_limit = 1000,
                                             .ban_length = 5,
-                                            .multi_depth = 2};
+                                            .multi_depth = 2,
+                                            .math = EGRAPH_MATH_FAST};
   eg_planner_input input = {.graph = c->graph,
                             .info = &c->info,
                             .machine = &machine->machine,
@@ -282,7 +283,7 @@ static void joint_is_never_dearer(void **state) {
   }
   print_message("of %zu, %zu are cheaper by rules, %zu of them together only\n", rounds,
                 rewritten, cheaper);
-  assert_true(rewritten * 20 >= rounds && cheaper != 0);
+  assert_true(rewritten * 20 >= rounds && cheaper * 100 >= rounds);
   eg_machine_deinit(&machine.machine);
   eg_rules_destroy(rules);
 }
