@@ -85,7 +85,8 @@ egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call) {
   int64_t matrix[2] = {1, 1};
   for (uint32_t i = 0; i < x.rank; i++)
     matrix[i >= (uint32_t)axis] *= x.dims[i];
-  if (!old) return eg_onnx_finish(&write, 0, hardmax(&write, input, axis));
+  // The place in a vector would be a scalar, which OneHot does not take.
+  if (!old && x.rank > 1) return eg_onnx_finish(&write, 0, hardmax(&write, input, axis));
   eg_ref rows = eg_build_reshape(&write.b, input, 2, matrix);
   return eg_onnx_finish(
       &write, 0, eg_build_reshape(&write.b, hardmax(&write, rows, 1), x.rank, x.dims));

@@ -62,6 +62,18 @@ static void compositions_keep_the_name_of_the_result(void **state) {
                    "(let y (gather y.1 constant.1))\n(output y)\n");
 }
 
+/// OneHot takes no scalar, so that a vector is seen as a matrix of one row.
+static void the_largest_of_a_vector_has_a_place_in_a_row(void **state) {
+  (void)state;
+  onnx_kit kit;
+  (void)one_node(&kit, 13, "Hardmax", "float32[4]", "x");
+  kit_expect(&kit, "(input x \"float32[4]\")\n(let y.1 (reshape :shape [1 4] x))\n"
+                   "(let y.2 (arg-max :axis 1 :keepdims 0 y.1))\n"
+                   "(weight constant.1 \"float32[2]\" [0.0 1.0])\n"
+                   "(let y.3 (one-hot :depth 4 :axis 1 y.2 constant.1))\n"
+                   "(let y (reshape :shape [4] y.3))\n(output y)\n");
+}
+
 static void known_operands_give_constants(void **state) {
   (void)state;
   onnx_kit kit;
@@ -161,6 +173,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(elements_are_named_by_attributes),
       cmocka_unit_test(compositions_keep_the_name_of_the_result),
+      cmocka_unit_test(the_largest_of_a_vector_has_a_place_in_a_row),
       cmocka_unit_test(known_operands_give_constants),
       cmocka_unit_test(integer_ranges_do_not_overflow),
       cmocka_unit_test(nodes_whose_sizes_are_not_known_are_kept),
