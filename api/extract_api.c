@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "api/require.h"
 #include "base/file.h"
 #include "extract/extract.h"
 #include "extract/gym_json.h"
@@ -21,6 +22,7 @@ struct egraph_extraction {
 
 egraph_status egraph_extraction_load(const egraph_allocator *alloc, const char *path,
                                      egraph_extraction **out) {
+  EG_REQUIRE(path, out);
   egraph_extraction *extraction;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *extraction, &extraction));
@@ -143,6 +145,7 @@ static void forget(egraph_extraction *extraction) {
 
 egraph_status egraph_extraction_run(egraph_extraction *extraction,
                                     const egraph_extract_options *options) {
+  EG_REQUIRE(extraction);
   eg_extract_options inner;
   EG_TRY(convert_options(options, &inner));
   if (inner.certificate != NULL) EG_TRY(eg_file_remove(inner.certificate));
@@ -165,6 +168,7 @@ static const char *status_name(eg_extract_status status) {
 }
 
 egraph_extract_report egraph_extraction_report(const egraph_extraction *extraction) {
+  if (extraction == NULL) return (egraph_extract_report){.status = "none"};
   const eg_extract_result *r = &extraction->result;
   egraph_extract_report report = {.status = extraction->has_run ? status_name(r->status)
                                                                 : "none",
@@ -186,11 +190,13 @@ egraph_extract_report egraph_extraction_report(const egraph_extraction *extracti
 }
 
 uint32_t egraph_extraction_choice_count(const egraph_extraction *extraction) {
-  return (uint32_t)extraction->chosen.len;
+  return extraction != NULL ? (uint32_t)extraction->chosen.len : 0;
 }
 
 egraph_extract_choice egraph_extraction_choice(const egraph_extraction *extraction,
                                                uint32_t index) {
+  if (index >= egraph_extraction_choice_count(extraction))
+    return (egraph_extract_choice){NULL, NULL};
   uint32_t class = *eg_u32s_at(&extraction->chosen, index);
   return (egraph_extract_choice){
       eg_gym_class_name(&extraction->names, class),
@@ -200,6 +206,7 @@ egraph_extract_choice egraph_extraction_choice(const egraph_extraction *extracti
 egraph_status egraph_extraction_save_lp(egraph_extraction *extraction,
                                         const egraph_extract_options *options,
                                         const char *path) {
+  EG_REQUIRE(extraction, path);
   eg_extract_options inner;
   EG_TRY(convert_options(options, &inner));
   eg_text text;
@@ -216,6 +223,8 @@ egraph_status egraph_extraction_try_passes(
     egraph_extraction *extraction, const egraph_extract_options *options,
     void (*report)(void *user, uint32_t pass, const egraph_extract_pass_report *detail),
     void *user) {
+  EG_REQUIRE(extraction);
+  EG_REQUIRE_CALL(report);
   eg_extract_options inner;
   eg_pass_statistics passes[EG_PASS_COUNT];
   uint32_t nodes, classes;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/convert.h"
+#include "api/require.h"
 #include "base/sexpr.h"
 #include "optimize/predict.h"
 #include "pcg/onnx.h"
@@ -19,7 +20,9 @@ const char *egraph_version(void) {
   return VERSION_TEXT(EGRAPH_VERSION_MAJOR, EGRAPH_VERSION_MINOR, EGRAPH_VERSION_PATCH);
 }
 
-const char *egraph_dtype_name(egraph_dtype dtype) { return eg_dtype_name(dtype); }
+const char *egraph_dtype_name(egraph_dtype dtype) {
+  return (unsigned)dtype < EGRAPH_DTYPE_COUNT ? eg_dtype_name(dtype) : NULL;
+}
 
 egraph_status eg_type_from_tensor(const egraph_tensor *tensor, eg_type *out) {
   if (tensor->rank > EGRAPH_MAX_RANK)
@@ -41,10 +44,12 @@ egraph_tensor eg_tensor_from_type(const eg_type *type) {
 
 size_t egraph_tensor_bytes(const egraph_tensor *tensor) {
   eg_type type;
+  if (tensor == NULL) return 0;
   return eg_type_from_tensor(tensor, &type) == EGRAPH_OK ? eg_type_bytes(&type) : 0;
 }
 
 egraph_status egraph_graph_create(const egraph_allocator *alloc, egraph_graph **out) {
+  EG_REQUIRE(out);
   return eg_graph_create(alloc, out);
 }
 
@@ -131,6 +136,7 @@ static egraph_status check_sizes(const eg_graph *graph, const char *path,
 
 egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
                                 const egraph_load_options *options, egraph_graph **out) {
+  EG_REQUIRE(path, out);
   const egraph_load_options defaults = {.batch = 0};
   if (options == NULL) options = &defaults;
   if (!is_text_path(path)) return load_onnx(alloc, path, options, out);
@@ -145,12 +151,14 @@ egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
 }
 
 uint32_t egraph_graph_open_dims(const egraph_graph *graph) {
+  if (graph == NULL) return 0;
   const eg_open_sizes *sizes = eg_graph_open_sizes(graph);
   return sizes != NULL ? sizes->dim_count : 0;
 }
 
 egraph_status egraph_graph_open_dim(const egraph_graph *graph, uint32_t index,
                                     egraph_dim *out) {
+  EG_REQUIRE(graph, out);
   uint32_t count = egraph_graph_open_dims(graph);
   if (index >= count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no open dimension %u; the graph has %u",
@@ -161,6 +169,7 @@ egraph_status egraph_graph_open_dim(const egraph_graph *graph, uint32_t index,
 }
 
 egraph_status egraph_graph_save(const egraph_graph *graph, const char *path) {
+  EG_REQUIRE(graph, path);
   eg_onnx_export_options options = {.external = false};
   if (!is_text_path(path)) return eg_onnx_save(graph, path, &options);
   EG_TRY(eg_graph_check_fixed(graph, "the text form of a graph"));
@@ -175,8 +184,6 @@ egraph_status egraph_graph_save(const egraph_graph *graph, const char *path) {
 static egraph_status type_of_arguments(egraph_dtype dtype, uint32_t rank,
                                        const int64_t *dims, eg_type *out) {
   egraph_tensor tensor = {.dtype = dtype, .rank = rank};
-  if (rank != 0 && dims == NULL)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "a tensor of rank %u needs dimensions", rank);
   if (rank <= EGRAPH_MAX_RANK && rank != 0)
     memcpy(tensor.dims, dims, rank * sizeof *dims);
   return eg_type_from_tensor(&tensor, out);
@@ -185,6 +192,8 @@ static egraph_status type_of_arguments(egraph_dtype dtype, uint32_t rank,
 egraph_status egraph_graph_add_input(egraph_graph *graph, const char *name,
                                      egraph_dtype dtype, uint32_t rank,
                                      const int64_t *dims, egraph_value *out) {
+  EG_REQUIRE(graph, name, out);
+  EG_REQUIRE_ARRAY(dims, rank);
   eg_type type;
   EG_TRY(type_of_arguments(dtype, rank, dims, &type));
   eg_value value;
@@ -197,6 +206,8 @@ egraph_status egraph_graph_add_weight(egraph_graph *graph, const char *name,
                                       egraph_dtype dtype, uint32_t rank,
                                       const int64_t *dims, const void *data,
                                       egraph_value *out) {
+  EG_REQUIRE(graph, name, out);
+  EG_REQUIRE_ARRAY(dims, rank);
   eg_type type;
   EG_TRY(type_of_arguments(dtype, rank, dims, &type));
   eg_buffer *buffer = NULL;
@@ -275,6 +286,8 @@ static egraph_status add_operator(eg_arena *arena, egraph_graph *graph, const ch
 egraph_status egraph_graph_add(egraph_graph *graph, const char *name, const char *op,
                                const char *attributes, const egraph_value *inputs,
                                uint32_t count, egraph_value *out_results) {
+  EG_REQUIRE(graph, op, out_results);
+  EG_REQUIRE_ARRAY(inputs, count);
   eg_arena arena;
   eg_arena_init(&arena, eg_graph_allocator(graph));
   egraph_status status =
@@ -285,6 +298,7 @@ egraph_status egraph_graph_add(egraph_graph *graph, const char *name, const char
 
 egraph_status egraph_graph_add_output(egraph_graph *graph, const char *name,
                                       egraph_value value) {
+  EG_REQUIRE(graph);
   if (value.id >= eg_graph_value_count(graph))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "output '%.200s' is not a value of this graph",
                    name != NULL ? name : "");
@@ -298,6 +312,7 @@ static egraph_status add_flops(void *user, eg_graph_node node, const eg_node_spe
 }
 
 egraph_graph_info egraph_graph_info_of(const egraph_graph *graph) {
+  if (graph == NULL) return (egraph_graph_info){.nodes = 0};
   egraph_graph_info info = {.nodes = eg_graph_node_count(graph),
                             .inputs = eg_graph_input_count(graph),
                             .outputs = eg_graph_output_count(graph)};
@@ -318,6 +333,7 @@ egraph_graph_info egraph_graph_info_of(const egraph_graph *graph) {
 
 egraph_status egraph_graph_input(const egraph_graph *graph, uint32_t index,
                                  const char **out_name, egraph_tensor *out_type) {
+  EG_REQUIRE(graph, out_name, out_type);
   if (index >= eg_graph_input_count(graph))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no input %u; the graph has %u", index,
                    eg_graph_input_count(graph));
@@ -329,6 +345,7 @@ egraph_status egraph_graph_input(const egraph_graph *graph, uint32_t index,
 
 egraph_status egraph_graph_output(const egraph_graph *graph, uint32_t index,
                                   const char **out_name, egraph_tensor *out_type) {
+  EG_REQUIRE(graph, out_name, out_type);
   if (index >= eg_graph_output_count(graph))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no output %u; the graph has %u", index,
                    eg_graph_output_count(graph));
@@ -344,6 +361,7 @@ egraph_status egraph_graph_output(const egraph_graph *graph, uint32_t index,
 
 egraph_status egraph_graph_text(const egraph_allocator *alloc, const egraph_graph *graph,
                                 char **out) {
+  EG_REQUIRE(graph, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status = eg_graph_print(graph, &text);

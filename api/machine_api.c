@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/convert.h"
+#include "api/require.h"
 #include "exec/channel_probe.h"
 #include "exec/profile.h"
 #include "pcg/machine_host.h"
@@ -79,6 +80,7 @@ static egraph_status probe_links(egraph_allocator alloc, uint32_t ranks,
 
 egraph_status egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks,
                                    char **out) {
+  EG_REQUIRE(out);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_host_figures figures = eg_host_figures_assumed;
   if (ranks == 0 || ranks > MAX_PROBED_RANKS)

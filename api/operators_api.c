@@ -1,5 +1,6 @@
 // The operator table as text, for people who write graphs and rules.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/require.h"
 #include "base/text.h"
 #include "ops/ops.h"
 
@@ -36,6 +37,7 @@ static bool is_written_by_name(eg_op op) {
 }
 
 egraph_status egraph_operators_text(const egraph_allocator *alloc, char **out) {
+  EG_REQUIRE(out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status = EGRAPH_OK;

@@ -2,6 +2,7 @@
 // profiler that feeds it: the only place where planning and execution meet.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/costs.h"
+#include "api/require.h"
 #include "optimize/optimizer.h"
 #include "optimize/predict.h"
 
@@ -48,6 +49,7 @@ static egraph_status open_costs(egraph_costs *costs, const egraph_costs_options 
 egraph_status egraph_costs_create(const egraph_allocator *alloc,
                                   const egraph_costs_options *options,
                                   egraph_costs **out) {
+  EG_REQUIRE(out);
   egraph_costs *costs;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *costs, &costs));
@@ -73,10 +75,11 @@ void egraph_costs_destroy(egraph_costs *costs) {
 }
 
 const char *egraph_costs_machine(const egraph_costs *costs) {
-  return eg_text_of(&costs->machine);
+  return costs != NULL ? eg_text_of(&costs->machine) : NULL;
 }
 
 egraph_status egraph_costs_entries(egraph_costs *costs, uint32_t *out) {
+  EG_REQUIRE(costs, out);
   uint32_t unsupported;
   return eg_cost_counts(costs->model, out, &unsupported);
 }
@@ -87,6 +90,7 @@ static eg_measurer measurer_of(const egraph_costs *costs) {
 
 egraph_status egraph_costs_predict(egraph_costs *costs, const egraph_graph *graph,
                                    double *out_seconds) {
+  EG_REQUIRE(costs, graph, out_seconds);
   if (costs->options.measure) {
     eg_measurer measurer = measurer_of(costs);
     EG_TRY(eg_graph_request_costs(graph, costs->alloc, costs->model));
@@ -134,6 +138,8 @@ egraph_status egraph_costs_visit(egraph_costs *costs, const egraph_graph *graph,
                                  egraph_status (*each)(void *user,
                                                        const egraph_cost_entry *entry),
                                  void *user) {
+  EG_REQUIRE(costs, graph);
+  EG_REQUIRE_CALL(each);
   cost_visit v = {.costs = costs, .graph = graph, .each = each, .user = user};
   eg_text_init(&v.text, costs->alloc);
   egraph_status status = eg_graph_visit_specs(graph, costs->alloc, visit_cost, &v);
@@ -146,6 +152,7 @@ egraph_status egraph_costs_visit(egraph_costs *costs, const egraph_graph *graph,
 egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph *graph,
                               const egraph_rules *rules, egraph_costs *costs,
                               const egraph_options *options, egraph_result **out) {
+  EG_REQUIRE(graph, rules, costs, out);
   egraph_options defaults = egraph_options_default();
   eg_measurer measurer = measurer_of(costs);
   eg_optimizer_input input = {.graph = graph,

@@ -6,6 +6,7 @@
 
 #include "api/machine_profile.h"
 #include "api/plan_rivals.h"
+#include "api/require.h"
 #include "api/trained.h"
 #include "base/proof.h"
 #include "optimize/plan/whole_step.h"
@@ -433,6 +434,7 @@ static egraph_status plan_for_machine(plan_job *job) {
 
 egraph_status egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
                                  const egraph_plan_options *options, egraph_plan **out) {
+  EG_REQUIRE(graph, out);
   const egraph_plan_options defaults = egraph_plan_options_default();
   plan_job job = {.options = options != NULL ? options : &defaults,
                   .graph = graph,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/machine_profile.h"
 #include "api/planned.h"
+#include "api/require.h"
 #include "base/clock.h"
 #include "optimize/plan/machine_costs.h"
 #include "optimize/plan/plan_price.h"
@@ -21,6 +22,7 @@ static egraph_status price(egraph_plan *plan, const eg_machine *machine,
 static bool stops_measuring(void *user) { return eg_clock_seconds() > *(double *)user; }
 
 egraph_status egraph_plan_price(egraph_plan *plan, const egraph_plan_options *options) {
+  EG_REQUIRE(plan);
   double limit = options->time_limit > 0 ? options->time_limit : DEFAULT_SECONDS;
   double until = eg_clock_seconds() + MEASURING_SHARE * limit;
   eg_measured_host host = {.stop = stops_measuring, .user = &until};

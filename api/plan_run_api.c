@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/convert.h"
 #include "api/planned.h"
+#include "api/require.h"
 #include "api/tensors.h"
 #include "exec/rank_program.h"
 #include "exec/step_check.h"
@@ -104,6 +105,9 @@ egraph_status egraph_plan_run_local(const egraph_allocator *alloc,
                                     const egraph_plan_run_options *options,
                                     const egraph_tensor *inputs, uint32_t input_count,
                                     const egraph_tensor *outputs, uint32_t output_count) {
+  EG_REQUIRE(plan);
+  EG_REQUIRE_ARRAY(inputs, input_count);
+  EG_REQUIRE_ARRAY(outputs, output_count);
   plan_runner r = {.plan = plan, .options = options};
   return run_plan(&r, alloc, inputs, input_count, outputs, output_count);
 }
@@ -114,6 +118,9 @@ egraph_status egraph_plan_run_rank(const egraph_allocator *alloc, const egraph_p
                                    const egraph_tensor *inputs, uint32_t input_count,
                                    const egraph_tensor *outputs, uint32_t output_count,
                                    uint32_t *out_rank) {
+  EG_REQUIRE(plan, channel, out_rank);
+  EG_REQUIRE_ARRAY(inputs, input_count);
+  EG_REQUIRE_ARRAY(outputs, output_count);
   plan_runner r = {
       .plan = plan, .options = options, .channel = channel, .out_rank = out_rank};
   return run_plan(&r, alloc, inputs, input_count, outputs, output_count);
@@ -146,6 +153,7 @@ egraph_status egraph_step_check_create(const egraph_allocator *alloc,
                                        const egraph_graph *step,
                                        const egraph_session_options *options,
                                        uint32_t micro_batches, egraph_step_check **out) {
+  EG_REQUIRE(step, out);
   egraph_step_check *check;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *check, &check));
@@ -170,6 +178,9 @@ void egraph_step_check_destroy(egraph_step_check *check) {
 egraph_status egraph_step_check_run(egraph_step_check *check, const egraph_tensor *inputs,
                                     uint32_t input_count, const egraph_tensor *outputs,
                                     uint32_t output_count, egraph_step_verdict *out) {
+  EG_REQUIRE(check, out);
+  EG_REQUIRE_ARRAY(inputs, input_count);
+  EG_REQUIRE_ARRAY(outputs, output_count);
   eg_step_verdict verdict;
   eg_tensor *tensors = check->tensors.data;
   if (input_count != check->inputs || output_count != check->outputs)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/planned.h"
+#include "api/require.h"
 #include "pcg/plan_diff.h"
 #include "pcg/plan_remarks.h"
 #include "pcg/plan_text.h"
@@ -77,16 +78,17 @@ egraph_status eg_planned_require(const egraph_plan *plan) {
 }
 
 const egraph_plan_report *egraph_plan_report_of(const egraph_plan *plan) {
-  return &plan->report;
+  return plan != NULL ? &plan->report : NULL;
 }
 
 const egraph_graph *egraph_plan_graph(const egraph_plan *plan) {
-  return plan->is_there ? plan->planned.graph : NULL;
+  return plan != NULL && plan->is_there ? plan->planned.graph : NULL;
 }
 
 // ---- files ----------------------------------------------------------------------
 
 egraph_status egraph_plan_save(const egraph_plan *plan, const char *path) {
+  EG_REQUIRE(plan, path);
   EG_TRY(eg_planned_require(plan));
   eg_text text;
   eg_text_init(&text, plan->alloc);
@@ -125,6 +127,7 @@ static egraph_status load(const char *path, egraph_plan *plan) {
 
 egraph_status egraph_plan_load(const egraph_allocator *alloc, const char *path,
                                egraph_plan **out) {
+  EG_REQUIRE(path, out);
   egraph_plan *plan;
   EG_TRY(eg_planned_create(alloc, &plan));
   egraph_status status = load(path, plan);
@@ -162,6 +165,7 @@ egraph_plan_account(const egraph_plan *plan,
                     void (*on_exchange)(void *user, const egraph_plan_exchange *exchange),
                     void (*on_store)(void *user, const egraph_plan_store *store),
                     void *user) {
+  EG_REQUIRE(plan);
   EG_TRY(eg_planned_require(plan));
   eg_plan_summary summary;
   EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
@@ -186,6 +190,7 @@ static egraph_status take_text(egraph_status status, eg_text *text, char **out) 
 
 egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,
                                 bool unity, char **out) {
+  EG_REQUIRE(plan, out);
   EG_TRY(eg_planned_require(plan));
   eg_text text;
   eg_plan_summary summary;
@@ -210,6 +215,7 @@ static egraph_status write_summary(eg_text *text, const eg_plan *plan,
 
 egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
                                        const egraph_plan *plan, char **out) {
+  EG_REQUIRE(plan, out);
   EG_TRY(eg_planned_require(plan));
   eg_text text;
   eg_plan_summary summary;
@@ -233,6 +239,7 @@ static egraph_status print_remarks(eg_text *text, const eg_plan *plan) {
 
 egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_plan *plan,
                                   bool json, char **out) {
+  EG_REQUIRE(plan, out);
   EG_TRY(eg_planned_require(plan));
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
@@ -243,6 +250,7 @@ egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_pl
 
 egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan *before,
                                const egraph_plan *after, bool json, char **out) {
+  EG_REQUIRE(before, after, out);
   EG_TRY(eg_planned_require(before));
   EG_TRY(eg_planned_require(after));
   egraph_allocator heap = eg_allocator_or_heap(alloc);

@@ -1,5 +1,6 @@
 // Public functions of the result of an optimization.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/require.h"
 #include "optimize/optimizer.h"
 
 egraph_options egraph_options_default(void) {
@@ -22,18 +23,20 @@ void egraph_result_destroy(egraph_result *result) {
 }
 
 const egraph_report *egraph_result_report(const egraph_result *result) {
-  return &result->report;
+  return result != NULL ? &result->report : NULL;
 }
 
 const egraph_graph *egraph_result_graph(const egraph_result *result) {
-  return result->graph;
+  return result != NULL ? result->graph : NULL;
 }
 
 uint32_t egraph_result_rule_count(const egraph_result *result) {
-  return result->saturation.rule_count;
+  return result != NULL ? result->saturation.rule_count : 0;
 }
 
 egraph_rule_report egraph_result_rule(const egraph_result *result, uint32_t index) {
+  if (index >= egraph_result_rule_count(result))
+    return (egraph_rule_report){.name = NULL};
   const eg_rule_stats *stats = &result->saturation.rules[index];
   return (egraph_rule_report){.name = result->rule_names[index],
                               .matches = stats->matches,
@@ -69,6 +72,7 @@ static egraph_status explain_node(const egraph_result *result, eg_graph_node nod
 
 egraph_status egraph_result_explain(const egraph_allocator *alloc,
                                     const egraph_result *result, char **out) {
+  EG_REQUIRE(result, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status = eg_text_printf(&text, "%13s  %-20s  %-32s  %s\n", "cost",

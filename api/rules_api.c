@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "api/require.h"
 #include "rewrites/rule_ast.h"
 #include "rewrites/rule_class.h"
 #include "rewrites/unity_import.h"
@@ -10,31 +11,35 @@
 const char *egraph_math_name(egraph_math math) { return eg_rule_class_name(math); }
 
 bool egraph_math_find(const char *name, egraph_math *out) {
-  return eg_rule_class_find(name, out);
+  return name != NULL && out != NULL && eg_rule_class_find(name, out);
 }
 
 egraph_status egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out) {
+  EG_REQUIRE(out);
   EG_TRY(eg_rules_create(alloc, out));
   (void)eg_rules_set_verified(*out, true);
   return EGRAPH_OK;
 }
 
 void egraph_rules_trust(egraph_rules *rules, bool trust) {
-  (void)eg_rules_set_verified(rules, !trust);
+  if (rules != NULL) (void)eg_rules_set_verified(rules, !trust);
 }
 
 void egraph_rules_destroy(egraph_rules *rules) { eg_rules_destroy(rules); }
 
 egraph_status egraph_rules_add_builtin(egraph_rules *rules) {
+  EG_REQUIRE(rules);
   return eg_rules_add_builtin(rules);
 }
 
 egraph_status egraph_rules_add_file(egraph_rules *rules, const char *path) {
+  EG_REQUIRE(rules, path);
   return eg_rules_load(rules, path);
 }
 
 egraph_status egraph_rules_add_text(egraph_rules *rules, const char *name,
                                     const char *text) {
+  EG_REQUIRE(rules, name, text);
   return eg_rules_parse(rules, name, text, strlen(text));
 }
 
@@ -53,15 +58,19 @@ egraph_status egraph_rules_import(egraph_rules *rules, const char *path,
                                   void (*report)(void *user, uint32_t number,
                                                  const char *outcome, const char *detail),
                                   void *user) {
+  EG_REQUIRE(rules, path);
   import_report to = {.report = report, .user = user};
   return eg_rules_import_unity(rules, path, report != NULL ? on_import : NULL, &to);
 }
 
 egraph_status egraph_rules_enable(egraph_rules *rules, const char *name, bool on) {
+  EG_REQUIRE(rules, name);
   return eg_rules_enable(rules, name, on);
 }
 
-uint32_t egraph_rules_count(const egraph_rules *rules) { return eg_rules_count(rules); }
+uint32_t egraph_rules_count(const egraph_rules *rules) {
+  return rules != NULL ? eg_rules_count(rules) : 0;
+}
 
 static egraph_rule_info info_of(const eg_rule *rule) {
   return (egraph_rule_info){.name = rule->name,
@@ -73,14 +82,16 @@ static egraph_rule_info info_of(const eg_rule *rule) {
 }
 
 egraph_rule_info egraph_rules_at(const egraph_rules *rules, uint32_t index) {
+  if (index >= egraph_rules_count(rules)) return (egraph_rule_info){.name = NULL};
   return info_of(eg_rules_at(rules, index));
 }
 
 uint32_t egraph_rules_implied_count(const egraph_rules *rules) {
-  return eg_rules_implied_count(rules);
+  return rules != NULL ? eg_rules_implied_count(rules) : 0;
 }
 
 egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules, uint32_t index) {
+  if (index >= egraph_rules_implied_count(rules)) return (egraph_rule_info){.name = NULL};
   return info_of(eg_rules_implied_at(rules, index));
 }
 
@@ -88,12 +99,14 @@ egraph_status egraph_rules_verify(const egraph_rules *rules, uint64_t seed,
                                   void (*report)(void *user, const char *rule,
                                                  bool accepted, const char *detail),
                                   void *user, uint32_t *out_rejected) {
+  EG_REQUIRE(rules, out_rejected);
   const eg_verify_options options = {.seed = seed, .instances = EG_VERIFY_INSTANCES};
   return eg_rules_verify(rules, &options, report, user, out_rejected);
 }
 
 egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rules *rules,
                                 char **out) {
+  EG_REQUIRE(rules, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status = eg_rules_print(rules, &text);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "api/convert.h"
+#include "api/require.h"
 #include "api/tensors.h"
 #include "base/quantile.h"
 #include "exec/session.h"
@@ -42,6 +43,7 @@ egraph_status egraph_session_create(const egraph_allocator *alloc,
                                     const egraph_graph *graph,
                                     const egraph_session_options *options,
                                     egraph_session **out) {
+  EG_REQUIRE(graph, out);
   const egraph_session_options defaults = {.seed = DEFAULT_SEED};
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   egraph_session *session;
@@ -66,21 +68,30 @@ void egraph_session_destroy(egraph_session *session) {
   eg_free(alloc, session, 1, sizeof *session);
 }
 
+/// False where the caller's tensor is none, or has no data.
+static bool view_of(const egraph_tensor *tensor, eg_tensor *out) {
+  if (tensor == NULL || eg_type_from_tensor(tensor, &out->type) != EGRAPH_OK)
+    return false;
+  out->data = tensor->data;
+  return tensor->data != NULL || eg_type_elements(&out->type) == 0;
+}
+
 void egraph_draw_weight(const char *name, uint64_t seed, const egraph_tensor *tensor) {
-  eg_tensor drawn = {.data = tensor->data};
-  if (eg_type_from_tensor(tensor, &drawn.type) == EGRAPH_OK)
-    eg_weight_draw(name, seed, &drawn);
+  eg_tensor drawn;
+  if (name != NULL && view_of(tensor, &drawn)) eg_weight_draw(name, seed, &drawn);
 }
 
 void egraph_draw_input(const char *name, uint64_t seed, const egraph_tensor *tensor) {
-  eg_tensor drawn = {.data = tensor->data};
-  if (eg_type_from_tensor(tensor, &drawn.type) == EGRAPH_OK)
-    eg_input_draw(name, seed, &drawn);
+  eg_tensor drawn;
+  if (name != NULL && view_of(tensor, &drawn)) eg_input_draw(name, seed, &drawn);
 }
 
 egraph_status egraph_session_run(egraph_session *session, const egraph_tensor *inputs,
                                  uint32_t input_count, const egraph_tensor *outputs,
                                  uint32_t output_count) {
+  EG_REQUIRE(session);
+  EG_REQUIRE_ARRAY(inputs, input_count);
+  EG_REQUIRE_ARRAY(outputs, output_count);
   if (input_count != session->input_count || output_count != session->output_count)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "%u inputs and %u outputs given; the graph has %u and %u", input_count,
@@ -129,14 +140,13 @@ static uint64_t count_not_finite(const eg_tensor *tensor) {
 }
 
 uint64_t egraph_tensor_not_finite(const egraph_tensor *tensor) {
-  eg_tensor own = {.data = tensor->data};
-  return eg_type_from_tensor(tensor, &own.type) == EGRAPH_OK ? count_not_finite(&own) : 0;
+  eg_tensor own;
+  return view_of(tensor, &own) ? count_not_finite(&own) : 0;
 }
 
 double egraph_tensor_error(const egraph_tensor *want, const egraph_tensor *have) {
-  eg_tensor a = {.data = want->data}, b = {.data = have->data};
-  if (eg_type_from_tensor(want, &a.type) != EGRAPH_OK ||
-      eg_type_from_tensor(have, &b.type) != EGRAPH_OK || a.type.dtype != b.type.dtype ||
+  eg_tensor a, b;
+  if (!view_of(want, &a) || !view_of(have, &b) || a.type.dtype != b.type.dtype ||
       !eg_type_same_shape(&a.type, &b.type))
     return INFINITY;
   return relative_error(&a, &b);
@@ -196,6 +206,7 @@ static egraph_status prepare(const egraph_allocator *alloc, const eg_graph *grap
 egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *a,
                              const egraph_graph *b, const egraph_compare_options *options,
                              egraph_comparison *out) {
+  EG_REQUIRE(a, b, out);
   const egraph_compare_options defaults = {.seed = DEFAULT_SEED};
   if (options == NULL) options = &defaults;
   EG_TRY(eg_graph_check_fixed(a, "a comparison"));
@@ -260,26 +271,27 @@ static egraph_status time_steps(eg_session *session, const eg_tensors *inputs,
   return EGRAPH_OK;
 }
 
-egraph_status egraph_session_steps(egraph_session *public_session, uint64_t seed,
+egraph_status egraph_session_steps(egraph_session *session, uint64_t seed,
                                    uint32_t repeats,
                                    void (*report)(void *user, const egraph_step *step),
                                    void *user) {
-  eg_session *session = public_session->session;
-  const eg_graph *graph = eg_session_graph(session);
+  EG_REQUIRE(session);
+  EG_REQUIRE_CALL(report);
+  eg_session *own = session->session;
+  const eg_graph *graph = eg_session_graph(own);
   egraph_allocator alloc = eg_graph_allocator(graph);
   eg_tensors inputs, outputs;
   eg_tensors_init(&inputs, alloc);
   eg_tensors_init(&outputs, alloc);
   double *seconds = NULL;
-  uint32_t steps = eg_session_step_count(session), rounds = repeats != 0 ? repeats : 1;
+  uint32_t steps = eg_session_step_count(own), rounds = repeats != 0 ? repeats : 1;
   egraph_status status = eg_alloc(alloc, steps, sizeof *seconds, &seconds);
   if (status == EGRAPH_OK) status = eg_tensors_draw_inputs(graph, seed, &inputs);
   if (status == EGRAPH_OK) status = eg_tensors_make_outputs(graph, &outputs);
-  eg_session_set_timing(session, true);
-  if (status == EGRAPH_OK)
-    status = time_steps(session, &inputs, &outputs, rounds, seconds);
-  eg_session_set_timing(session, false);
-  if (status == EGRAPH_OK) report_steps(session, rounds, seconds, report, user);
+  eg_session_set_timing(own, true);
+  if (status == EGRAPH_OK) status = time_steps(own, &inputs, &outputs, rounds, seconds);
+  eg_session_set_timing(own, false);
+  if (status == EGRAPH_OK) report_steps(own, rounds, seconds, report, user);
   eg_free(alloc, seconds, steps, sizeof *seconds);
   eg_tensors_free(&inputs);
   eg_tensors_free(&outputs);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/require.h"
 #include "api/terms.h"
 #include "rewrites/symbolic_pattern.h"
 
@@ -96,6 +97,7 @@ static egraph_terms_report report_of(const eg_saturation_report *r) {
 egraph_status egraph_terms_saturate(egraph_terms *terms,
                                     const egraph_terms_options *options,
                                     egraph_terms_report *out_report) {
+  EG_REQUIRE(terms);
   egraph_terms_options usual = egraph_terms_options_default();
   listener l = {.options = options != NULL ? options : &usual};
   eg_saturation_options inner;
@@ -112,6 +114,7 @@ egraph_status egraph_terms_saturate(egraph_terms *terms,
 }
 
 egraph_rule_report egraph_terms_rule(const egraph_terms *terms, uint32_t index) {
+  if (index >= egraph_terms_rule_count(terms)) return (egraph_rule_report){.name = NULL};
   egraph_rule_report report = {.name = eg_symbolic_rule_at(terms->symbolic, index)->name};
   if (index >= terms->last.rule_count) return report;
   const eg_rule_stats *stats = &terms->last.rules[index];
@@ -167,6 +170,7 @@ egraph_status egraph_terms_search(egraph_terms *terms, const char *pattern,
                                   bool (*report)(void *user,
                                                  const egraph_terms_match *match),
                                   void *user, uint64_t *out_count) {
+  EG_REQUIRE(terms, pattern);
   EG_TRY(eg_terms_check_clean(terms));
   eg_symbolic_pattern compiled;
   search s = {.report = report, .user = user};
@@ -198,6 +202,7 @@ static egraph_status simplify(egraph_terms *terms, const char *rules_text,
 egraph_status egraph_expression_simplify(const egraph_allocator *alloc,
                                          const char *rules_text, const char *term,
                                          uint32_t node_limit, char **out) {
+  EG_REQUIRE(rules_text, term, out);
   egraph_terms *terms;
   EG_TRY(egraph_terms_create(alloc, &terms));
   egraph_status status = simplify(terms, rules_text, term, node_limit, out);

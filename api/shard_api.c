@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "api/require.h"
 #include "base/file.h"
 #include "base/work.h"
 #include "extract/shard/iopddl_json.h"
@@ -27,6 +28,7 @@ struct egraph_shard_plan {
 // ---- problems -------------------------------------------------------------------
 
 egraph_status egraph_shard_create(const egraph_allocator *alloc, egraph_shard **out) {
+  EG_REQUIRE(out);
   egraph_shard *shard;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *shard, &shard));
@@ -47,6 +49,7 @@ void egraph_shard_destroy(egraph_shard *shard) {
 
 egraph_status egraph_shard_load(const egraph_allocator *alloc, const char *path,
                                 egraph_shard **out) {
+  EG_REQUIRE(path, out);
   egraph_shard *shard;
   EG_TRY(egraph_shard_create(alloc, &shard));
   egraph_status status = eg_iopddl_read(path, &shard->problem);
@@ -70,6 +73,9 @@ static egraph_status check_amounts(const char *what, const int64_t *amounts,
 egraph_status egraph_shard_add_node(egraph_shard *shard, int64_t first, int64_t last,
                                     const int64_t *cost, const int64_t *usage,
                                     uint32_t count, uint32_t *out_node) {
+  EG_REQUIRE(shard);
+  EG_REQUIRE_ARRAY(cost, count);
+  EG_REQUIRE_ARRAY(usage, count);
   if (count == 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "a node has at least one strategy; if it has no "
                                       "choice, give it one of cost 0");
@@ -87,6 +93,7 @@ static size_t strategies_of(const eg_shard_problem *problem, uint32_t node) {
 
 egraph_status egraph_shard_add_edge(egraph_shard *shard, uint32_t a, uint32_t b,
                                     const int64_t *table) {
+  EG_REQUIRE(shard, table);
   const eg_shard_problem *problem = &shard->problem;
   uint32_t nodes = eg_shard_node_count(problem);
   if (a >= nodes || b >= nodes)
@@ -103,6 +110,7 @@ egraph_status egraph_shard_add_edge(egraph_shard *shard, uint32_t a, uint32_t b,
 }
 
 egraph_status egraph_shard_set_limit(egraph_shard *shard, int64_t limit) {
+  EG_REQUIRE(shard);
   if (limit < 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the limit is %lld; it cannot be negative",
                    (long long)limit);
@@ -111,6 +119,7 @@ egraph_status egraph_shard_set_limit(egraph_shard *shard, int64_t limit) {
 }
 
 egraph_shard_info egraph_shard_info_of(const egraph_shard *shard) {
+  if (shard == NULL) return (egraph_shard_info){.nodes = 0};
   const eg_shard_problem *problem = &shard->problem;
   return (egraph_shard_info){.nodes = eg_shard_node_count(problem),
                              .edges = eg_shard_edge_count(problem),
@@ -122,6 +131,8 @@ egraph_shard_info egraph_shard_info_of(const egraph_shard *shard) {
 egraph_status egraph_shard_evaluate(const egraph_shard *shard, const uint32_t *choice,
                                     uint32_t count, int64_t *out_cost,
                                     int64_t *out_peak) {
+  EG_REQUIRE(shard, out_cost, out_peak);
+  EG_REQUIRE_ARRAY(choice, count);
   const eg_shard_problem *problem = &shard->problem;
   if (count != eg_shard_node_count(problem))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "a choice for %u nodes, but the problem has %u",
@@ -176,6 +187,7 @@ static egraph_status solve(const egraph_shard *shard, const egraph_shard_options
 egraph_status egraph_shard_solve(const egraph_allocator *alloc, const egraph_shard *shard,
                                  const egraph_shard_options *options,
                                  egraph_shard_plan **out) {
+  EG_REQUIRE(shard, out);
   egraph_shard_plan *plan;
   const egraph_shard_options defaults = {.seed = 0};
   if (options == NULL) options = &defaults;
@@ -201,9 +213,10 @@ void egraph_shard_plan_destroy(egraph_shard_plan *plan) {
 }
 
 const egraph_shard_report *egraph_shard_plan_report(const egraph_shard_plan *plan) {
-  return &plan->report;
+  return plan != NULL ? &plan->report : NULL;
 }
 
 const uint32_t *egraph_shard_plan_choice(const egraph_shard_plan *plan) {
-  return plan->report.cost >= EG_SHARD_INFINITE ? NULL : plan->result.choice.data;
+  bool has_choice = plan != NULL && plan->report.cost < EG_SHARD_INFINITE;
+  return has_choice ? plan->result.choice.data : NULL;
 }

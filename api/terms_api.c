@@ -1,5 +1,6 @@
 // Public functions of e-graphs of plain terms: making, reading and printing them.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/require.h"
 #include "api/terms.h"
 
 #include <string.h>
@@ -7,6 +8,7 @@
 enum { MAX_RULE_BYTES = 1 << 28, FEW_CHILDREN = 8 };
 
 egraph_status egraph_terms_create(const egraph_allocator *alloc, egraph_terms **out) {
+  EG_REQUIRE(out);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   egraph_terms *terms;
   EG_TRY(eg_alloc(heap, 1, sizeof *terms, &terms));
@@ -47,10 +49,12 @@ egraph_status eg_terms_check_clean(const egraph_terms *terms) {
 
 egraph_status egraph_terms_add_rule_text(egraph_terms *terms, const char *name,
                                          const char *text) {
+  EG_REQUIRE(terms, name, text);
   return eg_symbolic_add_rules(terms->symbolic, name, text, strlen(text));
 }
 
 egraph_status egraph_terms_add_rule_file(egraph_terms *terms, const char *path) {
+  EG_REQUIRE(terms, path);
   char *text;
   size_t size;
   EG_TRY(eg_file_read(terms->alloc, path, MAX_RULE_BYTES, &text, &size));
@@ -60,11 +64,12 @@ egraph_status egraph_terms_add_rule_file(egraph_terms *terms, const char *path) 
 }
 
 uint32_t egraph_terms_rule_count(const egraph_terms *terms) {
-  return eg_symbolic_rule_count(terms->symbolic);
+  return terms != NULL ? eg_symbolic_rule_count(terms->symbolic) : 0;
 }
 
 egraph_status egraph_terms_add(egraph_terms *terms, const char *name, const char *text,
                                egraph_class *out) {
+  EG_REQUIRE(terms, name, text, out);
   eg_class class;
   EG_TRY(eg_symbolic_add_term(terms->symbolic, name, text, strlen(text), &class));
   out->id = class.id;
@@ -75,6 +80,7 @@ egraph_status egraph_terms_add(egraph_terms *terms, const char *name, const char
 
 egraph_status egraph_terms_symbol(egraph_terms *terms, const char *text,
                                   egraph_symbol *out) {
+  EG_REQUIRE(terms, text, out);
   return eg_symbolic_symbol(terms->symbolic, text, &out->id);
 }
 
@@ -110,6 +116,8 @@ static egraph_status check_symbol(const egraph_terms *terms, egraph_symbol symbo
 egraph_status egraph_terms_add_node(egraph_terms *terms, egraph_symbol symbol,
                                     const egraph_class *children, uint32_t count,
                                     egraph_class *out) {
+  EG_REQUIRE(terms, out);
+  EG_REQUIRE_ARRAY(children, count);
   EG_TRY(check_symbol(terms, symbol));
   eg_class few[FEW_CHILDREN], *many, class;
   eg_term term;
@@ -137,6 +145,8 @@ static egraph_status add_batch(egraph_terms *terms, egraph_symbol symbol, uint32
 egraph_status egraph_terms_add_nodes(egraph_terms *terms, egraph_symbol symbol,
                                      uint32_t arity, const egraph_class *children,
                                      size_t count, egraph_class *out) {
+  EG_REQUIRE(terms, out);
+  EG_REQUIRE_ARRAY(children, arity == 0 ? 0 : count);
   EG_TRY(check_symbol(terms, symbol));
   size_t most = arity <= FEW_CHILDREN ? EG_ENGINE_BATCH : 1;
   for (size_t i = 0; i < count; i += most) {
@@ -163,6 +173,7 @@ bool egraph_terms_find_node(const egraph_terms *terms, egraph_symbol symbol,
                             egraph_class *out) {
   eg_class few[FEW_CHILDREN], *many, class;
   eg_term term;
+  if (terms == NULL || (count != 0 && children == NULL)) return false;
   if (!are_known(terms, children, count) ||
       make_term(terms, symbol, children, count, few, &many, &term) != EGRAPH_OK)
     return false;
@@ -174,6 +185,7 @@ bool egraph_terms_find_node(const egraph_terms *terms, egraph_symbol symbol,
 
 egraph_status egraph_terms_unite(egraph_terms *terms, egraph_class a, egraph_class b,
                                  bool *out_changed) {
+  EG_REQUIRE(terms);
   bool changed;
   EG_TRY(eg_engine_unite(engine_of(terms), (eg_class){a.id}, (eg_class){b.id},
                          EG_REASON_SEED, &changed));
@@ -182,11 +194,12 @@ egraph_status egraph_terms_unite(egraph_terms *terms, egraph_class a, egraph_cla
 }
 
 egraph_status egraph_terms_rebuild(egraph_terms *terms) {
+  EG_REQUIRE(terms);
   return eg_engine_rebuild(engine_of(terms));
 }
 
 egraph_class egraph_terms_find(const egraph_terms *terms, egraph_class which) {
-  if (!are_known(terms, &which, 1)) return which;
+  if (terms == NULL || !are_known(terms, &which, 1)) return which;
   return (egraph_class){eg_engine_find(engine_in(terms), (eg_class){which.id}).id};
 }
 
@@ -195,6 +208,7 @@ bool egraph_terms_are_equal(const egraph_terms *terms, egraph_class a, egraph_cl
 }
 
 egraph_terms_info egraph_terms_info_of(const egraph_terms *terms) {
+  if (terms == NULL) return (egraph_terms_info){.nodes = 0};
   const eg_engine *engine = engine_in(terms);
   return (egraph_terms_info){.nodes = eg_engine_node_count(engine),
                              .classes = eg_engine_class_count(engine),
@@ -212,6 +226,7 @@ static egraph_status check_readable(const egraph_terms *terms, egraph_class whic
 egraph_status egraph_terms_smallest(const egraph_allocator *alloc,
                                     const egraph_terms *terms, egraph_class which,
                                     char **out, uint64_t *out_size) {
+  EG_REQUIRE(terms, out);
   EG_TRY(check_readable(terms, which));
   eg_text text;
   uint64_t size;
@@ -231,6 +246,7 @@ static egraph_status spell(void *user, const eg_term *term, eg_text *out) {
 
 egraph_status egraph_terms_dot(const egraph_allocator *alloc, const egraph_terms *terms,
                                char **out) {
+  EG_REQUIRE(terms, out);
   EG_TRY(eg_terms_check_clean(terms));
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
@@ -242,5 +258,6 @@ egraph_status egraph_terms_dot(const egraph_allocator *alloc, const egraph_terms
 }
 
 egraph_status egraph_terms_check(const egraph_terms *terms) {
+  EG_REQUIRE(terms);
   return eg_engine_check(engine_in(terms));
 }

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "api/require.h"
 #include "api/terms.h"
 #include "rewrites/symbolic_explain.h"
 
 egraph_status egraph_terms_keep_explanations(egraph_terms *terms) {
+  EG_REQUIRE(terms);
   return eg_symbolic_keep_explanations(terms->symbolic);
 }
 
@@ -77,6 +79,7 @@ egraph_status egraph_terms_explain(egraph_terms *terms, const char *from, const 
                                    bool (*report)(void *user,
                                                   const egraph_terms_step *step),
                                    void *user, uint64_t *out_count) {
+  EG_REQUIRE(terms, from, to);
   eg_symbolic_explainer *explainer;
   eg_explanation explanation;
   EG_TRY(eg_symbolic_explainer_create(&terms->alloc, terms->symbolic, &explainer));

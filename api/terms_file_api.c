@@ -1,10 +1,12 @@
 // Public functions that write e-graphs of plain terms to files and read them.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/require.h"
 #include "api/terms.h"
 #include "rewrites/symbolic_file.h"
 #include "rewrites/symbolic_json.h"
 
 egraph_status egraph_terms_save(const egraph_terms *terms, const char *path) {
+  EG_REQUIRE(terms, path);
   EG_TRY(eg_terms_check_clean(terms));
   return eg_symbolic_save(terms->symbolic, path);
 }
@@ -41,6 +43,7 @@ static egraph_status load(egraph_allocator alloc, const char *path, eg_text *rul
 
 egraph_status egraph_terms_load(const egraph_allocator *alloc, const char *path,
                                 egraph_terms **out) {
+  EG_REQUIRE(path, out);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_text rules;
   eg_text_init(&rules, heap);
@@ -61,6 +64,8 @@ static egraph_status print_json(const egraph_terms *terms, const egraph_class *r
 
 egraph_status egraph_terms_save_json(const egraph_terms *terms, const egraph_class *roots,
                                      uint32_t root_count, const char *path) {
+  EG_REQUIRE(terms, path);
+  EG_REQUIRE_ARRAY(roots, root_count);
   EG_TRY(eg_terms_check_clean(terms));
   eg_classes own;
   eg_text text;
@@ -76,6 +81,7 @@ egraph_status egraph_terms_save_json(const egraph_terms *terms, const egraph_cla
 egraph_status egraph_terms_load_json(const egraph_allocator *alloc, const char *path,
                                      void (*on_root)(void *user, egraph_class root),
                                      void *user, egraph_terms **out) {
+  EG_REQUIRE(path, out);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_symbolic *symbolic;
   eg_classes roots;

@@ -1,5 +1,6 @@
 // Public functions on the weights of models that are planned and trained.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/require.h"
 #include "api/trained.h"
 
 #include <string.h>
@@ -84,6 +85,8 @@ egraph_status
 egraph_training_weights(const egraph_graph *graph, const egraph_plan_options *options,
                         void (*report)(void *user, const egraph_model_weight *weight),
                         void *user) {
+  EG_REQUIRE(graph);
+  EG_REQUIRE_CALL(report);
   chooser c;
   eg_parameter_wish wish = {.freeze = NULL};
   if (options != NULL)
@@ -110,6 +113,7 @@ static egraph_tensor tensor_of(const eg_value_info *info) {
 
 egraph_status egraph_graph_weight(const egraph_graph *graph, uint32_t index,
                                   const char **out_name, egraph_tensor *out) {
+  EG_REQUIRE(graph, out_name, out);
   uint32_t count = 0;
   for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
     const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
@@ -124,6 +128,7 @@ egraph_status egraph_graph_weight(const egraph_graph *graph, uint32_t index,
 
 egraph_status egraph_graph_find_weight(const egraph_graph *graph, const char *name,
                                        egraph_tensor *out) {
+  EG_REQUIRE(graph, name, out);
   eg_value value;
   if (!eg_graph_find_value(graph, name, &value) ||
       eg_graph_value(graph, value)->kind != EG_VALUE_WEIGHT)
@@ -167,6 +172,7 @@ static egraph_status take_weight(const eg_graph *model, eg_graph *step, eg_value
 }
 
 egraph_status egraph_plan_take_weights(egraph_plan *plan, const egraph_graph *model) {
+  EG_REQUIRE(plan, model);
   EG_TRY(eg_planned_require(plan));
   eg_graph *step = plan->planned.graph, *folded = NULL;
   egraph_allocator alloc = eg_graph_allocator(model);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/costs.h"
+#include "api/require.h"
 #include "api/tensors.h"
 #include "base/quantile.h"
 #include "exec/session.h"
@@ -163,6 +164,7 @@ static egraph_status validate(validation *v, uint32_t repeats, uint64_t seed) {
 egraph_status egraph_costs_validate(egraph_costs *costs, const egraph_graph *graph,
                                     uint32_t repeats, uint64_t seed,
                                     egraph_validation *out) {
+  EG_REQUIRE(costs, graph, out);
   double predicted;
   EG_TRY(eg_graph_check_fixed(graph, "a measurement"));
   EG_TRY(egraph_costs_predict(costs, graph, &predicted));

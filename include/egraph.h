@@ -7,6 +7,9 @@
 // - A returned pointer is borrowed from the object it came from. `T **out` of a create,
 //   load or run function is owned by the caller: destroy it (NULL is allowed). `const T
 //   *` arguments are not kept unless said otherwise.
+// - A pointer is required unless its function says that it may be NULL; an array without
+//   elements may be. A NULL that is not allowed fails with ARGUMENT, naming it; functions
+//   without a status then say 0, false or NULL, as they do past the end of a list.
 // - Objects are thread-compatible: different objects may be used from different threads.
 // - Times are in seconds, sizes in bytes, shapes in elements, row-major, ONNX operator
 //   semantics.

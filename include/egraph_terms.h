@@ -165,7 +165,8 @@ typedef struct egraph_terms_match {
 } egraph_terms_match;
 /// Searches for one pattern, or for several at once that share variables: "(* ?x ?y) (*
 /// ?x ?z)". Calls `report` (may be NULL) for each match until it returns true, and counts
-/// them. A match is one choice of nodes. Fails with PARSE, "pattern:line:col: ...".
+/// them (out_count may be NULL). A match is one choice of nodes. Fails with PARSE,
+/// "pattern:line:col: ...".
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_search(egraph_terms *terms, const char *pattern,
                     bool (*report)(void *user, const egraph_terms_match *match),
@@ -237,11 +238,11 @@ typedef struct egraph_terms_step {
 /// Why two terms are equal: steps that lead from one to the other, few but not always the
 /// fewest, and no term twice. The terms are texts as for egraph_terms_add; the e-graph
 /// need not have them. Calls `report` (may be NULL) for each step until it returns true,
-/// and counts all steps. Every explanation has been replayed by a checker that knows the
-/// rules and nothing else. Replays what was applied until the two became equal: the time
-/// of that, and a multiple of its memory, which is given back. Fails with ARGUMENT when
-/// the terms are not known to be equal or no explanations are kept, PARSE, UNSUPPORTED
-/// when the steps together are too large, MEMORY.
+/// and counts all steps (out_count may be NULL). Every explanation has been replayed by a
+/// checker that knows the rules and nothing else. Replays what was applied until the two
+/// became equal: the time of that, and a multiple of its memory, which is given back.
+/// Fails with ARGUMENT when the terms are not known to be equal or no explanations are
+/// kept, PARSE, UNSUPPORTED when the steps together are too large, MEMORY.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_explain(egraph_terms *terms, const char *from, const char *to,
                      bool (*report)(void *user, const egraph_terms_step *step),

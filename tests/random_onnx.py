@@ -41,7 +41,8 @@ SMALLEST = {TensorProto.FLOAT: 2.0**-149, TensorProto.DOUBLE: 0, TensorProto.FLO
             TensorProto.BFLOAT16: 2.0**-133}
 NOISES, NOISE, BOUND = 6, 4, 16
 # Kernels whose error is relative to one, not to the result; and those whose constants are of float32 somewhere.
-ABSOLUTE = {"Sigmoid", "Tanh", "Erf", "Softmax", "LogSoftmax", "Gelu", "Softplus", "Mish", "Sin", "Cos", "Swish"}
+ABSOLUTE = {"Sigmoid", "Tanh", "Erf", "Softmax", "LogSoftmax", "Gelu", "Softplus", "Mish", "Sin", "Cos", "Swish",
+            "ReduceLogSumExp"}
 COARSE = {"HardSwish", "Gelu", "Selu", "HardSigmoid", "LeakyRelu", "BatchNormalization", "LayerNormalization",
           "RMSNormalization"}
 

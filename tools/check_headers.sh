@@ -22,5 +22,11 @@ if [ -n "$cxx" ]; then
   "$cxx" -std=c++17 "${warnings[@]}" -fsyntax-only -Iinclude "$scratch/alone.cpp" ||
     { echo "include/egraph.h is not valid C++"; bad=$((bad + 1)); }
 fi
+# Every public function that takes a pointer is among the tests of misuse.
+declarations=$(sed ':all;N;$!b all;s/\n */ /g' include/*.h | grep -oE 'EGRAPH_API [^;]*;' | grep '\*')
+while IFS= read -r function; do
+  grep -q "\b$function\b" tests/unit/test_api_misuse.c ||
+    { echo "tests/unit/test_api_misuse.c lacks $function"; bad=$((bad + 1)); }
+done < <(sed -nE 's/^EGRAPH_API (EGRAPH_NODISCARD )?[^(]*[ *](egraph_[a-z0-9_]+) ?\(.*\*.*/\2/p' <<<"$declarations" | sort -u)
 echo "$count headers, $bad bad"
 [ "$bad" -eq 0 ]
