@@ -70,8 +70,6 @@ ALLOWED = [
      lambda result, model, feeds, why: "e+38 became" in why and made_by(model, why, "Clip")),
     ("an infinity may become NaN where sums and products are regrouped (rewrites/CLASSES.md)",
      lambda result, model, feeds, why: "inf became nan" in why),
-    ("oneDNN's kernels, which our back-end cpu uses, lose NaN; the reference back-end does not",
-     lambda result, model, feeds, why: result == "EXECUTED DIFFERENTLY BY CPU ALONE"),
 ]
 
 

@@ -137,7 +137,7 @@ static egraph_status add_in_place(eg_cpu_builder *builder, uint32_t operand,
 
 egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *epilogue) {
   const eg_eltwise_chain none = {0}, *act = &epilogue->act;
-  bool fuses = epilogue->count != 0 && act->count != 0 && !eg_eltwise_has_loop(act->step);
+  bool fuses = epilogue->count != 0 && act->count != 0 && !eg_eltwise_has_loop(act);
   for (uint32_t i = 0; i < epilogue->count; i++)
     EG_TRY(add_in_place(builder, epilogue->addends[i],
                         fuses && i + 1 == epilogue->count ? act : &none));

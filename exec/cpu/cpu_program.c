@@ -2,6 +2,9 @@
 #include "exec/cpu/cpu_program.h"
 
 #include "exec/cpu/families.h"
+#include "exec/cpu/invalid_flag.h"
+#include "exec/cpu/omp_runtime.h"
+#include "exec/reference_backend.h"
 
 typedef struct stage_operand {
   int name;
@@ -11,7 +14,8 @@ typedef struct stage_operand {
 
 typedef struct eg_stage {
   struct eg_stage *next;
-  dnnl_primitive_t primitive; // NULL: function
+  dnnl_primitive_t primitive; // NULL: another kind
+  eg_program *reference;      // NULL: another kind; places: its scratch memory
   eg_stage_function function;
   const void *payload;
   stage_operand *operands;
@@ -24,8 +28,9 @@ typedef struct cpu_program {
   eg_arena arena;
   dnnl_engine_t engine; // of the back-end, which outlives its programs
   dnnl_stream_t stream;
-  eg_stage_list prepare, run;
+  eg_stage_list prepare, run, again;
   eg_sizes constant_bytes;
+  uint32_t threads; // that kernels are generated for
 } cpu_program;
 
 // A stage with its memory: what a launch executes.
@@ -33,6 +38,7 @@ typedef struct bound_stage {
   const eg_stage *stage;
   void **addresses;
   dnnl_exec_arg_t *args;
+  eg_launch *reference;
 } bound_stage;
 
 typedef struct cpu_launch {
@@ -40,8 +46,9 @@ typedef struct cpu_launch {
   egraph_allocator alloc;
   eg_arena arena;
   dnnl_stream_t stream;
-  bound_stage *stages;
-  uint32_t count;
+  bound_stage *stages; // of `run`, then of `again`
+  uint32_t count, run_count;
+  uint32_t threads;
 } cpu_launch;
 
 // ---- building -------------------------------------------------------------------
@@ -142,6 +149,26 @@ egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
   return EGRAPH_OK;
 }
 
+void eg_cpu_exchange_lists(eg_cpu_builder *builder) {
+  eg_stage_list run = builder->run;
+  builder->run = builder->again;
+  builder->again = run;
+  size_t bytes = builder->scratch_bytes;
+  builder->scratch_bytes = builder->other_scratch_bytes;
+  builder->other_scratch_bytes = bytes;
+}
+
+egraph_status eg_cpu_add_reference(eg_cpu_builder *builder) {
+  eg_stage *stage;
+  EG_TRY(append_stage(builder, &builder->run, 1, &stage));
+  EG_TRY(eg_reference_compile(builder->alloc, builder->spec, &stage->reference));
+  const eg_program_info *info = &stage->reference->info;
+  builder->kept |= info->kept;
+  stage->operands[0].place = eg_cpu_scratch(builder, info->scratch_bytes);
+  stage->count = 1;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out) {
   EG_TRY(eg_dnnl_check(dnnl_primitive_attr_create(out), "attributes"));
   egraph_status status = eg_dnnl_check(
@@ -239,11 +266,21 @@ static void *resolve(eg_place place, const eg_bindings *bindings) {
   return base == NULL ? NULL : base + place.offset;
 }
 
+static egraph_status bind_reference(const eg_program *program, eg_place scratch,
+                                    const eg_bindings *bindings, eg_launch **out) {
+  eg_bindings own = *bindings;
+  own.scratch = resolve(scratch, bindings);
+  return program->vtable->bind(program, &own, out);
+}
+
 static egraph_status bind_stage(cpu_launch *launch, dnnl_engine_t engine,
                                 const eg_stage *stage, const eg_bindings *bindings,
                                 bound_stage *out) {
   out->stage = stage;
   if (stage->count == 0) return EGRAPH_OK;
+  if (stage->reference != NULL)
+    return bind_reference(stage->reference, stage->operands[0].place, bindings,
+                          &out->reference);
   EG_TRY(eg_arena_alloc(&launch->arena, stage->count, sizeof *out->addresses,
                         &out->addresses));
   if (stage->primitive != NULL)
@@ -264,6 +301,7 @@ static void launch_destroy(eg_launch *base) {
   cpu_launch *launch = (cpu_launch *)base;
   for (uint32_t s = 0; s < launch->count; s++) {
     const bound_stage *bound = &launch->stages[s];
+    eg_launch_destroy(bound->reference);
     if (bound->args == NULL) continue;
     for (uint32_t i = 0; i < bound->stage->count; i++)
       if (bound->args[i].memory != NULL) dnnl_memory_destroy(bound->args[i].memory);
@@ -272,44 +310,60 @@ static void launch_destroy(eg_launch *base) {
   eg_free(launch->alloc, launch, 1, sizeof *launch);
 }
 
+static egraph_status run_stage(const bound_stage *bound, dnnl_stream_t stream) {
+  const eg_stage *stage = bound->stage;
+  if (bound->reference != NULL) return bound->reference->vtable->run(bound->reference);
+  if (stage->primitive == NULL) return stage->function(stage->payload, bound->addresses);
+  dnnl_status_t status =
+      dnnl_primitive_execute(stage->primitive, stream, (int)stage->count, bound->args);
+  return status == dnnl_success ? EGRAPH_OK
+                                : eg_dnnl_check(status, "primitive execution");
+}
+
+static egraph_status run_stages(const cpu_launch *launch, uint32_t from, uint32_t to) {
+  for (uint32_t s = from; s < to; s++)
+    EG_TRY(run_stage(&launch->stages[s], launch->stream));
+  return EGRAPH_OK;
+}
+
 static egraph_status launch_run(eg_launch *base) {
   const cpu_launch *launch = (const cpu_launch *)base;
-  for (uint32_t s = 0; s < launch->count; s++) {
-    const bound_stage *bound = &launch->stages[s];
-    const eg_stage *stage = bound->stage;
-    if (stage->primitive == NULL) {
-      EG_TRY(stage->function(stage->payload, bound->addresses));
-      continue;
-    }
-    dnnl_status_t status = dnnl_primitive_execute(stage->primitive, launch->stream,
-                                                  (int)stage->count, bound->args);
-    if (status != dnnl_success) return eg_dnnl_check(status, "primitive execution");
-  }
-  return EGRAPH_OK;
+  bool may_lose_nan = launch->run_count != launch->count;
+  if (may_lose_nan) eg_invalid_flag_clear(launch->threads);
+  EG_TRY(run_stages(launch, 0, launch->run_count));
+  if (!may_lose_nan || !eg_invalid_flag_is_up(launch->threads)) return EGRAPH_OK;
+  return run_stages(launch, launch->run_count, launch->count);
 }
 
 static const eg_launch_vtable launch_vtable = {.destroy = launch_destroy,
                                                .run = launch_run};
 
-static egraph_status bind_list(const cpu_program *program, const eg_stage_list *list,
-                               const eg_bindings *bindings, eg_launch **out) {
+static egraph_status bind_list(cpu_launch *launch, dnnl_engine_t engine,
+                               const eg_stage_list *list, const eg_bindings *bindings) {
+  for (const eg_stage *stage = list->first; stage != NULL; stage = stage->next)
+    EG_TRY(bind_stage(launch, engine, stage, bindings, &launch->stages[launch->count++]));
+  return EGRAPH_OK;
+}
+
+static egraph_status bind_lists(const cpu_program *program, const eg_stage_list *run,
+                                const eg_stage_list *again, const eg_bindings *bindings,
+                                eg_launch **out) {
   cpu_launch *launch;
   EG_TRY(eg_alloc(program->alloc, 1, sizeof *launch, &launch));
   launch->base.vtable = &launch_vtable;
   launch->alloc = program->alloc;
   launch->stream = program->stream;
+  launch->threads = program->threads;
+  launch->run_count = run->count;
   eg_arena_init(&launch->arena, program->alloc);
   egraph_status status = EGRAPH_OK;
-  if (list->count != 0)
+  if (run->count + again->count != 0)
     EG_TRY_GOTO(status,
-                eg_arena_alloc(&launch->arena, list->count, sizeof *launch->stages,
-                               &launch->stages),
+                eg_arena_alloc(&launch->arena, run->count + again->count,
+                               sizeof *launch->stages, &launch->stages),
                 failed);
-  for (const eg_stage *stage = list->first; stage != NULL; stage = stage->next)
-    EG_TRY_GOTO(status,
-                bind_stage(launch, program->engine, stage, bindings,
-                           &launch->stages[launch->count++]),
-                failed);
+  EG_TRY_GOTO(status, bind_list(launch, program->engine, run, bindings), failed);
+  EG_TRY_GOTO(status, bind_list(launch, program->engine, again, bindings), failed);
   *out = &launch->base;
   return EGRAPH_OK;
 failed:
@@ -320,7 +374,7 @@ failed:
 static egraph_status program_bind(const eg_program *base, const eg_bindings *bindings,
                                   eg_launch **out) {
   const cpu_program *program = (const cpu_program *)base;
-  return bind_list(program, &program->run, bindings, out);
+  return bind_lists(program, &program->run, &program->again, bindings, out);
 }
 
 // ---- program --------------------------------------------------------------------
@@ -335,7 +389,9 @@ static egraph_status program_prepare(const eg_program *base, void *const *operan
   eg_bindings bindings = {
       .operands = operands, .constants = constants, .scratch = scratch};
   eg_launch *launch = NULL;
-  egraph_status status = bind_list(program, &program->prepare, &bindings, &launch);
+  const eg_stage_list none = {0};
+  egraph_status status =
+      bind_lists(program, &program->prepare, &none, &bindings, &launch);
   if (status == EGRAPH_OK) status = launch_run(launch);
   eg_launch_destroy(launch);
   eg_free(program->alloc, scratch, scratch_bytes, 1);
@@ -343,14 +399,17 @@ static egraph_status program_prepare(const eg_program *base, void *const *operan
 }
 
 static void destroy_stages(const eg_stage_list *list) {
-  for (const eg_stage *stage = list->first; stage != NULL; stage = stage->next)
+  for (const eg_stage *stage = list->first; stage != NULL; stage = stage->next) {
     if (stage->primitive != NULL) dnnl_primitive_destroy(stage->primitive);
+    eg_program_destroy(stage->reference);
+  }
 }
 
 static void program_destroy(eg_program *base) {
   cpu_program *program = (cpu_program *)base;
   destroy_stages(&program->prepare);
   destroy_stages(&program->run);
+  destroy_stages(&program->again);
   eg_sizes_deinit(&program->constant_bytes);
   eg_arena_deinit(&program->arena);
   eg_free(program->alloc, program, 1, sizeof *program);
@@ -378,15 +437,18 @@ static egraph_status compile(eg_cpu_builder *builder) {
 static void take_builder(cpu_program *program, const eg_cpu_builder *builder) {
   program->prepare = builder->prepare;
   program->run = builder->run;
+  program->again = builder->again;
   program->constant_bytes = builder->constant_bytes;
-  program->base.info =
-      (eg_program_info){.kernel = builder->kernel != NULL ? builder->kernel : "native",
-                        .native = true,
-                        .overlay = builder->overlay,
-                        .kept = builder->kept,
-                        .constant_bytes = builder->constant_bytes.data,
-                        .constant_count = (uint32_t)builder->constant_bytes.len,
-                        .scratch_bytes = builder->scratch_bytes};
+  program->base.info = (eg_program_info){
+      .kernel = builder->kernel != NULL ? builder->kernel : "native",
+      .native = true,
+      .overlay = builder->overlay,
+      .kept = builder->kept,
+      .constant_bytes = builder->constant_bytes.data,
+      .constant_count = (uint32_t)builder->constant_bytes.len,
+      .scratch_bytes = builder->scratch_bytes > builder->other_scratch_bytes
+                           ? builder->scratch_bytes
+                           : builder->other_scratch_bytes};
 }
 
 egraph_status eg_cpu_program_create(egraph_allocator alloc, dnnl_engine_t engine,
@@ -398,10 +460,12 @@ egraph_status eg_cpu_program_create(egraph_allocator alloc, dnnl_engine_t engine
   program->alloc = alloc;
   program->engine = engine;
   program->stream = stream;
+  program->threads = eg_omp_threads();
   eg_arena_init(&program->arena, alloc);
   eg_cpu_builder builder = {.spec = request->spec,
                             .dying = request->dying,
                             .engine = engine,
+                            .alloc = alloc,
                             .arena = &program->arena,
                             .overlay = -1};
   eg_sizes_init(&builder.constant_bytes, alloc);

@@ -4,7 +4,15 @@
 //
 //   conv (plain):  prepare  reorder      operand 1 -> constant 0
 //                  run      convolution  operand 0, constant 0 -> result 0
-//                           binary+relu  result 0, operand 3 -> result 0
+//                           binary       result 0, operand 3 -> result 0
+//
+// Some kernels of oneDNN make numbers of NaN. What they raise the flag for
+// (invalid_flag.h) is computed again, or mended, by a third list, which is empty where
+// kernels keep NaN:
+//
+//   conv+relu (nhwc):  run    convolution, relu fused   operand 0, constant 0 -> result 0
+//                      again  convolution               operand 0, constant 0 -> result 0
+//                             relu, a loop of ours      result 0 -> result 0
 //
 // The builder is filled by one function per operator family (family files of this
 // folder). A family that has no kernel for a node returns EGRAPH_E_UNSUPPORTED; the node
@@ -54,10 +62,11 @@ typedef struct eg_cpu_builder {
   const eg_node_spec *spec; // of the request
   uint64_t dying;
   dnnl_engine_t engine;
+  egraph_allocator alloc;
   eg_arena *arena; // of the program under construction
-  eg_stage_list prepare, run;
+  eg_stage_list prepare, run, again;
   eg_sizes constant_bytes;
-  size_t scratch_bytes;
+  size_t scratch_bytes, other_scratch_bytes; // of run and of again, which may share it
   uint64_t kept;
   int32_t overlay;
   const char *kernel; // name of the main stage
@@ -100,6 +109,12 @@ egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
 egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
                                  eg_place from, const dnnl_memory_desc_t *from_desc,
                                  eg_place to, const dnnl_memory_desc_t *to_desc);
+
+/// Exchanges `run` and `again`: stages for `again` are appended between two calls. They
+/// find operands as `run` did (so nothing overlays what they read), and its results.
+void eg_cpu_exchange_lists(eg_cpu_builder *builder);
+/// Appends the reference kernel of the node to builder->run.
+egraph_status eg_cpu_add_reference(eg_cpu_builder *builder);
 
 /// Attributes with scratchpads of ours; destroy with dnnl_primitive_attr_destroy.
 egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);

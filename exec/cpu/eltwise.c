@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/eltwise.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "exec/cpu/families.h"
@@ -24,9 +23,11 @@ static void push(eg_eltwise_chain *chain, dnnl_alg_kind_t alg, double alpha,
       (eg_eltwise){.alg = alg, .alpha = (float)alpha, .beta = (float)beta};
 }
 
-// oneDNN refuses infinite bounds.
+// oneDNN refuses infinite bounds: clips with one follow as a loop of ours.
 static eg_eltwise_chain clip_chain(double low, double high) {
-  return chain_of(dnnl_eltwise_clip_v2, fmax(low, -FLT_MAX), fmin(high, FLT_MAX));
+  bool is_relu = low == 0 && isinf(high) && high > 0;
+  return is_relu ? chain_of(dnnl_eltwise_relu, 0, 0)
+                 : chain_of(dnnl_eltwise_clip_v2, low, high);
 }
 
 eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta) {
@@ -183,8 +184,36 @@ static egraph_status add_step(eg_cpu_builder *builder, const eg_eltwise *step,
   return eg_cpu_add_primitive(builder, &builder->run, desc, args, 2);
 }
 
-bool eg_eltwise_has_loop(const eg_eltwise *step) {
+static bool step_loses_nan(const eg_eltwise *step) {
+  return step->alg == dnnl_eltwise_clip_v2 ||
+         (step->alg == dnnl_eltwise_relu && step->alpha == 0);
+}
+
+bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain) {
+  for (uint32_t i = 0; i < chain->count; i++)
+    if (step_loses_nan(&chain->step[i])) return true;
+  return false;
+}
+
+static bool step_is_slow(const eg_eltwise *step) {
   return step->alg == dnnl_eltwise_gelu_erf && eg_omp_threads() == 1;
+}
+
+bool eg_eltwise_is_slow(const eg_eltwise_chain *chain) {
+  return chain->count == 1 && step_is_slow(&chain->step[0]);
+}
+
+bool eg_eltwise_has_loop(const eg_eltwise_chain *chain) {
+  return eg_eltwise_loses_nan(chain) || eg_eltwise_is_slow(chain);
+}
+
+// The loop of a step that has one.
+static eg_row row_of(const eg_eltwise *step) {
+  eg_op op = step->alg == dnnl_eltwise_gelu_erf ? EG_OP_GELU
+             : step->alg == dnnl_eltwise_relu   ? EG_OP_RELU
+                                                : EG_OP_CLIP;
+  return (eg_row){.function = eg_row_function_of(op),
+                  .parameters = {step->alpha, step->beta}};
 }
 
 // A stage per function: oneDNN 2.6 accepts eltwise post-ops behind eltwise but
@@ -196,11 +225,12 @@ egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain
   for (uint32_t i = 0; i < chain->count; i++) {
     const eg_eltwise *step = &chain->step[i];
     eg_place source = i == 0 ? from : to;
-    if (eg_eltwise_has_loop(step))
-      EG_TRY(eg_cpu_add_row(builder, eg_row_function_of(EG_OP_GELU), elements, source,
-                            source, to));
-    else
+    if (step_is_slow(step) || step_loses_nan(step)) {
+      eg_row row = row_of(step);
+      EG_TRY(eg_cpu_add_row(builder, &row, elements, source, to));
+    } else {
       EG_TRY(add_step(builder, step, &flat, source, to));
+    }
   }
   return EGRAPH_OK;
 }
@@ -225,7 +255,7 @@ static double apply_at_zero(const eg_eltwise *step, double x) {
   }
 }
 
-static bool keeps_zero(const eg_eltwise_chain *chain) {
+bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain) {
   double x = 0;
   for (uint32_t i = 0; i < chain->count; i++) {
     x = apply_at_zero(&chain->step[i], x);
@@ -239,7 +269,7 @@ egraph_status eg_cpu_eltwise(eg_cpu_builder *builder) {
   eg_eltwise_chain chain;
   if (!eg_eltwise_of_op(builder->spec->attrs, &chain)) return eg_cpu_pointwise(builder);
   if (type->dtype != EGRAPH_FLOAT32 || !eg_type_same(type, result) ||
-      (eg_type_has_padding(type) && !keeps_zero(&chain)))
+      (eg_type_has_padding(type) && !eg_eltwise_keeps_zero(&chain)))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for this element type or format",
                    eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;

@@ -23,9 +23,16 @@ typedef struct eg_eltwise_chain {
 eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta);
 /// The chain of a unary operator; false when oneDNN has none.
 bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out);
+/// True when oneDNN's function makes numbers of NaN: relu and clip. Its kernels raise the
+/// flag then (invalid_flag.h).
+bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain);
 /// True when a loop of ours (pointwise.h) is faster than oneDNN's kernel with the threads
 /// there are; fusing such a function costs more than a pass of its own.
-bool eg_eltwise_has_loop(const eg_eltwise *step);
+bool eg_eltwise_is_slow(const eg_eltwise_chain *chain);
+/// True when a pass of its own applies a loop of ours, for one of these reasons.
+bool eg_eltwise_has_loop(const eg_eltwise_chain *chain);
+/// True when f(0) is 0, as padding channels demand.
+bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain);
 /// Appends the chain to post-ops.
 egraph_status eg_eltwise_append(dnnl_post_ops_t post_ops, const eg_eltwise_chain *chain);
 /// Appends a stage that applies the chain to `elements` floats; from and to may

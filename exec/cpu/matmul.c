@@ -11,6 +11,8 @@
 
 #include "exec/cpu/binary.h"
 #include "exec/cpu/families.h"
+#include "exec/cpu/invalid_flag.h"
+#include "exec/cpu/omp_runtime.h"
 #include "ops/einsum_labels.h"
 
 enum { OPERAND_A, OPERAND_B, OPERAND_BIAS, OPERAND_Z };
@@ -130,59 +132,91 @@ static egraph_status plan_descs(matmul_plan *plan) {
 
 // ---- primitive ------------------------------------------------------------------
 
+// A product as it will run. Not fused: the epilogue has to follow.
+typedef struct matmul_choice {
+  dnnl_primitive_desc_t primitive;
+  dnnl_primitive_desc_t again; // not fused, for b as packed; NULL: none is needed
+  bool is_fused, sums;         // sums: the result is laid over z
+} matmul_choice;
+
 static egraph_status describe(eg_cpu_builder *builder, const matmul_plan *plan,
+                              const dnnl_memory_desc_t *b,
                               const_dnnl_primitive_attr_t attr,
                               dnnl_primitive_desc_t *out) {
-  bool packs = eg_spec_is_weight(builder->spec, OPERAND_B);
   dnnl_matmul_desc_t operation;
-  EG_TRY(eg_dnnl_check(
-      dnnl_matmul_desc_init(&operation, &plan->a, packs ? &plan->b_any : &plan->b,
-                            plan->row_bias ? &plan->bias : NULL, &plan->result),
-      "matmul"));
+  EG_TRY(eg_dnnl_check(dnnl_matmul_desc_init(&operation, &plan->a, b,
+                                             plan->row_bias ? &plan->bias : NULL,
+                                             &plan->result),
+                       "matmul"));
   return eg_cpu_describe(builder, &operation, attr, "matmul", out);
 }
 
-static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan, bool sum,
-                            dnnl_primitive_desc_t *out, bool *out_fused) {
-  *out_fused = !plan->has_bias || plan->row_bias;
-  if (!*out_fused) return describe(builder, plan, NULL, out);
+static egraph_status describe_fused(eg_cpu_builder *builder, const matmul_plan *plan,
+                                    const dnnl_memory_desc_t *b, matmul_choice *choice) {
   dnnl_primitive_attr_t attr;
-  EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? &plan->result : NULL, sum, &plan->act,
-                                   &attr));
-  egraph_status status = describe(builder, plan, attr, out);
+  EG_TRY(eg_cpu_attr_with_epilogue(plan->has_z ? &plan->result : NULL, choice->sums,
+                                   &plan->act, &attr));
+  egraph_status status = describe(builder, plan, b, attr, &choice->primitive);
   dnnl_primitive_attr_destroy(attr);
-  bool nothing_to_fuse = !plan->has_z && plan->act.count == 0;
-  if (status == EGRAPH_OK) {
-    bool fast = !eg_cpu_is_slow(*out) && strstr(eg_cpu_kernel_of(*out), "gemm") == NULL;
-    if (fast || nothing_to_fuse) return EGRAPH_OK;
-    dnnl_primitive_desc_destroy(*out);
-  } else if (status != EGRAPH_E_UNSUPPORTED || nothing_to_fuse) {
-    return status;
-  }
-  *out_fused = false;
-  return describe(builder, plan, NULL, out);
+  return status;
 }
 
-static egraph_status add_stage(eg_cpu_builder *builder, const matmul_plan *plan,
-                               dnnl_primitive_desc_t primitive, bool fused, bool sum) {
-  const dnnl_memory_desc_t want =
-      *dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
-  eg_place b;
-  egraph_status status = eg_cpu_read_as(builder, OPERAND_B, &plan->b, &want, &b);
-  builder->kernel = NULL;
-  if (status == EGRAPH_OK) status = eg_cpu_name(builder, primitive);
-  if (status != EGRAPH_OK) {
-    dnnl_primitive_desc_destroy(primitive);
-    return status;
+// What keeps the NaN that a fused activation loses.
+static egraph_status describe_again(eg_cpu_builder *builder, const matmul_plan *plan,
+                                    matmul_choice *choice) {
+  if (!eg_eltwise_loses_nan(&plan->act)) return EGRAPH_OK;
+  if (!eg_invalid_flag_works(eg_omp_threads()))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: what loses NaN goes unnoticed");
+  const dnnl_memory_desc_t *packed =
+      dnnl_primitive_desc_query_md(choice->primitive, dnnl_query_weights_md, 0);
+  return describe(builder, plan, packed, NULL, &choice->again);
+}
+
+static bool is_fast(const_dnnl_primitive_desc_t primitive) {
+  return !eg_cpu_is_slow(primitive) &&
+         strstr(eg_cpu_kernel_of(primitive), "gemm") == NULL;
+}
+
+// With fused post-ops where that is fast, otherwise without.
+static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan,
+                            matmul_choice *choice) {
+  const dnnl_memory_desc_t *b =
+      eg_spec_is_weight(builder->spec, OPERAND_B) ? &plan->b_any : &plan->b;
+  choice->is_fused = !plan->has_bias || plan->row_bias;
+  // What is computed again needs z as it was.
+  choice->sums = choice->is_fused && plan->has_z &&
+                 eg_cpu_may_overlay(builder, OPERAND_Z) &&
+                 !eg_eltwise_loses_nan(&plan->act);
+  if (choice->is_fused) {
+    bool nothing_to_fuse = !plan->has_z && plan->act.count == 0;
+    egraph_status status = describe_fused(builder, plan, b, choice);
+    if (status == EGRAPH_OK) {
+      if (nothing_to_fuse) return EGRAPH_OK;
+      status = is_fast(choice->primitive)
+                   ? describe_again(builder, plan, choice)
+                   : EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: fused, it would be slow");
+      if (status == EGRAPH_OK) return EGRAPH_OK;
+      dnnl_primitive_desc_destroy(choice->primitive);
+    }
+    if (status != EGRAPH_E_UNSUPPORTED || nothing_to_fuse) return status;
   }
+  choice->is_fused = choice->sums = false;
+  return describe(builder, plan, b, NULL, &choice->primitive);
+}
+
+/// Appends the primitive, which is consumed; it takes z along with `adds_z`.
+static egraph_status add_stage(eg_cpu_builder *builder, const matmul_plan *plan,
+                               dnnl_primitive_desc_t primitive, eg_place b, bool adds_z) {
+  const dnnl_memory_desc_t packed =
+      *dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
   eg_stage_arg args[5] = {{DNNL_ARG_SRC, eg_cpu_read(builder, OPERAND_A), &plan->a},
-                          {DNNL_ARG_WEIGHTS, b, &want},
+                          {DNNL_ARG_WEIGHTS, b, &packed},
                           {DNNL_ARG_DST, eg_place_result(0), &plan->result}};
   uint32_t count = 3;
   if (plan->row_bias)
     args[count++] =
         (eg_stage_arg){DNNL_ARG_BIAS, eg_cpu_read(builder, OPERAND_BIAS), &plan->bias};
-  if (plan->has_z && fused && !sum)
+  if (adds_z)
     args[count++] = (eg_stage_arg){DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
                                    eg_cpu_read(builder, OPERAND_Z), &plan->result};
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
@@ -190,13 +224,46 @@ static egraph_status add_stage(eg_cpu_builder *builder, const matmul_plan *plan,
 
 // What the primitive did not do.
 static egraph_status add_rest(eg_cpu_builder *builder, const matmul_plan *plan,
-                              bool fused) {
-  eg_epilogue epilogue = {.act = plan->act_pass.count != 0 || fused ? plan->act_pass
-                                                                    : plan->act};
-  if (!fused && plan->has_bias && !plan->row_bias)
+                              bool is_fused) {
+  eg_epilogue epilogue = {.act = plan->act_pass.count != 0 || is_fused ? plan->act_pass
+                                                                       : plan->act};
+  if (!is_fused && plan->has_bias && !plan->row_bias)
     epilogue.addends[epilogue.count++] = OPERAND_BIAS;
-  if (!fused && plan->has_z) epilogue.addends[epilogue.count++] = OPERAND_Z;
+  if (!is_fused && plan->has_z) epilogue.addends[epilogue.count++] = OPERAND_Z;
   return eg_cpu_add_epilogue(builder, &epilogue);
+}
+
+// Packs b and names the kernel.
+static egraph_status prepare_stage(eg_cpu_builder *builder, const matmul_plan *plan,
+                                   const matmul_choice *choice, eg_place *out_b) {
+  const dnnl_memory_desc_t *want =
+      dnnl_primitive_desc_query_md(choice->primitive, dnnl_query_weights_md, 0);
+  EG_TRY(eg_cpu_read_as(builder, OPERAND_B, &plan->b, want, out_b));
+  return eg_cpu_name(builder, choice->primitive);
+}
+
+// Takes over the primitives of the choice.
+static egraph_status add_stages(eg_cpu_builder *builder, const matmul_plan *plan,
+                                matmul_choice *choice) {
+  eg_place b;
+  egraph_status status = prepare_stage(builder, plan, choice, &b);
+  dnnl_primitive_desc_t primitive = choice->primitive, again = choice->again;
+  if (status == EGRAPH_OK)
+    status = add_stage(builder, plan, primitive, b,
+                       plan->has_z && choice->is_fused && !choice->sums);
+  else
+    dnnl_primitive_desc_destroy(primitive);
+  if (status == EGRAPH_OK) status = add_rest(builder, plan, choice->is_fused);
+  if (again == NULL) return status;
+  if (status != EGRAPH_OK) {
+    dnnl_primitive_desc_destroy(again);
+    return status;
+  }
+  eg_cpu_exchange_lists(builder);
+  status = add_stage(builder, plan, again, b, false);
+  if (status == EGRAPH_OK) status = add_rest(builder, plan, false);
+  eg_cpu_exchange_lists(builder);
+  return status;
 }
 
 static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
@@ -211,17 +278,16 @@ static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
     plan->row_bias = bias->rank != 0 && eg_type_elements(bias) == plan->shape.n &&
                      bias->dims[bias->rank - 1] == plan->shape.n;
   }
-  if (plan->act.count == 1 && eg_eltwise_has_loop(&plan->act.step[0])) {
+  if (eg_eltwise_is_slow(&plan->act)) {
     plan->act_pass = plan->act;
     plan->act.count = 0;
   }
-  bool sum = plan->has_z && eg_cpu_may_overlay(builder, OPERAND_Z), fused;
-  dnnl_primitive_desc_t primitive;
-  EG_TRY(choose(builder, plan, sum, &primitive, &fused));
-  if (sum && fused) builder->overlay = OPERAND_Z;
-  EG_TRY(add_stage(builder, plan, primitive, fused, sum));
-  return add_rest(builder, plan, fused);
+  matmul_choice choice = {0};
+  EG_TRY(choose(builder, plan, &choice));
+  if (choice.sums) builder->overlay = OPERAND_Z;
+  return add_stages(builder, plan, &choice);
 }
+
 egraph_status eg_cpu_matmul(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   const eg_attrs *attrs = spec->attrs;

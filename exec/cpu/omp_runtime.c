@@ -19,6 +19,14 @@ bool eg_omp_find(eg_omp_runtime *out) {
   return true;
 }
 
+void eg_omp_run(void (*body)(void *), void *argument, uint32_t threads) {
+  eg_omp_runtime runtime;
+  if (threads > 1 && eg_omp_find(&runtime))
+    runtime.parallel(body, argument, threads, 0);
+  else
+    body(argument);
+}
+
 uint32_t eg_omp_threads(void) {
   eg_omp_runtime runtime;
   return eg_omp_find(&runtime) ? (uint32_t)runtime.max_threads() : 0;

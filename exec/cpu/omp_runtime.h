@@ -17,5 +17,8 @@ typedef struct eg_omp_runtime {
 bool eg_omp_find(eg_omp_runtime *out);
 /// Threads of the calling thread's parallel regions, 0 when unknown.
 uint32_t eg_omp_threads(void);
+/// Calls body(argument) once on each of `threads` threads: the calling one and, where
+/// there is a runtime, others of its parallel regions.
+void eg_omp_run(void (*body)(void *), void *argument, uint32_t threads);
 
 #endif

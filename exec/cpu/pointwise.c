@@ -4,9 +4,11 @@
 #include "exec/cpu/pointwise.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "exec/cpu/loop_nest.h"
+#include "exec/cpu/omp_runtime.h"
 
 // erf as x P(x^2) / Q(x^2) on [-4, 4] (a rational minimax fit; the largest error is 4e-7,
 // one unit in the last place of float near 1 is 6e-8).
@@ -164,40 +166,61 @@ static void pow_each(const float *x, const float *operand, float *y, int64_t cou
 }
 
 typedef struct row_payload {
-  eg_row_function function;
+  eg_row row;
   int64_t count;
-  bool has_parameters; // in the place of the operand
-  float parameters[2];
+  uint32_t threads;
 } row_payload;
 
+// A row that threads share: each takes the next part until none is left.
+typedef struct shared_row {
+  const row_payload *payload;
+  const float *x;
+  float *y;
+  atomic_llong next;
+} shared_row;
+
+static void run_parts(void *shared) {
+  enum { PART = 8192 };
+  shared_row *s = shared;
+  const row_payload *p = s->payload;
+  for (;;) {
+    int64_t at = atomic_fetch_add(&s->next, PART);
+    if (at >= p->count) return;
+    int64_t left = p->count - at;
+    p->row.function(s->x + at, p->row.parameters, s->y + at, left < PART ? left : PART);
+  }
+}
+
+// addresses: result, operand, and the function's own operand unless it is known.
 static egraph_status run_row(const void *payload, void *const *addresses) {
-  const row_payload *row = payload;
-  row->function(addresses[1], row->has_parameters ? row->parameters : addresses[2],
-                addresses[0], row->count);
+  shared_row shared = {.payload = payload, .x = addresses[1], .y = addresses[0]};
+  eg_omp_run(run_parts, &shared, shared.payload->threads);
+  return EGRAPH_OK;
+}
+static egraph_status run_row_of_two(const void *payload, void *const *addresses) {
+  const row_payload *p = payload;
+  p->row.function(addresses[1], addresses[2], addresses[0], p->count);
   return EGRAPH_OK;
 }
 
-egraph_status eg_cpu_add_row(eg_cpu_builder *builder, eg_row_function function,
-                             int64_t count, eg_place from, eg_place operand,
-                             eg_place to) {
+static egraph_status add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
+                             const eg_place *places, uint32_t place_count) {
   row_payload *payload;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
-  *payload = (row_payload){.function = function, .count = count};
-  const eg_attrs *attrs = builder->spec->attrs;
-  payload->has_parameters = attrs->op == EG_OP_CLIP || attrs->op == EG_OP_HARD_SIGMOID;
-  for (uint16_t i = 0; payload->has_parameters && i < 2; i++)
-    payload->parameters[i] = (float)attrs->slots[i].f;
+  *payload = (row_payload){.row = *row, .count = count, .threads = eg_omp_threads()};
   if (builder->kernel == NULL) builder->kernel = "vector loop";
-  return eg_cpu_add_function(builder, &builder->run, run_row, payload,
-                             (eg_place[]){to, from, operand}, 3);
+  return eg_cpu_add_function(builder, &builder->run,
+                             place_count == 2 ? run_row : run_row_of_two, payload, places,
+                             place_count);
 }
 
-static egraph_status add_to_result(eg_cpu_builder *builder, eg_row_function function,
-                                   eg_place operand) {
-  int64_t count = (int64_t)(eg_type_bytes(&builder->spec->inputs[0]) / sizeof(float));
-  if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
-  return eg_cpu_add_row(builder, function, count, eg_cpu_read(builder, 0), operand,
-                        eg_place_result(0));
+egraph_status eg_cpu_add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
+                             eg_place from, eg_place to) {
+  return add_row(builder, row, count, (eg_place[]){to, from}, 2);
+}
+
+static int64_t count_of(const eg_cpu_builder *builder) {
+  return (int64_t)(eg_type_bytes(&builder->spec->inputs[0]) / sizeof(float));
 }
 
 static bool is_float_like_result(const eg_node_spec *spec) {
@@ -210,22 +233,29 @@ static egraph_status no_kernel(const eg_cpu_builder *builder) {
                  eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
 }
 
-/// Padding channels must stay zero.
-static bool keeps_zero(const eg_attrs *attrs, eg_row_function function) {
-  float x = 0, y = 0, parameters[2] = {0, 0};
+static eg_row row_of(const eg_attrs *attrs) {
+  eg_row row = {.function = eg_row_function_of((eg_op)attrs->op)};
   for (uint16_t i = 0; i < attrs->count && i < 2; i++)
-    parameters[i] = (float)attrs->slots[i].f;
-  function(&x, parameters, &y, 1);
+    row.parameters[i] = (float)attrs->slots[i].f;
+  return row;
+}
+
+/// Padding channels must stay zero.
+static bool keeps_zero(const eg_row *row) {
+  float x = 0, y = 0;
+  row->function(&x, row->parameters, &y, 1);
   return y == 0;
 }
 
 egraph_status eg_cpu_pointwise(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  eg_row_function function = eg_row_function_of((eg_op)spec->attrs->op);
-  if (function == NULL || !is_float_like_result(spec) ||
-      (eg_type_has_padding(&spec->inputs[0]) && !keeps_zero(spec->attrs, function)))
+  eg_row row = row_of(spec->attrs);
+  if (row.function == NULL || !is_float_like_result(spec) ||
+      (eg_type_has_padding(&spec->inputs[0]) && !keeps_zero(&row)))
     return no_kernel(builder);
-  return add_to_result(builder, function, eg_place_operand(0));
+  if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
+  return eg_cpu_add_row(builder, &row, count_of(builder), eg_cpu_read(builder, 0),
+                        eg_place_result(0));
 }
 
 egraph_status eg_cpu_pow(eg_cpu_builder *builder) {
@@ -234,8 +264,11 @@ egraph_status eg_cpu_pow(eg_cpu_builder *builder) {
   if (!is_float_like_result(spec) || exponent->dtype != EGRAPH_FLOAT32 ||
       eg_type_has_padding(&spec->inputs[0]))
     return no_kernel(builder);
-  if (eg_type_elements(exponent) == 1)
-    return add_to_result(builder, pow_rows[row_target()], eg_cpu_read(builder, 1));
-  if (!eg_type_same(&spec->inputs[0], exponent)) return no_kernel(builder);
-  return add_to_result(builder, pow_each, eg_cpu_read(builder, 1));
+  bool is_one = eg_type_elements(exponent) == 1;
+  if (!is_one && !eg_type_same(&spec->inputs[0], exponent)) return no_kernel(builder);
+  if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
+  eg_row row = {.function = is_one ? pow_rows[row_target()] : pow_each};
+  eg_place places[] = {eg_place_result(0), eg_cpu_read(builder, 0),
+                       eg_cpu_read(builder, 1)};
+  return add_row(builder, &row, count_of(builder), places, 3);
 }

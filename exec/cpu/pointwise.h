@@ -12,12 +12,17 @@
 typedef void (*eg_row_function)(const float *x, const float *operand, float *y,
                                 int64_t count);
 
-/// The loop of a unary operator for this processor, or NULL. It runs on one thread.
+/// The loop of a unary operator for this processor, or NULL. Its `operand` is the
+/// attributes of the operator, if any.
 eg_row_function eg_row_function_of(eg_op op);
-/// Appends a stage that applies the function to `count` floats; `operand` is any place
-/// for functions without one.
-egraph_status eg_cpu_add_row(eg_cpu_builder *builder, eg_row_function function,
-                             int64_t count, eg_place from, eg_place operand, eg_place to);
+/// A function with an operand that is known: at most two numbers.
+typedef struct eg_row {
+  eg_row_function function;
+  float parameters[2];
+} eg_row;
+/// Appends a stage that applies the row to `count` floats.
+egraph_status eg_cpu_add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
+                             eg_place from, eg_place to);
 
 /// Family of the unary operators among them.
 egraph_status eg_cpu_pointwise(eg_cpu_builder *builder);

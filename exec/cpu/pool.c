@@ -2,6 +2,9 @@
 // padding is recomputed from the result's shape (ceil_mode lengthens it, a
 // remainder shortens it).
 // SPDX-License-Identifier: Apache-2.0
+#include <fenv.h>
+#include <float.h>
+
 #include "exec/cpu/families.h"
 
 typedef struct window {
@@ -59,8 +62,32 @@ static egraph_status add_through_nhwc(eg_cpu_builder *builder, dnnl_alg_kind_t a
                             result);
 }
 
-static egraph_status add_pool(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
-                              const window *w) {
+// oneDNN's maximum of negative infinities is the lowest number. It raises no flag there,
+// as it does where it loses NaN, so this does.
+static egraph_status flag_lowest(const void *payload, void *const *addresses) {
+  const int64_t *elements = payload;
+  const float *y = addresses[0];
+  uint32_t found = 0;
+  for (int64_t i = 0; i < *elements; i++)
+    found |= y[i] == -FLT_MAX;
+  if (found != 0) (void)feraiseexcept(FE_INVALID);
+  return EGRAPH_OK;
+}
+
+static egraph_status add_again(eg_cpu_builder *builder) {
+  int64_t *elements;
+  EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *elements, &elements));
+  *elements = (int64_t)(eg_type_bytes(&builder->spec->results[0]) / sizeof(float));
+  eg_place result = eg_place_result(0);
+  EG_TRY(eg_cpu_add_function(builder, &builder->run, flag_lowest, elements, &result, 1));
+  eg_cpu_exchange_lists(builder);
+  egraph_status status = eg_cpu_add_reference(builder);
+  eg_cpu_exchange_lists(builder);
+  return status;
+}
+
+static egraph_status add_windows(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
+                                 const window *w) {
   const eg_node_spec *spec = builder->spec;
   dnnl_memory_desc_t x, result;
   EG_TRY(eg_dnnl_desc(&spec->inputs[0], &x));
@@ -80,6 +107,12 @@ static egraph_status add_pool(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
   }
   return add_stage(builder, primitive, eg_cpu_read(builder, 0), &x, eg_place_result(0),
                    &result);
+}
+
+static egraph_status add_pool(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
+                              const window *w) {
+  EG_TRY(add_windows(builder, alg, w));
+  return alg == dnnl_pooling_max ? add_again(builder) : EGRAPH_OK;
 }
 
 static egraph_status check_spatial(uint32_t rank) {

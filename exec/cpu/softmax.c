@@ -1,6 +1,32 @@
 // softmax and log-softmax over one axis, as [outer, axis, inner].
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
 #include "exec/cpu/families.h"
+
+// Where oneDNN finds NaN, positive infinity or nothing but negative infinity in a row,
+// some of the row is NaN, and some may be numbers: in truth all of it is NaN.
+static egraph_status spread_nan(const void *payload, void *const *addresses) {
+  const int64_t *dims = payload; // outer, axis, inner
+  float *y = addresses[0];
+  for (int64_t o = 0; o < dims[0]; o++, y += dims[1] * dims[2])
+    for (int64_t i = 0; i < dims[2]; i++) {
+      bool is_nan = false;
+      for (int64_t k = 0; k < dims[1]; k++)
+        is_nan = is_nan || isnan(y[k * dims[2] + i]);
+      for (int64_t k = 0; is_nan && k < dims[1]; k++)
+        y[k * dims[2] + i] = NAN;
+    }
+  return EGRAPH_OK;
+}
+
+static egraph_status add_spread(eg_cpu_builder *builder, const int64_t *dims) {
+  int64_t *payload;
+  EG_TRY(eg_arena_alloc(builder->arena, 3, sizeof *payload, &payload));
+  memcpy(payload, dims, 3 * sizeof *dims);
+  eg_place result = eg_place_result(0);
+  return eg_cpu_add_function(builder, &builder->again, spread_nan, payload, &result, 1);
+}
 
 egraph_status eg_cpu_softmax(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
@@ -32,5 +58,6 @@ egraph_status eg_cpu_softmax(eg_cpu_builder *builder) {
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
   eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, 0), &desc},
                          {DNNL_ARG_DST, eg_place_result(0), &desc}};
-  return eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2);
+  EG_TRY(eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2));
+  return add_spread(builder, dims);
 }

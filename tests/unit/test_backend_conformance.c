@@ -23,6 +23,82 @@ static const backend_case cases[] = {
 #undef EG_CASE
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
+// ---- special values -------------------------------------------------------------
+
+// Values that stand in for what is drawn: one at a place, or every `step`-th element.
+typedef struct special_filling {
+  const char *name;
+  float value;
+  uint32_t first, step; // step 0: the first alone
+} special_filling;
+static const special_filling fillings[] = {
+    {"one NaN", NAN, 37, 0},
+    {"the first NaN", NAN, 0, 0},
+    {"some NaN", NAN, 3, 41},
+    {"NaN", NAN, 0, 1},
+    {"one infinity", INFINITY, 21, 0},
+    {"some infinities", INFINITY, 5, 67},
+    {"infinities", INFINITY, 0, 1},
+    {"one negative infinity", -INFINITY, 21, 0},
+    {"some negative infinities", -INFINITY, 5, 7},
+    {"negative infinities", -INFINITY, 0, 1},
+    {"negative zeros", -0.0f, 0, 2},
+    {"subnormal numbers", 1e-40f, 0, 3},
+    {"negative subnormal numbers", -1e-40f, 1, 2},
+};
+enum { FILLING_COUNT = sizeof fillings / sizeof fillings[0] };
+
+static void put_specials(const kit_tensors *inputs, const special_filling *filling) {
+  for (uint32_t t = 0; t < inputs->count; t++) {
+    const eg_tensor *x = &inputs->items[t];
+    if (x->type.dtype != EGRAPH_FLOAT32) continue;
+    int64_t elements = eg_type_elements(&x->type);
+    for (int64_t i = filling->first; i < elements; i += filling->step) {
+      ((float *)x->data)[i] = filling->value;
+      if (filling->step == 0) break;
+    }
+  }
+}
+
+static int kind_of(double x) { return isnan(x) ? 2 : isinf(x) ? (x > 0 ? 1 : -1) : 0; }
+
+/// Elements that are NaN or infinite in one of the two alone, or, where kernels may
+/// spread them, in the reference alone.
+static uint32_t count_lost(const kit_tensors *want, const kit_tensors *have,
+                           bool spreads) {
+  uint32_t count = 0;
+  for (uint32_t t = 0; t < want->count; t++)
+    for (int64_t i = 0; i < eg_type_elements(&want->items[t].type); i++) {
+      int a = kind_of(eg_tensor_get_double(&want->items[t], i));
+      int b = kind_of(eg_tensor_get_double(&have->items[t], i));
+      count += spreads ? a != 0 && b == 0 : a != b;
+    }
+  return count;
+}
+
+static uint32_t compare_specials(const eg_graph *graph, const char *backend,
+                                 uint32_t threads, bool spreads, const char *what) {
+  kit_tensors inputs, want, have;
+  uint32_t failures = 0;
+  for (size_t f = 0; f < FILLING_COUNT; f++) {
+    kit_inputs_draw(graph, &inputs);
+    put_specials(&inputs, &fillings[f]);
+    kit_run(graph, "reference", 1, &inputs, &want);
+    kit_run(graph, backend, threads, &inputs, &have);
+    uint32_t lost = count_lost(&want, &have, spreads);
+    if (lost != 0)
+      print_error("%s on %s of %s: %u elements differ in being NaN or infinite\n", what,
+                  backend, fillings[f].name, lost);
+    failures += lost != 0;
+    kit_tensors_deinit(&inputs);
+    kit_tensors_deinit(&want);
+    kit_tensors_deinit(&have);
+  }
+  return failures;
+}
+
+// ---- numbers --------------------------------------------------------------------
+
 // Failures are counted, so that one run names them all.
 static uint32_t compare_with_reference(const eg_graph *graph, const char *backend,
                                        uint32_t threads, double tolerance,
@@ -125,7 +201,13 @@ static eg_graph *with_formats(const lone_node *node, const eg_format_choice *cho
   return graph;
 }
 
-static uint32_t run_formats(const char *backend, const backend_case *c,
+// Winograd's sums spread NaN, and so does padding that is multiplied with weights.
+static bool may_spread(const backend_case *c) {
+  return strstr(c->text, "winograd") != NULL || strstr(c->text, "(input w") != NULL;
+}
+
+/// The case in every format but the plain one, with numbers or with special values.
+static uint32_t run_formats(const char *backend, const backend_case *c, bool has_specials,
                             uint32_t *inout_failures) {
   eg_graph *graph = kit_parse(c->name, c->text);
   lone_node node;
@@ -140,7 +222,9 @@ static uint32_t run_formats(const char *backend, const backend_case *c,
       snprintf(what, sizeof what, "%s in %s", c->name,
                eg_format_name((eg_format)choices[i].output));
       *inout_failures +=
-          compare_with_reference(formatted, backend, 1, c->tolerance, what);
+          has_specials
+              ? compare_specials(formatted, backend, 1, may_spread(c), what)
+              : compare_with_reference(formatted, backend, 1, c->tolerance, what);
       eg_graph_destroy(formatted);
     }
   }
@@ -153,10 +237,24 @@ static void every_format_agrees_with_the_reference(void **state) {
   for (uint32_t b = 0; eg_backend_at(b) != NULL; b++) {
     uint32_t tried = 0, failures = 0;
     for (size_t i = 0; i < CASE_COUNT; i++)
-      tried += run_formats(eg_backend_at(b)->name, &cases[i], &failures);
+      tried += run_formats(eg_backend_at(b)->name, &cases[i], false, &failures);
     assert_int_equal(failures, 0);
     assert_true(tried > 100); // the table covers formats at all
   }
+}
+
+static void the_cpu_keeps_nan_and_infinities(void **state) {
+  (void)state;
+  uint32_t failures = 0;
+  for (size_t i = 0; i < CASE_COUNT; i++) {
+    eg_graph *graph = kit_parse(cases[i].name, cases[i].text);
+    for (uint32_t threads = 1; threads <= (i % 9 == 0 ? 2u : 1u); threads++)
+      failures +=
+          compare_specials(graph, "cpu", threads, may_spread(&cases[i]), cases[i].name);
+    eg_graph_destroy(graph);
+    (void)run_formats("cpu", &cases[i], true, &failures);
+  }
+  assert_int_equal(failures, 0);
 }
 
 // ---- random nodes ---------------------------------------------------------------
@@ -190,7 +288,7 @@ static uint32_t run_random(const random_family *family, eg_rng rng) {
   uint32_t failures = 0;
   for (uint32_t b = 1; eg_backend_at(b) != NULL; b++) { // 0 is the reference itself
     failures += run_case(eg_backend_at(b)->name, 1, &c);
-    (void)run_formats(eg_backend_at(b)->name, &c, &failures);
+    (void)run_formats(eg_backend_at(b)->name, &c, false, &failures);
   }
   if (failures != 0) print_error("%s\n", c.text);
   eg_text_deinit(&node.text);
@@ -297,6 +395,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(every_case_agrees_with_the_reference),
       cmocka_unit_test(every_format_agrees_with_the_reference),
       cmocka_unit_test(two_threads_agree_too),
+      cmocka_unit_test(the_cpu_keeps_nan_and_infinities),
       cmocka_unit_test(random_nodes_agree_with_the_reference),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

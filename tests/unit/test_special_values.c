@@ -101,7 +101,11 @@ static void operators_of_one_operand(void **state) {
                                       "reduce-max :axes [0] x",
                                       "reduce-min :axes [0] x",
                                       "reduce-sum :axes [0] x",
-                                      "reduce-mean :axes [0] x"};
+                                      "reduce-mean :axes [0] x",
+                                      "softmax x",
+                                      "softmax :axis 0 x",
+                                      "log-softmax x",
+                                      "log-softmax :axis 0 x"};
   uint32_t found = 0;
   char text[256];
   for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
@@ -134,7 +138,10 @@ static void windows(void **state) {
   (void)state;
   static const char *const terms[] = {
       "average-pool :kernel_shape [2 2] :strides [2 2] :pads [0 0 0 0] x",
-      "global-average-pool x"};
+      "global-average-pool x",
+      "max-pool :kernel_shape [2 2] :strides [2 2] :pads [0 0 0 0] :dilations [1 1] x",
+      "max-pool :kernel_shape [3 3] :strides [1 1] :pads [1 1 1 1] :dilations [1 1] x",
+      "global-max-pool x"};
   uint32_t found = 0;
   char text[256];
   for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
@@ -147,11 +154,49 @@ static void windows(void **state) {
   assert_int_equal(found, 0);
 }
 
+// With operands that stay, and with one that the result may overwrite.
+static void fused_activations(void **state) {
+  (void)state;
+  static const char *const acts[] = {"relu",
+                                     "clip :act_alpha -1.0 :act_beta 2.0",
+                                     "clip :act_beta 6.0",
+                                     "sigmoid",
+                                     "tanh",
+                                     "gelu",
+                                     "gelu-tanh",
+                                     "silu",
+                                     "hard-swish",
+                                     "leaky-relu :act_alpha 0.1",
+                                     "elu :act_alpha 1.0"};
+  static const char *const terms[] = {
+      "(input x \"float32[8,64]\") (weight w \"float32[64,32]\") (weight b "
+      "\"float32[32]\") (let y (matmul :act %s x w b))",
+      "(input x \"float32[8,64]\") (weight w \"float32[64,32]\") (weight b "
+      "\"float32[32]\") (input z \"float32[8,32]\") (let s (square z)) (let y (matmul "
+      ":act %s x w b s))",
+      "(input x \"float32[1,16,8,8]\") (weight w \"float32[24,16,1,1]\") (weight b "
+      "\"float32[24]\") (let y (conv :strides [1 1] :pads [0 0 0 0] :dilations [1 1] "
+      ":act %s x w b))",
+      "(input x \"float32[1,16,8,8]\") (weight w \"float32[24,16,1,1]\") (weight b "
+      "\"float32[24]\") (input z \"float32[1,24,8,8]\") (let s (square z)) (let y (conv "
+      ":strides [1 1] :pads [0 0 0 0] :dilations [1 1] :act %s x w b s))"};
+  uint32_t found = 0;
+  char term[400], text[512];
+  for (size_t t = 0; t < sizeof terms / sizeof *terms; t++)
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+      (void)snprintf(term, sizeof term, terms[t], acts[i]);
+      (void)snprintf(text, sizeof text, "(egraph-graph 1) %s (output y)", term);
+      found += differences(term, text);
+    }
+  assert_int_equal(found, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(operators_of_one_operand),
       cmocka_unit_test(operators_of_two_operands),
       cmocka_unit_test(windows),
+      cmocka_unit_test(fused_activations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
