@@ -6,8 +6,10 @@
 //   3. trials must be the same graph but for sizes; a number of the example must tell
 //      whether it comes from an open dimension; else the next sizes are tried
 //
-// Sizes are primes first, so that no constant of the model has one as a factor; then, for
-// height and width of images, multiples of 32, which every halving divides.
+// Sizes of the example are primes first, so that no constant of the model has one as a
+// factor; those of the other trials are multiples of 4, and of 2 alone, so that halves
+// that are rounded are no lines. For models that cannot be read at these, height and
+// width of images are then multiples of 32, which every halving divides.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -19,7 +21,7 @@
 
 // ---- sizes to try ---------------------------------------------------------------------
 
-enum { CHOICES = 8, IMAGE_STEP = 32 };
+enum { CHOICES = 8, IMAGE_STEP = 32, IMAGE_LEAST = 64 };
 
 /// Of the example: about as large as batches, sequences and images are.
 static const int64_t batch_primes[] = {11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47,
@@ -27,9 +29,10 @@ static const int64_t batch_primes[] = {11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 4
 static const int64_t length_primes[] = {127, 131, 137, 139, 149, 151, 157, 163,
                                         167, 173, 179, 181, 191, 193, 197, 199,
                                         211, 223, 227, 229, 233, 239};
-/// Of the other trials, smaller.
-static const int64_t small_primes[2][EG_MAX_OPEN_DIMS] = {
-    {5, 29, 37, 43, 53, 61, 71, 79}, {3, 17, 23, 31, 41, 47, 59, 67}};
+/// Of the other trials, smaller; IMAGE_LEAST more for height and width, so that they are
+/// larger than windows are.
+static const int64_t small_sizes[EG_TRIALS - 1][EG_MAX_OPEN_DIMS] = {
+    {4, 28, 36, 44, 52, 60, 68, 76}, {6, 18, 22, 26, 34, 38, 46, 58}};
 
 /// One way to choose sizes.
 typedef struct manner {
@@ -45,6 +48,7 @@ static void choose_sizes(const eg_onnx_symbols *symbols, manner how, eg_open_dim
   for (uint32_t i = 0; i < symbols->len; i++) {
     const eg_onnx_symbol *symbol = &symbols->data[i];
     bool is_image = how.has_images && is_of_image(symbol);
+    int64_t least = is_of_image(symbol) ? IMAGE_LEAST : 0;
     bool is_batch = symbol->axis == 0 || is_image;
     // Neighbours among the symbols get different primes in every attempt.
     uint32_t at = i + 2 * how.attempt;
@@ -52,7 +56,7 @@ static void choose_sizes(const eg_onnx_symbols *symbols, manner how, eg_open_dim
     dims[i].sizes[0] = unit * (is_batch ? batch_primes : length_primes)[at];
     for (uint32_t t = 1; t < EG_TRIALS; t++)
       dims[i].sizes[t] =
-          unit * (is_image ? (int64_t)(t + 2 + i) : small_primes[t - 1][i]);
+          is_image ? unit * (int64_t)(t + 2 + i) : least + small_sizes[t - 1][i];
   }
 }
 

@@ -209,11 +209,8 @@ typedef struct fitting {
 
 static bool fits(void *user, const product *p) {
   const fitting *f = user;
-  int64_t rise = f->size->at[0] - f->size->at[1], run = p->size.at[0] - p->size.at[1];
-  if (run == 0 || rise == 0 || rise % run != 0) return false;
-  int64_t factor = rise / run, offset = f->size->at[1] - factor * p->size.at[1];
-  for (uint32_t t = 0; t < EG_TRIALS; t++)
-    if (factor * p->size.at[t] + offset != f->size->at[t]) return false;
+  int64_t factor, offset;
+  if (!eg_size_is_multiple(f->size, &p->size, &factor, &offset)) return false;
   *f->out = (eg_size_formula){.factor = factor, .offset = offset};
   memcpy(f->out->power, p->power, sizeof p->power);
   return true;
@@ -222,13 +219,23 @@ static bool fits(void *user, const product *p) {
 /// Beyond this, numbers are no sizes ("to the end" of a slice).
 static const int64_t LARGEST = INT64_C(1) << 40;
 
+bool eg_size_is_multiple(const eg_size *size, const eg_size *base, int64_t *out_factor,
+                         int64_t *out_offset) {
+  for (uint32_t t = 0; t < EG_TRIALS; t++)
+    if (size->at[t] > LARGEST || size->at[t] < -LARGEST) return false;
+  int64_t rise = size->at[0] - size->at[1], run = base->at[0] - base->at[1];
+  if (run == 0 || rise == 0 || rise % run != 0) return false;
+  *out_factor = rise / run, *out_offset = size->at[1] - rise / run * base->at[1];
+  for (uint32_t t = 0; t < EG_TRIALS; t++)
+    if (*out_factor * base->at[t] + *out_offset != size->at[t]) return false;
+  return true;
+}
+
 bool eg_size_fit(const eg_open_sizes *sizes, const eg_size *size, eg_size_formula *out) {
   if (eg_size_is_constant(size)) {
     *out = (eg_size_formula){.offset = size->at[0]};
     return true;
   }
-  for (uint32_t t = 0; t < EG_TRIALS; t++)
-    if (size->at[t] > LARGEST || size->at[t] < -LARGEST) return false;
   fitting f = {.size = size, .out = out};
   return visit_products(sizes, fits, &f);
 }

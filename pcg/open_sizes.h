@@ -68,6 +68,10 @@ typedef struct eg_size_formula {
 } eg_size_formula;
 
 bool eg_size_is_constant(const eg_size *size);
+/// Whether the size is a whole factor times `base` and an offset in all trials, and none
+/// of these is a constant.
+bool eg_size_is_multiple(const eg_size *size, const eg_size *base, int64_t *out_factor,
+                         int64_t *out_offset);
 /// The formula of least degree that gives the size in all trials, or false.
 bool eg_size_fit(const eg_open_sizes *sizes, const eg_size *size, eg_size_formula *out);
 
