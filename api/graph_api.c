@@ -164,7 +164,8 @@ egraph_status egraph_graph_open_dim(const egraph_graph *graph, uint32_t index,
     return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no open dimension %u; the graph has %u",
                    index, count);
   const eg_open_dim *dim = &eg_graph_open_sizes(graph)->dims[index];
-  *out = (egraph_dim){.name = dim->name, .size = dim->sizes[0]};
+  *out = (egraph_dim){
+      .name = dim->name, .size = dim->sizes[0], .input = dim->input, .axis = dim->axis};
   return EGRAPH_OK;
 }
 

@@ -444,6 +444,7 @@ egraph_status egraph_plan_create(const egraph_allocator *alloc, const egraph_gra
                   .least_memory = INFINITY,
                   .is_infeasible = true};
   EG_TRY(eg_graph_check_fixed(graph, "a plan"));
+  EG_TRY(eg_graph_check_known(graph, "planned"));
   EG_TRY(read_options(&job));
   if (job.options->certificate != NULL) EG_TRY(eg_file_remove(job.options->certificate));
   EG_TRY(eg_planned_create(alloc, &job.plan));

@@ -141,6 +141,8 @@ EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
 typedef struct egraph_dim {
   const char *name; // in the file; "INPUT.AXIS" ("x.0") for one without a name
   int64_t size;
+  const char *input; // of egraph_graph_open_dim: the first input that has it,
+  uint32_t axis;     // and where; not read elsewhere
 } egraph_dim;
 
 typedef struct egraph_load_options {

@@ -96,6 +96,9 @@ const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
                                    size_t *out_size);
 /// The opaque node with this KEY attribute, or false.
 bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out);
+/// Fails with EGRAPH_E_UNSUPPORTED, and names the first, where an output needs an opaque
+/// node: `what` ("planned") takes known operators only.
+egraph_status eg_graph_check_known(const eg_graph *graph, const char *what);
 /// Adds a copy of a node of another graph (an opaque one with its record and types) on
 /// the given operands, as many as it has there. Layouts of the results are copied.
 /// `names` as in eg_graph_add_node.

@@ -35,6 +35,45 @@ bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node 
   return true;
 }
 
+// ---- what outputs need ----------------------------------------------------------------
+
+static void mark_operands(const eg_graph_node_info *node, bool *is_needed) {
+  bool any = false;
+  for (uint32_t i = 0; i < node->result_count; i++)
+    any = any || is_needed[node->results[i].id];
+  for (uint32_t i = 0; any && i < node->input_count; i++)
+    is_needed[node->inputs[i].id] = true;
+}
+
+static bool is_needed_opaque(const eg_graph_node_info *node, const bool *is_needed) {
+  if (node->attrs->op != EG_OP_OPAQUE) return false;
+  for (uint32_t i = 0; i < node->result_count; i++)
+    if (is_needed[node->results[i].id]) return true;
+  return false;
+}
+
+egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
+  bool *is_needed;
+  uint32_t count = eg_graph_node_count(graph), culprit = UINT32_MAX;
+  if (graph->opaques.len == 0) return EGRAPH_OK;
+  EG_TRY(eg_alloc(graph->alloc, graph->values.len, sizeof *is_needed, &is_needed));
+  for (size_t i = 0; i < graph->outputs.len; i++)
+    is_needed[graph->outputs.data[i].value.id] = true;
+  for (uint32_t n = count; n-- > 0;) {
+    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
+    mark_operands(&node, is_needed);
+    if (is_needed_opaque(&node, is_needed)) culprit = n;
+  }
+  eg_free(graph->alloc, is_needed, graph->values.len, sizeof *is_needed);
+  if (culprit == UINT32_MAX) return EGRAPH_OK;
+  eg_graph_node node = {culprit};
+  return EG_FAIL(
+      EGRAPH_E_UNSUPPORTED,
+      "node '%.200s': operator '%.100s' is unknown here and cannot be %s; take "
+      "it out of the graph",
+      eg_graph_node_at(graph, node).name, eg_graph_opaque_type(graph, node), what);
+}
+
 // ---- adding -------------------------------------------------------------------------
 
 // The key: operator type and a number that makes it unique in the graph. Two opaque nodes

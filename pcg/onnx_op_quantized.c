@@ -43,6 +43,18 @@ static egraph_status read_dtype(const eg_onnx_call *call, const char *name,
                  number);
 }
 
+/// One zero point has the shape of its one scale: writers mix scalars with lists of one.
+static egraph_status match_scale(const eg_onnx_call *call, const eg_type *scale,
+                                 eg_onnx_ref *zero) {
+  eg_type type;
+  EG_TRY(eg_onnx_input_type(call, 2, &type));
+  if (type.rank == scale->rank || !is_scalar(&type) || !is_scalar(scale))
+    return EGRAPH_OK;
+  eg_onnx_ref operand = *zero;
+  EG_TRY(eg_onnx_fresh(call, zero));
+  return eg_onnx_emit_reshape(call, operand, scale->dims, scale->rank, *zero);
+}
+
 // Operands x, scale, zero point (of `dtype` where it is absent).
 static egraph_status emit_linear(const eg_onnx_call *call, egraph_dtype dtype) {
   bool back = call->op == EG_OP_DEQUANTIZE_LINEAR;
@@ -58,6 +70,8 @@ static egraph_status emit_linear(const eg_onnx_call *call, egraph_dtype dtype) {
     eg_type zero = scale;
     zero.dtype = dtype;
     EG_TRY(eg_onnx_emit_zeros(call, &zero, &operands[2]));
+  } else {
+    EG_TRY(match_scale(call, &scale, &operands[2]));
   }
   eg_attr_list list;
   eg_attr_list_init(&list, call->op);

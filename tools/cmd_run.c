@@ -203,15 +203,15 @@ static int run_model(run_flags *flags, const char *model) {
                                     .threads = (uint32_t)flags->threads,
                                     .seed = flags->seed};
   egraph_status status = load_model(model, &flags->load, &state.graph);
+  // First what cannot be run: its outputs may have no types.
+  if (status == EGRAPH_OK)
+    status = egraph_session_create(NULL, state.graph, &options, &state.session);
   if (status == EGRAPH_OK) {
     state.info = egraph_graph_info_of(state.graph);
     files_fine = tensors_are_named(&flags->inputs, state.graph, state.info.inputs,
                                    egraph_graph_input, "input") &&
                  tensors_are_named(&flags->outputs, state.graph, state.info.outputs,
                                    egraph_graph_output, "output");
-  }
-  if (status == EGRAPH_OK && files_fine) {
-    status = egraph_session_create(NULL, state.graph, &options, &state.session);
   }
   if (status == EGRAPH_OK && files_fine)
     status = make_tensors(&state, flags, &files_fine);

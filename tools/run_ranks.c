@@ -68,6 +68,40 @@ static egraph_status plan_model(rank_run *r, const egraph_graph *graph) {
   return status;
 }
 
+/// The size of an open dimension of the model in the plan; 0: its input is not there.
+static int64_t size_in_plan(const egraph_graph *step, const egraph_dim *dim) {
+  for (uint32_t i = 0; i < egraph_graph_info_of(step).inputs; i++) {
+    const char *name;
+    egraph_tensor type;
+    if (egraph_graph_input(step, i, &name, &type) == EGRAPH_OK &&
+        strcmp(name, dim->input) == 0 && dim->axis < type.rank)
+      return type.dims[dim->axis];
+  }
+  return 0;
+}
+
+/// Constants that a model computes from its open dimensions, at the sizes of the plan.
+static egraph_status take_sized_weights(rank_run *r) {
+  const egraph_graph *step = egraph_plan_graph(r->plan);
+  uint32_t count = egraph_graph_open_dims(r->model);
+  char texts[MAX_LIST][160];
+  load_flags load = r->flags->load;
+  for (uint32_t i = 0; i < count && load.dims.count < MAX_LIST; i++) {
+    egraph_dim dim;
+    egraph_status known = egraph_graph_open_dim(r->model, i, &dim);
+    if (known != EGRAPH_OK) return known;
+    dim.size = size_in_plan(step, &dim);
+    if (dim.size == 0) return EGRAPH_OK;
+    (void)snprintf(texts[i], sizeof texts[i], "%s=%lld", dim.name, (long long)dim.size);
+    load.dims.items[load.dims.count++] = texts[i];
+  }
+  egraph_graph *sized = NULL;
+  egraph_status status = load_model(r->model_path, &load, &sized);
+  if (status == EGRAPH_OK) status = egraph_plan_take_weights(r->plan, sized);
+  egraph_graph_destroy(sized);
+  return status;
+}
+
 /// The plan, and the model whose weights are begun with: --weights, or the one that is
 /// planned.
 static egraph_status open_plan(rank_run *r, const char *path) {
@@ -88,6 +122,9 @@ static egraph_status open_plan(rank_run *r, const char *path) {
   }
   if (status == EGRAPH_OK && r->model != NULL && egraph_plan_graph(r->plan) != NULL)
     status = egraph_plan_take_weights(r->plan, r->model);
+  bool is_open = r->model != NULL && egraph_graph_open_dims(r->model) != 0;
+  if (status == EGRAPH_OK && is_open && egraph_plan_graph(r->plan) != NULL)
+    status = take_sized_weights(r);
   return status;
 }
 
