@@ -183,6 +183,19 @@ static eg_value opaque_of(eg_value operand, const eg_type *type) {
   return out;
 }
 
+static void opaque_nodes_that_outputs_need_are_named(void **state) {
+  (void)state;
+  eg_type type = matrix(3, 3);
+  eg_value x = input_of("x", type);
+  eg_value needed = opaque_of(x, &type);
+  (void)opaque_of(x, NULL);
+  assert_ok(eg_graph_add_output(graph, "z", x));
+  assert_ok(eg_graph_check_known(graph, "planned"));
+  assert_ok(eg_graph_add_output(graph, "y", needed));
+  assert_fails(eg_graph_check_known(graph, "planned"), EGRAPH_E_UNSUPPORTED,
+               "operator 'Loop' is unknown here and cannot be planned");
+}
+
 static void opaque_nodes_keep_their_record(void **state) {
   (void)state;
   eg_type type = matrix(3, 3);
@@ -391,6 +404,7 @@ int main(void) {
       CASE(wrong_weights_are_refused),
       CASE(outputs_have_unique_names),
       CASE(formats_are_checked),
+      CASE(opaque_nodes_that_outputs_need_are_named),
       CASE(opaque_nodes_keep_their_record),
       CASE(pruning_keeps_inputs_and_what_outputs_need),
       CASE(folding_evaluates_what_needs_only_weights),

@@ -145,7 +145,7 @@ static void a_model_stays_open(void **state) {
   assert_ok(egraph_graph_save(better, path));
   egraph_result_destroy(result);
   egraph_graph_destroy(graph);
-  const egraph_dim sizes[] = {{"batch", 6}, {"seq", 10}};
+  const egraph_dim sizes[] = {{.name = "batch", .size = 6}, {.name = "seq", .size = 10}};
   graph = load(&(egraph_load_options){.dims = sizes, .dim_count = 2});
   assert_int_equal(egraph_graph_open_dims(graph), 0);
   expect_output(graph, 6, 10);
@@ -164,7 +164,7 @@ static void sizes_are_checked(void **state) {
   egraph_graph *graph;
   build_shuffle(&kit);
   write_kit(&kit);
-  const egraph_dim unknown = {"height", 6}, none = {"seq", 0};
+  const egraph_dim unknown = {.name = "height", .size = 6}, none = {.name = "seq"};
   assert_fails(egraph_graph_load(NULL, path,
                                  &(egraph_load_options){.dims = &unknown, .dim_count = 1},
                                  &graph),
@@ -222,6 +222,40 @@ static void constants_of_open_shape_are_computed(void **state) {
   assert_memory_equal(y, expected, sizeof y);
   egraph_session_destroy(session);
   egraph_graph_destroy(graph);
+  (void)remove(path);
+}
+
+/// y has twice the length of every second element of x: n + 1 where n is odd, n where it
+/// is even.
+static void sizes_that_round_up_are_no_lines(void **state) {
+  (void)state;
+  onnx_kit kit;
+  kit_begin(&kit, 13);
+  symbol(&kit, kit_input(&kit, "x", "float32[2]"), 0, "n");
+  (void)kit_weight(&kit, "zero", "int64[1]", (const int64_t[]){0});
+  (void)kit_weight(&kit, "end", "int64[1]", (const int64_t[]){INT64_MAX});
+  (void)kit_weight(&kit, "two", "int64[1]", (const int64_t[]){2});
+  (void)kit_node(&kit, "Slice", "x,zero,end,zero,two", "half");
+  (void)kit_node(&kit, "Shape", "half", "s");
+  (void)kit_node(&kit, "Mul", "s,two", "doubled");
+  (void)kit_node(&kit, "ReduceMax", "half", "most");
+  (void)kit_node(&kit, "Expand", "most,doubled", "y");
+  kit_output(&kit, "y");
+  write_kit(&kit);
+  egraph_graph *graph = load(NULL);
+  egraph_result *result;
+  assert_ok(egraph_graph_save(optimized(graph, &result), path));
+  egraph_result_destroy(result);
+  egraph_graph_destroy(graph);
+  for (int64_t n = 5; n < 13; n++) {
+    const char *name;
+    egraph_tensor type;
+    graph = load(&(egraph_load_options){.batch = n});
+    assert_ok(egraph_graph_output(graph, 0, &name, &type));
+    assert_int_equal(type.rank, 1);
+    assert_int_equal(type.dims[0], (n + 1) / 2 * 2);
+    egraph_graph_destroy(graph);
+  }
   (void)remove(path);
 }
 
@@ -361,6 +395,7 @@ int main(void) {
       cmocka_unit_test(a_model_stays_open),
       cmocka_unit_test(sizes_are_checked),
       cmocka_unit_test(constants_of_open_shape_are_computed),
+      cmocka_unit_test(sizes_that_round_up_are_no_lines),
       cmocka_unit_test(sizes_that_are_constants_are_not_taken),
       cmocka_unit_test(constant_shapes_follow_the_batch),
       cmocka_unit_test(what_does_not_follow_is_refused),

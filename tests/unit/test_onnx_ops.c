@@ -410,6 +410,13 @@ static void quantized_numbers_get_their_zero_points(void **state) {
   kit_expect(&kit, "(input x \"float32[2,3]\")\n(input s \"float32[]\")\n"
                    "(weight constant.1 \"uint8[]\" [0])\n"
                    "(let y (quantize-linear x s constant.1))\n(output y)\n");
+  // A scalar beside a list of one.
+  (void)one_node(&kit, 13, "DequantizeLinear", "uint8[2,3]", "x,s,z");
+  kit_input(&kit, "s", "float32[1]");
+  kit_input(&kit, "z", "uint8[]");
+  kit_expect(&kit, "(input x \"uint8[2,3]\")\n(input s \"float32[1]\")\n"
+                   "(input z \"uint8[]\")\n(let y.1 (reshape :shape [1] z))\n"
+                   "(let y (dequantize-linear x s y.1))\n(output y)\n");
   (void)one_node(&kit, 13, "MatMulInteger", "uint8[2,3]", "x,w,,z");
   kit_input(&kit, "w", "int8[3,4]");
   kit_input(&kit, "z", "int8[4]");
