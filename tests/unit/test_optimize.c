@@ -2,7 +2,7 @@
 // failures. Costs are given by a function here, so that every expectation is exact.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/optimizer.h"
-#include "tests/testing.h"
+#include "tests/unit/session_kit.h"
 
 /// Plain nodes cost their bytes; convolutions in a blocked format half; reorders a tenth.
 static bool toy_cost(void *user, const eg_node_spec *spec, double *out) {
@@ -262,6 +262,86 @@ static void every_allocation_may_fail(void **state) {
   test_every_allocation_failing(optimize_tiny, NULL);
 }
 
+// ---- constants that overflow ----------------------------------------------------------
+
+/// A graph of x float32[2] and y, in which rules fold two finite weights into one; its
+/// elements differ, so that only folding tells what comes out.
+typedef struct overflow_case {
+  const char *graph, *rules; // rules: NULL: the shipped ones
+  float x[2];
+  bool overflows;
+} overflow_case;
+
+#define TWO(op, a, b)                                                                    \
+  "(egraph-graph 1)\n(input x \"float32[2]\")\n(weight a \"float32[2]\" " a ")\n"        \
+  "(weight b \"float32[2]\" " b ")\n(let p (" op " x a))\n(let y (" op                   \
+  " p b))\n(output y)\n"
+#define PRODUCTS_MEET                                                                    \
+  "(lhs (mul (mul ?x ?a) ?b)) (rhs (mul ?x (mul ?a ?b))) "                               \
+  "(when (weight-only ?a) (weight-only ?b)))"
+#define MEET(class)                                                                      \
+  "(egraph-rules 1)\n(rule meet (source \"s\") (class " class ") " PRODUCTS_MEET
+
+static const overflow_case overflow_cases[] = {
+    {TWO("mul", "[1e30 2e30]", "[3e30 1e30]"), NULL, {1e-30F, -2e-30F}, true},
+    {TWO("mul", "[2 3]", "[5 7]"), NULL, {1, -2}, false},
+    {TWO("mul", "[1e30 2]", "[3e30 5]"), MEET("associative"), {1e-30F, -2}, true},
+    {TWO("mul", "[1e30 2]", "[3e30 5]"), MEET("fast"), {1e-30F, -2}, true},
+    {TWO("mul", "[2 3]", "[5 7]"), MEET("fast"), {1, -2}, false},
+    {TWO("add", "[3e38 -2]", "[2e38 5]"), NULL, {-3e38F, 3}, true}};
+
+/// y, where x is as the case says.
+static void run_case(const eg_graph *graph, const overflow_case *c, float *out) {
+  eg_session *session;
+  float x[2] = {c->x[0], c->x[1]};
+  const eg_type type = eg_type_of(EGRAPH_FLOAT32, 1, (int64_t[]){2});
+  const eg_tensor input = {.type = type, .data = x}, output = {.type = type, .data = out};
+  const eg_session_options options = {.backend = "reference", .threads = 1, .seed = 1};
+  assert_ok(eg_session_create(NULL, graph, &options, &session));
+  assert_ok(eg_session_run(session, &input, &output));
+  eg_session_destroy(session);
+}
+
+static void check_overflow(fixture *f, const overflow_case *c, egraph_math math) {
+  float want[2], have[2];
+  eg_graph *graph = graph_of(f, c->graph);
+  egraph_result *result;
+  f->options.math = math;
+  assert_ok(optimize(f, graph, &result));
+  run_case(graph, c, want);
+  run_case(egraph_result_graph(result), c, have);
+  for (int i = 0; i < 2; i++) {
+    assert_true(isfinite(want[i]));
+    if (!(fabsf(have[i] - want[i]) <= 1e-6F * fabsf(want[i])))
+      fail_msg("%s%g instead of %g", c->graph, (double)have[i], (double)want[i]);
+  }
+  assert_int_equal(egraph_result_report(result)->math,
+                   c->overflows ? EGRAPH_MATH_EXACT : math);
+  assert_int_equal(egraph_result_report(result)->nodes_after, c->overflows ? 2 : 1);
+  egraph_result_destroy(result);
+  eg_graph_destroy(graph);
+}
+
+// Elements of weights are not looked at before they are folded: where two finite ones
+// make an infinite one, what is left are exact rules, and numbers stay numbers.
+static void constants_that_overflow_leave_exact_rules_alone(void **state) {
+  fixture *f = *state;
+  eg_rules *shipped = f->rules;
+  for (size_t i = 0; i < sizeof overflow_cases / sizeof *overflow_cases; i++) {
+    const overflow_case *c = &overflow_cases[i];
+    eg_rules *own;
+    assert_ok(eg_rules_create(NULL, &own));
+    if (c->rules != NULL)
+      assert_ok(eg_rules_parse(own, "t.rules", c->rules, strlen(c->rules)));
+    f->rules = c->rules != NULL ? own : shipped;
+    check_overflow(f, c, EGRAPH_MATH_FAST);
+    bool is_fast = c->rules != NULL && strstr(c->rules, "fast") != NULL;
+    if (!is_fast) check_overflow(f, c, EGRAPH_MATH_ASSOCIATIVE);
+    eg_rules_destroy(own);
+  }
+  f->rules = shipped;
+}
+
 /// True when the value `name` may be stored in channels-last order.
 static bool may_be_nhwc(const eg_expansion *expansion, const eg_tensor_egraph *egraph,
                         const eg_graph *graph, const char *name) {
@@ -305,6 +385,7 @@ int main(void) {
       FIXTURE_TEST(convolution_norm_and_relu_become_one_blocked_convolution),
       FIXTURE_TEST(without_formats_everything_stays_plain),
       FIXTURE_TEST(formats_reach_along_chains_from_a_convolution_only),
+      FIXTURE_TEST(constants_that_overflow_leave_exact_rules_alone),
       FIXTURE_TEST(zero_budgets_return_the_original),
       FIXTURE_TEST(an_empty_graph_stays_empty),
       FIXTURE_TEST(outputs_that_become_equal_keep_their_names),

@@ -431,6 +431,78 @@ static void expressions_without_a_value_reject_the_match(void **state) {
   assert_true(condition_holds("(or (= 1 1) (= (/ 7 2) 1))")); // the second is not tried
 }
 
+// ---- numbers
+// ----------------------------------------------------------------------------
+
+/// The number that many units in the last place of its type further from zero.
+static double neighbour(egraph_dtype dtype, double value, int units) {
+  uint64_t bits = 0; // of an IEEE format: the next number is the next integer
+  eg_tensor scalar = {.type = eg_type_of(dtype, 0, NULL), .data = &bits};
+  eg_tensor_set_double(&scalar, 0, value);
+  bits += (uint64_t)(int64_t)units;
+  return eg_tensor_get_double(&scalar, 0);
+}
+
+/// Whether a rule about the number `want` applies to a weight or an attribute `have`.
+static bool number_matches(const char *left, const char *when, const char *graph,
+                           double want, double have) {
+  fixture f;
+  char rule[512], text[256], side[128], condition[128];
+  (void)snprintf(side, sizeof side, left, want);
+  (void)snprintf(condition, sizeof condition, when, want);
+  (void)snprintf(rule, sizeof rule, HEAD "(rule r (source \"s\") (lhs %s) (rhs ?x) %s)",
+                 side, condition);
+  (void)snprintf(text, sizeof text, graph, have);
+  open_fixture(&f, text, rule);
+  saturate(&f);
+  bool matches = equal(&f, "y", "x");
+  close_fixture(&f);
+  return matches;
+}
+
+static const double numbers[] = {0.1, 1.5, -3.3, 700};
+
+static void weights_match_numbers_within_a_unit_of_their_type(void **state) {
+  (void)state;
+  static const egraph_dtype dtypes[] = {EGRAPH_FLOAT16, EGRAPH_BFLOAT16, EGRAPH_FLOAT32,
+                                        EGRAPH_FLOAT64};
+  for (size_t t = 0; t < sizeof dtypes / sizeof *dtypes; t++)
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+      for (int units = -2; units <= 2; units++) {
+        const char *type = eg_dtype_name(dtypes[t]);
+        double want = neighbour(dtypes[t], numbers[n], 0);
+        double have = neighbour(dtypes[t], numbers[n], units);
+        char graph[256];
+        (void)snprintf(graph, sizeof graph,
+                       GRAPH "(input x \"%s[2]\") (weight s \"%s[1]\" [%%.17g]) "
+                             "(let y (add x s)) (output y)",
+                       type, type);
+        bool matches = number_matches("(add ?x ?s)", "(when (splat-is ?s %.17g))", graph,
+                                      want, have);
+        if (matches != (units * units <= 1))
+          fail_msg("%s: %.17g, %d units from %.17g, matches: %d", type, have, units, want,
+                   matches);
+      }
+}
+
+// Attributes are float32 in files.
+static void attributes_match_numbers_within_a_unit_of_float32(void **state) {
+  (void)state;
+  static const char graph[] =
+      GRAPH "(input x \"float64[2]\") (let y (leaky-relu :alpha %.17g x)) (output y)";
+  for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+    for (int units = -2; units <= 2; units++) {
+      double want = neighbour(EGRAPH_FLOAT32, numbers[n], 0);
+      double have = neighbour(EGRAPH_FLOAT32, numbers[n], units);
+      bool close = units * units <= 1;
+      assert_int_equal(
+          number_matches("(leaky-relu :alpha %.17g ?x)", "", graph, want, have), close);
+      assert_int_equal(number_matches("(leaky-relu :alpha ?a ?x)", "(when (= ?a %.17g))",
+                                      graph, want, have),
+                       close);
+    }
+}
+
 // ---- rejection and unsoundness --------------------------------------------------
 
 static void an_ill_typed_right_side_is_rejected_and_adds_nothing(void **state) {
@@ -731,6 +803,8 @@ int main(void) {
       cmocka_unit_test(failing_rule_tests_say_where),
       cmocka_unit_test(functions_have_their_values),
       cmocka_unit_test(expressions_without_a_value_reject_the_match),
+      cmocka_unit_test(weights_match_numbers_within_a_unit_of_their_type),
+      cmocka_unit_test(attributes_match_numbers_within_a_unit_of_float32),
       cmocka_unit_test(an_ill_typed_right_side_is_rejected_and_adds_nothing),
       cmocka_unit_test(a_rule_that_unites_different_types_is_named),
       cmocka_unit_test(classes_without_a_type_are_left_alone),
