@@ -7,9 +7,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "exec/sum_terms.h"
 
 enum { PERTURBED = 2, NONE = -1 };
-static const double AMPLITUDE = 8, ALLOWED = 4, LEAST_RMS = 4, LEAST_MAX = 16;
+static const double AMPLITUDE = 8, ALLOWED = 4, ORDER_RMS = 8, ORDER_MAX = 16;
 static const double UPDATE_ROUNDING = 8;
 
 EG_VEC_DEFINE(step_tensors, eg_tensor);
@@ -26,6 +27,7 @@ struct eg_step_check {
   eg_session *session;
   uint32_t rows, input_count, output_count;
   double unit;              // of rounding
+  double *order;            // [outputs] units that the order of sums decides: sqrt(n)
   int32_t *entry;           // [outputs] input that it becomes, or NONE
   bool *is_sum;             // [outputs] carried from micro-batch to micro-batch
   step_tensors inputs;      // of one run
@@ -90,6 +92,18 @@ static egraph_status add_results(const eg_step_check *c, step_tensors *to) {
   return EGRAPH_OK;
 }
 
+static egraph_status find_orders(eg_step_check *c) {
+  uint32_t values = eg_graph_value_count(c->step);
+  double *terms;
+  EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->order, &c->order));
+  EG_TRY(eg_alloc(c->alloc, values, sizeof *terms, &terms));
+  egraph_status status = eg_sum_terms(c->step, c->alloc, terms);
+  for (uint32_t o = 0; status == EGRAPH_OK && o < c->output_count; o++)
+    c->order[o] = sqrt(terms[eg_graph_output(c->step, o, NULL).id]);
+  eg_free(c->alloc, terms, values, sizeof *terms);
+  return status;
+}
+
 static egraph_status prepare(eg_step_check *c, const eg_session_options *options) {
   size_t results = (size_t)c->rows * c->output_count;
   EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->entry, &c->entry));
@@ -104,6 +118,7 @@ static egraph_status prepare(eg_step_check *c, const eg_session_options *options
   for (uint32_t i = 0; i < c->input_count; i++)
     EG_TRY(add_tensor(c, &c->inputs, eg_graph_value(c->step, eg_graph_input(c->step, i)),
                       true));
+  EG_TRY(find_orders(c));
   EG_TRY(add_results(c, &c->base));
   EG_TRY(add_results(c, &c->moved));
   return eg_session_create(&c->alloc, c->step, options, &c->session);
@@ -139,6 +154,7 @@ void eg_step_check_destroy(eg_step_check *check) {
   free_tensors(check, &check->moved);
   free_tensors(check, &check->base);
   free_tensors(check, &check->inputs);
+  eg_free(check->alloc, check->order, check->output_count, sizeof *check->order);
   eg_free(check->alloc, check->spreads, results, sizeof *check->spreads);
   eg_free(check->alloc, check->is_sum, check->output_count, sizeof *check->is_sum);
   eg_free(check->alloc, check->entry, check->output_count, sizeof *check->entry);
@@ -273,8 +289,9 @@ static void compare_result(const eg_step_check *c, size_t index, const char *nam
                            const eg_tensor *x, eg_step_verdict *out) {
   const spread *s = &c->spreads[index];
   distance off = distance_of(&c->base.data[index], x);
-  double rms = ALLOWED * s->rms + LEAST_RMS * c->unit * s->result_rms;
-  double most = ALLOWED * s->most + LEAST_MAX * c->unit * s->result_most;
+  double order = c->unit * c->order[index % c->output_count];
+  double rms = ALLOWED * s->rms + ORDER_RMS * order * s->result_rms;
+  double most = ALLOWED * s->most + ORDER_MAX * order * s->result_most;
   double scale = s->result_rms > 0 ? s->result_rms : 1;
   keep_worst(out, &(eg_step_verdict){
                       .output = name,

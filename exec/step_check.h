@@ -6,13 +6,18 @@
 // of an output x of the plan give
 //
 //   noise    s = the larger root mean square of p - r,   t = the largest |p - r|
-//   equal    rms(x - r) <= 4 s + 4 u rms(r)   and   max|x - r| <= 4 t + 16 u max|r|
+//   equal    rms(x - r) <= 4 s + 8 u sqrt(n) rms(r)
+//            max|x - r| <= 4 t + 16 u sqrt(n) max|r|
 //
-// where u is the unit of rounding of the coarsest floating-point type in the step. So an
-// output is compared as finely as it is determined: a gradient that is zero in exact
-// arithmetic (of a bias that a softmax cancels) is noise in r and p alike, and may be any
-// such noise in x; an error of 1e-4 in one gradient of a network that is well conditioned
-// is seen.
+// where u is the unit of rounding of the coarsest floating-point type in the step, and n
+// the number of terms of the longest sum that the output depends on: in a sum of moved
+// terms the moves cancel, but not what its order rounds, which grows like sqrt(n) (Higham
+// and Mary 2019: at most a small multiple of sqrt(n) u, nearly always; the second moments
+// of Adam, squares, have twice that). So an output is compared as finely as it is
+// determined: a gradient that is zero in exact arithmetic (of a bias that a softmax
+// cancels) is noise in r and p alike, and may be any such noise in x; an error of 1e-4 in
+// one gradient of a network that is well conditioned is seen where sums have less than
+// 40,000 terms.
 //
 // Adam divides noise by its own size, so that its weights cannot be compared with those
 // of another run: what is noise becomes a step of full length in a direction that noise
