@@ -42,6 +42,7 @@
   X(EINSUM, einsum)                                                                      \
   X(CONV, conv)                                                                          \
   X(CONV_TRANSPOSE, conv_transpose)                                                      \
+  X(CONV_GRAD_WEIGHT, conv_grad_weight)                                                  \
   X(MAX_POOL, pool)                                                                      \
   X(AVERAGE_POOL, pool)                                                                  \
   X(GLOBAL_AVERAGE_POOL, global_pool)                                                    \

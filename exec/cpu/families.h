@@ -16,6 +16,7 @@ eg_cpu_family eg_cpu_family_of(eg_op op);
 egraph_status eg_cpu_binary(eg_cpu_builder *builder);
 egraph_status eg_cpu_concat(eg_cpu_builder *builder);
 egraph_status eg_cpu_conv(eg_cpu_builder *builder);
+egraph_status eg_cpu_conv_grad_weight(eg_cpu_builder *builder);
 egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder);
 egraph_status eg_cpu_einsum(eg_cpu_builder *builder);
 egraph_status eg_cpu_eltwise(eg_cpu_builder *builder);
