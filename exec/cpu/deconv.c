@@ -38,10 +38,8 @@ static egraph_status plan_operation(const eg_node_spec *spec, deconv_plan *plan)
   dnnl_dims_t dilates = {0}, end = {0};
   for (uint32_t i = 0; i < spatial; i++) {
     dilates[i] = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_DILATIONS)->ints.data[i] - 1;
-    end[i] = pads[spatial + i] -
+    end[i] = pads[spatial + i] - // negative: rows that no window reaches
              eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_OUTPUT_PADDING)->ints.data[i];
-    if (end[i] < 0)
-      return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv-transpose: more rows than the kernel");
   }
   dnnl_memory_desc_t any;
   EG_TRY(plan_weights(spec, plan, &any));
