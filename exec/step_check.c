@@ -30,6 +30,7 @@ struct eg_step_check {
   double *order;            // [outputs] units that the order of sums decides: sqrt(n)
   int32_t *entry;           // [outputs] input that it becomes, or NONE
   bool *is_sum;             // [outputs] carried from micro-batch to micro-batch
+  bool *is_square;          // [outputs] second moment of Adam
   step_tensors inputs;      // of one run
   step_tensors base, moved; // [rows][outputs] r and p; what is carried: last row only
   spread *spreads;          // [rows][outputs]
@@ -104,15 +105,23 @@ static egraph_status find_orders(eg_step_check *c) {
   return status;
 }
 
+static bool is_second_moment(const eg_graph *step, eg_value value) {
+  const eg_value_info *info = eg_graph_value(step, value);
+  if (info->kind != EG_VALUE_COMPUTED || info->result != 2) return false;
+  return eg_graph_node_at(step, info->node).attrs->op == EG_OP_ADAM_UPDATE;
+}
+
 static egraph_status prepare(eg_step_check *c, const eg_session_options *options) {
   size_t results = (size_t)c->rows * c->output_count;
   EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->entry, &c->entry));
   EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->is_sum, &c->is_sum));
+  EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->is_square, &c->is_square));
   EG_TRY(eg_alloc(c->alloc, results, sizeof *c->spreads, &c->spreads));
   for (uint32_t o = 0; o < c->output_count; o++) {
     const char *name;
-    (void)eg_graph_output(c->step, o, &name);
+    eg_value value = eg_graph_output(c->step, o, &name);
     c->entry[o] = find_input(c->step, name);
+    c->is_square[o] = is_second_moment(c->step, value);
     c->is_sum[o] = c->entry[o] != NONE && ends_with_sum(name);
   }
   for (uint32_t i = 0; i < c->input_count; i++)
@@ -156,6 +165,7 @@ void eg_step_check_destroy(eg_step_check *check) {
   free_tensors(check, &check->inputs);
   eg_free(check->alloc, check->order, check->output_count, sizeof *check->order);
   eg_free(check->alloc, check->spreads, results, sizeof *check->spreads);
+  eg_free(check->alloc, check->is_square, check->output_count, sizeof *check->is_square);
   eg_free(check->alloc, check->is_sum, check->output_count, sizeof *check->is_sum);
   eg_free(check->alloc, check->entry, check->output_count, sizeof *check->entry);
   eg_free(check->alloc, check, 1, sizeof *check);
@@ -238,12 +248,18 @@ typedef struct distance {
   double rms, most;
 } distance;
 
+/// Squares are compared by their roots, on the scale of the gradients.
+static double element_of(const eg_tensor *tensor, int64_t i, bool is_square) {
+  double value = element(tensor, i);
+  return is_square ? sqrt(value) : value;
+}
+
 /// Infinite where one is finite and the other is not, or infinities differ.
-static distance distance_of(const eg_tensor *a, const eg_tensor *b) {
+static distance distance_of(const eg_tensor *a, const eg_tensor *b, bool is_square) {
   double sum = 0, most = 0;
   int64_t count = eg_type_elements(&a->type);
   for (int64_t i = 0; i < count; i++) {
-    double x = element(a, i), y = element(b, i);
+    double x = element_of(a, i, is_square), y = element_of(b, i, is_square);
     double off = x == y || (isnan(x) && isnan(y)) ? 0 : fabs(x - y);
     if (isnan(off)) off = INFINITY;
     sum += off * off;
@@ -252,11 +268,11 @@ static distance distance_of(const eg_tensor *a, const eg_tensor *b) {
   return (distance){count != 0 ? sqrt(sum / (double)count) : 0, most};
 }
 
-static distance size_of(const eg_tensor *a) {
+static distance size_of(const eg_tensor *a, bool is_square) {
   double sum = 0, most = 0;
   int64_t count = eg_type_elements(&a->type);
   for (int64_t i = 0; i < count; i++) {
-    double x = fabs(element(a, i));
+    double x = fabs(element_of(a, i, is_square));
     if (!isfinite(x)) continue;
     sum += x * x;
     most = fmax(most, x);
@@ -266,8 +282,9 @@ static distance size_of(const eg_tensor *a) {
 
 /// Where a result is not finite in one of the runs, nothing is known of the noise but
 /// what the other says.
-static void note_spread(spread *s, const eg_tensor *r, const eg_tensor *p) {
-  distance noise = distance_of(r, p);
+static void note_spread(spread *s, const eg_tensor *r, const eg_tensor *p,
+                        bool is_square) {
+  distance noise = distance_of(r, p, is_square);
   if (!isfinite(noise.most)) return;
   s->rms = fmax(s->rms, noise.rms);
   s->most = fmax(s->most, noise.most);
@@ -288,8 +305,9 @@ static void keep_worst(eg_step_verdict *out, const eg_step_verdict *one) {
 static void compare_result(const eg_step_check *c, size_t index, const char *name,
                            const eg_tensor *x, eg_step_verdict *out) {
   const spread *s = &c->spreads[index];
-  distance off = distance_of(&c->base.data[index], x);
-  double order = c->unit * c->order[index % c->output_count];
+  uint32_t output = (uint32_t)(index % c->output_count);
+  distance off = distance_of(&c->base.data[index], x, c->is_square[output]);
+  double order = c->unit * c->order[output];
   double rms = ALLOWED * s->rms + ORDER_RMS * order * s->result_rms;
   double most = ALLOWED * s->most + ORDER_MAX * order * s->result_most;
   double scale = s->result_rms > 0 ? s->result_rms : 1;
@@ -386,7 +404,7 @@ static egraph_status measure_noise(const eg_step_check *c, const eg_tensor *befo
   for (size_t i = 0; i < results; i++) {
     c->spreads[i] = (spread){.rms = 0};
     if (c->base.data[i].data == NULL) continue;
-    distance size = size_of(&c->base.data[i]);
+    distance size = size_of(&c->base.data[i], c->is_square[i % c->output_count]);
     c->spreads[i].result_rms = size.rms;
     c->spreads[i].result_most = size.most;
   }
@@ -395,7 +413,8 @@ static egraph_status measure_noise(const eg_step_check *c, const eg_tensor *befo
     EG_TRY(run_step(c, before, AMPLITUDE * c->unit, n + 1, &moved));
     for (size_t i = 0; i < results; i++)
       if (c->base.data[i].data != NULL)
-        note_spread(&c->spreads[i], &c->base.data[i], &c->moved.data[i]);
+        note_spread(&c->spreads[i], &c->base.data[i], &c->moved.data[i],
+                    c->is_square[i % c->output_count]);
   }
   return EGRAPH_OK;
 }

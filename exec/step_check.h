@@ -12,9 +12,10 @@
 // where u is the unit of rounding of the coarsest floating-point type in the step, and n
 // the number of terms of the longest sum that the output depends on: in a sum of moved
 // terms the moves cancel, but not what its order rounds, which grows like sqrt(n) (Higham
-// and Mary 2019: at most a small multiple of sqrt(n) u, nearly always; the second moments
-// of Adam, squares, have twice that). So an output is compared as finely as it is
-// determined: a gradient that is zero in exact arithmetic (of a bias that a softmax
+// and Mary 2019: at most a small multiple of sqrt(n) u, nearly always). Second moments of
+// Adam are squares; they are compared by their roots, as gradients are: where one noise
+// is three times another, its square is nine times. So an output is compared as finely as
+// it is determined: a gradient that is zero in exact arithmetic (of a bias that a softmax
 // cancels) is noise in r and p alike, and may be any such noise in x; an error of 1e-4 in
 // one gradient of a network that is well conditioned is seen where sums have less than
 // 40,000 terms.
