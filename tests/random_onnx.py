@@ -71,8 +71,8 @@ ALLOWED = [
     ("an infinity may become NaN where sums and products are regrouped (rewrites/CLASSES.md)",
      lambda result, model, feeds, why: "inf became nan" in why),
     ("kernels of the back-end cpu sum in float32, whose partial sums may overflow; the reference sums in float64",
-     lambda result, model, feeds, why: result == "EXECUTED DIFFERENTLY BY CPU ALONE" and "e+3" in why and "became inf" in
-     why.replace("-inf", "inf")),
+     lambda result, model, feeds, why: result == "EXECUTED DIFFERENTLY BY CPU ALONE" and "e+3" in why and
+     "became inf" in why.replace("-inf", "inf")),
 ]
 
 
