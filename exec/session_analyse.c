@@ -17,8 +17,8 @@ static egraph_status blame_opaque(const eg_session_builder *b, uint32_t node) {
   return eg_session_blame(
       b, node,
       EG_FAIL(EGRAPH_E_UNSUPPORTED,
-              "operator '%s' is unknown here and cannot be executed; take it out of "
-              "the graph",
+              "operator '%s' cannot be executed: it is unknown here, or only data tell "
+              "the sizes of its results; take it out of the graph",
               eg_graph_opaque_type(b->graph, (eg_graph_node){node})));
 }
 

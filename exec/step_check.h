@@ -5,7 +5,7 @@
 // are moved by up to 8 units of rounding each (2^-24 of a float32). Its results r and p
 // of an output x of the plan give
 //
-//   noise    s = the larger root mean square of p - r,   t = the largest |p - r|
+//   noise    s = the largest root mean square of p - r,   t = the largest |p - r|
 //   equal    rms(x - r) <= 4 s + 8 u sqrt(n) rms(r)
 //            max|x - r| <= 4 t + 16 u sqrt(n) max|r|
 //
@@ -18,7 +18,9 @@
 // it is determined: a gradient that is zero in exact arithmetic (of a bias that a softmax
 // cancels) is noise in r and p alike, and may be any such noise in x; an error of 1e-4 in
 // one gradient of a network that is well conditioned is seen where sums have less than
-// 40,000 terms.
+// 40,000 terms. Ties that rounding decides (a relu at zero, two maxima of one window)
+// flip in some runs only: before an output is called different, six more runs on moved
+// values are asked.
 //
 // Adam divides noise by its own size, so that its weights cannot be compared with those
 // of another run: what is noise becomes a step of full length in a direction that noise
@@ -54,7 +56,7 @@ void eg_step_check_destroy(eg_step_check *check);
 /// Compares one step. before[m * inputs + i]: input i of micro-batch m, what is carried
 /// in the first row, as it was before the step. after[m * outputs + o]: what the plan
 /// left; what is made once in the last row, all else in each; data NULL: not compared.
-/// Runs the step three times.
+/// Runs the step three times, and up to nine times where results differ.
 egraph_status eg_step_check_run(eg_step_check *check, const eg_tensor *before,
                                 const eg_tensor *after, eg_step_verdict *out);
 

@@ -325,9 +325,10 @@ egraph_step_check_create(const egraph_allocator *alloc, const egraph_graph *step
                          const egraph_session_options *options, uint32_t micro_batches,
                          egraph_step_check **out);
 EGRAPH_API void egraph_step_check_destroy(egraph_step_check *check);
-/// Compares one step; runs it three times on one device. `inputs` as egraph_plan_run_*
-/// got them, weights and states in the first row as they were before the step; `outputs`
-/// as it left them (data NULL: not compared). Fails with ARGUMENT (counts).
+/// Compares one step; runs it three times on one device, up to nine where it differs.
+/// `inputs` as egraph_plan_run_* got them, weights and states in the first row as they
+/// were before the step; `outputs` as it left them (data NULL: not compared). Fails with
+/// ARGUMENT (counts).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_step_check_run(
     egraph_step_check *check, const egraph_tensor *inputs, uint32_t input_count,
     const egraph_tensor *outputs, uint32_t output_count, egraph_step_verdict *out);

@@ -69,8 +69,8 @@ egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
   eg_graph_node node = {culprit};
   return EG_FAIL(
       EGRAPH_E_UNSUPPORTED,
-      "node '%.200s': operator '%.100s' is unknown here and cannot be %s; take "
-      "it out of the graph",
+      "node '%.200s': operator '%.100s' cannot be %s: it is unknown here, or only data "
+      "tell the sizes of its results; take it out of the graph",
       eg_graph_node_at(graph, node).name, eg_graph_opaque_type(graph, node), what);
 }
 

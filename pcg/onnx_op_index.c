@@ -78,6 +78,8 @@ egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call) {
   bool old = call->reader->opset < 13;
   EG_TRY(eg_onnx_input_type(call, 0, &x));
   EG_TRY(eg_onnx_attr_int(call, "axis", old ? 1 : -1, &axis));
+  if (old && x.rank != 0 && axis == (int64_t)x.rank)
+    return eg_onnx_decline("maximum over no dimension");
   EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
   if (eg_type_elements(&x) == 0) return eg_onnx_decline("it has no element");
   eg_onnx_builder_init(&write, call);

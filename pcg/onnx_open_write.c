@@ -45,8 +45,7 @@ static egraph_status depends(const char *what, const char *name) {
                  what, name);
 }
 
-// ---- sizes of computed tensors
-// ----------------------------------------------------------
+// ---- sizes of computed tensors -------------------------------------------------------
 
 static egraph_status add_computed(join *j, const char *tensor, uint32_t node,
                                   const eg_size *dims, uint32_t rank) {

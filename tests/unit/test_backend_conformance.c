@@ -201,9 +201,11 @@ static eg_graph *with_formats(const lone_node *node, const eg_format_choice *cho
   return graph;
 }
 
-// Winograd's sums spread NaN, and so does padding that is multiplied with weights.
+// Winograd's sums spread NaN, and so does padding that is multiplied with weights or
+// cotangents.
 static bool may_spread(const backend_case *c) {
-  return strstr(c->text, "winograd") != NULL || strstr(c->text, "(input w") != NULL;
+  return strstr(c->text, "winograd") != NULL || strstr(c->text, "(input w") != NULL ||
+         strstr(c->text, "conv-grad-weight") != NULL;
 }
 
 /// The case in every format but the plain one, with numbers or with special values.

@@ -193,7 +193,7 @@ static void opaque_nodes_that_outputs_need_are_named(void **state) {
   assert_ok(eg_graph_check_known(graph, "planned"));
   assert_ok(eg_graph_add_output(graph, "y", needed));
   assert_fails(eg_graph_check_known(graph, "planned"), EGRAPH_E_UNSUPPORTED,
-               "operator 'Loop' is unknown here and cannot be planned");
+               "operator 'Loop' cannot be planned: it is unknown here");
 }
 
 static void opaque_nodes_keep_their_record(void **state) {
