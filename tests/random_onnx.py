@@ -45,7 +45,7 @@ NOISES, NOISE, BOUND = 6, 4, 16
 ABSOLUTE = {"Sigmoid", "Tanh", "Erf", "Softmax", "LogSoftmax", "Gelu", "Softplus", "Mish", "Sin", "Cos", "Swish",
             "ReduceLogSumExp", "Log"}
 COARSE = {"Erf", "HardSwish", "Gelu", "Selu", "HardSigmoid", "LeakyRelu", "BatchNormalization", "LayerNormalization",
-          "RMSNormalization"}
+          "RMSNormalization", "Shrink"}
 
 
 def is_float(a):
@@ -414,7 +414,7 @@ def verdict(flags, folder, model, feeds, runners=tuple(RUNNERS)):
             return f"equal ({who}), not executed", own
         if ran == "CRASHED":
             return "EXECUTOR CRASHED", own
-        reasons.append(difference(model, feeds, peers, own, eps))
+        reasons.append(difference(model, feeds, peers, own, eps, made))
         if not reasons[0]:
             return f"equal ({who}), executed", ""
     strange = any(not np.isfinite(v).all() for v in before if is_float(v))
