@@ -13,17 +13,8 @@ static eg_graph_node_info node_at(const eg_session_builder *b, uint32_t id) {
   return eg_graph_node_at(b->graph, (eg_graph_node){id});
 }
 
-static egraph_status blame_opaque(const eg_session_builder *b, uint32_t node) {
-  return eg_session_blame(
-      b, node,
-      EG_FAIL(EGRAPH_E_UNSUPPORTED,
-              "operator '%s' cannot be executed: it is unknown here, or only data tell "
-              "the sizes of its results; take it out of the graph",
-              eg_graph_opaque_type(b->graph, (eg_graph_node){node})));
-}
-
-static egraph_status mark_needed(eg_session_builder *b) {
-  uint32_t outputs = eg_graph_output_count(b->graph), opaque = UINT32_MAX;
+static void mark_needed(eg_session_builder *b) {
+  uint32_t outputs = eg_graph_output_count(b->graph);
   for (uint32_t i = 0; i < outputs; i++)
     b->values[eg_graph_output(b->graph, i, NULL).id].is_needed = true;
   for (uint32_t n = b->node_count; n-- > 0;) {
@@ -31,12 +22,9 @@ static egraph_status mark_needed(eg_session_builder *b) {
     for (uint32_t r = 0; r < info.result_count; r++)
       b->nodes[n].is_needed |= b->values[info.results[r].id].is_needed;
     if (!b->nodes[n].is_needed) continue;
-    // The first is the culprit: what follows it may be known but for its types.
-    if (info.attrs->op == EG_OP_OPAQUE) opaque = n;
     for (uint32_t i = 0; i < info.input_count; i++)
       b->values[info.inputs[i].id].is_needed = true;
   }
-  return opaque == UINT32_MAX ? EGRAPH_OK : blame_opaque(b, opaque);
 }
 
 static egraph_status mark_constant(eg_session_builder *b) {
@@ -143,7 +131,8 @@ static egraph_status join_regions(eg_session_builder *b) {
 }
 
 egraph_status eg_session_analyse(eg_session_builder *b) {
-  EG_TRY(mark_needed(b));
+  EG_TRY(eg_graph_check_known(b->graph, "executed"));
+  mark_needed(b);
   EG_TRY(mark_constant(b));
   EG_TRY(add_regions(b));
   set_last_uses(b);

@@ -240,19 +240,24 @@ static double share_of_extraction(const run *r) {
   return r->is_all ? 0.75 : 0.5;
 }
 
-static egraph_status solve(run *r, const uint32_t *incumbent) {
+/// Options of an extraction that may use a part of what is left.
+static eg_extract_options extract_options(const run *r, double share) {
   const egraph_options *o = r->options;
-  egraph_report *report = &r->result->report;
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   (void)find_extractor(o->extractor, &options.method);
-  double seconds =
-      share_of_extraction(r) * (o->extract_time_limit - report->extract_seconds);
-  double steps = share_of_extraction(r) * (double)eg_work_left(&r->extracting);
+  double seconds = share * (o->extract_time_limit - r->result->report.extract_seconds);
+  double steps = share * (double)eg_work_left(&r->extracting);
   options.time_limit_seconds = seconds > 1e-9 ? seconds : 1e-9;
   options.work_limit = steps > 1e6 ? (uint64_t)(steps / 1e6) : 1;
   options.relative_gap = o->relative_gap;
   options.seed = o->seed;
   options.threads = (uint32_t)o->threads;
+  return options;
+}
+
+static egraph_status solve(run *r, const uint32_t *incumbent) {
+  egraph_report *report = &r->result->report;
+  eg_extract_options options = extract_options(r, share_of_extraction(r));
   options.incumbent = incumbent;
   options.progress = on_extract;
   options.user = r;
@@ -357,13 +362,7 @@ static egraph_status settle(run *r) {
   eg_cost_model *costs = r->input->costs;
   bool is_wanted = r->input->measurer != NULL && r->options->settle_limit > 0;
   if (!is_wanted || report->rounds != 1 || r->cancelled) return EGRAPH_OK;
-  eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
-  (void)find_extractor(r->options->extractor, &options.method);
-  double seconds = r->options->extract_time_limit - report->extract_seconds;
-  options.time_limit_seconds = seconds > 1e-9 ? seconds : 1e-9;
-  options.relative_gap = r->options->relative_gap;
-  options.seed = r->options->seed;
-  options.threads = (uint32_t)r->options->threads;
+  const eg_extract_options options = extract_options(r, 1);
   const eg_order_input input = {.alloc = r->alloc,
                                 .expansion = &now->expansion,
                                 .egraph = now->egraph,

@@ -2,6 +2,7 @@
 // graph.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,16 +63,20 @@ egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
   for (uint32_t n = count; n-- > 0;) {
     eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
     mark_operands(&node, is_needed);
+    // The first is the culprit: what follows it may be known but for its types.
     if (is_needed_opaque(&node, is_needed)) culprit = n;
   }
   eg_free(graph->alloc, is_needed, graph->values.len, sizeof *is_needed);
   if (culprit == UINT32_MAX) return EGRAPH_OK;
   eg_graph_node node = {culprit};
+  char place[16];
+  (void)snprintf(place, sizeof place, "%" PRIu32, culprit);
+  const char *name = eg_graph_node_at(graph, node).name;
   return EG_FAIL(
       EGRAPH_E_UNSUPPORTED,
       "node '%.200s': operator '%.100s' cannot be %s: it is unknown here, or only data "
       "tell the sizes of its results; take it out of the graph",
-      eg_graph_node_at(graph, node).name, eg_graph_opaque_type(graph, node), what);
+      name[0] != '\0' ? name : place, eg_graph_opaque_type(graph, node), what);
 }
 
 // ---- adding -------------------------------------------------------------------------

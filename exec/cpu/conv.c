@@ -100,11 +100,6 @@ static egraph_status describe_fused(eg_cpu_builder *builder, const conv_plan *pl
   return status;
 }
 
-static bool is_fast(const_dnnl_primitive_desc_t primitive) {
-  return !eg_cpu_is_slow(primitive) &&
-         strstr(eg_cpu_kernel_of(primitive), "gemm") == NULL;
-}
-
 // What keeps the NaN that a fused activation loses.
 static egraph_status describe_again(eg_cpu_builder *builder, const conv_plan *plan,
                                     conv_choice *choice) {
@@ -125,7 +120,7 @@ static egraph_status choose_form(eg_cpu_builder *builder, const conv_plan *plan,
   choice->is_fused = true;
   if (status == EGRAPH_OK) {
     if (nothing_to_fuse) return EGRAPH_OK;
-    status = is_fast(choice->primitive)
+    status = eg_cpu_fuses_well(choice->primitive)
                  ? describe_again(builder, plan, choice)
                  : EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: fused, it would be slow");
     if (status == EGRAPH_OK) return EGRAPH_OK;

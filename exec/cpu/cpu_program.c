@@ -244,6 +244,10 @@ bool eg_cpu_is_slow(const_dnnl_primitive_desc_t desc) {
   return strncmp(eg_cpu_kernel_of(desc), "ref", 3) == 0;
 }
 
+bool eg_cpu_fuses_well(const_dnnl_primitive_desc_t desc) {
+  return !eg_cpu_is_slow(desc) && strstr(eg_cpu_kernel_of(desc), "gemm") == NULL;
+}
+
 egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc) {
   char text[128];
   snprintf(text, sizeof text, "oneDNN %s", eg_cpu_kernel_of(desc));

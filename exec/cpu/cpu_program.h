@@ -127,6 +127,9 @@ egraph_status eg_cpu_describe(eg_cpu_builder *builder, const void *operation,
 const char *eg_cpu_kernel_of(const_dnnl_primitive_desc_t desc);
 /// True when oneDNN would run its own slow reference kernel.
 bool eg_cpu_is_slow(const_dnnl_primitive_desc_t desc);
+/// Whether a primitive with post-ops is as fast as without: its kernel is generated, and
+/// no product of matrices with a pass behind it.
+bool eg_cpu_fuses_well(const_dnnl_primitive_desc_t desc);
 /// Makes the kernel of this primitive the name of the program.
 egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc);
 

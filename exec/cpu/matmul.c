@@ -172,11 +172,6 @@ static egraph_status describe_again(eg_cpu_builder *builder, const matmul_plan *
   return describe(builder, plan, packed, NULL, &choice->again);
 }
 
-static bool is_fast(const_dnnl_primitive_desc_t primitive) {
-  return !eg_cpu_is_slow(primitive) &&
-         strstr(eg_cpu_kernel_of(primitive), "gemm") == NULL;
-}
-
 // With fused post-ops where that is fast, otherwise without.
 static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan,
                             matmul_choice *choice) {
@@ -192,7 +187,7 @@ static egraph_status choose(eg_cpu_builder *builder, const matmul_plan *plan,
     egraph_status status = describe_fused(builder, plan, b, choice);
     if (status == EGRAPH_OK) {
       if (nothing_to_fuse) return EGRAPH_OK;
-      status = is_fast(choice->primitive)
+      status = eg_cpu_fuses_well(choice->primitive)
                    ? describe_again(builder, plan, choice)
                    : EG_FAIL(EGRAPH_E_UNSUPPORTED, "matmul: fused, it would be slow");
       if (status == EGRAPH_OK) return EGRAPH_OK;

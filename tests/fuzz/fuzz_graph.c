@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "pcg/onnx.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_models.h"
 
 static void check_round_trip(const eg_graph *graph) {
   eg_text first, second;
@@ -40,20 +39,7 @@ static void check_copies(const eg_graph *graph) {
 
 // Whatever was typed as text can be written as ONNX and read back.
 static void check_onnx(const eg_graph *graph) {
-  unsigned char *bytes;
-  size_t size;
-  eg_graph *again;
-  egraph_status status = eg_onnx_pack(graph, &bytes, &size);
-  if (status != EGRAPH_OK) {
-    fuzz_check_failure(status);
-    return;
-  }
-  status = eg_onnx_parse(NULL, "f", bytes, size, NULL, NULL, &again);
-  if (status != EGRAPH_OK) fprintf(stderr, "%s\n", egraph_last_error());
-  FUZZ_CHECK(status == EGRAPH_OK);
-  FUZZ_CHECK(eg_graph_check(again) == EGRAPH_OK);
-  eg_graph_destroy(again);
-  eg_free(eg_allocator_heap(), bytes, size, 1);
+  eg_graph_destroy(fuzz_round_trip(graph, NULL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

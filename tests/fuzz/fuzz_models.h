@@ -6,16 +6,18 @@
 #include "pcg/onnx.h"
 #include "tests/fuzz/fuzz.h"
 
-static inline egraph_status fuzz_import(const void *data, size_t size, eg_graph **out) {
+/// Options of models from outside.
+static inline eg_onnx_import_options fuzz_import_options(void) {
   eg_onnx_import_options options = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
   options.batch = 2;
   options.draws_weights = true;
-  return eg_onnx_parse(NULL, "f", data, size, NULL, &options, out);
+  return options;
 }
 
 /// Imports what export makes of a graph, which must be sound; NULL when it cannot be
 /// exported.
-static inline eg_graph *fuzz_round_trip(const eg_graph *graph) {
+static inline eg_graph *fuzz_round_trip(const eg_graph *graph,
+                                        const eg_onnx_import_options *options) {
   unsigned char *bytes;
   size_t size;
   eg_graph *again;
@@ -24,7 +26,7 @@ static inline eg_graph *fuzz_round_trip(const eg_graph *graph) {
     fuzz_check_failure(status);
     return NULL;
   }
-  status = fuzz_import(bytes, size, &again);
+  status = eg_onnx_parse(NULL, "f", bytes, size, NULL, options, &again);
   if (status != EGRAPH_OK) fprintf(stderr, "%s\n", egraph_last_error());
   FUZZ_CHECK(status == EGRAPH_OK);
   FUZZ_CHECK(eg_graph_check(again) == EGRAPH_OK);

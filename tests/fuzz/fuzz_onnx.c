@@ -12,14 +12,15 @@ static void print(const eg_graph *graph, eg_text *out) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   eg_graph *graph;
-  egraph_status status = fuzz_import(data, size, &graph);
+  const eg_onnx_import_options options = fuzz_import_options();
+  egraph_status status = eg_onnx_parse(NULL, "f", data, size, NULL, &options, &graph);
   if (status != EGRAPH_OK) {
     fuzz_check_failure(status);
     return 0;
   }
   FUZZ_CHECK(eg_graph_check(graph) == EGRAPH_OK);
-  eg_graph *second = fuzz_round_trip(graph), *third = NULL;
-  if (second != NULL) third = fuzz_round_trip(second);
+  eg_graph *second = fuzz_round_trip(graph, &options), *third = NULL;
+  if (second != NULL) third = fuzz_round_trip(second, &options);
   if (third != NULL) {
     eg_text before, after;
     print(second, &before);

@@ -74,14 +74,15 @@ static void check_equal(const eg_graph *before, const eg_graph *after) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   eg_graph *graph;
   set_up();
-  egraph_status status = fuzz_import(data, size, &graph);
+  const eg_onnx_import_options options = fuzz_import_options();
+  egraph_status status = eg_onnx_parse(NULL, "f", data, size, NULL, &options, &graph);
   if (status != EGRAPH_OK) {
     fuzz_check_failure(status);
     return 0;
   }
   egraph_result *result = is_small(graph) ? optimize(graph) : NULL;
   if (result != NULL) {
-    eg_graph *again = fuzz_round_trip(egraph_result_graph(result));
+    eg_graph *again = fuzz_round_trip(egraph_result_graph(result), &options);
     if (again != NULL && is_tame(graph)) check_equal(graph, again);
     eg_graph_destroy(again);
     egraph_result_destroy(result);
