@@ -131,7 +131,8 @@ egraph_status eg_measured_host_open(eg_measured_host *host, egraph_allocator all
                           &figures));
   const eg_cost_options options = {.database = database,
                                    .machine = eg_text_of(&host->fingerprint),
-                                   .prober = &host->prober};
+                                   .prober = &host->prober,
+                                   .formats = eg_profiler_formats(host->profiler)};
   EG_TRY(eg_cost_model_create(&alloc, &options, out_costs));
   return make_machine(host, ranks, &figures, out_machine);
 }

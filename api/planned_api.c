@@ -148,8 +148,7 @@ static void report_exchanges(const eg_plan_summary *summary,
     for (uint32_t axis = 0; axis < summary->mesh.axis_count; axis++)
       for (uint32_t k = 0; k < EG_EXCHANGES; k++) {
         const eg_exchange_sum *sum = &summary->exchange[p][axis][k];
-        bool is_local = k == EG_TRANSITION_SLICE || k == EG_TRANSITION_MASK;
-        if (sum->count == 0 || is_local) continue;
+        if (sum->count == 0 || !eg_exchange_is_remote(k)) continue;
         egraph_plan_exchange exchange = {.phase = eg_phase_name((eg_phase)p),
                                          .kind = eg_exchange_name(k),
                                          .axis = summary->mesh.axes[axis].name,

@@ -147,7 +147,7 @@ static egraph_status make_machine(const bench *b, uint32_t ranks, eg_machine *ou
 
 static bool is_whole(const eg_mesh *mesh, const eg_layout *layout) {
   static const eg_layout whole = {0};
-  return eg_sharding_same(mesh, layout, &whole);
+  return eg_layout_same(mesh, layout, &whole);
 }
 
 /// Leaves the strategies that read weights and states of the optimizer whole.

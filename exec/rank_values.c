@@ -172,7 +172,7 @@ static bool next_move(const eg_mesh *mesh, eg_layout *inout, eg_transition *out)
     if (inout->sharding[a] == EG_SHARD_R) continue;
     eg_layout to = *inout;
     to.sharding[a] = EG_SHARD_R;
-    bool is_move = eg_transition_between(mesh, inout, &to, out);
+    bool is_move = eg_transition_between(mesh, NULL, inout, &to, out);
     assert(is_move); // no finer axis is sharded any more
     (void)is_move;
     return true;

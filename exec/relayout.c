@@ -95,26 +95,31 @@ static egraph_status mask(const moving *m) {
              : eg_backend_fill(m->channel->backend, m->to, EGRAPH_UINT8, 0, bytes);
 }
 
+/// Elements in memory: with the channels that fill a block.
+static size_t count_of(const eg_type *type) {
+  return eg_type_bytes(type) / eg_dtype_bytes(type->dtype);
+}
+
 static egraph_status all_gather(const moving *m) {
-  size_t count = (size_t)eg_type_elements(&m->move->from);
+  size_t count = count_of(&m->move->from);
   return communicate(m,
                      (eg_collective){.kind = EG_COLLECTIVE_ALL_GATHER, .count = count});
 }
 
 static egraph_status reduce_scatter(const moving *m) {
-  size_t count = (size_t)eg_type_elements(&m->move->to);
+  size_t count = count_of(&m->move->to);
   return communicate(
       m, (eg_collective){.kind = EG_COLLECTIVE_REDUCE_SCATTER, .count = count});
 }
 
 static egraph_status all_reduce(const moving *m) {
-  size_t count = (size_t)eg_type_elements(&m->move->to);
+  size_t count = count_of(&m->move->to);
   return communicate(m,
                      (eg_collective){.kind = EG_COLLECTIVE_ALL_REDUCE, .count = count});
 }
 
 static egraph_status all_to_all(const moving *m) {
-  size_t count = (size_t)eg_type_elements(&m->move->from) / m->cuts.packed.parts;
+  size_t count = count_of(&m->move->from) / m->cuts.packed.parts;
   return communicate(m,
                      (eg_collective){.kind = EG_COLLECTIVE_ALL_TO_ALL, .count = count});
 }
@@ -145,7 +150,7 @@ egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
 /// Bytes of a row, and how often rows come.
 static eg_cut rows_of(const eg_type *type, uint32_t dim) {
   eg_cut c = eg_cut_of(type, dim, 1);
-  c.parts = (size_t)type->dims[dim];
+  c.parts = (size_t)type->dims[dim]; // of a window: none are channels
   if (c.parts != 0) c.bytes /= c.parts;
   return c;
 }

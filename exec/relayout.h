@@ -20,8 +20,8 @@ typedef struct eg_relayout {
 /// `transition` leads from `layout`; `type` is global.
 eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *layout, const eg_transition *transition);
-/// Row-major tensors of types from and to in the channel's memory, which do not overlap.
-/// Fails as the channel does.
+/// Tensors of types from and to, in their memory format, in the channel's memory, which
+/// do not overlap. Fails as the channel does.
 egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
                               const void *from, void *to, void *scratch);
 

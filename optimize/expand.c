@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "optimize/format_region.h"
 #include "optimize/predict.h"
 #include "pcg/spec_copy.h"
 
@@ -30,86 +31,7 @@ static const eg_tensor_fact *fact_of(const walker *w, eg_class class) {
   return eg_tensor_egraph_fact(w->egraph, class);
 }
 
-// ---- which formats a value may have ---------------------------------------------
-
-static bool fact_fits(const eg_tensor_fact *fact, eg_format format) {
-  if (fact->part_count == 0) return eg_format_fits(&fact->type, format);
-  for (uint32_t i = 0; i < fact->part_count; i++)
-    if (!eg_format_fits(&fact->parts[i], format)) return false;
-  return true;
-}
-
-/// The values that may have formats, and the work list that finds them: every operator is
-/// looked at once, so that the cost is linear however long the chains are.
-typedef struct region {
-  bool *has_value;      // [class_limit]
-  bool *has_operator;   // [node_limit] its values were marked
-  eg_u32s fresh;        // marked classes whose operators were not looked at yet
-  uint32_t class_limit; // of has_value
-  uint32_t node_limit;  // of has_operator
-} region;
-
-static void region_deinit(region *r, egraph_allocator alloc) {
-  eg_free(alloc, r->has_value, r->class_limit, sizeof *r->has_value);
-  eg_free(alloc, r->has_operator, r->node_limit, sizeof *r->has_operator);
-  eg_u32s_deinit(&r->fresh);
-}
-
-/// Marks a value when it can take a format at all.
-static egraph_status mark_value(const walker *w, region *r, eg_class class) {
-  class = eg_engine_find(w->engine, class);
-  const eg_tensor_fact *fact = fact_of(w, class);
-  if (r->has_value[class.id] || fact->weight_only || !fact_fits(fact, EG_FORMAT_NHWC))
-    return EGRAPH_OK;
-  r->has_value[class.id] = true;
-  return eg_u32s_push(&r->fresh, class.id);
-}
-
-static eg_format_rule rule_of(const walker *w, eg_node node) {
-  return eg_op_info_of((eg_op)eg_engine_term(w->engine, node).op)->formats;
-}
-
-/// Marks what an operator that handles formats reads and writes.
-static egraph_status mark_operator(const walker *w, region *r, eg_node node) {
-  if (r->has_operator[node.id] || rule_of(w, node) == EG_FORMATS_PLAIN) return EGRAPH_OK;
-  r->has_operator[node.id] = true;
-  eg_term term = eg_engine_term(w->engine, node);
-  EG_TRY(mark_value(w, r, eg_engine_class_of(w->engine, node)));
-  for (uint32_t i = 0; i < term.arity; i++)
-    EG_TRY(mark_value(w, r, term.children[i]));
-  return EGRAPH_OK;
-}
-
-static egraph_status mark_convolutions(const walker *w, region *r) {
-  for (eg_class c = eg_engine_first(w->engine); c.id != EG_CLASS_NONE.id;
-       c = eg_engine_next(w->engine, c)) {
-    uint32_t count;
-    const eg_node *nodes = eg_engine_class_nodes(w->engine, c, &count);
-    for (uint32_t i = 0; i < count; i++)
-      if (rule_of(w, nodes[i]) == EG_FORMATS_CONV) EG_TRY(mark_operator(w, r, nodes[i]));
-  }
-  return EGRAPH_OK;
-}
-
-/// The operators that make a marked value and those that use it.
-static egraph_status mark_around(const walker *w, region *r, eg_class class) {
-  uint32_t count;
-  const eg_node *nodes = eg_engine_class_nodes(w->engine, class, &count);
-  for (uint32_t i = 0; i < count; i++)
-    EG_TRY(mark_operator(w, r, nodes[i]));
-  for (eg_parent p = eg_engine_parents(w->engine, class); p.node.id != EG_NODE_NONE.id;
-       p = eg_engine_next_parent(w->engine, p))
-    EG_TRY(mark_operator(w, r, p.node));
-  return EGRAPH_OK;
-}
-
-/// Convolutions start regions, operators that keep a format extend them.
-static egraph_status find_region(const walker *w, region *r) {
-  EG_TRY(mark_convolutions(w, r));
-  while (r->fresh.len != 0)
-    EG_TRY(mark_around(w, r, (eg_class){eg_u32s_pop(&r->fresh)}));
-  return EGRAPH_OK;
-}
+// ---- places ---------------------------------------------------------------------
 
 static egraph_status number_class(walker *w, eg_class class, unsigned format) {
   eg_expansion *x = w->expansion;
@@ -128,7 +50,8 @@ static egraph_status number_places(walker *w, const bool *may_have, uint32_t for
     if (fact->weight_only) continue;
     EG_TRY(number_class(w, c, EG_FORMAT_PLAIN));
     for (unsigned f = EG_FORMAT_PLAIN + 1; f < EG_FORMAT_COUNT; f++)
-      if (may_have[c.id] && (formats >> f & 1u) && fact_fits(fact, (eg_format)f))
+      if (may_have[c.id] && (formats >> f & 1u) &&
+          eg_format_fits_fact(fact, (eg_format)f))
         EG_TRY(number_class(w, c, f));
   }
   return EGRAPH_OK;
@@ -136,16 +59,13 @@ static egraph_status number_places(walker *w, const bool *may_have, uint32_t for
 
 static egraph_status make_places(walker *w, uint32_t formats) {
   egraph_allocator alloc = w->expansion->alloc;
-  region r = {.class_limit = w->expansion->class_limit,
-              .node_limit = eg_engine_node_limit(w->engine)};
-  eg_u32s_init(&r.fresh, alloc);
+  uint32_t limit = w->expansion->class_limit;
+  bool *may_have = NULL;
+  EG_TRY(eg_alloc(alloc, limit, sizeof *may_have, &may_have));
   egraph_status status =
-      eg_alloc(alloc, r.class_limit, sizeof *r.has_value, &r.has_value);
-  if (status == EGRAPH_OK)
-    status = eg_alloc(alloc, r.node_limit, sizeof *r.has_operator, &r.has_operator);
-  if (status == EGRAPH_OK && formats != 0) status = find_region(w, &r);
-  if (status == EGRAPH_OK) status = number_places(w, r.has_value, formats);
-  region_deinit(&r, alloc);
+      formats != 0 ? eg_format_region_find(w->egraph, alloc, may_have) : EGRAPH_OK;
+  if (status == EGRAPH_OK) status = number_places(w, may_have, formats);
+  eg_free(alloc, may_have, limit, sizeof *may_have);
   return status;
 }
 

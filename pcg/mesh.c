@@ -121,19 +121,24 @@ eg_sharding_fault eg_sharding_check(const eg_mesh *mesh, const eg_type *type,
 eg_type eg_sharding_local(const eg_mesh *mesh, const eg_type *type,
                           const eg_layout *layout) {
   eg_type local = *type;
-  local.layout = (eg_layout){.format = type->layout.format};
+  local.layout = (eg_layout){.format = layout->format};
   for (uint32_t a = 0; a < mesh->axis_count; a++)
     if (eg_digit_is_shard(layout->sharding[a]))
       local.dims[eg_digit_dim(layout->sharding[a])] /= mesh->axes[a].size;
   return local;
 }
 
-bool eg_sharding_same(const eg_mesh *mesh, const eg_layout *a, const eg_layout *b) {
+static bool has_same_sharding(const eg_mesh *mesh, const eg_layout *a,
+                              const eg_layout *b) {
   return memcmp(a->sharding, b->sharding, mesh->axis_count) == 0;
 }
 
-egraph_status eg_sharding_print(eg_text *text, const eg_mesh *mesh,
-                                const eg_layout *layout) {
+bool eg_layout_same(const eg_mesh *mesh, const eg_layout *a, const eg_layout *b) {
+  return has_same_sharding(mesh, a, b) && a->format == b->format;
+}
+
+egraph_status eg_layout_print(eg_text *text, const eg_mesh *mesh,
+                              const eg_layout *layout) {
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     uint8_t digit = layout->sharding[a];
     if (a != 0) EG_TRY(eg_text_append(text, ","));
@@ -144,7 +149,8 @@ egraph_status eg_sharding_print(eg_text *text, const eg_mesh *mesh,
                                   : digit == EG_SHARD_P_SUM ? "P"
                                                             : "M"));
   }
-  return EGRAPH_OK;
+  if (layout->format == EG_FORMAT_PLAIN) return EGRAPH_OK;
+  return eg_text_printf(text, ":%s", eg_format_name((eg_format)layout->format));
 }
 
 static bool read_digit(const char **inout, uint8_t *out) {
@@ -166,7 +172,15 @@ static bool read_digit(const char **inout, uint8_t *out) {
   return read;
 }
 
-egraph_status eg_sharding_parse(const eg_mesh *mesh, const char *text, eg_layout *out) {
+/// ":nhwc" or nothing, to the end.
+static bool read_format(const char *text, uint8_t *out) {
+  eg_format format = EG_FORMAT_PLAIN;
+  bool read = *text == '\0' || (*text == ':' && eg_format_find(text + 1, &format));
+  *out = (uint8_t)format;
+  return read;
+}
+
+egraph_status eg_layout_parse(const eg_mesh *mesh, const char *text, eg_layout *out) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   const char *c = text;
   bool read = true;
@@ -174,10 +188,11 @@ egraph_status eg_sharding_parse(const eg_mesh *mesh, const char *text, eg_layout
     read = a == 0 || *c++ == ',';
     read = read && read_digit(&c, &layout.sharding[a]);
   }
-  if (!read || *c != '\0')
+  if (!read || !read_format(c, &layout.format))
     return EG_FAIL(EGRAPH_E_PARSE,
-                   "'%.64s' is no sharding; write R, P, M or S and a dimension for each "
-                   "of the %" PRIu32 " axes, like S0,R",
+                   "'%.64s' is no layout; write R, P, M or S and a dimension for each "
+                   "of the %" PRIu32 " axes, like S0,R, and a memory format if it is "
+                   "not row-major, like S0,R:nhwc",
                    text, mesh->axis_count);
   *out = layout;
   return EGRAPH_OK;
@@ -190,6 +205,11 @@ const char *eg_transition_name(eg_transition_kind kind) {
   static const char *const names[] = {EG_TRANSITION_LIST(NAME)};
 #undef NAME
   return names[kind];
+}
+
+bool eg_transition_is_local(eg_transition_kind kind) {
+  return kind == EG_TRANSITION_SLICE || kind == EG_TRANSITION_MASK ||
+         kind == EG_TRANSITION_REORDER;
 }
 
 static bool kind_of(uint8_t from, uint8_t to, eg_transition_kind *out) {
@@ -221,9 +241,22 @@ static bool is_cut_further(const eg_mesh *mesh, const eg_layout *layout, uint32_
   return false;
 }
 
-bool eg_transition_between(const eg_mesh *mesh, const eg_layout *from,
-                           const eg_layout *to, eg_transition *out) {
+/// Whether channels that a digit cuts are whole blocks of the memory format.
+static bool cuts_between_blocks(const eg_mesh *mesh, const eg_type *type,
+                                const eg_layout *layout, uint8_t digit) {
+  int64_t block = eg_format_block((eg_format)layout->format);
+  return block == 1 || digit != eg_digit_shard(1) ||
+         eg_sharding_local(mesh, type, layout).dims[1] % block == 0;
+}
+
+bool eg_transition_between(const eg_mesh *mesh, const eg_type *type,
+                           const eg_layout *from, const eg_layout *to,
+                           eg_transition *out) {
   uint32_t axis = mesh->axis_count;
+  if (from->format != to->format) {
+    *out = (eg_transition){EG_TRANSITION_REORDER, 0, from->format, to->format};
+    return has_same_sharding(mesh, from, to);
+  }
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     if (from->sharding[a] == to->sharding[a]) continue;
     if (axis != mesh->axis_count) return false;
@@ -234,13 +267,14 @@ bool eg_transition_between(const eg_mesh *mesh, const eg_layout *from,
       .axis = axis, .from = from->sharding[axis], .to = to->sharding[axis]};
   return kind_of(out->from, out->to, &out->kind) &&
          !is_cut_further(mesh, from, axis, out->from) &&
-         !is_cut_further(mesh, from, axis, out->to);
+         !is_cut_further(mesh, from, axis, out->to) &&
+         cuts_between_blocks(mesh, type, from, out->from) &&
+         cuts_between_blocks(mesh, type, to, out->to);
 }
 
 double eg_transition_bytes(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *from, const eg_transition *transition) {
-  if (transition->kind == EG_TRANSITION_SLICE || transition->kind == EG_TRANSITION_MASK)
-    return 0;
+  if (eg_transition_is_local(transition->kind)) return 0;
   eg_layout whole = *from;
   whole.sharding[transition->axis] = EG_SHARD_R;
   eg_type local = eg_sharding_local(mesh, type, &whole);

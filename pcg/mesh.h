@@ -63,21 +63,25 @@ typedef enum eg_sharding_fault {
 /// Looks at the digits of the mesh's axes; type->layout is not read.
 eg_sharding_fault eg_sharding_check(const eg_mesh *mesh, const eg_type *type,
                                     const eg_layout *layout);
-/// The type of what one device holds (its layout is plain). The sharding is legal.
+/// The type of what one device holds, in the layout's memory format. The sharding is
+/// legal.
 eg_type eg_sharding_local(const eg_mesh *mesh, const eg_type *type,
                           const eg_layout *layout);
-bool eg_sharding_same(const eg_mesh *mesh, const eg_layout *a, const eg_layout *b);
-/// "S0,R,P" in the order of the axes; P is P(sum), M is P(max).
-egraph_status eg_sharding_print(eg_text *text, const eg_mesh *mesh,
-                                const eg_layout *layout);
-egraph_status eg_sharding_parse(const eg_mesh *mesh, const char *text, eg_layout *out);
+/// Same sharding and memory format.
+bool eg_layout_same(const eg_mesh *mesh, const eg_layout *a, const eg_layout *b);
+/// "S0,R,P" in the order of the axes; P is P(sum), M is P(max). A memory format other
+/// than plain follows: "S0,R:nhwc".
+egraph_status eg_layout_print(eg_text *text, const eg_mesh *mesh,
+                              const eg_layout *layout);
+egraph_status eg_layout_parse(const eg_mesh *mesh, const char *text, eg_layout *out);
 
-// ---- transitions of one axis ------------------------------------------------------
+// ---- transitions of one axis, or of the memory format -------------------------------
 
 // Kind, spelling.
 #define EG_TRANSITION_LIST(X)                                                            \
   X(EG_TRANSITION_SLICE, "slice")                   /* R -> S(d), local */               \
   X(EG_TRANSITION_MASK, "mask")                     /* R -> P, local: zero but on one */ \
+  X(EG_TRANSITION_REORDER, "reorder")               /* of memory formats, local */       \
   X(EG_TRANSITION_ALL_GATHER, "all-gather")         /* S(d) -> R */                      \
   X(EG_TRANSITION_REDUCE_SCATTER, "reduce-scatter") /* P -> S(d) */                      \
   X(EG_TRANSITION_ALL_REDUCE, "all-reduce")         /* P -> R */                         \
@@ -88,18 +92,23 @@ typedef enum eg_transition_kind {
 } eg_transition_kind;
 #undef EG_TRANSITION_ENUM
 const char *eg_transition_name(eg_transition_kind kind);
+/// Whether each device works alone.
+bool eg_transition_is_local(eg_transition_kind kind);
 
 typedef struct eg_transition {
   eg_transition_kind kind;
-  uint32_t axis;
-  uint8_t from, to; // digits
+  uint32_t axis;    // of a reorder 0
+  uint8_t from, to; // digits; of a reorder memory formats
 } eg_transition;
 
-/// The transition between two legal shardings that differ on exactly one axis; false when
-/// there is none: on another number of axes, R -> P(max), or a dimension that a finer
-/// axis cuts further (the order of blocks would not be that of the mesh).
-bool eg_transition_between(const eg_mesh *mesh, const eg_layout *from,
-                           const eg_layout *to, eg_transition *out);
+/// The transition between two legal layouts of a type, which differ on exactly one axis
+/// or in the memory format; false when there is none: they differ in more, R -> P(max), a
+/// dimension that a finer axis cuts further (the order of blocks would not be that of the
+/// mesh), or channels that are not cut between the blocks of a memory format. The type is
+/// read only where channels lie in blocks; it may be NULL where both are plain.
+bool eg_transition_between(const eg_mesh *mesh, const eg_type *type,
+                           const eg_layout *from, const eg_layout *to,
+                           eg_transition *out);
 /// Bytes that the collective is about: of the local tensor if the axis were R, i.e. the
 /// gathered result of an all-gather, the operand of a reduce-scatter or all-reduce, the
 /// devices' blocks together of an all-to-all. 0 for local transitions.

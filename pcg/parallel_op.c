@@ -45,7 +45,7 @@ bool eg_parallel_apply(const eg_mesh *mesh, const eg_parallel_op *op, eg_layout 
   eg_transition transition;
   if (!digits_of(op, inout->sharding[op->axis], &to.sharding[op->axis])) return false;
   if (to.sharding[op->axis] != inout->sharding[op->axis] &&
-      !eg_transition_between(mesh, inout, &to, &transition))
+      !eg_transition_between(mesh, NULL, inout, &to, &transition))
     return false;
   *inout = to;
   return true;

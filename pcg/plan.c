@@ -50,6 +50,48 @@ egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_are
   return EGRAPH_OK;
 }
 
+/// The memory formats of the states that a step reads and makes.
+static eg_format_choice formats_of(const eg_plan *plan, const eg_plan_step *step,
+                                   uint32_t input_count) {
+  eg_format_choice choice = {.output = EG_FORMAT_PLAIN};
+  const uint32_t *operands = plan->operands.data + step->operands;
+  for (uint32_t i = 0; i < input_count && i < EG_MAX_FORMAT_OPERANDS; i++)
+    choice.input[i] = plan->states.data[operands[i]].layout.format;
+  choice.output = plan->states.data[operands[input_count]].layout.format;
+  return choice;
+}
+
+egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
+                             eg_arena *arena, const eg_spread **out_spread,
+                             const eg_strategy **out_strategy) {
+  eg_node_spec spec;
+  eg_spread *spread;
+  eg_strategy *strategy;
+  EG_TRY(eg_plan_spec(plan, step, arena, &spec));
+  EG_TRY(eg_arena_alloc(arena, 1, sizeof *spread, &spread));
+  EG_TRY(eg_arena_alloc(arena, 1, sizeof *strategy, &strategy));
+  EG_TRY(eg_spread_init(&spec, spread));
+  if (!eg_spread_combine(spread, &plan->mesh, step->action, strategy))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "actions that do not combine");
+  if (spec.result_count != 0) {
+    eg_format_choice formats = formats_of(plan, step, spec.input_count);
+    eg_strategy_set_formats(strategy, &formats);
+  }
+  *out_spread = spread;
+  *out_strategy = strategy;
+  return EGRAPH_OK;
+}
+
+void eg_plan_mark_constants(const eg_plan *plan, bool *out) {
+  for (size_t s = 0; s < plan->states.len; s++) {
+    const eg_plan_state *state = &plan->states.data[s];
+    out[s] = state->step == EG_PLAN_NONE &&
+             eg_graph_value(plan->graph, state->value)->kind != EG_VALUE_INPUT;
+    for (size_t i = 0; i + 1 < plan->carried.len; i += 2)
+      out[s] = out[s] && plan->carried.data[i + 1] != state->value.id;
+  }
+}
+
 // ---- check ------------------------------------------------------------------------
 
 typedef struct checker {
@@ -57,6 +99,7 @@ typedef struct checker {
   eg_arena *arena;
   uint32_t at;                   // step
   const eg_plan_state **entries; // [values] the first one from the start, or NULL
+  bool *is_there;                // [values] inputs, weights, what constants make
 } checker;
 
 static egraph_status broken(const checker *c, const char *what) {
@@ -67,16 +110,53 @@ static const eg_plan_state *state_at(const checker *c, uint32_t state) {
   return state < c->plan->states.len ? &c->plan->states.data[state] : NULL;
 }
 
+/// A weight that is not carried, or what such ones make; operands were looked at before.
+static bool is_constant(const checker *c, uint32_t value, const bool *is_carried) {
+  const eg_value_info *info = eg_graph_value(c->plan->graph, (eg_value){value});
+  if (info->kind != EG_VALUE_COMPUTED)
+    return info->kind == EG_VALUE_WEIGHT && !is_carried[value];
+  eg_graph_node_info node = eg_graph_node_at(c->plan->graph, info->node);
+  for (uint32_t i = 0; i < node.input_count; i++)
+    if (!c->is_there[node.inputs[i].id]) return false;
+  return true;
+}
+
+/// Inputs and weights, and what only weights that are not carried make.
+static egraph_status find_given(checker *c) {
+  const eg_plan *plan = c->plan;
+  uint32_t count = eg_graph_value_count(plan->graph);
+  bool *is_carried;
+  EG_TRY(eg_arena_alloc(c->arena, count, sizeof *c->is_there, &c->is_there));
+  EG_TRY(eg_arena_alloc(c->arena, count, sizeof *is_carried, &is_carried));
+  for (size_t i = 0; i + 1 < plan->carried.len; i += 2)
+    if (plan->carried.data[i + 1] < count) is_carried[plan->carried.data[i + 1]] = true;
+  for (uint32_t v = 0; v < count; v++)
+    c->is_there[v] = is_constant(c, v, is_carried);
+  for (uint32_t v = 0; v < count; v++)
+    c->is_there[v] |=
+        eg_graph_value(plan->graph, (eg_value){v})->kind != EG_VALUE_COMPUTED;
+  return EGRAPH_OK;
+}
+
+/// Whether what one device holds of a value can be in the layout's memory format.
+static bool fits_format(const eg_plan *plan, const eg_type *type,
+                        const eg_layout *layout) {
+  eg_type local = eg_sharding_local(&plan->mesh, type, layout);
+  return layout->format < EG_FORMAT_COUNT &&
+         eg_format_fits(&local, (eg_format)layout->format);
+}
+
 static egraph_status check_state(const checker *c, const eg_plan_state *state) {
   const eg_plan *plan = c->plan;
   if (state->value.id >= eg_graph_value_count(plan->graph))
     return broken(c, "a state of no value");
   const eg_value_info *info = eg_graph_value(plan->graph, state->value);
   if (!info->typed ||
-      eg_sharding_check(&plan->mesh, &info->type, &state->layout) != EG_SHARDING_LEGAL)
+      eg_sharding_check(&plan->mesh, &info->type, &state->layout) != EG_SHARDING_LEGAL ||
+      !fits_format(plan, &info->type, &state->layout))
     return broken(c, "a state whose layout does not fit its value");
-  bool is_given = info->kind != EG_VALUE_COMPUTED;
-  if (state->step == EG_PLAN_NONE ? !is_given : state->step >= plan->steps.len)
+  if (state->step == EG_PLAN_NONE ? !c->is_there[state->value.id]
+                                  : state->step >= plan->steps.len)
     return broken(c, "a state that nothing makes");
   return EGRAPH_OK;
 }
@@ -96,11 +176,25 @@ static egraph_status check_move(const checker *c, const eg_plan_step *step) {
   eg_transition transition;
   if (to == NULL || to->step != c->at || to->value.id != from->value.id)
     return broken(c, "a move to a state of another value or step");
-  if (!eg_transition_between(&c->plan->mesh, &from->layout, &to->layout, &transition) ||
+  if (!eg_transition_between(&c->plan->mesh,
+                             &eg_graph_value(c->plan->graph, from->value)->type,
+                             &from->layout, &to->layout, &transition) ||
       transition.kind != step->transition.kind ||
       transition.axis != step->transition.axis ||
       transition.from != step->transition.from || transition.to != step->transition.to)
     return broken(c, "a move that is no single transition");
+  return EGRAPH_OK;
+}
+
+/// That there is a state for each operand and result.
+static egraph_status check_operands(const checker *c, const eg_plan_step *step,
+                                    const eg_graph_node_info *info) {
+  const uint32_t *operands = c->plan->operands.data + step->operands;
+  for (uint32_t i = 0; i < info->input_count; i++)
+    EG_TRY(check_operand(c, operands[i]));
+  for (uint32_t r = 0; r < info->result_count; r++)
+    if (state_at(c, operands[info->input_count + r]) == NULL)
+      return broken(c, "a result that is no state");
   return EGRAPH_OK;
 }
 
@@ -109,21 +203,49 @@ static egraph_status check_layouts(const checker *c, const eg_plan_step *step,
                                    const eg_strategy *strategy) {
   const uint32_t *operands = c->plan->operands.data + step->operands;
   for (uint32_t i = 0; i < info->input_count; i++) {
-    EG_TRY(check_operand(c, operands[i]));
     const eg_plan_state *state = state_at(c, operands[i]);
     if (state->value.id != info->inputs[i].id ||
-        !eg_sharding_same(&c->plan->mesh, &state->layout, eg_strategy_input(strategy, i)))
+        !eg_layout_same(&c->plan->mesh, &state->layout, eg_strategy_input(strategy, i)))
       return broken(c, "an operand in another layout than the strategy's");
   }
   for (uint32_t r = 0; r < info->result_count; r++) {
     const eg_plan_state *state = state_at(c, operands[info->input_count + r]);
-    if (state == NULL || state->step != c->at || state->value.id != info->results[r].id ||
-        !eg_sharding_same(&c->plan->mesh, &state->layout, &strategy->result))
+    if (state->step != c->at || state->value.id != info->results[r].id ||
+        !eg_layout_same(&c->plan->mesh, &state->layout, &strategy->result))
       return broken(c, "a result in another layout than the strategy's");
     if (state->more_blocks != state_at(c, operands[info->input_count])->more_blocks)
       return broken(c, "results of a node that stand for several numbers of blocks");
   }
   return EGRAPH_OK;
+}
+
+static bool is_plain(const eg_strategy *strategy) {
+  bool plain = strategy->result.format == EG_FORMAT_PLAIN;
+  for (uint32_t row = 0; row < EG_FACTOR_ROWS; row++)
+    plain = plain && strategy->inputs[row].format == EG_FORMAT_PLAIN;
+  return plain;
+}
+
+static bool has_formats(const eg_strategy *strategy, const eg_format_choice *choice) {
+  bool same = strategy->result.format == choice->output;
+  for (uint32_t row = 0; row < EG_FACTOR_ROWS; row++)
+    same = same && strategy->inputs[row].format == choice->input[row];
+  return same;
+}
+
+/// That the node has a choice of memory formats with those of the strategy.
+static egraph_status check_formats(const checker *c, const eg_spread *spread,
+                                   const eg_strategy *strategy) {
+  eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
+  uint32_t count;
+  eg_strategy plain = *strategy;
+  if (is_plain(strategy)) return EGRAPH_OK;
+  eg_strategy_set_formats(&plain, &(eg_format_choice){.output = EG_FORMAT_PLAIN});
+  EG_TRY(eg_spread_formats(spread, &c->plan->mesh, &plain, UINT32_MAX, c->arena, choices,
+                           &count));
+  for (uint32_t i = 0; i < count; i++)
+    if (has_formats(strategy, &choices[i])) return EGRAPH_OK;
+  return broken(c, "memory formats that the operator does not have");
 }
 
 static egraph_status check_node(const checker *c, const eg_plan_step *step) {
@@ -133,14 +255,14 @@ static egraph_status check_node(const checker *c, const eg_plan_step *step) {
   if ((uint64_t)step->operands + info.input_count + info.result_count >
       c->plan->operands.len)
     return broken(c, "operands are missing");
-  eg_node_spec spec;
-  eg_spread spread;
-  eg_strategy strategy;
-  EG_TRY(eg_plan_spec(c->plan, step, c->arena, &spec));
-  EG_TRY(eg_spread_init(&spec, &spread));
-  if (!eg_spread_combine(&spread, &c->plan->mesh, step->action, &strategy))
-    return broken(c, "actions that do not combine");
-  return check_layouts(c, step, &info, &strategy);
+  EG_TRY(check_operands(c, step, &info));
+  const eg_spread *spread;
+  const eg_strategy *strategy;
+  egraph_status status = eg_plan_spread(c->plan, step, c->arena, &spread, &strategy);
+  if (status == EGRAPH_E_INTERNAL) return broken(c, "actions that do not combine");
+  EG_TRY(status);
+  EG_TRY(check_layouts(c, step, &info, strategy));
+  return check_formats(c, spread, strategy);
 }
 
 static egraph_status check_steps(checker *c) {
@@ -231,7 +353,7 @@ static egraph_status check_carried(const checker *c) {
                       &eg_graph_value(plan->graph, (eg_value){value})->type))
       return broken(c, "a value leaves the step in another type than it entered");
     if (entry == NULL) continue;
-    if (!eg_sharding_same(&plan->mesh, &entry->layout, &exit->layout))
+    if (!eg_layout_same(&plan->mesh, &entry->layout, &exit->layout))
       return broken(c, "a value leaves the step in another layout than it entered");
     if (entry->more_blocks != exit->more_blocks)
       return broken(c, "a value leaves the step for another number of blocks");
@@ -243,7 +365,7 @@ egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc) {
   eg_arena arena;
   eg_arena_init(&arena, alloc);
   checker c = {.plan = plan, .arena = &arena};
-  egraph_status status = EGRAPH_OK;
+  egraph_status status = find_given(&c);
   for (size_t i = 0; status == EGRAPH_OK && i < plan->states.len; i++)
     status = check_state(&c, &plan->states.data[i]);
   if (status == EGRAPH_OK) status = check_steps(&c);

@@ -63,6 +63,15 @@ void eg_plan_deinit(eg_plan *plan);
 /// The spec of a node step with global types; lives in the arena.
 egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
                            eg_node_spec *out);
+/// How a node step is spread: its spec with global, plain types, and the strategy that it
+/// takes, in the memory formats of its states. Both live in the arena. Fails with
+/// EGRAPH_E_INTERNAL where its actions do not combine.
+egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
+                             eg_arena *arena, const eg_spread **out_spread,
+                             const eg_strategy **out_strategy);
+/// Marks the states that are the same in every step: made of weights that are not
+/// carried. `out`: [states].
+void eg_plan_mark_constants(const eg_plan *plan, bool *out);
 /// Whether some state stands for several blocks: such a plan can be looked at, not run.
 bool eg_plan_is_folded(const eg_plan *plan);
 /// Verifies every invariant: layouts legal, every step's operands made before, strategies

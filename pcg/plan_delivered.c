@@ -19,14 +19,14 @@ static const eg_layout *layout_of(const eg_plan *plan, uint32_t output) {
 
 static bool is_whole(const eg_plan *plan, uint32_t output) {
   static const eg_layout whole = {.format = EG_FORMAT_PLAIN};
-  return eg_sharding_same(&plan->mesh, layout_of(plan, output), &whole);
+  return eg_layout_same(&plan->mesh, layout_of(plan, output), &whole);
 }
 
 static egraph_status print_line(eg_text *text, const eg_plan *plan, uint32_t output) {
   const char *name;
   (void)eg_graph_output(plan->graph, output, &name);
   EG_TRY(eg_text_printf(text, "delivered %s as ", name));
-  EG_TRY(eg_sharding_print(text, &plan->mesh, layout_of(plan, output)));
+  EG_TRY(eg_layout_print(text, &plan->mesh, layout_of(plan, output)));
   EG_TRY(eg_text_append(text, " on "));
   EG_TRY(eg_mesh_print(text, &plan->mesh));
   return eg_text_append(text, "\n");
@@ -53,7 +53,7 @@ egraph_status eg_plan_delivered_write_json(eg_text *text, const eg_plan *plan) {
     EG_TRY(eg_text_append(text, is_first ? "{\"output\": " : ", {\"output\": "));
     EG_TRY(eg_text_json_string(text, name));
     EG_TRY(eg_text_append(text, ", \"layout\": \""));
-    EG_TRY(eg_sharding_print(text, &plan->mesh, layout_of(plan, o)));
+    EG_TRY(eg_layout_print(text, &plan->mesh, layout_of(plan, o)));
     EG_TRY(eg_text_append(text, "\"}"));
     is_first = false;
   }

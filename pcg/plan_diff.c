@@ -20,7 +20,7 @@ static egraph_status keep_text(differ *d, const char **out) {
 static egraph_status layout_text(differ *d, const eg_plan *plan, uint32_t state,
                                  const char **out) {
   eg_text_clear(&d->scratch);
-  EG_TRY(eg_sharding_print(&d->scratch, &plan->mesh, &plan->states.data[state].layout));
+  EG_TRY(eg_layout_print(&d->scratch, &plan->mesh, &plan->states.data[state].layout));
   return keep_text(d, out);
 }
 
@@ -64,7 +64,7 @@ static egraph_status layouts_of(differ *d, const eg_plan *plan, const state_list
   eg_text_clear(&d->scratch);
   for (; state != EG_PLAN_NONE; state = lists->next.data[state]) {
     if (d->scratch.chars.len != 0) EG_TRY(eg_text_append(&d->scratch, " "));
-    EG_TRY(eg_sharding_print(&d->scratch, &plan->mesh, &plan->states.data[state].layout));
+    EG_TRY(eg_layout_print(&d->scratch, &plan->mesh, &plan->states.data[state].layout));
   }
   return keep_text(d, out);
 }
@@ -177,9 +177,9 @@ static egraph_status move_key(differ *d, const eg_plan *plan, const eg_plan_step
   EG_TRY(eg_text_printf(text, "%s %s %s ", eg_phase_name(step->phase),
                         eg_transition_name(step->transition.kind),
                         plan->mesh.axes[step->transition.axis].name));
-  EG_TRY(eg_sharding_print(text, &plan->mesh, &plan->states.data[step->from].layout));
+  EG_TRY(eg_layout_print(text, &plan->mesh, &plan->states.data[step->from].layout));
   EG_TRY(eg_text_append(text, " "));
-  EG_TRY(eg_sharding_print(text, &plan->mesh, &plan->states.data[step->to].layout));
+  EG_TRY(eg_layout_print(text, &plan->mesh, &plan->states.data[step->to].layout));
   EG_TRY(eg_text_append(text, " "));
   eg_value value = plan->states.data[step->from].value;
   return eg_text_append(text, eg_graph_value(plan->graph, value)->name);

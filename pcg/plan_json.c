@@ -52,7 +52,7 @@ static egraph_status write_state(const eg_plan *plan, uint32_t number, eg_text *
   EG_TRY(eg_text_append(out, "{"));
   EG_TRY(write_key(out, "value", value_name(plan, state->value)));
   EG_TRY(eg_text_append(out, ", \"layout\": \""));
-  EG_TRY(eg_sharding_print(out, &plan->mesh, &state->layout));
+  EG_TRY(eg_layout_print(out, &plan->mesh, &state->layout));
   EG_TRY(eg_text_append(out, "\""));
   if (state->more_blocks != 0)
     EG_TRY(eg_text_printf(out, ", \"more_blocks\": %" PRIu32, state->more_blocks));
@@ -101,8 +101,11 @@ static egraph_status write_move(const eg_plan *plan, const eg_plan_step *step,
                                 eg_text *out) {
   EG_TRY(write_key(out, "move", eg_transition_name(step->transition.kind)));
   EG_TRY(eg_text_append(out, ", "));
-  EG_TRY(write_key(out, "axis", plan->mesh.axes[step->transition.axis].name));
-  EG_TRY(eg_text_printf(out, ", \"from\": %" PRIu32 ", \"to\": %" PRIu32 ", \"bytes\": ",
+  if (step->transition.kind != EG_TRANSITION_REORDER) {
+    EG_TRY(write_key(out, "axis", plan->mesh.axes[step->transition.axis].name));
+    EG_TRY(eg_text_append(out, ", "));
+  }
+  EG_TRY(eg_text_printf(out, "\"from\": %" PRIu32 ", \"to\": %" PRIu32 ", \"bytes\": ",
                         step->from, step->to));
   return eg_text_json_double(out, eg_plan_move_bytes(plan, step));
 }

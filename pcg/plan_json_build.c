@@ -62,7 +62,7 @@ static egraph_status build_states(builder *b) {
     if (!eg_graph_find_value(b->out->graph, record->value, &state.value))
       return BAD(b, "the graph has no value '%.200s'; at $.states[%" PRIu32 "].value",
                  record->value, i);
-    if (eg_sharding_parse(&plan_of(b)->mesh, record->layout, &state.layout) != EGRAPH_OK)
+    if (eg_layout_parse(&plan_of(b)->mesh, record->layout, &state.layout) != EGRAPH_OK)
       return BAD(b, "%s; at $.states[%" PRIu32 "].layout", egraph_last_error(), i);
     EG_TRY(eg_plan_states_push(&plan_of(b)->states, state));
   }
@@ -165,18 +165,19 @@ static egraph_status build_node(builder *b, uint32_t number, const eg_step_recor
 static egraph_status build_move(builder *b, uint32_t number, const eg_step_record *record,
                                 eg_plan_step *step) {
   eg_plan *plan = plan_of(b);
-  eg_transition told;
-  if (record->axis == NULL || record->from == EG_PLAN_NONE ||
+  eg_transition told = {.axis = 0};
+  bool is_reorder = strcmp(record->move, eg_transition_name(EG_TRANSITION_REORDER)) == 0;
+  if ((record->axis == NULL) != is_reorder || record->from == EG_PLAN_NONE ||
       record->to == EG_PLAN_NONE || record->action_count != 0 ||
       record->operand_count != 0 || record->result_count != 0)
     return BAD(b,
-               "a move has \"axis\", \"from\" and \"to\", and neither \"actions\" nor "
-               "\"operands\" nor \"results\"; at $.steps[%" PRIu32 "]",
+               "a move has \"from\" and \"to\", but for a reorder \"axis\", and neither "
+               "\"actions\" nor \"operands\" nor \"results\"; at $.steps[%" PRIu32 "]",
                number);
   if (!eg_transition_find(record->move, &told.kind))
     return BAD(b, "'%.64s' is no move; at $.steps[%" PRIu32 "].move", record->move,
                number);
-  if (!find_axis(b, record->axis, &told.axis))
+  if (!is_reorder && !find_axis(b, record->axis, &told.axis))
     return BAD(b, "'%.64s' is no axis of the mesh; at $.steps[%" PRIu32 "].axis",
                record->axis, number);
   if (record->from >= plan->states.len)
@@ -190,12 +191,16 @@ static egraph_status build_move(builder *b, uint32_t number, const eg_step_recor
                          .seconds = step->seconds};
   const eg_layout *from = &plan->states.data[step->from].layout;
   const eg_layout *to = &plan->states.data[step->to].layout;
-  if (!eg_transition_between(&plan->mesh, from, to, &step->transition) ||
+  if (!eg_transition_between(
+          &plan->mesh,
+          &eg_graph_value(plan->graph, plan->states.data[step->from].value)->type, from,
+          to, &step->transition) ||
       step->transition.kind != told.kind || step->transition.axis != told.axis)
     return BAD(b,
-               "state %" PRIu32 " is not %s along %s of state %" PRIu32
+               "state %" PRIu32 " is not %s%s%s of state %" PRIu32
                "; correct the layouts or the move; at $.steps[%" PRIu32 "]",
-               step->to, record->move, record->axis, step->from, number);
+               step->to, record->move, is_reorder ? "" : " along ",
+               is_reorder ? "" : record->axis, step->from, number);
   return EGRAPH_OK;
 }
 

@@ -14,17 +14,14 @@ static void add_exchange(eg_plan_summary *summary, const eg_plan_step *step,
 
 static egraph_status add_halos(const eg_plan *plan, const eg_plan_step *step, double runs,
                                eg_arena *arena, eg_plan_summary *out) {
-  eg_node_spec spec;
-  eg_spread spread;
-  eg_strategy strategy;
+  const eg_spread *spread;
+  const eg_strategy *strategy;
   eg_halo halos[EG_MAX_MESH_AXES];
-  EG_TRY(eg_plan_spec(plan, step, arena, &spec));
-  EG_TRY(eg_spread_init(&spec, &spread));
-  if (!eg_spread_combine(&spread, &plan->mesh, step->action, &strategy))
-    return EG_FAIL(EGRAPH_E_INTERNAL, "a plan to be summed up with a broken step");
-  uint32_t count = eg_spread_halos(&spread, &plan->mesh, &strategy, halos);
+  EG_TRY(eg_plan_spread(plan, step, arena, &spread, &strategy));
+  uint32_t count = eg_spread_halos(spread, &plan->mesh, strategy, halos);
   for (uint32_t i = 0; i < count; i++) {
-    eg_type rows = eg_sharding_local(&plan->mesh, &spec.inputs[0], &strategy.inputs[0]);
+    eg_type rows =
+        eg_sharding_local(&plan->mesh, &spread->spec.inputs[0], &strategy->inputs[0]);
     rows.dims[halos[i].dim] = halos[i].before + halos[i].after;
     add_exchange(out, step, halos[i].axis, EG_EXCHANGE_HALO, runs,
                  (double)eg_type_bytes(&rows), 0);
@@ -37,12 +34,13 @@ static egraph_status add_steps(const eg_plan *plan, eg_arena *arena,
   for (size_t i = 0; i < plan->steps.len; i++) {
     const eg_plan_step *step = &plan->steps.data[i];
     double runs = eg_phase_runs(plan, step->phase) * eg_plan_step_blocks(step);
+    bool is_work = !step->is_move || step->transition.kind == EG_TRANSITION_REORDER;
+    *(is_work ? &out->node_seconds[step->phase] : &out->move_seconds[step->phase]) +=
+        runs * step->seconds;
     if (step->is_move) {
-      out->move_seconds[step->phase] += runs * step->seconds;
       add_exchange(out, step, step->transition.axis, step->transition.kind, runs,
                    eg_plan_move_bytes(plan, step), step->seconds);
     } else {
-      out->node_seconds[step->phase] += runs * step->seconds;
       EG_TRY(add_halos(plan, step, runs, arena, out));
     }
     eg_arena_deinit(arena);

@@ -9,6 +9,8 @@
 /// Beside the kinds of transitions: exchanges with neighbours before a window.
 enum { EG_EXCHANGE_HALO = EG_TRANSITION_KINDS, EG_EXCHANGES };
 const char *eg_exchange_name(uint32_t exchange);
+/// Whether devices talk to each other.
+bool eg_exchange_is_remote(uint32_t exchange);
 
 /// Of one kind, in a step of training: every micro-batch counts, and every block that a
 /// step stands for.
@@ -23,7 +25,8 @@ typedef struct eg_plan_summary {
   eg_mesh mesh;
   eg_exchange_sum exchange[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_EXCHANGES];
   // of a step of training, one thing after the other
-  double node_seconds[EG_PHASE_COUNT], move_seconds[EG_PHASE_COUNT];
+  double node_seconds[EG_PHASE_COUNT]; // with reorders
+  double move_seconds[EG_PHASE_COUNT];
   double seconds;
   // bytes of a device (plan_life.h)
   double most[EG_STORES];    // that there ever is of each

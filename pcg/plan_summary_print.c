@@ -4,6 +4,11 @@
 #include "base/json_text.h"
 #include "pcg/plan_summary.h"
 
+bool eg_exchange_is_remote(uint32_t exchange) {
+  return exchange == EG_EXCHANGE_HALO ||
+         !eg_transition_is_local((eg_transition_kind)exchange);
+}
+
 const char *eg_exchange_name(uint32_t exchange) {
   return exchange == EG_EXCHANGE_HALO ? "halo"
                                       : eg_transition_name((eg_transition_kind)exchange);
@@ -21,8 +26,7 @@ static egraph_status each_exchange(eg_text *text, const eg_plan_summary *summary
     for (uint32_t a = 0; a < summary->mesh.axis_count; a++)
       for (uint32_t k = 0; k < EG_EXCHANGES; k++) {
         const eg_exchange_sum *sum = &summary->exchange[p][a][k];
-        bool is_local = k == EG_TRANSITION_SLICE || k == EG_TRANSITION_MASK;
-        if (sum->count == 0 || is_local) continue;
+        if (sum->count == 0 || !eg_exchange_is_remote(k)) continue;
         if (!is_first) EG_TRY(eg_text_append(text, separator));
         is_first = false;
         EG_TRY(row(text, &summary->mesh, (eg_phase)p, a, k, sum));

@@ -14,13 +14,15 @@ static const eg_value_info *value_of(const eg_plan *plan, uint32_t state) {
 }
 
 static egraph_status print_layout(const eg_plan *plan, uint32_t state, eg_text *out) {
-  return eg_sharding_print(out, &plan->mesh, &plan->states.data[state].layout);
+  return eg_layout_print(out, &plan->mesh, &plan->states.data[state].layout);
 }
 
-/// "x@S0,R"; on a single device "x".
+/// "x@S0,R", "x@S0,R:nhwc"; on a single device "x", "x@:nhwc".
 static egraph_status print_state(const eg_plan *plan, uint32_t state, eg_text *out) {
   EG_TRY(eg_text_append(out, value_of(plan, state)->name));
-  if (plan->mesh.axis_count == 0) return EGRAPH_OK;
+  if (plan->mesh.axis_count == 0 &&
+      plan->states.data[state].layout.format == EG_FORMAT_PLAIN)
+    return EGRAPH_OK;
   EG_TRY(eg_text_append(out, "@"));
   return print_layout(plan, state, out);
 }
@@ -44,8 +46,8 @@ static egraph_status print_entry(const eg_plan *plan, uint32_t state, eg_text *o
 static bool alike_states(const eg_plan *plan, uint32_t a, uint32_t b) {
   const eg_type *x = &value_of(plan, a)->type, *y = &value_of(plan, b)->type;
   return x->dtype == y->dtype && eg_type_same_shape(x, y) &&
-         eg_sharding_same(&plan->mesh, &plan->states.data[a].layout,
-                          &plan->states.data[b].layout);
+         eg_layout_same(&plan->mesh, &plan->states.data[a].layout,
+                        &plan->states.data[b].layout);
 }
 
 static bool alike_entries(const void *user, uint32_t a, uint32_t b) {
@@ -152,7 +154,8 @@ static const eg_parallel_kind UNITY[EG_TRANSITION_KINDS][2] = {
     [EG_TRANSITION_ALL_GATHER] = {EG_PARALLEL_COMBINE, EG_PARALLEL_KINDS},
     [EG_TRANSITION_REDUCE_SCATTER] = {EG_PARALLEL_REDUCE, EG_PARALLEL_PARTITION},
     [EG_TRANSITION_ALL_REDUCE] = {EG_PARALLEL_REDUCE, EG_PARALLEL_KINDS},
-    [EG_TRANSITION_ALL_TO_ALL] = {EG_PARALLEL_COMBINE, EG_PARALLEL_PARTITION}};
+    [EG_TRANSITION_ALL_TO_ALL] = {EG_PARALLEL_COMBINE, EG_PARALLEL_PARTITION},
+    [EG_TRANSITION_REORDER] = {EG_PARALLEL_KINDS, EG_PARALLEL_KINDS}};
 
 static egraph_status print_parallel_op(const eg_plan *plan,
                                        const eg_transition *transition,
@@ -168,9 +171,9 @@ static egraph_status print_parallel_op(const eg_plan *plan,
 
 static egraph_status print_kind(const eg_plan *plan, const eg_transition *transition,
                                 eg_plan_words words, eg_text *out) {
-  if (words == EG_PLAN_COLLECTIVES)
-    return eg_text_append(out, eg_transition_name(transition->kind));
   const eg_parallel_kind *ops = UNITY[transition->kind];
+  if (words == EG_PLAN_COLLECTIVES || ops[0] == EG_PARALLEL_KINDS)
+    return eg_text_append(out, eg_transition_name(transition->kind));
   EG_TRY(print_parallel_op(plan, transition, ops[0], out));
   if (ops[1] == EG_PARALLEL_KINDS) return EGRAPH_OK;
   EG_TRY(eg_text_append(out, ", "));
@@ -186,7 +189,8 @@ static egraph_status print_move(const eg_plan *plan, const eg_plan_step *step,
   EG_TRY(print_layout(plan, step->from, out));
   EG_TRY(eg_text_append(out, " -> "));
   EG_TRY(print_layout(plan, step->to, out));
-  EG_TRY(eg_text_printf(out, " on %s", plan->mesh.axes[step->transition.axis].name));
+  if (step->transition.kind != EG_TRANSITION_REORDER)
+    EG_TRY(eg_text_printf(out, " on %s", plan->mesh.axes[step->transition.axis].name));
   if (bytes <= 0) return EGRAPH_OK;
   EG_TRY(eg_text_append(out, ", "));
   return eg_text_bytes(out, bytes);

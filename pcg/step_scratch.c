@@ -3,7 +3,29 @@
 
 // ---- moves ----------------------------------------------------------------------------
 
-eg_cut eg_cut_of(const eg_type *type, uint32_t dim, size_t parts) {
+/// The tensor as it lies in memory, as a row-major one, and which of its dimensions
+/// `*inout_dim` is. Channels in blocks are two dimensions, of which the first one counts
+/// blocks.
+static eg_type stored_as(const eg_type *type, uint32_t *inout_dim) {
+  static const uint32_t NHWC_PLACE[] = {0, 3, 1, 2};
+  eg_format format = (eg_format)type->layout.format;
+  eg_type out = *type;
+  out.layout.format = EG_FORMAT_PLAIN;
+  if (format == EG_FORMAT_PLAIN) return out;
+  if (format == EG_FORMAT_NHWC) {
+    for (uint32_t d = 0; d < type->rank; d++)
+      out.dims[NHWC_PLACE[d]] = type->dims[d];
+    *inout_dim = NHWC_PLACE[*inout_dim];
+    return out;
+  }
+  int64_t block = eg_format_block(format);
+  out.dims[1] = (type->dims[1] + block - 1) / block;
+  out.dims[out.rank++] = block;
+  return out;
+}
+
+eg_cut eg_cut_of(const eg_type *whole, uint32_t dim, size_t parts) {
+  const eg_type stored = stored_as(whole, &dim), *type = &stored;
   eg_cut cut = {.outer = 1, .parts = parts, .bytes = eg_dtype_bytes(type->dtype)};
   for (uint32_t d = 0; d < dim; d++)
     cut.outer *= (size_t)type->dims[d];
@@ -26,7 +48,9 @@ eg_move_cuts eg_move_cuts_of(const eg_mesh *mesh, const eg_transition *transitio
 
 size_t eg_move_scratch(const eg_mesh *mesh, const eg_transition *transition,
                        const eg_type *from, const eg_type *to) {
-  if (transition->kind == EG_TRANSITION_SLICE) return 0; // reads what it takes only
+  if (transition->kind == EG_TRANSITION_SLICE || // reads what it takes only
+      transition->kind == EG_TRANSITION_REORDER)
+    return 0;
   eg_move_cuts cuts = eg_move_cuts_of(mesh, transition, from, to);
   return (eg_cut_is_packed(&cuts.packed) ? 0 : eg_type_bytes(from)) +
          (eg_cut_is_packed(&cuts.unpacked) ? 0 : eg_type_bytes(to));
@@ -52,19 +76,16 @@ size_t eg_halo_scratch(const eg_type *local, const eg_halo *halo) {
 /// One halo after another makes the operand larger.
 static egraph_status halos_scratch(const eg_plan *plan, const eg_plan_step *step,
                                    eg_arena *arena, size_t *out) {
-  eg_node_spec spec;
-  eg_spread spread;
-  eg_strategy strategy;
+  const eg_spread *spread;
+  const eg_strategy *strategy;
   eg_halo halos[EG_MAX_MESH_AXES];
   size_t exchange = 0;
   *out = 0;
-  EG_TRY(eg_plan_spec(plan, step, arena, &spec));
-  EG_TRY(eg_spread_init(&spec, &spread));
-  if (!eg_spread_combine(&spread, &plan->mesh, step->action, &strategy))
-    return EG_FAIL(EGRAPH_E_INTERNAL, "a step's actions do not combine");
-  uint32_t count = eg_spread_halos(&spread, &plan->mesh, &strategy, halos);
+  EG_TRY(eg_plan_spread(plan, step, arena, &spread, &strategy));
+  uint32_t count = eg_spread_halos(spread, &plan->mesh, strategy, halos);
   if (count == 0) return EGRAPH_OK;
-  eg_type type = eg_sharding_local(&plan->mesh, &spec.inputs[0], &strategy.inputs[0]);
+  eg_type type =
+      eg_sharding_local(&plan->mesh, &spread->spec.inputs[0], &strategy->inputs[0]);
   for (uint32_t h = 0; h < count; h++) {
     size_t bytes = eg_halo_scratch(&type, &halos[h]);
     if (bytes > exchange) exchange = bytes;

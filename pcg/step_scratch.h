@@ -17,7 +17,8 @@
 typedef struct eg_cut {
   size_t outer, parts, bytes;
 } eg_cut;
-/// The size of the dimension is a multiple of `parts`, which is not 0.
+/// The size of the dimension is a multiple of `parts`, which is not 0; of channels in
+/// blocks, their number is.
 eg_cut eg_cut_of(const eg_type *type, uint32_t dim, size_t parts);
 /// The parts lie behind each other as they are.
 static inline bool eg_cut_is_packed(const eg_cut *cut) {

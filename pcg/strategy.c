@@ -287,6 +287,31 @@ static egraph_status try_strategy(const eg_spread *spread, const eg_mesh *mesh,
   return eg_strategies_push(inout, strategy);
 }
 
+// ---- memory formats -------------------------------------------------------------------
+
+_Static_assert((int)EG_MAX_FORMAT_OPERANDS == (int)EG_FACTOR_ROWS,
+               "operands of one row have one format: beyond that many all are plain");
+
+void eg_strategy_set_formats(eg_strategy *strategy, const eg_format_choice *choice) {
+  for (uint32_t row = 0; row < EG_FACTOR_ROWS; row++)
+    strategy->inputs[row].format = choice->input[row];
+  strategy->result.format = choice->output;
+}
+
+egraph_status eg_spread_formats(const eg_spread *spread, const eg_mesh *mesh,
+                                const eg_strategy *strategy, uint32_t mask,
+                                eg_arena *scratch,
+                                eg_format_choice out[EG_MAX_FORMAT_CHOICES],
+                                uint32_t *out_count) {
+  eg_node_spec local;
+  EG_TRY(eg_spread_local(spread, mesh, strategy, 0, scratch, &local));
+  *out_count = eg_op_formats(local.attrs, local.inputs, local.input_count, local.results,
+                             local.result_count, mask, out);
+  return EGRAPH_OK;
+}
+
+// ---- strategies -----------------------------------------------------------------------
+
 egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
                                    eg_arena *scratch, eg_strategies *inout) {
   if (op_of(spread) == EG_OP_INPUT || op_of(spread) == EG_OP_WEIGHT) return EGRAPH_OK;

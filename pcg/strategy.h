@@ -78,6 +78,15 @@ bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
 /// Appends the factors that could be split along an axis but for their sizes.
 egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
                                 eg_unevens *inout);
+/// Gives the layouts of a strategy the memory formats of a choice.
+void eg_strategy_set_formats(eg_strategy *strategy, const eg_format_choice *choice);
+/// The choices of memory formats that a rank's part of a plain strategy has, plain first,
+/// of those in `mask` (eg_op_formats).
+egraph_status eg_spread_formats(const eg_spread *spread, const eg_mesh *mesh,
+                                const eg_strategy *strategy, uint32_t mask,
+                                eg_arena *scratch,
+                                eg_format_choice out[EG_MAX_FORMAT_CHOICES],
+                                uint32_t *out_count);
 /// The halos of a strategy, at most one per axis. Returns how many.
 uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
                          const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]);

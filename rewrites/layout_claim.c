@@ -140,7 +140,7 @@ static egraph_status gather_ways(search *s, eg_arena *scratch) {
 // ---- taking ways ----------------------------------------------------------------------
 
 static bool same(const search *s, const eg_layout *a, const eg_layout *b) {
-  return eg_sharding_same(&s->of->mesh, a, b);
+  return eg_layout_same(&s->of->mesh, a, b);
 }
 
 static bool may_name(const search *s, uint32_t var, const eg_layout *layout) {

@@ -109,7 +109,7 @@ static egraph_status keep(walk *w, uint32_t term, eg_layout layout, bool *inout_
   }
   *inout_any = true;
   for (size_t i = w->begin[term]; i < w->layouts.len; i++)
-    if (eg_sharding_same(&w->of->mesh, &w->layouts.data[i], &layout)) return EGRAPH_OK;
+    if (eg_layout_same(&w->of->mesh, &w->layouts.data[i], &layout)) return EGRAPH_OK;
   return layout_list_push(&w->layouts, layout);
 }
 
@@ -133,7 +133,7 @@ static eg_layout likely_layout(const eg_claim_case *of, uint32_t var) {
 
 static bool is_among(const walk *w, uint32_t term, const eg_layout *layout) {
   for (uint32_t i = w->begin[term]; i < w->begin[term + 1]; i++)
-    if (eg_sharding_same(&w->of->mesh, &w->layouts.data[i], layout)) return true;
+    if (eg_layout_same(&w->of->mesh, &w->layouts.data[i], layout)) return true;
   return false;
 }
 

@@ -69,15 +69,11 @@ static const algorithm algorithms[] = {
 
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 
-static bool is_local(eg_transition_kind kind) {
-  return kind == EG_TRANSITION_SLICE || kind == EG_TRANSITION_MASK;
-}
-
 double eg_collective_seconds(const eg_machine_mesh *mesh, const eg_transition *transition,
                              double bytes) {
   uint32_t n = mesh->mesh.axes[transition->axis].size;
   const eg_mesh_link *link = &mesh->links[transition->axis];
-  if (n <= 1 || is_local(transition->kind)) return 0;
+  if (n <= 1 || eg_transition_is_local(transition->kind)) return 0;
   double best = (double)INFINITY;
   for (size_t i = 0; i < ALGORITHMS; i++) {
     const algorithm *a = &algorithms[i];

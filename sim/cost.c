@@ -247,6 +247,10 @@ bool eg_cost_has_prober(const eg_cost_model *model) {
   return model->options.prober != NULL;
 }
 
+uint32_t eg_cost_formats(const eg_cost_model *model) {
+  return model->options.formats & ~(1u << EG_FORMAT_PLAIN);
+}
+
 egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
                               double *out_seconds, eg_cost_source *out_source) {
   bool given;

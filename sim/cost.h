@@ -43,6 +43,8 @@ typedef struct eg_cost_options {
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
   void *user;
   const eg_cost_prober *prober; // borrowed; NULL: what is not known is estimated
+  uint32_t formats; // memory formats beside plain that the back-end of these costs has
+                    // kernels for, a bit per eg_format
 } eg_cost_options;
 
 /// Opens or creates the database (WAL, schema version checked) and reads the machine's
@@ -65,6 +67,9 @@ bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec)
 
 /// Whether what is not known is measured when it is asked for.
 bool eg_cost_has_prober(const eg_cost_model *model);
+
+/// Memory formats beside plain that are worth asking for, a bit per eg_format.
+uint32_t eg_cost_formats(const eg_cost_model *model);
 
 /// Whether a node is one of the free ones above.
 bool eg_cost_is_free(const eg_node_spec *spec);

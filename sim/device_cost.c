@@ -33,6 +33,11 @@ egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
   return EGRAPH_OK;
 }
 
+uint32_t eg_device_cost_formats(const eg_device_cost *cost) {
+  bool is_known = cost->model != NULL && !cost->machine->compute_is_free;
+  return is_known ? eg_cost_formats(cost->model) : 0;
+}
+
 bool eg_device_cost_is_heavy(const eg_node_spec *spec) {
   return (eg_op_info_of((eg_op)spec->attrs->op)->flags & EG_OPF_MULTIPLY_ADD) != 0;
 }

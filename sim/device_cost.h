@@ -32,6 +32,9 @@ egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machin
 egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
                                      const eg_node_spec *local, double *out_seconds,
                                      eg_cost_source *out_source);
+/// Memory formats beside plain in which the device has kernels, a bit per eg_format; 0
+/// where only the machine's figures are known.
+uint32_t eg_device_cost_formats(const eg_device_cost *cost);
 /// Operators that multiply and add. Where computing is free, plans may not replicate them
 /// (everything replicated would cost nothing); all others they may.
 bool eg_device_cost_is_heavy(const eg_node_spec *spec);

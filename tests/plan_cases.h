@@ -23,6 +23,7 @@ typedef struct case_prices {
   double latency[EG_MAX_MESH_AXES], per_byte[EG_MAX_MESH_AXES];
   double factor[EG_TRANSITION_KINDS]; // of both
   double per_flop, per_node, halo;
+  uint64_t formats; // of what a node in memory formats costs beside one without
   bool is_free;
 } case_prices;
 
@@ -30,6 +31,7 @@ typedef struct case_prices {
 typedef struct case_limits {
   uint32_t nodes, axes; // at most
   bool has_phases;
+  uint32_t formats; // memory formats beside plain, a bit each; not 0: graphs of images
 } case_limits;
 
 typedef struct plan_case {
@@ -54,12 +56,30 @@ static inline uint32_t case_below(plan_case *c, uint32_t bound) {
 
 // ---- prices -------------------------------------------------------------------------
 
+/// What a node in memory formats costs beside a plain one: a number of its operator and
+/// formats; now and then there is no kernel.
+static inline double case_format_factor(const case_prices *prices,
+                                        const eg_node_spec *local) {
+  uint64_t hash = eg_hash_combine(prices->formats, local->attrs->op);
+  bool is_plain = true;
+  for (uint32_t i = 0; i < local->input_count + local->result_count; i++) {
+    const eg_type *type = i < local->input_count
+                              ? &local->inputs[i]
+                              : &local->results[i - local->input_count];
+    hash = eg_hash_combine(hash, type->layout.format);
+    is_plain = is_plain && type->layout.format == EG_FORMAT_PLAIN;
+  }
+  if (is_plain) return 1;
+  if (hash % 16 == 0) return (double)INFINITY;
+  return (double)(1 + hash % 8) / 4;
+}
+
 static inline egraph_status case_price_node(void *self, const eg_node_spec *local,
                                             double *out) {
   const case_prices *prices = self;
-  *out = prices->is_free
-             ? 0
-             : prices->per_node + eg_node_spec_flops(local) * prices->per_flop;
+  double factor = case_format_factor(prices, local);
+  double seconds = prices->per_node + eg_node_spec_flops(local) * prices->per_flop;
+  *out = isinf(factor) ? factor : prices->is_free ? 0 : seconds * factor;
   return EGRAPH_OK;
 }
 
@@ -94,7 +114,8 @@ static inline void case_draw_prices(plan_case *c) {
     p->per_byte[a] = case_amount(c, integers);
   }
   for (uint32_t k = 0; k < EG_TRANSITION_KINDS; k++)
-    p->factor[k] = case_below(c, 3) == 0 ? case_amount(c, integers) : 1;
+    if (k != EG_TRANSITION_REORDER) // which is priced as a node
+      p->factor[k] = case_below(c, 3) == 0 ? case_amount(c, integers) : 1;
   p->per_flop = case_amount(c, integers);
   p->per_node = case_amount(c, integers);
   p->halo = case_amount(c, integers);
@@ -103,7 +124,9 @@ static inline void case_draw_prices(plan_case *c) {
                              .node = case_price_node,
                              .transition = case_price_transition,
                              .halo = case_price_halo,
-                             .compute_is_free = p->is_free};
+                             .compute_is_free = p->is_free,
+                             .formats = c->limits.formats};
+  if (c->limits.formats != 0) p->formats = eg_rng_next(&c->rng);
 }
 
 static inline void case_draw_mesh(plan_case *c) {
@@ -251,13 +274,43 @@ static inline void case_conv(plan_case *c) {
             2, 4, (int64_t[]){n, filters, 4, 3});
 }
 
+/// Images of eight channels, of a size that one axis cuts.
+static inline uint32_t case_image(plan_case *c) {
+  for (uint32_t v = c->value_count; v-- > 0;)
+    if (c->values[v].rank == 4 && c->values[v].dims[3] == 1 && case_below(c, 3) != 0)
+      return v;
+  return case_operand(c, 4, (int64_t[]){1, 8, 2, 1});
+}
+
+static inline void case_image_node(plan_case *c) {
+  uint32_t x = case_image(c);
+  const int64_t *dims = c->values[x].dims;
+  switch (case_below(c, 5)) {
+  case 0: case_node(c, "relu", &x, 1, 4, dims); return;
+  case 1: case_node(c, "add", (uint32_t[]){x, case_image(c)}, 2, 4, dims); return;
+  case 2:
+    case_node(c,
+              "max-pool :kernel_shape [3 3] :strides [1 1] :pads [1 1 1 1] :dilations [1 "
+              "1] :ceil_mode 0",
+              &x, 1, 4, dims);
+    return;
+  default: break;
+  }
+  uint32_t w = case_operand(c, 4, (int64_t[]){8, 8, 3, 3});
+  case_node(c, "conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1]", (uint32_t[]){x, w},
+            2, 4, dims);
+}
+
 static inline void case_draw_nodes(plan_case *c) {
   static void (*const draw[])(plan_case *) = {
       case_matmul,  case_matmul, case_matmul,    case_pair,    case_pair, case_pointwise,
       case_softmax, case_reduce, case_transpose, case_reshape, case_conv};
   uint32_t wanted = 1 + case_below(c, c->limits.nodes);
   while (c->node_count < wanted)
-    draw[case_below(c, sizeof draw / sizeof *draw)](c);
+    if (c->limits.formats != 0)
+      case_image_node(c);
+    else
+      draw[case_below(c, sizeof draw / sizeof *draw)](c);
 }
 
 static inline void case_draw_outputs(plan_case *c) {

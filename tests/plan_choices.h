@@ -24,6 +24,7 @@ enum {
 
 typedef struct plan_type {
   eg_type type;
+  uint32_t formats; // bit per memory format beside plain
   uint32_t count;
   eg_layout layout[PLAN_LAYOUTS];
   double distance[PLAN_LAYOUTS][PLAN_LAYOUTS]; // cheapest path of transitions
@@ -40,7 +41,8 @@ typedef struct plan_value {
   eg_class class;
   uint32_t type, phase, uses; // uses: bit per phase that has a copy
   bool is_entry;
-  bool leaves; // for the next step, as what enters it
+  bool may_have_formats; // joined to a convolution by operators that handle formats
+  bool leaves;           // for the next step, as what enters it
   uint32_t strategy_begin, strategy_end;
 } plan_value;
 
@@ -64,16 +66,34 @@ static inline uint32_t plan_value_of(const plan_choices *c, eg_class class) {
 
 // ---- layouts ------------------------------------------------------------------------
 
+static inline double plan_move_seconds(const plan_choices *c, const plan_type *t,
+                                       uint32_t from, uint32_t to,
+                                       const eg_transition *move) {
+  static const eg_attrs identity = {.op = EG_OP_IDENTITY};
+  double seconds;
+  if (move->kind == EG_TRANSITION_SLICE || move->kind == EG_TRANSITION_MASK) return 0;
+  if (move->kind != EG_TRANSITION_REORDER)
+    return c->costs->transition(
+        c->costs->self, move,
+        eg_transition_bytes(c->mesh, &t->type, &t->layout[from], move));
+  eg_type before = eg_sharding_local(c->mesh, &t->type, &t->layout[from]);
+  eg_type after = eg_sharding_local(c->mesh, &t->type, &t->layout[to]);
+  const eg_node_spec spec = {.attrs = &identity,
+                             .inputs = &before,
+                             .input_count = 1,
+                             .results = &after,
+                             .result_count = 1};
+  if (c->costs->node(c->costs->self, &spec, &seconds) != EGRAPH_OK) abort();
+  return seconds;
+}
+
 static inline void plan_distances(const plan_choices *c, plan_type *t) {
   for (uint32_t i = 0; i < t->count; i++)
     for (uint32_t k = 0; k < t->count; k++) {
       eg_transition move;
       t->distance[i][k] = i == k ? 0 : (double)INFINITY;
-      if (!eg_transition_between(c->mesh, &t->layout[i], &t->layout[k], &move)) continue;
-      bool is_local = move.kind == EG_TRANSITION_SLICE || move.kind == EG_TRANSITION_MASK;
-      double bytes = eg_transition_bytes(c->mesh, &t->type, &t->layout[i], &move);
-      t->distance[i][k] =
-          is_local ? 0 : c->costs->transition(c->costs->self, &move, bytes);
+      if (eg_transition_between(c->mesh, &t->type, &t->layout[i], &t->layout[k], &move))
+        t->distance[i][k] = plan_move_seconds(c, t, i, k, &move);
     }
   for (uint32_t m = 0; m < t->count; m++)
     for (uint32_t i = 0; i < t->count; i++)
@@ -94,11 +114,18 @@ static inline void plan_layouts(const plan_choices *c, plan_type *t) {
       is_partial = is_partial || eg_digit_is_partial(layout.sharding[a]);
     }
     if (eg_sharding_check(c->mesh, &t->type, &layout) != EG_SHARDING_LEGAL) continue;
-    if (t->count == PLAN_LAYOUTS) abort();
-    eg_type local = eg_sharding_local(c->mesh, &t->type, &layout);
-    t->bytes[t->count] = (double)eg_type_bytes(&local);
-    t->is_partial[t->count] = is_partial;
-    t->layout[t->count++] = layout;
+    for (unsigned f = EG_FORMAT_PLAIN; f < EG_FORMAT_COUNT; f++) {
+      layout.format = EG_FORMAT_PLAIN;
+      eg_type local = eg_sharding_local(c->mesh, &t->type, &layout);
+      if (f != EG_FORMAT_PLAIN &&
+          ((t->formats >> f & 1) == 0 || !eg_format_fits(&local, (eg_format)f)))
+        continue;
+      if (t->count == PLAN_LAYOUTS) abort();
+      layout.format = local.layout.format = (uint8_t)f;
+      t->bytes[t->count] = (double)eg_type_bytes(&local);
+      t->is_partial[t->count] = is_partial;
+      t->layout[t->count++] = layout;
+    }
   }
   plan_distances(c, t);
 }
@@ -108,16 +135,18 @@ static inline uint32_t plan_find_layout(const plan_choices *c, uint32_t type,
                                         const eg_layout *layout) {
   const plan_type *t = &c->types[type];
   for (uint32_t i = 0; i < t->count; i++)
-    if (eg_sharding_same(c->mesh, &t->layout[i], layout)) return i;
+    if (eg_layout_same(c->mesh, &t->layout[i], layout)) return i;
   return PLAN_LAYOUTS;
 }
 
-static inline uint32_t plan_type_of(plan_choices *c, const eg_type *type) {
+static inline uint32_t plan_type_of(plan_choices *c, const eg_type *type,
+                                    uint32_t formats) {
   for (uint32_t i = 0; i < c->type_count; i++)
-    if (eg_type_same(&c->types[i].type, type)) return i;
+    if (eg_type_same(&c->types[i].type, type) && c->types[i].formats == formats) return i;
   if (c->type_count == PLAN_TYPES) abort();
   plan_type *t = &c->types[c->type_count];
   t->type = *type;
+  t->formats = formats;
   t->count = 0;
   plan_layouts(c, t);
   return c->type_count++;
@@ -181,6 +210,57 @@ static inline void plan_phases(plan_choices *c) {
     }
 }
 
+// ---- memory formats -------------------------------------------------------------------
+
+static inline eg_format_rule plan_rule(const eg_term *term) {
+  return eg_op_info_of((eg_op)term->op)->formats;
+}
+
+/// Marks what an operator reads and makes, where it is a convolution or something of that
+/// is marked; returns whether that is news.
+static inline bool plan_spread_formats(plan_choices *c, uint32_t v, const eg_term *term) {
+  bool touches = plan_rule(term) == EG_FORMATS_CONV || c->values[v].may_have_formats;
+  for (uint32_t k = 0; k < term->arity; k++)
+    touches = touches || c->values[plan_value_of(c, term->children[k])].may_have_formats;
+  if (!touches || plan_rule(term) == EG_FORMATS_PLAIN) return false;
+  bool is_news = false;
+  for (uint32_t k = 0; k <= term->arity; k++) {
+    plan_value *value =
+        &c->values[k == term->arity ? v : plan_value_of(c, term->children[k])];
+    const eg_tensor_fact *fact = eg_tensor_egraph_fact(c->egraph, value->class);
+    bool fits = eg_format_fits(&fact->type, EG_FORMAT_NHWC) && !fact->weight_only;
+    is_news = is_news || (fits && !value->may_have_formats);
+    value->may_have_formats = value->may_have_formats || fits;
+  }
+  return is_news;
+}
+
+static inline void plan_find_formats(plan_choices *c) {
+  for (bool is_news = true; is_news;) {
+    is_news = false;
+    for (uint32_t v = 0; v < c->value_count; v++) {
+      uint32_t count;
+      const eg_node *nodes = eg_engine_class_nodes(c->engine, c->values[v].class, &count);
+      for (uint32_t i = 0; i < count; i++) {
+        eg_term term = eg_engine_term(c->engine, nodes[i]);
+        is_news = plan_spread_formats(c, v, &term) || is_news;
+      }
+    }
+  }
+  for (uint32_t round = 0; round < c->info->carried_count; round++)
+    for (uint32_t i = 0; i < c->info->carried_count; i++) {
+      const eg_carried_value *carried = &c->info->carried[i];
+      plan_value *ends[] = {&c->values[plan_value_of(c, eg_tensor_egraph_value_class(
+                                                            c->egraph, carried->entry))],
+                            &c->values[plan_value_of(
+                                c, eg_tensor_egraph_root(c->egraph, carried->output))]};
+      bool may = ends[0]->may_have_formats || ends[1]->may_have_formats;
+      ends[0]->may_have_formats = ends[1]->may_have_formats = may;
+    }
+}
+
+// ---- strategies -----------------------------------------------------------------------
+
 /// Seconds of a strategy on one device.
 static inline double plan_seconds(const plan_choices *c, const eg_spread *spread,
                                   const eg_strategy *strategy, eg_arena *arena) {
@@ -205,6 +285,24 @@ static inline bool plan_splits_everywhere(const plan_choices *c, const eg_strate
   return true;
 }
 
+static inline void plan_add_strategy(plan_choices *c, uint32_t v, const eg_term *term,
+                                     const eg_spread *spread, const eg_strategy *strategy,
+                                     eg_arena *arena) {
+  if (c->strategy_count == PLAN_STRATEGIES || term->arity > PLAN_INPUTS) abort();
+  plan_strategy *mine = &c->strategies[c->strategy_count];
+  *mine = (plan_strategy){.input_count = term->arity,
+                          .seconds = plan_seconds(c, spread, strategy, arena)};
+  mine->output = plan_find_layout(c, c->values[v].type, &strategy->result);
+  bool is_legal = mine->output != PLAN_LAYOUTS && isfinite(mine->seconds);
+  for (uint32_t k = 0; k < term->arity; k++) {
+    mine->input[k] = plan_value_of(c, term->children[k]);
+    mine->need[k] =
+        plan_find_layout(c, c->values[mine->input[k]].type, &strategy->inputs[k]);
+    is_legal = is_legal && mine->need[k] != PLAN_LAYOUTS;
+  }
+  c->strategy_count += is_legal;
+}
+
 static inline void plan_add_strategies(plan_choices *c, uint32_t v, const eg_term *term,
                                        const eg_spread *spread, const eg_strategies *all,
                                        eg_arena *arena) {
@@ -216,19 +314,16 @@ static inline void plan_add_strategies(plan_choices *c, uint32_t v, const eg_ter
   for (size_t i = 0; i < all->len; i++) {
     const eg_strategy *strategy = &all->data[i];
     if (is_strict && !plan_splits_everywhere(c, strategy)) continue;
-    if (c->strategy_count == PLAN_STRATEGIES || term->arity > PLAN_INPUTS) abort();
-    plan_strategy *mine = &c->strategies[c->strategy_count];
-    *mine = (plan_strategy){.input_count = term->arity,
-                            .seconds = plan_seconds(c, spread, strategy, arena)};
-    mine->output = plan_find_layout(c, c->values[v].type, &strategy->result);
-    bool is_legal = mine->output != PLAN_LAYOUTS;
-    for (uint32_t k = 0; k < term->arity; k++) {
-      mine->input[k] = plan_value_of(c, term->children[k]);
-      mine->need[k] =
-          plan_find_layout(c, c->values[mine->input[k]].type, &strategy->inputs[k]);
-      is_legal = is_legal && mine->need[k] != PLAN_LAYOUTS;
+    eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
+    uint32_t count;
+    if (eg_spread_formats(spread, c->mesh, strategy, c->costs->formats, arena, choices,
+                          &count) != EGRAPH_OK)
+      abort();
+    for (uint32_t f = 0; f < count; f++) {
+      eg_strategy formatted = *strategy;
+      eg_strategy_set_formats(&formatted, &choices[f]);
+      plan_add_strategy(c, v, term, spread, &formatted, arena);
     }
-    c->strategy_count += is_legal;
   }
 }
 
@@ -290,9 +385,11 @@ static inline void plan_choices_init(plan_choices *c, eg_tensor_egraph *egraph,
     plan_reach_classes(c, eg_tensor_egraph_root(egraph, i));
   for (uint32_t i = 0; i < info->carried_count; i++)
     plan_reach_classes(c, eg_tensor_egraph_value_class(egraph, info->carried[i].entry));
+  if (costs->formats != 0) plan_find_formats(c);
   for (uint32_t v = 0; v < c->value_count; v++)
     c->values[v].type =
-        plan_type_of(c, &eg_tensor_egraph_fact(egraph, c->values[v].class)->type);
+        plan_type_of(c, &eg_tensor_egraph_fact(egraph, c->values[v].class)->type,
+                     c->values[v].may_have_formats ? costs->formats : 0);
   for (uint32_t i = 0; i < info->carried_count; i++)
     c->values[plan_value_of(c, eg_tensor_egraph_root(egraph, info->carried[i].output))]
         .leaves = true;

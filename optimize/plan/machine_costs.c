@@ -5,10 +5,19 @@
 
 static const double UNPRICED_SECONDS = 1.0;
 
+static bool is_plain(const eg_node_spec *spec) {
+  bool plain = true;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    plain = plain && spec->inputs[i].layout.format == EG_FORMAT_PLAIN;
+  for (uint32_t r = 0; r < spec->result_count; r++)
+    plain = plain && spec->results[r].layout.format == EG_FORMAT_PLAIN;
+  return plain;
+}
+
 static egraph_status node_seconds(void *self, const eg_node_spec *local, double *out) {
   const eg_machine_costs *costs = self;
   EG_TRY(eg_device_cost_seconds(&costs->device, local, out, NULL));
-  if (!isfinite(*out)) *out = UNPRICED_SECONDS;
+  if (!isfinite(*out) && is_plain(local)) *out = UNPRICED_SECONDS;
   return EGRAPH_OK;
 }
 
@@ -28,5 +37,6 @@ eg_plan_costs eg_machine_plan_costs(eg_machine_costs *self) {
                          .node = node_seconds,
                          .transition = transition_seconds,
                          .halo = halo_seconds,
-                         .compute_is_free = self->device.machine->compute_is_free};
+                         .compute_is_free = self->device.machine->compute_is_free,
+                         .formats = eg_device_cost_formats(&self->device)};
 }

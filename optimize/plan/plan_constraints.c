@@ -94,7 +94,8 @@ static bool read_digits(const char *word, uint16_t *out) {
     *out = ANY_SHARD;
   else if (strcmp(word, "?") == 0)
     *out = ANY_SHARD | WHOLE;
-  else if (eg_sharding_parse(&one, word, &layout) == EGRAPH_OK)
+  else if (eg_layout_parse(&one, word, &layout) == EGRAPH_OK &&
+           layout.format == EG_FORMAT_PLAIN)
     *out = (uint16_t)(1u << layout.sharding[0]);
   else
     return false;
@@ -252,7 +253,7 @@ static egraph_status print_digits(eg_text *text, uint16_t digits, const char *be
     EG_TRY(eg_text_append(text, before));
     if (d == EG_SHARD_S0 && (digits & ANY_SHARD) == ANY_SHARD)
       return eg_text_append(text, "S");
-    EG_TRY(eg_sharding_print(text, &one, &layout));
+    EG_TRY(eg_layout_print(text, &one, &layout));
   }
   return EGRAPH_OK;
 }

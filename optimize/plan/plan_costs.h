@@ -7,7 +7,8 @@
 
 typedef struct eg_plan_costs {
   void *self;
-  /// Seconds of a node on one device, local types; >= 0, finite.
+  /// Seconds of a node on one device, local types; >= 0, and finite where all types are
+  /// plain. INFINITY: the device has no kernel for these memory formats.
   egraph_status (*node)(void *self, const eg_node_spec *local, double *out_seconds);
   /// Seconds of a collective, bytes as eg_transition_bytes has them; local ones are free
   /// and not asked for.
@@ -18,6 +19,7 @@ typedef struct eg_plan_costs {
   /// Compute costs nothing, so that operators with multiplications must be split along
   /// every axis: replicating them everywhere would be free.
   bool compute_is_free;
+  uint32_t formats; // memory formats worth considering beside plain, a bit per eg_format
 } eg_plan_costs;
 
 #endif

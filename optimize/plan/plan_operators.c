@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "optimize/plan/plan_loops.h"
 #include "optimize/plan/plan_price.h"
+#include "pcg/spec_copy.h"
 #include "sim/device_cost.h"
 
 typedef struct adder {
@@ -32,6 +33,13 @@ static void put_types(const eg_tensor_fact *fact, eg_type *out) {
     out[i] = fact->parts[i];
 }
 
+/// Whether operands are left that are not in the mask.
+static bool has_others(uint64_t mask, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if ((mask & eg_operand_bit(i)) == 0) return true;
+  return false;
+}
+
 static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
                              eg_node_spec *out) {
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(a->space->egraph, class);
@@ -42,8 +50,13 @@ static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
        k++) // of a tuple, which only a part reads: type 0
     types[k] = eg_tensor_egraph_fact(a->space->egraph, term->children[k])->type;
   put_types(fact, types + term->arity);
+  uint64_t fixed = 0;
+  for (uint32_t k = 0; k < term->arity; k++)
+    if (a->space->values.data[a->space->value_of[term->children[k].id]].is_fixed)
+      fixed |= eg_operand_bit(k);
   *out =
       (eg_node_spec){.attrs = eg_tensor_egraph_attrs_at(a->space->egraph, term->payload),
+                     .weight_mask = has_others(fixed, term->arity) ? fixed : 0,
                      .inputs = types,
                      .input_count = term->arity,
                      .results = types + term->arity,
@@ -111,19 +124,50 @@ static bool repeats_work(const adder *a, const eg_node_spec *spec,
          strategy->share * eg_mesh_devices(&a->space->mesh) > 1.5;
 }
 
+static egraph_status add_strategy(adder *a, eg_space_operator *op,
+                                  const eg_spread *spread, const eg_strategy *strategy) {
+  bool legal;
+  double seconds;
+  EG_TRY(number_layouts(a, op, strategy, &legal));
+  if (!legal) return EGRAPH_OK;
+  EG_TRY(eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena,
+                           &seconds));
+  if (isinf(seconds)) return EGRAPH_OK; // the device is known not to run it
+  return keep(a, op, strategy->action, seconds);
+}
+
+/// The memory formats beside plain of what an operator reads and makes.
+static uint32_t formats_of(const adder *a, const eg_space_operator *op) {
+  uint32_t formats = eg_plan_space_layouts(a->space, op->value)->formats;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    formats |=
+        eg_plan_space_layouts(a->space, a->space->inputs.data[op->inputs + i])->formats;
+  return formats;
+}
+
+/// A strategy in all memory formats.
+static egraph_status add_formats(adder *a, eg_space_operator *op, const eg_spread *spread,
+                                 const eg_strategy *strategy, uint32_t formats) {
+  eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
+  uint32_t count;
+  EG_TRY(eg_spread_formats(spread, &a->space->mesh, strategy, formats, &a->arena, choices,
+                           &count));
+  for (uint32_t i = 0; i < count; i++) {
+    eg_strategy mine = *strategy;
+    eg_strategy_set_formats(&mine, &choices[i]);
+    EG_TRY(add_strategy(a, op, spread, &mine));
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status add_strategies(adder *a, eg_space_operator *op,
                                     const eg_spread *spread, bool may_repeat) {
+  uint32_t formats = formats_of(a, op);
   for (size_t s = 0; s < a->strategies.len; s++) {
     const eg_strategy *strategy = &a->strategies.data[s];
-    bool legal;
-    double seconds;
     if (!may_repeat && repeats_work(a, &spread->spec, strategy)) continue;
-    EG_TRY(number_layouts(a, op, strategy, &legal));
-    if (!legal) continue;
-    EG_TRY(eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena,
-                             &seconds));
-    if (isinf(seconds)) continue; // the device is known not to run it
-    EG_TRY(keep(a, op, strategy->action, seconds));
+    EG_TRY(formats == 0 ? add_strategy(a, op, spread, strategy)
+                        : add_formats(a, op, spread, strategy, formats));
   }
   return EGRAPH_OK;
 }

@@ -2,15 +2,17 @@
 #include "optimize/plan/plan_price.h"
 
 #include "pcg/plan_words.h"
+#include "pcg/spec_copy.h"
 
 egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spread,
                                 const eg_mesh *mesh, const eg_strategy *strategy,
                                 eg_arena *arena, double *out) {
   eg_node_spec local;
   EG_TRY(eg_spread_local(spread, mesh, strategy, 0, arena, &local));
-  EG_TRY(costs->node(costs->self, &local, out));
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t count = eg_spread_halos(spread, mesh, strategy, halos);
+  if (count != 0) local.weight_mask &= ~eg_operand_bit(0); // is put together in each run
+  EG_TRY(costs->node(costs->self, &local, out));
   if (count == 0) return EGRAPH_OK;
   eg_type operand =
       eg_sharding_local(mesh, &spread->spec.inputs[0], &strategy->inputs[0]);
@@ -19,39 +21,75 @@ egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spr
   return EGRAPH_OK;
 }
 
-static egraph_status price_node(const eg_plan *plan, eg_plan_step *step,
-                                const eg_plan_costs *costs, eg_arena *arena) {
-  eg_node_spec spec;
-  eg_spread spread;
-  eg_strategy strategy;
-  EG_TRY(eg_plan_spec(plan, step, arena, &spec));
-  EG_TRY(eg_spread_init(&spec, &spread));
-  if (!eg_spread_combine(&spread, &plan->mesh, step->action, &strategy))
-    return EG_FAIL(EGRAPH_E_INTERNAL, "a plan to be priced with a broken step");
-  return eg_strategy_price(costs, &spread, &plan->mesh, &strategy, arena, &step->seconds);
+egraph_status eg_reorder_price(const eg_plan_costs *costs, const eg_type *from,
+                               const eg_type *to, double *out) {
+  static const eg_attrs identity = {.op = EG_OP_IDENTITY};
+  const eg_node_spec spec = {.attrs = &identity,
+                             .inputs = from,
+                             .input_count = 1,
+                             .results = to,
+                             .result_count = 1};
+  return costs->node(costs->self, &spec, out);
 }
 
-static void price_move(const eg_plan *plan, eg_plan_step *step,
-                       const eg_plan_costs *costs) {
-  bool is_local = step->transition.kind == EG_TRANSITION_SLICE ||
-                  step->transition.kind == EG_TRANSITION_MASK;
-  step->seconds = is_local ? 0
-                           : costs->transition(costs->self, &step->transition,
-                                               eg_plan_move_bytes(plan, step));
+/// Operands that are the same in every step; none where all are: the step is there to
+/// make something of them.
+static uint64_t constant_operands(const eg_plan *plan, const eg_plan_step *step,
+                                  uint32_t count, const bool *constants) {
+  uint64_t mask = 0;
+  bool has_others = false;
+  for (uint32_t i = 0; i < count; i++)
+    if (constants[plan->operands.data[step->operands + i]])
+      mask |= eg_operand_bit(i);
+    else
+      has_others = true;
+  return has_others ? mask : 0;
+}
+
+static egraph_status price_node(const eg_plan *plan, eg_plan_step *step,
+                                const eg_plan_costs *costs, const bool *constants,
+                                eg_arena *arena) {
+  const eg_spread *spread;
+  const eg_strategy *strategy;
+  EG_TRY(eg_plan_spread(plan, step, arena, &spread, &strategy));
+  eg_spread mine = *spread;
+  mine.spec.weight_mask =
+      constant_operands(plan, step, spread->spec.input_count, constants);
+  return eg_strategy_price(costs, &mine, &plan->mesh, strategy, arena, &step->seconds);
+}
+
+static eg_type local_type(const eg_plan *plan, uint32_t state) {
+  const eg_plan_state *row = &plan->states.data[state];
+  return eg_sharding_local(&plan->mesh, &eg_graph_value(plan->graph, row->value)->type,
+                           &row->layout);
+}
+
+static egraph_status price_move(const eg_plan *plan, eg_plan_step *step,
+                                const eg_plan_costs *costs) {
+  eg_type from = local_type(plan, step->from), to = local_type(plan, step->to);
+  if (step->transition.kind == EG_TRANSITION_REORDER)
+    return eg_reorder_price(costs, &from, &to, &step->seconds);
+  step->seconds = eg_transition_is_local(step->transition.kind)
+                      ? 0
+                      : costs->transition(costs->self, &step->transition,
+                                          eg_plan_move_bytes(plan, step));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_plan_price(eg_plan *plan, egraph_allocator alloc,
                             const eg_plan_costs *costs) {
   eg_arena arena; // of one step
+  bool *constants;
+  EG_TRY(eg_alloc(alloc, plan->states.len, sizeof *constants, &constants));
+  eg_plan_mark_constants(plan, constants);
   eg_arena_init(&arena, alloc);
   egraph_status status = EGRAPH_OK;
   for (size_t i = 0; status == EGRAPH_OK && i < plan->steps.len; i++) {
     eg_plan_step *step = &plan->steps.data[i];
-    if (step->is_move)
-      price_move(plan, step, costs);
-    else
-      status = price_node(plan, step, costs, &arena);
+    status = step->is_move ? price_move(plan, step, costs)
+                           : price_node(plan, step, costs, constants, &arena);
     eg_arena_deinit(&arena);
   }
+  eg_free(alloc, constants, plan->states.len, sizeof *constants);
   return status;
 }

@@ -11,6 +11,9 @@
 egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spread,
                                 const eg_mesh *mesh, const eg_strategy *strategy,
                                 eg_arena *arena, double *out);
+/// Seconds of a change of the memory format; local types.
+egraph_status eg_reorder_price(const eg_plan_costs *costs, const eg_type *from,
+                               const eg_type *to, double *out);
 /// Prices every step of a plan that passes eg_plan_check anew: one that was edited, or
 /// made for another machine. On failure some steps have their old seconds.
 egraph_status eg_plan_price(eg_plan *plan, egraph_allocator alloc,

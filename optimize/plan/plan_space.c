@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/typing.h"
+#include "optimize/format_region.h"
 #include "optimize/plan/plan_operators.h"
 #include "optimize/plan/plan_phases.h"
 
@@ -52,16 +53,18 @@ static egraph_status reach_all(eg_plan_space *space, eg_u32s *stack) {
   return reach_children(space, stack);
 }
 
-static egraph_status graph_of(eg_plan_space *space, const eg_type *type,
+static egraph_status graph_of(eg_plan_space *space, const eg_type *type, uint32_t formats,
                               const eg_plan_costs *costs, uint32_t *out) {
   for (uint32_t i = 0; i < space->graphs.len; i++)
-    if (eg_type_same(&space->graphs.data[i].type, type)) {
+    if (eg_type_same(&space->graphs.data[i].type, type) &&
+        space->graphs.data[i].formats == formats) {
       *out = i;
       return EGRAPH_OK;
     }
   eg_layout_graph graph;
   eg_layout_graph_init(&graph, space->alloc);
-  egraph_status status = eg_layout_graph_build(&graph, &space->mesh, type, costs);
+  egraph_status status =
+      eg_layout_graph_build(&graph, &space->mesh, type, formats, costs);
   if (status == EGRAPH_OK) status = eg_layout_graphs_push(&space->graphs, graph);
   if (status != EGRAPH_OK) eg_layout_graph_deinit(&graph);
   *out = (uint32_t)space->graphs.len - 1;
@@ -69,7 +72,7 @@ static egraph_status graph_of(eg_plan_space *space, const eg_type *type,
 }
 
 static egraph_status add_value(eg_plan_space *space, eg_class class,
-                               const eg_plan_costs *costs) {
+                               bool may_have_formats, const eg_plan_costs *costs) {
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(space->egraph, class);
   if (!fact->typed || (fact->part_count != 0 && eg_tensor_part_is_unknown(fact->parts)))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -78,18 +81,68 @@ static egraph_status add_value(eg_plan_space *space, eg_class class,
                           .phase = EG_PHASE_FORWARD,
                           .times = 1,
                           .is_tuple = fact->part_count != 0};
-  EG_TRY(graph_of(space, value.is_tuple ? &fact->parts[0] : &fact->type, costs,
-                  &value.graph));
+  EG_TRY(graph_of(space, value.is_tuple ? &fact->parts[0] : &fact->type,
+                  may_have_formats ? costs->formats : 0, costs, &value.graph));
   space->value_of[class.id] = (uint32_t)space->values.len;
   return eg_space_values_push(&space->values, value);
 }
 
-static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *costs) {
+static egraph_status add_values(eg_plan_space *space, const bool *may_have_formats,
+                                const eg_plan_costs *costs) {
   const eg_engine *engine = engine_of(space);
   for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
        c = eg_engine_next(engine, c))
-    if (space->value_of[c.id] != EG_SPACE_NONE) EG_TRY(add_value(space, c, costs));
+    if (space->value_of[c.id] != EG_SPACE_NONE)
+      EG_TRY(add_value(space, c, may_have_formats[c.id], costs));
   return EGRAPH_OK;
+}
+
+/// What enters and what leaves as it have the same layouts to choose from.
+static bool join_carried(const eg_plan_space *space, bool *inout) {
+  const eg_step_info *info = space->info;
+  bool is_news = false;
+  for (uint32_t i = 0; i < info->carried_count; i++) {
+    const eg_carried_value *carried = &info->carried[i];
+    bool *entry = &inout[eg_tensor_egraph_value_class(space->egraph, carried->entry).id];
+    bool *exit = &inout[eg_tensor_egraph_root(space->egraph, carried->output).id];
+    is_news = is_news || *entry != *exit;
+    *entry = *exit = *entry || *exit;
+  }
+  return is_news;
+}
+
+static bool is_any_set(const bool *flags, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (flags[i]) return true;
+  return false;
+}
+
+/// Which values meet at the seams of a folded step is not known yet, and they have the
+/// same layouts, too: where there are convolutions, all that fit have formats.
+static void join_seams(const eg_plan_space *space, bool *inout) {
+  const eg_engine *engine = engine_of(space);
+  if (space->info->fold.block == NULL || !is_any_set(inout, space->class_limit)) return;
+  for (eg_class c = eg_engine_first(engine); c.id != EG_CLASS_NONE.id;
+       c = eg_engine_next(engine, c))
+    inout[c.id] =
+        eg_format_fits_fact(eg_tensor_egraph_fact(space->egraph, c), EG_FORMAT_NHWC);
+}
+
+static egraph_status find_formats(eg_plan_space *space, bool *out) {
+  EG_TRY(eg_format_region_find(space->egraph, space->alloc, out));
+  join_seams(space, out);
+  while (join_carried(space, out))
+    continue;
+  return EGRAPH_OK;
+}
+
+static egraph_status number_values(eg_plan_space *space, const eg_plan_costs *costs) {
+  bool *may_have = NULL;
+  EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *may_have, &may_have));
+  egraph_status status = costs->formats == 0 ? EGRAPH_OK : find_formats(space, may_have);
+  if (status == EGRAPH_OK) status = add_values(space, may_have, costs);
+  eg_free(space->alloc, may_have, space->class_limit, sizeof *may_have);
+  return status;
 }
 
 // ---- partial sums that are of use ---------------------------------------------------
@@ -185,6 +238,25 @@ static void mark_sums(eg_plan_space *space) {
   }
 }
 
+/// Weights that nothing carries from step to step.
+static void mark_fixed(eg_plan_space *space) {
+  const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
+  const eg_step_info *info = space->info;
+  for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
+    const eg_value value = {i};
+    bool is_weight = eg_graph_value(graph, value)->kind == EG_VALUE_WEIGHT;
+    uint32_t v = is_weight ? eg_plan_space_value(space, eg_tensor_egraph_value_class(
+                                                            space->egraph, value))
+                           : EG_SPACE_NONE;
+    if (v != EG_SPACE_NONE) space->values.data[v].is_fixed = true;
+  }
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    space->values
+        .data[eg_plan_space_value(
+            space, eg_tensor_egraph_value_class(space->egraph, info->carried[i].entry))]
+        .is_fixed = false;
+}
+
 static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   EG_TRY(check_carried(space));
   EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *space->value_of,
@@ -198,6 +270,7 @@ static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   EG_TRY(status);
   EG_TRY(number_values(space, costs));
   mark_sums(space);
+  mark_fixed(space);
   EG_TRY(eg_plan_phases_find(space));
   EG_TRY(eg_plan_operators_add(space, costs));
   EG_TRY(eg_plan_seams_find(space));

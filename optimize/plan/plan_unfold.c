@@ -63,7 +63,7 @@ static egraph_status fill_none(eg_u32s *list, size_t count) {
 // ---- states ---------------------------------------------------------------------------
 
 static bool same_layout(const unfolder *u, const eg_layout *a, const eg_layout *b) {
-  return eg_sharding_same(&u->folded->mesh, a, b);
+  return eg_layout_same(&u->folded->mesh, a, b);
 }
 
 /// The first state of a value: as its node makes it, or as it enters.
@@ -138,7 +138,8 @@ static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *
   eg_u32s next;
   eg_layout_graph_init(&graph, u->alloc);
   eg_u32s_init(&next, u->alloc);
-  egraph_status status = eg_layout_graph_build(&graph, &u->folded->mesh, type, u->costs);
+  egraph_status status =
+      eg_layout_graph_build(&graph, &u->folded->mesh, type, u->costs->formats, u->costs);
   if (status == EGRAPH_OK)
     status = route(&graph, eg_layout_graph_find(&graph, target), u->alloc, &next);
   *out = from;

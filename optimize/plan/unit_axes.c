@@ -50,9 +50,9 @@ void eg_unit_axes_restore(eg_plan *plan, const eg_mesh *whole) {
     spread(plan->states.data[i].layout.sharding, axes, count);
   for (size_t i = 0; i < plan->steps.len; i++) {
     eg_plan_step *step = &plan->steps.data[i];
-    if (step->is_move)
-      step->transition.axis = axes[step->transition.axis];
-    else
+    if (!step->is_move)
       spread(step->action, axes, count);
+    else if (step->transition.kind != EG_TRANSITION_REORDER)
+      step->transition.axis = axes[step->transition.axis];
   }
 }

@@ -65,11 +65,11 @@ static void print_layouts(const sample *s, const eg_mesh *mesh,
                           const eg_strategy *strategy, eg_text *out) {
   eg_halo halos[EG_MAX_MESH_AXES];
   for (uint32_t i = 0; i < s->f.count; i++) {
-    assert_ok(eg_sharding_print(out, mesh, eg_strategy_input(strategy, i)));
+    assert_ok(eg_layout_print(out, mesh, eg_strategy_input(strategy, i)));
     assert_ok(eg_text_append(out, " "));
   }
   assert_ok(eg_text_append(out, "→ "));
-  assert_ok(eg_sharding_print(out, mesh, &strategy->result));
+  assert_ok(eg_layout_print(out, mesh, &strategy->result));
   if (eg_spread_halos(&s->spread, mesh, strategy, halos) != 0)
     assert_ok(eg_text_append(out, " + rows"));
 }

@@ -151,7 +151,7 @@ static bool change_operand(draft *d) {
   const eg_plan_state *old = &plan->states.data[plan->operands.data[at]];
   if (state < plan->states.len && // one of another phase does as well
       plan->states.data[state].value.id == old->value.id &&
-      eg_sharding_same(&plan->mesh, &plan->states.data[state].layout, &old->layout))
+      eg_layout_same(&plan->mesh, &plan->states.data[state].layout, &old->layout))
     return false;
   plan->operands.data[at] = state;
   return true;
@@ -204,7 +204,7 @@ static bool carry_in_another_layout(draft *d) {
   for (uint32_t i = 0; i < plan->states.len; i++) {
     const eg_plan_state *state = &plan->states.data[i];
     if (state->value.id != exit->value.id || state->value.id == entry ||
-        eg_sharding_same(&plan->mesh, &state->layout, &exit->layout))
+        eg_layout_same(&plan->mesh, &state->layout, &exit->layout))
       continue;
     plan->output_states.data[output] = i;
     for (uint32_t k = 0; k < plan->states.len;

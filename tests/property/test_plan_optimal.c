@@ -17,6 +17,7 @@ typedef struct trial {
   eg_plan_model model;
   eg_layout_result result;
   size_t given_up;
+  size_t formatted; // plans with memory formats other than plain
 } trial;
 
 static plan_brute brute;
@@ -55,6 +56,12 @@ static double seconds_of(const eg_plan *plan) {
   return seconds;
 }
 
+static bool has_formats(const eg_plan *plan) {
+  for (size_t s = 0; s < plan->states.len; s++)
+    if (plan->states.data[s].layout.format != EG_FORMAT_PLAIN) return true;
+  return false;
+}
+
 static void expect_emitted(trial *t) {
   eg_emitted_plan emitted;
   assert_ok(eg_plan_emit(&t->model, eg_allocator_heap(), &t->result.solutions.data[0],
@@ -63,6 +70,7 @@ static void expect_emitted(trial *t) {
   assert_ok(eg_graph_check(emitted.graph));
   if (!near(seconds_of(&emitted.plan), t->result.cost))
     fail_case(t, "steps take", seconds_of(&emitted.plan), t->result.cost);
+  t->formatted += has_formats(&emitted.plan);
   eg_emitted_plan_deinit(&emitted);
 }
 
@@ -145,7 +153,7 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
                        bool has_equal, eg_rules *rules) {
   static trial t;
   uint32_t made = 0;
-  t.given_up = 0;
+  t.given_up = t.formatted = 0;
   for (t.round = 0; t.round < rounds; t.round++) {
     plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
     if (has_equal) case_draw_equal(&t.c);
@@ -157,6 +165,8 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
   assert_true(rules == NULL || made > rounds);
   print_message("%zu of %zu searches given up\n", t.given_up, 2 * rounds);
   assert_true(t.given_up * 50 <= rounds);
+  print_message("%zu plans with memory formats\n", t.formatted);
+  assert_true(limits->formats == 0 ? t.formatted == 0 : t.formatted * 15 > rounds);
 }
 
 static void steps_on_one_axis_are_planned_to_the_optimum(void **state) {
@@ -175,6 +185,18 @@ static void steps_on_two_axes_are_planned_to_the_optimum(void **state) {
   (void)state;
   const case_limits limits = {.nodes = 3, .axes = 2, .has_phases = true};
   try_rounds(test_seed(20261103), test_rounds(200), &limits, false, NULL);
+}
+
+static void memory_formats_are_planned_to_the_optimum(void **state) {
+  (void)state;
+  const case_limits one = {
+      .nodes = 4, .axes = 1, .formats = 1u << EG_FORMAT_NHWC | 1u << EG_FORMAT_NCHW8C};
+  const case_limits two = {.nodes = 2, .axes = 2, .formats = 1u << EG_FORMAT_NCHW8C};
+  const case_limits phases = {
+      .nodes = 3, .axes = 1, .has_phases = true, .formats = 1u << EG_FORMAT_NHWC};
+  try_rounds(test_seed(20261107), test_rounds(200), &one, false, NULL);
+  try_rounds(test_seed(20261108), test_rounds(100), &two, false, NULL);
+  try_rounds(test_seed(20261109), test_rounds(100), &phases, true, NULL);
 }
 
 static void equal_terms_are_chosen_with_their_layouts(void **state) {
@@ -285,6 +307,7 @@ int main(void) {
       cmocka_unit_test(steps_on_one_axis_are_planned_to_the_optimum),
       cmocka_unit_test(steps_in_phases_are_planned_to_the_optimum),
       cmocka_unit_test(steps_on_two_axes_are_planned_to_the_optimum),
+      cmocka_unit_test(memory_formats_are_planned_to_the_optimum),
       cmocka_unit_test(equal_terms_are_chosen_with_their_layouts),
       cmocka_unit_test(graphs_that_rules_make_are_chosen_with_their_layouts),
       cmocka_unit_test(names_of_the_graph_are_kept_for_its_values),

@@ -142,7 +142,7 @@ static void run_problem(const problem *p, eg_rank_body body) {
   assert_ok(eg_text_append(&text, " "));
   assert_ok(eg_type_print(&text, &p->type));
   assert_ok(eg_text_append(&text, " @ "));
-  assert_ok(eg_sharding_print(&text, &p->mesh, &p->from));
+  assert_ok(eg_layout_print(&text, &p->mesh, &p->from));
   print_error("%s, %s along axis %u to digit %u: %s\n", eg_text_of(&text),
               eg_transition_name(p->transition.kind), p->transition.axis,
               p->transition.to, egraph_last_error());
@@ -173,7 +173,7 @@ static void run_transitions(problem *p, uint32_t *counts) {
       eg_layout to = p->from;
       to.sharding[a] = (uint8_t)digit;
       if (eg_sharding_check(&p->mesh, &p->type, &to) != EG_SHARDING_LEGAL ||
-          !eg_transition_between(&p->mesh, &p->from, &to, &p->transition))
+          !eg_transition_between(&p->mesh, NULL, &p->from, &to, &p->transition))
         continue;
       run_problem(p, move);
       counts[p->transition.kind * EGRAPH_DTYPE_COUNT + p->type.dtype]++;

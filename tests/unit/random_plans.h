@@ -41,7 +41,7 @@ static inline bool plan_move(plan_maker *m, uint32_t *inout, uint32_t axis,
   to.sharding[axis] = digit;
   if (eg_sharding_check(&m->plan->mesh, plan_type_of(m, from.value.id), &to) !=
           EG_SHARDING_LEGAL ||
-      !eg_transition_between(&m->plan->mesh, &from.layout, &to, &step.transition))
+      !eg_transition_between(&m->plan->mesh, NULL, &from.layout, &to, &step.transition))
     return false;
   step.to = plan_add_state(m, from.value.id, &to, (uint32_t)m->plan->steps.len);
   assert_ok(eg_plan_steps_push(&m->plan->steps, step));
@@ -57,7 +57,7 @@ static inline uint32_t plan_reach(plan_maker *m, uint32_t state, const eg_layout
     if (eg_rng_below(&m->rng, 2) &&
         states->data[state].layout.sharding[a] != to->sharding[a])
       (void)plan_move(m, &state, a, to->sharding[a]);
-  if (eg_sharding_same(&m->plan->mesh, &states->data[state].layout, to)) return state;
+  if (eg_layout_same(&m->plan->mesh, &states->data[state].layout, to)) return state;
   for (uint32_t a = axes; a-- > 0;)
     if (states->data[state].layout.sharding[a] != EG_SHARD_R)
       assert_true(plan_move(m, &state, a, EG_SHARD_R));
@@ -74,7 +74,7 @@ static inline uint32_t plan_state_of(plan_maker *m, uint32_t value,
   for (uint32_t s = 0; s < m->plan->states.len; s++) {
     const eg_plan_state *state = &m->plan->states.data[s];
     if (state->value.id != value) continue;
-    if (eg_sharding_same(&m->plan->mesh, &state->layout, layout)) return s;
+    if (eg_layout_same(&m->plan->mesh, &state->layout, layout)) return s;
     if (eg_rng_below(&m->rng, ++seen) == 0) any = s;
   }
   assert_true(any != EG_PLAN_NONE);

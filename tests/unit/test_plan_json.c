@@ -45,7 +45,7 @@ static void same_states(const eg_plan *a, const eg_plan *b) {
     assert_int_equal(a->states.data[i].value.id, b->states.data[i].value.id);
     assert_int_equal(a->states.data[i].step, b->states.data[i].step);
     assert_true(
-        eg_sharding_same(&a->mesh, &a->states.data[i].layout, &b->states.data[i].layout));
+        eg_layout_same(&a->mesh, &a->states.data[i].layout, &b->states.data[i].layout));
   }
 }
 

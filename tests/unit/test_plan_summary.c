@@ -329,10 +329,10 @@ static size_t only_in(const eg_plan *a, const eg_plan *b) {
     for (size_t j = 0; !found && j < b->steps.len; j++) {
       const eg_plan_step *y = &b->steps.data[j];
       if (!y->is_move || taken[j] || x->phase != y->phase ||
-          !eg_sharding_same(&a->mesh, &a->states.data[x->from].layout,
-                            &b->states.data[y->from].layout) ||
-          !eg_sharding_same(&a->mesh, &a->states.data[x->to].layout,
-                            &b->states.data[y->to].layout))
+          !eg_layout_same(&a->mesh, &a->states.data[x->from].layout,
+                          &b->states.data[y->from].layout) ||
+          !eg_layout_same(&a->mesh, &a->states.data[x->to].layout,
+                          &b->states.data[y->to].layout))
         continue;
       const char *one = eg_graph_value(a->graph, a->states.data[x->from].value)->name;
       const char *two = eg_graph_value(b->graph, b->states.data[y->from].value)->name;

@@ -45,7 +45,7 @@ static egraph_status run_ranks(const setup *s, eg_rank_body body, void *user) {
 static uint32_t state(setup *s, const char *value, const char *layout, uint32_t step) {
   eg_plan_state made = {.step = step};
   assert_true(eg_graph_find_value(s->graph, value, &made.value));
-  assert_ok(eg_sharding_parse(&s->plan.mesh, layout, &made.layout));
+  assert_ok(eg_layout_parse(&s->plan.mesh, layout, &made.layout));
   assert_ok(eg_plan_states_push(&s->plan.states, made));
   return (uint32_t)s->plan.states.len - 1;
 }
@@ -58,9 +58,9 @@ static uint32_t move_to(setup *s, uint32_t from, const char *layout) {
   eg_plan_step step = {.is_move = true, .from = from};
   const char *name = eg_graph_value(s->graph, s->plan.states.data[from].value)->name;
   step.to = state(s, name, layout, (uint32_t)s->plan.steps.len);
-  assert_true(eg_transition_between(&s->plan.mesh, &s->plan.states.data[from].layout,
-                                    &s->plan.states.data[step.to].layout,
-                                    &step.transition));
+  assert_true(
+      eg_transition_between(&s->plan.mesh, NULL, &s->plan.states.data[from].layout,
+                            &s->plan.states.data[step.to].layout, &step.transition));
   assert_ok(eg_plan_steps_push(&s->plan.steps, step));
   return step.to;
 }

@@ -35,11 +35,11 @@ static void spreading_deinit(spreading *s) {
 /// "S0 R -> S0", layouts of operands and result.
 static void print(const spreading *s, const eg_strategy *strategy, eg_text *text) {
   for (uint32_t i = 0; i < s->f.count; i++) {
-    assert_ok(eg_sharding_print(text, &s->mesh, &strategy->inputs[i]));
+    assert_ok(eg_layout_print(text, &s->mesh, &strategy->inputs[i]));
     assert_ok(eg_text_append(text, " "));
   }
   assert_ok(eg_text_append(text, "-> "));
-  assert_ok(eg_sharding_print(text, &s->mesh, &strategy->result));
+  assert_ok(eg_layout_print(text, &s->mesh, &strategy->result));
 }
 
 static void expect_all(const ops_case *row, const char *mesh, const char *const *wanted) {
