@@ -244,7 +244,7 @@ static void report_steps(eg_session *session, uint32_t repeats, const double *se
                          void *user) {
   const eg_graph *graph = eg_session_graph(session);
   for (uint32_t i = 0; i < eg_session_step_count(session); i++) {
-    const eg_session_step *step = eg_session_step_at(session, i);
+    const eg_step_figures *step = eg_session_step_at(session, i);
     egraph_step public_step = {.node = "",
                                .op = "",
                                .kernel = step->kernel,

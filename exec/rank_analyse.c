@@ -38,20 +38,30 @@ static egraph_status find_carries(eg_rank_program *p) {
 static egraph_status make_states(eg_rank_program *p) {
   const eg_plan *plan = p->plan;
   EG_TRY(eg_alloc(p->alloc, plan->states.len, sizeof *p->states, &p->states));
-  for (uint32_t s = 0; s < plan->states.len; s++) {
-    eg_type whole = eg_rank_value(p, s)->type;
-    whole.layout = (eg_layout){0};
-    p->states[s] = (eg_rank_state){
-        .type = eg_sharding_local(&plan->mesh, &whole, &plan->states.data[s].layout),
-        .region = EG_REGION_NONE,
-        .carry = EG_PLAN_NONE};
+  for (uint32_t s = 0; s < plan->states.len; s++)
+    p->states[s] =
+        (eg_rank_state){.type = eg_sharding_local(&plan->mesh, &eg_rank_value(p, s)->type,
+                                                  &plan->states.data[s].layout),
+                        .region = EG_REGION_NONE,
+                        .carry = EG_PLAN_NONE};
+  return EGRAPH_OK;
+}
+
+/// What a run reads; nothing where a value is carried, or is not used.
+static egraph_status find_inputs(eg_rank_program *p) {
+  uint32_t count = eg_graph_input_count(p->plan->graph);
+  EG_TRY(eg_arena_alloc(&p->arena, count, sizeof *p->inputs, &p->inputs));
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t entry = find_entry(p, eg_graph_input(p->plan->graph, i).id);
+    bool is_read = entry != EG_PLAN_NONE && !p->states[entry].is_carried;
+    p->inputs[i] = is_read ? entry : EG_PLAN_NONE;
   }
   return EGRAPH_OK;
 }
 
 static bool is_constant(const eg_rank_program *p, uint32_t state) {
   return p->plan->states.data[state].step == EG_PLAN_NONE &&
-         eg_rank_value(p, state)->kind == EG_VALUE_WEIGHT && !p->states[state].is_carried;
+         eg_rank_value(p, state)->kind != EG_VALUE_INPUT && !p->states[state].is_carried;
 }
 
 static egraph_status add_regions(eg_rank_program *p) {
@@ -75,21 +85,84 @@ static void use_until(eg_rank_program *p, uint32_t state, uint32_t time) {
 
 static void set_last_uses(eg_rank_program *p) {
   const eg_plan *plan = p->plan;
-  for (uint32_t i = 0; i < plan->steps.len; i++) {
-    const eg_plan_step *step = &plan->steps.data[i];
-    if (step->is_move) {
-      use_until(p, step->from, i + 1);
-      p->states[step->from].is_kept = true;
-      continue;
-    }
-    uint32_t count = eg_graph_node_at(plan->graph, step->node).input_count;
-    for (uint32_t k = 0; k < count; k++)
-      use_until(p, plan->operands.data[step->operands + k], i + 1);
-  }
+  for (uint32_t i = 0; i < p->steps.len; i++)
+    for (uint32_t k = 0; k < p->steps.data[i].operand_count; k++)
+      use_until(p, p->steps.data[i].operands[k], i + 1);
   for (uint32_t i = 0; i < plan->output_states.len; i++) {
     use_until(p, plan->output_states.data[i], eg_rank_end(p));
     p->states[plan->output_states.data[i]].is_kept = true;
   }
+}
+
+// ---- steps --------------------------------------------------------------------------
+
+static egraph_status list_states(eg_rank_program *p) {
+  const eg_plan *plan = p->plan;
+  EG_TRY(eg_rank_steps_resize(&p->steps, plan->steps.len));
+  for (uint32_t i = 0; i < p->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    eg_rank_step out = {.operands = &step->from,
+                        .results = &step->to,
+                        .operand_count = 1,
+                        .result_count = 1,
+                        .scratch_region = EG_REGION_NONE,
+                        .figures.node = {UINT32_MAX}};
+    if (!step->is_move) {
+      eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+      out.operand_count = info.input_count;
+      out.result_count = info.result_count;
+      out.operands = plan->operands.data + step->operands;
+      out.results = out.operands + info.input_count;
+      out.figures.node = step->node;
+    }
+    p->steps.data[i] = out;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status describe_node(eg_rank_program *p, uint32_t index, eg_arena *scratch,
+                                   eg_rank_part *out) {
+  const eg_mesh *mesh = &p->plan->mesh;
+  const eg_spread *spread;
+  const eg_strategy *strategy;
+  EG_TRY(
+      eg_plan_spread(p->plan, &p->plan->steps.data[index], scratch, &spread, &strategy));
+  out->halo_count = eg_spread_halos(spread, mesh, strategy, out->halos);
+  return eg_spread_local(spread, mesh, strategy, eg_rank_number(p), &p->part_arena,
+                         &out->spec);
+}
+
+static egraph_status describe_step(eg_rank_program *p, uint32_t index,
+                                   eg_arena *scratch) {
+  static const eg_attrs identity = {.op = EG_OP_IDENTITY};
+  const eg_plan_step *from = &p->plan->steps.data[index];
+  const eg_rank_step *step = &p->steps.data[index];
+  eg_rank_part *part = &p->parts[index];
+  if (!from->is_move)
+    EG_TRY(describe_node(p, index, scratch, part));
+  else if (from->transition.kind == EG_TRANSITION_REORDER)
+    part->spec = (eg_node_spec){.attrs = &identity,
+                                .inputs = &p->states[from->from].type,
+                                .input_count = 1,
+                                .results = &p->states[from->to].type,
+                                .result_count = 1};
+  for (uint32_t i = part->halo_count != 0; i < part->spec.input_count; i++)
+    if (p->states[step->operands[i]].region == EG_REGION_NONE)
+      part->spec.weight_mask |= eg_operand_bit(i);
+  return EGRAPH_OK;
+}
+
+static egraph_status describe_steps(eg_rank_program *p) {
+  eg_arena scratch; // of one step
+  eg_arena_init(&scratch, p->alloc);
+  egraph_status status =
+      eg_arena_alloc(&p->part_arena, p->steps.len, sizeof *p->parts, &p->parts);
+  for (uint32_t i = 0; status == EGRAPH_OK && i < p->steps.len; i++) {
+    status = describe_step(p, i, &scratch);
+    if (status != EGRAPH_OK) status = eg_rank_blame(p, i, status);
+    eg_arena_deinit(&scratch);
+  }
+  return status;
 }
 
 egraph_status eg_rank_analyse(eg_rank_program *p) {
@@ -98,7 +171,9 @@ egraph_status eg_rank_analyse(eg_rank_program *p) {
     p->body++;
   EG_TRY(make_states(p));
   EG_TRY(find_carries(p));
+  EG_TRY(find_inputs(p));
+  EG_TRY(list_states(p));
   EG_TRY(add_regions(p));
   set_last_uses(p);
-  return EGRAPH_OK;
+  return describe_steps(p);
 }

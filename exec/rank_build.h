@@ -9,38 +9,47 @@
 #include "exec/rank_program.h"
 #include "exec/regions.h"
 #include "exec/relayout.h"
+#include "pcg/spec_copy.h"
 
 /// A state of the plan on this rank.
 typedef struct eg_rank_state {
   eg_type type;    // local
-  uint32_t region; // EG_REGION_NONE: a constant weight
+  uint32_t region; // EG_REGION_NONE: a constant
   bool is_kept;    // a constant that launches or moves read as it is
   bool is_carried; // the entry of something carried
   uint32_t carry;  // an exit: the entry state; EG_PLAN_NONE: none
   bool is_placed;  // an exit that lies in its entry, whatever makes it
-  size_t offset;   // of a kept constant in the weight memory
-  void *address;   // NULL: a constant that is only packed
+  void *address;   // NULL: a constant that is not loaded, or only packed
 } eg_rank_state;
 
-/// A step of the plan as it runs; a view has no launch and moves nothing.
+/// A step of the plan as it runs: a view, the launch of a program, or a relayout.
 typedef struct eg_rank_step {
+  eg_step_figures figures;
+  const uint32_t *operands, *results; // states, in the plan
+  uint32_t operand_count, result_count;
   bool is_view;
-  // a node
-  eg_program *program; // borrowed from the cache; NULL: a move
+  // a node, or a move between formats
+  eg_program *program; // borrowed from the cache; NULL: a view or a relayout
   eg_launch *launch;
-  void **operands, **constants; // for prepare; in the arena
   uint32_t halo_count;
   const eg_halo_move *halos; // in the arena; the last one's result is operand 0
-  // a move
+  const void *halo_from;
+  // any other move
   eg_relayout move;
-  void *from, *to;
-  // both: of the program, then of the halos' tensors and exchange; of the move
+  // of the program, then of the halos' tensors and exchange; of the relayout
   size_t scratch_bytes;
   uint32_t scratch_region; // EG_REGION_NONE: none
   char *scratch;
 } eg_rank_step;
 EG_VEC_DEFINE(eg_rank_steps, eg_rank_step);
 EG_VEC_DEFINE(eg_memory_list, eg_device_memory);
+
+/// What a program is compiled from.
+typedef struct eg_rank_part {
+  eg_node_spec spec; // local; attrs NULL: a relayout
+  eg_halo halos[EG_MAX_MESH_AXES];
+  uint32_t halo_count;
+} eg_rank_part;
 
 /// What is carried: pairs of states.
 typedef struct eg_rank_carry {
@@ -52,28 +61,33 @@ EG_VEC_DEFINE(eg_rank_carries, eg_rank_carry);
 struct eg_rank_program {
   egraph_allocator alloc;
   const eg_plan *plan;
-  eg_channel *channel;
+  eg_channel *channel;        // NULL: the plan is for a mesh without axes
   eg_channel *device_channel; // over the one given; NULL: the back-end has host memory
   eg_rank_options options;
   eg_backend *backend;
   eg_arena arena;
   eg_program_cache programs;
   eg_rank_state *states; // [plan states]
+  uint32_t *inputs;      // [graph inputs] state that a run reads; EG_PLAN_NONE: none
   eg_rank_steps steps;
+  eg_rank_part *parts; // [steps] while the program is built, in `part_arena`
+  eg_arena part_arena;
   eg_rank_carries carries;
   eg_regions regions;
-  eg_memory_list constants; // packed weights
+  eg_memory_list constants; // kept and packed
   eg_device_memory memory;  // the arena of all regions
-  eg_device_memory weights; // kept constants
-  size_t arena_bytes;
-  char *host; // where blocks lie on their way to a device
-  size_t host_bytes;
+  size_t arena_bytes, kept_bytes, packed_bytes;
+  char *room; // for inputs on their way in, and outputs on their way out
+  size_t room_bytes;
   uint32_t body; // steps in phases FORWARD and BACKWARD
-  bool is_loaded;
+  bool is_bound, is_loaded, is_timed;
 };
 
 static inline uint32_t eg_rank_end(const eg_rank_program *program) {
   return (uint32_t)program->plan->steps.len + 1;
+}
+static inline uint32_t eg_rank_number(const eg_rank_program *program) {
+  return program->channel == NULL ? 0 : program->channel->rank;
 }
 static inline const eg_value_info *eg_rank_value(const eg_rank_program *program,
                                                  uint32_t state) {
@@ -99,12 +113,15 @@ static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
   return step->scratch == NULL ? NULL : step->scratch + offset;
 }
 
-/// States, what is carried, lifetimes.
+/// States, what is carried, lifetimes; local parts of the nodes.
 egraph_status eg_rank_analyse(eg_rank_program *program);
-/// Local programs, shared memory, the memory plan.
+/// Shared memory, programs, the memory plan.
 egraph_status eg_rank_compile(eg_rank_program *program);
-/// Memory and launches.
+/// The memory of regions, and room for what enters and leaves.
+egraph_status eg_rank_place(eg_rank_program *program);
+/// Constants computed, cut and packed; launches.
 egraph_status eg_rank_bind(eg_rank_program *program);
+void eg_rank_unbind(eg_rank_program *program);
 /// "step 3, matmul 'fc1'" in front of the message of a failure.
 egraph_status eg_rank_blame(const eg_rank_program *program, uint32_t step,
                             egraph_status status);

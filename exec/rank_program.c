@@ -2,26 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program.h"
 
+#include "base/clock.h"
 #include "exec/device_channel.h"
 #include "exec/rank_values.h"
 
 /// A failure here ends all ranks.
 static egraph_status end_all(eg_channel *channel, egraph_status status) {
-  return status == EGRAPH_OK ? EGRAPH_OK : eg_channel_abort(channel, status);
+  return status == EGRAPH_OK || channel == NULL ? status
+                                                : eg_channel_abort(channel, status);
 }
 
 // ---- creation ---------------------------------------------------------------------
 
 static egraph_status check(const eg_rank_program *p) {
   EG_TRY(eg_plan_check(p->plan, p->alloc));
-  if (!eg_mesh_same(&p->plan->mesh, &p->channel->mesh))
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "the plan is for another mesh than the channel's");
-  return EGRAPH_OK;
+  if (p->channel == NULL ? p->plan->mesh.axis_count == 0
+                         : eg_mesh_same(&p->plan->mesh, &p->channel->mesh))
+    return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "the plan is for another mesh than the channel's");
 }
 
 /// On a device without host memory the channel given is only the control.
 static egraph_status open_channel(eg_rank_program *p) {
   eg_channel *channel;
+  if (p->channel == NULL) return EGRAPH_OK;
   if (p->backend->vtable->host_memory) {
     if (p->options.transport == NULL) return EGRAPH_OK;
     return EG_FAIL(EGRAPH_E_ARGUMENT,
@@ -39,12 +43,15 @@ static egraph_status build(eg_rank_program *p) {
   EG_TRY(check(p));
   EG_TRY(eg_backend_create(
       &p->alloc, p->options.backend,
-      &(eg_backend_options){.threads = p->options.threads, .device = p->channel->rank},
+      &(eg_backend_options){.threads = p->options.threads, .device = eg_rank_number(p)},
       &p->backend));
   EG_TRY(open_channel(p));
   EG_TRY(eg_rank_analyse(p));
   EG_TRY(eg_rank_compile(p));
-  return eg_rank_bind(p);
+  EG_TRY(eg_rank_place(p));
+  eg_arena_deinit(&p->part_arena);
+  p->parts = NULL;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_plan *plan,
@@ -57,6 +64,7 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
   *p = (eg_rank_program){
       .alloc = own, .plan = plan, .channel = channel, .options = *options};
   eg_arena_init(&p->arena, own);
+  eg_arena_init(&p->part_arena, own);
   eg_program_cache_init(&p->programs, own);
   eg_rank_steps_init(&p->steps, own);
   eg_rank_carries_init(&p->carries, own);
@@ -74,23 +82,18 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
 
 void eg_rank_program_destroy(eg_rank_program *p) {
   if (p == NULL) return;
-  for (size_t i = 0; i < p->steps.len; i++)
-    eg_launch_destroy(p->steps.data[i].launch);
+  eg_rank_unbind(p);
   eg_rank_steps_deinit(&p->steps);
   eg_program_cache_deinit(&p->programs);
-  for (size_t i = 0; i < p->constants.len; i++)
-    eg_device_memory_destroy(p->backend, &p->constants.data[i]);
   eg_memory_list_deinit(&p->constants);
-  if (p->backend != NULL) {
-    eg_device_memory_destroy(p->backend, &p->memory);
-    eg_device_memory_destroy(p->backend, &p->weights);
-  }
+  if (p->backend != NULL) eg_device_memory_destroy(p->backend, &p->memory);
   eg_channel_destroy(p->device_channel);
   eg_backend_destroy(p->backend);
-  eg_free(p->alloc, p->host, p->host_bytes, 1);
+  eg_free(p->alloc, p->room, p->room_bytes, 1);
   eg_rank_carries_deinit(&p->carries);
   eg_regions_deinit(&p->regions);
   eg_free(p->alloc, p->states, p->plan->states.len, sizeof *p->states);
+  eg_arena_deinit(&p->part_arena);
   eg_arena_deinit(&p->arena);
   eg_free(p->alloc, p, 1, sizeof *p);
 }
@@ -98,7 +101,8 @@ void eg_rank_program_destroy(eg_rank_program *p) {
 // ---- values -----------------------------------------------------------------------
 
 egraph_status eg_rank_program_load(eg_rank_program *p) {
-  egraph_status status = eg_rank_load_weights(p);
+  egraph_status status = p->is_bound ? EGRAPH_OK : eg_rank_bind(p);
+  if (status == EGRAPH_OK) status = eg_rank_load_carried(p);
   p->is_loaded = status == EGRAPH_OK;
   return end_all(p->channel, status);
 }
@@ -117,7 +121,7 @@ egraph_status eg_rank_program_fetch(eg_rank_program *p, uint32_t output,
 // ---- runs -------------------------------------------------------------------------
 
 static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
-  const void *from = step->from;
+  const void *from = step->halo_from;
   size_t at = eg_rank_aligned(step->program->info.scratch_bytes), exchange = at;
   for (uint32_t h = 0; h < step->halo_count; h++)
     exchange += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
@@ -131,17 +135,30 @@ static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
   return EGRAPH_OK;
 }
 
+static egraph_status run_relayout(eg_rank_program *p, const eg_rank_step *step) {
+  return eg_relayout_run(&step->move, p->channel, p->states[step->operands[0]].address,
+                         p->states[step->results[0]].address, step->scratch);
+}
+
 static egraph_status run_step(eg_rank_program *p, const eg_rank_step *step) {
   if (step->is_view) return EGRAPH_OK;
-  if (step->program == NULL)
-    return eg_relayout_run(&step->move, p->channel, step->from, step->to, step->scratch);
+  if (step->program == NULL) return run_relayout(p, step);
   if (step->halo_count != 0) EG_TRY(run_halos(p, step));
   return step->launch->vtable->run(step->launch);
 }
 
+static egraph_status run_timed(eg_rank_program *p, eg_rank_step *step) {
+  double start = eg_clock_seconds();
+  EG_TRY(run_step(p, step));
+  if (p->backend->vtable->wait != NULL) EG_TRY(p->backend->vtable->wait(p->backend));
+  step->figures.seconds = step->is_view ? 0 : eg_clock_seconds() - start;
+  return EGRAPH_OK;
+}
+
 static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
-    egraph_status status = run_step(p, &p->steps.data[i]);
+    eg_rank_step *step = &p->steps.data[i];
+    egraph_status status = p->is_timed ? run_timed(p, step) : run_step(p, step);
     if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);
   }
   return EGRAPH_OK;
@@ -172,6 +189,7 @@ static egraph_status carry(eg_rank_program *p, bool is_summed) {
 
 /// Kernels run between begin and end of the back-end; the caller's function, outside.
 static egraph_status run_phase(eg_rank_program *p, uint32_t from, uint32_t to) {
+  if (from == to) return EGRAPH_OK;
   EG_TRY(eg_backend_begin(p->backend));
   egraph_status status = run_steps(p, from, to);
   egraph_status end = eg_backend_end(p->backend);
@@ -202,13 +220,22 @@ egraph_status eg_rank_program_run(eg_rank_program *p, const eg_tensor *inputs) {
 eg_rank_memory eg_rank_program_memory(const eg_rank_program *p) {
   eg_rank_memory memory = {.arena = p->arena_bytes,
                            .least_arena = eg_regions_bound(&p->regions),
-                           .weights = p->weights.bytes};
-  for (size_t i = 0; i < p->constants.len; i++)
-    memory.packed += p->constants.data[i].bytes;
+                           .weights = p->kept_bytes,
+                           .packed = p->packed_bytes};
   for (size_t i = 0; i < p->steps.len; i++) {
     const eg_program *kernel = p->steps.data[i].program;
     if (kernel != NULL && kernel->info.scratch_bytes > memory.kernels)
       memory.kernels = kernel->info.scratch_bytes;
   }
   return memory;
+}
+
+void eg_rank_program_set_timing(eg_rank_program *p, bool on) { p->is_timed = on; }
+
+uint32_t eg_rank_program_step_count(const eg_rank_program *p) {
+  return (uint32_t)p->steps.len;
+}
+
+const eg_step_figures *eg_rank_program_step_at(const eg_rank_program *p, uint32_t index) {
+  return &eg_rank_steps_at(&p->steps, index)->figures;
 }

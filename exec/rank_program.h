@@ -1,15 +1,20 @@
 // What one rank runs of a plan: one straight line of kernels and moves over one block of
-// memory.
+// memory. A plan of one device (pcg/plan_single.h) is run by the only rank there.
 //
-//   create   local parts of all nodes compiled, memory planned, launches bound
-//   load     the rank's blocks of the weights, packed as the kernels like them
+//   create   local parts of all nodes compiled, memory planned
+//   load     the rank's blocks of the constants, computed, packed as the kernels like
+//            them; launches bound
 //   run      M times: inputs in, FORWARD, BACKWARD; then UPDATE, once
 //   fetch    an output as a global tensor
+//
+// Steps that move no bytes take no time: reshapes, slices by rows, concatenations by
+// rows. A constant is held once, packed or not; one that the graph holds in host memory
+// is read where it lies.
 //
 // What the plan carries stays on the rank, in the memory of its entry. What leaves phase
 // UPDATE enters the next step. What leaves FORWARD or BACKWARD (a sum of gradients)
 // enters the next micro-batch, and begins each step as zeros. A run allocates nothing
-// (reference kernels, fetch, and exchange through host memory may).
+// (reference kernels, fetch with moves, and exchange through host memory may).
 //
 // Calls of which a header says "all ranks" are collective. When a rank fails in any call
 // it aborts the channel, so that all fail with its error.
@@ -39,17 +44,19 @@ typedef struct eg_rank_options {
   { .backend = "cpu", .threads = 1, .seed = 1 }
 
 /// Plan and channel are borrowed and outlive the program; the plan is checked, and for
-/// the channel's mesh. Fails with EGRAPH_E_UNSUPPORTED for nodes that cannot be executed.
+/// the channel's mesh; for a mesh without axes the channel may be NULL. Fails with
+/// EGRAPH_E_UNSUPPORTED for nodes that cannot be executed.
 egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_plan *plan,
                                      eg_channel *channel, const eg_rank_options *options,
                                      eg_rank_program **out);
 void eg_rank_program_destroy(eg_rank_program *program); // NULL is allowed
 
-/// Takes the rank's blocks of all weights of the graph: from their data, or drawn. Before
-/// the first run; again to start over (what is carried and is no weight: eg_rank_put).
+/// Takes the rank's blocks of the constants and of the weights that are carried: from the
+/// graph's data, or drawn. Before the first run; again to start over, with the weights
+/// that are carried (what is carried and is no weight: eg_rank_program_put).
 egraph_status eg_rank_program_load(eg_rank_program *program);
 /// Sets what is carried from step to step: an input or weight value, as a global
-/// row-major tensor. Until then a carried input is zeros.
+/// row-major tensor. Until then a carried input is zeros. Allocates.
 egraph_status eg_rank_program_put(eg_rank_program *program, eg_value value,
                                   const eg_tensor *tensor);
 
@@ -69,11 +76,24 @@ typedef struct eg_rank_memory {
   size_t arena;       // of what is computed and carried, and of what steps need for that
   size_t least_arena; // what is there at the fullest moment: no placement takes less
   size_t kernels;     // in the arena, the most that a kernel takes while it runs
-  size_t weights;     // that are not carried and read as they are
-  size_t packed;      // what kernels have made of weights
+  size_t weights;     // constants that are read as they are, also in the graph's data
+  size_t packed;      // what kernels make of constants
 } eg_rank_memory;
 /// O(n^2) in the values.
 eg_rank_memory eg_rank_program_memory(const eg_rank_program *program);
+
+/// What a step is on this rank, and what it took in the last run with timing on.
+typedef struct eg_step_figures {
+  const char *kernel; // "oneDNN brgconv:avx512_core", "reference", "view", "all-reduce"
+  eg_graph_node node; // UINT32_MAX: a move
+  double seconds;
+  double flops, bytes; // of a node
+} eg_step_figures;
+/// Steps of an asynchronous back-end are then waited for one by one.
+void eg_rank_program_set_timing(eg_rank_program *program, bool on);
+uint32_t eg_rank_program_step_count(const eg_rank_program *program);
+const eg_step_figures *eg_rank_program_step_at(const eg_rank_program *program,
+                                               uint32_t index);
 
 // ---- runs of several steps ----------------------------------------------------------
 

@@ -4,169 +4,161 @@
 
 #include "pcg/weights.h"
 
-static eg_type global_type(const eg_rank_program *p, uint32_t state) {
-  eg_type type = eg_rank_value(p, state)->type;
-  type.layout = (eg_layout){0};
-  return type;
+static bool has_host_memory(const eg_rank_program *p) {
+  return p->backend->vtable->host_memory;
+}
+
+static eg_type plain_of(const eg_type *type) {
+  eg_type plain = *type;
+  plain.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
+  return plain;
+}
+
+static bool is_plain(const eg_type *type) {
+  return type->layout.format == EG_FORMAT_PLAIN;
 }
 
 static const eg_layout *layout_of(const eg_rank_program *p, uint32_t state) {
   return &p->plan->states.data[state].layout;
 }
 
-static egraph_status check_tensor(const eg_rank_program *p, uint32_t state,
-                                  const eg_tensor *tensor, bool may_be_local,
-                                  bool *out_is_local) {
-  const eg_value_info *info = eg_rank_value(p, state);
+// ---- what is given --------------------------------------------------------------------
+
+static const char *const whats[] = {
+    [EG_VALUE_INPUT] = "input", [EG_VALUE_WEIGHT] = "weight"};
+
+static egraph_status check_tensor(const eg_tensor *tensor, const char *what,
+                                  const char *name, const eg_type *type,
+                                  const eg_type *part) {
   const eg_type *have = &tensor->type;
-  bool is_global = eg_type_same_shape(have, &info->type);
-  *out_is_local =
-      !is_global && may_be_local && eg_type_same_shape(have, &p->states[state].type);
-  if (have->dtype != info->type.dtype || (!is_global && !*out_is_local))
+  bool is_whole = eg_type_same_shape(have, type);
+  bool is_part = part != NULL && eg_type_same_shape(have, part);
+  if (have->dtype != type->dtype || (!is_whole && !is_part))
     return EG_FAIL(EGRAPH_E_TYPE,
-                   "'%s': the tensor given is neither of the graph's type nor the rank's "
-                   "block of it",
-                   info->name);
-  if (have->layout.format != EG_FORMAT_PLAIN)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "'%s': give a row-major tensor", info->name);
+                   "%s '%s': the tensor given is not of the graph's type%s", what, name,
+                   part != NULL ? ", and no rank's block of it" : "");
+  if (!is_plain(have))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%s '%s': give a row-major tensor", what, name);
   if (tensor->data == NULL && eg_type_elements(have) != 0)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "'%s': no data", info->name);
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%s '%s': no data", what, name);
   return EGRAPH_OK;
 }
 
-/// Copies a tensor, global or local, to where the state lies.
-static egraph_status take(eg_rank_program *p, uint32_t state, const eg_tensor *tensor,
-                          bool may_be_local, void *to) {
-  bool is_local;
-  EG_TRY(check_tensor(p, state, tensor, may_be_local, &is_local));
-  size_t bytes = eg_type_bytes(&p->states[state].type);
-  eg_type type = global_type(p, state);
-  if (is_local) return eg_backend_upload(p->backend, to, tensor->data, bytes);
-  void *block = p->backend->vtable->host_memory ? to : p->host;
-  eg_block_read(&p->plan->mesh, p->channel->rank, &type, layout_of(p, state),
-                tensor->data, block);
-  return block == to ? EGRAPH_OK : eg_backend_upload(p->backend, to, block, bytes);
+// ---- the way in -----------------------------------------------------------------------
+
+/// Whether the rank's block has to be copied together before it can go on.
+static bool is_cut_out(const eg_rank_program *p, uint32_t state) {
+  size_t offset;
+  return !eg_block_find(&p->plan->mesh, eg_rank_number(p), &eg_rank_value(p, state)->type,
+                        layout_of(p, state), &offset);
 }
 
-// ---- inputs -----------------------------------------------------------------------
+egraph_status eg_rank_room_in(const eg_rank_program *p, uint32_t state, size_t *out) {
+  const eg_type *stored = &p->states[state].type;
+  eg_type plain = plain_of(stored);
+  *out = 0;
+  if (is_cut_out(p, state) && !(has_host_memory(p) && is_plain(stored)))
+    EG_TRY(eg_rank_room_add(out, eg_type_bytes(&plain)));
+  return has_host_memory(p) || is_plain(stored)
+             ? EGRAPH_OK
+             : eg_rank_room_add(out, eg_type_bytes(stored));
+}
+
+/// Cut out of the tensor, reordered, uploaded: each where it is needed, the last one to
+/// `to`.
+static egraph_status take(eg_rank_program *p, uint32_t state, const eg_tensor *tensor,
+                          char *room, void *to) {
+  const eg_type *stored = &p->states[state].type;
+  eg_type plain = plain_of(stored), whole = plain_of(&eg_rank_value(p, state)->type);
+  eg_tensor part = {.type = plain, .data = tensor->data};
+  size_t offset = 0;
+  bool is_whole = eg_type_same_shape(&tensor->type, &whole);
+  if (is_whole && is_cut_out(p, state)) {
+    part.data = has_host_memory(p) && is_plain(stored) ? to : (void *)room;
+    if (part.data == room) room += eg_rank_aligned(eg_type_bytes(&plain));
+    eg_block_read(&p->plan->mesh, eg_rank_number(p), &whole, layout_of(p, state),
+                  tensor->data, part.data);
+  } else if (is_whole && tensor->data != NULL) {
+    (void)eg_block_find(&p->plan->mesh, eg_rank_number(p), &whole, layout_of(p, state),
+                        &offset);
+    part.data = (char *)tensor->data + offset;
+  }
+  if (!is_plain(stored)) {
+    eg_tensor reordered = {.type = *stored,
+                           .data = has_host_memory(p) ? to : (void *)room};
+    EG_TRY(eg_tensor_reorder(&part, &reordered));
+    part = reordered;
+  }
+  return part.data == to
+             ? EGRAPH_OK
+             : eg_backend_upload(p->backend, to, part.data, eg_type_bytes(stored));
+}
+
+egraph_status eg_rank_store(eg_rank_program *p, uint32_t state, const eg_tensor *tensor,
+                            void *to) {
+  size_t bytes;
+  char *room;
+  EG_TRY(eg_rank_room_in(p, state, &bytes));
+  EG_TRY(eg_alloc(p->alloc, bytes, 1, &room));
+  egraph_status status = take(p, state, tensor, room, to);
+  eg_free(p->alloc, room, bytes, 1);
+  return status;
+}
 
 egraph_status eg_rank_read_inputs(eg_rank_program *p, const eg_tensor *inputs) {
-  const eg_graph *graph = p->plan->graph;
-  for (uint32_t s = 0; s < p->plan->states.len; s++) {
-    const eg_plan_state *state = &p->plan->states.data[s];
-    if (state->step != EG_PLAN_NONE || p->states[s].is_carried ||
-        eg_rank_value(p, s)->kind != EG_VALUE_INPUT)
-      continue;
-    uint32_t index = 0;
-    while (eg_graph_input(graph, index).id != state->value.id)
-      index++;
-    EG_TRY(take(p, s, &inputs[index], true, p->states[s].address));
+  for (uint32_t i = 0; i < eg_graph_input_count(p->plan->graph); i++) {
+    uint32_t state = p->inputs[i];
+    if (state == EG_PLAN_NONE) continue;
+    const eg_value_info *info = eg_rank_value(p, state);
+    const eg_type *part = eg_type_same_shape(&info->type, &p->states[state].type)
+                              ? NULL
+                              : &p->states[state].type;
+    EG_TRY(check_tensor(&inputs[i], "input", info->name, &info->type, part));
+    EG_TRY(take(p, state, &inputs[i], p->room, p->states[state].address));
   }
   return EGRAPH_OK;
 }
+
+// ---- what is carried ------------------------------------------------------------------
 
 egraph_status eg_rank_put_value(eg_rank_program *p, eg_value value,
                                 const eg_tensor *tensor) {
-  for (uint32_t s = 0; s < p->plan->states.len; s++)
-    if (p->plan->states.data[s].value.id == value.id && p->states[s].is_carried)
-      return take(p, s, tensor, false, p->states[s].address);
+  const eg_value_info *info = eg_graph_value(p->plan->graph, value);
+  for (uint32_t s = 0; s < p->plan->states.len; s++) {
+    if (p->plan->states.data[s].value.id != value.id || !p->states[s].is_carried)
+      continue;
+    EG_TRY(check_tensor(tensor, whats[info->kind], info->name, &info->type, NULL));
+    return eg_rank_store(p, s, tensor, p->states[s].address);
+  }
   return EG_FAIL(EGRAPH_E_ARGUMENT, "only a value that is carried can be put");
 }
 
-// ---- weights ----------------------------------------------------------------------
-
-/// The global tensor of a weight: the graph's data, or drawn into `drawn`.
-static egraph_status weight_of(const eg_rank_program *p, uint32_t state, void **out_drawn,
-                               eg_tensor *out) {
+static egraph_status load_weight(eg_rank_program *p, uint32_t state) {
   const eg_value_info *info = eg_rank_value(p, state);
-  *out = (eg_tensor){.type = global_type(p, state)};
+  eg_tensor tensor = {.type = info->type};
+  size_t bytes = eg_type_bytes(&info->type);
   if (info->data != NULL) {
     const void *data = eg_buffer_data(info->data);
-    memcpy(&out->data, &data, sizeof data); // it is only read
-    return EGRAPH_OK;
+    memcpy(&tensor.data, &data, sizeof data); // it is only read
+    return eg_rank_store(p, state, &tensor, p->states[state].address);
   }
-  EG_TRY(eg_alloc(p->alloc, eg_type_bytes(&out->type), 1, out_drawn));
-  out->data = *out_drawn;
-  eg_weight_draw(info->name, p->options.seed, out);
+  EG_TRY(eg_alloc(p->alloc, bytes, 1, &tensor.data));
+  eg_weight_draw(info->name, p->options.seed, &tensor);
+  egraph_status status = eg_rank_store(p, state, &tensor, p->states[state].address);
+  eg_free(p->alloc, tensor.data, bytes, 1);
+  return status;
+}
+
+egraph_status eg_rank_load_carried(eg_rank_program *p) {
+  for (uint32_t s = 0; s < p->plan->states.len; s++)
+    if (p->states[s].is_carried && eg_rank_value(p, s)->kind == EG_VALUE_WEIGHT)
+      EG_TRY(load_weight(p, s));
   return EGRAPH_OK;
-}
-
-static egraph_status load_weight(eg_rank_program *p, uint32_t state, void *to) {
-  eg_tensor tensor = {.data = NULL};
-  void *drawn = NULL;
-  egraph_status status = weight_of(p, state, &drawn, &tensor);
-  if (status == EGRAPH_OK) status = take(p, state, &tensor, false, to);
-  eg_free(p->alloc, drawn, eg_type_bytes(&tensor.type), 1);
-  return status;
-}
-
-static bool is_weight(const eg_rank_program *p, uint32_t state) {
-  return eg_rank_value(p, state)->kind == EG_VALUE_WEIGHT &&
-         p->plan->states.data[state].step == EG_PLAN_NONE;
-}
-
-/// Places of the constants that are only packed, in memory that goes afterwards.
-static size_t place_packed(const eg_rank_program *p, size_t *offsets) {
-  size_t bytes = 0;
-  for (uint32_t s = 0; s < p->plan->states.len; s++) {
-    offsets[s] = bytes;
-    if (is_weight(p, s) && p->states[s].region == EG_REGION_NONE && !p->states[s].is_kept)
-      bytes += eg_rank_aligned(eg_type_bytes(&p->states[s].type));
-  }
-  return bytes;
-}
-
-static egraph_status prepare(eg_rank_program *p, uint32_t index, char *packed,
-                             const size_t *offsets) {
-  eg_rank_step *step = &p->steps.data[index];
-  const eg_plan_step *from = &p->plan->steps.data[index];
-  if (step->program == NULL || step->program->info.constant_count == 0) return EGRAPH_OK;
-  uint32_t count = eg_graph_node_at(p->plan->graph, from->node).input_count;
-  const uint32_t *states = p->plan->operands.data + from->operands;
-  for (uint32_t i = step->halo_count != 0; i < count; i++) {
-    const eg_rank_state *state = &p->states[states[i]];
-    step->operands[i] = state->region != EG_REGION_NONE ? NULL
-                        : state->is_kept                ? state->address
-                                         : (void *)(packed + offsets[states[i]]);
-  }
-  return step->program->vtable->prepare(step->program, step->operands, step->constants);
-}
-
-static egraph_status prepare_all(eg_rank_program *p, char *packed,
-                                 const size_t *offsets) {
-  EG_TRY(eg_backend_begin(p->backend));
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; status == EGRAPH_OK && i < p->steps.len; i++)
-    status = prepare(p, i, packed, offsets);
-  egraph_status end = eg_backend_end(p->backend);
-  return status == EGRAPH_OK ? end : status;
-}
-
-static egraph_status load_into(eg_rank_program *p, char *packed, const size_t *offsets) {
-  for (uint32_t s = 0; s < p->plan->states.len; s++) {
-    if (!is_weight(p, s)) continue;
-    bool is_packed = p->states[s].region == EG_REGION_NONE && !p->states[s].is_kept;
-    EG_TRY(load_weight(p, s,
-                       is_packed ? (void *)(packed + offsets[s]) : p->states[s].address));
-  }
-  return prepare_all(p, packed, offsets);
-}
-
-egraph_status eg_rank_load_weights(eg_rank_program *p) {
-  size_t *offsets = NULL, count = p->plan->states.len;
-  eg_device_memory packed = {0};
-  EG_TRY(eg_alloc(p->alloc, count, sizeof *offsets, &offsets));
-  egraph_status status =
-      p->backend->vtable->memory_create(p->backend, place_packed(p, offsets), &packed);
-  if (status == EGRAPH_OK) status = load_into(p, packed.address, offsets);
-  eg_device_memory_destroy(p->backend, &packed);
-  eg_free(p->alloc, offsets, count, sizeof *offsets);
-  return status;
 }
 
 // ---- outputs ----------------------------------------------------------------------
 
-/// A move to the next layout on the way to R on every axis; the finest axis goes first.
+/// A move to the next sharding on the way to R on every axis; the finest axis goes first.
 static bool next_move(const eg_mesh *mesh, eg_layout *inout, eg_transition *out) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (inout->sharding[a] == EG_SHARD_R) continue;
@@ -178,6 +170,48 @@ static bool next_move(const eg_mesh *mesh, eg_layout *inout, eg_transition *out)
     return true;
   }
   return false;
+}
+
+static bool is_everywhere(const eg_rank_program *p, uint32_t state) {
+  eg_layout layout = *layout_of(p, state);
+  eg_transition move;
+  layout.format = EG_FORMAT_PLAIN;
+  return !next_move(&p->plan->mesh, &layout, &move);
+}
+
+egraph_status eg_rank_room_out(const eg_rank_program *p, uint32_t state, size_t *out) {
+  const eg_type *stored = &p->states[state].type;
+  eg_type plain = plain_of(stored);
+  *out = 0;
+  if (has_host_memory(p) || is_plain(stored)) return EGRAPH_OK;
+  EG_TRY(eg_rank_room_add(out, eg_type_bytes(stored)));
+  return is_everywhere(p, state) ? EGRAPH_OK
+                                 : eg_rank_room_add(out, eg_type_bytes(&plain));
+}
+
+/// The state, row-major, in host memory.
+static egraph_status reorder_out(eg_rank_program *p, uint32_t state, void *to) {
+  eg_tensor from = {.type = p->states[state].type, .data = p->states[state].address};
+  eg_tensor plain = {.type = plain_of(&from.type), .data = to};
+  if (!has_host_memory(p)) {
+    EG_TRY(
+        eg_backend_download(p->backend, p->room, from.data, eg_type_bytes(&from.type)));
+    from.data = p->room;
+  }
+  return eg_tensor_reorder(&from, &plain);
+}
+
+/// The state, row-major, in fresh memory of the device.
+static egraph_status plain_copy(eg_rank_program *p, uint32_t state,
+                                eg_device_memory *out) {
+  const eg_type *stored = &p->states[state].type;
+  eg_type plain = plain_of(stored);
+  size_t bytes = eg_type_bytes(&plain);
+  EG_TRY(p->backend->vtable->memory_create(p->backend, bytes, out));
+  if (has_host_memory(p)) return reorder_out(p, state, out->address);
+  char *room = p->room + eg_rank_aligned(eg_type_bytes(stored));
+  EG_TRY(reorder_out(p, state, room));
+  return eg_backend_upload(p->backend, out->address, room, bytes);
 }
 
 /// Runs a move into fresh memory, which takes the place of the former.
@@ -196,14 +230,16 @@ static egraph_status move_on(eg_rank_program *p, const eg_relayout *move,
   return status;
 }
 
-egraph_status eg_rank_gather(eg_rank_program *p, uint32_t output, const eg_tensor *out) {
-  uint32_t state = p->plan->output_states.data[output];
-  eg_type type = global_type(p, state);
+static egraph_status gather_parts(eg_rank_program *p, uint32_t state,
+                                  const eg_tensor *out) {
+  eg_type type = plain_of(&eg_rank_value(p, state)->type);
   eg_layout layout = *layout_of(p, state);
   eg_transition transition;
   eg_device_memory moved = {0}; // until the first move the state's own memory counts
-  const void *data = p->states[state].address;
   egraph_status status = EGRAPH_OK;
+  if (layout.format != EG_FORMAT_PLAIN) status = plain_copy(p, state, &moved);
+  const void *data = moved.address != NULL ? moved.address : p->states[state].address;
+  layout.format = EG_FORMAT_PLAIN;
   while (status == EGRAPH_OK && next_move(&p->plan->mesh, &layout, &transition)) {
     eg_relayout move = eg_relayout_of(&p->plan->mesh, &type, &layout, &transition);
     status = move_on(p, &move, data, &moved);
@@ -214,4 +250,23 @@ egraph_status eg_rank_gather(eg_rank_program *p, uint32_t output, const eg_tenso
     status = eg_backend_download(p->backend, out->data, data, eg_type_bytes(&type));
   eg_device_memory_destroy(p->backend, &moved);
   return status;
+}
+
+egraph_status eg_rank_check_output(const eg_rank_program *p, uint32_t output,
+                                   const eg_tensor *tensor) {
+  const char *name;
+  eg_value value = eg_graph_output(p->plan->graph, output, &name);
+  const eg_type *type = &eg_graph_value(p->plan->graph, value)->type;
+  return check_tensor(tensor, "output", name, type, NULL);
+}
+
+egraph_status eg_rank_gather(eg_rank_program *p, uint32_t output, const eg_tensor *out) {
+  uint32_t state = p->plan->output_states.data[output];
+  const eg_rank_state *s = &p->states[state];
+  if (out->data != NULL) EG_TRY(eg_rank_check_output(p, output, out));
+  if (!is_everywhere(p, state)) return gather_parts(p, state, out);
+  if (out->data == NULL) return EGRAPH_OK;
+  return is_plain(&s->type) ? eg_backend_download(p->backend, out->data, s->address,
+                                                  eg_type_bytes(&s->type))
+                            : reorder_out(p, state, out->data);
 }

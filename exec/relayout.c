@@ -124,6 +124,7 @@ static egraph_status all_to_all(const moving *m) {
                      (eg_collective){.kind = EG_COLLECTIVE_ALL_TO_ALL, .count = count});
 }
 
+/// A change of formats has no entry: it is a program (rank_program.h).
 static egraph_status (*const runs[EG_TRANSITION_KINDS])(const moving *) = {
     [EG_TRANSITION_SLICE] = slice,
     [EG_TRANSITION_MASK] = mask,
@@ -212,29 +213,65 @@ static bool find_block(const eg_mesh *mesh, uint32_t rank, const eg_layout *layo
   return true;
 }
 
+static eg_type plain_part(const eg_mesh *mesh, const eg_type *type,
+                          const eg_layout *layout) {
+  eg_type part = eg_sharding_local(mesh, type, layout);
+  part.layout.format = EG_FORMAT_PLAIN;
+  return part;
+}
+
+/// Bytes of a block that lie together: the innermost dimensions that are whole, and the
+/// one before them. *out_outer: dimensions outside of these.
+static size_t run_of(const eg_type *part, const eg_type *type, uint32_t *out_outer) {
+  size_t run = eg_dtype_bytes(type->dtype);
+  uint32_t outer = part->rank;
+  while (outer > 0) {
+    outer--;
+    run *= (size_t)part->dims[outer];
+    if (part->dims[outer] != type->dims[outer]) break;
+  }
+  *out_outer = outer;
+  return run;
+}
+
+/// Where an element lies in a global tensor, in bytes.
+static size_t place_of_element(const eg_type *type, const int64_t *begin,
+                               const int64_t *index, uint32_t outer) {
+  size_t at = 0;
+  for (uint32_t d = 0; d < type->rank; d++)
+    at = at * (size_t)type->dims[d] + (size_t)(begin[d] + (d < outer ? index[d] : 0));
+  return at * eg_dtype_bytes(type->dtype);
+}
+
+bool eg_block_find(const eg_mesh *mesh, uint32_t rank, const eg_type *type,
+                   const eg_layout *layout, size_t *out_offset) {
+  eg_type part = plain_part(mesh, type, layout);
+  int64_t begin[EGRAPH_MAX_RANK];
+  uint32_t outer;
+  *out_offset = 0;
+  if (eg_type_bytes(&part) == 0) return true;
+  if (!find_block(mesh, rank, layout, &part, begin) ||
+      run_of(&part, type, &outer) != eg_type_bytes(&part))
+    return false;
+  *out_offset = place_of_element(type, begin, begin, 0);
+  return true;
+}
+
 void eg_block_read(const eg_mesh *mesh, uint32_t rank, const eg_type *type,
                    const eg_layout *layout, const void *global, void *local) {
-  eg_type part = eg_sharding_local(mesh, type, layout);
-  size_t bytes = eg_type_bytes(&part), element = eg_dtype_bytes(type->dtype);
+  eg_type part = plain_part(mesh, type, layout);
+  size_t bytes = eg_type_bytes(&part);
   int64_t begin[EGRAPH_MAX_RANK], index[EGRAPH_MAX_RANK] = {0};
   if (bytes == 0) return;
   if (!find_block(mesh, rank, layout, &part, begin)) {
     memset(local, 0, bytes);
     return;
   }
-  // The innermost dimensions that are whole, and the one before them, are one run.
-  uint32_t outer = part.rank;
-  size_t run = element;
-  while (outer > 0) {
-    outer--;
-    run *= (size_t)part.dims[outer];
-    if (part.dims[outer] != type->dims[outer]) break;
-  }
+  uint32_t outer;
+  size_t run = run_of(&part, type, &outer);
   for (size_t done = 0; done < bytes; done += run) {
-    size_t at = 0;
-    for (uint32_t d = 0; d < part.rank; d++)
-      at = at * (size_t)type->dims[d] + (size_t)(begin[d] + (d < outer ? index[d] : 0));
-    memcpy((char *)local + done, (const char *)global + at * element, run);
+    size_t at = place_of_element(type, begin, index, outer);
+    memcpy((char *)local + done, (const char *)global + at, run);
     for (uint32_t d = outer; d-- > 0 && ++index[d] == part.dims[d];)
       index[d] = 0;
   }

@@ -1,4 +1,4 @@
-// Moves between the layouts of a value, and halos, as one rank runs them: what a block
+// Moves between the shardings of a value, and halos, as one rank runs them: what a block
 // looks like in memory is worked out here, channels only see contiguous buffers.
 //
 //   all-gather along dimension 1, two ranks      [a b]   [e f]      [a b e f]
@@ -17,7 +17,7 @@ typedef struct eg_relayout {
   size_t scratch_bytes; // needed while it runs
 } eg_relayout;
 
-/// `transition` leads from `layout`; `type` is global.
+/// `transition` leads from `layout` and is no REORDER; `type` is global.
 eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *layout, const eg_transition *transition);
 /// Tensors of types from and to, in their memory format, in the channel's memory, which
@@ -36,8 +36,13 @@ eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo);
 egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *to, void *scratch);
 
-/// Copies the block of `rank` out of a global tensor. Of a partial sum the first rank
-/// along the axis holds the value, the others zero; of a maximum all hold it.
+/// Whether the block of `rank`, row-major, lies together in a row-major global tensor:
+/// *out_offset bytes from where that begins.
+bool eg_block_find(const eg_mesh *mesh, uint32_t rank, const eg_type *type,
+                   const eg_layout *layout, size_t *out_offset);
+/// Copies the block of `rank` out of a global tensor, both row-major. Of a partial sum
+/// the first rank along the axis holds the value, the others zero; of a maximum all hold
+/// it.
 void eg_block_read(const eg_mesh *mesh, uint32_t rank, const eg_type *type,
                    const eg_layout *layout, const void *global, void *local);
 

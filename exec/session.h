@@ -1,15 +1,10 @@
-// A graph compiled for a back-end: kernels chosen, weights packed, memory planned;
-// runs many times.
-//
-//   create:  fold weight-only nodes -> one step per node (primitive or reference
-//            kernel) -> liveness -> one arena
-//   run:     inputs copied in, steps in order, outputs copied out; nothing is allocated
-//
+// A graph on one device, run many times: the program of the only rank of a plan that runs
+// the graph as it stands (rank_program.h, pcg/plan_single.h), loaded.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_SESSION_H
 #define EG_EXEC_SESSION_H
 
-#include "pcg/graph.h"
+#include "exec/rank_program.h"
 
 typedef struct eg_session eg_session;
 
@@ -30,20 +25,14 @@ void eg_session_destroy(eg_session *session);
 const eg_graph *eg_session_graph(const eg_session *session);
 
 /// Runs once. inputs[i] is the i-th graph input, row-major, type equal to the declared
-/// one; outputs[i] has room for the i-th output, row-major.
+/// one; outputs[i] has room for the i-th output, row-major. Nothing is allocated.
 egraph_status eg_session_run(eg_session *session, const eg_tensor *inputs,
                              const eg_tensor *outputs);
 
-/// Seconds of each step in the last run with timing on, and what the step is.
-typedef struct eg_session_step {
-  const char *kernel; // "oneDNN brgconv:avx512_core", "reference", "view"
-  eg_graph_node node; // in the graph given to create; UINT32_MAX for steps without one
-  double seconds, flops, bytes;
-} eg_session_step;
 void eg_session_set_timing(eg_session *session, bool on);
 uint32_t eg_session_step_count(const eg_session *session);
-const eg_session_step *eg_session_step_at(const eg_session *session, uint32_t index);
-/// Bytes of the activation arena and of the weights.
+const eg_step_figures *eg_session_step_at(const eg_session *session, uint32_t index);
+/// Bytes of the arena of activations and scratch memory, and of the weights.
 size_t eg_session_arena_bytes(const eg_session *session);
 size_t eg_session_weight_bytes(const eg_session *session);
 

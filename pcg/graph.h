@@ -153,6 +153,9 @@ void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
 /// True for values computed from weights and fills only (weights included): [value_count]
 /// flags.
 egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);
+/// Of computed values, sets the flags of those that are made of flagged values, and of
+/// fills, and of no other.
+void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags);
 
 /// Text form; parse(print(g)) prints identically. Data of at most 64 elements (of a
 /// weight, or an input's default) is written.

@@ -14,17 +14,21 @@ static const eg_graph_node_info *node_of(const eg_graph *graph, uint32_t id) {
   return &graph->nodes.data[id]->info;
 }
 
-egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags) {
-  for (size_t i = 0; i < graph->values.len; i++)
-    out_flags[i] = graph->values.data[i]->kind == EG_VALUE_WEIGHT;
+void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags) {
   for (uint32_t n = 0; n < graph->nodes.len; n++) {
     const eg_graph_node_info *node = node_of(graph, n);
     bool all = node->attrs->op != EG_OP_OPAQUE;
     for (uint32_t i = 0; all && i < node->input_count; i++)
-      all = out_flags[node->inputs[i].id];
+      all = inout_flags[node->inputs[i].id];
     for (uint32_t i = 0; i < node->result_count; i++)
-      out_flags[node->results[i].id] = all;
+      inout_flags[node->results[i].id] = all;
   }
+}
+
+egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags) {
+  for (size_t i = 0; i < graph->values.len; i++)
+    out_flags[i] = graph->values.data[i]->kind == EG_VALUE_WEIGHT;
+  eg_graph_flag_computed(graph, out_flags);
   return EGRAPH_OK;
 }
 

@@ -82,14 +82,12 @@ egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
   return EGRAPH_OK;
 }
 
-void eg_plan_mark_constants(const eg_plan *plan, bool *out) {
-  for (size_t s = 0; s < plan->states.len; s++) {
-    const eg_plan_state *state = &plan->states.data[s];
-    out[s] = state->step == EG_PLAN_NONE &&
-             eg_graph_value(plan->graph, state->value)->kind != EG_VALUE_INPUT;
-    for (size_t i = 0; i + 1 < plan->carried.len; i += 2)
-      out[s] = out[s] && plan->carried.data[i + 1] != state->value.id;
-  }
+void eg_plan_constants(const eg_plan *plan, bool *out_flags) {
+  for (uint32_t v = 0; v < eg_graph_value_count(plan->graph); v++)
+    out_flags[v] = eg_graph_value(plan->graph, (eg_value){v})->kind == EG_VALUE_WEIGHT;
+  for (size_t i = 1; i < plan->carried.len; i += 2)
+    out_flags[plan->carried.data[i]] = false;
+  eg_graph_flag_computed(plan->graph, out_flags);
 }
 
 // ---- check ------------------------------------------------------------------------
@@ -99,7 +97,7 @@ typedef struct checker {
   eg_arena *arena;
   uint32_t at;                   // step
   const eg_plan_state **entries; // [values] the first one from the start, or NULL
-  bool *is_there;                // [values] inputs, weights, what constants make
+  bool *constants;               // [values]
 } checker;
 
 static egraph_status broken(const checker *c, const char *what) {
@@ -108,34 +106,6 @@ static egraph_status broken(const checker *c, const char *what) {
 
 static const eg_plan_state *state_at(const checker *c, uint32_t state) {
   return state < c->plan->states.len ? &c->plan->states.data[state] : NULL;
-}
-
-/// A weight that is not carried, or what such ones make; operands were looked at before.
-static bool is_constant(const checker *c, uint32_t value, const bool *is_carried) {
-  const eg_value_info *info = eg_graph_value(c->plan->graph, (eg_value){value});
-  if (info->kind != EG_VALUE_COMPUTED)
-    return info->kind == EG_VALUE_WEIGHT && !is_carried[value];
-  eg_graph_node_info node = eg_graph_node_at(c->plan->graph, info->node);
-  for (uint32_t i = 0; i < node.input_count; i++)
-    if (!c->is_there[node.inputs[i].id]) return false;
-  return true;
-}
-
-/// Inputs and weights, and what only weights that are not carried make.
-static egraph_status find_given(checker *c) {
-  const eg_plan *plan = c->plan;
-  uint32_t count = eg_graph_value_count(plan->graph);
-  bool *is_carried;
-  EG_TRY(eg_arena_alloc(c->arena, count, sizeof *c->is_there, &c->is_there));
-  EG_TRY(eg_arena_alloc(c->arena, count, sizeof *is_carried, &is_carried));
-  for (size_t i = 0; i + 1 < plan->carried.len; i += 2)
-    if (plan->carried.data[i + 1] < count) is_carried[plan->carried.data[i + 1]] = true;
-  for (uint32_t v = 0; v < count; v++)
-    c->is_there[v] = is_constant(c, v, is_carried);
-  for (uint32_t v = 0; v < count; v++)
-    c->is_there[v] |=
-        eg_graph_value(plan->graph, (eg_value){v})->kind != EG_VALUE_COMPUTED;
-  return EGRAPH_OK;
 }
 
 /// Whether what one device holds of a value can be in the layout's memory format.
@@ -155,8 +125,8 @@ static egraph_status check_state(const checker *c, const eg_plan_state *state) {
       eg_sharding_check(&plan->mesh, &info->type, &state->layout) != EG_SHARDING_LEGAL ||
       !fits_format(plan, &info->type, &state->layout))
     return broken(c, "a state whose layout does not fit its value");
-  if (state->step == EG_PLAN_NONE ? !c->is_there[state->value.id]
-                                  : state->step >= plan->steps.len)
+  bool is_given = info->kind != EG_VALUE_COMPUTED || c->constants[state->value.id];
+  if (state->step == EG_PLAN_NONE ? !is_given : state->step >= plan->steps.len)
     return broken(c, "a state that nothing makes");
   return EGRAPH_OK;
 }
@@ -239,7 +209,8 @@ static egraph_status check_formats(const checker *c, const eg_spread *spread,
   eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
   uint32_t count;
   eg_strategy plain = *strategy;
-  if (is_plain(strategy)) return EGRAPH_OK;
+  bool is_reorder = spread->spec.attrs->op == EG_OP_IDENTITY; // as a node
+  if (is_reorder || is_plain(strategy)) return EGRAPH_OK;
   eg_strategy_set_formats(&plain, &(eg_format_choice){.output = EG_FORMAT_PLAIN});
   EG_TRY(eg_spread_formats(spread, &c->plan->mesh, &plain, UINT32_MAX, c->arena, choices,
                            &count));
@@ -311,12 +282,16 @@ static egraph_status check_blocks(const checker *c) {
   return EGRAPH_OK;
 }
 
-/// That every state is made by the step that it names, and values enter in one layout.
+/// That every state is made by the step that it names, and only what is computed enters
+/// in several layouts.
 static egraph_status check_makers(const checker *c) {
   const eg_plan *plan = c->plan;
   for (uint32_t i = 0; i < plan->states.len; i++) {
     const eg_plan_state *state = &plan->states.data[i];
-    if (state->step == EG_PLAN_NONE ? c->entries[state->value.id] != state
+    bool enters_again =
+        c->entries[state->value.id] != state &&
+        eg_graph_value(plan->graph, state->value)->kind != EG_VALUE_COMPUTED;
+    if (state->step == EG_PLAN_NONE ? enters_again
                                     : !makes(plan, &plan->steps.data[state->step], i))
       return broken(c, "a state that its step does not make, or that enters twice");
   }
@@ -344,7 +319,6 @@ static egraph_status check_carried(const checker *c) {
   for (size_t i = 0; i + 1 < plan->carried.len; i += 2) {
     uint32_t output = plan->carried.data[i], value = plan->carried.data[i + 1];
     if (output >= plan->output_states.len) return broken(c, "carries no output");
-    if (value >= eg_graph_value_count(plan->graph)) return broken(c, "carries no value");
     if (enters[value]) return broken(c, "two values leave the step for one that enters");
     enters[value] = true;
     const eg_plan_state *entry = c->entries[value];
@@ -361,11 +335,21 @@ static egraph_status check_carried(const checker *c) {
   return EGRAPH_OK;
 }
 
+static egraph_status find_constants(checker *c) {
+  const eg_plan *plan = c->plan;
+  uint32_t values = eg_graph_value_count(plan->graph);
+  for (size_t i = 1; i < plan->carried.len; i += 2)
+    if (plan->carried.data[i] >= values) return broken(c, "carries no value");
+  EG_TRY(eg_arena_alloc(c->arena, values, sizeof *c->constants, &c->constants));
+  eg_plan_constants(plan, c->constants);
+  return EGRAPH_OK;
+}
+
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc) {
   eg_arena arena;
   eg_arena_init(&arena, alloc);
   checker c = {.plan = plan, .arena = &arena};
-  egraph_status status = find_given(&c);
+  egraph_status status = find_constants(&c);
   for (size_t i = 0; status == EGRAPH_OK && i < plan->states.len; i++)
     status = check_state(&c, &plan->states.data[i]);
   if (status == EGRAPH_OK) status = check_steps(&c);

@@ -21,9 +21,10 @@
 #define EG_PLAN_NONE UINT32_MAX
 
 typedef struct eg_plan_state {
-  eg_value value;   // of the graph
-  eg_layout layout; // sharding on the mesh
-  uint32_t step; // that makes it; EG_PLAN_NONE: an input or weight, there from the start
+  eg_value value;       // of the graph
+  eg_layout layout;     // sharding on the mesh, memory format of the local tensor
+  uint32_t step;        // that makes it; EG_PLAN_NONE: an input or a constant
+                        // (eg_plan_constants), there from the start
   uint32_t more_blocks; // beside its own that it stands for, in a plan of a folded graph
 } eg_plan_state;
 EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
@@ -69,16 +70,18 @@ egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_are
 egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
                              eg_arena *arena, const eg_spread **out_spread,
                              const eg_strategy **out_strategy);
-/// Marks the states that are the same in every step: made of weights that are not
-/// carried. `out`: [states].
-void eg_plan_mark_constants(const eg_plan *plan, bool *out);
+/// Flags the values that are the same in every step, [values of the graph]: weights that
+/// are not carried, and what is made of these only. States of them that are there from
+/// the start are computed when a program is loaded.
+void eg_plan_constants(const eg_plan *plan, bool *out_flags);
 /// Whether some state stands for several blocks: such a plan can be looked at, not run.
 bool eg_plan_is_folded(const eg_plan *plan);
 /// Verifies every invariant: layouts legal, every step's operands made before, strategies
-/// those that the actions give, moves single transitions, phases never going back, types,
-/// layouts and numbers of blocks of what is carried equal, one that leaves for
-/// each that enters, one number of blocks per value and node. EGRAPH_E_INTERNAL names the
-/// first violation.
+/// those that the actions give, memory formats a choice of their operator's, moves single
+/// transitions, no input or weight in two layouts, phases never going back, types,
+/// layouts and numbers of blocks of what is carried equal, one that leaves for each that
+/// enters, one number of blocks per value and node. EGRAPH_E_INTERNAL names the first
+/// violation.
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
 #endif

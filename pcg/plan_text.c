@@ -147,15 +147,15 @@ static egraph_status print_node(const eg_plan *plan, const eg_plan_step *step,
 
 // ---- moves ----------------------------------------------------------------------------
 
-/// A move as one or two parallel operators.
+/// A move as one or two parallel operators, or as none.
 static const eg_parallel_kind UNITY[EG_TRANSITION_KINDS][2] = {
     [EG_TRANSITION_SLICE] = {EG_PARALLEL_PARTITION, EG_PARALLEL_KINDS},
     [EG_TRANSITION_MASK] = {EG_PARALLEL_REPLICATE, EG_PARALLEL_KINDS},
+    [EG_TRANSITION_REORDER] = {EG_PARALLEL_KINDS, EG_PARALLEL_KINDS},
     [EG_TRANSITION_ALL_GATHER] = {EG_PARALLEL_COMBINE, EG_PARALLEL_KINDS},
     [EG_TRANSITION_REDUCE_SCATTER] = {EG_PARALLEL_REDUCE, EG_PARALLEL_PARTITION},
     [EG_TRANSITION_ALL_REDUCE] = {EG_PARALLEL_REDUCE, EG_PARALLEL_KINDS},
-    [EG_TRANSITION_ALL_TO_ALL] = {EG_PARALLEL_COMBINE, EG_PARALLEL_PARTITION},
-    [EG_TRANSITION_REORDER] = {EG_PARALLEL_KINDS, EG_PARALLEL_KINDS}};
+    [EG_TRANSITION_ALL_TO_ALL] = {EG_PARALLEL_COMBINE, EG_PARALLEL_PARTITION}};
 
 static egraph_status print_parallel_op(const eg_plan *plan,
                                        const eg_transition *transition,

@@ -48,9 +48,7 @@ eg_move_cuts eg_move_cuts_of(const eg_mesh *mesh, const eg_transition *transitio
 
 size_t eg_move_scratch(const eg_mesh *mesh, const eg_transition *transition,
                        const eg_type *from, const eg_type *to) {
-  if (transition->kind == EG_TRANSITION_SLICE || // reads what it takes only
-      transition->kind == EG_TRANSITION_REORDER)
-    return 0;
+  if (eg_transition_is_local(transition->kind)) return 0;
   eg_move_cuts cuts = eg_move_cuts_of(mesh, transition, from, to);
   return (eg_cut_is_packed(&cuts.packed) ? 0 : eg_type_bytes(from)) +
          (eg_cut_is_packed(&cuts.unpacked) ? 0 : eg_type_bytes(to));

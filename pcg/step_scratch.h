@@ -34,7 +34,7 @@ typedef struct eg_move_cuts {
 eg_move_cuts eg_move_cuts_of(const eg_mesh *mesh, const eg_transition *transition,
                              const eg_type *from, const eg_type *to);
 
-/// Bytes of a rank, of a move between what it holds. Slices and masks take none.
+/// Bytes of a rank, of a move between what it holds. Local ones take none.
 size_t eg_move_scratch(const eg_mesh *mesh, const eg_transition *transition,
                        const eg_type *from, const eg_type *to);
 /// Bytes of the rows that go to neighbours and come from them; `local` is what a rank

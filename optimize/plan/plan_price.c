@@ -32,17 +32,20 @@ egraph_status eg_reorder_price(const eg_plan_costs *costs, const eg_type *from,
   return costs->node(costs->self, &spec, out);
 }
 
-/// Operands that are the same in every step; none where all are: the step is there to
-/// make something of them.
+/// Operands that are there from the start, the same in every step; none where all are:
+/// the step is there to make something of them. `constants`: eg_plan_constants.
 static uint64_t constant_operands(const eg_plan *plan, const eg_plan_step *step,
                                   uint32_t count, const bool *constants) {
   uint64_t mask = 0;
   bool has_others = false;
-  for (uint32_t i = 0; i < count; i++)
-    if (constants[plan->operands.data[step->operands + i]])
+  for (uint32_t i = 0; i < count; i++) {
+    const eg_plan_state *state =
+        &plan->states.data[plan->operands.data[step->operands + i]];
+    if (state->step == EG_PLAN_NONE && constants[state->value.id])
       mask |= eg_operand_bit(i);
     else
       has_others = true;
+  }
   return has_others ? mask : 0;
 }
 
@@ -80,8 +83,9 @@ egraph_status eg_plan_price(eg_plan *plan, egraph_allocator alloc,
                             const eg_plan_costs *costs) {
   eg_arena arena; // of one step
   bool *constants;
-  EG_TRY(eg_alloc(alloc, plan->states.len, sizeof *constants, &constants));
-  eg_plan_mark_constants(plan, constants);
+  uint32_t values = eg_graph_value_count(plan->graph);
+  EG_TRY(eg_alloc(alloc, values, sizeof *constants, &constants));
+  eg_plan_constants(plan, constants);
   eg_arena_init(&arena, alloc);
   egraph_status status = EGRAPH_OK;
   for (size_t i = 0; status == EGRAPH_OK && i < plan->steps.len; i++) {
@@ -90,6 +94,6 @@ egraph_status eg_plan_price(eg_plan *plan, egraph_allocator alloc,
                            : price_node(plan, step, costs, constants, &arena);
     eg_arena_deinit(&arena);
   }
-  eg_free(alloc, constants, plan->states.len, sizeof *constants);
+  eg_free(alloc, constants, values, sizeof *constants);
   return status;
 }

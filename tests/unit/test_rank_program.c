@@ -260,7 +260,7 @@ static void a_rank_that_fails_ends_all(void **unused) {
     setup s;
     setup_init(&s, chain, "a=2,b=2", seed);
     assert_fails(run_ranks(&s, give_wrong_input, &s), EGRAPH_E_TYPE,
-                 "rank 3 failed: 'x': the tensor given is neither");
+                 "rank 3 failed: input 'x': the tensor given is not of the graph's type");
     setup_deinit(&s);
   }
 }

@@ -5,22 +5,28 @@
 #include "tests/testing.h"
 #include "tests/unit/session_kit.h"
 
+static eg_graph *opened; // by open_text: the session reads it
+
 static eg_session *open_text(const char *text, const char *backend) {
-  eg_graph *graph = kit_parse("test", text);
   eg_session *session;
   eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
   options.backend = backend;
-  assert_ok(eg_session_create(NULL, graph, &options, &session));
-  eg_graph_destroy(graph); // the session does not need it any more
+  opened = kit_parse("test", text);
+  assert_ok(eg_session_create(NULL, opened, &options, &session));
   return session;
 }
 
-static const eg_session_step *step_named(const eg_session *session, const char *kernel,
+static void close_text(eg_session *session) {
+  eg_session_destroy(session);
+  eg_graph_destroy(opened);
+}
+
+static const eg_step_figures *step_named(const eg_session *session, const char *kernel,
                                          uint32_t *out_count) {
-  const eg_session_step *found = NULL;
+  const eg_step_figures *found = NULL;
   *out_count = 0;
   for (uint32_t i = 0; i < eg_session_step_count(session); i++) {
-    const eg_session_step *step = eg_session_step_at(session, i);
+    const eg_step_figures *step = eg_session_step_at(session, i);
     if (strncmp(step->kernel, kernel, strlen(kernel)) != 0) continue;
     found = step;
     ++*out_count;
@@ -44,7 +50,7 @@ static void pointwise_chains_run_in_place(void **state) {
       "cpu");
   assert_int_equal(eg_session_arena_bytes(session), 64 * 64 * 4);
   assert_int_equal(eg_session_step_count(session), 3);
-  eg_session_destroy(session);
+  close_text(session);
 }
 
 static void an_einsum_that_is_a_matrix_product_runs_as_one(void **state) {
@@ -63,7 +69,7 @@ static void an_einsum_that_is_a_matrix_product_runs_as_one(void **state) {
              rows[i].equation);
     eg_session *session = open_text(text, "cpu");
     assert_int_equal(count_steps(session, rows[i].kernel), 1);
-    eg_session_destroy(session);
+    close_text(session);
   }
 }
 
@@ -74,7 +80,7 @@ static void a_value_read_later_is_not_overwritten(void **state) {
                 "(let b (tanh a))(let c (add a b))(output c)",
                 "cpu");
   assert_int_equal(eg_session_arena_bytes(session), 2 * 64 * 64 * 4);
-  eg_session_destroy(session);
+  close_text(session);
 }
 
 static void concatenation_along_the_outermost_dimension_is_free(void **state) {
@@ -85,7 +91,7 @@ static void concatenation_along_the_outermost_dimension_is_free(void **state) {
       "cpu");
   assert_int_equal(count_steps(session, "view"), 1);
   assert_int_equal(eg_session_arena_bytes(session), 2 * 16 * 16 * 4);
-  eg_session_destroy(session);
+  close_text(session);
 }
 
 static void concatenation_of_one_value_twice_is_copied(void **state) {
@@ -96,7 +102,7 @@ static void concatenation_of_one_value_twice_is_copied(void **state) {
                 "cpu");
   assert_int_equal(count_steps(session, "view"), 0);
   assert_int_equal(count_steps(session, "copy"), 1);
-  eg_session_destroy(session);
+  close_text(session);
 }
 
 static void splits_and_reshapes_are_views(void **state) {
@@ -109,7 +115,7 @@ static void splits_and_reshapes_are_views(void **state) {
       "cpu");
   assert_int_equal(count_steps(session, "view"), 3);
   assert_int_equal(eg_session_step_count(session), 5);
-  eg_session_destroy(session);
+  close_text(session);
 }
 
 static void packed_weights_are_held_once(void **state) {
@@ -123,7 +129,7 @@ static void packed_weights_are_held_once(void **state) {
                 "cpu");
   size_t bytes = 64 * 64 * 9 * sizeof(float);
   assert_in_range(eg_session_weight_bytes(session), bytes, bytes + 4096);
-  eg_session_destroy(session);
+  close_text(session);
 }
 
 static void equal_nodes_with_different_weights_stay_different(void **state) {
@@ -210,7 +216,7 @@ static void an_opaque_node_beside_the_outputs_is_ignored(void **state) {
                 "(let y (relu x))(output y)",
                 "cpu");
   assert_int_equal(eg_session_step_count(session), 1);
-  eg_session_destroy(session);
+  close_text(session);
 }
 
 static void wrong_tensors_are_refused(void **state) {
@@ -227,7 +233,7 @@ static void wrong_tensors_are_refused(void **state) {
   assert_fails(eg_session_run(session, &good, &wide), EGRAPH_E_TYPE, "output 'y'");
   assert_fails(eg_session_run(session, &none, &good), EGRAPH_E_ARGUMENT, "no data");
   assert_ok(eg_session_run(session, &good, &good));
-  eg_session_destroy(session);
+  close_text(session);
 }
 
 // ---- timing ---------------------------------------------------------------------
@@ -247,7 +253,7 @@ static void steps_are_timed_on_demand(void **state) {
   assert_true(eg_session_step_at(session, 0)->seconds == 0);
   eg_session_set_timing(session, true);
   assert_ok(eg_session_run(session, inputs.items, outputs.items));
-  const eg_session_step *step = eg_session_step_at(session, 0);
+  const eg_step_figures *step = eg_session_step_at(session, 0);
   assert_true(step->seconds > 0);
   assert_true(step->flops == 2.0 * 64 * 64 * 64);
   assert_true(step->bytes >= 3.0 * 64 * 64 * 4);
