@@ -31,12 +31,13 @@ static void open_plan(eg_plan *plan, const eg_graph *graph, const char *mesh) {
 
 enum { MOST_VALUES = 64, TEXT_BYTES = 8192 };
 
-/// A graph as text; all values are float32[8,8] or float32[2,4,8,8].
+/// A graph as text; all values are float32[8,8] or float32[2,channels,8,8].
 typedef struct draft {
   eg_rng rng;
   char text[TEXT_BYTES];
   size_t length;
-  uint32_t count; // values
+  uint32_t channels, images; // of three operators so many are of images
+  uint32_t count;            // values
   bool is_image[MOST_VALUES];
 } draft;
 
@@ -51,8 +52,11 @@ static void put(draft *d, const char *format, ...) {
 }
 
 static void add_leaf(draft *d, bool is_image) {
-  put(d, "(%s v%u \"float32%s\")", eg_rng_below(&d->rng, 3) ? "input" : "weight",
-      d->count, is_image ? "[2,4,8,8]" : "[8,8]");
+  put(d, "(%s v%u ", eg_rng_below(&d->rng, 3) ? "input" : "weight", d->count);
+  if (is_image)
+    put(d, "\"float32[2,%u,8,8]\")", d->channels);
+  else
+    put(d, "\"float32[8,8]\")");
   d->is_image[d->count++] = is_image;
 }
 
@@ -116,21 +120,43 @@ static void add_operator(draft *d, bool is_image) {
 }
 
 static eg_graph *draw_graph(draft *d) {
-  put(d, "(egraph-graph 1)(weight kernel \"float32[4,4,3,3]\")");
+  put(d, "(egraph-graph 1)(weight kernel \"float32[%u,%u,3,3]\")", d->channels,
+      d->channels);
   for (int i = 0; i < 3; i++) {
     add_leaf(d, false);
     add_leaf(d, true);
   }
   uint32_t leaves = d->count, operators = 2 + (uint32_t)eg_rng_below(&d->rng, 10);
   for (uint32_t i = 0; i < operators; i++)
-    add_operator(d, eg_rng_below(&d->rng, 3) == 0);
+    add_operator(d, eg_rng_below(&d->rng, 3) < d->images);
   for (uint32_t v = leaves; v < d->count; v++)
     if (v + 3 > d->count || eg_rng_below(&d->rng, 3) == 0) put(d, "(output v%u)", v);
   return kit_parse("random", d->text);
 }
 
-static void run_random(uint64_t seed, const eg_rank_options *rank) {
-  draft d = {.rng = {seed}};
+/// What plans in memory formats have, in all.
+typedef struct tally {
+  uint32_t formats[EG_FORMAT_COUNT]; // states
+  uint32_t reorders, constants;      // moves; states that nodes make at load
+} tally;
+
+static void add_to_tally(const eg_plan *plan, tally *inout) {
+  for (size_t s = 0; s < plan->states.len; s++) {
+    const eg_plan_state *state = &plan->states.data[s];
+    inout->formats[state->layout.format]++;
+    inout->constants +=
+        state->step == EG_PLAN_NONE &&
+        eg_graph_value(plan->graph, state->value)->kind == EG_VALUE_COMPUTED;
+  }
+  for (size_t i = 0; i < plan->steps.len; i++)
+    inout->reorders += plan->steps.data[i].is_move &&
+                       plan->steps.data[i].transition.kind == EG_TRANSITION_REORDER;
+}
+
+/// `formats` NULL: all tensors are plain.
+static void run_random(uint64_t seed, const eg_rank_options *rank, tally *formats) {
+  draft d = {.rng = {seed}, .channels = 4, .images = 1};
+  if (formats != NULL) d.channels = 32, d.images = 2;
   eg_graph *graph = draw_graph(&d);
   kit_tensors inputs, want, have;
   kit_inputs_draw(graph, &inputs);
@@ -139,8 +165,12 @@ static void run_random(uint64_t seed, const eg_rank_options *rank) {
   eg_plan plan;
   const char *mesh = meshes[eg_rng_below(&d.rng, MESHES)];
   open_plan(&plan, graph, mesh);
-  plan_maker maker = {.plan = &plan, .rng = {seed + 1}, .strategy = UINT32_MAX};
+  plan_maker maker = {.plan = &plan,
+                      .rng = {seed + 1},
+                      .strategy = UINT32_MAX,
+                      .draws_formats = formats != NULL};
   plan_make(&maker);
+  if (formats != NULL) add_to_tally(&plan, formats);
   eg_plan_run run = {.rank = *rank,
                      .channel = EG_CHANNEL_OPTIONS_DEFAULT,
                      .steps = 2,
@@ -163,7 +193,19 @@ static void random_graphs_in_random_layouts_compute_the_same(void **state) {
   (void)state;
   uint64_t seed = test_seed(30);
   for (size_t round = 0; round < test_rounds(300); round++)
-    run_random(seed + 1000 * round, &devices[round % device_count]);
+    run_random(seed + 1000 * round, &devices[round % device_count], NULL);
+}
+
+static void random_graphs_in_random_formats_compute_the_same(void **state) {
+  (void)state;
+  tally all = {.reorders = 0};
+  uint64_t seed = test_seed(32);
+  for (size_t round = 0; round < test_rounds(200); round++)
+    run_random(seed + 1000 * round, &devices[round % device_count], &all);
+  print_message("%u moves between formats, %u constants\n", all.reorders, all.constants);
+  for (uint32_t f = 0; f < EG_FORMAT_COUNT; f++)
+    assert_true(all.formats[f] > 0);
+  assert_true(all.reorders > 0 && all.constants > 0);
 }
 
 // ---- training steps -----------------------------------------------------------------
@@ -346,6 +388,7 @@ int main(int argc, char **argv) {
   if (plugins.is_real && !kit_has_transport()) device_count--;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_graphs_in_random_layouts_compute_the_same),
+      cmocka_unit_test(random_graphs_in_random_formats_compute_the_same),
       cmocka_unit_test(what_is_carried_goes_from_step_to_step),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 // Plans made without thought: random legal strategies, random layouts of what enters, and
-// moves digit by digit wherever layouts differ. What they compute is what counts.
+// moves digit by digit wherever layouts differ. Where memory formats are drawn, too,
+// tensors lie in random ones, and some of what weights make is there from the start. What
+// they compute is what counts.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TESTS_UNIT_RANDOM_PLANS_H
 #define EG_TESTS_UNIT_RANDOM_PLANS_H
@@ -16,6 +18,7 @@ typedef struct plan_maker {
   // Instead of a random one, the strategy of the only node with this number; UINT32_MAX:
   // random.
   uint32_t strategy;
+  bool draws_formats;
 } plan_maker;
 
 static inline const eg_type *plan_type_of(const plan_maker *m, uint32_t value) {
@@ -49,8 +52,22 @@ static inline bool plan_move(plan_maker *m, uint32_t *inout, uint32_t axis,
   return true;
 }
 
-/// Moves to a layout that R can reach: now and then straight, otherwise through R.
-static inline uint32_t plan_reach(plan_maker *m, uint32_t state, const eg_layout *to) {
+static inline uint32_t plan_reorder(plan_maker *m, uint32_t from, uint8_t format) {
+  eg_plan_state state = m->plan->states.data[from];
+  eg_layout to = state.layout;
+  eg_plan_step step = {.is_move = true, .phase = m->phase, .from = from};
+  to.format = format;
+  if (format == state.layout.format) return from;
+  assert_true(
+      eg_transition_between(&m->plan->mesh, &state.layout, &to, &step.transition));
+  step.to = plan_add_state(m, state.value.id, &to, (uint32_t)m->plan->steps.len);
+  assert_ok(eg_plan_steps_push(&m->plan->steps, step));
+  return step.to;
+}
+
+/// Moves of plain tensors to a sharding that R can reach: now and then straight,
+/// otherwise through R.
+static inline uint32_t plan_reshard(plan_maker *m, uint32_t state, const eg_layout *to) {
   uint32_t axes = m->plan->mesh.axis_count;
   const eg_plan_states *states = &m->plan->states;
   for (uint32_t a = 0; a < axes; a++)
@@ -65,6 +82,13 @@ static inline uint32_t plan_reach(plan_maker *m, uint32_t state, const eg_layout
     if (to->sharding[a] != EG_SHARD_R)
       assert_true(plan_move(m, &state, a, to->sharding[a]));
   return state;
+}
+
+/// Moves to a layout.
+static inline uint32_t plan_reach(plan_maker *m, uint32_t state, const eg_layout *to) {
+  if (!eg_sharding_same(&m->plan->mesh, &m->plan->states.data[state].layout, to))
+    state = plan_reshard(m, plan_reorder(m, state, EG_FORMAT_PLAIN), to);
+  return plan_reorder(m, state, to->format);
 }
 
 /// A state of the value with a layout: one there is, or moved to from any.
@@ -82,6 +106,15 @@ static inline uint32_t plan_state_of(plan_maker *m, uint32_t value,
 }
 
 // ---- values and nodes -------------------------------------------------------------
+
+/// Any format that the block can be stored in.
+static inline void plan_draw_format(plan_maker *m, const eg_type *type,
+                                    eg_layout *inout) {
+  eg_type local = eg_sharding_local(&m->plan->mesh, type, inout);
+  if (!m->draws_formats) return;
+  uint8_t format = (uint8_t)eg_rng_below(&m->rng, EG_FORMAT_COUNT);
+  if (eg_format_fits(&local, (eg_format)format)) inout->format = format;
+}
 
 /// Any legal layout; `is_reachable`: from R, so no maxima.
 static inline eg_layout plan_draw_layout(plan_maker *m, const eg_type *type,
@@ -118,6 +151,7 @@ static inline void plan_add_leaves(plan_maker *m) {
       continue;
     bool is_carried = plan_carried_at(m->plan, v, false) != UINT32_MAX;
     eg_layout layout = plan_draw_layout(m, plan_type_of(m, v), is_carried);
+    plan_draw_format(m, plan_type_of(m, v), &layout);
     (void)plan_add_state(m, v, &layout, EG_PLAN_NONE);
   }
 }
@@ -135,9 +169,42 @@ static inline void plan_leave(plan_maker *m, uint32_t value, uint32_t state) {
       plan_reach(m, state, &layout);
 }
 
+/// Any formats of a node that its part can have; a window with halos is plain.
+static inline eg_format_choice plan_draw_formats(plan_maker *m, const eg_spread *spread,
+                                                 const eg_strategy *strategy,
+                                                 eg_arena *arena) {
+  eg_format_choice choices[EG_MAX_FORMAT_CHOICES] = {0};
+  eg_halo halos[EG_MAX_MESH_AXES];
+  eg_node_spec part;
+  if (!m->draws_formats || eg_spread_halos(spread, &m->plan->mesh, strategy, halos) != 0)
+    return choices[0];
+  assert_ok(eg_spread_local(spread, &m->plan->mesh, strategy, 0, arena, &part));
+  uint32_t count = eg_op_formats(part.attrs, part.inputs, part.input_count, part.results,
+                                 part.result_count, (1u << EG_FORMAT_COUNT) - 1, choices);
+  return choices[eg_rng_below(&m->rng, count)];
+}
+
+/// Has results of a node that constants feed there from the start, now and then, and
+/// twice.
+static inline bool plan_add_constants(plan_maker *m, const eg_graph_node_info *info) {
+  bool *flags = calloc(eg_graph_value_count(m->plan->graph), sizeof *flags);
+  assert_non_null(flags);
+  eg_plan_constants(m->plan, flags);
+  bool is_constant = flags[info->results[0].id] && eg_rng_below(&m->rng, 2) == 0;
+  free(flags);
+  for (uint32_t i = 0; is_constant && i < 2 * info->result_count; i++) {
+    uint32_t value = info->results[i / 2].id;
+    eg_layout layout = plan_draw_layout(m, plan_type_of(m, value), false);
+    plan_draw_format(m, plan_type_of(m, value), &layout);
+    (void)plan_add_state(m, value, &layout, EG_PLAN_NONE);
+  }
+  return is_constant;
+}
+
 static inline void plan_add_node(plan_maker *m, uint32_t n) {
   eg_plan *plan = m->plan;
   eg_graph_node_info info = eg_graph_node_at(plan->graph, (eg_graph_node){n});
+  if (m->draws_formats && plan_add_constants(m, &info)) return;
   eg_arena arena;
   eg_arena_init(&arena, eg_allocator_heap());
   m->phase = m->phases == NULL ? EG_PHASE_FORWARD : m->phases[n];
@@ -153,15 +220,20 @@ static inline void plan_add_node(plan_maker *m, uint32_t n) {
   size_t chosen =
       m->strategy != UINT32_MAX ? m->strategy : eg_rng_below(&m->rng, all.len);
   const eg_strategy *strategy = eg_strategies_at(&all, chosen);
+  eg_format_choice formats = plan_draw_formats(m, &spread, strategy, &arena);
   uint32_t *states;
   assert_ok(eg_arena_alloc(&arena, (size_t)info.input_count + info.result_count,
                            sizeof *states, &states));
   for (uint32_t i = 0; i < info.input_count; i++) {
-    states[i] = plan_state_of(m, info.inputs[i].id, eg_strategy_input(strategy, i));
+    eg_layout layout = *eg_strategy_input(strategy, i);
+    layout.format = i < EG_MAX_FORMAT_OPERANDS ? formats.input[i] : EG_FORMAT_PLAIN;
+    states[i] = plan_state_of(m, info.inputs[i].id, &layout);
   }
+  eg_layout made = strategy->result;
+  made.format = formats.output;
   for (uint32_t r = 0; r < info.result_count; r++)
-    states[info.input_count + r] = plan_add_state(
-        m, info.results[r].id, &strategy->result, (uint32_t)plan->steps.len);
+    states[info.input_count + r] =
+        plan_add_state(m, info.results[r].id, &made, (uint32_t)plan->steps.len);
   step.operands = (uint32_t)plan->operands.len;
   memcpy(step.action, strategy->action, sizeof step.action);
   assert_ok(
