@@ -189,36 +189,6 @@ static egraph_status check_layouts(const checker *c, const eg_plan_step *step,
   return EGRAPH_OK;
 }
 
-static bool is_plain(const eg_strategy *strategy) {
-  bool plain = strategy->result.format == EG_FORMAT_PLAIN;
-  for (uint32_t row = 0; row < EG_FACTOR_ROWS; row++)
-    plain = plain && strategy->inputs[row].format == EG_FORMAT_PLAIN;
-  return plain;
-}
-
-static bool has_formats(const eg_strategy *strategy, const eg_format_choice *choice) {
-  bool same = strategy->result.format == choice->output;
-  for (uint32_t row = 0; row < EG_FACTOR_ROWS; row++)
-    same = same && strategy->inputs[row].format == choice->input[row];
-  return same;
-}
-
-/// That the node has a choice of memory formats with those of the strategy.
-static egraph_status check_formats(const checker *c, const eg_spread *spread,
-                                   const eg_strategy *strategy) {
-  eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
-  uint32_t count;
-  eg_strategy plain = *strategy;
-  bool is_reorder = spread->spec.attrs->op == EG_OP_IDENTITY; // as a node
-  if (is_reorder || is_plain(strategy)) return EGRAPH_OK;
-  eg_strategy_set_formats(&plain, &(eg_format_choice){.output = EG_FORMAT_PLAIN});
-  EG_TRY(eg_spread_formats(spread, &c->plan->mesh, &plain, UINT32_MAX, c->arena, choices,
-                           &count));
-  for (uint32_t i = 0; i < count; i++)
-    if (has_formats(strategy, &choices[i])) return EGRAPH_OK;
-  return broken(c, "memory formats that the operator does not have");
-}
-
 static egraph_status check_node(const checker *c, const eg_plan_step *step) {
   if (step->node.id >= eg_graph_node_count(c->plan->graph))
     return broken(c, "no such node");
@@ -232,8 +202,7 @@ static egraph_status check_node(const checker *c, const eg_plan_step *step) {
   egraph_status status = eg_plan_spread(c->plan, step, c->arena, &spread, &strategy);
   if (status == EGRAPH_E_INTERNAL) return broken(c, "actions that do not combine");
   EG_TRY(status);
-  EG_TRY(check_layouts(c, step, &info, strategy));
-  return check_formats(c, spread, strategy);
+  return check_layouts(c, step, &info, strategy);
 }
 
 static egraph_status check_steps(checker *c) {

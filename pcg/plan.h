@@ -77,11 +77,11 @@ void eg_plan_constants(const eg_plan *plan, bool *out_flags);
 /// Whether some state stands for several blocks: such a plan can be looked at, not run.
 bool eg_plan_is_folded(const eg_plan *plan);
 /// Verifies every invariant: layouts legal, every step's operands made before, strategies
-/// those that the actions give, memory formats a choice of their operator's, moves single
-/// transitions, no input or weight in two layouts, phases never going back, types,
-/// layouts and numbers of blocks of what is carried equal, one that leaves for each that
-/// enters, one number of blocks per value and node. EGRAPH_E_INTERNAL names the first
-/// violation.
+/// those that the actions give, moves single transitions, no input or weight in two
+/// layouts, phases never going back, types, layouts and numbers of blocks of what is
+/// carried equal, one that leaves for each that enters, one number of blocks per value
+/// and node. Memory formats need only fit their tensors: back-ends have kernels for all.
+/// EGRAPH_E_INTERNAL names the first violation.
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
 #endif

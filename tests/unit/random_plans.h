@@ -59,7 +59,7 @@ static inline uint32_t plan_reorder(plan_maker *m, uint32_t from, uint8_t format
   to.format = format;
   if (format == state.layout.format) return from;
   assert_true(
-      eg_transition_between(&m->plan->mesh, &state.layout, &to, &step.transition));
+      eg_transition_between(&m->plan->mesh, NULL, &state.layout, &to, &step.transition));
   step.to = plan_add_state(m, state.value.id, &to, (uint32_t)m->plan->steps.len);
   assert_ok(eg_plan_steps_push(&m->plan->steps, step));
   return step.to;
@@ -86,7 +86,9 @@ static inline uint32_t plan_reshard(plan_maker *m, uint32_t state, const eg_layo
 
 /// Moves to a layout.
 static inline uint32_t plan_reach(plan_maker *m, uint32_t state, const eg_layout *to) {
-  if (!eg_sharding_same(&m->plan->mesh, &m->plan->states.data[state].layout, to))
+  eg_layout in_format = *to;
+  in_format.format = m->plan->states.data[state].layout.format;
+  if (!eg_layout_same(&m->plan->mesh, &m->plan->states.data[state].layout, &in_format))
     state = plan_reshard(m, plan_reorder(m, state, EG_FORMAT_PLAIN), to);
   return plan_reorder(m, state, to->format);
 }
