@@ -113,15 +113,32 @@ static egraph_status compare_all(const problem *p, uint32_t rank, const eg_tenso
   return EGRAPH_OK;
 }
 
+/// Puts a tensor into a memory format.
+static egraph_status reformat(eg_tensor *inout, uint8_t format) {
+  eg_type type = inout->type;
+  type.layout.format = format;
+  if (inout->type.layout.format == format) return EGRAPH_OK;
+  eg_tensor out = tensor_of(&type);
+  egraph_status status = eg_tensor_reorder(inout, &out);
+  if (close_tensor(inout) != EGRAPH_OK) status = EGRAPH_E_INTERNAL;
+  *inout = out;
+  return status;
+}
+
 static egraph_status move(void *user, eg_channel *channel) {
   const problem *p = user;
   eg_relayout m = eg_relayout_of(&p->mesh, &p->type, &p->from, &p->transition);
-  eg_tensor from = tensor_of(&m.from), to = tensor_of(&m.to);
+  eg_type plain = m.from;
+  plain.layout.format = EG_FORMAT_PLAIN;
+  eg_tensor from = tensor_of(&plain), to = tensor_of(&m.to);
   char *scratch = malloc(m.scratch_bytes + 1);
   scratch[m.scratch_bytes] = 0x5a;
   for (int64_t i = 0; i < eg_type_elements(&m.from); i++)
     eg_tensor_set_int(&from, i, held(p, channel->rank, i));
-  egraph_status status = eg_relayout_run(&m, channel, from.data, to.data, scratch);
+  egraph_status status = reformat(&from, p->from.format);
+  if (status == EGRAPH_OK)
+    status = eg_relayout_run(&m, channel, from.data, to.data, scratch);
+  if (status == EGRAPH_OK) status = reformat(&to, EG_FORMAT_PLAIN);
   if (status == EGRAPH_OK) status = compare_all(p, channel->rank, &to);
   if (status == EGRAPH_OK && scratch[m.scratch_bytes] != 0x5a)
     status = EG_FAIL(EGRAPH_E_INTERNAL, "written behind the scratch memory");
@@ -166,14 +183,35 @@ static void draw_problem(eg_rng *rng, problem *out) {
     out->from.sharding[a] = (uint8_t)eg_rng_below(rng, EG_SHARD_S0 + out->type.rank);
 }
 
+static bool fits(const problem *p, const eg_layout *layout) {
+  if (eg_sharding_check(&p->mesh, &p->type, layout) != EG_SHARDING_LEGAL) return false;
+  eg_type local = eg_sharding_local(&p->mesh, &p->type, layout);
+  return eg_format_fits(&local, (eg_format)layout->format);
+}
+
+/// Images, in a memory format: some have channels that do not fill a block.
+static void draw_image(eg_rng *rng, problem *out) {
+  static const int64_t batches[] = {1, 2, 4}, channels[] = {8, 12, 16, 24, 32, 64},
+                       sizes[] = {1, 2, 3, 4, 6};
+  *out = (problem){.type = {.dtype = EGRAPH_FLOAT32, .rank = 4}};
+  assert_ok(eg_mesh_parse(meshes[eg_rng_below(rng, 8)], &out->mesh));
+  out->type.dims[0] = batches[eg_rng_below(rng, 3)];
+  out->type.dims[1] = channels[eg_rng_below(rng, 6)];
+  out->type.dims[2] = sizes[eg_rng_below(rng, 5)];
+  out->type.dims[3] = sizes[eg_rng_below(rng, 5)];
+  for (uint32_t a = 0; a < out->mesh.axis_count; a++)
+    out->from.sharding[a] = (uint8_t)eg_rng_below(rng, EG_SHARD_S0 + 4);
+  out->from.format = (uint8_t)(1 + eg_rng_below(rng, EG_FORMAT_COUNT - 1));
+}
+
 /// Runs every transition of one axis from the problem's layout; counts kinds.
 static void run_transitions(problem *p, uint32_t *counts) {
   for (uint32_t a = 0; a < p->mesh.axis_count; a++)
     for (uint32_t digit = 0; digit < EG_SHARD_S0 + p->type.rank; digit++) {
       eg_layout to = p->from;
       to.sharding[a] = (uint8_t)digit;
-      if (eg_sharding_check(&p->mesh, &p->type, &to) != EG_SHARDING_LEGAL ||
-          !eg_transition_between(&p->mesh, NULL, &p->from, &to, &p->transition))
+      if (!fits(p, &to) ||
+          !eg_transition_between(&p->mesh, &p->type, &p->from, &to, &p->transition))
         continue;
       run_problem(p, move);
       counts[p->transition.kind * EGRAPH_DTYPE_COUNT + p->type.dtype]++;
@@ -199,6 +237,20 @@ static void every_transition_moves_every_element(void **state) {
       if (dtype == EGRAPH_BOOL && is_of_numbers) continue;
       assert_true(counts[kind * EGRAPH_DTYPE_COUNT + dtype] > 0);
     }
+}
+
+static void transitions_move_tensors_in_memory_formats(void **state) {
+  (void)state;
+  eg_rng rng = {test_seed(23)};
+  uint32_t counts[EG_TRANSITION_KINDS * EGRAPH_DTYPE_COUNT] = {0};
+  for (size_t round = 0; round < test_rounds(1000); round++) {
+    problem p;
+    draw_image(&rng, &p);
+    if (fits(&p, &p.from)) run_transitions(&p, counts);
+  }
+  for (uint32_t kind = 0; kind < EG_TRANSITION_KINDS; kind++)
+    assert_true(kind == EG_TRANSITION_REORDER ||
+                counts[kind * EGRAPH_DTYPE_COUNT + EGRAPH_FLOAT32] > 0);
 }
 
 // ---- halos ------------------------------------------------------------------------
@@ -249,15 +301,17 @@ static egraph_status exchange_one(const eg_halo *halo, eg_channel *channel,
 static egraph_status exchange(void *user, eg_channel *channel) {
   const problem *p = user;
   eg_type local = eg_sharding_local(&p->mesh, &p->type, &p->from);
+  local.layout.format = EG_FORMAT_PLAIN;
   eg_tensor whole = tensor_of(&p->type), block = tensor_of(&local);
   int64_t index[EGRAPH_MAX_RANK] = {0}, at = 0;
   do
     eg_tensor_set_int(&whole, at++, value_at(p, index));
   while (next_index(&p->type, index));
   eg_block_read(&p->mesh, channel->rank, &p->type, &p->from, whole.data, block.data);
-  egraph_status status = EGRAPH_OK;
+  egraph_status status = reformat(&block, p->from.format);
   for (uint32_t h = 0; status == EGRAPH_OK && h < p->halo_count; h++)
     status = exchange_one(&p->halos[h], channel, &block);
+  if (status == EGRAPH_OK) status = reformat(&block, EG_FORMAT_PLAIN);
   if (status == EGRAPH_OK) status = compare_halo(p, channel->rank, &block);
   if (close_tensor(&whole) != EGRAPH_OK || close_tensor(&block) != EGRAPH_OK)
     status = EGRAPH_E_INTERNAL;
@@ -276,6 +330,10 @@ static void halos_bring_the_neighbours_rows(void **state) {
                           .rank = 4,
                           .dims = {2, 3, 12, 6}}};
     assert_ok(eg_mesh_parse(round % 2 ? "a=2,b=3" : "a=3,b=2", &p.mesh));
+    if (p.type.dtype == EGRAPH_FLOAT32) { // the only type that has memory formats
+      p.type.dims[1] = 8 + (int64_t)eg_rng_below(&rng, 2) * 12;
+      p.from.format = (uint8_t)eg_rng_below(&rng, EG_FORMAT_NCHW16C);
+    }
     p.halo_count = 1 + (uint32_t)eg_rng_below(&rng, 2);
     for (uint32_t h = 0; h < p.halo_count; h++) {
       uint32_t dim = h == 0 ? 2 : 3;
@@ -353,6 +411,7 @@ static void blocks_are_cut_out_of_the_global_tensor(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_transition_moves_every_element),
+      cmocka_unit_test(transitions_move_tensors_in_memory_formats),
       cmocka_unit_test(halos_bring_the_neighbours_rows),
       cmocka_unit_test(the_lowest_number_stands_for_minus_infinity),
       cmocka_unit_test(blocks_are_cut_out_of_the_global_tensor),
