@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/signals.h"
+
 typedef enum gate { GATE_SHUT, GATE_OPEN, GATE_CLOSED } gate;
 
 typedef struct loop {
@@ -82,19 +84,11 @@ static void move_gate(loop *l, gate to) {
   (void)pthread_mutex_unlock(&l->lock);
 }
 
-// Signals that a thread causes itself stay deliverable.
-static void asynchronous_signals(sigset_t *out) {
-  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-  (void)sigfillset(out);
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-    (void)sigdelset(out, own[i]);
-}
-
 // Threads inherit the mask, so it is set before they begin. Returns how many there are,
 // the caller included.
 static uint32_t start(worker *workers, uint32_t threads, void *(*body)(void *)) {
   sigset_t held, before;
-  asynchronous_signals(&held);
+  eg_signals_asynchronous(&held);
   (void)pthread_sigmask(SIG_BLOCK, &held, &before);
   uint32_t started = 1;
   while (started < threads &&

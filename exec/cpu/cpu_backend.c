@@ -3,8 +3,10 @@
 #include "exec/cpu/cpu_backend.h"
 
 #include <fenv.h>
+#include <pthread.h>
 #include <signal.h>
 
+#include "base/signals.h"
 #include "exec/cpu/cpu_program.h"
 #include "exec/cpu/omp_runtime.h"
 #include "exec/host_memory.h"
@@ -12,7 +14,8 @@
 
 // What the calling thread was like before kernels were generated or run on it.
 typedef struct kernel_scope {
-  uint32_t threads; // of parallel regions; 0: unknown
+  eg_team *team;    // of parallel regions; NULL: the runtime's threads
+  uint32_t threads; // of the runtime; 0: unknown
   sigset_t signals; // blocked
   fexcept_t flags;  // of floating-point operations: ours to clear (invalid_flag.h)
 } kernel_scope;
@@ -21,6 +24,7 @@ typedef struct cpu_backend {
   eg_backend base;
   dnnl_engine_t engine;
   dnnl_stream_t stream;
+  eg_team *team;      // NULL: the runtime's threads
   kernel_scope scope; // between begin and end
 } cpu_backend;
 
@@ -28,6 +32,7 @@ static void cpu_destroy(eg_backend *base) {
   cpu_backend *backend = (cpu_backend *)base;
   if (backend->stream != NULL) dnnl_stream_destroy(backend->stream);
   if (backend->engine != NULL) dnnl_engine_destroy(backend->engine);
+  eg_team_destroy(backend->team);
   eg_free(base->alloc, backend, 1, sizeof *backend);
 }
 
@@ -47,6 +52,8 @@ static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options
                                .threads = options->threads != 0 ? options->threads
                                                                 : eg_host_processors()};
   egraph_status status = open_engine(backend);
+  if (status == EGRAPH_OK && eg_omp_takes_teams())
+    status = eg_team_create(alloc, backend->base.threads, &backend->team);
   if (status != EGRAPH_OK) {
     cpu_destroy(&backend->base);
     return status;
@@ -76,36 +83,38 @@ static uint32_t cpu_formats(const eg_backend *backend) {
 
 // ---- threads and signals --------------------------------------------------------
 
-// Signals that a thread causes itself stay deliverable.
-static void asynchronous_signals(sigset_t *out) {
-  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-  (void)sigfillset(out);
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-    (void)sigdelset(out, own[i]);
-}
-
 static void block_signals(void *set) { (void)pthread_sigmask(SIG_BLOCK, set, NULL); }
 
-// Besides the thread count, signals: oneDNN's gemm kernels point the stack pointer into
-// the heap (its issue 4845; every 2.x), and the frame of a signal handler would overwrite
-// what is there. They are held back until the series of runs is over. The runtime's
-// worker threads run the same kernels: new ones inherit the mask, those that earlier
-// parallel regions left behind are told. There it stays; other threads serve signals.
-static void enter_kernels(uint32_t threads, kernel_scope *former) {
-  sigset_t held;
-  asynchronous_signals(&held);
-  (void)pthread_sigmask(SIG_BLOCK, &held, &former->signals);
-  (void)fegetexceptflag(&former->flags, FE_ALL_EXCEPT);
+// Regions of kernels run on the back-end's team, or on as many of the runtime's threads.
+static void lend_threads(const cpu_backend *backend, const sigset_t *held,
+                         kernel_scope *former) {
+  uint32_t threads = backend->base.threads;
   eg_omp_runtime runtime;
   former->threads = 0;
-  if (!eg_omp_find(&runtime)) return;
+  former->team = eg_omp_lend(backend->team);
+  if (backend->team != NULL || !eg_omp_find(&runtime)) return;
   former->threads = (uint32_t)runtime.max_threads();
   runtime.set_threads((int)threads);
-  if (threads > 1) runtime.parallel(block_signals, &held, threads, 0);
+  if (threads > 1) runtime.parallel(block_signals, (void *)held, threads, 0);
+}
+
+// Besides threads, signals: oneDNN's gemm kernels point the stack pointer into the heap
+// (its issue 4845; every 2.x), and the frame of a signal handler would overwrite what is
+// there. They are held back until the series of runs is over. Workers run the same
+// kernels: those of a team get none, the runtime's new ones inherit the mask, those that
+// earlier parallel regions left behind are told. There it stays; other threads serve
+// signals.
+static void enter_kernels(const cpu_backend *backend, kernel_scope *former) {
+  sigset_t held;
+  eg_signals_asynchronous(&held);
+  (void)pthread_sigmask(SIG_BLOCK, &held, &former->signals);
+  (void)fegetexceptflag(&former->flags, FE_ALL_EXCEPT);
+  lend_threads(backend, &held, former);
 }
 
 static void leave_kernels(const kernel_scope *former) {
   eg_omp_runtime runtime;
+  (void)eg_omp_lend(former->team);
   if (former->threads != 0 && eg_omp_find(&runtime))
     runtime.set_threads((int)former->threads);
   (void)fesetexceptflag(&former->flags, FE_ALL_EXCEPT);
@@ -114,7 +123,7 @@ static void leave_kernels(const kernel_scope *former) {
 
 static egraph_status cpu_begin(eg_backend *base) {
   cpu_backend *backend = (cpu_backend *)base;
-  enter_kernels(base->threads, &backend->scope);
+  enter_kernels(backend, &backend->scope);
   return EGRAPH_OK;
 }
 
@@ -130,7 +139,7 @@ static egraph_status cpu_compile(eg_backend *base, const eg_compile_request *req
                                  eg_program **out) {
   cpu_backend *backend = (cpu_backend *)base;
   kernel_scope scope;
-  enter_kernels(base->threads, &scope);
+  enter_kernels(backend, &scope);
   egraph_status status =
       eg_cpu_program_create(base->alloc, backend->engine, backend->stream, request, out);
   leave_kernels(&scope);

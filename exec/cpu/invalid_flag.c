@@ -21,7 +21,7 @@ static void clear(void *unused) {
   (void)feclearexcept(FE_INVALID);
 }
 
-void eg_invalid_flag_clear(uint32_t threads) { eg_omp_run(clear, NULL, threads); }
+void eg_invalid_flag_clear(uint32_t threads) { eg_omp_run_on_each(clear, NULL, threads); }
 
 static void look(void *is_up) {
   if (fetestexcept(FE_INVALID) != 0) atomic_store((atomic_bool *)is_up, true);
@@ -30,6 +30,6 @@ static void look(void *is_up) {
 bool eg_invalid_flag_is_up(uint32_t threads) {
   if (!eg_invalid_flag_works(threads)) return true;
   atomic_bool is_up = false;
-  eg_omp_run(look, &is_up, threads);
+  eg_omp_run_on_each(look, &is_up, threads);
   return atomic_load(&is_up);
 }

@@ -1,0 +1,129 @@
+// The tables of relocations say which entry belongs to which name. The linker protects
+// the entries after it filled them (RELRO); they are opened for the change only.
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE // dladdr1
+#include "exec/cpu/import_table.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// What of an object's dynamic section is needed.
+typedef struct object {
+  const ElfW(Sym) * symbols;
+  const char *strings;
+  const ElfW(Rela) * tables[2]; // of calls, and all other
+  size_t bytes[2];
+  ElfW(Addr) base;
+} object;
+
+static struct link_map *map_of(void *address) {
+  Dl_info info;
+  void *map = NULL;
+  return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 ? map : NULL;
+}
+
+// Some systems leave the addresses of the section relative to the object.
+static const void *absolute(const struct link_map *map, ElfW(Addr) address) {
+  if (address < map->l_addr) address += map->l_addr;
+  const void *out;
+  memcpy(&out, &address, sizeof out);
+  return out;
+}
+
+static bool read_object(const struct link_map *map, object *out) {
+  *out = (object){.base = map->l_addr};
+  bool has_addends = true;
+  for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
+    const void *address = absolute(map, entry->d_un.d_ptr);
+    if (entry->d_tag == DT_SYMTAB) out->symbols = address;
+    if (entry->d_tag == DT_STRTAB) out->strings = address;
+    if (entry->d_tag == DT_JMPREL) out->tables[0] = address;
+    if (entry->d_tag == DT_PLTRELSZ) out->bytes[0] = entry->d_un.d_val;
+    if (entry->d_tag == DT_RELA) out->tables[1] = address;
+    if (entry->d_tag == DT_RELASZ) out->bytes[1] = entry->d_un.d_val;
+    if (entry->d_tag == DT_PLTREL) has_addends = entry->d_un.d_val == DT_RELA;
+  }
+  return out->symbols != NULL && out->strings != NULL && has_addends;
+}
+
+static uint32_t symbol_of(const ElfW(Rela) * relocation) {
+#if UINTPTR_MAX > 0xffffffffu
+  return (uint32_t)ELF64_R_SYM(relocation->r_info);
+#else
+  return (uint32_t)ELF32_R_SYM(relocation->r_info);
+#endif
+}
+
+/// NULL: not imported.
+static void *find_entry(const object *o, const char *name) {
+  for (unsigned t = 0; t < 2; t++)
+    for (size_t i = 0; i < o->bytes[t] / sizeof **o->tables; i++) {
+      const ElfW(Rela) *relocation = &o->tables[t][i];
+      const ElfW(Sym) *symbol = &o->symbols[symbol_of(relocation)];
+      if (symbol_of(relocation) == 0 || relocation->r_addend != 0 ||
+          strcmp(o->strings + symbol->st_name, name) != 0)
+        continue;
+      void *entry;
+      ElfW(Addr) address = o->base + relocation->r_offset;
+      memcpy(&entry, &address, sizeof entry);
+      return entry;
+    }
+  return NULL;
+}
+
+typedef struct protection {
+  const void *entry;
+  bool is_fixed; // by the linker
+} protection;
+
+static int look_up_protection(struct dl_phdr_info *info, size_t size, void *user) {
+  protection *p = user;
+  (void)size;
+  for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+    if (segment->p_type == PT_GNU_RELRO && (uintptr_t)p->entry >= begin &&
+        (uintptr_t)p->entry < begin + segment->p_memsz)
+      p->is_fixed = true;
+  }
+  return p->is_fixed;
+}
+
+static bool write_entry(void *entry, void (*function)(void)) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *begin = (char *)entry - (uintptr_t)entry % page;
+  protection p = {.entry = entry};
+  (void)dl_iterate_phdr(look_up_protection, &p);
+  if (mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;
+  atomic_store((_Atomic uintptr_t *)entry, (uintptr_t)function);
+  return !p.is_fixed || mprotect(begin, page, PROT_READ) == 0;
+}
+
+/// What is called shall not be unloaded; the main program never is.
+static bool stay_loaded(void (*function)(void)) {
+  void *address;
+  memcpy(&address, &function, sizeof address);
+  struct link_map *map = map_of(address);
+  return map != NULL && dlopen(map->l_name[0] != '\0' ? map->l_name : NULL,
+                               RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
+}
+
+bool eg_imports_replace(void *inside, const eg_import *imports, unsigned count) {
+  object o;
+  struct link_map *map = map_of(inside);
+  if (map == NULL || !read_object(map, &o)) return false;
+  if (find_entry(&o, imports[0].name) == NULL || !stay_loaded(imports[0].function))
+    return false;
+  // Backwards: the first one decides.
+  for (unsigned i = count; i-- > 0;) {
+    void *entry = find_entry(&o, imports[i].name);
+    if (entry != NULL && !write_entry(entry, imports[i].function)) return false;
+  }
+  return true;
+}
