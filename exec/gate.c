@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// Measured (bench/busy.py): between most regions of a network lie less than SPIN_NS; with
-// a longer one the network on a busy machine takes twice as long. A spin that something
-// interrupted for more than LOST_NS had lost its processor: others want it.
+// Long enough for the next region of most networks, short beside the share of time that a
+// busy machine gives a thread (bench/busy.py). A spin that something interrupted for more
+// than LOST_NS had lost its processor: others want it.
 enum { SPIN_NS = 100000, LOST_NS = 20000, LOOKS = 8 };
 
 static int64_t now_ns(void) {
