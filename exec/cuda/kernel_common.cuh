@@ -1,7 +1,5 @@
 // What the kernels share: element access by dtype, positions in a loop nest, folds of a
-// block. Every kernel is right for any number of blocks and any power of two of threads,
-// one included: then it is plain C++ and runs on a host, which is how it is tested where
-// there is no device.
+// block. Every kernel is right for any number of blocks and any power of two of threads.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_KERNEL_COMMON_CUH
 #define EG_EXEC_KERNEL_COMMON_CUH
@@ -24,25 +22,12 @@ enum eg_op {
   EG_OP_COUNT
 };
 
-#ifdef __CUDACC__
+// Puts a kernel on a stream. Where kernels run without a device, this comes from there.
+#ifndef EG_LAUNCH
 #define EG_LAUNCH(kernel, blocks, threads, stream, ...)                                  \
   (kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>( \
        __VA_ARGS__),                                                                     \
    cudaGetLastError())
-#else
-struct eg_host_index {
-  unsigned x;
-};
-static thread_local eg_host_index blockIdx, gridDim, threadIdx = {0}, blockDim = {1};
-static inline void __syncthreads() {}
-// Host streams are in order and done at once.
-#define EG_LAUNCH(kernel, blocks, threads, stream, ...)                                  \
-  ([&] {                                                                                 \
-    gridDim.x = static_cast<unsigned>(blocks);                                           \
-    for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++)                           \
-      kernel(__VA_ARGS__);                                                               \
-    return (void)(stream), cudaSuccess;                                                  \
-  }())
 #endif
 
 enum { EG_BLOCK = 256, EG_MOST_BLOCKS = 65536 };

@@ -73,8 +73,8 @@ static cublasLtEpilogue_t epilogue_of(const eg_product *plan) {
   return plan->has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-static egraph_status make_desc(const eg_cuda_device *device, const eg_product *plan,
-                               bool is_double, product_payload *out) {
+static egraph_status make_desc(const eg_product *plan, bool is_double,
+                               product_payload *out) {
   cublasOperation_t first = plan->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasOperation_t second = plan->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasLtEpilogue_t epilogue = epilogue_of(plan);
@@ -85,13 +85,11 @@ static egraph_status make_desc(const eg_cuda_device *device, const eg_product *p
       "description of a product"));
   EG_TRY(set_desc(out->desc, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
   EG_TRY(set_desc(out->desc, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
-  EG_TRY(set_desc(out->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
-  if (!plan->has_bias) return EGRAPH_OK;
-  // Kernels are chosen for an address; every run sets its own.
-  return set_desc(out->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &device->workspace,
-                  sizeof device->workspace);
+  return set_desc(out->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
 }
 
+/// The kernel for addresses that are multiples of `alignment`. That of the bias is taken
+/// from an address: here one that is a multiple of no more; every run sets its own.
 static egraph_status find_algo(const eg_cuda_device *device, const product_payload *p,
                                uint32_t alignment, cublasLtMatmulAlgo_t *out) {
   static const cublasLtMatmulPreferenceAttributes_t names[] = {
@@ -103,6 +101,9 @@ static egraph_status find_algo(const eg_cuda_device *device, const product_paylo
   cublasLtMatmulHeuristicResult_t found;
   int count = 0;
   size_t workspace = EG_CUDA_WORKSPACE;
+  const void *bias = (const char *)device->workspace + alignment;
+  if (p->has_bias)
+    EG_TRY(set_desc(p->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
   EG_TRY(eg_cublas_check(cublasLtMatmulPreferenceCreate(&preference), "preference"));
   cublasStatus_t code = cublasLtMatmulPreferenceSetAttribute(
       preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
@@ -153,7 +154,9 @@ static egraph_status make_payload(const eg_cuda_builder *builder, const eg_produ
   if (batch.rank != 0 && batch.dims[batch.rank - 1] > INT32_MAX)
     return eg_cuda_refuse(builder, "too many batches");
   EG_TRY(plan_loops(plan, &batch, out));
-  EG_TRY(make_desc(builder->device, plan, is_double, out));
+  EG_TRY(make_desc(plan, is_double, out));
+  out->has_bias = plan->has_bias;
+  out->has_z = plan->has_z;
   EG_TRY(make_layout(&out->result, type, plan->m, plan->n, plan->step_result, count,
                      inner[0]));
   EG_TRY(make_layout(&out->a, type, plan->trans_a ? plan->k : plan->m,
@@ -163,8 +166,6 @@ static egraph_status make_payload(const eg_cuda_builder *builder, const eg_produ
   EG_TRY(find_algo(builder->device, out, (uint32_t)eg_dtype_bytes(plan->dtype),
                    &out->algo[0]));
   EG_TRY(find_algo(builder->device, out, WIDE, &out->algo[1]));
-  out->has_bias = plan->has_bias;
-  out->has_z = plan->has_z;
   if (is_double) {
     out->alpha.d = plan->alpha;
     out->beta.d = plan->has_z ? plan->beta : 0.0;

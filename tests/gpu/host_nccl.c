@@ -135,8 +135,9 @@ static void post(ncclComm_t comm) {
   (void)pthread_mutex_unlock(&lock);
 }
 
-/// As the library: not while something is in progress.
-static ncclResult_t add_call(ncclComm_t comm, call c) {
+/// As the library: not while something is in progress, and after what is on the stream.
+static ncclResult_t add_call(ncclComm_t comm, call c, cudaStream_t stream) {
+  if (cudaStreamSynchronize(stream) != cudaSuccess) return ncclUnhandledCudaError;
   if (comm->is_posted || comm->site->joined != comm->site->size ||
       comm->count == MOST_CALLS)
     return ncclInvalidUsage;
@@ -159,30 +160,25 @@ ncclResult_t ncclGroupEnd(void) {
 
 ncclResult_t ncclAllGather(const void *send, void *recv, size_t count,
                            ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
-  (void)stream;
-  return add_call(comm, (call){GATHER, send, recv, count, type, .peer = -1});
+  return add_call(comm, (call){GATHER, send, recv, count, type, .peer = -1}, stream);
 }
 ncclResult_t ncclReduceScatter(const void *send, void *recv, size_t count,
                                ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
                                cudaStream_t stream) {
-  (void)stream;
-  return add_call(comm, (call){SCATTER, send, recv, count, type, op, .peer = -1});
+  return add_call(comm, (call){SCATTER, send, recv, count, type, op, .peer = -1}, stream);
 }
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count,
                            ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
                            cudaStream_t stream) {
-  (void)stream;
-  return add_call(comm, (call){REDUCE, send, recv, count, type, op, .peer = -1});
+  return add_call(comm, (call){REDUCE, send, recv, count, type, op, .peer = -1}, stream);
 }
 ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
-  (void)stream;
-  return add_call(comm, (call){SEND, send, NULL, count, type, .peer = peer});
+  return add_call(comm, (call){SEND, send, NULL, count, type, .peer = peer}, stream);
 }
 ncclResult_t ncclRecv(void *recv, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
-  (void)stream;
-  return add_call(comm, (call){RECEIVE, NULL, recv, count, type, .peer = peer});
+  return add_call(comm, (call){RECEIVE, NULL, recv, count, type, .peer = peer}, stream);
 }
 
 // ---- work -------------------------------------------------------------------------
