@@ -247,22 +247,8 @@ static void use_cell(const use *a, cell *c, size_t at) {
 
 // ---- accesses ---------------------------------------------------------------------
 
-/// The part of the dynamic shared memory that the launch asked for.
-static region *dynamic_region(const eg_running *r, const char *address) {
-  static _Thread_local region all = {.name = "dynamic_shared"};
-  const char *start = (const char *)dynamic_shared;
-  if (address < start || address >= start + EG_SHARED_BYTES) return NULL;
-  all.start = start;
-  all.bytes = EG_SHARED_BYTES;
-  need_cells(&all);
-  all.bytes = r->request->shared_bytes;
-  return &all;
-}
-
 static region *find_shared_region(const eg_running *r, const char *address) {
   region *in = find_region(&shared, address);
-  if (in != NULL) return in;
-  in = dynamic_region(r, address);
   if (in != NULL || !find_shared((const void *)(uintptr_t)r->request->run)) return in;
   return find_region(&shared, address);
 }
@@ -295,6 +281,12 @@ static void fail_bounds(const char *address, size_t bytes, access_kind kind,
                    kind == READ ? "read" : "write", bytes, (const void *)address);
 }
 
+/// Of dynamic shared memory there is what the launch asked for.
+static size_t bytes_of(const eg_running *r, const region *in) {
+  bool is_dynamic = strcmp(in->name, "dynamic_shared") == 0;
+  return is_dynamic ? r->request->shared_bytes : in->bytes;
+}
+
 /// Stacks and arguments are of one thread alone.
 static bool is_own(const eg_running *r, const char *address, access_kind kind) {
   return is_within(r->stack, (size_t)(r->stack_end - r->stack), address) ||
@@ -307,7 +299,7 @@ static void check(const char *address, size_t bytes, access_kind kind) {
   bool is_shared;
   if (r->request == NULL || is_own(r, address, kind)) return;
   region *in = find_any(r, address, &is_shared);
-  if (in == NULL || address + bytes > in->start + in->bytes)
+  if (in == NULL || address + bytes > in->start + bytes_of(r, in))
     fail_bounds(address, bytes, kind, in != NULL && is_shared);
   if ((uintptr_t)address % (bytes < 8 ? bytes : 8) != 0)
     eg_emulator_fail(EG_MISALIGNED ": %zu bytes at %p", bytes, (const void *)address);

@@ -34,14 +34,12 @@ typedef struct scheduler {
   char *stacks; // of all fibers
   fiber fibers[EG_MOST_THREADS];
   uint64_t random;
+  uint16_t order[EG_MOST_THREADS]; // of threads that can run
+  char finding[512];
 } scheduler;
 
 EG_NEAR _Thread_local eg_running eg_running_thread;
 static EG_NEAR _Thread_local scheduler *own;
-static _Thread_local char finding[512];
-
-// `extern __shared__ unsigned char dynamic_shared[]` of all kernels.
-_Thread_local unsigned char dynamic_shared[EG_SHARED_BYTES] __attribute__((aligned(64)));
 
 enum { RAN, STOPPED, FAILED }; // what comes to the scheduler's place
 
@@ -52,12 +50,13 @@ void eg_emulator_fail(const char *format, ...) {
   (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   const eg_running *r = &eg_running_thread;
-  snprintf(finding, sizeof finding, "%s: kernel %s, block %u of %u, thread %u of %u",
-           text, r->request->name, r->block, r->blocks, r->thread, r->threads);
+  snprintf(own->finding, sizeof own->finding,
+           "%s: kernel %s, block %u of %u, thread %u of %u", text, r->request->name,
+           r->block, r->blocks, r->thread, r->threads);
   _longjmp(own->place, FAILED);
 }
 
-const char *eg_emulator_finding(void) { return finding; }
+const char *eg_emulator_finding(void) { return own->finding; }
 
 // ---- fibers -----------------------------------------------------------------------
 
@@ -248,7 +247,6 @@ static bool have_ended(void) {
 
 /// The scheduler. Its own variables outlive jumps, so they are in memory.
 static bool run_block(void) {
-  static _Thread_local uint16_t order[EG_MOST_THREADS];
   volatile uint32_t next = 0, count = 0;
   eg_running *r = &eg_running_thread;
   r->barrier = r->block_start = ++r->now;
@@ -261,9 +259,9 @@ static bool run_block(void) {
   }
   if (_setjmp(own->place) == FAILED) return false;
   for (;;) {
-    if (next < count) resume(order[next++]); // comes back at _setjmp
+    if (next < count) resume(own->order[next++]); // comes back at _setjmp
     next = 0;
-    count = list_ready(order);
+    count = list_ready(own->order);
     if (count != 0) continue;
     if (have_ended()) return true;
     if (!release_warps()) release_block();

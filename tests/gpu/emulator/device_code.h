@@ -15,6 +15,8 @@
 #undef __shared__
 #define __shared__ __attribute__((aligned(65536))) thread_local
 
+inline __shared__ unsigned char dynamic_shared[EG_SHARED_BYTES];
+
 struct eg_emulated_index {
   unsigned x;
 };

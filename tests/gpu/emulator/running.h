@@ -23,7 +23,4 @@ extern EG_NEAR _Thread_local eg_running eg_running_thread;
 __attribute__((noreturn, format(printf, 1, 2))) void eg_emulator_fail(const char *format,
                                                                       ...);
 
-/// Dynamic shared memory of all kernels.
-extern _Thread_local unsigned char dynamic_shared[EG_SHARED_BYTES];
-
 #endif

@@ -38,14 +38,14 @@ struct CUevent_st {
 static pthread_mutex_t device_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int current_device;
 static _Thread_local cudaError_t last_error;
-static _Thread_local char message[512];
+static _Thread_local const char *message = "failure"; // of the last error
 
 static void lock(void) { (void)pthread_mutex_lock(&device_mutex); }
 static void unlock(void) { (void)pthread_mutex_unlock(&device_mutex); }
 
 static cudaError_t fail(cudaError_t code, const char *text) {
   if (code == cudaSuccess) return code;
-  snprintf(message, sizeof message, "%s", text);
+  message = text;
   return last_error = code;
 }
 
