@@ -1,6 +1,6 @@
 #!/bin/bash
 # Packs the command, the plugins and the tests of label gpu from a build folder into one archive that runs
-# on a machine with a GPU: gpu_bundle.sh BUILD-FOLDER OUT.tgz. There: unpack, and egraph-gpu/run.sh
+# on a machine with a GPU: gpu_bundle.sh BUILD-FOLDER OUT.tgz. There: unpack, and egraph-gpu/run.sh (gpu_check.sh)
 # Libraries that are not part of every system come along; those of CUDA are expected on the target, or in
 # the folders that LD_LIBRARY_PATH names.
 # SPDX-License-Identifier: Apache-2.0
@@ -13,7 +13,7 @@ build=$1 archive=$2
 command -v patchelf >/dev/null || { echo "gpu_bundle: apt-get install patchelf" >&2; exit 1; }
 plugins=(libegraph_cuda.so)
 [ -e "$build/libegraph_nccl.so" ] && plugins+=(libegraph_nccl.so)
-tests=(test_backend_conformance test_device_channel test_ranks_graphs)
+tests=(test_backend_conformance test_device_channel test_ranks_graphs gpu/test_device_rows gpu/test_device_training)
 for file in "${plugins[@]}" tools/egraph "${tests[@]/#/tests/}"; do
   [ -e "$build/$file" ] || { echo "gpu_bundle: $build/$file is missing; build it where nvcc is found" >&2; exit 1; }
 done
@@ -42,16 +42,7 @@ strip --strip-unneeded "$top"/bin/* "$top"/lib/*
 for file in "$top"/lib/*; do patchelf --set-rpath '$ORIGIN' "$file"; done
 for file in "$top"/bin/*; do patchelf --set-rpath '$ORIGIN/../lib' "$file"; done
 
-cat >"$top/run.sh" <<'RUN'
-#!/bin/bash
-# Runs the tests that need a GPU. Exit status 77: skipped, because there is none.
-cd "$(dirname "$0")"
-bin/test_backend_conformance cuda || exit
-for name in device_channel ranks_graphs; do
-  bin/test_$name lib/libegraph_cuda.so lib/libegraph_nccl.so device || exit
-done
-RUN
-chmod +x "$top/run.sh"
+cp "$(dirname "$0")/gpu_check.sh" "$top/run.sh"
 tar -C "$work" -czf "$archive" egraph-gpu
 bytes=$(stat -c %s "$archive")
 echo "$archive: $((bytes / 1024)) KiB"

@@ -12,7 +12,7 @@ __global__ void link_kernel(const eg_gathering work, const void *indices, int64_
   for (int64_t n = first_item(); n < work.count; n += item_step()) {
     const int64_t index = table_index(work, indices, n);
     int64_t before = n - 1, next = n + 1;
-    if (index < 0) *fault = 1;
+    if (index < 0) atomicExch(fault, 1);
     while (before >= 0 && table_index(work, indices, before) != index)
       before--;
     while (next < work.count && table_index(work, indices, next) != index)

@@ -144,6 +144,7 @@ egraph_status eg_series_flush(eg_series *series) {
 
 void eg_series_settle(eg_series *series) {
   if (series->noted.len == 0) return;
+  (void)cudaSetDevice(series->device->ordinal); // the caller may be any thread
   egraph_status status = eg_series_flush(series);
   if (status != EGRAPH_OK) series->failed = status;
 }

@@ -179,7 +179,7 @@ __global__ void gather_kernel(const eg_gathering work, T *to, const T *table,
     const int64_t outer = i / work.inner / work.count, n = i / work.inner % work.count;
     const int64_t index = table_index(work, indices, n), here = index - work.first;
     if (index < 0) {
-      *fault = 1;
+      atomicExch(fault, 1);
       continue;
     }
     const bool is_here = here >= 0 && here < work.size;

@@ -177,6 +177,7 @@ static egraph_status ask_nccl(ncclComm_t comm, bool *out_is_done) {
 static egraph_status ask_event(const nccl_transport *transport, bool *out_is_done) {
   cudaError_t code = cudaEventQuery(transport->event);
   *out_is_done = code == cudaSuccess;
+  if (code == cudaErrorNotReady) (void)cudaGetLastError(); // it is no failure
   return code == cudaErrorNotReady ? EGRAPH_OK : check_cuda(code, "collective");
 }
 

@@ -56,6 +56,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return (void)graph, cudaSuccess; }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return free(exec), cudaSuccess; }
 cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+cudaError_t cudaSetDevice(int number) { return (void)number, cudaSuccess; }
 egraph_status eg_cuda_check(cudaError_t code, const char *what) {
   return code == cudaSuccess ? EGRAPH_OK : EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s", what);
 }
