@@ -308,7 +308,13 @@ static egraph_status exchange(void *user, eg_channel *channel) {
     eg_tensor_set_int(&whole, at++, value_at(p, index));
   while (next_index(&p->type, index));
   eg_block_read(&p->mesh, channel->rank, &p->type, &p->from, whole.data, block.data);
-  egraph_status status = reformat(&block, p->from.format);
+  size_t offset;
+  bool is_together = eg_block_find(&p->mesh, channel->rank, &p->type, &p->from, &offset);
+  egraph_status status = EGRAPH_OK;
+  if (is_together &&
+      memcmp((char *)whole.data + offset, block.data, eg_type_bytes(&local)) != 0)
+    status = EG_FAIL(EGRAPH_E_INTERNAL, "a block that lies together elsewhere");
+  if (status == EGRAPH_OK) status = reformat(&block, p->from.format);
   for (uint32_t h = 0; status == EGRAPH_OK && h < p->halo_count; h++)
     status = exchange_one(&p->halos[h], channel, &block);
   if (status == EGRAPH_OK) status = reformat(&block, EG_FORMAT_PLAIN);

@@ -134,8 +134,33 @@ static void transitions_change_one_axis(void **state) {
   }
 }
 
+static void formats_change_where_shardings_are_equal(void **state) {
+  (void)state;
+  eg_mesh mesh = mesh_of("a=2,b=2");
+  eg_layout from = sharding_of(&mesh, "S0,R"), to = from,
+            other = sharding_of(&mesh, "R,R");
+  eg_type type = eg_type_of(EGRAPH_FLOAT32, 4, (int64_t[]){4, 12, 2, 2});
+  eg_transition transition;
+  to.format = other.format = EG_FORMAT_NCHW8C;
+  assert_true(eg_transition_between(&mesh, &type, &from, &to, &transition));
+  assert_int_equal(transition.kind, EG_TRANSITION_REORDER);
+  assert_int_equal(transition.from, EG_FORMAT_PLAIN);
+  assert_int_equal(transition.to, EG_FORMAT_NCHW8C);
+  assert_true(eg_transition_bytes(&mesh, &type, &from, &transition) == 0);
+  assert_false(eg_transition_between(&mesh, &type, &from, &other, &transition));
+  assert_true(eg_transition_between(&mesh, &type, &to, &other, &transition));
+  assert_int_equal(transition.kind, EG_TRANSITION_ALL_GATHER);
+  eg_layout channels = sharding_of(&mesh, "S1,R"); // 6 of them, no whole block
+  channels.format = EG_FORMAT_NCHW8C;
+  assert_false(eg_transition_between(&mesh, &type, &channels, &other, &transition));
+  eg_type local = eg_sharding_local(&mesh, &type, &to);
+  assert_int_equal(local.dims[0], 2);
+  assert_int_equal(eg_type_bytes(&local), 2 * 16 * 4 * 4); // two blocks of channels
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(formats_change_where_shardings_are_equal),
       cmocka_unit_test(meshes_are_read_and_printed),
       cmocka_unit_test(ranks_count_row_major),
       cmocka_unit_test(shardings_are_checked),

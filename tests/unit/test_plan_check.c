@@ -80,6 +80,10 @@ static void goes_back(eg_plan *plan) {
   plan->steps.data[plan->steps.len - 1].phase = EG_PHASE_FORWARD;
 }
 
+static void has_a_format_of_images(eg_plan *plan) {
+  plan->states.data[0].layout.format = EG_FORMAT_NHWC;
+}
+
 static void every_broken_plan_is_found(void **state) {
   (void)state;
   static const breaking ROWS[] = {
@@ -98,6 +102,7 @@ static void every_broken_plan_is_found(void **state) {
       {has_blocks_of_one_result, "results of a node that stand for several", 5},
       {leaves_for_other_blocks, "for another number of blocks", 0},
       {goes_back, "a phase that was over", 0},
+      {has_a_format_of_images, "a state whose layout does not fit its value", 0},
   };
   for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
     eg_emitted_plan made;

@@ -174,6 +174,49 @@ static void blocks_of_weights_are_held_once(void **unused) {
   setup_deinit(&s);
 }
 
+// x gives its place to b, which lies behind a in y.
+static void concatenations_by_rows_are_views(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s,
+             "(egraph-graph 1)(input x \"float32[64,64]\")(let a (relu x))"
+             "(let b (tanh x))(let y (concat :axis 0 a b))(output y)",
+             "a=2", 0);
+  uint32_t x = entry(&s, "x", "R"), a = replicate(&s, "a", x, EG_PLAN_NONE);
+  leave(&s, replicate(&s, "y", a, replicate(&s, "b", x, EG_PLAN_NONE)));
+  sizes noted = {.s = &s};
+  assert_ok(run_ranks(&s, note_sizes, &noted));
+  assert_int_equal(noted.arena[0], 2 * 64 * 64 * 4);
+  setup_deinit(&s);
+}
+
+// s is computed from w at load and cut in rows; neither w nor all of s is held.
+static void computed_constants_are_held_in_blocks(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s,
+             "(egraph-graph 1)(input x \"float32[64,64]\")(weight w \"float32[64,64]\")"
+             "(let s (relu w))(let y (add x s))(output y)",
+             "a=2", 0);
+  uint32_t x = entry(&s, "x", "S0"), constant = entry(&s, "s", "S0");
+  uint32_t made = state(&s, "y", "S0", 0);
+  eg_plan_step step = {.node = {1}, .action = {EG_ACTION_SPLIT}};
+  assert_ok(eg_u32s_append(&s.plan.operands, (uint32_t[]){x, constant, made}, 3));
+  assert_ok(eg_plan_steps_push(&s.plan.steps, step));
+  leave(&s, made);
+  assert_ok(eg_plan_check(&s.plan, eg_allocator_heap()));
+  sizes noted = {.s = &s};
+  assert_ok(run_ranks(&s, note_sizes, &noted));
+  assert_int_equal(noted.arena[1], 32 * 64 * 4); // y over x
+  assert_int_equal(noted.weights[1], 32 * 64 * 4);
+  assert_ok(eg_u32s_push(&s.plan.carried, 0)); // w comes from the step before
+  assert_ok(eg_u32s_push(&s.plan.carried,
+                         eg_graph_node_at(s.graph, (eg_graph_node){0}).inputs[0].id));
+  assert_fails(eg_plan_check(&s.plan, eg_allocator_heap()), EGRAPH_E_INTERNAL,
+               "a state that nothing makes");
+  setup_deinit(&s);
+}
+
 // Eight weights of 2^61 bytes: their sum is 0 where it wraps.
 static void sums_of_sizes_do_not_wrap(void **unused) {
   (void)unused;
@@ -230,6 +273,43 @@ static void a_rank_may_be_given_its_block_only(void **unused) {
   leave(&s, replicate(&s, "y", move_to(&s, x, "R"), EG_PLAN_NONE));
   assert_ok(run_ranks(&s, give_blocks, &s));
   assert_memory_equal(s.inputs.items[0].data, s.outputs.items[0].data, 256);
+  setup_deinit(&s);
+}
+
+// ---- figures of steps ---------------------------------------------------------------
+
+static egraph_status time_steps(void *user, eg_channel *channel) {
+  setup *s = user;
+  eg_rank_program *program;
+  EG_TRY(open_program(s, channel, "reference", &program));
+  egraph_status status = eg_rank_program_load(program);
+  eg_rank_program_set_timing(program, true);
+  if (status == EGRAPH_OK) status = eg_rank_program_run(program, s->inputs.items);
+  const char *const kernels[] = {"reference", "all-gather", "reference"};
+  bool fits = eg_rank_program_step_count(program) == 3;
+  for (uint32_t i = 0; fits && i < 3; i++) {
+    const eg_step_figures *step = eg_rank_program_step_at(program, i);
+    fits = strcmp(step->kernel, kernels[i]) == 0 && step->seconds > 0 &&
+           step->node.id == (i == 1 ? UINT32_MAX : i / 2);
+  }
+  eg_rank_program_destroy(program);
+  return status == EGRAPH_OK && !fits ? EG_FAIL(EGRAPH_E_INTERNAL, "other steps")
+                                      : status;
+}
+
+static void steps_and_moves_are_timed(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s,
+             "(egraph-graph 1)(input x \"float32[64,64]\")(let y (exp x))"
+             "(let z (tanh y))(output z)",
+             "a=2", 0);
+  eg_plan_step step = {.action = {EG_ACTION_SPLIT}};
+  uint32_t x = entry(&s, "x", "S0"), y = state(&s, "y", "S0", 0);
+  assert_ok(eg_u32s_append(&s.plan.operands, (uint32_t[]){x, y}, 2));
+  assert_ok(eg_plan_steps_push(&s.plan.steps, step));
+  leave(&s, replicate(&s, "z", move_to(&s, y, "R"), EG_PLAN_NONE));
+  assert_ok(run_ranks(&s, time_steps, &s));
   setup_deinit(&s);
 }
 
@@ -308,6 +388,48 @@ static void misuse_is_told(void **unused) {
   setup_deinit(&s);
 }
 
+static const char window[] =
+    "(egraph-graph 1)(input x \"float32[2,16,8,8]\")(weight w \"float32[16,16,3,3]\")"
+    "(let y (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] x w))(output y)";
+
+static void only_plain_tensors_are_moved(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s, window, "a=2", 0);
+  uint32_t x = entry(&s, "x", "R");
+  leave(&s, replicate(&s, "y", x, entry(&s, "w", "R")));
+  s.plan.output_states.data[0] = move_to(&s, s.plan.output_states.data[0], "S0");
+  assert_ok(eg_plan_check(&s.plan, eg_allocator_heap()));
+  for (uint32_t state = 2; state < 4; state++) // before the slice and after it
+    s.plan.states.data[state].layout.format = EG_FORMAT_NHWC;
+  assert_fails(eg_plan_check(&s.plan, eg_allocator_heap()), EGRAPH_E_INTERNAL,
+               "no single transition");
+  setup_deinit(&s);
+}
+
+static void halos_are_of_plain_tensors(void **unused) {
+  (void)unused;
+  uint32_t refused = 0;
+  for (uint32_t strategy = 0; strategy < 4; strategy++) {
+    setup s;
+    setup_init(&s, window, "a=2", 0);
+    uint32_t x = entry(&s, "x", "S2"), w = entry(&s, "w", "R");
+    uint32_t y = state(&s, "y", "S2", 0);
+    eg_plan_step step = {.action = {(uint8_t)(EG_ACTION_SPLIT + strategy)}};
+    assert_ok(eg_u32s_append(&s.plan.operands, (uint32_t[]){x, w, y}, 3));
+    assert_ok(eg_plan_steps_push(&s.plan.steps, step));
+    leave(&s, y);
+    if (eg_plan_check(&s.plan, eg_allocator_heap()) == EGRAPH_OK) {
+      s.plan.states.data[x].layout.format = EG_FORMAT_NHWC;
+      assert_fails(eg_plan_check(&s.plan, eg_allocator_heap()), EGRAPH_E_INTERNAL,
+                   "halos on a tensor that is not plain");
+      refused++;
+    }
+    setup_deinit(&s);
+  }
+  assert_int_equal(refused, 1); // the strategy that splits the rows
+}
+
 static void unknown_operators_are_named(void **unused) {
   (void)unused;
   setup s;
@@ -351,6 +473,11 @@ int main(void) {
       cmocka_unit_test(what_is_carried_is_changed_in_place),
       cmocka_unit_test(what_is_carried_is_not_overwritten_by_others),
       cmocka_unit_test(blocks_of_weights_are_held_once),
+      cmocka_unit_test(concatenations_by_rows_are_views),
+      cmocka_unit_test(computed_constants_are_held_in_blocks),
+      cmocka_unit_test(steps_and_moves_are_timed),
+      cmocka_unit_test(only_plain_tensors_are_moved),
+      cmocka_unit_test(halos_are_of_plain_tensors),
       cmocka_unit_test(a_rank_may_be_given_its_block_only),
       cmocka_unit_test(a_rank_that_fails_ends_all),
       cmocka_unit_test(misuse_is_told),
