@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "api/option_structs.h"
 #include "api/require.h"
 #include "base/file.h"
 #include "extract/extract.h"
@@ -108,20 +109,21 @@ static egraph_status parse_method(const char *name, eg_extract_method *out) {
                  name);
 }
 
-static egraph_status convert_options(const egraph_extract_options *options,
+static egraph_status convert_options(const egraph_extract_options *given,
                                      eg_extract_options *out) {
+  egraph_extract_options options;
+  EG_TRY(eg_options_take(EGRAPH_EXTRACT_OPTIONS, given, &options));
   *out = (eg_extract_options)EG_EXTRACT_OPTIONS_DEFAULT;
-  if (options == NULL) return EGRAPH_OK;
-  EG_TRY(parse_method(options->extractor, &out->method));
-  EG_TRY(parse_passes(options->passes, &out->disabled_passes));
-  if (options->time_limit != 0) out->time_limit_seconds = options->time_limit;
-  out->work_limit = options->work_limit;
-  out->relative_gap = options->relative_gap;
-  out->seed = options->seed;
-  out->threads = options->threads;
-  out->progress = options->progress;
-  out->user = options->user;
-  out->certificate = options->certificate;
+  EG_TRY(parse_method(options.extractor, &out->method));
+  EG_TRY(parse_passes(options.passes, &out->disabled_passes));
+  if (options.time_limit != 0) out->time_limit_seconds = options.time_limit;
+  out->work_limit = options.work_limit;
+  out->relative_gap = options.relative_gap;
+  out->seed = options.seed;
+  out->threads = options.threads;
+  out->progress = options.progress;
+  out->user = options.user;
+  out->certificate = options.certificate;
   return EGRAPH_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/convert.h"
+#include "api/option_structs.h"
 #include "api/require.h"
 #include "base/sexpr.h"
 #include "optimize/predict.h"
@@ -71,6 +72,13 @@ static egraph_status load_text(const egraph_allocator *alloc, const char *path,
   return status;
 }
 
+/// Where a model comes from: a file, or memory that a name stands for.
+typedef struct model_source {
+  const char *path;
+  const void *bytes; // NULL: of the file
+  size_t size;
+} model_source;
+
 /// Whether all inputs have this batch already.
 static bool has_batch(const eg_graph *graph, int64_t batch) {
   for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
@@ -99,8 +107,9 @@ static egraph_status change_batch(const egraph_allocator *alloc, const char *pat
   return status;
 }
 
-static egraph_status load_onnx(const egraph_allocator *alloc, const char *path,
+static egraph_status load_onnx(const egraph_allocator *alloc, const model_source *source,
                                const egraph_load_options *options, egraph_graph **out) {
+  const char *path = source->path;
   uint32_t symbolic = 0, open = 0;
   eg_onnx_dim *dims;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
@@ -108,6 +117,8 @@ static egraph_status load_onnx(const egraph_allocator *alloc, const char *path,
   EG_TRY(eg_alloc(heap, options->dim_count, sizeof *dims, &dims));
   for (uint32_t i = 0; i < options->dim_count; i++)
     dims[i] = (eg_onnx_dim){options->dims[i].name, options->dims[i].size};
+  import.bytes = source->bytes;
+  import.size = source->size;
   import.batch = options->batch;
   import.dims = dims;
   import.dim_count = options->dim_count;
@@ -134,20 +145,34 @@ static egraph_status check_sizes(const eg_graph *graph, const char *path,
                  path);
 }
 
-egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
-                                const egraph_load_options *options, egraph_graph **out) {
-  EG_REQUIRE(path, out);
-  const egraph_load_options defaults = {.batch = 0};
-  if (options == NULL) options = &defaults;
-  if (!is_text_path(path)) return load_onnx(alloc, path, options, out);
+static egraph_status load_model(const egraph_allocator *alloc, const model_source *source,
+                                const egraph_load_options *given, egraph_graph **out) {
+  egraph_load_options options;
+  EG_TRY(eg_options_take(EGRAPH_LOAD_OPTIONS, given, &options));
+  if (!is_text_path(source->path)) return load_onnx(alloc, source, &options, out);
   eg_graph *graph;
-  EG_TRY(load_text(alloc, path, &graph));
-  egraph_status status = check_sizes(graph, path, options);
+  EG_TRY(source->bytes != NULL
+             ? eg_graph_parse(alloc, source->path, source->bytes, source->size, &graph)
+             : load_text(alloc, source->path, &graph));
+  egraph_status status = check_sizes(graph, source->path, &options);
   if (status == EGRAPH_OK)
     *out = graph;
   else
     eg_graph_destroy(graph);
   return status;
+}
+
+egraph_status egraph_graph_load(const egraph_allocator *alloc, const char *path,
+                                const egraph_load_options *options, egraph_graph **out) {
+  EG_REQUIRE(path, out);
+  return load_model(alloc, &(model_source){.path = path}, options, out);
+}
+
+egraph_status egraph_graph_parse(const egraph_allocator *alloc, const char *name,
+                                 const void *bytes, size_t size,
+                                 const egraph_load_options *options, egraph_graph **out) {
+  EG_REQUIRE(name, bytes, out);
+  return load_model(alloc, &(model_source){name, bytes, size}, options, out);
 }
 
 uint32_t egraph_graph_open_dims(const egraph_graph *graph) {
@@ -180,6 +205,26 @@ egraph_status egraph_graph_save(const egraph_graph *graph, const char *path) {
   if (status == EGRAPH_OK) status = eg_file_write(path, text.chars.data, text.chars.len);
   eg_text_deinit(&text);
   return status;
+}
+
+egraph_status egraph_graph_pack(const egraph_allocator *alloc, const egraph_graph *graph,
+                                void **out, size_t *out_size) {
+  EG_REQUIRE(graph, out, out_size);
+  unsigned char *bytes, *copy;
+  size_t size;
+  EG_TRY(eg_onnx_pack(graph, &bytes, &size));
+  egraph_status status = eg_alloc(eg_allocator_or_heap(alloc), size, 1, &copy);
+  if (status == EGRAPH_OK) {
+    memcpy(copy, bytes, size);
+    *out = copy;
+    *out_size = size;
+  }
+  eg_free(eg_graph_allocator(graph), bytes, size, 1);
+  return status;
+}
+
+void egraph_bytes_free(const egraph_allocator *alloc, void *bytes, size_t size) {
+  if (bytes != NULL) eg_free(eg_allocator_or_heap(alloc), bytes, size, 1);
 }
 
 static egraph_status type_of_arguments(egraph_dtype dtype, uint32_t rank,

@@ -39,10 +39,14 @@ egraph_status eg_planning_machine_open(const egraph_allocator *alloc,
                                        eg_cost_model **out_costs) {
   const char *name = options->machine != NULL ? options->machine : "host";
   uint32_t ranks;
-  if (options->measure && eg_machine_is_host(name, &ranks))
+  if (options->machine_text == NULL && options->measure &&
+      eg_machine_is_host(name, &ranks))
     return eg_measured_host_open(host, *alloc, options->database, ranks, out_machine,
                                  out_costs);
-  EG_TRY(eg_machine_load(alloc, name, out_machine));
+  EG_TRY(options->machine_text != NULL
+             ? eg_machine_parse(alloc, name, options->machine_text,
+                                strlen(options->machine_text), 0, out_machine)
+             : eg_machine_load(alloc, name, out_machine));
   if (options->database == NULL) return EGRAPH_OK;
   return eg_machine_profile_open(alloc, out_machine, options->database, out_costs);
 }

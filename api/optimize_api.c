@@ -2,6 +2,7 @@
 // profiler that feeds it: the only place where planning and execution meet.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/costs.h"
+#include "api/option_structs.h"
 #include "api/require.h"
 #include "optimize/optimizer.h"
 #include "optimize/predict.h"
@@ -50,14 +51,15 @@ egraph_status egraph_costs_create(const egraph_allocator *alloc,
                                   const egraph_costs_options *options,
                                   egraph_costs **out) {
   EG_REQUIRE(out);
+  egraph_costs_options own;
+  EG_TRY(eg_options_take(EGRAPH_COSTS_OPTIONS, options, &own));
   egraph_costs *costs;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *costs, &costs));
   *costs = (egraph_costs){.alloc = heap};
   eg_text_init(&costs->backend, heap);
   eg_text_init(&costs->machine, heap);
-  const egraph_costs_options defaults = {.measure = false};
-  egraph_status status = open_costs(costs, options != NULL ? options : &defaults);
+  egraph_status status = open_costs(costs, &own);
   if (status != EGRAPH_OK)
     egraph_costs_destroy(costs);
   else
@@ -153,7 +155,8 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
                               const egraph_rules *rules, egraph_costs *costs,
                               const egraph_options *options, egraph_result **out) {
   EG_REQUIRE(graph, rules, costs, out);
-  egraph_options defaults = egraph_options_default();
+  egraph_options own;
+  EG_TRY(eg_options_take(EGRAPH_OPTIMIZE_OPTIONS, options, &own));
   eg_measurer measurer = measurer_of(costs);
   eg_optimizer_input input = {.graph = graph,
                               .rules = rules,
@@ -162,6 +165,18 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
                               .measure_progress = costs->options.progress,
                               .measure_user = costs->options.user,
                               .formats = eg_profiler_formats(costs->profiler),
-                              .options = options != NULL ? options : &defaults};
+                              .options = &own};
   return eg_optimizer_run(eg_allocator_or_heap(alloc), &input, out);
+}
+
+void egraph_result_destroy(egraph_result *result) {
+  if (result == NULL) return;
+  uint32_t count = result->saturation.rule_count;
+  for (uint32_t i = 0; result->rule_names != NULL && i < count; i++)
+    eg_string_free(result->alloc, result->rule_names[i]);
+  eg_free(result->alloc, result->rule_names, count, sizeof *result->rule_names);
+  eg_saturation_report_deinit(&result->saturation);
+  eg_emission_deinit(&result->emission);
+  eg_graph_destroy(result->graph);
+  eg_free(result->alloc, result, 1, sizeof *result);
 }

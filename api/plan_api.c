@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/machine_profile.h"
+#include "api/option_structs.h"
 #include "api/plan_rivals.h"
 #include "api/require.h"
 #include "api/trained.h"
@@ -51,10 +52,6 @@ typedef struct plan_job {
   uint32_t ruled_out_meshes;
   eg_rival_list rivals;
 } plan_job;
-
-egraph_plan_options egraph_plan_options_default(void) {
-  return (egraph_plan_options){.machine = "host"};
-}
 
 static double elapsed(const plan_job *job) { return eg_clock_seconds() - job->start; }
 
@@ -435,11 +432,12 @@ static egraph_status plan_for_machine(plan_job *job) {
 egraph_status egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
                                  const egraph_plan_options *options, egraph_plan **out) {
   EG_REQUIRE(graph, out);
-  const egraph_plan_options defaults = egraph_plan_options_default();
-  plan_job job = {.options = options != NULL ? options : &defaults,
+  egraph_plan_options own;
+  EG_TRY(eg_options_take(EGRAPH_PLAN_OPTIONS, options, &own));
+  plan_job job = {.options = &own,
                   .graph = graph,
                   .start = eg_clock_seconds(),
-                  .rivals = {.is_wanted = options != NULL && options->baselines},
+                  .rivals = {.is_wanted = own.baselines},
                   .bound = INFINITY,
                   .least_memory = INFINITY,
                   .is_infeasible = true};

@@ -1,6 +1,7 @@
 // The public function that prices a plan without searching.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/machine_profile.h"
+#include "api/option_structs.h"
 #include "api/planned.h"
 #include "api/require.h"
 #include "base/clock.h"
@@ -23,14 +24,16 @@ static bool stops_measuring(void *user) { return eg_clock_seconds() > *(double *
 
 egraph_status egraph_plan_price(egraph_plan *plan, const egraph_plan_options *options) {
   EG_REQUIRE(plan);
-  double limit = options->time_limit > 0 ? options->time_limit : DEFAULT_SECONDS;
+  egraph_plan_options own;
+  EG_TRY(eg_options_take(EGRAPH_PLAN_OPTIONS, options, &own));
+  double limit = own.time_limit > 0 ? own.time_limit : DEFAULT_SECONDS;
   double until = eg_clock_seconds() + MEASURING_SHARE * limit;
   eg_measured_host host = {.stop = stops_measuring, .user = &until};
   eg_machine machine = {.name = ""};
   eg_cost_model *model = NULL;
   EG_TRY(eg_planned_require(plan));
   egraph_status status =
-      eg_planning_machine_open(&plan->alloc, options, &host, &machine, &model);
+      eg_planning_machine_open(&plan->alloc, &own, &host, &machine, &model);
   if (status == EGRAPH_OK) status = price(plan, &machine, model);
   if (status == EGRAPH_OK) plan->report.memory_limit = machine.memory_bytes;
   eg_cost_model_destroy(model);

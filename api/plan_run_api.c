@@ -1,13 +1,12 @@
 // The public functions that run plans: on threads, or as one process of several.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/convert.h"
+#include "api/option_structs.h"
 #include "api/planned.h"
 #include "api/require.h"
 #include "api/tensors.h"
 #include "exec/rank_program.h"
 #include "exec/step_check.h"
-
-enum { DEFAULT_SEED = 1 };
 
 static egraph_status check_counts(const eg_plan *plan, uint64_t inputs,
                                   uint64_t outputs) {
@@ -27,7 +26,7 @@ static egraph_status check_counts(const eg_plan *plan, uint64_t inputs,
 
 typedef struct plan_runner {
   const egraph_plan *plan;
-  const egraph_plan_run_options *options;
+  egraph_plan_run_options options;
   eg_tensors tensors; // of the caller
   eg_plan_run run;
   const char *channel; // NULL: threads
@@ -45,7 +44,7 @@ static egraph_status on_step(void *user, const eg_step_report *report) {
 }
 
 static void fill_run(plan_runner *r, uint32_t input_count) {
-  const egraph_plan_run_options *o = r->options;
+  const egraph_plan_run_options *o = &r->options;
   r->run = (eg_plan_run){.rank = EG_RANK_OPTIONS_DEFAULT,
                          .channel = EG_CHANNEL_OPTIONS_DEFAULT,
                          .steps = o->steps != 0 ? o->steps : 1,
@@ -73,10 +72,10 @@ static egraph_status run_process(const plan_runner *r, const egraph_allocator *h
 }
 
 static egraph_status run_plan(plan_runner *r, const egraph_allocator *alloc,
+                              const egraph_plan_run_options *options,
                               const egraph_tensor *inputs, uint32_t input_count,
                               const egraph_tensor *outputs, uint32_t output_count) {
-  const egraph_plan_run_options defaults = {.seed = DEFAULT_SEED};
-  if (r->options == NULL) r->options = &defaults;
+  EG_TRY(eg_options_take(EGRAPH_PLAN_RUN_OPTIONS, options, &r->options));
   EG_TRY(eg_planned_require(r->plan));
   const eg_plan *planned = &r->plan->planned.plan;
   if (eg_plan_is_folded(planned))
@@ -108,8 +107,8 @@ egraph_status egraph_plan_run_local(const egraph_allocator *alloc,
   EG_REQUIRE(plan);
   EG_REQUIRE_ARRAY(inputs, input_count);
   EG_REQUIRE_ARRAY(outputs, output_count);
-  plan_runner r = {.plan = plan, .options = options};
-  return run_plan(&r, alloc, inputs, input_count, outputs, output_count);
+  plan_runner r = {.plan = plan};
+  return run_plan(&r, alloc, options, inputs, input_count, outputs, output_count);
 }
 
 egraph_status egraph_plan_run_rank(const egraph_allocator *alloc, const egraph_plan *plan,
@@ -121,9 +120,8 @@ egraph_status egraph_plan_run_rank(const egraph_allocator *alloc, const egraph_p
   EG_REQUIRE(plan, channel, out_rank);
   EG_REQUIRE_ARRAY(inputs, input_count);
   EG_REQUIRE_ARRAY(outputs, output_count);
-  plan_runner r = {
-      .plan = plan, .options = options, .channel = channel, .out_rank = out_rank};
-  return run_plan(&r, alloc, inputs, input_count, outputs, output_count);
+  plan_runner r = {.plan = plan, .channel = channel, .out_rank = out_rank};
+  return run_plan(&r, alloc, options, inputs, input_count, outputs, output_count);
 }
 
 // ---- checking steps ---------------------------------------------------------------
@@ -135,13 +133,13 @@ struct egraph_step_check {
 };
 
 static egraph_status open_check(egraph_step_check *check, const egraph_graph *step,
-                                const egraph_session_options *o, uint32_t rows) {
+                                const egraph_session_options *given, uint32_t rows) {
   eg_session_options options = EG_SESSION_OPTIONS_DEFAULT;
-  if (o != NULL) {
-    if (o->backend != NULL) options.backend = o->backend;
-    if (o->threads != 0) options.threads = o->threads;
-    options.seed = o->seed;
-  }
+  egraph_session_options own;
+  EG_TRY(eg_options_take(EGRAPH_SESSION_OPTIONS, given, &own));
+  if (own.backend != NULL) options.backend = own.backend;
+  if (own.threads != 0) options.threads = own.threads;
+  options.seed = own.seed;
   if (rows == 0) return EG_FAIL(EGRAPH_E_ARGUMENT, "micro_batches is 0; the least is 1");
   check->inputs = rows * eg_graph_input_count(step);
   check->outputs = rows * eg_graph_output_count(step);

@@ -117,25 +117,39 @@ egraph_status eg_planned_sum_up(egraph_plan *plan) {
   return EGRAPH_OK;
 }
 
-static egraph_status load(const char *path, egraph_plan *plan) {
-  EG_TRY(eg_plan_read_json(plan->alloc, path, &plan->planned));
+/// `text` NULL: of the file `path`, otherwise that stands for it.
+static egraph_status load(const char *path, const char *text, size_t size,
+                          egraph_plan *plan) {
+  EG_TRY(text != NULL ? eg_plan_parse_json(plan->alloc, path, text, size, &plan->planned)
+                      : eg_plan_read_json(plan->alloc, path, &plan->planned));
   plan->is_there = true;
   plan->report.blocks = blocks_of(&plan->planned.plan);
   EG_TRY(eg_planned_sum_up(plan));
   return eg_planned_describe(plan);
 }
 
-egraph_status egraph_plan_load(const egraph_allocator *alloc, const char *path,
-                               egraph_plan **out) {
-  EG_REQUIRE(path, out);
+static egraph_status load_plan(const egraph_allocator *alloc, const char *path,
+                               const char *text, size_t size, egraph_plan **out) {
   egraph_plan *plan;
   EG_TRY(eg_planned_create(alloc, &plan));
-  egraph_status status = load(path, plan);
+  egraph_status status = load(path, text, size, plan);
   if (status == EGRAPH_OK)
     *out = plan;
   else
     egraph_plan_destroy(plan);
   return status;
+}
+
+egraph_status egraph_plan_load(const egraph_allocator *alloc, const char *path,
+                               egraph_plan **out) {
+  EG_REQUIRE(path, out);
+  return load_plan(alloc, path, NULL, 0, out);
+}
+
+egraph_status egraph_plan_parse(const egraph_allocator *alloc, const char *name,
+                                const char *text, size_t size, egraph_plan **out) {
+  EG_REQUIRE(name, text, out);
+  return load_plan(alloc, name, text, size, out);
 }
 
 // ---- figures --------------------------------------------------------------------
@@ -185,6 +199,15 @@ static egraph_status take_text(egraph_status status, eg_text *text, char **out) 
   if (status == EGRAPH_OK) status = eg_text_take(text, out);
   eg_text_deinit(text);
   return status;
+}
+
+egraph_status egraph_plan_pack(const egraph_allocator *alloc, const egraph_plan *plan,
+                               char **out) {
+  EG_REQUIRE(plan, out);
+  EG_TRY(eg_planned_require(plan));
+  eg_text text;
+  eg_text_init(&text, eg_allocator_or_heap(alloc));
+  return take_text(eg_plan_write_json(&plan->planned.plan, &text), &text, out);
 }
 
 egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,

@@ -3,25 +3,6 @@
 #include "api/require.h"
 #include "optimize/optimizer.h"
 
-egraph_options egraph_options_default(void) {
-#define EGRAPH_OPTION(type, name, initial, low, high, help) .name = (type)(initial),
-  return (egraph_options){
-#include "include/egraph_options.def"
-      .extractor = "ilp", .scheduler = "backoff"};
-}
-
-void egraph_result_destroy(egraph_result *result) {
-  if (result == NULL) return;
-  uint32_t count = result->saturation.rule_count;
-  for (uint32_t i = 0; result->rule_names != NULL && i < count; i++)
-    eg_string_free(result->alloc, result->rule_names[i]);
-  eg_free(result->alloc, result->rule_names, count, sizeof *result->rule_names);
-  eg_saturation_report_deinit(&result->saturation);
-  eg_emission_deinit(&result->emission);
-  eg_graph_destroy(result->graph);
-  eg_free(result->alloc, result, 1, sizeof *result);
-}
-
 const egraph_report *egraph_result_report(const egraph_result *result) {
   return result != NULL ? &result->report : NULL;
 }
@@ -64,7 +45,7 @@ static egraph_status explain_node(const egraph_result *result, eg_graph_node nod
   if (eg_strmap_find(&result->emission.origin_of, value->name, &index))
     origin = result->emission.origins.data[index];
   EG_TRY(eg_text_printf(text, "%10.3f us  %-20s  %-32s  %s  ", 1e6 * origin.seconds,
-                        eg_op_info_of((eg_op)info.attrs->op)->name,
+                        egraph_node_operator(result->graph, (egraph_node){node.id}),
                         reason_name(result, origin.reason), value->name));
   if (value->typed) EG_TRY(eg_type_print(text, &value->type));
   return eg_text_append(text, "\n");

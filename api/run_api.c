@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "api/convert.h"
+#include "api/option_structs.h"
 #include "api/require.h"
 #include "api/tensors.h"
 #include "base/quantile.h"
@@ -10,7 +11,7 @@
 #include "pcg/open_sizes.h"
 #include "pcg/weights.h"
 
-enum { DEFAULT_REPEATS = 10, DEFAULT_SEED = 1 };
+enum { DEFAULT_REPEATS = 10 };
 
 static eg_session_options session_options(const char *backend, uint32_t threads,
                                           uint64_t seed) {
@@ -44,15 +45,15 @@ egraph_status egraph_session_create(const egraph_allocator *alloc,
                                     const egraph_session_options *options,
                                     egraph_session **out) {
   EG_REQUIRE(graph, out);
-  const egraph_session_options defaults = {.seed = DEFAULT_SEED};
+  egraph_session_options own;
+  EG_TRY(eg_options_take(EGRAPH_SESSION_OPTIONS, options, &own));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   egraph_session *session;
   EG_TRY(eg_graph_check_fixed(graph, "a session"));
   EG_TRY(eg_alloc(heap, 1, sizeof *session, &session));
   session->session = NULL;
   eg_tensors_init(&session->tensors, heap);
-  egraph_status status =
-      open_session(session, &heap, graph, options != NULL ? options : &defaults);
+  egraph_status status = open_session(session, &heap, graph, &own);
   if (status == EGRAPH_OK)
     *out = session;
   else
@@ -207,8 +208,8 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
                              const egraph_graph *b, const egraph_compare_options *options,
                              egraph_comparison *out) {
   EG_REQUIRE(a, b, out);
-  const egraph_compare_options defaults = {.seed = DEFAULT_SEED};
-  if (options == NULL) options = &defaults;
+  egraph_compare_options own;
+  EG_TRY(eg_options_take(EGRAPH_COMPARE_OPTIONS, options, &own));
   EG_TRY(eg_graph_check_fixed(a, "a comparison"));
   EG_TRY(eg_graph_check_fixed(b, "a comparison"));
   EG_TRY(check_interfaces(a, b));
@@ -221,12 +222,12 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
     eg_doubles_init(&pair[i].seconds, heap);
   }
   egraph_comparison result = {.max_error = 0.0};
-  egraph_status status = eg_tensors_draw_inputs(a, options->seed, &inputs);
-  if (status == EGRAPH_OK) status = prepare(alloc, a, options, &pair[0]);
-  if (status == EGRAPH_OK) status = prepare(alloc, b, options, &pair[1]);
+  egraph_status status = eg_tensors_draw_inputs(a, own.seed, &inputs);
+  if (status == EGRAPH_OK) status = prepare(alloc, a, &own, &pair[0]);
+  if (status == EGRAPH_OK) status = prepare(alloc, b, &own, &pair[1]);
   if (status == EGRAPH_OK)
-    status = race(pair, &inputs,
-                  options->repeats != 0 ? options->repeats : DEFAULT_REPEATS, &result);
+    status =
+        race(pair, &inputs, own.repeats != 0 ? own.repeats : DEFAULT_REPEATS, &result);
   for (int i = 0; i < 2; i++) {
     eg_session_destroy(pair[i].session);
     eg_tensors_free(&pair[i].outputs);

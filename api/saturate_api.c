@@ -3,22 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/option_structs.h"
 #include "api/require.h"
 #include "api/terms.h"
 #include "rewrites/symbolic_pattern.h"
 
 // ---- saturation ------------------------------------------------------------------
-
-egraph_terms_options egraph_terms_options_default(void) {
-  eg_saturation_options d = EG_SATURATION_OPTIONS_DEFAULT;
-  return (egraph_terms_options){.node_limit = d.node_limit,
-                                .iteration_limit = d.iteration_limit,
-                                .time_limit = d.time_limit_seconds,
-                                .byte_limit = d.byte_limit,
-                                .scheduler = "backoff",
-                                .match_limit = d.match_limit,
-                                .ban_length = d.ban_length};
-}
 
 // A caller's functions, and whether one of them asked to stop.
 typedef struct listener {
@@ -98,8 +88,9 @@ egraph_status egraph_terms_saturate(egraph_terms *terms,
                                     const egraph_terms_options *options,
                                     egraph_terms_report *out_report) {
   EG_REQUIRE(terms);
-  egraph_terms_options usual = egraph_terms_options_default();
-  listener l = {.options = options != NULL ? options : &usual};
+  egraph_terms_options own;
+  EG_TRY(eg_options_take(EGRAPH_TERMS_OPTIONS, options, &own));
+  listener l = {.options = &own};
   eg_saturation_options inner;
   EG_TRY(translate(l.options, &inner));
   inner.user = inner.on_iteration_user = inner.use_rule_user = inner.policy_user = &l;

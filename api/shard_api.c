@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "api/option_structs.h"
 #include "api/require.h"
 #include "base/file.h"
 #include "base/work.h"
@@ -189,16 +190,16 @@ egraph_status egraph_shard_solve(const egraph_allocator *alloc, const egraph_sha
                                  egraph_shard_plan **out) {
   EG_REQUIRE(shard, out);
   egraph_shard_plan *plan;
-  const egraph_shard_options defaults = {.seed = 0};
-  if (options == NULL) options = &defaults;
-  if (!(options->time_limit >= 0) || isinf(options->time_limit))
+  egraph_shard_options own;
+  EG_TRY(eg_options_take(EGRAPH_SHARD_OPTIONS, options, &own));
+  if (!(own.time_limit >= 0) || isinf(own.time_limit))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "time_limit is %g; give seconds, or 0 for none",
-                   options->time_limit);
+                   own.time_limit);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   EG_TRY(eg_alloc(heap, 1, sizeof *plan, &plan));
   plan->alloc = heap;
   eg_shard_result_init(&plan->result, heap);
-  egraph_status status = solve(shard, options, plan);
+  egraph_status status = solve(shard, &own, plan);
   if (status != EGRAPH_OK)
     egraph_shard_plan_destroy(plan);
   else

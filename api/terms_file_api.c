@@ -1,5 +1,7 @@
 // Public functions that write e-graphs of plain terms to files and read them.
 // SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
 #include "api/require.h"
 #include "api/terms.h"
 #include "rewrites/symbolic_file.h"
@@ -26,11 +28,11 @@ static egraph_status wrap(egraph_allocator alloc, eg_symbolic *symbolic,
   return EGRAPH_OK;
 }
 
-static egraph_status load(egraph_allocator alloc, const char *path, eg_text *rules,
-                          egraph_terms **out) {
-  eg_symbolic *symbolic;
+/// Rules that were read as text are added last.
+static egraph_status finish(egraph_allocator alloc, const char *path,
+                            eg_symbolic *symbolic, const eg_text *rules,
+                            egraph_terms **out) {
   egraph_terms *terms;
-  EG_TRY(eg_symbolic_load(&alloc, path, rules, &symbolic));
   EG_TRY(wrap(alloc, symbolic, &terms));
   egraph_status status =
       eg_symbolic_add_rules(symbolic, path, eg_text_of(rules), rules->chars.len);
@@ -45,10 +47,45 @@ egraph_status egraph_terms_load(const egraph_allocator *alloc, const char *path,
                                 egraph_terms **out) {
   EG_REQUIRE(path, out);
   egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_symbolic *symbolic;
   eg_text rules;
   eg_text_init(&rules, heap);
-  egraph_status status = load(heap, path, &rules, out);
+  egraph_status status = eg_symbolic_load(&heap, path, &rules, &symbolic);
+  if (status == EGRAPH_OK) status = finish(heap, path, symbolic, &rules, out);
   eg_text_deinit(&rules);
+  return status;
+}
+
+// ---- memory ----------------------------------------------------------------------
+
+egraph_status egraph_terms_parse(const egraph_allocator *alloc, const char *name,
+                                 const void *bytes, size_t size, egraph_terms **out) {
+  EG_REQUIRE(name, bytes, out);
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_symbolic *symbolic;
+  eg_text rules;
+  eg_text_init(&rules, heap);
+  egraph_status status = eg_symbolic_parse(&heap, name, bytes, size, &rules, &symbolic);
+  if (status == EGRAPH_OK) status = finish(heap, name, symbolic, &rules, out);
+  eg_text_deinit(&rules);
+  return status;
+}
+
+egraph_status egraph_terms_pack(const egraph_allocator *alloc, const egraph_terms *terms,
+                                void **out, size_t *out_size) {
+  EG_REQUIRE(terms, out, out_size);
+  EG_TRY(eg_terms_check_clean(terms));
+  eg_chunk_writer writer;
+  char *bytes;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  egraph_status status = eg_symbolic_pack(terms->symbolic, heap, &writer);
+  if (status == EGRAPH_OK) status = eg_alloc(heap, writer.bytes.len, 1, &bytes);
+  if (status == EGRAPH_OK) {
+    memcpy(bytes, writer.bytes.data, writer.bytes.len);
+    *out = bytes;
+    *out_size = writer.bytes.len;
+  }
+  eg_chunk_writer_deinit(&writer);
   return status;
 }
 

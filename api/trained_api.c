@@ -1,5 +1,6 @@
 // Public functions on the weights of models that are planned and trained.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/option_structs.h"
 #include "api/require.h"
 #include "api/trained.h"
 
@@ -88,10 +89,10 @@ egraph_training_weights(const egraph_graph *graph, const egraph_plan_options *op
   EG_REQUIRE(graph);
   EG_REQUIRE_CALL(report);
   chooser c;
-  eg_parameter_wish wish = {.freeze = NULL};
-  if (options != NULL)
-    wish = (eg_parameter_wish){options->freeze, options->train_only,
-                               options->freeze_count, options->train_only_count, NULL};
+  egraph_plan_options own;
+  EG_TRY(eg_options_take(EGRAPH_PLAN_OPTIONS, options, &own));
+  const eg_parameter_wish wish = {own.freeze, own.train_only, own.freeze_count,
+                                  own.train_only_count, NULL};
   if (eg_graph_output_count(graph) == 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the graph has no output to take a loss of");
   egraph_status status = chooser_init(&c, graph);

@@ -10,7 +10,7 @@ if(EGRAPH_HAVE_MPI)
 endif()
 
 install(FILES include/egraph.h include/egraph_extract.h include/egraph_arrays.h include/egraph_plan.h
-              include/egraph_terms.h include/egraph_options.def
+              include/egraph_terms.h include/egraph_walk.h include/egraph_options.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/egraph)
 install(TARGETS egraph_static egraph_shared
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -33,7 +33,7 @@ static egraph_status build(egraph_graph *graph) {
 static egraph_status optimize(const egraph_graph *graph, egraph_result **out) {
   egraph_rules *rules = NULL;
   egraph_costs *costs = NULL;
-  egraph_costs_options options = {.measure = false};
+  egraph_costs_options options = {.size = sizeof options, .measure = false};
   egraph_status status = egraph_rules_create(NULL, &rules);
   if (status == EGRAPH_OK) status = egraph_rules_add_builtin(rules);
   if (status == EGRAPH_OK) status = egraph_costs_create(NULL, &options, &costs);

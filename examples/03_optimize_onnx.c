@@ -12,8 +12,9 @@ typedef struct objects {
 
 static egraph_status optimize(objects *o, const char *path) {
   // With a database on disk, operators are measured once per machine.
-  egraph_costs_options costs = {.database = "profile.db", .measure = true};
-  egraph_load_options load = {.batch = 1}; // of symbolic dimensions
+  egraph_costs_options costs = {
+      .size = sizeof costs, .database = "profile.db", .measure = true};
+  egraph_load_options load = {.size = sizeof load, .batch = 1}; // of symbolic dimensions
   egraph_status status = egraph_graph_load(NULL, path, &load, &o->graph);
   if (status == EGRAPH_OK) status = egraph_rules_create(NULL, &o->rules);
   if (status == EGRAPH_OK) status = egraph_rules_add_builtin(o->rules);
@@ -29,7 +30,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   objects o = {0};
-  egraph_compare_options options = {.repeats = 3, .seed = 1};
+  egraph_compare_options options = {.size = sizeof options, .repeats = 3, .seed = 1};
   egraph_comparison comparison;
   egraph_status status = optimize(&o, argv[1]);
   if (status == EGRAPH_OK)

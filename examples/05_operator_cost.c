@@ -28,7 +28,8 @@ static egraph_status build(egraph_graph *graph) {
 
 static egraph_status show(const egraph_graph *graph, const egraph_rules *rules,
                           double gelu_seconds) {
-  egraph_costs_options options = {.override_cost = one_microsecond_each,
+  egraph_costs_options options = {.size = sizeof options,
+                                  .override_cost = one_microsecond_each,
                                   .user = &gelu_seconds};
   egraph_costs *costs = NULL;
   egraph_result *result = NULL;

@@ -153,11 +153,12 @@ struct eg_backend {
 
 // ---- registry -------------------------------------------------------------------
 
-/// Back-ends that can run here, in the order of registry.c, last the plugin (its first
-/// look-up loads it); NULL past the last one.
-const eg_backend_vtable *eg_backend_at(uint32_t index);
-/// Creates a back-end by name (NULL: "cpu"). Fails with EGRAPH_E_ARGUMENT, listing the
-/// names there are, and with EGRAPH_E_UNSUPPORTED when the plugin cannot run.
+/// Back-ends that can run here, in the order of registry.c, last the plugin of this name
+/// ("cuda", "cuda:FILE"; NULL: none); NULL past the last one.
+const eg_backend_vtable *eg_backend_at(uint32_t index, const char *plugin);
+/// Creates a back-end by name (NULL: "cpu"; "cuda:FILE": the plugin in FILE). Fails with
+/// EGRAPH_E_ARGUMENT, listing the names there are, and with EGRAPH_E_UNSUPPORTED when the
+/// plugin cannot run.
 egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
                                 const eg_backend_options *options, eg_backend **out);
 void eg_backend_destroy(eg_backend *backend); // NULL is allowed

@@ -5,7 +5,6 @@
 #include "exec/plugin_file.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,16 +32,29 @@ static egraph_status open_file(const eg_plugin_name *name, const char *path, voi
   const char *why = dlerror();
   return EG_FAIL(
       EGRAPH_E_UNSUPPORTED,
-      "%s: its plugin cannot be loaded: %s; install the libraries that are "
-      "missing, or build it where nvcc is found (see exec/cuda/README.md), put "
-      "it beside the library, or name it in %s",
-      name->what, why != NULL ? why : path, name->variable);
+      "%s '%s': its plugin cannot be loaded: %s; install the libraries that are "
+      "missing, or build it where nvcc is found, put it beside the library, or ask for "
+      "'%s:FILE'",
+      name->what, name->name, why != NULL ? why : path, name->name);
 }
 
-static egraph_status open_library(const eg_plugin_name *name, void **out) {
+/// The file behind the name; NULL: none is asked for.
+static const char *file_asked_for(const eg_plugin_name *name, const char *asked) {
+  const char *rest = asked + strlen(name->name);
+  return rest[0] == ':' && rest[1] != '\0' ? rest + 1 : NULL;
+}
+
+bool eg_plugin_is_asked(const eg_plugin_name *name, const char *asked) {
+  size_t length = strlen(name->name);
+  return strncmp(asked, name->name, length) == 0 &&
+         (asked[length] == '\0' || asked[length] == ':');
+}
+
+static egraph_status open_library(const eg_plugin_name *name, const char *asked,
+                                  void **out) {
   static const char *const tails[] = {"", "../lib/"};
-  const char *named = getenv(name->variable);
-  if (named != NULL && *named != '\0') return open_file(name, named, out);
+  const char *file = file_asked_for(name, asked);
+  if (file != NULL) return open_file(name, file, out);
   for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
     char path[PATH_BYTES];
     if (path_beside(tails[i], name->file, path) && access(path, R_OK) == 0)
@@ -51,20 +63,21 @@ static egraph_status open_library(const eg_plugin_name *name, void **out) {
   return open_file(name, name->file, out);
 }
 
-egraph_status eg_plugin_load(const eg_plugin_name *name, const eg_plugin_entry **out) {
+egraph_status eg_plugin_load(const eg_plugin_name *name, const char *asked,
+                             const eg_plugin_entry **out) {
   void *library = NULL;
-  EG_TRY(open_library(name, &library));
+  EG_TRY(open_library(name, asked, &library));
   const eg_plugin_entry *entry = dlsym(library, name->symbol);
   if (entry == NULL)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "%s: the file loaded is no plugin of egraph for it; name another one "
-                   "in %s",
-                   name->what, name->variable);
+                   "%s '%s': the file loaded is no plugin of egraph for it; ask for "
+                   "another one, '%s:FILE'",
+                   name->what, name->name, name->name);
   if (entry->abi != EG_PLUGIN_ABI)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "%s: the plugin belongs to another version of the library; use the "
-                   "one built with it",
-                   name->what);
+                   "%s '%s': the plugin belongs to another version of the library; use "
+                   "the one built with it",
+                   name->what, name->name);
   EG_TRY(entry->open(&host));
   *out = entry;
   return EGRAPH_OK;

@@ -7,9 +7,10 @@
 
 #define EG_CUDA_BACKEND_NAME "cuda"
 
-/// Loads the plugin with the CUDA back-end and checks that there is a device. The
-/// variable of the environment that names its file is EGRAPH_CUDA_PLUGIN. Fails as
-/// eg_plugin_load does. (The transport: eg_transport_find, EGRAPH_NCCL_PLUGIN.)
-egraph_status eg_cuda_plugin_open(const eg_backend_vtable **out);
+/// Whether `name` is that of the back-end: "cuda", or "cuda:FILE", the plugin in FILE.
+bool eg_cuda_plugin_is_asked(const char *name);
+/// Loads the plugin with the CUDA back-end and checks that there is a device. Fails as
+/// eg_plugin_load does. (The transport: eg_transport_find.)
+egraph_status eg_cuda_plugin_open(const char *name, const eg_backend_vtable **out);
 
 #endif

@@ -14,11 +14,12 @@ static const eg_backend_vtable *const backends[] = {
 
 enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
 
-const eg_backend_vtable *eg_backend_at(uint32_t index) {
+const eg_backend_vtable *eg_backend_at(uint32_t index, const char *plugin) {
+  const eg_backend_vtable *loaded;
   if (index < BACKEND_COUNT) return backends[index];
-  const eg_backend_vtable *plugin;
-  return index == BACKEND_COUNT && eg_cuda_plugin_open(&plugin) == EGRAPH_OK ? plugin
-                                                                             : NULL;
+  bool is_there = index == BACKEND_COUNT && plugin != NULL &&
+                  eg_cuda_plugin_open(plugin, &loaded) == EGRAPH_OK;
+  return is_there ? loaded : NULL;
 }
 
 static egraph_status fail_unknown(const char *name) {
@@ -39,9 +40,9 @@ egraph_status eg_backend_create(const egraph_allocator *alloc, const char *name,
   for (uint32_t i = 0; i < BACKEND_COUNT; i++)
     if (strcmp(backends[i]->name, name) == 0)
       return backends[i]->create(eg_allocator_or_heap(alloc), options, out);
-  if (strcmp(name, EG_CUDA_BACKEND_NAME) != 0) return fail_unknown(name);
+  if (!eg_cuda_plugin_is_asked(name)) return fail_unknown(name);
   const eg_backend_vtable *plugin;
-  EG_TRY(eg_cuda_plugin_open(&plugin));
+  EG_TRY(eg_cuda_plugin_open(name, &plugin));
   return plugin->create(eg_allocator_or_heap(alloc), options, out);
 }
 

@@ -42,7 +42,8 @@ struct eg_transport {
   egraph_allocator alloc;
 };
 
-/// The transport of that name: "nccl", a plugin that is loaded once. Fails with
+/// The transport of that name: "nccl", a plugin that is loaded once, or "nccl:FILE", the
+/// one in FILE. Fails with
 /// EGRAPH_E_ARGUMENT for other names, with EGRAPH_E_UNSUPPORTED when the plugin cannot
 /// run.
 egraph_status eg_transport_find(const char *name, const eg_transport_vtable **out);

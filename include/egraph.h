@@ -1,6 +1,6 @@
 // egraph: optimizes deep-learning graphs by equality saturation.
 //
-// This is the whole public API, with the four headers that it includes. Conventions:
+// This is the whole public API, with the five headers that it includes. Conventions:
 // - Fallible functions return egraph_status; egraph_last_error() describes the last
 //   failure of the calling thread and is meaningful only right after it. Outputs are
 //   untouched on failure.
@@ -83,6 +83,45 @@ typedef struct egraph_allocator {
   void *(*resize)(void *self, void *pointer, size_t old_size, size_t new_size);
 } egraph_allocator;
 
+// ---- options --------------------------------------------------------------------
+
+// Structs of options: id, name. Their first member is `size`, that of the caller's
+// struct: one of an older header is shorter, and has the defaults for what it lacks. A
+// size of 0, or one larger than this library knows, fails with ARGUMENT. NULL is the
+// defaults.
+//
+//   egraph_load_options options = egraph_load_options_default();
+//   options.batch = 8;
+//
+// In C, {.size = sizeof options, .batch = 8} is the same where the other defaults are 0:
+// they are, but for seeds (1), and in egraph_options and egraph_terms_options.
+#define EGRAPH_OPTIONS_LIST(X)                                                           \
+  X(EGRAPH_LOAD_OPTIONS, egraph_load_options)                                            \
+  X(EGRAPH_COSTS_OPTIONS, egraph_costs_options)                                          \
+  X(EGRAPH_OPTIMIZE_OPTIONS, egraph_options)                                             \
+  X(EGRAPH_SESSION_OPTIONS, egraph_session_options)                                      \
+  X(EGRAPH_COMPARE_OPTIONS, egraph_compare_options)                                      \
+  X(EGRAPH_PLAN_OPTIONS, egraph_plan_options)                                            \
+  X(EGRAPH_PLAN_RUN_OPTIONS, egraph_plan_run_options)                                    \
+  X(EGRAPH_EXTRACT_OPTIONS, egraph_extract_options)                                      \
+  X(EGRAPH_SHARD_OPTIONS, egraph_shard_options)                                          \
+  X(EGRAPH_TERMS_OPTIONS, egraph_terms_options)
+#define EGRAPH_OPTIONS_ENUM(id, name) id,
+typedef enum egraph_options_kind {
+  EGRAPH_OPTIONS_LIST(EGRAPH_OPTIONS_ENUM) EGRAPH_OPTIONS_KINDS
+} egraph_options_kind;
+#undef EGRAPH_OPTIONS_ENUM
+/// Fills the first `size` bytes of a struct of options with the defaults, and its size.
+EGRAPH_API void egraph_options_fill(egraph_options_kind kind, void *out, size_t size);
+/// <name>_default(), for every struct: compiled with the caller, so that the size is that
+/// of the caller's header.
+#define EGRAPH_OPTIONS_DEFAULT(id, name)                                                 \
+  static inline name name##_default(void) {                                              \
+    name options;                                                                        \
+    egraph_options_fill(id, &options, sizeof options);                                   \
+    return options;                                                                      \
+  }
+
 // ---- tensors --------------------------------------------------------------------
 
 // id, spelling, bytes per element, ONNX TensorProto.DataType. float16 and bfloat16 are
@@ -146,6 +185,7 @@ typedef struct egraph_dim {
 } egraph_dim;
 
 typedef struct egraph_load_options {
+  size_t size;   // of this struct; set by its default
   int64_t batch; // the size of the only symbolic dimension that `dims` does not have; of
                  // a model without symbolic dimensions: the first dimension of all
                  // inputs. 0: not given
@@ -157,6 +197,7 @@ typedef struct egraph_load_options {
                      // graph input) becomes a weight; false: it stays an input, and
                      // nothing is computed from it ahead
 } egraph_load_options;
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_LOAD_OPTIONS, egraph_load_options)
 
 /// Reads a model: ONNX, or the text form when the name ends in ".egraph" (whose weights
 /// may be declared without data). `options` NULL: everything 0. Operators outside the
@@ -175,6 +216,11 @@ typedef struct egraph_load_options {
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_load(const egraph_allocator *alloc, const char *path,
                   const egraph_load_options *options, egraph_graph **out);
+/// The same from memory. `name` stands for the file in messages, and says as its name
+/// would what the bytes are, and in which folder external data lies.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_graph_parse(const egraph_allocator *alloc, const char *name, const void *bytes,
+                   size_t size, const egraph_load_options *options, egraph_graph **out);
 /// The number of open dimensions of a graph.
 EGRAPH_API uint32_t egraph_graph_open_dims(const egraph_graph *graph);
 /// One of them, with its size in the example. Fails with ARGUMENT.
@@ -186,6 +232,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_open_dim(const egraph_gra
 /// data beyond the limit of 2 GB goes to "<path>.data" beside it.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_save(const egraph_graph *graph,
                                                             const char *path);
+/// The ONNX file in memory, with all data; egraph_graph_text is the text form. Free with
+/// egraph_bytes_free. Fails with UNSUPPORTED beyond the limit of 2 GB.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_pack(const egraph_allocator *alloc,
+                                                            const egraph_graph *graph,
+                                                            void **out, size_t *out_size);
 
 /// Declares an input. Names are unique within a graph.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
@@ -250,6 +301,9 @@ egraph_operators_text(const egraph_allocator *alloc, char **out);
 /// Frees a text of this library (NULL is allowed); `alloc` is the one that it was made
 /// with.
 EGRAPH_API void egraph_string_free(const egraph_allocator *alloc, char *text);
+/// The same of bytes that a function ..._pack has made, as many as it said.
+EGRAPH_API void egraph_bytes_free(const egraph_allocator *alloc, void *bytes,
+                                  size_t size);
 
 // ---- rewrite rules --------------------------------------------------------------
 
@@ -352,8 +406,9 @@ typedef struct egraph_cost_query {
 } egraph_cost_query;
 
 typedef struct egraph_costs_options {
+  size_t size;          // of this struct; set by its default
   const char *database; // profile database (SQLite); NULL: in memory
-  const char *backend;  // NULL: "cpu"
+  const char *backend;  // as in egraph_session_options
   uint32_t threads;     // of the executor that is profiled; 0: 1
   bool read_only;       // never write to the database
   bool measure;         // measure what the database lacks; otherwise estimate it
@@ -366,6 +421,7 @@ typedef struct egraph_costs_options {
   bool (*progress)(void *user, uint32_t done, uint32_t total);
   void *user;
 } egraph_costs_options;
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_COSTS_OPTIONS, egraph_costs_options)
 
 /// `options` may be NULL: costs are estimated, nothing is stored. Fails with IO, BUSY
 /// (locked by another process), PARSE (no profile database, or of another version),
@@ -405,6 +461,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_visit(
 
 #define EGRAPH_OPTION(type, name, initial, low, high, help) type name;
 typedef struct egraph_options {
+  size_t size; // of this struct; set by its default
 #include "egraph_options.def"
   const char *extractor; // "ilp" (default), "dag" or "tree"
   const char *scheduler; // "backoff" (default), "yield" or "simple"
@@ -415,7 +472,7 @@ typedef struct egraph_options {
   void *user;
 } egraph_options;
 /// The defaults of egraph_options.def.
-EGRAPH_API egraph_options egraph_options_default(void);
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_OPTIMIZE_OPTIONS, egraph_options)
 
 typedef struct egraph_result egraph_result;
 
@@ -504,10 +561,14 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_explain(
 typedef struct egraph_session egraph_session;
 
 typedef struct egraph_session_options {
-  const char *backend; // NULL: "cpu"; "reference": plain C kernels
+  size_t size;         // of this struct; set by its default
+  const char *backend; // NULL: "cpu"; "reference": plain C kernels; "cuda": the plugin
+                       // beside the library, "cuda:FILE": the one in FILE
   uint32_t threads;    // 0: 1
   uint64_t seed;       // of absent weights
 } egraph_session_options;
+/// Seed 1.
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_SESSION_OPTIONS, egraph_session_options)
 
 /// Compiles a graph: weights packed, memory planned. The graph must live as long as the
 /// session. `options` may be NULL: the defaults, seed 1. Fails with UNSUPPORTED naming an
@@ -529,10 +590,13 @@ EGRAPH_API void egraph_draw_input(const char *name, uint64_t seed,
                                   const egraph_tensor *tensor);
 
 typedef struct egraph_compare_options {
-  const char *backend;
+  size_t size;               // of this struct; set by its default
+  const char *backend;       // as in egraph_session_options
   uint32_t threads, repeats; // 0: 1 thread, 10 repeats
   uint64_t seed;
 } egraph_compare_options;
+/// Seed 1.
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_COMPARE_OPTIONS, egraph_compare_options)
 typedef struct egraph_comparison {
   // The largest, over the outputs, of: largest absolute difference over largest absolute
   // value of a's output; infinite where only one is NaN, or infinities differ.
@@ -584,5 +648,6 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *co
 #include "egraph_extract.h" // IWYU pragma: export
 #include "egraph_plan.h"    // IWYU pragma: export
 #include "egraph_terms.h"   // IWYU pragma: export
+#include "egraph_walk.h"    // IWYU pragma: export
 
 #endif

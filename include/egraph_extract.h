@@ -23,6 +23,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_load(
 EGRAPH_API void egraph_extraction_destroy(egraph_extraction *extraction);
 
 typedef struct egraph_extract_options {
+  size_t size;           // of this struct; set by its default
   const char *extractor; // NULL: "ilp" (exact); or "dag", "tree" (greedy)
   double time_limit;     // seconds; 0: 20
   /// The search ends after so many million deterministic steps, some millisecond of a
@@ -48,6 +49,7 @@ typedef struct egraph_extract_options {
   /// that is there goes before the search.
   const char *certificate;
 } egraph_extract_options;
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_EXTRACT_OPTIONS, egraph_extract_options)
 /// Chooses a node for every class that the roots need, acyclic, so that the sum of their
 /// costs is least. Limits are results, not errors. `options` may be NULL: the defaults.
 /// Costs of any sign; with negative ones the proof takes much longer. Fails with ARGUMENT
@@ -180,6 +182,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_evaluate(const egraph_sha
                                                                 int64_t *out_peak);
 
 typedef struct egraph_shard_options {
+  size_t size;         // of this struct; set by its default
   double time_limit;   // seconds; 0: none
   uint64_t work_limit; // million steps, about a millisecond each; 0: none, but 60,000
                        // when there is no time limit either. The same work gives the
@@ -195,6 +198,7 @@ typedef struct egraph_shard_options {
   bool (*progress)(void *user, int64_t cost, int64_t bound, double seconds);
   void *user;
 } egraph_shard_options;
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_SHARD_OPTIONS, egraph_shard_options)
 
 typedef struct egraph_shard_plan egraph_shard_plan;
 

@@ -17,11 +17,14 @@ extern "C" {
 typedef struct egraph_plan egraph_plan;
 
 typedef struct egraph_plan_options {
+  size_t size;         // of this struct; set by its default
   const char *machine; // a shipped machine ("dgx-h100"), this host ("host"), or a file (a
                        // '/' in it, or ".machine" at its end); "*8" behind it is the
                        // number of nodes, of "host" that of ranks. NULL: "host"
-  const char *mesh;    // "node=2,gpu=4": axes, which multiply to the devices of the
-                       // machine. NULL: all meshes of the machine, the cheapest plan wins
+  const char *machine_text; // the machine itself, as a file would have it; `machine` then
+                            // names it in messages. NULL: looked for by name
+  const char *mesh;         // "node=2,gpu=4": axes, which multiply to the devices of the
+                    // machine. NULL: all meshes of the machine, the cheapest plan wins
   const char
       *optimizer;   // "sgd", "momentum", "adam", "adamw": a training step is planned;
                     // NULL: the forward graph alone, and what follows is not read
@@ -91,7 +94,7 @@ typedef struct egraph_plan_options {
   void *user;
 } egraph_plan_options;
 /// This host, all meshes, no training; everything else 0.
-EGRAPH_API egraph_plan_options egraph_plan_options_default(void);
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_PLAN_OPTIONS, egraph_plan_options)
 
 /// Costs are predicted seconds of one step: of all micro-batches, one thing after the
 /// other. Texts are borrowed from the plan.
@@ -234,6 +237,16 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_save(const egraph_plan *pl
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_load(const egraph_allocator *alloc,
                                                            const char *path,
                                                            egraph_plan **out);
+/// The file in memory; free with egraph_string_free.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_pack(const egraph_allocator *alloc,
+                                                           const egraph_plan *plan,
+                                                           char **out);
+/// Reads a plan from memory, as egraph_plan_load does from a plain file; `name` stands
+/// for it in messages.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_parse(const egraph_allocator *alloc,
+                                                            const char *name,
+                                                            const char *text, size_t size,
+                                                            egraph_plan **out);
 
 /// The plan as text, a line per step, its figures and remarks at the end. `unity`:
 /// exchanges in the words of parallel computation graphs (Partition, Combine, Replicate,
@@ -259,11 +272,12 @@ typedef struct egraph_plan_step {
                        // it waited, for messages or for others that use the machine
 } egraph_plan_step;
 typedef struct egraph_plan_run_options {
-  const char *backend; // NULL: "cpu"; "reference": plain C kernels; "cuda": rank r is on
-                       // device r of its host, modulo their number
+  size_t size;           // of this struct; set by its default
+  const char *backend;   // as in egraph_session_options; of "cuda", rank r is on device r
+                         // of its host, modulo their number
   const char *transport; // between devices, with back-end "cuda": "nccl" (sums are then
-                         // not combined in the order of the ranks). NULL: data goes
-                         // through host memory
+                         // not combined in the order of the ranks), or "nccl:FILE", the
+                         // plugin in FILE. NULL: data goes through host memory
   uint32_t threads;      // of each rank; 0: 1
   uint64_t seed;         // of absent weights
   uint32_t steps;        // of the same inputs, one after the other; 0: 1
@@ -280,6 +294,8 @@ typedef struct egraph_plan_run_options {
   bool every_step; // outputs that the update makes (weights, states) are handed out after
                    // every step, before on_step; otherwise after the last one
 } egraph_plan_run_options;
+/// Seed 1.
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_PLAN_RUN_OPTIONS, egraph_plan_run_options)
 /// Runs a plan in this process, a thread for every device: compiles, runs, and gives
 /// everything back. Whole tensors, as egraph_plan_graph has them; a row of all for every
 /// micro-batch. Trained weights and states begin as in the first row of inputs (data

@@ -111,6 +111,7 @@ typedef struct egraph_rule_policy {
 
 /// Limits end the search, as results; 0 is a limit like others.
 typedef struct egraph_terms_options {
+  size_t size; // of this struct; set by its default
   uint32_t node_limit, iteration_limit;
   double time_limit; // seconds; INFINITY: none
   size_t byte_limit;
@@ -135,7 +136,7 @@ typedef struct egraph_terms_options {
 } egraph_terms_options;
 /// 20000 nodes, 20 iterations, 20 seconds, 2 GiB, "backoff" with 1000 matches and 5
 /// iterations.
-EGRAPH_API egraph_terms_options egraph_terms_options_default(void);
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_TERMS_OPTIONS, egraph_terms_options)
 
 typedef struct egraph_terms_report {
   const char *stop; // why it ended: as egraph_report.stop
@@ -208,6 +209,14 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_save(const egraph_terms *
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_load(const egraph_allocator *alloc,
                                                             const char *path,
                                                             egraph_terms **out);
+/// The file in memory; free with egraph_bytes_free. Fails as egraph_terms_save.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_pack(const egraph_allocator *alloc,
+                                                            const egraph_terms *terms,
+                                                            void **out, size_t *out_size);
+/// Reads the file from memory; `name` stands for it in messages.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_terms_parse(const egraph_allocator *alloc, const char *name, const void *bytes,
+                   size_t size, egraph_terms **out);
 /// Writes the e-graph as egraph-serialize JSON, the format of extraction-gym ("nodes"
 /// with op, children, eclass and cost 1, and "root_eclasses"). Fails with ARGUMENT
 /// (unknown root, unions await a rebuild), IO, MEMORY.

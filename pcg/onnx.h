@@ -31,7 +31,9 @@ typedef struct eg_onnx_import_options {
   int64_t batch; // of the only symbolic dimension that `dims` does not have; 0: none
   const eg_onnx_dim *dims;
   uint32_t dim_count;
-  size_t max_bytes; // largest file
+  size_t max_bytes;  // largest file
+  const void *bytes; // the model; the path is then only its name, and where external data
+  size_t size;       // lies. NULL: it is in the file
   const eg_onnx_fixed_input *fixed;
   uint32_t fixed_count;
   bool draws_weights;  // external data that does not exist makes an absent weight, which

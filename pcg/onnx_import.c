@@ -347,9 +347,19 @@ static egraph_status directory_of(egraph_allocator alloc, const char *path, char
   return EGRAPH_OK;
 }
 
-static egraph_status map_model(egraph_allocator alloc, const char *path, size_t max_bytes,
-                               eg_buffer **out) {
+/// The bytes of a model, and what keeps them: NULL, the caller.
+typedef struct model_bytes {
+  const void *data;
+  size_t size;
+  eg_buffer *file;
+} model_bytes;
+
+static egraph_status map_model(egraph_allocator alloc, const char *path,
+                               const eg_onnx_import_options *options, model_bytes *out) {
+  size_t max_bytes = options->max_bytes;
   struct stat info;
+  *out = (model_bytes){.data = options->bytes, .size = options->size};
+  if (options->bytes != NULL) return EGRAPH_OK;
   bool exists = stat(path, &info) == 0;
   if (exists && !S_ISREG(info.st_mode))
     return EG_FAIL(EGRAPH_E_IO, "%s: not a regular file; a model is read from a file",
@@ -359,7 +369,10 @@ static egraph_status map_model(egraph_allocator alloc, const char *path, size_t 
                    "%s: larger than %zu bytes; store the weights as external data", path,
                    max_bytes);
   size_t size = exists ? (size_t)info.st_size : 1;
-  return eg_buffer_map(&alloc, path, 0, size, out);
+  EG_TRY(eg_buffer_map(&alloc, path, 0, size, &out->file));
+  out->data = eg_buffer_data(out->file);
+  out->size = eg_buffer_size(out->file);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
@@ -367,26 +380,25 @@ egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
   eg_onnx_import_options usual = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   if (options == NULL) options = &usual;
-  eg_buffer *file;
+  model_bytes model;
   char *base;
-  EG_TRY(map_model(heap, path, options->max_bytes, &file));
+  EG_TRY(map_model(heap, path, options, &model));
   egraph_status status = directory_of(heap, path, &base);
   if (status == EGRAPH_OK) {
-    status = eg_onnx_parse(&heap, path, eg_buffer_data(file), eg_buffer_size(file), base,
-                           options, out);
+    status = eg_onnx_parse(&heap, path, model.data, model.size, base, options, out);
     eg_string_free(heap, base);
   }
-  eg_buffer_release(file);
+  eg_buffer_release(model.file);
   return status;
 }
 
 static egraph_status list_symbols(eg_arena *arena, const char *path,
-                                  const eg_buffer *file, eg_onnx_symbols *out) {
+                                  const model_bytes *model, eg_onnx_symbols *out) {
   eg_onnx_heap heap;
   ProtobufCMessage *message = NULL;
   eg_onnx_heap_init(&heap, arena->alloc);
   EG_TRY(eg_onnx_message_unpack(&heap, &onnx__model_proto__descriptor, path, "ONNX model",
-                                eg_buffer_data(file), eg_buffer_size(file), &message));
+                                model->data, model->size, &message));
   egraph_status status = eg_onnx_fill_strings(&heap, (Onnx__ModelProto *)message);
   if (status == EGRAPH_OK)
     status = eg_onnx_list_symbols(arena, (Onnx__ModelProto *)message, out);
@@ -397,9 +409,9 @@ static egraph_status list_symbols(eg_arena *arena, const char *path,
 egraph_status eg_onnx_file_symbols(eg_arena *arena, const char *path,
                                    const eg_onnx_import_options *options,
                                    eg_onnx_symbols *out) {
-  eg_buffer *file;
-  EG_TRY(map_model(arena->alloc, path, options->max_bytes, &file));
-  egraph_status status = list_symbols(arena, path, file, out);
-  eg_buffer_release(file);
+  model_bytes model;
+  EG_TRY(map_model(arena->alloc, path, options, &model));
+  egraph_status status = list_symbols(arena, path, &model, out);
+  eg_buffer_release(model.file);
   return status;
 }

@@ -72,6 +72,13 @@ egraph_status eg_symbolic_put(const eg_symbolic *symbolic, eg_chunk_writer *writ
   return status;
 }
 
+egraph_status eg_symbolic_pack(const eg_symbolic *symbolic, egraph_allocator alloc,
+                               eg_chunk_writer *writer) {
+  EG_TRY(eg_chunks_start(writer, alloc, EG_SYMBOLIC_FILE_KIND));
+  EG_TRY(eg_symbolic_put(symbolic, writer));
+  return eg_chunks_finish(writer);
+}
+
 egraph_status eg_symbolic_save(const eg_symbolic *symbolic, const char *path) {
   eg_chunk_writer writer;
   egraph_status status =
@@ -145,6 +152,14 @@ egraph_status eg_symbolic_get(const eg_chunk_reader *reader, egraph_allocator al
   else
     eg_symbolic_destroy(symbolic);
   return status;
+}
+
+egraph_status eg_symbolic_parse(const egraph_allocator *alloc, const char *name,
+                                const void *bytes, size_t size, eg_text *rules,
+                                eg_symbolic **out) {
+  eg_chunk_reader reader;
+  EG_TRY(eg_chunks_open_bytes(&reader, name, bytes, size, EG_SYMBOLIC_FILE_KIND));
+  return eg_symbolic_get(&reader, eg_allocator_or_heap(alloc), rules, out);
 }
 
 egraph_status eg_symbolic_load(const egraph_allocator *alloc, const char *path,

@@ -21,7 +21,14 @@ egraph_status eg_symbolic_save(const eg_symbolic *symbolic, const char *path);
 /// eg_engine_load.
 egraph_status eg_symbolic_load(const egraph_allocator *alloc, const char *path,
                                eg_text *rules, eg_symbolic **out);
-/// The same as bytes.
+/// The same with a file in memory, which `name` stands for.
+egraph_status eg_symbolic_parse(const egraph_allocator *alloc, const char *name,
+                                const void *bytes, size_t size, eg_text *rules,
+                                eg_symbolic **out);
+/// The whole file in memory, in a writer that is deinitialized by the caller either way.
+egraph_status eg_symbolic_pack(const eg_symbolic *symbolic, egraph_allocator alloc,
+                               eg_chunk_writer *writer);
+/// The same as chunks.
 egraph_status eg_symbolic_put(const eg_symbolic *symbolic, eg_chunk_writer *writer);
 egraph_status eg_symbolic_get(const eg_chunk_reader *reader, egraph_allocator alloc,
                               eg_text *rules, eg_symbolic **out);

@@ -52,7 +52,6 @@ grep -vE '^base/' <<<"$code" | grep -E '[^_[:alnum:]>.](malloc|calloc|realloc|fr
 grep -E '[^_[:alnum:]](printf|puts|putchar|perror|vprintf)\(|[^_[:alnum:]]f(printf|puts)\((stdout|stderr)' <<<"$code" |
   report 'the library never prints'
 grep -E '[^_[:alnum:]](exit|_exit|abort|quick_exit|getenv|secure_getenv|setenv|putenv|setlocale|signal|rand|srand)\(' <<<"$code" |
-  grep -vE '^exec/plugin_file\.c:.*getenv' | # where a user says which plugin
   report 'the library never exits, nor touches the environment, locale, signals or rand'
 grep -E '[^_[:alnum:]](strtod|strtof|atof|atoi|sprintf|vsprintf|gets|strtok)\(' <<<"$code" | grep -vE '^base/number\.c:' |
   report 'depends on the locale or is unsafe; use base/number.h, base/text.h'
@@ -77,6 +76,12 @@ sources "${own[@]}" | sort | xargs awk '
     if (start && FNR - start + 1 > 100) print FILENAME ":" start ": " FNR - start + 1 " lines: " name
     start = 0
   }' | report 'a function has at most 100 lines'
+
+# Public structs of options begin with their size, and are in the list that knows their defaults.
+grep -hoE '^\} egraph_([a-z_]+_)?options;' include/*.h | tr -d '};  ' | while IFS= read -r name; do
+  grep -hA1 "^typedef struct $name {" include/*.h | grep -q '^  size_t size;' || echo "include: $name begins without size"
+  grep -qE "^  X\(EGRAPH_[A-Z_]+, $name\)" include/egraph.h || echo "include: $name is not in EGRAPH_OPTIONS_LIST"
+done | report 'options carry their size (egraph.h, options)'
 
 grep -rnE '\b(TODO|FIXME|XXX|HACK)\b' "${own[@]}" --include='*.c' --include='*.h' --include='*.def' --include='*.sh' \
   --include='*.md' --exclude=check_style.sh | report 'finish it or describe the limit'

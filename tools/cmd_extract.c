@@ -179,7 +179,8 @@ static void list_passes(char *text, size_t size) {
 }
 
 int command_extract(int argc, char **argv) {
-  extract_flags flags = {.options = {.extractor = "ilp",
+  extract_flags flags = {.options = {.size = sizeof(egraph_extract_options),
+                                     .extractor = "ilp",
                                      .time_limit = 20,
                                      .seed = 1,
                                      .progress = on_progress},

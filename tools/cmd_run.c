@@ -29,7 +29,8 @@ static egraph_status load_other(const char *path, const load_flags *flags,
 static int compare_models(const run_flags *flags, const positional *models) {
   egraph_graph *a = NULL, *b = NULL;
   egraph_comparison c = {.max_error = 0};
-  egraph_compare_options options = {.backend = flags->backend,
+  egraph_compare_options options = {.size = sizeof options,
+                                    .backend = with_plugin(flags->backend),
                                     .threads = (uint32_t)flags->threads,
                                     .repeats = (uint32_t)flags->repeats,
                                     .seed = flags->seed};
@@ -199,7 +200,8 @@ static void free_state(run_state *state) {
 static int run_model(run_flags *flags, const char *model) {
   run_state state = {.graph = NULL};
   bool files_fine = true;
-  egraph_session_options options = {.backend = flags->backend,
+  egraph_session_options options = {.size = sizeof options,
+                                    .backend = with_plugin(flags->backend),
                                     .threads = (uint32_t)flags->threads,
                                     .seed = flags->seed};
   egraph_status status = load_model(model, &flags->load, &state.graph);

@@ -110,7 +110,9 @@ static egraph_status shard_file(const char *path, const shard_flags *flags,
 }
 
 int command_shard(int argc, char **argv) {
-  shard_flags flags = {.options = {.seed = 1, .progress = on_progress}};
+  shard_flags flags = {.options = {.size = sizeof(egraph_shard_options),
+                                   .seed = 1,
+                                   .progress = on_progress}};
   const flag rows[] = {
       {"--time-limit", FLAG_REAL, &flags.options.time_limit, "X",
        "seconds to look for better choices and bounds (default: as the work)", 0.001,

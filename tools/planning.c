@@ -141,6 +141,22 @@ const char *default_database(void) {
   return path;
 }
 
+// ---- plugins --------------------------------------------------------------------
+
+const char *with_plugin(const char *name) {
+  static const struct {
+    const char *name, *variable;
+  } plugins[] = {{"cuda", "EGRAPH_CUDA_PLUGIN"}, {"nccl", "EGRAPH_NCCL_PLUGIN"}};
+  static char names[sizeof plugins / sizeof *plugins][4096];
+  for (size_t i = 0; name != NULL && i < sizeof plugins / sizeof *plugins; i++) {
+    const char *file = getenv(plugins[i].variable);
+    if (strcmp(name, plugins[i].name) != 0 || file == NULL || *file == '\0') continue;
+    int length = snprintf(names[i], sizeof names[i], "%s:%s", name, file);
+    return length > 0 && (size_t)length < sizeof names[i] ? names[i] : name;
+  }
+  return name;
+}
+
 void measure_host(egraph_plan_options *options, bool is_unwanted) {
   const char *machine = options->machine != NULL ? options->machine : "host";
   bool is_host = strcmp(machine, "host") == 0 || strncmp(machine, "host*", 5) == 0;
@@ -201,8 +217,9 @@ egraph_math rule_flags_math(const rule_flags *flags) {
 
 static egraph_status open_costs(const plan_flags *flags, egraph_costs **out) {
   egraph_costs_options options = {
+      .size = sizeof options,
       .database = flags->database != NULL ? flags->database : default_database(),
-      .backend = flags->backend,
+      .backend = with_plugin(flags->backend),
       .threads = (uint32_t)flags->run_threads,
       .read_only = flags->read_only,
       .measure = !flags->no_measure,
@@ -238,7 +255,8 @@ static egraph_status load_with(const char *path, const load_flags *flags,
   egraph_dim dims[MAX_LIST];
   for (size_t i = 0; i < flags->dims.count; i++)
     read_dim(flags->dims.items[i], names[i], sizeof names[i], &dims[i]);
-  const egraph_load_options options = {.batch = (int64_t)flags->batch,
+  const egraph_load_options options = {.size = sizeof options,
+                                       .batch = (int64_t)flags->batch,
                                        .dims = dims,
                                        .dim_count = (uint32_t)flags->dims.count,
                                        .draw_weights = flags->draw_weights,

@@ -131,6 +131,10 @@ bool can_be_written(const char *path);
 /// (created). NULL when there is none; the database is then in memory.
 const char *default_database(void);
 
+/// The name of a back-end or transport (may be NULL) as the library takes it: with the
+/// file of its plugin where EGRAPH_CUDA_PLUGIN or EGRAPH_NCCL_PLUGIN names one.
+const char *with_plugin(const char *name);
+
 /// Where a plan is for this host its costs are measured, unless the user does not want
 /// that, and kept in the profile database.
 void measure_host(egraph_plan_options *options, bool is_unwanted);

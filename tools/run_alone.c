@@ -11,7 +11,8 @@
 #include "tools/tensor_files.h"
 
 static egraph_session_options session_options(const rank_run *r) {
-  return (egraph_session_options){.backend = r->flags->backend,
+  return (egraph_session_options){.size = sizeof(egraph_session_options),
+                                  .backend = with_plugin(r->flags->backend),
                                   .threads = (uint32_t)r->flags->threads,
                                   .seed = r->flags->seed};
 }

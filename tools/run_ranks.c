@@ -218,11 +218,12 @@ static bool on_step(void *user, const egraph_plan_step *step) {
 }
 
 static egraph_status run_steps(rank_run *r) {
-  const char *transport = is_channel(r->flags, "nccl") ? "nccl" : NULL;
+  const char *transport = is_channel(r->flags, "nccl") ? with_plugin("nccl") : NULL;
   // Ranks wait while one device runs the same step.
   double deadline = r->flags->deadline;
   if (deadline == 0 && r->flags->verify) deadline = VERIFY_DEADLINE;
-  const egraph_plan_run_options options = {.backend = r->flags->backend,
+  const egraph_plan_run_options options = {.size = sizeof options,
+                                           .backend = with_plugin(r->flags->backend),
                                            .transport = transport,
                                            .threads = (uint32_t)r->flags->threads,
                                            .seed = r->flags->seed,

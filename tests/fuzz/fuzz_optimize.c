@@ -14,7 +14,7 @@ static egraph_rules *rules;
 static egraph_costs *costs;
 
 static void set_up(void) {
-  const egraph_costs_options options = {.backend = "reference"};
+  const egraph_costs_options options = {.size = sizeof options, .backend = "reference"};
   if (rules != NULL) return;
   FUZZ_CHECK(egraph_rules_create(NULL, &rules) == EGRAPH_OK);
   FUZZ_CHECK(egraph_rules_add_builtin(rules) == EGRAPH_OK);
@@ -59,8 +59,11 @@ static egraph_result *optimize(const eg_graph *graph) {
 }
 
 static void check_equal(const eg_graph *before, const eg_graph *after) {
-  const egraph_compare_options options = {
-      .backend = "reference", .threads = 1, .repeats = 1, .seed = 1};
+  const egraph_compare_options options = {.size = sizeof options,
+                                          .backend = "reference",
+                                          .threads = 1,
+                                          .repeats = 1,
+                                          .seed = 1};
   egraph_comparison found;
   egraph_status status = egraph_compare(NULL, before, after, &options, &found);
   if (status != EGRAPH_OK) {

@@ -3,6 +3,7 @@
 // pass on reference kernels alone.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/backend.h"
+#include "tests/gpu/device_name.h"
 #include "tests/unit/session_kit.h"
 
 typedef struct row_case {
@@ -105,9 +106,7 @@ static void operators_have_kernels_on_the_device(void **state) {
   eg_backend *backend;
   eg_backend_options options = {.threads = 1};
   uint32_t wrong = 0;
-  if (getenv("EGRAPH_CUDA_PLUGIN") == NULL) // which a device's check names
-    test_set_variable("EGRAPH_CUDA_PLUGIN", EG_CUDA_PLUGIN_FILE);
-  assert_ok(eg_backend_create(NULL, "cuda", &options, &backend));
+  assert_ok(eg_backend_create(NULL, device_name(), &options, &backend));
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     wrong += check_case(backend, &cases[i]);
   eg_backend_destroy(backend);

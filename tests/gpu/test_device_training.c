@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "exec/backend.h"
+#include "tests/gpu/device_name.h"
 #include "tests/unit/training_kit.h"
 
 #define LET(name, term) "(let " name " (" term "))"
@@ -107,7 +108,7 @@ static void check_step(eg_backend *backend, const model *m, eg_optimizer optimiz
     check_node(backend, m->name, step.graph, (eg_graph_node){i});
   draw(&step, &inputs);
   kit_run(step.graph, "reference", 1, &inputs, &want);
-  kit_run(step.graph, "cuda", 1, &inputs, &have);
+  kit_run(step.graph, device_name(), 1, &inputs, &have);
   double error = kit_error(&want, &have);
   if (!(error <= 1e-4))
     fail_msg("%s, %s: error %g", m->name, eg_optimizer_name(optimizer), error);
@@ -122,9 +123,7 @@ static void training_steps_run_on_the_device_only(void **state) {
   (void)state;
   eg_backend *backend;
   eg_backend_options options = {.threads = 1};
-  if (getenv("EGRAPH_CUDA_PLUGIN") == NULL) // which a device's check names
-    test_set_variable("EGRAPH_CUDA_PLUGIN", EG_CUDA_PLUGIN_FILE);
-  assert_ok(eg_backend_create(NULL, "cuda", &options, &backend));
+  assert_ok(eg_backend_create(NULL, device_name(), &options, &backend));
   for (size_t i = 0; i < sizeof models / sizeof *models; i++)
     for (int optimizer = 0; optimizer < EG_OPTIMIZER_COUNT; optimizer++)
       for (int clips = 0; clips < 2; clips++)

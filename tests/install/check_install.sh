@@ -49,6 +49,23 @@ awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$here/../../README.md" >"$
 
 [ "$("$prefix/bin/egraph" --version)" = "egraph $version" ] || { echo "egraph --version"; exit 1; }
 
+# Programs ask for what the package promises: 0.1 as long as minor versions may break them.
+soname=$(objdump -p "$libraries/libegraph.so" | awk '$1 == "SONAME" { print $2 }')
+major=${version%%.*}
+case $major in 0) promised=${version%.*} ;; *) promised=$major ;; esac
+[ "$soname" = "libegraph.so.$promised" ] || { echo "SONAME $soname, not libegraph.so.$promised"; exit 1; }
+
+# What public headers cite is installed: headers, and files of documentation.
+sed -nE 's@^[[:space:]]*//+(.*)@\1@p; s@.*;[[:space:]]*//+(.*)@\1@p' "$prefix"/include/egraph/*.h |
+  grep -oE '[A-Za-z_]+(/[A-Za-z_]+)*\.(h|c|md|def)\b' | sort -u | while IFS= read -r cited; do
+  [ -e "$prefix/include/egraph/$cited" ] || [ -e "$prefix/share/doc/egraph/$cited" ] || echo "$cited"
+done >"$scratch/cited"
+if [ -s "$scratch/cited" ]; then
+  echo "public headers cite files that are not installed:"
+  cat "$scratch/cited"
+  exit 1
+fi
+
 # The shared library exports what the public headers declare, all of it and nothing else.
 nm -D --defined-only "$libraries/libegraph.so" | awk '{ print $3 }' | sort >"$scratch/exported"
 cat "$prefix"/include/egraph/*.h | tr "\n" " " | grep -oE 'EGRAPH_API[^;]*\(' |

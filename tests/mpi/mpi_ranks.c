@@ -126,9 +126,13 @@ static void run_mismatch(void) {
 // Devices that are none (tests/distant). Their transport knows the ranks of one process
 // only, so here it waits for the others as for ranks that are lost.
 static void run_device(void) {
+  char cuda[4096], nccl[4096];
+  const char *file = getenv("DISTANT_PLUGIN");
+  (void)snprintf(cuda, sizeof cuda, "cuda:%s", file != NULL ? file : "");
+  (void)snprintf(nccl, sizeof nccl, "nccl:%s", file != NULL ? file : "");
   eg_channel *control, *channel;
   eg_backend *backend;
-  EXPECT(eg_backend_create(NULL, "cuda", &(eg_backend_options){.threads = 1}, &backend) ==
+  EXPECT(eg_backend_create(NULL, cuda, &(eg_backend_options){.threads = 1}, &backend) ==
              EGRAPH_OK,
          "the back-end opens");
   must_open("a=2,b=2", 60, &control);
@@ -138,7 +142,7 @@ static void run_device(void) {
   eg_channel_destroy(channel);
   eg_channel_destroy(control);
   must_open("gpu=4", 0.5, &control);
-  EXPECT(failed_with(eg_device_channel_create(NULL, control, backend, "nccl", &channel),
+  EXPECT(failed_with(eg_device_channel_create(NULL, control, backend, nccl, &channel),
                      EGRAPH_E_CANCELLED, "within 0.5 s"),
          "a transport that never joins ends all");
   eg_channel_destroy(control);

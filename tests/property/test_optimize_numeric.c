@@ -154,7 +154,8 @@ static bool random_cost(void *user, const egraph_cost_query *query, double *out_
 
 static void check_seed(const egraph_rules *rules, uint64_t seed) {
   egraph_graph *graph = random_graph(seed);
-  egraph_costs_options options = {.override_cost = random_cost, .user = &seed};
+  egraph_costs_options options = {
+      .size = sizeof options, .override_cost = random_cost, .user = &seed};
   egraph_options limits = egraph_options_default();
   limits.node_limit = 1500;
   limits.extract_time_limit = 1.0;
@@ -164,7 +165,7 @@ static void check_seed(const egraph_rules *rules, uint64_t seed) {
   assert_ok(egraph_optimize(NULL, graph, rules, costs, &limits, &result));
   const egraph_report *report = egraph_result_report(result);
   assert_true(report->cost_after <= report->cost_before * (1 + 1e-12));
-  egraph_compare_options compare = {.repeats = 1, .seed = seed};
+  egraph_compare_options compare = {.size = sizeof compare, .repeats = 1, .seed = seed};
   egraph_comparison comparison;
   assert_ok(
       egraph_compare(NULL, graph, egraph_result_graph(result), &compare, &comparison));

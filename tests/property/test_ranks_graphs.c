@@ -21,6 +21,14 @@ static const eg_rank_options devices[] = {
 enum { DEVICES = sizeof devices / sizeof *devices };
 static uint32_t device_count = DEVICES; // that ranks can have here
 
+/// With the files of the plugins.
+static eg_rank_options device_at(size_t number) {
+  eg_rank_options options = devices[number % device_count];
+  options.backend = kit_with_plugin(options.backend);
+  options.transport = kit_with_plugin(options.transport);
+  return options;
+}
+
 static void open_plan(eg_plan *plan, const eg_graph *graph, const char *mesh) {
   eg_plan_init(plan, eg_allocator_heap());
   plan->graph = graph;
@@ -154,7 +162,8 @@ static void add_to_tally(const eg_plan *plan, tally *inout) {
 }
 
 /// `formats` NULL: all tensors are plain.
-static void run_random(uint64_t seed, const eg_rank_options *rank, tally *formats) {
+static void run_random(uint64_t seed, eg_rank_options device, tally *formats) {
+  const eg_rank_options *rank = &device;
   draft d = {.rng = {seed}, .channels = 4, .images = 1};
   if (formats != NULL) d.channels = 32, d.images = 2;
   eg_graph *graph = draw_graph(&d);
@@ -193,7 +202,7 @@ static void random_graphs_in_random_layouts_compute_the_same(void **state) {
   (void)state;
   uint64_t seed = test_seed(30);
   for (size_t round = 0; round < test_rounds(300); round++)
-    run_random(seed + 1000 * round, &devices[round % device_count], NULL);
+    run_random(seed + 1000 * round, device_at(round), NULL);
 }
 
 static void random_graphs_in_random_formats_compute_the_same(void **state) {
@@ -201,7 +210,7 @@ static void random_graphs_in_random_formats_compute_the_same(void **state) {
   tally all = {.reorders = 0};
   uint64_t seed = test_seed(32);
   for (size_t round = 0; round < test_rounds(200); round++)
-    run_random(seed + 1000 * round, &devices[round % device_count], &all);
+    run_random(seed + 1000 * round, device_at(round), &all);
   print_message("%u moves between formats, %u constants\n", all.reorders, all.constants);
   for (uint32_t f = 0; f < EG_FORMAT_COUNT; f++)
     assert_true(all.formats[f] > 0);
@@ -353,8 +362,9 @@ static egraph_status train(void *user, eg_channel *channel) {
   return status;
 }
 
-static void train_on(const char *mesh, const eg_rank_options *rank,
-                     uint32_t micro_batches, uint64_t seed) {
+static void train_on(const char *mesh, eg_rank_options device, uint32_t micro_batches,
+                     uint64_t seed) {
+  const eg_rank_options *rank = &device;
   training t;
   kit_tensors want, have;
   double losses[MOST_MICRO_BATCHES];
@@ -378,7 +388,7 @@ static void what_is_carried_goes_from_step_to_step(void **state) {
   (void)state;
   uint64_t seed = test_seed(31);
   for (size_t round = 0; round < test_rounds(100); round++)
-    train_on(meshes[round % MESHES], &devices[(round + round / MESHES) % device_count],
+    train_on(meshes[round % MESHES], device_at(round + round / MESHES),
              1 + (uint32_t)(round / MESHES) % MOST_MICRO_BATCHES, seed + round);
 }
 

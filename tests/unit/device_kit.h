@@ -7,7 +7,9 @@
 #ifndef EG_TESTS_UNIT_DEVICE_KIT_H
 #define EG_TESTS_UNIT_DEVICE_KIT_H
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exec/device_channel.h"
 #include "exec/local/local_channel.h"
@@ -18,9 +20,18 @@ typedef struct device_plugins {
   bool is_real;
 } device_plugins;
 
+/// The plugins at work, as they are asked for: "cuda:FILE", "nccl:FILE".
+static char kit_cuda[4096] = "cuda", kit_nccl[4096] = "nccl";
+
 static inline void kit_use_plugins(const char *backend, const char *transport) {
-  test_set_variable("EGRAPH_CUDA_PLUGIN", backend);
-  test_set_variable("EGRAPH_NCCL_PLUGIN", transport);
+  (void)snprintf(kit_cuda, sizeof kit_cuda, "cuda:%s", backend);
+  (void)snprintf(kit_nccl, sizeof kit_nccl, "nccl:%s", transport);
+}
+
+/// A back-end or transport (may be NULL) with the file of its plugin.
+static inline const char *kit_with_plugin(const char *name) {
+  if (name != NULL && strcmp(name, "cuda") == 0) return kit_cuda;
+  return name != NULL && strcmp(name, "nccl") == 0 ? kit_nccl : name;
 }
 
 static inline device_plugins kit_plugins_of(int argc, char **argv, const char *distant) {
@@ -32,7 +43,7 @@ static inline device_plugins kit_plugins_of(int argc, char **argv, const char *d
 static inline bool kit_has_device(const device_plugins *plugins) {
   eg_backend *backend;
   kit_use_plugins(plugins->backend, plugins->transport);
-  if (eg_backend_create(NULL, "cuda", &(eg_backend_options){.threads = 1}, &backend) !=
+  if (eg_backend_create(NULL, kit_cuda, &(eg_backend_options){.threads = 1}, &backend) !=
       EGRAPH_OK) {
     print_message("skipped: %s\n", egraph_last_error());
     return false;
@@ -54,9 +65,9 @@ static inline egraph_status kit_device_rank(void *user, eg_channel *control) {
   eg_backend *backend;
   eg_channel *channel;
   eg_backend_options options = {.threads = 1, .device = control->rank};
-  EG_TRY(eg_backend_create(NULL, "cuda", &options, &backend));
-  egraph_status status =
-      eg_device_channel_create(NULL, control, backend, ranks->transport, &channel);
+  EG_TRY(eg_backend_create(NULL, kit_cuda, &options, &backend));
+  egraph_status status = eg_device_channel_create(
+      NULL, control, backend, kit_with_plugin(ranks->transport), &channel);
   if (status == EGRAPH_OK) {
     if (ranks->meeting_seconds > 0) {
       status = eg_channel_barrier(control); // all have opened theirs

@@ -55,7 +55,9 @@ static void strings_of_the_options_are_not_kept(void **state) {
   api_kit *kit = *state;
   char backend[] = "reference", path[] = "test_api_costs.db";
   egraph_costs *costs =
-      open_costs(kit, (egraph_costs_options){.backend = backend, .database = path});
+      open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                             .backend = backend,
+                                             .database = path});
   memset(backend, 'x', sizeof backend - 1);
   memset(path, 'x', sizeof path - 1);
   egraph_graph *graph = api_layer(&kit->alloc);
@@ -71,22 +73,29 @@ static void measurements_are_kept_in_the_database(void **state) {
   double first, second, third;
   uint32_t entries;
   egraph_costs *costs =
-      open_costs(kit, (egraph_costs_options){.database = db_path, .measure = true});
+      open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                             .database = db_path,
+                                             .measure = true});
   assert_ok(egraph_costs_predict(costs, graph, &first));
   egraph_costs_destroy(costs);
-  costs = open_costs(kit, (egraph_costs_options){.database = db_path});
+  costs = open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                                 .database = db_path});
   assert_ok(egraph_costs_entries(costs, &entries));
   assert_int_equal(entries, 2);
   assert_ok(egraph_costs_predict(costs, graph, &second));
   assert_true(first == second);
   egraph_costs_destroy(costs);
   // Another thread count is another machine.
-  costs = open_costs(kit, (egraph_costs_options){.database = db_path, .threads = 2});
+  costs = open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                                 .database = db_path,
+                                                 .threads = 2});
   assert_ok(egraph_costs_entries(costs, &entries));
   assert_int_equal(entries, 0);
   egraph_costs_destroy(costs);
-  costs = open_costs(kit, (egraph_costs_options){
-                              .database = db_path, .read_only = true, .measure = true});
+  costs = open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                                 .database = db_path,
+                                                 .read_only = true,
+                                                 .measure = true});
   assert_ok(egraph_costs_predict(costs, graph, &third));
   assert_true(first == third);
   egraph_costs_destroy(costs);
@@ -95,15 +104,19 @@ static void measurements_are_kept_in_the_database(void **state) {
 
 static void a_read_only_database_is_not_changed(void **state) {
   api_kit *kit = *state;
-  egraph_costs *costs = open_costs(kit, (egraph_costs_options){.database = db_path});
+  egraph_costs *costs =
+      open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                             .database = db_path});
   egraph_costs_destroy(costs);
   size_t size, size_after;
   char *before = api_read_file(db_path, &size);
   egraph_graph *graph = api_layer(&kit->alloc);
   double seconds;
   uint32_t entries;
-  costs = open_costs(kit, (egraph_costs_options){
-                              .database = db_path, .read_only = true, .measure = true});
+  costs = open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                                 .database = db_path,
+                                                 .read_only = true,
+                                                 .measure = true});
   assert_ok(egraph_costs_predict(costs, graph, &seconds));
   assert_ok(egraph_costs_entries(costs, &entries));
   assert_int_equal(entries, 2); // for this object only
@@ -126,10 +139,12 @@ static void measuring_can_be_stopped(void **state) {
   api_kit *kit = *state;
   uint32_t calls = 0;
   egraph_graph *graph = api_layer(&kit->alloc);
-  egraph_costs *costs = open_costs(kit, (egraph_costs_options){.database = db_path,
-                                                               .measure = true,
-                                                               .progress = stop_at_once,
-                                                               .user = &calls});
+  egraph_costs *costs =
+      open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                             .database = db_path,
+                                             .measure = true,
+                                             .progress = stop_at_once,
+                                             .user = &calls});
   double seconds;
   assert_ok(egraph_costs_predict(costs, graph, &seconds));
   assert_true(seconds > 0);
@@ -145,7 +160,8 @@ static void measuring_can_be_stopped(void **state) {
 
 static void expect_refusal(api_kit *kit, const char *path, bool read_only,
                            egraph_status code, const char *part) {
-  egraph_costs_options options = {.database = path, .read_only = read_only};
+  egraph_costs_options options = {
+      .size = sizeof options, .database = path, .read_only = read_only};
   egraph_costs *costs = NULL;
   assert_fails(egraph_costs_create(&kit->alloc, &options, &costs), code, part);
   assert_non_null(strstr(egraph_last_error(), path));
@@ -182,7 +198,9 @@ static void foreign_databases_are_refused(void **state) {
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
   expect_refusal(kit, db_path, false, EGRAPH_E_PARSE, "another program");
   remove_database();
-  egraph_costs_destroy(open_costs(kit, (egraph_costs_options){.database = db_path}));
+  egraph_costs_destroy(
+      open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                             .database = db_path}));
   assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
   execute(db, "PRAGMA user_version = 4711");
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
@@ -191,7 +209,9 @@ static void foreign_databases_are_refused(void **state) {
 
 static void a_locked_database_is_busy(void **state) {
   api_kit *kit = *state;
-  egraph_costs_destroy(open_costs(kit, (egraph_costs_options){.database = db_path}));
+  egraph_costs_destroy(
+      open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                             .database = db_path}));
   sqlite3 *db;
   assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
   execute(db, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;"
@@ -199,7 +219,9 @@ static void a_locked_database_is_busy(void **state) {
   expect_refusal(kit, db_path, false, EGRAPH_E_BUSY, "another process");
   execute(db, "ROLLBACK");
   assert_int_equal(sqlite3_close(db), SQLITE_OK);
-  egraph_costs_destroy(open_costs(kit, (egraph_costs_options){.database = db_path}));
+  egraph_costs_destroy(
+      open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                             .database = db_path}));
 }
 
 // ---- own costs -------------------------------------------------------------------
@@ -224,8 +246,10 @@ static void own_costs_are_asked_first(void **state) {
   api_kit *kit = *state;
   price_list list = {.matmul = 5.0};
   egraph_graph *graph = api_layer(&kit->alloc);
-  egraph_costs *costs = open_costs(
-      kit, (egraph_costs_options){.override_cost = price_matmul, .user = &list});
+  egraph_costs *costs =
+      open_costs(kit, (egraph_costs_options){.size = sizeof(egraph_costs_options),
+                                             .override_cost = price_matmul,
+                                             .user = &list});
   double seconds = 7;
   assert_ok(egraph_costs_predict(costs, graph, &seconds));
   assert_true(seconds > 5.0 && seconds < 5.1);
@@ -243,7 +267,8 @@ static void own_costs_are_asked_first(void **state) {
 static void predictions_are_compared_with_runs(void **state) {
   api_kit *kit = *state;
   egraph_graph *graph = api_layer(&kit->alloc);
-  egraph_costs *costs = open_costs(kit, (egraph_costs_options){.measure = true});
+  egraph_costs *costs = open_costs(
+      kit, (egraph_costs_options){.size = sizeof(egraph_costs_options), .measure = true});
   egraph_validation v;
   for (uint32_t repeats = 0; repeats < 4; repeats += 3) {
     assert_ok(egraph_costs_validate(costs, graph, repeats, 1, &v));
@@ -263,7 +288,8 @@ static void a_graph_without_operators_predicts_nothing(void **state) {
   assert_ok(egraph_graph_create(&kit->alloc, &graph));
   assert_ok(egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 1, (int64_t[]){3}, &x));
   assert_ok(egraph_graph_add_output(graph, NULL, x));
-  egraph_costs *costs = open_costs(kit, (egraph_costs_options){.measure = true});
+  egraph_costs *costs = open_costs(
+      kit, (egraph_costs_options){.size = sizeof(egraph_costs_options), .measure = true});
   egraph_validation v;
   assert_ok(egraph_costs_validate(costs, graph, 2, 1, &v));
   assert_int_equal(v.operators, 0);

@@ -41,7 +41,7 @@ static void an_e_graph_is_read_and_extracted(void **state) {
 static void a_later_run_replaces_the_result(void **state) {
   egraph_extraction *extraction = load(*state, sharing);
   assert_ok(egraph_extraction_run(extraction, NULL));
-  egraph_extract_options options = {.extractor = "tree"};
+  egraph_extract_options options = {.size = sizeof options, .extractor = "tree"};
   assert_ok(egraph_extraction_run(extraction, &options));
   egraph_extract_report r = egraph_extraction_report(extraction);
   assert_true(r.cost == 6 && r.bound < 6 && isinf(r.dag_cost));
@@ -58,17 +58,19 @@ static void options_out_of_range_are_refused(void **state) {
   static const struct {
     egraph_extract_options options;
     const char *part;
-  } cases[] = {{{.time_limit = -1}, "time limit"},
-               {{.time_limit = NAN}, "time limit"},
-               {{.relative_gap = -0.5}, "gap"},
-               {{.passes = "reach,rich"}, "no presolve pass 'rich'"},
-               {{.passes = "reach, merge"}, "' merge'"},
-               {{.passes = "-reach,merge"}, "not both"},
-               {{.extractor = ""}, "no extractor ''"}};
+  } cases[] = {
+      {{.size = sizeof(egraph_extract_options), .time_limit = -1}, "time limit"},
+      {{.size = sizeof(egraph_extract_options), .time_limit = NAN}, "time limit"},
+      {{.size = sizeof(egraph_extract_options), .relative_gap = -0.5}, "gap"},
+      {{.size = sizeof(egraph_extract_options), .passes = "reach,rich"},
+       "no presolve pass 'rich'"},
+      {{.size = sizeof(egraph_extract_options), .passes = "reach, merge"}, "' merge'"},
+      {{.size = sizeof(egraph_extract_options), .passes = "-reach,merge"}, "not both"},
+      {{.size = sizeof(egraph_extract_options), .extractor = ""}, "no extractor ''"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_fails(egraph_extraction_run(extraction, &cases[i].options), EGRAPH_E_ARGUMENT,
                  cases[i].part);
-  egraph_extract_options options = {.passes = "reach,merge,"};
+  egraph_extract_options options = {.size = sizeof options, .passes = "reach,merge,"};
   assert_ok(egraph_extraction_run(extraction, &options));
   assert_true(egraph_extraction_report(extraction).cost == 5);
   egraph_extraction_destroy(extraction);
@@ -98,7 +100,7 @@ static void passes_say_what_they_take_away(void **state) {
   egraph_extract_pass_report sum = {.runs = 0};
   assert_ok(egraph_extraction_try_passes(extraction, NULL, add_up, &sum));
   assert_true(sum.runs >= 2 && sum.nodes >= 1 && sum.nodes <= 7 && sum.classes <= 5);
-  egraph_extract_options options = {.passes = "reach"};
+  egraph_extract_options options = {.size = sizeof options, .passes = "reach"};
   sum = (egraph_extract_pass_report){.runs = 0};
   assert_ok(egraph_extraction_run(extraction, NULL));
   assert_ok(egraph_extraction_try_passes(extraction, &options, add_up, &sum));
@@ -135,7 +137,7 @@ static void files_that_are_none_are_refused(void **state) {
 static void the_model_is_written(void **state) {
   api_kit *kit = *state;
   egraph_extraction *extraction = load(kit, sharing);
-  egraph_extract_options options = {.passes = "reach"};
+  egraph_extract_options options = {.size = sizeof options, .passes = "reach"};
   assert_ok(egraph_extraction_save_lp(extraction, &options, kit->path));
   size_t size;
   char *text = api_read_file(kit->path, &size);
@@ -156,7 +158,7 @@ static egraph_status read_run_and_write(egraph_allocator alloc, void *user) {
   egraph_extraction *extraction = NULL;
   egraph_status status = egraph_extraction_load(&alloc, files->input, &extraction);
   if (status == EGRAPH_OK) status = egraph_extraction_run(extraction, NULL);
-  egraph_extract_options options = {.passes = "reach,merge"};
+  egraph_extract_options options = {.size = sizeof options, .passes = "reach,merge"};
   if (status == EGRAPH_OK)
     status = egraph_extraction_save_lp(extraction, &options, files->output);
   egraph_extract_pass_report sum = {.runs = 0};

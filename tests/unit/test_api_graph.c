@@ -6,7 +6,7 @@
 // ---- names and tensors -----------------------------------------------------------
 
 /// Of symbolic dimensions.
-static const egraph_load_options one = {.batch = 1};
+static const egraph_load_options one = {.size = sizeof one, .batch = 1};
 
 static void every_status_and_element_type_has_its_name(void **state) {
   (void)state;
@@ -201,7 +201,7 @@ static void round_trip(api_kit *kit, const char *path) {
   assert_int_equal(a.weight_bytes, b.weight_bytes);
   assert_int_equal(a.absent_weights, b.absent_weights);
   egraph_comparison c;
-  egraph_compare_options options = {.repeats = 1, .seed = 3};
+  egraph_compare_options options = {.size = sizeof options, .repeats = 1, .seed = 3};
   assert_ok(egraph_compare(&kit->alloc, graph, again, &options, &c));
   assert_true(c.max_error == 0);
   egraph_graph_destroy(again);
@@ -286,11 +286,12 @@ static void a_batch_is_changed_in_onnx_only(void **state) {
     (void)snprintf(kit->path, sizeof kit->path, "%s", names[i]);
     assert_ok(egraph_graph_save(graph, kit->path));
     egraph_graph_destroy(graph);
-    assert_ok(egraph_graph_load(&kit->alloc, kit->path,
-                                &(egraph_load_options){.batch = 4}, &graph));
+    assert_ok(egraph_graph_load(
+        &kit->alloc, kit->path,
+        &(egraph_load_options){.size = sizeof(egraph_load_options), .batch = 4}, &graph));
     egraph_graph_destroy(graph);
     graph = NULL;
-    const egraph_load_options eight = {.batch = 8};
+    const egraph_load_options eight = {.size = sizeof eight, .batch = 8};
     if (i == 0) {
       assert_ok(egraph_graph_load(&kit->alloc, kit->path, &eight, &graph));
       assert_ok(egraph_graph_output(graph, 0, &name, &type));

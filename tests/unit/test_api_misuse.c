@@ -23,6 +23,14 @@ static void graphs_refuse_null(void **state) {
   REFUSES(egraph_graph_create, "out", NULL, NULL);
   REFUSES(egraph_graph_load, "path", NULL, NULL, NULL, AT);
   REFUSES(egraph_graph_load, "out", NULL, AT, NULL, NULL);
+  REFUSES(egraph_graph_parse, "name", NULL, NULL, AT, 1, NULL, AT);
+  REFUSES(egraph_graph_parse, "bytes", NULL, AT, NULL, 1, NULL, AT);
+  REFUSES(egraph_graph_parse, "out", NULL, AT, AT, 1, NULL, NULL);
+  REFUSES(egraph_graph_pack, "graph", NULL, NULL, AT, AT);
+  REFUSES(egraph_graph_pack, "out", NULL, AT, NULL, AT);
+  REFUSES(egraph_graph_pack, "out_size", NULL, AT, AT, NULL);
+  egraph_bytes_free(NULL, NULL, 1);
+  egraph_options_fill(EGRAPH_LOAD_OPTIONS, NULL, 1);
   REFUSES(egraph_graph_open_dim, "graph", NULL, 1, AT);
   REFUSES(egraph_graph_open_dim, "out", AT, 1, NULL);
   REFUSES(egraph_graph_save, "graph", NULL, AT);
@@ -146,6 +154,13 @@ static void plans_refuse_null(void **state) {
   REFUSES(egraph_plan_remarks, "plan", NULL, NULL, false, AT);
   REFUSES(egraph_plan_remarks, "out", NULL, AT, false, NULL);
   REFUSES(egraph_plan_account, "plan", NULL, NULL, NULL, NULL);
+  REFUSES(egraph_plan_pack, "plan", NULL, NULL, AT);
+  REFUSES(egraph_plan_pack, "out", NULL, AT, NULL);
+  REFUSES(egraph_plan_parse, "name", NULL, NULL, AT, 1, AT);
+  REFUSES(egraph_plan_parse, "text", NULL, AT, NULL, 1, AT);
+  REFUSES(egraph_plan_parse, "out", NULL, AT, AT, 1, NULL);
+  REFUSES(egraph_plan_visit_memory, "plan", NULL, NULL, NULL);
+  REFUSES(egraph_plan_visit_memory, "each", AT, NULL, NULL);
   REFUSES(egraph_plan_save, "plan", NULL, AT);
   REFUSES(egraph_plan_save, "path", AT, NULL);
   REFUSES(egraph_plan_load, "path", NULL, NULL, AT);
@@ -233,6 +248,12 @@ static void terms_refuse_null(void **state) {
   REFUSES(egraph_terms_explain, "to", AT, AT, NULL, NULL, NULL, AT);
   REFUSES(egraph_terms_save, "terms", NULL, AT);
   REFUSES(egraph_terms_save, "path", AT, NULL);
+  REFUSES(egraph_terms_pack, "terms", NULL, NULL, AT, AT);
+  REFUSES(egraph_terms_pack, "out", NULL, AT, NULL, AT);
+  REFUSES(egraph_terms_pack, "out_size", NULL, AT, AT, NULL);
+  REFUSES(egraph_terms_parse, "name", NULL, NULL, AT, 1, AT);
+  REFUSES(egraph_terms_parse, "bytes", NULL, AT, NULL, 1, AT);
+  REFUSES(egraph_terms_parse, "out", NULL, AT, AT, 1, NULL);
   REFUSES(egraph_terms_load, "path", NULL, NULL, AT);
   REFUSES(egraph_terms_load, "out", NULL, AT, NULL);
   REFUSES(egraph_terms_save_json, "terms", NULL, AT, 1, AT);
@@ -293,6 +314,61 @@ static void nothing_is_in_what_is_not_there(void **state) {
 }
 
 /// What makes, fills and frees takes nothing for nothing.
+static void no_graph_is_walked(void **state) {
+  (void)state;
+  const egraph_value value = {0};
+  const egraph_node node = {0};
+  assert_int_equal(egraph_graph_node_count(NULL), 0);
+  assert_int_equal(egraph_graph_value_count(NULL), 0);
+  assert_int_equal(egraph_graph_input_value(NULL, 0).id, EGRAPH_NONE);
+  assert_int_equal(egraph_graph_output_value(NULL, 0).id, EGRAPH_NONE);
+  assert_false(egraph_graph_find_value(NULL, "x", AT));
+  assert_int_equal(egraph_value_kind_of(NULL, value), EGRAPH_VALUE_INPUT);
+  assert_null(egraph_value_name(NULL, value));
+  assert_false(egraph_value_type(NULL, value, AT));
+  assert_null(egraph_value_format(NULL, value));
+  assert_false(egraph_value_producer(NULL, value, AT, AT));
+  assert_null(egraph_node_name(NULL, node));
+  assert_null(egraph_node_operator(NULL, node));
+  assert_int_equal(egraph_node_operand_count(NULL, node), 0);
+  assert_int_equal(egraph_node_operand(NULL, node, 0).id, EGRAPH_NONE);
+  assert_int_equal(egraph_node_result_count(NULL, node), 0);
+  assert_int_equal(egraph_node_result(NULL, node, 0).id, EGRAPH_NONE);
+  assert_false(egraph_node_is_opaque(NULL, node));
+  assert_null(egraph_node_record(NULL, node, AT));
+  assert_int_equal(egraph_node_attribute_count(NULL, node), 0);
+  assert_false(egraph_node_attribute(NULL, node, 0, AT));
+}
+
+static void no_plan_is_walked(void **state) {
+  (void)state;
+  const egraph_state place = {0};
+  assert_int_equal(egraph_plan_axis_count(NULL), 0);
+  assert_null(egraph_plan_axis(NULL, 0, AT));
+  assert_int_equal(egraph_plan_state_count(NULL), 0);
+  assert_int_equal(egraph_plan_state_value(NULL, place).id, EGRAPH_NONE);
+  assert_false(egraph_plan_state_layout(NULL, place, AT));
+  assert_false(egraph_plan_state_type(NULL, place, AT));
+  assert_false(egraph_plan_state_step(NULL, place, AT));
+  assert_int_equal(egraph_plan_output_state(NULL, 0).id, EGRAPH_NONE);
+  assert_int_equal(egraph_plan_carried_count(NULL), 0);
+  assert_false(egraph_plan_carried(NULL, 0, AT, AT));
+  assert_int_equal(egraph_plan_step_count(NULL), 0);
+  assert_false(egraph_plan_step_is_move(NULL, 0));
+  assert_null(egraph_plan_step_phase(NULL, 0));
+  assert_null(egraph_plan_step_operator(NULL, 0));
+  assert_false(egraph_plan_step_node(NULL, 0, AT));
+  assert_int_equal(egraph_plan_step_operand_count(NULL, 0), 0);
+  assert_int_equal(egraph_plan_step_operand(NULL, 0, 0).id, EGRAPH_NONE);
+  assert_int_equal(egraph_plan_step_result_count(NULL, 0), 0);
+  assert_int_equal(egraph_plan_step_result(NULL, 0, 0).id, EGRAPH_NONE);
+  assert_false(egraph_plan_step_action(NULL, 0, 0, AT));
+  assert_int_equal(egraph_plan_step_axis(NULL, 0), EGRAPH_NONE);
+  assert_true(egraph_plan_step_bytes(NULL, 0) == 0);
+  assert_true(egraph_plan_step_seconds(NULL, 0) == 0);
+  assert_int_equal(egraph_plan_step_blocks(NULL, 0), 0);
+}
+
 static void nothing_is_done_to_what_is_not_there(void **state) {
   (void)state;
   egraph_draw_input(NULL, 1, NULL);
@@ -335,6 +411,8 @@ int main(void) {
       cmocka_unit_test(sharding_refuses_null),
       cmocka_unit_test(terms_refuse_null),
       cmocka_unit_test(nothing_is_in_what_is_not_there),
+      cmocka_unit_test(no_graph_is_walked),
+      cmocka_unit_test(no_plan_is_walked),
       cmocka_unit_test(nothing_is_done_to_what_is_not_there),
       cmocka_unit_test(empty_arrays_need_no_place),
   };

@@ -14,7 +14,7 @@ typedef struct bench {
 /// The layer, the fusion rule, and a microsecond for everything.
 static bench open_bench(api_kit *kit) {
   bench b;
-  egraph_costs_options options = {.override_cost = api_unit_cost};
+  egraph_costs_options options = {.size = sizeof options, .override_cost = api_unit_cost};
   b.graph = api_layer(&kit->alloc);
   assert_ok(egraph_rules_create(&kit->alloc, &b.rules));
   assert_ok(egraph_rules_add_text(b.rules, "mine.rules", api_fusion_rules));
@@ -260,8 +260,8 @@ static char *optimized_bytes(api_kit *kit, const egraph_graph *graph, uint64_t t
   egraph_costs *costs;
   egraph_result *result;
   egraph_options options = egraph_options_default();
-  egraph_costs_options costs_options = {.database = "test_api_optimize.db",
-                                        .measure = true};
+  egraph_costs_options costs_options = {
+      .size = sizeof costs_options, .database = "test_api_optimize.db", .measure = true};
   options.threads = threads;
   assert_ok(egraph_rules_create(&kit->alloc, &rules));
   assert_ok(egraph_rules_add_builtin(rules));
@@ -364,7 +364,7 @@ static const char in_blocks[] =
 static void an_input_that_the_search_cannot_reach_is_kept(void **state) {
   api_kit *kit = *state;
   bench b = {NULL, NULL, NULL};
-  egraph_costs_options costs = {.override_cost = prefer_blocks};
+  egraph_costs_options costs = {.size = sizeof costs, .override_cost = prefer_blocks};
   egraph_options options = egraph_options_default();
   options.formats = 0; // the search then knows row-major only
   (void)snprintf(kit->path, sizeof kit->path, "test_api_blocks.egraph");
@@ -419,7 +419,8 @@ static void costs_of_nothing_and_of_infinity_are_borne(void **state) {
   static const double prices[] = {0.0, 1e300, INFINITY};
   for (size_t i = 0; i < 3; i++) {
     double price = prices[i];
-    egraph_costs_options costs = {.override_cost = price_all_alike, .user = &price};
+    egraph_costs_options costs = {
+        .size = sizeof costs, .override_cost = price_all_alike, .user = &price};
     egraph_costs_destroy(b.costs);
     assert_ok(egraph_costs_create(&kit->alloc, &costs, &b.costs));
     egraph_result *result = optimize(kit, &b, NULL);
@@ -443,7 +444,8 @@ static egraph_status use_result(egraph_allocator alloc, const egraph_graph *grap
   char *text = NULL;
   egraph_comparison c;
   egraph_validation v;
-  egraph_compare_options options = {.repeats = 1, .backend = "reference"};
+  egraph_compare_options options = {
+      .size = sizeof options, .repeats = 1, .backend = "reference"};
   egraph_status status = egraph_result_explain(&alloc, result, &text);
   egraph_string_free(&alloc, text);
   if (status == EGRAPH_OK)
@@ -467,7 +469,8 @@ static egraph_status whole_flow(egraph_allocator alloc, void *user) {
   (void)user;
   bench b = {NULL, NULL, NULL};
   egraph_result *result = NULL;
-  egraph_costs_options costs = {.override_cost = api_unit_cost, .backend = "reference"};
+  egraph_costs_options costs = {
+      .size = sizeof costs, .override_cost = api_unit_cost, .backend = "reference"};
   egraph_status status = egraph_graph_create(&alloc, &b.graph);
   if (status == EGRAPH_OK) status = api_build_layer(b.graph);
   if (status == EGRAPH_OK) status = egraph_rules_create(&alloc, &b.rules);

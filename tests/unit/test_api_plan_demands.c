@@ -138,7 +138,9 @@ static void a_baseline_is_planned_alone(void **state) {
 }
 
 static egraph_status price_on(egraph_plan *plan, const char *machine) {
-  return egraph_plan_price(plan, &(egraph_plan_options){.machine = machine});
+  return egraph_plan_price(
+      plan,
+      &(egraph_plan_options){.size = sizeof(egraph_plan_options), .machine = machine});
 }
 
 static void a_plan_is_priced_anew(void **state) {

@@ -88,7 +88,8 @@ static void algebra_first_is_no_cheaper(void **state) {
 
 /// More operators than it takes to be believed.
 static void profile_operators(api_kit *kit) {
-  egraph_costs_options options = {.database = kit->path, .measure = true};
+  egraph_costs_options options = {
+      .size = sizeof options, .database = kit->path, .measure = true};
   egraph_costs *costs;
   egraph_graph *graph;
   double seconds;

@@ -98,7 +98,7 @@ static void deep_plans_are_trained_as_on_one_device(void **state) {
   training_init(&two, graph);
   training_init(&one, graph);
   const egraph_plan_run_options options = {
-      .seed = 1, .steps = 3, .on_step = on_step, .user = &two};
+      .size = sizeof options, .seed = 1, .steps = 3, .on_step = on_step, .user = &two};
   assert_ok(egraph_plan_run_local(NULL, plan, &options, two.inputs, two.input_count,
                                   two.outputs, two.output_count));
   assert_int_equal(two.steps, 3);
@@ -121,7 +121,7 @@ static void a_run_may_be_stopped_after_a_step(void **state) {
   training_init(&t, egraph_plan_graph(plan));
   t.stop_after = 2;
   const egraph_plan_run_options options = {
-      .seed = 1, .steps = 8, .on_step = on_step, .user = &t};
+      .size = sizeof options, .seed = 1, .steps = 8, .on_step = on_step, .user = &t};
   assert_int_equal(egraph_plan_run_local(NULL, plan, &options, t.inputs, t.input_count,
                                          t.outputs, t.output_count),
                    EGRAPH_E_CANCELLED);
@@ -154,7 +154,8 @@ static void deadlines_are_checked(void **state) {
   egraph_plan *plan = plan_layers(NULL, "host*2");
   training_init(&t, egraph_plan_graph(plan));
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    const egraph_plan_run_options options = {.deadline_seconds = bad[i]};
+    const egraph_plan_run_options options = {.size = sizeof options,
+                                             .deadline_seconds = bad[i]};
     assert_int_equal(egraph_plan_run_local(NULL, plan, &options, t.inputs, t.input_count,
                                            t.outputs, t.output_count),
                      EGRAPH_E_ARGUMENT);
@@ -169,7 +170,7 @@ static void transports_need_devices(void **state) {
   training t;
   egraph_plan *plan = plan_layers(NULL, "host*2");
   training_init(&t, egraph_plan_graph(plan));
-  const egraph_plan_run_options options = {.transport = "nccl"};
+  const egraph_plan_run_options options = {.size = sizeof options, .transport = "nccl"};
   assert_fails(egraph_plan_run_local(NULL, plan, &options, t.inputs, t.input_count,
                                      t.outputs, t.output_count),
                EGRAPH_E_ARGUMENT,
@@ -225,12 +226,16 @@ static void operators_and_messages_of_this_host_are_measured_once(void **state) 
   assert_int_equal(egraph_plan_report_of(second)->measured, 0);
   assert_true(egraph_plan_report_of(second)->cost == r->cost);
   assert_int_equal(egraph_plan_report_of(assumed)->measured, 0);
-  const egraph_plan_options as_first = {
-      .machine = "host*2", .database = kit->path, .measure = true};
+  const egraph_plan_options as_first = {.size = sizeof as_first,
+                                        .machine = "host*2",
+                                        .database = kit->path,
+                                        .measure = true};
   assert_ok(egraph_plan_price(second, &as_first));
   double cost = egraph_plan_report_of(second)->cost;
   assert_true(fabs(cost - r->cost) <= 1e-9 * cost);
-  assert_ok(egraph_plan_price(second, &(egraph_plan_options){.machine = "host*2"}));
+  assert_ok(egraph_plan_price(
+      second,
+      &(egraph_plan_options){.size = sizeof(egraph_plan_options), .machine = "host*2"}));
   assert_true(fabs(egraph_plan_report_of(second)->cost - cost) > 1e-9 * cost);
   egraph_plan_destroy(first);
   egraph_plan_destroy(second);

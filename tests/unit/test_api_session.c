@@ -28,7 +28,8 @@ static void sessions_compute_what_the_graph_says(void **state) {
   static const char *const backends[] = {NULL, "cpu", "reference"};
   egraph_graph *graph = known_graph(&kit->alloc);
   for (size_t i = 0; i < 3; i++) {
-    egraph_session_options options = {.backend = backends[i], .threads = (uint32_t)i};
+    egraph_session_options options = {
+        .size = sizeof options, .backend = backends[i], .threads = (uint32_t)i};
     egraph_session *session;
     assert_ok(egraph_session_create(&kit->alloc, graph, &options, &session));
     float x[6] = {1, 2, 3, 4, 50, 6}, y[6] = {0};
@@ -78,16 +79,17 @@ static void tensors_that_do_not_fit_are_refused(void **state) {
 static void an_unknown_back_end_is_named(void **state) {
   api_kit *kit = *state;
   egraph_graph *graph = known_graph(&kit->alloc);
-  egraph_session_options options = {.backend = "abacus"};
+  egraph_session_options options = {.size = sizeof options, .backend = "abacus"};
   egraph_session *session = NULL;
   assert_fails(egraph_session_create(&kit->alloc, graph, &options, &session),
                EGRAPH_E_ARGUMENT, "no back-end 'abacus'");
   assert_null(session);
-  egraph_costs_options costs_options = {.backend = "abacus"};
+  egraph_costs_options costs_options = {.size = sizeof costs_options,
+                                        .backend = "abacus"};
   egraph_costs *costs = NULL;
   assert_fails(egraph_costs_create(&kit->alloc, &costs_options, &costs),
                EGRAPH_E_ARGUMENT, "no back-end 'abacus'");
-  egraph_compare_options compare = {.backend = "abacus"};
+  egraph_compare_options compare = {.size = sizeof compare, .backend = "abacus"};
   egraph_comparison c;
   assert_fails(egraph_compare(&kit->alloc, graph, graph, &compare, &c), EGRAPH_E_ARGUMENT,
                "no back-end 'abacus'");
@@ -102,7 +104,7 @@ static void absent_weights_follow_the_seed(void **state) {
   egraph_tensor in = matrix(4, 8, x);
   egraph_draw_input("x", 1, &in);
   for (int i = 0; i < 3; i++) {
-    egraph_session_options options = {.seed = seeds[i]};
+    egraph_session_options options = {.size = sizeof options, .seed = seeds[i]};
     egraph_session *session;
     egraph_tensor out = matrix(4, 6, y[i]);
     assert_ok(egraph_session_create(&kit->alloc, graph, &options, &session));
@@ -214,7 +216,8 @@ static void different_graphs_differ(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     egraph_graph *other = scaled(&kit->alloc, "x", 2, "y", cases[i].factor);
     egraph_comparison c;
-    egraph_compare_options options = {.backend = "reference", .repeats = 1 + (uint32_t)i};
+    egraph_compare_options options = {
+        .size = sizeof options, .backend = "reference", .repeats = 1 + (uint32_t)i};
     assert_ok(egraph_compare(&kit->alloc, one, other, &options, &c));
     if (isinf(cases[i].error))
       assert_true(isinf(c.max_error));

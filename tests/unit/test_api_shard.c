@@ -122,13 +122,13 @@ static void a_time_limit_is_a_number_of_seconds(void **state) {
   egraph_shard *shard = example(kit);
   static const double BAD[] = {-1, NAN, INFINITY, -INFINITY};
   for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
-    egraph_shard_options options = {.time_limit = BAD[i]};
+    egraph_shard_options options = {.size = sizeof options, .time_limit = BAD[i]};
     egraph_shard_plan *plan = NULL;
     assert_fails(egraph_shard_solve(&kit->alloc, shard, &options, &plan),
                  EGRAPH_E_ARGUMENT, "time_limit");
     assert_null(plan);
   }
-  egraph_shard_options options = {.time_limit = 1e-9};
+  egraph_shard_options options = {.size = sizeof options, .time_limit = 1e-9};
   egraph_shard_plan *plan = solve(kit, shard, &options);
   const egraph_shard_report *report = egraph_shard_plan_report(plan);
   assert_true(report->bound <= 445 && report->cost >= 445);
@@ -241,7 +241,7 @@ static void the_same_seed_gives_the_same_choice(void **state) {
   assert_ok(egraph_shard_create(&kit->alloc, &shard));
   add_random(&rng, shard);
   assert_ok(egraph_shard_set_limit(shard, INT64_MAX));
-  egraph_shard_options options = {.seed = 5};
+  egraph_shard_options options = {.size = sizeof options, .seed = 5};
   egraph_shard_plan *first = solve(kit, shard, &options);
   egraph_shard_plan *second = solve(kit, shard, &options);
   if (egraph_shard_plan_choice(first) != NULL)
@@ -266,8 +266,10 @@ static void a_cancelled_solve_keeps_a_good_incumbent(void **state) {
   int calls = 0;
   assert_ok(egraph_shard_evaluate(shard, incumbent, 5, &cost, &peak));
   assert_true(peak <= 50);
-  egraph_shard_options options = {
-      .incumbent = incumbent, .progress = stop_at_once, .user = &calls};
+  egraph_shard_options options = {.size = sizeof options,
+                                  .incumbent = incumbent,
+                                  .progress = stop_at_once,
+                                  .user = &calls};
   egraph_shard_plan *plan = solve(kit, shard, &options);
   const egraph_shard_report *report = egraph_shard_plan_report(plan);
   assert_true(report->cost <= cost && report->cost >= 445 && report->bound <= 445);
@@ -276,7 +278,8 @@ static void a_cancelled_solve_keeps_a_good_incumbent(void **state) {
   // One that is none, and one beyond the limit of memory.
   static const uint32_t BAD[2][5] = {{0, 0, 7, 0, 0}, {0, 0, 1, 1, 0}};
   for (int i = 0; i < 2; i++) {
-    options = (egraph_shard_options){.incumbent = BAD[i]};
+    options =
+        (egraph_shard_options){.size = sizeof(egraph_shard_options), .incumbent = BAD[i]};
     plan = solve(kit, shard, &options);
     assert_int_equal(egraph_shard_plan_report(plan)->cost, 445);
     egraph_shard_plan_destroy(plan);

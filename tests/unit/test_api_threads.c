@@ -31,9 +31,10 @@ static egraph_status flow(worker *w) {
   egraph_costs *costs = NULL;
   egraph_result *result = NULL;
   egraph_comparison c = {.max_error = 1};
-  egraph_costs_options costs_options = {.override_cost = api_unit_cost,
-                                        .backend = back_end};
-  egraph_compare_options compare = {.repeats = 2, .seed = 1, .backend = back_end};
+  egraph_costs_options costs_options = {
+      .size = sizeof costs_options, .override_cost = api_unit_cost, .backend = back_end};
+  egraph_compare_options compare = {
+      .size = sizeof compare, .repeats = 2, .seed = 1, .backend = back_end};
   egraph_status status = egraph_rules_create(NULL, &rules);
   if (status == EGRAPH_OK) status = egraph_rules_add_builtin(rules);
   if (status == EGRAPH_OK) status = egraph_costs_create(NULL, &costs_options, &costs);
@@ -79,7 +80,7 @@ static void threads_with_objects_of_their_own_do_not_meet(void **state) {
   }
 }
 
-static const egraph_load_options one = {.batch = 1};
+static const egraph_load_options one = {.size = sizeof one, .batch = 1};
 
 static void *fail_once(void *user) {
   egraph_graph *graph;

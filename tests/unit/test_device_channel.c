@@ -197,7 +197,7 @@ static egraph_status open_and_run(egraph_allocator alloc, void *user) {
   const lone_device *device = user;
   eg_channel *channel;
   EG_TRY(eg_device_channel_create(&alloc, device->control, device->backend,
-                                  device->transport, &channel));
+                                  kit_with_plugin(device->transport), &channel));
   egraph_status status = reduce(channel, 0, 9);
   eg_channel_destroy(channel);
   return status;
@@ -220,7 +220,7 @@ static void a_channel_survives_every_failing_allocation(void **state) {
   eg_backend_options options = {.threads = 1};
   eg_channel_options channel_options = EG_CHANNEL_OPTIONS_DEFAULT;
   assert_ok(eg_mesh_parse("gpu=1", &mesh));
-  assert_ok(eg_backend_create(NULL, "cuda", &options, &backend));
+  assert_ok(eg_backend_create(NULL, kit_cuda, &options, &backend));
   assert_ok(eg_local_hub_create(NULL, &mesh, &channel_options, &hub));
   assert_ok(fail_allocations(backend, eg_local_hub_channel(hub, 0)));
   eg_local_hub_destroy(hub);
@@ -239,7 +239,7 @@ static void a_backend_on_the_host_has_no_transport(void **state) {
   assert_ok(eg_backend_create(NULL, "reference", &options, &backend));
   assert_ok(eg_local_hub_create(NULL, &mesh, &channel_options, &hub));
   assert_fails(eg_device_channel_create(NULL, eg_local_hub_channel(hub, 0), backend,
-                                        "nccl", &channel),
+                                        kit_nccl, &channel),
                EGRAPH_E_UNSUPPORTED, "back-end 'reference' has none");
   eg_local_hub_destroy(hub);
   eg_backend_destroy(backend);

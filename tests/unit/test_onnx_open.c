@@ -114,7 +114,7 @@ static void expect_output(const egraph_graph *graph, int64_t a, int64_t b) {
 static egraph_graph *optimized(const egraph_graph *graph, egraph_result **out) {
   egraph_rules *rules;
   egraph_costs *costs;
-  egraph_costs_options options = {.measure = false};
+  egraph_costs_options options = {.size = sizeof options, .measure = false};
   egraph_options search = egraph_options_default();
   search.extract_time_limit = 20;
   assert_ok(egraph_rules_create(NULL, &rules));
@@ -146,12 +146,14 @@ static void a_model_stays_open(void **state) {
   egraph_result_destroy(result);
   egraph_graph_destroy(graph);
   const egraph_dim sizes[] = {{.name = "batch", .size = 6}, {.name = "seq", .size = 10}};
-  graph = load(&(egraph_load_options){.dims = sizes, .dim_count = 2});
+  graph = load(&(egraph_load_options){
+      .size = sizeof(egraph_load_options), .dims = sizes, .dim_count = 2});
   assert_int_equal(egraph_graph_open_dims(graph), 0);
   expect_output(graph, 6, 10);
   egraph_graph_destroy(graph);
   // One is fixed, the other one stays.
-  graph = load(&(egraph_load_options){.dims = sizes, .dim_count = 1});
+  graph = load(&(egraph_load_options){
+      .size = sizeof(egraph_load_options), .dims = sizes, .dim_count = 1});
   assert_int_equal(egraph_graph_open_dims(graph), 1);
   assert_int_equal(eg_graph_value(graph, eg_graph_input(graph, 0))->type.dims[0], 6);
   egraph_graph_destroy(graph);
@@ -165,16 +167,25 @@ static void sizes_are_checked(void **state) {
   build_shuffle(&kit);
   write_kit(&kit);
   const egraph_dim unknown = {.name = "height", .size = 6}, none = {.name = "seq"};
+  assert_fails(
+      egraph_graph_load(NULL, path,
+                        &(egraph_load_options){.size = sizeof(egraph_load_options),
+                                               .dims = &unknown,
+                                               .dim_count = 1},
+                        &graph),
+      EGRAPH_E_ARGUMENT,
+      "no symbolic dimension 'height'; symbolic dimensions are: batch, seq");
+  assert_fails(
+      egraph_graph_load(NULL, path,
+                        &(egraph_load_options){.size = sizeof(egraph_load_options),
+                                               .dims = &none,
+                                               .dim_count = 1},
+                        &graph),
+      EGRAPH_E_ARGUMENT, "the size of dimension 'seq' is 0");
   assert_fails(egraph_graph_load(NULL, path,
-                                 &(egraph_load_options){.dims = &unknown, .dim_count = 1},
+                                 &(egraph_load_options){
+                                     .size = sizeof(egraph_load_options), .batch = 4},
                                  &graph),
-               EGRAPH_E_ARGUMENT,
-               "no symbolic dimension 'height'; symbolic dimensions are: batch, seq");
-  assert_fails(egraph_graph_load(NULL, path,
-                                 &(egraph_load_options){.dims = &none, .dim_count = 1},
-                                 &graph),
-               EGRAPH_E_ARGUMENT, "the size of dimension 'seq' is 0");
-  assert_fails(egraph_graph_load(NULL, path, &(egraph_load_options){.batch = 4}, &graph),
                EGRAPH_E_ARGUMENT, "there are several");
   graph = load(NULL);
   egraph_session *session;
@@ -209,7 +220,7 @@ static void constants_of_open_shape_are_computed(void **state) {
   assert_true(egraph_graph_info_of(graph).opaque_nodes != 0);
   assert_ok(egraph_graph_save(graph, path));
   egraph_graph_destroy(graph);
-  graph = load(&(egraph_load_options){.batch = 3});
+  graph = load(&(egraph_load_options){.size = sizeof(egraph_load_options), .batch = 3});
   egraph_session *session;
   assert_int_equal(egraph_graph_info_of(graph).opaque_nodes, 0);
   assert_ok(egraph_session_create(NULL, graph, NULL, &session));
@@ -250,7 +261,7 @@ static void sizes_that_round_up_are_no_lines(void **state) {
   for (int64_t n = 5; n < 13; n++) {
     const char *name;
     egraph_tensor type;
-    graph = load(&(egraph_load_options){.batch = n});
+    graph = load(&(egraph_load_options){.size = sizeof(egraph_load_options), .batch = n});
     assert_ok(egraph_graph_output(graph, 0, &name, &type));
     assert_int_equal(type.rank, 1);
     assert_int_equal(type.dims[0], (n + 1) / 2 * 2);
@@ -292,7 +303,8 @@ static void build_batch(onnx_kit *kit, const int64_t *shape, uint32_t count) {
 static void expect_dims(int64_t batch, const int64_t *dims, uint32_t rank) {
   const char *name;
   egraph_tensor type;
-  egraph_graph *graph = load(&(egraph_load_options){.batch = batch});
+  egraph_graph *graph =
+      load(&(egraph_load_options){.size = sizeof(egraph_load_options), .batch = batch});
   assert_ok(egraph_graph_output(graph, 0, &name, &type));
   assert_int_equal(type.rank, rank);
   for (uint32_t i = 0; i < rank; i++)
@@ -320,7 +332,7 @@ static void what_does_not_follow_is_refused(void **state) {
   (void)state;
   onnx_kit kit;
   egraph_graph *graph;
-  const egraph_load_options five = {.batch = 5};
+  const egraph_load_options five = {.size = sizeof five, .batch = 5};
   build_batch(&kit, (const int64_t[]){3, 16}, 2);
   assert_fails(egraph_graph_load(NULL, path, &five, &graph), EGRAPH_E_UNSUPPORTED,
                "no entry of its shape is where the batch is");
@@ -380,7 +392,7 @@ static void branches_by_size_are_kept(void **state) {
   eg_free(eg_allocator_heap(), bytes, size, 1);
   egraph_graph_destroy(graph);
   // At a given size the branch is known.
-  const egraph_load_options one = {.batch = 1};
+  const egraph_load_options one = {.size = sizeof one, .batch = 1};
   graph = load(&one);
   assert_int_equal(egraph_graph_info_of(graph).opaque_nodes, 0);
   egraph_graph_destroy(graph);

@@ -1,0 +1,197 @@
+// Public functions that walk a graph: views of what pcg keeps.
+// SPDX-License-Identifier: Apache-2.0
+#include "api/convert.h"
+#include "pcg/graph.h"
+
+static const egraph_value NO_VALUE = {EGRAPH_NONE};
+
+uint32_t egraph_graph_node_count(const egraph_graph *graph) {
+  return graph != NULL ? eg_graph_node_count(graph) : 0;
+}
+
+uint32_t egraph_graph_value_count(const egraph_graph *graph) {
+  return graph != NULL ? eg_graph_value_count(graph) : 0;
+}
+
+egraph_value egraph_graph_input_value(const egraph_graph *graph, uint32_t index) {
+  if (graph == NULL || index >= eg_graph_input_count(graph)) return NO_VALUE;
+  return (egraph_value){eg_graph_input(graph, index).id};
+}
+
+egraph_value egraph_graph_output_value(const egraph_graph *graph, uint32_t index) {
+  const char *name;
+  if (graph == NULL || index >= eg_graph_output_count(graph)) return NO_VALUE;
+  return (egraph_value){eg_graph_output(graph, index, &name).id};
+}
+
+bool egraph_graph_find_value(const egraph_graph *graph, const char *name,
+                             egraph_value *out) {
+  eg_value value;
+  if (graph == NULL || name == NULL || out == NULL ||
+      !eg_graph_find_value(graph, name, &value))
+    return false;
+  *out = (egraph_value){value.id};
+  return true;
+}
+
+// ---- values -----------------------------------------------------------------------
+
+static const eg_value_info *value_of(const egraph_graph *graph, egraph_value value) {
+  return value.id < egraph_graph_value_count(graph)
+             ? eg_graph_value(graph, (eg_value){value.id})
+             : NULL;
+}
+
+egraph_value_kind egraph_value_kind_of(const egraph_graph *graph, egraph_value value) {
+  static const egraph_value_kind KINDS[] = {[EG_VALUE_INPUT] = EGRAPH_VALUE_INPUT,
+                                            [EG_VALUE_WEIGHT] = EGRAPH_VALUE_WEIGHT,
+                                            [EG_VALUE_COMPUTED] = EGRAPH_VALUE_COMPUTED};
+  const eg_value_info *info = value_of(graph, value);
+  return info != NULL ? KINDS[info->kind] : EGRAPH_VALUE_INPUT;
+}
+
+const char *egraph_value_name(const egraph_graph *graph, egraph_value value) {
+  const eg_value_info *info = value_of(graph, value);
+  return info != NULL ? info->name : NULL;
+}
+
+bool egraph_value_type(const egraph_graph *graph, egraph_value value,
+                       egraph_tensor *out) {
+  const eg_value_info *info = value_of(graph, value);
+  if (info == NULL || !info->typed || out == NULL) return false;
+  *out = eg_tensor_from_type(&info->type);
+  if (info->data != NULL) out->data = (void *)(uintptr_t)eg_buffer_data(info->data);
+  return true;
+}
+
+const char *egraph_value_format(const egraph_graph *graph, egraph_value value) {
+  const eg_value_info *info = value_of(graph, value);
+  return info != NULL ? eg_format_name((eg_format)info->type.layout.format) : NULL;
+}
+
+bool egraph_value_producer(const egraph_graph *graph, egraph_value value,
+                           egraph_node *out, uint32_t *out_result) {
+  const eg_value_info *info = value_of(graph, value);
+  if (info == NULL || info->kind != EG_VALUE_COMPUTED || out == NULL) return false;
+  *out = (egraph_node){info->node.id};
+  if (out_result != NULL) *out_result = info->result;
+  return true;
+}
+
+// ---- nodes ------------------------------------------------------------------------
+
+static bool find_node(const egraph_graph *graph, egraph_node node,
+                      eg_graph_node_info *out) {
+  if (node.id >= egraph_graph_node_count(graph)) return false;
+  *out = eg_graph_node_at(graph, (eg_graph_node){node.id});
+  return true;
+}
+
+const char *egraph_node_name(const egraph_graph *graph, egraph_node node) {
+  eg_graph_node_info info;
+  return find_node(graph, node, &info) ? info.name : NULL;
+}
+
+const char *egraph_node_operator(const egraph_graph *graph, egraph_node node) {
+  eg_graph_node_info info;
+  if (!find_node(graph, node, &info)) return NULL;
+  return info.attrs->op == EG_OP_OPAQUE
+             ? eg_graph_opaque_type(graph, (eg_graph_node){node.id})
+             : eg_op_info_of((eg_op)info.attrs->op)->name;
+}
+
+uint32_t egraph_node_operand_count(const egraph_graph *graph, egraph_node node) {
+  eg_graph_node_info info;
+  return find_node(graph, node, &info) ? info.input_count : 0;
+}
+
+egraph_value egraph_node_operand(const egraph_graph *graph, egraph_node node,
+                                 uint32_t index) {
+  eg_graph_node_info info;
+  if (!find_node(graph, node, &info) || index >= info.input_count) return NO_VALUE;
+  return (egraph_value){info.inputs[index].id};
+}
+
+uint32_t egraph_node_result_count(const egraph_graph *graph, egraph_node node) {
+  eg_graph_node_info info;
+  return find_node(graph, node, &info) ? info.result_count : 0;
+}
+
+egraph_value egraph_node_result(const egraph_graph *graph, egraph_node node,
+                                uint32_t index) {
+  eg_graph_node_info info;
+  if (!find_node(graph, node, &info) || index >= info.result_count) return NO_VALUE;
+  return (egraph_value){info.results[index].id};
+}
+
+bool egraph_node_is_opaque(const egraph_graph *graph, egraph_node node) {
+  eg_graph_node_info info;
+  return find_node(graph, node, &info) && info.attrs->op == EG_OP_OPAQUE;
+}
+
+const void *egraph_node_record(const egraph_graph *graph, egraph_node node,
+                               size_t *out_size) {
+  if (out_size == NULL || !egraph_node_is_opaque(graph, node)) return NULL;
+  return eg_graph_opaque_record(graph, (eg_graph_node){node.id}, out_size);
+}
+
+// ---- attributes -------------------------------------------------------------------
+
+uint32_t egraph_node_attribute_count(const egraph_graph *graph, egraph_node node) {
+  eg_graph_node_info info;
+  bool is_known = find_node(graph, node, &info) && !egraph_node_is_opaque(graph, node);
+  return is_known ? info.attrs->count : 0;
+}
+
+/// The public view of a slot: kind by kind, what it points at.
+static egraph_attribute view_attribute(const eg_attr_info *row, const eg_attr *value) {
+  egraph_attribute out = {.name = row->name};
+  switch (value->kind) {
+  case EG_ATTR_INT:
+    out.kind = EGRAPH_ATTRIBUTE_INTEGER;
+    out.count = 1;
+    out.integers = &value->i;
+    break;
+  case EG_ATTR_INTS:
+    out.kind = EGRAPH_ATTRIBUTE_INTEGERS;
+    out.count = value->ints.len;
+    out.integers = value->ints.data;
+    break;
+  case EG_ATTR_FLOAT:
+    out.kind = EGRAPH_ATTRIBUTE_NUMBER;
+    out.count = 1;
+    out.numbers = &value->f;
+    break;
+  case EG_ATTR_FLOATS:
+    out.kind = EGRAPH_ATTRIBUTE_NUMBERS;
+    out.count = value->floats.len;
+    out.numbers = value->floats.data;
+    break;
+  case EG_ATTR_SYMBOL:
+    out.kind = EGRAPH_ATTRIBUTE_SYMBOL;
+    out.text = row->symbols[value->i];
+    break;
+  case EG_ATTR_DTYPE:
+    out.kind = EGRAPH_ATTRIBUTE_DTYPE;
+    out.text = eg_dtype_name((egraph_dtype)value->i);
+    break;
+  case EG_ATTR_STRING:
+    out.kind = EGRAPH_ATTRIBUTE_TEXT;
+    out.text = value->text;
+    break;
+  }
+  return out;
+}
+
+bool egraph_node_attribute(const egraph_graph *graph, egraph_node node, uint32_t index,
+                           egraph_attribute *out) {
+  eg_graph_node_info info;
+  if (out == NULL || index >= egraph_node_attribute_count(graph, node)) return false;
+  (void)find_node(graph, node, &info);
+  eg_op op = (eg_op)info.attrs->op;
+  const eg_attr *value = &info.attrs->slots[index];
+  const eg_attr usual = eg_attr_default(op, (uint16_t)index);
+  *out = view_attribute(&eg_op_info_of(op)->attrs[index], value);
+  out->is_default = eg_attr_same(value, &usual);
+  return true;
+}

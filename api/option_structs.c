@@ -1,0 +1,103 @@
+// The table of all structs of options: their names, sizes and defaults.
+// SPDX-License-Identifier: Apache-2.0
+#include "api/option_structs.h"
+
+#include <string.h>
+
+#include "rewrites/saturate.h"
+
+/// One of any kind.
+typedef union any_options {
+#define MEMBER(id, name) name name##_;
+  EGRAPH_OPTIONS_LIST(MEMBER)
+#undef MEMBER
+} any_options;
+
+enum { DEFAULT_SEED = 1 };
+
+// ---- defaults other than 0 --------------------------------------------------------
+
+static void fill_optimize(any_options *out) {
+#define EGRAPH_OPTION(type, name, initial, low, high, help) .name = (type)(initial),
+  out->egraph_options_ = (egraph_options){
+#include "include/egraph_options.def"
+      .extractor = "ilp", .scheduler = "backoff"};
+}
+
+static void fill_session(any_options *out) {
+  out->egraph_session_options_.seed = DEFAULT_SEED;
+}
+
+static void fill_compare(any_options *out) {
+  out->egraph_compare_options_.seed = DEFAULT_SEED;
+}
+
+static void fill_plan(any_options *out) { out->egraph_plan_options_.machine = "host"; }
+
+static void fill_plan_run(any_options *out) {
+  out->egraph_plan_run_options_.seed = DEFAULT_SEED;
+}
+
+static void fill_terms(any_options *out) {
+  eg_saturation_options d = EG_SATURATION_OPTIONS_DEFAULT;
+  out->egraph_terms_options_ =
+      (egraph_terms_options){.node_limit = d.node_limit,
+                             .iteration_limit = d.iteration_limit,
+                             .time_limit = d.time_limit_seconds,
+                             .byte_limit = d.byte_limit,
+                             .scheduler = "backoff",
+                             .match_limit = d.match_limit,
+                             .ban_length = d.ban_length};
+}
+
+// ---- the table --------------------------------------------------------------------
+
+typedef struct options_row {
+  const char *name;
+  size_t size;
+} options_row;
+
+#define ROW(id, name) [id] = {#name, sizeof(name)},
+static const options_row ROWS[EGRAPH_OPTIONS_KINDS] = {EGRAPH_OPTIONS_LIST(ROW)};
+#undef ROW
+
+static void (*const FILLS[EGRAPH_OPTIONS_KINDS])(any_options *out) = {
+    [EGRAPH_OPTIMIZE_OPTIONS] = fill_optimize, [EGRAPH_SESSION_OPTIONS] = fill_session,
+    [EGRAPH_COMPARE_OPTIONS] = fill_compare,   [EGRAPH_PLAN_OPTIONS] = fill_plan,
+    [EGRAPH_PLAN_RUN_OPTIONS] = fill_plan_run, [EGRAPH_TERMS_OPTIONS] = fill_terms};
+
+void egraph_options_fill(egraph_options_kind kind, void *out, size_t size) {
+  any_options options;
+  if ((unsigned)kind >= EGRAPH_OPTIONS_KINDS || out == NULL || size < sizeof size) return;
+  memset(&options, 0, sizeof options);
+  if (FILLS[kind] != NULL) FILLS[kind](&options);
+  // A caller of a newer header learns from the size what this library does not know.
+  memset(out, 0, size);
+  memcpy(out, &options, size < ROWS[kind].size ? size : ROWS[kind].size);
+  memcpy(out, &size, sizeof size);
+}
+
+egraph_status eg_options_take(egraph_options_kind kind, const void *given, void *out) {
+  const options_row *row = &ROWS[kind];
+  size_t size = row->size;
+  egraph_options_fill(kind, out, row->size);
+  if (given == NULL) return EGRAPH_OK;
+  memcpy(&size, given, sizeof size);
+  if (size == 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%s.size is 0; begin with %s_default()", row->name,
+                   row->name);
+  if (size > row->size)
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "%s.size is %zu, of which this library knows %zu; take the header that "
+        "belongs to it",
+        row->name, size, row->size);
+  if (size < sizeof size || size % sizeof size != 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "%s.size is %zu, no size of the struct; begin with "
+                   "%s_default()",
+                   row->name, size, row->name);
+  memcpy(out, given, size);
+  memcpy(out, &row->size, sizeof row->size);
+  return EGRAPH_OK;
+}
