@@ -22,6 +22,12 @@ foreach(plugin egraph_cuda egraph_nccl) # found beside the library
 endforeach()
 install(TARGETS egraph_command check_certificate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+foreach(document machines/README.md rewrites/README.md rewrites/CLASSES.md) # what headers cite
+  get_filename_component(folder ${document} DIRECTORY)
+  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()
+file(GLOB schemas CONFIGURE_DEPENDS schema/*.json)
+install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/egraph/schema)
 
 list(TRANSFORM egraph_private_libraries PREPEND "-l" OUTPUT_VARIABLE private_flags)
 list(JOIN private_flags " " EGRAPH_PRIVATE_FLAGS)

@@ -103,7 +103,7 @@ EGRAPH_API egraph_extract_choice
 egraph_extraction_choice(const egraph_extraction *extraction, uint32_t index);
 
 /// Writes what presolve leaves as a mixed-integer program in CPLEX LP format, whose
-/// optimum is that of the e-graph (extract/lp_format.h describes the rows). A run before
+/// optimum is that of the e-graph. A run before
 /// makes it smaller. Fails with IO, and as egraph_extraction_run.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_extraction_save_lp(egraph_extraction *extraction,

@@ -167,8 +167,8 @@ typedef struct egraph_model_weight {
   bool is_absent; // its data
 } egraph_model_weight;
 /// Calls back for every such weight, in the order of the graph: what a training step of
-/// its first output trains. Decided by the uses of a weight, in a table
-/// (pcg/parameters.h): operands of products and convolutions, scales and biases, tables
+/// its first output trains. Decided by the uses of a weight:
+/// operands of products and convolutions, scales and biases, tables
 /// of embeddings. Of `options` (may be NULL) freeze and train_only are read. Fails with
 /// ARGUMENT for a pattern that matches none, naming the closest, and a graph without
 /// outputs.
@@ -185,7 +185,7 @@ egraph_plan_take_weights(egraph_plan *plan, const egraph_graph *model);
 /// The step that is planned, as one graph, borrowed; NULL when there is no plan. Of
 /// training: inputs are those of the forward graph, "target", "learning_rate", "step"
 /// (with Adam), and every trained weight and state of the optimizer; outputs the loss,
-/// and what these become (pcg/training.h).
+/// and what these become, under the same names.
 EGRAPH_API const egraph_graph *egraph_plan_graph(const egraph_plan *plan);
 // The functions below fail with ARGUMENT when there is no plan, saying what would help.
 
@@ -213,11 +213,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
 
 /// What its figures do not say, as text, or as a JSON object {"baselines", "uneven",
 /// "whole", "delivered", "useful_devices", "idle_axes", "single_device_seconds"}: what
-/// the plan was compared with (pcg/plan_why.h), which splits sizes that do not divide did
-/// not allow, where it cost most (pcg/plan_uneven.h), which operators can be split along
-/// no axis, and why (pcg/plan_whole.h), the layout of each output that no step hands to
-/// the next (pcg/plan_delivered.h), the speedup over one device, and how many devices
-/// would do the same (pcg/plan_worth.h). Free with egraph_string_free.
+/// the plan was compared with, which splits sizes that do not divide did
+/// not allow, where it cost most, which operators can be split along
+/// no axis, and why, the layout of each output that no step hands to
+/// the next, the speedup over one device, and how many devices
+/// would do the same. Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
     const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);
 /// Prices every step anew, by the figures of a machine: of a plan from a file that was
@@ -228,7 +228,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_price(egraph_plan *plan, const egraph_plan_options *options);
 
-/// Writes a plan with its graph as JSON (pcg/plan_json.h; data of weights beyond 64
+/// Writes a plan with its graph as JSON (schema/plan.json; data of weights beyond 64
 /// elements is left out), atomically. Fails with IO.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_save(const egraph_plan *plan,
                                                            const char *path);
@@ -254,12 +254,12 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_parse(const egraph_allocat
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_print(const egraph_allocator *alloc,
                                                             const egraph_plan *plan,
                                                             bool unity, char **out);
-/// Figures and remarks of a plan as one JSON object (its keys: pcg/plan_summary.h,
-/// pcg/plan_remarks.h).
+/// Figures and remarks of a plan as one JSON object: schema/plan-summary.json, among the
+/// installed files.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_summary_json(
     const egraph_allocator *alloc, const egraph_plan *plan, char **out);
 /// What is different in two plans of graphs whose values have the same names: layouts,
-/// exchanges, figures. As text, or as a JSON object (its keys: pcg/plan_diff.h).
+/// exchanges, figures. As text, or as a JSON object.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_diff(const egraph_allocator *alloc,
                                                            const egraph_plan *before,
                                                            const egraph_plan *after,
@@ -324,7 +324,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_rank(
     uint32_t *out_rank);
 
 /// Compares steps of training that a plan has run with the same steps on one device, at
-/// the scale of rounding, which is measured: exec/step_check.h has the criterion.
+/// the scale of rounding: of runs on values that are moved by a few units of it.
 typedef struct egraph_step_check egraph_step_check;
 typedef struct egraph_step_verdict {
   const char *output; // the worst one, borrowed from the graph

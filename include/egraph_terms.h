@@ -31,7 +31,7 @@ egraph_terms_create(const egraph_allocator *alloc, egraph_terms **out);
 EGRAPH_API void egraph_terms_destroy(egraph_terms *terms);
 
 /// Adds the rules of a text, "(egraph-rules 1 symbolic) (rule name (lhs ...) (rhs ...))"
-/// (see rewrites/symbolic.h); `name` stands for the file in messages. A rule with several
+/// with variables ?x; `name` stands for the file in messages. A rule with several
 /// left sides matches all of them at once (multi-pattern). Fails with PARSE,
 /// "file:line:col: what is wrong; what to do", and then adds none of them.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_terms_add_rule_text(egraph_terms *terms,

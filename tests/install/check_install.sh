@@ -57,8 +57,9 @@ case $major in 0) promised=${version%.*} ;; *) promised=$major ;; esac
 
 # What public headers cite is installed: headers, and files of documentation.
 sed -nE 's@^[[:space:]]*//+(.*)@\1@p; s@.*;[[:space:]]*//+(.*)@\1@p' "$prefix"/include/egraph/*.h |
-  grep -oE '[A-Za-z_]+(/[A-Za-z_]+)*\.(h|c|md|def)\b' | sort -u | while IFS= read -r cited; do
-  [ -e "$prefix/include/egraph/$cited" ] || [ -e "$prefix/share/doc/egraph/$cited" ] || echo "$cited"
+  grep -oE '[A-Za-z_-]+(/[A-Za-z_-]+)*\.(h|c|md|def|json)\b' | sort -u | while IFS= read -r cited; do
+  [ -e "$prefix/include/egraph/$cited" ] || [ -e "$prefix/share/doc/egraph/$cited" ] ||
+    [ -e "$prefix/share/egraph/$cited" ] || echo "$cited"
 done >"$scratch/cited"
 if [ -s "$scratch/cited" ]; then
   echo "public headers cite files that are not installed:"

@@ -7,7 +7,7 @@
 static const char TEXT[] =
     "(egraph-graph 1)\n(input x \"float32[1,3,8,8]\")\n"
     "(weight w \"float32[4,3,3,3]\")\n(weight b \"float32[4]\" [1.0 2.0 3.0 4.0])\n"
-    "(let c (conv :strides [2 2] :pads [1 1 1 1] x w b) :node first)\n"
+    "(let c (conv :strides [2 2] :pads [1 1 1 1] :dilations [1 1] x w b) :node first)\n"
     "(let [y z] (split :axis 1 :sizes [2 2] c))\n(output y)\n(output last z)\n";
 
 static egraph_graph *parse(void) {
@@ -75,7 +75,7 @@ static void a_model_goes_through_memory(void **state) {
   assert_int_equal(egraph_graph_node_count(again), 2);
   assert_ok(egraph_graph_text(NULL, graph, &want));
   assert_ok(egraph_graph_text(NULL, again, &have));
-  assert_non_null(strstr(have, "(conv :strides [2 2] :pads [1 1 1 1] x w b)"));
+  assert_non_null(strstr(have, "(conv :strides [2 2] :pads [1 1 1 1] :dilations [1 1] x w b)"));
   egraph_graph *none;
   assert_fails(egraph_graph_parse(NULL, "mine.onnx", bytes, size / 2, NULL, &none),
                EGRAPH_E_PARSE, "mine.onnx");
