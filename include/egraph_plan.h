@@ -233,7 +233,7 @@ egraph_plan_price(egraph_plan *plan, const egraph_plan_options *options);
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_save(const egraph_plan *plan,
                                                            const char *path);
 /// Reads such a file, plain or gzip, and checks it as a whole. Fails with IO, PARSE
-/// ("file:line:col: what; where in the document").
+/// ("file:line:col: ...", or "file: ...; at $.steps[3].phase").
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_load(const egraph_allocator *alloc,
                                                            const char *path,
                                                            egraph_plan **out);

@@ -75,7 +75,8 @@ static void a_model_goes_through_memory(void **state) {
   assert_int_equal(egraph_graph_node_count(again), 2);
   assert_ok(egraph_graph_text(NULL, graph, &want));
   assert_ok(egraph_graph_text(NULL, again, &have));
-  assert_non_null(strstr(have, "(conv :strides [2 2] :pads [1 1 1 1] :dilations [1 1] x w b)"));
+  assert_non_null(
+      strstr(have, "(conv :strides [2 2] :pads [1 1 1 1] :dilations [1 1] x w b)"));
   egraph_graph *none;
   assert_fails(egraph_graph_parse(NULL, "mine.onnx", bytes, size / 2, NULL, &none),
                EGRAPH_E_PARSE, "mine.onnx");
