@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs everything that needs a device, from an unpacked bundle (tools/gpu_bundle.sh): gpu_check.sh [FOLDER]
+# Runs the tests that need a device, from an unpacked bundle (tools/gpu_bundle.sh): gpu_check.sh [FOLDER]
 # Exit status 77: skipped, because there is no GPU. Where there is one, a library that is missing, a test
 # that skips and a test that fails are failures.
 # SPDX-License-Identifier: Apache-2.0
