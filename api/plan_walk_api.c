@@ -71,7 +71,7 @@ static bool print_into(const egraph_plan *plan, print_one print, const void *wha
 }
 
 static egraph_status print_layout(eg_text *text, const void *what, const eg_mesh *mesh) {
-  return eg_sharding_print(text, mesh, what);
+  return eg_layout_print(text, mesh, what);
 }
 
 static egraph_status print_action(eg_text *text, const void *what, const eg_mesh *mesh) {
@@ -86,6 +86,7 @@ bool egraph_plan_state_layout(const egraph_plan *plan, egraph_state state,
   if (row == NULL || out == NULL ||
       !print_into(plan, print_layout, &row->layout, layout.text, sizeof layout.text))
     return false;
+  layout.format = eg_format_name((eg_format)row->layout.format);
   for (uint32_t a = 0; a < layout.axis_count; a++)
     layout.digits[a] = digit_of(row->layout.sharding[a]);
   *out = layout;
@@ -236,8 +237,9 @@ bool egraph_plan_step_action(const egraph_plan *plan, uint32_t step, uint32_t ax
 }
 
 uint32_t egraph_plan_step_axis(const egraph_plan *plan, uint32_t step) {
-  return egraph_plan_step_is_move(plan, step) ? step_of(plan, step)->transition.axis
-                                              : EGRAPH_NONE;
+  bool has_axis = egraph_plan_step_is_move(plan, step) &&
+                  step_of(plan, step)->transition.kind != EG_TRANSITION_REORDER;
+  return has_axis ? step_of(plan, step)->transition.axis : EGRAPH_NONE;
 }
 
 double egraph_plan_step_bytes(const egraph_plan *plan, uint32_t step) {

@@ -68,7 +68,7 @@ static void print_state(const egraph_plan *plan, egraph_state state) {
   egraph_layout layout;
   printf("%s", egraph_value_name(egraph_plan_graph(plan),
                                  egraph_plan_state_value(plan, state)));
-  if (egraph_plan_state_layout(plan, state, &layout) && layout.axis_count != 0)
+  if (egraph_plan_state_layout(plan, state, &layout) && layout.text[0] != '\0')
     printf("@%s", layout.text);
 }
 
@@ -97,10 +97,11 @@ static void print_move(const egraph_plan *plan, uint32_t step) {
   if (!egraph_plan_state_layout(plan, from, &before) ||
       !egraph_plan_state_layout(plan, egraph_plan_step_result(plan, step, 0), &after))
     return;
-  printf("  %s %s %s -> %s on %s", egraph_plan_step_operator(plan, step),
+  printf("  %s %s %s -> %s", egraph_plan_step_operator(plan, step),
          egraph_value_name(egraph_plan_graph(plan), egraph_plan_state_value(plan, from)),
-         before.text, after.text,
-         egraph_plan_axis(plan, egraph_plan_step_axis(plan, step), &size));
+         before.text, after.text);
+  uint32_t axis = egraph_plan_step_axis(plan, step);
+  if (axis != EGRAPH_NONE) printf(" on %s", egraph_plan_axis(plan, axis, &size));
   double bytes = egraph_plan_step_bytes(plan, step);
   if (bytes > 0) print_amount(bytes, 1e12, units);
 }

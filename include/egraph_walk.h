@@ -126,7 +126,9 @@ typedef struct egraph_digit {
 typedef struct egraph_layout {
   uint32_t axis_count;
   egraph_digit digits[EGRAPH_MAX_AXES]; // by axis
-  char text[32];                        // "S0,R"; "" on a single device
+  const char *format; // of what one device holds: "plain" (row-major), "nhwc", "nChw16c"
+  char text[48];      // "S0,R", with a format other than plain "S0,R:nhwc"; "" on a
+                      // single device
 } egraph_layout;
 
 /// What an operator does along one axis of the mesh.
@@ -170,13 +172,13 @@ EGRAPH_API bool egraph_plan_carried(const egraph_plan *plan, uint32_t index,
                                     uint32_t *out_output, egraph_value *out_value);
 
 /// Steps in order of execution: a node on states, or a move of a state to another layout
-/// along one axis, operand 0 to result 0.
+/// along one axis or to another memory format, operand 0 to result 0.
 EGRAPH_API uint32_t egraph_plan_step_count(const egraph_plan *plan);
 EGRAPH_API bool egraph_plan_step_is_move(const egraph_plan *plan, uint32_t step);
 /// "forward", "backward", or "update".
 EGRAPH_API const char *egraph_plan_step_phase(const egraph_plan *plan, uint32_t step);
-/// The operator, or the kind of the move: "slice", "mask", "all-gather",
-/// "reduce-scatter", "all-reduce", or "all-to-all".
+/// The operator, or the kind of the move: "slice", "mask", "reorder" (to another memory
+/// format), "all-gather", "reduce-scatter", "all-reduce", or "all-to-all".
 EGRAPH_API const char *egraph_plan_step_operator(const egraph_plan *plan, uint32_t step);
 /// The node, of egraph_plan_graph; false for a move.
 EGRAPH_API bool egraph_plan_step_node(const egraph_plan *plan, uint32_t step,
@@ -191,7 +193,7 @@ EGRAPH_API egraph_state egraph_plan_step_result(const egraph_plan *plan, uint32_
 /// What a node does along an axis; false for a move, and past the end.
 EGRAPH_API bool egraph_plan_step_action(const egraph_plan *plan, uint32_t step,
                                         uint32_t axis, egraph_action *out);
-/// The axis of a move; EGRAPH_NONE for a node.
+/// The axis of a move; EGRAPH_NONE for a node, and a reorder.
 EGRAPH_API uint32_t egraph_plan_step_axis(const egraph_plan *plan, uint32_t step);
 /// Bytes that a move is about: of the whole tensor that a group of devices exchanges; 0
 /// for a node, and a move that communicates nothing.

@@ -26,7 +26,7 @@ has_libraries() { # has_libraries FILE
 
 check "libraries of the back-end" has_libraries "$EGRAPH_CUDA_PLUGIN"
 # The suite has float16 and bfloat16 cases; the training test replays captured series.
-check "conformance" bin/test_backend_conformance cuda
+check "conformance" bin/test_backend_conformance "cuda:$EGRAPH_CUDA_PLUGIN"
 check "kernels" bin/test_device_rows
 check "training" bin/test_device_training
 if command -v compute-sanitizer >/dev/null; then
@@ -34,7 +34,7 @@ if command -v compute-sanitizer >/dev/null; then
     check "training under $tool" compute-sanitizer --tool "$tool" --error-exitcode 1 bin/test_device_training
   done
   check "conformance under memcheck" env EG_TEST_SCALE=0 compute-sanitizer --error-exitcode 1 \
-    bin/test_backend_conformance cuda
+    bin/test_backend_conformance "cuda:$EGRAPH_CUDA_PLUGIN"
 else
   echo "== no compute-sanitizer here: not run"
 fi

@@ -1,5 +1,5 @@
-// The back-end under test: the plugin that EGRAPH_CUDA_PLUGIN names, as on a machine with a
-// device, or the one that was built for the emulator.
+// The back-end under test: the plugin that EGRAPH_CUDA_PLUGIN names, as on a machine with
+// a device, or the one that was built for the emulator.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TESTS_GPU_DEVICE_NAME_H
 #define EG_TESTS_GPU_DEVICE_NAME_H
