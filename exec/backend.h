@@ -1,5 +1,5 @@
 // What a back-end is: it owns device memory, compiles single nodes into programs, binds
-// programs to memory and runs them. The session and the profiler see nothing else, so
+// programs to memory and runs them. The executor and the profiler see nothing else, so
 // what is measured is what runs.
 //
 //   node spec --compile--> program --bind(addresses)--> launch --run, run, run

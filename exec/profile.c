@@ -1,6 +1,6 @@
-// Outline: the node is compiled exactly as a session does, with operands that die there,
-// and set up (profile_rig.h). It runs until both the repeats and the time are enough;
-// the median counts.
+// Outline: the node is compiled exactly as the executor does, with operands that die
+// there, and set up (profile_rig.h). It runs until both the repeats and the time are
+// enough; the median counts.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
 #include "exec/profile.h"

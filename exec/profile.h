@@ -24,7 +24,7 @@ typedef struct eg_profiler_options {
 egraph_status eg_profiler_create(const egraph_allocator *alloc,
                                  const eg_profiler_options *options, eg_profiler **out);
 void eg_profiler_destroy(eg_profiler *profiler);
-/// Median seconds of one execution of the node exactly as a session would run it (packed
+/// Median seconds of one execution of the node exactly as the executor runs it (packed
 /// weights, cold-ish data). *out_supported is false when the back-end cannot run it in
 /// these formats; a node without primitive runs on its reference kernel. *out_evidence
 /// stays as it was for a node that is not timed (a view). Signature of

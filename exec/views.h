@@ -1,6 +1,6 @@
 // Nodes that move no bytes: the result is a region of the operand as it lies in memory,
-// or the operands are regions of the result. The session gives them shared memory instead
-// of a step, and the profiler prices them at nothing.
+// or the operands are regions of the result. The executor gives them shared memory
+// instead of a step, and the profiler prices them at nothing.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_VIEWS_H
 #define EG_EXEC_VIEWS_H

@@ -308,7 +308,10 @@ static egraph_status find_constants(checker *c) {
   const eg_plan *plan = c->plan;
   uint32_t values = eg_graph_value_count(plan->graph);
   for (size_t i = 1; i < plan->carried.len; i += 2)
-    if (plan->carried.data[i] >= values) return broken(c, "carries no value");
+    if (plan->carried.data[i] >= values ||
+        eg_graph_value(plan->graph, (eg_value){plan->carried.data[i]})->kind ==
+            EG_VALUE_COMPUTED)
+      return broken(c, "carries no value that enters");
   EG_TRY(eg_arena_alloc(c->arena, values, sizeof *c->constants, &c->constants));
   eg_plan_constants(plan, c->constants);
   return EGRAPH_OK;

@@ -2,7 +2,7 @@
 //
 // Looked at is the last of the micro-batches, in which most is there:
 //
-//   inputs, weights       the whole step
+//   inputs, constants     the whole step
 //   a state of a phase    from its step to its last use; to the end if it is an output
 //   what UPDATE uses of   the whole of FORWARD and BACKWARD where there are several
 //   an earlier phase      micro-batches: their sum. What the last one adds to it lives
@@ -14,8 +14,9 @@
 //
 // What stands for several blocks counts once where it is transient, for each elsewhere.
 // Every other state has storage of its own: views and work that is done in place count
-// twice, so the figures are upper bounds but for what kernels take for themselves, and
-// for the alignment of each storage (tests/property/test_plan_memory.c).
+// twice, so the figures are upper bounds but for what kernels take for themselves, for
+// concatenations by rows (operands lie in the result from when the first one is made),
+// and for the alignment of each storage (tests/property/test_plan_memory.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_LIFE_H
 #define EG_PCG_PLAN_LIFE_H
@@ -25,7 +26,7 @@
 // What storage is for, spelling.
 #define EG_STORE_LIST(X)                                                                 \
   X(EG_STORE_CARRIED, "carried")          /* entries that the next step gets anew */     \
-  X(EG_STORE_INPUT, "inputs")             /* other inputs and weights */                 \
+  X(EG_STORE_INPUT, "inputs")             /* other inputs and constants */               \
   X(EG_STORE_STASH, "stashes")            /* made in FORWARD, used in BACKWARD */        \
   X(EG_STORE_ACCUMULATOR, "accumulators") /* made earlier, used in UPDATE */             \
   X(EG_STORE_OUTPUT, "outputs")           /* to the end, not in an entry's storage */    \

@@ -43,6 +43,10 @@ static void carries_no_output(eg_plan *plan) { plan->carried.data[0] = 1u << 20;
 
 static void carries_no_value(eg_plan *plan) { plan->carried.data[1] = 1u << 20; }
 
+static void carries_a_result(eg_plan *plan) {
+  plan->carried.data[1] = eg_graph_output(plan->graph, 0, NULL).id;
+}
+
 static void carries_twice(eg_plan *plan) {
   const uint32_t again[] = {plan->carried.data[0], plan->carried.data[1]};
   assert_ok(eg_u32s_append(&plan->carried, again, 2));
@@ -95,7 +99,8 @@ static void every_broken_plan_is_found(void **state) {
       {has_no_operands, "operands are missing", 0},
       {has_no_node, "no such node", 0},
       {carries_no_output, "carries no output", 0},
-      {carries_no_value, "carries no value", 0},
+      {carries_no_value, "carries no value that enters", 0},
+      {carries_a_result, "carries no value that enters", 0},
       {carries_twice, "two values leave the step for one that enters", 0},
       {carries_another_type, "in another type than it entered", 0},
       {has_blocks_of_its_own, "a value that stands for several numbers of blocks", 0},
