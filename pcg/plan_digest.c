@@ -19,6 +19,7 @@ static void add_list(uint64_t *digest, const eg_u32s *list) {
 static void add_state(uint64_t *digest, uint32_t axes, const eg_plan_state *state) {
   add(digest, state->value.id);
   *digest = eg_hash_bytes(*digest, state->layout.sharding, axes);
+  add(digest, state->layout.format);
   add(digest, state->step);
   add(digest, state->more_blocks);
 }
