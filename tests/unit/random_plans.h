@@ -42,9 +42,11 @@ static inline bool plan_move(plan_maker *m, uint32_t *inout, uint32_t axis,
   eg_layout to = from.layout;
   eg_plan_step step = {.is_move = true, .phase = m->phase, .from = *inout};
   to.sharding[axis] = digit;
-  if (eg_sharding_check(&m->plan->mesh, plan_type_of(m, from.value.id), &to) !=
-          EG_SHARDING_LEGAL ||
-      !eg_transition_between(&m->plan->mesh, NULL, &from.layout, &to, &step.transition))
+  const eg_type *type = plan_type_of(m, from.value.id);
+  if (eg_sharding_check(&m->plan->mesh, type, &to) != EG_SHARDING_LEGAL) return false;
+  eg_type local = eg_sharding_local(&m->plan->mesh, type, &to);
+  if (!eg_format_fits(&local, (eg_format)to.format) ||
+      !eg_transition_between(&m->plan->mesh, type, &from.layout, &to, &step.transition))
     return false;
   step.to = plan_add_state(m, from.value.id, &to, (uint32_t)m->plan->steps.len);
   assert_ok(eg_plan_steps_push(&m->plan->steps, step));
@@ -65,8 +67,14 @@ static inline uint32_t plan_reorder(plan_maker *m, uint32_t from, uint8_t format
   return step.to;
 }
 
-/// Moves of plain tensors to a sharding that R can reach: now and then straight,
-/// otherwise through R.
+static inline bool plan_has_sharding(const plan_maker *m, uint32_t state,
+                                     const eg_layout *sharding) {
+  eg_layout same = *sharding;
+  same.format = m->plan->states.data[state].layout.format;
+  return eg_layout_same(&m->plan->mesh, &m->plan->states.data[state].layout, &same);
+}
+
+/// Moves to a sharding that R can reach: now and then straight, otherwise through R.
 static inline uint32_t plan_reshard(plan_maker *m, uint32_t state, const eg_layout *to) {
   uint32_t axes = m->plan->mesh.axis_count;
   const eg_plan_states *states = &m->plan->states;
@@ -74,7 +82,7 @@ static inline uint32_t plan_reshard(plan_maker *m, uint32_t state, const eg_layo
     if (eg_rng_below(&m->rng, 2) &&
         states->data[state].layout.sharding[a] != to->sharding[a])
       (void)plan_move(m, &state, a, to->sharding[a]);
-  if (eg_layout_same(&m->plan->mesh, &states->data[state].layout, to)) return state;
+  if (plan_has_sharding(m, state, to)) return state;
   for (uint32_t a = axes; a-- > 0;)
     if (states->data[state].layout.sharding[a] != EG_SHARD_R)
       assert_true(plan_move(m, &state, a, EG_SHARD_R));
@@ -84,11 +92,14 @@ static inline uint32_t plan_reshard(plan_maker *m, uint32_t state, const eg_layo
   return state;
 }
 
-/// Moves to a layout.
+/// Moves to a layout: now and then in the memory format that there is, where that can be
+/// cut so, otherwise as a plain tensor.
 static inline uint32_t plan_reach(plan_maker *m, uint32_t state, const eg_layout *to) {
-  eg_layout in_format = *to;
-  in_format.format = m->plan->states.data[state].layout.format;
-  if (!eg_layout_same(&m->plan->mesh, &m->plan->states.data[state].layout, &in_format))
+  for (uint32_t a = 0; a < m->plan->mesh.axis_count; a++)
+    if (m->draws_formats && eg_rng_below(&m->rng, 2) &&
+        m->plan->states.data[state].layout.sharding[a] != to->sharding[a])
+      (void)plan_move(m, &state, a, to->sharding[a]);
+  if (!plan_has_sharding(m, state, to))
     state = plan_reshard(m, plan_reorder(m, state, EG_FORMAT_PLAIN), to);
   return plan_reorder(m, state, to->format);
 }
@@ -171,18 +182,15 @@ static inline void plan_leave(plan_maker *m, uint32_t value, uint32_t state) {
       plan_reach(m, state, &layout);
 }
 
-/// Any formats of a node that its part can have; a window with halos is plain.
+/// Any formats of a node that its part can have.
 static inline eg_format_choice plan_draw_formats(plan_maker *m, const eg_spread *spread,
                                                  const eg_strategy *strategy,
                                                  eg_arena *arena) {
   eg_format_choice choices[EG_MAX_FORMAT_CHOICES] = {0};
-  eg_halo halos[EG_MAX_MESH_AXES];
-  eg_node_spec part;
-  if (!m->draws_formats || eg_spread_halos(spread, &m->plan->mesh, strategy, halos) != 0)
-    return choices[0];
-  assert_ok(eg_spread_local(spread, &m->plan->mesh, strategy, 0, arena, &part));
-  uint32_t count = eg_op_formats(part.attrs, part.inputs, part.input_count, part.results,
-                                 part.result_count, (1u << EG_FORMAT_COUNT) - 1, choices);
+  uint32_t count;
+  if (!m->draws_formats) return choices[0];
+  assert_ok(eg_spread_formats(spread, &m->plan->mesh, strategy, UINT32_MAX, arena,
+                              choices, &count));
   return choices[eg_rng_below(&m->rng, count)];
 }
 
