@@ -169,14 +169,4 @@ egraph_status egraph_optimize(const egraph_allocator *alloc, const egraph_graph 
   return eg_optimizer_run(eg_allocator_or_heap(alloc), &input, out);
 }
 
-void egraph_result_destroy(egraph_result *result) {
-  if (result == NULL) return;
-  uint32_t count = result->saturation.rule_count;
-  for (uint32_t i = 0; result->rule_names != NULL && i < count; i++)
-    eg_string_free(result->alloc, result->rule_names[i]);
-  eg_free(result->alloc, result->rule_names, count, sizeof *result->rule_names);
-  eg_saturation_report_deinit(&result->saturation);
-  eg_emission_deinit(&result->emission);
-  eg_graph_destroy(result->graph);
-  eg_free(result->alloc, result, 1, sizeof *result);
-}
+void egraph_result_destroy(egraph_result *result) { eg_result_destroy(result); }

@@ -587,7 +587,7 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
   if (status == EGRAPH_OK) status = run_all(&r);
   eg_size_table_deinit(&r.open);
   if (status != EGRAPH_OK) {
-    egraph_result_destroy(r.result);
+    eg_result_destroy(r.result);
     return status;
   }
   *out_overflowed = r.overflowed;
@@ -605,7 +605,7 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
   egraph_result *result;
   EG_TRY(optimize(alloc, input, &result, &overflowed));
   if (overflowed) {
-    egraph_result_destroy(result);
+    eg_result_destroy(result);
     egraph_options options = *input->options;
     eg_optimizer_input exact = *input;
     options.math = EGRAPH_MATH_EXACT;
@@ -615,4 +615,16 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
   result->report.total_seconds = eg_clock_seconds() - start;
   *out = result;
   return EGRAPH_OK;
+}
+
+void eg_result_destroy(egraph_result *result) {
+  if (result == NULL) return;
+  uint32_t count = result->saturation.rule_count;
+  for (uint32_t i = 0; result->rule_names != NULL && i < count; i++)
+    eg_string_free(result->alloc, result->rule_names[i]);
+  eg_free(result->alloc, result->rule_names, count, sizeof *result->rule_names);
+  eg_saturation_report_deinit(&result->saturation);
+  eg_emission_deinit(&result->emission);
+  eg_graph_destroy(result->graph);
+  eg_free(result->alloc, result, 1, sizeof *result);
 }

@@ -34,10 +34,11 @@ struct egraph_result {
 /// Checks the options against egraph_options.def and the names.
 /// Fails with EGRAPH_E_ARGUMENT.
 egraph_status eg_options_check(const egraph_options *options);
-/// Runs the pipeline; *out is destroyed with egraph_result_destroy. Limits end a phase
+/// Runs the pipeline; *out is destroyed with eg_result_destroy. Limits end a phase
 /// and are reported, cancelling returns the best so far. Fails with EGRAPH_E_ARGUMENT (an
 /// option), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_MEMORY, or as the measurer does.
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
                                egraph_result **out);
+void eg_result_destroy(egraph_result *result); // NULL is allowed
 
 #endif
