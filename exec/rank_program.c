@@ -202,7 +202,8 @@ static egraph_status run(eg_rank_program *p, const eg_tensor *inputs) {
   EG_TRY(begin_sums(p));
   for (uint32_t m = 0; m < p->plan->micro_batches; m++) {
     if (m != 0) EG_TRY(carry(p, true));
-    EG_TRY(eg_rank_read_inputs(p, inputs + (size_t)m * input_count));
+    const eg_tensor *mine = input_count == 0 ? NULL : inputs + (size_t)m * input_count;
+    EG_TRY(eg_rank_read_inputs(p, mine));
     EG_TRY(run_phase(p, 0, p->body));
     if (p->options.after_micro_batch != NULL)
       EG_TRY(p->options.after_micro_batch(p->options.user, p, m));

@@ -55,7 +55,8 @@ class Info(ctypes.Structure):
 
 
 class SessionOptions(ctypes.Structure):
-    _fields_ = [("backend", ctypes.c_char_p), ("threads", ctypes.c_uint32), ("seed", ctypes.c_uint64)]
+    _fields_ = [("size", ctypes.c_size_t), ("backend", ctypes.c_char_p), ("threads", ctypes.c_uint32),
+                ("seed", ctypes.c_uint64)]
 
 
 class Refused(Exception):
@@ -65,7 +66,7 @@ class Refused(Exception):
 class Library:
     def __init__(self, path, backend):
         self.api = ctypes.CDLL(path)
-        self.options = SessionOptions(backend.encode(), 1, 1)
+        self.options = SessionOptions(ctypes.sizeof(SessionOptions), backend.encode(), 1, 1)
         self.api.egraph_last_error.restype = ctypes.c_char_p
         self.api.egraph_graph_info_of.restype = Info
         self.api.egraph_graph_info_of.argtypes = [ctypes.c_void_p]
