@@ -8,10 +8,10 @@
 
 struct egraph_costs {
   egraph_allocator alloc;
-  egraph_costs_options options; // without the database; backend is the text below
+  egraph_costs_options options; // database and backend are the texts below
   eg_profiler *profiler;
   eg_cost_model *model;
-  eg_text backend, machine;
+  eg_text backend, machine, database;
 };
 
 #endif

@@ -1,4 +1,4 @@
-// Machines to plan for, and what a profile database has of their device.
+// The machine that a target names, and the costs of its device.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_API_MACHINE_PROFILE_H
 #define EG_API_MACHINE_PROFILE_H
@@ -6,18 +6,24 @@
 #include "api/measured_host.h"
 #include "include/egraph.h"
 
-/// Reads the entries of the device that `machine` names; nothing is written. *out is NULL
-/// when the machine names none. Fails as eg_cost_model_create does.
-egraph_status eg_machine_profile_open(const egraph_allocator *alloc,
-                                      const eg_machine *machine, const char *database,
-                                      eg_cost_model **out);
+typedef struct eg_target_machine {
+  eg_machine machine;
+  eg_cost_model *costs; // borrowed; NULL: the machine's figures
+  eg_cost_model *own;   // of a device that is not of this host; NULL
+  eg_measured_host host;
+} eg_target_machine;
 
-/// The machine that the options of planning name, and what is known of its device: this
-/// host measured (host->stop and user are set), the entries of a database, or NULL.
-/// Whatever it returns, the model, `host` and the machine are given back in this order.
-egraph_status eg_planning_machine_open(const egraph_allocator *alloc,
-                                       const egraph_plan_options *options,
-                                       eg_measured_host *host, eg_machine *out_machine,
-                                       eg_cost_model **out_costs);
+/// Opens the machine of a target: this host, measured where `costs` (may be NULL) say so,
+/// or with what they have; or another one, with the entries of its device in the database
+/// of the costs. Of one that is zeros, but for `stop` of the host and its user. Fails as
+/// eg_machine_load and eg_cost_model_create do; eg_target_machine_close follows in any
+/// case.
+egraph_status eg_target_machine_open(eg_target_machine *target, egraph_allocator alloc,
+                                     const egraph_target *options, egraph_costs *costs);
+void eg_target_machine_close(eg_target_machine *target);
+
+/// What the caller's own function says of a node; of a cost model whose user are the
+/// costs.
+bool eg_costs_override(void *costs, const eg_node_spec *spec, double *out);
 
 #endif

@@ -17,12 +17,16 @@ enum { DEFAULT_SEED = 1 };
 
 // ---- defaults other than 0 --------------------------------------------------------
 
-static void fill_optimize(any_options *out) {
+static void fill_search(any_options *out) {
 #define EGRAPH_OPTION(type, name, initial, low, high, help) .name = (type)(initial),
-  out->egraph_options_ = (egraph_options){
-#include "include/egraph_options.def"
+  out->egraph_search_ = (egraph_search){
+#include "include/egraph_search.def"
       .extractor = "ilp", .scheduler = "backoff"};
 }
+
+static void fill_target(any_options *out) { out->egraph_target_.machine = "host"; }
+
+static void fill_training(any_options *out) { out->egraph_training_.optimizer = "sgd"; }
 
 static void fill_session(any_options *out) {
   out->egraph_session_options_.seed = DEFAULT_SEED;
@@ -31,8 +35,6 @@ static void fill_session(any_options *out) {
 static void fill_compare(any_options *out) {
   out->egraph_compare_options_.seed = DEFAULT_SEED;
 }
-
-static void fill_plan(any_options *out) { out->egraph_plan_options_.machine = "host"; }
 
 static void fill_plan_run(any_options *out) {
   out->egraph_plan_run_options_.seed = DEFAULT_SEED;
@@ -62,9 +64,10 @@ static const options_row ROWS[EGRAPH_OPTIONS_KINDS] = {EGRAPH_OPTIONS_LIST(ROW)}
 #undef ROW
 
 static void (*const FILLS[EGRAPH_OPTIONS_KINDS])(any_options *out) = {
-    [EGRAPH_OPTIMIZE_OPTIONS] = fill_optimize, [EGRAPH_SESSION_OPTIONS] = fill_session,
-    [EGRAPH_COMPARE_OPTIONS] = fill_compare,   [EGRAPH_PLAN_OPTIONS] = fill_plan,
-    [EGRAPH_PLAN_RUN_OPTIONS] = fill_plan_run, [EGRAPH_TERMS_OPTIONS] = fill_terms};
+    [EGRAPH_TARGET] = fill_target,           [EGRAPH_TRAINING] = fill_training,
+    [EGRAPH_SEARCH] = fill_search,           [EGRAPH_SESSION_OPTIONS] = fill_session,
+    [EGRAPH_COMPARE_OPTIONS] = fill_compare, [EGRAPH_PLAN_RUN_OPTIONS] = fill_plan_run,
+    [EGRAPH_TERMS_OPTIONS] = fill_terms};
 
 void egraph_options_fill(egraph_options_kind kind, void *out, size_t size) {
   any_options options;

@@ -76,12 +76,10 @@ static egraph_status run_plan(plan_runner *r, const egraph_allocator *alloc,
                               const egraph_tensor *inputs, uint32_t input_count,
                               const egraph_tensor *outputs, uint32_t output_count) {
   EG_TRY(eg_options_take(EGRAPH_PLAN_RUN_OPTIONS, options, &r->options));
-  EG_TRY(eg_planned_require(r->plan));
   const eg_plan *planned = &r->plan->planned.plan;
   if (eg_plan_is_folded(planned))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "one block of this plan stands for %u, so it cannot run; plan again",
-                   r->plan->report.blocks);
+                   "blocks of this plan stand for several, so it cannot run; plan again");
   EG_TRY(check_counts(planned, input_count, output_count));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_tensors_init(&r->tensors, heap);

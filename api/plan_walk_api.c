@@ -14,7 +14,7 @@ static_assert((int)EGRAPH_MAX_AXES == (int)EG_MAX_MESH_AXES, "one limit of axes"
 static const egraph_state NO_STATE = {EGRAPH_NONE};
 
 static const eg_plan *plan_of(const egraph_plan *plan) {
-  return plan != NULL && plan->is_there ? &plan->planned.plan : NULL;
+  return plan != NULL ? &plan->planned.plan : NULL;
 }
 
 // ---- the mesh ---------------------------------------------------------------------
@@ -278,7 +278,6 @@ egraph_status egraph_plan_visit_memory(const egraph_plan *plan,
                                        void *user) {
   EG_REQUIRE(plan);
   EG_REQUIRE_CALL(each);
-  EG_TRY(eg_planned_require(plan));
   uint32_t count = egraph_plan_step_count(plan);
   double *at, now = 0;
   EG_TRY(eg_alloc(plan->alloc, (size_t)count + 2, sizeof *at, &at));

@@ -11,85 +11,62 @@
 
 // ---- the object -----------------------------------------------------------------
 
-egraph_status eg_planned_create(const egraph_allocator *alloc, egraph_plan **out) {
-  egraph_plan *plan;
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
-  EG_TRY(eg_alloc(heap, 1, sizeof *plan, &plan));
-  *plan = (egraph_plan){.alloc = heap,
-                        .report = {.status = "unknown",
-                                   .cost = INFINITY,
-                                   .gap = INFINITY,
-                                   .memory_limit = INFINITY,
-                                   .mesh = "",
-                                   .stop = ""}};
-  eg_text_init(&plan->mesh, heap);
-  eg_text_init(&plan->uncertified, heap);
-  *out = plan;
+egraph_status eg_planned_sum_up(egraph_plan *plan) {
+  eg_plan_summary summary;
+  EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
+  plan->info.cost = summary.seconds;
+  plan->info.memory = summary.peak;
   return EGRAPH_OK;
+}
+
+static egraph_status describe(egraph_plan *plan) {
+  const eg_plan *planned = &plan->planned.plan;
+  EG_TRY(eg_mesh_print(&plan->mesh, &planned->mesh));
+  plan->info.mesh = eg_text_of(&plan->mesh);
+  plan->info.devices = eg_mesh_devices(&planned->mesh);
+  plan->info.micro_batches = planned->micro_batches;
+  plan->info.nodes = eg_graph_node_count(planned->graph);
+  return eg_planned_sum_up(plan);
+}
+
+egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
+                                double memory_limit, egraph_plan **out) {
+  egraph_plan *plan;
+  egraph_status status = eg_alloc(alloc, 1, sizeof *plan, &plan);
+  if (status != EGRAPH_OK) {
+    eg_loaded_plan_deinit(planned);
+    return status;
+  }
+  *plan = (egraph_plan){
+      .alloc = alloc, .info.memory_limit = memory_limit, .planned = *planned};
+  eg_text_init(&plan->mesh, alloc);
+  status = describe(plan);
+  if (status == EGRAPH_OK)
+    *out = plan;
+  else
+    egraph_plan_destroy(plan);
+  return status;
 }
 
 void egraph_plan_destroy(egraph_plan *plan) {
   if (plan == NULL) return;
-  if (plan->is_there) eg_loaded_plan_deinit(&plan->planned);
+  eg_loaded_plan_deinit(&plan->planned);
   eg_text_deinit(&plan->mesh);
-  eg_text_deinit(&plan->uncertified);
   eg_free(plan->alloc, plan, 1, sizeof *plan);
 }
 
-egraph_status eg_planned_describe(egraph_plan *plan) {
-  const eg_plan *planned = &plan->planned.plan;
-  EG_TRY(eg_mesh_print(&plan->mesh, &planned->mesh));
-  plan->report.mesh = eg_text_of(&plan->mesh);
-  plan->report.devices = eg_mesh_devices(&planned->mesh);
-  plan->report.micro_batches = planned->micro_batches;
-  plan->report.nodes = eg_graph_node_count(planned->graph);
-  return EGRAPH_OK;
-}
-
-static egraph_status explain_absence(const egraph_plan *plan, eg_text *text) {
-  bool is_proven = strcmp(plan->report.status, "infeasible") == 0;
-  EG_TRY(eg_text_append(text, is_proven ? "there is no plan: " : "no plan was found: "));
-  if (plan->report.least_memory <= 0 && is_proven)
-    return eg_text_append(text, "no operators of this step can be split so; take another "
-                                "baseline, or none");
-  if (plan->report.least_memory <= 0)
-    return eg_text_append(
-        text,
-        "the search ended without one, nor a proof; raise the limit of time, or take a "
-        "mesh instead of all");
-  EG_TRY(eg_text_append(text, "a device may hold "));
-  EG_TRY(eg_text_bytes(text, plan->report.memory_limit));
-  EG_TRY(eg_text_append(text, ", the least peak that is known is "));
-  EG_TRY(eg_text_bytes(text, plan->report.least_memory));
-  return eg_text_printf(text,
-                        " (%.0f bytes); raise the limit, or take more devices or smaller "
-                        "micro-batches",
-                        plan->report.least_memory);
-}
-
-egraph_status eg_planned_require(const egraph_plan *plan) {
-  if (plan->is_there) return EGRAPH_OK;
-  eg_text text;
-  eg_text_init(&text, plan->alloc);
-  egraph_status status = explain_absence(plan, &text);
-  if (status == EGRAPH_OK) status = EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&text));
-  eg_text_deinit(&text);
-  return status;
-}
-
-const egraph_plan_report *egraph_plan_report_of(const egraph_plan *plan) {
-  return plan != NULL ? &plan->report : NULL;
+egraph_plan_info egraph_plan_info_of(const egraph_plan *plan) {
+  return plan != NULL ? plan->info : (egraph_plan_info){.mesh = ""};
 }
 
 const egraph_graph *egraph_plan_graph(const egraph_plan *plan) {
-  return plan != NULL && plan->is_there ? plan->planned.graph : NULL;
+  return plan != NULL ? plan->planned.graph : NULL;
 }
 
 // ---- files ----------------------------------------------------------------------
 
 egraph_status egraph_plan_save(const egraph_plan *plan, const char *path) {
   EG_REQUIRE(plan, path);
-  EG_TRY(eg_planned_require(plan));
   eg_text text;
   eg_text_init(&text, plan->alloc);
   egraph_status status = eg_plan_write_json(&plan->planned.plan, &text);
@@ -98,46 +75,14 @@ egraph_status egraph_plan_save(const egraph_plan *plan, const char *path) {
   return status;
 }
 
-/// The blocks that one stands for, of all the same number but where blocks meet.
-static uint32_t blocks_of(const eg_plan *plan) {
-  uint32_t most = 0;
-  for (size_t i = 0; i < plan->states.len; i++)
-    if (plan->states.data[i].more_blocks > most) most = plan->states.data[i].more_blocks;
-  return most == 0 ? 0 : most + 1;
-}
-
-egraph_status eg_planned_sum_up(egraph_plan *plan) {
-  eg_plan_summary summary;
-  EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
-  plan->report.status = "loaded";
-  plan->report.cost = summary.seconds;
-  plan->report.memory = summary.peak;
-  plan->report.bound = 0;
-  plan->report.gap = 1;
-  return EGRAPH_OK;
-}
-
 /// `text` NULL: of the file `path`, otherwise that stands for it.
-static egraph_status load(const char *path, const char *text, size_t size,
-                          egraph_plan *plan) {
-  EG_TRY(text != NULL ? eg_plan_parse_json(plan->alloc, path, text, size, &plan->planned)
-                      : eg_plan_read_json(plan->alloc, path, &plan->planned));
-  plan->is_there = true;
-  plan->report.blocks = blocks_of(&plan->planned.plan);
-  EG_TRY(eg_planned_sum_up(plan));
-  return eg_planned_describe(plan);
-}
-
 static egraph_status load_plan(const egraph_allocator *alloc, const char *path,
                                const char *text, size_t size, egraph_plan **out) {
-  egraph_plan *plan;
-  EG_TRY(eg_planned_create(alloc, &plan));
-  egraph_status status = load(path, text, size, plan);
-  if (status == EGRAPH_OK)
-    *out = plan;
-  else
-    egraph_plan_destroy(plan);
-  return status;
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_loaded_plan loaded;
+  EG_TRY(text != NULL ? eg_plan_parse_json(heap, path, text, size, &loaded)
+                      : eg_plan_read_json(heap, path, &loaded));
+  return eg_planned_create(heap, &loaded, INFINITY, out);
 }
 
 egraph_status egraph_plan_load(const egraph_allocator *alloc, const char *path,
@@ -179,7 +124,6 @@ egraph_plan_account(const egraph_plan *plan,
                     void (*on_store)(void *user, const egraph_plan_store *store),
                     void *user) {
   EG_REQUIRE(plan);
-  EG_TRY(eg_planned_require(plan));
   eg_plan_summary summary;
   EG_TRY(eg_plan_summary_make(&plan->planned.plan, plan->alloc, &summary));
   if (on_exchange != NULL) report_exchanges(&summary, on_exchange, user);
@@ -204,7 +148,6 @@ static egraph_status take_text(egraph_status status, eg_text *text, char **out) 
 egraph_status egraph_plan_pack(const egraph_allocator *alloc, const egraph_plan *plan,
                                char **out) {
   EG_REQUIRE(plan, out);
-  EG_TRY(eg_planned_require(plan));
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   return take_text(eg_plan_write_json(&plan->planned.plan, &text), &text, out);
@@ -213,7 +156,6 @@ egraph_status egraph_plan_pack(const egraph_allocator *alloc, const egraph_plan 
 egraph_status egraph_plan_print(const egraph_allocator *alloc, const egraph_plan *plan,
                                 bool unity, char **out) {
   EG_REQUIRE(plan, out);
-  EG_TRY(eg_planned_require(plan));
   eg_text text;
   eg_plan_summary summary;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
@@ -238,7 +180,6 @@ static egraph_status write_summary(eg_text *text, const eg_plan *plan,
 egraph_status egraph_plan_summary_json(const egraph_allocator *alloc,
                                        const egraph_plan *plan, char **out) {
   EG_REQUIRE(plan, out);
-  EG_TRY(eg_planned_require(plan));
   eg_text text;
   eg_plan_summary summary;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
@@ -262,7 +203,6 @@ static egraph_status print_remarks(eg_text *text, const eg_plan *plan) {
 egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_plan *plan,
                                   bool json, char **out) {
   EG_REQUIRE(plan, out);
-  EG_TRY(eg_planned_require(plan));
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
   egraph_status status =
@@ -273,8 +213,6 @@ egraph_status egraph_plan_remarks(const egraph_allocator *alloc, const egraph_pl
 egraph_status egraph_plan_diff(const egraph_allocator *alloc, const egraph_plan *before,
                                const egraph_plan *after, bool json, char **out) {
   EG_REQUIRE(before, after, out);
-  EG_TRY(eg_planned_require(before));
-  EG_TRY(eg_planned_require(after));
   egraph_allocator heap = eg_allocator_or_heap(alloc);
   eg_plan_diff diff;
   EG_TRY(eg_plan_diff_make(&before->planned.plan, &after->planned.plan, heap, &diff));

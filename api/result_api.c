@@ -1,25 +1,71 @@
 // Public functions of the result of an optimization.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/require.h"
-#include "optimize/optimizer.h"
+#include "api/result.h"
+
+void egraph_result_destroy(egraph_result *result) {
+  if (result == NULL) return;
+  egraph_plan_destroy(result->plan);
+  eg_optimization_destroy(result->optimization);
+  eg_plan_search_deinit(&result->search);
+  eg_text_deinit(&result->no_plan);
+  eg_free(result->alloc, result, 1, sizeof *result);
+}
 
 const egraph_report *egraph_result_report(const egraph_result *result) {
   return result != NULL ? &result->report : NULL;
 }
 
 const egraph_graph *egraph_result_graph(const egraph_result *result) {
-  return result != NULL ? result->graph : NULL;
+  if (result == NULL) return NULL;
+  if (result->plan != NULL) return result->plan->planned.graph;
+  return result->optimization != NULL ? result->optimization->graph : NULL;
 }
 
+// ---- the plan -------------------------------------------------------------------
+
+const egraph_plan *egraph_result_plan(const egraph_result *result) {
+  return result != NULL ? result->plan : NULL;
+}
+
+static egraph_status fail_without_plan(const egraph_result *result) {
+  const char *why = eg_text_of(&result->no_plan);
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "%s",
+                 why[0] != '\0' ? why : "the plan was taken from this result before");
+}
+
+egraph_status egraph_result_take_plan(egraph_result *result, egraph_plan **out) {
+  EG_REQUIRE(result, out);
+  if (result->plan == NULL) return fail_without_plan(result);
+  *out = result->plan;
+  result->plan = NULL;
+  return EGRAPH_OK;
+}
+
+egraph_status egraph_result_certificate(const egraph_result *result, const char **out) {
+  EG_REQUIRE(result, out);
+  if (result->report.uncertified != NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", result->report.uncertified);
+  if (!result->search.is_certified)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no certificate: none was asked for (egraph_search.certify), "
+                   "or there is no plan");
+  *out = eg_text_of(&result->search.certificate);
+  return EGRAPH_OK;
+}
+
+// ---- rules ----------------------------------------------------------------------
+
 uint32_t egraph_result_rule_count(const egraph_result *result) {
-  return result != NULL ? result->saturation.rule_count : 0;
+  bool has_rules = result != NULL && result->optimization != NULL;
+  return has_rules ? result->optimization->saturation.rule_count : 0;
 }
 
 egraph_rule_report egraph_result_rule(const egraph_result *result, uint32_t index) {
   if (index >= egraph_result_rule_count(result))
     return (egraph_rule_report){.name = NULL};
-  const eg_rule_stats *stats = &result->saturation.rules[index];
-  return (egraph_rule_report){.name = result->rule_names[index],
+  const eg_rule_stats *stats = &result->optimization->saturation.rules[index];
+  return (egraph_rule_report){.name = result->optimization->rule_names[index],
                               .matches = stats->matches,
                               .rejected = stats->rejected,
                               .nodes = stats->nodes,
@@ -28,38 +74,50 @@ egraph_rule_report egraph_result_rule(const egraph_result *result, uint32_t inde
                               .seconds = stats->seconds};
 }
 
-static const char *reason_name(const egraph_result *result, uint32_t reason) {
+// ---- explanation ----------------------------------------------------------------
+
+static const char *reason_name(const eg_optimization *result, uint32_t reason) {
   if (reason == EG_REASON_SEED) return "original";
   if (reason == EG_REORDER) return "change of memory format";
   return reason < result->saturation.rule_count ? result->rule_names[reason]
                                                 : "congruence";
 }
 
-static egraph_status explain_node(const egraph_result *result, eg_graph_node node,
-                                  eg_text *text) {
-  eg_graph_node_info info = eg_graph_node_at(result->graph, node);
+static egraph_status explain_node(const eg_optimization *result, const eg_graph *graph,
+                                  eg_graph_node node, eg_text *text) {
+  eg_graph_node_info info = eg_graph_node_at(graph, node);
   if (info.result_count == 0) return EGRAPH_OK;
-  const eg_value_info *value = eg_graph_value(result->graph, info.results[0]);
+  const eg_value_info *value = eg_graph_value(graph, info.results[0]);
   uint32_t index;
   eg_origin origin = {.reason = EG_REASON_SEED};
   if (eg_strmap_find(&result->emission.origin_of, value->name, &index))
     origin = result->emission.origins.data[index];
   EG_TRY(eg_text_printf(text, "%10.3f us  %-20s  %-32s  %s  ", 1e6 * origin.seconds,
-                        egraph_node_operator(result->graph, (egraph_node){node.id}),
+                        egraph_node_operator(graph, (egraph_node){node.id}),
                         reason_name(result, origin.reason), value->name));
   if (value->typed) EG_TRY(eg_type_print(text, &value->type));
   return eg_text_append(text, "\n");
 }
 
+static egraph_status explain_graph(const eg_optimization *result, const eg_graph *graph,
+                                   eg_text *text) {
+  EG_TRY(eg_text_printf(text, "%13s  %-20s  %-32s  %s\n", "cost", "operator", "made by",
+                        "value"));
+  for (uint32_t i = 0; i < eg_graph_node_count(graph); i++)
+    EG_TRY(explain_node(result, graph, (eg_graph_node){i}, text));
+  return EGRAPH_OK;
+}
+
 egraph_status egraph_result_explain(const egraph_allocator *alloc,
                                     const egraph_result *result, char **out) {
   EG_REQUIRE(result, out);
+  const egraph_graph *graph = egraph_result_graph(result);
+  if (graph == NULL) return fail_without_plan(result);
+  if (result->optimization == NULL)
+    return egraph_plan_print(alloc, result->plan, false, out);
   eg_text text;
   eg_text_init(&text, eg_allocator_or_heap(alloc));
-  egraph_status status = eg_text_printf(&text, "%13s  %-20s  %-32s  %s\n", "cost",
-                                        "operator", "made by", "value");
-  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_graph_node_count(result->graph); i++)
-    status = explain_node(result, (eg_graph_node){i}, &text);
+  egraph_status status = explain_graph(result->optimization, graph, &text);
   if (status == EGRAPH_OK) status = eg_text_take(&text, out);
   eg_text_deinit(&text);
   return status;

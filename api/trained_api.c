@@ -83,14 +83,14 @@ static egraph_status report_all(const eg_graph *graph, const chooser *c,
 }
 
 egraph_status
-egraph_training_weights(const egraph_graph *graph, const egraph_plan_options *options,
+egraph_training_weights(const egraph_graph *graph, const egraph_training *training,
                         void (*report)(void *user, const egraph_model_weight *weight),
                         void *user) {
   EG_REQUIRE(graph);
   EG_REQUIRE_CALL(report);
   chooser c;
-  egraph_plan_options own;
-  EG_TRY(eg_options_take(EGRAPH_PLAN_OPTIONS, options, &own));
+  egraph_training own;
+  EG_TRY(eg_options_take(EGRAPH_TRAINING, training, &own));
   const eg_parameter_wish wish = {own.freeze, own.train_only, own.freeze_count,
                                   own.train_only_count, NULL};
   if (eg_graph_output_count(graph) == 0)
@@ -174,7 +174,6 @@ static egraph_status take_weight(const eg_graph *model, eg_graph *step, eg_value
 
 egraph_status egraph_plan_take_weights(egraph_plan *plan, const egraph_graph *model) {
   EG_REQUIRE(plan, model);
-  EG_TRY(eg_planned_require(plan));
   eg_graph *step = plan->planned.graph, *folded = NULL;
   egraph_allocator alloc = eg_graph_allocator(model);
   uint32_t values = eg_graph_value_count(model);

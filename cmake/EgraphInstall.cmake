@@ -9,8 +9,8 @@ if(EGRAPH_HAVE_MPI)
   list(APPEND egraph_private_libraries mpi)
 endif()
 
-install(FILES include/egraph.h include/egraph_extract.h include/egraph_arrays.h include/egraph_plan.h
-              include/egraph_terms.h include/egraph_walk.h include/egraph_options.def
+install(FILES include/egraph.h include/egraph_extract.h include/egraph_arrays.h include/egraph_plan.h include/egraph_optimize.h
+              include/egraph_terms.h include/egraph_walk.h include/egraph_search.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/egraph)
 install(TARGETS egraph_static egraph_shared
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -110,16 +110,22 @@ static void print_exchange(void *user, const egraph_plan_exchange *exchange) {
 }
 
 static egraph_status run(const egraph_graph *graph, egraph_plan **plan) {
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = "host*4";
-  options.mesh = "cpu=4";
-  options.optimizer = "sgd";
-  options.loss = "mean-squared-error";
+  egraph_options options = egraph_options_default();
+  egraph_target target = egraph_target_default();
+  egraph_training training = egraph_training_default();
+  egraph_result *result = NULL;
   double four[STEPS], one[STEPS];
-  egraph_status s = egraph_plan_create(NULL, graph, &options, plan);
+  target.machine = "host*4";
+  target.mesh = "cpu=4";
+  training.loss = "mean-squared-error";
+  options.target = &target;
+  options.training = &training;
+  egraph_status s = egraph_optimize(NULL, graph, NULL, NULL, &options, &result);
+  if (s == EGRAPH_OK)
+    printf("%s on %s\n", egraph_result_report(result)->status, target.mesh);
+  if (s == EGRAPH_OK) s = egraph_result_take_plan(result, plan);
+  egraph_result_destroy(result);
   if (s != EGRAPH_OK) return s;
-  const egraph_plan_report *report = egraph_plan_report_of(*plan);
-  printf("%s on %s\n", report->status, report->mesh);
   s = egraph_plan_account(*plan, print_exchange, NULL, NULL);
   if (s == EGRAPH_OK) s = train_on_four(*plan, four);
   if (s == EGRAPH_OK) s = train_on_one(egraph_plan_graph(*plan), one);

@@ -113,24 +113,31 @@ static void add_exchange(void *user, const egraph_plan_exchange *e) {
 }
 
 static egraph_status run(const egraph_graph *graph, const char *machine) {
-  egraph_plan_options options = egraph_plan_options_default();
-  egraph_plan *plan = NULL;
+  egraph_options options = egraph_options_default();
+  egraph_target target = egraph_target_default();
+  egraph_training training = egraph_training_default();
+  egraph_search search = egraph_search_default();
+  egraph_result *result = NULL;
   traffic sent = {"", "", 0};
-  options.machine = machine;
-  options.mesh = strcmp(machine, "dgx-h100*8") == 0 ? "node=8,gpu=8" : NULL;
-  options.optimizer = "adam";
-  options.mixed_precision = true;
-  options.relative_gap = 0.05;
-  options.time_limit = 60;
-  egraph_status status = egraph_plan_create(NULL, graph, &options, &plan);
-  if (status == EGRAPH_OK) {
-    const egraph_plan_report *report = egraph_plan_report_of(plan);
-    printf("%u devices as %s: a step takes %.0f ms\n", report->devices, report->mesh,
-           1e3 * report->cost);
+  target.machine = machine;
+  target.mesh = strcmp(machine, "dgx-h100*8") == 0 ? "node=8,gpu=8" : NULL;
+  training.optimizer = "adam";
+  training.mixed_precision = true;
+  search.relative_gap = 0.05;
+  search.time_limit = 60;
+  options.target = &target;
+  options.training = &training;
+  options.search = &search;
+  egraph_status status = egraph_optimize(NULL, graph, NULL, NULL, &options, &result);
+  const egraph_plan *plan = egraph_result_plan(result);
+  if (plan != NULL) {
+    egraph_plan_info info = egraph_plan_info_of(plan);
+    printf("%u devices as %s: a step takes %.0f ms\n", info.devices, info.mesh,
+           1e3 * info.cost);
     status = egraph_plan_account(plan, add_exchange, NULL, &sent);
     print_traffic(&sent);
   }
-  egraph_plan_destroy(plan);
+  egraph_result_destroy(result);
   return status;
 }
 

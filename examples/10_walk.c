@@ -161,7 +161,7 @@ static egraph_status walk_plan(const char *path) {
     const char *name = egraph_plan_axis(plan, a, &size);
     printf("%s%s=%" PRIu32, a == 0 ? "" : ",", name, size);
   }
-  uint32_t batches = egraph_plan_report_of(plan)->micro_batches;
+  uint32_t batches = egraph_plan_info_of(plan).micro_batches;
   if (batches > 1) printf(", %" PRIu32 " micro-batches", batches);
   printf("\nthere from the start\n");
   for (uint32_t i = 0; i < egraph_plan_state_count(plan); i++)

@@ -1,6 +1,6 @@
 // egraph: optimizes deep-learning graphs by equality saturation.
 //
-// This is the whole public API, with the five headers that it includes. Conventions:
+// This is the whole public API, with the headers that it includes. Conventions:
 // - Fallible functions return egraph_status; egraph_last_error() describes the last
 //   failure of the calling thread and is meaningful only right after it. Outputs are
 //   untouched on failure.
@@ -94,14 +94,19 @@ typedef struct egraph_allocator {
 //   options.batch = 8;
 //
 // In C, {.size = sizeof options, .batch = 8} is the same where the other defaults are 0:
-// they are, but for seeds (1), and in egraph_options and egraph_terms_options.
+// they are, but for seeds (1), and in egraph_search, egraph_training and
+// egraph_terms_options.
 #define EGRAPH_OPTIONS_LIST(X)                                                           \
   X(EGRAPH_LOAD_OPTIONS, egraph_load_options)                                            \
   X(EGRAPH_COSTS_OPTIONS, egraph_costs_options)                                          \
   X(EGRAPH_OPTIMIZE_OPTIONS, egraph_options)                                             \
+  X(EGRAPH_TARGET, egraph_target)                                                        \
+  X(EGRAPH_TRAINING, egraph_training)                                                    \
+  X(EGRAPH_SEARCH, egraph_search)                                                        \
+  X(EGRAPH_CONSTRAINTS, egraph_constraints)                                              \
+  X(EGRAPH_BASELINES, egraph_baselines)                                                  \
   X(EGRAPH_SESSION_OPTIONS, egraph_session_options)                                      \
   X(EGRAPH_COMPARE_OPTIONS, egraph_compare_options)                                      \
-  X(EGRAPH_PLAN_OPTIONS, egraph_plan_options)                                            \
   X(EGRAPH_PLAN_RUN_OPTIONS, egraph_plan_run_options)                                    \
   X(EGRAPH_EXTRACT_OPTIONS, egraph_extract_options)                                      \
   X(EGRAPH_SHARD_OPTIONS, egraph_shard_options)                                          \
@@ -457,105 +462,6 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_visit(
     egraph_costs *costs, const egraph_graph *graph,
     egraph_status (*each)(void *user, const egraph_cost_entry *entry), void *user);
 
-// ---- optimization ---------------------------------------------------------------
-
-#define EGRAPH_OPTION(type, name, initial, low, high, help) type name;
-typedef struct egraph_options {
-  size_t size; // of this struct; set by its default
-#include "egraph_options.def"
-  const char *extractor; // "ilp" (default), "dag" or "tree"
-  const char *scheduler; // "backoff" (default), "yield" or "simple"
-  egraph_math math;      // rules that may be applied
-  /// Called now and then with the phase ("saturate", "profile", "extract") and a line
-  /// about it; returns true to cancel: the best result so far is then returned.
-  bool (*progress)(void *user, const char *phase, const char *line);
-  void *user;
-} egraph_options;
-/// The defaults of egraph_options.def.
-EGRAPH_OPTIONS_DEFAULT(EGRAPH_OPTIMIZE_OPTIONS, egraph_options)
-
-typedef struct egraph_result egraph_result;
-
-/// Optimizes a graph: saturates an e-graph with the rules within the budget, extracts the
-/// cheapest equivalent graph under the cost model, and starts again from that graph until
-/// a round gains nothing or a limit ends it. The result is never worse than the input
-/// under that model. Limits are reported, not errors; the result depends on the clock
-/// only where a time limit struck. `options` may be NULL: the defaults. Fails with
-/// ARGUMENT for an option out of range, TYPE when a rule is unsound, MEMORY, INTERNAL
-/// when two proofs contradict each other.
-EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
-    const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
-    egraph_costs *costs, const egraph_options *options, egraph_result **out);
-EGRAPH_API void egraph_result_destroy(egraph_result *result);
-
-/// What costs of operators rest on: how many are given by override_cost, measured on this
-/// machine, estimated by a model that was fitted to such measurements, or guessed (the
-/// model of a plain CPU core, nothing like them was measured; or a second, because no
-/// back-end runs them). Operators that cost nothing are not counted.
-typedef struct egraph_cost_basis {
-  uint32_t given, measured, estimated, guessed;
-} egraph_cost_basis;
-
-/// Bounds, gaps and statuses hold under the predicted costs, and over
-///   "all variants"      saturation of the given graph ended by itself: every graph that
-///                       the rules derive from it, and no later round gained anything;
-///   "variants reached"  a limit cut saturation off (`stop`): the graphs that the
-///   e-graphs
-///                       of all rounds hold. There may be cheaper ones.
-/// The status is "optimal" when the bound meets the cost over all variants, "optimal of
-/// the variants reached" when it meets it over those, otherwise "feasible".
-typedef struct egraph_report {
-  double cost_before, cost_after; // predicted seconds of one run
-  double bound, gap; // proven lower bound on cost_after; (after - bound) / after
-  const char *status, *proven_over;
-  // Why saturation of the given graph ended: "saturated", "node-limit",
-  // "iteration-limit", "time-limit", "byte-limit", "work-limit", "depth-limit" (of rules
-  // with several left sides, option multi_depth), "cancelled"; and words that complete
-  // "saturation ...": "stopped at its node limit".
-  const char *stop, *stop_words;
-  egraph_math math; // of the rules that were applied: EGRAPH_MATH_EXACT, whatever was
-                    // allowed, where constants that other rules fold would overflow
-  uint32_t rounds;  // each from the best graph of those before
-  bool settled; // the last one gained nothing (at most a relative 1e-5): optimizing the
-                // result again would not either. False: a limit ended the rounds
-  uint32_t nodes, classes, iterations; // of the e-graphs of all rounds together
-  uint32_t nodes_before, nodes_after;  // of the graph, weight-only ones excluded
-  double tree_cost, dag_cost;          // what the greedy extractors reach
-  double saturate_work, extract_work;  // millions of steps: the same on a busy machine
-  double saturate_seconds, profile_seconds, extract_seconds, total_seconds;
-  uint32_t measured;          // nodes measured in this call
-  uint32_t measured_again;    // measurements repeated, because they decide (settle_limit)
-  bool is_order_clear;        // no rival is within the errors of measured costs; true
-                              // where nothing is measured in this call
-  uint32_t busy;              // measurements of this call made while others used the
-                              // machine (a quarter of it or more)
-  egraph_cost_basis basis;    // of the optimized graph's operators
-  egraph_cost_basis compared; // of all variants of operators that were compared
-} egraph_report;
-EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result);
-/// The optimized graph, borrowed.
-EGRAPH_API const egraph_graph *egraph_result_graph(const egraph_result *result);
-
-/// What one rule did in the search, in all rounds together. Names are borrowed from the
-/// result.
-typedef struct egraph_rule_report {
-  const char *name;
-  uint64_t matches;       // found, conditions hold
-  uint64_t rejected;      // candidates ruled out by conditions, and matches by types
-  uint32_t nodes, unions; // that its matches made
-  uint32_t bans;          // how often the scheduler suspended it
-  double seconds;
-} egraph_rule_report;
-/// As many as the rule set had, in its order.
-EGRAPH_API uint32_t egraph_result_rule_count(const egraph_result *result);
-/// index < egraph_result_rule_count.
-EGRAPH_API egraph_rule_report egraph_result_rule(const egraph_result *result,
-                                                 uint32_t index);
-/// Which rule made each node of the optimized graph, and what it costs: one line per
-/// node. Free with egraph_string_free.
-EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_explain(
-    const egraph_allocator *alloc, const egraph_result *result, char **out);
-
 // ---- execution ------------------------------------------------------------------
 
 typedef struct egraph_session egraph_session;
@@ -644,10 +550,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_validate(egraph_costs *co
 }
 #endif
 
-#include "egraph_arrays.h"  // IWYU pragma: export
-#include "egraph_extract.h" // IWYU pragma: export
-#include "egraph_plan.h"    // IWYU pragma: export
-#include "egraph_terms.h"   // IWYU pragma: export
-#include "egraph_walk.h"    // IWYU pragma: export
+#include "egraph_arrays.h"   // IWYU pragma: export
+#include "egraph_extract.h"  // IWYU pragma: export
+#include "egraph_optimize.h" // IWYU pragma: export
+#include "egraph_plan.h"     // IWYU pragma: export
+#include "egraph_terms.h"    // IWYU pragma: export
+#include "egraph_walk.h"     // IWYU pragma: export
 
 #endif

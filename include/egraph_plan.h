@@ -1,180 +1,43 @@
-// The public API, part: plans for several devices. Conventions as in
-// egraph.h, which includes this.
+// The public API, part: plans, for one device or several. Conventions as in egraph.h,
+// which includes this.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EGRAPH_PLAN_H
 #define EGRAPH_PLAN_H
 
-#include "egraph.h"
+#include "egraph_optimize.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// ---- plans for several devices ----------------------------------------------------
+// ---- plans ------------------------------------------------------------------------
 
-/// How every operator of a model is split among the devices of a machine, and the
-/// exchanges that this takes. A plan stands alone: graph and options may go.
-typedef struct egraph_plan egraph_plan;
+// A plan is made by egraph_optimize (egraph_result_take_plan), or read from a file. It
+// stands alone: graph and options may go.
+EGRAPH_API void egraph_plan_destroy(egraph_plan *plan);
 
-typedef struct egraph_plan_options {
-  size_t size;         // of this struct; set by its default
-  const char *machine; // a shipped machine ("dgx-h100"), this host ("host"), or a file (a
-                       // '/' in it, or ".machine" at its end); "*8" behind it is the
-                       // number of nodes, of "host" that of ranks. NULL: "host"
-  const char *machine_text; // the machine itself, as a file would have it; `machine` then
-                            // names it in messages. NULL: looked for by name
-  const char *mesh;         // "node=2,gpu=4": axes, which multiply to the devices of the
-                    // machine. NULL: all meshes of the machine, the cheapest plan wins
-  const char
-      *optimizer;   // "sgd", "momentum", "adam", "adamw": a training step is planned;
-                    // NULL: the forward graph alone, and what follows is not read
-  const char *loss; // "softmax-cross-entropy", "softmax-cross-entropy-of-probabilities",
-                    // "mean-squared-error", of the first output. NULL: the first of these
-  uint32_t micro_batches; // of the graph's batch each, in a step; 0: 1
-  double clip_norm;       // largest norm of all gradients together; 0: no limit
-  double weight_decay;    // added to gradients, times the weight; with "adamw" taken from
-                          // the weight instead, times the learning rate. Of all that is
-                          // trained, biases and scales among it, as PyTorch has it
-  // Patterns of names of weights, in which '*' is any characters; kept during the call.
-  // Of the weights that look like parameters (egraph_training_weights) those are trained
-  // that match one of train_only (none given: all) and none of freeze. A name without '*'
-  // in train_only is trained whatever it looks like.
-  const char *const *freeze, *const *train_only;
-  uint32_t freeze_count, train_only_count;
-  bool mixed_precision; // computes in bfloat16 with float32 weights and states
-  double memory_limit;  // bytes of a device; 0: what the machine has
-  double time_limit;    // seconds in all, the second limit; 0: 360, or none where
-                        // work_limit is given
-  uint64_t work_limit;  // of all searches, in millions of elementary steps (about a
-                        // millisecond of a core each): the same plan on a busy machine,
-                        // too. 0: 60,000, or 1,000 per second of time_limit
-  double relative_gap;  // stop at (cost - bound) / cost; negative: prove the optimum;
-                        // 0: prove it, but stop at 0.1 % once a search has done 3,000
-                        // million steps
-  bool no_fold; // search the whole step from the start. Otherwise equal blocks in the
-                // middle get the choices of one in a first search, from whose plan the
-                // whole step is searched on, as far as its size allows
-  const egraph_rules *rules; // variants of the graph to choose from, together with how it
-                             // is split; read during the call. NULL: the graph as it is
-  egraph_math math;          // rules that may be applied
-  uint64_t node_limit, iteration_limit; // of saturation; 0: 20000, 12
-  double saturate_time_limit;           // seconds; 0: 15
-  const char *database; // profile database (SQLite, only read) with entries of the
-                        // machine's device. NULL, or few entries: the machine's figures
-  bool measure; // of "host": operators and messages that the database lacks are measured
-                // as planning asks for them, in up to half of the time, and written
-                // there; the allocator is called from the threads that exchange messages.
-                // Without it "host" is a plain processor, by assumption
-  bool algebra_first; // first the graph that is cheapest on one device, then how it is
-                      // split, as if one did not depend on the other: to compare
-  // What the plan must keep to, as a file, and as statements of one: "(pin w gpu=S0)
-  // (deliver y gpu=S0) (forbid (all states) R)"; the README has the format. pin says in
-  // which layout a value is made, and an input or weight enters the step; deliver in
-  // which one an output leaves it, however it was made: without it whole on every device,
-  // or as it enters the next step. egraph_plan_run hands outputs out whole in any case.
-  // NULL: nothing
-  const char *constraints_file, *constraints;
-  bool baselines; // plan single device, data parallel, ZeRO-1, -2, -3 and a Megatron grid
-                  // too, on every mesh, to compare with (egraph_plan_remarks)
-  // Plan "single-device", "data-parallel", "zero-1", "zero-2", "zero-3" or "megatron"
-  // (its last axis is tensor parallel), or each axis as one of idle, data-parallel,
-  // zero-1, zero-2, zero-3, tensor, any: "node=idle,gpu=zero-1". Cost and bounds are then
-  // of its plans; a batch that its axes do not divide is an error. NULL: the cheapest of
-  // all
-  const char *baseline;
-  const char *certificate; // path to write a proof to, which the program
-                           // check_certificate derives again: the plan as a choice of
-                           // layouts on its mesh, its cost, and a lower bound of all on
-                           // that mesh. A quarter of the time is kept for it; a file that
-                           // is there goes before the search. NULL: none
-  /// Called now and then, and after every mesh, with its best cost (INFINITY: none) and
-  /// a lower bound; returns true to stop with what there is. May be NULL.
-  bool (*progress)(void *user, const char *mesh, double cost, double bound,
-                   double seconds);
-  void *user;
-} egraph_plan_options;
-/// This host, all meshes, no training; everything else 0.
-EGRAPH_OPTIONS_DEFAULT(EGRAPH_PLAN_OPTIONS, egraph_plan_options)
-
-/// Costs are predicted seconds of one step: of all micro-batches, one thing after the
-/// other. Texts are borrowed from the plan.
-typedef struct egraph_plan_report {
-  // "optimal" (proven: no plan of the whole step, all blocks free, whose peak of memory
-  // is within the limit is cheaper), "optimal of the variants reached" (the same, but a
-  // limit cut saturation off), "feasible", "infeasible" (proven), "unknown": none was
-  // found; "loaded" from a file, with the cost that its steps add up to and no bound.
-  const char *status;
-  const char *proven_over; // what bound and status are of, as in egraph_report
-  double cost;             // INFINITY: there is no plan
-  double bound, gap;   // lower bound of all plans on all meshes tried, 0 where none is
-                       // known: the whole step is too large; (cost - bound) / cost
-  double memory;       // bytes of a device at the peak, at most the limit: the stores of
+/// Figures of a plan. Costs are predicted seconds of one step: of all micro-batches, one
+/// thing after the other.
+typedef struct egraph_plan_info {
+  double cost;         // what its steps add up to
+  double memory;       // bytes of a device at the peak: the stores of
                        // egraph_plan_account added up
-  double memory_limit; // INFINITY: none
-  double least_memory; // no plan, for lack of memory: the least peak of any plan that was
-                       // made, or 0; otherwise 0
-  const char *seed;    // baseline ("zero-1", "node=idle,gpu=zero-1") whose plan this is,
-                       // because the search ended with none as cheap; NULL: the search's
-  uint32_t untried;    // baselines that may be cheaper, on all meshes: the time was over
-  const char *mesh;    // "node=2,gpu=4"; "": a single device
+  double memory_limit; // that it was made for, or the machine that it was priced for has;
+                       // INFINITY: none
+  const char *mesh;    // "node=2,gpu=4"; "": a single device. Borrowed from the plan
   uint32_t devices, micro_batches;
-  uint32_t meshes;   // that were tried
-  uint32_t blocks;   // equal blocks that had the choices of one in the first search; 0
-  uint32_t nodes;    // of the step
-  uint32_t measured; // operators, because the database did not have them
-  uint32_t egraph_nodes, egraph_classes, iterations; // after saturation
-  const char *stop;                                  // why it ended, as in egraph_report
-  double checked; // the part of the bound that the certificate proves, on the mesh of the
-                  // plan; 0: none was written
-  const char *uncertified; // why none was written for this plan, though one was asked
-                           // for, and what would help; NULL
-  double prepare_seconds, space_seconds, solve_seconds, certify_seconds, total_seconds;
-} egraph_plan_report;
+  uint32_t nodes; // of the step
+} egraph_plan_info;
+EGRAPH_API egraph_plan_info egraph_plan_info_of(const egraph_plan *plan);
 
 /// This host with `ranks` ranks (1 to 256) as the text of a machine file
 /// (machines/README.md), measured for a second or so: what one thread computes and moves,
-/// and what threads take to exchange messages. (egraph_plan_options.measure looks closer:
-/// at every operator by itself.) The allocator is called from these threads. Free with
-/// egraph_string_free.
+/// and what threads take to exchange messages. (egraph_costs_options.measure looks
+/// closer: at every operator by itself.) The allocator is called from these threads. Free
+/// with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
 
-/// Looks for the cheapest plan of a graph within the memory of the devices. `options` may
-/// be NULL. The search begins with the cheapest baseline (every axis of the mesh idle,
-/// data parallel, ZeRO or tensor parallel), and with rules from the cheapest plan that is
-/// found without them. Where it ends without a proof, baselines that may be cheaper are
-/// planned with the rest of the time, and the cheapest plan wins; the report tells of
-/// those that the time did not suffice for. That nothing fits, and limits of time, are
-/// reported, not errors. Fails with ARGUMENT (an option out of range, a mesh of another
-/// number of devices, nothing to train, constraints that name nothing or leave no plan:
-/// "file:line:col: ..."), PARSE (machine, mesh, constraints, database), IO, BUSY
-/// (database), TYPE (a loss that does not fit the output, an unsound rule), UNSUPPORTED
-/// (operators without a gradient or of unknown type), MEMORY.
-EGRAPH_API EGRAPH_NODISCARD egraph_status
-egraph_plan_create(const egraph_allocator *alloc, const egraph_graph *graph,
-                   const egraph_plan_options *options, egraph_plan **out);
-EGRAPH_API void egraph_plan_destroy(egraph_plan *plan);
-EGRAPH_API const egraph_plan_report *egraph_plan_report_of(const egraph_plan *plan);
-
-/// A floating-point weight of a model that the loss depends on.
-typedef struct egraph_model_weight {
-  const char *name; // borrowed from the graph
-  const char *why;  // "trained", "frozen" (a parameter that the options leave out), "a
-                    // mask", "one element" (added or multiplied), "a statistic" (of a
-                    // batch normalization), "a constant"
-  int64_t elements;
-  bool is_trained;
-  bool is_absent; // its data
-} egraph_model_weight;
-/// Calls back for every such weight, in the order of the graph: what a training step of
-/// its first output trains. Decided by the uses of a weight:
-/// operands of products and convolutions, scales and biases, tables
-/// of embeddings. Of `options` (may be NULL) freeze and train_only are read. Fails with
-/// ARGUMENT for a pattern that matches none, naming the closest, and a graph without
-/// outputs.
-EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_training_weights(
-    const egraph_graph *graph, const egraph_plan_options *options,
-    void (*report)(void *user, const egraph_model_weight *weight), void *user);
 /// Gives weights of a plan whose data is absent (plans in files have none beyond 64
 /// elements) that of the model which it was made of, by name; constants that planning
 /// folded are computed again. What the model lacks stays absent. Trained weights are
@@ -182,12 +45,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_training_weights(
 /// weight of another shape.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_take_weights(egraph_plan *plan, const egraph_graph *model);
-/// The step that is planned, as one graph, borrowed; NULL when there is no plan. Of
+/// The step that is planned, as one graph, borrowed. Of
 /// training: inputs are those of the forward graph, "target", "learning_rate", "step"
 /// (with Adam), and every trained weight and state of the optimizer; outputs the loss,
 /// and what these become, under the same names.
 EGRAPH_API const egraph_graph *egraph_plan_graph(const egraph_plan *plan);
-// The functions below fail with ARGUMENT when there is no plan, saying what would help.
 
 /// Exchanges of one kind along one axis, in one step of training.
 typedef struct egraph_plan_exchange {
@@ -221,12 +83,13 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
     const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);
 /// Prices every step anew, by the figures of a machine: of a plan from a file that was
-/// edited, or made for another machine. Of `options` machine, database, measure and
-/// time_limit (of measuring: half of it) are read. Nothing is searched; the report has
-/// the new cost. Fails with ARGUMENT (a machine of another number of devices), PARSE, IO,
-/// BUSY (database).
-EGRAPH_API EGRAPH_NODISCARD egraph_status
-egraph_plan_price(egraph_plan *plan, const egraph_plan_options *options);
+/// edited, or made for another machine. `target` may be NULL (this host); its mesh and
+/// memory limit are not read. `costs` as in egraph_optimize; measuring ends after half a
+/// minute. Nothing is searched; egraph_plan_info_of has the new cost. Fails with ARGUMENT
+/// (a machine of another number of devices), PARSE, IO, BUSY (database).
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_price(egraph_plan *plan,
+                                                            const egraph_target *target,
+                                                            egraph_costs *costs);
 
 /// Writes a plan with its graph as JSON (schema/plan.json; data of weights beyond 64
 /// elements is left out), atomically. Fails with IO.

@@ -23,10 +23,11 @@
 
 /// Relative gain below which a round gained nothing.
 static const double SETTLED_GAIN = 1e-5;
-/// Default of the option work_limit, in millions of steps.
+/// Defaults of work_limit, in millions of steps, and of time_limit.
 static const uint64_t DEFAULT_WORK = 6000;
+static const double DEFAULT_SECONDS = 120.0;
 
-// ---- options --------------------------------------------------------------------
+// ---- limits and choices -----------------------------------------------------------
 
 static egraph_status check_range(const char *name, double value, double low,
                                  double high) {
@@ -46,19 +47,32 @@ static bool find_extractor(const char *name, eg_extract_method *out) {
   return false;
 }
 
-egraph_status eg_options_check(const egraph_options *options) {
+egraph_status eg_search_check(const egraph_search *search) {
 #define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
-  EG_TRY(check_range(#name, (double)options->name, low, high));
-#include "include/egraph_options.def"
+  EG_TRY(check_range(#name, (double)search->name, low, high));
+#include "include/egraph_search.def"
   eg_extract_method method;
-  if (options->extractor == NULL || !find_extractor(options->extractor, &method))
+  if (search->extractor == NULL || !find_extractor(search->extractor, &method))
     return EG_FAIL(EGRAPH_E_ARGUMENT, "unknown extractor '%s'; use ilp, dag or tree",
-                   options->extractor == NULL ? "" : options->extractor);
-  if (eg_rule_class_name(options->math) == NULL)
+                   search->extractor == NULL ? "" : search->extractor);
+  if (eg_rule_class_name(search->math) == NULL)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "option math is none of EGRAPH_MATH_EXACT, _ASSOCIATIVE and _FAST");
   eg_scheduler scheduler;
-  return eg_scheduler_find(options->scheduler, &scheduler);
+  return eg_scheduler_find(search->scheduler, &scheduler);
+}
+
+eg_saturation_options eg_search_saturation(const egraph_search *search) {
+  eg_saturation_options out = EG_SATURATION_OPTIONS_DEFAULT;
+  out.node_limit =
+      search->node_limit > UINT32_MAX ? UINT32_MAX : (uint32_t)search->node_limit;
+  out.iteration_limit = (uint32_t)search->iteration_limit;
+  out.byte_limit = (size_t)search->byte_limit;
+  out.multi_depth = (uint32_t)search->multi_depth;
+  out.threads = (uint32_t)search->threads;
+  out.math = search->math;
+  (void)eg_scheduler_find(search->scheduler, &out.scheduler);
+  return out;
 }
 
 // ---- one round ------------------------------------------------------------------
@@ -79,9 +93,10 @@ typedef struct search_round {
 
 typedef struct run {
   const eg_optimizer_input *input;
-  const egraph_options *options;
+  const egraph_search *search;
+  double saturate_seconds, extract_seconds; // that rounds may take
   egraph_allocator alloc;
-  egraph_result *result;
+  eg_optimization *result;
   search_round now;
   eg_work saturating, extracting;  // steps of all rounds
   eg_stop last_stop;               // of saturation
@@ -94,8 +109,8 @@ typedef struct run {
 } run;
 
 static bool report_progress(run *r, const char *phase, const char *line) {
-  if (!r->cancelled && r->options->progress != NULL)
-    r->cancelled = r->options->progress(r->options->user, phase, line);
+  if (!r->cancelled && r->input->progress != NULL)
+    r->cancelled = r->input->progress(r->input->user, phase, line);
   return r->cancelled;
 }
 
@@ -146,21 +161,13 @@ static egraph_status count_saturation(run *r) {
 }
 
 static egraph_status saturate(run *r) {
-  const egraph_options *o = r->options;
-  eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
-  double left = o->time_limit - r->result->report.saturate_seconds;
+  eg_saturation_options options = eg_search_saturation(r->search);
+  double left = r->saturate_seconds - r->result->report.saturate_seconds;
   uint64_t steps = eg_work_left(&r->saturating);
-  options.node_limit = o->node_limit > UINT32_MAX ? UINT32_MAX : (uint32_t)o->node_limit;
-  options.iteration_limit = (uint32_t)o->iteration_limit;
   options.time_limit_seconds = left > 0 ? left : 0;
   options.work_limit = steps > 0 ? steps : 1;
-  options.byte_limit = (size_t)o->byte_limit;
-  options.multi_depth = (uint32_t)o->multi_depth;
-  options.threads = (uint32_t)o->threads;
-  options.math = o->math;
   options.progress = on_saturate;
   options.user = r;
-  EG_TRY(eg_scheduler_find(o->scheduler, &options.scheduler));
   EG_TRY(eg_tensor_egraph_create(&r->alloc, r->now.graph, &r->now.egraph));
   eg_tensor_egraph_restrict(r->now.egraph);
   EG_TRY(eg_saturate(r->now.egraph, r->input->rules, &options, &r->now.saturation));
@@ -210,7 +217,7 @@ static egraph_status measure(run *r) {
 static egraph_status price(run *r) {
   double start = eg_clock_seconds();
   search_round *now = &r->now;
-  uint32_t formats = r->options->formats ? r->input->formats : 0;
+  uint32_t formats = r->search->formats ? r->input->formats : 0;
   eg_cost_model *costs = r->input->costs;
   EG_TRY(eg_expansion_init(&now->expansion, r->alloc, now->egraph, costs, formats));
   now->is_expanded = true;
@@ -236,20 +243,20 @@ static bool on_extract(void *user, double cost, double bound, double seconds) {
 /// Part of what is left for extraction that a round may use: rounds to come are fewer the
 /// more this one has reached.
 static double share_of_extraction(const run *r) {
-  if (r->result->report.rounds >= r->options->rounds) return 1;
+  if (r->result->report.rounds >= r->search->rounds) return 1;
   return r->is_all ? 0.75 : 0.5;
 }
 
 /// Options of an extraction that may use a part of what is left.
 static eg_extract_options extract_options(const run *r, double share) {
-  const egraph_options *o = r->options;
+  const egraph_search *o = r->search;
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   (void)find_extractor(o->extractor, &options.method);
-  double seconds = share * (o->extract_time_limit - r->result->report.extract_seconds);
+  double seconds = share * (r->extract_seconds - r->result->report.extract_seconds);
   double steps = share * (double)eg_work_left(&r->extracting);
   options.time_limit_seconds = seconds > 1e-9 ? seconds : 1e-9;
   options.work_limit = steps > 1e6 ? (uint64_t)(steps / 1e6) : 1;
-  options.relative_gap = o->relative_gap;
+  options.relative_gap = o->relative_gap > 0 ? o->relative_gap : 0;
   options.seed = o->seed;
   options.threads = (uint32_t)o->threads;
   return options;
@@ -297,7 +304,7 @@ static egraph_status extract(run *r) {
 static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **out,
                                 uint32_t *out_not_finite) {
   bool is_open = eg_graph_open_sizes(r->input->graph) != NULL;
-  const eg_fold_options options = {.max_bytes = (size_t)r->options->fold_bytes,
+  const eg_fold_options options = {.max_bytes = (size_t)r->search->fold_bytes,
                                    .open = is_open ? &r->open : NULL,
                                    .out_not_finite = out_not_finite};
   return eg_graph_folded(graph, &options, out);
@@ -310,7 +317,7 @@ static egraph_status compare_folded(run *r, uint32_t not_finite) {
   uint32_t given;
   EG_TRY(fold_graph(r, r->now.graph, &folded, &given));
   eg_graph_destroy(folded);
-  r->overflowed = r->options->math != EGRAPH_MATH_EXACT && not_finite > given;
+  r->overflowed = r->search->math != EGRAPH_MATH_EXACT && not_finite > given;
   return EGRAPH_OK;
 }
 
@@ -360,7 +367,7 @@ static egraph_status settle(run *r) {
   egraph_report *report = &r->result->report;
   search_round *now = &r->now;
   eg_cost_model *costs = r->input->costs;
-  bool is_wanted = r->input->measurer != NULL && r->options->settle_limit > 0;
+  bool is_wanted = r->input->measurer != NULL && r->search->settle_limit > 0;
   if (!is_wanted || report->rounds != 1 || r->cancelled) return EGRAPH_OK;
   const eg_extract_options options = extract_options(r, 1);
   const eg_order_input input = {.alloc = r->alloc,
@@ -369,7 +376,7 @@ static egraph_status settle(run *r) {
                                 .costs = costs,
                                 .measurer = r->input->measurer,
                                 .extract = &options,
-                                .seconds = r->options->settle_limit};
+                                .seconds = r->search->settle_limit};
   eg_order_report order;
   EG_TRY(eg_order_settle(&input, &now->extraction, &order));
   report->measured_again = order.again;
@@ -428,7 +435,7 @@ static egraph_status keep_original(run *r) {
 /// Makes the outcome of the round the result. The e-graph, which reads the graph that the
 /// round started from, is not used any more.
 static void take_outcome(run *r) {
-  egraph_result *result = r->result;
+  eg_optimization *result = r->result;
   eg_graph_destroy(result->graph);
   eg_emission_deinit(&result->emission);
   result->graph = r->now.outcome;
@@ -454,9 +461,9 @@ static egraph_status conclude_round(run *r, double *out_gain) {
 /// Whether limits leave room for another round.
 static bool may_go_on(const run *r) {
   const egraph_report *report = &r->result->report;
-  return report->rounds < r->options->rounds &&
-         report->saturate_seconds < r->options->time_limit &&
-         report->extract_seconds < r->options->extract_time_limit &&
+  return report->rounds < r->search->rounds &&
+         report->saturate_seconds < r->saturate_seconds &&
+         report->extract_seconds < r->extract_seconds &&
          !eg_work_is_spent(&r->saturating) && !eg_work_is_spent(&r->extracting);
 }
 
@@ -538,7 +545,7 @@ static egraph_status report_costs(run *r) {
 }
 
 static egraph_status copy_rule_names(run *r) {
-  egraph_result *result = r->result;
+  eg_optimization *result = r->result;
   uint32_t count = result->saturation.rule_count;
   EG_TRY(eg_alloc(r->alloc, count, sizeof *result->rule_names, &result->rule_names));
   for (uint32_t i = 0; i < count; i++)
@@ -566,11 +573,17 @@ static egraph_status run_all(run *r) {
 }
 
 static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *input,
-                              egraph_result **out, bool *out_overflowed) {
-  uint64_t millions = input->options->work_limit;
+                              eg_optimization **out, bool *out_overflowed) {
+  const egraph_search *search = input->search;
+  double seconds = search->time_limit >= 0 ? search->time_limit : DEFAULT_SECONDS;
+  uint64_t millions = search->work_limit;
   uint64_t steps = (millions != 0 ? millions : DEFAULT_WORK) * UINT64_C(1000000);
   run r = {.input = input,
-           .options = input->options,
+           .search = search,
+           .saturate_seconds = search->saturate_time_limit >= 0
+                                   ? search->saturate_time_limit
+                                   : seconds / 2,
+           .extract_seconds = seconds / 2,
            .alloc = alloc,
            .saturating.limit = steps / 2,
            .extracting.limit = steps - steps / 2,
@@ -580,14 +593,14 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
   r.result->alloc = alloc;
   r.result->saturation.alloc = alloc;
   r.result->report.is_order_clear = true;
-  r.result->report.math = input->options->math;
+  r.result->report.math = search->math;
   egraph_status status = EGRAPH_OK;
   if (eg_graph_open_sizes(input->graph) != NULL)
     status = eg_size_table_init(&r.open, input->graph);
   if (status == EGRAPH_OK) status = run_all(&r);
   eg_size_table_deinit(&r.open);
   if (status != EGRAPH_OK) {
-    eg_result_destroy(r.result);
+    eg_optimization_destroy(r.result);
     return status;
   }
   *out_overflowed = r.overflowed;
@@ -598,18 +611,18 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
 /// Numbers that are folded into each other may overflow, which only the data tells. Then
 /// the rules that keep every bit are all that is left.
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
-                               egraph_result **out) {
-  EG_TRY(eg_options_check(input->options));
+                               eg_optimization **out) {
+  EG_TRY(eg_search_check(input->search));
   double start = eg_clock_seconds();
   bool overflowed = false;
-  egraph_result *result;
+  eg_optimization *result;
   EG_TRY(optimize(alloc, input, &result, &overflowed));
   if (overflowed) {
-    eg_result_destroy(result);
-    egraph_options options = *input->options;
+    eg_optimization_destroy(result);
+    egraph_search search = *input->search;
     eg_optimizer_input exact = *input;
-    options.math = EGRAPH_MATH_EXACT;
-    exact.options = &options;
+    search.math = EGRAPH_MATH_EXACT;
+    exact.search = &search;
     EG_TRY(optimize(alloc, &exact, &result, &overflowed));
   }
   result->report.total_seconds = eg_clock_seconds() - start;
@@ -617,7 +630,7 @@ egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input 
   return EGRAPH_OK;
 }
 
-void eg_result_destroy(egraph_result *result) {
+void eg_optimization_destroy(eg_optimization *result) {
   if (result == NULL) return;
   uint32_t count = result->saturation.rule_count;
   for (uint32_t i = 0; result->rule_names != NULL && i < count; i++)

@@ -33,7 +33,8 @@ EG_VEC_DEFINE(points, eg_roofline_point);
 
 struct eg_cost_model {
   egraph_allocator alloc;
-  eg_cost_options options; // its strings are not used after create, but for:
+  eg_cost_options options;      // its strings are not used after create, but for:
+  const eg_cost_prober *prober; // NULL: none
   char *machine;
   eg_profile_db *db; // NULL: read-only, measurements are not stored
   entries entries;
@@ -226,7 +227,7 @@ static egraph_status keep(eg_cost_model *model, uint32_t id, double seconds,
 }
 
 static egraph_status probe(eg_cost_model *model, const eg_node_spec *spec, uint32_t id) {
-  const eg_cost_prober *prober = model->options.prober;
+  const eg_cost_prober *prober = model->prober;
   const entry *e = &model->entries.data[id];
   double seconds = 0;
   eg_evidence evidence = {.samples = 0};
@@ -243,8 +244,12 @@ bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec)
   return model->roofline.is_calibrated[point.op][point.formatted];
 }
 
-bool eg_cost_has_prober(const eg_cost_model *model) {
-  return model->options.prober != NULL;
+void eg_cost_set_prober(eg_cost_model *model, const eg_cost_prober *prober) {
+  model->prober = prober;
+}
+
+bool eg_cost_is_asked_for(const eg_cost_model *model) {
+  return model->prober != NULL || model->options.override_cost != NULL;
 }
 
 uint32_t eg_cost_formats(const eg_cost_model *model) {

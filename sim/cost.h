@@ -42,7 +42,6 @@ typedef struct eg_cost_options {
   /// NULL. Asked first, for free nodes too, each time.
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
   void *user;
-  const eg_cost_prober *prober; // borrowed; NULL: what is not known is estimated
   uint32_t formats; // memory formats beside plain that the back-end of these costs has
                     // kernels for, a bit per eg_format
 } eg_cost_options;
@@ -65,8 +64,11 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
 /// the guess of a plain CPU core.
 bool eg_cost_is_calibrated(const eg_cost_model *model, const eg_node_spec *spec);
 
-/// Whether what is not known is measured when it is asked for.
-bool eg_cost_has_prober(const eg_cost_model *model);
+/// From now on what is not known is measured when it is asked for, by a borrowed prober;
+/// NULL, as at first: it is estimated.
+void eg_cost_set_prober(eg_cost_model *model, const eg_cost_prober *prober);
+/// Whether the caller's own function, or a prober, answers what no entry does.
+bool eg_cost_is_asked_for(const eg_cost_model *model);
 
 /// Memory formats beside plain that are worth asking for, a bit per eg_format.
 uint32_t eg_cost_formats(const eg_cost_model *model);

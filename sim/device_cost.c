@@ -5,7 +5,7 @@ egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machin
                                   eg_cost_model *model) {
   uint32_t entries = 0, unsupported = 0;
   if (model != NULL) EG_TRY(eg_cost_counts(model, &entries, &unsupported));
-  bool enough = (model != NULL && eg_cost_has_prober(model)) ||
+  bool enough = (model != NULL && eg_cost_is_asked_for(model)) ||
                 entries - unsupported >= EG_DEVICE_COST_MIN_ENTRIES;
   *cost = (eg_device_cost){.machine = machine, .model = enough ? model : NULL};
   return EGRAPH_OK;
@@ -21,12 +21,12 @@ static double roof(const eg_machine *machine, const eg_node_spec *spec) {
 egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
                                      const eg_node_spec *local, double *out_seconds,
                                      eg_cost_source *out_source) {
-  bool is_free = cost->machine->compute_is_free || eg_cost_is_free(local);
-  if (!is_free && cost->model != NULL) {
+  if (!cost->machine->compute_is_free && cost->model != NULL) {
     EG_TRY(eg_cost_seconds(cost->model, local, out_seconds, out_source));
     *out_seconds *= cost->machine->slowdown;
     return EGRAPH_OK;
   }
+  bool is_free = cost->machine->compute_is_free || eg_cost_is_free(local);
   *out_seconds =
       is_free ? 0 : roof(cost->machine, local) + cost->machine->overhead_seconds;
   if (out_source != NULL) *out_source = is_free ? EG_COST_FREE : EG_COST_ESTIMATED;
@@ -34,7 +34,8 @@ egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
 }
 
 uint32_t eg_device_cost_formats(const eg_device_cost *cost) {
-  bool is_known = cost->model != NULL && !cost->machine->compute_is_free;
+  bool is_known =
+      cost->model != NULL && !cost->machine->compute_is_free && !cost->plain_only;
   return is_known ? eg_cost_formats(cost->model) : 0;
 }
 

@@ -1,27 +1,128 @@
-// egraph optimize | profile | explain: three views of one optimization.
+// egraph optimize and egraph plan: the cheapest graph for one device, or the cheapest
+// plan for many. They are one command; plan is for the devices of this host where no flag
+// names a target.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tools/plan_files.h"
-#include "tools/planning.h"
+#include "tools/result_print.h"
+#include "tools/text_file.h"
+#include "tools/trained_text.h"
 
-enum { MAX_PATH_BYTES = 4096 };
+enum { MAX_PATH_BYTES = 4096, MAX_DEMANDS = 1 << 14 };
 
-static int finish(plan_session *session, egraph_status status) {
-  int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
-  plan_close(session);
-  return outcome;
+typedef struct file_flags {
+  optimize_flags run;
+  const char *output, *certificate;
+  text_list pins, deliveries, bans;
+  char demands[MAX_DEMANDS]; // the same as statements
+  bool text, unity;
+} file_flags;
+
+// ---- flags ------------------------------------------------------------------------
+
+/// Rows of what makes a plan of it, and of what is written.
+static size_t plan_rows(file_flags *f, flag *rows) {
+  optimize_flags *o = &f->run;
+  const flag all[] = {
+      {"--machine", FLAG_TEXT, &o->target.machine, "NAME",
+       "machine or file, *N behind it: nodes: dgx-h100*8, host*4", 0, 0},
+      {"--mesh", FLAG_TEXT, &o->target.mesh, "AXES",
+       "one mesh, node=2,gpu=4; default: all of the machine", 0, 0},
+      {"--memory", FLAG_REAL, &o->target.memory_limit, "X",
+       "bytes of a device (default: what the machine has)", 1, 1e18},
+      {"--train", FLAG_CHOICE, &o->optimizer, "sgd|momentum|adam|adamw",
+       "a training step; default: the graph itself", 0, 0},
+      {"--loss", FLAG_TEXT, &o->training.loss, "NAME",
+       "softmax-cross-entropy (default), softmax-cross-entropy-of-probabilities, "
+       "mean-squared-error; of the first output",
+       0, 0},
+      {"--micro-batches", FLAG_UINT, &o->micro_batches, "N",
+       "of the model's batch each, in a step (default 1)", 1, 1 << 20},
+      {"--clip", FLAG_REAL, &o->training.clip_norm, "X",
+       "largest norm of all gradients (default 0: no limit)", 0, 1e30},
+      {"--bf16", FLAG_SWITCH, &o->training.mixed_precision, NULL,
+       "compute in bfloat16, weights and states in float32", 0, 0},
+      TRAINING_ROWS(&o->trained),
+      {"--constraints", FLAG_TEXT, &o->constraints.file, "FILE",
+       "what the plan must keep to, a statement per line", 0, 0},
+      {"--pin", FLAG_LIST, &f->pins, "\"VALUE AXIS=LAYOUT\"",
+       "made as: enters the step, is made and kept so: \"w1 gpu=S0\", \"(all states) "
+       "*=S\" (repeatable)",
+       0, 0},
+      {"--deliver", FLAG_LIST, &f->deliveries, "\"OUTPUT AXIS=LAYOUT\"",
+       "delivered as: leaves the step so, however it is made (default R): \"y gpu=S0\", "
+       "\"(all outputs) *=?\", R or S (repeatable)",
+       0, 0},
+      {"--forbid", FLAG_LIST, &f->bans, "\"VALUE LAYOUT|MOVE\"",
+       "never is so: \"w1 S0\", \"(all weights) all-gather (axis gpu)\" (repeatable)", 0,
+       0},
+      {"--baselines", FLAG_SWITCH, &o->compare.all, NULL,
+       "compare with single device, data parallel, ZeRO-1, -2, -3, a Megatron grid", 0,
+       0},
+      {"--baseline", FLAG_TEXT, &o->compare.only, "NAME",
+       "plan this instead of the cheapest: single-device, data-parallel, zero-1, zero-2, "
+       "zero-3, megatron (tensor parallel along the last axis), or each axis idle, "
+       "data-parallel, zero-1, zero-2, zero-3, tensor or any: node=idle,gpu=zero-1",
+       0, 0},
+      {"--no-fold", FLAG_SWITCH, &o->search.no_fold, NULL,
+       "choose for each of repeated blocks, not once for all in the middle", 0, 0},
+      {"--algebra-first", FLAG_SWITCH, &o->search.algebra_first, NULL,
+       "first the graph cheapest on one device, then its split: to compare", 0, 0},
+      {"--certificate", FLAG_TEXT, &f->certificate, "FILE",
+       "also write a proof of cost and bound, for check_certificate", 0, 0},
+      {"-o", FLAG_TEXT, &f->output, "FILE",
+       "write the plan (.json), or the graph (.onnx or .egraph)", 0, 0},
+      {"--text", FLAG_SWITCH, &f->text, NULL, "of a plan: also print every step", 0, 0},
+      {"--unity", FLAG_SWITCH, &f->unity, NULL,
+       "the same, exchanges as Partition, Combine, Replicate, Reduce", 0, 0}};
+  size_t n = sizeof all / sizeof *all;
+  for (size_t i = 0; i < n; i++)
+    rows[i] = all[i];
+  return n;
 }
 
-static int outcome_of(parse_outcome parsed) {
-  return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+static bool training_fits(const optimize_flags *f) {
+  bool wants_training = f->training.loss != NULL || f->micro_batches != 0 ||
+                        f->training.clip_norm > 0 || f->training.mixed_precision ||
+                        f->trained.decay > 0 || f->trained.freeze.count != 0 ||
+                        f->trained.train_only.count != 0;
+  if (f->optimizer != NULL || !wants_training) return true;
+  fprintf(stderr,
+          "egraph: --loss, --micro-batches, --clip, --bf16, --freeze, --train-only "
+          "and --decay are of training; give --train too\n");
+  return false;
 }
+
+/// Writes "(pin A)\n(pin B)\n" behind what there is; false: too long.
+static bool write_demands(file_flags *f, const char *verb, const text_list *list) {
+  size_t length = strlen(f->demands);
+  for (size_t i = 0; i < list->count; i++) {
+    int more = snprintf(f->demands + length, sizeof f->demands - length, "(%s %s)\n",
+                        verb, list->items[i]);
+    if (more < 0 || (size_t)more >= sizeof f->demands - length) return false;
+    length += (size_t)more;
+  }
+  return true;
+}
+
+static bool demands_fit(file_flags *f) {
+  if (!write_demands(f, "pin", &f->pins) || !write_demands(f, "forbid", &f->bans) ||
+      !write_demands(f, "deliver", &f->deliveries)) {
+    fprintf(stderr, "egraph: --pin, --deliver and --forbid are too long; write a file "
+                    "and give --constraints\n");
+    return false;
+  }
+  if (f->demands[0] != '\0') f->run.constraints.text = f->demands;
+  return true;
+}
+
+// ---- files ------------------------------------------------------------------------
 
 bool can_be_written(const char *path) {
   char folder[MAX_PATH_BYTES];
@@ -39,8 +140,21 @@ bool can_be_written(const char *path) {
   return false;
 }
 
+static bool files_can_be_written(const file_flags *f, const char *model) {
+  if (f->output != NULL && optimize_flags_plan(&f->run) &&
+      strcmp(f->output, model) == 0) {
+    fprintf(stderr,
+            "egraph: %s is the model itself, and would become the graph of its plan; "
+            "choose another file\n",
+            model);
+    return false;
+  }
+  return (f->output == NULL || can_be_written(f->output)) &&
+         (f->certificate == NULL || can_be_written(f->certificate));
+}
+
 /// The text form holds small weights only: says so when some were left out.
-static egraph_status save(const egraph_graph *graph, const char *path) {
+static egraph_status save_graph(const egraph_graph *graph, const char *path) {
   egraph_status status = egraph_graph_save(graph, path);
   if (status != EGRAPH_OK || !is_graph_text(path)) return status;
   egraph_graph *written;
@@ -58,263 +172,113 @@ static egraph_status save(const egraph_graph *graph, const char *path) {
   return EGRAPH_OK;
 }
 
-int command_optimize(int argc, char **argv) {
-  plan_flags flags;
-  plan_flags_init(&flags);
-  flag rows[MAX_PLAN_FLAGS];
-  size_t count = plan_flags_rows(&flags, rows);
-  rows[count++] = (flag){"-o",
-                         FLAG_TEXT,
-                         &flags.output,
-                         "FILE",
-                         "write the optimized graph (.onnx or .egraph)",
-                         0,
-                         0};
-  command cmd = {
-      "optimize",
-      "MODEL [-o FILE] [options]",
-      "Finds the cheapest equivalent graph of an ONNX model (or .egraph text).",
-      rows,
-      count,
-      1,
-      1};
-  positional models;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return outcome_of(parsed);
-  if (flags.output != NULL && !can_be_written(flags.output)) return EXIT_FAILED;
-  plan_session session;
-  egraph_status status = plan_run(&flags, models.items[0], &session);
-  if (status == EGRAPH_OK && flags.output != NULL)
-    status = save(egraph_result_graph(session.result), flags.output);
-  if (status == EGRAPH_OK) (flags.json ? plan_print_json : plan_print_text)(&session);
-  return finish(&session, status);
+static egraph_status save_plan(egraph_result *result, const char *path) {
+  const egraph_plan *plan = egraph_result_plan(result);
+  egraph_plan *none;
+  return plan != NULL ? egraph_plan_save(plan, path)
+                      : egraph_result_take_plan(result, &none); // says why
 }
 
-static void print_validation(const char *which, const egraph_validation *v, bool json) {
-  if (json) {
-    json_open(which, '{');
-    json_real("predicted", v->predicted);
-    json_real("measured", v->measured);
-    json_real("steps", v->steps);
-    json_real("rank_correlation", v->rank_correlation);
-    json_real("mean_error", v->mean_error);
-    json_int("operators", v->operators);
-    json_close('}');
-  } else {
-    printf("%-9s  predicted %.3f ms, measured %.3f ms, sum of steps %.3f ms; rank "
-           "correlation %.3f, mean error %.1f %% over %u operators\n",
-           which, 1e3 * v->predicted, 1e3 * v->measured, 1e3 * v->steps,
-           v->rank_correlation, 100 * v->mean_error, v->operators);
-  }
+/// The name says what is written.
+static egraph_status write_output(egraph_result *result, const char *path) {
+  return is_plan_file(path) ? save_plan(result, path)
+                            : save_graph(egraph_result_graph(result), path);
 }
 
-/// Predicted against measured cost, before and after optimization.
-static egraph_status validate(const plan_session *session, uint64_t repeats,
-                              uint64_t seed, egraph_validation out[2]) {
-  const egraph_graph *graphs[] = {session->graph, egraph_result_graph(session->result)};
+/// False, with a message, when it cannot be written. Why there is none is said later.
+static bool write_certificate(const egraph_result *result, const char *path) {
+  const char *text;
+  if (path == NULL || egraph_result_certificate(result, &text) != EGRAPH_OK) return true;
+  return text_file_write(path, text);
+}
+
+// ---- the command ------------------------------------------------------------------
+
+static egraph_status hand_out_plan(const file_flags *f, const optimize_session *session) {
+  const egraph_plan *plan = egraph_result_plan(session->result);
+  egraph_plan *none;
   egraph_status status = EGRAPH_OK;
-  for (int i = 0; status == EGRAPH_OK && i < 2; i++)
-    status = egraph_costs_validate(session->costs, graphs[i], (uint32_t)repeats, seed,
-                                   &out[i]);
-  return status;
+  if (f->run.json) status = print_plan_json(session->result, f->certificate);
+  if (status == EGRAPH_OK && plan == NULL)
+    return egraph_result_take_plan(session->result, &none); // says what would help
+  if (status != EGRAPH_OK || f->run.json) return status;
+  if (f->run.optimizer != NULL)
+    status = print_trained(session->graph, &session->training);
+  if (status == EGRAPH_OK) status = print_plan_text(session->result, f->certificate);
+  if (status != EGRAPH_OK || !(f->text || f->unity)) return status;
+  printf("\n");
+  return plan_print_steps(plan, f->unity);
 }
 
-static egraph_status print_entry(void *user, const egraph_cost_entry *e) {
-  const bool *json = user;
-  char date[32] = "-";
-  struct tm parts;
-  time_t seconds = (time_t)e->date;
-  if (e->samples != 0 && gmtime_r(&seconds, &parts) != NULL)
-    (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (*json) {
-    json_open(NULL, '{');
-    json_text("node", e->node);
-    json_text("key", e->text);
-    json_text("source", e->source);
-    json_real("seconds", e->seconds);
-    json_int("samples", e->samples);
-    json_real("spread", e->spread);
-    json_real("load", e->load);
-    json_text("date", date);
-    json_close('}');
-  } else {
-    printf("%11.4f %10.4f %8u %6.2f  %-20s %-9s %s  %s\n", 1e3 * e->seconds,
-           1e3 * e->spread, e->samples, e->load, date, e->source, e->node, e->text);
-  }
+static egraph_status hand_out(const file_flags *f, const optimize_session *session) {
+  egraph_result *result = session->result;
+  bool is_there = egraph_result_graph(result) != NULL;
+  egraph_status status = EGRAPH_OK;
+  if (f->output != NULL && is_there) status = write_output(result, f->output);
+  if (status != EGRAPH_OK) return status;
+  if (optimize_flags_plan(&f->run)) return hand_out_plan(f, session);
+  (f->run.json ? print_graph_json : print_graph_text)(session);
   return EGRAPH_OK;
 }
 
-/// What the costs of a graph's operators rest on.
-static egraph_status show_entries(const plan_session *session, const egraph_graph *graph,
-                                  const char *which, bool json) {
-  if (json)
-    json_open(which, '[');
-  else
-    printf("\n%s\n%11s %10s %8s %6s  %-20s %-9s %s\n", which, "ms", "spread", "samples",
-           "load", "date", "source", "operator");
-  egraph_status status = egraph_costs_visit(session->costs, graph, print_entry, &json);
-  if (json) json_close(']');
-  return status;
+/// The failure to certify stands after the plan, which is handed out all the same.
+static int certified_outcome(const egraph_result *result) {
+  const char *why = egraph_result_report(result)->uncertified;
+  if (why == NULL) return EXIT_DONE;
+  fprintf(stderr, "egraph: %s\n", why);
+  return EXIT_FAILED;
 }
 
-/// `validation` is NULL when none was asked for.
-static void print_profile(const plan_session *session, uint32_t entries,
-                          const egraph_validation *validation, bool shows, bool json) {
-  const egraph_report *r = egraph_result_report(session->result);
-  const char *machine = egraph_costs_machine(session->costs);
-  if (json) {
-    json_begin();
-    json_text("machine", machine);
-    json_int("measured", r->measured);
-    json_int("entries", entries);
-    json_real("seconds", r->profile_seconds);
-  } else {
-    printf(
-        "%u operators measured in %.1f s; the database holds %u for this machine\n%s\n",
-        r->measured, r->profile_seconds, entries, machine);
-  }
-  if (validation != NULL) {
-    print_validation("original", &validation[0], json);
-    print_validation("optimized", &validation[1], json);
-  }
-  if (shows && show_entries(session, session->graph, "original_costs", json) == EGRAPH_OK)
-    (void)!show_entries(session, egraph_result_graph(session->result), "optimized_costs",
-                        json);
-  if (json) json_end();
-}
-
-int command_profile(int argc, char **argv) {
-  plan_flags flags;
-  plan_flags_init(&flags);
-  flag rows[MAX_PLAN_FLAGS];
-  size_t count = plan_flags_rows(&flags, rows);
-  uint64_t repeats = 0;
-  bool shows = false;
-  rows[count++] = (flag){"--again",
-                         FLAG_SWITCH,
-                         &flags.again,
-                         NULL,
-                         "measure what the database has, too, and replace it",
-                         0,
-                         0};
-  rows[count++] = (flag){"--show",
-                         FLAG_SWITCH,
-                         &shows,
-                         NULL,
-                         "list the costs of all operators, and what they rest on",
-                         0,
-                         0};
-  rows[count++] =
-      (flag){"--validate",
-             FLAG_UINT,
-             &repeats,
-             "N",
-             "run the model N times and compare measured with predicted costs",
-             0,
-             MAX_REPEATS};
-  command cmd = {"profile",
-                 "MODEL [--db FILE] [options]",
-                 "Measures every operator variant that optimizing the model asks for.",
-                 rows,
-                 count,
-                 1,
-                 1};
+static int run_command(const command *base, file_flags *f, int argc, char **argv) {
+  flag rows[MAX_OPTIMIZE_FLAGS];
+  command cmd = *base;
+  cmd.flag_count = plan_rows(f, rows);
+  cmd.flag_count += optimize_flags_rows(&f->run, rows + cmd.flag_count);
+  cmd.flags = rows;
   positional models;
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return outcome_of(parsed);
-  plan_session session;
-  egraph_status status = plan_run(&flags, models.items[0], &session);
-  uint32_t entries = 0;
-  if (status == EGRAPH_OK) status = egraph_costs_entries(session.costs, &entries);
-  egraph_validation validation[2];
-  if (status == EGRAPH_OK && repeats != 0)
-    status = validate(&session, repeats, flags.options.seed, validation);
+  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  if (!training_fits(&f->run) || !demands_fit(f)) return EXIT_USAGE;
+  if (!files_can_be_written(f, models.items[0])) return EXIT_FAILED;
+  f->run.search.certify = f->certificate != NULL;
+  if (f->certificate != NULL) (void)remove(f->certificate); // none of before is left
+  optimize_session session;
+  egraph_status status = optimize_run(&f->run, models.items[0], &session);
+  int outcome = EXIT_DONE;
+  if (status == EGRAPH_OK) status = hand_out(f, &session);
   if (status == EGRAPH_OK)
-    print_profile(&session, entries, repeats != 0 ? validation : NULL, shows, flags.json);
-  return finish(&session, status);
+    outcome = write_certificate(session.result, f->certificate)
+                  ? certified_outcome(session.result)
+                  : EXIT_FAILED;
+  int finished = optimize_finish(&session, status);
+  return finished != EXIT_DONE ? finished : outcome;
 }
 
-static void print_rule_statistics(const plan_session *session) {
-  printf("\n%-40s %10s %10s %8s %8s %6s %9s\n", "rule", "matches", "rejected", "nodes",
-         "unions", "bans", "seconds");
-  for (uint32_t i = 0; i < egraph_result_rule_count(session->result); i++) {
-    egraph_rule_report r = egraph_result_rule(session->result, i);
-    if (r.matches != 0)
-      printf("%-40s %10llu %10llu %8u %8u %6u %9.4f\n", r.name,
-             (unsigned long long)r.matches, (unsigned long long)r.rejected, r.nodes,
-             r.unions, r.bans, r.seconds);
-  }
+int command_optimize(int argc, char **argv) {
+  static const command cmd = {
+      .name = "optimize",
+      .usage = "MODEL [--machine NAME] [--train OPTIMIZER] [-o FILE] [options]",
+      .summary =
+          "Finds the cheapest equivalent graph of an ONNX model (or .egraph text), "
+          "for one device of this host; or the cheapest plan of it, or of a "
+          "training step, for the devices of a machine.",
+      .min_positional = 1,
+      .max_positional = 1};
+  file_flags flags = {.output = NULL};
+  optimize_flags_init(&flags.run);
+  return run_command(&cmd, &flags, argc, argv);
 }
 
-static void print_explanation_json(const char *text) {
-  json_begin();
-  json_text("explanation", text);
-  json_end();
-}
-
-int command_explain(int argc, char **argv) {
-  plan_flags flags;
-  plan_flags_init(&flags);
-  flag rows[MAX_PLAN_FLAGS];
-  size_t count = plan_flags_rows(&flags, rows);
-  plan_view view = {.against = NULL};
-  rows[count++] = (flag){"--against",
-                         FLAG_TEXT,
-                         &view.against,
-                         "PLAN",
-                         "of a plan: what is different in this one",
-                         0,
-                         0};
-  rows[count++] = (flag){"--unity",
-                         FLAG_SWITCH,
-                         &view.unity,
-                         NULL,
-                         "of a plan: exchanges as Partition, Combine, Replicate, Reduce",
-                         0,
-                         0};
-  rows[count++] = (flag){"--machine",
-                         FLAG_TEXT,
-                         &view.machine,
-                         "NAME",
-                         "of a plan: price its steps anew, one that was edited, say",
-                         0,
-                         0};
-  command cmd = {
-      "explain",
-      "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]",
-      "Optimizes a model and says which rule made every operator of the result; or says "
-      "how a plan splits every operator, what it exchanges and what devices hold.",
-      rows,
-      count,
-      1,
-      1};
-  positional models;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return outcome_of(parsed);
-  view.json = flags.json;
-  view.database = flags.database;
-  view.no_measure = flags.no_measure;
-  if (is_plan_file(models.items[0])) return explain_plan_file(models.items[0], &view);
-  if (view.against != NULL || view.machine != NULL || view.unity) {
-    fprintf(stderr,
-            "egraph: %s is no plan (.json); --against, --machine and --unity are of "
-            "plans\n",
-            models.items[0]);
-    return EXIT_USAGE;
-  }
-  plan_session session;
-  egraph_status status = plan_run(&flags, models.items[0], &session);
-  char *text = NULL;
-  if (status == EGRAPH_OK) status = egraph_result_explain(NULL, session.result, &text);
-  if (status == EGRAPH_OK) {
-    if (flags.json) {
-      print_explanation_json(text);
-    } else {
-      plan_print_text(&session);
-      printf("\n%s", text);
-      print_rule_statistics(&session);
-    }
-  }
-  egraph_string_free(NULL, text);
-  return finish(&session, status);
+int command_plan(int argc, char **argv) {
+  static const command cmd = {
+      .name = "plan",
+      .usage = "MODEL --machine NAME [-o PLAN.json] [options]",
+      .summary = "egraph optimize for the devices of a machine (default: this host): the "
+                 "cheapest plan that fits their memory.",
+      .min_positional = 1,
+      .max_positional = 1};
+  file_flags flags = {.output = NULL};
+  optimize_flags_init(&flags.run);
+  flags.run.is_targeted = true;
+  return run_command(&cmd, &flags, argc, argv);
 }

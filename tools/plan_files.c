@@ -38,11 +38,12 @@ egraph_status plan_print_remarks(const egraph_plan *plan) {
 static egraph_status load(const char *path, const plan_view *view, egraph_plan **out) {
   egraph_status status = egraph_plan_load(NULL, path, out);
   if (status != EGRAPH_OK || view->machine == NULL) return status;
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = view->machine;
-  options.database = view->database;
-  measure_host(&options, view->no_measure);
-  return egraph_plan_price(*out, &options);
+  const egraph_target target = {.size = sizeof target, .machine = view->machine};
+  egraph_costs *costs;
+  status = open_plan_costs(view->costs, view->machine, &costs);
+  if (status == EGRAPH_OK) status = egraph_plan_price(*out, &target, costs);
+  egraph_costs_destroy(costs);
+  return status;
 }
 
 static egraph_status explain_one(const egraph_plan *plan, const plan_view *view) {

@@ -3,7 +3,7 @@
 #ifndef EG_TOOLS_PLAN_FILES_H
 #define EG_TOOLS_PLAN_FILES_H
 
-#include "include/egraph.h"
+#include "tools/planning.h"
 
 /// Whether a file is meant to be a plan: by its name, ".json" or ".json.gz".
 bool is_plan_file(const char *path);
@@ -12,10 +12,10 @@ egraph_status plan_print_steps(const egraph_plan *plan, bool unity);
 /// Prints what a plan was compared with, and which splits sizes did not allow.
 egraph_status plan_print_remarks(const egraph_plan *plan);
 typedef struct plan_view {
-  const char *against;  // what is different in this one; NULL: the plan itself
-  const char *machine;  // whose prices to take; NULL: those in the file
-  const char *database; // of the profile of that machine; NULL: as egraph plan has it
-  bool no_measure, unity, json;
+  const char *against;     // what is different in this one; NULL: the plan itself
+  const char *machine;     // whose prices to take; NULL: those in the file
+  const cost_flags *costs; // of that machine, as egraph plan has them
+  bool unity, json;
 } plan_view;
 /// egraph explain of a plan: its steps and figures, or what is different in another one.
 /// An exit status.

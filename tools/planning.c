@@ -9,8 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void plan_flags_init(plan_flags *flags) {
-  *flags = (plan_flags){.options = egraph_options_default(), .run_threads = 1};
+void optimize_flags_init(optimize_flags *flags) {
+  *flags = (optimize_flags){.search = egraph_search_default(),
+                            .costs.threads = 1,
+                            .target = {.size = sizeof(egraph_target)},
+                            .training = egraph_training_default(),
+                            .constraints = egraph_constraints_default(),
+                            .compare = egraph_baselines_default()};
 }
 
 static flag number_row(const char *name, const char *type, void *target, double low,
@@ -21,13 +26,14 @@ static flag number_row(const char *name, const char *type, void *target, double 
                 .target = target,
                 .value = real ? "X" : "N",
                 .help = help,
-                .low = low,
+                .low = low > 0 ? low : 0, // below 0 is what stands without the flag
                 .high = high};
 }
 
-/// The flag of an option; that of the work limit is short.
+/// The flag of a limit: two are short.
 static const char *flag_of(const char *name) {
-  return strcmp(name, "--work_limit") == 0 ? "--work" : name;
+  if (strcmp(name, "--work_limit") == 0) return "--work";
+  return strcmp(name, "--relative_gap") == 0 ? "--gap" : name;
 }
 
 size_t rule_flags_rows(rule_flags *flags, flag *rows) {
@@ -49,67 +55,43 @@ size_t rule_flags_rows(rule_flags *flags, flag *rows) {
   return sizeof all / sizeof *all;
 }
 
-size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]) {
-  egraph_options *o = &flags->options;
-  size_t n = 0;
-  rows[n++] = (flag){
-      "--json", FLAG_SWITCH, &flags->json, NULL, "one JSON object on standard output", 0,
-      0};
+/// Appends rows to `rows`, of which there are n, and returns how many there are then.
+static size_t append_rows(flag *rows, size_t n, const flag *more, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    rows[n + i] = more[i];
+  return n + count;
+}
+
+size_t optimize_flags_rows(optimize_flags *flags, flag *rows) {
+  egraph_search *o = &flags->search;
+  cost_flags *costs = &flags->costs;
+  const flag first[] = {{"--json", FLAG_SWITCH, &flags->json, NULL,
+                         "one JSON object on standard output", 0, 0},
+                        {"--db", FLAG_TEXT, &costs->database, "FILE",
+                         "profile database (default: in the user's cache folder)", 0, 0},
+                        {"--no-measure", FLAG_SWITCH, &costs->no_measure, NULL,
+                         "estimate costs that the database lacks", 0, 0},
+                        {"--read-only", FLAG_SWITCH, &costs->read_only, NULL,
+                         "do not write to the database", 0, 0},
+                        {"--backend", FLAG_TEXT, &costs->backend, "NAME",
+                         "back-end that runs the graph (cpu, reference)", 0, 0},
+                        {"--run-threads", FLAG_UINT, &costs->threads, "N",
+                         "threads of the executor, of each rank (default 1)", 1, 1024},
+                        LOAD_ROWS(&flags->load),
+                        {"--extractor", FLAG_CHOICE, &o->extractor, "ilp|dag|tree",
+                         "exact or greedy", 0, 0},
+                        {"--scheduler", FLAG_CHOICE, &o->scheduler,
+                         "backoff|simple|yield",
+                         "whether rules that match too often pause", 0, 0}};
+  size_t n = append_rows(rows, 0, first, sizeof first / sizeof *first);
   n += rule_flags_rows(&flags->rules, rows + n);
-  rows[n++] = (flag){"--db",
-                     FLAG_TEXT,
-                     &flags->database,
-                     "FILE",
-                     "profile database (default: in the user's cache folder)",
-                     0,
-                     0};
-  rows[n++] = (flag){"--no-measure",
-                     FLAG_SWITCH,
-                     &flags->no_measure,
-                     NULL,
-                     "estimate costs that the database lacks",
-                     0,
-                     0};
-  rows[n++] = (flag){"--read-only",
-                     FLAG_SWITCH,
-                     &flags->read_only,
-                     NULL,
-                     "do not write to the database",
-                     0,
-                     0};
-  rows[n++] = (flag){"--backend",
-                     FLAG_TEXT,
-                     &flags->backend,
-                     "NAME",
-                     "back-end that runs the graph (cpu, reference)",
-                     0,
-                     0};
-  rows[n++] = (flag){"--run-threads",
-                     FLAG_UINT,
-                     &flags->run_threads,
-                     "N",
-                     "threads of the executor the plan is for (default 1)",
-                     1,
-                     1024};
-  const flag load[] = {LOAD_ROWS(&flags->load)};
-  for (size_t i = 0; i < sizeof load / sizeof *load; i++)
-    rows[n++] = load[i];
-  rows[n++] = (flag){
-      "--extractor", FLAG_CHOICE, &o->extractor, "ilp|dag|tree", "exact or greedy", 0, 0};
-  rows[n++] = (flag){"--scheduler",
-                     FLAG_CHOICE,
-                     &o->scheduler,
-                     "backoff|simple|yield",
-                     "whether rules that match too often pause",
-                     0,
-                     0};
 #define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
   rows[n++] = number_row(flag_of("--" #name), #type, &o->name, low, high, help);
-#include "include/egraph_options.def"
+#include "include/egraph_search.def"
   return n;
 }
 
-void training_flags_give(const training_flags *flags, egraph_plan_options *out) {
+void training_flags_give(const training_flags *flags, egraph_training *out) {
   out->weight_decay = flags->decay;
   out->freeze = flags->freeze.items;
   out->freeze_count = (uint32_t)flags->freeze.count;
@@ -155,14 +137,6 @@ const char *with_plugin(const char *name) {
     return length > 0 && (size_t)length < sizeof names[i] ? names[i] : name;
   }
   return name;
-}
-
-void measure_host(egraph_plan_options *options, bool is_unwanted) {
-  const char *machine = options->machine != NULL ? options->machine : "host";
-  bool is_host = strcmp(machine, "host") == 0 || strncmp(machine, "host*", 5) == 0;
-  options->measure = is_host && !is_unwanted;
-  if (options->measure && options->database == NULL)
-    options->database = default_database();
 }
 
 static bool on_measure(void *user, uint32_t done, uint32_t total) {
@@ -215,17 +189,34 @@ egraph_math rule_flags_math(const rule_flags *flags) {
   return math;
 }
 
-static egraph_status open_costs(const plan_flags *flags, egraph_costs **out) {
-  egraph_costs_options options = {
-      .size = sizeof options,
-      .database = flags->database != NULL ? flags->database : default_database(),
-      .backend = with_plugin(flags->backend),
-      .threads = (uint32_t)flags->run_threads,
-      .read_only = flags->read_only,
-      .measure = !flags->no_measure,
-      .again = flags->again,
-      .progress = on_measure};
+static egraph_status open_costs(const cost_flags *flags, const char *database,
+                                bool measure, egraph_costs **out) {
+  egraph_costs_options options = {.size = sizeof options,
+                                  .database = database,
+                                  .backend = with_plugin(flags->backend),
+                                  .threads = (uint32_t)flags->threads,
+                                  .read_only = flags->read_only,
+                                  .measure = measure,
+                                  .again = flags->again,
+                                  .progress = on_measure};
   return egraph_costs_create(NULL, &options, out);
+}
+
+bool is_this_host(const char *machine) {
+  return machine == NULL || strcmp(machine, "host") == 0 ||
+         strncmp(machine, "host*", 5) == 0;
+}
+
+egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
+                              egraph_costs **out) {
+  bool measure = is_this_host(machine) && !flags->no_measure;
+  cost_flags own = *flags;
+  const char *database = flags->database;
+  *out = NULL;
+  if (measure && database == NULL) database = default_database();
+  if (!measure && database == NULL) return EGRAPH_OK;
+  own.read_only = own.read_only || !is_this_host(machine);
+  return open_costs(&own, database, measure, out);
 }
 
 bool is_graph_text(const char *path) {
@@ -272,157 +263,91 @@ egraph_status load_model(const char *path, const load_flags *flags, egraph_graph
   return status;
 }
 
-egraph_status plan_run(const plan_flags *flags, const char *model, plan_session *out) {
-  *out = (plan_session){.graph = NULL};
-  install_interrupt();
-  egraph_options options = flags->options;
+/// A plan needs the sizes of weights, not their data.
+static egraph_status load_sizes(const char *path, const load_flags *flags,
+                                egraph_graph **out) {
+  load_flags load = *flags;
+  load.draw_weights = true;
+  egraph_status status = load_model(path, &load, out);
+  if (status != EGRAPH_OK || is_graph_text(path)) return status;
+  uint32_t absent = egraph_graph_info_of(*out).absent_weights;
+  if (absent != 0)
+    fprintf(stderr,
+            "egraph: note: %s: the data of %u weights is not there; a plan needs their "
+            "sizes only\n",
+            path, absent);
+  return EGRAPH_OK;
+}
+
+static bool has_target(const optimize_flags *f) {
+  return f->is_targeted || f->target.machine != NULL || f->target.mesh != NULL ||
+         f->target.memory_limit > 0;
+}
+
+static bool has_constraints(const optimize_flags *f) {
+  return f->constraints.file != NULL || f->constraints.text != NULL;
+}
+
+static bool has_baselines(const optimize_flags *f) {
+  return f->compare.all || f->compare.only != NULL;
+}
+
+bool optimize_flags_plan(const optimize_flags *f) {
+  return has_target(f) || f->optimizer != NULL || has_constraints(f) ||
+         has_baselines(f) || f->search.certify;
+}
+
+static egraph_status optimize_graph(const optimize_flags *flags, optimize_session *out) {
+  egraph_options options = egraph_options_default();
+  egraph_search search = flags->search;
+  search.math = out->math = rule_flags_math(&flags->rules);
+  options.search = &search;
   options.progress = on_progress;
-  options.math = out->math = rule_flags_math(&flags->rules);
+  if (has_target(flags)) options.target = &flags->target;
+  if (flags->optimizer != NULL) {
+    out->training = flags->training;
+    out->training.optimizer = flags->optimizer;
+    out->training.micro_batches = (uint32_t)flags->micro_batches;
+    training_flags_give(&flags->trained, &out->training);
+    options.training = &out->training;
+  }
+  if (has_constraints(flags)) options.constraints = &flags->constraints;
+  if (has_baselines(flags)) options.compare = &flags->compare;
+  return egraph_optimize(NULL, out->graph, out->rules, out->costs, &options,
+                         &out->result);
+}
+
+static egraph_status open_costs_of(const optimize_flags *flags, egraph_costs **out) {
+  const cost_flags *costs = &flags->costs;
+  if (optimize_flags_plan(flags))
+    return open_plan_costs(costs, flags->target.machine, out);
+  return open_costs(costs, costs->database != NULL ? costs->database : default_database(),
+                    !costs->no_measure, out);
+}
+
+egraph_status optimize_run(const optimize_flags *flags, const char *model,
+                           optimize_session *out) {
+  *out = (optimize_session){.graph = NULL};
+  install_interrupt();
   egraph_status status = rule_flags_load(&flags->rules, &out->rules);
-  if (status == EGRAPH_OK) status = load_model(model, &flags->load, &out->graph);
-  if (status == EGRAPH_OK) status = open_costs(flags, &out->costs);
   if (status == EGRAPH_OK)
-    status =
-        egraph_optimize(NULL, out->graph, out->rules, out->costs, &options, &out->result);
+    status = (optimize_flags_plan(flags) ? load_sizes : load_model)(model, &flags->load,
+                                                                    &out->graph);
+  if (status == EGRAPH_OK) status = open_costs_of(flags, &out->costs);
+  if (status == EGRAPH_OK) status = optimize_graph(flags, out);
   progress_clear();
   return status;
 }
 
-void plan_close(plan_session *session) {
+void optimize_close(optimize_session *session) {
   egraph_result_destroy(session->result);
   egraph_costs_destroy(session->costs);
   egraph_rules_destroy(session->rules);
   egraph_graph_destroy(session->graph);
 }
 
-static void print_basis_json(const char *name, const egraph_cost_basis *basis) {
-  json_open(name, '{');
-  json_int("measured", basis->measured);
-  json_int("estimated", basis->estimated);
-  json_int("guessed", basis->guessed);
-  json_int("given", basis->given);
-  json_close('}');
-}
-
-void plan_print_json(const plan_session *session) {
-  const egraph_report *r = egraph_result_report(session->result);
-  json_begin();
-  json_real("cost_before", r->cost_before);
-  json_real("cost_after", r->cost_after);
-  json_real("bound", r->bound);
-  json_real("gap", r->gap);
-  json_text("status", r->status);
-  json_text("proven_over", r->proven_over);
-  json_text("stop", r->stop);
-  json_text("math", egraph_math_name(r->math));
-  json_int("rounds", r->rounds);
-  json_bool("settled", r->settled);
-  json_int("nodes", r->nodes);
-  json_int("classes", r->classes);
-  json_int("iterations", r->iterations);
-  json_int("nodes_before", r->nodes_before);
-  json_int("nodes_after", r->nodes_after);
-  json_real("tree_cost", r->tree_cost);
-  json_real("dag_cost", r->dag_cost);
-  json_int("measured", r->measured);
-  json_int("measured_again", r->measured_again);
-  json_bool("order_clear", r->is_order_clear);
-  json_int("measured_while_busy", r->busy);
-  json_open("open", '[');
-  for (uint32_t i = 0; i < egraph_graph_open_dims(session->graph); i++) {
-    egraph_dim dim;
-    if (egraph_graph_open_dim(session->graph, i, &dim) != EGRAPH_OK) break;
-    json_open(NULL, '{');
-    json_text("dim", dim.name);
-    json_int("example", (uint64_t)dim.size);
-    json_close('}');
-  }
-  json_close(']');
-  print_basis_json("costs", &r->basis);
-  print_basis_json("costs_compared", &r->compared);
-  json_open("work", '{');
-  json_real("saturate", r->saturate_work);
-  json_real("extract", r->extract_work);
-  json_close('}');
-  json_open("seconds", '{');
-  json_real("saturate", r->saturate_seconds);
-  json_real("profile", r->profile_seconds);
-  json_real("extract", r->extract_seconds);
-  json_real("total", r->total_seconds);
-  json_close('}');
-  json_open("rules", '[');
-  for (uint32_t i = 0; i < egraph_result_rule_count(session->result); i++) {
-    egraph_rule_report rule = egraph_result_rule(session->result, i);
-    if (rule.matches == 0) continue;
-    json_open(NULL, '{');
-    json_text("name", rule.name);
-    json_int("matches", rule.matches);
-    json_int("rejected", rule.rejected);
-    json_int("nodes", rule.nodes);
-    json_int("unions", rule.unions);
-    json_close('}');
-  }
-  json_close(']');
-  json_end();
-}
-
-static void print_basis_text(const char *name, const egraph_cost_basis *basis) {
-  printf("%s %u measured, %u estimated from measurements, %u guessed", name,
-         basis->measured, basis->estimated, basis->guessed);
-  if (basis->given != 0) printf(", %u given", basis->given);
-}
-
-/// Dimensions that stay open, with the sizes that costs are of.
-static void print_open_dims(const egraph_graph *graph) {
-  uint32_t count = egraph_graph_open_dims(graph);
-  for (uint32_t i = 0; i < count; i++) {
-    egraph_dim dim;
-    if (egraph_graph_open_dim(graph, i, &dim) != EGRAPH_OK) return;
-    printf("%s%s (example %lld)%s", i == 0 ? "open        " : "", dim.name,
-           (long long)dim.size, i + 1 < count ? ", " : "\n");
-  }
-}
-
-/// Only where there is something to say.
-static void print_measuring(const egraph_report *r) {
-  if (r->measured_again != 0 || !r->is_order_clear)
-    printf("measured    %u again, because they decide; %s\n", r->measured_again,
-           r->is_order_clear ? "the order is clear"
-                             : "the time was over before the order was clear "
-                               "(--settle-limit)");
-  if (r->busy != 0)
-    printf(
-        "busy        %u operators were measured while others used the machine; when it "
-        "is quiet, egraph profile MODEL --again measures anew\n",
-        r->busy);
-}
-
-void plan_print_text(const plan_session *session) {
-  const egraph_report *r = egraph_result_report(session->result);
-  print_open_dims(session->graph);
-  printf("predicted   %.3f ms -> %.3f ms (%.2fx), %u -> %u operators\n",
-         1e3 * r->cost_before, 1e3 * r->cost_after,
-         r->cost_after > 0 ? r->cost_before / r->cost_after : 1.0, r->nodes_before,
-         r->nodes_after);
-  printf("proven      %s, bound %.3f ms, gap %.4f %% (%s); saturation %s\n", r->status,
-         1e3 * r->bound, 100 * r->gap, r->proven_over, r->stop_words);
-  printf("search      %u %s, %s; e-graphs: %u nodes, %u classes, %u iterations\n",
-         r->rounds, r->rounds == 1 ? "round" : "rounds",
-         r->settled ? "the last gained nothing" : "ended by a limit", r->nodes,
-         r->classes, r->iterations);
-  if (r->math != session->math)
-    printf("math        exact: constants that %s rules fold overflow here\n",
-           egraph_math_name(session->math));
-  print_basis_text("costs       operators:", &r->basis);
-  print_basis_text("; variants compared:", &r->compared);
-  printf("\n");
-  print_measuring(r);
-  printf("greedy      tree %.3f ms, dag %.3f ms\n", 1e3 * r->tree_cost,
-         1e3 * r->dag_cost);
-  printf("work        saturate %.0f, extract %.0f million steps\n", r->saturate_work,
-         r->extract_work);
-  printf(
-      "seconds     saturate %.2f, costs %.2f (%u measured), extract %.2f, total %.2f\n",
-      r->saturate_seconds, r->profile_seconds, r->measured, r->extract_seconds,
-      r->total_seconds);
+int optimize_finish(optimize_session *session, egraph_status status) {
+  int outcome = status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+  optimize_close(session);
+  return outcome;
 }

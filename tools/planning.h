@@ -1,4 +1,4 @@
-// What optimize, profile and explain share: flags, loading, and one call of
+// What optimize, plan, profile, explain and run share: flags, loading, and one call of
 // egraph_optimize.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_PLANNING_H
@@ -79,26 +79,43 @@ typedef struct training_flags {
         "weight decay of all that is trained (default 0)", 0, 1e30                       \
   }
 /// Borrows from the flags.
-void training_flags_give(const training_flags *flags, egraph_plan_options *out);
+void training_flags_give(const training_flags *flags, egraph_training *out);
 
-typedef struct plan_flags {
-  egraph_options options;
+/// Whose costs, and from where.
+typedef struct cost_flags {
+  bool no_measure, read_only, again;
+  const char *database, *backend;
+  uint64_t threads; // of the executor; 0: 1
+} cost_flags;
+
+/// One call of egraph_optimize. Groups that no flag asks for are not given.
+typedef struct optimize_flags {
+  egraph_search search;
   rule_flags rules;
-  bool no_measure, read_only, again, json;
-  const char *database, *backend, *output;
-  uint64_t run_threads;
+  cost_flags costs;
   load_flags load;
-} plan_flags;
+  bool json;
+  // Groups of plans: where they are not zeros.
+  egraph_target target;
+  bool is_targeted;      // for a target, though no flag names one: this host
+  const char *optimizer; // of a training step; NULL: the graph itself
+  egraph_training training;
+  training_flags trained;
+  uint64_t micro_batches;
+  egraph_constraints constraints;
+  egraph_baselines compare;
+} optimize_flags;
 
-typedef struct plan_session {
+typedef struct optimize_session {
   egraph_graph *graph;
   egraph_rules *rules;
-  egraph_costs *costs;
+  egraph_costs *costs; // NULL: the target's figures
   egraph_result *result;
-  egraph_math math; // that was asked for
-} plan_session;
+  egraph_math math;         // that was asked for
+  egraph_training training; // of a training step
+} optimize_session;
 
-enum { MAX_PLAN_FLAGS = 48 };
+enum { MAX_OPTIMIZE_FLAGS = 80 };
 
 /// Writes the rows of rules and returns how many.
 size_t rule_flags_rows(rule_flags *flags, flag *rows);
@@ -108,23 +125,25 @@ egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out);
 /// The class of rules that --math names.
 egraph_math rule_flags_math(const rule_flags *flags);
 
-void plan_flags_init(plan_flags *flags);
-/// Writes the rows of the shared flags and returns how many.
-size_t plan_flags_rows(plan_flags *flags, flag rows[MAX_PLAN_FLAGS]);
+void optimize_flags_init(optimize_flags *flags);
+/// Writes the rows that every command has, for one device, and returns how many.
+size_t optimize_flags_rows(optimize_flags *flags, flag *rows);
 /// Whether a file has the text form of graphs, by its name.
 bool is_graph_text(const char *path);
 /// Loads a model; notes on standard error that it has no outputs.
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out);
-/// Loads the model, rules and database and optimizes. plan_close must follow whatever it
-/// returns.
-egraph_status plan_run(const plan_flags *flags, const char *model, plan_session *out);
-void plan_close(plan_session *session);
-/// The keys of `optimize --json`.
-void plan_print_json(const plan_session *session);
-void plan_print_text(const plan_session *session);
+/// Whether a plan is searched, and not a graph for one device of this host.
+bool optimize_flags_plan(const optimize_flags *flags);
+/// Loads the model, rules and database and optimizes. optimize_close must follow whatever
+/// it returns.
+egraph_status optimize_run(const optimize_flags *flags, const char *model,
+                           optimize_session *out);
+void optimize_close(optimize_session *session);
+/// Closes, and gives the exit status of a command that ended so.
+int optimize_finish(optimize_session *session, egraph_status status);
 
 /// Whether an output file can be written, with a message when it cannot: looks before
-/// minutes are spent; saving reports what goes wrong later. (cmd_optimize.c)
+/// minutes are spent; saving reports what goes wrong later.
 bool can_be_written(const char *path);
 
 /// Path of the profile database when --db is not given: below the user's cache folder
@@ -135,9 +154,13 @@ const char *default_database(void);
 /// file of its plugin where EGRAPH_CUDA_PLUGIN or EGRAPH_NCCL_PLUGIN names one.
 const char *with_plugin(const char *name);
 
-/// Where a plan is for this host its costs are measured, unless the user does not want
-/// that, and kept in the profile database.
-void measure_host(egraph_plan_options *options, bool is_unwanted);
+/// Whether a target is this host. NULL is.
+bool is_this_host(const char *machine);
+/// The costs of plans for a machine: of this host measured, unless that is not wanted,
+/// and kept in the profile database; of others what the database that is named has. *out
+/// NULL: the machine's figures.
+egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
+                              egraph_costs **out);
 
 int command_optimize(int argc, char **argv);
 int command_profile(int argc, char **argv);

@@ -137,7 +137,7 @@ static bool make_outputs(rank_run *r) {
 
 egraph_status rank_run_describe(rank_run *r) {
   egraph_graph_info info = egraph_graph_info_of(r->graph);
-  r->rows = egraph_plan_report_of(r->plan)->micro_batches;
+  r->rows = egraph_plan_info_of(r->plan).micro_batches;
   r->input_count = info.inputs;
   r->output_count = info.outputs;
   r->step_count = r->flags->train != 0 ? r->flags->train : r->flags->repeats + 1;

@@ -38,33 +38,48 @@ static bool has_process_ranks(const run_flags *flags) {
 
 // ---- the plan -------------------------------------------------------------------
 
-static bool on_progress(void *user, const char *mesh, double cost, double bound,
-                        double seconds) {
-  (void)user, (void)cost, (void)bound;
-  char line[100];
-  (void)snprintf(line, sizeof line, "%s, %.1f s", mesh, seconds);
-  progress_line("plan", line);
+static bool on_progress(void *user, const char *phase, const char *line) {
+  (void)user;
+  progress_line(phase, line);
   return interrupted();
+}
+
+/// The cheapest plan of the model as it is, on this host.
+static egraph_status plan_on(rank_run *r, const egraph_graph *graph, const char *machine,
+                             egraph_costs *costs) {
+  const run_flags *flags = r->flags;
+  egraph_options options = egraph_options_default();
+  egraph_target target = egraph_target_default();
+  egraph_training training = egraph_training_default();
+  egraph_result *result = NULL;
+  target.machine = machine;
+  training.loss = flags->loss;
+  if (flags->optimizer != NULL) training.optimizer = flags->optimizer;
+  training_flags_give(&flags->training, &training);
+  options.target = &target;
+  if (flags->train != 0) options.training = &training;
+  options.progress = on_progress;
+  egraph_status status = egraph_optimize(NULL, graph, NULL, costs, &options, &result);
+  if (status == EGRAPH_OK) status = egraph_result_take_plan(result, &r->plan);
+  egraph_result_destroy(result);
+  progress_clear();
+  return status;
 }
 
 /// Costs are those of back-end cpu; others are planned for as if they were like it.
 static egraph_status plan_model(rank_run *r, const egraph_graph *graph) {
   const run_flags *flags = r->flags;
-  egraph_plan_options options = egraph_plan_options_default();
+  bool is_cpu = flags->backend == NULL || strcmp(flags->backend, "cpu") == 0;
+  const cost_flags wanted = {.no_measure = flags->no_measure || !is_cpu,
+                             .database = flags->database,
+                             .threads = flags->threads};
   char machine[32];
+  egraph_costs *costs;
   (void)snprintf(machine, sizeof machine, "host*%llu",
                  (unsigned long long)(flags->ranks != 0 ? flags->ranks : 1));
-  options.machine = machine;
-  options.loss = flags->loss;
-  options.database = flags->database;
-  options.progress = on_progress;
-  measure_host(&options, flags->no_measure || (flags->backend != NULL &&
-                                               strcmp(flags->backend, "cpu") != 0));
-  if (flags->train != 0)
-    options.optimizer = flags->optimizer != NULL ? flags->optimizer : "sgd";
-  training_flags_give(&flags->training, &options);
-  egraph_status status = egraph_plan_create(NULL, graph, &options, &r->plan);
-  progress_clear();
+  egraph_status status = open_plan_costs(&wanted, machine, &costs);
+  if (status == EGRAPH_OK) status = plan_on(r, graph, machine, costs);
+  egraph_costs_destroy(costs);
   return status;
 }
 
@@ -120,22 +135,21 @@ static egraph_status open_plan(rank_run *r, const char *path) {
     r->model_path = is_plan ? NULL : path;
     r->model = graph;
   }
-  if (status == EGRAPH_OK && r->model != NULL && egraph_plan_graph(r->plan) != NULL)
+  if (status == EGRAPH_OK && r->model != NULL)
     status = egraph_plan_take_weights(r->plan, r->model);
   bool is_open = r->model != NULL && egraph_graph_open_dims(r->model) != 0;
-  if (status == EGRAPH_OK && is_open && egraph_plan_graph(r->plan) != NULL)
-    status = take_sized_weights(r);
+  if (status == EGRAPH_OK && is_open) status = take_sized_weights(r);
   return status;
 }
 
 /// Says what does not fit before anything is run.
 static bool plan_fits(const rank_run *r, const char *path) {
-  const egraph_plan_report *report = egraph_plan_report_of(r->plan);
-  if (r->flags->ranks != 0 && r->flags->ranks != report->devices) {
+  const egraph_plan_info info = egraph_plan_info_of(r->plan);
+  if (r->flags->ranks != 0 && r->flags->ranks != info.devices) {
     fprintf(stderr,
             "egraph: %s is a plan for %u devices, not for --ranks %llu; plan it again "
             "for as many\n",
-            path, report->devices, (unsigned long long)r->flags->ranks);
+            path, info.devices, (unsigned long long)r->flags->ranks);
     return false;
   }
   const run_flags *f = r->flags;
@@ -175,19 +189,19 @@ static double loss_of(const rank_run *r) {
 }
 
 static void print_begin(const rank_run *r) {
-  const egraph_plan_report *report = egraph_plan_report_of(r->plan);
+  const egraph_plan_info info = egraph_plan_info_of(r->plan);
   if (r->flags->json) {
     json_begin();
-    json_text("mesh", report->mesh);
-    json_int("ranks", report->devices);
-    json_int("micro_batches", report->micro_batches);
+    json_text("mesh", info.mesh);
+    json_int("ranks", info.devices);
+    json_int("micro_batches", info.micro_batches);
     json_text("channel", r->flags->channel != NULL ? r->flags->channel : "local");
     rank_run_print_weights(r);
     json_open("steps", '[');
   } else {
     printf("plan      %s: %u ranks, %u micro-batches, predicted %.3f ms a step\n",
-           report->mesh[0] != '\0' ? report->mesh : "one device", report->devices,
-           report->micro_batches, 1e3 * report->cost);
+           info.mesh[0] != '\0' ? info.mesh : "one device", info.devices,
+           info.micro_batches, 1e3 * info.cost);
     rank_run_print_weights(r);
   }
 }
@@ -244,7 +258,7 @@ static egraph_status run_steps(rank_run *r) {
 
 /// The first step also touches memory for the first time, so that it does not count.
 static void print_time(const rank_run *r) {
-  double predicted = egraph_plan_report_of(r->plan)->cost;
+  double predicted = egraph_plan_info_of(r->plan).cost;
   size_t first = r->done > 1 ? 1 : 0;
   double median = median_of(r->seconds + first, r->done - first);
   double least = r->seconds[first]; // they are sorted
@@ -388,7 +402,6 @@ int run_on_ranks(const run_flags *flags, const char *path) {
     egraph_plan_destroy(r.plan);
     return EXIT_FAILED;
   }
-  if (status == EGRAPH_OK) status = egraph_plan_account(r.plan, NULL, NULL, NULL);
   if (status == EGRAPH_OK) {
     r.graph = egraph_plan_graph(r.plan);
     status = rank_run_describe(&r);

@@ -132,10 +132,9 @@ static egraph_status print_list(weight_list *list, egraph_status status, bool js
   return status;
 }
 
-egraph_status print_trained(const egraph_graph *model,
-                            const egraph_plan_options *options) {
+egraph_status print_trained(const egraph_graph *model, const egraph_training *training) {
   weight_list list = {.run = NULL};
-  egraph_status status = egraph_training_weights(model, options, note, &list);
+  egraph_status status = egraph_training_weights(model, training, note, &list);
   return print_list(&list, status, false);
 }
 

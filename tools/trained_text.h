@@ -6,7 +6,6 @@
 #include "include/egraph.h"
 
 /// Prints how much of a model is trained with these options, and names the rest.
-egraph_status print_trained(const egraph_graph *model,
-                            const egraph_plan_options *options);
+egraph_status print_trained(const egraph_graph *model, const egraph_training *training);
 
 #endif

@@ -666,6 +666,7 @@ static egraph_status plan(planner *p) {
   eg_machine_costs costs = {.mesh = &mesh};
   p->mesh = mesh.mesh;
   EG_TRY(eg_device_cost_init(&costs.device, p->input->machine, p->input->costs));
+  costs.device.plain_only = p->input->plain_only;
   EG_TRY(saturate(p));
   return p->input->algebra_first ? plan_algebra_first(p, &costs)
                                  : plan_with(p, &costs, NULL);

@@ -23,6 +23,7 @@ typedef struct eg_planner_input {
   const eg_machine *machine;
   const eg_machine_mesh *mesh;             // of the machine
   eg_cost_model *costs;                    // profile of the machine's device, or NULL
+  bool plain_only;                         // no memory formats beside plain
   const eg_rules *rules;                   // NULL: the graph as it is
   const eg_saturation_options *saturation; // NULL: defaults
   bool algebra_first;       // the graph cheapest on one device, then its layouts

@@ -248,6 +248,7 @@ static egraph_status unfold_plan(const searcher *s, const fold *f,
   eg_machine_costs costs = {.mesh = s->planner->mesh};
   eg_emitted_plan whole;
   EG_TRY(eg_device_cost_init(&costs.device, s->planner->machine, s->planner->costs));
+  costs.device.plain_only = s->planner->plain_only;
   eg_plan_costs asked = eg_machine_plan_costs(&costs);
   EG_TRY(eg_plan_unfold(s->step->alloc, &steps, inout, &asked, &whole));
   eg_emitted_plan_deinit(inout);

@@ -16,8 +16,8 @@ stops node-limit --node-limit 0
 stops iteration-limit --iteration-limit 0
 stops time-limit --time-limit 0
 stops byte-limit --byte-limit 0
-stops saturated --extract-time-limit 0
-stops time-limit --node-limit 0 --iteration-limit 0 --time-limit 0 --extract-time-limit 0 --byte-limit 0
+stops saturated --time-limit 0 --saturate-time-limit 60
+stops time-limit --node-limit 0 --iteration-limit 0 --time-limit 0 --byte-limit 0
 stops node-limit --node-limit 14
 expect 0 '"status":"optimal of the variants reached","proven_over":"variants reached"' - optimize conv.egraph $quick \
   --json --node-limit 14
@@ -34,7 +34,7 @@ expect 0 "\"cost_before\":$cost,\"cost_after\":$cost," - optimize few.onnx $quic
 stops saturated --work 1
 stops iteration-limit --iteration-limit 1
 stops saturated --node-limit 4e9 --iteration-limit 1e6 --time-limit 1e6 --byte-limit 1e15 \
-  --extract-time-limit 1e6 --seed 1e18 --fold-bytes 1e15 --relative-gap 1
+  --saturate-time-limit 1e6 --seed 1e18 --fold-bytes 1e15 --gap 1
 for extractor in ilp dag tree; do
   stops saturated --extractor $extractor
 done

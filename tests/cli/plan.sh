@@ -38,6 +38,18 @@ matches stdout '"layouts": \[\], "outputs": \[\], "moves": \[\]'
 expect 0 '^plan +optimal on node=1,gpu=8|^plan +optimal' - plan mlp.egraph --machine 'dgx-h100*2' --train sgd --bf16 --micro-batches 2 --clip 1
 expect 0 '"devices":1,' - plan mlp.egraph --machine 'host*1' --json
 
+# optimize is the same command: for one device of this host where no flag names a target.
+expect 0 '^plan +optimal on (cpu=4|outer=2,inner=2): 4 devices' - optimize mlp.egraph $train
+expect 0 '^plan +optimal on one device: 1 devices' - optimize mlp.egraph --no-measure --train adam --loss mean-squared-error
+expect 0 '^plan +optimal on cpu=2' - optimize mlp.egraph --no-measure --machine 'host*2' -o split.egraph
+expect 0 '^predicted' - optimize split.egraph --no-measure
+expect 0 '^predicted' - optimize mlp.egraph --no-measure -o one.json
+expect 0 '^plan on one device$' - explain one.json
+expect 0 '^time ' - run one.json
+cp one.json before.json
+expect 0 '^predicted' - optimize mlp.egraph --no-measure -o one.json
+cmp -s one.json before.json || fail 'the plan of one device is the same again'
+
 # Rules: the shipped ones, none, one's own; graph and layouts together, or the graph first.
 expect 0 '^e-graph +[0-9]+ nodes, [0-9]+ classes, [1-9][0-9]* iterations, saturated$' - plan mlp.egraph $train
 expect 0 '^e-graph +([0-9]+) nodes, \1 classes, ' - plan mlp.egraph $train --no-builtin
@@ -71,7 +83,7 @@ expect 1 '"status":"infeasible","cost":null' 'the least peak that is known' plan
 keys status cost collectives least_memory_bytes
 matches stdout '"collectives":\[\]'
 expect 1 - '^egraph: nowhere/p.json: cannot be written' plan mlp.egraph -o nowhere/p.json
-expect 2 - '^egraph: mlp.egraph is no name of a plan; end it in .json' plan mlp.egraph -o mlp.egraph
+expect 1 - '^egraph: mlp.egraph is the model itself' plan mlp.egraph -o mlp.egraph
 expect 1 - '^egraph: nowhere.egraph: No such file' plan nowhere.egraph
 expect 1 - '^egraph: nowhere.json: No such file' explain nowhere.json
 head -c 400 plan.json >cut.json

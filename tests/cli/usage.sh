@@ -32,7 +32,7 @@ for flag in $(sed -n 's/^  \(--[a-z-]*\) [NX] .*/\1/p' help); do
   expect 2 - "$flag must|below 2.64" optimize layer.egraph $flag 1e300
   expect 2 - "a value is missing after '$flag'" optimize layer.egraph $flag
 done
-[ "$(grep -c '^  --[a-z-]* [NX] ' help)" -ge 12 ] || fail "the flags of egraph_options.def are in the help"
+[ "$(grep -c '^  --[a-z-]* [NX] ' help)" -ge 12 ] || fail "the flags of egraph_search.def are in the help"
 for flag in $(sed -n 's/^  \(--[a-z-]*\) N .*/\1/p' help); do
   expect 2 - "not a whole number|must lie" optimize layer.egraph $flag 1.5
 done
@@ -48,7 +48,7 @@ expect 2 - '--compare takes two models' run layer.egraph layer.egraph
 # Every flag of optimize with a value that is fine.
 expect 0 predicted - optimize layer.egraph --no-measure --run-threads 2 --batch 4 --extractor dag \
   --scheduler simple --node-limit 1e3 --iteration-limit=4 --time-limit 2.5 --byte-limit 1000000000 \
-  --extract-time-limit 1 --relative-gap 0.01 --seed 12345678901234567 --threads 2 --formats 0 \
+  --saturate-time-limit 1 --gap 0.01 --seed 12345678901234567 --threads 2 --formats 0 \
   --fold-bytes 0 --backend reference --db new.db -o out.onnx
 present out.onnx
 expect 0 predicted - optimize --no-measure --db new.db -- layer.egraph

@@ -45,13 +45,14 @@ static bool is_tame(const eg_graph *graph) {
 }
 
 static egraph_result *optimize(const eg_graph *graph) {
-  egraph_options options = egraph_options_default();
+  egraph_search search = egraph_search_default();
+  const egraph_options options = {.size = sizeof options, .search = &search};
   egraph_result *result;
-  options.node_limit = 300;
-  options.iteration_limit = 3;
-  options.rounds = 2;
-  options.work_limit = 20;
-  options.time_limit = options.extract_time_limit = 2;
+  search.node_limit = 300;
+  search.iteration_limit = 3;
+  search.rounds = 2;
+  search.work_limit = 20;
+  search.time_limit = 4;
   egraph_status status = egraph_optimize(NULL, graph, rules, costs, &options, &result);
   if (status == EGRAPH_OK) return result;
   fuzz_check_failure(status);

@@ -156,9 +156,10 @@ static void check_seed(const egraph_rules *rules, uint64_t seed) {
   egraph_graph *graph = random_graph(seed);
   egraph_costs_options options = {
       .size = sizeof options, .override_cost = random_cost, .user = &seed};
-  egraph_options limits = egraph_options_default();
-  limits.node_limit = 1500;
-  limits.extract_time_limit = 1.0;
+  egraph_search search = egraph_search_default();
+  const egraph_options limits = {.size = sizeof limits, .search = &search};
+  search.node_limit = 1500;
+  search.time_limit = 2;
   egraph_costs *costs;
   egraph_result *result;
   assert_ok(egraph_costs_create(NULL, &options, &costs));

@@ -112,24 +112,110 @@ static inline char *api_read_file(const char *path, size_t *out_size) {
   return data;
 }
 
-/// Options for a step with Adam on two ranks of this host.
-static inline egraph_plan_options api_training(void) {
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = "host*2";
-  options.mesh = "cpu=2";
-  options.optimizer = "adam";
-  options.loss = "mean-squared-error";
-  return options;
+/// A call of egraph_optimize: groups by value, given where they are wanted.
+typedef struct api_problem {
+  const egraph_rules *rules;
+  egraph_costs_options costs; // with size 0: none
+  bool targets, trains;
+  egraph_target target;
+  egraph_training training;
+  egraph_search search;
+  egraph_constraints constraints; // given where it says something, likewise baselines
+  egraph_baselines compare;
+  bool (*progress)(void *user, const char *phase, const char *line);
+  void *user;
+} api_problem;
+
+static inline api_problem api_problem_default(void) {
+  return (api_problem){.target = egraph_target_default(),
+                       .training = egraph_training_default(),
+                       .search = egraph_search_default(),
+                       .constraints = egraph_constraints_default(),
+                       .compare = egraph_baselines_default()};
 }
 
-/// A plan of api_layer.
-static inline egraph_plan *api_make_plan(api_kit *kit,
-                                         const egraph_plan_options *options) {
+/// The graph itself on `machine`.
+static inline api_problem api_target(const char *machine, const char *mesh) {
+  api_problem problem = api_problem_default();
+  problem.targets = true;
+  problem.target.machine = machine;
+  problem.target.mesh = mesh;
+  return problem;
+}
+
+/// A step with Adam on two ranks of this host.
+static inline api_problem api_training(void) {
+  api_problem problem = api_target("host*2", "cpu=2");
+  problem.trains = true;
+  problem.training.optimizer = "adam";
+  problem.training.loss = "mean-squared-error";
+  return problem;
+}
+
+static inline egraph_status api_optimize(const egraph_allocator *alloc,
+                                         const egraph_graph *graph,
+                                         const api_problem *problem,
+                                         egraph_result **out) {
+  const egraph_options options = {
+      .size = sizeof options,
+      .target = problem->targets ? &problem->target : NULL,
+      .training = problem->trains ? &problem->training : NULL,
+      .search = &problem->search,
+      .constraints =
+          problem->constraints.file != NULL || problem->constraints.text != NULL
+              ? &problem->constraints
+              : NULL,
+      .compare = problem->compare.all || problem->compare.only != NULL ? &problem->compare
+                                                                       : NULL,
+      .progress = problem->progress,
+      .user = problem->user};
+  egraph_costs *costs = NULL;
+  egraph_status status = EGRAPH_OK;
+  if (problem->costs.size != 0)
+    status = egraph_costs_create(alloc, &problem->costs, &costs);
+  if (status == EGRAPH_OK)
+    status = egraph_optimize(alloc, graph, problem->rules, costs, &options, out);
+  egraph_costs_destroy(costs);
+  return status;
+}
+
+/// Its plan alone.
+static inline egraph_status api_plan(const egraph_allocator *alloc,
+                                     const egraph_graph *graph,
+                                     const api_problem *problem, egraph_plan **out) {
+  egraph_result *result = NULL;
+  egraph_status status = api_optimize(alloc, graph, problem, &result);
+  if (status == EGRAPH_OK) status = egraph_result_take_plan(result, out);
+  egraph_result_destroy(result);
+  return status;
+}
+
+/// Of api_layer.
+static inline egraph_result *api_optimize_layer(api_kit *kit,
+                                                const api_problem *problem) {
   egraph_graph *graph = api_layer(&kit->alloc);
+  egraph_result *result;
+  assert_ok(api_optimize(&kit->alloc, graph, problem, &result));
+  egraph_graph_destroy(graph); // the result stands alone
+  return result;
+}
+
+static inline egraph_plan *api_plan_layer(api_kit *kit, const api_problem *problem) {
+  egraph_result *result = api_optimize_layer(kit, problem);
   egraph_plan *plan;
-  assert_ok(egraph_plan_create(&kit->alloc, graph, options, &plan));
-  egraph_graph_destroy(graph); // the plan stands alone
+  assert_ok(egraph_result_take_plan(result, &plan));
+  egraph_result_destroy(result);
   return plan;
+}
+
+/// Of api_layer; what fails.
+static inline egraph_status api_try_layer(api_kit *kit, const api_problem *problem) {
+  egraph_graph *graph = api_layer(&kit->alloc);
+  egraph_result *result = NULL;
+  egraph_status status = api_optimize(&kit->alloc, graph, problem, &result);
+  egraph_graph_destroy(graph);
+  assert_null(result);
+  return status;
 }
 
 #endif

@@ -111,8 +111,6 @@ static void optimizing_and_running_refuse_null(void **state) {
   REFUSES(egraph_costs_visit, "graph", AT, NULL, NULL, NULL);
   REFUSES(egraph_costs_visit, "each", AT, AT, NULL, NULL);
   REFUSES(egraph_optimize, "graph", NULL, NULL, AT, AT, NULL, AT);
-  REFUSES(egraph_optimize, "rules", NULL, AT, NULL, AT, NULL, AT);
-  REFUSES(egraph_optimize, "costs", NULL, AT, AT, NULL, NULL, AT);
   REFUSES(egraph_optimize, "out", NULL, AT, AT, AT, NULL, NULL);
   REFUSES(egraph_result_explain, "result", NULL, NULL, AT);
   REFUSES(egraph_result_explain, "out", NULL, AT, NULL);
@@ -134,9 +132,11 @@ static void optimizing_and_running_refuse_null(void **state) {
 static void plans_refuse_null(void **state) {
   (void)state;
   REFUSES(egraph_machine_probe, "out", NULL, 1, NULL);
-  REFUSES(egraph_plan_create, "graph", NULL, NULL, NULL, AT);
-  REFUSES(egraph_plan_create, "out", NULL, AT, NULL, NULL);
-  REFUSES(egraph_plan_price, "plan", NULL, NULL);
+  REFUSES(egraph_result_take_plan, "result", NULL, AT);
+  REFUSES(egraph_result_take_plan, "out", AT, NULL);
+  REFUSES(egraph_result_certificate, "result", NULL, AT);
+  REFUSES(egraph_result_certificate, "out", AT, NULL);
+  REFUSES(egraph_plan_price, "plan", NULL, NULL, NULL);
   REFUSES(egraph_plan_run_local, "plan", NULL, NULL, NULL, AT, 1, AT, 1);
   REFUSES(egraph_plan_run_local, "inputs", NULL, AT, NULL, NULL, 1, AT, 1);
   REFUSES(egraph_plan_run_local, "outputs", NULL, AT, NULL, AT, 1, NULL, 1);
@@ -285,7 +285,8 @@ static void nothing_is_in_what_is_not_there(void **state) {
   assert_null(egraph_result_graph(NULL));
   assert_int_equal(egraph_result_rule_count(NULL), 0);
   assert_null(egraph_result_rule(NULL, 0).name);
-  assert_null(egraph_plan_report_of(NULL));
+  assert_null(egraph_result_plan(NULL));
+  assert_int_equal(egraph_plan_info_of(NULL).devices, 0);
   assert_null(egraph_plan_graph(NULL));
   assert_true(isinf(egraph_tensor_error(NULL, NULL)));
   assert_int_equal(egraph_tensor_not_finite(NULL), 0);

@@ -100,11 +100,18 @@ static void a_rule_that_is_off_does_nothing(void **state) {
 
 // ---- options ---------------------------------------------------------------------
 
-static void try_option(api_kit *kit, const bench *b, const egraph_options *options,
+static egraph_result *optimize_within(api_kit *kit, const bench *b,
+                                      const egraph_search *search) {
+  const egraph_options options = {.size = sizeof options, .search = search};
+  return optimize(kit, b, &options);
+}
+
+static void try_option(api_kit *kit, const bench *b, const egraph_search *search,
                        bool legal, const char *name) {
+  const egraph_options options = {.size = sizeof options, .search = search};
   egraph_result *result = NULL;
   egraph_status status =
-      egraph_optimize(&kit->alloc, b->graph, b->rules, b->costs, options, &result);
+      egraph_optimize(&kit->alloc, b->graph, b->rules, b->costs, &options, &result);
   if (legal) {
     assert_ok(status);
     egraph_result_destroy(result);
@@ -120,29 +127,29 @@ static void try_option(api_kit *kit, const bench *b, const egraph_options *optio
 static void options_are_legal_within_their_ranges_only(void **state) {
   api_kit *kit = *state;
   bench b = open_bench(kit);
-  egraph_options options;
+  egraph_search search;
 #define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
-  options = egraph_options_default();                                                    \
-  assert_true(options.name == (type)(initial));                                          \
-  options.name = (type)(low);                                                            \
-  try_option(kit, &b, &options, true, #name);                                            \
-  options.name = (type)(high);                                                           \
-  try_option(kit, &b, &options, true, #name);                                            \
-  options.name = (type)ABOVE((double)(high));                                            \
-  try_option(kit, &b, &options, false, #name);                                           \
+  search = egraph_search_default();                                                      \
+  assert_true(search.name == (type)(initial));                                           \
+  search.name = (type)(low);                                                             \
+  try_option(kit, &b, &search, true, #name);                                             \
+  search.name = (type)(high);                                                            \
+  try_option(kit, &b, &search, true, #name);                                             \
+  search.name = (type)ABOVE((double)(high));                                             \
+  try_option(kit, &b, &search, false, #name);                                            \
   if ((double)(low) > 0) {                                                               \
-    options.name = (type)0;                                                              \
-    try_option(kit, &b, &options, false, #name);                                         \
+    search.name = (type)0;                                                               \
+    try_option(kit, &b, &search, false, #name);                                          \
   }
-#include "include/egraph_options.def"
-  options = egraph_options_default();
-  options.time_limit = NAN;
-  try_option(kit, &b, &options, false, "time_limit");
-  options.time_limit = -1;
-  try_option(kit, &b, &options, false, "time_limit");
-  options = egraph_options_default();
-  options.relative_gap = INFINITY;
-  try_option(kit, &b, &options, false, "relative_gap");
+#include "include/egraph_search.def"
+  search = egraph_search_default();
+  search.time_limit = NAN;
+  try_option(kit, &b, &search, false, "time_limit");
+  search.time_limit = -2;
+  try_option(kit, &b, &search, false, "time_limit");
+  search = egraph_search_default();
+  search.relative_gap = INFINITY;
+  try_option(kit, &b, &search, false, "relative_gap");
   close_bench(&b);
 }
 
@@ -151,23 +158,23 @@ static void names_of_extractors_and_schedulers_are_checked(void **state) {
   bench b = open_bench(kit);
   static const char *const extractors[] = {"ilp", "dag", "tree"};
   static const char *const schedulers[] = {"backoff", "simple"};
-  egraph_options options = egraph_options_default();
+  egraph_search search = egraph_search_default();
   for (size_t i = 0; i < 3; i++) {
-    options.extractor = extractors[i];
-    options.scheduler = schedulers[i % 2];
-    egraph_result *result = optimize(kit, &b, &options);
+    search.extractor = extractors[i];
+    search.scheduler = schedulers[i % 2];
+    egraph_result *result = optimize_within(kit, &b, &search);
     assert_int_equal(egraph_result_report(result)->nodes_after, 1);
     egraph_result_destroy(result);
   }
-  options.extractor = "guess";
-  try_option(kit, &b, &options, false, "unknown extractor 'guess'; use ilp, dag or tree");
-  options.extractor = NULL;
-  try_option(kit, &b, &options, false, "unknown extractor ''");
-  options = egraph_options_default();
-  options.scheduler = "never";
-  try_option(kit, &b, &options, false, "unknown scheduler 'never'");
-  options.scheduler = NULL;
-  try_option(kit, &b, &options, false, "unknown scheduler ''");
+  search.extractor = "guess";
+  try_option(kit, &b, &search, false, "unknown extractor 'guess'; use ilp, dag or tree");
+  search.extractor = NULL;
+  try_option(kit, &b, &search, false, "unknown extractor ''");
+  search = egraph_search_default();
+  search.scheduler = "never";
+  try_option(kit, &b, &search, false, "unknown scheduler 'never'");
+  search.scheduler = NULL;
+  try_option(kit, &b, &search, false, "unknown scheduler ''");
   close_bench(&b);
 }
 
@@ -177,13 +184,14 @@ static void budgets_of_zero_keep_the_graph(void **state) {
   static const char *const stops[] = {"node-limit", "iteration-limit", "time-limit",
                                       "byte-limit"};
   for (size_t i = 0; i < 4; i++) {
-    egraph_options options = egraph_options_default();
-    if (i == 0) options.node_limit = 0;
-    if (i == 1) options.iteration_limit = 0;
-    if (i == 2) options.time_limit = 0;
-    if (i == 3) options.byte_limit = 0;
-    options.extract_time_limit = 0;
-    egraph_result *result = optimize(kit, &b, &options);
+    egraph_search search = egraph_search_default();
+    if (i == 0) search.node_limit = 0;
+    if (i == 1) search.iteration_limit = 0;
+    if (i == 2) search.time_limit = 0;
+    if (i == 3) search.byte_limit = 0;
+    search.time_limit = 0;
+    if (i != 2) search.saturate_time_limit = 1;
+    egraph_result *result = optimize_within(kit, &b, &search);
     assert_string_equal(egraph_result_report(result)->stop, stops[i]);
     assert_int_equal(egraph_result_report(result)->nodes_after, 2);
     egraph_result_destroy(result);
@@ -259,10 +267,11 @@ static char *optimized_bytes(api_kit *kit, const egraph_graph *graph, uint64_t t
   egraph_rules *rules;
   egraph_costs *costs;
   egraph_result *result;
-  egraph_options options = egraph_options_default();
+  egraph_search search = egraph_search_default();
+  const egraph_options options = {.size = sizeof options, .search = &search};
   egraph_costs_options costs_options = {
       .size = sizeof costs_options, .database = "test_api_optimize.db", .measure = true};
-  options.threads = threads;
+  search.threads = threads;
   assert_ok(egraph_rules_create(&kit->alloc, &rules));
   assert_ok(egraph_rules_add_builtin(rules));
   assert_ok(egraph_costs_create(&kit->alloc, &costs_options, &costs));
@@ -365,14 +374,14 @@ static void an_input_that_the_search_cannot_reach_is_kept(void **state) {
   api_kit *kit = *state;
   bench b = {NULL, NULL, NULL};
   egraph_costs_options costs = {.size = sizeof costs, .override_cost = prefer_blocks};
-  egraph_options options = egraph_options_default();
-  options.formats = 0; // the search then knows row-major only
+  egraph_search search = egraph_search_default();
+  search.formats = 0; // the search then knows row-major only
   (void)snprintf(kit->path, sizeof kit->path, "test_api_blocks.egraph");
   api_write_file(kit->path, in_blocks, strlen(in_blocks));
   assert_ok(egraph_graph_load(&kit->alloc, kit->path, NULL, &b.graph));
   assert_ok(egraph_rules_create(&kit->alloc, &b.rules));
   assert_ok(egraph_costs_create(&kit->alloc, &costs, &b.costs));
-  egraph_result *result = optimize(kit, &b, &options);
+  egraph_result *result = optimize_within(kit, &b, &search);
   const egraph_report *report = egraph_result_report(result);
   assert_true(report->cost_after == report->cost_before);
   assert_true(report->cost_before > 0 && report->cost_before < 2e-6);

@@ -35,8 +35,8 @@ static void defaults_have_the_size_of_their_struct(void **state) {
 #undef CHECK
   assert_int_equal(egraph_session_options_default().seed, 1);
   assert_int_equal(egraph_terms_options_default().node_limit, 20000);
-  assert_string_equal(egraph_options_default().extractor, "ilp");
-  assert_string_equal(egraph_plan_options_default().machine, "host");
+  assert_string_equal(egraph_search_default().extractor, "ilp");
+  assert_string_equal(egraph_target_default().machine, "host");
 }
 
 /// Every length that ends where a word does: the given bytes, then the defaults.
@@ -132,15 +132,28 @@ static void functions_refuse_options_without_a_size(void **state) {
   REFUSES(egraph_session_options,
           egraph_step_check_create(NULL, graph, &none, 1, &check));
   REFUSES(egraph_compare_options, egraph_compare(NULL, graph, graph, &none, &comparison));
-  REFUSES(egraph_plan_options, egraph_plan_create(NULL, graph, &none, &plan));
+#define REFUSES_GROUP(type, member)                                                      \
+  do {                                                                                   \
+    const type none = {.size = 0};                                                       \
+    const egraph_options given = {.size = sizeof given, .member = &none};                \
+    assert_fails(egraph_optimize(NULL, graph, rules, costs, &given, &result),            \
+                 EGRAPH_E_ARGUMENT, #type ".size is 0");                                 \
+  } while (0)
+  REFUSES_GROUP(egraph_target, target);
+  REFUSES_GROUP(egraph_training, training);
+  REFUSES_GROUP(egraph_search, search);
+  REFUSES_GROUP(egraph_constraints, constraints);
+  REFUSES_GROUP(egraph_baselines, compare);
+#undef REFUSES_GROUP
   REFUSES(egraph_shard_options, egraph_shard_solve(NULL, shard, &none, &shard_plan));
   REFUSES(egraph_terms_options, egraph_terms_saturate(terms, &none, NULL));
 #undef REFUSES
-  egraph_plan_options ours = egraph_plan_options_default();
-  ours.machine = "host*1";
-  assert_ok(egraph_plan_create(NULL, graph, &ours, &plan));
+  egraph_target ours = egraph_target_default();
+  assert_ok(egraph_optimize(NULL, graph, NULL, NULL, NULL, &result));
+  assert_ok(egraph_result_take_plan(result, &plan));
+  egraph_result_destroy(result);
   ours.size = 0;
-  assert_fails(egraph_plan_price(plan, &ours), EGRAPH_E_ARGUMENT, "size is 0");
+  assert_fails(egraph_plan_price(plan, &ours, NULL), EGRAPH_E_ARGUMENT, "size is 0");
   const egraph_plan_run_options none = {.seed = 1};
   assert_fails(egraph_plan_run_local(NULL, plan, &none, NULL, 0, NULL, 0),
                EGRAPH_E_ARGUMENT, "egraph_plan_run_options.size is 0");

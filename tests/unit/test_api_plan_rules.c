@@ -14,53 +14,47 @@ static egraph_rules *rules_of(const egraph_allocator *alloc, const char *text) {
   return rules;
 }
 
-static egraph_plan_options forward(const egraph_rules *rules) {
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = "host*2";
-  options.mesh = "cpu=2";
-  options.rules = rules;
-  return options;
-}
-
-static egraph_plan *make(api_kit *kit, const egraph_plan_options *options) {
-  egraph_graph *graph = api_layer(&kit->alloc);
-  egraph_plan *plan;
-  assert_ok(egraph_plan_create(&kit->alloc, graph, options, &plan));
-  egraph_graph_destroy(graph);
-  return plan;
+static api_problem forward(const egraph_rules *rules) {
+  api_problem problem = api_target("host*2", "cpu=2");
+  problem.rules = rules;
+  return problem;
 }
 
 static void rules_change_what_is_planned(void **state) {
   api_kit *kit = *state;
   egraph_rules *rules = rules_of(&kit->alloc, api_fusion_rules);
-  egraph_plan_options with = forward(rules), without = forward(NULL);
-  egraph_plan *fused = make(kit, &with), *plain = make(kit, &without);
-  egraph_rules_destroy(rules); // the plan stands alone
-  const egraph_plan_report *r = egraph_plan_report_of(fused);
-  const egraph_plan_report *s = egraph_plan_report_of(plain);
+  api_problem with = forward(rules), without = forward(NULL);
+  egraph_result *fused = api_optimize_layer(kit, &with);
+  egraph_result *plain = api_optimize_layer(kit, &without);
+  egraph_rules_destroy(rules); // results stand alone
+  const egraph_report *r = egraph_result_report(fused);
+  const egraph_report *s = egraph_result_report(plain);
   assert_string_equal(r->status, "optimal");
   assert_string_equal(r->stop, "saturated");
-  assert_int_equal(s->egraph_nodes, 4); // x, w, product, relu
-  assert_int_equal(s->egraph_classes, 4);
-  assert_int_equal(r->egraph_nodes, 5);
-  assert_int_equal(r->egraph_classes, 4);
+  assert_int_equal(s->nodes, 4); // x, w, product, relu
+  assert_int_equal(s->classes, 4);
+  assert_int_equal(r->nodes, 5);
+  assert_int_equal(r->classes, 4);
   assert_true(r->iterations >= 1 && s->iterations == 0);
-  assert_int_equal(s->nodes, 2);
-  assert_int_equal(r->nodes, 1);
-  assert_true(r->cost < s->cost && r->bound <= r->cost);
-  egraph_plan_destroy(fused);
-  egraph_plan_destroy(plain);
+  assert_int_equal(s->nodes_after, 2);
+  assert_int_equal(r->nodes_before, 2);
+  assert_int_equal(r->nodes_after, 1);
+  assert_true(r->cost_after < s->cost_after && r->bound <= r->cost_after);
+  egraph_result_destroy(fused);
+  egraph_result_destroy(plain);
 }
 
 static void limits_of_saturation_are_reported(void **state) {
   api_kit *kit = *state;
   egraph_rules *rules = rules_of(&kit->alloc, api_fusion_rules);
-  egraph_plan_options options = forward(rules);
-  options.node_limit = 4;
-  egraph_plan *plan = make(kit, &options);
-  assert_string_equal(egraph_plan_report_of(plan)->stop, "node-limit");
-  assert_int_equal(egraph_plan_report_of(plan)->nodes, 2);
-  egraph_plan_destroy(plan);
+  api_problem problem = forward(rules);
+  problem.search.node_limit = 4;
+  egraph_result *result = api_optimize_layer(kit, &problem);
+  assert_string_equal(egraph_result_report(result)->stop, "node-limit");
+  assert_string_equal(egraph_result_report(result)->stop_words,
+                      "stopped at its node limit");
+  assert_int_equal(egraph_result_report(result)->nodes_after, 2);
+  egraph_result_destroy(result);
   egraph_rules_destroy(rules);
 }
 
@@ -69,18 +63,19 @@ static void algebra_first_is_no_cheaper(void **state) {
   egraph_rules *rules;
   assert_ok(egraph_rules_create(&kit->alloc, &rules));
   assert_ok(egraph_rules_add_builtin(rules));
-  egraph_plan_options options = forward(rules);
-  options.optimizer = "momentum";
-  options.loss = "mean-squared-error";
-  egraph_plan *joint = make(kit, &options);
-  options.algebra_first = true;
-  egraph_plan *first = make(kit, &options);
-  assert_string_equal(egraph_plan_report_of(joint)->status, "optimal");
-  assert_string_equal(egraph_plan_report_of(first)->status, "optimal");
-  assert_true(egraph_plan_report_of(joint)->cost <=
-              egraph_plan_report_of(first)->cost * (1 + 1e-9));
-  egraph_plan_destroy(first);
-  egraph_plan_destroy(joint);
+  api_problem problem = forward(rules);
+  problem.trains = true;
+  problem.training.optimizer = "momentum";
+  problem.training.loss = "mean-squared-error";
+  egraph_result *joint = api_optimize_layer(kit, &problem);
+  problem.search.algebra_first = true;
+  egraph_result *first = api_optimize_layer(kit, &problem);
+  const egraph_report *j = egraph_result_report(joint), *f = egraph_result_report(first);
+  assert_string_equal(j->status, "optimal");
+  assert_string_equal(f->status, "optimal");
+  assert_true(j->cost_after <= f->cost_after * (1 + 1e-9));
+  egraph_result_destroy(first);
+  egraph_result_destroy(joint);
   egraph_rules_destroy(rules);
 }
 
@@ -119,57 +114,64 @@ static void remove_companions(const char *path) {
   }
 }
 
+static double cost_of(api_kit *kit, const api_problem *problem) {
+  egraph_result *result = api_optimize_layer(kit, problem);
+  double cost = egraph_result_report(result)->cost_after;
+  egraph_result_destroy(result);
+  return cost;
+}
+
+/// Whatever the machine is.
+static void a_cost_of_ones_own_holds_for_every_target(void **state) {
+  api_kit *kit = *state;
+  static const char *const machines[] = {"host*2", "dgx-h100*1"};
+  for (size_t i = 0; i < 2; i++) {
+    api_problem problem = api_target(machines[i], NULL);
+    problem.compare.only = "single-device";
+    problem.costs = (egraph_costs_options){.size = sizeof problem.costs,
+                                           .override_cost = api_unit_cost};
+    double cost = cost_of(kit, &problem);
+    assert_true(fabs(cost - 2e-6) <= 1e-15); // product, relu
+  }
+}
+
 static void a_profile_takes_the_place_of_the_machines_figures(void **state) {
   api_kit *kit = *state;
   (void)snprintf(kit->path, sizeof kit->path, "test_api_plan_rules.%ld.db",
                  (long)getpid());
   profile_operators(kit);
-  egraph_plan_options options = forward(NULL);
-  egraph_plan *figures = make(kit, &options);
-  options.database = kit->path;
-  egraph_plan *profiled = make(kit, &options);
-  assert_true(egraph_plan_report_of(profiled)->cost > 0);
-  assert_true(egraph_plan_report_of(profiled)->cost !=
-              egraph_plan_report_of(figures)->cost);
-  egraph_plan_destroy(profiled);
+  api_problem problem = forward(NULL);
+  double figures = cost_of(kit, &problem);
+  problem.costs = (egraph_costs_options){
+      .size = sizeof problem.costs, .database = kit->path, .read_only = true};
+  double profiled = cost_of(kit, &problem);
+  assert_true(profiled > 0 && profiled != figures);
   // Nothing is known of another machine: its figures.
-  options.machine = "dgx-h100*1";
-  options.mesh = "gpu=8";
-  egraph_plan *other = make(kit, &options);
-  options.database = NULL;
-  egraph_plan *same = make(kit, &options);
-  assert_true(egraph_plan_report_of(other)->cost == egraph_plan_report_of(same)->cost);
-  egraph_plan_destroy(same);
-  egraph_plan_destroy(other);
-  egraph_plan_destroy(figures);
+  problem.target.machine = "dgx-h100*1";
+  problem.target.mesh = "gpu=8";
+  double other = cost_of(kit, &problem);
+  problem.costs.size = 0;
+  assert_true(other == cost_of(kit, &problem));
   remove_companions(kit->path);
 }
 
 // ---- what is wrong ----------------------------------------------------------------
 
-static egraph_status create_with(api_kit *kit, const egraph_plan_options *options) {
-  egraph_graph *graph = api_layer(&kit->alloc);
-  egraph_plan *plan = NULL;
-  egraph_status status = egraph_plan_create(&kit->alloc, graph, options, &plan);
-  egraph_graph_destroy(graph);
-  assert_null(plan);
-  return status;
-}
-
 static void wrong_options_fail(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = forward(NULL);
-  options.node_limit = UINT64_MAX;
-  assert_int_equal(create_with(kit, &options), EGRAPH_E_ARGUMENT);
-  options = forward(NULL);
-  options.iteration_limit = (uint64_t)UINT32_MAX + 1;
-  assert_int_equal(create_with(kit, &options), EGRAPH_E_ARGUMENT);
-  options = forward(NULL);
-  options.saturate_time_limit = NAN;
-  assert_int_equal(create_with(kit, &options), EGRAPH_E_ARGUMENT);
-  options = forward(NULL);
-  options.database = "no/such/folder/profile.db";
-  assert_int_equal(create_with(kit, &options), EGRAPH_E_IO);
+  api_problem problem = forward(NULL);
+  problem.search.node_limit = UINT64_MAX;
+  assert_int_equal(api_try_layer(kit, &problem), EGRAPH_E_ARGUMENT);
+  problem = forward(NULL);
+  problem.search.iteration_limit = (uint64_t)UINT32_MAX + 1;
+  assert_int_equal(api_try_layer(kit, &problem), EGRAPH_E_ARGUMENT);
+  problem = forward(NULL);
+  problem.search.saturate_time_limit = NAN;
+  assert_int_equal(api_try_layer(kit, &problem), EGRAPH_E_ARGUMENT);
+  problem = forward(NULL);
+  problem.costs = (egraph_costs_options){.size = sizeof problem.costs,
+                                         .database = "no/such/folder/profile.db"};
+  assert_int_equal(api_try_layer(kit, &problem), EGRAPH_E_IO);
 }
 
 static void unsound_rules_are_named(void **state) {
@@ -178,8 +180,8 @@ static void unsound_rules_are_named(void **state) {
       rules_of(&kit->alloc, "(egraph-rules 1)\n"
                             "(rule wrong (source \"test\") (lhs (relu ?x))\n"
                             "  (rhs (reduce-sum :axes [0] :keepdims 0 ?x)))\n");
-  egraph_plan_options options = forward(rules);
-  assert_int_equal(create_with(kit, &options), EGRAPH_E_TYPE);
+  api_problem problem = forward(rules);
+  assert_int_equal(api_try_layer(kit, &problem), EGRAPH_E_TYPE);
   assert_non_null(strstr(egraph_last_error(), "rule wrong"));
   egraph_rules_destroy(rules);
 }
@@ -189,20 +191,20 @@ static egraph_status everything(egraph_allocator heap, void *user) {
   const egraph_allocator *alloc = &heap;
   egraph_graph *graph = NULL;
   egraph_rules *rules = NULL;
-  egraph_plan *joint = NULL, *first = NULL;
+  egraph_result *joint = NULL, *first = NULL;
   egraph_status status = egraph_graph_create(alloc, &graph);
   if (status == EGRAPH_OK) status = api_build_layer(graph);
   if (status == EGRAPH_OK) status = egraph_rules_create(alloc, &rules);
   if (status == EGRAPH_OK) egraph_rules_trust(rules, true);
   if (status == EGRAPH_OK)
     status = egraph_rules_add_text(rules, "test.rules", api_fusion_rules);
-  egraph_plan_options options = forward(rules);
-  options.algebra_first = true;
-  if (status == EGRAPH_OK) status = egraph_plan_create(alloc, graph, &options, &first);
-  options.algebra_first = false;
-  if (status == EGRAPH_OK) status = egraph_plan_create(alloc, graph, &options, &joint);
-  egraph_plan_destroy(first);
-  egraph_plan_destroy(joint);
+  api_problem problem = forward(rules);
+  problem.search.algebra_first = true;
+  if (status == EGRAPH_OK) status = api_optimize(alloc, graph, &problem, &first);
+  problem.search.algebra_first = false;
+  if (status == EGRAPH_OK) status = api_optimize(alloc, graph, &problem, &joint);
+  egraph_result_destroy(first);
+  egraph_result_destroy(joint);
   egraph_rules_destroy(rules);
   egraph_graph_destroy(graph);
   return status;
@@ -218,6 +220,7 @@ int main(void) {
       api_test(rules_change_what_is_planned),
       api_test(limits_of_saturation_are_reported),
       api_test(algebra_first_is_no_cheaper),
+      api_test(a_cost_of_ones_own_holds_for_every_target),
       api_test(a_profile_takes_the_place_of_the_machines_figures),
       api_test(wrong_options_fail),
       api_test(unsound_rules_are_named),

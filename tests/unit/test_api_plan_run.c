@@ -14,11 +14,10 @@ enum { LAYERS = 6, MOST = 48 };
 static egraph_plan *plan_layers(const egraph_allocator *alloc, const char *machine) {
   egraph_graph *graph = api_deep(alloc, LAYERS);
   egraph_plan *plan;
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = machine;
-  options.optimizer = "sgd";
-  options.loss = "mean-squared-error";
-  assert_ok(egraph_plan_create(alloc, graph, &options, &plan));
+  api_problem problem = api_target(machine, NULL);
+  problem.trains = true;
+  problem.training.loss = "mean-squared-error";
+  assert_ok(api_plan(alloc, graph, &problem, &plan));
   egraph_graph_destroy(graph);
   return plan;
 }
@@ -93,7 +92,6 @@ static void deep_plans_are_trained_as_on_one_device(void **state) {
   api_kit *kit = *state;
   egraph_plan *plan = plan_layers(&kit->alloc, "host*2");
   const egraph_graph *graph = egraph_plan_graph(plan);
-  assert_true(egraph_plan_report_of(plan)->blocks > 0);
   training two, one;
   training_init(&two, graph);
   training_init(&one, graph);
@@ -191,8 +189,8 @@ static void this_host_is_measured(void **state) {
                    (long)getpid());
     api_write_file(kit->path, text, strlen(text));
     egraph_plan *plan = plan_layers(&kit->alloc, kit->path);
-    assert_int_equal(egraph_plan_report_of(plan)->devices, ranks);
-    assert_true(egraph_plan_report_of(plan)->cost > 0);
+    assert_int_equal(egraph_plan_info_of(plan).devices, ranks);
+    assert_true(egraph_plan_info_of(plan).cost > 0);
     egraph_plan_destroy(plan);
     egraph_string_free(&alloc, text);
   }
@@ -201,76 +199,79 @@ static void this_host_is_measured(void **state) {
   assert_int_equal(egraph_machine_probe(NULL, 1000, &none), EGRAPH_E_ARGUMENT);
 }
 
-/// A plan of a layer on two ranks, measured into `database`. Threads that measure need an
-/// allocator for several.
-static egraph_plan *plan_measured(const char *database, bool measure) {
-  egraph_plan_options options = egraph_plan_options_default();
+/// A layer on two ranks, measured into `database`. Threads that measure need an allocator
+/// for several.
+static egraph_result *optimize_measured(const char *database, bool measure) {
+  api_problem problem = api_target("host*2", NULL);
   egraph_graph *graph = api_layer(NULL);
-  egraph_plan *plan;
-  options.machine = "host*2";
-  options.database = database;
-  options.measure = measure;
-  assert_ok(egraph_plan_create(NULL, graph, &options, &plan));
+  egraph_result *result;
+  problem.costs = (egraph_costs_options){
+      .size = sizeof problem.costs, .database = database, .measure = measure};
+  assert_ok(api_optimize(NULL, graph, &problem, &result));
   egraph_graph_destroy(graph);
-  return plan;
+  return result;
 }
 
 static void operators_and_messages_of_this_host_are_measured_once(void **state) {
   api_kit *kit = *state;
   (void)snprintf(kit->path, sizeof kit->path, "test_api_plan_run.%ld.db", (long)getpid());
-  egraph_plan *first = plan_measured(kit->path, true);
-  egraph_plan *second = plan_measured(kit->path, true);
-  egraph_plan *assumed = plan_measured(NULL, false);
-  const egraph_plan_report *r = egraph_plan_report_of(first);
-  assert_true(r->measured > 0 && r->cost > 0);
-  assert_int_equal(egraph_plan_report_of(second)->measured, 0);
-  assert_true(egraph_plan_report_of(second)->cost == r->cost);
-  assert_int_equal(egraph_plan_report_of(assumed)->measured, 0);
-  const egraph_plan_options as_first = {.size = sizeof as_first,
-                                        .machine = "host*2",
-                                        .database = kit->path,
-                                        .measure = true};
-  assert_ok(egraph_plan_price(second, &as_first));
-  double cost = egraph_plan_report_of(second)->cost;
-  assert_true(fabs(cost - r->cost) <= 1e-9 * cost);
-  assert_ok(egraph_plan_price(
-      second,
-      &(egraph_plan_options){.size = sizeof(egraph_plan_options), .machine = "host*2"}));
-  assert_true(fabs(egraph_plan_report_of(second)->cost - cost) > 1e-9 * cost);
-  egraph_plan_destroy(first);
-  egraph_plan_destroy(second);
-  egraph_plan_destroy(assumed);
+  egraph_result *first = optimize_measured(kit->path, true);
+  egraph_result *second = optimize_measured(kit->path, true);
+  egraph_result *assumed = optimize_measured(NULL, false);
+  const egraph_report *r = egraph_result_report(first);
+  assert_true(r->measured > 0 && r->cost_after > 0);
+  assert_int_equal(egraph_result_report(second)->measured, 0);
+  assert_true(egraph_result_report(second)->cost_after == r->cost_after);
+  assert_int_equal(egraph_result_report(assumed)->measured, 0);
+  const egraph_costs_options as_first = {
+      .size = sizeof as_first, .database = kit->path, .measure = true};
+  const egraph_target target = {.size = sizeof target, .machine = "host*2"};
+  egraph_costs *costs;
+  egraph_plan *plan;
+  assert_ok(egraph_costs_create(NULL, &as_first, &costs));
+  assert_ok(egraph_result_take_plan(second, &plan));
+  assert_ok(egraph_plan_price(plan, &target, costs));
+  double cost = egraph_plan_info_of(plan).cost;
+  assert_true(fabs(cost - r->cost_after) <= 1e-9 * cost);
+  assert_ok(egraph_plan_price(plan, &target, NULL));
+  assert_true(fabs(egraph_plan_info_of(plan).cost - cost) > 1e-9 * cost);
+  egraph_plan_destroy(plan);
+  egraph_costs_destroy(costs);
+  egraph_result_destroy(first);
+  egraph_result_destroy(second);
+  egraph_result_destroy(assumed);
 }
 
 /// Nothing is measured once the caller wants to stop, and one thread has nobody to talk
 /// to.
-static bool stop_at_once(void *user, const char *mesh, double cost, double bound,
-                         double seconds) {
-  (void)user, (void)mesh, (void)cost, (void)bound, (void)seconds;
+static bool stop_at_once(void *user, const char *phase, const char *line) {
+  (void)user, (void)phase, (void)line;
   return true;
+}
+
+static api_problem measured_alone(void) {
+  api_problem problem = api_target("host*1", NULL);
+  problem.costs = (egraph_costs_options){.size = sizeof problem.costs, .measure = true};
+  return problem;
 }
 
 static void measuring_can_be_stopped(void **state) {
   api_kit *kit = *state;
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = "host*1";
-  options.measure = true;
-  options.progress = stop_at_once;
-  egraph_plan *plan = api_make_plan(kit, &options);
-  assert_int_equal(egraph_plan_report_of(plan)->measured, 0);
-  egraph_plan_destroy(plan);
+  api_problem problem = measured_alone();
+  problem.progress = stop_at_once;
+  egraph_result *result = api_optimize_layer(kit, &problem);
+  assert_int_equal(egraph_result_report(result)->measured, 0);
+  egraph_result_destroy(result);
 }
 
 static egraph_status plan_and_give_back(egraph_allocator heap, void *user) {
   (void)user;
   egraph_graph *graph = NULL;
   egraph_plan *plan = NULL;
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = "host*1";
-  options.measure = true;
+  const api_problem problem = measured_alone();
   egraph_status status = egraph_graph_create(&heap, &graph);
   if (status == EGRAPH_OK) status = api_build_layer(graph);
-  if (status == EGRAPH_OK) status = egraph_plan_create(&heap, graph, &options, &plan);
+  if (status == EGRAPH_OK) status = api_plan(&heap, graph, &problem, &plan);
   egraph_plan_destroy(plan);
   egraph_graph_destroy(graph);
   return status;

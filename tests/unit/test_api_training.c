@@ -60,7 +60,7 @@ static void weights_are_told_with_what_becomes_of_them(void **state) {
   assert_ok(egraph_training_weights(graph, NULL, note, &s));
   assert_string_equal(s.text, "w trained 16 absent; s one element 1; c a constant 16; ");
   const char *freeze[] = {"w*"}, *only[] = {"c"};
-  egraph_plan_options options = egraph_plan_options_default();
+  egraph_training options = egraph_training_default();
   options.freeze = freeze;
   options.freeze_count = 1;
   options.train_only = only;
@@ -101,9 +101,8 @@ static void plans_take_weights_from_models(void **state) {
   api_kit *kit = *state;
   egraph_graph *sizes = model(&kit->alloc, false), *whole = model(&kit->alloc, true);
   egraph_plan *plan;
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = "host*2";
-  assert_ok(egraph_plan_create(&kit->alloc, sizes, &options, &plan));
+  const api_problem problem = api_target("host*2", NULL);
+  assert_ok(api_plan(&kit->alloc, sizes, &problem, &plan));
   assert_int_equal(egraph_graph_info_of(egraph_plan_graph(plan)).absent_weights, 1);
   assert_ok(egraph_plan_take_weights(plan, whole));
   assert_int_equal(egraph_graph_info_of(egraph_plan_graph(plan)).absent_weights, 0);
@@ -118,7 +117,7 @@ static void plans_take_weights_from_models(void **state) {
   }
   egraph_plan_destroy(plan);
   egraph_graph *other = api_layer(&kit->alloc);
-  assert_ok(egraph_plan_create(&kit->alloc, other, &options, &plan));
+  assert_ok(api_plan(&kit->alloc, other, &problem, &plan));
   assert_fails(egraph_plan_take_weights(plan, whole), EGRAPH_E_TYPE,
                "weight 'w' is float32[4,4] in the model and float32[8,6] in the plan");
   egraph_plan_destroy(plan);

@@ -1,8 +1,7 @@
 // Walking graphs and plans through the public API, and taking them from memory: what was
 // built is found again, from files and bytes alike, and messages have the caller's name.
 // SPDX-License-Identifier: Apache-2.0
-#include "include/egraph.h"
-#include "tests/testing.h"
+#include "tests/unit/api_kit.h"
 
 static const char TEXT[] =
     "(egraph-graph 1)\n(input x \"float32[1,3,8,8]\")\n"
@@ -106,17 +105,16 @@ static egraph_plan *make_plan(void) {
       "(let h (matmul x w))(let y (relu h))(output y)";
   egraph_graph *graph;
   egraph_plan *plan;
-  egraph_plan_options options = egraph_plan_options_default();
-  options.machine = "host*2";
-  options.optimizer = "sgd";
-  options.loss = "mean-squared-error";
-  options.baseline = "data-parallel";
+  api_problem problem = api_target("host*2", NULL);
+  problem.trains = true;
+  problem.training.loss = "mean-squared-error";
+  problem.compare.only = "data-parallel";
   assert_ok(egraph_graph_parse(NULL, "m.egraph", mlp, sizeof mlp - 1, NULL, &graph));
-  assert_ok(egraph_plan_create(NULL, graph, &options, &plan));
-  options.machine_text = MACHINE;
-  options.machine = "mine";
+  assert_ok(api_plan(NULL, graph, &problem, &plan));
+  problem.target.machine_text = MACHINE;
+  problem.target.machine = "mine";
   egraph_plan *none;
-  assert_fails(egraph_plan_create(NULL, graph, &options, &none), EGRAPH_E_PARSE, "mine:");
+  assert_fails(api_plan(NULL, graph, &problem, &none), EGRAPH_E_PARSE, "mine:");
   egraph_graph_destroy(graph);
   return plan;
 }
@@ -152,7 +150,7 @@ static void a_plan_is_walked_and_goes_through_memory(void **state) {
   assert_true(moves > 0 && bytes > 0); // gradients are summed
   assert_int_equal(egraph_plan_carried_count(plan), 1);
   assert_ok(egraph_plan_visit_memory(plan, most_memory, &most));
-  assert_true(most == egraph_plan_report_of(plan)->memory);
+  assert_true(most == egraph_plan_info_of(plan).memory);
   assert_ok(egraph_plan_pack(NULL, plan, &text));
   assert_ok(egraph_plan_parse(NULL, "mine.json", text, strlen(text), &again));
   assert_ok(egraph_plan_pack(NULL, again, &same));

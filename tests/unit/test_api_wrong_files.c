@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "include/egraph.h"
-#include "tests/testing.h"
+#include "tests/unit/api_kit.h"
 
 enum { CUTS = 24, NESTING = 200000 };
 
@@ -45,38 +44,38 @@ static egraph_status read_rules(const char *name, const char *text, size_t size)
   return status;
 }
 
-static egraph_status plan_with(egraph_plan_options *options) {
+static egraph_status plan_with(const api_problem *problem) {
   static const char model[] =
       "(egraph-graph 1)(input x \"float32[8,8]\")(weight w \"float32[8,8]\")"
       "(let y (matmul x w))(output y)";
   egraph_graph *graph;
   egraph_plan *plan = NULL;
   assert_ok(egraph_graph_parse(NULL, "m.egraph", model, sizeof model - 1, NULL, &graph));
-  egraph_status status = egraph_plan_create(NULL, graph, options, &plan);
+  egraph_status status = api_plan(NULL, graph, problem, &plan);
   egraph_plan_destroy(plan);
   egraph_graph_destroy(graph);
   return status;
 }
 
 static egraph_status read_machine(const char *name, const char *text, size_t size) {
-  egraph_plan_options options = egraph_plan_options_default();
+  api_problem problem = api_target(NULL, NULL);
   char *copy = strndup(text, size);
-  options.machine = name;
-  options.machine_text = copy;
-  egraph_status status = plan_with(&options);
+  problem.target.machine = name;
+  problem.target.machine_text = copy;
+  egraph_status status = plan_with(&problem);
   free(copy);
   return status;
 }
 
 static egraph_status read_constraints(const char *name, const char *text, size_t size) {
-  egraph_plan_options options = egraph_plan_options_default();
+  api_problem problem = api_target(NULL, NULL);
   FILE *file = fopen(name, "wb");
   assert_non_null(file);
   assert_int_equal(fwrite(text, 1, size, file), size);
   assert_int_equal(fclose(file), 0);
-  options.machine = "host*2";
-  options.constraints_file = name;
-  egraph_status status = plan_with(&options);
+  problem.target.machine = "host*2";
+  problem.constraints.file = name;
+  egraph_status status = plan_with(&problem);
   assert_int_equal(remove(name), 0);
   return status;
 }

@@ -222,11 +222,12 @@ static void what_is_asked_for_is_measured_and_kept(void **state) {
   (void)state;
   prober p = {.declines = true};
   const eg_cost_prober asked = {.probe = probe_node, .self = &p};
-  eg_cost_options options = {.database = path, .machine = "test cpu", .prober = &asked};
+  eg_cost_options options = {.database = path, .machine = "test cpu"};
   eg_cost_model *model;
   double seconds;
   assert_ok(eg_cost_model_create(NULL, &options, &model));
-  assert_true(eg_cost_has_prober(model));
+  eg_cost_set_prober(model, &asked);
+  assert_true(eg_cost_is_asked_for(model));
   assert_true(price(model, relu(40), EG_COST_ESTIMATED) != 3); // declined
   p.declines = false;
   assert_true(price(model, relu(40), EG_COST_MEASURED) == 3);
@@ -238,7 +239,7 @@ static void what_is_asked_for_is_measured_and_kept(void **state) {
                EGRAPH_E_INTERNAL, "device lost");
   eg_cost_model_destroy(model);
   model = open_model(path, true);
-  assert_false(eg_cost_has_prober(model));
+  assert_false(eg_cost_is_asked_for(model));
   assert_true(price(model, relu(40), EG_COST_MEASURED) == 3);
   assert_true(isinf(price(model, softmax, EG_COST_MEASURED)));
   eg_cost_model_destroy(model);

@@ -166,8 +166,8 @@ static void models_that_measure_are_believed_at_once(void **state) {
   eg_machine m;
   eg_cost_model *model;
   parse(slow, &m);
-  assert_ok(eg_cost_model_create(
-      NULL, &(eg_cost_options){.machine = "x", .prober = &prober}, &model));
+  assert_ok(eg_cost_model_create(NULL, &(eg_cost_options){.machine = "x"}, &model));
+  eg_cost_set_prober(model, &prober);
   assert_true(cost_of(&m, model, EG_OP_RELU, "", "float32[1000]", EG_COST_MEASURED) == 4);
   eg_cost_model_destroy(model);
   eg_machine_deinit(&m);

@@ -115,12 +115,13 @@ static egraph_graph *optimized(const egraph_graph *graph, egraph_result **out) {
   egraph_rules *rules;
   egraph_costs *costs;
   egraph_costs_options options = {.size = sizeof options, .measure = false};
-  egraph_options search = egraph_options_default();
-  search.extract_time_limit = 20;
+  egraph_search search = egraph_search_default();
+  search.time_limit = 40;
+  const egraph_options limits = {.size = sizeof limits, .search = &search};
   assert_ok(egraph_rules_create(NULL, &rules));
   assert_ok(egraph_rules_add_builtin(rules));
   assert_ok(egraph_costs_create(NULL, &options, &costs));
-  assert_ok(egraph_optimize(NULL, graph, rules, costs, &search, out));
+  assert_ok(egraph_optimize(NULL, graph, rules, costs, &limits, out));
   egraph_costs_destroy(costs);
   egraph_rules_destroy(rules);
   return (egraph_graph *)(uintptr_t)egraph_result_graph(*out);

@@ -1,6 +1,7 @@
 // The pipeline on small graphs: fusions, memory formats, weights, opaque nodes, limits,
 // failures. Costs are given by a function here, so that every expectation is exact.
 // SPDX-License-Identifier: Apache-2.0
+#include "api/result.h"
 #include "optimize/optimizer.h"
 #include "tests/unit/session_kit.h"
 
@@ -23,7 +24,8 @@ typedef struct fixture {
   test_heap heap;
   eg_rules *rules;
   eg_cost_model *costs;
-  egraph_options options;
+  egraph_search search;
+  bool (*progress)(void *user, const char *phase, const char *line);
 } fixture;
 
 static int setup(void **state) {
@@ -33,7 +35,7 @@ static int setup(void **state) {
   assert_ok(eg_rules_create(&alloc, &f->rules));
   assert_ok(eg_rules_add_builtin(f->rules));
   assert_ok(eg_cost_model_create(&alloc, &costs, &f->costs));
-  f->options = egraph_options_default();
+  f->search = egraph_search_default();
   *state = f;
   return 0;
 }
@@ -54,12 +56,13 @@ static eg_graph *graph_of(fixture *f, const char *text) {
   return graph;
 }
 
-static egraph_status optimize(fixture *f, const eg_graph *graph, egraph_result **out) {
+static egraph_status optimize(fixture *f, const eg_graph *graph, eg_optimization **out) {
   eg_optimizer_input input = {.graph = graph,
                               .rules = f->rules,
                               .costs = f->costs,
                               .formats = UINT32_MAX,
-                              .options = &f->options};
+                              .search = &f->search,
+                              .progress = f->progress};
   return eg_optimizer_run(test_heap_allocator(&f->heap), &input, out);
 }
 
@@ -82,10 +85,10 @@ static const char conv_bn_relu[] =
 static void convolution_norm_and_relu_become_one_blocked_convolution(void **state) {
   fixture *f = *state;
   eg_graph *graph = graph_of(f, conv_bn_relu);
-  egraph_result *result;
+  eg_optimization *result;
   assert_ok(optimize(f, graph, &result));
-  const eg_graph *best = egraph_result_graph(result);
-  const egraph_report *report = egraph_result_report(result);
+  const eg_graph *best = result->graph;
+  const egraph_report *report = &result->report;
   assert_int_equal(count_ops(best, EG_OP_CONV), 1);
   assert_int_equal(count_ops(best, EG_OP_BATCH_NORM), 0);
   assert_int_equal(count_ops(best, EG_OP_RELU), 0);
@@ -97,35 +100,34 @@ static void convolution_norm_and_relu_become_one_blocked_convolution(void **stat
   eg_value output = eg_graph_output(best, 0, &name);
   assert_string_equal(name, "y");
   assert_int_equal(eg_graph_value(best, output)->type.layout.format, EG_FORMAT_PLAIN);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
 }
 
 static void without_formats_everything_stays_plain(void **state) {
   fixture *f = *state;
-  f->options.formats = 0;
+  f->search.formats = 0;
   eg_graph *graph = graph_of(f, conv_bn_relu);
-  egraph_result *result;
+  eg_optimization *result;
   assert_ok(optimize(f, graph, &result));
-  assert_int_equal(egraph_result_report(result)->nodes_after, 1);
-  egraph_result_destroy(result);
+  assert_int_equal(result->report.nodes_after, 1);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
 }
 
 static void zero_budgets_return_the_original(void **state) {
   fixture *f = *state;
-  f->options.formats = 0;
-  f->options.iteration_limit = 0;
-  f->options.node_limit = 0;
-  f->options.time_limit = 0;
-  f->options.extract_time_limit = 0;
+  f->search.formats = 0;
+  f->search.iteration_limit = 0;
+  f->search.node_limit = 0;
+  f->search.time_limit = 0;
   eg_graph *graph = graph_of(f, conv_bn_relu);
-  egraph_result *result;
+  eg_optimization *result;
   assert_ok(optimize(f, graph, &result));
-  const egraph_report *report = egraph_result_report(result);
+  const egraph_report *report = &result->report;
   assert_int_equal(report->nodes_after, 3);
   assert_true(report->cost_after == report->cost_before);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
 }
 
@@ -133,11 +135,11 @@ static void an_empty_graph_stays_empty(void **state) {
   fixture *f = *state;
   eg_graph *graph =
       graph_of(f, "(egraph-graph 1)\n(input x \"float32[2]\")\n(output x)\n");
-  egraph_result *result;
+  eg_optimization *result;
   assert_ok(optimize(f, graph, &result));
-  assert_int_equal(eg_graph_node_count(egraph_result_graph(result)), 0);
-  assert_int_equal(eg_graph_output_count(egraph_result_graph(result)), 1);
-  egraph_result_destroy(result);
+  assert_int_equal(eg_graph_node_count(result->graph), 0);
+  assert_int_equal(eg_graph_output_count(result->graph), 1);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
 }
 
@@ -146,26 +148,26 @@ static void outputs_that_become_equal_keep_their_names(void **state) {
   eg_graph *graph = graph_of(f, "(egraph-graph 1)\n(input x \"float32[2,3]\")\n"
                                 "(let a (relu x))\n(let c (relu x))\n(let b (relu c))\n"
                                 "(output a)\n(output b)\n");
-  egraph_result *result;
+  eg_optimization *result;
   assert_ok(optimize(f, graph, &result));
-  const eg_graph *best = egraph_result_graph(result);
+  const eg_graph *best = result->graph;
   const char *first, *second;
   eg_value a = eg_graph_output(best, 0, &first), b = eg_graph_output(best, 1, &second);
   assert_string_equal(first, "a");
   assert_string_equal(second, "b");
   assert_int_equal(a.id, b.id);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
 }
 
 static void options_out_of_range_are_refused(void **state) {
   fixture *f = *state;
   eg_graph *graph = graph_of(f, conv_bn_relu);
-  egraph_result *result;
-  f->options.relative_gap = 2.0;
+  eg_optimization *result;
+  f->search.relative_gap = 2.0;
   assert_fails(optimize(f, graph, &result), EGRAPH_E_ARGUMENT, "relative_gap");
-  f->options = egraph_options_default();
-  f->options.extractor = "magic";
+  f->search = egraph_search_default();
+  f->search.extractor = "magic";
   assert_fails(optimize(f, graph, &result), EGRAPH_E_ARGUMENT,
                "unknown extractor 'magic'");
   eg_graph_destroy(graph);
@@ -178,14 +180,13 @@ static bool cancel(void *user, const char *phase, const char *line) {
 
 static void cancelling_returns_the_best_so_far(void **state) {
   fixture *f = *state;
-  f->options.progress = cancel;
+  f->progress = cancel;
   eg_graph *graph = graph_of(f, conv_bn_relu);
-  egraph_result *result;
+  eg_optimization *result;
   assert_ok(optimize(f, graph, &result));
-  assert_string_equal(egraph_result_report(result)->stop, "cancelled");
-  assert_true(egraph_result_report(result)->cost_after <=
-              egraph_result_report(result)->cost_before);
-  egraph_result_destroy(result);
+  assert_string_equal(result->report.stop, "cancelled");
+  assert_true(result->report.cost_after <= result->report.cost_before);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
 }
 
@@ -193,14 +194,15 @@ static void every_node_of_the_result_is_explained(void **state) {
   fixture *f = *state;
   egraph_allocator alloc = test_heap_allocator(&f->heap);
   eg_graph *graph = graph_of(f, conv_bn_relu);
-  egraph_result *result;
+  eg_optimization *result;
   char *text;
   assert_ok(optimize(f, graph, &result));
-  assert_ok(egraph_result_explain(&alloc, result, &text));
+  assert_ok(
+      egraph_result_explain(&alloc, &(egraph_result){.optimization = result}, &text));
   assert_non_null(strstr(text, "conv-bias-relu"));
   assert_non_null(strstr(text, "change of memory format"));
   eg_string_free(alloc, text);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
 }
 
@@ -210,11 +212,11 @@ static void the_same_input_gives_the_same_text(void **state) {
   eg_graph *graph = graph_of(f, conv_bn_relu);
   eg_text texts[2];
   for (int i = 0; i < 2; i++) {
-    egraph_result *result;
+    eg_optimization *result;
     assert_ok(optimize(f, graph, &result));
     eg_text_init(&texts[i], alloc);
-    assert_ok(eg_graph_print(egraph_result_graph(result), &texts[i]));
-    egraph_result_destroy(result);
+    assert_ok(eg_graph_print(result->graph, &texts[i]));
+    eg_optimization_destroy(result);
   }
   assert_string_equal(eg_text_of(&texts[0]), eg_text_of(&texts[1]));
   eg_text_deinit(&texts[0]);
@@ -232,9 +234,9 @@ static egraph_status optimize_tiny(egraph_allocator alloc, void *user) {
   eg_rules *rules = NULL;
   eg_graph *graph = NULL;
   eg_cost_model *costs = NULL;
-  egraph_result *result = NULL;
+  eg_optimization *result = NULL;
   char *explanation = NULL;
-  egraph_options options = egraph_options_default();
+  egraph_search search = egraph_search_default();
   eg_cost_options cost_options = {.machine = "toy", .override_cost = toy_cost};
   egraph_status status = eg_rules_create(&alloc, &rules);
   if (status == EGRAPH_OK) status = eg_rules_parse(rules, "rule", rule, strlen(rule));
@@ -245,12 +247,14 @@ static egraph_status optimize_tiny(egraph_allocator alloc, void *user) {
                               .rules = rules,
                               .costs = costs,
                               .formats = UINT32_MAX,
-                              .options = &options};
+                              .search = &search};
   if (status == EGRAPH_OK) status = eg_optimizer_run(alloc, &input, &result);
-  if (status == EGRAPH_OK) status = egraph_result_explain(&alloc, result, &explanation);
-  if (status == EGRAPH_OK) assert_int_equal(egraph_result_report(result)->nodes_after, 1);
+  if (status == EGRAPH_OK)
+    status = egraph_result_explain(&alloc, &(egraph_result){.optimization = result},
+                                   &explanation);
+  if (status == EGRAPH_OK) assert_int_equal(result->report.nodes_after, 1);
   eg_string_free(alloc, explanation);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_cost_model_destroy(costs);
   eg_graph_destroy(graph);
   eg_rules_destroy(rules);
@@ -305,20 +309,19 @@ static void run_case(const eg_graph *graph, const overflow_case *c, float *out) 
 static void check_overflow(fixture *f, const overflow_case *c, egraph_math math) {
   float want[2], have[2];
   eg_graph *graph = graph_of(f, c->graph);
-  egraph_result *result;
-  f->options.math = math;
+  eg_optimization *result;
+  f->search.math = math;
   assert_ok(optimize(f, graph, &result));
   run_case(graph, c, want);
-  run_case(egraph_result_graph(result), c, have);
+  run_case(result->graph, c, have);
   for (int i = 0; i < 2; i++) {
     assert_true(isfinite(want[i]));
     if (!(fabsf(have[i] - want[i]) <= 1e-6F * fabsf(want[i])))
       fail_msg("%s%g instead of %g", c->graph, (double)have[i], (double)want[i]);
   }
-  assert_int_equal(egraph_result_report(result)->math,
-                   c->overflows ? EGRAPH_MATH_EXACT : math);
-  assert_int_equal(egraph_result_report(result)->nodes_after, c->overflows ? 2 : 1);
-  egraph_result_destroy(result);
+  assert_int_equal(result->report.math, c->overflows ? EGRAPH_MATH_EXACT : math);
+  assert_int_equal(result->report.nodes_after, c->overflows ? 2 : 1);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
 }
 

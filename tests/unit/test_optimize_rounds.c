@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "api/result.h"
 #include "extract/extract.h"
 #include "optimize/optimizer.h"
 #include "optimize/predict.h"
@@ -15,11 +16,11 @@ typedef struct fixture {
   egraph_allocator alloc;
   eg_rules *rules;
   eg_cost_model *costs;
-  egraph_options options;
+  egraph_search search;
 } fixture;
 
 static void open_fixture(fixture *f, const char *rules, const eg_cost_options *costs) {
-  *f = (fixture){.options = egraph_options_default()};
+  *f = (fixture){.search = egraph_search_default()};
   f->alloc = locked_allocator_over(&f->lock, test_heap_allocator(&f->heap));
   assert_ok(eg_rules_create(&f->alloc, &f->rules));
   if (rules == NULL)
@@ -41,15 +42,15 @@ static eg_graph *parse(fixture *f, const char *text) {
   return graph;
 }
 
-static egraph_result *optimize(fixture *f, const eg_graph *graph) {
+static eg_optimization *optimize(fixture *f, const eg_graph *graph) {
   eg_optimizer_input input = {.graph = graph,
                               .rules = f->rules,
                               .costs = f->costs,
                               .formats = UINT32_MAX,
-                              .options = &f->options};
-  egraph_result *result;
+                              .search = &f->search};
+  eg_optimization *result;
   assert_ok(eg_optimizer_run(f->alloc, &input, &result));
-  const egraph_report *report = egraph_result_report(result);
+  const egraph_report *report = &result->report;
   assert_true(report->cost_after <= report->cost_before);
   assert_true(report->bound <= report->cost_after * (1 + 1e-9));
   return result;
@@ -84,10 +85,10 @@ static void a_round_starts_from_the_best_graph_of_the_one_before(void **state) {
   (void)state;
   fixture f;
   open_fixture(&f, chain_rules, &chain_costs);
-  f.options.iteration_limit = 1;
+  f.search.iteration_limit = 1;
   eg_graph *graph = parse(&f, chain_graph);
-  egraph_result *result = optimize(&f, graph);
-  const egraph_report *report = egraph_result_report(result);
+  eg_optimization *result = optimize(&f, graph);
+  const egraph_report *report = &result->report;
   assert_true(report->cost_before == 8e-6 && report->cost_after == 1e-6);
   assert_int_equal(report->rounds, 4); // sigmoid, relu, abs, nothing
   assert_true(report->settled);
@@ -99,13 +100,15 @@ static void a_round_starts_from_the_best_graph_of_the_one_before(void **state) {
   assert_int_equal(report->iterations, 4);
   assert_int_equal(report->nodes, 3 + 3 + 3 + 2);
   for (uint32_t i = 0; i < 3; i++) // each made its node in a round of its own
-    assert_int_equal(egraph_result_rule(result, i).nodes, 1);
+    assert_int_equal(
+        egraph_result_rule(&(egraph_result){.optimization = result}, i).nodes, 1);
   char *text;
-  assert_ok(egraph_result_explain(&f.alloc, result, &text));
+  assert_ok(
+      egraph_result_explain(&f.alloc, &(egraph_result){.optimization = result}, &text));
   assert_non_null(strstr(text, "third"));
   assert_null(strstr(text, "original"));
   egraph_string_free(&f.alloc, text);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
   close_fixture(&f);
 }
@@ -114,17 +117,17 @@ static void too_few_rounds_are_not_settled(void **state) {
   (void)state;
   fixture f;
   open_fixture(&f, chain_rules, &chain_costs);
-  f.options.iteration_limit = 1;
+  f.search.iteration_limit = 1;
   for (uint32_t rounds = 1; rounds <= 3; rounds++) {
-    f.options.rounds = rounds;
+    f.search.rounds = rounds;
     eg_graph *graph = parse(&f, chain_graph);
-    egraph_result *result = optimize(&f, graph);
-    const egraph_report *report = egraph_result_report(result);
+    eg_optimization *result = optimize(&f, graph);
+    const egraph_report *report = &result->report;
     assert_int_equal(report->rounds, rounds);
     assert_false(report->settled);
     assert_true(report->cost_after == (double)(8u >> rounds) * 1e-6);
     assert_string_equal(report->status, "optimal of the variants reached");
-    egraph_result_destroy(result);
+    eg_optimization_destroy(result);
     eg_graph_destroy(graph);
   }
   close_fixture(&f);
@@ -135,8 +138,8 @@ static void saturation_that_ends_is_over_all_variants(void **state) {
   fixture f;
   open_fixture(&f, chain_rules, &chain_costs);
   eg_graph *graph = parse(&f, chain_graph);
-  egraph_result *result = optimize(&f, graph);
-  const egraph_report *report = egraph_result_report(result);
+  eg_optimization *result = optimize(&f, graph);
+  const egraph_report *report = &result->report;
   assert_true(report->cost_after == 1e-6);
   assert_int_equal(report->rounds, 2); // the second finds nothing
   assert_true(report->settled);
@@ -144,7 +147,7 @@ static void saturation_that_ends_is_over_all_variants(void **state) {
   assert_string_equal(report->stop_words, "ended");
   assert_string_equal(report->proven_over, "all variants");
   assert_string_equal(report->status, "optimal");
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
   close_fixture(&f);
 }
@@ -155,13 +158,14 @@ static void explanations_hold_across_rounds(void **state) {
   (void)state;
   fixture f;
   open_fixture(&f, chain_rules, &chain_costs);
-  f.options.iteration_limit = 1;
+  f.search.iteration_limit = 1;
   eg_graph *graph = parse(&f, "(egraph-graph 1)\n(input x \"float32[4]\")\n"
                               "(let s (sigmoid x))\n(let n (neg s))\n(let y (tanh n))\n"
                               "(output y)\n(output n)\n");
-  egraph_result *result = optimize(&f, graph);
+  eg_optimization *result = optimize(&f, graph);
   char *text;
-  assert_ok(egraph_result_explain(&f.alloc, result, &text));
+  assert_ok(
+      egraph_result_explain(&f.alloc, &(egraph_result){.optimization = result}, &text));
   const char *neg = strstr(text, "neg "), *first = strstr(text, "abs ");
   assert_non_null(neg);
   assert_non_null(first);
@@ -169,7 +173,7 @@ static void explanations_hold_across_rounds(void **state) {
   assert_int_equal(strncmp(first + 22, "third", 5), 0);
   assert_int_equal(strncmp(strstr(first + 1, "abs ") + 22, "third", 5), 0);
   egraph_string_free(&f.alloc, text);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
   close_fixture(&f);
 }
@@ -215,30 +219,30 @@ static void rounds_of_a_small_egraph_reach_what_a_large_one_does(void **state) {
   fixture f;
   open_fixture(&f, NULL, &estimates);
   eg_graph *graph = attention(&f, 3);
-  f.options.math = EGRAPH_MATH_FAST;
-  f.options.rounds = 1;
-  f.options.node_limit = 100000;
-  egraph_result *large = optimize(&f, graph);
-  double best = egraph_result_report(large)->cost_after;
-  f.options.node_limit = 700;
-  egraph_result *cut = optimize(&f, graph);
-  f.options.rounds = egraph_options_default().rounds;
-  egraph_result *small = optimize(&f, graph);
-  const egraph_report *report = egraph_result_report(small);
+  f.search.math = EGRAPH_MATH_FAST;
+  f.search.rounds = 1;
+  f.search.node_limit = 100000;
+  eg_optimization *large = optimize(&f, graph);
+  double best = large->report.cost_after;
+  f.search.node_limit = 700;
+  eg_optimization *cut = optimize(&f, graph);
+  f.search.rounds = egraph_search_default().rounds;
+  eg_optimization *small = optimize(&f, graph);
+  const egraph_report *report = &small->report;
   assert_string_equal(report->stop, "node-limit");
   assert_true(report->rounds > 1 && report->settled);
-  assert_true(report->cost_after < egraph_result_report(cut)->cost_after * 0.999);
+  assert_true(report->cost_after < cut->report.cost_after * 0.999);
   assert_true(report->cost_after <= best * 1.0001);
   // Again: nothing more.
-  egraph_result *again = optimize(&f, egraph_result_graph(small));
-  const egraph_report *second = egraph_result_report(again);
+  eg_optimization *again = optimize(&f, small->graph);
+  const egraph_report *second = &again->report;
   assert_true(fabs(second->cost_before - report->cost_after) < 1e-12);
   assert_true(second->cost_after >= report->cost_after * 0.9999);
   assert_true(second->settled);
-  egraph_result_destroy(large);
-  egraph_result_destroy(cut);
-  egraph_result_destroy(small);
-  egraph_result_destroy(again);
+  eg_optimization_destroy(large);
+  eg_optimization_destroy(cut);
+  eg_optimization_destroy(small);
+  eg_optimization_destroy(again);
   eg_graph_destroy(graph);
   close_fixture(&f);
 }
@@ -248,23 +252,23 @@ static void work_does_not_depend_on_threads_and_limits_the_search(void **state) 
   fixture f;
   open_fixture(&f, NULL, &estimates);
   eg_graph *graph = attention(&f, 3);
-  f.options.rounds = 2;
+  f.search.rounds = 2;
   double work[2];
   for (uint32_t i = 0; i < 2; i++) {
-    f.options.threads = 1 + 3 * i;
-    egraph_result *result = optimize(&f, graph);
-    work[i] = egraph_result_report(result)->saturate_work;
-    egraph_result_destroy(result);
+    f.search.threads = 1 + 3 * i;
+    eg_optimization *result = optimize(&f, graph);
+    work[i] = result->report.saturate_work;
+    eg_optimization_destroy(result);
   }
   assert_true(work[0] > 0.5 && work[0] == work[1]);
-  f.options.work_limit = 1; // half of it for saturation
-  egraph_result *result = optimize(&f, graph);
-  const egraph_report *report = egraph_result_report(result);
+  f.search.work_limit = 1; // half of it for saturation
+  eg_optimization *result = optimize(&f, graph);
+  const egraph_report *report = &result->report;
   assert_string_equal(report->stop, "work-limit");
   assert_string_equal(report->proven_over, "variants reached");
   assert_false(report->settled);
   assert_true(report->saturate_work >= 0.5 && report->saturate_work < work[0]);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
   close_fixture(&f);
 }
@@ -317,19 +321,19 @@ static void the_start_of_a_round_is_among_its_variants(void **state) {
   open_fixture(&f, NULL, &estimates);
   for (size_t i = 0; i < sizeof shapes_of_graphs / sizeof *shapes_of_graphs; i++) {
     eg_graph *graph = parse(&f, shapes_of_graphs[i]);
-    egraph_result *result = optimize(&f, graph);
+    eg_optimization *result = optimize(&f, graph);
     check_start(&f, graph, i == 1 || i == 3);
-    check_start(&f, egraph_result_graph(result), false);
+    check_start(&f, result->graph, false);
     // Nothing but the start, in memory formats where it has them, is left.
-    f.options.iteration_limit = 0;
-    f.options.extract_time_limit = 0;
-    egraph_result *again = optimize(&f, egraph_result_graph(result));
-    const egraph_report *report = egraph_result_report(again);
+    f.search.iteration_limit = 0;
+    f.search.time_limit = 0;
+    eg_optimization *again = optimize(&f, result->graph);
+    const egraph_report *report = &again->report;
     assert_true(fabs(report->cost_before - report->cost_after) <
                 1e-9 * report->cost_before);
-    f.options = egraph_options_default();
-    egraph_result_destroy(result);
-    egraph_result_destroy(again);
+    f.search = egraph_search_default();
+    eg_optimization_destroy(result);
+    eg_optimization_destroy(again);
     eg_graph_destroy(graph);
   }
   close_fixture(&f);
@@ -356,41 +360,41 @@ static void costs_are_counted_by_what_they_rest_on(void **state) {
   fixture f;
   open_fixture(&f, "(egraph-rules 1)\n", &estimates);
   eg_graph *graph = parse(&f, pointwise_graph);
-  egraph_result *result = optimize(&f, graph);
-  egraph_cost_basis basis = egraph_result_report(result)->basis;
+  eg_optimization *result = optimize(&f, graph);
+  egraph_cost_basis basis = result->report.basis;
   assert_int_equal(basis.guessed, 4); // nothing was ever measured
   assert_int_equal(basis.measured + basis.estimated + basis.given, 0);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
 
   const eg_measurer measurer = {.measure = measure_bytes};
   assert_ok(eg_graph_request_costs(graph, f.alloc, f.costs));
   assert_ok(eg_cost_measure(f.costs, &measurer, NULL, NULL));
   result = optimize(&f, graph);
-  basis = egraph_result_report(result)->basis;
+  basis = result->report.basis;
   assert_int_equal(basis.measured, 4);
   assert_int_equal(basis.guessed + basis.estimated + basis.given, 0);
-  assert_true(egraph_result_report(result)->compared.measured >= 4);
-  egraph_result_destroy(result);
+  assert_true(result->report.compared.measured >= 4);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
 
   // Others than those that were measured: estimated from them.
   graph = parse(&f, "(egraph-graph 1)\n(input x \"float32[500000]\")\n"
                     "(let a (tanh x))\n(let b (relu a))\n(output b)\n");
   result = optimize(&f, graph);
-  basis = egraph_result_report(result)->basis;
+  basis = result->report.basis;
   assert_int_equal(basis.estimated, 2);
   assert_int_equal(basis.guessed + basis.measured + basis.given, 0);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
   close_fixture(&f);
 
   open_fixture(&f, "(egraph-rules 1)\n", &chain_costs);
   graph = parse(&f, chain_graph);
   result = optimize(&f, graph);
-  basis = egraph_result_report(result)->basis;
+  basis = result->report.basis;
   assert_int_equal(basis.given, 1);
   assert_int_equal(basis.guessed + basis.measured + basis.estimated, 0);
-  egraph_result_destroy(result);
+  eg_optimization_destroy(result);
   eg_graph_destroy(graph);
   close_fixture(&f);
 }

@@ -67,11 +67,11 @@ static egraph_report optimize_graph(const char *text, device *d, eg_cost_model *
                                     double settle_limit) {
   eg_graph *graph;
   egraph_rules *rules;
-  egraph_result *result;
+  eg_optimization *result;
   const eg_measurer measurer = {.measure = measure, .self = d};
-  egraph_options options = egraph_options_default();
-  options.settle_limit = settle_limit;
-  options.math = EGRAPH_MATH_FAST; // products are regrouped
+  egraph_search search = egraph_search_default();
+  search.settle_limit = settle_limit;
+  search.math = EGRAPH_MATH_FAST; // products are regrouped
   assert_ok(eg_graph_parse(NULL, "g", text, strlen(text), &graph));
   assert_ok(egraph_rules_create(NULL, &rules));
   assert_ok(egraph_rules_add_builtin(rules));
@@ -79,10 +79,10 @@ static egraph_report optimize_graph(const char *text, device *d, eg_cost_model *
                                     .rules = rules,
                                     .costs = costs,
                                     .measurer = &measurer,
-                                    .options = &options};
+                                    .search = &search};
   assert_ok(eg_optimizer_run(eg_allocator_heap(), &input, &result));
-  egraph_report report = *egraph_result_report(result);
-  egraph_result_destroy(result);
+  egraph_report report = result->report;
+  eg_optimization_destroy(result);
   egraph_rules_destroy(rules);
   eg_graph_destroy(graph);
   return report;

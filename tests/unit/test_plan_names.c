@@ -34,13 +34,13 @@ static egraph_graph *make_stack(const egraph_allocator *alloc) {
 }
 
 static egraph_status plan_stack(api_kit *kit, const char *constraints, bool trains,
-                                egraph_plan **out) {
-  egraph_plan_options options = api_training();
+                                egraph_result **out) {
+  api_problem problem = api_training();
   egraph_graph *graph = make_stack(&kit->alloc);
-  if (!trains) options.optimizer = NULL;
-  options.constraints = constraints;
-  options.relative_gap = 0.05;
-  egraph_status status = egraph_plan_create(&kit->alloc, graph, &options, out);
+  problem.trains = trains;
+  problem.constraints.text = constraints;
+  problem.search.relative_gap = 0.05;
+  egraph_status status = api_optimize(&kit->alloc, graph, &problem, out);
   egraph_graph_destroy(graph);
   return status;
 }
@@ -56,14 +56,14 @@ static bool enters(const char *plan, const char *name, const char *layout) {
 
 static void check_demand(api_kit *kit, const char *constraints, uint16_t cut,
                          uint32_t folded, bool trains) {
-  egraph_plan *plan;
+  egraph_result *result;
   char name[32];
   size_t size;
-  assert_ok(plan_stack(kit, constraints, trains, &plan));
-  assert_int_equal(egraph_plan_report_of(plan)->blocks, folded);
+  assert_ok(plan_stack(kit, constraints, trains, &result));
+  assert_int_equal(egraph_result_report(result)->blocks, folded);
   (void)snprintf(kit->path, sizeof kit->path, "test_plan_names.%ld.json", (long)getpid());
-  assert_ok(egraph_plan_save(plan, kit->path));
-  egraph_plan_destroy(plan);
+  assert_ok(egraph_plan_save(egraph_result_plan(result), kit->path));
+  egraph_result_destroy(result);
   char *text = api_read_file(kit->path, &size);
   for (int i = 0; i < BLOCKS; i++) {
     bool is_cut = (cut >> i & 1) != 0;
@@ -109,17 +109,17 @@ static void wildcards_stand_for_all_that_they_match(void **state) {
 /// carried.
 static void check_delivery(api_kit *kit, const char *constraints, const char *layout,
                            bool trains) {
-  egraph_plan *plan;
+  egraph_result *result;
   char *text, line[32];
-  assert_ok(plan_stack(kit, constraints, trains, &plan));
-  assert_int_equal(egraph_plan_report_of(plan)->blocks, BLOCKS - 3);
-  assert_ok(egraph_plan_print(&kit->alloc, plan, false, &text));
+  assert_ok(plan_stack(kit, constraints, trains, &result));
+  assert_int_equal(egraph_result_report(result)->blocks, BLOCKS - 3);
+  assert_ok(egraph_plan_print(&kit->alloc, egraph_result_plan(result), false, &text));
   const char *outputs = strstr(text, "\noutputs\n");
   assert_non_null(outputs);
   (void)snprintf(line, sizeof line, "@%s as y\n", layout);
   assert_non_null(strstr(outputs, line));
   egraph_string_free(&kit->alloc, text);
-  egraph_plan_destroy(plan);
+  egraph_result_destroy(result);
 }
 
 /// By the output's name, by that of its value in a folded step, and by wildcards.
@@ -144,8 +144,8 @@ static void names_that_no_value_has_fail(void **state) {
       {"(pin nothing-like-it *=R)", "take the name of an input, weight or result"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    egraph_plan *plan = NULL;
-    assert_int_equal(plan_stack(*state, cases[i].text, true, &plan), EGRAPH_E_ARGUMENT);
+    egraph_result *result = NULL;
+    assert_int_equal(plan_stack(*state, cases[i].text, true, &result), EGRAPH_E_ARGUMENT);
     assert_non_null(strstr(egraph_last_error(), cases[i].message));
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/plan_rivals.h"
+#include "optimize/plan/plan_rivals.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // What became of the baselines on all meshes, for the plan that has won.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_API_PLAN_RIVALS_H
-#define EG_API_PLAN_RIVALS_H
+#ifndef EG_OPTIMIZE_PLAN_PLAN_RIVALS_H
+#define EG_OPTIMIZE_PLAN_PLAN_RIVALS_H
 
-#include "api/planned.h"
 #include "optimize/plan/planner.h"
+#include "pcg/plan.h"
 
 /// The best of each baseline up to now; starts as zeros.
 typedef struct eg_rival_list {

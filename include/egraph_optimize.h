@@ -1,0 +1,291 @@
+// The public API, part: optimization, for one device or many. Conventions as in egraph.h,
+// which includes this.
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph.h" // which includes this before what needs it
+
+#ifndef EGRAPH_OPTIMIZE_H
+#define EGRAPH_OPTIMIZE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- what is asked for ----------------------------------------------------------
+
+/// The machine that the graph is to run on.
+typedef struct egraph_target {
+  size_t size;         // of this struct; set by its default
+  const char *machine; // a shipped machine ("dgx-h100"), this host ("host"), or a file (a
+                       // '/' in it, or ".machine" at its end); "*8" behind it is the
+                       // number of nodes, of "host" that of ranks. NULL: "host"
+  const char *machine_text; // the machine itself, as a file would have it; `machine` then
+                            // names it in messages. NULL: looked for by name
+  const char *mesh;         // "node=2,gpu=4": axes, which multiply to the devices of the
+                    // machine. NULL: all meshes of the machine, the cheapest plan wins
+  double memory_limit; // bytes of a device; 0: what the machine has
+} egraph_target;
+/// "host", all meshes.
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_TARGET, egraph_target)
+
+/// A training step of the graph, instead of the graph itself.
+typedef struct egraph_training {
+  size_t size;           // of this struct; set by its default
+  const char *optimizer; // "sgd", "momentum", "adam", "adamw". NULL: the first of these
+  const char *loss; // "softmax-cross-entropy", "softmax-cross-entropy-of-probabilities",
+                    // "mean-squared-error", of the first output. NULL: the first of these
+  uint32_t micro_batches; // of the graph's batch each, in a step; 0: 1
+  double clip_norm;       // largest norm of all gradients together; 0: no limit
+  double weight_decay;    // added to gradients, times the weight; with "adamw" taken from
+                          // the weight instead, times the learning rate. Of all that is
+                          // trained, biases and scales among it, as PyTorch has it
+  // Patterns of names of weights, in which '*' is any characters; kept during the call.
+  // Of the weights that look like parameters (egraph_training_weights) those are trained
+  // that match one of train_only (none given: all) and none of freeze. A name without '*'
+  // in train_only is trained whatever it looks like.
+  const char *const *freeze, *const *train_only;
+  uint32_t freeze_count, train_only_count;
+  bool mixed_precision; // computes in bfloat16 with float32 weights and states
+} egraph_training;
+/// "sgd", everything else 0.
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_TRAINING, egraph_training)
+
+#define EGRAPH_OPTION(type, name, initial, low, high, help) type name;
+/// How long to search, and what in. "Of one device" marks what a search for a plan
+/// (egraph_optimize) does not read.
+typedef struct egraph_search {
+  size_t size; // of this struct; set by its default
+#include "egraph_search.def"
+  const char *extractor; // of one device: "ilp" (default), "dag" or "tree"
+  const char *scheduler; // "backoff" (default), "yield" or "simple"
+  egraph_math math;      // rules that may be applied
+  // Of a plan:
+  bool no_fold; // search the whole step from the start. Otherwise equal blocks in the
+                // middle get the choices of one in a first search, from whose plan the
+                // whole step is searched on, as far as its size allows
+  bool algebra_first; // first the graph that is cheapest on one device, then how it is
+                      // split, as if one did not depend on the other: to compare
+  bool certify; // make a certificate (egraph_result_certificate); a quarter of the time
+                // is kept for it
+} egraph_search;
+/// The defaults of egraph_search.def.
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_SEARCH, egraph_search)
+
+/// What a plan must keep to, as a file, and as statements of one: "(pin w gpu=S0)
+/// (deliver y gpu=S0) (forbid (all states) R)"; the README has the format. pin says in
+/// which layout a value is made, and an input or weight enters the step; deliver in which
+/// one an output leaves it, however it was made: without it whole on every device, or as
+/// it enters the next step. egraph_plan_run_* hand outputs out whole in any case.
+typedef struct egraph_constraints {
+  size_t size;             // of this struct; set by its default
+  const char *file, *text; // NULL: nothing
+} egraph_constraints;
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_CONSTRAINTS, egraph_constraints)
+
+/// Well-known plans to compare with.
+typedef struct egraph_baselines {
+  size_t size; // of this struct; set by its default
+  bool all; // plan single device, data parallel, ZeRO-1, -2, -3 and a Megatron grid too,
+            // on every mesh (egraph_plan_remarks)
+  // Plan "single-device", "data-parallel", "zero-1", "zero-2", "zero-3" or "megatron"
+  // (its last axis is tensor parallel), or each axis as one of idle, data-parallel,
+  // zero-1, zero-2, zero-3, tensor, any: "node=idle,gpu=zero-1". Cost and bounds are then
+  // of its plans; a batch that its axes do not divide is an error. NULL: the cheapest of
+  // all
+  const char *only;
+} egraph_baselines;
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_BASELINES, egraph_baselines)
+
+/// Groups are borrowed during the call; each may be NULL.
+typedef struct egraph_options {
+  size_t size;                           // of this struct; set by its default
+  const egraph_target *target;           // NULL: one device of this host
+  const egraph_training *training;       // NULL: the graph itself, for inference
+  const egraph_search *search;           // NULL: the defaults
+  const egraph_constraints *constraints; // NULL: none
+  const egraph_baselines *compare;       // NULL: with none
+  /// Called now and then with the phase ("saturate", "profile", "extract"; "plan", also
+  /// after every mesh) and a line about it; returns true to cancel: the best result so
+  /// far is then returned.
+  bool (*progress)(void *user, const char *phase, const char *line);
+  void *user;
+} egraph_options;
+EGRAPH_OPTIONS_DEFAULT(EGRAPH_OPTIMIZE_OPTIONS, egraph_options)
+
+// ---- the search -----------------------------------------------------------------
+
+typedef struct egraph_result egraph_result;
+
+/// Finds the cheapest graph that the rules derive from the given one, and how it runs on
+/// the target.
+///
+/// Of one device (no target, training, constraints, baselines or certificate): saturates
+/// an e-graph with the rules within the budget, extracts the cheapest equivalent graph
+/// under the cost model, and starts again from that graph until a round gains nothing or
+/// a limit ends it. The result is never worse than the input under that model.
+///
+/// Otherwise a plan is searched: what the graph, or the training step of it, becomes by
+/// rules, and how that is split over the devices, are chosen together, within the memory
+/// of a device. The search begins with the cheapest baseline (every axis of the mesh
+/// idle, data parallel, ZeRO or tensor parallel), and with rules from the cheapest plan
+/// that is found without them. Where it ends without a proof, baselines that may be
+/// cheaper are planned with the rest of the time, and the cheapest plan wins; the report
+/// tells of those that the time did not suffice for.
+///
+/// `rules` may be NULL: the graph as it is. `costs` may be NULL: nothing is measured. Of
+/// a target that is this host they are its costs; with `measure`, operators and messages
+/// that they lack are measured as planning asks for them, in up to half of the time (the
+/// allocator is called from the threads that exchange messages); without it, and with few
+/// entries, "host" is a plain processor, by assumption. Of another machine the database
+/// of the costs is read for entries of its device; where there are few, the machine's
+/// figures are the costs.
+///
+/// Limits, and that nothing fits, are reported, not errors; the result depends on the
+/// clock only where a time limit struck. `options` may be NULL: the defaults. Fails with
+/// ARGUMENT (an option out of range, a mesh of another number of devices, nothing to
+/// train, constraints that name nothing or leave no plan: "file:line:col: ..."), PARSE
+/// (machine, mesh, constraints, database), IO, BUSY (database), TYPE (an unsound rule, a
+/// loss that does not fit the output), UNSUPPORTED (of a plan: operators without a
+/// gradient or of unknown type), MEMORY, INTERNAL when two proofs contradict each other.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
+    const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
+    egraph_costs *costs, const egraph_options *options, egraph_result **out);
+EGRAPH_API void egraph_result_destroy(egraph_result *result);
+
+/// What costs of operators rest on: how many are given by override_cost, measured on this
+/// machine, estimated by a model that was fitted to such measurements, or guessed (the
+/// model of a plain CPU core, nothing like them was measured; or a second, because no
+/// back-end runs them). Operators that cost nothing are not counted.
+typedef struct egraph_cost_basis {
+  uint32_t given, measured, estimated, guessed;
+} egraph_cost_basis;
+
+/// Seconds are predicted ones: of one run, or of one step with all its micro-batches, one
+/// thing after the other. Bounds, gaps and statuses hold under these costs, and over
+///   "all variants"      saturation of the given graph ended by itself: every graph that
+///                       the rules derive from it, and no later round gained anything;
+///   "variants reached"  a limit cut saturation off (`stop`): the graphs that the
+///                       e-graphs hold. There may be cheaper ones.
+/// The status is "optimal" when the bound meets the cost over all variants (of a plan: no
+/// plan of the whole step, all blocks free, whose peak of memory is within the limit is
+/// cheaper), "optimal of the variants reached" when it meets it over those, otherwise
+/// "feasible"; of a plan also "infeasible" (proven), and "unknown": none was found. Texts
+/// are borrowed from the result.
+typedef struct egraph_report {
+  double cost_before; // of the graph on one device; of a plan 0 where it is not known
+  double cost_after;  // INFINITY: there is no plan
+  double bound, gap; // lower bound on cost_after, of plans on all meshes that were tried,
+                     // 0: none is known; (after - bound) / after
+  const char *status, *proven_over;
+  // Why saturation of the given graph ended: "saturated", "node-limit",
+  // "iteration-limit", "time-limit", "byte-limit", "work-limit", "depth-limit" (of rules
+  // with several left sides, option multi_depth), "cancelled"; and words that complete
+  // "saturation ...": "stopped at its node limit".
+  const char *stop, *stop_words;
+  egraph_math math; // of the rules that were applied: EGRAPH_MATH_EXACT, whatever was
+                    // allowed, where constants that other rules fold would overflow
+  uint32_t nodes, classes, iterations; // of the e-graphs of all rounds together
+  uint32_t nodes_before, nodes_after;  // of the graph, weight-only ones excluded; of a
+                                       // plan: of the step as given, and as planned
+  uint32_t measured;                   // operators measured in this call
+  double total_seconds;
+
+  // Of one device; otherwise 0.
+  uint32_t rounds; // each from the best graph of those before
+  bool settled; // the last one gained nothing (at most a relative 1e-5): optimizing the
+                // result again would not either. False: a limit ended the rounds
+  double tree_cost, dag_cost;         // what the greedy extractors reach
+  double saturate_work, extract_work; // millions of steps: the same on a busy machine
+  double saturate_seconds, profile_seconds, extract_seconds;
+  uint32_t measured_again;    // measurements repeated, because they decide (settle_limit)
+  bool is_order_clear;        // no rival is within the errors of measured costs; true
+                              // where nothing is measured in this call
+  uint32_t busy;              // measurements of this call made while others used the
+                              // machine (a quarter of it or more)
+  egraph_cost_basis basis;    // of the optimized graph's operators
+  egraph_cost_basis compared; // of all variants of operators that were compared
+
+  // Of a plan; otherwise 0 and NULL.
+  uint32_t meshes;     // that were tried
+  double memory_limit; // bytes of a device; INFINITY: none
+  double least_memory; // no plan, for lack of memory: the least peak of any plan that was
+                       // made, or 0; otherwise 0
+  const char *seed;    // baseline ("zero-1", "node=idle,gpu=zero-1") whose plan this is,
+                       // because the search ended with none as cheap; NULL: the search's
+  uint32_t untried;    // baselines that may be cheaper, on all meshes: the time was over
+  uint32_t blocks;     // equal blocks that had the choices of one in the first search; 0
+  double checked; // the part of the bound that the certificate proves, on the mesh of the
+                  // plan; 0: there is none
+  const char *uncertified; // why there is none for this plan, though one was asked for,
+                           // and what would help; NULL
+  double prepare_seconds, space_seconds, solve_seconds, certify_seconds;
+} egraph_report;
+EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result);
+/// The optimized graph, borrowed; of a plan the step that it splits (egraph_plan_graph).
+/// NULL: there is no plan.
+EGRAPH_API const egraph_graph *egraph_result_graph(const egraph_result *result);
+
+/// How every operator of a graph is split among the devices of a machine, the exchanges
+/// that this takes, the order of steps, what they hold and how long they take
+/// (egraph_plan.h).
+typedef struct egraph_plan egraph_plan;
+/// The plan, borrowed, of one device, too. NULL: there is none (egraph_result_take_plan
+/// says why).
+EGRAPH_API const egraph_plan *egraph_result_plan(const egraph_result *result);
+/// Gives the plan to the caller, with its graph: it stands alone, and the result has
+/// neither from then on. Fails with ARGUMENT where there is none, saying why and what
+/// would help: nothing fits, the limits ended the search, it was taken, or the graph has
+/// open dimensions or operators of unknown type.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_take_plan(egraph_result *result,
+                                                                  egraph_plan **out);
+
+/// A proof, which the program check_certificate derives again: the plan as a choice of
+/// layouts on its mesh, its cost, and a lower bound of all on that mesh
+/// (egraph_report.checked). Borrowed text. Fails with ARGUMENT where there is none: none
+/// was asked for, there is no plan, or as egraph_report.uncertified says.
+EGRAPH_API EGRAPH_NODISCARD egraph_status
+egraph_result_certificate(const egraph_result *result, const char **out);
+
+/// What one rule did in the search, in all rounds together. Names are borrowed from the
+/// result.
+typedef struct egraph_rule_report {
+  const char *name;
+  uint64_t matches;       // found, conditions hold
+  uint64_t rejected;      // candidates ruled out by conditions, and matches by types
+  uint32_t nodes, unions; // that its matches made
+  uint32_t bans;          // how often the scheduler suspended it
+  double seconds;
+} egraph_rule_report;
+/// Of one device as many as the rule set had, in its order; of a plan 0.
+EGRAPH_API uint32_t egraph_result_rule_count(const egraph_result *result);
+/// index < egraph_result_rule_count.
+EGRAPH_API egraph_rule_report egraph_result_rule(const egraph_result *result,
+                                                 uint32_t index);
+/// Of one device which rule made each node of the optimized graph, and what it costs: one
+/// line per node. Of a plan its steps (egraph_plan_print). Free with egraph_string_free.
+/// Fails with ARGUMENT where the graph was taken, or there is no plan.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_explain(
+    const egraph_allocator *alloc, const egraph_result *result, char **out);
+
+/// A floating-point weight of a model that the loss depends on.
+typedef struct egraph_model_weight {
+  const char *name; // borrowed from the graph
+  const char *why;  // "trained", "frozen" (a parameter that the options leave out), "a
+                    // mask", "one element" (added or multiplied), "a statistic" (of a
+                    // batch normalization), "a constant"
+  int64_t elements;
+  bool is_trained;
+  bool is_absent; // its data
+} egraph_model_weight;
+/// Calls back for every such weight, in the order of the graph: what a training step of
+/// its first output trains. Decided by the uses of a weight: operands of products and
+/// convolutions, scales and biases, tables of embeddings. Of `training` (may be NULL)
+/// freeze and train_only are read. Fails with ARGUMENT for a pattern that matches none,
+/// naming the closest, and a graph without outputs.
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_training_weights(
+    const egraph_graph *graph, const egraph_training *training,
+    void (*report)(void *user, const egraph_model_weight *weight), void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

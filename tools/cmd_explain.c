@@ -1,0 +1,90 @@
+// egraph explain: which rule made every operator of a model, or what a plan does.
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+
+#include "tools/plan_files.h"
+#include "tools/result_print.h"
+
+static void print_rule_statistics(const optimize_session *session) {
+  printf("\n%-40s %10s %10s %8s %8s %6s %9s\n", "rule", "matches", "rejected", "nodes",
+         "unions", "bans", "seconds");
+  for (uint32_t i = 0; i < egraph_result_rule_count(session->result); i++) {
+    egraph_rule_report r = egraph_result_rule(session->result, i);
+    if (r.matches != 0)
+      printf("%-40s %10llu %10llu %8u %8u %6u %9.4f\n", r.name,
+             (unsigned long long)r.matches, (unsigned long long)r.rejected, r.nodes,
+             r.unions, r.bans, r.seconds);
+  }
+}
+
+static void print_explanation_json(const char *text) {
+  json_begin();
+  json_text("explanation", text);
+  json_end();
+}
+
+int command_explain(int argc, char **argv) {
+  optimize_flags flags;
+  optimize_flags_init(&flags);
+  flag rows[MAX_OPTIMIZE_FLAGS];
+  size_t count = optimize_flags_rows(&flags, rows);
+  plan_view view = {.against = NULL};
+  rows[count++] = (flag){"--against",
+                         FLAG_TEXT,
+                         &view.against,
+                         "PLAN",
+                         "of a plan: what is different in this one",
+                         0,
+                         0};
+  rows[count++] = (flag){"--unity",
+                         FLAG_SWITCH,
+                         &view.unity,
+                         NULL,
+                         "of a plan: exchanges as Partition, Combine, Replicate, Reduce",
+                         0,
+                         0};
+  rows[count++] = (flag){"--machine",
+                         FLAG_TEXT,
+                         &view.machine,
+                         "NAME",
+                         "of a plan: price its steps anew, one that was edited, say",
+                         0,
+                         0};
+  command cmd = {
+      "explain",
+      "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]",
+      "Optimizes a model and says which rule made every operator of the result; or says "
+      "how a plan splits every operator, what it exchanges and what devices hold.",
+      rows,
+      count,
+      1,
+      1};
+  positional models;
+  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  view.json = flags.json;
+  view.costs = &flags.costs;
+  if (is_plan_file(models.items[0])) return explain_plan_file(models.items[0], &view);
+  if (view.against != NULL || view.machine != NULL || view.unity) {
+    fprintf(stderr,
+            "egraph: %s is no plan (.json); --against, --machine and --unity are of "
+            "plans\n",
+            models.items[0]);
+    return EXIT_USAGE;
+  }
+  optimize_session session;
+  egraph_status status = optimize_run(&flags, models.items[0], &session);
+  char *text = NULL;
+  if (status == EGRAPH_OK) status = egraph_result_explain(NULL, session.result, &text);
+  if (status == EGRAPH_OK) {
+    if (flags.json) {
+      print_explanation_json(text);
+    } else {
+      print_graph_text(&session);
+      printf("\n%s", text);
+      print_rule_statistics(&session);
+    }
+  }
+  egraph_string_free(NULL, text);
+  return optimize_finish(&session, status);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/result_print.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/plan_files.h"
+
+// ---- one device -------------------------------------------------------------------
+
+static void print_basis_json(const char *name, const egraph_cost_basis *basis) {
+  json_open(name, '{');
+  json_int("measured", basis->measured);
+  json_int("estimated", basis->estimated);
+  json_int("guessed", basis->guessed);
+  json_int("given", basis->given);
+  json_close('}');
+}
+
+void print_graph_json(const optimize_session *session) {
+  const egraph_report *r = egraph_result_report(session->result);
+  json_begin();
+  json_real("cost_before", r->cost_before);
+  json_real("cost_after", r->cost_after);
+  json_real("bound", r->bound);
+  json_real("gap", r->gap);
+  json_text("status", r->status);
+  json_text("proven_over", r->proven_over);
+  json_text("stop", r->stop);
+  json_text("math", egraph_math_name(r->math));
+  json_int("rounds", r->rounds);
+  json_bool("settled", r->settled);
+  json_int("nodes", r->nodes);
+  json_int("classes", r->classes);
+  json_int("iterations", r->iterations);
+  json_int("nodes_before", r->nodes_before);
+  json_int("nodes_after", r->nodes_after);
+  json_real("tree_cost", r->tree_cost);
+  json_real("dag_cost", r->dag_cost);
+  json_int("measured", r->measured);
+  json_int("measured_again", r->measured_again);
+  json_bool("order_clear", r->is_order_clear);
+  json_int("measured_while_busy", r->busy);
+  json_open("open", '[');
+  for (uint32_t i = 0; i < egraph_graph_open_dims(session->graph); i++) {
+    egraph_dim dim;
+    if (egraph_graph_open_dim(session->graph, i, &dim) != EGRAPH_OK) break;
+    json_open(NULL, '{');
+    json_text("dim", dim.name);
+    json_int("example", (uint64_t)dim.size);
+    json_close('}');
+  }
+  json_close(']');
+  print_basis_json("costs", &r->basis);
+  print_basis_json("costs_compared", &r->compared);
+  json_open("work", '{');
+  json_real("saturate", r->saturate_work);
+  json_real("extract", r->extract_work);
+  json_close('}');
+  json_open("seconds", '{');
+  json_real("saturate", r->saturate_seconds);
+  json_real("profile", r->profile_seconds);
+  json_real("extract", r->extract_seconds);
+  json_real("total", r->total_seconds);
+  json_close('}');
+  json_open("rules", '[');
+  for (uint32_t i = 0; i < egraph_result_rule_count(session->result); i++) {
+    egraph_rule_report rule = egraph_result_rule(session->result, i);
+    if (rule.matches == 0) continue;
+    json_open(NULL, '{');
+    json_text("name", rule.name);
+    json_int("matches", rule.matches);
+    json_int("rejected", rule.rejected);
+    json_int("nodes", rule.nodes);
+    json_int("unions", rule.unions);
+    json_close('}');
+  }
+  json_close(']');
+  json_end();
+}
+
+static void print_basis_text(const char *name, const egraph_cost_basis *basis) {
+  printf("%s %u measured, %u estimated from measurements, %u guessed", name,
+         basis->measured, basis->estimated, basis->guessed);
+  if (basis->given != 0) printf(", %u given", basis->given);
+}
+
+/// Dimensions that stay open, with the sizes that costs are of.
+static void print_open_dims(const egraph_graph *graph) {
+  uint32_t count = egraph_graph_open_dims(graph);
+  for (uint32_t i = 0; i < count; i++) {
+    egraph_dim dim;
+    if (egraph_graph_open_dim(graph, i, &dim) != EGRAPH_OK) return;
+    printf("%s%s (example %lld)%s", i == 0 ? "open        " : "", dim.name,
+           (long long)dim.size, i + 1 < count ? ", " : "\n");
+  }
+}
+
+/// Only where there is something to say.
+static void print_measuring(const egraph_report *r) {
+  if (r->measured_again != 0 || !r->is_order_clear)
+    printf("measured    %u again, because they decide; %s\n", r->measured_again,
+           r->is_order_clear ? "the order is clear"
+                             : "the time was over before the order was clear "
+                               "(--settle-limit)");
+  if (r->busy != 0)
+    printf(
+        "busy        %u operators were measured while others used the machine; when it "
+        "is quiet, egraph profile MODEL --again measures anew\n",
+        r->busy);
+}
+
+void print_graph_text(const optimize_session *session) {
+  const egraph_report *r = egraph_result_report(session->result);
+  print_open_dims(session->graph);
+  printf("predicted   %.3f ms -> %.3f ms (%.2fx), %u -> %u operators\n",
+         1e3 * r->cost_before, 1e3 * r->cost_after,
+         r->cost_after > 0 ? r->cost_before / r->cost_after : 1.0, r->nodes_before,
+         r->nodes_after);
+  printf("proven      %s, bound %.3f ms, gap %.4f %% (%s); saturation %s\n", r->status,
+         1e3 * r->bound, 100 * r->gap, r->proven_over, r->stop_words);
+  printf("search      %u %s, %s; e-graphs: %u nodes, %u classes, %u iterations\n",
+         r->rounds, r->rounds == 1 ? "round" : "rounds",
+         r->settled ? "the last gained nothing" : "ended by a limit", r->nodes,
+         r->classes, r->iterations);
+  if (r->math != session->math)
+    printf("math        exact: constants that %s rules fold overflow here\n",
+           egraph_math_name(session->math));
+  print_basis_text("costs       operators:", &r->basis);
+  print_basis_text("; variants compared:", &r->compared);
+  printf("\n");
+  print_measuring(r);
+  printf("greedy      tree %.3f ms, dag %.3f ms\n", 1e3 * r->tree_cost,
+         1e3 * r->dag_cost);
+  printf("work        saturate %.0f, extract %.0f million steps\n", r->saturate_work,
+         r->extract_work);
+  printf(
+      "seconds     saturate %.2f, costs %.2f (%u measured), extract %.2f, total %.2f\n",
+      r->saturate_seconds, r->profile_seconds, r->measured, r->extract_seconds,
+      r->total_seconds);
+}
+
+// ---- plans: JSON ------------------------------------------------------------------
+
+static void exchange_json(void *user, const egraph_plan_exchange *exchange) {
+  (void)user;
+  json_open(NULL, '{');
+  json_text("phase", exchange->phase);
+  json_text("kind", exchange->kind);
+  json_text("axis", exchange->axis);
+  json_int("count", exchange->count);
+  json_real("bytes", exchange->bytes);
+  json_real("seconds", exchange->seconds);
+  json_close('}');
+}
+
+static void store_json(void *user, const egraph_plan_store *store) {
+  (void)user;
+  json_open(store->kind, '{');
+  json_real("at_peak", store->at_peak);
+  json_real("most", store->most);
+  json_close('}');
+}
+
+static bool is_certified(const egraph_report *r) {
+  return isfinite(r->cost_after) && r->uncertified == NULL;
+}
+
+static void report_json(const egraph_result *result, const char *certificate) {
+  const egraph_report *r = egraph_result_report(result);
+  const egraph_plan *plan = egraph_result_plan(result);
+  egraph_plan_info info = egraph_plan_info_of(plan);
+  json_text("status", r->status);
+  json_real("cost", r->cost_after);
+  json_real("bound", r->bound);
+  json_real("gap", r->gap);
+  if (certificate != NULL) {
+    json_real("checked", is_certified(r) ? r->checked : INFINITY);
+    json_bool("bound_unchecked", r->meshes > 1 || r->checked < r->bound);
+  }
+  json_text("proven_over", r->proven_over);
+  json_text("mesh", info.mesh);
+  if (r->seed != NULL) json_text("seed", r->seed);
+  json_int("untried", r->untried);
+  json_int("devices", info.devices);
+  json_int("meshes", r->meshes);
+  json_int("micro_batches", info.micro_batches);
+  json_int("nodes", plan != NULL ? r->nodes_after : r->nodes_before);
+  json_int("blocks", r->blocks);
+  json_int("measured", r->measured);
+  json_open("egraph", '{');
+  json_int("nodes", r->nodes);
+  json_int("classes", r->classes);
+  json_int("iterations", r->iterations);
+  json_text("stop", r->stop);
+  json_close('}');
+  json_real("memory_bytes", plan == NULL ? INFINITY : info.memory);
+  json_real("memory_limit_bytes", r->memory_limit);
+  json_real("least_memory_bytes", r->least_memory > 0 ? r->least_memory : INFINITY);
+  json_open("seconds", '{');
+  json_real("prepare", r->prepare_seconds);
+  json_real("space", r->space_seconds);
+  json_real("solve", r->solve_seconds);
+  if (certificate != NULL) json_real("certify", r->certify_seconds);
+  json_real("total", r->total_seconds);
+  json_close('}');
+}
+
+egraph_status print_plan_json(const egraph_result *result, const char *certificate) {
+  const egraph_plan *plan = egraph_result_plan(result);
+  bool is_there = plan != NULL;
+  egraph_status status = EGRAPH_OK;
+  json_begin();
+  report_json(result, certificate);
+  json_open("collectives", '[');
+  if (is_there) status = egraph_plan_account(plan, exchange_json, NULL, NULL);
+  json_close(']');
+  json_open("memory", '{');
+  if (is_there && status == EGRAPH_OK)
+    status = egraph_plan_account(plan, NULL, store_json, NULL);
+  json_close('}');
+  char *remarks = NULL;
+  if (is_there && status == EGRAPH_OK)
+    status = egraph_plan_remarks(NULL, plan, true, &remarks);
+  json_value("remarks", remarks != NULL ? remarks : "null");
+  egraph_string_free(NULL, remarks);
+  json_end();
+  return status;
+}
+
+// ---- plans: text ------------------------------------------------------------------
+
+static void print_exchange(void *user, const egraph_plan_exchange *exchange) {
+  bool *any = user;
+  if (!*any)
+    printf("\n%-9s %-15s %-12s %8s %14s %12s\n", "phase", "collective", "axis", "count",
+           "bytes", "seconds");
+  *any = true;
+  printf("%-9s %-15s %-12s %8" PRIu64 " %14.0f %12.3g\n", exchange->phase, exchange->kind,
+         exchange->axis, exchange->count, exchange->bytes, exchange->seconds);
+}
+
+static void print_store(void *user, const egraph_plan_store *store) {
+  (void)user;
+  if (store->most > 0)
+    printf("  %-13s %14.0f at the peak, %.0f at most\n", store->kind, store->at_peak,
+           store->most);
+}
+
+static void print_report(const egraph_result *result) {
+  const egraph_report *r = egraph_result_report(result);
+  egraph_plan_info info = egraph_plan_info_of(egraph_result_plan(result));
+  printf("plan      %s on %s: %u devices, %u micro-batches, %u nodes; meshes tried: %u\n",
+         r->status, info.mesh[0] != '\0' ? info.mesh : "one device", info.devices,
+         info.micro_batches, r->nodes_after, r->meshes);
+  if (r->blocks != 0)
+    printf("blocks    %u equal ones had the choices of one in the first search\n",
+           r->blocks);
+  printf("e-graph   %u nodes, %u classes, %u iterations, %s\n", r->nodes, r->classes,
+         r->iterations, r->stop);
+  if (r->measured != 0)
+    printf("measured  %u operators of this host, for the profile database\n",
+           r->measured);
+  printf("cost      %.6g s, bound %.6g s, gap %.4f %%, over %s\n", r->cost_after,
+         r->bound, 100 * r->gap, r->proven_over);
+  if (r->seed != NULL)
+    printf("seed      the plan is that of %s; the search found none as cheap\n", r->seed);
+  if (r->untried != 0)
+    printf("untried   %u baselines that may be cheaper: the time was over\n", r->untried);
+  printf("memory    %.0f bytes of a device", info.memory);
+  if (isinf(r->memory_limit))
+    printf(", no limit\n");
+  else
+    printf(", limit %.0f\n", r->memory_limit);
+}
+
+static void print_proof(const egraph_result *result, const char *certificate) {
+  const egraph_report *r = egraph_result_report(result);
+  egraph_plan_info info = egraph_plan_info_of(egraph_result_plan(result));
+  if (certificate == NULL || !is_certified(r)) return;
+  printf("proof     %s", certificate);
+  if (r->meshes > 1)
+    printf(", of %s alone", info.mesh[0] != '\0' ? info.mesh : "one device");
+  if (r->checked < r->bound) printf(", bound unchecked beyond %.6g s", r->checked);
+  printf("; %.2f seconds\n", r->certify_seconds);
+}
+
+egraph_status print_plan_text(const egraph_result *result, const char *certificate) {
+  const egraph_report *r = egraph_result_report(result);
+  const egraph_plan *plan = egraph_result_plan(result);
+  bool any = false;
+  print_report(result);
+  print_proof(result, certificate);
+  egraph_status status = egraph_plan_account(plan, NULL, print_store, NULL);
+  if (status == EGRAPH_OK) status = plan_print_remarks(plan);
+  printf("seconds   %.2f: prepare %.2f, space %.2f, solve %.2f\n", r->total_seconds,
+         r->prepare_seconds, r->space_seconds, r->solve_seconds);
+  if (status == EGRAPH_OK) status = egraph_plan_account(plan, print_exchange, NULL, &any);
+  return status;
+}
