@@ -6,7 +6,7 @@
 #include "api/convert.h"
 #include "api/planned.h"
 #include "api/require.h"
-#include "pcg/plan_life.h"
+#include "pcg/plan_summary.h"
 #include "pcg/plan_words.h"
 
 static_assert((int)EGRAPH_MAX_AXES == (int)EG_MAX_MESH_AXES, "one limit of axes");
@@ -259,17 +259,18 @@ uint32_t egraph_plan_step_blocks(const egraph_plan *plan, uint32_t step) {
 
 // ---- memory -----------------------------------------------------------------------
 
-/// Adds up what begins and ends with each step; sums of whole bytes are exact.
-static egraph_status sum_lives(const eg_plan *plan, egraph_allocator alloc, double *at) {
-  eg_lives lives;
-  eg_lives_init(&lives, alloc);
-  egraph_status status = eg_plan_lives(plan, alloc, &lives);
-  for (size_t i = 0; status == EGRAPH_OK && i < lives.len; i++) {
-    at[lives.data[i].from] += lives.data[i].bytes;
-    at[lives.data[i].until + 1] -= lives.data[i].bytes;
-  }
-  eg_lives_deinit(&lives);
-  return status;
+typedef struct memory_visit {
+  void (*each)(void *user, uint32_t step, double bytes);
+  void *user;
+  uint32_t steps;
+} memory_visit;
+
+static void add_stores(void *user, uint32_t step, const double *now) {
+  const memory_visit *v = user;
+  double bytes = 0; // whole ones: the sum is exact
+  for (int s = 0; s < EG_STORES; s++)
+    bytes += now[s];
+  if (step < v->steps) v->each(v->user, step, bytes);
 }
 
 egraph_status egraph_plan_visit_memory(const egraph_plan *plan,
@@ -278,14 +279,6 @@ egraph_status egraph_plan_visit_memory(const egraph_plan *plan,
                                        void *user) {
   EG_REQUIRE(plan);
   EG_REQUIRE_CALL(each);
-  uint32_t count = egraph_plan_step_count(plan);
-  double *at, now = 0;
-  EG_TRY(eg_alloc(plan->alloc, (size_t)count + 2, sizeof *at, &at));
-  egraph_status status = sum_lives(plan_of(plan), plan->alloc, at);
-  for (uint32_t step = 0; status == EGRAPH_OK && step < count; step++) {
-    now += at[step];
-    each(user, step, now);
-  }
-  eg_free(plan->alloc, at, (size_t)count + 2, sizeof *at);
-  return status;
+  memory_visit v = {.each = each, .user = user, .steps = egraph_plan_step_count(plan)};
+  return eg_plan_visit_memory(plan_of(plan), plan->alloc, add_stores, &v);
 }

@@ -13,8 +13,9 @@
 // States are numbered in their order, outputs in that of the graph. A node is named by
 // its first result. A state that no step makes is there from the start. An axis that is
 // not among the actions replicates; "bytes" may be left out and must be right. A state of
-// a folded graph that stands for several blocks has "more_blocks", one less. Data of
-// weights beyond 64 elements and memory formats of states are not in the file.
+// a folded graph that stands for several blocks has "more_blocks", one less. A
+// layout names its memory format where that is not plain: "S0,R:nhwc". Data of weights
+// beyond 64 elements is not in the file.
 // "baselines" (pcg/plan_why.h), of a plan that was compared with others, and
 // "single_device_seconds" (pcg/plan_worth.h) may be left out.
 // SPDX-License-Identifier: Apache-2.0

@@ -170,10 +170,11 @@ static egraph_status build_move(builder *b, uint32_t number, const eg_step_recor
   if ((record->axis == NULL) != is_reorder || record->from == EG_PLAN_NONE ||
       record->to == EG_PLAN_NONE || record->action_count != 0 ||
       record->operand_count != 0 || record->result_count != 0)
-    return BAD(b,
-               "a move has \"from\" and \"to\", but for a reorder \"axis\", and neither "
-               "\"actions\" nor \"operands\" nor \"results\"; at $.steps[%" PRIu32 "]",
-               number);
+    return BAD(
+        b,
+        "a move has \"from\", \"to\" and, unless it is a reorder, \"axis\"; it has no "
+        "\"actions\", \"operands\" or \"results\"; at $.steps[%" PRIu32 "]",
+        number);
   if (!eg_transition_find(record->move, &told.kind))
     return BAD(b, "'%.64s' is no move; at $.steps[%" PRIu32 "].move", record->move,
                number);

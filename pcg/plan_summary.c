@@ -58,7 +58,43 @@ typedef struct changes {
   double begins[EG_STORES], ends[EG_STORES];
 } changes;
 
-static void look_at(uint32_t step, const double *now, eg_plan_summary *out) {
+static egraph_status
+visit_lives(const eg_lives *lives, uint32_t steps, egraph_allocator alloc,
+            void (*each)(void *user, uint32_t step, const double *now), void *user) {
+  changes *at;
+  EG_TRY(eg_alloc(alloc, steps, sizeof *at, &at));
+  for (size_t i = 0; i < lives->len; i++) {
+    const eg_life *life = &lives->data[i];
+    at[life->from].begins[life->store] += life->bytes;
+    at[life->until].ends[life->store] += life->bytes;
+  }
+  double now[EG_STORES] = {0};
+  for (uint32_t t = 0; t < steps; t++) {
+    for (int s = 0; s < EG_STORES; s++)
+      now[s] += at[t].begins[s];
+    each(user, t, now);
+    for (int s = 0; s < EG_STORES; s++)
+      now[s] -= at[t].ends[s];
+  }
+  eg_free(alloc, at, steps, sizeof *at);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_visit_memory(const eg_plan *plan, egraph_allocator alloc,
+                                   void (*each)(void *user, uint32_t step,
+                                                const double *now),
+                                   void *user) {
+  uint32_t steps = plan->steps.len == 0 ? 1 : (uint32_t)plan->steps.len;
+  eg_lives lives;
+  eg_lives_init(&lives, alloc);
+  egraph_status status = eg_plan_lives(plan, alloc, &lives);
+  if (status == EGRAPH_OK) status = visit_lives(&lives, steps, alloc, each, user);
+  eg_lives_deinit(&lives);
+  return status;
+}
+
+static void look_at(void *user, uint32_t step, const double *now) {
+  eg_plan_summary *out = user;
   double total = 0;
   for (int s = 0; s < EG_STORES; s++) {
     total += now[s];
@@ -71,40 +107,14 @@ static void look_at(uint32_t step, const double *now, eg_plan_summary *out) {
     out->at_peak[s] = now[s];
 }
 
-static egraph_status add_memory(const eg_lives *lives, uint32_t steps,
-                                egraph_allocator alloc, eg_plan_summary *out) {
-  changes *at;
-  EG_TRY(eg_alloc(alloc, steps, sizeof *at, &at));
-  for (size_t i = 0; i < lives->len; i++) {
-    const eg_life *life = &lives->data[i];
-    at[life->from].begins[life->store] += life->bytes;
-    at[life->until].ends[life->store] += life->bytes;
-  }
-  double now[EG_STORES] = {0};
-  for (uint32_t t = 0; t < steps; t++) {
-    for (int s = 0; s < EG_STORES; s++)
-      now[s] += at[t].begins[s];
-    look_at(t, now, out);
-    for (int s = 0; s < EG_STORES; s++)
-      now[s] -= at[t].ends[s];
-  }
-  eg_free(alloc, at, steps, sizeof *at);
-  return EGRAPH_OK;
-}
-
 egraph_status eg_plan_summary_make(const eg_plan *plan, egraph_allocator alloc,
                                    eg_plan_summary *out) {
-  uint32_t steps = plan->steps.len == 0 ? 1 : (uint32_t)plan->steps.len;
   eg_plan_summary summary = {.micro_batches = plan->micro_batches, .mesh = plan->mesh};
-  eg_lives lives;
   eg_arena arena;
-  eg_lives_init(&lives, alloc);
   eg_arena_init(&arena, alloc);
   egraph_status status = add_steps(plan, &arena, &summary);
-  if (status == EGRAPH_OK) status = eg_plan_lives(plan, alloc, &lives);
-  if (status == EGRAPH_OK) status = add_memory(&lives, steps, alloc, &summary);
+  if (status == EGRAPH_OK) status = eg_plan_visit_memory(plan, alloc, look_at, &summary);
   eg_arena_deinit(&arena);
-  eg_lives_deinit(&lives);
   if (status == EGRAPH_OK) *out = summary;
   return status;
 }

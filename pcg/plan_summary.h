@@ -38,6 +38,11 @@ typedef struct eg_plan_summary {
 /// Sums up a plan that passes eg_plan_check.
 egraph_status eg_plan_summary_make(const eg_plan *plan, egraph_allocator alloc,
                                    eg_plan_summary *out);
+/// Calls back for every step, or once where there is none, with the bytes of each store.
+egraph_status eg_plan_visit_memory(const eg_plan *plan, egraph_allocator alloc,
+                                   void (*each)(void *user, uint32_t step,
+                                                const double now[EG_STORES]),
+                                   void *user);
 /// Text for people.
 egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summary);
 /// One JSON object:

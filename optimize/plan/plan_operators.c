@@ -33,13 +33,6 @@ static void put_types(const eg_tensor_fact *fact, eg_type *out) {
     out[i] = fact->parts[i];
 }
 
-/// Whether operands are left that are not in the mask.
-static bool has_others(uint64_t mask, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    if ((mask & eg_operand_bit(i)) == 0) return true;
-  return false;
-}
-
 static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
                              eg_node_spec *out) {
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(a->space->egraph, class);
@@ -50,13 +43,13 @@ static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
        k++) // of a tuple, which only a part reads: type 0
     types[k] = eg_tensor_egraph_fact(a->space->egraph, term->children[k])->type;
   put_types(fact, types + term->arity);
-  uint64_t fixed = 0;
+  uint64_t constants = 0;
   for (uint32_t k = 0; k < term->arity; k++)
-    if (a->space->values.data[a->space->value_of[term->children[k].id]].is_fixed)
-      fixed |= eg_operand_bit(k);
+    if (a->space->values.data[a->space->value_of[term->children[k].id]].is_constant)
+      constants |= eg_operand_bit(k);
   *out =
       (eg_node_spec){.attrs = eg_tensor_egraph_attrs_at(a->space->egraph, term->payload),
-                     .weight_mask = has_others(fixed, term->arity) ? fixed : 0,
+                     .weight_mask = eg_constant_operands(constants, term->arity),
                      .inputs = types,
                      .input_count = term->arity,
                      .results = types + term->arity,

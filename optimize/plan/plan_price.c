@@ -32,21 +32,24 @@ egraph_status eg_reorder_price(const eg_plan_costs *costs, const eg_type *from,
   return costs->node(costs->self, &spec, out);
 }
 
-/// Operands that are there from the start, the same in every step; none where all are:
-/// the step is there to make something of them. `constants`: eg_plan_constants.
-static uint64_t constant_operands(const eg_plan *plan, const eg_plan_step *step,
-                                  uint32_t count, const bool *constants) {
+uint64_t eg_constant_operands(uint64_t constants, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if ((constants & eg_operand_bit(i)) == 0) return constants;
+  return 0;
+}
+
+/// Operands that are there from the start, the same in every step. `constants`:
+/// eg_plan_constants.
+static uint64_t constants_of(const eg_plan *plan, const eg_plan_step *step,
+                             uint32_t count, const bool *constants) {
   uint64_t mask = 0;
-  bool has_others = false;
   for (uint32_t i = 0; i < count; i++) {
     const eg_plan_state *state =
         &plan->states.data[plan->operands.data[step->operands + i]];
     if (state->step == EG_PLAN_NONE && constants[state->value.id])
       mask |= eg_operand_bit(i);
-    else
-      has_others = true;
   }
-  return has_others ? mask : 0;
+  return eg_constant_operands(mask, count);
 }
 
 static egraph_status price_node(const eg_plan *plan, eg_plan_step *step,
@@ -56,8 +59,7 @@ static egraph_status price_node(const eg_plan *plan, eg_plan_step *step,
   const eg_strategy *strategy;
   EG_TRY(eg_plan_spread(plan, step, arena, &spread, &strategy));
   eg_spread mine = *spread;
-  mine.spec.weight_mask =
-      constant_operands(plan, step, spread->spec.input_count, constants);
+  mine.spec.weight_mask = constants_of(plan, step, spread->spec.input_count, constants);
   return eg_strategy_price(costs, &mine, &plan->mesh, strategy, arena, &step->seconds);
 }
 

@@ -6,6 +6,10 @@
 #include "optimize/plan/plan_costs.h"
 #include "pcg/plan.h"
 
+/// The weights among the operands of a node that runs in every step, of a mask of
+/// constants (eg_operand_bit): none where all are, as it is there to make something of
+/// them.
+uint64_t eg_constant_operands(uint64_t constants, uint32_t count);
 /// Seconds of one execution of an operator in a strategy, its halos included. The arena
 /// is scratch.
 egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spread,

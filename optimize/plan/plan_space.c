@@ -239,7 +239,7 @@ static void mark_sums(eg_plan_space *space) {
 }
 
 /// Weights that nothing carries from step to step.
-static void mark_fixed(eg_plan_space *space) {
+static void mark_constants(eg_plan_space *space) {
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   const eg_step_info *info = space->info;
   for (uint32_t i = 0; i < eg_graph_value_count(graph); i++) {
@@ -248,13 +248,13 @@ static void mark_fixed(eg_plan_space *space) {
     uint32_t v = is_weight ? eg_plan_space_value(space, eg_tensor_egraph_value_class(
                                                             space->egraph, value))
                            : EG_SPACE_NONE;
-    if (v != EG_SPACE_NONE) space->values.data[v].is_fixed = true;
+    if (v != EG_SPACE_NONE) space->values.data[v].is_constant = true;
   }
   for (uint32_t i = 0; i < info->carried_count; i++)
     space->values
         .data[eg_plan_space_value(
             space, eg_tensor_egraph_value_class(space->egraph, info->carried[i].entry))]
-        .is_fixed = false;
+        .is_constant = false;
 }
 
 static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
@@ -270,7 +270,7 @@ static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   EG_TRY(status);
   EG_TRY(number_values(space, costs));
   mark_sums(space);
-  mark_fixed(space);
+  mark_constants(space);
   EG_TRY(eg_plan_phases_find(space));
   EG_TRY(eg_plan_operators_add(space, costs));
   EG_TRY(eg_plan_seams_find(space));

@@ -29,9 +29,9 @@ typedef struct eg_space_value {
   uint32_t block; // of a folded step, EG_BLOCK_OUTSIDE, EG_BLOCK_SEVERAL
   uint32_t times; // equal blocks that this one stands for
   bool is_tuple;
-  bool is_entry; // an input or weight: there from the start
-  bool is_fixed; // a weight that is the same in every step
-  bool is_sum;   // accumulates over micro-batches: entry and exit share their memory
+  bool is_entry;    // an input or weight: there from the start
+  bool is_constant; // a weight that is the same in every step
+  bool is_sum;      // accumulates over micro-batches: entry and exit share their memory
   // Bit per axis: partial sums (maxima) are made, or wanted, along it.
   uint8_t makes_sum, makes_max, wants_sum, wants_max;
 } eg_space_value;
