@@ -22,6 +22,7 @@ static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit
 static const double PROVEN_GAP = 1e-9;
 static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
 enum { MOST_STRATEGIES = 1000 };
+static const double LESS = 0.85, LEAST_KEPT = 0.4; // of the limit
 static const double FINE = 5e-3; // of the limit: what the search leaves between
 // Of going through all solutions: a plan that is made and weighed counts as so many tried
 // strategies. About half a second.
@@ -301,9 +302,10 @@ static egraph_status weigh_next(void *user, const eg_layout_solution *solution) 
   return EGRAPH_OK;
 }
 
-static egraph_status walk(fitter *f, double share, uint64_t steps) {
+/// Of what keeps at most so much, whatever its plan's peak is.
+static egraph_status walk(fitter *f, double kept, double share, uint64_t steps) {
   for (uint32_t r = 0; r < f->rows; r++)
-    f->model->problem.memory_limit[r] = f->limit;
+    f->model->problem.memory_limit[r] = kept;
   uint64_t left = work_left(f, 1) / WALK_WORK;
   f->walk_share = share;
   f->walk = (eg_plan_walk){.most_cost = f->least_cost * share,
@@ -332,10 +334,20 @@ static bool is_small(const fitter *f) {
 /// of this cost is the cheapest then.
 static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
   if (!wants_best(f) || !is_small(f)) return EGRAPH_OK;
-  EG_TRY(walk(f, 1 - PROVEN_GAP, steps));
+  EG_TRY(walk(f, f->limit, 1 - PROVEN_GAP, steps));
   if (!f->walk.is_complete) return EGRAPH_OK;
   if (!f->out->has_plan) first->status = EG_LAYOUT_NO_MEMORY;
   if (f->out->has_plan) first->bound = f->out->cost;
+  return EGRAPH_OK;
+}
+
+/// Where nothing has fitted and there was too much to go through: what keeps less is
+/// less, and its plans have room.
+static egraph_status go_through_less(fitter *f) {
+  if (!wants_best(f) || !is_small(f)) return EGRAPH_OK;
+  for (double kept = LESS; kept > LEAST_KEPT && !f->out->has_plan; kept *= LESS)
+    EG_TRY(walk(f, kept * f->limit, 1 - PROVEN_GAP, MOST_STEPS));
+  f->walk.is_complete = false; // of all
   return EGRAPH_OK;
 }
 
@@ -343,7 +355,7 @@ static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
 static egraph_status go_through_equals(fitter *f) {
   if (!wants_best(f)) return EGRAPH_OK;
   f->walk.is_complete = false;
-  if (is_small(f)) EG_TRY(walk(f, 1 + PROVEN_GAP / 4, FEW_STEPS));
+  if (is_small(f)) EG_TRY(walk(f, f->limit, 1 + PROVEN_GAP / 4, FEW_STEPS));
   return f->walk.is_complete ? EGRAPH_OK : lower_peak(f);
 }
 
@@ -406,6 +418,7 @@ static egraph_status fit(fitter *f) {
     }
     if (!f->out->has_plan && !f->walk.is_complete) {
       EG_TRY(tighten(f, &last, &most, &too_much));
+      if (!f->out->has_plan) EG_TRY(go_through_less(f));
       if (f->out->has_plan) EG_TRY(loosen(f, most, too_much));
     }
   }
