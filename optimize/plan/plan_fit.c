@@ -22,7 +22,7 @@ static const double MOST_CLOCK = 5e-8; // seconds of a step: the second limit
 static const double PROVEN_GAP = 1e-9;
 static const double ANY_GAP = 0.01; // with which a search does not ask for the cheapest
 enum { MOST_STRATEGIES = 1000 };
-static const double LESS = 0.85, LEAST_KEPT = 0.4; // of the limit
+static const double LEAST_KEPT = 0.4, MORE = 1.2; // of the limit
 static const double FINE = 5e-3; // of the limit: what the search leaves between
 // Of going through all solutions: a plan that is made and weighed counts as so many tried
 // strategies. About half a second.
@@ -344,9 +344,13 @@ static egraph_status go_through(fitter *f, uint64_t steps, attempt *first) {
 /// Where nothing has fitted and there was too much to go through: what keeps less is
 /// less, and its plans have room.
 static egraph_status go_through_less(fitter *f) {
+  uint64_t left = MOST_STEPS;
   if (!wants_best(f) || !is_small(f)) return EGRAPH_OK;
-  for (double kept = LESS; kept > LEAST_KEPT && !f->out->has_plan; kept *= LESS)
-    EG_TRY(walk(f, kept * f->limit, 1 - PROVEN_GAP, MOST_STEPS));
+  for (double kept = LEAST_KEPT; kept < 1 && !f->out->has_plan; kept *= MORE) {
+    EG_TRY(walk(f, kept * f->limit, 1 - PROVEN_GAP, left));
+    if (!f->walk.is_complete || f->walk.steps >= left) break;
+    left -= f->walk.steps;
+  }
   f->walk.is_complete = false; // of all
   return EGRAPH_OK;
 }
