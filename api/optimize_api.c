@@ -12,7 +12,6 @@
 #include "optimize/plan/machine_costs.h"
 #include "optimize/plan/plan_price.h"
 #include "optimize/predict.h"
-#include "pcg/open_sizes.h"
 #include "pcg/plan_single.h"
 
 // ---- costs ----------------------------------------------------------------------
@@ -170,8 +169,6 @@ static egraph_status plan_single(const eg_optimize_call *call, egraph_result *re
   static const eg_machine_mesh single = {.mesh = {.axis_count = 0}};
   eg_loaded_plan made = {.graph = result->optimization->graph};
   eg_machine host;
-  EG_TRY(eg_graph_check_fixed(made.graph, "a plan"));
-  EG_TRY(eg_graph_check_known(made.graph, "planned"));
   EG_TRY(eg_machine_load(&call->alloc, "host*1", &host));
   eg_machine_costs costs = {.device = {.machine = &host, .model = call->costs->model},
                             .mesh = &single};
@@ -192,10 +189,9 @@ static egraph_status plan_single(const eg_optimize_call *call, egraph_result *re
 /// a result all the same.
 static egraph_status plan_if_possible(const eg_optimize_call *call,
                                       egraph_result *result) {
-  egraph_status status = plan_single(call, result);
-  if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT)
+  if (eg_optimize_check_plannable(result->optimization->graph) != EGRAPH_OK)
     return eg_text_append(&result->no_plan, egraph_last_error());
-  EG_TRY(status);
+  EG_TRY(plan_single(call, result));
   return eg_proof_check_equal("plan of the optimized graph", result->report.cost_after,
                               result->plan->info.cost);
 }

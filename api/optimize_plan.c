@@ -36,6 +36,7 @@ static egraph_status read_training(const egraph_training *o, eg_training_options
   if (o == NULL) return EGRAPH_OK;
   EG_TRY(check_amount("clip_norm", o->clip_norm));
   EG_TRY(check_amount("weight_decay", o->weight_decay));
+  EG_TRY(eg_training_patterns_check(o));
   const char *optimizer =
       o->optimizer != NULL ? o->optimizer : egraph_training_default().optimizer;
   if (!eg_optimizer_find(optimizer, &out->optimizer))
@@ -179,12 +180,16 @@ static egraph_status take_plan(egraph_result *result) {
                               result->plan->info.cost);
 }
 
+egraph_status eg_optimize_check_plannable(const egraph_graph *graph) {
+  EG_TRY(eg_graph_check_fixed(graph, "a plan"));
+  return eg_graph_check_known(graph, "planned");
+}
+
 egraph_status eg_optimize_plan(const eg_optimize_call *call, egraph_result *result) {
   double steps;
   plan_call p = {.call = call, .result = result, .start = eg_clock_seconds()};
   eg_plan_search_limits(call->search, &p.seconds, &steps);
-  EG_TRY(eg_graph_check_fixed(call->graph, "a plan"));
-  EG_TRY(eg_graph_check_known(call->graph, "planned"));
+  EG_TRY(eg_optimize_check_plannable(call->graph));
   if (call->target != NULL)
     EG_TRY(check_amount("memory_limit", call->target->memory_limit));
   EG_TRY(read_training(call->training, &p.training));

@@ -20,6 +20,8 @@ typedef struct eg_optimize_call {
   void *user;
 } eg_optimize_call;
 
+/// Fails with EGRAPH_E_UNSUPPORTED for open dimensions and operators of unknown type.
+egraph_status eg_optimize_check_plannable(const egraph_graph *graph);
 /// Fills the plan and the report of a result. Fails as egraph_optimize does.
 egraph_status eg_optimize_plan(const eg_optimize_call *call, egraph_result *result);
 

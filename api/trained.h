@@ -6,6 +6,9 @@
 
 #include "pcg/parameters.h"
 
+/// Fails with EGRAPH_E_ARGUMENT for a list of patterns that is NULL, or has NULL in it.
+egraph_status eg_training_patterns_check(const egraph_training *training);
+
 /// The model with all computed ahead that only needs weights which no step trains. Of a
 /// training step (`wish`; NULL: the model itself is planned) `names`, initialized, gets
 /// what is trained. Fails like eg_parameters_find.

@@ -4,6 +4,7 @@
 #include "api/require.h"
 #include "api/trained.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/convert.h"
@@ -66,6 +67,22 @@ egraph_status eg_trained_prepare(const eg_graph *model, const eg_parameter_wish 
 
 // ---- what is trained ----------------------------------------------------------------
 
+static egraph_status check_patterns(const char *name, const char *const *patterns,
+                                    uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (patterns == NULL || patterns[i] == NULL)
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "egraph_training.%s is NULL, or has NULL at %" PRIu32
+                     ", and its count is %" PRIu32,
+                     name, i, count);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_training_patterns_check(const egraph_training *training) {
+  EG_TRY(check_patterns("freeze", training->freeze, training->freeze_count));
+  return check_patterns("train_only", training->train_only, training->train_only_count);
+}
+
 static egraph_status report_all(const eg_graph *graph, const chooser *c,
                                 void (*report)(void *, const egraph_model_weight *),
                                 void *user) {
@@ -91,6 +108,7 @@ egraph_training_weights(const egraph_graph *graph, const egraph_training *traini
   chooser c;
   egraph_training own;
   EG_TRY(eg_options_take(EGRAPH_TRAINING, training, &own));
+  EG_TRY(eg_training_patterns_check(&own));
   const eg_parameter_wish wish = {own.freeze, own.train_only, own.freeze_count,
                                   own.train_only_count, NULL};
   if (eg_graph_output_count(graph) == 0)
@@ -172,12 +190,30 @@ static egraph_status take_weight(const eg_graph *model, eg_graph *step, eg_value
   return EGRAPH_OK;
 }
 
+/// A weight that optimizing has made of others has a name that the model does not know.
+static egraph_status check_known(const eg_graph *model, const eg_graph *step) {
+  eg_value there;
+  for (uint32_t v = 0; v < eg_graph_value_count(step); v++) {
+    const eg_value_info *info = eg_graph_value(step, (eg_value){v});
+    if (info->kind == EG_VALUE_WEIGHT && info->data == NULL &&
+        !eg_graph_find_value(model, info->name, &there))
+      return EG_FAIL(
+          EGRAPH_E_ARGUMENT,
+          "weight '%.200s' of the plan is not in the model: optimizing for one "
+          "device made it of others, and plans in files leave its data out; "
+          "write the optimized graph as .onnx, which keeps it",
+          info->name);
+  }
+  return EGRAPH_OK;
+}
+
 egraph_status egraph_plan_take_weights(egraph_plan *plan, const egraph_graph *model) {
   EG_REQUIRE(plan, model);
   eg_graph *step = plan->planned.graph, *folded = NULL;
   egraph_allocator alloc = eg_graph_allocator(model);
   uint32_t values = eg_graph_value_count(model);
   bool *kept;
+  EG_TRY(check_known(model, step));
   EG_TRY(eg_alloc(alloc, values, sizeof *kept, &kept));
   keep_named(model, step, kept);
   egraph_status status = eg_graph_folded(

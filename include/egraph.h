@@ -417,12 +417,13 @@ typedef struct egraph_costs_options {
   uint32_t threads;     // of the executor that is profiled; 0: 1
   bool read_only;       // never write to the database
   bool measure;         // measure what the database lacks; otherwise estimate it
-  bool again;           // with `measure`: measure what the database has, too, once, and
-                        // put it in the place of what was there
+  bool again;           // with `measure`, for one device: measure what the database has,
+                        // too, once, and put it in the place of what was there
   /// Own cost of an operator: returns true and sets *out_seconds (0 or more, or INFINITY:
   /// cannot run), or false to leave it to the model. May be NULL, as may `progress`.
   bool (*override_cost)(void *user, const egraph_cost_query *query, double *out_seconds);
-  /// Called while measuring; returns true to stop measuring (the rest is estimated).
+  /// Called while measuring for one device; returns true to stop measuring (the rest is
+  /// estimated). Searches for plans measure as they go and ask egraph_options.progress.
   bool (*progress)(void *user, uint32_t done, uint32_t total);
   void *user;
 } egraph_costs_options;

@@ -15,9 +15,10 @@ extern "C" {
 /// The machine that the graph is to run on.
 typedef struct egraph_target {
   size_t size;         // of this struct; set by its default
-  const char *machine; // a shipped machine ("dgx-h100"), this host ("host"), or a file (a
-                       // '/' in it, or ".machine" at its end); "*8" behind it is the
-                       // number of nodes, of "host" that of ranks. NULL: "host"
+  const char *machine; // a shipped machine ("dgx-h100"), this host ("host", a rank for
+                       // every processor), or a file (a '/' in it, or ".machine" at its
+                       // end); "*8" behind it is the number of nodes, of "host" that of
+                       // ranks. NULL: "host"
   const char *machine_text; // the machine itself, as a file would have it; `machine` then
                             // names it in messages. NULL: looked for by name
   const char *mesh;         // "node=2,gpu=4": axes, which multiply to the devices of the
@@ -137,15 +138,18 @@ typedef struct egraph_result egraph_result;
 /// allocator is called from the threads that exchange messages); without it, and with few
 /// entries, "host" is a plain processor, by assumption. Of another machine the database
 /// of the costs is read for entries of its device; where there are few, the machine's
-/// figures are the costs.
+/// figures are the costs. Inputs enter and outputs leave row-major. What weights alone
+/// make is computed ahead, and free, for one device; in a plan it is a part of every
+/// step, but for what the given graph has.
 ///
 /// Limits, and that nothing fits, are reported, not errors; the result depends on the
 /// clock only where a time limit struck. `options` may be NULL: the defaults. Fails with
 /// ARGUMENT (an option out of range, a mesh of another number of devices, nothing to
 /// train, constraints that name nothing or leave no plan: "file:line:col: ..."), PARSE
 /// (machine, mesh, constraints, database), IO, BUSY (database), TYPE (an unsound rule, a
-/// loss that does not fit the output), UNSUPPORTED (of a plan: operators without a
-/// gradient or of unknown type), MEMORY, INTERNAL when two proofs contradict each other.
+/// loss that does not fit the output), UNSUPPORTED (of a plan: open dimensions, operators
+/// without a gradient or of unknown type), MEMORY, INTERNAL when two proofs contradict
+/// each other.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
     const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
     egraph_costs *costs, const egraph_options *options, egraph_result **out);
@@ -171,15 +175,16 @@ typedef struct egraph_cost_basis {
 /// "feasible"; of a plan also "infeasible" (proven), and "unknown": none was found. Texts
 /// are borrowed from the result.
 typedef struct egraph_report {
-  double cost_before; // of the graph on one device; of a plan 0 where it is not known
+  double cost_before; // of the graph on one device; of a plan the least on one device,
+                      // rules included, 0 where it is not known
   double cost_after;  // INFINITY: there is no plan
   double bound, gap; // lower bound on cost_after, of plans on all meshes that were tried,
                      // 0: none is known; (after - bound) / after
   const char *status, *proven_over;
   // Why saturation of the given graph ended: "saturated", "node-limit",
   // "iteration-limit", "time-limit", "byte-limit", "work-limit", "depth-limit" (of rules
-  // with several left sides, option multi_depth), "cancelled"; and words that complete
-  // "saturation ...": "stopped at its node limit".
+  // with several left sides, option multi_depth), "cancelled" (also later); and words
+  // that complete "saturation ...": "stopped at its node limit".
   const char *stop, *stop_words;
   egraph_math math; // of the rules that were applied: EGRAPH_MATH_EXACT, whatever was
                     // allowed, where constants that other rules fold would overflow
@@ -221,7 +226,7 @@ typedef struct egraph_report {
 } egraph_report;
 EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result);
 /// The optimized graph, borrowed; of a plan the step that it splits (egraph_plan_graph).
-/// NULL: there is no plan.
+/// NULL: a search for a plan found none, or it was taken.
 EGRAPH_API const egraph_graph *egraph_result_graph(const egraph_result *result);
 
 /// How every operator of a graph is split among the devices of a machine, the exchanges
@@ -262,7 +267,7 @@ EGRAPH_API egraph_rule_report egraph_result_rule(const egraph_result *result,
                                                  uint32_t index);
 /// Of one device which rule made each node of the optimized graph, and what it costs: one
 /// line per node. Of a plan its steps (egraph_plan_print). Free with egraph_string_free.
-/// Fails with ARGUMENT where the graph was taken, or there is no plan.
+/// Fails with ARGUMENT where there is no graph (egraph_result_graph).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_result_explain(
     const egraph_allocator *alloc, const egraph_result *result, char **out);
 

@@ -40,9 +40,10 @@ egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
 
 /// Gives weights of a plan whose data is absent (plans in files have none beyond 64
 /// elements) that of the model which it was made of, by name; constants that planning
-/// folded are computed again. What the model lacks stays absent. Trained weights are
-/// inputs of the plan's graph: give them to egraph_plan_run_*. Fails with TYPE for a
-/// weight of another shape.
+/// folded are computed again, and what has no data there stays absent. Trained weights
+/// are inputs of the plan's graph: give them to egraph_plan_run_*. Fails with TYPE for a
+/// weight of another shape, ARGUMENT for one that the model does not know: one that
+/// optimizing for one device made of others (write that graph as ONNX).
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_plan_take_weights(egraph_plan *plan, const egraph_graph *model);
 /// The step that is planned, as one graph, borrowed. Of
@@ -83,7 +84,8 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_account(
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_remarks(
     const egraph_allocator *alloc, const egraph_plan *plan, bool json, char **out);
 /// Prices every step anew, by the figures of a machine: of a plan from a file that was
-/// edited, or made for another machine. `target` may be NULL (this host); its mesh and
+/// edited, or made for another machine. `target` may be NULL: as many ranks of this
+/// host as the plan has devices; its mesh and
 /// memory limit are not read. `costs` as in egraph_optimize; measuring ends after half a
 /// minute. Nothing is searched; egraph_plan_info_of has the new cost. Fails with ARGUMENT
 /// (a machine of another number of devices), PARSE, IO, BUSY (database).

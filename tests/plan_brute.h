@@ -241,7 +241,8 @@ static inline void plan_serve_any(plan_brute *b, uint32_t v, plan_front *out) {
     return;
   }
   for (uint32_t l = 0; l < type->count; l++)
-    if (!type->is_partial[l]) plan_serve(b, v, l, out);
+    if (!type->is_partial[l] && type->layout[l].format == EG_FORMAT_PLAIN)
+      plan_serve(b, v, l, out); // as a caller gives it
 }
 
 static inline plan_sums plan_least(plan_brute *b, uint32_t v) {

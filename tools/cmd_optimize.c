@@ -140,15 +140,27 @@ bool can_be_written(const char *path) {
   return false;
 }
 
+/// Whether two names are of one file that is there, or will be.
+static bool is_same_file(const char *a, const char *b) {
+  struct stat first, second;
+  if (a == NULL || b == NULL) return false;
+  if (stat(a, &first) != 0 || stat(b, &second) != 0) return strcmp(a, b) == 0;
+  return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+static bool say_clash(const char *path, const char *other) {
+  fprintf(stderr, "egraph: %s is %s, and would be overwritten; choose another file\n",
+          path, other);
+  return false;
+}
+
 static bool files_can_be_written(const file_flags *f, const char *model) {
-  if (f->output != NULL && optimize_flags_plan(&f->run) &&
-      strcmp(f->output, model) == 0) {
-    fprintf(stderr,
-            "egraph: %s is the model itself, and would become the graph of its plan; "
-            "choose another file\n",
-            model);
-    return false;
-  }
+  if (is_same_file(f->certificate, model))
+    return say_clash(f->certificate, "the model itself");
+  if (optimize_flags_plan(&f->run) && is_same_file(f->output, model))
+    return say_clash(f->output, "the model itself");
+  if (is_same_file(f->output, f->certificate))
+    return say_clash(f->certificate, "the output, too");
   return (f->output == NULL || can_be_written(f->output)) &&
          (f->certificate == NULL || can_be_written(f->certificate));
 }
@@ -172,17 +184,29 @@ static egraph_status save_graph(const egraph_graph *graph, const char *path) {
   return EGRAPH_OK;
 }
 
+/// Fails, saying why there is no plan.
+static egraph_status fail_without_plan(egraph_result *result) {
+  egraph_plan *none;
+  return egraph_result_take_plan(result, &none);
+}
+
 static egraph_status save_plan(egraph_result *result, const char *path) {
   const egraph_plan *plan = egraph_result_plan(result);
-  egraph_plan *none;
-  return plan != NULL ? egraph_plan_save(plan, path)
-                      : egraph_result_take_plan(result, &none); // says why
+  return plan != NULL ? egraph_plan_save(plan, path) : fail_without_plan(result);
 }
 
 /// The name says what is written.
 static egraph_status write_output(egraph_result *result, const char *path) {
   return is_plan_file(path) ? save_plan(result, path)
                             : save_graph(egraph_result_graph(result), path);
+}
+
+/// A certificate of another run is not to be taken for that of this one; what is no plain
+/// file stays.
+static void remove_old_certificate(const char *path) {
+  struct stat info;
+  if (path != NULL && lstat(path, &info) == 0 && S_ISREG(info.st_mode))
+    (void)remove(path);
 }
 
 /// False, with a message, when it cannot be written. Why there is none is said later.
@@ -196,11 +220,9 @@ static bool write_certificate(const egraph_result *result, const char *path) {
 
 static egraph_status hand_out_plan(const file_flags *f, const optimize_session *session) {
   const egraph_plan *plan = egraph_result_plan(session->result);
-  egraph_plan *none;
   egraph_status status = EGRAPH_OK;
   if (f->run.json) status = print_plan_json(session->result, f->certificate);
-  if (status == EGRAPH_OK && plan == NULL)
-    return egraph_result_take_plan(session->result, &none); // says what would help
+  if (status == EGRAPH_OK && plan == NULL) return fail_without_plan(session->result);
   if (status != EGRAPH_OK || f->run.json) return status;
   if (f->run.optimizer != NULL)
     status = print_trained(session->graph, &session->training);
@@ -239,11 +261,12 @@ static int run_command(const command *base, file_flags *f, int argc, char **argv
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
   if (!training_fits(&f->run) || !demands_fit(f)) return EXIT_USAGE;
-  if (!files_can_be_written(f, models.items[0])) return EXIT_FAILED;
   f->run.search.certify = f->certificate != NULL;
-  if (f->certificate != NULL) (void)remove(f->certificate); // none of before is left
+  if (!files_can_be_written(f, models.items[0])) return EXIT_FAILED;
   optimize_session session;
-  egraph_status status = optimize_run(&f->run, models.items[0], &session);
+  egraph_status status = optimize_load(&f->run, models.items[0], &session);
+  if (status == EGRAPH_OK) remove_old_certificate(f->certificate);
+  if (status == EGRAPH_OK) status = optimize_search(&f->run, &session);
   int outcome = EXIT_DONE;
   if (status == EGRAPH_OK) status = hand_out(f, &session);
   if (status == EGRAPH_OK)

@@ -7,8 +7,8 @@
 
 // name, function, one line.
 #define COMMANDS(X)                                                                      \
-  X("optimize", command_optimize, "find the cheapest equivalent graph of a model")       \
-  X("plan", command_plan, "split a model or its training over several devices")          \
+  X("optimize", command_optimize, "find the cheapest graph of a model, or plan of it")   \
+  X("plan", command_plan, "the same, for the devices of a machine")                      \
   X("machine", command_machine, "measure this host, to plan for it")                     \
   X("run", command_run, "execute a model or a plan, or compare two models")              \
   X("profile", command_profile, "measure operators into the profile database")           \

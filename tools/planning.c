@@ -150,7 +150,7 @@ static bool on_measure(void *user, uint32_t done, uint32_t total) {
   return interrupted();
 }
 
-static bool on_progress(void *user, const char *phase, const char *line) {
+bool show_search_progress(void *user, const char *phase, const char *line) {
   (void)user;
   progress_line(phase, line);
   return interrupted();
@@ -297,12 +297,12 @@ bool optimize_flags_plan(const optimize_flags *f) {
          has_baselines(f) || f->search.certify;
 }
 
-static egraph_status optimize_graph(const optimize_flags *flags, optimize_session *out) {
+static egraph_status call_optimize(const optimize_flags *flags, optimize_session *out) {
   egraph_options options = egraph_options_default();
   egraph_search search = flags->search;
   search.math = out->math = rule_flags_math(&flags->rules);
   options.search = &search;
-  options.progress = on_progress;
+  options.progress = show_search_progress;
   if (has_target(flags)) options.target = &flags->target;
   if (flags->optimizer != NULL) {
     out->training = flags->training;
@@ -325,8 +325,8 @@ static egraph_status open_costs_of(const optimize_flags *flags, egraph_costs **o
                     !costs->no_measure, out);
 }
 
-egraph_status optimize_run(const optimize_flags *flags, const char *model,
-                           optimize_session *out) {
+egraph_status optimize_load(const optimize_flags *flags, const char *model,
+                            optimize_session *out) {
   *out = (optimize_session){.graph = NULL};
   install_interrupt();
   egraph_status status = rule_flags_load(&flags->rules, &out->rules);
@@ -334,9 +334,19 @@ egraph_status optimize_run(const optimize_flags *flags, const char *model,
     status = (optimize_flags_plan(flags) ? load_sizes : load_model)(model, &flags->load,
                                                                     &out->graph);
   if (status == EGRAPH_OK) status = open_costs_of(flags, &out->costs);
-  if (status == EGRAPH_OK) status = optimize_graph(flags, out);
+  return status;
+}
+
+egraph_status optimize_search(const optimize_flags *flags, optimize_session *session) {
+  egraph_status status = call_optimize(flags, session);
   progress_clear();
   return status;
+}
+
+egraph_status optimize_run(const optimize_flags *flags, const char *model,
+                           optimize_session *out) {
+  egraph_status status = optimize_load(flags, model, out);
+  return status == EGRAPH_OK ? optimize_search(flags, out) : status;
 }
 
 void optimize_close(optimize_session *session) {

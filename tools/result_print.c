@@ -178,7 +178,8 @@ static void report_json(const egraph_result *result, const char *certificate) {
   json_real("gap", r->gap);
   if (certificate != NULL) {
     json_real("checked", is_certified(r) ? r->checked : INFINITY);
-    json_bool("bound_unchecked", r->meshes > 1 || r->checked < r->bound);
+    json_bool("bound_unchecked",
+              !is_certified(r) || r->meshes > 1 || r->checked < r->bound);
   }
   json_text("proven_over", r->proven_over);
   json_text("mesh", info.mesh);

@@ -38,12 +38,6 @@ static bool has_process_ranks(const run_flags *flags) {
 
 // ---- the plan -------------------------------------------------------------------
 
-static bool on_progress(void *user, const char *phase, const char *line) {
-  (void)user;
-  progress_line(phase, line);
-  return interrupted();
-}
-
 /// The cheapest plan of the model as it is, on this host.
 static egraph_status plan_on(rank_run *r, const egraph_graph *graph, const char *machine,
                              egraph_costs *costs) {
@@ -58,7 +52,7 @@ static egraph_status plan_on(rank_run *r, const egraph_graph *graph, const char 
   training_flags_give(&flags->training, &training);
   options.target = &target;
   if (flags->train != 0) options.training = &training;
-  options.progress = on_progress;
+  options.progress = show_search_progress;
   egraph_status status = egraph_optimize(NULL, graph, NULL, costs, &options, &result);
   if (status == EGRAPH_OK) status = egraph_result_take_plan(result, &r->plan);
   egraph_result_destroy(result);

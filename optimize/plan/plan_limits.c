@@ -115,6 +115,7 @@ bool eg_plan_limits_allow_output(const eg_plan_limits *limits, uint32_t output,
                                  uint32_t layout) {
   const eg_output_limits *mine = &limits->outputs[output];
   const eg_layout *l = layout_at(limits, mine->value, layout);
+  if (l->format != EG_FORMAT_PLAIN && !mine->is_carried) return false;
   for (uint32_t a = 0; a < limits->space->mesh.axis_count; a++)
     if ((mine->digits[a] & may_leave(mine) & 1u << l->sharding[a]) == 0) return false;
   return true;

@@ -52,7 +52,8 @@ bool eg_plan_limits_allow_source(const eg_plan_limits *limits, uint32_t value,
 bool eg_plan_limits_allow_place(const eg_plan_limits *limits, uint32_t value,
                                 uint32_t place, uint32_t layout);
 /// Whether an output may leave the step in a layout of its value: in one that it may be
-/// delivered in, and as a partial sum only if it adds up over the steps. NULL: no limits.
+/// delivered in, in a memory format only for the next step, and as a partial sum only if
+/// it adds up over the steps. NULL: no limits.
 bool eg_plan_limits_allow_output(const eg_plan_limits *limits, uint32_t output,
                                  uint32_t layout);
 bool eg_plan_limits_allow_move(const eg_plan_limits *limits, uint32_t value,

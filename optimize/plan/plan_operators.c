@@ -167,10 +167,12 @@ static egraph_status add_strategies(adder *a, eg_space_operator *op,
 
 // ---- operators ----------------------------------------------------------------------
 
-/// Whether an input can enter in a layout: partial sums only where it is a sum itself,
-/// which begins as zero.
+/// Whether an input can enter in a layout: in a memory format only from the step before,
+/// as what the caller gives has none; partial sums only where it is a sum itself, which
+/// begins as zero.
 static bool can_enter(const adder *a, const eg_space_value *value,
                       const eg_layout *layout) {
+  if (layout->format != EG_FORMAT_PLAIN && !value->is_carried) return false;
   for (uint32_t x = 0; x < a->space->mesh.axis_count; x++) {
     uint8_t digit = layout->sharding[x];
     if (digit == EG_SHARD_P_MAX || (digit == EG_SHARD_P_SUM && !value->is_sum))

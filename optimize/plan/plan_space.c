@@ -227,12 +227,13 @@ static egraph_status check_carried(const eg_plan_space *space) {
   return EGRAPH_OK;
 }
 
-static void mark_sums(eg_plan_space *space) {
+static void mark_carried(eg_plan_space *space) {
   const eg_step_info *info = space->info;
   for (uint32_t i = 0; i < info->carried_count; i++) {
     const eg_carried_value *carried = &info->carried[i];
     eg_class ends[] = {eg_tensor_egraph_value_class(space->egraph, carried->entry),
                        eg_tensor_egraph_root(space->egraph, carried->output)};
+    space->values.data[eg_plan_space_value(space, ends[0])].is_carried = true;
     for (int e = 0; carried->is_sum && e < 2; e++)
       space->values.data[eg_plan_space_value(space, ends[e])].is_sum = true;
   }
@@ -269,7 +270,7 @@ static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   eg_u32s_deinit(&stack);
   EG_TRY(status);
   EG_TRY(number_values(space, costs));
-  mark_sums(space);
+  mark_carried(space);
   mark_constants(space);
   EG_TRY(eg_plan_phases_find(space));
   EG_TRY(eg_plan_operators_add(space, costs));

@@ -30,6 +30,7 @@ typedef struct eg_space_value {
   uint32_t times; // equal blocks that this one stands for
   bool is_tuple;
   bool is_entry;    // an input or weight: there from the start
+  bool is_carried;  // an entry that each step leaves for the next, in its layout
   bool is_constant; // a weight that is the same in every step
   bool is_sum;      // accumulates over micro-batches: entry and exit share their memory
   // Bit per axis: partial sums (maxima) are made, or wanted, along it.

@@ -83,7 +83,14 @@ expect 1 '"status":"infeasible","cost":null' 'the least peak that is known' plan
 keys status cost collectives least_memory_bytes
 matches stdout '"collectives":\[\]'
 expect 1 - '^egraph: nowhere/p.json: cannot be written' plan mlp.egraph -o nowhere/p.json
-expect 1 - '^egraph: mlp.egraph is the model itself' plan mlp.egraph -o mlp.egraph
+expect 1 - '^egraph: ./mlp.egraph is the model itself' plan mlp.egraph -o ./mlp.egraph
+expect 1 - '^egraph: mlp.egraph is the model itself' optimize mlp.egraph --certificate mlp.egraph
+expect 1 - '^egraph: mlp.egraph is the model itself' optimize mlp.egraph --certificate c.cert -o mlp.egraph
+expect 1 - '^egraph: same.json is the output, too' plan mlp.egraph -o same.json --certificate same.json
+present mlp.egraph
+echo kept >keep.cert
+expect 1 - 'No such file' plan nowhere.egraph --certificate keep.cert
+present keep.cert
 expect 1 - '^egraph: nowhere.egraph: No such file' plan nowhere.egraph
 expect 1 - '^egraph: nowhere.json: No such file' explain nowhere.json
 head -c 400 plan.json >cut.json

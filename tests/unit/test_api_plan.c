@@ -88,6 +88,42 @@ static void one_device_costs_the_same_both_ways(void **state) {
   egraph_rules_destroy(rules);
 }
 
+/// Convolutions are fast in a memory format, and formats cost something.
+static bool formats_pay(void *user, const egraph_cost_query *query, double *out_seconds) {
+  (void)user;
+  bool is_formatted = strchr(query->text, '@') != NULL;
+  *out_seconds = strcmp(query->op, "identity") == 0 ? 2e-6 : is_formatted ? 1e-6 : 1e-5;
+  return true;
+}
+
+/// Inputs come in and outputs go out as they are: a convolution between two reorders,
+/// however it is asked for.
+static void formats_are_paid_for_at_both_ends(void **state) {
+  api_kit *kit = *state;
+  static const char conv[] =
+      "(egraph-graph 1)(input x \"float32[1,16,14,14]\")"
+      "(weight w \"float32[16,16,3,3]\")"
+      "(let y (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] x w))(output y)";
+  static const char *const machines[] = {NULL, "host*1", "host*2"};
+  egraph_graph *graph;
+  assert_ok(egraph_graph_parse(&kit->alloc, "conv.egraph", conv, sizeof conv - 1, NULL,
+                               &graph));
+  for (int i = 0; i < 6; i++) {
+    api_problem problem = api_target(machines[i % 3], NULL);
+    problem.targets = machines[i % 3] != NULL;
+    problem.compare.only = i == 4 ? "single-device" : NULL;
+    problem.constraints.text = i == 5 ? "(forbid (all values) S)" : NULL;
+    problem.costs = (egraph_costs_options){.size = sizeof problem.costs,
+                                           .override_cost = formats_pay};
+    egraph_result *result;
+    assert_ok(api_optimize(&kit->alloc, graph, &problem, &result));
+    assert_string_equal(egraph_result_report(result)->status, "optimal");
+    assert_true(fabs(egraph_result_report(result)->cost_after - 5e-6) <= 1e-15);
+    egraph_result_destroy(result);
+  }
+  egraph_graph_destroy(graph);
+}
+
 static void all_meshes_are_no_worse_than_each(void **state) {
   api_kit *kit = *state;
   static const char *const MESHES[] = {NULL, "cpu=4", "outer=2,inner=2"};
@@ -338,6 +374,7 @@ int main(void) {
       api_test(a_plan_is_taken_once),
       api_test(one_device_costs_the_same_both_ways),
       api_test(a_certificate_comes_with_the_result),
+      api_test(formats_are_paid_for_at_both_ends),
       api_test(all_meshes_are_no_worse_than_each),
       api_test(the_least_memory_is_told_and_does),
       api_test(wrong_options_fail),

@@ -157,6 +157,34 @@ static void a_plan_is_priced_anew(void **state) {
   egraph_plan_destroy(plan);
 }
 
+/// The first prices are fine, a later one is none.
+static bool fails_later(void *user, const egraph_cost_query *query, double *out_seconds) {
+  (void)query;
+  *out_seconds = ++*(int *)user > 2 ? -1 : 5;
+  return true;
+}
+
+static void a_plan_keeps_its_prices_where_new_ones_fail(void **state) {
+  api_kit *kit = *state;
+  int asked = 0;
+  egraph_costs_options options = {
+      .size = sizeof options, .override_cost = fails_later, .user = &asked};
+  api_problem problem = api_training();
+  egraph_plan *plan = api_plan_layer(kit, &problem);
+  egraph_costs *costs;
+  char *before, *after;
+  assert_ok(egraph_costs_create(&kit->alloc, &options, &costs));
+  assert_ok(egraph_plan_pack(&kit->alloc, plan, &before));
+  assert_int_equal(egraph_plan_price(plan, NULL, costs), EGRAPH_E_ARGUMENT);
+  assert_true(asked > 2);
+  assert_ok(egraph_plan_pack(&kit->alloc, plan, &after));
+  assert_string_equal(before, after);
+  egraph_string_free(&kit->alloc, before);
+  egraph_string_free(&kit->alloc, after);
+  egraph_costs_destroy(costs);
+  egraph_plan_destroy(plan);
+}
+
 // ---- allocations ----------------------------------------------------------------
 
 static egraph_status everything(egraph_allocator heap, void *user) {
@@ -193,6 +221,7 @@ int main(void) {
       api_test(plans_are_compared_with_baselines),
       api_test(a_baseline_is_planned_alone),
       api_test(a_plan_is_priced_anew),
+      api_test(a_plan_keeps_its_prices_where_new_ones_fail),
       api_test(failing_allocations_are_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,12 @@ static void weights_are_told_with_what_becomes_of_them(void **state) {
   s.text[0] = '\0';
   assert_ok(egraph_training_weights(graph, &options, note, &s));
   assert_string_equal(s.text, "w frozen 16 absent; s one element 1; c trained 16; ");
+  options.freeze = (const char *[]){NULL};
+  assert_fails(egraph_training_weights(graph, &options, note, &s), EGRAPH_E_ARGUMENT,
+               "egraph_training.freeze is NULL, or has NULL at 0");
+  options.freeze = NULL;
+  assert_fails(egraph_training_weights(graph, &options, note, &s), EGRAPH_E_ARGUMENT,
+               "egraph_training.freeze is NULL");
   options.freeze = (const char *[]){"v"};
   assert_fails(egraph_training_weights(graph, &options, note, &s), EGRAPH_E_ARGUMENT,
                "has a name like 'v'");
@@ -126,6 +132,50 @@ static void plans_take_weights_from_models(void **state) {
   egraph_graph_destroy(sizes);
 }
 
+/// No file of a plan keeps a weight that was folded: the model must have what it was made
+/// of.
+static void weights_that_no_model_has_are_named(void **state) {
+  api_kit *kit = *state;
+  egraph_graph *graph;
+  egraph_value x, w, c, m;
+  float data[16 * 16];
+  for (int i = 0; i < 16 * 16; i++)
+    data[i] = (float)i;
+  assert_ok(egraph_graph_create(&kit->alloc, &graph));
+  assert_ok(
+      egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 2, (int64_t[]){4, 16}, &x));
+  assert_ok(egraph_graph_add_weight(graph, "w", EGRAPH_FLOAT32, 2, (int64_t[]){16, 16},
+                                    data, &w));
+  assert_ok(egraph_graph_add_weight(graph, "c", EGRAPH_FLOAT32, 2, (int64_t[]){16, 16},
+                                    data, &c));
+  assert_ok(egraph_graph_add(graph, "s", "add", NULL, (egraph_value[]){w, c}, 2, &w));
+  assert_ok(egraph_graph_add(graph, "t", "transpose", ":perm [1 0]", &w, 1, &w));
+  assert_ok(egraph_graph_add(graph, "m", "matmul", NULL, (egraph_value[]){x, w}, 2, &m));
+  assert_ok(egraph_graph_add_output(graph, "y", m));
+  egraph_result *result;
+  egraph_plan *plan, *back;
+  char *text;
+  assert_ok(egraph_optimize(&kit->alloc, graph, NULL, NULL, NULL, &result));
+  assert_ok(egraph_result_take_plan(result, &plan));
+  egraph_result_destroy(result);
+  assert_ok(egraph_plan_pack(&kit->alloc, plan, &text));
+  assert_ok(egraph_plan_parse(&kit->alloc, "p.json", text, strlen(text), &back));
+  // A folded weight that keeps its name is computed again.
+  assert_int_equal(egraph_graph_info_of(egraph_plan_graph(back)).absent_weights, 1);
+  assert_ok(egraph_plan_take_weights(back, graph));
+  assert_int_equal(egraph_graph_info_of(egraph_plan_graph(back)).absent_weights, 0);
+  egraph_plan_destroy(back);
+  assert_ok(egraph_plan_parse(&kit->alloc, "p.json", text, strlen(text), &back));
+  egraph_graph *other = api_layer(&kit->alloc);
+  assert_fails(egraph_plan_take_weights(back, other), EGRAPH_E_ARGUMENT,
+               "of the plan is not in the model");
+  egraph_graph_destroy(other);
+  egraph_string_free(&kit->alloc, text);
+  egraph_plan_destroy(back);
+  egraph_plan_destroy(plan);
+  egraph_graph_destroy(graph);
+}
+
 static void arrays_go_to_files_and_come_back(void **state) {
   api_kit *kit = *state;
   snprintf(kit->path, sizeof kit->path, "test_api_training.npz");
@@ -176,6 +226,7 @@ int main(void) {
       api_test(weights_are_told_with_what_becomes_of_them),
       api_test(weights_are_found_by_name_and_number),
       api_test(plans_take_weights_from_models),
+      api_test(weights_that_no_model_has_are_named),
       api_test(arrays_go_to_files_and_come_back),
       api_test(checks_want_all_tensors),
   };
