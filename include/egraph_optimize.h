@@ -142,8 +142,10 @@ typedef struct egraph_result egraph_result;
 /// make is computed ahead, and free, for one device; in a plan it is a part of every
 /// step, but for what the given graph has.
 ///
-/// Limits, and that nothing fits, are reported, not errors; the result depends on the
-/// clock only where a time limit struck. `options` may be NULL: the defaults. Fails with
+/// Limits, and that nothing fits, are reported, not errors. The result depends on the
+/// clock only where a time limit struck, and in a search for a plan that ends without a
+/// proof: its parts have limits of time, too, so that a busy machine may find another
+/// plan. `options` may be NULL: the defaults. Fails with
 /// ARGUMENT (an option out of range, a mesh of another number of devices, nothing to
 /// train, constraints that name nothing or leave no plan: "file:line:col: ..."), PARSE
 /// (machine, mesh, constraints, database), IO, BUSY (database), TYPE (an unsound rule, a

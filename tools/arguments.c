@@ -167,3 +167,9 @@ parse_outcome parse_arguments(const command *cmd, int argc, char **argv,
           cmd->usage);
   return PARSE_BAD_USAGE;
 }
+
+size_t append_flags(flag *rows, size_t n, const flag *more, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    rows[n + i] = more[i];
+  return n + count;
+}

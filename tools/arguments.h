@@ -33,6 +33,9 @@ typedef struct flag {
   double low, high; // of numbers; both 0: anything from 0
 } flag;
 
+/// Appends rows to `rows`, of which there are n, and returns how many there are then.
+size_t append_flags(flag *rows, size_t n, const flag *more, size_t count);
+
 typedef struct command {
   const char *name, *usage, *summary;
   const flag *flags;

@@ -81,10 +81,7 @@ static size_t plan_rows(file_flags *f, flag *rows) {
       {"--text", FLAG_SWITCH, &f->text, NULL, "of a plan: also print every step", 0, 0},
       {"--unity", FLAG_SWITCH, &f->unity, NULL,
        "the same, exchanges as Partition, Combine, Replicate, Reduce", 0, 0}};
-  size_t n = sizeof all / sizeof *all;
-  for (size_t i = 0; i < n; i++)
-    rows[i] = all[i];
-  return n;
+  return append_flags(rows, 0, all, sizeof all / sizeof *all);
 }
 
 static bool training_fits(const optimize_flags *f) {

@@ -50,16 +50,7 @@ size_t rule_flags_rows(rule_flags *flags, flag *rows) {
        0},
       {"--trust", FLAG_SWITCH, &flags->trust, NULL,
        "use rule files as they are, without verifying them", 0, 0}};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    rows[i] = all[i];
-  return sizeof all / sizeof *all;
-}
-
-/// Appends rows to `rows`, of which there are n, and returns how many there are then.
-static size_t append_rows(flag *rows, size_t n, const flag *more, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    rows[n + i] = more[i];
-  return n + count;
+  return append_flags(rows, 0, all, sizeof all / sizeof *all);
 }
 
 size_t optimize_flags_rows(optimize_flags *flags, flag *rows) {
@@ -83,7 +74,7 @@ size_t optimize_flags_rows(optimize_flags *flags, flag *rows) {
                         {"--scheduler", FLAG_CHOICE, &o->scheduler,
                          "backoff|simple|yield",
                          "whether rules that match too often pause", 0, 0}};
-  size_t n = append_rows(rows, 0, first, sizeof first / sizeof *first);
+  size_t n = append_flags(rows, 0, first, sizeof first / sizeof *first);
   n += rule_flags_rows(&flags->rules, rows + n);
 #define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
   rows[n++] = number_row(flag_of("--" #name), #type, &o->name, low, high, help);
