@@ -124,9 +124,31 @@ static egraph_status import_call(const eg_onnx_call *call) {
                                         : status;
 }
 
+static egraph_status put_attributes(const Onnx__NodeProto *node, eg_strmap *names) {
+  uint32_t first;
+  for (size_t i = 0; i < node->n_attribute; i++) {
+    const char *name = node->attribute[i]->name;
+    if (eg_strmap_find(names, name, &first))
+      return EG_FAIL(EGRAPH_E_PARSE, "it has attribute '%.200s' twice", name);
+    EG_TRY(eg_strmap_put(names, name, (uint32_t)i));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_attributes(const eg_onnx_reader *r,
+                                      const Onnx__NodeProto *node) {
+  eg_strmap names;
+  if (node->n_attribute < 2) return EGRAPH_OK;
+  eg_strmap_init(&names, r->alloc);
+  egraph_status status = put_attributes(node, &names);
+  eg_strmap_deinit(&names);
+  return status;
+}
+
 static egraph_status import_one(eg_onnx_reader *r, uint32_t n) {
   const Onnx__NodeProto *node = r->nodes.data[n].node;
   eg_onnx_ref *inputs, *outputs;
+  EG_TRY(check_attributes(r, node));
   if (node->n_input > INT32_MAX || node->n_output > INT32_MAX)
     return EG_FAIL(EGRAPH_E_PARSE, "too many operands");
   EG_TRY(gather_refs(r, node->input, node->n_input, &inputs));

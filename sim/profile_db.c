@@ -271,6 +271,15 @@ static bool is_figure(sqlite3_stmt *row, int column, double *out) {
   return (type == SQLITE_FLOAT || type == SQLITE_INTEGER) && isfinite(*out) && *out >= 0;
 }
 
+/// A text without zero bytes, owned by the row; NULL if the column is something else.
+static const char *text_of(sqlite3_stmt *row, int column) {
+  if (sqlite3_column_type(row, column) != SQLITE_TEXT) return NULL;
+  const char *text = (const char *)sqlite3_column_text(row, column);
+  bool is_whole =
+      text != NULL && strlen(text) == (size_t)sqlite3_column_bytes(row, column);
+  return is_whole ? text : NULL;
+}
+
 // The file may have been written by anyone, so every column is checked.
 /// Columns that are NULL leave 0: nothing is known.
 static bool read_evidence(sqlite3_stmt *row, int first, eg_evidence *out) {
@@ -288,10 +297,11 @@ static bool read_evidence(sqlite3_stmt *row, int first, eg_evidence *out) {
 
 static egraph_status read_row(const eg_profile_db *db, sqlite3_stmt *row,
                               eg_profile_entry *out) {
-  out->spec = (const char *)sqlite3_column_text(row, 0);
-  out->op = (const char *)sqlite3_column_text(row, 1);
-  out->formatted = sqlite3_column_int(row, 2) != 0;
-  bool sound = out->spec != NULL && out->op != NULL;
+  double formatted;
+  out->spec = text_of(row, 0);
+  out->op = text_of(row, 1);
+  bool sound = is_figure(row, 2, &formatted) && out->spec != NULL && out->op != NULL;
+  out->formatted = formatted != 0;
   sound = is_figure(row, 3, &out->flops) && sound;
   sound = is_figure(row, 4, &out->bytes) && sound;
   if (sqlite3_column_type(row, 5) == SQLITE_NULL)

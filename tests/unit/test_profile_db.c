@@ -245,10 +245,26 @@ static void evidence_is_kept_and_replaced(void **state) {
 
 static void damaged_entries_are_named(void **state) {
   (void)state;
-  static const char *const damage[] = {
-      "seconds = 'soon'",        "seconds = -1",  "flops = -5",
-      "seconds = 9e999",         "bytes = x'00'", "samples = -3",
-      "samples = 3, spread = -1"};
+  static const char *const damage[] = {"seconds = 'soon'",
+                                       "seconds = -1",
+                                       "seconds = 9e999",
+                                       "seconds = -9e999",
+                                       "seconds = x'3132'",
+                                       "flops = -5",
+                                       "flops = 'many'",
+                                       "flops = 9e999",
+                                       "bytes = x'00'",
+                                       "bytes = -1",
+                                       "bytes = -9e999",
+                                       "samples = -3",
+                                       "samples = 'few'",
+                                       "samples = 9e18",
+                                       "samples = 3, spread = -1",
+                                       "samples = 3, spread = 'x'",
+                                       "samples = 3, load = -1",
+                                       "samples = 3, date = 'now'",
+                                       "formatted = 'yes'",
+                                       "op = x'ff'"};
   for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
     eg_profile_db *db = open_db();
     eg_profile_entry entry = entry_of("conv a", 0.5);
@@ -286,6 +302,68 @@ static void a_damaged_file_is_named(void **state) {
   assert_fails(eg_profile_db_load(db, "m", note, &s), EGRAPH_E_PARSE,
                "the profile database is damaged");
   eg_profile_db_destroy(db);
+}
+
+/// What opening and reading a file says; PARSE or IO where it is wrong.
+static egraph_status try_reading(void) {
+  eg_profile_db *db;
+  eg_profile_db_options options = options_of(true, 0.1);
+  seen s = {0};
+  EG_TRY(eg_profile_db_create(NULL, &options, &db));
+  egraph_status status = eg_profile_db_load(db, "m", note, &s);
+  eg_profile_db_destroy(db);
+  return status;
+}
+
+static void assert_unreadable(const char *what) {
+  egraph_status status = try_reading();
+  bool is_told = (status == EGRAPH_E_PARSE || status == EGRAPH_E_IO) &&
+                 strstr(egraph_last_error(), path) != NULL;
+  if (!is_told)
+    fail_msg("%s: %s", what, status == EGRAPH_OK ? "taken" : egraph_last_error());
+}
+
+static void store_some(void) {
+  eg_profile_db *db = open_db();
+  for (int i = 0; i < 400; i++) {
+    char spec[32];
+    (void)snprintf(spec, sizeof spec, "conv %d", i);
+    eg_profile_entry entry = entry_of(spec, 0.5);
+    assert_ok(eg_profile_db_store(db, "m", &entry, 1, false));
+  }
+  eg_profile_db_destroy(db);
+}
+
+static void databases_that_are_cut_short_are_named(void **state) {
+  (void)state;
+  store_some();
+  char *data;
+  size_t size;
+  assert_ok(eg_file_read(eg_allocator_heap(), path, 1 << 24, &data, &size));
+  for (size_t part = 1; part < 16; part++) {
+    assert_ok(eg_file_write(path, data, size * part / 16));
+    assert_unreadable("cut short");
+  }
+  eg_free(eg_allocator_heap(), data, size + 1, 1);
+}
+
+static void databases_of_other_tables_are_named(void **state) {
+  (void)state;
+  static const char *const changes[] = {"DROP TABLE entry",
+                                        "ALTER TABLE entry RENAME TO entries",
+                                        "ALTER TABLE entry RENAME COLUMN spec TO name",
+                                        "ALTER TABLE entry DROP COLUMN seconds",
+                                        "ALTER TABLE entry DROP COLUMN samples",
+                                        "ALTER TABLE entry DROP COLUMN formatted",
+                                        "PRAGMA application_id = 7",
+                                        "PRAGMA user_version = -1",
+                                        "PRAGMA user_version = 0"};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    store_some();
+    run_sql(changes[i]);
+    assert_unreadable(changes[i]);
+    (void)unlink(path);
+  }
 }
 
 static void a_locked_database_is_busy(void **state) {
@@ -503,6 +581,8 @@ int main(void) {
       IN_FOLDER(evidence_is_kept_and_replaced),
       IN_FOLDER(damaged_entries_are_named),
       IN_FOLDER(a_damaged_file_is_named),
+      IN_FOLDER(databases_that_are_cut_short_are_named),
+      IN_FOLDER(databases_of_other_tables_are_named),
       IN_FOLDER(a_locked_database_is_busy),
       IN_FOLDER(absent_and_empty_files_cannot_be_read),
       IN_FOLDER(a_missing_folder_is_named),
