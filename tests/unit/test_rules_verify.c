@@ -63,6 +63,40 @@ static void every_rule_shipped_is_right(void **state) {
   eg_rules_destroy(rules);
 }
 
+/// Some seeds draw two nearly equal numbers, of which a layer normalization without
+/// epsilon leaves what rounding has made of their difference.
+static void rounding_that_grows_is_no_difference(void **state) {
+  (void)state;
+  eg_rules *rules =
+      parse("(egraph-rules 1) (rule layer-norm-core-div (source \"definition\")"
+            " (lhs (div (as ?d (sub ?x (reduce-mean :axes ?axes ?x)))"
+            "           (sqrt (add (reduce-mean :axes ?axes (square ?d)) ?eps))))"
+            " (rhs (layer-normalization :axis (at ?axes 0) :epsilon (splat ?eps) ?x"
+            "       (fill :dtype (dtype ?x) :shape (drop (shape ?x) (at ?axes 0))"
+            "             :value 1.0)))"
+            " (when (splat? ?eps) (>= (splat ?eps) 0.0) (= (elements ?eps) 1)"
+            "       (<= (rank ?eps) (rank ?x)) (is-float ?x)"
+            "       (= ?axes (range (at ?axes 0) (rank ?x)))))");
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    findings found = {.loud = true};
+    uint32_t rejected;
+    const eg_verify_options options = {.seed = seed, .instances = EG_VERIFY_INSTANCES};
+    assert_ok(eg_rules_verify(rules, &options, collect, &found, &rejected));
+    assert_int_equal(rejected, 0);
+  }
+  eg_rules_destroy(rules);
+}
+
+/// A difference of nearly equal numbers excuses rounding, and nothing else.
+static void a_wrong_difference_is_found(void **state) {
+  (void)state;
+  assert_rejected("(egraph-rules 1) (rule off (source \"nobody\")"
+                  " (lhs (sub (add ?x ?y) ?x)) (rhs (mul ?y (fill :dtype (dtype ?y) "
+                  ":shape [] :value 1.001)))"
+                  " (when (is-float ?x) (same-shape ?x ?y)))",
+                  "left");
+}
+
 static void every_test_in_rule_files_passes(void **state) {
   (void)state;
   eg_rules *rules;
@@ -226,6 +260,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_test_in_rule_files_passes),
       cmocka_unit_test(every_rule_shipped_is_right),
+      cmocka_unit_test(rounding_that_grows_is_no_difference),
+      cmocka_unit_test(a_wrong_difference_is_found),
       cmocka_unit_test(a_lost_factor_is_found),
       cmocka_unit_test(a_missing_guard_on_groups_is_found),
       cmocka_unit_test(a_missing_guard_on_sums_is_found),
