@@ -59,8 +59,10 @@ def main(schema_path, path):
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     wrong = [f"{path}: {error.json_path}: {error.message[:200]}" for error in validator.iter_errors(document)]
-    is_open = schema.get("additionalProperties") is not False  # a format of others allows more
-    optional = set(schema["properties"]) - set(schema["required"])
+    forms = [form for form in schema.get("oneOf", [schema]) if Draft202012Validator(form).is_valid(document)]
+    form = forms[0] if forms else {}
+    is_open = form.get("additionalProperties") is not False  # a format of others allows more
+    optional = set(form.get("properties", ())) - set(form.get("required", ()))
     count = 0
     for what, changed in changes(document) if not wrong else ():
         if what.removeprefix("without ") in optional or (is_open and "unknown" in what):

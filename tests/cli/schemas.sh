@@ -35,7 +35,37 @@ expect 1 '' '' plan mlp.egraph --machine 'host*2' --memory 1000 --no-measure --j
 cp stdout none.json
 valid plan-report none.json
 
+report() { # SCHEMA ARGUMENTS...
+  schema=$1
+  shift
+  expect 0 '' '' "$@" --json
+  cp stdout "$schema.json"
+  valid "$schema" "$schema.json"
+}
+report optimize-report optimize mlp.egraph --no-measure -o best.egraph
+report profile-report profile mlp.egraph --db costs.db --show --validate 2
+report optimize-report optimize mlp.egraph --db costs.db --read-only
+report run-report run mlp.egraph --draw-weights --steps
+report run-report run --compare mlp.egraph best.egraph --draw-weights
+report run-report run plan.json --draw-weights --verify
+expect 0 '' '' plan mlp.egraph --no-measure --machine 'host*2' -o forward.json
+report run-report run forward.json --draw-weights
+report rules-report rules
+cat >sides.json <<'X'
+{"nodes": {"r": {"children": ["a"], "eclass": "R", "cost": 0}, "a": {"eclass": "A", "cost": 1},
+  "b": {"eclass": "A", "cost": 3}}, "root_eclasses": ["R"]}
+X
+report extract-report extract sides.json --choices --statistics --certificate sides.proof
+cat >shards.json <<'X'
+{"problem": {"name": "two", "edges": {"costs": [[30, 40]], "nodes": [[0, 1]]},
+  "nodes": {"costs": [[15], [55, 65]], "intervals": [[0, 9], [0, 9]], "usages": [[10], [25, 25]]}}}
+X
+report shard-report shard shards.json
+
 printf '(egraph-rules 1 symbolic)\n(rule one (lhs (* ?x 1)) (rhs ?x))\n' >one.rules
 expect 0 '' '' saturate one.rules --json-egraph egraph.json --term '(+ a (* b 1))'
 valid egraph egraph.json
+printf '(egraph-rules 1)(rule mine (source "test")(lhs (relu (relu ?x)))(rhs (relu ?x)))\n' >mine.rules
+report saturate-report saturate one.rules --term '(+ a (* b 1))'
+report rules-report rules mine.rules --verify
 finish
