@@ -14,8 +14,8 @@
 
 enum { MAX_ELEMENTS = 1 << 18 }; // of a tensor; rules may ask for any shape
 
-// How often the data move, and how many units' worth of movement sides may be apart:
-// some roundings of each of some nodes.
+// How often the data move, and how many times their movement the sides may be apart: a
+// node rounds its result once, as the data were, and a side has some nodes.
 enum { NUDGES = 8, NUDGE_SLACK = 32 };
 
 /// Results of one term.
