@@ -139,8 +139,8 @@ typedef struct egraph_result egraph_result;
 /// entries, "host" is a plain processor, by assumption. Of another machine the database
 /// of the costs is read for entries of its device; where there are few, the machine's
 /// figures are the costs. Inputs enter and outputs leave row-major. What weights alone
-/// make is computed ahead, and free, for one device; in a plan it is a part of every
-/// step, but for what the given graph has.
+/// make is computed ahead, and free; but in a plan of a training step, where rules make
+/// it of weights that are not trained, it is a part of every step.
 ///
 /// Limits, and that nothing fits, are reported, not errors. The result depends on the
 /// clock only where a time limit struck, and in a search for a plan that ends without a
@@ -192,7 +192,7 @@ typedef struct egraph_report {
                     // allowed, where constants that other rules fold would overflow
   uint32_t nodes, classes, iterations; // of the e-graphs of all rounds together
   uint32_t nodes_before, nodes_after;  // of the graph, weight-only ones excluded; of a
-                                       // plan: of the step as given, and as planned
+                                       // training step all, as given and as planned
   uint32_t measured;                   // operators measured in this call
   double total_seconds;
 

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "extract/extract.h"
+#include "optimize/derivations.h"
 
 #define NOT_EMITTED UINT32_MAX
 
@@ -21,7 +21,7 @@ typedef struct emitter {
   const eg_expansion *expansion;
   const uint32_t *choice;
   uint32_t place_count, key_count;
-  eg_node *weight_node;    // [class_limit] chosen node of a weight-only class
+  eg_node *weight_node;    // [class_limit] of what weights alone make
   eg_value *emitted;       // [key_count] first result, or NOT_EMITTED
   const char **class_name; // [class_limit] name of an original value of the class; NULL
                            // when none or used
@@ -32,71 +32,6 @@ typedef struct emitter {
   eg_emission *out;
   const eg_emission *before; // where the original's nodes come from; may be NULL
 } emitter;
-
-// ---- choosing derivations of weight-only classes --------------------------------
-
-/// Work to derive a weight: bytes written, so leaves are free.
-static double derivation_cost(const eg_tensor_fact *fact, const eg_term *term) {
-  if (eg_op_info_of((eg_op)term->op)->flags & EG_OPF_LEAF) return 0.0;
-  return 1.0 + (fact->part_count == 0 ? (double)eg_type_bytes(&fact->type) : 0.0);
-}
-
-static egraph_status add_derivations(emitter *e, eg_extract_problem *problem,
-                                     eg_u32s *nodes) {
-  for (uint32_t c = 0; c < e->expansion->class_limit; c++) {
-    uint32_t number;
-    EG_TRY(eg_extract_problem_add_class(problem, &number));
-  }
-  for (eg_class c = eg_engine_first(e->engine); c.id != EG_CLASS_NONE.id;
-       c = eg_engine_next(e->engine, c)) {
-    const eg_tensor_fact *fact = eg_tensor_egraph_fact(e->egraph, c);
-    if (!fact->weight_only) continue;
-    EG_TRY(eg_extract_problem_add_root(problem, c.id));
-    uint32_t count;
-    const eg_node *members = eg_engine_class_nodes(e->engine, c, &count);
-    for (uint32_t i = 0; i < count; i++) {
-      eg_term term = eg_engine_term(e->engine, members[i]);
-      uint32_t number;
-      EG_TRY(eg_extract_problem_add_node(problem, c.id, derivation_cost(fact, &term),
-                                         (const uint32_t *)(const void *)term.children,
-                                         term.arity, &number));
-      EG_TRY(eg_u32s_push(nodes, members[i].id));
-    }
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status solve_derivations(emitter *e, const eg_extract_problem *problem,
-                                       const eg_u32s *nodes) {
-  eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
-  options.method = EG_EXTRACT_TREE;
-  eg_extract_result result;
-  eg_extract_result_init(&result, e->alloc);
-  egraph_status status = eg_extract_solve(e->alloc, problem, &options, &result);
-  if (status == EGRAPH_OK && result.status == EG_EXTRACT_INFEASIBLE)
-    status =
-        EG_FAIL(EGRAPH_E_INTERNAL, "a weight has no derivation from the model's weights");
-  for (uint32_t c = 0; status == EGRAPH_OK && c < e->expansion->class_limit; c++) {
-    uint32_t chosen = result.choice.data[c];
-    e->weight_node[c] =
-        chosen == EG_EXTRACT_NONE ? EG_NODE_NONE : (eg_node){nodes->data[chosen]};
-  }
-  eg_extract_result_deinit(&result);
-  return status;
-}
-
-static egraph_status choose_weights(emitter *e) {
-  _Static_assert(sizeof(eg_class) == sizeof(uint32_t), "children are class numbers");
-  eg_extract_problem problem;
-  EG_TRY(eg_extract_problem_init(&problem, e->alloc));
-  eg_u32s nodes;
-  eg_u32s_init(&nodes, e->alloc);
-  egraph_status status = add_derivations(e, &problem, &nodes);
-  if (status == EGRAPH_OK) status = solve_derivations(e, &problem, &nodes);
-  eg_u32s_deinit(&nodes);
-  eg_extract_problem_deinit(&problem);
-  return status;
-}
 
 // ---- keys -----------------------------------------------------------------------
 
@@ -378,7 +313,7 @@ static egraph_status emit(emitter *e) {
   EG_TRY(eg_alloc(e->alloc, e->key_count, sizeof *e->emitted, &e->emitted));
   for (uint32_t i = 0; i < e->key_count; i++)
     e->emitted[i] = (eg_value){NOT_EMITTED};
-  EG_TRY(choose_weights(e));
+  EG_TRY(eg_derivations_find(e->alloc, e->egraph, e->weight_node));
   collect_names(e);
   eg_graph_set_header(e->out->graph, eg_graph_header(e->original));
   EG_TRY(emit_inputs(e));

@@ -491,26 +491,6 @@ static egraph_status run_rounds(run *r) {
 
 // ---- the report -----------------------------------------------------------------
 
-static uint32_t count_running_nodes(const eg_graph *graph, const bool *weight_only) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < eg_graph_node_count(graph); i++) {
-    eg_graph_node_info info = eg_graph_node_at(graph, (eg_graph_node){i});
-    count += info.result_count == 0 || !weight_only[info.results[0].id];
-  }
-  return count;
-}
-
-static egraph_status running_nodes(egraph_allocator alloc, const eg_graph *graph,
-                                   uint32_t *out) {
-  bool *weight_only;
-  uint32_t values = eg_graph_value_count(graph);
-  EG_TRY(eg_alloc(alloc, values, sizeof *weight_only, &weight_only));
-  egraph_status status = eg_graph_weight_only(graph, weight_only);
-  if (status == EGRAPH_OK) *out = count_running_nodes(graph, weight_only);
-  eg_free(alloc, weight_only, values, sizeof *weight_only);
-  return status;
-}
-
 static egraph_status count_operator(void *user, eg_graph_node node,
                                     const eg_node_spec *spec) {
   run *r = user;
@@ -540,8 +520,8 @@ static egraph_status report_costs(run *r) {
                    : r->is_all ? "optimal"
                                : "optimal of the variants reached";
   EG_TRY(eg_graph_visit_specs(r->result->graph, r->alloc, count_operator, r));
-  EG_TRY(running_nodes(r->alloc, r->input->graph, &report->nodes_before));
-  return running_nodes(r->alloc, r->result->graph, &report->nodes_after);
+  EG_TRY(eg_graph_running_nodes(r->input->graph, &report->nodes_before));
+  return eg_graph_running_nodes(r->result->graph, &report->nodes_after);
 }
 
 static egraph_status copy_rule_names(run *r) {

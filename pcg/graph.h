@@ -153,6 +153,9 @@ void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
 /// True for values computed from weights and fills only (weights included): [value_count]
 /// flags.
 egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);
+/// How many nodes a run executes: all that need more than weights and fills. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out);
 /// Of computed values, sets the flags of those that are made of flagged values, and of
 /// fills, and of no other.
 void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags);

@@ -32,6 +32,20 @@ egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags) {
   return EGRAPH_OK;
 }
 
+egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out) {
+  bool *weight_only;
+  EG_TRY(eg_alloc(graph->alloc, graph->values.len, sizeof *weight_only, &weight_only));
+  egraph_status status = eg_graph_weight_only(graph, weight_only);
+  uint32_t count = 0;
+  for (uint32_t n = 0; status == EGRAPH_OK && n < graph->nodes.len; n++) {
+    const eg_graph_node_info *node = node_of(graph, n);
+    count += node->result_count == 0 || !weight_only[node->results[0].id];
+  }
+  *out = count;
+  eg_free(graph->alloc, weight_only, graph->values.len, sizeof *weight_only);
+  return status;
+}
+
 // ---- copying ------------------------------------------------------------------------
 
 typedef struct copier {

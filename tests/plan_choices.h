@@ -350,13 +350,21 @@ static inline void plan_add_member(plan_choices *c, uint32_t v, const eg_term *t
   eg_arena_deinit(&arena);
 }
 
+/// What weights alone make is there from the start, in a step that carries nothing.
+static inline bool plan_is_ahead(const plan_choices *c, uint32_t v) {
+  return c->info->carried_count == 0 &&
+         eg_tensor_egraph_fact(c->egraph, c->values[v].class)->weight_only;
+}
+
 static inline void plan_add_members(plan_choices *c, uint32_t v) {
   plan_value *value = &c->values[v];
   uint32_t count;
   const eg_node *nodes = eg_engine_class_nodes(c->engine, value->class, &count);
   value->strategy_begin = c->strategy_count;
   value->uses |= 1u << value->phase;
-  for (uint32_t i = 0; i < count; i++) {
+  bool is_ahead = plan_is_ahead(c, v);
+  value->is_entry = is_ahead;
+  for (uint32_t i = 0; !is_ahead && i < count; i++) {
     eg_term term = eg_engine_term(c->engine, nodes[i]);
     bool is_leaf = term.op == EG_OP_INPUT || term.op == EG_OP_WEIGHT;
     value->is_entry = value->is_entry || is_leaf;

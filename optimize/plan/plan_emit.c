@@ -110,26 +110,119 @@ static egraph_status reach_place(emitter *e, uint32_t place) {
   return EGRAPH_OK;
 }
 
-// ---- nodes --------------------------------------------------------------------------
+// ---- the graph ----------------------------------------------------------------------
 
-static egraph_status write_leaf(emitter *e, uint32_t v) {
-  const eg_attrs *attrs = attrs_of(e, eg_plan_solution_operator(&e->chosen, v));
-  bool is_input = attrs->op == EG_OP_INPUT;
-  const char *name =
-      eg_attr_at(attrs, is_input ? EG_A_INPUT_NAME : EG_A_WEIGHT_NAME)->text;
-  eg_value value, old;
-  if (is_input) {
-    if (!eg_graph_find_value(e->out->graph, name, &value))
-      return EG_FAIL(EGRAPH_E_INTERNAL, "input '%s' is not in the original graph", name);
-  } else {
-    if (!eg_graph_find_value(e->original, name, &old))
-      return EG_FAIL(EGRAPH_E_INTERNAL, "weight '%s' is not in the original graph", name);
-    const eg_value_info *info = eg_graph_value(e->original, old);
-    EG_TRY(eg_graph_add_weight(e->out->graph, name, &info->type, info->data, &value));
-  }
-  e->value_made.data[v] = value.id;
-  return add_state(e, place_made(e, v), value, EG_PLAN_NONE);
+/// A name that no value of the original has, which may still be to come.
+static egraph_status make_name(emitter *e, eg_arena *arena, const char **out) {
+  char name[32];
+  eg_value taken;
+  do
+    (void)snprintf(name, sizeof name, "opt_%u", e->next_name++);
+  while (eg_graph_find_value(e->original, name, &taken));
+  return eg_arena_string(arena, name, strlen(name), out);
 }
+
+/// The node that makes `v` of operands, values of the space. The arena is scratch.
+static egraph_status add_node(emitter *e, uint32_t v, const eg_attrs *attrs,
+                              const uint32_t *operands, uint32_t count, eg_arena *arena) {
+  uint32_t results = eg_op_results(attrs);
+  eg_value *inputs, *made;
+  const char **names;
+  EG_TRY(eg_arena_alloc(arena, count, sizeof *inputs, &inputs));
+  EG_TRY(eg_arena_alloc(arena, results, sizeof *made, &made));
+  EG_TRY(eg_arena_alloc(arena, results, sizeof *names, &names));
+  for (uint32_t i = 0; i < count; i++)
+    inputs[i] = (eg_value){e->value_made.data[operands[i]]};
+  if (results == 1) names[0] = e->names[v];
+  for (uint32_t r = 0; r < results; r++)
+    if (names[r] == NULL) EG_TRY(make_name(e, arena, &names[r]));
+  EG_TRY(eg_graph_add_node(e->out->graph, "", attrs, inputs, count, names, made));
+  e->value_made.data[v] = made[0].id; // results are numbered on from the first
+  e->node_made.data[v] = eg_graph_value(e->out->graph, made[0])->node.id;
+  return EGRAPH_OK;
+}
+
+// ---- entries ------------------------------------------------------------------------
+
+static egraph_status write_weight(emitter *e, uint32_t v, const eg_attrs *attrs) {
+  const char *name = eg_attr_at(attrs, EG_A_WEIGHT_NAME)->text;
+  eg_value old, value;
+  if (!eg_graph_find_value(e->original, name, &old))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "weight '%s' is not in the original graph", name);
+  const eg_value_info *info = eg_graph_value(e->original, old);
+  EG_TRY(eg_graph_add_weight(e->out->graph, name, &info->type, info->data, &value));
+  e->value_made.data[v] = value.id;
+  return EGRAPH_OK;
+}
+
+/// A weight, or what is made ahead of operands that are written. The arena is scratch.
+static egraph_status write_constant(emitter *e, uint32_t v, const eg_attrs *attrs,
+                                    const eg_u32s *operands, eg_arena *arena) {
+  if (attrs->op == EG_OP_WEIGHT) return write_weight(e, v, attrs);
+  if (attrs->op != EG_OP_PART)
+    return add_node(e, v, attrs, operands->data, (uint32_t)operands->len, arena);
+  e->value_made.data[v] = e->value_made.data[operands->data[0]] +
+                          (uint32_t)eg_attr_at(attrs, EG_A_PART_INDEX)->i;
+  return EGRAPH_OK;
+}
+
+/// The node that makes a constant: ahead of the first step, or a weight.
+static eg_term constant_term(const emitter *e, uint32_t v) {
+  eg_node node = e->space->values.data[v].ahead;
+  if (node.id == EG_NODE_NONE.id) node = eg_plan_solution_operator(&e->chosen, v)->node;
+  return eg_engine_term(eg_tensor_egraph_engine_of(e->space->egraph), node);
+}
+
+/// Writes a constant after what it is made of. `operands` is scratch.
+static egraph_status write_constants(emitter *e, uint32_t v, eg_u32s *operands,
+                                     eg_arena *arena) {
+  e->stack.len = 0;
+  EG_TRY(eg_u32s_push(&e->stack, v));
+  while (e->stack.len != 0) {
+    uint32_t top = e->stack.data[e->stack.len - 1];
+    size_t waiting = e->stack.len;
+    eg_term term = constant_term(e, top);
+    operands->len = 0;
+    for (uint32_t k = 0; k < term.arity; k++) {
+      uint32_t operand = eg_plan_space_value(e->space, term.children[k]);
+      EG_TRY(eg_u32s_push(operands, operand));
+      if (e->value_made.data[operand] == NONE) EG_TRY(eg_u32s_push(&e->stack, operand));
+    }
+    if (e->stack.len != waiting) continue;
+    if (e->value_made.data[top] == NONE)
+      EG_TRY(write_constant(e, top,
+                            eg_tensor_egraph_attrs_at(e->space->egraph, term.payload),
+                            operands, arena));
+    e->stack.len--;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_input(emitter *e, uint32_t v, const eg_attrs *attrs) {
+  const char *name = eg_attr_at(attrs, EG_A_INPUT_NAME)->text;
+  eg_value value;
+  if (!eg_graph_find_value(e->out->graph, name, &value))
+    return EG_FAIL(EGRAPH_E_INTERNAL, "input '%s' is not in the original graph", name);
+  e->value_made.data[v] = value.id;
+  return EGRAPH_OK;
+}
+
+static egraph_status write_entry(emitter *e, uint32_t v) {
+  const eg_attrs *attrs = attrs_of(e, eg_plan_solution_operator(&e->chosen, v));
+  eg_u32s operands;
+  eg_arena arena;
+  eg_u32s_init(&operands, e->alloc);
+  eg_arena_init(&arena, e->alloc);
+  egraph_status status = attrs->op == EG_OP_INPUT
+                             ? write_input(e, v, attrs)
+                             : write_constants(e, v, &operands, &arena);
+  eg_arena_deinit(&arena);
+  eg_u32s_deinit(&operands);
+  EG_TRY(status);
+  return add_state(e, place_made(e, v), (eg_value){e->value_made.data[v]}, EG_PLAN_NONE);
+}
+
+// ---- nodes --------------------------------------------------------------------------
 
 /// A part of a tuple is a result of its node; it has no step of its own.
 static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator *op) {
@@ -147,38 +240,6 @@ static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator 
   return EGRAPH_OK;
 }
 
-/// A name that no value of the original has, which may still be to come.
-static egraph_status make_name(emitter *e, eg_arena *arena, const char **out) {
-  char name[32];
-  eg_value taken;
-  do
-    (void)snprintf(name, sizeof name, "opt_%u", e->next_name++);
-  while (eg_graph_find_value(e->original, name, &taken));
-  return eg_arena_string(arena, name, strlen(name), out);
-}
-
-/// The arena is scratch.
-static egraph_status add_node(emitter *e, uint32_t v, const eg_space_operator *op,
-                              eg_arena *arena) {
-  const eg_attrs *attrs = attrs_of(e, op);
-  uint32_t results = eg_op_results(attrs);
-  eg_value *inputs, *made;
-  const char **names;
-  EG_TRY(eg_arena_alloc(arena, op->input_count, sizeof *inputs, &inputs));
-  EG_TRY(eg_arena_alloc(arena, results, sizeof *made, &made));
-  EG_TRY(eg_arena_alloc(arena, results, sizeof *names, &names));
-  for (uint32_t i = 0; i < op->input_count; i++)
-    inputs[i] = (eg_value){e->value_made.data[e->space->inputs.data[op->inputs + i]]};
-  if (results == 1) names[0] = e->names[v];
-  for (uint32_t r = 0; r < results; r++)
-    if (names[r] == NULL) EG_TRY(make_name(e, arena, &names[r]));
-  EG_TRY(
-      eg_graph_add_node(e->out->graph, "", attrs, inputs, op->input_count, names, made));
-  e->value_made.data[v] = made[0].id; // results are numbered on from the first
-  e->node_made.data[v] = eg_graph_value(e->out->graph, made[0])->node.id;
-  return EGRAPH_OK;
-}
-
 static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator *op) {
   uint32_t strategy =
       eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
@@ -187,7 +248,8 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
     EG_TRY(reach_place(e, place_of_copy(e, needs[i])));
   eg_arena arena;
   eg_arena_init(&arena, e->alloc);
-  egraph_status status = add_node(e, v, op, &arena);
+  egraph_status status = add_node(
+      e, v, attrs_of(e, op), e->space->inputs.data + op->inputs, op->input_count, &arena);
   eg_arena_deinit(&arena);
   EG_TRY(status);
   const eg_graph_node node = {e->node_made.data[v]};
@@ -229,7 +291,7 @@ static egraph_status keep_value(emitter *e, uint32_t v) {
 
 static egraph_status write_value(emitter *e, uint32_t v) {
   const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
-  if (e->space->values.data[v].is_entry) return write_leaf(e, v);
+  if (e->space->values.data[v].is_entry) return write_entry(e, v);
   bool is_part = attrs_of(e, op)->op == EG_OP_PART;
   EG_TRY(is_part ? write_part(e, v, op) : write_node(e, v, op));
   return keep_value(e, v);
@@ -361,7 +423,7 @@ static egraph_status write_inputs(emitter *e) {
   for (uint32_t v = 0; v < e->space->values.len; v++)
     if (e->space->values.data[v].is_entry &&
         eg_plan_solution_operator(&e->chosen, v) != NULL)
-      EG_TRY(write_leaf(e, v));
+      EG_TRY(write_entry(e, v));
   return EGRAPH_OK;
 }
 

@@ -65,6 +65,12 @@ static void mark_inputs(finder *f) {
 
 // ---- what is made -------------------------------------------------------------------
 
+static void mark_ahead(finder *f) {
+  for (uint32_t v = 0; v < f->space->values.len; v++)
+    if (f->space->values.data[v].ahead.id != EG_NODE_NONE.id)
+      f->kinds[v] |= BIT(EG_KIND_WEIGHTS);
+}
+
 static void mark_gradients(finder *f) {
   const eg_step_info *info = f->space->info;
   for (uint32_t i = 0; i < info->gradient_count; i++)
@@ -142,6 +148,7 @@ void eg_plan_kinds_find(const eg_plan_space *space, uint16_t *out) {
     out[v] = 0;
   mark_carried(&f);
   mark_inputs(&f);
+  mark_ahead(&f);
   mark_gradients(&f);
   spread(&f);
   mark_rest(&f);

@@ -216,6 +216,23 @@ static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
   return op->strategy_count != 0 ? EGRAPH_OK : add_strategies(a, op, &spread, true);
 }
 
+static eg_space_operator open_operator(const eg_plan_space *space, uint32_t value,
+                                       eg_node node) {
+  return (eg_space_operator){.node = node,
+                             .value = value,
+                             .inputs = (uint32_t)space->inputs.len,
+                             .strategies = (uint32_t)space->strategies.len};
+}
+
+/// What is made ahead enters as weights do.
+static egraph_status add_ahead(adder *a, uint32_t value) {
+  eg_space_operator op =
+      open_operator(a->space, value, a->space->values.data[value].ahead);
+  eg_flatmap_clear(&a->known);
+  EG_TRY(add_in_place(a, &op));
+  return eg_space_operators_push(&a->space->operators, op);
+}
+
 static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
   eg_plan_space *space = a->space;
   eg_term term = eg_engine_term(engine_of(a), node);
@@ -226,11 +243,8 @@ static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
                    eg_attr_at(eg_tensor_egraph_attrs_at(space->egraph, term.payload),
                               EG_A_OPAQUE_KEY)
                        ->text);
-  eg_space_operator op = {.node = node,
-                          .value = value,
-                          .inputs = (uint32_t)space->inputs.len,
-                          .input_count = term.arity,
-                          .strategies = (uint32_t)space->strategies.len};
+  eg_space_operator op = open_operator(space, value, node);
+  op.input_count = term.arity;
   for (uint32_t k = 0; k < term.arity; k++)
     EG_TRY(eg_u32s_push(&space->inputs, space->value_of[term.children[k].id]));
   eg_flatmap_clear(&a->known);
@@ -243,6 +257,16 @@ static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
   return eg_space_operators_push(&space->operators, op);
 }
 
+static egraph_status add_operators(adder *a, uint32_t value) {
+  const eg_space_value *mine = &a->space->values.data[value];
+  if (mine->ahead.id != EG_NODE_NONE.id) return add_ahead(a, value);
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(engine_of(a), mine->class, &count);
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(add_operator(a, value, nodes[i]));
+  return EGRAPH_OK;
+}
+
 egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs) {
   adder a = {.space = space, .costs = costs};
   eg_arena_init(&a.arena, space->alloc);
@@ -251,13 +275,8 @@ egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *c
   eg_flatmap_init(&a.known, space->alloc);
   eg_bytes_init(&a.useless, space->alloc);
   egraph_status status = eg_plan_loops_find(space, &a.useless);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < space->values.len; v++) {
-    uint32_t count;
-    const eg_node *nodes =
-        eg_engine_class_nodes(engine_of(&a), space->values.data[v].class, &count);
-    for (uint32_t i = 0; status == EGRAPH_OK && i < count; i++)
-      status = add_operator(&a, v, nodes[i]);
-  }
+  for (uint32_t v = 0; status == EGRAPH_OK && v < space->values.len; v++)
+    status = add_operators(&a, v);
   eg_arena_deinit(&a.arena);
   eg_strategies_deinit(&a.strategies);
   eg_u32s_deinit(&a.layouts);

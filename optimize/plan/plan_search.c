@@ -265,6 +265,13 @@ static egraph_status certify(plan_job *job) {
   return status;
 }
 
+/// In training, what weights alone make belongs to the step, too.
+static egraph_status count_nodes(const plan_job *job, const eg_graph *graph,
+                                 uint32_t *out) {
+  *out = eg_graph_node_count(graph);
+  return job->input->training != NULL ? EGRAPH_OK : eg_graph_running_nodes(graph, out);
+}
+
 static egraph_status plan_on_meshes(plan_job *job) {
   eg_machine_mesh named;
   const eg_machine_mesh *meshes = job->input->machine->meshes;
@@ -275,7 +282,7 @@ static egraph_status plan_on_meshes(plan_job *job) {
     count = 1;
   }
   egraph_report *report = &job->out->report;
-  report->nodes_before = eg_graph_node_count(eg_whole_step_graph(job->step));
+  EG_TRY(count_nodes(job, eg_whole_step_graph(job->step), &report->nodes_before));
   report->blocks = eg_whole_step_blocks(job->step);
   report->prepare_seconds = elapsed(job);
   double end = job->time_limit - kept_seconds(job);
@@ -310,7 +317,7 @@ static egraph_status describe(plan_job *job) {
   eg_plan *plan = &out->planned.plan;
   out->report.cost_before = job->rivals.single_seconds;
   if (!out->has_plan) return EGRAPH_OK;
-  out->report.nodes_after = eg_graph_node_count(plan->graph);
+  EG_TRY(count_nodes(job, plan->graph, &out->report.nodes_after));
   return eg_rival_list_finish(&job->rivals, job->input->memory_limit, plan,
                               job->input->alloc);
 }

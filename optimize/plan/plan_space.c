@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/typing.h"
+#include "optimize/derivations.h"
 #include "optimize/format_region.h"
 #include "optimize/plan/plan_operators.h"
 #include "optimize/plan/plan_phases.h"
@@ -80,6 +81,7 @@ static egraph_status add_value(eg_plan_space *space, eg_class class,
   eg_space_value value = {.class = class,
                           .phase = EG_PHASE_FORWARD,
                           .times = 1,
+                          .ahead = EG_NODE_NONE,
                           .is_tuple = fact->part_count != 0};
   EG_TRY(graph_of(space, value.is_tuple ? &fact->parts[0] : &fact->type,
                   may_have_formats ? costs->formats : 0, costs, &value.graph));
@@ -258,6 +260,22 @@ static void mark_constants(eg_plan_space *space) {
         .is_constant = false;
 }
 
+/// What weights alone make is there from the start, unless some of them change: in a step
+/// that carries weights all of it belongs to the step.
+static egraph_status mark_ahead(eg_plan_space *space) {
+  eg_node *derivation; // [classes]
+  if (space->info->carried_count != 0) return EGRAPH_OK;
+  EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *derivation, &derivation));
+  egraph_status status = eg_derivations_find(space->alloc, space->egraph, derivation);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < space->values.len; v++) {
+    eg_space_value *value = &space->values.data[v];
+    value->ahead = derivation[value->class.id];
+    if (value->ahead.id != EG_NODE_NONE.id) value->is_constant = value->is_entry = true;
+  }
+  eg_free(space->alloc, derivation, space->class_limit, sizeof *derivation);
+  return status;
+}
+
 static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   EG_TRY(check_carried(space));
   EG_TRY(eg_alloc(space->alloc, space->class_limit, sizeof *space->value_of,
@@ -272,6 +290,7 @@ static egraph_status build(eg_plan_space *space, const eg_plan_costs *costs) {
   EG_TRY(number_values(space, costs));
   mark_carried(space);
   mark_constants(space);
+  EG_TRY(mark_ahead(space));
   EG_TRY(eg_plan_phases_find(space));
   EG_TRY(eg_plan_operators_add(space, costs));
   EG_TRY(eg_plan_seams_find(space));

@@ -7,7 +7,7 @@
 //   layouts    legal shardings of a type and their single-axis transitions; one graph per
 //              type and mesh, shared between values
 //   operator   an e-node with its strategies; of those that read and write the same
-//              layouts only the cheapest
+//              layouts only the cheapest. What is made ahead has one, without operands
 //
 // Costs are seconds of one execution.
 // SPDX-License-Identifier: Apache-2.0
@@ -29,10 +29,12 @@ typedef struct eg_space_value {
   uint32_t block; // of a folded step, EG_BLOCK_OUTSIDE, EG_BLOCK_SEVERAL
   uint32_t times; // equal blocks that this one stands for
   bool is_tuple;
-  bool is_entry;    // an input or weight: there from the start
+  bool is_entry;    // an input or constant: there from the start
   bool is_carried;  // an entry that each step leaves for the next, in its layout
-  bool is_constant; // a weight that is the same in every step
+  bool is_constant; // the same in every step: a weight that is not carried, or made ahead
   bool is_sum;      // accumulates over micro-batches: entry and exit share their memory
+  eg_node ahead;    // of what weights alone make in a step that carries nothing: the node
+                    // that makes it before the first step; else EG_NODE_NONE
   // Bit per axis: partial sums (maxima) are made, or wanted, along it.
   uint8_t makes_sum, makes_max, wants_sum, wants_max;
 } eg_space_value;

@@ -30,6 +30,7 @@ typedef struct unfolder {
   const eg_plan *folded;
   const eg_plan_costs *costs;
   eg_unfolded_graph step; // its graph ends up in `out`
+  bool *enters;           // [values] there from the start
   eg_u32s entry_of;       // [values of the folded plan's graph] state of entry, or NONE
   states states;          // of the new plan
   eg_u32s first;          // [values] its first state, the one it is made in
@@ -50,6 +51,11 @@ static const eg_plan_step *step_like(const unfolder *u, uint32_t node) {
 
 static eg_phase phase_of(const unfolder *u, uint32_t node) {
   return (eg_phase)u->step.phase.data[node];
+}
+
+/// Whether a node is computed ahead of the first step.
+static bool is_ahead(const unfolder *u, uint32_t node) {
+  return u->enters[eg_graph_node_at(graph_of(u), (eg_graph_node){node}).results[0].id];
 }
 
 static egraph_status fill_none(eg_u32s *list, size_t count) {
@@ -228,7 +234,7 @@ static egraph_status want_entries(unfolder *u) {
   EG_TRY(fill_none(&u->first, eg_graph_value_count(graph_of(u))));
   for (uint32_t v = 0; v < u->first.len; v++) {
     uint32_t like = u->step.like_value.data[v];
-    if (eg_graph_value(graph_of(u), (eg_value){v})->kind == EG_VALUE_COMPUTED) continue;
+    if (!u->enters[v]) continue;
     uint32_t entry = like == NONE ? NONE : u->entry_of.data[like];
     if (entry == NONE) continue; // nothing reads it
     EG_TRY(add_first(u, v, &u->folded->states.data[entry].layout, EG_PHASE_FORWARD));
@@ -379,12 +385,11 @@ static egraph_status make_steps(unfolder *u) {
   const uint32_t *operands = u->wanted.data;
   uint32_t n = 0, nodes = eg_graph_node_count(graph_of(u));
   for (uint32_t s = 0; s < u->states.len; s++)
-    if (eg_graph_value(graph_of(u), (eg_value){u->states.data[s].value})->kind !=
-            EG_VALUE_COMPUTED &&
-        u->states.data[s].from == NONE)
+    if (u->enters[u->states.data[s].value] && u->states.data[s].from == NONE)
       EG_TRY(make_state(u, s, EG_PLAN_NONE));
   for (eg_phase p = EG_PHASE_FORWARD; p <= EG_PHASE_UPDATE; p++) {
     for (; n < nodes && phase_of(u, n) == p; n++) {
+      if (is_ahead(u, n)) continue;
       EG_TRY(make_node(u, n, operands));
       EG_TRY(make_kept(u, n));
       operands += eg_graph_node_at(graph_of(u), (eg_graph_node){n}).input_count;
@@ -421,17 +426,31 @@ static egraph_status carry(unfolder *u) {
 
 // ---- the whole ------------------------------------------------------------------------
 
+/// Inputs, weights, and what weights alone make in a step that carries nothing (as in
+/// plan_space.c).
+static egraph_status find_entries(unfolder *u) {
+  const eg_plan *plan = plan_of(u);
+  size_t values = eg_graph_value_count(plan->graph);
+  EG_TRY(eg_alloc(u->alloc, values, sizeof *u->enters, &u->enters));
+  if (plan->carried.len == 0) eg_plan_constants(plan, u->enters);
+  for (uint32_t v = 0; v < values; v++)
+    if (eg_graph_value(plan->graph, (eg_value){v})->kind != EG_VALUE_COMPUTED)
+      u->enters[v] = true;
+  return EGRAPH_OK;
+}
+
 static egraph_status unfold(unfolder *u) {
   eg_plan *plan = plan_of(u);
   plan->graph = graph_of(u);
   plan->mesh = u->folded->mesh;
   plan->micro_batches = u->folded->micro_batches;
+  EG_TRY(carry(u));
+  EG_TRY(find_entries(u));
   EG_TRY(want_entries(u));
   for (uint32_t n = 0; n < eg_graph_node_count(graph_of(u)); n++)
-    EG_TRY(want_operands(u, n));
+    if (!is_ahead(u, n)) EG_TRY(want_operands(u, n));
   EG_TRY(want_outputs(u));
   EG_TRY(make_steps(u));
-  EG_TRY(carry(u));
   return eg_plan_check(plan, u->alloc);
 }
 
@@ -452,6 +471,7 @@ egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *step
   states_init(&u.states, alloc);
   egraph_status status = unfold(&u);
   states_deinit(&u.states);
+  eg_free(alloc, u.enters, eg_graph_value_count(out->graph), sizeof *u.enters);
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_deinit(lists[i]);
   eg_unfolded_graph_deinit(&u.step);

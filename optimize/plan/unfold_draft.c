@@ -22,7 +22,7 @@ typedef struct drafter {
   eg_unfold_match match;
   eg_unfold_rows rows;
   eg_u32s planned_of; // [whole values] of the planned graph, or NONE
-  eg_u32s step_of;    // [planned nodes] step
+  eg_u32s step_of;    // [planned nodes] step, or NONE: computed ahead
   eg_bytes is_own;    // [whole nodes] not read from the planned graph
   size_t cells;       // goals from here on: rows.image
   eg_bytes color;     // [goals]
@@ -137,7 +137,8 @@ static egraph_status write_like(drafter *d, size_t goal) {
   eg_graph_node_info info = eg_graph_node_at(d->planned, (eg_graph_node){like});
   uint32_t step = d->step_of.data[like], first = image_made(d, row, info.results[0]);
   if (first != NONE) info.name = name_of_maker(d, first);
-  EG_TRY(add_node(d, &info, step, d->folded->steps.data[step].phase));
+  EG_TRY(add_node(d, &info, step,
+                  step == NONE ? EG_PHASE_FORWARD : d->folded->steps.data[step].phase));
   for (uint32_t r = 0; r < info.result_count; r++) {
     uint32_t result = info.results[r].id;
     EG_TRY(add_value(d, cell_goal(d, row, result), image_made(d, row, info.results[r]),
@@ -272,7 +273,8 @@ static egraph_status index_plan(drafter *d, const eg_emitted_plan *folded) {
     EG_TRY(eg_u32s_push(&d->planned_of,
                         small == NONE ? NONE : folded->value_of.data[small]));
   }
-  EG_TRY(eg_u32s_resize(&d->step_of, eg_graph_node_count(d->planned)));
+  for (uint32_t n = 0; n < eg_graph_node_count(d->planned); n++)
+    EG_TRY(eg_u32s_push(&d->step_of, NONE));
   for (uint32_t i = 0; i < d->folded->steps.len; i++) {
     const eg_plan_step *step = &d->folded->steps.data[i];
     if (!step->is_move) d->step_of.data[step->node.id] = i;

@@ -18,6 +18,7 @@ typedef struct trial {
   eg_layout_result result;
   size_t given_up;
   size_t formatted; // plans with memory formats other than plain
+  size_t ahead;     // plans in which something that weights make is there from the start
 } trial;
 
 static plan_brute brute;
@@ -62,6 +63,15 @@ static bool has_formats(const eg_plan *plan) {
   return false;
 }
 
+static bool has_ahead(const eg_plan *plan) {
+  for (size_t s = 0; s < plan->states.len; s++)
+    if (plan->states.data[s].step == EG_PLAN_NONE &&
+        eg_graph_value(plan->graph, plan->states.data[s].value)->kind ==
+            EG_VALUE_COMPUTED)
+      return true;
+  return false;
+}
+
 static void expect_emitted(trial *t) {
   eg_emitted_plan emitted;
   assert_ok(eg_plan_emit(&t->model, eg_allocator_heap(), &t->result.solutions.data[0],
@@ -71,6 +81,7 @@ static void expect_emitted(trial *t) {
   if (!near(seconds_of(&emitted.plan), t->result.cost))
     fail_case(t, "steps take", seconds_of(&emitted.plan), t->result.cost);
   t->formatted += has_formats(&emitted.plan);
+  t->ahead += has_ahead(&emitted.plan);
   eg_emitted_plan_deinit(&emitted);
 }
 
@@ -153,7 +164,7 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
                        bool has_equal, eg_rules *rules) {
   static trial t;
   uint32_t made = 0;
-  t.given_up = t.formatted = 0;
+  t.given_up = t.formatted = t.ahead = 0;
   for (t.round = 0; t.round < rounds; t.round++) {
     plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
     if (has_equal) case_draw_equal(&t.c);
@@ -166,6 +177,8 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
   print_message("%zu of %zu searches given up\n", t.given_up, 2 * rounds);
   assert_true(t.given_up * 50 <= rounds);
   print_message("%zu plans with memory formats\n", t.formatted);
+  print_message("%zu plans with constants made ahead\n", t.ahead);
+  assert_true(t.ahead * 20 > rounds);
   assert_true(limits->formats == 0 ? t.formatted == 0 : t.formatted * 15 > rounds);
 }
 

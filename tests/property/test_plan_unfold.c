@@ -15,21 +15,11 @@ static void unfolded_plans_give_what_one_device_gives(void **state) {
 static void forward_graphs_are_unfolded_too(void **state) {
   (void)state;
   eg_rng rng = {test_seed(6)};
-  for (size_t round = 0; round < 6; round++) {
-    eg_text text;
-    prices p;
-    unfold_case c;
-    eg_emitted_plan plan;
-    eg_text_init(&text, eg_allocator_heap());
-    draw_stack(&rng, &text);
-    draw_prices(&rng, &p);
-    unfold_case_init(&c, eg_text_of(&text), unfold_meshes[round % 3], &p, NULL, NULL);
-    unfold(&c, NULL, &plan);
-    assert_int_equal(eg_graph_node_count(plan.graph), eg_graph_node_count(c.forward));
-    eg_emitted_plan_deinit(&plan);
-    unfold_case_deinit(&c);
-    eg_text_deinit(&text);
-  }
+  uint32_t ahead = 0;
+  for (size_t round = 0; round < 12; round++)
+    ahead += run_forward_round(&rng, unfold_meshes[round % 3], NULL);
+  print_message("%u nodes computed ahead\n", ahead);
+  assert_true(ahead >= 12);
 }
 
 /// Casts of weights, which have no place of their own in a block, and attention.

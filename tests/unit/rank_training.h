@@ -9,7 +9,7 @@
 #include "pcg/training.h"
 #include "tests/unit/session_kit.h"
 
-enum { MICRO_BATCHES = 2, STEPS = 3, MOST_PAIRS = 128 };
+enum { MICRO_BATCHES = 2, STEPS = 3, MOST_PAIRS = 256 };
 
 /// What leaves a step and enters the next one, or the next micro-batch.
 typedef struct pair {

@@ -63,6 +63,7 @@ static inline void draw_stack(eg_rng *rng, eg_text *text) {
   bool shares = eg_rng_below(rng, 3) == 0, norms = eg_rng_below(rng, 3) == 0;
   bool adds = norms || eg_rng_below(rng, 2) == 0, wide = eg_rng_below(rng, 2) == 0;
   bool gates = adds && eg_rng_below(rng, 2) == 0;
+  bool scales = eg_rng_below(rng, 2) == 0; // weights that weights make
   int hidden = wide ? 16 : 8;
   model_begin(text);
   model_add(text, "(input x \"float32[8,8]\")(weight in \"float32[8,8]\")"
@@ -74,8 +75,11 @@ static inline void draw_stack(eg_rng *rng, eg_text *text) {
     model_add(text, "(weight s%d \"float32[8]\")(weight t%d \"float32[8]\")\n", i, i);
     if (norms)
       model_add(text, "(let n%d (layer-normalization x%d s%d t%d))\n", i, i, i, i);
-    model_add(text, "(let p%d (matmul %s%d a%d))(let q%d (relu p%d))\n", i,
-              norms ? "n" : "x", i, i, i, i);
+    if (scales)
+      model_add(text, "(weight k%d \"float32[8,1]\")(let w%d (mul a%d k%d))\n", i, i, i,
+                i);
+    model_add(text, "(let p%d (matmul %s%d %s%d))(let q%d (relu p%d))\n", i,
+              norms ? "n" : "x", i, scales ? "w" : "a", i, i, i);
     model_add(text, "(let r%d (matmul q%d b%d))\n", i, i, i);
     const char *last = shares ? "u" : "r";
     if (shares) model_add(text, "(let u%d (mul r%d same))\n", i, i);
@@ -276,6 +280,45 @@ static inline uint32_t run_round(eg_rng *rng, const char *mesh, const eg_rules *
   unfold_case_deinit(&c);
   eg_text_deinit(&text);
   return c.rewritten;
+}
+
+/// Nodes of a plan's graph that are computed ahead of its steps; these are its others.
+static inline uint32_t count_ahead(const eg_plan *plan) {
+  uint32_t steps = 0;
+  for (size_t i = 0; i < plan->steps.len; i++)
+    steps += !plan->steps.data[i].is_move;
+  return eg_graph_node_count(plan->graph) - steps;
+}
+
+/// A forward graph, whose unfolded one gives the same; nodes of it computed ahead.
+static inline uint32_t run_forward_round(eg_rng *rng, const char *mesh,
+                                         const eg_rules *rules) {
+  eg_text text;
+  prices p;
+  unfold_case c;
+  eg_emitted_plan plan;
+  kit_tensors in, want, have;
+  eg_text_init(&text, eg_allocator_heap());
+  draw_stack(rng, &text);
+  draw_prices(rng, &p);
+  p.is_odd = rules != NULL;
+  unfold_case_init(&c, eg_text_of(&text), mesh, &p, rules, NULL);
+  unfold(&c, NULL, &plan);
+  if (rules == NULL)
+    assert_int_equal(eg_graph_node_count(plan.graph), eg_graph_node_count(c.forward));
+  kit_inputs_draw(c.forward, &in);
+  kit_run(c.forward, "reference", 1, &in, &want);
+  kit_run(plan.graph, "reference", 1, &in, &have);
+  double error = kit_error(&want, &have);
+  if (!(error < 1e-3)) fail_msg("error %g on %s", error, mesh);
+  uint32_t ahead = count_ahead(&plan.plan);
+  kit_tensors_deinit(&in);
+  kit_tensors_deinit(&want);
+  kit_tensors_deinit(&have);
+  eg_emitted_plan_deinit(&plan);
+  unfold_case_deinit(&c);
+  eg_text_deinit(&text);
+  return ahead;
 }
 
 #endif
