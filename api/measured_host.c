@@ -1,5 +1,6 @@
 // What messages cost stands in the database as entries of an operator that is none,
-// "message", which cost models pass over.
+// "message", which cost models pass over. They say how ranks wait: another way costs
+// another time.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/measured_host.h"
 
@@ -60,8 +61,9 @@ static egraph_status find_messages(const eg_measured_host *host, eg_profile_db *
                                    uint32_t ranks, eg_host_figures *figures) {
   message_figures m = {.is_known = {false}};
   for (int f = 0; f < FIGURES; f++)
-    (void)snprintf(m.text[f], sizeof m.text[f], "(message %s :ranks %" PRIu32 ")",
-                   figure_names[f], ranks);
+    (void)snprintf(m.text[f], sizeof m.text[f],
+                   "(message %s :ranks %" PRIu32 " :waits spinning)", figure_names[f],
+                   ranks);
   EG_TRY(eg_profile_db_load(db, eg_text_of(&host->costs->machine), note_figure, &m));
   if (!m.is_known[LATENCY] || !m.is_known[PER_BYTE])
     EG_TRY(measure_messages(host, db, ranks, &m));

@@ -2,16 +2,20 @@
 #define _GNU_SOURCE // syscall
 #include "exec/gate.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 // Long enough for the next region of most networks, short beside the share of time that a
 // busy machine gives a thread (bench/busy.py). A spin that something interrupted for more
 // than LOST_NS had lost its processor: others want it.
 enum { SPIN_NS = 100000, LOST_NS = 20000, LOOKS = 8 };
+// A wait beyond LONG_NS is one for a processor, not for work; LEAST_NS is what spinning
+// may take where all waits are such.
+enum { LONG_NS = 200000, LEAST_NS = 2000 };
+const eg_spin eg_spin_default = {SPIN_NS, SPIN_NS};
 
 static int64_t now_ns(void) {
   struct timespec now;
@@ -28,9 +32,9 @@ static void pause_briefly(void) {
 }
 
 /// False when it is still `old` after a while.
-static bool spin(const eg_gate *gate, uint32_t old) {
+static bool spin_for(int64_t ns, const eg_gate *gate, uint32_t old) {
   int64_t begin = now_ns(), before = begin, now = begin;
-  while (now - begin <= SPIN_NS && now - before <= LOST_NS) {
+  while (now - begin <= ns && now - before <= LOST_NS) {
     for (int i = 0; i < LOOKS; i++) {
       if (atomic_load(&gate->value) != old) return true;
       pause_briefly();
@@ -41,25 +45,49 @@ static bool spin(const eg_gate *gate, uint32_t old) {
   return false;
 }
 
-static void sleep_while(eg_gate *gate, uint32_t old) {
-  (void)syscall(SYS_futex, &gate->value, FUTEX_WAIT_PRIVATE, old, NULL, NULL, 0);
+/// False when the time is over; `until`: NULL, any time.
+static bool sleep_while(eg_gate *gate, uint32_t old, const struct timespec *until) {
+  long result = syscall(SYS_futex, &gate->value, FUTEX_WAIT_BITSET_PRIVATE, old, until,
+                        NULL, FUTEX_BITSET_MATCH_ANY);
+  return result == 0 || errno != ETIMEDOUT;
 }
 
 // A sleeper counts itself before it looks again, and who moves the gate looks for
 // sleepers afterwards: one of the two sees the other. The system looks once more.
+static void sleep_until(eg_gate *gate, uint32_t old, const struct timespec *until) {
+  bool is_early = true;
+  atomic_fetch_add(&gate->sleepers, 1);
+  while (is_early && atomic_load(&gate->value) == old)
+    is_early = sleep_while(gate, old, until);
+  atomic_fetch_sub(&gate->sleepers, 1);
+}
+
 uint32_t eg_gate_wait(eg_gate *gate, uint32_t old) {
-  if (!spin(gate, old)) {
-    atomic_fetch_add(&gate->sleepers, 1);
-    while (atomic_load(&gate->value) == old)
-      sleep_while(gate, old);
-    atomic_fetch_sub(&gate->sleepers, 1);
-  }
+  if (!spin_for(SPIN_NS, gate, old)) sleep_until(gate, old, NULL);
   return atomic_load(&gate->value);
+}
+
+static void learn(eg_spin *spin, int64_t waited) {
+  spin->ns = waited > LONG_NS ? spin->ns / 2 : 2 * spin->ns;
+  if (spin->ns < LEAST_NS) spin->ns = LEAST_NS;
+  if (spin->ns > spin->most) spin->ns = spin->most;
+}
+
+uint32_t eg_gate_wait_until(eg_gate *gate, uint32_t old, eg_spin *spin,
+                            const struct timespec *until) {
+  int64_t begin = now_ns();
+  if (spin->most == 0 || !spin_for(spin->ns, gate, old)) sleep_until(gate, old, until);
+  learn(spin, now_ns() - begin);
+  return atomic_load(&gate->value);
+}
+
+void eg_gate_wake(eg_gate *gate, uint32_t count) {
+  if (count != 0 && atomic_load(&gate->sleepers) != 0)
+    (void)syscall(SYS_futex, &gate->value, FUTEX_WAKE_PRIVATE,
+                  count < INT_MAX ? (int)count : INT_MAX, NULL, NULL, 0);
 }
 
 void eg_gate_move(eg_gate *gate, uint32_t value, uint32_t count) {
   atomic_store(&gate->value, value);
-  if (count != 0 && atomic_load(&gate->sleepers) != 0)
-    (void)syscall(SYS_futex, &gate->value, FUTEX_WAKE_PRIVATE,
-                  count < INT_MAX ? (int)count : INT_MAX, NULL, NULL, 0);
+  eg_gate_wake(gate, count);
 }

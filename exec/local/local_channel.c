@@ -6,87 +6,92 @@
 //
 // A missed deadline or an abort only ever strikes those who wait to arrive. From there on
 // all members copy memory and nothing else, so no rank returns, and lets go of a buffer,
-// while another one reads it.
+// while another one reads it. Whether a meeting came about or failed is therefore decided
+// once, by who changes the value of its gate first.
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L // pthread_condattr_setclock
+#define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "exec/local/local_channel.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/parallel.h"
 #include "exec/combine.h"
+#include "exec/gate.h"
+
+/// The value of a gate: how often all were there, times TURN, and whether the channel has
+/// failed.
+enum { FAILED = 1, TURN = 2 };
+
+typedef const eg_collective *_Atomic posting; // NULL: not arrived
 
 typedef struct meeting {
-  pthread_cond_t turned;
-  uint32_t size, arrived;
-  uint64_t turns;               // how often all were there
-  const eg_collective **posted; // [size]; NULL: not arrived
+  eg_gate turned;
+  atomic_uint arrived;
+  uint32_t size;
+  posting *posted; // [size]
 } meeting;
 
 typedef struct local_channel {
   eg_channel base;
   eg_local_hub *hub;
+  eg_spin spin;
   const void **parts; // [ranks]: what is combined
 } local_channel;
 
 struct eg_local_hub {
   egraph_allocator alloc;
-  uint32_t ranks, axes, meeting_count, room;
-  local_channel *channels;      // [ranks]
-  meeting *meetings;            // [room], axis by axis, the last one for all ranks
-  const eg_collective **posted; // [ranks * (axes + 1)]
-  const void **parts;           // [ranks * ranks]
-  pthread_mutex_t lock;         // of everything below and all meetings
-  egraph_status failed;
+  uint32_t ranks, axes, meeting_count;
+  local_channel *channels; // [ranks]
+  meeting *meetings;       // [meeting_count], axis by axis, the last one for all ranks
+  posting *posted;         // [ranks * (axes + 1)]
+  const void **parts;      // [ranks * ranks]
+  pthread_mutex_t failing; // `failed`, `message` and FAILED at all gates change together
+  _Atomic egraph_status failed;
   char message[EG_MESSAGE_BYTES];
 };
 
 // ---- failures ---------------------------------------------------------------------
 
-static egraph_status fail_again(const eg_local_hub *hub) {
+/// What the channel failed of. Who saw that it has may be ahead of who makes it fail.
+static egraph_status fail_again(eg_local_hub *hub) {
+  (void)pthread_mutex_lock(&hub->failing);
+  (void)pthread_mutex_unlock(&hub->failing);
   return EG_FAIL(hub->failed, "%s", hub->message);
 }
 
-/// Ends the channel, with the lock held. The first failure stays.
-static egraph_status fail_hub(eg_local_hub *hub, egraph_status status,
-                              const char *message) {
-  if (hub->failed == EGRAPH_OK) {
-    hub->failed = status;
-    snprintf(hub->message, sizeof hub->message, "%s", message);
-    for (uint32_t i = 0; i < hub->meeting_count; i++)
-      (void)pthread_cond_broadcast(&hub->meetings[i].turned);
+/// Ends the channel, with the lock held: nobody waits to arrive any more. The first
+/// failure stays.
+static void end_hub(eg_local_hub *hub, egraph_status status, const char *message) {
+  if (hub->failed != EGRAPH_OK) return;
+  snprintf(hub->message, sizeof hub->message, "%s", message);
+  hub->failed = status;
+  for (uint32_t i = 0; i < hub->meeting_count; i++) {
+    atomic_fetch_or(&hub->meetings[i].turned.value, FAILED);
+    eg_gate_wake(&hub->meetings[i].turned, hub->ranks);
   }
-  return fail_again(hub);
 }
 
-static egraph_status fail_missed(local_channel *channel, const meeting *m,
-                                 const eg_group *group, const eg_collective *what) {
-  uint32_t missing = 0;
-  while (m->posted[missing] != NULL)
-    missing++;
-  egraph_status status =
-      eg_collective_missed(&channel->base, eg_group_rank(group, missing), what);
-  return fail_hub(channel->hub, status, egraph_last_error());
+static egraph_status fail_hub(eg_local_hub *hub, egraph_status status,
+                              const char *message) {
+  (void)pthread_mutex_lock(&hub->failing);
+  end_hub(hub, status, message);
+  (void)pthread_mutex_unlock(&hub->failing);
+  return EG_FAIL(hub->failed, "%s", hub->message);
 }
 
 static void local_end(eg_channel *base, egraph_status status, const char *message) {
-  eg_local_hub *hub = ((local_channel *)base)->hub;
   char line[EG_MESSAGE_BYTES];
   snprintf(line, sizeof line, "rank %u failed: %.*s", base->rank, EG_MESSAGE_BYTES - 32,
            message);
-  (void)pthread_mutex_lock(&hub->lock);
-  (void)fail_hub(hub, status, line);
-  (void)pthread_mutex_unlock(&hub->lock);
+  (void)fail_hub(((local_channel *)base)->hub, status, line);
 }
 
 static egraph_status local_look(eg_channel *base) {
   eg_local_hub *hub = ((local_channel *)base)->hub;
-  (void)pthread_mutex_lock(&hub->lock);
-  egraph_status status = hub->failed != EGRAPH_OK ? fail_again(hub) : EGRAPH_OK;
-  (void)pthread_mutex_unlock(&hub->lock);
-  return status;
+  return hub->failed != EGRAPH_OK ? fail_again(hub) : EGRAPH_OK;
 }
 
 // ---- meetings ---------------------------------------------------------------------
@@ -115,50 +120,71 @@ static struct timespec time_after(double seconds) {
   return now;
 }
 
-/// True for the member that completes the turn.
+/// Whether the turn that was at work when the gate was `seen` is over.
+static bool has_turned(uint32_t value, uint32_t seen) {
+  return value / TURN != seen / TURN;
+}
+
+/// True for the member that is there last.
 static bool is_last(meeting *m) {
-  if (++m->arrived < m->size) return false;
+  if (atomic_fetch_add(&m->arrived, 1) + 1 < m->size) return false;
   m->arrived = 0;
-  m->turns++;
-  (void)pthread_cond_broadcast(&m->turned);
   return true;
+}
+
+static uint32_t first_missing(const meeting *m) {
+  uint32_t place = 0;
+  while (place + 1 < m->size && m->posted[place] != NULL)
+    place++;
+  return place;
+}
+
+/// The time is over: ends the channel unless all have come in the last moment. Returns
+/// the value of the gate.
+static uint32_t give_up(local_channel *channel, meeting *m, uint32_t seen,
+                        const eg_group *group, const eg_collective *what) {
+  eg_local_hub *hub = channel->hub;
+  uint32_t value = seen;
+  (void)pthread_mutex_lock(&hub->failing);
+  uint32_t missing = eg_group_rank(group, first_missing(m));
+  if (atomic_compare_exchange_strong(&m->turned.value, &value, seen | FAILED)) {
+    egraph_status status = eg_collective_missed(&channel->base, missing, what);
+    end_hub(hub, status, egraph_last_error());
+  }
+  (void)pthread_mutex_unlock(&hub->failing);
+  return value;
 }
 
 static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *group,
                             const eg_collective *what) {
   eg_local_hub *hub = channel->hub;
   struct timespec until = time_after(channel->base.deadline_seconds);
-  egraph_status status = EGRAPH_OK;
-  (void)pthread_mutex_lock(&hub->lock);
-  if (hub->failed == EGRAPH_OK) {
-    m->posted[group->place] = what;
-    uint64_t turn = m->turns;
-    int late = 0;
-    if (!is_last(m))
-      while (m->turns == turn && hub->failed == EGRAPH_OK && late == 0)
-        late = pthread_cond_timedwait(&m->turned, &hub->lock, &until);
-    // A turn that was completed counts, whatever happened since.
-    if (m->turns == turn)
-      status = hub->failed != EGRAPH_OK ? fail_again(hub)
-                                        : fail_missed(channel, m, group, what);
-  } else {
-    status = fail_again(hub);
+  uint32_t seen = m->turned.value, value = seen;
+  if ((seen & FAILED) != 0) return fail_again(hub);
+  m->posted[group->place] = what;
+  if (is_last(m)) {
+    if (!atomic_compare_exchange_strong(&m->turned.value, &value, seen + TURN))
+      return fail_again(hub);
+    eg_gate_wake(&m->turned, m->size);
+    return EGRAPH_OK;
   }
-  (void)pthread_mutex_unlock(&hub->lock);
-  return status;
+  value = eg_gate_wait_until(&m->turned, seen, &channel->spin, &until);
+  if (value == seen) value = give_up(channel, m, seen, group, what);
+  return has_turned(value, seen) ? EGRAPH_OK : fail_again(hub);
 }
 
-/// Waits for all members, who are certain to come.
-static void join(eg_local_hub *hub, meeting *m, bool is_end) {
-  (void)pthread_mutex_lock(&hub->lock);
-  uint64_t turn = m->turns;
+/// Waits for all members, who are certain to come, whatever else has failed.
+static void join(local_channel *channel, meeting *m, bool is_end) {
+  uint32_t seen = m->turned.value;
   if (is_last(m)) {
-    if (is_end) memset(m->posted, 0, m->size * sizeof *m->posted);
-  } else {
-    while (m->turns == turn)
-      (void)pthread_cond_wait(&m->turned, &hub->lock);
+    for (uint32_t p = 0; is_end && p < m->size; p++)
+      m->posted[p] = NULL;
+    atomic_fetch_add(&m->turned.value, TURN);
+    eg_gate_wake(&m->turned, m->size);
+    return;
   }
-  (void)pthread_mutex_unlock(&hub->lock);
+  for (uint32_t value = seen; !has_turned(value, seen);)
+    value = eg_gate_wait_until(&m->turned, value, &channel->spin, NULL);
 }
 
 // ---- work -------------------------------------------------------------------------
@@ -221,7 +247,7 @@ static void reduce_all(const work *w) {
         combine(w, from, count, received(w, p, from));
       if (turn == 1 && p != w->place) copy(w, from, received(w, p, from), count);
     }
-    if (turn == 0) join(w->channel->hub, w->m, false);
+    if (turn == 0) join(w->channel, w->m, false);
   }
 }
 
@@ -259,14 +285,11 @@ static egraph_status local_run(eg_channel *base, const eg_collective *what) {
   egraph_status status = check_posted(channel, m, &group);
   work w = {channel, m, what, group.place, eg_dtype_bytes(what->dtype)};
   if (status == EGRAPH_OK) works[what->kind](&w);
-  join(hub, m, true);
+  join(channel, m, true);
   if (status == EGRAPH_OK) return EGRAPH_OK;
   char message[EG_MESSAGE_BYTES];
   snprintf(message, sizeof message, "%s", egraph_last_error());
-  (void)pthread_mutex_lock(&hub->lock);
-  status = fail_hub(hub, status, message);
-  (void)pthread_mutex_unlock(&hub->lock);
-  return status;
+  return fail_hub(hub, status, message);
 }
 
 // ---- hub --------------------------------------------------------------------------
@@ -281,6 +304,7 @@ static const eg_channel_vtable local_vtable = {.name = "local",
                                                .look = local_look};
 
 static void init_channels(eg_local_hub *hub, const eg_mesh *mesh, double deadline) {
+  bool is_room = (long)hub->ranks <= sysconf(_SC_NPROCESSORS_ONLN);
   for (uint32_t r = 0; r < hub->ranks; r++)
     hub->channels[r] = (local_channel){.base = {.vtable = &local_vtable,
                                                 .alloc = hub->alloc,
@@ -288,34 +312,20 @@ static void init_channels(eg_local_hub *hub, const eg_mesh *mesh, double deadlin
                                                 .rank = r,
                                                 .deadline_seconds = deadline},
                                        .hub = hub,
+                                       .spin = is_room ? eg_spin_default : (eg_spin){0},
                                        .parts = hub->parts + (size_t)r * hub->ranks};
 }
 
-static egraph_status init_condition(pthread_cond_t *out) {
-  pthread_condattr_t monotonic;
-  int failed = pthread_condattr_init(&monotonic);
-  if (failed == 0) {
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    failed = pthread_cond_init(out, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
-  }
-  return failed == 0
-             ? EGRAPH_OK
-             : EG_FAIL(EGRAPH_E_MEMORY, "the system gives no condition variables");
-}
-
-static egraph_status init_meetings(eg_local_hub *hub, const eg_mesh *mesh) {
-  const eg_collective **posted = hub->posted;
+static void init_meetings(eg_local_hub *hub, const eg_mesh *mesh) {
+  posting *posted = hub->posted;
+  meeting *m = hub->meetings;
   for (uint32_t a = 0; a <= mesh->axis_count; a++) {
     uint32_t size = a < mesh->axis_count ? mesh->axes[a].size : hub->ranks;
-    for (uint32_t g = 0; g < hub->ranks / size; g++, posted += size) {
-      meeting *m = &hub->meetings[hub->meeting_count];
-      *m = (meeting){.size = size, .posted = posted};
-      EG_TRY(init_condition(&m->turned));
-      hub->meeting_count++;
+    for (uint32_t g = 0; g < hub->ranks / size; g++, posted += size, m++) {
+      m->size = size;
+      m->posted = posted;
     }
   }
-  return EGRAPH_OK;
 }
 
 static uint32_t count_meetings(const eg_mesh *mesh) {
@@ -328,12 +338,13 @@ static uint32_t count_meetings(const eg_mesh *mesh) {
 static egraph_status init_hub(eg_local_hub *hub, const eg_mesh *mesh, double deadline) {
   size_t n = hub->ranks;
   EG_TRY(eg_alloc(hub->alloc, n, sizeof *hub->channels, &hub->channels));
-  EG_TRY(eg_alloc(hub->alloc, hub->room, sizeof *hub->meetings, &hub->meetings));
+  EG_TRY(eg_alloc(hub->alloc, hub->meeting_count, sizeof *hub->meetings, &hub->meetings));
   EG_TRY(eg_alloc(hub->alloc, n * (mesh->axis_count + 1u), sizeof *hub->posted,
                   &hub->posted));
   EG_TRY(eg_alloc(hub->alloc, n, n * sizeof *hub->parts, &hub->parts));
   init_channels(hub, mesh, deadline);
-  return init_meetings(hub, mesh);
+  init_meetings(hub, mesh);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_local_hub_create(const egraph_allocator *alloc, const eg_mesh *mesh,
@@ -345,8 +356,8 @@ egraph_status eg_local_hub_create(const egraph_allocator *alloc, const eg_mesh *
   *hub = (eg_local_hub){.alloc = own,
                         .ranks = eg_mesh_devices(mesh),
                         .axes = mesh->axis_count,
-                        .room = count_meetings(mesh)};
-  if (pthread_mutex_init(&hub->lock, NULL) != 0) {
+                        .meeting_count = count_meetings(mesh)};
+  if (pthread_mutex_init(&hub->failing, NULL) != 0) {
     eg_free(own, hub, 1, sizeof *hub);
     return EG_FAIL(EGRAPH_E_MEMORY, "the system gives no mutex");
   }
@@ -362,12 +373,10 @@ egraph_status eg_local_hub_create(const egraph_allocator *alloc, const eg_mesh *
 void eg_local_hub_destroy(eg_local_hub *hub) {
   if (hub == NULL) return;
   size_t n = hub->ranks;
-  for (uint32_t i = 0; i < hub->meeting_count; i++)
-    (void)pthread_cond_destroy(&hub->meetings[i].turned);
-  (void)pthread_mutex_destroy(&hub->lock);
+  (void)pthread_mutex_destroy(&hub->failing);
   eg_free(hub->alloc, hub->parts, n, n * sizeof *hub->parts);
   eg_free(hub->alloc, hub->posted, n * (hub->axes + 1u), sizeof *hub->posted);
-  eg_free(hub->alloc, hub->meetings, hub->room, sizeof *hub->meetings);
+  eg_free(hub->alloc, hub->meetings, hub->meeting_count, sizeof *hub->meetings);
   eg_free(hub->alloc, hub->channels, n, sizeof *hub->channels);
   eg_free(hub->alloc, hub, 1, sizeof *hub);
 }
