@@ -59,16 +59,11 @@ static egraph_status find_inputs(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-static bool is_constant(const eg_rank_program *p, uint32_t state) {
-  return p->plan->states.data[state].step == EG_PLAN_NONE &&
-         eg_rank_value(p, state)->kind != EG_VALUE_INPUT && !p->states[state].is_carried;
-}
-
-static egraph_status add_regions(eg_rank_program *p) {
+static egraph_status add_regions(eg_rank_program *p, const bool *is_ahead) {
   for (uint32_t s = 0; s < p->plan->states.len; s++) {
     uint32_t step = p->plan->states.data[s].step;
     uint32_t time = step == EG_PLAN_NONE ? 0 : step + 1;
-    if (is_constant(p, s)) continue;
+    if (is_ahead[s]) continue;
     p->states[s].region = (uint32_t)p->regions.len;
     EG_TRY(eg_regions_add(&p->regions, eg_type_bytes(&p->states[s].type), time, time));
   }
@@ -96,15 +91,17 @@ static void set_last_uses(eg_rank_program *p) {
 
 // ---- steps --------------------------------------------------------------------------
 
-static egraph_status list_states(eg_rank_program *p) {
+/// A move to what is there before a run has nothing to do, and nothing to read.
+static egraph_status list_states(eg_rank_program *p, const bool *is_ahead) {
   const eg_plan *plan = p->plan;
   EG_TRY(eg_rank_steps_resize(&p->steps, plan->steps.len));
   for (uint32_t i = 0; i < p->steps.len; i++) {
     const eg_plan_step *step = &plan->steps.data[i];
     eg_rank_step out = {.operands = &step->from,
                         .results = &step->to,
-                        .operand_count = 1,
+                        .operand_count = step->is_move && !is_ahead[step->to],
                         .result_count = 1,
+                        .is_view = step->is_move && is_ahead[step->to],
                         .scratch_region = EG_REGION_NONE,
                         .figures.node = {UINT32_MAX}};
     if (!step->is_move) {
@@ -165,6 +162,17 @@ static egraph_status describe_steps(eg_rank_program *p) {
   return status;
 }
 
+static egraph_status list_all(eg_rank_program *p) {
+  bool *is_ahead;
+  size_t count = p->plan->states.len;
+  EG_TRY(eg_alloc(p->alloc, count, sizeof *is_ahead, &is_ahead));
+  egraph_status status = eg_plan_ahead(p->plan, p->alloc, is_ahead);
+  if (status == EGRAPH_OK) status = list_states(p, is_ahead);
+  if (status == EGRAPH_OK) status = add_regions(p, is_ahead);
+  eg_free(p->alloc, is_ahead, count, sizeof *is_ahead);
+  return status;
+}
+
 egraph_status eg_rank_analyse(eg_rank_program *p) {
   while (p->body < p->plan->steps.len &&
          p->plan->steps.data[p->body].phase != EG_PHASE_UPDATE)
@@ -172,8 +180,7 @@ egraph_status eg_rank_analyse(eg_rank_program *p) {
   EG_TRY(make_states(p));
   EG_TRY(find_carries(p));
   EG_TRY(find_inputs(p));
-  EG_TRY(list_states(p));
-  EG_TRY(add_regions(p));
+  EG_TRY(list_all(p));
   set_last_uses(p);
   return describe_steps(p);
 }

@@ -118,6 +118,7 @@ static void find_view(eg_rank_program *p, uint32_t index) {
   const eg_rank_part *part = &p->parts[index];
   const eg_plan_step *from = &p->plan->steps.data[index];
   bool is_relayout = part->spec.attrs == NULL;
+  if (step->is_view) return; // of what is there before a run
   if (is_relayout)
     step->move =
         eg_relayout_of(&p->plan->mesh, &eg_rank_value(p, from->from)->type,

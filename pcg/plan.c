@@ -82,14 +82,6 @@ egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
   return EGRAPH_OK;
 }
 
-void eg_plan_constants(const eg_plan *plan, bool *out_flags) {
-  for (uint32_t v = 0; v < eg_graph_value_count(plan->graph); v++)
-    out_flags[v] = eg_graph_value(plan->graph, (eg_value){v})->kind == EG_VALUE_WEIGHT;
-  for (size_t i = 1; i < plan->carried.len; i += 2)
-    out_flags[plan->carried.data[i]] = false;
-  eg_graph_flag_computed(plan->graph, out_flags);
-}
-
 // ---- check ------------------------------------------------------------------------
 
 typedef struct checker {

@@ -74,6 +74,10 @@ egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
 /// are not carried, and what is made of these only. States of them that are there from
 /// the start are computed when a program is loaded.
 void eg_plan_constants(const eg_plan *plan, bool *out_flags);
+/// Flags the states that are there before a run, [states]: of constants those from the
+/// start, and slices of these, unless all that is read of a constant would take more
+/// memory than as it enters. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc, bool *out_flags);
 /// Whether some state stands for several blocks: such a plan can be looked at, not run.
 bool eg_plan_is_folded(const eg_plan *plan);
 /// Verifies every invariant: layouts legal, every step's operands made before, strategies

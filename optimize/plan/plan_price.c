@@ -38,28 +38,23 @@ uint64_t eg_constant_operands(uint64_t constants, uint32_t count) {
   return 0;
 }
 
-/// Operands that are there from the start, the same in every step. `constants`:
-/// eg_plan_constants.
+/// Operands that are there before a run. `ahead`: eg_plan_ahead.
 static uint64_t constants_of(const eg_plan *plan, const eg_plan_step *step,
-                             uint32_t count, const bool *constants) {
+                             uint32_t count, const bool *ahead) {
   uint64_t mask = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    const eg_plan_state *state =
-        &plan->states.data[plan->operands.data[step->operands + i]];
-    if (state->step == EG_PLAN_NONE && constants[state->value.id])
-      mask |= eg_operand_bit(i);
-  }
+  for (uint32_t i = 0; i < count; i++)
+    if (ahead[plan->operands.data[step->operands + i]]) mask |= eg_operand_bit(i);
   return eg_constant_operands(mask, count);
 }
 
 static egraph_status price_node(const eg_plan *plan, eg_plan_step *step,
-                                const eg_plan_costs *costs, const bool *constants,
+                                const eg_plan_costs *costs, const bool *ahead,
                                 eg_arena *arena) {
   const eg_spread *spread;
   const eg_strategy *strategy;
   EG_TRY(eg_plan_spread(plan, step, arena, &spread, &strategy));
   eg_spread mine = *spread;
-  mine.spec.weight_mask = constants_of(plan, step, spread->spec.input_count, constants);
+  mine.spec.weight_mask = constants_of(plan, step, spread->spec.input_count, ahead);
   return eg_strategy_price(costs, &mine, &plan->mesh, strategy, arena, &step->seconds);
 }
 
@@ -84,18 +79,16 @@ static egraph_status price_move(const eg_plan *plan, eg_plan_step *step,
 egraph_status eg_plan_price(eg_plan *plan, egraph_allocator alloc,
                             const eg_plan_costs *costs) {
   eg_arena arena; // of one step
-  bool *constants;
-  uint32_t values = eg_graph_value_count(plan->graph);
-  EG_TRY(eg_alloc(alloc, values, sizeof *constants, &constants));
-  eg_plan_constants(plan, constants);
+  bool *ahead;
+  EG_TRY(eg_alloc(alloc, plan->states.len, sizeof *ahead, &ahead));
   eg_arena_init(&arena, alloc);
-  egraph_status status = EGRAPH_OK;
+  egraph_status status = eg_plan_ahead(plan, alloc, ahead);
   for (size_t i = 0; status == EGRAPH_OK && i < plan->steps.len; i++) {
     eg_plan_step *step = &plan->steps.data[i];
     status = step->is_move ? price_move(plan, step, costs)
-                           : price_node(plan, step, costs, constants, &arena);
+                           : price_node(plan, step, costs, ahead, &arena);
     eg_arena_deinit(&arena);
   }
-  eg_free(alloc, constants, values, sizeof *constants);
+  eg_free(alloc, ahead, plan->states.len, sizeof *ahead);
   return status;
 }
