@@ -228,6 +228,11 @@ static void note_uses(recaller *r) {
     for (uint32_t k = 0; k < count; k++)
       note_use(r, r->plan->operands.data[step->operands + k], step->phase);
   }
+  for (uint32_t o = 0; o < r->plan->output_states.len; o++) {
+    uint32_t state = r->plan->output_states.data[o];
+    uint32_t v = r->value.data[state_at(r, state)->value.id];
+    if (v != NONE) note_use(r, state, r->space->values.data[v].phase);
+  }
 }
 
 static void recall_entries(recaller *r) {

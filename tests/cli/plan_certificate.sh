@@ -17,6 +17,11 @@ expect 0 '^proof +plain.cert' - plan mlp.egraph $train --no-builtin --mesh outer
 check 0 '^verified$' - plain.cert
 expect 0 '^proof +forward.cert' - plan deep.egraph $machine --certificate forward.cert
 check 0 '^verified' - forward.cert
+# Outputs that weights alone make, and a weight that is one.
+printf '%s' '(egraph-graph 1)(input x "float32[8,8]")(weight w "float32[8,8]")(weight s "float32[8]")(let ws (mul w s))' \
+  '(let y (matmul x ws))(let t (exp ws))(output y)(output t)(output w)' >made.egraph
+expect 0 '^proof +made.cert' - plan made.egraph $machine --certificate made.cert
+check 0 '^verified$' - made.cert
 expect 0 '^proof +pinned.cert' - plan mlp.egraph $train --pin 'w1 *=S0' --deliver '(all outputs) *=?' --certificate pinned.cert
 check 0 '^verified' - pinned.cert
 expect 0 '^proof +zero.cert' - plan mlp.egraph $train --baseline zero-1 --mesh cpu=4 --certificate zero.cert
