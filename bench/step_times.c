@@ -101,8 +101,9 @@ static const model models[] = {{"mlp", print_mlp}, {"transformer block", print_b
 // ---- costs --------------------------------------------------------------------------
 
 /// Notes what planning asks for.
-static egraph_status note_node(void *self, const eg_node_spec *local, double *out) {
-  *out = 1;
+static egraph_status note_node(void *self, const eg_node_spec *local,
+                               eg_node_price *out) {
+  out->seconds = 1;
   return eg_cost_request(self, local);
 }
 

@@ -81,8 +81,8 @@ typedef struct search_round {
   const eg_graph *graph; // that it starts from
   double seed_cost;      // of that graph, under the costs known at the time
   eg_tensor_egraph *egraph;
-  eg_expansion expansion;
-  bool is_expanded;
+  eg_single_problem single;
+  bool has_problem;
   bool is_as_given; // the graph, with its formats, is among the variants
   eg_saturation_report saturation;
   eg_extract_result extraction;
@@ -214,19 +214,25 @@ static egraph_status measure(run *r) {
   return EGRAPH_OK;
 }
 
+static eg_single_source source_of(const run *r) {
+  return (eg_single_source){.egraph = r->now.egraph,
+                            .costs = r->input->costs,
+                            .formats = r->search->formats ? r->input->formats : 0};
+}
+
 static egraph_status price(run *r) {
   double start = eg_clock_seconds();
   search_round *now = &r->now;
-  uint32_t formats = r->search->formats ? r->input->formats : 0;
   eg_cost_model *costs = r->input->costs;
-  EG_TRY(eg_expansion_init(&now->expansion, r->alloc, now->egraph, costs, formats));
-  now->is_expanded = true;
+  const eg_single_source source = source_of(r);
+  EG_TRY(eg_single_problem_request(r->alloc, &source));
   EG_TRY(eg_graph_request_costs(now->graph, r->alloc, costs));
   EG_TRY(measure(r));
-  EG_TRY(eg_expansion_price(&now->expansion, now->egraph, costs));
-  for (size_t i = 0; i < now->expansion.variants.len; i++) {
-    const eg_variant *variant = &now->expansion.variants.data[i];
-    count_cost(&r->result->report.compared, variant->source, variant->is_guess);
+  EG_TRY(eg_single_problem_init(&now->single, r->alloc, &source));
+  now->has_problem = true;
+  for (uint32_t n = 0; n < now->single.nodes.len; n++) {
+    const eg_price *price = eg_single_price(&now->single, n);
+    count_cost(&r->result->report.compared, price->source, price->is_guess);
   }
   EG_TRY(eg_graph_predict(now->graph, r->alloc, costs, &now->seed_cost));
   r->result->report.profile_seconds += eg_clock_seconds() - start;
@@ -268,8 +274,8 @@ static egraph_status solve(run *r, const uint32_t *incumbent) {
   options.incumbent = incumbent;
   options.progress = on_extract;
   options.user = r;
-  EG_TRY(eg_extract_solve(r->alloc, &r->now.expansion.problem, &options,
-                          &r->now.extraction));
+  EG_TRY(
+      eg_extract_solve(r->alloc, &r->now.single.problem, &options, &r->now.extraction));
   report->extract_seconds += r->now.extraction.seconds;
   eg_work_add(&r->extracting, r->now.extraction.work);
   if (r->now.extraction.status == EG_EXTRACT_INFEASIBLE)
@@ -281,14 +287,12 @@ static egraph_status solve(run *r, const uint32_t *incumbent) {
 static egraph_status extract(run *r) {
   uint32_t *incumbent;
   search_round *now = &r->now;
-  uint32_t count = now->expansion.problem.class_count;
+  uint32_t count = now->single.problem.class_count;
   char line[64];
-  (void)snprintf(line, sizeof line, "choosing among %zu variants",
-                 now->expansion.variants.len);
+  (void)snprintf(line, sizeof line, "choosing among %zu variants", now->single.nodes.len);
   (void)report_progress(r, "extract", line);
   EG_TRY(eg_alloc(r->alloc, count, sizeof *incumbent, &incumbent));
-  egraph_status status =
-      eg_expansion_original(&now->expansion, now->egraph, incumbent, &now->is_as_given);
+  egraph_status status = eg_single_original(&now->single, incumbent, &now->is_as_given);
   if (status == EGRAPH_OK) status = solve(r, incumbent);
   eg_free(r->alloc, incumbent, count, sizeof *incumbent);
   EG_TRY(status);
@@ -350,7 +354,7 @@ static egraph_status check_costs(const run *r) {
 static egraph_status emit(run *r) {
   search_round *now = &r->now;
   const eg_emission *before = r->result->report.rounds == 1 ? NULL : &r->result->emission;
-  EG_TRY(eg_emission_init(&now->emission, r->alloc, now->egraph, &now->expansion,
+  EG_TRY(eg_emission_init(&now->emission, r->alloc, &now->single,
                           now->extraction.choice.data, before));
   EG_TRY(fold(r));
   EG_TRY(eg_graph_predict(now->outcome, r->alloc, r->input->costs, &now->cost));
@@ -370,10 +374,10 @@ static egraph_status settle(run *r) {
   bool is_wanted = r->input->measurer != NULL && r->search->settle_limit > 0;
   if (!is_wanted || report->rounds != 1 || r->cancelled) return EGRAPH_OK;
   const eg_extract_options options = extract_options(r, 1);
+  const eg_single_source source = source_of(r);
   const eg_order_input input = {.alloc = r->alloc,
-                                .expansion = &now->expansion,
-                                .egraph = now->egraph,
-                                .costs = costs,
+                                .single = &now->single,
+                                .source = &source,
                                 .measurer = r->input->measurer,
                                 .extract = &options,
                                 .seconds = r->search->settle_limit};
@@ -399,7 +403,7 @@ static egraph_status play_round(run *r) {
 static void end_round(run *r) {
   search_round *now = &r->now;
   eg_extract_result_deinit(&now->extraction);
-  if (now->is_expanded) eg_expansion_deinit(&now->expansion);
+  if (now->has_problem) eg_single_problem_deinit(&now->single);
   eg_tensor_egraph_destroy(now->egraph);
   eg_saturation_report_deinit(&now->saturation);
   eg_emission_deinit(&now->emission);

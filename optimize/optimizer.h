@@ -8,7 +8,7 @@
 #define EG_OPTIMIZE_OPTIMIZER_H
 
 #include "extract/extract.h"
-#include "optimize/emit.h"
+#include "optimize/single_emit.h"
 #include "rewrites/saturate.h"
 
 typedef struct eg_optimizer_input {

@@ -23,26 +23,27 @@ static void mark_used(const settling *s, const eg_u32s *choice, bool *out) {
   for (size_t c = 0; c < choice->len; c++) {
     uint32_t node = choice->data[c];
     if (node == EG_EXTRACT_NONE) continue;
-    uint32_t entry = s->in->expansion->variants.data[node].entry;
+    uint32_t entry = eg_single_price(s->in->single, node)->entry;
     if (entry != EG_COST_NO_ENTRY) out[entry] = true;
   }
 }
 
 /// Costs of the best choice become larger by their errors, others smaller.
 static void disturb(const settling *s) {
-  eg_expansion *x = s->in->expansion;
-  for (size_t v = 0; v < x->variants.len; v++) {
-    uint32_t entry = x->variants.data[v].entry;
-    s->costs[v] = x->problem.cost.data[v];
+  eg_single_problem *single = s->in->single;
+  for (uint32_t n = 0; n < single->nodes.len; n++) {
+    uint32_t entry = eg_single_price(single, n)->entry;
+    s->costs[n] = single->problem.cost.data[n];
     if (entry == EG_COST_NO_ENTRY) continue;
-    double error = eg_cost_error(s->in->costs, entry);
-    x->problem.cost.data[v] = fmax(0, s->costs[v] + (s->is_used[entry] ? error : -error));
+    double error = eg_cost_error(s->in->source->costs, entry);
+    single->problem.cost.data[n] =
+        fmax(0, s->costs[n] + (s->is_used[entry] ? error : -error));
   }
 }
 
 static void calm(const settling *s) {
-  eg_expansion *x = s->in->expansion;
-  memcpy(x->problem.cost.data, s->costs, x->variants.len * sizeof *s->costs);
+  const eg_single_problem *single = s->in->single;
+  memcpy(single->problem.cost.data, s->costs, single->nodes.len * sizeof *s->costs);
 }
 
 static egraph_status solve(const settling *s, double seconds, eg_extract_result *out) {
@@ -50,7 +51,7 @@ static egraph_status solve(const settling *s, double seconds, eg_extract_result 
   if (seconds < options.time_limit_seconds) options.time_limit_seconds = seconds;
   options.incumbent = s->best->choice.data;
   options.progress = NULL;
-  return eg_extract_solve(s->in->alloc, &s->in->expansion->problem, &options, out);
+  return eg_extract_solve(s->in->alloc, &s->in->single->problem, &options, out);
 }
 
 /// *out_count: entries in which a rival differs, and which can be measured.
@@ -63,14 +64,14 @@ static egraph_status find_deciding(const settling *s, uint32_t *out_count) {
   disturb(s);
   egraph_status status = solve(s, fmax(left(s), 1e-3), &rival);
   if (status == EGRAPH_OK)
-    status = eg_extract_certify(s->in->alloc, &s->in->expansion->problem,
+    status = eg_extract_certify(s->in->alloc, &s->in->single->problem,
                                 s->best->choice.data, &own);
   calm(s);
   if (status == EGRAPH_OK && rival.cost < own * (1 - 1e-9)) {
     mark_used(s, &rival.choice, s->decides);
     for (uint32_t e = 0; e < s->entry_count; e++) {
       s->decides[e] =
-          s->decides[e] != s->is_used[e] && eg_cost_error(s->in->costs, e) > 0;
+          s->decides[e] != s->is_used[e] && eg_cost_error(s->in->source->costs, e) > 0;
       *out_count += s->decides[e];
     }
   }
@@ -85,14 +86,15 @@ static bool is_over(void *user, uint32_t done, uint32_t total) {
 
 static egraph_status measure_again(settling *s, eg_order_report *out) {
   const eg_order_input *in = s->in;
-  EG_TRY(eg_expansion_request_again(in->expansion, in->egraph, in->costs, s->decides));
-  uint32_t requested = eg_cost_requested(in->costs);
-  EG_TRY(eg_cost_measure(in->costs, in->measurer, is_over, s));
-  out->again += requested - eg_cost_requested(in->costs);
+  eg_cost_model *costs = in->source->costs;
+  EG_TRY(eg_single_problem_request_again(in->alloc, in->source, s->decides));
+  uint32_t requested = eg_cost_requested(costs);
+  EG_TRY(eg_cost_measure(costs, in->measurer, is_over, s));
+  out->again += requested - eg_cost_requested(costs);
   // What the time did not reach keeps its cost: a later round must not change it under
   // the proof of this one.
-  eg_cost_withdraw(in->costs);
-  eg_expansion_reprice(in->expansion, in->costs);
+  eg_cost_withdraw(costs);
+  eg_single_problem_reprice(in->single, costs);
   eg_extract_result found;
   eg_extract_result_init(&found, in->alloc);
   // What is proven of the new costs is the result: it has all the time of extraction.
@@ -121,9 +123,9 @@ egraph_status eg_order_settle(const eg_order_input *input, eg_extract_result *in
   settling s = {.in = input,
                 .best = inout,
                 .deadline = eg_clock_seconds() + input->seconds,
-                .entry_count = eg_cost_entry_count(input->costs)};
+                .entry_count = eg_cost_entry_count(input->source->costs)};
   egraph_allocator alloc = input->alloc;
-  size_t nodes = input->expansion->variants.len;
+  size_t nodes = input->single->nodes.len;
   *out = (eg_order_report){.again = 0};
   egraph_status status = eg_alloc(alloc, s.entry_count, sizeof *s.is_used, &s.is_used);
   if (status == EGRAPH_OK)

@@ -7,13 +7,12 @@
 #define EG_OPTIMIZE_ORDER_H
 
 #include "extract/extract.h"
-#include "optimize/expand.h"
+#include "optimize/single_problem.h"
 
 typedef struct eg_order_input {
   egraph_allocator alloc;
-  eg_expansion *expansion; // priced
-  eg_tensor_egraph *egraph;
-  eg_cost_model *costs;
+  eg_single_problem *single;
+  const eg_single_source *source; // of the problem
   const eg_measurer *measurer;
   const eg_extract_options *extract; // limits of each solve
   double seconds;                    // for everything
@@ -24,7 +23,7 @@ typedef struct eg_order_report {
   bool is_clear;  // no rival is within the errors
 } eg_order_report;
 
-/// `inout` is the solution of the expansion's problem; afterwards that of the problem
+/// `inout` is the solution of the problem; afterwards that of the problem
 /// with the costs as they are then.
 egraph_status eg_order_settle(const eg_order_input *input, eg_extract_result *inout,
                               eg_order_report *out);

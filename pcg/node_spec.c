@@ -38,6 +38,15 @@ bool eg_node_spec_is_reorder(const eg_node_spec *spec) {
          spec->inputs[0].layout.format != spec->results[0].layout.format;
 }
 
+bool eg_node_spec_is_plain(const eg_node_spec *spec) {
+  bool plain = true;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    plain = plain && spec->inputs[i].layout.format == EG_FORMAT_PLAIN;
+  for (uint32_t r = 0; r < spec->result_count; r++)
+    plain = plain && spec->results[r].layout.format == EG_FORMAT_PLAIN;
+  return plain;
+}
+
 // A reorder moves its data although an identity is a view.
 double eg_node_spec_bytes(const eg_node_spec *spec) {
   if (eg_node_spec_is_reorder(spec))

@@ -28,5 +28,7 @@ egraph_status eg_node_spec_print(eg_text *text, const eg_node_spec *spec);
 double eg_node_spec_flops(const eg_node_spec *spec);
 double eg_node_spec_bytes(const eg_node_spec *spec);
 bool eg_node_spec_is_reorder(const eg_node_spec *spec);
+/// Whether all operands and results are row-major.
+bool eg_node_spec_is_plain(const eg_node_spec *spec);
 
 #endif

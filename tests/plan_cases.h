@@ -75,11 +75,11 @@ static inline double case_format_factor(const case_prices *prices,
 }
 
 static inline egraph_status case_price_node(void *self, const eg_node_spec *local,
-                                            double *out) {
+                                            eg_node_price *out) {
   const case_prices *prices = self;
   double factor = case_format_factor(prices, local);
   double seconds = prices->per_node + eg_node_spec_flops(local) * prices->per_flop;
-  *out = isinf(factor) ? factor : prices->is_free ? 0 : seconds * factor;
+  out->seconds = isinf(factor) ? factor : prices->is_free ? 0 : seconds * factor;
   return EGRAPH_OK;
 }
 

@@ -70,7 +70,7 @@ static inline double plan_move_seconds(const plan_choices *c, const plan_type *t
                                        uint32_t from, uint32_t to,
                                        const eg_transition *move) {
   static const eg_attrs identity = {.op = EG_OP_IDENTITY};
-  double seconds;
+  eg_node_price price;
   if (move->kind == EG_TRANSITION_SLICE || move->kind == EG_TRANSITION_MASK) return 0;
   if (move->kind != EG_TRANSITION_REORDER)
     return c->costs->transition(
@@ -83,8 +83,8 @@ static inline double plan_move_seconds(const plan_choices *c, const plan_type *t
                              .input_count = 1,
                              .results = &after,
                              .result_count = 1};
-  if (c->costs->node(c->costs->self, &spec, &seconds) != EGRAPH_OK) abort();
-  return seconds;
+  if (c->costs->node(c->costs->self, &spec, &price) != EGRAPH_OK) abort();
+  return price.seconds;
 }
 
 static inline void plan_distances(const plan_choices *c, plan_type *t) {
@@ -266,10 +266,11 @@ static inline double plan_seconds(const plan_choices *c, const eg_spread *spread
                                   const eg_strategy *strategy, eg_arena *arena) {
   eg_node_spec local;
   eg_halo halos[EG_MAX_MESH_AXES];
-  double seconds;
+  eg_node_price price;
   if (eg_spread_local(spread, c->mesh, strategy, 0, arena, &local) != EGRAPH_OK ||
-      c->costs->node(c->costs->self, &local, &seconds) != EGRAPH_OK)
+      c->costs->node(c->costs->self, &local, &price) != EGRAPH_OK)
     abort();
+  double seconds = price.seconds;
   uint32_t count = eg_spread_halos(spread, c->mesh, strategy, halos);
   for (uint32_t i = 0; i < count; i++) {
     eg_type operand =

@@ -11,6 +11,7 @@
 
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
+enum { MOST_FORMATS = 4 }; // memory formats that a value of one device can have
 enum { CUTS_SHARE = 200 }; // of the work that is left, a look at a node being ten steps
 // A gap that linear programs on what is left will close.
 static const double NARROW = 0.01;
@@ -260,6 +261,17 @@ static bool should_expand(const minimizer *m) {
          count_alternatives(m) >= m->search->expand_from;
 }
 
+/// Whether nothing but memory formats and operators is to be chosen, so that the plain
+/// extractor does at once what ascent and linear programs would do after it.
+static bool is_of_one_device(const minimizer *m) {
+  const eg_layout_problem *p = m->search->view->problem;
+  bool few = p->tie_kind.len == 0 && !m->active.infeasible &&
+             eg_layout_is_amount((int)m->search->task->objective);
+  for (uint32_t v = 0; few && v < eg_layout_value_count(p); v++)
+    few = eg_layout_layout_count(p, v) <= MOST_FORMATS;
+  return few;
+}
+
 /// Worth its time where values have layouts.
 static bool should_ascend(const minimizer *m) {
   return eg_layout_is_amount((int)m->search->task->objective) &&
@@ -271,9 +283,11 @@ static egraph_status start(minimizer *m) {
   eg_layout_search *search = m->search;
   EG_TRY(eg_layout_greedy(search, &m->active, NULL));
   EG_TRY(eg_layout_search_raise(search, 0));
+  bool is_plain = is_of_one_device(m);
+  if (is_plain) EG_TRY(eg_layout_expand(search, &m->active));
   if (should_ascend(m)) EG_TRY(ascend(m));
   if (eg_layout_search_wants_bound(search)) return EGRAPH_OK;
-  return should_expand(m) ? eg_layout_expand(search, &m->active) : EGRAPH_OK;
+  return !is_plain && should_expand(m) ? eg_layout_expand(search, &m->active) : EGRAPH_OK;
 }
 
 static egraph_status minimize(minimizer *m, bool *out_closed) {

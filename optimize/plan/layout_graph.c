@@ -69,7 +69,10 @@ static egraph_status add_reorders_from(eg_layout_graph *graph, const eg_mesh *me
     if (move.to == UINT32_MAX ||
         !eg_transition_between(mesh, &graph->type, &layout, &to, &move.transition))
       continue;
-    EG_TRY(eg_reorder_price(costs, &local, &target, &move.seconds));
+    eg_node_price price = {.basis = 0};
+    EG_TRY(eg_reorder_price(costs, &local, &target, &price));
+    move.seconds = price.seconds;
+    move.basis = price.basis;
     if (isfinite(move.seconds)) EG_TRY(eg_layout_moves_push(&graph->moves, move));
   }
   return EGRAPH_OK;

@@ -15,6 +15,7 @@ typedef struct eg_layout_move {
   uint32_t from, to; // layouts
   eg_transition transition;
   double seconds;
+  uint32_t basis; // of the seconds of a reorder (eg_node_price)
 } eg_layout_move;
 EG_VEC_DEFINE(eg_layout_moves, eg_layout_move);
 

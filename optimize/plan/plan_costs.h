@@ -5,11 +5,18 @@
 
 #include "pcg/strategy.h"
 
+/// What a node costs on one device.
+typedef struct eg_node_price {
+  double seconds; // >= 0, and finite where all types are plain. INFINITY: the device has
+                  // no kernel for these memory formats
+  uint32_t basis; // what the seconds rest on, as the one who answers numbers it; 0: free,
+                  // or nobody asks
+} eg_node_price;
+
 typedef struct eg_plan_costs {
   void *self;
-  /// Seconds of a node on one device, local types; >= 0, and finite where all types are
-  /// plain. INFINITY: the device has no kernel for these memory formats.
-  egraph_status (*node)(void *self, const eg_node_spec *local, double *out_seconds);
+  /// The price of a node, local types.
+  egraph_status (*node)(void *self, const eg_node_spec *local, eg_node_price *out);
   /// Seconds of a collective, bytes as eg_transition_bytes has them; local ones are free
   /// and not asked for.
   double (*transition)(void *self, const eg_transition *transition, double bytes);

@@ -7,12 +7,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_emit.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "optimize/graph_writer.h"
 #include "optimize/plan/plan_solution.h"
 
 #define NONE EG_SPACE_NONE
+
+EG_VEC_DEFINE(eg_values, eg_value);
 
 typedef struct emitter {
   egraph_allocator alloc;
@@ -20,14 +22,12 @@ typedef struct emitter {
   const eg_plan_space *space;
   const eg_layout_problem *problem;
   eg_plan_solution chosen;
+  eg_graph_writer writer;
   const eg_graph *original;
   eg_u32s state_of_place;  // [places] state, or NONE
-  eg_u32s value_made;      // [space values] first value of the new graph, or NONE
-  eg_u32s node_made;       // [space values] node of the new graph, or NONE: a leaf
   eg_u32s sum_begin, sums; // [space values + 1] sums that a value is added to
-  const char **names;      // [space values] of the original
-  uint32_t next_name;
   eg_u32s stack;
+  eg_values operands; // of the node at hand
   eg_emitted_plan *out;
 } emitter;
 
@@ -38,6 +38,11 @@ static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
 }
 
 static eg_plan *plan_of(const emitter *e) { return &e->out->plan; }
+
+/// The first value of the new graph that a space value is.
+static eg_value value_made(const emitter *e, uint32_t v) {
+  return (eg_value){e->writer.made.data[v]};
+}
 
 static uint32_t value_of(const emitter *e, uint32_t place) {
   return e->chosen.value_of_place.data[place];
@@ -110,133 +115,38 @@ static egraph_status reach_place(emitter *e, uint32_t place) {
   return EGRAPH_OK;
 }
 
-// ---- the graph ----------------------------------------------------------------------
-
-/// A name that no value of the original has, which may still be to come.
-static egraph_status make_name(emitter *e, eg_arena *arena, const char **out) {
-  char name[32];
-  eg_value taken;
-  do
-    (void)snprintf(name, sizeof name, "opt_%u", e->next_name++);
-  while (eg_graph_find_value(e->original, name, &taken));
-  return eg_arena_string(arena, name, strlen(name), out);
-}
-
-/// The node that makes `v` of operands, values of the space. The arena is scratch.
-static egraph_status add_node(emitter *e, uint32_t v, const eg_attrs *attrs,
-                              const uint32_t *operands, uint32_t count, eg_arena *arena) {
-  uint32_t results = eg_op_results(attrs);
-  eg_value *inputs, *made;
-  const char **names;
-  EG_TRY(eg_arena_alloc(arena, count, sizeof *inputs, &inputs));
-  EG_TRY(eg_arena_alloc(arena, results, sizeof *made, &made));
-  EG_TRY(eg_arena_alloc(arena, results, sizeof *names, &names));
-  for (uint32_t i = 0; i < count; i++)
-    inputs[i] = (eg_value){e->value_made.data[operands[i]]};
-  if (results == 1) names[0] = e->names[v];
-  for (uint32_t r = 0; r < results; r++)
-    if (names[r] == NULL) EG_TRY(make_name(e, arena, &names[r]));
-  EG_TRY(eg_graph_add_node(e->out->graph, "", attrs, inputs, count, names, made));
-  e->value_made.data[v] = made[0].id; // results are numbered on from the first
-  e->node_made.data[v] = eg_graph_value(e->out->graph, made[0])->node.id;
-  return EGRAPH_OK;
-}
-
-// ---- entries ------------------------------------------------------------------------
-
-static egraph_status write_weight(emitter *e, uint32_t v, const eg_attrs *attrs) {
-  const char *name = eg_attr_at(attrs, EG_A_WEIGHT_NAME)->text;
-  eg_value old, value;
-  if (!eg_graph_find_value(e->original, name, &old))
-    return EG_FAIL(EGRAPH_E_INTERNAL, "weight '%s' is not in the original graph", name);
-  const eg_value_info *info = eg_graph_value(e->original, old);
-  EG_TRY(eg_graph_add_weight(e->out->graph, name, &info->type, info->data, &value));
-  e->value_made.data[v] = value.id;
-  return EGRAPH_OK;
-}
-
-/// A weight, or what is made ahead of operands that are written. The arena is scratch.
-static egraph_status write_constant(emitter *e, uint32_t v, const eg_attrs *attrs,
-                                    const eg_u32s *operands, eg_arena *arena) {
-  if (attrs->op == EG_OP_WEIGHT) return write_weight(e, v, attrs);
-  if (attrs->op != EG_OP_PART)
-    return add_node(e, v, attrs, operands->data, (uint32_t)operands->len, arena);
-  e->value_made.data[v] = e->value_made.data[operands->data[0]] +
-                          (uint32_t)eg_attr_at(attrs, EG_A_PART_INDEX)->i;
-  return EGRAPH_OK;
-}
-
-/// The node that makes a constant: ahead of the first step, or a weight.
-static eg_term constant_term(const emitter *e, uint32_t v) {
-  eg_node node = e->space->values.data[v].ahead;
-  if (node.id == EG_NODE_NONE.id) node = eg_plan_solution_operator(&e->chosen, v)->node;
-  return eg_engine_term(eg_tensor_egraph_engine_of(e->space->egraph), node);
-}
-
-/// Writes a constant after what it is made of. `operands` is scratch.
-static egraph_status write_constants(emitter *e, uint32_t v, eg_u32s *operands,
-                                     eg_arena *arena) {
-  e->stack.len = 0;
-  EG_TRY(eg_u32s_push(&e->stack, v));
-  while (e->stack.len != 0) {
-    uint32_t top = e->stack.data[e->stack.len - 1];
-    size_t waiting = e->stack.len;
-    eg_term term = constant_term(e, top);
-    operands->len = 0;
-    for (uint32_t k = 0; k < term.arity; k++) {
-      uint32_t operand = eg_plan_space_value(e->space, term.children[k]);
-      EG_TRY(eg_u32s_push(operands, operand));
-      if (e->value_made.data[operand] == NONE) EG_TRY(eg_u32s_push(&e->stack, operand));
-    }
-    if (e->stack.len != waiting) continue;
-    if (e->value_made.data[top] == NONE)
-      EG_TRY(write_constant(e, top,
-                            eg_tensor_egraph_attrs_at(e->space->egraph, term.payload),
-                            operands, arena));
-    e->stack.len--;
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status write_input(emitter *e, uint32_t v, const eg_attrs *attrs) {
-  const char *name = eg_attr_at(attrs, EG_A_INPUT_NAME)->text;
-  eg_value value;
-  if (!eg_graph_find_value(e->out->graph, name, &value))
-    return EG_FAIL(EGRAPH_E_INTERNAL, "input '%s' is not in the original graph", name);
-  e->value_made.data[v] = value.id;
-  return EGRAPH_OK;
-}
+// ---- nodes --------------------------------------------------------------------------
 
 static egraph_status write_entry(emitter *e, uint32_t v) {
-  const eg_attrs *attrs = attrs_of(e, eg_plan_solution_operator(&e->chosen, v));
-  eg_u32s operands;
-  eg_arena arena;
-  eg_u32s_init(&operands, e->alloc);
-  eg_arena_init(&arena, e->alloc);
-  egraph_status status = attrs->op == EG_OP_INPUT
-                             ? write_input(e, v, attrs)
-                             : write_constants(e, v, &operands, &arena);
-  eg_arena_deinit(&arena);
-  eg_u32s_deinit(&operands);
-  EG_TRY(status);
-  return add_state(e, place_made(e, v), (eg_value){e->value_made.data[v]}, EG_PLAN_NONE);
+  EG_TRY(eg_graph_writer_entry(&e->writer, v,
+                               eg_plan_solution_operator(&e->chosen, v)->node));
+  return add_state(e, place_made(e, v), value_made(e, v), EG_PLAN_NONE);
 }
-
-// ---- nodes --------------------------------------------------------------------------
 
 /// A part of a tuple is a result of its node; it has no step of its own.
 static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator *op) {
   const eg_plan *plan = plan_of(e);
   uint32_t tuple = e->space->inputs.data[op->inputs];
   uint32_t index = (uint32_t)eg_attr_at(attrs_of(e, op), EG_A_PART_INDEX)->i;
-  eg_graph_node node = {e->node_made.data[tuple]};
+  eg_graph_node node = eg_graph_value(plan->graph, value_made(e, tuple))->node;
   uint32_t step = plan->states.data[e->state_of_place.data[place_made(e, tuple)]].step;
   uint32_t first =
       plan->steps.data[step].operands + eg_graph_node_at(plan->graph, node).input_count;
-  e->value_made.data[v] = e->value_made.data[tuple] + index;
-  e->node_made.data[v] = node.id;
+  e->writer.made.data[v] = value_made(e, tuple).id + index;
   e->state_of_place.data[place_made(e, v)] = plan->operands.data[first + index];
   e->out->place_of.data[plan->operands.data[first + index]] = place_made(e, v);
+  return EGRAPH_OK;
+}
+
+static egraph_status add_node(emitter *e, uint32_t v, const eg_space_operator *op) {
+  eg_value made;
+  e->operands.len = 0;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    EG_TRY(eg_values_push(&e->operands,
+                          value_made(e, e->space->inputs.data[op->inputs + i])));
+  EG_TRY(eg_graph_writer_node(&e->writer, v, op->node, e->operands.data, op->input_count,
+                              &made));
+  e->writer.made.data[v] = made.id;
   return EGRAPH_OK;
 }
 
@@ -246,13 +156,8 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
   const uint32_t *needs = e->problem->needs.data + e->problem->need_begin.data[strategy];
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(reach_place(e, place_of_copy(e, needs[i])));
-  eg_arena arena;
-  eg_arena_init(&arena, e->alloc);
-  egraph_status status = add_node(
-      e, v, attrs_of(e, op), e->space->inputs.data + op->inputs, op->input_count, &arena);
-  eg_arena_deinit(&arena);
-  EG_TRY(status);
-  const eg_graph_node node = {e->node_made.data[v]};
+  EG_TRY(add_node(e, v, op));
+  const eg_graph_node node = eg_graph_value(e->out->graph, value_made(e, v))->node;
   const eg_graph_node_info info = eg_graph_node_at(e->out->graph, node);
   eg_plan *plan = plan_of(e);
   eg_plan_step step = {.phase = e->space->values.data[v].phase,
@@ -306,7 +211,7 @@ static egraph_status push_operands(emitter *e, uint32_t v, eg_u32s *order,
   *out_waits = false;
   for (uint32_t i = op->input_count; i-- > 0;) {
     uint32_t operand = e->space->inputs.data[op->inputs + i];
-    if (e->value_made.data[operand] != NONE) continue;
+    if (e->writer.made.data[operand] != NONE) continue;
     *out_waits = true;
     EG_TRY(eg_u32s_push(order, operand));
   }
@@ -316,7 +221,7 @@ static egraph_status push_operands(emitter *e, uint32_t v, eg_u32s *order,
 static bool has_operands(const emitter *e, uint32_t v) {
   const eg_space_operator *op = eg_plan_solution_operator(&e->chosen, v);
   for (uint32_t i = 0; i < op->input_count; i++)
-    if (e->value_made.data[e->space->inputs.data[op->inputs + i]] == NONE) return false;
+    if (e->writer.made.data[e->space->inputs.data[op->inputs + i]] == NONE) return false;
   return true;
 }
 
@@ -324,7 +229,7 @@ static bool has_operands(const emitter *e, uint32_t v) {
 static egraph_status write_sums(emitter *e, uint32_t v) {
   for (uint32_t i = e->sum_begin.data[v]; i < e->sum_begin.data[v + 1]; i++) {
     uint32_t sum = e->sums.data[i];
-    if (e->value_made.data[sum] == NONE && has_operands(e, sum))
+    if (e->writer.made.data[sum] == NONE && has_operands(e, sum))
       EG_TRY(write_value(e, sum));
   }
   return EGRAPH_OK;
@@ -335,10 +240,10 @@ static egraph_status write_from(emitter *e, uint32_t v, eg_u32s *order) {
   while (order->len != 0) {
     uint32_t top = order->data[order->len - 1];
     bool waits = false;
-    if (e->value_made.data[top] == NONE) EG_TRY(push_operands(e, top, order, &waits));
+    if (e->writer.made.data[top] == NONE) EG_TRY(push_operands(e, top, order, &waits));
     if (waits) continue;
     order->len--;
-    if (e->value_made.data[top] != NONE) continue;
+    if (e->writer.made.data[top] != NONE) continue;
     EG_TRY(write_value(e, top));
     EG_TRY(write_sums(e, top));
   }
@@ -403,7 +308,7 @@ static egraph_status write_phase(emitter *e, eg_phase phase, eg_u32s *order) {
   carry_over(e, EG_MODEL_COPY, phase);
   for (uint32_t v = 0; v < e->space->values.len; v++) {
     const eg_space_value *value = &e->space->values.data[v];
-    if (value->phase != phase || value->is_entry || e->value_made.data[v] != NONE ||
+    if (value->phase != phase || value->is_entry || e->writer.made.data[v] != NONE ||
         eg_plan_solution_operator(&e->chosen, v) == NULL)
       continue;
     EG_TRY(write_from(e, v, order));
@@ -413,13 +318,7 @@ static egraph_status write_phase(emitter *e, eg_phase phase, eg_u32s *order) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-static egraph_status write_inputs(emitter *e) {
-  for (uint32_t i = 0; i < eg_graph_input_count(e->original); i++) {
-    const eg_value_info *info =
-        eg_graph_value(e->original, eg_graph_input(e->original, i));
-    eg_value value;
-    EG_TRY(eg_graph_add_input(e->out->graph, info->name, &info->type, &value));
-  }
+static egraph_status write_entries(emitter *e) {
   for (uint32_t v = 0; v < e->space->values.len; v++)
     if (e->space->values.data[v].is_entry &&
         eg_plan_solution_operator(&e->chosen, v) != NULL)
@@ -458,7 +357,7 @@ static egraph_status write_outputs(emitter *e) {
     (void)eg_graph_output(e->original, i, &name);
     uint32_t v =
         eg_plan_space_value(e->space, eg_tensor_egraph_root(e->space->egraph, i));
-    EG_TRY(eg_graph_add_output(e->out->graph, name, (eg_value){e->value_made.data[v]}));
+    EG_TRY(eg_graph_add_output(e->out->graph, name, value_made(e, v)));
     // Roots were added in the order of the outputs.
     uint32_t root = e->problem->root_value.data[i], place;
     if (e->model->values.data[root].role == EG_MODEL_EXIT)
@@ -476,21 +375,11 @@ static egraph_status write_carried(emitter *e) {
   for (uint32_t i = 0; i < info->carried_count; i++) {
     uint32_t v = eg_plan_space_value(
         e->space, eg_tensor_egraph_value_class(e->space->egraph, info->carried[i].entry));
-    if (e->value_made.data[v] == NONE) continue; // nothing in this step reads it
+    if (e->writer.made.data[v] == NONE) continue; // nothing in this step reads it
     EG_TRY(eg_u32s_push(&plan_of(e)->carried, info->carried[i].output));
-    EG_TRY(eg_u32s_push(&plan_of(e)->carried, e->value_made.data[v]));
+    EG_TRY(eg_u32s_push(&plan_of(e)->carried, e->writer.made.data[v]));
   }
   return EGRAPH_OK;
-}
-
-static void find_names(emitter *e) {
-  for (uint32_t i = eg_graph_value_count(e->original); i-- > 0;) {
-    const eg_value_info *info = eg_graph_value(e->original, (eg_value){i});
-    if (info->kind != EG_VALUE_COMPUTED || !info->typed) continue;
-    uint32_t v = eg_plan_space_value(
-        e->space, eg_tensor_egraph_value_class(e->space->egraph, (eg_value){i}));
-    if (v != NONE) e->names[v] = info->name;
-  }
 }
 
 /// Inputs are there even if nothing reads them.
@@ -502,7 +391,7 @@ static egraph_status note_values(emitter *e) {
             ? NONE
             : eg_plan_space_value(e->space, eg_tensor_egraph_value_class(e->space->egraph,
                                                                          (eg_value){i}));
-    eg_value made = {v == NONE ? NONE : e->value_made.data[v]};
+    eg_value made = {v == NONE ? NONE : e->writer.made.data[v]};
     if (info->kind == EG_VALUE_INPUT)
       (void)eg_graph_find_value(e->out->graph, info->name, &made);
     EG_TRY(eg_u32s_push(&e->out->value_of, made.id));
@@ -512,19 +401,13 @@ static egraph_status note_values(emitter *e) {
 
 static egraph_status emit(emitter *e) {
   eg_u32s order;
-  EG_TRY(eg_graph_create(&e->alloc, &e->out->graph));
-  e->out->plan.graph = e->out->graph;
+  e->out->plan.graph = e->out->graph = e->writer.graph;
   e->out->plan.mesh = e->space->mesh;
   e->out->plan.micro_batches = e->space->info->micro_batches;
-  for (uint32_t v = 0; v < e->space->values.len; v++) {
-    EG_TRY(eg_u32s_push(&e->value_made, NONE));
-    EG_TRY(eg_u32s_push(&e->node_made, NONE));
-  }
   for (uint32_t p = 0; p < eg_layout_place_count(e->problem); p++)
     EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
-  find_names(e);
   EG_TRY(find_sums(e));
-  EG_TRY(write_inputs(e));
+  EG_TRY(write_entries(e));
   eg_u32s_init(&order, e->alloc);
   egraph_status status = EGRAPH_OK;
   for (eg_phase p = EG_PHASE_FORWARD; status == EGRAPH_OK && p <= EG_PHASE_UPDATE; p++)
@@ -535,6 +418,13 @@ static egraph_status emit(emitter *e) {
   EG_TRY(write_carried(e));
   EG_TRY(note_values(e));
   return eg_plan_check(&e->out->plan, e->alloc);
+}
+
+static egraph_status write_all(emitter *e) {
+  EG_TRY(eg_graph_writer_init(&e->writer, e->space));
+  egraph_status status = emit(e);
+  eg_graph_writer_deinit(&e->writer);
+  return status;
 }
 
 egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
@@ -551,21 +441,18 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                .problem = &model->problem,
                .original = eg_tensor_egraph_graph(space->egraph),
                .out = out};
-  eg_u32s *const lists[] = {&e.state_of_place, &e.value_made, &e.node_made,
-                            &e.stack,          &e.sum_begin,  &e.sums};
+  eg_u32s *const lists[] = {&e.state_of_place, &e.stack, &e.sum_begin, &e.sums};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
-  size_t count = space->values.len;
-  egraph_status status = eg_alloc(alloc, count, sizeof *e.names, &e.names);
-  if (status == EGRAPH_OK)
-    status = eg_plan_solution_init(&e.chosen, alloc, model, solution);
+  eg_values_init(&e.operands, alloc);
+  egraph_status status = eg_plan_solution_init(&e.chosen, alloc, model, solution);
   if (status == EGRAPH_OK) {
-    status = emit(&e);
+    status = write_all(&e);
     eg_plan_solution_deinit(&e.chosen);
   }
-  eg_free(alloc, e.names, count, sizeof *e.names);
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_deinit(lists[i]);
+  eg_values_deinit(&e.operands);
   if (status != EGRAPH_OK) eg_emitted_plan_deinit(out);
   return status;
 }

@@ -71,20 +71,22 @@ static bool has_layouts(const void *user, uint32_t id, const void *key) {
 
 /// Adds a strategy with the layouts at hand unless a cheaper one has them.
 static egraph_status keep(adder *a, eg_space_operator *op, const uint8_t *action,
-                          double seconds) {
+                          eg_node_price price) {
   eg_plan_space *space = a->space;
   uint64_t hash = eg_hash_bytes(0, a->layouts.data, a->layouts.len * sizeof(uint32_t));
   uint32_t known;
   if (eg_flatmap_find(&a->known, hash, op, has_layouts, a, &known)) {
     eg_space_strategy *other = &space->strategies.data[known];
-    if (seconds >= other->seconds) return EGRAPH_OK;
-    other->seconds = seconds;
+    if (price.seconds >= other->seconds) return EGRAPH_OK;
+    other->seconds = price.seconds;
+    other->basis = price.basis;
     memcpy(other->action, action, sizeof other->action);
     return EGRAPH_OK;
   }
   eg_space_strategy strategy = {.needs = (uint32_t)space->needs.len,
                                 .output = a->layouts.data[op->input_count],
-                                .seconds = seconds};
+                                .seconds = price.seconds,
+                                .basis = price.basis};
   memcpy(strategy.action, action, sizeof strategy.action);
   EG_TRY(eg_u32s_append(&space->needs, a->layouts.data, op->input_count));
   EG_TRY(eg_space_strategies_push(&space->strategies, strategy));
@@ -120,13 +122,13 @@ static bool repeats_work(const adder *a, const eg_node_spec *spec,
 static egraph_status add_strategy(adder *a, eg_space_operator *op,
                                   const eg_spread *spread, const eg_strategy *strategy) {
   bool legal;
-  double seconds;
+  eg_node_price price = {.basis = 0};
   EG_TRY(number_layouts(a, op, strategy, &legal));
   if (!legal) return EGRAPH_OK;
-  EG_TRY(eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena,
-                           &seconds));
-  if (isinf(seconds)) return EGRAPH_OK; // the device is known not to run it
-  return keep(a, op, strategy->action, seconds);
+  EG_TRY(
+      eg_strategy_price(a->costs, spread, &a->space->mesh, strategy, &a->arena, &price));
+  if (isinf(price.seconds)) return EGRAPH_OK; // the device is known not to run it
+  return keep(a, op, strategy->action, price);
 }
 
 /// The memory formats beside plain of what an operator reads and makes.
@@ -181,10 +183,12 @@ static bool can_enter(const adder *a, const eg_space_value *value,
   return true;
 }
 
+static const uint8_t nothing[EG_MAX_MESH_AXES] = {0};
+static const eg_node_price free_of_cost = {.seconds = 0};
+
 /// In every layout, at no cost: leaves, and parts of tuples.
 static egraph_status add_in_place(adder *a, eg_space_operator *op) {
   const eg_layout_graph *graph = eg_plan_space_layouts(a->space, op->value);
-  static const uint8_t nothing[EG_MAX_MESH_AXES] = {0};
   for (uint32_t l = 0; l < graph->layouts.len; l++) {
     const eg_layout *layout = &graph->layouts.data[l];
     a->layouts.len = 0;
@@ -198,9 +202,22 @@ static egraph_status add_in_place(adder *a, eg_space_operator *op) {
       EG_TRY(eg_u32s_push(&a->layouts, from));
     }
     EG_TRY(eg_u32s_push(&a->layouts, l));
-    EG_TRY(keep(a, op, nothing, 0));
+    EG_TRY(keep(a, op, nothing, free_of_cost));
   }
   return EGRAPH_OK;
+}
+
+/// What nobody knows reads and makes row-major tensors. Of what it costs nothing is known
+/// but that every plan pays it.
+static egraph_status add_unknown(adder *a, eg_space_operator *op, const eg_attrs *attrs) {
+  if (a->space->mesh.axis_count != 0)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "an operator that is not known ('%.200s') cannot be planned",
+                   eg_attr_at(attrs, EG_A_OPAQUE_KEY)->text);
+  a->layouts.len = 0;
+  for (uint32_t i = 0; i <= op->input_count; i++)
+    EG_TRY(eg_u32s_push(&a->layouts, 0)); // without axes the first layout is plain
+  return keep(a, op, nothing, free_of_cost);
 }
 
 static egraph_status add_spread(adder *a, eg_space_operator *op, eg_class class,
@@ -237,12 +254,6 @@ static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
   eg_plan_space *space = a->space;
   eg_term term = eg_engine_term(engine_of(a), node);
   if (a->useless.data[node.id] != 0) return EGRAPH_OK;
-  if (term.op == EG_OP_OPAQUE)
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "an operator that is not known ('%.200s') cannot be planned",
-                   eg_attr_at(eg_tensor_egraph_attrs_at(space->egraph, term.payload),
-                              EG_A_OPAQUE_KEY)
-                       ->text);
   eg_space_operator op = open_operator(space, value, node);
   op.input_count = term.arity;
   for (uint32_t k = 0; k < term.arity; k++)
@@ -250,9 +261,12 @@ static egraph_status add_operator(adder *a, uint32_t value, eg_node node) {
   eg_flatmap_clear(&a->known);
   bool is_leaf = term.op == EG_OP_INPUT || term.op == EG_OP_WEIGHT;
   if (is_leaf) space->values.data[value].is_entry = true;
-  EG_TRY(is_leaf || term.op == EG_OP_PART
-             ? add_in_place(a, &op)
-             : add_spread(a, &op, space->values.data[value].class, &term));
+  if (term.op == EG_OP_OPAQUE)
+    EG_TRY(add_unknown(a, &op, eg_tensor_egraph_attrs_at(space->egraph, term.payload)));
+  else if (is_leaf || term.op == EG_OP_PART)
+    EG_TRY(add_in_place(a, &op));
+  else
+    EG_TRY(add_spread(a, &op, space->values.data[value].class, &term));
   eg_arena_deinit(&a->arena);
   return eg_space_operators_push(&space->operators, op);
 }
@@ -267,6 +281,21 @@ static egraph_status add_operators(adder *a, uint32_t value) {
   return EGRAPH_OK;
 }
 
+static egraph_status add_all(adder *a) {
+  eg_plan_space *space = a->space;
+  EG_TRY(eg_u32s_push(&space->first_operator, 0));
+  for (uint32_t v = 0; v < space->values.len; v++) {
+    EG_TRY(add_operators(a, v));
+    EG_TRY(eg_u32s_push(&space->first_operator, (uint32_t)space->operators.len));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status find_useless(adder *a) {
+  if (!a->space->info->may_make_twice) return eg_plan_loops_find(a->space, &a->useless);
+  return eg_bytes_resize(&a->useless, eg_engine_node_limit(engine_of(a)));
+}
+
 egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs) {
   adder a = {.space = space, .costs = costs};
   eg_arena_init(&a.arena, space->alloc);
@@ -274,9 +303,8 @@ egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *c
   eg_u32s_init(&a.layouts, space->alloc);
   eg_flatmap_init(&a.known, space->alloc);
   eg_bytes_init(&a.useless, space->alloc);
-  egraph_status status = eg_plan_loops_find(space, &a.useless);
-  for (uint32_t v = 0; status == EGRAPH_OK && v < space->values.len; v++)
-    status = add_operators(&a, v);
+  egraph_status status = find_useless(&a);
+  if (status == EGRAPH_OK) status = add_all(&a);
   eg_arena_deinit(&a.arena);
   eg_strategies_deinit(&a.strategies);
   eg_u32s_deinit(&a.layouts);

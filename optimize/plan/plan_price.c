@@ -6,7 +6,7 @@
 
 egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spread,
                                 const eg_mesh *mesh, const eg_strategy *strategy,
-                                eg_arena *arena, double *out) {
+                                eg_arena *arena, eg_node_price *out) {
   eg_node_spec local;
   EG_TRY(eg_spread_local(spread, mesh, strategy, 0, arena, &local));
   eg_halo halos[EG_MAX_MESH_AXES];
@@ -17,12 +17,12 @@ egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spr
   eg_type operand =
       eg_sharding_local(mesh, &spread->spec.inputs[0], &strategy->inputs[0]);
   for (uint32_t i = 0; i < count; i++)
-    *out += costs->halo(costs->self, &halos[i], &operand);
+    out->seconds += costs->halo(costs->self, &halos[i], &operand);
   return EGRAPH_OK;
 }
 
 egraph_status eg_reorder_price(const eg_plan_costs *costs, const eg_type *from,
-                               const eg_type *to, double *out) {
+                               const eg_type *to, eg_node_price *out) {
   static const eg_attrs identity = {.op = EG_OP_IDENTITY};
   const eg_node_spec spec = {.attrs = &identity,
                              .inputs = from,
@@ -55,7 +55,10 @@ static egraph_status price_node(const eg_plan *plan, eg_plan_step *step,
   EG_TRY(eg_plan_spread(plan, step, arena, &spread, &strategy));
   eg_spread mine = *spread;
   mine.spec.weight_mask = constants_of(plan, step, spread->spec.input_count, ahead);
-  return eg_strategy_price(costs, &mine, &plan->mesh, strategy, arena, &step->seconds);
+  eg_node_price price = {.basis = 0};
+  EG_TRY(eg_strategy_price(costs, &mine, &plan->mesh, strategy, arena, &price));
+  step->seconds = price.seconds;
+  return EGRAPH_OK;
 }
 
 static eg_type local_type(const eg_plan *plan, uint32_t state) {
@@ -67,8 +70,12 @@ static eg_type local_type(const eg_plan *plan, uint32_t state) {
 static egraph_status price_move(const eg_plan *plan, eg_plan_step *step,
                                 const eg_plan_costs *costs) {
   eg_type from = local_type(plan, step->from), to = local_type(plan, step->to);
-  if (step->transition.kind == EG_TRANSITION_REORDER)
-    return eg_reorder_price(costs, &from, &to, &step->seconds);
+  eg_node_price price = {.basis = 0};
+  if (step->transition.kind == EG_TRANSITION_REORDER) {
+    EG_TRY(eg_reorder_price(costs, &from, &to, &price));
+    step->seconds = price.seconds;
+    return EGRAPH_OK;
+  }
   step->seconds = eg_transition_is_local(step->transition.kind)
                       ? 0
                       : costs->transition(costs->self, &step->transition,

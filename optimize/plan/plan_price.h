@@ -10,14 +10,14 @@
 /// constants (eg_operand_bit): none where all are, as it is there to make something of
 /// them.
 uint64_t eg_constant_operands(uint64_t constants, uint32_t count);
-/// Seconds of one execution of an operator in a strategy, its halos included. The arena
+/// The price of one execution of an operator in a strategy, its halos included. The arena
 /// is scratch.
 egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spread,
                                 const eg_mesh *mesh, const eg_strategy *strategy,
-                                eg_arena *arena, double *out);
-/// Seconds of a change of the memory format; local types.
+                                eg_arena *arena, eg_node_price *out);
+/// The price of a change of the memory format; local types.
 egraph_status eg_reorder_price(const eg_plan_costs *costs, const eg_type *from,
-                               const eg_type *to, double *out);
+                               const eg_type *to, eg_node_price *out);
 /// Prices every step of a plan that passes eg_plan_check anew: one that was edited, or
 /// made for another machine. On failure some steps have their old seconds.
 egraph_status eg_plan_price(eg_plan *plan, egraph_allocator alloc,

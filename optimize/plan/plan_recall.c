@@ -16,7 +16,6 @@ typedef struct recaller {
   eg_u32s value;         // [values of the plan's graph] of the space
   eg_u32s op_begin, ops; // [problem values + 1] its operators
   eg_u32s start;         // [space values][phases] state, or NONE
-  eg_u32s space_ops;     // [space values + 1] first of its operators
   eg_arena arena;        // of one node
   eg_u32s *strategy;
   size_t first; // where the problem's values begin in `strategy`
@@ -43,19 +42,6 @@ static uint32_t layout_of(const recaller *r, uint32_t v, uint32_t state) {
 
 // ---- values ---------------------------------------------------------------------------
 
-static egraph_status find_term(recaller *r, const eg_attrs *attrs,
-                               const eg_class *children, uint32_t count, uint32_t *out) {
-  eg_attrs_id id;
-  eg_class found;
-  EG_TRY(eg_attr_pool_add(eg_tensor_egraph_attrs(r->space->egraph), attrs, &id));
-  eg_term term = {
-      .op = attrs->op, .payload = id.id, .arity = count, .children = children};
-  *out = NONE;
-  if (eg_engine_find_term(engine_of(r), &term, &found))
-    *out = eg_plan_space_value(r->space, found);
-  return EGRAPH_OK;
-}
-
 static egraph_status find_leaf(recaller *r, eg_value value) {
   const eg_graph *seed = eg_tensor_egraph_graph(r->space->egraph);
   eg_value mine;
@@ -75,8 +61,8 @@ static egraph_status find_results(recaller *r, const eg_graph_node_info *node,
   for (uint32_t k = 0; k < node->result_count; k++) {
     eg_attr slot = {.kind = EG_ATTR_INT, .i = k};
     eg_attrs part = {.op = EG_OP_PART, .count = 1, .slots = &slot};
-    eg_class tuple = r->space->values.data[made].class;
-    EG_TRY(find_term(r, &part, &tuple, 1, &r->value.data[node->results[k].id]));
+    EG_TRY(eg_plan_space_find_term(r->space, &part, &made, 1,
+                                   &r->value.data[node->results[k].id]));
   }
   return EGRAPH_OK;
 }
@@ -84,15 +70,14 @@ static egraph_status find_results(recaller *r, const eg_graph_node_info *node,
 /// The space value that a node makes, a tuple where it has several results, or NONE.
 static egraph_status find_node(recaller *r, const eg_graph_node_info *node,
                                uint32_t *out) {
-  eg_class *children;
+  uint32_t *operands;
   *out = NONE;
-  EG_TRY(eg_arena_alloc(&r->arena, node->input_count, sizeof *children, &children));
+  EG_TRY(eg_arena_alloc(&r->arena, node->input_count, sizeof *operands, &operands));
   for (uint32_t i = 0; i < node->input_count; i++) {
-    uint32_t v = r->value.data[node->inputs[i].id];
-    if (v == NONE) return EGRAPH_OK;
-    children[i] = r->space->values.data[v].class;
+    operands[i] = r->value.data[node->inputs[i].id];
+    if (operands[i] == NONE) return EGRAPH_OK;
   }
-  return find_term(r, node->attrs, children, node->input_count, out);
+  return eg_plan_space_find_term(r->space, node->attrs, operands, node->input_count, out);
 }
 
 static egraph_status find_values(recaller *r) {
@@ -184,7 +169,8 @@ static bool is_node(const recaller *r, const eg_space_operator *op,
 /// The strategy by which a value is made from states, as one of the space.
 static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
                         const uint32_t *states, uint32_t result) {
-  for (uint32_t o = r->space_ops.data[v]; o < r->space_ops.data[v + 1]; o++) {
+  for (uint32_t o = r->space->first_operator.data[v];
+       o < r->space->first_operator.data[v + 1]; o++) {
     const eg_space_operator *op = &r->space->operators.data[o];
     if (node != NULL && !is_node(r, op, node)) continue;
     for (uint32_t s = op->strategies; s < op->strategies + op->strategy_count; s++)
@@ -241,7 +227,8 @@ static void recall_entries(recaller *r) {
     if (state_at(r, s)->step != EG_PLAN_NONE || v == NONE ||
         r->model->entries.data[v] == EG_SPACE_NONE)
       continue;
-    for (uint32_t o = r->space_ops.data[v]; o < r->space_ops.data[v + 1]; o++) {
+    for (uint32_t o = r->space->first_operator.data[v];
+         o < r->space->first_operator.data[v + 1]; o++) {
       const eg_space_operator *op = &r->space->operators.data[o];
       for (uint32_t k = op->strategies; k < op->strategies + op->strategy_count; k++)
         if (op->input_count == 0 &&
@@ -306,11 +293,6 @@ static egraph_status index_operators(recaller *r) {
     r->op_begin.data[v + 2] += r->op_begin.data[v + 1];
   for (uint32_t o = 0; o < ops; o++)
     r->ops.data[r->op_begin.data[p->operator_value.data[o] + 1]++] = o;
-  EG_TRY(eg_u32s_resize(&r->space_ops, r->space->values.len + 1));
-  for (size_t o = 0; o < r->space->operators.len; o++)
-    r->space_ops.data[r->space->operators.data[o].value + 1]++;
-  for (size_t v = 0; v < r->space->values.len; v++)
-    r->space_ops.data[v + 1] += r->space_ops.data[v];
   return EGRAPH_OK;
 }
 
@@ -357,7 +339,7 @@ egraph_status eg_plan_recall(const eg_plan_model *model, const eg_plan *plan,
                 .plan = plan,
                 .strategy = strategy,
                 .first = strategy->len};
-  eg_u32s *const lists[] = {&r.value, &r.op_begin, &r.ops, &r.start, &r.space_ops};
+  eg_u32s *const lists[] = {&r.value, &r.op_begin, &r.ops, &r.start};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
   eg_arena_init(&r.arena, alloc);

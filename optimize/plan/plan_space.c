@@ -19,6 +19,33 @@ uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class) {
   return space->value_of[eg_engine_find(engine_of(space), class).id];
 }
 
+static egraph_status find_term(const eg_plan_space *space, const eg_attrs *attrs,
+                               const uint32_t *operands, uint32_t count, eg_arena *arena,
+                               uint32_t *out) {
+  eg_attrs_id id;
+  eg_class *children, found;
+  EG_TRY(eg_arena_alloc(arena, count, sizeof *children, &children));
+  for (uint32_t i = 0; i < count; i++)
+    children[i] = space->values.data[operands[i]].class;
+  EG_TRY(eg_attr_pool_add(eg_tensor_egraph_attrs(space->egraph), attrs, &id));
+  eg_term term = {
+      .op = attrs->op, .payload = id.id, .arity = count, .children = children};
+  if (eg_engine_find_term(engine_of(space), &term, &found))
+    *out = eg_plan_space_value(space, found);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_plan_space_find_term(const eg_plan_space *space, const eg_attrs *attrs,
+                                      const uint32_t *operands, uint32_t count,
+                                      uint32_t *out) {
+  eg_arena arena;
+  *out = EG_SPACE_NONE;
+  eg_arena_init(&arena, space->alloc);
+  egraph_status status = find_term(space, attrs, operands, count, &arena, out);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
 // ---- values -----------------------------------------------------------------------
 
 static egraph_status reach(eg_plan_space *space, eg_class class, eg_u32s *stack) {
@@ -72,19 +99,32 @@ static egraph_status graph_of(eg_plan_space *space, const eg_type *type, uint32_
   return status;
 }
 
+/// The type whose layouts a value has; of a tuple, that of its first part. Where it is
+/// not known the value stays as it is made: as a number does.
+static egraph_status type_of(const eg_plan_space *space, const eg_tensor_fact *fact,
+                             eg_type *out) {
+  *out = fact->part_count != 0 ? fact->parts[0] : fact->type;
+  if (fact->typed && (fact->part_count == 0 || !eg_tensor_part_is_unknown(fact->parts)))
+    return EGRAPH_OK;
+  *out = (eg_type){.rank = 0};
+  if (space->mesh.axis_count != 0)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "a value of unknown type (of an unknown operator) cannot be planned");
+  return EGRAPH_OK;
+}
+
 static egraph_status add_value(eg_plan_space *space, eg_class class,
                                bool may_have_formats, const eg_plan_costs *costs) {
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(space->egraph, class);
-  if (!fact->typed || (fact->part_count != 0 && eg_tensor_part_is_unknown(fact->parts)))
-    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
-                   "a value of unknown type (of an unknown operator) cannot be planned");
+  eg_type type;
+  EG_TRY(type_of(space, fact, &type));
   eg_space_value value = {.class = class,
                           .phase = EG_PHASE_FORWARD,
                           .times = 1,
                           .ahead = EG_NODE_NONE,
                           .is_tuple = fact->part_count != 0};
-  EG_TRY(graph_of(space, value.is_tuple ? &fact->parts[0] : &fact->type,
-                  may_have_formats ? costs->formats : 0, costs, &value.graph));
+  EG_TRY(
+      graph_of(space, &type, may_have_formats ? costs->formats : 0, costs, &value.graph));
   space->value_of[class.id] = (uint32_t)space->values.len;
   return eg_space_values_push(&space->values, value);
 }
@@ -311,6 +351,7 @@ egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
   eg_layout_graphs_init(&space->graphs, alloc);
   eg_space_values_init(&space->values, alloc);
   eg_space_operators_init(&space->operators, alloc);
+  eg_u32s_init(&space->first_operator, alloc);
   eg_u32s_init(&space->inputs, alloc);
   eg_u32s_init(&space->needs, alloc);
   eg_space_strategies_init(&space->strategies, alloc);
@@ -326,6 +367,7 @@ void eg_plan_space_deinit(eg_plan_space *space) {
   eg_layout_graphs_deinit(&space->graphs);
   eg_space_values_deinit(&space->values);
   eg_space_operators_deinit(&space->operators);
+  eg_u32s_deinit(&space->first_operator);
   eg_u32s_deinit(&space->inputs);
   eg_u32s_deinit(&space->needs);
   eg_space_strategies_deinit(&space->strategies);

@@ -53,6 +53,7 @@ typedef struct eg_space_strategy {
   uint32_t needs;  // a layout per input, in eg_plan_space.needs
   uint32_t output; // layout
   double seconds;
+  uint32_t basis; // of the seconds (eg_node_price)
 } eg_space_strategy;
 EG_VEC_DEFINE(eg_space_strategies, eg_space_strategy);
 
@@ -66,6 +67,7 @@ typedef struct eg_plan_space {
   uint32_t *value_of;     // [class_limit] value, or EG_SPACE_NONE
   uint32_t class_limit;
   eg_space_operators operators; // by value
+  eg_u32s first_operator;       // [values + 1]
   eg_u32s inputs, needs;
   eg_space_strategies strategies;
   eg_seam_links seams; // of a folded step
@@ -74,8 +76,10 @@ typedef struct eg_plan_space {
   bool can_be_cut; // and a bound of it is one of the whole step (plan_cut.h)
 } eg_plan_space;
 
-/// Enumerates. Fails with EGRAPH_E_UNSUPPORTED when a value has no type, or a type too
-/// many layouts; EGRAPH_E_TYPE when what is carried does not fit where it enters.
+/// Enumerates. On a mesh without axes operators that are not known, and values without a
+/// type, are taken as they are: row-major, at no cost. On others they fail with
+/// EGRAPH_E_UNSUPPORTED, as does a type with too many layouts; EGRAPH_E_TYPE when what is
+/// carried does not fit where it enters.
 egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
                                  eg_tensor_egraph *egraph, const eg_step_info *info,
                                  const eg_mesh *mesh, const eg_plan_costs *costs);
@@ -86,6 +90,11 @@ void eg_plan_space_deinit(eg_plan_space *space);
 egraph_status eg_plan_seams_find(eg_plan_space *space);
 /// The value of a class.
 uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class);
+/// The value that a node on operands (values) makes, or EG_SPACE_NONE: there is no such
+/// node. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plan_space_find_term(const eg_plan_space *space, const eg_attrs *attrs,
+                                      const uint32_t *operands, uint32_t count,
+                                      uint32_t *out);
 static inline const eg_layout_graph *eg_plan_space_layouts(const eg_plan_space *space,
                                                            uint32_t value) {
   return &space->graphs.data[space->values.data[value].graph];

@@ -339,7 +339,9 @@ static egraph_status price_whole(unfolder *u, uint32_t n, eg_plan_step *out) {
   *out = (eg_plan_step){.node = {n}};
   eg_arena_init(&arena, u->alloc);
   egraph_status status = eg_plan_spec(plan_of(u), out, &arena, &spec);
-  if (status == EGRAPH_OK) status = u->costs->node(u->costs->self, &spec, &out->seconds);
+  eg_node_price price = {.seconds = 0};
+  if (status == EGRAPH_OK) status = u->costs->node(u->costs->self, &spec, &price);
+  out->seconds = price.seconds;
   eg_arena_deinit(&arena);
   return status;
 }

@@ -33,9 +33,10 @@ static void check_diff(const eg_plan *a, const eg_plan *b) {
 
 // ---- prices -----------------------------------------------------------------------
 
-static egraph_status price_node(void *self, const eg_node_spec *local, double *out) {
+static egraph_status price_node(void *self, const eg_node_spec *local,
+                                eg_node_price *out) {
   (void)self;
-  *out = 1 + local->input_count;
+  out->seconds = 1 + local->input_count;
   return EGRAPH_OK;
 }
 

@@ -29,9 +29,10 @@ typedef struct task {
 } task;
 
 /// Work is dear, so that it is split; so are exchanges, which are cheapest once a step.
-static egraph_status price_node(void *self, const eg_node_spec *local, double *out) {
+static egraph_status price_node(void *self, const eg_node_spec *local,
+                                eg_node_price *out) {
   (void)self;
-  *out = 100 * eg_node_spec_flops(local);
+  out->seconds = 100 * eg_node_spec_flops(local);
   return EGRAPH_OK;
 }
 

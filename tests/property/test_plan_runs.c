@@ -89,10 +89,11 @@ typedef struct prices {
   bool is_odd;   // operators cost what they cost for no reason, so that rules are used
 } prices;
 
-static egraph_status price_node(void *self, const eg_node_spec *local, double *out) {
+static egraph_status price_node(void *self, const eg_node_spec *local,
+                                eg_node_price *out) {
   const prices *p = self;
-  *out = p->per_flop * (eg_node_spec_flops(local) + 8);
-  if (p->is_odd) *out *= 0.1 + (double)(eg_hash_combine(1, local->attrs->op) % 8);
+  out->seconds = p->per_flop * (eg_node_spec_flops(local) + 8);
+  if (p->is_odd) out->seconds *= 0.1 + (double)(eg_hash_combine(1, local->attrs->op) % 8);
   return EGRAPH_OK;
 }
 

@@ -63,9 +63,9 @@ static const plan_case PLAN_CASES[] = {
 enum { PLAN_CASE_COUNT = sizeof PLAN_CASES / sizeof *PLAN_CASES };
 
 static inline egraph_status plan_price_node(void *self, const eg_node_spec *local,
-                                            double *out) {
+                                            eg_node_price *out) {
   (void)self;
-  *out = eg_node_spec_flops(local) * 1e-9 + eg_node_spec_bytes(local) * 1e-11;
+  out->seconds = eg_node_spec_flops(local) * 1e-9 + eg_node_spec_bytes(local) * 1e-11;
   return EGRAPH_OK;
 }
 

@@ -346,13 +346,13 @@ static void constants_that_overflow_leave_exact_rules_alone(void **state) {
 }
 
 /// True when the value `name` may be stored in channels-last order.
-static bool may_be_nhwc(const eg_expansion *expansion, const eg_tensor_egraph *egraph,
-                        const eg_graph *graph, const char *name) {
+static bool may_be_nhwc(const eg_single_problem *single, const eg_graph *graph,
+                        const char *name) {
   eg_value value;
   assert_true(eg_graph_find_value(graph, name, &value));
-  eg_class class = eg_tensor_egraph_value_class(egraph, value);
-  size_t row = (size_t) class.id * EG_FORMAT_COUNT;
-  return expansion->place[row + EG_FORMAT_NHWC] != EG_EXTRACT_NONE;
+  uint32_t v = eg_plan_space_value(
+      &single->space, eg_tensor_egraph_value_class(single->space.egraph, value));
+  return eg_single_class(single, v, EG_FORMAT_NHWC) != EG_EXTRACT_NONE;
 }
 
 static void formats_reach_along_chains_from_a_convolution_only(void **state) {
@@ -367,16 +367,18 @@ static void formats_reach_along_chains_from_a_convolution_only(void **state) {
                   "(input y \"float32[1,32,8,8]\")\n(let z (relu y))\n"
                   "(output q)\n(output s)\n(output z)\n");
   eg_tensor_egraph *egraph;
-  eg_expansion expansion;
+  eg_single_problem single;
   assert_ok(eg_tensor_egraph_create(&alloc, graph, &egraph));
-  assert_ok(eg_expansion_init(&expansion, alloc, egraph, f->costs, UINT32_MAX));
+  const eg_single_source source = {
+      .egraph = egraph, .costs = f->costs, .formats = UINT32_MAX};
+  assert_ok(eg_single_problem_init(&single, alloc, &source));
   static const char *const inside[] = {"x", "a", "b", "s", "c", "d", "e"};
   static const char *const outside[] = {"w", "r", "q", "y", "z"};
   for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
-    assert_true(may_be_nhwc(&expansion, egraph, graph, inside[i]));
+    assert_true(may_be_nhwc(&single, graph, inside[i]));
   for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
-    assert_false(may_be_nhwc(&expansion, egraph, graph, outside[i]));
-  eg_expansion_deinit(&expansion);
+    assert_false(may_be_nhwc(&single, graph, outside[i]));
+  eg_single_problem_deinit(&single);
   eg_tensor_egraph_destroy(egraph);
   eg_graph_destroy(graph);
 }

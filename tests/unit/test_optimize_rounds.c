@@ -295,23 +295,24 @@ static const char *const shapes_of_graphs[] = {
 /// computes twice.
 static void check_start(fixture *f, const eg_graph *graph, bool has_copies) {
   eg_tensor_egraph *egraph;
-  eg_expansion expansion;
+  eg_single_problem single;
   uint32_t *choice;
   bool is_as_given;
   double cost, predicted;
   assert_ok(eg_tensor_egraph_create(&f->alloc, graph, &egraph));
-  assert_ok(eg_expansion_init(&expansion, f->alloc, egraph, f->costs, UINT32_MAX));
-  assert_ok(eg_expansion_price(&expansion, egraph, f->costs));
-  uint32_t count = expansion.problem.class_count;
+  const eg_single_source source = {
+      .egraph = egraph, .costs = f->costs, .formats = UINT32_MAX};
+  assert_ok(eg_single_problem_init(&single, f->alloc, &source));
+  uint32_t count = single.problem.class_count;
   assert_ok(eg_alloc(f->alloc, count, sizeof *choice, &choice));
-  assert_ok(eg_expansion_original(&expansion, egraph, choice, &is_as_given));
+  assert_ok(eg_single_original(&single, choice, &is_as_given));
   assert_true(is_as_given);
-  assert_ok(eg_extract_certify(f->alloc, &expansion.problem, choice, &cost));
+  assert_ok(eg_extract_certify(f->alloc, &single.problem, choice, &cost));
   assert_ok(eg_graph_predict(graph, f->alloc, f->costs, &predicted));
   assert_true(cost <= predicted * (1 + 1e-9));
   assert_true(has_copies == (cost < predicted * (1 - 1e-9)));
   eg_free(f->alloc, choice, count, sizeof *choice);
-  eg_expansion_deinit(&expansion);
+  eg_single_problem_deinit(&single);
   eg_tensor_egraph_destroy(egraph);
 }
 

@@ -23,10 +23,10 @@ typedef struct prices {
 } prices;
 
 static inline egraph_status price_node(void *self, const eg_node_spec *local,
-                                       double *out) {
+                                       eg_node_price *out) {
   const prices *p = self;
-  *out = p->per_node + p->per_flop * eg_node_spec_flops(local);
-  if (p->is_odd) *out *= 0.1 + (double)(eg_hash_combine(1, local->attrs->op) % 8);
+  out->seconds = p->per_node + p->per_flop * eg_node_spec_flops(local);
+  if (p->is_odd) out->seconds *= 0.1 + (double)(eg_hash_combine(1, local->attrs->op) % 8);
   return EGRAPH_OK;
 }
 

@@ -1,15 +1,15 @@
-// From a choice of the extractor back to a graph.
+// From a choice of the plain extractor back to a graph.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_OPTIMIZE_EMIT_H
-#define EG_OPTIMIZE_EMIT_H
+#ifndef EG_OPTIMIZE_SINGLE_EMIT_H
+#define EG_OPTIMIZE_SINGLE_EMIT_H
 
 #include "base/strmap.h"
-#include "optimize/expand.h"
+#include "optimize/single_problem.h"
 
 /// Where a node of the emitted graph comes from, found by the name of its first result.
 typedef struct eg_origin {
   uint32_t reason; // rule number, EG_REASON_SEED, or EG_REORDER for a change of format
-  double seconds;  // 0 for weight-only nodes
+  double seconds;  // 0 for what weights alone make
   eg_cost_source source;
 } eg_origin;
 #define EG_REORDER (UINT32_MAX - 2)
@@ -22,12 +22,12 @@ typedef struct eg_emission {
 } eg_emission;
 
 /// Writes the chosen nodes as a graph with the original's inputs, outputs and, where a
-/// value survives, names. `choice` covers the problem's roots. Weight-only values get the
-/// derivation with the fewest bytes written. `before` (may be NULL) tells where the nodes
-/// of the e-graph's own graph come from, when that was emitted itself.
+/// value survives, names. `choice` covers the problem's roots. What weights alone make
+/// gets the derivation with the fewest bytes written. `before` (may be NULL) tells where
+/// the nodes of the e-graph's own graph come from, when that was emitted itself.
 egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
-                               eg_tensor_egraph *egraph, const eg_expansion *expansion,
-                               const uint32_t *choice, const eg_emission *before);
+                               const eg_single_problem *single, const uint32_t *choice,
+                               const eg_emission *before);
 /// Destroys the graph too unless it was taken (set to NULL).
 void eg_emission_deinit(eg_emission *emission);
 
