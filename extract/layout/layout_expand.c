@@ -17,6 +17,7 @@ typedef struct expansion {
   double share[EG_LAYOUT_MEMORY_ROWS]; // limited memory rows count as one sum
   double limit;                        // of that sum
   double price;                        // likewise
+  double most;                         // share of the time left, and of all work
   double cost, memory;                 // of the plain solution
 } expansion;
 
@@ -142,15 +143,19 @@ static egraph_status offer(expansion *x, const eg_u32s *choice) {
 // Solves at x->price; *out_exact: to the optimum.
 static egraph_status solve_expanded(expansion *x, bool *out_exact) {
   EG_TRY(expand(x));
-  double left = x->search->clock->deadline - eg_clock_seconds();
+  eg_layout_clock *clock = x->search->clock;
+  double left = clock->deadline - eg_clock_seconds();
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
-  options.time_limit_seconds = left > 0 ? left / 4 : 1e-3;
+  options.time_limit_seconds = left > 0 ? x->most * left : 1e-3;
+  if (clock->work.limit != 0)
+    options.work_limit = 1 + (uint64_t)(x->most * (double)clock->work.limit / 1e6);
   options.progress = report;
   options.user = x->search;
   eg_extract_result result;
   eg_extract_result_init(&result, x->search->alloc);
   egraph_status status = eg_extract_solve(x->search->alloc, &x->plain, &options, &result);
   *out_exact = status == EGRAPH_OK && result.status == EG_EXTRACT_OPTIMAL;
+  eg_layout_search_work(x->search, result.work);
   if (status == EGRAPH_OK && result.status != EG_EXTRACT_INFEASIBLE) {
     status = offer(x, &result.choice);
     measure(x, &result.choice);
@@ -166,7 +171,7 @@ static egraph_status solve_expanded(expansion *x, bool *out_exact) {
 
 static egraph_status solve_at(eg_layout_search *search, const eg_layout_active *active,
                               double price, expansion *out, bool *out_exact) {
-  expansion x = {.search = search, .active = active, .price = price};
+  expansion x = {.search = search, .active = active, .price = price, .most = out->most};
   share_out(&x);
   EG_TRY(eg_extract_problem_init(&x.plain, search->alloc));
   eg_u32s_init(&x.node_strategy, search->alloc);
@@ -196,12 +201,14 @@ static egraph_status climb(eg_layout_search *search, const eg_layout_active *act
   return EGRAPH_OK;
 }
 
-egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active) {
-  expansion over = {.search = search}, under = over;
+egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
+                               double share, bool *out_exact) {
+  expansion over = {.search = search, .most = share}, under = over;
   bool exact;
   share_out(&over);
   share_out(&under);
   EG_TRY(solve_at(search, active, 0, &over, &exact));
+  *out_exact = exact;
   if (!exact || !(over.memory > over.limit)) return EGRAPH_OK;
   if (search->has_best) {
     under.cost = eg_layout_search_value(search);

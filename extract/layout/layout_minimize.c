@@ -11,8 +11,11 @@
 
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
-enum { MOST_FORMATS = 4 }; // memory formats that a value of one device can have
 enum { CUTS_SHARE = 200 }; // of the work that is left, a look at a node being ten steps
+// Of all time and work, for the plain extractor before everything else and after the
+// ascent; strategies and arcs up to which it is tried before.
+static const double EARLY_SHARE = 0.1, LATE_SHARE = 0.3;
+enum { MOST_PLAIN_NODES = 1 << 18, FEW_TIES = 32 }; // of so many values one
 // A gap that linear programs on what is left will close.
 static const double NARROW = 0.01;
 
@@ -261,15 +264,14 @@ static bool should_expand(const minimizer *m) {
          count_alternatives(m) >= m->search->expand_from;
 }
 
-/// Whether nothing but memory formats and operators is to be chosen, so that the plain
-/// extractor does at once what ascent and linear programs would do after it.
-static bool is_of_one_device(const minimizer *m) {
+/// Whether the plain extractor may do at once what takes ascent, windows and linear
+/// programs long: where ties are few its relaxation lacks little.
+static bool may_be_plain(const minimizer *m) {
   const eg_layout_problem *p = m->search->view->problem;
-  bool few = p->tie_kind.len == 0 && !m->active.infeasible &&
-             eg_layout_is_amount((int)m->search->task->objective);
-  for (uint32_t v = 0; few && v < eg_layout_value_count(p); v++)
-    few = eg_layout_layout_count(p, v) <= MOST_FORMATS;
-  return few;
+  size_t nodes = eg_layout_strategy_count(p) + (size_t)eg_layout_arc_count(p);
+  bool is_tied = FEW_TIES * p->tie_kind.len > eg_layout_value_count(p);
+  return !is_tied && nodes <= MOST_PLAIN_NODES && !m->active.infeasible &&
+         eg_layout_is_amount((int)m->search->task->objective);
 }
 
 /// Worth its time where values have layouts.
@@ -283,11 +285,13 @@ static egraph_status start(minimizer *m) {
   eg_layout_search *search = m->search;
   EG_TRY(eg_layout_greedy(search, &m->active, NULL));
   EG_TRY(eg_layout_search_raise(search, 0));
-  bool is_plain = is_of_one_device(m);
-  if (is_plain) EG_TRY(eg_layout_expand(search, &m->active));
+  bool is_exact = false;
+  if (may_be_plain(m))
+    EG_TRY(eg_layout_expand(search, &m->active, EARLY_SHARE, &is_exact));
   if (should_ascend(m)) EG_TRY(ascend(m));
-  if (eg_layout_search_wants_bound(search)) return EGRAPH_OK;
-  return !is_plain && should_expand(m) ? eg_layout_expand(search, &m->active) : EGRAPH_OK;
+  if (is_exact || eg_layout_search_wants_bound(search) || !should_expand(m))
+    return EGRAPH_OK;
+  return eg_layout_expand(search, &m->active, LATE_SHARE, &is_exact);
 }
 
 static egraph_status minimize(minimizer *m, bool *out_closed) {

@@ -88,7 +88,8 @@ bool eg_layout_search_stop(eg_layout_search *search);
 egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
                                const double *favour);
 /// Bound and solution of a plain e-graph over places. See layout_expand.c.
-egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active);
+egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
+                               double share, bool *out_exact);
 /// Minimizes: presolve, bounds, branch and bound. *out_closed: the best is optimal, or
 /// there is no solution. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed);
