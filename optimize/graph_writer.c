@@ -87,7 +87,8 @@ static egraph_status write_node(eg_graph_writer *w, uint32_t value, eg_node node
   }
   for (uint32_t r = 0; r < results; r++)
     if (names[r] == NULL) EG_TRY(make_name(w, &names[r]));
-  EG_TRY(eg_graph_add_node(w->graph, names[0], attrs, operands, count, names, made));
+  EG_TRY(eg_graph_add_node(w->graph, w->names_nodes ? names[0] : "", attrs, operands,
+                           count, names, made));
   *out_first = made[0];
   return EGRAPH_OK;
 }

@@ -17,6 +17,7 @@ typedef struct eg_graph_writer {
   eg_u32s enode;      // [nodes of the graph] e-node that it is; EG_NODE_NONE: a reorder
   const char **names; // [space values] of the original; NULL: none, or given out
   uint32_t next_name;
+  bool names_nodes; // as their first result; false, as at first: they have none
   eg_u32s stack;
   eg_arena scratch; // of one node
 } eg_graph_writer;

@@ -196,6 +196,7 @@ egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
                .before = before};
   EG_TRY(eg_graph_writer_init(&e.writer, e.space));
   emission->graph = e.writer.graph;
+  e.writer.names_nodes = true;
   eg_u32s_init(&e.made, alloc);
   eg_u32s_init(&e.stack, alloc);
   eg_values_init(&e.operands, alloc);
