@@ -3,9 +3,9 @@
 #ifndef EG_OPTIMIZE_PLAN_STEP_INFO_H
 #define EG_OPTIMIZE_PLAN_STEP_INFO_H
 
+#include "pcg/blocks.h"
 #include "pcg/plan.h"
 
-#define EG_BLOCK_OUTSIDE UINT32_MAX
 #define EG_BLOCK_SEVERAL (UINT32_MAX - 1) // made of values of several blocks
 
 /// A value that leaves the step and enters the next one: parameters, optimizer states. A

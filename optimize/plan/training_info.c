@@ -85,12 +85,12 @@ static egraph_status keep(eg_training_info *info, const eg_u32s *values,
 }
 
 static egraph_status limit(eg_training_info *info, const eg_step_blocks *blocks,
-                           const eg_graph *step) {
+                           const eg_training *training, const eg_graph *step) {
   eg_u32s sealed, fixed;
-  eg_u32s_init(&sealed, blocks->node.alloc);
-  eg_u32s_init(&fixed, blocks->node.alloc);
-  egraph_status status =
-      eg_step_blocks_limits(blocks, step, info->info.fold.count, &sealed, &fixed);
+  eg_u32s_init(&sealed, blocks->value.alloc);
+  eg_u32s_init(&fixed, blocks->value.alloc);
+  egraph_status status = eg_step_blocks_limits(blocks, training, step,
+                                               info->info.fold.count, &sealed, &fixed);
   if (status == EGRAPH_OK)
     status = keep(info, &sealed, &info->info.sealed, &info->info.sealed_count);
   if (status == EGRAPH_OK)
@@ -113,7 +113,8 @@ egraph_status eg_training_info_fold(eg_training_info *info, const eg_folded *fol
   egraph_status status = copy(&info->arena, &blocks.value, &fold->block);
   if (status == EGRAPH_OK) status = copy(&info->arena, &blocks.later, &fold->later);
   if (status == EGRAPH_OK)
-    status = limit(info, &blocks, training != NULL ? training->graph : folded->graph);
+    status = limit(info, &blocks, training,
+                   training != NULL ? training->graph : folded->graph);
   eg_step_blocks_deinit(&blocks);
   return status;
 }
