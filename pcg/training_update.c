@@ -38,7 +38,7 @@ typedef enum common_part {
   COMMON_SHARE,    // 1 / micro-batches
   COMMON_FACTOR,   // of clipping
   COMMON_DECAY,    // of weights
-  COMMON_MOMENTUM, //
+  COMMON_MOMENTUM, // of the velocity
   COMMON_RATE      // of learning
 } common_part;
 enum { COMMON_NORM = 0, COMMON_OF_DTYPE = 1 }; // variants of stamps
