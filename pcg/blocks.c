@@ -198,6 +198,51 @@ egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out) {
   return status;
 }
 
+// ---- places -------------------------------------------------------------------------
+
+#define UNREAD (EG_BLOCK_OUTSIDE - 1)
+
+/// Of what a node reads, what no node makes; `later` is its like of the next block, if it
+/// has one.
+static void place_leaf(uint32_t block, const eg_value *later, uint32_t *inout_block,
+                       uint32_t *out_later) {
+  bool is_first = *inout_block == UNREAD, is_same = *inout_block == block;
+  if (is_first) *out_later = later != NULL ? later->id : NONE;
+  if (is_first) *inout_block = block;
+  if (is_first || is_same) return;
+  *inout_block = EG_BLOCK_OUTSIDE;
+  *out_later = NONE;
+}
+
+static void place_node(const eg_graph *graph, const eg_blocks *blocks, uint32_t n,
+                       uint32_t *block, uint32_t *later) {
+  eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n}), like = node;
+  uint32_t mine = eg_blocks_of(blocks, n);
+  bool has_later = mine != EG_BLOCK_OUTSIDE && mine + 1 < blocks->count;
+  if (has_later) like = eg_graph_node_at(graph, (eg_graph_node){n + blocks->period});
+  for (uint32_t i = 0; i < node.input_count; i++)
+    if (eg_graph_value(graph, node.inputs[i])->kind != EG_VALUE_COMPUTED)
+      place_leaf(mine, has_later ? &like.inputs[i] : NULL, &block[node.inputs[i].id],
+                 &later[node.inputs[i].id]);
+  for (uint32_t r = 0; r < node.result_count; r++) {
+    block[node.results[r].id] = mine;
+    later[node.results[r].id] = has_later ? like.results[r].id : NONE;
+  }
+}
+
+egraph_status eg_blocks_places(const eg_graph *graph, const eg_blocks *blocks,
+                               eg_u32s *out_block, eg_u32s *out_later) {
+  for (uint32_t v = 0; v < eg_graph_value_count(graph); v++) {
+    EG_TRY(eg_u32s_push(out_block, UNREAD));
+    EG_TRY(eg_u32s_push(out_later, NONE));
+  }
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++)
+    place_node(graph, blocks, n, out_block->data, out_later->data);
+  for (uint32_t v = 0; v < out_block->len; v++)
+    if (out_block->data[v] == UNREAD) out_block->data[v] = EG_BLOCK_OUTSIDE;
+  return EGRAPH_OK;
+}
+
 // ---- folding ------------------------------------------------------------------------
 
 typedef struct folder {
@@ -205,37 +250,33 @@ typedef struct folder {
   const eg_blocks *blocks;
   eg_fold_ends ends;
   eg_folded *out;
-  eg_u32s map; // [values] in the folded graph, or NONE
+  eg_u32s block, later; // [values]
   eg_u32s inputs, results;
 } folder;
 
-/// Block of a node: 0 .. count - 1, or NONE outside.
-static uint32_t block_of(const eg_blocks *b, uint32_t node) {
-  if (node < b->first || node >= b->first + b->period * b->count) return NONE;
-  return (node - b->first) / b->period;
+static bool is_kept(const folder *f, uint32_t block) {
+  return block == EG_BLOCK_OUTSIDE ||
+         eg_blocks_standing(f->blocks, f->ends, block) == block;
 }
 
-static bool is_kept(const folder *f, uint32_t node) {
-  uint32_t block = block_of(f->blocks, node);
-  return block == NONE || eg_blocks_standing(f->blocks, f->ends, block) == block;
-}
-
-/// A value of a block that is gone stands in the one that stands for it.
-static eg_value in_middle(const folder *f, eg_value value) {
-  const eg_value_info *info = eg_graph_value(f->from, value);
-  if (info->kind != EG_VALUE_COMPUTED || is_kept(f, info->node.id)) return value;
-  uint32_t back = block_of(f->blocks, info->node.id) - f->ends.lead;
-  eg_graph_node same = {info->node.id - back * f->blocks->period};
-  return eg_graph_node_at(f->from, same).results[info->result];
+/// A value in the folded graph stands for those of the blocks that are gone, too.
+static void stand(folder *f, uint32_t value, uint32_t made) {
+  bool stands_for_more = f->block.data[value] == f->ends.lead;
+  f->out->value.data[value] = made;
+  for (uint32_t v = f->later.data[value];
+       stands_for_more && v != NONE && !is_kept(f, f->block.data[v]);
+       v = f->later.data[v])
+    f->out->value.data[v] = made;
 }
 
 static egraph_status map_leaf(folder *f, eg_value value, uint32_t *out) {
-  *out = f->map.data[value.id];
+  *out = f->out->value.data[value.id];
   if (*out != NONE) return EGRAPH_OK;
   const eg_value_info *info = eg_graph_value(f->from, value);
   eg_value made;
   EG_TRY(eg_graph_add_weight(f->out->graph, info->name, &info->type, info->data, &made));
-  f->map.data[value.id] = *out = made.id;
+  *out = made.id;
+  stand(f, value.id, made.id);
   return EGRAPH_OK;
 }
 
@@ -246,7 +287,7 @@ static egraph_status copy_node(folder *f, uint32_t n) {
   f->inputs.len = 0;
   for (uint32_t i = 0; i < node.input_count; i++) {
     uint32_t mapped;
-    EG_TRY(map_leaf(f, in_middle(f, node.inputs[i]), &mapped));
+    EG_TRY(map_leaf(f, node.inputs[i], &mapped));
     EG_TRY(eg_u32s_push(&f->inputs, mapped));
   }
   f->results.len = 0;
@@ -261,7 +302,7 @@ static egraph_status copy_node(folder *f, uint32_t n) {
   eg_free(alloc, names, node.result_count, sizeof *names);
   EG_TRY(status);
   for (uint32_t r = 0; r < node.result_count; r++)
-    f->map.data[node.results[r].id] = f->results.data[r];
+    stand(f, node.results[r].id, f->results.data[r]);
   return EGRAPH_OK;
 }
 
@@ -272,7 +313,8 @@ static egraph_status copy_weights(folder *f) {
   EG_TRY(eg_u32s_resize(&f->inputs, values)); // flags
   for (uint32_t n = 0; n < eg_graph_node_count(f->from); n++) {
     eg_graph_node_info node = eg_graph_node_at(f->from, (eg_graph_node){n});
-    for (uint32_t i = 0; is_kept(f, n) && i < node.input_count; i++)
+    bool reads = is_kept(f, eg_blocks_of(f->blocks, n));
+    for (uint32_t i = 0; reads && i < node.input_count; i++)
       f->inputs.data[node.inputs[i].id] = 1;
   }
   for (uint32_t v = 0; v < values; v++)
@@ -292,14 +334,14 @@ static egraph_status copy_all(folder *f) {
     const eg_value_info *info = eg_graph_value(f->from, eg_graph_input(f->from, i));
     eg_value made;
     EG_TRY(eg_graph_add_input(graph, info->name, &info->type, &made));
-    f->map.data[eg_graph_input(f->from, i).id] = made.id;
+    f->out->value.data[eg_graph_input(f->from, i).id] = made.id;
   }
   EG_TRY(copy_weights(f));
   for (uint32_t n = 0; n < eg_graph_node_count(f->from); n++)
-    if (is_kept(f, n)) EG_TRY(copy_node(f, n));
+    if (is_kept(f, eg_blocks_of(f->blocks, n))) EG_TRY(copy_node(f, n));
   for (uint32_t i = 0; i < eg_graph_output_count(f->from); i++) {
     const char *name;
-    eg_value output = in_middle(f, eg_graph_output(f->from, i, &name));
+    eg_value output = eg_graph_output(f->from, i, &name);
     uint32_t mapped;
     EG_TRY(map_leaf(f, output, &mapped));
     EG_TRY(eg_graph_add_output(graph, name, (eg_value){mapped}));
@@ -309,8 +351,9 @@ static egraph_status copy_all(folder *f) {
 
 static egraph_status fold(folder *f) {
   EG_TRY(eg_graph_create(&f->out->alloc, &f->out->graph));
+  EG_TRY(eg_blocks_places(f->from, f->blocks, &f->block, &f->later));
   for (uint32_t v = 0; v < eg_graph_value_count(f->from); v++)
-    EG_TRY(eg_u32s_push(&f->map, NONE));
+    EG_TRY(eg_u32s_push(&f->out->value, NONE));
   return copy_all(f);
 }
 
@@ -319,7 +362,8 @@ egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
   egraph_allocator alloc = eg_graph_allocator(graph);
   *out = (eg_folded){.alloc = alloc};
   folder f = {.from = graph, .blocks = blocks, .ends = ends, .out = out};
-  eg_u32s *const lists[] = {&f.map, &f.inputs, &f.results};
+  eg_u32s *const lists[] = {&f.block, &f.later, &f.inputs, &f.results};
+  eg_u32s_init(&out->value, alloc);
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     eg_u32s_init(lists[i], alloc);
   egraph_status status = fold(&f);
@@ -332,4 +376,5 @@ egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
 void eg_folded_deinit(eg_folded *folded) {
   eg_graph_destroy(folded->graph);
   folded->graph = NULL;
+  eg_u32s_deinit(&folded->value);
 }

@@ -10,7 +10,10 @@
 #ifndef EG_PCG_BLOCKS_H
 #define EG_PCG_BLOCKS_H
 
+#include "base/vec.h"
 #include "pcg/graph.h"
+
+#define EG_BLOCK_OUTSIDE UINT32_MAX
 
 typedef struct eg_blocks {
   uint32_t first;  // node where the first block begins
@@ -39,11 +42,24 @@ static inline uint32_t eg_blocks_standing(const eg_blocks *blocks, eg_fold_ends 
   bool is_end = number < ends.lead || number >= blocks->count - ends.trail;
   return is_end ? number : ends.lead;
 }
+/// The block of a node, or EG_BLOCK_OUTSIDE.
+static inline uint32_t eg_blocks_of(const eg_blocks *blocks, uint32_t node) {
+  bool is_inside =
+      node >= blocks->first && node - blocks->first < blocks->period * blocks->count;
+  return is_inside ? (node - blocks->first) / blocks->period : EG_BLOCK_OUTSIDE;
+}
 /// The same repetition in groups of `size` neighbours, which may be planned differently;
 /// count 0: there are less than `size` blocks.
 static inline eg_blocks eg_blocks_group(const eg_blocks *blocks, uint32_t size) {
   return (eg_blocks){blocks->first, blocks->period * size, blocks->count / size};
 }
+
+/// Where values are: their block, or EG_BLOCK_OUTSIDE; and the same value one block
+/// later, UINT32_MAX: there is none. What is made is of its node's block, an input or
+/// weight of the only block that reads it. Both lists are initialized and empty. Fails
+/// with EGRAPH_E_MEMORY.
+egraph_status eg_blocks_places(const eg_graph *graph, const eg_blocks *blocks,
+                               eg_u32s *out_block, eg_u32s *out_later);
 
 /// The graph in which one block stands for all in the middle.
 typedef struct eg_folded {
@@ -51,6 +67,8 @@ typedef struct eg_folded {
   eg_blocks blocks; // of it
   uint32_t middle;  // number of the block that stands for others
   uint32_t times;   // as many as it stands for
+  eg_u32s value; // [values of the whole graph] of it, which stands for that; UINT32_MAX:
+                 // none, nothing reads that
   egraph_allocator alloc;
 } eg_folded;
 

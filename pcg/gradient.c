@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "ops/vjp.h"
 #include "pcg/graph_internal.h"
@@ -21,7 +22,6 @@ typedef struct sweep {
   eg_ref *found; // [values] cotangents so far
   ref_list refs; // of one node: inputs, results, cotangents of results, of inputs
   flag_list wanted;
-  eg_gradient_trace *trace;
 } sweep;
 
 static bool is_float(const eg_graph *graph, eg_value value) {
@@ -65,26 +65,24 @@ static egraph_status name_node(const sweep *s, uint32_t id, egraph_status status
   return eg_fail_context(status, "gradient of %s", text);
 }
 
-/// The nodes that are new belong to the gradient of this one.
-static egraph_status note_origin(sweep *s, uint32_t id) {
-  if (s->trace == NULL) return EGRAPH_OK;
-  while (s->trace->origin.len < eg_graph_node_count(s->graph))
-    EG_TRY(eg_u32s_push(&s->trace->origin, id));
-  return EGRAPH_OK;
+/// What a node is asked for depends on the operands that want a cotangent and on the
+/// results that have one.
+static void stamp_gradient(const sweep *s, const eg_graph_node_info *node) {
+  if (s->cons->stamps == NULL) return;
+  const eg_stamp *mine = &s->cons->stamps->data[node->results[0].id];
+  uint64_t variant = mine->made;
+  for (uint32_t i = 0; i < node->input_count; i++)
+    variant = eg_hash_combine(variant, s->active[node->inputs[i].id]);
+  for (uint32_t i = 0; i < node->result_count; i++)
+    variant = eg_hash_combine(variant, eg_ref_exists(s->found[node->results[i].id]));
+  s->cons->stamp = (eg_stamp){mine->of, EG_MADE_GRADIENT, (uint32_t)variant, 0};
 }
 
-static egraph_status begin_trace(sweep *s, uint32_t nodes) {
-  if (s->trace == NULL) return EGRAPH_OK;
-  for (uint32_t n = 0; n < nodes; n++)
-    EG_TRY(eg_u32s_push(&s->trace->origin, n));
-  return EGRAPH_OK;
-}
-
-static egraph_status end_trace(sweep *s, uint32_t values) {
-  if (s->trace == NULL) return EGRAPH_OK;
-  for (uint32_t v = 0; v < values; v++)
-    EG_TRY(eg_u32s_push(&s->trace->cotangent, s->found[v].id));
-  return EGRAPH_OK;
+static void stamp_cotangent(const sweep *s, const eg_graph_node_info *node,
+                            uint32_t operand) {
+  if (s->cons->stamps == NULL) return;
+  const eg_stamp *mine = &s->cons->stamps->data[node->results[0].id];
+  s->cons->stamp = (eg_stamp){mine->of, EG_MADE_COTANGENT, mine->made, operand};
 }
 
 static egraph_status visit(sweep *s, uint32_t id) {
@@ -118,14 +116,15 @@ static egraph_status visit(sweep *s, uint32_t id) {
                        .cotangents = given_refs,
                        .wanted = s->wanted.data,
                        .out = out};
+  stamp_gradient(s, &node);
   EG_TRY(name_node(s, id, eg_op_vjp(&call)));
   for (uint32_t i = 0; i < ins; i++) {
     if (!s->wanted.data[i]) continue;
     expect_type(s, node.inputs[i], out[i]);
+    stamp_cotangent(s, &node, i);
     add_cotangent(s, node.inputs[i], out[i]);
   }
-  EG_TRY(s->builder.status);
-  return note_origin(s, id);
+  return s->builder.status;
 }
 
 static egraph_status run_sweep(sweep *s, const eg_gradient_seed *seeds,
@@ -140,10 +139,8 @@ static egraph_status run_sweep(sweep *s, const eg_gradient_seed *seeds,
     s->found[v] = EG_REF_NONE;
   for (uint32_t i = 0; i < seed_count; i++)
     add_cotangent(s, seeds[i].value, eg_ref_of(seeds[i].cotangent));
-  EG_TRY(begin_trace(s, nodes));
   for (uint32_t n = nodes; n-- > 0;)
     EG_TRY(visit(s, n));
-  EG_TRY(end_trace(s, values));
   for (uint32_t i = 0; i < wrt_count; i++)
     out_cotangents[i] = eg_value_of(s->found[wrt[i].id]);
   return s->builder.status;
@@ -151,14 +148,10 @@ static egraph_status run_sweep(sweep *s, const eg_gradient_seed *seeds,
 
 egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seeds,
                                 uint32_t seed_count, const eg_value *wrt,
-                                uint32_t wrt_count, eg_value *out_cotangents,
-                                eg_gradient_trace *trace) {
+                                uint32_t wrt_count, eg_value *out_cotangents) {
   egraph_allocator alloc = eg_graph_allocator(cons->graph);
   uint32_t values = eg_graph_value_count(cons->graph);
-  sweep s = {.cons = cons,
-             .graph = cons->graph,
-             .builder = eg_node_cons_builder(cons),
-             .trace = trace};
+  sweep s = {.cons = cons, .graph = cons->graph, .builder = eg_node_cons_builder(cons)};
   ref_list_init(&s.refs, alloc);
   flag_list_init(&s.wanted, alloc);
   egraph_status status = eg_alloc(alloc, values, sizeof *s.active, &s.active);

@@ -12,21 +12,14 @@ typedef struct eg_gradient_seed {
   eg_value value, cotangent;
 } eg_gradient_seed;
 
-/// What became of each node and value; initialized and empty before.
-typedef struct eg_gradient_trace {
-  eg_u32s origin;    // [nodes after] the node whose gradient it is part of; older: itself
-  eg_u32s cotangent; // [values before] value, or UINT32_MAX: none
-} eg_gradient_trace;
-
 /// Appends what computes the cotangents of wrt[0 .. wrt_count), and nothing else.
 /// EG_VALUE_NONE in out_cotangents: zero, no seed depends on it. Cotangents of one value
 /// are added in the order in which its users stand, the last first. Node and value order
 /// are the same in every run. Fails with EGRAPH_E_UNSUPPORTED where the way leads through
-/// an operator without a gradient, naming the node. `trace` may be NULL. O(values +
-/// nodes).
+/// an operator without a gradient, naming the node. Stamps what it makes, if the others
+/// are stamped (pcg/provenance.h). O(values + nodes).
 egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seeds,
                                 uint32_t seed_count, const eg_value *wrt,
-                                uint32_t wrt_count, eg_value *out_cotangents,
-                                eg_gradient_trace *trace);
+                                uint32_t wrt_count, eg_value *out_cotangents);
 
 #endif

@@ -52,7 +52,7 @@ static egraph_status enter(eg_node_cons *cons, uint32_t id) {
 }
 
 egraph_status eg_node_cons_init(eg_node_cons *cons, eg_graph *graph) {
-  cons->graph = graph;
+  *cons = (eg_node_cons){.graph = graph};
   eg_flatmap_init(&cons->nodes, eg_graph_allocator(graph));
   egraph_status status = EGRAPH_OK;
   for (uint32_t n = 0; status == EGRAPH_OK && n < eg_graph_node_count(graph); n++)
@@ -62,6 +62,12 @@ egraph_status eg_node_cons_init(eg_node_cons *cons, eg_graph *graph) {
 }
 
 void eg_node_cons_deinit(eg_node_cons *cons) { eg_flatmap_deinit(&cons->nodes); }
+
+egraph_status eg_node_cons_note(eg_node_cons *cons, uint32_t count) {
+  for (uint32_t i = 0; i < count && cons->stamps != NULL; i++, cons->stamp.index++)
+    EG_TRY(eg_stamps_push(cons->stamps, cons->stamp));
+  return EGRAPH_OK;
+}
 
 egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
                                const eg_attrs *attrs, const eg_value *inputs,
@@ -73,22 +79,15 @@ egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
   if (eg_flatmap_find(&cons->nodes, key.hash, &key, is_key, cons->graph, &id)) {
     eg_graph_node_info node = eg_graph_node_at(cons->graph, (eg_graph_node){id});
     memcpy(out_results, node.results, node.result_count * sizeof *out_results);
+    cons->stamp.index += node.result_count;
     return EGRAPH_OK;
   }
   EG_TRY(eg_flatmap_reserve_one(&cons->nodes));
   EG_TRY(eg_graph_add_node(cons->graph, name, attrs, inputs, count, names, out_results));
-  eg_flatmap_put(&cons->nodes, key.hash, eg_graph_node_count(cons->graph) - 1);
-  return EGRAPH_OK;
-}
-
-egraph_status eg_node_cons_find(eg_node_cons *cons, const eg_attrs *attrs,
-                                const eg_value *inputs, uint32_t count,
-                                eg_graph_node *out, bool *out_found) {
-  node_key key;
-  EG_TRY(key_of(cons, attrs, inputs, count, &key));
-  *out_found =
-      eg_flatmap_find(&cons->nodes, key.hash, &key, is_key, cons->graph, &out->id);
-  return EGRAPH_OK;
+  id = eg_graph_node_count(cons->graph) - 1;
+  eg_flatmap_put(&cons->nodes, key.hash, id);
+  return eg_node_cons_note(
+      cons, eg_graph_node_at(cons->graph, (eg_graph_node){id}).result_count);
 }
 
 static egraph_status emit(void *self, const eg_attrs *attrs, const eg_ref *inputs,

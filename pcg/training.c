@@ -27,7 +27,8 @@ typedef struct maker {
 
 static egraph_status add_input(maker *m, const char *name, const eg_type *type,
                                eg_value *out) {
-  return eg_graph_add_input(m->out->graph, name, type, out);
+  EG_TRY(eg_graph_add_input(m->out->graph, name, type, out));
+  return eg_node_cons_note(&m->cons, 1);
 }
 
 // "w.m"
@@ -50,11 +51,14 @@ static bool is_trained(const maker *m, uint32_t v) {
 static egraph_status copy_leaf(maker *m, uint32_t id) {
   const eg_value_info *info = eg_graph_value(m->forward, (eg_value){id});
   eg_value value;
-  if (info->kind == EG_VALUE_INPUT || is_trained(m, id))
+  eg_node_cons_stamp(&m->cons, id, EG_MADE_COPY);
+  if (info->kind == EG_VALUE_INPUT || is_trained(m, id)) {
     EG_TRY(add_input(m, info->name, &info->type, &value));
-  else
+  } else {
     EG_TRY(
         eg_graph_add_weight(m->out->graph, info->name, &info->type, info->data, &value));
+    EG_TRY(eg_node_cons_note(&m->cons, 1));
+  }
   m->entry[id] = m->map[id] = value;
   return EGRAPH_OK;
 }
@@ -64,6 +68,7 @@ static egraph_status lower_leaf(maker *m, uint32_t id) {
   if (!m->options->mixed_precision || info->type.dtype != EGRAPH_FLOAT32 ||
       !m->needed[id])
     return EGRAPH_OK;
+  eg_node_cons_stamp(&m->cons, id, EG_MADE_CAST);
   m->map[id] = eg_value_of(eg_build_cast(&m->b, eg_ref_of(m->map[id]), EGRAPH_BFLOAT16));
   return m->b.status;
 }
@@ -85,6 +90,12 @@ static void lower_attrs(const eg_attrs *from, eg_attr *slots, eg_attrs *out) {
   }
 }
 
+static egraph_status copy_opaque(maker *m, uint32_t id, const char *const *names) {
+  EG_TRY(eg_graph_add_copy(m->out->graph, m->forward, (eg_graph_node){id},
+                           m->operands.data, names, m->results.data));
+  return eg_node_cons_note(&m->cons, (uint32_t)m->results.len);
+}
+
 static egraph_status copy_node(maker *m, const eg_graph_node_info *node, uint32_t id) {
   m->operands.len = 0;
   for (uint32_t i = 0; i < node->input_count; i++)
@@ -98,10 +109,10 @@ static egraph_status copy_node(maker *m, const eg_graph_node_info *node, uint32_
   eg_attr slots[16];
   eg_attrs attrs = *node->attrs;
   if (m->options->mixed_precision) lower_attrs(node->attrs, slots, &attrs);
+  eg_node_cons_stamp(&m->cons, node->results[0].id, EG_MADE_COPY);
   egraph_status status =
       node->attrs->op == EG_OP_OPAQUE
-          ? eg_graph_add_copy(m->out->graph, m->forward, (eg_graph_node){id},
-                              m->operands.data, names, m->results.data)
+          ? copy_opaque(m, id, names)
           : eg_node_cons_add(&m->cons, node->name, &attrs, m->operands.data,
                              node->input_count, names, m->results.data);
   eg_free(alloc, names, node->result_count, sizeof *names);
@@ -159,6 +170,7 @@ static egraph_status add_params(maker *m) {
                                  .gradient = EG_VALUE_NONE,
                                  .sum = none,
                                  .state = {none, none}};
+    eg_node_cons_stamp(&m->cons, v, EG_MADE_STATE);
     if (out->micro_batches > 1)
       EG_TRY(add_state(m, param->value.entry, "sum", &param->sum));
     for (uint32_t i = 0; i < out->state_count; i++)
@@ -171,6 +183,7 @@ static egraph_status add_params(maker *m) {
 
 static egraph_status add_scalars(maker *m) {
   const eg_type scalar = {.dtype = EGRAPH_FLOAT64};
+  eg_node_cons_stamp(&m->cons, EG_STAMP_OF_NONE, EG_MADE_STATE);
   EG_TRY(add_input(m, "learning_rate", &scalar, &m->out->learning_rate));
   if (!eg_optimizer_counts(m->options->optimizer)) return EGRAPH_OK;
   return add_input(m, "step", &scalar, &m->out->step);
@@ -183,9 +196,11 @@ static egraph_status emit_loss(maker *m, eg_value output, eg_ref *y,
                                eg_loss_terms *terms) {
   const eg_value_info *info = eg_graph_value(m->forward, output);
   eg_type target;
+  eg_node_cons_stamp(&m->cons, output.id, EG_MADE_CAST);
   *y = eg_build_cast(&m->b, eg_ref_of(m->map[output.id]), info->type.dtype);
   EG_TRY(m->b.status);
   EG_TRY(eg_loss_target(m->options->loss, eg_build_type(&m->b, *y), &target));
+  eg_node_cons_stamp(&m->cons, output.id, EG_MADE_LOSS);
   EG_TRY(add_input(m, "target", &target, &m->out->target));
   eg_ref loss =
       eg_loss_forward(&m->b, m->options->loss, *y, eg_ref_of(m->out->target), terms);
@@ -193,8 +208,24 @@ static egraph_status emit_loss(maker *m, eg_value output, eg_ref *y,
   return m->b.status;
 }
 
-static egraph_status emit_backward(maker *m, eg_ref y, const eg_loss_terms *terms) {
+/// The gradient of one micro-batch, and the sum with those of the micro-batches before.
+static egraph_status emit_gradient(maker *m, eg_value found, eg_training_param *param) {
+  eg_ref w = eg_ref_of(param->value.entry), g = eg_ref_of(found);
+  eg_node_cons_stamp(&m->cons, param->weight.id, EG_MADE_GRADIENT);
+  // Only piecewise constant operators lead to the loss: the gradient is zero.
+  if (!eg_ref_exists(g)) g = eg_build_fill(&m->b, eg_build_type(&m->b, w), 0);
+  param->gradient = eg_value_of(g);
+  if (m->out->micro_batches == 1) return m->b.status;
+  eg_node_cons_stamp(&m->cons, param->weight.id, EG_MADE_SUM);
+  eg_ref sum = EG_BUILD(&m->b, EG_OP_ADD, eg_ref_of(param->sum.entry), g);
+  param->sum.exit = eg_value_of(sum);
+  return m->b.status;
+}
+
+static egraph_status emit_backward(maker *m, eg_value output, eg_ref y,
+                                   const eg_loss_terms *terms) {
   eg_training *out = m->out;
+  eg_node_cons_stamp(&m->cons, output.id, EG_MADE_SEED);
   const eg_gradient_seed seed = {eg_value_of(y),
                                  eg_value_of(eg_loss_backward(&m->b, terms))};
   EG_TRY(m->b.status);
@@ -203,18 +234,10 @@ static egraph_status emit_backward(maker *m, eg_ref y, const eg_loss_terms *term
   for (uint32_t i = 0; i < out->param_count; i++)
     m->operands.data[i] = out->params[i].value.entry;
   EG_TRY(eg_graph_gradient(&m->cons, &seed, 1, m->operands.data, out->param_count,
-                           m->results.data, &out->trace));
-  for (uint32_t i = 0; i < out->param_count; i++) {
-    eg_training_param *param = &out->params[i];
-    eg_ref w = eg_ref_of(param->value.entry), g = eg_ref_of(m->results.data[i]);
-    // Only piecewise constant operators lead to the loss: the gradient is zero.
-    if (!eg_ref_exists(g)) g = eg_build_fill(&m->b, eg_build_type(&m->b, w), 0);
-    param->gradient = eg_value_of(g);
-    if (out->micro_batches == 1) continue;
-    eg_ref sum = EG_BUILD(&m->b, EG_OP_ADD, eg_ref_of(param->sum.entry), g);
-    param->sum.exit = eg_value_of(sum);
-  }
-  return m->b.status;
+                           m->results.data));
+  for (uint32_t i = 0; i < out->param_count; i++)
+    EG_TRY(emit_gradient(m, m->results.data[i], &out->params[i]));
+  return EGRAPH_OK;
 }
 
 static egraph_status add_exit(maker *m, eg_training_state state) {
@@ -253,13 +276,10 @@ static egraph_status make_step(maker *m) {
   EG_TRY(add_scalars(m));
   EG_TRY(add_params(m));
   begin_phase(m, EG_PHASE_BACKWARD);
-  EG_TRY(emit_backward(m, y, &terms));
+  EG_TRY(emit_backward(m, output, y, &terms));
   begin_phase(m, EG_PHASE_UPDATE);
-  eg_training_emit_update(&m->b, m->options, m->out);
-  EG_TRY(m->b.status);
+  EG_TRY(eg_training_emit_update(&m->cons, m->forward, m->options, m->out));
   begin_phase(m, EG_PHASE_COUNT);
-  for (uint32_t v = 0; v < eg_graph_value_count(m->forward); v++)
-    EG_TRY(eg_u32s_push(&m->out->forward_value, m->map[v].id));
   return add_outputs(m);
 }
 
@@ -276,6 +296,7 @@ static egraph_status allocate(maker *m) {
     m->map[v] = EG_VALUE_NONE;
   EG_TRY(eg_graph_create(&alloc, &m->out->graph));
   EG_TRY(eg_node_cons_init(&m->cons, m->out->graph));
+  m->cons.stamps = &m->out->stamps;
   m->b = eg_node_cons_builder(&m->cons);
   return EGRAPH_OK;
 }
@@ -304,9 +325,7 @@ egraph_status eg_training_step(const eg_graph *forward,
                       .state_count = eg_optimizer_states(options->optimizer),
                       .micro_batches = options->micro_batches,
                       .alloc = alloc};
-  eg_u32s_init(&made.forward_value, alloc);
-  eg_u32s_init(&made.trace.origin, alloc);
-  eg_u32s_init(&made.trace.cotangent, alloc);
+  eg_stamps_init(&made.stamps, alloc);
   maker m = {.forward = forward, .options = options, .out = &made};
   eg_flatmap_init(&m.cons.nodes, alloc);
   eg_values_init(&m.operands, alloc);
@@ -327,9 +346,7 @@ void eg_training_deinit(eg_training *training) {
   eg_free(training->alloc, training->params, training->param_count,
           sizeof *training->params);
   eg_graph_destroy(training->graph);
-  eg_u32s_deinit(&training->forward_value);
-  eg_u32s_deinit(&training->trace.origin);
-  eg_u32s_deinit(&training->trace.cotangent);
+  eg_stamps_deinit(&training->stamps);
   training->params = NULL;
   training->graph = NULL;
   training->param_count = 0;

@@ -22,9 +22,10 @@
 #ifndef EG_PCG_TRAINING_H
 #define EG_PCG_TRAINING_H
 
-#include "pcg/gradient.h"
+#include "pcg/graph.h"
 #include "pcg/parameters.h"
 #include "pcg/phase.h"
+#include "pcg/provenance.h"
 
 // Losses: id, spelling. All are means over the elements, or over the rows of classes in
 // the last dimension. Targets: int64 labels within [0, classes), probabilities, values.
@@ -95,8 +96,7 @@ typedef struct eg_training {
   eg_training_param *params;
   uint32_t param_count, state_count, micro_batches;
   uint32_t phase_begin[EG_PHASE_COUNT + 1]; // nodes [begin of p, begin of p + 1)
-  eg_u32s forward_value;   // [values of the forward graph] in the step, or UINT32_MAX
-  eg_gradient_trace trace; // of the backward phase
+  eg_stamps stamps; // [values] what of the forward graph they are made for
   egraph_allocator alloc;
 } eg_training;
 

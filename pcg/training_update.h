@@ -3,7 +3,7 @@
 #ifndef EG_PCG_TRAINING_UPDATE_H
 #define EG_PCG_TRAINING_UPDATE_H
 
-#include "ops/build.h"
+#include "pcg/node_cons.h"
 #include "pcg/training.h"
 
 /// True for optimizers that count steps.
@@ -13,8 +13,9 @@ uint32_t eg_optimizer_states(eg_optimizer optimizer);
 const char *eg_optimizer_state_name(eg_optimizer optimizer, uint32_t state);
 
 /// Emits phase O: sets value.exit and state[].exit of every parameter from gradient, or
-/// sum.exit where there is one, and the entries.
-void eg_training_emit_update(eg_builder *b, const eg_training_options *options,
-                             eg_training *training);
+/// sum.exit where there is one, and the entries. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_training_emit_update(eg_node_cons *cons, const eg_graph *forward,
+                                      const eg_training_options *options,
+                                      eg_training *training);
 
 #endif

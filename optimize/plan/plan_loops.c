@@ -73,7 +73,8 @@ static void find_fixed(finder *f) {
   const eg_step_info *info = f->space->info;
   for (uint32_t i = 0; i < info->fixed_count; i++) {
     uint32_t v = eg_plan_space_value(
-        f->space, eg_tensor_egraph_value_class(f->space->egraph, info->fixed[i]));
+        f->space,
+        eg_tensor_egraph_value_class(f->space->egraph, (eg_value){info->fixed[i]}));
     if (v != EG_SPACE_NONE) f->is_fixed.data[v] = 1;
   }
 }

@@ -1,5 +1,5 @@
 // Blocks agree when the statements that name their values are, one after the other, the
-// same but for the block: on values that the same value of the small step stands for.
+// same but for the block: on the same value one block later.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_names.h"
 
@@ -129,7 +129,7 @@ egraph_status eg_plan_names_match(eg_plan_constraints *constraints,
 typedef struct resolver {
   const eg_plan_constraints *constraints;
   const eg_unfold_steps *steps;
-  eg_unfold_match match;
+  eg_unfold_match match; // of folding; before that its blocks alone
 } resolver;
 
 /// The value of the whole step that a statement names, or NONE: those of a kind.
@@ -151,24 +151,15 @@ static uint32_t middle_named(const resolver *r, size_t i) {
   return is_inside ? block : NONE;
 }
 
-/// Sums over all blocks are longer in the whole step than in the small one.
-static bool is_lost(const resolver *r, size_t i) {
-  uint32_t value = named(r, i);
-  if (value == NONE) return false;
-  const eg_value_info *info =
-      eg_graph_value(eg_unfold_whole(r->steps), (eg_value){value});
-  return r->match.value.data[value] == NONE ||
-         (info->kind == EG_VALUE_COMPUTED && r->match.is_similar.data[info->node.id]);
-}
-
+/// Whether statement j demands of a block what statement i does of the one before.
 static bool same_demand(const resolver *r, size_t i, size_t j) {
   const eg_plan_constraint *a = &r->constraints->rows.data[i],
                            *b = &r->constraints->rows.data[j];
   bool same_axis = a->axis == b->axis ||
                    (a->axis != NULL && b->axis != NULL && strcmp(a->axis, b->axis) == 0);
-  return r->match.value.data[named(r, i)] == r->match.value.data[named(r, j)] &&
-         a->verb == b->verb && same_axis && a->digits == b->digits &&
-         a->moves == b->moves && a->phase == b->phase;
+  return r->match.blocks.later.data[named(r, i)] == named(r, j) && a->verb == b->verb &&
+         same_axis && a->digits == b->digits && a->moves == b->moves &&
+         a->phase == b->phase;
 }
 
 /// The first statement from `at` on that names a value of a block.
@@ -178,12 +169,13 @@ static size_t next_of(const resolver *r, uint32_t block, size_t at) {
   return at;
 }
 
-static bool agree(const resolver *r, uint32_t block, uint32_t other) {
+/// Whether a block is wanted like the next one.
+static bool agree(const resolver *r, uint32_t block) {
   size_t end = r->constraints->rows.len, i = next_of(r, block, 0),
-         j = next_of(r, other, 0);
+         j = next_of(r, block + 1, 0);
   while (i < end && j < end && same_demand(r, i, j)) {
     i = next_of(r, block, i + 1);
-    j = next_of(r, other, j + 1);
+    j = next_of(r, block + 1, j + 1);
   }
   return i == end && j == end;
 }
@@ -194,7 +186,7 @@ static eg_blocks longest_run(const resolver *r) {
   const eg_fold_ends ends = r->steps->ends;
   eg_blocks best = {.count = 0};
   for (uint32_t first = ends.lead, end; first + ends.trail < all->count; first = end) {
-    for (end = first + 1; end + ends.trail < all->count && agree(r, end - 1, end);)
+    for (end = first + 1; end + ends.trail < all->count && agree(r, end - 1);)
       end++;
     uint32_t count = end - first + ends.lead + ends.trail;
     if (end - first < LEAST_MIDDLE || count <= best.count) continue;
@@ -208,11 +200,10 @@ egraph_status eg_plan_names_agree(const eg_plan_constraints *constraints,
                                   egraph_allocator alloc, const eg_unfold_steps *steps,
                                   eg_blocks *out) {
   resolver r = {.constraints = constraints, .steps = steps};
-  EG_TRY(eg_unfold_match_init(&r.match, alloc, steps));
+  EG_TRY(eg_step_blocks_init(&r.match.blocks, alloc, steps->forward, steps->blocks,
+                             steps->whole));
   *out = longest_run(&r);
-  for (size_t i = 0; i < constraints->rows.len; i++)
-    if (is_lost(&r, i)) out->count = 0;
-  eg_unfold_match_deinit(&r.match);
+  eg_step_blocks_deinit(&r.match.blocks);
   return EGRAPH_OK;
 }
 

@@ -16,8 +16,8 @@ bool eg_plan_names_any(const eg_plan_constraints *constraints);
 egraph_status eg_plan_names_match(eg_plan_constraints *constraints,
                                   const eg_graph *whole);
 /// The longest run of the steps' blocks of which those in the middle are wanted alike; a
-/// count of 0: there is none, so that nothing can be folded. O(names * blocks). Fails
-/// with EGRAPH_E_MEMORY.
+/// count of 0: there is none, so that nothing can be folded. Looks at the whole step
+/// alone. O(names * blocks). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_names_agree(const eg_plan_constraints *constraints,
                                   egraph_allocator alloc, const eg_unfold_steps *steps,
                                   eg_blocks *out);

@@ -166,13 +166,19 @@ static bool is_node(const recaller *r, const eg_space_operator *op,
   return true;
 }
 
-/// The strategy by which a value is made from states, as one of the space.
+/// Whether an operator takes a result from a node with several.
+static bool is_part(const recaller *r, const eg_space_operator *op) {
+  return eg_engine_term(engine_of(r), op->node).op == EG_OP_PART;
+}
+
+/// The strategy by which a value is made from states, as one of the space; without a node
+/// as a part of another value.
 static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
                         const uint32_t *states, uint32_t result) {
   for (uint32_t o = r->space->first_operator.data[v];
        o < r->space->first_operator.data[v + 1]; o++) {
     const eg_space_operator *op = &r->space->operators.data[o];
-    if (node != NULL && !is_node(r, op, node)) continue;
+    if (node != NULL ? !is_node(r, op, node) : !is_part(r, op)) continue;
     for (uint32_t s = op->strategies; s < op->strategies + op->strategy_count; s++)
       if (has_layouts(r, op, &r->space->strategies.data[s], states, result))
         choose_spread(r, copy_of(r, v, r->space->values.data[v].phase), s);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_rules.h"
 
-static egraph_status seal_value(eg_tensor_egraph *egraph, eg_value value) {
-  return eg_tensor_egraph_seal(egraph, eg_tensor_egraph_value_class(egraph, value));
+static egraph_status seal_value(eg_tensor_egraph *egraph, uint32_t value) {
+  return eg_tensor_egraph_seal(egraph,
+                               eg_tensor_egraph_value_class(egraph, (eg_value){value}));
 }
 
 static egraph_status seal(eg_tensor_egraph *egraph, const eg_step_info *info) {

@@ -3,10 +3,8 @@
 #ifndef EG_OPTIMIZE_PLAN_STEP_INFO_H
 #define EG_OPTIMIZE_PLAN_STEP_INFO_H
 
+#include "pcg/blocks.h"
 #include "pcg/plan.h"
-
-#define EG_BLOCK_OUTSIDE UINT32_MAX
-#define EG_BLOCK_SEVERAL (UINT32_MAX - 1) // made of values of several blocks
 
 /// A value that leaves the step and enters the next one: parameters, optimizer states. A
 /// sum over the micro-batches leaves one and enters the next; it is zero at first.
@@ -18,10 +16,9 @@ typedef struct eg_carried_value {
 
 /// Equal blocks of a step; of a folded one, one of them stands for several.
 typedef struct eg_step_fold {
-  const uint32_t *block; // [graph values] number of its block, OUTSIDE, or SEVERAL
-  const uint32_t
-      *later;      // [graph values] the same value one block later; UINT32_MAX: none
-  uint32_t count;  // blocks of the step
+  const uint32_t *block; // [graph values] number of its block, or EG_BLOCK_OUTSIDE
+  const uint32_t *later; // [graph values] the same one block later; UINT32_MAX: none
+  uint32_t count;        // blocks of the step
   uint32_t middle; // the one that stands for others; of a step that is not folded: count
   uint32_t times;  // how many it stands for; 0: the step is not folded
 } eg_step_fold;
@@ -40,11 +37,11 @@ typedef struct eg_step_info {
   uint32_t carried_count;
   const eg_value *gradients; // of what is trained, of one micro-batch
   uint32_t gradient_count;
-  // Of a folded step: what rules do not look through (it goes from block to block, or is
-  // not the same for all), and what they leave as it is.
-  const eg_value *sealed;
+  // Of a folded step, values: what rules do not look through (it goes from block to
+  // block, or is not the same for all), and what they leave as it is.
+  const uint32_t *sealed;
   uint32_t sealed_count;
-  const eg_value *fixed;
+  const uint32_t *fixed;
   uint32_t fixed_count;
   double memory_limit; // bytes of a device; INFINITY: none
 } eg_step_info;

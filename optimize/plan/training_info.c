@@ -71,49 +71,42 @@ static egraph_status copy(eg_arena *arena, const eg_u32s *list, const uint32_t *
   return EGRAPH_OK;
 }
 
-// ---- what rules keep to ---------------------------------------------------------------
-
-static egraph_status keep(eg_training_info *info, const eg_u32s *values,
-                          const eg_value **out, uint32_t *out_count) {
-  eg_value *kept;
-  EG_TRY(eg_arena_alloc(&info->arena, values->len, sizeof *kept, &kept));
-  for (size_t i = 0; i < values->len; i++)
-    kept[i].id = values->data[i];
-  *out = kept;
-  *out_count = (uint32_t)values->len;
-  return EGRAPH_OK;
-}
-
+/// What rules keep to in a folded step.
 static egraph_status limit(eg_training_info *info, const eg_step_blocks *blocks,
-                           const eg_graph *step) {
+                           const eg_training *training, const eg_graph *step) {
   eg_u32s sealed, fixed;
-  eg_u32s_init(&sealed, blocks->node.alloc);
-  eg_u32s_init(&fixed, blocks->node.alloc);
+  eg_step_info *out = &info->info;
+  eg_u32s_init(&sealed, blocks->value.alloc);
+  eg_u32s_init(&fixed, blocks->value.alloc);
   egraph_status status =
-      eg_step_blocks_limits(blocks, step, info->info.fold.count, &sealed, &fixed);
-  if (status == EGRAPH_OK)
-    status = keep(info, &sealed, &info->info.sealed, &info->info.sealed_count);
-  if (status == EGRAPH_OK)
-    status = keep(info, &fixed, &info->info.fixed, &info->info.fixed_count);
+      eg_step_blocks_limits(blocks, training, step, out->fold.count, &sealed, &fixed);
+  if (status == EGRAPH_OK) status = copy(&info->arena, &sealed, &out->sealed);
+  if (status == EGRAPH_OK) status = copy(&info->arena, &fixed, &out->fixed);
+  out->sealed_count = (uint32_t)sealed.len;
+  out->fixed_count = (uint32_t)fixed.len;
   eg_u32s_deinit(&fixed);
   eg_u32s_deinit(&sealed);
   return status;
 }
 
-/// Blocks, and what rules keep to.
+static egraph_status note_blocks(eg_training_info *info, const eg_step_blocks *blocks,
+                                 eg_step_fold fold) {
+  info->info.fold = fold;
+  EG_TRY(copy(&info->arena, &blocks->value, &info->info.fold.block));
+  return copy(&info->arena, &blocks->later, &info->info.fold.later);
+}
+
 egraph_status eg_training_info_fold(eg_training_info *info, const eg_folded *folded,
                                     const eg_training *training) {
   eg_step_blocks blocks;
-  eg_step_fold *fold = &info->info.fold;
+  const eg_step_fold fold = {
+      .count = folded->blocks.count, .middle = folded->middle, .times = folded->times};
   EG_TRY(eg_step_blocks_init(&blocks, folded->alloc, folded->graph, &folded->blocks,
                              training));
-  fold->count = folded->blocks.count;
-  fold->middle = folded->middle;
-  fold->times = folded->times;
-  egraph_status status = copy(&info->arena, &blocks.value, &fold->block);
-  if (status == EGRAPH_OK) status = copy(&info->arena, &blocks.later, &fold->later);
+  egraph_status status = note_blocks(info, &blocks, fold);
   if (status == EGRAPH_OK)
-    status = limit(info, &blocks, training != NULL ? training->graph : folded->graph);
+    status = limit(info, &blocks, training,
+                   training != NULL ? training->graph : folded->graph);
   eg_step_blocks_deinit(&blocks);
   return status;
 }
@@ -122,10 +115,9 @@ egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator all
                                     const eg_graph *forward, const eg_blocks *of_forward,
                                     const eg_training *training) {
   eg_step_blocks blocks;
+  const eg_step_fold fold = {.count = of_forward->count, .middle = of_forward->count};
   EG_TRY(eg_step_blocks_init(&blocks, alloc, forward, of_forward, training));
-  info->info.fold =
-      (eg_step_fold){.count = of_forward->count, .middle = of_forward->count};
-  egraph_status status = copy(&info->arena, &blocks.value, &info->info.fold.block);
+  egraph_status status = note_blocks(info, &blocks, fold);
   eg_step_blocks_deinit(&blocks);
   return status;
 }

@@ -40,7 +40,7 @@ static size_t cell_goal(const drafter *d, uint32_t row, uint32_t planned) {
 }
 
 static uint32_t row_of_node(const drafter *d, uint32_t node) {
-  return eg_unfold_row_of(&d->rows, d->match.blocks.node.data[node]);
+  return eg_unfold_row_of(&d->rows, eg_step_blocks_of(&d->match.blocks, d->whole, node));
 }
 
 /// How a value of the whole step is made; SAME: as *out.
@@ -147,19 +147,24 @@ static egraph_status write_like(drafter *d, size_t goal) {
   return EGRAPH_OK;
 }
 
-/// The step of the folded plan for a node of the whole step's own.
+static const eg_type *type_of(const eg_graph *graph, eg_value value) {
+  return &eg_graph_value(graph, value)->type;
+}
+
+/// The step of the folded plan for a node of the whole step's own: that of what stands
+/// for it, unless rules have made another node of that.
 static uint32_t step_like(const drafter *d, const eg_graph_node_info *info) {
-  uint32_t planned = d->planned_of.data[info->results[0].id], like = NONE;
-  if (planned != NONE) {
-    const eg_value_info *value = eg_graph_value(d->planned, (eg_value){planned});
-    if (value->kind == EG_VALUE_COMPUTED) like = value->node.id;
-  }
-  if (like != NONE) {
-    eg_graph_node_info other = eg_graph_node_at(d->planned, (eg_graph_node){like});
-    if (!eg_unfold_same_kind(d->whole, info, d->planned, &other)) like = NONE;
-  }
-  if (like == NONE) like = eg_unfold_similar(d->whole, info, d->planned, &d->planned_of);
-  return like == NONE ? NONE : d->step_of.data[like];
+  uint32_t planned = d->planned_of.data[info->results[0].id];
+  if (planned == NONE) return NONE;
+  const eg_value_info *value = eg_graph_value(d->planned, (eg_value){planned});
+  if (value->kind != EG_VALUE_COMPUTED) return NONE;
+  eg_graph_node_info like = eg_graph_node_at(d->planned, value->node);
+  bool is_same =
+      like.input_count == info->input_count && eg_attrs_same(like.attrs, info->attrs);
+  for (uint32_t i = 0; is_same && i < like.input_count; i++)
+    is_same = eg_type_same(type_of(d->planned, like.inputs[i]),
+                           type_of(d->whole, info->inputs[i]));
+  return is_same ? d->step_of.data[value->node.id] : NONE;
 }
 
 static egraph_status write_own(drafter *d, uint32_t value) {
@@ -292,7 +297,9 @@ static egraph_status draft(drafter *d, const eg_emitted_plan *folded) {
   EG_TRY(eg_u32s_resize(&d->made, goals));
   EG_TRY(eg_bytes_resize(&d->needed, values));
   for (uint32_t n = 0; n < d->is_own.len; n++)
-    d->is_own.data[n] = d->match.node.data[n] == NONE || d->match.is_similar.data[n] != 0;
+    d->is_own.data[n] =
+        d->match.value
+            .data[eg_graph_node_at(d->whole, (eg_graph_node){n}).results[0].id] == NONE;
   EG_TRY(find_needed(d));
   return write_needed(d);
 }

@@ -1,20 +1,23 @@
 // The drafted nodes, phase by phase, so that the plan's steps follow the graph's nodes.
-// What leaves a micro-batch as what entered it, a sum of gradients, is made as soon as it
-// can be: what is added to it may go (as in plan_emit.c).
+// A sum of gradients is made as soon as it can be: what is added to it may go (as in
+// plan_emit.c).
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/unfold_graph.h"
 
 #include <stdio.h>
 
+#include "pcg/node_cons.h"
+
 #define NONE UINT32_MAX
 
 typedef struct writer {
   const eg_graph *whole;
+  const eg_training *training; // whose graph that is, or NULL
   eg_unfold_draft draft;
   eg_u32s written;         // [draft values] value of the new graph, or NONE
   eg_bytes done;           // [draft nodes] flag
   eg_u32s node_of;         // [draft values] node that makes it, or NONE: a leaf
-  eg_u32s sum_begin, sums; // [draft values + 1] nodes that update a leaf with it
+  eg_u32s sum_begin, sums; // [draft values + 1] sums that it is added to
   eg_arena arena;          // of one node
   uint32_t next_name;
   eg_unfolded_graph *out;
@@ -111,27 +114,21 @@ static egraph_status write_node(writer *w, eg_node_cons *cons,
 
 // ---- order ----------------------------------------------------------------------------
 
-/// Whether a node makes an output of what enters the step and of what is made before.
-static bool is_update(const writer *w, const eg_u32s *is_output, uint32_t n) {
-  const eg_draft_node *node = &w->draft.nodes.data[n];
-  bool reads_leaf = false, leaves = false;
-  for (uint32_t i = 0; i < node->operand_count; i++)
-    reads_leaf =
-        reads_leaf || w->node_of.data[w->draft.operands.data[node->operands + i]] == NONE;
-  for (uint32_t r = 0; r < node->result_count; r++)
-    leaves = leaves || is_output->data[node->results + r] != 0;
-  return node->phase != EG_PHASE_UPDATE && reads_leaf && leaves;
+/// Whether a node makes a sum of gradients.
+static bool is_sum(const writer *w, const eg_draft_node *node) {
+  uint32_t whole = w->draft.values.data[node->results].whole;
+  return w->training != NULL && whole != NONE &&
+         w->training->stamps.data[whole].made == EG_MADE_SUM;
 }
 
 /// Fills `sums` by what they wait for.
-static egraph_status list_sums(writer *w, const eg_u32s *is_output) {
+static egraph_status list_sums(writer *w) {
   size_t values = w->draft.values.len;
   EG_TRY(eg_u32s_resize(&w->sum_begin, values + 2));
   for (int fills = 0; fills < 2; fills++) {
     for (uint32_t n = 0; n < w->draft.nodes.len; n++) {
       const eg_draft_node *node = &w->draft.nodes.data[n];
-      if (!is_update(w, is_output, n)) continue;
-      for (uint32_t i = 0; i < node->operand_count; i++) {
+      for (uint32_t i = 0; i < node->operand_count && is_sum(w, node); i++) {
         uint32_t operand = w->draft.operands.data[node->operands + i];
         if (fills)
           w->sums.data[w->sum_begin.data[operand + 1]++] = n;
@@ -147,20 +144,13 @@ static egraph_status list_sums(writer *w, const eg_u32s *is_output) {
 }
 
 static egraph_status find_sums(writer *w) {
-  eg_u32s is_output; // [draft values]
   EG_TRY(eg_bytes_resize(&w->done, w->draft.nodes.len));
   for (size_t v = 0; v < w->draft.values.len; v++)
     EG_TRY(eg_u32s_push(&w->node_of, NONE));
   for (uint32_t n = 0; n < w->draft.nodes.len; n++)
     for (uint32_t r = 0; r < w->draft.nodes.data[n].result_count; r++)
       w->node_of.data[w->draft.nodes.data[n].results + r] = n;
-  eg_u32s_init(&is_output, w->written.alloc);
-  egraph_status status = eg_u32s_resize(&is_output, w->draft.values.len);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < eg_graph_output_count(w->whole); i++)
-    is_output.data[w->draft.made.data[eg_graph_output(w->whole, i, NULL).id]] = 1;
-  if (status == EGRAPH_OK) status = list_sums(w, &is_output);
-  eg_u32s_deinit(&is_output);
-  return status;
+  return list_sums(w);
 }
 
 static bool is_ready(const writer *w, uint32_t n) {
@@ -230,7 +220,7 @@ static egraph_status write_graph(writer *w) {
 egraph_status eg_unfolded_graph_init(eg_unfolded_graph *out, egraph_allocator alloc,
                                      const eg_unfold_steps *steps,
                                      const eg_emitted_plan *folded) {
-  writer w = {.whole = eg_unfold_whole(steps), .out = out};
+  writer w = {.whole = eg_unfold_whole(steps), .training = steps->whole, .out = out};
   out->graph = NULL;
   EG_TRY(eg_unfold_draft_init(&w.draft, alloc, steps, folded));
   eg_u32s *const own[] = {&w.written, &w.node_of, &w.sum_begin, &w.sums};

@@ -40,12 +40,12 @@ static void put(filler *f, uint32_t row, eg_value small, eg_value whole) {
 }
 
 static void put_node(filler *f, uint32_t n) {
-  const eg_unfold_match *match = f->match;
-  if (match->node.data[n] == EG_ROW_NONE || match->is_similar.data[n] != 0) return;
   eg_graph_node_info node = eg_graph_node_at(f->whole, (eg_graph_node){n});
+  uint32_t twin = f->match->value.data[node.results[0].id];
+  if (twin == EG_ROW_NONE) return;
   eg_graph_node_info like =
-      eg_graph_node_at(f->small, (eg_graph_node){match->node.data[n]});
-  uint32_t row = eg_unfold_row_of(f->out, match->blocks.node.data[n]);
+      eg_graph_node_at(f->small, eg_graph_value(f->small, (eg_value){twin})->node);
+  uint32_t row = eg_unfold_row_of(f->out, block_of(f, node.results[0].id));
   for (uint32_t i = 0; i < node.input_count; i++)
     put(f, row, like.inputs[i], node.inputs[i]);
   for (uint32_t r = 0; r < node.result_count; r++)

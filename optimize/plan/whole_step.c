@@ -108,22 +108,6 @@ static egraph_status make_fold(eg_whole_step *step, fold *f) {
   return eg_plan_names_fold(&f->constraints, step->alloc, &steps);
 }
 
-/// Leaves the blocks that are wanted alike to be folded.
-static egraph_status find_agreeing(eg_whole_step *step) {
-  fold probe = {.blocks = step->blocks};
-  eg_folded *folded = &probe.folded;
-  EG_TRY(eg_blocks_fold(step->in.forward, &probe.blocks, step->ends, folded));
-  egraph_status status = fill_fold(step, &probe);
-  if (status == EGRAPH_OK) {
-    const eg_unfold_steps steps = unfold_steps(step, &probe);
-    status = eg_plan_names_agree(&step->constraints, step->alloc, &steps, &step->blocks);
-    fold_deinit(step, &probe);
-  } else {
-    eg_folded_deinit(folded);
-  }
-  return status;
-}
-
 /// Whether a weight that an operand reads is trained; false of all else.
 static bool trains_operand(const eg_whole_step *step, uint32_t node, uint32_t operand) {
   uint32_t found;
@@ -153,7 +137,12 @@ static egraph_status find_blocks(eg_whole_step *step) {
   if (!eg_blocks_can_fold(&step->blocks, step->ends) || !train_alike(step, &step->blocks))
     step->blocks.count = 0;
   bool names = eg_plan_names_any(&step->constraints);
-  if (step->blocks.count != 0 && names) EG_TRY(find_agreeing(step));
+  const eg_unfold_steps steps = {.forward = step->in.forward,
+                                 .blocks = &step->blocks,
+                                 .ends = step->ends,
+                                 .whole = training_of(step)};
+  if (step->blocks.count != 0 && names)
+    EG_TRY(eg_plan_names_agree(&step->constraints, step->alloc, &steps, &step->blocks));
   for (uint32_t size = 1; size <= MOST_GROUP && step->blocks.count != 0; size++) {
     fold *f = &step->folds[size - 1];
     f->blocks = eg_blocks_group(&step->blocks, size);

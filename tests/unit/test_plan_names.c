@@ -38,6 +38,7 @@ static egraph_status plan_stack(api_kit *kit, const char *constraints, bool trai
   api_problem problem = api_training();
   egraph_graph *graph = make_stack(&kit->alloc);
   problem.trains = trains;
+  problem.training.clip_norm = 1;
   problem.constraints.text = constraints;
   problem.search.relative_gap = 0.05;
   egraph_status status = api_optimize(&kit->alloc, graph, &problem, out);
@@ -105,6 +106,11 @@ static void wildcards_stand_for_all_that_they_match(void **state) {
   check_demand(*state, "(pin h.*w1 *=R)(forbid h.*.w2 R)", 0, BLOCKS - 3, false);
 }
 
+/// What a step makes has names of its own; so do parts of the norm of all gradients.
+static void all_that_a_step_makes_is_named(void **state) {
+  check_demand(*state, "(pin h.*.w1 *=R)(forbid v* S1)", 0, BLOCKS - 3, true);
+}
+
 /// The layout in which the file of a plan delivers its only output, y, that is not
 /// carried.
 static void check_delivery(api_kit *kit, const char *constraints, const char *layout,
@@ -154,6 +160,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       api_test(blocks_that_are_wanted_alike_stay_folded),
       api_test(wildcards_stand_for_all_that_they_match),
+      api_test(all_that_a_step_makes_is_named),
       api_test(outputs_are_named_in_folded_steps),
       api_test(names_that_no_value_has_fail),
   };

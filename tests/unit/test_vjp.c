@@ -55,7 +55,7 @@ static egraph_status add_gradients(vjp_graph *g, eg_node_cons *cons,
   for (uint32_t i = 0; i < g->operands; i++)
     if (is_float(&eg_graph_value(g->graph, inputs[i])->type))
       wrt[wrt_count++] = inputs[i];
-  EG_TRY(eg_graph_gradient(cons, seeds, seed_count, wrt, wrt_count, found, NULL));
+  EG_TRY(eg_graph_gradient(cons, seeds, seed_count, wrt, wrt_count, found));
   for (uint32_t i = 0, n = 0; i < g->operands; i++) {
     g->output[i] = -1;
     if (!is_float(&eg_graph_value(g->graph, inputs[i])->type)) continue;
