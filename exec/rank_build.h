@@ -28,6 +28,7 @@ typedef struct eg_rank_step {
   const uint32_t *operands, *results; // states, in the plan
   uint32_t operand_count, result_count;
   bool is_view;
+  bool settles; // before it runs: it writes where other ranks may still read
   // a node, or a move between formats
   eg_program *program; // borrowed from the cache; NULL: a view or a relayout
   eg_launch *launch;
@@ -117,6 +118,8 @@ static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
 egraph_status eg_rank_analyse(eg_rank_program *program);
 /// Shared memory, programs, the memory plan.
 egraph_status eg_rank_compile(eg_rank_program *program);
+/// Where the program settles (rank_loans.c).
+void eg_rank_find_loans(eg_rank_program *program);
 /// The memory of regions, and room for what enters and leaves.
 egraph_status eg_rank_place(eg_rank_program *program);
 /// Constants computed, cut and packed; launches.

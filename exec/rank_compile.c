@@ -141,6 +141,7 @@ static void compile_relayout(eg_rank_program *p, uint32_t index) {
   uint32_t target = region_of(p, step->results[0]);
   step->figures.kernel = eg_transition_name(step->move.transition.kind);
   step->scratch_bytes = step->move.scratch_bytes;
+  step->move.lends = true;
   p->states[from].is_kept = true;
   if (may_share(p, from) && !makes_placed_exit(p, step) && works_in_place(&step->move) &&
       eg_regions_dying(&p->regions, &source, 1, target, index + 1) != 0)
@@ -180,6 +181,7 @@ static egraph_status add_halos(eg_rank_program *p, const eg_rank_part *part,
   EG_TRY(eg_arena_alloc(&p->arena, part->halo_count, sizeof *moves, &moves));
   for (uint32_t h = 0; h < part->halo_count; h++) {
     moves[h] = eg_halo_move_of(&type, &part->halos[h]);
+    moves[h].lends = true;
     type = moves[h].to;
     EG_TRY(eg_rank_room_add(&step->scratch_bytes, eg_type_bytes(&type)));
     if (moves[h].scratch_bytes > exchange) exchange = moves[h].scratch_bytes;

@@ -48,6 +48,7 @@ static egraph_status build(eg_rank_program *p) {
   EG_TRY(open_channel(p));
   EG_TRY(eg_rank_analyse(p));
   EG_TRY(eg_rank_compile(p));
+  eg_rank_find_loans(p);
   EG_TRY(eg_rank_place(p));
   eg_arena_deinit(&p->part_arena);
   p->parts = NULL;
@@ -127,6 +128,7 @@ static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
     exchange += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
   for (uint32_t h = 0; h < step->halo_count; h++) {
     void *to = eg_rank_scratch(step, at);
+    if (h != 0) eg_channel_settle(p->channel); // the same memory is sent from
     EG_TRY(eg_halo_move_run(&step->halos[h], p->channel, from, to,
                             eg_rank_scratch(step, exchange)));
     from = to;
@@ -142,6 +144,7 @@ static egraph_status run_relayout(eg_rank_program *p, const eg_rank_step *step) 
 
 static egraph_status run_step(eg_rank_program *p, const eg_rank_step *step) {
   if (step->is_view) return EGRAPH_OK;
+  if (step->settles) eg_channel_settle(p->channel);
   if (step->program == NULL) return run_relayout(p, step);
   if (step->halo_count != 0) EG_TRY(run_halos(p, step));
   return step->launch->vtable->run(step->launch);
@@ -156,12 +159,14 @@ static egraph_status run_timed(eg_rank_program *p, eg_rank_step *step) {
 }
 
 static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
-  for (uint32_t i = from; i < to; i++) {
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = from; status == EGRAPH_OK && i < to; i++) {
     eg_rank_step *step = &p->steps.data[i];
-    egraph_status status = p->is_timed ? run_timed(p, step) : run_step(p, step);
-    if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);
+    status = p->is_timed ? run_timed(p, step) : run_step(p, step);
+    if (status != EGRAPH_OK) status = eg_rank_blame(p, i, status);
   }
-  return EGRAPH_OK;
+  if (p->channel != NULL) eg_channel_settle(p->channel); // what failed has lent, too
+  return status;
 }
 
 static egraph_status begin_sums(eg_rank_program *p) {

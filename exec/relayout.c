@@ -73,6 +73,7 @@ static egraph_status communicate(const moving *m, eg_collective what) {
       m->move->transition.from == EG_SHARD_P_MAX ? EG_COMBINE_MAX : EG_COMBINE_SUM;
   what.send = send;
   what.recv = recv;
+  what.lends = m->move->lends;
   EG_TRY(eg_channel_run(m->channel, &what));
   return recv == m->to ? EGRAPH_OK
                        : unpack(m->channel->backend, &m->cuts.unpacked, recv, m->to);
@@ -186,7 +187,8 @@ egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
                                                   .count = outer * before / size,
                                                   .count_back = outer * after / size,
                                                   .send = send,
-                                                  .recv = recv}));
+                                                  .recv = recv,
+                                                  .lends = move->lends}));
   EG_TRY(eg_backend_copy_rows(memory, target, step, recv, before, before, outer));
   EG_TRY(eg_backend_copy_rows(memory, target + before, step, from, held, held, outer));
   return eg_backend_copy_rows(memory, target + before + held, step, recv_back, after,

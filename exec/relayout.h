@@ -15,6 +15,7 @@ typedef struct eg_relayout {
   eg_transition transition;
   eg_type from, to;     // what a rank holds
   size_t scratch_bytes; // needed while it runs
+  bool lends;           // operand, result and scratch, to other ranks (channel.h)
 } eg_relayout;
 
 /// `transition` leads from `layout` and is no REORDER; `type` is global.
@@ -30,6 +31,7 @@ typedef struct eg_halo_move {
   eg_halo halo;
   eg_type from, to; // what a rank holds, without and with the rows
   size_t scratch_bytes;
+  bool lends; // scratch
 } eg_halo_move;
 
 eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo);

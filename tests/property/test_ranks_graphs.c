@@ -3,9 +3,12 @@
 // host memory, and on devices that have none (tests/distant), over a transport and
 // without.
 // SPDX-License-Identifier: Apache-2.0
+#include <stdatomic.h>
+
 #include "exec/local/local_channel.h"
 #include "tests/unit/device_kit.h"
 #include "tests/unit/random_plans.h"
+#include "tests/unit/watched_channel.h"
 
 static const char *const meshes[] = {"",        "a=2",        "a=4",     "a=2,b=2",
                                      "a=8",     "a=2,b=4",    "a=4,b=2", "a=2,b=2,c=2",
@@ -161,8 +164,35 @@ static void add_to_tally(const eg_plan *plan, tally *inout) {
                        plan->steps.data[i].transition.kind == EG_TRANSITION_REORDER;
 }
 
-/// `formats` NULL: all tensors are plain.
-static void run_random(uint64_t seed, eg_rank_options device, tally *formats) {
+/// A plan run over watched channels (watched_channel.h), and what was seen.
+typedef struct watch {
+  const eg_plan *plan;
+  const eg_plan_run *run;
+  atomic_uint lent, broken;
+} watch;
+
+static egraph_status run_watched(void *user, eg_channel *channel) {
+  watch *w = user;
+  watched_channel watched;
+  watched_init(&watched, channel);
+  EG_TRY(eg_plan_run_rank(NULL, w->plan, &watched.base, w->run));
+  watched_settle(&watched.base); // nothing is lent any more
+  atomic_fetch_add(&w->lent, watched.lent);
+  atomic_fetch_add(&w->broken, watched.broken);
+  return EGRAPH_OK;
+}
+
+static egraph_status run_plan(const eg_plan *plan, const eg_plan_run *run,
+                              watch *watched) {
+  if (watched == NULL) return eg_plan_run_local(NULL, plan, run);
+  watched->plan = plan;
+  watched->run = run;
+  return eg_local_ranks_run(NULL, &plan->mesh, &run->channel, run_watched, watched);
+}
+
+/// `formats` NULL: all tensors are plain. `watched` NULL: nobody watches.
+static void run_random(uint64_t seed, eg_rank_options device, tally *formats,
+                       watch *watched) {
   const eg_rank_options *rank = &device;
   draft d = {.rng = {seed}, .channels = 4, .images = 1};
   if (formats != NULL) d.channels = 32, d.images = 2;
@@ -185,7 +215,7 @@ static void run_random(uint64_t seed, eg_rank_options device, tally *formats) {
                      .steps = 2,
                      .inputs = inputs.items,
                      .outputs = have.items};
-  egraph_status status = eg_plan_run_local(NULL, &plan, &run);
+  egraph_status status = run_plan(&plan, &run, watched);
   double error = status == EGRAPH_OK ? kit_error(&want, &have) : INFINITY;
   if (!(error <= 10 * plan_tolerance(&want)))
     fail_msg("seed %llu, mesh '%s', back-end %s: error %g; %s\n%s",
@@ -202,7 +232,7 @@ static void random_graphs_in_random_layouts_compute_the_same(void **state) {
   (void)state;
   uint64_t seed = test_seed(30);
   for (size_t round = 0; round < test_rounds(300); round++)
-    run_random(seed + 1000 * round, device_at(round), NULL);
+    run_random(seed + 1000 * round, device_at(round), NULL, NULL);
 }
 
 static void random_graphs_in_random_formats_compute_the_same(void **state) {
@@ -210,11 +240,26 @@ static void random_graphs_in_random_formats_compute_the_same(void **state) {
   tally all = {.reorders = 0};
   uint64_t seed = test_seed(32);
   for (size_t round = 0; round < test_rounds(200); round++)
-    run_random(seed + 1000 * round, device_at(round), &all);
+    run_random(seed + 1000 * round, device_at(round), &all, NULL);
   print_message("%u moves between formats, %u constants\n", all.reorders, all.constants);
   for (uint32_t f = 0; f < EG_FORMAT_COUNT; f++)
     assert_true(all.formats[f] > 0);
   assert_true(all.reorders > 0 && all.constants > 0);
+}
+
+static void what_is_lent_is_not_written(void **state) {
+  (void)state;
+  watch all = {0};
+  tally formats = {.reorders = 0};
+  uint64_t seed = test_seed(34);
+  for (size_t round = 0; round < test_rounds(200); round++) {
+    run_random(seed + 1000 * round, devices[0], round % 2 == 0 ? NULL : &formats, &all);
+    if (all.broken != 0)
+      fail_msg("seed %llu: memory that other ranks may read is written",
+               (unsigned long long)(seed + 1000 * round));
+  }
+  print_message("%u loans\n", all.lent);
+  assert_true(all.lent > 0);
 }
 
 // ---- training steps -----------------------------------------------------------------
@@ -399,6 +444,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_graphs_in_random_layouts_compute_the_same),
       cmocka_unit_test(random_graphs_in_random_formats_compute_the_same),
+      cmocka_unit_test(what_is_lent_is_not_written),
       cmocka_unit_test(what_is_carried_goes_from_step_to_step),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
