@@ -42,7 +42,7 @@ static void open_plan(eg_plan *plan, const eg_graph *graph, const char *mesh) {
 
 enum { MOST_VALUES = 64, TEXT_BYTES = 8192 };
 
-/// A graph as text; all values are float32[8,8] or float32[2,channels,8,8].
+/// A graph as text; all values are float32[8,8] or float32[2,channels,16,16].
 typedef struct draft {
   eg_rng rng;
   char text[TEXT_BYTES];
@@ -65,7 +65,7 @@ static void put(draft *d, const char *format, ...) {
 static void add_leaf(draft *d, bool is_image) {
   put(d, "(%s v%u ", eg_rng_below(&d->rng, 3) ? "input" : "weight", d->count);
   if (is_image)
-    put(d, "\"float32[2,%u,8,8]\")", d->channels);
+    put(d, "\"float32[2,%u,16,16]\")", d->channels);
   else
     put(d, "\"float32[8,8]\")");
   d->is_image[d->count++] = is_image;
@@ -78,7 +78,8 @@ static uint32_t draw_value(draft *d, bool is_image) {
   }
 }
 
-// %a and %b stand for operands, %w for a convolution's weight.
+// %a and %b stand for operands, %w for a convolution's weight, %d and %g for a depthwise
+// one's and its groups.
 static const char *const of_matrices[] = {
     "(relu %a)",
     "(tanh %a)",
@@ -102,17 +103,24 @@ static const char *const of_images[] = {
     "(mul %a %b)",
     "(conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] %a %w)",
     "(conv :strides [1 1] :pads [0 2 2 0] :dilations [1 1] %a %w)",
+    "(conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] :group %g %a %d)",
+    "(conv :strides [1 1] :pads [1 2 3 2] :dilations [2 2] :group %g %a %d)",
     "(max-pool :kernel_shape [3 3] :strides [1 1] :pads [1 1 1 1] :dilations [1 1] %a)",
     ("(average-pool :kernel_shape [3 3] :strides [1 1] :pads [1 1 1 1] "
      ":count_include_pad 1 %a)"),
     "(transpose :perm [0 1 3 2] %a)",
 };
 
+enum {
+  OF_MATRICES = sizeof of_matrices / sizeof *of_matrices,
+  OF_IMAGES = sizeof of_images / sizeof *of_images
+};
+
 static bool is_thin(const char *operator) { return strstr(operator, "reduce") != NULL; }
 
 static void add_operator(draft *d, bool is_image) {
-  const char *form = is_image ? of_images[eg_rng_below(&d->rng, 8)]
-                              : of_matrices[eg_rng_below(&d->rng, 15)];
+  const char *form = is_image ? of_images[eg_rng_below(&d->rng, OF_IMAGES)]
+                              : of_matrices[eg_rng_below(&d->rng, OF_MATRICES)];
   bool thin = is_thin(form);
   uint32_t wide = draw_value(d, is_image);
   put(d, thin ? "(let t%u " : "(let v%u ", d->count);
@@ -121,6 +129,10 @@ static void add_operator(draft *d, bool is_image) {
       put(d, "%c", *c);
     else if (*++c == 'w')
       put(d, "kernel");
+    else if (*c == 'd')
+      put(d, "depth");
+    else if (*c == 'g')
+      put(d, "%u", d->channels);
     else
       put(d, "v%u", draw_value(d, is_image));
   }
@@ -133,6 +145,7 @@ static void add_operator(draft *d, bool is_image) {
 static eg_graph *draw_graph(draft *d) {
   put(d, "(egraph-graph 1)(weight kernel \"float32[%u,%u,3,3]\")", d->channels,
       d->channels);
+  put(d, "(weight depth \"float32[%u,1,3,3]\")", d->channels);
   for (int i = 0; i < 3; i++) {
     add_leaf(d, false);
     add_leaf(d, true);
