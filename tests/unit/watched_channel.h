@@ -21,7 +21,8 @@ typedef struct watched_channel {
   eg_channel base;
   eg_channel *inner;
   watched_loan loans[EG_MAX_MESH_AXES][WATCHED_LOANS];
-  uint32_t lent, broken; // how often, of that written over too early
+  uint32_t lent, broken;    // how often, of that written over too early
+  uint32_t begun, fails_at; // collectives; which of them fails, from 1; 0: none
 } watched_channel;
 
 static inline void watched_end_loan(watched_channel *w, watched_loan *loan) {
@@ -48,6 +49,7 @@ static inline egraph_status watched_lend(watched_channel *w, watched_loan *loan,
 static inline egraph_status watched_run(eg_channel *base, const eg_collective *what) {
   watched_channel *w = (watched_channel *)base;
   if (what->kind == EG_COLLECTIVE_BARRIER) return eg_channel_run(w->inner, what);
+  if (++w->begun == w->fails_at) return EG_FAIL(EGRAPH_E_UNSUPPORTED, "told to fail");
   watched_end_loans(w, what->axis);
   EG_TRY(eg_channel_run(w->inner, what));
   if (!what->lends) return EGRAPH_OK;
@@ -69,6 +71,13 @@ static inline void watched_settle(eg_channel *base) {
   eg_channel_settle(w->inner);
 }
 
+static inline bool watched_has_loans(const watched_channel *w) {
+  for (uint32_t a = 0; a < EG_MAX_MESH_AXES; a++)
+    for (int i = 0; i < WATCHED_LOANS; i++)
+      if (w->loans[a][i].bytes != 0) return true;
+  return false;
+}
+
 static inline void watched_end(eg_channel *base, egraph_status status,
                                const char *message) {
   eg_channel *inner = ((watched_channel *)base)->inner;
@@ -80,7 +89,7 @@ static inline egraph_status watched_look(eg_channel *base) {
   return inner->vtable->look(inner);
 }
 
-/// Lives as long as the one given; what it lends is to be settled in the end.
+/// Lives as long as the one given; where loans are left, their copies are not freed.
 static inline void watched_init(watched_channel *w, eg_channel *inner) {
   static const eg_channel_vtable vtable = {.name = "watched",
                                            .is_ordered = true,
