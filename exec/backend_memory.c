@@ -39,7 +39,11 @@ egraph_status eg_backend_fill(eg_backend *backend, void *to, egraph_dtype dtype,
   if (backend != NULL && backend->vtable->fill != NULL)
     return backend->vtable->fill(backend, to, dtype, value, count);
   fill_element(&(eg_tensor){.type = {.dtype = dtype}, .data = &room}, value);
-  for (size_t i = 0; i < count; i++)
-    memcpy((char *)to + i * bytes, &room, bytes);
+  memcpy(to, &room, bytes);
+  for (size_t done = bytes, all = count * bytes; done < all;) { // what is filled doubles
+    size_t next = all - done < done ? all - done : done;
+    memcpy((char *)to + done, to, next);
+    done += next;
+  }
   return EGRAPH_OK;
 }

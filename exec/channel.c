@@ -113,6 +113,10 @@ egraph_status eg_channel_run(eg_channel *channel, const eg_collective *what) {
   return EGRAPH_OK;
 }
 
+void eg_channel_settle(eg_channel *channel) {
+  if (channel->vtable->settle != NULL) channel->vtable->settle(channel);
+}
+
 egraph_status eg_channel_barrier(eg_channel *channel) {
   return eg_channel_run(channel, &(eg_collective){.kind = EG_COLLECTIVE_BARRIER});
 }

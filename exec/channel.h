@@ -15,6 +15,11 @@
 // a call returns, also when it fails (over processes the channel copies what it sends; a
 // transport between devices is told to give up).
 //
+// A collective may lend instead: what others read of this rank's, its send buffer and the
+// result of an all-reduce, must then not be written, nor let go of, before the rank has
+// settled; or before it has begun another collective of the group, to which all come when
+// they have read. To settle is to wait only for those who read, so it never fails.
+//
 // Thread-compatible: one thread at a time per channel.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CHANNEL_H
@@ -56,6 +61,7 @@ typedef struct eg_collective {
   size_t count, count_back;
   const void *send; // buffers do not overlap, but for ALL_REDUCE in place
   void *recv;
+  bool lends; // what others read stays lent when the call returns
 } eg_collective;
 
 typedef struct eg_channel eg_channel;
@@ -66,6 +72,7 @@ typedef struct eg_channel_vtable {
   void (*destroy)(eg_channel *channel); // required
   /// required. Arguments are checked; in host memory the group has two ranks or more.
   egraph_status (*run)(eg_channel *channel, const eg_collective *what);
+  void (*settle)(eg_channel *channel); // optional: NULL means that nothing is ever lent
   /// required. Ends the channel for all ranks; the first end or missed deadline counts.
   void (*end)(eg_channel *channel, egraph_status status, const char *message);
   /// required. Fails as the channel has ended, if it has; waits for nobody.
@@ -100,6 +107,9 @@ void eg_channel_destroy(eg_channel *channel); // NULL is allowed
 /// Runs a collective. Fails with EGRAPH_E_ARGUMENT when the ranks do not agree on it, and
 /// as the rank that ended the channel did: EGRAPH_E_CANCELLED for a missed deadline.
 egraph_status eg_channel_run(eg_channel *channel, const eg_collective *what);
+/// Waits until nobody reads what this rank has lent, whether or not the channel has
+/// ended.
+void eg_channel_settle(eg_channel *channel);
 egraph_status eg_channel_barrier(eg_channel *channel);
 /// Ends the channel for all ranks, because this one failed: with `status`, and the last
 /// error's message behind "rank 2 failed". Returns `status`.

@@ -65,13 +65,15 @@ static egraph_status time_kind(const prober *p, const probed *kind, size_t count
                               .dtype = EGRAPH_FLOAT32,
                               .count = kind->is_whole ? count * p->group.size : count,
                               .send = p->send,
-                              .recv = p->recv};
+                              .recv = p->recv,
+                              .lends = true}; // as programs do
   for (int i = 0; i < repeats; i++) {
     EG_TRY(eg_channel_barrier(p->channel));
     double start = eg_clock_seconds(), busy = eg_clock_thread_seconds();
     EG_TRY(eg_channel_run(p->channel, &what));
     busy = eg_clock_thread_seconds() - busy;
     seconds[i] = eg_clock_seconds() - start;
+    eg_channel_settle(p->channel);
     if (is_traffic && p->channel->backend == NULL) seconds[i] = fmin(seconds[i], busy);
   }
   *out = eg_quantile(seconds, (size_t)repeats, QUANTILE);

@@ -163,6 +163,7 @@ static egraph_status run_through_host(device_channel *channel, const eg_group *g
   eg_collective on_host = *what;
   on_host.send = sent;
   on_host.recv = received;
+  on_host.lends = false; // this memory serves the next collective, too
   EG_TRY(eg_channel_run(channel->control, &on_host));
   return eg_backend_upload(backend, what->recv, received, recv * element);
 }

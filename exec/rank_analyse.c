@@ -129,6 +129,18 @@ static egraph_status describe_node(eg_rank_program *p, uint32_t index, eg_arena 
                          &out->spec);
 }
 
+/// On a device, where copies are fast and launches are not, halos are copied.
+static egraph_status cut_strips(eg_rank_program *p, eg_rank_part *part) {
+  if (part->halo_count != 1 || !p->backend->vtable->host_memory) return EGRAPH_OK;
+  uint32_t axis = part->halos[0].axis;
+  uint32_t place = eg_mesh_coordinate(&p->plan->mesh, eg_rank_number(p), axis);
+  EG_TRY(eg_strips_of(&part->spec, &part->halos[0], place != 0,
+                      place + 1 != p->plan->mesh.axes[axis].size, &p->part_arena,
+                      &part->strips));
+  if (part->strips.is_used) part->spec = part->strips.whole;
+  return EGRAPH_OK;
+}
+
 static egraph_status describe_step(eg_rank_program *p, uint32_t index,
                                    eg_arena *scratch) {
   static const eg_attrs identity = {.op = EG_OP_IDENTITY};
@@ -146,7 +158,7 @@ static egraph_status describe_step(eg_rank_program *p, uint32_t index,
   for (uint32_t i = part->halo_count != 0; i < part->spec.input_count; i++)
     if (p->states[step->operands[i]].region == EG_REGION_NONE)
       part->spec.weight_mask |= eg_operand_bit(i);
-  return EGRAPH_OK;
+  return cut_strips(p, part);
 }
 
 static egraph_status describe_steps(eg_rank_program *p) {

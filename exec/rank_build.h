@@ -8,7 +8,7 @@
 #include "exec/program_cache.h"
 #include "exec/rank_program.h"
 #include "exec/regions.h"
-#include "exec/relayout.h"
+#include "exec/strips.h"
 #include "pcg/spec_copy.h"
 
 /// A state of the plan on this rank.
@@ -22,23 +22,36 @@ typedef struct eg_rank_state {
   void *address;   // NULL: a constant that is not loaded, or only packed
 } eg_rank_state;
 
+/// A strip of a window's block (strips.h), as it runs.
+typedef struct eg_rank_strip {
+  eg_strip strip;
+  eg_program *program; // borrowed from the cache
+  eg_launch *launch;
+  size_t operand, result; // in the scratch memory of the step
+} eg_rank_strip;
+
 /// A step of the plan as it runs: a view, the launch of a program, or a relayout.
 typedef struct eg_rank_step {
   eg_step_figures figures;
   const uint32_t *operands, *results; // states, in the plan
   uint32_t operand_count, result_count;
   bool is_view;
+  bool settles; // before it runs: it writes where other ranks may still read
   // a node, or a move between formats
   eg_program *program; // borrowed from the cache; NULL: a view or a relayout
   eg_launch *launch;
   uint32_t halo_count;
-  const eg_halo_move *halos; // in the arena; the last one's result is operand 0
+  const eg_halo_move *halos; // in the arena; the last one's result is operand 0, but for
+                             // strips
   const void *halo_from;
+  bool has_strips; // of the only halo: operand 0 is the block as it is
+  uint32_t strip_count;
+  eg_rank_strip *strips; // in the arena
   // any other move
   eg_relayout move;
-  // of the program, then of the halos' tensors and exchange; of the relayout
-  size_t scratch_bytes;
-  uint32_t scratch_region; // EG_REGION_NONE: none
+  // of programs, then of the halos' or strips' tensors and exchange; of the relayout
+  size_t scratch_bytes, exchange; // where that of the exchange is
+  uint32_t scratch_region;        // EG_REGION_NONE: none
   char *scratch;
 } eg_rank_step;
 EG_VEC_DEFINE(eg_rank_steps, eg_rank_step);
@@ -49,6 +62,7 @@ typedef struct eg_rank_part {
   eg_node_spec spec; // local; attrs NULL: a relayout
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t halo_count;
+  eg_strips strips; // used: the spec is that of the block
 } eg_rank_part;
 
 /// What is carried: pairs of states.
@@ -117,6 +131,8 @@ static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
 egraph_status eg_rank_analyse(eg_rank_program *program);
 /// Shared memory, programs, the memory plan.
 egraph_status eg_rank_compile(eg_rank_program *program);
+/// Where the program settles (rank_loans.c).
+void eg_rank_find_loans(eg_rank_program *program);
 /// The memory of regions, and room for what enters and leaves.
 egraph_status eg_rank_place(eg_rank_program *program);
 /// Constants computed, cut and packed; launches.

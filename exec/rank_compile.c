@@ -141,6 +141,7 @@ static void compile_relayout(eg_rank_program *p, uint32_t index) {
   uint32_t target = region_of(p, step->results[0]);
   step->figures.kernel = eg_transition_name(step->move.transition.kind);
   step->scratch_bytes = step->move.scratch_bytes;
+  step->move.lends = true;
   p->states[from].is_kept = true;
   if (may_share(p, from) && !makes_placed_exit(p, step) && works_in_place(&step->move) &&
       eg_regions_dying(&p->regions, &source, 1, target, index + 1) != 0)
@@ -172,6 +173,7 @@ static uint64_t dying_operands(eg_rank_program *p, uint32_t index,
   return mask;
 }
 
+/// One tensor after another, then what the exchange takes.
 static egraph_status add_halos(eg_rank_program *p, const eg_rank_part *part,
                                eg_rank_step *step) {
   eg_halo_move *moves;
@@ -180,10 +182,13 @@ static egraph_status add_halos(eg_rank_program *p, const eg_rank_part *part,
   EG_TRY(eg_arena_alloc(&p->arena, part->halo_count, sizeof *moves, &moves));
   for (uint32_t h = 0; h < part->halo_count; h++) {
     moves[h] = eg_halo_move_of(&type, &part->halos[h]);
+    moves[h].lends = true;
     type = moves[h].to;
-    EG_TRY(eg_rank_room_add(&step->scratch_bytes, eg_type_bytes(&type)));
+    if (!part->strips.is_used)
+      EG_TRY(eg_rank_room_add(&step->scratch_bytes, eg_type_bytes(&type)));
     if (moves[h].scratch_bytes > exchange) exchange = moves[h].scratch_bytes;
   }
+  step->exchange = step->scratch_bytes;
   EG_TRY(eg_rank_room_add(&step->scratch_bytes, exchange));
   step->halos = moves;
   step->halo_count = part->halo_count;
@@ -191,12 +196,46 @@ static egraph_status add_halos(eg_rank_program *p, const eg_rank_part *part,
   return EGRAPH_OK;
 }
 
+static egraph_status count_constants(eg_rank_program *p, const eg_program_info *info) {
+  for (uint32_t i = 0; i < info->constant_count; i++)
+    EG_TRY(eg_rank_room_add(&p->packed_bytes, info->constant_bytes[i]));
+  return EGRAPH_OK;
+}
+
 static void keep_constants(eg_rank_program *p, const eg_rank_step *step,
-                           uint64_t weights) {
-  const eg_program_info *info = &step->program->info;
+                           const eg_program_info *info, uint64_t weights) {
   for (uint32_t i = 0; i < step->operand_count; i++)
     if (i >= 64 || ((info->kept | ~weights) & eg_operand_bit(i)) != 0)
       p->states[step->operands[i]].is_kept = true;
+}
+
+/// Behind the scratch memory of kernels, of which the strips' is the step's, too.
+static egraph_status add_strips(eg_rank_program *p, const eg_rank_part *part,
+                                eg_rank_step *step) {
+  const eg_strips *strips = &part->strips;
+  step->has_strips = strips->is_used;
+  step->strip_count = strips->count;
+  EG_TRY(eg_arena_alloc(&p->arena, strips->count, sizeof *step->strips, &step->strips));
+  for (uint32_t i = 0; i < strips->count; i++) {
+    eg_rank_strip *strip = &step->strips[i];
+    *strip = (eg_rank_strip){.strip = strips->strips[i]};
+    EG_TRY(eg_program_cache_find(&p->programs, p->backend,
+                                 &(eg_compile_request){.spec = &strips->specs[i]},
+                                 &strip->program));
+    const eg_program_info *info = &strip->program->info;
+    EG_TRY(count_constants(p, info));
+    keep_constants(p, step, info, part->spec.weight_mask);
+    if (eg_rank_aligned(info->scratch_bytes) > step->scratch_bytes)
+      step->scratch_bytes = eg_rank_aligned(info->scratch_bytes);
+  }
+  for (uint32_t i = 0; i < strips->count; i++) {
+    eg_rank_strip *strip = &step->strips[i];
+    strip->operand = step->scratch_bytes;
+    EG_TRY(eg_rank_room_add(&step->scratch_bytes, eg_type_bytes(&strip->strip.operand)));
+    strip->result = step->scratch_bytes;
+    EG_TRY(eg_rank_room_add(&step->scratch_bytes, eg_type_bytes(&strip->strip.result)));
+  }
+  return EGRAPH_OK;
 }
 
 /// What the kernel does not mind where it lies.
@@ -223,9 +262,9 @@ static egraph_status compile_program(eg_rank_program *p, uint32_t index) {
   step->figures.flops = eg_node_spec_flops(&part->spec);
   step->figures.bytes = eg_node_spec_bytes(&part->spec);
   step->scratch_bytes = eg_rank_aligned(info->scratch_bytes);
-  for (uint32_t i = 0; i < info->constant_count; i++)
-    EG_TRY(eg_rank_room_add(&p->packed_bytes, info->constant_bytes[i]));
-  keep_constants(p, step, part->spec.weight_mask);
+  EG_TRY(count_constants(p, info));
+  keep_constants(p, step, info, part->spec.weight_mask);
+  EG_TRY(add_strips(p, part, step));
   if (part->halo_count != 0) EG_TRY(add_halos(p, part, step));
   if (info->overlay >= 0 && !eg_regions_join(&p->regions, region_of(p, step->results[0]),
                                              regions[info->overlay], 0))

@@ -396,19 +396,33 @@ static egraph_status bind_program(loader *l, eg_rank_step *step) {
     where.operands[i] = p->states[step->operands[i]].address;
   for (uint32_t r = 0; r < step->result_count; r++)
     where.results[r] = p->states[step->results[r]].address;
-  if (step->halo_count != 0) {
-    step->halo_from = where.operands[0];
-    where.operands[0] = halo_address(step);
-  }
+  if (step->halo_count != 0) step->halo_from = where.operands[0];
+  if (step->halo_count != 0 && !step->has_strips) where.operands[0] = halo_address(step);
   EG_TRY(pack_constants(l, step->program, &p->constants, &where));
   eg_bindings bindings = {where.operands, where.results, where.constants, step->scratch};
   return step->program->vtable->bind(step->program, &bindings, &step->launch);
+}
+
+static egraph_status bind_strip(loader *l, const eg_rank_step *step,
+                                eg_rank_strip *strip) {
+  eg_rank_program *p = l->p;
+  addresses where;
+  EG_TRY(list_addresses(l, step->operand_count, 1, strip->program, &where));
+  for (uint32_t i = 1; i < step->operand_count; i++)
+    where.operands[i] = p->states[step->operands[i]].address;
+  where.operands[0] = eg_rank_scratch(step, strip->operand);
+  where.results[0] = eg_rank_scratch(step, strip->result);
+  EG_TRY(pack_constants(l, strip->program, &p->constants, &where));
+  eg_bindings bindings = {where.operands, where.results, where.constants, step->scratch};
+  return strip->program->vtable->bind(strip->program, &bindings, &strip->launch);
 }
 
 static egraph_status bind_step(loader *l, eg_rank_step *step) {
   for (uint32_t i = 0; i < step->operand_count; i++)
     EG_TRY(load_state(l, step->operands[i]));
   if (step->program != NULL) EG_TRY(bind_program(l, step));
+  for (uint32_t i = 0; i < step->strip_count; i++)
+    EG_TRY(bind_strip(l, step, &step->strips[i]));
   for (uint32_t i = 0; i < step->operand_count; i++)
     EG_TRY(release_state(l, step->operands[i]));
   return EGRAPH_OK;
@@ -483,8 +497,13 @@ egraph_status eg_rank_bind(eg_rank_program *p) {
 
 void eg_rank_unbind(eg_rank_program *p) {
   for (size_t i = 0; i < p->steps.len; i++) {
-    eg_launch_destroy(p->steps.data[i].launch);
-    p->steps.data[i].launch = NULL;
+    eg_rank_step *step = &p->steps.data[i];
+    eg_launch_destroy(step->launch);
+    step->launch = NULL;
+    for (uint32_t s = 0; s < step->strip_count; s++) {
+      eg_launch_destroy(step->strips[s].launch);
+      step->strips[s].launch = NULL;
+    }
   }
   for (size_t i = 0; i < p->constants.len; i++)
     eg_device_memory_destroy(p->backend, &p->constants.data[i]);

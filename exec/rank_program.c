@@ -48,6 +48,7 @@ static egraph_status build(eg_rank_program *p) {
   EG_TRY(open_channel(p));
   EG_TRY(eg_rank_analyse(p));
   EG_TRY(eg_rank_compile(p));
+  eg_rank_find_loans(p);
   EG_TRY(eg_rank_place(p));
   eg_arena_deinit(&p->part_arena);
   p->parts = NULL;
@@ -122,16 +123,39 @@ egraph_status eg_rank_program_fetch(eg_rank_program *p, uint32_t output,
 
 static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
   const void *from = step->halo_from;
-  size_t at = eg_rank_aligned(step->program->info.scratch_bytes), exchange = at;
-  for (uint32_t h = 0; h < step->halo_count; h++)
-    exchange += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
+  size_t at = eg_rank_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h < step->halo_count; h++) {
     void *to = eg_rank_scratch(step, at);
+    if (h != 0) eg_channel_settle(p->channel); // the same memory is sent from
     EG_TRY(eg_halo_move_run(&step->halos[h], p->channel, from, to,
-                            eg_rank_scratch(step, exchange)));
+                            eg_rank_scratch(step, step->exchange)));
     from = to;
     at += eg_rank_aligned(eg_type_bytes(&step->halos[h].to));
   }
+  return EGRAPH_OK;
+}
+
+static egraph_status run_strip(eg_rank_program *p, const eg_rank_step *step,
+                               const eg_rank_strip *strip, const eg_halo_rows *rows) {
+  eg_rows block = {.type = step->halos[0].from};
+  eg_rows result = {.type = p->states[step->results[0]].type,
+                    .data = p->states[step->results[0]].address};
+  memcpy(&block.data, &step->halo_from, sizeof block.data); // only read
+  EG_TRY(eg_strip_gather(&strip->strip, p->backend, &block, rows,
+                         eg_rank_scratch(step, strip->operand)));
+  EG_TRY(strip->launch->vtable->run(strip->launch));
+  return eg_strip_place(&strip->strip, p->backend, eg_rank_scratch(step, strip->result),
+                        &result);
+}
+
+/// The rows that lack a neighbour's are made twice.
+static egraph_status run_with_strips(eg_rank_program *p, const eg_rank_step *step) {
+  eg_halo_rows rows;
+  EG_TRY(step->launch->vtable->run(step->launch));
+  EG_TRY(eg_halo_exchange(&step->halos[0], p->channel, step->halo_from,
+                          eg_rank_scratch(step, step->exchange), &rows));
+  for (uint32_t i = 0; i < step->strip_count; i++)
+    EG_TRY(run_strip(p, step, &step->strips[i], &rows));
   return EGRAPH_OK;
 }
 
@@ -142,7 +166,9 @@ static egraph_status run_relayout(eg_rank_program *p, const eg_rank_step *step) 
 
 static egraph_status run_step(eg_rank_program *p, const eg_rank_step *step) {
   if (step->is_view) return EGRAPH_OK;
+  if (step->settles) eg_channel_settle(p->channel);
   if (step->program == NULL) return run_relayout(p, step);
+  if (step->has_strips) return run_with_strips(p, step);
   if (step->halo_count != 0) EG_TRY(run_halos(p, step));
   return step->launch->vtable->run(step->launch);
 }
@@ -156,12 +182,14 @@ static egraph_status run_timed(eg_rank_program *p, eg_rank_step *step) {
 }
 
 static egraph_status run_steps(eg_rank_program *p, uint32_t from, uint32_t to) {
-  for (uint32_t i = from; i < to; i++) {
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = from; status == EGRAPH_OK && i < to; i++) {
     eg_rank_step *step = &p->steps.data[i];
-    egraph_status status = p->is_timed ? run_timed(p, step) : run_step(p, step);
-    if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);
+    status = p->is_timed ? run_timed(p, step) : run_step(p, step);
+    if (status != EGRAPH_OK) status = eg_rank_blame(p, i, status);
   }
-  return EGRAPH_OK;
+  if (p->channel != NULL) eg_channel_settle(p->channel); // what failed has lent, too
+  return status;
 }
 
 static egraph_status begin_sums(eg_rank_program *p) {
@@ -218,15 +246,21 @@ egraph_status eg_rank_program_run(eg_rank_program *p, const eg_tensor *inputs) {
 
 // ---- figures ----------------------------------------------------------------------
 
+static void count_kernel(const eg_program *kernel, eg_rank_memory *inout) {
+  if (kernel != NULL && kernel->info.scratch_bytes > inout->kernels)
+    inout->kernels = kernel->info.scratch_bytes;
+}
+
 eg_rank_memory eg_rank_program_memory(const eg_rank_program *p) {
   eg_rank_memory memory = {.arena = p->arena_bytes,
                            .least_arena = eg_regions_bound(&p->regions),
                            .weights = p->kept_bytes,
                            .packed = p->packed_bytes};
   for (size_t i = 0; i < p->steps.len; i++) {
-    const eg_program *kernel = p->steps.data[i].program;
-    if (kernel != NULL && kernel->info.scratch_bytes > memory.kernels)
-      memory.kernels = kernel->info.scratch_bytes;
+    const eg_rank_step *step = &p->steps.data[i];
+    count_kernel(step->program, &memory);
+    for (uint32_t s = 0; s < step->strip_count; s++)
+      count_kernel(step->strips[s].program, &memory);
   }
   return memory;
 }

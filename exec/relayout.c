@@ -73,6 +73,7 @@ static egraph_status communicate(const moving *m, eg_collective what) {
       m->move->transition.from == EG_SHARD_P_MAX ? EG_COMBINE_MAX : EG_COMBINE_SUM;
   what.send = send;
   what.recv = recv;
+  what.lends = m->move->lends;
   EG_TRY(eg_channel_run(m->channel, &what));
   return recv == m->to ? EGRAPH_OK
                        : unpack(m->channel->backend, &m->cuts.unpacked, recv, m->to);
@@ -156,6 +157,17 @@ static eg_cut rows_of(const eg_type *type, uint32_t dim) {
   return c;
 }
 
+egraph_status eg_rows_copy(eg_backend *memory, uint32_t dim, int64_t count,
+                           const eg_rows *to, int64_t to_row, const eg_rows *from,
+                           int64_t from_row) {
+  if (count == 0) return EGRAPH_OK;
+  eg_cut source = rows_of(&from->type, dim), target = rows_of(&to->type, dim);
+  return eg_backend_copy_rows(
+      memory, (char *)to->data + (size_t)to_row * target.bytes,
+      target.parts * target.bytes, (char *)from->data + (size_t)from_row * source.bytes,
+      source.parts * source.bytes, (size_t)count * source.bytes, source.outer);
+}
+
 eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo) {
   assert(halo->before <= local->dims[halo->dim] && halo->after <= local->dims[halo->dim]);
   eg_halo_move move = {.halo = *halo, .from = *local, .to = *local};
@@ -164,33 +176,67 @@ eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo) {
   return move;
 }
 
+static eg_rows rows_at(const eg_halo_move *move, int64_t count, void *data) {
+  eg_rows rows = {.type = move->from, .data = data};
+  rows.type.dims[move->halo.dim] = count;
+  return rows;
+}
+
+static size_t count_rows(const eg_rows *rows) {
+  return eg_type_bytes(&rows->type) / eg_dtype_bytes(rows->type.dtype);
+}
+
+egraph_status eg_halo_exchange(const eg_halo_move *move, eg_channel *channel,
+                               const void *from, void *scratch, eg_halo_rows *out) {
+  const eg_halo *halo = &move->halo;
+  eg_rows held = {.type = move->from};
+  memcpy(&held.data, &from, sizeof from); // only read
+  eg_rows last = rows_at(move, halo->before, scratch);
+  eg_rows first = rows_at(move, halo->after, (char *)scratch + eg_type_bytes(&last.type));
+  char *recv = (char *)first.data + eg_type_bytes(&first.type);
+  out->before = rows_at(move, halo->before, recv);
+  out->after = rows_at(move, halo->after, recv + eg_type_bytes(&last.type));
+  EG_TRY(eg_rows_copy(channel->backend, halo->dim, halo->before, &last, 0, &held,
+                      held.type.dims[halo->dim] - halo->before));
+  EG_TRY(eg_rows_copy(channel->backend, halo->dim, halo->after, &first, 0, &held, 0));
+  return eg_channel_run(channel, &(eg_collective){.kind = EG_COLLECTIVE_NEIGHBOURS,
+                                                  .axis = halo->axis,
+                                                  .dtype = held.type.dtype,
+                                                  .count = count_rows(&last),
+                                                  .count_back = count_rows(&first),
+                                                  .send = scratch,
+                                                  .recv = recv,
+                                                  .lends = move->lends});
+}
+
+/// Where no neighbour is.
+static egraph_status fill_borders(const eg_halo_move *move, const eg_channel *channel,
+                                  const eg_halo_rows *rows) {
+  uint32_t axis = move->halo.axis;
+  uint32_t place = eg_mesh_coordinate(&channel->mesh, channel->rank, axis);
+  egraph_dtype dtype = move->from.dtype;
+  if (place == 0)
+    EG_TRY(eg_backend_fill(channel->backend, rows->before.data, dtype, move->halo.fill,
+                           count_rows(&rows->before)));
+  if (place + 1 != channel->mesh.axes[axis].size) return EGRAPH_OK;
+  return eg_backend_fill(channel->backend, rows->after.data, dtype, move->halo.fill,
+                         count_rows(&rows->after));
+}
+
 egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *to, void *scratch) {
   const eg_halo *halo = &move->halo;
+  int64_t held = move->from.dims[halo->dim];
+  eg_rows own = {.type = move->from}, all = {.type = move->to, .data = to};
+  eg_halo_rows rows;
+  memcpy(&own.data, &from, sizeof from); // only read
+  EG_TRY(eg_halo_exchange(move, channel, from, scratch, &rows));
+  EG_TRY(fill_borders(move, channel, &rows));
   eg_backend *memory = channel->backend;
-  egraph_dtype dtype = move->from.dtype;
-  eg_cut rows = rows_of(&move->from, halo->dim);
-  size_t held = rows.parts * rows.bytes, before = (size_t)halo->before * rows.bytes,
-         after = (size_t)halo->after * rows.bytes, step = before + held + after;
-  size_t outer = rows.outer, size = eg_dtype_bytes(dtype);
-  char *send = scratch, *recv = send + outer * (before + after), *target = to;
-  char *send_back = send + outer * before, *recv_back = recv + outer * before;
-  const char *last = (const char *)from + (held - before);
-  EG_TRY(eg_backend_copy_rows(memory, send, before, last, held, before, outer));
-  EG_TRY(eg_backend_copy_rows(memory, send_back, after, from, held, after, outer));
-  EG_TRY(
-      eg_backend_fill(memory, recv, dtype, halo->fill, outer * (before + after) / size));
-  EG_TRY(eg_channel_run(channel, &(eg_collective){.kind = EG_COLLECTIVE_NEIGHBOURS,
-                                                  .axis = halo->axis,
-                                                  .dtype = dtype,
-                                                  .count = outer * before / size,
-                                                  .count_back = outer * after / size,
-                                                  .send = send,
-                                                  .recv = recv}));
-  EG_TRY(eg_backend_copy_rows(memory, target, step, recv, before, before, outer));
-  EG_TRY(eg_backend_copy_rows(memory, target + before, step, from, held, held, outer));
-  return eg_backend_copy_rows(memory, target + before + held, step, recv_back, after,
-                              after, outer);
+  EG_TRY(eg_rows_copy(memory, halo->dim, halo->before, &all, 0, &rows.before, 0));
+  EG_TRY(eg_rows_copy(memory, halo->dim, held, &all, halo->before, &own, 0));
+  return eg_rows_copy(memory, halo->dim, halo->after, &all, halo->before + held,
+                      &rows.after, 0);
 }
 
 // ---- blocks of global tensors -----------------------------------------------------

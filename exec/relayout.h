@@ -15,6 +15,7 @@ typedef struct eg_relayout {
   eg_transition transition;
   eg_type from, to;     // what a rank holds
   size_t scratch_bytes; // needed while it runs
+  bool lends;           // operand, result and scratch, to other ranks (channel.h)
 } eg_relayout;
 
 /// `transition` leads from `layout` and is no REORDER; `type` is global.
@@ -25,14 +26,33 @@ eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
 egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
                               const void *from, void *to, void *scratch);
 
+/// A tensor of which a dimension counts rows.
+typedef struct eg_rows {
+  eg_type type;
+  void *data;
+} eg_rows;
+/// Copies rows along a dimension; the types differ in it only. `memory` NULL: of the
+/// host.
+egraph_status eg_rows_copy(eg_backend *memory, uint32_t dim, int64_t count,
+                           const eg_rows *to, int64_t to_row, const eg_rows *from,
+                           int64_t from_row);
+
 /// A tensor with the rows of its neighbours before and after it.
 typedef struct eg_halo_move {
   eg_halo halo;
   eg_type from, to; // what a rank holds, without and with the rows
   size_t scratch_bytes;
+  bool lends; // scratch
 } eg_halo_move;
 
 eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo);
+/// The neighbours' rows, in the scratch memory; where there is no neighbour, anything.
+typedef struct eg_halo_rows {
+  eg_rows before, after;
+} eg_halo_rows;
+egraph_status eg_halo_exchange(const eg_halo_move *move, eg_channel *channel,
+                               const void *from, void *scratch, eg_halo_rows *out);
+/// The tensor and these rows, the fill where there is no neighbour, in one.
 egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *to, void *scratch);
 

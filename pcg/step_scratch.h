@@ -1,7 +1,7 @@
 // What a step of a plan takes beside its operands and results while it runs. Collectives
 // work on contiguous buffers, so blocks that are not are put in order before they are
 // sent and after they have come; the operand of a window is copied, with the rows of its
-// neighbours.
+// neighbours (less is taken where strips are, exec/strips.h).
 //
 //   all-gather along dimension 1     sent: as it is     came: [n][rows][columns / n]
 //

@@ -205,7 +205,9 @@ static bool halo_of(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
   *out = (eg_halo){.axis = axis,
                    .dim = (uint32_t)window->input_dim[0],
                    .before = window->pad,
-                   .after = after > 0 ? after : 0};
+                   .after = after > 0 ? after : 0,
+                   .window = window->window,
+                   .stride = window->stride};
   return can_fill(spread, window, &out->fill) &&
          held == window->size / n * window->stride && out->before <= held &&
          out->after <= held;

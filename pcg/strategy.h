@@ -36,9 +36,10 @@ enum {
 /// What neighbours along an axis exchange before a sliding window can work on blocks:
 /// rows of operand 0, the first and last device pad instead.
 typedef struct eg_halo {
-  uint32_t axis, dim;    // dim of operand 0
-  int64_t before, after; // rows, each at most what a neighbour holds
-  double fill;           // what stands for rows beyond the border
+  uint32_t axis, dim;     // dim of operand 0
+  int64_t before, after;  // rows, each at most what a neighbour holds
+  int64_t window, stride; // rows that a window reads, and from one to the next
+  double fill;            // what stands for rows beyond the border
 } eg_halo;
 
 typedef struct eg_strategy {

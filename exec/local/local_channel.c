@@ -1,13 +1,19 @@
 // A collective is a meeting of its group:
 //
-//   arrive      everyone posts what it wants; waits for the others, at most the deadline
+//   begin       everyone posts what it wants; waits for the others, at most the deadline
 //   work        everyone reads the others' buffers and writes its own
-//   leave       waits until all have read; nobody is missing here, so no deadline
+//   leave       everyone says that it has read; who lends goes on, who does not waits
+//               until all have left; nobody is missing here, so no deadline
 //
-// A missed deadline or an abort only ever strikes those who wait to arrive. From there on
-// all members copy memory and nothing else, so no rank returns, and lets go of a buffer,
-// while another one reads it. Whether a meeting came about or failed is therefore decided
-// once, by who changes the value of its gate first.
+// A missed deadline or an abort only ever strikes those who wait for a meeting to begin.
+// From there on all members copy memory and nothing else, so all leave, whatever fails.
+// Whether a meeting came about or failed is therefore decided once, by who changes the
+// value of its gate first.
+//
+// What a rank lent in meeting k is its own again once all have left k: it waits for that
+// (settle), or it has passed the beginning of k + 1, to which all come from k. Until then
+// others also read what it posted for k, so a member posts in two places in turn: it
+// posts for k + 2 when k + 1 has begun, and nobody is in k any more.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "exec/local/local_channel.h"
@@ -25,19 +31,26 @@
 /// failed.
 enum { FAILED = 1, TURN = 2 };
 
-typedef const eg_collective *_Atomic posting; // NULL: not arrived
+/// What a member of a meeting has come to.
+typedef struct member {
+  atomic_uint posted;      // how often it has posted
+  uint32_t begun;          // how many of these have begun; for itself only
+  eg_collective wishes[2]; // number k of these at k % 2
+} member;
 
 typedef struct meeting {
-  eg_gate turned;
-  atomic_uint arrived;
+  eg_gate turned; // all are there
+  eg_gate left;   // how often all have left
+  atomic_uint arrived, leaving;
   uint32_t size;
-  posting *posted; // [size]
+  member *members; // [size]
 } meeting;
 
 typedef struct local_channel {
   eg_channel base;
   eg_local_hub *hub;
   eg_spin spin;
+  bool lends;         // since it last settled
   const void **parts; // [ranks]: what is combined
 } local_channel;
 
@@ -46,7 +59,7 @@ struct eg_local_hub {
   uint32_t ranks, axes, meeting_count;
   local_channel *channels; // [ranks]
   meeting *meetings;       // [meeting_count], axis by axis, the last one for all ranks
-  posting *posted;         // [ranks * (axes + 1)]
+  member *members;         // [ranks * (axes + 1)]
   const void **parts;      // [ranks * ranks]
   pthread_mutex_t failing; // `failed`, `message` and FAILED at all gates change together
   _Atomic egraph_status failed;
@@ -132,9 +145,10 @@ static bool is_last(meeting *m) {
   return true;
 }
 
-static uint32_t first_missing(const meeting *m) {
+/// The first member that has not posted as often as this one.
+static uint32_t first_missing(const meeting *m, uint32_t posted) {
   uint32_t place = 0;
-  while (place + 1 < m->size && m->posted[place] != NULL)
+  while (place + 1 < m->size && m->members[place].posted == posted)
     place++;
   return place;
 }
@@ -146,7 +160,8 @@ static uint32_t give_up(local_channel *channel, meeting *m, uint32_t seen,
   eg_local_hub *hub = channel->hub;
   uint32_t value = seen;
   (void)pthread_mutex_lock(&hub->failing);
-  uint32_t missing = eg_group_rank(group, first_missing(m));
+  uint32_t posted = m->members[group->place].posted;
+  uint32_t missing = eg_group_rank(group, first_missing(m, posted));
   if (atomic_compare_exchange_strong(&m->turned.value, &value, seen | FAILED)) {
     egraph_status status = eg_collective_missed(&channel->base, missing, what);
     end_hub(hub, status, egraph_last_error());
@@ -155,13 +170,18 @@ static uint32_t give_up(local_channel *channel, meeting *m, uint32_t seen,
   return value;
 }
 
+static void post(member *self, const eg_collective *what) {
+  self->wishes[(self->begun + 1) % 2] = *what;
+  self->posted = self->begun + 1;
+}
+
 static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *group,
                             const eg_collective *what) {
   eg_local_hub *hub = channel->hub;
   struct timespec until = time_after(channel->base.deadline_seconds);
   uint32_t seen = m->turned.value, value = seen;
   if ((seen & FAILED) != 0) return fail_again(hub);
-  m->posted[group->place] = what;
+  post(&m->members[group->place], what);
   if (is_last(m)) {
     if (!atomic_compare_exchange_strong(&m->turned.value, &value, seen + TURN))
       return fail_again(hub);
@@ -173,12 +193,17 @@ static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *
   return has_turned(value, seen) ? EGRAPH_OK : fail_again(hub);
 }
 
+static egraph_status begin(local_channel *channel, meeting *m, const eg_group *group,
+                           const eg_collective *what) {
+  EG_TRY(arrive(channel, m, group, what));
+  m->members[group->place].begun++;
+  return EGRAPH_OK;
+}
+
 /// Waits for all members, who are certain to come, whatever else has failed.
-static void join(local_channel *channel, meeting *m, bool is_end) {
+static void join(local_channel *channel, meeting *m) {
   uint32_t seen = m->turned.value;
   if (is_last(m)) {
-    for (uint32_t p = 0; is_end && p < m->size; p++)
-      m->posted[p] = NULL;
     atomic_fetch_add(&m->turned.value, TURN);
     eg_gate_wake(&m->turned, m->size);
     return;
@@ -187,22 +212,51 @@ static void join(local_channel *channel, meeting *m, bool is_end) {
     value = eg_gate_wait_until(&m->turned, value, &channel->spin, NULL);
 }
 
+static void leave(meeting *m) {
+  if (atomic_fetch_add(&m->leaving, 1) + 1 < m->size) return;
+  m->leaving = 0; // nobody leaves the next one before this one is at its beginning
+  atomic_fetch_add(&m->left.value, 1);
+  eg_gate_wake(&m->left, m->size);
+}
+
+/// Waits until all have left the last meeting that this member has begun. All have left
+/// the one before.
+static void wait_until_left(local_channel *channel, meeting *m, uint32_t place) {
+  uint32_t begun = m->members[place].begun;
+  for (uint32_t left = m->left.value; left != begun;)
+    left = eg_gate_wait_until(&m->left, left, &channel->spin, NULL);
+}
+
+static void local_settle(eg_channel *base) {
+  local_channel *channel = (local_channel *)base;
+  eg_collective along = {.kind = EG_COLLECTIVE_ALL_GATHER};
+  for (; channel->lends && along.axis < base->mesh.axis_count; along.axis++) {
+    eg_group group = eg_group_of(base, &along);
+    wait_until_left(channel, meeting_of(channel->hub, base, &along, &group), group.place);
+  }
+  channel->lends = false;
+}
+
 // ---- work -------------------------------------------------------------------------
 
 typedef struct work {
   local_channel *channel;
   meeting *m;
   const eg_collective *what;
-  uint32_t place;
-  size_t bytes; // of an element
+  uint32_t place, begun; // of the group; of the meeting, its number
+  size_t bytes;          // of an element
 } work;
 
+static const eg_collective *wish_of(const meeting *m, uint32_t place, uint32_t begun) {
+  return &m->members[place].wishes[begun % 2];
+}
+
 static const char *sent(const work *w, uint32_t place, size_t element) {
-  return (const char *)w->m->posted[place]->send + element * w->bytes;
+  return (const char *)wish_of(w->m, place, w->begun)->send + element * w->bytes;
 }
 
 static char *received(const work *w, uint32_t place, size_t element) {
-  return (char *)w->m->posted[place]->recv + element * w->bytes;
+  return (char *)wish_of(w->m, place, w->begun)->recv + element * w->bytes;
 }
 
 static void copy(const work *w, size_t to, const char *from, size_t count) {
@@ -247,7 +301,7 @@ static void reduce_all(const work *w) {
         combine(w, from, count, received(w, p, from));
       if (turn == 1 && p != w->place) copy(w, from, received(w, p, from), count);
     }
-    if (turn == 0) join(w->channel, w->m, false);
+    if (turn == 0) join(w->channel, w->m);
   }
 }
 
@@ -267,12 +321,15 @@ static void (*const works[EG_COLLECTIVE_KINDS])(const work *) = {
 };
 
 /// All members see the same, so all work or none does.
-static egraph_status check_posted(const local_channel *channel, const meeting *m,
-                                  const eg_group *group) {
-  for (uint32_t p = 1; p < m->size; p++)
-    if (!eg_collective_matches(m->posted[0], m->posted[p]))
-      return eg_collective_mismatch(&channel->base, eg_group_rank(group, p), m->posted[p],
-                                    eg_group_rank(group, 0), m->posted[0]);
+static egraph_status check_wishes(const local_channel *channel, const meeting *m,
+                                  const eg_group *group, uint32_t begun) {
+  const eg_collective *first = wish_of(m, 0, begun);
+  for (uint32_t p = 1; p < m->size; p++) {
+    const eg_collective *other = wish_of(m, p, begun);
+    if (!eg_collective_matches(first, other))
+      return eg_collective_mismatch(&channel->base, eg_group_rank(group, p), other,
+                                    eg_group_rank(group, 0), first);
+  }
   return EGRAPH_OK;
 }
 
@@ -281,11 +338,14 @@ static egraph_status local_run(eg_channel *base, const eg_collective *what) {
   eg_local_hub *hub = channel->hub;
   eg_group group = eg_group_of(base, what);
   meeting *m = meeting_of(hub, base, what, &group);
-  EG_TRY(arrive(channel, m, &group, what));
-  egraph_status status = check_posted(channel, m, &group);
-  work w = {channel, m, what, group.place, eg_dtype_bytes(what->dtype)};
+  EG_TRY(begin(channel, m, &group, what));
+  uint32_t begun = m->members[group.place].begun;
+  egraph_status status = check_wishes(channel, m, &group, begun);
+  work w = {channel, m, what, group.place, begun, eg_dtype_bytes(what->dtype)};
   if (status == EGRAPH_OK) works[what->kind](&w);
-  join(channel, m, true);
+  leave(m);
+  channel->lends = channel->lends || what->lends;
+  if (!what->lends) wait_until_left(channel, m, group.place);
   if (status == EGRAPH_OK) return EGRAPH_OK;
   char message[EG_MESSAGE_BYTES];
   snprintf(message, sizeof message, "%s", egraph_last_error());
@@ -300,6 +360,7 @@ static const eg_channel_vtable local_vtable = {.name = "local",
                                                .is_ordered = true,
                                                .destroy = local_destroy,
                                                .run = local_run,
+                                               .settle = local_settle,
                                                .end = local_end,
                                                .look = local_look};
 
@@ -317,13 +378,13 @@ static void init_channels(eg_local_hub *hub, const eg_mesh *mesh, double deadlin
 }
 
 static void init_meetings(eg_local_hub *hub, const eg_mesh *mesh) {
-  posting *posted = hub->posted;
+  member *members = hub->members;
   meeting *m = hub->meetings;
   for (uint32_t a = 0; a <= mesh->axis_count; a++) {
     uint32_t size = a < mesh->axis_count ? mesh->axes[a].size : hub->ranks;
-    for (uint32_t g = 0; g < hub->ranks / size; g++, posted += size, m++) {
+    for (uint32_t g = 0; g < hub->ranks / size; g++, members += size, m++) {
       m->size = size;
-      m->posted = posted;
+      m->members = members;
     }
   }
 }
@@ -339,8 +400,8 @@ static egraph_status init_hub(eg_local_hub *hub, const eg_mesh *mesh, double dea
   size_t n = hub->ranks;
   EG_TRY(eg_alloc(hub->alloc, n, sizeof *hub->channels, &hub->channels));
   EG_TRY(eg_alloc(hub->alloc, hub->meeting_count, sizeof *hub->meetings, &hub->meetings));
-  EG_TRY(eg_alloc(hub->alloc, n * (mesh->axis_count + 1u), sizeof *hub->posted,
-                  &hub->posted));
+  EG_TRY(eg_alloc(hub->alloc, n * (mesh->axis_count + 1u), sizeof *hub->members,
+                  &hub->members));
   EG_TRY(eg_alloc(hub->alloc, n, n * sizeof *hub->parts, &hub->parts));
   init_channels(hub, mesh, deadline);
   init_meetings(hub, mesh);
@@ -375,7 +436,7 @@ void eg_local_hub_destroy(eg_local_hub *hub) {
   size_t n = hub->ranks;
   (void)pthread_mutex_destroy(&hub->failing);
   eg_free(hub->alloc, hub->parts, n, n * sizeof *hub->parts);
-  eg_free(hub->alloc, hub->posted, n * (hub->axes + 1u), sizeof *hub->posted);
+  eg_free(hub->alloc, hub->members, n * (hub->axes + 1u), sizeof *hub->members);
   eg_free(hub->alloc, hub->meetings, hub->meeting_count, sizeof *hub->meetings);
   eg_free(hub->alloc, hub->channels, n, sizeof *hub->channels);
   eg_free(hub->alloc, hub, 1, sizeof *hub);

@@ -73,6 +73,96 @@ static void sums_of_integers_wrap(void **state) {
   assert_int_equal(sum, -56);
 }
 
+enum { LENT = 1 << 16, LENDINGS = 40, LENT_AXES = 2, LENT_RANKS = 4 };
+
+/// Two buffers of each axis in turn. They are written from the end on, which others read
+/// last.
+typedef struct lending {
+  int32_t send[LENT_AXES][2][LENT], recv[LENT_RANKS * LENT];
+} lending;
+
+static void write_backwards(int32_t *to, int32_t value) {
+  for (size_t i = LENT; i-- > 0;)
+    to[i] = value;
+}
+
+static egraph_status lend_once(eg_channel *channel, lending *l, int round, bool settles) {
+  uint32_t axes = channel->mesh.axis_count, axis = (uint32_t)round % axes;
+  int32_t *send = l->send[axis][(uint32_t)round / axes % 2];
+  eg_collective what = {.kind = EG_COLLECTIVE_ALL_GATHER,
+                        .axis = axis,
+                        .dtype = EGRAPH_INT32,
+                        .count = LENT,
+                        .send = send,
+                        .recv = l->recv,
+                        .lends = true};
+  write_backwards(send, round);
+  EG_TRY(eg_channel_run(channel, &what));
+  if (settles) {
+    eg_channel_settle(channel);
+    write_backwards(send, -1);
+  }
+  for (size_t i = 0; i < eg_group_of(channel, &what).size * (size_t)LENT; i++)
+    if (l->recv[i] != round)
+      return EG_FAIL(EGRAPH_E_INTERNAL, "rank %u, round %d: element %zu is %d",
+                     channel->rank, round, i, (int)l->recv[i]);
+  return EGRAPH_OK;
+}
+
+static egraph_status lend(void *user, eg_channel *channel) {
+  const bool *settles = user;
+  lending *own;
+  egraph_allocator heap = eg_allocator_heap();
+  egraph_status status = EGRAPH_OK;
+  EG_TRY(eg_alloc(heap, 1, sizeof *own, &own));
+  for (int round = 0; status == EGRAPH_OK && round < LENDINGS; round++)
+    status = lend_once(channel, own, round, *settles);
+  eg_channel_settle(channel);
+  eg_free(heap, own, 1, sizeof *own);
+  return status;
+}
+
+static void what_is_lent_is_free_once_settled(void **state) {
+  (void)state;
+  bool settles = true;
+  assert_ok(run_ranks("a=2", 60, lend, &settles));
+  assert_ok(run_ranks("a=2,b=2", 60, lend, &settles));
+}
+
+static void what_is_lent_is_free_once_the_next_has_begun(void **state) {
+  (void)state;
+  bool settles = false;
+  assert_ok(run_ranks("a=3", 60, lend, &settles));
+  assert_ok(run_ranks("a=2,b=2", 60, lend, &settles));
+}
+
+// Rank 1 fails while others may still read what it lent; it settles, and lets go of it.
+static egraph_status fail_while_lending(void *user, eg_channel *channel) {
+  trouble *t = user;
+  lending *own;
+  egraph_allocator heap = eg_allocator_heap();
+  EG_TRY(eg_alloc(heap, 1, sizeof *own, &own));
+  egraph_status status = lend_once(channel, own, 0, false);
+  if (status == EGRAPH_OK && channel->rank == t->rank)
+    status = EG_FAIL(EGRAPH_E_UNSUPPORTED, "no kernel for this");
+  else if (status == EGRAPH_OK)
+    status = trouble_note(t, channel, lend_once(channel, own, 1, false));
+  eg_channel_settle(channel);
+  memset(own, 0xff, sizeof *own);
+  eg_free(heap, own, 1, sizeof *own);
+  return status;
+}
+
+static void who_fails_settles_before_it_lets_go(void **state) {
+  (void)state;
+  for (int i = 0; i < 20; i++) {
+    trouble t = {.rank = 1};
+    assert_fails(run_ranks("a=4", 3600, fail_while_lending, &t), EGRAPH_E_UNSUPPORTED,
+                 "rank 1 failed: no kernel for this");
+    trouble_seen_by_all(&t, 4, EGRAPH_E_UNSUPPORTED, "rank 1 failed");
+  }
+}
+
 // ---- failures ---------------------------------------------------------------------
 
 static egraph_status reduce_one(eg_channel *channel, uint32_t axis) {
@@ -255,6 +345,9 @@ int main(void) {
       cmocka_unit_test(sixteen_bit_floats_are_rounded_once),
       cmocka_unit_test(the_maximum_of_a_number_and_nan_is_nan),
       cmocka_unit_test(sums_of_integers_wrap),
+      cmocka_unit_test(what_is_lent_is_free_once_settled),
+      cmocka_unit_test(what_is_lent_is_free_once_the_next_has_begun),
+      cmocka_unit_test(who_fails_settles_before_it_lets_go),
       cmocka_unit_test(a_rank_that_ended_is_missed_at_the_deadline),
       cmocka_unit_test(a_missed_deadline_ends_other_groups_too),
       cmocka_unit_test(a_late_rank_hears_of_it),

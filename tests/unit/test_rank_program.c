@@ -86,7 +86,7 @@ static void leave(setup *s, uint32_t made) {
 
 typedef struct sizes {
   const setup *s;
-  size_t arena[8], weights[8];
+  size_t arena[8], kernels[8], weights[8];
 } sizes;
 
 static egraph_status note_sizes(void *user, eg_channel *channel) {
@@ -95,6 +95,7 @@ static egraph_status note_sizes(void *user, eg_channel *channel) {
   EG_TRY(open_program(noted->s, channel, "cpu", &program));
   eg_rank_memory memory = eg_rank_program_memory(program);
   noted->arena[channel->rank] = memory.arena;
+  noted->kernels[channel->rank] = memory.kernels;
   noted->weights[channel->rank] = memory.weights + memory.packed;
   eg_rank_program_destroy(program);
   return EGRAPH_OK;
@@ -114,6 +115,37 @@ static void slices_by_rows_are_views(void **unused) {
     assert_int_equal(noted.arena[rank], 64 * 64 * 4);
     assert_int_equal(noted.weights[rank], 0);
   }
+  setup_deinit(&s);
+}
+
+/// The next node, by the only split that fits its states.
+static void split(setup *s, uint32_t from, uint32_t to) {
+  eg_plan_step step = {.operands = (uint32_t)s->plan.operands.len};
+  assert_ok(eg_u32s_append(&s->plan.operands, (uint32_t[]){from, to}, 2));
+  assert_ok(eg_plan_steps_push(&s->plan.steps, step));
+  uint8_t *action = &s->plan.steps.data[s->plan.steps.len - 1].action[0];
+  for (*action = EG_ACTION_SPLIT; *action < EG_ACTION_SPLIT + 8; ++*action)
+    if (eg_plan_check(&s->plan, eg_allocator_heap()) == EGRAPH_OK) return;
+  fail_msg("no split fits");
+}
+
+// 64 rows of 256 bytes on each rank. There is no room for a second block: a strip has
+// four rows, three of the operand, one of the result; four are sent or come.
+static void windows_do_not_copy_the_block(void **unused) {
+  (void)unused;
+  setup s;
+  setup_init(&s,
+             "(egraph-graph 1)(input x \"float32[1,1,128,64]\")"
+             "(let y (max-pool :kernel_shape [3 3] :strides [1 1] :pads [1 1 1 1] "
+             ":dilations [1 1] x))(output y)",
+             "a=2", 0);
+  uint32_t y = state(&s, "y", "S2", 0);
+  leave(&s, y);
+  split(&s, entry(&s, "x", "S2"), y);
+  sizes noted = {.s = &s};
+  assert_ok(run_ranks(&s, note_sizes, &noted));
+  for (int rank = 0; rank < 2; rank++)
+    assert_int_equal(noted.arena[rank] - noted.kernels[rank], (2 * 64 + 3 + 1 + 4) * 256);
   setup_deinit(&s);
 }
 
@@ -455,6 +487,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_of_sizes_do_not_wrap),
       cmocka_unit_test(slices_by_rows_are_views),
+      cmocka_unit_test(windows_do_not_copy_the_block),
       cmocka_unit_test(what_is_carried_is_changed_in_place),
       cmocka_unit_test(what_is_carried_is_not_overwritten_by_others),
       cmocka_unit_test(blocks_of_weights_are_held_once),
