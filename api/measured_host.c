@@ -62,7 +62,7 @@ static egraph_status find_messages(const eg_measured_host *host, eg_profile_db *
   message_figures m = {.is_known = {false}};
   for (int f = 0; f < FIGURES; f++)
     (void)snprintf(m.text[f], sizeof m.text[f],
-                   "(message %s :ranks %" PRIu32 " :waits spinning)", figure_names[f],
+                   "(message %s :ranks %" PRIu32 " :waits lending)", figure_names[f],
                    ranks);
   EG_TRY(eg_profile_db_load(db, eg_text_of(&host->costs->machine), note_figure, &m));
   if (!m.is_known[LATENCY] || !m.is_known[PER_BYTE])
