@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "base/proof.h"
 #include "extract/branch.h"
 #include "extract/kept_cuts.h"
 #include "extract/lns.h"
@@ -135,7 +136,11 @@ static egraph_status branch(exact *e, eg_piece *piece, uint32_t tree_limit) {
 static egraph_status phase_zero(void *user, eg_piece *piece) {
   const exact *e = user;
   if (e->pieces.len > 1) return eg_piece_bound(piece);
-  eg_incumbent_raise(&piece->incumbent, e->presolve.bound - e->presolve.model.offset);
+  // Presolve's bound is right up to a share of the whole's cost, of which the piece may
+  // be a small part.
+  double offset = e->presolve.model.offset;
+  eg_incumbent_raise(&piece->incumbent,
+                     e->presolve.bound - offset - EG_PROOF_ROUNDING * fabs(offset));
   return EGRAPH_OK;
 }
 

@@ -8,6 +8,8 @@
 #include "extract/layout/layout_search.h"
 
 enum { MAX_PRICES = 12 };
+// Work of a solve, in millions of steps, however little there is of all.
+static const double LEAST_WORK = 100;
 
 typedef struct expansion {
   eg_layout_search *search;
@@ -148,7 +150,8 @@ static egraph_status solve_expanded(expansion *x, bool *out_exact) {
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   options.time_limit_seconds = left > 0 ? x->most * left : 1e-3;
   if (clock->work.limit != 0)
-    options.work_limit = 1 + (uint64_t)(x->most * (double)clock->work.limit / 1e6);
+    options.work_limit =
+        (uint64_t)fmax(x->most * (double)clock->work.limit / 1e6, LEAST_WORK);
   options.progress = report;
   options.user = x->search;
   eg_extract_result result;
@@ -202,14 +205,14 @@ static egraph_status climb(eg_layout_search *search, const eg_layout_active *act
 }
 
 egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
-                               double share, bool *out_exact) {
+                               double share, bool climbs, bool *out_done) {
   expansion over = {.search = search, .most = share}, under = over;
   bool exact;
   share_out(&over);
   share_out(&under);
   EG_TRY(solve_at(search, active, 0, &over, &exact));
-  *out_exact = exact;
-  if (!exact || !(over.memory > over.limit)) return EGRAPH_OK;
+  *out_done = exact && (climbs || !(over.memory > over.limit));
+  if (!exact || !climbs || !(over.memory > over.limit)) return EGRAPH_OK;
   if (search->has_best) {
     under.cost = eg_layout_search_value(search);
     under.memory = 0;

@@ -285,13 +285,13 @@ static egraph_status start(minimizer *m) {
   eg_layout_search *search = m->search;
   EG_TRY(eg_layout_greedy(search, &m->active, NULL));
   EG_TRY(eg_layout_search_raise(search, 0));
-  bool is_exact = false;
+  bool is_done = false;
   if (may_be_plain(m))
-    EG_TRY(eg_layout_expand(search, &m->active, EARLY_SHARE, &is_exact));
+    EG_TRY(eg_layout_expand(search, &m->active, EARLY_SHARE, false, &is_done));
   if (should_ascend(m)) EG_TRY(ascend(m));
-  if (is_exact || eg_layout_search_wants_bound(search) || !should_expand(m))
+  if (is_done || eg_layout_search_wants_bound(search) || !should_expand(m))
     return EGRAPH_OK;
-  return eg_layout_expand(search, &m->active, LATE_SHARE, &is_exact);
+  return eg_layout_expand(search, &m->active, LATE_SHARE, true, &is_done);
 }
 
 static egraph_status minimize(minimizer *m, bool *out_closed) {

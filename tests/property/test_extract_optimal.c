@@ -188,6 +188,25 @@ static void branching_finds_the_optimum(void **state) {
   }
 }
 
+// What every choice pays hides the rest from tolerances, which are shares of the whole.
+static void a_small_part_of_the_cost_is_settled(void **state) {
+  (void)state;
+  uint64_t seed = test_seed(20260104);
+  size_t rounds = test_rounds(PROBLEMS / 5);
+  for (size_t round = 0; round < rounds; round++) {
+    draw d = {.rng = {eg_hash_combine(seed, round)}};
+    eg_extract_problem problem;
+    uint32_t class;
+    (round % 2 == 0 ? draw_sums : draw_cover)(&d, &problem);
+    assert_ok(eg_extract_problem_add_class(&problem, &class));
+    double heavy = pow(10, (double)(round % 8)) * (1 + eg_rng_unit(&d.rng));
+    add_node(&problem, class, heavy, NULL, 0);
+    assert_ok(eg_extract_problem_add_root(&problem, class));
+    expect_optimum(&problem, brute_force(&problem), 0);
+    eg_extract_problem_deinit(&problem);
+  }
+}
+
 // ---- threads ---------------------------------------------------------------------
 
 // Appends the classes of `part` with new numbers.
@@ -323,6 +342,7 @@ int main(void) {
       cmocka_unit_test(threads_survive_every_failing_allocation),
       cmocka_unit_test(branching_finds_the_optimum),
       cmocka_unit_test(sums_find_the_optimum),
+      cmocka_unit_test(a_small_part_of_the_cost_is_settled),
       cmocka_unit_test(without_any_pass_the_optimum_is_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
