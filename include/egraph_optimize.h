@@ -182,6 +182,9 @@ typedef struct egraph_report {
   double cost_after;  // INFINITY: there is no plan
   double bound, gap; // lower bound on cost_after, of plans on all meshes that were tried,
                      // 0: none is known; (after - bound) / after
+  // Over which variants the bound holds: plans make each value once and move it to where
+  // and how else it is needed; a graph for one device may make a value twice, in two
+  // memory formats, and can then be cheaper than the plan for a machine of one device.
   const char *status, *proven_over;
   // Why saturation of the given graph ended: "saturated", "node-limit",
   // "iteration-limit", "time-limit", "byte-limit", "work-limit", "depth-limit" (of rules
