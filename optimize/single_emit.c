@@ -86,16 +86,13 @@ static egraph_status push_operands(emitter *e, uint32_t class) {
 static egraph_status take_operands(emitter *e, uint32_t class) {
   const eg_extract_problem *problem = &e->single->problem;
   const eg_single_node *node = node_of(e, class);
-  uint32_t next = problem->child_begin.data[e->choice[class]], count = 1;
-  const uint32_t *inputs = &e->single->value.data[class]; // of a reorder: the same value
-  if (node->op != NONE) {
-    const eg_space_operator *op = &e->space->operators.data[node->op];
-    inputs = e->space->inputs.data + op->inputs;
-    count = op->input_count;
-  }
+  const eg_space_operator *op =
+      node->op == NONE ? NULL : &e->space->operators.data[node->op];
+  uint32_t next = problem->child_begin.data[e->choice[class]];
   e->operands.len = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t v = inputs[i];
+  for (uint32_t i = 0; i < (op == NULL ? 1 : op->input_count); i++) {
+    uint32_t v = op == NULL ? e->single->value.data[class] // of a reorder: the same
+                            : e->space->inputs.data[op->inputs + i];
     if (e->space->values.data[v].is_constant) {
       EG_TRY(eg_graph_writer_entry(&e->writer, v, EG_NODE_NONE));
       EG_TRY(eg_values_push(&e->operands, (eg_value){e->writer.made.data[v]}));
