@@ -12,10 +12,11 @@
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
 enum { CUTS_SHARE = 200 }; // of the work that is left, a look at a node being ten steps
-// Of all time and work, for the plain extractor before everything else and after the
-// ascent; strategies and arcs up to which it is tried before.
+// Shares of all work for the plain extractor: before everything else, and after the
+// ascent. It is tried before where there are at most so many strategies and arcs, and at
+// least so many values to a tie.
 static const double EARLY_SHARE = 0.1, LATE_SHARE = 0.3;
-enum { MOST_PLAIN_NODES = 1 << 18, FEW_TIES = 32 }; // of so many values one
+enum { MOST_PLAIN_NODES = 1 << 18, VALUES_PER_TIE = 32 };
 // A gap that linear programs on what is left will close.
 static const double NARROW = 0.01;
 
@@ -269,7 +270,7 @@ static bool should_expand(const minimizer *m) {
 static bool may_be_plain(const minimizer *m) {
   const eg_layout_problem *p = m->search->view->problem;
   size_t nodes = eg_layout_strategy_count(p) + (size_t)eg_layout_arc_count(p);
-  bool is_tied = FEW_TIES * p->tie_kind.len > eg_layout_value_count(p);
+  bool is_tied = VALUES_PER_TIE * p->tie_kind.len > eg_layout_value_count(p);
   return !is_tied && nodes <= MOST_PLAIN_NODES && !m->active.infeasible &&
          eg_layout_is_amount((int)m->search->task->objective);
 }

@@ -32,8 +32,8 @@ typedef struct eg_layout_options {
                               // the incumbent has (any, where it has none); arcs are
                               // chosen anew. Bounds are of that problem then
   uint32_t expand_from; // e-graphs with so many alternative operators after presolve are
-                        // first solved as plain ones, for a bound; never changes the
-                        // optimum
+                        // solved as plain ones after the ascent, for a bound; never
+                        // changes the optimum
   /// Called at most ten times a second with the best cost (INFINITY before there is one)
   /// and bound of the solution at work; true stops. May be NULL.
   bool (*progress)(void *user, double cost, double bound, double seconds);
