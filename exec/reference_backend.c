@@ -143,6 +143,47 @@ static size_t twin_bytes(const eg_type *types, uint32_t count) {
   return bytes;
 }
 
+/// What a pointwise operator does to the elements as they are stored: where all have one
+/// format, and none of them is padding, that is what it does to rows of elements.
+static bool is_flat(const eg_node_spec *spec) {
+  const eg_type *made = &spec->results[0];
+  bool is_pointwise =
+      (eg_op_info_of((eg_op)spec->attrs->op)->flags & EG_OPF_POINTWISE) != 0;
+  if (!is_pointwise || spec->result_count != 1 ||
+      made->layout.format == EG_FORMAT_PLAIN ||
+      made->dims[1] % eg_format_block((eg_format)made->layout.format) != 0)
+    return false;
+  for (uint32_t i = 0; i < spec->input_count; i++) {
+    const eg_type *operand = &spec->inputs[i];
+    bool is_alike = eg_type_same_shape(operand, made) &&
+                    operand->layout.format == made->layout.format;
+    if (!is_alike && eg_type_elements(operand) != 1) return false;
+  }
+  return true;
+}
+
+static egraph_status flatten(eg_arena *arena, const eg_type *types, uint32_t count,
+                             int64_t elements, const eg_type **out) {
+  eg_type *flat;
+  EG_TRY(eg_arena_alloc(arena, count, sizeof *flat, &flat));
+  for (uint32_t i = 0; i < count; i++)
+    flat[i] =
+        eg_type_of(types[i].dtype, eg_type_elements(&types[i]) == elements, &elements);
+  *out = flat;
+  return EGRAPH_OK;
+}
+
+/// The program's own spec, as its kernel is to see it.
+static egraph_status keep_spec(reference_program *program, const eg_node_spec *spec) {
+  eg_node_spec *own = &program->spec;
+  EG_TRY(eg_spec_copy(&program->arena, spec, own));
+  if (!is_flat(spec)) return EGRAPH_OK;
+  int64_t elements = eg_type_elements(&spec->results[0]);
+  EG_TRY(
+      flatten(&program->arena, spec->inputs, spec->input_count, elements, &own->inputs));
+  return flatten(&program->arena, spec->results, 1, elements, &own->results);
+}
+
 static bool has_kernel(eg_op op) {
   return op != EG_OP_INPUT && op != EG_OP_WEIGHT && op != EG_OP_PART &&
          op != EG_OP_OPAQUE;
@@ -167,18 +208,19 @@ egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *s
   program->base.vtable = &program_vtable;
   program->alloc = alloc;
   eg_arena_init(&program->arena, alloc);
-  egraph_status status = eg_spec_copy(&program->arena, spec, &program->spec);
+  egraph_status status = keep_spec(program, spec);
   if (status != EGRAPH_OK) {
     program_destroy(&program->base);
     return status;
   }
+  const eg_node_spec *own = &program->spec;
   program->base.info =
       (eg_program_info){.kernel = "reference",
                         .overlay = -1,
                         .in_place = in_place(spec),
                         .kept = spec->weight_mask,
-                        .scratch_bytes = twin_bytes(spec->inputs, spec->input_count) +
-                                         twin_bytes(spec->results, spec->result_count)};
+                        .scratch_bytes = twin_bytes(own->inputs, own->input_count) +
+                                         twin_bytes(own->results, own->result_count)};
   *out = &program->base;
   return EGRAPH_OK;
 }

@@ -71,26 +71,27 @@ static bool slice_view(const eg_node_spec *spec, size_t *out_offset) {
   return true;
 }
 
+// True when what is stored of the result is what is stored of the operand.
 static bool transpose_view(const eg_node_spec *spec) {
-  const eg_type *from = &spec->inputs[0];
-  eg_ints perm = eg_attr_at(spec->attrs, EG_A_TRANSPOSE_PERM)->ints;
-  int64_t last = -1;
-  for (uint32_t d = 0; d < perm.len; d++) {
-    if (from->dims[perm.data[d]] == 1) continue;
-    if (perm.data[d] < last) return false;
-    last = perm.data[d];
-  }
-  return from->layout.format == EG_FORMAT_PLAIN;
+  const eg_type *from = &spec->inputs[0], *to = &spec->results[0];
+  const int64_t *perm = eg_attr_at(spec->attrs, EG_A_TRANSPOSE_PERM)->ints.data;
+  int64_t from_strides[EGRAPH_MAX_RANK], to_strides[EGRAPH_MAX_RANK];
+  if (eg_type_is_blocked(from) || eg_type_is_blocked(to)) return false;
+  eg_type_strides(from, from_strides);
+  eg_type_strides(to, to_strides);
+  for (uint32_t d = 0; d < to->rank; d++)
+    if (to->dims[d] != 1 && to_strides[d] != from_strides[perm[d]]) return false;
+  return true;
 }
 
 bool eg_view_of(const eg_node_spec *spec, uint32_t index, size_t *out_offset) {
   eg_op op = (eg_op)spec->attrs->op;
   *out_offset = 0;
-  if (spec->input_count != 1 || !same_storage(&spec->inputs[0], &spec->results[index]))
-    return false;
+  if (spec->input_count != 1) return false;
+  if (op == EG_OP_TRANSPOSE) return transpose_view(spec);
+  if (!same_storage(&spec->inputs[0], &spec->results[index])) return false;
   if (op == EG_OP_SPLIT) return split_view(spec, index, out_offset);
   if (op == EG_OP_SLICE) return slice_view(spec, out_offset);
-  if (op == EG_OP_TRANSPOSE) return transpose_view(spec);
   bool same = eg_type_same_shape(&spec->inputs[0], &spec->results[0]);
   if (op == EG_OP_PART) return eg_attr_at(spec->attrs, EG_A_PART_INDEX)->i == 0 && same;
   if (op == EG_OP_EXPAND || op == EG_OP_CAST || op == EG_OP_IDENTITY) return same;

@@ -23,7 +23,8 @@ typedef struct node_types {
 
 bool eg_format_fits(const eg_type *type, eg_format format) {
   if (format == EG_FORMAT_PLAIN) return true;
-  return type->rank == 4 && type->dtype == EGRAPH_FLOAT32 &&
+  bool has_kernels = type->dtype == EGRAPH_FLOAT32 || type->dtype == EGRAPH_BOOL;
+  return type->rank == 4 && has_kernels &&
          type->dims[1] >= (int64_t)eg_format_block(format);
 }
 
@@ -63,6 +64,18 @@ static bool first_allows(const node_types *node, eg_format format,
   return all_fit(node->inputs, 1, format) && all_fit(node->results, 1, format);
 }
 
+static bool operands_allow(const node_types *node, eg_format format,
+                           eg_format_choice *choice) {
+  memset(choice->input, (int)format, node->count);
+  return all_fit(node->inputs, node->count, format);
+}
+
+static bool all_allow(const node_types *node, eg_format format,
+                      eg_format_choice *choice) {
+  return operands_allow(node, format, choice) &&
+         all_fit(node->results, node->result_count, format);
+}
+
 // Blocked parts of a concatenation along the channels must be whole blocks, so that no
 // block holds channels of two parts.
 static bool concat_allows(const node_types *node, eg_format format,
@@ -72,21 +85,48 @@ static bool concat_allows(const node_types *node, eg_format format,
   uint32_t part_count = splits ? node->result_count : node->count;
   int64_t axis = eg_attr_at(node->attrs, splits ? EG_A_SPLIT_AXIS : EG_A_CONCAT_AXIS)->i;
   int64_t block = eg_format_block(format);
-  if (!all_fit(node->inputs, node->count, format) ||
-      !all_fit(node->results, node->result_count, format))
-    return false;
+  if (!all_allow(node, format, choice)) return false;
   bool channels = axis == 1 || axis == 1 - (int64_t)parts[0].rank;
   for (uint32_t i = 0; i < part_count && channels; i++)
     if (parts[i].dims[1] % block != 0) return false;
-  memset(choice->input, (int)format, node->count);
   return true;
+}
+
+// In channels-last memory the two transpositions between [N,C,H,W] and [N,H,W,C] move
+// nothing: what is stored of one is what is stored of the other.
+static bool transpose_allows(const node_types *node, eg_format format,
+                             eg_format_choice *choice) {
+  static const int64_t to_last[] = {0, 2, 3, 1}, to_second[] = {0, 3, 1, 2};
+  eg_ints perm = eg_attr_at(node->attrs, EG_A_TRANSPOSE_PERM)->ints;
+  if (format != EG_FORMAT_NHWC || perm.len != 4) return false;
+  choice->output = EG_FORMAT_PLAIN;
+  if (memcmp(perm.data, to_last, sizeof to_last) == 0) {
+    choice->input[0] = (uint8_t)format;
+    return all_fit(node->inputs, 1, format);
+  }
+  choice->output = (uint8_t)format;
+  return memcmp(perm.data, to_second, sizeof to_second) == 0 &&
+         all_fit(node->results, 1, format);
+}
+
+// Sums over all pixels, of a channel or of an image's channel: few numbers, which are
+// plain. Padding channels would be among them.
+static bool sum_allows(const node_types *node, eg_format format,
+                       eg_format_choice *choice) {
+  eg_ints axes = eg_attr_at(node->attrs, EG_A_REDUCE_SUM_AXES)->ints;
+  const eg_type *x = &node->inputs[0];
+  bool reduced[EGRAPH_MAX_RANK] = {false};
+  if (!all_fit(x, 1, format) || x->dims[1] % eg_format_block(format) != 0) return false;
+  for (uint32_t i = 0; i < axes.len; i++)
+    reduced[axes.data[i]] = true;
+  choice->input[0] = (uint8_t)format;
+  choice->output = EG_FORMAT_PLAIN;
+  return !reduced[1] && reduced[2] && reduced[3];
 }
 
 // The group structure must not cut blocks: whole blocks per group, or one
 // channel per group.
-static bool groups_allow(const node_types *node, int64_t block) {
-  int64_t group = eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i;
-  int64_t in = node->inputs[0].dims[1], made = node->results->dims[1];
+static bool groups_allow(int64_t group, int64_t in, int64_t made, int64_t block) {
   if (group == 1) return true;
   bool depthwise = group == in && group == made;
   return depthwise || (in / group % block == 0 && made / group % block == 0);
@@ -101,42 +141,77 @@ static bool algorithm_allows(const node_types *node, eg_format format) {
 
 static bool conv_allows(const node_types *node, eg_format format,
                         eg_format_choice *choice) {
-  bool fits = all_fit(node->inputs, 1, format) && all_fit(node->results, 1, format);
-  choice->input[0] = (uint8_t)format;
   if (node->count > 3) choice->input[3] = (uint8_t)format;
-  return fits && groups_allow(node, eg_format_block(format)) &&
+  return first_allows(node, format, choice) &&
+         groups_allow(eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i,
+                      node->inputs[0].dims[1], node->results->dims[1],
+                      eg_format_block(format)) &&
          algorithm_allows(node, format);
+}
+
+static bool has_few_channels(const eg_type *x) {
+  return x->rank == 4 && x->dims[1] < FEW_CHANNELS && x->dtype == EGRAPH_FLOAT32;
 }
 
 static bool first_conv_allows(const node_types *node, eg_format format,
                               eg_format_choice *choice) {
-  const eg_type *x = &node->inputs[0];
   if (node->count > 3) choice->input[3] = (uint8_t)format;
-  return x->rank == 4 && x->dims[1] < FEW_CHANNELS && x->dtype == EGRAPH_FLOAT32 &&
-         eg_format_fits(node->results, format) &&
+  return has_few_channels(&node->inputs[0]) && eg_format_fits(node->results, format) &&
          eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i == 1 &&
          algorithm_allows(node, format);
+}
+
+static bool conv_transpose_allows(const node_types *node, eg_format format,
+                                  eg_format_choice *choice) {
+  return first_allows(node, format, choice) &&
+         groups_allow(eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_GROUP)->i,
+                      node->inputs[0].dims[1], node->results->dims[1],
+                      eg_format_block(format));
+}
+
+// The gradient of the weights is plain, as they are.
+static bool grad_weight_allows(const node_types *node, eg_format format,
+                               eg_format_choice *choice) {
+  bool fits = operands_allow(node, format, choice);
+  choice->output = EG_FORMAT_PLAIN;
+  return fits && groups_allow(eg_attr_at(node->attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i,
+                              node->inputs[0].dims[1], node->inputs[1].dims[1],
+                              eg_format_block(format));
+}
+
+static bool first_grad_weight_allows(const node_types *node, eg_format format,
+                                     eg_format_choice *choice) {
+  choice->input[1] = (uint8_t)format;
+  choice->output = EG_FORMAT_PLAIN;
+  return has_few_channels(&node->inputs[0]) && eg_format_fits(&node->inputs[1], format) &&
+         eg_attr_at(node->attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i == 1;
 }
 
 typedef bool (*allows_fn)(const node_types *node, eg_format format,
                           eg_format_choice *choice);
 
-static allows_fn allows_of(eg_format_rule rule) {
-  switch (rule) {
-  case EG_FORMATS_PLAIN: return NULL;
-  case EG_FORMATS_SAME: return same_allows;
-  case EG_FORMATS_SAME_FIRST:
-  case EG_FORMATS_POOL: return first_allows;
-  case EG_FORMATS_CONV: return conv_allows;
-  case EG_FORMATS_CONCAT: return concat_allows;
-  }
-  return NULL;
-}
+/// A row of choices, a format each, and a second one for what reads few channels.
+typedef struct format_rule {
+  allows_fn allows, few_allow;
+} format_rule;
+
+static const format_rule rules[] = {
+    [EG_FORMATS_PLAIN] = {NULL, NULL},
+    [EG_FORMATS_SAME] = {same_allows, NULL},
+    [EG_FORMATS_SAME_FIRST] = {first_allows, NULL},
+    [EG_FORMATS_ALL] = {all_allow, NULL},
+    [EG_FORMATS_CONCAT] = {concat_allows, NULL},
+    [EG_FORMATS_TRANSPOSE] = {transpose_allows, NULL},
+    [EG_FORMATS_SUM] = {sum_allows, NULL},
+    [EG_FORMATS_CONV] = {conv_allows, first_conv_allows},
+    [EG_FORMATS_CONV_TRANSPOSE] = {conv_transpose_allows, NULL},
+    [EG_FORMATS_CONV_GRAD_WEIGHT] = {grad_weight_allows, first_grad_weight_allows},
+};
 
 // Appends the choices of one rule, a format each.
 static uint32_t append(const node_types *node, allows_fn allows, uint32_t mask,
                        uint32_t found, eg_format_choice *out) {
-  for (int i = EG_FORMAT_PLAIN + 1; i < EG_FORMAT_COUNT; i++) {
+  for (int i = EG_FORMAT_PLAIN + 1; i < EG_FORMAT_COUNT && allows != NULL; i++) {
     eg_format_choice choice = {.output = (uint8_t)i};
     if ((mask >> i & 1) == 0 || !allows(node, (eg_format)i, &choice)) continue;
     assert(found < EG_MAX_FORMAT_CHOICES);
@@ -149,13 +224,9 @@ uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t co
                        const eg_type *results, uint32_t result_count, uint32_t mask,
                        eg_format_choice out[EG_MAX_FORMAT_CHOICES]) {
   node_types node = {attrs, inputs, count, results, result_count};
-  eg_format_rule rule = eg_op_info_of((eg_op)attrs->op)->formats;
-  allows_fn allows = allows_of(rule);
+  format_rule rule = rules[eg_op_info_of((eg_op)attrs->op)->formats];
   out[0] = (eg_format_choice){.output = EG_FORMAT_PLAIN};
-  bool plain_only =
-      allows == NULL || count == 0 || count > EG_MAX_FORMAT_OPERANDS || result_count == 0;
-  if (plain_only) return 1;
-  uint32_t found = append(&node, allows, mask, 1, out);
-  if (rule == EG_FORMATS_CONV) found = append(&node, first_conv_allows, mask, found, out);
-  return found;
+  if (count == 0 || count > EG_MAX_FORMAT_OPERANDS || result_count == 0) return 1;
+  uint32_t found = append(&node, rule.allows, mask, 1, out);
+  return append(&node, rule.few_allow, mask, found, out);
 }

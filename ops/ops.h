@@ -51,11 +51,14 @@ typedef enum eg_format_rule {
   EG_FORMATS_SAME,  // any one format, the same for all operands of the result's shape and
                     // the result
   EG_FORMATS_SAME_FIRST, // operand 0 and result share any format, the others are plain
+  EG_FORMATS_ALL,        // all operands and results share any format
+  EG_FORMATS_CONCAT,     // as ALL; blocked: parts of the channels are whole blocks
+  EG_FORMATS_TRANSPOSE,  // between plain [N,H,W,C] and channels-last [N,C,H,W]
+  EG_FORMATS_SUM,        // over all pixels; the result is plain
   EG_FORMATS_CONV, // data operands and result; weights and bias are plain here, packed at
                    // load
-  EG_FORMATS_POOL, // operand and result share any format
-  EG_FORMATS_CONCAT // operands and results share any format; blocked: channel parts are
-                    // whole blocks
+  EG_FORMATS_CONV_TRANSPOSE,  // likewise
+  EG_FORMATS_CONV_GRAD_WEIGHT // both operands; the result is plain, as weights are
 } eg_format_rule;
 
 typedef struct eg_attr_info {
@@ -210,8 +213,8 @@ enum { EG_MAX_FORMAT_CHOICES = 16 };
 
 /// Lists the legal choices of a node, plain first, using only formats in `mask` (bit per
 /// eg_format; PLAIN is always allowed). A format is legal for a value only when its type
-/// has rank 4, dtype float32 and at least one block of channels. Nodes with more than
-/// EG_MAX_FORMAT_OPERANDS operands are plain only.
+/// has rank 4, dtype float32 or bool and at least one block of channels. Nodes with more
+/// than EG_MAX_FORMAT_OPERANDS operands are plain only.
 uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                        const eg_type *results, uint32_t result_count, uint32_t mask,
                        eg_format_choice out[EG_MAX_FORMAT_CHOICES]);

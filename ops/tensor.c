@@ -30,6 +30,10 @@ uint32_t eg_format_block(eg_format format) {
   return formats[format].block;
 }
 
+bool eg_type_is_blocked(const eg_type *type) {
+  return eg_format_block((eg_format)type->layout.format) != 1;
+}
+
 bool eg_format_find(const char *name, eg_format *out) {
   for (int i = 0; i < EG_FORMAT_COUNT; i++)
     if (strcmp(formats[i].name, name) == 0) {
@@ -121,6 +125,18 @@ size_t eg_type_bytes(const eg_type *type) {
   for (uint32_t i = 0; i < type->rank; i++)
     bytes *= (size_t)stored_dim(type, i);
   return bytes;
+}
+
+void eg_type_strides(const eg_type *type, int64_t *out) {
+  static const uint32_t nhwc[] = {0, 2, 3, 1};
+  bool is_nhwc = type->layout.format == EG_FORMAT_NHWC;
+  int64_t stride = 1;
+  assert(!eg_type_is_blocked(type));
+  for (uint32_t i = type->rank; i-- > 0;) {
+    uint32_t d = is_nhwc ? nhwc[i] : i;
+    out[d] = stride;
+    stride *= type->dims[d];
+  }
 }
 
 egraph_status eg_type_print(eg_text *text, const eg_type *type) {

@@ -48,6 +48,9 @@ egraph_status eg_type_check(const eg_type *type);
 /// Elements and bytes of a checked type; blocked formats count their padding in bytes.
 int64_t eg_type_elements(const eg_type *type);
 size_t eg_type_bytes(const eg_type *type);
+/// Strides in elements, as the tensor is stored; out: [rank]. Of a format without blocks
+/// (asserted), and a checked type.
+void eg_type_strides(const eg_type *type, int64_t *out);
 uint64_t eg_type_hash(const eg_type *type);
 /// "float32[1,64,56,56]", with "@nhwc" appended for a format other than plain.
 egraph_status eg_type_print(eg_text *text, const eg_type *type);
@@ -74,6 +77,8 @@ bool eg_dtype_is_unsigned(egraph_dtype dtype);
 const char *eg_format_name(eg_format format);
 bool eg_format_find(const char *name, eg_format *out);
 uint32_t eg_format_block(eg_format format);
+/// Whether the channels are stored in blocks of several.
+bool eg_type_is_blocked(const eg_type *type);
 
 /// A tensor in host memory. `data` is borrowed.
 typedef struct eg_tensor {

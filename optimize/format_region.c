@@ -29,19 +29,51 @@ static egraph_status mark_value(region *r, eg_class class) {
   return eg_u32s_push(&r->fresh, class.id);
 }
 
-static eg_format_rule rule_of(const region *r, eg_node node) {
-  return eg_op_info_of((eg_op)eg_engine_term(r->engine, node).op)->formats;
+/// Which operands, and whether the results, have a format in any choice that an operator
+/// has (devices hold parts of the values, whose choices are among these).
+typedef struct format_ends {
+  bool operand[EG_MAX_FORMAT_OPERANDS], result;
+} format_ends;
+
+static format_ends ends_of(const region *r, eg_node node, const eg_term *term) {
+  eg_type inputs[EG_MAX_FORMAT_OPERANDS];
+  eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
+  format_ends ends = {.result = false};
+  if (term->arity > EG_MAX_FORMAT_OPERANDS) return ends;
+  const eg_tensor_fact *made =
+      eg_tensor_egraph_fact(r->egraph, eg_engine_class_of(r->engine, node));
+  for (uint32_t i = 0; i < term->arity; i++) {
+    const eg_tensor_fact *fact = eg_tensor_egraph_fact(r->egraph, term->children[i]);
+    inputs[i] = fact->part_count == 0 ? fact->type : made->type; // a part reads a tuple
+  }
+  bool is_tuple = made->part_count != 0;
+  uint32_t count =
+      eg_op_formats(eg_tensor_egraph_attrs_at(r->egraph, term->payload), inputs,
+                    term->arity, is_tuple ? made->parts : &made->type,
+                    is_tuple ? made->part_count : 1, UINT32_MAX, choices);
+  for (uint32_t c = 1; c < count; c++) { // choice 0 is plain
+    for (uint32_t i = 0; i < term->arity; i++)
+      ends.operand[i] = ends.operand[i] || choices[c].input[i] != EG_FORMAT_PLAIN;
+    ends.result = ends.result || choices[c].output != EG_FORMAT_PLAIN;
+  }
+  return ends;
 }
 
-/// Marks what an operator that handles formats reads and writes.
+/// Marks what an operator that handles formats reads and writes in them.
 static egraph_status mark_operator(region *r, eg_node node) {
-  if (r->has_operator[node.id] || rule_of(r, node) == EG_FORMATS_PLAIN) return EGRAPH_OK;
+  if (r->has_operator[node.id]) return EGRAPH_OK;
   r->has_operator[node.id] = true;
   eg_term term = eg_engine_term(r->engine, node);
-  EG_TRY(mark_value(r, eg_engine_class_of(r->engine, node)));
-  for (uint32_t i = 0; i < term.arity; i++)
-    EG_TRY(mark_value(r, term.children[i]));
+  format_ends ends = ends_of(r, node, &term);
+  if (ends.result) EG_TRY(mark_value(r, eg_engine_class_of(r->engine, node)));
+  for (uint32_t i = 0; i < term.arity && i < EG_MAX_FORMAT_OPERANDS; i++)
+    if (ends.operand[i]) EG_TRY(mark_value(r, term.children[i]));
   return EGRAPH_OK;
+}
+
+static bool is_convolution(const region *r, eg_node node) {
+  eg_op op = (eg_op)eg_engine_term(r->engine, node).op;
+  return eg_op_info_of(op)->formats == EG_FORMATS_CONV;
 }
 
 static egraph_status mark_convolutions(region *r) {
@@ -50,7 +82,7 @@ static egraph_status mark_convolutions(region *r) {
     uint32_t count;
     const eg_node *nodes = eg_engine_class_nodes(r->engine, c, &count);
     for (uint32_t i = 0; i < count; i++)
-      if (rule_of(r, nodes[i]) == EG_FORMATS_CONV) EG_TRY(mark_operator(r, nodes[i]));
+      if (is_convolution(r, nodes[i])) EG_TRY(mark_operator(r, nodes[i]));
   }
   return EGRAPH_OK;
 }

@@ -212,25 +212,41 @@ static inline void plan_phases(plan_choices *c) {
 
 // ---- memory formats -------------------------------------------------------------------
 
-static inline eg_format_rule plan_rule(const eg_term *term) {
-  return eg_op_info_of((eg_op)term->op)->formats;
+/// Whether an end of an operator has a format in some choice: operand `end`, or the
+/// results where end is the arity.
+static inline bool plan_end_has_formats(const plan_choices *c, const eg_term *term,
+                                        eg_class class, uint32_t end) {
+  eg_type types[PLAN_VALUES];
+  eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
+  for (uint32_t k = 0; k <= term->arity; k++)
+    types[k] =
+        eg_tensor_egraph_fact(c->egraph, k == term->arity ? class : term->children[k])
+            ->type;
+  uint32_t count =
+      eg_op_formats(eg_tensor_egraph_attrs_at(c->egraph, term->payload), types,
+                    term->arity, &types[term->arity], 1, UINT32_MAX, choices);
+  for (uint32_t i = 0; i < count; i++)
+    if ((end == term->arity ? choices[i].output : choices[i].input[end]) !=
+        EG_FORMAT_PLAIN)
+      return true;
+  return false;
 }
 
-/// Marks what an operator reads and makes, where it is a convolution or something of that
-/// is marked; returns whether that is news.
+/// Marks what an operator reads and makes in formats, where it is a convolution or
+/// something of that is marked; returns whether that is news.
 static inline bool plan_spread_formats(plan_choices *c, uint32_t v, const eg_term *term) {
-  bool touches = plan_rule(term) == EG_FORMATS_CONV || c->values[v].may_have_formats;
+  bool touches = term->op == EG_OP_CONV || c->values[v].may_have_formats;
   for (uint32_t k = 0; k < term->arity; k++)
     touches = touches || c->values[plan_value_of(c, term->children[k])].may_have_formats;
-  if (!touches || plan_rule(term) == EG_FORMATS_PLAIN) return false;
   bool is_news = false;
-  for (uint32_t k = 0; k <= term->arity; k++) {
+  for (uint32_t k = 0; k <= term->arity && touches; k++) {
     plan_value *value =
         &c->values[k == term->arity ? v : plan_value_of(c, term->children[k])];
     const eg_tensor_fact *fact = eg_tensor_egraph_fact(c->egraph, value->class);
-    bool fits = eg_format_fits(&fact->type, EG_FORMAT_NHWC) && !fact->weight_only;
-    is_news = is_news || (fits && !value->may_have_formats);
-    value->may_have_formats = value->may_have_formats || fits;
+    bool may = eg_format_fits(&fact->type, EG_FORMAT_NHWC) && !fact->weight_only &&
+               plan_end_has_formats(c, term, c->values[v].class, k);
+    is_news = is_news || (may && !value->may_have_formats);
+    value->may_have_formats = value->may_have_formats || may;
   }
   return is_news;
 }

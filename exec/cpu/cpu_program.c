@@ -178,18 +178,31 @@ egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out) {
   return status;
 }
 
-egraph_status eg_cpu_describe(eg_cpu_builder *builder, const void *operation,
-                              const_dnnl_primitive_attr_t attr, const char *what,
+static egraph_status describe(eg_cpu_builder *builder, const void *operation,
+                              const_dnnl_primitive_attr_t attr,
+                              const_dnnl_primitive_desc_t forward, const char *what,
                               dnnl_primitive_desc_t *out) {
   if (attr != NULL)
     return eg_dnnl_check(
-        dnnl_primitive_desc_create(out, operation, attr, builder->engine, NULL), what);
+        dnnl_primitive_desc_create(out, operation, attr, builder->engine, forward), what);
   dnnl_primitive_attr_t own;
   EG_TRY(eg_cpu_attr_create(&own));
   egraph_status status = eg_dnnl_check(
-      dnnl_primitive_desc_create(out, operation, own, builder->engine, NULL), what);
+      dnnl_primitive_desc_create(out, operation, own, builder->engine, forward), what);
   dnnl_primitive_attr_destroy(own);
   return status;
+}
+
+egraph_status eg_cpu_describe(eg_cpu_builder *builder, const void *operation,
+                              const_dnnl_primitive_attr_t attr, const char *what,
+                              dnnl_primitive_desc_t *out) {
+  return describe(builder, operation, attr, NULL, what, out);
+}
+
+egraph_status eg_cpu_describe_backward(eg_cpu_builder *builder, const void *operation,
+                                       const_dnnl_primitive_desc_t forward,
+                                       const char *what, dnnl_primitive_desc_t *out) {
+  return describe(builder, operation, NULL, forward, what, out);
 }
 
 egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,

@@ -123,6 +123,10 @@ egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);
 egraph_status eg_cpu_describe(eg_cpu_builder *builder, const void *operation,
                               const_dnnl_primitive_attr_t attr, const char *what,
                               dnnl_primitive_desc_t *out);
+/// The same of a backward pass, which oneDNN fits to the forward one.
+egraph_status eg_cpu_describe_backward(eg_cpu_builder *builder, const void *operation,
+                                       const_dnnl_primitive_desc_t forward,
+                                       const char *what, dnnl_primitive_desc_t *out);
 /// Name of the kernel oneDNN picked, "brgconv:avx512_core"; borrowed from the descriptor.
 const char *eg_cpu_kernel_of(const_dnnl_primitive_desc_t desc);
 /// True when oneDNN would run its own slow reference kernel.

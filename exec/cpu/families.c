@@ -45,6 +45,8 @@
   X(CONV_GRAD_WEIGHT, conv_grad_weight)                                                  \
   X(MAX_POOL, pool)                                                                      \
   X(AVERAGE_POOL, pool)                                                                  \
+  X(MAX_POOL_GRAD, pool_grad)                                                            \
+  X(AVERAGE_POOL_GRAD, pool_grad)                                                        \
   X(GLOBAL_AVERAGE_POOL, global_pool)                                                    \
   X(GLOBAL_MAX_POOL, global_pool)                                                        \
   X(BATCH_NORM, batch_norm)                                                              \

@@ -11,36 +11,26 @@ bool eg_type_has_padding(const eg_type *type) {
   return type->layout.format != EG_FORMAT_PLAIN && type->dims[1] % block_of(type) != 0;
 }
 
-// Logical dimension behind each loop; a blocked format has channels twice, first the
-// blocks, last within a block.
-static void loop_dims(eg_loop_nest *nest, const eg_type *type, uint32_t *logical) {
+uint32_t eg_stored_dims(const eg_type *type, int64_t *out_dims, uint32_t *out_logical) {
   static const uint32_t nhwc[] = {0, 2, 3, 1}, blocked[] = {0, 1, 2, 3, 1};
-  const uint32_t *order = NULL;
-  nest->rank = type->rank;
-  switch ((eg_format)type->layout.format) {
-  case EG_FORMAT_NHWC: order = nhwc; break;
-  case EG_FORMAT_NCHW8C:
-  case EG_FORMAT_NCHW16C:
-    order = blocked;
-    nest->rank = 5;
-    break;
-  case EG_FORMAT_PLAIN:
-  case EG_FORMAT_COUNT: break;
+  bool is_blocked = eg_type_is_blocked(type);
+  bool is_nhwc = type->layout.format == EG_FORMAT_NHWC;
+  uint32_t rank = is_blocked ? 5 : type->rank;
+  for (uint32_t i = 0; i < rank; i++) {
+    out_logical[i] = is_blocked ? blocked[i] : is_nhwc ? nhwc[i] : i;
+    out_dims[i] = type->dims[out_logical[i]];
   }
-  for (uint32_t i = 0; i < nest->rank; i++) {
-    logical[i] = order == NULL ? i : order[i];
-    nest->dims[i] = type->dims[logical[i]];
+  if (is_blocked) {
+    out_dims[1] = (type->dims[1] + block_of(type) - 1) / block_of(type);
+    out_dims[4] = block_of(type);
   }
-  if (nest->rank == 5 && order == blocked) {
-    nest->dims[1] = (type->dims[1] + block_of(type) - 1) / block_of(type);
-    nest->dims[4] = block_of(type);
-  }
+  return rank;
 }
 
 void eg_loop_nest_init(eg_loop_nest *nest, const eg_type *type) {
   uint32_t logical[EG_MAX_LOOPS];
   *nest = (eg_loop_nest){0};
-  loop_dims(nest, type, logical);
+  nest->rank = eg_stored_dims(type, nest->dims, logical);
   int64_t stride = 1;
   for (uint32_t i = nest->rank; i-- > 0;) {
     nest->strides[0][i] = stride;
@@ -73,15 +63,13 @@ bool eg_loop_nest_add(eg_loop_nest *nest, const eg_type *type, uint32_t tensor,
     return true;
   }
   if (operand->layout.format != EG_FORMAT_PLAIN) return false;
-  int64_t plain[EGRAPH_MAX_RANK];
+  int64_t plain[EGRAPH_MAX_RANK], dims[EG_MAX_LOOPS];
   uint32_t logical[EG_MAX_LOOPS];
   plain_strides(type, operand, plain);
-  eg_loop_nest shape;
-  loop_dims(&shape, type, logical);
-  for (uint32_t i = 0; i < shape.rank; i++)
+  uint32_t rank = eg_stored_dims(type, dims, logical);
+  for (uint32_t i = 0; i < rank; i++)
     strides[i] = plain[logical[i]];
-  if (type->layout.format == EG_FORMAT_NCHW8C ||
-      type->layout.format == EG_FORMAT_NCHW16C) {
+  if (eg_type_is_blocked(type)) {
     if (plain[1] != 0 && eg_type_has_padding(type)) return false;
     strides[1] = plain[1] * block_of(type);
   }

@@ -20,6 +20,10 @@ typedef struct eg_loop_nest {
   int64_t strides[EG_MAX_LOOP_TENSORS][EG_MAX_LOOPS];
 } eg_loop_nest;
 
+/// The dimensions of `type` in the order they lie in memory, and the logical dimension
+/// behind each; a blocked format has channels twice, first the blocks, last within a
+/// block. Both: [EG_MAX_LOOPS]; returns how many there are.
+uint32_t eg_stored_dims(const eg_type *type, int64_t *out_dims, uint32_t *out_logical);
 /// Loops over the elements of `type` as it is stored; strides[0] are its own. A blocked
 /// format counts its padding channels too.
 void eg_loop_nest_init(eg_loop_nest *nest, const eg_type *type);

@@ -1,9 +1,12 @@
-// Reductions. Neighbouring dimensions merge to [outer, reduced, inner]. Along the last
-// dimension oneDNN has a jitted kernel; along a middle one only its pooling is fast (128
-// x 768 over 128: 4 us against 1 ms), so that is a window of the whole dimension in nhwc.
+// Reductions, over the tensor as it is stored. Neighbouring dimensions merge to [outer,
+// reduced, inner]; reduced dimensions that are not neighbours (images and pixels, around
+// the channels) take a pass each. Along the last dimension oneDNN has a jitted kernel;
+// along a middle one only its pooling is fast (128 x 768 over 128: 4 us against 1 ms), so
+// that is a window of the whole dimension in nhwc.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/eltwise.h"
 #include "exec/cpu/families.h"
+#include "exec/cpu/loop_nest.h"
 
 typedef struct shape3 {
   int64_t outer, reduced, inner;
@@ -15,24 +18,54 @@ static bool is_reduced(eg_ints axes, uint32_t d, uint32_t rank) {
   return false;
 }
 
-// False when reduced dimensions are not neighbours (dimensions of length 1 do not count).
-static bool merge(const eg_type *type, eg_ints axes, shape3 *out) {
-  *out = (shape3){1, 1, 1};
-  for (uint32_t d = 0; d < type->rank; d++) {
-    bool reduced = is_reduced(axes, d, type->rank);
-    if (type->dims[d] == 1) continue;
-    if (reduced && out->inner != 1) return false;
-    if (reduced)
-      out->reduced *= type->dims[d];
-    else if (out->reduced == 1)
-      out->outer *= type->dims[d];
-    else
-      out->inner *= type->dims[d];
-  }
+/// What is left to reduce: dimensions as they are stored.
+typedef struct remainder {
+  uint32_t rank;
+  int64_t dims[EG_MAX_LOOPS];
+  bool reduced[EG_MAX_LOOPS];
+} remainder;
+
+static remainder all_of(const eg_type *type, eg_ints axes) {
+  uint32_t logical[EG_MAX_LOOPS];
+  remainder all = {.rank = 0};
+  all.rank = eg_stored_dims(type, all.dims, logical);
+  for (uint32_t d = 0; d < all.rank; d++)
+    all.reduced[d] = all.dims[d] != 1 && is_reduced(axes, logical[d], type->rank);
+  return all;
+}
+
+static bool is_done(const remainder *left) {
+  for (uint32_t d = 0; d < left->rank; d++)
+    if (left->reduced[d]) return false;
   return true;
 }
 
-static egraph_status add_named(eg_cpu_builder *builder, dnnl_primitive_desc_t primitive,
+/// Takes the innermost reduced dimensions that are neighbours (those of length 1 do not
+/// count) as a pass.
+static shape3 take_pass(remainder *inout) {
+  shape3 pass = {1, 1, 1};
+  uint32_t d = inout->rank;
+  for (; !inout->reduced[d - 1]; d--)
+    pass.inner *= inout->dims[d - 1];
+  for (; d > 0 && (inout->reduced[d - 1] || inout->dims[d - 1] == 1); d--) {
+    pass.reduced *= inout->dims[d - 1];
+    inout->dims[d - 1] = 1;
+    inout->reduced[d - 1] = false;
+  }
+  for (; d > 0; d--)
+    pass.outer *= inout->dims[d - 1];
+  return pass;
+}
+
+/// One pass, from where to where, and what its result is multiplied with.
+typedef struct reduction_pass {
+  shape3 shape;
+  eg_place from, to;
+  float scale;
+} reduction_pass;
+
+static egraph_status add_named(eg_cpu_builder *builder, const reduction_pass *pass,
+                               dnnl_primitive_desc_t primitive,
                                const dnnl_memory_desc_t *x,
                                const dnnl_memory_desc_t *result) {
   egraph_status status = eg_cpu_name(builder, primitive);
@@ -42,8 +75,7 @@ static egraph_status add_named(eg_cpu_builder *builder, dnnl_primitive_desc_t pr
     dnnl_primitive_desc_destroy(primitive);
     return status;
   }
-  eg_stage_arg args[] = {{DNNL_ARG_SRC, eg_cpu_read(builder, 0), x},
-                         {DNNL_ARG_DST, eg_place_result(0), result}};
+  eg_stage_arg args[] = {{DNNL_ARG_SRC, pass->from, x}, {DNNL_ARG_DST, pass->to, result}};
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, 2);
 }
 
@@ -55,7 +87,8 @@ static egraph_status attr_with_scale(float scale, dnnl_primitive_attr_t *out) {
 }
 
 static egraph_status reduce_last(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
-                                 float scale, const shape3 *shape) {
+                                 const reduction_pass *pass) {
+  const shape3 *shape = &pass->shape;
   dnnl_memory_desc_t x, result;
   EG_TRY(eg_dnnl_desc_dims(2, (int64_t[]){shape->outer, shape->reduced}, &x));
   EG_TRY(eg_dnnl_desc_dims(2, (int64_t[]){shape->outer, 1}, &result));
@@ -63,12 +96,12 @@ static egraph_status reduce_last(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
   EG_TRY(eg_dnnl_check(dnnl_reduction_desc_init(&operation, alg, &x, &result, 0, 0),
                        "reduction"));
   dnnl_primitive_attr_t attr;
-  EG_TRY(attr_with_scale(scale, &attr));
+  EG_TRY(attr_with_scale(pass->scale, &attr));
   dnnl_primitive_desc_t primitive;
   egraph_status status =
       eg_cpu_describe(builder, &operation, attr, "reduction", &primitive);
   dnnl_primitive_attr_destroy(attr);
-  return status != EGRAPH_OK ? status : add_named(builder, primitive, &x, &result);
+  return status != EGRAPH_OK ? status : add_named(builder, pass, primitive, &x, &result);
 }
 
 static egraph_status nhwc_desc(const shape3 *shape, int64_t length,
@@ -79,7 +112,8 @@ static egraph_status nhwc_desc(const shape3 *shape, int64_t length,
 }
 
 static egraph_status reduce_middle(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
-                                   float scale, const shape3 *shape) {
+                                   const reduction_pass *pass) {
+  const shape3 *shape = &pass->shape;
   dnnl_memory_desc_t x, result;
   EG_TRY(nhwc_desc(shape, shape->reduced, &x));
   EG_TRY(nhwc_desc(shape, 1, &result));
@@ -90,12 +124,12 @@ static egraph_status reduce_middle(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
                                         &result, window, window, zero, zero, zero),
       "reduction as pooling"));
   dnnl_primitive_attr_t attr;
-  EG_TRY(attr_with_scale(scale, &attr));
+  EG_TRY(attr_with_scale(pass->scale, &attr));
   dnnl_primitive_desc_t primitive;
   egraph_status status =
       eg_cpu_describe(builder, &operation, attr, "reduction as pooling", &primitive);
   dnnl_primitive_attr_destroy(attr);
-  return status != EGRAPH_OK ? status : add_named(builder, primitive, &x, &result);
+  return status != EGRAPH_OK ? status : add_named(builder, pass, primitive, &x, &result);
 }
 
 typedef struct reduction_row {
@@ -111,30 +145,58 @@ static const reduction_row rows[] = {
     {EG_OP_REDUCE_PROD, EG_A_REDUCE_PROD_AXES, dnnl_reduction_mul, dnnl_alg_kind_undef},
 };
 
-/// What the mean of what is reduced is multiplied with.
-static float mean_scale(const eg_attrs *attrs, const shape3 *shape) {
-  if (attrs->op == EG_OP_REDUCE_SUM) return (float)shape->reduced;
+/// What the last pass of a mean over `reduced` elements is multiplied with.
+static float mean_scale(const eg_attrs *attrs, int64_t reduced) {
   int64_t count =
       attrs->op == EG_OP_REDUCE_MEAN ? eg_attr_at(attrs, EG_A_REDUCE_MEAN_COUNT)->i : 0;
-  return count == 0 ? 1.0f : (float)((double)shape->reduced / (double)count);
+  return count == 0 ? 1.0f : (float)((double)reduced / (double)count);
+}
+
+static egraph_status no_kernel(const eg_cpu_builder *builder) {
+  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these axes",
+                 eg_op_info_of((eg_op)builder->spec->attrs->op)->name);
+}
+
+static egraph_status add_pass(eg_cpu_builder *builder, const reduction_row *row,
+                              reduction_pass *pass) {
+  bool sums = row->op == EG_OP_REDUCE_SUM;
+  if (pass->shape.inner == 1) return reduce_last(builder, row->last, pass);
+  if (row->middle == dnnl_alg_kind_undef) return no_kernel(builder);
+  if (sums) pass->scale = (float)pass->shape.reduced; // of the mean that pooling makes
+  return reduce_middle(builder, row->middle, pass);
+}
+
+static egraph_status add_passes(eg_cpu_builder *builder, const reduction_row *row,
+                                remainder *left) {
+  reduction_pass pass = {.from = eg_cpu_read(builder, 0), .scale = 1.0f};
+  int64_t reduced = 1;
+  if (is_done(left)) return no_kernel(builder);
+  while (!is_done(left)) {
+    pass.shape = take_pass(left);
+    reduced *= pass.shape.reduced;
+    if (is_done(left)) {
+      pass.to = eg_place_result(0);
+      pass.scale = mean_scale(builder->spec->attrs, reduced);
+    } else {
+      pass.to = eg_cpu_scratch(builder, (size_t)(pass.shape.outer * pass.shape.inner) *
+                                            sizeof(float));
+    }
+    EG_TRY(add_pass(builder, row, &pass));
+    pass.from = pass.to;
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status eg_cpu_reduction(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
+  const eg_type *x = &spec->inputs[0];
+  if (x->dtype != EGRAPH_FLOAT32 || eg_type_has_padding(x) ||
+      spec->results[0].layout.format != EG_FORMAT_PLAIN)
+    return no_kernel(builder);
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (rows[i].op != (eg_op)spec->attrs->op) continue;
-    shape3 shape;
-    if (spec->inputs[0].dtype != EGRAPH_FLOAT32 ||
-        !merge(&spec->inputs[0], eg_attr_at(spec->attrs, rows[i].axes)->ints, &shape) ||
-        shape.reduced == 1)
-      break;
-    float scale = mean_scale(spec->attrs, &shape);
-    if (shape.inner == 1)
-      return reduce_last(builder, rows[i].last,
-                         rows[i].op == EG_OP_REDUCE_SUM ? 1.0f : scale, &shape);
-    if (rows[i].middle == dnnl_alg_kind_undef) break;
-    return reduce_middle(builder, rows[i].middle, scale, &shape);
+    remainder left = all_of(x, eg_attr_at(spec->attrs, rows[i].axes)->ints);
+    return add_passes(builder, &rows[i], &left);
   }
-  return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for these axes",
-                 eg_op_info_of((eg_op)spec->attrs->op)->name);
+  return no_kernel(builder);
 }

@@ -74,9 +74,9 @@ static eg_conv_problem problem_of(const conv_shape *shape, const int64_t *w_stri
                              .dtype = shape->large->dtype,
                              .rank = shape->large->rank == 3 ? 4 : shape->large->rank,
                              .allows_winograd = shape->allows_winograd};
-  eg_stored_strides(shape->large, strides);
+  eg_type_strides(shape->large, strides);
   set_tensor(shape->large, strides, problem.x, problem.x_strides);
-  eg_stored_strides(shape->small, strides);
+  eg_type_strides(shape->small, strides);
   set_tensor(shape->small, strides, problem.y, problem.y_strides);
   set_tensor(shape->w, w_strides, problem.w, problem.w_strides);
   set_window(shape->attrs->slots, shape->large->rank - 2, &problem);
@@ -98,11 +98,11 @@ static egraph_status place_weights(eg_cuda_builder *builder, const conv_shape *s
   eg_type like = *w;
   *out = shape->places[2];
   like.layout.format = shape->large->layout.format;
-  eg_stored_strides(&like, out_strides);
+  eg_type_strides(&like, out_strides);
   if (like.layout.format == w->layout.format) return EGRAPH_OK;
   eg_block from = {.place = *out},
            to = {.place = eg_cuda_scratch(builder, eg_type_bytes(w))};
-  eg_stored_strides(w, from.strides);
+  eg_type_strides(w, from.strides);
   memcpy(to.strides, out_strides, w->rank * sizeof *out_strides);
   *out = to.place;
   return eg_cuda_add_move(builder, w->rank, w->dims, eg_dtype_bytes(w->dtype), &to,
@@ -133,7 +133,7 @@ static egraph_status add_planned(eg_cuda_builder *builder, const conv_shape *sha
 static void set_strides(const eg_type *type, int64_t *out) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   uint32_t lead = EG_POOL_RANK + 2 - type->rank;
-  eg_stored_strides(type, strides);
+  eg_type_strides(type, strides);
   for (uint32_t d = 0; d < type->rank; d++)
     out[d < 2 ? d : d + lead] = strides[d];
 }

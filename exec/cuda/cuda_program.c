@@ -171,9 +171,7 @@ static const eg_program_vtable program_vtable = {
 
 static bool is_foreign(const eg_type *types, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
-    if (eg_type_elements(&types[i]) == 0 ||
-        eg_format_block((eg_format)types[i].layout.format) > 1)
-      return true;
+    if (eg_type_elements(&types[i]) == 0 || eg_type_is_blocked(&types[i])) return true;
   return false;
 }
 

@@ -27,7 +27,7 @@ typedef struct nest {
 static void note_term(nest *n, uint32_t tensor, const eg_type *type,
                       const eg_labels *term) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
-  eg_stored_strides(type, strides);
+  eg_type_strides(type, strides);
   for (uint32_t d = 0; d < term->rank; d++) {
     int64_t *stride = &n->strides[tensor][term->label[d]];
     if (type->dims[d] == 1) continue; // broadcast, or nowhere to go

@@ -71,7 +71,7 @@ egraph_status eg_cuda_fill(eg_cuda_builder *builder) {
 
 static eg_block block_of(eg_device_place place, const eg_type *type) {
   eg_block block = {.place = place};
-  eg_stored_strides(type, block.strides);
+  eg_type_strides(type, block.strides);
   return block;
 }
 
@@ -98,7 +98,7 @@ egraph_status eg_cuda_transpose(eg_cuda_builder *builder) {
   const eg_ints *perm = &eg_attr_at(spec->attrs, EG_A_TRANSPOSE_PERM)->ints;
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   eg_block from = {.place = eg_device_operand(0)};
-  eg_stored_strides(&spec->inputs[0], strides);
+  eg_type_strides(&spec->inputs[0], strides);
   for (uint32_t d = 0; d < spec->results[0].rank; d++)
     from.strides[d] = strides[perm->data[d]];
   return move_all(builder, &from);

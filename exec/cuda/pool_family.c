@@ -11,8 +11,8 @@ static void set_window(const eg_attr *slots, const eg_type *small, const eg_type
                        eg_pooling *work) {
   uint32_t spatial = large->rank - 2, lead = EG_POOL_RANK - spatial;
   int64_t from[EGRAPH_MAX_RANK] = {0}, to[EGRAPH_MAX_RANK] = {0};
-  eg_stored_strides(large, from);
-  eg_stored_strides(small, to);
+  eg_type_strides(large, from);
+  eg_type_strides(small, to);
   for (uint32_t d = 0; d < 2; d++) {
     work->large_strides[d] = from[d];
     work->small_strides[d] = to[d];

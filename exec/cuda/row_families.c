@@ -32,7 +32,7 @@ static egraph_status add_reduction(eg_cuda_builder *builder, eg_op op, uint32_t 
   if (!eg_accumulation_of(x->dtype, &compute))
     return eg_cuda_refuse(builder, "its element type");
   work.compute = (int32_t)compute;
-  eg_stored_strides(x, strides);
+  eg_type_strides(x, strides);
   for (uint32_t d = 0; d < x->rank; d++) {
     bool is_folded = (folded & 1u << d) != 0;
     eg_loop_add(is_folded ? &gone : &kept, x->dims[d],
@@ -85,7 +85,7 @@ egraph_status eg_cuda_global_pool(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   bool is_max = spec->attrs->op == EG_OP_GLOBAL_MAX_POOL;
   int64_t strides[EGRAPH_MAX_RANK] = {0};
-  eg_stored_strides(&spec->results[0], strides);
+  eg_type_strides(&spec->results[0], strides);
   uint32_t all = (1u << spec->inputs[0].rank) - 1;
   return add_reduction(builder, is_max ? EG_OP_REDUCE_MAX : EG_OP_REDUCE_MEAN, all & ~3u,
                        strides, false);
@@ -123,8 +123,8 @@ static egraph_status add_axis(eg_cuda_builder *builder, int64_t axis, bool is_lo
   eg_compute compute;
   if (!eg_accumulation_of(x->dtype, &compute))
     return eg_cuda_refuse(builder, "its element type");
-  eg_stored_strides(x, from);
-  eg_stored_strides(&builder->spec->results[0], to);
+  eg_type_strides(x, from);
+  eg_type_strides(&builder->spec->results[0], to);
   for (uint32_t d = 0; d < x->rank; d++)
     if (d != at) eg_loop_add(&plan, x->dims[d], (int64_t[]){to[d], from[d]});
   axis_payload work = {.rows = {.size = x->dims[at],
@@ -222,8 +222,8 @@ static bool channel_loop(const eg_node_spec *spec, eg_device_loop *out) {
   const eg_type *x = &spec->inputs[0];
   int64_t from[EGRAPH_MAX_RANK] = {0}, to[EGRAPH_MAX_RANK] = {0};
   eg_loop_plan plan = {.tensors = 3};
-  eg_stored_strides(x, from);
-  eg_stored_strides(&spec->results[0], to);
+  eg_type_strides(x, from);
+  eg_type_strides(&spec->results[0], to);
   for (uint32_t d = 0; d < x->rank; d++)
     eg_loop_add(&plan, x->dims[d], (int64_t[]){to[d], from[d], d == 1 ? 1 : 0});
   return eg_loop_merge(&plan, out);
@@ -260,7 +260,7 @@ static egraph_status run_channel_window(const eg_cuda_device *device, const void
 egraph_status eg_cuda_lrn(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   int64_t size = eg_attr_at(spec->attrs, EG_A_LRN_SIZE)->i, strides[EGRAPH_MAX_RANK];
-  eg_stored_strides(&spec->inputs[0], strides);
+  eg_type_strides(&spec->inputs[0], strides);
   eg_channel_window work = {.channels = spec->inputs[0].dims[1],
                             .step = strides[1],
                             .size = size,

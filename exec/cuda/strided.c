@@ -5,25 +5,9 @@
 
 // ---- strides --------------------------------------------------------------------
 
-void eg_stored_strides(const eg_type *type, int64_t *out) {
-  const int64_t *dims = type->dims;
-  if (type->layout.format == EG_FORMAT_NHWC) {
-    out[0] = dims[1] * dims[2] * dims[3];
-    out[1] = 1;
-    out[2] = dims[1] * dims[3];
-    out[3] = dims[1];
-    return;
-  }
-  int64_t stride = 1;
-  for (uint32_t d = type->rank; d-- > 0;) {
-    out[d] = stride;
-    stride *= dims[d];
-  }
-}
-
 void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *out) {
   int64_t own[EGRAPH_MAX_RANK] = {0};
-  eg_stored_strides(operand, own);
+  eg_type_strides(operand, own);
   uint32_t lead = result->rank - operand->rank;
   for (uint32_t d = 0; d < result->rank; d++)
     out[d] = d < lead || operand->dims[d - lead] == 1 ? 0 : own[d - lead];
@@ -145,7 +129,7 @@ egraph_status eg_cuda_add_pointwise(eg_cuda_builder *builder, eg_op op,
                        .compute = (int32_t)compute,
                        .dtype = {(int32_t)result->dtype},
                        .params = {params[0], params[1]}};
-  eg_stored_strides(result, strides[0]);
+  eg_type_strides(result, strides[0]);
   for (uint32_t i = 0; i < count; i++) {
     eg_spread_strides(result, operands[i].type, strides[i + 1]);
     places[i + 1] = operands[i].place;

@@ -7,8 +7,6 @@
 
 #include "exec/cuda/cuda_program.h"
 
-/// Strides of a tensor in elements, as it is stored (plain or nhwc).
-void eg_stored_strides(const eg_type *type, int64_t *out);
 /// Strides of an operand in the dimensions of a result that it broadcasts to.
 void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *out);
 
