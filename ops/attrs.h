@@ -40,7 +40,8 @@ typedef enum eg_attr_kind { EG_ATTR_KIND_LIST(EG_ATTR_KIND_ENUM) } eg_attr_kind;
 typedef enum eg_act { EG_ACT_LIST(EG_ACT_ENUM) EG_ACT_COUNT } eg_act;
 #undef EG_ACT_ENUM
 
-/// Attribute `algorithm` of conv, in the order of its symbols.
+/// Attribute `algorithm` of convolutions and their gradients, in the order of its
+/// symbols.
 typedef enum eg_conv_algorithm { EG_CONV_DIRECT, EG_CONV_WINOGRAD } eg_conv_algorithm;
 
 typedef struct eg_ints {

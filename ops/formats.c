@@ -134,8 +134,9 @@ static bool groups_allow(int64_t group, int64_t in, int64_t made, int64_t block)
 
 // Winograd kernels transform whole blocks of channels; elsewhere the
 // algorithm is not offered.
-static bool algorithm_allows(const node_types *node, eg_format format) {
-  return eg_attr_at(node->attrs, EG_A_CONV_ALGORITHM)->i == EG_CONV_DIRECT ||
+static bool algorithm_allows(const node_types *node, eg_attr_slot algorithm,
+                             eg_format format) {
+  return eg_attr_at(node->attrs, algorithm)->i == EG_CONV_DIRECT ||
          format == EG_FORMAT_NCHW16C;
 }
 
@@ -146,7 +147,7 @@ static bool conv_allows(const node_types *node, eg_format format,
          groups_allow(eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i,
                       node->inputs[0].dims[1], node->results->dims[1],
                       eg_format_block(format)) &&
-         algorithm_allows(node, format);
+         algorithm_allows(node, EG_A_CONV_ALGORITHM, format);
 }
 
 static bool has_few_channels(const eg_type *x) {
@@ -158,12 +159,13 @@ static bool first_conv_allows(const node_types *node, eg_format format,
   if (node->count > 3) choice->input[3] = (uint8_t)format;
   return has_few_channels(&node->inputs[0]) && eg_format_fits(node->results, format) &&
          eg_attr_at(node->attrs, EG_A_CONV_GROUP)->i == 1 &&
-         algorithm_allows(node, format);
+         algorithm_allows(node, EG_A_CONV_ALGORITHM, format);
 }
 
 static bool conv_transpose_allows(const node_types *node, eg_format format,
                                   eg_format_choice *choice) {
   return first_allows(node, format, choice) &&
+         algorithm_allows(node, EG_A_CONV_TRANSPOSE_ALGORITHM, format) &&
          groups_allow(eg_attr_at(node->attrs, EG_A_CONV_TRANSPOSE_GROUP)->i,
                       node->inputs[0].dims[1], node->results->dims[1],
                       eg_format_block(format));
@@ -174,9 +176,10 @@ static bool grad_weight_allows(const node_types *node, eg_format format,
                                eg_format_choice *choice) {
   bool fits = operands_allow(node, format, choice);
   choice->output = EG_FORMAT_PLAIN;
-  return fits && groups_allow(eg_attr_at(node->attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i,
-                              node->inputs[0].dims[1], node->inputs[1].dims[1],
-                              eg_format_block(format));
+  return fits && algorithm_allows(node, EG_A_CONV_GRAD_WEIGHT_ALGORITHM, format) &&
+         groups_allow(eg_attr_at(node->attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i,
+                      node->inputs[0].dims[1], node->inputs[1].dims[1],
+                      eg_format_block(format));
 }
 
 static bool first_grad_weight_allows(const node_types *node, eg_format format,
@@ -184,6 +187,7 @@ static bool first_grad_weight_allows(const node_types *node, eg_format format,
   choice->input[1] = (uint8_t)format;
   choice->output = EG_FORMAT_PLAIN;
   return has_few_channels(&node->inputs[0]) && eg_format_fits(&node->inputs[1], format) &&
+         algorithm_allows(node, EG_A_CONV_GRAD_WEIGHT_ALGORITHM, format) &&
          eg_attr_at(node->attrs, EG_A_CONV_GRAD_WEIGHT_GROUP)->i == 1;
 }
 

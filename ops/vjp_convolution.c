@@ -9,6 +9,8 @@ static eg_attr ints_attr(const int64_t *data, uint32_t len) {
   return (eg_attr){.kind = EG_ATTR_INTS, .ints = {.data = data, .len = len}};
 }
 
+static const eg_attr DIRECT = {.kind = EG_ATTR_SYMBOL, .i = EG_CONV_DIRECT};
+
 /// What a convolution, a transposed one and the weight gradient have in common.
 typedef struct window_attrs {
   eg_attr strides, pads, dilations, group;
@@ -26,8 +28,12 @@ static window_attrs window_attrs_of(const eg_vjp *v) {
 static eg_ref grad_weight(const eg_vjp *v, const window_attrs *attrs, eg_ref x,
                           eg_ref d) {
   const eg_type *w = eg_vjp_type(v, W);
-  const eg_attr slots[] = {attrs->strides, attrs->pads, attrs->dilations, attrs->group,
-                           ints_attr(w->dims + 2, w->rank - 2)};
+  const eg_attr slots[] = {attrs->strides,
+                           attrs->pads,
+                           attrs->dilations,
+                           attrs->group,
+                           ints_attr(w->dims + 2, w->rank - 2),
+                           DIRECT};
   return eg_build_node(v->b, EG_OP_CONV_GRAD_WEIGHT, slots, (const eg_ref[]){x, d}, 2);
 }
 
@@ -50,8 +56,9 @@ static eg_ref conv_data(const eg_vjp *v, const window_attrs *attrs, eg_ref d) {
     extra[i] = x->dims[i + 2] + window.pad_begin + window.pad_end - reach -
                (y->dims[i + 2] - 1) * window.stride;
   }
-  const eg_attr slots[] = {attrs->strides, attrs->pads, attrs->dilations,
-                           ints_attr(extra, x->rank - 2), attrs->group};
+  const eg_attr slots[] = {attrs->strides,   attrs->pads,
+                           attrs->dilations, ints_attr(extra, x->rank - 2),
+                           attrs->group,     DIRECT};
   return eg_build_node(v->b, EG_OP_CONV_TRANSPOSE, slots,
                        (const eg_ref[]){d, v->inputs[W]}, 2);
 }

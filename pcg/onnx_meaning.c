@@ -150,6 +150,12 @@ static egraph_status mean_conv(eg_onnx_body *body, const eg_onnx_item *item) {
   return finish(body, item, sum, EG_A_CONV_ACT, EG_A_CONV_ACT_ALPHA, EG_A_CONV_ACT_BETA);
 }
 
+static egraph_status mean_conv_transpose(eg_onnx_body *body, const eg_onnx_item *item) {
+  eg_onnx_item plain = *item;
+  plain.name = "";
+  return eg_onnx_write_standard(body, &plain);
+}
+
 // Swaps the last two dimensions; a vector has nothing to swap.
 static egraph_status swap_last(eg_onnx_body *body, const char *x, uint32_t rank,
                                const char **out) {
@@ -363,6 +369,7 @@ static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) 
   X(SILU, mean_silu)                                                                     \
   X(GELU, mean_gelu)                                                                     \
   X(CONV, mean_conv)                                                                     \
+  X(CONV_TRANSPOSE, mean_conv_transpose)                                                 \
   X(MATMUL, mean_matmul)                                                                 \
   X(RMS_NORM, mean_rms_norm)                                                             \
   X(GROUP_NORM, mean_group_norm)                                                         \
@@ -384,8 +391,10 @@ static const meaning_writer meanings[EG_OP_COUNT] = {
 };
 
 // True when every fused part of a contraction is absent, nothing is transposed, and
-// nothing is said about the algorithm, which a standard Conv could not keep.
+// nothing is said about the algorithm, which standard operators could not keep.
 static bool is_plain_contraction(const eg_onnx_item *item) {
+  if (item->attrs->op == EG_OP_CONV_TRANSPOSE)
+    return int_of(item, EG_A_CONV_TRANSPOSE_ALGORITHM) == EG_CONV_DIRECT;
   if (item->attrs->op == EG_OP_CONV)
     return int_of(item, EG_A_CONV_ACT) == EG_ACT_NONE && item->input_count <= 3 &&
            int_of(item, EG_A_CONV_ALGORITHM) == EG_CONV_DIRECT;
@@ -396,7 +405,8 @@ static bool is_plain_contraction(const eg_onnx_item *item) {
 bool eg_onnx_needs_function(const eg_onnx_item *item) {
   eg_op op = (eg_op)item->attrs->op;
   if (meanings[op] == NULL) return false;
-  if (op == EG_OP_CONV || op == EG_OP_MATMUL) return !is_plain_contraction(item);
+  if (op == EG_OP_CONV || op == EG_OP_CONV_TRANSPOSE || op == EG_OP_MATMUL)
+    return !is_plain_contraction(item);
   if (meanings[op] == mean_nothing) return item->attrs->slots[0].ints.len == 0;
   return true;
 }

@@ -118,6 +118,16 @@ static egraph_status write_conv(eg_onnx_body *body, const eg_onnx_item *item) {
   return eg_onnx_put_ints(body, node, "strides", strides.data, strides.len);
 }
 
+/// All slots but the last one, the algorithm.
+static egraph_status write_conv_transpose(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_op_info *op = eg_op_info_of(EG_OP_CONV_TRANSPOSE);
+  Onnx__NodeProto *node;
+  EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
+  for (uint16_t i = 0; i < EG_A_CONV_TRANSPOSE_ALGORITHM - EG_A_BASE_CONV_TRANSPOSE; i++)
+    EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));
+  return EGRAPH_OK;
+}
+
 static egraph_status write_matmul(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
   return put_item(body, item, "MatMul", NULL, 0, &node);
@@ -449,6 +459,7 @@ static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) 
 #define STANDARD_LIST(X)                                                                 \
   X(FILL, write_fill)                                                                    \
   X(CLIP, write_clip)                                                                    \
+  X(CONV_TRANSPOSE, write_conv_transpose)                                                \
   X(CONV, write_conv)                                                                    \
   X(MATMUL, write_matmul)                                                                \
   X(REDUCE_SUM, write_reduce)                                                            \

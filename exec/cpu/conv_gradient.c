@@ -35,7 +35,8 @@ static int64_t end_padding(const eg_node_spec *spec, uint32_t i) {
          spec->inputs[OPERAND_X].dims[i + 2];
 }
 
-static egraph_status plan_operation(const eg_node_spec *spec, gradient_plan *plan) {
+static egraph_status plan_operation(const eg_node_spec *spec, dnnl_alg_kind_t alg,
+                                    gradient_plan *plan) {
   const eg_attrs *attrs = spec->attrs;
   const eg_type *x = &spec->inputs[OPERAND_X], *d = &spec->inputs[OPERAND_COTANGENT];
   dnnl_memory_desc_t any_x, any_d, any_w;
@@ -52,12 +53,12 @@ static egraph_status plan_operation(const eg_node_spec *spec, gradient_plan *pla
     dilates[i] = eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_DILATIONS)->ints.data[i] - 1;
     end[i] = end_padding(spec, i);
   }
-  return eg_dnnl_check(
-      dnnl_dilated_convolution_backward_weights_desc_init(
-          &plan->operation, dnnl_convolution_direct, &any_x, &any_w, NULL, &any_d,
-          eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_STRIDES)->ints.data, dilates,
-          eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_PADS)->ints.data, end),
-      "gradient of weights");
+  return eg_dnnl_check(dnnl_dilated_convolution_backward_weights_desc_init(
+                           &plan->operation, alg, &any_x, &any_w, NULL, &any_d,
+                           eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_STRIDES)->ints.data,
+                           dilates,
+                           eg_attr_at(attrs, EG_A_CONV_GRAD_WEIGHT_PADS)->ints.data, end),
+                       "gradient of weights");
 }
 
 /// Operands and result in the formats that the primitive wants.
@@ -100,6 +101,25 @@ static egraph_status add_stages(eg_cpu_builder *builder, const gradient_plan *pl
                             eg_place_result(0), &plan->result);
 }
 
+static egraph_status describe(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
+                              gradient_plan *plan, dnnl_primitive_desc_t *out) {
+  EG_TRY(plan_operation(builder->spec, alg, plan));
+  return eg_cpu_describe(builder, &plan->operation, NULL, "gradient of weights", out);
+}
+
+// Where oneDNN has no Winograd kernel the direct one computes the same.
+static egraph_status choose(eg_cpu_builder *builder, gradient_plan *plan,
+                            dnnl_primitive_desc_t *out) {
+  bool wants_winograd =
+      eg_attr_at(builder->spec->attrs, EG_A_CONV_GRAD_WEIGHT_ALGORITHM)->i ==
+      EG_CONV_WINOGRAD;
+  if (wants_winograd) {
+    egraph_status status = describe(builder, dnnl_convolution_winograd, plan, out);
+    if (status != EGRAPH_E_UNSUPPORTED) return status;
+  }
+  return describe(builder, dnnl_convolution_direct, plan, out);
+}
+
 egraph_status eg_cpu_conv_grad_weight(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
@@ -107,9 +127,7 @@ egraph_status eg_cpu_conv_grad_weight(eg_cpu_builder *builder) {
     return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                    "conv-grad-weight: oneDNN has 1 to 3 spatial dimensions");
   gradient_plan plan;
-  EG_TRY(plan_operation(spec, &plan));
   dnnl_primitive_desc_t primitive;
-  EG_TRY(
-      eg_cpu_describe(builder, &plan.operation, NULL, "gradient of weights", &primitive));
+  EG_TRY(choose(builder, &plan, &primitive));
   return add_stages(builder, &plan, primitive);
 }

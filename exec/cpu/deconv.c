@@ -31,7 +31,8 @@ static egraph_status plan_weights(const eg_node_spec *spec, deconv_plan *plan,
                               &plan->weights);
 }
 
-static egraph_status plan_operation(const eg_node_spec *spec, deconv_plan *plan) {
+static egraph_status plan_operation(const eg_node_spec *spec, dnnl_alg_kind_t alg,
+                                    deconv_plan *plan) {
   const eg_attrs *attrs = spec->attrs;
   uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
   const int64_t *pads = eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_PADS)->ints.data;
@@ -43,12 +44,12 @@ static egraph_status plan_operation(const eg_node_spec *spec, deconv_plan *plan)
   }
   dnnl_memory_desc_t any;
   EG_TRY(plan_weights(spec, plan, &any));
-  return eg_dnnl_check(
-      dnnl_dilated_deconvolution_forward_desc_init(
-          &plan->operation, dnnl_forward_inference, dnnl_deconvolution_direct, &plan->x,
-          &any, plan->has_bias ? &plan->bias : NULL, &plan->result,
-          eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_STRIDES)->ints.data, dilates, pads, end),
-      "transposed convolution");
+  return eg_dnnl_check(dnnl_dilated_deconvolution_forward_desc_init(
+                           &plan->operation, dnnl_forward_inference, alg, &plan->x, &any,
+                           plan->has_bias ? &plan->bias : NULL, &plan->result,
+                           eg_attr_at(attrs, EG_A_CONV_TRANSPOSE_STRIDES)->ints.data,
+                           dilates, pads, end),
+                       "transposed convolution");
 }
 
 static egraph_status add_stage(eg_cpu_builder *builder, const deconv_plan *plan,
@@ -76,6 +77,25 @@ static egraph_status add_stage(eg_cpu_builder *builder, const deconv_plan *plan,
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 
+static egraph_status describe(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
+                              deconv_plan *plan, dnnl_primitive_desc_t *out) {
+  EG_TRY(plan_operation(builder->spec, alg, plan));
+  return eg_cpu_describe(builder, &plan->operation, NULL, "transposed convolution", out);
+}
+
+// Where oneDNN has no Winograd kernel the direct one computes the same.
+static egraph_status choose(eg_cpu_builder *builder, deconv_plan *plan,
+                            dnnl_primitive_desc_t *out) {
+  bool wants_winograd =
+      eg_attr_at(builder->spec->attrs, EG_A_CONV_TRANSPOSE_ALGORITHM)->i ==
+      EG_CONV_WINOGRAD;
+  if (wants_winograd) {
+    egraph_status status = describe(builder, dnnl_deconvolution_winograd, plan, out);
+    if (status != EGRAPH_E_UNSUPPORTED) return status;
+  }
+  return describe(builder, dnnl_deconvolution_direct, plan, out);
+}
+
 egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
@@ -86,9 +106,7 @@ egraph_status eg_cpu_conv_transpose(eg_cpu_builder *builder) {
   EG_TRY(eg_dnnl_desc(&spec->inputs[OPERAND_X], &plan.x));
   EG_TRY(eg_dnnl_desc(&spec->results[0], &plan.result));
   if (plan.has_bias) EG_TRY(eg_dnnl_desc(&spec->inputs[OPERAND_BIAS], &plan.bias));
-  EG_TRY(plan_operation(spec, &plan));
   dnnl_primitive_desc_t primitive;
-  EG_TRY(eg_cpu_describe(builder, &plan.operation, NULL, "transposed convolution",
-                         &primitive));
+  EG_TRY(choose(builder, &plan, &primitive));
   return add_stage(builder, &plan, primitive);
 }

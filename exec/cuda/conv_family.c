@@ -209,8 +209,11 @@ static egraph_status add_bias(eg_cuda_builder *builder) {
                                2);
 }
 
+static bool allows_winograd(const eg_node_spec *spec, eg_attr_slot algorithm) {
+  return eg_attr_at(spec->attrs, algorithm)->i == EG_CONV_WINOGRAD;
+}
+
 egraph_status eg_cuda_conv(eg_cuda_builder *builder) {
-  enum { DIRECT };
   const eg_node_spec *spec = builder->spec;
   const conv_shape shape = {
       .kind = EG_CONV_SMALL,
@@ -220,7 +223,7 @@ egraph_status eg_cuda_conv(eg_cuda_builder *builder) {
       .w = &spec->inputs[OPERAND_SECOND],
       .places = {eg_device_result(0), eg_device_operand(OPERAND_FIRST),
                  eg_device_operand(OPERAND_SECOND)},
-      .allows_winograd = eg_attr_at(spec->attrs, EG_A_CONV_ALGORITHM)->i != DIRECT};
+      .allows_winograd = allows_winograd(spec, EG_A_CONV_ALGORITHM)};
   EG_TRY(add_conv(builder, &shape));
   if (spec->input_count > OPERAND_BIAS) EG_TRY(add_bias(builder));
   if (spec->input_count > OPERAND_Z) EG_TRY(eg_cuda_add_addend(builder, OPERAND_Z));
@@ -231,27 +234,29 @@ egraph_status eg_cuda_conv(eg_cuda_builder *builder) {
 
 egraph_status eg_cuda_conv_transpose(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  const conv_shape shape = {.kind = EG_CONV_LARGE,
-                            .attrs = spec->attrs,
-                            .small = &spec->inputs[OPERAND_FIRST],
-                            .large = &spec->results[0],
-                            .w = &spec->inputs[OPERAND_SECOND],
-                            .places = {eg_device_operand(OPERAND_FIRST),
-                                       eg_device_result(0),
-                                       eg_device_operand(OPERAND_SECOND)}};
+  const conv_shape shape = {
+      .kind = EG_CONV_LARGE,
+      .attrs = spec->attrs,
+      .small = &spec->inputs[OPERAND_FIRST],
+      .large = &spec->results[0],
+      .w = &spec->inputs[OPERAND_SECOND],
+      .places = {eg_device_operand(OPERAND_FIRST), eg_device_result(0),
+                 eg_device_operand(OPERAND_SECOND)},
+      .allows_winograd = allows_winograd(spec, EG_A_CONV_TRANSPOSE_ALGORITHM)};
   EG_TRY(add_conv(builder, &shape));
   return spec->input_count > OPERAND_BIAS ? add_bias(builder) : EGRAPH_OK;
 }
 
 egraph_status eg_cuda_conv_grad_weight(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  const conv_shape shape = {.kind = EG_CONV_WEIGHT,
-                            .attrs = spec->attrs,
-                            .small = &spec->inputs[OPERAND_SECOND],
-                            .large = &spec->inputs[OPERAND_FIRST],
-                            .w = &spec->results[0],
-                            .places = {eg_device_operand(OPERAND_SECOND),
-                                       eg_device_operand(OPERAND_FIRST),
-                                       eg_device_result(0)}};
+  const conv_shape shape = {
+      .kind = EG_CONV_WEIGHT,
+      .attrs = spec->attrs,
+      .small = &spec->inputs[OPERAND_SECOND],
+      .large = &spec->inputs[OPERAND_FIRST],
+      .w = &spec->results[0],
+      .places = {eg_device_operand(OPERAND_SECOND), eg_device_operand(OPERAND_FIRST),
+                 eg_device_result(0)},
+      .allows_winograd = allows_winograd(spec, EG_A_CONV_GRAD_WEIGHT_ALGORITHM)};
   return add_conv(builder, &shape);
 }
