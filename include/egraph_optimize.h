@@ -158,9 +158,11 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
 EGRAPH_API void egraph_result_destroy(egraph_result *result);
 
 /// What costs of operators rest on: how many are given by override_cost, measured on this
-/// machine, estimated by a model that was fitted to such measurements, or guessed (the
-/// model of a plain CPU core, nothing like them was measured; or a second, because no
-/// back-end runs them). Operators that cost nothing are not counted.
+/// machine, estimated by a model that was fitted to such measurements, or guessed (by the
+/// figures of a machine, or the model of a plain CPU core: nothing like them was
+/// measured; or a second, because no back-end runs them). Operators that cost nothing are
+/// not counted. Of a plan: its steps, of one device's part, and reorders; compared are
+/// the strategies of operators on all meshes.
 typedef struct egraph_cost_basis {
   uint32_t given, measured, estimated, guessed;
 } egraph_cost_basis;
@@ -197,6 +199,8 @@ typedef struct egraph_report {
   uint32_t nodes_before, nodes_after;  // of the graph, weight-only ones excluded; of a
                                        // training step all, as given and as planned
   uint32_t measured;                   // operators measured in this call
+  egraph_cost_basis basis;             // of the optimized graph's operators
+  egraph_cost_basis compared;          // of all variants of operators that were compared
   double total_seconds;
 
   // Of one device; otherwise 0.
@@ -206,13 +210,11 @@ typedef struct egraph_report {
   double tree_cost, dag_cost;         // what the greedy extractors reach
   double saturate_work, extract_work; // millions of steps: the same on a busy machine
   double saturate_seconds, profile_seconds, extract_seconds;
-  uint32_t measured_again;    // measurements repeated, because they decide (settle_limit)
-  bool is_order_clear;        // no rival is within the errors of measured costs; true
-                              // where nothing is measured in this call
-  uint32_t busy;              // measurements of this call made while others used the
-                              // machine (a quarter of it or more)
-  egraph_cost_basis basis;    // of the optimized graph's operators
-  egraph_cost_basis compared; // of all variants of operators that were compared
+  uint32_t measured_again; // measurements repeated, because they decide (settle_limit)
+  bool is_order_clear;     // no rival is within the errors of measured costs; true
+                           // where nothing is measured in this call
+  uint32_t busy;           // measurements of this call made while others used the
+                           // machine (a quarter of it or more)
 
   // Of a plan; otherwise 0 and NULL.
   uint32_t meshes;     // that were tried

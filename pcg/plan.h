@@ -29,6 +29,16 @@ typedef struct eg_plan_state {
 } eg_plan_state;
 EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
 
+/// What the seconds of a step rest on.
+typedef enum eg_price_basis {
+  EG_PRICE_FREE,
+  EG_PRICE_GIVEN,     // by the caller
+  EG_PRICE_MEASURED,  // on this device
+  EG_PRICE_ESTIMATED, // by a model that was fitted to such measurements
+  EG_PRICE_GUESSED,   // by assumed figures of the device alone
+  EG_PRICE_BASES
+} eg_price_basis;
+
 typedef struct eg_plan_step {
   bool is_move;
   eg_phase phase;
@@ -41,6 +51,7 @@ typedef struct eg_plan_step {
   eg_transition transition;
   // both: what the plan was made with, seconds of one execution, in one block
   double seconds;
+  uint32_t basis;       // eg_price_basis of an operator or reorder; not in files
   uint32_t more_blocks; // beside its own that it stands for, as of states
 } eg_plan_step;
 EG_VEC_DEFINE(eg_plan_steps, eg_plan_step);

@@ -191,6 +191,8 @@ static void report_json(const egraph_result *result, const char *certificate) {
   json_int("nodes", plan != NULL ? r->nodes_after : r->nodes_before);
   json_int("blocks", r->blocks);
   json_int("measured", r->measured);
+  print_basis_json("costs", &r->basis);
+  print_basis_json("costs_compared", &r->compared);
   json_open("egraph", '{');
   json_int("nodes", r->nodes);
   json_int("classes", r->classes);
@@ -264,6 +266,13 @@ static void print_report(const egraph_result *result) {
   if (r->measured != 0)
     printf("measured  %u operators of this host, for the profile database\n",
            r->measured);
+  print_basis_text("costs     steps:", &r->basis);
+  print_basis_text("; strategies compared:", &r->compared);
+  printf("\n");
+  if (r->measured != 0 && r->compared.estimated + r->compared.guessed != 0)
+    printf(
+        "again     the same command measures what is not measured yet: the time for it "
+        "was over\n");
   printf("cost      %.6g s, bound %.6g s, gap %.4f %%, over %s\n", r->cost_after,
          r->bound, 100 * r->gap, r->proven_over);
   if (r->seed != NULL)

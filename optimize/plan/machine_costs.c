@@ -5,12 +5,27 @@
 
 #include "optimize/predict.h"
 
+static eg_price_basis basis_of(const eg_device_cost *device, const eg_node_spec *local,
+                               eg_cost_source source) {
+  switch (source) {
+  case EG_COST_FREE: return EG_PRICE_FREE;
+  case EG_COST_USER: return EG_PRICE_GIVEN;
+  case EG_COST_MEASURED: return EG_PRICE_MEASURED;
+  case EG_COST_ESTIMATED: break;
+  }
+  bool is_calibrated =
+      device->model != NULL && eg_cost_is_calibrated(device->model, local);
+  return is_calibrated ? EG_PRICE_ESTIMATED : EG_PRICE_GUESSED;
+}
+
 static egraph_status price_node(void *self, const eg_node_spec *local,
                                 eg_node_price *out) {
   const eg_machine_costs *costs = self;
-  EG_TRY(eg_device_cost_seconds(&costs->device, local, &out->seconds, NULL));
+  eg_cost_source source;
+  EG_TRY(eg_device_cost_seconds(&costs->device, local, &out->seconds, &source));
+  out->basis = (uint32_t)basis_of(&costs->device, local, source);
   if (!isfinite(out->seconds) && eg_node_spec_is_plain(local))
-    out->seconds = EG_UNPRICED_SECONDS;
+    *out = (eg_node_price){.seconds = EG_UNPRICED_SECONDS, .basis = EG_PRICE_GUESSED};
   return EGRAPH_OK;
 }
 

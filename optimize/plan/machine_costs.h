@@ -4,6 +4,7 @@
 #define EG_OPTIMIZE_PLAN_MACHINE_COSTS_H
 
 #include "optimize/plan/plan_costs.h"
+#include "pcg/plan.h"
 #include "sim/collective.h"
 #include "sim/device_cost.h"
 
@@ -13,6 +14,7 @@ typedef struct eg_machine_costs {
 } eg_machine_costs;
 
 /// `self` is borrowed by the result. A node that the device cannot run costs a second.
+/// The basis of a price is an eg_price_basis.
 eg_plan_costs eg_machine_plan_costs(eg_machine_costs *self);
 
 #endif

@@ -81,6 +81,7 @@ static egraph_status add_move(emitter *e, uint32_t arc) {
                        .to = (uint32_t)plan_of(e)->states.len,
                        .transition = move->transition,
                        .seconds = move->seconds,
+                       .basis = move->basis,
                        .more_blocks = e->space->values.data[value->value].times - 1};
   EG_TRY(add_state(e, to, plan_of(e)->states.data[state].value, step));
   EG_TRY(eg_u32s_push(&e->out->value_at, copy));
@@ -159,13 +160,15 @@ static egraph_status write_node(emitter *e, uint32_t v, const eg_space_operator 
   EG_TRY(add_node(e, v, op));
   const eg_graph_node node = eg_graph_value(e->out->graph, value_made(e, v))->node;
   const eg_graph_node_info info = eg_graph_node_at(e->out->graph, node);
+  const eg_space_strategy *spread = eg_plan_solution_spread(&e->chosen, v);
   eg_plan *plan = plan_of(e);
   eg_plan_step step = {.phase = e->space->values.data[v].phase,
                        .node = node,
                        .operands = (uint32_t)plan->operands.len,
-                       .seconds = eg_plan_solution_spread(&e->chosen, v)->seconds,
+                       .seconds = spread->seconds,
+                       .basis = spread->basis,
                        .more_blocks = e->space->values.data[v].times - 1};
-  memcpy(step.action, eg_plan_solution_spread(&e->chosen, v)->action, sizeof step.action);
+  memcpy(step.action, spread->action, sizeof step.action);
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(eg_u32s_push(&plan->operands,
                         e->state_of_place.data[place_of_copy(e, needs[i])]));

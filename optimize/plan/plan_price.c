@@ -58,6 +58,7 @@ static egraph_status price_node(const eg_plan *plan, eg_plan_step *step,
   eg_node_price price = {.basis = 0};
   EG_TRY(eg_strategy_price(costs, &mine, &plan->mesh, strategy, arena, &price));
   step->seconds = price.seconds;
+  step->basis = price.basis;
   return EGRAPH_OK;
 }
 
@@ -74,6 +75,7 @@ static egraph_status price_move(const eg_plan *plan, eg_plan_step *step,
   if (step->transition.kind == EG_TRANSITION_REORDER) {
     EG_TRY(eg_reorder_price(costs, &from, &to, &price));
     step->seconds = price.seconds;
+    step->basis = price.basis;
     return EGRAPH_OK;
   }
   step->seconds = eg_transition_is_local(step->transition.kind)

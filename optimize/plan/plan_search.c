@@ -94,6 +94,26 @@ static eg_saturation_options saturation_of(plan_job *job) {
   return out;
 }
 
+// ---- what costs rest on ---------------------------------------------------------
+
+static void count_basis(egraph_cost_basis *basis, uint32_t of, uint32_t count) {
+  switch ((eg_price_basis)of) {
+  case EG_PRICE_GIVEN: basis->given += count; break;
+  case EG_PRICE_MEASURED: basis->measured += count; break;
+  case EG_PRICE_ESTIMATED: basis->estimated += count; break;
+  case EG_PRICE_GUESSED: basis->guessed += count; break;
+  case EG_PRICE_FREE:
+  case EG_PRICE_BASES: break;
+  }
+}
+
+static void count_steps(egraph_cost_basis *basis, const eg_plan *plan) {
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    count_basis(basis, step->basis, 1 + step->more_blocks);
+  }
+}
+
 // ---- meshes ---------------------------------------------------------------------
 
 /// Takes a plan over that is cheaper than what there is, and joins the bounds.
@@ -110,6 +130,8 @@ static void keep_best(plan_job *job, const eg_machine_mesh *mesh, eg_planning *p
   out->report.stop = eg_stop_name(planning->stop);
   out->report.stop_words = eg_stop_words(planning->stop);
   out->report.untried += planning->untried;
+  for (uint32_t b = 0; b < EG_PRICE_BASES; b++)
+    count_basis(&out->report.compared, b, planning->compared[b]);
   job->is_of_reached = job->is_of_reached || planning->is_of_reached;
   if (!is_impossible) job->bound = fmin(job->bound, planning->bound);
   if (!is_impossible) job->is_infeasible = false;
@@ -318,6 +340,7 @@ static egraph_status describe(plan_job *job) {
   out->report.cost_before = job->rivals.single_seconds;
   if (!out->has_plan) return EGRAPH_OK;
   EG_TRY(count_nodes(job, plan->graph, &out->report.nodes_after));
+  count_steps(&out->report.basis, plan);
   return eg_rival_list_finish(&job->rivals, job->input->memory_limit, plan,
                               job->input->alloc);
 }

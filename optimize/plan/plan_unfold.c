@@ -19,7 +19,7 @@ typedef struct state {
   eg_phase phase;
   eg_layout layout;
   eg_transition transition;
-  double seconds;
+  eg_node_price price;
   bool is_kept;  // a later phase starts from it
   uint32_t made; // state of the plan, or NONE yet
 } state;
@@ -88,7 +88,7 @@ static egraph_status add_first(unfolder *u, uint32_t value, const eg_layout *lay
 /// The state that a move of a phase makes from another one; there already, or new.
 static egraph_status move_to(unfolder *u, uint32_t from, const eg_layout *layout,
                              eg_phase phase, const eg_transition *transition,
-                             double seconds, uint32_t *out) {
+                             eg_node_price price, uint32_t *out) {
   uint32_t last = u->first.data[u->states.data[from].value];
   for (uint32_t s = last; s != NONE; s = u->states.data[s].next) {
     const state *other = &u->states.data[s];
@@ -105,7 +105,7 @@ static egraph_status move_to(unfolder *u, uint32_t from, const eg_layout *layout
                 .phase = phase,
                 .layout = *layout,
                 .transition = *transition,
-                .seconds = seconds,
+                .price = price,
                 .made = NONE};
   *out = u->states.data[last].next = (uint32_t)u->states.len;
   return states_push(&u->states, mine);
@@ -158,7 +158,7 @@ static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *
     }
     const eg_layout_move *move = &graph.moves.data[i];
     status = move_to(u, *out, &graph.layouts.data[move->to], phase, &move->transition,
-                     move->seconds, out);
+                     (eg_node_price){move->seconds, move->basis}, out);
   }
   eg_u32s_deinit(&next);
   eg_layout_graph_deinit(&graph);
@@ -220,7 +220,7 @@ static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase p
   while (u->path.len != 0) {
     const eg_plan_step *step = &folded->steps.data[eg_u32s_pop(&u->path)];
     EG_TRY(move_to(u, *out, &folded->states.data[step->to].layout, step->phase,
-                   &step->transition, step->seconds, out));
+                   &step->transition, (eg_node_price){step->seconds, step->basis}, out));
   }
   return EGRAPH_OK;
 }
@@ -326,7 +326,8 @@ static egraph_status make_moves(unfolder *u, uint32_t number) {
                         .from = u->states.data[mine->from].made,
                         .to = mine->made,
                         .transition = mine->transition,
-                        .seconds = mine->seconds};
+                        .seconds = mine->price.seconds,
+                        .basis = mine->price.basis};
     EG_TRY(eg_plan_steps_push(&plan_of(u)->steps, row));
   }
   return EGRAPH_OK;
@@ -342,6 +343,7 @@ static egraph_status price_whole(unfolder *u, uint32_t n, eg_plan_step *out) {
   eg_node_price price = {.seconds = 0};
   if (status == EGRAPH_OK) status = u->costs->node(u->costs->self, &spec, &price);
   out->seconds = price.seconds;
+  out->basis = price.basis;
   eg_arena_deinit(&arena);
   return status;
 }

@@ -646,6 +646,8 @@ static egraph_status plan_with(planner *p, eg_machine_costs *costs,
                             &costs->mesh->mesh, &asked));
   p->out->space_seconds = eg_clock_seconds() - start;
   p->out->is_exact = space.is_exact;
+  for (size_t s = 0; s < space.strategies.len; s++)
+    p->out->compared[space.strategies.data[s].basis]++;
   egraph_status status = work_on(p, &space, algebra);
   eg_plan_space_deinit(&space);
   return status;

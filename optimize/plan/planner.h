@@ -71,6 +71,7 @@ typedef struct eg_planning {
   double cut_bound;   // of a folded step: of the whole one, 0 if none is known
   bool is_cancelled;
   uint32_t nodes, classes, iterations; // of the e-graph
+  uint32_t compared[EG_PRICE_BASES];   // strategies of operators by what they rest on
   uint32_t places, arcs; // of the layout problem: values in their layouts, transitions
   eg_stop stop;          // of saturation
   double saturate_seconds, space_seconds, solve_seconds; // the last with the cut

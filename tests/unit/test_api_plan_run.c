@@ -242,6 +242,25 @@ static void operators_and_messages_of_this_host_are_measured_once(void **state) 
   egraph_result_destroy(assumed);
 }
 
+static uint32_t not_measured(const egraph_cost_basis *basis) {
+  return basis->given + basis->estimated + basis->guessed;
+}
+
+static void plans_say_what_their_costs_rest_on(void **state) {
+  (void)state;
+  egraph_result *measured = optimize_measured(NULL, true);
+  egraph_result *assumed = optimize_measured(NULL, false);
+  const egraph_report *m = egraph_result_report(measured);
+  const egraph_report *a = egraph_result_report(assumed);
+  assert_true(m->basis.measured > 0 && not_measured(&m->basis) == 0);
+  assert_true(m->compared.measured > m->basis.measured);
+  assert_int_equal(not_measured(&m->compared), 0);
+  assert_true(a->basis.guessed > 0 && a->compared.guessed >= a->basis.guessed);
+  assert_int_equal(a->basis.measured + a->basis.estimated + a->basis.given, 0);
+  egraph_result_destroy(measured);
+  egraph_result_destroy(assumed);
+}
+
 /// Nothing is measured once the caller wants to stop, and one thread has nobody to talk
 /// to.
 static bool stop_at_once(void *user, const char *phase, const char *line) {
@@ -260,7 +279,9 @@ static void measuring_can_be_stopped(void **state) {
   api_problem problem = measured_alone();
   problem.progress = stop_at_once;
   egraph_result *result = api_optimize_layer(kit, &problem);
-  assert_int_equal(egraph_result_report(result)->measured, 0);
+  const egraph_report *r = egraph_result_report(result);
+  assert_int_equal(r->measured, 0);
+  assert_true(r->basis.guessed > 0); // and that is said
   egraph_result_destroy(result);
 }
 
@@ -291,6 +312,7 @@ int main(void) {
       api_test(deadlines_are_checked),
       api_test(transports_need_devices),
       api_test(operators_and_messages_of_this_host_are_measured_once),
+      api_test(plans_say_what_their_costs_rest_on),
       api_test(measuring_can_be_stopped),
       api_test(measuring_survives_failing_allocations),
   };
