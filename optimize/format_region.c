@@ -35,13 +35,11 @@ typedef struct format_ends {
   bool operand[EG_MAX_FORMAT_OPERANDS], result;
 } format_ends;
 
-static format_ends ends_of(const region *r, eg_node node, const eg_term *term) {
+static format_ends ends_of(const region *r, eg_class class, const eg_term *term) {
   eg_type inputs[EG_MAX_FORMAT_OPERANDS];
   eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
   format_ends ends = {.result = false};
-  if (term->arity > EG_MAX_FORMAT_OPERANDS) return ends;
-  const eg_tensor_fact *made =
-      eg_tensor_egraph_fact(r->egraph, eg_engine_class_of(r->engine, node));
+  const eg_tensor_fact *made = eg_tensor_egraph_fact(r->egraph, class);
   for (uint32_t i = 0; i < term->arity; i++) {
     const eg_tensor_fact *fact = eg_tensor_egraph_fact(r->egraph, term->children[i]);
     inputs[i] = fact->part_count == 0 ? fact->type : made->type; // a part reads a tuple
@@ -59,14 +57,26 @@ static format_ends ends_of(const region *r, eg_node node, const eg_term *term) {
   return ends;
 }
 
-/// Marks what an operator that handles formats reads and writes in them.
+/// Marks all that an operator reads and makes. With so many operands it is plain, but it
+/// stands among those that have formats.
+static egraph_status mark_all(region *r, eg_class class, const eg_term *term) {
+  if (eg_op_info_of((eg_op)term->op)->formats == EG_FORMATS_PLAIN) return EGRAPH_OK;
+  EG_TRY(mark_value(r, class));
+  for (uint32_t i = 0; i < term->arity; i++)
+    EG_TRY(mark_value(r, term->children[i]));
+  return EGRAPH_OK;
+}
+
+/// Marks what an operator that handles formats reads and makes in them.
 static egraph_status mark_operator(region *r, eg_node node) {
   if (r->has_operator[node.id]) return EGRAPH_OK;
   r->has_operator[node.id] = true;
+  eg_class class = eg_engine_class_of(r->engine, node);
   eg_term term = eg_engine_term(r->engine, node);
-  format_ends ends = ends_of(r, node, &term);
-  if (ends.result) EG_TRY(mark_value(r, eg_engine_class_of(r->engine, node)));
-  for (uint32_t i = 0; i < term.arity && i < EG_MAX_FORMAT_OPERANDS; i++)
+  if (term.arity > EG_MAX_FORMAT_OPERANDS) return mark_all(r, class, &term);
+  format_ends ends = ends_of(r, class, &term);
+  if (ends.result) EG_TRY(mark_value(r, class));
+  for (uint32_t i = 0; i < term.arity; i++)
     if (ends.operand[i]) EG_TRY(mark_value(r, term.children[i]));
   return EGRAPH_OK;
 }

@@ -515,12 +515,14 @@ static void our_operators_survive_export(void **state) {
       "(egraph-graph 1)\n"
       "(input x \"float32[1,4,8,8]\")\n(input w \"float32[4,2,3,3]\")\n"
       "(input b \"float32[4]\")\n(input z \"float32[1,4,8,8]\")\n(input a "
-      "\"float32[3,5]\")\n"
+      "\"float32[3,5]\")\n(input y \"float32[4,4,3,3]\")\n"
       "(input c \"float32[7,5]\")\n(input g \"float32[5]\")\n"
       "(let c1 (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] :group 2 :act clip "
       ":act_alpha 0.1 :act_beta 6.0 x w b z) :node first :formats [nhwc])\n"
       "(let c2 (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] :group 2 :act clip "
       ":act_alpha 0.1 :act_beta 6.0 c1 w b z) :formats [nhwc])\n"
+      "(let f (conv-transpose :strides [1 1] :pads [1 1 1 1] :dilations [1 1] "
+      ":output_padding [0 0] :algorithm winograd x y))\n"
       "(let m (matmul :transB 1 :act gelu-tanh a c))\n"
       "(let r (rms-normalization :axis 1 :epsilon 1e-06 a g))\n"
       "(let n (group-normalization :num_groups 2 x b b))\n"
@@ -530,7 +532,8 @@ static void our_operators_survive_export(void **state) {
       "(let i (eye :n 4))\n(let j (conv-identity :channels 4 :kernel_shape [3 3] :group "
       "2))\n"
       "(let q (rsqrt x))\n(let s (square q))\n(let t (silu s))\n(let u (gelu t))\n"
-      "(output c2)\n(output m)\n(output r)\n(output n)\n(output e)\n(output k)\n"
+      "(output c2)\n(output f)\n(output m)\n(output r)\n(output n)\n(output e)\n(output "
+      "k)\n"
       "(output p)\n(output i)\n(output j)\n(output u)\n";
   eg_graph *graph, *again;
   unsigned char *bytes;
@@ -543,7 +546,7 @@ static void our_operators_survive_export(void **state) {
   // does not see.
   Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, size, bytes);
   assert_non_null(model);
-  assert_int_equal(model->n_functions, 13);
+  assert_int_equal(model->n_functions, 14);
   assert_string_equal(model->functions[0]->name, "conv.1");
   assert_string_equal(model->functions[0]->domain, "egraph");
   onnx__model_proto__free_unpacked(model, NULL);
