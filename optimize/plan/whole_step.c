@@ -23,6 +23,8 @@ static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
 // Steps of each search of a whole step that goes on from a plan, of a large one, or where
 // the gap is small.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
+// A gap that the folded step says too little with: the whole one is searched in earnest.
+static const double WIDE_GAP = 0.01;
 
 /// A step whose blocks are folded in groups of so many.
 typedef struct fold {
@@ -387,6 +389,10 @@ static bool is_close(const searcher *s) {
   return layout->late_work != 0 && s->out->gap <= layout->late_gap;
 }
 
+static bool is_wide(const searcher *s) {
+  return s->has_any && s->out->has_plan && s->out->gap > WIDE_GAP;
+}
+
 /// Whether a search of the whole step counts. With rules it has looked at other variants
 /// than those of the folded one, whose bound holds for the latter alone: it must be worth
 /// that.
@@ -405,7 +411,8 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   input.layout.time_limit_seconds = seconds_left(s);
   input.known = s->has_any && s->out->has_plan ? &s->out->emitted.plan : NULL;
   double long_up_to = s->planner->rules != NULL ? TINY_STEP : SMALL_STEP;
-  bool is_minor = input.known != NULL && (s->whole_size > long_up_to || is_close(s));
+  bool is_minor =
+      input.known != NULL && !is_wide(s) && (s->whole_size > long_up_to || is_close(s));
   if (is_minor && (input.layout.work_limit == 0 || input.layout.work_limit > WHOLE_WORK))
     input.layout.work_limit = WHOLE_WORK;
   input.compares = compares && s->planner->compares;
@@ -446,7 +453,7 @@ static egraph_status search(searcher *s) {
   s->out->is_of_reached = has_rules;
   if (s->out->is_cancelled) return EGRAPH_OK;
   bool is_proven = !is_open(s), has_bound = s->out->has_plan && s->out->bound > 0;
-  bool is_told = has_rules && has_bound && !is_small;
+  bool is_told = has_rules && has_bound && !is_small && !is_wide(s);
   bool is_done = is_proven && !s->planner->compares && !has_rules;
   if (is_told || is_done) return EGRAPH_OK;
   if (!is_small && !s->is_mixed) EG_TRY(search_groups(s));
