@@ -8,8 +8,8 @@
 #include "api/require.h"
 #include "base/sexpr.h"
 #include "optimize/predict.h"
-#include "pcg/onnx.h"
-#include "pcg/open_sizes.h"
+#include "pcg/graph/open_sizes.h"
+#include "pcg/onnx/onnx.h"
 
 #define VERSION_TEXT_(a, b, c) #a "." #b "." #c
 #define VERSION_TEXT(a, b, c) VERSION_TEXT_(a, b, c)

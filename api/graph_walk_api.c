@@ -1,7 +1,7 @@
 // Public functions that walk a graph: views of what pcg keeps.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/convert.h"
-#include "pcg/graph.h"
+#include "pcg/graph/graph.h"
 
 static const egraph_value NO_VALUE = {EGRAPH_NONE};
 

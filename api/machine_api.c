@@ -6,8 +6,8 @@
 #include "api/require.h"
 #include "exec/channel_probe.h"
 #include "exec/profile.h"
-#include "pcg/machine_host.h"
-#include "pcg/plan.h"
+#include "pcg/parallel/machine_host.h"
+#include "pcg/plan/plan.h"
 
 /// A node that is bound by what it computes, by memory, by neither.
 static const char *const WORKS[] = {

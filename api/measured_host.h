@@ -5,7 +5,7 @@
 #define EG_API_MEASURED_HOST_H
 
 #include "api/costs.h"
-#include "pcg/machine.h"
+#include "pcg/parallel/machine.h"
 
 typedef struct eg_measured_host {
   egraph_costs *costs; // of which it is a part while it is open; NULL: it is not

@@ -12,7 +12,7 @@
 #include "optimize/plan/machine_costs.h"
 #include "optimize/plan/plan_price.h"
 #include "optimize/predict.h"
-#include "pcg/plan_single.h"
+#include "pcg/plan/plan_single.h"
 
 // ---- costs ----------------------------------------------------------------------
 

@@ -8,8 +8,8 @@
 #include "api/trained.h"
 #include "base/clock.h"
 #include "base/proof.h"
-#include "pcg/open_sizes.h"
-#include "pcg/training_options.h"
+#include "pcg/graph/open_sizes.h"
+#include "pcg/training/training_options.h"
 
 static const double MEASURING_SHARE = 0.5; // of the time
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "rewrites/saturate.h"
+#include "rewrites/saturation/saturate.h"
 
 /// One of any kind.
 typedef union any_options {

@@ -3,7 +3,7 @@
 #ifndef EG_API_PLANNED_H
 #define EG_API_PLANNED_H
 
-#include "pcg/plan_json.h"
+#include "pcg/plan/plan_json.h"
 
 struct egraph_plan {
   egraph_allocator alloc;

@@ -5,9 +5,9 @@
 
 #include "api/planned.h"
 #include "api/require.h"
-#include "pcg/plan_diff.h"
-#include "pcg/plan_remarks.h"
-#include "pcg/plan_text.h"
+#include "pcg/plan/plan_diff.h"
+#include "pcg/plan/plan_remarks.h"
+#include "pcg/plan/plan_text.h"
 
 // ---- the object -----------------------------------------------------------------
 

@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "api/require.h"
-#include "rewrites/rule_ast.h"
-#include "rewrites/rule_class.h"
-#include "rewrites/unity_import.h"
-#include "rewrites/verify.h"
+#include "rewrites/language/rule_ast.h"
+#include "rewrites/language/rule_class.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/unity/unity_import.h"
+#include "rewrites/verify/verify.h"
 
 const char *egraph_math_name(egraph_math math) { return eg_rule_class_name(math); }
 

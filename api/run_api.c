@@ -8,8 +8,8 @@
 #include "api/tensors.h"
 #include "base/quantile.h"
 #include "exec/session.h"
-#include "pcg/open_sizes.h"
-#include "pcg/weights.h"
+#include "pcg/graph/open_sizes.h"
+#include "pcg/graph/weights.h"
 
 enum { DEFAULT_REPEATS = 10 };
 

@@ -2,7 +2,7 @@
 #include "api/tensors.h"
 
 #include "api/convert.h"
-#include "pcg/weights.h"
+#include "pcg/graph/weights.h"
 
 void eg_tensors_free(eg_tensors *tensors) {
   for (size_t i = 0; i < tensors->len; i++)

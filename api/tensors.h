@@ -3,7 +3,7 @@
 #ifndef EG_API_TENSORS_H
 #define EG_API_TENSORS_H
 
-#include "pcg/graph.h"
+#include "pcg/graph/graph.h"
 
 EG_VEC_DEFINE(eg_tensors, eg_tensor);
 

@@ -4,7 +4,7 @@
 
 #include "api/require.h"
 #include "api/terms.h"
-#include "rewrites/symbolic_explain.h"
+#include "rewrites/terms/symbolic_explain.h"
 
 egraph_status egraph_terms_keep_explanations(egraph_terms *terms) {
   EG_REQUIRE(terms);

@@ -4,8 +4,8 @@
 
 #include "api/require.h"
 #include "api/terms.h"
-#include "rewrites/symbolic_file.h"
-#include "rewrites/symbolic_json.h"
+#include "rewrites/terms/symbolic_file.h"
+#include "rewrites/terms/symbolic_json.h"
 
 egraph_status egraph_terms_save(const egraph_terms *terms, const char *path) {
   EG_REQUIRE(terms, path);

@@ -4,7 +4,7 @@
 #ifndef EG_API_TRAINED_H
 #define EG_API_TRAINED_H
 
-#include "pcg/parameters.h"
+#include "pcg/training/parameters.h"
 
 /// Fails with EGRAPH_E_ARGUMENT for a list of patterns that is NULL, or has NULL in it.
 egraph_status eg_training_patterns_check(const egraph_training *training);

@@ -9,7 +9,7 @@
 #include "base/quantile.h"
 #include "exec/session.h"
 #include "optimize/predict.h"
-#include "pcg/open_sizes.h"
+#include "pcg/graph/open_sizes.h"
 
 typedef struct sample {
   double predicted, measured;

@@ -16,7 +16,7 @@
 #include "exec/profile.h"
 #include "exec/rank_program.h"
 #include "optimize/plan/planner.h"
-#include "pcg/weights.h"
+#include "pcg/graph/weights.h"
 
 enum { RANKS = 2, STEPS = 8, MAX_ROUNDS = 100, MAX_INPUTS = 256 };
 

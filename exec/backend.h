@@ -14,7 +14,7 @@
 #define EG_EXEC_BACKEND_H
 
 #include "base/text.h"
-#include "pcg/node_spec.h"
+#include "pcg/graph/node_spec.h"
 
 typedef struct eg_backend eg_backend;
 typedef struct eg_program eg_program;

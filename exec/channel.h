@@ -26,7 +26,7 @@
 #define EG_EXEC_CHANNEL_H
 
 #include "exec/backend.h"
-#include "pcg/mesh.h"
+#include "pcg/parallel/mesh.h"
 
 // Kind, spelling. `count` elements, group of n, own place i:
 #define EG_COLLECTIVE_LIST(X)                                                            \

@@ -5,7 +5,7 @@
 #define EG_EXEC_PROFILE_H
 
 #include "base/evidence.h"
-#include "pcg/node_spec.h"
+#include "pcg/graph/node_spec.h"
 
 typedef struct eg_profiler eg_profiler;
 

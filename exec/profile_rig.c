@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/profile_rig.h"
 
-#include "pcg/spec_copy.h"
-#include "pcg/weights.h"
+#include "pcg/graph/spec_copy.h"
+#include "pcg/graph/weights.h"
 
 enum { ROTATION_BYTES = 48 << 20, MAX_COPIES = 16, SMALL_BYTES = 64 << 10 };
 enum { SETS_BYTES = 16 << 20, MAX_SETS = 8 };

@@ -9,7 +9,7 @@
 #include "exec/rank_program.h"
 #include "exec/regions.h"
 #include "exec/strips.h"
-#include "pcg/spec_copy.h"
+#include "pcg/graph/spec_copy.h"
 
 /// A state of the plan on this rank.
 typedef struct eg_rank_state {

@@ -7,7 +7,7 @@
 //                              --copied, in its memory format------------->  state
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_values.h"
-#include "pcg/weights.h"
+#include "pcg/graph/weights.h"
 
 /// A constant value, whole, in the type of the graph.
 typedef struct constant {

@@ -1,5 +1,5 @@
 // What one rank runs of a plan: one straight line of kernels and moves over one block of
-// memory. A plan of one device (pcg/plan_single.h) is run by the only rank there.
+// memory. A plan of one device (pcg/plan/plan_single.h) is run by the only rank there.
 //
 //   create   local parts of all nodes compiled, memory planned
 //   load     the rank's blocks of the constants, computed, packed as the kernels like
@@ -23,7 +23,7 @@
 #define EG_EXEC_RANK_PROGRAM_H
 
 #include "exec/channel.h"
-#include "pcg/plan.h"
+#include "pcg/plan/plan.h"
 
 typedef struct eg_rank_program eg_rank_program;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_values.h"
 
-#include "pcg/weights.h"
+#include "pcg/graph/weights.h"
 
 static bool has_host_memory(const eg_rank_program *p) {
   return p->backend->vtable->host_memory;

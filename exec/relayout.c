@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "pcg/step_scratch.h"
+#include "pcg/plan/step_scratch.h"
 
 // ---- blocks in memory -------------------------------------------------------------
 

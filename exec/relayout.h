@@ -9,7 +9,7 @@
 #define EG_EXEC_RELAYOUT_H
 
 #include "exec/channel.h"
-#include "pcg/strategy.h"
+#include "pcg/parallel/strategy.h"
 
 typedef struct eg_relayout {
   eg_transition transition;

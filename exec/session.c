@@ -2,7 +2,7 @@
 #include "exec/session.h"
 
 #include "exec/rank_values.h"
-#include "pcg/plan_single.h"
+#include "pcg/plan/plan_single.h"
 
 struct eg_session {
   egraph_allocator alloc;

@@ -47,8 +47,8 @@ typedef struct eg_step_verdict {
   double seconds;     // of one step on one device
 } eg_step_verdict;
 
-/// `step` is a training step (pcg/training.h), borrowed: what enters and leaves under one
-/// name is carried. Fails like eg_session_create.
+/// `step` is a training step (pcg/training/training.h), borrowed: what enters and leaves
+/// under one name is carried. Fails like eg_session_create.
 egraph_status eg_step_check_create(const egraph_allocator *alloc, const eg_graph *step,
                                    const eg_session_options *options,
                                    uint32_t micro_batches, eg_step_check **out);

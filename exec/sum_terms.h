@@ -4,7 +4,7 @@
 #ifndef EG_EXEC_SUM_TERMS_H
 #define EG_EXEC_SUM_TERMS_H
 
-#include "pcg/graph.h"
+#include "pcg/graph/graph.h"
 
 /// out[value]: terms of the longest sum that the value depends on, at least 1. Operators
 /// that are not typed count as none.

@@ -5,7 +5,7 @@
 #ifndef EG_EXEC_VIEWS_H
 #define EG_EXEC_VIEWS_H
 
-#include "pcg/node_spec.h"
+#include "pcg/graph/node_spec.h"
 
 /// True when result `index` is the region of operand 0 that starts *out_offset bytes into
 /// it: reshapes, identities, transpositions that move only dimensions of length 1, parts

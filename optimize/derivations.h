@@ -3,7 +3,7 @@
 #ifndef EG_OPTIMIZE_DERIVATIONS_H
 #define EG_OPTIMIZE_DERIVATIONS_H
 
-#include "rewrites/tensor_egraph.h"
+#include "rewrites/saturation/tensor_egraph.h"
 
 /// Fills `out`, [class limit of the engine]: of each class that weights alone make the
 /// node of its derivation with the fewest bytes written, of all others EG_NODE_NONE. The

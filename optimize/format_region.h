@@ -5,7 +5,7 @@
 #ifndef EG_OPTIMIZE_FORMAT_REGION_H
 #define EG_OPTIMIZE_FORMAT_REGION_H
 
-#include "rewrites/tensor_egraph.h"
+#include "rewrites/saturation/tensor_egraph.h"
 
 /// Whether a value, all its parts, may be in a format.
 bool eg_format_fits_fact(const eg_tensor_fact *fact, eg_format format);

@@ -9,7 +9,7 @@
 
 #include "extract/extract.h"
 #include "optimize/single_emit.h"
-#include "rewrites/saturate.h"
+#include "rewrites/saturation/saturate.h"
 
 typedef struct eg_optimizer_input {
   const eg_graph *graph;

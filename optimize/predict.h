@@ -3,7 +3,7 @@
 #ifndef EG_OPTIMIZE_PREDICT_H
 #define EG_OPTIMIZE_PREDICT_H
 
-#include "pcg/graph.h"
+#include "pcg/graph/graph.h"
 #include "sim/cost.h"
 
 /// Types of the operands or results of a node.

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "pcg/attr_list.h"
+#include "pcg/graph/attr_list.h"
 
 typedef struct follower {
   const eg_graph *original, *result;

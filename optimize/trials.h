@@ -1,9 +1,9 @@
-// An optimized graph with open dimensions gets its trials (pcg/open_sizes.h).
+// An optimized graph with open dimensions gets its trials (pcg/graph/open_sizes.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_TRIALS_H
 #define EG_OPTIMIZE_TRIALS_H
 
-#include "pcg/open_sizes.h"
+#include "pcg/graph/open_sizes.h"
 
 /// `result` is `original` rewritten at the sizes of the example. Rewrites it for the
 /// sizes of the other trials: numbers that come from open dimensions become those of the

@@ -29,8 +29,8 @@
 #ifndef EG_SIM_COLLECTIVE_H
 #define EG_SIM_COLLECTIVE_H
 
-#include "pcg/machine.h"
-#include "pcg/strategy.h"
+#include "pcg/parallel/machine.h"
+#include "pcg/parallel/strategy.h"
 
 /// Seconds of a transition of `bytes` (eg_transition_bytes), when all devices of the mesh
 /// take part.

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/strmap.h"
-#include "pcg/spec_copy.h"
+#include "pcg/graph/spec_copy.h"
 #include "sim/profile_db.h"
 #include "sim/roofline.h"
 

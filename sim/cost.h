@@ -12,7 +12,7 @@
 #define EG_SIM_COST_H
 
 #include "base/evidence.h"
-#include "pcg/node_spec.h"
+#include "pcg/graph/node_spec.h"
 
 typedef enum eg_cost_source {
   EG_COST_USER,

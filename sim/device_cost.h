@@ -12,7 +12,7 @@
 #ifndef EG_SIM_DEVICE_COST_H
 #define EG_SIM_DEVICE_COST_H
 
-#include "pcg/machine.h"
+#include "pcg/parallel/machine.h"
 #include "sim/cost.h"
 
 /// Supported entries from which on a cost model is asked.

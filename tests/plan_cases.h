@@ -8,7 +8,7 @@
 
 #include "optimize/plan/plan_costs.h"
 #include "optimize/plan/step_info.h"
-#include "rewrites/tensor_egraph.h"
+#include "rewrites/saturation/tensor_egraph.h"
 #include "tests/testing.h"
 
 enum { CASE_VALUES = 24, CASE_NODES = 8, CASE_CARRIED = 4 };

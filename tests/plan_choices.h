@@ -11,7 +11,7 @@
 
 #include "optimize/plan/plan_costs.h"
 #include "optimize/plan/step_info.h"
-#include "rewrites/tensor_egraph.h"
+#include "rewrites/saturation/tensor_egraph.h"
 
 enum {
   PLAN_VALUES = 32,

@@ -4,7 +4,7 @@
 #ifndef EG_TESTS_PLAN_EQUAL_TERMS_H
 #define EG_TESTS_PLAN_EQUAL_TERMS_H
 
-#include "pcg/attr_list.h"
+#include "pcg/graph/attr_list.h"
 #include "tests/plan_cases.h"
 
 static inline eg_class case_class(plan_case *c) {

@@ -5,22 +5,32 @@
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 
-# folder: what it may include, besides itself and base
+# room: what it may include, besides itself and base, and needs. A room is a folder, or one in it with a row of its own.
 layers='
-base:      include
-egraph:    include
-ops:       include
-pcg:       include ops third_party
-rewrites:  include egraph ops pcg
-sim:       include ops pcg
-exec:      include ops pcg
-extract:   include egraph ops pcg sim/cost.h
-optimize:  include egraph ops pcg rewrites sim extract
-baselines: include ops pcg rewrites sim
-api:       include egraph ops pcg rewrites sim extract optimize exec
-tools:     include
-examples:  include
-include:   include
+base:                 include
+egraph:
+ops:
+pcg/graph:            ops
+pcg/onnx:             ops pcg/graph third_party
+pcg/parallel:         ops pcg/graph
+pcg/training:         ops pcg/graph
+pcg/plan:             pcg/graph pcg/parallel pcg/training
+rewrites/language:    egraph ops pcg/parallel
+rewrites/saturation:  egraph ops pcg/graph pcg/onnx rewrites/language
+rewrites/instances:   rewrites/language rewrites/saturation
+rewrites/claims:      pcg/parallel rewrites/language rewrites/instances
+rewrites/verify:      rewrites/language rewrites/saturation rewrites/instances rewrites/claims
+rewrites:             rewrites/language rewrites/claims rewrites/verify
+rewrites/unity:       pcg/parallel rewrites rewrites/language rewrites/verify
+rewrites/terms:       egraph rewrites/language rewrites/saturation
+sim:                  ops pcg/graph pcg/parallel
+exec:                 ops pcg/graph pcg/parallel pcg/plan
+extract:              include
+optimize:             include ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/language rewrites/saturation sim extract
+api:                  include ops pcg/graph pcg/onnx pcg/parallel pcg/training pcg/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms sim extract optimize exec
+tools:                include
+examples:             include
+include:              include
 '
 # header (regular expression): the files that may include it
 vendors='
@@ -30,14 +40,14 @@ uthash\.h|utlist\.h|utarray\.h: ^base/uhash\.h$
 jansson\.h:                     ^base/json\.h$
 zlib\.h:                        ^base/gzip\.c$|^tools/check_certificate/input\.c$
 dnnl.*\.h|oneapi/.*:            ^exec/cpu/
-protobuf-c/.*|.*\.pb-c\.h:      ^pcg/onnx|^rewrites/.*import
+protobuf-c/.*|.*\.pb-c\.h:      ^pcg/onnx/|^rewrites/unity/
 cuda\.h|cuda_(runtime|fp|bf)[^/]*|cublas[^/]*|cudnn[^/]*|nvrtc[^/]*: ^exec/cuda/
 nccl\.h:                        ^exec/nccl/
 mpi\.h:                         ^exec/mpi/
 cmocka\.h:                      ^tests/testing\.h$
 '
 
-folders=$(awk -F: 'NF > 1 { print $1 }' <<<"$layers")
+folders=$(awk -F'[:/]' 'NF > 1 { print $1 }' <<<"$layers" | sort -u)
 existing=()
 for folder in $folders tests bench; do [ -d "$folder" ] && existing+=("$folder"); done
 
@@ -51,10 +61,15 @@ grep -rnE '^[ \t]*#[ \t]*include[ \t]*[<"]' --include='*.c' --include='*.h' --in
     for (i = 1; i <= count; i++)
       if (split(rows[i], part, /: +/) == 2) { vendor[++vendors] = part[1]; place[vendors] = part[2] }
   }
+  # The first two folders of a path where they have a row, or its first one.
+  function room_of(path,   part) {
+    if (split(path, part, "/") > 2 && (part[1] "/" part[2]) in may) return part[1] "/" part[2]
+    return part[1]
+  }
   function complain(text) { print file ":" line ": " text; bad++ }
   {
     match($0, /^[^:]+:[0-9]+:/); where = substr($0, 1, RLENGTH); split(where, at, ":")
-    file = at[1]; line = at[2]; folder = file; sub(/\/.*/, "", folder)
+    file = at[1]; line = at[2]; folder = room_of(file)
     rest = substr($0, RLENGTH + 1); quoted = (rest ~ /include[ \t]*"/)
     header = rest; sub(/^[^<"]*[<"]/, "", header); sub(/[>"].*/, "", header)
     for (i = 1; i <= vendors; i++)
@@ -66,11 +81,20 @@ grep -rnE '^[ \t]*#[ \t]*include[ \t]*[<"]' --include='*.c' --include='*.h' --in
         complain("\"" header "\": write the path from the repository root")
       next
     }
-    target = header; sub(/\/.*/, "", target)
+    target = room_of(header)
+    if (!(folder in may)) { complain(folder " has no row in the table of rooms"); next }
+    used[folder " " target] = used[folder " " header] = 1
     if (target == folder || index(may[folder], " " target " ") || index(may[folder], " " header " ")) next
     complain(folder " may not include \"" header "\"; it may include:" may[folder])
   }
   END {
+    for (room in may) {
+      count = split(may[room], part, " ")
+      for (i = 2; i <= count; i++)
+        if (part[i] != "include" && !((room " " part[i]) in used)) {
+          print "tools/check_layers.sh: the row of " room " allows " part[i] ", which nothing there needs; remove it"; bad++
+        }
+    }
     if (bad) { print "check_layers: " bad " includes against the order of the layers"; exit 1 }
     print "check_layers: " NR " includes in order"
   }'

@@ -1,6 +1,6 @@
 // What is carried from step to step has one name as input and as output
-// (pcg/training.h): weights begin as in the model, sums "w.sum" and states of the
-// optimizer "w.m" as zeros. Inputs that are drawn differ between micro-batches, not
+// (pcg/training/training.h): weights begin as in the model, sums "w.sum" and states of
+// the optimizer "w.m" as zeros. Inputs that are drawn differ between micro-batches, not
 // between steps, but for "step".
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/rank_tensors.h"

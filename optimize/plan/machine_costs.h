@@ -4,7 +4,7 @@
 #define EG_OPTIMIZE_PLAN_MACHINE_COSTS_H
 
 #include "optimize/plan/plan_costs.h"
-#include "pcg/plan.h"
+#include "pcg/plan/plan.h"
 #include "sim/collective.h"
 #include "sim/device_cost.h"
 

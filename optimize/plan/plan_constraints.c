@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/sexpr.h"
-#include "pcg/plan_words.h"
+#include "pcg/plan/plan_words.h"
 
 enum { VERSION = 1, DIGITS = EG_SHARD_S0 + EGRAPH_MAX_RANK };
 static const size_t MAX_BYTES = (size_t)1 << 24;

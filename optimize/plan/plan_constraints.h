@@ -16,8 +16,8 @@
 //
 //   (pin h.*.mlp.w1 gpu=S1)            ; all values of such names: * is any characters
 //
-// Layouts and moves are spelled as plans spell them (pcg/plan_text.h). A name with blanks
-// or parentheses stands in quotes. Kinds of values: EG_PLAN_KIND_LIST.
+// Layouts and moves are spelled as plans spell them (pcg/plan/plan_text.h). A name with
+// blanks or parentheses stands in quotes. Kinds of values: EG_PLAN_KIND_LIST.
 //
 // A statement about a name must hold. One about a kind holds for every value that it and
 // the statements before leave a layout: a size that does not divide cannot be cut.
@@ -31,8 +31,8 @@
 #ifndef EG_OPTIMIZE_PLAN_PLAN_CONSTRAINTS_H
 #define EG_OPTIMIZE_PLAN_PLAN_CONSTRAINTS_H
 
-#include "pcg/mesh.h"
-#include "pcg/phase.h"
+#include "pcg/parallel/mesh.h"
+#include "pcg/training/phase.h"
 
 // Kind, spelling. A value may be of several kinds.
 #define EG_PLAN_KIND_LIST(X)                                                             \

@@ -3,7 +3,7 @@
 #ifndef EG_OPTIMIZE_PLAN_PLAN_COSTS_H
 #define EG_OPTIMIZE_PLAN_PLAN_COSTS_H
 
-#include "pcg/strategy.h"
+#include "pcg/parallel/strategy.h"
 
 /// What a node costs on one device.
 typedef struct eg_node_price {

@@ -9,7 +9,7 @@
 #include "base/work.h"
 #include "optimize/plan/plan_peak.h"
 #include "optimize/plan/plan_walk.h"
-#include "pcg/plan_summary.h"
+#include "pcg/plan/plan_summary.h"
 
 enum { MOST_PEAKS = 24, MOST_ROUNDS = 8 };
 static const double FIRST_SHARE = 0.9; // of the time, when the limit may matter

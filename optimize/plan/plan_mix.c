@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "extract/layout/layout_complete.h"
 #include "optimize/plan/plan_recall.h"
-#include "pcg/plan_summary.h"
+#include "pcg/plan/plan_summary.h"
 
 typedef struct mixer {
   egraph_allocator alloc;

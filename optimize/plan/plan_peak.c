@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "optimize/plan/plan_solution.h"
-#include "pcg/plan_life.h"
+#include "pcg/plan/plan_life.h"
 
 #define NONE EG_SPACE_NONE
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_price.h"
 
-#include "pcg/plan_words.h"
-#include "pcg/spec_copy.h"
+#include "pcg/graph/spec_copy.h"
+#include "pcg/plan/plan_words.h"
 
 egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spread,
                                 const eg_mesh *mesh, const eg_strategy *strategy,

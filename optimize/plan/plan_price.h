@@ -4,7 +4,7 @@
 #define EG_OPTIMIZE_PLAN_PLAN_PRICE_H
 
 #include "optimize/plan/plan_costs.h"
-#include "pcg/plan.h"
+#include "pcg/plan/plan.h"
 
 /// The weights among the operands of a node that runs in every step, of a mask of
 /// constants (eg_operand_bit): none where all are, as it is there to make something of

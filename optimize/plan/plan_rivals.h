@@ -4,7 +4,7 @@
 #define EG_OPTIMIZE_PLAN_PLAN_RIVALS_H
 
 #include "optimize/plan/planner.h"
-#include "pcg/plan.h"
+#include "pcg/plan/plan.h"
 
 /// The best of each baseline up to now; starts as zeros.
 typedef struct eg_rival_list {

@@ -7,7 +7,7 @@
 #define EG_OPTIMIZE_PLAN_PLAN_RULES_H
 
 #include "optimize/plan/step_info.h"
-#include "rewrites/saturate.h"
+#include "rewrites/saturation/saturate.h"
 
 /// As eg_saturate; `info` is of the graph that `egraph` was seeded with.
 egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,

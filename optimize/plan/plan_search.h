@@ -9,7 +9,7 @@
 
 #include "optimize/optimizer.h"
 #include "optimize/plan/whole_step.h"
-#include "pcg/plan_json.h"
+#include "pcg/plan/plan_json.h"
 
 typedef struct eg_plan_search_input {
   egraph_allocator alloc;

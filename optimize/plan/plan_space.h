@@ -17,8 +17,8 @@
 #include "optimize/plan/layout_graph.h"
 #include "optimize/plan/plan_seams.h"
 #include "optimize/plan/step_info.h"
-#include "pcg/strategy.h"
-#include "rewrites/tensor_egraph.h"
+#include "pcg/parallel/strategy.h"
+#include "rewrites/saturation/tensor_egraph.h"
 
 #define EG_SPACE_NONE UINT32_MAX
 #define EG_BLOCK_SEVERAL (EG_BLOCK_OUTSIDE - 1) // what rules make of several blocks

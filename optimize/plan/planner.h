@@ -14,8 +14,8 @@
 #include "optimize/plan/machine_costs.h"
 #include "optimize/plan/plan_compete.h"
 #include "optimize/plan/training_info.h"
-#include "pcg/plan_summary.h"
-#include "rewrites/saturate.h"
+#include "pcg/plan/plan_summary.h"
+#include "rewrites/saturation/saturate.h"
 
 typedef struct eg_planner_input {
   const eg_graph *graph;

@@ -1,12 +1,12 @@
-// Which of the repeated blocks of a model (pcg/blocks.h) the values of its step belong
-// to: of a whole step, or of a folded one. A value is of the block of what it was made
-// for (pcg/provenance.h), and a node of that of its results.
+// Which of the repeated blocks of a model (pcg/graph/blocks.h) the values of its step
+// belong to: of a whole step, or of a folded one. A value is of the block of what it was
+// made for (pcg/graph/provenance.h), and a node of that of its results.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PLAN_STEP_BLOCKS_H
 #define EG_OPTIMIZE_PLAN_STEP_BLOCKS_H
 
 #include "optimize/plan/step_info.h"
-#include "pcg/training.h"
+#include "pcg/training/training.h"
 
 typedef struct eg_step_blocks {
   eg_u32s value; // [values of the step] number of the block, or OUTSIDE

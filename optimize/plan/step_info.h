@@ -3,8 +3,8 @@
 #ifndef EG_OPTIMIZE_PLAN_STEP_INFO_H
 #define EG_OPTIMIZE_PLAN_STEP_INFO_H
 
-#include "pcg/blocks.h"
-#include "pcg/plan.h"
+#include "pcg/graph/blocks.h"
+#include "pcg/plan/plan.h"
 
 /// A value that leaves the step and enters the next one: parameters, optimizer states. A
 /// sum over the micro-batches leaves one and enters the next; it is zero at first.

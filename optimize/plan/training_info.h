@@ -1,12 +1,12 @@
-// What planning must know of a training step (pcg/training.h), of a graph as it is or
-// with its blocks folded (pcg/blocks.h).
+// What planning must know of a training step (pcg/training/training.h), of a graph as it
+// is or with its blocks folded (pcg/graph/blocks.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PLAN_TRAINING_INFO_H
 #define EG_OPTIMIZE_PLAN_TRAINING_INFO_H
 
 #include "optimize/plan/step_info.h"
-#include "pcg/blocks.h"
-#include "pcg/training.h"
+#include "pcg/graph/blocks.h"
+#include "pcg/training/training.h"
 
 typedef struct eg_training_info {
   eg_step_info info; // points into the arena

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "pcg/node_cons.h"
+#include "pcg/graph/node_cons.h"
 
 #define NONE UINT32_MAX
 

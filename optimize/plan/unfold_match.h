@@ -1,5 +1,5 @@
 // Which value of the step that was planned stands for each value of the whole step, when
-// blocks were folded before planning (pcg/blocks.h).
+// blocks were folded before planning (pcg/graph/blocks.h).
 //
 //   forward graph  -> folded graph     what folding knows (eg_folded.value)
 //        |                |

@@ -4,8 +4,8 @@
 #ifndef EG_OPTIMIZE_PLAN_UNIT_AXES_H
 #define EG_OPTIMIZE_PLAN_UNIT_AXES_H
 
-#include "pcg/machine.h"
-#include "pcg/plan.h"
+#include "pcg/parallel/machine.h"
+#include "pcg/plan/plan.h"
 
 /// The mesh without its axes of size 1.
 eg_machine_mesh eg_unit_axes_drop(const eg_machine_mesh *mesh);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "egraph/engine_file.h"
-#include "rewrites/symbolic_file.h"
+#include "rewrites/terms/symbolic_file.h"
 #include "tests/fuzz/fuzz.h"
 
 static void use(eg_engine *engine) {

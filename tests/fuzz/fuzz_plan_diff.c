@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "optimize/plan/plan_price.h"
-#include "pcg/plan_diff.h"
-#include "pcg/plan_digest.h"
-#include "pcg/plan_json.h"
+#include "pcg/plan/plan_diff.h"
+#include "pcg/plan/plan_digest.h"
+#include "pcg/plan/plan_json.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t digest_of(const eg_plan *plan) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "exec/rank_program.h"
-#include "pcg/plan_json.h"
+#include "pcg/plan/plan_json.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MOST_DEVICES = 4, MOST_ROWS = 3, MOST_STEPS = 64, MOST_BYTES = 1 << 14 };

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "rewrites/saturate.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
 #include "tests/fuzz/fuzz.h"
 
 static eg_rules *create(void) {

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "rewrites/symbolic.h"
+#include "rewrites/terms/symbolic.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MOST_TERMS = 8 };

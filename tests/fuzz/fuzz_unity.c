@@ -1,8 +1,9 @@
 // Unity's substitutions: any bytes are refused with a reason, or give rules; those that
 // have a meaning are written as rules that parse.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/rules.h"
-#include "rewrites/unity_text.h"
+#include "rewrites/language/rules.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/unity/unity_text.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MOST_RULES = 64 };

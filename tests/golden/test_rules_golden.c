@@ -2,8 +2,9 @@
 // two small graphs: an unplanned change of rules or search shows as a difference of
 // rules.golden. EG_TEST_UPDATE=1 writes that file anew; review the difference.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/rule_ast.h"
-#include "rewrites/saturate.h"
+#include "rewrites/language/rule_ast.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
 #define GOLDEN EG_SOURCE_DIR "/tests/golden/rules.golden"

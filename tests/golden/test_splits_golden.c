@@ -3,7 +3,7 @@
 // eg_op_why_whole says, and it must say so. EG_TEST_UPDATE=1 writes that file anew;
 // review the difference.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/strategy.h"
+#include "pcg/parallel/strategy.h"
 #include "tests/unit/ops_fixture.h"
 
 #define GOLDEN EG_SOURCE_DIR "/ops/SPLITS.md"

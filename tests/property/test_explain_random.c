@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "egraph/explain_check.h"
-#include "rewrites/symbolic_explain.h"
+#include "rewrites/terms/symbolic_explain.h"
 #include "tests/text_replay.h"
 
 static uint32_t below(eg_rng *rng, uint32_t bound) {

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "pcg/attr_list.h"
-#include "pcg/onnx.h"
-#include "pcg/weights.h"
+#include "pcg/graph/attr_list.h"
+#include "pcg/graph/weights.h"
+#include "pcg/onnx/onnx.h"
 
 enum { STEPS = 14, MAX_VALUES = 256, MAX_OPERANDS = 8 };
 

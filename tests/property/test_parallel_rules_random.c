@@ -5,8 +5,8 @@
 // operator is defined when its result does. Verdicts must be equal, and the layouts that
 // the claim finds must be those that the ranks have.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/layout_claim.h"
-#include "rewrites/rule_forms.h"
+#include "rewrites/claims/layout_claim.h"
+#include "rewrites/language/rule_forms.h"
 #include "tests/parallel_terms.h"
 #include "tests/rank_matrices.h"
 #include "tests/testing.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "optimize/plan/whole_step.h"
-#include "pcg/plan_summary.h"
+#include "pcg/plan/plan_summary.h"
 #include "tests/testing.h"
 
 static const double SECONDS = 900, CLOSE = 0.005; // work decides, not the clock

@@ -3,7 +3,7 @@
 // to fit is cheaper than the bound.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_fit.h"
-#include "pcg/plan_summary.h"
+#include "pcg/plan/plan_summary.h"
 #include "tests/peak_brute.h"
 #include "tests/plan_cases.h"
 

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/plan_emit.h"
 #include "optimize/plan/plan_rules.h"
+#include "rewrites/rule_files.h"
 #include "tests/plan_brute.h"
 #include "tests/plan_equal_terms.h"
 

@@ -11,7 +11,8 @@
 #include "optimize/plan/plan_emit.h"
 #include "optimize/plan/plan_rules.h"
 #include "optimize/plan/training_info.h"
-#include "pcg/plan_summary.h"
+#include "pcg/plan/plan_summary.h"
+#include "rewrites/rule_files.h"
 #include "tests/unit/rank_training.h"
 
 // ---- models ---------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // Plans in which rules have changed the block that stands for many: unfolded, they pass
 // the check, cost about what the folded ones do, and give what one device gives.
 // SPDX-License-Identifier: Apache-2.0
+#include "rewrites/rule_files.h"
 #include "tests/unit/unfold_kit.h"
 
 static eg_rules *shipped_rules(void) {

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "rewrites/saturate.h"
-#include "rewrites/verify_draw.h"
+#include "rewrites/instances/instance_draw.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
 enum { DRAWS = 400, NODES = 400, ITERATIONS = 3 };

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pcg/weights.h"
-#include "rewrites/saturate.h"
+#include "pcg/graph/weights.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
 enum { MAX_VALUES = 48, MAX_DIMS = 4 };

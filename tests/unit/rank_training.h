@@ -1,12 +1,12 @@
-// Training steps (pcg/training.h) on ranks and on one device: the same inputs, several
-// micro-batches and steps.
+// Training steps (pcg/training/training.h) on ranks and on one device: the same inputs,
+// several micro-batches and steps.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TESTS_UNIT_RANK_TRAINING_H
 #define EG_TESTS_UNIT_RANK_TRAINING_H
 
 #include "exec/local/local_channel.h"
 #include "exec/rank_program.h"
-#include "pcg/training.h"
+#include "pcg/training/training.h"
 #include "tests/unit/session_kit.h"
 
 enum { MICRO_BATCHES = 2, STEPS = 3, MOST_PAIRS = 256 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "exec/session.h"
-#include "pcg/weights.h"
+#include "pcg/graph/weights.h"
 #include "tests/testing.h"
 
 enum { KIT_MAX_TENSORS = 160 };

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "pcg/arrays.h"
+#include "pcg/graph/arrays.h"
 #include "tests/testing.h"
 
 // numpy.savez_compressed(x=numpy.arange(6, dtype='f4').reshape(2, 3), n=numpy.array(7),

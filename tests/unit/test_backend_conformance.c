@@ -5,7 +5,7 @@
 
 #include "exec/backend.h"
 #include "exec/session.h"
-#include "pcg/weights.h"
+#include "pcg/graph/weights.h"
 #include "tests/testing.h"
 #include "tests/unit/random_nodes.h"
 #include "tests/unit/session_kit.h"

@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "optimize/plan/planner.h"
-#include "pcg/plan_summary.h"
+#include "pcg/plan/plan_summary.h"
+#include "rewrites/rule_files.h"
 #include "tests/testing.h"
 
 typedef struct text_graph {

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
-#include "pcg/attr_list.h"
-#include "pcg/graph.h"
+#include "pcg/graph/attr_list.h"
+#include "pcg/graph/graph.h"
 
 static test_heap heap;
 static egraph_allocator alloc;

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
-#include "pcg/graph_internal.h"
+#include "pcg/graph/graph_internal.h"
 
 static const char text[] =
     "(egraph-graph 1)\n(input x \"float32[2,3]\")\n"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
-#include "pcg/graph.h"
+#include "pcg/graph/graph.h"
 
 static const char sample[] =
     "(egraph-graph 1)\n"

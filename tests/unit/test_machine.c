@@ -1,10 +1,10 @@
-// Unit tests of pcg/machine: reading and printing, shipped machines, links of meshes,
-// hostile files, failing allocations.
+// Unit tests of pcg/parallel/machine: reading and printing, shipped machines, links of
+// meshes, hostile files, failing allocations.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "pcg/builtin_machines.h"
-#include "pcg/machine.h"
+#include "pcg/parallel/builtin_machines.h"
+#include "pcg/parallel/machine.h"
 #include "tests/testing.h"
 
 #define DEVICE                                                                           \

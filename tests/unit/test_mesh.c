@@ -1,6 +1,6 @@
 // Meshes, shardings and their transitions.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/mesh.h"
+#include "pcg/parallel/mesh.h"
 #include "tests/testing.h"
 
 static eg_mesh mesh_of(const char *text) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "pcg/onnx.h"
+#include "pcg/onnx/onnx.h"
 
 enum { MAX_TENSORS = 64, MAX_CASES = 1000, MIN_PASSED = 300, MAX_FILE = 1 << 24 };
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "base/file.h"
-#include "pcg/onnx_versions.h"
-#include "pcg/open_sizes.h"
+#include "pcg/graph/open_sizes.h"
+#include "pcg/onnx/onnx_versions.h"
 #include "tests/unit/onnx_kit.h"
 
 // ---- formulas -------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/result.h"
 #include "optimize/optimizer.h"
+#include "rewrites/rule_files.h"
 #include "tests/unit/session_kit.h"
 
 /// Plain nodes cost their bytes; convolutions in a blocked format half; reorders a tenth.

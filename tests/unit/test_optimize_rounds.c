@@ -7,6 +7,7 @@
 #include "extract/extract.h"
 #include "optimize/optimizer.h"
 #include "optimize/predict.h"
+#include "rewrites/rule_files.h"
 #include "tests/locked_allocator.h"
 #include "tests/testing.h"
 

@@ -1,6 +1,6 @@
 // Which weights of a model are trained: by each kind of use, and as a user wants them.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/parameters.h"
+#include "pcg/training/parameters.h"
 #include "tests/unit/session_kit.h"
 
 #define IN(name, dims) "(input " name " \"float32[" dims "]\")"

@@ -1,7 +1,7 @@
 // Plans as files: saved, loaded and saved again; broken by hand.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan_digest.h"
-#include "pcg/plan_json.h"
+#include "pcg/plan/plan_digest.h"
+#include "pcg/plan/plan_json.h"
 #include "tests/unit/plan_kit.h"
 
 static void save(const eg_plan *plan, eg_text *out) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan/planner.h"
 #include "optimize/plan/training_info.h"
+#include "rewrites/rule_files.h"
 #include "tests/unit/session_kit.h"
 
 static const char MODEL[] =

@@ -1,8 +1,8 @@
 // What is said of a plan beyond its figures: rivals, why they lost, and splits that sizes
 // did not allow; as text, as JSON, and in files.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan_json.h"
-#include "pcg/plan_remarks.h"
+#include "pcg/plan/plan_json.h"
+#include "pcg/plan/plan_remarks.h"
 #include "tests/unit/plan_kit.h"
 
 static const eg_mesh GPUS = {.axis_count = 1, .axes = {{"gpu", 4}}};

@@ -1,8 +1,8 @@
 // Plans in figures, against walks over all steps; and what differs in two plans.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan_diff.h"
-#include "pcg/plan_json.h"
-#include "pcg/step_scratch.h"
+#include "pcg/plan/plan_diff.h"
+#include "pcg/plan/plan_json.h"
+#include "pcg/plan/step_scratch.h"
 #include "tests/unit/plan_kit.h"
 
 static void sum_up(const eg_plan *plan, eg_plan_summary *out) {

@@ -1,8 +1,8 @@
 // Plans, summaries and differences as texts, letter by letter.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/plan_diff.h"
-#include "pcg/plan_json.h"
-#include "pcg/plan_text.h"
+#include "pcg/plan/plan_diff.h"
+#include "pcg/plan/plan_json.h"
+#include "pcg/plan/plan_text.h"
 #include "tests/testing.h"
 
 #define STATE(value, layout) "{\"value\": \"" value "\", \"layout\": \"" layout "\"}"

@@ -2,7 +2,7 @@
 // themselves are not asserted beyond being positive and finite.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/profile.h"
-#include "pcg/graph.h"
+#include "pcg/graph/graph.h"
 #include "tests/testing.h"
 #include "tests/unit/session_kit.h"
 

@@ -1,9 +1,10 @@
 // Reading, checking and printing rule files.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/rules.h"
+#include "rewrites/language/rules.h"
+#include "rewrites/rule_files.h"
 
-#include "rewrites/rule_ast.h"
-#include "rewrites/rule_tests.h"
+#include "rewrites/language/rule_ast.h"
+#include "rewrites/verify/rule_tests.h"
 #include "tests/testing.h"
 
 static egraph_status parse(eg_rules *rules, const char *text) {

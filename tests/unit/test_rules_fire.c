@@ -1,8 +1,9 @@
 // Every rule fires: on an instance of its left side, saturation with that rule alone adds
 // nodes or unites classes.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/saturate.h"
-#include "rewrites/verify_draw.h"
+#include "rewrites/instances/instance_draw.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
 static bool only_rule(void *user, uint32_t rule) {

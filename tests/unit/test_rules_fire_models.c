@@ -1,8 +1,9 @@
 // The rules on real networks, with default budgets: saturation ends soon, and what the
 // rules are for is found. Skipped without the models.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/onnx.h"
-#include "rewrites/saturate.h"
+#include "pcg/onnx/onnx.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
 #include "tests/testing.h"
 
 typedef struct saturated {

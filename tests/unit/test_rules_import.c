@@ -1,13 +1,13 @@
 // Unity's substitutions as they are published: files made by hand, and the real one where
 // it is there.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/unity_import.h"
+#include "rewrites/unity/unity_import.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "rewrites/verify.h"
+#include "rewrites/verify/verify.h"
 #include "tests/testing.h"
 
 // ---- files by hand --------------------------------------------------------------------

@@ -1,8 +1,9 @@
 // Rules with parallel operators: what they say of layouts is verified when they are read,
 // and what is left of them without is a rule, or nothing that layouts do not imply.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/layout_check.h"
-#include "rewrites/verify.h"
+#include "rewrites/claims/layout_check.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/verify/verify.h"
 #include "tests/testing.h"
 
 #define HEAD "(egraph-rules 1)\n"

@@ -1,9 +1,10 @@
 // Every rule shipped with the library is verified, and the verifier finds what is wrong
 // with wrong ones.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/verify.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/verify/verify.h"
 
-#include "rewrites/rule_tests.h"
+#include "rewrites/verify/rule_tests.h"
 #include "tests/testing.h"
 
 /// As many in every build; the command takes EG_VERIFY_INSTANCES.

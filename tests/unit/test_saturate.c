@@ -1,8 +1,9 @@
 // Saturation of tensor e-graphs: what rules mean, budgets, schedulers, statistics.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/saturate.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
 
-#include "rewrites/rule_tests.h"
+#include "rewrites/verify/rule_tests.h"
 #include "tests/testing.h"
 
 #define HEAD "(egraph-rules 1)\n"

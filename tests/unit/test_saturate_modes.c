@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/testing.h"
 
-#include "rewrites/scheduler.h"
-#include "rewrites/symbolic.h"
+#include "rewrites/saturation/scheduler.h"
+#include "rewrites/terms/symbolic.h"
 
 #define HEAD "(egraph-rules 1 symbolic)\n"
 

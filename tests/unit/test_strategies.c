@@ -1,6 +1,6 @@
 // Strategies of operators on meshes: what follows from the factors.
 // SPDX-License-Identifier: Apache-2.0
-#include "pcg/strategy.h"
+#include "pcg/parallel/strategy.h"
 #include "tests/unit/ops_fixture.h"
 
 /// An operator on a mesh and all its strategies.

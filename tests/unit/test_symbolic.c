@@ -1,7 +1,7 @@
 // Saturation of plain terms: the counts of the published benchmarks, extraction,
 // messages.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/symbolic.h"
+#include "rewrites/terms/symbolic.h"
 
 #include "tests/testing.h"
 

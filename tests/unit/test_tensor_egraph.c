@@ -1,6 +1,7 @@
 // Seeding e-graphs with graphs, and what their classes know.
 // SPDX-License-Identifier: Apache-2.0
-#include "rewrites/saturate.h"
+#include "rewrites/rule_files.h"
+#include "rewrites/saturation/saturate.h"
 
 #include "tests/testing.h"
 

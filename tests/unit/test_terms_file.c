@@ -9,8 +9,8 @@
 
 #include "extract/extract.h"
 #include "extract/gym_json.h"
-#include "rewrites/symbolic_file.h"
-#include "rewrites/symbolic_json.h"
+#include "rewrites/terms/symbolic_file.h"
+#include "rewrites/terms/symbolic_json.h"
 
 #define HEAD "(egraph-rules 1 symbolic)\n"
 static const char rules[] =

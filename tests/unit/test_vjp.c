@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "pcg/gradient.h"
+#include "pcg/training/gradient.h"
 #include "tests/unit/ops_fixture.h"
 #include "tests/unit/session_kit.h"
 

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-#include "pcg/attr_list.h"
-#include "pcg/node_spec.h"
-#include "pcg/weights.h"
+#include "pcg/graph/attr_list.h"
+#include "pcg/graph/node_spec.h"
+#include "pcg/graph/weights.h"
 
 static void equal_names_draw_equal_data(void **state) {
   (void)state;

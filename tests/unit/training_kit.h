@@ -4,7 +4,7 @@
 #ifndef EG_TESTS_UNIT_TRAINING_KIT_H
 #define EG_TESTS_UNIT_TRAINING_KIT_H
 
-#include "pcg/training.h"
+#include "pcg/training/training.h"
 #include "tests/unit/session_kit.h"
 
 /// A step, its inputs (zero at first) and the outputs of the last run.

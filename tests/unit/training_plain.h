@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "pcg/training.h"
+#include "pcg/training/training.h"
 #include "tests/testing.h"
 
 // y = tanh(x w1 + b1) w2, x [rows, 3], w1 [3, 5], w2 [5, 2]; mean of (y - target)^2.

@@ -10,7 +10,7 @@
 #include "optimize/plan/plan_rules.h"
 #include "optimize/plan/plan_unfold.h"
 #include "optimize/plan/training_info.h"
-#include "pcg/plan_summary.h"
+#include "pcg/plan/plan_summary.h"
 #include "tests/unit/plan_models.h"
 #include "tests/unit/rank_training.h"
 

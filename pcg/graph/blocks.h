@@ -1,0 +1,81 @@
+// Repeated blocks of a graph: the layers of a deep network (DESIGN section 8).
+//
+//   prefix | block | block | ... | block | suffix      count blocks of `period` nodes
+//
+// Two nodes are the same in neighbouring blocks when they have the same attributes and
+// operand types, and their operands stand equally far back: in the block, in the one
+// before, or outside and common to all; or they are weights that the block has for
+// itself, with the same number everywhere in them or with none.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_BLOCKS_H
+#define EG_PCG_BLOCKS_H
+
+#include "base/vec.h"
+#include "pcg/graph/graph.h"
+
+#define EG_BLOCK_OUTSIDE UINT32_MAX
+
+typedef struct eg_blocks {
+  uint32_t first;  // node where the first block begins
+  uint32_t period; // nodes of a block
+  uint32_t count;  // blocks; 0: nothing is repeated often enough
+} eg_blocks;
+
+/// The repetition that covers most nodes, of at least 4 blocks, cut where fewest values
+/// cross. O(nodes * period) for the periods that come into question. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out);
+
+/// How many blocks at either end stay as they are when the others are folded into one.
+typedef struct eg_fold_ends {
+  uint32_t lead, trail; // >= 1
+} eg_fold_ends;
+
+/// Whether at least two blocks are left in the middle to be folded.
+static inline bool eg_blocks_can_fold(const eg_blocks *blocks, eg_fold_ends ends) {
+  return blocks->count >= ends.lead + ends.trail + 2;
+}
+/// The block that stands for block `number`: itself at the ends, block `lead` in the
+/// middle.
+static inline uint32_t eg_blocks_standing(const eg_blocks *blocks, eg_fold_ends ends,
+                                          uint32_t number) {
+  bool is_end = number < ends.lead || number >= blocks->count - ends.trail;
+  return is_end ? number : ends.lead;
+}
+/// The block of a node, or EG_BLOCK_OUTSIDE.
+static inline uint32_t eg_blocks_of(const eg_blocks *blocks, uint32_t node) {
+  bool is_inside =
+      node >= blocks->first && node - blocks->first < blocks->period * blocks->count;
+  return is_inside ? (node - blocks->first) / blocks->period : EG_BLOCK_OUTSIDE;
+}
+/// The same repetition in groups of `size` neighbours, which may be planned differently;
+/// count 0: there are less than `size` blocks.
+static inline eg_blocks eg_blocks_group(const eg_blocks *blocks, uint32_t size) {
+  return (eg_blocks){blocks->first, blocks->period * size, blocks->count / size};
+}
+
+/// Where values are: their block, or EG_BLOCK_OUTSIDE; and the same value one block
+/// later, UINT32_MAX: there is none. What is made is of its node's block, an input or
+/// weight of the only block that reads it. Both lists are initialized and empty. Fails
+/// with EGRAPH_E_MEMORY.
+egraph_status eg_blocks_places(const eg_graph *graph, const eg_blocks *blocks,
+                               eg_u32s *out_block, eg_u32s *out_later);
+
+/// The graph in which one block stands for all in the middle.
+typedef struct eg_folded {
+  eg_graph *graph;
+  eg_blocks blocks; // of it
+  uint32_t middle;  // number of the block that stands for others
+  uint32_t times;   // as many as it stands for
+  eg_u32s value; // [values of the whole graph] of it, which stands for that; UINT32_MAX:
+                 // none, nothing reads that
+  egraph_allocator alloc;
+} eg_folded;
+
+/// Copies; names of what is kept stay. `blocks` must leave something to be folded. Fails
+/// with EGRAPH_E_MEMORY.
+egraph_status eg_blocks_fold(const eg_graph *graph, const eg_blocks *blocks,
+                             eg_fold_ends ends, eg_folded *out);
+void eg_folded_deinit(eg_folded *folded);
+
+#endif

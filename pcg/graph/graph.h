@@ -1,0 +1,171 @@
+// The graph container: values with types, nodes that make them. Append-only, so that the
+// order of nodes is always topological and a cycle cannot be written down.
+//
+//   value 0: input x        node 0: conv(v0, v1) -> v2
+//   value 1: weight w       node 1: relu(v2) -> v3          outputs: v3 "y"
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_GRAPH_H
+#define EG_PCG_GRAPH_H
+
+#include "ops/ops.h"
+
+typedef struct eg_value {
+  uint32_t id;
+} eg_value;
+typedef struct eg_graph_node {
+  uint32_t id;
+} eg_graph_node;
+#define EG_VALUE_NONE ((eg_value){UINT32_MAX})
+
+/// Bytes of a weight, shared between graphs by reference counting; memory-mapped for
+/// external data.
+typedef struct eg_buffer eg_buffer;
+egraph_status eg_buffer_create(const egraph_allocator *alloc, size_t size,
+                               eg_buffer **out);
+/// Maps [offset, offset + size) of a file read-only. Fails with EGRAPH_E_IO.
+egraph_status eg_buffer_map(const egraph_allocator *alloc, const char *path,
+                            uint64_t offset, size_t size, eg_buffer **out);
+eg_buffer *eg_buffer_retain(eg_buffer *buffer);
+void eg_buffer_release(eg_buffer *buffer); // NULL is allowed
+const void *eg_buffer_data(const eg_buffer *buffer);
+void *
+eg_buffer_writable(eg_buffer *buffer); // asserts that it is not mapped and not shared
+size_t eg_buffer_size(const eg_buffer *buffer);
+
+typedef enum eg_value_kind {
+  EG_VALUE_INPUT,
+  EG_VALUE_WEIGHT,
+  EG_VALUE_COMPUTED
+} eg_value_kind;
+
+typedef struct eg_value_info {
+  eg_value_kind kind;
+  bool typed;         // false: nothing is known (result of an opaque node)
+  eg_type type;       // layout included
+  const char *name;   // unique in the graph, never NULL
+  eg_graph_node node; // COMPUTED: the producer and which of its results
+  uint32_t result;
+  eg_buffer *data; // row-major bytes. WEIGHT: NULL while absent; INPUT: what it is where
+                   // nobody gives another value, or NULL
+} eg_value_info;
+
+typedef struct eg_graph_node_info {
+  const eg_attrs *attrs; // interned in the graph's pool
+  const char *name;      // may be ""
+  const eg_value *inputs;
+  uint32_t input_count;
+  const eg_value *results;
+  uint32_t result_count;
+} eg_graph_node_info;
+
+typedef struct eg_graph eg_graph;
+struct eg_size_table; // pcg/graph/open_sizes.h
+
+egraph_status eg_graph_create(const egraph_allocator *alloc, eg_graph **out);
+void eg_graph_destroy(eg_graph *graph);
+egraph_allocator eg_graph_allocator(const eg_graph *graph);
+
+/// Names must be unique; NULL or "" makes one up ("v12"). Fails with EGRAPH_E_ARGUMENT on
+/// a duplicate.
+egraph_status eg_graph_add_input(eg_graph *graph, const char *name, const eg_type *type,
+                                 eg_value *out);
+/// Gives an input a default value (retained). It is none of a constant: nothing is
+/// computed from it ahead. Fails with EGRAPH_E_ARGUMENT when its size is wrong.
+egraph_status eg_graph_set_default(eg_graph *graph, eg_value input, eg_buffer *data);
+/// Retains `data` (may be NULL: absent).
+egraph_status eg_graph_add_weight(eg_graph *graph, const char *name, const eg_type *type,
+                                  eg_buffer *data, eg_value *out);
+/// Infers the result types (EGRAPH_E_TYPE when the node is ill-typed, with its name in
+/// the message). out_results has room for eg_op_results(attrs). `names` (may be NULL)
+/// names the results.
+egraph_status eg_graph_add_node(eg_graph *graph, const char *name, const eg_attrs *attrs,
+                                const eg_value *inputs, uint32_t count,
+                                const char *const *names, eg_value *out_results);
+/// Adds an opaque node: an operator the table does not know. `record` (kept, serialized
+/// ONNX NodeProto) lets the exporter write it back; types may be NULL where unknown. Any
+/// node with an untyped operand must be opaque as well.
+egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char *op_type,
+                                  const void *record, size_t record_size,
+                                  const eg_value *inputs, uint32_t count,
+                                  const eg_type *const *types, const char *const *names,
+                                  uint32_t result_count, eg_value *out_results);
+/// Operator type and record of an opaque node (attrs->op == EG_OP_OPAQUE), from its KEY.
+const char *eg_graph_opaque_type(const eg_graph *graph, eg_graph_node node);
+const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
+                                   size_t *out_size);
+/// The opaque node with this KEY attribute, or false.
+bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out);
+/// Fails with EGRAPH_E_UNSUPPORTED, and names the first, where an output needs an opaque
+/// node: `what` ("planned") takes known operators only.
+egraph_status eg_graph_check_known(const eg_graph *graph, const char *what);
+/// Adds a copy of a node of another graph (an opaque one with its record and types) on
+/// the given operands, as many as it has there. Layouts of the results are copied.
+/// `names` as in eg_graph_add_node.
+egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,
+                                const eg_value *inputs, const char *const *names,
+                                eg_value *out_results);
+/// NULL or "" for the value's own name. Names of outputs are unique among outputs.
+egraph_status eg_graph_add_output(eg_graph *graph, const char *name, eg_value value);
+/// Sets the memory format of a computed value. Fails with EGRAPH_E_TYPE when it does not
+/// fit.
+egraph_status eg_graph_set_format(eg_graph *graph, eg_value value, eg_format format);
+/// Gives a value another name; the old one is free. Fails with EGRAPH_E_ARGUMENT where
+/// another value has the name.
+egraph_status eg_graph_rename_value(eg_graph *graph, eg_value value, const char *name);
+
+/// Pointers to infos, names and attributes stay valid for the life of the graph.
+uint32_t eg_graph_value_count(const eg_graph *graph);
+uint32_t eg_graph_node_count(const eg_graph *graph);
+const eg_value_info *eg_graph_value(const eg_graph *graph, eg_value value);
+eg_graph_node_info eg_graph_node_at(const eg_graph *graph, eg_graph_node node);
+bool eg_graph_find_value(const eg_graph *graph, const char *name, eg_value *out);
+/// Inputs in the order they were added.
+uint32_t eg_graph_input_count(const eg_graph *graph);
+eg_value eg_graph_input(const eg_graph *graph, uint32_t index);
+uint32_t eg_graph_output_count(const eg_graph *graph);
+eg_value eg_graph_output(const eg_graph *graph, uint32_t index, const char **out_name);
+eg_attr_pool *eg_graph_attrs(eg_graph *graph);
+
+/// What the file that a graph comes from says beside its nodes (producer, documentation,
+/// metadata: pcg/onnx/onnx_header.h); copies of the graph share it. NULL: nothing.
+eg_buffer *eg_graph_header(const eg_graph *graph);
+void eg_graph_set_header(eg_graph *graph, eg_buffer *header); // retained
+
+/// Verifies every invariant; EGRAPH_E_INTERNAL names the first violation.
+egraph_status eg_graph_check(const eg_graph *graph);
+/// A copy without nodes and weights that no output needs (inputs stay). Names are kept.
+egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out);
+/// What folding leaves alone. NULL and SIZE_MAX: nothing.
+typedef struct eg_fold_options {
+  size_t max_bytes; // larger results stay
+  const bool *kept; // [value_count] weights that stay, and all that needs them
+  const struct eg_size_table *open; // what differs with open dimensions stays
+  uint32_t *out_not_finite; // counts results that hold NaN or infinity and were computed,
+                            // not moved; NULL: not wanted
+} eg_fold_options;
+/// A copy in which computed values that need only weights with data (and fills) become
+/// weights, by the reference kernels. Names are kept.
+egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *options,
+                              eg_graph **out);
+/// Gives a weight that is absent its data, of its size (retained).
+void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
+/// True for values computed from weights and fills only (weights included): [value_count]
+/// flags.
+egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags);
+/// How many nodes a run executes: all that need more than weights and fills. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out);
+/// Of computed values, sets the flags of those that are made of flagged values, and of
+/// fills, and of no other.
+void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags);
+
+/// Text form; parse(print(g)) prints identically. Data of at most 64 elements (of a
+/// weight, or an input's default) is written.
+egraph_status eg_graph_print(const eg_graph *graph, eg_text *out);
+egraph_status eg_graph_parse(const egraph_allocator *alloc, const char *file,
+                             const char *text, size_t size, eg_graph **out);
+/// Graphviz.
+egraph_status eg_graph_dot(const eg_graph *graph, eg_text *out);
+
+#endif

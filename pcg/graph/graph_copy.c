@@ -1,0 +1,368 @@
+// Copies of a graph that leave something out: pruned and folded ones; and which values
+// depend on weights only.
+//
+// A copy walks values in their order (which is topological), and a map takes old values
+// to new ones.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <string.h>
+
+#include "pcg/graph/graph_internal.h"
+#include "pcg/graph/open_sizes.h"
+
+static const eg_graph_node_info *node_of(const eg_graph *graph, uint32_t id) {
+  return &graph->nodes.data[id]->info;
+}
+
+void eg_graph_flag_computed(const eg_graph *graph, bool *inout_flags) {
+  for (uint32_t n = 0; n < graph->nodes.len; n++) {
+    const eg_graph_node_info *node = node_of(graph, n);
+    bool all = node->attrs->op != EG_OP_OPAQUE;
+    for (uint32_t i = 0; all && i < node->input_count; i++)
+      all = inout_flags[node->inputs[i].id];
+    for (uint32_t i = 0; i < node->result_count; i++)
+      inout_flags[node->results[i].id] = all;
+  }
+}
+
+egraph_status eg_graph_weight_only(const eg_graph *graph, bool *out_flags) {
+  for (size_t i = 0; i < graph->values.len; i++)
+    out_flags[i] = graph->values.data[i]->kind == EG_VALUE_WEIGHT;
+  eg_graph_flag_computed(graph, out_flags);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_graph_running_nodes(const eg_graph *graph, uint32_t *out) {
+  bool *weight_only;
+  EG_TRY(eg_alloc(graph->alloc, graph->values.len, sizeof *weight_only, &weight_only));
+  egraph_status status = eg_graph_weight_only(graph, weight_only);
+  uint32_t count = 0;
+  for (uint32_t n = 0; status == EGRAPH_OK && n < graph->nodes.len; n++) {
+    const eg_graph_node_info *node = node_of(graph, n);
+    count += node->result_count == 0 || !weight_only[node->results[0].id];
+  }
+  *out = count;
+  eg_free(graph->alloc, weight_only, graph->values.len, sizeof *weight_only);
+  return status;
+}
+
+// ---- copying ------------------------------------------------------------------------
+
+typedef struct copier {
+  const eg_graph *from;
+  eg_graph *to;
+  const bool *keep; // [values] a node is kept when one of its results is; inputs always
+  eg_buffer *const
+      *data;     // [values] computed values that become weights, or NULL for none
+  eg_value *map; // [values]
+  eg_values operands, results;
+} copier;
+
+static bool becomes_weight(const copier *c, uint32_t value) {
+  return c->data != NULL && c->data[value] != NULL;
+}
+
+// A computed value that becomes a weight is added as one where it was computed; its
+// layout is plain again.
+static egraph_status copy_leaf(copier *c, uint32_t id) {
+  const eg_value_info *info = c->from->values.data[id];
+  if (info->kind == EG_VALUE_INPUT) {
+    EG_TRY(eg_graph_add_input(c->to, info->name, &info->type, &c->map[id]));
+    return eg_graph_set_default(c->to, c->map[id], info->data);
+  }
+  if (info->kind == EG_VALUE_WEIGHT)
+    return eg_graph_add_weight(c->to, info->name, &info->type, info->data, &c->map[id]);
+  eg_type type = info->type;
+  type.layout.format = EG_FORMAT_PLAIN;
+  return eg_graph_add_weight(c->to, info->name, &type, c->data[id], &c->map[id]);
+}
+
+static egraph_status copy_node(copier *c, uint32_t id, const char **names) {
+  const eg_graph_node_info *node = node_of(c->from, id);
+  c->operands.len = 0;
+  for (uint32_t i = 0; i < node->input_count; i++)
+    EG_TRY(eg_values_push(&c->operands, c->map[node->inputs[i].id]));
+  EG_TRY(eg_values_resize(&c->results, node->result_count));
+  for (uint32_t i = 0; i < node->result_count; i++)
+    names[i] = c->from->values.data[node->results[i].id]->name;
+  EG_TRY(eg_graph_add_copy(c->to, c->from, (eg_graph_node){id}, c->operands.data, names,
+                           c->results.data));
+  for (uint32_t i = 0; i < node->result_count; i++)
+    c->map[node->results[i].id] = c->results.data[i];
+  return EGRAPH_OK;
+}
+
+static egraph_status copy_values(copier *c) {
+  const eg_graph *from = c->from;
+  for (uint32_t v = 0; v < from->values.len; v++) {
+    const eg_value_info *info = from->values.data[v];
+    if (info->kind == EG_VALUE_INPUT || (c->keep[v] && info->kind == EG_VALUE_WEIGHT) ||
+        (c->keep[v] && becomes_weight(c, v))) {
+      EG_TRY(copy_leaf(c, v));
+      continue;
+    }
+    // Results of a node are neighbours; the first one copies the node for all.
+    if (info->kind != EG_VALUE_COMPUTED || info->result != 0) continue;
+    const eg_graph_node_info *node = node_of(from, info->node.id);
+    bool wanted = false;
+    for (uint32_t i = 0; i < node->result_count; i++)
+      wanted = wanted ||
+               (c->keep[node->results[i].id] && !becomes_weight(c, node->results[i].id));
+    if (!wanted) continue;
+    const char **names;
+    EG_TRY(eg_alloc(from->alloc, node->result_count, sizeof *names, &names));
+    egraph_status status = copy_node(c, info->node.id, names);
+    eg_free(from->alloc, names, node->result_count, sizeof *names);
+    EG_TRY(status);
+  }
+  for (size_t i = 0; i < from->outputs.len; i++)
+    EG_TRY(eg_graph_add_output(c->to, from->outputs.data[i].name,
+                               c->map[from->outputs.data[i].value.id]));
+  return EGRAPH_OK;
+}
+
+// Copies what `keep` says.
+static egraph_status copy_graph(const eg_graph *from, const bool *keep,
+                                eg_buffer *const *data, eg_graph **out) {
+  copier c = {.from = from, .keep = keep, .data = data};
+  EG_TRY(eg_graph_create(&from->alloc, &c.to));
+  eg_graph_set_header(c.to, from->header);
+  eg_values_init(&c.operands, from->alloc);
+  eg_values_init(&c.results, from->alloc);
+  egraph_status status = eg_alloc(from->alloc, from->values.len, sizeof *c.map, &c.map);
+  if (status == EGRAPH_OK) status = copy_values(&c);
+  eg_free(from->alloc, c.map, from->values.len, sizeof *c.map);
+  eg_values_deinit(&c.operands);
+  eg_values_deinit(&c.results);
+  if (status != EGRAPH_OK) {
+    eg_graph_destroy(c.to);
+    return status;
+  }
+  *out = c.to;
+  return EGRAPH_OK;
+}
+
+// Marks what the outputs need, from the last node to the first. A value with data needs
+// nothing.
+static void mark_needed(const eg_graph *graph, eg_buffer *const *data, bool *needed) {
+  for (size_t i = 0; i < graph->outputs.len; i++)
+    needed[graph->outputs.data[i].value.id] = true;
+  for (size_t n = graph->nodes.len; n-- > 0;) {
+    const eg_graph_node_info *node = node_of(graph, (uint32_t)n);
+    bool wanted = false;
+    for (uint32_t i = 0; i < node->result_count; i++) {
+      uint32_t result = node->results[i].id;
+      wanted = wanted || (needed[result] && (data == NULL || data[result] == NULL));
+    }
+    for (uint32_t i = 0; wanted && i < node->input_count; i++)
+      needed[node->inputs[i].id] = true;
+  }
+}
+
+static egraph_status copy_needed(const eg_graph *graph, eg_buffer *const *data,
+                                 eg_graph **out) {
+  bool *needed;
+  EG_TRY(eg_alloc(graph->alloc, graph->values.len, sizeof *needed, &needed));
+  mark_needed(graph, data, needed);
+  egraph_status status = copy_graph(graph, needed, data, out);
+  eg_free(graph->alloc, needed, graph->values.len, sizeof *needed);
+  return status;
+}
+
+egraph_status eg_graph_pruned(const eg_graph *graph, eg_graph **out) {
+  return copy_needed(graph, NULL, out);
+}
+
+// ---- folding ------------------------------------------------------------------------
+
+typedef struct folder {
+  const eg_graph *graph;
+  const bool *kept; // [values] weights that count as unknown; NULL: none
+  size_t max_bytes;
+  const eg_size_table *open; // or NULL
+  eg_buffer *
+      *data; // [values] known bytes: of weights (borrowed by retain) and of folded values
+  uint32_t *users;     // [values] foldable users that have not run yet
+  bool *frontier;      // [values] needed by something that is not folded, or an output
+  bool *foldable;      // [nodes]
+  uint32_t not_finite; // computed results with NaN or infinity
+} folder;
+
+/// Whether the node is the same at all sizes of open dimensions.
+static bool is_fixed(const folder *f, const eg_graph_node_info *node) {
+  for (uint16_t i = 0; i < node->attrs->count; i++) {
+    const eg_attr *slot = &node->attrs->slots[i];
+    if ((slot->kind == EG_ATTR_INT && eg_size_table_is_open(f->open, &slot->i, 1)) ||
+        (slot->kind == EG_ATTR_INTS &&
+         eg_size_table_is_open(f->open, slot->ints.data, slot->ints.len)))
+      return false;
+  }
+  for (uint32_t i = 0; i < node->result_count; i++) {
+    const eg_type *type = &f->graph->values.data[node->results[i].id]->type;
+    if (eg_size_table_is_open(f->open, type->dims, type->rank)) return false;
+  }
+  return true;
+}
+
+// A node folds when it is no opaque one, all operands are known, every result is small
+// enough, and nothing of it is open.
+static bool node_folds(const folder *f, uint32_t id, const bool *known) {
+  const eg_graph_node_info *node = node_of(f->graph, id);
+  if (node->attrs->op == EG_OP_OPAQUE) return false;
+  for (uint32_t i = 0; i < node->input_count; i++)
+    if (!known[node->inputs[i].id]) return false;
+  for (uint32_t i = 0; i < node->result_count; i++) {
+    const eg_type *type = &f->graph->values.data[node->results[i].id]->type;
+    if (type->layout.format != EG_FORMAT_PLAIN || eg_type_bytes(type) > f->max_bytes)
+      return false;
+  }
+  return f->open == NULL || is_fixed(f, node);
+}
+
+// Which nodes fold, who uses what, and which values must exist afterwards.
+static void plan_fold(folder *f, bool *known) {
+  const eg_graph *graph = f->graph;
+  for (size_t v = 0; v < graph->values.len; v++) {
+    const eg_value_info *info = graph->values.data[v];
+    known[v] = info->kind == EG_VALUE_WEIGHT && info->data != NULL &&
+               (f->kept == NULL || !f->kept[v]);
+  }
+  for (uint32_t n = 0; n < graph->nodes.len; n++) {
+    const eg_graph_node_info *node = node_of(graph, n);
+    f->foldable[n] = node_folds(f, n, known);
+    for (uint32_t i = 0; f->foldable[n] && i < node->result_count; i++)
+      known[node->results[i].id] = true;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+      if (f->foldable[n])
+        f->users[node->inputs[i].id]++;
+      else
+        f->frontier[node->inputs[i].id] = true;
+    }
+  }
+  for (size_t i = 0; i < graph->outputs.len; i++)
+    f->frontier[graph->outputs.data[i].value.id] = true;
+}
+
+// A number is not finite when all bits of its exponent are set.
+#define ALL_FINITE(suffix, type)                                                         \
+  static bool all_finite_##suffix(const type *x, int64_t count, type exponent) {         \
+    bool found = false;                                                                  \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      found |= (x[i] & exponent) == exponent;                                            \
+    return !found;                                                                       \
+  }
+ALL_FINITE(16, uint16_t)
+ALL_FINITE(32, uint32_t)
+ALL_FINITE(64, uint64_t)
+
+static bool is_finite(const eg_tensor *tensor) {
+  int64_t count = eg_type_elements(&tensor->type);
+  egraph_dtype dtype = tensor->type.dtype;
+  if (dtype == EGRAPH_FLOAT16) return all_finite_16(tensor->data, count, 0x7c00);
+  if (dtype == EGRAPH_BFLOAT16) return all_finite_16(tensor->data, count, 0x7f80);
+  if (dtype == EGRAPH_FLOAT32) return all_finite_32(tensor->data, count, 0x7f800000);
+  return dtype != EGRAPH_FLOAT64 ||
+         all_finite_64(tensor->data, count, UINT64_C(0x7ff) << 52);
+}
+
+static egraph_status run_kernel(folder *f, const eg_graph_node_info *node,
+                                eg_tensor *tensors) {
+  const eg_graph *graph = f->graph;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    uint32_t operand = node->inputs[i].id;
+    // Kernels only read their operands, so that shared and mapped bytes are safe here.
+    tensors[i] = (eg_tensor){.type = graph->values.data[operand]->type,
+                             .data = (void *)(uintptr_t)eg_buffer_data(f->data[operand])};
+  }
+  eg_tensor *outputs = tensors + node->input_count;
+  for (uint32_t i = 0; i < node->result_count; i++) {
+    uint32_t result = node->results[i].id;
+    const eg_type *type = &graph->values.data[result]->type;
+    EG_TRY(eg_buffer_create(&graph->alloc, eg_type_bytes(type), &f->data[result]));
+    outputs[i] = (eg_tensor){.type = *type, .data = eg_buffer_writable(f->data[result])};
+  }
+  eg_kernel_call call = {.attrs = node->attrs,
+                         .inputs = tensors,
+                         .input_count = node->input_count,
+                         .outputs = outputs,
+                         .output_count = node->result_count,
+                         .alloc = graph->alloc};
+  EG_TRY(eg_op_run(&call));
+  bool is_moved = (eg_op_info_of((eg_op)node->attrs->op)->flags & EG_OPF_MOVES) != 0;
+  for (uint32_t i = 0; !is_moved && i < node->result_count; i++)
+    f->not_finite += !is_finite(&outputs[i]);
+  return EGRAPH_OK;
+}
+
+static void forget(folder *f, uint32_t value) {
+  eg_buffer_release(f->data[value]);
+  f->data[value] = NULL;
+}
+
+// A node whose kernel does not know these dtypes stays, and so do its users.
+static egraph_status fold_node(folder *f, uint32_t id) {
+  const eg_graph_node_info *node = node_of(f->graph, id);
+  bool known = f->foldable[id];
+  for (uint32_t i = 0; known && i < node->input_count; i++)
+    known = f->data[node->inputs[i].id] != NULL;
+  egraph_status status = EGRAPH_E_UNSUPPORTED;
+  if (known) {
+    eg_tensor *tensors;
+    size_t count = (size_t)node->input_count + node->result_count;
+    EG_TRY(eg_alloc(f->graph->alloc, count, sizeof *tensors, &tensors));
+    status = run_kernel(f, node, tensors);
+    eg_free(f->graph->alloc, tensors, count, sizeof *tensors);
+  }
+  if (status != EGRAPH_OK && status != EGRAPH_E_UNSUPPORTED) return status;
+  for (uint32_t i = 0; status != EGRAPH_OK && i < node->result_count; i++)
+    forget(f, node->results[i].id);
+  for (uint32_t i = 0; f->foldable[id] && i < node->input_count; i++) {
+    uint32_t operand = node->inputs[i].id;
+    if (status != EGRAPH_OK) f->frontier[operand] = true;
+    if (--f->users[operand] == 0 && !f->frontier[operand]) forget(f, operand);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status fold_values(folder *f, bool *known, eg_graph **out) {
+  const eg_graph *graph = f->graph;
+  plan_fold(f, known);
+  for (size_t v = 0; v < graph->values.len; v++)
+    f->data[v] = eg_buffer_retain(graph->values.data[v]->data);
+  for (uint32_t n = 0; n < graph->nodes.len; n++)
+    EG_TRY(fold_node(f, n));
+  // A fill is smaller as a node than as bytes.
+  for (uint32_t n = 0; n < graph->nodes.len; n++)
+    if (node_of(graph, n)->attrs->op == EG_OP_FILL)
+      forget(f, node_of(graph, n)->results[0].id);
+  return copy_needed(graph, f->data, out);
+}
+
+egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *options,
+                              eg_graph **out) {
+  folder f = {.graph = graph,
+              .max_bytes = options->max_bytes,
+              .kept = options->kept,
+              .open = options->open};
+  egraph_allocator alloc = graph->alloc;
+  size_t values = graph->values.len, nodes = graph->nodes.len;
+  bool *known = NULL;
+  egraph_status status = eg_alloc(alloc, values, sizeof(eg_buffer *), &f.data);
+  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *f.users, &f.users);
+  if (status == EGRAPH_OK)
+    status = eg_alloc(alloc, values, sizeof *f.frontier, &f.frontier);
+  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *known, &known);
+  if (status == EGRAPH_OK)
+    status = eg_alloc(alloc, nodes, sizeof *f.foldable, &f.foldable);
+  if (status == EGRAPH_OK) status = fold_values(&f, known, out);
+  if (status == EGRAPH_OK && options->out_not_finite != NULL)
+    *options->out_not_finite = f.not_finite;
+  for (size_t v = 0; f.data != NULL && v < values; v++)
+    eg_buffer_release(f.data[v]);
+  eg_free(alloc, f.foldable, nodes, sizeof *f.foldable);
+  eg_free(alloc, known, values, sizeof *known);
+  eg_free(alloc, f.frontier, values, sizeof *f.frontier);
+  eg_free(alloc, f.users, values, sizeof *f.users);
+  eg_free(alloc, f.data, values, sizeof(eg_buffer *));
+  return status;
+}

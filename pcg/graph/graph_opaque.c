@@ -1,0 +1,181 @@
+// Nodes whose operator the table does not know, and copies of any node from graph to
+// graph.
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pcg/graph/graph_internal.h"
+
+// ---- reading ------------------------------------------------------------------------
+
+static const eg_opaque *opaque_of(const eg_graph *graph, eg_graph_node node) {
+  const eg_node_row *row = *eg_node_rows_at(&graph->nodes, node.id);
+  assert(row->opaque != EG_NO_OPAQUE);
+  return eg_opaque_rows_at(&graph->opaques, row->opaque);
+}
+
+const char *eg_graph_opaque_type(const eg_graph *graph, eg_graph_node node) {
+  return opaque_of(graph, node)->type;
+}
+
+const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
+                                   size_t *out_size) {
+  const eg_opaque *opaque = opaque_of(graph, node);
+  *out_size = opaque->record_size;
+  return opaque->record;
+}
+
+bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out) {
+  uint32_t index;
+  if (!eg_strmap_find(&graph->opaque_keys, key, &index)) return false;
+  if (index >= graph->opaques.len || strcmp(graph->opaques.data[index].key, key) != 0)
+    return false;
+  *out = graph->opaques.data[index].node;
+  return true;
+}
+
+// ---- what outputs need ----------------------------------------------------------------
+
+static void mark_operands(const eg_graph_node_info *node, bool *is_needed) {
+  bool any = false;
+  for (uint32_t i = 0; i < node->result_count; i++)
+    any = any || is_needed[node->results[i].id];
+  for (uint32_t i = 0; any && i < node->input_count; i++)
+    is_needed[node->inputs[i].id] = true;
+}
+
+static bool is_needed_opaque(const eg_graph_node_info *node, const bool *is_needed) {
+  if (node->attrs->op != EG_OP_OPAQUE) return false;
+  for (uint32_t i = 0; i < node->result_count; i++)
+    if (is_needed[node->results[i].id]) return true;
+  return false;
+}
+
+egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
+  bool *is_needed;
+  uint32_t count = eg_graph_node_count(graph), culprit = UINT32_MAX;
+  if (graph->opaques.len == 0) return EGRAPH_OK;
+  EG_TRY(eg_alloc(graph->alloc, graph->values.len, sizeof *is_needed, &is_needed));
+  for (size_t i = 0; i < graph->outputs.len; i++)
+    is_needed[graph->outputs.data[i].value.id] = true;
+  for (uint32_t n = count; n-- > 0;) {
+    eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
+    mark_operands(&node, is_needed);
+    // The first is the culprit: what follows it may be known but for its types.
+    if (is_needed_opaque(&node, is_needed)) culprit = n;
+  }
+  eg_free(graph->alloc, is_needed, graph->values.len, sizeof *is_needed);
+  if (culprit == UINT32_MAX) return EGRAPH_OK;
+  eg_graph_node node = {culprit};
+  char place[16];
+  (void)snprintf(place, sizeof place, "%" PRIu32, culprit);
+  const char *name = eg_graph_node_at(graph, node).name;
+  return EG_FAIL(
+      EGRAPH_E_UNSUPPORTED,
+      "node '%.200s': operator '%.100s' cannot be %s: it is unknown here, or only data "
+      "tell the sizes of its results; take it out of the graph",
+      name[0] != '\0' ? name : place, eg_graph_opaque_type(graph, node), what);
+}
+
+// ---- adding -------------------------------------------------------------------------
+
+// The key: operator type and a number that makes it unique in the graph. Two opaque nodes
+// are never the same node, even with equal records: the operator may have effects (random
+// numbers).
+static egraph_status make_key(eg_graph *graph, const char *op_type, const char **out) {
+  char number[24];
+  (void)snprintf(number, sizeof number, "#%zu", graph->opaques.len);
+  size_t length = strlen(op_type), tail = strlen(number);
+  char *key;
+  EG_TRY(eg_arena_alloc(&graph->arena, length + tail + 1, 1, &key));
+  memcpy(key, op_type, length);
+  memcpy(key + length, number, tail + 1);
+  *out = key;
+  return EGRAPH_OK;
+}
+
+static egraph_status make_opaque(eg_graph *graph, const char *op_type, const void *record,
+                                 size_t record_size, eg_opaque *out) {
+  void *copy = NULL;
+  EG_TRY(eg_arena_string(&graph->arena, op_type, strlen(op_type), &out->type));
+  EG_TRY(make_key(graph, op_type, &out->key));
+  EG_TRY(eg_arena_alloc(&graph->arena, record_size, 1, &copy));
+  if (record_size != 0) memcpy(copy, record, record_size);
+  out->record = copy;
+  out->record_size = record_size;
+  out->node = (eg_graph_node){(uint32_t)graph->nodes.len};
+  EG_TRY(eg_opaque_rows_reserve(&graph->opaques, graph->opaques.len + 1));
+  return eg_strmap_put(&graph->opaque_keys, out->key, (uint32_t)graph->opaques.len);
+}
+
+egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char *op_type,
+                                  const void *record, size_t record_size,
+                                  const eg_value *inputs, uint32_t count,
+                                  const eg_type *const *types, const char *const *names,
+                                  uint32_t result_count, eg_value *out_results) {
+  EG_TRY(eg_graph_check_operands(graph, inputs, count, false));
+  const eg_type **no_types = NULL;
+  if (types == NULL) {
+    EG_TRY(eg_arena_alloc(&graph->arena, result_count, sizeof(eg_type *), &no_types));
+    types = (const eg_type *const *)no_types;
+  }
+  eg_opaque opaque;
+  EG_TRY(make_opaque(graph, op_type, record, record_size, &opaque));
+  eg_attr slot = {.kind = EG_ATTR_STRING, .text = opaque.key};
+  eg_attrs attrs = {.op = EG_OP_OPAQUE, .count = 1, .slots = &slot};
+  eg_new_node node = {.name = name,
+                      .attrs = &attrs,
+                      .inputs = inputs,
+                      .input_count = count,
+                      .types = types,
+                      .names = names,
+                      .result_count = result_count,
+                      .opaque = (uint32_t)graph->opaques.len};
+  egraph_status status = eg_graph_append_node(graph, &node, out_results);
+  if (status == EGRAPH_OK) {
+    graph->opaques.data[graph->opaques.len++] = opaque;
+    return EGRAPH_OK;
+  }
+  if (status == EGRAPH_E_MEMORY) return status;
+  char text[256];
+  eg_graph_describe_node(name, op_type, (uint32_t)graph->nodes.len, text, sizeof text);
+  return eg_fail_context(status, "%s", text);
+}
+
+// ---- copies -------------------------------------------------------------------------
+
+static egraph_status copy_opaque(eg_graph *graph, const eg_graph *from,
+                                 eg_graph_node node, const eg_value *inputs,
+                                 const char *const *names, eg_value *out_results) {
+  const eg_opaque *opaque = opaque_of(from, node);
+  eg_graph_node_info info = eg_graph_node_at(from, node);
+  const eg_type **types = NULL;
+  EG_TRY(eg_alloc(graph->alloc, info.result_count, sizeof(eg_type *), &types));
+  for (uint32_t i = 0; i < info.result_count; i++) {
+    const eg_value_info *result = eg_graph_value(from, info.results[i]);
+    types[i] = result->typed ? &result->type : NULL;
+  }
+  egraph_status status = eg_graph_add_opaque(
+      graph, info.name, opaque->type, opaque->record, opaque->record_size, inputs,
+      info.input_count, (const eg_type *const *)types, names, info.result_count,
+      out_results);
+  eg_free(graph->alloc, types, info.result_count, sizeof(eg_type *));
+  return status;
+}
+
+egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,
+                                const eg_value *inputs, const char *const *names,
+                                eg_value *out_results) {
+  eg_graph_node_info info = eg_graph_node_at(from, node);
+  if (info.attrs->op == EG_OP_OPAQUE)
+    return copy_opaque(graph, from, node, inputs, names, out_results);
+  EG_TRY(eg_graph_add_node(graph, info.name, info.attrs, inputs, info.input_count, names,
+                           out_results));
+  for (uint32_t i = 0; i < info.result_count; i++) {
+    const eg_value_info *result = eg_graph_value(from, info.results[i]);
+    graph->values.data[out_results[i].id]->type.layout = result->type.layout;
+  }
+  return EGRAPH_OK;
+}

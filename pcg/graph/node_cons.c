@@ -1,0 +1,109 @@
+// The hash of a node is that of its attributes' id in the graph's pool and its operands.
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/graph/node_cons.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+_Static_assert(sizeof(eg_ref) == sizeof(eg_value), "both are one id");
+
+typedef struct node_key {
+  const eg_attrs *attrs; // interned
+  uint64_t hash;
+  const eg_value *inputs;
+  uint32_t count;
+} node_key;
+
+static bool is_key(const void *user, uint32_t id, const void *key) {
+  const node_key *k = key;
+  eg_graph_node_info node = eg_graph_node_at(user, (eg_graph_node){id});
+  return node.attrs == k->attrs && node.input_count == k->count &&
+         (k->count == 0 ||
+          memcmp(node.inputs, k->inputs, k->count * sizeof *k->inputs) == 0);
+}
+
+// Interns the attributes, so that equal ones are at one place.
+static egraph_status key_of(eg_node_cons *cons, const eg_attrs *attrs,
+                            const eg_value *inputs, uint32_t count, node_key *out) {
+  eg_attr_pool *pool = eg_graph_attrs(cons->graph);
+  eg_attrs_id id;
+  EG_TRY(eg_attr_pool_add(pool, attrs, &id));
+  *out =
+      (node_key){.attrs = eg_attr_pool_get(pool, id), .inputs = inputs, .count = count};
+  out->hash = eg_hash_combine(id.id, count);
+  for (uint32_t i = 0; i < count; i++)
+    out->hash = eg_hash_combine(out->hash, inputs[i].id);
+  return EGRAPH_OK;
+}
+
+static egraph_status enter(eg_node_cons *cons, uint32_t id) {
+  eg_graph_node_info node = eg_graph_node_at(cons->graph, (eg_graph_node){id});
+  node_key key;
+  uint32_t found;
+  if (node.attrs->op == EG_OP_OPAQUE) return EGRAPH_OK;
+  EG_TRY(key_of(cons, node.attrs, node.inputs, node.input_count, &key));
+  if (eg_flatmap_find(&cons->nodes, key.hash, &key, is_key, cons->graph, &found))
+    return EGRAPH_OK;
+  EG_TRY(eg_flatmap_reserve_one(&cons->nodes));
+  eg_flatmap_put(&cons->nodes, key.hash, id);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_node_cons_init(eg_node_cons *cons, eg_graph *graph) {
+  *cons = (eg_node_cons){.graph = graph};
+  eg_flatmap_init(&cons->nodes, eg_graph_allocator(graph));
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t n = 0; status == EGRAPH_OK && n < eg_graph_node_count(graph); n++)
+    status = enter(cons, n);
+  if (status != EGRAPH_OK) eg_node_cons_deinit(cons);
+  return status;
+}
+
+void eg_node_cons_deinit(eg_node_cons *cons) { eg_flatmap_deinit(&cons->nodes); }
+
+egraph_status eg_node_cons_note(eg_node_cons *cons, uint32_t count) {
+  for (uint32_t i = 0; i < count && cons->stamps != NULL; i++, cons->stamp.index++)
+    EG_TRY(eg_stamps_push(cons->stamps, cons->stamp));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
+                               const eg_attrs *attrs, const eg_value *inputs,
+                               uint32_t count, const char *const *names,
+                               eg_value *out_results) {
+  node_key key;
+  uint32_t id;
+  EG_TRY(key_of(cons, attrs, inputs, count, &key));
+  if (eg_flatmap_find(&cons->nodes, key.hash, &key, is_key, cons->graph, &id)) {
+    eg_graph_node_info node = eg_graph_node_at(cons->graph, (eg_graph_node){id});
+    memcpy(out_results, node.results, node.result_count * sizeof *out_results);
+    cons->stamp.index += node.result_count;
+    return EGRAPH_OK;
+  }
+  EG_TRY(eg_flatmap_reserve_one(&cons->nodes));
+  EG_TRY(eg_graph_add_node(cons->graph, name, attrs, inputs, count, names, out_results));
+  id = eg_graph_node_count(cons->graph) - 1;
+  eg_flatmap_put(&cons->nodes, key.hash, id);
+  return eg_node_cons_note(
+      cons, eg_graph_node_at(cons->graph, (eg_graph_node){id}).result_count);
+}
+
+static egraph_status emit(void *self, const eg_attrs *attrs, const eg_ref *inputs,
+                          uint32_t count, eg_ref *out_results) {
+  return eg_node_cons_add(self, NULL, attrs, (const eg_value *)(const void *)inputs,
+                          count, NULL, (eg_value *)(void *)out_results);
+}
+
+static const eg_type *type_of(void *self, eg_ref value) {
+  return &eg_graph_value(((eg_node_cons *)self)->graph, eg_value_of(value))->type;
+}
+
+eg_builder eg_node_cons_builder(eg_node_cons *cons) {
+  return (eg_builder){.self = cons,
+                      .emit = emit,
+                      .type_of = type_of,
+                      .alloc = eg_graph_allocator(cons->graph),
+                      .dtype = EGRAPH_FLOAT32};
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/graph/node_spec.h"
+
+// Operands past the mask count as data.
+static bool is_weight(const eg_node_spec *spec, uint32_t operand) {
+  return operand < 64 && (spec->weight_mask >> operand & 1) != 0;
+}
+
+static egraph_status print_types(eg_text *text, const eg_node_spec *spec) {
+  EG_TRY(eg_text_append(text, " ("));
+  for (uint32_t i = 0; i < spec->input_count; i++) {
+    if (i != 0) EG_TRY(eg_text_append(text, " "));
+    if (is_weight(spec, i)) EG_TRY(eg_text_append(text, "weight:"));
+    EG_TRY(eg_type_print(text, &spec->inputs[i]));
+  }
+  EG_TRY(eg_text_append(text, ") ->"));
+  for (uint32_t i = 0; i < spec->result_count; i++) {
+    EG_TRY(eg_text_append(text, " "));
+    EG_TRY(eg_type_print(text, &spec->results[i]));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_node_spec_print(eg_text *text, const eg_node_spec *spec) {
+  EG_TRY(eg_text_append(text, eg_op_info_of((eg_op)spec->attrs->op)->name));
+  EG_TRY(eg_attrs_print(text, spec->attrs));
+  return print_types(text, spec);
+}
+
+double eg_node_spec_flops(const eg_node_spec *spec) {
+  return eg_op_flops(spec->attrs, spec->inputs, spec->input_count, spec->results,
+                     spec->result_count);
+}
+
+bool eg_node_spec_is_reorder(const eg_node_spec *spec) {
+  return spec->attrs->op == EG_OP_IDENTITY && spec->input_count == 1 &&
+         spec->result_count == 1 &&
+         spec->inputs[0].layout.format != spec->results[0].layout.format;
+}
+
+bool eg_node_spec_is_plain(const eg_node_spec *spec) {
+  bool plain = true;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    plain = plain && spec->inputs[i].layout.format == EG_FORMAT_PLAIN;
+  for (uint32_t r = 0; r < spec->result_count; r++)
+    plain = plain && spec->results[r].layout.format == EG_FORMAT_PLAIN;
+  return plain;
+}
+
+// A reorder moves its data although an identity is a view.
+double eg_node_spec_bytes(const eg_node_spec *spec) {
+  if (eg_node_spec_is_reorder(spec))
+    return (double)eg_type_bytes(&spec->inputs[0]) +
+           (double)eg_type_bytes(&spec->results[0]);
+  return eg_op_bytes(spec->attrs, spec->inputs, spec->input_count, spec->results,
+                     spec->result_count);
+}

@@ -1,0 +1,270 @@
+// Import of data movement: every position made explicit.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <string.h>
+
+#include "pcg/onnx/onnx_build.h"
+
+egraph_status eg_onnx_import_transpose(const eg_onnx_call *call) {
+  eg_type x;
+  eg_ints perm;
+  bool present;
+  int64_t reversed[EGRAPH_MAX_RANK];
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_ints(call, "perm", &present, &perm));
+  for (uint32_t i = 0; i < x.rank; i++)
+    reversed[i] = (int64_t)x.rank - 1 - i;
+  if (!present) perm = (eg_ints){.data = reversed, .len = x.rank};
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_TRANSPOSE);
+  eg_attr_list_set_ints(&list, EG_A_TRANSPOSE_PERM, perm.data, perm.len);
+  return eg_onnx_emit_node(call, &list);
+}
+
+// ---- split --------------------------------------------------------------------------
+
+// Without sizes: `count` parts of one size, the last one smaller where that does not come
+// out even.
+static egraph_status even_sizes(const eg_onnx_call *call, int64_t size, int64_t count,
+                                eg_ints *out) {
+  int64_t *sizes;
+  if (count < 1 || count > (int64_t)call->output_count)
+    return EG_FAIL(EGRAPH_E_PARSE, "it cannot be split into %" PRId64 " parts", count);
+  bool uneven = size % count != 0;
+  if (uneven && call->reader->opset < 18)
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "%" PRId64 " does not divide into %" PRId64 " equal parts", size,
+                   count);
+  int64_t part = size / count + uneven;
+  EG_TRY(eg_onnx_repeat(call, part, (uint32_t)count, &sizes));
+  sizes[count - 1] = size - part * (count - 1);
+  if (sizes[count - 1] < 0)
+    return EG_FAIL(EGRAPH_E_PARSE, "%" PRId64 " cannot be split into %" PRId64 " parts",
+                   size, count);
+  *out = (eg_ints){.data = sizes, .len = (uint32_t)count};
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_import_split(const eg_onnx_call *call) {
+  eg_type x;
+  eg_ints sizes;
+  bool present;
+  int64_t axis, count;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_int(call, "axis", 0, &axis));
+  EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
+  EG_TRY(eg_onnx_ints(call, "split", 1, &present, &sizes));
+  EG_TRY(eg_onnx_attr_int(call, "num_outputs", (int64_t)call->output_count, &count));
+  if (!present) EG_TRY(even_sizes(call, x.dims[axis], count, &sizes));
+  if (sizes.len != call->output_count)
+    return EG_FAIL(EGRAPH_E_PARSE, "there are %" PRIu32 " sizes for %" PRIu32 " results",
+                   sizes.len, call->output_count);
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_SPLIT);
+  eg_attr_list_set_int(&list, EG_A_SPLIT_AXIS, axis);
+  eg_attr_list_set_ints(&list, EG_A_SPLIT_SIZES, sizes.data, sizes.len);
+  eg_onnx_ref input = eg_onnx_input(call, 0);
+  return eg_onnx_emit(call, &list, &input, 1, call->outputs, call->output_count);
+}
+
+// ---- slice --------------------------------------------------------------------------
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+// A bound that may be negative, clamped as ONNX says: start into [0, size - 1] or [0,
+// size], end into
+// [-1, size - 1] or [0, size].
+static int64_t clamp_bound(int64_t bound, int64_t size, int64_t step, bool is_end) {
+  if (bound < 0) bound += size;
+  if (step > 0) return clamp(bound, 0, size);
+  return clamp(bound, is_end || size == 0 ? -1 : 0, size - 1);
+}
+
+typedef struct slice_lists {
+  eg_ints starts, ends, axes, steps;
+  bool has_axes, has_steps;
+} slice_lists;
+
+static egraph_status read_slice(const eg_onnx_call *call, slice_lists *out) {
+  bool has_starts, has_ends;
+  EG_TRY(eg_onnx_ints(call, "starts", 1, &has_starts, &out->starts));
+  EG_TRY(eg_onnx_ints(call, "ends", 2, &has_ends, &out->ends));
+  EG_TRY(eg_onnx_ints(call, "axes", 3, &out->has_axes, &out->axes));
+  EG_TRY(eg_onnx_const_ints(call, 4, &out->has_steps, &out->steps));
+  uint32_t count = out->starts.len;
+  if (!has_starts || !has_ends || out->ends.len != count ||
+      (out->has_axes && out->axes.len != count) ||
+      (out->has_steps && out->steps.len != count))
+    return EG_FAIL(EGRAPH_E_PARSE, "starts, ends, axes and steps differ in length");
+  return EGRAPH_OK;
+}
+
+static egraph_status emit_slice(const eg_onnx_call *call, uint32_t rank,
+                                const int64_t *starts, const int64_t *ends,
+                                const int64_t *steps, eg_onnx_ref result) {
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_SLICE);
+  eg_attr_list_set_ints(&list, EG_A_SLICE_STARTS, starts, rank);
+  eg_attr_list_set_ints(&list, EG_A_SLICE_ENDS, ends, rank);
+  eg_attr_list_set_ints(&list, EG_A_SLICE_STEPS, steps, rank);
+  eg_onnx_ref input = eg_onnx_input(call, 0);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}
+
+egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
+  eg_type x;
+  slice_lists lists;
+  int64_t starts[EGRAPH_MAX_RANK], ends[EGRAPH_MAX_RANK], steps[EGRAPH_MAX_RANK];
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(read_slice(call, &lists));
+  for (uint32_t i = 0; i < x.rank; i++) {
+    starts[i] = 0;
+    ends[i] = x.dims[i];
+    steps[i] = 1;
+  }
+  for (uint32_t i = 0; i < lists.starts.len; i++) {
+    int64_t axis, step = lists.has_steps ? lists.steps.data[i] : 1;
+    EG_TRY(eg_onnx_axis(lists.has_axes ? lists.axes.data[i] : (int64_t)i, x.rank, &axis));
+    if (step == 0) return EG_FAIL(EGRAPH_E_PARSE, "a step is 0");
+    steps[axis] = step;
+    starts[axis] = clamp_bound(lists.starts.data[i], x.dims[axis], step, false);
+    ends[axis] = clamp_bound(lists.ends.data[i], x.dims[axis], step, true);
+  }
+  return emit_slice(call, x.rank, starts, ends, steps, eg_onnx_output(call, 0));
+}
+
+// ---- pad ----------------------------------------------------------------------------
+
+// One entry per dimension and end, from a list that may speak of some axes only.
+static egraph_status read_pads(const eg_onnx_call *call, uint32_t rank, int64_t *out) {
+  eg_ints pads, axes;
+  bool present, has_axes;
+  EG_TRY(eg_onnx_ints(call, "pads", 1, &present, &pads));
+  EG_TRY(eg_onnx_const_ints(call, 3, &has_axes, &axes));
+  uint32_t count = has_axes ? axes.len : rank;
+  if (!present || pads.len / 2 != count || pads.len % 2 != 0)
+    return EG_FAIL(EGRAPH_E_PARSE,
+                   "there are %" PRIu32 " pads for %" PRIu32 " dimensions", pads.len,
+                   count);
+  for (uint32_t i = 0; i < 2 * rank; i++)
+    out[i] = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t axis = i;
+    if (has_axes) EG_TRY(eg_onnx_axis(axes.data[i], rank, &axis));
+    out[axis] = pads.data[i];
+    out[rank + axis] = pads.data[count + i];
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status read_pad_value(const eg_onnx_call *call, double *out) {
+  const double *values;
+  uint32_t count;
+  bool present;
+  EG_TRY(eg_onnx_attr_float(call, "value", 0.0, out));
+  EG_TRY(eg_onnx_const_doubles(call, 2, &present, &values, &count));
+  if (present && count != 1) return EG_FAIL(EGRAPH_E_PARSE, "the pad value is no scalar");
+  if (present) *out = values[0];
+  return EGRAPH_OK;
+}
+
+// Negative pads cut: a slice comes first. *inout_input is then its result, and pads are
+// not negative.
+static egraph_status cut_negative(const eg_onnx_call *call, const eg_type *x,
+                                  int64_t *pads, eg_onnx_ref *inout_input) {
+  int64_t starts[EGRAPH_MAX_RANK], ends[EGRAPH_MAX_RANK], steps[EGRAPH_MAX_RANK];
+  bool any = false;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    int64_t *begin = &pads[i], *end = &pads[x->rank + i];
+    if (*begin < -x->dims[i] || *end < -x->dims[i])
+      return EG_FAIL(EGRAPH_E_PARSE, "pads cut more than dimension %" PRIu32 " has", i);
+    starts[i] = *begin < 0 ? -*begin : 0;
+    ends[i] = x->dims[i] + (*end < 0 ? *end : 0);
+    steps[i] = 1;
+    any = any || *begin < 0 || *end < 0;
+    if (*begin < 0) *begin = 0;
+    if (*end < 0) *end = 0;
+  }
+  if (!any) return EGRAPH_OK;
+  EG_TRY(eg_onnx_fresh(call, inout_input));
+  return emit_slice(call, x->rank, starts, ends, steps, *inout_input);
+}
+
+// Every dimension as a ring: what is before the front is the end. Pads are not negative.
+static egraph_status emit_ring(const eg_onnx_call *call, const eg_type *x,
+                               const int64_t *pads) {
+  eg_onnx_builder write;
+  eg_onnx_builder_init(&write, call);
+  eg_ref y = eg_onnx_operand(&write, 0);
+  for (uint32_t d = 0; d < x->rank; d++) {
+    int64_t begin = pads[d], end = pads[x->rank + d], size = x->dims[d];
+    if (begin < 0 || end < 0 || begin > size || end > size)
+      return eg_onnx_decline("it goes round more than once, or cuts");
+    eg_ref front = begin > 0 ? eg_onnx_range_of(&write, y, d, size - begin, size, 1) : y;
+    eg_ref back = end > 0 ? eg_onnx_range_of(&write, y, d, 0, end, 1) : y;
+    if (begin > 0) y = eg_onnx_concat(&write, front, y, d);
+    if (end > 0) y = eg_onnx_concat(&write, y, back, d);
+  }
+  return eg_onnx_finish(&write, 0, y);
+}
+
+egraph_status eg_onnx_import_pad(const eg_onnx_call *call) {
+  eg_type x;
+  int64_t pads[2 * EGRAPH_MAX_RANK];
+  double value;
+  const char *mode;
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_attr_string(call, "mode", "constant", &mode));
+  if (strcmp(mode, "constant") != 0 && strcmp(mode, "reflect") != 0 &&
+      strcmp(mode, "edge") != 0 && strcmp(mode, "wrap") != 0)
+    return eg_onnx_decline("the pad mode is not supported");
+  EG_TRY(read_pads(call, x.rank, pads));
+  if (strcmp(mode, "wrap") == 0) return emit_ring(call, &x, pads);
+  EG_TRY(read_pad_value(call, &value));
+  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
+  EG_TRY(cut_negative(call, &x, pads, &input));
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_PAD);
+  eg_attr_list_set_ints(&list, EG_A_PAD_PADS, pads, 2 * x.rank);
+  eg_attr_list_set_symbol(&list, EG_A_PAD_MODE, mode);
+  eg_attr_list_set_float(&list, EG_A_PAD_VALUE, value);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}
+
+// ---- expand and tile ----------------------------------------------------------------
+
+egraph_status eg_onnx_import_expand(const eg_onnx_call *call) {
+  eg_type x;
+  eg_ints shape;
+  bool present;
+  int64_t dims[EGRAPH_MAX_RANK];
+  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_TRY(eg_onnx_const_ints(call, 1, &present, &shape));
+  if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
+  uint32_t rank = shape.len > x.rank ? shape.len : x.rank;
+  if (rank > EGRAPH_MAX_RANK) return eg_onnx_decline("the rank is too large");
+  for (uint32_t i = 0; i < rank; i++) {
+    int64_t own = i >= rank - x.rank ? x.dims[i - (rank - x.rank)] : 1;
+    int64_t wanted = i >= rank - shape.len ? shape.data[i - (rank - shape.len)] : 1;
+    dims[i] = wanted == 1 ? own : wanted;
+  }
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_EXPAND);
+  eg_attr_list_set_ints(&list, EG_A_EXPAND_SHAPE, dims, rank);
+  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}
+
+egraph_status eg_onnx_import_tile(const eg_onnx_call *call) {
+  eg_ints repeats;
+  bool present;
+  EG_TRY(eg_onnx_const_ints(call, 1, &present, &repeats));
+  if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the repeats are absent");
+  eg_attr_list list;
+  eg_attr_list_init(&list, EG_OP_TILE);
+  eg_attr_list_set_ints(&list, EG_A_TILE_REPEATS, repeats.data, repeats.len);
+  eg_onnx_ref input = eg_onnx_input(call, 0), result = eg_onnx_output(call, 0);
+  return eg_onnx_emit(call, &list, &input, 1, &result, 1);
+}

@@ -1,0 +1,259 @@
+// Opaque nodes go back into a model: the record as it was read, with the names that
+// tensors have now.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pcg/onnx/onnx.h"
+#include "pcg/onnx/onnx_convert.h"
+#include "pcg/onnx/onnx_opaque.h"
+#include "pcg/onnx/onnx_writer.h"
+
+egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
+                                int64_t version) {
+  for (size_t i = 0; i < writer->opsets.len; i++) {
+    if (strcmp(writer->opsets.data[i]->domain, domain) != 0) continue;
+    if (writer->opsets.data[i]->version == version) return EGRAPH_OK;
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "nodes that are kept want versions %" PRId64 " and %" PRId64
+                   " of the domain '%.200s'; a model has one",
+                   writer->opsets.data[i]->version, version, domain);
+  }
+  Onnx__OperatorSetIdProto *opset;
+  EG_TRY(eg_arena_alloc(&writer->arena, 1, sizeof *opset, &opset));
+  *opset = (Onnx__OperatorSetIdProto)ONNX__OPERATOR_SET_ID_PROTO__INIT;
+  opset->domain = (char *)(uintptr_t)domain;
+  opset->has_version = true;
+  opset->version = version;
+  return eg_onnx_opsets_push(&writer->opsets, opset);
+}
+
+static const char *text_of(const char *text) { return text != NULL ? text : ""; }
+
+static bool has_function(const eg_onnx_writer *w, const Onnx__FunctionProto *function) {
+  for (size_t i = 0; i < w->functions.len; i++)
+    if (strcmp(w->functions.data[i]->name, function->name) == 0 &&
+        strcmp(w->functions.data[i]->domain, function->domain) == 0 &&
+        strcmp(text_of(w->functions.data[i]->overload), text_of(function->overload)) == 0)
+      return true;
+  return false;
+}
+
+// Operator sets and functions that the node may need.
+static egraph_status add_surroundings(eg_onnx_writer *w, const Onnx__ModelProto *record) {
+  for (size_t i = 0; i < record->n_opset_import; i++) {
+    const Onnx__OperatorSetIdProto *opset = record->opset_import[i];
+    if (!eg_onnx_is_standard(opset->domain))
+      EG_TRY(eg_onnx_add_opset(w, opset->domain, opset->version));
+  }
+  for (size_t i = 0; i < record->n_functions; i++) {
+    if (has_function(w, record->functions[i])) continue;
+    EG_TRY(eg_onnx_functions_push(&w->functions, record->functions[i]));
+    if (strcmp(record->functions[i]->domain, EG_ONNX_DOMAIN) == 0)
+      EG_TRY(eg_onnx_add_opset(w, EG_ONNX_DOMAIN, 1));
+  }
+  return EGRAPH_OK;
+}
+
+// Replaces the names that are present, in order. False when there are not enough fresh
+// ones.
+static bool rename_present(char **names, size_t count, const char *const *fresh,
+                           uint32_t fresh_count, char ***inout, size_t *out_used) {
+  size_t used = 0;
+  for (size_t i = 0; i < count; i++) {
+    (*inout)[i] = names[i];
+    if (names[i][0] == '\0') continue;
+    if (used == fresh_count) return false;
+    (*inout)[i] = (char *)(uintptr_t)fresh[used++];
+  }
+  *out_used = used;
+  return true;
+}
+
+static egraph_status damaged(const eg_onnx_writer *w, eg_graph_node node) {
+  return EG_FAIL(
+      EGRAPH_E_PARSE, "the record of the opaque %s '%.200s' does not fit its node",
+      eg_graph_opaque_type(w->graph, node), eg_graph_node_at(w->graph, node).name);
+}
+
+// Sub-graphs refer to tensors by the names they had. A tensor of another name gets its
+// old one back as a copy.
+static egraph_status restore_captures(eg_onnx_body *body, eg_graph_node node,
+                                      const Onnx__GraphProto *record,
+                                      const char *const *inputs, uint32_t count) {
+  eg_onnx_writer *w = body->writer;
+  if (record->n_input != count) return damaged(w, node);
+  for (uint32_t i = 0; i < count; i++) {
+    const char *old = record->input[i]->name;
+    uint32_t ignored;
+    if (strcmp(old, inputs[i]) == 0) continue;
+    if (eg_strmap_find(&w->names, old, &ignored))
+      return EG_FAIL(
+          EGRAPH_E_UNSUPPORTED,
+          "a sub-graph of %s uses '%.200s', but another tensor has that name now",
+          eg_graph_opaque_type(w->graph, node), old);
+    EG_TRY(eg_strmap_put(&w->names, old, 0));
+    EG_TRY(eg_onnx_put(body, "Identity", &inputs[i], 1, old, NULL, NULL));
+  }
+  return EGRAPH_OK;
+}
+
+// Declared types of results that are no tensors of ours, under the present names.
+static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto *old,
+                                       const Onnx__NodeProto *fresh,
+                                       const Onnx__GraphProto *record,
+                                       const eg_graph_node_info *node) {
+  uint32_t result = 0;
+  for (size_t i = 0; i < old->n_output; i++) {
+    if (old->output[i][0] == '\0') continue;
+    if (eg_graph_value(w->graph, node->results[result++])->typed) continue;
+    for (size_t k = 0; k < record->n_value_info; k++)
+      if (strcmp(record->value_info[k]->name, old->output[i]) == 0) {
+        Onnx__ValueInfoProto *info;
+        EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info, &info));
+        *info = *record->value_info[k];
+        info->name = fresh->output[i];
+        EG_TRY(eg_onnx_infos_push(&w->infos, info));
+        break;
+      }
+  }
+  return EGRAPH_OK;
+}
+
+/// Whether ONNX Runtime loads a standard node, by the operands that are tensors of ours.
+static egraph_status note_loading(eg_onnx_writer *w, const Onnx__NodeProto *fresh,
+                                  const eg_graph_node_info *node) {
+  int *dtype;
+  uint32_t operand = 0;
+  if (!eg_onnx_is_standard(fresh->domain)) return EGRAPH_OK;
+  EG_TRY(eg_arena_alloc(&w->arena, fresh->n_input, sizeof *dtype, &dtype));
+  for (size_t i = 0; i < fresh->n_input; i++) {
+    if (fresh->input[i][0] == '\0' || operand == node->input_count) continue;
+    const eg_value_info *info = eg_graph_value(w->graph, node->inputs[operand++]);
+    dtype[i] = info->typed ? eg_dtype_onnx(info->type.dtype) : 0;
+  }
+  eg_onnx_note_loading(w, fresh, dtype);
+  return EGRAPH_OK;
+}
+
+static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
+                                       int64_t opset, const Onnx__GraphProto *record,
+                                       const char *const *inputs,
+                                       const char *const *results) {
+  eg_onnx_writer *w = body->writer;
+  eg_graph_node_info node = eg_graph_node_at(w->graph, id);
+  const Onnx__NodeProto *old = record->node[0];
+  Onnx__NodeProto *fresh;
+  size_t operands, made;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *fresh, &fresh));
+  *fresh = *old;
+  EG_TRY(eg_arena_alloc(&w->arena, old->n_input, sizeof *fresh->input, &fresh->input));
+  EG_TRY(eg_arena_alloc(&w->arena, old->n_output, sizeof *fresh->output, &fresh->output));
+  if (!rename_present(old->input, old->n_input, inputs, node.input_count, &fresh->input,
+                      &operands) ||
+      !rename_present(old->output, old->n_output, results, node.result_count,
+                      &fresh->output, &made) ||
+      made != node.result_count)
+    return damaged(w, id);
+  EG_TRY(restore_captures(body, id, record, inputs + operands,
+                          node.input_count - (uint32_t)operands));
+  EG_TRY(add_foreign_types(w, old, fresh, record, &node));
+  if (opset != 0) EG_TRY(eg_onnx_convert(body, opset, fresh));
+  EG_TRY(note_loading(w, fresh, &node));
+  return eg_onnx_nodes_push(&body->nodes, fresh);
+}
+
+static egraph_status write_record(eg_onnx_body *body, eg_graph_node id,
+                                  const Onnx__ModelProto *record) {
+  eg_onnx_writer *w = body->writer;
+  eg_graph_node_info node = eg_graph_node_at(w->graph, id);
+  const Onnx__GraphProto *graph = record->graph;
+  const char **inputs, **results;
+  if (graph == NULL) return damaged(w, id);
+  EG_TRY(eg_arena_alloc(&w->arena, node.input_count, sizeof *inputs, &inputs));
+  EG_TRY(eg_arena_alloc(&w->arena, node.result_count, sizeof *results, &results));
+  for (uint32_t i = 0; i < node.input_count; i++)
+    inputs[i] = w->value_names[node.inputs[i].id];
+  for (uint32_t i = 0; i < node.result_count; i++)
+    results[i] = w->value_names[node.results[i].id];
+  int64_t opset = eg_onnx_standard_opset(record->opset_import, record->n_opset_import);
+  if (graph->n_node == 1)
+    return write_record_node(body, id, opset, graph, inputs, results);
+  if (node.result_count != 1 || node.input_count != 0) return damaged(w, id);
+  if (graph->n_input == 1) {
+    Onnx__ValueInfoProto *info;
+    EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *info, &info));
+    *info = *graph->input[0];
+    info->name = (char *)(uintptr_t)results[0];
+    return eg_onnx_infos_push(&w->inputs, info);
+  }
+  if (graph->n_initializer != 1) return damaged(w, id);
+  Onnx__TensorProto *tensor;
+  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *tensor, &tensor));
+  *tensor = *graph->initializer[0];
+  tensor->name = (char *)(uintptr_t)results[0];
+  return eg_onnx_initializers_push(&w->initializers, tensor);
+}
+
+egraph_status eg_onnx_unpack_record(eg_onnx_writer *w, const char *what,
+                                    const void *bytes, size_t size,
+                                    const Onnx__ModelProto **out) {
+  ProtobufCMessage *message = NULL;
+  EG_TRY(eg_onnx_messages_reserve(&w->records, w->records.len + 1));
+  EG_TRY(eg_onnx_message_unpack(&w->heap, &onnx__model_proto__descriptor, what,
+                                "record of a graph", bytes, size, &message));
+  w->records.data[w->records.len++] = message;
+  *out = (const Onnx__ModelProto *)message;
+  return eg_onnx_fill_strings(&w->heap, (Onnx__ModelProto *)message);
+}
+
+/// Each record is unpacked once.
+static egraph_status read_record(eg_onnx_writer *w, eg_graph_node node,
+                                 const Onnx__ModelProto **out) {
+  size_t size;
+  const void *bytes = eg_graph_opaque_record(w->graph, node, &size);
+  if (w->record_of == NULL)
+    EG_TRY(eg_arena_alloc(&w->arena, eg_graph_node_count(w->graph), sizeof *w->record_of,
+                          &w->record_of));
+  if (w->record_of[node.id] == NULL)
+    EG_TRY(eg_onnx_unpack_record(w, eg_graph_opaque_type(w->graph, node), bytes, size,
+                                 &w->record_of[node.id]));
+  *out = w->record_of[node.id];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_reserve_opaque(eg_onnx_writer *writer, eg_graph_node node) {
+  const Onnx__ModelProto *record;
+  EG_TRY(read_record(writer, node, &record));
+  if (record->graph == NULL) return damaged(writer, node);
+  EG_TRY(add_surroundings(writer, record));
+  return record->graph->n_node == 1
+             ? eg_onnx_inner_names(writer->alloc, record->graph->node[0], &writer->names)
+             : EGRAPH_OK;
+}
+
+egraph_status eg_onnx_write_opaque(eg_onnx_body *body, eg_graph_node node) {
+  const Onnx__ModelProto *record;
+  EG_TRY(read_record(body->writer, node, &record));
+  return write_record(body, node, record);
+}
+
+egraph_status eg_onnx_narrow_to_opaque(eg_onnx_writer *w, eg_graph_node node,
+                                       bool converts, eg_onnx_span *inout) {
+  const Onnx__ModelProto *record;
+  EG_TRY(read_record(w, node, &record));
+  int64_t opset = eg_onnx_standard_opset(record->opset_import, record->n_opset_import);
+  if (record->graph == NULL) return damaged(w, node);
+  if (opset != 0)
+    EG_TRY(eg_onnx_narrow(w->alloc, record->graph->node, record->graph->n_node, opset,
+                          converts ? eg_onnx_reach_of : eg_onnx_sets_of, inout));
+  for (size_t i = 0; i < record->n_functions; i++) { // these have sets of their own
+    const Onnx__FunctionProto *function = record->functions[i];
+    opset = eg_onnx_standard_opset(function->opset_import, function->n_opset_import);
+    if (opset != 0)
+      EG_TRY(eg_onnx_narrow(w->alloc, function->node, function->n_node, opset,
+                            eg_onnx_sets_of, inout));
+  }
+  return EGRAPH_OK;
+}

@@ -1,0 +1,255 @@
+// Tensors of a model are replaced by copies for as long as it takes to pack it; the
+// message itself stays as it was read.
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "base/file.h"
+#include "ops/typing.h"
+#include "pcg/onnx/onnx.h"
+#include "pcg/onnx/onnx_data_file.h"
+#include "pcg/onnx/onnx_tensor.h"
+
+static const uint64_t MOST_EMBEDDED = UINT64_C(1500000000);
+static const size_t MOST_BYTES = (size_t)1 << 31;
+
+/// A place of the message that holds a tensor.
+typedef struct tensor_slot {
+  Onnx__TensorProto **at, *original;
+  eg_buffer *data; // that lay beside the model; NULL: none
+} tensor_slot;
+EG_VEC_DEFINE(tensor_slots, tensor_slot);
+/// The same of a node.
+typedef struct node_slot {
+  Onnx__NodeProto **at, *original;
+} node_slot;
+EG_VEC_DEFINE(node_slots, node_slot);
+EG_VEC_DEFINE(tensor_rows, Onnx__TensorProto *);
+
+typedef struct replacer {
+  egraph_allocator alloc;
+  const char *file, *path; // that is read, that is written
+  char *base;              // directory of the former
+  const eg_arrays *arrays;
+  eg_arena arena;
+  tensor_slots slots;
+  node_slots nodes;
+  tensor_rows tensors; // copies
+  uint64_t bytes;
+  eg_u32s used; // [arrays] how many tensors have their values
+} replacer;
+
+static egraph_status directory_of(egraph_allocator alloc, const char *path, char **out) {
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL) return eg_string_copy(alloc, ".", out);
+  size_t length = slash == path ? 1 : (size_t)(slash - path);
+  EG_TRY(eg_alloc(alloc, length + 1, 1, out));
+  memcpy(*out, path, length);
+  return EGRAPH_OK;
+}
+
+/// The copy without data, in the place of the tensor.
+static egraph_status put_copy(replacer *r, Onnx__TensorProto **at,
+                              Onnx__TensorProto **out) {
+  Onnx__TensorProto *copy;
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *copy, &copy));
+  EG_TRY(tensor_slots_push(&r->slots, (tensor_slot){.at = at, .original = *at}));
+  *copy = **at;
+  copy->n_float_data = copy->n_int32_data = copy->n_string_data = 0;
+  copy->n_int64_data = copy->n_double_data = copy->n_uint64_data = 0;
+  copy->n_external_data = 0;
+  copy->has_data_location = false;
+  copy->has_raw_data = true;
+  copy->raw_data = (ProtobufCBinaryData){0};
+  *at = copy;
+  *out = copy;
+  return tensor_rows_push(&r->tensors, copy);
+}
+
+static void set_bytes(replacer *r, Onnx__TensorProto *copy, const void *data,
+                      size_t size) {
+  copy->raw_data = (ProtobufCBinaryData){size, (uint8_t *)(uintptr_t)data};
+  r->bytes += size;
+}
+
+static egraph_status check_type(const replacer *r, const eg_array *array, bool is_known,
+                                const eg_type *type) {
+  const eg_type *have = &array->tensor.type;
+  if (is_known && type->dtype == have->dtype && eg_type_same_shape(type, have))
+    return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "%s: '%.200s' is %s there, and the values given are %s; give the model "
+                 "that they come from",
+                 r->file, array->name,
+                 is_known ? eg_type_text_of(type).text : "no tensor",
+                 eg_type_text_of(have).text);
+}
+
+/// Data beside the model comes along, so that the copy stands alone.
+static egraph_status embed(replacer *r, Onnx__TensorProto **at, const eg_type *type) {
+  eg_buffer *data = NULL;
+  Onnx__TensorProto *copy, *original = *at;
+  EG_TRY(eg_onnx_tensor_data(r->alloc, original, type, r->base, &data));
+  if (data == NULL)
+    return EG_FAIL(EGRAPH_E_IO,
+                   "%s: the data of '%.200s' is not there (%.200s), so that the model "
+                   "cannot be copied; put the file beside it",
+                   r->file, original->name, eg_onnx_tensor_location(original));
+  egraph_status status = put_copy(r, at, &copy);
+  if (status != EGRAPH_OK) {
+    eg_buffer_release(data);
+    return status;
+  }
+  r->slots.data[r->slots.len - 1].data = data;
+  set_bytes(r, copy, eg_buffer_data(data), eg_buffer_size(data));
+  return EGRAPH_OK;
+}
+
+static egraph_status visit_tensor(replacer *r, const char *name, Onnx__TensorProto **at) {
+  bool is_known;
+  eg_type type = {.rank = 0};
+  const eg_array *array = eg_arrays_find(r->arrays, name);
+  EG_TRY(eg_onnx_tensor_type(*at, &is_known, &type));
+  bool is_beside = (*at)->has_data_location &&
+                   (*at)->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+  if (array == NULL) {
+    r->bytes += (*at)->raw_data.len;
+    return is_beside && is_known ? embed(r, at, &type) : EGRAPH_OK;
+  }
+  Onnx__TensorProto *copy;
+  EG_TRY(check_type(r, array, is_known, &type));
+  EG_TRY(put_copy(r, at, &copy));
+  set_bytes(r, copy, array->tensor.data, eg_type_bytes(&type));
+  r->used.data[array - r->arrays->rows.data]++;
+  return EGRAPH_OK;
+}
+
+static egraph_status visit_node(replacer *r, const Onnx__NodeProto *node) {
+  bool is_constant = strcmp(node->op_type, "Constant") == 0 && node->n_output == 1;
+  for (size_t i = 0; i < node->n_attribute; i++)
+    if (node->attribute[i]->t != NULL)
+      EG_TRY(visit_tensor(r, is_constant ? node->output[0] : "", &node->attribute[i]->t));
+  return EGRAPH_OK;
+}
+
+/// A node whose value was known before training, such as a copy of an initializer,
+/// becomes a constant of its name.
+static egraph_status put_constant(replacer *r, Onnx__NodeProto **at,
+                                  const eg_array *array) {
+  static char type[] = "Constant", value[] = "value", domain[] = "";
+  Onnx__NodeProto *node;
+  Onnx__AttributeProto *attribute, **attributes;
+  Onnx__TensorProto *tensor;
+  const eg_type *of = &array->tensor.type;
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *node, &node));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *attribute, &attribute));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *tensor, &tensor));
+  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *attributes, &attributes));
+  EG_TRY(node_slots_push(&r->nodes, (node_slot){.at = at, .original = *at}));
+  *tensor = (Onnx__TensorProto)ONNX__TENSOR_PROTO__INIT;
+  tensor->has_data_type = true;
+  tensor->data_type = eg_dtype_onnx(of->dtype);
+  tensor->n_dims = of->rank;
+  tensor->dims = (int64_t *)(uintptr_t)of->dims;
+  tensor->has_raw_data = true;
+  set_bytes(r, tensor, array->tensor.data, eg_type_bytes(of));
+  *attribute = (Onnx__AttributeProto)ONNX__ATTRIBUTE_PROTO__INIT;
+  attribute->name = value;
+  attribute->has_type = true;
+  attribute->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+  attribute->t = tensor;
+  *node = **at;
+  node->op_type = type;
+  node->domain = domain;
+  node->n_input = 0;
+  node->n_attribute = 1;
+  node->attribute = attributes;
+  attributes[0] = attribute;
+  *at = node;
+  return EGRAPH_OK;
+}
+
+static egraph_status replace_node(replacer *r, Onnx__GraphProto *graph,
+                                  const eg_array *array) {
+  for (size_t n = 0; graph != NULL && n < graph->n_node; n++) {
+    const Onnx__NodeProto *node = graph->node[n];
+    if (node->n_output == 1 && strcmp(node->output[0], array->name) == 0)
+      return put_constant(r, &graph->node[n], array);
+  }
+  return EG_FAIL(EGRAPH_E_ARGUMENT,
+                 "%s has no initializer, and no value, '%.200s' to take the values of; "
+                 "give the model that they come from",
+                 r->file, array->name);
+}
+
+static egraph_status visit_all(replacer *r, Onnx__ModelProto *model) {
+  Onnx__GraphProto *graph = model->graph;
+  EG_TRY(eg_u32s_resize(&r->used, r->arrays->rows.len));
+  for (size_t i = 0; graph != NULL && i < graph->n_initializer; i++)
+    EG_TRY(visit_tensor(r, graph->initializer[i]->name, &graph->initializer[i]));
+  for (size_t n = 0; graph != NULL && n < graph->n_node; n++)
+    EG_TRY(visit_node(r, graph->node[n]));
+  for (size_t i = 0; i < r->used.len; i++)
+    if (r->used.data[i] == 0) EG_TRY(replace_node(r, graph, &r->arrays->rows.data[i]));
+  return EGRAPH_OK;
+}
+
+static egraph_status write_model(replacer *r, const Onnx__ModelProto *model) {
+  unsigned char *bytes;
+  size_t size;
+  if (r->bytes > MOST_EMBEDDED)
+    EG_TRY(eg_onnx_data_file_write(&r->arena, r->path, r->tensors.data, r->tensors.len));
+  EG_TRY(eg_onnx_message_pack(r->alloc, &model->base, &bytes, &size));
+  egraph_status status = eg_file_write(r->path, bytes, size);
+  eg_free(r->alloc, bytes, size, 1);
+  return status;
+}
+
+static egraph_status replace_in(replacer *r, Onnx__ModelProto *model) {
+  egraph_status status = visit_all(r, model);
+  if (status == EGRAPH_OK) status = write_model(r, model);
+  for (size_t i = r->slots.len; i-- > 0;) {
+    *r->slots.data[i].at = r->slots.data[i].original;
+    eg_buffer_release(r->slots.data[i].data);
+  }
+  for (size_t i = r->nodes.len; i-- > 0;)
+    *r->nodes.data[i].at = r->nodes.data[i].original;
+  return status;
+}
+
+static egraph_status replace_from(replacer *r, const void *data, size_t size) {
+  eg_onnx_heap heap;
+  ProtobufCMessage *message = NULL;
+  eg_onnx_heap_init(&heap, r->alloc);
+  egraph_status status = eg_onnx_message_unpack(
+      &heap, &onnx__model_proto__descriptor, r->file, "ONNX model", data, size, &message);
+  if (status == EGRAPH_OK)
+    status = eg_onnx_fill_strings(&heap, (Onnx__ModelProto *)message);
+  if (status == EGRAPH_OK) status = replace_in(r, (Onnx__ModelProto *)message);
+  eg_onnx_message_free(&heap, message);
+  return status;
+}
+
+egraph_status eg_onnx_replace_weights(egraph_allocator alloc, const char *model,
+                                      const eg_arrays *arrays, const char *path) {
+  replacer r = {.alloc = alloc, .file = model, .path = path, .arrays = arrays};
+  char *data;
+  size_t size;
+  EG_TRY(eg_file_read(alloc, model, MOST_BYTES, &data, &size));
+  eg_arena_init(&r.arena, alloc);
+  tensor_slots_init(&r.slots, alloc);
+  node_slots_init(&r.nodes, alloc);
+  tensor_rows_init(&r.tensors, alloc);
+  eg_u32s_init(&r.used, alloc);
+  egraph_status status = directory_of(alloc, model, &r.base);
+  if (status == EGRAPH_OK) {
+    status = replace_from(&r, data, size);
+    eg_string_free(alloc, r.base);
+  }
+  eg_u32s_deinit(&r.used);
+  tensor_rows_deinit(&r.tensors);
+  node_slots_deinit(&r.nodes);
+  tensor_slots_deinit(&r.slots);
+  eg_arena_deinit(&r.arena);
+  eg_free(alloc, data, size + 1, 1);
+  return status;
+}

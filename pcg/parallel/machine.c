@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/parallel/machine.h"
+
+#include <string.h>
+
+#include "pcg/parallel/builtin_machines.h"
+#include "pcg/parallel/machine_host.h"
+
+enum { MAX_FILE_BYTES = 1 << 20 };
+
+const char *eg_collectives_name(eg_collectives collectives) {
+#define NAME(id, name) name,
+  static const char *const names[] = {EG_COLLECTIVES_LIST(NAME)};
+#undef NAME
+  return names[collectives];
+}
+
+uint32_t eg_machine_devices(const eg_machine *machine) {
+  uint32_t devices = 1;
+  for (uint32_t i = 0; i < machine->axis_count; i++)
+    devices *= machine->axes[i].size;
+  return devices;
+}
+
+void eg_machine_deinit(eg_machine *machine) {
+  eg_arena_deinit(&machine->memory);
+  *machine = (eg_machine){0};
+}
+
+// ---- by name ----------------------------------------------------------------------
+
+static const char suffix[] = ".machine";
+
+static bool is_file(const char *name) {
+  size_t len = strlen(name), end = strlen(suffix);
+  return strchr(name, '/') != NULL ||
+         (len > end && strcmp(name + len - end, suffix) == 0);
+}
+
+static egraph_status load_file(egraph_allocator alloc, const char *path, uint32_t nodes,
+                               eg_machine *out) {
+  char *text;
+  size_t size;
+  EG_TRY(eg_file_read(alloc, path, MAX_FILE_BYTES, &text, &size));
+  egraph_status status = eg_machine_parse(&alloc, path, text, size, nodes, out);
+  eg_free(alloc, text, size + 1, 1);
+  return status;
+}
+
+static egraph_status load_host(egraph_allocator alloc, uint32_t ranks, eg_machine *out) {
+  eg_text text;
+  eg_text_init(&text, alloc);
+  egraph_status status = eg_machine_host_print(&text, ranks, &eg_host_figures_assumed);
+  if (status == EGRAPH_OK)
+    status = eg_machine_parse(&alloc, "host", eg_text_of(&text), text.chars.len, 0, out);
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status fail_unknown(egraph_allocator alloc, const char *name) {
+  eg_text list;
+  eg_text_init(&list, alloc);
+  egraph_status status = eg_text_append(&list, "host");
+  for (size_t i = 0; i < eg_builtin_machine_file_count && status == EGRAPH_OK; i++) {
+    const char *file = eg_builtin_machine_files[i].name;
+    status = eg_text_printf(&list, ", %.*s", (int)(strlen(file) - strlen(suffix)), file);
+  }
+  if (status == EGRAPH_OK)
+    status = EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "there is no machine '%.64s'; there are %s, and files *.machine",
+                     name, eg_text_of(&list));
+  eg_text_deinit(&list);
+  return status;
+}
+
+static egraph_status load_builtin(egraph_allocator alloc, const char *name,
+                                  uint32_t nodes, eg_machine *out) {
+  size_t len = strlen(name);
+  for (size_t i = 0; i < eg_builtin_machine_file_count; i++) {
+    const eg_builtin_machine_file *file = &eg_builtin_machine_files[i];
+    if (strncmp(file->name, name, len) == 0 && strcmp(file->name + len, suffix) == 0)
+      return eg_machine_parse(&alloc, file->name, (const char *)file->text, file->size,
+                              nodes, out);
+  }
+  return fail_unknown(alloc, name);
+}
+
+/// Reads the number behind a '*', if there is one; false: there is something else.
+static bool read_nodes(const char *star, int64_t *out) {
+  *out = 0;
+  return star == NULL ||
+         (eg_parse_int64(star + 1, out) && *out >= 1 && *out <= EG_MACHINE_MAX_DEVICES);
+}
+
+bool eg_machine_is_host(const char *name, uint32_t *out_ranks) {
+  static const char host[] = "host";
+  const size_t len = sizeof host - 1;
+  const char *star = strchr(name, '*');
+  int64_t ranks;
+  if (strncmp(name, host, len) != 0 || (name[len] != '\0' && name + len != star) ||
+      !read_nodes(star, &ranks))
+    return false;
+  *out_ranks = (uint32_t)ranks;
+  return true;
+}
+
+egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
+                              eg_machine *out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  const char *star = strrchr(name, '*');
+  int64_t nodes;
+  if (!read_nodes(star, &nodes))
+    return EG_FAIL(
+        EGRAPH_E_ARGUMENT,
+        "'%.64s' is no machine; behind '*' stands the number of its nodes, from "
+        "1 to %d",
+        name, EG_MACHINE_MAX_DEVICES);
+  char *stem;
+  EG_TRY(eg_string_copy(heap, name, &stem));
+  size_t len = strlen(stem);
+  if (star != NULL) stem[star - name] = '\0';
+  egraph_status status = strcmp(stem, "host") == 0 ? load_host(heap, (uint32_t)nodes, out)
+                         : is_file(stem) ? load_file(heap, stem, (uint32_t)nodes, out)
+                                         : load_builtin(heap, stem, (uint32_t)nodes, out);
+  eg_free(heap, stem, len + 1, 1);
+  return status;
+}

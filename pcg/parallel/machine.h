@@ -1,0 +1,118 @@
+// Machines to plan for: what a device computes, what it holds, and the links between
+// devices (format: machines/README.md; DESIGN section 7).
+//
+// The axes are how the machine is built: (axis node 2 ...) (axis gpu 8 ...) has ranks
+// 0..15, axis 0 slowest, as in a mesh. A mesh is one way to look at these ranks. Each of
+// its axes has a link, by default the slowest of the axes whose coordinate changes along
+// it:
+//
+//   axes (node 2) (gpu 8)
+//   mesh (node 2) (pair 2) (quad 4)    links of node, gpu, gpu
+//   mesh (all 16)                      link of node
+//
+// A machine may price computing at nothing: plans are then compared by communication
+// alone, and seconds are whatever unit its links have.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_MACHINE_H
+#define EG_PCG_MACHINE_H
+
+#include "pcg/parallel/mesh.h"
+
+enum { EG_MACHINE_MAX_DEVICES = 1 << 20, EG_MACHINE_TEXT_VERSION = 1 };
+#define EG_LINK_AUTO UINT32_MAX
+
+// How collectives are priced: id, spelling. The formulas are in sim/collective.h.
+#define EG_COLLECTIVES_LIST(X)                                                           \
+  X(EG_COLLECTIVES_AUTO, "auto") /* the best of ring and tree, for each size */          \
+  X(EG_COLLECTIVES_RING, "ring") /* as many rounds as devices, least traffic */          \
+  X(EG_COLLECTIVES_TREE, "tree") /* rounds as the logarithm of the devices */            \
+  X(EG_COLLECTIVES_ALPA, "alpa") /* Alpa's, with its tie constants */
+#define EG_COLLECTIVES_ENUM(id, name) id,
+typedef enum eg_collectives {
+  EG_COLLECTIVES_LIST(EG_COLLECTIVES_ENUM) EG_COLLECTIVES_COUNT
+} eg_collectives;
+#undef EG_COLLECTIVES_ENUM
+const char *eg_collectives_name(eg_collectives collectives);
+
+/// A class of links. What a device sends per second, into and out of it at the same time.
+typedef struct eg_machine_link {
+  char name[EG_MESH_NAME_SIZE];
+  double latency_seconds;  // alpha, of a message; >= 0
+  double seconds_per_byte; // beta; > 0
+  double bandwidth_bytes;  // 1 / beta where the file says so, else 0
+  uint32_t sharers;        // neighbouring ranks that share one port; 1: each has its own
+} eg_machine_link;
+
+typedef struct eg_machine_axis {
+  char name[EG_MESH_NAME_SIZE];
+  uint32_t size;
+  uint32_t link; // of eg_machine.links
+} eg_machine_axis;
+
+/// What one device sees along one axis of a mesh, when all devices communicate along it.
+typedef struct eg_mesh_link {
+  uint32_t link;                    // EG_LINK_AUTO: none, the axis has one device
+  double latency_seconds;           // alpha
+  double seconds_per_byte;          // beta between neighbours: rings, halos
+  double exchange_seconds_per_byte; // beta between any two: every sharer of a port uses
+                                    // it at once, where a ring passes it once
+} eg_mesh_link;
+
+/// One way to look at a machine. The axes of a file's are larger than 1; no axis: a
+/// single device.
+typedef struct eg_machine_mesh {
+  eg_mesh mesh;
+  eg_collectives collectives;
+  eg_mesh_link links[EG_MAX_MESH_AXES];
+} eg_machine_mesh;
+
+typedef struct eg_machine {
+  const char *name;
+  const char *device;      // kind, in words; "" when not said
+  const char *profile;     // fingerprint of its entries in a profile database; "": none;
+                           // "host": that of the host that runs
+  bool compute_is_free;    // the figures of the device are then 0, but memory
+  double memory_bytes;     // of a device; INFINITY: no limit
+  double bandwidth_bytes;  // of its memory, per second
+  double overhead_seconds; // of a kernel
+  double slowdown;         // entries of the profile take so many times as long: devices
+                           // of a plan that share one; 1 unless the file says otherwise
+  double peak_flops[EGRAPH_DTYPE_COUNT]; // per second
+  eg_collectives collectives;
+  uint32_t axis_count, link_count, mesh_count;
+  eg_machine_axis axes[EG_MAX_MESH_AXES];
+  const eg_machine_link *links;
+  const eg_machine_mesh *meshes; // distinct, at least one; in the order of the file
+  eg_arena memory;               // of names, links and meshes
+} eg_machine;
+
+/// A mesh of all devices of the machine, with its links. `links` says over which link an
+/// axis goes (EG_LINK_AUTO: the slowest it covers); NULL: all EG_LINK_AUTO. Fails with
+/// EGRAPH_E_ARGUMENT when the mesh has another number of devices.
+egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
+                                 const uint32_t *links, eg_machine_mesh *out);
+
+/// The same; one of the machine's own meshes has the links that its file gives it.
+egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
+                                   eg_machine_mesh *out);
+
+/// Reads a machine. `nodes` replaces the number in its clause (nodes n); 0 keeps it.
+/// `file` is for messages. Fails with EGRAPH_E_PARSE ("file:line:col: ..."),
+/// EGRAPH_E_ARGUMENT (no size is `nodes`), EGRAPH_E_MEMORY.
+egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
+                               const char *text, size_t size, uint32_t nodes,
+                               eg_machine *out);
+/// A shipped machine or a file (anything with a '/' or ending in ".machine"); "*n"
+/// behind it is the number of nodes: "dgx-h100*16", "my.machine". "host" is this host,
+/// a rank per processor; "host*4" has four ranks. Fails also with EGRAPH_E_IO.
+egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
+                              eg_machine *out);
+/// Whether a name that eg_machine_load takes is that of this host; *out_ranks is then
+/// what stands behind it, 0: nothing.
+bool eg_machine_is_host(const char *name, uint32_t *out_ranks);
+void eg_machine_deinit(eg_machine *machine);
+/// Appends the text of a machine; parse(print(x)) equals x.
+egraph_status eg_machine_print(eg_text *text, const eg_machine *machine);
+uint32_t eg_machine_devices(const eg_machine *machine);
+
+#endif

@@ -1,0 +1,367 @@
+// Reader of machine files. Clauses may stand in any order: they are counted, then read
+// kind by kind in the order of the table, so that each finds what it speaks of.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "pcg/parallel/machine_reader.h"
+
+enum { MAX_LINKS = 16, MAX_MESHES = 64, MAX_NAME = 63 };
+
+// ---- clauses ----------------------------------------------------------------------
+
+static egraph_status parse_name(eg_machine_reader *r, const eg_sexpr *form) {
+  const char *name = NULL;
+  if (form->count != 2) return eg_sexpr_fail(r->file, form, "expected (name NAME)");
+  EG_TRY(eg_machine_read_name(r, &form->children[1], MAX_NAME, &name));
+  return eg_arena_string(&r->machine->memory, name, strlen(name), &r->machine->name);
+}
+
+static egraph_status parse_nodes(eg_machine_reader *r, const eg_sexpr *form) {
+  if (form->count != 2) return eg_sexpr_fail(r->file, form, "expected (nodes NUMBER)");
+  EG_TRY(eg_machine_read_integer(r, &form->children[1], &r->nodes));
+  if (r->nodes_wanted != 0) r->nodes = r->nodes_wanted;
+  return EGRAPH_OK;
+}
+
+static egraph_status parse_compute(eg_machine_reader *r, const eg_sexpr *form) {
+  if (form->count != 2 || !eg_sexpr_is_atom(&form->children[1], "free"))
+    return eg_sexpr_fail(r->file, form,
+                         "expected (compute free); leave it out where computing costs");
+  r->machine->compute_is_free = true;
+  return EGRAPH_OK;
+}
+
+static egraph_status parse_collectives(eg_machine_reader *r, const eg_sexpr *form) {
+  for (int i = 0; form->count == 2 && i < EG_COLLECTIVES_COUNT; i++)
+    if (eg_sexpr_is_atom(&form->children[1], eg_collectives_name((eg_collectives)i))) {
+      r->machine->collectives = (eg_collectives)i;
+      return EGRAPH_OK;
+    }
+  return eg_sexpr_fail(r->file, form, "expected (collectives auto|ring|tree|alpa)");
+}
+
+static egraph_status parse_peaks(const eg_machine_reader *r, const eg_sexpr *form) {
+  double *peaks = r->machine->peak_flops;
+  for (uint32_t i = 1; i < form->count; i++) {
+    const eg_sexpr *part = &form->children[i];
+    egraph_dtype dtype;
+    if (part->kind != EG_SEXPR_LIST || part->count == 0 ||
+        part->children[0].kind != EG_SEXPR_ATOM ||
+        !eg_dtype_find(part->children[0].text, &dtype))
+      return eg_sexpr_fail(r->file, part, "expected a peak such as (float32 1e12)");
+    if (peaks[dtype] != 0)
+      return eg_sexpr_fail(r->file, part, "%s is given twice; remove one",
+                           eg_dtype_name(dtype));
+    EG_TRY(eg_machine_read_figure(r, part, false, &peaks[dtype]));
+  }
+  if (peaks[EGRAPH_FLOAT32] == 0)
+    return eg_sexpr_fail(r->file, form,
+                         "the peak of float32 is missing; other types default to it");
+  for (int i = 0; i < EGRAPH_DTYPE_COUNT; i++)
+    if (peaks[i] == 0) peaks[i] = peaks[EGRAPH_FLOAT32];
+  return EGRAPH_OK;
+}
+
+static egraph_status parse_device(eg_machine_reader *r, const eg_sexpr *form) {
+  enum { KIND, PROFILE, SLOWDOWN, MEMORY, BANDWIDTH, OVERHEAD, PEAK, PARTS };
+  static const char *const names[PARTS] = {"kind",      "profile",  "slowdown", "memory",
+                                           "bandwidth", "overhead", "peak"};
+  const eg_sexpr *part[PARTS];
+  eg_machine *m = r->machine;
+  EG_TRY(eg_machine_find_parts(r, form, 1, names, PARTS, part));
+  for (uint32_t i = MEMORY; i < PARTS; i++)
+    if (m->compute_is_free ? i != MEMORY && part[i] != NULL : part[i] == NULL)
+      return eg_sexpr_fail(r->file, form,
+                           m->compute_is_free
+                               ? "computing is free, so remove (%s ...)"
+                               : "the device has no (%s ...); add it, or (compute free)",
+                           names[i]);
+  if (part[KIND] != NULL) EG_TRY(eg_machine_read_string(r, part[KIND], &m->device));
+  if (part[PROFILE] != NULL)
+    EG_TRY(eg_machine_read_string(r, part[PROFILE], &m->profile));
+  if (part[SLOWDOWN] != NULL)
+    EG_TRY(eg_machine_read_figure(r, part[SLOWDOWN], false, &m->slowdown));
+  if (part[MEMORY] != NULL)
+    EG_TRY(eg_machine_read_figure(r, part[MEMORY], false, &m->memory_bytes));
+  r->has_device = true;
+  if (m->compute_is_free) return EGRAPH_OK;
+  EG_TRY(eg_machine_read_figure(r, part[BANDWIDTH], false, &m->bandwidth_bytes));
+  EG_TRY(eg_machine_read_figure(r, part[OVERHEAD], true, &m->overhead_seconds));
+  return parse_peaks(r, part[PEAK]);
+}
+
+static bool find_link(const eg_machine_reader *r, const char *name, uint32_t *out) {
+  for (*out = 0; *out < r->machine->link_count; ++*out)
+    if (strcmp(r->links[*out].name, name) == 0) return true;
+  return false;
+}
+
+static egraph_status parse_link(eg_machine_reader *r, const eg_sexpr *form) {
+  enum { LATENCY, BANDWIDTH, SHARED, ALPHA, BETA, PARTS };
+  static const char *const names[PARTS] = {"latency", "bandwidth", "shared", "alpha",
+                                           "beta"};
+  const eg_sexpr *part[PARTS];
+  eg_machine_link link = {.sharers = 1};
+  uint32_t other;
+  if (form->count < 2)
+    return eg_sexpr_fail(r->file, form,
+                         "expected (link NAME (latency ...) (bandwidth ...))");
+  EG_TRY(eg_machine_read_label(r, &form->children[1], link.name));
+  if (find_link(r, link.name, &other))
+    return eg_sexpr_fail(r->file, form, "there are two links '%s'; rename one",
+                         link.name);
+  EG_TRY(eg_machine_find_parts(r, form, 2, names, PARTS, part));
+  bool data_sheet = part[LATENCY] != NULL && part[BANDWIDTH] != NULL &&
+                    part[ALPHA] == NULL && part[BETA] == NULL;
+  bool direct = part[LATENCY] == NULL && part[BANDWIDTH] == NULL && part[ALPHA] != NULL &&
+                part[BETA] != NULL;
+  if (!data_sheet && !direct)
+    return eg_sexpr_fail(r->file, form,
+                         "a link has either (latency ...) and (bandwidth ...), or (alpha "
+                         "...) and (beta ...)");
+  EG_TRY(eg_machine_read_figure(r, part[data_sheet ? LATENCY : ALPHA], true,
+                                &link.latency_seconds));
+  EG_TRY(eg_machine_read_figure(r, part[data_sheet ? BANDWIDTH : BETA], false,
+                                data_sheet ? &link.bandwidth_bytes
+                                           : &link.seconds_per_byte));
+  if (data_sheet) link.seconds_per_byte = 1 / link.bandwidth_bytes;
+  if (part[SHARED] != NULL && part[SHARED]->count != 2)
+    return eg_sexpr_fail(r->file, part[SHARED], "expected (shared DEVICES)");
+  if (part[SHARED] != NULL)
+    EG_TRY(eg_machine_read_integer(r, &part[SHARED]->children[1], &link.sharers));
+  r->links[r->machine->link_count++] = link;
+  return EGRAPH_OK;
+}
+
+static egraph_status read_link(const eg_machine_reader *r, const eg_sexpr *expr,
+                               uint32_t *out) {
+  if (expr->kind == EG_SEXPR_ATOM && find_link(r, expr->text, out)) return EGRAPH_OK;
+  return eg_sexpr_fail(r->file, expr,
+                       "there is no such link; add (link NAME (latency ...) (bandwidth "
+                       "...))");
+}
+
+static egraph_status parse_axis(eg_machine_reader *r, const eg_sexpr *form) {
+  eg_machine *m = r->machine;
+  eg_machine_axis axis;
+  if (form->count != 4)
+    return eg_sexpr_fail(r->file, form, "expected (axis NAME SIZE LINK)");
+  EG_TRY(eg_machine_read_label(r, &form->children[1], axis.name));
+  EG_TRY(eg_machine_read_size(r, &form->children[2], &axis.size));
+  EG_TRY(read_link(r, &form->children[3], &axis.link));
+  for (uint32_t i = 0; i < m->axis_count; i++)
+    if (strcmp(m->axes[i].name, axis.name) == 0)
+      return eg_sexpr_fail(r->file, form, "there are two axes '%s'; rename one",
+                           axis.name);
+  if ((uint64_t)eg_machine_devices(m) * axis.size > EG_MACHINE_MAX_DEVICES)
+    return eg_sexpr_fail(r->file, form, "the axes multiply to more than %d devices",
+                         EG_MACHINE_MAX_DEVICES);
+  m->axes[m->axis_count++] = axis;
+  return EGRAPH_OK;
+}
+
+// ---- meshes -----------------------------------------------------------------------
+
+/// Axes as they are written; a size of 0 is what the others leave.
+typedef struct mesh_text {
+  eg_mesh mesh;
+  uint32_t links[EG_MAX_MESH_AXES];
+} mesh_text;
+
+static egraph_status parse_mesh_axis(eg_machine_reader *r, const eg_sexpr *form,
+                                     mesh_text *out) {
+  if (form->kind != EG_SEXPR_LIST || (form->count != 2 && form->count != 3))
+    return eg_sexpr_fail(r->file, form, "expected (AXIS SIZE) or (AXIS SIZE LINK)");
+  uint32_t at = out->mesh.axis_count;
+  eg_mesh_axis *axis = &out->mesh.axes[at];
+  EG_TRY(eg_machine_read_label(r, &form->children[0], axis->name));
+  for (uint32_t i = 0; i < at; i++)
+    if (strcmp(out->mesh.axes[i].name, axis->name) == 0)
+      return eg_sexpr_fail(r->file, form, "the mesh has two axes '%s'; rename one",
+                           axis->name);
+  axis->size = 0;
+  if (!eg_sexpr_is_atom(&form->children[1], "*"))
+    EG_TRY(eg_machine_read_size(r, &form->children[1], &axis->size));
+  out->links[at] = EG_LINK_AUTO;
+  if (form->count == 3) EG_TRY(read_link(r, &form->children[2], &out->links[at]));
+  out->mesh.axis_count++;
+  return EGRAPH_OK;
+}
+
+/// Gives the axis of size 0 what is left, and drops axes of one device.
+static egraph_status finish_mesh(const eg_machine_reader *r, const eg_sexpr *form,
+                                 mesh_text *inout) {
+  uint32_t devices = eg_machine_devices(r->machine), count = 0, open = 0;
+  uint64_t product = 1;
+  for (uint32_t i = 0; i < inout->mesh.axis_count; i++) {
+    uint32_t size = inout->mesh.axes[i].size;
+    open += size == 0;
+    product *= product <= EG_MACHINE_MAX_DEVICES && size != 0 ? size : 1;
+  }
+  if (open > 1 || (open == 1 ? devices % product != 0 : product != devices))
+    return eg_sexpr_fail(r->file, form,
+                         "the sizes of a mesh multiply to the %" PRIu32
+                         " devices of the machine; at most one may be *",
+                         devices);
+  for (uint32_t i = 0; i < inout->mesh.axis_count; i++) {
+    eg_mesh_axis axis = inout->mesh.axes[i];
+    if (axis.size == 0) axis.size = (uint32_t)(devices / product);
+    if (axis.size == 1) continue;
+    inout->mesh.axes[count] = axis;
+    inout->links[count++] = inout->links[i];
+  }
+  inout->mesh.axis_count = count;
+  return EGRAPH_OK;
+}
+
+static bool is_same_link(const eg_mesh_link *a, const eg_mesh_link *b) {
+  return a->link == b->link && a->seconds_per_byte == b->seconds_per_byte &&
+         a->exchange_seconds_per_byte == b->exchange_seconds_per_byte;
+}
+
+/// Whether two meshes differ in names alone.
+static bool is_same_mesh(const eg_machine_mesh *a, const eg_machine_mesh *b) {
+  if (a->mesh.axis_count != b->mesh.axis_count) return false;
+  for (uint32_t i = 0; i < a->mesh.axis_count; i++)
+    if (a->mesh.axes[i].size != b->mesh.axes[i].size ||
+        !is_same_link(&a->links[i], &b->links[i]))
+      return false;
+  return true;
+}
+
+static egraph_status add_mesh(eg_machine_reader *r, const mesh_text *text) {
+  eg_machine_mesh *made = &r->meshes[r->machine->mesh_count];
+  EG_TRY(eg_machine_mesh_of(r->machine, &text->mesh, text->links, made));
+  for (uint32_t i = 0; i < r->machine->mesh_count; i++)
+    if (is_same_mesh(&r->meshes[i], made)) return EGRAPH_OK;
+  r->machine->mesh_count++;
+  return EGRAPH_OK;
+}
+
+static egraph_status parse_mesh(eg_machine_reader *r, const eg_sexpr *form) {
+  mesh_text text = {.mesh = {.axis_count = 0}};
+  if (form->count - 1 > EG_MAX_MESH_AXES)
+    return eg_sexpr_fail(r->file, form, "a mesh has at most %d axes", EG_MAX_MESH_AXES);
+  for (uint32_t i = 1; i < form->count; i++)
+    EG_TRY(parse_mesh_axis(r, &form->children[i], &text));
+  EG_TRY(finish_mesh(r, form, &text));
+  return add_mesh(r, &text);
+}
+
+/// The machine as it is built, for files without meshes.
+static egraph_status add_own_mesh(eg_machine_reader *r) {
+  mesh_text text = {.mesh = {.axis_count = 0}};
+  for (uint32_t i = 0; i < r->machine->axis_count; i++) {
+    const eg_machine_axis *axis = &r->machine->axes[i];
+    if (axis->size == 1) continue;
+    eg_mesh_axis *own = &text.mesh.axes[text.mesh.axis_count];
+    memcpy(own->name, axis->name, sizeof own->name);
+    own->size = axis->size;
+    text.links[text.mesh.axis_count++] = EG_LINK_AUTO;
+  }
+  return add_mesh(r, &text);
+}
+
+// ---- files ------------------------------------------------------------------------
+
+typedef struct clause {
+  const char *name;
+  egraph_status (*parse)(eg_machine_reader *r, const eg_sexpr *form);
+  uint32_t min, max; // how often it may stand
+} clause;
+
+enum { CLAUSES = 8 };
+static const clause clauses[CLAUSES] = {
+    {"name", parse_name, 1, 1},
+    {"nodes", parse_nodes, 0, 1},
+    {"compute", parse_compute, 0, 1},
+    {"collectives", parse_collectives, 0, 1},
+    {"device", parse_device, 0, 1},
+    {"link", parse_link, 0, MAX_LINKS},
+    {"axis", parse_axis, 0, EG_MAX_MESH_AXES},
+    {"mesh", parse_mesh, 0, MAX_MESHES},
+};
+
+static egraph_status check_head(const eg_machine_reader *r, const eg_sexpr *file) {
+  const eg_sexpr *head = file->count != 0 ? &file->children[0] : file;
+  if (file->count != 0 && eg_sexpr_is_form(head, "egraph-machine") && head->count == 2 &&
+      eg_sexpr_is_atom(&head->children[1], "1"))
+    return EGRAPH_OK;
+  return eg_sexpr_fail(r->file, head,
+                       "a machine file begins with (egraph-machine %d); this is none, or "
+                       "of a newer version",
+                       EG_MACHINE_TEXT_VERSION);
+}
+
+static egraph_status count_clauses(const eg_machine_reader *r, const eg_sexpr *file) {
+  uint32_t counts[CLAUSES] = {0};
+  for (uint32_t i = 1; i < file->count; i++) {
+    const eg_sexpr *form = &file->children[i];
+    uint32_t k = 0;
+    while (k < CLAUSES && !eg_sexpr_is_form(form, clauses[k].name))
+      k++;
+    if (k == CLAUSES)
+      return eg_sexpr_fail(r->file, form,
+                           "expected (name ...), (nodes ...), (compute ...), "
+                           "(collectives ...), (device ...), (link ...), (axis ...) or "
+                           "(mesh ...)");
+    if (++counts[k] > clauses[k].max)
+      return eg_sexpr_fail(r->file, form, "more than %" PRIu32 " of (%s ...); remove one",
+                           clauses[k].max, clauses[k].name);
+  }
+  for (uint32_t k = 0; k < CLAUSES; k++)
+    if (counts[k] < clauses[k].min)
+      return eg_sexpr_fail(r->file, file, "there is no (%s ...); add it",
+                           clauses[k].name);
+  return EGRAPH_OK;
+}
+
+static egraph_status parse_file(eg_machine_reader *r, const char *text, size_t size) {
+  eg_sexpr file;
+  EG_TRY(eg_sexpr_parse(&r->scratch, r->file, text, size, &file));
+  EG_TRY(check_head(r, &file));
+  EG_TRY(count_clauses(r, &file));
+  EG_TRY(eg_arena_alloc(&r->machine->memory, MAX_LINKS, sizeof *r->links, &r->links));
+  EG_TRY(eg_arena_alloc(&r->machine->memory, MAX_MESHES, sizeof *r->meshes, &r->meshes));
+  r->machine->links = r->links;
+  r->machine->meshes = r->meshes;
+  for (uint32_t k = 0; k < CLAUSES; k++)
+    for (uint32_t i = 1; i < file.count; i++)
+      if (eg_sexpr_is_form(&file.children[i], clauses[k].name))
+        EG_TRY(clauses[k].parse(r, &file.children[i]));
+  if (!r->has_device && !r->machine->compute_is_free)
+    return eg_sexpr_fail(r->file, &file,
+                         "there is no (device ...); add it, or (compute free)");
+  if (r->nodes_wanted != 0 && !r->uses_nodes)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "%s: the number of nodes is fixed; ask for none, or add (nodes n) and "
+                   "use `nodes` as a size",
+                   r->file);
+  return r->machine->mesh_count != 0 ? EGRAPH_OK : add_own_mesh(r);
+}
+
+egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
+                               const char *text, size_t size, uint32_t nodes,
+                               eg_machine *out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_machine machine = {.name = "",
+                        .device = "",
+                        .profile = "",
+                        .memory_bytes = (double)INFINITY,
+                        .slowdown = 1};
+  eg_machine_reader r = {.file = file, .machine = &machine, .nodes_wanted = nodes};
+  if (nodes > EG_MACHINE_MAX_DEVICES)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%s: at most %d nodes", file,
+                   EG_MACHINE_MAX_DEVICES);
+  eg_arena_init(&machine.memory, heap);
+  eg_arena_init(&r.scratch, heap);
+  egraph_status status = parse_file(&r, text, size);
+  eg_arena_deinit(&r.scratch);
+  if (status == EGRAPH_OK)
+    *out = machine;
+  else
+    eg_machine_deinit(&machine);
+  return status;
+}

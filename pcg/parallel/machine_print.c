@@ -1,0 +1,79 @@
+// Writer of machine files: sizes are numbers, and every axis of a mesh names its link.
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/sexpr.h"
+#include "ops/ops.h"
+#include "pcg/parallel/machine.h"
+
+static egraph_status print_figure(eg_text *text, const char *name, double value) {
+  EG_TRY(eg_text_printf(text, " (%s ", name));
+  EG_TRY(eg_text_double(text, value));
+  return eg_text_append(text, ")");
+}
+
+static egraph_status print_string(eg_text *text, const char *name, const char *value) {
+  if (value[0] == '\0') return EGRAPH_OK;
+  EG_TRY(eg_text_printf(text, " (%s ", name));
+  EG_TRY(eg_text_quoted(text, value));
+  return eg_text_append(text, ")");
+}
+
+static egraph_status print_device(eg_text *text, const eg_machine *m) {
+  EG_TRY(eg_text_append(text, "(device"));
+  EG_TRY(print_string(text, "kind", m->device));
+  EG_TRY(print_string(text, "profile", m->profile));
+  if (m->slowdown != 1) EG_TRY(print_figure(text, "slowdown", m->slowdown));
+  if (isfinite(m->memory_bytes)) EG_TRY(print_figure(text, "memory", m->memory_bytes));
+  if (m->compute_is_free) return eg_text_append(text, ")\n");
+  EG_TRY(print_figure(text, "bandwidth", m->bandwidth_bytes));
+  EG_TRY(print_figure(text, "overhead", m->overhead_seconds));
+  EG_TRY(eg_text_append(text, "\n  (peak"));
+  for (int i = 0; i < EGRAPH_DTYPE_COUNT; i++)
+    if (i == EGRAPH_FLOAT32 || m->peak_flops[i] != m->peak_flops[EGRAPH_FLOAT32])
+      EG_TRY(print_figure(text, eg_dtype_name((egraph_dtype)i), m->peak_flops[i]));
+  return eg_text_append(text, "))\n");
+}
+
+static egraph_status print_link(eg_text *text, const eg_machine_link *link) {
+  bool data_sheet = link->bandwidth_bytes != 0;
+  EG_TRY(eg_text_printf(text, "(link %s", link->name));
+  EG_TRY(print_figure(text, data_sheet ? "latency" : "alpha", link->latency_seconds));
+  if (data_sheet)
+    EG_TRY(print_figure(text, "bandwidth", link->bandwidth_bytes));
+  else
+    EG_TRY(print_figure(text, "beta", link->seconds_per_byte));
+  if (link->sharers != 1)
+    EG_TRY(eg_text_printf(text, " (shared %" PRIu32 ")", link->sharers));
+  return eg_text_append(text, ")\n");
+}
+
+static egraph_status print_mesh(eg_text *text, const eg_machine *m,
+                                const eg_machine_mesh *mesh) {
+  EG_TRY(eg_text_append(text, "(mesh"));
+  for (uint32_t i = 0; i < mesh->mesh.axis_count; i++) {
+    const eg_mesh_axis *axis = &mesh->mesh.axes[i];
+    EG_TRY(eg_text_printf(text, " (%s %" PRIu32 " %s)", axis->name, axis->size,
+                          m->links[mesh->links[i].link].name));
+  }
+  return eg_text_append(text, ")\n");
+}
+
+egraph_status eg_machine_print(eg_text *text, const eg_machine *machine) {
+  EG_TRY(eg_text_printf(text, "(egraph-machine %d)\n(name %s)\n", EG_MACHINE_TEXT_VERSION,
+                        machine->name));
+  if (machine->compute_is_free) EG_TRY(eg_text_append(text, "(compute free)\n"));
+  EG_TRY(print_device(text, machine));
+  EG_TRY(eg_text_printf(text, "(collectives %s)\n",
+                        eg_collectives_name(machine->collectives)));
+  for (uint32_t i = 0; i < machine->link_count; i++)
+    EG_TRY(print_link(text, &machine->links[i]));
+  for (uint32_t i = 0; i < machine->axis_count; i++)
+    EG_TRY(eg_text_printf(text, "(axis %s %" PRIu32 " %s)\n", machine->axes[i].name,
+                          machine->axes[i].size,
+                          machine->links[machine->axes[i].link].name));
+  for (uint32_t i = 0; i < machine->mesh_count; i++)
+    EG_TRY(print_mesh(text, machine, &machine->meshes[i]));
+  return EGRAPH_OK;
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/parallel/strategy.h"
+
+#include <math.h>
+#include <string.h>
+
+static eg_op op_of(const eg_spread *spread) { return (eg_op)spread->spec.attrs->op; }
+
+static bool has_bit(uint32_t bits, uint32_t i) { return (bits >> i & 1) != 0; }
+
+egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out) {
+  *out = (eg_spread){.spec = *spec};
+  eg_op op = (eg_op)spec->attrs->op;
+  bool is_known = op != EG_OP_OPAQUE && op != EG_OP_INPUT && op != EG_OP_WEIGHT;
+  if (!is_known) return EGRAPH_OK; // no factors
+  return eg_op_factors(spec->attrs, spec->inputs, spec->input_count, &out->factors);
+}
+
+// ---- one axis ---------------------------------------------------------------------
+
+/// Whether a part of the factor reads a shifted window: it would need other pads, not
+/// other data.
+static bool is_kernel_tap(const eg_spread *spread, const eg_factor *factor) {
+  if (factor->kind != EG_FACTOR_SUM || factor->input_dim[0] != EG_NO_DIM) return false;
+  for (uint32_t i = 0; i < spread->factors.count; i++)
+    if (spread->factors.factor[i].kind == EG_FACTOR_WINDOW &&
+        spread->factors.factor[i].input_dim[1] == EG_NO_DIM && factor->input_dim[1] >= 2)
+      return true;
+  return false;
+}
+
+/// The digit of all results when the factor is split; false when it cannot be.
+static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8_t *out) {
+  switch (factor->kind) {
+  case EG_FACTOR_BLOCKED: return false;
+  case EG_FACTOR_SUM: *out = EG_SHARD_P_SUM; return !is_kernel_tap(spread, factor);
+  case EG_FACTOR_MAX: *out = EG_SHARD_P_MAX; return true;
+  case EG_FACTOR_WINDOW:
+    if (factor->output_dim[0] != EG_NO_DIM) break;
+    *out = EG_SHARD_P_SUM; // over the positions
+    return true;
+  case EG_FACTOR_PARALLEL: break;
+  }
+  int dim = factor->output_dim[0];
+  for (uint32_t r = 1; r < spread->spec.result_count; r++)
+    if (factor->output_dim[eg_factor_row(r)] != dim) return false;
+  if (dim == EG_NO_DIM) return false;
+  *out = eg_digit_shard((uint32_t)dim);
+  return true;
+}
+
+static uint32_t rows_of(const eg_spread *spread) {
+  uint32_t operands = spread->spec.input_count;
+  return operands < EG_FACTOR_ROWS ? operands : EG_FACTOR_ROWS;
+}
+
+static bool split(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
+                  const eg_factor *factor, eg_strategy *inout) {
+  if (!result_digit(spread, factor, &inout->result.sharding[axis])) return false;
+  for (uint32_t i = 0; i < rows_of(spread); i++) {
+    int dim = factor->input_dim[i];
+    bool is_addend =
+        factor->kind == EG_FACTOR_SUM && has_bit(spread->factors.joint_linear, i);
+    if (dim != EG_NO_DIM)
+      inout->inputs[i].sharding[axis] = eg_digit_shard((uint32_t)dim);
+    else if (is_addend)
+      inout->inputs[i].sharding[axis] = EG_SHARD_P_SUM;
+  }
+  inout->share /= mesh->axes[axis].size;
+  return true;
+}
+
+static bool has_sum(const eg_factors *factors) {
+  for (uint32_t i = 0; i < factors->count; i++)
+    if (factors->factor[i].kind == EG_FACTOR_SUM) return true;
+  return false;
+}
+
+/// `operand` EG_NO_DIM: the joint operands alone.
+static bool pass(const eg_spread *spread, uint32_t axis, int operand,
+                 eg_strategy *inout) {
+  const eg_factors *factors = &spread->factors;
+  uint32_t passed = factors->joint_linear;
+  if (operand == EG_NO_DIM) {
+    if (passed == 0 || factors->linear != 0 || has_sum(factors)) return false;
+  } else {
+    if (!has_bit(factors->linear, (uint32_t)operand)) return false;
+    passed |= UINT32_C(1) << operand;
+  }
+  for (uint32_t i = 0; i < rows_of(spread); i++)
+    if (has_bit(passed, i)) inout->inputs[i].sharding[axis] = EG_SHARD_P_SUM;
+  inout->result.sharding[axis] = EG_SHARD_P_SUM;
+  return true;
+}
+
+static bool act(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
+                uint8_t action, eg_strategy *inout) {
+  inout->action[axis] = action;
+  if (action == EG_ACTION_REPLICATE) return true;
+  if (action == EG_ACTION_PASS_JOINT) return pass(spread, axis, EG_NO_DIM, inout);
+  if (action < EG_ACTION_SPLIT) return pass(spread, axis, action - EG_ACTION_PASS, inout);
+  uint32_t factor = (uint32_t)action - EG_ACTION_SPLIT;
+  return factor < spread->factors.count &&
+         split(spread, mesh, axis, &spread->factors.factor[factor], inout);
+}
+
+// ---- all axes ---------------------------------------------------------------------
+
+/// Into how many parts a factor is split; the last axis that does.
+static int64_t parts_of(const eg_mesh *mesh, const eg_strategy *strategy, uint32_t factor,
+                        uint32_t *out_first, uint32_t *out_last) {
+  int64_t parts = 1;
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    if (strategy->action[a] != EG_ACTION_SPLIT + factor) continue;
+    if (parts == 1) *out_first = a;
+    parts *= mesh->axes[a].size;
+    *out_last = a;
+  }
+  return parts;
+}
+
+/// Whether a device's part of every dimension is one block.
+static bool is_contiguous(const eg_spread *spread, const eg_mesh *mesh,
+                          const eg_strategy *strategy, bool is_result, uint32_t which,
+                          uint32_t rank) {
+  const eg_factors *factors = &spread->factors;
+  for (uint32_t dim = 0; dim < rank; dim++) {
+    bool is_open = false; // a coarser factor is not split completely
+    uint32_t last = 0;
+    for (uint32_t f = 0; f < factors->count; f++) {
+      const eg_factor *factor = &factors->factor[f];
+      uint32_t row = eg_factor_row(which);
+      int at = is_result ? factor->output_dim[row] : factor->input_dim[row];
+      if (at != (int)dim || factor->kind == EG_FACTOR_BLOCKED) {
+        is_open = is_open || (at == (int)dim && factor->size > 1);
+        continue;
+      }
+      uint32_t first_axis = 0, last_axis = 0;
+      int64_t parts = parts_of(mesh, strategy, f, &first_axis, &last_axis);
+      if (parts > 1 && (is_open || first_axis < last)) return false;
+      if (parts > 1) last = last_axis;
+      is_open = is_open || parts != factor->size;
+    }
+  }
+  return true;
+}
+
+static bool divides(const eg_spread *spread, const eg_mesh *mesh,
+                    const eg_strategy *strategy) {
+  for (uint32_t f = 0; f < spread->factors.count; f++) {
+    uint32_t first, last;
+    if (spread->factors.factor[f].size % parts_of(mesh, strategy, f, &first, &last) != 0)
+      return false;
+  }
+  return true;
+}
+
+static bool is_legal(const eg_mesh *mesh, const eg_type *type, const eg_layout *layout) {
+  return eg_sharding_check(mesh, type, layout) == EG_SHARDING_LEGAL;
+}
+
+static bool layouts_fit(const eg_spread *spread, const eg_mesh *mesh,
+                        const eg_strategy *strategy) {
+  const eg_node_spec *spec = &spread->spec;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    if (!is_legal(mesh, &spec->inputs[i], eg_strategy_input(strategy, i)) ||
+        !is_contiguous(spread, mesh, strategy, false, i, spec->inputs[i].rank))
+      return false;
+  for (uint32_t r = 0; r < spec->result_count; r++)
+    if (!is_legal(mesh, &spec->results[r], &strategy->result) ||
+        !is_contiguous(spread, mesh, strategy, true, r, spec->results[r].rank))
+      return false;
+  return true;
+}
+
+// ---- windows ----------------------------------------------------------------------
+
+static const eg_factor *window_of(const eg_spread *spread, uint8_t action) {
+  if (action < EG_ACTION_SPLIT) return NULL;
+  const eg_factor *factor = &spread->factors.factor[action - EG_ACTION_SPLIT];
+  return factor->kind == EG_FACTOR_WINDOW ? factor : NULL;
+}
+
+/// Windows whose padding can be replaced by rows that hold `out_fill`.
+static bool can_fill(const eg_spread *spread, const eg_factor *window, double *out_fill) {
+  const eg_attrs *attrs = spread->spec.attrs;
+  *out_fill = op_of(spread) == EG_OP_MAX_POOL ? -(double)INFINITY : 0;
+  switch ((int)op_of(spread)) {
+  case EG_OP_CONV:
+  case EG_OP_CONV_TRANSPOSE:
+  case EG_OP_CONV_GRAD_WEIGHT:
+  case EG_OP_MAX_POOL: return true;
+  case EG_OP_AVERAGE_POOL:
+    return eg_attr_at(attrs, EG_A_AVERAGE_POOL_COUNT_INCLUDE_PAD)->i != 0 ||
+           (window->pad == 0 && window->window <= window->stride);
+  default: return false;
+  }
+}
+
+static bool halo_of(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
+                    const eg_factor *window, eg_halo *out) {
+  int64_t n = mesh->axes[axis].size,
+          size = spread->spec.inputs[0].dims[window->input_dim[0]];
+  int64_t held = size / n, after = window->window - window->stride - window->pad;
+  *out = (eg_halo){.axis = axis,
+                   .dim = (uint32_t)window->input_dim[0],
+                   .before = window->pad,
+                   .after = after > 0 ? after : 0,
+                   .window = window->window,
+                   .stride = window->stride};
+  return can_fill(spread, window, &out->fill) &&
+         held == window->size / n * window->stride && out->before <= held &&
+         out->after <= held;
+}
+
+/// Every window is split along one axis at most and needs neighbours' rows only.
+static bool windows_fit(const eg_spread *spread, const eg_mesh *mesh,
+                        const eg_strategy *strategy) {
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    const eg_factor *window = window_of(spread, strategy->action[a]);
+    eg_halo halo;
+    if (window == NULL) continue;
+    for (uint32_t b = 0; b < a; b++)
+      if (strategy->action[b] == strategy->action[a]) return false;
+    if (!halo_of(spread, mesh, a, window, &halo)) return false;
+  }
+  return true;
+}
+
+uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
+                         const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]) {
+  uint32_t count = 0;
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    const eg_factor *window = window_of(spread, strategy->action[a]);
+    if (window != NULL && halo_of(spread, mesh, a, window, &out[count]))
+      count += out[count].before > 0 || out[count].after > 0;
+  }
+  return count;
+}
+
+// ---- enumeration ------------------------------------------------------------------
+
+bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
+                       const uint8_t *actions, eg_strategy *out) {
+  *out = (eg_strategy){.share = 1};
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    if (!act(spread, mesh, a, actions[a], out)) return false;
+  return divides(spread, mesh, out) && layouts_fit(spread, mesh, out) &&
+         windows_fit(spread, mesh, out);
+}
+
+/// The actions that an axis can take while the others replicate.
+static uint32_t actions_of(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
+                           uint8_t out[EG_ACTION_SPLIT + EG_MAX_FACTORS]) {
+  uint32_t count = 0, last = EG_ACTION_SPLIT + spread->factors.count;
+  for (uint32_t action = 0; action < last; action++) {
+    eg_strategy strategy = {.share = 1};
+    if (act(spread, mesh, axis, (uint8_t)action, &strategy))
+      out[count++] = (uint8_t)action;
+  }
+  return count;
+}
+
+typedef struct choices {
+  uint32_t count[EG_MAX_MESH_AXES], at[EG_MAX_MESH_AXES];
+  uint8_t action[EG_MAX_MESH_AXES][EG_ACTION_SPLIT + EG_MAX_FACTORS];
+} choices;
+
+/// The next combination; false after the last.
+static bool step(const eg_mesh *mesh, choices *c) {
+  for (uint32_t a = mesh->axis_count; a-- > 0;) {
+    if (++c->at[a] < c->count[a]) return true;
+    c->at[a] = 0;
+  }
+  return false;
+}
+
+static egraph_status try_strategy(const eg_spread *spread, const eg_mesh *mesh,
+                                  const uint8_t *actions, eg_arena *scratch,
+                                  eg_strategies *inout) {
+  eg_strategy strategy;
+  if (!eg_spread_combine(spread, mesh, actions, &strategy)) return EGRAPH_OK;
+  eg_node_spec local;
+  if (spread->factors.count != 0) {
+    egraph_status status = eg_spread_local(spread, mesh, &strategy, 0, scratch, &local);
+    if (status == EGRAPH_E_TYPE) return EGRAPH_OK;
+    EG_TRY(status);
+  }
+  return eg_strategies_push(inout, strategy);
+}
+
+// ---- memory formats -------------------------------------------------------------------
+
+_Static_assert((int)EG_MAX_FORMAT_OPERANDS == (int)EG_FACTOR_ROWS,
+               "operands of one row have one format: beyond that many all are plain");
+
+void eg_strategy_set_formats(eg_strategy *strategy, const eg_format_choice *choice) {
+  for (uint32_t row = 0; row < EG_FACTOR_ROWS; row++)
+    strategy->inputs[row].format = choice->input[row];
+  strategy->result.format = choice->output;
+}
+
+egraph_status eg_spread_formats(const eg_spread *spread, const eg_mesh *mesh,
+                                const eg_strategy *strategy, uint32_t mask,
+                                eg_arena *scratch,
+                                eg_format_choice out[EG_MAX_FORMAT_CHOICES],
+                                uint32_t *out_count) {
+  eg_node_spec local;
+  EG_TRY(eg_spread_local(spread, mesh, strategy, 0, scratch, &local));
+  *out_count = eg_op_formats(local.attrs, local.inputs, local.input_count, local.results,
+                             local.result_count, mask, out);
+  return EGRAPH_OK;
+}
+
+// ---- strategies -----------------------------------------------------------------------
+
+egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
+                                   eg_arena *scratch, eg_strategies *inout) {
+  if (op_of(spread) == EG_OP_INPUT || op_of(spread) == EG_OP_WEIGHT) return EGRAPH_OK;
+  choices c = {.count = {0}};
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    c.count[a] = actions_of(spread, mesh, a, c.action[a]);
+  do {
+    uint8_t actions[EG_MAX_MESH_AXES] = {0};
+    for (uint32_t a = 0; a < mesh->axis_count; a++)
+      actions[a] = c.action[a][c.at[a]];
+    EG_TRY(try_strategy(spread, mesh, actions, scratch, inout));
+  } while (step(mesh, &c));
+  return EGRAPH_OK;
+}
+
+egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
+                                eg_unevens *inout) {
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    for (uint32_t f = 0; f < spread->factors.count; f++) {
+      const eg_factor *factor = &spread->factors.factor[f];
+      eg_strategy strategy = {.share = 1};
+      if (factor->size > 1 && factor->size % mesh->axes[a].size != 0 &&
+          split(spread, mesh, a, factor, &strategy))
+        EG_TRY(eg_unevens_push(inout, (eg_uneven){.axis = a, .factor = f}));
+    }
+  return EGRAPH_OK;
+}

@@ -1,0 +1,103 @@
+// How an operator can be spread over a mesh: everything parallel follows from its factors
+// (DESIGN section 3 and 5; FlexFlow's SOAP, Alpa's parallel algorithms, Shardy's rules).
+//
+// Along each axis an operator takes one action: every device does the same (REPLICATE), a
+// factor is split, or partial sums of one operand pass through because the operator is
+// linear in it. The layouts of operands and results follow:
+//
+//   matmul  (i k),(k j) -> (i j)       a      b      result
+//   REPLICATE                          R      R      R
+//   SPLIT i                            S(0)   R      S(0)
+//   SPLIT j                            R      S(1)   S(1)
+//   SPLIT k                            S(1)   S(0)   P
+//   PASS a                             P      R      P
+//   PASS b                             R      P      P
+//
+// Several axes combine freely as long as every block stays contiguous: of the factors of
+// one dimension, a finer one is split only when the coarser ones are split completely, by
+// earlier axes.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_STRATEGY_H
+#define EG_PCG_STRATEGY_H
+
+#include "base/vec.h"
+#include "pcg/graph/node_spec.h"
+#include "pcg/parallel/mesh.h"
+
+/// Action of an axis: REPLICATE, PASS (+ row of an operand; joint operands alone:
+/// PASS_JOINT), SPLIT (+ factor).
+enum {
+  EG_ACTION_REPLICATE = 0,
+  EG_ACTION_PASS_JOINT = 1,
+  EG_ACTION_PASS = 2,
+  EG_ACTION_SPLIT = EG_ACTION_PASS + EG_FACTOR_ROWS
+};
+
+/// What neighbours along an axis exchange before a sliding window can work on blocks:
+/// rows of operand 0, the first and last device pad instead.
+typedef struct eg_halo {
+  uint32_t axis, dim;     // dim of operand 0
+  int64_t before, after;  // rows, each at most what a neighbour holds
+  int64_t window, stride; // rows that a window reads, and from one to the next
+  double fill;            // what stands for rows beyond the border
+} eg_halo;
+
+typedef struct eg_strategy {
+  uint8_t action[EG_MAX_MESH_AXES];
+  eg_layout inputs[EG_FACTOR_ROWS]; // by row: see eg_strategy_input
+  eg_layout result;                 // of every result
+  double share; // part of the operator's points of work that a device does
+} eg_strategy;
+/// The layout in which a strategy reads an operand.
+static inline const eg_layout *eg_strategy_input(const eg_strategy *strategy,
+                                                 uint32_t operand) {
+  return &strategy->inputs[eg_factor_row(operand)];
+}
+EG_VEC_DEFINE(eg_strategies, eg_strategy);
+
+/// Splits that were refused because a size does not divide: for reports.
+typedef struct eg_uneven {
+  uint32_t axis, factor;
+} eg_uneven;
+EG_VEC_DEFINE(eg_unevens, eg_uneven);
+
+/// A node with global types and what is derived from it.
+typedef struct eg_spread {
+  eg_node_spec spec; // borrowed
+  eg_factors factors;
+} eg_spread;
+
+egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out);
+/// Appends every strategy on the mesh whose local node is well-typed. Opaque operators
+/// are replicated only. INPUT and WEIGHT have none. The order is that of the actions,
+/// axis 0 slowest.
+egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
+                                   eg_arena *scratch, eg_strategies *inout);
+/// The strategy that takes actions[axis]; false when they do not combine.
+bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
+                       const uint8_t *actions, eg_strategy *out);
+/// Appends the factors that could be split along an axis but for their sizes.
+egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
+                                eg_unevens *inout);
+/// Gives the layouts of a strategy the memory formats of a choice.
+void eg_strategy_set_formats(eg_strategy *strategy, const eg_format_choice *choice);
+/// The choices of memory formats that a rank's part of a plain strategy has, plain first,
+/// of those in `mask` (eg_op_formats).
+egraph_status eg_spread_formats(const eg_spread *spread, const eg_mesh *mesh,
+                                const eg_strategy *strategy, uint32_t mask,
+                                eg_arena *scratch,
+                                eg_format_choice out[EG_MAX_FORMAT_CHOICES],
+                                uint32_t *out_count);
+/// The halos of a strategy, at most one per axis. Returns how many.
+uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
+                         const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]);
+
+/// What a rank runs: attributes and types of its part, operand 0 with its halos. Types
+/// and work are the same on all ranks. Lives in the arena. Fails with EGRAPH_E_TYPE when
+/// the part is ill-typed or would be something else than the device's part of the result.
+/// (local_node.c)
+egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
+                              const eg_strategy *strategy, uint32_t rank, eg_arena *arena,
+                              eg_node_spec *out);
+
+#endif

@@ -1,0 +1,29 @@
+// Why a plan is better than its rivals.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_PLAN_WHY_H
+#define EG_PCG_PLAN_WHY_H
+
+#include "pcg/plan/plan_summary.h"
+
+const char *eg_rival_outcome_name(eg_rival_outcome outcome);
+bool eg_rival_outcome_find(const char *name, eg_rival_outcome *out);
+/// The exchange with this eg_exchange_name; "work" is EG_EXCHANGES.
+const char *eg_rival_reason_kind(const eg_rival_reason *reason);
+bool eg_rival_reason_find(const char *kind, uint32_t *out_exchange);
+
+/// Fills the reasons: the largest differences of work and of each exchange, compared by
+/// phase, kind and name of the axis.
+void eg_plan_rival_explain(eg_plan_rival *rival, const eg_plan_summary *plan,
+                           const eg_plan_summary *of_rival);
+/// Text for people: a line per rival; `plan` is the plan that has them.
+egraph_status eg_plan_rivals_print(eg_text *text, const eg_plan *plan,
+                                   const eg_plan_summary *summary);
+/// A JSON array:
+///   [{"name", "outcome", "mesh", "seconds", "memory_bytes", "least_memory_bytes",
+///     "excess_bytes", "batch", "parts",
+///     "why": [{"kind", "phase", "axis", "seconds", "bytes"}]}]
+/// Work has kind, seconds only; what is too large has excess_bytes; what does not divide
+/// has batch (0: no weight divides) and parts.
+egraph_status eg_plan_rivals_write_json(eg_text *text, const eg_plan_rivals *rivals);
+
+#endif

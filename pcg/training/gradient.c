@@ -1,0 +1,166 @@
+// One pass forward marks what depends on a wanted value; one pass back over the nodes
+// hands cotangents from results to marked operands. A node is visited when all its users
+// have been, because they stand behind it.
+// SPDX-License-Identifier: Apache-2.0
+#include "pcg/training/gradient.h"
+
+#include <assert.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "ops/vjp.h"
+#include "pcg/graph/graph_internal.h"
+
+EG_VEC_DEFINE(ref_list, eg_ref);
+EG_VEC_DEFINE(flag_list, bool);
+
+typedef struct sweep {
+  eg_node_cons *cons;
+  const eg_graph *graph;
+  eg_builder builder;
+  bool *active;  // [values] a wanted value is below
+  eg_ref *found; // [values] cotangents so far
+  ref_list refs; // of one node: inputs, results, cotangents of results, of inputs
+  flag_list wanted;
+} sweep;
+
+static bool is_float(const eg_graph *graph, eg_value value) {
+  const eg_value_info *info = eg_graph_value(graph, value);
+  return info->typed && eg_dtype_is_float(info->type.dtype);
+}
+
+static void mark_active(const sweep *s, uint32_t nodes) {
+  for (uint32_t n = 0; n < nodes; n++) {
+    eg_graph_node_info node = eg_graph_node_at(s->graph, (eg_graph_node){n});
+    bool active = false;
+    for (uint32_t i = 0; i < node.input_count; i++)
+      active = active || s->active[node.inputs[i].id];
+    for (uint32_t i = 0; active && i < node.result_count; i++)
+      if (is_float(s->graph, node.results[i])) s->active[node.results[i].id] = true;
+  }
+}
+
+static void add_cotangent(sweep *s, eg_value value, eg_ref cotangent) {
+  eg_ref *sum = &s->found[value.id];
+  if (!eg_ref_exists(cotangent)) return;
+  *sum =
+      eg_ref_exists(*sum) ? EG_BUILD(&s->builder, EG_OP_ADD, *sum, cotangent) : cotangent;
+}
+
+static void expect_type(const sweep *s, eg_value value, eg_ref cotangent) {
+  if (!eg_ref_exists(cotangent)) return;
+  const eg_type *type = &eg_graph_value(s->graph, value)->type;
+  const eg_type *of = &eg_graph_value(s->graph, eg_value_of(cotangent))->type;
+  assert(type->dtype == of->dtype && eg_type_same_shape(type, of) &&
+         "a cotangent has its value's type");
+  (void)type, (void)of;
+}
+
+static egraph_status name_node(const sweep *s, uint32_t id, egraph_status status) {
+  char text[256];
+  eg_graph_node_info node = eg_graph_node_at(s->graph, (eg_graph_node){id});
+  if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
+  eg_graph_describe_node(node.name, eg_op_info_of((eg_op)node.attrs->op)->name, id, text,
+                         sizeof text);
+  return eg_fail_context(status, "gradient of %s", text);
+}
+
+/// What a node is asked for depends on the operands that want a cotangent and on the
+/// results that have one.
+static void stamp_gradient(const sweep *s, const eg_graph_node_info *node) {
+  if (s->cons->stamps == NULL) return;
+  const eg_stamp *mine = &s->cons->stamps->data[node->results[0].id];
+  uint64_t variant = mine->made;
+  for (uint32_t i = 0; i < node->input_count; i++)
+    variant = eg_hash_combine(variant, s->active[node->inputs[i].id]);
+  for (uint32_t i = 0; i < node->result_count; i++)
+    variant = eg_hash_combine(variant, eg_ref_exists(s->found[node->results[i].id]));
+  s->cons->stamp = (eg_stamp){mine->of, EG_MADE_GRADIENT, (uint32_t)variant, 0};
+}
+
+static void stamp_cotangent(const sweep *s, const eg_graph_node_info *node,
+                            uint32_t operand) {
+  if (s->cons->stamps == NULL) return;
+  const eg_stamp *mine = &s->cons->stamps->data[node->results[0].id];
+  s->cons->stamp = (eg_stamp){mine->of, EG_MADE_COTANGENT, mine->made, operand};
+}
+
+static egraph_status visit(sweep *s, uint32_t id) {
+  eg_graph_node_info node = eg_graph_node_at(s->graph, (eg_graph_node){id});
+  uint32_t ins = node.input_count, outs = node.result_count;
+  bool given = false, asked = false;
+  for (uint32_t i = 0; i < outs; i++)
+    given = given || eg_ref_exists(s->found[node.results[i].id]);
+  for (uint32_t i = 0; i < ins; i++)
+    asked = asked || s->active[node.inputs[i].id];
+  if (!given || !asked) return EGRAPH_OK;
+  s->refs.len = s->wanted.len = 0;
+  EG_TRY(ref_list_resize(&s->refs, 2 * ((size_t)ins + outs)));
+  EG_TRY(flag_list_resize(&s->wanted, ins));
+  eg_ref *inputs = s->refs.data, *results = inputs + ins, *given_refs = results + outs,
+         *out = given_refs + outs;
+  for (uint32_t i = 0; i < ins; i++) {
+    inputs[i] = eg_ref_of(node.inputs[i]);
+    s->wanted.data[i] = s->active[node.inputs[i].id];
+  }
+  for (uint32_t i = 0; i < outs; i++) {
+    results[i] = eg_ref_of(node.results[i]);
+    given_refs[i] = s->found[node.results[i].id];
+  }
+  const eg_vjp call = {.b = &s->builder,
+                       .attrs = node.attrs,
+                       .inputs = inputs,
+                       .results = results,
+                       .input_count = ins,
+                       .result_count = outs,
+                       .cotangents = given_refs,
+                       .wanted = s->wanted.data,
+                       .out = out};
+  stamp_gradient(s, &node);
+  EG_TRY(name_node(s, id, eg_op_vjp(&call)));
+  for (uint32_t i = 0; i < ins; i++) {
+    if (!s->wanted.data[i]) continue;
+    expect_type(s, node.inputs[i], out[i]);
+    stamp_cotangent(s, &node, i);
+    add_cotangent(s, node.inputs[i], out[i]);
+  }
+  return s->builder.status;
+}
+
+static egraph_status run_sweep(sweep *s, const eg_gradient_seed *seeds,
+                               uint32_t seed_count, const eg_value *wrt,
+                               uint32_t wrt_count, uint32_t values,
+                               eg_value *out_cotangents) {
+  uint32_t nodes = eg_graph_node_count(s->graph);
+  for (uint32_t i = 0; i < wrt_count; i++)
+    s->active[wrt[i].id] = is_float(s->graph, wrt[i]);
+  mark_active(s, nodes);
+  for (uint32_t v = 0; v < values; v++)
+    s->found[v] = EG_REF_NONE;
+  for (uint32_t i = 0; i < seed_count; i++)
+    add_cotangent(s, seeds[i].value, eg_ref_of(seeds[i].cotangent));
+  for (uint32_t n = nodes; n-- > 0;)
+    EG_TRY(visit(s, n));
+  for (uint32_t i = 0; i < wrt_count; i++)
+    out_cotangents[i] = eg_value_of(s->found[wrt[i].id]);
+  return s->builder.status;
+}
+
+egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seeds,
+                                uint32_t seed_count, const eg_value *wrt,
+                                uint32_t wrt_count, eg_value *out_cotangents) {
+  egraph_allocator alloc = eg_graph_allocator(cons->graph);
+  uint32_t values = eg_graph_value_count(cons->graph);
+  sweep s = {.cons = cons, .graph = cons->graph, .builder = eg_node_cons_builder(cons)};
+  ref_list_init(&s.refs, alloc);
+  flag_list_init(&s.wanted, alloc);
+  egraph_status status = eg_alloc(alloc, values, sizeof *s.active, &s.active);
+  if (status == EGRAPH_OK) status = eg_alloc(alloc, values, sizeof *s.found, &s.found);
+  if (status == EGRAPH_OK)
+    status = run_sweep(&s, seeds, seed_count, wrt, wrt_count, values, out_cotangents);
+  eg_free(alloc, s.found, values, sizeof *s.found);
+  eg_free(alloc, s.active, values, sizeof *s.active);
+  flag_list_deinit(&s.wanted);
+  ref_list_deinit(&s.refs);
+  return status;
+}

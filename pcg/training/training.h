@@ -1,0 +1,120 @@
+// A training step as one ordinary graph: forward, loss, backward and optimizer update are
+// nodes like any others, in this order:
+//
+//   inputs      those of the forward graph, target, learning_rate, step (Adam, AdamW);
+//               per trained weight w: w, w.sum (micro-batches), the optimizer's states
+//   F forward   the forward graph, and the loss of one micro-batch
+//   B backward  gradients, from the loss back; added to the accumulators w.sum
+//   O update    mean over micro-batches, clipping, optimizer
+//   outputs     loss, and per trained weight what its inputs become, under the same names
+//
+// To execute a step of M micro-batches of the forward graph's batch: set every w.sum to
+// 0; M times run F and B on the next micro-batch, with the output w.sum of one as input
+// of the next; run O once, after the last. (Running the whole graph M times gives the
+// same, if w and the states are kept from the last run only, and each run gets those of
+// the step before.) The loss of the step is the mean over its micro-batches. So F and B
+// cost M times, O once.
+//
+// What is trained is an input, not a weight: weights are constants, which the optimizer
+// may compute with ahead of time. In the backward pass a weight is the value it is in the
+// forward pass.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_PCG_TRAINING_H
+#define EG_PCG_TRAINING_H
+
+#include "pcg/graph/graph.h"
+#include "pcg/graph/provenance.h"
+#include "pcg/training/parameters.h"
+#include "pcg/training/phase.h"
+
+// Losses: id, spelling. All are means over the elements, or over the rows of classes in
+// the last dimension. Targets: int64 labels within [0, classes), probabilities, values.
+#define EG_LOSS_LIST(X)                                                                  \
+  X(EG_LOSS_CROSS_ENTROPY, "softmax-cross-entropy")                                      \
+  X(EG_LOSS_CROSS_ENTROPY_OF, "softmax-cross-entropy-of-probabilities")                  \
+  X(EG_LOSS_SQUARED_ERROR, "mean-squared-error")
+#define EG_LOSS_ENUM(id, name) id,
+typedef enum eg_loss { EG_LOSS_LIST(EG_LOSS_ENUM) EG_LOSS_COUNT } eg_loss;
+#undef EG_LOSS_ENUM
+
+// Optimizers: id, spelling. Their formulas: training_update.c.
+#define EG_OPTIMIZER_LIST(X)                                                             \
+  X(EG_OPTIMIZER_SGD, "sgd")                                                             \
+  X(EG_OPTIMIZER_MOMENTUM, "momentum")                                                   \
+  X(EG_OPTIMIZER_ADAM, "adam")                                                           \
+  X(EG_OPTIMIZER_ADAMW, "adamw")
+#define EG_OPTIMIZER_ENUM(id, name) id,
+typedef enum eg_optimizer {
+  EG_OPTIMIZER_LIST(EG_OPTIMIZER_ENUM) EG_OPTIMIZER_COUNT
+} eg_optimizer;
+#undef EG_OPTIMIZER_ENUM
+enum { EG_MAX_OPTIMIZER_STATES = 2 };
+
+typedef struct eg_training_options {
+  eg_loss loss;
+  uint32_t output; // of the forward graph: what the loss is taken of
+  eg_optimizer optimizer;
+  double momentum;     // EG_OPTIMIZER_MOMENTUM: velocity' = momentum velocity + gradient
+  double beta1, beta2; // Adam, AdamW
+  double epsilon;
+  // Added to the gradient, times the weight; with AdamW taken from the weight instead,
+  // times the learning rate.
+  double weight_decay;
+  double clip_norm;       // largest norm of all gradients together; 0: no limit
+  uint32_t micro_batches; // >= 1
+  // Compute in bfloat16 whatever the forward graph has in float32; loss, gradients of
+  // weights, weights and states stay float32.
+  bool mixed_precision;
+  eg_parameter_wish parameters; // what is trained
+} eg_training_options;
+#define EG_TRAINING_OPTIONS_DEFAULT                                                      \
+  {                                                                                      \
+    .loss = EG_LOSS_CROSS_ENTROPY, .optimizer = EG_OPTIMIZER_ADAMW, .momentum = 0.9,     \
+    .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .micro_batches = 1                    \
+  }
+
+/// A value that a step reads as an input and leaves as an output, of one type: the
+/// layouts at both ends must be the same. EG_VALUE_NONE when there is none.
+typedef struct eg_training_state {
+  eg_value entry, exit;
+} eg_training_state;
+
+typedef struct eg_training_param {
+  eg_value weight; // in the forward graph
+  eg_training_state value;
+  eg_value gradient;     // of one micro-batch, with the type of the weight
+  eg_training_state sum; // of gradients; none with one micro-batch
+  eg_training_state state[EG_MAX_OPTIMIZER_STATES];
+} eg_training_param;
+
+typedef struct eg_training {
+  eg_graph *graph;
+  eg_value loss; // scalar
+  eg_value target;
+  eg_value learning_rate; // float64 scalar
+  eg_value step;          // float64 scalar, 1 in the first step; none without Adam
+  eg_training_param *params;
+  uint32_t param_count, state_count, micro_batches;
+  uint32_t phase_begin[EG_PHASE_COUNT + 1]; // nodes [begin of p, begin of p + 1)
+  eg_stamps stamps; // [values] what of the forward graph they are made for
+  egraph_allocator alloc;
+} eg_training;
+
+/// Builds the step. Trained are the parameters (pcg/training/parameters.h) that the loss
+/// depends on, as far as options->parameters wants them. Memory formats of the forward
+/// graph are dropped. `out` owns what it points to: eg_training_deinit. Fails with
+/// EGRAPH_E_UNSUPPORTED for operators without a gradient, EGRAPH_E_ARGUMENT and
+/// EGRAPH_E_TYPE for options that do not fit the graph.
+egraph_status eg_training_step(const eg_graph *forward,
+                               const eg_training_options *options, eg_training *out);
+void eg_training_deinit(eg_training *training);
+/// The phase of a node. Values made from constants only belong to no phase in particular;
+/// they stand where they are used first.
+eg_phase eg_training_phase(const eg_training *training, eg_graph_node node);
+
+const char *eg_loss_name(eg_loss loss);
+bool eg_loss_find(const char *name, eg_loss *out);
+const char *eg_optimizer_name(eg_optimizer optimizer);
+bool eg_optimizer_find(const char *name, eg_optimizer *out);
+
+#endif

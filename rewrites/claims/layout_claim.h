@@ -1,0 +1,62 @@
+// What a rule with parallel operators claims: its two sides are one value in one layout.
+//
+// An assignment says how the variables of the rule lie on a mesh. It defines a side when
+// every operator on it has a strategy for the layouts of its operands
+// (pcg/parallel/strategy.h), and every parallel operator takes the layout that it finds.
+// The claim holds when some assignment defines both sides, and the sides lie alike for
+// each that does.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_LAYOUT_CLAIM_H
+#define EG_REWRITES_LAYOUT_CLAIM_H
+
+#include "pcg/parallel/strategy.h"
+#include "rewrites/language/rule_ast.h"
+
+/// What a term is in an instance of a rule.
+typedef struct eg_claim_term {
+  const eg_attrs *attrs; // NULL: a variable
+  const eg_type *types;  // of its results
+  uint32_t type_count;
+} eg_claim_term;
+
+/// An instance of a rule. Everything is borrowed.
+typedef struct eg_claim_case {
+  const eg_rule *rule;
+  eg_mesh mesh;                // its axes are those of the rule
+  const eg_claim_term *terms;  // [rule->term_count]
+  const eg_parallel_op *moves; // [rule->move_count]
+} eg_claim_case;
+
+typedef enum eg_claim_verdict {
+  EG_CLAIM_EMPTY, // no assignment defines both sides
+  EG_CLAIM_HOLDS,
+  EG_CLAIM_BROKEN, // the sides lie differently
+  EG_CLAIM_LARGE   // there are too many assignments to look at
+} eg_claim_verdict;
+
+/// Decides the claim for one instance. Where it holds, out_layouts (may be NULL; by term,
+/// without the parallel operators around it) tells how the terms lie for one assignment.
+/// Fails with EGRAPH_E_MEMORY.
+egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
+                           eg_layout *out_layouts, eg_claim_verdict *out);
+
+/// Appends why the claim does not hold: what on the way from the likeliest layouts of the
+/// variables has no layout, or how the sides differ, and what to do. *out_move is the
+/// parallel operator that it is about, or EG_RULE_NONE; *out_is_size: nothing but a size
+/// that does not divide stands in the way. (layout_words.c)
+egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_text *text,
+                               uint32_t *out_move, bool *out_is_size);
+
+// ---- for layout_words.c -------------------------------------------------------------
+
+/// Appends how an operator's operands and result can lie.
+egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
+                                  eg_arena *scratch, eg_strategies *inout);
+/// Whether every result of the term can lie so.
+bool eg_claim_is_legal(const eg_claim_case *of, uint32_t term, const eg_layout *layout);
+/// The layout behind the parallel operators around a term: false with *out_move set when
+/// one of them does not take what it finds; *inout is that then.
+bool eg_claim_move(const eg_claim_case *of, uint32_t term, eg_layout *inout,
+                   uint32_t *out_move);
+
+#endif

@@ -1,0 +1,57 @@
+// Chooses what is missing of a node: random attributes and operand types that are likely
+// to fit each other and what is already known. Nothing is promised; inference decides.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_VERIFY_CHOOSE_H
+#define EG_REWRITES_VERIFY_CHOOSE_H
+
+#include "base/hash.h"
+#include "rewrites/instances/instance_hints.h"
+#include "rewrites/saturation/rule_build.h"
+
+enum { EG_VERIFY_INTS = 1 << 12 };
+
+/// Room for the lists of one draw.
+typedef struct eg_verify_lists {
+  int64_t ints[EG_VERIFY_INTS];
+  uint32_t used;
+} eg_verify_lists;
+
+/// A node under choice. What `*_set` says is given; the rest is filled in.
+typedef struct eg_verify_choice {
+  eg_rng *rng;
+  eg_verify_lists *lists;
+  eg_op op;
+  const eg_op_info *info;
+  egraph_dtype dtype;   // of fresh operands
+  const eg_type *model; // a fresh operand 0 may look like this one; may be NULL
+  eg_attr slots[EG_RULE_MAX_ATTRS];
+  bool slot_set[EG_RULE_MAX_ATTRS];
+  uint32_t count; // operands, at most EG_VERIFY_MAX_OPERANDS
+  eg_type types[EG_VERIFY_MAX_OPERANDS];
+  bool type_set[EG_VERIFY_MAX_OPERANDS];
+  uint32_t min_rank[EG_VERIFY_MAX_OPERANDS],
+      max_rank[EG_VERIFY_MAX_OPERANDS]; // of fresh ones
+} eg_verify_choice;
+
+/// Fills in every slot and type that is not set.
+void eg_verify_choose(eg_verify_choice *choice);
+
+// ---- for instance_choose*.c -------------------------------------------------------
+
+uint32_t eg_verify_below(eg_verify_choice *choice, uint32_t bound);
+bool eg_verify_chance(eg_verify_choice *choice, uint32_t percent);
+/// From 1 to 6, small ones more often.
+int64_t eg_verify_dim(eg_verify_choice *choice);
+/// Room for a list; too many of them overwrite the last one, which inference then finds
+/// ill-typed.
+int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count);
+/// Slot with this name, or NULL when the operator has none or (`missing`) it is set.
+const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name);
+eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name);
+/// Operand types that are not set.
+void eg_verify_choose_first_operand(eg_verify_choice *choice);
+void eg_verify_choose_other_operands(eg_verify_choice *choice);
+/// Slots that are not set; operand 0 has a type.
+void eg_verify_choose_attrs(eg_verify_choice *choice);
+
+#endif

@@ -1,0 +1,340 @@
+// Attributes, by name: operators share what their attributes mean.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+#include <string.h>
+
+#include "rewrites/instances/instance_choose.h"
+
+static void put(eg_attr *attr, const int64_t *list, uint32_t len) {
+  attr->ints = (eg_ints){.data = list, .len = len};
+}
+
+static uint32_t rank_of(const eg_verify_choice *choice) {
+  return choice->count > 0 ? choice->types[0].rank : 0;
+}
+
+static uint32_t spatial_of(const eg_verify_choice *choice) {
+  uint32_t rank = rank_of(choice);
+  return rank > 2 ? rank - 2 : 0;
+}
+
+// ---- axes and permutations ------------------------------------------------------
+
+static void choose_axis(eg_verify_choice *choice, eg_attr *attr) {
+  uint32_t rank = rank_of(choice);
+  if (choice->op == EG_OP_FLATTEN) {
+    attr->i = eg_verify_below(choice, rank + 1);
+    return;
+  }
+  if (rank == 0) return;
+  attr->i = eg_verify_below(choice, rank);
+  if (eg_verify_chance(choice, 30)) attr->i -= rank;
+}
+
+static bool may_take_axis(const eg_verify_choice *choice, uint32_t axis) {
+  return choice->op != EG_OP_SQUEEZE || choice->types[0].dims[axis] == 1;
+}
+
+static void choose_axes(eg_verify_choice *choice, eg_attr *attr) {
+  uint32_t rank = rank_of(choice), len = 0;
+  if (choice->op == EG_OP_UNSQUEEZE) rank += 1 + eg_verify_below(choice, 2);
+  uint32_t wanted = rank - (choice->op == EG_OP_UNSQUEEZE ? rank_of(choice) : 0);
+  int64_t *axes = eg_verify_list(choice, rank + 1);
+  if (choice->op == EG_OP_UNSQUEEZE) { // exactly `wanted` ones, ascending
+    for (uint32_t i = 0; i < rank && len < wanted; i++)
+      if (eg_verify_below(choice, rank - i) < wanted - len) axes[len++] = i;
+  } else if (rank > 0 && eg_verify_chance(choice, 60)) {
+    uint32_t axis =
+        eg_verify_chance(choice, 50) ? rank - 1 : eg_verify_below(choice, rank);
+    if (may_take_axis(choice, axis)) axes[len++] = axis;
+  }
+  bool several = len == 0;
+  for (uint32_t i = 0; several && i < rank; i++)
+    if (may_take_axis(choice, i) && eg_verify_chance(choice, 60)) axes[len++] = i;
+  put(attr, axes, len);
+}
+
+static void choose_perm(eg_verify_choice *choice, eg_attr *attr) {
+  uint32_t rank = rank_of(choice);
+  int64_t *perm = eg_verify_list(choice, rank);
+  for (uint32_t i = 0; i < rank; i++)
+    perm[i] = i;
+  uint32_t kind = eg_verify_below(choice, 100);
+  uint32_t swaps = kind < 15 ? 0 : kind < 65 ? 1 : rank;
+  for (uint32_t i = 0; i < swaps && rank > 1; i++) {
+    bool last = kind < 40;
+    uint32_t a = last ? rank - 1 : eg_verify_below(choice, rank);
+    uint32_t b = last ? rank - 2 : eg_verify_below(choice, rank);
+    int64_t kept = perm[a];
+    perm[a] = perm[b];
+    perm[b] = kept;
+  }
+  put(attr, perm, rank);
+}
+
+// ---- windows --------------------------------------------------------------------
+
+static void choose_pads(eg_verify_choice *choice, eg_attr *attr) {
+  bool is_pad = choice->op == EG_OP_PAD;
+  uint32_t half = is_pad ? rank_of(choice) : spatial_of(choice);
+  int64_t *pads = eg_verify_list(choice, 2 * half);
+  uint32_t kind = eg_verify_below(choice, 100);
+  for (uint32_t i = 0; i < half; i++) {
+    bool leading = is_pad && i < 2 && eg_verify_chance(choice, 80); // mostly images
+    int64_t begin = eg_verify_below(choice, 3), end = eg_verify_below(choice, 3);
+    if (kind < 25 || leading) begin = end = 0;
+    if (kind >= 25 && kind < 50 && !leading) begin = end = 1;
+    pads[i] = begin;
+    pads[i + half] = end;
+  }
+  put(attr, pads, 2 * half);
+}
+
+static void choose_steps(eg_verify_choice *choice, eg_attr *attr, uint32_t one_percent,
+                         uint32_t most) {
+  uint32_t len = spatial_of(choice);
+  int64_t *list = eg_verify_list(choice, len);
+  bool ones = eg_verify_chance(choice, one_percent);
+  for (uint32_t i = 0; i < len; i++)
+    list[i] = ones ? 1 : 1 + eg_verify_below(choice, most);
+  put(attr, list, len);
+}
+
+static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
+  uint32_t len = choice->count > 0 ? spatial_of(choice) : 2;
+  int64_t *list = eg_verify_list(choice, len);
+  for (uint32_t i = 0; i < len; i++) {
+    if (choice->op == EG_OP_ENLARGE)
+      list[i] = choice->types[0].dims[i + 2] + 2 * (int64_t)eg_verify_below(choice, 2);
+    else
+      list[i] = 1 + eg_verify_below(choice, 3);
+  }
+  put(attr, list, len);
+}
+
+static void choose_group(eg_verify_choice *choice, eg_attr *attr) {
+  static const int64_t groups[] = {1, 1, 2, 2, 3, 4, 6};
+  attr->i = groups[eg_verify_below(choice, 7)];
+  if (choice->op != EG_OP_CONV || rank_of(choice) < 2) return;
+  int64_t channels = choice->types[0].dims[1];
+  if (choice->type_set[1] && choice->types[1].rank > 1 && choice->types[1].dims[1] > 0)
+    attr->i = channels / choice->types[1].dims[1];
+  else if (eg_verify_chance(choice, 25))
+    attr->i = channels;
+  else if (channels % attr->i != 0 || eg_verify_chance(choice, 30))
+    attr->i = 1;
+}
+
+// ---- shapes ---------------------------------------------------------------------
+
+// Merges or splits dimensions, or puts in ones.
+static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
+  const eg_type *x = &choice->types[0];
+  int64_t *shape = eg_verify_list(choice, 3 * EGRAPH_MAX_RANK);
+  uint32_t len = 0, kind = eg_verify_below(choice, 100);
+  for (uint32_t i = 0; i < x->rank; i++) {
+    bool merges = kind >= 20 && len > 0 && eg_verify_chance(choice, kind < 30 ? 100 : 30);
+    int64_t part = 2 + eg_verify_below(choice, 2);
+    if (merges) {
+      shape[len - 1] *= x->dims[i];
+    } else if (kind >= 60 && x->dims[i] % part == 0 && len + 2 < 6) {
+      shape[len++] = part;
+      shape[len++] = x->dims[i] / part;
+    } else {
+      shape[len++] = x->dims[i];
+    }
+    if (kind >= 80 && len < 5 && eg_verify_chance(choice, 40)) shape[len++] = 1;
+  }
+  put(attr, shape, len);
+}
+
+// A shape that operand 0 broadcasts to, or the same one.
+static void choose_expand(eg_verify_choice *choice, eg_attr *attr) {
+  const eg_type *x = &choice->types[0];
+  int64_t *shape = eg_verify_list(choice, EGRAPH_MAX_RANK + 1);
+  uint32_t len = 0;
+  bool same = eg_verify_chance(choice, 35);
+  if (!same && x->rank < 4 && eg_verify_chance(choice, 40))
+    shape[len++] = eg_verify_dim(choice);
+  for (uint32_t i = 0; i < x->rank; i++)
+    shape[len++] = !same && x->dims[i] == 1 ? eg_verify_dim(choice) : x->dims[i];
+  put(attr, shape, len);
+}
+
+static void choose_fresh_shape(eg_verify_choice *choice, eg_attr *attr) {
+  uint32_t len = eg_verify_below(choice, 4);
+  int64_t *shape = eg_verify_list(choice, len);
+  for (uint32_t i = 0; i < len; i++)
+    shape[i] = eg_verify_dim(choice);
+  put(attr, shape, len);
+}
+
+static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
+  if (choice->op == EG_OP_RESHAPE)
+    choose_reshape(choice, attr);
+  else if (choice->op == EG_OP_FILL)
+    choose_fresh_shape(choice, attr);
+  else
+    choose_expand(choice, attr);
+}
+
+static void choose_sizes(eg_verify_choice *choice, eg_attr *attr) {
+  const eg_attr *axis = eg_verify_known(choice, "axis");
+  int64_t at = axis != NULL ? axis->i : 0;
+  uint32_t rank = rank_of(choice);
+  if (at < 0) at += rank;
+  int64_t left = at >= 0 && at < (int64_t)rank ? choice->types[0].dims[at] : 1;
+  int64_t *sizes = eg_verify_list(choice, 3);
+  static const uint32_t counts[] = {1, 2, 2, 2, 3};
+  uint32_t len = counts[eg_verify_below(choice, 5)];
+  for (uint32_t i = 0; i + 1 < len; i++) {
+    sizes[i] = eg_verify_below(choice, (uint32_t)left + 1);
+    left -= sizes[i];
+  }
+  sizes[len - 1] = left;
+  put(attr, sizes, len);
+}
+
+// ---- slices ---------------------------------------------------------------------
+
+// Mostly one axis with step 1; steps may be negative.
+static void choose_ranges(eg_verify_choice *choice) {
+  uint32_t rank = rank_of(choice);
+  int64_t *starts = eg_verify_list(choice, rank), *ends = eg_verify_list(choice, rank);
+  int64_t *steps = eg_verify_list(choice, rank);
+  uint32_t only = rank > 0 ? eg_verify_below(choice, rank) : 0;
+  uint32_t kind = eg_verify_below(choice, 100);
+  for (uint32_t i = 0; i < rank; i++) {
+    int64_t size = choice->types[0].dims[i];
+    starts[i] = 0;
+    ends[i] = size;
+    steps[i] = 1;
+    if (kind < 10 || (kind < 60 && i != only)) continue;
+    bool may_be_empty = size == 0 || eg_verify_chance(choice, 8);
+    starts[i] = eg_verify_below(choice, (uint32_t)size + may_be_empty);
+    ends[i] = size - eg_verify_below(choice, (uint32_t)(size - starts[i]) + may_be_empty);
+    if (kind >= 75) steps[i] = 1 + eg_verify_below(choice, 2);
+    if (kind < 92) continue;
+    starts[i] = size - 1;
+    ends[i] = -1;
+    steps[i] = -steps[i];
+  }
+  eg_attr *attr;
+  if ((attr = eg_verify_missing(choice, "starts")) != NULL) put(attr, starts, rank);
+  if ((attr = eg_verify_missing(choice, "ends")) != NULL) put(attr, ends, rank);
+  if ((attr = eg_verify_missing(choice, "steps")) != NULL) put(attr, steps, rank);
+}
+
+static void choose_repeats(eg_verify_choice *choice, eg_attr *attr) {
+  uint32_t rank = rank_of(choice);
+  int64_t *repeats = eg_verify_list(choice, rank);
+  bool ones = eg_verify_chance(choice, 40);
+  for (uint32_t i = 0; i < rank; i++)
+    repeats[i] = ones ? 1 : 1 + eg_verify_below(choice, 3);
+  put(attr, repeats, rank);
+}
+
+// ---- numbers and symbols --------------------------------------------------------
+
+static double choose_number(eg_verify_choice *choice, const char *name) {
+  static const double numbers[] = {-1, 1, 2, 3, 0.5, 0.25, -0.5, -2, 0};
+  static const double epsilons[] = {1e-5, 1e-3, 0.1, 1e-6, 1.0};
+  if (strcmp(name, "epsilon") == 0) return epsilons[eg_verify_below(choice, 5)];
+  if (strcmp(name, "min") == 0 || strcmp(name, "act_alpha") == 0) {
+    const eg_attr *act = eg_verify_known(choice, "act");
+    bool is_bound = act == NULL || act->i == EG_ACT_CLIP;
+    if (is_bound && eg_verify_chance(choice, 15)) return -INFINITY;
+    return eg_verify_chance(choice, 40) ? 0.0 : -(double)eg_verify_below(choice, 3);
+  }
+  if (strcmp(name, "max") == 0 || strcmp(name, "act_beta") == 0) {
+    if (eg_verify_chance(choice, 25)) return INFINITY;
+    return eg_verify_chance(choice, 30) ? 6.0 : (double)(1 + eg_verify_below(choice, 3));
+  }
+  return numbers[eg_verify_below(choice, 9)];
+}
+
+static int64_t choose_symbol(eg_verify_choice *choice, uint16_t slot) {
+  const char *const *symbols = choice->info->attrs[slot].symbols;
+  uint32_t count = 0;
+  while (symbols[count] != NULL)
+    count++;
+  // The first two (no activation and relu, plain modes) are what most rules are about.
+  uint32_t few = count > 2 ? 2 : count;
+  return eg_verify_below(choice, eg_verify_chance(choice, 60) ? few : count);
+}
+
+static int64_t choose_dtype(eg_verify_choice *choice) {
+  static const egraph_dtype dtypes[] = {EGRAPH_FLOAT64, EGRAPH_FLOAT64, EGRAPH_FLOAT64,
+                                        EGRAPH_FLOAT32, EGRAPH_INT64,   EGRAPH_INT32,
+                                        EGRAPH_BOOL};
+  if (eg_verify_chance(choice, 50)) return (int64_t)choice->dtype;
+  return (int64_t)dtypes[eg_verify_below(choice, 7)];
+}
+
+static int64_t choose_int(eg_verify_choice *choice, const char *name) {
+  uint32_t rank = rank_of(choice);
+  if (strcmp(name, "index") == 0) return eg_verify_below(choice, 2);
+  if (strcmp(name, "num_groups") == 0 || strcmp(name, "count") == 0 ||
+      strcmp(name, "k") == 0 || strcmp(name, "n") == 0 || strcmp(name, "channels") == 0)
+    return 1 + eg_verify_below(choice, 3);
+  if (strcmp(name, "size") == 0) return 1 + 2 * (int64_t)eg_verify_below(choice, 2);
+  if (strcmp(name, "start") == 0) return 0;
+  if (strcmp(name, "end") == 0) return rank;
+  return eg_verify_below(choice, 2); // flags
+}
+
+// ---- by name --------------------------------------------------------------------
+
+static void choose_list(eg_verify_choice *choice, const char *name, eg_attr *attr) {
+  if (strcmp(name, "axes") == 0)
+    choose_axes(choice, attr);
+  else if (strcmp(name, "perm") == 0)
+    choose_perm(choice, attr);
+  else if (strcmp(name, "pads") == 0)
+    choose_pads(choice, attr);
+  else if (strcmp(name, "strides") == 0)
+    choose_steps(choice, attr, 60, 2);
+  else if (strcmp(name, "dilations") == 0)
+    choose_steps(choice, attr, 75, 2);
+  else if (strcmp(name, "kernel_shape") == 0)
+    choose_kernel(choice, attr);
+  else if (strcmp(name, "shape") == 0)
+    choose_shape(choice, attr);
+  else if (strcmp(name, "sizes") == 0)
+    choose_sizes(choice, attr);
+  else if (strcmp(name, "repeats") == 0)
+    choose_repeats(choice, attr);
+  else // output_padding
+    choose_steps(choice, attr, 100, 1);
+}
+
+static void choose_attr(eg_verify_choice *choice, uint16_t slot) {
+  const eg_attr_info *info = &choice->info->attrs[slot];
+  eg_attr *attr = &choice->slots[slot];
+  switch (info->kind) {
+  case EG_ATTR_INTS: choose_list(choice, info->name, attr); break;
+  case EG_ATTR_FLOAT: attr->f = choose_number(choice, info->name); break;
+  case EG_ATTR_SYMBOL: attr->i = choose_symbol(choice, slot); break;
+  case EG_ATTR_DTYPE: attr->i = choose_dtype(choice); break;
+  case EG_ATTR_STRING: attr->text = ""; break;
+  case EG_ATTR_FLOATS: attr->floats = (eg_floats){0}; break;
+  case EG_ATTR_INT:
+    if (strcmp(info->name, "axis") == 0)
+      choose_axis(choice, attr);
+    else if (strcmp(info->name, "group") == 0)
+      choose_group(choice, attr);
+    else
+      attr->i = choose_int(choice, info->name);
+    break;
+  }
+}
+
+void eg_verify_choose_attrs(eg_verify_choice *choice) {
+  if (choice->op == EG_OP_SLICE) choose_ranges(choice);
+  for (uint16_t i = 0; i < choice->info->attr_count; i++) {
+    if (choice->slot_set[i]) continue;
+    choice->slots[i] = (eg_attr){.kind = choice->info->attrs[i].kind};
+    choice->slot_set[i] = true;
+    choose_attr(choice, i);
+  }
+}

@@ -1,0 +1,41 @@
+// Instances of a rule: tensors and attributes for which the left side is well-typed and
+// the conditions hold, found by drawing at random with many small retries, term by term.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_VERIFY_DRAW_H
+#define EG_REWRITES_VERIFY_DRAW_H
+
+#include "rewrites/saturation/rule_build.h"
+
+typedef struct eg_verify_draws eg_verify_draws;
+
+/// A class variable of an instance.
+typedef struct eg_verify_leaf {
+  eg_type type;
+  bool weight, splat;
+  double splat_value;
+  int64_t index_bound; // > 0: an index into this many elements
+  bool variance;       // of batch normalization: never negative
+  bool constant;       // the rule asks for weights here: folded, so always finite
+} eg_verify_leaf;
+
+/// The instance at hand, borrowed until the next draw.
+typedef struct eg_verify_instance {
+  const eg_rule *rule;
+  const eg_verify_leaf *leaves;   // by variable; of class variables of the left side
+  const eg_attrs *const *attrs;   // by pattern term
+  const eg_class *classes;        // by pattern term
+  const eg_rule_env *env;         // every variable is bound
+  const eg_rule_builder *builder; // the right side as planned
+  eg_tensor_egraph *egraph;       // holds the left side
+} eg_verify_instance;
+
+/// The rule is kept by reference. Equal seeds draw equal instances.
+egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rule *rule,
+                                     uint64_t seed, eg_verify_draws **out);
+void eg_verify_draws_destroy(eg_verify_draws *draws);
+/// One draw. *out_found is false when it ended in a dead end; *out_typed tells whether
+/// the right side was well-typed too (only then it is planned).
+egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
+                             eg_verify_instance *out);
+
+#endif

@@ -1,0 +1,222 @@
+// A parsed rule, for this module and the rule verifier. Everything lies in the arena
+// of its eg_rules.
+//
+//   terms   children stand before their parents: a loop over a range builds bottom-up
+//   exprs   conditions and computed attributes, children before parents too
+//   vars    class variables (kind TENSOR) and value variables, as they first occur
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_AST_H
+#define EG_REWRITES_RULE_AST_H
+
+#include "base/sexpr.h"
+#include "egraph/engine.h"
+#include "ops/ops.h"
+#include "pcg/parallel/parallel_op.h"
+#include "rewrites/language/rules.h"
+
+// Kinds of values in rules: id, words for messages. The first ones are those of
+// attributes, in that order.
+#define EG_RULE_KIND_LIST(X)                                                             \
+  X(EG_RULE_INT, "an integer")                                                           \
+  X(EG_RULE_INTS, "a list of integers")                                                  \
+  X(EG_RULE_FLOAT, "a number")                                                           \
+  X(EG_RULE_SYMBOL, "a symbol")                                                          \
+  X(EG_RULE_DTYPE, "an element type")                                                    \
+  X(EG_RULE_STRING, "a string")                                                          \
+  X(EG_RULE_FLOATS, "a list of numbers")                                                 \
+  X(EG_RULE_BOOL, "a condition")                                                         \
+  X(EG_RULE_TENSOR, "a tensor")
+#define EG_RULE_KIND_ENUM(id, words) id,
+typedef enum eg_rule_kind { EG_RULE_KIND_LIST(EG_RULE_KIND_ENUM) } eg_rule_kind;
+#undef EG_RULE_KIND_ENUM
+
+typedef struct eg_rule_value {
+  eg_rule_kind kind;
+  union {
+    int64_t i;        // INT, DTYPE, BOOL
+    double f;         // FLOAT
+    eg_ints ints;     // INTS
+    eg_floats floats; // FLOATS
+    const char *text; // SYMBOL, STRING
+    eg_class tensor;  // TENSOR
+  };
+} eg_rule_value;
+
+#define EG_RULE_NONE UINT32_MAX
+
+// Functions of expressions: EG_RULE_FN_<ID>.
+#define EG_RULE_FUNCTION(ID, ...) EG_RULE_FN_##ID,
+typedef enum eg_rule_function {
+#include "rewrites/language/rule_functions.def"
+  EG_RULE_FN_COUNT
+} eg_rule_function;
+
+typedef enum eg_rule_expr_form {
+  EG_RULE_EXPR_CONSTANT,
+  EG_RULE_EXPR_VAR,
+  EG_RULE_EXPR_CALL
+} eg_rule_expr_form;
+
+typedef struct eg_rule_expr {
+  eg_rule_expr_form form;
+  eg_rule_kind kind;         // of its value
+  eg_rule_value constant;    // CONSTANT
+  uint32_t var;              // VAR
+  eg_rule_function function; // CALL
+  const uint32_t *args;      // CALL: expression indices
+  uint32_t arg_count;
+} eg_rule_expr;
+
+typedef enum eg_rule_slot_form {
+  EG_RULE_SLOT_LITERAL, // must be / is this value (defaults that were left out included)
+  EG_RULE_SLOT_VAR,     // value variable
+  EG_RULE_SLOT_EXPR,    // must equal / is the value of an expression
+  EG_RULE_SLOT_ANY      // patterns only
+} eg_rule_slot_form;
+
+/// One attribute of a term.
+typedef struct eg_rule_slot {
+  eg_rule_slot_form form;
+  eg_attr literal;
+  uint32_t index; // VAR: variable, EXPR: expression
+} eg_rule_slot;
+
+typedef struct eg_rule_term {
+  bool is_var;
+  uint32_t var; // is_var: the class variable; else that of `as`, or EG_RULE_NONE
+  eg_op op;
+  const eg_rule_slot *slots; // one per attribute of op
+  const uint32_t *children;  // term indices
+  uint32_t child_count;
+} eg_rule_term;
+
+typedef enum eg_rule_var_origin {
+  EG_RULE_VAR_MATCHED, // bound by the left side (or given, in tests)
+  EG_RULE_VAR_AS,      // names a sub-pattern
+  EG_RULE_VAR_LET_VALUE,
+  EG_RULE_VAR_LET_TERM,
+  EG_RULE_VAR_LAYOUT // of parallel operators alone: any dimension
+} eg_rule_var_origin;
+
+typedef struct eg_rule_var {
+  const char *name; // with the '?'
+  eg_rule_kind kind;
+  eg_rule_var_origin origin;
+  uint32_t pattern_var; // number in the engine's pattern; else EG_RULE_NONE
+} eg_rule_var;
+
+/// `(let var ...)`: an expression, or the terms [first_term, term], of which
+/// `term` is the whole.
+typedef struct eg_rule_let {
+  uint32_t var;
+  bool is_term;
+  uint32_t expr, first_term, term;
+} eg_rule_let;
+
+/// One root of a side: its terms are [first_term, term].
+typedef struct eg_rule_root {
+  uint32_t first_term, term;
+} eg_rule_root;
+
+/// Axes that a rule can speak of, and the largest degree of one.
+enum { EG_RULE_MAX_AXES = 3, EG_RULE_MAX_DEGREE = 1024 };
+
+/// A parallel operator around a term. It is no term of the rule: it says how the value
+/// lies on a mesh, which is verified (layout_check.h) and then of no consequence.
+typedef struct eg_rule_move {
+  uint32_t term; // whose value it moves
+  eg_parallel_kind kind;
+  bool keeps_one;  // REPLICATE
+  uint32_t dim;    // expression; EG_RULE_NONE where the operator has none
+  uint32_t axis;   // of eg_rule.axes
+  uint32_t degree; // of the axis; 0: not said here
+  uint32_t line, column;
+} eg_rule_move;
+
+/// Devices that parallel operators speak of.
+typedef struct eg_rule_axis {
+  const char *name; // "" of the one without
+  uint32_t degree;  // 0: any
+} eg_rule_axis;
+
+/// One direction of a `rule` form.
+typedef struct eg_rule {
+  const char *name, *source, *file;
+  uint32_t line;
+  bool both_ways; // the form said so; the other direction is the next (or previous) rule
+  bool reversed;  // this is the second direction
+  bool enabled;
+  bool is_shipped;  // with the library
+  egraph_math math; // the class that it declares, "associative" unless it says otherwise
+  bool spreads;     // associative, but NaN and infinities reach results that they did not
+  const char *key;  // canonical text with renamed variables: equal keys, equal rules
+  const char *parallel_key; // the same with parallel operators, which `key` leaves out
+  bool implied;             // without its parallel operators both sides are the same term
+  const char *known_as;     // or a rule that was there before, or NULL
+  const eg_rule_var *vars;
+  uint32_t var_count, pattern_var_count;
+  const eg_rule_term *terms;
+  uint32_t term_count;
+  uint32_t pattern_term_count; // the terms of the left side come first
+  const eg_rule_expr *exprs;
+  uint32_t expr_count;
+  const eg_rule_root *lhs, *rhs; // [root_count]
+  uint32_t root_count;
+  const eg_rule_let *lets;
+  uint32_t let_count;
+  const uint32_t *conditions; // expression indices
+  uint32_t condition_count;
+  const eg_rule_move *moves; // by term, innermost first
+  uint32_t move_count;
+  const eg_rule_axis *axes; // in the order of moves
+  uint32_t axis_count;
+} eg_rule;
+
+/// Layouts imply all that the rule says, or all that it adds to a rule that is there; or
+/// it is a shipped one.
+static inline bool eg_rule_is_implied(const eg_rule *rule) {
+  return rule->implied || rule->known_as != NULL;
+}
+/// The parallel operators around a term are the moves [*out_begin, result).
+uint32_t eg_rule_moves_of(const eg_rule *rule, uint32_t term, uint32_t *out_begin);
+
+/// A `test` form.
+typedef struct eg_rule_given {
+  const char *name; // with the '?'
+  const char *type_text;
+  eg_type type;
+  bool weight, filled;
+  double value; // filled: of every element
+} eg_rule_given;
+
+typedef struct eg_rule_claim {
+  bool equal; // `equals`; else `differs`
+  const eg_rule_root *roots;
+  uint32_t line;
+} eg_rule_claim;
+
+typedef struct eg_rule_test {
+  const char *name, *file;
+  uint32_t line;
+  const eg_rule_given *given; // variable i of `body`
+  uint32_t given_count;
+  const char *const *rules; // names; none: all of the file
+  uint32_t rule_count;
+  uint32_t iterations;
+  eg_rule body; // variables and terms; rhs = the roots of (term ...)
+  const eg_rule_claim *claims;
+  uint32_t claim_count;
+} eg_rule_test;
+
+/// Borrowed until the rules are destroyed.
+const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule);
+const eg_rule *eg_rules_implied_at(const eg_rules *rules, uint32_t rule);
+uint32_t eg_rules_test_count(const eg_rules *rules);
+const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test);
+/// True when the rule is called `name`, is its reverse, or stands in the
+/// file with that stem.
+bool eg_rule_answers_to(const eg_rule *rule, const char *name);
+
+const char *eg_rule_kind_words(eg_rule_kind kind);
+
+#endif

@@ -1,0 +1,31 @@
+// The forms of a rule file: (rule ...) and (test ...).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_FORMS_H
+#define EG_REWRITES_RULE_FORMS_H
+
+#include "rewrites/language/rule_ast.h"
+
+typedef struct eg_rule_source_text {
+  eg_arena *arena;          // receives what the rule keeps
+  egraph_allocator scratch; // of working memory
+  const char *file;
+} eg_rule_source_text;
+
+/// Reads one direction of a rule form. Fails with EGRAPH_E_PARSE.
+egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
+                           bool reversed, eg_rule *out);
+egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr *form,
+                                eg_rule_test *out);
+
+/// Appends the canonical text of the form that a rule comes from (call it for
+/// the first direction).
+egraph_status eg_rule_print(eg_text *text, const eg_rule *rule);
+egraph_status eg_rule_test_print(eg_text *text, const eg_rule_test *test);
+/// Appends the text that decides whether two rules are equal: variables are renamed,
+/// names and sources left out, and parallel operators unless wanted.
+egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule, bool parallel);
+/// Whether both sides are the same terms without their parallel operators. Overwrites
+/// `scratch`.
+egraph_status eg_rule_same_sides(eg_text *scratch, const eg_rule *rule, bool *out);
+
+#endif

@@ -1,0 +1,317 @@
+// Patterns and terms: operators with keyworded attributes, children before parents.
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "base/spelling.h"
+#include "rewrites/language/rule_functions.h"
+#include "rewrites/language/rule_reader.h"
+
+// ---- operators and attributes by name -------------------------------------------
+
+static egraph_status find_op(eg_rule_reader *reader, const eg_sexpr *head, eg_op *out) {
+  if (!eg_op_find(head->text, out)) {
+    eg_spelling spelling = eg_spelling_start(head->text);
+    for (int op = 0; op < EG_OP_COUNT; op++)
+      eg_spelling_offer(&spelling, eg_op_info_of((eg_op)op)->name);
+    for (int kind = 0; kind < EG_PARALLEL_KINDS; kind++)
+      eg_spelling_offer(&spelling, eg_parallel_name((eg_parallel_kind)kind));
+    if (spelling.best != NULL)
+      return eg_sexpr_fail(reader->file, head,
+                           "unknown operator '%s'; did you mean '%s'?", head->text,
+                           spelling.best);
+    return eg_sexpr_fail(reader->file, head,
+                         "unknown operator '%s'; ops/op_table.def lists them",
+                         head->text);
+  }
+  if (*out == EG_OP_INPUT || *out == EG_OP_WEIGHT || *out == EG_OP_OPAQUE)
+    return eg_sexpr_fail(reader->file, head,
+                         "'%s' cannot stand in a rule; use a class variable", head->text);
+  return EGRAPH_OK;
+}
+
+static egraph_status find_attr(eg_rule_reader *reader, const eg_sexpr *key, eg_op op,
+                               uint16_t *out) {
+  const eg_op_info *info = eg_op_info_of(op);
+  const char *name = key->text + 1;
+  if (eg_op_find_attr(op, name, out)) return EGRAPH_OK;
+  if (info->attr_count == 0)
+    return eg_sexpr_fail(reader->file, key,
+                         "%s has no attribute '%s'; it has none at all", info->name,
+                         name);
+  eg_spelling spelling = eg_spelling_start(name);
+  for (uint16_t i = 0; i < info->attr_count; i++)
+    eg_spelling_offer(&spelling, info->attrs[i].name);
+  return eg_sexpr_fail(reader->file, key, "%s has no attribute '%s'; %s ':%s'%s",
+                       info->name, name,
+                       spelling.best != NULL ? "did you mean" : "its first is",
+                       spelling.best != NULL ? spelling.best : info->attrs[0].name,
+                       spelling.best != NULL ? "?" : "");
+}
+
+// ---- attribute values -----------------------------------------------------------
+
+static bool is_literal(const eg_sexpr *expr) {
+  switch (expr->kind) {
+  case EG_SEXPR_ATOM: return expr->text[0] != '?';
+  case EG_SEXPR_STRING: return true;
+  case EG_SEXPR_LIST: return false;
+  case EG_SEXPR_BRACKETS: break;
+  }
+  for (uint32_t i = 0; i < expr->count; i++)
+    if (expr->children[i].kind != EG_SEXPR_ATOM || expr->children[i].text[0] == '?')
+      return false;
+  return true;
+}
+
+static egraph_status read_literal(eg_rule_reader *reader, const eg_sexpr *expr, eg_op op,
+                                  uint16_t attr, eg_attr *out) {
+  eg_text_clear(&reader->scratch);
+  EG_TRY(eg_sexpr_print(&reader->scratch, expr));
+  egraph_status status =
+      eg_attr_parse(reader->arena, op, attr, eg_text_of(&reader->scratch), out);
+  if (status != EGRAPH_E_PARSE) return status;
+  return eg_fail_context(status, "%s:%u:%u", reader->file, expr->line, expr->column);
+}
+
+static egraph_status kind_clash(eg_rule_reader *reader, const eg_sexpr *at, eg_op op,
+                                uint16_t attr, eg_rule_kind kind) {
+  const eg_op_info *info = eg_op_info_of(op);
+  return eg_sexpr_fail(reader->file, at, "this is %s where :%s of %s is %s",
+                       eg_rule_kind_words(kind), info->attrs[attr].name, info->name,
+                       eg_rule_kind_words((eg_rule_kind)info->attrs[attr].kind));
+}
+
+static egraph_status read_slot_var(eg_rule_reader *reader, const eg_sexpr *expr, eg_op op,
+                                   uint16_t attr, eg_rule_slot *out) {
+  eg_rule_kind wanted = (eg_rule_kind)eg_op_info_of(op)->attrs[attr].kind;
+  uint32_t var = eg_rule_reader_find(reader, expr->text);
+  out->form = EG_RULE_SLOT_VAR;
+  if (var == EG_RULE_NONE) {
+    if (!reader->in_pattern)
+      return eg_sexpr_fail(reader->file, expr,
+                           "%s is not bound; bind it on the left side or by (let %s ...)",
+                           expr->text, expr->text);
+    return eg_rule_reader_declare(reader, expr->text, wanted, EG_RULE_VAR_MATCHED,
+                                  &out->index);
+  }
+  out->index = var;
+  eg_rule_kind kind = reader->vars.data[var].kind;
+  if (kind == wanted) return EGRAPH_OK;
+  if (!reader->in_pattern && kind == EG_RULE_INT && wanted == EG_RULE_FLOAT)
+    return EGRAPH_OK;
+  return kind_clash(reader, expr, op, attr, kind);
+}
+
+static egraph_status read_slot_expr(eg_rule_reader *reader, const eg_sexpr *expr,
+                                    eg_op op, uint16_t attr, eg_rule_slot *out) {
+  out->form = EG_RULE_SLOT_EXPR;
+  EG_TRY(eg_rule_read_expr(reader, expr, &out->index));
+  eg_rule_kind wanted = (eg_rule_kind)eg_op_info_of(op)->attrs[attr].kind;
+  eg_rule_kind kind = reader->exprs.data[out->index].kind;
+  if (kind == wanted || (kind == EG_RULE_INT && wanted == EG_RULE_FLOAT))
+    return EGRAPH_OK;
+  return kind_clash(reader, expr, op, attr, kind);
+}
+
+egraph_status eg_rule_read_late(eg_rule_reader *reader) {
+  for (size_t i = 0; i < reader->late.len; i++) {
+    eg_rule_late_slot late = reader->late.data[i];
+    EG_TRY(read_slot_expr(reader, late.at, late.op, late.attr, late.slot));
+  }
+  reader->late.len = 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status read_slot(eg_rule_reader *reader, const eg_sexpr *expr, eg_op op,
+                               uint16_t attr, eg_rule_slot *out) {
+  if (eg_sexpr_is_atom(expr, "_")) {
+    if (!reader->in_pattern)
+      return eg_sexpr_fail(reader->file, expr,
+                           "'_' matches anything and so has no value on this side; write "
+                           "a value");
+    out->form = EG_RULE_SLOT_ANY;
+    return EGRAPH_OK;
+  }
+  if (eg_rule_is_variable(expr)) return read_slot_var(reader, expr, op, attr, out);
+  if (is_literal(expr)) {
+    out->form = EG_RULE_SLOT_LITERAL;
+    return read_literal(reader, expr, op, attr, &out->literal);
+  }
+  if (!reader->in_pattern) return read_slot_expr(reader, expr, op, attr, out);
+  eg_rule_late_slot late = {.op = op, .attr = attr, .slot = out, .at = expr};
+  return eg_rule_late_slots_push(&reader->late, late);
+}
+
+// ---- nodes ----------------------------------------------------------------------
+
+typedef struct node_parts {
+  eg_op op;
+  eg_rule_slot *slots;
+  bool *given; // per attribute
+  uint32_t *children;
+  uint32_t child_count;
+} node_parts;
+
+static egraph_status start_node(eg_rule_reader *reader, const eg_sexpr *expr,
+                                node_parts *out) {
+  EG_TRY(find_op(reader, &expr->children[0], &out->op));
+  size_t attrs = eg_op_info_of(out->op)->attr_count;
+  eg_attr *defaults;
+  EG_TRY(eg_arena_alloc(reader->arena, attrs, sizeof *defaults, &defaults));
+  EG_TRY(eg_arena_alloc(reader->arena, attrs, sizeof *out->slots, &out->slots));
+  EG_TRY(eg_arena_alloc(reader->arena, attrs, sizeof *out->given, &out->given));
+  EG_TRY(
+      eg_arena_alloc(reader->arena, expr->count, sizeof *out->children, &out->children));
+  if (attrs != 0) eg_attrs_defaults(out->op, defaults);
+  for (size_t i = 0; i < attrs; i++)
+    out->slots[i] = (eg_rule_slot){.form = EG_RULE_SLOT_LITERAL, .literal = defaults[i]};
+  return EGRAPH_OK;
+}
+
+static egraph_status read_attr(eg_rule_reader *reader, const eg_sexpr *key,
+                               const eg_sexpr *value, node_parts *parts) {
+  uint16_t attr;
+  EG_TRY(find_attr(reader, key, parts->op, &attr));
+  if (parts->given[attr])
+    return eg_sexpr_fail(reader->file, key, "%s is given twice; remove one", key->text);
+  parts->given[attr] = true;
+  return read_slot(reader, value, parts->op, attr, &parts->slots[attr]);
+}
+
+static egraph_status read_operands(eg_rule_reader *reader, const eg_sexpr *expr,
+                                   node_parts *parts) {
+  for (uint32_t i = 1; i < expr->count; i++) {
+    const eg_sexpr *child = &expr->children[i];
+    if (child->kind != EG_SEXPR_ATOM || child->text[0] != ':') {
+      EG_TRY(eg_rule_read_term(reader, child, &parts->children[parts->child_count++]));
+      continue;
+    }
+    if (i + 1 == expr->count)
+      return eg_sexpr_fail(reader->file, child, "%s has no value; write one after it",
+                           child->text);
+    EG_TRY(read_attr(reader, child, &expr->children[++i], parts));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status check_node(eg_rule_reader *reader, const eg_sexpr *expr,
+                                const node_parts *parts) {
+  const eg_op_info *info = eg_op_info_of(parts->op);
+  for (uint16_t i = 0; i < info->attr_count; i++) {
+    if (parts->given[i] || info->attrs[i].default_text[0] != '\0') continue;
+    return eg_sexpr_fail(reader->file, expr, "%s needs :%s %s", info->name,
+                         info->attrs[i].name,
+                         reader->in_pattern ? "(a value, a ?variable, or _)"
+                                            : "(a value, a ?variable, or an expression)");
+  }
+  int count = (int)parts->child_count;
+  if (count >= info->min_inputs && (info->max_inputs < 0 || count <= info->max_inputs))
+    return EGRAPH_OK;
+  char most[16] = "more";
+  if (info->max_inputs >= 0) (void)snprintf(most, sizeof most, "%d", info->max_inputs);
+  if (info->min_inputs == info->max_inputs)
+    return eg_sexpr_fail(reader->file, expr, "%s takes %s operand%s, not %d", info->name,
+                         most, info->max_inputs == 1 ? "" : "s", count);
+  return eg_sexpr_fail(reader->file, expr, "%s takes %d to %s operands, not %d",
+                       info->name, info->min_inputs, most, count);
+}
+
+static egraph_status read_node(eg_rule_reader *reader, const eg_sexpr *expr,
+                               uint32_t *out_term) {
+  node_parts parts = {.child_count = 0};
+  EG_TRY(start_node(reader, expr, &parts));
+  EG_TRY(read_operands(reader, expr, &parts));
+  EG_TRY(check_node(reader, expr, &parts));
+  eg_rule_term term = {.var = EG_RULE_NONE,
+                       .op = parts.op,
+                       .slots = parts.slots,
+                       .children = parts.children,
+                       .child_count = parts.child_count};
+  *out_term = (uint32_t)reader->terms.len;
+  return eg_rule_terms_push(&reader->terms, term);
+}
+
+static egraph_status read_class_var(eg_rule_reader *reader, const eg_sexpr *expr,
+                                    uint32_t *out_term) {
+  uint32_t var = eg_rule_reader_find(reader, expr->text);
+  if (var == EG_RULE_NONE && !reader->in_pattern)
+    return eg_sexpr_fail(reader->file, expr,
+                         "%s is not bound; bind it on the left side or by (let %s ...)",
+                         expr->text, expr->text);
+  if (var == EG_RULE_NONE)
+    EG_TRY(eg_rule_reader_declare(reader, expr->text, EG_RULE_TENSOR, EG_RULE_VAR_MATCHED,
+                                  &var));
+  const eg_rule_var *known = &reader->vars.data[var];
+  if (known->kind != EG_RULE_TENSOR)
+    return eg_sexpr_fail(reader->file, expr,
+                         "%s is %s, but an operand is a tensor; use another name",
+                         expr->text, eg_rule_kind_words(known->kind));
+  eg_rule_term term = {.is_var = true, .var = var};
+  *out_term = (uint32_t)reader->terms.len;
+  return eg_rule_terms_push(&reader->terms, term);
+}
+
+static egraph_status read_as(eg_rule_reader *reader, const eg_sexpr *expr,
+                             uint32_t *out_term) {
+  if (!reader->in_pattern)
+    return eg_sexpr_fail(
+        reader->file, expr,
+        "(as ...) names what a pattern matched; on this side use (let ?v "
+        "...)");
+  if (expr->count != 3 || !eg_rule_is_variable(&expr->children[1]) ||
+      expr->children[2].kind != EG_SEXPR_LIST || expr->children[2].count == 0 ||
+      expr->children[2].children[0].kind != EG_SEXPR_ATOM ||
+      eg_sexpr_is_form(&expr->children[2], "as"))
+    return eg_sexpr_fail(reader->file, expr,
+                         "malformed; write (as ?name (operator ...))");
+  const eg_sexpr *name = &expr->children[1];
+  if (eg_rule_reader_find(reader, name->text) != EG_RULE_NONE)
+    return eg_sexpr_fail(reader->file, name, "%s is already bound; use another name",
+                         name->text);
+  EG_TRY(read_node(reader, &expr->children[2], out_term));
+  if (eg_rule_reader_find(reader, name->text) != EG_RULE_NONE)
+    return eg_sexpr_fail(reader->file, name, "%s occurs inside what it names",
+                         name->text);
+  uint32_t var;
+  EG_TRY(
+      eg_rule_reader_declare(reader, name->text, EG_RULE_TENSOR, EG_RULE_VAR_AS, &var));
+  reader->terms.data[*out_term].var = var;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_read_term(eg_rule_reader *reader, const eg_sexpr *expr,
+                                uint32_t *out_term) {
+  if (eg_rule_is_variable(expr)) return read_class_var(reader, expr, out_term);
+  if (eg_sexpr_is_form(expr, "as")) return read_as(reader, expr, out_term);
+  if (eg_rule_is_move(expr)) return eg_rule_read_move(reader, expr, out_term);
+  if (expr->kind == EG_SEXPR_LIST && expr->count > 0 &&
+      expr->children[0].kind == EG_SEXPR_ATOM)
+    return read_node(reader, expr, out_term);
+  return eg_sexpr_fail(reader->file, expr,
+                       "a term is wanted: a ?variable or (operator :attribute value ... "
+                       "operand ...)");
+}
+
+// Some names are both an operator and a function (exp, max, shape): attributes, or
+// operands that are tensors, decide. shape as an operator needs :end.
+static bool looks_like_tensor(const eg_rule_reader *reader, const eg_sexpr *expr) {
+  if (!eg_rule_is_variable(expr)) return false;
+  uint32_t var = eg_rule_reader_find(reader, expr->text);
+  return var != EG_RULE_NONE && reader->vars.data[var].kind == EG_RULE_TENSOR;
+}
+
+bool eg_rule_reads_as_term(const eg_rule_reader *reader, const eg_sexpr *expr) {
+  for (;;) {
+    if (expr->kind != EG_SEXPR_LIST) return looks_like_tensor(reader, expr);
+    if (expr->count == 0 || expr->children[0].kind != EG_SEXPR_ATOM) return false;
+    eg_rule_function function;
+    if (!eg_rule_function_find(expr->children[0].text, &function)) return true;
+    eg_op op;
+    if (!eg_op_find(expr->children[0].text, &op)) return false;
+    for (uint32_t i = 1; i < expr->count; i++)
+      if (expr->children[i].kind == EG_SEXPR_ATOM && expr->children[i].text[0] == ':')
+        return true;
+    if (op == EG_OP_SHAPE || expr->count < 2) return false;
+    expr = &expr->children[1];
+  }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/language/rules.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/spelling.h"
+#include "rewrites/language/rule_forms.h"
+#include "rewrites/language/rules_internal.h"
+
+egraph_status eg_rules_create(const egraph_allocator *alloc, eg_rules **out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
+  eg_rules *rules;
+  EG_TRY(eg_alloc(heap, 1, sizeof *rules, &rules));
+  rules->alloc = heap;
+  eg_arena_init(&rules->arena, heap);
+  eg_rule_index_init(&rules->rules, heap, false);
+  eg_rule_index_init(&rules->implied, heap, true);
+  eg_rule_tests_init(&rules->tests, heap);
+  eg_flatmap_init(&rules->test_names, heap);
+  eg_u32s_init(&rules->switched, heap);
+  *out = rules;
+  return EGRAPH_OK;
+}
+
+void eg_rules_destroy(eg_rules *rules) {
+  if (rules == NULL) return;
+  eg_arena_deinit(&rules->arena);
+  eg_rule_index_deinit(&rules->rules);
+  eg_rule_index_deinit(&rules->implied);
+  eg_rule_tests_deinit(&rules->tests);
+  eg_flatmap_deinit(&rules->test_names);
+  eg_u32s_deinit(&rules->switched);
+  eg_free(rules->alloc, rules, 1, sizeof *rules);
+}
+
+egraph_allocator eg_rules_allocator(const eg_rules *rules) { return rules->alloc; }
+
+// ---- look-up --------------------------------------------------------------------
+
+static uint64_t hash_text(const char *text) {
+  return eg_hash_bytes(0, text, strlen(text));
+}
+
+static bool same_test_name(const void *user, uint32_t id, const void *key) {
+  const eg_rules *rules = user;
+  return strcmp(rules->tests.data[id]->name, key) == 0;
+}
+
+bool eg_rules_find(const eg_rules *rules, const char *name, uint32_t *out_rule) {
+  return eg_rule_index_find(&rules->rules, name, out_rule);
+}
+
+const eg_rule *eg_rules_at(const eg_rules *rules, uint32_t rule) {
+  return *eg_rule_list_at(&rules->rules.list, rule);
+}
+uint32_t eg_rules_count(const eg_rules *rules) { return (uint32_t)rules->rules.list.len; }
+const eg_rule *eg_rules_implied_at(const eg_rules *rules, uint32_t rule) {
+  return *eg_rule_list_at(&rules->implied.list, rule);
+}
+uint32_t eg_rules_implied_count(const eg_rules *rules) {
+  return (uint32_t)rules->implied.list.len;
+}
+uint32_t eg_rules_test_count(const eg_rules *rules) { return (uint32_t)rules->tests.len; }
+const eg_rule_test *eg_rules_test_at(const eg_rules *rules, uint32_t test) {
+  return *eg_rule_tests_at(&rules->tests, test);
+}
+const char *eg_rule_name(const eg_rules *rules, uint32_t rule) {
+  return eg_rules_at(rules, rule)->name;
+}
+const char *eg_rule_source(const eg_rules *rules, uint32_t rule) {
+  return eg_rules_at(rules, rule)->source;
+}
+const char *eg_rule_file(const eg_rules *rules, uint32_t rule) {
+  return eg_rules_at(rules, rule)->file;
+}
+uint32_t eg_rule_line(const eg_rules *rules, uint32_t rule) {
+  return eg_rules_at(rules, rule)->line;
+}
+
+// ---- adding ---------------------------------------------------------------------
+
+static egraph_status check_name(const eg_rules *rules, const eg_rule *rule,
+                                const eg_sexpr *form) {
+  const eg_rule *first = NULL;
+  uint32_t other;
+  if (eg_rule_index_find(&rules->rules, rule->name, &other))
+    first = rules->rules.list.data[other];
+  else if (eg_rule_index_find(&rules->implied, rule->name, &other))
+    first = rules->implied.list.data[other];
+  if (first == NULL) return EGRAPH_OK;
+  return eg_sexpr_fail(rule->file, form,
+                       "a rule named %s already stands at %s:%u; use another name",
+                       rule->name, first->file, first->line);
+}
+
+static egraph_status already_there(const eg_rule *rule, const eg_rule *first,
+                                   const eg_sexpr *form) {
+  if (rule->reversed && first->line == form->line && first->both_ways &&
+      strcmp(first->file, rule->file) == 0)
+    return eg_sexpr_fail(rule->file, form, "rule %s is its own reverse; remove both-ways",
+                         first->name);
+  return eg_sexpr_fail(rule->file, form,
+                       "rule %s is rule %s (%s:%u) with other variable names; remove one",
+                       rule->name, first->name, first->file, first->line);
+}
+
+/// A user's rule that is shipped: a file of rules survives a release that ships the same.
+/// The shipped one is on then; the other is kept to be told, unless it has its name.
+static egraph_status note_shipped(eg_rules *rules, const eg_rule *rule, uint32_t shipped,
+                                  const eg_sexpr *form) {
+  eg_rule *first = rules->rules.list.data[shipped];
+  uint32_t ignored;
+  if (!first->enabled) EG_TRY(eg_u32s_push(&rules->switched, shipped));
+  first->enabled = true;
+  if (strcmp(rule->name, first->name) == 0 ||
+      eg_rule_index_find_equal(&rules->implied, rule, &ignored))
+    return EGRAPH_OK;
+  EG_TRY(check_name(rules, rule, form));
+  eg_rule known = *rule;
+  known.known_as = first->name;
+  return eg_rule_index_add(&rules->implied, &rules->arena, &known);
+}
+
+egraph_status eg_rules_add(eg_rules *rules, const eg_rule *rule, const eg_sexpr *form) {
+  uint32_t other;
+  bool is_there = eg_rule_index_find_equal(&rules->rules, rule, &other);
+  if (is_there && !rules->is_builtin && rules->rules.list.data[other]->is_shipped)
+    return note_shipped(rules, rule, other, form);
+  EG_TRY(check_name(rules, rule, form));
+  if (is_there) return already_there(rule, rules->rules.list.data[other], form);
+  eg_rule added = *rule;
+  added.is_shipped = rules->is_builtin;
+  return eg_rule_index_add(&rules->rules, &rules->arena, &added);
+}
+
+egraph_status eg_rules_add_implied(eg_rules *rules, const eg_rule *rule,
+                                   const eg_sexpr *form) {
+  uint32_t other;
+  EG_TRY(check_name(rules, rule, form));
+  if (eg_rule_index_find_equal(&rules->implied, rule, &other))
+    return already_there(rule, rules->implied.list.data[other], form);
+  return eg_rule_index_add(&rules->implied, &rules->arena, rule);
+}
+
+bool eg_rules_is_known(const eg_rules *rules, const eg_rule *rule,
+                       const char **out_name) {
+  uint32_t other;
+  if (rule->move_count == 0 || !eg_rule_index_find_equal(&rules->rules, rule, &other))
+    return false;
+  *out_name = rules->rules.list.data[other]->name;
+  return true;
+}
+
+egraph_status eg_rules_add_test(eg_rules *rules, const eg_rule_test *test,
+                                const eg_sexpr *form) {
+  eg_rule_test *kept;
+  uint32_t other;
+  uint64_t hash = hash_text(test->name);
+  if (eg_flatmap_find(&rules->test_names, hash, test->name, same_test_name, rules,
+                      &other))
+    return eg_sexpr_fail(
+        test->file, form, "a test named %s already stands at %s:%u; use another name",
+        test->name, rules->tests.data[other]->file, rules->tests.data[other]->line);
+  EG_TRY(eg_arena_alloc(&rules->arena, 1, sizeof *kept, &kept));
+  *kept = *test;
+  EG_TRY(eg_flatmap_reserve_one(&rules->test_names));
+  EG_TRY(eg_rule_tests_push(&rules->tests, kept));
+  (void)eg_flatmap_insert(&rules->test_names, hash, (uint32_t)rules->tests.len - 1);
+  return EGRAPH_OK;
+}
+
+eg_rules_mark eg_rules_mark_of(const eg_rules *rules) {
+  return (eg_rules_mark){.rules = rules->rules.list.len,
+                         .implied = rules->implied.list.len,
+                         .tests = rules->tests.len};
+}
+
+void eg_rules_shrink(eg_rules *rules, eg_rules_mark to) {
+  for (size_t i = 0; i < rules->switched.len; i++)
+    rules->rules.list.data[rules->switched.data[i]]->enabled = false;
+  eg_rule_index_shrink(&rules->rules, to.rules);
+  eg_rule_index_shrink(&rules->implied, to.implied);
+  while (rules->tests.len > to.tests) {
+    eg_rule_test *last = eg_rule_tests_pop(&rules->tests);
+    eg_flatmap_remove(&rules->test_names, hash_text(last->name),
+                      (uint32_t)rules->tests.len);
+  }
+}
+
+// ---- switching on and off -------------------------------------------------------
+
+static bool is_stem_of(const char *file, const char *name) {
+  const char *slash = strrchr(file, '/');
+  const char *base = slash != NULL ? slash + 1 : file;
+  const char *dot = strrchr(base, '.');
+  size_t len = dot != NULL ? (size_t)(dot - base) : strlen(base);
+  return strlen(name) == len && memcmp(base, name, len) == 0;
+}
+
+bool eg_rule_answers_to(const eg_rule *rule, const char *name) {
+  if (strcmp(rule->name, name) == 0 || is_stem_of(rule->file, name)) return true;
+  size_t len = strlen(name);
+  return rule->reversed && strncmp(rule->name, name, len) == 0 &&
+         strcmp(rule->name + len, "-reversed") == 0;
+}
+
+egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on) {
+  bool found = false;
+  eg_spelling spelling = eg_spelling_start(name);
+  for (size_t i = 0; i < rules->rules.list.len; i++) {
+    eg_rule *rule = rules->rules.list.data[i];
+    eg_spelling_offer(&spelling, rule->name);
+    if (!eg_rule_answers_to(rule, name)) continue;
+    rule->enabled = on;
+    found = true;
+  }
+  for (size_t i = 0; i < rules->implied.list.len; i++) // nothing to switch
+    found = found || eg_rule_answers_to(rules->implied.list.data[i], name);
+  if (found) return EGRAPH_OK;
+  if (spelling.best != NULL)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "no rule and no rule file is called '%s'; did you mean '%s'?", name,
+                   spelling.best);
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "no rule and no rule file is called '%s'", name);
+}
+
+egraph_status eg_rules_print(const eg_rules *rules, eg_text *out) {
+  EG_TRY(eg_text_append(out, "(egraph-rules 1)\n"));
+  for (size_t i = 0; i < rules->rules.list.len; i++) {
+    if (rules->rules.list.data[i]->reversed) continue;
+    EG_TRY(eg_text_append(out, "\n"));
+    EG_TRY(eg_rule_print(out, rules->rules.list.data[i]));
+  }
+  for (size_t i = 0; i < rules->implied.list.len; i++) {
+    EG_TRY(eg_text_append(out, "\n"));
+    EG_TRY(eg_rule_print(out, rules->implied.list.data[i]));
+  }
+  for (size_t i = 0; i < rules->tests.len; i++) {
+    EG_TRY(eg_text_append(out, "\n"));
+    EG_TRY(eg_rule_test_print(out, rules->tests.data[i]));
+  }
+  return EGRAPH_OK;
+}

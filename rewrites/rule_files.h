@@ -1,0 +1,20 @@
+// Reads files of rewrite rules into a set, and verifies what is read.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_FILES_H
+#define EG_REWRITES_RULE_FILES_H
+
+#include "rewrites/language/rules.h"
+
+/// Whether texts that are read from now on are verified, a few instances of each rule and
+/// all tests, milliseconds a rule. False at first. Returns what it was.
+bool eg_rules_set_verified(eg_rules *rules, bool verified);
+/// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy",
+/// verified ones with the counterexample, and then adds none of them.
+egraph_status eg_rules_parse(eg_rules *rules, const char *file, const char *text,
+                             size_t size);
+egraph_status eg_rules_load(eg_rules *rules, const char *path);
+/// The rule files shipped with the library (embedded at build time). Those called
+/// explore-*.rules are switched off: they only make variants.
+egraph_status eg_rules_add_builtin(eg_rules *rules);
+
+#endif

@@ -1,0 +1,63 @@
+// The saturation loop, for any kind of rules: search all, apply all, rebuild, until
+// nothing changes or a budget ends it. It knows iterations, schedulers, limits, threads
+// and statistics; what a match is, only the rules know: to the loop it is a fixed number
+// of words per rule.
+//
+// Matches are applied while the search goes on (pattern.h tells why that is the same): in
+// each turn of a rule some lanes look for matches, at the same time when there are
+// threads, until their buffers are full; then what they found is applied in the order of
+// the lanes. So memory does not grow with the number of matches, and nothing depends on
+// the number of threads.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_DRIVER_H
+#define EG_REWRITES_DRIVER_H
+
+#include "egraph/pattern.h"
+#include "rewrites/saturation/saturate.h"
+
+typedef struct eg_apply_result {
+  uint32_t applied;  // matches, the first ones, rejected ones included; fewer than were
+                     // handed over: the next would exceed max_new_nodes
+  uint32_t unions;   // and additions to classes
+  uint32_t rejected; // by types
+} eg_apply_result;
+
+enum { EG_DRIVER_LANES = 16, EG_DRIVER_BATCH = 64 };
+
+/// What one of the parallel searches has found.
+typedef struct eg_lane eg_lane;
+
+/// What differs between kinds of rules. Nothing is optional.
+typedef struct eg_driver_rules {
+  void *self;
+  uint32_t count;
+  /// NULL: the rule is off.
+  const eg_matcher *(*matcher)(void *self, uint32_t rule);
+  uint32_t (*match_words)(void *self, uint32_t rule);
+  /// True: conditions read what freshness does not tell; all matches are applied always.
+  bool (*needs_all)(void *self, uint32_t rule);
+  /// Fills in the callbacks of a search; on_match calls eg_lane_take, is_possible may
+  /// call eg_lane_reject. Searches on different lanes (number < EG_DRIVER_LANES) run at
+  /// the same time.
+  void (*search)(void *self, uint32_t rule, uint32_t number, eg_lane *lane,
+                 eg_search *out);
+  /// Applies up to `count` <= EG_DRIVER_BATCH matches, which lie behind each other.
+  egraph_status (*apply)(void *self, uint32_t rule, const uint32_t *matches,
+                         uint32_t count, uint32_t max_new_nodes, eg_apply_result *out);
+  size_t (*bytes)(void *self);
+} eg_driver_rules;
+
+/// A candidate was ruled out by the conditions of the rule.
+void eg_lane_reject(eg_lane *lane);
+/// A match was found. *out_words is room for its words, as many as match_words says,
+/// which the caller fills in. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_words,
+                           bool *out_pause);
+
+/// See eg_saturate. The report's rule statistics are those of `rules`.
+egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
+                            const eg_driver_rules *rules,
+                            const eg_saturation_options *options,
+                            eg_saturation_report *out_report);
+
+#endif

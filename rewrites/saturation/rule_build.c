@@ -1,0 +1,229 @@
+// A plan needs no change of the e-graph: a term whose operands are all there is
+// looked up; the type of any other is inferred from the facts of its operands, stored
+// or inferred themselves.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/saturation/rule_build.h"
+
+#include <assert.h>
+#include <math.h>
+void eg_rule_builder_init(eg_rule_builder *builder, egraph_allocator alloc) {
+  *builder = (eg_rule_builder){.alloc = alloc};
+}
+
+void eg_rule_builder_deinit(eg_rule_builder *builder) {
+  egraph_allocator alloc = builder->alloc;
+  eg_free(alloc, builder->terms, builder->term_cap, sizeof *builder->terms);
+  eg_free(alloc, builder->alias, builder->var_cap, sizeof *builder->alias);
+  eg_free(alloc, builder->classes, builder->child_cap, sizeof *builder->classes);
+  eg_free(alloc, builder->facts, builder->child_cap, sizeof *builder->facts);
+  eg_rule_builder_init(builder, alloc);
+}
+
+static uint32_t most_children(const eg_rule *rule) {
+  uint32_t most = 1;
+  for (uint32_t i = 0; i < rule->term_count; i++)
+    if (rule->terms[i].child_count > most) most = rule->terms[i].child_count;
+  return most;
+}
+
+// Both arrays of one capacity grow together, or neither does.
+static egraph_status grow_children(eg_rule_builder *builder, uint32_t count) {
+  eg_class *classes;
+  const eg_tensor_fact **facts;
+  EG_TRY(eg_alloc(builder->alloc, count, sizeof *classes, &classes));
+  egraph_status status = eg_alloc(builder->alloc, count, sizeof *facts, &facts);
+  if (status != EGRAPH_OK) {
+    eg_free(builder->alloc, classes, count, sizeof *classes);
+    return status;
+  }
+  eg_free(builder->alloc, builder->classes, builder->child_cap, sizeof *classes);
+  eg_free(builder->alloc, builder->facts, builder->child_cap, sizeof *facts);
+  builder->classes = classes;
+  builder->facts = facts;
+  builder->child_cap = count;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rule_builder_reserve(eg_rule_builder *builder, const eg_rule *rule) {
+  if (rule->term_count > builder->term_cap) {
+    EG_TRY(eg_resize(builder->alloc, builder->term_cap, rule->term_count,
+                     sizeof *builder->terms, &builder->terms));
+    builder->term_cap = rule->term_count;
+  }
+  if (rule->var_count > builder->var_cap) {
+    EG_TRY(eg_resize(builder->alloc, builder->var_cap, rule->var_count,
+                     sizeof *builder->alias, &builder->alias));
+    builder->var_cap = rule->var_count;
+  }
+  uint32_t children = most_children(rule);
+  if (children <= builder->child_cap) return EGRAPH_OK;
+  return grow_children(builder, children);
+}
+
+// ---- planning -------------------------------------------------------------------
+
+static bool slot_value(eg_rule_env *env, eg_op op, uint16_t attr,
+                       const eg_rule_slot *slot, eg_attr *out) {
+  eg_rule_value value;
+  switch (slot->form) {
+  case EG_RULE_SLOT_LITERAL: *out = slot->literal; return true;
+  case EG_RULE_SLOT_VAR:
+    return eg_rule_attr_of_value(op, attr, &env->vars[slot->index], out);
+  case EG_RULE_SLOT_EXPR:
+    return eg_rule_eval(env, slot->index, &value) &&
+           eg_rule_attr_of_value(op, attr, &value, out);
+  case EG_RULE_SLOT_ANY: break;
+  }
+  return false;
+}
+
+static egraph_status plan_attrs(eg_rule_env *env, eg_tensor_egraph *egraph,
+                                const eg_rule_term *term, bool *out_ok,
+                                eg_attrs_id *out) {
+  eg_attr slots[EG_RULE_MAX_ATTRS];
+  uint16_t count = eg_op_info_of(term->op)->attr_count;
+  assert(count <= EG_RULE_MAX_ATTRS && "enlarge EG_RULE_MAX_ATTRS with the table");
+  for (uint16_t i = 0; i < count; i++) {
+    *out_ok = slot_value(env, term->op, i, &term->slots[i], &slots[i]);
+    if (!*out_ok) return EGRAPH_OK;
+  }
+  eg_attrs attrs = {.op = (uint16_t)term->op, .count = count, .slots = slots};
+  return eg_attr_pool_add(eg_tensor_egraph_attrs(egraph), &attrs, out);
+}
+
+static void plan_variable(eg_rule_builder *builder, eg_rule_env *env,
+                          const eg_rule_term *term, eg_built_term *out) {
+  const eg_rule_var *var = &env->rule->vars[term->var];
+  if (var->origin == EG_RULE_VAR_LET_TERM) {
+    const eg_built_term *same = &builder->terms[builder->alias[term->var]];
+    *out = *same;
+    if (same->fact == &same->inferred) out->fact = &out->inferred;
+    return;
+  }
+  out->class = env->vars[term->var].tensor;
+  out->fact = eg_tensor_egraph_fact(env->egraph, out->class);
+}
+
+/// A constant must be one of its type: none that rounds to infinity or to nothing.
+static bool fill_fits(const eg_attrs *attrs) {
+  double value = eg_attr_at(attrs, EG_A_FILL_VALUE)->f;
+  return !isfinite(value) ||
+         eg_dtype_holds((egraph_dtype)eg_attr_at(attrs, EG_A_FILL_DTYPE)->i, value);
+}
+
+/// Whether constants that are known numbers make one that is not finite, or no normal
+/// number, of finite ones.
+static egraph_status splats_fit(const eg_rule_builder *builder, const eg_attrs *attrs,
+                                const eg_built_term *term, uint32_t count, bool *out_ok) {
+  enum { MOST = 4 };
+  const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
+  egraph_dtype dtype = term->fact->type.dtype;
+  uint64_t data[MOST + 1];
+  eg_tensor inputs[MOST],
+      result = {.type = eg_type_of(dtype, 0, NULL), .data = data + MOST};
+  bool is_known = (info->flags & EG_OPF_POINTWISE) != 0 && count != 0 && count <= MOST &&
+                  eg_dtype_is_float(dtype);
+  for (uint32_t i = 0; is_known && i < count; i++) {
+    const eg_tensor_fact *fact = builder->facts[i];
+    inputs[i] =
+        (eg_tensor){.type = eg_type_of(fact->type.dtype, 0, NULL), .data = data + i};
+    is_known = fact->splat && fact->weight_only && isfinite(fact->splat_value);
+    if (is_known) eg_tensor_set_double(&inputs[i], 0, fact->splat_value);
+  }
+  if (!is_known) return EGRAPH_OK;
+  eg_kernel_call call = {.attrs = attrs,
+                         .inputs = inputs,
+                         .input_count = count,
+                         .outputs = &result,
+                         .output_count = 1,
+                         .alloc = builder->alloc};
+  egraph_status status = eg_op_run(&call);
+  if (status == EGRAPH_E_UNSUPPORTED) return EGRAPH_OK;
+  *out_ok = eg_dtype_holds(dtype, eg_tensor_get_double(&result, 0));
+  return status;
+}
+
+// Looks the node up, or infers what it would be.
+static egraph_status plan_node(eg_rule_builder *builder, eg_tensor_egraph *egraph,
+                               const eg_rule_term *term, eg_built_term *out,
+                               bool *out_ok) {
+  bool known = true;
+  for (uint32_t i = 0; i < term->child_count; i++) {
+    const eg_built_term *child = &builder->terms[term->children[i]];
+    builder->classes[i] = child->class;
+    builder->facts[i] = child->fact;
+    known = known && child->class.id != EG_CLASS_NONE.id;
+  }
+  eg_term node = {.op = out->op,
+                  .payload = out->payload,
+                  .arity = term->child_count,
+                  .children = builder->classes};
+  eg_engine *engine = eg_tensor_egraph_engine(egraph);
+  if (known && eg_engine_find_term(engine, &node, &out->class)) {
+    out->fact = eg_tensor_egraph_fact(egraph, out->class);
+    return EGRAPH_OK;
+  }
+  out->class = EG_CLASS_NONE;
+  out->fact = &out->inferred;
+  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(egraph, out->payload);
+  egraph_status status = eg_tensor_egraph_infer(egraph, attrs, builder->facts,
+                                                term->child_count, &out->inferred);
+  *out_ok = status == EGRAPH_OK && (term->op != EG_OP_FILL || fill_fits(attrs));
+  if (status == EGRAPH_E_TYPE) return EGRAPH_OK;
+  EG_TRY(status);
+  return *out_ok ? splats_fit(builder, attrs, out, term->child_count, out_ok) : EGRAPH_OK;
+}
+
+static void note_aliases(eg_rule_builder *builder, const eg_rule *rule) {
+  for (uint32_t i = 0; i < rule->let_count; i++)
+    if (rule->lets[i].is_term) builder->alias[rule->lets[i].var] = rule->lets[i].term;
+}
+
+egraph_status eg_rule_plan(eg_rule_builder *builder, eg_rule_env *env,
+                           eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
+                           bool *out_ok, uint32_t *out_missing) {
+  note_aliases(builder, env->rule);
+  *out_ok = true;
+  *out_missing = 0;
+  for (uint32_t i = first; i < end; i++) {
+    const eg_rule_term *term = &env->rule->terms[i];
+    eg_built_term *built = &builder->terms[i];
+    if (term->is_var) {
+      plan_variable(builder, env, term, built);
+      continue;
+    }
+    eg_attrs_id id;
+    EG_TRY(plan_attrs(env, egraph, term, out_ok, &id));
+    if (!*out_ok) return EGRAPH_OK;
+    built->op = term->op;
+    built->payload = id.id;
+    EG_TRY(plan_node(builder, egraph, term, built, out_ok));
+    if (!*out_ok) return EGRAPH_OK;
+    *out_missing += built->class.id == EG_CLASS_NONE.id;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- adding ---------------------------------------------------------------------
+
+egraph_status eg_rule_commit(eg_rule_builder *builder, const eg_rule *rule,
+                             eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
+                             uint32_t reason) {
+  for (uint32_t i = first; i < end; i++) {
+    const eg_rule_term *term = &rule->terms[i];
+    eg_built_term *built = &builder->terms[i];
+    if (built->class.id != EG_CLASS_NONE.id) continue;
+    if (term->is_var) { // a let variable whose term was new
+      built->class = builder->terms[builder->alias[term->var]].class;
+      continue;
+    }
+    for (uint32_t c = 0; c < term->child_count; c++)
+      builder->classes[c] = builder->terms[term->children[c]].class;
+    eg_term node = {.op = built->op,
+                    .payload = built->payload,
+                    .arity = term->child_count,
+                    .children = builder->classes};
+    EG_TRY(eg_engine_add(eg_tensor_egraph_engine(egraph), &node, reason, &built->class));
+  }
+  return EGRAPH_OK;
+}

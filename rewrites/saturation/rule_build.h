@@ -1,0 +1,44 @@
+// Right sides: planned first (attributes, look-ups, types), added only when all of
+// it is well-typed.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_BUILD_H
+#define EG_REWRITES_RULE_BUILD_H
+
+#include "rewrites/saturation/rule_eval.h"
+
+/// One term of a right side. `class` is EG_CLASS_NONE while the e-graph does not hold it.
+typedef struct eg_built_term {
+  eg_class class;
+  uint32_t op, payload;
+  const eg_tensor_fact *fact; // of the class, or `inferred`
+  eg_tensor_fact inferred;
+} eg_built_term;
+
+/// Working memory for the right sides of one rule set; sized by eg_rule_builder_reserve.
+typedef struct eg_rule_builder {
+  egraph_allocator alloc;
+  eg_built_term *terms; // by term index
+  uint32_t *alias;      // term that a let variable stands for, by variable
+  eg_class *classes;    // operands of the term at hand
+  const eg_tensor_fact **facts;
+  uint32_t term_cap, var_cap, child_cap;
+} eg_rule_builder;
+
+enum { EG_RULE_MAX_ATTRS = 16 };
+
+void eg_rule_builder_init(eg_rule_builder *builder, egraph_allocator alloc);
+void eg_rule_builder_deinit(eg_rule_builder *builder);
+egraph_status eg_rule_builder_reserve(eg_rule_builder *builder, const eg_rule *rule);
+
+/// Plans the terms [first, end) of env->rule. *out_ok is false when one is ill-typed or a
+/// value is missing; then nothing was added. *out_missing counts the terms that would be
+/// new at most. Class variables must be bound in env.
+egraph_status eg_rule_plan(eg_rule_builder *builder, eg_rule_env *env,
+                           eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
+                           bool *out_ok, uint32_t *out_missing);
+/// Adds the planned terms; builder->terms[i].class is set for all of them.
+egraph_status eg_rule_commit(eg_rule_builder *builder, const eg_rule *rule,
+                             eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
+                             uint32_t reason);
+
+#endif

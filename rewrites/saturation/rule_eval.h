@@ -1,0 +1,67 @@
+// Evaluates expressions of rules: conditions and computed attributes.
+//
+// Evaluation allocates nothing: lists and arguments live in fixed working memory, and an
+// expression that does not fit, or that has no value for other reasons (index out of
+// range, inexact division), just makes its rule not apply.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_RULE_EVAL_H
+#define EG_REWRITES_RULE_EVAL_H
+
+#include "rewrites/language/rule_ast.h"
+#include "rewrites/saturation/tensor_egraph.h"
+
+enum { EG_RULE_SCRATCH_INTS = 1 << 14, EG_RULE_SCRATCH_VALUES = 1 << 12 };
+
+/// Working memory of evaluation; lists point into it until it is reset.
+typedef struct eg_rule_scratch {
+  int64_t ints[EG_RULE_SCRATCH_INTS];
+  eg_rule_value values[EG_RULE_SCRATCH_VALUES];
+  uint32_t int_count, value_count;
+} eg_rule_scratch;
+
+typedef struct eg_rule_env {
+  const eg_tensor_egraph *egraph;
+  const eg_rule *rule;
+  eg_rule_value *vars; // [rule->var_count]
+  eg_rule_scratch *scratch;
+} eg_rule_env;
+
+/// False: no value.
+bool eg_rule_eval(eg_rule_env *env, uint32_t expr, eg_rule_value *out);
+/// True when the condition has a value and that is true.
+bool eg_rule_holds(eg_rule_env *env, uint32_t expr);
+
+/// Within one unit in the last place of a type; infinities and NaN equal themselves.
+bool eg_rule_close(double a, double b, egraph_dtype dtype);
+/// Attributes are float32 in ONNX files, and so are numbers computed of them.
+#define EG_RULE_NUMBERS EGRAPH_FLOAT32
+bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
+                          const eg_rule_value *b);
+/// The same value exactly, as two occurrences of one variable must have. Not for tensors.
+bool eg_rule_values_identical(const eg_rule_value *a, const eg_rule_value *b);
+/// The value of an attribute, borrowed.
+eg_rule_value eg_rule_value_of_attr(eg_op op, uint16_t slot, const eg_attr *attr);
+/// The attribute with that value; false when it is not in the slot's set of symbols.
+bool eg_rule_attr_of_value(eg_op op, uint16_t slot, const eg_rule_value *value,
+                           eg_attr *out);
+
+// ---- for rule_eval_*.c ----------------------------------------------------------
+
+typedef bool eg_rule_evaluator(eg_rule_env *env, const eg_rule_value *args,
+                               uint32_t count, eg_rule_value *out);
+#define EG_RULE_FUNCTION(ID, NAME, MIN, MAX, ARGUMENTS, RESULT, EVAL)                    \
+  eg_rule_evaluator eg_rule_eval_##EVAL;
+#include "rewrites/language/rule_functions.def"
+
+/// Room for a list; NULL when the working memory is used up.
+int64_t *eg_rule_ints(eg_rule_env *env, uint32_t count);
+double eg_rule_number(const eg_rule_value *value); // of INT or FLOAT
+eg_rule_value eg_rule_bool(bool value);
+eg_rule_value eg_rule_int(int64_t value);
+eg_rule_value eg_rule_float(double value);
+/// Index counted from the end when negative; false when out of range.
+bool eg_rule_index(int64_t index, uint32_t len, uint32_t *out);
+/// Facts of a tensor with one known type, or NULL.
+const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value *value);
+
+#endif

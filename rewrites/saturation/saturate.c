@@ -1,0 +1,431 @@
+// Tensor rules under the saturation loop.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/saturation/saturate.h"
+
+#include "egraph/pattern.h"
+#include "rewrites/saturation/driver.h"
+#include "rewrites/saturation/rule_build.h"
+#include "rewrites/saturation/rule_checks.h"
+#include "rewrites/saturation/rule_match.h"
+
+/// What one search works with; applying has its own. Sized for any rule.
+typedef struct context {
+  eg_rule_value *vars;
+  uint32_t *marks;
+  eg_rule_scratch *scratch;
+  // of the rule that is searched
+  const struct tensor_rules *all;
+  const eg_rule *rule;
+  const eg_rule_checks *checks;
+  eg_lane *lane;       // NULL: any depth, for look_deeper
+  bool is_depth_bound; // a node was passed over for its depth
+} context;
+
+typedef struct tensor_rules {
+  egraph_allocator alloc;
+  eg_tensor_egraph *egraph;
+  const eg_rules *rules;
+  const eg_saturation_options *options;
+  eg_arena arena;
+  eg_matcher **matchers;  // [count], NULL for rules that are off
+  eg_rule_checks *checks; // [count]
+  uint32_t count;
+  context lanes[EG_DRIVER_LANES], applying;
+  uint32_t var_cap, step_cap; // most of any rule
+  eg_rule_builder builder;
+  eg_u32s depths; // of nodes: rules with several left sides that stand behind them
+} tensor_rules;
+
+static const eg_matcher *matcher_of(void *self, uint32_t rule) {
+  const tensor_rules *all = self;
+  return all->matchers[rule];
+}
+
+static uint32_t words_of(void *self, uint32_t rule) {
+  const tensor_rules *all = self;
+  return 1 + eg_rule_match_words(eg_rules_at(all->rules, rule)); // the first: depth
+}
+
+// These look at the nodes of a class: a match is not fresh when its operand gains one.
+static bool needs_all(void *self, uint32_t index) {
+  const tensor_rules *all = self;
+  const eg_rule *rule = eg_rules_at(all->rules, index);
+  for (uint32_t i = 0; i < rule->expr_count; i++)
+    if (rule->exprs[i].form == EG_RULE_EXPR_CALL &&
+        (rule->exprs[i].function == EG_RULE_FN_IS_CONCAT ||
+         rule->exprs[i].function == EG_RULE_FN_IS_CONV))
+      return true;
+  return false;
+}
+
+static size_t bytes_of(void *self) {
+  const tensor_rules *all = self;
+  return eg_tensor_egraph_bytes(all->egraph) + all->arena.bytes +
+         all->depths.cap * sizeof *all->depths.data;
+}
+
+static eg_rule_env env_of(const tensor_rules *all, const eg_rule *rule,
+                          const context *c) {
+  return (eg_rule_env){
+      .egraph = all->egraph, .rule = rule, .vars = c->vars, .scratch = c->scratch};
+}
+
+// ---- search ---------------------------------------------------------------------
+
+static bool accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
+  (void)op;
+  const context *c = user;
+  return eg_rule_accepts(c->rule, guard,
+                         eg_tensor_egraph_attrs_at(c->all->egraph, payload));
+}
+
+static uint32_t depth_of_node(const tensor_rules *all, uint32_t node) {
+  return node < all->depths.len ? all->depths.data[node] : 0;
+}
+
+static uint32_t depth_of(const context *c, const eg_match *match) {
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < c->rule->pattern_term_count; i++) {
+    uint32_t own = depth_of_node(c->all, match->nodes[i].id); // 0 for variables
+    if (own > depth) depth = own;
+  }
+  return depth;
+}
+
+/// Whether a node that stands below a root is of a class that is sealed.
+static bool is_hidden(const context *c, uint32_t step, uint32_t node) {
+  const eg_tensor_egraph *egraph = c->all->egraph;
+  if (!c->checks->steps[step].is_below) return false;
+  eg_class class =
+      eg_engine_class_of(eg_tensor_egraph_engine_of(egraph), (eg_node){.id = node});
+  return eg_tensor_egraph_fact(egraph, class)->is_sealed;
+}
+
+static bool is_possible(void *user, uint32_t step, const eg_match *so_far) {
+  const context *c = user;
+  eg_rule_env env = env_of(c->all, c->rule, c);
+  uint32_t node = so_far->nodes[c->checks->steps[step].term].id;
+  if (is_hidden(c, step, node)) return false;
+  bool is_deep = c->lane != NULL && c->rule->root_count > 1 &&
+                 depth_of_node(c->all, node) >= c->all->options->multi_depth;
+  if (is_deep)
+    ((context *)user)->is_depth_bound = true;
+  else if (eg_rule_checks_pass(c->checks, &env, c->marks, step, so_far))
+    return true;
+  if (c->lane != NULL) eg_lane_reject(c->lane);
+  return false;
+}
+
+static egraph_status on_match(void *user, const eg_match *match, bool *out_pause) {
+  const context *c = user;
+  uint32_t *words;
+  EG_TRY(eg_lane_take(c->lane, match, &words, out_pause));
+  words[0] = depth_of(c, match) + (c->rule->root_count > 1);
+  eg_rule_pack(c->rule, match, words + 1);
+  return EGRAPH_OK;
+}
+
+static void search(void *self, uint32_t rule, uint32_t number, eg_lane *lane,
+                   eg_search *out) {
+  tensor_rules *all = self;
+  context *c = &all->lanes[number];
+  c->all = all;
+  c->rule = eg_rules_at(all->rules, rule);
+  c->checks = &all->checks[rule];
+  c->lane = lane;
+  c->marks[0] = 0;
+  out->accept = accept;
+  out->on_match = on_match;
+  out->is_possible = is_possible;
+  out->user = c;
+}
+
+// ---- apply ----------------------------------------------------------------------
+
+static egraph_status unsound(const tensor_rules *all, const eg_rule *rule,
+                             const eg_tensor_fact *left, const eg_tensor_fact *right) {
+  eg_text text;
+  eg_text_init(&text, all->alloc);
+  egraph_status status = eg_tensor_fact_print(&text, left);
+  if (status == EGRAPH_OK) status = eg_text_append(&text, " with ");
+  if (status == EGRAPH_OK) status = eg_tensor_fact_print(&text, right);
+  if (status == EGRAPH_OK)
+    status = EG_FAIL(EGRAPH_E_TYPE,
+                     "%s:%u: rule %s is unsound: it would unite %s; add a condition that "
+                     "excludes this",
+                     rule->file, rule->line, rule->name, eg_text_of(&text));
+  eg_text_deinit(&text);
+  return status;
+}
+
+static egraph_status check_types(const tensor_rules *all, const eg_rule *rule,
+                                 const uint32_t *match) {
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    const eg_tensor_fact *left =
+        eg_tensor_egraph_fact(all->egraph, eg_rule_packed_root(rule, match, i));
+    const eg_tensor_fact *right = all->builder.terms[rule->rhs[i].term].fact;
+    if (!eg_tensor_fact_same_type(left, right)) return unsound(all, rule, left, right);
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_t index,
+                                 const uint32_t *match, uint32_t *out_unions) {
+  eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    bool changed;
+    egraph_status status =
+        eg_engine_unite(engine, eg_rule_packed_root(rule, match, i),
+                        all->builder.terms[rule->rhs[i].term].class, index, &changed);
+    if (status == EGRAPH_E_TYPE)
+      return eg_fail_context(status, "%s:%u: rule %s", rule->file, rule->line,
+                             rule->name);
+    EG_TRY(status);
+    *out_unions += changed;
+  }
+  return EGRAPH_OK;
+}
+
+// Nodes from `first` on get the depth of the match that made them. What is past the end
+// of the list has depth 0.
+static egraph_status note_depths(tensor_rules *all, uint32_t first, uint32_t depth) {
+  uint32_t limit = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
+  if (depth == 0 || first == limit) return EGRAPH_OK;
+  EG_TRY(eg_u32s_resize(&all->depths, limit));
+  for (uint32_t i = first; i < limit; i++)
+    all->depths.data[i] = depth;
+  return EGRAPH_OK;
+}
+
+typedef enum apply_outcome {
+  APPLIED, // or nothing was to be done
+  REJECTED,
+  NO_ROOM // it would exceed max_new_nodes; nothing was added
+} apply_outcome;
+
+static egraph_status apply_match(tensor_rules *all, uint32_t index,
+                                 const uint32_t *packed, uint32_t max_new_nodes,
+                                 uint32_t *inout_unions, apply_outcome *out) {
+  const eg_rule *rule = eg_rules_at(all->rules, index);
+  const uint32_t *match = packed + 1;
+  eg_rule_env env = env_of(all, rule, &all->applying);
+  bool ok = eg_rule_bind(&env, match);
+  uint32_t missing = 0, first = rule->pattern_term_count, end = rule->term_count;
+  if (ok)
+    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, first, end, &ok, &missing));
+  *out = ok ? NO_ROOM : REJECTED;
+  if (!ok || missing > max_new_nodes) return EGRAPH_OK;
+  *out = APPLIED;
+  EG_TRY(check_types(all, rule, match));
+  uint32_t first_new = eg_engine_node_limit(eg_tensor_egraph_engine(all->egraph));
+  EG_TRY(eg_rule_commit(&all->builder, rule, all->egraph, first, end, index));
+  EG_TRY(note_depths(all, first_new, packed[0]));
+  return unite_roots(all, rule, index, match, inout_unions);
+}
+
+static egraph_status apply(void *self, uint32_t rule, const uint32_t *matches,
+                           uint32_t count, uint32_t max_new_nodes, eg_apply_result *out) {
+  tensor_rules *all = self;
+  const eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
+  uint32_t before = eg_engine_node_count(engine), words = words_of(self, rule);
+  for (; out->applied < count; out->applied++) {
+    uint32_t added = eg_engine_node_count(engine) - before;
+    apply_outcome outcome;
+    EG_TRY(apply_match(all, rule, matches + (size_t)out->applied * words,
+                       max_new_nodes - added, &out->unions, &outcome));
+    out->rejected += outcome == REJECTED;
+    if (outcome == NO_ROOM) return EGRAPH_OK;
+  }
+  return EGRAPH_OK;
+}
+
+// ---- what the depth limit left out ----------------------------------------------
+
+enum { DEEP_MATCHES = 1 << 16 }; // are looked at, at most
+
+/// The search for a match that only the depth limit kept from changing the e-graph.
+typedef struct deep_search {
+  context *context;
+  tensor_rules *all;
+  eg_u32s packed; // the match at hand
+  uint32_t looked_at;
+  bool found;
+} deep_search;
+
+static bool deep_accept(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
+  const deep_search *s = user;
+  return accept(s->context, guard, op, payload);
+}
+
+static bool deep_is_possible(void *user, uint32_t step, const eg_match *so_far) {
+  const deep_search *s = user;
+  return is_possible(s->context, step, so_far);
+}
+
+static bool adds_nothing(tensor_rules *all, const eg_rule *rule, const uint32_t *match) {
+  const eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
+  for (uint32_t i = 0; i < rule->root_count; i++) {
+    eg_class right = all->builder.terms[rule->rhs[i].term].class;
+    eg_class left = eg_rule_packed_root(rule, match, i);
+    if (eg_engine_find(engine, left).id != eg_engine_find(engine, right).id) return false;
+  }
+  return true;
+}
+
+static egraph_status on_deep_match(void *user, const eg_match *match, bool *out_pause) {
+  deep_search *s = user;
+  tensor_rules *all = s->all;
+  const eg_rule *rule = s->context->rule;
+  if (depth_of(s->context, match) < all->options->multi_depth) return EGRAPH_OK;
+  EG_TRY(eg_u32s_resize(&s->packed, eg_rule_match_words(rule)));
+  eg_rule_pack(rule, match, s->packed.data);
+  eg_rule_env env = env_of(all, rule, &all->applying);
+  bool ok = eg_rule_bind(&env, s->packed.data);
+  uint32_t missing = 0;
+  if (ok)
+    EG_TRY(eg_rule_plan(&all->builder, &env, all->egraph, rule->pattern_term_count,
+                        rule->term_count, &ok, &missing));
+  s->found = (ok && (missing != 0 || !adds_nothing(all, rule, s->packed.data))) ||
+             ++s->looked_at == DEEP_MATCHES;
+  *out_pause = s->found;
+  return EGRAPH_OK;
+}
+
+static bool is_depth_bound(const tensor_rules *all) {
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    if (all->lanes[i].is_depth_bound) return true;
+  return false;
+}
+
+/// Whether rules with several left sides would change the saturated e-graph if nothing
+/// limited their depth. Taken for true when there is too much to look at.
+static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
+  deep_search s = {.context = &all->lanes[0], .all = all};
+  eg_u32s_init(&s.packed, all->alloc);
+  eg_search search = {.accept = deep_accept,
+                      .on_match = on_deep_match,
+                      .is_possible = deep_is_possible,
+                      .user = &s};
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = 0; i < all->count && !s.found && status == EGRAPH_OK; i++) {
+    const eg_rule *rule = eg_rules_at(all->rules, i);
+    if (all->matchers[i] == NULL || rule->root_count < 2) continue;
+    *s.context = (context){.vars = s.context->vars,
+                           .marks = s.context->marks,
+                           .scratch = s.context->scratch,
+                           .all = all,
+                           .rule = rule,
+                           .checks = &all->checks[i]};
+    s.context->marks[0] = 0;
+    status = eg_matcher_search(all->matchers[i], eg_tensor_egraph_engine(all->egraph),
+                               &search);
+  }
+  eg_u32s_deinit(&s.packed);
+  *out_found = s.found;
+  return status;
+}
+
+// ---- set-up ---------------------------------------------------------------------
+
+static egraph_status prepare_rule(tensor_rules *all, uint32_t index,
+                                  const eg_rule *rule) {
+  eg_pattern pattern;
+  EG_TRY(eg_rule_pattern(rule, &all->arena, &pattern));
+  EG_TRY(eg_matcher_create(&all->alloc, &pattern, &all->matchers[index]));
+  EG_TRY(
+      eg_rule_checks_plan(rule, all->matchers[index], &all->arena, &all->checks[index]));
+  uint32_t steps = all->checks[index].step_count;
+  if (steps + 1 > all->step_cap) all->step_cap = steps + 1;
+  if (rule->var_count > all->var_cap) all->var_cap = rule->var_count;
+  return eg_rule_builder_reserve(&all->builder, rule);
+}
+
+static egraph_status prepare_context(tensor_rules *all, context *c) {
+  eg_arena *arena = &all->arena;
+  EG_TRY(eg_arena_alloc(arena, all->var_cap, sizeof *c->vars, &c->vars));
+  EG_TRY(eg_arena_alloc(arena, all->step_cap, sizeof *c->marks, &c->marks));
+  return eg_arena_alloc(arena, 1, sizeof *c->scratch, &c->scratch);
+}
+
+static egraph_status prepare(tensor_rules *all) {
+  const eg_saturation_options *options = all->options;
+  EG_TRY(eg_alloc(all->alloc, all->count, sizeof(eg_matcher *), &all->matchers));
+  EG_TRY(eg_arena_alloc(&all->arena, all->count, sizeof *all->checks, &all->checks));
+  for (uint32_t i = 0; i < all->count; i++) {
+    const eg_rule *rule = eg_rules_at(all->rules, i);
+    if (!rule->enabled || rule->math > options->math) continue;
+    if (options->use_rule != NULL && !options->use_rule(options->use_rule_user, i))
+      continue;
+    EG_TRY(prepare_rule(all, i, rule));
+  }
+  for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
+    EG_TRY(prepare_context(all, &all->lanes[i]));
+  return prepare_context(all, &all->applying);
+}
+
+static void release(tensor_rules *all) {
+  for (uint32_t i = 0; all->matchers != NULL && i < all->count; i++)
+    eg_matcher_destroy(all->matchers[i]);
+  eg_free(all->alloc, all->matchers, all->count, sizeof(eg_matcher *));
+  eg_rule_builder_deinit(&all->builder);
+  eg_u32s_deinit(&all->depths);
+  eg_arena_deinit(&all->arena);
+}
+
+egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
+                          const eg_saturation_options *options,
+                          eg_saturation_report *out_report) {
+  egraph_allocator heap = eg_tensor_egraph_allocator(egraph);
+  *out_report = (eg_saturation_report){.alloc = heap};
+  tensor_rules all = {.alloc = heap,
+                      .egraph = egraph,
+                      .rules = rules,
+                      .options = options,
+                      .count = eg_rules_count(rules)};
+  eg_arena_init(&all.arena, heap);
+  eg_rule_builder_init(&all.builder, heap);
+  eg_u32s_init(&all.depths, heap);
+  eg_driver_rules driver_rules = {.self = &all,
+                                  .count = all.count,
+                                  .matcher = matcher_of,
+                                  .match_words = words_of,
+                                  .needs_all = needs_all,
+                                  .search = search,
+                                  .apply = apply,
+                                  .bytes = bytes_of};
+  egraph_status status = prepare(&all);
+  if (status == EGRAPH_OK)
+    status = eg_driver_run(&heap, eg_tensor_egraph_engine(egraph), &driver_rules, options,
+                           out_report);
+  bool is_deeper = false;
+  if (status == EGRAPH_OK && out_report->stop == EG_STOP_SATURATED &&
+      is_depth_bound(&all))
+    status = look_deeper(&all, &is_deeper);
+  if (is_deeper) out_report->stop = EG_STOP_DEPTH_LIMIT;
+  release(&all);
+  return status;
+}
+
+// ---- reports --------------------------------------------------------------------
+
+void eg_saturation_report_deinit(eg_saturation_report *report) {
+  eg_free(report->alloc, report->rules, report->rule_count, sizeof *report->rules);
+  report->rules = NULL;
+  report->rule_count = 0;
+}
+
+#define STOP_NAME(id, name, words) name,
+const char *eg_stop_name(eg_stop stop) {
+  static const char *const names[] = {EG_STOP_LIST(STOP_NAME)};
+  return names[stop];
+}
+
+#define STOP_WORDS(id, name, words) words,
+const char *eg_stop_words(eg_stop stop) {
+  static const char *const all[] = {EG_STOP_LIST(STOP_WORDS)};
+  return all[stop];
+}
+
+const char *eg_proven_over(eg_stop stop) {
+  return stop == EG_STOP_SATURATED ? "all variants" : "variants reached";
+}

@@ -1,0 +1,47 @@
+// Which rules are searched in an iteration, and how many matches each may have.
+//
+// Back-off: a rule with more than match_limit << bans matches loses them all and rests
+// for ban_length << bans iterations. Before saturation is believed, every resting rule
+// gets its turn. As egg's BackoffScheduler (run.rs).
+//
+// Yield: as back-off, but matches are weighed by what the rule has made of them so far. A
+// rule that mostly finds terms which are there already, and unites their classes, is
+// cheap however often it matches; one that adds twice as many nodes as the mean of all
+// rules gets half the limit.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_SCHEDULER_H
+#define EG_REWRITES_SCHEDULER_H
+
+#include "rewrites/saturation/saturate.h"
+
+typedef struct eg_schedule_entry {
+  eg_rule_policy policy;
+  uint32_t bans;
+  uint64_t banned_until; // first iteration in which it may run again
+} eg_schedule_entry;
+
+typedef struct eg_schedule {
+  egraph_allocator alloc;
+  eg_scheduler kind;
+  uint32_t match_limit, ban_length;
+  eg_schedule_entry *entries; // [count]
+  uint32_t *order;            // [count]
+  uint32_t count;
+} eg_schedule;
+
+egraph_status eg_schedule_init(eg_schedule *schedule, egraph_allocator alloc,
+                               const eg_saturation_options *options, uint32_t count);
+void eg_schedule_deinit(eg_schedule *schedule);
+bool eg_schedule_allows(const eg_schedule *schedule, uint32_t rule, uint64_t iteration);
+/// The rules, by falling priority: [count].
+const uint32_t *eg_schedule_order(const eg_schedule *schedule);
+/// Most matches the rule may have now; `stats` [count]: what all did so far.
+uint64_t eg_schedule_limit(const eg_schedule *schedule, uint32_t rule,
+                           const eg_rule_stats *stats);
+/// To be called when it has more.
+void eg_schedule_ban(eg_schedule *schedule, uint32_t rule, uint64_t iteration);
+/// Asked after an iteration without change: false when a rule rested in it; then the
+/// first of them may run next.
+bool eg_schedule_can_stop(eg_schedule *schedule, uint64_t iteration);
+
+#endif

@@ -1,0 +1,86 @@
+// The e-graph of a tensor program: the engine with operators from the table, attribute
+// lists as payloads, and an analysis that knows every class's type, whether it needs
+// weights only, and splat values.
+//
+// Leaves are INPUT and WEIGHT nodes named after the graph's values; a node with several
+// results is a tuple class whose results are PART nodes. Every term is type-checked when
+// it is added, so an ill-typed right side of a rule never enters. Two classes of
+// different type can not be united (EGRAPH_E_TYPE names the rule: it is unsound).
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_TENSOR_EGRAPH_H
+#define EG_REWRITES_TENSOR_EGRAPH_H
+
+#include "egraph/engine.h"
+#include "pcg/graph/graph.h"
+
+/// What is known of a class. Types are plain in layout: memory formats are chosen by
+/// extraction. A node of split, top-k, or of an opaque operator with other than one
+/// result makes a tuple; PART nodes take its results.
+typedef struct eg_tensor_fact {
+  bool typed;   // false: result of an opaque node that nobody knows; no rule applies
+  eg_type type; // typed, not a tuple
+  // Tuple: [part_count], owned by the e-graph; equal lists have one address.
+  const eg_type *parts;
+  uint32_t part_count; // 0: not a tuple
+  bool weight_only;    // computed from weights and fills alone
+  bool splat; // every element (of every part) equals splat_value (known data or fill)
+  double splat_value;
+  bool is_unloaded; // of a node of the seed: ONNX Runtime has no kernel for it
+  bool is_sealed;   // rules do not look into the class: eg_tensor_egraph_seal
+} eg_tensor_fact;
+
+/// True for a result of an opaque tuple whose type is not known.
+bool eg_tensor_part_is_unknown(const eg_type *part);
+
+typedef struct eg_tensor_egraph eg_tensor_egraph;
+
+/// Seeds an e-graph with a graph (kept by reference: it must live as long). Roots are its
+/// outputs, in order.
+egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
+                                      const eg_graph *graph, eg_tensor_egraph **out);
+void eg_tensor_egraph_destroy(eg_tensor_egraph *egraph);
+egraph_allocator eg_tensor_egraph_allocator(const eg_tensor_egraph *egraph);
+
+eg_engine *eg_tensor_egraph_engine(eg_tensor_egraph *egraph);
+const eg_engine *eg_tensor_egraph_engine_of(const eg_tensor_egraph *egraph);
+const eg_graph *eg_tensor_egraph_graph(const eg_tensor_egraph *egraph);
+eg_attr_pool *eg_tensor_egraph_attrs(eg_tensor_egraph *egraph);
+/// Attributes by payload of a node.
+const eg_attrs *eg_tensor_egraph_attrs_at(const eg_tensor_egraph *egraph,
+                                          uint32_t payload);
+const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
+                                            eg_class class);
+/// The class of the i-th graph output; of a graph value.
+eg_class eg_tensor_egraph_root(const eg_tensor_egraph *egraph, uint32_t output);
+eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value value);
+/// The value that an e-node of the seed stands for (the first one where the graph has
+/// equal nodes; of a tuple, its first result). False for what rules have made. O(log
+/// nodes).
+bool eg_tensor_egraph_seed_value(const eg_tensor_egraph *egraph, eg_node node,
+                                 eg_value *out);
+/// From now on patterns match a class as a root or as an operand, never below a root, so
+/// that no rule joins what makes the value with what uses it. What becomes equal to it is
+/// sealed, too. Rebuild afterwards. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class);
+/// From now on no node enters that ONNX Runtime's CPU provider would not load in a
+/// written model (pcg/onnx/onnx_runtime.h): a graph that it loads stays one. Nothing
+/// happens where a node of the seed is of that kind.
+void eg_tensor_egraph_restrict(eg_tensor_egraph *egraph);
+/// Adds an operator node (attributes are interned), checked by the analysis.
+egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *attrs,
+                                   const eg_class *children, uint32_t count,
+                                   uint32_t reason, eg_class *out);
+/// The fact that a node would have: what the analysis computes when it is added.
+/// Fails with EGRAPH_E_TYPE.
+egraph_status eg_tensor_egraph_infer(eg_tensor_egraph *egraph, const eg_attrs *attrs,
+                                     const eg_tensor_fact *const *children,
+                                     uint32_t count, eg_tensor_fact *out);
+/// True when the two have the same type or the same types of parts; unknown
+/// types agree with all.
+bool eg_tensor_fact_same_type(const eg_tensor_fact *a, const eg_tensor_fact *b);
+/// Appends the type: "float32[2,3]", "(float32[1], int64[1])" for a tuple, or "unknown".
+egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact);
+/// Bytes held by engine, attributes and facts.
+size_t eg_tensor_egraph_bytes(const eg_tensor_egraph *egraph);
+
+#endif

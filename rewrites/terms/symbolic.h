@@ -1,0 +1,58 @@
+// Saturation of plain terms: heads are any atoms, with any number of operands, and mean
+// nothing. The same engine, matcher, loop and budgets as for tensors, without types.
+//
+//   (egraph-rules 1 symbolic)
+//   (rule distribute (lhs (* ?a (+ ?b ?c))) (rhs (+ (* ?a ?b) (* ?a ?c))) both-ways)
+//
+// A rule has as many left as right sides (two or more: a multi-pattern); a single left
+// side may be a bare variable and then matches every class. (source "...") is optional.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_SYMBOLIC_H
+#define EG_REWRITES_SYMBOLIC_H
+
+#include "rewrites/saturation/saturate.h"
+
+typedef struct eg_symbolic eg_symbolic;
+
+egraph_status eg_symbolic_create(const egraph_allocator *alloc, eg_symbolic **out);
+void eg_symbolic_destroy(eg_symbolic *symbolic);
+
+/// Adds the rules of a text. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy" and
+/// then adds none of them.
+egraph_status eg_symbolic_add_rules(eg_symbolic *symbolic, const char *file,
+                                    const char *text, size_t size);
+uint32_t eg_symbolic_rule_count(const eg_symbolic *symbolic);
+
+/// Adds one term without variables.
+egraph_status eg_symbolic_add_term(eg_symbolic *symbolic, const char *file,
+                                   const char *text, size_t size, eg_class *out);
+/// As eg_saturate; report->rules is indexed by rule. options->use_rule is heeded,
+/// multi_depth is not.
+egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
+                                   const eg_saturation_options *options,
+                                   eg_saturation_report *out_report);
+
+/// Appends the smallest term of a class, and counts its nodes (each occurrence). Clean
+/// e-graph. O(nodes) in practice. Fails with EGRAPH_E_UNSUPPORTED when it has more than
+/// EG_SYMBOLIC_MAX_PRINTED nodes.
+egraph_status eg_symbolic_smallest(const eg_symbolic *symbolic, eg_class class,
+                                   eg_text *out, uint64_t *out_size);
+enum { EG_SYMBOLIC_MAX_PRINTED = 1 << 20 };
+
+/// Saves the terms, what is known of them, and which rules there are; see
+/// egraph/snapshot.h. pop drops the rules that came since; symbols keep their numbers.
+/// (The engine's own push and pop are not to be mixed with these.)
+egraph_status eg_symbolic_push(eg_symbolic *symbolic);
+egraph_status eg_symbolic_pop(eg_symbolic *symbolic);
+egraph_status eg_symbolic_drop(eg_symbolic *symbolic);
+
+eg_engine *eg_symbolic_engine(eg_symbolic *symbolic);
+const eg_engine *eg_symbolic_engine_of(const eg_symbolic *symbolic);
+/// The number of a symbol, which is new or known; no node is added. Fails with
+/// EGRAPH_E_ARGUMENT when the text is no symbol (blanks, brackets, quotes, a variable),
+/// EGRAPH_E_UNSUPPORTED (too many symbols), EGRAPH_E_MEMORY. O(length) expected.
+egraph_status eg_symbolic_symbol(eg_symbolic *symbolic, const char *text, uint32_t *out);
+/// The atom that an operator number of the engine stands for.
+const char *eg_symbolic_atom(const eg_symbolic *symbolic, uint32_t op);
+
+#endif

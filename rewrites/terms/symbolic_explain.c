@@ -1,0 +1,164 @@
+// Replaying goes through the applications once, in their order. Each makes both sides of
+// its rule from the terms of the classes that its variables had; what the search knew to
+// be equal to the left side then follows by congruence from the applications before.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/terms/symbolic_explain.h"
+
+#include "rewrites/terms/symbolic_rules.h"
+
+enum { ROOT_SHIFT = 20, MAX_ROOTS = (1 << 11) - 1 };
+
+struct eg_symbolic_explainer {
+  eg_symbolic *symbolic;
+  egraph_allocator alloc;
+  eg_explainer *closure;
+  eg_log_reader reader;
+  size_t next; // application
+  eg_u32s built, operands;
+};
+
+// ---- keeping ---------------------------------------------------------------------
+
+egraph_status eg_symbolic_keep_explanations(eg_symbolic *symbolic) {
+  return eg_engine_start_log(eg_symbolic_engine(symbolic), EG_REASON_SEED);
+}
+
+// ---- explainers ------------------------------------------------------------------
+
+egraph_status eg_symbolic_explainer_create(const egraph_allocator *allocator,
+                                           eg_symbolic *symbolic,
+                                           eg_symbolic_explainer **out) {
+  const eg_engine *engine = eg_symbolic_engine(symbolic);
+  if (!eg_engine_has_log(engine))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "no explanations are kept of this e-graph; ask for them before the "
+                   "first term is added");
+  egraph_allocator alloc = eg_allocator_or_heap(allocator);
+  eg_symbolic_explainer *explainer;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *explainer, &explainer));
+  egraph_status status = eg_explainer_create(&alloc, &explainer->closure);
+  if (status != EGRAPH_OK) {
+    eg_free(alloc, explainer, 1, sizeof *explainer);
+    return status;
+  }
+  explainer->symbolic = symbolic;
+  explainer->alloc = alloc;
+  eg_log_reader_init(&explainer->reader, engine, explainer->closure, alloc);
+  eg_u32s_init(&explainer->built, alloc);
+  eg_u32s_init(&explainer->operands, alloc);
+  *out = explainer;
+  return EGRAPH_OK;
+}
+
+void eg_symbolic_explainer_destroy(eg_symbolic_explainer *explainer) {
+  if (explainer == NULL) return;
+  eg_explainer_destroy(explainer->closure);
+  eg_log_reader_deinit(&explainer->reader);
+  eg_u32s_deinit(&explainer->built);
+  eg_u32s_deinit(&explainer->operands);
+  eg_free(explainer->alloc, explainer, 1, sizeof *explainer);
+}
+
+size_t eg_symbolic_explainer_bytes(const eg_symbolic_explainer *explainer) {
+  size_t words = explainer->reader.terms.cap + explainer->reader.kids.cap +
+                 explainer->built.cap + explainer->operands.cap;
+  return sizeof *explainer + words * sizeof(uint32_t) +
+         eg_explainer_bytes(explainer->closure);
+}
+
+// ---- terms -----------------------------------------------------------------------
+
+/// Makes the terms of a pattern; `vars` are the classes of its variables.
+static egraph_status build(eg_symbolic_explainer *explainer, const eg_pattern_term *terms,
+                           uint32_t count, const uint32_t *children,
+                           const uint32_t *vars) {
+  EG_TRY(eg_u32s_resize(&explainer->built, count));
+  uint32_t *built = explainer->built.data;
+  for (uint32_t i = 0; i < count; i++) {
+    const eg_pattern_term *term = &terms[i];
+    if (term->kind == EG_PATTERN_VAR) {
+      eg_class class = {vars[term->var]};
+      EG_TRY(eg_log_reader_term(&explainer->reader, class, &built[i]));
+      continue;
+    }
+    EG_TRY(eg_u32s_resize(&explainer->operands, term->arity));
+    for (uint32_t k = 0; k < term->arity; k++)
+      explainer->operands.data[k] = built[children[term->children + k]];
+    eg_ground ground = {
+        .op = term->op, .arity = term->arity, .children = explainer->operands.data};
+    EG_TRY(eg_explainer_add(explainer->closure, &ground, &built[i]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status read_one(eg_symbolic_explainer *explainer, const char *file,
+                              const char *text, size_t size, eg_arena *arena,
+                              eg_symbolic_terms *terms, uint32_t *out_term) {
+  eg_sexpr forms;
+  uint32_t root;
+  EG_TRY(eg_sexpr_parse(arena, file, text, size, &forms));
+  if (forms.count != 1)
+    return EG_FAIL(EGRAPH_E_PARSE, "%s: one term is wanted, but there are %u", file,
+                   forms.count);
+  EG_TRY(eg_symbolic_read_term(eg_symbolic_atoms(explainer->symbolic), file,
+                               &forms.children[0], EG_SYMBOLIC_NONE, terms, &root));
+  EG_TRY(build(explainer, terms->terms.data, (uint32_t)terms->terms.len,
+               terms->children.data, NULL));
+  *out_term = explainer->built.data[root];
+  return EGRAPH_OK;
+}
+
+egraph_status eg_symbolic_explainer_read(eg_symbolic_explainer *explainer,
+                                         const char *file, const char *text, size_t size,
+                                         uint32_t *out_term) {
+  eg_arena arena;
+  eg_symbolic_terms terms;
+  eg_arena_init(&arena, explainer->alloc);
+  eg_symbolic_terms_init(&terms, explainer->alloc);
+  egraph_status status = read_one(explainer, file, text, size, &arena, &terms, out_term);
+  eg_symbolic_terms_deinit(&terms);
+  eg_arena_deinit(&arena);
+  return status;
+}
+
+egraph_status eg_symbolic_explainer_class(eg_symbolic_explainer *explainer,
+                                          eg_class class, uint32_t *out_term) {
+  return eg_log_reader_term(&explainer->reader, class, out_term);
+}
+
+// ---- replaying -------------------------------------------------------------------
+
+static egraph_status state_application(eg_symbolic_explainer *explainer,
+                                       const uint32_t *words) {
+  const eg_symbolic_rule *rule = eg_symbolic_rule_at(explainer->symbolic, words[0]);
+  if (words[0] >> ROOT_SHIFT != 0 || rule->root_count > MAX_ROOTS)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "explanations name at most 2^20 rules, with %d left sides each",
+                   (int)MAX_ROOTS);
+  EG_TRY(build(explainer, rule->terms, rule->term_count, rule->children, words + 1));
+  for (uint32_t root = 0; root < rule->root_count; root++)
+    EG_TRY(eg_explainer_state(explainer->closure, explainer->built.data[rule->lhs[root]],
+                              explainer->built.data[rule->rhs[root]],
+                              root << ROOT_SHIFT | words[0]));
+  explainer->next += 1 + rule->var_count;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_symbolic_explainer_explain(eg_symbolic_explainer *explainer,
+                                            uint32_t from, uint32_t to, size_t max_words,
+                                            eg_explanation *out) {
+  size_t count;
+  const uint32_t *notes =
+      eg_engine_notes(eg_symbolic_engine_of(explainer->symbolic), &count);
+  EG_TRY(eg_log_reader_state(&explainer->reader));
+  while (explainer->next < count && !eg_explainer_are_equal(explainer->closure, from, to))
+    EG_TRY(state_application(explainer, notes + explainer->next));
+  return eg_explainer_explain(explainer->closure, from, to, max_words, out);
+}
+
+bool eg_symbolic_reason_of(uint32_t reason, uint32_t *out_rule, uint32_t *out_root) {
+  if (reason == EG_REASON_SEED) return false;
+  *out_rule = reason & ((UINT32_C(1) << ROOT_SHIFT) - 1);
+  *out_root = reason >> ROOT_SHIFT;
+  return true;
+}

@@ -1,0 +1,61 @@
+// Why two plain terms are equal: as a sequence of rule applications that turns one into
+// the other.
+//
+// On or off per e-graph. When on, an e-graph keeps which rule was applied with which
+// classes for its variables, wherever that changed something, and which term each class
+// was made by. An explainer replays that: every application is an equation between two
+// ground terms, the left and the right side of the rule. It ends with the first equations
+// that make the two terms equal.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_REWRITES_SYMBOLIC_EXPLAIN_H
+#define EG_REWRITES_SYMBOLIC_EXPLAIN_H
+
+#include "egraph/explain_log.h"
+#include "rewrites/terms/symbolic.h"
+
+/// Fails with EGRAPH_E_ARGUMENT when terms were added already.
+egraph_status eg_symbolic_keep_explanations(eg_symbolic *symbolic);
+
+/// Follows an e-graph, which is borrowed and may grow meanwhile, but not go back to a
+/// saved state.
+typedef struct eg_symbolic_explainer eg_symbolic_explainer;
+
+/// Fails with EGRAPH_E_ARGUMENT when no explanations are kept, EGRAPH_E_MEMORY.
+egraph_status eg_symbolic_explainer_create(const egraph_allocator *alloc,
+                                           eg_symbolic *symbolic,
+                                           eg_symbolic_explainer **out);
+void eg_symbolic_explainer_destroy(eg_symbolic_explainer *explainer);
+/// Bytes held now; they grow with what was replayed.
+size_t eg_symbolic_explainer_bytes(const eg_symbolic_explainer *explainer);
+
+/// The number of a term without variables, which the e-graph need not have. Fails as
+/// eg_symbolic_add_term. After EGRAPH_E_MEMORY, here and below, an explainer can only be
+/// destroyed.
+egraph_status eg_symbolic_explainer_read(eg_symbolic_explainer *explainer,
+                                         const char *file, const char *text, size_t size,
+                                         uint32_t *out_term);
+/// The number of the term that made a class.
+egraph_status eg_symbolic_explainer_class(eg_symbolic_explainer *explainer,
+                                          eg_class class, uint32_t *out_term);
+/// As eg_explainer_explain; reasons are numbers for eg_symbolic_reason_of. O(what was
+/// applied until the terms became equal), less what was replayed before.
+egraph_status eg_symbolic_explainer_explain(eg_symbolic_explainer *explainer,
+                                            uint32_t from, uint32_t to, size_t max_words,
+                                            eg_explanation *out);
+
+/// The rule of a reason, and which of its left sides. False: the terms were united by the
+/// caller.
+bool eg_symbolic_reason_of(uint32_t reason, uint32_t *out_rule, uint32_t *out_root);
+/// Replays an explanation with the checker of egraph/explain_check.h: every step is an
+/// instance of its rule, or a union of the log. Fails with EGRAPH_E_INTERNAL otherwise.
+egraph_status eg_symbolic_check_explanation(const egraph_allocator *alloc,
+                                            const eg_symbolic *symbolic,
+                                            const eg_explanation *explanation);
+
+/// Appends a term as text. Fails with EGRAPH_E_UNSUPPORTED when it has more than
+/// EG_SYMBOLIC_MAX_PRINTED nodes, each occurrence counted.
+egraph_status eg_symbolic_print_ground(const eg_symbolic *symbolic,
+                                       const eg_ground_terms *terms, uint32_t term,
+                                       eg_text *out);
+
+#endif

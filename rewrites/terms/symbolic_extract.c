@@ -1,0 +1,134 @@
+// The smallest term of a class: costs go up from the leaves through a queue of nodes,
+// each node again whenever an operand became cheaper. Sizes only fall and are integers,
+// so it ends; ties are won by the first node found, so it is deterministic.
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrites/terms/symbolic.h"
+
+EG_VEC_DEFINE(node_vec, eg_node);
+
+typedef struct best {
+  uint64_t size; // UINT64_MAX: none known
+  eg_node node;
+} best;
+EG_VEC_DEFINE(best_vec, best);
+
+typedef struct search {
+  const eg_engine *engine;
+  best_vec best; // by class id
+  node_vec queue;
+  size_t next;
+} search;
+
+static uint64_t size_of(const search *s, eg_node node) {
+  eg_term term = eg_engine_term(s->engine, node);
+  uint64_t total = 1;
+  for (uint32_t i = 0; i < term.arity; i++) {
+    uint64_t size = s->best.data[term.children[i].id].size;
+    if (size > UINT64_MAX - 1 - total) return UINT64_MAX;
+    total += size;
+  }
+  return total;
+}
+
+static egraph_status push_parents(search *s, eg_class class) {
+  for (eg_parent p = eg_engine_parents(s->engine, class); p.node.id != EG_NODE_NONE.id;
+       p = eg_engine_next_parent(s->engine, p))
+    EG_TRY(node_vec_push(&s->queue, p.node));
+  return EGRAPH_OK;
+}
+
+static egraph_status improve(search *s, eg_node node) {
+  eg_class class = eg_engine_class_of(s->engine, node);
+  best *known = &s->best.data[class.id];
+  uint64_t size = size_of(s, node);
+  if (size >= known->size) return EGRAPH_OK;
+  *known = (best){.size = size, .node = node};
+  return push_parents(s, class);
+}
+
+// Drops the part of the queue that was read, when it is most of it.
+static void compact(search *s) {
+  if (s->next < 1024 || s->next < s->queue.len / 2) return;
+  memmove(s->queue.data, s->queue.data + s->next,
+          (s->queue.len - s->next) * sizeof *s->queue.data);
+  s->queue.len -= s->next;
+  s->next = 0;
+}
+
+static egraph_status find_sizes(search *s) {
+  uint32_t limit = eg_engine_class_limit(s->engine);
+  EG_TRY(best_vec_resize(&s->best, limit));
+  for (uint32_t i = 0; i < limit; i++)
+    s->best.data[i] = (best){.size = UINT64_MAX, .node = EG_NODE_NONE};
+  for (eg_node node = eg_engine_first_node(s->engine); node.id != EG_NODE_NONE.id;
+       node = eg_engine_next_node(s->engine, node))
+    if (eg_engine_term(s->engine, node).arity == 0) EG_TRY(improve(s, node));
+  while (s->next < s->queue.len) {
+    EG_TRY(improve(s, s->queue.data[s->next++]));
+    compact(s);
+  }
+  return EGRAPH_OK;
+}
+
+// ---- printing --------------------------------------------------------------------
+
+typedef struct frame {
+  eg_node node;
+  uint32_t next; // operand
+} frame;
+EG_VEC_DEFINE(frame_vec, frame);
+
+static egraph_status open_class(const eg_symbolic *symbolic, const search *s,
+                                eg_class class, frame_vec *stack, eg_text *out) {
+  eg_node node = s->best.data[eg_engine_find(s->engine, class).id].node;
+  eg_term term = eg_engine_term(s->engine, node);
+  const char *atom = eg_symbolic_atom(symbolic, term.op);
+  if (term.arity == 0) return eg_text_append(out, atom);
+  EG_TRY(eg_text_printf(out, "(%s", atom));
+  return frame_vec_push(stack, (frame){.node = node});
+}
+
+// Terms can be deeper than any call stack, so the stack is a vector.
+static egraph_status print_best(const eg_symbolic *symbolic, const search *s,
+                                eg_class class, frame_vec *stack, eg_text *out) {
+  EG_TRY(open_class(symbolic, s, class, stack, out));
+  while (stack->len > 0) {
+    frame *top = &stack->data[stack->len - 1];
+    eg_term term = eg_engine_term(s->engine, top->node);
+    if (top->next == term.arity) {
+      EG_TRY(eg_text_append(out, ")"));
+      stack->len--;
+      continue;
+    }
+    EG_TRY(eg_text_append(out, " "));
+    EG_TRY(open_class(symbolic, s, term.children[top->next++], stack, out));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status extract(const eg_symbolic *symbolic, search *s, eg_class class,
+                             eg_text *out, uint64_t *out_size) {
+  EG_TRY(find_sizes(s));
+  uint64_t size = s->best.data[eg_engine_find(s->engine, class).id].size;
+  *out_size = size;
+  if (size > EG_SYMBOLIC_MAX_PRINTED)
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "the smallest term has %llu nodes; at most %d are written",
+                   (unsigned long long)size, EG_SYMBOLIC_MAX_PRINTED);
+  frame_vec stack;
+  frame_vec_init(&stack, s->best.alloc);
+  egraph_status status = print_best(symbolic, s, class, &stack, out);
+  frame_vec_deinit(&stack);
+  return status;
+}
+
+egraph_status eg_symbolic_smallest(const eg_symbolic *symbolic, eg_class class,
+                                   eg_text *out, uint64_t *out_size) {
+  search s = {.engine = eg_symbolic_engine_of(symbolic)};
+  best_vec_init(&s.best, out->chars.alloc);
+  node_vec_init(&s.queue, out->chars.alloc);
+  egraph_status status = extract(symbolic, &s, class, out, out_size);
+  best_vec_deinit(&s.best);
+  node_vec_deinit(&s.queue);
+  return status;
+}
