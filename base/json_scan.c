@@ -78,7 +78,7 @@ static egraph_status refill(eg_json_scan *scan) {
   return EGRAPH_OK;
 }
 
-static inline egraph_status fill(eg_json_scan *scan) {
+static inline egraph_status fill_buffer(eg_json_scan *scan) {
   if (scan->end - scan->at >= TOKEN || scan->ended) return EGRAPH_OK;
   return refill(scan);
 }
@@ -86,7 +86,7 @@ static inline egraph_status fill(eg_json_scan *scan) {
 // Skips blanks; *out is the next byte, 0 at the end of the file.
 static egraph_status peek(eg_json_scan *scan, char *out) {
   for (;;) {
-    EG_TRY(fill(scan));
+    EG_TRY(fill_buffer(scan));
     char c = scan->buffer[scan->at];
     if (c != ' ' && c != '\n' && c != '\r' && c != '\t') {
       *out = c;
@@ -141,7 +141,7 @@ static egraph_status read_string(eg_json_scan *scan, char *text, size_t size) {
   size_t length = 0;
   bool escaped = false;
   for (scan->at++;; scan->at++) {
-    EG_TRY(fill(scan));
+    EG_TRY(fill_buffer(scan));
     char c = scan->buffer[scan->at];
     if (scan->at >= scan->end || (unsigned char)c < ' ')
       return fail_at(scan, "the end of a string");
@@ -209,7 +209,7 @@ static egraph_status read_escape(eg_json_scan *scan, eg_chars *out) {
 static egraph_status read_text(eg_json_scan *scan, eg_chars *out) {
   out->len = 0;
   for (scan->at++;;) {
-    EG_TRY(fill(scan));
+    EG_TRY(fill_buffer(scan));
     char c = scan->buffer[scan->at];
     if (scan->at >= scan->end || (unsigned char)c < ' ')
       return fail_at(scan, "the end of a string");
@@ -309,7 +309,7 @@ egraph_status eg_json_scan_double(eg_json_scan *scan, double *out) {
   EG_TRY(peek(scan, &c));
   if (c != '-' && !is_digit(c)) return fail_at(scan, "a number");
   for (; length + 1 < NUMBER; scan->at++) {
-    EG_TRY(fill(scan));
+    EG_TRY(fill_buffer(scan));
     c = scan->buffer[scan->at];
     if (c == '\0' || (!is_digit(c) && strchr("+-.eE", c) == NULL)) break;
     text[length++] = c;
@@ -325,7 +325,7 @@ egraph_status eg_json_scan_double(eg_json_scan *scan, double *out) {
 // Numbers that nobody reads are not checked beyond their characters.
 static egraph_status skip_number(eg_json_scan *scan) {
   for (;; scan->at++) {
-    EG_TRY(fill(scan));
+    EG_TRY(fill_buffer(scan));
     char c = scan->buffer[scan->at];
     if (c == '\0' || (!is_digit(c) && strchr("+-.eE", c) == NULL)) return EGRAPH_OK;
   }

@@ -224,7 +224,7 @@ static egraph_status note_step(void *user, const eg_step_report *report) {
   return EGRAPH_OK;
 }
 
-static void fill(const char *name, const eg_tensor *tensor) {
+static void fill_tensor(const char *name, const eg_tensor *tensor) {
   if (strcmp(name, "learning_rate") == 0 || strcmp(name, "step") == 0)
     eg_tensor_set_double(tensor, 0, name[0] == 's' ? 1 : 1e-3);
   else if (name[0] == 'x' || strcmp(name, "target") == 0)
@@ -233,7 +233,7 @@ static void fill(const char *name, const eg_tensor *tensor) {
     eg_weight_draw(name, 1, tensor);
 }
 
-static egraph_status run(const bench *b, timed *t) {
+static egraph_status run_plan(const bench *b, timed *t) {
   const eg_graph *graph = t->plan.graph;
   uint32_t count = eg_graph_input_count(graph), made = 0;
   eg_tensor inputs[MAX_INPUTS], *outputs = NULL;
@@ -246,7 +246,7 @@ static egraph_status run(const bench *b, timed *t) {
     status = eg_alloc(b->heap, eg_type_bytes(&info->type), 1, &data);
     if (status != EGRAPH_OK) break;
     inputs[made].data = data;
-    fill(info->name, &inputs[made]);
+    fill_tensor(info->name, &inputs[made]);
   }
   if (status == EGRAPH_OK) {
     const eg_plan_run what = {.rank = EG_RANK_OPTIONS_DEFAULT,
@@ -267,7 +267,7 @@ static egraph_status run(const bench *b, timed *t) {
 static egraph_status run_in_turn(const bench *b, timed *all) {
   for (uint32_t round = 0; round < b->rounds; round++)
     for (int v = 0; v < VARIANTS; v++)
-      EG_TRY(run(b, &all[v]));
+      EG_TRY(run_plan(b, &all[v]));
   return EGRAPH_OK;
 }
 

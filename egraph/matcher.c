@@ -246,7 +246,7 @@ bool eg_pattern_head(const eg_engine *engine, const eg_pattern_term *term,
   return term->exact && eg_engine_find_head(engine, head, out);
 }
 
-static egraph_status prepare(eg_cursor *c) {
+static egraph_status prepare_cursor(eg_cursor *c) {
   const eg_matcher *program = c->program;
   const eg_pattern *pattern = &program->pattern;
   eg_arena *arena = &c->arena;
@@ -279,7 +279,7 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
                         .search = *search,
                         .part = part};
   eg_arena_init(&cursor->arena, alloc);
-  egraph_status status = prepare(cursor);
+  egraph_status status = prepare_cursor(cursor);
   if (status != EGRAPH_OK) {
     eg_cursor_destroy(cursor);
     return status;

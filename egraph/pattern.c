@@ -60,7 +60,7 @@ static egraph_status copy_pattern(eg_matcher *program, const eg_pattern *pattern
                     sizeof *pattern->roots, &copy->roots);
 }
 
-static egraph_status prepare(eg_compiler *c, eg_matcher *program) {
+static egraph_status prepare_program(eg_compiler *c, eg_matcher *program) {
   const eg_pattern *pattern = &program->pattern;
   size_t terms = pattern->term_count, arity_sum = 0;
   for (size_t t = 0; t < terms; t++)
@@ -135,7 +135,7 @@ static egraph_status compile(eg_matcher *program, const eg_pattern *pattern) {
   eg_compiler c;
   EG_TRY(check_pattern(pattern));
   EG_TRY(copy_pattern(program, pattern));
-  EG_TRY(prepare(&c, program));
+  EG_TRY(prepare_program(&c, program));
   EG_TRY(order_terms(&c));
   EG_TRY(eg_compiler_make_plans(&c));
   for (uint32_t i = 0; i < c.order_count; i++) {

@@ -27,7 +27,7 @@ static egraph_status build(egraph_terms *terms, egraph_class *out_sum) {
   return status;
 }
 
-static egraph_status run(egraph_terms *terms) {
+static egraph_status saturate_terms(egraph_terms *terms) {
   egraph_class sum, doubled;
   egraph_terms_report report;
   uint64_t matches;
@@ -52,7 +52,7 @@ static egraph_status run(egraph_terms *terms) {
 int main(void) {
   egraph_terms *terms = NULL;
   egraph_status status = egraph_terms_create(NULL, &terms);
-  if (status == EGRAPH_OK) status = run(terms);
+  if (status == EGRAPH_OK) status = saturate_terms(terms);
   if (status != EGRAPH_OK) fprintf(stderr, "%s\n", egraph_last_error());
   egraph_terms_destroy(terms);
   return status == EGRAPH_OK ? 0 : 1;

@@ -109,7 +109,7 @@ static void print_exchange(void *user, const egraph_plan_exchange *exchange) {
          exchange->kind, exchange->axis, exchange->bytes);
 }
 
-static egraph_status run(const egraph_graph *graph, egraph_plan **plan) {
+static egraph_status plan_step(const egraph_graph *graph, egraph_plan **plan) {
   egraph_options options = egraph_options_default();
   egraph_target target = egraph_target_default();
   egraph_training training = egraph_training_default();
@@ -142,7 +142,7 @@ int main(void) {
   egraph_plan *plan = NULL;
   egraph_status status = egraph_graph_create(NULL, &graph);
   if (status == EGRAPH_OK) status = build(graph);
-  if (status == EGRAPH_OK) status = run(graph, &plan);
+  if (status == EGRAPH_OK) status = plan_step(graph, &plan);
   if (status != EGRAPH_OK) fprintf(stderr, "%s\n", egraph_last_error());
   egraph_plan_destroy(plan);
   egraph_graph_destroy(graph);

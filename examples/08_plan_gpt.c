@@ -112,7 +112,7 @@ static void add_exchange(void *user, const egraph_plan_exchange *e) {
   }
 }
 
-static egraph_status run(const egraph_graph *graph, const char *machine) {
+static egraph_status plan_step(const egraph_graph *graph, const char *machine) {
   egraph_options options = egraph_options_default();
   egraph_target target = egraph_target_default();
   egraph_training training = egraph_training_default();
@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
   builder b = {.made = 0};
   egraph_status status = egraph_graph_create(NULL, &b.graph);
   if (status == EGRAPH_OK) status = build(&b);
-  if (status == EGRAPH_OK) status = run(b.graph, argc > 1 ? argv[1] : "dgx-h100*8");
+  if (status == EGRAPH_OK) status = plan_step(b.graph, argc > 1 ? argv[1] : "dgx-h100*8");
   if (status != EGRAPH_OK) fprintf(stderr, "%s\n", egraph_last_error());
   egraph_graph_destroy(b.graph);
   return status == EGRAPH_OK ? 0 : 1;

@@ -34,7 +34,7 @@ static egraph_status rotating_block(eg_rig *rig, size_t bytes, void **out) {
 
 // ---- operands -------------------------------------------------------------------
 
-static void fill(const eg_tensor *tensor, double value) {
+static void fill_tensor(const eg_tensor *tensor, double value) {
   int64_t elements = eg_type_elements(&tensor->type);
   for (int64_t i = 0; i < elements; i++)
     eg_tensor_set_double(tensor, i, value);
@@ -48,7 +48,8 @@ static void draw_plain(const eg_rig *rig, uint32_t index, const eg_tensor *tenso
   eg_tensor head = *tensor;
   if (elements > DRAWN_ELEMENTS) head.type = eg_type_of(tensor->type.dtype, 1, &drawn);
   if (rig->spec->attrs->op == EG_OP_POW && index == 1)
-    fill(&head, 2); // the exponent graphs are full of; others cost more than a product
+    fill_tensor(&head,
+                2); // the exponent graphs are full of; others cost more than a product
   else if (eg_spec_is_weight(rig->spec, index))
     eg_weight_draw("weight", index, &head);
   else

@@ -224,7 +224,7 @@ static egraph_status run_phase(eg_rank_program *p, uint32_t from, uint32_t to) {
   return status == EGRAPH_OK ? end : status;
 }
 
-static egraph_status run(eg_rank_program *p, const eg_tensor *inputs) {
+static egraph_status run_program(eg_rank_program *p, const eg_tensor *inputs) {
   if (!p->is_loaded) return EG_FAIL(EGRAPH_E_ARGUMENT, "the weights are not loaded yet");
   uint32_t input_count = eg_graph_input_count(p->plan->graph);
   EG_TRY(begin_sums(p));
@@ -241,7 +241,7 @@ static egraph_status run(eg_rank_program *p, const eg_tensor *inputs) {
 }
 
 egraph_status eg_rank_program_run(eg_rank_program *p, const eg_tensor *inputs) {
-  return end_all(p->channel, run(p, inputs));
+  return end_all(p->channel, run_program(p, inputs));
 }
 
 // ---- figures ----------------------------------------------------------------------

@@ -66,8 +66,8 @@ egraph_status eg_rank_room_in(const eg_rank_program *p, uint32_t state, size_t *
 
 /// Cut out of the tensor, reordered, uploaded: each where it is needed, the last one to
 /// `to`.
-static egraph_status take(eg_rank_program *p, uint32_t state, const eg_tensor *tensor,
-                          char *room, void *to) {
+static egraph_status take_tensor(eg_rank_program *p, uint32_t state,
+                                 const eg_tensor *tensor, char *room, void *to) {
   const eg_type *stored = &p->states[state].type;
   eg_type plain = plain_of(stored), whole = plain_of(&eg_rank_value(p, state)->type);
   eg_tensor part = {.type = plain, .data = tensor->data};
@@ -100,7 +100,7 @@ egraph_status eg_rank_store(eg_rank_program *p, uint32_t state, const eg_tensor 
   char *room;
   EG_TRY(eg_rank_room_in(p, state, &bytes));
   EG_TRY(eg_alloc(p->alloc, bytes, 1, &room));
-  egraph_status status = take(p, state, tensor, room, to);
+  egraph_status status = take_tensor(p, state, tensor, room, to);
   eg_free(p->alloc, room, bytes, 1);
   return status;
 }
@@ -114,7 +114,7 @@ egraph_status eg_rank_read_inputs(eg_rank_program *p, const eg_tensor *inputs) {
                               ? NULL
                               : &p->states[state].type;
     EG_TRY(check_tensor(&inputs[i], "input", info->name, &info->type, part));
-    EG_TRY(take(p, state, &inputs[i], p->room, p->states[state].address));
+    EG_TRY(take_tensor(p, state, &inputs[i], p->room, p->states[state].address));
   }
   return EGRAPH_OK;
 }

@@ -28,8 +28,8 @@ static egraph_status unpack(eg_backend *memory, const eg_cut *c, const void *fro
 }
 
 /// One part: [outer][bytes]
-static egraph_status take(eg_backend *memory, const eg_cut *c, size_t part,
-                          const void *from, void *to) {
+static egraph_status take_part(eg_backend *memory, const eg_cut *c, size_t part,
+                               const void *from, void *to) {
   return eg_backend_copy_rows(memory, to, c->bytes, (const char *)from + part * c->bytes,
                               c->parts * c->bytes, c->bytes, c->outer);
 }
@@ -85,7 +85,7 @@ static uint32_t place_of(const moving *m) {
 }
 
 static egraph_status slice(const moving *m) {
-  return take(m->channel->backend, &m->cuts.packed, place_of(m), m->from, m->to);
+  return take_part(m->channel->backend, &m->cuts.packed, place_of(m), m->from, m->to);
 }
 
 static egraph_status mask(const moving *m) {

@@ -111,7 +111,7 @@ static bool is_second_moment(const eg_graph *step, eg_value value) {
   return eg_graph_node_at(step, info->node).attrs->op == EG_OP_ADAM_UPDATE;
 }
 
-static egraph_status prepare(eg_step_check *c, const eg_session_options *options) {
+static egraph_status prepare_check(eg_step_check *c, const eg_session_options *options) {
   size_t results = (size_t)c->rows * c->output_count;
   EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->entry, &c->entry));
   EG_TRY(eg_alloc(c->alloc, c->output_count, sizeof *c->is_sum, &c->is_sum));
@@ -148,7 +148,7 @@ egraph_status eg_step_check_create(const egraph_allocator *alloc, const eg_graph
   step_tensors_init(&check->inputs, heap);
   step_tensors_init(&check->base, heap);
   step_tensors_init(&check->moved, heap);
-  egraph_status status = prepare(check, options);
+  egraph_status status = prepare_check(check, options);
   if (status == EGRAPH_OK)
     *out = check;
   else

@@ -109,7 +109,7 @@ static egraph_status propagate(ascent *a) {
   return EGRAPH_OK;
 }
 
-static egraph_status prepare(ascent *a) {
+static egraph_status prepare_ascent(ascent *a) {
   uint32_t classes = a->problem->class_count;
   EG_TRY(eg_doubles_resize(&a->h, classes));
   EG_TRY(eg_doubles_resize(&a->told, classes));
@@ -298,7 +298,7 @@ static egraph_status serve(ascent *a, uint32_t root) {
 }
 
 static egraph_status ascend(ascent *a, const eg_u32s *order) {
-  EG_TRY(prepare(a));
+  EG_TRY(prepare_ascent(a));
   for (size_t i = 0; i < order->len && isfinite(a->bound) && !a->stopped; i++)
     EG_TRY(serve(a, order->data[i]));
   return EGRAPH_OK;

@@ -220,7 +220,7 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
   return EGRAPH_OK;
 }
 
-static egraph_status run(exact *e, eg_extract_result *result) {
+static egraph_status run_exact(exact *e, eg_extract_result *result) {
   const eg_extract_problem *problem = e->search.incumbent->problem;
   result->reduced_nodes = eg_extract_node_count(problem);
   result->reduced_classes = problem->class_count;
@@ -256,7 +256,7 @@ egraph_status eg_exact_run(egraph_allocator alloc, eg_incumbent *incumbent,
   egraph_status status = eg_search_init(&e.search, alloc, incumbent, INFINITY);
   if (status != EGRAPH_OK) goto search;
   EG_TRY_GOTO(status, eg_presolve_init(&e.presolve, alloc, &e.search.parts), search);
-  status = run(&e, result);
+  status = run_exact(&e, result);
   eg_presolve_deinit(&e.presolve);
 search:
   eg_search_deinit(&e.search);

@@ -119,7 +119,7 @@ bool eg_greedy_fits(const eg_greedy *greedy) {
   return words == 0 || greedy->problem->class_count <= limit / words;
 }
 
-static egraph_status prepare(run *r) {
+static egraph_status prepare_run(run *r) {
   const eg_extract_problem *problem = r->greedy->problem;
   uint32_t nodes = eg_extract_node_count(problem);
   r->words = eg_bits_words(problem->class_count);
@@ -147,7 +147,7 @@ static bool is_late(run *r, uint32_t step) {
 }
 
 static egraph_status settle_all(run *r) {
-  EG_TRY(prepare(r));
+  EG_TRY(prepare_run(r));
   uint32_t nodes = eg_extract_node_count(r->greedy->problem);
   for (uint32_t n = 0; n < nodes; n++)
     if (r->waiting.data[n] == 0) EG_TRY(consider(r, n));

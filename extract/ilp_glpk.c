@@ -154,7 +154,7 @@ static void create_job(eg_lp *lp) {
   }
 }
 
-static egraph_status prepare(eg_lp *lp, const double *cost) {
+static egraph_status prepare_lp(eg_lp *lp, const double *cost) {
   EG_TRY(eg_lp_rows_init(&lp->rows, lp->alloc));
   EG_TRY(eg_doubles_append(&lp->cost, cost, lp->columns));
   EG_TRY(eg_doubles_resize(&lp->values, lp->columns));
@@ -184,7 +184,7 @@ egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const doubl
   eg_doubles_init(&lp->slop, alloc);
   eg_doubles_init(&lp->ceiling, alloc);
   eg_u32s_init(&lp->doomed, alloc);
-  egraph_status status = prepare(lp, cost);
+  egraph_status status = prepare_lp(lp, cost);
   if (status != EGRAPH_OK) {
     eg_lp_destroy(lp);
     return status;

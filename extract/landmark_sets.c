@@ -215,7 +215,7 @@ static egraph_status find_part(finder *f) {
 
 // ---- all -------------------------------------------------------------------------
 
-static egraph_status prepare(finder *f) {
+static egraph_status prepare_finder(finder *f) {
   eg_landmark_sets *to = f->to;
   uint32_t classes = f->problem->class_count;
   EG_TRY(eg_sets_start(&to->sets));
@@ -232,7 +232,7 @@ static egraph_status prepare(finder *f) {
 }
 
 static egraph_status find_all(finder *f) {
-  EG_TRY(prepare(f));
+  EG_TRY(prepare_finder(f));
   uint32_t classes = f->problem->class_count;
   const uint32_t *order = f->to->order.data;
   while (f->last < classes && !is_late(f)) {

@@ -85,7 +85,7 @@ static bool shrink(fixpoint *f, uint32_t class) {
   return true;
 }
 
-static egraph_status prepare(fixpoint *f) {
+static egraph_status prepare_fixpoint(fixpoint *f) {
   uint32_t classes = f->problem->class_count;
   f->landmarks->words = eg_bits_words(classes);
   size_t words = f->landmarks->words;
@@ -103,7 +103,7 @@ static egraph_status prepare(fixpoint *f) {
 }
 
 static egraph_status iterate(fixpoint *f) {
-  EG_TRY(prepare(f));
+  EG_TRY(prepare_fixpoint(f));
   size_t classes = f->problem->class_count, waiting = classes, head = 0;
   if (classes != 0) memset(f->queued.data, 1, classes);
   for (size_t step = 0; waiting != 0 && !f->late; step++) {

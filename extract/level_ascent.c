@@ -113,7 +113,7 @@ static void charge(levels *l, double rounding) {
   }
 }
 
-static egraph_status prepare(levels *l) {
+static egraph_status prepare_levels(levels *l) {
   EG_TRY(eg_doubles_resize(&l->h, l->problem->class_count));
   EG_TRY(eg_doubles_resize(&l->level, l->problem->class_count));
   EG_TRY(eg_doubles_resize(&l->most, eg_extract_node_count(l->problem)));
@@ -121,7 +121,7 @@ static egraph_status prepare(levels *l) {
 }
 
 static egraph_status ascend(levels *l, uint32_t max_rounds, double *bound) {
-  EG_TRY(prepare(l));
+  EG_TRY(prepare_levels(l));
   const eg_u32s *roots = &l->problem->roots;
   for (uint32_t round = 0; round < max_rounds && roots->len != 0; round++) {
     EG_TRY(find_h(l));

@@ -132,7 +132,7 @@ static egraph_status domains(printer *p) {
   return eg_text_append(p->text, "End\n");
 }
 
-static egraph_status prepare(printer *p) {
+static egraph_status prepare_printer(printer *p) {
   uint32_t classes = p->problem->class_count;
   EG_TRY(eg_class_index_build(&p->index, p->problem));
   EG_TRY(eg_components_find(p->problem, &p->index, &p->component, &p->order));
@@ -145,7 +145,7 @@ static egraph_status prepare(printer *p) {
 }
 
 static egraph_status print(printer *p, double offset) {
-  EG_TRY(prepare(p));
+  EG_TRY(prepare_printer(p));
   EG_TRY(objective(p, offset));
   for (uint32_t class = 0; class < p->problem->class_count; class ++) {
     EG_TRY(class_rows(p, class));

@@ -64,7 +64,7 @@ static void choose(batch *b, uint32_t class) {
 }
 
 // Appends the child, or what it collapses to.
-static egraph_status take(batch *b, uint32_t child) {
+static egraph_status take_child(batch *b, uint32_t child) {
   const eg_extract_problem *problem = &b->presolve->model.problem;
   if (!b->chosen.data[child]) return eg_u32s_push(&b->row, child);
   uint32_t node = only_node(b, child);
@@ -80,7 +80,7 @@ static egraph_status substitute_node(batch *b, uint32_t node) {
   for (uint32_t i = model->problem.child_begin.data[node];
        i < model->problem.child_begin.data[node + 1]; i++) {
     uint32_t child = model->problem.children.data[i];
-    EG_TRY(take(b, child));
+    EG_TRY(take_child(b, child));
     if (b->chosen.data[child] && !b->presolve->index.is_root.data[child])
       EG_TRY(eg_parts_join(b->presolve->parts, part,
                            model->part.data[only_node(b, child)], &part));
@@ -99,7 +99,8 @@ static egraph_status substitute_roots(batch *b) {
       EG_TRY(eg_u32s_push(&b->row, problem->roots.data[i]));
   size_t kept = b->row.len;
   for (size_t i = 0; i < problem->roots.len; i++)
-    if (b->chosen.data[problem->roots.data[i]]) EG_TRY(take(b, problem->roots.data[i]));
+    if (b->chosen.data[problem->roots.data[i]])
+      EG_TRY(take_child(b, problem->roots.data[i]));
   uint8_t *is_root = b->presolve->index.is_root.data; // rebuilt by the swap
   for (size_t i = 0; i < b->row.len; i++) {
     if (i >= kept && is_root[b->row.data[i]]) continue;

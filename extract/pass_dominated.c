@@ -87,7 +87,7 @@ static egraph_status duel_all(duel *d, bool *changed) {
   return eg_presolve_filter(d->presolve, d->drop.data, NULL);
 }
 
-static egraph_status run(eg_presolve *presolve, bool closure, bool *changed) {
+static egraph_status run_pass(eg_presolve *presolve, bool closure, bool *changed) {
   duel d = {.presolve = presolve, .closure = closure};
   eg_bytes_init(&d.row, presolve->alloc);
   eg_bytes_init(&d.drop, presolve->alloc);
@@ -98,9 +98,9 @@ static egraph_status run(eg_presolve *presolve, bool closure, bool *changed) {
 }
 
 egraph_status eg_pass_dominated(eg_presolve *presolve, bool *changed) {
-  return run(presolve, false, changed);
+  return run_pass(presolve, false, changed);
 }
 
 egraph_status eg_pass_covered(eg_presolve *presolve, bool *changed) {
-  return run(presolve, true, changed);
+  return run_pass(presolve, true, changed);
 }

@@ -101,7 +101,7 @@ static egraph_status fill_cuts(filling *f, const eg_cuts *cuts) {
   return EGRAPH_OK;
 }
 
-static egraph_status fill(filling *f, const eg_cuts *cuts) {
+static egraph_status fill_pieces(filling *f, const eg_cuts *cuts) {
   const eg_extract_problem *model = f->model;
   uint32_t count;
   EG_TRY(label(model, &f->piece_of, &count));
@@ -153,7 +153,7 @@ egraph_status eg_pieces_split(eg_pieces *pieces, const eg_extract_problem *model
   eg_u32s_init(&f.number, pieces->alloc);
   eg_u32s_init(&f.node_number, pieces->alloc);
   eg_u32s_init(&f.row, pieces->alloc);
-  egraph_status status = fill(&f, cuts);
+  egraph_status status = fill_pieces(&f, cuts);
   eg_u32s_deinit(&f.row);
   eg_u32s_deinit(&f.node_number);
   eg_u32s_deinit(&f.number);

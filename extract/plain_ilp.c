@@ -299,7 +299,7 @@ static egraph_status explore(solver *s) {
 
 static bool stops(void *incumbent) { return eg_incumbent_stop(incumbent); }
 
-static egraph_status prepare(solver *s, eg_extract_result *result) {
+static egraph_status prepare_solver(solver *s, eg_extract_result *result) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   EG_TRY(eg_plain_model_build(&s->model, s->incumbent->problem));
   uint32_t nodes = eg_extract_node_count(problem);
@@ -328,8 +328,8 @@ static egraph_status prepare(solver *s, eg_extract_result *result) {
   return eg_lp_add_rows(s->lp, &s->rows);
 }
 
-static egraph_status run(solver *s, eg_extract_result *result) {
-  EG_TRY(prepare(s, result));
+static egraph_status run_solver(solver *s, eg_extract_result *result) {
+  EG_TRY(prepare_solver(s, result));
   EG_TRY(eg_u32s_append(&s->choice, s->incumbent->choice.data,
                         s->incumbent->problem->class_count));
   return explore(s);
@@ -350,7 +350,7 @@ egraph_status eg_plain_ilp_run(egraph_allocator alloc, eg_incumbent *incumbent,
   egraph_status status = eg_plain_model_init(&s.model, alloc);
   if (status == EGRAPH_OK) status = eg_lp_rows_init(&s.rows, alloc);
   if (status == EGRAPH_OK) {
-    status = run(&s, result);
+    status = run_solver(&s, result);
     eg_lp_rows_deinit(&s.rows);
   }
   eg_lp_destroy(s.lp);

@@ -362,7 +362,7 @@ static egraph_status run_rounds(cutting *c, eg_relax_outcome *out) {
   return EGRAPH_OK;
 }
 
-static egraph_status prepare(cutting *c) {
+static egraph_status prepare_cutting(cutting *c) {
   c->relax->bound = c->presolve->bound;
   c->relax->dropped = 0;
   c->relax->drop.len = 0;
@@ -382,7 +382,7 @@ egraph_status eg_relax_run(eg_relax *relax, eg_search *search, eg_presolve *pres
   eg_doubles_init(&c.price, search->alloc);
   eg_u32s_init(&c.head, search->alloc);
   eg_u32s_init(&c.next, search->alloc);
-  if (status == EGRAPH_OK) status = prepare(&c);
+  if (status == EGRAPH_OK) status = prepare_cutting(&c);
   if (status == EGRAPH_OK) status = run_rounds(&c, out);
   // The proof decides what is closed, not a bound that it could not explain.
   if (status == EGRAPH_OK && proof_of(&c) != NULL && !proof_of(&c)->closed &&

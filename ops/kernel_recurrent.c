@@ -192,7 +192,7 @@ static void store(const eg_kernel_call *call, uint32_t result, double *data) {
   eg_tensor_convert(&from, &call->outputs[result]);
 }
 
-static egraph_status run(layer *l, eg_arena *arena) {
+static egraph_status run_layer(layer *l, eg_arena *arena) {
   double *scratch;
   EG_TRY(load_all(l, arena));
   EG_TRY(eg_arena_alloc(arena, (size_t)(2 * (int64_t)l->r.gates * l->r.hidden),
@@ -214,7 +214,7 @@ egraph_status eg_kernel_recurrent(const eg_kernel_call *call) {
                                   &call->inputs[1].type, call->input_count)};
   eg_arena arena;
   eg_arena_init(&arena, call->alloc);
-  egraph_status status = run(&l, &arena);
+  egraph_status status = run_layer(&l, &arena);
   eg_arena_deinit(&arena);
   return status;
 }

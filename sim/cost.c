@@ -294,7 +294,8 @@ egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
 // ---- measuring ------------------------------------------------------------------
 
 /// `noted` but for its spec, text and entry.
-static egraph_status note(eg_cost_model *model, const eg_node_spec *spec, request noted) {
+static egraph_status note_request(eg_cost_model *model, const eg_node_spec *spec,
+                                  request noted) {
   bool given;
   double cost;
   EG_TRY(ask_caller(model, spec, &given, &cost));
@@ -319,12 +320,12 @@ egraph_status eg_cost_request(eg_cost_model *model, const eg_node_spec *spec) {
     if (id != EG_COST_NO_ENTRY && !model->entries.data[id].is_fresh)
       return eg_cost_request_again(model, spec, EG_AGAIN_REPLACE);
   }
-  return note(model, spec, (request){.is_again = false});
+  return note_request(model, spec, (request){.is_again = false});
 }
 
 egraph_status eg_cost_request_again(eg_cost_model *model, const eg_node_spec *spec,
                                     eg_cost_again how) {
-  return note(model, spec, (request){.is_again = true, .how = how});
+  return note_request(model, spec, (request){.is_again = true, .how = how});
 }
 
 egraph_status eg_cost_evidence(eg_cost_model *model, const eg_node_spec *spec,

@@ -74,15 +74,15 @@ static egraph_status execute(const eg_profile_db *db, const char *sql) {
   return code == SQLITE_OK ? EGRAPH_OK : sqlite_fail(db, code);
 }
 
-static egraph_status prepare(const eg_profile_db *db, const char *sql,
-                             sqlite3_stmt **out) {
+static egraph_status prepare_statement(const eg_profile_db *db, const char *sql,
+                                       sqlite3_stmt **out) {
   int code = sqlite3_prepare_v2(db->handle, sql, -1, out, NULL);
   return code == SQLITE_OK ? EGRAPH_OK : sqlite_fail(db, code);
 }
 
 static egraph_status query_int(const eg_profile_db *db, const char *sql, int64_t *out) {
   sqlite3_stmt *statement;
-  EG_TRY(prepare(db, sql, &statement));
+  EG_TRY(prepare_statement(db, sql, &statement));
   int code = sqlite3_step(statement);
   egraph_status status = EGRAPH_OK;
   if (code == SQLITE_ROW)
@@ -324,7 +324,7 @@ egraph_status eg_profile_db_load(eg_profile_db *db, const char *machine,
                                                        const eg_profile_entry *entry),
                                  void *user) {
   sqlite3_stmt *rows;
-  EG_TRY(prepare(
+  EG_TRY(prepare_statement(
       db,
       db->has_evidence
           ? SELECT_ENTRY(
@@ -429,14 +429,14 @@ egraph_status eg_profile_db_store(eg_profile_db *db, const char *machine,
                                   eg_profile_entry *entries, uint32_t count,
                                   bool replaces) {
   sqlite3_stmt *insert = NULL, *select = NULL;
-  egraph_status status =
-      prepare(db, replaces ? INSERT_ENTRY("REPLACE") : INSERT_ENTRY("IGNORE"), &insert);
+  egraph_status status = prepare_statement(
+      db, replaces ? INSERT_ENTRY("REPLACE") : INSERT_ENTRY("IGNORE"), &insert);
   if (status == EGRAPH_OK)
-    status =
-        prepare(db,
-                SELECT_ENTRY("samples, spread, load, date") " WHERE machine = ?1 AND "
-                                                            "hash = ?2 AND spec = ?3",
-                &select);
+    status = prepare_statement(
+        db,
+        SELECT_ENTRY("samples, spread, load, date") " WHERE machine = ?1 AND "
+                                                    "hash = ?2 AND spec = ?3",
+        &select);
   if (status == EGRAPH_OK) status = execute(db, "BEGIN IMMEDIATE");
   if (status == EGRAPH_OK)
     status = end_transaction(db, store_all(db, insert, select, machine, entries, count));

@@ -92,8 +92,8 @@ static egraph_status add_taso_rules(egraph_terms *terms, const char *text) {
   return status;
 }
 
-static egraph_status prepare(egraph_terms *terms, const bench_spec *spec,
-                             const bench_mode *mode) {
+static egraph_status prepare_terms(egraph_terms *terms, const bench_spec *spec,
+                                   const bench_mode *mode) {
   if (spec->wants_taso && mode->taso != NULL) TRY(add_taso_rules(terms, mode->taso));
   for (size_t i = 0; i < spec->rules.count; i++)
     TRY(egraph_terms_add_rule_text(terms, spec->rule_names.items[i],
@@ -150,7 +150,7 @@ static egraph_status run_spec(egraph_terms *terms, const bench_spec *spec,
     raw_bench_free(&raw);
     return status;
   }
-  TRY(prepare(terms, spec, mode));
+  TRY(prepare_terms(terms, spec, mode));
   double wall = seconds_on(CLOCK_MONOTONIC), start = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
   TRY(saturate(terms, spec, mode, out));
   out->cpu_seconds = seconds_on(CLOCK_PROCESS_CPUTIME_ID) - start;

@@ -298,7 +298,7 @@ static int run_with(saturation *s, const positional *files) {
   return outcome == EXIT_DONE ? write_files(s) : outcome;
 }
 
-static int run(const saturate_flags *flags, const positional *files) {
+static int run_files(const saturate_flags *flags, const positional *files) {
   saturation *s = calloc(1, sizeof *s);
   if (s == NULL) return EXIT_FAILED;
   s->flags = flags;
@@ -386,5 +386,5 @@ int command_saturate(int argc, char **argv) {
   parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
   if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
   int outcome = check_flags(&flags, &files);
-  return outcome == EXIT_DONE ? run(&flags, &files) : outcome;
+  return outcome == EXIT_DONE ? run_files(&flags, &files) : outcome;
 }

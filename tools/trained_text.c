@@ -41,7 +41,7 @@ static bool is_carried(const rank_run *r, const char *name) {
   return false;
 }
 
-static void note(void *user, const egraph_model_weight *weight) {
+static void note_weight(void *user, const egraph_model_weight *weight) {
   weight_list *list = user;
   bool is_trained =
       list->run != NULL ? is_carried(list->run, weight->name) : weight->is_trained;
@@ -134,7 +134,7 @@ static egraph_status print_list(weight_list *list, egraph_status status, bool js
 
 egraph_status print_trained(const egraph_graph *model, const egraph_training *training) {
   weight_list list = {.run = NULL};
-  egraph_status status = egraph_training_weights(model, training, note, &list);
+  egraph_status status = egraph_training_weights(model, training, note_weight, &list);
   return print_list(&list, status, false);
 }
 
@@ -155,7 +155,7 @@ void rank_run_print_weights(const rank_run *r) {
   if (r->loss >= 0) {
     egraph_status status = EGRAPH_OK;
     if (r->model != NULL)
-      status = egraph_training_weights(r->model, NULL, note, &list);
+      status = egraph_training_weights(r->model, NULL, note_weight, &list);
     else
       note_plan(&list);
     (void)print_list(&list, status, r->flags->json);

@@ -88,24 +88,24 @@ static ncclResult_t all_reduce(const start *s) {
 }
 
 /// The first failure of calls in a group, which must be ended all the same.
-static void note(ncclResult_t code, ncclResult_t *first) {
+static void keep_failure(ncclResult_t code, ncclResult_t *first) {
   if (*first == ncclSuccess && code != ncclInProgress) *first = code;
 }
 
 static void send_to(const start *s, uint32_t place, size_t offset, size_t bytes,
                     ncclResult_t *first) {
   if (bytes == 0) return;
-  note(ncclSend((const char *)s->what->send + offset, bytes, ncclUint8, (int)place,
-                s->comm, s->stream),
-       first);
+  keep_failure(ncclSend((const char *)s->what->send + offset, bytes, ncclUint8,
+                        (int)place, s->comm, s->stream),
+               first);
 }
 
 static void take_from(const start *s, uint32_t place, size_t offset, size_t bytes,
                       ncclResult_t *first) {
   if (bytes == 0) return;
-  note(ncclRecv((char *)s->what->recv + offset, bytes, ncclUint8, (int)place, s->comm,
-                s->stream),
-       first);
+  keep_failure(ncclRecv((char *)s->what->recv + offset, bytes, ncclUint8, (int)place,
+                        s->comm, s->stream),
+               first);
 }
 
 static ncclResult_t end_group(ncclResult_t first) {

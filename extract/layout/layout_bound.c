@@ -80,7 +80,7 @@ static egraph_status find_landmarks(bounder *b) {
   return EGRAPH_OK;
 }
 
-static egraph_status run(bounder *b) {
+static egraph_status run_bounder(bounder *b) {
   eg_layout_ascent *ascent = NULL;
   // Each copy of a row solves the open problem, so what holds for its solutions may be
   // used; ends of links have no arcs, so that none of their layouts dominates another.
@@ -105,7 +105,7 @@ static egraph_status run_search(bounder *b) {
     eg_doubles_init(&b->excess.strategy, b->alloc);
     eg_doubles_init(&b->excess.arc, b->alloc);
     status = eg_layout_landmarks_init(&b->landmarks, b->alloc);
-    if (status == EGRAPH_OK) status = run(b);
+    if (status == EGRAPH_OK) status = run_bounder(b);
     eg_layout_landmarks_deinit(&b->landmarks);
     eg_doubles_deinit(&b->excess.arc);
     eg_doubles_deinit(&b->excess.strategy);

@@ -12,8 +12,8 @@ struct eg_layout_completer {
   eg_layout_search search; // what is allowed, and the evaluator
 };
 
-static egraph_status fill(eg_layout_completer *c, egraph_allocator alloc,
-                          const eg_layout_problem *problem) {
+static egraph_status fill_completer(eg_layout_completer *c, egraph_allocator alloc,
+                                    const eg_layout_problem *problem) {
   *c = (eg_layout_completer){.alloc = alloc, .task = eg_layout_task_of(EG_LAYOUT_COST)};
   EG_TRY(eg_layout_view_init(&c->view, alloc, problem));
   egraph_status status =
@@ -27,7 +27,7 @@ egraph_status eg_layout_completer_create(egraph_allocator alloc,
                                          eg_layout_completer **out) {
   eg_layout_completer *c;
   EG_TRY(eg_alloc(alloc, 1, sizeof *c, &c));
-  egraph_status status = fill(c, alloc, problem);
+  egraph_status status = fill_completer(c, alloc, problem);
   if (status == EGRAPH_OK)
     *out = c;
   else

@@ -296,7 +296,8 @@ static egraph_status condense(eliminator *e, double constant, uint32_t most,
 }
 
 /// *out_found: whether a row is left in every relation.
-static egraph_status run(eliminator *e, double constant, uint32_t rows, bool *out_found) {
+static egraph_status run_elimination(eliminator *e, double constant, uint32_t rows,
+                                     bool *out_found) {
   eg_network *n = &e->network;
   bool is_left;
   *out_found = false;
@@ -341,7 +342,7 @@ static eg_layout_reach reach_of(const eliminator *e, double least) {
 
 static egraph_status eliminate(eliminator *e, double constant, uint32_t rows,
                                eg_layout_eliminated *out) {
-  EG_TRY(run(e, constant, rows, &out->found));
+  EG_TRY(run_elimination(e, constant, rows, &out->found));
   double least = out->found ? e->network.maker.base : INFINITY; // all of it
   if (out->found) EG_TRY(offer(e, out));
   out->reach = reach_of(e, least);

@@ -8,8 +8,8 @@ static const eg_layout_problem *problem_of(const eg_layout_factors *f) {
 }
 
 /// `least` of a link whose far end has just been solved, above that end's least of all.
-static void note(const eg_layout_factors *f, uint32_t number, double least,
-                 eg_doubles *excess) {
+static void note_link(const eg_layout_factors *f, uint32_t number, double least,
+                      eg_doubles *excess) {
   const eg_link *link = &f->links.data[number];
   for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
     excess->data[link->price + i] = f->least.data[link->price + i] - least;
@@ -22,7 +22,7 @@ static void note_rows(eg_layout_factors *f, const eg_layout_rows *links,
     double least;
     solve(f, i, &least);
     for (uint32_t k = links->begin.data[i]; k < links->begin.data[i + 1]; k++)
-      note(f, links->items.data[k], least, excess);
+      note_link(f, links->items.data[k], least, excess);
   }
 }
 
@@ -33,9 +33,9 @@ static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
     const eg_tree_factor *tree = &f->trees.data[t];
     double least;
     EG_TRY(eg_factor_tree(f, t, &least));
-    note(f, tree->made, least, excess);
+    note_link(f, tree->made, least, excess);
     for (uint32_t u = 0; u < tree->user_count; u++)
-      note(f, tree->users[u], least, excess);
+      note_link(f, tree->users[u], least, excess);
   }
   note_rows(f, &f->links_of_tie, eg_factor_tie, excess);
   note_rows(f, &f->links_of_cut, eg_factor_cut, excess);

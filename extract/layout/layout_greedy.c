@@ -132,7 +132,7 @@ static double needs_cost(const greedy *g, uint32_t s) {
   return cost;
 }
 
-static void take(greedy *g, uint32_t value, uint32_t s) {
+static void take_strategy(greedy *g, uint32_t value, uint32_t s) {
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
   g->search->trial.strategy.data[value] = s;
@@ -169,7 +169,7 @@ static bool decide(greedy *g, uint32_t value) {
       best = s;
   }
   if (best == EG_LAYOUT_NONE) return false;
-  take(g, value, best);
+  take_strategy(g, value, best);
   return true;
 }
 
@@ -186,7 +186,7 @@ static void want_roots(greedy *g) {
   }
 }
 
-static egraph_status run(greedy *g, bool *out_ok) {
+static egraph_status run_greedy(greedy *g, bool *out_ok) {
   EG_TRY(settle_all(g));
   want_roots(g);
   for (size_t i = 0; i < g->search->evaluator.required.len; i++)
@@ -212,7 +212,7 @@ static egraph_status attempt(greedy *g, bool *out_ok) {
   EG_TRY(eg_u32s_resize(&g->label, p->tie_kind.len));
   for (size_t t = 0; t < g->label.len; t++)
     g->label.data[t] = EG_LAYOUT_NONE;
-  return run(g, out_ok);
+  return run_greedy(g, out_ok);
 }
 
 static egraph_status attempt_at(eg_layout_search *search, const eg_layout_active *active,

@@ -53,7 +53,7 @@ static double largest_cost(const eg_layout_search *search) {
   return sum;
 }
 
-static egraph_status prepare(eg_layout_search *search) {
+static egraph_status prepare_search(eg_layout_search *search) {
   const eg_layout_view *view = search->view;
   search->rounding = 1e-12 * largest_cost(search);
   size_t arcs = eg_layout_arc_count(view->problem);
@@ -87,7 +87,7 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
   eg_doubles_init(&search->arc_priced, alloc);
   eg_layout_choice_init(&search->best, alloc);
   eg_layout_choice_init(&search->trial, alloc);
-  status = prepare(search);
+  status = prepare_search(search);
   if (status != EGRAPH_OK) eg_layout_search_deinit(search);
   return status;
 }

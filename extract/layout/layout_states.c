@@ -343,7 +343,7 @@ static egraph_status build(builder *b) {
   return EGRAPH_OK;
 }
 
-static egraph_status fill(builder *b, egraph_allocator alloc) {
+static egraph_status fill_states(builder *b, egraph_allocator alloc) {
   eg_u32s_init(&b->uses, alloc);
   eg_u32s_init(&b->vars, alloc);
   eg_labels_init(&b->row, alloc);
@@ -377,7 +377,7 @@ egraph_status eg_layout_states_init(eg_layout_states *states, egraph_allocator a
                .network = network,
                .maker = &network->maker,
                .fits = true};
-  egraph_status status = fill(&b, alloc);
+  egraph_status status = fill_states(&b, alloc);
   *out_fits = b.fits;
   if (status != EGRAPH_OK) eg_layout_states_deinit(states);
   return status;

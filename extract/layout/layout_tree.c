@@ -13,7 +13,7 @@ static const double INTEGRALITY = 1e-6;
 
 static bool stop(void *user) { return eg_layout_search_stop(user); }
 
-static egraph_status prepare(eg_layout_tree *tree) {
+static egraph_status prepare_tree(eg_layout_tree *tree) {
   eg_layout_search *search = tree->search;
   EG_TRY(eg_layout_model_build(&tree->model, tree->active, search->task,
                                eg_layout_search_value(search)));
@@ -50,7 +50,7 @@ egraph_status eg_layout_tree_init(eg_layout_tree *tree, eg_layout_search *search
   eg_doubles_init(&tree->favour, alloc);
   eg_doubles_init(&tree->arc_weight, alloc);
   EG_TRY(eg_layout_model_init(&tree->model, alloc));
-  return prepare(tree);
+  return prepare_tree(tree);
 }
 
 void eg_layout_tree_deinit(eg_layout_tree *tree) {

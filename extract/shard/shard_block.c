@@ -118,7 +118,7 @@ static uint32_t draw_node(eg_shard_block *block) {
   return (uint32_t)low;
 }
 
-static egraph_status take(eg_shard_block *block, uint32_t n) {
+static egraph_status take_node(eg_shard_block *block, uint32_t n) {
   if (block->place.data[n] != EG_SHARD_NONE || block->model->nodes.data[n].count < 2)
     return EGRAPH_OK;
   block->place.data[n] = (uint32_t)block->nodes.len;
@@ -134,7 +134,7 @@ static egraph_status grow_by_edges(eg_shard_block *block, size_t from, uint32_t 
     bool picky = model->nodes.data[n].degree > size;
     EG_SHARD_EACH_HALF(model, n, half) {
       if (picky && eg_rng_below(rng, model->nodes.data[n].degree) >= size) continue;
-      if (block->nodes.len < size) EG_TRY(take(block, eg_shard_other(model, half)));
+      if (block->nodes.len < size) EG_TRY(take_node(block, eg_shard_other(model, half)));
     }
   }
   return EGRAPH_OK;
@@ -173,7 +173,7 @@ static egraph_status grow_by_time(eg_shard_block *block, uint32_t row, uint32_t 
   eg_shard_search_work(block->whole, model->items.len);
   for (size_t left = alive->len; left != 0 && block->nodes.len < size; left--) {
     size_t pick = eg_rng_below(&block->whole->rng, left);
-    EG_TRY(take(block, alive->data[pick]));
+    EG_TRY(take_node(block, alive->data[pick]));
     alive->data[pick] = alive->data[left - 1];
   }
   return EGRAPH_OK;
@@ -184,11 +184,11 @@ static egraph_status choose_nodes(eg_shard_block *block, uint32_t kind, uint32_t
     block->place.data[block->nodes.data[i]] = EG_SHARD_NONE;
   block->nodes.len = 0;
   uint32_t seed = draw_node(block);
-  EG_TRY(take(block, seed));
+  EG_TRY(take_node(block, seed));
   if (kind == BY_EDGES) return grow_by_edges(block, 0, size);
   if (kind == SPREAD) {
     for (uint32_t i = 0; i < 4 * size && block->nodes.len < size / 4; i++)
-      EG_TRY(take(block, draw_node(block)));
+      EG_TRY(take_node(block, draw_node(block)));
     return grow_by_edges(block, 0, size);
   }
   if (kind == BY_BOTH) EG_TRY(grow_by_edges(block, 0, size / 3 + 1));

@@ -71,7 +71,7 @@ static egraph_status find_neighbours(ordering *o) {
 }
 
 // Takes a variable out; its neighbours become each other's, unless it is held.
-static void take(ordering *o, uint32_t variable, bool join) {
+static void take_variable(ordering *o, uint32_t variable, bool join) {
   uint64_t *row = row_of(o, variable);
   for (size_t i = 0; i < o->words; i++)
     for (uint64_t word = row[i]; word != 0; word &= word - 1) {
@@ -115,10 +115,10 @@ static egraph_status choose_order(ordering *o) {
     if (x->weight.data[best] > most && o->held != NULL) {
       best = widest_near(o, best);
       x->fixed.data[o->node.data[best]] = o->held[o->node.data[best]];
-      take(o, best, false);
+      take_variable(o, best, false);
     } else {
       EG_TRY(eg_u32s_push(&x->order, o->node.data[best]));
-      take(o, best, true);
+      take_variable(o, best, true);
     }
   }
   return EGRAPH_OK;

@@ -91,7 +91,7 @@ egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *mod
 }
 
 // Keeps a choice in the pool, and as the best when it is.
-static egraph_status take(eg_shard_primal *primal, const uint32_t *choice) {
+static egraph_status keep_choice(eg_shard_primal *primal, const uint32_t *choice) {
   int64_t cost;
   bool fits, better;
   size_t nodes = primal->model->nodes.len;
@@ -152,7 +152,7 @@ static void round_within(eg_shard_primal *primal, const eg_shard_dual *dual,
 }
 
 egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual *dual) {
-  EG_TRY(take(primal, dual->choice.data));
+  EG_TRY(keep_choice(primal, dual->choice.data));
   if (primal->model->capacity.len == 0) return EGRAPH_OK;
   EG_TRY(eg_shard_slack_start(&primal->slack, primal->model));
   EG_TRY(eg_u32s_resize(&primal->block, primal->model->nodes.len));
@@ -162,7 +162,7 @@ egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual
       widest = primal->model->nodes.data[n].count;
   EG_TRY(eg_doubles_resize(&primal->load, widest));
   round_within(primal, dual, primal->block.data);
-  return take(primal, primal->block.data);
+  return keep_choice(primal, primal->block.data);
 }
 
 // Moves the prices towards what the minimum of the tables violates.

@@ -41,8 +41,8 @@ double eg_shard_search_seconds(const eg_shard_search *search) {
 }
 
 // Takes a choice of the problem when it fits and is cheaper.
-static egraph_status take(eg_shard_search *search, const uint32_t *choice,
-                          int64_t *out_cost) {
+static egraph_status take_choice(eg_shard_search *search, const uint32_t *choice,
+                                 int64_t *out_cost) {
   int64_t peak;
   EG_TRY(eg_shard_certify(search->alloc, search->problem, choice, out_cost, &peak));
   if (*out_cost >= search->cost) return EGRAPH_OK;
@@ -95,7 +95,7 @@ egraph_status eg_shard_search_start(eg_shard_search *search) {
   const uint32_t *incumbent = search->options->incumbent;
   int64_t cost;
   if (incumbent != NULL && is_in_range(search->problem, incumbent))
-    EG_TRY(take(search, incumbent, &cost));
+    EG_TRY(take_choice(search, incumbent, &cost));
   // A proof of infeasibility starts from a cost that every choice stays below.
   if (search->proof != NULL && search->cost >= EG_SHARD_INFINITE)
     search->cost = eg_shard_proof_most(search->problem) + 1;
@@ -140,7 +140,7 @@ egraph_status eg_shard_search_offer(eg_shard_search *search, eg_shard_model *mod
   if (search->problem == NULL)
     EG_TRY(take_of_block(search, &certified));
   else
-    EG_TRY(take(search, search->lifted.data, &certified));
+    EG_TRY(take_choice(search, search->lifted.data, &certified));
   if (certified != cost)
     return EG_FAIL(EGRAPH_E_INTERNAL, "a choice of cost %lld costs %lld", (long long)cost,
                    (long long)certified);

@@ -151,7 +151,7 @@ static egraph_status work(course *c) {
   return go_on(c);
 }
 
-static egraph_status run(eg_shard_search *search) {
+static egraph_status run_search(eg_shard_search *search) {
   EG_TRY(eg_shard_search_start(search));
   eg_shard_tools tools;
   eg_shard_branch branch;
@@ -205,7 +205,7 @@ egraph_status eg_shard_solve_without(egraph_allocator alloc,
   uint64_t limit = search.work.limit;
   if (options->certificate != NULL && limit != EG_WORK_UNLIMITED)
     search.work.limit = limit / 4 * 3;
-  egraph_status status = run(&search);
+  egraph_status status = run_search(&search);
   if (status == EGRAPH_OK && options->certificate != NULL) {
     bool closed = search.bound >= search.cost;
     uint64_t left = limit > search.work.done ? limit - search.work.done : 0;

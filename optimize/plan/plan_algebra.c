@@ -35,9 +35,10 @@ static egraph_status choose(egraph_allocator alloc, const eg_plan_space *space,
   return status;
 }
 
-static egraph_status fill(eg_plan_algebra *algebra, egraph_allocator alloc,
-                          eg_tensor_egraph *egraph, const eg_step_info *info,
-                          const eg_device_cost *device, const eg_layout_options *layout) {
+static egraph_status fill_algebra(eg_plan_algebra *algebra, egraph_allocator alloc,
+                                  eg_tensor_egraph *egraph, const eg_step_info *info,
+                                  const eg_device_cost *device,
+                                  const eg_layout_options *layout) {
   const eg_machine_mesh alone = {.mesh = {.axis_count = 0}};
   eg_machine_costs costs = {.device = *device, .mesh = &alone};
   eg_plan_costs asked = eg_machine_plan_costs(&costs);
@@ -66,7 +67,7 @@ egraph_status eg_plan_algebra_cheapest(eg_plan_algebra *algebra, egraph_allocato
                                        const eg_device_cost *device,
                                        const eg_layout_options *layout) {
   EG_TRY(init_none(algebra, alloc, eg_tensor_egraph_engine_of(egraph)));
-  egraph_status status = fill(algebra, alloc, egraph, info, device, layout);
+  egraph_status status = fill_algebra(algebra, alloc, egraph, info, device, layout);
   if (status != EGRAPH_OK) eg_plan_algebra_deinit(algebra);
   return status;
 }

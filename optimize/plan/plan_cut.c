@@ -186,7 +186,7 @@ static egraph_status search(cutter *c) {
   return EGRAPH_OK;
 }
 
-static egraph_status run(cutter *c) {
+static egraph_status run_cutter(cutter *c) {
   double bound;
   EG_TRY(
       eg_doubles_append(&c->cost, c->model.problem.cost.data, c->model.problem.cost.len));
@@ -205,7 +205,7 @@ egraph_status eg_plan_cut_bound(egraph_allocator alloc, const eg_cut_input *inpu
   EG_TRY(eg_plan_model_init_open(&c.model, alloc, input->space, input->limits));
   eg_doubles_init(&c.cost, alloc);
   eg_layout_potentials_init(&c.best, alloc, &c.model.seams);
-  egraph_status status = run(&c);
+  egraph_status status = run_cutter(&c);
   eg_layout_potentials_deinit(&c.best);
   eg_doubles_deinit(&c.cost);
   eg_plan_model_deinit(&c.model);

@@ -95,7 +95,7 @@ static egraph_status add_kind(mixer *m, uint8_t kind) {
   return EGRAPH_OK;
 }
 
-static egraph_status run(mixer *m) {
+static egraph_status run_mixer(mixer *m) {
   bool ignored;
   for (uint32_t k = 0; k < m->in->kinds; k++) {
     EG_TRY(eg_plan_recall(m->model, m->in->kind[k], &m->strategy[k]));
@@ -118,7 +118,7 @@ egraph_status eg_plan_mix(egraph_allocator alloc, const eg_mix_input *input,
     eg_u32s_init(&m.strategy[k], alloc);
   eg_u32s_init(&m.mixed, alloc);
   eg_bytes_init(&m.kind, alloc);
-  egraph_status status = run(&m);
+  egraph_status status = run_mixer(&m);
   for (uint32_t k = 0; k < EG_MIX_KINDS; k++)
     eg_u32s_deinit(&m.strategy[k]);
   eg_u32s_deinit(&m.mixed);

@@ -172,7 +172,7 @@ static double bytes_of_strategy(const peak *p, uint32_t op, uint32_t strategy) {
   return bytes / times;
 }
 
-static egraph_status fill(peak *p) {
+static egraph_status fill_peak(peak *p) {
   const eg_layout_problem *problem = p->problem;
   const eg_layout_solution *solution = p->chosen.solution;
   p->row->value = 0;
@@ -203,7 +203,7 @@ static egraph_status make(peak *p, egraph_allocator alloc) {
     EG_TRY(eg_bytes_resize(&p->is_read, begin[1] - begin[0]));
   }
   EG_TRY(mark_all(p, alloc, &bytes));
-  EG_TRY(fill(p));
+  EG_TRY(fill_peak(p));
   p->row->constant = bytes - p->row->value;
   return EGRAPH_OK;
 }

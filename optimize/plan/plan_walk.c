@@ -268,7 +268,7 @@ static bool has_simple_roots(const eg_layout_problem *p) {
   return p->forced.len == 0;
 }
 
-static egraph_status prepare(walker *w, bool *out_is_walkable) {
+static egraph_status prepare_walk(walker *w, bool *out_is_walkable) {
   const eg_layout_problem *p = of(w);
   uint32_t values = eg_layout_value_count(p), places = eg_layout_place_count(p);
   EG_TRY(group(&p->operator_value, values, &w->operator_begin, &w->operators));
@@ -291,7 +291,7 @@ static egraph_status go(walker *w) {
   const eg_layout_problem *p = of(w);
   sums done = {.cost = 0}, pending = {.cost = 0};
   bool is_walkable, is_possible = true;
-  EG_TRY(prepare(w, &is_walkable));
+  EG_TRY(prepare_walk(w, &is_walkable));
   if (!is_walkable) return EGRAPH_OK;
   for (size_t i = 0; i < p->root_value.len; i++) {
     uint32_t v = p->root_value.data[i];

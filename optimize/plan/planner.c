@@ -135,7 +135,7 @@ static bool on_progress(void *user, double cost, double bound, double seconds) {
   return p->is_cancelled || has_lost;
 }
 
-static void take(planner *p, eg_fitted_plan *plan) {
+static void take_plan(planner *p, eg_fitted_plan *plan) {
   eg_planning *out = p->out;
   if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
   out->cost = plan->cost;
@@ -155,7 +155,7 @@ static egraph_status let_win(planner *p, const char *name, eg_fitted_plan *plan)
   bool fits = plan->has_plan && plan->memory <= p->input->info->memory_limit;
   if (!fits || plan->cost >= out->cost) return EGRAPH_OK;
   EG_TRY(eg_proof_check_bound(name, out->bound, plan->cost));
-  take(p, plan);
+  take_plan(p, plan);
   eg_plan_choices_deinit(&p->seed);
   p->seed = plan->choices;
   eg_plan_choices_init(&plan->choices, p->alloc);
@@ -181,9 +181,9 @@ static egraph_status name_of(const planner *p, const eg_axis_roles *roles,
   return status;
 }
 
-static egraph_status note(planner *p, const contender *c, const char *name,
-                          const eg_baseline_obstacle *obstacle,
-                          const eg_fitted_plan *plan) {
+static egraph_status note_outcome(planner *p, const contender *c, const char *name,
+                                  const eg_baseline_obstacle *obstacle,
+                                  const eg_fitted_plan *plan) {
   eg_baseline_outcome *outcome = &p->out->baseline[c->outcome];
   bool is_news = c->outcome != EG_BASELINE_OTHER && !outcome->has_summary;
   if (!is_news && !(plan->cost < outcome->cost)) return EGRAPH_OK;
@@ -253,7 +253,7 @@ static egraph_status try_baseline(planner *p, eg_competition *competition, conte
   EG_TRY(eg_compete_baseline(competition, &c->roles, &obstacle, &plan));
   competition->seed = NULL;
   competition->layout.work_limit = work;
-  egraph_status status = note(p, c, name, &obstacle, &plan);
+  egraph_status status = note_outcome(p, c, name, &obstacle, &plan);
   if (plan.has_plan) c->cost = fmin(c->cost, plan.cost);
   if (status == EGRAPH_OK && p->is_open) status = let_win(p, name, &plan);
   c->status = plan.status;
@@ -429,7 +429,7 @@ static egraph_status conclude(planner *p, eg_fitted_plan *found) {
   out->places = found->places;
   out->arcs = found->arcs;
   if (!stays) {
-    take(p, found);
+    take_plan(p, found);
     return EGRAPH_OK;
   }
   EG_TRY(eg_proof_check_bound("plan of a mesh", out->bound, out->cost));
@@ -674,7 +674,7 @@ static egraph_status plan(planner *p) {
                                  : plan_with(p, &costs, NULL);
 }
 
-static egraph_status run(planner *p) {
+static egraph_status run_planner(planner *p) {
   p->start = eg_clock_seconds();
   *p->out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
   egraph_status status = plan(p);
@@ -686,14 +686,14 @@ static egraph_status run(planner *p) {
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
                              eg_planning *out) {
   planner p = {.alloc = alloc, .input = input, .out = out};
-  return run(&p);
+  return run_planner(&p);
 }
 
 egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out) {
   planner p = {.alloc = alloc, .input = input, .out = out, .kind = kind, .kinds = kinds};
-  return run(&p);
+  return run_planner(&p);
 }
 
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
@@ -704,7 +704,7 @@ egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input 
                .out = &ignored,
                .claim = claim,
                .certificate = out};
-  return run(&p);
+  return run_planner(&p);
 }
 
 void eg_planning_deinit(eg_planning *planning) {

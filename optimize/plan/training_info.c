@@ -124,7 +124,7 @@ egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator all
 
 // ---- the whole ------------------------------------------------------------------------
 
-static egraph_status fill(filler *f) {
+static egraph_status fill_info(filler *f) {
   eg_phase *phases;
   eg_arena *arena = &f->out->arena;
   EG_TRY(eg_arena_alloc(arena, f->nodes, sizeof *phases, &phases));
@@ -147,7 +147,7 @@ egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator all
               .training = training,
               .folded = folded,
               .nodes = eg_graph_node_count(training->graph)};
-  egraph_status status = fill(&f);
+  egraph_status status = fill_info(&f);
   if (status != EGRAPH_OK) eg_training_info_deinit(info);
   return status;
 }

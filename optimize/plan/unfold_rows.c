@@ -88,7 +88,7 @@ static void derive(filler *f, uint32_t row) {
   }
 }
 
-static egraph_status fill(filler *f) {
+static egraph_status fill_rows(filler *f) {
   size_t cells = (size_t)f->out->count * f->out->values;
   EG_TRY(eg_u32s_resize(&f->out->image, cells));
   EG_TRY(eg_bytes_resize(&f->out->can_be, cells));
@@ -122,7 +122,7 @@ egraph_status eg_unfold_rows_init(eg_unfold_rows *rows, egraph_allocator alloc,
   eg_u32s_init(&rows->image, alloc);
   eg_bytes_init(&rows->can_be, alloc);
   eg_u32s_init(&f.twin, alloc);
-  egraph_status status = fill(&f);
+  egraph_status status = fill_rows(&f);
   eg_u32s_deinit(&f.twin);
   if (status != EGRAPH_OK) eg_unfold_rows_deinit(rows);
   return status;

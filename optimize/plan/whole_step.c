@@ -157,7 +157,7 @@ static egraph_status find_blocks(eg_whole_step *step) {
   return make_fold(step, &step->folds[0]);
 }
 
-static egraph_status prepare(eg_whole_step *step) {
+static egraph_status prepare_step(eg_whole_step *step) {
   if (step->in.training != NULL)
     EG_TRY(eg_training_step(step->in.forward, step->in.training, &step->training));
   egraph_status status =
@@ -186,7 +186,7 @@ egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input 
   *step = (eg_whole_step){.alloc = alloc, .in = *input, .ends = {2, has_rules ? 2 : 1}};
   eg_plan_constraints_init(&step->constraints, alloc);
   eg_arena_init(&step->info.arena, alloc);
-  egraph_status status = prepare(step);
+  egraph_status status = prepare_step(step);
   if (status == EGRAPH_OK)
     *out = step;
   else

@@ -109,7 +109,7 @@ static void skip_blanks(head_reader *r) {
 }
 
 /// Takes a word when it is next.
-static bool take(head_reader *r, const char *word) {
+static bool take_word(head_reader *r, const char *word) {
   skip_blanks(r);
   size_t length = strlen(word);
   if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0) return false;
@@ -121,7 +121,7 @@ static egraph_status read_dtype(head_reader *r, eg_type *type) {
   for (int d = 0; d < EGRAPH_DTYPE_COUNT; d++) {
     char quoted[8];
     (void)snprintf(quoted, sizeof quoted, "'%s'", descriptions[d]);
-    if (!take(r, quoted)) continue;
+    if (!take_word(r, quoted)) continue;
     type->dtype = (egraph_dtype)d;
     return EGRAPH_OK;
   }
@@ -136,9 +136,9 @@ static egraph_status read_dtype(head_reader *r, eg_type *type) {
 
 static egraph_status read_shape(head_reader *r, eg_type *type) {
   uint32_t rank = 0;
-  if (!take(r, "(")) return refuse(r, "its head has no shape; write it again");
+  if (!take_word(r, "(")) return refuse(r, "its head has no shape; write it again");
   // take skips blanks also where it does not find its word
-  while (!take(r, ")")) {
+  while (!take_word(r, ")")) {
     int64_t size = 0;
     const char *start = r->at;
     for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
@@ -149,7 +149,7 @@ static egraph_status read_shape(head_reader *r, eg_type *type) {
     if (rank == EGRAPH_MAX_RANK)
       return refuse(r, "it has more dimensions than are supported; reshape it");
     type->dims[rank++] = size;
-    if (!take(r, ",") && (r->at == r->end || *r->at != ')'))
+    if (!take_word(r, ",") && (r->at == r->end || *r->at != ')'))
       return refuse(r, "its shape is damaged; write it again");
   }
   type->rank = rank;
@@ -159,22 +159,22 @@ static egraph_status read_shape(head_reader *r, eg_type *type) {
 /// The keys may come in any order.
 static egraph_status read_dict(head_reader *r, eg_type *type) {
   bool has_type = false, has_order = false, has_shape = false;
-  if (!take(r, "{")) return refuse(r, "its head is damaged; write it again");
-  while (!take(r, "}")) {
-    if (!has_type && take(r, "'descr':")) {
+  if (!take_word(r, "{")) return refuse(r, "its head is damaged; write it again");
+  while (!take_word(r, "}")) {
+    if (!has_type && take_word(r, "'descr':")) {
       EG_TRY(read_dtype(r, type));
       has_type = true;
-    } else if (!has_order && take(r, "'fortran_order':")) {
-      if (!take(r, "False"))
+    } else if (!has_order && take_word(r, "'fortran_order':")) {
+      if (!take_word(r, "False"))
         return refuse(r, "its columns come first; write numpy.ascontiguousarray of it");
       has_order = true;
-    } else if (!has_shape && take(r, "'shape':")) {
+    } else if (!has_shape && take_word(r, "'shape':")) {
       EG_TRY(read_shape(r, type));
       has_shape = true;
     } else {
       return refuse(r, "its head is damaged; write it again");
     }
-    (void)take(r, ",");
+    (void)take_word(r, ",");
   }
   if (!has_type || !has_order || !has_shape)
     return refuse(r, "its head lacks type, order or shape; write it again");

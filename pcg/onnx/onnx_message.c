@@ -154,7 +154,7 @@ void eg_onnx_bytes_free(eg_onnx_heap *heap, ProtobufCBinaryData *bytes) {
 
 // ---- absent strings -----------------------------------------------------------------
 
-static egraph_status fill(eg_onnx_heap *heap, char **text) {
+static egraph_status fill_string(eg_onnx_heap *heap, char **text) {
   if (*text != NULL) return EGRAPH_OK;
   char *empty = heap_alloc(heap, 1);
   if (empty == NULL) return EG_FAIL(EGRAPH_E_MEMORY, "out of memory");
@@ -166,30 +166,30 @@ static egraph_status fill(eg_onnx_heap *heap, char **text) {
 static egraph_status fill_entries(eg_onnx_heap *heap,
                                   Onnx__StringStringEntryProto **entry, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    EG_TRY(fill(heap, &entry[i]->key));
-    EG_TRY(fill(heap, &entry[i]->value));
+    EG_TRY(fill_string(heap, &entry[i]->key));
+    EG_TRY(fill_string(heap, &entry[i]->value));
   }
   return EGRAPH_OK;
 }
 
 static egraph_status fill_tensor(eg_onnx_heap *heap, Onnx__TensorProto *tensor) {
-  EG_TRY(fill(heap, &tensor->name));
+  EG_TRY(fill_string(heap, &tensor->name));
   return fill_entries(heap, tensor->external_data, tensor->n_external_data);
 }
 
 static egraph_status fill_infos(eg_onnx_heap *heap, Onnx__ValueInfoProto **info,
                                 size_t count) {
   for (size_t i = 0; i < count; i++)
-    EG_TRY(fill(heap, &info[i]->name));
+    EG_TRY(fill_string(heap, &info[i]->name));
   return EGRAPH_OK;
 }
 
 static egraph_status fill_node(eg_onnx_heap *heap, Onnx__NodeProto *node) {
-  EG_TRY(fill(heap, &node->name));
-  EG_TRY(fill(heap, &node->op_type));
-  EG_TRY(fill(heap, &node->domain));
+  EG_TRY(fill_string(heap, &node->name));
+  EG_TRY(fill_string(heap, &node->op_type));
+  EG_TRY(fill_string(heap, &node->domain));
   for (size_t i = 0; i < node->n_attribute; i++) {
-    EG_TRY(fill(heap, &node->attribute[i]->name));
+    EG_TRY(fill_string(heap, &node->attribute[i]->name));
     if (node->attribute[i]->t != NULL) EG_TRY(fill_tensor(heap, node->attribute[i]->t));
   }
   return EGRAPH_OK;
@@ -207,10 +207,10 @@ static egraph_status fill_graph(eg_onnx_heap *heap, Onnx__GraphProto *graph) {
 
 egraph_status eg_onnx_fill_strings(eg_onnx_heap *heap, Onnx__ModelProto *model) {
   for (size_t i = 0; i < model->n_opset_import; i++)
-    EG_TRY(fill(heap, &model->opset_import[i]->domain));
+    EG_TRY(fill_string(heap, &model->opset_import[i]->domain));
   for (size_t i = 0; i < model->n_functions; i++) {
-    EG_TRY(fill(heap, &model->functions[i]->name));
-    EG_TRY(fill(heap, &model->functions[i]->domain));
+    EG_TRY(fill_string(heap, &model->functions[i]->name));
+    EG_TRY(fill_string(heap, &model->functions[i]->domain));
   }
   EG_TRY(fill_entries(heap, model->metadata_props, model->n_metadata_props));
   return model->graph != NULL ? fill_graph(heap, model->graph) : EGRAPH_OK;

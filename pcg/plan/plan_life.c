@@ -154,7 +154,7 @@ static egraph_status live_scratch(living *l, eg_arena *arena) {
   return EGRAPH_OK;
 }
 
-static egraph_status fill(eg_u32s *numbers, size_t count, uint32_t value) {
+static egraph_status fill_numbers(eg_u32s *numbers, size_t count, uint32_t value) {
   EG_TRY(eg_u32s_resize(numbers, count));
   for (size_t i = 0; i < count; i++)
     numbers->data[i] = value;
@@ -163,12 +163,12 @@ static egraph_status fill(eg_u32s *numbers, size_t count, uint32_t value) {
 
 static egraph_status find_lives(living *l) {
   size_t states = l->plan->states.len;
-  EG_TRY(fill(&l->last, states, NEVER));
-  EG_TRY(fill(&l->last_before, states, NEVER));
-  EG_TRY(fill(&l->exit_of, states, NEVER));
-  EG_TRY(fill(&l->is_output, states, 0));
-  EG_TRY(fill(&l->is_carried, states, 0));
-  EG_TRY(fill(&l->entry, eg_graph_value_count(l->plan->graph), NEVER));
+  EG_TRY(fill_numbers(&l->last, states, NEVER));
+  EG_TRY(fill_numbers(&l->last_before, states, NEVER));
+  EG_TRY(fill_numbers(&l->exit_of, states, NEVER));
+  EG_TRY(fill_numbers(&l->is_output, states, 0));
+  EG_TRY(fill_numbers(&l->is_carried, states, 0));
+  EG_TRY(fill_numbers(&l->entry, eg_graph_value_count(l->plan->graph), NEVER));
   find_uses(l);
   find_ends(l);
   for (uint32_t i = 0; i < states; i++)

@@ -159,7 +159,7 @@ static void name(search *s, uint32_t var, uint32_t term, const eg_layout *layout
     s->bound[var] = (binding){.layout = *layout, .term = term};
 }
 
-static void take(search *s, uint32_t term, const way *of) {
+static void take_way(search *s, uint32_t term, const way *of) {
   const eg_rule_term *node = &s->of->rule->terms[term];
   for (uint32_t i = 0; i < node->child_count; i++) {
     s->want[node->children[i]] = s->layouts.data[of->inputs + i];
@@ -211,7 +211,7 @@ static egraph_status find_assignment(search *s, assignment **out) {
   return EGRAPH_OK;
 }
 
-static egraph_status note(search *s) {
+static egraph_status note_claim(search *s) {
   assignment *at;
   EG_TRY(find_assignment(s, &at));
   if (!sides_agree(s)) return EGRAPH_OK;
@@ -241,13 +241,13 @@ static egraph_status walk(search *s, bool *out_all) {
       s->pick[term]++;
       continue;
     }
-    take(s, term, &s->ways.data[s->pick[term]]);
+    take_way(s, term, &s->ways.data[s->pick[term]]);
     if (term != 0) {
       term--;
       s->pick[term] = s->begin[term];
       continue;
     }
-    EG_TRY(note(s));
+    EG_TRY(note_claim(s));
     put_back(s, term);
     s->pick[term]++;
   }
@@ -276,7 +276,7 @@ static egraph_status reserve(search *s, eg_arena *arena) {
   return eg_arena_alloc(arena, s->of->rule->var_count, sizeof *s->bound, &s->bound);
 }
 
-static egraph_status run(search *s, eg_arena *scratch, eg_claim_verdict *out) {
+static egraph_status run_search(search *s, eg_arena *scratch, eg_claim_verdict *out) {
   bool all = true;
   EG_TRY(reserve(s, scratch));
   name_terms(s);
@@ -296,7 +296,7 @@ egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
   layout_list_init(&s.layouts, scratch->alloc);
   layout_list_init(&s.assigned, scratch->alloc);
   assignment_list_init(&s.assignments, scratch->alloc);
-  egraph_status status = run(&s, scratch, out);
+  egraph_status status = run_search(&s, scratch, out);
   way_list_deinit(&s.ways);
   layout_list_deinit(&s.layouts);
   layout_list_deinit(&s.assigned);

@@ -282,7 +282,7 @@ static egraph_status iterate(eg_driver *driver) {
   return EGRAPH_OK;
 }
 
-static egraph_status run(eg_driver *driver) {
+static egraph_status run_driver(eg_driver *driver) {
   uint32_t count = driver->rules->count;
   EG_TRY(eg_alloc(driver->alloc, count, sizeof *driver->is_seen, &driver->is_seen));
   EG_TRY(eg_alloc(driver->alloc, count, sizeof *driver->known, &driver->known));
@@ -333,7 +333,7 @@ egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
   driver.last_progress = driver.start;
   eg_lanes_init(&driver.lanes, heap, engine, rules, options->threads);
   eg_u32s_init(&driver.held, heap);
-  egraph_status status = run(&driver);
+  egraph_status status = run_driver(&driver);
   finish_report(&driver);
   driver_deinit(&driver);
   eg_schedule_deinit(&schedule);

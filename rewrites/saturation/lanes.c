@@ -71,7 +71,8 @@ egraph_status eg_lanes_start(eg_lanes *lanes) {
 }
 
 /// Gives parts to idle lanes. Returns how many lanes are busy, the first ones.
-static egraph_status fill(eg_lanes *lanes, uint32_t *out_busy, uint64_t *out_candidates) {
+static egraph_status fill_lanes(eg_lanes *lanes, uint32_t *out_busy,
+                                uint64_t *out_candidates) {
   *out_busy = 0;
   *out_candidates = 0;
   for (uint32_t i = 0; i < lanes->count; i++) {
@@ -108,7 +109,7 @@ static egraph_status run_lane(void *user, size_t index, uint32_t worker) {
 
 egraph_status eg_lanes_search(eg_lanes *lanes, uint32_t *out_busy) {
   uint64_t candidates;
-  EG_TRY(fill(lanes, out_busy, &candidates));
+  EG_TRY(fill_lanes(lanes, out_busy, &candidates));
   if (*out_busy == 0) return EGRAPH_OK;
   if (lanes->count < EG_DRIVER_LANES) lanes->count *= 2; // from the next time on
   uint32_t threads = candidates < THREAD_CANDIDATES ? 1 : lanes->threads;

@@ -347,7 +347,7 @@ static egraph_status prepare_context(tensor_rules *all, context *c) {
   return eg_arena_alloc(arena, 1, sizeof *c->scratch, &c->scratch);
 }
 
-static egraph_status prepare(tensor_rules *all) {
+static egraph_status prepare_rules(tensor_rules *all) {
   const eg_saturation_options *options = all->options;
   EG_TRY(eg_alloc(all->alloc, all->count, sizeof(eg_matcher *), &all->matchers));
   EG_TRY(eg_arena_alloc(&all->arena, all->count, sizeof *all->checks, &all->checks));
@@ -393,7 +393,7 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
                                   .search = search,
                                   .apply = apply,
                                   .bytes = bytes_of};
-  egraph_status status = prepare(&all);
+  egraph_status status = prepare_rules(&all);
   if (status == EGRAPH_OK)
     status = eg_driver_run(&heap, eg_tensor_egraph_engine(egraph), &driver_rules, options,
                            out_report);

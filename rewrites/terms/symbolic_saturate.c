@@ -215,7 +215,8 @@ static egraph_status prepare_rule(saturation *all, uint32_t index) {
   return eg_matcher_create(&all->alloc, &pattern, &all->matchers[index]);
 }
 
-static egraph_status prepare(saturation *all, const eg_saturation_options *options) {
+static egraph_status prepare_rules(saturation *all,
+                                   const eg_saturation_options *options) {
   uint32_t count = eg_symbolic_rule_count(all->symbolic);
   EG_TRY(eg_alloc(all->alloc, count, sizeof *all->matchers, &all->matchers));
   for (uint32_t i = 0; i < count; i++)
@@ -250,7 +251,7 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
                            .search = search,
                            .apply = apply,
                            .bytes = bytes_of};
-  egraph_status status = prepare(&all, options);
+  egraph_status status = prepare_rules(&all, options);
   if (status == EGRAPH_OK)
     status = eg_driver_run(&all.alloc, all.engine, &rules, options, out_report);
   release(&all);

@@ -56,8 +56,8 @@ static egraph_status copy_rows(eg_backend *backend, void *to, size_t to_step,
   return EGRAPH_OK;
 }
 
-static egraph_status fill(eg_backend *backend, void *to, egraph_dtype dtype, double value,
-                          size_t count) {
+static egraph_status fill_memory(eg_backend *backend, void *to, egraph_dtype dtype,
+                                 double value, size_t count) {
   eg_tensor tensor = {.type = {.dtype = dtype}, .data = host_address(to)};
   (void)backend;
   for (size_t i = 0; i < count; i++)
@@ -161,7 +161,7 @@ const eg_backend_vtable distant_backend = {.name = "cuda",
                                            .upload = upload,
                                            .download = download,
                                            .copy_rows = copy_rows,
-                                           .fill = fill,
+                                           .fill = fill_memory,
                                            .queue = queue,
                                            .compile = compile};
 

@@ -112,7 +112,8 @@ static void combine(const membership *m, size_t first, size_t count) {
 }
 
 /// `count` elements of a rank, from `first` on, behind what is there.
-static void take(membership *m, uint32_t place, size_t first, size_t count, int part) {
+static void take_elements(membership *m, uint32_t place, size_t first, size_t count,
+                          int part) {
   size_t bytes = count * eg_dtype_bytes(m->site->wanted[place].dtype);
   size_t at = m->bytes[0] + m->bytes[1];
   if (bytes != 0) memcpy((char *)m->result + at, sent(m, place, first), bytes);
@@ -128,15 +129,15 @@ static void compute(membership *m) {
   switch ((int)what->kind) {
   case EG_COLLECTIVE_ALL_GATHER:
     for (uint32_t p = 0; p < size; p++)
-      take(m, p, 0, count, 0);
+      take_elements(m, p, 0, count, 0);
     break;
   case EG_COLLECTIVE_ALL_TO_ALL:
     for (uint32_t p = 0; p < size; p++)
-      take(m, p, m->place * count, count, 0);
+      take_elements(m, p, m->place * count, count, 0);
     break;
   case EG_COLLECTIVE_NEIGHBOURS:
-    if (m->place > 0) take(m, m->place - 1, 0, count, 0);
-    if (m->place + 1 < size) take(m, m->place + 1, count, what->count_back, 1);
+    if (m->place > 0) take_elements(m, m->place - 1, 0, count, 0);
+    if (m->place + 1 < size) take_elements(m, m->place + 1, count, what->count_back, 1);
     break;
   case EG_COLLECTIVE_REDUCE_SCATTER:
   case EG_COLLECTIVE_ALL_REDUCE:

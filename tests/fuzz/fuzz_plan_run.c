@@ -54,7 +54,7 @@ static void tensors_free(tensors *t) {
   free(t->block);
 }
 
-static egraph_status run(const eg_plan *plan, tensors *outputs) {
+static egraph_status run_plan(const eg_plan *plan, tensors *outputs) {
   tensors inputs = tensors_of(plan, true);
   const eg_plan_run options = {.rank = {.backend = "reference", .threads = 1, .seed = 1},
                                .channel = {.deadline_seconds = 5},
@@ -74,9 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (is_small(&loaded.plan)) {
     tensors first = tensors_of(&loaded.plan, false);
     tensors second = tensors_of(&loaded.plan, false);
-    egraph_status status = run(&loaded.plan, &first);
+    egraph_status status = run_plan(&loaded.plan, &first);
     if (status == EGRAPH_OK) {
-      FUZZ_CHECK(run(&loaded.plan, &second) == EGRAPH_OK);
+      FUZZ_CHECK(run_plan(&loaded.plan, &second) == EGRAPH_OK);
       FUZZ_CHECK(memcmp(first.block, second.block, first.bytes) == 0);
     } else {
       fuzz_check_failure(status);

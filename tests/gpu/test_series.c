@@ -85,8 +85,8 @@ static void make_items(eg_series *series, item *out) {
 static const eg_cuda_device device;
 
 /// Notes the items of a piece: `count` from `first` on.
-static egraph_status note(eg_series *series, item *items, uint32_t first, uint32_t count,
-                          tape *expected) {
+static egraph_status note_items(eg_series *series, item *items, uint32_t first,
+                                uint32_t count, tape *expected) {
   for (uint32_t i = first; i < first + count; i++) {
     put(expected, i % ITEMS);
     EG_TRY(eg_series_add(series, &items[i % ITEMS].base));
@@ -117,9 +117,9 @@ static void pieces_of_a_step_are_captured_each(void **state) {
   assert_ok(eg_series_create(eg_allocator_heap(), &device, false, &series));
   make_items(series, items);
   for (int step = 0; step < STEPS; step++) {
-    assert_ok(note(series, items, 0, 4, &expected));
-    assert_ok(note(series, items, 4, 1, &expected)); // alone: submitted each time
-    assert_ok(note(series, items, 5, 7, &expected));
+    assert_ok(note_items(series, items, 0, 4, &expected));
+    assert_ok(note_items(series, items, 4, 1, &expected)); // alone: submitted each time
+    assert_ok(note_items(series, items, 5, 7, &expected));
   }
   assert_ran(&expected);
   assert_int_equal(submissions, 2 * (4 + 7) + STEPS);
@@ -139,7 +139,7 @@ static void what_cannot_be_captured_is_submitted(void **state) {
     make_items(series, items);
     items[1].base.is_host = mode == 1;
     for (int step = 0; step < 5; step++)
-      assert_ok(note(series, items, 0, 3, &expected));
+      assert_ok(note_items(series, items, 0, 3, &expected));
     assert_ran(&expected);
     assert_int_equal(submissions, 15);
     eg_series_destroy(series);
@@ -159,8 +159,8 @@ static void every_launch_runs_as_often_as_it_was_noted(void **state) {
     assert_ok(eg_series_create(eg_allocator_heap(), &device, false, &series));
     make_items(series, items);
     for (int piece = 0; piece < 300; piece++)
-      assert_ok(note(series, items, (uint32_t)eg_rng_below(&rng, ITEMS),
-                     1 + (uint32_t)eg_rng_below(&rng, ITEMS), &expected));
+      assert_ok(note_items(series, items, (uint32_t)eg_rng_below(&rng, ITEMS),
+                           1 + (uint32_t)eg_rng_below(&rng, ITEMS), &expected));
     assert_ran(&expected);
     eg_series_destroy(series);
   }
@@ -176,7 +176,7 @@ static void the_oldest_series_are_forgotten(void **state) {
   assert_ok(eg_series_create(eg_allocator_heap(), &device, false, &series));
   many = calloc(EG_MOST_SERIES, sizeof *many);
   make_items(series, items);
-  assert_ok(note(series, items, 0, 3, &expected));
+  assert_ok(note_items(series, items, 0, 3, &expected));
   for (uint32_t i = 0; i < EG_MOST_SERIES; i++) {
     many[i].base = (eg_series_item){
         .series = series, .serial = eg_series_serial(series), .submit = submit};
@@ -187,9 +187,9 @@ static void the_oldest_series_are_forgotten(void **state) {
     assert_ok(eg_series_flush(series));
   }
   uint32_t before = submissions;
-  assert_ok(note(series, items, 0, 3, &expected)); // as if for the first time
-  assert_ok(note(series, items, 0, 3, &expected)); // captured
-  assert_ok(note(series, items, 0, 3, &expected)); // replayed
+  assert_ok(note_items(series, items, 0, 3, &expected)); // as if for the first time
+  assert_ok(note_items(series, items, 0, 3, &expected)); // captured
+  assert_ok(note_items(series, items, 0, 3, &expected)); // replayed
   assert_int_equal(submissions, before + 6);
   assert_ran(&expected);
   eg_series_destroy(series);
@@ -205,8 +205,8 @@ static egraph_status run_twice(egraph_allocator alloc, void *user) {
   EG_TRY(eg_series_create(alloc, &device, false, &series));
   make_items(series, items);
   expected.length = 0;
-  egraph_status status = note(series, items, 0, 5, &expected);
-  if (status == EGRAPH_OK) status = note(series, items, 0, 5, &expected);
+  egraph_status status = note_items(series, items, 0, 5, &expected);
+  if (status == EGRAPH_OK) status = note_items(series, items, 0, 5, &expected);
   if (status == EGRAPH_OK) assert_ran(&expected);
   eg_series_destroy(series);
   return status;

@@ -589,7 +589,7 @@ static void diffusion_finds_the_least_of_a_chain(void **state) {
 
 // ---- memory -------------------------------------------------------------------------
 
-static egraph_status fill(eg_network *n) {
+static egraph_status fill_network(eg_network *n) {
   uint32_t var;
   for (int i = 0; i < 3; i++)
     EG_TRY(eg_network_add_var(n, 4, 0, &var));
@@ -611,7 +611,7 @@ static egraph_status join_in_network(egraph_allocator alloc, void *user) {
   eg_relation result;
   eg_network_init(&n, alloc);
   eg_relation_init(&result, alloc);
-  egraph_status status = fill(&n);
+  egraph_status status = fill_network(&n);
   if (status == EGRAPH_OK) {
     for (size_t r = 0; r < 2; r++)
       eg_relation_raise(&n.maker, &n.costs, &n.relations.data[r]);

@@ -40,8 +40,8 @@ static void tensors_free(eg_tensor *tensors, uint32_t count) {
     tensor_free(&tensors[i]);
 }
 
-static void run(const eg_attrs *attrs, const eg_tensor *inputs, uint32_t count,
-                eg_tensor *out) {
+static void run_kernel(const eg_attrs *attrs, const eg_tensor *inputs, uint32_t count,
+                       eg_tensor *out) {
   eg_type types[FIXTURE_MAX_TYPES], results[FIXTURE_MAX_TYPES];
   for (uint32_t i = 0; i < count; i++)
     types[i] = inputs[i].type;
@@ -96,7 +96,7 @@ static bool node_init(node *n, const ops_case *row, eg_rng *rng) {
                                                : 1,
          indices ? indexed - 1 : 6);
   }
-  run(&n->f.attrs, n->inputs, n->f.count, n->results);
+  run_kernel(&n->f.attrs, n->inputs, n->f.count, n->results);
   return true;
 }
 
@@ -113,7 +113,7 @@ typedef struct range {
   int64_t minor, size, lo, hi;
 } range;
 
-static eg_tensor take(const eg_tensor *from, int dim, range r) {
+static eg_tensor take_range(const eg_tensor *from, int dim, range r) {
   eg_type type = from->type;
   if (dim == EG_NO_DIM) r = (range){1, 1, 0, 1}, dim = 0;
   int64_t inner = 1, outer = 1;
@@ -259,12 +259,12 @@ static void check_parallel(const node *n, uint32_t index, int64_t lo, int64_t hi
   part_attrs part;
   part_attrs_of(&part, n, factor, lo, hi);
   for (uint32_t i = 0; i < n->f.count; i++)
-    inputs[i] = take(&n->inputs[i], factor->input_dim[eg_factor_row(i)],
-                     range_of(&n->factors, index, false, i, lo, hi));
-  run(&part.attrs, inputs, n->f.count, results);
+    inputs[i] = take_range(&n->inputs[i], factor->input_dim[eg_factor_row(i)],
+                           range_of(&n->factors, index, false, i, lo, hi));
+  run_kernel(&part.attrs, inputs, n->f.count, results);
   for (uint32_t i = 0; i < n->result_count; i++) {
-    eg_tensor wanted = take(&n->results[i], factor->output_dim[eg_factor_row(i)],
-                            range_of(&n->factors, index, true, i, lo, hi));
+    eg_tensor wanted = take_range(&n->results[i], factor->output_dim[eg_factor_row(i)],
+                                  range_of(&n->factors, index, true, i, lo, hi));
     expect(same_values(&results[i], &wanted), n, index, "parallel");
     tensor_free(&wanted);
   }
@@ -302,9 +302,9 @@ static eg_tensor run_window(const node *n, uint32_t index, int64_t lo, int64_t h
   set_entry(&part, pads, dim - 2 + spatial, after);
   range rows = {1, factor->size, lo, hi};
   for (uint32_t i = 0; i < n->f.count; i++)
-    inputs[i] =
-        take(&n->inputs[i], factor->input_dim[eg_factor_row(i)], i == 0 ? halo : rows);
-  run(&part.attrs, inputs, n->f.count, &result);
+    inputs[i] = take_range(&n->inputs[i], factor->input_dim[eg_factor_row(i)],
+                           i == 0 ? halo : rows);
+  run_kernel(&part.attrs, inputs, n->f.count, &result);
   tensors_free(inputs, n->f.count);
   return result;
 }
@@ -312,8 +312,8 @@ static eg_tensor run_window(const node *n, uint32_t index, int64_t lo, int64_t h
 static void check_window(const node *n, uint32_t index, int64_t lo, int64_t hi) {
   const eg_factor *factor = &n->factors.factor[index];
   eg_tensor result = run_window(n, index, lo, hi);
-  eg_tensor wanted = take(&n->results[0], factor->output_dim[0],
-                          range_of(&n->factors, index, true, 0, lo, hi));
+  eg_tensor wanted = take_range(&n->results[0], factor->output_dim[0],
+                                range_of(&n->factors, index, true, 0, lo, hi));
   expect(same_values(&result, &wanted), n, index, "a window");
   tensor_free(&wanted);
   tensor_free(&result);
@@ -346,13 +346,13 @@ static void check_reduction(const node *n, uint32_t index, int64_t cut) {
   for (int half = 0; half < 2; half++) {
     int64_t lo = half == 0 ? 0 : cut, hi = half == 0 ? cut : factor->size;
     for (uint32_t i = 0; i < n->f.count; i++) {
-      inputs[i] = take(&n->inputs[i], factor->input_dim[eg_factor_row(i)],
-                       range_of(&n->factors, index, false, i, lo, hi));
+      inputs[i] = take_range(&n->inputs[i], factor->input_dim[eg_factor_row(i)],
+                             range_of(&n->factors, index, false, i, lo, hi));
       if (half == 1 && is_joint(n, i)) clear(&inputs[i]);
     }
     part_attrs part;
     part_attrs_of(&part, n, factor, lo, hi);
-    run(&part.attrs, inputs, n->f.count, &halves[half]);
+    run_kernel(&part.attrs, inputs, n->f.count, &halves[half]);
     tensors_free(inputs, n->f.count);
   }
   for (int64_t i = 0; i < eg_type_elements(&halves[0].type); i++) {
@@ -435,14 +435,14 @@ static void check_linear(const node *n, uint32_t operands, eg_rng *rng) {
   range all = {1, 1, 0, 1};
   for (uint32_t i = 0; i < n->f.count; i++) {
     bool varies = (operands >> eg_factor_row(i) & 1) != 0;
-    x[i] = take(&n->inputs[i], EG_NO_DIM, all);
-    y[i] = take(&n->inputs[i], EG_NO_DIM, all);
+    x[i] = take_range(&n->inputs[i], EG_NO_DIM, all);
+    y[i] = take_range(&n->inputs[i], EG_NO_DIM, all);
     if (varies) draw(rng, &y[i], 1, 6);
-    both[i] = varies ? sum_of(&x[i], &y[i]) : take(&x[i], EG_NO_DIM, all);
+    both[i] = varies ? sum_of(&x[i], &y[i]) : take_range(&x[i], EG_NO_DIM, all);
   }
-  run(&n->f.attrs, x, n->f.count, of_x);
-  run(&n->f.attrs, y, n->f.count, of_y);
-  run(&n->f.attrs, both, n->f.count, of_both);
+  run_kernel(&n->f.attrs, x, n->f.count, of_x);
+  run_kernel(&n->f.attrs, y, n->f.count, of_y);
+  run_kernel(&n->f.attrs, both, n->f.count, of_both);
   for (uint32_t i = 0; i < n->result_count; i++) {
     eg_tensor sum = sum_of(&of_x[i], &of_y[i]);
     expect(same_values(&sum, &of_both[i]), n, operands, "a set of linear operands");

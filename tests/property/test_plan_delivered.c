@@ -73,7 +73,7 @@ static uint64_t allowed(const trial *t, uint32_t output) {
 }
 
 /// Takes a demand for all outputs that are this value, unless it leaves one no layout.
-static bool take(trial *t, eg_value value, uint32_t axis, const demand *d) {
+static bool take_demand(trial *t, eg_value value, uint32_t axis, const demand *d) {
   bool is_possible = true;
   for (uint32_t o = 0; o < output_count(t); o++) {
     if (eg_graph_output(t->c.graph, o, NULL).id != value.id) continue;
@@ -127,7 +127,7 @@ static void draw_demands(trial *t) {
       if (!is_first || case_below(&t->c, 4) == 0) continue;
       if (d.digits == 0) d.digits = d.word[0] == '?' ? SPLIT | WHOLE : SPLIT;
       const char *name = output_info(t, o)->name;
-      if (take(t, value, a, &d))
+      if (take_demand(t, value, a, &d))
         add_statement(t, name, a, &d);
       else
         expect_refused(t, name, a, &d);

@@ -102,7 +102,8 @@ static eg_tensor in_format(eg_tensor tensor, uint8_t format) {
 }
 
 /// In the memory format of the spec; operand 0 is freed.
-static eg_tensor run(const eg_node_spec *spec, eg_tensor x, const eg_tensor *weights) {
+static eg_tensor run_node(const eg_node_spec *spec, eg_tensor x,
+                          const eg_tensor *weights) {
   uint8_t format = spec->results[0].layout.format;
   eg_tensor inputs[2] = {in_format(x, EG_FORMAT_PLAIN), *weights};
   eg_tensor result = tensor_of(&spec->results[0], EG_FORMAT_PLAIN);
@@ -152,7 +153,7 @@ static void run_strips(const eg_strips *strips, const eg_tensor *x, const window
     const eg_strip *strip = &strips->strips[i];
     eg_tensor operand = tensor_of(&strip->operand, w->format);
     assert_ok(eg_strip_gather(strip, NULL, &own, &near, operand.data));
-    eg_tensor part = run(&strips->specs[i], operand, weights);
+    eg_tensor part = run_node(&strips->specs[i], operand, weights);
     assert_ok(eg_strip_place(strip, NULL, part.data, result));
     free(part.data);
   }
@@ -174,9 +175,9 @@ static int compare(eg_rng *rng, const window *w) {
     for (int64_t i = 0; weights.data != NULL && i < eg_type_elements(&weights.type); i++)
       eg_tensor_set_double(&weights, i, (double)draw(rng, -4, 4));
     int64_t held = x.type.dims[DIM] - w->halo.before - w->halo.after;
-    eg_tensor have = run(&strips.whole, rows_of(&x, w->halo.before, held), &weights);
+    eg_tensor have = run_node(&strips.whole, rows_of(&x, w->halo.before, held), &weights);
     run_strips(&strips, &x, w, &weights, &(eg_rows){have.type, have.data});
-    eg_tensor want = run(&w->spec, x, &weights);
+    eg_tensor want = run_node(&w->spec, x, &weights);
     assert_int_equal(eg_type_bytes(&have.type), eg_type_bytes(&want.type));
     assert_memory_equal(have.data, want.data, eg_type_bytes(&want.type));
     free(have.data);

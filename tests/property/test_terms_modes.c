@@ -73,7 +73,7 @@ typedef struct outcome {
   uint64_t smallest[START_TERMS];
 } outcome;
 
-static bool note(void *user, const egraph_terms_iteration *iteration) {
+static bool note_iteration(void *user, const egraph_terms_iteration *iteration) {
   outcome *o = user;
   assert_true(o->row_count < MAX_ROWS);
   o->rows[o->row_count++] = *iteration;
@@ -96,7 +96,7 @@ static egraph_terms *saturate(const problem *p, bool naive, uint32_t threads,
   options.time_limit = 1e9;
   options.naive = naive;
   options.threads = threads;
-  options.on_iteration = note;
+  options.on_iteration = note_iteration;
   options.user = out;
   egraph_terms_report report;
   assert_ok(egraph_terms_saturate(terms, &options, &report));

@@ -25,7 +25,7 @@ typedef struct notes {
   uint32_t count, stop_at;
 } notes;
 
-static bool note(void *user, const egraph_terms_step *step) {
+static bool note_step(void *user, const egraph_terms_step *step) {
   notes *n = user;
   assert_true(n->count < MAX_STEPS && step->depth <= 8);
   noted_step *out = &n->steps[n->count++];
@@ -63,7 +63,7 @@ static void saturate(egraph_terms *terms) {
 static void explain(egraph_terms *terms, const char *from, const char *to, notes *out) {
   uint64_t count = 0;
   *out = (notes){.count = 0};
-  assert_ok(egraph_terms_explain(terms, from, to, note, out, &count));
+  assert_ok(egraph_terms_explain(terms, from, to, note_step, out, &count));
   assert_int_equal(count, out->count);
   if (count == 0) return;
   assert_string_equal(out->steps[0].before, from);
@@ -135,7 +135,7 @@ static void unions_of_the_caller_have_no_rule(void **state) {
   assert_int_equal(n.count, 1);
   n = (notes){.stop_at = 1};
   uint64_t count;
-  assert_ok(egraph_terms_explain(terms, "(g (+ b a))", "(g c)", note, &n, &count));
+  assert_ok(egraph_terms_explain(terms, "(g (+ b a))", "(g c)", note_step, &n, &count));
   assert_int_equal(n.count, 1);
   assert_int_equal(count, 2);
   assert_ok(egraph_terms_explain(terms, "(g (+ b a))", "(g c)", NULL, NULL, NULL));
@@ -240,7 +240,7 @@ static egraph_status work(egraph_terms *terms) {
   EG_TRY(egraph_terms_unite(terms, a, b, NULL));
   EG_TRY(egraph_terms_saturate(terms, &options, NULL));
   notes n = {.count = 0};
-  return egraph_terms_explain(terms, "(f d)", "(f (+ (+ c b) 0))", note, &n, &count);
+  return egraph_terms_explain(terms, "(f d)", "(f (+ (+ c b) 0))", note_step, &n, &count);
 }
 
 static egraph_status body(egraph_allocator alloc, void *user) {

@@ -188,7 +188,7 @@ typedef struct history {
   uint32_t count, stop_after, asked;
 } history;
 
-static bool note(void *user, const egraph_terms_iteration *iteration) {
+static bool note_iteration(void *user, const egraph_terms_iteration *iteration) {
   history *h = user;
   assert_int_equal(iteration->iteration, h->count);
   assert_true(iteration->search_seconds >= 0 && iteration->apply_seconds >= 0 &&
@@ -209,7 +209,7 @@ static egraph_terms_options simple_options(history *h) {
   egraph_terms_options options = egraph_terms_options_default();
   options.scheduler = "simple";
   options.naive = true;
-  options.on_iteration = note;
+  options.on_iteration = note_iteration;
   options.progress = ask;
   options.user = h;
   return options;

@@ -46,7 +46,7 @@ typedef struct seen {
   char text[256];
 } seen;
 
-static void note(void *user, const egraph_model_weight *weight) {
+static void note_weight(void *user, const egraph_model_weight *weight) {
   seen *s = user;
   size_t length = strlen(s->text);
   snprintf(s->text + length, sizeof s->text - length, "%s %s %lld%s; ", weight->name,
@@ -57,7 +57,7 @@ static void weights_are_told_with_what_becomes_of_them(void **state) {
   api_kit *kit = *state;
   egraph_graph *graph = model(&kit->alloc, false);
   seen s = {""};
-  assert_ok(egraph_training_weights(graph, NULL, note, &s));
+  assert_ok(egraph_training_weights(graph, NULL, note_weight, &s));
   assert_string_equal(s.text, "w trained 16 absent; s one element 1; c a constant 16; ");
   const char *freeze[] = {"w*"}, *only[] = {"c"};
   egraph_training options = egraph_training_default();
@@ -66,20 +66,20 @@ static void weights_are_told_with_what_becomes_of_them(void **state) {
   options.train_only = only;
   options.train_only_count = 1;
   s.text[0] = '\0';
-  assert_ok(egraph_training_weights(graph, &options, note, &s));
+  assert_ok(egraph_training_weights(graph, &options, note_weight, &s));
   assert_string_equal(s.text, "w frozen 16 absent; s one element 1; c trained 16; ");
   options.freeze = (const char *[]){NULL};
-  assert_fails(egraph_training_weights(graph, &options, note, &s), EGRAPH_E_ARGUMENT,
-               "egraph_training.freeze is NULL, or has NULL at 0");
+  assert_fails(egraph_training_weights(graph, &options, note_weight, &s),
+               EGRAPH_E_ARGUMENT, "egraph_training.freeze is NULL, or has NULL at 0");
   options.freeze = NULL;
-  assert_fails(egraph_training_weights(graph, &options, note, &s), EGRAPH_E_ARGUMENT,
-               "egraph_training.freeze is NULL");
+  assert_fails(egraph_training_weights(graph, &options, note_weight, &s),
+               EGRAPH_E_ARGUMENT, "egraph_training.freeze is NULL");
   options.freeze = (const char *[]){"v"};
-  assert_fails(egraph_training_weights(graph, &options, note, &s), EGRAPH_E_ARGUMENT,
-               "has a name like 'v'");
+  assert_fails(egraph_training_weights(graph, &options, note_weight, &s),
+               EGRAPH_E_ARGUMENT, "has a name like 'v'");
   egraph_graph_destroy(graph);
   assert_ok(egraph_graph_create(&kit->alloc, &graph));
-  assert_fails(egraph_training_weights(graph, NULL, note, &s), EGRAPH_E_ARGUMENT,
+  assert_fails(egraph_training_weights(graph, NULL, note_weight, &s), EGRAPH_E_ARGUMENT,
                "no output to take a loss of");
   egraph_graph_destroy(graph);
 }

@@ -48,7 +48,7 @@ static void run_node(evaluation *e, const eg_graph_node_info *node) {
   assert_ok(eg_op_run(&call));
 }
 
-static void run(evaluation *e, const eg_graph *graph) {
+static void run_graph(evaluation *e, const eg_graph *graph) {
   *e = (evaluation){.graph = graph};
   assert_true(eg_graph_value_count(graph) <= MAX_VALUES);
   for (uint32_t i = 0; i < eg_graph_input_count(graph); i++) {
@@ -164,8 +164,8 @@ static void check_operator(const char *term, const char *const *types) {
   eg_free(eg_allocator_heap(), bytes, size, 1);
   assert_true(eg_graph_node_count(body) + eg_graph_value_count(body) > 0);
   static evaluation own, inlined;
-  run(&own, graph);
-  run(&inlined, body);
+  run_graph(&own, graph);
+  run_graph(&inlined, body);
   expect_close(&inlined.tensors[eg_graph_output(body, 0, NULL).id],
                &own.tensors[eg_graph_output(graph, 0, NULL).id]);
   finish(&inlined);
@@ -231,7 +231,7 @@ static void reciprocal_roots_mean_what_they_say(void **state) {
   unsigned char *bytes;
   size_t size;
   assert_ok(eg_graph_parse(NULL, "t", text, strlen(text), &graph));
-  run(&e, graph);
+  run_graph(&e, graph);
   const float *y = e.tensors[1].data;
   assert_true(y[0] == 2.0F && y[1] == 0.5F && fabsf(y[2] - 0.70710678F) < 1e-6F);
   finish(&e);

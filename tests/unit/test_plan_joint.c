@@ -121,7 +121,7 @@ typedef struct outcome {
   double moved;               // bytes of whole tensors that `joint` exchanges
 } outcome;
 
-static double run(planned *p, const eg_rules *rules, bool algebra_first) {
+static double plan_cost(planned *p, const eg_rules *rules, bool algebra_first) {
   p->rules = rules;
   p->algebra_first = algebra_first;
   planned_run(p, INFINITY);
@@ -160,9 +160,9 @@ static outcome try_model(const char *file, const char *machine, const char *mesh
   outcome out;
   eg_rules *rules = builtin_rules();
   open_model(&p, file, machine, mesh);
-  out.given = run(&p, NULL, false);
-  out.first = run(&p, rules, true);
-  out.joint = run(&p, rules, false);
+  out.given = plan_cost(&p, NULL, false);
+  out.first = plan_cost(&p, rules, true);
+  out.joint = plan_cost(&p, rules, false);
   out.moved = moved_bytes(&p);
   double sequential = best_sequential(&p, rules);
   print_message("%s: as given %.5g, algebra first %.5g, at best %.5g, joint %.5g\n", file,

@@ -72,7 +72,7 @@ typedef struct seen {
   char last[100];
 } seen;
 
-static egraph_status note(void *user, const eg_profile_entry *entry) {
+static egraph_status note_entry(void *user, const eg_profile_entry *entry) {
   seen *s = user;
   s->count++;
   if (isinf(entry->seconds))
@@ -86,7 +86,7 @@ static egraph_status note(void *user, const eg_profile_entry *entry) {
 
 static seen load(eg_profile_db *db, const char *machine) {
   seen s = {0};
-  assert_ok(eg_profile_db_load(db, machine, note, &s));
+  assert_ok(eg_profile_db_load(db, machine, note_entry, &s));
   return s;
 }
 
@@ -209,7 +209,7 @@ static void databases_of_schema_1_are_extended(void **state) {
     eg_profile_db *db;
     seen s = {0};
     assert_ok(eg_profile_db_create(NULL, &options, &db));
-    assert_ok(eg_profile_db_load(db, "m", note, &s));
+    assert_ok(eg_profile_db_load(db, "m", note_entry, &s));
     assert_int_equal(s.count, 1);
     eg_profile_db_destroy(db);
   }
@@ -275,7 +275,7 @@ static void damaged_entries_are_named(void **state) {
     run_sql(sql);
     db = open_db();
     seen s = {0};
-    assert_fails(eg_profile_db_load(db, "m", note, &s), EGRAPH_E_PARSE,
+    assert_fails(eg_profile_db_load(db, "m", note_entry, &s), EGRAPH_E_PARSE,
                  "damaged entry 'conv a'");
     eg_profile_db_destroy(db);
     (void)unlink(path);
@@ -299,7 +299,7 @@ static void a_damaged_file_is_named(void **state) {
   assert_int_equal(close(file), 0);
   db = open_db();
   seen s = {0};
-  assert_fails(eg_profile_db_load(db, "m", note, &s), EGRAPH_E_PARSE,
+  assert_fails(eg_profile_db_load(db, "m", note_entry, &s), EGRAPH_E_PARSE,
                "the profile database is damaged");
   eg_profile_db_destroy(db);
 }
@@ -310,7 +310,7 @@ static egraph_status try_reading(void) {
   eg_profile_db_options options = options_of(true, 0.1);
   seen s = {0};
   EG_TRY(eg_profile_db_create(NULL, &options, &db));
-  egraph_status status = eg_profile_db_load(db, "m", note, &s);
+  egraph_status status = eg_profile_db_load(db, "m", note_entry, &s);
   eg_profile_db_destroy(db);
   return status;
 }
@@ -441,7 +441,7 @@ static void read_without_rights(void) {
   expect(strstr(egraph_last_error(), path) != NULL, 2);
   expect(eg_profile_db_create(NULL, &readable, &db) == EGRAPH_OK, 3);
   seen s = {0};
-  expect(eg_profile_db_load(db, "m", note, &s) == EGRAPH_OK && s.count == 1, 4);
+  expect(eg_profile_db_load(db, "m", note_entry, &s) == EGRAPH_OK && s.count == 1, 4);
   eg_profile_entry entry = entry_of("conv b", 0.5);
   expect(eg_profile_db_store(db, "m", &entry, 1, false) == EGRAPH_E_IO, 5);
   eg_profile_db_destroy(db);

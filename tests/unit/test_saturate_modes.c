@@ -34,7 +34,7 @@ typedef struct trace {
   eg_text dot; // of the end
 } trace;
 
-static void note(void *user, const eg_iteration_stats *stats) {
+static void note_stats(void *user, const eg_iteration_stats *stats) {
   trace *t = user;
   t->nodes[t->iterations] = stats->nodes;
   t->classes[t->iterations++] = stats->classes;
@@ -45,7 +45,7 @@ static egraph_status spell(void *user, const eg_term *term, eg_text *out) {
   return eg_text_append(out, eg_symbolic_atom(user, term->op));
 }
 
-static trace run(eg_saturation_options options, uint32_t iterations) {
+static trace run_saturation(eg_saturation_options options, uint32_t iterations) {
   trace t = {.iterations = 0};
   eg_symbolic *symbolic;
   assert_ok(eg_symbolic_create(NULL, &symbolic));
@@ -56,7 +56,7 @@ static trace run(eg_saturation_options options, uint32_t iterations) {
   }
   options.iteration_limit = iterations;
   options.time_limit_seconds = 600;
-  options.on_iteration = note;
+  options.on_iteration = note_stats;
   options.on_iteration_user = &t;
   eg_saturation_report report;
   assert_ok(eg_symbolic_saturate(symbolic, &options, &report));
@@ -92,9 +92,9 @@ static void compare_modes(eg_scheduler scheduler, uint32_t match_limit,
   options.match_limit = match_limit;
   options.ban_length = 2;
   options.naive = true;
-  trace naive = run(options, iterations);
+  trace naive = run_saturation(options, iterations);
   options.naive = false;
-  trace incremental = run(options, iterations);
+  trace incremental = run_saturation(options, iterations);
   assert_same_counts(&naive, &incremental);
   assert_in_range(naive.nodes[naive.iterations - 1], 100, 1000000);
   assert_true(incremental.matches < naive.matches);
@@ -149,15 +149,15 @@ static void priority_and_cost_are_heeded(void **state) {
   options.match_limit = 100;
   options.policy = policy_of;
   options.policy_user = &p;
-  trace plain = run(options, 3);
+  trace plain = run_saturation(options, 3);
   p.priority[5] = 4;
   p.priority[0] = -1;
-  trace ordered = run(options, 3);
+  trace ordered = run_saturation(options, 3);
   // The same terms become equal, in another order.
   assert_same_counts(&plain, &ordered);
   assert_string_not_equal(eg_text_of(&plain.dot), eg_text_of(&ordered.dot));
   p.cost[0] = 1e6; // always beyond its limit
-  trace banned = run(options, 3);
+  trace banned = run_saturation(options, 3);
   assert_true(banned.nodes[0] < plain.nodes[0]);
   eg_text_deinit(&plain.dot);
   eg_text_deinit(&ordered.dot);
@@ -170,10 +170,10 @@ static void threads_change_nothing(void **state) {
     eg_saturation_options options =
         options_of(naive == 2 ? EG_SCHEDULER_YIELD : EG_SCHEDULER_SIMPLE);
     options.naive = naive == 1;
-    trace one = run(options, 5);
+    trace one = run_saturation(options, 5);
     for (uint32_t threads = 2; threads <= 8; threads *= 2) {
       options.threads = threads;
-      trace many = run(options, 5);
+      trace many = run_saturation(options, 5);
       assert_same_counts(&one, &many);
       assert_int_equal(one.matches, many.matches);
       assert_string_equal(eg_text_of(&one.dot), eg_text_of(&many.dot));
@@ -186,11 +186,11 @@ static void threads_change_nothing(void **state) {
 static void the_node_limit_holds_within_a_rule(void **state) {
   (void)state;
   eg_saturation_options options = options_of(EG_SCHEDULER_SIMPLE);
-  trace free = run(options, 5);
+  trace free = run_saturation(options, 5);
   eg_text_deinit(&free.dot);
   for (uint32_t limit = 0; limit < free.nodes[4]; limit = limit * 2 + 37) {
     options.node_limit = limit;
-    trace one = run(options, MAX_ITERATIONS);
+    trace one = run_saturation(options, MAX_ITERATIONS);
     assert_int_equal(one.stop, EG_STOP_NODE_LIMIT);
     uint32_t last = one.nodes[one.iterations - 1];
     assert_true(last <= limit || last < 40); // the start has some of its own

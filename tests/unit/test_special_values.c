@@ -8,7 +8,7 @@ enum { ROWS = 8, COLUMNS = 64 };
 static const float specials[] = {0.0f,  -0.0f,     1.0f,   -1.0f, 3.0f,     -2.5f, NAN,
                                  100.f, -INFINITY, -100.f, 1e-3f, INFINITY, 7.0f};
 
-static void fill(kit_tensors *inputs, uint32_t shift) {
+static void fill_inputs(kit_tensors *inputs, uint32_t shift) {
   for (uint32_t i = 0; i < inputs->count; i++) {
     float *data = inputs->items[i].data;
     int64_t count = eg_type_elements(&inputs->items[i].type);
@@ -42,7 +42,7 @@ static uint32_t differences(const char *name, const char *text) {
   kit_outputs_alloc(graph, &have);
   uint32_t found = 0;
   for (uint32_t shift = 0; shift < 13 && found == 0; shift++) {
-    fill(&inputs, shift);
+    fill_inputs(&inputs, shift);
     run_on(graph, "reference", &inputs, &want);
     run_on(graph, "cpu", &inputs, &have);
     for (int64_t i = 0; i < eg_type_elements(&want.items[0].type) && found == 0; i++) {

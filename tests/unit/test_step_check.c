@@ -58,7 +58,7 @@ static eg_tensor *output_of(scene *s, const char *name) {
 
 /// The outputs of a step on other kernels than the check has: what a plan leaves, but for
 /// the order of its sums.
-static void run(const eg_graph *step, scene *s) {
+static void run_step(const eg_graph *step, scene *s) {
   eg_session *session;
   const eg_session_options other = {.backend = "reference", .threads = 1, .seed = 1};
   assert_ok(eg_session_create(NULL, step, &other, &session));
@@ -133,7 +133,7 @@ static void steps_on_other_kernels_are_equal(void **state) {
     const eg_training_options options = options_of((eg_optimizer)optimizer);
     scene_init(&s, ATTENTION, &options);
     for (int step = 1; step <= 4; step++) {
-      run(s.step.graph, &s);
+      run_step(s.step.graph, &s);
       assert_equal(&s);
       go_on(&s, step + 1);
     }
@@ -148,7 +148,7 @@ static void noise_may_be_any_noise(void **state) {
   scene s;
   const eg_training_options options = options_of(EG_OPTIMIZER_ADAMW);
   scene_init(&s, ATTENTION, &options);
-  run(s.step.graph, &s);
+  run_step(s.step.graph, &s);
   float *m = output_of(&s, "bk.m")->data, *w = output_of(&s, "bk")->data;
   float *v = output_of(&s, "bk.v")->data;
   const float *before = input_of(&s, "bk")->data;
@@ -196,12 +196,12 @@ static void a_dropped_reduction_is_found(void **state) {
       scene_init(&s, ATTENTION, &options);
       scene_init(&part, ATTENTION, &options);
       eg_tensor *x = input_of(&part, "x"), *target = input_of(&part, "target");
-      run(s.step.graph, &s);
+      run_step(s.step.graph, &s);
       for (int64_t i = 4 * 6 * 16; i < 8 * 6 * 16; i++)
         eg_tensor_set_double(x, i, 0);
       for (int64_t i = 4 * 6 * 5; i < 8 * 6 * 5; i++)
         eg_tensor_set_double(target, i, 0);
-      run(part.step.graph, &part);
+      run_step(part.step.graph, &part);
       take_parameter(&s, &part.after, weights[w]);
       eg_step_verdict v = verdict_of(&s);
       assert_true(v.excess > 1);
@@ -220,7 +220,7 @@ static void a_wrong_beta_is_found(void **state) {
       scene_init(&s, ATTENTION, &options);
       *(second ? &options.beta2 : &options.beta1) *= 1.0001;
       scene_init(&other, ATTENTION, &options);
-      run(other.step.graph, &s);
+      run_step(other.step.graph, &s);
       eg_step_verdict v = verdict_of(&s);
       assert_true(v.excess > 1);
       scene_deinit(&other);
@@ -236,7 +236,7 @@ static void a_stale_weight_is_found(void **state) {
       scene s;
       const eg_training_options options = options_of(adams[a]);
       scene_init(&s, ATTENTION, &options);
-      run(s.step.graph, &s);
+      run_step(s.step.graph, &s);
       eg_tensor *weight = input_of(&s, weights[w]);
       size_t bytes = eg_type_bytes(&weight->type);
       char *old = malloc(bytes), *fresh = malloc(bytes);
@@ -245,7 +245,7 @@ static void a_stale_weight_is_found(void **state) {
       go_on(&s, 2);
       memcpy(fresh, weight->data, bytes);
       memcpy(weight->data, old, bytes);
-      run(s.step.graph, &s);
+      run_step(s.step.graph, &s);
       memcpy(weight->data, fresh, bytes);
       eg_step_verdict v = verdict_of(&s);
       assert_true(v.excess > 1);
@@ -282,7 +282,7 @@ static void an_error_of_1e_4_in_one_gradient_is_found(void **state) {
       char moment[16];
       const eg_training_options options = options_of(adams[a]);
       scene_init(&s, ATTENTION, &options);
-      run(s.step.graph, &s);
+      run_step(s.step.graph, &s);
       assert_equal(&s);
       plant_in_gradient(&s, weights[w], adams[a] == EG_OPTIMIZER_ADAM ? 1 : 0);
       snprintf(moment, sizeof moment, "%s.m", weights[w]);
@@ -304,7 +304,7 @@ static void long_sums_may_have_any_order(void **state) {
     scene s;
     const eg_training_options options = options_of(adams[a]);
     scene_init(&s, biased, &options);
-    run(s.step.graph, &s);
+    run_step(s.step.graph, &s);
     assert_equal(&s);
     plant_in_gradient(&s, "b", adams[a] == EG_OPTIMIZER_ADAM ? 1 : 0);
     eg_step_verdict v = verdict_of(&s);
@@ -318,7 +318,7 @@ static void a_single_number_is_found(void **state) {
   scene s;
   const eg_training_options options = options_of(EG_OPTIMIZER_SGD);
   scene_init(&s, ATTENTION, &options);
-  run(s.step.graph, &s);
+  run_step(s.step.graph, &s);
   float *loss = output_of(&s, "loss")->data, right = *loss;
   *loss = right * 1.0001f;
   assert_found(&s, "loss");
@@ -346,7 +346,7 @@ static void micro_batches_are_followed(void **state) {
   for (uint32_t i = 0; i < inputs; i++)
     before[i] = before[inputs + i] = s.before.items[i]; // the same batch twice
   // What the plan leaves: the first run's sums enter the second.
-  run(s.step.graph, &s);
+  run_step(s.step.graph, &s);
   float loss = *(float *)output_of(&s, "loss")->data;
   kit_tensors kept = {0};
   kit_outputs_alloc(s.step.graph, &kept);
@@ -357,7 +357,7 @@ static void micro_batches_are_followed(void **state) {
       memcpy(s.before.items[i].data, output_of(&s, name)->data,
              eg_type_bytes(&s.before.items[i].type));
   }
-  run(s.step.graph, &s);
+  run_step(s.step.graph, &s);
   for (uint32_t o = 0; o < outputs; o++) {
     after[o] = after[outputs + o] = s.after.items[o];
     const char *name;
@@ -394,7 +394,7 @@ static void every_allocation_may_fail(void **state) {
              "(egraph-graph 1)(input x \"float32[2,3]\")(weight w \"float32[3,2]\")"
              "(let y (matmul x w))(output y)",
              &options);
-  run(s.step.graph, &s);
+  run_step(s.step.graph, &s);
   test_every_allocation_failing(make_check, &s);
   scene_deinit(&s);
 }

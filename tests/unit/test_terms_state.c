@@ -176,7 +176,7 @@ static void complete_iterations_stay(void **state) {
   egraph_terms_destroy(terms);
 }
 
-static egraph_status run(egraph_allocator alloc, void *user) {
+static egraph_status run_terms(egraph_allocator alloc, void *user) {
   egraph_terms *terms;
   egraph_class class;
   egraph_terms_options options = egraph_terms_options_default();
@@ -196,7 +196,7 @@ static egraph_status run(egraph_allocator alloc, void *user) {
 
 static void nothing_is_lost_when_memory_is(void **state) {
   (void)state;
-  test_every_allocation_failing(run, NULL);
+  test_every_allocation_failing(run_terms, NULL);
 }
 
 int main(void) {

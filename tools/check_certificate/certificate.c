@@ -91,7 +91,7 @@ static const struct {
 } KINDS[] = {
     {"plain", check_plain}, {"sharding", check_sharding}, {"layout", check_layout}};
 
-static bool run(input *in, const char *path, input *problem, verdict *out) {
+static bool run_check(input *in, const char *path, input *problem, verdict *out) {
   certificate c = {.in = *in, .next_line = in->text, .problem = problem};
   *out = (verdict){.cost = ""};
   const char *magic = certificate_next(&c) ? certificate_word(&c) : NULL;
@@ -114,9 +114,9 @@ static bool run(input *in, const char *path, input *problem, verdict *out) {
 }
 
 bool certificate_run(input *in, const char *problem, verdict *out) {
-  return run(in, problem, NULL, out);
+  return run_check(in, problem, NULL, out);
 }
 
 bool certificate_run_on(input *in, input *problem, verdict *out) {
-  return run(in, problem->path, problem, out);
+  return run_check(in, problem->path, problem, out);
 }

@@ -543,7 +543,7 @@ static bool read_proof(proof *q) {
   return !certificate_next(q->c) || certificate_refuse(q->c, "the proof is over");
 }
 
-static bool prepare(proof *q) {
+static bool prepare_proof(proof *q) {
   const plain_problem *p = q->p;
   input *in = &q->c->in;
   uint32_t most = p->nodes > p->classes ? p->nodes : p->classes;
@@ -622,7 +622,7 @@ bool check_plain(certificate *c, const char *problem, verdict *out) {
   if (c->problem == NULL && !input_open(&file, problem, c->in.why)) return false;
   proof q = {.c = c, .p = &p};
   bool good = plain_problem_read(c->problem != NULL ? c->problem : &file, &p) &&
-              prepare(&q) && check_claims(&q, out);
+              prepare_proof(&q) && check_claims(&q, out);
   free(q.splits);
   free(q.fact);
   if (c->problem == NULL) input_close(&file);

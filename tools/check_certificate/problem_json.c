@@ -31,7 +31,7 @@ char json_peek(problem_json *json) {
   return json->in.text[json->at];
 }
 
-static bool take(problem_json *json, char wanted) {
+static bool take_character(problem_json *json, char wanted) {
   char found = json_peek(json);
   if (found != wanted || wanted == '\0')
     return json_refuse(json, "'%c' is expected here", wanted);
@@ -39,7 +39,7 @@ static bool take(problem_json *json, char wanted) {
   return true;
 }
 
-bool json_enter(problem_json *json, char open) { return take(json, open); }
+bool json_enter(problem_json *json, char open) { return take_character(json, open); }
 
 bool json_next(problem_json *json, char close, size_t *inout_count, bool *out_more) {
   char found = json_peek(json);
@@ -48,7 +48,7 @@ bool json_next(problem_json *json, char close, size_t *inout_count, bool *out_mo
     json->at++;
     return true;
   }
-  return (*inout_count)++ == 0 || take(json, ',');
+  return (*inout_count)++ == 0 || take_character(json, ',');
 }
 
 static bool hexadecimal(const char *text, uint32_t *out) {
@@ -105,7 +105,7 @@ static bool escape(problem_json *json, char **to) {
 }
 
 bool json_string(problem_json *json, const char **out) {
-  if (!take(json, '"')) return false;
+  if (!take_character(json, '"')) return false;
   char *to = json->in.text + json->at;
   *out = to;
   for (;;) {
@@ -123,7 +123,7 @@ bool json_string(problem_json *json, const char **out) {
 }
 
 bool json_key(problem_json *json, const char **out) {
-  return json_string(json, out) && take(json, ':');
+  return json_string(json, out) && take_character(json, ':');
 }
 
 bool json_double(problem_json *json, double *out) {

@@ -207,7 +207,7 @@ static bool take_edges(problem_json *json, parts *p, sharding_problem *out) {
   return true;
 }
 
-static bool take(problem_json *json, parts *p, sharding_problem *out) {
+static bool take_problem(problem_json *json, parts *p, sharding_problem *out) {
   size_t nodes = rows_of(&p->costs), edges = rows_of(&p->ends);
   if (nodes > MOST_NODES || edges > MOST_NODES)
     return json_refuse(json, "too many nodes or edges");
@@ -225,7 +225,7 @@ static bool take(problem_json *json, parts *p, sharding_problem *out) {
 bool sharding_read(problem_json *json, sharding_problem *out) {
   parts p = {.limited = false};
   *out = (sharding_problem){.nodes = 0};
-  bool good = read_file(json, &p) && take(json, &p, out);
+  bool good = read_file(json, &p) && take_problem(json, &p, out);
   lists *all[] = {&p.intervals, &p.costs, &p.usages, &p.ends, &p.tables};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     free(all[i]->values.at);
