@@ -188,12 +188,6 @@ static bool find(const eg_chunk_reader *reader, const char *tag, const char **ou
   return false;
 }
 
-bool eg_chunks_has(const eg_chunk_reader *reader, const char *tag) {
-  const char *bytes;
-  uint64_t size;
-  return find(reader, tag, &bytes, &size);
-}
-
 egraph_status eg_chunks_find(const eg_chunk_reader *reader, const char *tag, size_t unit,
                              const char **out, size_t *out_count) {
   uint64_t size;

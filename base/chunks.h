@@ -60,7 +60,6 @@ void eg_chunks_close(eg_chunk_reader *reader);
 /// is none, or its size is no multiple of `unit`.
 egraph_status eg_chunks_find(const eg_chunk_reader *reader, const char *tag, size_t unit,
                              const char **out, size_t *out_count);
-bool eg_chunks_has(const eg_chunk_reader *reader, const char *tag);
 /// A damaged chunk; returns EGRAPH_E_PARSE with file, chunk, reason and remedy.
 egraph_status eg_chunks_fail(const eg_chunk_reader *reader, const char *tag,
                              const char *format, ...) EG_PRINTF(3, 4);

@@ -44,7 +44,8 @@ egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t co
   return eg_u32s_append(&parts->cut_parts, cut, count);
 }
 
-egraph_status eg_parts_start(eg_parts *parts) {
+/// Makes ready for expansions into one choice. O(parts).
+static egraph_status start_parts(eg_parts *parts) {
   parts->seen.len = 0;
   return eg_bytes_resize(&parts->seen, parts->leaf_count + parts->left.len);
 }
@@ -55,8 +56,9 @@ static egraph_status visit(eg_parts *parts, uint32_t part) {
   return eg_u32s_push(&parts->stack, part);
 }
 
-egraph_status eg_parts_expand(eg_parts *parts, uint32_t part,
-                              const eg_extract_problem *original, uint32_t *choice) {
+/// Writes every original node of `part` to choice[its class]. Each part once per start.
+static egraph_status expand_part(eg_parts *parts, uint32_t part,
+                                 const eg_extract_problem *original, uint32_t *choice) {
   parts->stack.len = 0;
   if (part != EG_EXTRACT_NONE) EG_TRY(visit(parts, part));
   while (parts->stack.len != 0) {
@@ -174,11 +176,11 @@ egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from) {
 egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
                                 const eg_extract_problem *original,
                                 const uint32_t *reduced_choice, uint32_t *choice) {
-  EG_TRY(eg_parts_start(parts));
-  EG_TRY(eg_parts_expand(parts, reduced->fixed, original, choice));
+  EG_TRY(start_parts(parts));
+  EG_TRY(expand_part(parts, reduced->fixed, original, choice));
   for (uint32_t class = 0; class < reduced->problem.class_count; class ++)
     if (reduced_choice[class] != EG_EXTRACT_NONE)
-      EG_TRY(eg_parts_expand(parts, reduced->part.data[reduced_choice[class]], original,
-                             choice));
+      EG_TRY(expand_part(parts, reduced->part.data[reduced_choice[class]], original,
+                         choice));
   return EGRAPH_OK;
 }

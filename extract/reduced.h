@@ -29,11 +29,6 @@ egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *o
 /// Notes that solutions contain one of `count` parts; eg_reduced.cuts says which ones.
 egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t count,
                                uint32_t *out);
-/// Makes ready for expansions into one choice. O(parts).
-egraph_status eg_parts_start(eg_parts *parts);
-/// Writes every original node of `part` to choice[its class]. Each part once per start.
-egraph_status eg_parts_expand(eg_parts *parts, uint32_t part,
-                              const eg_extract_problem *original, uint32_t *choice);
 
 /// Children of a node are ascending and distinct, and never its own class; roots are
 /// distinct. A class may be empty: then nothing uses it.

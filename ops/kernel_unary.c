@@ -156,7 +156,8 @@ UINT_LIST(ROW)
 #undef T
 #undef BOUND
 
-eg_row_unary eg_row_unary_of(eg_op op, eg_wide wide) {
+/// NULL when the operator has no meaning for the type.
+static eg_row_unary row_unary_of(eg_op op, eg_wide wide) {
 #define ROW_F32(id, formula) [EG_OP_##id] = id##_f32,
 #define ROW_F64(id, formula) [EG_OP_##id] = id##_f64,
 #define ROW_I64(id, formula) [EG_OP_##id] = id##_i64,
@@ -187,7 +188,7 @@ egraph_status eg_row_act_find(const eg_kernel_call *call, eg_act act, double alp
   *out = (eg_row_act){.params = {alpha, beta}};
   if (act == EG_ACT_NONE) return EGRAPH_OK;
   if (ops[act] == EG_OP_GELU) out->params[0] = act == EG_ACT_GELU_TANH ? 1.0 : 0.0;
-  out->row = eg_row_unary_of(ops[act], wide == EG_WIDE_F32 ? EG_WIDE_F64 : wide);
+  out->row = row_unary_of(ops[act], wide == EG_WIDE_F32 ? EG_WIDE_F64 : wide);
   if (out->row != NULL) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
                  "%s: the activation %s has no meaning for integers",
@@ -214,7 +215,7 @@ egraph_status eg_kernel_unary(const eg_kernel_call *call) {
   eg_wide wide = EG_WIDE_F32;
   if (!eg_wide_find(from->type.dtype, &wide))
     return eg_kernel_refuse(call, from->type.dtype);
-  eg_row_unary row = eg_row_unary_of(op, wide);
+  eg_row_unary row = row_unary_of(op, wide);
   if (row == NULL) return eg_kernel_refuse(call, from->type.dtype);
   double params[2];
   eg_row_params(call->attrs, params);

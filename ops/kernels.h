@@ -110,8 +110,6 @@ typedef void (*eg_row_unary)(const void *x, void *out, size_t count,
 typedef void (*eg_row_binary)(const void *a, const void *b, void *out, size_t count,
                               const double params[2]);
 
-/// NULL when the operator has no meaning for the type.
-eg_row_unary eg_row_unary_of(eg_op op, eg_wide wide);
 /// Comparisons write bool, everything else the operand type.
 eg_row_binary eg_row_binary_of(eg_op op, eg_wide wide);
 /// Rows over bool: and, or, xor; NULL for other operators.

@@ -72,7 +72,8 @@ static const unary_rule *find_unary(eg_op op, const eg_attrs *attrs) {
   return NULL;
 }
 
-bool eg_vjp_unary_reads_operand(eg_op op) {
+/// True when that rule reads x.
+static bool reads_operand(eg_op op) {
   const unary_rule *rule = find_unary(op, NULL);
   return (rule->common != NULL && eg_formula_uses(rule->common, 'x')) ||
          (rule->operand != NULL && eg_formula_uses(rule->operand, 'x'));
@@ -136,7 +137,7 @@ eg_ref eg_vjp_before_activation(const eg_vjp *v, eg_attr_slot act, eg_attr_slot 
   const eg_attr *params[] = {eg_attr_at(v->attrs, alpha), eg_attr_at(v->attrs, beta)};
   for (uint32_t i = 0; i < attrs.count && i < 2; i++)
     if (slots[i].kind == EG_ATTR_FLOAT) slots[i].f = params[i]->f;
-  eg_ref x = eg_vjp_unary_reads_operand(op) ? recompute(v, act) : EG_REF_NONE;
+  eg_ref x = reads_operand(op) ? recompute(v, act) : EG_REF_NONE;
   return eg_vjp_unary_rule(v->b, &attrs, x, v->results[0], v->cotangents[0]);
 }
 

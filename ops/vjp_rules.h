@@ -68,8 +68,6 @@ eg_ref eg_vjp_share(eg_builder *b, eg_ref x, eg_ref y, eg_ref d, uint32_t dims);
 /// Cotangent of x for y = op(x), a unary operator: pointwise, of x's shape.
 eg_ref eg_vjp_unary_rule(eg_builder *b, const eg_attrs *attrs, eg_ref x, eg_ref y,
                          eg_ref d);
-/// True when that rule reads x.
-bool eg_vjp_unary_reads_operand(eg_op op);
 /// For the operators with a fused activation (matmul, conv): the cotangent of what the
 /// activation is applied to. It recomputes that where y alone does not tell it.
 eg_ref eg_vjp_before_activation(const eg_vjp *v, eg_attr_slot act, eg_attr_slot alpha,

@@ -94,7 +94,8 @@ static const simple_row simple_rows[] = {
     {EG_OP_HARD_SWISH, {dnnl_eltwise_hardswish, 0, 0}},
 };
 
-bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
+/// The chain of a unary operator; false when oneDNN has none.
+static bool chain_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
   eg_op op = (eg_op)attrs->op;
   for (size_t i = 0; i < sizeof simple_rows / sizeof simple_rows[0]; i++)
     if (simple_rows[i].op == op) {
@@ -116,7 +117,9 @@ bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
   return true;
 }
 
-egraph_status eg_eltwise_append(dnnl_post_ops_t post_ops, const eg_eltwise_chain *chain) {
+/// Appends the chain to post-ops.
+static egraph_status append_chain(dnnl_post_ops_t post_ops,
+                                  const eg_eltwise_chain *chain) {
   for (uint32_t i = 0; i < chain->count; i++)
     EG_TRY(eg_dnnl_check(dnnl_post_ops_append_eltwise(post_ops, 1.0f, chain->step[i].alg,
                                                       chain->step[i].alpha,
@@ -152,7 +155,7 @@ egraph_status eg_cpu_attr_with_epilogue(const dnnl_memory_desc_t *z, bool sums,
         eg_dnnl_check(sums ? dnnl_post_ops_append_sum(post_ops, 1.0f)
                            : dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, z),
                       "addend post-op");
-  if (status == EGRAPH_OK) status = eg_eltwise_append(post_ops, chain);
+  if (status == EGRAPH_OK) status = append_chain(post_ops, chain);
   if (status != EGRAPH_OK) {
     dnnl_post_ops_destroy(post_ops);
     return status;
@@ -267,7 +270,7 @@ bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain) {
 egraph_status eg_cpu_eltwise(eg_cpu_builder *builder) {
   const eg_type *type = &builder->spec->inputs[0], *result = &builder->spec->results[0];
   eg_eltwise_chain chain;
-  if (!eg_eltwise_of_op(builder->spec->attrs, &chain)) return eg_cpu_pointwise(builder);
+  if (!chain_of_op(builder->spec->attrs, &chain)) return eg_cpu_pointwise(builder);
   if (type->dtype != EGRAPH_FLOAT32 || !eg_type_same(type, result) ||
       (eg_type_has_padding(type) && !eg_eltwise_keeps_zero(&chain)))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel for this element type or format",

@@ -21,8 +21,6 @@ typedef struct eg_eltwise_chain {
 
 /// The fused activation of a node (act, act_alpha, act_beta).
 eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta);
-/// The chain of a unary operator; false when oneDNN has none.
-bool eg_eltwise_of_op(const eg_attrs *attrs, eg_eltwise_chain *out);
 /// True when oneDNN's function makes numbers of NaN: relu and clip. Its kernels raise the
 /// flag then (invalid_flag.h).
 bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain);
@@ -33,8 +31,6 @@ bool eg_eltwise_is_slow(const eg_eltwise_chain *chain);
 bool eg_eltwise_has_loop(const eg_eltwise_chain *chain);
 /// True when f(0) is 0, as padding channels demand.
 bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain);
-/// Appends the chain to post-ops.
-egraph_status eg_eltwise_append(dnnl_post_ops_t post_ops, const eg_eltwise_chain *chain);
 /// Appends a stage that applies the chain to `elements` floats; from and to may
 /// be the same place.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,

@@ -79,7 +79,8 @@ egraph_status eg_layout_tree_set(eg_layout_tree *tree, uint32_t column, uint8_t 
   return eg_lp_set_range(tree->lp, column, low, high);
 }
 
-bool eg_layout_tree_is_integral(const eg_layout_tree *tree) {
+/// True when every integral column is within 1e-6 of 0 or 1.
+static bool is_integral(const eg_layout_tree *tree) {
   const double *x = eg_lp_values(tree->lp);
   for (uint32_t j = 0; j < eg_layout_model_columns(&tree->model); j++)
     if (eg_layout_is_integral(&tree->model, j) && x[j] > INTEGRALITY &&
@@ -143,7 +144,7 @@ egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
       *out = EG_LAYOUT_STOPPED;
       return EGRAPH_OK;
     }
-    bool added = false, integral = eg_layout_tree_is_integral(tree);
+    bool added = false, integral = is_integral(tree);
     stalled = tree->bound > before + 1e-4 * fabs(before) ? 0 : stalled + 1;
     before = tree->bound;
     if (integral ? !tree->cuts.is_cyclic : round >= rounds || stalled > 3)
@@ -225,7 +226,7 @@ static egraph_status offer_rounded(eg_layout_tree *tree) {
 
 egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done) {
   *out_done = false;
-  if (eg_layout_tree_is_integral(tree)) return offer_integral(tree, out_done);
+  if (is_integral(tree)) return offer_integral(tree, out_done);
   return round ? offer_rounded(tree) : EGRAPH_OK;
 }
 

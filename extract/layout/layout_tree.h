@@ -71,8 +71,6 @@ egraph_status eg_layout_tree_set(eg_layout_tree *tree, uint32_t column, uint8_t 
 /// Chooses a split of the present solution and fills `in` and `out`; *out_found is false
 /// when nothing is left to split. See layout_branch.c.
 egraph_status eg_layout_tree_split(eg_layout_tree *tree, bool *out_found, bool *in_first);
-/// True when every integral column is within 1e-6 of 0 or 1.
-bool eg_layout_tree_is_integral(const eg_layout_tree *tree);
 /// Branch and bound below the root, which has bound tree->bound and the fixes in `extra`.
 egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed);
 

@@ -29,7 +29,8 @@ void eg_shard_branch_deinit(eg_shard_branch *branch) {
   eg_shard_opens_deinit(&branch->open);
 }
 
-int64_t eg_shard_branch_bound(const eg_shard_branch *branch) {
+/// Lowest bound of what is open, at most the search's cost.
+static int64_t bound_of(const eg_shard_branch *branch) {
   int64_t bound = branch->tools->search->cost;
   for (size_t i = 0; i < branch->open.len; i++)
     if (branch->open.data[i].bound < bound) bound = branch->open.data[i].bound;
@@ -160,5 +161,5 @@ egraph_status eg_shard_branch_step(eg_shard_branch *branch) {
   eg_shard_search_work(search, node.model.table.len);
   eg_shard_model_deinit(&node.model);
   if (status != EGRAPH_OK) return status;
-  return eg_shard_search_raise(search, eg_shard_branch_bound(branch));
+  return eg_shard_search_raise(search, bound_of(branch));
 }

@@ -26,7 +26,5 @@ void eg_shard_branch_clear(eg_shard_branch *branch);
 /// Works on the newest open model; closes it, or puts its two halves there instead. With
 /// nothing left the search's bound meets its cost.
 egraph_status eg_shard_branch_step(eg_shard_branch *branch);
-/// Lowest bound of what is open, at most the search's cost.
-int64_t eg_shard_branch_bound(const eg_shard_branch *branch);
 
 #endif

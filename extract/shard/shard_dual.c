@@ -144,7 +144,8 @@ egraph_status eg_shard_dual_start(eg_shard_dual *dual, eg_shard_model *model) {
   return EGRAPH_OK;
 }
 
-void eg_shard_dual_price(eg_shard_dual *dual) {
+/// Fills `priced` from the model's costs and prices.
+static void price_all(eg_shard_dual *dual) {
   const eg_shard_model *model = dual->model;
   double *sum = dual->load.data; // of the prices of the rows before
   sum[0] = 0;
@@ -266,7 +267,7 @@ static double charge(const eg_shard_model *model) {
 
 void eg_shard_dual_sweep(eg_shard_dual *dual) {
   const eg_shard_model *model = dual->model;
-  eg_shard_dual_price(dual);
+  price_all(dual);
   uint32_t count = (uint32_t)model->nodes.len;
   for (uint32_t n = 0; n < count; n++)
     if (model->nodes.data[n].count != 0) visit(dual, n, true);

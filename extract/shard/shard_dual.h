@@ -37,7 +37,5 @@ void eg_shard_dual_sweep(eg_shard_dual *dual);
 void eg_shard_dual_reprice(eg_shard_dual *dual, double target);
 /// Back to the prices of the best bound.
 void eg_shard_dual_return(eg_shard_dual *dual);
-/// Fills `priced` from the model's costs and prices.
-void eg_shard_dual_price(eg_shard_dual *dual);
 
 #endif

@@ -68,7 +68,7 @@ static egraph_status forbid(eg_shard_model *model) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_shard_pass_shift(eg_shard_model *model, bool *changed) {
+static egraph_status pass_shift(eg_shard_model *model, bool *changed) {
   (void)changed;
   for (uint32_t e = 0; e < model->edges.len; e++) {
     if (eg_shard_is_dead(&model->edges.data[e])) continue;
@@ -87,7 +87,7 @@ egraph_status eg_shard_pass_shift(eg_shard_model *model, bool *changed) {
 typedef egraph_status (*pass_function)(eg_shard_model *model, bool *changed);
 
 static const pass_function passes[] = {
-    [EG_SHARD_PASS_SHIFT] = eg_shard_pass_shift,
+    [EG_SHARD_PASS_SHIFT] = pass_shift,
     [EG_SHARD_PASS_CONSISTENCY] = eg_shard_pass_consistency,
     [EG_SHARD_PASS_MERGE] = eg_shard_pass_merge,
     [EG_SHARD_PASS_ROWS] = eg_shard_pass_rows,

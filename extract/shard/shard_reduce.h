@@ -27,7 +27,6 @@ typedef enum eg_shard_pass {
 egraph_status eg_shard_reduce(eg_shard_model *model, uint32_t disabled);
 
 // One pass each; *changed is set when the model became smaller.
-egraph_status eg_shard_pass_shift(eg_shard_model *model, bool *changed);
 egraph_status eg_shard_pass_consistency(eg_shard_model *model, bool *changed);
 egraph_status eg_shard_pass_merge(eg_shard_model *model, bool *changed);
 egraph_status eg_shard_pass_rows(eg_shard_model *model, bool *changed);

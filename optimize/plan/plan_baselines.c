@@ -55,9 +55,9 @@ static const struct {
 
 // ---- names --------------------------------------------------------------------------
 
-const char *eg_baseline_name(eg_baseline baseline) { return BASELINES[baseline].name; }
+static const char *name_of(eg_baseline baseline) { return BASELINES[baseline].name; }
 
-eg_axis_roles eg_baseline_roles(eg_baseline baseline, const eg_mesh *mesh) {
+static eg_axis_roles roles_of(eg_baseline baseline, const eg_mesh *mesh) {
   eg_axis_roles roles = {.axis_count = mesh->axis_count};
   for (uint32_t a = 0; a < EG_MAX_MESH_AXES && a < mesh->axis_count; a++)
     roles.role[a] = (uint8_t)(a + 1 == mesh->axis_count ? BASELINES[baseline].last
@@ -71,7 +71,7 @@ static bool same_roles(const eg_axis_roles *a, const eg_axis_roles *b) {
 
 eg_baseline eg_axis_roles_baseline(const eg_axis_roles *roles, const eg_mesh *mesh) {
   for (int b = 0; b < EG_BASELINES; b++) {
-    eg_axis_roles named = eg_baseline_roles((eg_baseline)b, mesh);
+    eg_axis_roles named = roles_of((eg_baseline)b, mesh);
     if (same_roles(&named, roles)) return (eg_baseline)b;
   }
   return EG_BASELINES;
@@ -80,7 +80,7 @@ eg_baseline eg_axis_roles_baseline(const eg_axis_roles *roles, const eg_mesh *me
 egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
                                   const eg_mesh *mesh) {
   eg_baseline named = eg_axis_roles_baseline(roles, mesh);
-  if (named != EG_BASELINES) return eg_text_append(text, eg_baseline_name(named));
+  if (named != EG_BASELINES) return eg_text_append(text, name_of(named));
   for (uint32_t a = 0; a < roles->axis_count; a++)
     EG_TRY(eg_text_printf(text, "%s%s=%s", a == 0 ? "" : ",", mesh->axes[a].name,
                           ROLES[roles->role[a]]));
@@ -135,7 +135,7 @@ egraph_status eg_axis_roles_parse(const char *text, const eg_mesh *mesh,
     if (mesh->axes[a].size > 1) wide.axes[wide.axis_count++] = mesh->axes[a];
   for (int b = 0; b < EG_BASELINES; b++)
     if (strcmp(BASELINES[b].name, text) == 0) {
-      *out = eg_baseline_roles((eg_baseline)b, &wide);
+      *out = roles_of((eg_baseline)b, &wide);
       return EGRAPH_OK;
     }
   if (!read_roles(text, mesh, role)) return fail_unknown(text);
@@ -213,8 +213,9 @@ static egraph_status print_for(eg_text *text, const char *statements, const char
   return EGRAPH_OK;
 }
 
-egraph_status eg_baseline_print(eg_text *text, const eg_axis_roles *roles,
-                                const eg_mesh *mesh) {
+/// Appends the constraints of a baseline as text, a statement per line.
+static egraph_status print_roles(eg_text *text, const eg_axis_roles *roles,
+                                 const eg_mesh *mesh) {
   uint32_t data_axes = count_of(roles, EG_AXIS_DATA);
   for (uint32_t a = 0; a < roles->axis_count; a++) {
     bool is_shared = roles->role[a] == EG_AXIS_DATA && data_axes > 1;
@@ -228,7 +229,7 @@ egraph_status eg_baseline_constraints(eg_plan_constraints *constraints,
                                       const eg_axis_roles *roles, const eg_mesh *mesh) {
   eg_text text;
   eg_text_init(&text, constraints->rows.alloc);
-  egraph_status status = eg_baseline_print(&text, roles, mesh);
+  egraph_status status = print_roles(&text, roles, mesh);
   if (status == EGRAPH_OK)
     status = eg_plan_constraints_parse(constraints, "baseline", eg_text_of(&text),
                                        text.chars.len, false);

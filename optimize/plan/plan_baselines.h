@@ -45,9 +45,7 @@ EG_VEC_DEFINE(eg_axis_roles_list, eg_axis_roles);
 #define EG_BASELINE_ENUM(id, name, last, outer) id,
 typedef enum eg_baseline { EG_BASELINE_LIST(EG_BASELINE_ENUM) EG_BASELINES } eg_baseline;
 #undef EG_BASELINE_ENUM
-const char *eg_baseline_name(eg_baseline baseline);
 
-eg_axis_roles eg_baseline_roles(eg_baseline baseline, const eg_mesh *mesh);
 /// The first baseline of a name that has these roles; EG_BASELINES: none.
 eg_baseline eg_axis_roles_baseline(const eg_axis_roles *roles, const eg_mesh *mesh);
 /// Reads the name of a baseline, or "node=idle,gpu=zero-1": every axis of several devices
@@ -72,9 +70,6 @@ bool eg_axis_roles_are_free(const eg_axis_roles *roles);
 egraph_status eg_baselines_of_mesh(const eg_mesh *mesh, bool has_gradients,
                                    uint32_t micro_batches, eg_axis_roles_list *out);
 
-/// Appends the constraints of a baseline as text, a statement per line.
-egraph_status eg_baseline_print(eg_text *text, const eg_axis_roles *roles,
-                                const eg_mesh *mesh);
 /// The same, read.
 egraph_status eg_baseline_constraints(eg_plan_constraints *constraints,
                                       const eg_axis_roles *roles, const eg_mesh *mesh);

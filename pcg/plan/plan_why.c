@@ -10,7 +10,7 @@
 static const char *const OUTCOMES[EG_RIVAL_OUTCOMES] = {EG_RIVAL_LIST(NAME)};
 #undef NAME
 
-const char *eg_rival_outcome_name(eg_rival_outcome outcome) { return OUTCOMES[outcome]; }
+static const char *outcome_name(eg_rival_outcome outcome) { return OUTCOMES[outcome]; }
 
 bool eg_rival_outcome_find(const char *name, eg_rival_outcome *out) {
   for (int o = 0; o < EG_RIVAL_OUTCOMES; o++)
@@ -202,7 +202,7 @@ static egraph_status write_rival(eg_text *text, const eg_plan_rival *rival) {
   EG_TRY(eg_text_append(text, "{\"name\": "));
   EG_TRY(eg_text_json_string(text, rival->name));
   EG_TRY(eg_text_printf(text, ", \"outcome\": \"%s\", \"mesh\": \"",
-                        eg_rival_outcome_name(rival->outcome)));
+                        outcome_name(rival->outcome)));
   EG_TRY(eg_mesh_print(text, &rival->mesh));
   EG_TRY(eg_text_append(text, "\", "));
   EG_TRY(write_number(text, "seconds", rival->seconds));

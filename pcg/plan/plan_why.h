@@ -5,7 +5,6 @@
 
 #include "pcg/plan/plan_summary.h"
 
-const char *eg_rival_outcome_name(eg_rival_outcome outcome);
 bool eg_rival_outcome_find(const char *name, eg_rival_outcome *out);
 /// The exchange with this eg_exchange_name; "work" is EG_EXCHANGES.
 const char *eg_rival_reason_kind(const eg_rival_reason *reason);

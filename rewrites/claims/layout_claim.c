@@ -44,7 +44,8 @@ typedef struct search {
 
 // ---- ways ---------------------------------------------------------------------------
 
-bool eg_claim_is_legal(const eg_claim_case *of, uint32_t term, const eg_layout *layout) {
+/// Whether every result of the term can lie so.
+static bool is_legal(const eg_claim_case *of, uint32_t term, const eg_layout *layout) {
   for (uint32_t i = 0; i < of->terms[term].type_count; i++)
     if (eg_sharding_check(&of->mesh, &of->terms[term].types[i], layout) !=
         EG_SHARDING_LEGAL)
@@ -58,7 +59,7 @@ bool eg_claim_move(const eg_claim_case *of, uint32_t term, eg_layout *inout,
   for (*out_move = begin; *out_move < end; ++*out_move) {
     eg_layout to = *inout;
     if (!eg_parallel_apply(&of->mesh, &of->moves[*out_move], &to) ||
-        !eg_claim_is_legal(of, term, &to))
+        !is_legal(of, term, &to))
       return false;
     *inout = to;
   }
@@ -107,8 +108,7 @@ static egraph_status push_free_ways(search *s, uint32_t term) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   uint32_t rank = s->of->terms[term].types[0].rank;
   do {
-    if (eg_claim_is_legal(s->of, term, &layout))
-      EG_TRY(push_way(s, term, &layout, &layout));
+    if (is_legal(s->of, term, &layout)) EG_TRY(push_way(s, term, &layout, &layout));
   } while (next_layout(&s->of->mesh, rank, &layout));
   return EGRAPH_OK;
 }

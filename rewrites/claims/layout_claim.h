@@ -52,8 +52,6 @@ egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_te
 /// Appends how an operator's operands and result can lie.
 egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
                                   eg_arena *scratch, eg_strategies *inout);
-/// Whether every result of the term can lie so.
-bool eg_claim_is_legal(const eg_claim_case *of, uint32_t term, const eg_layout *layout);
 /// The layout behind the parallel operators around a term: false with *out_move set when
 /// one of them does not take what it finds; *inout is that then.
 bool eg_claim_move(const eg_claim_case *of, uint32_t term, eg_layout *inout,

@@ -59,13 +59,6 @@ void eg_symbolic_explainer_destroy(eg_symbolic_explainer *explainer) {
   eg_free(explainer->alloc, explainer, 1, sizeof *explainer);
 }
 
-size_t eg_symbolic_explainer_bytes(const eg_symbolic_explainer *explainer) {
-  size_t words = explainer->reader.terms.cap + explainer->reader.kids.cap +
-                 explainer->built.cap + explainer->operands.cap;
-  return sizeof *explainer + words * sizeof(uint32_t) +
-         eg_explainer_bytes(explainer->closure);
-}
-
 // ---- terms -----------------------------------------------------------------------
 
 /// Makes the terms of a pattern; `vars` are the classes of its variables.

@@ -25,8 +25,6 @@ egraph_status eg_symbolic_explainer_create(const egraph_allocator *alloc,
                                            eg_symbolic *symbolic,
                                            eg_symbolic_explainer **out);
 void eg_symbolic_explainer_destroy(eg_symbolic_explainer *explainer);
-/// Bytes held now; they grow with what was replayed.
-size_t eg_symbolic_explainer_bytes(const eg_symbolic_explainer *explainer);
 
 /// The number of a term without variables, which the e-graph need not have. Fails as
 /// eg_symbolic_add_term. After EGRAPH_E_MEMORY, here and below, an explainer can only be
