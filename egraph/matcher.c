@@ -26,7 +26,7 @@ struct eg_cursor {
   egraph_allocator alloc;
   eg_arena arena; // the arrays below
   const eg_matcher *program;
-  const eg_plan *plan;
+  const eg_match_plan *plan;
   const eg_engine *engine;
   eg_search search;
   eg_part part;

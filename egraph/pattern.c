@@ -1,10 +1,10 @@
-// Checks and copies a pattern, orders its terms, and has the plans made (plans.c).
+// Checks and copies a pattern, orders its terms, and has the plans made (match_plans.c).
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/pattern.h"
 
 #include <string.h>
 
-#include "egraph/plans.h"
+#include "egraph/match_plans.h"
 
 // ---- checking -------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
 //
 // Each step enumerates candidates for one term (or variable); a candidate must have the
 // term's operator, arity and payload and pass the moves, which set a register or compare
-// with it. Shared by the compiler (pattern.c, plans.c) and the matcher (matcher.c,
+// with it. Shared by the compiler (pattern.c, match_plans.c) and the matcher (matcher.c,
 // search_parts.c) only.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EGRAPH_PROGRAM_H
@@ -41,13 +41,13 @@ typedef struct eg_move {
 } eg_move;
 
 /// One order in which the terms are matched.
-typedef struct eg_plan {
+typedef struct eg_match_plan {
   eg_step *steps;
   uint32_t step_count;
   uint32_t entry; // the first step that is no lookup (step_count: there is none)
   eg_move *moves;
   uint32_t move_count;
-} eg_plan;
+} eg_match_plan;
 
 /// Plan 0 enters where the pattern suggests, plan 1 + k at the k-th NODE term. Any of
 /// them finds all matches. Where each of the latter enters at fresh nodes only and leaves
@@ -60,7 +60,7 @@ struct eg_matcher {
   bool *is_reachable;  // of each term
   bool has_guard;
   uint32_t register_count, max_arity, max_steps;
-  eg_plan *plans;
+  eg_match_plan *plans;
   uint32_t plan_count; // 1: too many terms for the others
   uint32_t *order;     // term of each step of plan 0 that matches one
   uint32_t order_count;

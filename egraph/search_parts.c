@@ -34,7 +34,7 @@ typedef struct entry {
 } entry;
 
 static entry entry_of(const eg_matcher *program, const eg_engine *engine, uint32_t plan) {
-  const eg_plan *p = &program->plans[plan];
+  const eg_match_plan *p = &program->plans[plan];
   const eg_step *step = &p->steps[p->entry];
   if (p->entry == p->step_count || step->kind == EG_STEP_RISE ||
       step->kind == EG_STEP_BIND)

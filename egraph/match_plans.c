@@ -8,7 +8,7 @@
 // can only cut. The plans of incremental search begin at one term that must be fresh and
 // go on in the same way.
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/plans.h"
+#include "egraph/match_plans.h"
 
 #include <string.h>
 
@@ -188,7 +188,7 @@ static void emit_free_variables(eg_compiler *c) {
 
 // ---- plans ----------------------------------------------------------------------------
 
-static egraph_status start_plan(eg_compiler *c, eg_plan *plan) {
+static egraph_status start_plan(eg_compiler *c, eg_match_plan *plan) {
   eg_arena *arena = &c->program->arena;
   EG_TRY(eg_arena_alloc(arena, c->program->max_steps, sizeof *plan->steps, &plan->steps));
   EG_TRY(eg_arena_alloc(arena, c->max_moves, sizeof *plan->moves, &plan->moves));
@@ -199,7 +199,7 @@ static egraph_status start_plan(eg_compiler *c, eg_plan *plan) {
   return EGRAPH_OK;
 }
 
-static void finish_plan(eg_plan *plan) {
+static void finish_plan(eg_match_plan *plan) {
   while (plan->entry < plan->step_count &&
          plan->steps[plan->entry].kind == EG_STEP_LOOKUP)
     plan->entry++;
@@ -242,7 +242,7 @@ static egraph_status make_fresh_plan(eg_compiler *c, uint32_t number) {
 
 /// A variable that stands for any class can be fresh by itself, which only the full plan
 /// looks at.
-static bool has_free_variables(const eg_plan *plan) {
+static bool has_free_variables(const eg_match_plan *plan) {
   for (uint32_t i = 0; i < plan->step_count; i++)
     if (plan->steps[i].kind == EG_STEP_CLASSES) return true;
   return false;

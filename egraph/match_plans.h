@@ -1,15 +1,15 @@
-// What compiles a pattern: shared by pattern.c, which prepares it, and plans.c.
+// What compiles a pattern: shared by pattern.c, which prepares it, and match_plans.c.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_EGRAPH_PLANS_H
-#define EG_EGRAPH_PLANS_H
+#ifndef EG_EGRAPH_MATCH_PLANS_H
+#define EG_EGRAPH_MATCH_PLANS_H
 
 #include "egraph/program.h"
 
 typedef struct eg_compiler {
   eg_matcher *program;
   const eg_pattern *pattern;
-  eg_plan *plan;   // that is made
-  uint32_t *order; // reachable terms, children first
+  eg_match_plan *plan; // that is made
+  uint32_t *order;     // reachable terms, children first
   uint32_t order_count;
   bool *is_ground; // terms
   bool *is_placed; // terms with a step
