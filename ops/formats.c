@@ -234,3 +234,25 @@ uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t co
   uint32_t found = append(&node, rule.allows, mask, 1, out);
   return append(&node, rule.few_allow, mask, found, out);
 }
+
+static bool has_choice(const eg_type *inputs, uint32_t count, const eg_type *results,
+                       uint32_t result_count, const eg_format_choice *choice) {
+  for (uint32_t i = 0; i < count; i++)
+    if (inputs[i].layout.format !=
+        (i < EG_MAX_FORMAT_OPERANDS ? choice->input[i] : EG_FORMAT_PLAIN))
+      return false;
+  for (uint32_t i = 0; i < result_count; i++)
+    if (results[i].layout.format != choice->output) return false;
+  return true;
+}
+
+bool eg_op_allows_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
+                          const eg_type *results, uint32_t result_count) {
+  eg_format_choice choices[EG_MAX_FORMAT_CHOICES];
+  if (attrs->op == EG_OP_IDENTITY) return true;
+  uint32_t found =
+      eg_op_formats(attrs, inputs, count, results, result_count, UINT32_MAX, choices);
+  for (uint32_t i = 0; i < found; i++)
+    if (has_choice(inputs, count, results, result_count, &choices[i])) return true;
+  return false;
+}

@@ -47,6 +47,32 @@ void eg_factors_max_pool_indices(const eg_typing *node, const eg_type *results,
     eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[i]);
 }
 
+/// What the kernel unpools to has a size at all; a kernel counts places in it.
+static egraph_status check_unpooled(const eg_typing *node) {
+  const eg_type *x = &node->inputs[0];
+  uint32_t spatial = x->rank - 2;
+  eg_ints kernel = eg_attr_at(node->attrs, EG_A_MAX_UNPOOL_KERNEL_SHAPE)->ints;
+  eg_ints strides = eg_attr_at(node->attrs, EG_A_MAX_UNPOOL_STRIDES)->ints;
+  eg_ints pads = eg_attr_at(node->attrs, EG_A_MAX_UNPOOL_PADS)->ints;
+  int64_t all = 1;
+  EG_TRY(eg_typing_list(node, "kernel_shape", kernel, spatial, 1));
+  EG_TRY(eg_typing_list(node, "strides", strides, spatial, 1));
+  EG_TRY(eg_typing_list(node, "pads", pads, 2 * spatial, 0));
+  for (uint32_t d = 0; d < x->rank; d++) {
+    int64_t size = x->dims[d], pad = 0;
+    bool fits = true;
+    if (d >= 2) {
+      fits = eg_size_mul(size > 0 ? size - 1 : 0, strides.data[d - 2], &size) &&
+             eg_size_add(size, kernel.data[d - 2], &size) &&
+             eg_size_add(pads.data[d - 2], pads.data[d - 2 + spatial], &pad);
+      size -= pad;
+    }
+    if (!fits || size < 0 || !eg_size_mul(all, size, &all))
+      return eg_typing_fail(node, "dimension %u of what is unpooled to has no size", d);
+  }
+  return EGRAPH_OK;
+}
+
 egraph_status eg_infer_max_unpool(const eg_typing *node, eg_type *out) {
   const eg_type *x = &node->inputs[0], *places = &node->inputs[1];
   eg_ints shape = eg_attr_at(node->attrs, EG_A_MAX_UNPOOL_SHAPE)->ints;
@@ -54,6 +80,7 @@ egraph_status eg_infer_max_unpool(const eg_typing *node, eg_type *out) {
   if (places->dtype != EGRAPH_INT64 || !eg_type_same_shape(places, x))
     return eg_typing_fail(node, "places are %s; they must be int64 of the shape of %s",
                           eg_type_text_of(places).text, eg_type_text_of(x).text);
+  EG_TRY(check_unpooled(node));
   EG_TRY(eg_typing_list(node, "shape", shape, x->rank, 0));
   for (uint32_t i = 0; i < x->rank; i++)
     if (i < 2 && shape.data[i] != x->dims[i])

@@ -218,6 +218,10 @@ enum { EG_MAX_FORMAT_CHOICES = 16 };
 uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                        const eg_type *results, uint32_t result_count, uint32_t mask,
                        eg_format_choice out[EG_MAX_FORMAT_CHOICES]);
+/// Whether the formats that the types have are one of a node's choices, or those of a
+/// change of format (identity).
+bool eg_op_allows_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
+                          const eg_type *results, uint32_t result_count);
 /// True when a value of this type may be stored in `format`.
 bool eg_format_fits(const eg_type *type, eg_format format);
 

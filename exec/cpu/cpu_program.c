@@ -448,6 +448,10 @@ static egraph_status compile(eg_cpu_builder *builder) {
       is_empty(spec->results, spec->result_count))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel on this back-end",
                    eg_op_info_of((eg_op)spec->attrs->op)->name);
+  if (!eg_op_allows_formats(spec->attrs, spec->inputs, spec->input_count, spec->results,
+                            spec->result_count))
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel in these memory formats",
+                   eg_op_info_of((eg_op)spec->attrs->op)->name);
   return family(builder);
 }
 

@@ -2,7 +2,9 @@
 // reduced, inner]; reduced dimensions that are not neighbours (images and pixels, around
 // the channels) take a pass each. Along the last dimension oneDNN has a jitted kernel;
 // along a middle one only its pooling is fast (128 x 768 over 128: 4 us against 1 ms), so
-// that is a window of the whole dimension in nhwc.
+// that is a window along the dimension in nhwc. The pooling adds up one after the other:
+// a long dimension is cut into windows, whose results are a shorter one, because the
+// error grows with the terms of a sum.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/eltwise.h"
 #include "exec/cpu/families.h"
@@ -86,6 +88,18 @@ static egraph_status attr_with_scale(float scale, dnnl_primitive_attr_t *out) {
   return eg_cpu_attr_with_chain(&chain, out);
 }
 
+static egraph_status add_scaled(eg_cpu_builder *builder, const reduction_pass *pass,
+                                const void *operation, const char *what,
+                                const dnnl_memory_desc_t *x,
+                                const dnnl_memory_desc_t *result) {
+  dnnl_primitive_attr_t attr;
+  EG_TRY(attr_with_scale(pass->scale, &attr));
+  dnnl_primitive_desc_t primitive;
+  egraph_status status = eg_cpu_describe(builder, operation, attr, what, &primitive);
+  dnnl_primitive_attr_destroy(attr);
+  return status != EGRAPH_OK ? status : add_named(builder, pass, primitive, x, result);
+}
+
 static egraph_status reduce_last(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
                                  const reduction_pass *pass) {
   const shape3 *shape = &pass->shape;
@@ -95,13 +109,7 @@ static egraph_status reduce_last(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
   dnnl_reduction_desc_t operation;
   EG_TRY(eg_dnnl_check(dnnl_reduction_desc_init(&operation, alg, &x, &result, 0, 0),
                        "reduction"));
-  dnnl_primitive_attr_t attr;
-  EG_TRY(attr_with_scale(pass->scale, &attr));
-  dnnl_primitive_desc_t primitive;
-  egraph_status status =
-      eg_cpu_describe(builder, &operation, attr, "reduction", &primitive);
-  dnnl_primitive_attr_destroy(attr);
-  return status != EGRAPH_OK ? status : add_named(builder, pass, primitive, &x, &result);
+  return add_scaled(builder, pass, &operation, "reduction", &x, &result);
 }
 
 static egraph_status nhwc_desc(const shape3 *shape, int64_t length,
@@ -111,45 +119,71 @@ static egraph_status nhwc_desc(const shape3 *shape, int64_t length,
   return eg_dnnl_desc_strided(4, dims, strides, out);
 }
 
-static egraph_status reduce_middle(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
-                                   const reduction_pass *pass) {
+/// Sums of `windows` windows along the middle dimension, the last one padded with zeros.
+static egraph_status sum_windows(eg_cpu_builder *builder, const reduction_pass *pass,
+                                 int64_t windows) {
   const shape3 *shape = &pass->shape;
+  int64_t length = (shape->reduced + windows - 1) / windows;
   dnnl_memory_desc_t x, result;
   EG_TRY(nhwc_desc(shape, shape->reduced, &x));
-  EG_TRY(nhwc_desc(shape, 1, &result));
-  dnnl_dims_t window = {shape->reduced, 1}, zero = {0, 0};
+  EG_TRY(nhwc_desc(shape, windows, &result));
+  dnnl_dims_t window = {length, 1}, zero = {0, 0},
+              end = {windows * length - shape->reduced, 0};
   dnnl_pooling_v2_desc_t operation;
   EG_TRY(eg_dnnl_check(
-      dnnl_pooling_v2_forward_desc_init(&operation, dnnl_forward_inference, alg, &x,
-                                        &result, window, window, zero, zero, zero),
+      dnnl_pooling_v2_forward_desc_init(&operation, dnnl_forward_inference,
+                                        dnnl_pooling_avg_include_padding, &x, &result,
+                                        window, window, zero, zero, end),
       "reduction as pooling"));
-  dnnl_primitive_attr_t attr;
-  EG_TRY(attr_with_scale(pass->scale, &attr));
-  dnnl_primitive_desc_t primitive;
-  egraph_status status =
-      eg_cpu_describe(builder, &operation, attr, "reduction as pooling", &primitive);
-  dnnl_primitive_attr_destroy(attr);
-  return status != EGRAPH_OK ? status : add_named(builder, pass, primitive, &x, &result);
+  reduction_pass scaled = *pass;
+  scaled.scale *= (float)length; // of the mean that pooling makes
+  return add_scaled(builder, &scaled, &operation, "reduction as pooling", &x, &result);
+}
+
+/// How many windows a dimension is cut into: none of them is empty.
+static int64_t windows_of(int64_t reduced) {
+  enum { SHORT = 128 };
+  int64_t length = SHORT;
+  if (reduced <= SHORT) return 1;
+  while (length * length < reduced)
+    length *= 2;
+  int64_t windows = (reduced + length - 1) / length;
+  length = (reduced + windows - 1) / windows;
+  return (reduced + length - 1) / length;
+}
+
+static eg_place scratch_for(eg_cpu_builder *builder, int64_t elements) {
+  return eg_cpu_scratch(builder, (size_t)elements * sizeof(float));
+}
+
+static egraph_status sum_middle(eg_cpu_builder *builder, reduction_pass pass) {
+  int64_t windows = windows_of(pass.shape.reduced);
+  if (windows == 1) return sum_windows(builder, &pass, 1);
+  reduction_pass first = pass;
+  first.scale = 1.0f;
+  first.to = scratch_for(builder, pass.shape.outer * windows * pass.shape.inner);
+  EG_TRY(sum_windows(builder, &first, windows));
+  pass.shape.reduced = windows;
+  pass.from = first.to;
+  return sum_middle(builder, pass);
 }
 
 typedef struct reduction_row {
   eg_op op;
   eg_attr_slot axes;
-  dnnl_alg_kind_t last, middle; // middle: dnnl_alg_kind_undef without a pooling
+  bool multiplies;
 } reduction_row;
 static const reduction_row rows[] = {
-    {EG_OP_REDUCE_SUM, EG_A_REDUCE_SUM_AXES, dnnl_reduction_sum,
-     dnnl_pooling_avg_include_padding},
-    {EG_OP_REDUCE_MEAN, EG_A_REDUCE_MEAN_AXES, dnnl_reduction_mean,
-     dnnl_pooling_avg_include_padding},
-    {EG_OP_REDUCE_PROD, EG_A_REDUCE_PROD_AXES, dnnl_reduction_mul, dnnl_alg_kind_undef},
+    {EG_OP_REDUCE_SUM, EG_A_REDUCE_SUM_AXES, false},
+    {EG_OP_REDUCE_MEAN, EG_A_REDUCE_MEAN_AXES, false},
+    {EG_OP_REDUCE_PROD, EG_A_REDUCE_PROD_AXES, true},
 };
 
-/// What the last pass of a mean over `reduced` elements is multiplied with.
-static float mean_scale(const eg_attrs *attrs, int64_t reduced) {
-  int64_t count =
-      attrs->op == EG_OP_REDUCE_MEAN ? eg_attr_at(attrs, EG_A_REDUCE_MEAN_COUNT)->i : 0;
-  return count == 0 ? 1.0f : (float)((double)reduced / (double)count);
+/// What the sum of `reduced` elements is multiplied with.
+static float final_scale(const eg_attrs *attrs, int64_t reduced) {
+  if (attrs->op != EG_OP_REDUCE_MEAN) return 1.0f;
+  int64_t count = eg_attr_at(attrs, EG_A_REDUCE_MEAN_COUNT)->i;
+  return (float)(1.0 / (double)(count == 0 ? reduced : count));
 }
 
 static egraph_status no_kernel(const eg_cpu_builder *builder) {
@@ -158,12 +192,11 @@ static egraph_status no_kernel(const eg_cpu_builder *builder) {
 }
 
 static egraph_status add_pass(eg_cpu_builder *builder, const reduction_row *row,
-                              reduction_pass *pass) {
-  bool sums = row->op == EG_OP_REDUCE_SUM;
-  if (pass->shape.inner == 1) return reduce_last(builder, row->last, pass);
-  if (row->middle == dnnl_alg_kind_undef) return no_kernel(builder);
-  if (sums) pass->scale = (float)pass->shape.reduced; // of the mean that pooling makes
-  return reduce_middle(builder, row->middle, pass);
+                              const reduction_pass *pass) {
+  if (pass->shape.inner == 1)
+    return reduce_last(builder, row->multiplies ? dnnl_reduction_mul : dnnl_reduction_sum,
+                       pass);
+  return row->multiplies ? no_kernel(builder) : sum_middle(builder, *pass);
 }
 
 static egraph_status add_passes(eg_cpu_builder *builder, const reduction_row *row,
@@ -174,13 +207,10 @@ static egraph_status add_passes(eg_cpu_builder *builder, const reduction_row *ro
   while (!is_done(left)) {
     pass.shape = take_pass(left);
     reduced *= pass.shape.reduced;
-    if (is_done(left)) {
-      pass.to = eg_place_result(0);
-      pass.scale = mean_scale(builder->spec->attrs, reduced);
-    } else {
-      pass.to = eg_cpu_scratch(builder, (size_t)(pass.shape.outer * pass.shape.inner) *
-                                            sizeof(float));
-    }
+    bool is_last = is_done(left);
+    pass.to = is_last ? eg_place_result(0)
+                      : scratch_for(builder, pass.shape.outer * pass.shape.inner);
+    if (is_last) pass.scale = final_scale(builder->spec->attrs, reduced);
     EG_TRY(add_pass(builder, row, &pass));
     pass.from = pass.to;
   }

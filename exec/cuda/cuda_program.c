@@ -182,6 +182,9 @@ static egraph_status compile(eg_cuda_builder *builder) {
   if (is_foreign(spec->inputs, spec->input_count) ||
       is_foreign(spec->results, spec->result_count))
     return eg_cuda_refuse(builder, "an empty tensor, or one in blocks of channels");
+  if (!eg_op_allows_formats(spec->attrs, spec->inputs, spec->input_count, spec->results,
+                            spec->result_count))
+    return eg_cuda_refuse(builder, "these memory formats");
   return family(builder);
 }
 

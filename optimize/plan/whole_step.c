@@ -23,8 +23,9 @@ static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
 // Steps of each search of a whole step that goes on from a plan, of a large one, or where
 // the gap is small.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
-// A gap that the folded step says too little with: the whole one is searched in earnest.
-static const double WIDE_GAP = 0.01;
+// A gap that the folded step says too little with, unless a proof is asked for: the whole
+// one is searched in earnest.
+static const double WIDE_GAP = 0.005;
 
 /// A step whose blocks are folded in groups of so many.
 typedef struct fold {
@@ -390,7 +391,10 @@ static bool is_close(const searcher *s) {
 }
 
 static bool is_wide(const searcher *s) {
-  return s->has_any && s->out->has_plan && s->out->gap > WIDE_GAP;
+  const eg_layout_options *layout = &s->planner->layout;
+  double asked =
+      layout->late_work != 0 ? WIDE_GAP : fmax(layout->relative_gap, PROVEN_GAP);
+  return s->has_any && s->out->has_plan && s->out->gap > asked;
 }
 
 /// Whether a search of the whole step counts. With rules it has looked at other variants

@@ -281,10 +281,11 @@ egraph_status eg_graph_set_format(eg_graph *graph, eg_value value, eg_format for
     return EG_FAIL(EGRAPH_E_TYPE, "'%.200s': only typed results of nodes have a format",
                    info->name);
   if (format != EG_FORMAT_PLAIN && !eg_format_fits(&info->type, format))
-    return EG_FAIL(EGRAPH_E_TYPE,
-                   "'%.200s' cannot be stored as %s: that needs float32, rank 4 and at "
-                   "least one block of channels",
-                   info->name, eg_format_name(format));
+    return EG_FAIL(
+        EGRAPH_E_TYPE,
+        "'%.200s' cannot be stored as %s: that needs float32 or bool, rank 4 and at "
+        "least one block of channels",
+        info->name, eg_format_name(format));
   info->type.layout.format = (uint8_t)format;
   return EGRAPH_OK;
 }

@@ -49,6 +49,11 @@ static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
 static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_op_info *op = eg_op_info_of((eg_op)item->attrs->op);
   Onnx__NodeProto *node;
+  if (op->onnx[0] == '\0')
+    return EG_FAIL(EGRAPH_E_UNSUPPORTED,
+                   "ONNX has no operator for %s (%s), and nothing that means the same is "
+                   "known; write a .egraph file",
+                   op->name, item->result_names[0]);
   EG_TRY(put_item(body, item, op->onnx, NULL, 0, &node));
   for (uint16_t i = 0; i < op->attr_count; i++)
     EG_TRY(eg_onnx_put_slot(body, node, &op->attrs[i], &item->attrs->slots[i]));

@@ -253,6 +253,55 @@ static void every_format_agrees_with_the_reference(void **state) {
   }
 }
 
+/// Sums of many elements, each format over another order of them.
+static void long_sums_keep_their_digits(void **state) {
+  (void)state;
+  static const char *const formats[] = {"plain", "nhwc", "nChw8c", "nChw16c"};
+  static const char *const axes[] = {"[0 2 3]", "[2 3]"};
+  char text[512];
+  for (size_t f = 0; f < 4; f++)
+    for (size_t a = 0; a < 2; a++) {
+      (void)snprintf(text, sizeof text,
+                     "(egraph-graph 1)(input x \"float32[4,16,113,97]\")(let p (abs x))"
+                     "(let l (identity p) :node l :formats [%s])"
+                     "(let y (reduce-sum :axes %s l))(output y)",
+                     formats[f], axes[a]);
+      eg_graph *graph = kit_parse("long sums", text);
+      assert_int_equal(compare_with_reference(graph, "cpu", 1, 1e-6, formats[f]), 0);
+      eg_graph_destroy(graph);
+    }
+  eg_graph *column = kit_parse("column", "(egraph-graph 1)(input x \"float32[100003,3]\")"
+                                         "(let p (abs x))"
+                                         "(let y (reduce-mean :axes [0] p))(output y)");
+  assert_int_equal(compare_with_reference(column, "cpu", 1, 1e-6, "column"), 0);
+  eg_graph_destroy(column);
+}
+
+/// Formats that fit tensors, but that operators do not have: files may say so.
+static void formats_that_operators_do_not_have_are_computed_all_the_same(void **state) {
+  (void)state;
+  static const char *const nodes[] = {
+      "(let y (reduce-mean :axes [0 2] a) :node y)",
+      "(let y (reduce-sum :axes [2] a) :node y)",
+      "(let y (softmax :axis 3 a) :node y)",
+      "(let y (softmax :axis 1 x) :node y :formats [nhwc])",
+      "(let y (conv :strides [1 1] :pads [1 1 1 1] :dilations [1 1] x v) :node y)",
+      "(let y (pad :pads [0 0 1 1 0 0 1 1] a) :node y)"};
+  char text[512];
+  for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+    (void)snprintf(text, sizeof text,
+                   "(egraph-graph 1)(input x \"float32[2,32,4,5]\")"
+                   "(input w \"float32[32,32,3,3]\")"
+                   "(let a (identity x) :node a :formats [nhwc])"
+                   "(let v (identity w) :node v :formats [nhwc])%s"
+                   "(let z (identity y) :node z)(output z)(output v)",
+                   nodes[i]);
+    eg_graph *graph = kit_parse("format", text);
+    assert_int_equal(compare_with_reference(graph, "cpu", 1, 1e-4, nodes[i]), 0);
+    eg_graph_destroy(graph);
+  }
+}
+
 static void the_cpu_keeps_nan_and_infinities(void **state) {
   (void)state;
   uint32_t failures = 0;
@@ -402,6 +451,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(every_case_agrees_with_the_reference),
       cmocka_unit_test(every_format_agrees_with_the_reference),
       cmocka_unit_test(two_threads_agree_too),
+      cmocka_unit_test(long_sums_keep_their_digits),
+      cmocka_unit_test(formats_that_operators_do_not_have_are_computed_all_the_same),
       cmocka_unit_test(the_cpu_keeps_nan_and_infinities),
       cmocka_unit_test(random_nodes_agree_with_the_reference),
   };

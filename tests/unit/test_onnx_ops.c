@@ -509,6 +509,21 @@ static void fills_stay_small(void **state) {
 
 // What has no ONNX operator comes back from the function call with all its attributes,
 // 64-bit numbers included.
+static void gradients_have_no_form_in_onnx(void **state) {
+  (void)state;
+  static const char text[] =
+      "(egraph-graph 1)(input x \"float32[2,4,6,6]\")(input d \"float32[2,8,6,6]\")"
+      "(let g (conv-grad-weight :strides [1 1] :pads [1 1 1 1] :dilations [1 1] "
+      ":kernel_shape [3 3] x d))(output g)";
+  eg_graph *graph;
+  unsigned char *bytes;
+  size_t size;
+  assert_ok(eg_graph_parse(NULL, "t", text, strlen(text), &graph));
+  assert_int_equal(eg_onnx_pack(graph, &bytes, &size), EGRAPH_E_UNSUPPORTED);
+  assert_non_null(strstr(egraph_last_error(), "conv-grad-weight (g)"));
+  eg_graph_destroy(graph);
+}
+
 static void our_operators_survive_export(void **state) {
   (void)state;
   static const char whole[] =
@@ -579,6 +594,7 @@ int main(void) {
       cmocka_unit_test(normalizations_keep_their_defaults),
       cmocka_unit_test(used_statistics_of_a_layer_normalization_are_computed),
       cmocka_unit_test(fills_stay_small),
+      cmocka_unit_test(gradients_have_no_form_in_onnx),
       cmocka_unit_test(our_operators_survive_export),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
