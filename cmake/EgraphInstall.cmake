@@ -22,7 +22,7 @@ foreach(plugin egraph_cuda egraph_nccl) # found beside the library
 endforeach()
 install(TARGETS egraph_command check_certificate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
-foreach(document machines/README.md rewrites/README.md rewrites/CLASSES.md) # what headers cite
+foreach(document machines/README.md rewrites/README.md rewrites/CLASSES.md docs/plan.md) # what headers cite
   get_filename_component(folder ${document} DIRECTORY)
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
 endforeach()

@@ -72,7 +72,7 @@ typedef struct egraph_search {
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SEARCH, egraph_search)
 
 /// What a plan must keep to, as a file, and as statements of one: "(pin w gpu=S0)
-/// (deliver y gpu=S0) (forbid (all states) R)"; the README has the format. pin says in
+/// (deliver y gpu=S0) (forbid (all states) R)"; docs/plan.md has the format. pin says in
 /// which layout a value is made, and an input or weight enters the step; deliver in which
 /// one an output leaves it, however it was made: without it whole on every device, or as
 /// it enters the next step. egraph_plan_run_* hand outputs out whole in any case.

@@ -75,8 +75,9 @@ static egraph_status cpu_describe(const eg_backend *backend, eg_text *out) {
       backend->threads, backend->threads == 1 ? "" : "s");
 }
 
-// Measured (README): nhwc and the block of the vector width tie for first place on
-// convolutions, the other block is behind both everywhere, row-major is half as fast.
+// Measured (exec/cpu/README.md): nhwc and the block of the vector width tie for first
+// place on convolutions, the other block is behind both everywhere, row-major is half as
+// fast.
 static uint32_t cpu_formats(const eg_backend *backend) {
   (void)backend;
   bool wide = ((unsigned)dnnl_get_effective_cpu_isa() &

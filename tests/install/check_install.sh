@@ -41,8 +41,8 @@ cmake -S "$here" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COM
 expect "$scratch/build/consumer_egraph"
 LD_LIBRARY_PATH="" expect "$scratch/build/consumer_static"
 
-# The program of the README.
-awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$here/../../README.md" >"$scratch/readme.c"
+# The program of the README, and the function of docs/terms.md.
+awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$here/../../README.md" "$here/../../docs/terms.md" >"$scratch/readme.c"
 # shellcheck disable=SC2046
 "$compiler" -std=c17 -Wall -Wextra -Wpedantic -Werror "$scratch/readme.c" -o "$scratch/readme" \
   $(pkg-config --cflags --libs egraph)
