@@ -7,6 +7,7 @@
 #include "rewrites/language/rule_class.h"
 #include "rewrites/rule_files.h"
 #include "rewrites/unity/unity_import.h"
+#include "rewrites/verify/rule_tests.h"
 #include "rewrites/verify/verify.h"
 
 const char *egraph_math_name(egraph_math math) { return eg_rule_class_name(math); }
@@ -96,13 +97,50 @@ egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules, uint32_t ind
   return info_of(eg_rules_implied_at(rules, index));
 }
 
+/// Reports each line of the failures as a rejection of its own.
+static egraph_status report_failures(const eg_text *failures,
+                                     void (*report)(void *user, const char *rule,
+                                                    bool accepted, const char *detail),
+                                     void *user, egraph_allocator alloc) {
+  const char *at = eg_text_of(failures);
+  eg_text line;
+  egraph_status status = EGRAPH_OK;
+  eg_text_init(&line, alloc);
+  while (status == EGRAPH_OK && *at != '\0') {
+    size_t length = strcspn(at, "\n");
+    eg_text_clear(&line);
+    status = eg_text_printf(&line, "%.*s", (int)length, at);
+    if (status == EGRAPH_OK) report(user, "(test)", false, eg_text_of(&line));
+    at += length + (at[length] == '\n');
+  }
+  eg_text_deinit(&line);
+  return status;
+}
+
+static egraph_status verify_tests(const egraph_rules *rules,
+                                  void (*report)(void *user, const char *rule,
+                                                 bool accepted, const char *detail),
+                                  void *user, uint32_t *inout_rejected) {
+  egraph_allocator alloc = eg_rules_allocator(rules);
+  eg_rule_test_summary summary = {.failed = 0};
+  eg_text failures;
+  eg_text_init(&failures, alloc);
+  egraph_status status = eg_rules_run_tests(rules, 0, &alloc, &failures, &summary);
+  if (status == EGRAPH_OK && summary.failed != 0 && report != NULL)
+    status = report_failures(&failures, report, user, alloc);
+  *inout_rejected += summary.failed;
+  eg_text_deinit(&failures);
+  return status;
+}
+
 egraph_status egraph_rules_verify(const egraph_rules *rules, uint64_t seed,
                                   void (*report)(void *user, const char *rule,
                                                  bool accepted, const char *detail),
                                   void *user, uint32_t *out_rejected) {
   EG_REQUIRE(rules, out_rejected);
   const eg_verify_options options = {.seed = seed, .instances = EG_VERIFY_INSTANCES};
-  return eg_rules_verify(rules, &options, report, user, out_rejected);
+  EG_TRY(eg_rules_verify(rules, &options, report, user, out_rejected));
+  return verify_tests(rules, report, user, out_rejected);
 }
 
 egraph_status egraph_rules_text(const egraph_allocator *alloc, const egraph_rules *rules,

@@ -388,8 +388,8 @@ EGRAPH_API egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules,
 /// Verifies the rules: both sides typed and evaluated by reference kernels on small
 /// random instances, exactly in integers or float64 where the operators allow it; and the
 /// tests inside the rule files; of parallel operators, that both sides lie alike.
-/// `report` is called once per rule (may be NULL), for implied ones after the others.
-/// *out_rejected counts the rules that failed.
+/// `report` is called once per rule (may be NULL), for implied ones after the others,
+/// then for each failure of a test, as rule "(test)". *out_rejected counts what failed.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_verify(
     const egraph_rules *rules, uint64_t seed,
     void (*report)(void *user, const char *rule, bool accepted, const char *detail),

@@ -57,6 +57,14 @@ expect 0 '^wrong ' - rules wrong.rules --trust
 expect 1 '"rejected":1' '' rules wrong.rules --verify --json
 keys rules accepted rejected
 
+cat >tested.rules <<'X'
+(egraph-rules 1)
+(rule twice (source "nobody") (lhs (relu (relu (neg ?x)))) (rhs (relu (neg ?x))))
+(test it-is-not (given (?x "float32[2]")) (rules twice) (term (neg (neg ?x))) (equals (neg ?x)))
+X
+expect 1 '^rejected  .test.: tested.rules:3.*test it-is-not' '' rules tested.rules --verify
+expect 1 '"rejected":1' '' rules tested.rules --verify --json
+
 # Classes: a rule that is not finite-safe is off unless it is asked for, and must say so.
 cat >fast.rules <<'X'
 (egraph-rules 1)
