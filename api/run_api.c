@@ -196,9 +196,10 @@ static egraph_status race(contender pair[2], const eg_tensors *inputs, uint32_t 
   return EGRAPH_OK;
 }
 
-static egraph_status prepare_trainer(const egraph_allocator *alloc, const eg_graph *graph,
-                                     const egraph_compare_options *options,
-                                     contender *out) {
+static egraph_status prepare_contender(const egraph_allocator *alloc,
+                                       const eg_graph *graph,
+                                       const egraph_compare_options *options,
+                                       contender *out) {
   eg_session_options session =
       session_options(options->backend, options->threads, options->seed);
   EG_TRY(eg_session_create(alloc, graph, &session, &out->session));
@@ -224,8 +225,8 @@ egraph_status egraph_compare(const egraph_allocator *alloc, const egraph_graph *
   }
   egraph_comparison result = {.max_error = 0.0};
   egraph_status status = eg_tensors_draw_inputs(a, own.seed, &inputs);
-  if (status == EGRAPH_OK) status = prepare_trainer(alloc, a, &own, &pair[0]);
-  if (status == EGRAPH_OK) status = prepare_trainer(alloc, b, &own, &pair[1]);
+  if (status == EGRAPH_OK) status = prepare_contender(alloc, a, &own, &pair[0]);
+  if (status == EGRAPH_OK) status = prepare_contender(alloc, b, &own, &pair[1]);
   if (status == EGRAPH_OK)
     status =
         race(pair, &inputs, own.repeats != 0 ? own.repeats : DEFAULT_REPEATS, &result);

@@ -62,8 +62,8 @@ static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options
   return EGRAPH_OK;
 }
 
-/// Raised when a node takes another time because of us: what was measured before is then
-/// measured anew (it stands under another machine in the profile database).
+/// Raised when our kernels change what nodes cost. The revision is part of the machine's
+/// name in the profile database, so that costs of older kernels are measured anew.
 enum { KERNELS_REVISION = 2 };
 
 static egraph_status cpu_describe(const eg_backend *backend, eg_text *out) {

@@ -268,7 +268,7 @@ static egraph_status filter_all(exact *x, bool *changed) {
   return EGRAPH_OK;
 }
 
-static egraph_status run_bound(exact *x, bool filter, int64_t *out, bool *changed) {
+static egraph_status compute_bound(exact *x, bool filter, int64_t *out, bool *changed) {
   eg_shard_model *model = x->model;
   int scale = eg_shard_scale_of(model);
   EG_TRY(eg_shard_prices_fix(&x->prices, model, scale));
@@ -308,7 +308,7 @@ egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *ou
   eg_i64s_init(&x.message, model->alloc);
   eg_i64s_init(&x.line, model->alloc);
   eg_i64s_init(&x.edge, model->alloc);
-  egraph_status status = run_bound(&x, filter, out, changed);
+  egraph_status status = compute_bound(&x, filter, out, changed);
   eg_i64s_deinit(&x.edge);
   eg_i64s_deinit(&x.line);
   eg_i64s_deinit(&x.message);

@@ -255,17 +255,17 @@ static egraph_status thin_rows(eg_shard_model *model, borders *list, eg_bytes *k
   return drop_rows(model, keep->data, changed);
 }
 
-static egraph_status note_rows(eg_shard_model *model) {
+static egraph_status prove_memory(eg_shard_model *model) {
   return model->proof == NULL ? EGRAPH_OK : eg_shard_proof_memory(model->proof);
 }
 
 egraph_status eg_shard_pass_rows(eg_shard_model *model, bool *changed) {
   if (model->capacity.len == 0) return EGRAPH_OK;
   EG_TRY(shift_all(model));
-  if (model->closed) return note_rows(model);
+  if (model->closed) return prove_memory(model);
   bool dropped = false;
   EG_TRY(drop_by_memory(model, &dropped));
-  if (dropped || model->closed) EG_TRY(note_rows(model));
+  if (dropped || model->closed) EG_TRY(prove_memory(model));
   if (dropped) *changed = true;
   if (model->closed) return EGRAPH_OK;
   borders list;

@@ -23,8 +23,8 @@ static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
 // Steps of each search of a whole step that goes on from a plan, of a large one, or where
 // the gap is small.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
-// A gap that the folded step says too little with, unless a proof is asked for: the whole
-// one is searched in earnest.
+// A search of the whole step may use all the work that is left, not only WHOLE_WORK, if
+// the folded step leaves a gap above this one; if a proof is asked for, at any gap.
 static const double WIDE_GAP = 0.005;
 
 /// A step whose blocks are folded in groups of so many.

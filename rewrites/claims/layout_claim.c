@@ -211,7 +211,7 @@ static egraph_status find_assignment(search *s, assignment **out) {
   return EGRAPH_OK;
 }
 
-static egraph_status note_claim(search *s) {
+static egraph_status note_assignment(search *s) {
   assignment *at;
   EG_TRY(find_assignment(s, &at));
   if (!sides_agree(s)) return EGRAPH_OK;
@@ -247,7 +247,7 @@ static egraph_status walk(search *s, bool *out_all) {
       s->pick[term] = s->begin[term];
       continue;
     }
-    EG_TRY(note_claim(s));
+    EG_TRY(note_assignment(s));
     put_back(s, term);
     s->pick[term]++;
   }
