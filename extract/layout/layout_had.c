@@ -3,34 +3,22 @@
 
 #include <math.h>
 
+#include "base/owner.h"
+
+#define OWNED                                                                            \
+  (eg_u32s, users, targets, from, to), (eg_doubles, arc_cost, base, extra, users_cost),  \
+      (eg_words, sets), (eg_bytes, dominated), (eg_layout_ways, ways),                   \
+      (eg_layout_sets, finder)
+
 // Numbers of layouts and sets are labels, none is one of them.
 enum { MOST_SETS = UINT16_MAX, MOST_LAYOUTS = UINT16_MAX };
 
-#define EACH_U32S(X) X(users) X(targets) X(from) X(to)
-#define EACH_DOUBLES(X) X(arc_cost) X(base) X(extra) X(users_cost)
-
 void eg_layout_had_init(eg_layout_had *h, egraph_allocator alloc) {
   *h = (eg_layout_had){.fits = true};
-#define INIT_U32S(field) eg_u32s_init(&h->field, alloc);
-#define INIT_DOUBLES(field) eg_doubles_init(&h->field, alloc);
-  EACH_U32S(INIT_U32S)
-  EACH_DOUBLES(INIT_DOUBLES)
-  eg_words_init(&h->sets, alloc);
-  eg_bytes_init(&h->dominated, alloc);
-  eg_layout_ways_init(&h->ways, alloc);
-  eg_layout_sets_init(&h->finder, alloc);
+  EG_INIT_MEMBERS(h, alloc, OWNED)
 }
 
-void eg_layout_had_deinit(eg_layout_had *h) {
-#define DEINIT_U32S(field) eg_u32s_deinit(&h->field);
-#define DEINIT_DOUBLES(field) eg_doubles_deinit(&h->field);
-  EACH_U32S(DEINIT_U32S)
-  EACH_DOUBLES(DEINIT_DOUBLES)
-  eg_words_deinit(&h->sets);
-  eg_bytes_deinit(&h->dominated);
-  eg_layout_ways_deinit(&h->ways);
-  eg_layout_sets_deinit(&h->finder);
-}
+void eg_layout_had_deinit(eg_layout_had *h) { EG_DEINIT_MEMBERS(h, OWNED) }
 
 static const eg_layout_problem *problem_of(const eg_layout_factors *f) {
   return f->view->problem;
