@@ -1,0 +1,85 @@
+// EG_OWNER_DEFINE(type, groups): type_init and type_deinit of a structure that owns its
+// members. A group is the type of some members and their names; every type of a group has
+// _init(member, alloc) and _deinit(member) itself, as vectors have. Other fields are
+// zero.
+//
+//   typedef struct eg_arcs { eg_u32s from, to; eg_doubles cost; bool is_sorted; }
+//   eg_arcs; EG_OWNER_DEFINE(eg_arcs, (eg_u32s, from, to), (eg_doubles, cost))
+//
+// EG_OWNER_DEFINE_STATIC does the same for a structure of one file. Where fields begin
+// with another value than zero, EG_INIT_MEMBERS and EG_DEINIT_MEMBERS stand in functions
+// by hand.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_BASE_OWNER_H
+#define EG_BASE_OWNER_H
+
+#include "base/memory.h"
+
+#define EG_OWNER_DEFINE(type, ...)                                                       \
+  void type##_init(type *self, egraph_allocator alloc) {                                 \
+    *self = (type){0};                                                                   \
+    EG_INIT_MEMBERS(self, alloc, __VA_ARGS__)                                            \
+  }                                                                                      \
+  void type##_deinit(type *self) { EG_DEINIT_MEMBERS(self, __VA_ARGS__) }
+
+#define EG_OWNER_DEFINE_STATIC(type, ...)                                                \
+  static void type##_init(type *self, egraph_allocator alloc) {                          \
+    *self = (type){0};                                                                   \
+    EG_INIT_MEMBERS(self, alloc, __VA_ARGS__)                                            \
+  }                                                                                      \
+  static void type##_deinit(type *self) { EG_DEINIT_MEMBERS(self, __VA_ARGS__) }
+
+/// Statements that initialize or free all members of all groups of *self.
+#define EG_INIT_MEMBERS(self, alloc, ...)                                                \
+  EG_GROUPS_(EG_INIT_MEMBER_, self, alloc, __VA_ARGS__)
+#define EG_DEINIT_MEMBERS(self, ...)                                                     \
+  EG_GROUPS_(EG_DEINIT_MEMBER_, self, unused, __VA_ARGS__)
+
+#define EG_INIT_MEMBER_(self, alloc, type, member) type##_init(&(self)->member, alloc);
+#define EG_DEINIT_MEMBER_(self, alloc, type, member) type##_deinit(&(self)->member);
+
+// Up to 12 groups of up to 16 members: the count of arguments picks the macro that
+// begins.
+// clang-format off
+#define EG_GROUPS_(M, s, a, ...) \
+  EG_PICK_(__VA_ARGS__, x, x, x, x, EG_G12_, EG_G11_, EG_G10_, EG_G9_, EG_G8_, EG_G7_, EG_G6_, \
+           EG_G5_, EG_G4_, EG_G3_, EG_G2_, EG_G1_, x)(M, s, a, __VA_ARGS__)
+#define EG_GROUP_(M, s, a, group) EG_EXPAND_(EG_GROUP_OF_ EG_OPEN_(M, s, a, EG_UNPACK_ group))
+#define EG_UNPACK_(...) __VA_ARGS__
+#define EG_OPEN_(...) (__VA_ARGS__)
+#define EG_EXPAND_(...) __VA_ARGS__
+#define EG_GROUP_OF_(M, s, a, T, ...) \
+  EG_PICK_(__VA_ARGS__, EG_M16_, EG_M15_, EG_M14_, EG_M13_, EG_M12_, EG_M11_, EG_M10_, EG_M9_, \
+           EG_M8_, EG_M7_, EG_M6_, EG_M5_, EG_M4_, EG_M3_, EG_M2_, EG_M1_, x)(M, s, a, T, __VA_ARGS__)
+#define EG_PICK_(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, pick, ...) pick
+#define EG_G1_(M, s, a, g) EG_GROUP_(M, s, a, g)
+#define EG_G2_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G1_(M, s, a, __VA_ARGS__)
+#define EG_G3_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G2_(M, s, a, __VA_ARGS__)
+#define EG_G4_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G3_(M, s, a, __VA_ARGS__)
+#define EG_G5_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G4_(M, s, a, __VA_ARGS__)
+#define EG_G6_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G5_(M, s, a, __VA_ARGS__)
+#define EG_G7_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G6_(M, s, a, __VA_ARGS__)
+#define EG_G8_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G7_(M, s, a, __VA_ARGS__)
+#define EG_G9_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G8_(M, s, a, __VA_ARGS__)
+#define EG_G10_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G9_(M, s, a, __VA_ARGS__)
+#define EG_G11_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G10_(M, s, a, __VA_ARGS__)
+#define EG_G12_(M, s, a, g, ...) EG_GROUP_(M, s, a, g) EG_G11_(M, s, a, __VA_ARGS__)
+#define EG_M1_(M, s, a, T, m) M(s, a, T, m)
+#define EG_M2_(M, s, a, T, m, ...) M(s, a, T, m) EG_M1_(M, s, a, T, __VA_ARGS__)
+#define EG_M3_(M, s, a, T, m, ...) M(s, a, T, m) EG_M2_(M, s, a, T, __VA_ARGS__)
+#define EG_M4_(M, s, a, T, m, ...) M(s, a, T, m) EG_M3_(M, s, a, T, __VA_ARGS__)
+#define EG_M5_(M, s, a, T, m, ...) M(s, a, T, m) EG_M4_(M, s, a, T, __VA_ARGS__)
+#define EG_M6_(M, s, a, T, m, ...) M(s, a, T, m) EG_M5_(M, s, a, T, __VA_ARGS__)
+#define EG_M7_(M, s, a, T, m, ...) M(s, a, T, m) EG_M6_(M, s, a, T, __VA_ARGS__)
+#define EG_M8_(M, s, a, T, m, ...) M(s, a, T, m) EG_M7_(M, s, a, T, __VA_ARGS__)
+#define EG_M9_(M, s, a, T, m, ...) M(s, a, T, m) EG_M8_(M, s, a, T, __VA_ARGS__)
+#define EG_M10_(M, s, a, T, m, ...) M(s, a, T, m) EG_M9_(M, s, a, T, __VA_ARGS__)
+#define EG_M11_(M, s, a, T, m, ...) M(s, a, T, m) EG_M10_(M, s, a, T, __VA_ARGS__)
+#define EG_M12_(M, s, a, T, m, ...) M(s, a, T, m) EG_M11_(M, s, a, T, __VA_ARGS__)
+#define EG_M13_(M, s, a, T, m, ...) M(s, a, T, m) EG_M12_(M, s, a, T, __VA_ARGS__)
+#define EG_M14_(M, s, a, T, m, ...) M(s, a, T, m) EG_M13_(M, s, a, T, __VA_ARGS__)
+#define EG_M15_(M, s, a, T, m, ...) M(s, a, T, m) EG_M14_(M, s, a, T, __VA_ARGS__)
+#define EG_M16_(M, s, a, T, m, ...) M(s, a, T, m) EG_M15_(M, s, a, T, __VA_ARGS__)
+// clang-format on
+
+#endif
