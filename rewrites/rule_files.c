@@ -8,6 +8,7 @@
 
 #include "rewrites/builtin_rules.h"
 #include "rewrites/claims/layout_check.h"
+#include "rewrites/language/rule_for.h"
 #include "rewrites/language/rule_forms.h"
 #include "rewrites/language/rules_internal.h"
 #include "rewrites/verify/rule_tests.h"
@@ -63,16 +64,20 @@ static egraph_status check_header(const char *file, const eg_sexpr *text) {
 
 static egraph_status read_forms(eg_rules *rules, const eg_rule_source_text *from,
                                 const eg_sexpr *text) {
+  eg_sexpr forms;
   EG_TRY(check_header(from->file, text));
-  for (uint32_t i = 1; i < text->count; i++) {
-    const eg_sexpr *form = &text->children[i];
+  EG_TRY(eg_rule_expand(from->arena, from->file, text, &forms));
+  for (uint32_t i = 1; i < forms.count; i++) {
+    const eg_sexpr *form = &forms.children[i];
     if (eg_sexpr_is_form(form, "rule"))
       EG_TRY(read_rule(rules, from, form));
     else if (eg_sexpr_is_form(form, "test"))
       EG_TRY(read_test(rules, from, form));
     else
-      return eg_sexpr_fail(from->file, form,
-                           "unknown form; write (rule name ...) or (test name ...)");
+      return eg_sexpr_fail(
+          from->file, form,
+          "unknown form; write (rule name ...), (test name ...) or (for $name "
+          "(value ...) form ...)");
   }
   return EGRAPH_OK;
 }

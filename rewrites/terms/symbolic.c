@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "egraph/snapshot.h"
+#include "rewrites/language/rule_for.h"
 #include "rewrites/terms/symbolic_rules.h"
 
 EG_VEC_DEFINE(symbolic_rules, eg_symbolic_rule);
@@ -128,10 +129,14 @@ static egraph_status add_forms(eg_symbolic *symbolic, const char *file,
       !eg_sexpr_is_atom(&header->children[2], "symbolic"))
     return eg_sexpr_fail(file, header,
                          "rules over symbols begin with (egraph-rules 1 symbolic)");
-  for (uint32_t i = 1; i < text->count; i++) {
-    const eg_sexpr *form = &text->children[i];
+  eg_sexpr forms;
+  EG_TRY(eg_rule_expand(&symbolic->arena, file, text, &forms));
+  for (uint32_t i = 1; i < forms.count; i++) {
+    const eg_sexpr *form = &forms.children[i];
     if (!eg_sexpr_is_form(form, "rule"))
-      return eg_sexpr_fail(file, form, "unknown form; write (rule name ...)");
+      return eg_sexpr_fail(file, form,
+                           "unknown form; write (rule name ...) or (for $name "
+                           "(value ...) form ...)");
     bool both_ways;
     EG_TRY(add_rule(symbolic, file, form, false, &both_ways));
     if (both_ways) EG_TRY(add_rule(symbolic, file, form, true, &both_ways));

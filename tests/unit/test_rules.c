@@ -125,7 +125,7 @@ static const bad bad_files[] = {
     {"(egraph-rules 1 symbolic)",
      "t.rules:1:1: these are rules over plain symbols, not over tensor operators"},
     {HEAD "(rul r)",
-     "t.rules:2:1: unknown form; write (rule name ...) or (test name ...)"},
+     "t.rules:2:1: unknown form; write (rule name ...), (test name ...) or (for $name"},
     {HEAD "(rule \"r\")",
      "t.rules:2:7: a rule wants a name of small letters, digits and '-' after (rule"},
     {HEAD "(rule)",
