@@ -50,6 +50,7 @@
   X(ERF, F(erf)(x))                                                                      \
   X(SILU, x / (1 + F(exp)(-x)))                                                          \
   X(SOFTPLUS, (x > 0 ? x : 0) + F(log1p)(F(exp)(x > 0 ? -x : x)))                        \
+  X(MISH, x *F(tanh)((x > 0 ? x : 0) + F(log1p)(F(exp)(x > 0 ? -x : x))))                \
   X(ELU, x < 0 ? p * F(expm1)(x) : x)                                                    \
   X(SELU, q *(x > 0 ? x : p * F(expm1)(x)))                                              \
   X(CELU, x < 0 ? p * F(expm1)(x / p) : x)

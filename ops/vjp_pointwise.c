@@ -43,6 +43,8 @@ static const unary_rule unary_rules[] = {
     {EG_OP_ERF, NULL, "(mul d (mul 1.1283791670955126 (exp (neg (square x)))))"},
     {EG_OP_SILU, "(sigmoid x)", "(mul d (mul t (add 1 (mul x (sub 1 t)))))"},
     {EG_OP_SOFTPLUS, NULL, "(mul d (sigmoid x))"},
+    {EG_OP_MISH, "(tanh (softplus x))",
+     "(mul d (add t (mul (mul x (sub 1 (square t))) (sigmoid x))))"},
     {EG_OP_SOFTSIGN, NULL, "(div d (square (add 1 (abs x))))"},
     {EG_OP_HARD_SWISH, "(mul d (add 0.5 (div x 3)))",
      "(where (greater x -3) (where (less x 3) t d) 0)"},

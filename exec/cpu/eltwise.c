@@ -91,6 +91,7 @@ static const simple_row simple_rows[] = {
     {EG_OP_ROUND, {dnnl_eltwise_round, 0, 0}},
     {EG_OP_SILU, {dnnl_eltwise_swish, 1, 0}},
     {EG_OP_SOFTPLUS, {dnnl_eltwise_soft_relu, 0, 0}},
+    {EG_OP_MISH, {dnnl_eltwise_mish, 0, 0}},
     {EG_OP_HARD_SWISH, {dnnl_eltwise_hardswish, 0, 0}},
 };
 

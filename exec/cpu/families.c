@@ -24,6 +24,7 @@
   X(GELU, eltwise)                                                                       \
   X(SILU, eltwise)                                                                       \
   X(SOFTPLUS, eltwise)                                                                   \
+  X(MISH, eltwise)                                                                       \
   X(SOFTSIGN, eltwise)                                                                   \
   X(HARD_SWISH, eltwise)                                                                 \
   X(HARD_SIGMOID, eltwise)                                                               \

@@ -27,6 +27,7 @@
   X(GELU, pointwise)                                                                     \
   X(SILU, pointwise)                                                                     \
   X(SOFTPLUS, pointwise)                                                                 \
+  X(MISH, pointwise)                                                                     \
   X(SOFTSIGN, pointwise)                                                                 \
   X(HARD_SWISH, pointwise)                                                               \
   X(HARD_SIGMOID, pointwise)                                                             \

@@ -43,6 +43,7 @@ template <typename T> __device__ static T floor_mod(T x, T y) {
   X(GELU, gelu(x, p != 0))                                                               \
   X(SILU, x / (1 + exp(-x)))                                                             \
   X(SOFTPLUS, (x > 0 ? x : T(0)) + log1p(exp(x > 0 ? -x : x)))                           \
+  X(MISH, x *tanh((x > 0 ? x : T(0)) + log1p(exp(x > 0 ? -x : x))))                      \
   X(SOFTSIGN, x / (1 + fabs(x)))                                                         \
   X(HARD_SWISH, x *clamp_unit(x / 6 + T(0.5)))                                           \
   X(HARD_SIGMOID, clamp_unit(p *x + q))                                                  \

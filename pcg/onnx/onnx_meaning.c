@@ -63,6 +63,13 @@ static egraph_status mean_silu(eg_onnx_body *body, const eg_onnx_item *item) {
   return put_silu(body, item->input_names[0], item->result_names[0]);
 }
 
+static egraph_status mean_mish(eg_onnx_body *body, const eg_onnx_item *item) {
+  const char *x = item->input_names[0], *curve;
+  EG_TRY(unary(body, "Softplus", x, NULL, &curve));
+  EG_TRY(unary(body, "Tanh", curve, NULL, &curve));
+  return binary(body, "Mul", x, curve, item->result_names[0], NULL);
+}
+
 // x/2 (1 + erf(x / sqrt 2)), or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
 static egraph_status put_gelu(eg_onnx_body *body, const char *x, egraph_dtype dtype,
                               bool approximate, const char *result) {
@@ -368,6 +375,7 @@ static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) 
   X(SQUARE, mean_square)                                                                 \
   X(SILU, mean_silu)                                                                     \
   X(GELU, mean_gelu)                                                                     \
+  X(MISH, mean_mish)                                                                     \
   X(CONV, mean_conv)                                                                     \
   X(CONV_TRANSPOSE, mean_conv_transpose)                                                 \
   X(MATMUL, mean_matmul)                                                                 \

@@ -61,6 +61,7 @@ static const sample samples[] = {
     UNARY(EG_OP_GELU),
     UNARY(EG_OP_SILU),
     UNARY(EG_OP_SOFTPLUS),
+    UNARY(EG_OP_MISH),
     UNARY(EG_OP_SOFTSIGN),
     UNARY(EG_OP_HARD_SWISH),
     UNARY(EG_OP_HARD_SIGMOID),

@@ -213,6 +213,7 @@ static void unary_operators_mean_what_they_say(void **state) {
   (void)state;
   check_operator("(square x0)", TYPES("float32[3,4]"));
   check_operator("(silu x0)", TYPES("float32[3,4]"));
+  check_operator("(mish x0)", TYPES("float32[3,4]"));
   check_operator("(gelu x0)", TYPES("float32[3,4]"));
   check_operator("(gelu :approximate tanh x0)", TYPES("float32[3,4]"));
   check_operator("(reduce-sum :axes [] x0)", TYPES("float32[3,4]"));

@@ -128,12 +128,11 @@ static void chains_replace_many_operands(void **state) {
   kit_refuse(&kit, EGRAPH_E_PARSE, "no operands");
 }
 
-static void pointwise_operators_are_composed(void **state) {
+static void pointwise_operators_are_imported(void **state) {
   (void)state;
   onnx_kit kit;
   (void)one_node(&kit, 18, "Mish", "float32[2]", "x");
-  kit_expect(&kit, "(input x \"float32[2]\")\n(let y.1 (softplus x))\n"
-                   "(let y.2 (tanh y.1))\n(let y (mul x y.2))\n(output y)\n");
+  kit_expect(&kit, "(input x \"float32[2]\")\n(let y (mish x))\n(output y)\n");
   Onnx__NodeProto *node = one_node(&kit, 20, "Gelu", "float32[2]", "x");
   kit_string(&kit, node, "approximate", "tanh");
   kit_expect(&kit, "(input x \"float32[2]\")\n(let y (gelu :approximate tanh x))\n"
@@ -578,7 +577,7 @@ int main(void) {
       cmocka_unit_test(softmax_of_old_sets_sees_a_matrix),
       cmocka_unit_test(clip_takes_bounds_from_wherever_they_are),
       cmocka_unit_test(chains_replace_many_operands),
-      cmocka_unit_test(pointwise_operators_are_composed),
+      cmocka_unit_test(pointwise_operators_are_imported),
       cmocka_unit_test(dropout_is_the_identity_in_inference),
       cmocka_unit_test(reductions_have_sorted_axes),
       cmocka_unit_test(searches_and_sums_along_an_axis),

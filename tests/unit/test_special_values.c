@@ -84,6 +84,7 @@ static void operators_of_one_operand(void **state) {
                                       "gelu :approximate tanh x",
                                       "silu x",
                                       "softplus x",
+                                      "mish x",
                                       "softsign x",
                                       "hard-swish x",
                                       "hard-sigmoid x",
