@@ -1,5 +1,5 @@
-# cmake --install: headers below include/egraph, both libraries, the command, a pkg-config file and a
-# CMake package with the targets egraph::egraph (shared) and egraph::static. The package files are
+# cmake --install: headers below include/egraph, both libraries, the command with its manual pages and
+# completion, a pkg-config file and a CMake package with the targets egraph::egraph (shared) and egraph::static. The package files are
 # written by hand instead of exported, so that they carry no path of the machine they were built on.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -21,6 +21,9 @@ foreach(plugin egraph_cuda egraph_nccl) # found beside the library
   endif()
 endforeach()
 install(TARGETS egraph_command check_certificate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY "${CMAKE_BINARY_DIR}/share/man/" DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(DIRECTORY "${CMAKE_BINARY_DIR}/share/bash-completion" "${CMAKE_BINARY_DIR}/share/zsh"
+        DESTINATION ${CMAKE_INSTALL_DATADIR})
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 foreach(document machines/README.md rewrites/README.md rewrites/CLASSES.md docs/plan.md) # what headers cite
   get_filename_component(folder ${document} DIRECTORY)

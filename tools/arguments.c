@@ -1,58 +1,144 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/arguments.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SPELLING = 48 };
+#include "base/spelling.h"
+#include "tools/console.h"
+#include "tools/help.h"
 
-static bool same_name(const char *given, size_t length, const char *name) {
-  for (size_t i = 0; i < length; i++) {
-    char expected = name[i] == '_' ? '-' : name[i];
-    if (expected == '\0' || given[i] != expected) return false;
-  }
-  return name[length] == '\0';
+// ---- flags -----------------------------------------------------------------------
+
+static flag *add_flag(command *cmd, flag_kind kind, const char *spelling, void *target,
+                      const char *help) {
+  assert(cmd->flag_count < MAX_FLAGS);
+  flag *f = &cmd->flags[cmd->flag_count++];
+  *f = (flag){.kind = kind, .spelling = spelling, .target = target, .help = help};
+  return f;
+}
+
+void add_heading(command *cmd, const char *text) {
+  (void)add_flag(cmd, FLAG_HEADING, text, NULL, "");
+}
+
+void add_switch(command *cmd, const char *name, bool *target, const char *help) {
+  (void)add_flag(cmd, FLAG_SWITCH, name, target, help);
+}
+
+static void add_word(command *cmd, flag_kind kind, const char *spelling,
+                     const char **target, const char *help) {
+  flag *f = add_flag(cmd, kind, spelling, target, help);
+  if (*target != NULL) (void)snprintf(f->initial, sizeof f->initial, "%s", *target);
+}
+
+void add_text(command *cmd, const char *spelling, const char **target, const char *help) {
+  add_word(cmd, FLAG_TEXT, spelling, target, help);
+}
+
+void add_choice(command *cmd, const char *spelling, const char **target,
+                const char *help) {
+  add_word(cmd, FLAG_CHOICE, spelling, target, help);
+}
+
+void add_list(command *cmd, const char *spelling, text_list *target, const char *help) {
+  (void)add_flag(cmd, FLAG_LIST, spelling, target, help);
+}
+
+static void bound(flag *f, double low, double high, double initial) {
+  f->low = low;
+  f->high = high;
+  if (initial > 0 && initial < UINT32_MAX * 1e6)
+    (void)snprintf(f->initial, sizeof f->initial, "%.15g", initial);
+}
+
+void add_uint(command *cmd, const char *spelling, uint64_t *target, double low,
+              double high, const char *help) {
+  bound(add_flag(cmd, FLAG_UINT, spelling, target, help), low, high, (double)*target);
+}
+
+void add_real(command *cmd, const char *spelling, double *target, double low, double high,
+              const char *help) {
+  bound(add_flag(cmd, FLAG_REAL, spelling, target, help), low, high, *target);
+}
+
+void add_json(command *cmd, bool *target) {
+  add_switch(cmd, "--json", target, "print one JSON object on standard output");
+}
+
+const char *flag_name(const flag *f, char out[MAX_SPELLING]) {
+  size_t i = 0;
+  for (; f->spelling[i] != '\0' && f->spelling[i] != ' ' && i + 1 < MAX_SPELLING; i++)
+    out[i] = f->spelling[i] == '_' ? '-' : f->spelling[i];
+  out[i] = '\0';
+  return out;
+}
+
+const char *flag_value(const flag *f) {
+  const char *blank = strchr(f->spelling, ' ');
+  return blank != NULL ? blank + 1 : "";
 }
 
 static const flag *find_flag(const command *cmd, const char *text, size_t length) {
+  char name[MAX_SPELLING];
   for (size_t i = 0; i < cmd->flag_count; i++)
-    if (same_name(text, length, cmd->flags[i].name)) return &cmd->flags[i];
+    if (cmd->flags[i].kind != FLAG_HEADING &&
+        strlen(flag_name(&cmd->flags[i], name)) == length &&
+        strncmp(text, name, length) == 0)
+      return &cmd->flags[i];
   return NULL;
 }
+
+// ---- complaints ------------------------------------------------------------------
 
 static bool complain(const command *cmd, const char *what, const char *about) {
   fprintf(stderr, "egraph: %s '%s'; see egraph %s --help\n", what, about, cmd->name);
   return false;
 }
 
-/// The spelling of a flag: rows may use the underscores of option names.
-static const char *spell(const flag *f, char buffer[MAX_SPELLING]) {
-  size_t i = 0;
-  for (; f->name[i] != '\0' && i + 1 < MAX_SPELLING; i++)
-    buffer[i] = f->name[i] == '_' ? '-' : f->name[i];
-  buffer[i] = '\0';
-  return buffer;
+/// The end of a complaint of a word: the closest one, or where all are.
+static bool suggest(const command *cmd, const eg_spelling *spelling) {
+  if (spelling->best != NULL)
+    fprintf(stderr, "; did you mean '%s'?\n", spelling->best);
+  else
+    fprintf(stderr, "; see egraph %s --help\n", cmd->name);
+  return false;
 }
 
-static bool in_range(const flag *f, double value) {
-  if (f->low == 0 && f->high == 0) return value >= 0;
-  return value >= f->low && value <= f->high;
+static bool complain_of_name(const command *cmd, const char *text, size_t length) {
+  char given[MAX_SPELLING], names[MAX_FLAGS][MAX_SPELLING];
+  (void)snprintf(given, sizeof given, "%.*s", (int)length, text);
+  eg_spelling spelling = eg_spelling_start(given);
+  eg_spelling_offer(&spelling, "--help");
+  for (size_t i = 0; i < cmd->flag_count; i++)
+    if (cmd->flags[i].kind != FLAG_HEADING)
+      eg_spelling_offer(&spelling, flag_name(&cmd->flags[i], names[i]));
+  fprintf(stderr, "egraph: unknown option '%s'", text);
+  return suggest(cmd, &spelling);
 }
 
 static bool complain_of_range(const command *cmd, const flag *f, const char *value) {
   char name[MAX_SPELLING];
   if (f->low == 0 && f->high == 0)
     fprintf(stderr, "egraph: %s must not be negative, but is %s; see egraph %s --help\n",
-            spell(f, name), value, cmd->name);
+            flag_name(f, name), value, cmd->name);
   else
     fprintf(stderr,
             "egraph: %s must lie between %.15g and %.15g, but is %s; see egraph %s "
             "--help\n",
-            spell(f, name), f->low, f->high, value, cmd->name);
+            flag_name(f, name), f->low, f->high, value, cmd->name);
   return false;
+}
+
+// ---- values ----------------------------------------------------------------------
+
+static bool in_range(const flag *f, double value) {
+  if (f->low == 0 && f->high == 0) return value >= 0;
+  return value >= f->low && value <= f->high;
 }
 
 // Digits are read as an integer, because a double has too few bits for seeds; "1e6" is a
@@ -82,32 +168,36 @@ static bool set_number(const command *cmd, const flag *f, const char *value) {
          complain(cmd, "not a whole number below 2^64:", value);
 }
 
-/// f->value lists the choices: "ilp|dag|tree".
 static bool set_choice(const command *cmd, const flag *f, const char *value) {
-  size_t length = strlen(value);
-  for (const char *c = f->value; c != NULL; c = strchr(c, '|')) {
-    c += *c == '|';
-    if (length == strcspn(c, "|") && strncmp(c, value, length) == 0) {
-      *(const char **)f->target = value;
-      return true;
-    }
+  char words[4 * MAX_SPELLING], name[MAX_SPELLING];
+  (void)snprintf(words, sizeof words, "%s", flag_value(f));
+  eg_spelling spelling = eg_spelling_start(value);
+  for (char *word = words, *end; *word != '\0'; word = end) {
+    end = word + strcspn(word, "|");
+    if (*end != '\0') *end++ = '\0';
+    eg_spelling_offer(&spelling, word);
+    if (strcmp(word, value) != 0) continue;
+    *(const char **)f->target = value;
+    return true;
   }
-  char name[MAX_SPELLING];
-  fprintf(stderr, "egraph: %s is one of %s, not '%s'; see egraph %s --help\n",
-          spell(f, name), f->value, value, cmd->name);
-  return false;
+  fprintf(stderr, "egraph: %s is one of %s, not '%s'", flag_name(f, name), flag_value(f),
+          value);
+  return suggest(cmd, &spelling);
 }
 
 static bool set_flag(const command *cmd, const flag *f, const char *value) {
   switch (f->kind) {
+  case FLAG_HEADING: break;
   case FLAG_SWITCH: *(bool *)f->target = true; return true;
   case FLAG_TEXT: *(const char **)f->target = value; return true;
   case FLAG_CHOICE: return set_choice(cmd, f, value);
   case FLAG_UINT:
   case FLAG_REAL: return set_number(cmd, f, value);
   case FLAG_LIST: {
+    char name[MAX_SPELLING];
     text_list *list = f->target;
-    if (list->count == MAX_LIST) return complain(cmd, "too many values for", f->name);
+    if (list->count == MAX_LIST)
+      return complain(cmd, "too many values for", flag_name(f, name));
     list->items[list->count++] = value;
     return true;
   }
@@ -115,17 +205,7 @@ static bool set_flag(const command *cmd, const flag *f, const char *value) {
   return false;
 }
 
-static void print_help(const command *cmd) {
-  printf("usage: egraph %s %s\n\n%s\n\n", cmd->name, cmd->usage, cmd->summary);
-  for (size_t i = 0; i < cmd->flag_count; i++) {
-    const flag *f = &cmd->flags[i];
-    char name[MAX_SPELLING], left[2 * MAX_SPELLING];
-    (void)snprintf(left, sizeof left, "%s %s", spell(f, name),
-                   f->value != NULL ? f->value : "");
-    printf("  %-28s %s\n", left, f->help);
-  }
-  printf("  %-28s %s\n", "--help", "this text");
-}
+// ---- arguments -------------------------------------------------------------------
 
 // "--name value", "--name=value" or a switch; *index is moved past what was used.
 static bool parse_flag(const command *cmd, int argc, char **argv, int *index) {
@@ -133,7 +213,7 @@ static bool parse_flag(const command *cmd, int argc, char **argv, int *index) {
   const char *equals = strchr(text, '=');
   size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
   const flag *f = find_flag(cmd, text, length);
-  if (f == NULL) return complain(cmd, "unknown option", text);
+  if (f == NULL) return complain_of_name(cmd, text, length);
   if (f->kind == FLAG_SWITCH) {
     if (equals != NULL) return complain(cmd, "this option takes no value:", text);
     return set_flag(cmd, f, NULL);
@@ -143,21 +223,19 @@ static bool parse_flag(const command *cmd, int argc, char **argv, int *index) {
   return set_flag(cmd, f, argv[++*index]);
 }
 
-parse_outcome parse_arguments(const command *cmd, int argc, char **argv,
-                              positional *out) {
+int parse_arguments(const command *cmd, int argc, char **argv, positional *out) {
   bool only_positional = false;
   out->count = 0;
   for (int i = 0; i < argc; i++) {
     if (!only_positional && strcmp(argv[i], "--") == 0) {
       only_positional = true;
-    } else if (!only_positional && strcmp(argv[i], "--help") == 0) {
-      print_help(cmd);
-      return PARSE_HELP;
+    } else if (!only_positional && print_help_as(cmd, argv[i])) {
+      return EXIT_DONE;
     } else if (!only_positional && argv[i][0] == '-' && argv[i][1] != '\0') {
-      if (!parse_flag(cmd, argc, argv, &i)) return PARSE_BAD_USAGE;
+      if (!parse_flag(cmd, argc, argv, &i)) return EXIT_USAGE;
     } else if (out->count == cmd->max_positional) {
       complain(cmd, "unexpected argument", argv[i]);
-      return PARSE_BAD_USAGE;
+      return EXIT_USAGE;
     } else {
       out->items[out->count++] = argv[i];
     }
@@ -165,11 +243,5 @@ parse_outcome parse_arguments(const command *cmd, int argc, char **argv,
   if (out->count >= cmd->min_positional) return PARSE_RUN;
   fprintf(stderr, "egraph: a file is missing; usage: egraph %s %s\n", cmd->name,
           cmd->usage);
-  return PARSE_BAD_USAGE;
-}
-
-size_t append_flags(flag *rows, size_t n, const flag *more, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    rows[n + i] = more[i];
-  return n + count;
+  return EXIT_USAGE;
 }

@@ -1,5 +1,5 @@
-// Command-line flags as tables: one row per flag, from which parsing, range checks and
-// --help follow.
+// Flags of a command, one call each: parsing, range checks, --help, the manual page and
+// completion follow.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_ARGUMENTS_H
 #define EG_TOOLS_ARGUMENTS_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_POSITIONAL = 64, MAX_LIST = 64 };
+enum { MAX_POSITIONAL = 64, MAX_LIST = 64, MAX_FLAGS = 88, MAX_SPELLING = 48 };
 
 typedef struct text_list {
   const char *items[MAX_LIST];
@@ -16,43 +16,59 @@ typedef struct text_list {
 } text_list;
 
 typedef enum flag_kind {
+  FLAG_HEADING, // of the flags that follow
   FLAG_SWITCH,
   FLAG_TEXT,
-  FLAG_CHOICE, // a text out of `value`: "ilp|dag|tree"
+  FLAG_CHOICE, // one of the words of its value: ilp|dag|tree
   FLAG_UINT,
   FLAG_REAL,
-  FLAG_LIST
+  FLAG_LIST // a text each time
 } flag_kind;
 
 typedef struct flag {
-  const char *name; // "--json"; an underscore matches a hyphen
   flag_kind kind;
-  void *target;      // bool, const char *, uint64_t, double or text_list
-  const char *value; // what stands for the value in --help; NULL for switches
+  const char *spelling; // name and value: "--seed N"; an underscore is a hyphen
+  void *target;         // bool, const char *, uint64_t, double or text_list
   const char *help;
-  double low, high; // of numbers; both 0: anything from 0
+  double low, high;           // of numbers; both 0: anything from 0
+  char initial[MAX_SPELLING]; // the default; "" where it is none, or 0
 } flag;
-
-/// Appends rows to `rows`, of which there are n, and returns how many there are then.
-size_t append_flags(flag *rows, size_t n, const flag *more, size_t count);
 
 typedef struct command {
   const char *name, *usage, *summary;
-  const flag *flags;
-  size_t flag_count;
   size_t min_positional, max_positional;
+  flag flags[MAX_FLAGS];
+  size_t flag_count;
 } command;
+
+/// Each adds a flag; a target holds its default.
+void add_heading(command *cmd, const char *text);
+void add_switch(command *cmd, const char *name, bool *target, const char *help);
+void add_text(command *cmd, const char *spelling, const char **target, const char *help);
+void add_choice(command *cmd, const char *spelling, const char **target,
+                const char *help);
+void add_list(command *cmd, const char *spelling, text_list *target, const char *help);
+void add_uint(command *cmd, const char *spelling, uint64_t *target, double low,
+              double high, const char *help);
+void add_real(command *cmd, const char *spelling, double *target, double low, double high,
+              const char *help);
+/// --json, which most commands have.
+void add_json(command *cmd, bool *target);
 
 typedef struct positional {
   const char *items[MAX_POSITIONAL];
   size_t count;
 } positional;
 
-/// What parse_arguments found.
-typedef enum parse_outcome { PARSE_RUN, PARSE_HELP, PARSE_BAD_USAGE } parse_outcome;
+enum { PARSE_RUN = -1 };
+/// Parses argv[0 .. argc) (after the subcommand): PARSE_RUN, or the exit status of a
+/// command that has nothing left to do. Complaints go to standard error, --help to
+/// standard output.
+int parse_arguments(const command *cmd, int argc, char **argv, positional *out);
 
-/// Parses argv[0 .. argc) (after the subcommand). Complaints go to standard error, help
-/// to standard output.
-parse_outcome parse_arguments(const command *cmd, int argc, char **argv, positional *out);
+/// The name of a flag, "--node-limit".
+const char *flag_name(const flag *f, char out[MAX_SPELLING]);
+/// What stands for its value, "N"; "" for switches.
+const char *flag_value(const flag *f);
 
 #endif

@@ -154,38 +154,37 @@ static int run_bench(const saturate_bench_flags *flags, const positional *words)
 
 int command_bench_saturate(int argc, char **argv) {
   saturate_bench_flags flags = {.threads = 1, .repeats = 1, .iterations = UINT32_MAX};
-  const flag rows[] = {
-      {"--spec", FLAG_TEXT, &flags.folder, "DIR",
-       "take benchmarks from this folder (default: built in)", 0, 0},
-      {"--taso", FLAG_TEXT, &flags.taso, "FILE",
-       "TASO's rules as Tensat has converted them, lhs=>rhs, for nasrnn*", 0, 0},
-      {"--naive", FLAG_SWITCH, &flags.naive, NULL,
-       "search for all matches in every iteration; their number is compared too", 0, 0},
-      {"--threads", FLAG_UINT, &flags.threads, "N", "of the search (default 1)", 1, 1024},
-      {"--iterations", FLAG_UINT, &flags.iterations, "N", "at most (default: all)", 0,
-       UINT32_MAX},
-      {"--repeat", FLAG_UINT, &flags.repeats, "N",
-       "runs of each; least and median are shown (default 1)", 1, MAX_BENCH_REPEATS},
-      {"--peer", FLAG_TEXT, &flags.peer, "CMD",
-       "run `CMD NAME` in turn with ours (see bench/README.md)", 0, 0},
-      {"--counts", FLAG_SWITCH, &flags.counts, NULL,
-       "also print the counts after each iteration", 0, 0},
-      {"--list", FLAG_SWITCH, &flags.list, NULL, "only print the names", 0, 0},
-      {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
-       0}};
-  command cmd = {"bench saturate",
-                 "[NAME...] [options]",
-                 "Measures saturation of plain terms, each benchmark in a process of its "
+  command cmd = {
+      .name = "bench saturate",
+      .usage = "[NAME...] [options]",
+      .summary = "Measures saturation of plain terms, each benchmark in a process of its "
                  "own, and compares nodes and classes after each iteration with those "
                  "that the rules imply. A NAME may be a pattern (\"ac*\"), or a raw "
                  "benchmark of another size (add-5000).",
-                 rows,
-                 sizeof rows / sizeof *rows,
-                 0,
-                 MAX_POSITIONAL};
+      .max_positional = MAX_POSITIONAL};
+  add_heading(&cmd, "Benchmarks");
+  add_switch(&cmd, "--list", &flags.list, "print the names only");
+  add_text(&cmd, "--spec DIR", &flags.folder,
+           "take benchmarks from this folder (default: built in)");
+  add_text(&cmd, "--taso FILE", &flags.taso,
+           "TASO's rules as Tensat has converted them, lhs=>rhs, for nasrnn*");
+  add_heading(&cmd, "Search");
+  add_switch(&cmd, "--naive", &flags.naive,
+             "search for all matches in every iteration, and compare their number, too");
+  add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the search");
+  add_uint(&cmd, "--iterations N", &flags.iterations, 0, UINT32_MAX,
+           "iterations at most (default: all)");
+  add_uint(&cmd, "--repeat N", &flags.repeats, 1, MAX_BENCH_REPEATS,
+           "runs of each; least and median are shown");
+  add_text(&cmd, "--peer CMD", &flags.peer,
+           "run `CMD NAME` in turn with ours (see bench/README.md)");
+  add_heading(&cmd, "Output");
+  add_switch(&cmd, "--counts", &flags.counts,
+             "print the counts after each iteration, too");
+  add_json(&cmd, &flags.json);
   positional words;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &words);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &words);
+  if (parsed != PARSE_RUN) return parsed;
   if (flags.peer != NULL && flags.iterations != UINT32_MAX) {
     fprintf(stderr, "egraph: --peer knows nothing of --iterations; leave one out\n");
     return EXIT_USAGE;

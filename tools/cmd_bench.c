@@ -314,40 +314,32 @@ static int run_bench(const bench_flags *flags) {
   return fine ? EXIT_DONE : EXIT_FAILED;
 }
 
-int command_bench(int argc, char **argv) {
-  if (argc > 0 && strcmp(argv[0], "saturate") == 0)
-    return command_bench_saturate(argc - 1, argv + 1);
+int command_bench_extract(int argc, char **argv) {
   bench_flags flags = {.extractor = "ilp", .time_limit = 20, .jobs = 1, .seed = 1};
-  const flag rows[] = {
-      {"--output", FLAG_TEXT, &flags.output, "FILE",
-       "append the rows to this table; instances with a row are skipped", 0, 0},
-      {"--time-limit", FLAG_REAL, &flags.time_limit, "X",
-       "seconds for each instance (default 20)", 1e-3, 1e6},
-      {"--jobs", FLAG_UINT, &flags.jobs, "N", "instances at once (default 1)", 1,
-       MAX_JOBS},
-      {"--extractor", FLAG_CHOICE, &flags.extractor, "ilp|dag|tree", "exact or greedy", 0,
-       0},
-      {"--seed", FLAG_UINT, &flags.seed, "N", "seed of the heuristics (default 1)", 0, 0},
-      {"--peer", FLAG_TEXT, &flags.peer, "CSV",
-       "costs of another solver to stand beside (columns name, cost, seconds)", 0, 0},
-      {"--json", FLAG_SWITCH, &flags.json, NULL, "summary as one JSON object", 0, 0}};
-  command cmd = {"bench",
-                 "extract FOLDER [--output FILE] [options]",
-                 "Measures extraction on every *.json and *.json.gz below a folder, each "
-                 "in its own process: a table of comma-separated values. For saturation "
-                 "see egraph bench saturate --help.",
-                 rows,
-                 sizeof rows / sizeof *rows,
-                 2,
-                 2};
-  positional words;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &words);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
-  if (strcmp(words.items[0], "extract") != 0) {
-    fprintf(stderr, "egraph: nothing to measure called '%s'; see egraph bench --help\n",
-            words.items[0]);
-    return EXIT_USAGE;
-  }
-  flags.folder = words.items[1];
+  command cmd = {.name = "bench extract",
+                 .usage = "FOLDER [--output FILE] [options]",
+                 .summary = "Measures extraction on every *.json and *.json.gz below a "
+                            "folder, each in its own process: a table of "
+                            "comma-separated values.",
+                 .min_positional = 1,
+                 .max_positional = 1};
+  add_heading(&cmd, "Search");
+  add_real(&cmd, "--time-limit X", &flags.time_limit, 1e-3, 1e6,
+           "seconds for each instance");
+  add_choice(&cmd, "--extractor ilp|dag|tree", &flags.extractor,
+             "extract exactly (ilp) or greedily");
+  add_uint(&cmd, "--seed N", &flags.seed, 0, 0, "seed of the heuristics");
+  add_uint(&cmd, "--jobs N", &flags.jobs, 1, MAX_JOBS, "instances at once");
+  add_heading(&cmd, "Output");
+  add_text(&cmd, "--output FILE", &flags.output,
+           "append the rows to this table; instances with a row are skipped");
+  add_text(&cmd, "--peer FILE", &flags.peer,
+           "stand costs of another solver beside ours: a table with the columns name, "
+           "cost, seconds");
+  add_switch(&cmd, "--json", &flags.json, "print the summary as one JSON object");
+  positional folder;
+  int parsed = parse_arguments(&cmd, argc, argv, &folder);
+  if (parsed != PARSE_RUN) return parsed;
+  flags.folder = folder.items[0];
   return run_bench(&flags);
 }

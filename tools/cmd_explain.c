@@ -26,42 +26,27 @@ static void print_explanation_json(const char *text) {
 int command_explain(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
-  flag rows[MAX_OPTIMIZE_FLAGS];
-  size_t count = optimize_flags_rows(&flags, rows);
   plan_view view = {.against = NULL};
-  rows[count++] = (flag){"--against",
-                         FLAG_TEXT,
-                         &view.against,
-                         "PLAN",
-                         "of a plan: what is different in this one",
-                         0,
-                         0};
-  rows[count++] = (flag){"--unity",
-                         FLAG_SWITCH,
-                         &view.unity,
-                         NULL,
-                         "of a plan: exchanges as Partition, Combine, Replicate, Reduce",
-                         0,
-                         0};
-  rows[count++] = (flag){"--machine",
-                         FLAG_TEXT,
-                         &view.machine,
-                         "NAME",
-                         "of a plan: price its steps anew, one that was edited, say",
-                         0,
-                         0};
   command cmd = {
-      "explain",
-      "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]",
-      "Optimizes a model and says which rule made every operator of the result; or says "
-      "how a plan splits every operator, what it exchanges and what devices hold.",
-      rows,
-      count,
-      1,
-      1};
+      .name = "explain",
+      .usage = "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]",
+      .summary =
+          "Optimizes a model and says which rule made every operator of the result; or "
+          "says how a plan splits every operator, what it exchanges and what devices "
+          "hold.",
+      .min_positional = 1,
+      .max_positional = 1};
+  add_load_flags(&cmd, &flags.load);
+  add_heading(&cmd, "Plan");
+  add_text(&cmd, "--against PLAN", &view.against, "say what is different in this plan");
+  add_switch(&cmd, "--unity", &view.unity,
+             "write exchanges as Partition, Combine, Replicate, Reduce");
+  add_text(&cmd, "--machine NAME", &view.machine,
+           "price the steps anew, for this machine; of a plan that was edited, say");
+  add_optimize_flags(&cmd, &flags);
   positional models;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return parsed;
   view.json = flags.json;
   view.costs = &flags.costs;
   if (is_plan_file(models.items[0])) return explain_plan_file(models.items[0], &view);

@@ -188,44 +188,38 @@ int command_extract(int argc, char **argv) {
   egraph_extract_options *o = &flags.options;
   char passes[320];
   list_passes(passes, sizeof passes);
-  const flag rows[] = {
-      {"--extractor", FLAG_CHOICE, &o->extractor, "ilp|dag|tree", "exact or greedy", 0,
-       0},
-      {"--time-limit", FLAG_REAL, &o->time_limit, "X", "seconds (default 20)", 1e-3, 1e9},
-      {"--work", FLAG_UINT, &o->work_limit, "N",
-       "million steps at most, about a millisecond each (default: 400 for each second of "
-       "the time limit); "
-       "the "
-       "result does not depend on how busy the machine is",
-       0, 0},
-      {"--relative-gap", FLAG_REAL, &o->relative_gap, "X",
-       "stop at this distance between cost and bound (default 0: prove)", 0, 1},
-      {"--seed", FLAG_UINT, &o->seed, "N", "seed of the heuristics (default 1)", 0, 0},
-      {"--threads", FLAG_UINT, &flags.threads, "N",
-       "threads, for e-graphs in unconnected parts (default 1); the result is the same",
-       1, 1024},
-      {"--passes", FLAG_TEXT, &o->passes, "LIST", passes, 0, 0},
-      {"--write-lp", FLAG_TEXT, &flags.lp_file, "FILE",
-       "also write the presolved model in CPLEX LP format", 0, 0},
-      {"--certificate", FLAG_TEXT, &o->certificate, "FILE",
-       "also write a proof that check_certificate derives again", 0, 0},
-      {"--choices", FLAG_SWITCH, &flags.choices, NULL,
-       "also print the node chosen for every class in use", 0, 0},
-      {"--statistics", FLAG_SWITCH, &flags.statistics, NULL,
-       "also say where the time goes, and what each presolve pass takes away", 0, 0},
-      {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
-       0}};
-  command cmd = {"extract",
-                 "FILE [options]",
-                 "Finds the cheapest acyclic choice in an e-graph (egraph-serialize "
-                 "JSON, plain or gzip).",
-                 rows,
-                 sizeof rows / sizeof *rows,
-                 1,
-                 1};
+  command cmd = {.name = "extract",
+                 .usage = "FILE [options]",
+                 .summary = "Finds the cheapest acyclic choice in an e-graph "
+                            "(egraph-serialize JSON, plain or gzip).",
+                 .min_positional = 1,
+                 .max_positional = 1};
+  add_heading(&cmd, "Search");
+  add_choice(&cmd, "--extractor ilp|dag|tree", &o->extractor,
+             "extract exactly (ilp) or greedily");
+  add_real(&cmd, "--time-limit X", &o->time_limit, 1e-3, 1e9, "seconds at most");
+  add_uint(&cmd, "--work N", &o->work_limit, 0, 0,
+           "million steps at most, about a millisecond each: the same result on any "
+           "machine (default: 400 for each second of --time-limit)");
+  add_real(&cmd, "--relative-gap X", &o->relative_gap, 0, 1,
+           "stop at this distance between cost and bound (default 0: prove)");
+  add_uint(&cmd, "--seed N", &o->seed, 0, 0, "seed of the heuristics");
+  add_uint(&cmd, "--threads N", &flags.threads, 1, 1024,
+           "threads, for e-graphs in unconnected parts; the result is the same");
+  add_text(&cmd, "--passes LIST", &o->passes, passes);
+  add_heading(&cmd, "Output");
+  add_text(&cmd, "--write-lp FILE", &flags.lp_file,
+           "write the presolved model in CPLEX LP format");
+  add_text(&cmd, "--certificate FILE", &o->certificate,
+           "write a proof of cost and bound, for check_certificate");
+  add_switch(&cmd, "--choices", &flags.choices,
+             "print the node chosen for every class in use, too");
+  add_switch(&cmd, "--statistics", &flags.statistics,
+             "print where the time goes, too, and what each presolve pass removes");
+  add_json(&cmd, &flags.json);
   positional files;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &files);
+  if (parsed != PARSE_RUN) return parsed;
   o->threads = (uint32_t)flags.threads;
   egraph_extraction *extraction = NULL;
   egraph_status status = extract(&flags, files.items[0], &extraction);

@@ -9,21 +9,15 @@
 int command_machine(int argc, char **argv) {
   uint64_t ranks = 2;
   const char *output = NULL;
-  const flag rows[] = {
-      {"--ranks", FLAG_UINT, &ranks, "N", "threads that exchange messages (default 2)", 1,
-       256},
-      {"-o", FLAG_TEXT, &output, "FILE", "write it there: my.machine", 0, 0}};
-  const command cmd = {"machine",
-                       "[--ranks N] [-o FILE]",
-                       "Measures this host, and prints it as a machine file for egraph "
-                       "plan --machine.",
-                       rows,
-                       sizeof rows / sizeof *rows,
-                       0,
-                       0};
+  command cmd = {.name = "machine",
+                 .usage = "[--ranks N] [-o FILE]",
+                 .summary = "Measures this host, and prints it as a machine file for "
+                            "egraph plan --machine."};
+  add_uint(&cmd, "--ranks N", &ranks, 1, 256, "threads that exchange messages");
+  add_text(&cmd, "-o FILE", &output, "write the file there: my.machine");
   positional none;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &none);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &none);
+  if (parsed != PARSE_RUN) return parsed;
   char *text = NULL;
   egraph_status status = egraph_machine_probe(NULL, (uint32_t)ranks, &text);
   if (status != EGRAPH_OK) return report_failure(status);

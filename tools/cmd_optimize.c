@@ -26,62 +26,74 @@ typedef struct file_flags {
 
 // ---- flags ------------------------------------------------------------------------
 
-/// Rows of what makes a plan of it, and of what is written.
-static size_t plan_rows(file_flags *f, flag *rows) {
-  optimize_flags *o = &f->run;
-  const flag all[] = {
-      {"--machine", FLAG_TEXT, &o->target.machine, "NAME",
-       "machine or file, *N behind it: nodes: dgx-h100*8, host*4", 0, 0},
-      {"--mesh", FLAG_TEXT, &o->target.mesh, "AXES",
-       "one mesh, node=2,gpu=4; default: all of the machine", 0, 0},
-      {"--memory", FLAG_REAL, &o->target.memory_limit, "X",
-       "bytes of a device (default: what the machine has)", 1, 1e18},
-      {"--train", FLAG_CHOICE, &o->optimizer, "sgd|momentum|adam|adamw",
-       "a training step; default: the graph itself", 0, 0},
-      {"--loss", FLAG_TEXT, &o->training.loss, "NAME",
-       "softmax-cross-entropy (default), softmax-cross-entropy-of-probabilities, "
-       "mean-squared-error; of the first output",
-       0, 0},
-      {"--micro-batches", FLAG_UINT, &o->micro_batches, "N",
-       "of the model's batch each, in a step (default 1)", 1, 1 << 20},
-      {"--clip", FLAG_REAL, &o->training.clip_norm, "X",
-       "largest norm of all gradients (default 0: no limit)", 0, 1e30},
-      {"--bf16", FLAG_SWITCH, &o->training.mixed_precision, NULL,
-       "compute in bfloat16, weights and states in float32", 0, 0},
-      TRAINING_ROWS(&o->trained),
-      {"--constraints", FLAG_TEXT, &o->constraints.file, "FILE",
-       "what the plan must keep to, a statement per line", 0, 0},
-      {"--pin", FLAG_LIST, &f->pins, "\"VALUE AXIS=LAYOUT\"",
-       "made as: enters the step, is made and kept so: \"w1 gpu=S0\", \"(all states) "
-       "*=S\" (repeatable)",
-       0, 0},
-      {"--deliver", FLAG_LIST, &f->deliveries, "\"OUTPUT AXIS=LAYOUT\"",
-       "delivered as: leaves the step so, however it is made (default R): \"y gpu=S0\", "
-       "\"(all outputs) *=?\", R or S (repeatable)",
-       0, 0},
-      {"--forbid", FLAG_LIST, &f->bans, "\"VALUE LAYOUT|MOVE\"",
-       "never is so: \"w1 S0\", \"(all weights) all-gather (axis gpu)\" (repeatable)", 0,
-       0},
-      {"--baselines", FLAG_SWITCH, &o->compare.all, NULL,
-       "compare with single device, data parallel, ZeRO-1, -2, -3, a Megatron grid", 0,
-       0},
-      {"--baseline", FLAG_TEXT, &o->compare.only, "NAME",
-       "plan this instead of the cheapest: single-device, data-parallel, zero-1, zero-2, "
-       "zero-3, megatron (tensor parallel along the last axis), or each axis idle, "
-       "data-parallel, zero-1, zero-2, zero-3, tensor or any: node=idle,gpu=zero-1",
-       0, 0},
-      {"--no-fold", FLAG_SWITCH, &o->search.no_fold, NULL,
-       "choose for each of repeated blocks, not once for all in the middle", 0, 0},
-      {"--algebra-first", FLAG_SWITCH, &o->search.algebra_first, NULL,
-       "first the graph cheapest on one device, then its split: to compare", 0, 0},
-      {"--certificate", FLAG_TEXT, &f->certificate, "FILE",
-       "also write a proof of cost and bound, for check_certificate", 0, 0},
-      {"-o", FLAG_TEXT, &f->output, "FILE",
-       "write the plan (.json), or the graph (.onnx or .egraph)", 0, 0},
-      {"--text", FLAG_SWITCH, &f->text, NULL, "of a plan: also print every step", 0, 0},
-      {"--unity", FLAG_SWITCH, &f->unity, NULL,
-       "the same, exchanges as Partition, Combine, Replicate, Reduce", 0, 0}};
-  return append_flags(rows, 0, all, sizeof all / sizeof *all);
+static void add_machine_flags(command *cmd, optimize_flags *o) {
+  add_heading(cmd, "Machine");
+  add_text(cmd, "--machine NAME", &o->target.machine,
+           "host (this one, a rank per processor), alpa, dgx-a100, dgx-h100, "
+           "p3-16xlarge, or a file. Alone it has as many nodes as its file says: "
+           "dgx-h100 is 8 nodes, 64 devices; NAME*N is N nodes, host*N is N ranks");
+  add_text(cmd, "--mesh AXES", &o->target.mesh,
+           "plan for one mesh: node=2,gpu=4 (default: all of the machine)");
+  add_real(cmd, "--memory X", &o->target.memory_limit, 1, 1e18,
+           "bytes of a device (default: as the machine has)");
+}
+
+static void add_step_flags(command *cmd, optimize_flags *o) {
+  add_heading(cmd, "Training");
+  add_choice(cmd, "--train sgd|momentum|adam|adamw", &o->optimizer,
+             "plan a training step (default: the graph itself)");
+  add_text(cmd, "--loss NAME", &o->training.loss,
+           "loss of the first output: softmax-cross-entropy (the default), "
+           "softmax-cross-entropy-of-probabilities, mean-squared-error");
+  add_uint(cmd, "--micro-batches N", &o->micro_batches, 1, 1 << 20,
+           "micro-batches of a step, each of the model's batch (default 1)");
+  add_real(cmd, "--clip X", &o->training.clip_norm, 0, 1e30,
+           "largest norm of all gradients (default 0: no limit)");
+  add_switch(cmd, "--bf16", &o->training.mixed_precision,
+             "compute in bfloat16, with weights and states in float32");
+  add_training_flags(cmd, &o->trained);
+}
+
+static void add_constraint_flags(command *cmd, file_flags *f) {
+  add_heading(cmd, "Constraints of a plan");
+  add_text(cmd, "--constraints FILE", &f->run.constraints.file,
+           "keep to the statements of a file, one per line");
+  add_list(cmd, "--pin \"VALUE AXIS=LAYOUT\"", &f->pins,
+           "make and keep a value in a layout: \"w1 gpu=S0\", \"(all states) *=S\" "
+           "(repeatable)");
+  add_list(cmd, "--deliver \"OUTPUT AXIS=LAYOUT\"", &f->deliveries,
+           "hand an output out in a layout, R (the default) or S, however it is made: "
+           "\"y gpu=S0\", \"(all outputs) *=?\" (repeatable)");
+  add_list(cmd, "--forbid \"VALUE LAYOUT|MOVE\"", &f->bans,
+           "exclude a layout or a move of a value: \"w1 S0\", \"(all weights) all-gather "
+           "(axis gpu)\" (repeatable)");
+}
+
+static void add_comparison_flags(command *cmd, optimize_flags *o) {
+  add_heading(cmd, "Comparison of plans");
+  add_switch(
+      cmd, "--baselines", &o->compare.all,
+      "compare with single device, data parallel, ZeRO-1, -2, -3, a Megatron grid");
+  add_text(cmd, "--baseline NAME", &o->compare.only,
+           "plan this instead of the cheapest: single-device, data-parallel, zero-1, "
+           "zero-2, zero-3, megatron (tensor parallel along the last axis); or each axis "
+           "idle, data-parallel, zero-1, zero-2, zero-3, tensor or any: "
+           "node=idle,gpu=zero-1");
+  add_switch(cmd, "--no-fold", &o->search.no_fold,
+             "choose for each of repeated blocks, not once for all in the middle");
+  add_switch(cmd, "--algebra-first", &o->search.algebra_first,
+             "choose the graph for one device first, and split that one");
+}
+
+/// Appended to the flags of the output, which are the last.
+static void add_file_flags(command *cmd, file_flags *f) {
+  add_text(cmd, "-o FILE", &f->output,
+           "write the plan (.json), or the graph (.onnx or .egraph)");
+  add_text(cmd, "--certificate FILE", &f->certificate,
+           "write a proof of a plan's cost and bound, for check_certificate");
+  add_switch(cmd, "--text", &f->text, "print every step of a plan, too");
+  add_switch(cmd, "--unity", &f->unity,
+             "print them with Partition, Combine, Replicate, Reduce as exchanges");
 }
 
 static bool training_fits(const optimize_flags *f) {
@@ -249,14 +261,17 @@ static int certified_outcome(const egraph_result *result) {
 }
 
 static int run_command(const command *base, file_flags *f, int argc, char **argv) {
-  flag rows[MAX_OPTIMIZE_FLAGS];
   command cmd = *base;
-  cmd.flag_count = plan_rows(f, rows);
-  cmd.flag_count += optimize_flags_rows(&f->run, rows + cmd.flag_count);
-  cmd.flags = rows;
+  add_load_flags(&cmd, &f->run.load);
+  add_machine_flags(&cmd, &f->run);
+  add_step_flags(&cmd, &f->run);
+  add_constraint_flags(&cmd, f);
+  add_comparison_flags(&cmd, &f->run);
+  add_optimize_flags(&cmd, &f->run);
+  add_file_flags(&cmd, f);
   positional models;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return parsed;
   if (!training_fits(&f->run) || !demands_fit(f)) return EXIT_USAGE;
   f->run.search.certify = f->certificate != NULL;
   if (!files_can_be_written(f, models.items[0])) return EXIT_FAILED;

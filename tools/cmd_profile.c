@@ -103,42 +103,26 @@ static void print_profile(const optimize_session *session, uint32_t entries,
 int command_profile(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
-  flag rows[MAX_OPTIMIZE_FLAGS];
-  size_t count = optimize_flags_rows(&flags, rows);
   uint64_t repeats = 0;
   bool shows = false;
-  rows[count++] = (flag){"--again",
-                         FLAG_SWITCH,
-                         &flags.costs.again,
-                         NULL,
-                         "measure what the database has, too, and replace it",
-                         0,
-                         0};
-  rows[count++] = (flag){"--show",
-                         FLAG_SWITCH,
-                         &shows,
-                         NULL,
-                         "list the costs of all operators, and what they rest on",
-                         0,
-                         0};
-  rows[count++] =
-      (flag){"--validate",
-             FLAG_UINT,
-             &repeats,
-             "N",
-             "run the model N times and compare measured with predicted costs",
-             0,
-             MAX_REPEATS};
-  command cmd = {"profile",
-                 "MODEL [--db FILE] [options]",
-                 "Measures every operator variant that optimizing the model asks for.",
-                 rows,
-                 count,
-                 1,
-                 1};
+  command cmd = {
+      .name = "profile",
+      .usage = "MODEL [--db FILE] [options]",
+      .summary = "Measures every operator variant that optimizing the model asks for.",
+      .min_positional = 1,
+      .max_positional = 1};
+  add_load_flags(&cmd, &flags.load);
+  add_heading(&cmd, "Measurement");
+  add_switch(&cmd, "--again", &flags.costs.again,
+             "measure again what the database has, and replace it");
+  add_switch(&cmd, "--show", &shows,
+             "list the costs of all operators, and what they rest on");
+  add_uint(&cmd, "--validate N", &repeats, 0, MAX_REPEATS,
+           "run the model N times and compare measured with predicted costs");
+  add_optimize_flags(&cmd, &flags);
   positional models;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return parsed;
   optimize_session session;
   egraph_status status = optimize_run(&flags, models.items[0], &session);
   uint32_t entries = 0;

@@ -178,30 +178,26 @@ int command_rules(int argc, char **argv) {
        trust = false;
   const char *imported = NULL;
   uint64_t seed = 1;
-  const flag rows[] = {
-      {"--import", FLAG_TEXT, &imported, "FILE",
-       "add Unity's published substitutions, and report what becomes of each", 0, 0},
-      {"--verify", FLAG_SWITCH, &do_verify, NULL,
-       "check both sides of every rule numerically", 0, 0},
-      {"--trust", FLAG_SWITCH, &trust, NULL,
-       "read rule files as they are, without verifying them", 0, 0},
-      {"--print", FLAG_SWITCH, &print, NULL, "print the rules in canonical form", 0, 0},
-      {"--operators", FLAG_SWITCH, &operators, NULL,
-       "list the operators that graphs and rules are written with", 0, 0},
-      {"--builtin", FLAG_SWITCH, &builtin, NULL,
-       "add the shipped rules to the files given", 0, 0},
-      {"--seed", FLAG_UINT, &seed, "N", "seed of the verification", 0, 0},
-      {"--json", FLAG_SWITCH, &json, NULL, "one JSON object on standard output", 0, 0}};
-  command cmd = {"rules",
-                 "[FILE ...] [options]",
-                 "Lists rewrite rules: the shipped ones, or those of the files given.",
-                 rows,
-                 sizeof rows / sizeof *rows,
-                 0,
-                 MAX_POSITIONAL};
+  command cmd = {
+      .name = "rules",
+      .usage = "[FILE ...] [options]",
+      .summary = "Lists rewrite rules: the shipped ones, or those of the files given.",
+      .max_positional = MAX_POSITIONAL};
+  add_heading(&cmd, "Rules");
+  add_switch(&cmd, "--builtin", &builtin, "add the shipped rules to the files given");
+  add_text(&cmd, "--import FILE", &imported,
+           "add Unity's published substitutions, and report what becomes of each");
+  add_switch(&cmd, "--trust", &trust, "read rule files without verifying them");
+  add_heading(&cmd, "Output");
+  add_switch(&cmd, "--verify", &do_verify, "check both sides of every rule numerically");
+  add_uint(&cmd, "--seed N", &seed, 0, 0, "seed of the verification");
+  add_switch(&cmd, "--print", &print, "print the rules in canonical form");
+  add_switch(&cmd, "--operators", &operators,
+             "list the operators that graphs and rules are written with");
+  add_json(&cmd, &json);
   positional files;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &files);
+  if (parsed != PARSE_RUN) return parsed;
   if (operators) {
     egraph_status printed = print_operators(json);
     return printed == EGRAPH_OK ? EXIT_DONE : report_failure(printed);

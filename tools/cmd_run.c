@@ -229,69 +229,63 @@ static int run_model(run_flags *flags, const char *model) {
 
 int command_run(int argc, char **argv) {
   run_flags flags = {.threads = 1, .repeats = 10, .seed = 1, .rate = 0.01};
-  const flag rows[] = {
-      {"--compare", FLAG_SWITCH, &flags.compare, NULL,
-       "run two models on the same data and compare", 0, 0},
-      {"--steps", FLAG_SWITCH, &flags.steps, NULL, "time every step", 0, 0},
-      {"--input", FLAG_LIST, &flags.inputs, "NAME=FILE",
-       "raw row-major input (repeatable; others are drawn)", 0, 0},
-      {"--output", FLAG_LIST, &flags.outputs, "NAME=FILE",
-       "write an output, raw row-major (repeatable)", 0, 0},
-      {"--ranks", FLAG_UINT, &flags.ranks, "N",
-       "run a plan on as many ranks; a model is planned for this host", 1, 1024},
-      {"--channel", FLAG_CHOICE, &flags.channel, "local|mpi|nccl",
-       "ranks are threads (default), or the processes that mpirun started; nccl: either, "
-       "data goes from device to device",
-       0, 0},
-      {"--deadline", FLAG_REAL, &flags.deadline, "SECONDS",
-       "how long ranks wait for each other before all fail (default 60)", 0.001, 1e6},
-      {"--train", FLAG_UINT, &flags.train, "STEPS", "train, and print the loss", 1,
-       MAX_REPEATS},
-      {"--optimizer", FLAG_CHOICE, &flags.optimizer, "sgd|momentum|adam|adamw",
-       "of a model that is trained (default sgd)", 0, 0},
-      {"--loss", FLAG_TEXT, &flags.loss, "NAME", "likewise; see egraph plan --help", 0,
-       0},
-      {"--rate", FLAG_REAL, &flags.rate, "X", "learning rate (default 0.01)", 0, 1e30},
-      {"--weights", FLAG_TEXT, &flags.weights, "MODEL",
-       "begin with the weights of this model: of a plan, whose file has sizes only", 0,
-       0},
-      {"--data", FLAG_TEXT, &flags.data, "FILE.npz",
-       "batches in order: an array per input, and \"target\" for the labels, one batch "
-       "behind the other along the first dimension",
-       0, 0},
-      {"--checkpoint", FLAG_TEXT, &flags.checkpoint, "FILE.npz",
-       "write weights, states of the optimizer and the number of steps at the end", 0, 0},
-      {"--resume", FLAG_TEXT, &flags.resume, "FILE.npz", "go on from a checkpoint", 0, 0},
-      {"--save", FLAG_TEXT, &flags.save, "MODEL.onnx",
-       "write a copy of the model with the trained weights", 0, 0},
-      TRAINING_ROWS(&flags.training),
-      {"--db", FLAG_TEXT, &flags.database, "FILE",
-       "profile database of planning (default: in the user's cache folder)", 0, 0},
-      {"--no-measure", FLAG_SWITCH, &flags.no_measure, NULL,
-       "plan by assumed figures of this host, not by measured ones", 0, 0},
-      {"--verify", FLAG_SWITCH, &flags.verify, NULL,
-       "compare what ranks compute with one device", 0, 0},
-      {"--backend", FLAG_TEXT, &flags.backend, "NAME", "cpu (default), reference, cuda",
-       0, 0},
-      {"--threads", FLAG_UINT, &flags.threads, "N", "threads (default 1)", 1, 1024},
-      {"--repeats", FLAG_UINT, &flags.repeats, "N",
-       "timed runs after a warm-up (default 10)", 1, MAX_REPEATS},
-      {"--seed", FLAG_UINT, &flags.seed, "N", "seed of inputs and of absent weights", 0,
-       0},
-      LOAD_ROWS(&flags.load),
-      {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
-       0}};
-  command cmd = {"run",
-                 "MODEL | PLAN.json [options] | --compare A B [options]",
-                 "Executes a model on seeded or given inputs, a plan on its ranks, or "
-                 "compares two models.",
-                 rows,
-                 sizeof rows / sizeof *rows,
-                 1,
-                 2};
+  command cmd = {.name = "run",
+                 .usage = "MODEL | PLAN.json [options] | --compare A B [options]",
+                 .summary = "Executes a model on seeded or given inputs, a plan on its "
+                            "ranks, or compares two models.",
+                 .min_positional = 1,
+                 .max_positional = 2};
+  add_load_flags(&cmd, &flags.load);
+  add_heading(&cmd, "Execution");
+  add_switch(&cmd, "--compare", &flags.compare,
+             "run two models on the same data and compare their outputs");
+  add_text(&cmd, "--backend NAME", &flags.backend, "cpu (the default), reference, cuda");
+  add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the executor");
+  add_uint(&cmd, "--repeats N", &flags.repeats, 1, MAX_REPEATS,
+           "timed runs after one to warm up");
+  add_uint(&cmd, "--seed N", &flags.seed, 0, 0, "seed of inputs and of absent weights");
+  add_list(&cmd, "--input NAME=FILE", &flags.inputs,
+           "read an input, raw and row-major (repeatable); others are drawn");
+  add_heading(&cmd, "Ranks");
+  add_uint(&cmd, "--ranks N", &flags.ranks, 1, 1024,
+           "run a plan on N ranks; a model is planned for this host");
+  add_choice(&cmd, "--channel local|mpi|nccl", &flags.channel,
+             "ranks are threads (local, the default), or processes that mpirun started "
+             "(mpi); either, data going from device to device (nccl)");
+  add_real(&cmd, "--deadline X", &flags.deadline, 0.001, 1e6,
+           "seconds that ranks wait for each other before all fail (default 60)");
+  add_switch(&cmd, "--verify", &flags.verify,
+             "compare what ranks compute with one device");
+  add_text(&cmd, "--db FILE", &flags.database,
+           "profile database for planning (default: in the user's cache folder)");
+  add_switch(&cmd, "--no-measure", &flags.no_measure,
+             "plan by assumed figures of this host, not by measured ones");
+  add_heading(&cmd, "Training");
+  add_uint(&cmd, "--train STEPS", &flags.train, 1, MAX_REPEATS,
+           "train for this many steps, and print the loss");
+  add_choice(&cmd, "--optimizer sgd|momentum|adam|adamw", &flags.optimizer,
+             "optimizer of a model that is trained (default sgd)");
+  add_text(&cmd, "--loss NAME", &flags.loss, "its loss; see egraph plan --help");
+  add_real(&cmd, "--rate X", &flags.rate, 0, 1e30, "learning rate");
+  add_training_flags(&cmd, &flags.training);
+  add_text(&cmd, "--weights MODEL", &flags.weights,
+           "begin with the weights of this model; a plan has their sizes only");
+  add_text(&cmd, "--data FILE.npz", &flags.data,
+           "batches in order: an array per input, and \"target\" for the labels, one "
+           "batch behind the other along the first dimension");
+  add_text(&cmd, "--resume FILE.npz", &flags.resume, "go on from a checkpoint");
+  add_heading(&cmd, "Output");
+  add_list(&cmd, "--output NAME=FILE", &flags.outputs,
+           "write an output, raw and row-major (repeatable)");
+  add_text(&cmd, "--checkpoint FILE.npz", &flags.checkpoint,
+           "write weights, states of the optimizer and the number of steps at the end");
+  add_text(&cmd, "--save MODEL.onnx", &flags.save,
+           "write a copy of the model with the trained weights");
+  add_switch(&cmd, "--steps", &flags.steps, "time every step");
+  add_json(&cmd, &flags.json);
   positional models;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &models);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &models);
+  if (parsed != PARSE_RUN) return parsed;
   if (flags.compare != (models.count == 2)) {
     fprintf(stderr, "egraph: --compare takes two models, everything else one; see egraph "
                     "run --help\n");

@@ -335,56 +335,52 @@ static int check_flags(const saturate_flags *flags, const positional *files) {
 
 int command_saturate(int argc, char **argv) {
   saturate_flags flags = default_flags();
-  const flag rows[] = {
-      {"--term", FLAG_LIST, &flags.terms, "TEXT", "a term to start from; may be repeated",
-       0, 0},
-      {"--rules", FLAG_LIST, &flags.rules, "FILE", "more rules; may be repeated", 0, 0},
-      {"--node-limit", FLAG_UINT, &flags.node_limit, "N", "(default 20000)", 0,
-       UINT32_MAX},
-      {"--iteration-limit", FLAG_UINT, &flags.iteration_limit, "N", "(default 20)", 0,
-       UINT32_MAX},
-      {"--time-limit", FLAG_REAL, &flags.options.time_limit, "X", "seconds (default 20)",
-       0, 0},
-      {"--byte-limit", FLAG_UINT, &flags.byte_limit, "N", "(default 2147483648)", 0, 0},
-      {"--scheduler", FLAG_CHOICE, &flags.options.scheduler, "backoff|simple|yield",
-       "rules with many matches rest, or all rules always", 0, 0},
-      {"--match-limit", FLAG_UINT, &flags.match_limit, "N",
-       "matches after which a rule rests (default 1000)", 0, UINT32_MAX},
-      {"--ban-length", FLAG_UINT, &flags.ban_length, "N",
-       "iterations that it rests at first (default 5)", 0, UINT32_MAX},
-      {"--naive", FLAG_SWITCH, &flags.options.naive, NULL,
-       "search for all matches in every iteration, not for new ones", 0, 0},
-      {"--threads", FLAG_UINT, &flags.threads, "N", "of the search (default 1)", 1, 1024},
-      {"--statistics", FLAG_SWITCH, &flags.statistics, NULL, "also print every iteration",
-       0, 0},
-      {"--explain", FLAG_LIST, &flags.questions, "\"A B\"",
-       "also print why the terms A and B are equal; may be repeated", 0, 0},
-      {"--load", FLAG_TEXT, &flags.load_file, "FILE",
-       "start from an e-graph that --save wrote, with its rules, or from "
-       "egraph-serialize JSON",
-       0, 0},
-      {"--save", FLAG_TEXT, &flags.save_file, "FILE",
-       "also write the e-graph and its rules, for --load", 0, 0},
-      {"--json-egraph", FLAG_TEXT, &flags.json_file, "FILE",
-       "also write the e-graph as egraph-serialize JSON, for egraph extract", 0, 0},
-      {"--dot", FLAG_TEXT, &flags.dot_file, "FILE", "also write the e-graph for Graphviz",
-       0, 0},
-      {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
-       0}};
+  egraph_terms_options *o = &flags.options;
   command cmd = {
-      "saturate",
-      USAGE,
-      "Rewrites plain terms by rules (\"(egraph-rules 1 symbolic) ...\") until "
-      "nothing changes or a limit ends it, and prints the smallest term equal "
-      "to each. TERMS are files with a term on each line. With --load, RULES may "
-      "be left out.",
-      rows,
-      sizeof rows / sizeof *rows,
-      0,
-      MAX_POSITIONAL};
+      .name = "saturate",
+      .usage = USAGE,
+      .summary =
+          "Rewrites plain terms by rules (\"(egraph-rules 1 symbolic) ...\") until "
+          "nothing changes or a limit ends it, and prints the smallest term equal "
+          "to each. TERMS are files with a term on each line. With --load, RULES "
+          "may be left out.",
+      .max_positional = MAX_POSITIONAL};
+  add_heading(&cmd, "Terms and rules");
+  add_list(&cmd, "--term TEXT", &flags.terms, "start from this term, too (repeatable)");
+  add_list(&cmd, "--rules FILE", &flags.rules, "add rules (repeatable)");
+  add_text(&cmd, "--load FILE", &flags.load_file,
+           "start from an e-graph that --save wrote, with its rules, or from "
+           "egraph-serialize JSON");
+  add_heading(&cmd, "Search");
+  add_uint(&cmd, "--node-limit N", &flags.node_limit, 0, UINT32_MAX,
+           "e-nodes that the e-graph may reach");
+  add_uint(&cmd, "--iteration-limit N", &flags.iteration_limit, 0, UINT32_MAX,
+           "iterations at most");
+  add_real(&cmd, "--time-limit X", &o->time_limit, 0, 0, "seconds at most");
+  add_uint(&cmd, "--byte-limit N", &flags.byte_limit, 0, 0,
+           "bytes that the e-graph may hold");
+  add_choice(&cmd, "--scheduler backoff|simple|yield", &o->scheduler,
+             "rest rules that match too often (backoff), never, or by what they yield");
+  add_uint(&cmd, "--match-limit N", &flags.match_limit, 0, UINT32_MAX,
+           "matches after which a rule rests");
+  add_uint(&cmd, "--ban-length N", &flags.ban_length, 0, UINT32_MAX,
+           "iterations that it rests at first");
+  add_switch(&cmd, "--naive", &o->naive,
+             "search for all matches in every iteration, not for new ones");
+  add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the search");
+  add_heading(&cmd, "Output");
+  add_switch(&cmd, "--statistics", &flags.statistics, "print every iteration, too");
+  add_list(&cmd, "--explain \"A B\"", &flags.questions,
+           "print why the terms A and B are equal, too (repeatable)");
+  add_text(&cmd, "--save FILE", &flags.save_file,
+           "write the e-graph and its rules, for --load");
+  add_text(&cmd, "--json-egraph FILE", &flags.json_file,
+           "write the e-graph as egraph-serialize JSON, for egraph extract");
+  add_text(&cmd, "--dot FILE", &flags.dot_file, "write the e-graph for Graphviz");
+  add_json(&cmd, &flags.json);
   positional files;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &files);
+  if (parsed != PARSE_RUN) return parsed;
   int outcome = check_flags(&flags, &files);
   return outcome == EXIT_DONE ? run_files(&flags, &files) : outcome;
 }

@@ -113,34 +113,28 @@ int command_shard(int argc, char **argv) {
   shard_flags flags = {.options = {.size = sizeof(egraph_shard_options),
                                    .seed = 1,
                                    .progress = on_progress}};
-  const flag rows[] = {
-      {"--time-limit", FLAG_REAL, &flags.options.time_limit, "X",
-       "seconds to look for better choices and bounds (default: as the work)", 0.001,
-       1e6},
-      {"--work", FLAG_UINT, &flags.options.work_limit, "N",
-       "million steps to spend, the same result on any machine (default 60000 without "
-       "--time-limit)",
-       0, 0},
-      {"--certificate", FLAG_TEXT, &flags.options.certificate, "PATH",
-       "write a proof of cost and bound, for check_certificate", 0, 0},
-      {"--seed", FLAG_UINT, &flags.options.seed, "N", "seed of the search (default 1)", 0,
-       0},
-      {"--choices", FLAG_SWITCH, &flags.choices, NULL,
-       "also print the strategies, as the contest wants them (--json always does)", 0, 0},
-      {"--json", FLAG_SWITCH, &flags.json, NULL, "one JSON object on standard output", 0,
-       0}};
-  command cmd = {
-      "shard",
-      "FILE [options]",
-      "Finds the cheapest strategies of a sharding problem within its limit of "
-      "memory (IOPDDL JSON, plain or gzip).",
-      rows,
-      sizeof rows / sizeof *rows,
-      1,
-      1};
+  command cmd = {.name = "shard",
+                 .usage = "FILE [options]",
+                 .summary = "Finds the cheapest strategies of a sharding problem within "
+                            "its memory limit (IOPDDL JSON, plain or gzip).",
+                 .min_positional = 1,
+                 .max_positional = 1};
+  add_heading(&cmd, "Search");
+  add_real(&cmd, "--time-limit X", &flags.options.time_limit, 0.001, 1e6,
+           "seconds to look for better choices and bounds (default: as --work has it)");
+  add_uint(&cmd, "--work N", &flags.options.work_limit, 0, 0,
+           "million steps to spend: the same result on any machine (default 60000 "
+           "without --time-limit)");
+  add_uint(&cmd, "--seed N", &flags.options.seed, 0, 0, "seed of the search");
+  add_heading(&cmd, "Output");
+  add_text(&cmd, "--certificate FILE", &flags.options.certificate,
+           "write a proof of cost and bound, for check_certificate");
+  add_switch(&cmd, "--choices", &flags.choices,
+             "print the strategies too, as the contest wants them (--json always does)");
+  add_json(&cmd, &flags.json);
   positional files;
-  parse_outcome parsed = parse_arguments(&cmd, argc, argv, &files);
-  if (parsed != PARSE_RUN) return parsed == PARSE_HELP ? EXIT_DONE : EXIT_USAGE;
+  int parsed = parse_arguments(&cmd, argc, argv, &files);
+  if (parsed != PARSE_RUN) return parsed;
   egraph_shard *shard = NULL;
   egraph_shard_plan *plan = NULL;
   egraph_status status = shard_file(files.items[0], &flags, &shard, &plan);

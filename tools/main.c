@@ -3,56 +3,250 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/spelling.h"
+#include "tools/help.h"
 #include "tools/planning.h"
 
-// name, function, one line.
-#define COMMANDS(X)                                                                      \
-  X("optimize", command_optimize, "find the cheapest graph of a model, or plan of it")   \
-  X("plan", command_plan, "the same, for the devices of a machine")                      \
-  X("machine", command_machine, "measure this host, to plan for it")                     \
-  X("run", command_run, "execute a model or a plan, or compare two models")              \
-  X("profile", command_profile, "measure operators into the profile database")           \
-  X("extract", command_extract, "find the cheapest choice in an e-graph of a file")      \
-  X("shard", command_shard, "find the cheapest strategies of a sharding problem")        \
-  X("saturate", command_saturate, "rewrite plain terms by rules until nothing changes")  \
-  X("bench", command_bench, "measure extraction or saturation")                          \
-  X("rules", command_rules, "list, print or verify rewrite rules")                       \
-  X("explain", command_explain, "say which rule made every operator, or what a plan does")
+enum { MAX_NAME = 64 };
 
-static void print_usage(FILE *file) {
-  fprintf(file,
-          "egraph %s: optimizes deep-learning graphs by equality saturation\n\n"
-          "usage: egraph COMMAND [arguments]\n\n",
-          egraph_version());
-#define LINE(name, function, text) fprintf(file, "  %-10s %s\n", name, text);
-  COMMANDS(LINE)
-#undef LINE
-  fprintf(file, "\negraph COMMAND --help describes a command.\n");
+static const char TITLE[] = "optimizes deep-learning graphs by equality saturation";
+
+static int command_help(int argc, char **argv);
+
+// Of a name of two words, the first stands for a group.
+static const struct command_row {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  const char *text;
+} COMMANDS[] = {
+    {"optimize", command_optimize, "find the cheapest graph of a model, or its plan"},
+    {"plan", command_plan, "find the cheapest plan for the devices of a machine"},
+    {"machine", command_machine, "measure this host, to plan for it"},
+    {"run", command_run, "execute a model or a plan, or compare two models"},
+    {"profile", command_profile, "measure operators into the profile database"},
+    {"extract", command_extract, "find the cheapest choice in an e-graph of a file"},
+    {"shard", command_shard, "find the cheapest strategies of a sharding problem"},
+    {"saturate", command_saturate, "rewrite plain terms by rules"},
+    {"rules", command_rules, "list, print or verify rewrite rules"},
+    {"explain", command_explain, "say which rule made an operator, or what a plan does"},
+    {"bench extract", command_bench_extract, "measure extraction on a folder of files"},
+    {"bench saturate", command_bench_saturate,
+     "measure saturation, and check its counts"},
+    {"help", command_help, "describe a command; write manual pages, completion"}};
+enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
+
+typedef struct command_row command_row;
+
+// ---- which -----------------------------------------------------------------------
+
+static size_t words_of(const char *name) { return strchr(name, ' ') != NULL ? 2 : 1; }
+
+/// Whether arguments begin with the first `words` words of a name.
+static bool begins_with(int argc, char **argv, const char *name, size_t words) {
+  size_t first = strcspn(name, " ");
+  if (argc < (int)words || strlen(argv[0]) != first || strncmp(argv[0], name, first) != 0)
+    return false;
+  return words == 1 || strcmp(argv[1], name + first + 1) == 0;
 }
 
-static int run_command(int argc, char **argv) {
-  if (argc < 2) {
-    print_usage(stderr);
-    return EXIT_USAGE;
-  }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
-    print_usage(stdout);
-    return EXIT_DONE;
-  }
-  if (strcmp(argv[1], "--version") == 0) {
-    printf("egraph %s\n", egraph_version());
-    return EXIT_DONE;
-  }
-#define DISPATCH(name, function, text)                                                   \
-  if (strcmp(argv[1], name) == 0) return function(argc - 2, argv + 2);
-  COMMANDS(DISPATCH)
-#undef DISPATCH
-  fprintf(stderr, "egraph: unknown command '%s'; see egraph --help\n", argv[1]);
+static const command_row *find_command(int argc, char **argv) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    if (begins_with(argc, argv, COMMANDS[i].name, words_of(COMMANDS[i].name)))
+      return &COMMANDS[i];
+  return NULL;
+}
+
+/// The commands of a group, "bench"; of all where `group` is NULL.
+static void print_commands(FILE *file, char **group) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    if (group == NULL || begins_with(1, group, COMMANDS[i].name, 1))
+      fprintf(file, "  %-14s  %s\n", COMMANDS[i].name, COMMANDS[i].text);
+}
+
+static void print_usage(FILE *file) {
+  fprintf(file, "egraph %s: %s\n\nusage: egraph COMMAND [arguments]\n\n",
+          egraph_version(), TITLE);
+  print_commands(file, NULL);
+  fprintf(file, "\n`egraph help COMMAND` describes a command; -V prints the version.\n");
+}
+
+/// Whether a name of one word, or the first of two, is given.
+static bool is_group(int argc, char **argv) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    if (begins_with(argc, argv, COMMANDS[i].name, 1)) return true;
+  return false;
+}
+
+static int refuse(int argc, char **argv) {
+  char given[128];
+  bool has_word = is_group(argc, argv) && argc > 1 && argv[1][0] != '-';
+  (void)snprintf(given, sizeof given, "%s%s%s", argv[0], has_word ? " " : "",
+                 has_word ? argv[1] : "");
+  eg_spelling spelling = eg_spelling_start(given);
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    eg_spelling_offer(&spelling, COMMANDS[i].name);
+  fprintf(stderr, "egraph: unknown command '%s'", given);
+  if (spelling.best != NULL)
+    fprintf(stderr, "; did you mean '%s'?\n", spelling.best);
+  else
+    fprintf(stderr, "; see egraph help\n");
   return EXIT_USAGE;
 }
 
+static bool is_help(const char *argument) {
+  return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
+static int run_command(int argc, char **argv) {
+  if (argc == 0) {
+    print_usage(stderr);
+    return EXIT_USAGE;
+  }
+  if (is_help(argv[0])) {
+    print_usage(stdout);
+    return EXIT_DONE;
+  }
+  if (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "-V") == 0) {
+    printf("egraph %s\n", egraph_version());
+    return EXIT_DONE;
+  }
+  const command_row *row = find_command(argc, argv);
+  if (row != NULL) {
+    int words = (int)words_of(row->name);
+    return row->run(argc - words, argv + words);
+  }
+  if (argc > 1 && is_help(argv[1]) && is_group(argc, argv)) {
+    print_commands(stdout, argv);
+    return EXIT_DONE;
+  }
+  return refuse(argc, argv);
+}
+
+// ---- help ------------------------------------------------------------------------
+
+/// Prints the help of a command, of one or two words, in one of its forms
+/// (tools/help.h).
+static int describe(const char *name, const char *form) {
+  char copy[MAX_NAME], last[16];
+  (void)snprintf(copy, sizeof copy, "%s", name);
+  (void)snprintf(last, sizeof last, "%s", form);
+  char *second = strchr(copy, ' '), *argv[] = {copy, last, last};
+  if (second != NULL) {
+    *second++ = '\0';
+    argv[1] = second;
+  }
+  return run_command(second != NULL ? 3 : 2, argv);
+}
+
+/// "egraph-bench-extract", in capitals or not.
+static void print_page_name(const char *name, bool capitals) {
+  char page[MAX_NAME];
+  (void)snprintf(page, sizeof page, "egraph%s%s", *name != '\0' ? "-" : "", name);
+  for (char *c = page; *c != '\0'; c++)
+    *c = (char)(*c == ' ' ? '-' : capitals && *c != '-' ? *c - 'a' + 'A' : *c);
+  print_troff(page);
+}
+
+static void print_page_head(const char *name, const char *text) {
+  printf(".TH ");
+  print_page_name(name, true);
+  printf(" 1 \"\" \"egraph %s\" \"User Commands\"\n.SH NAME\n", egraph_version());
+  print_page_name(name, false);
+  printf(" \\- %s\n", text);
+}
+
+/// The page of a command; of egraph itself where `name` is "".
+static int print_manual(const char *name) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+    if (strcmp(name, COMMANDS[i].name) != 0) continue;
+    print_page_head(name, COMMANDS[i].text);
+    return describe(name, "--help=man");
+  }
+  if (*name != '\0') return describe(name, "--help");
+  print_page_head("", TITLE);
+  printf(".SH SYNOPSIS\n.B egraph\nCOMMAND [arguments]\n.SH COMMANDS\n");
+  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+    printf(".TP\n.BR ");
+    print_page_name(COMMANDS[i].name, false);
+    printf(" (1)\n%s\n", COMMANDS[i].text);
+  }
+  printf(".SH EXIT STATUS\n0: done; 1: failed; 2: bad usage.\n");
+  return EXIT_DONE;
+}
+
+/// Words that may follow: those of a group, or the first of every name.
+static void print_next_words(const char *group) {
+  const char *last = "";
+  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+    const char *name = COMMANDS[i].name, *blank = strchr(name, ' ');
+    size_t length = strcspn(name, " ");
+    if (group == NULL && strncmp(last, name, length) != 0)
+      printf("%.*s ", (int)length, name);
+    if (group != NULL && blank != NULL && strncmp(group, name, length) == 0)
+      printf("%s ", blank + 1);
+    last = name;
+  }
+}
+
+static void print_cases(const char *form, const char *before, const char *after) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    (void)describe(COMMANDS[i].name, form);
+  printf("  'bench '*) %s", before);
+  print_next_words("bench");
+  printf("%s ;;\n  ' ') %s", after, before);
+  print_next_words(NULL);
+  printf("%s ;;\n  esac\n", after);
+}
+
+static int print_completion(const char *shell) {
+  if (strcmp(shell, "bash") == 0) {
+    printf("# Completion of egraph for bash, made by egraph help --completion bash.\n"
+           "_egraph() {\n"
+           "  local current=${COMP_WORDS[COMP_CWORD]} "
+           "previous=${COMP_WORDS[COMP_CWORD-1]} flags= values=\n"
+           "  case \"${COMP_WORDS[*]:1:COMP_CWORD-1} \" in\n");
+    print_cases("--help=bash", "values='", "'");
+    printf("  [ -n \"$values\" ] || case $current in -*) values=$flags ;; esac\n"
+           "  COMPREPLY=($(compgen -W \"$values\" -- \"$current\"))\n"
+           "}\n"
+           "complete -o default -F _egraph egraph\n");
+  } else {
+    printf("#compdef egraph\n"
+           "# Completion of egraph for zsh, made by egraph help --completion zsh.\n"
+           "local line=\"${words[2,CURRENT-1]} \"\n"
+           "shift words\n"
+           "(( CURRENT-- ))\n"
+           "case $line in\n");
+    print_cases("--help=zsh", "compadd -- ", "");
+  }
+  return EXIT_DONE;
+}
+
+static int command_help(int argc, char **argv) {
+  bool is_manual = false;
+  const char *shell = NULL;
+  command cmd = {.name = "help",
+                 .usage = "[COMMAND] [--man] | --completion bash|zsh",
+                 .summary = "Describes egraph, or one of its commands.",
+                 .max_positional = 2};
+  add_switch(&cmd, "--man", &is_manual, "print the manual page instead: | man -l -");
+  add_choice(&cmd, "--completion bash|zsh", &shell,
+             "print a file that completes commands and options in this shell");
+  positional words;
+  int outcome = parse_arguments(&cmd, argc, argv, &words);
+  if (outcome != PARSE_RUN) return outcome;
+  char name[MAX_NAME];
+  (void)snprintf(name, sizeof name, "%s%s%s", words.count > 0 ? words.items[0] : "",
+                 words.count > 1 ? " " : "", words.count > 1 ? words.items[1] : "");
+  if (shell != NULL) return print_completion(shell);
+  if (is_manual) return print_manual(name);
+  if (words.count != 0) return describe(name, "--help");
+  print_usage(stdout);
+  return EXIT_DONE;
+}
+
 int main(int argc, char **argv) {
-  int outcome = run_command(argc, argv);
+  int outcome = run_command(argc - 1, argv + 1);
   if (fflush(stdout) == 0 && ferror(stdout) == 0) return outcome;
   fprintf(stderr, "egraph: standard output cannot be written; is the disk full?\n");
   return EXIT_FAILED;

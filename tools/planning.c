@@ -18,68 +18,87 @@ void optimize_flags_init(optimize_flags *flags) {
                             .compare = egraph_baselines_default()};
 }
 
-static flag number_row(const char *name, const char *type, void *target, double low,
-                       double high, const char *help) {
-  bool real = type[0] == 'd';
-  return (flag){.name = name,
-                .kind = real ? FLAG_REAL : FLAG_UINT,
-                .target = target,
-                .value = real ? "X" : "N",
-                .help = help,
-                .low = low > 0 ? low : 0, // below 0 is what stands without the flag
-                .high = high};
+void add_load_flags(command *cmd, load_flags *flags) {
+  add_heading(cmd, "Model");
+  add_list(
+      cmd, "--dim NAME=N", &flags->dims,
+      "size of a symbolic dimension (repeatable); without it the dimension stays open "
+      "where that is possible");
+  add_uint(cmd, "--batch N", &flags->batch, 0, MAX_BATCH,
+           "size of the only symbolic dimension, or of the first one of all inputs");
+  add_switch(cmd, "--fix-defaults", &flags->fix_defaults,
+             "make inputs with a default value weights of that value");
+  add_switch(cmd, "--draw-weights", &flags->draw_weights,
+             "draw random weights where the file of their data does not exist");
+}
+
+void add_training_flags(command *cmd, training_flags *flags) {
+  add_list(cmd, "--freeze PATTERN", &flags->freeze,
+           "do not train these weights; * stands for any characters (repeatable)");
+  add_list(cmd, "--train-only PATTERN", &flags->train_only,
+           "train these parameters only; a name without * whatever it looks like "
+           "(repeatable)");
+  add_real(cmd, "--decay X", &flags->decay, 0, 1e30,
+           "weight decay of all that is trained");
+}
+
+static void add_rule_flags(command *cmd, rule_flags *flags) {
+  add_heading(cmd, "Rules");
+  add_list(cmd, "--rules FILE", &flags->files, "add a rule file (repeatable)");
+  add_switch(cmd, "--no-builtin", &flags->no_builtin, "leave the shipped rules out");
+  add_list(cmd, "--enable NAME", &flags->enabled,
+           "switch a rule, or all rules of a file, on: explore-matmul (repeatable)");
+  add_list(cmd, "--disable NAME", &flags->disabled,
+           "switch a rule, or all rules of a file, off (repeatable)");
+  add_choice(
+      cmd, "--math exact|associative|fast", &flags->math,
+      "rules may change: nothing; rounding (the default); NaN and infinities, too");
+  add_switch(cmd, "--trust", &flags->trust, "use rule files without verifying them");
+}
+
+static void add_cost_flags(command *cmd, cost_flags *flags) {
+  add_heading(cmd, "Costs");
+  add_text(cmd, "--db FILE", &flags->database,
+           "profile database (default: in the user's cache folder)");
+  add_switch(cmd, "--no-measure", &flags->no_measure,
+             "estimate costs that the database lacks");
+  add_switch(cmd, "--read-only", &flags->read_only, "do not write to the database");
+  add_text(cmd, "--backend NAME", &flags->backend,
+           "back-end that runs the graph: cpu (the default), reference, cuda");
+  add_uint(cmd, "--run-threads N", &flags->threads, 1, 1024,
+           "threads of the executor, in each rank");
 }
 
 /// The flag of a limit: two are short.
-static const char *flag_of(const char *name) {
-  if (strcmp(name, "--work_limit") == 0) return "--work";
-  return strcmp(name, "--relative_gap") == 0 ? "--gap" : name;
+static const char *spelling_of(const char *spelling) {
+  if (strcmp(spelling, "--work_limit N") == 0) return "--work N";
+  return strcmp(spelling, "--relative_gap X") == 0 ? "--gap X" : spelling;
 }
 
-size_t rule_flags_rows(rule_flags *flags, flag *rows) {
-  const flag all[] = {
-      {"--rules", FLAG_LIST, &flags->files, "FILE", "add a rule file (repeatable)", 0, 0},
-      {"--no-builtin", FLAG_SWITCH, &flags->no_builtin, NULL,
-       "leave the shipped rules out", 0, 0},
-      {"--enable", FLAG_LIST, &flags->enabled, "NAME",
-       "switch a rule or a rule file's rules on: explore-matmul (repeatable)", 0, 0},
-      {"--disable", FLAG_LIST, &flags->disabled, "NAME",
-       "switch a rule or a rule file's rules off (repeatable)", 0, 0},
-      {"--math", FLAG_CHOICE, &flags->math, "exact|associative|fast",
-       "what rules may change: nothing; rounding (default); what is not finite, too", 0,
-       0},
-      {"--trust", FLAG_SWITCH, &flags->trust, NULL,
-       "use rule files as they are, without verifying them", 0, 0}};
-  return append_flags(rows, 0, all, sizeof all / sizeof *all);
-}
-
-size_t optimize_flags_rows(optimize_flags *flags, flag *rows) {
-  egraph_search *o = &flags->search;
-  cost_flags *costs = &flags->costs;
-  const flag first[] = {{"--json", FLAG_SWITCH, &flags->json, NULL,
-                         "one JSON object on standard output", 0, 0},
-                        {"--db", FLAG_TEXT, &costs->database, "FILE",
-                         "profile database (default: in the user's cache folder)", 0, 0},
-                        {"--no-measure", FLAG_SWITCH, &costs->no_measure, NULL,
-                         "estimate costs that the database lacks", 0, 0},
-                        {"--read-only", FLAG_SWITCH, &costs->read_only, NULL,
-                         "do not write to the database", 0, 0},
-                        {"--backend", FLAG_TEXT, &costs->backend, "NAME",
-                         "back-end that runs the graph (cpu, reference)", 0, 0},
-                        {"--run-threads", FLAG_UINT, &costs->threads, "N",
-                         "threads of the executor, of each rank (default 1)", 1, 1024},
-                        LOAD_ROWS(&flags->load),
-                        {"--extractor", FLAG_CHOICE, &o->extractor, "ilp|dag|tree",
-                         "exact or greedy", 0, 0},
-                        {"--scheduler", FLAG_CHOICE, &o->scheduler,
-                         "backoff|simple|yield",
-                         "whether rules that match too often pause", 0, 0}};
-  size_t n = append_flags(rows, 0, first, sizeof first / sizeof *first);
-  n += rule_flags_rows(&flags->rules, rows + n);
+static void add_search_flags(command *cmd, egraph_search *search) {
+  add_heading(cmd, "Search");
+// Below 0 is what stands where the flag is not given.
 #define EGRAPH_OPTION(type, name, initial, low, high, help)                              \
-  rows[n++] = number_row(flag_of("--" #name), #type, &o->name, low, high, help);
+  _Generic(search->name, double                                                          \
+           : add_real, uint64_t                                                          \
+           : add_uint)(cmd,                                                              \
+                       spelling_of(_Generic(search->name, double                         \
+                                            : "--" #name " X", uint64_t                  \
+                                            : "--" #name " N")),                         \
+                       &search->name, low > 0 ? low : 0, high, help);
 #include "include/egraph_search.def"
-  return n;
+  add_choice(cmd, "--extractor ilp|dag|tree", &search->extractor,
+             "one device: extract exactly (ilp) or greedily");
+  add_choice(cmd, "--scheduler backoff|simple|yield", &search->scheduler,
+             "rest rules that match too often (backoff), never, or by what they yield");
+}
+
+void add_optimize_flags(command *cmd, optimize_flags *flags) {
+  add_rule_flags(cmd, &flags->rules);
+  add_cost_flags(cmd, &flags->costs);
+  add_search_flags(cmd, &flags->search);
+  add_heading(cmd, "Output");
+  add_json(cmd, &flags->json);
 }
 
 void training_flags_give(const training_flags *flags, egraph_training *out) {

@@ -16,34 +16,7 @@ typedef struct load_flags {
   uint64_t batch;
   bool draw_weights, fix_defaults;
 } load_flags;
-/// The rows of sizes.
-#define SIZE_ROWS(flags)                                                                 \
-  {"--dim",                                                                              \
-   FLAG_LIST,                                                                            \
-   &(flags)->dims,                                                                       \
-   "NAME=N",                                                                             \
-   "size of a symbolic dimension; without, it stays open where that is possible",        \
-   0,                                                                                    \
-   0},                                                                                   \
-  {                                                                                      \
-    "--batch", FLAG_UINT, &(flags)->batch, "N",                                          \
-        "size of the only symbolic dimension, or of the first one of all inputs", 0,     \
-        MAX_BATCH                                                                        \
-  }
-/// All rows.
-#define LOAD_ROWS(flags)                                                                 \
-  SIZE_ROWS(flags),                                                                      \
-      {"--fix-defaults",                                                                 \
-       FLAG_SWITCH,                                                                      \
-       &(flags)->fix_defaults,                                                           \
-       NULL,                                                                             \
-       "inputs with a default value become weights of that value",                       \
-       0,                                                                                \
-       0},                                                                               \
-  {                                                                                      \
-    "--draw-weights", FLAG_SWITCH, &(flags)->draw_weights, NULL,                         \
-        "random weights where the file of their data does not exist", 0, 0               \
-  }
+void add_load_flags(command *cmd, load_flags *flags);
 
 /// Which rules are used.
 typedef struct rule_flags {
@@ -57,27 +30,7 @@ typedef struct training_flags {
   text_list freeze, train_only;
   double decay;
 } training_flags;
-/// Their rows.
-#define TRAINING_ROWS(flags)                                                             \
-  {"--freeze",                                                                           \
-   FLAG_LIST,                                                                            \
-   &(flags)->freeze,                                                                     \
-   "PATTERN",                                                                            \
-   "weights that are not trained; * is any characters (repeatable)",                     \
-   0,                                                                                    \
-   0},                                                                                   \
-      {"--train-only",                                                                   \
-       FLAG_LIST,                                                                        \
-       &(flags)->train_only,                                                             \
-       "PATTERN",                                                                        \
-       "of the parameters those alone; a name without *: whatever it looks like "        \
-       "(repeatable)",                                                                   \
-       0,                                                                                \
-       0},                                                                               \
-  {                                                                                      \
-    "--decay", FLAG_REAL, &(flags)->decay, "X",                                          \
-        "weight decay of all that is trained (default 0)", 0, 1e30                       \
-  }
+void add_training_flags(command *cmd, training_flags *flags);
 /// Borrows from the flags.
 void training_flags_give(const training_flags *flags, egraph_training *out);
 
@@ -115,10 +68,6 @@ typedef struct optimize_session {
   egraph_training training; // of a training step
 } optimize_session;
 
-enum { MAX_OPTIMIZE_FLAGS = 80 };
-
-/// Writes the rows of rules and returns how many.
-size_t rule_flags_rows(rule_flags *flags, flag *rows);
 /// The rules that the flags name; destroy *out whatever it returns (NULL is possible).
 egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out);
 
@@ -126,8 +75,9 @@ egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out);
 egraph_math rule_flags_math(const rule_flags *flags);
 
 void optimize_flags_init(optimize_flags *flags);
-/// Writes the rows that every command has, for one device, and returns how many.
-size_t optimize_flags_rows(optimize_flags *flags, flag *rows);
+/// The flags of rules, costs, the search and the output, which every command has that
+/// optimizes.
+void add_optimize_flags(command *cmd, optimize_flags *flags);
 /// Whether a file has the text form of graphs, by its name.
 bool is_graph_text(const char *path);
 /// Loads a model; notes on standard error that it has no outputs.
@@ -178,7 +128,7 @@ int command_run(int argc, char **argv);
 int command_rules(int argc, char **argv);
 int command_extract(int argc, char **argv);
 int command_shard(int argc, char **argv);
-int command_bench(int argc, char **argv);
+int command_bench_extract(int argc, char **argv);
 int command_bench_saturate(int argc, char **argv);
 int command_saturate(int argc, char **argv);
 

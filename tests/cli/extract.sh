@@ -145,6 +145,6 @@ expect 1 - 'stdout: the first row has no columns' bench extract many --peer stdo
 expect 1 - '^egraph: nowhere: ' bench extract nowhere
 mkdir empty
 expect 1 - '^egraph: empty: no file ' bench extract empty
-expect 2 - 'nothing to measure called' bench dance many
+expect 2 - 'unknown command .bench dance.; see egraph help' bench dance many
 expect 2 - 'a file is missing' bench extract
 finish

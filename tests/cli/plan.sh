@@ -6,7 +6,7 @@ printf '(egraph-graph 1)\n(input x "float32[8,8]")\n(let y (relu x))\n(output y)
 
 expect 0 '^usage: egraph plan MODEL' - plan --help
 expect 2 - 'a file is missing; usage: egraph plan' plan
-expect 2 - "unknown option '--jason'; see egraph plan --help" plan --jason
+expect 2 - "unknown option '--jason'; did you mean '--json'" plan --jason
 expect 2 - '--train is one of sgd\|momentum\|adam\|adamw, not .lion.' plan mlp.egraph --train lion
 expect 2 - '--micro-batches must' plan mlp.egraph --train sgd --micro-batches 0
 expect 2 - 'are of training; give --train too' plan mlp.egraph --bf16

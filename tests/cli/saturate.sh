@@ -18,7 +18,7 @@ X
 expect 0 '^usage: egraph saturate RULES' - saturate --help
 expect 0 '^  saturate ' - help
 expect 2 - 'a file is missing; usage: egraph saturate' saturate
-expect 2 - "unknown option '--jason'; see egraph saturate --help" saturate --jason
+expect 2 - "unknown option '--jason'; did you mean '--json'" saturate --jason
 expect 2 - '--scheduler is one of backoff\|simple' saturate ring.rules --term a --scheduler best
 expect 2 - '--threads must lie between 1 and 1024' saturate ring.rules --term a --threads 0
 expect 2 - '--node-limit must' saturate ring.rules --term a --node-limit 5000000000
@@ -171,7 +171,7 @@ expect 1 - '^egraph: bad.rules:2:27: \?y is not bound' saturate bad.rules --term
 
 # ---- egraph bench saturate
 expect 0 '^usage: egraph bench saturate' - bench saturate --help
-expect 0 'egraph bench saturate --help' - bench --help
+expect 0 '^  bench saturate ' - bench --help
 expect 0 '^math26-backoff$' - bench saturate --list
 matches stdout '^ac7$'
 expect 0 '^ac11$' - bench saturate 'ac*' --list

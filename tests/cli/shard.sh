@@ -18,7 +18,7 @@ expect 0 '^usage: egraph shard FILE' - shard --help
 expect 0 '--work N .*default 60000' - shard --help
 expect 2 - 'a file is missing; usage: egraph shard' shard
 expect 2 - "unexpected argument" shard a b
-expect 2 - "unknown option '--jason'; see egraph shard --help" shard --jason
+expect 2 - "unknown option '--jason'; did you mean '--json'" shard --jason
 expect 2 - "takes no value: '--json=1'" shard --json=1
 expect 2 - '--time-limit must' shard example.json --time-limit 0
 expect 2 - "not a number: 'many'" shard example.json --time-limit many

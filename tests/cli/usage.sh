@@ -7,12 +7,14 @@
 expect 0 'usage: egraph COMMAND' - --help
 expect 0 'usage: egraph COMMAND' - help
 expect 0 '^egraph [0-9]+\.[0-9]+\.[0-9]+$' - --version
-expect 2 - "unknown command 'optimise'; see egraph --help" optimise
-for command in optimize run profile rules explain extract bench; do
+expect 2 - "unknown command 'optimise'; did you mean 'optimize'\?$" optimise
+expect 2 - "unknown command 'abracadabra'; see egraph help$" abracadabra
+for command in optimize run profile rules explain extract 'bench extract'; do
   expect 0 "^usage: egraph $command" - $command --help
   expect 0 '  --json ' - $command --help
-  expect 2 - "unknown option '--jason'; see egraph $command --help" $command --jason
+  expect 2 - "unknown option '--jason'; did you mean '--json'\?$" $command --jason
   expect 2 - "takes no value: '--json=1'" $command --json=1
+  expect 2 - "unknown option '--abracadabra=1'; see egraph $command --help$" $command --abracadabra=1
   expect 0 '' '' $command --help --jason
 done
 for command in optimize run profile explain; do
@@ -37,7 +39,7 @@ for flag in $(sed -n 's/^  \(--[a-z-]*\) N .*/\1/p' help); do
   expect 2 - "not a whole number|must lie" optimize layer.egraph $flag 1.5
 done
 expect 2 - '--extractor is one of ilp\|dag\|tree, not .guess.' optimize layer.egraph --extractor guess
-expect 2 - '--extractor is one of' optimize layer.egraph --extractor il
+expect 2 - "--extractor is one of ilp\|dag\|tree, not 'il'; did you mean 'ilp'\?$" optimize layer.egraph --extractor il
 expect 2 - '--extractor is one of' optimize layer.egraph --extractor 'ilp|dag'
 expect 2 - '--scheduler is one of backoff\|simple' optimize layer.egraph --scheduler=
 expect 2 - '--threads must lie between 1 and 1024' run layer.egraph --threads 0

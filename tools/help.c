@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LAST_COLUMN = 90, HELP_COLUMN = 29 };
+
+static const flag HELP_FLAG = {
+    .kind = FLAG_SWITCH, .spelling = "--help", .help = "print this text; -h does, too"};
+
+/// The flags of a command, and --help at last.
+static const flag *flag_at(const command *cmd, size_t index) {
+  if (index < cmd->flag_count) return &cmd->flags[index];
+  return index == cmd->flag_count ? &HELP_FLAG : NULL;
+}
+
+// ---- text ------------------------------------------------------------------------
+
+/// Prints the words of a text in lines that begin at `indent`, the first from `column`
+/// on, and returns where the last one ends.
+static size_t wrap(const char *text, size_t column, size_t indent) {
+  while (*text != '\0') {
+    size_t length = strcspn(text, " ");
+    if (column > indent && column + 1 + length > LAST_COLUMN) {
+      printf("\n%*s", (int)indent, "");
+      column = indent;
+    }
+    column += (size_t)printf("%s%.*s", column > indent ? " " : "", (int)length, text);
+    text += length + strspn(text + length, " ");
+  }
+  return column;
+}
+
+static void print_flag(const flag *f) {
+  char name[MAX_SPELLING], initial[MAX_SPELLING + 16];
+  int left = printf("  %s %s", flag_name(f, name), flag_value(f));
+  if (left >= HELP_COLUMN) {
+    printf("\n");
+    left = 0;
+  }
+  printf("%*s", HELP_COLUMN - left, "");
+  size_t column = wrap(f->help, HELP_COLUMN, HELP_COLUMN);
+  if (f->initial[0] != '\0') {
+    int length = snprintf(initial, sizeof initial, "(default %s)", f->initial);
+    if (column + 1 + (size_t)length > LAST_COLUMN)
+      printf("\n%*s%s", HELP_COLUMN, "", initial);
+    else
+      printf(" %s", initial);
+  }
+  printf("\n");
+}
+
+static void print_help(const command *cmd) {
+  (void)wrap(cmd->usage, (size_t)printf("usage: egraph %s", cmd->name), 7);
+  printf("\n\n");
+  (void)wrap(cmd->summary, 0, 0);
+  printf("\n");
+  if (cmd->flag_count == 0 || cmd->flags[0].kind != FLAG_HEADING) printf("\n");
+  for (size_t i = 0; flag_at(cmd, i) != NULL; i++)
+    if (flag_at(cmd, i)->kind == FLAG_HEADING)
+      printf("\n%s\n", flag_at(cmd, i)->spelling);
+    else
+      print_flag(flag_at(cmd, i));
+}
+
+// ---- manual ----------------------------------------------------------------------
+
+void print_troff(const char *text) {
+  if (*text == '.' || *text == '\'') printf("\\&");
+  for (; *text != '\0'; text++)
+    if (*text == '\\')
+      printf("\\e");
+    else
+      printf(*text == '-' ? "\\%c" : "%c", *text);
+}
+
+static void print_manual(const command *cmd) {
+  char name[MAX_SPELLING];
+  printf(".SH SYNOPSIS\n.B egraph %s\n", cmd->name);
+  print_troff(cmd->usage);
+  printf("\n.SH DESCRIPTION\n");
+  print_troff(cmd->summary);
+  printf("\n.SH OPTIONS\n");
+  for (size_t i = 0; flag_at(cmd, i) != NULL; i++) {
+    const flag *f = flag_at(cmd, i);
+    printf(f->kind == FLAG_HEADING ? ".SS " : ".TP\n\\fB");
+    print_troff(f->kind == FLAG_HEADING ? f->spelling : flag_name(f, name));
+    printf(f->kind == FLAG_HEADING ? "\n" : "\\fR");
+    if (f->kind == FLAG_HEADING) continue;
+    if (f->kind != FLAG_SWITCH) (void)putchar(' ');
+    print_troff(flag_value(f));
+    printf("\n");
+    print_troff(f->help);
+    printf(f->initial[0] != '\0' ? " (default %s)\n" : "\n", f->initial);
+  }
+  printf(".SH EXIT STATUS\n0: done; 1: failed; 2: bad usage.\n"
+         ".SH SEE ALSO\n.BR egraph (1)\n");
+}
+
+// ---- completion ------------------------------------------------------------------
+
+void print_shell(const char *text, const char *special) {
+  for (; *text != '\0'; text++)
+    if (*text == '\'')
+      printf("'\\''");
+    else
+      printf(strchr(special, *text) != NULL ? "\\%c" : "%c", *text);
+}
+
+/// The words of a choice, or where a value is not one, nothing.
+static void print_words(const flag *f) {
+  for (const char *c = flag_value(f); f->kind == FLAG_CHOICE && *c != '\0'; c++)
+    (void)putchar(*c == '|' ? ' ' : *c);
+}
+
+/// A case of `$words`: sets `flags`, and `values` behind a choice.
+static void print_bash(const command *cmd) {
+  char name[MAX_SPELLING];
+  printf("  '%s '*)\n    flags='", cmd->name);
+  for (size_t i = 0; flag_at(cmd, i) != NULL; i++)
+    if (flag_at(cmd, i)->kind != FLAG_HEADING)
+      printf("%s ", flag_name(flag_at(cmd, i), name));
+  printf("'\n    case $previous in\n");
+  for (size_t i = 0; i < cmd->flag_count; i++) {
+    if (cmd->flags[i].kind != FLAG_CHOICE) continue;
+    printf("      %s) values='", flag_name(&cmd->flags[i], name));
+    print_words(&cmd->flags[i]);
+    printf("' ;;\n");
+  }
+  printf("    esac ;;\n");
+}
+
+/// A case of `$line`: calls _arguments.
+static void print_zsh(const command *cmd) {
+  char name[MAX_SPELLING];
+  printf("  '%s '*)\n    _arguments -s", cmd->name);
+  for (size_t i = 0; flag_at(cmd, i) != NULL; i++) {
+    const flag *f = flag_at(cmd, i);
+    if (f->kind == FLAG_HEADING) continue;
+    printf(" \\\n      '%s%s[", f->kind == FLAG_LIST ? "*" : "", flag_name(f, name));
+    print_shell(f->help, "[]\\:");
+    printf("]");
+    if (f->kind != FLAG_SWITCH) {
+      printf(":");
+      print_shell(flag_value(f), "[]\\:");
+      printf(f->kind == FLAG_CHOICE ? ":(" : f->kind == FLAG_TEXT ? ":_files" : ": ");
+      print_words(f);
+      printf(f->kind == FLAG_CHOICE ? ")" : "");
+    }
+    printf("'");
+  }
+  printf(" \\\n      '*:file:_files' ;;\n");
+}
+
+bool print_help_as(const command *cmd, const char *argument) {
+  static const struct {
+    const char *argument;
+    void (*print)(const command *cmd);
+  } forms[] = {{"-h", print_help},
+               {"--help", print_help},
+               {"--help=man", print_manual},
+               {"--help=bash", print_bash},
+               {"--help=zsh", print_zsh}};
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+    if (strcmp(argument, forms[i].argument) == 0) {
+      forms[i].print(cmd);
+      return true;
+    }
+  return false;
+}

@@ -1,0 +1,19 @@
+// What a command's table of flags says, as text, as a page of the manual, and for the
+// completion of shells.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_TOOLS_HELP_H
+#define EG_TOOLS_HELP_H
+
+#include "tools/arguments.h"
+
+/// Prints the help that an argument asks for: "-h" and "--help" as text, "--help=man" the
+/// sections of a manual page from SYNOPSIS on, "--help=bash" and "--help=zsh" a case of
+/// the completion. False: it asks for none.
+bool print_help_as(const command *cmd, const char *argument);
+
+/// Prints a text for troff: nothing in it is a request or an escape.
+void print_troff(const char *text);
+/// Prints a text inside single quotes of a shell; a backslash before each of `special`.
+void print_shell(const char *text, const char *special);
+
+#endif
