@@ -79,7 +79,8 @@ static bool is_group(int argc, char **argv) {
 
 static int refuse(int argc, char **argv) {
   char given[128];
-  bool has_word = is_group(argc, argv) && argc > 1 && argv[1][0] != '-';
+  bool in_group = is_group(argc, argv);
+  bool has_word = in_group && argc > 1 && argv[1][0] != '-';
   (void)snprintf(given, sizeof given, "%s%s%s", argv[0], has_word ? " " : "",
                  has_word ? argv[1] : "");
   eg_spelling spelling = eg_spelling_start(given);
@@ -89,7 +90,8 @@ static int refuse(int argc, char **argv) {
   if (spelling.best != NULL)
     fprintf(stderr, "; did you mean '%s'?\n", spelling.best);
   else
-    fprintf(stderr, "; see egraph help\n");
+    fprintf(stderr, "; see egraph help%s%s\n", in_group ? " " : "",
+            in_group ? argv[0] : "");
   return EXIT_USAGE;
 }
 

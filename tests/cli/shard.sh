@@ -15,7 +15,7 @@ cat >example.json <<'X'
 X
 
 expect 0 '^usage: egraph shard FILE' - shard --help
-expect 0 '--work N .*default 60000' - shard --help
+expect 0 '\(default 60000' - shard --help
 expect 2 - 'a file is missing; usage: egraph shard' shard
 expect 2 - "unexpected argument" shard a b
 expect 2 - "unknown option '--jason'; did you mean '--json'" shard --jason

@@ -1,10 +1,17 @@
 // One run of a benchmark of saturation, in a process of its own: its memory is then that
-// of the benchmark alone.
+// of the benchmark alone. And the same of another program: `CMD NAME` runs one benchmark
+// once and prints one line:
+//
+//   {"bench":"ac7","nodes":1939,"classes":127,"cpu_seconds":0.0045,"peak_bytes":1318912}
+//
+// cpu_seconds are those of the timed part alone (bench/README.md), peak_bytes are above
+// what the process held before it. A peer that lacks a benchmark exits with a status
+// other than 0.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef EG_TOOLS_BENCH_SATURATE_RUN_H
-#define EG_TOOLS_BENCH_SATURATE_RUN_H
+#ifndef EG_BENCH_SATURATE_MEASURE_H
+#define EG_BENCH_SATURATE_MEASURE_H
 
-#include "tools/bench_saturate_spec.h"
+#include "bench/saturate/benchmark.h"
 
 typedef struct bench_result {
   char stop[24]; // why saturation ended; "" for raw structures
@@ -28,5 +35,14 @@ typedef struct bench_mode {
 
 /// False, with a message on standard error, when something fails.
 bool bench_run(const bench_spec *spec, const bench_mode *mode, bench_result *out);
+
+typedef struct peer_result {
+  uint64_t nodes, classes, peak_bytes;
+  double cpu_seconds;
+} peer_result;
+
+/// `name` consists of letters, digits and -. False when the peer fails; with a message
+/// when what it prints is not understood.
+bool peer_run(const char *command, const char *name, peer_result *out);
 
 #endif

@@ -1,0 +1,412 @@
+// egraph bench saturate: known saturation problems, their counts checked against those
+// that the rules imply, in turn with another program where one is given.
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/saturate/measure.h"
+#include "tools/planning.h"
+#include "tools/text_file.h"
+
+enum { MAX_BENCH_REPEATS = 100 };
+
+typedef struct bench_measurement {
+  const bench_spec *spec;
+  bench_result best;                      // the run with the least CPU seconds
+  double seconds[MAX_BENCH_REPEATS];      // CPU, run by run
+  double peer_seconds[MAX_BENCH_REPEATS]; // of the peer, in turn with ours
+  peer_result peer;                       // its last run
+  uint32_t runs, peer_runs;               // peer_runs: 0, or as many
+  bool compare_matches;                   // the search was for all matches
+} bench_measurement;
+
+// ---- figures ---------------------------------------------------------------------
+
+typedef struct spread {
+  double least, median;
+} spread;
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static spread spread_of(const double *values, uint32_t count) {
+  double sorted[MAX_BENCH_REPEATS] = {0};
+  memcpy(sorted, values, count * sizeof *values);
+  qsort(sorted, count, sizeof *sorted, compare);
+  double low = sorted[(count - 1) / 2], high = sorted[count / 2];
+  return (spread){.least = sorted[0], .median = (low + high) / 2};
+}
+
+static double per(double amount, uint64_t count) {
+  return count != 0 ? amount / (double)count : (double)NAN;
+}
+
+/// Seconds of the peer over ours, pair by pair: how many times as fast we are.
+static double ratio(const bench_measurement *m, uint32_t pair) {
+  return m->peer_seconds[pair] / m->seconds[pair];
+}
+
+static spread ratios_of(const bench_measurement *m) {
+  double ratios[MAX_BENCH_REPEATS];
+  for (uint32_t i = 0; i < m->peer_runs; i++)
+    ratios[i] = ratio(m, i);
+  return spread_of(ratios, m->peer_runs);
+}
+
+// ---- counts ----------------------------------------------------------------------
+
+static bool differs(const bench_measurement *m, const bench_counts *a,
+                    const bench_counts *b) {
+  bool compare_matches = m->compare_matches && b->matches != UINT64_MAX;
+  return a->nodes != b->nodes || a->classes != b->classes ||
+         (compare_matches && a->matches != b->matches);
+}
+
+static void say_counts(FILE *file, const bench_counts *c) {
+  fprintf(file, "%u/%u", c->nodes, c->classes);
+  if (c->matches != UINT64_MAX) fprintf(file, "/%" PRIu64, c->matches);
+}
+
+static void say_difference(FILE *file, const bench_measurement *m, uint32_t row) {
+  fprintf(file, "%s: iteration %u: expected ", m->spec->name, row);
+  say_counts(file, &m->spec->expected[row]);
+  fprintf(file, ", found ");
+  say_counts(file, &m->best.rows[row]);
+  fprintf(file, "\n");
+}
+
+/// Counts that differ from those expected, or from the peer's; prints each on `file`
+/// unless that is NULL.
+static uint32_t count_mismatches(const bench_measurement *m, FILE *file) {
+  const bench_spec *spec = m->spec;
+  const bench_result *r = &m->best;
+  uint32_t count = 0;
+  uint32_t rows =
+      r->row_count < spec->expected_count ? r->row_count : spec->expected_count;
+  for (uint32_t i = 0; i < rows; i++) {
+    if (!differs(m, &r->rows[i], &spec->expected[i])) continue;
+    count++;
+    if (file != NULL) say_difference(file, m, i);
+  }
+  if (spec->expected_count != 0 && r->row_count != spec->expected_count) {
+    count++;
+    if (file != NULL)
+      fprintf(file, "%s: expected %u iterations, found %u\n", spec->name,
+              spec->expected_count, r->row_count);
+  }
+  if (m->peer_runs != 0 && (m->peer.nodes != r->nodes || m->peer.classes != r->classes)) {
+    count++;
+    if (file != NULL)
+      fprintf(file, "%s: the peer has %" PRIu64 "/%" PRIu64 ", we have %u/%u\n",
+              spec->name, m->peer.nodes, m->peer.classes, r->nodes, r->classes);
+  }
+  return count;
+}
+
+/// Nodes, classes and matches after each iteration.
+static void print_counts(const bench_measurement *m) {
+  printf("  nodes/classes/matches");
+  for (uint32_t i = 0; i < m->best.row_count; i++) {
+    printf(" ");
+    say_counts(stdout, &m->best.rows[i]);
+  }
+  printf("\n");
+}
+
+// ---- table -----------------------------------------------------------------------
+
+static void print_head(bool has_peer) {
+  printf("%-16s %8s %8s %4s %9s %9s %9s %8s %8s %8s %8s %8s %8s %8s %7s %7s %7s", "bench",
+         "nodes", "classes", "iter", "matches", "CPU s", "median", "wall", "search",
+         "apply", "rebuild", "ns/match", "ns/node", "peak MB", "B/node", "kept",
+         "engine");
+  if (has_peer) printf(" %9s %9s %8s %7s", "peer s", "median", "peak MB", "ratio");
+  printf("\n");
+}
+
+// Fewer decimals for larger values, so that columns keep their width.
+static void print_cell(int width, double value) {
+  if (isfinite(value))
+    printf(" %*.*f", width, value < 10 ? 2 : value < 100 ? 1 : 0, value);
+  else
+    printf(" %*s", width, "-");
+}
+
+static void print_pairs(const bench_measurement *m) {
+  spread theirs = spread_of(m->peer_seconds, m->peer_runs);
+  printf(" %9.4f %9.4f %8.1f %7.2f\n  peer/ours pair by pair", theirs.least,
+         theirs.median, 1e-6 * (double)m->peer.peak_bytes, ratios_of(m).median);
+  for (uint32_t i = 0; i < m->peer_runs; i++)
+    printf(" %.2f", ratio(m, i));
+}
+
+static void print_row(const bench_measurement *m, bool has_peer) {
+  const bench_result *r = &m->best;
+  spread ours = spread_of(m->seconds, m->runs);
+  printf("%-16s %8u %8u %4u %9" PRIu64 " %9.4f %9.4f %8.4f %8.4f %8.4f %8.4f",
+         m->spec->name, r->nodes, r->classes, r->iterations, r->matches, ours.least,
+         ours.median, r->wall_seconds, r->search_seconds, r->apply_seconds,
+         r->rebuild_seconds);
+  print_cell(8, per(1e9 * ours.least, r->matches));
+  print_cell(8, per(1e9 * ours.least, r->nodes));
+  print_cell(8, 1e-6 * (double)r->peak_bytes);
+  print_cell(7, per((double)r->peak_bytes, r->nodes));
+  print_cell(7, per((double)r->kept_bytes, r->nodes));
+  print_cell(7, per((double)r->engine_bytes, r->nodes));
+  if (m->peer_runs != 0)
+    print_pairs(m);
+  else if (has_peer)
+    printf(" %9s", "absent");
+  printf("\n");
+}
+
+// ---- JSON ------------------------------------------------------------------------
+
+static void print_json_counts(const bench_result *r) {
+  json_open("counts", '[');
+  for (uint32_t i = 0; i < r->row_count; i++) {
+    json_open(NULL, '{');
+    json_int("nodes", r->rows[i].nodes);
+    json_int("classes", r->rows[i].classes);
+    json_int("matches", r->rows[i].matches);
+    json_close('}');
+  }
+  json_close(']');
+}
+
+static void print_json_pairs(const bench_measurement *m) {
+  json_open("runs", '[');
+  for (uint32_t i = 0; i < m->runs; i++) {
+    json_open(NULL, '{');
+    json_real("cpu_seconds", m->seconds[i]);
+    if (m->peer_runs != 0) {
+      json_real("peer_cpu_seconds", m->peer_seconds[i]);
+      json_real("ratio", ratio(m, i));
+    }
+    json_close('}');
+  }
+  json_close(']');
+}
+
+static void print_json_peer(const bench_measurement *m) {
+  if (m->peer_runs == 0) return;
+  spread theirs = spread_of(m->peer_seconds, m->peer_runs);
+  json_real("peer_cpu_seconds", theirs.least);
+  json_real("peer_cpu_seconds_median", theirs.median);
+  json_int("peer_peak_bytes", m->peer.peak_bytes);
+  json_real("ratio", ratios_of(m).median);
+}
+
+static void print_json(const bench_measurement *m) {
+  const bench_result *r = &m->best;
+  spread ours = spread_of(m->seconds, m->runs);
+  json_open(NULL, '{');
+  json_text("bench", m->spec->name);
+  json_int("nodes", r->nodes);
+  json_int("classes", r->classes);
+  json_int("iterations", r->iterations);
+  json_text("stop", r->stop);
+  json_int("matches", r->matches);
+  json_real("cpu_seconds", ours.least);
+  json_real("cpu_seconds_median", ours.median);
+  json_real("wall_seconds", r->wall_seconds);
+  json_real("search_seconds", r->search_seconds);
+  json_real("apply_seconds", r->apply_seconds);
+  json_real("rebuild_seconds", r->rebuild_seconds);
+  json_int("peak_bytes", r->peak_bytes);
+  json_int("kept_bytes", r->kept_bytes);
+  json_int("engine_bytes", r->engine_bytes);
+  json_int("engine_peak_bytes", r->engine_peak_bytes);
+  json_int("mismatches", count_mismatches(m, NULL));
+  print_json_peer(m);
+  print_json_pairs(m);
+  print_json_counts(r);
+  json_close('}');
+}
+
+typedef struct saturate_bench_flags {
+  const char *folder, *taso, *peer;
+  uint64_t threads, repeats, iterations;
+  bool naive, counts, list, json;
+} saturate_bench_flags;
+
+typedef struct saturate_bench {
+  const saturate_bench_flags *flags;
+  bench_mode mode;
+  uint32_t measured, mismatches;
+  bool failed;
+} saturate_bench;
+
+// ---- which -----------------------------------------------------------------------
+
+static bool is_pattern(const char *word) { return strpbrk(word, "*?[") != NULL; }
+
+static bool add_matching(const text_array *all, const char *pattern, text_array *out) {
+  size_t before = out->count;
+  for (size_t i = 0; i < all->count; i++)
+    if (fnmatch(pattern, all->items[i], 0) == 0)
+      text_array_add(out, all->items[i], strlen(all->items[i]));
+  if (out->count != before) return true;
+  fprintf(stderr,
+          "egraph: no benchmark like '%s'; egraph bench saturate --list shows all\n",
+          pattern);
+  return false;
+}
+
+static bool choose(const saturate_bench_flags *flags, const positional *words,
+                   text_array *out) {
+  text_array all = {NULL, 0, 0};
+  bool fine = bench_file_names(flags->folder, &all);
+  if (fine && words->count == 0) fine = add_matching(&all, "*", out);
+  for (size_t i = 0; fine && i < words->count; i++) {
+    const char *word = words->items[i];
+    if (is_pattern(word))
+      fine = add_matching(&all, word, out);
+    else
+      text_array_add(out, word, strlen(word));
+  }
+  text_array_free(&all);
+  return fine;
+}
+
+// ---- one benchmark ---------------------------------------------------------------
+
+// Ours, then the peer's, and again: what disturbs the machine meets both.
+static bool run_pairs(saturate_bench *b, bench_measurement *m) {
+  bool has_peer = b->flags->peer != NULL;
+  for (uint64_t i = 0; i < b->flags->repeats && !interrupted(); i++) {
+    bench_result result;
+    progress_line("bench", m->spec->name);
+    if (!bench_run(m->spec, &b->mode, &result)) return false;
+    m->seconds[m->runs] = result.cpu_seconds;
+    if (m->runs == 0 || result.cpu_seconds < m->best.cpu_seconds) m->best = result;
+    m->runs++;
+    has_peer = has_peer && peer_run(b->flags->peer, m->spec->name, &m->peer);
+    if (has_peer) m->peer_seconds[m->peer_runs++] = m->peer.cpu_seconds;
+  }
+  if (m->peer_runs != m->runs) m->peer_runs = 0;
+  return m->runs != 0;
+}
+
+static void print(saturate_bench *b, const bench_measurement *m) {
+  progress_clear();
+  if (b->flags->json) {
+    print_json(m);
+    b->mismatches += count_mismatches(m, NULL);
+    return;
+  }
+  if (b->measured == 0) print_head(b->flags->peer != NULL);
+  print_row(m, b->flags->peer != NULL);
+  if (b->flags->counts) print_counts(m);
+  b->mismatches += count_mismatches(m, stdout);
+  (void)fflush(stdout);
+}
+
+static void limit_iterations(const saturate_bench_flags *flags, bench_spec *spec) {
+  if (spec->raw != RAW_NONE || flags->iterations >= spec->iterations) return;
+  spec->iterations = (uint32_t)flags->iterations;
+  if (spec->expected_count > spec->iterations) spec->expected_count = spec->iterations;
+}
+
+static void measure(saturate_bench *b, const char *name) {
+  bench_spec spec;
+  bench_measurement m = {.spec = &spec, .compare_matches = b->mode.naive};
+  bool fine = bench_spec_read(b->flags->folder, name, &spec);
+  if (fine && spec.wants_taso && b->mode.taso == NULL) {
+    fprintf(stderr, "egraph: %s is left out: it needs TASO's rules, --taso FILE\n", name);
+  } else if (fine) {
+    limit_iterations(b->flags, &spec);
+    fine = run_pairs(b, &m);
+    if (fine) print(b, &m);
+    b->measured += fine;
+  }
+  b->failed = b->failed || !fine;
+  bench_spec_free(&spec);
+}
+
+// ---- all -------------------------------------------------------------------------
+
+static int measure_all(saturate_bench *b, const text_array *names) {
+  install_interrupt();
+  if (b->flags->json) {
+    json_begin();
+    json_open("benchmarks", '[');
+  }
+  for (size_t i = 0; i < names->count && !interrupted(); i++)
+    measure(b, names->items[i]);
+  if (b->flags->json) {
+    json_close(']');
+    json_int("measured", b->measured);
+    json_int("mismatches", b->mismatches);
+    json_end();
+  }
+  if (interrupted())
+    fprintf(stderr, "egraph: interrupted\n");
+  else if (b->mismatches != 0)
+    fprintf(stderr, "egraph: %u counts are not as expected\n", b->mismatches);
+  return b->failed || interrupted() || b->mismatches != 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run_bench(const saturate_bench_flags *flags, const positional *words) {
+  text_array names = {NULL, 0, 0};
+  char *taso = flags->taso != NULL ? text_file_read(flags->taso) : NULL;
+  saturate_bench b = {
+      .flags = flags,
+      .mode = {.taso = taso, .naive = flags->naive, .threads = (uint32_t)flags->threads}};
+  int outcome = EXIT_FAILED;
+  if (flags->taso != NULL && taso == NULL)
+    fprintf(stderr, "egraph: %s: %s\n", flags->taso, strerror(errno));
+  else if (choose(flags, words, &names))
+    outcome = flags->list ? EXIT_DONE : measure_all(&b, &names);
+  for (size_t i = 0; flags->list && outcome == EXIT_DONE && i < names.count; i++)
+    printf("%s\n", names.items[i]);
+  text_array_free(&names);
+  free(taso);
+  return outcome;
+}
+
+int command_bench_saturate(int argc, char **argv) {
+  saturate_bench_flags flags = {.threads = 1, .repeats = 1, .iterations = UINT32_MAX};
+  command cmd = {
+      .name = "bench saturate",
+      .usage = "[NAME...] [options]",
+      .summary = "Measures saturation of plain terms, each benchmark in a process of its "
+                 "own, and compares nodes and classes after each iteration with those "
+                 "that the rules imply. A NAME may be a pattern (\"ac*\"), or a raw "
+                 "benchmark of another size (add-5000).",
+      .max_positional = MAX_POSITIONAL};
+  add_heading(&cmd, "Benchmarks");
+  add_switch(&cmd, "--list", &flags.list, "print the names only");
+  add_text(&cmd, "--spec DIR", &flags.folder,
+           "take benchmarks from this folder (default: built in)");
+  add_text(&cmd, "--taso FILE", &flags.taso,
+           "TASO's rules as Tensat has converted them, lhs=>rhs, for nasrnn*");
+  add_heading(&cmd, "Search");
+  add_switch(&cmd, "--naive", &flags.naive,
+             "search for all matches in every iteration, and compare their number, too");
+  add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the search");
+  add_uint(&cmd, "--iterations N", &flags.iterations, 0, UINT32_MAX,
+           "iterations at most (default: all)");
+  add_uint(&cmd, "--repeat N", &flags.repeats, 1, MAX_BENCH_REPEATS,
+           "runs of each; least and median are shown");
+  add_text(&cmd, "--peer CMD", &flags.peer,
+           "run `CMD NAME` in turn with ours (see bench/README.md)");
+  add_heading(&cmd, "Output");
+  add_switch(&cmd, "--counts", &flags.counts,
+             "print the counts after each iteration, too");
+  add_json(&cmd, &flags.json);
+  positional words;
+  int parsed = parse_arguments(&cmd, argc, argv, &words);
+  if (parsed != PARSE_RUN) return parsed;
+  if (flags.peer != NULL && flags.iterations != UINT32_MAX) {
+    fprintf(stderr, "egraph: --peer knows nothing of --iterations; leave one out\n");
+    return EXIT_USAGE;
+  }
+  return run_bench(&flags, &words);
+}
