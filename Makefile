@@ -16,13 +16,14 @@ ifneq ($(shell command -v ccache),)
 export CMAKE_C_COMPILER_LAUNCHER ?= ccache
 endif
 
-.PHONY: help build test demo check setup lint format coverage fuzz install clean
+.PHONY: help build test demo check setup lint docs format coverage fuzz install clean
 
 help:
 	@echo "make test       build (release) and run the whole suite"
 	@echo "make demo       build (release), optimize two real networks and compare them"
 	@echo "make check      the suite under sanitizers with all invariant checks (preset dev)"
 	@echo "make lint       include layers, style, format, headers"
+	@echo "make docs       the reference of the C API: build/docs/html (needs doxygen)"
 	@echo "make format     clang-format all own sources"
 	@echo "make coverage   line coverage by module (needs gcovr)"
 	@echo "make fuzz       run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
@@ -49,6 +50,11 @@ demo: build
 
 lint: build
 	ctest --preset $(PRESET) -j $(JOBS) -L lint
+
+# A warning is an error: what is public has a comment.
+docs:
+	@tools/setup.sh doxygen python3
+	@mkdir -p build/docs && doxygen docs/Doxyfile && echo build/docs/html/index.html
 
 format:
 	@tools/format.sh

@@ -35,8 +35,13 @@ static void print_node(const egraph_graph *graph, egraph_node node) {
   printf("\n");
   for (uint32_t i = 0; i < egraph_node_operand_count(graph, node); i++)
     printf("    of %s\n", egraph_value_name(graph, egraph_node_operand(graph, node, i)));
-  for (uint32_t i = 0; egraph_node_attribute(graph, node, i, &attribute); i++)
-    if (!attribute.is_default) print_attribute(&attribute);
+  for (uint32_t i = 0; i < egraph_node_attribute_count(graph, node); i++)
+    if (egraph_node_attribute(graph, node, i, &attribute) && !attribute.is_default)
+      print_attribute(&attribute);
+  size_t bytes;
+  if (egraph_node_is_opaque(graph, node) &&
+      egraph_node_record(graph, node, &bytes) != NULL)
+    printf("    as an ONNX node of %zu bytes\n", bytes);
 }
 
 static egraph_status walk_model(const char *path) {
@@ -129,6 +134,8 @@ static void print_step(const egraph_plan *plan, uint32_t step) {
   if (step == 0 || strcmp(phase, egraph_plan_step_phase(plan, step - 1)) != 0)
     printf("%s\n", phase);
   (egraph_plan_step_is_move(plan, step) ? print_move : print_operator)(plan, step);
+  uint32_t blocks = egraph_plan_step_blocks(plan, step);
+  if (blocks > 1) printf(", in %" PRIu32 " blocks", blocks);
   double seconds = egraph_plan_step_seconds(plan, step);
   if (seconds > 0) print_amount(seconds, 1, units);
   printf("\n");

@@ -28,13 +28,16 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
+/// Marks the functions that the shared library exports.
 #define EGRAPH_API __attribute__((visibility("default")))
+/// Marks functions whose status must not be ignored.
 #define EGRAPH_NODISCARD __attribute__((warn_unused_result))
 #else
 #define EGRAPH_API
 #define EGRAPH_NODISCARD
 #endif
 
+/// The version of these headers; egraph_version is that of the library.
 #define EGRAPH_VERSION_MAJOR 0
 #define EGRAPH_VERSION_MINOR 1
 #define EGRAPH_VERSION_PATCH 0
@@ -59,8 +62,10 @@ extern "C" {
   X(EGRAPH_E_INTERNAL, "internal error")
 
 #define EGRAPH_STATUS_ENUM(id, name) id,
+/// How a call ended: EGRAPH_STATUS_LIST.
 typedef enum egraph_status { EGRAPH_STATUS_LIST(EGRAPH_STATUS_ENUM) } egraph_status_code;
 #undef EGRAPH_STATUS_ENUM
+/// The same under the name that functions have.
 typedef egraph_status_code egraph_status;
 
 /// "out of memory" and so on; never NULL.
@@ -112,6 +117,7 @@ typedef struct egraph_allocator {
   X(EGRAPH_SHARD_OPTIONS, egraph_shard_options)                                          \
   X(EGRAPH_TERMS_OPTIONS, egraph_terms_options)
 #define EGRAPH_OPTIONS_ENUM(id, name) id,
+/// The structs of options: EGRAPH_OPTIONS_LIST.
 typedef enum egraph_options_kind {
   EGRAPH_OPTIONS_LIST(EGRAPH_OPTIONS_ENUM) EGRAPH_OPTIONS_KINDS
 } egraph_options_kind;
@@ -147,6 +153,7 @@ EGRAPH_API void egraph_options_fill(egraph_options_kind kind, void *out, size_t 
   X(EGRAPH_BOOL, "bool", 1, 9)
 
 #define EGRAPH_DTYPE_ENUM(id, name, bytes, onnx) id,
+/// Types of elements: EGRAPH_DTYPE_LIST.
 typedef enum egraph_dtype {
   EGRAPH_DTYPE_LIST(EGRAPH_DTYPE_ENUM) EGRAPH_DTYPE_COUNT
 } egraph_dtype;
@@ -170,6 +177,7 @@ EGRAPH_API size_t egraph_tensor_bytes(const egraph_tensor *tensor);
 
 // ---- graphs ---------------------------------------------------------------------
 
+/// A model: values, and the operators that compute them.
 typedef struct eg_graph egraph_graph;
 /// A value (tensor) of a graph.
 typedef struct egraph_value {
@@ -179,6 +187,7 @@ typedef struct egraph_value {
 /// An empty graph; add inputs, weights, operators and outputs, in any topological order.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_graph_create(const egraph_allocator *alloc, egraph_graph **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_graph_destroy(egraph_graph *graph);
 
 /// The size of a symbolic dimension of a model's inputs.
@@ -189,6 +198,7 @@ typedef struct egraph_dim {
   uint32_t axis;     // and where; not read elsewhere
 } egraph_dim;
 
+/// How a model is read.
 typedef struct egraph_load_options {
   size_t size;   // of this struct; set by its default
   int64_t batch; // the size of the only symbolic dimension that `dims` does not have; of
@@ -266,6 +276,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_graph_add_output(egraph_graph *
                                                                   const char *name,
                                                                   egraph_value value);
 
+/// Figures of a graph.
 typedef struct egraph_graph_info {
   uint32_t nodes, opaque_nodes, inputs, outputs, weights;
   uint32_t absent_weights; // declared without data
@@ -332,11 +343,13 @@ EGRAPH_API const char *egraph_math_name(egraph_math math);
 /// False when there is none of that name.
 EGRAPH_API bool egraph_math_find(const char *name, egraph_math *out);
 
+/// A set of rewrite rules.
 typedef struct eg_rules egraph_rules;
 
 /// An empty rule set; add the shipped rules, files, or text to it.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_rules_create(const egraph_allocator *alloc, egraph_rules **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_rules_destroy(egraph_rules *rules);
 /// Adds the rules shipped with the library. Those of the files explore-*, which only make
 /// variants, are off: switch them on with egraph_rules_enable.
@@ -367,6 +380,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_import(
 /// when there is none.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_enable(egraph_rules *rules,
                                                               const char *name, bool on);
+/// Where a rule comes from.
 typedef struct egraph_rule_info {
   const char *name, *source, *file; // borrowed
   uint32_t line;
@@ -401,6 +415,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_rules_text(const egraph_allocat
 
 // ---- costs ----------------------------------------------------------------------
 
+/// Costs of operators: a profile database, and a machine to measure on.
 typedef struct egraph_costs egraph_costs;
 
 /// One node as the cost override sees it: operator, its attributes as text, and the types
@@ -410,6 +425,7 @@ typedef struct egraph_cost_query {
   double flops, bytes;
 } egraph_cost_query;
 
+/// Where costs come from.
 typedef struct egraph_costs_options {
   size_t size;          // of this struct; set by its default
   const char *database; // profile database (SQLite); NULL: in memory
@@ -435,6 +451,7 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_COSTS_OPTIONS, egraph_costs_options)
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_costs_create(const egraph_allocator *alloc, const egraph_costs_options *options,
                     egraph_costs **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_costs_destroy(egraph_costs *costs);
 /// Text that names this machine, back-end and thread count in the database; borrowed.
 EGRAPH_API const char *egraph_costs_machine(const egraph_costs *costs);
@@ -465,8 +482,10 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_visit(
 
 // ---- execution ------------------------------------------------------------------
 
+/// A graph that is ready to run.
 typedef struct egraph_session egraph_session;
 
+/// How a graph runs.
 typedef struct egraph_session_options {
   size_t size;         // of this struct; set by its default
   const char *backend; // NULL: "cpu"; "reference": plain C kernels; "cuda": the plugin
@@ -483,6 +502,7 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_SESSION_OPTIONS, egraph_session_options)
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_session_create(const egraph_allocator *alloc, const egraph_graph *graph,
                       const egraph_session_options *options, egraph_session **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_session_destroy(egraph_session *session);
 /// inputs[i] and outputs[i] are the i-th input and output, of their declared types.
 /// Allocates nothing; signals for the calling thread wait until it is done. Fails with
@@ -496,6 +516,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_session_run(egraph_session *ses
 EGRAPH_API void egraph_draw_input(const char *name, uint64_t seed,
                                   const egraph_tensor *tensor);
 
+/// How two graphs are compared.
 typedef struct egraph_compare_options {
   size_t size;               // of this struct; set by its default
   const char *backend;       // as in egraph_session_options

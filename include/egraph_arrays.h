@@ -13,8 +13,10 @@ extern "C" {
 /// Arrays with names, in order: batches of data, or a checkpoint.
 typedef struct egraph_arrays egraph_arrays;
 
+/// A file without arrays.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_arrays_create(const egraph_allocator *alloc, egraph_arrays **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_arrays_destroy(egraph_arrays *arrays);
 /// Reads an archive as numpy.savez and numpy.savez_compressed write it, whole. Element
 /// types are those of egraph_dtype, little-endian; bfloat16, which NumPy lacks, is two

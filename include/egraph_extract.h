@@ -20,8 +20,10 @@ typedef struct egraph_extraction egraph_extraction;
 /// Fails with IO, or PARSE naming file and node, or the root when none is left.
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_load(
     const egraph_allocator *alloc, const char *path, egraph_extraction **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_extraction_destroy(egraph_extraction *extraction);
 
+/// How an e-graph of a file is extracted.
 typedef struct egraph_extract_options {
   size_t size;           // of this struct; set by its default
   const char *extractor; // NULL: "ilp" (exact); or "dag", "tree" (greedy)
@@ -68,11 +70,13 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_extraction_run(
   X(EGRAPH_PART_WINDOWS, "windows", "windows of large problems, with all they take")     \
   X(EGRAPH_PART_SEARCH, "search", "branching and everything else")
 #define EGRAPH_PART_ENUM(id, name, text) id,
+/// Parts of the CPU time: EGRAPH_EXTRACT_PART_LIST.
 typedef enum egraph_extract_part {
   EGRAPH_EXTRACT_PART_LIST(EGRAPH_PART_ENUM) EGRAPH_PART_COUNT
 } egraph_extract_part;
 #undef EGRAPH_PART_ENUM
 
+/// What an extraction found, and what it took.
 typedef struct egraph_extract_report {
   const char *status; // "optimal", "feasible", "infeasible"; "none" before the first run
   double cost;        // of the choice; INFINITY when there is none
@@ -89,6 +93,7 @@ typedef struct egraph_extract_report {
   uint64_t work;           // million steps done
   uint32_t roots_left_out; // roots of the file that are the class of no node
 } egraph_extract_report;
+/// What egraph_extraction_run found.
 EGRAPH_API egraph_extract_report
 egraph_extraction_report(const egraph_extraction *extraction);
 
@@ -113,6 +118,7 @@ egraph_extraction_save_lp(egraph_extraction *extraction,
 typedef struct egraph_extract_pass_info {
   const char *name, *text;
 } egraph_extract_pass_info;
+/// A presolve pass; its name is NULL past the last one.
 EGRAPH_API egraph_extract_pass_info egraph_extract_pass(uint32_t index);
 
 /// What one presolve pass takes away in all its runs (negative: it makes more).
@@ -143,6 +149,7 @@ typedef struct egraph_shard egraph_shard;
 /// An empty problem without a limit.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_shard_create(const egraph_allocator *alloc, egraph_shard **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_shard_destroy(egraph_shard *shard);
 /// Reads a file of the contest, JSON or gzipped JSON. Fails with IO, or PARSE naming the
 /// file, what is wrong in it, and where.
@@ -165,11 +172,13 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_add_edge(egraph_shard *sh
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_set_limit(egraph_shard *shard,
                                                                  int64_t limit);
 
+/// The size of a sharding problem.
 typedef struct egraph_shard_info {
   uint32_t nodes, edges, strategies;
   size_t entries; // of all tables
   int64_t limit;  // INT64_MAX: none
 } egraph_shard_info;
+/// The size of a problem.
 EGRAPH_API egraph_shard_info egraph_shard_info_of(const egraph_shard *shard);
 
 /// Cost and peak memory of a choice (choice[node] counts from 0), whether it fits the
@@ -181,6 +190,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_shard_evaluate(const egraph_sha
                                                                 int64_t *out_cost,
                                                                 int64_t *out_peak);
 
+/// How a sharding problem is solved.
 typedef struct egraph_shard_options {
   size_t size;         // of this struct; set by its default
   double time_limit;   // seconds; 0: none
@@ -200,8 +210,10 @@ typedef struct egraph_shard_options {
 } egraph_shard_options;
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SHARD_OPTIONS, egraph_shard_options)
 
+/// A choice of strategies, one for each node.
 typedef struct egraph_shard_plan egraph_shard_plan;
 
+/// What a choice costs, and what finding it took.
 typedef struct egraph_shard_report {
   const char *status; // "optimal" (proven), "feasible", "infeasible" (proven), or
                       // "unknown": nothing found and nothing proven within the time
@@ -222,6 +234,7 @@ typedef struct egraph_shard_report {
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_shard_solve(const egraph_allocator *alloc, const egraph_shard *shard,
                    const egraph_shard_options *options, egraph_shard_plan **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_shard_plan_destroy(egraph_shard_plan *plan);
 EGRAPH_API const egraph_shard_report *
 egraph_shard_plan_report(const egraph_shard_plan *plan);

@@ -14,6 +14,7 @@ extern "C" {
 
 // A plan is made by egraph_optimize (egraph_result_take_plan), or read from a file. It
 // stands alone: graph and options may go.
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_plan_destroy(egraph_plan *plan);
 
 /// Figures of a plan. Costs are predicted seconds of one step: of all micro-batches, one
@@ -28,6 +29,7 @@ typedef struct egraph_plan_info {
   uint32_t devices, micro_batches;
   uint32_t nodes; // of the step
 } egraph_plan_info;
+/// What a plan is for, what it costs, and how sure that is.
 EGRAPH_API egraph_plan_info egraph_plan_info_of(const egraph_plan *plan);
 
 /// This host with `ranks` ranks (1 to 256) as the text of a machine file
@@ -130,12 +132,14 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_diff(const egraph_allocato
                                                            const egraph_plan *after,
                                                            bool json, char **out);
 
+/// How long a step of a plan took.
 typedef struct egraph_plan_step {
   uint32_t step, rank; // from 0; rank of this process (of threads: 0)
   double seconds;      // until the last rank was done; without handing outputs out
   double busy_seconds; // of the processor, of this rank's thread in this time: less where
                        // it waited, for messages or for others that use the machine
 } egraph_plan_step;
+/// How a plan runs.
 typedef struct egraph_plan_run_options {
   size_t size;           // of this struct; set by its default
   const char *backend;   // as in egraph_session_options; of "cuda", rank r is on device r
@@ -191,6 +195,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_rank(
 /// Compares steps of training that a plan has run with the same steps on one device, at
 /// the scale of rounding: of runs on values that are moved by a few units of it.
 typedef struct egraph_step_check egraph_step_check;
+/// How far ranks are from one device.
 typedef struct egraph_step_verdict {
   const char *output; // the worst one, borrowed from the graph
   double error;  // root mean square of what it differs by, over that of what it should be
@@ -205,6 +210,7 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_step_check_create(const egraph_allocator *alloc, const egraph_graph *step,
                          const egraph_session_options *options, uint32_t micro_batches,
                          egraph_step_check **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_step_check_destroy(egraph_step_check *check);
 /// Compares one step; runs it three times on one device, up to nine where it differs.
 /// `inputs` as egraph_plan_run_* got them, weights and states in the first row as they

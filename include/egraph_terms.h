@@ -26,8 +26,10 @@ typedef struct egraph_symbol {
   uint32_t id;
 } egraph_symbol;
 
+/// An e-graph without terms and rules.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_terms_create(const egraph_allocator *alloc, egraph_terms **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_terms_destroy(egraph_terms *terms);
 
 /// Adds the rules of a text, "(egraph-rules 1 symbolic) (rule name (lhs ...) (rhs ...))"
@@ -89,10 +91,12 @@ EGRAPH_API egraph_class egraph_terms_find(const egraph_terms *terms, egraph_clas
 EGRAPH_API bool egraph_terms_are_equal(const egraph_terms *terms, egraph_class a,
                                        egraph_class b);
 
+/// The size of an e-graph.
 typedef struct egraph_terms_info {
   uint32_t nodes, classes; // distinct canonical ones; exact when the e-graph is rebuilt
   size_t bytes;            // that the e-graph holds
 } egraph_terms_info;
+/// The size of an e-graph now.
 EGRAPH_API egraph_terms_info egraph_terms_info_of(const egraph_terms *terms);
 
 /// Counts at the end of one iteration, and CPU seconds of its parts (all threads).

@@ -15,8 +15,10 @@
 extern "C" {
 #endif
 
-typedef struct egraph_plan egraph_plan; // egraph_plan.h
+/// As in egraph_plan.h.
+typedef struct egraph_plan egraph_plan;
 
+/// No value, or no state.
 #define EGRAPH_NONE UINT32_MAX
 
 // ---- graphs -----------------------------------------------------------------------
@@ -26,6 +28,7 @@ typedef struct egraph_node {
   uint32_t id;
 } egraph_node;
 
+/// Nodes and values of a graph.
 EGRAPH_API uint32_t egraph_graph_node_count(const egraph_graph *graph);
 EGRAPH_API uint32_t egraph_graph_value_count(const egraph_graph *graph);
 /// The index-th input or output as a value.
@@ -37,6 +40,7 @@ EGRAPH_API egraph_value egraph_graph_output_value(const egraph_graph *graph,
 EGRAPH_API bool egraph_graph_find_value(const egraph_graph *graph, const char *name,
                                         egraph_value *out);
 
+/// Where a value comes from.
 typedef enum egraph_value_kind {
   EGRAPH_VALUE_INPUT,
   EGRAPH_VALUE_WEIGHT,
@@ -79,6 +83,7 @@ EGRAPH_API bool egraph_node_is_opaque(const egraph_graph *graph, egraph_node nod
 EGRAPH_API const void *egraph_node_record(const egraph_graph *graph, egraph_node node,
                                           size_t *out_size);
 
+/// What a value of an attribute is, and the members that have it.
 typedef enum egraph_attribute_kind {
   EGRAPH_ATTRIBUTE_INTEGER,  // integers[0]
   EGRAPH_ATTRIBUTE_INTEGERS, // integers[count]
@@ -88,6 +93,7 @@ typedef enum egraph_attribute_kind {
   EGRAPH_ATTRIBUTE_DTYPE,    // text: "float32"
   EGRAPH_ATTRIBUTE_TEXT      // text
 } egraph_attribute_kind;
+/// An attribute of a node.
 typedef struct egraph_attribute {
   const char *name; // as rule files and the text form spell it
   egraph_attribute_kind kind;
@@ -97,6 +103,7 @@ typedef struct egraph_attribute {
   const double *numbers;
   const char *text;
 } egraph_attribute;
+/// Attributes of a node.
 EGRAPH_API uint32_t egraph_node_attribute_count(const egraph_graph *graph,
                                                 egraph_node node);
 /// In the order of the operator table; false past the end.
@@ -119,10 +126,12 @@ typedef enum egraph_digit_kind {
   EGRAPH_DIGIT_SUM,        // P: the value is the sum over the devices
   EGRAPH_DIGIT_MAX         // M: ... the maximum
 } egraph_digit_kind;
+/// A layout along one axis.
 typedef struct egraph_digit {
   egraph_digit_kind kind;
   uint32_t dim; // of SHARDED
 } egraph_digit;
+/// How a value lies on the mesh: a digit for each axis.
 typedef struct egraph_layout {
   uint32_t axis_count;
   egraph_digit digits[EGRAPH_MAX_AXES]; // by axis
@@ -138,6 +147,7 @@ typedef enum egraph_action_kind {
   EGRAPH_ACTION_PASS,       // partial sums of operand `index` pass through
   EGRAPH_ACTION_PASS_JOINT, // ... of all operands that the operator is linear in together
 } egraph_action_kind;
+/// What an operator does along one axis.
 typedef struct egraph_action {
   egraph_action_kind kind;
   uint32_t index;
@@ -150,6 +160,7 @@ EGRAPH_API uint32_t egraph_plan_axis_count(const egraph_plan *plan);
 EGRAPH_API const char *egraph_plan_axis(const egraph_plan *plan, uint32_t axis,
                                         uint32_t *out_size);
 
+/// Values of a plan in their layouts.
 EGRAPH_API uint32_t egraph_plan_state_count(const egraph_plan *plan);
 /// Of egraph_plan_graph.
 EGRAPH_API egraph_value egraph_plan_state_value(const egraph_plan *plan,

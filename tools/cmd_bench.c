@@ -4,19 +4,294 @@
 // appended to the output as instances end, and instances with a row are not run again, so
 // that a long measurement can be interrupted and gone on with.
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE // wait4
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/child.h"
+#include "tools/csv.h"
 #include "tools/planning.h"
-#include "tools/result_table.h"
+
+// ---- children -------------------------------------------------------------------
+
+// Output goes to unlinked temporary files, not to pipes: nobody has to drain them.
+
+typedef struct child {
+  pid_t pid; // 0: none
+  FILE *output, *errors;
+  double started, patience; // seconds
+  bool killed;
+} child;
+
+typedef struct child_end {
+  bool killed; // by us: patience ran out
+  int exit;    // exit status, or -signal
+  double wall_seconds, cpu_seconds;
+  uint64_t peak_bytes; // of resident memory
+  char *output;        // all of standard output; free() it
+  char *message;       // last line of standard error; free() it
+} child_end;
+
+enum { MAX_ARGUMENTS = 24 };
+
+static double now_seconds(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void close_files(child *c) {
+  if (c->output != NULL) (void)fclose(c->output);
+  if (c->errors != NULL) (void)fclose(c->errors);
+  c->output = c->errors = NULL;
+}
+
+// Only async-signal-safe calls between fork and exec.
+static void become(const child *c, char **argv) {
+  if (dup2(fileno(c->output), STDOUT_FILENO) >= 0 &&
+      dup2(fileno(c->errors), STDERR_FILENO) >= 0)
+    (void)execv("/proc/self/exe", argv);
+  _exit(127);
+}
+
+/// Starts `egraph arguments...` (NULL-terminated). False, with a message on standard
+/// error, when that fails.
+static bool child_start(child *c, const char *const *arguments, double patience_seconds) {
+  char *argv[MAX_ARGUMENTS + 2] = {"egraph"};
+  for (size_t i = 0; i < MAX_ARGUMENTS && arguments[i] != NULL; i++)
+    argv[i + 1] = (char *)(uintptr_t)arguments[i]; // execv reads them only
+  *c = (child){.output = tmpfile(), .errors = tmpfile(), .patience = patience_seconds};
+  if (c->output != NULL && c->errors != NULL) {
+    (void)fflush(NULL);
+    c->started = now_seconds();
+    c->pid = fork();
+    if (c->pid == 0) become(c, argv);
+    if (c->pid > 0) return true;
+  }
+  fprintf(stderr, "egraph: no child process can be started: %s\n", strerror(errno));
+  c->pid = 0;
+  close_files(c);
+  return false;
+}
+
+static char *read_all(FILE *file) {
+  long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+  char *text = malloc(size > 0 ? (size_t)size + 1 : 1);
+  if (text == NULL) return NULL;
+  rewind(file);
+  size_t got = size > 0 ? fread(text, 1, (size_t)size, file) : 0;
+  text[got] = '\0';
+  return text;
+}
+
+static void keep_last_line(char *text) {
+  size_t length = strlen(text);
+  while (length != 0 && text[length - 1] == '\n')
+    text[--length] = '\0';
+  char *line = strrchr(text, '\n');
+  if (line != NULL) memmove(text, line + 1, strlen(line + 1) + 1);
+}
+
+static double seconds_of(struct timeval t) {
+  return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+/// Whether it has ended; then fills `out` and frees the slot. Kills it when its patience
+/// is at an end.
+static bool child_poll(child *c, child_end *out) {
+  int status;
+  struct rusage used;
+  if (!c->killed && now_seconds() - c->started > c->patience) {
+    c->killed = true;
+    (void)kill(c->pid, SIGKILL);
+  }
+  pid_t ended = wait4(c->pid, &status, WNOHANG, &used);
+  if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
+  *out = (child_end){.killed = c->killed, .exit = 127};
+  if (ended > 0) {
+    out->exit = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    out->cpu_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+    out->peak_bytes = (uint64_t)used.ru_maxrss * 1024;
+  }
+  out->wall_seconds = now_seconds() - c->started;
+  out->output = read_all(c->output);
+  out->message = read_all(c->errors);
+  if (out->message != NULL) keep_last_line(out->message);
+  close_files(c);
+  c->pid = 0;
+  return true;
+}
+
+// ---- the table ------------------------------------------------------------------
+
+typedef struct result_table {
+  text_array columns; // "name" first; "status", "cost" and "cpu_seconds" are counted
+  text_array done;    // names of the rows that were there
+  text_array peers;   // name, cost, seconds in turn
+  FILE *file;         // NULL: rows are only counted
+  int write_error;    // errno of the first row that could not be written, or 0
+  // Of all rows, those of earlier runs included.
+  uint32_t optimal, feasible, infeasible, failed;
+  uint32_t worse;    // dearer than the peer
+  uint32_t measured; // in this run
+  double cpu_seconds;
+} result_table;
+
+static size_t find_cell(const text_array *cells, const char *name) {
+  size_t i = 0;
+  while (i < cells->count && strcmp(cells->items[i], name) != 0)
+    i++;
+  return i;
+}
+
+/// Cost (1) or seconds (2) of the peer; "" without one.
+static const char *result_table_peer(const result_table *t, const char *name,
+                                     size_t which) {
+  for (size_t i = 0; i < t->peers.count; i += 3)
+    if (strcmp(t->peers.items[i], name) == 0) return t->peers.items[i + which];
+  return "";
+}
+
+/// Counts a row by its cells.
+static void count_row(result_table *t, const text_array *cells) {
+  const text_array *header = &t->columns;
+  const char *status = cells->items[find_cell(header, "status")];
+  const char *cost = cells->items[find_cell(header, "cost")];
+  const char *peer = result_table_peer(t, cells->items[find_cell(header, "name")], 1);
+  t->optimal += strcmp(status, "optimal") == 0;
+  t->feasible += strcmp(status, "feasible") == 0;
+  t->infeasible += strcmp(status, "infeasible") == 0;
+  t->failed += strcmp(status, "failed") == 0 || strcmp(status, "killed") == 0 ||
+               strcmp(status, "crashed") == 0;
+  t->cpu_seconds += strtod(cells->items[find_cell(header, "cpu_seconds")], NULL);
+  if (*cost == '\0' || *peer == '\0') return;
+  double own = strtod(cost, NULL), other = strtod(peer, NULL);
+  t->worse += own > other + 1e-6 * fabs(other);
+}
+
+static bool is_header(const result_table *t, const text_array *cells) {
+  if (cells->count != t->columns.count) return false;
+  for (size_t i = 0; i < cells->count; i++)
+    if (strcmp(cells->items[i], t->columns.items[i]) != 0) return false;
+  return true;
+}
+
+static void write_cells(result_table *t, const text_array *cells) {
+  if (t->file == NULL) return;
+  for (size_t i = 0; i < cells->count; i++)
+    csv_write(t->file, i == 0, cells->items[i]);
+  (void)fputc('\n', t->file);
+  if (fflush(t->file) != 0 && t->write_error == 0) t->write_error = errno;
+}
+
+/// Names of the rows that are there; what follows the last whole row is cut off.
+static bool read_rows(result_table *t, const char *path) {
+  text_array cells = {NULL, 0, 0};
+  bool complete = true, fine = true;
+  long whole = 0;
+  rewind(t->file);
+  for (size_t row = 0; csv_read(t->file, &cells, &complete) && complete; row++) {
+    fine = fine && (row == 0 ? is_header(t, &cells) : cells.count == t->columns.count);
+    if (row != 0 && fine) {
+      text_array_add(&t->done, cells.items[0], strlen(cells.items[0]));
+      count_row(t, &cells);
+    }
+    whole = ftell(t->file);
+  }
+  fine = fine && (whole != 0 || cells.count == 0);
+  text_array_free(&cells);
+  if (!fine)
+    fprintf(stderr, "egraph: %s: no table of this command; choose another --output\n",
+            path);
+  return fine && fseek(t->file, whole, SEEK_SET) == 0 &&
+         ftruncate(fileno(t->file), whole) == 0;
+}
+
+// A device or a pipe has no rows to go on from, and its reading may never end.
+static bool has_rows(FILE *file) {
+  struct stat found;
+  return fstat(fileno(file), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+/// Opens or creates `path`; what follows its last whole row is cut off. NULL: standard
+/// output, or nowhere when `quiet`. `columns` must be filled. False, with a message, when
+/// it cannot be opened or holds something else.
+static bool result_table_open(result_table *t, const char *path, bool quiet) {
+  if (path == NULL) {
+    t->file = quiet ? NULL : stdout;
+    write_cells(t, &t->columns);
+    return true;
+  }
+  t->file = fopen(path, "a+");
+  if (t->file == NULL) {
+    fprintf(stderr, "egraph: %s: %s\n", path, strerror(errno));
+    return false;
+  }
+  bool resumes = has_rows(t->file);
+  if (resumes && !read_rows(t, path)) return false;
+  if (!resumes || ftell(t->file) == 0) write_cells(t, &t->columns);
+  return true;
+}
+
+/// Reads name, cost and seconds (optional) of every row of another table. Before
+/// result_table_open, so that its rows are compared too.
+static bool result_table_read_peer(result_table *t, const char *path) {
+  FILE *file = fopen(path, "r");
+  if (file == NULL) {
+    fprintf(stderr, "egraph: %s: %s\n", path, strerror(errno));
+    return false;
+  }
+  text_array cells = {NULL, 0, 0};
+  bool complete, any = csv_read(file, &cells, &complete);
+  size_t name = find_cell(&cells, "name"), cost = find_cell(&cells, "cost"),
+         seconds = find_cell(&cells, "seconds");
+  bool fine = any && name < cells.count && cost < cells.count;
+  while (fine && csv_read(file, &cells, &complete))
+    for (int i = 0; i < 3; i++) {
+      size_t at = i == 0 ? name : i == 1 ? cost : seconds;
+      const char *text = at < cells.count ? cells.items[at] : "";
+      text_array_add(&t->peers, text, strlen(text));
+    }
+  if (!fine)
+    fprintf(stderr, "egraph: %s: the first row has no columns \"name\" and \"cost\"\n",
+            path);
+  text_array_free(&cells);
+  (void)fclose(file);
+  return fine;
+}
+
+static bool result_table_has(const result_table *t, const char *name) {
+  return text_array_has(&t->done, name);
+}
+
+/// Writes and counts a row of as many cells as there are columns.
+static void result_table_add(result_table *t, const text_array *cells) {
+  write_cells(t, cells);
+  t->measured++;
+  count_row(t, cells);
+}
+
+/// Frees everything; false, with errno set, when some row could not be written.
+static bool result_table_close(result_table *t) {
+  text_array_free(&t->peers);
+  text_array_free(&t->done);
+  text_array_free(&t->columns);
+  FILE *file = t->file;
+  t->file = NULL;
+  if (file == NULL || file == stdout) return true; // main looks after that one
+  if (fclose(file) != 0 && t->write_error == 0) t->write_error = errno;
+  errno = t->write_error;
+  return t->write_error == 0;
+}
 
 enum { MAX_JOBS = 256, MAX_PATH_BYTES = 4096, MAX_CELL = MAX_PATH_BYTES };
 

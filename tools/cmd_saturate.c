@@ -2,19 +2,151 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "include/egraph.h"
+#include "tools/arguments.h"
+#include "tools/console.h"
 #include "tools/csv.h"
-#include "tools/explanations.h"
 #include "tools/planning.h"
 #include "tools/term_lines.h"
-#include "tools/terms_file.h"
 #include "tools/text_file.h"
+
+// ---- why two terms are equal ----------------------------------------------------
+
+// The steps are printed as they are reported; how many there are is known only at the
+// end, and written there.
+
+/// Where the first term of a text ends: it is the first blank outside brackets.
+static const char *end_of_term(const char *text) {
+  size_t depth = 0;
+  for (; *text != '\0'; text++) {
+    if (*text == '(') depth++;
+    if (*text == ')' && depth > 0) depth--;
+    if (depth == 0 && (*text == ' ' || *text == '\t')) break;
+  }
+  return text;
+}
+
+typedef struct question {
+  char *from; // owned
+  const char *to;
+} question;
+
+static int read_question(const char *text, question *out) {
+  text += strspn(text, " \t");
+  const char *end = end_of_term(text), *to = end + strspn(end, " \t");
+  if (*to == '\0') {
+    fprintf(stderr,
+            "egraph: --explain wants two terms, \"(+ a b) (+ b a)\"; got \"%s\"\n", text);
+    return EXIT_USAGE;
+  }
+  size_t length = (size_t)(end - text);
+  out->from = malloc(length + 1);
+  if (out->from == NULL) return EXIT_FAILED;
+  memcpy(out->from, text, length);
+  out->from[length] = '\0';
+  out->to = to;
+  return EXIT_DONE;
+}
+
+static int explain(egraph_terms *terms, const question *q,
+                   bool (*report)(void *, const egraph_terms_step *),
+                   uint64_t *out_count) {
+  egraph_status status =
+      egraph_terms_explain(terms, q->from, q->to, report, NULL, out_count);
+  return status == EGRAPH_OK ? EXIT_DONE : report_failure(status);
+}
+
+static const char *shown(const char *term) {
+  return term != NULL ? term : "(a term too large to write)";
+}
+
+static bool print_step(void *user, const egraph_terms_step *step) {
+  (void)user;
+  printf("  %s%s", step->rule != NULL ? step->rule : "united",
+         step->backward ? ", backward" : "");
+  for (uint32_t i = 0; i < step->depth; i++)
+    printf("%s%" PRIu32, i == 0 ? ", at " : ".", step->position[i]);
+  printf("\n    %s\n", shown(step->after));
+  return false;
+}
+
+static int print_answer(egraph_terms *terms, const question *q) {
+  uint64_t count;
+  printf("\nexplain     %s = %s\n    %s\n", q->from, q->to, q->from);
+  int outcome = explain(terms, q, print_step, &count);
+  if (outcome == EXIT_DONE) printf("steps       %" PRIu64 "\n", count);
+  return outcome;
+}
+
+static bool write_step(void *user, const egraph_terms_step *step) {
+  (void)user;
+  json_open(NULL, '{');
+  if (step->rule != NULL) json_text("rule", step->rule);
+  json_bool("backward", step->backward);
+  json_open("position", '[');
+  for (uint32_t i = 0; i < step->depth; i++)
+    json_int(NULL, step->position[i]);
+  json_close(']');
+  if (step->after != NULL) json_text("term", step->after);
+  json_close('}');
+  return false;
+}
+
+static int write_answer(egraph_terms *terms, const question *q) {
+  json_open(NULL, '{');
+  json_text("from", q->from);
+  json_text("to", q->to);
+  json_open("steps", '[');
+  int outcome = explain(terms, q, write_step, NULL);
+  json_close(']');
+  json_close('}');
+  return outcome;
+}
+
+static int answer_all(egraph_terms *terms, const text_list *questions,
+                      int (*answer)(egraph_terms *, const question *)) {
+  int outcome = EXIT_DONE;
+  for (size_t i = 0; i < questions->count && outcome == EXIT_DONE; i++) {
+    question q = {.from = NULL};
+    outcome = read_question(questions->items[i], &q);
+    if (outcome == EXIT_DONE) outcome = answer(terms, &q);
+    free(q.from);
+  }
+  return outcome;
+}
+
+static int no_answer(egraph_terms *terms, const question *q) {
+  (void)terms;
+  (void)q;
+  return EXIT_DONE;
+}
+
+/// Whether each question has two terms: an exit status, like all results below.
+static int explanations_check(const text_list *questions) {
+  return answer_all(NULL, questions, no_answer);
+}
+
+/// Prints the steps for each question, a text of two terms: "(+ a b) (+ b a)". Complaints
+/// go to standard error.
+static int explanations_print(egraph_terms *terms, const text_list *questions) {
+  return answer_all(terms, questions, print_answer);
+}
+
+/// The same as a list of the JSON object that is open.
+static int explanations_print_json(egraph_terms *terms, const text_list *questions) {
+  json_open("explanations", '[');
+  int outcome = answer_all(terms, questions, write_answer);
+  json_close(']');
+  return outcome;
+}
 
 #define USAGE "RULES [TERMS...] [options]"
 
-enum { MAX_ITERATIONS_SHOWN = 1000 };
+enum { MAX_ITERATIONS_SHOWN = 1000, GZIP_FIRST = 0x1f };
 
 typedef struct saturate_flags {
   egraph_terms_options options;
@@ -29,7 +161,7 @@ typedef struct saturation {
   egraph_terms *terms;
   text_array texts; // start terms
   egraph_class *roots;
-  size_t room;
+  size_t root_count, room;
   egraph_terms_report report;
   egraph_terms_iteration rows[MAX_ITERATIONS_SHOWN];
   uint32_t row_count;
@@ -37,9 +169,9 @@ typedef struct saturation {
 
 // ---- input -----------------------------------------------------------------------
 
-static void add_root(void *user, const char *term, egraph_class root) {
+static void add_bare_root(void *user, egraph_class root) {
   saturation *s = user;
-  if (s->texts.count == s->room) {
+  if (s->root_count == s->room) {
     s->room = 2 * s->room + 8;
     egraph_class *grown = realloc(s->roots, s->room * sizeof *grown);
     if (grown == NULL) {
@@ -48,16 +180,57 @@ static void add_root(void *user, const char *term, egraph_class root) {
     }
     s->roots = grown;
   }
-  s->roots[s->texts.count] = root;
+  s->roots[s->root_count++] = root;
+}
+
+static void add_root(void *user, const char *term, egraph_class root) {
+  saturation *s = user;
+  add_bare_root(s, root);
   text_array_add(&s->texts, term, strcspn(term, "\r"));
 }
 
+/// JSON begins with a bracket, perhaps behind blanks, or is gzip. Everything else, a file
+/// that cannot be read too, is left to the reader of binary files, which says what is
+/// wrong.
+static bool is_json(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (file == NULL) return false;
+  int byte;
+  do
+    byte = fgetc(file);
+  while (byte > 0 && strchr(" \t\r\n", byte) != NULL);
+  (void)fclose(file);
+  return byte == '{' || byte == '[' || byte == GZIP_FIRST;
+}
+
+/// The smallest term of a start term; NULL when it is too large to write.
+static egraph_status smallest(const saturation *s, size_t index, char **out,
+                              uint64_t *out_size) {
+  *out = NULL;
+  egraph_status status =
+      egraph_terms_smallest(NULL, s->terms, s->roots[index], out, out_size);
+  return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
+}
+
+/// An e-graph with rules, as --save writes it, or egraph-serialize JSON, whose roots
+/// become start terms.
+static egraph_status load(saturation *s) {
+  const char *path = s->flags->load_file;
+  if (!is_json(path)) return egraph_terms_load(NULL, path, &s->terms);
+  egraph_status status = egraph_terms_load_json(NULL, path, add_bare_root, s, &s->terms);
+  for (size_t i = 0; status == EGRAPH_OK && i < s->root_count; i++) {
+    char *text;
+    status = smallest(s, i, &text, NULL);
+    if (status == EGRAPH_OK) text_array_add(&s->texts, shown(text), strlen(shown(text)));
+    egraph_string_free(NULL, text);
+  }
+  return status;
+}
+
 static egraph_status start(saturation *s) {
-  const saturate_flags *flags = s->flags;
-  if (flags->load_file != NULL)
-    return terms_file_load(flags->load_file, add_root, s, &s->terms);
+  if (s->flags->load_file != NULL) return load(s);
   egraph_status status = egraph_terms_create(NULL, &s->terms);
-  if (status == EGRAPH_OK && flags->questions.count != 0)
+  if (status == EGRAPH_OK && s->flags->questions.count != 0)
     status = egraph_terms_keep_explanations(s->terms);
   return status;
 }
@@ -159,15 +332,6 @@ static void print_iterations(const saturation *s) {
   }
 }
 
-/// The smallest term of a start term; NULL when it is too large to write.
-static egraph_status smallest(const saturation *s, size_t index, char **out,
-                              uint64_t *out_size) {
-  *out = NULL;
-  egraph_status status =
-      egraph_terms_smallest(NULL, s->terms, s->roots[index], out, out_size);
-  return status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
-}
-
 static int print_text(const saturation *s) {
   const egraph_terms_report *r = &s->report;
   egraph_terms_info info = egraph_terms_info_of(s->terms);
@@ -182,8 +346,7 @@ static int print_text(const saturation *s) {
     uint64_t size;
     status = smallest(s, i, &text, &size);
     if (status == EGRAPH_OK)
-      printf("smallest    %s -> %s\n", s->texts.items[i],
-             text != NULL ? text : "(a term too large to write)");
+      printf("smallest    %s -> %s\n", s->texts.items[i], shown(text));
     egraph_string_free(NULL, text);
   }
   if (status != EGRAPH_OK) return report_failure(status);

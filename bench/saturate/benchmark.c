@@ -38,7 +38,8 @@ bool bench_file_names(const char *folder, text_array *out) {
   return true;
 }
 
-char *bench_file_text(const char *folder, const char *name) {
+/// The text of a file by its name; free() it. NULL when there is none.
+static char *file_text(const char *folder, const char *name) {
   if (folder != NULL) {
     char path[MAX_PATH_BYTES];
     int length = snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -140,7 +141,7 @@ static bool set_raw_by_name(bench_spec *spec, const char *name) {
 
 static bool add_file(const char *folder, const char *name, text_array *names,
                      text_array *texts) {
-  char *text = bench_file_text(folder, name);
+  char *text = file_text(folder, name);
   if (text == NULL) return false;
   text_array_add(names, name, strlen(name));
   text_array_add(texts, text, strlen(text));
@@ -208,7 +209,7 @@ bool bench_spec_read(const char *folder, const char *name, bench_spec *out) {
   bool fine = set_name(out, name);
   if (fine) {
     (void)snprintf(file, sizeof file, "%s.bench", out->name);
-    text = bench_file_text(folder, file);
+    text = file_text(folder, file);
     fine = text != NULL ? read_lines(out, folder, text) : set_raw_by_name(out, name);
   }
   if (!fine && text == NULL)

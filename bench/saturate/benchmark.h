@@ -35,8 +35,6 @@ extern const size_t bench_file_count;
 /// Names of the benchmarks: the files NAME.bench of a folder, sorted, or the built-in
 /// ones. False, with a message, when the folder cannot be read.
 bool bench_file_names(const char *folder, text_array *out);
-/// The text of a file by its name; free() it. NULL when there is none.
-char *bench_file_text(const char *folder, const char *name);
 
 enum { MAX_BENCH_NAME = 64, MAX_BENCH_ROWS = 64 };
 

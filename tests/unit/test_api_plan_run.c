@@ -107,6 +107,9 @@ static void deep_plans_are_trained_as_on_one_device(void **state) {
   for (uint32_t o = 0; o < one.output_count; o++)
     assert_true(egraph_tensor_error(&one.outputs[o], &two.outputs[o]) < 1e-5);
   assert_true(isinf(egraph_tensor_error(&one.outputs[0], &two.outputs[1])));
+  assert_int_equal(egraph_tensor_not_finite(&two.outputs[0]), 0);
+  *(float *)two.outputs[0].data = NAN;
+  assert_int_equal(egraph_tensor_not_finite(&two.outputs[0]), 1);
   training_deinit(&one);
   training_deinit(&two);
   egraph_plan_destroy(plan);
