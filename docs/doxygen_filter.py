@@ -36,7 +36,7 @@ def members(declaration):
     if "(" in declaration or "," not in declaration or not declaration.endswith(";"):
         return [declaration]
     kind, names = re.fullmatch(r"\s*((?:const )?\w+ (?:\*const )?)(.*);", declaration).groups()
-    return [f"  {kind}{name.strip()};" for name in names.split(",")]
+    return [f"  {kind}{re.sub('^[*]const ', '', name.strip())};" for name in names.split(",")]
 
 
 def name_of(declaration):
@@ -51,13 +51,18 @@ while lines:
         continue
     if '#include "egraph_search.def"' in line:
         out += search_members()
+    elif line.startswith("#include \""):
+        continue  # every header is read by itself
     elif re.match(r"\s*//", line):
         text = re.sub(r"^\s*///? ?", "", line)
         comment += [] if text.startswith("--") else ["/// " + plain(text)]
     elif body and line.startswith("}"):
         out += [line]
         comment, shared, body = [], [], False
-    elif body and line.strip():
+    elif not line.strip():
+        out += [""]
+        comment, shared = [], []
+    elif body:
         while not line.partition(" //")[0].rstrip().endswith((";", ",")) and not lines[0].startswith("}"):
             line = line.rstrip() + " " + lines.pop(0).strip()
         code, _, behind = line.partition(" // ")
@@ -68,11 +73,10 @@ while lines:
             out += (comment or [f"/// {name_of(member)}"]) + [member]
         comment = []
     else:
+        line = re.sub(r"EGRAPH_OPTIONS_DEFAULT\(\w+, (\w+)\)", r"EGRAPH_API \1 \1_default(void);", line)
         if re.match(r"EGRAPH_API|#define|typedef .*;", line) and out[-1] != "":
             comment = comment or shared
         shared = comment or shared
-        if not line.strip():
-            comment, shared = [], []
         body = re.match(r"(typedef )?(struct|enum)[^;]*\{$", line) is not None
         out += comment + [line]
         comment = []

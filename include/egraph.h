@@ -212,6 +212,7 @@ typedef struct egraph_load_options {
                      // graph input) becomes a weight; false: it stays an input, and
                      // nothing is computed from it ahead
 } egraph_load_options;
+/// The defaults.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_LOAD_OPTIONS, egraph_load_options)
 
 /// Reads a model: ONNX, or the text form when the name ends in ".egraph" (whose weights
@@ -443,6 +444,7 @@ typedef struct egraph_costs_options {
   bool (*progress)(void *user, uint32_t done, uint32_t total);
   void *user;
 } egraph_costs_options;
+/// The defaults.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_COSTS_OPTIONS, egraph_costs_options)
 
 /// `options` may be NULL: costs are estimated, nothing is stored. Fails with IO, BUSY
@@ -525,6 +527,7 @@ typedef struct egraph_compare_options {
 } egraph_compare_options;
 /// Seed 1.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_COMPARE_OPTIONS, egraph_compare_options)
+/// What two graphs differ in, and how long they take.
 typedef struct egraph_comparison {
   // The largest, over the outputs, of: largest absolute difference over largest absolute
   // value of a's output; infinite where only one is NaN, or infinities differ.

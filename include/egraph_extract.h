@@ -51,6 +51,7 @@ typedef struct egraph_extract_options {
   /// that is there goes before the search.
   const char *certificate;
 } egraph_extract_options;
+/// The defaults.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_EXTRACT_OPTIONS, egraph_extract_options)
 /// Chooses a node for every class that the roots need, acyclic, so that the sum of their
 /// costs is least. Limits are results, not errors. `options` may be NULL: the defaults.
@@ -208,6 +209,7 @@ typedef struct egraph_shard_options {
   bool (*progress)(void *user, int64_t cost, int64_t bound, double seconds);
   void *user;
 } egraph_shard_options;
+/// The defaults.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_SHARD_OPTIONS, egraph_shard_options)
 
 /// A choice of strategies, one for each node.

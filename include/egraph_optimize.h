@@ -51,7 +51,7 @@ typedef struct egraph_training {
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_TRAINING, egraph_training)
 
 #define EGRAPH_OPTION(type, name, initial, low, high, help) type name;
-/// How long to search, and what in. "Of one device" marks what a search for a plan
+/// How long to search, and what in. "One device" marks what a search for a plan
 /// (egraph_optimize) does not read.
 typedef struct egraph_search {
   size_t size; // of this struct; set by its default
@@ -80,6 +80,7 @@ typedef struct egraph_constraints {
   size_t size;             // of this struct; set by its default
   const char *file, *text; // NULL: nothing
 } egraph_constraints;
+/// None.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_CONSTRAINTS, egraph_constraints)
 
 /// Well-known plans to compare with.
@@ -94,6 +95,7 @@ typedef struct egraph_baselines {
   // all
   const char *only;
 } egraph_baselines;
+/// None.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_BASELINES, egraph_baselines)
 
 /// Groups are borrowed during the call; each may be NULL.
@@ -110,10 +112,12 @@ typedef struct egraph_options {
   bool (*progress)(void *user, const char *phase, const char *line);
   void *user;
 } egraph_options;
+/// The defaults: all groups NULL.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_OPTIMIZE_OPTIONS, egraph_options)
 
 // ---- the search -----------------------------------------------------------------
 
+/// What a search found.
 typedef struct egraph_result egraph_result;
 
 /// Finds the cheapest graph that the rules derive from the given one, and how it runs on
@@ -155,6 +159,7 @@ typedef struct egraph_result egraph_result;
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
     const egraph_allocator *alloc, const egraph_graph *graph, const egraph_rules *rules,
     egraph_costs *costs, const egraph_options *options, egraph_result **out);
+/// Frees it; NULL is allowed.
 EGRAPH_API void egraph_result_destroy(egraph_result *result);
 
 /// What costs of operators rest on: how many are given by override_cost, measured on this
@@ -231,6 +236,7 @@ typedef struct egraph_report {
                            // and what would help; NULL
   double prepare_seconds, space_seconds, solve_seconds, certify_seconds;
 } egraph_report;
+/// The figures of a search.
 EGRAPH_API const egraph_report *egraph_result_report(const egraph_result *result);
 /// The optimized graph, borrowed; of a plan the step that it splits (egraph_plan_graph).
 /// NULL: a search for a plan found none, or it was taken.

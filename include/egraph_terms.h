@@ -142,6 +142,7 @@ typedef struct egraph_terms_options {
 /// iterations.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_TERMS_OPTIONS, egraph_terms_options)
 
+/// What saturation reached, and what it took.
 typedef struct egraph_terms_report {
   const char *stop; // why it ended: as egraph_report.stop
   uint32_t iterations, nodes, classes;
