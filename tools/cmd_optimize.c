@@ -133,7 +133,9 @@ static bool demands_fit(file_flags *f) {
 
 // ---- files ------------------------------------------------------------------------
 
-bool can_be_written(const char *path) {
+/// Whether an output file can be written, with a message when it cannot: looks before
+/// minutes are spent; saving reports what goes wrong later.
+static bool can_be_written(const char *path) {
   char folder[MAX_PATH_BYTES];
   const char *slash = strrchr(path, '/');
   size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;

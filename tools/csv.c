@@ -37,7 +37,7 @@ bool text_array_has(const text_array *array, const char *text) {
   return false;
 }
 
-void text_array_clear(text_array *array) {
+static void text_array_clear(text_array *array) {
   for (size_t i = 0; i < array->count; i++)
     free(array->items[i]);
   array->count = 0;

@@ -17,7 +17,6 @@ typedef struct text_array {
 void text_array_add(text_array *array, const char *text, size_t length);
 void text_array_sort(text_array *array);
 bool text_array_has(const text_array *array, const char *text);
-void text_array_clear(text_array *array);
 void text_array_free(text_array *array);
 
 /// Writes one cell, quoted where needed, and a comma before it unless it is the first.

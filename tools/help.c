@@ -100,7 +100,8 @@ static void print_manual(const command *cmd) {
 
 // ---- completion ------------------------------------------------------------------
 
-void print_shell(const char *text, const char *special) {
+/// Prints a text inside single quotes of a shell; a backslash before each of `special`.
+static void print_shell(const char *text, const char *special) {
   for (; *text != '\0'; text++)
     if (*text == '\'')
       printf("'\\''");

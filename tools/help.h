@@ -13,7 +13,5 @@ bool print_help_as(const command *cmd, const char *argument);
 
 /// Prints a text for troff: nothing in it is a request or an escape.
 void print_troff(const char *text);
-/// Prints a text inside single quotes of a shell; a backslash before each of `special`.
-void print_shell(const char *text, const char *special);
 
 #endif

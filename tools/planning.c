@@ -177,7 +177,8 @@ static void note_repeated(const egraph_rules *rules, uint32_t first) {
   }
 }
 
-egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
+/// The rules that the flags name; destroy *out whatever it returns (NULL is possible).
+static egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
   *out = NULL;
   egraph_status status = egraph_rules_create(NULL, out);
   if (status == EGRAPH_OK && !flags->no_builtin) status = egraph_rules_add_builtin(*out);
@@ -193,7 +194,8 @@ egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out) {
   return status;
 }
 
-egraph_math rule_flags_math(const rule_flags *flags) {
+/// The class of rules that --math names.
+static egraph_math rule_flags_math(const rule_flags *flags) {
   egraph_math math = EGRAPH_MATH_ASSOCIATIVE;
   if (flags->math != NULL) (void)egraph_math_find(flags->math, &math); // a choice
   return math;
@@ -212,7 +214,8 @@ static egraph_status open_costs(const cost_flags *flags, const char *database,
   return egraph_costs_create(NULL, &options, out);
 }
 
-bool is_this_host(const char *machine) {
+/// Whether a target is this host. NULL is.
+static bool is_this_host(const char *machine) {
   return machine == NULL || strcmp(machine, "host") == 0 ||
          strncmp(machine, "host*", 5) == 0;
 }
@@ -359,7 +362,7 @@ egraph_status optimize_run(const optimize_flags *flags, const char *model,
   return status == EGRAPH_OK ? optimize_search(flags, out) : status;
 }
 
-void optimize_close(optimize_session *session) {
+static void optimize_close(optimize_session *session) {
   egraph_result_destroy(session->result);
   egraph_costs_destroy(session->costs);
   egraph_rules_destroy(session->rules);

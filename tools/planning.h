@@ -68,12 +68,6 @@ typedef struct optimize_session {
   egraph_training training; // of a training step
 } optimize_session;
 
-/// The rules that the flags name; destroy *out whatever it returns (NULL is possible).
-egraph_status rule_flags_load(const rule_flags *flags, egraph_rules **out);
-
-/// The class of rules that --math names.
-egraph_math rule_flags_math(const rule_flags *flags);
-
 void optimize_flags_init(optimize_flags *flags);
 /// The flags of rules, costs, the search and the output, which every command has that
 /// optimizes.
@@ -84,24 +78,19 @@ bool is_graph_text(const char *path);
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out);
 /// Whether a plan is searched, and not a graph for one device of this host.
 bool optimize_flags_plan(const optimize_flags *flags);
-/// Loads the model, rules and database. optimize_close must follow whatever it returns.
+/// Loads the model, rules and database. optimize_finish must follow whatever it returns.
 egraph_status optimize_load(const optimize_flags *flags, const char *model,
                             optimize_session *out);
 /// Optimizes what was loaded.
 egraph_status optimize_search(const optimize_flags *flags, optimize_session *session);
-/// Both. optimize_close must follow whatever it returns.
+/// Both. optimize_finish must follow whatever it returns.
 egraph_status optimize_run(const optimize_flags *flags, const char *model,
                            optimize_session *out);
-void optimize_close(optimize_session *session);
 /// Closes, and gives the exit status of a command that ended so.
 int optimize_finish(optimize_session *session, egraph_status status);
 
 /// Shows the progress of egraph_optimize; true: the user wants to stop.
 bool show_search_progress(void *user, const char *phase, const char *line);
-
-/// Whether an output file can be written, with a message when it cannot: looks before
-/// minutes are spent; saving reports what goes wrong later.
-bool can_be_written(const char *path);
 
 /// Path of the profile database when --db is not given: below the user's cache folder
 /// (created). NULL when there is none; the database is then in memory.
@@ -111,8 +100,6 @@ const char *default_database(void);
 /// file of its plugin where EGRAPH_CUDA_PLUGIN or EGRAPH_NCCL_PLUGIN names one.
 const char *with_plugin(const char *name);
 
-/// Whether a target is this host. NULL is.
-bool is_this_host(const char *machine);
 /// The costs of plans for a machine: of this host measured, unless that is not wanted,
 /// and kept in the profile database; of others what the database that is named has. *out
 /// NULL: the machine's figures.
