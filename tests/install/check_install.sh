@@ -47,6 +47,12 @@ awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$here/../../README.md" "$h
 "$compiler" -std=c17 -Wall -Wextra -Wpedantic -Werror "$scratch/readme.c" -o "$scratch/readme" \
   $(pkg-config --cflags --libs egraph)
 
+# Manual pages and completion are as the command prints them.
+for file in man/man1/egraph.1 man/man1/egraph-bench-saturate.1 bash-completion/completions/egraph zsh/site-functions/_egraph; do
+  [ -s "$prefix/share/$file" ] || { echo "share/$file is not installed"; exit 1; }
+done
+"$prefix/bin/egraph" help --man plan | cmp - "$prefix/share/man/man1/egraph-plan.1"
+
 [ "$("$prefix/bin/egraph" --version)" = "egraph $version" ] || { echo "egraph --version"; exit 1; }
 
 # Programs ask for what the package promises: 0.1 as long as minor versions may break them.
