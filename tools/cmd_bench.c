@@ -43,12 +43,6 @@ typedef struct child_end {
 
 enum { MAX_ARGUMENTS = 24 };
 
-static double now_seconds(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void close_files(child *c) {
   if (c->output != NULL) (void)fclose(c->output);
   if (c->errors != NULL) (void)fclose(c->errors);

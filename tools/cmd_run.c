@@ -1,11 +1,9 @@
 // egraph run: executes a graph, times its steps, or compares two graphs.
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tools/planning.h"
 #include "tools/run_ranks.h"
@@ -117,16 +115,12 @@ static egraph_status make_tensors(run_state *state, const run_flags *flags,
 
 static egraph_status time_runs(run_state *state, uint64_t repeats) {
   for (uint64_t r = 0; r <= repeats; r++) {
-    struct timespec start, end;
-    (void)timespec_get(&start, TIME_UTC);
+    double start = now_seconds();
     egraph_status status =
         egraph_session_run(state->session, state->inputs, state->info.inputs,
                            state->outputs, state->info.outputs);
-    (void)timespec_get(&end, TIME_UTC);
     if (status != EGRAPH_OK) return status;
-    if (r != 0)
-      state->seconds[r - 1] = (double)(end.tv_sec - start.tv_sec) +
-                              1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    if (r != 0) state->seconds[r - 1] = now_seconds() - start;
   }
   return EGRAPH_OK;
 }

@@ -24,7 +24,7 @@ static bool line_shown;
 static double last_drawn;
 static volatile sig_atomic_t interrupt_seen;
 
-static double now_seconds(void) {
+double now_seconds(void) {
   struct timespec now;
   (void)clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;

@@ -14,6 +14,9 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 /// Prints the library's last error; returns EXIT_FAILED.
 int report_failure(egraph_status status);
 
+/// A clock that only goes forwards.
+double now_seconds(void);
+
 /// One line that is redrawn on a terminal, at most ten times a second; nothing elsewhere.
 /// Also reports whether Ctrl-C was pressed since install_interrupt: callers then stop
 /// with what they have.

@@ -362,7 +362,7 @@ egraph_status optimize_run(const optimize_flags *flags, const char *model,
   return status == EGRAPH_OK ? optimize_search(flags, out) : status;
 }
 
-static void optimize_close(optimize_session *session) {
+void optimize_close(optimize_session *session) {
   egraph_result_destroy(session->result);
   egraph_costs_destroy(session->costs);
   egraph_rules_destroy(session->rules);

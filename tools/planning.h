@@ -78,14 +78,15 @@ bool is_graph_text(const char *path);
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out);
 /// Whether a plan is searched, and not a graph for one device of this host.
 bool optimize_flags_plan(const optimize_flags *flags);
-/// Loads the model, rules and database. optimize_finish must follow whatever it returns.
+/// Loads the model, rules and database. optimize_close must follow whatever it returns.
 egraph_status optimize_load(const optimize_flags *flags, const char *model,
                             optimize_session *out);
 /// Optimizes what was loaded.
 egraph_status optimize_search(const optimize_flags *flags, optimize_session *session);
-/// Both. optimize_finish must follow whatever it returns.
+/// Both. optimize_close must follow whatever it returns.
 egraph_status optimize_run(const optimize_flags *flags, const char *model,
                            optimize_session *out);
+void optimize_close(optimize_session *session);
 /// Closes, and gives the exit status of a command that ended so.
 int optimize_finish(optimize_session *session, egraph_status status);
 

@@ -1,11 +1,9 @@
 // Steps of training are checked one by one, as they are run; a forward graph once, after
 // the run.
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
@@ -53,21 +51,15 @@ bool rank_run_check_step(rank_run *r, uint32_t step) {
 
 // ---- a forward graph ------------------------------------------------------------
 
-static double now(void) {
-  struct timespec time;
-  (void)timespec_get(&time, TIME_UTC);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static egraph_status run_alone(rank_run *r, egraph_session *session,
                                const egraph_tensor *outputs) {
   double allowed = tensor_tolerance(r->graph);
   for (size_t step = 0; step < r->step_count; step++) {
-    double start = now();
+    double start = now_seconds();
     egraph_status status =
         egraph_session_run(session, r->inputs, r->input_count, outputs, r->output_count);
     if (status != EGRAPH_OK) return status;
-    r->alone[step] = now() - start;
+    r->alone[step] = now_seconds() - start;
   }
   for (uint32_t o = 0; o < r->output_count; o++) {
     double error = egraph_tensor_error(&outputs[o], &r->outputs[o]);
