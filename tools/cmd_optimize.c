@@ -46,7 +46,7 @@ static void add_step_flags(command *cmd, optimize_flags *o) {
            "loss of the first output: softmax-cross-entropy (the default), "
            "softmax-cross-entropy-of-probabilities, mean-squared-error");
   add_uint(cmd, "--micro-batches N", &o->micro_batches, 1, 1 << 20,
-           "micro-batches of a step, each of the model's batch (default 1)");
+           "micro-batches in a step, each the model's batch (default 1)");
   add_real(cmd, "--clip X", &o->training.clip_norm, 0, 1e30,
            "largest norm of all gradients (default 0: no limit)");
   add_switch(cmd, "--bf16", &o->training.mixed_precision,
@@ -80,7 +80,7 @@ static void add_comparison_flags(command *cmd, optimize_flags *o) {
            "idle, data-parallel, zero-1, zero-2, zero-3, tensor or any: "
            "node=idle,gpu=zero-1");
   add_switch(cmd, "--no-fold", &o->search.no_fold,
-             "choose for each of repeated blocks, not once for all in the middle");
+             "choose for each repeated block, not once for the middle ones");
   add_switch(cmd, "--algebra-first", &o->search.algebra_first,
              "choose the graph for one device first, and split that one");
 }
@@ -93,7 +93,7 @@ static void add_file_flags(command *cmd, file_flags *f) {
            "write a proof of a plan's cost and bound, for check_certificate");
   add_switch(cmd, "--text", &f->text, "print every step of a plan, too");
   add_switch(cmd, "--unity", &f->unity,
-             "print them with Partition, Combine, Replicate, Reduce as exchanges");
+             "print them, with Partition, Combine, Replicate, Reduce");
 }
 
 static bool training_fits(const optimize_flags *f) {

@@ -29,12 +29,12 @@ void add_load_flags(command *cmd, load_flags *flags) {
   add_switch(cmd, "--fix-defaults", &flags->fix_defaults,
              "make inputs with a default value weights of that value");
   add_switch(cmd, "--draw-weights", &flags->draw_weights,
-             "draw random weights where the file of their data does not exist");
+             "draw random weights where the file of their data is missing");
 }
 
 void add_training_flags(command *cmd, training_flags *flags) {
   add_list(cmd, "--freeze PATTERN", &flags->freeze,
-           "do not train these weights; * stands for any characters (repeatable)");
+           "do not train these weights; * is any characters (repeatable)");
   add_list(cmd, "--train-only PATTERN", &flags->train_only,
            "train these parameters only; a name without * whatever it looks like "
            "(repeatable)");
