@@ -59,7 +59,7 @@ static void become(const child *c, char **argv) {
 
 /// Starts `egraph arguments...` (NULL-terminated). False, with a message on standard
 /// error, when that fails.
-static bool child_start(child *c, const char *const *arguments, double patience_seconds) {
+static bool start_child(child *c, const char *const *arguments, double patience_seconds) {
   char *argv[MAX_ARGUMENTS + 2] = {"egraph"};
   for (size_t i = 0; i < MAX_ARGUMENTS && arguments[i] != NULL; i++)
     argv[i + 1] = (char *)(uintptr_t)arguments[i]; // execv reads them only
@@ -101,7 +101,7 @@ static double seconds_of(struct timeval t) {
 
 /// Whether it has ended; then fills `out` and frees the slot. Kills it when its patience
 /// is at an end.
-static bool child_poll(child *c, child_end *out) {
+static bool poll_child(child *c, child_end *out) {
   int status;
   struct rusage used;
   if (!c->killed && now_seconds() - c->started > c->patience) {
@@ -148,8 +148,7 @@ static size_t find_cell(const text_array *cells, const char *name) {
 }
 
 /// Cost (1) or seconds (2) of the peer; "" without one.
-static const char *result_table_peer(const result_table *t, const char *name,
-                                     size_t which) {
+static const char *peer_cell(const result_table *t, const char *name, size_t which) {
   for (size_t i = 0; i < t->peers.count; i += 3)
     if (strcmp(t->peers.items[i], name) == 0) return t->peers.items[i + which];
   return "";
@@ -160,7 +159,7 @@ static void count_row(result_table *t, const text_array *cells) {
   const text_array *header = &t->columns;
   const char *status = cells->items[find_cell(header, "status")];
   const char *cost = cells->items[find_cell(header, "cost")];
-  const char *peer = result_table_peer(t, cells->items[find_cell(header, "name")], 1);
+  const char *peer = peer_cell(t, cells->items[find_cell(header, "name")], 1);
   t->optimal += strcmp(status, "optimal") == 0;
   t->feasible += strcmp(status, "feasible") == 0;
   t->infeasible += strcmp(status, "infeasible") == 0;
@@ -219,7 +218,7 @@ static bool has_rows(FILE *file) {
 /// Opens or creates `path`; what follows its last whole row is cut off. NULL: standard
 /// output, or nowhere when `quiet`. `columns` must be filled. False, with a message, when
 /// it cannot be opened or holds something else.
-static bool result_table_open(result_table *t, const char *path, bool quiet) {
+static bool open_table(result_table *t, const char *path, bool quiet) {
   if (path == NULL) {
     t->file = quiet ? NULL : stdout;
     write_cells(t, &t->columns);
@@ -237,8 +236,8 @@ static bool result_table_open(result_table *t, const char *path, bool quiet) {
 }
 
 /// Reads name, cost and seconds (optional) of every row of another table. Before
-/// result_table_open, so that its rows are compared too.
-static bool result_table_read_peer(result_table *t, const char *path) {
+/// open_table, so that its rows are compared too.
+static bool read_peers(result_table *t, const char *path) {
   FILE *file = fopen(path, "r");
   if (file == NULL) {
     fprintf(stderr, "egraph: %s: %s\n", path, strerror(errno));
@@ -263,19 +262,15 @@ static bool result_table_read_peer(result_table *t, const char *path) {
   return fine;
 }
 
-static bool result_table_has(const result_table *t, const char *name) {
-  return text_array_has(&t->done, name);
-}
-
 /// Writes and counts a row of as many cells as there are columns.
-static void result_table_add(result_table *t, const text_array *cells) {
+static void add_row(result_table *t, const text_array *cells) {
   write_cells(t, cells);
   t->measured++;
   count_row(t, cells);
 }
 
 /// Frees everything; false, with errno set, when some row could not be written.
-static bool result_table_close(result_table *t) {
+static bool close_table(result_table *t) {
   text_array_free(&t->peers);
   text_array_free(&t->done);
   text_array_free(&t->columns);
@@ -428,8 +423,8 @@ static void fill_cell(const bench *b, const job *j, const child_end *end,
   if (strcmp(column, "name") == 0) text = name;
   if (strcmp(column, "kind") == 0) text = j->is_shard ? "shard" : "extract";
   if (strcmp(column, "status") == 0) text = status_of(end, cell);
-  if (strcmp(column, "peer_cost") == 0) text = result_table_peer(&b->table, name, 1);
-  if (strcmp(column, "peer_seconds") == 0) text = result_table_peer(&b->table, name, 2);
+  if (strcmp(column, "peer_cost") == 0) text = peer_cell(&b->table, name, 1);
+  if (strcmp(column, "peer_seconds") == 0) text = peer_cell(&b->table, name, 2);
   if (strcmp(column, "message") == 0) text = end->message != NULL ? end->message : "";
   if (text == cell) return;
   if (text != NULL)
@@ -453,7 +448,7 @@ static void write_row(bench *b, const job *j, const child_end *end) {
     fill_cell(b, j, end, COLUMN_NAMES[i], cell);
     text_array_add(&cells, cell, strlen(cell));
   }
-  result_table_add(&b->table, &cells);
+  add_row(&b->table, &cells);
   text_array_free(&cells);
 }
 
@@ -469,7 +464,7 @@ static bool start(bench *b, job *j, const char *path, bool is_shard) {
   double patience = 2 * b->flags->time_limit + 60;
   j->path = path;
   j->is_shard = is_shard;
-  return child_start(&j->process, is_shard ? shard : extract, patience);
+  return start_child(&j->process, is_shard ? shard : extract, patience);
 }
 
 /// False when a process cannot be started.
@@ -505,7 +500,7 @@ static bool fill_slot(bench *b, job *j, size_t *inout_next) {
     const char *path = b->paths.items[(*inout_next)++];
     char name[MAX_PATH_BYTES];
     name_of(b, path, name);
-    if (result_table_has(&b->table, name)) {
+    if (text_array_has(&b->table.done, name)) {
       b->finished++;
       continue;
     }
@@ -528,7 +523,7 @@ static bool run_all(bench *b) {
     for (size_t i = 0; fine && i < b->flags->jobs; i++) {
       job *j = &b->jobs[i];
       child_end end;
-      if (j->path != NULL && child_poll(&j->process, &end)) fine = finish(b, j, &end);
+      if (j->path != NULL && poll_child(&j->process, &end)) fine = finish(b, j, &end);
       if (fine && j->path == NULL) fine = fill_slot(b, j, &next);
     }
     if (fine && b->running != 0) pause_briefly();
@@ -571,10 +566,10 @@ static int run_bench(const bench_flags *flags) {
     text_array_add(&b->table.columns, COLUMN_NAMES[i], strlen(COLUMN_NAMES[i]));
   install_interrupt();
   bool fine = find_instances(b) &&
-              (flags->peer == NULL || result_table_read_peer(&b->table, flags->peer)) &&
-              result_table_open(&b->table, flags->output, flags->json) && run_all(b);
+              (flags->peer == NULL || read_peers(&b->table, flags->peer)) &&
+              open_table(&b->table, flags->output, flags->json) && run_all(b);
   if (fine) print_summary(b);
-  if (!result_table_close(&b->table)) {
+  if (!close_table(&b->table)) {
     fprintf(stderr, "egraph: %s: %s\n", flags->output, strerror(errno));
     fine = false;
   }

@@ -126,18 +126,18 @@ static int no_answer(egraph_terms *terms, const question *q) {
 }
 
 /// Whether each question has two terms: an exit status, like all results below.
-static int explanations_check(const text_list *questions) {
+static int check_questions(const text_list *questions) {
   return answer_all(NULL, questions, no_answer);
 }
 
 /// Prints the steps for each question, a text of two terms: "(+ a b) (+ b a)". Complaints
 /// go to standard error.
-static int explanations_print(egraph_terms *terms, const text_list *questions) {
+static int print_answers(egraph_terms *terms, const text_list *questions) {
   return answer_all(terms, questions, print_answer);
 }
 
 /// The same as a list of the JSON object that is open.
-static int explanations_print_json(egraph_terms *terms, const text_list *questions) {
+static int print_answers_json(egraph_terms *terms, const text_list *questions) {
   json_open("explanations", '[');
   int outcome = answer_all(terms, questions, write_answer);
   json_close(']');
@@ -352,7 +352,7 @@ static int print_text(const saturation *s) {
   if (status != EGRAPH_OK) return report_failure(status);
   print_rules(s);
   if (s->flags->statistics) print_iterations(s);
-  return explanations_print(s->terms, &s->flags->questions);
+  return print_answers(s->terms, &s->flags->questions);
 }
 
 static void json_rules(const saturation *s) {
@@ -421,7 +421,7 @@ static int print_json(const saturation *s) {
   json_iterations(s);
   int outcome = EXIT_DONE;
   if (s->flags->questions.count != 0)
-    outcome = explanations_print_json(s->terms, &s->flags->questions);
+    outcome = print_answers_json(s->terms, &s->flags->questions);
   json_end();
   return status != EGRAPH_OK ? report_failure(status) : outcome;
 }
@@ -491,7 +491,7 @@ static int check_flags(const saturate_flags *flags, const positional *files) {
     wrong = "a file is missing; usage: egraph saturate " USAGE;
   else if (flags->load_file != NULL && flags->questions.count != 0)
     wrong = "--explain knows nothing of a loaded e-graph; start from terms instead";
-  if (wrong == NULL) return explanations_check(&flags->questions);
+  if (wrong == NULL) return check_questions(&flags->questions);
   fprintf(stderr, "egraph: %s\n", wrong);
   return EXIT_USAGE;
 }

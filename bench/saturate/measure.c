@@ -85,7 +85,7 @@ static egraph_status add_cell(nasrnn *n, uint32_t number) {
 
 /// NASRNN as in Tensat, unrolled: per cell 8 combinations of input and state with fresh
 /// weights, joined by activations, sums and products. Its text would be exponential.
-static egraph_status start_nasrnn(egraph_terms *terms, uint32_t cells) {
+static egraph_status add_nasrnn(egraph_terms *terms, uint32_t cells) {
   nasrnn n = {.terms = terms};
   TRY(add(terms, "0", NULL, 0, &n.zero));
   TRY(add_leaf(terms, "w", ++n.weights, &n.state));
@@ -96,8 +96,7 @@ static egraph_status start_nasrnn(egraph_terms *terms, uint32_t cells) {
 
 // ---- raw structures --------------------------------------------------------------
 
-/// A raw benchmark: `first` and `second` are what the clock counts as apply and rebuild
-/// (multi: only search).
+/// The structure that a raw benchmark works on.
 typedef struct raw_bench {
   raw_kind kind;
   uint32_t size;
@@ -194,8 +193,8 @@ static egraph_status build(egraph_terms *terms, raw_bench *raw) {
 }
 
 /// Builds what is not timed. Free its ids whatever it returns.
-static egraph_status raw_bench_build(egraph_terms *terms, raw_kind kind, uint32_t size,
-                                     raw_bench *out) {
+static egraph_status build_raw(egraph_terms *terms, raw_kind kind, uint32_t size,
+                               raw_bench *out) {
   *out = (raw_bench){.kind = kind, .size = size};
   out->ids = calloc((size_t)size + FIRST_SUMS, sizeof *out->ids);
   if (out->ids == NULL) return EGRAPH_E_MEMORY;
@@ -215,8 +214,8 @@ static egraph_status unite_wide(egraph_terms *terms, const raw_bench *raw) {
 }
 
 /// The timed operations but for the last rebuild; *out_matches is only set by multi.
-static egraph_status raw_bench_run(egraph_terms *terms, raw_bench *raw,
-                                   uint64_t *out_matches) {
+static egraph_status operate_raw(egraph_terms *terms, raw_bench *raw,
+                                 uint64_t *out_matches) {
   switch (raw->kind) {
   case RAW_ADD:
   case RAW_HIT: return add_sums(terms, raw);
@@ -307,7 +306,7 @@ static egraph_status prepare_terms(egraph_terms *terms, const bench_spec *spec,
   for (size_t i = 0; i < spec->terms.count; i++)
     TRY(term_lines_add(terms, spec->term_names.items[i], spec->terms.items[i], NULL,
                        NULL));
-  return spec->cells != 0 ? start_nasrnn(terms, spec->cells) : EGRAPH_OK;
+  return spec->cells != 0 ? add_nasrnn(terms, spec->cells) : EGRAPH_OK;
 }
 
 static egraph_status saturate(egraph_terms *terms, const bench_spec *spec,
@@ -333,11 +332,11 @@ static egraph_status saturate(egraph_terms *terms, const bench_spec *spec,
 
 static egraph_status run_raw(egraph_terms *terms, const bench_spec *spec, raw_bench *raw,
                              bench_result *out) {
-  TRY(raw_bench_build(terms, spec->raw, spec->raw_size, raw));
+  TRY(build_raw(terms, spec->raw, spec->raw_size, raw));
   out->matches = spec->raw_size;
   out->iterations = 1;
   double wall = seconds_on(CLOCK_MONOTONIC), start = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
-  TRY(raw_bench_run(terms, raw, &out->matches));
+  TRY(operate_raw(terms, raw, &out->matches));
   double middle = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
   TRY(egraph_terms_rebuild(terms));
   double end = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
