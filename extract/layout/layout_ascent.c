@@ -228,7 +228,6 @@ static egraph_status raise(ascent *a) {
   EG_TRY(eg_layout_search_raise(search, a->bound - rounding_of(a)));
   if (!(search->bound > before) || !isinf(search->whole)) return EGRAPH_OK;
   for (uint32_t i = 0; i < w->limits; i++)
-    if (w->limited[i] >= EG_LAYOUT_ROW)
       search->price[w->limited[i] - EG_LAYOUT_ROW] = w->price[i];
   return EGRAPH_OK;
 }
@@ -279,9 +278,9 @@ static egraph_status check_limits_at(ascent *a, const double *price) {
 
 /// Each limit alone, then all of them, each in its own measure.
 static egraph_status check_limits(ascent *a) {
-  double together[EG_LAYOUT_LIMITS] = {0};
+  double together[EG_LAYOUT_MEMORY_ROWS] = {0};
   for (uint32_t i = 0; i < a->weights.limits && !a->infeasible; i++) {
-    double alone[EG_LAYOUT_LIMITS] = {0}, limit;
+    double alone[EG_LAYOUT_MEMORY_ROWS] = {0}, limit;
     limit = a->search->task->limit[a->weights.limited[i]];
     alone[i] = 1;
     together[i] = limit > 0 ? 1 / limit : 0;
@@ -320,7 +319,7 @@ static egraph_status try_prices_of_one(ascent *a) {
 
 /// Of several: greedy solutions as cuts.
 static egraph_status try_prices_of_several(ascent *a) {
-  double best = -INFINITY, best_price[EG_LAYOUT_LIMITS] = {0};
+  double best = -INFINITY, best_price[EG_LAYOUT_MEMORY_ROWS] = {0};
   eg_layout_prices prices;
   eg_layout_prices_init(&prices, a->search, &a->weights);
   egraph_status status = EGRAPH_OK;

@@ -34,7 +34,7 @@ static egraph_status offer_target(bounder *b) {
 /// Prices of memory rows as those of the ascent's limited measures.
 static void set_prices(const bounder *b, eg_layout_ascent *ascent) {
   const eg_layout_weights *weights = eg_layout_ascent_weights(ascent);
-  double price[EG_LAYOUT_LIMITS] = {0};
+  double price[EG_LAYOUT_MEMORY_ROWS] = {0};
   for (uint32_t i = 0; i < weights->limits; i++)
     price[i] = fmax(b->options->price[weights->limited[i] - EG_LAYOUT_ROW], 0);
   eg_layout_ascent_set_prices(ascent, price);

@@ -170,7 +170,7 @@ static bool is_near(const eg_layout_prices *now, const double *before) {
 /// Near the best prices by sweeps alone.
 static egraph_status approach(closer *c, eg_layout_eliminated *last) {
   for (uint32_t i = 0; i < MOST_PRICES * c->prices.count && last->found; i++) {
-    double before[EG_LAYOUT_LIMITS];
+    double before[EG_LAYOUT_MEMORY_ROWS];
     bool moved;
     memcpy(before, c->prices.price, sizeof before);
     EG_TRY(keep_solution(c));

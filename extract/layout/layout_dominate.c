@@ -167,10 +167,9 @@ static bool dominates(const domination *d, uint32_t by, uint32_t s) {
   for (int k = 0; k < d->count; k++)
     sum[k] = strategy_weight(d, k, by) + way[k];
   if (!has_room(d, sum, s)) return false;
-  for (uint32_t i = view->labels.begin.data[by]; i < view->labels.begin.data[by + 1]; i++)
-    if (eg_layout_label(view, s, view->labels.items.data[i]) !=
-        view->label_values.data[i])
-      return false;
+  uint32_t value = view->value_of.data[s];
+  bool is_tied = view->ties.begin.data[value] != view->ties.begin.data[value + 1];
+  if (is_tied && p->output.data[by] != p->output.data[s]) return false;
   for (uint32_t i = p->need_begin.data[by]; i < p->need_begin.data[by + 1]; i++) {
     way = way_from(d, s, p->needs.data[i]);
     if (way == NULL) return false;

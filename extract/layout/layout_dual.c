@@ -142,10 +142,9 @@ static egraph_status write_demands(const eg_layout_problem *p, eg_text *text) {
     EG_TRY(
         put_list(text, p->root_places.data + begin, p->root_begin.data[r + 1] - begin));
   }
-  for (uint32_t t = 0; t < p->tie_kind.len; t++) {
+  for (uint32_t t = 0; t < eg_layout_tie_count(p); t++) {
     uint32_t begin = p->tie_begin.data[t];
-    bool sources = p->tie_kind.data[t] == EG_LAYOUT_TIE_SOURCES;
-    EG_TRY(eg_text_append(text, sources ? "tie sources" : "tie strategies"));
+    EG_TRY(eg_text_append(text, "tie sources"));
     EG_TRY(put_list(text, p->tie_members.data + begin, p->tie_begin.data[t + 1] - begin));
   }
   for (uint32_t v = 0; v < eg_layout_value_count(p); v++)
@@ -155,18 +154,17 @@ static egraph_status write_demands(const eg_layout_problem *p, eg_text *text) {
     if (p->place_forbidden.data[i]) EG_TRY(eg_text_printf(text, "no-place %u\n", i));
   for (uint32_t s = 0; s < eg_layout_strategy_count(p); s++)
     if (p->forbidden.data[s]) EG_TRY(eg_text_printf(text, "no-strategy %u\n", s));
-  for (size_t i = 0; i < p->forced.len; i++)
-    EG_TRY(eg_text_printf(text, "forced %u\n", p->forced.data[i]));
   return EGRAPH_OK;
 }
 
 static egraph_status write_problem(const eg_layout_problem *p, eg_text *text) {
-  EG_TRY(eg_text_printf(text, "sizes %u %u %u %u %zu %u %zu %zu %zu %zu %zu %zu %u\n",
+  // The last but one: strategies that are forced.
+  EG_TRY(eg_text_printf(text, "sizes %u %u %u %u %zu %u %zu %zu %zu %u %zu 0 %u\n",
                         eg_layout_value_count(p), eg_layout_place_count(p),
                         eg_layout_arc_count(p), eg_layout_operator_count(p),
                         p->inputs.len, eg_layout_strategy_count(p), p->needs.len,
-                        p->root_value.len, p->root_places.len, p->tie_kind.len,
-                        p->tie_members.len, p->forced.len, p->memory_rows));
+                        p->root_value.len, p->root_places.len, eg_layout_tie_count(p),
+                        p->tie_members.len, p->memory_rows));
   EG_TRY(eg_text_append(text, "limits"));
   for (uint32_t r = 0; r < p->memory_rows; r++)
     EG_TRY(put(text, p->memory_limit[r]));

@@ -53,8 +53,6 @@ static egraph_status require(eg_layout_evaluator *e) {
   EG_TRY(eg_bytes_resize(&e->state, eg_layout_value_count(p)));
   for (size_t r = 0; r < p->root_value.len; r++)
     EG_TRY(eg_u32s_push(&e->required, p->root_value.data[r]));
-  for (size_t i = 0; i < p->forced.len; i++)
-    EG_TRY(eg_u32s_push(&e->required, e->view->value_of.data[p->forced.data[i]]));
   return eg_u32s_resize(&e->need_first, eg_layout_value_count(p));
 }
 
@@ -332,21 +330,17 @@ static egraph_status join(eg_layout_evaluator *e, const double *arc_weight,
       &t, source, choice->arc_used.data, ok);
 }
 
-static bool ties_hold(const eg_layout_evaluator *e, const eg_layout_choice *choice) {
-  const eg_layout_view *view = e->view;
-  for (uint32_t t = 0; t < view->problem->tie_kind.len; t++) {
-    uint32_t label = EG_LAYOUT_NONE;
-    for (uint32_t i = view->tied.begin.data[t]; i < view->tied.begin.data[t + 1]; i++) {
-      uint32_t s = view->tied.items.data[i];
-      if (choice->strategy.data[view->value_of.data[s]] != s) continue;
-      uint32_t own = eg_layout_label(view, s, t);
-      if (label != EG_LAYOUT_NONE && own != label) return false;
-      label = own;
+static bool ties_hold(const eg_layout_view *view, const eg_layout_choice *choice) {
+  const eg_layout_problem *p = view->problem;
+  for (uint32_t t = 0; t < eg_layout_tie_count(p); t++) {
+    uint32_t layout = EG_LAYOUT_NONE;
+    for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++) {
+      uint32_t s = choice->strategy.data[p->tie_members.data[i]];
+      if (s == EG_LAYOUT_NONE) continue;
+      uint32_t own = eg_layout_output(view, s);
+      if (layout != EG_LAYOUT_NONE && own != layout) return false;
+      layout = own;
     }
-  }
-  for (size_t i = 0; i < view->problem->forced.len; i++) {
-    uint32_t s = view->problem->forced.data[i];
-    if (choice->strategy.data[view->value_of.data[s]] != s) return false;
   }
   return true;
 }
@@ -371,7 +365,7 @@ egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *a
   *out_valid = true;
   if (choice->arc_used.len != 0) memset(choice->arc_used.data, 0, choice->arc_used.len);
   EG_TRY(collect(e, choice, out_valid));
-  if (!*out_valid || !ties_hold(e, choice)) {
+  if (!*out_valid || !ties_hold(e->view, choice)) {
     *out_valid = false;
     return EGRAPH_OK;
   }

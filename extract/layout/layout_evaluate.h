@@ -20,7 +20,7 @@ egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice
 
 typedef struct eg_layout_evaluator {
   const eg_layout_view *view;
-  eg_u32s required;             // values of roots and forced strategies
+  eg_u32s required;             // values of roots
   eg_bytes state;               // [value]
   eg_u32s stack, cursor;        // of the walk
   eg_u32s order;                // needed values, inputs first
@@ -40,7 +40,7 @@ void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator);
 /// Keeps of choice->strategy what the roots need, picks arcs of least `arc_weight` (arcs
 /// of infinite weight are not used; exact for up to six layouts needed of a value, the
 /// nearest one next beyond), and fills the sums. *out_valid: closed, acyclic, every need
-/// reached, ties and forced strategies hold. Limits and forbidden strategies are the
+/// reached, ties hold. Limits and forbidden strategies are the
 /// caller's business. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *arc_weight,
                                  eg_layout_choice *choice, bool *out_valid);

@@ -145,8 +145,7 @@ static egraph_status add_roots(builder *b) {
 
 static egraph_status add_ties(builder *b) {
   const eg_layout_problem *p = problem_of(b->f);
-  for (uint32_t t = 0; t < p->tie_kind.len; t++) {
-    if (p->tie_kind.data[t] != EG_LAYOUT_TIE_SOURCES) continue; // left out: still a bound
+  for (uint32_t t = 0; t < eg_layout_tie_count(p); t++) {
     for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++) {
       uint32_t value = p->tie_members.data[i], link;
       if (!b->f->active->used.data[value] || b->last_tie.data[value] == t + 1) continue;
@@ -257,7 +256,7 @@ static egraph_status build(builder *b) {
   EG_TRY(eg_doubles_resize(&f->back, seams != 0 ? f->price.len : 0));
   EG_TRY(to_rows(&b->of_cut, eg_layout_cut_count(f->landmarks), &f->links_of_cut));
   EG_TRY(to_rows(&b->of_value, values, &f->links_of));
-  return to_rows(&b->of_tie, (uint32_t)problem_of(f)->tie_kind.len, &f->links_of_tie);
+  return to_rows(&b->of_tie, eg_layout_tie_count(problem_of(f)), &f->links_of_tie);
 }
 
 #define EACH_U32S(X)                                                                     \

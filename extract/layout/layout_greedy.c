@@ -117,9 +117,10 @@ static bool is_free(const greedy *g, uint32_t value, uint32_t s) {
     uint32_t rank = g->rank.data[view->place_value.data[p->needs.data[i]]];
     if (rank == 0 || rank >= g->rank.data[value]) return false;
   }
-  for (uint32_t i = view->labels.begin.data[s]; i < view->labels.begin.data[s + 1]; i++) {
-    uint32_t taken = g->label.data[view->labels.items.data[i]];
-    if (taken != EG_LAYOUT_NONE && taken != view->label_values.data[i]) return false;
+  for (uint32_t i = view->ties.begin.data[value]; i < view->ties.begin.data[value + 1];
+       i++) {
+    uint32_t taken = g->label.data[view->ties.items.data[i]];
+    if (taken != EG_LAYOUT_NONE && taken != eg_layout_output(view, s)) return false;
   }
   return true;
 }
@@ -140,8 +141,9 @@ static void take_strategy(greedy *g, uint32_t value, uint32_t s) {
     g->needed.data[p->needs.data[i]] = 1;
     g->wanted.data[view->place_value.data[p->needs.data[i]]] = 1;
   }
-  for (uint32_t i = view->labels.begin.data[s]; i < view->labels.begin.data[s + 1]; i++)
-    g->label.data[view->labels.items.data[i]] = view->label_values.data[i];
+  for (uint32_t i = view->ties.begin.data[value]; i < view->ties.begin.data[value + 1];
+       i++)
+    g->label.data[view->ties.items.data[i]] = eg_layout_output(view, s);
 }
 
 // False when ties leave nothing to choose.
@@ -209,7 +211,7 @@ static egraph_status attempt(greedy *g, bool *out_ok) {
   EG_TRY(eg_u32s_resize(&g->waiting, eg_layout_strategy_count(p)));
   EG_TRY(eg_u32s_resize(&g->rank, values));
   EG_TRY(eg_bytes_resize(&g->wanted, values));
-  EG_TRY(eg_u32s_resize(&g->label, p->tie_kind.len));
+  EG_TRY(eg_u32s_resize(&g->label, eg_layout_tie_count(p)));
   for (size_t t = 0; t < g->label.len; t++)
     g->label.data[t] = EG_LAYOUT_NONE;
   return run_greedy(g, out_ok);

@@ -260,8 +260,7 @@ static egraph_status ascend(minimizer *m) {
 /// Where many operators are left to choose from, as in an e-graph.
 static bool should_expand(const minimizer *m) {
   double cost = eg_layout_search_value(m->search);
-  return eg_layout_is_amount((int)m->search->task->objective) && !m->active.infeasible &&
-         !(cost - m->search->bound <= NARROW * fabs(cost)) &&
+  return !m->active.infeasible && !(cost - m->search->bound <= NARROW * fabs(cost)) &&
          count_alternatives(m) >= m->search->expand_from;
 }
 
@@ -270,15 +269,13 @@ static bool should_expand(const minimizer *m) {
 static bool may_be_plain(const minimizer *m) {
   const eg_layout_problem *p = m->search->view->problem;
   size_t nodes = eg_layout_strategy_count(p) + (size_t)eg_layout_arc_count(p);
-  bool is_tied = VALUES_PER_TIE * p->tie_kind.len > eg_layout_value_count(p);
-  return !is_tied && nodes <= MOST_PLAIN_NODES && !m->active.infeasible &&
-         eg_layout_is_amount((int)m->search->task->objective);
+  bool is_tied = VALUES_PER_TIE * (size_t)eg_layout_tie_count(p) > eg_layout_value_count(p);
+  return !is_tied && nodes <= MOST_PLAIN_NODES && !m->active.infeasible;
 }
 
 /// Worth its time where values have layouts.
 static bool should_ascend(const minimizer *m) {
-  return eg_layout_is_amount((int)m->search->task->objective) &&
-         eg_layout_arc_count(m->search->view->problem) != 0 &&
+  return eg_layout_arc_count(m->search->view->problem) != 0 &&
          m->search->bound < eg_layout_search_cutoff(m->search);
 }
 

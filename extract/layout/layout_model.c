@@ -104,19 +104,14 @@ static egraph_status add_value(eg_layout_model *model, uint32_t value) {
 
 // ---- ties --------------------------------------------------------------------------
 
-static uint32_t member_of(const eg_layout_model *model, uint32_t tie, uint32_t strategy) {
-  return model->view->problem->tie_kind.data[tie] == EG_LAYOUT_TIE_SOURCES
-             ? model->view->value_of.data[strategy]
-             : model->view->op_of.data[strategy];
-}
-
-static egraph_status add_labelled(eg_layout_model *model, uint32_t tie, uint32_t member,
-                                  uint32_t label, double coefficient, bool *any) {
+/// The strategies of a value that produce it in the layout of this number.
+static egraph_status add_layout(eg_layout_model *model, uint32_t value, uint32_t layout,
+                                double coefficient, bool *any) {
   const eg_layout_view *view = model->view;
-  for (uint32_t i = view->tied.begin.data[tie]; i < view->tied.begin.data[tie + 1]; i++) {
-    uint32_t s = view->tied.items.data[i];
-    if (model->x_of.data[s] == EG_LAYOUT_NONE || member_of(model, tie, s) != member ||
-        eg_layout_label(view, s, tie) != label)
+  for (uint32_t i = view->strategies.begin.data[value];
+       i < view->strategies.begin.data[value + 1]; i++) {
+    uint32_t s = view->strategies.items.data[i];
+    if (model->x_of.data[s] == EG_LAYOUT_NONE || eg_layout_output(view, s) != layout)
       continue;
     *any = true;
     EG_TRY(eg_lp_rows_item(&model->rows, model->x_of.data[s], coefficient));
@@ -136,12 +131,12 @@ static egraph_status add_agreement(eg_layout_model *model, uint32_t tie, uint32_
     uint32_t member = p->tie_members.data[m];
     bool any = false, ignored = false;
     if (member == hub) continue;
-    EG_TRY(add_labelled(model, tie, member, label, -1, &any));
+    EG_TRY(add_layout(model, member, label, -1, &any));
     if (!any) continue;
     if (hub == EG_LAYOUT_NONE)
       EG_TRY(eg_lp_rows_item(&model->rows, t, 1));
     else
-      EG_TRY(add_labelled(model, tie, hub, label, 1, &ignored));
+      EG_TRY(add_layout(model, hub, label, 1, &ignored));
     EG_TRY(eg_lp_rows_end(&model->rows, 0));
   }
   return EGRAPH_OK;
@@ -151,13 +146,14 @@ static egraph_status add_tie(eg_layout_model *model, uint32_t tie) {
   const eg_layout_view *view = model->view;
   const eg_layout_problem *p = view->problem;
   uint32_t hub = EG_LAYOUT_NONE, labels = 0, first = eg_layout_model_columns(model);
-  for (uint32_t m = p->tie_begin.data[tie]; m < p->tie_begin.data[tie + 1]; m++)
-    if (hub == EG_LAYOUT_NONE &&
-        eg_layout_is_bound(model->active, tie, p->tie_members.data[m]))
-      hub = p->tie_members.data[m];
-  for (uint32_t i = view->tied.begin.data[tie]; i < view->tied.begin.data[tie + 1]; i++) {
-    uint32_t s = view->tied.items.data[i], label = eg_layout_label(view, s, tie);
-    if (model->active->strategy.data[s] && label >= labels) labels = label + 1;
+  for (uint32_t m = p->tie_begin.data[tie]; m < p->tie_begin.data[tie + 1]; m++) {
+    uint32_t member = p->tie_members.data[m];
+    if (hub == EG_LAYOUT_NONE && model->active->required.data[member]) hub = member;
+    for (uint32_t i = view->strategies.begin.data[member];
+         i < view->strategies.begin.data[member + 1]; i++) {
+      uint32_t s = view->strategies.items.data[i], label = eg_layout_output(view, s);
+      if (model->active->strategy.data[s] && label >= labels) labels = label + 1;
+    }
   }
   for (uint32_t label = 0; label < labels; label++) {
     uint32_t t = EG_LAYOUT_NONE;
@@ -225,7 +221,7 @@ egraph_status eg_layout_model_build(eg_layout_model *model,
   for (uint32_t v = 0; v < active->used.len; v++)
     if (active->used.data[v]) EG_TRY(add_value(model, v));
   EG_TRY(eg_layout_model_add_flows(model));
-  for (uint32_t t = 0; t < active->view->problem->tie_kind.len; t++)
+  for (uint32_t t = 0; t < eg_layout_tie_count(active->view->problem); t++)
     EG_TRY(add_tie(model, t));
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     EG_TRY(add_limit(model, m));

@@ -20,13 +20,6 @@ static void apply_user(eg_layout_active *active) {
            view->place_value.data[p->needs.data[k]] != v;
     active->strategy.data[s] = ok;
   }
-  for (size_t i = 0; i < p->forced.len; i++) {
-    uint32_t v = view->value_of.data[p->forced.data[i]];
-    for (uint32_t k = view->strategies.begin.data[v];
-         k < view->strategies.begin.data[v + 1]; k++)
-      if (view->strategies.items.data[k] != p->forced.data[i])
-        active->strategy.data[view->strategies.items.data[k]] = 0;
-  }
   for (uint32_t a = 0; a < active->arc.len; a++) {
     uint32_t from = p->arc_from.data[a], to = p->arc_to.data[a];
     active->arc.data[a] =
@@ -160,10 +153,6 @@ static egraph_status want_roots(eg_layout_active *active) {
     for (uint32_t i = p->root_begin.data[r]; i < p->root_begin.data[r + 1]; i++)
       EG_TRY(want_place(active, p->root_places.data[i]));
   }
-  for (size_t i = 0; i < p->forced.len; i++) {
-    active->required.data[view->value_of.data[p->forced.data[i]]] = 1;
-    EG_TRY(want_value(active, view->value_of.data[p->forced.data[i]]));
-  }
   return EGRAPH_OK;
 }
 
@@ -240,45 +229,34 @@ static void require_all(eg_layout_active *active) {
   }
 }
 
-bool eg_layout_is_bound(const eg_layout_active *active, uint32_t tie, uint32_t member) {
+/// Whether a strategy is left that produces a value in the layout of this number.
+static bool has_layout(const eg_layout_active *active, uint32_t value, uint32_t layout) {
   const eg_layout_view *view = active->view;
-  if (view->problem->tie_kind.data[tie] == EG_LAYOUT_TIE_SOURCES)
-    return active->required.data[member];
-  uint32_t value = view->problem->operator_value.data[member];
-  if (!active->required.data[value]) return false;
   for (uint32_t i = view->strategies.begin.data[value];
        i < view->strategies.begin.data[value + 1]; i++) {
     uint32_t s = view->strategies.items.data[i];
-    if (active->strategy.data[s] && view->op_of.data[s] != member) return false;
-  }
-  return true;
-}
-
-static bool has_label(const eg_layout_active *active, uint32_t tie, uint32_t member,
-                      uint32_t label) {
-  const eg_layout_view *view = active->view;
-  bool by_operator = view->problem->tie_kind.data[tie] == EG_LAYOUT_TIE_STRATEGIES;
-  for (uint32_t i = view->tied.begin.data[tie]; i < view->tied.begin.data[tie + 1]; i++) {
-    uint32_t s = view->tied.items.data[i];
-    if (active->strategy.data[s] && eg_layout_label(view, s, tie) == label &&
-        (by_operator ? view->op_of.data[s] : view->value_of.data[s]) == member)
-      return true;
+    if (active->strategy.data[s] && eg_layout_output(view, s) == layout) return true;
   }
   return false;
 }
 
+/// Members of a tie have only layouts that every required member has.
 static void agree(eg_layout_active *active, uint32_t tie, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
-  for (uint32_t m = p->tie_begin.data[tie]; m < p->tie_begin.data[tie + 1]; m++) {
+  uint32_t begin = p->tie_begin.data[tie], end = p->tie_begin.data[tie + 1];
+  for (uint32_t m = begin; m < end; m++) {
     uint32_t member = p->tie_members.data[m];
-    if (!eg_layout_is_bound(active, tie, member)) continue;
-    for (uint32_t i = view->tied.begin.data[tie]; i < view->tied.begin.data[tie + 1];
-         i++) {
-      uint32_t s = view->tied.items.data[i];
-      if (active->strategy.data[s] &&
-          !has_label(active, tie, member, eg_layout_label(view, s, tie)))
-        *changed |= drop(&active->strategy, s);
+    if (!active->required.data[member]) continue;
+    for (uint32_t o = begin; o < end; o++) {
+      uint32_t other = p->tie_members.data[o];
+      for (uint32_t i = view->strategies.begin.data[other];
+           i < view->strategies.begin.data[other + 1]; i++) {
+        uint32_t s = view->strategies.items.data[i];
+        if (active->strategy.data[s] &&
+            !has_layout(active, member, eg_layout_output(view, s)))
+          *changed |= drop(&active->strategy, s);
+      }
     }
   }
 }
@@ -318,7 +296,7 @@ egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task 
   for (int round = 0; round < MAX_ROUNDS && changed && !active->infeasible; round++) {
     changed = false;
     EG_TRY(settle(active, &changed));
-    for (uint32_t t = 0; t < active->view->problem->tie_kind.len; t++)
+    for (uint32_t t = 0; t < eg_layout_tie_count(active->view->problem); t++)
       agree(active, t, &changed);
     if (!changed && !active->infeasible)
       EG_TRY(eg_layout_dominate(active, task, &changed));

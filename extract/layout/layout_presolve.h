@@ -54,9 +54,6 @@ egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task 
 /// what other strategies cost.
 egraph_status eg_layout_presolve_apart(eg_layout_active *active);
 
-/// True when a member of a tie (a value or an operator, by kind) is in every solution.
-bool eg_layout_is_bound(const eg_layout_active *active, uint32_t tie, uint32_t member);
-
 /// Part of it: see layout_dominate.c.
 egraph_status eg_layout_dominate(eg_layout_active *active, const eg_layout_task *task,
                                  bool *changed);

@@ -119,8 +119,8 @@ static egraph_status solve_program(eg_layout_prices *p, eg_lp *lp, eg_lp_rows *r
 }
 
 static egraph_status next_of_several(eg_layout_prices *p, bool *out_moved) {
-  double box[EG_LAYOUT_LIMITS], before[EG_LAYOUT_LIMITS], low, high;
-  double cost[1 + EG_LAYOUT_LIMITS] = {100};
+  double box[EG_LAYOUT_MEMORY_ROWS], before[EG_LAYOUT_MEMORY_ROWS], low, high;
+  double cost[1 + EG_LAYOUT_MEMORY_ROWS] = {100};
   memcpy(before, p->price, sizeof before);
   find_box(p, box);
   find_range(p, box, &low, &high);

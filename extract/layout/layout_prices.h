@@ -11,16 +11,16 @@
 
 /// A choice of strategies: its cost, and what it uses of each limited measure.
 typedef struct eg_layout_trade {
-  double cost, used[EG_LAYOUT_LIMITS];
+  double cost, used[EG_LAYOUT_MEMORY_ROWS];
 } eg_layout_trade;
 EG_VEC_DEFINE(eg_layout_trades, eg_layout_trade);
 
 typedef struct eg_layout_prices {
   const eg_layout_search *search; // borrowed
   uint32_t count;                 // of limited measures
-  int measure[EG_LAYOUT_LIMITS];
-  double limit[EG_LAYOUT_LIMITS];
-  double price[EG_LAYOUT_LIMITS]; // the next to try
+  int measure[EG_LAYOUT_MEMORY_ROWS];
+  double limit[EG_LAYOUT_MEMORY_ROWS];
+  double price[EG_LAYOUT_MEMORY_ROWS]; // the next to try
   double level;                   // the cuts allow no better bound; INFINITY: not known
   eg_layout_trades trades;
   eg_layout_trade over, within; // one limit: see next

@@ -1,6 +1,6 @@
-// Every pass is a minimization of one measure under limits on others: cost under the
-// memory limits; memory under the cost just found; and so on. The k-th best solution
-// excludes the k - 1 before. When nothing fits, memory is minimized without limits.
+// Every pass is a minimization of one measure under limits on others: of the cost under
+// the memory limits first. The k-th best solution excludes the k - 1 before. When nothing
+// fits, rows of memory are minimized.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_solve.h"
 
@@ -74,29 +74,6 @@ static egraph_status run_pass(solver *s, const eg_layout_task *task) {
   return status;
 }
 
-static bool is_wanted(const eg_layout_options *options, int measure) {
-  return options->least_memory &&
-         (measure == EG_LAYOUT_MEMORY ||
-          (options->fewest_transitions &&
-           (measure == EG_LAYOUT_TRANSITIONS || options->lowest_numbers)));
-}
-
-// Passes after the first, each holding what the ones before have reached.
-static egraph_status break_ties(solver *s, eg_layout_task task, bool *proven) {
-  for (int m = EG_LAYOUT_MEMORY; m <= EG_LAYOUT_NUMBERS && *proven; m++) {
-    if (!is_wanted(s->options, m)) break;
-    // Half, so that rounding cannot carry the cost past the tolerance of the proof.
-    double reached = s->best.sum[task.objective] * (1 + EG_LAYOUT_TOLERANCE / 2);
-    if (reached < task.limit[task.objective]) task.limit[task.objective] = reached;
-    task.objective = (eg_layout_measure)m;
-    // The only row is all memory: minimized here, held from here on.
-    if (s->problem->memory_rows == 1) task.limit[EG_LAYOUT_ROW] = INFINITY;
-    EG_TRY(run_pass(s, &task));
-    *proven = s->closed;
-  }
-  return EGRAPH_OK;
-}
-
 /// What the solver says of its solution, against the certificate.
 static egraph_status check_solution(const solver *s, const eg_layout_solution *solution) {
   const double *sum = s->best.sum;
@@ -105,13 +82,13 @@ static egraph_status check_solution(const solver *s, const eg_layout_solution *s
   for (uint32_t r = 0; r < s->problem->memory_rows; r++)
     EG_TRY(eg_proof_check_equal("memory of a layout problem's solution",
                                 sum[EG_LAYOUT_ROW + r], solution->memory[r]));
-  // Passes that break ties may leave the cost higher by the tolerance.
+  // The proof has a tolerance, and so has the choice among solutions of equal cost.
   double slack = EG_LAYOUT_TOLERANCE * fabs(solution->bound);
   return eg_proof_check_bound("layout problem", solution->bound - slack, solution->cost);
 }
 
-static egraph_status report(solver *s, double bound, bool proven) {
-  eg_layout_solution solution = {.bound = bound, .is_proven = proven};
+static egraph_status report(solver *s) {
+  eg_layout_solution solution = {.bound = s->bound, .is_proven = s->closed};
   eg_u32s_init(&solution.strategy, s->alloc);
   eg_bytes_init(&solution.arc_used, s->alloc);
   egraph_status status =
@@ -149,13 +126,10 @@ static egraph_status find_solutions(solver *s) {
   for (uint32_t i = 0; i < s->options->solutions; i++) {
     s->has_best = false;
     EG_TRY(run_pass(s, &task));
-    bool proven = s->closed;
-    double bound = s->bound;
-    if (i == 0) s->result->bound = bound;
-    s->result->is_complete = s->closed && !s->has_best && isinf(bound);
+    if (i == 0) s->result->bound = s->bound;
+    s->result->is_complete = s->closed && !s->has_best && isinf(s->bound);
     if (!s->has_best) break;
-    EG_TRY(break_ties(s, task, &proven));
-    EG_TRY(report(s, bound, proven));
+    EG_TRY(report(s));
     EG_TRY(exclude(s));
     if (s->clock.stopped) break;
   }

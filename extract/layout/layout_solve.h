@@ -22,10 +22,6 @@ typedef struct eg_layout_options {
   double ceiling;            // > 0: only a bound is wanted, and none above this; may be
                              // INFINITY. Nothing is looked for that costs as much
   uint32_t solutions;        // how many, cheapest first; they differ in strategies; >= 1
-  /// Among solutions of equal cost (relative 1e-9): least memory, that of all rows added
-  /// up, then fewest arcs, then least sum of strategy positions within their values. Each
-  /// needs the one before.
-  bool least_memory, fewest_transitions, lowest_numbers;
   const uint32_t *incumbent;  // strategy per value (EG_LAYOUT_NONE: none), or NULL;
                               // ignored when it is no solution
   const uint8_t *free_values; // [value], or NULL: all. The others keep the strategy that
@@ -45,7 +41,7 @@ typedef struct eg_layout_options {
 typedef struct eg_layout_solution {
   double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // by the certificate
   double bound;         // of the cost of what is not among the solutions before
-  bool is_proven;       // bound meets cost, and the tie-breaking asked for is done
+  bool is_proven;       // bound meets cost
   uint32_t transitions; // arcs in use
   eg_u32s strategy;     // [value] numbered through, EG_LAYOUT_NONE: not needed
   eg_bytes arc_used;    // [arc]

@@ -324,7 +324,7 @@ static egraph_status build(builder *b) {
   eg_layout_states *states = b->states;
   const eg_layout_factors *f = b->f;
   const eg_layout_problem *p = problem_of(f);
-  uint32_t values = eg_layout_value_count(p), ties = (uint32_t)p->tie_kind.len;
+  uint32_t values = eg_layout_value_count(p), ties = eg_layout_tie_count(p);
   EG_TRY(clear(&states->made, values));
   EG_TRY(clear(&states->had, values));
   EG_TRY(clear(&states->label, ties));

@@ -1,29 +1,27 @@
-// What the solver derives once from a layout problem: rows the other way round, ties as
-// labels of strategies, and the measures that are minimized or limited.
+// An index of a layout problem, made once for the solver: rows the other way round, and
+// the measures that are minimized or limited.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_VIEW_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_VIEW_H
 
 #include "extract/layout/layout_seams.h"
 
-/// Sums over chosen strategies and arcs, all weights >= 0. The first four in the order in
-/// which they are minimized, each with the ones before held at their best; memory rows
-/// are limited, and minimized when no solution keeps the limits.
+/// Sums over chosen strategies and arcs, all weights >= 0. The cost is minimized, or a
+/// memory row when no solution keeps the limits; memory rows are limited.
 typedef enum eg_layout_measure {
   EG_LAYOUT_COST,
-  EG_LAYOUT_MEMORY,      // of all rows together
-  EG_LAYOUT_TRANSITIONS, // arcs in use
-  EG_LAYOUT_NUMBERS,     // position of each strategy among those of its value
-  EG_LAYOUT_ROW,         // + r: memory row r
+  EG_LAYOUT_MEMORY, // of all rows together
+  EG_LAYOUT_ROW,    // + r: memory row r
   EG_LAYOUT_MEASURES = EG_LAYOUT_ROW + EG_LAYOUT_MEMORY_ROWS
 } eg_layout_measure;
 
+/// Row i is items begin[i] .. begin[i + 1).
 typedef struct eg_layout_rows {
   eg_u32s begin, items;
 } eg_layout_rows;
+void eg_layout_rows_init(eg_layout_rows *rows, egraph_allocator alloc);
+void eg_layout_rows_deinit(eg_layout_rows *rows);
 
-/// Strategy s carries labels: in tie labels.items[i], label_values.data[i] for the items
-/// i of row s.
 typedef struct eg_layout_view {
   const eg_layout_problem *problem;
   const uint32_t *fixed; // [value] its only strategy, or NONE: any; NULL: all any
@@ -34,10 +32,8 @@ typedef struct eg_layout_view {
   eg_layout_rows strategies;        // of a value
   eg_layout_rows out, in;           // arcs of a place
   eg_layout_rows value_arcs;        // arcs of a value
-  eg_layout_rows users;  // strategies that need a place, as often as they name it
-  eg_layout_rows labels; // ties of a strategy
-  eg_u32s label_values;  // [items of labels]
-  eg_layout_rows tied;   // strategies of a tie
+  eg_layout_rows users; // strategies that need a place, as often as they name it
+  eg_layout_rows ties;  // of a value, as often as they name it
   // Of the measures in use; empty for the others.
   eg_doubles strategy_weight[EG_LAYOUT_MEASURES], arc_weight[EG_LAYOUT_MEASURES];
 } eg_layout_view;
@@ -46,22 +42,16 @@ typedef struct eg_layout_view {
 static inline int eg_layout_measure_count(const eg_layout_view *view) {
   return EG_LAYOUT_ROW + (int)view->problem->memory_rows;
 }
-/// Measures that the user gave: no counts.
-static inline bool eg_layout_is_amount(int measure) {
-  return measure != EG_LAYOUT_TRANSITIONS && measure != EG_LAYOUT_NUMBERS;
-}
 
 /// Borrows the problem. O(size). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_view_init(eg_layout_view *view, egraph_allocator alloc,
                                   const eg_layout_problem *problem);
 void eg_layout_view_deinit(eg_layout_view *view);
 
-/// The label of strategy s in tie t, or EG_LAYOUT_NONE when the tie does not bind it.
-static inline uint32_t eg_layout_label(const eg_layout_view *view, uint32_t s,
-                                       uint32_t tie) {
-  for (uint32_t i = view->labels.begin.data[s]; i < view->labels.begin.data[s + 1]; i++)
-    if (view->labels.items.data[i] == tie) return view->label_values.data[i];
-  return EG_LAYOUT_NONE;
+/// The layout that a strategy produces its value in, numbered within the value.
+static inline uint32_t eg_layout_output(const eg_layout_view *view, uint32_t strategy) {
+  return view->problem->output.data[strategy] -
+         view->problem->place_begin.data[view->value_of.data[strategy]];
 }
 
 #endif

@@ -17,7 +17,7 @@ egraph_status eg_layout_walk_init(eg_layout_walk *w, eg_layout_search *search,
   eg_u32s_init(&w->label, search->alloc);
   EG_TRY(eg_doubles_resize(&w->far, eg_layout_place_count(p)));
   EG_TRY(eg_u32s_resize(&w->made_in, eg_layout_value_count(p)));
-  return eg_u32s_resize(&w->label, p->tie_kind.len);
+  return eg_u32s_resize(&w->label, eg_layout_tie_count(p));
 }
 
 void eg_layout_walk_deinit(eg_layout_walk *w) {

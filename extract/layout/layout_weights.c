@@ -33,9 +33,8 @@ eg_layout_weights eg_layout_weights_of(const eg_layout_search *search,
   const eg_layout_task *task = search->task;
   eg_layout_weights weights = {.objective = (int)task->objective, .objective_weight = 1};
   set_tie_price(&weights, search, active);
-  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
-    if (m != weights.objective && isfinite(task->limit[m]) && eg_layout_is_amount(m) &&
-        weights.limits < EG_LAYOUT_LIMITS)
+  for (int m = EG_LAYOUT_ROW; m < EG_LAYOUT_MEASURES; m++)
+    if (m != weights.objective && isfinite(task->limit[m]))
       weights.limited[weights.limits++] = m;
   return weights;
 }

@@ -7,13 +7,12 @@
 
 #include "extract/layout/layout_search.h"
 
-enum { EG_LAYOUT_LIMITS = EG_LAYOUT_MEMORY_ROWS + 1 }; // memory rows, and a cost held
 
 typedef struct eg_layout_weights {
   int objective;   // measure
   uint32_t limits; // limited measures, each with a price
-  int limited[EG_LAYOUT_LIMITS];
-  double price[EG_LAYOUT_LIMITS];
+  int limited[EG_LAYOUT_MEMORY_ROWS];
+  double price[EG_LAYOUT_MEMORY_ROWS];
   double objective_weight; // 0: limited measures alone
   double tie_price;        // of memory
   double tie_slack; // all memory together at that price: bounds are as much too high
