@@ -14,9 +14,8 @@
 
 #include <math.h>
 
-#include "extract/layout/layout_order.h"
+#include "base/owner.h"
 #include "extract/layout/layout_prices.h"
-#include "extract/layout/layout_walk.h"
 
 enum {
   PATIENCE = 10, // passes between looks at how far the bound has come
@@ -34,7 +33,8 @@ struct eg_layout_ascent {
   eg_layout_search *search;
   const eg_layout_active *active;
   eg_layout_factors factors;
-  eg_layout_order order;
+  eg_u32s order;    // values that are used, inputs first
+  eg_u32s position; // [value] in order, or NONE
   eg_layout_weights weights;
   bool is_checked; // whether limits can be kept
   double constant; // of the bound: what the prices in the factors' costs take off
@@ -43,23 +43,83 @@ struct eg_layout_ascent {
   double room;     // labels that exceed it are in no better solution
   bool keeps_all;  // room stays infinite
   bool infeasible;
-  eg_layout_walk walk;
+  // Of a greedy walk.
+  eg_doubles far;        // [places] ways from where a value is made
+  eg_u32s made_in;       // [value] layout, or NONE
+  eg_u32s label;         // [tie] layout, or NONE
   eg_doubles kept_price; // of the factors, while the ascent is restricted
   eg_bytes kept_dead;
 };
 typedef eg_layout_ascent ascent;
+
+EG_OWNER_DEFINE(eg_layout_excess, (eg_doubles, strategy, arc))
+
+// ---- order --------------------------------------------------------------------------
+
+static egraph_status push_inputs(const ascent *a, uint32_t value, eg_u32s *stack) {
+  const eg_layout_active *active = a->active;
+  const eg_layout_view *view = active->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t last = NONE;
+  for (uint32_t i = view->strategies.begin.data[value];
+       i < view->strategies.begin.data[value + 1]; i++) {
+    uint32_t s = view->strategies.items.data[i], op = view->op_of.data[s];
+    if (!active->strategy.data[s] || op == last) continue;
+    last = op;
+    for (uint32_t k = p->input_begin.data[op]; k < p->input_begin.data[op + 1]; k++)
+      if (a->position.data[p->inputs.data[k]] == NONE)
+        EG_TRY(eg_u32s_push(stack, p->inputs.data[k]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status sort_from(ascent *a, uint32_t value, eg_u32s *stack,
+                               eg_bytes *opened) {
+  EG_TRY(eg_u32s_push(stack, value));
+  while (stack->len != 0) {
+    uint32_t top = stack->data[stack->len - 1];
+    if (!opened->data[top]) {
+      opened->data[top] = 1;
+      EG_TRY(push_inputs(a, top, stack));
+      continue;
+    }
+    stack->len--;
+    if (a->position.data[top] != NONE) continue;
+    a->position.data[top] = (uint32_t)a->order.len;
+    EG_TRY(eg_u32s_push(&a->order, top));
+  }
+  return EGRAPH_OK;
+}
+
+/// Values that are used, inputs first as far as cycles allow.
+static egraph_status sort_values(ascent *a) {
+  size_t values = a->active->used.len;
+  eg_u32s stack;
+  eg_bytes opened;
+  eg_u32s_init(&stack, a->search->alloc);
+  eg_bytes_init(&opened, a->search->alloc);
+  egraph_status status = eg_u32s_resize(&a->position, values);
+  if (status == EGRAPH_OK) status = eg_bytes_resize(&opened, values);
+  for (size_t v = 0; status == EGRAPH_OK && v < values; v++)
+    a->position.data[v] = NONE;
+  for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++)
+    if (a->active->used.data[v]) status = sort_from(a, v, &stack, &opened);
+  eg_u32s_deinit(&stack);
+  eg_bytes_deinit(&opened);
+  return status;
+}
 
 // ---- passes -------------------------------------------------------------------------
 //
 // Rank of a factor: producers 2 position, arborescences one more, all others last.
 
 static uint32_t near_rank(const ascent *a, const eg_link *link) {
-  return 2 * a->order.position.data[link->producers];
+  return 2 * a->position.data[link->producers];
 }
 
 static uint32_t far_rank(const ascent *a, const eg_link *link) {
   bool is_tree = link->kind <= EG_LINK_MADE;
-  return is_tree ? 2 * a->order.position.data[link->value] + 1 : UINT32_MAX;
+  return is_tree ? 2 * a->position.data[link->value] + 1 : UINT32_MAX;
 }
 
 /// Whether the other end of a link comes later in the pass than the end at hand.
@@ -171,11 +231,11 @@ static void count_steps(ascent *a) {
 }
 
 static egraph_status pass(ascent *a, bool forward) {
-  uint32_t count = (uint32_t)a->order.values.len;
+  uint32_t count = (uint32_t)a->order.len;
   a->bound = a->constant;
   if (!forward) pass_others(a, false);
   for (uint32_t i = 0; i < count && !a->infeasible; i++) {
-    uint32_t value = a->order.values.data[forward ? i : count - 1 - i];
+    uint32_t value = a->order.data[forward ? i : count - 1 - i];
     if (forward) pass_producers(a, value, true);
     if (!a->infeasible) EG_TRY(pass_trees(a, value, forward));
     if (!forward && !a->infeasible) pass_producers(a, value, false);
@@ -183,6 +243,223 @@ static egraph_status pass(ascent *a, bool forward) {
   if (forward && !a->infeasible) pass_others(a, true);
   count_steps(a);
   return EGRAPH_OK;
+}
+
+// ---- greedy walk --------------------------------------------------------------------
+
+/// Ways from the layout in which a value is made to its others.
+static void find_ways(ascent *a, uint32_t value) {
+  const eg_layout_problem *p = a->search->view->problem;
+  const eg_layout_rows *arcs = &a->search->view->value_arcs;
+  double *far = a->far.data;
+  for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++)
+    far[i] = INFINITY;
+  far[p->place_begin.data[value] + a->made_in.data[value]] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = arcs->begin.data[value]; i < arcs->begin.data[value + 1]; i++) {
+      uint32_t arc = arcs->items.data[i];
+      if (!a->factors.active->arc.data[arc]) continue;
+      double way = far[p->arc_from.data[arc]] + a->factors.arc_cost.data[arc];
+      if (!(way < far[p->arc_to.data[arc]])) continue;
+      far[p->arc_to.data[arc]] = way;
+      changed = true;
+    }
+  }
+}
+
+/// What making a value in this layout costs, as far as prices tell: INFINITY when a tie
+/// has another layout.
+static double price_of_layout(const ascent *a, uint32_t value, uint32_t layout) {
+  const eg_layout_factors *f = &a->factors;
+  double price = 0;
+  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
+       i++) {
+    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+    if (link->kind == EG_LINK_USE || link->kind == EG_LINK_CUT) continue;
+    bool is_tied = link->kind == EG_LINK_TIE && a->label.data[link->far] != NONE;
+    if (f->dead.data[link->price + layout] ||
+        (is_tied && a->label.data[link->far] != layout))
+      return INFINITY;
+    price += f->price.data[link->price + layout];
+  }
+  return price;
+}
+
+static double strategy_score(const ascent *a, uint32_t s) {
+  const eg_layout_problem *p = a->search->view->problem;
+  uint32_t op = a->search->view->op_of.data[s], value = p->operator_value.data[op];
+  double score =
+      a->factors.strategy_cost.data[s] +
+      price_of_layout(a, value, p->output.data[s] - p->place_begin.data[value]);
+  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
+       i < p->input_begin.data[op + 1]; i++, n++) {
+    if (a->made_in.data[p->inputs.data[i]] == NONE) return INFINITY;
+    score += a->far.data[p->needs.data[n]];
+  }
+  return score;
+}
+
+/// The best strategy of a value, given how its inputs are made.
+static uint32_t choose_strategy(const ascent *a, uint32_t value) {
+  const eg_layout_view *view = a->search->view;
+  uint32_t chosen = NONE;
+  double best = INFINITY;
+  for (uint32_t i = view->strategies.begin.data[value];
+       i < view->strategies.begin.data[value + 1]; i++) {
+    uint32_t s = view->strategies.items.data[i];
+    if (!a->factors.active->strategy.data[s]) continue;
+    double score = strategy_score(a, s);
+    if (!(score < best)) continue;
+    best = score;
+    chosen = s;
+  }
+  return chosen;
+}
+
+static void take_labels(ascent *a, uint32_t value, uint32_t layout) {
+  const eg_layout_factors *f = &a->factors;
+  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
+       i++) {
+    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+    if (link->kind == EG_LINK_TIE) a->label.data[link->far] = layout;
+  }
+}
+
+/// Walks and offers what it chose, which is in search->trial then, a solution or not.
+static egraph_status decode(ascent *a) {
+  eg_layout_search *search = a->search;
+  const eg_layout_problem *p = a->search->view->problem;
+  EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
+  for (size_t t = 0; t < a->label.len; t++)
+    a->label.data[t] = NONE;
+  for (size_t v = 0; v < a->made_in.len; v++)
+    a->made_in.data[v] = NONE;
+  for (uint32_t i = 0; i < a->order.len; i++) {
+    uint32_t value = a->order.data[i], s = choose_strategy(a, value);
+    if (s == NONE) continue;
+    search->trial.strategy.data[value] = s;
+    a->made_in.data[value] = p->output.data[s] - p->place_begin.data[value];
+    take_labels(a, value, a->made_in.data[value]);
+    find_ways(a, value);
+  }
+  bool ignored;
+  return eg_layout_search_offer(search, &ignored);
+}
+
+// ---- excess -------------------------------------------------------------------------
+
+/// `least` of a link whose far end has just been solved, above that end's least of all.
+static void note_link(const eg_layout_factors *f, uint32_t number, double least,
+                      eg_doubles *excess) {
+  const eg_link *link = &f->links.data[number];
+  for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
+    excess->data[link->price + i] = f->least.data[link->price + i] - least;
+}
+
+static void note_rows(eg_layout_factors *f, const eg_layout_rows *links,
+                      void (*solve)(eg_layout_factors *, uint32_t, double *),
+                      eg_doubles *excess) {
+  for (uint32_t i = 0; i + 1 < links->begin.len; i++) {
+    double least;
+    solve(f, i, &least);
+    for (uint32_t k = links->begin.data[i]; k < links->begin.data[i + 1]; k++)
+      note_link(f, links->items.data[k], least, excess);
+  }
+}
+
+/// What a link's label costs at its far end at least.
+static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
+  EG_TRY(eg_doubles_resize(excess, f->price.len));
+  for (uint32_t t = 0; t < f->trees.len; t++) {
+    const eg_tree_factor *tree = &f->trees.data[t];
+    double least;
+    EG_TRY(eg_factor_tree(f, t, &least));
+    note_link(f, tree->made, least, excess);
+    for (uint32_t u = 0; u < tree->user_count; u++)
+      note_link(f, tree->users[u], least, excess);
+  }
+  note_rows(f, &f->links_of_tie, eg_factor_tie, excess);
+  note_rows(f, &f->links_of_cut, eg_factor_cut, excess);
+  return EGRAPH_OK;
+}
+
+/// What the factors around a strategy lose by it: each once.
+static double excess_around(const eg_layout_factors *f, const eg_doubles *excess,
+                            uint32_t s) {
+  const eg_layout_problem *p = f->view->problem;
+  uint32_t op = f->view->op_of.data[s], value = p->operator_value.data[op];
+  uint32_t output = p->output.data[s] - p->place_begin.data[value];
+  uint32_t begin = p->input_begin.data[op], end = p->input_begin.data[op + 1];
+  double sum = 0;
+  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
+       i++) {
+    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+    if (link->kind == EG_LINK_MADE || link->kind == EG_LINK_TIE)
+      sum += excess->data[link->price + output];
+    if (link->kind == EG_LINK_CUT)
+      sum += excess->data[link->price +
+                          (eg_link_cuts(f, link, op) ? EG_CUT_CHOSEN : EG_CUT_NOT)];
+  }
+  for (uint32_t i = begin; i < end; i++) {
+    const eg_link *link = &f->links.data[f->use.data[i]];
+    bool is_counted = link->value == value; // among the trees of the value itself
+    for (uint32_t k = begin; k < i; k++)
+      is_counted = is_counted || f->links.data[f->use.data[k]].far == link->far;
+    uint32_t label = p->needs.data[p->need_begin.data[s] + (i - begin)] -
+                     p->place_begin.data[p->inputs.data[i]];
+    if (!is_counted) sum += excess->data[link->price + label];
+  }
+  return sum;
+}
+
+static void fill_strategy_excess(eg_layout_factors *f, const eg_doubles *excess,
+                                 eg_doubles *out) {
+  const eg_layout_view *view = f->view;
+  for (uint32_t value = 0; value < eg_layout_value_count(f->view->problem); value++) {
+    double least;
+    if (!f->active->used.data[value]) continue;
+    eg_factor_producers(f, value, &least);
+    for (uint32_t k = view->strategies.begin.data[value];
+         k < view->strategies.begin.data[value + 1]; k++) {
+      uint32_t s = view->strategies.items.data[k];
+      if (f->active->strategy.data[s])
+        out->data[s] = eg_factor_strategy(f, s) - least + excess_around(f, excess, s);
+    }
+  }
+}
+
+static egraph_status fill_arc_excess(eg_layout_factors *f, eg_doubles *out) {
+  for (uint32_t t = 0; t < f->trees.len; t++) {
+    double least;
+    EG_TRY(eg_factor_tree(f, t, &least));
+    for (uint32_t i = 0; i < f->arc_number.len; i++) {
+      double excess = eg_factor_arc(f, i) - least; // of several trees any may use it
+      double *least_excess = &out->data[f->arc_number.data[i]];
+      if (excess < *least_excess) *least_excess = excess;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// Solves every factor twice.
+static egraph_status fill_excess(ascent *a, eg_layout_excess *out) {
+  eg_layout_factors *f = &a->factors;
+  const eg_layout_problem *p = f->view->problem;
+  EG_TRY(eg_doubles_resize(&out->strategy, eg_layout_strategy_count(p)));
+  EG_TRY(eg_doubles_resize(&out->arc, eg_layout_arc_count(p)));
+  for (size_t s = 0; s < out->strategy.len; s++)
+    out->strategy.data[s] = INFINITY;
+  for (size_t i = 0; i < out->arc.len; i++)
+    out->arc.data[i] = INFINITY;
+  out->bound = a->bound;
+  eg_doubles excess;
+  eg_doubles_init(&excess, a->search->alloc);
+  egraph_status status = solve_far_ends(f, &excess);
+  if (status == EGRAPH_OK) status = fill_arc_excess(f, &out->arc);
+  if (status == EGRAPH_OK) fill_strategy_excess(f, &excess, &out->strategy);
+  eg_doubles_deinit(&excess);
+  return status;
 }
 
 // ---- the whole ----------------------------------------------------------------------
@@ -212,9 +489,6 @@ static double least_rise(const ascent *a) {
 /// Of an open problem the bound is that of rows of copies: its own solutions cost less.
 static bool is_open(const ascent *a) { return a->search->view->seams != NULL; }
 
-/// Offers a greedy solution; its sums are in search->trial.
-static egraph_status decode(ascent *a) { return eg_layout_walk_offer(&a->walk); }
-
 /// What rounding may have added to a bound of many terms.
 static double rounding_of(const ascent *a) {
   return 1e-12 * (fabs(a->bound) + fabs(a->constant));
@@ -228,7 +502,7 @@ static egraph_status raise(ascent *a) {
   EG_TRY(eg_layout_search_raise(search, a->bound - rounding_of(a)));
   if (!(search->bound > before) || !isinf(search->whole)) return EGRAPH_OK;
   for (uint32_t i = 0; i < w->limits; i++)
-      search->price[w->limited[i] - EG_LAYOUT_ROW] = w->price[i];
+    search->price[w->limited[i] - EG_LAYOUT_ROW] = w->price[i];
   return EGRAPH_OK;
 }
 
@@ -342,11 +616,18 @@ static egraph_status try_prices_of_several(ascent *a) {
   return status;
 }
 
-static egraph_status init(ascent *a, const eg_layout_landmarks *landmarks) {
-  EG_TRY(eg_layout_factors_init(&a->factors, a->search->alloc, a->search->view, a->active,
-                                landmarks));
-  EG_TRY(eg_layout_order_fill(&a->order, a->active));
-  return eg_layout_walk_init(&a->walk, a->search, &a->factors, &a->order.values);
+#define OWNED                                                                            \
+  (eg_u32s, order, position, made_in, label), (eg_doubles, far, kept_price),             \
+      (eg_bytes, kept_dead)
+
+static egraph_status prepare_ascent(ascent *a, const eg_layout_landmarks *landmarks) {
+  const eg_layout_view *view = a->search->view;
+  EG_TRY(
+      eg_layout_factors_init(&a->factors, a->search->alloc, view, a->active, landmarks));
+  EG_TRY(sort_values(a));
+  EG_TRY(eg_doubles_resize(&a->far, eg_layout_place_count(view->problem)));
+  EG_TRY(eg_u32s_resize(&a->made_in, eg_layout_value_count(view->problem)));
+  return eg_u32s_resize(&a->label, eg_layout_tie_count(view->problem));
 }
 
 egraph_status eg_layout_ascent_create(eg_layout_search *search,
@@ -359,10 +640,8 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
                 .active = active,
                 .best = -INFINITY,
                 .weights = eg_layout_weights_of(search, active)};
-  eg_layout_order_init(&a->order, search->alloc);
-  eg_doubles_init(&a->kept_price, search->alloc);
-  eg_bytes_init(&a->kept_dead, search->alloc);
-  egraph_status status = init(a, landmarks);
+  EG_INIT_MEMBERS(a, search->alloc, OWNED)
+  egraph_status status = prepare_ascent(a, landmarks);
   if (status == EGRAPH_OK)
     *out = a;
   else
@@ -373,10 +652,7 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
 void eg_layout_ascent_destroy(eg_layout_ascent *a) {
   if (a == NULL) return;
   eg_layout_factors_deinit(&a->factors);
-  eg_layout_order_deinit(&a->order);
-  eg_doubles_deinit(&a->kept_price);
-  eg_bytes_deinit(&a->kept_dead);
-  eg_layout_walk_deinit(&a->walk);
+  EG_DEINIT_MEMBERS(a, OWNED)
   eg_free(a->search->alloc, a, 1, sizeof *a);
 }
 
@@ -399,7 +675,7 @@ egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, int passes,
   if (!a->infeasible) EG_TRY(climb(a, passes));
   *out_any = !a->infeasible;
   if (a->infeasible) return EGRAPH_OK;
-  EG_TRY(eg_layout_excess_fill(&a->factors, a->search->alloc, a->bound, out));
+  EG_TRY(fill_excess(a, out));
   count_steps(a);
   return EGRAPH_OK;
 }

@@ -5,8 +5,15 @@
 #define EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
 
 #include "extract/layout/layout_eliminate.h"
-#include "extract/layout/layout_excess.h"
-#include "extract/layout/layout_weights.h"
+#include "extract/layout/layout_prices.h"
+
+/// What a solution with a strategy or arc in it costs beyond `bound` at least.
+typedef struct eg_layout_excess {
+  eg_doubles strategy, arc; // INFINITY: in no solution
+  double bound;
+} eg_layout_excess;
+void eg_layout_excess_init(eg_layout_excess *excess, egraph_allocator alloc);
+void eg_layout_excess_deinit(eg_layout_excess *excess);
 
 typedef struct eg_layout_ascent eg_layout_ascent;
 

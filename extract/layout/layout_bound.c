@@ -19,15 +19,9 @@ typedef struct bounder {
 } bounder;
 
 static egraph_status offer_target(bounder *b) {
-  const uint32_t *target = b->options->target;
   bool ignored;
-  if (target == NULL) return EGRAPH_OK;
-  for (uint32_t v = 0; v < b->search.trial.strategy.len; v++) {
-    uint32_t s = target[v];
-    bool fits = s < b->view.op_of.len && b->view.value_of.data[s] == v &&
-                b->search.legal.strategy.data[s];
-    b->search.trial.strategy.data[v] = fits ? s : EG_LAYOUT_NONE;
-  }
+  if (b->options->target == NULL) return EGRAPH_OK;
+  eg_layout_search_take(&b->search, b->options->target);
   return eg_layout_search_offer(&b->search, &ignored);
 }
 
@@ -102,13 +96,11 @@ static egraph_status run_search(bounder *b) {
   EG_TRY(eg_layout_search_init(&b->search, b->alloc, &b->view, &b->task, &b->clock));
   egraph_status status = eg_layout_active_init(&b->active, b->alloc, &b->view);
   if (status == EGRAPH_OK) {
-    eg_doubles_init(&b->excess.strategy, b->alloc);
-    eg_doubles_init(&b->excess.arc, b->alloc);
+    eg_layout_excess_init(&b->excess, b->alloc);
     status = eg_layout_landmarks_init(&b->landmarks, b->alloc);
     if (status == EGRAPH_OK) status = run_bounder(b);
     eg_layout_landmarks_deinit(&b->landmarks);
-    eg_doubles_deinit(&b->excess.arc);
-    eg_doubles_deinit(&b->excess.strategy);
+    eg_layout_excess_deinit(&b->excess);
     eg_layout_active_deinit(&b->active);
   }
   eg_layout_search_deinit(&b->search);

@@ -7,6 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/layout/layout_problem.h"
 
 typedef struct walk {
@@ -212,14 +213,8 @@ egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem 
                                 double *out_cost,
                                 double out_memory[EG_LAYOUT_MEMORY_ROWS]) {
   walk w = {.problem = problem, .strategy = strategy, .arc_used = arc_used};
-  eg_u32s_init(&w.op, alloc);
-  eg_u32s_init(&w.needed, alloc);
-  eg_bytes_init(&w.seen, alloc);
-  eg_bytes_init(&w.reached, alloc);
+  EG_INIT_MEMBERS(&w, alloc, (eg_u32s, op, needed), (eg_bytes, seen, reached))
   egraph_status status = certify(&w, out_cost, out_memory);
-  eg_bytes_deinit(&w.reached);
-  eg_bytes_deinit(&w.seen);
-  eg_u32s_deinit(&w.needed);
-  eg_u32s_deinit(&w.op);
+  EG_DEINIT_MEMBERS(&w, (eg_u32s, op, needed), (eg_bytes, seen, reached))
   return status;
 }

@@ -3,25 +3,19 @@
 
 #include <math.h>
 
+#include "base/owner.h"
+
+#define OWNED                                                                            \
+  (eg_u32s, tree_value, required, cut_begin, cut_ops), (eg_dual_links, links),           \
+      (eg_doubles, prices)
+
 egraph_status eg_layout_dual_init(eg_layout_dual *dual, egraph_allocator alloc) {
   *dual = (eg_layout_dual){.bound = 0};
-  eg_u32s_init(&dual->tree_value, alloc);
-  eg_dual_links_init(&dual->links, alloc);
-  eg_doubles_init(&dual->prices, alloc);
-  eg_u32s_init(&dual->required, alloc);
-  eg_u32s_init(&dual->cut_begin, alloc);
-  eg_u32s_init(&dual->cut_ops, alloc);
+  EG_INIT_MEMBERS(dual, alloc, OWNED)
   return eg_u32s_push(&dual->cut_begin, 0);
 }
 
-void eg_layout_dual_deinit(eg_layout_dual *dual) {
-  eg_u32s_deinit(&dual->tree_value);
-  eg_dual_links_deinit(&dual->links);
-  eg_doubles_deinit(&dual->prices);
-  eg_u32s_deinit(&dual->required);
-  eg_u32s_deinit(&dual->cut_begin);
-  eg_u32s_deinit(&dual->cut_ops);
-}
+void eg_layout_dual_deinit(eg_layout_dual *dual) { EG_DEINIT_MEMBERS(dual, OWNED) }
 
 // ---- from factors -------------------------------------------------------------------
 

@@ -12,7 +12,8 @@
 
 #include <math.h>
 
-#include "extract/layout/layout_states.h"
+#include "base/owner.h"
+#include "extract/layout/layout_encoding.h"
 
 enum { STEP = 4 }; // of work, per step of relations (measured)
 enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
@@ -25,8 +26,8 @@ typedef enum state { PRESENT, GONE, PUT_OFF } state;
 
 typedef struct eliminator {
   eg_layout_search *search;
-  eg_network network;
-  eg_layout_states states;
+  eg_cost_network network;
+  eg_layout_encoding states;
   uint32_t vars;
   size_t words;
   eg_words near;    // [variable] row of those that share a relation
@@ -72,7 +73,7 @@ static egraph_status size_order(eliminator *e) {
 }
 
 /// Labels that have room.
-static uint32_t count_labels(const eg_network *n, uint32_t var) {
+static uint32_t count_labels(const eg_cost_network *n, uint32_t var) {
   uint32_t labels = 0;
   for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
     labels += n->costs.cost.data[i] + n->maker.base <= n->maker.room;
@@ -81,7 +82,7 @@ static uint32_t count_labels(const eg_network *n, uint32_t var) {
 
 /// Of the variables that are left; those of one label are not.
 static void find_order(eliminator *e) {
-  const eg_network *n = &e->network;
+  const eg_cost_network *n = &e->network;
   memset(e->near.data, 0, e->near.len * sizeof *e->near.data);
   for (uint32_t v = 0; v < e->vars; v++) {
     if (n->fixed.data[v] != EG_NETWORK_FREE) {
@@ -98,7 +99,7 @@ static void find_order(eliminator *e) {
 
 /// Raises the base, and finds an order for what is left.
 static egraph_status diffuse(eliminator *e) {
-  EG_TRY(eg_network_diffuse(&e->network, PASSES));
+  EG_TRY(eg_cost_network_diffuse(&e->network, PASSES));
   find_order(e);
   return EGRAPH_OK;
 }
@@ -129,7 +130,7 @@ static void forget_variable(eliminator *e, uint32_t var) {
 // ---- elimination --------------------------------------------------------------------
 
 /// The smallest relation with a variable that is not used yet, or NONE.
-static uint32_t smallest(const eg_network *n, uint32_t var) {
+static uint32_t smallest(const eg_cost_network *n, uint32_t var) {
   uint32_t best = NONE;
   for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
     uint32_t r = n->entry.data[i];
@@ -143,7 +144,7 @@ static uint32_t smallest(const eg_network *n, uint32_t var) {
 
 /// Raises the next relation of a variable, and takes it into the join at hand.
 static egraph_status hold_next(eliminator *e, uint32_t var, uint32_t *next) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   EG_TRY(eg_u32s_push(&e->joined, *next));
   n->used.data[*next] = 1;
   eg_relation_raise(&n->maker, &n->costs, &n->relations.data[*next]);
@@ -153,7 +154,7 @@ static egraph_status hold_next(eliminator *e, uint32_t var, uint32_t *next) {
 
 /// Joins the relations of a variable into `out`, without it.
 static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   uint32_t next = smallest(n, var);
   eg_relation *held = &n->relations.data[next];
   e->joined.len = 0;
@@ -181,7 +182,7 @@ static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
 
 /// Gives back what a join that failed has taken.
 static void put_off(eliminator *e, uint32_t var) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   for (size_t i = 0; i < e->joined.len; i++) {
     n->used.data[e->joined.data[i]] = 0;
     eg_relation_lower(&n->costs, &n->relations.data[e->joined.data[i]]);
@@ -191,12 +192,12 @@ static void put_off(eliminator *e, uint32_t var) {
 
 /// The relation that stands for a variable's from now on.
 static egraph_status replace(eliminator *e, uint32_t var, eg_relation *result) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
     n->costs.cost.data[i] = 0; // they are in the rows now
-  EG_TRY(eg_network_add(n, result));
+  EG_TRY(eg_cost_network_add(n, result));
   uint32_t number = (uint32_t)n->relations.len - 1;
-  EG_TRY(eg_network_settle(n, number));
+  EG_TRY(eg_cost_network_settle(n, number));
   EG_TRY(eg_u32s_push(&e->order, var));
   EG_TRY(eg_u32s_push(&e->result, number));
   forget_variable(e, var);
@@ -231,7 +232,7 @@ static bool should_stop(eliminator *e) {
 
 /// Takes out what is present, and diffuses whenever relations have grown.
 static egraph_status take_out_all(eliminator *e, bool keeps_all) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   n->maker.keeps_all = keeps_all;
   e->grown = FEW_ROWS;
   for (uint32_t var; !n->is_empty && (var = choose_variable(e)) != NONE;) {
@@ -247,7 +248,7 @@ static egraph_status take_out_all(eliminator *e, bool keeps_all) {
 
 /// Diffuses until the base stands still.
 static egraph_status settle(eliminator *e) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   double worth = STANDSTILL * (n->maker.room - n->maker.base), before = -INFINITY;
   while (!n->is_empty && n->maker.base - before > worth && !should_stop(e)) {
     before = n->maker.base;
@@ -281,7 +282,7 @@ static bool is_closed(const eliminator *e) {
 /// Takes out what leaves all rows, of few at first; *out_left: there is more.
 static egraph_status condense(eliminator *e, double constant, uint32_t most,
                               bool *out_left) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   if (most > MOST_CONDENSED) most = MOST_CONDENSED;
   n->maker.rows = most < FEWEST_CONDENSED ? most : FEWEST_CONDENSED;
   for (;; n->maker.rows *= GROWTH) {
@@ -298,7 +299,7 @@ static egraph_status condense(eliminator *e, double constant, uint32_t most,
 /// *out_found: whether a row is left in every relation.
 static egraph_status run_elimination(eliminator *e, double constant, uint32_t rows,
                                      bool *out_found) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   bool is_left;
   *out_found = false;
   EG_TRY(size_order(e));
@@ -323,8 +324,7 @@ static egraph_status offer(eliminator *e, eg_layout_eliminated *out) {
       EG_FAIL(EGRAPH_E_INTERNAL, "a choice of the elimination is lost");
   EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
   for (uint32_t v = 0; v < e->states.made.len; v++)
-    search->trial.strategy.data[v] =
-        eg_layout_states_strategy(&e->states, v, e->label.data);
+    search->trial.strategy.data[v] = eg_layout_decode(&e->states, v, e->label.data);
   bool ok;
   EG_TRY(eg_layout_search_offer(search, &ok));
   memcpy(out->sum, search->trial.sum, sizeof out->sum);
@@ -357,44 +357,16 @@ static bool stop(void *user) {
   return eg_layout_search_stop(e->search);
 }
 
-static egraph_status init(eliminator *e, const eg_layout_elimination *options) {
-  egraph_allocator alloc = e->search->alloc;
-  eg_network_init(&e->network, alloc);
-  eg_relation_maker *maker = &e->network.maker;
-  maker->room = options->room;
-  maker->rows = options->rows;
-  maker->stop = stop;
-  maker->user = e;
-  eg_words_init(&e->near, alloc);
-  eg_doubles_init(&e->width, alloc);
-  eg_doubles_init(&e->score, alloc);
-  eg_bytes_init(&e->state, alloc);
-  eg_u32s_init(&e->order, alloc);
-  eg_u32s_init(&e->result, alloc);
-  eg_labels_init(&e->label, alloc);
-  eg_u32s_init(&e->joined, alloc);
-  eg_relation_init(&e->unit, alloc);
-  return eg_doubles_push(&e->unit.cost, 0);
-}
-
-static void deinit(eliminator *e) {
-  eg_network_deinit(&e->network);
-  eg_words_deinit(&e->near);
-  eg_doubles_deinit(&e->width);
-  eg_doubles_deinit(&e->score);
-  eg_bytes_deinit(&e->state);
-  eg_u32s_deinit(&e->order);
-  eg_u32s_deinit(&e->result);
-  eg_labels_deinit(&e->label);
-  eg_u32s_deinit(&e->joined);
-  eg_relation_deinit(&e->unit);
-}
+#define OWNED                                                                            \
+  (eg_cost_network, network), (eg_words, near), (eg_doubles, width, score),              \
+      (eg_bytes, state), (eg_u32s, order, result, joined), (eg_labels, label),           \
+      (eg_relation, unit)
 
 static egraph_status search_states(eliminator *e, const eg_layout_elimination *options,
                                    bool fits, eg_layout_eliminated *out) {
   *out = (eg_layout_eliminated){.reach = EG_LAYOUT_REACH_NONE};
   if (!fits) return EGRAPH_OK;
-  e->vars = eg_network_vars(&e->network);
+  e->vars = eg_cost_network_vars(&e->network);
   e->words = eg_bits_words(e->vars);
   if (e->vars > MOST_VARIABLES) return EGRAPH_OK;
   return eliminate(e, options->constant, options->rows, out);
@@ -405,18 +377,23 @@ egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *f
                                   eg_layout_eliminated *out) {
   eliminator e = {.search = search};
   bool fits = false;
-  egraph_status status = init(&e, options);
+  EG_INIT_MEMBERS(&e, search->alloc, OWNED)
+  e.network.maker.room = options->room;
+  e.network.maker.rows = options->rows;
+  e.network.maker.stop = stop;
+  e.network.maker.user = &e;
+  egraph_status status = eg_doubles_push(&e.unit.cost, 0);
   if (status == EGRAPH_OK)
-    status =
-        eg_layout_states_init(&e.states, search->alloc, factors, options->strategy_excess,
-                              options->arc_excess, &e.network, &fits);
+    status = eg_layout_encoding_init(&e.states, search->alloc, factors,
+                                     options->strategy_excess, options->arc_excess,
+                                     &e.network, &fits);
   if (status == EGRAPH_OK) {
     eg_layout_search_work(search, STEP * factors->steps);
     factors->steps = 0;
     status = search_states(&e, options, fits, out);
     count_steps(&e);
-    eg_layout_states_deinit(&e.states);
+    eg_layout_encoding_deinit(&e.states);
   }
-  deinit(&e);
+  EG_DEINIT_MEMBERS(&e, OWNED)
   return status;
 }

@@ -29,7 +29,8 @@ typedef struct eg_layout_eliminated {
 } eg_layout_eliminated;
 
 /// Offers the best solution that is found, and raises search->bound by what the factors'
-/// prices and the elimination prove. Cycles and limits are left to the offer: the bound holds, the solution may not. Fails with EGRAPH_E_MEMORY.
+/// prices and the elimination prove. Cycles and limits are left to the offer: the bound
+/// holds, the solution may not. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
                                   const eg_layout_elimination *options,
                                   eg_layout_eliminated *out);

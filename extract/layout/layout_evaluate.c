@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "base/owner.h"
+
 enum { EXACT_TERMINALS = 6 };
 #define ROOT_BIT (UINT32_C(1) << 31)
 // Entries of `back`: 0 nothing, END a terminal, SPLIT | set, else 2 + arc.
@@ -14,19 +16,16 @@ enum { EXACT_TERMINALS = 6 };
 #define SPLIT (UINT32_C(1) << 31)
 
 void eg_layout_choice_init(eg_layout_choice *choice, egraph_allocator alloc) {
-  eg_u32s_init(&choice->strategy, alloc);
-  eg_bytes_init(&choice->arc_used, alloc);
+  EG_INIT_MEMBERS(choice, alloc, (eg_u32s, strategy), (eg_bytes, arc_used))
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     choice->sum[m] = INFINITY;
 }
 
-void eg_layout_choice_deinit(eg_layout_choice *choice) {
-  eg_bytes_deinit(&choice->arc_used);
-  eg_u32s_deinit(&choice->strategy);
-}
+void eg_layout_choice_deinit(eg_layout_choice *choice){
+    EG_DEINIT_MEMBERS(choice, (eg_u32s, strategy), (eg_bytes, arc_used))}
 
-egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
-                                     const eg_layout_view *view) {
+egraph_status
+    eg_layout_choice_clear(eg_layout_choice *choice, const eg_layout_view *view) {
   EG_TRY(eg_u32s_resize(&choice->strategy, eg_layout_value_count(view->problem)));
   EG_TRY(eg_bytes_resize(&choice->arc_used, eg_layout_arc_count(view->problem)));
   for (size_t v = 0; v < choice->strategy.len; v++)
@@ -44,9 +43,10 @@ egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice
   return EGRAPH_OK;
 }
 
-#define EACH_U32(X)                                                                      \
-  X(required)                                                                            \
-  X(stack) X(cursor) X(order) X(need_first) X(need_next) X(need_item) X(terminals) X(back)
+#define OWNED                                                                            \
+  (eg_u32s, required, stack, cursor, order, need_first, need_next, need_item, terminals, \
+   back),                                                                                \
+      (eg_bytes, state, reached), (eg_doubles, table)
 
 static egraph_status require(eg_layout_evaluator *e) {
   const eg_layout_problem *p = e->view->problem;
@@ -60,22 +60,14 @@ egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
                                        egraph_allocator alloc,
                                        const eg_layout_view *view) {
   *evaluator = (eg_layout_evaluator){.view = view};
-#define INIT(field) eg_u32s_init(&evaluator->field, alloc);
-  EACH_U32(INIT)
-  eg_bytes_init(&evaluator->state, alloc);
-  eg_bytes_init(&evaluator->reached, alloc);
-  eg_doubles_init(&evaluator->table, alloc);
+  EG_INIT_MEMBERS(evaluator, alloc, OWNED)
   egraph_status status = require(evaluator);
   if (status != EGRAPH_OK) eg_layout_evaluator_deinit(evaluator);
   return status;
 }
 
 void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator) {
-#define DEINIT(field) eg_u32s_deinit(&evaluator->field);
-  EACH_U32(DEINIT)
-  eg_bytes_deinit(&evaluator->state);
-  eg_bytes_deinit(&evaluator->reached);
-  eg_doubles_deinit(&evaluator->table);
+  EG_DEINIT_MEMBERS(evaluator, OWNED)
 }
 
 enum { WHITE, GREY, BLACK };

@@ -4,6 +4,7 @@
 // the better presolve for large e-graphs with many alternatives.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
+#include "base/owner.h"
 #include "extract/extract.h"
 #include "extract/layout/layout_search.h"
 
@@ -177,11 +178,9 @@ static egraph_status solve_at(eg_layout_search *search, const eg_layout_active *
   expansion x = {.search = search, .active = active, .price = price, .most = out->most};
   share_out(&x);
   EG_TRY(eg_extract_problem_init(&x.plain, search->alloc));
-  eg_u32s_init(&x.node_strategy, search->alloc);
-  eg_u32s_init(&x.node_arc, search->alloc);
+  EG_INIT_MEMBERS(&x, search->alloc, (eg_u32s, node_strategy, node_arc))
   egraph_status status = solve_expanded(&x, out_exact);
-  eg_u32s_deinit(&x.node_arc);
-  eg_u32s_deinit(&x.node_strategy);
+  EG_DEINIT_MEMBERS(&x, (eg_u32s, node_strategy, node_arc))
   eg_extract_problem_deinit(&x.plain);
   out->cost = x.cost;
   out->memory = x.memory;

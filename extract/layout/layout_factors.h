@@ -21,7 +21,6 @@
 #define EG_EXTRACT_LAYOUT_LAYOUT_FACTORS_H
 
 #include "extract/layout/layout_landmarks.h"
-#include "extract/layout/layout_steiner.h"
 
 typedef enum eg_link_kind {
   EG_LINK_USE,  // an input of an operator; the far end is an arborescence
@@ -41,7 +40,22 @@ typedef struct eg_link {
 } eg_link;
 EG_VEC_DEFINE(eg_links, eg_link);
 
-/// An arborescence: links are items of tree_links.
+enum { EG_STEINER_USERS = 4 };
+
+/// The arborescences of one value, priced: from the layout in which it is made to a
+/// layout for each of a few users. Prices are finite or INFINITY; entry `layouts` of each
+/// is that of having no layout. A value without a layout has users without one only.
+typedef struct eg_steiner {
+  uint32_t layouts, arcs, users;
+  const uint32_t *from, *to; // [arcs] layouts
+  const double *cost;        // [arcs] >= 0
+  const double *source;      // [layouts + 1]
+  const double *user[EG_STEINER_USERS];
+  // Tables, [subset of users][layouts]; owned.
+  eg_doubles inside, outside;
+} eg_steiner;
+
+/// An arborescence: users are links.
 typedef struct eg_tree_factor {
   uint32_t value, made; // link
   uint32_t users[EG_STEINER_USERS];

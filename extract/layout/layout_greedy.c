@@ -4,6 +4,7 @@
 // only inputs of lower rank, so that the choice is acyclic, and a label that a tie has
 // taken stays.
 // SPDX-License-Identifier: Apache-2.0
+#include "base/owner.h"
 #include "extract/cost_heap.h"
 #include "extract/layout/layout_search.h"
 
@@ -22,6 +23,9 @@ typedef struct greedy {
   eg_doubles far;           // [place of a value]
   eg_cost_heap heap;
 } greedy;
+#define OWNED                                                                            \
+  (eg_doubles, cost, sum, far), (eg_u32s, waiting, rank, by_rank, label),                \
+      (eg_bytes, settled, needed, wanted), (eg_cost_heap, heap)
 
 /// Of a strategy or arc: the objective, and memory at its prices.
 static double priced(const greedy *g, const eg_doubles *weight, uint32_t at) {
@@ -220,29 +224,9 @@ static egraph_status attempt(greedy *g, bool *out_ok) {
 static egraph_status attempt_at(eg_layout_search *search, const eg_layout_active *active,
                                 const double *favour, const double *price, bool *out_ok) {
   greedy g = {.search = search, .active = active, .favour = favour, .price = price};
-  eg_doubles_init(&g.cost, search->alloc);
-  eg_doubles_init(&g.sum, search->alloc);
-  eg_u32s_init(&g.waiting, search->alloc);
-  eg_u32s_init(&g.rank, search->alloc);
-  eg_u32s_init(&g.by_rank, search->alloc);
-  eg_bytes_init(&g.settled, search->alloc);
-  eg_bytes_init(&g.needed, search->alloc);
-  eg_bytes_init(&g.wanted, search->alloc);
-  eg_u32s_init(&g.label, search->alloc);
-  eg_doubles_init(&g.far, search->alloc);
-  eg_cost_heap_init(&g.heap, search->alloc);
+  EG_INIT_MEMBERS(&g, search->alloc, OWNED)
   egraph_status status = attempt(&g, out_ok);
-  eg_cost_heap_deinit(&g.heap);
-  eg_doubles_deinit(&g.far);
-  eg_u32s_deinit(&g.label);
-  eg_bytes_deinit(&g.wanted);
-  eg_bytes_deinit(&g.needed);
-  eg_bytes_deinit(&g.settled);
-  eg_u32s_deinit(&g.by_rank);
-  eg_u32s_deinit(&g.rank);
-  eg_u32s_deinit(&g.waiting);
-  eg_doubles_deinit(&g.sum);
-  eg_doubles_deinit(&g.cost);
+  EG_DEINIT_MEMBERS(&g, OWNED)
   return status;
 }
 

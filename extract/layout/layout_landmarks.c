@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_landmarks.h"
 
+#include "base/owner.h"
 #include "extract/dual_ascent.h"
 #include "extract/landmarks.h"
 
@@ -18,6 +19,9 @@ typedef struct finder {
   eg_landmarks landmarks;
   eg_cuts cuts;
 } finder;
+#define FINDER                                                                           \
+  (eg_u32s, op, inputs), (eg_doubles, price), (eg_class_index, index),                   \
+      (eg_landmarks, landmarks)
 
 /// Of the cheapest strategy that is left; INFINITY: none is.
 static double cost_of(const finder *f, uint32_t op) {
@@ -104,7 +108,7 @@ static egraph_status find_cuts(finder *f) {
   return EGRAPH_OK;
 }
 
-static egraph_status find(finder *f) {
+static egraph_status find_all(finder *f) {
   EG_TRY(add_nodes(f));
   EG_TRY(find_values(f));
   return f->out->values.len == 0 ? EGRAPH_OK : find_cuts(f);
@@ -122,17 +126,9 @@ egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
               .max_work = max_work};
   EG_TRY(eg_extract_problem_init(&f.problem, alloc));
   egraph_status status = eg_cuts_init(&f.cuts, alloc);
-  eg_u32s_init(&f.op, alloc);
-  eg_u32s_init(&f.inputs, alloc);
-  eg_doubles_init(&f.price, alloc);
-  eg_class_index_init(&f.index, alloc);
-  eg_landmarks_init(&f.landmarks, alloc);
-  if (status == EGRAPH_OK) status = find(&f);
-  eg_landmarks_deinit(&f.landmarks);
-  eg_class_index_deinit(&f.index);
-  eg_doubles_deinit(&f.price);
-  eg_u32s_deinit(&f.inputs);
-  eg_u32s_deinit(&f.op);
+  EG_INIT_MEMBERS(&f, alloc, FINDER)
+  if (status == EGRAPH_OK) status = find_all(&f);
+  EG_DEINIT_MEMBERS(&f, FINDER)
   eg_cuts_deinit(&f.cuts);
   eg_extract_problem_deinit(&f.problem);
   return status;
@@ -140,14 +136,10 @@ egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
 
 egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
                                        egraph_allocator alloc) {
-  eg_u32s_init(&landmarks->values, alloc);
-  eg_u32s_init(&landmarks->cut_begin, alloc);
-  eg_u32s_init(&landmarks->cut_ops, alloc);
+  EG_INIT_MEMBERS(landmarks, alloc, (eg_u32s, values, cut_begin, cut_ops))
   return eg_u32s_push(&landmarks->cut_begin, 0);
 }
 
 void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks) {
-  eg_u32s_deinit(&landmarks->values);
-  eg_u32s_deinit(&landmarks->cut_begin);
-  eg_u32s_deinit(&landmarks->cut_ops);
+  EG_DEINIT_MEMBERS(landmarks, (eg_u32s, values, cut_begin, cut_ops))
 }

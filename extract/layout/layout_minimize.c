@@ -4,7 +4,8 @@
 // best solution's own strategies. Then reduced costs delete what cannot be in a better
 // solution, and the whole begins again while that is much; the tree comes last.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/layout/layout_close.h"
+#include "base/owner.h"
+#include "extract/layout/layout_gap.h"
 #include "extract/layout/layout_tree.h"
 
 #include <stdlib.h>
@@ -30,6 +31,7 @@ typedef struct minimizer {
   eg_layout_pool pool;      // of solutions that the ascent led to
   eg_layout_landmarks landmarks;
 } minimizer;
+#define OWNED (eg_doubles, x), (eg_layout_excess, reduced), (eg_layout_pool, pool)
 
 static egraph_status keep_root(minimizer *m, const eg_layout_tree *tree) {
   const double *x = eg_lp_values(tree->lp), *reduced = eg_lp_reduced_costs(tree->lp);
@@ -226,7 +228,7 @@ static egraph_status try_few(minimizer *m) {
 /// Prices of limited measures, if there are any, and what they give; then small parts.
 static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
   EG_TRY(eg_doubles_resize(&m->x, m->active.strategy.len)); // no relaxation yet: zeros
-  EG_TRY(eg_layout_close(m->search, &m->active, ascent, &m->reduced, &m->pool));
+  EG_TRY(eg_layout_close_gap(m->search, &m->active, ascent, &m->reduced, &m->pool));
   if (m->active.infeasible) return EGRAPH_OK;
   (void)delete_costly(m);
   if (eg_layout_search_wants_bound(m->search)) return EGRAPH_OK;
@@ -269,7 +271,8 @@ static bool should_expand(const minimizer *m) {
 static bool may_be_plain(const minimizer *m) {
   const eg_layout_problem *p = m->search->view->problem;
   size_t nodes = eg_layout_strategy_count(p) + (size_t)eg_layout_arc_count(p);
-  bool is_tied = VALUES_PER_TIE * (size_t)eg_layout_tie_count(p) > eg_layout_value_count(p);
+  bool is_tied =
+      VALUES_PER_TIE * (size_t)eg_layout_tie_count(p) > eg_layout_value_count(p);
   return !is_tied && nodes <= MOST_PLAIN_NODES && !m->active.infeasible;
 }
 
@@ -321,17 +324,11 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
 egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed) {
   minimizer m = {.search = search};
   EG_TRY(eg_layout_active_init(&m.active, search->alloc, search->view));
-  eg_doubles_init(&m.x, search->alloc);
-  eg_doubles_init(&m.reduced.strategy, search->alloc);
-  eg_doubles_init(&m.reduced.arc, search->alloc);
-  eg_bytes_init(&m.pool.strategy, search->alloc);
+  EG_INIT_MEMBERS(&m, search->alloc, OWNED)
   egraph_status status = eg_layout_landmarks_init(&m.landmarks, search->alloc);
   if (status == EGRAPH_OK) status = minimize(&m, out_closed);
   eg_layout_landmarks_deinit(&m.landmarks);
-  eg_doubles_deinit(&m.reduced.arc);
-  eg_bytes_deinit(&m.pool.strategy);
-  eg_doubles_deinit(&m.reduced.strategy);
-  eg_doubles_deinit(&m.x);
+  EG_DEINIT_MEMBERS(&m, OWNED)
   eg_layout_active_deinit(&m.active);
   return status;
 }

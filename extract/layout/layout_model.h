@@ -57,9 +57,4 @@ static inline bool eg_layout_is_integral(const eg_layout_model *model, uint32_t 
          model->kind.data[column] == EG_LAYOUT_A;
 }
 
-/// Part of build: see layout_flow.c.
-egraph_status eg_layout_model_add_flows(eg_layout_model *model);
-egraph_status eg_layout_model_add_column(eg_layout_model *model, eg_layout_column kind,
-                                         uint32_t id, double cost, uint32_t *out);
-
 #endif

@@ -54,8 +54,4 @@ egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task 
 /// what other strategies cost.
 egraph_status eg_layout_presolve_apart(eg_layout_active *active);
 
-/// Part of it: see layout_dominate.c.
-egraph_status eg_layout_dominate(eg_layout_active *active, const eg_layout_task *task,
-                                 bool *changed);
-
 #endif

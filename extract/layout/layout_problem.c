@@ -6,7 +6,8 @@
 #include "base/owner.h"
 
 #define OWNED                                                                            \
-  (eg_u32s, place_begin, input_begin, strategy_begin, need_begin, root_begin, tie_begin),\
+  (eg_u32s, place_begin, input_begin, strategy_begin, need_begin, root_begin,            \
+   tie_begin),                                                                           \
       (eg_u32s, source_layout, arc_from, arc_to, operator_value, inputs, output, needs,  \
        root_value, root_places, tie_members),                                            \
       (eg_doubles, cost_times, memory_times, arc_cost, cost),                            \

@@ -2,6 +2,7 @@
 #include "extract/layout/layout_search.h"
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) {
@@ -67,6 +68,8 @@ static egraph_status prepare_search(eg_layout_search *search) {
   return eg_layout_choice_clear(&search->trial, view);
 }
 
+#define OWNED (eg_doubles, arc_weight, arc_priced), (eg_layout_choice, best, trial)
+
 egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator alloc,
                                     const eg_layout_view *view,
                                     const eg_layout_task *task, eg_layout_clock *clock) {
@@ -83,20 +86,14 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
     eg_layout_active_deinit(&search->legal);
     return status;
   }
-  eg_doubles_init(&search->arc_weight, alloc);
-  eg_doubles_init(&search->arc_priced, alloc);
-  eg_layout_choice_init(&search->best, alloc);
-  eg_layout_choice_init(&search->trial, alloc);
+  EG_INIT_MEMBERS(search, alloc, OWNED)
   status = prepare_search(search);
   if (status != EGRAPH_OK) eg_layout_search_deinit(search);
   return status;
 }
 
 void eg_layout_search_deinit(eg_layout_search *search) {
-  eg_layout_choice_deinit(&search->trial);
-  eg_layout_choice_deinit(&search->best);
-  eg_doubles_deinit(&search->arc_priced);
-  eg_doubles_deinit(&search->arc_weight);
+  EG_DEINIT_MEMBERS(search, OWNED)
   eg_layout_evaluator_deinit(&search->evaluator);
   eg_layout_active_deinit(&search->legal);
 }
@@ -144,6 +141,16 @@ static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
   EG_TRY(eg_layout_choice_copy(&search->best, &search->trial));
   search->has_best = true;
   return check_bound(search, fmin(search->bound, search->whole), cost);
+}
+
+void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy) {
+  const eg_layout_view *view = search->view;
+  for (uint32_t v = 0; v < search->trial.strategy.len; v++) {
+    uint32_t s = strategy[v];
+    bool fits = s < view->op_of.len && view->value_of.data[s] == v &&
+                search->legal.strategy.data[s];
+    search->trial.strategy.data[v] = fits ? s : EG_LAYOUT_NONE;
+  }
 }
 
 egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,

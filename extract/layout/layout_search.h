@@ -53,6 +53,8 @@ static inline bool eg_layout_search_wants_bound(const eg_layout_search *search) 
   return search->ceiling > 0;
 }
 
+/// Fills search->trial.strategy with what the user allows of `strategy` ([value]).
+void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy);
 /// Completes search->trial.strategy (user-allowed strategies only) with arcs of least
 /// weight and keeps it when it is better than the best. *out_ok: it is a solution within
 /// the limits, not excluded. Fails with EGRAPH_E_INTERNAL when it costs less than the

@@ -5,8 +5,8 @@
 #include "extract/layout/layout_solve.h"
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
-#include "extract/layout/layout_complete.h"
 #include "extract/layout/layout_search.h"
 
 void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc) {
@@ -18,6 +18,35 @@ void eg_layout_result_deinit(eg_layout_result *result) {
   for (size_t i = 0; i < result->solutions.len; i++)
     eg_layout_solution_deinit(&result->solutions.data[i]);
   eg_layout_solutions_deinit(&result->solutions);
+}
+
+void eg_layout_solution_deinit(eg_layout_solution *solution) {
+  EG_DEINIT_MEMBERS(solution, (eg_u32s, strategy), (eg_bytes, arc_used))
+}
+
+/// A copy of a choice whose cost and memory the certificate confirms.
+static egraph_status certify(egraph_allocator alloc, const eg_layout_problem *problem,
+                             const eg_layout_choice *choice, eg_layout_solution *out) {
+  EG_TRY(eg_u32s_append(&out->strategy, choice->strategy.data, choice->strategy.len));
+  EG_TRY(eg_bytes_append(&out->arc_used, choice->arc_used.data, choice->arc_used.len));
+  EG_TRY(eg_layout_certify(alloc, problem, out->strategy.data, out->arc_used.data,
+                           &out->cost, out->memory));
+  EG_TRY(eg_proof_check_equal("cost of a layout problem's solution",
+                              choice->sum[EG_LAYOUT_COST], out->cost));
+  for (uint32_t r = 0; r < problem->memory_rows; r++)
+    EG_TRY(eg_proof_check_equal("memory of a layout problem's solution",
+                                choice->sum[EG_LAYOUT_ROW + r], out->memory[r]));
+  return EGRAPH_OK;
+}
+
+static egraph_status fill_solution(egraph_allocator alloc,
+                                   const eg_layout_problem *problem,
+                                   const eg_layout_choice *choice,
+                                   eg_layout_solution *out) {
+  EG_INIT_MEMBERS(out, alloc, (eg_u32s, strategy), (eg_bytes, arc_used))
+  egraph_status status = certify(alloc, problem, choice, out);
+  if (status != EGRAPH_OK) eg_layout_solution_deinit(out);
+  return status;
 }
 
 typedef struct solver {
@@ -34,22 +63,14 @@ typedef struct solver {
   double bound;
 } solver;
 
-static egraph_status seed(solver *s, eg_layout_search *search, const uint32_t *strategy) {
-  const eg_layout_view *view = &s->view;
-  for (uint32_t v = 0; v < search->trial.strategy.len; v++) {
-    uint32_t at = strategy[v];
-    bool fits = at < view->op_of.len && view->value_of.data[at] == v &&
-                search->legal.strategy.data[at];
-    search->trial.strategy.data[v] = fits ? at : EG_LAYOUT_NONE;
-  }
-  bool ignored;
-  return eg_layout_search_offer(search, &ignored);
-}
-
 static egraph_status minimize(solver *s, eg_layout_search *search) {
   if (s->has_best && search->task->objective != EG_LAYOUT_COST)
     EG_TRY(eg_layout_search_adopt(search, &s->best));
-  if (s->options->incumbent != NULL) EG_TRY(seed(s, search, s->options->incumbent));
+  if (s->options->incumbent != NULL) {
+    bool ignored;
+    eg_layout_search_take(search, s->options->incumbent);
+    EG_TRY(eg_layout_search_offer(search, &ignored));
+  }
   EG_TRY(eg_layout_search_run(search, &s->closed));
   if (search->task->objective == EG_LAYOUT_COST && s->result->solutions.len == 0)
     memcpy(s->result->price, search->price, sizeof search->price);
@@ -74,34 +95,13 @@ static egraph_status run_pass(solver *s, const eg_layout_task *task) {
   return status;
 }
 
-/// What the solver says of its solution, against the certificate.
-static egraph_status check_solution(const solver *s, const eg_layout_solution *solution) {
-  const double *sum = s->best.sum;
-  EG_TRY(eg_proof_check_equal("cost of a layout problem's solution", sum[EG_LAYOUT_COST],
-                              solution->cost));
-  for (uint32_t r = 0; r < s->problem->memory_rows; r++)
-    EG_TRY(eg_proof_check_equal("memory of a layout problem's solution",
-                                sum[EG_LAYOUT_ROW + r], solution->memory[r]));
-  // The proof has a tolerance, and so has the choice among solutions of equal cost.
-  double slack = EG_LAYOUT_TOLERANCE * fabs(solution->bound);
-  return eg_proof_check_bound("layout problem", solution->bound - slack, solution->cost);
-}
-
 static egraph_status report(solver *s) {
   eg_layout_solution solution = {.bound = s->bound, .is_proven = s->closed};
-  eg_u32s_init(&solution.strategy, s->alloc);
-  eg_bytes_init(&solution.arc_used, s->alloc);
+  EG_TRY(fill_solution(s->alloc, s->problem, &s->best, &solution));
+  // The proof has a tolerance, and so has the choice among solutions of equal cost.
+  double slack = EG_LAYOUT_TOLERANCE * fabs(solution.bound);
   egraph_status status =
-      eg_u32s_append(&solution.strategy, s->best.strategy.data, s->best.strategy.len);
-  if (status == EGRAPH_OK)
-    status =
-        eg_bytes_append(&solution.arc_used, s->best.arc_used.data, s->best.arc_used.len);
-  if (status == EGRAPH_OK)
-    status = eg_layout_certify(s->alloc, s->problem, solution.strategy.data,
-                               solution.arc_used.data, &solution.cost, solution.memory);
-  for (size_t a = 0; a < solution.arc_used.len; a++)
-    solution.transitions += solution.arc_used.data[a];
-  if (status == EGRAPH_OK) status = check_solution(s, &solution);
+      eg_proof_check_bound("layout problem", solution.bound - slack, solution.cost);
   if (solution.bound > solution.cost) solution.bound = solution.cost; // by rounding
   if (status == EGRAPH_OK)
     status = eg_layout_solutions_push(&s->result->solutions, solution);
@@ -320,4 +320,63 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
   result->seconds = eg_clock_seconds() - now;
   result->work = s.clock.work.done;
   return status;
+}
+
+// ---- completion ---------------------------------------------------------------------
+
+struct eg_layout_completer {
+  egraph_allocator alloc;
+  eg_layout_view view;
+  eg_layout_task task;
+  eg_layout_clock clock;
+  eg_layout_search search; // what is allowed, and the evaluator
+};
+
+static egraph_status fill_completer(eg_layout_completer *c, egraph_allocator alloc,
+                                    const eg_layout_problem *problem) {
+  *c = (eg_layout_completer){.alloc = alloc, .task = eg_layout_task_of(EG_LAYOUT_COST)};
+  EG_TRY(eg_layout_view_init(&c->view, alloc, problem));
+  egraph_status status =
+      eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock);
+  if (status != EGRAPH_OK) eg_layout_view_deinit(&c->view);
+  return status;
+}
+
+egraph_status eg_layout_completer_create(egraph_allocator alloc,
+                                         const eg_layout_problem *problem,
+                                         eg_layout_completer **out) {
+  eg_layout_completer *c;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *c, &c));
+  egraph_status status = fill_completer(c, alloc, problem);
+  if (status == EGRAPH_OK)
+    *out = c;
+  else
+    eg_free(alloc, c, 1, sizeof *c);
+  return status;
+}
+
+void eg_layout_completer_destroy(eg_layout_completer *c) {
+  if (c == NULL) return;
+  eg_layout_search_deinit(&c->search);
+  eg_layout_view_deinit(&c->view);
+  eg_free(c->alloc, c, 1, sizeof *c);
+}
+
+static bool keeps_limits(const eg_layout_completer *c) {
+  const eg_layout_problem *p = c->view.problem;
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    if (c->search.trial.sum[EG_LAYOUT_ROW + r] > p->memory_limit[r]) return false;
+  return true;
+}
+
+egraph_status eg_layout_complete(eg_layout_completer *c, const uint32_t *strategy,
+                                 eg_layout_solution *out, bool *out_is_solution) {
+  eg_layout_choice *trial = &c->search.trial;
+  eg_layout_search_take(&c->search, strategy);
+  EG_TRY(eg_layout_evaluate(&c->search.evaluator, c->search.arc_weight.data, trial,
+                            out_is_solution));
+  *out_is_solution = *out_is_solution && keeps_limits(c);
+  if (!*out_is_solution) return EGRAPH_OK;
+  *out = (eg_layout_solution){.bound = 0};
+  return fill_solution(c->alloc, c->view.problem, trial, out);
 }

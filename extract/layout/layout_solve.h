@@ -14,14 +14,14 @@ typedef enum eg_layout_status {
 } eg_layout_status;
 
 typedef struct eg_layout_options {
-  double time_limit_seconds; // > 0
-  uint64_t work_limit;       // steps (base/work.h), the first limit; 0: none
-  double relative_gap;       // stop when (cost - bound) / cost is at most this
-  double late_gap;           // the same once late_work steps are done
-  uint64_t late_work;        // 0: late_gap does not count
-  double ceiling;            // > 0: only a bound is wanted, and none above this; may be
-                             // INFINITY. Nothing is looked for that costs as much
-  uint32_t solutions;        // how many, cheapest first; they differ in strategies; >= 1
+  double time_limit_seconds;  // > 0
+  uint64_t work_limit;        // steps (base/work.h), the first limit; 0: none
+  double relative_gap;        // stop when (cost - bound) / cost is at most this
+  double late_gap;            // the same once late_work steps are done
+  uint64_t late_work;         // 0: late_gap does not count
+  double ceiling;             // > 0: only a bound is wanted, and none above this; may be
+                              // INFINITY. Nothing is looked for that costs as much
+  uint32_t solutions;         // how many, cheapest first; they differ in strategies; >= 1
   const uint32_t *incumbent;  // strategy per value (EG_LAYOUT_NONE: none), or NULL;
                               // ignored when it is no solution
   const uint8_t *free_values; // [value], or NULL: all. The others keep the strategy that
@@ -40,13 +40,13 @@ typedef struct eg_layout_options {
 
 typedef struct eg_layout_solution {
   double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // by the certificate
-  double bound;         // of the cost of what is not among the solutions before
-  bool is_proven;       // bound meets cost
-  uint32_t transitions; // arcs in use
-  eg_u32s strategy;     // [value] numbered through, EG_LAYOUT_NONE: not needed
-  eg_bytes arc_used;    // [arc]
+  double bound;      // of the cost of what is not among the solutions before
+  bool is_proven;    // bound meets cost
+  eg_u32s strategy;  // [value] numbered through, EG_LAYOUT_NONE: not needed
+  eg_bytes arc_used; // [arc]
 } eg_layout_solution;
 EG_VEC_DEFINE(eg_layout_solutions, eg_layout_solution);
+void eg_layout_solution_deinit(eg_layout_solution *solution);
 
 typedef struct eg_layout_result {
   eg_layout_status status; // of the first solution
@@ -71,5 +71,21 @@ void eg_layout_result_deinit(eg_layout_result *result);
 /// certificate that fails).
 egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_options *options, eg_layout_result *result);
+
+/// From strategies to solutions: the arcs of least cost that go with them.
+typedef struct eg_layout_completer eg_layout_completer;
+
+/// For many choices of strategies of one problem, borrowed. O(problem). Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_layout_completer_create(egraph_allocator alloc,
+                                         const eg_layout_problem *problem,
+                                         eg_layout_completer **out);
+void eg_layout_completer_destroy(eg_layout_completer *completer);
+/// `strategy`: [value], EG_LAYOUT_NONE where nothing is known; what is not needed is left
+/// out. *out_is_solution: all that is needed can be had, ties and limits of memory hold,
+/// nothing forbidden is used; *out is yours then, checked by eg_layout_certify. Fails
+/// with EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL.
+egraph_status eg_layout_complete(eg_layout_completer *completer, const uint32_t *strategy,
+                                 eg_layout_solution *out, bool *out_is_solution);
 
 #endif

@@ -4,8 +4,22 @@
 #define EG_EXTRACT_LAYOUT_LAYOUT_TREE_H
 
 #include "extract/cost_heap.h"
-#include "extract/layout/layout_cuts.h"
+#include "extract/layout/layout_model.h"
 #include "extract/layout/layout_search.h"
+#include "extract/separate.h"
+
+/// S-cuts over values: for a set S of values and v in S, the strategies of values in S
+/// whose operator has no input in S add up to at least whether v is needed.
+typedef struct eg_layout_cuts {
+  bool is_cyclic;        // operators left can form a cycle
+  bool has_alternatives; // a value has several operators left: cuts tighten the bound
+  egraph_allocator alloc;
+  eg_parts parts;
+  eg_presolve presolve; // a class per value, a node per operator left
+  eg_u32s node_op;      // [node]
+  eg_doubles node_x;
+  eg_rng rng;
+} eg_layout_cuts;
 
 /// A column fixed to 0 or 1.
 typedef struct eg_layout_fix {
@@ -65,12 +79,6 @@ egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
 egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done);
 /// Appends to `extra` what reduced costs fix.
 egraph_status eg_layout_tree_fix(eg_layout_tree *tree);
-/// Sets the range of a column now.
-egraph_status eg_layout_tree_set(eg_layout_tree *tree, uint32_t column, uint8_t low,
-                                 uint8_t high);
-/// Chooses a split of the present solution and fills `in` and `out`; *out_found is false
-/// when nothing is left to split. See layout_branch.c.
-egraph_status eg_layout_tree_split(eg_layout_tree *tree, bool *out_found, bool *in_first);
 /// Branch and bound below the root, which has bound tree->bound and the fixes in `extra`.
 egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed);
 

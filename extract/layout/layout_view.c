@@ -5,18 +5,18 @@
 
 EG_OWNER_DEFINE(eg_layout_rows, (eg_u32s, begin, items))
 
-// Counting sort of items 0 .. count - 1 by key, key < rows; items stay in order.
-static egraph_status invert(eg_layout_rows *rows, size_t row_count, const uint32_t *key,
-                            size_t count) {
+egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
+                                  const uint32_t *key, size_t count) {
   EG_TRY(eg_u32s_resize(&rows->begin, row_count + 2));
   EG_TRY(eg_u32s_resize(&rows->items, count));
   for (size_t i = 0; i < count; i++)
-    rows->begin.data[key[i] + 2]++;
+    if (key[i] != EG_LAYOUT_NONE) rows->begin.data[key[i] + 2]++;
   for (size_t r = 2; r < rows->begin.len; r++)
     rows->begin.data[r] += rows->begin.data[r - 1];
   for (uint32_t i = 0; i < count; i++)
-    rows->items.data[rows->begin.data[key[i] + 1]++] = i;
+    if (key[i] != EG_LAYOUT_NONE) rows->items.data[rows->begin.data[key[i] + 1]++] = i;
   rows->begin.len = row_count + 1;
+  rows->items.len = rows->begin.data[row_count];
   return EGRAPH_OK;
 }
 
@@ -31,9 +31,9 @@ static egraph_status index_places(eg_layout_view *view) {
   EG_TRY(eg_u32s_resize(&view->arc_value, arcs));
   for (uint32_t a = 0; a < arcs; a++)
     view->arc_value.data[a] = view->place_value.data[p->arc_from.data[a]];
-  EG_TRY(invert(&view->out, places, p->arc_from.data, arcs));
-  EG_TRY(invert(&view->in, places, p->arc_to.data, arcs));
-  return invert(&view->value_arcs, values, view->arc_value.data, arcs);
+  EG_TRY(eg_layout_rows_fill(&view->out, places, p->arc_from.data, arcs));
+  EG_TRY(eg_layout_rows_fill(&view->in, places, p->arc_to.data, arcs));
+  return eg_layout_rows_fill(&view->value_arcs, values, view->arc_value.data, arcs);
 }
 
 static egraph_status index_strategies(eg_layout_view *view) {
@@ -47,7 +47,8 @@ static egraph_status index_strategies(eg_layout_view *view) {
       view->op_of.data[s] = op;
       view->value_of.data[s] = p->operator_value.data[op];
     }
-  return invert(&view->strategies, eg_layout_value_count(p), view->value_of.data, count);
+  return eg_layout_rows_fill(&view->strategies, eg_layout_value_count(p),
+                             view->value_of.data, count);
 }
 
 /// Rows of the owners of items, by key: item i has key[i] and belongs to the row of
@@ -57,7 +58,8 @@ static egraph_status invert_rows(eg_layout_rows *rows, size_t row_count,
   eg_u32s owner;
   eg_u32s_init(&owner, rows->begin.alloc);
   egraph_status status = eg_u32s_resize(&owner, key->len);
-  if (status == EGRAPH_OK) status = invert(rows, row_count, key->data, key->len);
+  if (status == EGRAPH_OK)
+    status = eg_layout_rows_fill(rows, row_count, key->data, key->len);
   for (uint32_t r = 0; status == EGRAPH_OK && r + 1 < begin->len; r++)
     for (uint32_t i = begin->data[r]; i < begin->data[r + 1]; i++)
       owner.data[i] = r;
@@ -106,8 +108,8 @@ static egraph_status build(eg_layout_view *view) {
   EG_TRY(index_places(view));
   EG_TRY(index_strategies(view));
   EG_TRY(invert_rows(&view->users, eg_layout_place_count(p), &p->need_begin, &p->needs));
-  EG_TRY(invert_rows(&view->ties, eg_layout_value_count(p), &p->tie_begin,
-                     &p->tie_members));
+  EG_TRY(
+      invert_rows(&view->ties, eg_layout_value_count(p), &p->tie_begin, &p->tie_members));
   return weigh(view);
 }
 

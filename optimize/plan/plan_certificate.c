@@ -5,7 +5,6 @@
 
 #include "base/proof.h"
 #include "extract/layout/layout_bound.h"
-#include "extract/layout/layout_complete.h"
 #include "optimize/plan/plan_recall.h"
 
 void eg_plan_certificate_init(eg_plan_certificate *certificate, egraph_allocator alloc) {

@@ -112,8 +112,7 @@ static double optimum_of_chain(const step *part) {
     last = next;
   }
   // A ring: the end is as the start was.
-  assert_ok(
-      eg_layout_problem_tie(&p, (uint32_t[]){first, last}, 2));
+  assert_ok(eg_layout_problem_tie(&p, (uint32_t[]){first, last}, 2));
   assert_ok(eg_layout_problem_add_root(&p, last, NULL, 0));
   brute_force(&p, &exact);
   eg_layout_problem_deinit(&p);
@@ -137,8 +136,7 @@ static void the_bound_of_a_part_tied_to_itself_is_one_of_the_chain(void **state)
     assert_ok(eg_layout_problem_init(&p, eg_allocator_heap()));
     uint32_t start = add_start(&p, &part, PARTS), end = add_value(&p, &part, PARTS);
     add_part(&p, &part, start, end);
-    assert_ok(
-        eg_layout_problem_tie(&p, (uint32_t[]){start, end}, 2));
+    assert_ok(eg_layout_problem_tie(&p, (uint32_t[]){start, end}, 2));
     assert_ok(eg_layout_problem_add_root(&p, end, NULL, 0));
     brute_force(&p, &folded);
     double chain = optimum_of_chain(&part), bound = bound_of(&p, NULL, NULL);

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/layout/layout_neighbours.h"
+#include "extract/layout/layout_gap.h"
 #include "tests/layout_draw.h"
 #include "tests/testing.h"
 
@@ -41,8 +41,7 @@ static void open_case(eg_rng *rng, near_case *c, bool plain) {
   assert_ok(eg_layout_view_init(&c->view, alloc, &c->problem));
   assert_ok(eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock));
   assert_ok(eg_layout_active_init(&c->active, alloc, &c->view));
-  eg_doubles_init(&c->excess.strategy, alloc);
-  eg_doubles_init(&c->excess.arc, alloc);
+  eg_layout_excess_init(&c->excess, alloc);
   assert_ok(eg_layout_landmarks_init(&c->landmarks, alloc));
   assert_ok(eg_layout_presolve(&c->active, &c->task));
   c->any = !c->active.infeasible;
@@ -57,8 +56,7 @@ static void open_case(eg_rng *rng, near_case *c, bool plain) {
 
 static void close_case(near_case *c) {
   eg_layout_ascent_destroy(c->ascent);
-  eg_doubles_deinit(&c->excess.strategy);
-  eg_doubles_deinit(&c->excess.arc);
+  eg_layout_excess_deinit(&c->excess);
   eg_layout_landmarks_deinit(&c->landmarks);
   eg_layout_active_deinit(&c->active);
   eg_layout_search_deinit(&c->search);

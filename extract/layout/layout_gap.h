@@ -1,0 +1,35 @@
+// Closes the gap of one minimization by ascent and elimination, as far as they go.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_LAYOUT_LAYOUT_GAP_H
+#define EG_EXTRACT_LAYOUT_LAYOUT_GAP_H
+
+#include "extract/layout/layout_ascent.h"
+
+/// What solutions have, those included that exceed a limit.
+typedef struct eg_layout_pool {
+  eg_bytes strategy; // [strategies]
+  uint32_t solutions;
+} eg_layout_pool;
+void eg_layout_pool_init(eg_layout_pool *pool, egraph_allocator alloc);
+void eg_layout_pool_deinit(eg_layout_pool *pool);
+
+/// Raises search->bound and offers solutions. Strategies and arcs that are in no better
+/// solution leave `active`, which the ascent works on; `excess` is that of the last
+/// ascent. active->infeasible: there is no better solution. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_layout_close_gap(eg_layout_search *search, eg_layout_active *active,
+                                  eg_layout_ascent *ascent, eg_layout_excess *excess,
+                                  eg_layout_pool *pool);
+
+/// Deletes from `active` what exceeds the bound by more than the best solution does;
+/// returns the share of strategies that went.
+double eg_layout_delete_costly(eg_layout_search *search, eg_layout_active *active,
+                               const eg_layout_excess *excess);
+
+/// Offers solutions, if there is one to begin with: searches windows of `size` values all
+/// over the problem, until none gives a better one. `active` is what the ascent works on;
+/// its prices and search->bound are as before then. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_layout_neighbours(eg_layout_search *search,
+                                   const eg_layout_active *active,
+                                   eg_layout_ascent *ascent, size_t size);
+
+#endif
