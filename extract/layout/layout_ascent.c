@@ -22,7 +22,8 @@ enum {
   DECODE_EVERY = 4,
   MOST_PRICES = 14,
   LIMIT_PASSES = 60,
-  STEP = 2 // of work, per step of factors (measured)
+  CUTS_SHARE = 200, // of the work that is left, a look at a node being ten steps
+  STEP = 2          // of work, per step of factors (measured)
 };
 static const double FAR_BELOW = 0.5; // of a limit
 // Of the gap, or of the bound before there is a solution, per PATIENCE passes.
@@ -32,6 +33,7 @@ static const double STANDSTILL = 0.004, BARE_STANDSTILL = 1e-5;
 struct eg_layout_ascent {
   eg_layout_search *search;
   const eg_layout_active *active;
+  eg_layout_landmarks landmarks;
   eg_layout_factors factors;
   eg_u32s order;    // values that are used, inputs first
   eg_u32s position; // [value] in order, or NONE
@@ -61,9 +63,8 @@ static egraph_status push_inputs(const ascent *a, uint32_t value, eg_u32s *stack
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
   uint32_t last = NONE;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i], op = view->op_of.data[s];
+  EG_EACH_ITEM(s, view->strategies, value) {
+    uint32_t op = view->op_of.data[s];
     if (!active->strategy.data[s] || op == last) continue;
     last = op;
     for (uint32_t k = p->input_begin.data[op]; k < p->input_begin.data[op + 1]; k++)
@@ -182,13 +183,13 @@ static void pass_producers(ascent *a, uint32_t value, bool forward) {
 
 static egraph_status pass_trees(ascent *a, uint32_t value, bool forward) {
   const eg_layout_rows *rows = &a->factors.trees_of;
-  for (uint32_t i = rows->begin.data[value]; i < rows->begin.data[value + 1]; i++) {
-    const eg_tree_factor *tree = &a->factors.trees.data[rows->items.data[i]];
+  EG_EACH_ITEM(item, *rows, value) {
+    const eg_tree_factor *tree = &a->factors.trees.data[item];
     uint32_t links[EG_STEINER_USERS + 1] = {tree->made};
     double least;
     for (uint32_t u = 0; u < tree->user_count; u++)
       links[u + 1] = tree->users[u];
-    EG_TRY(eg_factor_tree(&a->factors, rows->items.data[i], &least));
+    EG_TRY(eg_factor_tree(&a->factors, item, &least));
     add_least(a, least);
     if (a->infeasible) return EGRAPH_OK;
     hand_on(a, links, tree->user_count + 1, false, forward, least);
@@ -257,8 +258,7 @@ static void find_ways(ascent *a, uint32_t value) {
   far[p->place_begin.data[value] + a->made_in.data[value]] = 0;
   for (bool changed = true; changed;) {
     changed = false;
-    for (uint32_t i = arcs->begin.data[value]; i < arcs->begin.data[value + 1]; i++) {
-      uint32_t arc = arcs->items.data[i];
+    EG_EACH_ITEM(arc, *arcs, value) {
       if (!a->factors.active->arc.data[arc]) continue;
       double way = far[p->arc_from.data[arc]] + a->factors.arc_cost.data[arc];
       if (!(way < far[p->arc_to.data[arc]])) continue;
@@ -273,9 +273,8 @@ static void find_ways(ascent *a, uint32_t value) {
 static double price_of_layout(const ascent *a, uint32_t value, uint32_t layout) {
   const eg_layout_factors *f = &a->factors;
   double price = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+  EG_EACH_ITEM(number, f->links_of, value) {
+    const eg_link *link = &f->links.data[number];
     if (link->kind == EG_LINK_USE || link->kind == EG_LINK_CUT) continue;
     bool is_tied = link->kind == EG_LINK_TIE && a->label.data[link->far] != NONE;
     if (f->dead.data[link->price + layout] ||
@@ -305,9 +304,7 @@ static uint32_t choose_strategy(const ascent *a, uint32_t value) {
   const eg_layout_view *view = a->search->view;
   uint32_t chosen = NONE;
   double best = INFINITY;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i];
+  EG_EACH_ITEM(s, view->strategies, value) {
     if (!a->factors.active->strategy.data[s]) continue;
     double score = strategy_score(a, s);
     if (!(score < best)) continue;
@@ -319,9 +316,8 @@ static uint32_t choose_strategy(const ascent *a, uint32_t value) {
 
 static void take_labels(ascent *a, uint32_t value, uint32_t layout) {
   const eg_layout_factors *f = &a->factors;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+  EG_EACH_ITEM(number, f->links_of, value) {
+    const eg_link *link = &f->links.data[number];
     if (link->kind == EG_LINK_TIE) a->label.data[link->far] = layout;
   }
 }
@@ -363,8 +359,8 @@ static void note_rows(eg_layout_factors *f, const eg_layout_rows *links,
   for (uint32_t i = 0; i + 1 < links->begin.len; i++) {
     double least;
     solve(f, i, &least);
-    for (uint32_t k = links->begin.data[i]; k < links->begin.data[i + 1]; k++)
-      note_link(f, links->items.data[k], least, excess);
+    EG_EACH_ITEM(item, *links, i)
+      note_link(f, item, least, excess);
   }
 }
 
@@ -392,9 +388,8 @@ static double excess_around(const eg_layout_factors *f, const eg_doubles *excess
   uint32_t output = p->output.data[s] - p->place_begin.data[value];
   uint32_t begin = p->input_begin.data[op], end = p->input_begin.data[op + 1];
   double sum = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+  EG_EACH_ITEM(number, f->links_of, value) {
+    const eg_link *link = &f->links.data[number];
     if (link->kind == EG_LINK_MADE || link->kind == EG_LINK_TIE)
       sum += excess->data[link->price + output];
     if (link->kind == EG_LINK_CUT)
@@ -420,9 +415,7 @@ static void fill_strategy_excess(eg_layout_factors *f, const eg_doubles *excess,
     double least;
     if (!f->active->used.data[value]) continue;
     eg_factor_producers(f, value, &least);
-    for (uint32_t k = view->strategies.begin.data[value];
-         k < view->strategies.begin.data[value + 1]; k++) {
-      uint32_t s = view->strategies.items.data[k];
+    EG_EACH_ITEM(s, view->strategies, value) {
       if (f->active->strategy.data[s])
         out->data[s] = eg_factor_strategy(f, s) - least + excess_around(f, excess, s);
     }
@@ -620,19 +613,23 @@ static egraph_status try_prices_of_several(ascent *a) {
   (eg_u32s, order, position, made_in, label), (eg_doubles, far, kept_price),             \
       (eg_bytes, kept_dead)
 
-static egraph_status prepare_ascent(ascent *a, const eg_layout_landmarks *landmarks) {
-  const eg_layout_view *view = a->search->view;
-  EG_TRY(
-      eg_layout_factors_init(&a->factors, a->search->alloc, view, a->active, landmarks));
+static egraph_status prepare_ascent(ascent *a, eg_layout_active *active) {
+  eg_layout_search *search = a->search;
+  const eg_layout_view *view = search->view;
+  EG_TRY(eg_layout_landmarks_init(&a->landmarks, search->alloc));
+  EG_TRY(eg_layout_landmarks_find(&a->landmarks, active, search->task,
+                                  search->clock->deadline,
+                                  eg_layout_search_share(search, CUTS_SHARE)));
+  for (size_t i = 0; i < a->landmarks.values.len; i++)
+    active->required.data[a->landmarks.values.data[i]] = 1;
+  EG_TRY(eg_layout_factors_init(&a->factors, search->alloc, view, active, &a->landmarks));
   EG_TRY(sort_values(a));
   EG_TRY(eg_doubles_resize(&a->far, eg_layout_place_count(view->problem)));
   EG_TRY(eg_u32s_resize(&a->made_in, eg_layout_value_count(view->problem)));
   return eg_u32s_resize(&a->label, eg_layout_tie_count(view->problem));
 }
 
-egraph_status eg_layout_ascent_create(eg_layout_search *search,
-                                      const eg_layout_active *active,
-                                      const eg_layout_landmarks *landmarks,
+egraph_status eg_layout_ascent_create(eg_layout_search *search, eg_layout_active *active,
                                       eg_layout_ascent **out) {
   ascent *a;
   EG_TRY(eg_alloc(search->alloc, 1, sizeof *a, &a));
@@ -641,7 +638,7 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
                 .best = -INFINITY,
                 .weights = eg_layout_weights_of(search, active)};
   EG_INIT_MEMBERS(a, search->alloc, OWNED)
-  egraph_status status = prepare_ascent(a, landmarks);
+  egraph_status status = prepare_ascent(a, active);
   if (status == EGRAPH_OK)
     *out = a;
   else
@@ -652,6 +649,7 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
 void eg_layout_ascent_destroy(eg_layout_ascent *a) {
   if (a == NULL) return;
   eg_layout_factors_deinit(&a->factors);
+  eg_layout_landmarks_deinit(&a->landmarks);
   EG_DEINIT_MEMBERS(a, OWNED)
   eg_free(a->search->alloc, a, 1, sizeof *a);
 }

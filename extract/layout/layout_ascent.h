@@ -19,11 +19,10 @@ typedef struct eg_layout_ascent eg_layout_ascent;
 
 enum { EG_LAYOUT_MOST_PASSES = 400 }; // what any climb is content with
 
-/// On what is active, which is presolved; from `active` things may be taken later on.
-/// Borrows all three. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_layout_ascent_create(eg_layout_search *search,
-                                      const eg_layout_active *active,
-                                      const eg_layout_landmarks *landmarks,
+/// Of the strategies and arcs that are active, which are presolved; values that are
+/// landmarks become required there, and more may be taken away later on. Borrows both.
+/// Fails with EGRAPH_E_MEMORY.
+egraph_status eg_layout_ascent_create(eg_layout_search *search, eg_layout_active *active,
                                       eg_layout_ascent **out);
 void eg_layout_ascent_destroy(eg_layout_ascent *ascent);
 /// Raises search->bound, offers solutions, and fills the excess of what is active. Stops

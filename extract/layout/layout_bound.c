@@ -12,7 +12,6 @@ typedef struct bounder {
   eg_layout_clock clock;
   eg_layout_search search;
   eg_layout_active active;
-  eg_layout_landmarks landmarks;
   eg_layout_excess excess;
   eg_layout_bounded *out;
   eg_layout_dual *dual; // or NULL
@@ -66,14 +65,6 @@ static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
   return any && b->dual != NULL ? fill_dual(b, ascent) : EGRAPH_OK;
 }
 
-static egraph_status find_landmarks(bounder *b) {
-  EG_TRY(eg_layout_landmarks_find(&b->landmarks, &b->active, &b->task, b->clock.deadline,
-                                  eg_layout_search_share(&b->search, 200)));
-  for (size_t i = 0; i < b->landmarks.values.len; i++)
-    b->active.required.data[b->landmarks.values.data[i]] = 1;
-  return EGRAPH_OK;
-}
-
 static egraph_status run_bounder(bounder *b) {
   eg_layout_ascent *ascent = NULL;
   // Each copy of a row solves the open problem, so what holds for its solutions may be
@@ -84,9 +75,7 @@ static egraph_status run_bounder(bounder *b) {
     b->out->bound = INFINITY;
     return EGRAPH_OK;
   }
-  egraph_status status = find_landmarks(b);
-  if (status == EGRAPH_OK)
-    status = eg_layout_ascent_create(&b->search, &b->active, &b->landmarks, &ascent);
+  egraph_status status = eg_layout_ascent_create(&b->search, &b->active, &ascent);
   if (status == EGRAPH_OK) status = climb(b, ascent);
   eg_layout_ascent_destroy(ascent);
   return status;
@@ -97,9 +86,7 @@ static egraph_status run_search(bounder *b) {
   egraph_status status = eg_layout_active_init(&b->active, b->alloc, &b->view);
   if (status == EGRAPH_OK) {
     eg_layout_excess_init(&b->excess, b->alloc);
-    status = eg_layout_landmarks_init(&b->landmarks, b->alloc);
-    if (status == EGRAPH_OK) status = run_bounder(b);
-    eg_layout_landmarks_deinit(&b->landmarks);
+    status = run_bounder(b);
     eg_layout_excess_deinit(&b->excess);
     eg_layout_active_deinit(&b->active);
   }
@@ -129,7 +116,6 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
   if (options->potentials != NULL) b.view.seams = options->potentials->seams;
   egraph_status status = run_search(&b);
   eg_layout_view_deinit(&b.view);
-  out->seconds = eg_clock_seconds() - now;
   out->work = b.clock.work.done;
   return status;
 }

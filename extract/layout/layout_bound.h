@@ -28,8 +28,7 @@ typedef struct eg_layout_bound_options {
 typedef struct eg_layout_bounded {
   double bound;                        // INFINITY: there is no solution; else finite
   double price[EG_LAYOUT_MEMORY_ROWS]; // at which it was reached
-  double seconds;
-  uint64_t work; // steps done
+  uint64_t work;                       // steps done
 } eg_layout_bounded;
 
 /// `dual`, initialized, is filled with the proof when there are solutions; NULL: not

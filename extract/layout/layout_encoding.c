@@ -71,9 +71,7 @@ static egraph_status note_roots(builder *b) {
 /// for what it is made in.
 static egraph_status add_needs(builder *b, uint32_t value) {
   const eg_layout_factors *f = b->f;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
+  EG_EACH_ITEM(link, f->links_of, value) {
     const eg_link *l = &f->links.data[link];
     if (l->kind == EG_LINK_USE || l->kind == EG_LINK_CUT)
       EG_TRY(eg_cost_network_add_var(b->network, eg_link_labels(f, l), 0,
@@ -92,8 +90,8 @@ static egraph_status add_made(builder *b, uint32_t value) {
   eg_factor_producers(b->f, value, &b->nearest);
   b->states->bound += b->nearest;
   cost[layouts] = eg_factor_nothing(b->f, value) - b->nearest;
-  for (uint32_t i = rows->begin.data[value]; i < rows->begin.data[value + 1]; i++) {
-    uint32_t s = rows->items.data[i], l = p->output.data[s] - p->place_begin.data[value];
+  EG_EACH_ITEM(s, *rows, value) {
+    uint32_t l = p->output.data[s] - p->place_begin.data[value];
     if (!is_possible(b, s, &own)) continue;
     if (own < cost[l]) cost[l] = own;
     note_needs(b, s);
@@ -160,9 +158,7 @@ static egraph_status list_vars(builder *b, uint32_t value) {
   const eg_layout_factors *f = b->f;
   b->uses.len = b->vars.len = 0;
   EG_TRY(eg_u32s_push(&b->vars, b->states->made.data[value]));
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
+  EG_EACH_ITEM(link, f->links_of, value) {
     eg_link_kind kind = f->links.data[link].kind;
     if (kind != EG_LINK_USE && kind != EG_LINK_CUT) continue;
     EG_TRY(eg_u32s_push(&b->uses, link));
@@ -208,9 +204,7 @@ static egraph_status add_producers(builder *b, uint32_t value) {
   b->row.data[0] = (uint16_t)eg_layout_layout_count(p, value);
   ask_nothing(b, b->row.data);
   if (cost < INFINITY) EG_TRY(eg_relation_add(b->maker, b->row.data, 0, cost));
-  for (uint32_t i = strategies->begin.data[value]; i < strategies->begin.data[value + 1];
-       i++) {
-    uint32_t s = strategies->items.data[i];
+  EG_EACH_ITEM(s, *strategies, value) {
     if (!is_possible(b, s, &cost)) continue;
     b->row.data[0] = (uint16_t)(p->output.data[s] - p->place_begin.data[value]);
     ask_nothing(b, b->row.data);
@@ -384,9 +378,7 @@ static uint32_t count_needs(const eg_layout_encoding *states, uint32_t value,
                             const uint16_t *label_of) {
   const eg_layout_factors *f = states->factors;
   uint32_t count = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
+  EG_EACH_ITEM(link, f->links_of, value) {
     const eg_link *l = &f->links.data[link];
     if (l->kind == EG_LINK_USE)
       count += label_of[states->need.data[link]] != eg_link_labels(f, l) - 1;
@@ -399,12 +391,10 @@ static bool is_cut_so(const eg_layout_encoding *states, uint32_t op,
                       const uint16_t *label_of) {
   const eg_layout_factors *f = states->factors;
   uint32_t value = f->view->problem->operator_value.data[op];
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+  EG_EACH_ITEM(number, f->links_of, value) {
+    const eg_link *link = &f->links.data[number];
     if (link->kind != EG_LINK_CUT) continue;
-    bool is_chosen =
-        label_of[states->need.data[f->links_of.items.data[i]]] == EG_CUT_CHOSEN;
+    bool is_chosen = label_of[states->need.data[number]] == EG_CUT_CHOSEN;
     if (is_chosen != eg_link_cuts(f, link, op)) return false;
   }
   return true;
@@ -433,9 +423,8 @@ uint32_t eg_layout_decode(const eg_layout_encoding *states, uint32_t value,
   double least = INFINITY;
   if (made == NONE) return NONE;
   uint32_t needs = count_needs(states, value, label_of);
-  for (uint32_t i = strategies->begin.data[value]; i < strategies->begin.data[value + 1];
-       i++) {
-    uint32_t s = strategies->items.data[i], op = f->view->op_of.data[s];
+  EG_EACH_ITEM(s, *strategies, value) {
+    uint32_t op = f->view->op_of.data[s];
     if (!f->active->strategy.data[s] ||
         p->output.data[s] - p->place_begin.data[value] != label_of[made] ||
         p->input_begin.data[op + 1] - p->input_begin.data[op] != needs ||

@@ -287,9 +287,7 @@ static bool is_made(const eg_link *link) {
 
 static double price_of_made(const eg_layout_factors *f, uint32_t value, uint32_t label) {
   double price = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
+  EG_EACH_ITEM(link, f->links_of, value) {
     if (is_made(&f->links.data[link])) price += eg_link_near_price(f, link, label);
   }
   return price;
@@ -297,9 +295,7 @@ static double price_of_made(const eg_layout_factors *f, uint32_t value, uint32_t
 
 static void lower_made(eg_layout_factors *f, uint32_t value, uint32_t label,
                        double cost) {
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
+  EG_EACH_ITEM(link, f->links_of, value) {
     if (is_made(&f->links.data[link])) lower(f, link, label, cost);
   }
 }
@@ -349,19 +345,16 @@ static bool label_by_operator(const eg_layout_factors *f, uint32_t op, uint32_t 
 static double price_of_operator(const eg_layout_factors *f, uint32_t op) {
   uint32_t value = f->view->problem->operator_value.data[op], label;
   double price = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++)
-    if (label_by_operator(f, op, f->links_of.items.data[i], &label))
-      price += eg_link_near_price(f, f->links_of.items.data[i], label);
+  EG_EACH_ITEM(link, f->links_of, value)
+    if (label_by_operator(f, op, link, &label))
+      price += eg_link_near_price(f, link, label);
   return price;
 }
 
 static void lower_by_operator(eg_layout_factors *f, uint32_t op, double cost) {
   uint32_t value = f->view->problem->operator_value.data[op], label;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++)
-    if (label_by_operator(f, op, f->links_of.items.data[i], &label))
-      lower(f, f->links_of.items.data[i], label, cost);
+  EG_EACH_ITEM(link, f->links_of, value)
+    if (label_by_operator(f, op, link, &label)) lower(f, link, label, cost);
 }
 
 double eg_factor_strategy(const eg_layout_factors *f, uint32_t strategy) {
@@ -394,9 +387,7 @@ static uint32_t solve_operator(eg_layout_factors *f, uint32_t from, uint32_t end
 double eg_factor_nothing(const eg_layout_factors *f, uint32_t value) {
   if (f->active->required.data[value]) return INFINITY;
   double price = 0;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
+  EG_EACH_ITEM(link, f->links_of, value) {
     price += eg_link_near_price(f, link, none_of(f, link));
   }
   return price;
@@ -406,9 +397,7 @@ void eg_factor_producers(eg_layout_factors *f, uint32_t value, double *out) {
   const eg_layout_rows *rows = &f->view->strategies;
   uint32_t end = rows->begin.data[value + 1];
   double nothing = eg_factor_nothing(f, value), best;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    uint32_t link = f->links_of.items.data[i];
+  EG_EACH_ITEM(link, f->links_of, value) {
     forget(f, link);
     lower(f, link, none_of(f, link), nothing);
   }
@@ -555,9 +544,7 @@ static egraph_status fill_arcs(eg_layout_factors *f, const eg_tree_factor *tree)
   const eg_layout_rows *rows = &f->view->value_arcs;
   uint32_t first = p->place_begin.data[tree->value];
   f->arc_from.len = f->arc_to.len = f->arc_number.len = f->arc_weight.len = 0;
-  for (uint32_t i = rows->begin.data[tree->value]; i < rows->begin.data[tree->value + 1];
-       i++) {
-    uint32_t a = rows->items.data[i];
+  EG_EACH_ITEM(a, *rows, tree->value) {
     if (!f->active->arc.data[a]) continue;
     EG_TRY(eg_u32s_push(&f->arc_number, a));
     EG_TRY(eg_u32s_push(&f->arc_from, p->arc_from.data[a] - first));

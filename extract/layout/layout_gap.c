@@ -44,24 +44,21 @@ static egraph_status enter(neighbours *n, uint32_t value) {
 
 static egraph_status spread_over_tie(neighbours *n, uint32_t tie) {
   const eg_layout_factors *f = n->factors;
-  for (uint32_t i = f->links_of_tie.begin.data[tie];
-       i < f->links_of_tie.begin.data[tie + 1]; i++)
-    EG_TRY(enter(n, f->links.data[f->links_of_tie.items.data[i]].value));
+  EG_EACH_ITEM(link, f->links_of_tie, tie)
+    EG_TRY(enter(n, f->links.data[link].value));
   return EGRAPH_OK;
 }
 
 /// To what the operators of a value use, whose operators use it, and what it is tied to.
 static egraph_status spread(neighbours *n, uint32_t value) {
   const eg_layout_factors *f = n->factors;
-  for (uint32_t i = f->links_of.begin.data[value]; i < f->links_of.begin.data[value + 1];
-       i++) {
-    const eg_link *link = &f->links.data[f->links_of.items.data[i]];
+  EG_EACH_ITEM(number, f->links_of, value) {
+    const eg_link *link = &f->links.data[number];
     if (link->kind == EG_LINK_USE) EG_TRY(enter(n, link->value));
     if (link->kind == EG_LINK_TIE) EG_TRY(spread_over_tie(n, link->far));
   }
-  for (uint32_t i = f->trees_of.begin.data[value]; i < f->trees_of.begin.data[value + 1];
-       i++) {
-    const eg_tree_factor *tree = &f->trees.data[f->trees_of.items.data[i]];
+  EG_EACH_ITEM(t, f->trees_of, value) {
+    const eg_tree_factor *tree = &f->trees.data[t];
     for (uint32_t u = 0; u < tree->user_count; u++) {
       uint32_t user = f->links.data[tree->users[u]].producers;
       if (user != EG_LAYOUT_NONE) EG_TRY(enter(n, user));
@@ -220,7 +217,8 @@ typedef struct closer {
   eg_layout_ascent *ascent;
   eg_layout_excess *excess;
   eg_layout_pool *pool;
-  eg_layout_prices prices; // of the ascent
+  eg_layout_prices prices;   // of the ascent
+  eg_layout_eliminated last; // elimination, or reach NONE since the last ascent
 } closer;
 
 double eg_layout_delete_costly(eg_layout_search *search, eg_layout_active *active,
@@ -240,13 +238,23 @@ double eg_layout_delete_costly(eg_layout_search *search, eg_layout_active *activ
   return (double)deleted / (double)all;
 }
 
-static bool is_done(const closer *c) {
-  return c->search->bound >= eg_layout_search_cutoff(c->search) ||
-         eg_layout_search_stop(c->search);
+static bool is_closed(const closer *c) {
+  return c->search->bound >= eg_layout_search_cutoff(c->search);
 }
 
-/// Above the last ascent's bound, in which solutions lie that are no dearer, with what
-/// rounding may take from a bound; before there is a solution a guess.
+static bool is_over(const closer *c) {
+  return c->active->infeasible || is_closed(c) || eg_layout_search_stop(c->search);
+}
+
+/// The minimum at the ascent's prices is known.
+static bool is_exact(const closer *c) { return c->last.reach == EG_LAYOUT_REACH_ALL; }
+
+static egraph_status eliminate(closer *c, double room, uint32_t rows) {
+  return eg_layout_ascent_eliminate(c->ascent, c->excess, room, rows, &c->last);
+}
+
+/// The room above the last ascent's bound in which solutions lie that are no dearer, with
+/// the rounding that a bound may have lost; before there is a solution a guess.
 static double room_above(const closer *c) {
   double cutoff = eg_layout_search_cutoff(c->search);
   double room = cutoff - c->excess->bound + 2 * EG_LAYOUT_TOLERANCE * fabs(cutoff);
@@ -258,35 +266,35 @@ static double room_above(const closer *c) {
   return room;
 }
 
-/// The same, as far as bounds of ascents are off: solutions may be off by more.
+/// The same, at most the usual distance of an ascent's bound from the optimum.
 static double likely_room(const closer *c) {
   double room = room_above(c), likely = LIKELY_GAP * fabs(c->excess->bound);
   return likely > 0 && likely < room ? likely : room;
 }
 
 /// Good solutions: the cheapest rows of much room, of more while there is none.
-static egraph_status sweep(closer *c, eg_layout_eliminated *last) {
+static egraph_status sweep(closer *c) {
   double room = likely_room(c) / 2;
   for (int more = MOST_DOUBLINGS;; room *= 2, more--) {
-    EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, room, SWEEP_ROWS, last));
-    if (last->reach == EG_LAYOUT_REACH_ALL || is_done(c)) return EGRAPH_OK;
-    if (last->found || more == 0 || !(room < room_above(c))) break;
+    EG_TRY(eliminate(c, room, SWEEP_ROWS));
+    if (is_exact(c) || is_over(c)) return EGRAPH_OK;
+    if (c->last.found || more == 0 || !(room < room_above(c))) break;
   }
-  if (last->reach != EG_LAYOUT_REACH_ROWS) return EGRAPH_OK;
-  return eg_layout_ascent_eliminate(c->ascent, c->excess, room, FEWEST_ROWS, last);
+  return c->last.reach == EG_LAYOUT_REACH_ROWS ? eliminate(c, room, FEWEST_ROWS)
+                                               : EGRAPH_OK;
 }
 
 /// Proof: little room at first, then more, with as many rows as it takes, up to a number.
-static egraph_status widen(closer *c, uint32_t most, eg_layout_eliminated *last) {
+static egraph_status widen(closer *c, uint32_t most) {
   eg_layout_search *search = c->search;
   double known = search->bound - c->excess->bound;
   double room = fmax(likely_room(c) / FIRST_ROOM, 2 * known);
-  for (uint32_t rows = FEWEST_ROWS; rows <= most && !is_done(c);) {
+  for (uint32_t rows = FEWEST_ROWS; rows <= most && !is_over(c);) {
     double before = eg_layout_search_value(search);
     if (search->has_best) room = fmin(room, room_above(c));
-    EG_TRY(eg_layout_ascent_eliminate(c->ascent, c->excess, room, rows, last));
-    if (last->reach == EG_LAYOUT_REACH_ALL || last->reach == EG_LAYOUT_REACH_NONE) break;
-    if (last->reach == EG_LAYOUT_REACH_ROOM)
+    EG_TRY(eliminate(c, room, rows));
+    if (is_exact(c) || c->last.reach == EG_LAYOUT_REACH_NONE) break;
+    if (c->last.reach == EG_LAYOUT_REACH_ROOM)
       room = (rows < MANY_ROWS ? 2 : FINE_STEP) *
              fmax(room, search->bound - c->excess->bound);
     else if (!(eg_layout_search_value(search) < before))
@@ -295,156 +303,125 @@ static egraph_status widen(closer *c, uint32_t most, eg_layout_eliminated *last)
   return EGRAPH_OK;
 }
 
-/// Only a bound. Relations have few rows at first: in wide problems many take too long.
-static egraph_status prove(closer *c, eg_layout_eliminated *last) {
-  static const uint32_t ROWS[] = {SWEEP_ROWS, MANY_ROWS};
-  for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS && !is_done(c); i++)
-    EG_TRY(
-        eg_layout_ascent_eliminate(c->ascent, c->excess, room_above(c), ROWS[i], last));
-  return EGRAPH_OK;
-}
-
-/// Ascent and a sweep at the ascent's price.
-static egraph_status descend(closer *c, eg_layout_eliminated *last) {
+/// Ascent, and a sweep at the ascent's prices.
+static egraph_status descend(closer *c) {
   bool any;
-  last->reach = EG_LAYOUT_REACH_NONE;
-  last->found = false;
+  c->last.reach = EG_LAYOUT_REACH_NONE;
+  c->last.found = false;
   EG_TRY(eg_layout_ascent_climb(c->ascent, EG_LAYOUT_MOST_PASSES, c->excess, &any));
   c->active->infeasible = !any;
-  if (!any || is_done(c)) return EGRAPH_OK;
-  if (eg_layout_search_wants_bound(c->search)) return prove(c, last);
-  EG_TRY(sweep(c, last));
+  if (is_over(c)) return EGRAPH_OK;
+  if (eg_layout_search_wants_bound(c->search)) {
+    // Few rows at first: in wide problems many take too long.
+    EG_TRY(eliminate(c, room_above(c), SWEEP_ROWS));
+    return is_over(c) ? EGRAPH_OK : eliminate(c, room_above(c), MANY_ROWS);
+  }
+  EG_TRY(sweep(c));
   (void)eg_layout_delete_costly(c->search, c->active, c->excess);
   return EGRAPH_OK;
 }
 
-static bool is_over(const closer *c) { return c->active->infeasible || is_done(c); }
-
-/// The minimum at the ascent's price, as far as ascent and elimination go.
-static egraph_status minimize(closer *c, eg_layout_eliminated *last) {
-  EG_TRY(descend(c, last));
-  if (is_over(c) || last->reach == EG_LAYOUT_REACH_ALL) return EGRAPH_OK;
-  return widen(c, MOST_ROWS, last);
+/// The minimum at the ascent's prices, as far as ascent and elimination go.
+static egraph_status minimize(closer *c) {
+  EG_TRY(descend(c));
+  return is_over(c) || is_exact(c) ? EGRAPH_OK : widen(c, MOST_ROWS);
 }
 
 // ---- prices -------------------------------------------------------------------------
 
-static egraph_status keep_solution(closer *c) {
+/// Takes the last choice into the pool and into the next prices.
+static egraph_status move_prices(closer *c, bool *out_moved) {
+  const eg_u32s *strategy = &c->search->trial.strategy;
   EG_TRY(eg_bytes_resize(&c->pool->strategy, c->excess->strategy.len));
   c->pool->solutions++;
-  for (size_t v = 0; v < c->search->trial.strategy.len; v++) {
-    uint32_t s = c->search->trial.strategy.data[v];
-    if (s != EG_LAYOUT_NONE) c->pool->strategy.data[s] = 1;
-  }
-  return EGRAPH_OK;
-}
-
-/// The ascent's next prices by what was found last; see eg_layout_prices_next.
-static egraph_status move_prices(closer *c, const eg_layout_eliminated *last,
-                                 bool *out_moved) {
-  EG_TRY(eg_layout_prices_next(&c->prices, last->sum, out_moved));
+  for (size_t v = 0; v < strategy->len; v++)
+    if (strategy->data[v] != EG_LAYOUT_NONE)
+      c->pool->strategy.data[strategy->data[v]] = 1;
+  EG_TRY(eg_layout_prices_next(&c->prices, c->last.sum, out_moved));
   eg_layout_ascent_set_prices(c->ascent, c->prices.price);
   return EGRAPH_OK;
 }
 
-/// Whether the prices are nearly what they were.
-static bool is_near(const eg_layout_prices *now, const double *before) {
-  for (uint32_t i = 0; i < now->count; i++)
-    if (fabs(now->price[i] - before[i]) > NEAR * before[i]) return false;
-  return true;
-}
-
 /// Near the best prices by sweeps alone.
-static egraph_status approach(closer *c, eg_layout_eliminated *last) {
-  for (uint32_t i = 0; i < MOST_PRICES * c->prices.count && last->found; i++) {
+static egraph_status approach_prices(closer *c) {
+  for (uint32_t i = 0; i < MOST_PRICES * c->prices.count && c->last.found; i++) {
     double before[EG_LAYOUT_MEMORY_ROWS];
-    bool moved;
+    bool moved, is_near = true;
     memcpy(before, c->prices.price, sizeof before);
-    EG_TRY(keep_solution(c));
-    EG_TRY(move_prices(c, last, &moved));
+    EG_TRY(move_prices(c, &moved));
     if (!moved) break;
-    EG_TRY(descend(c, last));
-    if (is_over(c) || is_near(&c->prices, before)) break;
+    EG_TRY(descend(c));
+    for (uint32_t k = 0; k < c->prices.count; k++)
+      is_near = is_near && fabs(c->prices.price[k] - before[k]) <= NEAR * before[k];
+    if (is_over(c) || is_near) break;
   }
   return EGRAPH_OK;
 }
 
 /// To the best prices by exact minima.
-static egraph_status settle_prices(closer *c, eg_layout_eliminated *last) {
+static egraph_status settle_prices(closer *c) {
   for (uint32_t i = 0; i < MOST_PRICES * c->prices.count; i++) {
     bool moved;
-    if (last->reach != EG_LAYOUT_REACH_ALL || !last->found) break;
-    EG_TRY(keep_solution(c));
-    EG_TRY(move_prices(c, last, &moved));
+    if (!is_exact(c) || !c->last.found) break;
+    EG_TRY(move_prices(c, &moved));
     if (!moved) break;
-    EG_TRY(minimize(c, last));
+    EG_TRY(minimize(c));
     double level = c->prices.level;
     if (is_over(c) || c->search->bound >= level - 1e-9 * fabs(level)) break;
   }
   return EGRAPH_OK;
 }
 
-static bool is_priced(const closer *c) {
-  for (uint32_t i = 0; i < c->prices.count; i++)
-    if (c->prices.price[i] > 0) return true;
-  return false;
-}
-
 /// Where the bound met a solution, one as cheap may take less memory: the ascent's costs
 /// tell them apart.
-static egraph_status tidy(closer *c, eg_layout_eliminated *last) {
+static egraph_status save_memory(closer *c) {
   const eg_layout_search *search = c->search;
-  bool is_closed = search->bound >= eg_layout_search_cutoff(search);
-  if (!is_closed || c->active->infeasible || search->clock->stopped || is_priced(c) ||
-      search->task->objective != EG_LAYOUT_COST || last->reach == EG_LAYOUT_REACH_ALL)
+  bool is_priced = false;
+  for (uint32_t i = 0; i < c->prices.count; i++)
+    is_priced = is_priced || c->prices.price[i] > 0;
+  if (!is_closed(c) || c->active->infeasible || search->clock->stopped || is_priced ||
+      search->task->objective != EG_LAYOUT_COST || is_exact(c))
     return EGRAPH_OK;
-  return eg_layout_ascent_eliminate(c->ascent, c->excess, room_above(c), TIDY_ROWS, last);
+  return eliminate(c, room_above(c), TIDY_ROWS);
 }
 
-/// Whether what was found last exceeds a limit.
-static bool is_beyond(const closer *c, const eg_layout_eliminated *last) {
-  return last->found && eg_layout_prices_exceeds(&c->prices, last->sum);
-}
+// ---- the whole ----------------------------------------------------------------------
 
 /// Solutions near the best one; then prices that go with the better one.
-static egraph_status look_near(closer *c, size_t size, eg_layout_eliminated *last) {
+static egraph_status search_near(closer *c, size_t size) {
   double before = eg_layout_search_value(c->search);
   EG_TRY(eg_layout_neighbours(c->search, c->active, c->ascent, size));
-  if (!(eg_layout_search_value(c->search) < before) || is_done(c)) return EGRAPH_OK;
-  return descend(c, last);
+  return !(eg_layout_search_value(c->search) < before) || is_over(c) ? EGRAPH_OK
+                                                                     : descend(c);
 }
 
-/// Whether the best solution may be near enough the bound for a proof.
-static bool is_likely(const closer *c) { return !(room_above(c) > likely_room(c)); }
-
 /// Where no limit binds: solutions near and then farther from the best one; in between a
-/// proof, should it be easy.
-static egraph_status improve(closer *c, eg_layout_eliminated *last) {
-  size_t values = 0;
-  for (size_t v = 0; v < c->active->used.len; v++)
-    values += c->active->used.data[v];
-  EG_TRY(look_near(c, NEAREST, last));
-  if (is_over(c) || last->reach == EG_LAYOUT_REACH_ALL) return EGRAPH_OK;
-  if (is_likely(c)) EG_TRY(widen(c, MANY_ROWS, last));
+/// proof, where the bound is near enough.
+static egraph_status improve(closer *c) {
+  size_t values = eg_layout_active_values(c->active);
+  EG_TRY(search_near(c, NEAREST));
+  if (is_over(c) || is_exact(c)) return EGRAPH_OK;
+  if (!(room_above(c) > likely_room(c))) EG_TRY(widen(c, MANY_ROWS));
   for (size_t size = 2 * NEAREST; size < values; size *= 2) {
-    if (is_over(c) || last->reach == EG_LAYOUT_REACH_ALL) break;
-    EG_TRY(look_near(c, size, last));
+    if (is_over(c) || is_exact(c)) break;
+    EG_TRY(search_near(c, size));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status close_gap(closer *c, eg_layout_eliminated *last) {
-  EG_TRY(descend(c, last));
+static egraph_status close_gap(closer *c) {
+  EG_TRY(descend(c));
   if (is_over(c) || eg_layout_search_wants_bound(c->search)) return EGRAPH_OK;
-  if (last->reach != EG_LAYOUT_REACH_ALL && !is_beyond(c, last)) EG_TRY(improve(c, last));
-  if (c->prices.count != 0 && !is_over(c)) EG_TRY(approach(c, last));
+  bool exceeds = c->last.found && eg_layout_prices_exceeds(&c->prices, c->last.sum);
+  if (!is_exact(c) && !exceeds) EG_TRY(improve(c));
+  if (c->prices.count != 0 && !is_over(c)) EG_TRY(approach_prices(c));
   if (is_over(c)) return EGRAPH_OK;
-  if (last->reach != EG_LAYOUT_REACH_ALL) EG_TRY(widen(c, MOST_ROWS, last));
+  if (!is_exact(c)) EG_TRY(widen(c, MOST_ROWS));
   if (c->prices.count == 0 || is_over(c)) return EGRAPH_OK;
-  if (last->reach == EG_LAYOUT_REACH_ALL) return settle_prices(c, last);
+  if (is_exact(c)) return settle_prices(c);
   if (c->search->has_best) return EGRAPH_OK;
   EG_TRY(eg_layout_ascent_find_prices(c->ascent));
-  return minimize(c, last);
+  return minimize(c);
 }
 
 egraph_status eg_layout_close_gap(eg_layout_search *search, eg_layout_active *active,
@@ -454,11 +431,11 @@ egraph_status eg_layout_close_gap(eg_layout_search *search, eg_layout_active *ac
               .active = active,
               .ascent = ascent,
               .excess = excess,
-              .pool = pool};
+              .pool = pool,
+              .last = {.reach = EG_LAYOUT_REACH_NONE}};
   eg_layout_prices_init(&c.prices, search, eg_layout_ascent_weights(ascent));
-  eg_layout_eliminated last = {.reach = EG_LAYOUT_REACH_NONE};
-  egraph_status status = close_gap(&c, &last);
-  if (status == EGRAPH_OK) status = tidy(&c, &last);
+  egraph_status status = close_gap(&c);
+  if (status == EGRAPH_OK) status = save_memory(&c);
   eg_layout_prices_deinit(&c.prices);
   return status;
 }

@@ -59,15 +59,11 @@ static egraph_status settle(greedy *g, uint32_t place) {
     EG_TRY(eg_u32s_push(&g->by_rank, value));
     g->rank.data[value] = (uint32_t)g->by_rank.len;
   }
-  for (uint32_t i = view->out.begin.data[place]; i < view->out.begin.data[place + 1];
-       i++) {
-    uint32_t a = view->out.items.data[i];
+  EG_EACH_ITEM(a, view->out, place) {
     if (g->active->arc.data[a])
       EG_TRY(offer_place(g, p->arc_to.data[a], g->cost.data[place] + arc_cost(g, a)));
   }
-  for (uint32_t i = view->users.begin.data[place]; i < view->users.begin.data[place + 1];
-       i++) {
-    uint32_t s = view->users.items.data[i];
+  EG_EACH_ITEM(s, view->users, place) {
     g->sum.data[s] += g->cost.data[place];
     if (--g->waiting.data[s] == 0 && g->active->strategy.data[s])
       EG_TRY(offer_place(g, p->output.data[s], g->sum.data[s]));
@@ -101,9 +97,7 @@ static void spread_back(greedy *g, uint32_t value, uint32_t to) {
     g->far.data[i] = base + i == to ? 0 : INFINITY;
   for (bool moved = true; moved;) {
     moved = false;
-    for (uint32_t i = view->value_arcs.begin.data[value];
-         i < view->value_arcs.begin.data[value + 1]; i++) {
-      uint32_t a = view->value_arcs.items.data[i];
+    EG_EACH_ITEM(a, view->value_arcs, value) {
       double *from = &g->far.data[p->arc_from.data[a] - base];
       double way = g->far.data[p->arc_to.data[a] - base] + arc_cost(g, a);
       if (!g->active->arc.data[a] || !(way < *from)) continue;
@@ -121,9 +115,8 @@ static bool is_free(const greedy *g, uint32_t value, uint32_t s) {
     uint32_t rank = g->rank.data[view->place_value.data[p->needs.data[i]]];
     if (rank == 0 || rank >= g->rank.data[value]) return false;
   }
-  for (uint32_t i = view->ties.begin.data[value]; i < view->ties.begin.data[value + 1];
-       i++) {
-    uint32_t taken = g->label.data[view->ties.items.data[i]];
+  EG_EACH_ITEM(tie, view->ties, value) {
+    uint32_t taken = g->label.data[tie];
     if (taken != EG_LAYOUT_NONE && taken != eg_layout_output(view, s)) return false;
   }
   return true;
@@ -145,9 +138,8 @@ static void take_strategy(greedy *g, uint32_t value, uint32_t s) {
     g->needed.data[p->needs.data[i]] = 1;
     g->wanted.data[view->place_value.data[p->needs.data[i]]] = 1;
   }
-  for (uint32_t i = view->ties.begin.data[value]; i < view->ties.begin.data[value + 1];
-       i++)
-    g->label.data[view->ties.items.data[i]] = eg_layout_output(view, s);
+  EG_EACH_ITEM(tie, view->ties, value)
+    g->label.data[tie] = eg_layout_output(view, s);
 }
 
 // False when ties leave nothing to choose.

@@ -12,7 +12,6 @@
 
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
-enum { CUTS_SHARE = 200 }; // of the work that is left, a look at a node being ten steps
 // Shares of all work for the plain extractor: before everything else, and after the
 // ascent. It is tried before where there are at most so many strategies and arcs, and at
 // least so many values to a tie.
@@ -29,7 +28,6 @@ typedef struct minimizer {
   eg_doubles x;             // of the last root, per strategy
   eg_layout_excess reduced; // by the last root or the ascent, in the objective's unit
   eg_layout_pool pool;      // of solutions that the ascent led to
-  eg_layout_landmarks landmarks;
 } minimizer;
 #define OWNED (eg_doubles, x), (eg_layout_excess, reduced), (eg_layout_pool, pool)
 
@@ -109,42 +107,27 @@ done:
   return status;
 }
 
-static bool is_best_strategy(const eg_layout_search *search, uint32_t s) {
-  return search->has_best &&
-         search->best.strategy.data[search->view->value_of.data[s]] == s;
-}
-
-// Strategies in the relaxation, in the best solution, or of reduced cost at most `most`;
-// arcs likewise when that is not negative.
-static egraph_status try_part(minimizer *m, double most) {
+/// Strategies in the relaxation, in the best solution, or of reduced cost at most `most`;
+/// arcs likewise when that is not negative. With `pool` strategies of its solutions: some
+/// of one and some of another may just keep a limit.
+static egraph_status try_part(minimizer *m, double most, const eg_layout_pool *pool) {
   eg_layout_active part;
   const eg_layout_search *search = m->search;
   EG_TRY(eg_layout_active_init(&part, search->alloc, search->view));
-  for (uint32_t s = 0; s < part.strategy.len; s++)
-    if (!m->active.strategy.data[s] ||
-        !(m->x.data[s] > 1e-6 || is_best_strategy(search, s) ||
-          m->reduced.strategy.data[s] <= most))
+  for (uint32_t s = 0; s < part.strategy.len; s++) {
+    bool is_best = search->has_best &&
+                   search->best.strategy.data[search->view->value_of.data[s]] == s;
+    bool is_likely = pool != NULL
+                         ? pool->strategy.data[s]
+                         : m->x.data[s] > 1e-6 || m->reduced.strategy.data[s] <= most;
+    if (!(is_best || is_likely) || (pool == NULL && !m->active.strategy.data[s]))
       part.strategy.data[s] = 0;
-  for (uint32_t a = 0; a < part.arc.len; a++) {
-    bool best = search->has_best && search->best.arc_used.data[a];
-    bool costly = most >= 0 && m->reduced.arc.data[a] > most;
-    if (!m->active.arc.data[a] || (costly && !best)) part.arc.data[a] = 0;
   }
-  egraph_status status = search_part(m, &part);
-  eg_layout_active_deinit(&part);
-  return status;
-}
-
-/// What solutions at several prices have in parts: some of one and some of another may
-/// just keep a limit.
-static egraph_status try_pool(minimizer *m) {
-  eg_layout_active part;
-  const eg_layout_search *search = m->search;
-  if (m->pool.solutions < 2 || eg_layout_search_stop(m->search)) return EGRAPH_OK;
-  EG_TRY(eg_layout_active_init(&part, search->alloc, search->view));
-  for (uint32_t s = 0; s < part.strategy.len; s++)
-    if (!m->pool.strategy.data[s] && !is_best_strategy(search, s))
-      part.strategy.data[s] = 0;
+  for (uint32_t a = 0; a < part.arc.len && pool == NULL; a++) {
+    bool is_best = search->has_best && search->best.arc_used.data[a];
+    bool is_costly = most >= 0 && m->reduced.arc.data[a] > most;
+    if (!m->active.arc.data[a] || (is_costly && !is_best)) part.arc.data[a] = 0;
+  }
   egraph_status status = search_part(m, &part);
   eg_layout_active_deinit(&part);
   return status;
@@ -152,11 +135,12 @@ static egraph_status try_pool(minimizer *m) {
 
 // One part after the first is enough once there is a solution; before that they widen.
 static egraph_status try_parts(minimizer *m) {
-  EG_TRY(try_part(m, -INFINITY));
+  EG_TRY(try_part(m, -INFINITY, NULL));
   for (int i = 1; i <= 3; i++) {
     double room = eg_layout_search_cutoff(m->search) - m->reduced.bound;
     if (eg_layout_search_stop(m->search) || room <= 0) break;
-    EG_TRY(try_part(m, isfinite(room) ? NEARLY * room : 0.02 * i * m->reduced.bound));
+    EG_TRY(
+        try_part(m, isfinite(room) ? NEARLY * room : 0.02 * i * m->reduced.bound, NULL));
     if (m->search->has_best) break;
   }
   return EGRAPH_OK;
@@ -166,21 +150,6 @@ static egraph_status try_parts(minimizer *m) {
 
 static double delete_costly(minimizer *m) {
   return eg_layout_delete_costly(m->search, &m->active, &m->reduced);
-}
-
-// Operators left beyond one per value.
-static uint32_t count_alternatives(const minimizer *m) {
-  const eg_layout_problem *p = m->search->view->problem;
-  uint32_t count = 0, values = 0;
-  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
-    bool left = false;
-    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
-      left = left || m->active.strategy.data[s];
-    count += left;
-  }
-  for (uint32_t v = 0; v < m->active.used.len; v++)
-    values += m->active.used.data[v];
-  return count > values ? count - values : 0;
 }
 
 // ---- ascent ------------------------------------------------------------------------
@@ -195,15 +164,12 @@ static egraph_status excess_of_few(const minimizer *m, uint32_t per_value, doubl
   eg_doubles sorted;
   eg_doubles_init(&sorted, m->search->alloc);
   egraph_status status = EGRAPH_OK;
-  size_t values = 0;
-  for (size_t v = 0; v < m->active.used.len; v++)
-    values += m->active.used.data[v];
   for (size_t s = 0; status == EGRAPH_OK && s < m->reduced.strategy.len; s++)
     if (m->active.strategy.data[s])
       status = eg_doubles_push(&sorted, m->reduced.strategy.data[s]);
   if (status == EGRAPH_OK && sorted.len != 0) {
     qsort(sorted.data, sorted.len, sizeof *sorted.data, by_amount);
-    size_t at = per_value * values;
+    size_t at = per_value * eg_layout_active_values(&m->active);
     *out = sorted.data[at < sorted.len ? at : sorted.len - 1];
   }
   eg_doubles_deinit(&sorted);
@@ -219,7 +185,7 @@ static egraph_status try_few(minimizer *m) {
     if (eg_layout_search_stop(search) || search->bound >= eg_layout_search_cutoff(search))
       break;
     EG_TRY(excess_of_few(m, PER_VALUE[i], &most));
-    EG_TRY(try_part(m, most));
+    EG_TRY(try_part(m, most, NULL));
     if (search->has_best && !(eg_layout_search_value(search) < before)) break;
   }
   return EGRAPH_OK;
@@ -232,38 +198,34 @@ static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
   if (m->active.infeasible) return EGRAPH_OK;
   (void)delete_costly(m);
   if (eg_layout_search_wants_bound(m->search)) return EGRAPH_OK;
-  EG_TRY(try_pool(m));
+  if (m->pool.solutions >= 2 && !eg_layout_search_stop(m->search))
+    EG_TRY(try_part(m, 0, &m->pool));
   EG_TRY(try_few(m));
   (void)delete_costly(m);
   return eg_layout_presolve(&m->active, m->search->task);
 }
 
-/// What the roots need is required from now on.
-static egraph_status find_landmarks(minimizer *m) {
-  const eg_layout_search *search = m->search;
-  EG_TRY(eg_layout_landmarks_find(&m->landmarks, &m->active, search->task,
-                                  search->clock->deadline,
-                                  eg_layout_search_share(search, CUTS_SHARE)));
-  for (size_t i = 0; i < m->landmarks.values.len; i++)
-    m->active.required.data[m->landmarks.values.data[i]] = 1;
-  return EGRAPH_OK;
-}
-
 static egraph_status ascend(minimizer *m) {
   eg_layout_ascent *ascent = NULL;
-  egraph_status status = find_landmarks(m);
-  if (status == EGRAPH_OK)
-    status = eg_layout_ascent_create(m->search, &m->active, &m->landmarks, &ascent);
+  egraph_status status = eg_layout_ascent_create(m->search, &m->active, &ascent);
   if (status == EGRAPH_OK) status = climb(m, ascent);
   eg_layout_ascent_destroy(ascent);
   return status;
 }
 
-/// Where many operators are left to choose from, as in an e-graph.
+/// Where operators are left to choose from, as in an e-graph, and the gap is not narrow.
 static bool should_expand(const minimizer *m) {
+  const eg_layout_problem *p = m->search->view->problem;
   double cost = eg_layout_search_value(m->search);
+  size_t operators = 0;
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
+    bool is_left = false;
+    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+      is_left = is_left || m->active.strategy.data[s];
+    operators += is_left;
+  }
   return !m->active.infeasible && !(cost - m->search->bound <= NARROW * fabs(cost)) &&
-         count_alternatives(m) >= m->search->expand_from;
+         operators > eg_layout_active_values(&m->active);
 }
 
 /// Whether the plain extractor may do at once what takes ascent, windows and linear
@@ -276,12 +238,6 @@ static bool may_be_plain(const minimizer *m) {
   return !is_tied && nodes <= MOST_PLAIN_NODES && !m->active.infeasible;
 }
 
-/// Worth its time where values have layouts.
-static bool should_ascend(const minimizer *m) {
-  return eg_layout_arc_count(m->search->view->problem) != 0 &&
-         m->search->bound < eg_layout_search_cutoff(m->search);
-}
-
 static egraph_status start(minimizer *m) {
   eg_layout_search *search = m->search;
   EG_TRY(eg_layout_greedy(search, &m->active, NULL));
@@ -289,7 +245,9 @@ static egraph_status start(minimizer *m) {
   bool is_done = false;
   if (may_be_plain(m))
     EG_TRY(eg_layout_expand(search, &m->active, EARLY_SHARE, false, &is_done));
-  if (should_ascend(m)) EG_TRY(ascend(m));
+  if (eg_layout_arc_count(search->view->problem) != 0 &&
+      search->bound < eg_layout_search_cutoff(search))
+    EG_TRY(ascend(m));
   if (is_done || eg_layout_search_wants_bound(search) || !should_expand(m))
     return EGRAPH_OK;
   return eg_layout_expand(search, &m->active, LATE_SHARE, true, &is_done);
@@ -325,9 +283,7 @@ egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed) {
   minimizer m = {.search = search};
   EG_TRY(eg_layout_active_init(&m.active, search->alloc, search->view));
   EG_INIT_MEMBERS(&m, search->alloc, OWNED)
-  egraph_status status = eg_layout_landmarks_init(&m.landmarks, search->alloc);
-  if (status == EGRAPH_OK) status = minimize(&m, out_closed);
-  eg_layout_landmarks_deinit(&m.landmarks);
+  egraph_status status = minimize(&m, out_closed);
   EG_DEINIT_MEMBERS(&m, OWNED)
   eg_layout_active_deinit(&m.active);
   return status;

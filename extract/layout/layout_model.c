@@ -66,9 +66,8 @@ static egraph_status add_strategies(eg_layout_model *model) {
 static egraph_status add_members(eg_layout_model *model, uint32_t value,
                                  double coefficient) {
   const eg_layout_view *view = model->view;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t column = model->x_of.data[view->strategies.items.data[i]];
+  EG_EACH_ITEM(s, view->strategies, value) {
+    uint32_t column = model->x_of.data[s];
     if (column != EG_LAYOUT_NONE)
       EG_TRY(eg_lp_rows_item(&model->rows, column, coefficient));
   }
@@ -78,9 +77,8 @@ static egraph_status add_members(eg_layout_model *model, uint32_t value,
 static egraph_status add_value(eg_layout_model *model, uint32_t value) {
   const eg_layout_view *view = model->view;
   uint32_t count = 0, y;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++)
-    count += model->active->strategy.data[view->strategies.items.data[i]];
+  EG_EACH_ITEM(s, view->strategies, value)
+    count += model->active->strategy.data[s];
   if (model->active->required.data[value]) {
     EG_TRY(add_members(model, value, 1));
     EG_TRY(eg_lp_rows_end(&model->rows, 1));
@@ -202,9 +200,8 @@ static egraph_status mark_leading(flows *f, const want *wanted, size_t count) {
   }
   for (size_t done = 0; done < f->queue.len; done++) {
     uint32_t place = f->queue.data[done];
-    for (uint32_t i = view->in.begin.data[place]; i < view->in.begin.data[place + 1];
-         i++) {
-      uint32_t a = view->in.items.data[i], from = p->arc_from.data[a];
+    EG_EACH_ITEM(a, view->in, place) {
+      uint32_t from = p->arc_from.data[a];
       if (!f->model->active->arc.data[a] || f->leads.data[from]) continue;
       f->leads.data[from] = 1;
       EG_TRY(eg_u32s_push(&f->queue, from));
@@ -226,9 +223,8 @@ static egraph_status add_arc_column(flows *f, uint32_t arc, uint32_t *out) {
 static egraph_status add_flow_columns(flows *f, uint32_t value, bool single) {
   eg_layout_model *model = f->model;
   const eg_layout_view *view = model->view;
-  for (uint32_t i = view->value_arcs.begin.data[value];
-       i < view->value_arcs.begin.data[value + 1]; i++) {
-    uint32_t a = view->value_arcs.items.data[i], paid, flow;
+  EG_EACH_ITEM(a, view->value_arcs, value) {
+    uint32_t paid, flow;
     f->flow_of.data[a] = EG_LAYOUT_NONE;
     if (!model->active->arc.data[a] || !f->leads.data[view->problem->arc_to.data[a]])
       continue;
@@ -276,9 +272,7 @@ static egraph_status add_conservation(flows *f, uint32_t place, const want *want
   EG_TRY(add_arcs_of(f, &view->out.begin, &view->out.items, place, -1, &asks));
   if (!asks) return EGRAPH_OK; // nothing to draw on: the row would be empty
   EG_TRY(add_arcs_of(f, &view->in.begin, &view->in.items, place, 1, &ignored));
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i];
+  EG_EACH_ITEM(s, view->strategies, value) {
     if (model->x_of.data[s] != EG_LAYOUT_NONE && view->problem->output.data[s] == place)
       EG_TRY(eg_lp_rows_item(&model->rows, model->x_of.data[s], 1));
   }
@@ -338,9 +332,7 @@ static egraph_status add_flows(eg_layout_model *model) {
 static egraph_status add_layout(eg_layout_model *model, uint32_t value, uint32_t layout,
                                 double coefficient, bool *any) {
   const eg_layout_view *view = model->view;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i];
+  EG_EACH_ITEM(s, view->strategies, value) {
     if (model->x_of.data[s] == EG_LAYOUT_NONE || eg_layout_output(view, s) != layout)
       continue;
     *any = true;
@@ -379,9 +371,8 @@ static egraph_status add_tie(eg_layout_model *model, uint32_t tie) {
   for (uint32_t m = p->tie_begin.data[tie]; m < p->tie_begin.data[tie + 1]; m++) {
     uint32_t member = p->tie_members.data[m];
     if (hub == EG_LAYOUT_NONE && model->active->required.data[member]) hub = member;
-    for (uint32_t i = view->strategies.begin.data[member];
-         i < view->strategies.begin.data[member + 1]; i++) {
-      uint32_t s = view->strategies.items.data[i], label = eg_layout_output(view, s);
+    EG_EACH_ITEM(s, view->strategies, member) {
+      uint32_t label = eg_layout_output(view, s);
       if (model->active->strategy.data[s] && label >= labels) labels = label + 1;
     }
   }

@@ -14,8 +14,6 @@ static void apply_user(eg_layout_active *active) {
     uint32_t v = view->value_of.data[s], fixed = p->source_layout.data[v];
     bool ok =
         !p->forbidden.data[s] && !p->place_forbidden.data[p->output.data[s]] &&
-        (view->fixed == NULL || view->fixed[v] == EG_LAYOUT_NONE ||
-         view->fixed[v] == s) &&
         (fixed == EG_LAYOUT_NONE || p->output.data[s] == eg_layout_place(p, v, fixed));
     for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
       ok = ok && !p->place_forbidden.data[p->needs.data[k]] &&
@@ -73,6 +71,13 @@ void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from) {
   to->infeasible = from->infeasible;
 }
 
+size_t eg_layout_active_values(const eg_layout_active *active) {
+  size_t count = 0;
+  for (size_t v = 0; v < active->used.len; v++)
+    count += active->used.data[v];
+  return count;
+}
+
 static void zero(eg_bytes *flags) {
   if (flags->len != 0) memset(flags->data, 0, flags->len);
 }
@@ -103,9 +108,7 @@ static egraph_status derive(eg_layout_active *active, bool *changed) {
   }
   for (size_t done = 0; done < active->queue.len; done++) {
     uint32_t place = active->queue.data[done];
-    for (uint32_t i = view->users.begin.data[place];
-         i < view->users.begin.data[place + 1]; i++) {
-      uint32_t s = view->users.items.data[i];
+    EG_EACH_ITEM(s, view->users, place) {
       if (--active->waiting.data[s] == 0 && active->strategy.data[s])
         EG_TRY(reach_place(active, p->output.data[s]));
     }
@@ -151,12 +154,9 @@ static egraph_status want_inputs(eg_layout_active *active, uint32_t place) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
   uint32_t value = view->place_value.data[place];
-  for (uint32_t i = view->in.begin.data[place]; i < view->in.begin.data[place + 1]; i++)
-    if (active->arc.data[view->in.items.data[i]])
-      EG_TRY(want_place(active, p->arc_from.data[view->in.items.data[i]]));
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i];
+  EG_EACH_ITEM(a, view->in, place)
+    if (active->arc.data[a]) EG_TRY(want_place(active, p->arc_from.data[a]));
+  EG_EACH_ITEM(s, view->strategies, value) {
     if (!active->strategy.data[s] || p->output.data[s] != place) continue;
     for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
       EG_TRY(want_place(active, p->needs.data[k]));
@@ -223,9 +223,7 @@ static void require_all(eg_layout_active *active) {
 /// Whether a strategy is left that produces a value in the layout of this number.
 static bool has_layout(const eg_layout_active *active, uint32_t value, uint32_t layout) {
   const eg_layout_view *view = active->view;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i];
+  EG_EACH_ITEM(s, view->strategies, value) {
     if (active->strategy.data[s] && eg_layout_output(view, s) == layout) return true;
   }
   return false;
@@ -241,9 +239,7 @@ static void agree(eg_layout_active *active, uint32_t tie, bool *changed) {
     if (!active->required.data[member]) continue;
     for (uint32_t o = begin; o < end; o++) {
       uint32_t other = p->tie_members.data[o];
-      for (uint32_t i = view->strategies.begin.data[other];
-           i < view->strategies.begin.data[other + 1]; i++) {
-        uint32_t s = view->strategies.items.data[i];
+      EG_EACH_ITEM(s, view->strategies, other) {
         if (active->strategy.data[s] &&
             !has_layout(active, member, eg_layout_output(view, s)))
           *changed |= drop(&active->strategy, s);
@@ -296,9 +292,7 @@ static egraph_status enter_arcs(domination *d, uint32_t value, uint32_t places) 
   uint32_t base = p->place_begin.data[value];
   d->arc_at.len = 0;
   EG_TRY(eg_u32s_resize(&d->arc_at, (size_t)places * places));
-  for (uint32_t i = view->value_arcs.begin.data[value];
-       i < view->value_arcs.begin.data[value + 1]; i++) {
-    uint32_t a = view->value_arcs.items.data[i];
+  EG_EACH_ITEM(a, view->value_arcs, value) {
     if (!d->active->arc.data[a]) continue;
     uint32_t *slot = d->arc_at.data + (p->arc_from.data[a] - base) * places +
                      (p->arc_to.data[a] - base);
@@ -354,9 +348,7 @@ static void measure_paths(domination *d, uint32_t value) {
     for (uint32_t j = base; j < end; j++)
       for (int k = 0; k < d->count; k++)
         far_of(d, i, j)[k] = i == j ? 0 : INFINITY;
-  for (uint32_t i = view->value_arcs.begin.data[value];
-       i < view->value_arcs.begin.data[value + 1]; i++) {
-    uint32_t a = view->value_arcs.items.data[i];
+  EG_EACH_ITEM(a, view->value_arcs, value) {
     double *entry = far_of(d, p->arc_from.data[a], p->arc_to.data[a]);
     if (!d->active->arc.data[a] || !(arc_weight(d, 0, a) < entry[0])) continue;
     for (int k = 0; k < d->count; k++)

@@ -45,6 +45,8 @@ egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator a
 void eg_layout_active_deinit(eg_layout_active *active);
 /// Between two of one view.
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
+/// How many values are used.
+size_t eg_layout_active_values(const eg_layout_active *active);
 /// Takes away, until nothing changes: what cannot be derived or is not needed, labels
 /// that a required member of a tie lacks, and what others dominate in every measure that
 /// counts (strategies only when no solution is excluded).

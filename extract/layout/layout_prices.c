@@ -21,10 +21,9 @@ static double most_memory(const eg_layout_active *active) {
   double sum = 0;
   for (uint32_t v = 0; v + 1 < rows->begin.len; v++) {
     double most = 0;
-    for (uint32_t i = rows->begin.data[v]; i < rows->begin.data[v + 1]; i++)
-      if (active->strategy.data[rows->items.data[i]])
-        most =
-            fmax(most, view->strategy_weight[EG_LAYOUT_MEMORY].data[rows->items.data[i]]);
+    EG_EACH_ITEM(item, *rows, v)
+      if (active->strategy.data[item])
+        most = fmax(most, view->strategy_weight[EG_LAYOUT_MEMORY].data[item]);
     sum += most;
   }
   for (uint32_t i = 0; i < view->arc_weight[EG_LAYOUT_MEMORY].len; i++)

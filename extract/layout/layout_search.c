@@ -41,14 +41,10 @@ static double largest_cost(const eg_layout_search *search) {
   double sum = 0;
   for (uint32_t v = 0; v < eg_layout_value_count(view->problem); v++) {
     double most = 0, way = 0;
-    for (uint32_t i = view->strategies.begin.data[v];
-         i < view->strategies.begin.data[v + 1]; i++)
-      if (search->legal.strategy.data[view->strategies.items.data[i]])
-        most = fmax(most, strategy->data[view->strategies.items.data[i]]);
-    for (uint32_t i = view->value_arcs.begin.data[v];
-         i < view->value_arcs.begin.data[v + 1]; i++)
-      if (search->legal.arc.data[view->value_arcs.items.data[i]])
-        way = fmax(way, arc->data[view->value_arcs.items.data[i]]);
+    EG_EACH_ITEM(s, view->strategies, v)
+      if (search->legal.strategy.data[s]) most = fmax(most, strategy->data[s]);
+    EG_EACH_ITEM(a, view->value_arcs, v)
+      if (search->legal.arc.data[a]) way = fmax(way, arc->data[a]);
     sum += most + way;
   }
   return sum;

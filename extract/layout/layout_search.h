@@ -25,8 +25,7 @@ typedef struct eg_layout_search {
   eg_layout_clock *clock;
   double relative_gap, late_gap; // eg_layout_options
   uint64_t late_work;
-  double ceiling;       // likewise
-  uint32_t expand_from; // alternative operators left from which eg_layout_expand is used
+  double ceiling;         // likewise
   eg_layout_active legal; // what the user allows
   eg_layout_evaluator evaluator;
   eg_doubles arc_weight, arc_priced; // scratch: of legal arcs

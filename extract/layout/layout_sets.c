@@ -183,9 +183,8 @@ static bool has_room(eg_layout_provision *h, double cost) {
 static egraph_status find_users(eg_layout_provision *h) {
   const eg_layout_factors *f = h->factors;
   h->users.len = 0;
-  for (uint32_t i = f->trees_of.begin.data[h->value];
-       i < f->trees_of.begin.data[h->value + 1]; i++) {
-    const eg_tree_factor *tree = &f->trees.data[f->trees_of.items.data[i]];
+  EG_EACH_ITEM(t, f->trees_of, h->value) {
+    const eg_tree_factor *tree = &f->trees.data[t];
     EG_TRY(eg_u32s_append(&h->users, tree->users, tree->user_count));
   }
   return EGRAPH_OK;
@@ -196,8 +195,7 @@ static egraph_status find_arcs(eg_layout_provision *h) {
   const eg_layout_problem *p = h->factors->view->problem;
   uint32_t first = p->place_begin.data[h->value];
   h->from.len = h->to.len = h->arc_cost.len = 0;
-  for (uint32_t i = rows->begin.data[h->value]; i < rows->begin.data[h->value + 1]; i++) {
-    uint32_t a = rows->items.data[i];
+  EG_EACH_ITEM(a, *rows, h->value) {
     if (!h->factors->active->arc.data[a] || !has_room(h, h->arc_excess->data[a]))
       continue;
     EG_TRY(eg_u32s_push(&h->from, p->arc_from.data[a] - first));
@@ -254,9 +252,8 @@ static double least_price_of_all(const eg_layout_provision *h, uint32_t link) {
 static double price_of_made(const eg_layout_provision *h, uint32_t layout) {
   const eg_layout_factors *f = h->factors;
   double price = 0;
-  for (uint32_t i = f->trees_of.begin.data[h->value];
-       i < f->trees_of.begin.data[h->value + 1]; i++)
-    price += eg_link_far_price(f, f->trees.data[f->trees_of.items.data[i]].made, layout);
+  EG_EACH_ITEM(t, f->trees_of, h->value)
+    price += eg_link_far_price(f, f->trees.data[t].made, layout);
   return price;
 }
 
@@ -381,9 +378,9 @@ static egraph_status add_nothing(eg_layout_provision *h) {
 static egraph_status solve_trees(eg_layout_provision *h) {
   const eg_layout_rows *rows = &h->factors->trees_of;
   h->least = 0;
-  for (uint32_t i = rows->begin.data[h->value]; i < rows->begin.data[h->value + 1]; i++) {
+  EG_EACH_ITEM(item, *rows, h->value) {
     double least;
-    EG_TRY(eg_factor_tree(h->factors, rows->items.data[i], &least));
+    EG_TRY(eg_factor_tree(h->factors, item, &least));
     h->least += least;
   }
   return EGRAPH_OK;

@@ -55,7 +55,6 @@ typedef struct solver {
   const eg_layout_options *options;
   eg_layout_result *result;
   eg_layout_view view;
-  eg_u32s fixed; // see the view; empty: none
   eg_layout_clock clock;
   eg_layout_choices found; // the same solutions, for exclusion
   eg_layout_choice best;   // of the last pass
@@ -89,7 +88,6 @@ static egraph_status run_pass(solver *s, const eg_layout_task *task) {
     search.late_work = s->options->late_work;
   }
   search.ceiling = s->options->ceiling;
-  search.expand_from = s->options->expand_from;
   egraph_status status = minimize(s, &search);
   eg_layout_search_deinit(&search);
   return status;
@@ -251,20 +249,7 @@ static egraph_status conclude(solver *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status fix_values(solver *s) {
-  const eg_layout_options *options = s->options;
-  if (options->free_values == NULL) return EGRAPH_OK;
-  for (uint32_t v = 0; v < eg_layout_value_count(s->problem); v++)
-    EG_TRY(eg_u32s_push(&s->fixed, options->free_values[v] ? EG_LAYOUT_NONE
-                                                           : options->incumbent[v]));
-  s->view.fixed = s->fixed.data;
-  return EGRAPH_OK;
-}
-
 static egraph_status check_options(const eg_layout_options *options) {
-  if (options->free_values != NULL && options->incumbent == NULL)
-    return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "layout solver: values that are not free need an incumbent");
   if (options->time_limit_seconds > 0 && options->solutions >= 1 &&
       options->relative_gap >= 0)
     return EGRAPH_OK;
@@ -285,8 +270,7 @@ static egraph_status check_rows(const eg_layout_problem *problem) {
 
 static egraph_status solve(solver *s) {
   EG_TRY(eg_layout_view_init(&s->view, s->alloc, s->problem));
-  egraph_status status = fix_values(s);
-  if (status == EGRAPH_OK) status = find_solutions(s);
+  egraph_status status = find_solutions(s);
   if (status == EGRAPH_OK) status = conclude(s);
   eg_layout_view_deinit(&s->view);
   return status;
@@ -308,16 +292,13 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
                         .work.limit = options->work_limit,
                         .progress = options->progress,
                         .user = options->user}};
-  eg_u32s_init(&s.fixed, alloc);
   eg_layout_choices_init(&s.found, alloc);
   eg_layout_choice_init(&s.best, alloc);
   egraph_status status = solve(&s);
   for (size_t i = 0; i < s.found.len; i++)
     eg_layout_choice_deinit(&s.found.data[i]);
   eg_layout_choices_deinit(&s.found);
-  eg_u32s_deinit(&s.fixed);
   eg_layout_choice_deinit(&s.best);
-  result->seconds = eg_clock_seconds() - now;
   result->work = s.clock.work.done;
   return status;
 }

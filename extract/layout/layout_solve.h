@@ -14,29 +14,23 @@ typedef enum eg_layout_status {
 } eg_layout_status;
 
 typedef struct eg_layout_options {
-  double time_limit_seconds;  // > 0
-  uint64_t work_limit;        // steps (base/work.h), the first limit; 0: none
-  double relative_gap;        // stop when (cost - bound) / cost is at most this
-  double late_gap;            // the same once late_work steps are done
-  uint64_t late_work;         // 0: late_gap does not count
-  double ceiling;             // > 0: only a bound is wanted, and none above this; may be
-                              // INFINITY. Nothing is looked for that costs as much
-  uint32_t solutions;         // how many, cheapest first; they differ in strategies; >= 1
-  const uint32_t *incumbent;  // strategy per value (EG_LAYOUT_NONE: none), or NULL;
-                              // ignored when it is no solution
-  const uint8_t *free_values; // [value], or NULL: all. The others keep the strategy that
-                              // the incumbent has (any, where it has none); arcs are
-                              // chosen anew. Bounds are of that problem then
-  uint32_t expand_from; // e-graphs with so many alternative operators after presolve are
-                        // solved as plain ones after the ascent, for a bound; never
-                        // changes the optimum
+  double time_limit_seconds; // > 0
+  uint64_t work_limit;       // steps (base/work.h), the first limit; 0: none
+  double relative_gap;       // stop when (cost - bound) / cost is at most this
+  double late_gap;           // the same once late_work steps are done
+  uint64_t late_work;        // 0: late_gap does not count
+  double ceiling;            // > 0: only a bound is wanted, and none above this; may be
+                             // INFINITY. Nothing is looked for that costs as much
+  uint32_t solutions;        // how many, cheapest first; they differ in strategies; >= 1
+  const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none), or NULL;
+                             // ignored when it is no solution
   /// Called at most ten times a second with the best cost (INFINITY before there is one)
   /// and bound of the solution at work; true stops. May be NULL.
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
 } eg_layout_options;
 #define EG_LAYOUT_OPTIONS_DEFAULT                                                        \
-  { .time_limit_seconds = 20.0, .solutions = 1, .expand_from = 1 }
+  { .time_limit_seconds = 20.0, .solutions = 1 }
 
 typedef struct eg_layout_solution {
   double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // by the certificate
@@ -57,10 +51,9 @@ typedef struct eg_layout_result {
   double
       price[EG_LAYOUT_MEMORY_ROWS]; // of memory: of the best bounds of the first solution
   bool is_least_memory_proven;      // no solution exceeds the limits by less
-  double seconds;
-  uint64_t work;                 // steps done
-  eg_layout_solutions solutions; // fewer than asked for: there are no more, or no time
-  bool is_complete;              // there are no more solutions than these
+  uint64_t work;                    // steps done
+  eg_layout_solutions solutions;    // fewer than asked for: there are no more, or no time
+  bool is_complete;                 // there are no more solutions than these
 } eg_layout_result;
 
 void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc);

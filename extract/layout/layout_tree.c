@@ -405,11 +405,9 @@ static double sum_of(const splitter *s, const candidate *c) {
   const eg_layout_tree *tree = s->tree;
   const eg_layout_view *view = tree->search->view;
   double sum = 0;
-  for (uint32_t i = view->strategies.begin.data[c->value];
-       i < view->strategies.begin.data[c->value + 1]; i++) {
-    uint32_t column = tree->model.x_of.data[view->strategies.items.data[i]];
-    if (column != EG_LAYOUT_NONE && is_in(tree, c, view->strategies.items.data[i]))
-      sum += s->x[column];
+  EG_EACH_ITEM(strategy, view->strategies, c->value) {
+    uint32_t column = tree->model.x_of.data[strategy];
+    if (column != EG_LAYOUT_NONE && is_in(tree, c, strategy)) sum += s->x[column];
   }
   return sum;
 }
@@ -507,9 +505,7 @@ static egraph_status fill_sides(eg_layout_tree *tree, const candidate *c) {
     EG_TRY(add_fix(tree, &tree->in, c->key, 1));
     return add_fix(tree, &tree->out, c->key, 0);
   }
-  for (uint32_t i = view->strategies.begin.data[c->value];
-       i < view->strategies.begin.data[c->value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i];
+  EG_EACH_ITEM(s, view->strategies, c->value) {
     EG_TRY(add_fix(tree, is_in(tree, c, s) ? &tree->out : &tree->in,
                    tree->model.x_of.data[s], 0));
   }

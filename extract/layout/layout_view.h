@@ -27,9 +27,15 @@ void eg_layout_rows_deinit(eg_layout_rows *rows);
 egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
                                   const uint32_t *key, size_t count);
 
+/// Visits the items of a row.
+#define EG_EACH_ITEM(item, rows, row)                                                    \
+  for (uint32_t item##_at = (rows).begin.data[row], item;                                \
+       item##_at < (rows).begin.data[(row) + 1] &&                                       \
+       (item = (rows).items.data[item##_at], true);                                      \
+       item##_at++)
+
 typedef struct eg_layout_view {
   const eg_layout_problem *problem;
-  const uint32_t *fixed; // [value] its only strategy, or NONE: any; NULL: all any
   const eg_layout_seam_list *seams; // of an open problem, for its bound; NULL: none
   eg_u32s place_value;              // [places]
   eg_u32s arc_value;                // [arcs]

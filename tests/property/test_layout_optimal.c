@@ -111,7 +111,6 @@ static void try_round(eg_rng *rng, eg_layout_problem *p, size_t round) {
     draw_limits(rng, p, &free);
   brute_force(p, &wanted);
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
-  options.expand_from = round % 2 == 0 ? 0 : options.expand_from;
   expect(p, &options, &wanted, round);
   double least = wanted.any ? wanted.best[0].sum[0] : INFINITY;
   if (isfinite(least)) expect_bound(p, least, fmax(0.7, 1.2 * least), round);

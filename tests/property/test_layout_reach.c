@@ -18,7 +18,6 @@ typedef struct reach {
   eg_layout_clock clock;
   eg_layout_search search;
   eg_layout_active active;
-  eg_layout_landmarks landmarks;
   eg_layout_ascent *ascent;
   eg_layout_excess excess;
   bool any;
@@ -34,17 +33,12 @@ static void open_reach(reach *r, const eg_layout_problem *p, eg_layout_measure m
   eg_layout_excess_init(&r->excess, alloc);
   assert_ok(eg_layout_presolve(&r->active, &r->task));
   r->any = !r->active.infeasible;
-  assert_ok(eg_layout_landmarks_init(&r->landmarks, alloc));
   if (!r->any) return;
-  assert_ok(eg_layout_landmarks_find(&r->landmarks, &r->active, &r->task, INFINITY, 0));
-  for (size_t i = 0; i < r->landmarks.values.len; i++)
-    r->active.required.data[r->landmarks.values.data[i]] = 1;
-  assert_ok(eg_layout_ascent_create(&r->search, &r->active, &r->landmarks, &r->ascent));
+  assert_ok(eg_layout_ascent_create(&r->search, &r->active, &r->ascent));
 }
 
 static void close_reach(reach *r) {
   eg_layout_ascent_destroy(r->ascent);
-  eg_layout_landmarks_deinit(&r->landmarks);
   eg_layout_excess_deinit(&r->excess);
   eg_layout_active_deinit(&r->active);
   eg_layout_search_deinit(&r->search);
