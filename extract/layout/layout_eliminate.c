@@ -27,7 +27,7 @@ typedef enum state { PRESENT, GONE, PUT_OFF } state;
 typedef struct eliminator {
   eg_layout_search *search;
   eg_cost_network network;
-  eg_layout_encoding states;
+  eg_layout_encoding encoding;
   uint32_t vars;
   size_t words;
   eg_words near;    // [variable] row of those that share a relation
@@ -260,7 +260,7 @@ static egraph_status settle(eliminator *e) {
 static egraph_status raise(eliminator *e, double constant, double least) {
   double proven = fmin(least, e->network.maker.lost);
   if (isinf(proven)) return EGRAPH_OK;
-  double bound = e->states.bound + constant + proven;
+  double bound = e->encoding.bound + constant + proven;
   return eg_layout_search_raise(e->search,
                                 bound - 1e-12 * (fabs(bound) + fabs(constant)));
 }
@@ -323,8 +323,9 @@ static egraph_status offer(eliminator *e, eg_layout_eliminated *out) {
                             &e->label.data[e->order.data[i]]))
       EG_FAIL(EGRAPH_E_INTERNAL, "a choice of the elimination is lost");
   EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
-  for (uint32_t v = 0; v < e->states.made.len; v++)
-    search->trial.strategy.data[v] = eg_layout_decode(&e->states, v, e->label.data);
+  for (uint32_t v = 0; v < e->encoding.source.len; v++)
+    EG_TRY(eg_layout_decode(&e->encoding, v, e->label.data,
+                            &search->trial.strategy.data[v]));
   bool ok;
   EG_TRY(eg_layout_search_offer(search, &ok));
   memcpy(out->sum, search->trial.sum, sizeof out->sum);
@@ -358,42 +359,40 @@ static bool stop(void *user) {
 }
 
 #define OWNED                                                                            \
-  (eg_cost_network, network), (eg_words, near), (eg_doubles, width, score),              \
-      (eg_bytes, state), (eg_u32s, order, result, joined), (eg_labels, label),           \
-      (eg_relation, unit)
+  (eg_cost_network, network), (eg_layout_encoding, encoding), (eg_words, near),          \
+      (eg_doubles, width, score), (eg_bytes, state), (eg_u32s, order, result, joined),   \
+      (eg_labels, label), (eg_relation, unit)
 
-static egraph_status search_states(eliminator *e, const eg_layout_elimination *options,
-                                   bool fits, eg_layout_eliminated *out) {
+static egraph_status run(eliminator *e, const eg_layout_elimination *options,
+                         eg_layout_eliminated *out) {
+  eg_layout_factors *factors = e->encoding.factors;
   *out = (eg_layout_eliminated){.reach = EG_LAYOUT_REACH_NONE};
-  if (!fits) return EGRAPH_OK;
+  EG_TRY(eg_doubles_push(&e->unit.cost, 0));
+  EG_TRY(eg_layout_encode(&e->encoding));
+  eg_layout_search_work(e->search, STEP * factors->steps);
+  factors->steps = 0;
   e->vars = eg_cost_network_vars(&e->network);
   e->words = eg_bits_words(e->vars);
-  if (e->vars > MOST_VARIABLES) return EGRAPH_OK;
-  return eliminate(e, options->constant, options->rows, out);
+  if (e->encoding.fits && e->vars <= MOST_VARIABLES)
+    EG_TRY(eliminate(e, options->constant, options->rows, out));
+  count_steps(e);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
                                   const eg_layout_elimination *options,
                                   eg_layout_eliminated *out) {
   eliminator e = {.search = search};
-  bool fits = false;
   EG_INIT_MEMBERS(&e, search->alloc, OWNED)
   e.network.maker.room = options->room;
   e.network.maker.rows = options->rows;
   e.network.maker.stop = stop;
   e.network.maker.user = &e;
-  egraph_status status = eg_doubles_push(&e.unit.cost, 0);
-  if (status == EGRAPH_OK)
-    status = eg_layout_encoding_init(&e.states, search->alloc, factors,
-                                     options->strategy_excess, options->arc_excess,
-                                     &e.network, &fits);
-  if (status == EGRAPH_OK) {
-    eg_layout_search_work(search, STEP * factors->steps);
-    factors->steps = 0;
-    status = search_states(&e, options, fits, out);
-    count_steps(&e);
-    eg_layout_encoding_deinit(&e.states);
-  }
+  e.encoding.factors = factors;
+  e.encoding.strategy_excess = options->strategy_excess;
+  e.encoding.arc_excess = options->arc_excess;
+  e.encoding.network = &e.network;
+  egraph_status status = run(&e, options, out);
   EG_DEINIT_MEMBERS(&e, OWNED)
   return status;
 }

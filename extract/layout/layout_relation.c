@@ -152,6 +152,12 @@ void eg_relation_lose(eg_relation_maker *m, double cost) {
   if (cost + m->base < m->lost) m->lost = cost + m->base;
 }
 
+bool eg_relation_has_room(eg_relation_maker *m, double bound) {
+  if (bound <= m->room) return true;
+  eg_relation_lose(m, fmax(bound, 0));
+  return false;
+}
+
 static void give_up(eg_relation_maker *m) {
   if (m->keeps_all) {
     m->failed = true;

@@ -77,8 +77,10 @@ egraph_status eg_relation_begin(eg_relation_maker *maker, eg_relation *to,
 egraph_status eg_relation_add(eg_relation_maker *maker, const uint16_t *labels,
                               uint16_t choice, double cost);
 egraph_status eg_relation_finish(eg_relation_maker *maker);
-/// Notes that what costs this much, base not included, is left out.
+/// Notes that rows of this cost, base not included, are left out.
 void eg_relation_lose(eg_relation_maker *maker, double cost);
+/// Whether a bound has room while the base is 0; notes it as left out if not.
+bool eg_relation_has_room(eg_relation_maker *maker, double bound);
 
 /// Adds the costs of labels to those of rows and leaves out what exceeds room; and the
 /// other way round.

@@ -155,40 +155,12 @@ uint32_t eg_layout_sets_without(const eg_layout_sets *s, uint32_t set,
 
 // ---- ways to provide a value --------------------------------------------------------
 
-#define OWNED                                                                            \
-  (eg_u32s, users, targets, from, to), (eg_doubles, arc_cost, base, extra, users_cost),  \
-      (eg_words, sets), (eg_bytes, dominated), (eg_layout_ways, ways),                   \
-      (eg_layout_sets, finder)
+EG_OWNER_DEFINE(eg_layout_provision, (eg_u32s, users, targets, from, to),
+                (eg_doubles, arc_cost, base, extra, users_cost), (eg_words, sets),
+                (eg_bytes, dominated), (eg_layout_ways, ways), (eg_layout_sets, finder))
 
 // Numbers of layouts and sets are labels, none is one of them.
 enum { MOST_SETS = UINT16_MAX, MOST_LAYOUTS = UINT16_MAX };
-
-void eg_layout_provision_init(eg_layout_provision *h, egraph_allocator alloc) {
-  *h = (eg_layout_provision){.fits = true};
-  EG_INIT_MEMBERS(h, alloc, OWNED)
-}
-
-void eg_layout_provision_deinit(eg_layout_provision *h) { EG_DEINIT_MEMBERS(h, OWNED) }
-
-static void lose(eg_layout_provision *h, double cost) {
-  h->maker->lost = fmin(h->maker->lost, fmax(cost, 0));
-}
-
-static bool has_room(eg_layout_provision *h, double cost) {
-  if (cost <= h->maker->room) return true;
-  lose(h, cost);
-  return false;
-}
-
-static egraph_status find_users(eg_layout_provision *h) {
-  const eg_layout_factors *f = h->factors;
-  h->users.len = 0;
-  EG_EACH_ITEM(t, f->trees_of, h->value) {
-    const eg_tree_factor *tree = &f->trees.data[t];
-    EG_TRY(eg_u32s_append(&h->users, tree->users, tree->user_count));
-  }
-  return EGRAPH_OK;
-}
 
 static egraph_status find_arcs(eg_layout_provision *h) {
   const eg_layout_rows *rows = &h->factors->view->value_arcs;
@@ -196,7 +168,8 @@ static egraph_status find_arcs(eg_layout_provision *h) {
   uint32_t first = p->place_begin.data[h->value];
   h->from.len = h->to.len = h->arc_cost.len = 0;
   EG_EACH_ITEM(a, *rows, h->value) {
-    if (!h->factors->active->arc.data[a] || !has_room(h, h->arc_excess->data[a]))
+    if (!h->factors->active->arc.data[a] ||
+        !eg_relation_has_room(h->maker, h->arc_excess->data[a]))
       continue;
     EG_TRY(eg_u32s_push(&h->from, p->arc_from.data[a] - first));
     EG_TRY(eg_u32s_push(&h->to, p->arc_to.data[a] - first));
@@ -232,7 +205,8 @@ double eg_layout_provision_price_of_none(const eg_layout_provision *h, uint32_t 
                            eg_link_labels(h->factors, &h->factors->links.data[link]) - 1);
 }
 
-/// Price of the cheapest label for a user of a value that is had in a set of layouts.
+/// Price of the cheapest label for a user of a value that is provided in a set of
+/// layouts.
 double eg_layout_provision_least(const eg_layout_provision *h, uint32_t link,
                                  eg_layout_set set) {
   double least = eg_layout_provision_price_of_none(h, link);
@@ -249,7 +223,7 @@ static double least_price_of_all(const eg_layout_provision *h, uint32_t link) {
   return least;
 }
 
-static double price_of_made(const eg_layout_provision *h, uint32_t layout) {
+static double price_of_source(const eg_layout_provision *h, uint32_t layout) {
   const eg_layout_factors *f = h->factors;
   double price = 0;
   EG_EACH_ITEM(t, f->trees_of, h->value)
@@ -257,7 +231,7 @@ static double price_of_made(const eg_layout_provision *h, uint32_t layout) {
   return price;
 }
 
-/// The cheapest label for every user of a value that is had in a set.
+/// The cheapest label for every user of a value that is provided in a set.
 static double users_cost(const eg_layout_provision *h, eg_layout_set set) {
   double sum = 0;
   for (size_t i = 0; i < h->users.len; i++)
@@ -300,7 +274,7 @@ static egraph_status run_sets(eg_layout_provision *h) {
   EG_TRY(price_targets(h, &users));
   h->base.len = 0;
   for (uint32_t l = 0; l < h->layouts; l++)
-    EG_TRY(eg_doubles_push(&h->base, h->made[l] + price_of_made(h, l) - h->least));
+    EG_TRY(eg_doubles_push(&h->base, h->source[l] + price_of_source(h, l) - h->least));
   sets->layouts = h->layouts;
   sets->arcs = (uint32_t)h->from.len;
   sets->from = h->from.data;
@@ -315,16 +289,10 @@ static egraph_status run_sets(eg_layout_provision *h) {
   if (sets->size > EG_LAYOUT_SET_SIZE) sets->size = EG_LAYOUT_SET_SIZE;
   sets->most = h->maker->rows < MOST_SETS ? h->maker->rows : MOST_SETS;
   EG_TRY(eg_layout_sets_find(sets));
-  lose(h, sets->lost + users);
-  if (h->users.len > EG_LAYOUT_SET_SIZE) lose(h, least_of_wide(h) + users);
+  double lost = sets->lost;
+  if (h->users.len > EG_LAYOUT_SET_SIZE) lost = fmin(lost, least_of_wide(h));
+  eg_relation_lose(h->maker, fmax(lost + users, 0));
   return EGRAPH_OK;
-}
-
-/// What a state costs in all above the bound; made where making it costs `made`.
-static double bound_of_state(const eg_layout_provision *h, uint32_t set,
-                             uint32_t layout) {
-  return h->base.data[layout] + eg_layout_sets_cost(&h->finder, set, layout) +
-         h->users_cost.data[set];
 }
 
 /// Notes the states of which another set has more and costs no more; it has room when
@@ -352,51 +320,49 @@ static egraph_status list_ways(eg_layout_provision *h) {
   for (uint32_t k = 0; k < members->len; k++) {
     bool is_new = true;
     for (uint32_t l = 0; l < h->layouts; l++) {
-      double bound = bound_of_state(h, k, l);
-      if (!(bound < INFINITY) || !has_room(h, bound) ||
+      double bound =
+          h->base.data[l] + eg_layout_sets_cost(&h->finder, k, l) + h->users_cost.data[k];
+      if (!(bound < INFINITY) || !eg_relation_has_room(h->maker, bound) ||
           h->dominated.data[(size_t)k * h->layouts + l])
         continue;
       if (is_new) EG_TRY(eg_words_push(&h->sets, members->data[k]));
       is_new = false;
       uint32_t set = (uint32_t)h->sets.len - 1;
       EG_TRY(eg_layout_ways_push(&h->ways,
-                                 (eg_layout_way){l, set, fmax(bound - h->made[l], 0)}));
+                                 (eg_layout_way){l, set, fmax(bound - h->source[l], 0)}));
     }
   }
   return EGRAPH_OK;
 }
 
-/// The way not to have the value.
+/// The way not to produce the value.
 static egraph_status add_nothing(eg_layout_provision *h) {
-  double cost = price_of_made(h, h->layouts) + users_cost(h, 0) - h->least;
-  if (!(cost + h->made[h->layouts] < INFINITY)) return EGRAPH_OK;
+  double cost = price_of_source(h, h->layouts) + users_cost(h, 0) - h->least;
+  if (!(cost + h->source[h->layouts] < INFINITY)) return EGRAPH_OK;
   EG_TRY(eg_words_push(&h->sets, 0));
   uint32_t set = (uint32_t)h->sets.len - 1;
   return eg_layout_ways_push(&h->ways, (eg_layout_way){h->layouts, set, fmax(cost, 0)});
 }
 
-static egraph_status solve_trees(eg_layout_provision *h) {
-  const eg_layout_rows *rows = &h->factors->trees_of;
-  h->least = 0;
-  EG_EACH_ITEM(item, *rows, h->value) {
-    double least;
-    EG_TRY(eg_factor_tree(h->factors, item, &least));
-    h->least += least;
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_layout_provision_find(eg_layout_provision *h, uint32_t value,
-                                       const double *made) {
+                                       const double *source) {
   h->value = value;
   h->layouts = eg_layout_layout_count(h->factors->view->problem, value);
-  h->made = made;
-  h->sets.len = h->ways.len = h->users_cost.len = 0;
-  EG_TRY(find_users(h));
+  h->source = source;
+  h->users.len = h->sets.len = h->ways.len = h->users_cost.len = 0;
+  EG_EACH_ITEM(t, h->factors->trees_of, value) {
+    const eg_tree_factor *tree = &h->factors->trees.data[t];
+    EG_TRY(eg_u32s_append(&h->users, tree->users, tree->user_count));
+  }
   EG_TRY(find_arcs(h));
   EG_TRY(find_targets(h));
   if (!h->fits) return EGRAPH_OK;
-  EG_TRY(solve_trees(h));
+  h->least = 0;
+  EG_EACH_ITEM(t, h->factors->trees_of, value) {
+    double least;
+    EG_TRY(eg_factor_tree(h->factors, t, &least));
+    h->least += least;
+  }
   EG_TRY(run_sets(h));
   for (uint32_t k = 0; k < h->finder.members.len; k++)
     EG_TRY(eg_doubles_push(&h->users_cost, users_cost(h, h->finder.members.data[k])));

@@ -55,12 +55,16 @@ static inline double eg_layout_sets_cost(const eg_layout_sets *sets, uint32_t se
   return sets->way.data[(size_t)set * sets->layouts + layout];
 }
 
+/// A way to provide a value.
 typedef struct eg_layout_way {
-  uint32_t made, set; // layout, or the number of layouts: not made; number of a set
-  double cost;        // beyond making it: arcs, and the cheapest layouts for its users
+  uint32_t source; // layout, or the number of layouts: not produced
+  uint32_t set;    // number
+  double cost; // beyond that of its source: arcs, and the cheapest labels of its users
 } eg_layout_way;
 EG_VEC_DEFINE(eg_layout_ways, eg_layout_way);
 
+/// All ways to provide one value: the layout it is produced in, the set of layouts it is
+/// converted to, and the cost above the cheapest way.
 typedef struct eg_layout_provision {
   // Borrowed.
   eg_layout_factors *factors;
@@ -69,12 +73,12 @@ typedef struct eg_layout_provision {
   eg_relation_maker *maker;     // room, rows, lost
   // Of the value at hand.
   uint32_t value, layouts;
-  const double *made; // [layouts + 1] what making it there exceeds the least by
-  double least;       // of its arborescences
-  bool fits;          // false: it has, or its users ask for, too many layouts
-  eg_u32s users;      // links that use it
-  eg_u32s targets;    // layouts that they ask for
-  eg_words sets;      // eg_layout_set of targets; numbered
+  const double *source; // [layouts + 1] cost of producing it there, above the least
+  double least;         // of its arborescences
+  bool fits;            // false: it has, or its users ask for, too many layouts
+  eg_u32s users;        // links that use it
+  eg_u32s targets;      // layouts that they ask for
+  eg_words sets;        // eg_layout_set of targets; numbered
   eg_layout_ways ways;
   // Scratch.
   eg_u32s from, to;
@@ -83,17 +87,19 @@ typedef struct eg_layout_provision {
   eg_layout_sets finder;
 } eg_layout_provision;
 
-void eg_layout_provision_init(eg_layout_provision *had, egraph_allocator alloc);
-void eg_layout_provision_deinit(eg_layout_provision *had);
-/// Finds the ways to have a value for which there is room. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_layout_provision_find(eg_layout_provision *had, uint32_t value,
-                                       const double *made);
+void eg_layout_provision_init(eg_layout_provision *provision, egraph_allocator alloc);
+void eg_layout_provision_deinit(eg_layout_provision *provision);
+/// Finds the ways that have room to provide a value; `source` as above. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_layout_provision_find(eg_layout_provision *provision, uint32_t value,
+                                       const double *source);
 /// Price of a layout for a user; INFINITY: it does not ask for it. Of none.
-double eg_layout_provision_price(const eg_layout_provision *had, uint32_t link,
+double eg_layout_provision_price(const eg_layout_provision *provision, uint32_t link,
                                  uint32_t target);
-double eg_layout_provision_price_of_none(const eg_layout_provision *had, uint32_t link);
-/// Of the cheapest that a set has, or none.
-double eg_layout_provision_least(const eg_layout_provision *had, uint32_t link,
+double eg_layout_provision_price_of_none(const eg_layout_provision *provision,
+                                         uint32_t link);
+/// Of the cheapest label in a set, or none.
+double eg_layout_provision_least(const eg_layout_provision *provision, uint32_t link,
                                  eg_layout_set set);
 
 #endif
