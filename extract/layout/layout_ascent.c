@@ -119,7 +119,7 @@ static uint32_t near_rank(const ascent *a, const eg_link *link) {
 }
 
 static uint32_t far_rank(const ascent *a, const eg_link *link) {
-  bool is_tree = link->kind <= EG_LINK_MADE;
+  bool is_tree = link->kind <= EG_LINK_SOURCE;
   return is_tree ? 2 * a->position.data[link->value] + 1 : UINT32_MAX;
 }
 
@@ -185,7 +185,7 @@ static egraph_status pass_trees(ascent *a, uint32_t value, bool forward) {
   const eg_layout_rows *rows = &a->factors.trees_of;
   EG_EACH_ITEM(item, *rows, value) {
     const eg_tree_factor *tree = &a->factors.trees.data[item];
-    uint32_t links[EG_STEINER_USERS + 1] = {tree->made};
+    uint32_t links[EG_STEINER_USERS + 1] = {tree->source};
     double least;
     for (uint32_t u = 0; u < tree->user_count; u++)
       links[u + 1] = tree->users[u];
@@ -371,7 +371,7 @@ static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
     const eg_tree_factor *tree = &f->trees.data[t];
     double least;
     EG_TRY(eg_factor_tree(f, t, &least));
-    note_link(f, tree->made, least, excess);
+    note_link(f, tree->source, least, excess);
     for (uint32_t u = 0; u < tree->user_count; u++)
       note_link(f, tree->users[u], least, excess);
   }
@@ -390,7 +390,7 @@ static double excess_around(const eg_layout_factors *f, const eg_doubles *excess
   double sum = 0;
   EG_EACH_ITEM(number, f->links_of, value) {
     const eg_link *link = &f->links.data[number];
-    if (link->kind == EG_LINK_MADE || link->kind == EG_LINK_TIE)
+    if (link->kind == EG_LINK_SOURCE || link->kind == EG_LINK_TIE)
       sum += excess->data[link->price + output];
     if (link->kind == EG_LINK_CUT)
       sum += excess->data[link->price +

@@ -17,7 +17,7 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_ENCODING_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_ENCODING_H
 
-#include "extract/layout/layout_diffusion.h"
+#include "extract/layout/layout_relation.h"
 #include "extract/layout/layout_sets.h"
 
 typedef struct eg_layout_encoding {

@@ -34,8 +34,9 @@ static egraph_status add_tree(builder *b, uint32_t value) {
   eg_tree_factor tree = {.value = value};
   EG_TRY(add_link(
       b,
-      (eg_link){.kind = EG_LINK_MADE, .value = value, .producers = value, .far = number},
-      &tree.made));
+      (eg_link){
+          .kind = EG_LINK_SOURCE, .value = value, .producers = value, .far = number},
+      &tree.source));
   b->last_tree.data[value] = number;
   return eg_tree_factors_push(&f->trees, tree);
 }
@@ -281,7 +282,7 @@ static void forget(eg_layout_factors *f, uint32_t link) {
 
 /// Whether a link's label is the layout that its producers make the value in.
 static bool is_made(const eg_link *link) {
-  return link->kind == EG_LINK_MADE || link->kind == EG_LINK_TIE ||
+  return link->kind == EG_LINK_SOURCE || link->kind == EG_LINK_TIE ||
          link->kind == EG_LINK_SEAM;
 }
 
@@ -558,7 +559,7 @@ egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out)
   const eg_tree_factor *tree = &f->trees.data[number];
   eg_steiner *steiner = &f->steiner;
   EG_TRY(fill_arcs(f, tree));
-  EG_TRY(fill_far(f, tree->made, &f->source));
+  EG_TRY(fill_far(f, tree->source, &f->source));
   for (uint32_t u = 0; u < tree->user_count; u++) {
     EG_TRY(fill_far(f, tree->users[u], &f->users[u]));
     steiner->user[u] = f->users[u].data;
@@ -573,7 +574,7 @@ egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out)
   // Sets of users, each with its ways along arcs, back and forth.
   f->steps += (UINT64_C(6) << tree->user_count) * (steiner->layouts + steiner->arcs);
   EG_TRY(solve_tree(steiner, out));
-  fill_source(steiner, f->least.data + f->links.data[tree->made].price);
+  fill_source(steiner, f->least.data + f->links.data[tree->source].price);
   EG_TRY(solve_rest(steiner));
   for (uint32_t u = 0; u < tree->user_count; u++)
     fill_user(steiner, u, f->least.data + f->links.data[tree->users[u]].price);

@@ -5,8 +5,8 @@
 //                           beyond EG_STEINER_USERS go to further factors, each with its
 //                           share of the arcs' costs
 //   tie                     the members that there are have one layout
-//   cut                     of its operators (layout_landmarks.h) one is chosen
-//   seam                    of an open problem (layout_seams.h)
+//   cut                     of its operators (layout_plain.h) one is chosen
+//   seam                    of an open problem (layout_bound.h)
 //
 // A link is a variable (the layout of one value at one place of use, or none) between the
 // producers at one end and an arborescence or tie at the other. Its price is added at the
@@ -20,15 +20,15 @@
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_FACTORS_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_FACTORS_H
 
-#include "extract/layout/layout_landmarks.h"
+#include "extract/layout/layout_plain.h"
 
 typedef enum eg_link_kind {
-  EG_LINK_USE,  // an input of an operator; the far end is an arborescence
-  EG_LINK_ROOT, // a root: no producers at its end, its prices do not change
-  EG_LINK_MADE, // where a value is made; the far end is an arborescence of it
-  EG_LINK_TIE,  // likewise, the far end is a tie
-  EG_LINK_SEAM, // likewise, the far end is a seam
-  EG_LINK_CUT   // whether the operator chosen is in a cut
+  EG_LINK_USE,    // an input of an operator; the far end is an arborescence
+  EG_LINK_ROOT,   // a root: no producers at its end, its prices do not change
+  EG_LINK_SOURCE, // where a value is made; the far end is an arborescence of it
+  EG_LINK_TIE,    // likewise, the far end is a tie
+  EG_LINK_SEAM,   // likewise, the far end is a seam
+  EG_LINK_CUT     // whether the operator chosen is in a cut
 } eg_link_kind;
 
 typedef struct eg_link {
@@ -57,7 +57,7 @@ typedef struct eg_steiner {
 
 /// An arborescence: users are links.
 typedef struct eg_tree_factor {
-  uint32_t value, made; // link
+  uint32_t value, source; // link
   uint32_t users[EG_STEINER_USERS];
   uint32_t user_count, share; // of the arcs' costs: 1 / share
 } eg_tree_factor;

@@ -210,3 +210,13 @@ egraph_status eg_layout_problem_forbid_strategy(eg_layout_problem *problem, uint
   problem->forbidden.data[begin + strategy] = 1;
   return EGRAPH_OK;
 }
+
+void eg_layout_potentials_init(eg_layout_potentials *potentials, egraph_allocator alloc,
+                               const eg_layout_seam_list *seams) {
+  potentials->seams = seams;
+  EG_INIT_MEMBERS(potentials, alloc, (eg_doubles, front, back), (eg_bytes, impossible))
+}
+
+void eg_layout_potentials_deinit(eg_layout_potentials *potentials) {
+  EG_DEINIT_MEMBERS(potentials, (eg_doubles, front, back), (eg_bytes, impossible))
+}

@@ -57,6 +57,26 @@ typedef struct eg_layout_problem {
   double memory_limit[EG_LAYOUT_MEMORY_ROWS]; // INFINITY: none
 } eg_layout_problem;
 
+/// A seam of an open problem (layout_bound.h): values of one problem with the same number
+/// of layouts, which are produced in every solution, by operators without inputs that
+/// have no cost, or from a copy of them.
+typedef struct eg_layout_seam {
+  uint32_t before, first, last, after;
+  double times; // n >= 1
+} eg_layout_seam;
+EG_VEC_DEFINE(eg_layout_seam_list, eg_layout_seam);
+enum { EG_SEAM_BEFORE, EG_SEAM_FIRST, EG_SEAM_LAST, EG_SEAM_AFTER, EG_SEAM_ENDS };
+
+/// Potentials of an open problem, seam by seam, layout by layout.
+typedef struct eg_layout_potentials {
+  const eg_layout_seam_list *seams; // borrowed
+  eg_doubles front, back;           // p, q
+  eg_bytes impossible; // [ends of seams][layouts] in no row: before, first, last, after
+} eg_layout_potentials;
+void eg_layout_potentials_init(eg_layout_potentials *potentials, egraph_allocator alloc,
+                               const eg_layout_seam_list *seams);
+void eg_layout_potentials_deinit(eg_layout_potentials *potentials);
+
 egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocator alloc);
 void eg_layout_problem_deinit(eg_layout_problem *problem);
 

@@ -88,11 +88,6 @@ bool eg_layout_search_stop(eg_layout_search *search);
 /// ones cheap. Offers what it finds. See layout_greedy.c.
 egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
                                const double *favour);
-/// Bound and solution of a plain e-graph over places, in a share of all work and of the
-/// time left. `climbs`: where its solution exceeds limits of memory, at prices, too.
-/// *out_done: nothing more is to be found so. See layout_expand.c.
-egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
-                               double share, bool climbs, bool *out_done);
 /// Minimizes: presolve, bounds, branch and bound. *out_closed: the best is optimal, or
 /// there is no solution. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed);

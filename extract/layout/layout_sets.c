@@ -227,7 +227,7 @@ static double price_of_source(const eg_layout_provision *h, uint32_t layout) {
   const eg_layout_factors *f = h->factors;
   double price = 0;
   EG_EACH_ITEM(t, f->trees_of, h->value)
-    price += eg_link_far_price(f, f->trees.data[t].made, layout);
+    price += eg_link_far_price(f, f->trees.data[t].source, layout);
   return price;
 }
 

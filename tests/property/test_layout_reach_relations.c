@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/layout/layout_diffusion.h"
+#include "extract/layout/layout_relation.h"
 #include "tests/testing.h"
 
 enum { VARS = 5, ENTRIES = 24 * 24 * 24, NETWORK_VARS = 6, NETWORK_ENTRIES = 729 };

@@ -1,76 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/layout/layout_dual.h"
+#include "extract/layout/layout_certificate.h"
 
 #include <math.h>
-
-#include "base/owner.h"
-
-#define OWNED                                                                            \
-  (eg_u32s, tree_value, required, cut_begin, cut_ops), (eg_dual_links, links),           \
-      (eg_doubles, prices)
-
-egraph_status eg_layout_dual_init(eg_layout_dual *dual, egraph_allocator alloc) {
-  *dual = (eg_layout_dual){.bound = 0};
-  EG_INIT_MEMBERS(dual, alloc, OWNED)
-  return eg_u32s_push(&dual->cut_begin, 0);
-}
-
-void eg_layout_dual_deinit(eg_layout_dual *dual) { EG_DEINIT_MEMBERS(dual, OWNED) }
-
-// ---- from factors -------------------------------------------------------------------
-
-/// Which of an operator's inputs that are the same value a USE link stands for.
-static egraph_status number_uses(const eg_layout_factors *f, eg_u32s *nth) {
-  const eg_layout_problem *p = f->view->problem;
-  EG_TRY(eg_u32s_resize(nth, f->links.len));
-  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
-    for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++) {
-      uint32_t before = 0;
-      if (f->use.data[i] == EG_LAYOUT_NONE) continue;
-      for (uint32_t k = p->input_begin.data[op]; k < i; k++)
-        before += p->inputs.data[k] == p->inputs.data[i];
-      nth->data[f->use.data[i]] = before;
-    }
-  uint32_t root = 0; // their links are made in their order
-  for (uint32_t i = 0; i < f->links.len; i++)
-    if (f->links.data[i].kind == EG_LINK_ROOT) nth->data[i] = root++;
-  return EGRAPH_OK;
-}
-
-static egraph_status fill_link(eg_layout_dual *dual, const eg_layout_factors *f,
-                               const eg_link *link, uint32_t nth) {
-  eg_dual_link to = {.kind = (uint32_t)link->kind,
-                     .value = link->value,
-                     .producers = link->producers,
-                     .nth = nth,
-                     .at = link->far,
-                     .price = (uint32_t)dual->prices.len,
-                     .labels = link->kind == EG_LINK_ROOT ? 0 : eg_link_labels(f, link)};
-  for (uint32_t i = link->price; i < link->price + to.labels; i++)
-    EG_TRY(eg_doubles_push(&dual->prices, f->dead.data[i] ? 0 : f->price.data[i]));
-  return eg_dual_links_push(&dual->links, to);
-}
-
-egraph_status eg_layout_dual_fill(eg_layout_dual *dual, const eg_layout_factors *f) {
-  eg_u32s nth;
-  eg_u32s_init(&nth, dual->prices.alloc);
-  egraph_status status = number_uses(f, &nth);
-  for (uint32_t t = 0; status == EGRAPH_OK && t < f->trees.len; t++)
-    status = eg_u32s_push(&dual->tree_value, f->trees.data[t].value);
-  for (uint32_t i = 0; status == EGRAPH_OK && i < f->links.len; i++)
-    status = fill_link(dual, f, &f->links.data[i], nth.data[i]);
-  eg_u32s_deinit(&nth);
-  EG_TRY(status);
-  for (uint32_t v = 0; v < f->active->required.len; v++)
-    if (f->active->required.data[v]) EG_TRY(eg_u32s_push(&dual->required, v));
-  dual->cut_begin.len = 0;
-  EG_TRY(eg_u32s_append(&dual->cut_begin, f->landmarks->cut_begin.data,
-                        f->landmarks->cut_begin.len));
-  return eg_u32s_append(&dual->cut_ops, f->landmarks->cut_ops.data,
-                        f->landmarks->cut_ops.len);
-}
-
-// ---- text ---------------------------------------------------------------------------
 
 static egraph_status put(eg_text *text, double value) {
   EG_TRY(eg_text_append(text, " "));
@@ -179,11 +110,46 @@ static egraph_status write_solution(const eg_layout_solution *solution, eg_text 
   return eg_text_append(text, "\n");
 }
 
-/// Labels and their prices, those that are not 0.
-static egraph_status write_prices(const eg_layout_dual *dual, const eg_dual_link *link,
-                                  eg_text *text) {
-  for (uint32_t l = 0; l < link->labels; l++) {
-    double price = dual->prices.data[link->price + l];
+// ---- dual ---------------------------------------------------------------------------
+
+/// Which of an operator's inputs that are the same value a USE link stands for, and the
+/// number of the root of a ROOT link.
+static egraph_status number_uses(const eg_layout_factors *f, eg_u32s *nth) {
+  const eg_layout_problem *p = f->view->problem;
+  EG_TRY(eg_u32s_resize(nth, f->links.len));
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
+    for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++) {
+      uint32_t before = 0;
+      if (f->use.data[i] == EG_LAYOUT_NONE) continue;
+      for (uint32_t k = p->input_begin.data[op]; k < i; k++)
+        before += p->inputs.data[k] == p->inputs.data[i];
+      nth->data[f->use.data[i]] = before;
+    }
+  uint32_t root = 0; // their links are made in their order
+  for (uint32_t i = 0; i < f->links.len; i++)
+    if (f->links.data[i].kind == EG_LINK_ROOT) nth->data[i] = root++;
+  return EGRAPH_OK;
+}
+
+static egraph_status write_link(const eg_layout_factors *f, const eg_link *link,
+                                uint32_t nth, eg_text *text) {
+  switch (link->kind) {
+  case EG_LINK_SOURCE: EG_TRY(eg_text_printf(text, "made %u", link->far)); break;
+  case EG_LINK_USE:
+    EG_TRY(eg_text_printf(text, "used %u %u %u", link->far, link->producers, nth));
+    break;
+  case EG_LINK_ROOT: return eg_text_printf(text, "asked %u %u\n", link->far, nth);
+  case EG_LINK_TIE:
+    EG_TRY(eg_text_printf(text, "tied %u %u", link->far, link->value));
+    break;
+  case EG_LINK_SEAM:
+    return EG_FAIL(EGRAPH_E_INTERNAL, "a dual of an open problem is not written");
+  case EG_LINK_CUT:
+    EG_TRY(eg_text_printf(text, "in-cut %u %u", link->far, link->value));
+    break;
+  }
+  for (uint32_t l = 0; l < eg_link_labels(f, link); l++) {
+    double price = f->dead.data[link->price + l] ? 0 : f->price.data[link->price + l];
     if (!(price < 0) && !(price > 0)) continue;
     EG_TRY(eg_text_printf(text, " %u", l));
     EG_TRY(put(text, price));
@@ -191,48 +157,36 @@ static egraph_status write_prices(const eg_layout_dual *dual, const eg_dual_link
   return eg_text_append(text, "\n");
 }
 
-static egraph_status write_link(const eg_layout_dual *dual, const eg_dual_link *link,
-                                eg_text *text) {
-  switch ((eg_link_kind)link->kind) {
-  case EG_LINK_MADE: EG_TRY(eg_text_printf(text, "made %u", link->at)); break;
-  case EG_LINK_USE:
-    EG_TRY(eg_text_printf(text, "used %u %u %u", link->at, link->producers, link->nth));
-    break;
-  case EG_LINK_ROOT: return eg_text_printf(text, "asked %u %u\n", link->at, link->nth);
-  case EG_LINK_TIE:
-    EG_TRY(eg_text_printf(text, "tied %u %u", link->at, link->value));
-    break;
-  case EG_LINK_SEAM:
-    return EG_FAIL(EGRAPH_E_INTERNAL, "a dual of an open problem is not written");
-  case EG_LINK_CUT:
-    EG_TRY(eg_text_printf(text, "in-cut %u %u", link->at, link->value));
-    break;
-  }
-  return write_prices(dual, link, text);
+static egraph_status write_links(const eg_layout_factors *f, eg_text *text) {
+  eg_u32s nth;
+  eg_u32s_init(&nth, f->price.alloc);
+  egraph_status status = number_uses(f, &nth);
+  for (size_t i = 0; status == EGRAPH_OK && i < f->links.len; i++)
+    status = write_link(f, &f->links.data[i], nth.data[i], text);
+  eg_u32s_deinit(&nth);
+  return status;
 }
 
-static egraph_status write_dual(const eg_layout_problem *p, const eg_layout_dual *dual,
-                                eg_text *text) {
-  uint32_t cuts = (uint32_t)dual->cut_begin.len - 1;
-  EG_TRY(eg_text_printf(text, "dual %zu %zu %u %zu\n", dual->tree_value.len,
-                        dual->links.len, cuts, dual->cut_ops.len));
+egraph_status eg_layout_dual_write(const eg_layout_factors *f, const double *price,
+                                   eg_text *text) {
+  const eg_layout_landmarks *l = f->landmarks;
+  uint32_t cuts = eg_layout_cut_count(l);
+  EG_TRY(eg_text_printf(text, "dual %zu %zu %u %zu\n", f->trees.len, f->links.len, cuts,
+                        l->cut_ops.len));
   EG_TRY(eg_text_append(text, "prices"));
-  for (uint32_t r = 0; r < p->memory_rows; r++)
-    EG_TRY(put(text, dual->price[r]));
+  for (uint32_t r = 0; r < f->view->problem->memory_rows; r++)
+    EG_TRY(put(text, price[r]));
   EG_TRY(eg_text_append(text, "\n"));
-  for (size_t i = 0; i < dual->required.len; i++)
-    EG_TRY(eg_text_printf(text, "required %u\n", dual->required.data[i]));
-  for (size_t i = 0; i < dual->tree_value.len; i++)
-    EG_TRY(eg_text_printf(text, "tree %u\n", dual->tree_value.data[i]));
-  for (uint32_t i = 0; i < cuts; i++) {
-    uint32_t begin = dual->cut_begin.data[i];
+  for (uint32_t v = 0; v < f->active->required.len; v++)
+    if (f->active->required.data[v]) EG_TRY(eg_text_printf(text, "required %u\n", v));
+  for (size_t t = 0; t < f->trees.len; t++)
+    EG_TRY(eg_text_printf(text, "tree %u\n", f->trees.data[t].value));
+  for (uint32_t c = 0; c < cuts; c++) {
+    uint32_t begin = l->cut_begin.data[c];
     EG_TRY(eg_text_append(text, "cut"));
-    EG_TRY(
-        put_list(text, dual->cut_ops.data + begin, dual->cut_begin.data[i + 1] - begin));
+    EG_TRY(put_list(text, l->cut_ops.data + begin, l->cut_begin.data[c + 1] - begin));
   }
-  for (size_t i = 0; i < dual->links.len; i++)
-    EG_TRY(write_link(dual, &dual->links.data[i], text));
-  return EGRAPH_OK;
+  return write_links(f, text);
 }
 
 egraph_status eg_layout_certificate_write(const eg_layout_problem *problem,
@@ -242,7 +196,7 @@ egraph_status eg_layout_certificate_write(const eg_layout_problem *problem,
   EG_TRY(eg_text_append(text, "egraph-certificate 1 layout\n"));
   EG_TRY(write_problem(problem, text));
   EG_TRY(write_solution(solution, text));
-  EG_TRY(write_dual(problem, dual, text));
+  EG_TRY(eg_text_append(text, eg_text_of(&dual->text)));
   EG_TRY(eg_text_append(text, "bound"));
   EG_TRY(put(text, dual->bound));
   EG_TRY(eg_text_append(text, "\n"));
