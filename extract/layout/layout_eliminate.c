@@ -48,13 +48,6 @@ static uint64_t *neighbours(const eliminator *e, uint32_t var) {
   return e->near.data + (size_t)var * e->words;
 }
 
-static void add_neighbours(const eliminator *e, const eg_relation *relation) {
-  const eg_u32s *vars = &relation->vars;
-  for (size_t i = 0; i < vars->len; i++)
-    for (size_t k = 0; k < vars->len; k++)
-      if (i != k) eg_bits_put(neighbours(e, vars->data[i]), vars->data[k]);
-}
-
 static void weigh(eliminator *e, uint32_t var) {
   double score = 0;
   const uint64_t *row = neighbours(e, var);
@@ -64,35 +57,25 @@ static void weigh(eliminator *e, uint32_t var) {
   e->score.data[var] = score;
 }
 
-static egraph_status size_order(eliminator *e) {
-  EG_TRY(eg_words_resize(&e->near, (size_t)e->vars * e->words));
-  EG_TRY(eg_doubles_resize(&e->width, e->vars));
-  EG_TRY(eg_doubles_resize(&e->score, e->vars));
-  EG_TRY(eg_bytes_resize(&e->state, e->vars));
-  return eg_labels_resize(&e->label, e->vars);
-}
-
-/// Labels that have room.
-static uint32_t count_labels(const eg_cost_network *n, uint32_t var) {
-  uint32_t labels = 0;
-  for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
-    labels += n->costs.cost.data[i] + n->maker.base <= n->maker.room;
-  return labels;
-}
-
 /// Of the variables that are left; those of one label are not.
 static void find_order(eliminator *e) {
   const eg_cost_network *n = &e->network;
   memset(e->near.data, 0, e->near.len * sizeof *e->near.data);
   for (uint32_t v = 0; v < e->vars; v++) {
-    if (n->fixed.data[v] != EG_NETWORK_FREE) {
-      e->label.data[v] = n->fixed.data[v];
-      e->state.data[v] = GONE;
-    }
-    e->width.data[v] = log2(count_labels(n, v) + 1e-3);
+    uint32_t labels = 0; // that have room
+    for (uint32_t i = n->costs.begin.data[v]; i < n->costs.begin.data[v + 1]; i++)
+      labels += n->costs.cost.data[i] + n->maker.base <= n->maker.room;
+    e->width.data[v] = log2(labels + 1e-3);
+    if (n->fixed.data[v] == EG_NETWORK_FREE) continue;
+    e->label.data[v] = n->fixed.data[v];
+    e->state.data[v] = GONE;
   }
-  for (size_t r = 0; r < n->relations.len; r++)
-    if (!n->used.data[r]) add_neighbours(e, &n->relations.data[r]);
+  for (size_t r = 0; r < n->relations.len; r++) {
+    const eg_u32s *vars = &n->relations.data[r].vars;
+    for (size_t i = 0; i < vars->len && !n->used.data[r]; i++)
+      for (size_t k = 0; k < vars->len; k++)
+        if (i != k) eg_bits_put(neighbours(e, vars->data[i]), vars->data[k]);
+  }
   for (uint32_t v = 0; v < e->vars; v++)
     if (e->state.data[v] != GONE) weigh(e, v);
 }
@@ -180,16 +163,6 @@ static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
   return status;
 }
 
-/// Gives back what a join that failed has taken.
-static void put_off(eliminator *e, uint32_t var) {
-  eg_cost_network *n = &e->network;
-  for (size_t i = 0; i < e->joined.len; i++) {
-    n->used.data[e->joined.data[i]] = 0;
-    eg_relation_lower(&n->costs, &n->relations.data[e->joined.data[i]]);
-  }
-  e->state.data[var] = PUT_OFF;
-}
-
 /// The relation that stands for a variable's from now on.
 static egraph_status replace(eliminator *e, uint32_t var, eg_relation *result) {
   eg_cost_network *n = &e->network;
@@ -204,7 +177,7 @@ static egraph_status replace(eliminator *e, uint32_t var, eg_relation *result) {
   return EGRAPH_OK;
 }
 
-/// *out_rows: of what it leaves; of nothing when it was put off.
+/// *out_rows: of the result; 0 when the join failed, which gives back its relations.
 static egraph_status take_out(eliminator *e, uint32_t var, size_t *out_rows) {
   eg_relation result;
   eg_relation_init(&result, e->search->alloc);
@@ -215,9 +188,15 @@ static egraph_status take_out(eliminator *e, uint32_t var, size_t *out_rows) {
     return replace(e, var, &result);
   }
   eg_relation_deinit(&result);
+  EG_TRY(status);
+  eg_cost_network *n = &e->network;
+  for (size_t i = 0; i < e->joined.len; i++) {
+    n->used.data[e->joined.data[i]] = 0;
+    eg_relation_lower(&n->costs, &n->relations.data[e->joined.data[i]]);
+  }
+  e->state.data[var] = PUT_OFF;
   *out_rows = 0;
-  if (status == EGRAPH_OK) put_off(e, var);
-  return status;
+  return EGRAPH_OK;
 }
 
 static void count_steps(eliminator *e) {
@@ -275,10 +254,6 @@ static bool put_back(eliminator *e) {
   return is_left;
 }
 
-static bool is_closed(const eliminator *e) {
-  return e->search->bound >= eg_layout_search_cutoff(e->search);
-}
-
 /// Takes out what leaves all rows, of few at first; *out_left: there is more.
 static egraph_status condense(eliminator *e, double constant, uint32_t most,
                               bool *out_left) {
@@ -291,8 +266,9 @@ static egraph_status condense(eliminator *e, double constant, uint32_t most,
     if (!*out_left || n->is_empty) return EGRAPH_OK;
     EG_TRY(settle(e));
     EG_TRY(raise(e, constant, n->is_empty ? INFINITY : n->maker.base));
-    if (n->is_empty || should_stop(e) || is_closed(e)) return EGRAPH_OK;
-    if (n->maker.rows > most / GROWTH) return EGRAPH_OK;
+    if (n->is_empty || should_stop(e) || n->maker.rows > most / GROWTH ||
+        e->search->bound >= eg_layout_search_cutoff(e->search))
+      return EGRAPH_OK;
   }
 }
 
@@ -302,7 +278,11 @@ static egraph_status run_elimination(eliminator *e, double constant, uint32_t ro
   eg_cost_network *n = &e->network;
   bool is_left;
   *out_found = false;
-  EG_TRY(size_order(e));
+  EG_TRY(eg_words_resize(&e->near, (size_t)e->vars * e->words));
+  EG_TRY(eg_doubles_resize(&e->width, e->vars));
+  EG_TRY(eg_doubles_resize(&e->score, e->vars));
+  EG_TRY(eg_bytes_resize(&e->state, e->vars));
+  EG_TRY(eg_labels_resize(&e->label, e->vars));
   EG_TRY(diffuse(e));
   EG_TRY(condense(e, constant, rows, &is_left));
   n->maker.rows = rows;
@@ -321,7 +301,7 @@ static egraph_status offer(eliminator *e, eg_layout_eliminated *out) {
   for (size_t i = e->order.len; i-- > 0;)
     if (!eg_relation_choice(&e->network.relations.data[e->result.data[i]], e->label.data,
                             &e->label.data[e->order.data[i]]))
-      EG_FAIL(EGRAPH_E_INTERNAL, "a choice of the elimination is lost");
+      return EG_FAIL(EGRAPH_E_INTERNAL, "a choice of the elimination is lost");
   EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
   for (uint32_t v = 0; v < e->encoding.source.len; v++)
     EG_TRY(eg_layout_decode(&e->encoding, v, e->label.data,

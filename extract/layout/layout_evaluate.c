@@ -155,14 +155,15 @@ enum { EXACT_TERMINALS = 6 };
 #define END UINT32_C(1)
 #define SPLIT (UINT32_C(1) << 31)
 
+#define CHOICE (eg_u32s, strategy), (eg_bytes, arc_used)
+
 void eg_layout_choice_init(eg_layout_choice *choice, egraph_allocator alloc) {
-  EG_INIT_MEMBERS(choice, alloc, (eg_u32s, strategy), (eg_bytes, arc_used))
+  EG_INIT_MEMBERS(choice, alloc, CHOICE)
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     choice->sum[m] = INFINITY;
 }
 
-void eg_layout_choice_deinit(eg_layout_choice *choice){
-    EG_DEINIT_MEMBERS(choice, (eg_u32s, strategy), (eg_bytes, arc_used))}
+void eg_layout_choice_deinit(eg_layout_choice *choice){EG_DEINIT_MEMBERS(choice, CHOICE)}
 
 egraph_status
     eg_layout_choice_clear(eg_layout_choice *choice, const eg_layout_view *view) {
@@ -184,24 +185,17 @@ egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice
 }
 
 #define EVALUATOR                                                                        \
-  (eg_u32s, required, stack, cursor, order, need_first, need_next, need_item, terminals, \
-   back),                                                                                \
-      (eg_bytes, state, reached), (eg_doubles, table)
-
-static egraph_status require(eg_layout_evaluator *e) {
-  const eg_layout_problem *p = e->view->problem;
-  EG_TRY(eg_bytes_resize(&e->state, eg_layout_value_count(p)));
-  for (size_t r = 0; r < p->root_value.len; r++)
-    EG_TRY(eg_u32s_push(&e->required, p->root_value.data[r]));
-  return eg_u32s_resize(&e->need_first, eg_layout_value_count(p));
-}
+  (eg_u32s, stack, cursor, order, need_first, terminals, back),                          \
+      (eg_layout_needs, needs), (eg_bytes, state, reached), (eg_doubles, table)
 
 egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
                                        egraph_allocator alloc,
                                        const eg_layout_view *view) {
+  uint32_t values = eg_layout_value_count(view->problem);
   *evaluator = (eg_layout_evaluator){.view = view};
   EG_INIT_MEMBERS(evaluator, alloc, EVALUATOR)
-  egraph_status status = require(evaluator);
+  egraph_status status = eg_bytes_resize(&evaluator->state, values);
+  if (status == EGRAPH_OK) status = eg_u32s_resize(&evaluator->need_first, values);
   if (status != EGRAPH_OK) eg_layout_evaluator_deinit(evaluator);
   return status;
 }
@@ -244,26 +238,26 @@ static egraph_status walk(eg_layout_evaluator *e, const uint32_t *strategy, uint
 }
 
 static egraph_status collect(eg_layout_evaluator *e, eg_layout_choice *choice, bool *ok) {
+  const eg_u32s *roots = &e->view->problem->root_value;
   if (e->state.len != 0) memset(e->state.data, WHITE, e->state.len);
   e->stack.len = e->cursor.len = e->order.len = 0;
-  for (size_t i = 0; i < e->required.len && *ok; i++)
-    EG_TRY(walk(e, choice->strategy.data, e->required.data[i], ok));
+  for (size_t r = 0; r < roots->len && *ok; r++)
+    EG_TRY(walk(e, choice->strategy.data, roots->data[r], ok));
   for (size_t v = 0; v < e->state.len; v++)
     if (e->state.data[v] == WHITE) choice->strategy.data[v] = EG_LAYOUT_NONE;
   return EGRAPH_OK;
 }
 
 static egraph_status add_need(eg_layout_evaluator *e, uint32_t value, uint32_t item) {
-  EG_TRY(eg_u32s_push(&e->need_next, e->need_first.data[value]));
-  EG_TRY(eg_u32s_push(&e->need_item, item));
-  e->need_first.data[value] = (uint32_t)e->need_item.len;
-  return EGRAPH_OK;
+  uint32_t next = e->need_first.data[value];
+  e->need_first.data[value] = (uint32_t)e->needs.len + 1;
+  return eg_layout_needs_push(&e->needs, (eg_layout_need){item, next});
 }
 
 static egraph_status list_needs(eg_layout_evaluator *e, const eg_layout_choice *choice) {
   const eg_layout_problem *p = e->view->problem;
   memset(e->need_first.data, 0, e->need_first.len * sizeof(uint32_t));
-  e->need_next.len = e->need_item.len = 0;
+  e->needs.len = 0;
   // Lists are read from the back, so roots, which may be served on the way, come last.
   for (uint32_t r = 0; r < p->root_value.len; r++)
     if (p->root_begin.data[r + 1] - p->root_begin.data[r] == 1)
@@ -292,8 +286,9 @@ static egraph_status list_terminals(eg_layout_evaluator *e, uint32_t value,
                                     uint32_t source) {
   const eg_layout_problem *p = e->view->problem;
   e->terminals.len = 0;
-  for (uint32_t at = e->need_first.data[value]; at != 0; at = e->need_next.data[at - 1]) {
-    uint32_t item = e->need_item.data[at - 1];
+  for (uint32_t at = e->need_first.data[value], item; at != 0;
+       at = e->needs.data[at - 1].next) {
+    item = e->needs.data[at - 1].item;
     bool served = serves(p, source, item);
     for (size_t i = 0; i < e->terminals.len && !served; i++)
       served = e->terminals.data[i] == item || (!(e->terminals.data[i] & ROOT_BIT) &&

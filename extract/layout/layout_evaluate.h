@@ -81,18 +81,23 @@ egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
                                      const eg_layout_view *view);
 egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from);
 
+/// A place that is needed, or ROOT_BIT | root, in a list by value.
+typedef struct eg_layout_need {
+  uint32_t item, next; // next: 1 + entry, 0: none
+} eg_layout_need;
+EG_VEC_DEFINE(eg_layout_needs, eg_layout_need);
+
 typedef struct eg_layout_evaluator {
   const eg_layout_view *view;
-  eg_u32s required;             // values of roots
-  eg_bytes state;               // [value]
-  eg_u32s stack, cursor;        // of the walk
-  eg_u32s order;                // needed values, inputs first
-  eg_u32s need_first;           // [value] 1 + entry in need_next, 0: none
-  eg_u32s need_next, need_item; // lists of places, or ROOT_BIT | root
-  eg_u32s terminals;            // of one value, items as above
-  eg_doubles table;             // [set of terminals][place of the value]
-  eg_u32s back;                 // the same: how the table was reached
-  eg_bytes reached;             // [places of the value]
+  eg_bytes state;        // [value]
+  eg_u32s stack, cursor; // of the walk
+  eg_u32s order;         // needed values, inputs first
+  eg_u32s need_first;    // [value] 1 + entry in needs, 0: none
+  eg_layout_needs needs;
+  eg_u32s terminals; // of one value, items as above
+  eg_doubles table;  // [set of terminals][place of the value]
+  eg_u32s back;      // the same: how the table was reached
+  eg_bytes reached;  // [places of the value]
 } eg_layout_evaluator;
 
 egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,

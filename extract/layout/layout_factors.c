@@ -58,13 +58,6 @@ static egraph_status add_user(builder *b, eg_link_kind kind, uint32_t value,
   return EGRAPH_OK;
 }
 
-static bool is_left(const eg_layout_factors *f, uint32_t op) {
-  const eg_layout_problem *p = f->view->problem;
-  for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
-    if (f->active->strategy.data[s]) return true;
-  return false;
-}
-
 /// The link by which producers of `value` use `input`, for the nth input of an operator
 /// that is the same value; `first`: the first link that its producers have added.
 static egraph_status find_use(builder *b, uint32_t value, uint32_t input, uint32_t nth,
@@ -103,7 +96,7 @@ static egraph_status add_uses(builder *b) {
     for (uint32_t i = strategies->begin.data[v], last = NONE;
          i < strategies->begin.data[v + 1]; i++) {
       uint32_t op = f->view->op_of.data[strategies->items.data[i]];
-      if (op == last || !is_left(f, op)) continue;
+      if (op == last || !eg_layout_active_has(f->active, op)) continue;
       last = op;
       EG_TRY(add_operator_uses(b, op, first));
     }

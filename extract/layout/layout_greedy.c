@@ -122,56 +122,41 @@ static bool is_free(const greedy *g, uint32_t value, uint32_t s) {
   return true;
 }
 
-static double needs_cost(const greedy *g, uint32_t s) {
-  const eg_layout_problem *p = g->search->view->problem;
-  double cost = strategy_cost(g, s);
-  for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++)
-    if (!g->needed.data[p->needs.data[i]]) cost += g->cost.data[p->needs.data[i]];
-  return cost;
-}
-
-static void take_strategy(greedy *g, uint32_t value, uint32_t s) {
+/// False when ties leave nothing to choose.
+static bool decide(greedy *g, uint32_t value) {
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
-  g->search->trial.strategy.data[value] = s;
-  for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++) {
+  uint32_t best = EG_LAYOUT_NONE, first = p->place_begin.data[value];
+  double *sum = g->sum.data;
+  EG_EACH_ITEM(s, view->strategies, value) {
+    sum[s] = strategy_cost(g, s);
+    for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++)
+      if (!g->needed.data[p->needs.data[i]]) sum[s] += g->cost.data[p->needs.data[i]];
+  }
+  for (uint32_t place = first; place < p->place_begin.data[value + 1]; place++) {
+    if (!g->needed.data[place]) continue;
+    spread_back(g, value, place);
+    EG_EACH_ITEM(s, view->strategies, value)
+      sum[s] += g->far.data[p->output.data[s] - first];
+  }
+  EG_EACH_ITEM(s, view->strategies, value) {
+    if (is_free(g, value, s) && isfinite(sum[s]) &&
+        (best == EG_LAYOUT_NONE || sum[s] < sum[best]))
+      best = s;
+  }
+  if (best == EG_LAYOUT_NONE) return false;
+  g->search->trial.strategy.data[value] = best;
+  for (uint32_t i = p->need_begin.data[best]; i < p->need_begin.data[best + 1]; i++) {
     g->needed.data[p->needs.data[i]] = 1;
     g->wanted.data[view->place_value.data[p->needs.data[i]]] = 1;
   }
   EG_EACH_ITEM(tie, view->ties, value)
-    g->label.data[tie] = eg_layout_output(view, s);
-}
-
-// False when ties leave nothing to choose.
-static bool decide(greedy *g, uint32_t value) {
-  const eg_layout_view *view = g->search->view;
-  const eg_layout_problem *p = view->problem;
-  uint32_t begin = view->strategies.begin.data[value];
-  uint32_t end = view->strategies.begin.data[value + 1], best = EG_LAYOUT_NONE;
-  for (uint32_t i = begin; i < end; i++)
-    g->sum.data[view->strategies.items.data[i]] =
-        needs_cost(g, view->strategies.items.data[i]);
-  for (uint32_t place = p->place_begin.data[value];
-       place < p->place_begin.data[value + 1]; place++) {
-    if (!g->needed.data[place]) continue;
-    spread_back(g, value, place);
-    for (uint32_t i = begin; i < end; i++) {
-      uint32_t s = view->strategies.items.data[i];
-      g->sum.data[s] += g->far.data[p->output.data[s] - p->place_begin.data[value]];
-    }
-  }
-  for (uint32_t i = begin; i < end; i++) {
-    uint32_t s = view->strategies.items.data[i];
-    if (is_free(g, value, s) && isfinite(g->sum.data[s]) &&
-        (best == EG_LAYOUT_NONE || g->sum.data[s] < g->sum.data[best]))
-      best = s;
-  }
-  if (best == EG_LAYOUT_NONE) return false;
-  take_strategy(g, value, best);
+    g->label.data[tie] = eg_layout_output(view, best);
   return true;
 }
 
-static void want_roots(greedy *g) {
+/// A root needs the cheapest of its layouts.
+static void need_roots(greedy *g) {
   const eg_layout_problem *p = g->search->view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {
     uint32_t best = EG_LAYOUT_NONE;
@@ -181,22 +166,11 @@ static void want_roots(greedy *g) {
         best = place;
     }
     if (best != EG_LAYOUT_NONE) g->needed.data[best] = 1;
+    g->wanted.data[p->root_value.data[r]] = 1;
   }
 }
 
-static egraph_status run_greedy(greedy *g, bool *out_ok) {
-  EG_TRY(settle_all(g));
-  want_roots(g);
-  for (size_t i = 0; i < g->search->evaluator.required.len; i++)
-    g->wanted.data[g->search->evaluator.required.data[i]] = 1;
-  EG_TRY(eg_layout_choice_clear(&g->search->trial, g->search->view));
-  *out_ok = true;
-  for (size_t i = g->by_rank.len; i-- > 0 && *out_ok;)
-    if (g->wanted.data[g->by_rank.data[i]]) *out_ok = decide(g, g->by_rank.data[i]);
-  return *out_ok ? eg_layout_search_offer(g->search, out_ok) : EGRAPH_OK;
-}
-
-static egraph_status attempt(greedy *g, bool *out_ok) {
+static egraph_status run(greedy *g, bool *out_ok) {
   const eg_layout_problem *p = g->search->view->problem;
   uint32_t places = eg_layout_place_count(p), values = eg_layout_value_count(p);
   EG_TRY(eg_doubles_resize(&g->cost, places));
@@ -210,20 +184,17 @@ static egraph_status attempt(greedy *g, bool *out_ok) {
   EG_TRY(eg_u32s_resize(&g->label, eg_layout_tie_count(p)));
   for (size_t t = 0; t < g->label.len; t++)
     g->label.data[t] = EG_LAYOUT_NONE;
-  return run_greedy(g, out_ok);
+  EG_TRY(settle_all(g));
+  need_roots(g);
+  EG_TRY(eg_layout_choice_clear(&g->search->trial, g->search->view));
+  *out_ok = true;
+  for (size_t i = g->by_rank.len; i-- > 0 && *out_ok;)
+    if (g->wanted.data[g->by_rank.data[i]]) *out_ok = decide(g, g->by_rank.data[i]);
+  return *out_ok ? eg_layout_search_offer(g->search, out_ok) : EGRAPH_OK;
 }
 
-static egraph_status attempt_at(eg_layout_search *search, const eg_layout_active *active,
-                                const double *favour, const double *price, bool *out_ok) {
-  greedy g = {.search = search, .active = active, .favour = favour, .price = price};
-  EG_INIT_MEMBERS(&g, search->alloc, OWNED)
-  egraph_status status = attempt(&g, out_ok);
-  EG_DEINIT_MEMBERS(&g, OWNED)
-  return status;
-}
-
-// Prices that make what is limited about as dear as everything else. False when nothing
-// is limited that anything takes.
+/// Prices at which the limited rows are about as dear as the objective; false when no row
+/// that anything takes is limited.
 static bool find_usual_prices(const eg_layout_search *search, double *price) {
   const eg_layout_view *view = search->view;
   bool any = false;
@@ -250,7 +221,11 @@ egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active 
     if (i != 0 && !is_limited) break;
     for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
       price[r] = usual[r] * FACTORS[i];
-    EG_TRY(attempt_at(search, active, favour, price, &ok));
+    greedy g = {.search = search, .active = active, .favour = favour, .price = price};
+    EG_INIT_MEMBERS(&g, search->alloc, OWNED)
+    egraph_status status = run(&g, &ok);
+    EG_DEINIT_MEMBERS(&g, OWNED)
+    EG_TRY(status);
   }
   return EGRAPH_OK;
 }

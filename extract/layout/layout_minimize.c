@@ -148,10 +148,6 @@ static egraph_status try_parts(minimizer *m) {
 
 // ---- the whole ---------------------------------------------------------------------
 
-static double delete_costly(minimizer *m) {
-  return eg_layout_delete_costly(m->search, &m->active, &m->reduced);
-}
-
 // ---- ascent ------------------------------------------------------------------------
 
 static int by_amount(const void *a, const void *b) {
@@ -193,16 +189,17 @@ static egraph_status try_few(minimizer *m) {
 
 /// Prices of limited measures, if there are any, and what they give; then small parts.
 static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
+  eg_layout_search *search = m->search;
   EG_TRY(eg_doubles_resize(&m->x, m->active.strategy.len)); // no relaxation yet: zeros
-  EG_TRY(eg_layout_close_gap(m->search, &m->active, ascent, &m->reduced, &m->pool));
+  EG_TRY(eg_layout_close_gap(search, &m->active, ascent, &m->reduced, &m->pool));
   if (m->active.infeasible) return EGRAPH_OK;
-  (void)delete_costly(m);
-  if (eg_layout_search_wants_bound(m->search)) return EGRAPH_OK;
-  if (m->pool.solutions >= 2 && !eg_layout_search_stop(m->search))
+  (void)eg_layout_delete_costly(search, &m->active, &m->reduced);
+  if (eg_layout_search_wants_bound(search)) return EGRAPH_OK;
+  if (m->pool.solutions >= 2 && !eg_layout_search_stop(search))
     EG_TRY(try_part(m, 0, &m->pool));
   EG_TRY(try_few(m));
-  (void)delete_costly(m);
-  return eg_layout_presolve(&m->active, m->search->task);
+  (void)eg_layout_delete_costly(search, &m->active, &m->reduced);
+  return eg_layout_presolve(&m->active, search->task);
 }
 
 static egraph_status ascend(minimizer *m) {
@@ -218,12 +215,8 @@ static bool should_expand(const minimizer *m) {
   const eg_layout_problem *p = m->search->view->problem;
   double cost = eg_layout_search_value(m->search);
   size_t operators = 0;
-  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
-    bool is_left = false;
-    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
-      is_left = is_left || m->active.strategy.data[s];
-    operators += is_left;
-  }
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
+    operators += eg_layout_active_has(&m->active, op);
   return !m->active.infeasible && !(cost - m->search->bound <= NARROW * fabs(cost)) &&
          operators > eg_layout_active_values(&m->active);
 }
@@ -272,7 +265,8 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
     EG_TRY(run_root(m, last, &state));
     if (state != OPEN) break;
     EG_TRY(try_parts(m));
-    last = delete_costly(m) < SHRINKING || round + 2 >= RESTARTS;
+    last = eg_layout_delete_costly(search, &m->active, &m->reduced) < SHRINKING ||
+           round + 2 >= RESTARTS;
   }
   *out_closed = state == CLOSED;
   if (*out_closed) eg_layout_search_close(search);

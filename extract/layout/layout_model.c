@@ -179,7 +179,7 @@ static egraph_status list_wants(flows *f) {
   return EGRAPH_OK;
 }
 
-static bool is_paid(const eg_layout_model *model, uint32_t arc) {
+bool eg_layout_is_paid(const eg_layout_model *model, uint32_t arc) {
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     if (eg_layout_counts(model->task, m) && model->view->arc_weight[m].data[arc] > 0)
       return true;
@@ -228,13 +228,13 @@ static egraph_status add_flow_columns(flows *f, uint32_t value, bool single) {
     f->flow_of.data[a] = EG_LAYOUT_NONE;
     if (!model->active->arc.data[a] || !f->leads.data[view->problem->arc_to.data[a]])
       continue;
-    if (single && is_paid(model, a)) {
+    if (single && eg_layout_is_paid(model, a)) {
       EG_TRY(add_arc_column(f, a, &f->flow_of.data[a]));
       continue;
     }
     EG_TRY(add_column(model, EG_LAYOUT_F, a, 0, &flow));
     f->flow_of.data[a] = flow;
-    if (!is_paid(model, a)) continue;
+    if (!eg_layout_is_paid(model, a)) continue;
     EG_TRY(add_arc_column(f, a, &paid));
     EG_TRY(eg_lp_rows_item(&model->rows, paid, 1));
     EG_TRY(eg_lp_rows_item(&model->rows, flow, -1));

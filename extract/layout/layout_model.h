@@ -50,6 +50,8 @@ egraph_status eg_layout_model_build(eg_layout_model *model,
 static inline uint32_t eg_layout_model_columns(const eg_layout_model *model) {
   return (uint32_t)model->cost.len;
 }
+/// Whether an arc takes anything of a measure that counts.
+bool eg_layout_is_paid(const eg_layout_model *model, uint32_t arc);
 /// Columns that are 0 or 1 in a solution; the others may stay fractional then.
 static inline bool eg_layout_is_integral(const eg_layout_model *model, uint32_t column) {
   return model->kind.data[column] == EG_LAYOUT_X ||

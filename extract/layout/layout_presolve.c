@@ -71,6 +71,13 @@ void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from) {
   to->infeasible = from->infeasible;
 }
 
+bool eg_layout_active_has(const eg_layout_active *active, uint32_t op) {
+  const eg_layout_problem *p = active->view->problem;
+  for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+    if (active->strategy.data[s]) return true;
+  return false;
+}
+
 size_t eg_layout_active_values(const eg_layout_active *active) {
   size_t count = 0;
   for (size_t v = 0; v < active->used.len; v++)

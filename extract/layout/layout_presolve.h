@@ -45,6 +45,8 @@ egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator a
 void eg_layout_active_deinit(eg_layout_active *active);
 /// Between two of one view.
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
+/// Whether a strategy of an operator is left.
+bool eg_layout_active_has(const eg_layout_active *active, uint32_t op);
 /// How many values are used.
 size_t eg_layout_active_values(const eg_layout_active *active);
 /// Takes away, until nothing changes: what cannot be derived or is not needed, labels

@@ -149,38 +149,36 @@ void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy) {
   }
 }
 
-egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
-                                          bool *out_ok) {
+/// *out_ends: the strategies are no solution with any arcs. Else *out_ok says whether
+/// these arcs make one within the limits.
+static egraph_status offer(eg_layout_search *search, const double *weight, bool *out_ends,
+                           bool *out_ok) {
   // Needed values and the arcs of each, a few times.
   eg_layout_search_work(search,
                         4 * (search->trial.strategy.len + search->trial.arc_used.len));
   EG_TRY(eg_layout_evaluate(&search->evaluator, weight, &search->trial, out_ok));
+  *out_ends = !*out_ok;
   return *out_ok ? keep_better(search, out_ok) : EGRAPH_OK;
 }
 
-// Arcs of least objective may exceed a limit that others keep: then at a price, so high
-// that what is limited decides.
-static egraph_status offer_priced(eg_layout_search *search, int measure, bool *out_ok) {
-  for (size_t a = 0; a < search->arc_weight.len; a++) {
-    double extra = search->view->arc_weight[measure].data[a];
-    search->arc_priced.data[a] =
-        extra + 1e-6 * search->arc_weight.data[a]; // infinite where not allowed
-  }
-  return eg_layout_search_offer_arcs(search, search->arc_priced.data, out_ok);
+egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
+                                          bool *out_ok) {
+  bool ignored;
+  return offer(search, weight, &ignored, out_ok);
 }
 
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
-  bool valid;
-  eg_layout_search_work(search,
-                        4 * (search->trial.strategy.len + search->trial.arc_used.len));
-  EG_TRY(eg_layout_evaluate(&search->evaluator, search->arc_weight.data, &search->trial,
-                            &valid));
-  *out_ok = valid;
-  if (!valid) return EGRAPH_OK;
-  EG_TRY(keep_better(search, out_ok));
-  for (int m = 0; m < EG_LAYOUT_MEASURES && !*out_ok; m++)
-    if (search->trial.sum[m] > search->task->limit[m])
-      EG_TRY(offer_priced(search, m, out_ok));
+  bool ends, ignored;
+  EG_TRY(offer(search, search->arc_weight.data, &ends, out_ok));
+  // Arcs of least objective may exceed a limit that others keep: then at a price, so high
+  // that the limited measure decides.
+  for (int m = 0; m < EG_LAYOUT_MEASURES && !ends && !*out_ok; m++) {
+    if (!(search->trial.sum[m] > search->task->limit[m])) continue;
+    for (size_t a = 0; a < search->arc_weight.len; a++) // infinite where not allowed
+      search->arc_priced.data[a] =
+          search->view->arc_weight[m].data[a] + 1e-6 * search->arc_weight.data[a];
+    EG_TRY(offer(search, search->arc_priced.data, &ignored, out_ok));
+  }
   return EGRAPH_OK;
 }
 

@@ -25,13 +25,6 @@ static bool stop(void *user) { return eg_layout_search_stop(user); }
 enum { MAX_ROWS = 40 };
 static const double VIOLATION = 1e-3;
 
-static bool is_left(const eg_layout_model *model, uint32_t op) {
-  const eg_layout_problem *p = model->view->problem;
-  for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
-    if (model->x_of.data[s] != EG_LAYOUT_NONE) return true;
-  return false;
-}
-
 static egraph_status add_nodes(eg_layout_cuts *cuts, const eg_layout_model *model,
                                eg_reduced *reduced) {
   const eg_layout_problem *p = model->view->problem;
@@ -40,7 +33,7 @@ static egraph_status add_nodes(eg_layout_cuts *cuts, const eg_layout_model *mode
   egraph_status status = EGRAPH_OK;
   for (uint32_t op = 0; status == EGRAPH_OK && op < eg_layout_operator_count(p); op++) {
     uint32_t begin = p->input_begin.data[op], count = p->input_begin.data[op + 1] - begin;
-    if (!is_left(model, op)) continue;
+    if (!eg_layout_active_has(model->active, op)) continue;
     row.len = 0;
     status = eg_u32s_append(&row, p->inputs.data + begin, count);
     if (status == EGRAPH_OK)
@@ -85,10 +78,8 @@ static egraph_status load(eg_layout_cuts *cuts, const eg_layout_model *model,
 }
 
 static void cuts_deinit(eg_layout_cuts *cuts) {
-  eg_doubles_deinit(&cuts->node_x);
-  eg_u32s_deinit(&cuts->node_op);
-  eg_presolve_deinit(&cuts->presolve);
-  eg_parts_deinit(&cuts->parts);
+  EG_DEINIT_MEMBERS(cuts, (eg_doubles, node_x), (eg_u32s, node_op),
+                    (eg_presolve, presolve), (eg_parts, parts))
 }
 
 /// O(size). After a failure it needs no deinit.
@@ -98,8 +89,7 @@ static egraph_status cuts_init(eg_layout_cuts *cuts, egraph_allocator alloc,
   eg_reduced reduced;
   eg_parts_init(&cuts->parts, alloc, 0);
   EG_TRY(eg_presolve_init(&cuts->presolve, alloc, &cuts->parts));
-  eg_u32s_init(&cuts->node_op, alloc);
-  eg_doubles_init(&cuts->node_x, alloc);
+  EG_INIT_MEMBERS(cuts, alloc, (eg_doubles, node_x), (eg_u32s, node_op))
   egraph_status status = eg_reduced_init(&reduced, alloc);
   if (status == EGRAPH_OK) {
     status = load(cuts, model, &reduced);
@@ -306,15 +296,11 @@ static void take_strategies(eg_layout_tree *tree) {
 
 static void take_arcs(eg_layout_tree *tree) {
   const double *x = eg_lp_values(tree->lp);
-  const eg_layout_view *view = tree->search->view;
   for (uint32_t a = 0; a < tree->model.a_of.len; a++) {
     uint32_t column = tree->model.a_of.data[a];
-    bool paid = false;
-    for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
-      paid = paid ||
-             (eg_layout_counts(tree->search->task, m) && view->arc_weight[m].data[a] > 0);
-    bool usable =
-        tree->active->arc.data[a] && (column == EG_LAYOUT_NONE ? !paid : x[column] > 0.5);
+    bool usable = tree->active->arc.data[a] &&
+                  (column == EG_LAYOUT_NONE ? !eg_layout_is_paid(&tree->model, a)
+                                            : x[column] > 0.5);
     tree->arc_weight.data[a] = usable ? tree->search->arc_weight.data[a] : INFINITY;
   }
 }
