@@ -467,18 +467,6 @@ static bool is_closed(const ascent *a) {
   return a->search->bound >= eg_layout_search_cutoff(a->search);
 }
 
-/// What a better solution costs above the bound at most.
-static double room_above(const ascent *a) {
-  double cutoff = eg_layout_search_cut(a->search);
-  return isfinite(cutoff) ? fmax(cutoff - a->bound, 0) + 1e-9 * fabs(cutoff) : INFINITY;
-}
-
-/// What the bound must rise by to go on.
-static double least_rise(const ascent *a) {
-  double gap = eg_layout_search_cutoff(a->search) - a->bound;
-  return isfinite(gap) ? STANDSTILL * gap : BARE_STANDSTILL * fabs(a->bound);
-}
-
 /// Of an open problem the bound is that of rows of copies: its own solutions cost less.
 static bool is_open(const ascent *a) { return a->search->view->seams != NULL; }
 
@@ -509,12 +497,19 @@ static egraph_status climb(ascent *a, int passes) {
     if (a->infeasible) return EGRAPH_OK;
     a->best = fmax(a->best, a->bound - rounding_of(a));
     if (!is_open(a)) EG_TRY(raise(a));
-    if (!a->keeps_all) a->room = room_above(a);
+    if (!a->keeps_all) { // a better solution costs no more
+      double cutoff = eg_layout_search_cut(a->search);
+      a->room =
+          isfinite(cutoff) ? fmax(cutoff - a->bound, 0) + 1e-9 * fabs(cutoff) : INFINITY;
+    }
     bool is_back = i % 2 == 1;
     if (is_back && !is_open(a) && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a));
     if (is_closed(a) || eg_layout_search_stop(a->search)) break;
     if (i % PATIENCE != PATIENCE - 1) continue;
-    if (a->bound - mark <= least_rise(a)) break;
+    double gap = eg_layout_search_cutoff(a->search) - a->bound;
+    if (a->bound - mark <=
+        (isfinite(gap) ? STANDSTILL * gap : BARE_STANDSTILL * fabs(a->bound)))
+      break;
     mark = a->bound;
   }
   return EGRAPH_OK;

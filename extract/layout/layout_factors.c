@@ -9,6 +9,10 @@
 
 EG_OWNER_DEFINE_STATIC(eg_steiner, (eg_doubles, inside, outside))
 
+static uint32_t none_of(const eg_layout_factors *f, uint32_t link) {
+  return eg_link_labels(f, &f->links.data[link]) - 1;
+}
+
 // ---- building -----------------------------------------------------------------------
 
 typedef struct builder {
@@ -17,9 +21,10 @@ typedef struct builder {
   eg_u32s last_tie;  // [values] 1 + the last one that it has joined, or 0
 } builder;
 
-static egraph_status add_link(builder *b, eg_link link, uint32_t *out) {
-  eg_layout_factors *f = b->f;
-  link.price = (uint32_t)f->price.len;
+/// `producers`: the value, or NONE.
+static egraph_status add_link(eg_layout_factors *f, eg_link_kind kind, uint32_t value,
+                              uint32_t producers, uint32_t far, uint32_t *out) {
+  eg_link link = {kind, value, producers, far, (uint32_t)f->price.len};
   *out = (uint32_t)f->links.len;
   size_t labels = f->price.len + eg_link_labels(f, &link);
   EG_TRY(eg_doubles_resize(&f->price, labels));
@@ -32,11 +37,7 @@ static egraph_status add_tree(builder *b, uint32_t value) {
   eg_layout_factors *f = b->f;
   uint32_t number = (uint32_t)f->trees.len;
   eg_tree_factor tree = {.value = value};
-  EG_TRY(add_link(
-      b,
-      (eg_link){
-          .kind = EG_LINK_SOURCE, .value = value, .producers = value, .far = number},
-      &tree.source));
+  EG_TRY(add_link(f, EG_LINK_SOURCE, value, value, number, &tree.source));
   b->last_tree.data[value] = number;
   return eg_tree_factors_push(&f->trees, tree);
 }
@@ -50,9 +51,7 @@ static egraph_status add_user(builder *b, eg_link_kind kind, uint32_t value,
     EG_TRY(add_tree(b, value));
     tree = b->last_tree.data[value];
   }
-  EG_TRY(add_link(
-      b, (eg_link){.kind = kind, .value = value, .producers = producers, .far = tree},
-      out));
+  EG_TRY(add_link(f, kind, value, producers, tree, out));
   eg_tree_factor *t = &f->trees.data[tree];
   t->users[t->user_count++] = *out;
   return EGRAPH_OK;
@@ -130,48 +129,36 @@ static egraph_status add_ties(builder *b) {
       uint32_t value = p->tie_members.data[i], link;
       if (!b->f->active->used.data[value] || b->last_tie.data[value] == t + 1) continue;
       b->last_tie.data[value] = t + 1; // named twice it is a member once
-      EG_TRY(add_link(
-          b, (eg_link){.kind = EG_LINK_TIE, .value = value, .producers = value, .far = t},
-          &link));
+      EG_TRY(add_link(b->f, EG_LINK_TIE, value, value, t, &link));
     }
   }
   return EGRAPH_OK;
 }
 
-static egraph_status add_seams(builder *b) {
-  const eg_layout_seam_list *seams = b->f->view->seams;
-  for (uint32_t i = 0; seams != NULL && i < seams->len; i++) {
+static egraph_status add_seams(eg_layout_factors *f) {
+  const eg_layout_seam_list *seams = f->view->seams;
+  for (uint32_t i = 0, link; seams != NULL && i < seams->len; i++) {
     const eg_layout_seam *s = &seams->data[i];
     const uint32_t values[] = {s->before, s->first, s->last, s->after};
-    for (uint32_t k = 0, link; k < 4; k++)
-      EG_TRY(add_link(
-          b,
-          (eg_link){
-              .kind = EG_LINK_SEAM, .value = values[k], .producers = values[k], .far = i},
-          &link));
-    for (uint32_t k = 1; k <= 4; k++) { // each is made
-      const eg_link *link = &b->f->links.data[b->f->links.len - k];
-      b->f->dead.data[link->price + eg_link_labels(b->f, link) - 1] = 1;
+    for (uint32_t k = 0; k < EG_SEAM_ENDS; k++) {
+      EG_TRY(add_link(f, EG_LINK_SEAM, values[k], values[k], i, &link));
+      f->dead.data[f->links.data[link].price + none_of(f, link)] = 1; // it is produced
     }
   }
   return EGRAPH_OK;
 }
 
 /// A link per value that the cut has operators of.
-static egraph_status add_cut(builder *b, uint32_t cut) {
-  const eg_layout_landmarks *landmarks = b->f->landmarks;
-  const eg_u32s *value_of = &b->f->view->problem->operator_value;
+static egraph_status add_cut(eg_layout_factors *f, uint32_t cut) {
+  const eg_layout_landmarks *landmarks = f->landmarks;
+  const eg_u32s *value_of = &f->view->problem->operator_value;
   uint32_t begin = landmarks->cut_begin.data[cut], link;
   for (uint32_t i = begin; i < landmarks->cut_begin.data[cut + 1]; i++) {
     uint32_t value = value_of->data[landmarks->cut_ops.data[i]];
     bool is_new = true;
     for (uint32_t k = begin; k < i; k++)
       is_new = is_new && value_of->data[landmarks->cut_ops.data[k]] != value;
-    if (is_new)
-      EG_TRY(add_link(
-          b,
-          (eg_link){.kind = EG_LINK_CUT, .value = value, .producers = value, .far = cut},
-          &link));
+    if (is_new) EG_TRY(add_link(f, EG_LINK_CUT, value, value, cut, &link));
   }
   return EGRAPH_OK;
 }
@@ -212,9 +199,9 @@ static egraph_status build(builder *b) {
   EG_TRY(add_uses(b));
   EG_TRY(add_roots(b));
   EG_TRY(add_ties(b));
-  EG_TRY(add_seams(b));
+  EG_TRY(add_seams(f));
   for (uint32_t c = 0; c < eg_layout_cut_count(f->landmarks); c++)
-    EG_TRY(add_cut(b, c));
+    EG_TRY(add_cut(f, c));
   EG_TRY(index_links(f, &b->last_tree)); // needed no more
   for (size_t t = 0; t < f->trees.len; t++) {
     uint32_t value = f->trees.data[t].value;
@@ -256,10 +243,6 @@ void eg_layout_factors_deinit(eg_layout_factors *f) {
 
 // ---- least costs --------------------------------------------------------------------
 
-static uint32_t none_of(const eg_layout_factors *f, uint32_t link) {
-  return eg_link_labels(f, &f->links.data[link]) - 1;
-}
-
 static void lower(eg_layout_factors *f, uint32_t link, uint32_t label, double cost) {
   double *least = &f->least.data[f->links.data[link].price + label];
   if (cost < *least) *least = cost;
@@ -273,33 +256,20 @@ static void forget(eg_layout_factors *f, uint32_t link) {
 
 // ---- producers ----------------------------------------------------------------------
 
-/// Whether a link's label is the layout that its producers make the value in.
-static bool is_made(const eg_link *link) {
+/// Whether a link's label is the layout that its producers produce the value in.
+static bool is_source(const eg_link *link) {
   return link->kind == EG_LINK_SOURCE || link->kind == EG_LINK_TIE ||
          link->kind == EG_LINK_SEAM;
-}
-
-static double price_of_made(const eg_layout_factors *f, uint32_t value, uint32_t label) {
-  double price = 0;
-  EG_EACH_ITEM(link, f->links_of, value) {
-    if (is_made(&f->links.data[link])) price += eg_link_near_price(f, link, label);
-  }
-  return price;
-}
-
-static void lower_made(eg_layout_factors *f, uint32_t value, uint32_t label,
-                       double cost) {
-  EG_EACH_ITEM(link, f->links_of, value) {
-    if (is_made(&f->links.data[link])) lower(f, link, label, cost);
-  }
 }
 
 /// The strategy's own cost, its output and its inputs.
 static double strategy_alone(const eg_layout_factors *f, uint32_t s) {
   const eg_layout_problem *p = f->view->problem;
-  uint32_t op = f->view->op_of.data[s], value = f->view->value_of.data[s];
-  double cost = f->strategy_cost.data[s] +
-                price_of_made(f, value, p->output.data[s] - p->place_begin.data[value]);
+  uint32_t op = f->view->op_of.data[s], layout = eg_layout_output(f->view, s);
+  double price = 0;
+  EG_EACH_ITEM(link, f->links_of, f->view->value_of.data[s])
+    if (is_source(&f->links.data[link])) price += eg_link_near_price(f, link, layout);
+  double cost = f->strategy_cost.data[s] + price;
   for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
        i < p->input_begin.data[op + 1]; i++, n++)
     cost += eg_link_near_price(f, f->use.data[i],
@@ -309,73 +279,41 @@ static double strategy_alone(const eg_layout_factors *f, uint32_t s) {
 
 static void lower_strategy(eg_layout_factors *f, uint32_t s, double cost) {
   const eg_layout_problem *p = f->view->problem;
-  uint32_t op = f->view->op_of.data[s], value = f->view->value_of.data[s];
-  lower_made(f, value, p->output.data[s] - p->place_begin.data[value], cost);
+  uint32_t op = f->view->op_of.data[s], layout = eg_layout_output(f->view, s);
+  EG_EACH_ITEM(link, f->links_of, f->view->value_of.data[s])
+    if (is_source(&f->links.data[link])) lower(f, link, layout, cost);
   for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
        i < p->input_begin.data[op + 1]; i++, n++)
     lower(f, f->use.data[i], p->needs.data[n] - p->place_begin.data[p->inputs.data[i]],
           cost);
 }
 
-static bool has_use(const eg_layout_factors *f, uint32_t op, uint32_t link) {
-  const eg_layout_problem *p = f->view->problem;
-  for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
-    if (f->use.data[i] == link) return true;
-  return false;
-}
-
 /// Whether the label of a link depends on the operator alone, and which it is then: none
-/// of what it does not use, whether it is in a cut.
+/// where the operator does not use the link, or whether it is in a cut.
 static bool label_by_operator(const eg_layout_factors *f, uint32_t op, uint32_t number,
                               uint32_t *out_label) {
+  const eg_layout_problem *p = f->view->problem;
   const eg_link *link = &f->links.data[number];
-  if (is_made(link) || (link->kind == EG_LINK_USE && has_use(f, op, number)))
-    return false;
+  if (is_source(link)) return false;
+  for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
+    if (link->kind == EG_LINK_USE && f->use.data[i] == number) return false;
   bool is_in = link->kind == EG_LINK_CUT && eg_link_cuts(f, link, op);
   *out_label = is_in ? EG_CUT_CHOSEN : none_of(f, number);
   return true;
 }
 
 static double price_of_operator(const eg_layout_factors *f, uint32_t op) {
-  uint32_t value = f->view->problem->operator_value.data[op], label;
+  uint32_t label;
   double price = 0;
-  EG_EACH_ITEM(link, f->links_of, value)
+  EG_EACH_ITEM(link, f->links_of, f->view->problem->operator_value.data[op])
     if (label_by_operator(f, op, link, &label))
       price += eg_link_near_price(f, link, label);
   return price;
 }
 
-static void lower_by_operator(eg_layout_factors *f, uint32_t op, double cost) {
-  uint32_t value = f->view->problem->operator_value.data[op], label;
-  EG_EACH_ITEM(link, f->links_of, value)
-    if (label_by_operator(f, op, link, &label)) lower(f, link, label, cost);
-}
-
 double eg_factor_strategy(const eg_layout_factors *f, uint32_t strategy) {
   return strategy_alone(f, strategy) +
          price_of_operator(f, f->view->op_of.data[strategy]);
-}
-
-/// The strategies of one operator of a value: those from `from` on that are its own.
-static uint32_t solve_operator(eg_layout_factors *f, uint32_t from, uint32_t end,
-                               double *out_best) {
-  const eg_u32s *items = &f->view->strategies.items;
-  uint32_t op = f->view->op_of.data[items->data[from]], i = from;
-  double shared = price_of_operator(f, op);
-  uint32_t links = f->links_of.begin.data[f->view->problem->operator_value.data[op] + 1] -
-                   f->links_of.begin.data[f->view->problem->operator_value.data[op]];
-  *out_best = INFINITY;
-  for (; i < end && f->view->op_of.data[items->data[i]] == op; i++) {
-    uint32_t s = items->data[i];
-    if (!f->active->strategy.data[s]) continue;
-    double cost = strategy_alone(f, s) + shared;
-    f->steps += 4 + 4 * links;
-    if (!(cost < INFINITY)) continue;
-    lower_strategy(f, s, cost);
-    if (cost < *out_best) *out_best = cost;
-  }
-  if (*out_best < INFINITY) lower_by_operator(f, op, *out_best);
-  return i;
 }
 
 double eg_factor_nothing(const eg_layout_factors *f, uint32_t value) {
@@ -389,15 +327,29 @@ double eg_factor_nothing(const eg_layout_factors *f, uint32_t value) {
 
 void eg_factor_producers(eg_layout_factors *f, uint32_t value, double *out) {
   const eg_layout_rows *rows = &f->view->strategies;
-  uint32_t end = rows->begin.data[value + 1];
-  double nothing = eg_factor_nothing(f, value), best;
+  uint32_t links = f->links_of.begin.data[value + 1] - f->links_of.begin.data[value];
+  double nothing = eg_factor_nothing(f, value);
   EG_EACH_ITEM(link, f->links_of, value) {
     forget(f, link);
     lower(f, link, none_of(f, link), nothing);
   }
   *out = nothing;
-  for (uint32_t i = rows->begin.data[value]; i < end;) {
-    i = solve_operator(f, i, end, &best);
+  for (uint32_t i = rows->begin.data[value], end = rows->begin.data[value + 1];
+       i < end;) {
+    uint32_t op = f->view->op_of.data[rows->items.data[i]], label;
+    double shared = price_of_operator(f, op), best = INFINITY;
+    for (; i < end && f->view->op_of.data[rows->items.data[i]] == op; i++) {
+      uint32_t s = rows->items.data[i];
+      if (!f->active->strategy.data[s]) continue;
+      double cost = strategy_alone(f, s) + shared;
+      f->steps += 4 + 4 * links;
+      if (!(cost < INFINITY)) continue;
+      lower_strategy(f, s, cost);
+      if (cost < best) best = cost;
+    }
+    EG_EACH_ITEM(link, f->links_of, value)
+      if (best < INFINITY && label_by_operator(f, op, link, &label))
+        lower(f, link, label, best);
     if (best < *out) *out = best;
   }
 }

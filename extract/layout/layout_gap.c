@@ -42,20 +42,16 @@ static egraph_status enter(neighbours *n, uint32_t value) {
   return eg_u32s_push(&n->window, value);
 }
 
-static egraph_status spread_over_tie(neighbours *n, uint32_t tie) {
-  const eg_layout_factors *f = n->factors;
-  EG_EACH_ITEM(link, f->links_of_tie, tie)
-    EG_TRY(enter(n, f->links.data[link].value));
-  return EGRAPH_OK;
-}
-
-/// To what the operators of a value use, whose operators use it, and what it is tied to.
+/// To the inputs of a value's operators, the values whose operators use it, and the
+/// values that it is tied to.
 static egraph_status spread(neighbours *n, uint32_t value) {
   const eg_layout_factors *f = n->factors;
   EG_EACH_ITEM(number, f->links_of, value) {
     const eg_link *link = &f->links.data[number];
     if (link->kind == EG_LINK_USE) EG_TRY(enter(n, link->value));
-    if (link->kind == EG_LINK_TIE) EG_TRY(spread_over_tie(n, link->far));
+    if (link->kind != EG_LINK_TIE) continue;
+    EG_EACH_ITEM(other, f->links_of_tie, link->far)
+      EG_TRY(enter(n, f->links.data[other].value));
   }
   EG_EACH_ITEM(t, f->trees_of, value) {
     const eg_tree_factor *tree = &f->trees.data[t];
@@ -120,13 +116,6 @@ static egraph_status search_part(neighbours *n) {
       n->ascent, &n->excess, fmax(cutoff - n->excess.bound, 0), WINDOW_ROWS, &ignored);
 }
 
-/// Notes the values whose strategies are not what they were before the window.
-static void note_changes(neighbours *n) {
-  for (size_t v = 0; v < n->before.len; v++)
-    if (n->search->best.strategy.data[v] != n->before.data[v])
-      n->changed.data[v] = n->number;
-}
-
 static egraph_status search_window(neighbours *n, uint32_t seed) {
   eg_layout_search *search = n->search;
   double cut = search->cut;
@@ -141,7 +130,9 @@ static egraph_status search_window(neighbours *n, uint32_t seed) {
   search->bound = search->whole;
   search->whole = INFINITY;
   search->cut = cut;
-  note_changes(n);
+  for (size_t v = 0; v < n->before.len; v++)
+    if (search->best.strategy.data[v] != n->before.data[v])
+      n->changed.data[v] = n->number;
   return status;
 }
 
@@ -163,7 +154,7 @@ static egraph_status search_round(neighbours *n, size_t size, bool *out_searched
   (eg_u32s, window, before, changed, searched), (eg_bytes, inside, beside, covered),     \
       (eg_layout_excess, excess)
 
-static egraph_status size_lists(neighbours *n) {
+static egraph_status search_all(neighbours *n, size_t size) {
   size_t values = n->active->used.len;
   eg_layout_active_copy(&n->part, n->active);
   EG_TRY(eg_u32s_resize(&n->before, values));
@@ -171,7 +162,10 @@ static egraph_status size_lists(neighbours *n) {
   EG_TRY(eg_u32s_resize(&n->searched, values));
   EG_TRY(eg_bytes_resize(&n->inside, values));
   EG_TRY(eg_bytes_resize(&n->beside, values));
-  return eg_bytes_resize(&n->covered, values);
+  EG_TRY(eg_bytes_resize(&n->covered, values));
+  for (bool searched = true; searched;)
+    EG_TRY(search_round(n, size, &searched));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_layout_neighbours(eg_layout_search *search,
@@ -184,9 +178,7 @@ egraph_status eg_layout_neighbours(eg_layout_search *search,
   if (!search->has_best) return EGRAPH_OK;
   EG_TRY(eg_layout_active_init(&n.part, search->alloc, search->view));
   EG_INIT_MEMBERS(&n, search->alloc, OWNED)
-  egraph_status status = size_lists(&n);
-  for (bool searched = true; status == EGRAPH_OK && searched;)
-    status = search_round(&n, size, &searched);
+  egraph_status status = search_all(&n, size);
   EG_DEINIT_MEMBERS(&n, OWNED)
   eg_layout_active_deinit(&n.part);
   return status;

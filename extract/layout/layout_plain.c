@@ -27,20 +27,16 @@ typedef struct finder {
   (eg_u32s, op, inputs), (eg_doubles, price), (eg_class_index, index),                   \
       (eg_landmarks, landmarks)
 
-/// Of the cheapest strategy that is left; INFINITY: none is.
-static double cost_of(const finder *f, uint32_t op) {
-  const eg_layout_view *view = f->active->view;
-  const eg_doubles *weight = &view->strategy_weight[f->task->objective];
-  double least = INFINITY;
-  for (uint32_t s = view->problem->strategy_begin.data[op];
-       s < view->problem->strategy_begin.data[op + 1]; s++)
-    if (f->active->strategy.data[s]) least = fmin(least, weight->data[s]);
-  return least;
-}
-
-/// Nodes of the plain problem name a child once.
-static egraph_status list_inputs(finder *f, uint32_t op) {
+/// A node of the plain problem at the cost of the cheapest strategy that is left, if any
+/// is; it names a child once.
+static egraph_status add_operator(finder *f, uint32_t op) {
   const eg_layout_problem *p = f->active->view->problem;
+  const eg_doubles *weight = &f->active->view->strategy_weight[f->task->objective];
+  uint32_t ignored, value = p->operator_value.data[op];
+  double cost = INFINITY;
+  for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+    if (f->active->strategy.data[s]) cost = fmin(cost, weight->data[s]);
+  if (!f->active->used.data[value] || !(cost < INFINITY)) return EGRAPH_OK;
   f->inputs.len = 0;
   for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++) {
     bool is_new = true;
@@ -48,37 +44,10 @@ static egraph_status list_inputs(finder *f, uint32_t op) {
       is_new = f->inputs.data[k] != p->inputs.data[i];
     if (is_new) EG_TRY(eg_u32s_push(&f->inputs, p->inputs.data[i]));
   }
-  return EGRAPH_OK;
-}
-
-static egraph_status add_nodes(finder *f) {
-  const eg_layout_problem *p = f->active->view->problem;
-  f->problem.class_count = eg_layout_value_count(p);
-  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
-    uint32_t value = p->operator_value.data[op], ignored;
-    double cost = f->active->used.data[value] ? cost_of(f, op) : INFINITY;
-    if (!(cost < INFINITY)) continue;
-    EG_TRY(list_inputs(f, op));
-    EG_TRY(eg_extract_problem_add_node(&f->problem, value, cost, f->inputs.data,
-                                       (uint32_t)f->inputs.len, &ignored));
-    EG_TRY(eg_u32s_push(&f->op, op));
-    EG_TRY(eg_doubles_push(&f->price, cost));
-  }
-  return EGRAPH_OK;
-}
-
-/// What is required needs; all of that is a root from then on.
-static egraph_status find_values(finder *f) {
-  const eg_patience patience = {.deadline = f->deadline};
-  eg_u32s *values = &f->out->values;
-  bool done;
-  EG_TRY(eg_class_index_build(&f->index, &f->problem));
-  EG_TRY(eg_landmarks_find(&f->landmarks, &f->problem, &f->index, patience, &done));
-  for (uint32_t v = 0; done && v < f->active->required.len; v++)
-    if (f->active->required.data[v]) EG_TRY(eg_landmarks_list(&f->landmarks, v, values));
-  for (size_t i = 0; i < values->len; i++)
-    EG_TRY(eg_extract_problem_add_root(&f->problem, values->data[i]));
-  return EGRAPH_OK;
+  EG_TRY(eg_extract_problem_add_node(&f->problem, value, cost, f->inputs.data,
+                                     (uint32_t)f->inputs.len, &ignored));
+  EG_TRY(eg_u32s_push(&f->op, op));
+  return eg_doubles_push(&f->price, cost);
 }
 
 /// Adds a cut, unless it has too many values, or one: then that is required.
@@ -99,23 +68,32 @@ static egraph_status keep_cut(finder *f, const uint32_t *nodes, uint32_t count) 
   return eg_u32s_push(&out->cut_begin, (uint32_t)out->cut_ops.len);
 }
 
-static egraph_status find_cuts(finder *f) {
+/// Values that the required ones need, which become roots; then cuts of these roots.
+static egraph_status find_all(finder *f) {
+  const eg_layout_problem *p = f->active->view->problem;
+  const eg_patience patience = {.deadline = f->deadline};
   const eg_ascent_limits limits = {.deadline = f->deadline, .max_work = f->max_work};
+  eg_u32s *values = &f->out->values;
   double ignored;
+  bool done;
+  f->problem.class_count = eg_layout_value_count(p);
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
+    EG_TRY(add_operator(f, op));
   EG_TRY(eg_class_index_build(&f->index, &f->problem));
-  EG_TRY(eg_dual_ascent_run(&f->problem, &f->index, &f->out->values, limits,
-                            f->price.data, &ignored, &f->cuts));
+  EG_TRY(eg_landmarks_find(&f->landmarks, &f->problem, &f->index, patience, &done));
+  for (uint32_t v = 0; done && v < f->active->required.len; v++)
+    if (f->active->required.data[v]) EG_TRY(eg_landmarks_list(&f->landmarks, v, values));
+  if (values->len == 0) return EGRAPH_OK;
+  for (size_t i = 0; i < values->len; i++)
+    EG_TRY(eg_extract_problem_add_root(&f->problem, values->data[i]));
+  EG_TRY(eg_class_index_build(&f->index, &f->problem));
+  EG_TRY(eg_dual_ascent_run(&f->problem, &f->index, values, limits, f->price.data,
+                            &ignored, &f->cuts));
   for (uint32_t c = 0; c < eg_cuts_count(&f->cuts); c++) {
     uint32_t begin = f->cuts.begin.data[c];
     EG_TRY(keep_cut(f, f->cuts.nodes.data + begin, f->cuts.begin.data[c + 1] - begin));
   }
   return EGRAPH_OK;
-}
-
-static egraph_status find_all(finder *f) {
-  EG_TRY(add_nodes(f));
-  EG_TRY(find_values(f));
-  return f->out->values.len == 0 ? EGRAPH_OK : find_cuts(f);
 }
 
 egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,

@@ -45,29 +45,24 @@ egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator a
   *active = (eg_layout_active){.view = view};
   EG_INIT_MEMBERS(active, alloc, OWNED)
   egraph_status status = size_active(active);
-  if (status != EGRAPH_OK) {
+  if (status == EGRAPH_OK)
+    apply_user(active);
+  else
     eg_layout_active_deinit(active);
-    return status;
-  }
-  apply_user(active);
-  return EGRAPH_OK;
+  return status;
 }
 
 void eg_layout_active_deinit(eg_layout_active *active) {
   EG_DEINIT_MEMBERS(active, OWNED)
 }
 
-static void copy_flags(eg_bytes *to, const eg_bytes *from) {
-  if (from->len != 0) memcpy(to->data, from->data, from->len);
-}
-
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from) {
-  copy_flags(&to->strategy, &from->strategy);
-  copy_flags(&to->arc, &from->arc);
-  copy_flags(&to->used, &from->used);
-  copy_flags(&to->required, &from->required);
-  copy_flags(&to->derivable, &from->derivable);
-  copy_flags(&to->wanted, &from->wanted);
+  eg_bytes *const mine[] = {&to->strategy, &to->arc,       &to->used,
+                            &to->required, &to->derivable, &to->wanted};
+  const eg_bytes *const other[] = {&from->strategy, &from->arc,       &from->used,
+                                   &from->required, &from->derivable, &from->wanted};
+  for (size_t i = 0; i < sizeof mine / sizeof *mine; i++)
+    if (other[i]->len != 0) memcpy(mine[i]->data, other[i]->data, other[i]->len);
   to->infeasible = from->infeasible;
 }
 
@@ -95,9 +90,10 @@ static bool drop(eg_bytes *flags, uint32_t at) {
   return was;
 }
 
-static egraph_status reach_place(eg_layout_active *active, uint32_t place) {
-  if (active->derivable.data[place]) return EGRAPH_OK;
-  active->derivable.data[place] = 1;
+/// Flags a place and queues it, once.
+static egraph_status mark(eg_layout_active *active, eg_bytes *flags, uint32_t place) {
+  if (flags->data[place]) return EGRAPH_OK;
+  flags->data[place] = 1;
   return eg_u32s_push(&active->queue, place);
 }
 
@@ -111,18 +107,17 @@ static egraph_status derive(eg_layout_active *active, bool *changed) {
   for (uint32_t s = 0; s < active->strategy.len; s++) {
     active->waiting.data[s] = p->need_begin.data[s + 1] - p->need_begin.data[s];
     if (active->strategy.data[s] && active->waiting.data[s] == 0)
-      EG_TRY(reach_place(active, p->output.data[s]));
+      EG_TRY(mark(active, &active->derivable, p->output.data[s]));
   }
   for (size_t done = 0; done < active->queue.len; done++) {
     uint32_t place = active->queue.data[done];
     EG_EACH_ITEM(s, view->users, place) {
       if (--active->waiting.data[s] == 0 && active->strategy.data[s])
-        EG_TRY(reach_place(active, p->output.data[s]));
+        EG_TRY(mark(active, &active->derivable, p->output.data[s]));
     }
-    for (uint32_t i = view->out.begin.data[place]; i < view->out.begin.data[place + 1];
-         i++)
-      if (active->arc.data[view->out.items.data[i]])
-        EG_TRY(reach_place(active, p->arc_to.data[view->out.items.data[i]]));
+    EG_EACH_ITEM(a, view->out, place)
+      if (active->arc.data[a])
+        EG_TRY(mark(active, &active->derivable, p->arc_to.data[a]));
   }
   for (uint32_t s = 0; s < active->strategy.len; s++)
     if (active->waiting.data[s] != 0) *changed |= drop(&active->strategy, s);
@@ -131,16 +126,10 @@ static egraph_status derive(eg_layout_active *active, bool *changed) {
   return EGRAPH_OK;
 }
 
-static egraph_status want_place(eg_layout_active *active, uint32_t place) {
-  if (active->wanted.data[place]) return EGRAPH_OK;
-  active->wanted.data[place] = 1;
-  return eg_u32s_push(&active->queue, place);
-}
-
 static egraph_status want_value(eg_layout_active *active, uint32_t value) {
   const eg_layout_problem *p = active->view->problem;
   for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++)
-    EG_TRY(want_place(active, i));
+    EG_TRY(mark(active, &active->wanted, i));
   return EGRAPH_OK;
 }
 
@@ -152,7 +141,7 @@ static egraph_status want_roots(eg_layout_active *active) {
     if (p->root_begin.data[r] == p->root_begin.data[r + 1])
       EG_TRY(want_value(active, p->root_value.data[r]));
     for (uint32_t i = p->root_begin.data[r]; i < p->root_begin.data[r + 1]; i++)
-      EG_TRY(want_place(active, p->root_places.data[i]));
+      EG_TRY(mark(active, &active->wanted, p->root_places.data[i]));
   }
   return EGRAPH_OK;
 }
@@ -162,11 +151,11 @@ static egraph_status want_inputs(eg_layout_active *active, uint32_t place) {
   const eg_layout_problem *p = view->problem;
   uint32_t value = view->place_value.data[place];
   EG_EACH_ITEM(a, view->in, place)
-    if (active->arc.data[a]) EG_TRY(want_place(active, p->arc_from.data[a]));
+    if (active->arc.data[a]) EG_TRY(mark(active, &active->wanted, p->arc_from.data[a]));
   EG_EACH_ITEM(s, view->strategies, value) {
     if (!active->strategy.data[s] || p->output.data[s] != place) continue;
     for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
-      EG_TRY(want_place(active, p->needs.data[k]));
+      EG_TRY(mark(active, &active->wanted, p->needs.data[k]));
   }
   return EGRAPH_OK;
 }

@@ -168,21 +168,12 @@ static void give_up(eg_relation_maker *m) {
 }
 
 /// Keeps the cheapest rows when there are too many.
-static egraph_status keep_cheapest(eg_relation_maker *m) {
+egraph_status eg_relation_finish(eg_relation_maker *m) {
   eg_relation *to = m->to;
   if (to->cost.len <= m->rows) return EGRAPH_OK;
   EG_TRY(sort_rows(to, m->rows));
   m->most = to->cost.data[to->cost.len - 1];
   eg_relation_lose(m, m->most); // what went costs as much at least
-  return EGRAPH_OK;
-}
-
-static egraph_status index_rows(eg_relation_maker *m) {
-  eg_relation *to = m->to;
-  eg_flatmap_clear(&m->seen);
-  for (uint32_t i = 0; i < to->cost.len; i++)
-    EG_TRY(eg_flatmap_insert(&m->seen, hash_labels(eg_relation_row(to, i), to->vars.len),
-                             i));
   return EGRAPH_OK;
 }
 
@@ -206,8 +197,11 @@ egraph_status eg_relation_add(eg_relation_maker *m, const uint16_t *labels,
     return EGRAPH_OK;
   }
   if (to->cost.len / 2 >= m->rows) {
-    EG_TRY(keep_cheapest(m));
-    if (!m->is_distinct) EG_TRY(index_rows(m));
+    EG_TRY(eg_relation_finish(m));
+    eg_flatmap_clear(&m->seen);
+    for (uint32_t i = 0; i < to->cost.len && !m->is_distinct; i++)
+      EG_TRY(eg_flatmap_insert(&m->seen,
+                               hash_labels(eg_relation_row(to, i), to->vars.len), i));
   }
   row = (uint32_t)to->cost.len;
   if (!m->is_distinct) EG_TRY(eg_flatmap_reserve_one(&m->seen));
@@ -217,8 +211,6 @@ egraph_status eg_relation_add(eg_relation_maker *m, const uint16_t *labels,
   if (!m->is_distinct) eg_flatmap_put(&m->seen, hash, row);
   return EGRAPH_OK;
 }
-
-egraph_status eg_relation_finish(eg_relation_maker *m) { return keep_cheapest(m); }
 
 // ---- costs of labels ----------------------------------------------------------------
 
