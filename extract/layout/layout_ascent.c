@@ -1,14 +1,15 @@
-// Factors stand in the order of the values, inputs first: the producers of a value, then
-// its arborescences, at the end ties, seams and cuts. A pass goes over them forward, the
-// next one back. Each factor hands what it knows (its least cost per label, above its
-// least of all) to the factors that come later in the pass, in equal parts, so that its
-// own least cost does not sink and theirs can only rise: the sum of all, the bound, never
-// goes down (TRW-S, SRMP; subgradient steps from where it stands still were tried and
-// gained nothing). After a pass back the prices where a value is made estimate what it
-// costs to use it there, and a greedy walk forward makes a solution.
+// Sequential reweighted message passing (TRW-S, SRMP: Kolmogorov 2006, 2015). Factors
+// stand in the order of the values, inputs first: the producers of a value, then its
+// arborescences; at the end ties, seams and cuts. A pass goes over them forward, the next
+// one back. A factor hands the costs of its labels above its least cost to the factors
+// that come later in the pass, in equal parts. Its own least cost does not sink and the
+// others can only rise: the sum of all, the bound, never goes down. (Subgradient steps
+// from where it stands still were tried and gained nothing.) After a pass back the prices
+// of a value's source estimate its cost to all users, and a greedy walk forward by these
+// prices makes a solution.
 //
 // Limited measures are added to the costs at prices, and limits times prices taken off
-// the bound; the prices follow what the solutions use.
+// the bound; the prices follow the use of the solutions.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_ascent.h"
 
@@ -39,14 +40,14 @@ struct eg_layout_ascent {
   eg_u32s position; // [value] in order, or NONE
   eg_layout_weights weights;
   bool is_checked; // whether limits can be kept
-  double constant; // of the bound: what the prices in the factors' costs take off
+  double constant; // added to the bound: limits times prices, negative
   double bound;    // after the last pass
   double best;     // the highest of all, less what rounding may have added
   double room;     // labels that exceed it are in no better solution
   bool keeps_all;  // room stays infinite
   bool infeasible;
   // Of a greedy walk.
-  eg_doubles far;        // [places] ways from where a value is made
+  eg_doubles far;        // [places] ways from a value's source
   eg_u32s made_in;       // [value] layout, or NONE
   eg_u32s label;         // [tie] layout, or NONE
   eg_doubles kept_price; // of the factors, while the ascent is restricted
@@ -248,7 +249,7 @@ static egraph_status pass(ascent *a, bool forward) {
 
 // ---- greedy walk --------------------------------------------------------------------
 
-/// Ways from the layout in which a value is made to its others.
+/// Ways from the layout that a value is produced in to its others.
 static void find_ways(ascent *a, uint32_t value) {
   const eg_layout_problem *p = a->search->view->problem;
   const eg_layout_rows *arcs = &a->search->view->value_arcs;
@@ -268,7 +269,7 @@ static void find_ways(ascent *a, uint32_t value) {
   }
 }
 
-/// What making a value in this layout costs, as far as prices tell: INFINITY when a tie
+/// Cost of producing a value in this layout, as far as prices tell: INFINITY when a tie
 /// has another layout.
 static double price_of_layout(const ascent *a, uint32_t value, uint32_t layout) {
   const eg_layout_factors *f = &a->factors;
@@ -299,7 +300,7 @@ static double strategy_score(const ascent *a, uint32_t s) {
   return score;
 }
 
-/// The best strategy of a value, given how its inputs are made.
+/// The best strategy of a value, given the layouts of its inputs.
 static uint32_t choose_strategy(const ascent *a, uint32_t value) {
   const eg_layout_view *view = a->search->view;
   uint32_t chosen = NONE;
@@ -322,7 +323,8 @@ static void take_labels(ascent *a, uint32_t value, uint32_t layout) {
   }
 }
 
-/// Walks and offers what it chose, which is in search->trial then, a solution or not.
+/// A greedy walk over the values, inputs first; offers the strategies that it takes,
+/// which are in search->trial then, a solution or not.
 static egraph_status decode(ascent *a) {
   eg_layout_search *search = a->search;
   const eg_layout_problem *p = a->search->view->problem;
@@ -364,7 +366,7 @@ static void note_rows(eg_layout_factors *f, const eg_layout_rows *links,
   }
 }
 
-/// What a link's label costs at its far end at least.
+/// The least cost of each label of a link at its far end, above the least of all.
 static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
   EG_TRY(eg_doubles_resize(excess, f->price.len));
   for (uint32_t t = 0; t < f->trees.len; t++) {
@@ -380,7 +382,7 @@ static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
   return EGRAPH_OK;
 }
 
-/// What the factors around a strategy lose by it: each once.
+/// The loss of the factors around a strategy by it, each counted once.
 static double excess_around(const eg_layout_factors *f, const eg_doubles *excess,
                             uint32_t s) {
   const eg_layout_problem *p = f->view->problem;
@@ -470,7 +472,7 @@ static bool is_closed(const ascent *a) {
 /// Of an open problem the bound is that of rows of copies: its own solutions cost less.
 static bool is_open(const ascent *a) { return a->search->view->seams != NULL; }
 
-/// What rounding may have added to a bound of many terms.
+/// Rounding in a bound of many terms, at most.
 static double rounding_of(const ascent *a) {
   return 1e-12 * (fabs(a->bound) + fabs(a->constant));
 }
@@ -534,7 +536,7 @@ static egraph_status check_limits_at(ascent *a, const double *price) {
   a->weights.objective_weight = 1;
   memset(a->weights.price, 0, sizeof a->weights.price);
   for (size_t i = 0; i < a->factors.price.len; i++)
-    a->factors.price.data[i] = 0; // what they tell is of another unit
+    a->factors.price.data[i] = 0; // they are in another unit
   return EGRAPH_OK;
 }
 

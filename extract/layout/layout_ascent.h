@@ -1,5 +1,6 @@
-// A lower bound, solutions and deletions by dual ascent, without a linear program: for
-// problems over many layouts, whose relaxation takes simplex minutes.
+// A lower bound, solutions and deletions by dual ascent over the factors of a layout
+// problem (layout_factors.h), without a linear program: simplex takes minutes on the
+// relaxation of problems with many layouts.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_ASCENT_H
@@ -7,7 +8,7 @@
 #include "extract/layout/layout_eliminate.h"
 #include "extract/layout/layout_prices.h"
 
-/// What a solution with a strategy or arc in it costs beyond `bound` at least.
+/// The least cost beyond `bound` of a solution with a strategy or arc in it.
 typedef struct eg_layout_excess {
   eg_doubles strategy, arc; // INFINITY: in no solution
   double bound;
@@ -17,7 +18,7 @@ void eg_layout_excess_deinit(eg_layout_excess *excess);
 
 typedef struct eg_layout_ascent eg_layout_ascent;
 
-enum { EG_LAYOUT_MOST_PASSES = 400 }; // what any climb is content with
+enum { EG_LAYOUT_MOST_PASSES = 400 }; // enough for any climb
 
 /// Of the strategies and arcs that are active, which are presolved; values that are
 /// landmarks become required there, and more may be taken away later on. Borrows both.
@@ -37,8 +38,8 @@ egraph_status eg_layout_ascent_climb(eg_layout_ascent *ascent, int passes,
 const eg_layout_weights *eg_layout_ascent_weights(const eg_layout_ascent *ascent);
 /// `price`: [limited measures], >= 0; they count from the next climb on.
 void eg_layout_ascent_set_prices(eg_layout_ascent *ascent, const double *price);
-/// From now on no label is given up because a solution is cheaper: what is proven holds
-/// whatever the best solution is.
+/// From now on no label is given up because a solution is cheaper: proofs do not depend
+/// on the best solution.
 void eg_layout_ascent_keep_all(eg_layout_ascent *ascent);
 /// The best bound of all climbs, -INFINITY before the first.
 double eg_layout_ascent_best(const eg_layout_ascent *ascent);

@@ -8,7 +8,6 @@
 #include "extract/layout/layout_ascent.h"
 
 typedef struct bounder {
-  egraph_allocator alloc;
   const eg_layout_bound_options *options;
   eg_layout_view view;
   eg_layout_task task;
@@ -36,7 +35,7 @@ static void set_prices(const bounder *b, eg_layout_ascent *ascent) {
   eg_layout_ascent_set_prices(ascent, price);
 }
 
-/// What rounding may take from the last bound when others add it up.
+/// Rounding of the last bound, at most, when others add it up.
 static double rounding_of(const bounder *b, const eg_layout_ascent *ascent) {
   double constant =
       eg_layout_weights_constant(eg_layout_ascent_weights(ascent), &b->task);
@@ -84,19 +83,6 @@ static egraph_status run_bounder(bounder *b) {
   return status;
 }
 
-static egraph_status run_search(bounder *b) {
-  EG_TRY(eg_layout_search_init(&b->search, b->alloc, &b->view, &b->task, &b->clock));
-  egraph_status status = eg_layout_active_init(&b->active, b->alloc, &b->view);
-  if (status == EGRAPH_OK) {
-    eg_layout_excess_init(&b->excess, b->alloc);
-    status = run_bounder(b);
-    eg_layout_excess_deinit(&b->excess);
-    eg_layout_active_deinit(&b->active);
-  }
-  eg_layout_search_deinit(&b->search);
-  return status;
-}
-
 egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_bound_options *options,
                               eg_layout_bounded *out, eg_layout_dual *dual) {
@@ -104,8 +90,7 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
     return EG_FAIL(EGRAPH_E_ARGUMENT, "layout bound: the time limit must be > 0");
   double now = eg_clock_seconds();
   *out = (eg_layout_bounded){.bound = 0};
-  bounder b = {.alloc = alloc,
-               .options = options,
+  bounder b = {.options = options,
                .task = eg_layout_task_of(EG_LAYOUT_COST),
                .clock = {.start_seconds = now,
                          .deadline = now + options->time_limit_seconds,
@@ -117,7 +102,18 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
     b.task.limit[EG_LAYOUT_ROW + r] = problem->memory_limit[r];
   EG_TRY(eg_layout_view_init(&b.view, alloc, problem));
   if (options->potentials != NULL) b.view.seams = options->potentials->seams;
-  egraph_status status = run_search(&b);
+  eg_layout_excess_init(&b.excess, alloc);
+  egraph_status status =
+      eg_layout_search_init(&b.search, alloc, &b.view, &b.task, &b.clock);
+  if (status == EGRAPH_OK) {
+    status = eg_layout_active_init(&b.active, alloc, &b.view);
+    if (status == EGRAPH_OK) {
+      status = run_bounder(&b);
+      eg_layout_active_deinit(&b.active);
+    }
+    eg_layout_search_deinit(&b.search);
+  }
+  eg_layout_excess_deinit(&b.excess);
   eg_layout_view_deinit(&b.view);
   out->work = b.clock.work.done;
   return status;
@@ -168,7 +164,7 @@ egraph_status eg_layout_open_climb(egraph_allocator alloc,
 typedef struct opener {
   eg_layout_problem *problem;
   const eg_open_options *options;
-  double constant; // what potentials have left out of the costs, to be added to a bound
+  double constant; // left out of the costs by potentials, to be added to a bound
   double rounding;
 } opener;
 

@@ -1,12 +1,11 @@
-// The ascent's bound apart: what the Lagrangian decomposition of layout_factors.h proves
-// by itself. No solution is compared with, nothing is deleted because something else
-// costs less, and ties enter by their multipliers alone. So the bound holds for every
-// problem for whose parts the same prices add up. (Not for a row of equal blocks of which
-// this problem has one that is tied to itself: below.)
+// The bound of an ascent alone: the proof of the Lagrangian decomposition of
+// layout_factors.h. It compares with no solution, deletes nothing because of its cost,
+// and knows ties by their multipliers only. So the bound holds for every problem for
+// whose parts the same prices add up. (Not for a row of equal blocks of which this
+// problem has one that is tied to itself: see open problems below.)
 //
-// Steps of the presolve that look through ties are left out: labels that another member
-// lacks. Left are what cannot be derived or is not needed, and what all ways to the roots
-// need.
+// The presolve does not look through ties. It deletes places that cannot be derived or
+// are not needed.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_BOUND_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_BOUND_H

@@ -38,24 +38,21 @@ static egraph_status write_values(const eg_layout_problem *p, eg_text *text) {
   return EGRAPH_OK;
 }
 
-static egraph_status write_strategy(const eg_layout_problem *p, uint32_t s,
-                                    eg_text *text) {
-  EG_TRY(eg_text_printf(text, "strategy %u", p->output.data[s]));
-  for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++)
-    EG_TRY(eg_text_printf(text, " %u", p->needs.data[i]));
-  EG_TRY(put(text, p->cost.data[s]));
-  EG_TRY(put_rows(text, p, p->memory, s));
-  return eg_text_append(text, "\n");
-}
-
 static egraph_status write_operators(const eg_layout_problem *p, eg_text *text) {
   for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
     uint32_t begin = p->input_begin.data[op];
     EG_TRY(eg_text_printf(text, "operator %u %u", p->operator_value.data[op],
                           p->strategy_begin.data[op + 1] - p->strategy_begin.data[op]));
     EG_TRY(put_list(text, p->inputs.data + begin, p->input_begin.data[op + 1] - begin));
-    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
-      EG_TRY(write_strategy(p, s, text));
+    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1];
+         s++) {
+      EG_TRY(eg_text_printf(text, "strategy %u", p->output.data[s]));
+      for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++)
+        EG_TRY(eg_text_printf(text, " %u", p->needs.data[i]));
+      EG_TRY(put(text, p->cost.data[s]));
+      EG_TRY(put_rows(text, p, p->memory, s));
+      EG_TRY(eg_text_append(text, "\n"));
+    }
   }
   return EGRAPH_OK;
 }

@@ -6,11 +6,11 @@
 // value, then none). A price counts at the producers of a value, and with the other sign
 // at the far end:
 //
-//   made TREE                  where the value of the tree is produced
-//   used TREE PRODUCERS NTH    the nth input (from 0) of an operator of the value
-//   PRODUCERS asked TREE NTH             root NTH; has no prices tied TIE VALUE where a
-//   member of the tie is produced in-cut CUT VALUE           whether the operator of the
-//   value that is chosen is in the cut
+//   made TREE                 where the value of the tree is produced
+//   used TREE PRODUCERS NTH   the nth input (from 0) of an operator of value PRODUCERS
+//   asked TREE NTH            root NTH; it has no prices
+//   tied TIE VALUE            where a member of the tie is produced
+//   in-cut CUT VALUE          whether the operator chosen for the value is in the cut
 //
 // Every tree has one `made`. Trees of one value share the costs of its arcs equally.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,12 +1,13 @@
-// Variables go in the order of the fewest labels that their neighbours have together
-// (min-weight). A variable's relations are joined, smallest first, and it is taken out in
-// the last join; the base is the least cost once all are gone. Whenever relations
-// have grown, diffusion over them raises the base, so that fewer rows have room.
+// Variables are eliminated in the order of the fewest labels that their neighbours have
+// together (min-weight). The relations of a variable are joined, smallest first, and the
+// last join minimizes over it; the base is the least cost once all variables are gone.
+// Whenever relations have grown, diffusion over them raises the base, so that fewer rows
+// have room.
 //
-// At first only variables are taken out whose joins have few enough rows that all can be
-// kept: the base is then a bound (mini-bucket elimination with diffusion between the
+// At first only variables are eliminated whose joins have few enough rows to keep them
+// all: the base is then a bound (mini-bucket elimination with diffusion between the
 // buckets: Dechter and Rish 2003, Ihler et al., "Join-graph based cost-shifting schemes",
-// 2012). Then the others are, of whose joins the cheapest rows are kept.
+// 2012). The others follow, with the cheapest rows of their joins.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_eliminate.h"
 

@@ -1,11 +1,10 @@
 // The strategies and arcs that an ascent leaves within reach of its bound, as a cost
-// function network: relations between variables, whose costs are above the bound.
+// function network: relations between variables, with costs above the bound.
 //
 //   source(v)  the layout that value v is produced in, or none
-//   set(v)     the set of layouts that v is provided in: its source, or reached along
-//   arcs need(u)    the layout that an operator's input asks for, or none; whether the
-//   operator
-//              of a value that is chosen is in a cut
+//   set(v)     the set of layouts that v is provided in: its source, or reached by arcs
+//   need(u)    the layout that an operator's input asks for, or none;
+//              or whether the operator chosen for a value is in a cut
 //   tie(t)     the layout of its members
 //
 //   strategies of v's operators    source(v), need(inputs), need(cuts)

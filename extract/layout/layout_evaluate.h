@@ -1,6 +1,6 @@
 // An index of a layout problem, made once for the solver: rows the other way round, and
-// the measures that are minimized or limited. By it chosen strategies become a solution:
-// the values that are needed, the cheapest arcs, the sums.
+// the measures that are minimized or limited. With it chosen strategies become a
+// solution: the values that are needed, the cheapest arcs, the sums.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H

@@ -577,10 +577,11 @@ void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
 
 // ---- seams --------------------------------------------------------------------------
 //
-// Let b, f, l, a be what the four values of a seam have handed over, by label, those of
-// the part for each of its n copies. A row of copies pays b + f at its front, l + f where
-// two copies meet, l + a at its back: at least K1 + (n - 1) K2 + K3, the minima of these
-// sums over labels. With K1 = u + v, K2 = w + v and K3 = w + x, whatever v is, potentials
+// Let b, f, l, a be the prices that the four values of a seam have handed over, by label,
+// those of the part for each of its n copies. A row of copies pays b + f at its front, l
+// + f where two copies meet, l + a at its back: at least K1 + (n - 1) K2 + K3, the minima
+// of these sums over labels. With K1 = u + v, K2 = w + v and K3 = w + x, whatever v is,
+// potentials
 //
 //   p between u - b and f - v,   q between w - l and a - x,   q <= p
 //
@@ -594,7 +595,7 @@ typedef struct seam {
   double least[EG_SEAM_ENDS]; // u, v, w, x
 } seam;
 
-/// What an end has handed over, a copy's for the part; INFINITY: it cannot be.
+/// The price that an end has handed over, a copy's for the part; INFINITY: it cannot be.
 static double handed(const seam *s, int end, uint32_t label) {
   double price = eg_link_far_price(s->f, s->links[end], label);
   if (isinf(price)) return INFINITY;

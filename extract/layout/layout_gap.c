@@ -1,7 +1,9 @@
-// Limited measures have prices. The sum of cost and priced measures, less limits times
-// prices, bounds the cost from below at all prices, and elimination finds its minimum
-// exactly: a cut, which tells the next prices (layout_prices.h). Where the next minimum
-// is no lower than what the cuts allow, the prices are the best.
+// Large neighbourhood search (Shaw 1998) finds better solutions, elimination proves that
+// there is none within some room above the bound. Limited measures have prices: the sum
+// of cost and priced measures, less limits times prices, bounds the cost from below at
+// all prices, and elimination finds its minimum exactly. Every minimum is a cut that
+// tells the next prices (layout_prices.h); the prices are the best where the next minimum
+// is no lower than the cuts allow.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_gap.h"
 
@@ -13,10 +15,11 @@ EG_OWNER_DEFINE(eg_layout_pool, (eg_bytes, strategy))
 
 // ---- windows ------------------------------------------------------------------------
 //
-// A window grows from a seed over operators and ties. Where nothing is free, of a value
-// or of what its operators use, the arcs of the best solution are kept too, so that
-// passes of the ascent are quick; its prices are good ones already, and few passes will
-// do.
+// In a window, values that are close to each other are free and all others keep their
+// strategies; ascent and elimination search that as a problem of its own. A window grows
+// from a seed over operators and ties. A value that neither is free nor used by a free
+// one keeps the arcs of the best solution too. That makes passes of the ascent quick, and
+// few of them are enough: its prices are good already.
 
 enum { WINDOW_PASSES = 10, WINDOW_ROWS = 1 << 10 };
 
@@ -81,7 +84,7 @@ static egraph_status find_window(neighbours *n, uint32_t seed, size_t size) {
   return EGRAPH_OK;
 }
 
-/// Whether a window from this seed may give what it did not give the last time.
+/// Whether the window of this seed has changed since it was searched the last time.
 static bool is_new(const neighbours *n, uint32_t seed) {
   if (n->searched.data[seed] == 0) return true;
   for (size_t v = 0; v < n->beside.len; v++)

@@ -1,11 +1,12 @@
-// Closes the gap of one minimization by ascent and elimination, as far as they go.
+// From the bound of an ascent and the best solution towards each other: windows around
+// the solution, eliminations within reach of the bound, prices of limits.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_GAP_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_GAP_H
 
 #include "extract/layout/layout_ascent.h"
 
-/// What solutions have, those included that exceed a limit.
+/// Strategies of solutions at several prices, those included that exceed a limit.
 typedef struct eg_layout_pool {
   eg_bytes strategy; // [strategies]
   uint32_t solutions;

@@ -1,8 +1,9 @@
-// One minimization. Presolve, greedy, and the root's relaxation with cuts. If that does
-// not close the gap, better solutions are looked for in small parts of the problem: what
-// the relaxation uses, then what its reduced costs say is nearly as good, each with the
-// best solution's own strategies. Then reduced costs delete what cannot be in a better
-// solution, and the whole begins again while that is much; the tree comes last.
+// One minimization. Presolve, greedy, the plain relaxation, ascent; then the linear
+// relaxation with cuts. Where that leaves a gap, better solutions are searched in small
+// parts of the problem: the strategies in the relaxation, then those of low reduced cost,
+// each with the best solution's own. Reduced costs delete strategies that are in no
+// better solution, and all begins again while these are many; branch and bound comes
+// last.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "extract/layout/layout_gap.h"

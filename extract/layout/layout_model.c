@@ -410,11 +410,11 @@ static egraph_status add_limit(eg_layout_model *model, int measure) {
   return EGRAPH_OK;
 }
 
-static egraph_status add_excluded(eg_layout_model *model,
-                                  const eg_layout_choice *choice) {
+/// Not all strategies of a solution.
+static egraph_status exclude(eg_layout_model *model, const eg_u32s *strategy) {
   double count = 0;
-  for (size_t v = 0; v < choice->strategy.len; v++) {
-    uint32_t s = choice->strategy.data[v];
+  for (size_t v = 0; v < strategy->len; v++) {
+    uint32_t s = strategy->data[v];
     if (s == EG_LAYOUT_NONE) continue;
     if (model->x_of.data[s] == EG_LAYOUT_NONE) {
       forget_row(&model->rows);
@@ -446,6 +446,6 @@ egraph_status eg_layout_model_build(eg_layout_model *model,
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     EG_TRY(add_limit(model, m));
   for (size_t i = 0; task->excluded != NULL && i < task->excluded->len; i++)
-    EG_TRY(add_excluded(model, &task->excluded->data[i]));
+    EG_TRY(exclude(model, &task->excluded->data[i].strategy));
   return EGRAPH_OK;
 }

@@ -1,13 +1,13 @@
-// The linear relaxation of what presolve left, as rows for GLPK.
+// The linear relaxation of a presolved layout problem, as rows for GLPK.
 //
 // Columns, all in [0, 1]: x a strategy; y whether a value is needed that need not be (as
-// far as it has several strategies); t a label of a tie without a bound member; r the
+// far as it has several strategies); t a layout of a tie without a required member; r the
 // layout that a root is served in; a an arc; f the flow of one consumer on an arc.
 //   required value:        sum x = 1      other value: sum x = y
-//   consumer c, place l:   x made in l + f into l - f out of l  >=  x that need l
+//   consumer c, place l:   x with output l + f into l - f out of l  >=  x that need l
 //   arc that is paid:      a >= f of each consumer (with one consumer, f itself is a)
-//   tie, label k:          x of label k <= t_k, or the x of label k of a bound member
-//   limits:                sum of weights <= limit
+//   tie, layout k:         x of layout k <= t_k, or the x of layout k of a required
+//   member limits:                sum of weights <= limit
 // A consumer of a value is all operators of one other value (at most one is chosen), once
 // per turn at which they name it; a root is one too. Flows per consumer make sharing of
 // arcs exact, and conservation leaves no room for free cycles among layouts.

@@ -467,7 +467,7 @@ static egraph_status drop_dominated(eg_layout_active *active, const eg_layout_ta
 
 // ---- the whole ----------------------------------------------------------------------
 
-// False when a root cannot be had in any layout asked for.
+/// False when no layout that a root asks for can be derived.
 static bool has_roots(const eg_layout_active *active) {
   const eg_layout_problem *p = active->view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {
@@ -480,7 +480,7 @@ static bool has_roots(const eg_layout_active *active) {
   return true;
 }
 
-/// What flags say, from what strategies and arcs are left.
+/// Sets all flags by the strategies and arcs that are left, and deletes by them.
 static egraph_status settle(eg_layout_active *active, bool *changed) {
   EG_TRY(derive(active, changed));
   EG_TRY(want(active, changed));

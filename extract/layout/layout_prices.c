@@ -153,7 +153,7 @@ static void find_box(const eg_layout_prices *p, double *box) {
   }
 }
 
-/// Between what and what the level is, prices in the box.
+/// Bounds of the level, with prices in the box.
 static void find_range(const eg_layout_prices *p, const double *box, double *low,
                        double *high) {
   *low = *high = INFINITY;

@@ -9,9 +9,9 @@
 
 #include "extract/layout/layout_search.h"
 
-/// What strategies and arcs cost in an ascent: the objective, and each limited measure at
+/// Costs of strategies and arcs in an ascent: the objective, and each limited measure at
 /// a price. Among equal costs the least memory, that of all rows together: it has a price
-/// too, so low that all of it costs less than what is taken for rounding.
+/// too, so low that all memory together costs less than the tolerance of a proof.
 typedef struct eg_layout_weights {
   int objective;   // measure
   uint32_t limits; // limited measures, each with a price
@@ -25,7 +25,7 @@ typedef struct eg_layout_weights {
 /// The task's objective; its limited measures at price 0.
 eg_layout_weights eg_layout_weights_of(const eg_layout_search *search,
                                        const eg_layout_active *active);
-/// What prices and limits take off the bound.
+/// Prices times limits, to be added to a bound: negative.
 double eg_layout_weights_constant(const eg_layout_weights *weights,
                                   const eg_layout_task *task);
 /// Costs of all strategies and arcs. Fails with EGRAPH_E_MEMORY.

@@ -173,7 +173,7 @@ egraph_status eg_relation_finish(eg_relation_maker *m) {
   if (to->cost.len <= m->rows) return EGRAPH_OK;
   EG_TRY(sort_rows(to, m->rows));
   m->most = to->cost.data[to->cost.len - 1];
-  eg_relation_lose(m, m->most); // what went costs as much at least
+  eg_relation_lose(m, m->most); // rows that went cost as much at least
   return EGRAPH_OK;
 }
 
@@ -607,8 +607,8 @@ static void hand_out(eg_cost_network *n, eg_relation *r, uint32_t var, double pa
     r->cost.data[row] += part * cost[*label];
 }
 
-/// What is known of a variable's labels goes to the relations that come later; in the
-/// last pass it stays.
+/// The costs of a variable's labels go to the relations that come later; in the last pass
+/// they stay.
 static egraph_status diffuse_variable(eg_cost_network *n, uint32_t var, bool forward,
                                       bool is_last) {
   uint32_t later = 0;

@@ -1,7 +1,7 @@
 // Sparse relations over variables of few labels, with costs: joined by adding, variables
-// taken out by minimizing (nonserial dynamic programming: Bertele and Brioschi 1972;
-// bucket elimination: Dechter 1999). Rows that cost more than `room` are left out, which
-// keeps relations small when costs are what a choice exceeds a good lower bound by.
+// eliminated by minimizing (nonserial dynamic programming: Bertele and Brioschi 1972;
+// bucket elimination: Dechter 1999). Rows that cost more than `room` are left out. That
+// keeps relations small where costs are those above a good lower bound.
 //
 // A label has a cost of its own, >= 0, which is no row's. A row's cost with those of its
 // labels is its bound: no solution that has the row costs less.
@@ -36,11 +36,11 @@ static inline double eg_label_cost(const eg_label_costs *costs, uint32_t var,
   return costs->cost.data[costs->begin.data[var] + label];
 }
 
-/// Makes one relation after another. What is left out goes into `lost`: no solution that
-/// was lost costs less.
+/// Makes one relation after another. `lost` bounds all rows that were left out: no
+/// solution with one of them costs less.
 typedef struct eg_relation_maker {
   eg_relation *to;
-  double base;               // what every solution costs on top of rows and labels
+  double base;               // cost of every solution on top of rows and labels
   double room;               // rows with a bound above, base included, are left out
   double most;               // of the relation at hand, without base
   double lost;               // over all relations, INFINITY at first
@@ -124,7 +124,7 @@ typedef struct eg_cost_network {
   eg_u32s first;          // [variable] entry, or EG_RELATION_NONE
   eg_u32s entry, next;    // lists of relations by variable
   eg_labels fixed;        // [variable] the only label left, or EG_NETWORK_FREE
-  bool is_empty;          // a relation has no rows: what is left has no solution
+  bool is_empty;          // a relation has no rows: there is no solution
   eg_relation_maker maker;
   eg_doubles least; // scratch: [labels] of one variable
 } eg_cost_network;

@@ -33,7 +33,7 @@ static double unit_of(const eg_layout_view *view, int measure) {
   return (double)unit;
 }
 
-/// What a solution costs at most, about: bounds are sums of terms of that size.
+/// The largest cost of a solution, about: bounds are sums of terms of that size.
 static double largest_cost(const eg_layout_search *search) {
   const eg_layout_view *view = search->view;
   const eg_doubles *strategy = &view->strategy_weight[search->task->objective];
@@ -101,7 +101,7 @@ static bool keeps_limits(const eg_layout_search *search) {
 }
 
 static bool is_excluded(const eg_layout_search *search) {
-  const eg_layout_choices *excluded = search->task->excluded;
+  const eg_layout_solutions *excluded = search->task->excluded;
   size_t bytes = search->trial.strategy.len * sizeof(uint32_t);
   for (size_t i = 0; excluded != NULL && i < excluded->len; i++)
     if (bytes == 0 ||
@@ -193,7 +193,7 @@ double eg_layout_search_value(const eg_layout_search *search) {
   return search->has_best ? search->best.sum[search->task->objective] : INFINITY;
 }
 
-/// What costs as much is no better than the cheapest solution.
+/// Solutions of this cost are no better than the cheapest.
 static double no_better(const eg_layout_search *search) {
   if (!search->has_best) return INFINITY;
   if (search->unit > 0) return search->least - search->unit * (1 - 1e-6);

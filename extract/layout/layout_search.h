@@ -1,4 +1,5 @@
-// One minimization: the best solution, the bound, the clock, and what finds them.
+// The state of one minimization: the best solution, the bound, the limits of its clock;
+// and the entries of the algorithms that work on it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
@@ -26,7 +27,7 @@ typedef struct eg_layout_search {
   double relative_gap, late_gap; // eg_layout_options
   uint64_t late_work;
   double ceiling;         // likewise
-  eg_layout_active legal; // what the user allows
+  eg_layout_active legal; // allowed by the user
   eg_layout_evaluator evaluator;
   eg_doubles arc_weight, arc_priced; // scratch: of legal arcs
   eg_layout_choice best, trial;

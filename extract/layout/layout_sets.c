@@ -94,14 +94,6 @@ static egraph_status keep(eg_layout_sets *s, eg_layout_set members, bool *out_fu
   return eg_doubles_resize(&s->way, (set + 2) * s->layouts);
 }
 
-static egraph_status add_empty(eg_layout_sets *s) {
-  bool full;
-  EG_TRY(eg_doubles_resize(&s->way, s->layouts));
-  for (uint32_t l = 0; l < s->layouts; l++)
-    s->way.data[l] = 0;
-  return keep(s, 0, &full);
-}
-
 static egraph_status add_set(eg_layout_sets *s, eg_layout_set set, uint32_t target,
                              bool *out_full) {
   double *way = ways(s, s->members.len);
@@ -132,7 +124,10 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
   s->members.len = s->way.len = 0;
   s->lost = INFINITY;
   eg_flatmap_clear(&s->index);
-  EG_TRY(add_empty(s));
+  EG_TRY(eg_doubles_resize(&s->way, s->layouts));
+  for (uint32_t l = 0; l < s->layouts; l++)
+    s->way.data[l] = 0;
+  EG_TRY(keep(s, 0, &full));          // the empty set
   for (; at < s->members.len; at++) { // smaller ones first
     if (eg_layout_set_count(s->members.data[at]) == s->size) break;
     EG_TRY(extend(s, at, &full));
@@ -239,8 +234,8 @@ static double users_cost(const eg_layout_provision *h, eg_layout_set set) {
   return sum;
 }
 
-/// A layout is of use to a user that asks for it, each to another one: what that user
-/// costs beyond its cheapest label, at least. *out_sum: those labels.
+/// Least cost of each target beyond the cheapest label of a user that asks for it: in a
+/// minimal set every target serves a user of its own. *out_sum: the cheapest labels.
 static egraph_status price_targets(eg_layout_provision *h, double *out_sum) {
   *out_sum = 0;
   h->extra.len = 0;
@@ -257,7 +252,7 @@ static egraph_status price_targets(eg_layout_provision *h, double *out_sum) {
   return EGRAPH_OK;
 }
 
-/// What sets cost at least that are wider than what was looked for.
+/// Least cost of sets that are wider than EG_LAYOUT_SET_SIZE.
 static double least_of_wide(const eg_layout_provision *h) {
   double least = INFINITY;
   for (uint32_t k = 0; k < h->finder.members.len; k++) {

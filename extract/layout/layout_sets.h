@@ -1,6 +1,7 @@
-// Sets of layouts that one value may be needed in, each with what the cheapest
-// arborescence that has them all costs from every layout the value may be made in
-// (Dreyfus and Wagner 1971, over sets instead of users), as far as a limit allows.
+// Sets of layouts that one value may be needed in, each with the cost of the cheapest
+// arborescence to all of its layouts from every layout the value may be produced in
+// (Dreyfus and Wagner 1971, over sets instead of users), as far as a limit allows; and
+// all ways to provide a value.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
@@ -49,7 +50,7 @@ egraph_status eg_layout_sets_find(eg_layout_sets *sets);
 /// The set without its member at a position: with a set all its parts are found.
 uint32_t eg_layout_sets_without(const eg_layout_sets *sets, uint32_t set,
                                 uint32_t position);
-/// What a set costs from a layout on.
+/// Cost of a set from a layout on.
 static inline double eg_layout_sets_cost(const eg_layout_sets *sets, uint32_t set,
                                          uint32_t layout) {
   return sets->way.data[(size_t)set * sets->layouts + layout];

@@ -1,6 +1,6 @@
-// Every pass is a minimization of one measure under limits on others: of the cost under
-// the memory limits first. The k-th best solution excludes the k - 1 before. When nothing
-// fits, rows of memory are minimized.
+// Every pass is a minimization of one measure under limits on others: first of the cost
+// under the memory limits. The k-th best solution excludes the k - 1 before. Where
+// nothing keeps the limits, memory rows are minimized.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_solve.h"
 
@@ -56,9 +56,8 @@ typedef struct solver {
   eg_layout_result *result;
   eg_layout_view view;
   eg_layout_clock clock;
-  eg_layout_choices found; // the same solutions, for exclusion
-  eg_layout_choice best;   // of the last pass
-  bool has_best, closed;   // likewise
+  eg_layout_choice best; // of the last pass
+  bool has_best, closed; // likewise
   double bound;
 } solver;
 
@@ -107,18 +106,9 @@ static egraph_status report(solver *s) {
   return status;
 }
 
-static egraph_status exclude(solver *s) {
-  eg_layout_choice copy;
-  eg_layout_choice_init(&copy, s->alloc);
-  egraph_status status = eg_layout_choice_copy(&copy, &s->best);
-  if (status == EGRAPH_OK) status = eg_layout_choices_push(&s->found, copy);
-  if (status != EGRAPH_OK) eg_layout_choice_deinit(&copy);
-  return status;
-}
-
 static egraph_status find_solutions(solver *s) {
   eg_layout_task task = eg_layout_task_of(EG_LAYOUT_COST);
-  task.excluded = &s->found;
+  task.excluded = &s->result->solutions;
   for (uint32_t r = 0; r < s->problem->memory_rows; r++)
     task.limit[EG_LAYOUT_ROW + r] = s->problem->memory_limit[r];
   for (uint32_t i = 0; i < s->options->solutions; i++) {
@@ -128,7 +118,6 @@ static egraph_status find_solutions(solver *s) {
     s->result->is_complete = s->closed && !s->has_best && isinf(s->bound);
     if (!s->has_best) break;
     EG_TRY(report(s));
-    EG_TRY(exclude(s));
     if (s->clock.stopped) break;
   }
   return EGRAPH_OK;
@@ -225,19 +214,15 @@ static egraph_status find_least_memory(solver *s) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-static bool has_limit(const solver *s) {
-  for (uint32_t r = 0; r < s->problem->memory_rows; r++)
-    if (is_limited(s, r)) return true;
-  return false;
-}
-
 static egraph_status conclude(solver *s) {
   eg_layout_result *result = s->result;
   if (result->solutions.len == 0) {
     if (!result->is_complete) return EGRAPH_OK;
     result->status = EG_LAYOUT_INFEASIBLE;
     result->bound = INFINITY;
-    return has_limit(s) ? find_least_memory(s) : EGRAPH_OK;
+    for (uint32_t r = 0; r < s->problem->memory_rows; r++)
+      if (is_limited(s, r)) return find_least_memory(s);
+    return EGRAPH_OK;
   }
   const eg_layout_solution *first = &result->solutions.data[0];
   result->cost = first->cost;
@@ -249,38 +234,26 @@ static egraph_status conclude(solver *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status check_options(const eg_layout_options *options) {
-  if (options->time_limit_seconds > 0 && options->solutions >= 1 &&
-      options->relative_gap >= 0)
-    return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_ARGUMENT,
-                 "layout solver: the time limit must be > 0, the gap >= 0 and the number "
-                 "of solutions >= 1");
-}
-
-static egraph_status check_rows(const eg_layout_problem *problem) {
-  bool fits = problem->memory_rows >= 1 && problem->memory_rows <= EG_LAYOUT_MEMORY_ROWS;
-  for (uint32_t r = 0; fits && r < problem->memory_rows; r++)
+static egraph_status check_input(const eg_layout_problem *problem,
+                                 const eg_layout_options *options) {
+  if (!(options->time_limit_seconds > 0 && options->solutions >= 1 &&
+        options->relative_gap >= 0))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "layout solver: the time limit must be > 0, the gap >= 0 and the "
+                   "number of solutions >= 1");
+  if (problem->memory_rows < 1 || problem->memory_rows > EG_LAYOUT_MEMORY_ROWS)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "layout solver: %u memory rows, but 1 to %d can be",
+                   problem->memory_rows, EG_LAYOUT_MEMORY_ROWS);
+  for (uint32_t r = 0; r < problem->memory_rows; r++)
     if (!(problem->memory_limit[r] >= 0))
       return EG_FAIL(EGRAPH_E_ARGUMENT, "layout solver: memory limit %u must be >= 0", r);
-  if (fits) return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_ARGUMENT, "layout solver: %u memory rows, but 1 to %d can be",
-                 problem->memory_rows, EG_LAYOUT_MEMORY_ROWS);
-}
-
-static egraph_status solve(solver *s) {
-  EG_TRY(eg_layout_view_init(&s->view, s->alloc, s->problem));
-  egraph_status status = find_solutions(s);
-  if (status == EGRAPH_OK) status = conclude(s);
-  eg_layout_view_deinit(&s->view);
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_options *options,
                               eg_layout_result *result) {
-  EG_TRY(check_options(options));
-  EG_TRY(check_rows(problem));
+  EG_TRY(check_input(problem, options));
   double now = eg_clock_seconds();
   solver s = {.alloc = alloc,
               .problem = problem,
@@ -292,12 +265,13 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
                         .work.limit = options->work_limit,
                         .progress = options->progress,
                         .user = options->user}};
-  eg_layout_choices_init(&s.found, alloc);
   eg_layout_choice_init(&s.best, alloc);
-  egraph_status status = solve(&s);
-  for (size_t i = 0; i < s.found.len; i++)
-    eg_layout_choice_deinit(&s.found.data[i]);
-  eg_layout_choices_deinit(&s.found);
+  egraph_status status = eg_layout_view_init(&s.view, alloc, problem);
+  if (status == EGRAPH_OK) {
+    status = find_solutions(&s);
+    if (status == EGRAPH_OK) status = conclude(&s);
+    eg_layout_view_deinit(&s.view);
+  }
   eg_layout_choice_deinit(&s.best);
   result->work = s.clock.work.done;
   return status;

@@ -1,4 +1,4 @@
-// The best solutions of a layout problem, with a proven bound.
+// The best solutions of a layout problem, each with a proven bound and a certificate.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SOLVE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SOLVE_H

@@ -115,11 +115,13 @@ static egraph_status translate(const eg_layout_cuts *cuts, const eg_layout_model
   return EGRAPH_OK;
 }
 
-/// Appends violated rows for the program's values x ([column]). An integral x that is
-/// cyclic always gets one.
-static egraph_status separate(eg_layout_cuts *cuts, const eg_layout_model *model,
-                              const double *x, eg_lp_rows *rows) {
+/// Adds violated rows to the program; an integral solution that is cyclic always gets
+/// one.
+static egraph_status add_cuts(eg_layout_tree *tree, bool *added) {
+  eg_layout_cuts *cuts = &tree->cuts;
+  const eg_layout_model *model = &tree->model;
   const eg_layout_problem *p = model->view->problem;
+  const double *x = eg_lp_values(tree->lp);
   for (size_t n = 0; n < cuts->node_op.len; n++) {
     uint32_t op = cuts->node_op.data[n];
     cuts->node_x.data[n] = 0;
@@ -132,10 +134,16 @@ static egraph_status separate(eg_layout_cuts *cuts, const eg_layout_model *model
                                  .violation = VIOLATION,
                                  .max_rows = MAX_ROWS,
                                  .rng = &cuts->rng};
-  eg_lp_rows found;
+  eg_lp_rows found, rows;
   EG_TRY(eg_lp_rows_init(&found, cuts->alloc));
-  egraph_status status = eg_separate_run(cuts->alloc, &options, &found);
-  if (status == EGRAPH_OK) status = translate(cuts, model, &found, rows);
+  egraph_status status = eg_lp_rows_init(&rows, cuts->alloc);
+  if (status == EGRAPH_OK) {
+    status = eg_separate_run(cuts->alloc, &options, &found);
+    if (status == EGRAPH_OK) status = translate(cuts, model, &found, &rows);
+    *added = eg_lp_rows_count(&rows) != 0;
+    if (status == EGRAPH_OK) status = eg_lp_add_rows(tree->lp, &rows);
+    eg_lp_rows_deinit(&rows);
+  }
   eg_lp_rows_deinit(&found);
   return status;
 }
@@ -231,17 +239,6 @@ static egraph_status solve_once(eg_layout_tree *tree, eg_layout_outcome *out) {
   }
   *out = EG_LAYOUT_STOPPED;
   return EGRAPH_OK;
-}
-
-static egraph_status add_cuts(eg_layout_tree *tree, bool *added) {
-  eg_lp_rows rows;
-  EG_TRY(eg_lp_rows_init(&rows, tree->search->alloc));
-  egraph_status status =
-      separate(&tree->cuts, &tree->model, eg_lp_values(tree->lp), &rows);
-  *added = eg_lp_rows_count(&rows) != 0;
-  if (status == EGRAPH_OK) status = eg_lp_add_rows(tree->lp, &rows);
-  eg_lp_rows_deinit(&rows);
-  return status;
 }
 
 egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,

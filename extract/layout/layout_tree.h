@@ -1,4 +1,4 @@
-// The search tree over one linear program, and how a node is split.
+// Branch and cut over the linear relaxation: its nodes, S-cuts, splits and search tree.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_TREE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_TREE_H
