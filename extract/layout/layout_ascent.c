@@ -48,7 +48,7 @@ struct eg_layout_ascent {
   bool infeasible;
   // Of a greedy walk.
   eg_doubles far;        // [places] ways from a value's source
-  eg_u32s made_in;       // [value] layout, or NONE
+  eg_u32s source;        // [value] layout, or NONE
   eg_u32s label;         // [tie] layout, or NONE
   eg_doubles kept_price; // of the factors, while the ascent is restricted
   eg_bytes kept_dead;
@@ -100,10 +100,8 @@ static egraph_status sort_values(ascent *a) {
   eg_bytes opened;
   eg_u32s_init(&stack, a->search->alloc);
   eg_bytes_init(&opened, a->search->alloc);
-  egraph_status status = eg_u32s_resize(&a->position, values);
+  egraph_status status = eg_layout_fill_none(&a->position, values);
   if (status == EGRAPH_OK) status = eg_bytes_resize(&opened, values);
-  for (size_t v = 0; status == EGRAPH_OK && v < values; v++)
-    a->position.data[v] = NONE;
   for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++)
     if (a->active->used.data[v]) status = sort_from(a, v, &stack, &opened);
   eg_u32s_deinit(&stack);
@@ -256,7 +254,7 @@ static void find_ways(ascent *a, uint32_t value) {
   double *far = a->far.data;
   for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++)
     far[i] = INFINITY;
-  far[p->place_begin.data[value] + a->made_in.data[value]] = 0;
+  far[p->place_begin.data[value] + a->source.data[value]] = 0;
   for (bool changed = true; changed;) {
     changed = false;
     EG_EACH_ITEM(arc, *arcs, value) {
@@ -294,7 +292,7 @@ static double strategy_score(const ascent *a, uint32_t s) {
       price_of_layout(a, value, p->output.data[s] - p->place_begin.data[value]);
   for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
        i < p->input_begin.data[op + 1]; i++, n++) {
-    if (a->made_in.data[p->inputs.data[i]] == NONE) return INFINITY;
+    if (a->source.data[p->inputs.data[i]] == NONE) return INFINITY;
     score += a->far.data[p->needs.data[n]];
   }
   return score;
@@ -329,16 +327,14 @@ static egraph_status decode(ascent *a) {
   eg_layout_search *search = a->search;
   const eg_layout_problem *p = a->search->view->problem;
   EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
-  for (size_t t = 0; t < a->label.len; t++)
-    a->label.data[t] = NONE;
-  for (size_t v = 0; v < a->made_in.len; v++)
-    a->made_in.data[v] = NONE;
+  EG_TRY(eg_layout_fill_none(&a->label, eg_layout_tie_count(p)));
+  EG_TRY(eg_layout_fill_none(&a->source, eg_layout_value_count(p)));
   for (uint32_t i = 0; i < a->order.len; i++) {
     uint32_t value = a->order.data[i], s = choose_strategy(a, value);
     if (s == NONE) continue;
     search->trial.strategy.data[value] = s;
-    a->made_in.data[value] = p->output.data[s] - p->place_begin.data[value];
-    take_labels(a, value, a->made_in.data[value]);
+    a->source.data[value] = p->output.data[s] - p->place_begin.data[value];
+    take_labels(a, value, a->source.data[value]);
     find_ways(a, value);
   }
   bool ignored;
@@ -607,7 +603,7 @@ static egraph_status try_prices_of_several(ascent *a) {
 }
 
 #define OWNED                                                                            \
-  (eg_u32s, order, position, made_in, label), (eg_doubles, far, kept_price),             \
+  (eg_u32s, order, position, source, label), (eg_doubles, far, kept_price),              \
       (eg_bytes, kept_dead)
 
 static egraph_status prepare_ascent(ascent *a, eg_layout_active *active) {
@@ -621,9 +617,7 @@ static egraph_status prepare_ascent(ascent *a, eg_layout_active *active) {
     active->required.data[a->landmarks.values.data[i]] = 1;
   EG_TRY(eg_layout_factors_init(&a->factors, search->alloc, view, active, &a->landmarks));
   EG_TRY(sort_values(a));
-  EG_TRY(eg_doubles_resize(&a->far, eg_layout_place_count(view->problem)));
-  EG_TRY(eg_u32s_resize(&a->made_in, eg_layout_value_count(view->problem)));
-  return eg_u32s_resize(&a->label, eg_layout_tie_count(view->problem));
+  return eg_doubles_resize(&a->far, eg_layout_place_count(view->problem));
 }
 
 egraph_status eg_layout_ascent_create(eg_layout_search *search, eg_layout_active *active,

@@ -287,13 +287,6 @@ static egraph_status note_roots(encoding *e) {
   return EGRAPH_OK;
 }
 
-static egraph_status clear(eg_u32s *list, size_t count) {
-  EG_TRY(eg_u32s_resize(list, count));
-  for (size_t i = 0; i < count; i++)
-    list->data[i] = NONE;
-  return EGRAPH_OK;
-}
-
 egraph_status eg_layout_encode(encoding *e) {
   const eg_layout_factors *f = e->factors;
   const eg_layout_problem *p = f->view->problem;
@@ -304,9 +297,9 @@ egraph_status eg_layout_encode(encoding *e) {
   e->provision.arc_excess = e->arc_excess;
   e->provision.maker = &e->network->maker;
   e->fits = true;
-  EG_TRY(clear(&e->source, values));
-  EG_TRY(clear(&e->set, values));
-  EG_TRY(clear(&e->need, f->links.len));
+  EG_TRY(eg_layout_fill_none(&e->source, values));
+  EG_TRY(eg_layout_fill_none(&e->set, values));
+  EG_TRY(eg_layout_fill_none(&e->need, f->links.len));
   EG_TRY(note_roots(e));
   for (uint32_t v = 0; v < values; v++)
     if (is_used[v]) EG_TRY(add_source(e, v));

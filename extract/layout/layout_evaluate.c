@@ -7,6 +7,12 @@
 
 // ---- index --------------------------------------------------------------------------
 
+egraph_status eg_layout_fill_none(eg_u32s *list, size_t count) {
+  EG_TRY(eg_u32s_resize(list, count));
+  if (count != 0) memset(list->data, 0xff, count * sizeof *list->data);
+  return EGRAPH_OK;
+}
+
 EG_OWNER_DEFINE(eg_layout_rows, (eg_u32s, begin, items))
 
 egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
@@ -167,13 +173,9 @@ void eg_layout_choice_deinit(eg_layout_choice *choice){EG_DEINIT_MEMBERS(choice,
 
 egraph_status
     eg_layout_choice_clear(eg_layout_choice *choice, const eg_layout_view *view) {
-  EG_TRY(eg_u32s_resize(&choice->strategy, eg_layout_value_count(view->problem)));
-  EG_TRY(eg_bytes_resize(&choice->arc_used, eg_layout_arc_count(view->problem)));
-  for (size_t v = 0; v < choice->strategy.len; v++)
-    choice->strategy.data[v] = EG_LAYOUT_NONE;
-  for (size_t a = 0; a < choice->arc_used.len; a++)
-    choice->arc_used.data[a] = 0;
-  return EGRAPH_OK;
+  EG_TRY(eg_layout_fill_none(&choice->strategy, eg_layout_value_count(view->problem)));
+  choice->arc_used.len = 0;
+  return eg_bytes_resize(&choice->arc_used, eg_layout_arc_count(view->problem));
 }
 
 egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from) {

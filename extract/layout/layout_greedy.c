@@ -181,9 +181,7 @@ static egraph_status run(greedy *g, bool *out_ok) {
   EG_TRY(eg_u32s_resize(&g->waiting, eg_layout_strategy_count(p)));
   EG_TRY(eg_u32s_resize(&g->rank, values));
   EG_TRY(eg_bytes_resize(&g->wanted, values));
-  EG_TRY(eg_u32s_resize(&g->label, eg_layout_tie_count(p)));
-  for (size_t t = 0; t < g->label.len; t++)
-    g->label.data[t] = EG_LAYOUT_NONE;
+  EG_TRY(eg_layout_fill_none(&g->label, eg_layout_tie_count(p)));
   EG_TRY(settle_all(g));
   need_roots(g);
   EG_TRY(eg_layout_choice_clear(&g->search->trial, g->search->view));

@@ -26,20 +26,13 @@ static egraph_status add_column(eg_layout_model *model, eg_layout_column kind,
   return eg_doubles_push(&model->cost, cost * model->scale);
 }
 
-static egraph_status fill_none(eg_u32s *row, size_t len) {
-  row->len = 0;
-  EG_TRY(eg_u32s_resize(row, len));
-  if (len != 0) memset(row->data, 0xff, len * sizeof(uint32_t));
-  return EGRAPH_OK;
-}
-
 static egraph_status clear(eg_layout_model *model) {
   const eg_layout_problem *p = model->view->problem;
   eg_lp_rows_clear(&model->rows);
   model->kind.len = model->id.len = model->cost.len = 0;
-  EG_TRY(fill_none(&model->x_of, eg_layout_strategy_count(p)));
-  EG_TRY(fill_none(&model->y_of, eg_layout_value_count(p)));
-  return fill_none(&model->a_of, eg_layout_arc_count(p));
+  EG_TRY(eg_layout_fill_none(&model->x_of, eg_layout_strategy_count(p)));
+  EG_TRY(eg_layout_fill_none(&model->y_of, eg_layout_value_count(p)));
+  return eg_layout_fill_none(&model->a_of, eg_layout_arc_count(p));
 }
 
 static double largest_weight(const eg_layout_model *model, int measure) {

@@ -248,6 +248,13 @@ void eg_relation_lower(const eg_label_costs *costs, eg_relation *r) {
     r->cost.data[row] = fmax(r->cost.data[row] - labels_cost(costs, r, row), 0);
 }
 
+static size_t column_of(const eg_relation *r, uint32_t var) {
+  size_t column = 0;
+  while (r->vars.data[column] != var)
+    column++;
+  return column;
+}
+
 /// Moves row `from` to `to`, without one column.
 static void move_row(eg_relation *r, size_t from, size_t to, size_t column) {
   size_t width = r->vars.len;
@@ -259,9 +266,7 @@ static void move_row(eg_relation *r, size_t from, size_t to, size_t column) {
 }
 
 void eg_relation_fix(eg_relation_maker *m, eg_relation *r, uint32_t var, uint16_t label) {
-  size_t column = 0, kept = 0;
-  while (r->vars.data[column] != var)
-    column++;
+  size_t column = column_of(r, var), kept = 0;
   for (size_t row = 0; row < r->cost.len; row++) {
     if (r->labels.data[row * r->vars.len + column] == label)
       move_row(r, row, kept++, column);
@@ -592,14 +597,7 @@ static bool goes_on(const eg_relation *r, uint32_t var, bool forward) {
   return false;
 }
 
-static size_t column_of(const eg_relation *r, uint32_t var) {
-  size_t column = 0;
-  while (r->vars.data[column] != var)
-    column++;
-  return column;
-}
-
-/// Moves a part of what labels cost to the rows that have them.
+/// Moves a part of the costs of labels to the rows that have them.
 static void hand_out(eg_cost_network *n, eg_relation *r, uint32_t var, double part) {
   const double *cost = eg_cost_network_costs(n, var);
   const uint16_t *label = r->labels.data + column_of(r, var);
