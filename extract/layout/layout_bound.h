@@ -30,8 +30,8 @@ typedef struct eg_layout_bounded {
   uint64_t work;                       // steps done
 } eg_layout_bounded;
 
-/// `dual`, initialized, is filled with the proof when there are solutions; NULL: not
-/// wanted. Fails with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY.
+/// `dual`, initialized, is filled with the proof when there are solutions; NULL:
+/// none. Fails with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY.
 egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_bound_options *options,
                               eg_layout_bounded *out, eg_layout_dual *dual);

@@ -141,7 +141,7 @@ double eg_factor_nothing(const eg_layout_factors *factors, uint32_t value);
 double eg_factor_member(const eg_layout_factors *factors, uint32_t link, uint32_t label);
 /// Cost of a strategy in its factor, prices included; INFINITY when it cannot be.
 double eg_factor_strategy(const eg_layout_factors *factors, uint32_t strategy);
-/// After eg_factor_tree: least cost of the tree with an arc of it (of arc_number) in use.
+/// After eg_factor_tree: least cost of the tree with one of its arcs (arc_number) in use.
 double eg_factor_arc(const eg_layout_factors *factors, uint32_t position);
 
 #endif

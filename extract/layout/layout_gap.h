@@ -21,14 +21,15 @@ egraph_status eg_layout_close_gap(eg_layout_search *search, eg_layout_active *ac
                                   eg_layout_ascent *ascent, eg_layout_excess *excess,
                                   eg_layout_pool *pool);
 
-/// Deletes from `active` what exceeds the bound by more than the best solution does;
-/// returns the share of strategies that went.
+/// Deletes from `active` strategies and arcs that exceed the bound by more than the best
+/// solution does; returns the share of strategies that went.
 double eg_layout_delete_costly(eg_layout_search *search, eg_layout_active *active,
                                const eg_layout_excess *excess);
 
-/// Offers solutions, if there is one to begin with: searches windows of `size` values all
-/// over the problem, until none gives a better one. `active` is what the ascent works on;
-/// its prices and search->bound are as before then. Fails with EGRAPH_E_MEMORY.
+/// Large neighbourhood search (Shaw 1998) around the best solution, if there is one, with
+/// windows of `size` values all over the problem, until none gives a better solution.
+/// `active` is that of the ascent, whose prices are as before afterwards, like
+/// search->bound. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_neighbours(eg_layout_search *search,
                                    const eg_layout_active *active,
                                    eg_layout_ascent *ascent, size_t size);

@@ -18,14 +18,14 @@ typedef struct greedy {
   eg_u32s waiting;          // [strategy]
   eg_u32s rank, by_rank;    // [value], 1 + rank
   eg_bytes settled, needed; // [place]
-  eg_bytes wanted;          // [value]
+  eg_bytes value_needed;    // [value]
   eg_u32s label;            // [tie]
   eg_doubles far;           // [place of a value]
   eg_cost_heap heap;
 } greedy;
 #define OWNED                                                                            \
   (eg_doubles, cost, sum, far), (eg_u32s, waiting, rank, by_rank, label),                \
-      (eg_bytes, settled, needed, wanted), (eg_cost_heap, heap)
+      (eg_bytes, settled, needed, value_needed), (eg_cost_heap, heap)
 
 /// Of a strategy or arc: the objective, and memory at its prices.
 static double priced(const greedy *g, const eg_doubles *weight, uint32_t at) {
@@ -148,7 +148,7 @@ static bool decide(greedy *g, uint32_t value) {
   g->search->trial.strategy.data[value] = best;
   for (uint32_t i = p->need_begin.data[best]; i < p->need_begin.data[best + 1]; i++) {
     g->needed.data[p->needs.data[i]] = 1;
-    g->wanted.data[view->place_value.data[p->needs.data[i]]] = 1;
+    g->value_needed.data[view->place_value.data[p->needs.data[i]]] = 1;
   }
   EG_EACH_ITEM(tie, view->ties, value)
     g->label.data[tie] = eg_layout_output(view, best);
@@ -166,7 +166,7 @@ static void need_roots(greedy *g) {
         best = place;
     }
     if (best != EG_LAYOUT_NONE) g->needed.data[best] = 1;
-    g->wanted.data[p->root_value.data[r]] = 1;
+    g->value_needed.data[p->root_value.data[r]] = 1;
   }
 }
 
@@ -180,14 +180,14 @@ static egraph_status run(greedy *g, bool *out_ok) {
   EG_TRY(eg_doubles_resize(&g->sum, eg_layout_strategy_count(p)));
   EG_TRY(eg_u32s_resize(&g->waiting, eg_layout_strategy_count(p)));
   EG_TRY(eg_u32s_resize(&g->rank, values));
-  EG_TRY(eg_bytes_resize(&g->wanted, values));
+  EG_TRY(eg_bytes_resize(&g->value_needed, values));
   EG_TRY(eg_layout_fill_none(&g->label, eg_layout_tie_count(p)));
   EG_TRY(settle_all(g));
   need_roots(g);
   EG_TRY(eg_layout_choice_clear(&g->search->trial, g->search->view));
   *out_ok = true;
   for (size_t i = g->by_rank.len; i-- > 0 && *out_ok;)
-    if (g->wanted.data[g->by_rank.data[i]]) *out_ok = decide(g, g->by_rank.data[i]);
+    if (g->value_needed.data[g->by_rank.data[i]]) *out_ok = decide(g, g->by_rank.data[i]);
   return *out_ok ? eg_layout_search_offer(g->search, out_ok) : EGRAPH_OK;
 }
 

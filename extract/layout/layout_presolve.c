@@ -34,11 +34,11 @@ static egraph_status size_active(eg_layout_active *active) {
   EG_TRY(eg_bytes_resize(&active->used, eg_layout_value_count(p)));
   EG_TRY(eg_bytes_resize(&active->required, eg_layout_value_count(p)));
   EG_TRY(eg_bytes_resize(&active->derivable, eg_layout_place_count(p)));
-  return eg_bytes_resize(&active->wanted, eg_layout_place_count(p));
+  return eg_bytes_resize(&active->needed, eg_layout_place_count(p));
 }
 
 #define OWNED                                                                            \
-  (eg_bytes, strategy, arc, used, required, derivable, wanted), (eg_u32s, waiting, queue)
+  (eg_bytes, strategy, arc, used, required, derivable, needed), (eg_u32s, waiting, queue)
 
 egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
                                     const eg_layout_view *view) {
@@ -58,9 +58,9 @@ void eg_layout_active_deinit(eg_layout_active *active) {
 
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from) {
   eg_bytes *const mine[] = {&to->strategy, &to->arc,       &to->used,
-                            &to->required, &to->derivable, &to->wanted};
+                            &to->required, &to->derivable, &to->needed};
   const eg_bytes *const other[] = {&from->strategy, &from->arc,       &from->used,
-                                   &from->required, &from->derivable, &from->wanted};
+                                   &from->required, &from->derivable, &from->needed};
   for (size_t i = 0; i < sizeof mine / sizeof *mine; i++)
     if (other[i]->len != 0) memcpy(mine[i]->data, other[i]->data, other[i]->len);
   to->infeasible = from->infeasible;
@@ -98,7 +98,7 @@ static egraph_status mark(eg_layout_active *active, eg_bytes *flags, uint32_t pl
 }
 
 // Least fixpoint: also leaves out what only a cycle could derive.
-static egraph_status derive(eg_layout_active *active, bool *changed) {
+static egraph_status find_derivable(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
   zero(&active->derivable);
@@ -126,55 +126,55 @@ static egraph_status derive(eg_layout_active *active, bool *changed) {
   return EGRAPH_OK;
 }
 
-static egraph_status want_value(eg_layout_active *active, uint32_t value) {
+static egraph_status need_value(eg_layout_active *active, uint32_t value) {
   const eg_layout_problem *p = active->view->problem;
   for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++)
-    EG_TRY(mark(active, &active->wanted, i));
+    EG_TRY(mark(active, &active->needed, i));
   return EGRAPH_OK;
 }
 
-static egraph_status want_roots(eg_layout_active *active) {
+static egraph_status need_roots(eg_layout_active *active) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {
     active->required.data[p->root_value.data[r]] = 1;
     if (p->root_begin.data[r] == p->root_begin.data[r + 1])
-      EG_TRY(want_value(active, p->root_value.data[r]));
+      EG_TRY(need_value(active, p->root_value.data[r]));
     for (uint32_t i = p->root_begin.data[r]; i < p->root_begin.data[r + 1]; i++)
-      EG_TRY(mark(active, &active->wanted, p->root_places.data[i]));
+      EG_TRY(mark(active, &active->needed, p->root_places.data[i]));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status want_inputs(eg_layout_active *active, uint32_t place) {
+static egraph_status need_inputs(eg_layout_active *active, uint32_t place) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
   uint32_t value = view->place_value.data[place];
   EG_EACH_ITEM(a, view->in, place)
-    if (active->arc.data[a]) EG_TRY(mark(active, &active->wanted, p->arc_from.data[a]));
+    if (active->arc.data[a]) EG_TRY(mark(active, &active->needed, p->arc_from.data[a]));
   EG_EACH_ITEM(s, view->strategies, value) {
     if (!active->strategy.data[s] || p->output.data[s] != place) continue;
     for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
-      EG_TRY(mark(active, &active->wanted, p->needs.data[k]));
+      EG_TRY(mark(active, &active->needed, p->needs.data[k]));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status want(eg_layout_active *active, bool *changed) {
+static egraph_status find_needed(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
-  zero(&active->wanted);
+  zero(&active->needed);
   zero(&active->used);
   active->queue.len = 0;
-  EG_TRY(want_roots(active));
+  EG_TRY(need_roots(active));
   for (size_t done = 0; done < active->queue.len; done++) {
     active->used.data[view->place_value.data[active->queue.data[done]]] = 1;
-    EG_TRY(want_inputs(active, active->queue.data[done]));
+    EG_TRY(need_inputs(active, active->queue.data[done]));
   }
   for (uint32_t s = 0; s < active->strategy.len; s++)
-    if (!active->wanted.data[p->output.data[s]]) *changed |= drop(&active->strategy, s);
+    if (!active->needed.data[p->output.data[s]]) *changed |= drop(&active->strategy, s);
   for (uint32_t a = 0; a < active->arc.len; a++)
-    if (!active->wanted.data[p->arc_to.data[a]]) *changed |= drop(&active->arc, a);
+    if (!active->needed.data[p->arc_to.data[a]]) *changed |= drop(&active->arc, a);
   return EGRAPH_OK;
 }
 
@@ -482,8 +482,8 @@ static bool has_roots(const eg_layout_active *active) {
 
 /// Sets all flags by the strategies and arcs that are left, and deletes by them.
 static egraph_status settle(eg_layout_active *active, bool *changed) {
-  EG_TRY(derive(active, changed));
-  EG_TRY(want(active, changed));
+  EG_TRY(find_derivable(active, changed));
+  EG_TRY(find_needed(active, changed));
   require_all(active);
   return EGRAPH_OK;
 }

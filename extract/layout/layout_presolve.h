@@ -33,7 +33,7 @@ typedef struct eg_layout_active {
   const eg_layout_view *view;
   eg_bytes strategy, arc;     // still allowed
   eg_bytes used, required;    // [value] reached from the roots; in every solution
-  eg_bytes derivable, wanted; // [place] can be reached; leads to a need
+  eg_bytes derivable, needed; // [place] can be reached; leads to a need
   bool infeasible;            // no solution within the cutoff is left
   eg_u32s waiting, queue;     // scratch
 } eg_layout_active;

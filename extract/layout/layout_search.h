@@ -34,11 +34,11 @@ typedef struct eg_layout_search {
   bool has_best;
   double least; // objective of the cheapest that there was
   double bound; // valid lower bound of the objective
-  double whole; // the same while a part is searched, whose bound says nothing of the
-                // rest; else INFINITY
-  double cut; // what was deleted because it is no cheaper than a solution costs at least
-              // this; INFINITY: nothing was
-  double rounding; // what sums of the objective's weights may be off by
+  double whole; // the bound while a part is searched, whose own bound says nothing of
+                // the rest; else INFINITY
+  double cut;   // least cost of solutions that were deleted because they are no cheaper
+                // than the best; INFINITY: none were
+  double rounding;                     // of sums of the objective's weights, at most
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory rows, of the best bounds
   double unit; // the objective is a multiple of it; 0: not known to be
 } eg_layout_search;
@@ -48,12 +48,13 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
                                     const eg_layout_view *view,
                                     const eg_layout_task *task, eg_layout_clock *clock);
 void eg_layout_search_deinit(eg_layout_search *search);
-/// Only a bound is wanted.
+/// Only a bound is asked for.
 static inline bool eg_layout_search_wants_bound(const eg_layout_search *search) {
   return search->ceiling > 0;
 }
 
-/// Fills search->trial.strategy with what the user allows of `strategy` ([value]).
+/// Fills search->trial.strategy with the strategies of `strategy` ([value]) that the user
+/// allows.
 void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy);
 /// Completes search->trial.strategy (user-allowed strategies only) with arcs of least
 /// weight and keeps it when it is better than the best. *out_ok: it is a solution within
@@ -70,8 +71,8 @@ egraph_status eg_layout_search_adopt(eg_layout_search *search,
 double eg_layout_search_value(const eg_layout_search *search);
 /// Only solutions below are of interest.
 double eg_layout_search_cutoff(const eg_layout_search *search);
-/// The same for deleting what costs as much: bounds of what is left are bounds of the
-/// whole up to there.
+/// The same for deleting strategies and arcs whose solutions cost as much: bounds of the
+/// rest are bounds of the whole up to there.
 double eg_layout_search_cut(eg_layout_search *search);
 /// No solution that is left costs less. Fails with EGRAPH_E_INTERNAL when one is known
 /// that does.

@@ -19,7 +19,7 @@ typedef struct eg_layout_options {
   double relative_gap;       // stop when (cost - bound) / cost is at most this
   double late_gap;           // the same once late_work steps are done
   uint64_t late_work;        // 0: late_gap does not count
-  double ceiling;            // > 0: only a bound is wanted, and none above this; may be
+  double ceiling;            // > 0: only a bound is asked for, none above this; may be
                              // INFINITY. Nothing is looked for that costs as much
   uint32_t solutions;        // how many, cheapest first; they differ in strategies; >= 1
   const uint32_t *incumbent; // strategy per value (EG_LAYOUT_NONE: none), or NULL;
