@@ -113,26 +113,18 @@ static egraph_status sort_values(ascent *a) {
 //
 // Rank of a factor: producers 2 position, arborescences one more, all others last.
 
-static uint32_t near_rank(const ascent *a, const eg_link *link) {
-  return 2 * a->position.data[link->producers];
-}
-
-static uint32_t far_rank(const ascent *a, const eg_link *link) {
-  bool is_tree = link->kind <= EG_LINK_SOURCE;
-  return is_tree ? 2 * a->position.data[link->value] + 1 : UINT32_MAX;
-}
-
 /// Whether the other end of a link comes later in the pass than the end at hand.
 static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
                      bool forward) {
-  uint32_t here = at_producers ? near_rank(a, link) : far_rank(a, link);
-  uint32_t there = at_producers ? far_rank(a, link) : near_rank(a, link);
-  return forward ? there > here : there < here;
+  bool is_tree = link->kind <= EG_LINK_SOURCE;
+  uint32_t near = 2 * a->position.data[link->producers];
+  uint32_t far = is_tree ? 2 * a->position.data[link->value] + 1 : UINT32_MAX;
+  return (far > near) == (at_producers == forward);
 }
 
-/// Hands a part of what the factor just solved knows about a link to its other end. A
-/// label that is out of reach goes: otherwise its price would grow without end, and what
-/// others say of each other drown in its rounding.
+/// Hands a part of the costs of a link's labels, above the least cost of the factor just
+/// solved, to its other end. A label that is out of reach goes: otherwise its price would
+/// grow without end, and differences of others drown in its rounding.
 static void hand_over(ascent *a, const eg_link *link, bool at_producers, double least,
                       double part) {
   eg_layout_factors *f = &a->factors;

@@ -88,60 +88,69 @@ static egraph_status run_root(minimizer *m, bool last, root_state *out) {
 
 // ---- parts -------------------------------------------------------------------------
 
+/// Searches a part of the problem, and frees it.
 static egraph_status search_part(minimizer *m, eg_layout_active *part) {
   eg_layout_tree tree;
   eg_layout_outcome outcome;
   bool ignored;
-  EG_TRY(eg_layout_presolve(part, m->search->task));
-  if (part->infeasible) return EGRAPH_OK;
-  egraph_status status = eg_layout_tree_init(&tree, m->search, part);
-  tree.bound = m->search->bound;
-  tree.visit_limit = PART_VISITS;
-  if (status == EGRAPH_OK && eg_layout_model_columns(&tree.model) != 0) {
-    EG_TRY_GOTO(status, eg_layout_tree_solve(&tree, ROOT_ROUNDS / 4, &outcome), done);
-    if (outcome != EG_LAYOUT_OPEN) goto done;
-    EG_TRY_GOTO(status, eg_layout_tree_fix(&tree), done);
-    EG_TRY_GOTO(status, eg_layout_tree_run(&tree, &ignored), done);
+  egraph_status status = eg_layout_presolve(part, m->search->task);
+  if (status == EGRAPH_OK && !part->infeasible) {
+    status = eg_layout_tree_init(&tree, m->search, part);
+    tree.bound = m->search->bound;
+    tree.visit_limit = PART_VISITS;
+    if (status == EGRAPH_OK && eg_layout_model_columns(&tree.model) != 0) {
+      status = eg_layout_tree_solve(&tree, ROOT_ROUNDS / 4, &outcome);
+      bool is_open = status == EGRAPH_OK && outcome == EG_LAYOUT_OPEN;
+      if (is_open) status = eg_layout_tree_fix(&tree);
+      if (is_open && status == EGRAPH_OK) status = eg_layout_tree_run(&tree, &ignored);
+    }
+    eg_layout_tree_deinit(&tree);
   }
-done:
-  eg_layout_tree_deinit(&tree);
+  eg_layout_active_deinit(part);
   return status;
 }
 
+static bool is_best(const eg_layout_search *search, uint32_t s) {
+  uint32_t value = search->view->value_of.data[s];
+  return search->has_best && search->best.strategy.data[value] == s;
+}
+
 /// Strategies in the relaxation, in the best solution, or of reduced cost at most `most`;
-/// arcs likewise when that is not negative. With `pool` strategies of its solutions: some
-/// of one and some of another may just keep a limit.
-static egraph_status try_part(minimizer *m, double most, const eg_layout_pool *pool) {
+/// arcs likewise when that is not negative.
+static egraph_status try_part(minimizer *m, double most) {
   eg_layout_active part;
   const eg_layout_search *search = m->search;
   EG_TRY(eg_layout_active_init(&part, search->alloc, search->view));
-  for (uint32_t s = 0; s < part.strategy.len; s++) {
-    bool is_best = search->has_best &&
-                   search->best.strategy.data[search->view->value_of.data[s]] == s;
-    bool is_likely = pool != NULL
-                         ? pool->strategy.data[s]
-                         : m->x.data[s] > 1e-6 || m->reduced.strategy.data[s] <= most;
-    if (!(is_best || is_likely) || (pool == NULL && !m->active.strategy.data[s]))
+  for (uint32_t s = 0; s < part.strategy.len; s++)
+    if (!m->active.strategy.data[s] || !(m->x.data[s] > 1e-6 || is_best(search, s) ||
+                                         m->reduced.strategy.data[s] <= most))
       part.strategy.data[s] = 0;
-  }
-  for (uint32_t a = 0; a < part.arc.len && pool == NULL; a++) {
-    bool is_best = search->has_best && search->best.arc_used.data[a];
+  for (uint32_t a = 0; a < part.arc.len; a++) {
+    bool is_used = search->has_best && search->best.arc_used.data[a];
     bool is_costly = most >= 0 && m->reduced.arc.data[a] > most;
-    if (!m->active.arc.data[a] || (is_costly && !is_best)) part.arc.data[a] = 0;
+    if (!m->active.arc.data[a] || (is_costly && !is_used)) part.arc.data[a] = 0;
   }
-  egraph_status status = search_part(m, &part);
-  eg_layout_active_deinit(&part);
-  return status;
+  return search_part(m, &part);
+}
+
+/// Strategies of solutions at several prices: some of one and some of another may just
+/// keep a limit.
+static egraph_status try_pool(minimizer *m) {
+  eg_layout_active part;
+  if (m->pool.solutions < 2 || eg_layout_search_stop(m->search)) return EGRAPH_OK;
+  EG_TRY(eg_layout_active_init(&part, m->search->alloc, m->search->view));
+  for (uint32_t s = 0; s < part.strategy.len; s++)
+    if (!m->pool.strategy.data[s] && !is_best(m->search, s)) part.strategy.data[s] = 0;
+  return search_part(m, &part);
 }
 
 // One part after the first is enough once there is a solution; before that they widen.
 static egraph_status try_parts(minimizer *m) {
-  EG_TRY(try_part(m, -INFINITY, NULL));
+  EG_TRY(try_part(m, -INFINITY));
   for (int i = 1; i <= 3; i++) {
     double room = eg_layout_search_cutoff(m->search) - m->reduced.bound;
     if (eg_layout_search_stop(m->search) || room <= 0) break;
-    EG_TRY(
-        try_part(m, isfinite(room) ? NEARLY * room : 0.02 * i * m->reduced.bound, NULL));
+    EG_TRY(try_part(m, isfinite(room) ? NEARLY * room : 0.02 * i * m->reduced.bound));
     if (m->search->has_best) break;
   }
   return EGRAPH_OK;
@@ -182,7 +191,7 @@ static egraph_status try_few(minimizer *m) {
     if (eg_layout_search_stop(search) || search->bound >= eg_layout_search_cutoff(search))
       break;
     EG_TRY(excess_of_few(m, PER_VALUE[i], &most));
-    EG_TRY(try_part(m, most, NULL));
+    EG_TRY(try_part(m, most));
     if (search->has_best && !(eg_layout_search_value(search) < before)) break;
   }
   return EGRAPH_OK;
@@ -196,8 +205,7 @@ static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
   if (m->active.infeasible) return EGRAPH_OK;
   (void)eg_layout_delete_costly(search, &m->active, &m->reduced);
   if (eg_layout_search_wants_bound(search)) return EGRAPH_OK;
-  if (m->pool.solutions >= 2 && !eg_layout_search_stop(search))
-    EG_TRY(try_part(m, 0, &m->pool));
+  EG_TRY(try_pool(m));
   EG_TRY(try_few(m));
   (void)eg_layout_delete_costly(search, &m->active, &m->reduced);
   return eg_layout_presolve(&m->active, search->task);
