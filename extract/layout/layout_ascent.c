@@ -42,7 +42,7 @@ struct eg_layout_ascent {
   bool is_checked; // whether limits can be kept
   double constant; // added to the bound: limits times prices, negative
   double bound;    // after the last pass
-  double best;     // the highest of all, less what rounding may have added
+  double best;     // the highest of all, less rounding
   double room;     // labels that exceed it are in no better solution
   bool keeps_all;  // room stays infinite
   bool infeasible;

@@ -69,8 +69,8 @@ static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
 
 static egraph_status run_bounder(bounder *b) {
   eg_layout_ascent *ascent = NULL;
-  // Each copy of a row solves the open problem, so what holds for its solutions may be
-  // used; ends of links have no arcs, so that none of their layouts dominates another.
+  // Each copy of a row solves the open problem, so reductions that keep its solutions may
+  // be used; ends of links have no arcs, so that none of their layouts dominates another.
   EG_TRY(b->options->potentials != NULL ? eg_layout_presolve(&b->active, &b->task)
                                         : eg_layout_presolve_apart(&b->active));
   if (b->active.infeasible) {

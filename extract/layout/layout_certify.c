@@ -1,9 +1,9 @@
 // The certificate, from the problem's rows alone. It uses nothing of the solver (not even
 // its index), so that an error there cannot hide here.
 //
-// Needed values are collected from the roots; for each, what its chosen arcs reach from
-// the layout it is produced in is found by sweeps, and every need must be reached. Values
-// whose inputs are all finished are finished in turn (Kahn); what is left is cyclic.
+// Needed values are collected from the roots. Sweeps find the layouts that the chosen
+// arcs of each reach from its source, and every need must be reached. Values whose inputs
+// are all finished are finished in turn (Kahn); values left over are cyclic.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 

@@ -81,7 +81,7 @@ static void find_order(eliminator *e) {
     if (e->state.data[v] != GONE) weigh(e, v);
 }
 
-/// Raises the base, and finds an order for what is left.
+/// Raises the base, and finds an order for the variables that are left.
 static egraph_status diffuse(eliminator *e) {
   EG_TRY(eg_cost_network_diffuse(&e->network, PASSES));
   find_order(e);
@@ -210,7 +210,7 @@ static bool should_stop(eliminator *e) {
   return eg_layout_search_stop(e->search);
 }
 
-/// Takes out what is present, and diffuses whenever relations have grown.
+/// Takes out the variables that are present; diffuses whenever relations have grown.
 static egraph_status take_out_all(eliminator *e, bool keeps_all) {
   eg_cost_network *n = &e->network;
   n->maker.keeps_all = keeps_all;
@@ -245,7 +245,7 @@ static egraph_status raise(eliminator *e, double constant, double least) {
                                 bound - 1e-12 * (fabs(bound) + fabs(constant)));
 }
 
-/// Puts back what was put off; returns whether anything is left to take out.
+/// Variables that were put off are present again; returns whether any is left.
 static bool put_back(eliminator *e) {
   bool is_left = false;
   for (uint32_t v = 0; v < e->vars; v++) {
@@ -255,7 +255,8 @@ static bool put_back(eliminator *e) {
   return is_left;
 }
 
-/// Takes out what leaves all rows, of few at first; *out_left: there is more.
+/// Takes out variables whose joins keep all rows, of few rows at first; *out_left: there
+/// are more variables.
 static egraph_status condense(eliminator *e, double constant, uint32_t most,
                               bool *out_left) {
   eg_cost_network *n = &e->network;

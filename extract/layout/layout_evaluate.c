@@ -150,10 +150,11 @@ void eg_layout_view_deinit(eg_layout_view *view) {
 
 // ---- solutions ----------------------------------------------------------------------
 //
-// A walk from the roots collects what is needed; then every needed value is a Steiner
-// arborescence of its own: from the layout it is produced in to the layouts needed, over
-// its arcs. With few terminals it is solved exactly by dynamic programming over sets of
-// terminals (Dreyfus, Wagner 1971); with many, each time the nearest terminal is joined.
+// A walk from the roots collects the values that are needed; then every one of them is a
+// Steiner arborescence of its own: from the layout it is produced in to the layouts
+// needed, over its arcs. With few terminals it is solved exactly by dynamic programming
+// over sets of terminals (Dreyfus, Wagner 1971); with many, each time the nearest
+// terminal is joined.
 
 enum { EXACT_TERMINALS = 6 };
 #define ROOT_BIT (UINT32_C(1) << 31)

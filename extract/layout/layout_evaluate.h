@@ -108,10 +108,10 @@ egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
                                        const eg_layout_view *view);
 void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator);
 
-/// Keeps of choice->strategy what the roots need, picks arcs of least `arc_weight` (arcs
-/// of infinite weight are not used; exact for up to six layouts needed of a value, the
-/// nearest one next beyond), and fills the sums. *out_valid: closed, acyclic, every need
-/// reached, ties hold. Limits and forbidden strategies are the
+/// Keeps the strategies of choice->strategy that the roots need, picks arcs of least
+/// `arc_weight` (arcs of infinite weight are not used; exact for up to six layouts needed
+/// of a value, the nearest one next beyond), and fills the sums. *out_valid: closed,
+/// acyclic, every need reached, ties hold. Limits and forbidden strategies are the
 /// caller's business. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *arc_weight,
                                  eg_layout_choice *choice, bool *out_valid);

@@ -669,7 +669,7 @@ void eg_factor_cut(eg_layout_factors *f, uint32_t cut, double *out) {
   uint32_t begin = f->links_of_cut.begin.data[cut];
   uint32_t end = f->links_of_cut.begin.data[cut + 1];
   const uint32_t *links = f->links_of_cut.items.data;
-  // The cheapest of all, and what it takes on top of that for one to be chosen: by the
+  // The cheapest of all, and the cost on top of that for one to be chosen: by the
   // link that it takes the least, and by another one.
   double all = 0, first = INFINITY, second = INFINITY;
   for (uint32_t i = begin; i < end; i++) {

@@ -131,8 +131,8 @@ void eg_factor_producers(eg_layout_factors *factors, uint32_t value, double *out
 egraph_status eg_factor_tree(eg_layout_factors *factors, uint32_t tree, double *out);
 void eg_factor_tie(eg_layout_factors *factors, uint32_t tie, double *out);
 void eg_factor_cut(eg_layout_factors *factors, uint32_t cut, double *out);
-/// Of a seam. No least cost of one of its values says what it takes to have it in one
-/// copy, so its links get new prices instead: potentials, and what leaves it *out.
+/// Of a seam. No least cost of one of its values is that of one copy, so its links get
+/// new prices instead: potentials, which leave it *out.
 void eg_factor_seam(eg_layout_factors *factors, uint32_t seam, double *out);
 
 /// Cost of its producers' factor when a value is not produced.

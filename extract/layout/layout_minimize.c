@@ -18,7 +18,7 @@ static const double SHRINKING = 0.1, NEARLY = 0.25;
 // least so many values to a tie.
 static const double EARLY_SHARE = 0.1, LATE_SHARE = 0.3;
 enum { MOST_PLAIN_NODES = 1 << 18, VALUES_PER_TIE = 32 };
-// A gap that linear programs on what is left will close.
+// A gap that linear programs on the strategies left will close.
 static const double NARROW = 0.01;
 
 typedef enum root_state { CLOSED, OPEN, STOPPED } root_state;
@@ -197,7 +197,7 @@ static egraph_status try_few(minimizer *m) {
   return EGRAPH_OK;
 }
 
-/// Prices of limited measures, if there are any, and what they give; then small parts.
+/// The ascent, with prices of limited measures and their solutions; then small parts.
 static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
   eg_layout_search *search = m->search;
   EG_TRY(eg_doubles_resize(&m->x, m->active.strategy.len)); // no relaxation yet: zeros

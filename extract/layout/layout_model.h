@@ -41,8 +41,8 @@ typedef struct eg_layout_model {
 
 egraph_status eg_layout_model_init(eg_layout_model *model, egraph_allocator alloc);
 void eg_layout_model_deinit(eg_layout_model *model);
-/// Fills an initialized model. `typical` is about what the objective will be, or 0. Fails
-/// with EGRAPH_E_MEMORY.
+/// Fills an initialized model. `typical` is the expected size of the objective, or 0.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_model_build(eg_layout_model *model,
                                     const eg_layout_active *active,
                                     const eg_layout_task *task, double typical);

@@ -32,10 +32,9 @@ static inline uint32_t eg_layout_cut_count(const eg_layout_landmarks *landmarks)
 egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
                                        egraph_allocator alloc);
 void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks);
-/// Of what is active, with `max_work` looks at nodes at most for cuts (0: no limit); they
-/// stay true when more is taken away. None when the deadline is
-/// near. Time and memory as of eg_landmarks_find and eg_dual_ascent_run. Fails with
-/// EGRAPH_E_MEMORY.
+/// Of all that is active, with `max_work` looks at nodes at most for cuts (0: no limit);
+/// they stay true when more is taken away. None when the deadline is near. Time and
+/// memory as of eg_landmarks_find and eg_dual_ascent_run. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
                                        const eg_layout_active *active,
                                        const eg_layout_task *task, double deadline,

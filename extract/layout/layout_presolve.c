@@ -97,7 +97,7 @@ static egraph_status mark(eg_layout_active *active, eg_bytes *flags, uint32_t pl
   return eg_u32s_push(&active->queue, place);
 }
 
-// Least fixpoint: also leaves out what only a cycle could derive.
+/// Least fixpoint: also leaves out places that only a cycle could derive.
 static egraph_status find_derivable(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
@@ -250,7 +250,7 @@ static void agree(eg_layout_active *active, uint32_t tie, bool *changed) {
 // counts. A strategy goes when another one of its value does with no more: its needs are
 // made from the needs of the first, its output is turned into the first one's output, and
 // all that is paid on top. Only inputs of the first are used, so no cycle can arise, and
-// what dominates is still there when the next one is judged.
+// the one that dominates is still there when the next one is judged.
 
 enum { MAX_STRATEGIES = 600, MAX_ENTRIES = 1 << 20, MAX_PLACES = 256 };
 

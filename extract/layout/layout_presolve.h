@@ -24,7 +24,7 @@ static inline eg_layout_task eg_layout_task_of(eg_layout_measure objective) {
   return task;
 }
 
-/// True for the objective and what is limited.
+/// True for the objective and limited measures.
 static inline bool eg_layout_counts(const eg_layout_task *task, int measure) {
   return measure == (int)task->objective || isfinite(task->limit[measure]);
 }

@@ -1,7 +1,7 @@
 // Prices of limits by cutting planes. Whatever the prices are, the least cost plus priced
 // use, less limits times prices, bounds the cost of solutions that keep the limits. Every
 // choice of strategies, within the limits or not, is a cut: at prices x the bound is at
-// most its cost plus x times what it exceeds the limits by. The next prices are those at
+// most its cost plus x times its excess over the limits. The next prices are those at
 // which the cuts known so far allow the most (Held and Karp 1971; Kelley 1960).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PRICES_H
@@ -33,7 +33,7 @@ egraph_status eg_layout_weights_fill(const eg_layout_weights *weights,
                                      const eg_layout_view *view,
                                      eg_doubles *strategy_cost, eg_doubles *arc_cost);
 
-/// A choice of strategies: its cost, and what it uses of each limited measure.
+/// A choice of strategies: its cost, and its use of each limited measure.
 typedef struct eg_layout_trade {
   double cost, used[EG_LAYOUT_MEMORY_ROWS];
 } eg_layout_trade;

@@ -151,9 +151,9 @@ egraph_status eg_layout_problem_forbid_strategy(eg_layout_problem *problem, uint
 
 /// Independent certificate: that `strategy` ([value], numbered through, NONE where not
 /// needed) and `arc_used` ([arc] flags) are a solution, ties, user constraints and the
-/// limits of all memory rows included, and what it costs and takes of each row (0 of
+/// limits of all memory rows included; its cost and its memory in each row (0 of
 /// those that are not in use). Shares no code with the solver. Fails with
-/// EGRAPH_E_INTERNAL, naming what is wrong.
+/// EGRAPH_E_INTERNAL, naming the mistake.
 egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
                                 const uint32_t *strategy, const uint8_t *arc_used,
                                 double *out_cost,

@@ -537,7 +537,7 @@ egraph_status eg_cost_network_finish(eg_cost_network *n) {
 
 // ---- moving costs -------------------------------------------------------------------
 
-/// Moves what rows with a label cost at least to the label.
+/// Moves the least cost of the rows with a label to the label.
 static egraph_status collect(eg_cost_network *n, eg_relation *r, size_t column) {
   size_t width = r->vars.len, rows = eg_relation_rows(r);
   uint32_t var = r->vars.data[column];
@@ -559,7 +559,7 @@ static egraph_status collect(eg_cost_network *n, eg_relation *r, size_t column) 
   return EGRAPH_OK;
 }
 
-/// Moves what all labels of a variable cost at least to the base.
+/// Moves the least cost of all labels of a variable to the base.
 static void sink(eg_cost_network *n, uint32_t var) {
   double *cost = eg_cost_network_costs(n, var), all = INFINITY;
   uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];

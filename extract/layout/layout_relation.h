@@ -83,8 +83,8 @@ void eg_relation_lose(eg_relation_maker *maker, double cost);
 /// Whether a bound has room while the base is 0; notes it as left out if not.
 bool eg_relation_has_room(eg_relation_maker *maker, double bound);
 
-/// Adds the costs of labels to those of rows and leaves out what exceeds room; and the
-/// other way round.
+/// Adds the costs of labels to those of rows and leaves out rows that exceed room; and
+/// the other way round.
 void eg_relation_raise(eg_relation_maker *maker, const eg_label_costs *costs,
                        eg_relation *relation);
 void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
@@ -107,8 +107,8 @@ bool eg_relation_choice(const eg_relation *relation, const uint16_t *label_of,
 //
 // Relations over variables, with costs of labels, as one problem: the least sum of the
 // rows that agree, one of each relation, and of their labels. Diffusion moves costs from
-// rows to labels and between relations that share a variable, and what every solution
-// pays to the base; the sum stays what it is (min-sum diffusion: Kovalevsky and Koval
+// rows to labels and between relations that share a variable, and the cost of every
+// solution to the base; the sum does not change (min-sum diffusion: Kovalevsky and Koval
 // 1975, Werner, "A Linear Programming Approach to Max-Sum Problem", 2007, in the order of
 // sequential reweighting: Kolmogorov 2006). The larger the relations that joins have
 // made, the more the base rises, and the fewer rows have room.
@@ -149,8 +149,8 @@ egraph_status eg_cost_network_finish(eg_cost_network *network);
 /// Takes a relation that was made elsewhere, raised.
 egraph_status eg_cost_network_add(eg_cost_network *network, eg_relation *relation);
 
-/// Moves what rows with a label cost at least to the label, for every variable of a
-/// relation, and what all labels of a variable cost at least to the base. A relation of
+/// Moves the least cost of the rows with a label to the label, for every variable of a
+/// relation, and the least cost of all labels of a variable to the base. A relation of
 /// no variables goes to the base as a whole.
 egraph_status eg_cost_network_settle(eg_cost_network *network, uint32_t number);
 /// Passes over all relations in use, in the order of the variables and back; leaves out

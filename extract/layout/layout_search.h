@@ -86,8 +86,8 @@ uint64_t eg_layout_search_share(const eg_layout_search *search, uint64_t part);
 /// Work, deadline, gap, or the caller's wish; calls progress at most ten times a second.
 bool eg_layout_search_stop(eg_layout_search *search);
 
-/// Greedy solutions on what presolve left; `favour` ([strategy], or NULL) makes likely
-/// ones cheap. Offers what it finds. See layout_greedy.c.
+/// Greedy solutions after presolve; `favour` ([strategy], or NULL) makes likely
+/// ones cheap. Offers them. See layout_greedy.c.
 egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
                                const double *favour);
 /// Minimizes: presolve, bounds, branch and bound. *out_closed: the best is optimal, or

@@ -31,9 +31,9 @@ typedef struct eg_layout_sets {
   const uint32_t *from, *to; // [arcs]
   const double *cost;        // [arcs] >= 0
   const uint32_t *targets;   // layouts
-  const double *extra;       // [targets] >= 0, what having a target costs on top
+  const double *extra;       // [targets] >= 0, cost of a target on top
   uint32_t target_count;     // <= EG_LAYOUT_SET_TARGETS
-  const double *base;        // [layouts] what making the value there costs; INFINITY
+  const double *base;        // [layouts] cost of producing the value there, or INFINITY
   double room;               // sets that cost more from everywhere are left out
   uint32_t size, most;       // of a set, at most EG_LAYOUT_SET_SIZE; sets, >= 1
   // Out. The empty set is the first.

@@ -284,7 +284,7 @@ struct eg_layout_completer {
   eg_layout_view view;
   eg_layout_task task;
   eg_layout_clock clock;
-  eg_layout_search search; // what is allowed, and the evaluator
+  eg_layout_search search; // for its legal strategies and its evaluator
 };
 
 static egraph_status fill_completer(eg_layout_completer *c, egraph_allocator alloc,

@@ -34,7 +34,7 @@ typedef struct eg_layout_options {
 
 typedef struct eg_layout_solution {
   double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // by the certificate
-  double bound;      // of the cost of what is not among the solutions before
+  double bound;      // of the cost of solutions other than those before
   bool is_proven;    // bound meets cost
   eg_u32s strategy;  // [value] numbered through, EG_LAYOUT_NONE: not needed
   eg_bytes arc_used; // [arc]
@@ -74,8 +74,8 @@ egraph_status eg_layout_completer_create(egraph_allocator alloc,
                                          const eg_layout_problem *problem,
                                          eg_layout_completer **out);
 void eg_layout_completer_destroy(eg_layout_completer *completer);
-/// `strategy`: [value], EG_LAYOUT_NONE where nothing is known; what is not needed is left
-/// out. *out_is_solution: all that is needed can be had, ties and limits of memory hold,
+/// `strategy`: [value], EG_LAYOUT_NONE where nothing is known; values that are not needed
+/// are left out. *out_is_solution: every need is reached, ties and limits of memory hold,
 /// nothing forbidden is used; *out is yours then, checked by eg_layout_certify. Fails
 /// with EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL.
 egraph_status eg_layout_complete(eg_layout_completer *completer, const uint32_t *strategy,

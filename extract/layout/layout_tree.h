@@ -64,20 +64,20 @@ typedef struct eg_layout_tree {
                         // no bounds of the whole
 } eg_layout_tree;
 
-/// Model and program of what is active. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL;
-/// deinit it all the same.
+/// Model and program of all that is active. Fails with EGRAPH_E_MEMORY or
+/// EGRAPH_E_INTERNAL; deinit it all the same.
 egraph_status eg_layout_tree_init(eg_layout_tree *tree, eg_layout_search *search,
                                   eg_layout_active *active);
 void eg_layout_tree_deinit(eg_layout_tree *tree);
 
 /// Solves the program as it stands, with cuts; leaves the bound in tree->bound. Offers
-/// what rounding finds. `rounds`: of cuts at most for a fractional solution.
+/// rounded solutions. `rounds`: of cuts at most for a fractional solution.
 egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
                                    eg_layout_outcome *out);
 /// Offers the present solution, rounded when it is fractional and `round` is set;
 /// *out_done: nothing better hides in this node.
 egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done);
-/// Appends to `extra` what reduced costs fix.
+/// Appends to `extra` the fixes by reduced costs.
 egraph_status eg_layout_tree_fix(eg_layout_tree *tree);
 /// Branch and bound below the root, which has bound tree->bound and the fixes in `extra`.
 egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed);
