@@ -178,7 +178,8 @@ static inline void brute_keep(brute *b) {
     for (int k = 0; k < EG_LAYOUT_MEMORY_ROWS; k++)
       r->least_row[k] = fmin(r->least_row[k], b->front[i].sum[BRUTE_ROW + k]);
     if (!brute_is_within(b->p, &b->front[i])) continue;
-    if (isinf(best.sum[BRUTE_COST]) || brute_compare(&b->front[i], &best) < 0) best = b->front[i];
+    if (isinf(best.sum[BRUTE_COST]) || brute_compare(&b->front[i], &best) < 0)
+      best = b->front[i];
   }
   if (isinf(best.sum[BRUTE_COST])) return;
   r->any = true;
