@@ -12,8 +12,8 @@
 
 enum { BRUTE_VALUES = 16, BRUTE_LAYOUTS = 6, BRUTE_KEPT = 8, BRUTE_FRONT = 4096 };
 
-/// Cost, memory of all rows, transitions, numbers; memory of each row.
-enum { BRUTE_SUMS = 4 + EG_LAYOUT_MEMORY_ROWS };
+/// Cost, memory of all rows, memory of each row.
+enum { BRUTE_COST, BRUTE_MEMORY, BRUTE_ROW, BRUTE_SUMS = 2 + EG_LAYOUT_MEMORY_ROWS };
 typedef struct brute_sums {
   double sum[BRUTE_SUMS];
 } brute_sums;
@@ -22,21 +22,10 @@ typedef struct brute_result {
   bool any;
   size_t count; // distinct choices of strategies that keep the limits
   brute_sums best[BRUTE_KEPT];
-  double lexicographic[4];
   double least_memory; // of all rows, whatever the limits; INFINITY: no solution at all
   double least_row[EG_LAYOUT_MEMORY_ROWS]; // of a row, likewise
   double least_rise; // of all limits alike, for a solution to be within them
 } brute_result;
-
-/// Position of a strategy among those of its value.
-static inline double brute_number(const eg_layout_problem *p, uint32_t value,
-                                  uint32_t strategy) {
-  uint32_t number = 0;
-  for (uint32_t op = 0; op < p->operator_value.len; op++)
-    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
-      if (p->operator_value.data[op] == value && s < strategy) number++;
-  return number;
-}
 
 /// Arc subsets worth having for one value, source layout and set of layouts needed.
 typedef struct brute_front {
@@ -57,7 +46,7 @@ typedef struct brute {
 
 static inline bool brute_beats(const brute_sums *a, const brute_sums *b) {
   for (int m = 0; m < BRUTE_SUMS; m++)
-    if (m != 3 && a->sum[m] > b->sum[m]) return false;
+    if (a->sum[m] > b->sum[m]) return false;
   return true;
 }
 
@@ -111,12 +100,11 @@ static inline void brute_subsets(brute *b, uint32_t value, uint32_t source, uint
     }
     for (uint32_t i = 0; i < count; i++) {
       if (!((set >> i) & 1)) continue;
-      sums.sum[0] += p->arc_cost.data[arcs[i]] * p->cost_times.data[value];
-      sums.sum[2] += 1;
+      sums.sum[BRUTE_COST] += p->arc_cost.data[arcs[i]] * p->cost_times.data[value];
       for (uint32_t r = 0; r < p->memory_rows; r++) {
         double row = p->arc_memory[r].data[arcs[i]] * p->memory_times.data[value];
-        sums.sum[1] += row;
-        sums.sum[4 + r] += row;
+        sums.sum[BRUTE_MEMORY] += row;
+        sums.sum[BRUTE_ROW + r] += row;
       }
     }
     if (brute_serves(b, value, reached, need)) len = brute_add(found, len, sums);
@@ -147,34 +135,21 @@ static inline bool brute_is_acyclic(const brute *b) {
 
 static inline bool brute_ties_hold(const brute *b) {
   const eg_layout_problem *p = b->p;
-  for (uint32_t t = 0; t < p->tie_kind.len; t++)
+  for (uint32_t t = 0; t < eg_layout_tie_count(p); t++)
     for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++)
       for (uint32_t k = p->tie_begin.data[t]; k < i; k++) {
-        uint32_t m[2] = {p->tie_members.data[i], p->tie_members.data[k]}, label[2];
-        bool bound = true;
-        for (int e = 0; e < 2; e++) {
-          bool ops = p->tie_kind.data[t] == EG_LAYOUT_TIE_STRATEGIES;
-          uint32_t v = ops ? p->operator_value.data[m[e]] : m[e];
-          if (!((b->needed >> v) & 1) || (ops && b->op[v] != m[e])) {
-            bound = false;
-            break;
-          }
-          label[e] = ops ? b->choice[v] - p->strategy_begin.data[m[e]]
-                         : p->output.data[b->choice[v]] - p->place_begin.data[v];
-        }
-        if (bound && label[0] != label[1]) return false;
+        uint32_t v = p->tie_members.data[i], w = p->tie_members.data[k];
+        if (((b->needed >> v) & 1) && ((b->needed >> w) & 1) &&
+            p->output.data[b->choice[v]] - p->place_begin.data[v] !=
+                p->output.data[b->choice[w]] - p->place_begin.data[w])
+          return false;
       }
-  for (uint32_t i = 0; i < p->forced.len; i++) {
-    bool chosen = false;
-    for (uint32_t v = 0; v < p->cost_times.len; v++)
-      chosen = chosen || (((b->needed >> v) & 1) && b->choice[v] == p->forced.data[i]);
-    if (!chosen) return false;
-  }
   return true;
 }
 
+/// Cheaper first, among equals the one of less memory.
 static inline int brute_compare(const brute_sums *a, const brute_sums *b) {
-  for (int m = 0; m < 4; m++)
+  for (int m = BRUTE_COST; m <= BRUTE_MEMORY; m++)
     if (fabs(a->sum[m] - b->sum[m]) > 1e-9 * fabs(b->sum[m]))
       return a->sum[m] < b->sum[m] ? -1 : 1;
   return 0;
@@ -184,37 +159,33 @@ static inline int brute_compare(const brute_sums *a, const brute_sums *b) {
 static inline double brute_rise(const eg_layout_problem *p, const brute_sums *sums) {
   double rise = -INFINITY;
   for (uint32_t r = 0; r < p->memory_rows; r++)
-    rise = fmax(rise, sums->sum[4 + r] - p->memory_limit[r]);
+    rise = fmax(rise, sums->sum[BRUTE_ROW + r] - p->memory_limit[r]);
   return rise;
 }
 
 static inline bool brute_is_within(const eg_layout_problem *p, const brute_sums *sums) {
   for (uint32_t r = 0; r < p->memory_rows; r++)
-    if (sums->sum[4 + r] > p->memory_limit[r] * (1 + 1e-12)) return false;
+    if (sums->sum[BRUTE_ROW + r] > p->memory_limit[r] * (1 + 1e-12)) return false;
   return true;
 }
 
-static inline void brute_keep(brute *b, double numbers) {
+static inline void brute_keep(brute *b) {
   brute_result *r = b->result;
-  brute_sums best = {{INFINITY, INFINITY, INFINITY, INFINITY, 0, 0, 0, 0}};
+  brute_sums best = {{INFINITY, INFINITY}};
   for (size_t i = 0; i < b->front_len; i++) {
-    b->front[i].sum[3] = numbers;
-    r->least_memory = fmin(r->least_memory, b->front[i].sum[1]);
+    r->least_memory = fmin(r->least_memory, b->front[i].sum[BRUTE_MEMORY]);
     r->least_rise = fmin(r->least_rise, brute_rise(b->p, &b->front[i]));
     for (int k = 0; k < EG_LAYOUT_MEMORY_ROWS; k++)
-      r->least_row[k] = fmin(r->least_row[k], b->front[i].sum[4 + k]);
+      r->least_row[k] = fmin(r->least_row[k], b->front[i].sum[BRUTE_ROW + k]);
     if (!brute_is_within(b->p, &b->front[i])) continue;
-    if (isinf(best.sum[0]) || brute_compare(&b->front[i], &best) < 0) best = b->front[i];
+    if (isinf(best.sum[BRUTE_COST]) || brute_compare(&b->front[i], &best) < 0)
+      best = b->front[i];
   }
-  if (isinf(best.sum[0])) return;
-  brute_sums lexicographic;
-  memcpy(lexicographic.sum, r->lexicographic, sizeof r->lexicographic);
-  if (!r->any || brute_compare(&best, &lexicographic) < 0)
-    memcpy(r->lexicographic, best.sum, sizeof r->lexicographic);
+  if (isinf(best.sum[BRUTE_COST])) return;
   r->any = true;
   size_t at = r->count < BRUTE_KEPT ? r->count : BRUTE_KEPT;
   r->count++;
-  while (at > 0 && r->best[at - 1].sum[0] > best.sum[0]) {
+  while (at > 0 && r->best[at - 1].sum[BRUTE_COST] > best.sum[BRUTE_COST]) {
     if (at < BRUTE_KEPT) r->best[at] = r->best[at - 1];
     at--;
   }
@@ -226,7 +197,6 @@ static inline void brute_finish(brute *b) {
   if (!brute_is_acyclic(b) || !brute_ties_hold(b)) return;
   b->front_len = 1;
   b->front[0] = (brute_sums){{0}};
-  double numbers = 0;
   for (uint32_t v = 0; v < p->cost_times.len; v++) {
     if (!((b->needed >> v) & 1)) continue;
     uint32_t need = 0, s = b->choice[v], first = p->place_begin.data[v];
@@ -244,20 +214,19 @@ static inline void brute_finish(brute *b) {
         brute_sums sums = b->front[i];
         for (int m = 0; m < BRUTE_SUMS; m++)
           sums.sum[m] += arcs->item[k].sum[m];
-        sums.sum[0] += p->cost.data[s] * p->cost_times.data[v];
+        sums.sum[BRUTE_COST] += p->cost.data[s] * p->cost_times.data[v];
         for (uint32_t r = 0; r < p->memory_rows; r++) {
           double row = p->memory[r].data[s] * p->memory_times.data[v];
-          sums.sum[1] += row;
-          sums.sum[4 + r] += row;
+          sums.sum[BRUTE_MEMORY] += row;
+          sums.sum[BRUTE_ROW + r] += row;
         }
         len = brute_add(b->spare, len, sums);
       }
     memcpy(b->front, b->spare, len * sizeof *b->front);
     b->front_len = len;
     if (len == 0) return;
-    numbers += brute_number(p, v, s);
   }
-  brute_keep(b, numbers);
+  brute_keep(b);
 }
 
 static inline void brute_enumerate(brute *b, uint32_t decided) {
@@ -296,11 +265,6 @@ static inline void brute_force(const eg_layout_problem *p, brute_result *out) {
     out->least_row[k] = INFINITY;
   for (uint32_t r = 0; r < p->root_value.len; r++)
     b.needed |= 1u << p->root_value.data[r];
-  for (uint32_t i = 0; i < p->forced.len; i++)
-    for (uint32_t op = 0; op < p->operator_value.len; op++)
-      if (p->strategy_begin.data[op] <= p->forced.data[i] &&
-          p->forced.data[i] < p->strategy_begin.data[op + 1])
-        b.needed |= 1u << p->operator_value.data[op];
   brute_enumerate(&b, 0);
   for (uint32_t v = 0; v < BRUTE_VALUES; v++)
     for (uint32_t l = 0; l < BRUTE_LAYOUTS; l++)

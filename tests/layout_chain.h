@@ -120,12 +120,16 @@ static inline uint32_t chain_source(chain *c, double size, double bytes) {
   return value;
 }
 
+/// A value made of another one in the same layout, which takes memory.
 static inline uint32_t chain_keep(chain *c, uint32_t value, double size, double bytes) {
-  double memory[CHAIN_LAYOUTS][EG_LAYOUT_MEMORY_ROWS] = {{0}};
   uint32_t kept;
-  for (uint32_t layout = 0; layout < CHAIN_LAYOUTS; layout++)
-    memory[layout][0] = size * bytes * chain_share(layout);
-  assert_ok(eg_layout_problem_add_kept(&c->p, value, memory[0], &kept));
+  assert_ok(
+      eg_layout_problem_add_value(&c->p, CHAIN_LAYOUTS, c->blocks, c->blocks, &kept));
+  assert_ok(eg_layout_problem_add_operator(&c->p, kept, &value, 1, NULL));
+  for (uint32_t layout = 0; layout < CHAIN_LAYOUTS; layout++) {
+    eg_layout_strategy s = {&layout, layout, 0, {size * bytes * chain_share(layout)}};
+    assert_ok(eg_layout_problem_add_strategy(&c->p, &s));
+  }
   chain_arcs(c, kept, size);
   return kept;
 }
@@ -140,7 +144,7 @@ static inline uint32_t chain_grad(chain *c, uint32_t dy, uint32_t stash, uint32_
   uint32_t updated = chain_map(c, both, 2, inner * columns, false);
   uint32_t left = chain_keep(c, updated, inner * columns, 12); // state of the optimizer
   uint32_t ends[2] = {weight, left};
-  assert_ok(eg_layout_problem_tie(&c->p, EG_LAYOUT_TIE_SOURCES, ends, 2));
+  assert_ok(eg_layout_problem_tie(&c->p, ends, 2));
   assert_ok(eg_layout_problem_add_root(&c->p, left, NULL, 0));
   uint32_t back = chain_transpose(c, weight, inner * columns);
   return chain_matmul(c, dy, back, rows, columns, inner);
@@ -185,8 +189,8 @@ static inline void chain_init(chain *c, double blocks, double tokens, double hid
   uint32_t dx = chain_map(c, into0, 3, act, true);
   // The block before and after are alike.
   uint32_t forward[2] = {x, r2}, backward[2] = {dr, dx};
-  assert_ok(eg_layout_problem_tie(&c->p, EG_LAYOUT_TIE_SOURCES, forward, 2));
-  assert_ok(eg_layout_problem_tie(&c->p, EG_LAYOUT_TIE_SOURCES, backward, 2));
+  assert_ok(eg_layout_problem_tie(&c->p, forward, 2));
+  assert_ok(eg_layout_problem_tie(&c->p, backward, 2));
   assert_ok(eg_layout_problem_add_root(&c->p, r2, NULL, 0));
   assert_ok(eg_layout_problem_add_root(&c->p, dx, NULL, 0));
 }

@@ -53,20 +53,16 @@ static inline void draw_operator(eg_rng *rng, eg_layout_problem *p, uint32_t val
   }
 }
 
-static inline void draw_ties(eg_rng *rng, eg_layout_problem *p, bool plain) {
-  uint32_t count = draw_below(rng, 3);
+static inline void draw_ties(eg_rng *rng, eg_layout_problem *p) {
+  uint32_t count = draw_below(rng, 3), values = eg_layout_value_count(p);
   for (uint32_t i = 0; i < count; i++) {
-    bool sources = draw_below(rng, 2) || plain;
-    uint32_t all = sources ? eg_layout_value_count(p) : eg_layout_operator_count(p);
-    uint32_t members[3] = {draw_below(rng, all), draw_below(rng, all),
-                           draw_below(rng, all)};
-    assert_ok(eg_layout_problem_tie(
-        p, sources ? EG_LAYOUT_TIE_SOURCES : EG_LAYOUT_TIE_STRATEGIES, members,
-        2 + draw_below(rng, 2)));
+    uint32_t members[3] = {draw_below(rng, values), draw_below(rng, values),
+                           draw_below(rng, values)};
+    assert_ok(eg_layout_problem_tie(p, members, 2 + draw_below(rng, 2)));
   }
 }
 
-static inline void draw_user(eg_rng *rng, eg_layout_problem *p, bool plain) {
+static inline void draw_user(eg_rng *rng, eg_layout_problem *p) {
   uint32_t value = draw_below(rng, eg_layout_value_count(p));
   uint32_t layout = draw_below(rng, eg_layout_layout_count(p, value));
   uint32_t op = draw_below(rng, eg_layout_operator_count(p));
@@ -74,9 +70,6 @@ static inline void draw_user(eg_rng *rng, eg_layout_problem *p, bool plain) {
   case 0: assert_ok(eg_layout_problem_forbid_layout(p, value, layout)); break;
   case 1: assert_ok(eg_layout_problem_fix_layout(p, value, layout)); break;
   case 2: assert_ok(eg_layout_problem_forbid_strategy(p, op, 0)); break;
-  case 3:
-    if (!plain) assert_ok(eg_layout_problem_force_strategy(p, op, 0));
-    break;
   default: break;
   }
 }
@@ -92,7 +85,7 @@ static inline void draw_roots(eg_rng *rng, eg_layout_problem *p) {
   }
 }
 
-/// `plain`: acyclic, no strategies that are forced or tied.
+/// `plain`: acyclic.
 static inline void draw_problem(eg_rng *rng, eg_layout_problem *p, bool integers,
                                 bool plain) {
   assert_ok(eg_layout_problem_init(p, eg_allocator_heap()));
@@ -109,8 +102,8 @@ static inline void draw_problem(eg_rng *rng, eg_layout_problem *p, bool integers
     draw_operator(rng, p, v, integers, plain);
   while (eg_layout_operator_count(p) < DRAW_OPERATORS && draw_below(rng, 3) != 0)
     draw_operator(rng, p, draw_below(rng, values), integers, plain);
-  draw_ties(rng, p, plain);
-  draw_user(rng, p, plain);
+  draw_ties(rng, p);
+  draw_user(rng, p);
   draw_roots(rng, p);
 }
 
@@ -119,7 +112,7 @@ static inline void draw_problem(eg_rng *rng, eg_layout_problem *p, bool integers
 static inline void draw_limit(eg_rng *rng, eg_layout_problem *p,
                               const brute_result *free) {
   if (!free->any || draw_below(rng, 3) == 0) return;
-  double least = free->least_memory, most = free->best[0].sum[1];
+  double least = free->least_memory, most = free->best[0].sum[BRUTE_MEMORY];
   if (draw_below(rng, 8) == 0)
     p->memory_limit[0] = least * 0.75;
   else
@@ -143,7 +136,7 @@ static inline void draw_rows(eg_rng *rng, eg_layout_problem *p, uint32_t rows,
 static inline void draw_limits(eg_rng *rng, eg_layout_problem *p,
                                const brute_result *free) {
   for (uint32_t r = 0; r < p->memory_rows && free->any; r++) {
-    double least = free->least_row[r], most = free->best[0].sum[4 + r];
+    double least = free->least_row[r], most = free->best[0].sum[BRUTE_ROW + r];
     if (draw_below(rng, 4) == 0) continue;
     p->memory_limit[r] = draw_below(rng, 10) == 0
                              ? least * 0.75

@@ -1,29 +1,30 @@
-// Factors stand in the order of the values, inputs first: the producers of a value, then
-// its arborescences, at the end ties, seams and cuts. A pass goes over them forward, the
-// next one back. Each factor hands what it knows (its least cost per label, above its
-// least of all) to the factors that come later in the pass, in equal parts, so that its
-// own least cost does not sink and theirs can only rise: the sum of all, the bound, never
-// goes down (TRW-S, SRMP; subgradient steps from where it stands still were tried and
-// gained nothing). After a pass back the prices where a value is made estimate what it
-// costs to use it there, and a greedy walk forward makes a solution.
+// Sequential reweighted message passing (TRW-S, SRMP: Kolmogorov 2006, 2015). Factors
+// stand in the order of the values, inputs first: the producers of a value, then its
+// arborescences; at the end ties, seams and cuts. A pass goes over them forward, the next
+// one back. A factor hands the costs of its labels above its least cost to the factors
+// that come later in the pass, in equal parts. Its own least cost does not sink and the
+// others can only rise: the sum of all, the bound, never goes down. (Subgradient steps
+// from where it stands still were tried and gained nothing.) After a pass back the prices
+// of a value's source estimate its cost to all users, and a greedy walk forward by these
+// prices makes a solution.
 //
 // Limited measures are added to the costs at prices, and limits times prices taken off
-// the bound; the prices follow what the solutions use.
+// the bound; the prices follow the use of the solutions.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_ascent.h"
 
 #include <math.h>
 
-#include "extract/layout/layout_order.h"
+#include "base/owner.h"
 #include "extract/layout/layout_prices.h"
-#include "extract/layout/layout_walk.h"
 
 enum {
   PATIENCE = 10, // passes between looks at how far the bound has come
   DECODE_EVERY = 4,
   MOST_PRICES = 14,
   LIMIT_PASSES = 60,
-  STEP = 2 // of work, per step of factors (measured)
+  CUTS_SHARE = 200, // of the work that is left, a look at a node being ten steps
+  STEP = 2          // of work, per step of factors (measured)
 };
 static const double FAR_BELOW = 0.5; // of a limit
 // Of the gap, or of the bound before there is a solution, per PATIENCE passes.
@@ -33,46 +34,97 @@ static const double STANDSTILL = 0.004, BARE_STANDSTILL = 1e-5;
 struct eg_layout_ascent {
   eg_layout_search *search;
   const eg_layout_active *active;
+  eg_layout_landmarks landmarks;
   eg_layout_factors factors;
-  eg_layout_order order;
+  eg_u32s order;    // values that are used, inputs first
+  eg_u32s position; // [value] in order, or NONE
   eg_layout_weights weights;
   bool is_checked; // whether limits can be kept
-  double constant; // of the bound: what the prices in the factors' costs take off
+  double constant; // added to the bound: limits times prices, negative
   double bound;    // after the last pass
-  double best;     // the highest of all, less what rounding may have added
+  double best;     // the highest of all, less rounding
   double room;     // labels that exceed it are in no better solution
   bool keeps_all;  // room stays infinite
   bool infeasible;
-  eg_layout_walk walk;
+  // Of a greedy walk.
+  eg_doubles far;        // [places] ways from a value's source
+  eg_u32s source;        // [value] layout, or NONE
+  eg_u32s label;         // [tie] layout, or NONE
   eg_doubles kept_price; // of the factors, while the ascent is restricted
   eg_bytes kept_dead;
 };
 typedef eg_layout_ascent ascent;
 
+EG_OWNER_DEFINE(eg_layout_excess, (eg_doubles, strategy, arc))
+
+// ---- order --------------------------------------------------------------------------
+
+static egraph_status push_inputs(const ascent *a, uint32_t value, eg_u32s *stack) {
+  const eg_layout_active *active = a->active;
+  const eg_layout_view *view = active->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t last = NONE;
+  EG_EACH_ITEM(s, view->strategies, value) {
+    uint32_t op = view->op_of.data[s];
+    if (!active->strategy.data[s] || op == last) continue;
+    last = op;
+    for (uint32_t k = p->input_begin.data[op]; k < p->input_begin.data[op + 1]; k++)
+      if (a->position.data[p->inputs.data[k]] == NONE)
+        EG_TRY(eg_u32s_push(stack, p->inputs.data[k]));
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status sort_from(ascent *a, uint32_t value, eg_u32s *stack,
+                               eg_bytes *opened) {
+  EG_TRY(eg_u32s_push(stack, value));
+  while (stack->len != 0) {
+    uint32_t top = stack->data[stack->len - 1];
+    if (!opened->data[top]) {
+      opened->data[top] = 1;
+      EG_TRY(push_inputs(a, top, stack));
+      continue;
+    }
+    stack->len--;
+    if (a->position.data[top] != NONE) continue;
+    a->position.data[top] = (uint32_t)a->order.len;
+    EG_TRY(eg_u32s_push(&a->order, top));
+  }
+  return EGRAPH_OK;
+}
+
+/// Values that are used, inputs first as far as cycles allow.
+static egraph_status sort_values(ascent *a) {
+  size_t values = a->active->used.len;
+  eg_u32s stack;
+  eg_bytes opened;
+  eg_u32s_init(&stack, a->search->alloc);
+  eg_bytes_init(&opened, a->search->alloc);
+  egraph_status status = eg_layout_fill_none(&a->position, values);
+  if (status == EGRAPH_OK) status = eg_bytes_resize(&opened, values);
+  for (uint32_t v = 0; status == EGRAPH_OK && v < values; v++)
+    if (a->active->used.data[v]) status = sort_from(a, v, &stack, &opened);
+  eg_u32s_deinit(&stack);
+  eg_bytes_deinit(&opened);
+  return status;
+}
+
 // ---- passes -------------------------------------------------------------------------
 //
 // Rank of a factor: producers 2 position, arborescences one more, all others last.
 
-static uint32_t near_rank(const ascent *a, const eg_link *link) {
-  return 2 * a->order.position.data[link->producers];
-}
-
-static uint32_t far_rank(const ascent *a, const eg_link *link) {
-  bool is_tree = link->kind <= EG_LINK_MADE;
-  return is_tree ? 2 * a->order.position.data[link->value] + 1 : UINT32_MAX;
-}
-
 /// Whether the other end of a link comes later in the pass than the end at hand.
 static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
                      bool forward) {
-  uint32_t here = at_producers ? near_rank(a, link) : far_rank(a, link);
-  uint32_t there = at_producers ? far_rank(a, link) : near_rank(a, link);
-  return forward ? there > here : there < here;
+  bool is_tree = link->kind <= EG_LINK_SOURCE;
+  uint32_t near = 2 * a->position.data[link->producers];
+  uint32_t far = is_tree ? 2 * a->position.data[link->value] + 1 : UINT32_MAX;
+  return (far > near) == (at_producers == forward);
 }
 
-/// Hands a part of what the factor just solved knows about a link to its other end. A
-/// label that is out of reach goes: otherwise its price would grow without end, and what
-/// others say of each other drown in its rounding.
+/// Hands a part of the costs of a link's labels, above the least cost of the factor just
+/// solved, to its other end. A label that is out of reach goes: otherwise its price would
+/// grow without end, and differences of others drown in its rounding.
 static void hand_over(ascent *a, const eg_link *link, bool at_producers, double least,
                       double part) {
   eg_layout_factors *f = &a->factors;
@@ -122,13 +174,13 @@ static void pass_producers(ascent *a, uint32_t value, bool forward) {
 
 static egraph_status pass_trees(ascent *a, uint32_t value, bool forward) {
   const eg_layout_rows *rows = &a->factors.trees_of;
-  for (uint32_t i = rows->begin.data[value]; i < rows->begin.data[value + 1]; i++) {
-    const eg_tree_factor *tree = &a->factors.trees.data[rows->items.data[i]];
-    uint32_t links[EG_STEINER_USERS + 1] = {tree->made};
+  EG_EACH_ITEM(item, *rows, value) {
+    const eg_tree_factor *tree = &a->factors.trees.data[item];
+    uint32_t links[EG_STEINER_USERS + 1] = {tree->source};
     double least;
     for (uint32_t u = 0; u < tree->user_count; u++)
       links[u + 1] = tree->users[u];
-    EG_TRY(eg_factor_tree(&a->factors, rows->items.data[i], &least));
+    EG_TRY(eg_factor_tree(&a->factors, item, &least));
     add_least(a, least);
     if (a->infeasible) return EGRAPH_OK;
     hand_on(a, links, tree->user_count + 1, false, forward, least);
@@ -171,11 +223,11 @@ static void count_steps(ascent *a) {
 }
 
 static egraph_status pass(ascent *a, bool forward) {
-  uint32_t count = (uint32_t)a->order.values.len;
+  uint32_t count = (uint32_t)a->order.len;
   a->bound = a->constant;
   if (!forward) pass_others(a, false);
   for (uint32_t i = 0; i < count && !a->infeasible; i++) {
-    uint32_t value = a->order.values.data[forward ? i : count - 1 - i];
+    uint32_t value = a->order.data[forward ? i : count - 1 - i];
     if (forward) pass_producers(a, value, true);
     if (!a->infeasible) EG_TRY(pass_trees(a, value, forward));
     if (!forward && !a->infeasible) pass_producers(a, value, false);
@@ -183,6 +235,214 @@ static egraph_status pass(ascent *a, bool forward) {
   if (forward && !a->infeasible) pass_others(a, true);
   count_steps(a);
   return EGRAPH_OK;
+}
+
+// ---- greedy walk --------------------------------------------------------------------
+
+/// Ways from the layout that a value is produced in to its others.
+static void find_ways(ascent *a, uint32_t value) {
+  const eg_layout_problem *p = a->search->view->problem;
+  const eg_layout_rows *arcs = &a->search->view->value_arcs;
+  double *far = a->far.data;
+  for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++)
+    far[i] = INFINITY;
+  far[p->place_begin.data[value] + a->source.data[value]] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    EG_EACH_ITEM(arc, *arcs, value) {
+      if (!a->factors.active->arc.data[arc]) continue;
+      double way = far[p->arc_from.data[arc]] + a->factors.arc_cost.data[arc];
+      if (!(way < far[p->arc_to.data[arc]])) continue;
+      far[p->arc_to.data[arc]] = way;
+      changed = true;
+    }
+  }
+}
+
+/// Cost of producing a value in this layout, as far as prices tell: INFINITY when a tie
+/// has another layout.
+static double price_of_layout(const ascent *a, uint32_t value, uint32_t layout) {
+  const eg_layout_factors *f = &a->factors;
+  double price = 0;
+  EG_EACH_ITEM(number, f->links_of, value) {
+    const eg_link *link = &f->links.data[number];
+    if (link->kind == EG_LINK_USE || link->kind == EG_LINK_CUT) continue;
+    bool is_tied = link->kind == EG_LINK_TIE && a->label.data[link->far] != NONE;
+    if (f->dead.data[link->price + layout] ||
+        (is_tied && a->label.data[link->far] != layout))
+      return INFINITY;
+    price += f->price.data[link->price + layout];
+  }
+  return price;
+}
+
+static double strategy_score(const ascent *a, uint32_t s) {
+  const eg_layout_problem *p = a->search->view->problem;
+  uint32_t op = a->search->view->op_of.data[s], value = p->operator_value.data[op];
+  double score =
+      a->factors.strategy_cost.data[s] +
+      price_of_layout(a, value, p->output.data[s] - p->place_begin.data[value]);
+  for (uint32_t i = p->input_begin.data[op], n = p->need_begin.data[s];
+       i < p->input_begin.data[op + 1]; i++, n++) {
+    if (a->source.data[p->inputs.data[i]] == NONE) return INFINITY;
+    score += a->far.data[p->needs.data[n]];
+  }
+  return score;
+}
+
+/// The best strategy of a value, given the layouts of its inputs.
+static uint32_t choose_strategy(const ascent *a, uint32_t value) {
+  const eg_layout_view *view = a->search->view;
+  uint32_t chosen = NONE;
+  double best = INFINITY;
+  EG_EACH_ITEM(s, view->strategies, value) {
+    if (!a->factors.active->strategy.data[s]) continue;
+    double score = strategy_score(a, s);
+    if (!(score < best)) continue;
+    best = score;
+    chosen = s;
+  }
+  return chosen;
+}
+
+static void take_labels(ascent *a, uint32_t value, uint32_t layout) {
+  const eg_layout_factors *f = &a->factors;
+  EG_EACH_ITEM(number, f->links_of, value) {
+    const eg_link *link = &f->links.data[number];
+    if (link->kind == EG_LINK_TIE) a->label.data[link->far] = layout;
+  }
+}
+
+/// A greedy walk over the values, inputs first; offers the strategies that it takes,
+/// which are in search->trial then, a solution or not.
+static egraph_status decode(ascent *a) {
+  eg_layout_search *search = a->search;
+  const eg_layout_problem *p = a->search->view->problem;
+  EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
+  EG_TRY(eg_layout_fill_none(&a->label, eg_layout_tie_count(p)));
+  EG_TRY(eg_layout_fill_none(&a->source, eg_layout_value_count(p)));
+  for (uint32_t i = 0; i < a->order.len; i++) {
+    uint32_t value = a->order.data[i], s = choose_strategy(a, value);
+    if (s == NONE) continue;
+    search->trial.strategy.data[value] = s;
+    a->source.data[value] = p->output.data[s] - p->place_begin.data[value];
+    take_labels(a, value, a->source.data[value]);
+    find_ways(a, value);
+  }
+  bool ignored;
+  return eg_layout_search_offer(search, &ignored);
+}
+
+// ---- excess -------------------------------------------------------------------------
+
+/// `least` of a link whose far end has just been solved, above that end's least of all.
+static void note_link(const eg_layout_factors *f, uint32_t number, double least,
+                      eg_doubles *excess) {
+  const eg_link *link = &f->links.data[number];
+  for (uint32_t i = 0; i < eg_link_labels(f, link); i++)
+    excess->data[link->price + i] = f->least.data[link->price + i] - least;
+}
+
+static void note_rows(eg_layout_factors *f, const eg_layout_rows *links,
+                      void (*solve)(eg_layout_factors *, uint32_t, double *),
+                      eg_doubles *excess) {
+  for (uint32_t i = 0; i + 1 < links->begin.len; i++) {
+    double least;
+    solve(f, i, &least);
+    EG_EACH_ITEM(item, *links, i)
+      note_link(f, item, least, excess);
+  }
+}
+
+/// The least cost of each label of a link at its far end, above the least of all.
+static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
+  EG_TRY(eg_doubles_resize(excess, f->price.len));
+  for (uint32_t t = 0; t < f->trees.len; t++) {
+    const eg_tree_factor *tree = &f->trees.data[t];
+    double least;
+    EG_TRY(eg_factor_tree(f, t, &least));
+    note_link(f, tree->source, least, excess);
+    for (uint32_t u = 0; u < tree->user_count; u++)
+      note_link(f, tree->users[u], least, excess);
+  }
+  note_rows(f, &f->links_of_tie, eg_factor_tie, excess);
+  note_rows(f, &f->links_of_cut, eg_factor_cut, excess);
+  return EGRAPH_OK;
+}
+
+/// The loss of the factors around a strategy by it, each counted once.
+static double excess_around(const eg_layout_factors *f, const eg_doubles *excess,
+                            uint32_t s) {
+  const eg_layout_problem *p = f->view->problem;
+  uint32_t op = f->view->op_of.data[s], value = p->operator_value.data[op];
+  uint32_t output = p->output.data[s] - p->place_begin.data[value];
+  uint32_t begin = p->input_begin.data[op], end = p->input_begin.data[op + 1];
+  double sum = 0;
+  EG_EACH_ITEM(number, f->links_of, value) {
+    const eg_link *link = &f->links.data[number];
+    if (link->kind == EG_LINK_SOURCE || link->kind == EG_LINK_TIE)
+      sum += excess->data[link->price + output];
+    if (link->kind == EG_LINK_CUT)
+      sum += excess->data[link->price +
+                          (eg_link_cuts(f, link, op) ? EG_CUT_CHOSEN : EG_CUT_NOT)];
+  }
+  for (uint32_t i = begin; i < end; i++) {
+    const eg_link *link = &f->links.data[f->use.data[i]];
+    bool is_counted = link->value == value; // among the trees of the value itself
+    for (uint32_t k = begin; k < i; k++)
+      is_counted = is_counted || f->links.data[f->use.data[k]].far == link->far;
+    uint32_t label = p->needs.data[p->need_begin.data[s] + (i - begin)] -
+                     p->place_begin.data[p->inputs.data[i]];
+    if (!is_counted) sum += excess->data[link->price + label];
+  }
+  return sum;
+}
+
+static void fill_strategy_excess(eg_layout_factors *f, const eg_doubles *excess,
+                                 eg_doubles *out) {
+  const eg_layout_view *view = f->view;
+  for (uint32_t value = 0; value < eg_layout_value_count(f->view->problem); value++) {
+    double least;
+    if (!f->active->used.data[value]) continue;
+    eg_factor_producers(f, value, &least);
+    EG_EACH_ITEM(s, view->strategies, value) {
+      if (f->active->strategy.data[s])
+        out->data[s] = eg_factor_strategy(f, s) - least + excess_around(f, excess, s);
+    }
+  }
+}
+
+static egraph_status fill_arc_excess(eg_layout_factors *f, eg_doubles *out) {
+  for (uint32_t t = 0; t < f->trees.len; t++) {
+    double least;
+    EG_TRY(eg_factor_tree(f, t, &least));
+    for (uint32_t i = 0; i < f->arc_number.len; i++) {
+      double excess = eg_factor_arc(f, i) - least; // of several trees any may use it
+      double *least_excess = &out->data[f->arc_number.data[i]];
+      if (excess < *least_excess) *least_excess = excess;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// Solves every factor twice.
+static egraph_status fill_excess(ascent *a, eg_layout_excess *out) {
+  eg_layout_factors *f = &a->factors;
+  const eg_layout_problem *p = f->view->problem;
+  EG_TRY(eg_doubles_resize(&out->strategy, eg_layout_strategy_count(p)));
+  EG_TRY(eg_doubles_resize(&out->arc, eg_layout_arc_count(p)));
+  for (size_t s = 0; s < out->strategy.len; s++)
+    out->strategy.data[s] = INFINITY;
+  for (size_t i = 0; i < out->arc.len; i++)
+    out->arc.data[i] = INFINITY;
+  out->bound = a->bound;
+  eg_doubles excess;
+  eg_doubles_init(&excess, a->search->alloc);
+  egraph_status status = solve_far_ends(f, &excess);
+  if (status == EGRAPH_OK) status = fill_arc_excess(f, &out->arc);
+  if (status == EGRAPH_OK) fill_strategy_excess(f, &excess, &out->strategy);
+  eg_doubles_deinit(&excess);
+  return status;
 }
 
 // ---- the whole ----------------------------------------------------------------------
@@ -197,25 +457,10 @@ static bool is_closed(const ascent *a) {
   return a->search->bound >= eg_layout_search_cutoff(a->search);
 }
 
-/// What a better solution costs above the bound at most.
-static double room_above(const ascent *a) {
-  double cutoff = eg_layout_search_cut(a->search);
-  return isfinite(cutoff) ? fmax(cutoff - a->bound, 0) + 1e-9 * fabs(cutoff) : INFINITY;
-}
-
-/// What the bound must rise by to go on.
-static double least_rise(const ascent *a) {
-  double gap = eg_layout_search_cutoff(a->search) - a->bound;
-  return isfinite(gap) ? STANDSTILL * gap : BARE_STANDSTILL * fabs(a->bound);
-}
-
 /// Of an open problem the bound is that of rows of copies: its own solutions cost less.
 static bool is_open(const ascent *a) { return a->search->view->seams != NULL; }
 
-/// Offers a greedy solution; its sums are in search->trial.
-static egraph_status decode(ascent *a) { return eg_layout_walk_offer(&a->walk); }
-
-/// What rounding may have added to a bound of many terms.
+/// Rounding in a bound of many terms, at most.
 static double rounding_of(const ascent *a) {
   return 1e-12 * (fabs(a->bound) + fabs(a->constant));
 }
@@ -228,8 +473,7 @@ static egraph_status raise(ascent *a) {
   EG_TRY(eg_layout_search_raise(search, a->bound - rounding_of(a)));
   if (!(search->bound > before) || !isinf(search->whole)) return EGRAPH_OK;
   for (uint32_t i = 0; i < w->limits; i++)
-    if (w->limited[i] >= EG_LAYOUT_ROW)
-      search->price[w->limited[i] - EG_LAYOUT_ROW] = w->price[i];
+    search->price[w->limited[i] - EG_LAYOUT_ROW] = w->price[i];
   return EGRAPH_OK;
 }
 
@@ -243,12 +487,19 @@ static egraph_status climb(ascent *a, int passes) {
     if (a->infeasible) return EGRAPH_OK;
     a->best = fmax(a->best, a->bound - rounding_of(a));
     if (!is_open(a)) EG_TRY(raise(a));
-    if (!a->keeps_all) a->room = room_above(a);
+    if (!a->keeps_all) { // a better solution costs no more
+      double cutoff = eg_layout_search_cut(a->search);
+      a->room =
+          isfinite(cutoff) ? fmax(cutoff - a->bound, 0) + 1e-9 * fabs(cutoff) : INFINITY;
+    }
     bool is_back = i % 2 == 1;
     if (is_back && !is_open(a) && i % DECODE_EVERY == DECODE_EVERY - 1) EG_TRY(decode(a));
     if (is_closed(a) || eg_layout_search_stop(a->search)) break;
     if (i % PATIENCE != PATIENCE - 1) continue;
-    if (a->bound - mark <= least_rise(a)) break;
+    double gap = eg_layout_search_cutoff(a->search) - a->bound;
+    if (a->bound - mark <=
+        (isfinite(gap) ? STANDSTILL * gap : BARE_STANDSTILL * fabs(a->bound)))
+      break;
     mark = a->bound;
   }
   return EGRAPH_OK;
@@ -273,15 +524,15 @@ static egraph_status check_limits_at(ascent *a, const double *price) {
   a->weights.objective_weight = 1;
   memset(a->weights.price, 0, sizeof a->weights.price);
   for (size_t i = 0; i < a->factors.price.len; i++)
-    a->factors.price.data[i] = 0; // what they tell is of another unit
+    a->factors.price.data[i] = 0; // they are in another unit
   return EGRAPH_OK;
 }
 
 /// Each limit alone, then all of them, each in its own measure.
 static egraph_status check_limits(ascent *a) {
-  double together[EG_LAYOUT_LIMITS] = {0};
+  double together[EG_LAYOUT_MEMORY_ROWS] = {0};
   for (uint32_t i = 0; i < a->weights.limits && !a->infeasible; i++) {
-    double alone[EG_LAYOUT_LIMITS] = {0}, limit;
+    double alone[EG_LAYOUT_MEMORY_ROWS] = {0}, limit;
     limit = a->search->task->limit[a->weights.limited[i]];
     alone[i] = 1;
     together[i] = limit > 0 ? 1 / limit : 0;
@@ -320,7 +571,7 @@ static egraph_status try_prices_of_one(ascent *a) {
 
 /// Of several: greedy solutions as cuts.
 static egraph_status try_prices_of_several(ascent *a) {
-  double best = -INFINITY, best_price[EG_LAYOUT_LIMITS] = {0};
+  double best = -INFINITY, best_price[EG_LAYOUT_MEMORY_ROWS] = {0};
   eg_layout_prices prices;
   eg_layout_prices_init(&prices, a->search, &a->weights);
   egraph_status status = EGRAPH_OK;
@@ -343,16 +594,25 @@ static egraph_status try_prices_of_several(ascent *a) {
   return status;
 }
 
-static egraph_status init(ascent *a, const eg_layout_landmarks *landmarks) {
-  EG_TRY(eg_layout_factors_init(&a->factors, a->search->alloc, a->search->view, a->active,
-                                landmarks));
-  EG_TRY(eg_layout_order_fill(&a->order, a->active));
-  return eg_layout_walk_init(&a->walk, a->search, &a->factors, &a->order.values);
+#define OWNED                                                                            \
+  (eg_u32s, order, position, source, label), (eg_doubles, far, kept_price),              \
+      (eg_bytes, kept_dead)
+
+static egraph_status prepare_ascent(ascent *a, eg_layout_active *active) {
+  eg_layout_search *search = a->search;
+  const eg_layout_view *view = search->view;
+  EG_TRY(eg_layout_landmarks_init(&a->landmarks, search->alloc));
+  EG_TRY(eg_layout_landmarks_find(&a->landmarks, active, search->task,
+                                  search->clock->deadline,
+                                  eg_layout_search_share(search, CUTS_SHARE)));
+  for (size_t i = 0; i < a->landmarks.values.len; i++)
+    active->required.data[a->landmarks.values.data[i]] = 1;
+  EG_TRY(eg_layout_factors_init(&a->factors, search->alloc, view, active, &a->landmarks));
+  EG_TRY(sort_values(a));
+  return eg_doubles_resize(&a->far, eg_layout_place_count(view->problem));
 }
 
-egraph_status eg_layout_ascent_create(eg_layout_search *search,
-                                      const eg_layout_active *active,
-                                      const eg_layout_landmarks *landmarks,
+egraph_status eg_layout_ascent_create(eg_layout_search *search, eg_layout_active *active,
                                       eg_layout_ascent **out) {
   ascent *a;
   EG_TRY(eg_alloc(search->alloc, 1, sizeof *a, &a));
@@ -360,10 +620,8 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
                 .active = active,
                 .best = -INFINITY,
                 .weights = eg_layout_weights_of(search, active)};
-  eg_layout_order_init(&a->order, search->alloc);
-  eg_doubles_init(&a->kept_price, search->alloc);
-  eg_bytes_init(&a->kept_dead, search->alloc);
-  egraph_status status = init(a, landmarks);
+  EG_INIT_MEMBERS(a, search->alloc, OWNED)
+  egraph_status status = prepare_ascent(a, active);
   if (status == EGRAPH_OK)
     *out = a;
   else
@@ -374,10 +632,8 @@ egraph_status eg_layout_ascent_create(eg_layout_search *search,
 void eg_layout_ascent_destroy(eg_layout_ascent *a) {
   if (a == NULL) return;
   eg_layout_factors_deinit(&a->factors);
-  eg_layout_order_deinit(&a->order);
-  eg_doubles_deinit(&a->kept_price);
-  eg_bytes_deinit(&a->kept_dead);
-  eg_layout_walk_deinit(&a->walk);
+  eg_layout_landmarks_deinit(&a->landmarks);
+  EG_DEINIT_MEMBERS(a, OWNED)
   eg_free(a->search->alloc, a, 1, sizeof *a);
 }
 
@@ -400,7 +656,7 @@ egraph_status eg_layout_ascent_climb(eg_layout_ascent *a, int passes,
   if (!a->infeasible) EG_TRY(climb(a, passes));
   *out_any = !a->infeasible;
   if (a->infeasible) return EGRAPH_OK;
-  EG_TRY(eg_layout_excess_fill(&a->factors, a->search->alloc, a->bound, out));
+  EG_TRY(fill_excess(a, out));
   count_steps(a);
   return EGRAPH_OK;
 }

@@ -1,46 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_bound.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "base/clock.h"
 #include "extract/layout/layout_ascent.h"
 
 typedef struct bounder {
-  egraph_allocator alloc;
   const eg_layout_bound_options *options;
   eg_layout_view view;
   eg_layout_task task;
   eg_layout_clock clock;
   eg_layout_search search;
   eg_layout_active active;
-  eg_layout_landmarks landmarks;
   eg_layout_excess excess;
   eg_layout_bounded *out;
   eg_layout_dual *dual; // or NULL
 } bounder;
 
 static egraph_status offer_target(bounder *b) {
-  const uint32_t *target = b->options->target;
   bool ignored;
-  if (target == NULL) return EGRAPH_OK;
-  for (uint32_t v = 0; v < b->search.trial.strategy.len; v++) {
-    uint32_t s = target[v];
-    bool fits = s < b->view.op_of.len && b->view.value_of.data[s] == v &&
-                b->search.legal.strategy.data[s];
-    b->search.trial.strategy.data[v] = fits ? s : EG_LAYOUT_NONE;
-  }
+  if (b->options->target == NULL) return EGRAPH_OK;
+  eg_layout_search_take(&b->search, b->options->target);
   return eg_layout_search_offer(&b->search, &ignored);
 }
 
 /// Prices of memory rows as those of the ascent's limited measures.
 static void set_prices(const bounder *b, eg_layout_ascent *ascent) {
   const eg_layout_weights *weights = eg_layout_ascent_weights(ascent);
-  double price[EG_LAYOUT_LIMITS] = {0};
+  double price[EG_LAYOUT_MEMORY_ROWS] = {0};
   for (uint32_t i = 0; i < weights->limits; i++)
     price[i] = fmax(b->options->price[weights->limited[i] - EG_LAYOUT_ROW], 0);
   eg_layout_ascent_set_prices(ascent, price);
 }
 
-/// What rounding may take from the last bound when others add it up.
+/// Rounding of the last bound, at most, when others add it up.
 static double rounding_of(const bounder *b, const eg_layout_ascent *ascent) {
   double constant =
       eg_layout_weights_constant(eg_layout_ascent_weights(ascent), &b->task);
@@ -48,9 +43,9 @@ static double rounding_of(const bounder *b, const eg_layout_ascent *ascent) {
 }
 
 static egraph_status fill_dual(bounder *b, const eg_layout_ascent *ascent) {
-  memcpy(b->dual->price, b->out->price, sizeof b->dual->price);
   b->dual->bound = b->excess.bound - rounding_of(b, ascent);
-  return eg_layout_dual_fill(b->dual, eg_layout_ascent_factors(ascent));
+  return eg_layout_dual_write(eg_layout_ascent_factors(ascent), b->out->price,
+                              &b->dual->text);
 }
 
 static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
@@ -72,46 +67,19 @@ static egraph_status climb(bounder *b, eg_layout_ascent *ascent) {
   return any && b->dual != NULL ? fill_dual(b, ascent) : EGRAPH_OK;
 }
 
-static egraph_status find_landmarks(bounder *b) {
-  EG_TRY(eg_layout_landmarks_find(&b->landmarks, &b->active, &b->task, b->clock.deadline,
-                                  eg_layout_search_share(&b->search, 200)));
-  for (size_t i = 0; i < b->landmarks.values.len; i++)
-    b->active.required.data[b->landmarks.values.data[i]] = 1;
-  return EGRAPH_OK;
-}
-
 static egraph_status run_bounder(bounder *b) {
   eg_layout_ascent *ascent = NULL;
-  // Each copy of a row solves the open problem, so what holds for its solutions may be
-  // used; ends of links have no arcs, so that none of their layouts dominates another.
+  // Each copy of a row solves the open problem, so reductions that keep its solutions may
+  // be used; ends of links have no arcs, so that none of their layouts dominates another.
   EG_TRY(b->options->potentials != NULL ? eg_layout_presolve(&b->active, &b->task)
                                         : eg_layout_presolve_apart(&b->active));
   if (b->active.infeasible) {
     b->out->bound = INFINITY;
     return EGRAPH_OK;
   }
-  egraph_status status = find_landmarks(b);
-  if (status == EGRAPH_OK)
-    status = eg_layout_ascent_create(&b->search, &b->active, &b->landmarks, &ascent);
+  egraph_status status = eg_layout_ascent_create(&b->search, &b->active, &ascent);
   if (status == EGRAPH_OK) status = climb(b, ascent);
   eg_layout_ascent_destroy(ascent);
-  return status;
-}
-
-static egraph_status run_search(bounder *b) {
-  EG_TRY(eg_layout_search_init(&b->search, b->alloc, &b->view, &b->task, &b->clock));
-  egraph_status status = eg_layout_active_init(&b->active, b->alloc, &b->view);
-  if (status == EGRAPH_OK) {
-    eg_doubles_init(&b->excess.strategy, b->alloc);
-    eg_doubles_init(&b->excess.arc, b->alloc);
-    status = eg_layout_landmarks_init(&b->landmarks, b->alloc);
-    if (status == EGRAPH_OK) status = run_bounder(b);
-    eg_layout_landmarks_deinit(&b->landmarks);
-    eg_doubles_deinit(&b->excess.arc);
-    eg_doubles_deinit(&b->excess.strategy);
-    eg_layout_active_deinit(&b->active);
-  }
-  eg_layout_search_deinit(&b->search);
   return status;
 }
 
@@ -122,8 +90,7 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
     return EG_FAIL(EGRAPH_E_ARGUMENT, "layout bound: the time limit must be > 0");
   double now = eg_clock_seconds();
   *out = (eg_layout_bounded){.bound = 0};
-  bounder b = {.alloc = alloc,
-               .options = options,
+  bounder b = {.options = options,
                .task = eg_layout_task_of(EG_LAYOUT_COST),
                .clock = {.start_seconds = now,
                          .deadline = now + options->time_limit_seconds,
@@ -135,9 +102,152 @@ egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *p
     b.task.limit[EG_LAYOUT_ROW + r] = problem->memory_limit[r];
   EG_TRY(eg_layout_view_init(&b.view, alloc, problem));
   if (options->potentials != NULL) b.view.seams = options->potentials->seams;
-  egraph_status status = run_search(&b);
+  eg_layout_excess_init(&b.excess, alloc);
+  egraph_status status =
+      eg_layout_search_init(&b.search, alloc, &b.view, &b.task, &b.clock);
+  if (status == EGRAPH_OK) {
+    status = eg_layout_active_init(&b.active, alloc, &b.view);
+    if (status == EGRAPH_OK) {
+      status = run_bounder(&b);
+      eg_layout_active_deinit(&b.active);
+    }
+    eg_layout_search_deinit(&b.search);
+  }
+  eg_layout_excess_deinit(&b.excess);
   eg_layout_view_deinit(&b.view);
-  out->seconds = eg_clock_seconds() - now;
   out->work = b.clock.work.done;
+  return status;
+}
+
+// ---- open problems ------------------------------------------------------------------
+
+static const double ROUNDING = 1e-12; // of the largest costs that potentials make
+
+static bool is_seam(const eg_layout_problem *p, const eg_layout_seam *s) {
+  uint32_t count = eg_layout_value_count(p);
+  if (s->before >= count || s->first >= count || s->last >= count || s->after >= count)
+    return false;
+  uint32_t layouts = eg_layout_layout_count(p, s->before);
+  return s->times >= 1 && eg_layout_layout_count(p, s->first) == layouts &&
+         eg_layout_layout_count(p, s->last) == layouts &&
+         eg_layout_layout_count(p, s->after) == layouts;
+}
+
+static egraph_status check(const eg_layout_problem *problem,
+                           const eg_layout_seam_list *seams) {
+  for (uint32_t i = 0; i < seams->len; i++)
+    if (!is_seam(problem, &seams->data[i]))
+      return EG_FAIL(EGRAPH_E_ARGUMENT,
+                     "open layout problem: seam %u is not of four values with the same "
+                     "number of layouts",
+                     i);
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_open_climb(egraph_allocator alloc,
+                                   const eg_layout_problem *problem,
+                                   const eg_open_options *options,
+                                   eg_layout_potentials *potentials, double *out_bound,
+                                   uint64_t *out_work) {
+  const eg_layout_bound_options bound_options = {.work_limit = options->work_limit,
+                                                 .time_limit_seconds =
+                                                     options->time_limit_seconds,
+                                                 .potentials = potentials};
+  eg_layout_bounded bounded;
+  EG_TRY(check(problem, potentials->seams));
+  EG_TRY(eg_layout_bound(alloc, problem, &bound_options, &bounded, NULL));
+  *out_bound = bounded.bound;
+  *out_work = bounded.work;
+  return EGRAPH_OK;
+}
+
+typedef struct opener {
+  eg_layout_problem *problem;
+  const eg_open_options *options;
+  double constant; // left out of the costs by potentials, to be added to a bound
+  double rounding;
+} opener;
+
+static bool makes(const eg_layout_problem *p, uint32_t strategy, uint32_t value) {
+  uint32_t place = p->output.data[strategy];
+  return place >= p->place_begin.data[value] && place < p->place_begin.data[value + 1];
+}
+
+/// Potentials of one end of a seam, by layout.
+typedef struct end {
+  uint32_t value;
+  double times;
+  const double *potential;
+  const uint8_t *impossible;
+} end;
+
+/// Adds them to the costs of the strategies that make the value: less the least of them,
+/// as costs are not negative and one of them is always chosen.
+static void add_end(opener *o, const end *e) {
+  eg_layout_problem *p = o->problem;
+  uint32_t first = p->place_begin.data[e->value], count = eg_layout_strategy_count(p);
+  double least = INFINITY, most = 0;
+  for (uint32_t s = 0; s < count; s++) {
+    if (!makes(p, s, e->value)) continue;
+    uint32_t layout = p->output.data[s] - first;
+    if (e->impossible[layout]) p->forbidden.data[s] = 1;
+    least = fmin(least, e->times * e->potential[layout]);
+    most = fmax(most, fabs(e->times * e->potential[layout]));
+  }
+  if (isinf(least)) return; // nothing makes it
+  for (uint32_t s = 0; s < count; s++)
+    if (makes(p, s, e->value))
+      p->cost.data[s] += (e->times * e->potential[p->output.data[s] - first] - least) /
+                         p->cost_times.data[e->value];
+  o->constant += least;
+  o->rounding += ROUNDING * most;
+}
+
+static void add_potentials(opener *o, const eg_layout_potentials *potentials) {
+  const double *p = potentials->front.data, *q = potentials->back.data;
+  const uint8_t *impossible = potentials->impossible.data;
+  for (size_t i = 0; i < potentials->seams->len; i++) {
+    const eg_layout_seam *s = &potentials->seams->data[i];
+    uint32_t layouts = eg_layout_layout_count(o->problem, s->before);
+    const end ends[EG_SEAM_ENDS] = {{s->before, 1, p, impossible},
+                                    {s->first, -s->times, p, impossible + layouts},
+                                    {s->last, s->times, q, impossible + 2 * layouts},
+                                    {s->after, -1, q, impossible + 3 * layouts}};
+    for (int e = 0; e < EG_SEAM_ENDS; e++)
+      add_end(o, &ends[e]);
+    p += layouts;
+    q += layouts;
+    impossible += EG_SEAM_ENDS * layouts;
+  }
+}
+
+/// The solution of an open problem is none of the row's.
+static bool on_progress(void *user, double cost, double bound, double seconds) {
+  const opener *o = user;
+  (void)cost;
+  return o->options->progress != NULL &&
+         o->options->progress(o->options->user, INFINITY, bound + o->constant, seconds);
+}
+
+egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *problem,
+                                    const eg_open_options *options,
+                                    const eg_layout_potentials *potentials,
+                                    double *out_bound) {
+  opener o = {.problem = problem, .options = options};
+  eg_layout_options layout = EG_LAYOUT_OPTIONS_DEFAULT;
+  eg_layout_result result;
+  if (!(options->ceiling > 0))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "open layout problem: the ceiling must be > 0");
+  EG_TRY(check(problem, potentials->seams));
+  add_potentials(&o, potentials);
+  layout.work_limit = options->work_limit;
+  layout.time_limit_seconds = options->time_limit_seconds;
+  layout.ceiling = fmax(options->ceiling - o.constant + o.rounding, DBL_MIN);
+  layout.progress = on_progress;
+  layout.user = &o;
+  eg_layout_result_init(&result, alloc);
+  egraph_status status = eg_layout_solve(alloc, problem, &layout, &result);
+  *out_bound = result.bound + o.constant - o.rounding;
+  eg_layout_result_deinit(&result);
   return status;
 }

@@ -1,17 +1,16 @@
-// The ascent's bound apart: what the Lagrangian decomposition of layout_factors.h proves
-// by itself. No solution is compared with, nothing is deleted because something else
-// costs less, and ties enter by their multipliers alone. So the bound holds for every
-// problem for whose parts the same prices add up. (Not for a row of equal blocks of which
-// this problem has one that is tied to itself: layout_seams.h.)
+// The bound of an ascent alone: the proof of the Lagrangian decomposition of
+// layout_factors.h. It compares with no solution, deletes nothing because of its cost,
+// and knows ties by their multipliers only. So the bound holds for every problem for
+// whose parts the same prices add up. (Not for a row of equal blocks of which this
+// problem has one that is tied to itself: see open problems below.)
 //
-// Steps of the presolve that look through ties are left out: labels that another member
-// lacks. Left are what cannot be derived or is not needed, and what all ways to the roots
-// need.
+// The presolve does not look through ties. It deletes places that cannot be derived or
+// are not needed.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_BOUND_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_BOUND_H
 
-#include "extract/layout/layout_dual.h"
+#include "extract/layout/layout_certificate.h"
 #include "extract/layout/layout_solve.h"
 
 typedef struct eg_layout_bound_options {
@@ -28,14 +27,59 @@ typedef struct eg_layout_bound_options {
 typedef struct eg_layout_bounded {
   double bound;                        // INFINITY: there is no solution; else finite
   double price[EG_LAYOUT_MEMORY_ROWS]; // at which it was reached
-  double seconds;
-  uint64_t work; // steps done
+  uint64_t work;                       // steps done
 } eg_layout_bounded;
 
-/// `dual`, initialized, is filled with the proof when there are solutions; NULL: not
-/// wanted. Fails with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY.
+/// `dual`, initialized, is filled with the proof when there are solutions; NULL:
+/// none. Fails with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY.
 egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_bound_options *options,
                               eg_layout_bounded *out, eg_layout_dual *dual);
+
+// ---- open problems ------------------------------------------------------------------
+//
+// Problems of which one part stands for equal copies in a row, cut open where the copies
+// meet: a bound of every row of copies, alike or not.
+//
+//      before | part x n | after          seams:  before|first    last|after
+//
+// At every seam of the row two values stand for one that goes across, in either
+// direction: one on each side, both made in the same layout. In an open problem they are
+// free of each other; the front seam has `before` and, of the part, `first`; the back
+// seam has, of the part, `last`, and `after`. Values of the part count n-fold.
+//
+// Potentials p, q per layout are added to the costs of these four:
+//
+//   before + p      first - n p      last + n q      after - q      with q <= p
+//
+// Let a row of copies have the layouts h(0) .. h(n) at its n + 1 seams. Each copy, with
+// the ends before and after it, solves the open problem; on average over the copies the
+// potentials add up to p(h(0)) - sum p(h(0 .. n-1)) + sum q(h(1 .. n)) - q(h(n)), which
+// is the sum of q - p at h(1 .. n-1), at most 0. So the row costs at least what the open
+// problem does with potentials, whatever they are and however that is proven.
+
+typedef struct eg_open_options {
+  uint64_t work_limit;       // steps (base/work.h); 0: none
+  double time_limit_seconds; // > 0
+  double ceiling; // of a search: > 0, its bound goes up to here; may be INFINITY
+  bool (*progress)(void *user, double cost, double bound, double seconds);
+  void *user; // as in eg_layout_options; `cost` is INFINITY
+} eg_open_options;
+
+/// A bound of all rows of copies by dual ascent, and its potentials, which are
+/// initialized and empty and have the seams. INFINITY: there is no row. The problem has
+/// no limits of memory. *out_work: steps done. Fails with EGRAPH_E_ARGUMENT (options,
+/// seams), EGRAPH_E_MEMORY.
+egraph_status eg_layout_open_climb(egraph_allocator alloc,
+                                   const eg_layout_problem *problem,
+                                   const eg_open_options *options,
+                                   eg_layout_potentials *potentials, double *out_bound,
+                                   uint64_t *out_work);
+/// The same by an exact search of the open problem at potentials; their costs are left in
+/// it. Fails likewise, and with EGRAPH_E_INTERNAL.
+egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *problem,
+                                    const eg_open_options *options,
+                                    const eg_layout_potentials *potentials,
+                                    double *out_bound);
 
 #endif

@@ -1,12 +1,13 @@
 // The certificate, from the problem's rows alone. It uses nothing of the solver (not even
 // its index), so that an error there cannot hide here.
 //
-// Needed values are collected from the roots; for each, what its chosen arcs reach from
-// the layout it is produced in is found by sweeps, and every need must be reached. Values
-// whose inputs are all finished are finished in turn (Kahn); what is left is cyclic.
+// Needed values are collected from the roots. Sweeps find the layouts that the chosen
+// arcs of each reach from its source, and every need must be reached. Values whose inputs
+// are all finished are finished in turn (Kahn); values left over are cyclic.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/layout/layout_problem.h"
 
 typedef struct walk {
@@ -53,10 +54,6 @@ static egraph_status collect(walk *w) {
   EG_TRY(eg_bytes_resize(&w->reached, p->place_forbidden.len));
   for (size_t i = 0; i < p->root_value.len; i++)
     EG_TRY(need(w, p->root_value.data[i]));
-  for (size_t i = 0; i < p->forced.len; i++) {
-    uint32_t op = row_of(&p->strategy_begin, p->forced.data[i]);
-    EG_TRY(need(w, p->operator_value.data[op]));
-  }
   for (size_t done = 0; done < w->needed.len; done++) {
     uint32_t op = w->op.data[w->needed.data[done]];
     for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++)
@@ -121,32 +118,19 @@ static egraph_status check_user(const walk *w) {
       return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: value %u is not in its layout",
                      value);
   }
-  for (size_t i = 0; i < p->forced.len; i++) {
-    bool chosen = false;
-    for (size_t k = 0; k < w->needed.len; k++)
-      chosen = chosen || w->strategy[w->needed.data[k]] == p->forced.data[i];
-    if (!chosen)
-      return EG_FAIL(EGRAPH_E_INTERNAL,
-                     "certificate: strategy %u is forced and not chosen",
-                     p->forced.data[i]);
-  }
   return EGRAPH_OK;
 }
 
 static egraph_status check_ties(const walk *w) {
   const eg_layout_problem *p = w->problem;
-  for (size_t t = 0; t < p->tie_kind.len; t++) {
+  for (uint32_t t = 0; t < eg_layout_tie_count(p); t++) {
     uint32_t label = EG_LAYOUT_NONE;
     for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++) {
-      uint32_t member = p->tie_members.data[i], own;
-      bool by_operator = p->tie_kind.data[t] == EG_LAYOUT_TIE_STRATEGIES;
-      uint32_t value = by_operator ? p->operator_value.data[member] : member;
+      uint32_t value = p->tie_members.data[i];
       if (!w->seen.data[value]) continue;
-      if (by_operator && w->op.data[value] != member) continue;
-      own = by_operator ? w->strategy[value] - p->strategy_begin.data[member]
-                        : p->output.data[w->strategy[value]] - p->place_begin.data[value];
+      uint32_t own = p->output.data[w->strategy[value]] - p->place_begin.data[value];
       if (label != EG_LAYOUT_NONE && label != own)
-        return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: tie %zu does not hold", t);
+        return EG_FAIL(EGRAPH_E_INTERNAL, "certificate: tie %u does not hold", t);
       label = own;
     }
   }
@@ -229,14 +213,8 @@ egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem 
                                 double *out_cost,
                                 double out_memory[EG_LAYOUT_MEMORY_ROWS]) {
   walk w = {.problem = problem, .strategy = strategy, .arc_used = arc_used};
-  eg_u32s_init(&w.op, alloc);
-  eg_u32s_init(&w.needed, alloc);
-  eg_bytes_init(&w.seen, alloc);
-  eg_bytes_init(&w.reached, alloc);
+  EG_INIT_MEMBERS(&w, alloc, (eg_u32s, op, needed), (eg_bytes, seen, reached))
   egraph_status status = certify(&w, out_cost, out_memory);
-  eg_bytes_deinit(&w.reached);
-  eg_bytes_deinit(&w.seen);
-  eg_u32s_deinit(&w.needed);
-  eg_u32s_deinit(&w.op);
+  EG_DEINIT_MEMBERS(&w, (eg_u32s, op, needed), (eg_bytes, seen, reached))
   return status;
 }

@@ -1,18 +1,20 @@
-// Variables go in the order of the fewest labels that their neighbours have together
-// (min-weight). A variable's relations are joined, smallest first, and it is taken out in
-// the last join; the base is the least cost once all are gone. Whenever relations
-// have grown, diffusion over them raises the base, so that fewer rows have room.
+// Variables are eliminated in the order of the fewest labels that their neighbours have
+// together (min-weight). The relations of a variable are joined, smallest first, and the
+// last join minimizes over it; the base is the least cost once all variables are gone.
+// Whenever relations have grown, diffusion over them raises the base, so that fewer rows
+// have room.
 //
-// At first only variables are taken out whose joins have few enough rows that all can be
-// kept: the base is then a bound (mini-bucket elimination with diffusion between the
+// At first only variables are eliminated whose joins have few enough rows to keep them
+// all: the base is then a bound (mini-bucket elimination with diffusion between the
 // buckets: Dechter and Rish 2003, Ihler et al., "Join-graph based cost-shifting schemes",
-// 2012). Then the others are, of whose joins the cheapest rows are kept.
+// 2012). The others follow, with the cheapest rows of their joins.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_eliminate.h"
 
 #include <math.h>
 
-#include "extract/layout/layout_states.h"
+#include "base/owner.h"
+#include "extract/layout/layout_encoding.h"
 
 enum { STEP = 4 }; // of work, per step of relations (measured)
 enum { MOST_VARIABLES = 1 << 14, PASSES = 20, FEW_ROWS = 500 };
@@ -25,8 +27,8 @@ typedef enum state { PRESENT, GONE, PUT_OFF } state;
 
 typedef struct eliminator {
   eg_layout_search *search;
-  eg_network network;
-  eg_layout_states states;
+  eg_cost_network network;
+  eg_layout_encoding encoding;
   uint32_t vars;
   size_t words;
   eg_words near;    // [variable] row of those that share a relation
@@ -47,13 +49,6 @@ static uint64_t *neighbours(const eliminator *e, uint32_t var) {
   return e->near.data + (size_t)var * e->words;
 }
 
-static void add_neighbours(const eliminator *e, const eg_relation *relation) {
-  const eg_u32s *vars = &relation->vars;
-  for (size_t i = 0; i < vars->len; i++)
-    for (size_t k = 0; k < vars->len; k++)
-      if (i != k) eg_bits_put(neighbours(e, vars->data[i]), vars->data[k]);
-}
-
 static void weigh(eliminator *e, uint32_t var) {
   double score = 0;
   const uint64_t *row = neighbours(e, var);
@@ -63,42 +58,32 @@ static void weigh(eliminator *e, uint32_t var) {
   e->score.data[var] = score;
 }
 
-static egraph_status size_order(eliminator *e) {
-  EG_TRY(eg_words_resize(&e->near, (size_t)e->vars * e->words));
-  EG_TRY(eg_doubles_resize(&e->width, e->vars));
-  EG_TRY(eg_doubles_resize(&e->score, e->vars));
-  EG_TRY(eg_bytes_resize(&e->state, e->vars));
-  return eg_labels_resize(&e->label, e->vars);
-}
-
-/// Labels that have room.
-static uint32_t count_labels(const eg_network *n, uint32_t var) {
-  uint32_t labels = 0;
-  for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
-    labels += n->costs.cost.data[i] + n->maker.base <= n->maker.room;
-  return labels;
-}
-
 /// Of the variables that are left; those of one label are not.
 static void find_order(eliminator *e) {
-  const eg_network *n = &e->network;
+  const eg_cost_network *n = &e->network;
   memset(e->near.data, 0, e->near.len * sizeof *e->near.data);
   for (uint32_t v = 0; v < e->vars; v++) {
-    if (n->fixed.data[v] != EG_NETWORK_FREE) {
-      e->label.data[v] = n->fixed.data[v];
-      e->state.data[v] = GONE;
-    }
-    e->width.data[v] = log2(count_labels(n, v) + 1e-3);
+    uint32_t labels = 0; // that have room
+    for (uint32_t i = n->costs.begin.data[v]; i < n->costs.begin.data[v + 1]; i++)
+      labels += n->costs.cost.data[i] + n->maker.base <= n->maker.room;
+    e->width.data[v] = log2(labels + 1e-3);
+    if (n->fixed.data[v] == EG_NETWORK_FREE) continue;
+    e->label.data[v] = n->fixed.data[v];
+    e->state.data[v] = GONE;
   }
-  for (size_t r = 0; r < n->relations.len; r++)
-    if (!n->used.data[r]) add_neighbours(e, &n->relations.data[r]);
+  for (size_t r = 0; r < n->relations.len; r++) {
+    const eg_u32s *vars = &n->relations.data[r].vars;
+    for (size_t i = 0; i < vars->len && !n->used.data[r]; i++)
+      for (size_t k = 0; k < vars->len; k++)
+        if (i != k) eg_bits_put(neighbours(e, vars->data[i]), vars->data[k]);
+  }
   for (uint32_t v = 0; v < e->vars; v++)
     if (e->state.data[v] != GONE) weigh(e, v);
 }
 
-/// Raises the base, and finds an order for what is left.
+/// Raises the base, and finds an order for the variables that are left.
 static egraph_status diffuse(eliminator *e) {
-  EG_TRY(eg_network_diffuse(&e->network, PASSES));
+  EG_TRY(eg_cost_network_diffuse(&e->network, PASSES));
   find_order(e);
   return EGRAPH_OK;
 }
@@ -129,7 +114,7 @@ static void forget_variable(eliminator *e, uint32_t var) {
 // ---- elimination --------------------------------------------------------------------
 
 /// The smallest relation with a variable that is not used yet, or NONE.
-static uint32_t smallest(const eg_network *n, uint32_t var) {
+static uint32_t smallest(const eg_cost_network *n, uint32_t var) {
   uint32_t best = NONE;
   for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
     uint32_t r = n->entry.data[i];
@@ -143,7 +128,7 @@ static uint32_t smallest(const eg_network *n, uint32_t var) {
 
 /// Raises the next relation of a variable, and takes it into the join at hand.
 static egraph_status hold_next(eliminator *e, uint32_t var, uint32_t *next) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   EG_TRY(eg_u32s_push(&e->joined, *next));
   n->used.data[*next] = 1;
   eg_relation_raise(&n->maker, &n->costs, &n->relations.data[*next]);
@@ -153,7 +138,7 @@ static egraph_status hold_next(eliminator *e, uint32_t var, uint32_t *next) {
 
 /// Joins the relations of a variable into `out`, without it.
 static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   uint32_t next = smallest(n, var);
   eg_relation *held = &n->relations.data[next];
   e->joined.len = 0;
@@ -179,31 +164,21 @@ static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
   return status;
 }
 
-/// Gives back what a join that failed has taken.
-static void put_off(eliminator *e, uint32_t var) {
-  eg_network *n = &e->network;
-  for (size_t i = 0; i < e->joined.len; i++) {
-    n->used.data[e->joined.data[i]] = 0;
-    eg_relation_lower(&n->costs, &n->relations.data[e->joined.data[i]]);
-  }
-  e->state.data[var] = PUT_OFF;
-}
-
 /// The relation that stands for a variable's from now on.
 static egraph_status replace(eliminator *e, uint32_t var, eg_relation *result) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   for (uint32_t i = n->costs.begin.data[var]; i < n->costs.begin.data[var + 1]; i++)
     n->costs.cost.data[i] = 0; // they are in the rows now
-  EG_TRY(eg_network_add(n, result));
+  EG_TRY(eg_cost_network_add(n, result));
   uint32_t number = (uint32_t)n->relations.len - 1;
-  EG_TRY(eg_network_settle(n, number));
+  EG_TRY(eg_cost_network_settle(n, number));
   EG_TRY(eg_u32s_push(&e->order, var));
   EG_TRY(eg_u32s_push(&e->result, number));
   forget_variable(e, var);
   return EGRAPH_OK;
 }
 
-/// *out_rows: of what it leaves; of nothing when it was put off.
+/// *out_rows: of the result; 0 when the join failed, which gives back its relations.
 static egraph_status take_out(eliminator *e, uint32_t var, size_t *out_rows) {
   eg_relation result;
   eg_relation_init(&result, e->search->alloc);
@@ -214,9 +189,15 @@ static egraph_status take_out(eliminator *e, uint32_t var, size_t *out_rows) {
     return replace(e, var, &result);
   }
   eg_relation_deinit(&result);
+  EG_TRY(status);
+  eg_cost_network *n = &e->network;
+  for (size_t i = 0; i < e->joined.len; i++) {
+    n->used.data[e->joined.data[i]] = 0;
+    eg_relation_lower(&n->costs, &n->relations.data[e->joined.data[i]]);
+  }
+  e->state.data[var] = PUT_OFF;
   *out_rows = 0;
-  if (status == EGRAPH_OK) put_off(e, var);
-  return status;
+  return EGRAPH_OK;
 }
 
 static void count_steps(eliminator *e) {
@@ -229,9 +210,9 @@ static bool should_stop(eliminator *e) {
   return eg_layout_search_stop(e->search);
 }
 
-/// Takes out what is present, and diffuses whenever relations have grown.
+/// Takes out the variables that are present; diffuses whenever relations have grown.
 static egraph_status take_out_all(eliminator *e, bool keeps_all) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   n->maker.keeps_all = keeps_all;
   e->grown = FEW_ROWS;
   for (uint32_t var; !n->is_empty && (var = choose_variable(e)) != NONE;) {
@@ -247,7 +228,7 @@ static egraph_status take_out_all(eliminator *e, bool keeps_all) {
 
 /// Diffuses until the base stands still.
 static egraph_status settle(eliminator *e) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   double worth = STANDSTILL * (n->maker.room - n->maker.base), before = -INFINITY;
   while (!n->is_empty && n->maker.base - before > worth && !should_stop(e)) {
     before = n->maker.base;
@@ -259,12 +240,12 @@ static egraph_status settle(eliminator *e) {
 static egraph_status raise(eliminator *e, double constant, double least) {
   double proven = fmin(least, e->network.maker.lost);
   if (isinf(proven)) return EGRAPH_OK;
-  double bound = e->states.bound + constant + proven;
+  double bound = e->encoding.bound + constant + proven;
   return eg_layout_search_raise(e->search,
                                 bound - 1e-12 * (fabs(bound) + fabs(constant)));
 }
 
-/// Puts back what was put off; returns whether anything is left to take out.
+/// Variables that were put off are present again; returns whether any is left.
 static bool put_back(eliminator *e) {
   bool is_left = false;
   for (uint32_t v = 0; v < e->vars; v++) {
@@ -274,14 +255,11 @@ static bool put_back(eliminator *e) {
   return is_left;
 }
 
-static bool is_closed(const eliminator *e) {
-  return e->search->bound >= eg_layout_search_cutoff(e->search);
-}
-
-/// Takes out what leaves all rows, of few at first; *out_left: there is more.
+/// Takes out variables whose joins keep all rows, of few rows at first; *out_left: there
+/// are more variables.
 static egraph_status condense(eliminator *e, double constant, uint32_t most,
                               bool *out_left) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   if (most > MOST_CONDENSED) most = MOST_CONDENSED;
   n->maker.rows = most < FEWEST_CONDENSED ? most : FEWEST_CONDENSED;
   for (;; n->maker.rows *= GROWTH) {
@@ -290,18 +268,23 @@ static egraph_status condense(eliminator *e, double constant, uint32_t most,
     if (!*out_left || n->is_empty) return EGRAPH_OK;
     EG_TRY(settle(e));
     EG_TRY(raise(e, constant, n->is_empty ? INFINITY : n->maker.base));
-    if (n->is_empty || should_stop(e) || is_closed(e)) return EGRAPH_OK;
-    if (n->maker.rows > most / GROWTH) return EGRAPH_OK;
+    if (n->is_empty || should_stop(e) || n->maker.rows > most / GROWTH ||
+        e->search->bound >= eg_layout_search_cutoff(e->search))
+      return EGRAPH_OK;
   }
 }
 
 /// *out_found: whether a row is left in every relation.
 static egraph_status run_elimination(eliminator *e, double constant, uint32_t rows,
                                      bool *out_found) {
-  eg_network *n = &e->network;
+  eg_cost_network *n = &e->network;
   bool is_left;
   *out_found = false;
-  EG_TRY(size_order(e));
+  EG_TRY(eg_words_resize(&e->near, (size_t)e->vars * e->words));
+  EG_TRY(eg_doubles_resize(&e->width, e->vars));
+  EG_TRY(eg_doubles_resize(&e->score, e->vars));
+  EG_TRY(eg_bytes_resize(&e->state, e->vars));
+  EG_TRY(eg_labels_resize(&e->label, e->vars));
   EG_TRY(diffuse(e));
   EG_TRY(condense(e, constant, rows, &is_left));
   n->maker.rows = rows;
@@ -320,11 +303,11 @@ static egraph_status offer(eliminator *e, eg_layout_eliminated *out) {
   for (size_t i = e->order.len; i-- > 0;)
     if (!eg_relation_choice(&e->network.relations.data[e->result.data[i]], e->label.data,
                             &e->label.data[e->order.data[i]]))
-      EG_FAIL(EGRAPH_E_INTERNAL, "a choice of the elimination is lost");
+      return EG_FAIL(EGRAPH_E_INTERNAL, "a choice of the elimination is lost");
   EG_TRY(eg_layout_choice_clear(&search->trial, search->view));
-  for (uint32_t v = 0; v < e->states.made.len; v++)
-    search->trial.strategy.data[v] =
-        eg_layout_states_strategy(&e->states, v, e->label.data);
+  for (uint32_t v = 0; v < e->encoding.source.len; v++)
+    EG_TRY(eg_layout_decode(&e->encoding, v, e->label.data,
+                            &search->trial.strategy.data[v]));
   bool ok;
   EG_TRY(eg_layout_search_offer(search, &ok));
   memcpy(out->sum, search->trial.sum, sizeof out->sum);
@@ -357,66 +340,41 @@ static bool stop(void *user) {
   return eg_layout_search_stop(e->search);
 }
 
-static egraph_status init(eliminator *e, const eg_layout_elimination *options) {
-  egraph_allocator alloc = e->search->alloc;
-  eg_network_init(&e->network, alloc);
-  eg_relation_maker *maker = &e->network.maker;
-  maker->room = options->room;
-  maker->rows = options->rows;
-  maker->stop = stop;
-  maker->user = e;
-  eg_words_init(&e->near, alloc);
-  eg_doubles_init(&e->width, alloc);
-  eg_doubles_init(&e->score, alloc);
-  eg_bytes_init(&e->state, alloc);
-  eg_u32s_init(&e->order, alloc);
-  eg_u32s_init(&e->result, alloc);
-  eg_labels_init(&e->label, alloc);
-  eg_u32s_init(&e->joined, alloc);
-  eg_relation_init(&e->unit, alloc);
-  return eg_doubles_push(&e->unit.cost, 0);
-}
+#define OWNED                                                                            \
+  (eg_cost_network, network), (eg_layout_encoding, encoding), (eg_words, near),          \
+      (eg_doubles, width, score), (eg_bytes, state), (eg_u32s, order, result, joined),   \
+      (eg_labels, label), (eg_relation, unit)
 
-static void deinit(eliminator *e) {
-  eg_network_deinit(&e->network);
-  eg_words_deinit(&e->near);
-  eg_doubles_deinit(&e->width);
-  eg_doubles_deinit(&e->score);
-  eg_bytes_deinit(&e->state);
-  eg_u32s_deinit(&e->order);
-  eg_u32s_deinit(&e->result);
-  eg_labels_deinit(&e->label);
-  eg_u32s_deinit(&e->joined);
-  eg_relation_deinit(&e->unit);
-}
-
-static egraph_status search_states(eliminator *e, const eg_layout_elimination *options,
-                                   bool fits, eg_layout_eliminated *out) {
+static egraph_status run(eliminator *e, const eg_layout_elimination *options,
+                         eg_layout_eliminated *out) {
+  eg_layout_factors *factors = e->encoding.factors;
   *out = (eg_layout_eliminated){.reach = EG_LAYOUT_REACH_NONE};
-  if (!fits) return EGRAPH_OK;
-  e->vars = eg_network_vars(&e->network);
+  EG_TRY(eg_doubles_push(&e->unit.cost, 0));
+  EG_TRY(eg_layout_encode(&e->encoding));
+  eg_layout_search_work(e->search, STEP * factors->steps);
+  factors->steps = 0;
+  e->vars = eg_cost_network_vars(&e->network);
   e->words = eg_bits_words(e->vars);
-  if (e->vars > MOST_VARIABLES) return EGRAPH_OK;
-  return eliminate(e, options->constant, options->rows, out);
+  if (e->encoding.fits && e->vars <= MOST_VARIABLES)
+    EG_TRY(eliminate(e, options->constant, options->rows, out));
+  count_steps(e);
+  return EGRAPH_OK;
 }
 
 egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
                                   const eg_layout_elimination *options,
                                   eg_layout_eliminated *out) {
   eliminator e = {.search = search};
-  bool fits = false;
-  egraph_status status = init(&e, options);
-  if (status == EGRAPH_OK)
-    status =
-        eg_layout_states_init(&e.states, search->alloc, factors, options->strategy_excess,
-                              options->arc_excess, &e.network, &fits);
-  if (status == EGRAPH_OK) {
-    eg_layout_search_work(search, STEP * factors->steps);
-    factors->steps = 0;
-    status = search_states(&e, options, fits, out);
-    count_steps(&e);
-    eg_layout_states_deinit(&e.states);
-  }
-  deinit(&e);
+  EG_INIT_MEMBERS(&e, search->alloc, OWNED)
+  e.network.maker.room = options->room;
+  e.network.maker.rows = options->rows;
+  e.network.maker.stop = stop;
+  e.network.maker.user = &e;
+  e.encoding.factors = factors;
+  e.encoding.strategy_excess = options->strategy_excess;
+  e.encoding.arc_excess = options->arc_excess;
+  e.encoding.network = &e.network;
+  egraph_status status = run(&e, options, out);
+  EG_DEINIT_MEMBERS(&e, OWNED)
   return status;
 }

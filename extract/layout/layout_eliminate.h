@@ -1,5 +1,5 @@
-// Exact search on what the ascent leaves: variable elimination over relations of what is
-// within reach of the bound. Its cost grows with the width of a problem, not with its
+// Exact search on the strategies that an ascent leaves: variable elimination over their
+// relations (layout_encoding.h). Its cost grows with the width of a problem, not with its
 // length, and shrinks with the gap.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_ELIMINATE_H
@@ -18,7 +18,7 @@ typedef enum eg_layout_reach {
 typedef struct eg_layout_elimination {
   const eg_doubles *strategy_excess, *arc_excess; // as of eg_layout_excess
   double constant;                                // to be added to the sum of the factors
-  double room;   // above the bound, finite: what costs more is left out
+  double room;   // above the bound, finite: rows that cost more are left out
   uint32_t rows; // of a relation at most, the cheapest
 } eg_layout_elimination;
 
@@ -29,8 +29,8 @@ typedef struct eg_layout_eliminated {
 } eg_layout_eliminated;
 
 /// Offers the best solution that is found, and raises search->bound by what the factors'
-/// prices and the elimination prove. Cycles, forced operators and limits are left to the
-/// offer: the bound holds, the solution may not. Fails with EGRAPH_E_MEMORY.
+/// prices and the elimination prove. Cycles and limits are left to the offer: the bound
+/// holds, the solution may not. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
                                   const eg_layout_elimination *options,
                                   eg_layout_eliminated *out);

@@ -1,11 +1,160 @@
-// A walk from the roots collects what is needed; then every needed value is a Steiner
-// arborescence of its own: from the layout it is produced in to the layouts needed, over
-// its arcs. With few terminals it is solved exactly by dynamic programming over sets of
-// terminals (Dreyfus, Wagner 1971); with many, each time the nearest terminal is joined.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_evaluate.h"
 
 #include <math.h>
+
+#include "base/owner.h"
+
+// ---- index --------------------------------------------------------------------------
+
+egraph_status eg_layout_fill_none(eg_u32s *list, size_t count) {
+  EG_TRY(eg_u32s_resize(list, count));
+  if (count != 0) memset(list->data, 0xff, count * sizeof *list->data);
+  return EGRAPH_OK;
+}
+
+EG_OWNER_DEFINE(eg_layout_rows, (eg_u32s, begin, items))
+
+egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
+                                  const uint32_t *key, size_t count) {
+  EG_TRY(eg_u32s_resize(&rows->begin, row_count + 2));
+  EG_TRY(eg_u32s_resize(&rows->items, count));
+  for (size_t i = 0; i < count; i++)
+    if (key[i] != EG_LAYOUT_NONE) rows->begin.data[key[i] + 2]++;
+  for (size_t r = 2; r < rows->begin.len; r++)
+    rows->begin.data[r] += rows->begin.data[r - 1];
+  for (uint32_t i = 0; i < count; i++)
+    if (key[i] != EG_LAYOUT_NONE) rows->items.data[rows->begin.data[key[i] + 1]++] = i;
+  rows->begin.len = row_count + 1;
+  rows->items.len = rows->begin.data[row_count];
+  return EGRAPH_OK;
+}
+
+static egraph_status index_places(eg_layout_view *view) {
+  const eg_layout_problem *p = view->problem;
+  uint32_t values = eg_layout_value_count(p), arcs = eg_layout_arc_count(p);
+  uint32_t places = eg_layout_place_count(p);
+  EG_TRY(eg_u32s_resize(&view->place_value, places));
+  for (uint32_t v = 0; v < values; v++)
+    for (uint32_t i = p->place_begin.data[v]; i < p->place_begin.data[v + 1]; i++)
+      view->place_value.data[i] = v;
+  EG_TRY(eg_u32s_resize(&view->arc_value, arcs));
+  for (uint32_t a = 0; a < arcs; a++)
+    view->arc_value.data[a] = view->place_value.data[p->arc_from.data[a]];
+  EG_TRY(eg_layout_rows_fill(&view->out, places, p->arc_from.data, arcs));
+  EG_TRY(eg_layout_rows_fill(&view->in, places, p->arc_to.data, arcs));
+  return eg_layout_rows_fill(&view->value_arcs, values, view->arc_value.data, arcs);
+}
+
+static egraph_status index_strategies(eg_layout_view *view) {
+  const eg_layout_problem *p = view->problem;
+  uint32_t count = eg_layout_strategy_count(p);
+  EG_TRY(eg_u32s_resize(&view->op_of, count));
+  EG_TRY(eg_u32s_resize(&view->value_of, count));
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
+    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1];
+         s++) {
+      view->op_of.data[s] = op;
+      view->value_of.data[s] = p->operator_value.data[op];
+    }
+  return eg_layout_rows_fill(&view->strategies, eg_layout_value_count(p),
+                             view->value_of.data, count);
+}
+
+/// Rows of the owners of items, by key: item i has key[i] and belongs to the row of
+/// `begin` that holds it.
+static egraph_status invert_rows(eg_layout_rows *rows, size_t row_count,
+                                 const eg_u32s *begin, const eg_u32s *key) {
+  eg_u32s owner;
+  eg_u32s_init(&owner, rows->begin.alloc);
+  egraph_status status = eg_u32s_resize(&owner, key->len);
+  if (status == EGRAPH_OK)
+    status = eg_layout_rows_fill(rows, row_count, key->data, key->len);
+  for (uint32_t r = 0; status == EGRAPH_OK && r + 1 < begin->len; r++)
+    for (uint32_t i = begin->data[r]; i < begin->data[r + 1]; i++)
+      owner.data[i] = r;
+  for (size_t i = 0; status == EGRAPH_OK && i < rows->items.len; i++)
+    rows->items.data[i] = owner.data[rows->items.data[i]];
+  eg_u32s_deinit(&owner);
+  return status;
+}
+
+/// Weights in one memory row, and in all of them together.
+static void weigh_row(eg_layout_view *view, uint32_t row) {
+  const eg_layout_problem *p = view->problem;
+  eg_doubles *own = &view->strategy_weight[EG_LAYOUT_ROW + row];
+  for (uint32_t s = 0; s < own->len; s++) {
+    own->data[s] = p->memory[row].data[s] * p->memory_times.data[view->value_of.data[s]];
+    view->strategy_weight[EG_LAYOUT_MEMORY].data[s] += own->data[s];
+  }
+  own = &view->arc_weight[EG_LAYOUT_ROW + row];
+  for (uint32_t a = 0; a < own->len; a++) {
+    own->data[a] =
+        p->arc_memory[row].data[a] * p->memory_times.data[view->arc_value.data[a]];
+    view->arc_weight[EG_LAYOUT_MEMORY].data[a] += own->data[a];
+  }
+}
+
+static egraph_status weigh(eg_layout_view *view) {
+  const eg_layout_problem *p = view->problem;
+  uint32_t strategies = eg_layout_strategy_count(p), arcs = eg_layout_arc_count(p);
+  for (int m = 0; m < eg_layout_measure_count(view); m++) {
+    EG_TRY(eg_doubles_resize(&view->strategy_weight[m], strategies));
+    EG_TRY(eg_doubles_resize(&view->arc_weight[m], arcs));
+  }
+  for (uint32_t s = 0; s < strategies; s++)
+    view->strategy_weight[EG_LAYOUT_COST].data[s] =
+        p->cost.data[s] * p->cost_times.data[view->value_of.data[s]];
+  for (uint32_t a = 0; a < arcs; a++)
+    view->arc_weight[EG_LAYOUT_COST].data[a] =
+        p->arc_cost.data[a] * p->cost_times.data[view->arc_value.data[a]];
+  for (uint32_t row = 0; row < p->memory_rows; row++)
+    weigh_row(view, row);
+  return EGRAPH_OK;
+}
+
+static egraph_status build(eg_layout_view *view) {
+  const eg_layout_problem *p = view->problem;
+  EG_TRY(index_places(view));
+  EG_TRY(index_strategies(view));
+  EG_TRY(invert_rows(&view->users, eg_layout_place_count(p), &p->need_begin, &p->needs));
+  EG_TRY(
+      invert_rows(&view->ties, eg_layout_value_count(p), &p->tie_begin, &p->tie_members));
+  return weigh(view);
+}
+
+#define VIEW                                                                             \
+  (eg_u32s, place_value, arc_value, op_of, value_of),                                    \
+      (eg_layout_rows, strategies, out, in, value_arcs, users, ties)
+
+egraph_status eg_layout_view_init(eg_layout_view *view, egraph_allocator alloc,
+                                  const eg_layout_problem *problem) {
+  *view = (eg_layout_view){.problem = problem};
+  EG_INIT_MEMBERS(view, alloc, VIEW)
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++) {
+    eg_doubles_init(&view->strategy_weight[m], alloc);
+    eg_doubles_init(&view->arc_weight[m], alloc);
+  }
+  egraph_status status = build(view);
+  if (status != EGRAPH_OK) eg_layout_view_deinit(view);
+  return status;
+}
+
+void eg_layout_view_deinit(eg_layout_view *view) {
+  EG_DEINIT_MEMBERS(view, VIEW)
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++) {
+    eg_doubles_deinit(&view->arc_weight[m]);
+    eg_doubles_deinit(&view->strategy_weight[m]);
+  }
+}
+
+// ---- solutions ----------------------------------------------------------------------
+//
+// A walk from the roots collects the values that are needed; then every one of them is a
+// Steiner arborescence of its own: from the layout it is produced in to the layouts
+// needed, over its arcs. With few terminals it is solved exactly by dynamic programming
+// over sets of terminals (Dreyfus, Wagner 1971); with many, each time the nearest
+// terminal is joined.
 
 enum { EXACT_TERMINALS = 6 };
 #define ROOT_BIT (UINT32_C(1) << 31)
@@ -13,27 +162,21 @@ enum { EXACT_TERMINALS = 6 };
 #define END UINT32_C(1)
 #define SPLIT (UINT32_C(1) << 31)
 
+#define CHOICE (eg_u32s, strategy), (eg_bytes, arc_used)
+
 void eg_layout_choice_init(eg_layout_choice *choice, egraph_allocator alloc) {
-  eg_u32s_init(&choice->strategy, alloc);
-  eg_bytes_init(&choice->arc_used, alloc);
+  EG_INIT_MEMBERS(choice, alloc, CHOICE)
   for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
     choice->sum[m] = INFINITY;
 }
 
-void eg_layout_choice_deinit(eg_layout_choice *choice) {
-  eg_bytes_deinit(&choice->arc_used);
-  eg_u32s_deinit(&choice->strategy);
-}
+void eg_layout_choice_deinit(eg_layout_choice *choice){EG_DEINIT_MEMBERS(choice, CHOICE)}
 
-egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
-                                     const eg_layout_view *view) {
-  EG_TRY(eg_u32s_resize(&choice->strategy, eg_layout_value_count(view->problem)));
-  EG_TRY(eg_bytes_resize(&choice->arc_used, eg_layout_arc_count(view->problem)));
-  for (size_t v = 0; v < choice->strategy.len; v++)
-    choice->strategy.data[v] = EG_LAYOUT_NONE;
-  for (size_t a = 0; a < choice->arc_used.len; a++)
-    choice->arc_used.data[a] = 0;
-  return EGRAPH_OK;
+egraph_status
+    eg_layout_choice_clear(eg_layout_choice *choice, const eg_layout_view *view) {
+  EG_TRY(eg_layout_fill_none(&choice->strategy, eg_layout_value_count(view->problem)));
+  choice->arc_used.len = 0;
+  return eg_bytes_resize(&choice->arc_used, eg_layout_arc_count(view->problem));
 }
 
 egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from) {
@@ -44,40 +187,24 @@ egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice
   return EGRAPH_OK;
 }
 
-#define EACH_U32(X)                                                                      \
-  X(required)                                                                            \
-  X(stack) X(cursor) X(order) X(need_first) X(need_next) X(need_item) X(terminals) X(back)
-
-static egraph_status require(eg_layout_evaluator *e) {
-  const eg_layout_problem *p = e->view->problem;
-  EG_TRY(eg_bytes_resize(&e->state, eg_layout_value_count(p)));
-  for (size_t r = 0; r < p->root_value.len; r++)
-    EG_TRY(eg_u32s_push(&e->required, p->root_value.data[r]));
-  for (size_t i = 0; i < p->forced.len; i++)
-    EG_TRY(eg_u32s_push(&e->required, e->view->value_of.data[p->forced.data[i]]));
-  return eg_u32s_resize(&e->need_first, eg_layout_value_count(p));
-}
+#define EVALUATOR                                                                        \
+  (eg_u32s, stack, cursor, order, need_first, terminals, back),                          \
+      (eg_layout_needs, needs), (eg_bytes, state, reached), (eg_doubles, table)
 
 egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
                                        egraph_allocator alloc,
                                        const eg_layout_view *view) {
+  uint32_t values = eg_layout_value_count(view->problem);
   *evaluator = (eg_layout_evaluator){.view = view};
-#define INIT(field) eg_u32s_init(&evaluator->field, alloc);
-  EACH_U32(INIT)
-  eg_bytes_init(&evaluator->state, alloc);
-  eg_bytes_init(&evaluator->reached, alloc);
-  eg_doubles_init(&evaluator->table, alloc);
-  egraph_status status = require(evaluator);
+  EG_INIT_MEMBERS(evaluator, alloc, EVALUATOR)
+  egraph_status status = eg_bytes_resize(&evaluator->state, values);
+  if (status == EGRAPH_OK) status = eg_u32s_resize(&evaluator->need_first, values);
   if (status != EGRAPH_OK) eg_layout_evaluator_deinit(evaluator);
   return status;
 }
 
 void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator) {
-#define DEINIT(field) eg_u32s_deinit(&evaluator->field);
-  EACH_U32(DEINIT)
-  eg_bytes_deinit(&evaluator->state);
-  eg_bytes_deinit(&evaluator->reached);
-  eg_doubles_deinit(&evaluator->table);
+  EG_DEINIT_MEMBERS(evaluator, EVALUATOR)
 }
 
 enum { WHITE, GREY, BLACK };
@@ -114,26 +241,26 @@ static egraph_status walk(eg_layout_evaluator *e, const uint32_t *strategy, uint
 }
 
 static egraph_status collect(eg_layout_evaluator *e, eg_layout_choice *choice, bool *ok) {
+  const eg_u32s *roots = &e->view->problem->root_value;
   if (e->state.len != 0) memset(e->state.data, WHITE, e->state.len);
   e->stack.len = e->cursor.len = e->order.len = 0;
-  for (size_t i = 0; i < e->required.len && *ok; i++)
-    EG_TRY(walk(e, choice->strategy.data, e->required.data[i], ok));
+  for (size_t r = 0; r < roots->len && *ok; r++)
+    EG_TRY(walk(e, choice->strategy.data, roots->data[r], ok));
   for (size_t v = 0; v < e->state.len; v++)
     if (e->state.data[v] == WHITE) choice->strategy.data[v] = EG_LAYOUT_NONE;
   return EGRAPH_OK;
 }
 
 static egraph_status add_need(eg_layout_evaluator *e, uint32_t value, uint32_t item) {
-  EG_TRY(eg_u32s_push(&e->need_next, e->need_first.data[value]));
-  EG_TRY(eg_u32s_push(&e->need_item, item));
-  e->need_first.data[value] = (uint32_t)e->need_item.len;
-  return EGRAPH_OK;
+  uint32_t next = e->need_first.data[value];
+  e->need_first.data[value] = (uint32_t)e->needs.len + 1;
+  return eg_layout_needs_push(&e->needs, (eg_layout_need){item, next});
 }
 
 static egraph_status list_needs(eg_layout_evaluator *e, const eg_layout_choice *choice) {
   const eg_layout_problem *p = e->view->problem;
   memset(e->need_first.data, 0, e->need_first.len * sizeof(uint32_t));
-  e->need_next.len = e->need_item.len = 0;
+  e->needs.len = 0;
   // Lists are read from the back, so roots, which may be served on the way, come last.
   for (uint32_t r = 0; r < p->root_value.len; r++)
     if (p->root_begin.data[r + 1] - p->root_begin.data[r] == 1)
@@ -162,8 +289,9 @@ static egraph_status list_terminals(eg_layout_evaluator *e, uint32_t value,
                                     uint32_t source) {
   const eg_layout_problem *p = e->view->problem;
   e->terminals.len = 0;
-  for (uint32_t at = e->need_first.data[value]; at != 0; at = e->need_next.data[at - 1]) {
-    uint32_t item = e->need_item.data[at - 1];
+  for (uint32_t at = e->need_first.data[value], item; at != 0;
+       at = e->needs.data[at - 1].next) {
+    item = e->needs.data[at - 1].item;
     bool served = serves(p, source, item);
     for (size_t i = 0; i < e->terminals.len && !served; i++)
       served = e->terminals.data[i] == item || (!(e->terminals.data[i] & ROOT_BIT) &&
@@ -332,21 +460,17 @@ static egraph_status join(eg_layout_evaluator *e, const double *arc_weight,
       &t, source, choice->arc_used.data, ok);
 }
 
-static bool ties_hold(const eg_layout_evaluator *e, const eg_layout_choice *choice) {
-  const eg_layout_view *view = e->view;
-  for (uint32_t t = 0; t < view->problem->tie_kind.len; t++) {
-    uint32_t label = EG_LAYOUT_NONE;
-    for (uint32_t i = view->tied.begin.data[t]; i < view->tied.begin.data[t + 1]; i++) {
-      uint32_t s = view->tied.items.data[i];
-      if (choice->strategy.data[view->value_of.data[s]] != s) continue;
-      uint32_t own = eg_layout_label(view, s, t);
-      if (label != EG_LAYOUT_NONE && own != label) return false;
-      label = own;
+static bool ties_hold(const eg_layout_view *view, const eg_layout_choice *choice) {
+  const eg_layout_problem *p = view->problem;
+  for (uint32_t t = 0; t < eg_layout_tie_count(p); t++) {
+    uint32_t layout = EG_LAYOUT_NONE;
+    for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++) {
+      uint32_t s = choice->strategy.data[p->tie_members.data[i]];
+      if (s == EG_LAYOUT_NONE) continue;
+      uint32_t own = eg_layout_output(view, s);
+      if (layout != EG_LAYOUT_NONE && own != layout) return false;
+      layout = own;
     }
-  }
-  for (size_t i = 0; i < view->problem->forced.len; i++) {
-    uint32_t s = view->problem->forced.data[i];
-    if (choice->strategy.data[view->value_of.data[s]] != s) return false;
   }
   return true;
 }
@@ -371,7 +495,7 @@ egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *a
   *out_valid = true;
   if (choice->arc_used.len != 0) memset(choice->arc_used.data, 0, choice->arc_used.len);
   EG_TRY(collect(e, choice, out_valid));
-  if (!*out_valid || !ties_hold(e, choice)) {
+  if (!*out_valid || !ties_hold(e->view, choice)) {
     *out_valid = false;
     return EGRAPH_OK;
   }

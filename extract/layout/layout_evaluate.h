@@ -1,9 +1,75 @@
-// From chosen strategies to a solution: what is needed, the cheapest arcs, the sums.
+// An index of a layout problem, made once for the solver: rows the other way round, and
+// the measures that are minimized or limited. With it chosen strategies become a
+// solution: the values that are needed, the cheapest arcs, the sums.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
 
-#include "extract/layout/layout_view.h"
+#include "extract/layout/layout_problem.h"
+
+/// Sums over chosen strategies and arcs, all weights >= 0. The cost is minimized, or a
+/// memory row when no solution keeps the limits; memory rows are limited.
+typedef enum eg_layout_measure {
+  EG_LAYOUT_COST,
+  EG_LAYOUT_MEMORY, // of all rows together
+  EG_LAYOUT_ROW,    // + r: memory row r
+  EG_LAYOUT_MEASURES = EG_LAYOUT_ROW + EG_LAYOUT_MEMORY_ROWS
+} eg_layout_measure;
+
+/// `count` entries EG_LAYOUT_NONE. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_layout_fill_none(eg_u32s *list, size_t count);
+
+/// Row i is items begin[i] .. begin[i + 1).
+typedef struct eg_layout_rows {
+  eg_u32s begin, items;
+} eg_layout_rows;
+void eg_layout_rows_init(eg_layout_rows *rows, egraph_allocator alloc);
+void eg_layout_rows_deinit(eg_layout_rows *rows);
+/// Rows of the items 0 .. count - 1 by key, which is below `row_count`, or
+/// EG_LAYOUT_NONE: in no row. Items stay in order. O(items + rows). Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
+                                  const uint32_t *key, size_t count);
+
+/// Visits the items of a row.
+#define EG_EACH_ITEM(item, rows, row)                                                    \
+  for (uint32_t item##_at = (rows).begin.data[row], item;                                \
+       item##_at < (rows).begin.data[(row) + 1] &&                                       \
+       (item = (rows).items.data[item##_at], true);                                      \
+       item##_at++)
+
+typedef struct eg_layout_view {
+  const eg_layout_problem *problem;
+  const eg_layout_seam_list *seams; // of an open problem, for its bound; NULL: none
+  eg_u32s place_value;              // [places]
+  eg_u32s arc_value;                // [arcs]
+  eg_u32s op_of, value_of;          // [strategies]
+  eg_layout_rows strategies;        // of a value
+  eg_layout_rows out, in;           // arcs of a place
+  eg_layout_rows value_arcs;        // arcs of a value
+  eg_layout_rows users; // strategies that need a place, as often as they name it
+  eg_layout_rows ties;  // of a value, as often as they name it
+  // Of the measures in use; empty for the others.
+  eg_doubles strategy_weight[EG_LAYOUT_MEASURES], arc_weight[EG_LAYOUT_MEASURES];
+} eg_layout_view;
+
+/// Measures below this are in use.
+static inline int eg_layout_measure_count(const eg_layout_view *view) {
+  return EG_LAYOUT_ROW + (int)view->problem->memory_rows;
+}
+
+/// Borrows the problem. O(size). Fails with EGRAPH_E_MEMORY.
+egraph_status eg_layout_view_init(eg_layout_view *view, egraph_allocator alloc,
+                                  const eg_layout_problem *problem);
+void eg_layout_view_deinit(eg_layout_view *view);
+
+/// The layout that a strategy produces its value in, numbered within the value.
+static inline uint32_t eg_layout_output(const eg_layout_view *view, uint32_t strategy) {
+  return view->problem->output.data[strategy] -
+         view->problem->place_begin.data[view->value_of.data[strategy]];
+}
+
+// ---- solutions ----------------------------------------------------------------------
 
 typedef struct eg_layout_choice {
   eg_u32s strategy;  // [value] numbered through, or EG_LAYOUT_NONE: not needed
@@ -18,18 +84,23 @@ egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
                                      const eg_layout_view *view);
 egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from);
 
+/// A place that is needed, or ROOT_BIT | root, in a list by value.
+typedef struct eg_layout_need {
+  uint32_t item, next; // next: 1 + entry, 0: none
+} eg_layout_need;
+EG_VEC_DEFINE(eg_layout_needs, eg_layout_need);
+
 typedef struct eg_layout_evaluator {
   const eg_layout_view *view;
-  eg_u32s required;             // values of roots and forced strategies
-  eg_bytes state;               // [value]
-  eg_u32s stack, cursor;        // of the walk
-  eg_u32s order;                // needed values, inputs first
-  eg_u32s need_first;           // [value] 1 + entry in need_next, 0: none
-  eg_u32s need_next, need_item; // lists of places, or ROOT_BIT | root
-  eg_u32s terminals;            // of one value, items as above
-  eg_doubles table;             // [set of terminals][place of the value]
-  eg_u32s back;                 // the same: how the table was reached
-  eg_bytes reached;             // [places of the value]
+  eg_bytes state;        // [value]
+  eg_u32s stack, cursor; // of the walk
+  eg_u32s order;         // needed values, inputs first
+  eg_u32s need_first;    // [value] 1 + entry in needs, 0: none
+  eg_layout_needs needs;
+  eg_u32s terminals; // of one value, items as above
+  eg_doubles table;  // [set of terminals][place of the value]
+  eg_u32s back;      // the same: how the table was reached
+  eg_bytes reached;  // [places of the value]
 } eg_layout_evaluator;
 
 egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
@@ -37,10 +108,10 @@ egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
                                        const eg_layout_view *view);
 void eg_layout_evaluator_deinit(eg_layout_evaluator *evaluator);
 
-/// Keeps of choice->strategy what the roots need, picks arcs of least `arc_weight` (arcs
-/// of infinite weight are not used; exact for up to six layouts needed of a value, the
-/// nearest one next beyond), and fills the sums. *out_valid: closed, acyclic, every need
-/// reached, ties and forced strategies hold. Limits and forbidden strategies are the
+/// Keeps the strategies of choice->strategy that the roots need, picks arcs of least
+/// `arc_weight` (arcs of infinite weight are not used; exact for up to six layouts needed
+/// of a value, the nearest one next beyond), and fills the sums. *out_valid: closed,
+/// acyclic, every need reached, ties hold. Limits and forbidden strategies are the
 /// caller's business. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *arc_weight,
                                  eg_layout_choice *choice, bool *out_valid);

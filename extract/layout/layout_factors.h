@@ -1,35 +1,34 @@
-// A layout problem cut into factors that share variables, for bounds by dual ascent.
+// The Lagrangian decomposition of a layout problem into factors that share variables, for
+// bounds by dual ascent.
 //
-//   producers of a value    which operator, in which strategy
-//   arborescence of a value from the layout it is made in to those that are needed; users
-//                           beyond EG_STEINER_USERS go to further factors, each with its
-//                           share of the arcs' costs
-//   tie                     the members that there are have one layout
-//   cut                     of its operators (layout_landmarks.h) one is chosen
-//   seam                    of an open problem (layout_seams.h)
+//   producers      of a value: which operator, in which strategy
+//   arborescence   of a value, from the layout it is produced in to the layouts that are
+//                  needed; users beyond EG_STEINER_USERS go to further factors, each with
+//                  its share of the arcs' costs
+//   tie            its members have one layout, as far as they are produced
+//   cut            one of its operators (layout_plain.h) is chosen
+//   seam           of an open problem (layout_bound.h)
 //
 // A link is a variable (the layout of one value at one place of use, or none) between the
-// producers at one end and an arborescence or tie at the other. Its price is added at the
-// producers and taken off at the other end, so that whatever the prices are, the least
-// costs of all factors add up to a lower bound (Lagrangian decomposition; Kolmogorov,
-// "A New Look at Reweighted Message Passing", 2015).
+// producers at one end and an arborescence, tie, cut or seam at the other. Its price is
+// added at the producers and taken off at the other end. Whatever the prices are, the
+// least costs of all factors add up to a lower bound (Kolmogorov, "A New Look at
+// Reweighted Message Passing", 2015).
 //
-//   matmul's producers --(layout of a)-- arborescence of a --(made in)-- a's producers
-//
+//   matmul's producers --(layout of a)-- arborescence of a --(source)-- a's producers
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_FACTORS_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_FACTORS_H
 
-#include "extract/layout/layout_landmarks.h"
-#include "extract/layout/layout_steiner.h"
+#include "extract/layout/layout_plain.h"
 
 typedef enum eg_link_kind {
-  EG_LINK_USE,  // an input of an operator; the far end is an arborescence
-  EG_LINK_ROOT, // a root: no producers at its end, its prices do not change
-  EG_LINK_MADE, // where a value is made; the far end is an arborescence of it
-  EG_LINK_TIE,  // likewise, the far end is a tie
-  EG_LINK_SEAM, // likewise, the far end is a seam
-  EG_LINK_CUT   // whether the operator chosen is in a cut
+  EG_LINK_USE,    // an input of an operator; the far end is an arborescence
+  EG_LINK_ROOT,   // a root: no producers at its end, its prices do not change
+  EG_LINK_SOURCE, // the layout that a value is produced in; the far end is a tree of it
+  EG_LINK_TIE,    // likewise, the far end is a tie
+  EG_LINK_SEAM,   // likewise, the far end is a seam
+  EG_LINK_CUT     // whether the operator chosen is in a cut
 } eg_link_kind;
 
 typedef struct eg_link {
@@ -41,9 +40,24 @@ typedef struct eg_link {
 } eg_link;
 EG_VEC_DEFINE(eg_links, eg_link);
 
-/// An arborescence: links are items of tree_links.
+enum { EG_STEINER_USERS = 4 };
+
+/// The arborescences of one value, priced: from the layout that it is produced in to a
+/// layout for each of a few users. Prices are finite or INFINITY; entry `layouts` of each
+/// is that of having no layout. A value without a layout has users without one only.
+typedef struct eg_steiner {
+  uint32_t layouts, arcs, users;
+  const uint32_t *from, *to; // [arcs] layouts
+  const double *cost;        // [arcs] >= 0
+  const double *source;      // [layouts + 1]
+  const double *user[EG_STEINER_USERS];
+  // Tables, [subset of users][layouts]; owned.
+  eg_doubles inside, outside;
+} eg_steiner;
+
+/// An arborescence: users are links.
 typedef struct eg_tree_factor {
-  uint32_t value, made; // link
+  uint32_t value, source; // link
   uint32_t users[EG_STEINER_USERS];
   uint32_t user_count, share; // of the arcs' costs: 1 / share
 } eg_tree_factor;
@@ -117,17 +131,17 @@ void eg_factor_producers(eg_layout_factors *factors, uint32_t value, double *out
 egraph_status eg_factor_tree(eg_layout_factors *factors, uint32_t tree, double *out);
 void eg_factor_tie(eg_layout_factors *factors, uint32_t tie, double *out);
 void eg_factor_cut(eg_layout_factors *factors, uint32_t cut, double *out);
-/// Of a seam. No least cost of one of its values says what it takes to have it in one
-/// copy, so its links get new prices instead: potentials, and what leaves it *out.
+/// Of a seam. No least cost of one of its values is that of one copy, so its links get
+/// new prices instead: potentials, which leave it *out.
 void eg_factor_seam(eg_layout_factors *factors, uint32_t seam, double *out);
 
-/// Cost of its producers' factor when a value is not made.
+/// Cost of its producers' factor when a value is not produced.
 double eg_factor_nothing(const eg_layout_factors *factors, uint32_t value);
 /// Price of a tie's label with the better of having it and not being there, of a member.
 double eg_factor_member(const eg_layout_factors *factors, uint32_t link, uint32_t label);
 /// Cost of a strategy in its factor, prices included; INFINITY when it cannot be.
 double eg_factor_strategy(const eg_layout_factors *factors, uint32_t strategy);
-/// After eg_factor_tree: least cost of the tree with an arc of it (of arc_number) in use.
+/// After eg_factor_tree: least cost of the tree with one of its arcs (arc_number) in use.
 double eg_factor_arc(const eg_layout_factors *factors, uint32_t position);
 
 #endif

@@ -4,6 +4,7 @@
 // only inputs of lower rank, so that the choice is acyclic, and a label that a tie has
 // taken stays.
 // SPDX-License-Identifier: Apache-2.0
+#include "base/owner.h"
 #include "extract/cost_heap.h"
 #include "extract/layout/layout_search.h"
 
@@ -17,11 +18,14 @@ typedef struct greedy {
   eg_u32s waiting;          // [strategy]
   eg_u32s rank, by_rank;    // [value], 1 + rank
   eg_bytes settled, needed; // [place]
-  eg_bytes wanted;          // [value]
+  eg_bytes value_needed;    // [value]
   eg_u32s label;            // [tie]
   eg_doubles far;           // [place of a value]
   eg_cost_heap heap;
 } greedy;
+#define OWNED                                                                            \
+  (eg_doubles, cost, sum, far), (eg_u32s, waiting, rank, by_rank, label),                \
+      (eg_bytes, settled, needed, value_needed), (eg_cost_heap, heap)
 
 /// Of a strategy or arc: the objective, and memory at its prices.
 static double priced(const greedy *g, const eg_doubles *weight, uint32_t at) {
@@ -55,15 +59,11 @@ static egraph_status settle(greedy *g, uint32_t place) {
     EG_TRY(eg_u32s_push(&g->by_rank, value));
     g->rank.data[value] = (uint32_t)g->by_rank.len;
   }
-  for (uint32_t i = view->out.begin.data[place]; i < view->out.begin.data[place + 1];
-       i++) {
-    uint32_t a = view->out.items.data[i];
+  EG_EACH_ITEM(a, view->out, place) {
     if (g->active->arc.data[a])
       EG_TRY(offer_place(g, p->arc_to.data[a], g->cost.data[place] + arc_cost(g, a)));
   }
-  for (uint32_t i = view->users.begin.data[place]; i < view->users.begin.data[place + 1];
-       i++) {
-    uint32_t s = view->users.items.data[i];
+  EG_EACH_ITEM(s, view->users, place) {
     g->sum.data[s] += g->cost.data[place];
     if (--g->waiting.data[s] == 0 && g->active->strategy.data[s])
       EG_TRY(offer_place(g, p->output.data[s], g->sum.data[s]));
@@ -97,9 +97,7 @@ static void spread_back(greedy *g, uint32_t value, uint32_t to) {
     g->far.data[i] = base + i == to ? 0 : INFINITY;
   for (bool moved = true; moved;) {
     moved = false;
-    for (uint32_t i = view->value_arcs.begin.data[value];
-         i < view->value_arcs.begin.data[value + 1]; i++) {
-      uint32_t a = view->value_arcs.items.data[i];
+    EG_EACH_ITEM(a, view->value_arcs, value) {
       double *from = &g->far.data[p->arc_from.data[a] - base];
       double way = g->far.data[p->arc_to.data[a] - base] + arc_cost(g, a);
       if (!g->active->arc.data[a] || !(way < *from)) continue;
@@ -117,63 +115,48 @@ static bool is_free(const greedy *g, uint32_t value, uint32_t s) {
     uint32_t rank = g->rank.data[view->place_value.data[p->needs.data[i]]];
     if (rank == 0 || rank >= g->rank.data[value]) return false;
   }
-  for (uint32_t i = view->labels.begin.data[s]; i < view->labels.begin.data[s + 1]; i++) {
-    uint32_t taken = g->label.data[view->labels.items.data[i]];
-    if (taken != EG_LAYOUT_NONE && taken != view->label_values.data[i]) return false;
+  EG_EACH_ITEM(tie, view->ties, value) {
+    uint32_t taken = g->label.data[tie];
+    if (taken != EG_LAYOUT_NONE && taken != eg_layout_output(view, s)) return false;
   }
   return true;
 }
 
-static double needs_cost(const greedy *g, uint32_t s) {
-  const eg_layout_problem *p = g->search->view->problem;
-  double cost = strategy_cost(g, s);
-  for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++)
-    if (!g->needed.data[p->needs.data[i]]) cost += g->cost.data[p->needs.data[i]];
-  return cost;
-}
-
-static void take_strategy(greedy *g, uint32_t value, uint32_t s) {
-  const eg_layout_view *view = g->search->view;
-  const eg_layout_problem *p = view->problem;
-  g->search->trial.strategy.data[value] = s;
-  for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++) {
-    g->needed.data[p->needs.data[i]] = 1;
-    g->wanted.data[view->place_value.data[p->needs.data[i]]] = 1;
-  }
-  for (uint32_t i = view->labels.begin.data[s]; i < view->labels.begin.data[s + 1]; i++)
-    g->label.data[view->labels.items.data[i]] = view->label_values.data[i];
-}
-
-// False when ties leave nothing to choose.
+/// False when ties leave nothing to choose.
 static bool decide(greedy *g, uint32_t value) {
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
-  uint32_t begin = view->strategies.begin.data[value];
-  uint32_t end = view->strategies.begin.data[value + 1], best = EG_LAYOUT_NONE;
-  for (uint32_t i = begin; i < end; i++)
-    g->sum.data[view->strategies.items.data[i]] =
-        needs_cost(g, view->strategies.items.data[i]);
-  for (uint32_t place = p->place_begin.data[value];
-       place < p->place_begin.data[value + 1]; place++) {
+  uint32_t best = EG_LAYOUT_NONE, first = p->place_begin.data[value];
+  double *sum = g->sum.data;
+  EG_EACH_ITEM(s, view->strategies, value) {
+    sum[s] = strategy_cost(g, s);
+    for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++)
+      if (!g->needed.data[p->needs.data[i]]) sum[s] += g->cost.data[p->needs.data[i]];
+  }
+  for (uint32_t place = first; place < p->place_begin.data[value + 1]; place++) {
     if (!g->needed.data[place]) continue;
     spread_back(g, value, place);
-    for (uint32_t i = begin; i < end; i++) {
-      uint32_t s = view->strategies.items.data[i];
-      g->sum.data[s] += g->far.data[p->output.data[s] - p->place_begin.data[value]];
-    }
+    EG_EACH_ITEM(s, view->strategies, value)
+      sum[s] += g->far.data[p->output.data[s] - first];
   }
-  for (uint32_t i = begin; i < end; i++) {
-    uint32_t s = view->strategies.items.data[i];
-    if (is_free(g, value, s) && isfinite(g->sum.data[s]) &&
-        (best == EG_LAYOUT_NONE || g->sum.data[s] < g->sum.data[best]))
+  EG_EACH_ITEM(s, view->strategies, value) {
+    if (is_free(g, value, s) && isfinite(sum[s]) &&
+        (best == EG_LAYOUT_NONE || sum[s] < sum[best]))
       best = s;
   }
   if (best == EG_LAYOUT_NONE) return false;
-  take_strategy(g, value, best);
+  g->search->trial.strategy.data[value] = best;
+  for (uint32_t i = p->need_begin.data[best]; i < p->need_begin.data[best + 1]; i++) {
+    g->needed.data[p->needs.data[i]] = 1;
+    g->value_needed.data[view->place_value.data[p->needs.data[i]]] = 1;
+  }
+  EG_EACH_ITEM(tie, view->ties, value)
+    g->label.data[tie] = eg_layout_output(view, best);
   return true;
 }
 
-static void want_roots(greedy *g) {
+/// A root needs the cheapest of its layouts.
+static void need_roots(greedy *g) {
   const eg_layout_problem *p = g->search->view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {
     uint32_t best = EG_LAYOUT_NONE;
@@ -183,22 +166,11 @@ static void want_roots(greedy *g) {
         best = place;
     }
     if (best != EG_LAYOUT_NONE) g->needed.data[best] = 1;
+    g->value_needed.data[p->root_value.data[r]] = 1;
   }
 }
 
-static egraph_status run_greedy(greedy *g, bool *out_ok) {
-  EG_TRY(settle_all(g));
-  want_roots(g);
-  for (size_t i = 0; i < g->search->evaluator.required.len; i++)
-    g->wanted.data[g->search->evaluator.required.data[i]] = 1;
-  EG_TRY(eg_layout_choice_clear(&g->search->trial, g->search->view));
-  *out_ok = true;
-  for (size_t i = g->by_rank.len; i-- > 0 && *out_ok;)
-    if (g->wanted.data[g->by_rank.data[i]]) *out_ok = decide(g, g->by_rank.data[i]);
-  return *out_ok ? eg_layout_search_offer(g->search, out_ok) : EGRAPH_OK;
-}
-
-static egraph_status attempt(greedy *g, bool *out_ok) {
+static egraph_status run(greedy *g, bool *out_ok) {
   const eg_layout_problem *p = g->search->view->problem;
   uint32_t places = eg_layout_place_count(p), values = eg_layout_value_count(p);
   EG_TRY(eg_doubles_resize(&g->cost, places));
@@ -208,44 +180,19 @@ static egraph_status attempt(greedy *g, bool *out_ok) {
   EG_TRY(eg_doubles_resize(&g->sum, eg_layout_strategy_count(p)));
   EG_TRY(eg_u32s_resize(&g->waiting, eg_layout_strategy_count(p)));
   EG_TRY(eg_u32s_resize(&g->rank, values));
-  EG_TRY(eg_bytes_resize(&g->wanted, values));
-  EG_TRY(eg_u32s_resize(&g->label, p->tie_kind.len));
-  for (size_t t = 0; t < g->label.len; t++)
-    g->label.data[t] = EG_LAYOUT_NONE;
-  return run_greedy(g, out_ok);
+  EG_TRY(eg_bytes_resize(&g->value_needed, values));
+  EG_TRY(eg_layout_fill_none(&g->label, eg_layout_tie_count(p)));
+  EG_TRY(settle_all(g));
+  need_roots(g);
+  EG_TRY(eg_layout_choice_clear(&g->search->trial, g->search->view));
+  *out_ok = true;
+  for (size_t i = g->by_rank.len; i-- > 0 && *out_ok;)
+    if (g->value_needed.data[g->by_rank.data[i]]) *out_ok = decide(g, g->by_rank.data[i]);
+  return *out_ok ? eg_layout_search_offer(g->search, out_ok) : EGRAPH_OK;
 }
 
-static egraph_status attempt_at(eg_layout_search *search, const eg_layout_active *active,
-                                const double *favour, const double *price, bool *out_ok) {
-  greedy g = {.search = search, .active = active, .favour = favour, .price = price};
-  eg_doubles_init(&g.cost, search->alloc);
-  eg_doubles_init(&g.sum, search->alloc);
-  eg_u32s_init(&g.waiting, search->alloc);
-  eg_u32s_init(&g.rank, search->alloc);
-  eg_u32s_init(&g.by_rank, search->alloc);
-  eg_bytes_init(&g.settled, search->alloc);
-  eg_bytes_init(&g.needed, search->alloc);
-  eg_bytes_init(&g.wanted, search->alloc);
-  eg_u32s_init(&g.label, search->alloc);
-  eg_doubles_init(&g.far, search->alloc);
-  eg_cost_heap_init(&g.heap, search->alloc);
-  egraph_status status = attempt(&g, out_ok);
-  eg_cost_heap_deinit(&g.heap);
-  eg_doubles_deinit(&g.far);
-  eg_u32s_deinit(&g.label);
-  eg_bytes_deinit(&g.wanted);
-  eg_bytes_deinit(&g.needed);
-  eg_bytes_deinit(&g.settled);
-  eg_u32s_deinit(&g.by_rank);
-  eg_u32s_deinit(&g.rank);
-  eg_u32s_deinit(&g.waiting);
-  eg_doubles_deinit(&g.sum);
-  eg_doubles_deinit(&g.cost);
-  return status;
-}
-
-// Prices that make what is limited about as dear as everything else. False when nothing
-// is limited that anything takes.
+/// Prices at which the limited rows are about as dear as the objective; false when no row
+/// that anything takes is limited.
 static bool find_usual_prices(const eg_layout_search *search, double *price) {
   const eg_layout_view *view = search->view;
   bool any = false;
@@ -272,7 +219,11 @@ egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active 
     if (i != 0 && !is_limited) break;
     for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
       price[r] = usual[r] * FACTORS[i];
-    EG_TRY(attempt_at(search, active, favour, price, &ok));
+    greedy g = {.search = search, .active = active, .favour = favour, .price = price};
+    EG_INIT_MEMBERS(&g, search->alloc, OWNED)
+    egraph_status status = run(&g, &ok);
+    EG_DEINIT_MEMBERS(&g, OWNED)
+    EG_TRY(status);
   }
   return EGRAPH_OK;
 }

@@ -1,23 +1,24 @@
-// One minimization. Presolve, greedy, and the root's relaxation with cuts. If that does
-// not close the gap, better solutions are looked for in small parts of the problem: what
-// the relaxation uses, then what its reduced costs say is nearly as good, each with the
-// best solution's own strategies. Then reduced costs delete what cannot be in a better
-// solution, and the whole begins again while that is much; the tree comes last.
+// One minimization. Presolve, greedy, the plain relaxation, ascent; then the linear
+// relaxation with cuts. Where that leaves a gap, better solutions are searched in small
+// parts of the problem: the strategies in the relaxation, then those of low reduced cost,
+// each with the best solution's own. Reduced costs delete strategies that are in no
+// better solution, and all begins again while these are many; branch and bound comes
+// last.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/layout/layout_close.h"
+#include "base/owner.h"
+#include "extract/layout/layout_gap.h"
 #include "extract/layout/layout_tree.h"
 
 #include <stdlib.h>
 
 enum { RESTARTS = 6, ROOT_ROUNDS = 40, PART_VISITS = 150 };
 static const double SHRINKING = 0.1, NEARLY = 0.25;
-enum { CUTS_SHARE = 200 }; // of the work that is left, a look at a node being ten steps
 // Shares of all work for the plain extractor: before everything else, and after the
 // ascent. It is tried before where there are at most so many strategies and arcs, and at
 // least so many values to a tie.
 static const double EARLY_SHARE = 0.1, LATE_SHARE = 0.3;
 enum { MOST_PLAIN_NODES = 1 << 18, VALUES_PER_TIE = 32 };
-// A gap that linear programs on what is left will close.
+// A gap that linear programs on the strategies left will close.
 static const double NARROW = 0.01;
 
 typedef enum root_state { CLOSED, OPEN, STOPPED } root_state;
@@ -28,8 +29,8 @@ typedef struct minimizer {
   eg_doubles x;             // of the last root, per strategy
   eg_layout_excess reduced; // by the last root or the ascent, in the objective's unit
   eg_layout_pool pool;      // of solutions that the ascent led to
-  eg_layout_landmarks landmarks;
 } minimizer;
+#define OWNED (eg_doubles, x), (eg_layout_excess, reduced), (eg_layout_pool, pool)
 
 static egraph_status keep_root(minimizer *m, const eg_layout_tree *tree) {
   const double *x = eg_lp_values(tree->lp), *reduced = eg_lp_reduced_costs(tree->lp);
@@ -87,65 +88,60 @@ static egraph_status run_root(minimizer *m, bool last, root_state *out) {
 
 // ---- parts -------------------------------------------------------------------------
 
+/// Searches a part of the problem, and frees it.
 static egraph_status search_part(minimizer *m, eg_layout_active *part) {
   eg_layout_tree tree;
   eg_layout_outcome outcome;
   bool ignored;
-  EG_TRY(eg_layout_presolve(part, m->search->task));
-  if (part->infeasible) return EGRAPH_OK;
-  egraph_status status = eg_layout_tree_init(&tree, m->search, part);
-  tree.bound = m->search->bound;
-  tree.visit_limit = PART_VISITS;
-  if (status == EGRAPH_OK && eg_layout_model_columns(&tree.model) != 0) {
-    EG_TRY_GOTO(status, eg_layout_tree_solve(&tree, ROOT_ROUNDS / 4, &outcome), done);
-    if (outcome != EG_LAYOUT_OPEN) goto done;
-    EG_TRY_GOTO(status, eg_layout_tree_fix(&tree), done);
-    EG_TRY_GOTO(status, eg_layout_tree_run(&tree, &ignored), done);
+  egraph_status status = eg_layout_presolve(part, m->search->task);
+  if (status == EGRAPH_OK && !part->infeasible) {
+    status = eg_layout_tree_init(&tree, m->search, part);
+    tree.bound = m->search->bound;
+    tree.visit_limit = PART_VISITS;
+    if (status == EGRAPH_OK && eg_layout_model_columns(&tree.model) != 0) {
+      status = eg_layout_tree_solve(&tree, ROOT_ROUNDS / 4, &outcome);
+      bool is_open = status == EGRAPH_OK && outcome == EG_LAYOUT_OPEN;
+      if (is_open) status = eg_layout_tree_fix(&tree);
+      if (is_open && status == EGRAPH_OK) status = eg_layout_tree_run(&tree, &ignored);
+    }
+    eg_layout_tree_deinit(&tree);
   }
-done:
-  eg_layout_tree_deinit(&tree);
+  eg_layout_active_deinit(part);
   return status;
 }
 
-static bool is_best_strategy(const eg_layout_search *search, uint32_t s) {
-  return search->has_best &&
-         search->best.strategy.data[search->view->value_of.data[s]] == s;
+static bool is_best(const eg_layout_search *search, uint32_t s) {
+  uint32_t value = search->view->value_of.data[s];
+  return search->has_best && search->best.strategy.data[value] == s;
 }
 
-// Strategies in the relaxation, in the best solution, or of reduced cost at most `most`;
-// arcs likewise when that is not negative.
+/// Strategies in the relaxation, in the best solution, or of reduced cost at most `most`;
+/// arcs likewise when that is not negative.
 static egraph_status try_part(minimizer *m, double most) {
   eg_layout_active part;
   const eg_layout_search *search = m->search;
   EG_TRY(eg_layout_active_init(&part, search->alloc, search->view));
   for (uint32_t s = 0; s < part.strategy.len; s++)
-    if (!m->active.strategy.data[s] ||
-        !(m->x.data[s] > 1e-6 || is_best_strategy(search, s) ||
-          m->reduced.strategy.data[s] <= most))
+    if (!m->active.strategy.data[s] || !(m->x.data[s] > 1e-6 || is_best(search, s) ||
+                                         m->reduced.strategy.data[s] <= most))
       part.strategy.data[s] = 0;
   for (uint32_t a = 0; a < part.arc.len; a++) {
-    bool best = search->has_best && search->best.arc_used.data[a];
-    bool costly = most >= 0 && m->reduced.arc.data[a] > most;
-    if (!m->active.arc.data[a] || (costly && !best)) part.arc.data[a] = 0;
+    bool is_used = search->has_best && search->best.arc_used.data[a];
+    bool is_costly = most >= 0 && m->reduced.arc.data[a] > most;
+    if (!m->active.arc.data[a] || (is_costly && !is_used)) part.arc.data[a] = 0;
   }
-  egraph_status status = search_part(m, &part);
-  eg_layout_active_deinit(&part);
-  return status;
+  return search_part(m, &part);
 }
 
-/// What solutions at several prices have in parts: some of one and some of another may
-/// just keep a limit.
+/// Strategies of solutions at several prices: some of one and some of another may just
+/// keep a limit.
 static egraph_status try_pool(minimizer *m) {
   eg_layout_active part;
-  const eg_layout_search *search = m->search;
   if (m->pool.solutions < 2 || eg_layout_search_stop(m->search)) return EGRAPH_OK;
-  EG_TRY(eg_layout_active_init(&part, search->alloc, search->view));
+  EG_TRY(eg_layout_active_init(&part, m->search->alloc, m->search->view));
   for (uint32_t s = 0; s < part.strategy.len; s++)
-    if (!m->pool.strategy.data[s] && !is_best_strategy(search, s))
-      part.strategy.data[s] = 0;
-  egraph_status status = search_part(m, &part);
-  eg_layout_active_deinit(&part);
-  return status;
+    if (!m->pool.strategy.data[s] && !is_best(m->search, s)) part.strategy.data[s] = 0;
+  return search_part(m, &part);
 }
 
 // One part after the first is enough once there is a solution; before that they widen.
@@ -162,25 +158,6 @@ static egraph_status try_parts(minimizer *m) {
 
 // ---- the whole ---------------------------------------------------------------------
 
-static double delete_costly(minimizer *m) {
-  return eg_layout_delete_costly(m->search, &m->active, &m->reduced);
-}
-
-// Operators left beyond one per value.
-static uint32_t count_alternatives(const minimizer *m) {
-  const eg_layout_problem *p = m->search->view->problem;
-  uint32_t count = 0, values = 0;
-  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++) {
-    bool left = false;
-    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
-      left = left || m->active.strategy.data[s];
-    count += left;
-  }
-  for (uint32_t v = 0; v < m->active.used.len; v++)
-    values += m->active.used.data[v];
-  return count > values ? count - values : 0;
-}
-
 // ---- ascent ------------------------------------------------------------------------
 
 static int by_amount(const void *a, const void *b) {
@@ -193,15 +170,12 @@ static egraph_status excess_of_few(const minimizer *m, uint32_t per_value, doubl
   eg_doubles sorted;
   eg_doubles_init(&sorted, m->search->alloc);
   egraph_status status = EGRAPH_OK;
-  size_t values = 0;
-  for (size_t v = 0; v < m->active.used.len; v++)
-    values += m->active.used.data[v];
   for (size_t s = 0; status == EGRAPH_OK && s < m->reduced.strategy.len; s++)
     if (m->active.strategy.data[s])
       status = eg_doubles_push(&sorted, m->reduced.strategy.data[s]);
   if (status == EGRAPH_OK && sorted.len != 0) {
     qsort(sorted.data, sorted.len, sizeof *sorted.data, by_amount);
-    size_t at = per_value * values;
+    size_t at = per_value * eg_layout_active_values(&m->active);
     *out = sorted.data[at < sorted.len ? at : sorted.len - 1];
   }
   eg_doubles_deinit(&sorted);
@@ -223,46 +197,37 @@ static egraph_status try_few(minimizer *m) {
   return EGRAPH_OK;
 }
 
-/// Prices of limited measures, if there are any, and what they give; then small parts.
+/// The ascent, with prices of limited measures and their solutions; then small parts.
 static egraph_status climb(minimizer *m, eg_layout_ascent *ascent) {
+  eg_layout_search *search = m->search;
   EG_TRY(eg_doubles_resize(&m->x, m->active.strategy.len)); // no relaxation yet: zeros
-  EG_TRY(eg_layout_close(m->search, &m->active, ascent, &m->reduced, &m->pool));
+  EG_TRY(eg_layout_close_gap(search, &m->active, ascent, &m->reduced, &m->pool));
   if (m->active.infeasible) return EGRAPH_OK;
-  (void)delete_costly(m);
-  if (eg_layout_search_wants_bound(m->search)) return EGRAPH_OK;
+  (void)eg_layout_delete_costly(search, &m->active, &m->reduced);
+  if (eg_layout_search_wants_bound(search)) return EGRAPH_OK;
   EG_TRY(try_pool(m));
   EG_TRY(try_few(m));
-  (void)delete_costly(m);
-  return eg_layout_presolve(&m->active, m->search->task);
-}
-
-/// What the roots need is required from now on.
-static egraph_status find_landmarks(minimizer *m) {
-  const eg_layout_search *search = m->search;
-  EG_TRY(eg_layout_landmarks_find(&m->landmarks, &m->active, search->task,
-                                  search->clock->deadline,
-                                  eg_layout_search_share(search, CUTS_SHARE)));
-  for (size_t i = 0; i < m->landmarks.values.len; i++)
-    m->active.required.data[m->landmarks.values.data[i]] = 1;
-  return EGRAPH_OK;
+  (void)eg_layout_delete_costly(search, &m->active, &m->reduced);
+  return eg_layout_presolve(&m->active, search->task);
 }
 
 static egraph_status ascend(minimizer *m) {
   eg_layout_ascent *ascent = NULL;
-  egraph_status status = find_landmarks(m);
-  if (status == EGRAPH_OK)
-    status = eg_layout_ascent_create(m->search, &m->active, &m->landmarks, &ascent);
+  egraph_status status = eg_layout_ascent_create(m->search, &m->active, &ascent);
   if (status == EGRAPH_OK) status = climb(m, ascent);
   eg_layout_ascent_destroy(ascent);
   return status;
 }
 
-/// Where many operators are left to choose from, as in an e-graph.
+/// Where operators are left to choose from, as in an e-graph, and the gap is not narrow.
 static bool should_expand(const minimizer *m) {
+  const eg_layout_problem *p = m->search->view->problem;
   double cost = eg_layout_search_value(m->search);
-  return eg_layout_is_amount((int)m->search->task->objective) && !m->active.infeasible &&
-         !(cost - m->search->bound <= NARROW * fabs(cost)) &&
-         count_alternatives(m) >= m->search->expand_from;
+  size_t operators = 0;
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
+    operators += eg_layout_active_has(&m->active, op);
+  return !m->active.infeasible && !(cost - m->search->bound <= NARROW * fabs(cost)) &&
+         operators > eg_layout_active_values(&m->active);
 }
 
 /// Whether the plain extractor may do at once what takes ascent, windows and linear
@@ -270,16 +235,9 @@ static bool should_expand(const minimizer *m) {
 static bool may_be_plain(const minimizer *m) {
   const eg_layout_problem *p = m->search->view->problem;
   size_t nodes = eg_layout_strategy_count(p) + (size_t)eg_layout_arc_count(p);
-  bool is_tied = VALUES_PER_TIE * p->tie_kind.len > eg_layout_value_count(p);
-  return !is_tied && nodes <= MOST_PLAIN_NODES && !m->active.infeasible &&
-         eg_layout_is_amount((int)m->search->task->objective);
-}
-
-/// Worth its time where values have layouts.
-static bool should_ascend(const minimizer *m) {
-  return eg_layout_is_amount((int)m->search->task->objective) &&
-         eg_layout_arc_count(m->search->view->problem) != 0 &&
-         m->search->bound < eg_layout_search_cutoff(m->search);
+  bool is_tied =
+      VALUES_PER_TIE * (size_t)eg_layout_tie_count(p) > eg_layout_value_count(p);
+  return !is_tied && nodes <= MOST_PLAIN_NODES && !m->active.infeasible;
 }
 
 static egraph_status start(minimizer *m) {
@@ -289,7 +247,9 @@ static egraph_status start(minimizer *m) {
   bool is_done = false;
   if (may_be_plain(m))
     EG_TRY(eg_layout_expand(search, &m->active, EARLY_SHARE, false, &is_done));
-  if (should_ascend(m)) EG_TRY(ascend(m));
+  if (eg_layout_arc_count(search->view->problem) != 0 &&
+      search->bound < eg_layout_search_cutoff(search))
+    EG_TRY(ascend(m));
   if (is_done || eg_layout_search_wants_bound(search) || !should_expand(m))
     return EGRAPH_OK;
   return eg_layout_expand(search, &m->active, LATE_SHARE, true, &is_done);
@@ -314,7 +274,8 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
     EG_TRY(run_root(m, last, &state));
     if (state != OPEN) break;
     EG_TRY(try_parts(m));
-    last = delete_costly(m) < SHRINKING || round + 2 >= RESTARTS;
+    last = eg_layout_delete_costly(search, &m->active, &m->reduced) < SHRINKING ||
+           round + 2 >= RESTARTS;
   }
   *out_closed = state == CLOSED;
   if (*out_closed) eg_layout_search_close(search);
@@ -324,17 +285,9 @@ static egraph_status minimize(minimizer *m, bool *out_closed) {
 egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed) {
   minimizer m = {.search = search};
   EG_TRY(eg_layout_active_init(&m.active, search->alloc, search->view));
-  eg_doubles_init(&m.x, search->alloc);
-  eg_doubles_init(&m.reduced.strategy, search->alloc);
-  eg_doubles_init(&m.reduced.arc, search->alloc);
-  eg_bytes_init(&m.pool.strategy, search->alloc);
-  egraph_status status = eg_layout_landmarks_init(&m.landmarks, search->alloc);
-  if (status == EGRAPH_OK) status = minimize(&m, out_closed);
-  eg_layout_landmarks_deinit(&m.landmarks);
-  eg_doubles_deinit(&m.reduced.arc);
-  eg_bytes_deinit(&m.pool.strategy);
-  eg_doubles_deinit(&m.reduced.strategy);
-  eg_doubles_deinit(&m.x);
+  EG_INIT_MEMBERS(&m, search->alloc, OWNED)
+  egraph_status status = minimize(&m, out_closed);
+  EG_DEINIT_MEMBERS(&m, OWNED)
   eg_layout_active_deinit(&m.active);
   return status;
 }

@@ -1,13 +1,13 @@
-// The linear relaxation of what presolve left, as rows for GLPK.
+// The linear relaxation of a presolved layout problem, as rows for GLPK.
 //
 // Columns, all in [0, 1]: x a strategy; y whether a value is needed that need not be (as
-// far as it has several strategies); t a label of a tie without a bound member; r the
+// far as it has several strategies); t a layout of a tie without a required member; r the
 // layout that a root is served in; a an arc; f the flow of one consumer on an arc.
 //   required value:        sum x = 1      other value: sum x = y
-//   consumer c, place l:   x made in l + f into l - f out of l  >=  x that need l
+//   consumer c, place l:   x with output l + f into l - f out of l  >=  x that need l
 //   arc that is paid:      a >= f of each consumer (with one consumer, f itself is a)
-//   tie, label k:          x of label k <= t_k, or the x of label k of a bound member
-//   limits:                sum of weights <= limit
+//   tie, layout k:         x of layout k <= t_k, or the x of layout k of a required
+//   member limits:                sum of weights <= limit
 // A consumer of a value is all operators of one other value (at most one is chosen), once
 // per turn at which they name it; a root is one too. Flows per consumer make sharing of
 // arcs exact, and conservation leaves no room for free cycles among layouts.
@@ -41,8 +41,8 @@ typedef struct eg_layout_model {
 
 egraph_status eg_layout_model_init(eg_layout_model *model, egraph_allocator alloc);
 void eg_layout_model_deinit(eg_layout_model *model);
-/// Fills an initialized model. `typical` is about what the objective will be, or 0. Fails
-/// with EGRAPH_E_MEMORY.
+/// Fills an initialized model. `typical` is the expected size of the objective, or 0.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_model_build(eg_layout_model *model,
                                     const eg_layout_active *active,
                                     const eg_layout_task *task, double typical);
@@ -50,16 +50,13 @@ egraph_status eg_layout_model_build(eg_layout_model *model,
 static inline uint32_t eg_layout_model_columns(const eg_layout_model *model) {
   return (uint32_t)model->cost.len;
 }
+/// Whether an arc takes anything of a measure that counts.
+bool eg_layout_is_paid(const eg_layout_model *model, uint32_t arc);
 /// Columns that are 0 or 1 in a solution; the others may stay fractional then.
 static inline bool eg_layout_is_integral(const eg_layout_model *model, uint32_t column) {
   return model->kind.data[column] == EG_LAYOUT_X ||
          model->kind.data[column] == EG_LAYOUT_Y ||
          model->kind.data[column] == EG_LAYOUT_A;
 }
-
-/// Part of build: see layout_flow.c.
-egraph_status eg_layout_model_add_flows(eg_layout_model *model);
-egraph_status eg_layout_model_add_column(eg_layout_model *model, eg_layout_column kind,
-                                         uint32_t id, double cost, uint32_t *out);
 
 #endif

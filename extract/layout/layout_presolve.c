@@ -1,7 +1,9 @@
-// Two fixpoints, from the sources up (what can be derived) and from the roots down (what
-// is needed), then ties and domination, until nothing changes.
+// Two fixpoints, from the sources up (places that can be derived) and from the roots down
+// (places that are needed), then ties and domination, until nothing changes.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_presolve.h"
+
+#include "base/owner.h"
 
 enum { MAX_ROUNDS = 30 };
 
@@ -12,20 +14,11 @@ static void apply_user(eg_layout_active *active) {
     uint32_t v = view->value_of.data[s], fixed = p->source_layout.data[v];
     bool ok =
         !p->forbidden.data[s] && !p->place_forbidden.data[p->output.data[s]] &&
-        (view->fixed == NULL || view->fixed[v] == EG_LAYOUT_NONE ||
-         view->fixed[v] == s) &&
         (fixed == EG_LAYOUT_NONE || p->output.data[s] == eg_layout_place(p, v, fixed));
     for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
       ok = ok && !p->place_forbidden.data[p->needs.data[k]] &&
            view->place_value.data[p->needs.data[k]] != v;
     active->strategy.data[s] = ok;
-  }
-  for (size_t i = 0; i < p->forced.len; i++) {
-    uint32_t v = view->value_of.data[p->forced.data[i]];
-    for (uint32_t k = view->strategies.begin.data[v];
-         k < view->strategies.begin.data[v + 1]; k++)
-      if (view->strategies.items.data[k] != p->forced.data[i])
-        active->strategy.data[view->strategies.items.data[k]] = 0;
   }
   for (uint32_t a = 0; a < active->arc.len; a++) {
     uint32_t from = p->arc_from.data[a], to = p->arc_to.data[a];
@@ -41,52 +34,50 @@ static egraph_status size_active(eg_layout_active *active) {
   EG_TRY(eg_bytes_resize(&active->used, eg_layout_value_count(p)));
   EG_TRY(eg_bytes_resize(&active->required, eg_layout_value_count(p)));
   EG_TRY(eg_bytes_resize(&active->derivable, eg_layout_place_count(p)));
-  return eg_bytes_resize(&active->wanted, eg_layout_place_count(p));
+  return eg_bytes_resize(&active->needed, eg_layout_place_count(p));
 }
+
+#define OWNED                                                                            \
+  (eg_bytes, strategy, arc, used, required, derivable, needed), (eg_u32s, waiting, queue)
 
 egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
                                     const eg_layout_view *view) {
   *active = (eg_layout_active){.view = view};
-  eg_bytes_init(&active->strategy, alloc);
-  eg_bytes_init(&active->arc, alloc);
-  eg_bytes_init(&active->used, alloc);
-  eg_bytes_init(&active->required, alloc);
-  eg_bytes_init(&active->derivable, alloc);
-  eg_bytes_init(&active->wanted, alloc);
-  eg_u32s_init(&active->waiting, alloc);
-  eg_u32s_init(&active->queue, alloc);
+  EG_INIT_MEMBERS(active, alloc, OWNED)
   egraph_status status = size_active(active);
-  if (status != EGRAPH_OK) {
+  if (status == EGRAPH_OK)
+    apply_user(active);
+  else
     eg_layout_active_deinit(active);
-    return status;
-  }
-  apply_user(active);
-  return EGRAPH_OK;
+  return status;
 }
 
 void eg_layout_active_deinit(eg_layout_active *active) {
-  eg_u32s_deinit(&active->queue);
-  eg_u32s_deinit(&active->waiting);
-  eg_bytes_deinit(&active->wanted);
-  eg_bytes_deinit(&active->derivable);
-  eg_bytes_deinit(&active->required);
-  eg_bytes_deinit(&active->used);
-  eg_bytes_deinit(&active->arc);
-  eg_bytes_deinit(&active->strategy);
-}
-
-static void copy_flags(eg_bytes *to, const eg_bytes *from) {
-  if (from->len != 0) memcpy(to->data, from->data, from->len);
+  EG_DEINIT_MEMBERS(active, OWNED)
 }
 
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from) {
-  copy_flags(&to->strategy, &from->strategy);
-  copy_flags(&to->arc, &from->arc);
-  copy_flags(&to->used, &from->used);
-  copy_flags(&to->required, &from->required);
-  copy_flags(&to->derivable, &from->derivable);
-  copy_flags(&to->wanted, &from->wanted);
+  eg_bytes *const mine[] = {&to->strategy, &to->arc,       &to->used,
+                            &to->required, &to->derivable, &to->needed};
+  const eg_bytes *const other[] = {&from->strategy, &from->arc,       &from->used,
+                                   &from->required, &from->derivable, &from->needed};
+  for (size_t i = 0; i < sizeof mine / sizeof *mine; i++)
+    if (other[i]->len != 0) memcpy(mine[i]->data, other[i]->data, other[i]->len);
   to->infeasible = from->infeasible;
+}
+
+bool eg_layout_active_has(const eg_layout_active *active, uint32_t op) {
+  const eg_layout_problem *p = active->view->problem;
+  for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+    if (active->strategy.data[s]) return true;
+  return false;
+}
+
+size_t eg_layout_active_values(const eg_layout_active *active) {
+  size_t count = 0;
+  for (size_t v = 0; v < active->used.len; v++)
+    count += active->used.data[v];
+  return count;
 }
 
 static void zero(eg_bytes *flags) {
@@ -99,14 +90,15 @@ static bool drop(eg_bytes *flags, uint32_t at) {
   return was;
 }
 
-static egraph_status reach_place(eg_layout_active *active, uint32_t place) {
-  if (active->derivable.data[place]) return EGRAPH_OK;
-  active->derivable.data[place] = 1;
+/// Flags a place and queues it, once.
+static egraph_status mark(eg_layout_active *active, eg_bytes *flags, uint32_t place) {
+  if (flags->data[place]) return EGRAPH_OK;
+  flags->data[place] = 1;
   return eg_u32s_push(&active->queue, place);
 }
 
-// Least fixpoint: also leaves out what only a cycle could derive.
-static egraph_status derive(eg_layout_active *active, bool *changed) {
+/// Least fixpoint: also leaves out places that only a cycle could derive.
+static egraph_status find_derivable(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
   zero(&active->derivable);
@@ -115,20 +107,17 @@ static egraph_status derive(eg_layout_active *active, bool *changed) {
   for (uint32_t s = 0; s < active->strategy.len; s++) {
     active->waiting.data[s] = p->need_begin.data[s + 1] - p->need_begin.data[s];
     if (active->strategy.data[s] && active->waiting.data[s] == 0)
-      EG_TRY(reach_place(active, p->output.data[s]));
+      EG_TRY(mark(active, &active->derivable, p->output.data[s]));
   }
   for (size_t done = 0; done < active->queue.len; done++) {
     uint32_t place = active->queue.data[done];
-    for (uint32_t i = view->users.begin.data[place];
-         i < view->users.begin.data[place + 1]; i++) {
-      uint32_t s = view->users.items.data[i];
+    EG_EACH_ITEM(s, view->users, place) {
       if (--active->waiting.data[s] == 0 && active->strategy.data[s])
-        EG_TRY(reach_place(active, p->output.data[s]));
+        EG_TRY(mark(active, &active->derivable, p->output.data[s]));
     }
-    for (uint32_t i = view->out.begin.data[place]; i < view->out.begin.data[place + 1];
-         i++)
-      if (active->arc.data[view->out.items.data[i]])
-        EG_TRY(reach_place(active, p->arc_to.data[view->out.items.data[i]]));
+    EG_EACH_ITEM(a, view->out, place)
+      if (active->arc.data[a])
+        EG_TRY(mark(active, &active->derivable, p->arc_to.data[a]));
   }
   for (uint32_t s = 0; s < active->strategy.len; s++)
     if (active->waiting.data[s] != 0) *changed |= drop(&active->strategy, s);
@@ -137,68 +126,55 @@ static egraph_status derive(eg_layout_active *active, bool *changed) {
   return EGRAPH_OK;
 }
 
-static egraph_status want_place(eg_layout_active *active, uint32_t place) {
-  if (active->wanted.data[place]) return EGRAPH_OK;
-  active->wanted.data[place] = 1;
-  return eg_u32s_push(&active->queue, place);
-}
-
-static egraph_status want_value(eg_layout_active *active, uint32_t value) {
+static egraph_status need_value(eg_layout_active *active, uint32_t value) {
   const eg_layout_problem *p = active->view->problem;
   for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++)
-    EG_TRY(want_place(active, i));
+    EG_TRY(mark(active, &active->needed, i));
   return EGRAPH_OK;
 }
 
-static egraph_status want_roots(eg_layout_active *active) {
+static egraph_status need_roots(eg_layout_active *active) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {
     active->required.data[p->root_value.data[r]] = 1;
     if (p->root_begin.data[r] == p->root_begin.data[r + 1])
-      EG_TRY(want_value(active, p->root_value.data[r]));
+      EG_TRY(need_value(active, p->root_value.data[r]));
     for (uint32_t i = p->root_begin.data[r]; i < p->root_begin.data[r + 1]; i++)
-      EG_TRY(want_place(active, p->root_places.data[i]));
-  }
-  for (size_t i = 0; i < p->forced.len; i++) {
-    active->required.data[view->value_of.data[p->forced.data[i]]] = 1;
-    EG_TRY(want_value(active, view->value_of.data[p->forced.data[i]]));
+      EG_TRY(mark(active, &active->needed, p->root_places.data[i]));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status want_inputs(eg_layout_active *active, uint32_t place) {
+static egraph_status need_inputs(eg_layout_active *active, uint32_t place) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
   uint32_t value = view->place_value.data[place];
-  for (uint32_t i = view->in.begin.data[place]; i < view->in.begin.data[place + 1]; i++)
-    if (active->arc.data[view->in.items.data[i]])
-      EG_TRY(want_place(active, p->arc_from.data[view->in.items.data[i]]));
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i];
+  EG_EACH_ITEM(a, view->in, place)
+    if (active->arc.data[a]) EG_TRY(mark(active, &active->needed, p->arc_from.data[a]));
+  EG_EACH_ITEM(s, view->strategies, value) {
     if (!active->strategy.data[s] || p->output.data[s] != place) continue;
     for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++)
-      EG_TRY(want_place(active, p->needs.data[k]));
+      EG_TRY(mark(active, &active->needed, p->needs.data[k]));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status want(eg_layout_active *active, bool *changed) {
+static egraph_status find_needed(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
-  zero(&active->wanted);
+  zero(&active->needed);
   zero(&active->used);
   active->queue.len = 0;
-  EG_TRY(want_roots(active));
+  EG_TRY(need_roots(active));
   for (size_t done = 0; done < active->queue.len; done++) {
     active->used.data[view->place_value.data[active->queue.data[done]]] = 1;
-    EG_TRY(want_inputs(active, active->queue.data[done]));
+    EG_TRY(need_inputs(active, active->queue.data[done]));
   }
   for (uint32_t s = 0; s < active->strategy.len; s++)
-    if (!active->wanted.data[p->output.data[s]]) *changed |= drop(&active->strategy, s);
+    if (!active->needed.data[p->output.data[s]]) *changed |= drop(&active->strategy, s);
   for (uint32_t a = 0; a < active->arc.len; a++)
-    if (!active->wanted.data[p->arc_to.data[a]]) *changed |= drop(&active->arc, a);
+    if (!active->needed.data[p->arc_to.data[a]]) *changed |= drop(&active->arc, a);
   return EGRAPH_OK;
 }
 
@@ -240,50 +216,258 @@ static void require_all(eg_layout_active *active) {
   }
 }
 
-bool eg_layout_is_bound(const eg_layout_active *active, uint32_t tie, uint32_t member) {
+/// Whether a strategy is left that produces a value in the layout of this number.
+static bool has_layout(const eg_layout_active *active, uint32_t value, uint32_t layout) {
   const eg_layout_view *view = active->view;
-  if (view->problem->tie_kind.data[tie] == EG_LAYOUT_TIE_SOURCES)
-    return active->required.data[member];
-  uint32_t value = view->problem->operator_value.data[member];
-  if (!active->required.data[value]) return false;
-  for (uint32_t i = view->strategies.begin.data[value];
-       i < view->strategies.begin.data[value + 1]; i++) {
-    uint32_t s = view->strategies.items.data[i];
-    if (active->strategy.data[s] && view->op_of.data[s] != member) return false;
-  }
-  return true;
-}
-
-static bool has_label(const eg_layout_active *active, uint32_t tie, uint32_t member,
-                      uint32_t label) {
-  const eg_layout_view *view = active->view;
-  bool by_operator = view->problem->tie_kind.data[tie] == EG_LAYOUT_TIE_STRATEGIES;
-  for (uint32_t i = view->tied.begin.data[tie]; i < view->tied.begin.data[tie + 1]; i++) {
-    uint32_t s = view->tied.items.data[i];
-    if (active->strategy.data[s] && eg_layout_label(view, s, tie) == label &&
-        (by_operator ? view->op_of.data[s] : view->value_of.data[s]) == member)
-      return true;
+  EG_EACH_ITEM(s, view->strategies, value) {
+    if (active->strategy.data[s] && eg_layout_output(view, s) == layout) return true;
   }
   return false;
 }
 
+/// Members of a tie have only layouts that every required member has.
 static void agree(eg_layout_active *active, uint32_t tie, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
-  for (uint32_t m = p->tie_begin.data[tie]; m < p->tie_begin.data[tie + 1]; m++) {
+  uint32_t begin = p->tie_begin.data[tie], end = p->tie_begin.data[tie + 1];
+  for (uint32_t m = begin; m < end; m++) {
     uint32_t member = p->tie_members.data[m];
-    if (!eg_layout_is_bound(active, tie, member)) continue;
-    for (uint32_t i = view->tied.begin.data[tie]; i < view->tied.begin.data[tie + 1];
-         i++) {
-      uint32_t s = view->tied.items.data[i];
-      if (active->strategy.data[s] &&
-          !has_label(active, tie, member, eg_layout_label(view, s, tie)))
-        *changed |= drop(&active->strategy, s);
+    if (!active->required.data[member]) continue;
+    for (uint32_t o = begin; o < end; o++) {
+      uint32_t other = p->tie_members.data[o];
+      EG_EACH_ITEM(s, view->strategies, other) {
+        if (active->strategy.data[s] &&
+            !has_layout(active, member, eg_layout_output(view, s)))
+          *changed |= drop(&active->strategy, s);
+      }
     }
   }
 }
 
-// False when a root cannot be had in any layout asked for.
+// ---- domination ---------------------------------------------------------------------
+//
+// An arc goes when two others in a row do the same for no more in any measure that
+// counts. A strategy goes when another one of its value does with no more: its needs are
+// made from the needs of the first, its output is turned into the first one's output, and
+// all that is paid on top. Only inputs of the first are used, so no cycle can arise, and
+// the one that dominates is still there when the next one is judged.
+
+enum { MAX_STRATEGIES = 600, MAX_ENTRIES = 1 << 20, MAX_PLACES = 256 };
+
+typedef struct domination {
+  eg_layout_active *active;
+  const eg_layout_task *task;
+  int measures[EG_LAYOUT_MEASURES], count; // that count; the objective first
+  eg_sizes begin;                          // [values + 1] in far
+  eg_doubles far; // [value][from][to][measure] of one cheapest path
+  eg_u32s arc_at; // [from][to] of one value: 1 + arc
+  size_t dropped;
+} domination;
+
+static double arc_weight(const domination *d, int k, uint32_t arc) {
+  return d->active->view->arc_weight[d->measures[k]].data[arc];
+}
+
+static double strategy_weight(const domination *d, int k, uint32_t s) {
+  return d->active->view->strategy_weight[d->measures[k]].data[s];
+}
+
+static bool is_covered(const domination *d, uint32_t arc, uint32_t first,
+                       uint32_t second) {
+  for (int k = 0; k < d->count; k++)
+    if (arc_weight(d, k, first) + (second == arc ? 0 : arc_weight(d, k, second)) >
+        arc_weight(d, k, arc))
+      return false;
+  return true;
+}
+
+// Parallel arcs: the second one goes, or the first when it is the dearer one.
+static egraph_status enter_arcs(domination *d, uint32_t value, uint32_t places) {
+  const eg_layout_view *view = d->active->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t base = p->place_begin.data[value];
+  d->arc_at.len = 0;
+  EG_TRY(eg_u32s_resize(&d->arc_at, (size_t)places * places));
+  EG_EACH_ITEM(a, view->value_arcs, value) {
+    if (!d->active->arc.data[a]) continue;
+    uint32_t *slot = d->arc_at.data + (p->arc_from.data[a] - base) * places +
+                     (p->arc_to.data[a] - base);
+    if (*slot == 0) {
+      *slot = a + 1;
+    } else if (is_covered(d, a, *slot - 1, a)) {
+      d->active->arc.data[a] = 0;
+      d->dropped++;
+    } else if (is_covered(d, *slot - 1, a, *slot - 1)) {
+      d->active->arc.data[*slot - 1] = 0;
+      d->dropped++;
+      *slot = a + 1;
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status drop_arcs(domination *d, uint32_t value) {
+  uint32_t places = eg_layout_layout_count(d->active->view->problem, value);
+  if (places > MAX_PLACES || places < 2) return EGRAPH_OK;
+  EG_TRY(enter_arcs(d, value, places));
+  for (uint32_t from = 0; from < places; from++)
+    for (uint32_t to = 0; to < places; to++) {
+      uint32_t *slot = d->arc_at.data + from * places + to;
+      for (uint32_t via = 0; via < places && *slot != 0; via++) {
+        uint32_t one = d->arc_at.data[from * places + via];
+        uint32_t two = d->arc_at.data[via * places + to];
+        if (via == from || via == to || one == 0 || two == 0) continue;
+        if (!is_covered(d, *slot - 1, one - 1, two - 1)) continue;
+        d->active->arc.data[*slot - 1] = 0;
+        d->dropped++;
+        *slot = 0;
+      }
+    }
+  return EGRAPH_OK;
+}
+
+static double *far_of(const domination *d, uint32_t from, uint32_t to) {
+  const eg_layout_view *view = d->active->view;
+  uint32_t value = view->place_value.data[from];
+  uint32_t base = view->problem->place_begin.data[value];
+  uint32_t places = eg_layout_layout_count(view->problem, value);
+  return d->far.data + d->begin.data[value] +
+         ((size_t)(from - base) * places + (to - base)) * (size_t)d->count;
+}
+
+static void measure_paths(domination *d, uint32_t value) {
+  const eg_layout_view *view = d->active->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t base = p->place_begin.data[value], end = p->place_begin.data[value + 1];
+  size_t bytes = (size_t)d->count * sizeof(double);
+  for (uint32_t i = base; i < end; i++)
+    for (uint32_t j = base; j < end; j++)
+      for (int k = 0; k < d->count; k++)
+        far_of(d, i, j)[k] = i == j ? 0 : INFINITY;
+  EG_EACH_ITEM(a, view->value_arcs, value) {
+    double *entry = far_of(d, p->arc_from.data[a], p->arc_to.data[a]);
+    if (!d->active->arc.data[a] || !(arc_weight(d, 0, a) < entry[0])) continue;
+    for (int k = 0; k < d->count; k++)
+      entry[k] = arc_weight(d, k, a);
+  }
+  for (uint32_t via = base; via < end; via++)
+    for (uint32_t i = base; i < end; i++) {
+      double first[EG_LAYOUT_MEASURES];
+      memcpy(first, far_of(d, i, via), bytes);
+      if (!isfinite(first[0])) continue;
+      for (uint32_t j = base; j < end; j++) {
+        double *entry = far_of(d, i, j), *second = far_of(d, via, j);
+        if (!(first[0] + second[0] < entry[0])) continue;
+        for (int k = 0; k < d->count; k++)
+          entry[k] = first[k] + second[k];
+      }
+    }
+}
+
+// Room for the paths of every value; false when they take too much.
+static egraph_status begin_paths(domination *d, bool *out_fits) {
+  const eg_layout_problem *p = d->active->view->problem;
+  size_t total = 0;
+  for (uint32_t v = 0; v < eg_layout_value_count(p); v++) {
+    size_t places = eg_layout_layout_count(p, v);
+    EG_TRY(eg_sizes_push(&d->begin, total));
+    total += places * places * (size_t)d->count;
+    *out_fits = total <= MAX_ENTRIES;
+    if (!*out_fits) return EGRAPH_OK;
+  }
+  EG_TRY(eg_doubles_resize(&d->far, total));
+  for (uint32_t v = 0; v < eg_layout_value_count(p); v++)
+    measure_paths(d, v);
+  return EGRAPH_OK;
+}
+
+// The cheapest way from a need of `s` to the place; NULL when there is none.
+static const double *way_from(const domination *d, uint32_t s, uint32_t place) {
+  const eg_layout_view *view = d->active->view;
+  const eg_layout_problem *p = view->problem;
+  const double *best = NULL;
+  for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++) {
+    uint32_t need = p->needs.data[k];
+    if (view->place_value.data[need] != view->place_value.data[place]) continue;
+    const double *way = far_of(d, need, place);
+    if (isfinite(way[0]) && (best == NULL || way[0] < best[0])) best = way;
+  }
+  return best;
+}
+
+static bool has_room(const domination *d, const double *sum, uint32_t s) {
+  for (int k = 0; k < d->count; k++)
+    if (sum[k] > strategy_weight(d, k, s)) return false;
+  return true;
+}
+
+static bool dominates(const domination *d, uint32_t by, uint32_t s) {
+  const eg_layout_view *view = d->active->view;
+  const eg_layout_problem *p = view->problem;
+  double sum[EG_LAYOUT_MEASURES];
+  const double *way = far_of(d, p->output.data[by], p->output.data[s]);
+  for (int k = 0; k < d->count; k++)
+    sum[k] = strategy_weight(d, k, by) + way[k];
+  if (!has_room(d, sum, s)) return false;
+  uint32_t value = view->value_of.data[s];
+  bool is_tied = view->ties.begin.data[value] != view->ties.begin.data[value + 1];
+  if (is_tied && p->output.data[by] != p->output.data[s]) return false;
+  for (uint32_t i = p->need_begin.data[by]; i < p->need_begin.data[by + 1]; i++) {
+    way = way_from(d, s, p->needs.data[i]);
+    if (way == NULL) return false;
+    for (int k = 0; k < d->count; k++)
+      sum[k] += way[k];
+    if (!has_room(d, sum, s)) return false;
+  }
+  return true;
+}
+
+static void drop_strategies(domination *d, uint32_t value) {
+  const eg_layout_view *view = d->active->view;
+  uint32_t begin = view->strategies.begin.data[value];
+  uint32_t end = view->strategies.begin.data[value + 1];
+  if (end - begin > MAX_STRATEGIES) return;
+  const uint32_t *all = view->strategies.items.data;
+  uint8_t *alive = d->active->strategy.data;
+  for (uint32_t i = end; i-- > begin;)
+    for (uint32_t j = begin; j < end && alive[all[i]]; j++) {
+      if (j == i || !alive[all[j]] || !dominates(d, all[j], all[i])) continue;
+      alive[all[i]] = 0;
+      d->dropped++;
+    }
+}
+
+static egraph_status dominate(domination *d) {
+  const eg_layout_problem *p = d->active->view->problem;
+  for (uint32_t v = 0; v < eg_layout_value_count(p); v++)
+    if (d->active->used.data[v]) EG_TRY(drop_arcs(d, v));
+  if (d->task->excluded != NULL && d->task->excluded->len != 0) return EGRAPH_OK;
+  bool fits = true;
+  EG_TRY(begin_paths(d, &fits));
+  if (!fits) return EGRAPH_OK;
+  for (uint32_t v = 0; v < eg_layout_value_count(p); v++)
+    if (d->active->used.data[v]) drop_strategies(d, v);
+  return EGRAPH_OK;
+}
+
+#define DOMINATION (eg_sizes, begin), (eg_doubles, far), (eg_u32s, arc_at)
+
+static egraph_status drop_dominated(eg_layout_active *active, const eg_layout_task *task,
+                                    bool *changed) {
+  domination d = {.active = active, .task = task};
+  d.measures[d.count++] = (int)task->objective;
+  for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
+    if (m != (int)task->objective && eg_layout_counts(task, m)) d.measures[d.count++] = m;
+  EG_INIT_MEMBERS(&d, active->strategy.alloc, DOMINATION)
+  egraph_status status = dominate(&d);
+  *changed |= d.dropped != 0;
+  EG_DEINIT_MEMBERS(&d, DOMINATION)
+  return status;
+}
+
+// ---- the whole ----------------------------------------------------------------------
+
+/// False when no layout that a root asks for can be derived.
 static bool has_roots(const eg_layout_active *active) {
   const eg_layout_problem *p = active->view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {
@@ -296,10 +480,10 @@ static bool has_roots(const eg_layout_active *active) {
   return true;
 }
 
-/// What flags say, from what strategies and arcs are left.
+/// Sets all flags by the strategies and arcs that are left, and deletes by them.
 static egraph_status settle(eg_layout_active *active, bool *changed) {
-  EG_TRY(derive(active, changed));
-  EG_TRY(want(active, changed));
+  EG_TRY(find_derivable(active, changed));
+  EG_TRY(find_needed(active, changed));
   require_all(active);
   return EGRAPH_OK;
 }
@@ -318,10 +502,9 @@ egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task 
   for (int round = 0; round < MAX_ROUNDS && changed && !active->infeasible; round++) {
     changed = false;
     EG_TRY(settle(active, &changed));
-    for (uint32_t t = 0; t < active->view->problem->tie_kind.len; t++)
+    for (uint32_t t = 0; t < eg_layout_tie_count(active->view->problem); t++)
       agree(active, t, &changed);
-    if (!changed && !active->infeasible)
-      EG_TRY(eg_layout_dominate(active, task, &changed));
+    if (!changed && !active->infeasible) EG_TRY(drop_dominated(active, task, &changed));
   }
   // The last round may have been cut short: leave the flags consistent.
   bool ignored = false;

@@ -1,5 +1,5 @@
-// What is left of a layout problem for one minimization: strategies and arcs that may be
-// part of a best solution.
+// Presolve: the strategies and arcs of a layout problem that may be part of a best
+// solution of one minimization.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PRESOLVE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PRESOLVE_H
@@ -7,14 +7,13 @@
 #include <math.h>
 
 #include "extract/layout/layout_evaluate.h"
-
-EG_VEC_DEFINE(eg_layout_choices, eg_layout_choice);
+#include "extract/layout/layout_solve.h"
 
 /// One minimization.
 typedef struct eg_layout_task {
   eg_layout_measure objective;
-  double limit[EG_LAYOUT_MEASURES];  // INFINITY: none
-  const eg_layout_choices *excluded; // solutions that differ from these in strategies
+  double limit[EG_LAYOUT_MEASURES];    // INFINITY: none
+  const eg_layout_solutions *excluded; // others than these are looked for
 } eg_layout_task;
 
 /// Without limits.
@@ -25,7 +24,7 @@ static inline eg_layout_task eg_layout_task_of(eg_layout_measure objective) {
   return task;
 }
 
-/// True for the objective and what is limited.
+/// True for the objective and limited measures.
 static inline bool eg_layout_counts(const eg_layout_task *task, int measure) {
   return measure == (int)task->objective || isfinite(task->limit[measure]);
 }
@@ -34,7 +33,7 @@ typedef struct eg_layout_active {
   const eg_layout_view *view;
   eg_bytes strategy, arc;     // still allowed
   eg_bytes used, required;    // [value] reached from the roots; in every solution
-  eg_bytes derivable, wanted; // [place] can be had; leads to a need
+  eg_bytes derivable, needed; // [place] can be reached; leads to a need
   bool infeasible;            // no solution within the cutoff is left
   eg_u32s waiting, queue;     // scratch
 } eg_layout_active;
@@ -45,20 +44,17 @@ egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator a
 void eg_layout_active_deinit(eg_layout_active *active);
 /// Between two of one view.
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
-/// Takes away, until nothing changes: what cannot be derived or is not needed, labels
-/// that a required member of a tie lacks, and what others dominate in every measure that
-/// counts (strategies only when no solution is excluded).
+/// Whether a strategy of an operator is left.
+bool eg_layout_active_has(const eg_layout_active *active, uint32_t op);
+/// How many values are used.
+size_t eg_layout_active_values(const eg_layout_active *active);
+/// Deletes, until nothing changes: places that cannot be derived or are not needed,
+/// layouts that a required member of a tie lacks, and strategies and arcs that others
+/// dominate in every measure that counts (strategies only when no solution is excluded).
 egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task *task);
 
-/// Likewise what cannot be derived or is not needed, and nothing that looks at ties or at
-/// what other strategies cost.
+/// Deletes only the places that cannot be derived or are not needed: no look at ties or
+/// costs.
 egraph_status eg_layout_presolve_apart(eg_layout_active *active);
-
-/// True when a member of a tie (a value or an operator, by kind) is in every solution.
-bool eg_layout_is_bound(const eg_layout_active *active, uint32_t tie, uint32_t member);
-
-/// Part of it: see layout_dominate.c.
-egraph_status eg_layout_dominate(eg_layout_active *active, const eg_layout_task *task,
-                                 bool *changed);
 
 #endif

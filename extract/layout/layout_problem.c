@@ -1,57 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_problem.h"
 
-#include <assert.h>
 #include <math.h>
 
-// The vectors of a problem, once. u32 rows that begin with a 0 come first.
-#define EACH_ROW(X)                                                                      \
-  X(place_begin) X(input_begin) X(strategy_begin) X(need_begin) X(root_begin) X(tie_begin)
-#define EACH_U32(X)                                                                      \
-  X(source_layout)                                                                       \
-  X(arc_from)                                                                            \
-  X(arc_to)                                                                              \
-  X(operator_value)                                                                      \
-  X(inputs)                                                                              \
-  X(output) X(needs) X(forced) X(root_value) X(root_places) X(tie_kind) X(tie_members)
-#define EACH_DOUBLE(X)                                                                   \
-  X(cost_times)                                                                          \
-  X(memory_times)                                                                        \
-  X(arc_cost)                                                                            \
-  X(arc_memory[0])                                                                       \
-  X(arc_memory[1])                                                                       \
-  X(arc_memory[2])                                                                       \
-  X(arc_memory[3]) X(cost) X(memory[0]) X(memory[1]) X(memory[2]) X(memory[3])
-static_assert(EG_LAYOUT_MEMORY_ROWS == 4, "EACH_DOUBLE lists the memory rows");
-#define EACH_BYTE(X) X(place_forbidden) X(forbidden)
+#include "base/owner.h"
+
+#define OWNED                                                                            \
+  (eg_u32s, place_begin, input_begin, strategy_begin, need_begin, root_begin,            \
+   tie_begin),                                                                           \
+      (eg_u32s, source_layout, arc_from, arc_to, operator_value, inputs, output, needs,  \
+       root_value, root_places, tie_members),                                            \
+      (eg_doubles, cost_times, memory_times, arc_cost, cost),                            \
+      (eg_bytes, place_forbidden, forbidden)
 
 egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocator alloc) {
   *problem = (eg_layout_problem){.memory_rows = 1};
-  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+  EG_INIT_MEMBERS(problem, alloc, OWNED)
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++) {
+    eg_doubles_init(&problem->arc_memory[r], alloc);
+    eg_doubles_init(&problem->memory[r], alloc);
     problem->memory_limit[r] = INFINITY;
-#define INIT_U32(field) eg_u32s_init(&problem->field, alloc);
-#define INIT_DOUBLE(field) eg_doubles_init(&problem->field, alloc);
-#define INIT_BYTE(field) eg_bytes_init(&problem->field, alloc);
-  EACH_ROW(INIT_U32)
-  EACH_U32(INIT_U32)
-  EACH_DOUBLE(INIT_DOUBLE)
-  EACH_BYTE(INIT_BYTE)
+  }
+  eg_u32s *const begins[] = {&problem->place_begin,    &problem->input_begin,
+                             &problem->strategy_begin, &problem->need_begin,
+                             &problem->root_begin,     &problem->tie_begin};
   egraph_status status = EGRAPH_OK;
-#define BEGIN(field)                                                                     \
-  if (status == EGRAPH_OK) status = eg_u32s_push(&problem->field, 0);
-  EACH_ROW(BEGIN)
+  for (size_t i = 0; i < sizeof begins / sizeof *begins && status == EGRAPH_OK; i++)
+    status = eg_u32s_push(begins[i], 0);
   if (status != EGRAPH_OK) eg_layout_problem_deinit(problem);
   return status;
 }
 
 void eg_layout_problem_deinit(eg_layout_problem *problem) {
-#define DEINIT_U32(field) eg_u32s_deinit(&problem->field);
-#define DEINIT_DOUBLE(field) eg_doubles_deinit(&problem->field);
-#define DEINIT_BYTE(field) eg_bytes_deinit(&problem->field);
-  EACH_ROW(DEINIT_U32)
-  EACH_U32(DEINIT_U32)
-  EACH_DOUBLE(DEINIT_DOUBLE)
-  EACH_BYTE(DEINIT_BYTE)
+  EG_DEINIT_MEMBERS(problem, OWNED)
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++) {
+    eg_doubles_deinit(&problem->arc_memory[r]);
+    eg_doubles_deinit(&problem->memory[r]);
+  }
 }
 
 static bool is_amount(double value) { return value >= 0 && isfinite(value); }
@@ -73,11 +58,6 @@ static egraph_status check_layout(const eg_layout_problem *problem, uint32_t val
   if (layout < eg_layout_layout_count(problem, value)) return EGRAPH_OK;
   return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: value %u has no layout %u", value,
                  layout);
-}
-
-static egraph_status check_operator(const eg_layout_problem *problem, uint32_t op) {
-  if (op < eg_layout_operator_count(problem)) return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: there is no operator %u", op);
 }
 
 egraph_status eg_layout_problem_add_value(eg_layout_problem *problem, uint32_t layouts,
@@ -196,35 +176,12 @@ egraph_status eg_layout_problem_add_root(eg_layout_problem *problem, uint32_t va
   return eg_u32s_push(&problem->root_begin, (uint32_t)problem->root_places.len);
 }
 
-egraph_status eg_layout_problem_add_kept(eg_layout_problem *problem, uint32_t value,
-                                         const double *memory, uint32_t *out_value) {
-  EG_TRY(check_value(problem, value));
-  uint32_t count = eg_layout_layout_count(problem, value), kept;
-  for (uint32_t i = 0; memory != NULL && i < count; i++)
-    if (!are_amounts(memory + (size_t)i * EG_LAYOUT_MEMORY_ROWS))
-      return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: memory must be finite and >= 0");
-  EG_TRY(eg_layout_problem_add_value(problem, count, problem->cost_times.data[value],
-                                     problem->memory_times.data[value], &kept));
-  EG_TRY(eg_layout_problem_add_operator(problem, kept, &value, 1, NULL));
-  for (uint32_t i = 0; i < count; i++) {
-    eg_layout_strategy keep = {.needs = &i, .output = i};
-    if (memory != NULL)
-      memcpy(keep.memory, memory + (size_t)i * EG_LAYOUT_MEMORY_ROWS, sizeof keep.memory);
-    EG_TRY(eg_layout_problem_add_strategy(problem, &keep));
-  }
-  *out_value = kept;
-  return EGRAPH_OK;
-}
-
-egraph_status eg_layout_problem_tie(eg_layout_problem *problem, eg_layout_tie_kind kind,
-                                    const uint32_t *members, uint32_t count) {
+egraph_status eg_layout_problem_tie(eg_layout_problem *problem, const uint32_t *values,
+                                    uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
-    EG_TRY(kind == EG_LAYOUT_TIE_STRATEGIES ? check_operator(problem, members[i])
-                                            : check_value(problem, members[i]));
+    EG_TRY(check_value(problem, values[i]));
   EG_TRY(eg_u32s_reserve(&problem->tie_begin, problem->tie_begin.len + 1));
-  EG_TRY(eg_u32s_reserve(&problem->tie_kind, problem->tie_kind.len + 1));
-  EG_TRY(eg_u32s_append(&problem->tie_members, members, count));
-  (void)eg_u32s_push(&problem->tie_kind, (uint32_t)kind);
+  EG_TRY(eg_u32s_append(&problem->tie_members, values, count));
   return eg_u32s_push(&problem->tie_begin, (uint32_t)problem->tie_members.len);
 }
 
@@ -242,27 +199,24 @@ egraph_status eg_layout_problem_fix_layout(eg_layout_problem *problem, uint32_t 
   return EGRAPH_OK;
 }
 
-static egraph_status find_strategy(const eg_layout_problem *problem, uint32_t op,
-                                   uint32_t strategy, uint32_t *out) {
-  EG_TRY(check_operator(problem, op));
-  *out = problem->strategy_begin.data[op] + strategy;
-  if (strategy < problem->strategy_begin.data[op + 1] - problem->strategy_begin.data[op])
-    return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: operator %u has no strategy %u", op,
-                 strategy);
-}
-
 egraph_status eg_layout_problem_forbid_strategy(eg_layout_problem *problem, uint32_t op,
                                                 uint32_t strategy) {
-  uint32_t at;
-  EG_TRY(find_strategy(problem, op, strategy, &at));
-  problem->forbidden.data[at] = 1;
+  if (op >= eg_layout_operator_count(problem))
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: there is no operator %u", op);
+  uint32_t begin = problem->strategy_begin.data[op];
+  if (strategy >= problem->strategy_begin.data[op + 1] - begin)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "layout problem: operator %u has no strategy %u",
+                   op, strategy);
+  problem->forbidden.data[begin + strategy] = 1;
   return EGRAPH_OK;
 }
 
-egraph_status eg_layout_problem_force_strategy(eg_layout_problem *problem, uint32_t op,
-                                               uint32_t strategy) {
-  uint32_t at;
-  EG_TRY(find_strategy(problem, op, strategy, &at));
-  return eg_u32s_push(&problem->forced, at);
+void eg_layout_potentials_init(eg_layout_potentials *potentials, egraph_allocator alloc,
+                               const eg_layout_seam_list *seams) {
+  potentials->seams = seams;
+  EG_INIT_MEMBERS(potentials, alloc, (eg_doubles, front, back), (eg_bytes, impossible))
+}
+
+void eg_layout_potentials_deinit(eg_layout_potentials *potentials) {
+  EG_DEINIT_MEMBERS(potentials, (eg_doubles, front, back), (eg_bytes, impossible))
 }

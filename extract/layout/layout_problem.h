@@ -7,8 +7,7 @@
 //   operator  one of several producers of a value from input values. An operator has
 //             strategies: a layout per input, the layout of the output, cost and memory
 //   root      a value that is asked for, in one of some layouts
-//   tie       operators that take the same strategy number, or values produced in the
-//             same layout, as far as they are part of the solution
+//   tie       values produced in the same layout, as far as they are part of the solution
 //
 // Choose strategies and arcs so that every root is served, every value that is needed has
 // exactly one strategy, every layout needed of it is reached from the layout it is
@@ -20,9 +19,8 @@
 // strategy or arc takes memory in each row.
 //
 // A value kept across a phase (stashed for backward) is a value of its own, produced by
-// an operator whose strategies keep each layout as it is and take memory
-// (eg_layout_problem_add_kept). A weight that must leave a step as it entered: tie the
-// entry value with the value kept of the update.
+// an operator whose strategies keep each layout as it is and take memory. A weight that
+// must leave a step as it entered: tie the entry value with the value kept of the update.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_PROBLEM_H
@@ -32,11 +30,6 @@
 #define EG_LAYOUT_NONE UINT32_MAX
 
 enum { EG_LAYOUT_MEMORY_ROWS = 4 }; // at most
-
-typedef enum eg_layout_tie_kind {
-  EG_LAYOUT_TIE_STRATEGIES, // members are operators
-  EG_LAYOUT_TIE_SOURCES     // members are values
-} eg_layout_tie_kind;
 
 /// Rows in compressed form: row i is items begin[i] .. begin[i + 1). Layouts are numbers
 /// within their value, places are numbered through, value by value. Fill it with the
@@ -57,14 +50,32 @@ typedef struct eg_layout_problem {
   eg_doubles cost;                              // [strategies]
   eg_doubles memory[EG_LAYOUT_MEMORY_ROWS];     // [row][strategies]
   eg_bytes forbidden;                           // [strategies]
-  eg_u32s forced;                               // strategies that must be chosen
   eg_u32s root_value;                           // [roots]
   eg_u32s root_begin, root_places;              // [roots + 1]; an empty row: any layout
-  eg_u32s tie_kind;                             // [ties] eg_layout_tie_kind
   eg_u32s tie_begin, tie_members;               // [ties + 1]
   uint32_t memory_rows; // in use, 1 .. EG_LAYOUT_MEMORY_ROWS; 1 at first
   double memory_limit[EG_LAYOUT_MEMORY_ROWS]; // INFINITY: none
 } eg_layout_problem;
+
+/// A seam of an open problem (layout_bound.h): values of one problem with the same number
+/// of layouts, which are produced in every solution, by operators without inputs that
+/// have no cost, or from a copy of them.
+typedef struct eg_layout_seam {
+  uint32_t before, first, last, after;
+  double times; // n >= 1
+} eg_layout_seam;
+EG_VEC_DEFINE(eg_layout_seam_list, eg_layout_seam);
+enum { EG_SEAM_BEFORE, EG_SEAM_FIRST, EG_SEAM_LAST, EG_SEAM_AFTER, EG_SEAM_ENDS };
+
+/// Potentials of an open problem, seam by seam, layout by layout.
+typedef struct eg_layout_potentials {
+  const eg_layout_seam_list *seams; // borrowed
+  eg_doubles front, back;           // p, q
+  eg_bytes impossible; // [ends of seams][layouts] in no row: before, first, last, after
+} eg_layout_potentials;
+void eg_layout_potentials_init(eg_layout_potentials *potentials, egraph_allocator alloc,
+                               const eg_layout_seam_list *seams);
+void eg_layout_potentials_deinit(eg_layout_potentials *potentials);
 
 egraph_status eg_layout_problem_init(eg_layout_problem *problem, egraph_allocator alloc);
 void eg_layout_problem_deinit(eg_layout_problem *problem);
@@ -83,6 +94,9 @@ static inline uint32_t eg_layout_operator_count(const eg_layout_problem *problem
 }
 static inline uint32_t eg_layout_strategy_count(const eg_layout_problem *problem) {
   return (uint32_t)problem->output.len;
+}
+static inline uint32_t eg_layout_tie_count(const eg_layout_problem *problem) {
+  return (uint32_t)problem->tie_begin.len - 1;
 }
 static inline uint32_t eg_layout_place(const eg_layout_problem *problem, uint32_t value,
                                        uint32_t layout) {
@@ -122,13 +136,9 @@ egraph_status eg_layout_problem_add_strategy(eg_layout_problem *problem,
 /// The value must exist in one of `count` layouts; count 0: in any.
 egraph_status eg_layout_problem_add_root(eg_layout_problem *problem, uint32_t value,
                                          const uint32_t *layouts, uint32_t count);
-/// A new value with the layouts and factors of `value`, made from it without change of
-/// layout, cost 0, memory[layout * EG_LAYOUT_MEMORY_ROWS + row] (NULL: none). Its arcs
-/// are yours to add.
-egraph_status eg_layout_problem_add_kept(eg_layout_problem *problem, uint32_t value,
-                                         const double *memory, uint32_t *out_value);
-egraph_status eg_layout_problem_tie(eg_layout_problem *problem, eg_layout_tie_kind kind,
-                                    const uint32_t *members, uint32_t count);
+/// The values are produced in the same layout.
+egraph_status eg_layout_problem_tie(eg_layout_problem *problem, const uint32_t *values,
+                                    uint32_t count);
 /// The value is never in this layout, not even on the way to another.
 egraph_status eg_layout_problem_forbid_layout(eg_layout_problem *problem, uint32_t value,
                                               uint32_t layout);
@@ -138,15 +148,12 @@ egraph_status eg_layout_problem_fix_layout(eg_layout_problem *problem, uint32_t 
 /// Strategies are numbered within their operator here.
 egraph_status eg_layout_problem_forbid_strategy(eg_layout_problem *problem, uint32_t op,
                                                 uint32_t strategy);
-/// The strategy is part of every solution.
-egraph_status eg_layout_problem_force_strategy(eg_layout_problem *problem, uint32_t op,
-                                               uint32_t strategy);
 
 /// Independent certificate: that `strategy` ([value], numbered through, NONE where not
 /// needed) and `arc_used` ([arc] flags) are a solution, ties, user constraints and the
-/// limits of all memory rows included, and what it costs and takes of each row (0 of
+/// limits of all memory rows included; its cost and its memory in each row (0 of
 /// those that are not in use). Shares no code with the solver. Fails with
-/// EGRAPH_E_INTERNAL, naming what is wrong.
+/// EGRAPH_E_INTERNAL, naming the mistake.
 egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
                                 const uint32_t *strategy, const uint8_t *arc_used,
                                 double *out_cost,

@@ -2,43 +2,124 @@
 #include "extract/layout/layout_relation.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/hash.h"
-#include "extract/layout/layout_sort.h"
+#include "base/owner.h"
 
 #define NONE EG_RELATION_NONE
 
-// ---- memory -------------------------------------------------------------------------
-
-void eg_relation_init(eg_relation *relation, egraph_allocator alloc) {
-  eg_u32s_init(&relation->vars, alloc);
-  eg_labels_init(&relation->labels, alloc);
-  eg_doubles_init(&relation->cost, alloc);
-  eg_labels_init(&relation->choice, alloc);
-}
-
-void eg_relation_deinit(eg_relation *relation) {
-  eg_u32s_deinit(&relation->vars);
-  eg_labels_deinit(&relation->labels);
-  eg_doubles_deinit(&relation->cost);
-  eg_labels_deinit(&relation->choice);
-}
+EG_OWNER_DEFINE(eg_relation, (eg_u32s, vars), (eg_labels, labels, choice),
+                (eg_doubles, cost))
 
 void eg_relation_maker_init(eg_relation_maker *m, egraph_allocator alloc) {
   *m = (eg_relation_maker){.room = INFINITY, .lost = INFINITY, .rows = UINT32_MAX};
-  eg_flatmap_init(&m->seen, alloc);
-  eg_u32s *const lists[] = {&m->next, &m->first, &m->last};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_init(lists[i], alloc);
-  eg_labels_init(&m->row, alloc);
+  EG_INIT_MEMBERS(m, alloc, (eg_flatmap, seen), (eg_u32s, next, first, last),
+                  (eg_labels, row))
 }
 
 void eg_relation_maker_deinit(eg_relation_maker *m) {
-  eg_flatmap_deinit(&m->seen);
-  eg_u32s *const lists[] = {&m->next, &m->first, &m->last};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    eg_u32s_deinit(lists[i]);
-  eg_labels_deinit(&m->row);
+  EG_DEINIT_MEMBERS(m, (eg_flatmap, seen), (eg_u32s, next, first, last), (eg_labels, row))
+}
+
+// ---- order of rows ------------------------------------------------------------------
+
+typedef struct costed {
+  uint64_t key; // orders as the cost, which is >= 0
+  uint32_t row;
+} costed;
+EG_VEC_DEFINE(costeds, costed);
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, KEY_BITS = 64, FEW_ROWS = 512 };
+
+static int by_key(const void *a, const void *b) {
+  const costed *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return (x->row > y->row) - (x->row < y->row);
+}
+
+static void sort_by_digit(const costed *from, costed *to, size_t count, int shift) {
+  size_t begin[DIGITS] = {0}, sum = 0;
+  for (size_t i = 0; i < count; i++)
+    begin[from[i].key >> shift & (DIGITS - 1)]++;
+  for (size_t d = 0; d < DIGITS; d++) {
+    size_t items = begin[d];
+    begin[d] = sum;
+    sum += items;
+  }
+  for (size_t i = 0; i < count; i++)
+    to[begin[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/// By cost, equal ones as they stood. `spare` has room for as many.
+static void sort_costed(costeds *order, costeds *spare) {
+  if (order->len <= FEW_ROWS) {
+    if (order->len != 0) qsort(order->data, order->len, sizeof *order->data, by_key);
+    return;
+  }
+  for (int shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
+    sort_by_digit(order->data, spare->data, order->len, shift);
+    costeds sorted = *spare;
+    sorted.len = order->len;
+    *spare = *order;
+    *order = sorted;
+  }
+}
+
+static egraph_status list_rows(const eg_relation *r, costeds *order, costeds *spare) {
+  EG_TRY(costeds_reserve(order, r->cost.len));
+  EG_TRY(costeds_reserve(spare, r->cost.len));
+  for (uint32_t i = 0; i < r->cost.len; i++) {
+    double cost = fmax(r->cost.data[i], 0);
+    memcpy(&order->data[i].key, &cost, sizeof cost);
+    order->data[i].row = i;
+  }
+  order->len = r->cost.len;
+  sort_costed(order, spare);
+  return EGRAPH_OK;
+}
+
+/// Swaps in the rows of `order`.
+static egraph_status take_rows(eg_relation *r, const costeds *order, size_t count) {
+  size_t width = r->vars.len;
+  eg_relation old = *r;
+  eg_relation_init(r, old.cost.alloc);
+  r->vars = old.vars;
+  eg_u32s_init(&old.vars, old.cost.alloc);
+  egraph_status status = eg_labels_reserve(&r->labels, count * width);
+  if (status == EGRAPH_OK) status = eg_doubles_reserve(&r->cost, count);
+  if (status == EGRAPH_OK && old.choice.len != 0)
+    status = eg_labels_reserve(&r->choice, count);
+  for (size_t i = 0; status == EGRAPH_OK && i < count; i++) {
+    uint32_t from = order->data[i].row;
+    if (width != 0)
+      memcpy(r->labels.data + i * width, old.labels.data + from * width,
+             width * sizeof(uint16_t));
+    if (old.choice.len != 0) r->choice.data[i] = old.choice.data[from];
+    r->cost.data[i] = old.cost.data[from];
+  }
+  if (status == EGRAPH_OK) {
+    r->labels.len = count * width;
+    r->cost.len = count;
+    r->choice.len = old.choice.len != 0 ? count : 0;
+  }
+  eg_relation_deinit(&old);
+  return status;
+}
+
+/// Puts the rows in the order of their costs, equal ones as they stood, and keeps the
+/// first `keep`. O(rows) when there are many. After a failure the relation is as before,
+/// or without rows.
+static egraph_status sort_rows(eg_relation *r, size_t keep) {
+  costeds order, spare;
+  costeds_init(&order, r->cost.alloc);
+  costeds_init(&spare, r->cost.alloc);
+  egraph_status status = list_rows(r, &order, &spare);
+  if (status == EGRAPH_OK)
+    status = take_rows(r, &order, keep < order.len ? keep : order.len);
+  costeds_deinit(&order);
+  costeds_deinit(&spare);
+  return status;
 }
 
 // ---- rows ---------------------------------------------------------------------------
@@ -71,6 +152,12 @@ void eg_relation_lose(eg_relation_maker *m, double cost) {
   if (cost + m->base < m->lost) m->lost = cost + m->base;
 }
 
+bool eg_relation_has_room(eg_relation_maker *m, double bound) {
+  if (bound <= m->room) return true;
+  eg_relation_lose(m, fmax(bound, 0));
+  return false;
+}
+
 static void give_up(eg_relation_maker *m) {
   if (m->keeps_all) {
     m->failed = true;
@@ -81,21 +168,12 @@ static void give_up(eg_relation_maker *m) {
 }
 
 /// Keeps the cheapest rows when there are too many.
-static egraph_status keep_cheapest(eg_relation_maker *m) {
+egraph_status eg_relation_finish(eg_relation_maker *m) {
   eg_relation *to = m->to;
   if (to->cost.len <= m->rows) return EGRAPH_OK;
-  EG_TRY(eg_relation_sort(to, m->rows));
+  EG_TRY(sort_rows(to, m->rows));
   m->most = to->cost.data[to->cost.len - 1];
-  eg_relation_lose(m, m->most); // what went costs as much at least
-  return EGRAPH_OK;
-}
-
-static egraph_status index_rows(eg_relation_maker *m) {
-  eg_relation *to = m->to;
-  eg_flatmap_clear(&m->seen);
-  for (uint32_t i = 0; i < to->cost.len; i++)
-    EG_TRY(eg_flatmap_insert(&m->seen, hash_labels(eg_relation_row(to, i), to->vars.len),
-                             i));
+  eg_relation_lose(m, m->most); // rows that went cost as much at least
   return EGRAPH_OK;
 }
 
@@ -119,8 +197,11 @@ egraph_status eg_relation_add(eg_relation_maker *m, const uint16_t *labels,
     return EGRAPH_OK;
   }
   if (to->cost.len / 2 >= m->rows) {
-    EG_TRY(keep_cheapest(m));
-    if (!m->is_distinct) EG_TRY(index_rows(m));
+    EG_TRY(eg_relation_finish(m));
+    eg_flatmap_clear(&m->seen);
+    for (uint32_t i = 0; i < to->cost.len && !m->is_distinct; i++)
+      EG_TRY(eg_flatmap_insert(&m->seen,
+                               hash_labels(eg_relation_row(to, i), to->vars.len), i));
   }
   row = (uint32_t)to->cost.len;
   if (!m->is_distinct) EG_TRY(eg_flatmap_reserve_one(&m->seen));
@@ -130,8 +211,6 @@ egraph_status eg_relation_add(eg_relation_maker *m, const uint16_t *labels,
   if (!m->is_distinct) eg_flatmap_put(&m->seen, hash, row);
   return EGRAPH_OK;
 }
-
-egraph_status eg_relation_finish(eg_relation_maker *m) { return keep_cheapest(m); }
 
 // ---- costs of labels ----------------------------------------------------------------
 
@@ -169,6 +248,13 @@ void eg_relation_lower(const eg_label_costs *costs, eg_relation *r) {
     r->cost.data[row] = fmax(r->cost.data[row] - labels_cost(costs, r, row), 0);
 }
 
+static size_t column_of(const eg_relation *r, uint32_t var) {
+  size_t column = 0;
+  while (r->vars.data[column] != var)
+    column++;
+  return column;
+}
+
 /// Moves row `from` to `to`, without one column.
 static void move_row(eg_relation *r, size_t from, size_t to, size_t column) {
   size_t width = r->vars.len;
@@ -180,9 +266,7 @@ static void move_row(eg_relation *r, size_t from, size_t to, size_t column) {
 }
 
 void eg_relation_fix(eg_relation_maker *m, eg_relation *r, uint32_t var, uint16_t label) {
-  size_t column = 0, kept = 0;
-  while (r->vars.data[column] != var)
-    column++;
+  size_t column = column_of(r, var), kept = 0;
   for (size_t row = 0; row < r->cost.len; row++) {
     if (r->labels.data[row * r->vars.len + column] == label)
       move_row(r, row, kept++, column);
@@ -343,7 +427,7 @@ static egraph_status join_rows(eg_relation_maker *m, const eg_label_costs *costs
 egraph_status eg_relation_join(eg_relation_maker *m, const eg_label_costs *costs,
                                const eg_relation *a, eg_relation *b, uint32_t out,
                                eg_relation *to) {
-  EG_TRY(eg_relation_sort(b, eg_relation_rows(b)));
+  EG_TRY(sort_rows(b, eg_relation_rows(b)));
   joint j = {.a = a, .b = b, .choice_from = NONE};
   merge_columns(&j, out);
   bool is_wide = j.count > MOST_VARS;
@@ -374,4 +458,234 @@ bool eg_relation_choice(const eg_relation *r, const uint16_t *label_of, uint16_t
     return true;
   }
   return false;
+}
+
+// ---- networks -----------------------------------------------------------------------
+
+EG_OWNER_DEFINE_STATIC(eg_label_costs, (eg_u32s, begin), (eg_doubles, cost))
+
+#define OWNED                                                                            \
+  (eg_label_costs, costs), (eg_u32s, first, entry, next), (eg_doubles, least),           \
+      (eg_relations, relations), (eg_bytes, used), (eg_labels, fixed),                   \
+      (eg_relation_maker, maker)
+
+void eg_cost_network_init(eg_cost_network *n, egraph_allocator alloc) {
+  EG_INIT_MEMBERS(n, alloc, OWNED)
+  n->is_empty = false;
+}
+
+void eg_cost_network_deinit(eg_cost_network *n) {
+  for (size_t i = 0; i < n->relations.len; i++)
+    eg_relation_deinit(&n->relations.data[i]);
+  EG_DEINIT_MEMBERS(n, OWNED)
+}
+
+// ---- building -----------------------------------------------------------------------
+
+egraph_status eg_cost_network_add_var(eg_cost_network *n, uint32_t labels, double cost,
+                                      uint32_t *out) {
+  if (n->costs.begin.len == 0) EG_TRY(eg_u32s_push(&n->costs.begin, 0));
+  uint32_t begin = n->costs.begin.data[n->costs.begin.len - 1];
+  EG_TRY(eg_doubles_resize(&n->costs.cost, (size_t)begin + labels));
+  for (uint32_t l = 0; l < labels; l++)
+    n->costs.cost.data[begin + l] = cost;
+  EG_TRY(eg_u32s_push(&n->first, NONE));
+  EG_TRY(eg_labels_push(&n->fixed, EG_NETWORK_FREE));
+  *out = eg_cost_network_vars(n);
+  return eg_u32s_push(&n->costs.begin, begin + labels);
+}
+
+/// Enters relation number `number` in the lists of its variables.
+static egraph_status enter(eg_cost_network *n, uint32_t number) {
+  const eg_u32s *vars = &n->relations.data[number].vars;
+  for (size_t i = 0; i < vars->len; i++) {
+    EG_TRY(eg_u32s_push(&n->next, n->first.data[vars->data[i]]));
+    n->first.data[vars->data[i]] = (uint32_t)n->entry.len;
+    EG_TRY(eg_u32s_push(&n->entry, number));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_cost_network_add(eg_cost_network *n, eg_relation *relation) {
+  egraph_status status = eg_bytes_push(&n->used, 0);
+  if (status == EGRAPH_OK) status = eg_relations_push(&n->relations, *relation);
+  if (status != EGRAPH_OK) {
+    eg_relation_deinit(relation);
+    return status;
+  }
+  uint32_t number = (uint32_t)n->relations.len - 1;
+  eg_relation_lower(&n->costs, &n->relations.data[number]);
+  return enter(n, number);
+}
+
+egraph_status eg_cost_network_begin(eg_cost_network *n, const uint32_t *vars,
+                                    uint32_t count) {
+  eg_relation relation;
+  eg_relation_init(&relation, n->entry.alloc);
+  EG_TRY(eg_relations_push(&n->relations, relation));
+  EG_TRY(eg_bytes_push(&n->used, 0));
+  return eg_relation_begin(&n->maker, &n->relations.data[n->relations.len - 1], vars,
+                           count, false);
+}
+
+egraph_status eg_cost_network_finish(eg_cost_network *n) {
+  uint32_t number = (uint32_t)n->relations.len - 1;
+  EG_TRY(eg_relation_finish(&n->maker));
+  eg_relation_lower(&n->costs, &n->relations.data[number]);
+  return enter(n, number);
+}
+
+// ---- moving costs -------------------------------------------------------------------
+
+/// Moves the least cost of the rows with a label to the label.
+static egraph_status collect(eg_cost_network *n, eg_relation *r, size_t column) {
+  size_t width = r->vars.len, rows = eg_relation_rows(r);
+  uint32_t var = r->vars.data[column];
+  uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];
+  double *own = eg_cost_network_costs(n, var), *cost = r->cost.data;
+  EG_TRY(eg_doubles_resize(&n->least, labels));
+  double *least = n->least.data;
+  for (uint32_t l = 0; l < labels; l++)
+    least[l] = INFINITY;
+  n->maker.steps += (uint64_t)rows + labels;
+  const uint16_t *label = r->labels.data + column;
+  for (size_t row = 0; row < rows; row++, label += width)
+    if (cost[row] < least[*label]) least[*label] = cost[row];
+  label = r->labels.data + column;
+  for (size_t row = 0; row < rows; row++, label += width)
+    if (cost[row] < INFINITY) cost[row] -= least[*label];
+  for (uint32_t l = 0; l < labels; l++)
+    own[l] += least[l];
+  return EGRAPH_OK;
+}
+
+/// Moves the least cost of all labels of a variable to the base.
+static void sink(eg_cost_network *n, uint32_t var) {
+  double *cost = eg_cost_network_costs(n, var), all = INFINITY;
+  uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];
+  for (uint32_t l = 0; l < labels; l++)
+    all = fmin(all, cost[l]);
+  if (!(all < INFINITY)) return;
+  for (uint32_t l = 0; l < labels; l++)
+    cost[l] -= all;
+  n->maker.base += all;
+}
+
+/// A relation of no variables goes to the base.
+static void finish(eg_cost_network *n, uint32_t number) {
+  eg_relation *r = &n->relations.data[number];
+  n->used.data[number] = 1;
+  if (eg_relation_rows(r) == 0) return;
+  n->maker.base += r->cost.data[0];
+  r->cost.data[0] = 0;
+}
+
+egraph_status eg_cost_network_settle(eg_cost_network *n, uint32_t number) {
+  eg_relation *relation = &n->relations.data[number];
+  if (relation->vars.len == 0 && eg_relation_rows(relation) != 0) finish(n, number);
+  for (size_t i = 0; i < relation->vars.len; i++) {
+    EG_TRY(collect(n, relation, i));
+    sink(n, relation->vars.data[i]);
+  }
+  return EGRAPH_OK;
+}
+
+/// Whether a relation has a variable that comes later in a pass.
+static bool goes_on(const eg_relation *r, uint32_t var, bool forward) {
+  for (size_t i = 0; i < r->vars.len; i++)
+    if (forward ? r->vars.data[i] > var : r->vars.data[i] < var) return true;
+  return false;
+}
+
+/// Moves a part of the costs of labels to the rows that have them.
+static void hand_out(eg_cost_network *n, eg_relation *r, uint32_t var, double part) {
+  const double *cost = eg_cost_network_costs(n, var);
+  const uint16_t *label = r->labels.data + column_of(r, var);
+  for (size_t row = 0; row < eg_relation_rows(r); row++, label += r->vars.len)
+    r->cost.data[row] += part * cost[*label];
+}
+
+/// The costs of a variable's labels go to the relations that come later; in the last pass
+/// they stay.
+static egraph_status diffuse_variable(eg_cost_network *n, uint32_t var, bool forward,
+                                      bool is_last) {
+  uint32_t later = 0;
+  for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
+    eg_relation *r = &n->relations.data[n->entry.data[i]];
+    if (n->used.data[n->entry.data[i]]) continue;
+    EG_TRY(collect(n, r, column_of(r, var)));
+    later += goes_on(r, var, forward);
+  }
+  sink(n, var);
+  if (later == 0 || is_last) return EGRAPH_OK;
+  for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
+    eg_relation *r = &n->relations.data[n->entry.data[i]];
+    if (!n->used.data[n->entry.data[i]] && goes_on(r, var, forward))
+      hand_out(n, r, var, 1.0 / later);
+  }
+  double *cost = eg_cost_network_costs(n, var);
+  for (uint32_t l = n->costs.begin.data[var]; l < n->costs.begin.data[var + 1];
+       l++, cost++)
+    if (*cost < INFINITY) *cost = 0;
+  return EGRAPH_OK;
+}
+
+// ---- variables of one label ---------------------------------------------------------
+
+/// The only label of a variable that has room, or EG_NETWORK_FREE.
+static uint16_t only_label(const eg_cost_network *n, uint32_t var) {
+  const double *cost = eg_cost_network_costs(n, var);
+  uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];
+  uint16_t only = EG_NETWORK_FREE;
+  for (uint32_t l = 0; l < labels; l++) {
+    if (!(cost[l] + n->maker.base <= n->maker.room)) continue;
+    if (only != EG_NETWORK_FREE) return EG_NETWORK_FREE;
+    only = (uint16_t)l;
+  }
+  return only;
+}
+
+/// Other labels have no room.
+static void fix(eg_cost_network *n, uint32_t var, uint16_t label) {
+  double *cost = eg_cost_network_costs(n, var);
+  n->fixed.data[var] = label;
+  for (uint32_t l = 0; l < n->costs.begin.data[var + 1] - n->costs.begin.data[var]; l++) {
+    if (l == label || !(cost[l] < INFINITY)) continue;
+    eg_relation_lose(&n->maker, cost[l]);
+    cost[l] = INFINITY;
+  }
+  for (uint32_t i = n->first.data[var]; i != NONE; i = n->next.data[i]) {
+    uint32_t number = n->entry.data[i];
+    eg_relation *r = &n->relations.data[number];
+    if (n->used.data[number]) continue;
+    eg_relation_fix(&n->maker, r, var, label);
+    if (eg_relation_rows(r) == 0) n->is_empty = true;
+    if (r->vars.len == 0) finish(n, number);
+  }
+  n->first.data[var] = NONE;
+}
+
+static void fix_variables(eg_cost_network *n) {
+  for (uint32_t v = 0; v < eg_cost_network_vars(n); v++) {
+    if (n->first.data[v] == NONE) continue;
+    uint16_t label = only_label(n, v);
+    if (label != EG_NETWORK_FREE) fix(n, v, label);
+  }
+}
+
+egraph_status eg_cost_network_diffuse(eg_cost_network *n, uint32_t passes) {
+  uint32_t vars = eg_cost_network_vars(n);
+  for (uint32_t pass = 0; pass < passes; pass++)
+    for (uint32_t i = 0; i < vars; i++) {
+      bool forward = pass % 2 == 0;
+      EG_TRY(
+          diffuse_variable(n, forward ? i : vars - 1 - i, forward, pass + 1 == passes));
+    }
+  for (size_t r = 0; r < n->relations.len; r++) {
+    if (n->used.data[r]) continue;
+    eg_relation_raise(&n->maker, &n->costs, &n->relations.data[r]);
+    eg_relation_lower(&n->costs, &n->relations.data[r]);
+  }
+  fix_variables(n);
+  return EGRAPH_OK;
 }

@@ -1,7 +1,7 @@
 // Sparse relations over variables of few labels, with costs: joined by adding, variables
-// taken out by minimizing (nonserial dynamic programming: Bertele and Brioschi 1972;
-// bucket elimination: Dechter 1999). Rows that cost more than `room` are left out, which
-// keeps relations small when costs are what a choice exceeds a good lower bound by.
+// eliminated by minimizing (nonserial dynamic programming: Bertele and Brioschi 1972;
+// bucket elimination: Dechter 1999). Rows that cost more than `room` are left out. That
+// keeps relations small where costs are those above a good lower bound.
 //
 // A label has a cost of its own, >= 0, which is no row's. A row's cost with those of its
 // labels is its bound: no solution that has the row costs less.
@@ -11,6 +11,7 @@
 
 #include "base/flatmap.h"
 #include "base/vec.h"
+#include "extract/bits.h"
 
 EG_VEC_DEFINE(eg_labels, uint16_t);
 
@@ -35,11 +36,11 @@ static inline double eg_label_cost(const eg_label_costs *costs, uint32_t var,
   return costs->cost.data[costs->begin.data[var] + label];
 }
 
-/// Makes one relation after another. What is left out goes into `lost`: no solution that
-/// was lost costs less.
+/// Makes one relation after another. `lost` bounds all rows that were left out: no
+/// solution with one of them costs less.
 typedef struct eg_relation_maker {
   eg_relation *to;
-  double base;               // what every solution costs on top of rows and labels
+  double base;               // cost of every solution on top of rows and labels
   double room;               // rows with a bound above, base included, are left out
   double most;               // of the relation at hand, without base
   double lost;               // over all relations, INFINITY at first
@@ -77,11 +78,13 @@ egraph_status eg_relation_begin(eg_relation_maker *maker, eg_relation *to,
 egraph_status eg_relation_add(eg_relation_maker *maker, const uint16_t *labels,
                               uint16_t choice, double cost);
 egraph_status eg_relation_finish(eg_relation_maker *maker);
-/// Notes that what costs this much, base not included, is left out.
+/// Notes that rows of this cost, base not included, are left out.
 void eg_relation_lose(eg_relation_maker *maker, double cost);
+/// Whether a bound has room while the base is 0; notes it as left out if not.
+bool eg_relation_has_room(eg_relation_maker *maker, double bound);
 
-/// Adds the costs of labels to those of rows and leaves out what exceeds room; and the
-/// other way round.
+/// Adds the costs of labels to those of rows and leaves out rows that exceed room; and
+/// the other way round.
 void eg_relation_raise(eg_relation_maker *maker, const eg_label_costs *costs,
                        eg_relation *relation);
 void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
@@ -99,5 +102,61 @@ egraph_status eg_relation_join(eg_relation_maker *maker, const eg_label_costs *c
 /// The choice of the row with the labels that `label_of` ([variables]) has. O(rows).
 bool eg_relation_choice(const eg_relation *relation, const uint16_t *label_of,
                         uint16_t *out);
+
+// ---- networks -----------------------------------------------------------------------
+//
+// Relations over variables, with costs of labels, as one problem: the least sum of the
+// rows that agree, one of each relation, and of their labels. Diffusion moves costs from
+// rows to labels and between relations that share a variable, and the cost of every
+// solution to the base; the sum does not change (min-sum diffusion: Kovalevsky and Koval
+// 1975, Werner, "A Linear Programming Approach to Max-Sum Problem", 2007, in the order of
+// sequential reweighting: Kolmogorov 2006). The larger the relations that joins have
+// made, the more the base rises, and the fewer rows have room.
+
+EG_VEC_DEFINE(eg_relations, eg_relation);
+
+enum { EG_NETWORK_FREE = UINT16_MAX };
+
+typedef struct eg_cost_network {
+  eg_label_costs costs;   // of labels; the number of variables
+  eg_relations relations; // lowered; fill them through eg_cost_network_add
+  eg_bytes used;          // [relation] joined into another, or in the base
+  eg_u32s first;          // [variable] entry, or EG_RELATION_NONE
+  eg_u32s entry, next;    // lists of relations by variable
+  eg_labels fixed;        // [variable] the only label left, or EG_NETWORK_FREE
+  bool is_empty;          // a relation has no rows: there is no solution
+  eg_relation_maker maker;
+  eg_doubles least; // scratch: [labels] of one variable
+} eg_cost_network;
+
+void eg_cost_network_init(eg_cost_network *network, egraph_allocator alloc);
+void eg_cost_network_deinit(eg_cost_network *network);
+static inline uint32_t eg_cost_network_vars(const eg_cost_network *network) {
+  return network->costs.begin.len == 0 ? 0 : (uint32_t)network->costs.begin.len - 1;
+}
+/// A variable whose labels cost `cost` each.
+egraph_status eg_cost_network_add_var(eg_cost_network *network, uint32_t labels,
+                                      double cost, uint32_t *out);
+static inline double *eg_cost_network_costs(const eg_cost_network *network,
+                                            uint32_t var) {
+  return network->costs.cost.data + network->costs.begin.data[var];
+}
+/// Begins an empty relation over some variables, ascending; then maker takes its rows,
+/// with the costs of labels in them, and eg_cost_network_finish ends it.
+egraph_status eg_cost_network_begin(eg_cost_network *network, const uint32_t *vars,
+                                    uint32_t count);
+egraph_status eg_cost_network_finish(eg_cost_network *network);
+/// Takes a relation that was made elsewhere, raised.
+egraph_status eg_cost_network_add(eg_cost_network *network, eg_relation *relation);
+
+/// Moves the least cost of the rows with a label to the label, for every variable of a
+/// relation, and the least cost of all labels of a variable to the base. A relation of
+/// no variables goes to the base as a whole.
+egraph_status eg_cost_network_settle(eg_cost_network *network, uint32_t number);
+/// Passes over all relations in use, in the order of the variables and back; leaves out
+/// rows that have no room any more. Variables of which one label has room leave their
+/// relations. O(passes (rows times variables)). Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_cost_network_diffuse(eg_cost_network *network, uint32_t passes);
 
 #endif

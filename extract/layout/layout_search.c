@@ -2,6 +2,7 @@
 #include "extract/layout/layout_search.h"
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) {
@@ -32,7 +33,7 @@ static double unit_of(const eg_layout_view *view, int measure) {
   return (double)unit;
 }
 
-/// What a solution costs at most, about: bounds are sums of terms of that size.
+/// The largest cost of a solution, about: bounds are sums of terms of that size.
 static double largest_cost(const eg_layout_search *search) {
   const eg_layout_view *view = search->view;
   const eg_doubles *strategy = &view->strategy_weight[search->task->objective];
@@ -40,14 +41,10 @@ static double largest_cost(const eg_layout_search *search) {
   double sum = 0;
   for (uint32_t v = 0; v < eg_layout_value_count(view->problem); v++) {
     double most = 0, way = 0;
-    for (uint32_t i = view->strategies.begin.data[v];
-         i < view->strategies.begin.data[v + 1]; i++)
-      if (search->legal.strategy.data[view->strategies.items.data[i]])
-        most = fmax(most, strategy->data[view->strategies.items.data[i]]);
-    for (uint32_t i = view->value_arcs.begin.data[v];
-         i < view->value_arcs.begin.data[v + 1]; i++)
-      if (search->legal.arc.data[view->value_arcs.items.data[i]])
-        way = fmax(way, arc->data[view->value_arcs.items.data[i]]);
+    EG_EACH_ITEM(s, view->strategies, v)
+      if (search->legal.strategy.data[s]) most = fmax(most, strategy->data[s]);
+    EG_EACH_ITEM(a, view->value_arcs, v)
+      if (search->legal.arc.data[a]) way = fmax(way, arc->data[a]);
     sum += most + way;
   }
   return sum;
@@ -67,6 +64,8 @@ static egraph_status prepare_search(eg_layout_search *search) {
   return eg_layout_choice_clear(&search->trial, view);
 }
 
+#define OWNED (eg_doubles, arc_weight, arc_priced), (eg_layout_choice, best, trial)
+
 egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator alloc,
                                     const eg_layout_view *view,
                                     const eg_layout_task *task, eg_layout_clock *clock) {
@@ -83,20 +82,14 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
     eg_layout_active_deinit(&search->legal);
     return status;
   }
-  eg_doubles_init(&search->arc_weight, alloc);
-  eg_doubles_init(&search->arc_priced, alloc);
-  eg_layout_choice_init(&search->best, alloc);
-  eg_layout_choice_init(&search->trial, alloc);
+  EG_INIT_MEMBERS(search, alloc, OWNED)
   status = prepare_search(search);
   if (status != EGRAPH_OK) eg_layout_search_deinit(search);
   return status;
 }
 
 void eg_layout_search_deinit(eg_layout_search *search) {
-  eg_layout_choice_deinit(&search->trial);
-  eg_layout_choice_deinit(&search->best);
-  eg_doubles_deinit(&search->arc_priced);
-  eg_doubles_deinit(&search->arc_weight);
+  EG_DEINIT_MEMBERS(search, OWNED)
   eg_layout_evaluator_deinit(&search->evaluator);
   eg_layout_active_deinit(&search->legal);
 }
@@ -108,7 +101,7 @@ static bool keeps_limits(const eg_layout_search *search) {
 }
 
 static bool is_excluded(const eg_layout_search *search) {
-  const eg_layout_choices *excluded = search->task->excluded;
+  const eg_layout_solutions *excluded = search->task->excluded;
   size_t bytes = search->trial.strategy.len * sizeof(uint32_t);
   for (size_t i = 0; excluded != NULL && i < excluded->len; i++)
     if (bytes == 0 ||
@@ -146,38 +139,46 @@ static egraph_status keep_better(eg_layout_search *search, bool *out_ok) {
   return check_bound(search, fmin(search->bound, search->whole), cost);
 }
 
-egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
-                                          bool *out_ok) {
+void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy) {
+  const eg_layout_view *view = search->view;
+  for (uint32_t v = 0; v < search->trial.strategy.len; v++) {
+    uint32_t s = strategy[v];
+    bool fits = s < view->op_of.len && view->value_of.data[s] == v &&
+                search->legal.strategy.data[s];
+    search->trial.strategy.data[v] = fits ? s : EG_LAYOUT_NONE;
+  }
+}
+
+/// *out_ends: the strategies are no solution with any arcs. Else *out_ok says whether
+/// these arcs make one within the limits.
+static egraph_status offer(eg_layout_search *search, const double *weight, bool *out_ends,
+                           bool *out_ok) {
   // Needed values and the arcs of each, a few times.
   eg_layout_search_work(search,
                         4 * (search->trial.strategy.len + search->trial.arc_used.len));
   EG_TRY(eg_layout_evaluate(&search->evaluator, weight, &search->trial, out_ok));
+  *out_ends = !*out_ok;
   return *out_ok ? keep_better(search, out_ok) : EGRAPH_OK;
 }
 
-// Arcs of least objective may exceed a limit that others keep: then at a price, so high
-// that what is limited decides.
-static egraph_status offer_priced(eg_layout_search *search, int measure, bool *out_ok) {
-  for (size_t a = 0; a < search->arc_weight.len; a++) {
-    double extra = search->view->arc_weight[measure].data[a];
-    search->arc_priced.data[a] =
-        extra + 1e-6 * search->arc_weight.data[a]; // infinite where not allowed
-  }
-  return eg_layout_search_offer_arcs(search, search->arc_priced.data, out_ok);
+egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
+                                          bool *out_ok) {
+  bool ignored;
+  return offer(search, weight, &ignored, out_ok);
 }
 
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok) {
-  bool valid;
-  eg_layout_search_work(search,
-                        4 * (search->trial.strategy.len + search->trial.arc_used.len));
-  EG_TRY(eg_layout_evaluate(&search->evaluator, search->arc_weight.data, &search->trial,
-                            &valid));
-  *out_ok = valid;
-  if (!valid) return EGRAPH_OK;
-  EG_TRY(keep_better(search, out_ok));
-  for (int m = 0; m < EG_LAYOUT_MEASURES && !*out_ok; m++)
-    if (search->trial.sum[m] > search->task->limit[m])
-      EG_TRY(offer_priced(search, m, out_ok));
+  bool ends, ignored;
+  EG_TRY(offer(search, search->arc_weight.data, &ends, out_ok));
+  // Arcs of least objective may exceed a limit that others keep: then at a price, so high
+  // that the limited measure decides.
+  for (int m = 0; m < EG_LAYOUT_MEASURES && !ends && !*out_ok; m++) {
+    if (!(search->trial.sum[m] > search->task->limit[m])) continue;
+    for (size_t a = 0; a < search->arc_weight.len; a++) // infinite where not allowed
+      search->arc_priced.data[a] =
+          search->view->arc_weight[m].data[a] + 1e-6 * search->arc_weight.data[a];
+    EG_TRY(offer(search, search->arc_priced.data, &ignored, out_ok));
+  }
   return EGRAPH_OK;
 }
 
@@ -192,7 +193,7 @@ double eg_layout_search_value(const eg_layout_search *search) {
   return search->has_best ? search->best.sum[search->task->objective] : INFINITY;
 }
 
-/// What costs as much is no better than the cheapest solution.
+/// Solutions of this cost are no better than the cheapest.
 static double no_better(const eg_layout_search *search) {
   if (!search->has_best) return INFINITY;
   if (search->unit > 0) return search->least - search->unit * (1 - 1e-6);

@@ -1,4 +1,5 @@
-// One minimization: the best solution, the bound, the clock, and what finds them.
+// The state of one minimization: the best solution, the bound, the limits of its clock;
+// and the entries of the algorithms that work on it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
@@ -25,20 +26,19 @@ typedef struct eg_layout_search {
   eg_layout_clock *clock;
   double relative_gap, late_gap; // eg_layout_options
   uint64_t late_work;
-  double ceiling;       // likewise
-  uint32_t expand_from; // alternative operators left from which eg_layout_expand is used
-  eg_layout_active legal; // what the user allows
+  double ceiling;         // likewise
+  eg_layout_active legal; // allowed by the user
   eg_layout_evaluator evaluator;
   eg_doubles arc_weight, arc_priced; // scratch: of legal arcs
   eg_layout_choice best, trial;
   bool has_best;
   double least; // objective of the cheapest that there was
   double bound; // valid lower bound of the objective
-  double whole; // the same while a part is searched, whose bound says nothing of the
-                // rest; else INFINITY
-  double cut; // what was deleted because it is no cheaper than a solution costs at least
-              // this; INFINITY: nothing was
-  double rounding; // what sums of the objective's weights may be off by
+  double whole; // the bound while a part is searched, whose own bound says nothing of
+                // the rest; else INFINITY
+  double cut;   // least cost of solutions that were deleted because they are no cheaper
+                // than the best; INFINITY: none were
+  double rounding;                     // of sums of the objective's weights, at most
   double price[EG_LAYOUT_MEMORY_ROWS]; // of memory rows, of the best bounds
   double unit; // the objective is a multiple of it; 0: not known to be
 } eg_layout_search;
@@ -48,11 +48,14 @@ egraph_status eg_layout_search_init(eg_layout_search *search, egraph_allocator a
                                     const eg_layout_view *view,
                                     const eg_layout_task *task, eg_layout_clock *clock);
 void eg_layout_search_deinit(eg_layout_search *search);
-/// Only a bound is wanted.
+/// Only a bound is asked for.
 static inline bool eg_layout_search_wants_bound(const eg_layout_search *search) {
   return search->ceiling > 0;
 }
 
+/// Fills search->trial.strategy with the strategies of `strategy` ([value]) that the user
+/// allows.
+void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy);
 /// Completes search->trial.strategy (user-allowed strategies only) with arcs of least
 /// weight and keeps it when it is better than the best. *out_ok: it is a solution within
 /// the limits, not excluded. Fails with EGRAPH_E_INTERNAL when it costs less than the
@@ -68,8 +71,8 @@ egraph_status eg_layout_search_adopt(eg_layout_search *search,
 double eg_layout_search_value(const eg_layout_search *search);
 /// Only solutions below are of interest.
 double eg_layout_search_cutoff(const eg_layout_search *search);
-/// The same for deleting what costs as much: bounds of what is left are bounds of the
-/// whole up to there.
+/// The same for deleting strategies and arcs whose solutions cost as much: bounds of the
+/// rest are bounds of the whole up to there.
 double eg_layout_search_cut(eg_layout_search *search);
 /// No solution that is left costs less. Fails with EGRAPH_E_INTERNAL when one is known
 /// that does.
@@ -83,15 +86,10 @@ uint64_t eg_layout_search_share(const eg_layout_search *search, uint64_t part);
 /// Work, deadline, gap, or the caller's wish; calls progress at most ten times a second.
 bool eg_layout_search_stop(eg_layout_search *search);
 
-/// Greedy solutions on what presolve left; `favour` ([strategy], or NULL) makes likely
-/// ones cheap. Offers what it finds. See layout_greedy.c.
+/// Greedy solutions after presolve; `favour` ([strategy], or NULL) makes likely
+/// ones cheap. Offers them. See layout_greedy.c.
 egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
                                const double *favour);
-/// Bound and solution of a plain e-graph over places, in a share of all work and of the
-/// time left. `climbs`: where its solution exceeds limits of memory, at prices, too.
-/// *out_done: nothing more is to be found so. See layout_expand.c.
-egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
-                               double share, bool climbs, bool *out_done);
 /// Minimizes: presolve, bounds, branch and bound. *out_closed: the best is optimal, or
 /// there is no solution. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed);

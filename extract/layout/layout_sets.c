@@ -1,23 +1,23 @@
-// Sets grow by one target at a time. A set costs at least what its parts do, so that one
-// whose parts were left out is left out too.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_sets.h"
 
 #include <math.h>
 
 #include "base/hash.h"
+#include "base/owner.h"
+
+// ---- layout sets --------------------------------------------------------------------
+//
+// Sets grow by one target at a time. A set costs at least as much as its parts, so that
+// one whose parts were left out is left out too.
 
 void eg_layout_sets_init(eg_layout_sets *s, egraph_allocator alloc) {
   *s = (eg_layout_sets){.room = INFINITY};
-  eg_words_init(&s->members, alloc);
-  eg_doubles_init(&s->way, alloc);
-  eg_flatmap_init(&s->index, alloc);
+  EG_INIT_MEMBERS(s, alloc, (eg_words, members), (eg_doubles, way), (eg_flatmap, index))
 }
 
 void eg_layout_sets_deinit(eg_layout_sets *s) {
-  eg_words_deinit(&s->members);
-  eg_doubles_deinit(&s->way);
-  eg_flatmap_deinit(&s->index);
+  EG_DEINIT_MEMBERS(s, (eg_words, members), (eg_doubles, way), (eg_flatmap, index))
 }
 
 static bool same_members(const void *user, uint32_t id, const void *key) {
@@ -94,14 +94,6 @@ static egraph_status keep(eg_layout_sets *s, eg_layout_set members, bool *out_fu
   return eg_doubles_resize(&s->way, (set + 2) * s->layouts);
 }
 
-static egraph_status add_empty(eg_layout_sets *s) {
-  bool full;
-  EG_TRY(eg_doubles_resize(&s->way, s->layouts));
-  for (uint32_t l = 0; l < s->layouts; l++)
-    s->way.data[l] = 0;
-  return keep(s, 0, &full);
-}
-
 static egraph_status add_set(eg_layout_sets *s, eg_layout_set set, uint32_t target,
                              bool *out_full) {
   double *way = ways(s, s->members.len);
@@ -132,7 +124,10 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
   s->members.len = s->way.len = 0;
   s->lost = INFINITY;
   eg_flatmap_clear(&s->index);
-  EG_TRY(add_empty(s));
+  EG_TRY(eg_doubles_resize(&s->way, s->layouts));
+  for (uint32_t l = 0; l < s->layouts; l++)
+    s->way.data[l] = 0;
+  EG_TRY(keep(s, 0, &full));          // the empty set
   for (; at < s->members.len; at++) { // smaller ones first
     if (eg_layout_set_count(s->members.data[at]) == s->size) break;
     EG_TRY(extend(s, at, &full));
@@ -151,4 +146,221 @@ uint32_t eg_layout_sets_without(const eg_layout_sets *s, uint32_t set,
   uint32_t without = 0;
   (void)find(s, below | (members >> 8 * position >> 8) << 8 * position, &without);
   return without;
+}
+
+// ---- ways to provide a value --------------------------------------------------------
+
+EG_OWNER_DEFINE(eg_layout_provision, (eg_u32s, users, targets, from, to),
+                (eg_doubles, arc_cost, base, extra, users_cost), (eg_words, sets),
+                (eg_bytes, dominated), (eg_layout_ways, ways), (eg_layout_sets, finder))
+
+// Numbers of layouts and sets are labels, none is one of them.
+enum { MOST_SETS = UINT16_MAX, MOST_LAYOUTS = UINT16_MAX };
+
+static egraph_status find_arcs(eg_layout_provision *h) {
+  const eg_layout_rows *rows = &h->factors->view->value_arcs;
+  const eg_layout_problem *p = h->factors->view->problem;
+  uint32_t first = p->place_begin.data[h->value];
+  h->from.len = h->to.len = h->arc_cost.len = 0;
+  EG_EACH_ITEM(a, *rows, h->value) {
+    if (!h->factors->active->arc.data[a] ||
+        !eg_relation_has_room(h->maker, h->arc_excess->data[a]))
+      continue;
+    EG_TRY(eg_u32s_push(&h->from, p->arc_from.data[a] - first));
+    EG_TRY(eg_u32s_push(&h->to, p->arc_to.data[a] - first));
+    EG_TRY(eg_doubles_push(&h->arc_cost, h->factors->arc_cost.data[a]));
+  }
+  return EGRAPH_OK;
+}
+
+/// Numbers the layouts that users may ask for.
+static egraph_status find_targets(eg_layout_provision *h) {
+  const eg_layout_factors *f = h->factors;
+  h->targets.len = 0;
+  for (uint32_t l = 0; l < h->layouts; l++) {
+    bool is_asked = false;
+    for (size_t i = 0; i < h->users.len && !is_asked; i++)
+      is_asked = h->asked->data[f->links.data[h->users.data[i]].price + l];
+    if (is_asked) EG_TRY(eg_u32s_push(&h->targets, l));
+  }
+  h->fits = h->targets.len <= EG_LAYOUT_SET_TARGETS && h->layouts <= MOST_LAYOUTS;
+  return EGRAPH_OK;
+}
+
+/// Price of a layout for a user of the value at hand; INFINITY: it does not ask for it.
+double eg_layout_provision_price(const eg_layout_provision *h, uint32_t link,
+                                 uint32_t target) {
+  uint32_t layout = h->targets.data[target];
+  if (!h->asked->data[h->factors->links.data[link].price + layout]) return INFINITY;
+  return eg_link_far_price(h->factors, link, layout);
+}
+
+double eg_layout_provision_price_of_none(const eg_layout_provision *h, uint32_t link) {
+  return eg_link_far_price(h->factors, link,
+                           eg_link_labels(h->factors, &h->factors->links.data[link]) - 1);
+}
+
+/// Price of the cheapest label for a user of a value that is provided in a set of
+/// layouts.
+double eg_layout_provision_least(const eg_layout_provision *h, uint32_t link,
+                                 eg_layout_set set) {
+  double least = eg_layout_provision_price_of_none(h, link);
+  for (; set != 0; set >>= 8)
+    least = fmin(least, eg_layout_provision_price(h, link, eg_layout_set_member(set, 0)));
+  return least;
+}
+
+/// The same with all that it asks for.
+static double least_price_of_all(const eg_layout_provision *h, uint32_t link) {
+  double least = eg_layout_provision_price_of_none(h, link);
+  for (uint32_t t = 0; t < h->targets.len; t++)
+    least = fmin(least, eg_layout_provision_price(h, link, t));
+  return least;
+}
+
+static double price_of_source(const eg_layout_provision *h, uint32_t layout) {
+  const eg_layout_factors *f = h->factors;
+  double price = 0;
+  EG_EACH_ITEM(t, f->trees_of, h->value)
+    price += eg_link_far_price(f, f->trees.data[t].source, layout);
+  return price;
+}
+
+/// The cheapest label for every user of a value that is provided in a set.
+static double users_cost(const eg_layout_provision *h, eg_layout_set set) {
+  double sum = 0;
+  for (size_t i = 0; i < h->users.len; i++)
+    sum += eg_layout_provision_least(h, h->users.data[i], set);
+  return sum;
+}
+
+/// Least cost of each target beyond the cheapest label of a user that asks for it: in a
+/// minimal set every target serves a user of its own. *out_sum: the cheapest labels.
+static egraph_status price_targets(eg_layout_provision *h, double *out_sum) {
+  *out_sum = 0;
+  h->extra.len = 0;
+  for (uint32_t t = 0; t < h->targets.len; t++)
+    EG_TRY(eg_doubles_push(&h->extra, INFINITY));
+  for (size_t i = 0; i < h->users.len; i++) {
+    uint32_t link = h->users.data[i];
+    double least = least_price_of_all(h, link);
+    *out_sum += least;
+    for (uint32_t t = 0; t < h->targets.len; t++)
+      h->extra.data[t] =
+          fmin(h->extra.data[t], eg_layout_provision_price(h, link, t) - least);
+  }
+  return EGRAPH_OK;
+}
+
+/// Least cost of sets that are wider than EG_LAYOUT_SET_SIZE.
+static double least_of_wide(const eg_layout_provision *h) {
+  double least = INFINITY;
+  for (uint32_t k = 0; k < h->finder.members.len; k++) {
+    if (eg_layout_set_count(h->finder.members.data[k]) < EG_LAYOUT_SET_SIZE) continue;
+    for (uint32_t l = 0; l < h->finder.layouts; l++)
+      least = fmin(least, h->base.data[l] + eg_layout_sets_cost(&h->finder, k, l));
+  }
+  return least;
+}
+
+static egraph_status run_sets(eg_layout_provision *h) {
+  eg_layout_sets *sets = &h->finder;
+  double users;
+  EG_TRY(price_targets(h, &users));
+  h->base.len = 0;
+  for (uint32_t l = 0; l < h->layouts; l++)
+    EG_TRY(eg_doubles_push(&h->base, h->source[l] + price_of_source(h, l) - h->least));
+  sets->layouts = h->layouts;
+  sets->arcs = (uint32_t)h->from.len;
+  sets->from = h->from.data;
+  sets->to = h->to.data;
+  sets->cost = h->arc_cost.data;
+  sets->targets = h->targets.data;
+  sets->extra = h->extra.data;
+  sets->target_count = (uint32_t)h->targets.len;
+  sets->base = h->base.data;
+  sets->room = h->maker->room - users;
+  sets->size = (uint32_t)h->users.len;
+  if (sets->size > EG_LAYOUT_SET_SIZE) sets->size = EG_LAYOUT_SET_SIZE;
+  sets->most = h->maker->rows < MOST_SETS ? h->maker->rows : MOST_SETS;
+  EG_TRY(eg_layout_sets_find(sets));
+  double lost = sets->lost;
+  if (h->users.len > EG_LAYOUT_SET_SIZE) lost = fmin(lost, least_of_wide(h));
+  eg_relation_lose(h->maker, fmax(lost + users, 0));
+  return EGRAPH_OK;
+}
+
+/// Notes the states of which another set has more and costs no more; it has room when
+/// they have.
+static egraph_status find_dominated(eg_layout_provision *h) {
+  const eg_layout_sets *sets = &h->finder;
+  uint32_t count = (uint32_t)sets->members.len;
+  h->dominated.len = 0;
+  EG_TRY(eg_bytes_resize(&h->dominated, (size_t)count * h->layouts));
+  for (uint32_t k = 0; k < count; k++) {
+    const double *cost = &sets->way.data[(size_t)k * h->layouts];
+    for (uint32_t i = 0; i < eg_layout_set_count(sets->members.data[k]); i++) {
+      size_t other = (size_t)eg_layout_sets_without(sets, k, i) * h->layouts;
+      for (uint32_t l = 0; l < h->layouts; l++)
+        h->dominated.data[other + l] |= cost[l] <= sets->way.data[other + l];
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// Ways with the sets that were found, each set numbered when it is first kept.
+static egraph_status list_ways(eg_layout_provision *h) {
+  const eg_words *members = &h->finder.members;
+  EG_TRY(find_dominated(h));
+  for (uint32_t k = 0; k < members->len; k++) {
+    bool is_new = true;
+    for (uint32_t l = 0; l < h->layouts; l++) {
+      double bound =
+          h->base.data[l] + eg_layout_sets_cost(&h->finder, k, l) + h->users_cost.data[k];
+      if (!(bound < INFINITY) || !eg_relation_has_room(h->maker, bound) ||
+          h->dominated.data[(size_t)k * h->layouts + l])
+        continue;
+      if (is_new) EG_TRY(eg_words_push(&h->sets, members->data[k]));
+      is_new = false;
+      uint32_t set = (uint32_t)h->sets.len - 1;
+      EG_TRY(eg_layout_ways_push(&h->ways,
+                                 (eg_layout_way){l, set, fmax(bound - h->source[l], 0)}));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+/// The way not to produce the value.
+static egraph_status add_nothing(eg_layout_provision *h) {
+  double cost = price_of_source(h, h->layouts) + users_cost(h, 0) - h->least;
+  if (!(cost + h->source[h->layouts] < INFINITY)) return EGRAPH_OK;
+  EG_TRY(eg_words_push(&h->sets, 0));
+  uint32_t set = (uint32_t)h->sets.len - 1;
+  return eg_layout_ways_push(&h->ways, (eg_layout_way){h->layouts, set, fmax(cost, 0)});
+}
+
+egraph_status eg_layout_provision_find(eg_layout_provision *h, uint32_t value,
+                                       const double *source) {
+  h->value = value;
+  h->layouts = eg_layout_layout_count(h->factors->view->problem, value);
+  h->source = source;
+  h->users.len = h->sets.len = h->ways.len = h->users_cost.len = 0;
+  EG_EACH_ITEM(t, h->factors->trees_of, value) {
+    const eg_tree_factor *tree = &h->factors->trees.data[t];
+    EG_TRY(eg_u32s_append(&h->users, tree->users, tree->user_count));
+  }
+  EG_TRY(find_arcs(h));
+  EG_TRY(find_targets(h));
+  if (!h->fits) return EGRAPH_OK;
+  h->least = 0;
+  EG_EACH_ITEM(t, h->factors->trees_of, value) {
+    double least;
+    EG_TRY(eg_factor_tree(h->factors, t, &least));
+    h->least += least;
+  }
+  EG_TRY(run_sets(h));
+  for (uint32_t k = 0; k < h->finder.members.len; k++)
+    EG_TRY(eg_doubles_push(&h->users_cost, users_cost(h, h->finder.members.data[k])));
+  EG_TRY(list_ways(h));
+  return add_nothing(h);
 }

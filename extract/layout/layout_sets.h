@@ -1,12 +1,13 @@
-// Sets of layouts that one value may be needed in, each with what the cheapest
-// arborescence that has them all costs from every layout the value may be made in
-// (Dreyfus and Wagner 1971, over sets instead of users), as far as a limit allows.
+// Sets of layouts that one value may be needed in, each with the cost of the cheapest
+// arborescence to all of its layouts from every layout the value may be produced in
+// (Dreyfus and Wagner 1971, over sets instead of users), as far as a limit allows; and
+// all ways to provide a value.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_SETS_H
 
-#include "base/flatmap.h"
-#include "extract/bits.h"
+#include "extract/layout/layout_factors.h"
+#include "extract/layout/layout_relation.h"
 
 enum { EG_LAYOUT_SET_TARGETS = 255, EG_LAYOUT_SET_SIZE = 8 };
 
@@ -30,9 +31,9 @@ typedef struct eg_layout_sets {
   const uint32_t *from, *to; // [arcs]
   const double *cost;        // [arcs] >= 0
   const uint32_t *targets;   // layouts
-  const double *extra;       // [targets] >= 0, what having a target costs on top
+  const double *extra;       // [targets] >= 0, cost of a target on top
   uint32_t target_count;     // <= EG_LAYOUT_SET_TARGETS
-  const double *base;        // [layouts] what making the value there costs; INFINITY
+  const double *base;        // [layouts] cost of producing the value there, or INFINITY
   double room;               // sets that cost more from everywhere are left out
   uint32_t size, most;       // of a set, at most EG_LAYOUT_SET_SIZE; sets, >= 1
   // Out. The empty set is the first.
@@ -49,10 +50,57 @@ egraph_status eg_layout_sets_find(eg_layout_sets *sets);
 /// The set without its member at a position: with a set all its parts are found.
 uint32_t eg_layout_sets_without(const eg_layout_sets *sets, uint32_t set,
                                 uint32_t position);
-/// What a set costs from a layout on.
+/// Cost of a set from a layout on.
 static inline double eg_layout_sets_cost(const eg_layout_sets *sets, uint32_t set,
                                          uint32_t layout) {
   return sets->way.data[(size_t)set * sets->layouts + layout];
 }
+
+/// A way to provide a value.
+typedef struct eg_layout_way {
+  uint32_t source; // layout, or the number of layouts: not produced
+  uint32_t set;    // number
+  double cost; // beyond that of its source: arcs, and the cheapest labels of its users
+} eg_layout_way;
+EG_VEC_DEFINE(eg_layout_ways, eg_layout_way);
+
+/// All ways to provide one value: the layout it is produced in, the set of layouts it is
+/// converted to, and the cost above the cheapest way.
+typedef struct eg_layout_provision {
+  // Borrowed.
+  eg_layout_factors *factors;
+  const eg_bytes *asked;        // [labels of links] by a strategy or root
+  const eg_doubles *arc_excess; // see eg_layout_excess
+  eg_relation_maker *maker;     // room, rows, lost
+  // Of the value at hand.
+  uint32_t value, layouts;
+  const double *source; // [layouts + 1] cost of producing it there, above the least
+  double least;         // of its arborescences
+  bool fits;            // false: it has, or its users ask for, too many layouts
+  eg_u32s users;        // links that use it
+  eg_u32s targets;      // layouts that they ask for
+  eg_words sets;        // eg_layout_set of targets; numbered
+  eg_layout_ways ways;
+  // Scratch.
+  eg_u32s from, to;
+  eg_doubles arc_cost, base, extra, users_cost;
+  eg_bytes dominated; // [sets][layouts]
+  eg_layout_sets finder;
+} eg_layout_provision;
+
+void eg_layout_provision_init(eg_layout_provision *provision, egraph_allocator alloc);
+void eg_layout_provision_deinit(eg_layout_provision *provision);
+/// Finds the ways that have room to provide a value; `source` as above. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_layout_provision_find(eg_layout_provision *provision, uint32_t value,
+                                       const double *source);
+/// Price of a layout for a user; INFINITY: it does not ask for it. Of none.
+double eg_layout_provision_price(const eg_layout_provision *provision, uint32_t link,
+                                 uint32_t target);
+double eg_layout_provision_price_of_none(const eg_layout_provision *provision,
+                                         uint32_t link);
+/// Of the cheapest label in a set, or none.
+double eg_layout_provision_least(const eg_layout_provision *provision, uint32_t link,
+                                 eg_layout_set set);
 
 #endif

@@ -1,12 +1,12 @@
-// Every pass is a minimization of one measure under limits on others: cost under the
-// memory limits; memory under the cost just found; and so on. The k-th best solution
-// excludes the k - 1 before. When nothing fits, memory is minimized without limits.
+// Every pass is a minimization of one measure under limits on others: first of the cost
+// under the memory limits. The k-th best solution excludes the k - 1 before. Where
+// nothing keeps the limits, memory rows are minimized.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_solve.h"
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
-#include "extract/layout/layout_complete.h"
 #include "extract/layout/layout_search.h"
 
 void eg_layout_result_init(eg_layout_result *result, egraph_allocator alloc) {
@@ -20,36 +20,55 @@ void eg_layout_result_deinit(eg_layout_result *result) {
   eg_layout_solutions_deinit(&result->solutions);
 }
 
+void eg_layout_solution_deinit(eg_layout_solution *solution) {
+  EG_DEINIT_MEMBERS(solution, (eg_u32s, strategy), (eg_bytes, arc_used))
+}
+
+/// A copy of a choice whose cost and memory the certificate confirms.
+static egraph_status certify(egraph_allocator alloc, const eg_layout_problem *problem,
+                             const eg_layout_choice *choice, eg_layout_solution *out) {
+  EG_TRY(eg_u32s_append(&out->strategy, choice->strategy.data, choice->strategy.len));
+  EG_TRY(eg_bytes_append(&out->arc_used, choice->arc_used.data, choice->arc_used.len));
+  EG_TRY(eg_layout_certify(alloc, problem, out->strategy.data, out->arc_used.data,
+                           &out->cost, out->memory));
+  EG_TRY(eg_proof_check_equal("cost of a layout problem's solution",
+                              choice->sum[EG_LAYOUT_COST], out->cost));
+  for (uint32_t r = 0; r < problem->memory_rows; r++)
+    EG_TRY(eg_proof_check_equal("memory of a layout problem's solution",
+                                choice->sum[EG_LAYOUT_ROW + r], out->memory[r]));
+  return EGRAPH_OK;
+}
+
+static egraph_status fill_solution(egraph_allocator alloc,
+                                   const eg_layout_problem *problem,
+                                   const eg_layout_choice *choice,
+                                   eg_layout_solution *out) {
+  EG_INIT_MEMBERS(out, alloc, (eg_u32s, strategy), (eg_bytes, arc_used))
+  egraph_status status = certify(alloc, problem, choice, out);
+  if (status != EGRAPH_OK) eg_layout_solution_deinit(out);
+  return status;
+}
+
 typedef struct solver {
   egraph_allocator alloc;
   const eg_layout_problem *problem;
   const eg_layout_options *options;
   eg_layout_result *result;
   eg_layout_view view;
-  eg_u32s fixed; // see the view; empty: none
   eg_layout_clock clock;
-  eg_layout_choices found; // the same solutions, for exclusion
-  eg_layout_choice best;   // of the last pass
-  bool has_best, closed;   // likewise
+  eg_layout_choice best; // of the last pass
+  bool has_best, closed; // likewise
   double bound;
 } solver;
-
-static egraph_status seed(solver *s, eg_layout_search *search, const uint32_t *strategy) {
-  const eg_layout_view *view = &s->view;
-  for (uint32_t v = 0; v < search->trial.strategy.len; v++) {
-    uint32_t at = strategy[v];
-    bool fits = at < view->op_of.len && view->value_of.data[at] == v &&
-                search->legal.strategy.data[at];
-    search->trial.strategy.data[v] = fits ? at : EG_LAYOUT_NONE;
-  }
-  bool ignored;
-  return eg_layout_search_offer(search, &ignored);
-}
 
 static egraph_status minimize(solver *s, eg_layout_search *search) {
   if (s->has_best && search->task->objective != EG_LAYOUT_COST)
     EG_TRY(eg_layout_search_adopt(search, &s->best));
-  if (s->options->incumbent != NULL) EG_TRY(seed(s, search, s->options->incumbent));
+  if (s->options->incumbent != NULL) {
+    bool ignored;
+    eg_layout_search_take(search, s->options->incumbent);
+    EG_TRY(eg_layout_search_offer(search, &ignored));
+  }
   EG_TRY(eg_layout_search_run(search, &s->closed));
   if (search->task->objective == EG_LAYOUT_COST && s->result->solutions.len == 0)
     memcpy(s->result->price, search->price, sizeof search->price);
@@ -68,63 +87,18 @@ static egraph_status run_pass(solver *s, const eg_layout_task *task) {
     search.late_work = s->options->late_work;
   }
   search.ceiling = s->options->ceiling;
-  search.expand_from = s->options->expand_from;
   egraph_status status = minimize(s, &search);
   eg_layout_search_deinit(&search);
   return status;
 }
 
-static bool is_wanted(const eg_layout_options *options, int measure) {
-  return options->least_memory &&
-         (measure == EG_LAYOUT_MEMORY ||
-          (options->fewest_transitions &&
-           (measure == EG_LAYOUT_TRANSITIONS || options->lowest_numbers)));
-}
-
-// Passes after the first, each holding what the ones before have reached.
-static egraph_status break_ties(solver *s, eg_layout_task task, bool *proven) {
-  for (int m = EG_LAYOUT_MEMORY; m <= EG_LAYOUT_NUMBERS && *proven; m++) {
-    if (!is_wanted(s->options, m)) break;
-    // Half, so that rounding cannot carry the cost past the tolerance of the proof.
-    double reached = s->best.sum[task.objective] * (1 + EG_LAYOUT_TOLERANCE / 2);
-    if (reached < task.limit[task.objective]) task.limit[task.objective] = reached;
-    task.objective = (eg_layout_measure)m;
-    // The only row is all memory: minimized here, held from here on.
-    if (s->problem->memory_rows == 1) task.limit[EG_LAYOUT_ROW] = INFINITY;
-    EG_TRY(run_pass(s, &task));
-    *proven = s->closed;
-  }
-  return EGRAPH_OK;
-}
-
-/// What the solver says of its solution, against the certificate.
-static egraph_status check_solution(const solver *s, const eg_layout_solution *solution) {
-  const double *sum = s->best.sum;
-  EG_TRY(eg_proof_check_equal("cost of a layout problem's solution", sum[EG_LAYOUT_COST],
-                              solution->cost));
-  for (uint32_t r = 0; r < s->problem->memory_rows; r++)
-    EG_TRY(eg_proof_check_equal("memory of a layout problem's solution",
-                                sum[EG_LAYOUT_ROW + r], solution->memory[r]));
-  // Passes that break ties may leave the cost higher by the tolerance.
-  double slack = EG_LAYOUT_TOLERANCE * fabs(solution->bound);
-  return eg_proof_check_bound("layout problem", solution->bound - slack, solution->cost);
-}
-
-static egraph_status report(solver *s, double bound, bool proven) {
-  eg_layout_solution solution = {.bound = bound, .is_proven = proven};
-  eg_u32s_init(&solution.strategy, s->alloc);
-  eg_bytes_init(&solution.arc_used, s->alloc);
+static egraph_status report(solver *s) {
+  eg_layout_solution solution = {.bound = s->bound, .is_proven = s->closed};
+  EG_TRY(fill_solution(s->alloc, s->problem, &s->best, &solution));
+  // The proof has a tolerance, and so has the choice among solutions of equal cost.
+  double slack = EG_LAYOUT_TOLERANCE * fabs(solution.bound);
   egraph_status status =
-      eg_u32s_append(&solution.strategy, s->best.strategy.data, s->best.strategy.len);
-  if (status == EGRAPH_OK)
-    status =
-        eg_bytes_append(&solution.arc_used, s->best.arc_used.data, s->best.arc_used.len);
-  if (status == EGRAPH_OK)
-    status = eg_layout_certify(s->alloc, s->problem, solution.strategy.data,
-                               solution.arc_used.data, &solution.cost, solution.memory);
-  for (size_t a = 0; a < solution.arc_used.len; a++)
-    solution.transitions += solution.arc_used.data[a];
-  if (status == EGRAPH_OK) status = check_solution(s, &solution);
+      eg_proof_check_bound("layout problem", solution.bound - slack, solution.cost);
   if (solution.bound > solution.cost) solution.bound = solution.cost; // by rounding
   if (status == EGRAPH_OK)
     status = eg_layout_solutions_push(&s->result->solutions, solution);
@@ -132,31 +106,18 @@ static egraph_status report(solver *s, double bound, bool proven) {
   return status;
 }
 
-static egraph_status exclude(solver *s) {
-  eg_layout_choice copy;
-  eg_layout_choice_init(&copy, s->alloc);
-  egraph_status status = eg_layout_choice_copy(&copy, &s->best);
-  if (status == EGRAPH_OK) status = eg_layout_choices_push(&s->found, copy);
-  if (status != EGRAPH_OK) eg_layout_choice_deinit(&copy);
-  return status;
-}
-
 static egraph_status find_solutions(solver *s) {
   eg_layout_task task = eg_layout_task_of(EG_LAYOUT_COST);
-  task.excluded = &s->found;
+  task.excluded = &s->result->solutions;
   for (uint32_t r = 0; r < s->problem->memory_rows; r++)
     task.limit[EG_LAYOUT_ROW + r] = s->problem->memory_limit[r];
   for (uint32_t i = 0; i < s->options->solutions; i++) {
     s->has_best = false;
     EG_TRY(run_pass(s, &task));
-    bool proven = s->closed;
-    double bound = s->bound;
-    if (i == 0) s->result->bound = bound;
-    s->result->is_complete = s->closed && !s->has_best && isinf(bound);
+    if (i == 0) s->result->bound = s->bound;
+    s->result->is_complete = s->closed && !s->has_best && isinf(s->bound);
     if (!s->has_best) break;
-    EG_TRY(break_ties(s, task, &proven));
-    EG_TRY(report(s, bound, proven));
-    EG_TRY(exclude(s));
+    EG_TRY(report(s));
     if (s->clock.stopped) break;
   }
   return EGRAPH_OK;
@@ -253,19 +214,15 @@ static egraph_status find_least_memory(solver *s) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-static bool has_limit(const solver *s) {
-  for (uint32_t r = 0; r < s->problem->memory_rows; r++)
-    if (is_limited(s, r)) return true;
-  return false;
-}
-
 static egraph_status conclude(solver *s) {
   eg_layout_result *result = s->result;
   if (result->solutions.len == 0) {
     if (!result->is_complete) return EGRAPH_OK;
     result->status = EG_LAYOUT_INFEASIBLE;
     result->bound = INFINITY;
-    return has_limit(s) ? find_least_memory(s) : EGRAPH_OK;
+    for (uint32_t r = 0; r < s->problem->memory_rows; r++)
+      if (is_limited(s, r)) return find_least_memory(s);
+    return EGRAPH_OK;
   }
   const eg_layout_solution *first = &result->solutions.data[0];
   result->cost = first->cost;
@@ -277,52 +234,26 @@ static egraph_status conclude(solver *s) {
   return EGRAPH_OK;
 }
 
-static egraph_status fix_values(solver *s) {
-  const eg_layout_options *options = s->options;
-  if (options->free_values == NULL) return EGRAPH_OK;
-  for (uint32_t v = 0; v < eg_layout_value_count(s->problem); v++)
-    EG_TRY(eg_u32s_push(&s->fixed, options->free_values[v] ? EG_LAYOUT_NONE
-                                                           : options->incumbent[v]));
-  s->view.fixed = s->fixed.data;
-  return EGRAPH_OK;
-}
-
-static egraph_status check_options(const eg_layout_options *options) {
-  if (options->free_values != NULL && options->incumbent == NULL)
+static egraph_status check_input(const eg_layout_problem *problem,
+                                 const eg_layout_options *options) {
+  if (!(options->time_limit_seconds > 0 && options->solutions >= 1 &&
+        options->relative_gap >= 0))
     return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "layout solver: values that are not free need an incumbent");
-  if (options->time_limit_seconds > 0 && options->solutions >= 1 &&
-      options->relative_gap >= 0)
-    return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_ARGUMENT,
-                 "layout solver: the time limit must be > 0, the gap >= 0 and the number "
-                 "of solutions >= 1");
-}
-
-static egraph_status check_rows(const eg_layout_problem *problem) {
-  bool fits = problem->memory_rows >= 1 && problem->memory_rows <= EG_LAYOUT_MEMORY_ROWS;
-  for (uint32_t r = 0; fits && r < problem->memory_rows; r++)
+                   "layout solver: the time limit must be > 0, the gap >= 0 and the "
+                   "number of solutions >= 1");
+  if (problem->memory_rows < 1 || problem->memory_rows > EG_LAYOUT_MEMORY_ROWS)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "layout solver: %u memory rows, but 1 to %d can be",
+                   problem->memory_rows, EG_LAYOUT_MEMORY_ROWS);
+  for (uint32_t r = 0; r < problem->memory_rows; r++)
     if (!(problem->memory_limit[r] >= 0))
       return EG_FAIL(EGRAPH_E_ARGUMENT, "layout solver: memory limit %u must be >= 0", r);
-  if (fits) return EGRAPH_OK;
-  return EG_FAIL(EGRAPH_E_ARGUMENT, "layout solver: %u memory rows, but 1 to %d can be",
-                 problem->memory_rows, EG_LAYOUT_MEMORY_ROWS);
-}
-
-static egraph_status solve(solver *s) {
-  EG_TRY(eg_layout_view_init(&s->view, s->alloc, s->problem));
-  egraph_status status = fix_values(s);
-  if (status == EGRAPH_OK) status = find_solutions(s);
-  if (status == EGRAPH_OK) status = conclude(s);
-  eg_layout_view_deinit(&s->view);
-  return status;
+  return EGRAPH_OK;
 }
 
 egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_options *options,
                               eg_layout_result *result) {
-  EG_TRY(check_options(options));
-  EG_TRY(check_rows(problem));
+  EG_TRY(check_input(problem, options));
   double now = eg_clock_seconds();
   solver s = {.alloc = alloc,
               .problem = problem,
@@ -334,16 +265,73 @@ egraph_status eg_layout_solve(egraph_allocator alloc, const eg_layout_problem *p
                         .work.limit = options->work_limit,
                         .progress = options->progress,
                         .user = options->user}};
-  eg_u32s_init(&s.fixed, alloc);
-  eg_layout_choices_init(&s.found, alloc);
   eg_layout_choice_init(&s.best, alloc);
-  egraph_status status = solve(&s);
-  for (size_t i = 0; i < s.found.len; i++)
-    eg_layout_choice_deinit(&s.found.data[i]);
-  eg_layout_choices_deinit(&s.found);
-  eg_u32s_deinit(&s.fixed);
+  egraph_status status = eg_layout_view_init(&s.view, alloc, problem);
+  if (status == EGRAPH_OK) {
+    status = find_solutions(&s);
+    if (status == EGRAPH_OK) status = conclude(&s);
+    eg_layout_view_deinit(&s.view);
+  }
   eg_layout_choice_deinit(&s.best);
-  result->seconds = eg_clock_seconds() - now;
   result->work = s.clock.work.done;
   return status;
+}
+
+// ---- completion ---------------------------------------------------------------------
+
+struct eg_layout_completer {
+  egraph_allocator alloc;
+  eg_layout_view view;
+  eg_layout_task task;
+  eg_layout_clock clock;
+  eg_layout_search search; // for its legal strategies and its evaluator
+};
+
+static egraph_status fill_completer(eg_layout_completer *c, egraph_allocator alloc,
+                                    const eg_layout_problem *problem) {
+  *c = (eg_layout_completer){.alloc = alloc, .task = eg_layout_task_of(EG_LAYOUT_COST)};
+  EG_TRY(eg_layout_view_init(&c->view, alloc, problem));
+  egraph_status status =
+      eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock);
+  if (status != EGRAPH_OK) eg_layout_view_deinit(&c->view);
+  return status;
+}
+
+egraph_status eg_layout_completer_create(egraph_allocator alloc,
+                                         const eg_layout_problem *problem,
+                                         eg_layout_completer **out) {
+  eg_layout_completer *c;
+  EG_TRY(eg_alloc(alloc, 1, sizeof *c, &c));
+  egraph_status status = fill_completer(c, alloc, problem);
+  if (status == EGRAPH_OK)
+    *out = c;
+  else
+    eg_free(alloc, c, 1, sizeof *c);
+  return status;
+}
+
+void eg_layout_completer_destroy(eg_layout_completer *c) {
+  if (c == NULL) return;
+  eg_layout_search_deinit(&c->search);
+  eg_layout_view_deinit(&c->view);
+  eg_free(c->alloc, c, 1, sizeof *c);
+}
+
+static bool keeps_limits(const eg_layout_completer *c) {
+  const eg_layout_problem *p = c->view.problem;
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    if (c->search.trial.sum[EG_LAYOUT_ROW + r] > p->memory_limit[r]) return false;
+  return true;
+}
+
+egraph_status eg_layout_complete(eg_layout_completer *c, const uint32_t *strategy,
+                                 eg_layout_solution *out, bool *out_is_solution) {
+  eg_layout_choice *trial = &c->search.trial;
+  eg_layout_search_take(&c->search, strategy);
+  EG_TRY(eg_layout_evaluate(&c->search.evaluator, c->search.arc_weight.data, trial,
+                            out_is_solution));
+  *out_is_solution = *out_is_solution && keeps_limits(c);
+  if (!*out_is_solution) return EGRAPH_OK;
+  *out = (eg_layout_solution){.bound = 0};
+  return fill_solution(c->alloc, c->view.problem, trial, out);
 }

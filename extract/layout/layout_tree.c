@@ -7,11 +7,148 @@
 #include <float.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
+#include "extract/components.h"
 
 enum { ROUNDING_PERIOD = 16 };
 static const double INTEGRALITY = 1e-6;
 
 static bool stop(void *user) { return eg_layout_search_stop(user); }
+
+// ---- S-cuts -------------------------------------------------------------------------
+//
+// Rows that forbid values from needing themselves, and tighten the relaxation of
+// alternatives, cyclic or not. Operators are put together as the nodes of a plain
+// extraction problem, whose separation does the work; a row over nodes becomes a row over
+// the strategies of their operators.
+
+enum { MAX_ROWS = 40 };
+static const double VIOLATION = 1e-3;
+
+static egraph_status add_nodes(eg_layout_cuts *cuts, const eg_layout_model *model,
+                               eg_reduced *reduced) {
+  const eg_layout_problem *p = model->view->problem;
+  eg_u32s row;
+  eg_u32s_init(&row, cuts->alloc);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t op = 0; status == EGRAPH_OK && op < eg_layout_operator_count(p); op++) {
+    uint32_t begin = p->input_begin.data[op], count = p->input_begin.data[op + 1] - begin;
+    if (!eg_layout_active_has(model->active, op)) continue;
+    row.len = 0;
+    status = eg_u32s_append(&row, p->inputs.data + begin, count);
+    if (status == EGRAPH_OK)
+      status = eg_reduced_add_node(reduced, p->operator_value.data[op], 0, op, row.data,
+                                   count);
+    if (status == EGRAPH_OK) status = eg_u32s_push(&cuts->node_op, op);
+  }
+  eg_u32s_deinit(&row);
+  return status;
+}
+
+static egraph_status find_cycles(eg_layout_cuts *cuts) {
+  eg_u32s component, order;
+  eg_u32s_init(&component, cuts->alloc);
+  eg_u32s_init(&order, cuts->alloc);
+  const eg_extract_problem *problem = &cuts->presolve.model.problem;
+  egraph_status status =
+      eg_components_find(problem, &cuts->presolve.index, &component, &order);
+  if (status == EGRAPH_OK)
+    for (uint32_t i = 1; i < problem->class_count; i++)
+      if (component.data[order.data[i]] == component.data[order.data[i - 1]])
+        cuts->is_cyclic = true;
+  eg_u32s_deinit(&order);
+  eg_u32s_deinit(&component);
+  return status;
+}
+
+static egraph_status load(eg_layout_cuts *cuts, const eg_layout_model *model,
+                          eg_reduced *reduced) {
+  uint32_t values = eg_layout_value_count(model->view->problem);
+  eg_reduced_clear(reduced, values);
+  EG_TRY(add_nodes(cuts, model, reduced));
+  for (uint32_t v = 0; v < values; v++)
+    if (model->active->required.data[v])
+      EG_TRY(eg_extract_problem_add_root(&reduced->problem, v));
+  EG_TRY(eg_doubles_resize(&cuts->node_x, cuts->node_op.len));
+  EG_TRY(eg_presolve_load(&cuts->presolve, reduced));
+  for (uint32_t v = 0; v < values; v++)
+    if (eg_class_index_member_count(&cuts->presolve.index, v) > 1)
+      cuts->has_alternatives = true;
+  return find_cycles(cuts);
+}
+
+static void cuts_deinit(eg_layout_cuts *cuts) {
+  EG_DEINIT_MEMBERS(cuts, (eg_doubles, node_x), (eg_u32s, node_op),
+                    (eg_presolve, presolve), (eg_parts, parts))
+}
+
+/// O(size). After a failure it needs no deinit.
+static egraph_status cuts_init(eg_layout_cuts *cuts, egraph_allocator alloc,
+                               const eg_layout_model *model) {
+  *cuts = (eg_layout_cuts){.alloc = alloc, .rng = {1}};
+  eg_reduced reduced;
+  eg_parts_init(&cuts->parts, alloc, 0);
+  EG_TRY(eg_presolve_init(&cuts->presolve, alloc, &cuts->parts));
+  EG_INIT_MEMBERS(cuts, alloc, (eg_doubles, node_x), (eg_u32s, node_op))
+  egraph_status status = eg_reduced_init(&reduced, alloc);
+  if (status == EGRAPH_OK) {
+    status = load(cuts, model, &reduced);
+    eg_reduced_deinit(&reduced);
+  }
+  if (status != EGRAPH_OK) cuts_deinit(cuts);
+  return status;
+}
+
+static egraph_status translate(const eg_layout_cuts *cuts, const eg_layout_model *model,
+                               const eg_lp_rows *from, eg_lp_rows *to) {
+  const eg_layout_problem *p = model->view->problem;
+  for (uint32_t r = 0; r < eg_lp_rows_count(from); r++) {
+    for (uint32_t i = from->begin.data[r]; i < from->begin.data[r + 1]; i++) {
+      uint32_t op = cuts->node_op.data[from->columns.data[i]];
+      for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1];
+           s++)
+        if (model->x_of.data[s] != EG_LAYOUT_NONE)
+          EG_TRY(eg_lp_rows_item(to, model->x_of.data[s], from->coefficients.data[i]));
+    }
+    EG_TRY(eg_lp_rows_end(to, from->lower.data[r]));
+  }
+  return EGRAPH_OK;
+}
+
+/// Adds violated rows to the program; an integral solution that is cyclic always gets
+/// one.
+static egraph_status add_cuts(eg_layout_tree *tree, bool *added) {
+  eg_layout_cuts *cuts = &tree->cuts;
+  const eg_layout_model *model = &tree->model;
+  const eg_layout_problem *p = model->view->problem;
+  const double *x = eg_lp_values(tree->lp);
+  for (size_t n = 0; n < cuts->node_op.len; n++) {
+    uint32_t op = cuts->node_op.data[n];
+    cuts->node_x.data[n] = 0;
+    for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+      if (model->x_of.data[s] != EG_LAYOUT_NONE)
+        cuts->node_x.data[n] += x[model->x_of.data[s]];
+  }
+  eg_separate_options options = {.presolve = &cuts->presolve,
+                                 .x = cuts->node_x.data,
+                                 .violation = VIOLATION,
+                                 .max_rows = MAX_ROWS,
+                                 .rng = &cuts->rng};
+  eg_lp_rows found, rows;
+  EG_TRY(eg_lp_rows_init(&found, cuts->alloc));
+  egraph_status status = eg_lp_rows_init(&rows, cuts->alloc);
+  if (status == EGRAPH_OK) {
+    status = eg_separate_run(cuts->alloc, &options, &found);
+    if (status == EGRAPH_OK) status = translate(cuts, model, &found, &rows);
+    *added = eg_lp_rows_count(&rows) != 0;
+    if (status == EGRAPH_OK) status = eg_lp_add_rows(tree->lp, &rows);
+    eg_lp_rows_deinit(&rows);
+  }
+  eg_lp_rows_deinit(&found);
+  return status;
+}
+
+// ---- memory -------------------------------------------------------------------------
 
 static egraph_status prepare_tree(eg_layout_tree *tree) {
   eg_layout_search *search = tree->search;
@@ -26,53 +163,36 @@ static egraph_status prepare_tree(eg_layout_tree *tree) {
     tree->high.data[j] = 1;
   EG_TRY(eg_doubles_resize(&tree->favour, tree->model.x_of.len));
   EG_TRY(eg_doubles_resize(&tree->arc_weight, tree->model.a_of.len));
-  EG_TRY(eg_layout_cuts_init(&tree->cuts, search->alloc, &tree->model));
+  EG_TRY(cuts_init(&tree->cuts, search->alloc, &tree->model));
   tree->has_cuts = true;
   EG_TRY(eg_lp_create(search->alloc, columns, tree->model.cost.data, &tree->lp));
   eg_lp_interrupt(tree->lp, stop, search);
   return eg_lp_add_rows(tree->lp, &tree->model.rows);
 }
 
+#define OWNED                                                                            \
+  (eg_layout_nodes, nodes), (eg_layout_fixes, fixes, extra, in, out),                    \
+      (eg_cost_heap, open), (eg_bytes, low, high, next_low, next_high),                  \
+      (eg_doubles, favour, arc_weight)
+
 egraph_status eg_layout_tree_init(eg_layout_tree *tree, eg_layout_search *search,
                                   eg_layout_active *active) {
-  egraph_allocator alloc = search->alloc;
   *tree = (eg_layout_tree){.search = search, .active = active};
-  eg_layout_nodes_init(&tree->nodes, alloc);
-  eg_layout_fixes_init(&tree->fixes, alloc);
-  eg_layout_fixes_init(&tree->extra, alloc);
-  eg_layout_fixes_init(&tree->in, alloc);
-  eg_layout_fixes_init(&tree->out, alloc);
-  eg_cost_heap_init(&tree->open, alloc);
-  eg_bytes_init(&tree->low, alloc);
-  eg_bytes_init(&tree->high, alloc);
-  eg_bytes_init(&tree->next_low, alloc);
-  eg_bytes_init(&tree->next_high, alloc);
-  eg_doubles_init(&tree->favour, alloc);
-  eg_doubles_init(&tree->arc_weight, alloc);
-  EG_TRY(eg_layout_model_init(&tree->model, alloc));
+  EG_INIT_MEMBERS(tree, search->alloc, OWNED)
+  EG_TRY(eg_layout_model_init(&tree->model, search->alloc));
   return prepare_tree(tree);
 }
 
 void eg_layout_tree_deinit(eg_layout_tree *tree) {
   eg_lp_destroy(tree->lp);
-  if (tree->has_cuts) eg_layout_cuts_deinit(&tree->cuts);
+  if (tree->has_cuts) cuts_deinit(&tree->cuts);
   eg_layout_model_deinit(&tree->model);
-  eg_doubles_deinit(&tree->arc_weight);
-  eg_doubles_deinit(&tree->favour);
-  eg_bytes_deinit(&tree->next_high);
-  eg_bytes_deinit(&tree->next_low);
-  eg_bytes_deinit(&tree->high);
-  eg_bytes_deinit(&tree->low);
-  eg_cost_heap_deinit(&tree->open);
-  eg_layout_fixes_deinit(&tree->out);
-  eg_layout_fixes_deinit(&tree->in);
-  eg_layout_fixes_deinit(&tree->extra);
-  eg_layout_fixes_deinit(&tree->fixes);
-  eg_layout_nodes_deinit(&tree->nodes);
+  EG_DEINIT_MEMBERS(tree, OWNED)
 }
 
-egraph_status eg_layout_tree_set(eg_layout_tree *tree, uint32_t column, uint8_t low,
-                                 uint8_t high) {
+/// Sets the range of a column now.
+static egraph_status set_range(eg_layout_tree *tree, uint32_t column, uint8_t low,
+                               uint8_t high) {
   if (tree->low.data[column] == low && tree->high.data[column] == high) return EGRAPH_OK;
   tree->low.data[column] = low;
   tree->high.data[column] = high;
@@ -119,17 +239,6 @@ static egraph_status solve_once(eg_layout_tree *tree, eg_layout_outcome *out) {
   }
   *out = EG_LAYOUT_STOPPED;
   return EGRAPH_OK;
-}
-
-static egraph_status add_cuts(eg_layout_tree *tree, bool *added) {
-  eg_lp_rows rows;
-  EG_TRY(eg_lp_rows_init(&rows, tree->search->alloc));
-  egraph_status status =
-      eg_layout_cuts_separate(&tree->cuts, &tree->model, eg_lp_values(tree->lp), &rows);
-  *added = eg_lp_rows_count(&rows) != 0;
-  if (status == EGRAPH_OK) status = eg_lp_add_rows(tree->lp, &rows);
-  eg_lp_rows_deinit(&rows);
-  return status;
 }
 
 egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
@@ -184,15 +293,11 @@ static void take_strategies(eg_layout_tree *tree) {
 
 static void take_arcs(eg_layout_tree *tree) {
   const double *x = eg_lp_values(tree->lp);
-  const eg_layout_view *view = tree->search->view;
   for (uint32_t a = 0; a < tree->model.a_of.len; a++) {
     uint32_t column = tree->model.a_of.data[a];
-    bool paid = false;
-    for (int m = 0; m < EG_LAYOUT_MEASURES; m++)
-      paid = paid ||
-             (eg_layout_counts(tree->search->task, m) && view->arc_weight[m].data[a] > 0);
-    bool usable =
-        tree->active->arc.data[a] && (column == EG_LAYOUT_NONE ? !paid : x[column] > 0.5);
+    bool usable = tree->active->arc.data[a] &&
+                  (column == EG_LAYOUT_NONE ? !eg_layout_is_paid(&tree->model, a)
+                                            : x[column] > 0.5);
     tree->arc_weight.data[a] = usable ? tree->search->arc_weight.data[a] : INFINITY;
   }
 }
@@ -230,6 +335,244 @@ egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_d
   return round ? offer_rounded(tree) : EGRAPH_OK;
 }
 
+// ---- splits -------------------------------------------------------------------------
+//
+// Splitting a node. A set of strategies of one value is either out (all 0) or in (all the
+// others of the value 0): operators, layouts made, layouts needed and single strategies
+// are such sets; whether a value is needed and arcs are single columns. Of the most
+// fractional ones, the split whose two sides raise the bound most is taken (strong
+// branching, with few iterations each).
+
+enum { CANDIDATES = 4, ITERATIONS = 25 };
+static const double FRACTION = 1e-4;
+
+typedef enum set_kind {
+  BY_OPERATOR,
+  BY_OUTPUT,
+  BY_NEED,
+  BY_STRATEGY,
+  BY_COLUMN
+} set_kind;
+
+typedef struct candidate {
+  set_kind kind;
+  uint32_t key;   // operator, place, place, strategy, column
+  uint32_t value; // whose strategies these are
+  double fraction, score;
+} candidate;
+
+typedef struct splitter {
+  eg_layout_tree *tree;
+  const double *x;
+  candidate best[CANDIDATES];
+  uint32_t count;
+} splitter;
+
+static bool is_in(const eg_layout_tree *tree, const candidate *c, uint32_t s) {
+  const eg_layout_view *view = tree->search->view;
+  const eg_layout_problem *p = view->problem;
+  switch (c->kind) {
+  case BY_OPERATOR: return view->op_of.data[s] == c->key;
+  case BY_OUTPUT: return p->output.data[s] == c->key;
+  case BY_NEED:
+    for (uint32_t i = p->need_begin.data[s]; i < p->need_begin.data[s + 1]; i++)
+      if (p->needs.data[i] == c->key) return true;
+    return false;
+  case BY_STRATEGY: return s == c->key;
+  case BY_COLUMN: return false;
+  }
+  return false;
+}
+
+static double sum_of(const splitter *s, const candidate *c) {
+  const eg_layout_tree *tree = s->tree;
+  const eg_layout_view *view = tree->search->view;
+  double sum = 0;
+  EG_EACH_ITEM(strategy, view->strategies, c->value) {
+    uint32_t column = tree->model.x_of.data[strategy];
+    if (column != EG_LAYOUT_NONE && is_in(tree, c, strategy)) sum += s->x[column];
+  }
+  return sum;
+}
+
+static void consider(splitter *s, candidate c) {
+  double near = c.fraction < 0.5 ? c.fraction : 1 - c.fraction;
+  if (near < FRACTION) return;
+  static const double BONUS[] = {[BY_OPERATOR] = 0.3,
+                                 [BY_OUTPUT] = 0.2,
+                                 [BY_NEED] = 0.1,
+                                 [BY_STRATEGY] = 0.1,
+                                 [BY_COLUMN] = 0};
+  c.score = near + BONUS[c.kind];
+  for (uint32_t i = 0; i < s->count; i++)
+    if (s->best[i].kind == c.kind && s->best[i].key == c.key) return;
+  uint32_t at = s->count < CANDIDATES ? s->count++ : CANDIDATES;
+  while (at > 0 && s->best[at - 1].score < c.score) {
+    if (at < CANDIDATES) s->best[at] = s->best[at - 1];
+    at--;
+  }
+  if (at < CANDIDATES) s->best[at] = c;
+}
+
+static void consider_set(splitter *s, set_kind kind, uint32_t key, uint32_t value) {
+  candidate c = {.kind = kind, .key = key, .value = value};
+  c.fraction = sum_of(s, &c);
+  consider(s, c);
+}
+
+static bool is_needed(const eg_layout_tree *tree, uint32_t value) {
+  uint32_t y = tree->model.y_of.data[value];
+  return tree->active->required.data[value] ||
+         (y != EG_LAYOUT_NONE && tree->low.data[y] == 1);
+}
+
+static void consider_strategy(splitter *s, uint32_t strategy) {
+  const eg_layout_view *view = s->tree->search->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t value = view->value_of.data[strategy];
+  consider_set(s, BY_STRATEGY, strategy, value);
+  if (!is_needed(s->tree, value)) return;
+  consider_set(s, BY_OPERATOR, view->op_of.data[strategy], value);
+  consider_set(s, BY_OUTPUT, p->output.data[strategy], value);
+  for (uint32_t i = p->need_begin.data[strategy]; i < p->need_begin.data[strategy + 1];
+       i++)
+    consider_set(s, BY_NEED, p->needs.data[i], value);
+}
+
+static void consider_all(splitter *s) {
+  const eg_layout_model *model = &s->tree->model;
+  for (uint32_t j = 0; j < eg_layout_model_columns(model); j++) {
+    if (s->x[j] < FRACTION || s->x[j] > 1 - FRACTION) continue;
+    uint32_t kind = model->kind.data[j];
+    if (kind == EG_LAYOUT_X)
+      consider_strategy(s, model->id.data[j]);
+    else if (kind == EG_LAYOUT_Y || kind == EG_LAYOUT_A)
+      consider(s, (candidate){.kind = BY_COLUMN, .key = j, .fraction = s->x[j]});
+  }
+}
+
+// Nothing is clearly fractional: any integral column that is not fixed, one that is not
+// zero first.
+static bool any_column(splitter *s) {
+  const eg_layout_model *model = &s->tree->model;
+  uint32_t found = EG_LAYOUT_NONE;
+  for (uint32_t j = 0; j < eg_layout_model_columns(model); j++) {
+    if (!eg_layout_is_integral(model, j) || s->tree->low.data[j] == s->tree->high.data[j])
+      continue;
+    if (found == EG_LAYOUT_NONE || (s->x[found] < 0.5 && s->x[j] > 0.5)) found = j;
+  }
+  if (found == EG_LAYOUT_NONE) return false;
+  candidate c = {.kind = BY_COLUMN, .key = found, .fraction = s->x[found]};
+  if (model->kind.data[found] == EG_LAYOUT_X) {
+    c.kind = BY_STRATEGY;
+    c.key = model->id.data[found];
+    c.value = s->tree->search->view->value_of.data[c.key];
+  }
+  s->best[0] = c;
+  s->count = 1;
+  return true;
+}
+
+static egraph_status add_fix(eg_layout_tree *tree, eg_layout_fixes *side, uint32_t column,
+                             uint8_t value) {
+  if (column == EG_LAYOUT_NONE || (tree->low.data[column] == tree->high.data[column] &&
+                                   tree->low.data[column] == value))
+    return EGRAPH_OK;
+  return eg_layout_fixes_push(side, (eg_layout_fix){column, value});
+}
+
+static egraph_status fill_sides(eg_layout_tree *tree, const candidate *c) {
+  const eg_layout_view *view = tree->search->view;
+  tree->in.len = tree->out.len = 0;
+  if (c->kind == BY_COLUMN) {
+    EG_TRY(add_fix(tree, &tree->in, c->key, 1));
+    return add_fix(tree, &tree->out, c->key, 0);
+  }
+  EG_EACH_ITEM(s, view->strategies, c->value) {
+    EG_TRY(add_fix(tree, is_in(tree, c, s) ? &tree->out : &tree->in,
+                   tree->model.x_of.data[s], 0));
+  }
+  if (c->kind != BY_STRATEGY) return EGRAPH_OK;
+  EG_TRY(add_fix(tree, &tree->in, tree->model.y_of.data[c->value], 1));
+  return add_fix(tree, &tree->in, tree->model.x_of.data[c->key], 1);
+}
+
+// Bound of one side after a few iterations.
+static egraph_status probe(eg_layout_tree *tree, const eg_layout_fixes *side,
+                           double *out_bound) {
+  eg_layout_fixes *undo = &tree->extra;
+  size_t from = undo->len;
+  bool conflict = false;
+  for (size_t i = 0; i < side->len; i++) {
+    eg_layout_fix fix = side->data[i];
+    uint8_t low = tree->low.data[fix.column], high = tree->high.data[fix.column];
+    conflict = conflict || fix.value < low || fix.value > high;
+    if (low == high) continue;
+    EG_TRY(eg_layout_fixes_push(undo, (eg_layout_fix){fix.column, 0}));
+    EG_TRY(set_range(tree, fix.column, fix.value, fix.value));
+  }
+  eg_lp_state state = EG_LP_INFEASIBLE;
+  if (!conflict) EG_TRY(eg_lp_solve(tree->lp, 10, DBL_MAX, &state));
+  *out_bound =
+      state == EG_LP_INFEASIBLE ? INFINITY : eg_lp_bound(tree->lp) / tree->model.scale;
+  for (size_t i = undo->len; i-- > from;)
+    EG_TRY(set_range(tree, undo->data[i].column, 0, 1));
+  undo->len = from;
+  return EGRAPH_OK;
+}
+
+static double gain(double bound, double base) {
+  double raised = bound - base;
+  return raised > 1e-9 * fabs(base) ? raised : 1e-9 * fabs(base) + 1e-30;
+}
+
+static egraph_status probe_all(splitter *s, uint32_t *out_best, bool *in_first) {
+  eg_layout_tree *tree = s->tree;
+  double base = tree->bound, best = -1;
+  double room = eg_layout_search_cutoff(tree->search) - base;
+  eg_lp_limit_iterations(tree->lp, ITERATIONS);
+  uint64_t before = eg_lp_steps(tree->lp);
+  egraph_status status = EGRAPH_OK;
+  for (uint32_t i = 0; status == EGRAPH_OK && i < s->count; i++) {
+    double in = 0, out = 0;
+    status = fill_sides(tree, &s->best[i]);
+    if (status == EGRAPH_OK) status = probe(tree, &tree->in, &in);
+    if (status == EGRAPH_OK) status = probe(tree, &tree->out, &out);
+    double most = isfinite(room) ? room : 1e3 * (1 + fabs(base));
+    double score = gain(in < base + most ? in : base + most, base) *
+                   gain(out < base + most ? out : base + most, base);
+    if (score > best) {
+      best = score;
+      *out_best = i;
+      *in_first = in <= out || s->best[i].fraction > 0.7;
+    }
+    if (eg_layout_search_stop(tree->search)) break;
+  }
+  eg_lp_limit_iterations(tree->lp, 0);
+  eg_layout_search_work(tree->search, eg_lp_steps(tree->lp) - before);
+  return status;
+}
+
+/// Chooses a split of the present solution and fills `in` and `out`; *out_found is false
+/// when nothing is left to split.
+static egraph_status split_node(eg_layout_tree *tree, bool *out_found, bool *in_first) {
+  splitter s = {.tree = tree};
+  eg_doubles copy; // probing overwrites the program's values
+  eg_doubles_init(&copy, tree->search->alloc);
+  EG_TRY(eg_doubles_append(&copy, eg_lp_values(tree->lp),
+                           eg_layout_model_columns(&tree->model)));
+  s.x = copy.data;
+  consider_all(&s);
+  *out_found = s.count != 0 || any_column(&s);
+  *in_first = true;
+  uint32_t best = 0;
+  egraph_status status = EGRAPH_OK;
+  if (s.count > 1) status = probe_all(&s, &best, in_first);
+  if (status == EGRAPH_OK && *out_found) status = fill_sides(tree, &s.best[best]);
+  eg_doubles_deinit(&copy);
+  return status;
+}
+
 // ---- nodes -------------------------------------------------------------------------
 
 static egraph_status activate(eg_layout_tree *tree, uint32_t at) {
@@ -247,7 +590,7 @@ static egraph_status activate(eg_layout_tree *tree, uint32_t at) {
       tree->bound = INFINITY;
       return EGRAPH_OK;
     }
-    EG_TRY(eg_layout_tree_set(tree, j, tree->next_low.data[j], tree->next_high.data[j]));
+    EG_TRY(set_range(tree, j, tree->next_low.data[j], tree->next_high.data[j]));
   }
   return EGRAPH_OK;
 }
@@ -277,7 +620,7 @@ static egraph_status visit(eg_layout_tree *tree, uint32_t at, uint32_t *out_next
   if (done) return EGRAPH_OK;
   tree->extra.len = 0;
   EG_TRY(eg_layout_tree_fix(tree));
-  EG_TRY(eg_layout_tree_split(tree, &found, &in_first));
+  EG_TRY(split_node(tree, &found, &in_first));
   if (!found || tree->bound >= eg_layout_search_cutoff(tree->search)) return EGRAPH_OK;
   uint32_t other;
   EG_TRY(add_child(tree, at, in_first ? &tree->in : &tree->out, out_next));

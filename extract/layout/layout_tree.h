@@ -1,11 +1,25 @@
-// The search tree over one linear program, and how a node is split.
+// Branch and cut over the linear relaxation: its nodes, S-cuts, splits and search tree.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_TREE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_TREE_H
 
 #include "extract/cost_heap.h"
-#include "extract/layout/layout_cuts.h"
+#include "extract/layout/layout_model.h"
 #include "extract/layout/layout_search.h"
+#include "extract/separate.h"
+
+/// S-cuts over values: for a set S of values and v in S, the strategies of values in S
+/// whose operator has no input in S add up to at least whether v is needed.
+typedef struct eg_layout_cuts {
+  bool is_cyclic;        // operators left can form a cycle
+  bool has_alternatives; // a value has several operators left: cuts tighten the bound
+  egraph_allocator alloc;
+  eg_parts parts;
+  eg_presolve presolve; // a class per value, a node per operator left
+  eg_u32s node_op;      // [node]
+  eg_doubles node_x;
+  eg_rng rng;
+} eg_layout_cuts;
 
 /// A column fixed to 0 or 1.
 typedef struct eg_layout_fix {
@@ -50,27 +64,21 @@ typedef struct eg_layout_tree {
                         // no bounds of the whole
 } eg_layout_tree;
 
-/// Model and program of what is active. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL;
-/// deinit it all the same.
+/// Model and program of all that is active. Fails with EGRAPH_E_MEMORY or
+/// EGRAPH_E_INTERNAL; deinit it all the same.
 egraph_status eg_layout_tree_init(eg_layout_tree *tree, eg_layout_search *search,
                                   eg_layout_active *active);
 void eg_layout_tree_deinit(eg_layout_tree *tree);
 
 /// Solves the program as it stands, with cuts; leaves the bound in tree->bound. Offers
-/// what rounding finds. `rounds`: of cuts at most for a fractional solution.
+/// rounded solutions. `rounds`: of cuts at most for a fractional solution.
 egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
                                    eg_layout_outcome *out);
 /// Offers the present solution, rounded when it is fractional and `round` is set;
 /// *out_done: nothing better hides in this node.
 egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done);
-/// Appends to `extra` what reduced costs fix.
+/// Appends to `extra` the fixes by reduced costs.
 egraph_status eg_layout_tree_fix(eg_layout_tree *tree);
-/// Sets the range of a column now.
-egraph_status eg_layout_tree_set(eg_layout_tree *tree, uint32_t column, uint8_t low,
-                                 uint8_t high);
-/// Chooses a split of the present solution and fills `in` and `out`; *out_found is false
-/// when nothing is left to split. See layout_branch.c.
-egraph_status eg_layout_tree_split(eg_layout_tree *tree, bool *out_found, bool *in_first);
 /// Branch and bound below the root, which has bound tree->bound and the fixes in `extra`.
 egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed);
 

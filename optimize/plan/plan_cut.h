@@ -1,13 +1,14 @@
 // A bound of all plans of a whole step, from its folded one cut open at the seams.
 //
 // The block that stands for many and what is before and after it are free of each other
-// but for potentials (extract/layout/layout_seams.h): every plan of the whole step,
+// but for potentials (extract/layout/layout_bound.h): every plan of the whole step,
 // whatever its blocks do, costs at least as much. A limit of memory is a price per byte
 // here, as each block takes a part of it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_PLAN_PLAN_CUT_H
 #define EG_OPTIMIZE_PLAN_PLAN_CUT_H
 
+#include "extract/layout/layout_bound.h"
 #include "optimize/plan/plan_model.h"
 
 typedef struct eg_cut_input {

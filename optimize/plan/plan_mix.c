@@ -2,7 +2,7 @@
 #include "optimize/plan/plan_mix.h"
 
 #include "base/clock.h"
-#include "extract/layout/layout_complete.h"
+#include "extract/layout/layout_solve.h"
 #include "optimize/plan/plan_recall.h"
 #include "pcg/plan/plan_summary.h"
 

@@ -476,8 +476,7 @@ static egraph_status add_exit(builder *b, const eg_carried_value *carried) {
     EG_TRY(eg_u32s_push(&model->strategies, EG_SPACE_NONE));
   }
   EG_TRY(eg_layout_problem_add_root(&model->problem, exit, NULL, 0));
-  return eg_layout_problem_tie(&model->problem, EG_LAYOUT_TIE_SOURCES,
-                               (uint32_t[]){entry, exit}, 2);
+  return eg_layout_problem_tie(&model->problem, (uint32_t[]){entry, exit}, 2);
 }
 
 static egraph_status add_roots(builder *b) {
@@ -493,8 +492,7 @@ static egraph_status add_ties(builder *b) {
   const uint32_t *handed = b->model->handed.data;
   if (b->is_open) return EGRAPH_OK;
   for (size_t i = 0; i < b->space->seams.len; i++)
-    EG_TRY(eg_layout_problem_tie(&b->model->problem, EG_LAYOUT_TIE_SOURCES,
-                                 handed + i * EG_SEAMS, EG_SEAMS));
+    EG_TRY(eg_layout_problem_tie(&b->model->problem, handed + i * EG_SEAMS, EG_SEAMS));
   return EGRAPH_OK;
 }
 

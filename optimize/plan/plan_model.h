@@ -13,7 +13,7 @@
 // in one layout at both seams. In the *open* model the two ends of a link are free of
 // each other: a value that is made of the copy, and one that the user reads instead, made
 // of nothing. What both have besides the layouts is being *absent*, where rules may leave
-// the user nothing to read (extract/layout/layout_seams.h).
+// the user nothing to read (extract/layout/layout_bound.h).
 //
 //   weight w:  entry ---> w in FORWARD ---arcs---> kept, bytes ---> w in BACKWARD
 //                 '------------------------------------------------------^
@@ -22,7 +22,6 @@
 #ifndef EG_OPTIMIZE_PLAN_PLAN_MODEL_H
 #define EG_OPTIMIZE_PLAN_PLAN_MODEL_H
 
-#include "extract/layout/layout_seams.h"
 #include "extract/layout/layout_solve.h"
 #include "optimize/plan/plan_limits.h"
 #include "optimize/plan/plan_space.h"

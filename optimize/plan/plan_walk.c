@@ -126,7 +126,7 @@ static egraph_status reach(walker *w, uint32_t at, size_t base, sums done, sums 
 /// Values that are tied to this one and decided are made in the same layout.
 static bool keeps_ties(const walker *w, uint32_t v, uint32_t number) {
   const eg_layout_problem *p = of(w);
-  for (uint32_t t = 0; t < p->tie_kind.len; t++) {
+  for (uint32_t t = 0; t < eg_layout_tie_count(p); t++) {
     bool is_in = false;
     for (uint32_t i = p->tie_begin.data[t]; i < p->tie_begin.data[t + 1]; i++)
       is_in = is_in || p->tie_members.data[i] == v;
@@ -263,9 +263,7 @@ static void find_least(walker *w, uint32_t v) {
 static bool has_simple_roots(const eg_layout_problem *p) {
   for (size_t i = 0; i < p->root_value.len; i++)
     if (p->root_begin.data[i + 1] - p->root_begin.data[i] > 1) return false;
-  for (size_t t = 0; t < p->tie_kind.len; t++)
-    if (p->tie_kind.data[t] != EG_LAYOUT_TIE_SOURCES) return false;
-  return p->forced.len == 0;
+  return true;
 }
 
 static egraph_status prepare_walk(walker *w, bool *out_is_walkable) {

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/layout/layout_landmarks.h"
+#include "extract/layout/layout_plain.h"
 #include "tests/layout_draw.h"
 #include "tests/testing.h"
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/layout/layout_neighbours.h"
+#include "extract/layout/layout_gap.h"
 #include "tests/layout_draw.h"
 #include "tests/testing.h"
 
@@ -15,7 +15,6 @@ typedef struct near_case {
   eg_layout_clock clock;
   eg_layout_search search;
   eg_layout_active active;
-  eg_layout_landmarks landmarks;
   eg_layout_ascent *ascent;
   eg_layout_excess excess;
   bool any;
@@ -41,15 +40,12 @@ static void open_case(eg_rng *rng, near_case *c, bool plain) {
   assert_ok(eg_layout_view_init(&c->view, alloc, &c->problem));
   assert_ok(eg_layout_search_init(&c->search, alloc, &c->view, &c->task, &c->clock));
   assert_ok(eg_layout_active_init(&c->active, alloc, &c->view));
-  eg_doubles_init(&c->excess.strategy, alloc);
-  eg_doubles_init(&c->excess.arc, alloc);
-  assert_ok(eg_layout_landmarks_init(&c->landmarks, alloc));
+  eg_layout_excess_init(&c->excess, alloc);
   assert_ok(eg_layout_presolve(&c->active, &c->task));
   c->any = !c->active.infeasible;
   if (!c->any) return;
   find_first(rng, c);
-  assert_ok(eg_layout_landmarks_find(&c->landmarks, &c->active, &c->task, INFINITY, 0));
-  assert_ok(eg_layout_ascent_create(&c->search, &c->active, &c->landmarks, &c->ascent));
+  assert_ok(eg_layout_ascent_create(&c->search, &c->active, &c->ascent));
   c->clock.deadline = 0;
   assert_ok(eg_layout_ascent_climb(c->ascent, 1, &c->excess, &c->any));
   c->clock = (eg_layout_clock){.deadline = INFINITY};
@@ -57,9 +53,7 @@ static void open_case(eg_rng *rng, near_case *c, bool plain) {
 
 static void close_case(near_case *c) {
   eg_layout_ascent_destroy(c->ascent);
-  eg_doubles_deinit(&c->excess.strategy);
-  eg_doubles_deinit(&c->excess.arc);
-  eg_layout_landmarks_deinit(&c->landmarks);
+  eg_layout_excess_deinit(&c->excess);
   eg_layout_active_deinit(&c->active);
   eg_layout_search_deinit(&c->search);
   eg_layout_view_deinit(&c->view);

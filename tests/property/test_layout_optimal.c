@@ -83,20 +83,6 @@ static void expect(const eg_layout_problem *p, const eg_layout_options *options,
                               result.solutions.data[k].strategy.data,
                               solution->strategy.len * sizeof(uint32_t));
   }
-  if (options->least_memory) {
-    double numbers = 0;
-    const eg_layout_solution *first = &result.solutions.data[0];
-    for (uint32_t v = 0; v < first->strategy.len; v++)
-      if (first->strategy.data[v] != EG_LAYOUT_NONE)
-        numbers += brute_number(p, v, first->strategy.data[v]);
-    double sums[4] = {first->cost, 0, first->transitions, numbers};
-    for (uint32_t r = 0; r < p->memory_rows; r++)
-      sums[1] += first->memory[r];
-    for (int m = 0; m < 4; m++)
-      if (!near(sums[m], wanted->lexicographic[m]))
-        fail_msg("round %zu: measure %d is %.17g, wanted %.17g", round, m, sums[m],
-                 wanted->lexicographic[m]);
-  }
   eg_layout_result_deinit(&result);
 }
 
@@ -116,7 +102,7 @@ static void expect_bound(const eg_layout_problem *p, double least, double ceilin
   eg_layout_result_deinit(&result);
 }
 
-static void try_round(eg_rng *rng, eg_layout_problem *p, bool integers, size_t round) {
+static void try_round(eg_rng *rng, eg_layout_problem *p, size_t round) {
   static brute_result free, wanted;
   brute_force(p, &free);
   if (p->memory_rows == 1)
@@ -125,15 +111,10 @@ static void try_round(eg_rng *rng, eg_layout_problem *p, bool integers, size_t r
     draw_limits(rng, p, &free);
   brute_force(p, &wanted);
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
-  options.expand_from = round % 2 == 0 ? 0 : options.expand_from;
   expect(p, &options, &wanted, round);
   double least = wanted.any ? wanted.best[0].sum[0] : INFINITY;
   if (isfinite(least)) expect_bound(p, least, fmax(0.7, 1.2 * least), round);
   expect_bound(p, least, round % 4 < 2 ? INFINITY : 0.5 + 0.8 * fmin(least, 10), round);
-  if (integers && round % 3 == 0) {
-    options.least_memory = options.fewest_transitions = options.lowest_numbers = true;
-    expect(p, &options, &wanted, round);
-  }
   if (round % 4 == 0) {
     options = (eg_layout_options)EG_LAYOUT_OPTIONS_DEFAULT;
     options.solutions = 4;
@@ -150,7 +131,7 @@ static void layout_problems_are_solved_to_the_optimum(void **state) {
     bool integers = round % 2 == 0;
     eg_layout_problem problem;
     draw_problem(&rng, &problem, integers, false);
-    try_round(&rng, &problem, integers, round);
+    try_round(&rng, &problem, round);
     eg_layout_problem_deinit(&problem);
   }
 }
@@ -164,7 +145,7 @@ static void cyclic_e_graphs_under_a_memory_limit_are_solved(void **state) {
     bool integers = round % 2 == 0;
     eg_layout_problem problem;
     draw_classes(&rng, &problem, integers);
-    try_round(&rng, &problem, integers, round);
+    try_round(&rng, &problem, round);
     eg_layout_problem_deinit(&problem);
   }
 }
@@ -178,7 +159,7 @@ static void try_rows(uint64_t seed, size_t round) {
   else
     draw_problem(&rng, &problem, integers, false);
   draw_rows(&rng, &problem, 2 + draw_below(&rng, 2), integers);
-  try_round(&rng, &problem, integers, round);
+  try_round(&rng, &problem, round);
   eg_layout_problem_deinit(&problem);
 }
 

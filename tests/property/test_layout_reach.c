@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/layout/layout_close.h"
+#include "extract/layout/layout_gap.h"
 #include "tests/layout_draw.h"
 #include "tests/testing.h"
 
@@ -18,7 +18,6 @@ typedef struct reach {
   eg_layout_clock clock;
   eg_layout_search search;
   eg_layout_active active;
-  eg_layout_landmarks landmarks;
   eg_layout_ascent *ascent;
   eg_layout_excess excess;
   bool any;
@@ -31,23 +30,16 @@ static void open_reach(reach *r, const eg_layout_problem *p, eg_layout_measure m
   assert_ok(eg_layout_view_init(&r->view, alloc, p));
   assert_ok(eg_layout_search_init(&r->search, alloc, &r->view, &r->task, &r->clock));
   assert_ok(eg_layout_active_init(&r->active, alloc, &r->view));
-  eg_doubles_init(&r->excess.strategy, alloc);
-  eg_doubles_init(&r->excess.arc, alloc);
+  eg_layout_excess_init(&r->excess, alloc);
   assert_ok(eg_layout_presolve(&r->active, &r->task));
   r->any = !r->active.infeasible;
-  assert_ok(eg_layout_landmarks_init(&r->landmarks, alloc));
   if (!r->any) return;
-  assert_ok(eg_layout_landmarks_find(&r->landmarks, &r->active, &r->task, INFINITY, 0));
-  for (size_t i = 0; i < r->landmarks.values.len; i++)
-    r->active.required.data[r->landmarks.values.data[i]] = 1;
-  assert_ok(eg_layout_ascent_create(&r->search, &r->active, &r->landmarks, &r->ascent));
+  assert_ok(eg_layout_ascent_create(&r->search, &r->active, &r->ascent));
 }
 
 static void close_reach(reach *r) {
   eg_layout_ascent_destroy(r->ascent);
-  eg_layout_landmarks_deinit(&r->landmarks);
-  eg_doubles_deinit(&r->excess.strategy);
-  eg_doubles_deinit(&r->excess.arc);
+  eg_layout_excess_deinit(&r->excess);
   eg_layout_active_deinit(&r->active);
   eg_layout_search_deinit(&r->search);
   eg_layout_view_deinit(&r->view);
@@ -324,14 +316,15 @@ static void a_part_that_is_done_counts_in_what_is_left(void **state) {
 static void try_close(eg_rng *rng, eg_layout_problem *p, size_t round, size_t *closed) {
   static brute_result free, limited;
   reach r;
-  eg_layout_pool pool = {.solutions = 0};
-  eg_bytes_init(&pool.strategy, eg_allocator_heap());
+  eg_layout_pool pool;
+  eg_layout_pool_init(&pool, eg_allocator_heap());
   brute_force(p, &free);
   draw_limit(rng, p, &free);
   brute_force(p, &limited);
   double optimum = optimum_of(&limited, EG_LAYOUT_COST);
   open_reach(&r, p, EG_LAYOUT_COST);
-  if (r.any) assert_ok(eg_layout_close(&r.search, &r.active, r.ascent, &r.excess, &pool));
+  if (r.any)
+    assert_ok(eg_layout_close_gap(&r.search, &r.active, r.ascent, &r.excess, &pool));
   check_bound(&r, optimum, round);
   double value = eg_layout_search_value(&r.search);
   if (r.active.infeasible && !near(value, optimum) && !(isinf(value) && isinf(optimum)))
@@ -340,7 +333,7 @@ static void try_close(eg_rng *rng, eg_layout_problem *p, size_t round, size_t *c
     assert_true(r.search.best.sum[EG_LAYOUT_ROW] <= p->memory_limit[0] * (1 + 1e-9));
   *closed += isfinite(p->memory_limit[0]) && isfinite(optimum) && near(value, optimum) &&
              near(r.search.bound, optimum);
-  eg_bytes_deinit(&pool.strategy);
+  eg_layout_pool_deinit(&pool);
   close_reach(&r);
 }
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/layout/layout_network.h"
+#include "extract/layout/layout_relation.h"
 #include "tests/testing.h"
 
 enum { VARS = 5, ENTRIES = 24 * 24 * 24, NETWORK_VARS = 6, NETWORK_ENTRIES = 729 };
@@ -392,8 +392,8 @@ static void joins_that_are_stopped_lose_all(void **state) {
 // ---- networks -----------------------------------------------------------------------
 
 /// Costs of all assignments, by entry; INFINITY: some relation has no row for it.
-static void sum_up(const eg_network *n, uint32_t labels, double *out) {
-  uint32_t vars = eg_network_vars(n);
+static void sum_up(const eg_cost_network *n, uint32_t labels, double *out) {
+  uint32_t vars = eg_cost_network_vars(n);
   size_t entries = 1;
   for (uint32_t v = 0; v < vars; v++)
     entries *= labels;
@@ -420,11 +420,11 @@ static void sum_up(const eg_network *n, uint32_t labels, double *out) {
   }
 }
 
-static void draw_rows(eg_rng *rng, eg_network *n, uint32_t labels) {
-  uint32_t vars[3], count = 0, all = eg_network_vars(n);
+static void draw_rows(eg_rng *rng, eg_cost_network *n, uint32_t labels) {
+  uint32_t vars[3], count = 0, all = eg_cost_network_vars(n);
   for (uint32_t v = 0; v < all && count < 3; v++)
     if (below(rng, 3) == 0) vars[count++] = v;
-  assert_ok(eg_network_begin(n, vars, count));
+  assert_ok(eg_cost_network_begin(n, vars, count));
   uint32_t entries = 1;
   for (uint32_t i = 0; i < count; i++)
     entries *= labels;
@@ -439,25 +439,25 @@ static void draw_rows(eg_rng *rng, eg_network *n, uint32_t labels) {
     if (cost < INFINITY && below(rng, 6) != 0)
       assert_ok(eg_relation_add(&n->maker, row, 0, cost));
   }
-  assert_ok(eg_network_finish(n));
+  assert_ok(eg_cost_network_finish(n));
 }
 
-static uint32_t draw_network(eg_rng *rng, eg_network *n, egraph_allocator alloc) {
-  eg_network_init(n, alloc);
+static uint32_t draw_network(eg_rng *rng, eg_cost_network *n, egraph_allocator alloc) {
+  eg_cost_network_init(n, alloc);
   uint32_t vars = 1 + below(rng, NETWORK_VARS), labels = 1 + below(rng, 3), var;
   for (uint32_t v = 0; v < vars; v++) {
-    assert_ok(eg_network_add_var(n, labels, 0, &var));
+    assert_ok(eg_cost_network_add_var(n, labels, 0, &var));
     assert_int_equal(var, v);
     for (uint32_t l = 0; l < labels; l++)
-      eg_network_costs(n, v)[l] = below(rng, 10) ? draw_cost(rng) : INFINITY;
+      eg_cost_network_costs(n, v)[l] = below(rng, 10) ? draw_cost(rng) : INFINITY;
   }
   for (uint32_t i = 1 + below(rng, 6); i > 0; i--)
     draw_rows(rng, n, labels);
   return labels;
 }
 
-static void check_lists(const eg_network *n) {
-  for (uint32_t v = 0; v < eg_network_vars(n); v++)
+static void check_lists(const eg_cost_network *n) {
+  for (uint32_t v = 0; v < eg_cost_network_vars(n); v++)
     for (size_t r = 0; r < n->relations.len; r++) {
       const eg_u32s *vars = &n->relations.data[r].vars;
       int wanted = 0, listed = 0;
@@ -469,7 +469,7 @@ static void check_lists(const eg_network *n) {
     }
 }
 
-static void check_costs(const eg_network *n) {
+static void check_costs(const eg_cost_network *n) {
   for (size_t i = 0; i < n->costs.cost.len; i++)
     assert_true(n->costs.cost.data[i] >= 0);
   for (size_t r = 0; r < n->relations.len; r++)
@@ -478,11 +478,11 @@ static void check_costs(const eg_network *n) {
 }
 
 // Of every assignment: what it cost it costs still, or it is lost and had no room.
-static void check_sums(const eg_network *n, uint32_t labels, const double *before,
+static void check_sums(const eg_cost_network *n, uint32_t labels, const double *before,
                        size_t round) {
   static double after[NETWORK_ENTRIES];
   double least = INFINITY;
-  size_t entries = (size_t)pow(labels, eg_network_vars(n));
+  size_t entries = (size_t)pow(labels, eg_cost_network_vars(n));
   sum_up(n, labels, after);
   for (size_t i = 0; i < entries; i++) {
     double slack = 1e-12 * (1 + fabs(before[i]));
@@ -499,14 +499,14 @@ static void check_sums(const eg_network *n, uint32_t labels, const double *befor
 }
 
 /// Variables of one label are in no relation that counts; returns how many there are.
-static size_t check_fixed(const eg_network *n, size_t round) {
+static size_t check_fixed(const eg_cost_network *n, size_t round) {
   size_t fixed = 0;
-  for (uint32_t v = 0; v < eg_network_vars(n); v++) {
+  for (uint32_t v = 0; v < eg_cost_network_vars(n); v++) {
     uint16_t label = n->fixed.data[v];
     if (label == EG_NETWORK_FREE) continue;
     fixed++;
     for (uint32_t l = 0; l < n->costs.begin.data[v + 1] - n->costs.begin.data[v]; l++)
-      assert_int_equal(isinf(eg_network_costs(n, v)[l]), l != label);
+      assert_int_equal(isinf(eg_cost_network_costs(n, v)[l]), l != label);
     for (size_t r = 0; r < n->relations.len; r++)
       for (size_t i = 0; i < n->relations.data[r].vars.len; i++)
         if (!n->used.data[r] && n->relations.data[r].vars.data[i] == v)
@@ -522,7 +522,7 @@ static void diffusion_keeps_what_assignments_cost(void **state) {
   for (size_t round = 0; round < rounds; round++) {
     static double before[NETWORK_ENTRIES];
     eg_rng rng = {eg_hash_combine(seed, round)};
-    eg_network n;
+    eg_cost_network n;
     uint32_t labels = draw_network(&rng, &n, eg_allocator_heap());
     check_lists(&n);
     for (size_t r = 0; r < n.relations.len; r++)
@@ -530,13 +530,13 @@ static void diffusion_keeps_what_assignments_cost(void **state) {
     sum_up(&n, labels, before);
     n.maker.room = 5 + draw_cost(&rng) * 4;
     double base = n.maker.base;
-    assert_ok(eg_network_diffuse(&n, below(&rng, 5)));
+    assert_ok(eg_cost_network_diffuse(&n, below(&rng, 5)));
     check_sums(&n, labels, before, round);
     check_costs(&n);
     assert_true(n.maker.base >= base);
     raised += n.maker.base > base;
     fixed += check_fixed(&n, round);
-    eg_network_deinit(&n);
+    eg_cost_network_deinit(&n);
   }
   assert_true(raised > rounds / 4 && fixed > rounds / 4);
 }
@@ -548,12 +548,12 @@ static void settling_keeps_what_assignments_cost(void **state) {
   for (size_t round = 0; round < rounds; round++) {
     static double before[NETWORK_ENTRIES];
     eg_rng rng = {eg_hash_combine(seed, round)};
-    eg_network n;
+    eg_cost_network n;
     uint32_t labels = draw_network(&rng, &n, eg_allocator_heap());
     sum_up(&n, labels, before);
     for (uint32_t r = 0; r < n.relations.len; r++) {
       double base = n.maker.base;
-      assert_ok(eg_network_settle(&n, r));
+      assert_ok(eg_cost_network_settle(&n, r));
       assert_true(n.maker.base >= base);
       const eg_relation *settled = &n.relations.data[r];
       if (settled->vars.len != 0 || eg_relation_rows(settled) == 0) continue;
@@ -561,55 +561,55 @@ static void settling_keeps_what_assignments_cost(void **state) {
     }
     check_sums(&n, labels, before, round);
     check_costs(&n);
-    eg_network_deinit(&n);
+    eg_cost_network_deinit(&n);
   }
 }
 
 // A chain: the second relation's cheap label is the first one's dear one.
 static void diffusion_finds_the_least_of_a_chain(void **state) {
   (void)state;
-  eg_network n;
+  eg_cost_network n;
   uint32_t var;
-  eg_network_init(&n, eg_allocator_heap());
-  assert_int_equal(eg_network_vars(&n), 0);
+  eg_cost_network_init(&n, eg_allocator_heap());
+  assert_int_equal(eg_cost_network_vars(&n), 0);
   for (int i = 0; i < 3; i++)
-    assert_ok(eg_network_add_var(&n, 2, 0, &var));
+    assert_ok(eg_cost_network_add_var(&n, 2, 0, &var));
   const double cost[2][4] = {{0, 1, 9, 9}, {9, 9, 4, 2}}; // [first label][second]
   for (uint32_t r = 0; r < 2; r++) {
-    assert_ok(eg_network_begin(&n, (uint32_t[]){r, r + 1}, 2));
+    assert_ok(eg_cost_network_begin(&n, (uint32_t[]){r, r + 1}, 2));
     for (uint16_t i = 0; i < 4; i++)
       add_row(&n.maker, (uint16_t[]){i / 2, i % 2}, cost[r][i]);
-    assert_ok(eg_network_finish(&n));
+    assert_ok(eg_cost_network_finish(&n));
   }
   n.maker.room = 100;
-  assert_ok(eg_network_diffuse(&n, 4));
+  assert_ok(eg_cost_network_diffuse(&n, 4));
   assert_true(fabs(n.maker.base - 3) < 1e-9); // 0, 1, 1 costs 1 + 2
-  eg_network_deinit(&n);
+  eg_cost_network_deinit(&n);
 }
 
 // ---- memory -------------------------------------------------------------------------
 
-static egraph_status fill_network(eg_network *n) {
+static egraph_status fill_network(eg_cost_network *n) {
   uint32_t var;
   for (int i = 0; i < 3; i++)
-    EG_TRY(eg_network_add_var(n, 4, 0, &var));
+    EG_TRY(eg_cost_network_add_var(n, 4, 0, &var));
   for (uint32_t r = 0; r < 2; r++) {
-    EG_TRY(eg_network_begin(n, (uint32_t[]){r, r + 1}, 2));
+    EG_TRY(eg_cost_network_begin(n, (uint32_t[]){r, r + 1}, 2));
     for (uint16_t i = 0; i < 16; i++)
       EG_TRY(eg_relation_add(&n->maker, (uint16_t[]){i / 4, i % 4}, 0, i * 5 % 16));
-    EG_TRY(eg_network_finish(n));
+    EG_TRY(eg_cost_network_finish(n));
   }
   n->maker.room = 40;
-  EG_TRY(eg_network_diffuse(n, 2));
+  EG_TRY(eg_cost_network_diffuse(n, 2));
   n->maker.rows = 5;
   return EGRAPH_OK;
 }
 
 static egraph_status join_in_network(egraph_allocator alloc, void *user) {
   (void)user;
-  eg_network n;
+  eg_cost_network n;
   eg_relation result;
-  eg_network_init(&n, alloc);
+  eg_cost_network_init(&n, alloc);
   eg_relation_init(&result, alloc);
   egraph_status status = fill_network(&n);
   if (status == EGRAPH_OK) {
@@ -619,10 +619,10 @@ static egraph_status join_in_network(egraph_allocator alloc, void *user) {
                               &n.relations.data[1], 1, &result);
   }
   if (status == EGRAPH_OK)
-    status = eg_network_add(&n, &result);
+    status = eg_cost_network_add(&n, &result);
   else
     eg_relation_deinit(&result);
-  eg_network_deinit(&n);
+  eg_cost_network_deinit(&n);
   return status;
 }
 

@@ -1,8 +1,8 @@
 // Rows of equal blocks, written out and solved, against bounds from one block that is cut
-// open at its seams (extract/layout/layout_seams.h): links forward and back, several
+// open at its seams (extract/layout/layout_bound.h): links forward and back, several
 // readers of one value, operators that may leave a link unread.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/layout/layout_seams.h"
+#include "extract/layout/layout_bound.h"
 
 #include <math.h>
 

@@ -19,7 +19,6 @@ static eg_training_options training(eg_optimizer optimizer, uint32_t micro_batch
 static void find(planned *p, eg_text *model, const char *machine, const char *mesh,
                  const eg_training_options *options) {
   planned_init(p, model, machine, mesh, options);
-  p->layout.fewest_transitions = true;
   planned_run(p, INFINITY);
   assert_int_equal(p->planning.status, EG_LAYOUT_OPTIMAL);
   eg_text_deinit(model);

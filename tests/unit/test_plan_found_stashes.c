@@ -34,9 +34,7 @@ static void what_is_kept_is_split_as_memory_gets_tight(void **state) {
   enum { LIMITS = 2 };
   planned p;
   setup(&p);
-  p.layout.least_memory = true;
   planned_run(&p, INFINITY);
-  p.layout.least_memory = false;
   for (uint32_t i = 0; i < LIMITS; i++) {
     double limit = p.planning.memory - activation / 2, cost = p.planning.cost;
     planned_run(&p, limit);

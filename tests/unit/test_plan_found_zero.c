@@ -75,7 +75,6 @@ static void stages_follow_each_other_as_memory_gets_tight(void **state) {
   };
   planned p;
   setup(&p);
-  p.layout.least_memory = true;
   double limit = (double)INFINITY, cost = 0;
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     planned_run(&p, limit);

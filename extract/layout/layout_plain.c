@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/layout/layout_plain.h"
+
+#include "base/clock.h"
+#include "base/owner.h"
+#include "extract/dual_ascent.h"
+#include "extract/extract.h"
+#include "extract/landmarks.h"
+
+// ---- landmarks ----------------------------------------------------------------------
+
+typedef struct finder {
+  eg_layout_landmarks *out;
+  const eg_layout_active *active;
+  const eg_layout_task *task;
+  double deadline;
+  uint64_t max_work;
+  eg_extract_problem problem; // a class per value
+  eg_u32s op;                 // [node]
+  eg_u32s inputs;             // distinct ones of an operator
+  eg_doubles price;           // [node]
+  eg_class_index index;
+  eg_landmarks landmarks;
+  eg_cuts cuts;
+} finder;
+#define FINDER                                                                           \
+  (eg_u32s, op, inputs), (eg_doubles, price), (eg_class_index, index),                   \
+      (eg_landmarks, landmarks)
+
+/// A node of the plain problem at the cost of the cheapest strategy that is left, if any
+/// is; it names a child once.
+static egraph_status add_operator(finder *f, uint32_t op) {
+  const eg_layout_problem *p = f->active->view->problem;
+  const eg_doubles *weight = &f->active->view->strategy_weight[f->task->objective];
+  uint32_t ignored, value = p->operator_value.data[op];
+  double cost = INFINITY;
+  for (uint32_t s = p->strategy_begin.data[op]; s < p->strategy_begin.data[op + 1]; s++)
+    if (f->active->strategy.data[s]) cost = fmin(cost, weight->data[s]);
+  if (!f->active->used.data[value] || !(cost < INFINITY)) return EGRAPH_OK;
+  f->inputs.len = 0;
+  for (uint32_t i = p->input_begin.data[op]; i < p->input_begin.data[op + 1]; i++) {
+    bool is_new = true;
+    for (size_t k = 0; k < f->inputs.len && is_new; k++)
+      is_new = f->inputs.data[k] != p->inputs.data[i];
+    if (is_new) EG_TRY(eg_u32s_push(&f->inputs, p->inputs.data[i]));
+  }
+  EG_TRY(eg_extract_problem_add_node(&f->problem, value, cost, f->inputs.data,
+                                     (uint32_t)f->inputs.len, &ignored));
+  EG_TRY(eg_u32s_push(&f->op, op));
+  return eg_doubles_push(&f->price, cost);
+}
+
+/// Adds a cut, unless it has too many values, or one: then that is required.
+static egraph_status keep_cut(finder *f, const uint32_t *nodes, uint32_t count) {
+  eg_layout_landmarks *out = f->out;
+  uint32_t values = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    bool is_new = true;
+    for (uint32_t k = 0; k < i; k++)
+      is_new = is_new && f->problem.node_class.data[nodes[k]] !=
+                             f->problem.node_class.data[nodes[i]];
+    values += is_new;
+    if (values > EG_LAYOUT_CUT_VALUES) return EGRAPH_OK;
+  }
+  if (values < 2) return EGRAPH_OK;
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_u32s_push(&out->cut_ops, f->op.data[nodes[i]]));
+  return eg_u32s_push(&out->cut_begin, (uint32_t)out->cut_ops.len);
+}
+
+/// Values that the required ones need, which become roots; then cuts of these roots.
+static egraph_status find_all(finder *f) {
+  const eg_layout_problem *p = f->active->view->problem;
+  const eg_patience patience = {.deadline = f->deadline};
+  const eg_ascent_limits limits = {.deadline = f->deadline, .max_work = f->max_work};
+  eg_u32s *values = &f->out->values;
+  double ignored;
+  bool done;
+  f->problem.class_count = eg_layout_value_count(p);
+  for (uint32_t op = 0; op < eg_layout_operator_count(p); op++)
+    EG_TRY(add_operator(f, op));
+  EG_TRY(eg_class_index_build(&f->index, &f->problem));
+  EG_TRY(eg_landmarks_find(&f->landmarks, &f->problem, &f->index, patience, &done));
+  for (uint32_t v = 0; done && v < f->active->required.len; v++)
+    if (f->active->required.data[v]) EG_TRY(eg_landmarks_list(&f->landmarks, v, values));
+  if (values->len == 0) return EGRAPH_OK;
+  for (size_t i = 0; i < values->len; i++)
+    EG_TRY(eg_extract_problem_add_root(&f->problem, values->data[i]));
+  EG_TRY(eg_class_index_build(&f->index, &f->problem));
+  EG_TRY(eg_dual_ascent_run(&f->problem, &f->index, values, limits, f->price.data,
+                            &ignored, &f->cuts));
+  for (uint32_t c = 0; c < eg_cuts_count(&f->cuts); c++) {
+    uint32_t begin = f->cuts.begin.data[c];
+    EG_TRY(keep_cut(f, f->cuts.nodes.data + begin, f->cuts.begin.data[c + 1] - begin));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
+                                       const eg_layout_active *active,
+                                       const eg_layout_task *task, double deadline,
+                                       uint64_t max_work) {
+  egraph_allocator alloc = landmarks->values.alloc;
+  finder f = {.out = landmarks,
+              .active = active,
+              .task = task,
+              .deadline = deadline,
+              .max_work = max_work};
+  EG_TRY(eg_extract_problem_init(&f.problem, alloc));
+  egraph_status status = eg_cuts_init(&f.cuts, alloc);
+  EG_INIT_MEMBERS(&f, alloc, FINDER)
+  if (status == EGRAPH_OK) status = find_all(&f);
+  EG_DEINIT_MEMBERS(&f, FINDER)
+  eg_cuts_deinit(&f.cuts);
+  eg_extract_problem_deinit(&f.problem);
+  return status;
+}
+
+egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
+                                       egraph_allocator alloc) {
+  EG_INIT_MEMBERS(landmarks, alloc, (eg_u32s, values, cut_begin, cut_ops))
+  return eg_u32s_push(&landmarks->cut_begin, 0);
+}
+
+void eg_layout_landmarks_deinit(eg_layout_landmarks *landmarks) {
+  EG_DEINIT_MEMBERS(landmarks, (eg_u32s, values, cut_begin, cut_ops))
+}
+
+// ---- relaxation ---------------------------------------------------------------------
+
+enum { MAX_PRICES = 12 };
+// Work of a solve, in millions of steps, however little there is of all.
+static const double LEAST_WORK = 100;
+
+typedef struct expansion {
+  eg_layout_search *search;
+  const eg_layout_active *active;
+  double share[EG_LAYOUT_MEMORY_ROWS]; // limited memory rows count as one sum
+  double limit;                        // of that sum
+  double most;                         // share of the time left, and of all work
+  // Of one solve.
+  double price; // of the sum
+  eg_extract_problem plain;
+  eg_u32s item; // [node] strategy, or strategies + arc; EG_LAYOUT_NONE: serves a root
+} expansion;
+
+/// Cost and memory of a plain solution.
+typedef struct point {
+  double cost, memory;
+} point;
+
+/// Limited rows, each by its limit, in the unit of the first one.
+static void share_out(expansion *x) {
+  const eg_layout_task *task = x->search->task;
+  double unit = 0;
+  x->limit = INFINITY;
+  for (uint32_t r = 0; r < x->search->view->problem->memory_rows; r++) {
+    double limit = task->limit[EG_LAYOUT_ROW + r];
+    if (!isfinite(limit)) continue;
+    if (isinf(x->limit)) {
+      x->limit = 0;
+      unit = 1 + limit;
+    }
+    x->share[r] = unit / (1 + limit);
+    x->limit += x->share[r] * limit;
+  }
+}
+
+static double memory_of(const expansion *x, const eg_doubles *weights, uint32_t at) {
+  double memory = 0;
+  for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    if (x->share[r] > 0) memory += x->share[r] * weights[EG_LAYOUT_ROW + r].data[at];
+  return memory;
+}
+
+static double priced(const expansion *x, const eg_doubles *weights, uint32_t at) {
+  return weights[x->search->task->objective].data[at] +
+         x->price * memory_of(x, weights, at);
+}
+
+static egraph_status add_node(expansion *x, uint32_t class, double cost,
+                              const uint32_t *children, uint32_t count, uint32_t item) {
+  EG_TRY(eg_extract_problem_add_node(&x->plain, class, cost, children, count, NULL));
+  return eg_u32s_push(&x->item, item);
+}
+
+/// A root that any of the places serves; `places` NULL: those from `first` on.
+static egraph_status add_root(expansion *x, const uint32_t *places, uint32_t first,
+                              uint32_t count) {
+  uint32_t class;
+  EG_TRY(eg_extract_problem_add_class(&x->plain, &class));
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t place = places == NULL ? first + i : places[i];
+    if (x->active->derivable.data[place])
+      EG_TRY(add_node(x, class, 0, &place, 1, EG_LAYOUT_NONE));
+  }
+  return eg_extract_problem_add_root(&x->plain, class);
+}
+
+static egraph_status expand(expansion *x) {
+  const eg_layout_view *view = x->search->view;
+  const eg_layout_problem *p = view->problem;
+  const eg_layout_active *active = x->active;
+  uint32_t strategies = eg_layout_strategy_count(p);
+  x->plain.class_count = eg_layout_place_count(p);
+  for (uint32_t s = 0; s < strategies; s++) {
+    uint32_t begin = p->need_begin.data[s];
+    if (active->strategy.data[s])
+      EG_TRY(add_node(x, p->output.data[s], priced(x, view->strategy_weight, s),
+                      p->needs.data + begin, p->need_begin.data[s + 1] - begin, s));
+  }
+  for (uint32_t a = 0; a < active->arc.len; a++)
+    if (active->arc.data[a])
+      EG_TRY(add_node(x, p->arc_to.data[a], priced(x, view->arc_weight, a),
+                      &p->arc_from.data[a], 1, strategies + a));
+  for (uint32_t v = 0; v < active->required.len; v++)
+    if (active->required.data[v])
+      EG_TRY(add_root(x, NULL, p->place_begin.data[v], eg_layout_layout_count(p, v)));
+  for (uint32_t r = 0; r < p->root_value.len; r++) {
+    uint32_t begin = p->root_begin.data[r], count = p->root_begin.data[r + 1] - begin;
+    if (count != 0) EG_TRY(add_root(x, p->root_places.data + begin, 0, count));
+  }
+  return EGRAPH_OK;
+}
+
+static bool report(void *user, double cost, double bound, double seconds) {
+  (void)cost;
+  (void)bound;
+  (void)seconds;
+  return eg_layout_search_stop(user);
+}
+
+/// Cost and memory of the plain solution as it stands, and its strategies as a solution.
+static egraph_status offer(expansion *x, const eg_u32s *choice, point *out) {
+  eg_layout_search *search = x->search;
+  const eg_layout_view *view = search->view;
+  uint32_t strategies = eg_layout_strategy_count(view->problem);
+  bool ignored;
+  EG_TRY(eg_layout_choice_clear(&search->trial, view));
+  for (uint32_t class = 0; class < choice->len; class ++) {
+    uint32_t node = choice->data[class];
+    uint32_t item = node == EG_EXTRACT_NONE ? EG_LAYOUT_NONE : x->item.data[node];
+    if (item == EG_LAYOUT_NONE) continue;
+    bool is_strategy = item < strategies;
+    const eg_doubles *weights = is_strategy ? view->strategy_weight : view->arc_weight;
+    uint32_t at = is_strategy ? item : item - strategies;
+    out->cost += weights[search->task->objective].data[at];
+    out->memory += memory_of(x, weights, at);
+    if (is_strategy) search->trial.strategy.data[view->value_of.data[at]] = at;
+  }
+  return eg_layout_search_offer(search, &ignored);
+}
+
+/// *out_exact: the optimum of the relaxation was found.
+static egraph_status solve(expansion *x, point *out, bool *out_exact) {
+  eg_layout_clock *clock = x->search->clock;
+  double left = clock->deadline - eg_clock_seconds();
+  eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
+  options.time_limit_seconds = left > 0 ? x->most * left : 1e-3;
+  if (clock->work.limit != 0)
+    options.work_limit =
+        (uint64_t)fmax(x->most * (double)clock->work.limit / 1e6, LEAST_WORK);
+  options.progress = report;
+  options.user = x->search;
+  eg_extract_result result;
+  eg_extract_result_init(&result, x->search->alloc);
+  egraph_status status = eg_extract_solve(x->search->alloc, &x->plain, &options, &result);
+  *out_exact = status == EGRAPH_OK && result.status == EG_EXTRACT_OPTIMAL;
+  eg_layout_search_work(x->search, result.work);
+  if (status == EGRAPH_OK && result.status != EG_EXTRACT_INFEASIBLE) {
+    status = offer(x, &result.choice, out);
+    double slack = x->price > 0 ? x->price * x->limit : 0;
+    // The slack may be far larger than the bound that is left: mind the rounding.
+    double bound = result.bound - slack - 1e-13 * (fabs(result.bound) + slack);
+    if (status == EGRAPH_OK)
+      status = eg_layout_search_raise(x->search, slack > 0 ? bound : result.bound);
+  }
+  eg_extract_result_deinit(&result);
+  return status;
+}
+
+static egraph_status solve_at(expansion *x, double price, point *out, bool *out_exact) {
+  *out = (point){0};
+  x->price = price;
+  EG_TRY(eg_extract_problem_init(&x->plain, x->search->alloc));
+  eg_u32s_init(&x->item, x->search->alloc);
+  egraph_status status = expand(x);
+  if (status == EGRAPH_OK) status = solve(x, out, out_exact);
+  eg_u32s_deinit(&x->item);
+  eg_extract_problem_deinit(&x->plain);
+  return status;
+}
+
+/// From a plain solution above the limit and one below.
+static egraph_status climb(expansion *x, point over, point under) {
+  bool exact = true;
+  for (int round = 0; round < MAX_PRICES && exact; round++) {
+    point next;
+    double price = (under.cost - over.cost) / (over.memory - under.memory);
+    if (!(price > 0) || eg_layout_search_stop(x->search)) break;
+    double line = over.cost + price * over.memory;
+    EG_TRY(solve_at(x, price, &next, &exact));
+    if (next.cost + price * next.memory >= line * (1 - EG_LAYOUT_TOLERANCE)) break;
+    *(next.memory > x->limit ? &over : &under) = next;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
+                               double share, bool climbs, bool *out_done) {
+  expansion x = {.search = search, .active = active, .most = share};
+  point over, under = {0};
+  bool exact;
+  share_out(&x);
+  EG_TRY(solve_at(&x, 0, &over, &exact));
+  *out_done = exact && (climbs || !(over.memory > x.limit));
+  if (!exact || !climbs || !(over.memory > x.limit)) return EGRAPH_OK;
+  if (search->has_best) {
+    under.cost = eg_layout_search_value(search);
+    for (int r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+      under.memory += x.share[r] * search->best.sum[EG_LAYOUT_ROW + r];
+    return climb(&x, over, under);
+  }
+  // A price at which a unit of memory outweighs any cost.
+  double price = 1e3 * (1 + over.cost) / (1 + over.memory);
+  EG_TRY(solve_at(&x, price, &under, &exact));
+  return exact && under.memory <= x.limit ? climb(&x, over, under) : EGRAPH_OK;
+}
