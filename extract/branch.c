@@ -63,19 +63,16 @@ typedef struct decision {
 static double class_value(const tree *t, uint32_t class) {
   const eg_class_index *index = &t->presolve.index;
   double y = 0;
-  for (uint32_t m = index->member_begin.data[class];
-       m < index->member_begin.data[class + 1]; m++)
-    y += t->relax.x.data[index->members.data[m]];
+  EG_EACH_MEMBER(index, class, member) { y += t->relax.x.data[member]; }
   return y;
 }
 
 static uint32_t largest_member(const tree *t, uint32_t class) {
   const eg_class_index *index = &t->presolve.index;
   uint32_t best = index->members.data[index->member_begin.data[class]];
-  for (uint32_t m = index->member_begin.data[class];
-       m < index->member_begin.data[class + 1]; m++)
-    if (t->relax.x.data[index->members.data[m]] > t->relax.x.data[best])
-      best = index->members.data[m];
+  EG_EACH_MEMBER(index, class, member) {
+    if (t->relax.x.data[member] > t->relax.x.data[best]) best = member;
+  }
   return best;
 }
 
@@ -115,20 +112,16 @@ static decision decide(const tree *t) {
 // The model without the nodes that `class` as a derivable class would allow.
 static void mark_without_class(const tree *t, uint32_t class, uint8_t *drop) {
   const eg_class_index *index = &t->presolve.index;
-  for (uint32_t m = index->member_begin.data[class];
-       m < index->member_begin.data[class + 1]; m++)
-    drop[index->members.data[m]] = 1;
-  for (uint32_t u = index->user_begin.data[class]; u < index->user_begin.data[class + 1];
-       u++)
-    drop[index->users.data[u]] = 1;
+  EG_EACH_MEMBER(index, class, member) { drop[member] = 1; }
+  EG_EACH_USER(index, class, user) { drop[user] = 1; }
 }
 
 static void mark_siblings(const tree *t, uint32_t node, uint8_t *drop) {
   const eg_class_index *index = &t->presolve.index;
   uint32_t class = t->presolve.model.problem.node_class.data[node];
-  for (uint32_t m = index->member_begin.data[class];
-       m < index->member_begin.data[class + 1]; m++)
-    if (index->members.data[m] != node) drop[index->members.data[m]] = 1;
+  EG_EACH_MEMBER(index, class, member) {
+    if (member != node) drop[member] = 1;
+  }
 }
 
 // Pushes what is left after dropping nodes, with one more root unless EG_EXTRACT_NONE.

@@ -36,9 +36,7 @@ static egraph_status collect(walk *w) {
     EG_TRY(need(w, problem->roots.data[i]));
   for (size_t done = 0; done < w->needed.len; done++) {
     uint32_t node = w->choice[w->needed.data[done]];
-    for (uint32_t i = problem->child_begin.data[node];
-         i < problem->child_begin.data[node + 1]; i++)
-      EG_TRY(need(w, problem->children.data[i]));
+    EG_EACH_CHILD(problem, node, child) { EG_TRY(need(w, child)); }
   }
   return EGRAPH_OK;
 }
@@ -65,9 +63,9 @@ static egraph_status reverse_build(walk *w, reverse *r) {
   EG_TRY(eg_u32s_resize(&r->parents, r->begin.data[w->needed.len + 1]));
   for (uint32_t at = 0; at < w->needed.len; at++) {
     uint32_t node = w->choice[w->needed.data[at]];
-    for (uint32_t i = problem->child_begin.data[node];
-         i < problem->child_begin.data[node + 1]; i++)
-      r->parents.data[r->begin.data[w->place.data[problem->children.data[i]]]++] = at;
+    EG_EACH_CHILD(problem, node, child) {
+      r->parents.data[r->begin.data[w->place.data[child]]++] = at;
+    }
   }
   return EGRAPH_OK;
 }

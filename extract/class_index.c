@@ -51,9 +51,9 @@ egraph_status eg_class_index_build(eg_class_index *index,
   for (uint32_t n = 0; n < nodes; n++) {
     uint32_t *slot = &index->member_begin.data[problem->node_class.data[n] + 1];
     index->members.data[(*slot)++] = n;
-    for (uint32_t i = problem->child_begin.data[n]; i < problem->child_begin.data[n + 1];
-         i++)
-      index->users.data[index->user_begin.data[problem->children.data[i] + 1]++] = n;
+    EG_EACH_CHILD(problem, n, child) {
+      index->users.data[index->user_begin.data[child + 1]++] = n;
+    }
   }
   return EGRAPH_OK;
 }

@@ -20,6 +20,12 @@ void eg_class_index_deinit(eg_class_index *index);
 egraph_status eg_class_index_build(eg_class_index *index,
                                    const eg_extract_problem *problem);
 
+/// Visit the nodes of a class, and the nodes that use it; `item` is the loop variable.
+#define EG_EACH_MEMBER(index, class, item)                                               \
+  EG_EACH_OF_ROW_((index)->member_begin.data, (index)->members.data, class, item)
+#define EG_EACH_USER(index, class, item)                                                 \
+  EG_EACH_OF_ROW_((index)->user_begin.data, (index)->users.data, class, item)
+
 static inline uint32_t eg_class_index_member_count(const eg_class_index *index,
                                                    uint32_t class) {
   return index->member_begin.data[class + 1] - index->member_begin.data[class];

@@ -39,9 +39,8 @@ static uint32_t only_user(const shift *s, uint32_t class) {
   const eg_class_index *index = &s->model.index;
   const uint32_t *class_of = s->model.reduced.problem.node_class.data;
   uint32_t found = EG_EXTRACT_NONE;
-  for (uint32_t u = index->user_begin.data[class]; u < index->user_begin.data[class + 1];
-       u++) {
-    uint32_t user = class_of[index->users.data[u]];
+  EG_EACH_USER(index, class, node) {
+    uint32_t user = class_of[node];
     if (found != EG_EXTRACT_NONE && user != found) return EG_EXTRACT_NONE;
     found = user;
   }
@@ -51,21 +50,15 @@ static uint32_t only_user(const shift *s, uint32_t class) {
 static egraph_status shift_class(shift *s, uint32_t class) {
   const eg_class_index *index = &s->model.index;
   double *cost = s->model.reduced.problem.cost.data, least = 0;
-  for (uint32_t m = index->member_begin.data[class];
-       m < index->member_begin.data[class + 1]; m++)
-    least = fmin(least, cost[index->members.data[m]]);
+  EG_EACH_MEMBER(index, class, member) { least = fmin(least, cost[member]); }
   uint32_t user = s->forced.data[class] ? EG_EXTRACT_NONE : only_user(s, class);
   if (least == 0 || (!s->forced.data[class] && user == EG_EXTRACT_NONE)) return EGRAPH_OK;
-  for (uint32_t m = index->member_begin.data[class];
-       m < index->member_begin.data[class + 1]; m++)
-    cost[index->members.data[m]] -= least;
+  EG_EACH_MEMBER(index, class, member) { cost[member] -= least; }
   if (s->forced.data[class]) {
     s->offset += least;
     return EGRAPH_OK;
   }
-  for (uint32_t u = index->user_begin.data[class]; u < index->user_begin.data[class + 1];
-       u++)
-    cost[index->users.data[u]] += least;
+  EG_EACH_USER(index, class, node) { cost[node] += least; }
   return eg_u32s_push(&s->queue, user);
 }
 

@@ -74,9 +74,8 @@ static bool is_late(ascent *a) {
 static double h_of_node(ascent *a, uint32_t node) {
   double most = 0;
   a->work++;
-  for (uint32_t i = a->problem->child_begin.data[node];
-       i < a->problem->child_begin.data[node + 1]; i++) {
-    double h = a->h.data[a->problem->children.data[i]];
+  EG_EACH_CHILD(a->problem, node, child) {
+    double h = a->h.data[child];
     if (h > most) most = h;
   }
   a->most.data[node] = most;
@@ -100,9 +99,7 @@ static egraph_status propagate(ascent *a) {
     double before = a->told.data[top.item];
     if (!(a->h.data[top.item] < before)) continue;
     a->told.data[top.item] = a->h.data[top.item];
-    for (uint32_t i = a->index->user_begin.data[top.item];
-         i < a->index->user_begin.data[top.item + 1]; i++) {
-      uint32_t user = a->index->users.data[i];
+    EG_EACH_USER(a->index, top.item, user) {
       if (!(a->most.data[user] > before)) EG_TRY(relax(a, user));
     }
   }
@@ -159,12 +156,8 @@ static egraph_status expose(ascent *a, uint32_t node) {
 static egraph_status join_set(ascent *a, uint32_t class) {
   a->in_set.data[class] = 1;
   EG_TRY(eg_u32s_push(&a->set, class));
-  for (uint32_t i = a->index->user_begin.data[class];
-       i < a->index->user_begin.data[class + 1]; i++)
-    a->inside.data[a->index->users.data[i]]++;
-  for (uint32_t m = a->index->member_begin.data[class];
-       m < a->index->member_begin.data[class + 1]; m++)
-    EG_TRY(expose(a, a->index->members.data[m]));
+  EG_EACH_USER(a->index, class, user) { a->inside.data[user]++; }
+  EG_EACH_MEMBER(a->index, class, member) { EG_TRY(expose(a, member)); }
   return EGRAPH_OK;
 }
 
@@ -172,16 +165,13 @@ static egraph_status join_set(ascent *a, uint32_t class) {
 static egraph_status leave_set(ascent *a, uint32_t class) {
   a->in_set.data[class] = 0;
   a->leaning.data[class] = 0;
-  for (uint32_t m = a->index->member_begin.data[class];
-       m < a->index->member_begin.data[class + 1]; m++) {
-    uint32_t node = a->index->members.data[m], support = a->support.data[node];
+  EG_EACH_MEMBER(a->index, class, node) {
+    uint32_t support = a->support.data[node];
     if (support == EG_EXTRACT_NONE) continue;
     a->support.data[node] = EG_EXTRACT_NONE;
     if (--a->leaning.data[support] == 0) EG_TRY(eg_u32s_push(&a->leavers, support));
   }
-  for (uint32_t i = a->index->user_begin.data[class];
-       i < a->index->user_begin.data[class + 1]; i++) {
-    uint32_t node = a->index->users.data[i];
+  EG_EACH_USER(a->index, class, node) {
     a->inside.data[node]--;
     bool leaned = a->support.data[node] == class;
     if (leaned) a->support.data[node] = EG_EXTRACT_NONE;
@@ -194,9 +184,7 @@ static egraph_status leave_set(ascent *a, uint32_t class) {
 // The child that is hardest to derive.
 static uint32_t hardest_child(const ascent *a, uint32_t node) {
   uint32_t best = EG_EXTRACT_NONE;
-  for (uint32_t i = a->problem->child_begin.data[node];
-       i < a->problem->child_begin.data[node + 1]; i++) {
-    uint32_t child = a->problem->children.data[i];
+  EG_EACH_CHILD(a->problem, node, child) {
     if (best == EG_EXTRACT_NONE || a->h.data[child] > a->h.data[best]) best = child;
   }
   return best;
@@ -232,12 +220,8 @@ static void clear_set(ascent *a) {
     if (!a->in_set.data[class]) continue;
     a->in_set.data[class] = 0;
     a->leaning.data[class] = 0;
-    for (uint32_t m = a->index->member_begin.data[class];
-         m < a->index->member_begin.data[class + 1]; m++)
-      a->support.data[a->index->members.data[m]] = EG_EXTRACT_NONE;
-    for (uint32_t i = a->index->user_begin.data[class];
-         i < a->index->user_begin.data[class + 1]; i++)
-      a->inside.data[a->index->users.data[i]]--;
+    EG_EACH_MEMBER(a->index, class, member) { a->support.data[member] = EG_EXTRACT_NONE; }
+    EG_EACH_USER(a->index, class, user) { a->inside.data[user]--; }
   }
   a->set.len = a->cut.len = a->lean.len = a->leavers.len = 0;
 }

@@ -79,9 +79,7 @@ static double dag_cost(run *r, uint32_t node) {
 static double tree_cost(const run *r, uint32_t node) {
   const eg_extract_problem *problem = r->greedy->problem;
   double sum = cost_of(r, node);
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    sum += r->best.data[problem->children.data[i]];
+  EG_EACH_CHILD(problem, node, child) { sum += r->best.data[child]; }
   return sum;
 }
 
@@ -106,10 +104,9 @@ static egraph_status settle(run *r, uint32_t node) {
     memcpy(closure_of(r, class), r->scratch.data, r->words * sizeof(uint64_t));
     eg_bits_put(closure_of(r, class), class);
   }
-  for (uint32_t i = index->user_begin.data[class]; i < index->user_begin.data[class + 1];
-       i++)
-    if (--r->waiting.data[index->users.data[i]] == 0)
-      EG_TRY(consider(r, index->users.data[i]));
+  EG_EACH_USER(index, class, user) {
+    if (--r->waiting.data[user] == 0) EG_TRY(consider(r, user));
+  }
   return EGRAPH_OK;
 }
 

@@ -117,16 +117,15 @@ static bool is_within(const finder *f, uint32_t class, uint32_t other) {
 
 static bool leaves_part(const finder *f, uint32_t node) {
   uint32_t class = f->problem->node_class.data[node];
-  for (uint32_t i = f->problem->child_begin.data[node];
-       i < f->problem->child_begin.data[node + 1]; i++)
-    if (is_within(f, class, f->problem->children.data[i])) return false;
+  EG_EACH_CHILD(f->problem, node, child) {
+    if (is_within(f, class, child)) return false;
+  }
   return true;
 }
 
 static void enqueue_users(finder *f, uint32_t class) {
-  for (uint32_t i = f->index->user_begin.data[class];
-       i < f->index->user_begin.data[class + 1]; i++) {
-    uint32_t user = f->problem->node_class.data[f->index->users.data[i]];
+  EG_EACH_USER(f->index, class, node) {
+    uint32_t user = f->problem->node_class.data[node];
     if (is_within(f, class, user)) enqueue(f, user);
   }
 }
@@ -137,9 +136,7 @@ static uint64_t enqueue_starts(finder *f) {
   f->head = f->waiting = 0;
   for (uint32_t at = f->first; at < f->last; at++) {
     uint32_t class = f->to->order.data[at];
-    for (uint32_t m = f->index->member_begin.data[class];
-         m < f->index->member_begin.data[class + 1]; m++) {
-      uint32_t node = f->index->members.data[m];
+    EG_EACH_MEMBER(f->index, class, node) {
       edges +=
           1 + f->problem->child_begin.data[node + 1] - f->problem->child_begin.data[node];
       if (leaves_part(f, node)) enqueue(f, class);
@@ -191,9 +188,9 @@ static egraph_status grow_part(finder *f) {
 static bool is_cyclic(const finder *f) {
   if (f->last - f->first > 1) return true;
   uint32_t class = f->to->order.data[f->first];
-  for (uint32_t u = f->index->user_begin.data[class];
-       u < f->index->user_begin.data[class + 1]; u++)
-    if (f->problem->node_class.data[f->index->users.data[u]] == class) return true;
+  EG_EACH_USER(f->index, class, user) {
+    if (f->problem->node_class.data[user] == class) return true;
+  }
   return false;
 }
 

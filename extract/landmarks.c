@@ -47,9 +47,8 @@ void eg_landmarks_closure(const eg_landmarks *landmarks,
                           const eg_extract_problem *problem, uint32_t node,
                           uint64_t *out) {
   memset(out, 0, landmarks->words * sizeof(uint64_t));
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++) {
-    const uint64_t *row = eg_landmarks_of(landmarks, problem->children.data[i]);
+  EG_EACH_CHILD(problem, node, child) {
+    const uint64_t *row = eg_landmarks_of(landmarks, child);
     for (size_t w = 0; w < landmarks->words; w++)
       out[w] |= row[w];
   }
@@ -72,10 +71,8 @@ static bool shrink(fixpoint *f, uint32_t class) {
   uint64_t *row = f->landmarks->rows.data + (size_t) class * words;
   uint64_t *meet = f->class_row.data;
   memcpy(meet, row, words * sizeof(uint64_t));
-  for (uint32_t i = f->index->member_begin.data[class];
-       i < f->index->member_begin.data[class + 1]; i++) {
-    eg_landmarks_closure(f->landmarks, f->problem, f->index->members.data[i],
-                         f->node_row.data);
+  EG_EACH_MEMBER(f->index, class, member) {
+    eg_landmarks_closure(f->landmarks, f->problem, member, f->node_row.data);
     for (size_t w = 0; w < words; w++)
       meet[w] &= f->node_row.data[w];
     eg_bits_put(meet, class);
@@ -114,9 +111,8 @@ static egraph_status iterate(fixpoint *f) {
     waiting--;
     f->queued.data[class] = 0;
     if (!shrink(f, class)) continue;
-    for (uint32_t i = f->index->user_begin.data[class];
-         i < f->index->user_begin.data[class + 1]; i++) {
-      uint32_t user = f->problem->node_class.data[f->index->users.data[i]];
+    EG_EACH_USER(f->index, class, node) {
+      uint32_t user = f->problem->node_class.data[node];
       if (f->queued.data[user]) continue;
       f->queued.data[user] = 1;
       f->queue.data[tail] = user;

@@ -62,10 +62,9 @@ static egraph_status find_h(levels *l) {
   while (l->heap.len != 0 && !is_late(l)) {
     eg_cost_entry top = eg_cost_heap_take(&l->heap);
     if (top.cost > l->h.data[top.item]) continue;
-    for (uint32_t u = l->index->user_begin.data[top.item];
-         u < l->index->user_begin.data[top.item + 1]; u++)
-      if (--l->waiting.data[l->index->users.data[u]] == 0)
-        EG_TRY(offer(l, l->index->users.data[u], top.cost));
+    EG_EACH_USER(l->index, top.item, user) {
+      if (--l->waiting.data[user] == 0) EG_TRY(offer(l, user, top.cost));
+    }
   }
   return EGRAPH_OK;
 }
@@ -75,9 +74,7 @@ static egraph_status support(levels *l, uint32_t node, double level) {
   double needed = fmin(level, l->most.data[node]);
   uint32_t hardest = EG_EXTRACT_NONE;
   if (!(needed > 0) || !isfinite(l->most.data[node])) return EGRAPH_OK;
-  for (uint32_t i = l->problem->child_begin.data[node];
-       i < l->problem->child_begin.data[node + 1]; i++) {
-    uint32_t child = l->problem->children.data[i];
+  EG_EACH_CHILD(l->problem, node, child) {
     if (l->level.data[child] >= needed) return EGRAPH_OK;
     if (hardest == EG_EXTRACT_NONE || l->h.data[child] > l->h.data[hardest])
       hardest = child;
@@ -94,9 +91,7 @@ static egraph_status find_levels(levels *l, uint32_t root) {
   while (l->heap.len != 0 && !is_late(l)) {
     eg_cost_entry top = eg_cost_heap_take(&l->heap);
     if (-top.cost < l->level.data[top.item]) continue;
-    for (uint32_t m = l->index->member_begin.data[top.item];
-         m < l->index->member_begin.data[top.item + 1]; m++)
-      EG_TRY(support(l, l->index->members.data[m], -top.cost));
+    EG_EACH_MEMBER(l->index, top.item, member) { EG_TRY(support(l, member, -top.cost)); }
   }
   return EGRAPH_OK;
 }
@@ -105,9 +100,7 @@ static void charge(levels *l, double rounding) {
   for (uint32_t n = 0; n < eg_extract_node_count(l->problem); n++) {
     double level = l->level.data[l->problem->node_class.data[n]], below = 0;
     if (!(level > 0) || !isfinite(l->most.data[n])) continue;
-    for (uint32_t i = l->problem->child_begin.data[n];
-         i < l->problem->child_begin.data[n + 1]; i++)
-      below = fmax(below, l->level.data[l->problem->children.data[i]]);
+    EG_EACH_CHILD(l->problem, n, child) { below = fmax(below, l->level.data[child]); }
     if (level > below) l->price[n] -= level - below;
     if (l->price[n] < rounding) l->price[n] = 0;
   }

@@ -53,16 +53,12 @@ static egraph_status grow_ball(lns *l, uint32_t center) {
   EG_TRY(visit(l, center));
   for (size_t done = 0; done < l->ball.len; done++) {
     uint32_t class = l->ball.data[done];
-    for (uint32_t m = l->index->member_begin.data[class];
-         m < l->index->member_begin.data[class + 1]; m++) {
-      uint32_t node = l->index->members.data[m];
-      for (uint32_t i = whole->child_begin.data[node];
-           i < whole->child_begin.data[node + 1]; i++)
-        EG_TRY(visit(l, whole->children.data[i]));
+    EG_EACH_MEMBER(l->index, class, node) {
+      EG_EACH_CHILD(whole, node, child) { EG_TRY(visit(l, child)); }
     }
-    for (uint32_t u = l->index->user_begin.data[class];
-         u < l->index->user_begin.data[class + 1]; u++)
-      EG_TRY(visit(l, whole->node_class.data[l->index->users.data[u]]));
+    EG_EACH_USER(l->index, class, user) {
+      EG_TRY(visit(l, whole->node_class.data[user]));
+    }
   }
   return EGRAPH_OK;
 }
@@ -83,9 +79,8 @@ static egraph_status number_class(lns *l, uint32_t class) {
 static egraph_status add_node(lns *l, uint32_t node) {
   const eg_extract_problem *whole = l->incumbent->problem;
   l->row.len = 0;
-  for (uint32_t i = whole->child_begin.data[node]; i < whole->child_begin.data[node + 1];
-       i++) {
-    uint32_t child = l->number.data[whole->children.data[i]];
+  EG_EACH_CHILD(whole, node, its_class) {
+    uint32_t child = l->number.data[its_class];
     if (child == EG_EXTRACT_NONE) return EGRAPH_OK;
     EG_TRY(eg_u32s_push(&l->row, child));
   }
@@ -109,9 +104,7 @@ static egraph_status build_window(lns *l) {
     if (!l->in_ball.data[l->chosen.data[i]])
       EG_TRY(add_node(l, l->incumbent->choice.data[l->chosen.data[i]]));
   for (size_t i = 0; i < l->ball.len; i++)
-    for (uint32_t m = l->index->member_begin.data[l->ball.data[i]];
-         m < l->index->member_begin.data[l->ball.data[i] + 1]; m++)
-      EG_TRY(add_node(l, l->index->members.data[m]));
+    EG_EACH_MEMBER(l->index, l->ball.data[i], member) { EG_TRY(add_node(l, member)); }
   for (size_t i = 0; i < whole->roots.len; i++)
     EG_TRY(
         eg_extract_problem_add_root(&l->problem, l->number.data[whole->roots.data[i]]));

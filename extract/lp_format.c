@@ -51,9 +51,7 @@ static egraph_status row_of_two(printer *p, const char *kind, uint32_t a, uint32
 }
 
 static egraph_status members(printer *p, double factor, uint32_t class) {
-  for (uint32_t m = p->index.member_begin.data[class];
-       m < p->index.member_begin.data[class + 1]; m++)
-    EG_TRY(term(p, factor, 'x', p->index.members.data[m]));
+  EG_EACH_MEMBER(&p->index, class, member) { EG_TRY(term(p, factor, 'x', member)); }
   return EGRAPH_OK;
 }
 
@@ -84,9 +82,7 @@ static egraph_status reach_row(printer *p, uint32_t class) {
     return EGRAPH_OK;
   EG_TRY(row(p, "reach", class));
   EG_TRY(members(p, 1, class));
-  for (uint32_t u = p->index.user_begin.data[class];
-       u < p->index.user_begin.data[class + 1]; u++)
-    EG_TRY(term(p, -1, 'x', p->index.users.data[u]));
+  EG_EACH_USER(&p->index, class, user) { EG_TRY(term(p, -1, 'x', user)); }
   return eg_text_append(p->text, " <= 0\n");
 }
 

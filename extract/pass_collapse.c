@@ -77,9 +77,7 @@ static egraph_status substitute_node(batch *b, uint32_t node) {
   const eg_reduced *model = &b->presolve->model;
   uint32_t part = model->part.data[node];
   b->row.len = 0;
-  for (uint32_t i = model->problem.child_begin.data[node];
-       i < model->problem.child_begin.data[node + 1]; i++) {
-    uint32_t child = model->problem.children.data[i];
+  EG_EACH_CHILD(&model->problem, node, child) {
     EG_TRY(take_child(b, child));
     if (b->chosen.data[child] && !b->presolve->index.is_root.data[child])
       EG_TRY(eg_parts_join(b->presolve->parts, part,

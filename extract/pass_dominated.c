@@ -17,9 +17,7 @@ typedef struct duel {
 // put: true to set the bits of the children of `node`, false to clear them.
 static void mark_children(duel *d, uint32_t node, bool put) {
   const eg_extract_problem *problem = &d->presolve->model.problem;
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    d->row.data[problem->children.data[i]] = put;
+  EG_EACH_CHILD(problem, node, child) { d->row.data[child] = put; }
 }
 
 static bool needs(const duel *d, uint32_t node, uint32_t child) {
@@ -31,9 +29,9 @@ static bool needs(const duel *d, uint32_t node, uint32_t child) {
 // Whether `node` needs every child of `other`.
 static bool covers(const duel *d, uint32_t node, uint32_t other) {
   const eg_extract_problem *problem = &d->presolve->model.problem;
-  for (uint32_t i = problem->child_begin.data[other];
-       i < problem->child_begin.data[other + 1]; i++)
-    if (!needs(d, node, problem->children.data[i])) return false;
+  EG_EACH_CHILD(problem, other, child) {
+    if (!needs(d, node, child)) return false;
+  }
   return true;
 }
 

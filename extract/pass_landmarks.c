@@ -93,9 +93,7 @@ static bool is_last_need(const scan *s, uint32_t node, uint32_t needed) {
   const eg_landmarks *landmarks = &s->presolve->landmarks;
   const eg_extract_problem *problem = &s->presolve->model.problem;
   if (!eg_landmarks_has(landmarks, problem->node_class.data[node], needed)) return false;
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++) {
-    uint32_t child = problem->children.data[i];
+  EG_EACH_CHILD(problem, node, child) {
     if (child != needed && eg_landmarks_has(landmarks, child, needed)) return false;
   }
   return true;

@@ -29,10 +29,9 @@ static egraph_status derive_all(sweep *s) {
   }
   for (size_t done = 0; done < s->queue.len; done++) {
     uint32_t class = s->queue.data[done];
-    for (uint32_t i = index->user_begin.data[class];
-         i < index->user_begin.data[class + 1]; i++)
-      if (--s->waiting.data[index->users.data[i]] == 0)
-        EG_TRY(derive(s, index->users.data[i]));
+    EG_EACH_USER(index, class, user) {
+      if (--s->waiting.data[user] == 0) EG_TRY(derive(s, user));
+    }
   }
   return EGRAPH_OK;
 }
@@ -52,13 +51,9 @@ static egraph_status reach_all(sweep *s) {
     EG_TRY(reach(s, problem->roots.data[i]));
   for (size_t done = 0; done < s->queue.len; done++) {
     uint32_t class = s->queue.data[done];
-    for (uint32_t m = index->member_begin.data[class];
-         m < index->member_begin.data[class + 1]; m++) {
-      uint32_t node = index->members.data[m];
+    EG_EACH_MEMBER(index, class, node) {
       if (s->waiting.data[node] != 0) continue;
-      for (uint32_t i = problem->child_begin.data[node];
-           i < problem->child_begin.data[node + 1]; i++)
-        EG_TRY(reach(s, problem->children.data[i]));
+      EG_EACH_CHILD(problem, node, child) { EG_TRY(reach(s, child)); }
     }
   }
   return EGRAPH_OK;
@@ -87,9 +82,9 @@ static egraph_status rebuild(sweep *s, uint32_t classes) {
     uint32_t class = model->problem.node_class.data[n];
     if (s->waiting.data[n] != 0 || !s->reached.data[class]) continue;
     s->queue.len = 0;
-    for (uint32_t i = model->problem.child_begin.data[n];
-         i < model->problem.child_begin.data[n + 1]; i++)
-      EG_TRY(eg_u32s_push(&s->queue, s->number.data[model->problem.children.data[i]]));
+    EG_EACH_CHILD(&model->problem, n, child) {
+      EG_TRY(eg_u32s_push(&s->queue, s->number.data[child]));
+    }
     EG_TRY(eg_reduced_add_node(next, s->number.data[class], model->problem.cost.data[n],
                                model->part.data[n], s->queue.data,
                                (uint32_t)s->queue.len));

@@ -26,9 +26,7 @@ static void count_uses(bend *b) {
   for (uint32_t class = 0; class < problem->class_count; class ++) {
     uint32_t node = b->incumbent->choice.data[class];
     if (node == EG_EXTRACT_NONE) continue;
-    for (uint32_t i = problem->child_begin.data[node];
-         i < problem->child_begin.data[node + 1]; i++)
-      b->uses.data[problem->children.data[i]]++;
+    EG_EACH_CHILD(problem, node, child) { b->uses.data[child]++; }
   }
 }
 

@@ -24,10 +24,9 @@ static egraph_status label(const eg_extract_problem *model, eg_u32s *piece_of,
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = class;
   for (uint32_t n = 0; n < eg_extract_node_count(model); n++)
-    for (uint32_t i = model->child_begin.data[n]; i < model->child_begin.data[n + 1];
-         i++) {
+    EG_EACH_CHILD(model, n, child) {
       uint32_t a = find(parent, model->node_class.data[n]);
-      uint32_t b = find(parent, model->children.data[i]);
+      uint32_t b = find(parent, child);
       if (a < b) parent[b] = a;
       if (b < a) parent[a] = b;
     }
@@ -75,9 +74,9 @@ static egraph_status fill_node(filling *f, uint32_t node) {
   uint32_t class = model->node_class.data[node];
   eg_piece *piece = piece_of(f, class);
   f->row.len = 0;
-  for (uint32_t i = model->child_begin.data[node]; i < model->child_begin.data[node + 1];
-       i++)
-    EG_TRY(eg_u32s_push(&f->row, f->number.data[model->children.data[i]]));
+  EG_EACH_CHILD(model, node, child) {
+    EG_TRY(eg_u32s_push(&f->row, f->number.data[child]));
+  }
   EG_TRY(eg_u32s_push(&f->node_number, (uint32_t)piece->node_of.len));
   EG_TRY(eg_u32s_push(&piece->node_of, node));
   return eg_extract_problem_add_node(&piece->problem, f->number.data[class],

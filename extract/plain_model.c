@@ -61,9 +61,9 @@ static egraph_status find_founded(const eg_extract_problem *problem,
 
 static bool all_founded(const eg_extract_problem *problem, uint32_t node,
                         const uint8_t *founded) {
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    if (!founded[problem->children.data[i]]) return false;
+  EG_EACH_CHILD(problem, node, child) {
+    if (!founded[child]) return false;
+  }
   return true;
 }
 
@@ -78,9 +78,7 @@ static egraph_status find_reached(const eg_extract_problem *problem,
     status = settle(problem->roots.data[i], reached, &queue);
   for (size_t done = 0; status == EGRAPH_OK && done < queue.len; done++) {
     uint32_t class = queue.data[done];
-    for (uint32_t m = index->member_begin.data[class];
-         m < index->member_begin.data[class + 1]; m++) {
-      uint32_t node = index->members.data[m];
+    EG_EACH_MEMBER(index, class, node) {
       if (!all_founded(problem, node, founded)) continue;
       for (uint32_t i = problem->child_begin.data[node];
            status == EGRAPH_OK && i < problem->child_begin.data[node + 1]; i++)
@@ -156,9 +154,9 @@ flags:
 
 static egraph_status add_members(const eg_plain_model *model, uint32_t class,
                                  double coefficient, eg_lp_rows *rows) {
-  for (uint32_t m = model->index.member_begin.data[class];
-       m < model->index.member_begin.data[class + 1]; m++)
-    EG_TRY(eg_lp_rows_item(rows, model->index.members.data[m], coefficient));
+  EG_EACH_MEMBER(&model->index, class, member) {
+    EG_TRY(eg_lp_rows_item(rows, member, coefficient));
+  }
   return EGRAPH_OK;
 }
 
@@ -178,9 +176,7 @@ static egraph_status reach_row(const eg_plain_model *model, uint32_t class,
   if (model->index.is_root.data[class] || !model->pays.data[class] ||
       eg_class_index_member_count(&model->index, class) == 0)
     return EGRAPH_OK;
-  for (uint32_t u = model->index.user_begin.data[class];
-       u < model->index.user_begin.data[class + 1]; u++)
-    EG_TRY(eg_lp_rows_item(rows, model->index.users.data[u], 1));
+  EG_EACH_USER(&model->index, class, user) { EG_TRY(eg_lp_rows_item(rows, user, 1)); }
   EG_TRY(add_members(model, class, -1, rows));
   return eg_lp_rows_end(rows, 0);
 }
@@ -216,9 +212,7 @@ egraph_status eg_plain_model_rows(const eg_plain_model *model, eg_lp_rows *rows)
 
 static double class_value(const eg_plain_model *model, const double *x, uint32_t class) {
   double sum = 0;
-  for (uint32_t m = model->index.member_begin.data[class];
-       m < model->index.member_begin.data[class + 1]; m++)
-    sum += x[model->index.members.data[m]];
+  EG_EACH_MEMBER(&model->index, class, member) { sum += x[member]; }
   return sum;
 }
 
@@ -231,23 +225,20 @@ static egraph_status collect_set(const eg_plain_model *model, const double *x,
   EG_TRY(eg_bytes_resize(set, problem->class_count));
   EG_TRY(settle(class, set, queue));
   for (size_t done = 0; done < queue->len; done++)
-    for (uint32_t m = model->index.member_begin.data[queue->data[done]];
-         m < model->index.member_begin.data[queue->data[done] + 1]; m++) {
-      uint32_t node = model->index.members.data[m];
+    EG_EACH_MEMBER(&model->index, queue->data[done], node) {
       if (!(x[node] > IN_USE)) continue;
-      for (uint32_t i = problem->child_begin.data[node];
-           i < problem->child_begin.data[node + 1]; i++)
-        if (!founded[problem->children.data[i]])
-          EG_TRY(settle(problem->children.data[i], set, queue));
+      EG_EACH_CHILD(problem, node, child) {
+        if (!founded[child]) EG_TRY(settle(child, set, queue));
+      }
     }
   return EGRAPH_OK;
 }
 
 static bool leaves_set(const eg_extract_problem *problem, uint32_t node,
                        const uint8_t *set) {
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    if (set[problem->children.data[i]]) return false;
+  EG_EACH_CHILD(problem, node, child) {
+    if (set[child]) return false;
+  }
   return true;
 }
 
@@ -260,9 +251,7 @@ static egraph_status loop_row(const eg_plain_model *model, const double *x,
   double activity = 0;
   for (size_t i = 0; i < classes->len; i++) {
     uint32_t other = classes->data[i];
-    for (uint32_t m = model->index.member_begin.data[other];
-         m < model->index.member_begin.data[other + 1]; m++) {
-      uint32_t node = model->index.members.data[m];
+    EG_EACH_MEMBER(&model->index, other, node) {
       bool leaves = leaves_set(problem, node, set);
       if (leaves == (other == class)) continue;
       double sign = other == class ? -1 : 1;

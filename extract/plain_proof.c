@@ -96,10 +96,9 @@ static void derive_all(eg_plain_proof *proof) {
   }
   for (uint32_t at = 0; at < count; at++) {
     uint32_t class = proof->queue.data[at];
-    for (uint32_t i = proof->index.user_begin.data[class];
-         i < proof->index.user_begin.data[class + 1]; i++) {
-      proof->waiting.data[proof->index.users.data[i]]--;
-      derive(proof, proof->index.users.data[i], &count);
+    EG_EACH_USER(&proof->index, class, user) {
+      proof->waiting.data[user]--;
+      derive(proof, user, &count);
     }
   }
 }
@@ -115,9 +114,7 @@ static egraph_status join(eg_plain_proof *proof, uint32_t class) {
 static egraph_status lean(eg_plain_proof *proof, uint32_t node, bool *out_leans) {
   const eg_extract_problem *problem = proof->problem;
   uint32_t child = EG_EXTRACT_NONE;
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++) {
-    uint32_t class = problem->children.data[i];
+  EG_EACH_CHILD(problem, node, class) {
     if (in_set(proof, class)) {
       *out_leans = true;
       return EGRAPH_OK;
@@ -133,9 +130,7 @@ static egraph_status lean(eg_plain_proof *proof, uint32_t node, bool *out_leans)
 static egraph_status grow(eg_plain_proof *proof) {
   for (size_t at = 0; at < proof->set.len; at++) {
     uint32_t class = proof->set.data[at];
-    for (uint32_t m = proof->index.member_begin.data[class];
-         m < proof->index.member_begin.data[class + 1]; m++) {
-      uint32_t node = proof->index.members.data[m];
+    EG_EACH_MEMBER(&proof->index, class, node) {
       bool leans;
       if (is_usable(proof, node)) EG_TRY(lean(proof, node, &leans));
     }
@@ -151,9 +146,9 @@ static void start_cut(eg_plain_proof *proof, const uint32_t *nodes, uint32_t cou
 }
 
 static bool has_child(const eg_extract_problem *problem, uint32_t node, uint32_t class) {
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    if (problem->children.data[i] == class) return true;
+  EG_EACH_CHILD(problem, node, child) {
+    if (child == class) return true;
+  }
   return false;
 }
 
@@ -176,9 +171,9 @@ static egraph_status write_set(eg_plain_proof *proof) {
 
 static bool has_child_in_set(const eg_plain_proof *proof, uint32_t node) {
   const eg_extract_problem *problem = proof->problem;
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    if (in_set(proof, problem->children.data[i])) return true;
+  EG_EACH_CHILD(problem, node, child) {
+    if (in_set(proof, child)) return true;
+  }
   return false;
 }
 
@@ -217,19 +212,18 @@ static egraph_status write_row(eg_plain_proof *proof, double weight, uint32_t cl
   EG_TRY(eg_certificate_int(&proof->file, class));
   EG_TRY(write_set(proof));
   take_off_cut(proof, weight, class);
-  for (uint32_t m = proof->index.member_begin.data[class];
-       m < proof->index.member_begin.data[class + 1]; m++)
-    if (has_child_in_set(proof, proof->index.members.data[m]))
-      proof->rest.data[proof->index.members.data[m]] += weight;
+  EG_EACH_MEMBER(&proof->index, class, member) {
+    if (has_child_in_set(proof, member)) proof->rest.data[member] += weight;
+  }
   return EGRAPH_OK;
 }
 
 // The common case: all alive nodes of one class are above, and all below are its users.
 static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
                          const uint32_t *below, uint32_t below_count) {
-  for (uint32_t m = proof->index.member_begin.data[child];
-       m < proof->index.member_begin.data[child + 1]; m++)
-    if (is_usable(proof, proof->index.members.data[m])) return false;
+  EG_EACH_MEMBER(&proof->index, child, member) {
+    if (is_usable(proof, member)) return false;
+  }
   for (uint32_t i = 0; i < below_count; i++)
     if (!has_child(proof->problem, below[i], child)) return false;
   return true;
@@ -238,9 +232,9 @@ static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
 // Those of a class, all of them, and its users, all of them.
 static bool is_usage_row(const eg_plain_proof *proof, uint32_t class) {
   if (proof->needed_at.data[class] != 0) return false;
-  for (uint32_t i = proof->index.user_begin.data[class];
-       i < proof->index.user_begin.data[class + 1]; i++)
-    if (is_usable(proof, proof->index.users.data[i])) return false;
+  EG_EACH_USER(&proof->index, class, user) {
+    if (is_usable(proof, user)) return false;
+  }
   return true;
 }
 
@@ -249,12 +243,8 @@ static egraph_status add_usage(eg_plain_proof *proof, double weight, uint32_t cl
   EG_TRY(eg_certificate_double(&proof->file, weight));
   EG_TRY(eg_certificate_int(&proof->file, class));
   EG_TRY(eg_certificate_end_line(&proof->file));
-  for (uint32_t i = proof->index.user_begin.data[class];
-       i < proof->index.user_begin.data[class + 1]; i++)
-    proof->rest.data[proof->index.users.data[i]] -= weight;
-  for (uint32_t m = proof->index.member_begin.data[class];
-       m < proof->index.member_begin.data[class + 1]; m++)
-    proof->rest.data[proof->index.members.data[m]] += weight;
+  EG_EACH_USER(&proof->index, class, user) { proof->rest.data[user] -= weight; }
+  EG_EACH_MEMBER(&proof->index, class, member) { proof->rest.data[member] += weight; }
   return EGRAPH_OK;
 }
 
@@ -310,9 +300,7 @@ egraph_status eg_plain_proof_end(eg_plain_proof *proof) {
   double total = proof->sum;
   for (uint32_t class = 0; class < problem->class_count; class ++) {
     double least = 0;
-    for (uint32_t m = proof->index.member_begin.data[class];
-         m < proof->index.member_begin.data[class + 1]; m++) {
-      uint32_t node = proof->index.members.data[m];
+    EG_EACH_MEMBER(&proof->index, class, node) {
       if (proof->gone_at.data[node] == 0 && proof->rest.data[node] < least)
         least = proof->rest.data[node];
     }
@@ -392,10 +380,9 @@ static void enter_side(eg_plain_proof *proof, eg_proof_split side, uint32_t item
   case EG_PROOF_NODE_WITHOUT: drop(proof, item); break;
   case EG_PROOF_CLASS_UNUSED:
   case EG_PROOF_NODE_ONLY:
-    for (uint32_t m = proof->index.member_begin.data[class];
-         m < proof->index.member_begin.data[class + 1]; m++)
-      if (side == EG_PROOF_CLASS_UNUSED || proof->index.members.data[m] != item)
-        drop(proof, proof->index.members.data[m]);
+    EG_EACH_MEMBER(&proof->index, class, member) {
+      if (side == EG_PROOF_CLASS_UNUSED || member != item) drop(proof, member);
+    }
     break;
   }
 }

@@ -71,12 +71,12 @@ static egraph_status check_node(const eg_extract_problem *problem, uint32_t node
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "the cost of node %u is not finite; leave out nodes that cannot run",
                    node);
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    if (problem->children.data[i] >= problem->class_count)
+  EG_EACH_CHILD(problem, node, child) {
+    if (child >= problem->class_count)
       return EG_FAIL(EGRAPH_E_ARGUMENT,
                      "node %u has child class %u of %u; add the class first", node,
-                     problem->children.data[i], problem->class_count);
+                     child, problem->class_count);
+  }
   return EGRAPH_OK;
 }
 

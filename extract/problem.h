@@ -8,6 +8,7 @@
 #ifndef EG_EXTRACT_PROBLEM_H
 #define EG_EXTRACT_PROBLEM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -37,6 +38,13 @@ egraph_status eg_extract_problem_add_root(eg_extract_problem *problem, uint32_t 
 static inline uint32_t eg_extract_node_count(const eg_extract_problem *problem) {
   return (uint32_t)problem->node_class.len;
 }
+/// Visits the children of a node; `item` is the loop variable.
+#define EG_EACH_CHILD(problem, node, item)                                               \
+  EG_EACH_OF_ROW_((problem)->child_begin.data, (problem)->children.data, node, item)
+#define EG_EACH_OF_ROW_(begin, items, row, item)                                         \
+  for (uint32_t item##_at = (begin)[row], item##_end = (begin)[(row) + 1], item = 0;     \
+       item##_at < item##_end && (item = (items)[item##_at], true); item##_at++)
+
 /// Fails with EGRAPH_E_ARGUMENT when an index is out of range, or a cost or the sum of
 /// their magnitudes is not finite.
 egraph_status eg_extract_problem_check(const eg_extract_problem *problem);

@@ -47,9 +47,8 @@ static egraph_status count_children(recovery *r, uint32_t node, bool more, size_
   EG_TRY(eg_u32s_push(&r->stack, node));
   while (r->stack.len != 0 && trail->len <= limit) {
     uint32_t top = eg_u32s_pop(&r->stack);
-    for (uint32_t i = problem->child_begin.data[top];
-         i < problem->child_begin.data[top + 1]; i++) {
-      uint32_t child = problem->children.data[i], *count = &r->count.data[child];
+    EG_EACH_CHILD(problem, top, child) {
+      uint32_t *count = &r->count.data[child];
       EG_TRY(eg_u32s_push(trail, child));
       if (more ? (*count)++ != 0 : --*count != 0) continue;
       *cost += problem->cost.data[r->choice.data[child]];
@@ -72,9 +71,9 @@ static void undo_trial(recovery *r) {
 }
 
 static bool fits_order(const recovery *r, uint32_t node, uint32_t class) {
-  for (uint32_t i = r->problem->child_begin.data[node];
-       i < r->problem->child_begin.data[node + 1]; i++)
-    if (r->place.data[r->problem->children.data[i]] >= r->place.data[class]) return false;
+  EG_EACH_CHILD(r->problem, node, child) {
+    if (r->place.data[child] >= r->place.data[class]) return false;
+  }
   return true;
 }
 
@@ -104,9 +103,7 @@ static egraph_status try_class(recovery *r, uint32_t class) {
     return EGRAPH_OK;
   }
   forget_trial(r);
-  for (uint32_t m = r->index->member_begin.data[class];
-       m < r->index->member_begin.data[class + 1]; m++) {
-    uint32_t node = r->index->members.data[m];
+  EG_EACH_MEMBER(r->index, class, node) {
     if (node != r->choice.data[class] && fits_order(r, node, class))
       EG_TRY(try_node(r, class, node));
   }
@@ -151,9 +148,8 @@ static egraph_status find_order(recovery *r, bool deep) {
     if (deep) EG_TRY(eg_u32s_push(&r->order, eg_u32s_pop(&r->stack)));
     uint32_t class = r->order.data[done];
     r->place.data[class] = (uint32_t)done;
-    for (uint32_t u = r->index->user_begin.data[class];
-         u < r->index->user_begin.data[class + 1]; u++) {
-      uint32_t user = r->index->users.data[u], owner = problem->node_class.data[user];
+    EG_EACH_USER(r->index, class, user) {
+      uint32_t owner = problem->node_class.data[user];
       if (r->choice.data[owner] != user || --r->waiting.data[owner] != 0) continue;
       EG_TRY(eg_u32s_push(deep ? &r->stack : &r->order, owner));
     }
@@ -171,9 +167,7 @@ static void count_users(recovery *r) {
   for (size_t i = r->order.len; i-- > 0;) {
     uint32_t class = r->order.data[i], node = r->choice.data[class];
     if (r->count.data[class] == 0) continue;
-    for (uint32_t k = problem->child_begin.data[node];
-         k < problem->child_begin.data[node + 1]; k++)
-      r->count.data[problem->children.data[k]]++;
+    EG_EACH_CHILD(problem, node, child) { r->count.data[child]++; }
   }
 }
 

@@ -63,9 +63,7 @@ static egraph_extract_part enter(const cutting *c, egraph_extract_part part) {
 
 static egraph_status members_row(cutting *c, uint32_t class, double lower) {
   const eg_class_index *index = &c->presolve->index;
-  for (uint32_t m = index->member_begin.data[class];
-       m < index->member_begin.data[class + 1]; m++)
-    EG_TRY(eg_lp_rows_item(&c->rows, index->members.data[m], 1.0));
+  EG_EACH_MEMBER(index, class, member) { EG_TRY(eg_lp_rows_item(&c->rows, member, 1.0)); }
   return eg_lp_rows_end(&c->rows, lower);
 }
 

@@ -61,14 +61,11 @@ static egraph_status estimate_reach(separator *s) {
     for (size_t i = 0; i < s->active.len; i++) {
       uint32_t class = s->active.data[sweep % 2 ? s->active.len - 1 - i : i];
       double sum = 0;
-      for (uint32_t m = s->index.member_begin.data[class];
-           m < s->index.member_begin.data[class + 1]; m++) {
-        uint32_t node = s->index.members.data[m];
+      EG_EACH_MEMBER(&s->index, class, node) {
         double least = s->x.data[node];
-        for (uint32_t k = s->support.child_begin.data[node];
-             k < s->support.child_begin.data[node + 1]; k++)
-          if (s->reach.data[s->support.children.data[k]] < least)
-            least = s->reach.data[s->support.children.data[k]];
+        EG_EACH_CHILD(&s->support, node, child) {
+          if (s->reach.data[child] < least) least = s->reach.data[child];
+        }
         sum += least;
       }
       if (sum > s->reach.data[class] + 1e-9) moved = true;
@@ -109,9 +106,7 @@ static double count_inside(separator *s) {
   double value = 0;
   for (uint32_t n = 0; n < s->x.len; n++) {
     uint32_t inside = 0;
-    for (uint32_t i = s->support.child_begin.data[n];
-         i < s->support.child_begin.data[n + 1]; i++)
-      inside += s->in_set.data[s->support.children.data[i]];
+    EG_EACH_CHILD(&s->support, n, child) { inside += s->in_set.data[child]; }
     s->inside.data[n] = inside;
     if (inside == 0 && s->in_set.data[s->support.node_class.data[n]])
       value += s->x.data[n];
@@ -123,14 +118,10 @@ static double count_inside(separator *s) {
 static double change_of(const separator *s, uint32_t class) {
   double own = 0, others = 0;
   uint32_t threshold = s->in_set.data[class];
-  for (uint32_t m = s->index.member_begin.data[class];
-       m < s->index.member_begin.data[class + 1]; m++) {
-    uint32_t node = s->index.members.data[m];
+  EG_EACH_MEMBER(&s->index, class, node) {
     if (s->inside.data[node] == 0) own += s->x.data[node];
   }
-  for (uint32_t u = s->index.user_begin.data[class];
-       u < s->index.user_begin.data[class + 1]; u++) {
-    uint32_t node = s->index.users.data[u];
+  EG_EACH_USER(&s->index, class, node) {
     if (s->in_set.data[s->support.node_class.data[node]] &&
         s->inside.data[node] == threshold)
       others += s->x.data[node];
@@ -141,9 +132,7 @@ static double change_of(const separator *s, uint32_t class) {
 static void flip(separator *s, uint32_t class) {
   s->in_set.data[class] = !s->in_set.data[class];
   uint32_t step = s->in_set.data[class] ? 1u : UINT32_MAX;
-  for (uint32_t u = s->index.user_begin.data[class];
-       u < s->index.user_begin.data[class + 1]; u++)
-    s->inside.data[s->index.users.data[u]] += step;
+  EG_EACH_USER(&s->index, class, user) { s->inside.data[user] += step; }
 }
 
 static bool best_flip(const separator *s, uint32_t step, double *out_change,
@@ -240,12 +229,8 @@ static egraph_status landmark_row(separator *s, uint32_t class, uint32_t need) {
       eg_class_index_member_count(index, need) == 0 ||
       s->y.data[class] - s->y.data[need] < s->options->violation)
     return EGRAPH_OK;
-  for (uint32_t m = index->member_begin.data[need];
-       m < index->member_begin.data[need + 1]; m++)
-    EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], 1.0));
-  for (uint32_t m = index->member_begin.data[class];
-       m < index->member_begin.data[class + 1]; m++)
-    EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], -1.0));
+  EG_EACH_MEMBER(index, need, member) { EG_TRY(eg_lp_rows_item(s->rows, member, 1.0)); }
+  EG_EACH_MEMBER(index, class, member) { EG_TRY(eg_lp_rows_item(s->rows, member, -1.0)); }
   s->found++;
   return eg_lp_rows_end(s->rows, 0.0);
 }
@@ -269,16 +254,12 @@ static egraph_status usage_rows(separator *s) {
     uint32_t class = s->active.data[i];
     if (index->is_root.data[class]) continue;
     double used = 0;
-    for (uint32_t u = s->index.user_begin.data[class];
-         u < s->index.user_begin.data[class + 1]; u++)
-      used += s->x.data[s->index.users.data[u]];
+    EG_EACH_USER(&s->index, class, user) { used += s->x.data[user]; }
     if (s->y.data[class] - used < s->options->violation) continue;
-    for (uint32_t u = index->user_begin.data[class];
-         u < index->user_begin.data[class + 1]; u++)
-      EG_TRY(eg_lp_rows_item(s->rows, index->users.data[u], 1.0));
-    for (uint32_t m = index->member_begin.data[class];
-         m < index->member_begin.data[class + 1]; m++)
-      EG_TRY(eg_lp_rows_item(s->rows, index->members.data[m], -1.0));
+    EG_EACH_USER(index, class, user) { EG_TRY(eg_lp_rows_item(s->rows, user, 1.0)); }
+    EG_EACH_MEMBER(index, class, member) {
+      EG_TRY(eg_lp_rows_item(s->rows, member, -1.0));
+    }
     EG_TRY(eg_lp_rows_end(s->rows, 0.0));
   }
   return EGRAPH_OK;
