@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/kept_cuts.h"
 #include "extract/pieces.h"
 #include "extract/plain_proof.h"
@@ -29,6 +30,7 @@ typedef struct tree {
   open_nodes open;
   double current; // bound of the node at work, INFINITY between nodes
 } tree;
+EG_OWNER_DEFINE_STATIC(tree, (eg_relax, relax), (open_nodes, open))
 
 // The lowest bound of what is open, but never above the cutoff.
 static void update_bound(tree *t) {
@@ -327,16 +329,16 @@ static egraph_status explore(tree *t, bool *out_closed) {
 
 egraph_status eg_branch_run(eg_search *search, bool *out_closed) {
   *out_closed = false;
-  tree t = {.search = search, .current = INFINITY};
+  tree t;
+  tree_init(&t, search->alloc);
+  t.search = search;
+  t.current = INFINITY;
   EG_TRY(eg_presolve_init(&t.presolve, search->alloc, &search->parts));
   eg_presolve_serve(&t.presolve, search->incumbent);
-  eg_relax_init(&t.relax, search->alloc);
-  open_nodes_init(&t.open, search->alloc);
   egraph_status status = explore(&t, out_closed);
   for (size_t i = 0; i < t.open.len; i++)
     eg_reduced_deinit(&t.open.data[i].model);
-  open_nodes_deinit(&t.open);
-  eg_relax_deinit(&t.relax);
+  tree_deinit(&t);
   eg_presolve_deinit(&t.presolve);
   return status;
 }

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/class_index.h"
 
-void eg_class_index_init(eg_class_index *index, egraph_allocator alloc) {
-  eg_u32s_init(&index->member_begin, alloc);
-  eg_u32s_init(&index->members, alloc);
-  eg_u32s_init(&index->user_begin, alloc);
-  eg_u32s_init(&index->users, alloc);
-  eg_bytes_init(&index->is_root, alloc);
-}
+#include "base/owner.h"
 
-void eg_class_index_deinit(eg_class_index *index) {
-  eg_u32s_deinit(&index->member_begin);
-  eg_u32s_deinit(&index->members);
-  eg_u32s_deinit(&index->user_begin);
-  eg_u32s_deinit(&index->users);
-  eg_bytes_deinit(&index->is_root);
-}
+EG_OWNER_DEFINE(eg_class_index, (eg_u32s, member_begin, members, user_begin, users),
+                (eg_bytes, is_root))
 
 static egraph_status size_rows(eg_u32s *begin, eg_u32s *items, size_t rows,
                                size_t count) {

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/exact.h"
 #include "extract/landmarks.h"
 #include "extract/plain_model.h"
@@ -16,6 +17,7 @@ typedef struct shift {
   eg_u32s queue;   // classes that may have become negative
   double offset;
 } shift;
+EG_OWNER_DEFINE_STATIC(shift, (eg_bytes, forced), (eg_u32s, queue))
 
 static egraph_status find_forced(shift *s, egraph_allocator alloc, eg_patience patience) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
@@ -82,17 +84,15 @@ static egraph_status shift_all(shift *s, egraph_allocator alloc,
 egraph_status eg_cost_shift_find(egraph_allocator alloc,
                                  const eg_extract_problem *problem, eg_patience patience,
                                  eg_doubles *cost, double *out_offset, bool *out_done) {
-  shift s = {.offset = 0};
+  shift s;
+  shift_init(&s, alloc);
   EG_TRY(eg_plain_model_init(&s.model, alloc));
-  eg_bytes_init(&s.forced, alloc);
-  eg_u32s_init(&s.queue, alloc);
   egraph_status status = shift_all(&s, alloc, problem, patience, cost);
   *out_offset = s.offset;
   *out_done = status == EGRAPH_OK;
   for (size_t n = 0; status == EGRAPH_OK && n < cost->len; n++)
     *out_done = *out_done && cost->data[n] >= 0;
-  eg_u32s_deinit(&s.queue);
-  eg_bytes_deinit(&s.forced);
+  shift_deinit(&s);
   eg_plain_model_deinit(&s.model);
   return status;
 }

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "extract/cost_heap.h"
 #include "extract/incumbent.h"
 
@@ -55,6 +56,10 @@ typedef struct ascent {
   bool stopped;
   eg_cuts *cuts;
 } ascent;
+EG_OWNER_DEFINE_STATIC(ascent, (eg_doubles, h, told, most), (eg_cost_heap, fallen),
+                       (eg_bytes, in_set),
+                       (eg_u32s, set, leavers, leaning, inside, support, cut, lean,
+                        listed))
 
 static bool is_late(ascent *a) {
   enum { ASK_EVERY = 1 << 16 };
@@ -293,37 +298,17 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  eg_ascent_limits limits, double *price,
                                  double *out_bound, eg_cuts *cuts) {
   egraph_allocator alloc = order->alloc;
-  ascent a = {
-      .problem = problem, .index = index, .price = price, .limits = limits, .cuts = cuts};
-  eg_doubles_init(&a.h, alloc);
-  eg_doubles_init(&a.told, alloc);
-  eg_doubles_init(&a.most, alloc);
-  eg_cost_heap_init(&a.fallen, alloc);
-  eg_bytes_init(&a.in_set, alloc);
-  eg_u32s_init(&a.set, alloc);
-  eg_u32s_init(&a.leavers, alloc);
-  eg_u32s_init(&a.leaning, alloc);
-  eg_u32s_init(&a.inside, alloc);
-  eg_u32s_init(&a.support, alloc);
-  eg_u32s_init(&a.listed, alloc);
-  eg_u32s_init(&a.cut, alloc);
-  eg_u32s_init(&a.lean, alloc);
+  ascent a;
+  ascent_init(&a, alloc);
+  a.problem = problem;
+  a.index = index;
+  a.price = price;
+  a.limits = limits;
+  a.cuts = cuts;
   egraph_status status = ascend(&a, order);
   eg_incumbent_count(limits.incumbent,
                      STEPS_PER_LOOK * (a.work - a.asked) + index->users.len);
   *out_bound = a.bound;
-  eg_u32s_deinit(&a.lean);
-  eg_u32s_deinit(&a.cut);
-  eg_u32s_deinit(&a.listed);
-  eg_u32s_deinit(&a.support);
-  eg_u32s_deinit(&a.inside);
-  eg_u32s_deinit(&a.leaning);
-  eg_u32s_deinit(&a.leavers);
-  eg_u32s_deinit(&a.set);
-  eg_bytes_deinit(&a.in_set);
-  eg_cost_heap_deinit(&a.fallen);
-  eg_doubles_deinit(&a.most);
-  eg_doubles_deinit(&a.told);
-  eg_doubles_deinit(&a.h);
+  ascent_deinit(&a);
   return status;
 }

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "base/owner.h"
+
 enum {
   MIN_KICK = 2,
   MAX_KICK = 9,
@@ -20,6 +22,7 @@ typedef struct descent {
   double cost, best_cost;
   uint64_t work;
 } descent;
+EG_OWNER_DEFINE_STATIC(descent, (eg_u32s, present, best, trial, movable))
 
 static egraph_status evaluate(descent *d, double *out_cost) {
   size_t classes = d->present.len;
@@ -136,17 +139,13 @@ static egraph_status search(descent *d, const uint32_t *choice) {
 
 egraph_status eg_flips_run(const eg_flips *flips, uint32_t *choice) {
   egraph_allocator alloc = flips->incumbent->choice.alloc;
-  descent d = {.flips = flips, .best_cost = INFINITY};
-  eg_u32s_init(&d.present, alloc);
-  eg_u32s_init(&d.best, alloc);
-  eg_u32s_init(&d.trial, alloc);
-  eg_u32s_init(&d.movable, alloc);
+  descent d;
+  descent_init(&d, alloc);
+  d.flips = flips;
+  d.best_cost = INFINITY;
   egraph_status status = search(&d, choice);
   if (status == EGRAPH_OK && isfinite(d.best_cost) && d.best.len != 0)
     memcpy(choice, d.best.data, d.best.len * sizeof(uint32_t));
-  eg_u32s_deinit(&d.movable);
-  eg_u32s_deinit(&d.trial);
-  eg_u32s_deinit(&d.best);
-  eg_u32s_deinit(&d.present);
+  descent_deinit(&d);
   return status;
 }

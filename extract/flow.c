@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/flow.h"
 
+#include "base/owner.h"
+
 // Below this a capacity counts as used up.
 static const double EMPTY = 1e-9;
 
-void eg_flow_init(eg_flow *flow, egraph_allocator alloc) {
-  flow->vertices = 0;
-  eg_u32s_init(&flow->first, alloc);
-  eg_u32s_init(&flow->next, alloc);
-  eg_u32s_init(&flow->head, alloc);
-  eg_doubles_init(&flow->capacity, alloc);
-  eg_u32s_init(&flow->queue, alloc);
-  eg_u32s_init(&flow->via, alloc);
-}
-
-void eg_flow_deinit(eg_flow *flow) {
-  eg_u32s_deinit(&flow->via);
-  eg_u32s_deinit(&flow->queue);
-  eg_doubles_deinit(&flow->capacity);
-  eg_u32s_deinit(&flow->head);
-  eg_u32s_deinit(&flow->next);
-  eg_u32s_deinit(&flow->first);
-}
+EG_OWNER_DEFINE(eg_flow, (eg_u32s, first, next, head, queue, via), (eg_doubles, capacity))
 
 egraph_status eg_flow_start(eg_flow *flow, uint32_t vertices) {
   flow->vertices = vertices;

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "extract/cost_heap.h"
 
 typedef struct run {
@@ -30,6 +31,8 @@ typedef struct run {
   double deadline;
   bool late;
 } run;
+EG_OWNER_DEFINE_STATIC(run, (eg_u32s, waiting), (eg_doubles, best), (eg_bytes, settled),
+                       (eg_cost_heap, heap), (eg_words, closure, scratch))
 
 static double cost_of(const run *r, uint32_t node) {
   double cost = r->cost[node];
@@ -159,25 +162,16 @@ static egraph_status settle_all(run *r) {
 static egraph_status run_kind(const eg_greedy *greedy, eg_greedy_kind kind,
                               const double *cost, double deadline, uint32_t *choice,
                               bool *out_late) {
-  run r = {.greedy = greedy,
-           .kind = kind,
-           .cost = cost,
-           .choice = choice,
-           .deadline = deadline};
-  eg_u32s_init(&r.waiting, greedy->alloc);
-  eg_doubles_init(&r.best, greedy->alloc);
-  eg_bytes_init(&r.settled, greedy->alloc);
-  eg_cost_heap_init(&r.heap, greedy->alloc);
-  eg_words_init(&r.closure, greedy->alloc);
-  eg_words_init(&r.scratch, greedy->alloc);
+  run r;
+  run_init(&r, greedy->alloc);
+  r.greedy = greedy;
+  r.kind = kind;
+  r.cost = cost;
+  r.choice = choice;
+  r.deadline = deadline;
   egraph_status status = settle_all(&r);
   *out_late = r.late;
-  eg_words_deinit(&r.scratch);
-  eg_words_deinit(&r.closure);
-  eg_cost_heap_deinit(&r.heap);
-  eg_bytes_deinit(&r.settled);
-  eg_doubles_deinit(&r.best);
-  eg_u32s_deinit(&r.waiting);
+  run_deinit(&r);
   return status;
 }
 

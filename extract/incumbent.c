@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
 
 // A relative difference that is taken for rounding: the tolerance of every proof here.
@@ -51,6 +52,8 @@ static egraph_status size_scratch(eg_incumbent *incumbent) {
   return eg_u32s_resize(&incumbent->trial, classes);
 }
 
+#define INCUMBENT_MEMBERS (eg_u32s, choice, stack, cursor, trial), (eg_bytes, color)
+
 egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                                 const eg_extract_problem *problem,
                                 const eg_extract_options *options) {
@@ -62,22 +65,14 @@ egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                               .work = {.limit = work_limit(options)},
                               .start_seconds = eg_clock_seconds()};
   incumbent->asked_seconds = incumbent->start_seconds;
-  eg_u32s_init(&incumbent->choice, alloc);
-  eg_bytes_init(&incumbent->color, alloc);
-  eg_u32s_init(&incumbent->stack, alloc);
-  eg_u32s_init(&incumbent->cursor, alloc);
-  eg_u32s_init(&incumbent->trial, alloc);
+  EG_INIT_MEMBERS(incumbent, alloc, INCUMBENT_MEMBERS);
   egraph_status status = size_scratch(incumbent);
   if (status != EGRAPH_OK) eg_incumbent_deinit(incumbent);
   return status;
 }
 
 void eg_incumbent_deinit(eg_incumbent *incumbent) {
-  eg_u32s_deinit(&incumbent->trial);
-  eg_u32s_deinit(&incumbent->cursor);
-  eg_u32s_deinit(&incumbent->stack);
-  eg_bytes_deinit(&incumbent->color);
-  eg_u32s_deinit(&incumbent->choice);
+  EG_DEINIT_MEMBERS(incumbent, INCUMBENT_MEMBERS);
 }
 
 enum { WHITE, GREY, BLACK };

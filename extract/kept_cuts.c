@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "base/owner.h"
+
 typedef struct entry {
   uint32_t cut, node;
 } entry;
@@ -21,6 +23,8 @@ typedef struct listing {
   eg_u32s stack;
   entries found;
 } listing;
+EG_OWNER_DEFINE_STATIC(listing, (eg_u32s, first, next, cut_of, stack),
+                       (eg_bytes, below, met), (entries, found))
 
 static uint32_t cut_end(const eg_parts *parts, uint32_t cut) {
   return cut + 1 < parts->cut_begin.len ? parts->cut_begin.data[cut + 1]
@@ -103,22 +107,12 @@ egraph_status eg_kept_cuts_list(const eg_reduced *reduced, const eg_parts *parts
                                 eg_cuts *out) {
   if (reduced->cuts.len == 0) return EGRAPH_OK;
   egraph_allocator alloc = reduced->part.alloc;
-  listing l = {.reduced = reduced, .parts = parts};
-  eg_u32s_init(&l.first, alloc);
-  eg_u32s_init(&l.next, alloc);
-  eg_u32s_init(&l.cut_of, alloc);
-  eg_bytes_init(&l.below, alloc);
-  eg_bytes_init(&l.met, alloc);
-  eg_u32s_init(&l.stack, alloc);
-  entries_init(&l.found, alloc);
+  listing l;
+  listing_init(&l, alloc);
+  l.reduced = reduced;
+  l.parts = parts;
   egraph_status status = list(&l, out);
-  entries_deinit(&l.found);
-  eg_u32s_deinit(&l.stack);
-  eg_bytes_deinit(&l.met);
-  eg_bytes_deinit(&l.below);
-  eg_u32s_deinit(&l.cut_of);
-  eg_u32s_deinit(&l.next);
-  eg_u32s_deinit(&l.first);
+  listing_deinit(&l);
   return status;
 }
 

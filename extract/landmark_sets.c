@@ -12,23 +12,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/landmark_sets.h"
 
+#include "base/owner.h"
 #include "extract/components.h"
 
 enum { SWEEPS = 2 };
 
-void eg_landmark_sets_init(eg_landmark_sets *landmarks, egraph_allocator alloc) {
-  eg_sets_init(&landmarks->sets, alloc);
-  eg_u32s_init(&landmarks->row, alloc);
-  eg_u32s_init(&landmarks->order, alloc);
-  eg_u32s_init(&landmarks->position, alloc);
-}
-
-void eg_landmark_sets_deinit(eg_landmark_sets *landmarks) {
-  eg_u32s_deinit(&landmarks->position);
-  eg_u32s_deinit(&landmarks->order);
-  eg_u32s_deinit(&landmarks->row);
-  eg_sets_deinit(&landmarks->sets);
-}
+EG_OWNER_DEFINE(eg_landmark_sets, (eg_sets, sets), (eg_u32s, row, order, position))
 
 typedef struct finder {
   eg_landmark_sets *to;
@@ -43,6 +32,7 @@ typedef struct finder {
   uint64_t asked;       // steps when patience was last asked
   bool late, full;
 } finder;
+EG_OWNER_DEFINE_STATIC(finder, (eg_u32s, component, queue), (eg_bytes, queued))
 
 static bool is_late(finder *f) {
   enum { ASK_EVERY = 1 << 15 };
@@ -248,14 +238,14 @@ egraph_status eg_landmark_sets_find(eg_landmark_sets *landmarks,
                                     const eg_class_index *index,
                                     eg_landmark_limits limits, bool *out_done) {
   egraph_allocator alloc = landmarks->row.alloc;
-  finder f = {.to = landmarks, .problem = problem, .index = index, .limits = limits};
-  eg_u32s_init(&f.component, alloc);
-  eg_u32s_init(&f.queue, alloc);
-  eg_bytes_init(&f.queued, alloc);
+  finder f;
+  finder_init(&f, alloc);
+  f.to = landmarks;
+  f.problem = problem;
+  f.index = index;
+  f.limits = limits;
   egraph_status status = find_all(&f);
   *out_done = !f.late;
-  eg_bytes_deinit(&f.queued);
-  eg_u32s_deinit(&f.queue);
-  eg_u32s_deinit(&f.component);
+  finder_deinit(&f);
   return status;
 }

@@ -4,18 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/landmark_sums.h"
 
+#include "base/owner.h"
+
 enum { MAX_CHILDREN = 8 };
 
-void eg_landmark_sums_init(eg_landmark_sums *sums, egraph_allocator alloc) {
-  *sums = (eg_landmark_sums){.landmarks = NULL};
-  eg_words_init(&sums->row, alloc);
-  eg_doubles_init(&sums->sum, alloc);
-}
-
-void eg_landmark_sums_deinit(eg_landmark_sums *sums) {
-  eg_doubles_deinit(&sums->sum);
-  eg_words_deinit(&sums->row);
-}
+EG_OWNER_DEFINE(eg_landmark_sums, (eg_words, row), (eg_doubles, sum))
 
 static double sum_leaf(const eg_landmark_sums *sums, const eg_set_node *leaf) {
   uint32_t first = (leaf->code >> 1) * 64;

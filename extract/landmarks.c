@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/landmarks.h"
 
+#include "base/owner.h"
 #include "extract/components.h"
 
 // 2 MiB are 4,096 classes, from where on sets were measured faster. Of the e-graphs of
@@ -64,6 +65,8 @@ typedef struct fixpoint {
   eg_patience patience;
   bool late;
 } fixpoint;
+EG_OWNER_DEFINE_STATIC(fixpoint, (eg_u32s, component, queue), (eg_bytes, queued),
+                       (eg_words, node_row, class_row))
 
 // Shrinks the row of `class` to what its nodes agree on; true when it changed.
 static bool shrink(fixpoint *f, uint32_t class) {
@@ -128,20 +131,15 @@ static egraph_status find_dense(eg_landmarks *landmarks,
                                 const eg_class_index *index, eg_patience patience,
                                 bool *out_done) {
   egraph_allocator alloc = landmarks->rows.alloc;
-  fixpoint f = {
-      .landmarks = landmarks, .problem = problem, .index = index, .patience = patience};
-  eg_u32s_init(&f.component, alloc);
-  eg_u32s_init(&f.queue, alloc);
-  eg_bytes_init(&f.queued, alloc);
-  eg_words_init(&f.node_row, alloc);
-  eg_words_init(&f.class_row, alloc);
+  fixpoint f;
+  fixpoint_init(&f, alloc);
+  f.landmarks = landmarks;
+  f.problem = problem;
+  f.index = index;
+  f.patience = patience;
   egraph_status status = iterate(&f);
   *out_done = !f.late;
-  eg_words_deinit(&f.class_row);
-  eg_words_deinit(&f.node_row);
-  eg_bytes_deinit(&f.queued);
-  eg_u32s_deinit(&f.queue);
-  eg_u32s_deinit(&f.component);
+  fixpoint_deinit(&f);
   return status;
 }
 

@@ -15,6 +15,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/cost_heap.h"
 
 static const double LEAST_GAIN = 1e-3; // of the bound, to go on
@@ -32,6 +33,8 @@ typedef struct levels {
   uint32_t polls;
   bool late;
 } levels;
+EG_OWNER_DEFINE_STATIC(levels, (eg_doubles, h, level, most), (eg_u32s, waiting),
+                       (eg_cost_heap, heap))
 
 static bool is_late(levels *l) {
   enum { ASK_EVERY = 1 << 12 };
@@ -141,18 +144,14 @@ egraph_status eg_level_ascent_run(egraph_allocator alloc,
                                   const eg_class_index *index, uint32_t max_rounds,
                                   eg_patience patience, double *price,
                                   double *out_bound) {
-  levels l = {.problem = problem, .index = index, .price = price, .patience = patience};
-  eg_doubles_init(&l.h, alloc);
-  eg_doubles_init(&l.level, alloc);
-  eg_doubles_init(&l.most, alloc);
-  eg_u32s_init(&l.waiting, alloc);
-  eg_cost_heap_init(&l.heap, alloc);
+  levels l;
+  levels_init(&l, alloc);
+  l.problem = problem;
+  l.index = index;
+  l.price = price;
+  l.patience = patience;
   *out_bound = 0;
   egraph_status status = ascend(&l, max_rounds, out_bound);
-  eg_cost_heap_deinit(&l.heap);
-  eg_u32s_deinit(&l.waiting);
-  eg_doubles_deinit(&l.most);
-  eg_doubles_deinit(&l.level);
-  eg_doubles_deinit(&l.h);
+  levels_deinit(&l);
   return status;
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/owner.h"
 
 enum { EASY_NODES = 150, HARD_NODES = 400, MIN_WINDOW = 20, TREE_LIMIT = 2 };
 static const uint64_t WINDOW_WORK =
@@ -29,6 +30,8 @@ typedef struct lns {
   eg_extract_problem problem; // of the window
   size_t window;
 } lns;
+EG_OWNER_DEFINE_STATIC(lns, (eg_u32s, chosen, ball, number, node_of, row, choice),
+                       (eg_bytes, in_ball))
 
 static egraph_status list_chosen(lns *l) {
   const eg_extract_problem *whole = l->incumbent->problem;
@@ -184,28 +187,17 @@ static egraph_status slide(lns *l) {
 
 egraph_status eg_lns_run(egraph_allocator alloc, eg_incumbent *incumbent,
                          const eg_class_index *index, const eg_lns_options *options) {
-  lns l = {.alloc = alloc,
-           .incumbent = incumbent,
-           .index = index,
-           .options = options,
-           .rng = {options->seed},
-           .window = options->window_classes};
+  lns l;
+  lns_init(&l, alloc);
+  l.alloc = alloc;
+  l.incumbent = incumbent;
+  l.index = index;
+  l.options = options;
+  l.rng = (eg_rng){options->seed};
+  l.window = options->window_classes;
   EG_TRY(eg_extract_problem_init(&l.problem, alloc));
-  eg_u32s_init(&l.chosen, alloc);
-  eg_u32s_init(&l.ball, alloc);
-  eg_bytes_init(&l.in_ball, alloc);
-  eg_u32s_init(&l.number, alloc);
-  eg_u32s_init(&l.node_of, alloc);
-  eg_u32s_init(&l.row, alloc);
-  eg_u32s_init(&l.choice, alloc);
   egraph_status status = slide(&l);
-  eg_u32s_deinit(&l.choice);
-  eg_u32s_deinit(&l.row);
-  eg_u32s_deinit(&l.node_of);
-  eg_u32s_deinit(&l.number);
-  eg_bytes_deinit(&l.in_ball);
-  eg_u32s_deinit(&l.ball);
-  eg_u32s_deinit(&l.chosen);
+  lns_deinit(&l);
   eg_extract_problem_deinit(&l.problem);
   return status;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/components.h"
 #include "extract/plain_model.h"
 #include "extract/presolve.h"
@@ -22,6 +23,8 @@ typedef struct printer {
   bool any_sign;  // there are negative costs
   uint32_t terms; // of the row being written
 } printer;
+EG_OWNER_DEFINE_STATIC(printer, (eg_class_index, index),
+                       (eg_u32s, component, order, size), (eg_user_groups, groups))
 
 static const char HEAD[] =
     "\\ Minimum cost acyclic choice of nodes, written by egraph.\n"
@@ -154,18 +157,12 @@ static egraph_status print(printer *p, double offset) {
 egraph_status eg_lp_format_print(eg_text *text, const eg_extract_problem *problem,
                                  double offset) {
   egraph_allocator alloc = text->chars.alloc;
-  printer p = {.text = text, .problem = problem};
-  eg_class_index_init(&p.index, alloc);
-  eg_u32s_init(&p.component, alloc);
-  eg_u32s_init(&p.order, alloc);
-  eg_u32s_init(&p.size, alloc);
-  eg_user_groups_init(&p.groups, alloc);
+  printer p;
+  printer_init(&p, alloc);
+  p.text = text;
+  p.problem = problem;
   egraph_status status = print(&p, offset);
-  eg_user_groups_deinit(&p.groups);
-  eg_u32s_deinit(&p.size);
-  eg_u32s_deinit(&p.order);
-  eg_u32s_deinit(&p.component);
-  eg_class_index_deinit(&p.index);
+  printer_deinit(&p);
   return status;
 }
 

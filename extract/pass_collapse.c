@@ -9,6 +9,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve.h"
 
+#include "base/owner.h"
+
 enum { MAX_GROWTH = 16 };
 
 typedef struct batch {
@@ -17,6 +19,7 @@ typedef struct batch {
   bool any;
   eg_u32s row;
 } batch;
+EG_OWNER_DEFINE_STATIC(batch, (eg_bytes, chosen, blocked), (eg_u32s, row))
 
 // Moves cost and part of the only node of a root into the fixed part.
 static egraph_status pay_roots(eg_presolve *presolve, bool *changed) {
@@ -133,13 +136,10 @@ static egraph_status collapse(batch *b, bool *changed) {
 }
 
 egraph_status eg_pass_collapse(eg_presolve *presolve, bool *changed) {
-  batch b = {.presolve = presolve};
-  eg_bytes_init(&b.chosen, presolve->alloc);
-  eg_bytes_init(&b.blocked, presolve->alloc);
-  eg_u32s_init(&b.row, presolve->alloc);
+  batch b;
+  batch_init(&b, presolve->alloc);
+  b.presolve = presolve;
   egraph_status status = collapse(&b, changed);
-  eg_u32s_deinit(&b.row);
-  eg_bytes_deinit(&b.blocked);
-  eg_bytes_deinit(&b.chosen);
+  batch_deinit(&b);
   return status;
 }

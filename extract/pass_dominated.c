@@ -4,6 +4,8 @@
 // needs does not depend on the class of a.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/plain_proof.h"
+
+#include "base/owner.h"
 #include "extract/presolve.h"
 
 typedef struct duel {
@@ -13,6 +15,7 @@ typedef struct duel {
   eg_bytes drop;
   size_t dropped;
 } duel;
+EG_OWNER_DEFINE_STATIC(duel, (eg_bytes, row, drop))
 
 // put: true to set the bits of the children of `node`, false to clear them.
 static void mark_children(duel *d, uint32_t node, bool put) {
@@ -86,12 +89,12 @@ static egraph_status duel_all(duel *d, bool *changed) {
 }
 
 static egraph_status run_pass(eg_presolve *presolve, bool closure, bool *changed) {
-  duel d = {.presolve = presolve, .closure = closure};
-  eg_bytes_init(&d.row, presolve->alloc);
-  eg_bytes_init(&d.drop, presolve->alloc);
+  duel d;
+  duel_init(&d, presolve->alloc);
+  d.presolve = presolve;
+  d.closure = closure;
   egraph_status status = duel_all(&d, changed);
-  eg_bytes_deinit(&d.drop);
-  eg_bytes_deinit(&d.row);
+  duel_deinit(&d);
   return status;
 }
 

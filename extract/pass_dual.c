@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/hash.h"
+#include "base/owner.h"
 #include "extract/components.h"
 #include "extract/dual_ascent.h"
 #include "extract/level_ascent.h"
@@ -24,6 +25,8 @@ typedef struct trial {
   eg_bytes drop;
   size_t dropped;
 } trial;
+EG_OWNER_DEFINE_STATIC(trial, (eg_u32s, component, order, roots), (eg_doubles, price),
+                       (eg_bytes, drop))
 
 // Roots children first, the other way round, and shuffled. Fixed seed: same input, same
 // result.
@@ -132,19 +135,12 @@ static egraph_status run_orders(trial *t, bool *changed) {
 }
 
 egraph_status eg_pass_dual(eg_presolve *presolve, bool *changed) {
-  trial t = {.presolve = presolve};
-  eg_u32s_init(&t.component, presolve->alloc);
-  eg_u32s_init(&t.order, presolve->alloc);
-  eg_u32s_init(&t.roots, presolve->alloc);
-  eg_doubles_init(&t.price, presolve->alloc);
-  eg_bytes_init(&t.drop, presolve->alloc);
+  trial t;
+  trial_init(&t, presolve->alloc);
+  t.presolve = presolve;
   egraph_status status = eg_cuts_init(&t.cuts, presolve->alloc);
   if (status == EGRAPH_OK) status = run_orders(&t, changed);
   eg_cuts_deinit(&t.cuts);
-  eg_bytes_deinit(&t.drop);
-  eg_doubles_deinit(&t.price);
-  eg_u32s_deinit(&t.roots);
-  eg_u32s_deinit(&t.order);
-  eg_u32s_deinit(&t.component);
+  trial_deinit(&t);
   return status;
 }

@@ -1,6 +1,8 @@
 // Passes that follow from landmarks (Nec, landmarks.h) by one look at each node.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/landmark_sums.h"
+
+#include "base/owner.h"
 #include "extract/presolve.h"
 
 typedef struct scan {
@@ -14,24 +16,16 @@ typedef struct scan {
   size_t dropped;
 } scan;
 
+#define SCAN_MEMBERS                                                                     \
+  (eg_words, roots), (eg_landmark_sums, sums), (eg_u32s, cut, hits), (eg_bytes, drop),   \
+      (eg_doubles, least)
+
 static void scan_init(scan *s, eg_presolve *presolve) {
   *s = (scan){.presolve = presolve};
-  eg_landmark_sums_init(&s->sums, presolve->alloc);
-  eg_words_init(&s->roots, presolve->alloc);
-  eg_u32s_init(&s->cut, presolve->alloc);
-  eg_u32s_init(&s->hits, presolve->alloc);
-  eg_bytes_init(&s->drop, presolve->alloc);
-  eg_doubles_init(&s->least, presolve->alloc);
+  EG_INIT_MEMBERS(s, presolve->alloc, SCAN_MEMBERS);
 }
 
-static void scan_deinit(scan *s) {
-  eg_doubles_deinit(&s->least);
-  eg_bytes_deinit(&s->drop);
-  eg_u32s_deinit(&s->hits);
-  eg_u32s_deinit(&s->cut);
-  eg_words_deinit(&s->roots);
-  eg_landmark_sums_deinit(&s->sums);
-}
+static void scan_deinit(scan *s) { EG_DEINIT_MEMBERS(s, SCAN_MEMBERS) }
 
 static egraph_status cyclic(scan *s, bool *changed) {
   eg_presolve *presolve = s->presolve;

@@ -10,6 +10,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve.h"
 
+#include "base/owner.h"
+
 enum { MAX_GROWTH = 6 };
 
 typedef struct bench_node {
@@ -32,6 +34,8 @@ typedef struct bench {
   eg_u32s pool, row, work; // work: classes that may have become mergeable
   size_t merges;
 } bench;
+EG_OWNER_DEFINE_STATIC(bench, (bench_nodes, nodes), (bench_classes, classes),
+                       (eg_u32s, pool, row, work))
 
 static void link_user(bench *b, uint32_t node, int sign) {
   const bench_node *n = &b->nodes.data[node];
@@ -175,17 +179,10 @@ static egraph_status merge(bench *b, bool *changed) {
 }
 
 egraph_status eg_pass_merge(eg_presolve *presolve, bool *changed) {
-  bench b = {.presolve = presolve};
-  bench_nodes_init(&b.nodes, presolve->alloc);
-  bench_classes_init(&b.classes, presolve->alloc);
-  eg_u32s_init(&b.pool, presolve->alloc);
-  eg_u32s_init(&b.row, presolve->alloc);
-  eg_u32s_init(&b.work, presolve->alloc);
+  bench b;
+  bench_init(&b, presolve->alloc);
+  b.presolve = presolve;
   egraph_status status = merge(&b, changed);
-  eg_u32s_deinit(&b.work);
-  eg_u32s_deinit(&b.row);
-  eg_u32s_deinit(&b.pool);
-  bench_classes_deinit(&b.classes);
-  bench_nodes_deinit(&b.nodes);
+  bench_deinit(&b);
   return status;
 }

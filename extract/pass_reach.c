@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve.h"
 
+#include "base/owner.h"
+
 typedef struct sweep {
   eg_presolve *presolve;
   eg_u32s waiting; // [node] children without a derivation so far; 0: node can be used
@@ -9,6 +11,8 @@ typedef struct sweep {
   eg_bytes derived, reached;
   eg_u32s number; // [class] new number
 } sweep;
+EG_OWNER_DEFINE_STATIC(sweep, (eg_u32s, waiting, queue, number),
+                       (eg_bytes, derived, reached))
 
 static egraph_status derive(sweep *s, uint32_t node) {
   uint32_t class = s->presolve->model.problem.node_class.data[node];
@@ -113,17 +117,10 @@ static egraph_status sweep_all(sweep *s, bool *changed) {
 }
 
 egraph_status eg_pass_reach(eg_presolve *presolve, bool *changed) {
-  sweep s = {.presolve = presolve};
-  eg_u32s_init(&s.waiting, presolve->alloc);
-  eg_u32s_init(&s.queue, presolve->alloc);
-  eg_bytes_init(&s.derived, presolve->alloc);
-  eg_bytes_init(&s.reached, presolve->alloc);
-  eg_u32s_init(&s.number, presolve->alloc);
+  sweep s;
+  sweep_init(&s, presolve->alloc);
+  s.presolve = presolve;
   egraph_status status = sweep_all(&s, changed);
-  eg_u32s_deinit(&s.number);
-  eg_bytes_deinit(&s.reached);
-  eg_bytes_deinit(&s.derived);
-  eg_u32s_deinit(&s.queue);
-  eg_u32s_deinit(&s.waiting);
+  sweep_deinit(&s);
   return status;
 }

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "base/owner.h"
+
 // Above this size one round takes as long as a sweep of local search (recover.h), which
 // gains a hundred times more there.
 enum { MAX_NODES = 100000 };
@@ -19,6 +21,7 @@ typedef struct bend {
   eg_doubles cost; // [node]
   eg_u32s choice;  // [class]
 } bend;
+EG_OWNER_DEFINE_STATIC(bend, (eg_u32s, uses, choice), (eg_doubles, cost))
 
 static void count_uses(bend *b) {
   const eg_extract_problem *problem = b->greedy->problem;
@@ -62,13 +65,12 @@ static egraph_status bend_all(bend *b, uint32_t rounds) {
 
 egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                              uint32_t rounds, uint64_t seed) {
-  bend b = {.greedy = greedy, .incumbent = incumbent, .rng = {seed}};
-  eg_u32s_init(&b.uses, greedy->alloc);
-  eg_doubles_init(&b.cost, greedy->alloc);
-  eg_u32s_init(&b.choice, greedy->alloc);
+  bend b;
+  bend_init(&b, greedy->alloc);
+  b.greedy = greedy;
+  b.incumbent = incumbent;
+  b.rng = (eg_rng){seed};
   egraph_status status = bend_all(&b, rounds);
-  eg_u32s_deinit(&b.choice);
-  eg_doubles_deinit(&b.cost);
-  eg_u32s_deinit(&b.uses);
+  bend_deinit(&b);
   return status;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/owner.h"
 #include "extract/dual_ascent.h"
 
 enum { ASCENT_CUTS = 20000, ASCENT_WORK = 50000000 };
@@ -64,6 +65,7 @@ typedef struct filling {
   eg_u32s node_number;      // [model node]
   eg_u32s row;
 } filling;
+EG_OWNER_DEFINE_STATIC(filling, (eg_u32s, piece_of, number, node_number, row))
 
 static eg_piece *piece_of(const filling *f, uint32_t class) {
   return &f->pieces->data[f->piece_of.data[class]];
@@ -147,16 +149,12 @@ static egraph_status add_incumbents(eg_pieces *pieces, eg_incumbent *whole) {
 
 egraph_status eg_pieces_split(eg_pieces *pieces, const eg_extract_problem *model,
                               const eg_cuts *cuts, eg_incumbent *whole) {
-  filling f = {.model = model, .pieces = pieces};
-  eg_u32s_init(&f.piece_of, pieces->alloc);
-  eg_u32s_init(&f.number, pieces->alloc);
-  eg_u32s_init(&f.node_number, pieces->alloc);
-  eg_u32s_init(&f.row, pieces->alloc);
+  filling f;
+  filling_init(&f, pieces->alloc);
+  f.model = model;
+  f.pieces = pieces;
   egraph_status status = fill_pieces(&f, cuts);
-  eg_u32s_deinit(&f.row);
-  eg_u32s_deinit(&f.node_number);
-  eg_u32s_deinit(&f.number);
-  eg_u32s_deinit(&f.piece_of);
+  filling_deinit(&f);
   if (status != EGRAPH_OK) return status;
   if (pieces->len > 1) qsort(pieces->data, pieces->len, sizeof(eg_piece), compare);
   return add_incumbents(pieces, whole);

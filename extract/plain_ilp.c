@@ -10,6 +10,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/cost_heap.h"
 #include "extract/flips.h"
 #include "extract/greedy.h"
@@ -52,6 +53,9 @@ typedef struct solver {
   eg_rng rng;
   double bound; // of the node at work, INFINITY between nodes
 } solver;
+EG_OWNER_DEFINE_STATIC(solver, (eg_u32s, candidates, touched, choice),
+                       (eg_doubles, low, high, bent), (tree_nodes, nodes),
+                       (eg_cost_heap, open))
 
 // Only solutions below this are of interest.
 static double cutoff(const solver *s) {
@@ -337,16 +341,12 @@ static egraph_status run_solver(solver *s, eg_extract_result *result) {
 
 egraph_status eg_plain_ilp_run(egraph_allocator alloc, eg_incumbent *incumbent,
                                eg_extract_result *result) {
-  solver s = {.alloc = alloc, .incumbent = incumbent, .bound = -INFINITY};
+  solver s;
+  solver_init(&s, alloc);
+  s.alloc = alloc;
+  s.incumbent = incumbent;
+  s.bound = -INFINITY;
   s.rng = (eg_rng){incumbent->options->seed};
-  eg_u32s_init(&s.candidates, alloc);
-  eg_doubles_init(&s.low, alloc);
-  eg_doubles_init(&s.high, alloc);
-  eg_u32s_init(&s.touched, alloc);
-  tree_nodes_init(&s.nodes, alloc);
-  eg_cost_heap_init(&s.open, alloc);
-  eg_doubles_init(&s.bent, alloc);
-  eg_u32s_init(&s.choice, alloc);
   egraph_status status = eg_plain_model_init(&s.model, alloc);
   if (status == EGRAPH_OK) status = eg_lp_rows_init(&s.rows, alloc);
   if (status == EGRAPH_OK) {
@@ -355,13 +355,6 @@ egraph_status eg_plain_ilp_run(egraph_allocator alloc, eg_incumbent *incumbent,
   }
   eg_lp_destroy(s.lp);
   eg_plain_model_deinit(&s.model);
-  eg_u32s_deinit(&s.choice);
-  eg_doubles_deinit(&s.bent);
-  eg_cost_heap_deinit(&s.open);
-  tree_nodes_deinit(&s.nodes);
-  eg_u32s_deinit(&s.touched);
-  eg_doubles_deinit(&s.high);
-  eg_doubles_deinit(&s.low);
-  eg_u32s_deinit(&s.candidates);
+  solver_deinit(&s);
   return status;
 }

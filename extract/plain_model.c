@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/plain_model.h"
 
+#include "base/owner.h"
 #include "extract/user_groups.h"
 
 static const double THRESHOLDS[] = {1e-6, 0.1, 0.3, 0.5}, VIOLATION = 1e-3, IN_USE = 1e-6;
@@ -270,6 +271,7 @@ typedef struct separation {
   eg_bytes founded, covered, set;
   eg_u32s queue;
 } separation;
+EG_OWNER_DEFINE_STATIC(separation, (eg_bytes, founded, covered, set), (eg_u32s, queue))
 
 static egraph_status cut_at(separation *s, double threshold, uint32_t last_row,
                             eg_lp_rows *rows) {
@@ -294,21 +296,16 @@ static egraph_status cut_at(separation *s, double threshold, uint32_t last_row,
 
 egraph_status eg_plain_model_cuts(const eg_plain_model *model, const double *x,
                                   uint32_t max_rows, eg_lp_rows *rows) {
-  separation s = {.model = model, .x = x};
-  egraph_allocator alloc = model->pays.alloc;
-  eg_bytes_init(&s.founded, alloc);
-  eg_bytes_init(&s.covered, alloc);
-  eg_bytes_init(&s.set, alloc);
-  eg_u32s_init(&s.queue, alloc);
+  separation s;
+  separation_init(&s, model->pays.alloc);
+  s.model = model;
+  s.x = x;
   egraph_status status = EGRAPH_OK;
   uint32_t before = eg_lp_rows_count(rows);
   for (size_t i = 0; status == EGRAPH_OK && i < sizeof THRESHOLDS / sizeof *THRESHOLDS;
        i++)
     if (eg_lp_rows_count(rows) == before)
       status = cut_at(&s, THRESHOLDS[i], before + max_rows, rows);
-  eg_u32s_deinit(&s.queue);
-  eg_bytes_deinit(&s.set);
-  eg_bytes_deinit(&s.covered);
-  eg_bytes_deinit(&s.founded);
+  separation_deinit(&s);
   return status;
 }

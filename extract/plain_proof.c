@@ -7,25 +7,20 @@
 
 #include <math.h>
 
+#include "base/owner.h"
+
 enum { MAX_BYTES = 64 << 20 };
+
+#define PLAIN_PROOF_MEMBERS                                                              \
+  (eg_certificate, file), (eg_class_index, index),                                       \
+      (eg_u32s, gone_at, needed_at, waiting, queue, set, cut_stamp, set_stamp, row),     \
+      (eg_proof_frames, splits), (eg_doubles, rest), (eg_bytes, derived)
 
 egraph_status eg_plain_proof_init(eg_plain_proof *proof, egraph_allocator alloc,
                                   const eg_extract_problem *problem, double target) {
   *proof = (eg_plain_proof){
       .problem = problem, .target = target, .max_bytes = MAX_BYTES, .best = -INFINITY};
-  eg_certificate_init(&proof->file, alloc);
-  eg_class_index_init(&proof->index, alloc);
-  eg_u32s_init(&proof->gone_at, alloc);
-  eg_u32s_init(&proof->needed_at, alloc);
-  eg_proof_frames_init(&proof->splits, alloc);
-  eg_doubles_init(&proof->rest, alloc);
-  eg_u32s_init(&proof->waiting, alloc);
-  eg_u32s_init(&proof->queue, alloc);
-  eg_u32s_init(&proof->set, alloc);
-  eg_u32s_init(&proof->cut_stamp, alloc);
-  eg_u32s_init(&proof->set_stamp, alloc);
-  eg_u32s_init(&proof->row, alloc);
-  eg_bytes_init(&proof->derived, alloc);
+  EG_INIT_MEMBERS(proof, alloc, PLAIN_PROOF_MEMBERS);
   uint32_t nodes = eg_extract_node_count(problem);
   EG_TRY(eg_class_index_build(&proof->index, problem));
   EG_TRY(eg_u32s_resize(&proof->gone_at, nodes));
@@ -41,19 +36,7 @@ egraph_status eg_plain_proof_init(eg_plain_proof *proof, egraph_allocator alloc,
 }
 
 void eg_plain_proof_deinit(eg_plain_proof *proof) {
-  eg_bytes_deinit(&proof->derived);
-  eg_u32s_deinit(&proof->row);
-  eg_u32s_deinit(&proof->set_stamp);
-  eg_u32s_deinit(&proof->cut_stamp);
-  eg_u32s_deinit(&proof->set);
-  eg_u32s_deinit(&proof->queue);
-  eg_u32s_deinit(&proof->waiting);
-  eg_doubles_deinit(&proof->rest);
-  eg_proof_frames_deinit(&proof->splits);
-  eg_u32s_deinit(&proof->needed_at);
-  eg_u32s_deinit(&proof->gone_at);
-  eg_class_index_deinit(&proof->index);
-  eg_certificate_deinit(&proof->file);
+  EG_DEINIT_MEMBERS(proof, PLAIN_PROOF_MEMBERS);
 }
 
 static void drop(eg_plain_proof *proof, uint32_t node) {

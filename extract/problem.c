@@ -3,14 +3,15 @@
 
 #include <math.h>
 
+#include "base/owner.h"
+
+#define EXTRACT_PROBLEM_MEMBERS                                                          \
+  (eg_u32s, node_class, child_begin, children, roots), (eg_doubles, cost)
+
 egraph_status eg_extract_problem_init(eg_extract_problem *problem,
                                       egraph_allocator alloc) {
   problem->class_count = 0;
-  eg_u32s_init(&problem->node_class, alloc);
-  eg_doubles_init(&problem->cost, alloc);
-  eg_u32s_init(&problem->child_begin, alloc);
-  eg_u32s_init(&problem->children, alloc);
-  eg_u32s_init(&problem->roots, alloc);
+  EG_INIT_MEMBERS(problem, alloc, EXTRACT_PROBLEM_MEMBERS);
   egraph_status status = eg_u32s_push(&problem->child_begin, 0);
   // Never NULL, so that rows without children can be pointed at.
   if (status == EGRAPH_OK) status = eg_u32s_reserve(&problem->children, 1);
@@ -19,11 +20,7 @@ egraph_status eg_extract_problem_init(eg_extract_problem *problem,
 }
 
 void eg_extract_problem_deinit(eg_extract_problem *problem) {
-  eg_u32s_deinit(&problem->node_class);
-  eg_doubles_deinit(&problem->cost);
-  eg_u32s_deinit(&problem->child_begin);
-  eg_u32s_deinit(&problem->children);
-  eg_u32s_deinit(&problem->roots);
+  EG_DEINIT_MEMBERS(problem, EXTRACT_PROBLEM_MEMBERS);
   problem->class_count = 0;
 }
 
@@ -74,8 +71,8 @@ static egraph_status check_node(const eg_extract_problem *problem, uint32_t node
   EG_EACH_CHILD(problem, node, child) {
     if (child >= problem->class_count)
       return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "node %u has child class %u of %u; add the class first", node,
-                     child, problem->class_count);
+                     "node %u has child class %u of %u; add the class first", node, child,
+                     problem->class_count);
   }
   return EGRAPH_OK;
 }

@@ -12,6 +12,8 @@
 
 #include <math.h>
 
+#include "base/owner.h"
+
 enum {
   MAX_SWEEPS = 60,
   FIRST_WALK = 64,
@@ -35,6 +37,8 @@ typedef struct recovery {
   eg_u32s raised, lowered; // counts that the present trial has changed
   eg_u32s stack;           // nodes
 } recovery;
+EG_OWNER_DEFINE_STATIC(recovery, (eg_u32s, choice, count, place, order, waiting, raised,
+                                  lowered, stack))
 
 // Counts the children of `node` once more (or once less); *cost grows by what is needed
 // anew (no more). False in *out_done when that touches more than `limit` counts: the
@@ -205,28 +209,15 @@ static egraph_status recover(recovery *r, const eg_greedy *greedy) {
 egraph_status eg_recover_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                              uint64_t steps) {
   if (!isfinite(incumbent->cost) || eg_incumbent_stop(incumbent)) return EGRAPH_OK;
-  recovery r = {.problem = greedy->problem,
-                .index = greedy->index,
-                .incumbent = incumbent,
-                .limit = steps,
-                .walk = FIRST_WALK};
-  eg_u32s_init(&r.choice, greedy->alloc);
-  eg_u32s_init(&r.count, greedy->alloc);
-  eg_u32s_init(&r.place, greedy->alloc);
-  eg_u32s_init(&r.order, greedy->alloc);
-  eg_u32s_init(&r.waiting, greedy->alloc);
-  eg_u32s_init(&r.raised, greedy->alloc);
-  eg_u32s_init(&r.lowered, greedy->alloc);
-  eg_u32s_init(&r.stack, greedy->alloc);
+  recovery r;
+  recovery_init(&r, greedy->alloc);
+  r.problem = greedy->problem;
+  r.index = greedy->index;
+  r.incumbent = incumbent;
+  r.limit = steps;
+  r.walk = FIRST_WALK;
   egraph_status status = recover(&r, greedy);
   eg_incumbent_count(incumbent, r.steps);
-  eg_u32s_deinit(&r.stack);
-  eg_u32s_deinit(&r.lowered);
-  eg_u32s_deinit(&r.raised);
-  eg_u32s_deinit(&r.waiting);
-  eg_u32s_deinit(&r.order);
-  eg_u32s_deinit(&r.place);
-  eg_u32s_deinit(&r.count);
-  eg_u32s_deinit(&r.choice);
+  recovery_deinit(&r);
   return status;
 }

@@ -3,24 +3,17 @@
 
 #include <stdlib.h>
 
+#include "base/owner.h"
+
+#define PARTS_MEMBERS                                                                    \
+  (eg_u32s, left, right, stack, cut_begin, cut_parts), (eg_bytes, seen)
+
 void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count) {
   parts->leaf_count = leaf_count;
-  eg_u32s_init(&parts->left, alloc);
-  eg_u32s_init(&parts->right, alloc);
-  eg_bytes_init(&parts->seen, alloc);
-  eg_u32s_init(&parts->stack, alloc);
-  eg_u32s_init(&parts->cut_begin, alloc);
-  eg_u32s_init(&parts->cut_parts, alloc);
+  EG_INIT_MEMBERS(parts, alloc, PARTS_MEMBERS);
 }
 
-void eg_parts_deinit(eg_parts *parts) {
-  eg_u32s_deinit(&parts->cut_parts);
-  eg_u32s_deinit(&parts->cut_begin);
-  eg_u32s_deinit(&parts->stack);
-  eg_bytes_deinit(&parts->seen);
-  eg_u32s_deinit(&parts->right);
-  eg_u32s_deinit(&parts->left);
-}
+void eg_parts_deinit(eg_parts *parts) { EG_DEINIT_MEMBERS(parts, PARTS_MEMBERS); }
 
 egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out) {
   if (a == EG_EXTRACT_NONE || b == EG_EXTRACT_NONE) {

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/components.h"
 #include "extract/dual_ascent.h"
 #include "extract/ilp_glpk.h"
@@ -44,6 +45,7 @@ typedef struct cutting {
   double stall_bound;
   int stall_round;
 } cutting;
+EG_OWNER_DEFINE_STATIC(cutting, (eg_doubles, cost, price), (eg_u32s, head, next, roots))
 
 void eg_relax_init(eg_relax *relax, egraph_allocator alloc) {
   relax->bound = -INFINITY;
@@ -372,14 +374,13 @@ static egraph_status prepare_cutting(cutting *c) {
 
 egraph_status eg_relax_run(eg_relax *relax, eg_search *search, eg_presolve *presolve,
                            eg_relax_outcome *out) {
-  cutting c = {.relax = relax, .search = search, .presolve = presolve};
+  cutting c;
+  cutting_init(&c, search->alloc);
+  c.relax = relax;
+  c.search = search;
+  c.presolve = presolve;
   EG_TRY(eg_lp_rows_init(&c.rows, search->alloc));
   egraph_status status = eg_cuts_init(&c.cuts, search->alloc);
-  eg_u32s_init(&c.roots, search->alloc);
-  eg_doubles_init(&c.cost, search->alloc);
-  eg_doubles_init(&c.price, search->alloc);
-  eg_u32s_init(&c.head, search->alloc);
-  eg_u32s_init(&c.next, search->alloc);
   if (status == EGRAPH_OK) status = prepare_cutting(&c);
   if (status == EGRAPH_OK) status = run_rounds(&c, out);
   // The proof decides what is closed, not a bound that it could not explain.
@@ -387,11 +388,7 @@ egraph_status eg_relax_run(eg_relax *relax, eg_search *search, eg_presolve *pres
       !(relax->bound < presolve->cutoff))
     relax->bound = nextafter(presolve->cutoff, -INFINITY);
   eg_lp_destroy(c.lp);
-  eg_u32s_deinit(&c.next);
-  eg_u32s_deinit(&c.head);
-  eg_doubles_deinit(&c.price);
-  eg_doubles_deinit(&c.cost);
-  eg_u32s_deinit(&c.roots);
+  cutting_deinit(&c);
   eg_cuts_deinit(&c.cuts);
   eg_lp_rows_deinit(&c.rows);
   return status;

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/separate.h"
 
+#include "base/owner.h"
 #include "extract/flow.h"
 
 enum { TABU_STEPS = 40, TABU_TENURE = 6, TABU_PATIENCE = 12, FLOW_TRIALS = 3 };
@@ -27,6 +28,9 @@ typedef struct separator {
   eg_u32s targets, needed;
   uint32_t target, found;
 } separator;
+EG_OWNER_DEFINE_STATIC(separator, (eg_class_index, index), (eg_doubles, x, y, reach),
+                       (eg_u32s, active, inside, tabu, targets, needed), (eg_flow, flow),
+                       (eg_bytes, in_set, best_set))
 
 static egraph_status build_support(separator *s) {
   const eg_extract_problem *problem = &s->options->presolve->model.problem;
@@ -278,33 +282,13 @@ static egraph_status separate(separator *s) {
 
 egraph_status eg_separate_run(egraph_allocator alloc, const eg_separate_options *options,
                               eg_lp_rows *rows) {
-  separator s = {.options = options, .rows = rows};
+  separator s;
+  separator_init(&s, alloc);
+  s.options = options;
+  s.rows = rows;
   EG_TRY(eg_extract_problem_init(&s.support, alloc));
-  eg_class_index_init(&s.index, alloc);
-  eg_doubles_init(&s.x, alloc);
-  eg_doubles_init(&s.y, alloc);
-  eg_doubles_init(&s.reach, alloc);
-  eg_u32s_init(&s.active, alloc);
-  eg_flow_init(&s.flow, alloc);
-  eg_bytes_init(&s.in_set, alloc);
-  eg_bytes_init(&s.best_set, alloc);
-  eg_u32s_init(&s.inside, alloc);
-  eg_u32s_init(&s.tabu, alloc);
-  eg_u32s_init(&s.targets, alloc);
-  eg_u32s_init(&s.needed, alloc);
   egraph_status status = separate(&s);
-  eg_u32s_deinit(&s.needed);
-  eg_u32s_deinit(&s.targets);
-  eg_u32s_deinit(&s.tabu);
-  eg_u32s_deinit(&s.inside);
-  eg_bytes_deinit(&s.best_set);
-  eg_bytes_deinit(&s.in_set);
-  eg_flow_deinit(&s.flow);
-  eg_u32s_deinit(&s.active);
-  eg_doubles_deinit(&s.reach);
-  eg_doubles_deinit(&s.y);
-  eg_doubles_deinit(&s.x);
-  eg_class_index_deinit(&s.index);
+  separator_deinit(&s);
   eg_extract_problem_deinit(&s.support);
   return status;
 }

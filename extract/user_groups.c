@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/user_groups.h"
 
-void eg_user_groups_init(eg_user_groups *groups, egraph_allocator alloc) {
-  eg_u32s_init(&groups->classes, alloc);
-  eg_u32s_init(&groups->begin, alloc);
-  eg_u32s_init(&groups->nodes, alloc);
-  eg_u32s_init(&groups->group_of, alloc);
-}
+#include "base/owner.h"
 
-void eg_user_groups_deinit(eg_user_groups *groups) {
-  eg_u32s_deinit(&groups->group_of);
-  eg_u32s_deinit(&groups->nodes);
-  eg_u32s_deinit(&groups->begin);
-  eg_u32s_deinit(&groups->classes);
-}
+EG_OWNER_DEFINE(eg_user_groups, (eg_u32s, classes, begin, nodes, group_of))
 
 // begin[g + 2] counts group g, becomes where the group after it is filled next, and is
 // its end when all are filled.

@@ -5,6 +5,7 @@
 #include "extract/shard/iopddl_json.h"
 
 #include "base/json_scan.h"
+#include "base/owner.h"
 
 static const uint64_t MAX_BYTES = (uint64_t)1 << 30;
 
@@ -195,13 +196,12 @@ static egraph_status read_file(reader *r) {
   return build(r);
 }
 
+#define READER_MEMBERS                                                                   \
+  (eg_i64s, intervals, edge_nodes),                                                      \
+      (eg_sizes, interval_begin, cost_begin, usage_begin, edge_begin)
+
 static void init_rows(reader *r, egraph_allocator alloc) {
-  eg_i64s_init(&r->intervals, alloc);
-  eg_i64s_init(&r->edge_nodes, alloc);
-  eg_sizes_init(&r->interval_begin, alloc);
-  eg_sizes_init(&r->cost_begin, alloc);
-  eg_sizes_init(&r->usage_begin, alloc);
-  eg_sizes_init(&r->edge_begin, alloc);
+  EG_INIT_MEMBERS(r, alloc, READER_MEMBERS);
   r->rows[INTERVALS].values = &r->intervals;
   r->rows[INTERVALS].begin = &r->interval_begin;
   r->rows[COSTS].values = &r->problem->cost;
@@ -218,12 +218,7 @@ static void init_rows(reader *r, egraph_allocator alloc) {
 static egraph_status read_problem(reader *r) {
   init_rows(r, r->scan.alloc);
   egraph_status status = read_file(r);
-  eg_i64s_deinit(&r->intervals);
-  eg_i64s_deinit(&r->edge_nodes);
-  eg_sizes_deinit(&r->interval_begin);
-  eg_sizes_deinit(&r->cost_begin);
-  eg_sizes_deinit(&r->usage_begin);
-  eg_sizes_deinit(&r->edge_begin);
+  EG_DEINIT_MEMBERS(r, READER_MEMBERS);
   eg_json_scan_close(&r->scan);
   return status;
 }

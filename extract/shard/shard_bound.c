@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/shard/shard_edit.h"
 #include "extract/shard/shard_proof.h"
 
@@ -19,12 +20,7 @@
 #define MOST_MESSAGE (INT64_C(1) << 59)
 __extension__ typedef __int128 wide;
 
-void eg_shard_prices_init(eg_shard_prices *prices, egraph_allocator alloc) {
-  *prices = (eg_shard_prices){.scale = 0};
-  eg_i64s_init(&prices->sum, alloc);
-}
-
-void eg_shard_prices_deinit(eg_shard_prices *prices) { eg_i64s_deinit(&prices->sum); }
+EG_OWNER_DEFINE(eg_shard_prices, (eg_i64s, sum))
 
 int eg_shard_scale_of(const eg_shard_model *model) {
   bool proof = model->proof != NULL;
@@ -105,6 +101,8 @@ typedef struct exact {
   wide bound;      // scaled, without the base
   bool absurd;     // numbers too large to tell reduced costs
 } exact;
+EG_OWNER_DEFINE_STATIC(exact, (eg_shard_prices, prices),
+                       (eg_i64s, node, message, line, edge))
 
 static void fix_messages(exact *x) {
   const eg_doubles *from = &x->model->message;
@@ -302,17 +300,10 @@ egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *ou
     *out = model->cutoff;
     return EGRAPH_OK;
   }
-  exact x = {.model = model};
-  eg_shard_prices_init(&x.prices, model->alloc);
-  eg_i64s_init(&x.node, model->alloc);
-  eg_i64s_init(&x.message, model->alloc);
-  eg_i64s_init(&x.line, model->alloc);
-  eg_i64s_init(&x.edge, model->alloc);
+  exact x;
+  exact_init(&x, model->alloc);
+  x.model = model;
   egraph_status status = compute_bound(&x, filter, out, changed);
-  eg_i64s_deinit(&x.edge);
-  eg_i64s_deinit(&x.line);
-  eg_i64s_deinit(&x.message);
-  eg_i64s_deinit(&x.node);
-  eg_shard_prices_deinit(&x.prices);
+  exact_deinit(&x);
   return status;
 }

@@ -8,42 +8,15 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/shard/shard_edit.h"
 
 #define MOMENTUM 0.7
 
-void eg_shard_dual_init(eg_shard_dual *dual, egraph_allocator alloc) {
-  *dual = (eg_shard_dual){.big = 0};
-  eg_doubles_init(&dual->table, alloc);
-  eg_doubles_init(&dual->flipped, alloc);
-  eg_sizes_init(&dual->table_at, alloc);
-  eg_doubles_init(&dual->priced, alloc);
-  eg_doubles_init(&dual->unary, alloc);
-  eg_u32s_init(&dual->earlier, alloc);
-  eg_u32s_init(&dual->later, alloc);
-  eg_u32s_init(&dual->choice, alloc);
-  eg_u32s_init(&dual->least, alloc);
-  eg_doubles_init(&dual->direction, alloc);
-  eg_doubles_init(&dual->load, alloc);
-  eg_doubles_init(&dual->best_price, alloc);
-  eg_doubles_init(&dual->scratch, alloc);
-}
-
-void eg_shard_dual_deinit(eg_shard_dual *dual) {
-  eg_doubles_deinit(&dual->scratch);
-  eg_doubles_deinit(&dual->best_price);
-  eg_doubles_deinit(&dual->load);
-  eg_doubles_deinit(&dual->direction);
-  eg_u32s_deinit(&dual->least);
-  eg_u32s_deinit(&dual->choice);
-  eg_u32s_deinit(&dual->later);
-  eg_u32s_deinit(&dual->earlier);
-  eg_doubles_deinit(&dual->unary);
-  eg_doubles_deinit(&dual->priced);
-  eg_sizes_deinit(&dual->table_at);
-  eg_doubles_deinit(&dual->flipped);
-  eg_doubles_deinit(&dual->table);
-}
+EG_OWNER_DEFINE(eg_shard_dual,
+                (eg_doubles, table, flipped, priced, unary, direction, load, best_price,
+                 scratch),
+                (eg_sizes, table_at), (eg_u32s, earlier, later, choice, least))
 
 static size_t table_size(const eg_shard_model *model, const eg_shard_edge *edge) {
   return (size_t)model->nodes.data[edge->ends[0]].count *

@@ -5,43 +5,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_eliminate.h"
 
+#include "base/owner.h"
 #include "extract/shard/shard_edit.h"
+
+#define SHARD_ELIMINATION_MEMBERS                                                        \
+  (eg_shard_prices, prices),                                                             \
+      (eg_u32s, order, place, fixed, value_begin, values, scopes, bucket, result_begin,  \
+       results, trial),                                                                  \
+      (eg_shard_factors, factors), (eg_i64s, table), (eg_words, graph),                  \
+      (eg_doubles, weight)
 
 void eg_shard_elimination_init(eg_shard_elimination *x, egraph_allocator alloc) {
   *x = (eg_shard_elimination){.alloc = alloc};
-  eg_shard_prices_init(&x->prices, alloc);
-  eg_u32s_init(&x->order, alloc);
-  eg_u32s_init(&x->place, alloc);
-  eg_u32s_init(&x->fixed, alloc);
-  eg_u32s_init(&x->value_begin, alloc);
-  eg_u32s_init(&x->values, alloc);
-  eg_shard_factors_init(&x->factors, alloc);
-  eg_u32s_init(&x->scopes, alloc);
-  eg_i64s_init(&x->table, alloc);
-  eg_u32s_init(&x->bucket, alloc);
-  eg_u32s_init(&x->result_begin, alloc);
-  eg_u32s_init(&x->results, alloc);
-  eg_words_init(&x->graph, alloc);
-  eg_doubles_init(&x->weight, alloc);
-  eg_u32s_init(&x->trial, alloc);
+  EG_INIT_MEMBERS(x, alloc, SHARD_ELIMINATION_MEMBERS);
 }
 
 void eg_shard_elimination_deinit(eg_shard_elimination *x) {
-  eg_u32s_deinit(&x->trial);
-  eg_doubles_deinit(&x->weight);
-  eg_words_deinit(&x->graph);
-  eg_u32s_deinit(&x->results);
-  eg_u32s_deinit(&x->result_begin);
-  eg_u32s_deinit(&x->bucket);
-  eg_i64s_deinit(&x->table);
-  eg_u32s_deinit(&x->scopes);
-  eg_shard_factors_deinit(&x->factors);
-  eg_u32s_deinit(&x->values);
-  eg_u32s_deinit(&x->value_begin);
-  eg_u32s_deinit(&x->fixed);
-  eg_u32s_deinit(&x->place);
-  eg_u32s_deinit(&x->order);
-  eg_shard_prices_deinit(&x->prices);
+  EG_DEINIT_MEMBERS(x, SHARD_ELIMINATION_MEMBERS);
 }
 
 // Adds a factor with room for its table, which is zero.

@@ -6,53 +6,22 @@
 
 #include <stdlib.h>
 
+#include "base/owner.h"
 #include "extract/shard/shard_edit.h"
+
+#define SHARD_MODEL_MEMBERS                                                              \
+  (eg_shard_nodes, nodes), (eg_shard_edges, edges), (eg_shard_items, items),             \
+      (eg_i64s, cost, table, usage, moved, capacity, row_time, spare),                   \
+      (eg_u32s, id, ids, step_values, queue, mark), (eg_doubles, message, price),        \
+      (eg_shard_steps, steps), (eg_bytes, queued, keep)
 
 void eg_shard_model_init(eg_shard_model *model, egraph_allocator alloc) {
   *model = (eg_shard_model){.alloc = alloc, .cutoff = EG_SHARD_INFINITE};
-  eg_shard_nodes_init(&model->nodes, alloc);
-  eg_shard_edges_init(&model->edges, alloc);
-  eg_shard_items_init(&model->items, alloc);
-  eg_i64s_init(&model->cost, alloc);
-  eg_u32s_init(&model->id, alloc);
-  eg_i64s_init(&model->table, alloc);
-  eg_i64s_init(&model->usage, alloc);
-  eg_doubles_init(&model->message, alloc);
-  eg_i64s_init(&model->moved, alloc);
-  eg_i64s_init(&model->capacity, alloc);
-  eg_doubles_init(&model->price, alloc);
-  eg_i64s_init(&model->row_time, alloc);
-  eg_u32s_init(&model->ids, alloc);
-  eg_shard_steps_init(&model->steps, alloc);
-  eg_u32s_init(&model->step_values, alloc);
-  eg_u32s_init(&model->queue, alloc);
-  eg_bytes_init(&model->queued, alloc);
-  eg_u32s_init(&model->mark, alloc);
-  eg_bytes_init(&model->keep, alloc);
-  eg_i64s_init(&model->spare, alloc);
+  EG_INIT_MEMBERS(model, alloc, SHARD_MODEL_MEMBERS);
 }
 
 void eg_shard_model_deinit(eg_shard_model *model) {
-  eg_i64s_deinit(&model->spare);
-  eg_bytes_deinit(&model->keep);
-  eg_u32s_deinit(&model->mark);
-  eg_bytes_deinit(&model->queued);
-  eg_u32s_deinit(&model->queue);
-  eg_u32s_deinit(&model->step_values);
-  eg_shard_steps_deinit(&model->steps);
-  eg_u32s_deinit(&model->ids);
-  eg_i64s_deinit(&model->row_time);
-  eg_doubles_deinit(&model->price);
-  eg_i64s_deinit(&model->capacity);
-  eg_i64s_deinit(&model->moved);
-  eg_doubles_deinit(&model->message);
-  eg_i64s_deinit(&model->usage);
-  eg_i64s_deinit(&model->table);
-  eg_u32s_deinit(&model->id);
-  eg_i64s_deinit(&model->cost);
-  eg_shard_items_deinit(&model->items);
-  eg_shard_edges_deinit(&model->edges);
-  eg_shard_nodes_deinit(&model->nodes);
+  EG_DEINIT_MEMBERS(model, SHARD_MODEL_MEMBERS);
 }
 
 typedef struct event {

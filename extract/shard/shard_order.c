@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "extract/shard/shard_edit.h"
+
+#include "base/owner.h"
 #include "extract/shard/shard_eliminate.h"
 
 typedef struct ordering {
@@ -14,6 +16,7 @@ typedef struct ordering {
   eg_doubles size; // [variable] log2 of its values
   size_t words;
 } ordering;
+EG_OWNER_DEFINE_STATIC(ordering, (eg_u32s, node, number), (eg_doubles, size))
 
 static uint64_t *row_of(const ordering *o, uint32_t variable) {
   return o->x->graph.data + variable * o->words;
@@ -148,18 +151,16 @@ egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model
   x->model = model;
   x->cap = cap;
   x->total_cap = total_cap;
-  ordering o = {.x = x, .held = held};
-  eg_u32s_init(&o.node, x->alloc);
-  eg_u32s_init(&o.number, x->alloc);
-  eg_doubles_init(&o.size, x->alloc);
+  ordering o;
+  ordering_init(&o, x->alloc);
+  o.x = x;
+  o.held = held;
   egraph_status status = find_variables(&o, allowed);
   x->too_large = o.node.len > EG_SHARD_MOST_VARIABLES;
   x->order.len = 0;
   if (status == EGRAPH_OK && !x->too_large) status = find_neighbours(&o);
   if (status == EGRAPH_OK && !x->too_large) status = choose_order(&o);
   if (status == EGRAPH_OK) status = list_values(x, allowed);
-  eg_doubles_deinit(&o.size);
-  eg_u32s_deinit(&o.number);
-  eg_u32s_deinit(&o.node);
+  ordering_deinit(&o);
   return status;
 }

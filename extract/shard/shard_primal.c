@@ -7,38 +7,24 @@
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/shard/shard_edit.h"
 
 enum { PRICE_STEPS = 6, VISITS = 4000, BLOCK_CAP = 100000, POOL_CAP = 400000 };
 
+#define SHARD_PRIMAL_MEMBERS                                                             \
+  (eg_shard_elimination, tables), (eg_shard_enumeration, walk), (eg_shard_slack, slack), \
+      (eg_u32s, best, ids, pool, block), (eg_bytes, allowed, in_block),                  \
+      (eg_doubles, kept_price, load)
+
 void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search) {
   egraph_allocator alloc = search->alloc;
   *primal = (eg_shard_primal){.search = search, .cost = EG_SHARD_INFINITE};
-  eg_shard_elimination_init(&primal->tables, alloc);
-  eg_shard_enumeration_init(&primal->walk, alloc);
-  eg_shard_slack_init(&primal->slack, alloc);
-  eg_u32s_init(&primal->best, alloc);
-  eg_u32s_init(&primal->ids, alloc);
-  eg_u32s_init(&primal->pool, alloc);
-  eg_bytes_init(&primal->allowed, alloc);
-  eg_u32s_init(&primal->block, alloc);
-  eg_bytes_init(&primal->in_block, alloc);
-  eg_doubles_init(&primal->kept_price, alloc);
-  eg_doubles_init(&primal->load, alloc);
+  EG_INIT_MEMBERS(primal, alloc, SHARD_PRIMAL_MEMBERS);
 }
 
 void eg_shard_primal_deinit(eg_shard_primal *primal) {
-  eg_doubles_deinit(&primal->load);
-  eg_doubles_deinit(&primal->kept_price);
-  eg_bytes_deinit(&primal->in_block);
-  eg_u32s_deinit(&primal->block);
-  eg_bytes_deinit(&primal->allowed);
-  eg_u32s_deinit(&primal->pool);
-  eg_u32s_deinit(&primal->ids);
-  eg_u32s_deinit(&primal->best);
-  eg_shard_slack_deinit(&primal->slack);
-  eg_shard_enumeration_deinit(&primal->walk);
-  eg_shard_elimination_deinit(&primal->tables);
+  EG_DEINIT_MEMBERS(primal, SHARD_PRIMAL_MEMBERS);
 }
 
 egraph_status eg_shard_primal_leave(eg_shard_primal *primal) {

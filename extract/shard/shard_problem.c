@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_problem.h"
 
+#include "base/owner.h"
+
+#define SHARD_PROBLEM_MEMBERS                                                            \
+  (eg_u32s, strategy_begin, edge_ends), (eg_i64s, cost, usage, first, last, table),      \
+      (eg_sizes, table_begin)
+
 egraph_status eg_shard_problem_init(eg_shard_problem *problem, egraph_allocator alloc) {
-  eg_u32s_init(&problem->strategy_begin, alloc);
-  eg_i64s_init(&problem->cost, alloc);
-  eg_i64s_init(&problem->usage, alloc);
-  eg_i64s_init(&problem->first, alloc);
-  eg_i64s_init(&problem->last, alloc);
-  eg_u32s_init(&problem->edge_ends, alloc);
-  eg_sizes_init(&problem->table_begin, alloc);
-  eg_i64s_init(&problem->table, alloc);
+  EG_INIT_MEMBERS(problem, alloc, SHARD_PROBLEM_MEMBERS);
   problem->limit = INT64_MAX;
   EG_TRY(eg_u32s_push(&problem->strategy_begin, 0));
   return eg_sizes_push(&problem->table_begin, 0);
 }
 
 void eg_shard_problem_deinit(eg_shard_problem *problem) {
-  eg_u32s_deinit(&problem->strategy_begin);
-  eg_i64s_deinit(&problem->cost);
-  eg_i64s_deinit(&problem->usage);
-  eg_i64s_deinit(&problem->first);
-  eg_i64s_deinit(&problem->last);
-  eg_u32s_deinit(&problem->edge_ends);
-  eg_sizes_deinit(&problem->table_begin);
-  eg_i64s_deinit(&problem->table);
+  EG_DEINIT_MEMBERS(problem, SHARD_PROBLEM_MEMBERS);
 }
 
 // Room is made before anything is written, so that a failure leaves the rows consistent.

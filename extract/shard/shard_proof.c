@@ -3,14 +3,10 @@
 
 #include <inttypes.h>
 
+#include "base/owner.h"
 #include "extract/shard/shard_edit.h"
 
-void eg_shard_proof_init(eg_shard_proof *proof, egraph_allocator alloc) {
-  *proof = (eg_shard_proof){.bound = 0};
-  eg_text_init(&proof->text, alloc);
-}
-
-void eg_shard_proof_deinit(eg_shard_proof *proof) { eg_text_deinit(&proof->text); }
+EG_OWNER_DEFINE(eg_shard_proof, (eg_text, text))
 
 static uint32_t name_node(const eg_shard_proof *proof, uint32_t n) {
   return proof->whole == NULL ? n : proof->old_node[n];
