@@ -5,7 +5,7 @@
 // the roots and checks closure, one removes classes whose children are all removed
 // (Kahn); what is left over lies on a cycle.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/extract.h"
+#include "extract/problem.h"
 
 #include "base/owner.h"
 

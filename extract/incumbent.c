@@ -2,10 +2,39 @@
 #include "extract/incumbent.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "base/clock.h"
 #include "base/owner.h"
 #include "base/proof.h"
+
+// ---- CPU time by part -------------------------------------------------------------
+
+void eg_part_clock_start(eg_part_clock *clock, egraph_extract_part part) {
+  clock->part = part;
+  clock->since = eg_clock_thread_seconds();
+}
+
+egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part) {
+  if (clock == NULL || clock->part == part) return part;
+  egraph_extract_part before = eg_part_clock_stop(clock);
+  clock->part = part;
+  return before;
+}
+
+egraph_extract_part eg_part_clock_stop(eg_part_clock *clock) {
+  double now = eg_clock_thread_seconds();
+  clock->seconds[clock->part] += now - clock->since;
+  clock->since = now;
+  return clock->part;
+}
+
+void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from) {
+  for (int i = 0; to != NULL && i < EGRAPH_PART_COUNT; i++)
+    to->seconds[i] += from->seconds[i];
+}
+
+// ---- the best solution, the bound, the limits -------------------------------------
 
 // A relative difference that is taken for rounding: the tolerance of every proof here.
 static const double TOLERANCE = 1e-9;
@@ -19,8 +48,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b) {
   return a;
 }
 
-// Greatest common divisor of integer costs whose sum is exact in a double; 0 otherwise.
-static double unit_of(const eg_extract_problem *problem) {
+double eg_cost_unit_of(const eg_extract_problem *problem) {
   uint64_t unit = 0;
   double sum = 0;
   for (size_t n = 0; n < problem->cost.len; n++) {
@@ -61,7 +89,7 @@ egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                               .options = options,
                               .cost = INFINITY,
                               .bound = -INFINITY,
-                              .unit = unit_of(problem),
+                              .unit = eg_cost_unit_of(problem),
                               .work = {.limit = work_limit(options)},
                               .start_seconds = eg_clock_seconds()};
   incumbent->asked_seconds = incumbent->start_seconds;
@@ -232,4 +260,15 @@ bool eg_incumbent_stop(eg_incumbent *incumbent) {
   }
   if (stops) atomic_store_explicit(&incumbent->stopped, true, memory_order_relaxed);
   return stops;
+}
+
+// ---- patience of a step -----------------------------------------------------------
+
+bool eg_patience_ended(const eg_patience *patience) {
+  if (eg_clock_seconds() > patience->deadline) return true;
+  return patience->incumbent != NULL && eg_incumbent_stop(patience->incumbent);
+}
+
+eg_patience eg_patience_of(eg_incumbent *incumbent) {
+  return (eg_patience){eg_incumbent_deadline(incumbent), incumbent};
 }

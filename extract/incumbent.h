@@ -5,11 +5,42 @@
 #define EG_EXTRACT_INCUMBENT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "base/work.h"
-#include "extract/dual_ascent.h"
-#include "extract/extract.h"
-#include "extract/part_clock.h"
+#include "extract/bits.h"
+#include "extract/problem.h"
+#include "include/egraph.h"
+
+// ---- CPU time by part -------------------------------------------------------------
+
+// Where the CPU time of a solve goes: at every moment exactly one part of it runs.
+//
+// Parts nest by themselves: a function enters its part and, at its end, the one that ran
+// before; what it calls may do the same. For reports only, no result depends on it.
+
+/// Of one thread, which alone may touch it while it runs.
+typedef struct eg_part_clock {
+  double seconds[EGRAPH_PART_COUNT];
+  egraph_extract_part part; // that runs
+  double since;             // CPU seconds of this thread
+} eg_part_clock;
+
+/// Begins with `part`; what was counted before is kept.
+void eg_part_clock_start(eg_part_clock *clock, egraph_extract_part part);
+/// Counts what is left and returns the part that ran. From here on `clock` may be read
+/// and started again, in another thread too.
+egraph_extract_part eg_part_clock_stop(eg_part_clock *clock);
+/// `part` runs from now on; returns the part that ran before, to go back to. `clock` may
+/// be NULL: nobody counts. Some 0.3 us.
+egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part);
+static inline void eg_part_back(eg_part_clock *clock, egraph_extract_part before) {
+  (void)eg_part_enter(clock, before);
+}
+/// Adds what `from`, stopped, has counted. `to` may be NULL.
+void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from);
+
+// ---- the best solution, the bound, the limits -------------------------------------
 
 typedef struct eg_incumbent {
   const eg_extract_problem *problem;
@@ -42,6 +73,8 @@ typedef struct eg_incumbent {
   eg_u32s stack, cursor, trial;
 } eg_incumbent;
 
+/// Greatest common divisor of integer costs whose sum is exact in a double; else 0.
+double eg_cost_unit_of(const eg_extract_problem *problem);
 /// Borrows both pointers; starts the clock. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                                 const eg_extract_problem *problem,
@@ -77,5 +110,21 @@ uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent);
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
 /// The same as a time of eg_clock_seconds().
 double eg_incumbent_deadline(const eg_incumbent *incumbent);
+
+// ---- patience of a step -----------------------------------------------------------
+
+// How long a step may go on: until a deadline, or until those who wait for the result
+// want it to stop.
+
+typedef struct eg_patience {
+  double deadline;                // of eg_clock_seconds(); INFINITY: none
+  struct eg_incumbent *incumbent; // asked whether to stop; or NULL; borrowed
+} eg_patience;
+
+/// Looks at the clock each time, and may call progress (incumbent.h): for places that are
+/// passed some 1,000 times a second.
+bool eg_patience_ended(const eg_patience *patience);
+/// As long as the incumbent wants.
+eg_patience eg_patience_of(struct eg_incumbent *incumbent);
 
 #endif

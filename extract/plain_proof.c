@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/plain_proof.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/owner.h"
@@ -12,7 +13,7 @@
 enum { MAX_BYTES = 64 << 20 };
 
 #define PLAIN_PROOF_MEMBERS                                                              \
-  (eg_certificate, file), (eg_class_index, index),                                       \
+  (eg_text, text), (eg_class_index, index),                                              \
       (eg_u32s, gone_at, needed_at, waiting, queue, set, cut_stamp, set_stamp, row),     \
       (eg_proof_frames, splits), (eg_doubles, rest), (eg_bytes, derived)
 
@@ -50,6 +51,22 @@ static bool in_cut(const eg_plain_proof *proof, uint32_t node) {
 
 static bool in_set(const eg_plain_proof *proof, uint32_t class) {
   return proof->set_stamp.data[class] == proof->stamp;
+}
+
+// Not by %a, whose point is that of the locale: an integer and a power of two are the
+// same number. Whole numbers stay readable.
+egraph_status eg_certificate_double(eg_text *text, double value) {
+  int exponent = 0;
+  if (!isfinite(value))
+    return eg_text_append(text, value > 0 ? " inf" : value < 0 ? " -inf" : " nan");
+  if (fabs(value) < 0x1p53 && value == floor(value))
+    return eg_text_printf(text, " %" PRId64, (int64_t)value);
+  int64_t digits = (int64_t)ldexp(frexp(value, &exponent), 53);
+  exponent -= 53;
+  for (; digits % 16 == 0; exponent += 4)
+    digits /= 16;
+  return eg_text_printf(text, " %s0x%" PRIx64 "p%d", digits < 0 ? "-" : "",
+                        (uint64_t)(digits < 0 ? -digits : digits), exponent);
 }
 
 // ---- derivations ------------------------------------------------------------------
@@ -139,7 +156,7 @@ static bool has_child(const eg_extract_problem *problem, uint32_t node, uint32_t
 
 egraph_status eg_plain_proof_begin(eg_plain_proof *proof) {
   proof->sum = 0;
-  proof->sum_begin = proof->file.text.len;
+  proof->sum_begin = proof->text.chars.len;
   proof->rest.len = 0;
   return eg_doubles_append(&proof->rest, proof->problem->cost.data,
                            proof->problem->cost.len);
@@ -147,9 +164,9 @@ egraph_status eg_plain_proof_begin(eg_plain_proof *proof) {
 
 static egraph_status write_set(eg_plain_proof *proof) {
   for (size_t i = 0; i < proof->set.len; i++)
-    EG_TRY(eg_certificate_int(&proof->file, proof->set.data[i]));
-  if (proof->file.text.len > proof->max_bytes) proof->failed = true;
-  return eg_certificate_end_line(&proof->file);
+    EG_TRY(eg_text_printf(&proof->text, " %u", proof->set.data[i]));
+  if (proof->text.chars.len > proof->max_bytes) proof->failed = true;
+  return eg_text_append(&proof->text, "\n");
 }
 
 static bool has_child_in_set(const eg_plain_proof *proof, uint32_t node) {
@@ -181,8 +198,8 @@ static egraph_status add_cut(eg_plain_proof *proof, double weight) {
       EG_TRY(join(proof, class));
   if (proof->set.len == 0) return EGRAPH_OK;
   EG_TRY(grow(proof));
-  EG_TRY(eg_certificate_word(&proof->file, "cut"));
-  EG_TRY(eg_certificate_double(&proof->file, weight));
+  EG_TRY(eg_text_append(&proof->text, "cut"));
+  EG_TRY(eg_certificate_double(&proof->text, weight));
   EG_TRY(write_set(proof));
   proof->sum += weight;
   take_off_cut(proof, weight, EG_EXTRACT_NONE);
@@ -190,9 +207,9 @@ static egraph_status add_cut(eg_plain_proof *proof, double weight) {
 }
 
 static egraph_status write_row(eg_plain_proof *proof, double weight, uint32_t class) {
-  EG_TRY(eg_certificate_word(&proof->file, "row"));
-  EG_TRY(eg_certificate_double(&proof->file, weight));
-  EG_TRY(eg_certificate_int(&proof->file, class));
+  EG_TRY(eg_text_append(&proof->text, "row"));
+  EG_TRY(eg_certificate_double(&proof->text, weight));
+  EG_TRY(eg_text_printf(&proof->text, " %u", class));
   EG_TRY(write_set(proof));
   take_off_cut(proof, weight, class);
   EG_EACH_MEMBER(&proof->index, class, member) {
@@ -222,10 +239,9 @@ static bool is_usage_row(const eg_plain_proof *proof, uint32_t class) {
 }
 
 static egraph_status add_usage(eg_plain_proof *proof, double weight, uint32_t class) {
-  EG_TRY(eg_certificate_word(&proof->file, "use"));
-  EG_TRY(eg_certificate_double(&proof->file, weight));
-  EG_TRY(eg_certificate_int(&proof->file, class));
-  EG_TRY(eg_certificate_end_line(&proof->file));
+  EG_TRY(eg_text_append(&proof->text, "use"));
+  EG_TRY(eg_certificate_double(&proof->text, weight));
+  EG_TRY(eg_text_printf(&proof->text, " %u\n", class));
   EG_EACH_USER(&proof->index, class, user) { proof->rest.data[user] -= weight; }
   EG_EACH_MEMBER(&proof->index, class, member) { proof->rest.data[member] += weight; }
   return EGRAPH_OK;
@@ -289,12 +305,11 @@ egraph_status eg_plain_proof_end(eg_plain_proof *proof) {
     }
     total += least;
   }
-  EG_TRY(eg_certificate_word(&proof->file, "bound"));
-  EG_TRY(eg_certificate_end_line(&proof->file));
+  EG_TRY(eg_text_append(&proof->text, "bound\n"));
   if (total > proof->best && proof->splits.len == 0) {
     proof->best = total;
     proof->best_begin = proof->sum_begin;
-    proof->best_end = proof->file.text.len;
+    proof->best_end = proof->text.chars.len;
   }
   if (total >= proof->target) proof->closed = true;
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
@@ -320,9 +335,7 @@ static egraph_status explain_need(eg_plain_proof *proof, uint32_t node, uint32_t
     if (proof->derived.data[child]) continue;
     EG_TRY(join(proof, child));
     EG_TRY(grow(proof));
-    EG_TRY(eg_certificate_word(&proof->file, "needs"));
-    EG_TRY(eg_certificate_int(&proof->file, child));
-    EG_TRY(eg_certificate_int(&proof->file, needed));
+    EG_TRY(eg_text_printf(&proof->text, "needs %u %u", child, needed));
     EG_TRY(write_set(proof));
     *out_done = true;
   }
@@ -332,21 +345,18 @@ static egraph_status explain_need(eg_plain_proof *proof, uint32_t node, uint32_t
 egraph_status eg_plain_proof_worse(eg_plain_proof *proof, uint32_t n, uint32_t m,
                                    bool *out_gone) {
   const eg_extract_problem *problem = proof->problem;
-  size_t before = proof->file.text.len;
+  size_t before = proof->text.chars.len;
   *out_gone = proof->gone_at.data[m] == 0 && !proof->failed;
   for (uint32_t i = problem->child_begin.data[m];
        i < problem->child_begin.data[m + 1] && *out_gone; i++)
     if (!has_child(problem, n, problem->children.data[i]))
       EG_TRY(explain_need(proof, n, problem->children.data[i], out_gone));
   if (!*out_gone) {
-    proof->file.text.len = before;
+    proof->text.chars.len = before;
     return EGRAPH_OK;
   }
-  EG_TRY(eg_certificate_word(&proof->file, "worse"));
-  EG_TRY(eg_certificate_int(&proof->file, n));
-  EG_TRY(eg_certificate_int(&proof->file, m));
   drop(proof, n);
-  return eg_certificate_end_line(&proof->file);
+  return eg_text_printf(&proof->text, "worse %u %u\n", n, m);
 }
 
 // ---- the tree ---------------------------------------------------------------------
@@ -382,13 +392,9 @@ static eg_proof_split other_side(eg_proof_split side) {
 
 egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,
                                    uint32_t item) {
-  static const char *const WHAT[] = {"class", "class", "node", "node"};
-  static const char *const SIDE[] = {"used", "unused", "without", "only"};
-  EG_TRY(eg_certificate_word(&proof->file, "split"));
-  EG_TRY(eg_certificate_word(&proof->file, WHAT[side]));
-  EG_TRY(eg_certificate_int(&proof->file, item));
-  EG_TRY(eg_certificate_word(&proof->file, SIDE[side]));
-  EG_TRY(eg_certificate_end_line(&proof->file));
+  static const char *const RECORD[] = {"split class %u used\n", "split class %u unused\n",
+                                       "split node %u without\n", "split node %u only\n"};
+  EG_TRY(eg_text_printf(&proof->text, RECORD[side], item));
   EG_TRY(eg_proof_frames_push(&proof->splits, (eg_proof_frame){side, item, false}));
   enter_side(proof, side, item);
   return EGRAPH_OK;
@@ -414,8 +420,7 @@ static bool lacks_derivation(eg_plain_proof *proof) {
 egraph_status eg_plain_proof_close(eg_plain_proof *proof) {
   if (!proof->closed && !lacks_derivation(proof)) proof->failed = true;
   if (proof->failed) return EGRAPH_OK;
-  EG_TRY(eg_certificate_word(&proof->file, "closed"));
-  EG_TRY(eg_certificate_end_line(&proof->file));
+  EG_TRY(eg_text_append(&proof->text, "closed\n"));
   while (proof->splits.len != 0 && proof->splits.data[proof->splits.len - 1].last) {
     undo(proof);
     proof->splits.len--;

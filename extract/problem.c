@@ -59,6 +59,12 @@ egraph_status eg_extract_problem_add_root(eg_extract_problem *problem, uint32_t 
   return eg_u32s_push(&problem->roots, class);
 }
 
+bool eg_extract_has_negative_cost(const eg_extract_problem *problem) {
+  for (size_t n = 0; n < problem->cost.len; n++)
+    if (problem->cost.data[n] < 0) return true;
+  return false;
+}
+
 static egraph_status check_node(const eg_extract_problem *problem, uint32_t node) {
   uint32_t class = problem->node_class.data[node];
   if (class >= problem->class_count)
@@ -98,4 +104,30 @@ egraph_status eg_extract_problem_check(const eg_extract_problem *problem) {
       return EG_FAIL(EGRAPH_E_ARGUMENT, "root %zu is class %u of %u; add the class first",
                      i, problem->roots.data[i], problem->class_count);
   return EGRAPH_OK;
+}
+
+egraph_status eg_cuts_init(eg_cuts *cuts, egraph_allocator alloc) {
+  eg_u32s_init(&cuts->begin, alloc);
+  eg_u32s_init(&cuts->nodes, alloc);
+  return eg_u32s_push(&cuts->begin, 0);
+}
+
+void eg_cuts_deinit(eg_cuts *cuts) {
+  eg_u32s_deinit(&cuts->nodes);
+  eg_u32s_deinit(&cuts->begin);
+}
+
+void eg_extract_result_init(eg_extract_result *result, egraph_allocator alloc) {
+  *result = (eg_extract_result){.status = EG_EXTRACT_INFEASIBLE,
+                                .cost = INFINITY,
+                                .bound = -INFINITY,
+                                .gap = INFINITY,
+                                .tree_cost = INFINITY,
+                                .dag_cost = INFINITY,
+                                .certified = -INFINITY};
+  eg_u32s_init(&result->choice, alloc);
+}
+
+void eg_extract_result_deinit(eg_extract_result *result) {
+  eg_u32s_deinit(&result->choice);
 }

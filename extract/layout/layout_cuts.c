@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_cuts.h"
 
-#include "extract/components.h"
+#include "extract/class_graph.h"
 
 enum { MAX_ROWS = 40 };
 static const double VIOLATION = 1e-3;

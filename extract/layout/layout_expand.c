@@ -4,7 +4,7 @@
 // the better presolve for large e-graphs with many alternatives.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
-#include "extract/extract.h"
+#include "extract/search/extract.h"
 #include "extract/layout/layout_search.h"
 
 enum { MAX_PRICES = 12 };

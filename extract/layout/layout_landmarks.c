@@ -2,7 +2,7 @@
 #include "extract/layout/layout_landmarks.h"
 
 #include "extract/dual_ascent.h"
-#include "extract/landmarks.h"
+#include "extract/presolve/landmarks.h"
 
 typedef struct finder {
   eg_layout_landmarks *out;

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "extract/shard/shard_edit.h"
+#include "extract/shard/shard_model.h"
 
 enum { BY_EDGES, BY_TIME, BY_BOTH, SPREAD };
 

@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "base/owner.h"
-#include "extract/shard/shard_edit.h"
+#include "extract/shard/shard_model.h"
 #include "extract/shard/shard_proof.h"
 
 #define HUGE_COST (INT64_C(1) << 61) // sums of two fit

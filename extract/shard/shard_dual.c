@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/owner.h"
-#include "extract/shard/shard_edit.h"
+#include "extract/shard/shard_model.h"
 
 #define MOMENTUM 0.7
 

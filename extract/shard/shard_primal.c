@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/owner.h"
-#include "extract/shard/shard_edit.h"
+#include "extract/shard/shard_model.h"
 
 enum { PRICE_STEPS = 6, VISITS = 4000, BLOCK_CAP = 100000, POOL_CAP = 400000 };
 

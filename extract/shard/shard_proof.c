@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/owner.h"
-#include "extract/shard/shard_edit.h"
+#include "extract/shard/shard_model.h"
 
 EG_OWNER_DEFINE(eg_shard_proof, (eg_text, text))
 

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/cost_shift.h"
-#include "extract/extract.h"
-#include "extract/plain_model.h"
+#include "extract/search/extract.h"
+#include "extract/search/formulation.h"
 #include "tests/extract_brute.h"
 #include "tests/testing.h"
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/kept_cuts.h"
-#include "extract/landmarks.h"
-#include "extract/presolve.h"
-#include "extract/recover.h"
+#include "extract/presolve/reduced.h"
+#include "extract/presolve/landmarks.h"
+#include "extract/presolve/presolve.h"
+#include "extract/search/local_search.h"
 #include "tests/testing.h"
 
 static egraph_allocator heap(void) { return eg_allocator_heap(); }

@@ -1,0 +1,13 @@
+// Branch and bound on one component, presolve in every node.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SEARCH_BRANCH_H
+#define EG_EXTRACT_SEARCH_BRANCH_H
+
+#include "extract/search/search.h"
+
+/// Improves the search's incumbent (solution and bound) until nothing below the cutoff is
+/// left or time is up; *out_closed says which. Fails with EGRAPH_E_MEMORY or
+/// EGRAPH_E_INTERNAL (GLPK).
+egraph_status eg_branch_run(eg_search *search, bool *out_closed);
+
+#endif

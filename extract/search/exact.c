@@ -1,0 +1,264 @@
+// Presolve of the whole problem, then its connected pieces.
+//
+// A piece is solved against the cutoff that the bounds of the others leave it. Either all
+// pieces are solved, and their optima add up to the optimum; or one has nothing below its
+// cutoff, and the solution at hand is optimal. After a bound for each piece come three
+// phases, each over all pieces (waves.h), small ones first, so that no large piece keeps
+// the others from a good solution:
+//   1. greedy; branch and bound, for larger pieces only the root of the tree;
+//   2. windows (lns.h) for large pieces, within a share of the time;
+//   3. branch and bound to the end.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/search/exact.h"
+
+#include <math.h>
+
+#include "base/proof.h"
+#include "extract/presolve/reduced.h"
+#include "extract/search/branch.h"
+#include "extract/search/lns.h"
+#include "extract/search/local_search.h"
+#include "extract/search/subproblems.h"
+
+enum {
+  WHOLE_TREE_NODES = 400, // pieces up to this size are finished in phase 1
+  ROOT_NODES = 2500,      // and up to this one their root is looked at
+  TREE_NODES = 60000,     // and above this one windows have all the time
+  WINDOW_NODES = 900,     // a window larger than this after presolve is given up
+  WINDOW_CLASSES = 60,
+  WINDOW_FAILURES = 20,
+  PERTURB_ROUNDS = 8,
+  ASCENTS = 4,
+  DAG_MEMORY_BYTES = 64 << 20
+};
+static const double WINDOW_SHARE = 0.4;  // of the work that is left, for phase 2
+static const double RECOVER_SHARE = 0.3; // for local search at a time
+
+typedef struct exact {
+  eg_search search; // of the whole problem
+  eg_presolve presolve;
+  eg_pieces pieces;
+  eg_u32s choice; // [model class], best known
+} exact;
+
+// Better choices in pieces make a better choice of the whole.
+static egraph_status adopt(void *user) {
+  exact *e = user;
+  double cost;
+  for (size_t i = 0; i < e->pieces.len; i++)
+    eg_piece_adopt(&e->pieces.data[i], e->choice.data);
+  return eg_search_offer(&e->search, &e->presolve.model, e->choice.data, &cost);
+}
+
+static egraph_status solve_window(egraph_allocator alloc, eg_incumbent *window,
+                                  uint32_t *out_nodes) {
+  eg_extract_result result = {.reduced_nodes = 0};
+  egraph_status status = eg_exact_run(alloc, window, &result);
+  *out_nodes = result.reduced_nodes;
+  return status;
+}
+
+static uint64_t share_of_work(const eg_incumbent *incumbent, double share) {
+  return (uint64_t)((double)eg_incumbent_work_left(incumbent) * share);
+}
+
+// For the whole problem, before anything else: it takes near-linear time.
+static egraph_status recover_whole(exact *e) {
+  eg_incumbent *whole = e->search.incumbent;
+  eg_class_index index;
+  eg_class_index_init(&index, e->search.alloc);
+  eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
+  egraph_extract_part before = eg_part_enter(whole->clock, EGRAPH_PART_GREEDY);
+  egraph_status status = eg_class_index_build(&index, whole->problem);
+  if (status == EGRAPH_OK)
+    status = eg_recover_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
+  eg_part_back(whole->clock, before);
+  eg_class_index_deinit(&index);
+  return status;
+}
+
+static egraph_status perturb(exact *e, eg_piece *piece) {
+  eg_class_index index;
+  eg_class_index_init(&index, e->search.alloc);
+  eg_greedy greedy = {e->search.alloc, &piece->problem, &index, DAG_MEMORY_BYTES};
+  egraph_status status = eg_class_index_build(&index, &piece->problem);
+  if (status == EGRAPH_OK)
+    status = eg_perturb_run(&greedy, &piece->incumbent, PERTURB_ROUNDS,
+                            e->search.incumbent->options->seed);
+  if (status == EGRAPH_OK)
+    status = eg_recover_run(&greedy, &piece->incumbent,
+                            share_of_work(&piece->incumbent, RECOVER_SHARE));
+  eg_class_index_deinit(&index);
+  return status;
+}
+
+// Beyond what a linear program can do.
+static bool is_huge(const eg_piece *piece) { return piece->node_of.len > TREE_NODES; }
+
+// Large pieces get more of the time, in proportion.
+static egraph_status slide_windows(exact *e, eg_piece *piece) {
+  double share = (double)piece->node_of.len / (double)e->presolve.model.part.len;
+  if (!is_huge(piece)) share *= WINDOW_SHARE;
+  uint32_t classes = piece->problem.class_count;
+  eg_lns_options options = {.seed = e->search.incumbent->options->seed,
+                            .window_classes = WINDOW_CLASSES,
+                            .max_failures = WINDOW_FAILURES + classes / WINDOW_CLASSES,
+                            .steps = share_of_work(&piece->incumbent, share),
+                            .solve = solve_window};
+  eg_class_index index;
+  eg_class_index_init(&index, e->search.alloc);
+  egraph_status status = eg_class_index_build(&index, &piece->problem);
+  if (status == EGRAPH_OK)
+    status = eg_lns_run(e->search.alloc, &piece->incumbent, &index, &options);
+  eg_class_index_deinit(&index);
+  return status;
+}
+
+// Branch and bound with at most `tree_limit` nodes, 0: all.
+static egraph_status branch(exact *e, eg_piece *piece, uint32_t tree_limit) {
+  eg_incumbent *incumbent = &piece->incumbent;
+  uint32_t saved = incumbent->tree_limit;
+  incumbent->tree_limit = tree_limit;
+  eg_search search;
+  egraph_status status =
+      eg_search_init(&search, e->search.alloc, incumbent, piece->outer_cutoff);
+  if (status == EGRAPH_OK) status = eg_branch_run(&search, &piece->solved);
+  eg_search_deinit(&search);
+  incumbent->tree_limit = saved;
+  if (status != EGRAPH_OK || !piece->solved) return status;
+  piece->hopeless = !(incumbent->cost < piece->outer_cutoff);
+  if (!piece->hopeless) eg_incumbent_raise(incumbent, incumbent->cost);
+  return EGRAPH_OK;
+}
+
+static egraph_status phase_zero(void *user, eg_piece *piece) {
+  const exact *e = user;
+  if (e->pieces.len > 1) return eg_piece_bound(piece);
+  // Presolve's bound is right up to a share of the whole's cost, of which the piece may
+  // be a small part.
+  double offset = e->presolve.model.offset;
+  eg_incumbent_raise(&piece->incumbent,
+                     e->presolve.bound - offset - EG_PROOF_ROUNDING * fabs(offset));
+  return EGRAPH_OK;
+}
+
+static egraph_status phase_one(void *user, eg_piece *piece) {
+  exact *e = user;
+  eg_part_clock *clock = piece->incumbent.clock;
+  egraph_extract_part before = eg_part_enter(clock, EGRAPH_PART_GREEDY);
+  egraph_status status = perturb(e, piece);
+  eg_part_back(clock, before);
+  EG_TRY(status);
+  uint32_t limit = e->search.incumbent->tree_limit;
+  if (limit != 0) return branch(e, piece, limit);
+  if (piece->node_of.len > ROOT_NODES) return EGRAPH_OK;
+  return branch(e, piece, piece->node_of.len > WHOLE_TREE_NODES ? 1 : 0);
+}
+
+// Windows are themselves solved here; their tree limit ends them after phase one.
+static egraph_status phase_two(void *user, eg_piece *piece) {
+  exact *e = user;
+  if (e->search.incumbent->tree_limit != 0 || piece->node_of.len <= WHOLE_TREE_NODES)
+    return EGRAPH_OK;
+  eg_part_clock *clock = piece->incumbent.clock;
+  egraph_extract_part before = eg_part_enter(clock, EGRAPH_PART_WINDOWS);
+  egraph_status status = slide_windows(e, piece);
+  eg_part_back(clock, before);
+  return status;
+}
+
+static egraph_status phase_three(void *user, eg_piece *piece) {
+  exact *e = user;
+  if (e->search.incumbent->tree_limit != 0 || is_huge(piece)) return EGRAPH_OK;
+  return branch(e, piece, 0);
+}
+
+static egraph_status solve_pieces(exact *e) {
+  static const eg_wave_step PHASES[] = {phase_zero, phase_one, phase_two, phase_three};
+  eg_incumbent *whole = e->search.incumbent;
+  eg_waves waves = {.alloc = e->search.alloc,
+                    .pieces = &e->pieces,
+                    .whole = whole,
+                    .offset = e->presolve.model.offset,
+                    .user = e,
+                    .adopt = adopt};
+  for (size_t i = 0; i < e->pieces.len; i++)
+    EG_TRY(eg_piece_seed(&e->pieces.data[i], &e->presolve.model.problem, e->choice.data));
+  for (size_t i = 0; i < sizeof PHASES / sizeof *PHASES; i++)
+    EG_TRY(eg_waves_run(&waves, PHASES[i]));
+  bool all = true;
+  for (size_t i = 0; i < e->pieces.len; i++)
+    all = all && e->pieces.data[i].solved;
+  if (all || waves.hopeless) eg_incumbent_raise(whole, whole->cost);
+  return EGRAPH_OK;
+}
+
+static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
+  eg_presolve *presolve = &e->presolve;
+  eg_incumbent *whole = e->search.incumbent;
+  EG_TRY(eg_reduced_from(&presolve->spare, whole->problem));
+  EG_TRY(eg_presolve_load(presolve, &presolve->spare));
+  eg_presolve_serve(presolve, whole);
+  presolve->cutoff = eg_incumbent_cutoff(whole);
+  for (int round = 0; round < 3 && !presolve->closed; round++) {
+    EG_TRY(eg_presolve_run(presolve));
+    if (presolve->closed) break;
+    eg_incumbent_raise(whole, presolve->bound);
+    if (eg_incumbent_stop(whole)) break;
+    e->search.best_cost = INFINITY;
+    EG_TRY(eg_search_ascend(&e->search, presolve, ASCENTS));
+    EG_TRY(eg_search_greedy(&e->search, presolve, presolve->model.problem.cost.data));
+    double cutoff = eg_incumbent_cutoff(whole);
+    if (!(cutoff < presolve->cutoff)) break;
+    presolve->cutoff = cutoff;
+  }
+  result->reduced_nodes =
+      presolve->closed ? 0 : eg_extract_node_count(&presolve->model.problem);
+  result->reduced_classes = presolve->closed ? 0 : presolve->model.problem.class_count;
+  return EGRAPH_OK;
+}
+
+static egraph_status run_exact(exact *e, eg_extract_result *result) {
+  const eg_extract_problem *problem = e->search.incumbent->problem;
+  result->reduced_nodes = eg_extract_node_count(problem);
+  result->reduced_classes = problem->class_count;
+  if (e->search.incumbent->tree_limit == 0) EG_TRY(recover_whole(e));
+  if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
+  EG_TRY(presolve_whole(e, result));
+  if (!e->presolve.closed && eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
+  // Closed, or greedy could not derive the roots: nothing is below the cutoff.
+  if (e->presolve.closed || !isfinite(e->search.best_cost)) {
+    eg_incumbent_raise(e->search.incumbent, e->search.incumbent->cost);
+    return EGRAPH_OK;
+  }
+  if (e->search.incumbent->tree_limit != 0 && result->reduced_nodes > WINDOW_NODES)
+    return EGRAPH_OK;
+  EG_TRY(
+      eg_u32s_append(&e->choice, e->search.best_choice.data, e->search.best_choice.len));
+  eg_cuts cuts;
+  EG_TRY(eg_cuts_init(&cuts, e->search.alloc));
+  egraph_status status = eg_kept_cuts_list(&e->presolve.model, &e->search.parts, &cuts);
+  if (status == EGRAPH_OK)
+    status = eg_pieces_split(&e->pieces, &e->presolve.model.problem, &cuts,
+                             e->search.incumbent);
+  eg_cuts_deinit(&cuts);
+  EG_TRY(status);
+  return solve_pieces(e);
+}
+
+egraph_status eg_exact_run(egraph_allocator alloc, eg_incumbent *incumbent,
+                           eg_extract_result *result) {
+  exact e = {.choice = {.len = 0}};
+  eg_u32s_init(&e.choice, alloc);
+  eg_pieces_init(&e.pieces, alloc);
+  egraph_status status = eg_search_init(&e.search, alloc, incumbent, INFINITY);
+  if (status != EGRAPH_OK) goto search;
+  EG_TRY_GOTO(status, eg_presolve_init(&e.presolve, alloc, &e.search.parts), search);
+  status = run_exact(&e, result);
+  eg_presolve_deinit(&e.presolve);
+search:
+  eg_search_deinit(&e.search);
+  eg_pieces_destroy(&e.pieces);
+  eg_u32s_deinit(&e.choice);
+  return status;
+}

@@ -1,0 +1,40 @@
+// Rows of the plain formulation, for costs of any sign.
+//
+// With a negative cost a node may pay although nothing needs it, so "chosen" must mean
+// "reached from the roots":
+//   root c:                        sum of c's nodes  =  1
+//   every class:                   sum of its nodes <=  1
+//   class p, child class d:        nodes of p with child d  <=  nodes of d
+//   class c that is no root:       nodes of c  <=  nodes with child c
+//   every class set S, c in S:     nodes of S without child in S  >=  nodes of c
+// The last ones (loop formulas) are added when violated. They make the choice acyclic,
+// and in an acyclic choice going up from any chosen node, always to one that uses it,
+// ends at a root: the fourth kind of row is then exact.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SEARCH_FORMULATION_H
+#define EG_EXTRACT_SEARCH_FORMULATION_H
+
+#include "extract/class_graph.h"
+#include "extract/ilp_glpk.h"
+#include "extract/presolve/reduced.h"
+
+typedef struct eg_plain_model {
+  eg_reduced reduced; // nodes that can be in a solution; part: node of the original
+  eg_class_index index;
+  eg_bytes pays; // [class] a node of negative cost is in it or below it
+} eg_plain_model;
+
+egraph_status eg_plain_model_init(eg_plain_model *model, egraph_allocator alloc);
+void eg_plain_model_deinit(eg_plain_model *model);
+/// Keeps the nodes that are derivable and reachable; class numbers stay. O(nodes +
+/// edges). Fails with EGRAPH_E_MEMORY.
+egraph_status eg_plain_model_build(eg_plain_model *model,
+                                   const eg_extract_problem *original);
+/// Appends all rows but the loop formulas.
+egraph_status eg_plain_model_rows(const eg_plain_model *model, eg_lp_rows *rows);
+/// Appends at most `max_rows` violated loop formulas. An integral x whose choice is
+/// cyclic always gets one. O(nodes + edges) for each.
+egraph_status eg_plain_model_cuts(const eg_plain_model *model, const double *x,
+                                  uint32_t max_rows, eg_lp_rows *rows);
+
+#endif
