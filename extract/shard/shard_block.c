@@ -49,9 +49,7 @@ void eg_shard_block_deinit(eg_shard_block *block) {
 
 static void load(eg_shard_block *block, uint32_t n, uint32_t value, int64_t sign) {
   const eg_shard_model *model = block->model;
-  for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-       i = model->items.data[i].next) {
-    const eg_shard_item *item = &model->items.data[i];
+  EG_SHARD_EACH_ITEM(model, n, item) {
     int64_t usage = sign * model->usage.data[item->usage + value];
     for (uint32_t r = item->first; usage != 0 && r < item->last; r++)
       block->left.data[r] -= usage;
@@ -144,9 +142,7 @@ static egraph_status grow_by_edges(eg_shard_block *block, size_t from, uint32_t 
 static uint32_t tight_row(eg_shard_block *block, uint32_t n) {
   const eg_shard_model *model = block->model;
   uint32_t best = EG_SHARD_NONE;
-  for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-       i = model->items.data[i].next) {
-    const eg_shard_item *item = &model->items.data[i];
+  EG_SHARD_EACH_ITEM(model, n, item) {
     for (int tries = 0; tries < 3 && item->first < item->last; tries++) {
       uint32_t r = item->first +
                    (uint32_t)eg_rng_below(&block->whole->rng, item->last - item->first);

@@ -71,8 +71,7 @@ static wide price_value(const eg_shard_prices *prices, const eg_shard_model *mod
                         uint32_t n, uint32_t value) {
   const eg_shard_node *node = &model->nodes.data[n];
   wide charge = 0;
-  for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
-    const eg_shard_item *item = &model->items.data[i];
+  EG_SHARD_EACH_ITEM(model, n, item) {
     charge += (wide)model->usage.data[item->usage + value] *
               (prices->sum.data[item->last] - prices->sum.data[item->first]);
   }

@@ -132,8 +132,7 @@ static void price_all(eg_shard_dual *dual) {
       priced[v] = cost < EG_SHARD_INFINITE ? (double)cost : dual->big;
     }
     if (node->count == 0) continue;
-    for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
-      const eg_shard_item *item = &model->items.data[i];
+    EG_SHARD_EACH_ITEM(model, n, item) {
       double price = sum[item->last] - sum[item->first];
       if (price == 0) continue;
       const int64_t *usage = model->usage.data + item->usage;
@@ -259,9 +258,7 @@ static void find_violation(eg_shard_dual *dual) {
   memset(load, 0, (rows + 1) * sizeof *load);
   for (uint32_t n = 0; n < model->nodes.len; n++) {
     if (model->nodes.data[n].count == 0) continue;
-    for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-         i = model->items.data[i].next) {
-      const eg_shard_item *item = &model->items.data[i];
+    EG_SHARD_EACH_ITEM(model, n, item) {
       double usage = (double)model->usage.data[item->usage + dual->least.data[n]];
       load[item->first] += usage;
       load[item->last] -= usage;

@@ -85,9 +85,8 @@ static egraph_status add_node(eg_shard_model *model, const eg_shard_problem *pro
                         .values = model->cost.len};
   for (uint32_t v = 0; v < count; v++) {
     int64_t cost = problem->cost.data[begin + v];
-    EG_TRY(eg_i64s_push(
-        &model->cost,
-        eg_shard_sum(cost < EG_SHARD_INFINITE ? cost : EG_SHARD_INFINITE, 0)));
+    EG_TRY(
+        eg_i64s_push(&model->cost, cost < EG_SHARD_INFINITE ? cost : EG_SHARD_INFINITE));
     EG_TRY(eg_u32s_push(&model->id, v));
   }
   EG_TRY(eg_u32s_push(&model->ids, count));
@@ -171,8 +170,7 @@ static bool fits(eg_shard_model *model, const uint32_t *choice) {
   for (uint32_t n = 0; n < model->nodes.len; n++) {
     const eg_shard_node *node = &model->nodes.data[n];
     if (node->count == 0) continue;
-    for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
-      const eg_shard_item *item = &model->items.data[i];
+    EG_SHARD_EACH_ITEM(model, n, item) {
       int64_t usage = model->usage.data[item->usage + choice[n]];
       load[item->first] += usage;
       load[item->last] -= usage;
@@ -260,13 +258,13 @@ static egraph_status copy_edge(eg_shard_model *to, const eg_shard_model *from,
   EG_TRY(eg_shard_add_edge(to, ends[0], ends[1], &edge));
   memcpy(to->table.data + to->edges.data[edge].table, from->table.data + old->table,
          count[0] * count[1] * sizeof *to->table.data);
-  for (int side = 0; side < 2; side++)
-    memcpy(to->moved.data + to->edges.data[edge].message[side],
-           from->moved.data + old->message[side], count[side] * sizeof *to->moved.data);
-  for (int side = 0; side < 2; side++)
-    memcpy(to->message.data + to->edges.data[edge].message[side],
-           from->message.data + old->message[side],
+  for (int side = 0; side < 2; side++) {
+    size_t at = to->edges.data[edge].message[side], old_at = old->message[side];
+    memcpy(to->moved.data + at, from->moved.data + old_at,
+           count[side] * sizeof *to->moved.data);
+    memcpy(to->message.data + at, from->message.data + old_at,
            count[side] * sizeof *to->message.data);
+  }
   return EGRAPH_OK;
 }
 
@@ -379,21 +377,12 @@ static void add_tables(eg_shard_model *model, uint32_t to_half, uint32_t from_ha
           eg_shard_sum(*entry, from.data[v * from.own_stride + w * from.other_stride]);
     }
   for (uint32_t side = 0; side < 2; side++) {
-    double *own = model->message.data +
-                  model->edges.data[to_half >> 1].message[(to_half & 1) ^ side];
-    const double *more =
-        model->message.data +
-        model->edges.data[from_half >> 1].message[(from_half & 1) ^ side];
-    uint32_t count = side == 0 ? to.own_count : to.other_count;
-    for (uint32_t v = 0; v < count; v++)
-      own[v] += more[v];
-    int64_t *moved =
-        model->moved.data + model->edges.data[to_half >> 1].message[(to_half & 1) ^ side];
-    const int64_t *also =
-        model->moved.data +
-        model->edges.data[from_half >> 1].message[(from_half & 1) ^ side];
-    for (uint32_t v = 0; v < count; v++)
-      moved[v] += also[v];
+    size_t own = model->edges.data[to_half >> 1].message[(to_half & 1) ^ side];
+    size_t more = model->edges.data[from_half >> 1].message[(from_half & 1) ^ side];
+    for (uint32_t v = 0; v < (side == 0 ? to.own_count : to.other_count); v++) {
+      model->message.data[own + v] += model->message.data[more + v];
+      model->moved.data[own + v] += model->moved.data[more + v];
+    }
   }
 }
 
@@ -409,8 +398,9 @@ egraph_status eg_shard_join_parallel(eg_shard_model *model, uint32_t node) {
     eg_shard_kill_edge(model, half >> 1);
     EG_TRY(eg_shard_touch(model, other));
   }
-  EG_SHARD_EACH_HALF(model, node, half)
-  model->mark.data[eg_shard_other(model, half)] = EG_SHARD_NONE;
+  EG_SHARD_EACH_HALF(model, node, half) {
+    model->mark.data[eg_shard_other(model, half)] = EG_SHARD_NONE;
+  }
   tidy(model, node);
   return EGRAPH_OK;
 }
@@ -446,14 +436,16 @@ egraph_status eg_shard_keep_values(eg_shard_model *model, uint32_t n) {
   for (uint32_t v = 0; v < node->count; v++)
     left += keep[v];
   if (left == node->count) return EGRAPH_OK;
-  if (left == 0) model->closed = true;
-  if (left == 0) return EGRAPH_OK;
+  if (left == 0) {
+    model->closed = true;
+    return EGRAPH_OK;
+  }
   EG_SHARD_EACH_HALF(model, n, half) {
     pack_edge(model, half, keep);
     EG_TRY(eg_shard_touch(model, eg_shard_other(model, half)));
   }
-  for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
-    int64_t *usage = model->usage.data + model->items.data[i].usage;
+  EG_SHARD_EACH_ITEM(model, n, item) {
+    int64_t *usage = model->usage.data + item->usage;
     for (uint32_t v = 0, to = 0; v < node->count; v++)
       if (keep[v]) usage[to++] = usage[v];
   }

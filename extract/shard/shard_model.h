@@ -110,14 +110,19 @@ static inline int64_t eg_shard_sum(int64_t a, int64_t b) {
 static inline bool eg_shard_is_dead(const eg_shard_edge *edge) {
   return edge->ends[0] == EG_SHARD_NONE;
 }
+/// Visits the items of a node; `item`, a pointer, is the loop variable.
+#define EG_SHARD_EACH_ITEM(model, node, item)                                            \
+  for (eg_shard_item *item = eg_shard_item_at(model, (model)->nodes.data[node].item);    \
+       item != NULL; item = eg_shard_item_at(model, item->next))
+static inline eg_shard_item *eg_shard_item_at(const eg_shard_model *model, uint32_t at) {
+  return at == EG_SHARD_NONE ? NULL : &model->items.data[at];
+}
 /// Cost of value indices [node], EG_SHARD_INFINITE when forbidden; *out_fits says whether
 /// memory suffices. O(edges + items + rows).
 egraph_status eg_shard_model_evaluate(eg_shard_model *model, const uint32_t *choice,
                                       int64_t *out_cost, bool *out_fits);
 
-// ---- elementary changes -----------------------------------------------------------
-
-// Elementary changes of a model, which the reductions are made of.
+// ---- elementary changes, of which the reductions are made -------------------------
 
 /// Visits the half-edges of a node that are not dead, `half` being the loop variable.
 #define EG_SHARD_EACH_HALF(model, node, half)                                            \

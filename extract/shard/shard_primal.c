@@ -163,9 +163,7 @@ static egraph_status steer(eg_shard_primal *primal, bool *out_moved) {
   memset(load, 0, (rows + 1) * sizeof *load);
   for (uint32_t n = 0; n < model->nodes.len; n++) {
     if (model->nodes.data[n].count == 0) continue;
-    for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-         i = model->items.data[i].next) {
-      const eg_shard_item *item = &model->items.data[i];
+    EG_SHARD_EACH_ITEM(model, n, item) {
       double usage = (double)model->usage.data[item->usage + primal->walk.choice.data[n]];
       load[item->first] += usage;
       load[item->last] -= usage;

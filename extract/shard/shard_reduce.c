@@ -1,4 +1,6 @@
-// The cheap passes first; round again as long as enough shrinks. Also: minima.
+// Exact reductions, a section each, and the rounds over them: cheap passes first, again
+// as long as enough shrinks. Arc consistency and domination are those of constraint
+// networks (Cooper et al. 2010); merging of functions does most of the work here.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_reduce.h"
 
@@ -8,9 +10,193 @@
 #include "extract/shard/shard_proof.h"
 #include "extract/shard/shard_slack.h"
 
+// ---- minima -----------------------------------------------------------------------
+
+// Subtracts the least entry of every line across `half` and adds it to its end's cost.
+// The message follows, so that the dual solution stays what it was.
+static void shift_lines(eg_shard_model *model, uint32_t half) {
+  eg_shard_view view = eg_shard_view_of(model, half);
+  const eg_shard_edge *edge = &model->edges.data[half >> 1];
+  int64_t *cost = model->cost.data + model->nodes.data[edge->ends[half & 1]].values;
+  double *message = model->message.data + edge->message[half & 1];
+  for (uint32_t v = 0; v < view.own_count; v++) {
+    int64_t *line = view.data + v * view.own_stride, least = EG_SHARD_INFINITE;
+    for (uint32_t w = 0; w < view.other_count; w++)
+      if (line[w * view.other_stride] < least) least = line[w * view.other_stride];
+    if (least == 0) continue;
+    cost[v] = eg_shard_sum(cost[v], least);
+    if (least >= EG_SHARD_INFINITE) continue;
+    message[v] -= (double)least;
+    model->moved.data[edge->message[half & 1] + v] += least;
+    for (uint32_t w = 0; w < view.other_count; w++)
+      if (line[w * view.other_stride] < EG_SHARD_INFINITE)
+        line[w * view.other_stride] -= least;
+  }
+}
+
+static void shift_node(eg_shard_model *model, uint32_t n) {
+  const eg_shard_node *node = &model->nodes.data[n];
+  int64_t *cost = model->cost.data + node->values, least = EG_SHARD_INFINITE;
+  for (uint32_t v = 0; v < node->count; v++)
+    if (cost[v] < least) least = cost[v];
+  if (least == 0 || node->count == 0) return;
+  model->base = eg_shard_sum(model->base, least);
+  if (model->base >= model->cutoff && model->proof == NULL) model->closed = true;
+  for (uint32_t v = 0; v < node->count; v++)
+    if (cost[v] < EG_SHARD_INFINITE) cost[v] -= least;
+}
+
+// Entries that would reach the cutoff all by themselves are forbidden.
+static egraph_status forbid(eg_shard_model *model) {
+  int64_t limit = model->cutoff - model->base;
+  for (uint32_t n = 0; n < model->nodes.len; n++) {
+    const eg_shard_node *node = &model->nodes.data[n];
+    for (uint32_t v = 0; v < node->count; v++) {
+      int64_t *cost = &model->cost.data[node->values + v];
+      if (*cost < limit) continue;
+      *cost = EG_SHARD_INFINITE;
+      EG_TRY(eg_shard_touch(model, n));
+    }
+    EG_SHARD_EACH_HALF(model, n, half) {
+      if ((half & 1) != 0) continue;
+      eg_shard_view view = eg_shard_view_of(model, half);
+      size_t size = (size_t)view.own_count * view.other_count;
+      bool found = false;
+      for (size_t i = 0; i < size; i++)
+        if (view.data[i] >= limit && view.data[i] != EG_SHARD_INFINITE) {
+          view.data[i] = EG_SHARD_INFINITE;
+          found = true;
+        }
+      if (!found) continue;
+      EG_TRY(eg_shard_touch(model, n));
+      EG_TRY(eg_shard_touch(model, eg_shard_other(model, half)));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status pass_shift(eg_shard_model *model, bool *changed) {
+  (void)changed;
+  for (uint32_t e = 0; e < model->edges.len; e++) {
+    if (eg_shard_is_dead(&model->edges.data[e])) continue;
+    shift_lines(model, 2 * e);
+    shift_lines(model, 2 * e + 1);
+  }
+  for (uint32_t n = 0; n < model->nodes.len; n++)
+    shift_node(model, n);
+  // With a proof that is left to the filter, which writes it down.
+  return model->closed || model->proof != NULL ? EGRAPH_OK : forbid(model);
+}
+
+// ---- consistency ------------------------------------------------------------------
+
+// By a queue of nodes: a value goes when it is forbidden, or has only forbidden entries
+// towards some neighbour; the neighbours are looked at again.
+
+static bool has_partner(const eg_shard_view *view, uint32_t v) {
+  const int64_t *line = view->data + v * view->own_stride;
+  for (uint32_t w = 0; w < view->other_count; w++)
+    if (line[w * view->other_stride] < EG_SHARD_INFINITE) return true;
+  return false;
+}
+
+static egraph_status check_values(eg_shard_model *model, uint32_t n, bool *changed) {
+  const eg_shard_node *node = &model->nodes.data[n];
+  uint32_t count = node->count;
+  EG_TRY(eg_bytes_resize(&model->keep, count));
+  for (uint32_t v = 0; v < count; v++)
+    model->keep.data[v] = model->cost.data[node->values + v] < EG_SHARD_INFINITE;
+  EG_SHARD_EACH_HALF(model, n, half) {
+    eg_shard_view view = eg_shard_view_of(model, half);
+    for (uint32_t v = 0; v < count; v++)
+      if (model->keep.data[v] && !has_partner(&view, v)) model->keep.data[v] = 0;
+  }
+  EG_TRY(eg_shard_keep_values(model, n));
+  if (node->count < count) *changed = true;
+  return EGRAPH_OK;
+}
+
+static egraph_status pass_consistency(eg_shard_model *model, bool *changed) {
+  for (size_t next = 0; next < model->queue.len && !model->closed; next++) {
+    uint32_t n = model->queue.data[next];
+    model->queued.data[n] = 0;
+    if (model->nodes.data[n].count != 0) EG_TRY(check_values(model, n, changed));
+  }
+  for (size_t i = 0; i < model->queue.len; i++)
+    model->queued.data[model->queue.data[i]] = 0;
+  model->queue.len = 0;
+  return EGRAPH_OK;
+}
+
+// ---- merging ----------------------------------------------------------------------
+
+// When every line of a table has one finite entry left, the neighbour is a function of
+// the node (in practice a bijection, as between an operator and its elementwise user).
+
+// Fills of[] when the other end is a function of this one.
+static bool find_function(const eg_shard_model *model, uint32_t half, uint32_t *of) {
+  eg_shard_view view = eg_shard_view_of(model, half);
+  for (uint32_t v = 0; v < view.own_count; v++) {
+    const int64_t *line = view.data + v * view.own_stride;
+    uint32_t found = 0;
+    for (uint32_t w = 0; w < view.other_count && found < 2; w++)
+      if (line[w * view.other_stride] < EG_SHARD_INFINITE) {
+        of[v] = w;
+        found++;
+      }
+    if (found != 1) return false;
+  }
+  return true;
+}
+
+// Tables of a node that takes over more values than it had grow; more than fourfold, and
+// large, is not worth it.
+static bool is_affordable(const eg_shard_model *model, uint32_t n, uint32_t gone) {
+  size_t before = 0, after = 0;
+  size_t own = model->nodes.data[n].count, old = model->nodes.data[gone].count;
+  if (own <= old) return true;
+  EG_SHARD_EACH_HALF(model, gone, half) {
+    size_t other = model->nodes.data[eg_shard_other(model, half)].count;
+    before += other * old;
+    after += other * own;
+  }
+  return after <= 4 * before || after <= 20000;
+}
+
+static egraph_status merge_at(eg_shard_model *model, uint32_t half, bool *merged) {
+  uint32_t n = model->edges.data[half >> 1].ends[half & 1];
+  uint32_t other = eg_shard_other(model, half);
+  uint32_t count = model->nodes.data[n].count;
+  *merged = false;
+  if (!is_affordable(model, n, other)) return EGRAPH_OK;
+  eg_u32s of;
+  eg_u32s_init(&of, model->alloc);
+  egraph_status status = eg_u32s_resize(&of, count);
+  if (status == EGRAPH_OK && find_function(model, half, of.data)) {
+    status = eg_shard_absorb(model, n, other, half >> 1, of.data);
+    *merged = true;
+  }
+  eg_u32s_deinit(&of);
+  return status;
+}
+
+// Of two nodes that are functions of each other the one with fewer edges goes.
+static egraph_status pass_merge(eg_shard_model *model, bool *changed) {
+  for (uint32_t e = 0; e < model->edges.len; e++) {
+    const uint32_t *ends = model->edges.data[e].ends;
+    if (eg_shard_is_dead(&model->edges.data[e])) continue;
+    uint32_t side = model->nodes.data[ends[0]].degree < model->nodes.data[ends[1]].degree;
+    bool merged;
+    EG_TRY(merge_at(model, 2 * e + side, &merged));
+    if (!merged) EG_TRY(merge_at(model, 2 * e + (side ^ 1), &merged));
+    if (merged) *changed = true;
+  }
+  return EGRAPH_OK;
+}
+
 // ---- memory -----------------------------------------------------------------------
 
-// Memory: the least usage of every item is taken off the capacities; a value that finds
+// The least usage of every item is taken off the capacities; a value that finds
 // no room in what is then left goes; a row goes when it cannot be violated, or when a
 // neighbouring row that stays implies it. Removing a row keeps ranges ranges.
 
@@ -29,19 +215,6 @@ static bool shift_item(eg_shard_model *model, const eg_shard_item *item, uint32_
   return most > least;
 }
 
-// Collects the items of a node in `order`, sorted by range; without empty ranges.
-static egraph_status sort_items(const eg_shard_model *model, uint32_t n,
-                                eg_shard_items *order) {
-  order->len = 0;
-  for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-       i = model->items.data[i].next) {
-    eg_shard_item item = model->items.data[i];
-    item.next = i;
-    if (item.first < item.last) EG_TRY(eg_shard_items_push(order, item));
-  }
-  return EGRAPH_OK;
-}
-
 static int compare_items(const void *left, const void *right) {
   const eg_shard_item *a = left, *b = right;
   if (a->first != b->first) return a->first < b->first ? -1 : 1;
@@ -49,11 +222,17 @@ static int compare_items(const void *left, const void *right) {
   return a->next < b->next ? -1 : a->next > b->next;
 }
 
-// Adds up items with equal ranges, shifts them, drops those without a difference.
+// Sorts the items of a node by range, adds up those with equal ranges, shifts them, and
+// drops those that are empty or the same for all values.
 static egraph_status join_items(eg_shard_model *model, uint32_t n, eg_shard_items *order,
                                 int64_t *delta) {
   eg_shard_node *node = &model->nodes.data[n];
-  EG_TRY(sort_items(model, n, order));
+  order->len = 0; // items with their number in place of the next one
+  for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
+    eg_shard_item item = model->items.data[i];
+    item.next = i;
+    if (item.first < item.last) EG_TRY(eg_shard_items_push(order, item));
+  }
   if (order->len > 1) qsort(order->data, order->len, sizeof *order->data, compare_items);
   node->item = EG_SHARD_NONE;
   for (size_t i = 0, next; i < order->len; i = next) {
@@ -199,9 +378,7 @@ static egraph_status mark_slack(eg_shard_model *model, uint8_t *keep) {
   model->spare.len = 0;
   EG_TRY(eg_i64s_resize(&model->spare, rows + 1));
   for (uint32_t n = 0; n < model->nodes.len; n++)
-    for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-         i = model->items.data[i].next) {
-      const eg_shard_item *item = &model->items.data[i];
+    EG_SHARD_EACH_ITEM(model, n, item) {
       int64_t most = 0;
       for (uint32_t v = 0; v < model->nodes.data[n].count; v++)
         if (model->usage.data[item->usage + v] > most)
@@ -239,9 +416,7 @@ static egraph_status drop_rows(eg_shard_model *model, const uint8_t *keep,
   place.data[rows] = left;
   model->capacity.len = model->price.len = model->row_time.len = left;
   for (uint32_t n = 0; n < model->nodes.len; n++)
-    for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-         i = model->items.data[i].next) {
-      eg_shard_item *item = &model->items.data[i];
+    EG_SHARD_EACH_ITEM(model, n, item) {
       item->first = place.data[item->first];
       item->last = place.data[item->last];
     }
@@ -264,7 +439,7 @@ static egraph_status prove_memory(eg_shard_model *model) {
   return model->proof == NULL ? EGRAPH_OK : eg_shard_proof_memory(model->proof);
 }
 
-egraph_status eg_shard_pass_rows(eg_shard_model *model, bool *changed) {
+static egraph_status pass_rows(eg_shard_model *model, bool *changed) {
   if (model->capacity.len == 0) return EGRAPH_OK;
   EG_TRY(shift_all(model));
   if (model->closed) return prove_memory(model);
@@ -284,6 +459,77 @@ egraph_status eg_shard_pass_rows(eg_shard_model *model, bool *changed) {
     for (uint32_t n = 0; n < model->nodes.len; n++)
       model->nodes.data[n].item = EG_SHARD_NONE;
   return status;
+}
+
+// ---- dominated values -------------------------------------------------------------
+
+// Value v goes when value w of the same node is never worse, whatever the neighbours do:
+//   cost[w] + sum over edges of max over finite (v, x) of (table[w][x] - table[v][x])
+//   <= cost[v],  and w uses at most as much in every item.
+// Only values that are still there count, so that of two equal ones one stays.
+
+// Most that w costs above v on this edge, at most EG_SHARD_INFINITE.
+static int64_t worst(const eg_shard_view *view, uint32_t v, uint32_t w) {
+  const int64_t *of_v = view->data + v * view->own_stride;
+  const int64_t *of_w = view->data + w * view->own_stride;
+  int64_t most = -EG_SHARD_INFINITE;
+  for (uint32_t x = 0; x < view->other_count; x++) {
+    int64_t old = of_v[x * view->other_stride], new = of_w[x * view->other_stride];
+    if (old >= EG_SHARD_INFINITE) continue;
+    if (new >= EG_SHARD_INFINITE) return EG_SHARD_INFINITE;
+    if (new - old > most) most = new - old;
+  }
+  return most;
+}
+
+static bool uses_less(const eg_shard_model *model, uint32_t n, uint32_t v, uint32_t w) {
+  EG_SHARD_EACH_ITEM(model, n, item) {
+    const int64_t *usage = model->usage.data + item->usage;
+    if (usage[w] > usage[v]) return false;
+  }
+  return true;
+}
+
+static bool beats(eg_shard_model *model, uint32_t n, uint32_t v, uint32_t w) {
+  const eg_shard_node *node = &model->nodes.data[n];
+  const int64_t *cost = model->cost.data + node->values;
+  if (cost[w] >= EG_SHARD_INFINITE || !uses_less(model, n, v, w)) return false;
+  int64_t slack = cost[v] - cost[w];
+  // Sums stay small: what an edge gives back is at most what is spent on the others.
+  int64_t extra = 0;
+  EG_SHARD_EACH_HALF(model, n, half) {
+    eg_shard_view view = eg_shard_view_of(model, half);
+    model->work += view.other_count;
+    int64_t most = worst(&view, v, w);
+    if (most >= EG_SHARD_INFINITE) return false;
+    if (most > 0 && extra > INT64_MAX - most) return false;
+    if (extra < -EG_SHARD_INFINITE) extra = -EG_SHARD_INFINITE; // v is as good as gone
+    extra += most;
+  }
+  return extra <= slack;
+}
+
+static egraph_status drop_dominated(eg_shard_model *model, uint32_t n, bool *changed) {
+  uint32_t count = model->nodes.data[n].count;
+  if (count < 2) return EGRAPH_OK;
+  EG_TRY(eg_bytes_resize(&model->keep, count));
+  memset(model->keep.data, 1, count);
+  uint32_t left = count;
+  for (uint32_t v = count; v-- > 0;)
+    for (uint32_t w = 0; w < count && model->keep.data[v]; w++)
+      if (w != v && model->keep.data[w] && beats(model, n, v, w)) {
+        model->keep.data[v] = 0;
+        left--;
+      }
+  if (left == count) return EGRAPH_OK;
+  *changed = true;
+  return eg_shard_keep_values(model, n);
+}
+
+static egraph_status pass_dominated(eg_shard_model *model, bool *changed) {
+  for (uint32_t n = 0; n < model->nodes.len && !model->closed; n++)
+    EG_TRY(drop_dominated(model, n, changed));
+  return EGRAPH_OK;
 }
 
 // ---- nodes of low degree ----------------------------------------------------------
@@ -399,7 +645,7 @@ static bool is_worth_it(const eg_shard_model *model, uint32_t n) {
   return product <= 2 * sum * node->count + 256;
 }
 
-egraph_status eg_shard_pass_degree(eg_shard_model *model, bool *changed) {
+static egraph_status pass_degree(eg_shard_model *model, bool *changed) {
   for (uint32_t n = 0; n < model->nodes.len && !model->closed; n++) {
     if (!is_worth_it(model, n)) continue;
     EG_TRY(eliminate(model, n));
@@ -408,264 +654,7 @@ egraph_status eg_shard_pass_degree(eg_shard_model *model, bool *changed) {
   return EGRAPH_OK;
 }
 
-// ---- dominated values -------------------------------------------------------------
-
-// Value v goes when value w of the same node is never worse, whatever the neighbours do:
-//   cost[w] + sum over edges of max over finite (v, x) of (table[w][x] - table[v][x])
-//   <= cost[v],  and w uses at most as much in every item.
-// Only values that are still there count, so that of two equal ones one stays.
-
-// Most that w costs above v on this edge, at most EG_SHARD_INFINITE.
-static int64_t worst(const eg_shard_view *view, uint32_t v, uint32_t w) {
-  const int64_t *of_v = view->data + v * view->own_stride;
-  const int64_t *of_w = view->data + w * view->own_stride;
-  int64_t most = -EG_SHARD_INFINITE;
-  for (uint32_t x = 0; x < view->other_count; x++) {
-    int64_t old = of_v[x * view->other_stride], new = of_w[x * view->other_stride];
-    if (old >= EG_SHARD_INFINITE) continue;
-    if (new >= EG_SHARD_INFINITE) return EG_SHARD_INFINITE;
-    if (new - old > most) most = new - old;
-  }
-  return most;
-}
-
-static bool uses_less(const eg_shard_model *model, const eg_shard_node *node, uint32_t v,
-                      uint32_t w) {
-  for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
-    const int64_t *usage = model->usage.data + model->items.data[i].usage;
-    if (usage[w] > usage[v]) return false;
-  }
-  return true;
-}
-
-static bool beats(eg_shard_model *model, uint32_t n, uint32_t v, uint32_t w) {
-  const eg_shard_node *node = &model->nodes.data[n];
-  const int64_t *cost = model->cost.data + node->values;
-  if (cost[w] >= EG_SHARD_INFINITE || !uses_less(model, node, v, w)) return false;
-  int64_t slack = cost[v] - cost[w];
-  // Sums stay small: what an edge gives back is at most what is spent on the others.
-  int64_t extra = 0;
-  EG_SHARD_EACH_HALF(model, n, half) {
-    eg_shard_view view = eg_shard_view_of(model, half);
-    model->work += view.other_count;
-    int64_t most = worst(&view, v, w);
-    if (most >= EG_SHARD_INFINITE) return false;
-    if (most > 0 && extra > INT64_MAX - most) return false;
-    if (extra < -EG_SHARD_INFINITE) extra = -EG_SHARD_INFINITE; // v is as good as gone
-    extra += most;
-  }
-  return extra <= slack;
-}
-
-static egraph_status look_dominated(eg_shard_model *model, uint32_t n, bool *changed) {
-  uint32_t count = model->nodes.data[n].count;
-  if (count < 2) return EGRAPH_OK;
-  EG_TRY(eg_bytes_resize(&model->keep, count));
-  memset(model->keep.data, 1, count);
-  uint32_t left = count;
-  for (uint32_t v = count; v-- > 0;)
-    for (uint32_t w = 0; w < count && model->keep.data[v]; w++)
-      if (w != v && model->keep.data[w] && beats(model, n, v, w)) {
-        model->keep.data[v] = 0;
-        left--;
-      }
-  if (left == count) return EGRAPH_OK;
-  *changed = true;
-  return eg_shard_keep_values(model, n);
-}
-
-egraph_status eg_shard_pass_dominated(eg_shard_model *model, bool *changed) {
-  for (uint32_t n = 0; n < model->nodes.len && !model->closed; n++)
-    EG_TRY(look_dominated(model, n, changed));
-  return EGRAPH_OK;
-}
-
-// ---- consistency, merging ---------------------------------------------------------
-
-// Arc consistency by a queue of nodes: a value that is forbidden, or has only forbidden
-// entries towards some neighbour, goes; the neighbours are looked at again. A merge turns
-// up when every line of a table has one finite entry left: the neighbour is a function of
-// the node then (in practice a bijection, as between an operator and what only follows
-// its sharding).
-
-static bool has_partner(const eg_shard_view *view, uint32_t v) {
-  const int64_t *line = view->data + v * view->own_stride;
-  for (uint32_t w = 0; w < view->other_count; w++)
-    if (line[w * view->other_stride] < EG_SHARD_INFINITE) return true;
-  return false;
-}
-
-static egraph_status look_consistency(eg_shard_model *model, uint32_t n, bool *changed) {
-  const eg_shard_node *node = &model->nodes.data[n];
-  uint32_t count = node->count;
-  EG_TRY(eg_bytes_resize(&model->keep, count));
-  for (uint32_t v = 0; v < count; v++)
-    model->keep.data[v] = model->cost.data[node->values + v] < EG_SHARD_INFINITE;
-  EG_SHARD_EACH_HALF(model, n, half) {
-    eg_shard_view view = eg_shard_view_of(model, half);
-    for (uint32_t v = 0; v < count; v++)
-      if (model->keep.data[v] && !has_partner(&view, v)) model->keep.data[v] = 0;
-  }
-  EG_TRY(eg_shard_keep_values(model, n));
-  if (node->count < count) *changed = true;
-  return EGRAPH_OK;
-}
-
-egraph_status eg_shard_pass_consistency(eg_shard_model *model, bool *changed) {
-  for (size_t next = 0; next < model->queue.len && !model->closed; next++) {
-    uint32_t n = model->queue.data[next];
-    model->queued.data[n] = 0;
-    if (model->nodes.data[n].count != 0) EG_TRY(look_consistency(model, n, changed));
-  }
-  for (size_t i = 0; i < model->queue.len; i++)
-    model->queued.data[model->queue.data[i]] = 0;
-  model->queue.len = 0;
-  return EGRAPH_OK;
-}
-
-// Fills of[] when the other end is a function of this one.
-static bool find_function(const eg_shard_model *model, uint32_t half, uint32_t *of) {
-  eg_shard_view view = eg_shard_view_of(model, half);
-  for (uint32_t v = 0; v < view.own_count; v++) {
-    const int64_t *line = view.data + v * view.own_stride;
-    uint32_t found = 0;
-    for (uint32_t w = 0; w < view.other_count && found < 2; w++)
-      if (line[w * view.other_stride] < EG_SHARD_INFINITE) {
-        of[v] = w;
-        found++;
-      }
-    if (found != 1) return false;
-  }
-  return true;
-}
-
-// Tables of a node that takes over more values than it had grow; more than fourfold, and
-// large, is not worth it.
-static bool is_affordable(const eg_shard_model *model, uint32_t n, uint32_t gone) {
-  size_t before = 0, after = 0;
-  size_t own = model->nodes.data[n].count, old = model->nodes.data[gone].count;
-  if (own <= old) return true;
-  EG_SHARD_EACH_HALF(model, gone, half) {
-    size_t other = model->nodes.data[eg_shard_other(model, half)].count;
-    before += other * old;
-    after += other * own;
-  }
-  return after <= 4 * before || after <= 20000;
-}
-
-static egraph_status merge_at(eg_shard_model *model, uint32_t half, bool *merged) {
-  uint32_t n = model->edges.data[half >> 1].ends[half & 1];
-  uint32_t other = eg_shard_other(model, half);
-  uint32_t count = model->nodes.data[n].count;
-  *merged = false;
-  if (!is_affordable(model, n, other)) return EGRAPH_OK;
-  eg_u32s of;
-  eg_u32s_init(&of, model->alloc);
-  egraph_status status = eg_u32s_resize(&of, count);
-  if (status == EGRAPH_OK && find_function(model, half, of.data)) {
-    status = eg_shard_absorb(model, n, other, half >> 1, of.data);
-    *merged = true;
-  }
-  eg_u32s_deinit(&of);
-  return status;
-}
-
-// Of two nodes that are functions of each other the one with fewer edges goes.
-static egraph_status merge_edge(eg_shard_model *model, uint32_t e, bool *merged) {
-  const uint32_t *ends = model->edges.data[e].ends;
-  uint32_t side = model->nodes.data[ends[0]].degree < model->nodes.data[ends[1]].degree;
-  EG_TRY(merge_at(model, 2 * e + side, merged));
-  if (!*merged) EG_TRY(merge_at(model, 2 * e + (side ^ 1), merged));
-  return EGRAPH_OK;
-}
-
-egraph_status eg_shard_pass_merge(eg_shard_model *model, bool *changed) {
-  for (uint32_t e = 0; e < model->edges.len; e++) {
-    if (eg_shard_is_dead(&model->edges.data[e])) continue;
-    bool merged;
-    EG_TRY(merge_edge(model, e, &merged));
-    if (merged) *changed = true;
-  }
-  return EGRAPH_OK;
-}
-
-// ---- minima, rounds ---------------------------------------------------------------
-
-// Subtracts the least entry of every line across `half` and adds it to its end's cost.
-// The message follows, so that the dual solution stays what it was.
-static void shift_lines(eg_shard_model *model, uint32_t half) {
-  eg_shard_view view = eg_shard_view_of(model, half);
-  const eg_shard_edge *edge = &model->edges.data[half >> 1];
-  int64_t *cost = model->cost.data + model->nodes.data[edge->ends[half & 1]].values;
-  double *message = model->message.data + edge->message[half & 1];
-  for (uint32_t v = 0; v < view.own_count; v++) {
-    int64_t *line = view.data + v * view.own_stride, least = EG_SHARD_INFINITE;
-    for (uint32_t w = 0; w < view.other_count; w++)
-      if (line[w * view.other_stride] < least) least = line[w * view.other_stride];
-    if (least == 0) continue;
-    cost[v] = eg_shard_sum(cost[v], least);
-    if (least >= EG_SHARD_INFINITE) continue;
-    message[v] -= (double)least;
-    model->moved.data[edge->message[half & 1] + v] += least;
-    for (uint32_t w = 0; w < view.other_count; w++)
-      if (line[w * view.other_stride] < EG_SHARD_INFINITE)
-        line[w * view.other_stride] -= least;
-  }
-}
-
-static void shift_node(eg_shard_model *model, uint32_t n) {
-  const eg_shard_node *node = &model->nodes.data[n];
-  int64_t *cost = model->cost.data + node->values, least = EG_SHARD_INFINITE;
-  for (uint32_t v = 0; v < node->count; v++)
-    if (cost[v] < least) least = cost[v];
-  if (least == 0 || node->count == 0) return;
-  model->base = eg_shard_sum(model->base, least);
-  if (model->base >= model->cutoff && model->proof == NULL) model->closed = true;
-  for (uint32_t v = 0; v < node->count; v++)
-    if (cost[v] < EG_SHARD_INFINITE) cost[v] -= least;
-}
-
-// Entries that would reach the cutoff all by themselves are forbidden.
-static egraph_status forbid(eg_shard_model *model) {
-  int64_t limit = model->cutoff - model->base;
-  for (uint32_t n = 0; n < model->nodes.len; n++) {
-    const eg_shard_node *node = &model->nodes.data[n];
-    for (uint32_t v = 0; v < node->count; v++) {
-      int64_t *cost = &model->cost.data[node->values + v];
-      if (*cost < limit) continue;
-      *cost = EG_SHARD_INFINITE;
-      EG_TRY(eg_shard_touch(model, n));
-    }
-    EG_SHARD_EACH_HALF(model, n, half) {
-      if ((half & 1) != 0) continue;
-      eg_shard_view view = eg_shard_view_of(model, half);
-      size_t size = (size_t)view.own_count * view.other_count;
-      bool found = false;
-      for (size_t i = 0; i < size; i++)
-        if (view.data[i] >= limit && view.data[i] != EG_SHARD_INFINITE) {
-          view.data[i] = EG_SHARD_INFINITE;
-          found = true;
-        }
-      if (!found) continue;
-      EG_TRY(eg_shard_touch(model, n));
-      EG_TRY(eg_shard_touch(model, eg_shard_other(model, half)));
-    }
-  }
-  return EGRAPH_OK;
-}
-
-static egraph_status pass_shift(eg_shard_model *model, bool *changed) {
-  (void)changed;
-  for (uint32_t e = 0; e < model->edges.len; e++) {
-    if (eg_shard_is_dead(&model->edges.data[e])) continue;
-    shift_lines(model, 2 * e);
-    shift_lines(model, 2 * e + 1);
-  }
-  for (uint32_t n = 0; n < model->nodes.len; n++)
-    shift_node(model, n);
-  // With a proof that is left to the filter, which writes it down.
-  return model->closed || model->proof != NULL ? EGRAPH_OK : forbid(model);
-}
+// ---- rounds -----------------------------------------------------------------------
 
 // With more values than this a round that removes less than 0.2 % of them is the last.
 #define MANY 5000
@@ -674,11 +663,11 @@ typedef egraph_status (*pass_function)(eg_shard_model *model, bool *changed);
 
 static const pass_function passes[] = {
     [EG_SHARD_PASS_SHIFT] = pass_shift,
-    [EG_SHARD_PASS_CONSISTENCY] = eg_shard_pass_consistency,
-    [EG_SHARD_PASS_MERGE] = eg_shard_pass_merge,
-    [EG_SHARD_PASS_ROWS] = eg_shard_pass_rows,
-    [EG_SHARD_PASS_DOMINATED] = eg_shard_pass_dominated,
-    [EG_SHARD_PASS_DEGREE] = eg_shard_pass_degree,
+    [EG_SHARD_PASS_CONSISTENCY] = pass_consistency,
+    [EG_SHARD_PASS_MERGE] = pass_merge,
+    [EG_SHARD_PASS_ROWS] = pass_rows,
+    [EG_SHARD_PASS_DOMINATED] = pass_dominated,
+    [EG_SHARD_PASS_DEGREE] = pass_degree,
 };
 
 static bool is_late(const eg_shard_model *model) {

@@ -21,8 +21,8 @@ void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
       .cost = EG_SHARD_INFINITE,
       .work = {0, options->work_limit == 0 ? EG_WORK_UNLIMITED : options->work_limit},
       .start_seconds = eg_clock_seconds(),
+      .told_seconds = -1,
       .rng = {eg_hash_combine(0x5eed, options->seed)}};
-  search->told_seconds = -1;
   EG_INIT_MEMBERS(search, alloc, SHARD_SEARCH_MEMBERS);
 }
 

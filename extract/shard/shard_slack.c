@@ -75,9 +75,7 @@ int64_t eg_shard_slack_least(const eg_shard_slack *slack, uint32_t first, uint32
 
 void eg_shard_slack_value(eg_shard_slack *slack, const eg_shard_model *model,
                           uint32_t node, uint32_t value, int64_t sign) {
-  for (uint32_t i = model->nodes.data[node].item; i != EG_SHARD_NONE;
-       i = model->items.data[i].next) {
-    const eg_shard_item *item = &model->items.data[i];
+  EG_SHARD_EACH_ITEM(model, node, item) {
     int64_t usage = model->usage.data[item->usage + value];
     if (usage != 0) eg_shard_slack_add(slack, item->first, item->last, sign * usage);
   }
