@@ -1,10 +1,11 @@
-// Bit rows over classes and nodes, and byte flags.
+// Bit rows over classes and nodes, byte flags, and a shuffle.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_BITS_H
 #define EG_EXTRACT_BITS_H
 
 #include <stdbool.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 
 EG_VEC_DEFINE(eg_words, uint64_t);
@@ -30,6 +31,16 @@ static inline uint32_t eg_bits_lowest(uint64_t word) {
     at++;
   return at;
 #endif
+}
+
+/// A random permutation of the items.
+static inline void eg_shuffle(eg_rng *rng, uint32_t *items, size_t count) {
+  for (size_t i = count; i > 1; i--) {
+    size_t j = eg_rng_below(rng, i);
+    uint32_t swapped = items[i - 1];
+    items[i - 1] = items[j];
+    items[j] = swapped;
+  }
 }
 
 #endif

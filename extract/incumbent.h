@@ -37,6 +37,14 @@ egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part
 static inline void eg_part_back(eg_part_clock *clock, egraph_extract_part before) {
   (void)eg_part_enter(clock, before);
 }
+/// EG_TRY of a call that runs in a part.
+#define EG_TRY_IN_PART(clock, part, call)                                                \
+  do {                                                                                   \
+    egraph_extract_part eg_before_ = eg_part_enter((clock), (part));                     \
+    egraph_status eg_status_ = (call);                                                   \
+    eg_part_back((clock), eg_before_);                                                   \
+    if (eg_status_ != EGRAPH_OK) return eg_status_;                                      \
+  } while (0)
 /// Adds what `from`, stopped, has counted. `to` may be NULL.
 void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from);
 

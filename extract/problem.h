@@ -57,6 +57,10 @@ typedef struct eg_cuts {
 
 egraph_status eg_cuts_init(eg_cuts *cuts, egraph_allocator alloc);
 void eg_cuts_deinit(eg_cuts *cuts);
+static inline void eg_cuts_clear(eg_cuts *cuts) {
+  cuts->begin.len = 1;
+  cuts->nodes.len = 0;
+}
 static inline uint32_t eg_cuts_count(const eg_cuts *cuts) {
   return (uint32_t)cuts->begin.len - 1;
 }

@@ -44,8 +44,7 @@ static egraph_status is_dominated(const duel *d, uint32_t first, uint32_t last,
   const eg_class_index *index = &d->presolve->index;
   const uint32_t *part = d->presolve->model.part.data;
   const double *cost = d->presolve->model.problem.cost.data;
-  eg_incumbent *incumbent = d->presolve->incumbent;
-  eg_plain_proof *proof = incumbent != NULL ? incumbent->proof : NULL;
+  eg_plain_proof *proof = eg_presolve_proof(d->presolve);
   *out = false;
   for (uint32_t m = first; m < last && !*out; m++) {
     uint32_t other = index->members.data[m];
@@ -83,9 +82,7 @@ static egraph_status duel_all(duel *d, bool *changed) {
   EG_TRY(eg_bytes_resize(&d->drop, eg_extract_node_count(problem)));
   for (uint32_t class = 0; class < problem->class_count; class ++)
     EG_TRY(duel_class(d, class));
-  if (d->dropped == 0) return EGRAPH_OK;
-  *changed = true;
-  return eg_presolve_filter(d->presolve, d->drop.data, NULL);
+  return eg_presolve_drop(d->presolve, d->drop.data, NULL, d->dropped, changed);
 }
 
 static egraph_status run_pass(eg_presolve *presolve, bool closure, bool *changed) {

@@ -36,12 +36,7 @@ static egraph_status order_roots(trial *t, uint32_t which) {
     if (t->presolve->index.is_root.data[class]) EG_TRY(eg_u32s_push(&t->roots, class));
   }
   eg_rng rng = {which};
-  for (size_t i = t->roots.len; i > 1 && which > 1; i--) {
-    size_t j = eg_rng_below(&rng, i);
-    uint32_t swapped = t->roots.data[i - 1];
-    t->roots.data[i - 1] = t->roots.data[j];
-    t->roots.data[j] = swapped;
-  }
+  if (which > 1) eg_shuffle(&rng, t->roots.data, t->roots.len);
   return EGRAPH_OK;
 }
 
@@ -99,15 +94,12 @@ static egraph_status run_order(trial *t, uint32_t which, bool bulk) {
   EG_TRY(order_roots(t, which));
   t->price.len = 0;
   EG_TRY(eg_doubles_append(&t->price, problem->cost.data, problem->cost.len));
-  eg_plain_proof *proof = presolve->incumbent != NULL ? presolve->incumbent->proof : NULL;
-  t->cuts.begin.len = 1;
-  t->cuts.nodes.len = 0;
+  eg_plain_proof *proof = eg_presolve_proof(presolve);
+  eg_cuts_clear(&t->cuts);
   if (proof != NULL) return ascend_in_proof(t, proof);
   double bound;
-  egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_ASCENT);
-  egraph_status status = ascend(t, bulk, &bound);
-  (void)eg_presolve_enter(presolve, before);
-  EG_TRY(status);
+  EG_TRY_IN_PART(eg_presolve_clock(presolve), EGRAPH_PART_ASCENT,
+                 ascend(t, bulk, &bound));
   if (!isfinite(bound)) {
     presolve->closed = true;
     return EGRAPH_OK;
@@ -128,9 +120,7 @@ static egraph_status run_orders(trial *t, bool *changed) {
   bool bulk = eg_extract_node_count(problem) >= BULK_NODES && !presolve->bulk_done;
   if (bulk && !presolve->closed) EG_TRY(run_order(t, 0, true));
   presolve->bulk_done = presolve->bulk_done || bulk;
-  if (t->dropped == 0 || presolve->closed) return EGRAPH_OK;
-  *changed = true;
-  return eg_presolve_filter(presolve, t->drop.data, NULL);
+  return eg_presolve_drop(presolve, t->drop.data, NULL, t->dropped, changed);
 }
 
 egraph_status eg_pass_dual(eg_presolve *presolve, bool *changed) {

@@ -15,17 +15,8 @@ typedef struct scan {
   eg_doubles least;
   size_t dropped;
 } scan;
-
-#define SCAN_MEMBERS                                                                     \
-  (eg_words, roots), (eg_landmark_sums, sums), (eg_u32s, cut, hits), (eg_bytes, drop),   \
-      (eg_doubles, least)
-
-static void scan_init(scan *s, eg_presolve *presolve) {
-  *s = (scan){.presolve = presolve};
-  EG_INIT_MEMBERS(s, presolve->alloc, SCAN_MEMBERS);
-}
-
-static void scan_deinit(scan *s) { EG_DEINIT_MEMBERS(s, SCAN_MEMBERS) }
+EG_OWNER_DEFINE_STATIC(scan, (eg_words, roots), (eg_landmark_sums, sums),
+                       (eg_u32s, cut, hits), (eg_bytes, drop), (eg_doubles, least))
 
 static egraph_status cyclic(scan *s, bool *changed) {
   eg_presolve *presolve = s->presolve;
@@ -36,9 +27,7 @@ static egraph_status cyclic(scan *s, bool *changed) {
     s->drop.data[n] = eg_landmarks_node_has(&presolve->landmarks, problem, n, class);
     s->dropped += s->drop.data[n];
   }
-  if (s->dropped == 0) return EGRAPH_OK;
-  *changed = true;
-  return eg_presolve_filter(presolve, s->drop.data, NULL);
+  return eg_presolve_drop(presolve, s->drop.data, NULL, s->dropped, changed);
 }
 
 // Two children that need each other are both kept out of each other's way by looking
@@ -60,9 +49,7 @@ static egraph_status implied(scan *s, bool *changed) {
     for (uint32_t i = first; i < last; i++)
       s->dropped += s->drop.data[i];
   }
-  if (s->dropped == 0) return EGRAPH_OK;
-  *changed = true;
-  return eg_presolve_filter(presolve, NULL, s->drop.data);
+  return eg_presolve_drop(presolve, NULL, s->drop.data, s->dropped, changed);
 }
 
 // s->roots = Nec of all roots, empty classes left out.
@@ -197,7 +184,8 @@ static egraph_status mark_costly(scan *s, const double *price, double base,
 egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
                                       double base, uint8_t *drop_node, size_t *dropped) {
   scan s;
-  scan_init(&s, presolve);
+  scan_init(&s, presolve->alloc);
+  s.presolve = presolve;
   egraph_status status = mark_costly(&s, price, base, drop_node, dropped);
   scan_deinit(&s);
   return status;
@@ -208,15 +196,14 @@ static egraph_status bound(scan *s, bool *changed) {
   EG_TRY(eg_bytes_resize(&s->drop, eg_extract_node_count(&presolve->model.problem)));
   EG_TRY(mark_costly(s, presolve->model.problem.cost.data, presolve->model.offset,
                      s->drop.data, &s->dropped));
-  if (s->dropped == 0 || presolve->closed) return EGRAPH_OK;
-  *changed = true;
-  return eg_presolve_filter(presolve, s->drop.data, NULL);
+  return eg_presolve_drop(presolve, s->drop.data, NULL, s->dropped, changed);
 }
 
 #define SCAN_PASS(name)                                                                  \
   egraph_status eg_pass_##name(eg_presolve *presolve, bool *changed) {                   \
     scan s;                                                                              \
-    scan_init(&s, presolve);                                                             \
+    scan_init(&s, presolve->alloc);                                                      \
+    s.presolve = presolve;                                                               \
     egraph_status status = name(&s, changed);                                            \
     scan_deinit(&s);                                                                     \
     return status;                                                                       \

@@ -57,12 +57,6 @@ bool eg_presolve_late_now(eg_presolve *presolve) {
   return eg_presolve_late(presolve);
 }
 
-egraph_extract_part eg_presolve_enter(const eg_presolve *presolve,
-                                      egraph_extract_part part) {
-  return eg_part_enter(presolve->incumbent != NULL ? presolve->incumbent->clock : NULL,
-                       part);
-}
-
 void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent) {
   presolve->incumbent = incumbent;
   presolve->deadline = eg_incumbent_deadline(incumbent);
@@ -123,15 +117,14 @@ egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node
 
 egraph_status eg_presolve_need_landmarks(eg_presolve *presolve) {
   if (presolve->has_landmarks) return EGRAPH_OK;
-  egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_LANDMARKS);
-  egraph_status status =
-      eg_landmarks_find(&presolve->landmarks, &presolve->model.problem, &presolve->index,
-                        eg_presolve_patience(presolve), &presolve->has_landmarks);
-  (void)eg_presolve_enter(presolve, before);
   const eg_extract_problem *problem = &presolve->model.problem;
+  EG_TRY_IN_PART(eg_presolve_clock(presolve), EGRAPH_PART_LANDMARKS,
+                 eg_landmarks_find(&presolve->landmarks, problem, &presolve->index,
+                                   eg_presolve_patience(presolve),
+                                   &presolve->has_landmarks));
   uint64_t words = presolve->landmarks.dense ? presolve->landmarks.words : 32;
   eg_incumbent_count(presolve->incumbent, 8 * (1 + words) * problem->children.len);
-  return status;
+  return EGRAPH_OK;
 }
 
 static bool root_is_empty(const eg_presolve *presolve) {
@@ -185,10 +178,8 @@ static egraph_status run_rounds(eg_presolve *presolve) {
 }
 
 egraph_status eg_presolve_run(eg_presolve *presolve) {
-  egraph_extract_part before = eg_presolve_enter(presolve, EGRAPH_PART_PRESOLVE);
-  egraph_status status = run_rounds(presolve);
-  (void)eg_presolve_enter(presolve, before);
-  return status;
+  EG_TRY_IN_PART(eg_presolve_clock(presolve), EGRAPH_PART_PRESOLVE, run_rounds(presolve));
+  return EGRAPH_OK;
 }
 
 // ---- statistics of the passes -----------------------------------------------------

@@ -52,13 +52,27 @@ bool eg_presolve_late(eg_presolve *presolve);
 bool eg_presolve_late_now(eg_presolve *presolve);
 /// How long a step that polls by itself may go on.
 eg_patience eg_presolve_patience(const eg_presolve *presolve);
-/// eg_part_enter on the clock of the incumbent, if any.
-egraph_extract_part eg_presolve_enter(const eg_presolve *presolve,
-                                      egraph_extract_part part);
+/// The clock of the incumbent, or NULL.
+static inline eg_part_clock *eg_presolve_clock(const eg_presolve *presolve) {
+  return presolve->incumbent != NULL ? presolve->incumbent->clock : NULL;
+}
+/// What a search in proof mode reports to, or NULL.
+static inline struct eg_plain_proof *eg_presolve_proof(const eg_presolve *presolve) {
+  return presolve->incumbent != NULL ? presolve->incumbent->proof : NULL;
+}
 /// Leaves out nodes and child edges with a non-zero flag; either array may be NULL. Does
 /// nothing when it is time to end.
 egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
                                  const uint8_t *drop_edge);
+/// The same at the end of a pass that flagged `dropped` of them; *changed is set if any.
+static inline egraph_status eg_presolve_drop(eg_presolve *presolve,
+                                             const uint8_t *drop_node,
+                                             const uint8_t *drop_edge, size_t dropped,
+                                             bool *changed) {
+  if (dropped == 0 || presolve->closed) return EGRAPH_OK;
+  *changed = true;
+  return eg_presolve_filter(presolve, drop_node, drop_edge);
+}
 /// Puts `spare`, filled by the pass, in the place of `model`.
 egraph_status eg_presolve_swap(eg_presolve *presolve);
 /// Finds landmarks unless they are valid; has_landmarks stays false when it is

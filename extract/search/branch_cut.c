@@ -20,19 +20,9 @@
 
 // ---- local search -----------------------------------------------------------------
 
-// Local search over choices of any cost: one class at a time takes another node.
-//
-// Iterated local search: descents by first improvement over the classes in use (moves of
-// equal cost are taken too, once in a while, to cross plateaus), and kicks of a few
-// classes from the best choice of this run.
-
-typedef struct eg_flips {
-  eg_incumbent *incumbent;
-  const eg_u32s *candidate_begin; // [class + 1], rows of `candidates`
-  const eg_u32s *candidates;      // nodes that a class may take
-  eg_rng *rng;
-  uint64_t work; // budget, in classes and edges walked
-} eg_flips;
+// Iterated local search over choices of any cost: descents by first improvement, in which
+// one class in use takes another node (moves of equal cost are taken too, once in a
+// while, to cross plateaus), and kicks of a few classes from the best choice of this run.
 
 enum {
   MIN_KICK = 2,
@@ -42,7 +32,11 @@ enum {
 };
 
 typedef struct descent {
-  const eg_flips *flips;
+  eg_incumbent *incumbent;
+  const eg_u32s *candidate_begin; // [class + 1], rows of `candidates`
+  const eg_u32s *candidates;      // nodes of the original problem that a class may take
+  eg_rng *rng;
+  uint64_t budget; // of work, in classes and edges walked
   eg_u32s present, best, trial;
   eg_u32s movable; // classes in use with a choice, shuffled
   double cost, best_cost;
@@ -54,11 +48,11 @@ static egraph_status evaluate(descent *d, double *out_cost) {
   size_t classes = d->present.len;
   memcpy(d->trial.data, d->present.data, classes * sizeof(uint32_t));
   d->work += classes * EDGE_WORK;
-  return eg_incumbent_evaluate(d->flips->incumbent, d->trial.data, out_cost);
+  return eg_incumbent_evaluate(d->incumbent, d->trial.data, out_cost);
 }
 
-static uint32_t candidate_count(const eg_flips *flips, uint32_t class) {
-  return flips->candidate_begin->data[class + 1] - flips->candidate_begin->data[class];
+static uint32_t candidate_count(const descent *d, uint32_t class) {
+  return d->candidate_begin->data[class + 1] - d->candidate_begin->data[class];
 }
 
 // d->trial holds what the last evaluation left in use.
@@ -67,33 +61,27 @@ static egraph_status collect_movable(descent *d) {
   EG_TRY(evaluate(d, &cost));
   d->movable.len = 0;
   for (uint32_t class = 0; class < d->present.len; class ++)
-    if (d->trial.data[class] != EG_EXTRACT_NONE && candidate_count(d->flips, class) > 1)
+    if (d->trial.data[class] != EG_EXTRACT_NONE && candidate_count(d, class) > 1)
       EG_TRY(eg_u32s_push(&d->movable, class));
-  for (size_t i = d->movable.len; i > 1; i--) {
-    size_t j = eg_rng_below(d->flips->rng, i);
-    uint32_t moved = d->movable.data[i - 1];
-    d->movable.data[i - 1] = d->movable.data[j];
-    d->movable.data[j] = moved;
-  }
+  eg_shuffle(d->rng, d->movable.data, d->movable.len);
   return EGRAPH_OK;
 }
 
 static bool is_spent(const descent *d) {
-  return d->work >= d->flips->work || eg_incumbent_stop(d->flips->incumbent);
+  return d->work >= d->budget || eg_incumbent_stop(d->incumbent);
 }
 
 static egraph_status try_class(descent *d, uint32_t class, bool *improved) {
-  const eg_flips *flips = d->flips;
   uint32_t *slot = &d->present.data[class];
-  for (uint32_t i = flips->candidate_begin->data[class];
-       i < flips->candidate_begin->data[class + 1]; i++) {
+  for (uint32_t i = d->candidate_begin->data[class];
+       i < d->candidate_begin->data[class + 1]; i++) {
     uint32_t before = *slot;
-    if (flips->candidates->data[i] == before) continue;
+    if (d->candidates->data[i] == before) continue;
     double cost;
-    *slot = flips->candidates->data[i];
+    *slot = d->candidates->data[i];
     EG_TRY(evaluate(d, &cost));
     bool better = cost < d->cost - 1e-12 * fabs(d->cost);
-    bool level = cost <= d->cost && eg_rng_below(flips->rng, 4) == 0;
+    bool level = cost <= d->cost && eg_rng_below(d->rng, 4) == 0;
     if (!better && !level) {
       *slot = before;
       continue;
@@ -109,7 +97,7 @@ static egraph_status keep_best(descent *d) {
   double cost;
   d->best_cost = d->cost;
   memcpy(d->best.data, d->present.data, d->present.len * sizeof(uint32_t));
-  return eg_incumbent_offer(d->flips->incumbent, d->best.data, &cost);
+  return eg_incumbent_offer(d->incumbent, d->best.data, &cost);
 }
 
 static egraph_status descend(descent *d) {
@@ -125,17 +113,15 @@ static egraph_status descend(descent *d) {
 
 // Kicks that close a cycle are taken back.
 static egraph_status kick(descent *d) {
-  const eg_flips *flips = d->flips;
   memcpy(d->present.data, d->best.data, d->present.len * sizeof(uint32_t));
   EG_TRY(collect_movable(d));
   d->cost = d->best_cost;
-  uint64_t count = MIN_KICK + eg_rng_below(flips->rng, MAX_KICK - MIN_KICK + 1);
+  uint64_t count = MIN_KICK + eg_rng_below(d->rng, MAX_KICK - MIN_KICK + 1);
   for (uint64_t i = 0; i < count && i < d->movable.len; i++) {
     uint32_t class = d->movable.data[i], before = d->present.data[class];
-    uint32_t pick = (uint32_t)eg_rng_below(flips->rng, candidate_count(flips, class));
+    uint32_t pick = (uint32_t)eg_rng_below(d->rng, candidate_count(d, class));
     double cost;
-    d->present.data[class] =
-        flips->candidates->data[flips->candidate_begin->data[class] + pick];
+    d->present.data[class] = d->candidates->data[d->candidate_begin->data[class] + pick];
     EG_TRY(evaluate(d, &cost));
     if (isinf(cost))
       d->present.data[class] = before;
@@ -145,11 +131,13 @@ static egraph_status kick(descent *d) {
   return EGRAPH_OK;
 }
 
-static egraph_status search(descent *d, const uint32_t *choice) {
-  uint32_t classes = d->flips->incumbent->problem->class_count;
-  EG_TRY(eg_u32s_append(&d->present, choice, classes));
-  EG_TRY(eg_u32s_resize(&d->best, classes));
-  EG_TRY(eg_u32s_resize(&d->trial, classes));
+// Improves `choice` (a node for every class that may come to be needed) as long as one
+// changed class does, then changes a few at random and tries again until the budget is
+// used up. Every better choice goes to the incumbent.
+static egraph_status search(descent *d, eg_u32s *choice) {
+  EG_TRY(eg_u32s_append(&d->present, choice->data, choice->len));
+  EG_TRY(eg_u32s_resize(&d->best, choice->len));
+  EG_TRY(eg_u32s_resize(&d->trial, choice->len));
   EG_TRY(evaluate(d, &d->cost));
   if (isinf(d->cost)) return EGRAPH_OK;
   EG_TRY(keep_best(d));
@@ -160,24 +148,8 @@ static egraph_status search(descent *d, const uint32_t *choice) {
     EG_TRY(descend(d));
     if (d->best_cost < before) failed = 0;
   }
-  return EGRAPH_OK;
-}
-
-// Improves `choice` (a node for every class that may come to be needed) as long as one
-// changed class does, then changes a few at random and tries again until the budget is
-// used up. Every better choice goes to the incumbent. Deterministic for a seed, unless
-// time runs out. Fails with EGRAPH_E_MEMORY.
-static egraph_status eg_flips_run(const eg_flips *flips, uint32_t *choice) {
-  egraph_allocator alloc = flips->incumbent->choice.alloc;
-  descent d;
-  descent_init(&d, alloc);
-  d.flips = flips;
-  d.best_cost = INFINITY;
-  egraph_status status = search(&d, choice);
-  if (status == EGRAPH_OK && isfinite(d.best_cost) && d.best.len != 0)
-    memcpy(choice, d.best.data, d.best.len * sizeof(uint32_t));
-  descent_deinit(&d);
-  return status;
+  choice->len = 0;
+  return eg_u32s_append(choice, d->best.data, d->best.len);
 }
 
 // ---- branch and cut ---------------------------------------------------------------
@@ -235,18 +207,27 @@ static void update_bound(solver *s) {
 
 // ---- upper bounds ----------------------------------------------------------------
 
-// Classes without a choice take the first candidate, so that flips may come to need them.
+// Local search; classes without a choice take the first candidate, so that others may
+// come to need them.
 static egraph_status improve(solver *s, uint64_t work) {
-  eg_flips flips = {s->incumbent, &s->model.index.member_begin, &s->candidates, &s->rng,
-                    work};
+  const eg_class_index *index = &s->model.index;
   for (uint32_t class = 0; class < s->choice.len; class ++)
     if (s->choice.data[class] == EG_EXTRACT_NONE &&
-        eg_class_index_member_count(&s->model.index, class) != 0)
-      s->choice.data[class] = s->candidates.data[s->model.index.member_begin.data[class]];
+        eg_class_index_member_count(index, class) != 0)
+      s->choice.data[class] = s->candidates.data[index->member_begin.data[class]];
+  descent d;
+  descent_init(&d, s->alloc);
+  d.incumbent = s->incumbent;
+  d.candidate_begin = &index->member_begin;
+  d.candidates = &s->candidates;
+  d.rng = &s->rng;
+  d.budget = work;
+  d.best_cost = INFINITY;
   egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_GREEDY);
-  egraph_status status = eg_flips_run(&flips, s->choice.data);
-  eg_incumbent_count(s->incumbent, work);
+  egraph_status status = search(&d, &s->choice);
   eg_part_back(s->incumbent->clock, before);
+  eg_incumbent_count(s->incumbent, work);
+  descent_deinit(&d);
   return status;
 }
 
@@ -291,21 +272,19 @@ static bool is_integral(const double *x, uint32_t count) {
 typedef enum node_outcome { NODE_CLOSED, NODE_OPEN, NODE_STOPPED } node_outcome;
 
 static egraph_status solve_program(solver *s, double limit, eg_lp_state *out) {
-  egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_LP);
-  egraph_status status = eg_search_solve_lp(s->incumbent, s->lp, limit, out);
-  eg_part_back(s->incumbent->clock, before);
-  return status;
+  EG_TRY_IN_PART(s->incumbent->clock, EGRAPH_PART_LP,
+                 eg_search_solve_lp(s->incumbent, s->lp, limit, out));
+  return EGRAPH_OK;
 }
 
 static egraph_status find_cuts(solver *s, const double *x) {
-  egraph_extract_part before = eg_part_enter(s->incumbent->clock, EGRAPH_PART_SEPARATION);
+  const eg_extract_problem *problem = &s->model.reduced.problem;
   eg_lp_rows_clear(&s->rows);
-  egraph_status status = eg_plain_model_cuts(&s->model, x, CUTS_PER_ROUND, &s->rows);
+  EG_TRY_IN_PART(s->incumbent->clock, EGRAPH_PART_SEPARATION,
+                 eg_plain_model_cuts(&s->model, x, CUTS_PER_ROUND, &s->rows));
   eg_incumbent_count(s->incumbent, (1 + (uint64_t)eg_lp_rows_count(&s->rows)) *
-                                       (s->model.reduced.part.len +
-                                        s->model.reduced.problem.children.len));
-  eg_part_back(s->incumbent->clock, before);
-  return status;
+                                       (problem->node_class.len + problem->children.len));
+  return EGRAPH_OK;
 }
 
 static egraph_status solve_once(solver *s, node_outcome *out) {
@@ -322,11 +301,6 @@ static egraph_status solve_once(solver *s, node_outcome *out) {
   bool closed = state == EG_LP_INFEASIBLE || s->bound >= cutoff(s);
   *out = closed ? NODE_CLOSED : state == EG_LP_OPTIMAL ? NODE_OPEN : NODE_STOPPED;
   return EGRAPH_OK;
-}
-
-static egraph_status purge(solver *s) {
-  if (eg_lp_row_count(s->lp) < s->base_rows + SPARE_ROWS) return EGRAPH_OK;
-  return eg_lp_purge(s->lp, s->base_rows, 1e-3);
 }
 
 // Solves and cuts until nothing is violated, little happens, or the node is closed.
@@ -446,7 +420,8 @@ static egraph_status work(solver *s, uint32_t at, uint32_t count, bool *out_done
     EG_TRY(round_solution(s, eg_lp_values(s->lp), count == 0 ? FIRST_WORK : LATER_WORK));
   if (at == EG_EXTRACT_NONE) EG_TRY(fix_by_reduced_costs(s));
   EG_TRY(split(s, at));
-  return purge(s);
+  if (eg_lp_row_count(s->lp) < s->base_rows + SPARE_ROWS) return EGRAPH_OK;
+  return eg_lp_purge(s->lp, s->base_rows, 1e-3);
 }
 
 static egraph_status explore(solver *s) {
@@ -497,13 +472,6 @@ static egraph_status prepare_solver(solver *s, eg_extract_result *result) {
   return eg_lp_add_rows(s->lp, &s->rows);
 }
 
-static egraph_status run_solver(solver *s, eg_extract_result *result) {
-  EG_TRY(prepare_solver(s, result));
-  EG_TRY(eg_u32s_append(&s->choice, s->incumbent->choice.data,
-                        s->incumbent->problem->class_count));
-  return explore(s);
-}
-
 egraph_status eg_plain_ilp_run(egraph_allocator alloc, eg_incumbent *incumbent,
                                eg_extract_result *result) {
   solver s;
@@ -515,7 +483,10 @@ egraph_status eg_plain_ilp_run(egraph_allocator alloc, eg_incumbent *incumbent,
   egraph_status status = eg_plain_model_init(&s.model, alloc);
   if (status == EGRAPH_OK) status = eg_lp_rows_init(&s.rows, alloc);
   if (status == EGRAPH_OK) {
-    status = run_solver(&s, result);
+    status = prepare_solver(&s, result);
+    if (status == EGRAPH_OK)
+      status = eg_u32s_append(&s.choice, incumbent->choice.data, incumbent->choice.len);
+    if (status == EGRAPH_OK) status = explore(&s);
     eg_lp_rows_deinit(&s.rows);
   }
   eg_lp_destroy(s.lp);

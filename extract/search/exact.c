@@ -63,33 +63,24 @@ static uint64_t share_of_work(const eg_incumbent *incumbent, double share) {
 }
 
 // For the whole problem, before anything else: it takes near-linear time.
-static egraph_status recover_whole(exact *e) {
+static egraph_status improve_whole(exact *e) {
   eg_incumbent *whole = e->search.incumbent;
   eg_class_index index;
   eg_class_index_init(&index, e->search.alloc);
   eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
-  egraph_extract_part before = eg_part_enter(whole->clock, EGRAPH_PART_GREEDY);
   egraph_status status = eg_class_index_build(&index, whole->problem);
   if (status == EGRAPH_OK)
     status = eg_recover_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
-  eg_part_back(whole->clock, before);
   eg_class_index_deinit(&index);
   return status;
 }
 
-static egraph_status perturb(exact *e, eg_piece *piece) {
-  eg_class_index index;
-  eg_class_index_init(&index, e->search.alloc);
-  eg_greedy greedy = {e->search.alloc, &piece->problem, &index, DAG_MEMORY_BYTES};
-  egraph_status status = eg_class_index_build(&index, &piece->problem);
-  if (status == EGRAPH_OK)
-    status = eg_perturb_run(&greedy, &piece->incumbent, PERTURB_ROUNDS,
-                            e->search.incumbent->options->seed);
-  if (status == EGRAPH_OK)
-    status = eg_recover_run(&greedy, &piece->incumbent,
-                            share_of_work(&piece->incumbent, RECOVER_SHARE));
-  eg_class_index_deinit(&index);
-  return status;
+static egraph_status improve(const exact *e, eg_piece *piece) {
+  eg_greedy greedy = {e->search.alloc, &piece->problem, &piece->index, DAG_MEMORY_BYTES};
+  EG_TRY(eg_perturb_run(&greedy, &piece->incumbent, PERTURB_ROUNDS,
+                        e->search.incumbent->options->seed));
+  return eg_recover_run(&greedy, &piece->incumbent,
+                        share_of_work(&piece->incumbent, RECOVER_SHARE));
 }
 
 // Beyond what a linear program can do.
@@ -105,13 +96,7 @@ static egraph_status slide_windows(exact *e, eg_piece *piece) {
                             .max_failures = WINDOW_FAILURES + classes / WINDOW_CLASSES,
                             .steps = share_of_work(&piece->incumbent, share),
                             .solve = solve_window};
-  eg_class_index index;
-  eg_class_index_init(&index, e->search.alloc);
-  egraph_status status = eg_class_index_build(&index, &piece->problem);
-  if (status == EGRAPH_OK)
-    status = eg_lns_run(e->search.alloc, &piece->incumbent, &index, &options);
-  eg_class_index_deinit(&index);
-  return status;
+  return eg_lns_run(e->search.alloc, &piece->incumbent, &piece->index, &options);
 }
 
 // Branch and bound with at most `tree_limit` nodes, 0: all.
@@ -144,11 +129,7 @@ static egraph_status phase_zero(void *user, eg_piece *piece) {
 
 static egraph_status phase_one(void *user, eg_piece *piece) {
   exact *e = user;
-  eg_part_clock *clock = piece->incumbent.clock;
-  egraph_extract_part before = eg_part_enter(clock, EGRAPH_PART_GREEDY);
-  egraph_status status = perturb(e, piece);
-  eg_part_back(clock, before);
-  EG_TRY(status);
+  EG_TRY_IN_PART(piece->incumbent.clock, EGRAPH_PART_GREEDY, improve(e, piece));
   uint32_t limit = e->search.incumbent->tree_limit;
   if (limit != 0) return branch(e, piece, limit);
   if (piece->node_of.len > ROOT_NODES) return EGRAPH_OK;
@@ -160,11 +141,8 @@ static egraph_status phase_two(void *user, eg_piece *piece) {
   exact *e = user;
   if (e->search.incumbent->tree_limit != 0 || piece->node_of.len <= WHOLE_TREE_NODES)
     return EGRAPH_OK;
-  eg_part_clock *clock = piece->incumbent.clock;
-  egraph_extract_part before = eg_part_enter(clock, EGRAPH_PART_WINDOWS);
-  egraph_status status = slide_windows(e, piece);
-  eg_part_back(clock, before);
-  return status;
+  EG_TRY_IN_PART(piece->incumbent.clock, EGRAPH_PART_WINDOWS, slide_windows(e, piece));
+  return EGRAPH_OK;
 }
 
 static egraph_status phase_three(void *user, eg_piece *piece) {
@@ -222,7 +200,8 @@ static egraph_status run_exact(exact *e, eg_extract_result *result) {
   const eg_extract_problem *problem = e->search.incumbent->problem;
   result->reduced_nodes = eg_extract_node_count(problem);
   result->reduced_classes = problem->class_count;
-  if (e->search.incumbent->tree_limit == 0) EG_TRY(recover_whole(e));
+  if (e->search.incumbent->tree_limit == 0)
+    EG_TRY_IN_PART(e->search.incumbent->clock, EGRAPH_PART_GREEDY, improve_whole(e));
   if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
   EG_TRY(presolve_whole(e, result));
   if (!e->presolve.closed && eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;

@@ -35,33 +35,23 @@ typedef struct cutting {
   eg_presolve *presolve;
   eg_lp *lp;
   eg_lp_rows rows;
-  eg_doubles cost;    // scaled, or what is handed to a heuristic
-  eg_doubles price;   // reduced costs in original scale
-  eg_u32s head, next; // [class], [user]: lists of user_rows
-  eg_u32s roots;      // in the order that dual ascent serves them
-  eg_cuts cuts;       // of the last dual ascent
+  eg_doubles cost;  // scaled, or what is handed to a heuristic
+  eg_doubles price; // reduced costs in original scale
+  eg_user_groups users;
+  eg_u32s above, below; // nodes on the two sides of a row
+  eg_u32s roots;        // in the order that dual ascent serves them
+  eg_cuts cuts;         // of the last dual ascent
   double scale;
   uint32_t base_rows;
   double stall_bound;
   int stall_round;
 } cutting;
-EG_OWNER_DEFINE_STATIC(cutting, (eg_doubles, cost, price), (eg_u32s, head, next, roots))
+EG_OWNER_DEFINE_STATIC(cutting, (eg_doubles, cost, price), (eg_u32s, above, below, roots),
+                       (eg_user_groups, users))
 
-void eg_relax_init(eg_relax *relax, egraph_allocator alloc) {
-  relax->bound = -INFINITY;
-  relax->dropped = 0;
-  eg_doubles_init(&relax->x, alloc);
-  eg_bytes_init(&relax->drop, alloc);
-}
+EG_OWNER_DEFINE(eg_relax, (eg_doubles, x), (eg_bytes, drop))
 
-void eg_relax_deinit(eg_relax *relax) {
-  eg_bytes_deinit(&relax->drop);
-  eg_doubles_deinit(&relax->x);
-}
-
-static egraph_extract_part enter(const cutting *c, egraph_extract_part part) {
-  return eg_part_enter(c->search->incumbent->clock, part);
-}
+static eg_part_clock *clock_of(const cutting *c) { return c->search->incumbent->clock; }
 
 static egraph_status members_row(cutting *c, uint32_t class, double lower) {
   const eg_class_index *index = &c->presolve->index;
@@ -69,25 +59,13 @@ static egraph_status members_row(cutting *c, uint32_t class, double lower) {
   return eg_lp_rows_end(&c->rows, lower);
 }
 
-// Users of `child` come in ascending order of node, not of class: a list per class.
 static egraph_status user_rows(cutting *c, uint32_t child) {
-  const eg_class_index *index = &c->presolve->index;
-  const uint32_t *class_of = c->presolve->model.problem.node_class.data;
-  uint32_t first = index->user_begin.data[child],
-           last = index->user_begin.data[child + 1];
-  c->next.len = 0;
-  EG_TRY(eg_u32s_resize(&c->next, last - first));
-  for (uint32_t i = last; i-- > first;) {
-    uint32_t *head = &c->head.data[class_of[index->users.data[i]]];
-    c->next.data[i - first] = *head;
-    *head = i;
-  }
-  for (uint32_t i = first; i < last; i++) {
-    uint32_t *head = &c->head.data[class_of[index->users.data[i]]];
-    if (*head == EG_EXTRACT_NONE) continue;
-    for (uint32_t j = *head; j != EG_EXTRACT_NONE; j = c->next.data[j - first])
-      EG_TRY(eg_lp_rows_item(&c->rows, index->users.data[j], -1.0));
-    *head = EG_EXTRACT_NONE;
+  const eg_user_groups *groups = &c->users;
+  EG_TRY(eg_user_groups_find(&c->users, &c->presolve->model.problem, &c->presolve->index,
+                             child));
+  for (size_t g = 0; g < groups->classes.len; g++) {
+    for (uint32_t i = groups->begin.data[g]; i < groups->begin.data[g + 1]; i++)
+      EG_TRY(eg_lp_rows_item(&c->rows, groups->nodes.data[i], -1.0));
     EG_TRY(members_row(c, child, 0.0));
   }
   return EGRAPH_OK;
@@ -95,9 +73,6 @@ static egraph_status user_rows(cutting *c, uint32_t child) {
 
 static egraph_status model_rows(cutting *c) {
   const eg_extract_problem *problem = &c->presolve->model.problem;
-  EG_TRY(eg_u32s_resize(&c->head, problem->class_count));
-  for (uint32_t class = 0; class < problem->class_count; class ++)
-    c->head.data[class] = EG_EXTRACT_NONE;
   for (uint32_t class = 0; class < problem->class_count; class ++) {
     if (c->presolve->index.is_root.data[class])
       EG_TRY(members_row(c, class, 1.0));
@@ -137,39 +112,19 @@ static egraph_status add_cut_rows(cutting *c) {
 
 // Dual ascent from c->price, which become reduced costs; its cuts become rows.
 static egraph_status ascend(cutting *c, uint32_t max_cuts, double *out_bound) {
-  c->cuts.begin.len = 1;
-  c->cuts.nodes.len = 0;
+  eg_cuts_clear(&c->cuts);
   eg_ascent_limits limits = {.max_cuts = max_cuts, .incumbent = c->search->incumbent};
-  egraph_extract_part before = enter(c, EGRAPH_PART_ASCENT);
-  egraph_status status =
-      eg_dual_ascent_run(&c->presolve->model.problem, &c->presolve->index, &c->roots,
-                         limits, c->price.data, out_bound, &c->cuts);
-  (void)enter(c, before);
-  return status == EGRAPH_OK ? add_cut_rows(c) : status;
-}
-
-static egraph_status add_ascent_rows(cutting *c) {
-  const eg_doubles *cost = &c->presolve->model.problem.cost;
-  EG_TRY(order_roots(c));
-  c->price.len = 0;
-  EG_TRY(eg_doubles_append(&c->price, cost->data, cost->len));
-  double bound;
-  return ascend(c, ASCENT_CUTS, &bound);
-}
-
-static egraph_status add_kept_rows(cutting *c) {
-  c->cuts.begin.len = 1;
-  c->cuts.nodes.len = 0;
-  EG_TRY(eg_kept_cuts_list(&c->presolve->model, c->presolve->parts, &c->cuts));
+  EG_TRY_IN_PART(clock_of(c), EGRAPH_PART_ASCENT,
+                 eg_dual_ascent_run(&c->presolve->model.problem, &c->presolve->index,
+                                    &c->roots, limits, c->price.data, out_bound,
+                                    &c->cuts));
   return add_cut_rows(c);
 }
 
 static egraph_status flush_rows(cutting *c) {
-  egraph_extract_part before = enter(c, EGRAPH_PART_LP);
-  egraph_status status = eg_lp_add_rows(c->lp, &c->rows);
-  (void)enter(c, before);
+  EG_TRY_IN_PART(clock_of(c), EGRAPH_PART_LP, eg_lp_add_rows(c->lp, &c->rows));
   eg_lp_rows_clear(&c->rows);
-  return status;
+  return EGRAPH_OK;
 }
 
 static bool stops(void *incumbent) { return eg_incumbent_stop(incumbent); }
@@ -186,9 +141,15 @@ static egraph_status build(cutting *c) {
       eg_lp_create(c->search->alloc, (uint32_t)problem->cost.len, c->cost.data, &c->lp));
   eg_lp_interrupt(c->lp, stops, c->search->incumbent);
   EG_TRY(model_rows(c));
-  EG_TRY(add_kept_rows(c));
+  eg_cuts_clear(&c->cuts);
+  EG_TRY(eg_kept_cuts_list(&c->presolve->model, c->presolve->parts, &c->cuts));
+  EG_TRY(add_cut_rows(c));
   c->base_rows = eg_lp_rows_count(&c->rows);
-  EG_TRY(add_ascent_rows(c));
+  EG_TRY(order_roots(c));
+  c->price.len = 0;
+  EG_TRY(eg_doubles_append(&c->price, problem->cost.data, problem->cost.len));
+  double bound;
+  EG_TRY(ascend(c, ASCENT_CUTS, &bound));
   return flush_rows(c);
 }
 
@@ -203,13 +164,13 @@ static egraph_status explain_rows(cutting *c) {
   const uint32_t *part = c->presolve->model.part.data;
   for (uint32_t r = 0; r < eg_lp_rows_count(rows); r++) {
     if (!(multiplier[r] > 0)) continue;
-    c->head.len = c->next.len = 0;
+    c->above.len = c->below.len = 0;
     for (uint32_t i = rows->begin.data[r]; i < rows->begin.data[r + 1]; i++)
-      EG_TRY(eg_u32s_push(rows->coefficients.data[i] > 0 ? &c->head : &c->next,
+      EG_TRY(eg_u32s_push(rows->coefficients.data[i] > 0 ? &c->above : &c->below,
                           part[rows->columns.data[i]]));
-    EG_TRY(eg_plain_proof_row(proof_of(c), multiplier[r] / c->scale, c->head.data,
-                              (uint32_t)c->head.len, c->next.data,
-                              (uint32_t)c->next.len));
+    EG_TRY(eg_plain_proof_row(proof_of(c), multiplier[r] / c->scale, c->above.data,
+                              (uint32_t)c->above.len, c->below.data,
+                              (uint32_t)c->below.len));
   }
   return EGRAPH_OK;
 }
@@ -249,10 +210,8 @@ static egraph_status solve(cutting *c, bool *out_open) {
   const eg_reduced *model = &c->presolve->model;
   double limit = (c->presolve->cutoff - model->offset) * c->scale * (1 + 1e-7);
   eg_lp_state state;
-  egraph_extract_part before = enter(c, EGRAPH_PART_LP);
-  egraph_status status = eg_search_solve_lp(c->search->incumbent, c->lp, limit, &state);
-  (void)enter(c, before);
-  EG_TRY(status);
+  EG_TRY_IN_PART(clock_of(c), EGRAPH_PART_LP,
+                 eg_search_solve_lp(c->search->incumbent, c->lp, limit, &state));
   double bound = model->offset + eg_lp_bound(c->lp) / c->scale;
   if (bound > c->relax->bound) c->relax->bound = bound;
   c->relax->x.len = 0;
@@ -312,10 +271,8 @@ static egraph_status separate(cutting *c, uint32_t *out_count) {
                                  .violation = 1e-3,
                                  .max_rows = CUTS_PER_ROUND,
                                  .rng = &c->search->rng};
-  egraph_extract_part before = enter(c, EGRAPH_PART_SEPARATION);
-  egraph_status status = eg_separate_run(c->search->alloc, &options, &c->rows);
-  (void)enter(c, before);
-  EG_TRY(status);
+  EG_TRY_IN_PART(clock_of(c), EGRAPH_PART_SEPARATION,
+                 eg_separate_run(c->search->alloc, &options, &c->rows));
   *out_count = eg_lp_rows_count(&c->rows);
   eg_incumbent_count(c->search->incumbent,
                      64 * (uint64_t)c->presolve->model.problem.children.len +

@@ -77,24 +77,12 @@ egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
   eg_greedy greedy = {search->alloc, problem, &presolve->index, DAG_MEMORY_BYTES};
   EG_TRY(eg_u32s_resize(&search->reduced_choice, problem->class_count));
   eg_incumbent_count(search->incumbent, eg_greedy_steps(&greedy));
-  egraph_extract_part before =
-      eg_part_enter(search->incumbent->clock, EGRAPH_PART_GREEDY);
-  egraph_status status = EGRAPH_OK;
   if (eg_greedy_fits(&greedy))
-    status = run_kind(search, &greedy, presolve, EG_GREEDY_DAG, cost);
-  if (status == EGRAPH_OK)
-    status = run_kind(search, &greedy, presolve, EG_GREEDY_TREE, cost);
-  eg_part_back(search->incumbent->clock, before);
-  return status;
-}
-
-static void shuffle(eg_rng *rng, eg_u32s *items) {
-  for (size_t i = items->len; i > 1; i--) {
-    size_t j = eg_rng_below(rng, i);
-    uint32_t swapped = items->data[i - 1];
-    items->data[i - 1] = items->data[j];
-    items->data[j] = swapped;
-  }
+    EG_TRY_IN_PART(search->incumbent->clock, EGRAPH_PART_GREEDY,
+                   run_kind(search, &greedy, presolve, EG_GREEDY_DAG, cost));
+  EG_TRY_IN_PART(search->incumbent->clock, EGRAPH_PART_GREEDY,
+                 run_kind(search, &greedy, presolve, EG_GREEDY_TREE, cost));
+  return EGRAPH_OK;
 }
 
 static egraph_status ascend(eg_search *search, const eg_presolve *presolve,
@@ -114,7 +102,7 @@ static egraph_status ascend(eg_search *search, const eg_presolve *presolve,
     for (size_t n = 0; n < price->len; n++)
       price->data[n] += TIE_SHARE * problem->cost.data[n];
     EG_TRY(eg_search_greedy(search, presolve, price->data));
-    shuffle(&search->rng, order);
+    eg_shuffle(&search->rng, order->data, order->len);
   }
   return EGRAPH_OK;
 }

@@ -297,13 +297,8 @@ static egraph_status order_targets(separator *s) {
           s->reach.data[class] < s->y.data[class] - s->options->violation)
         EG_TRY(eg_u32s_push(&s->targets, class));
     }
-    uint32_t *all = s->targets.data;
-    for (size_t left = s->targets.len - from; left > 1; left--) {
-      size_t last = from + left - 1, j = from + eg_rng_below(s->options->rng, left);
-      uint32_t swapped = all[last];
-      all[last] = all[j];
-      all[j] = swapped;
-    }
+    if (s->targets.len > from)
+      eg_shuffle(s->options->rng, s->targets.data + from, s->targets.len - from);
   }
   return EGRAPH_OK;
 }

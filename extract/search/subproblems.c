@@ -42,12 +42,13 @@ static egraph_status label(const eg_extract_problem *model, eg_u32s *piece_of,
   return EGRAPH_OK;
 }
 
+#define PIECE_MEMBERS (eg_class_index, index), (eg_u32s, class_of, node_of)
+
 static egraph_status start(eg_pieces *pieces, uint32_t count) {
   EG_TRY(eg_pieces_reserve(pieces, count));
   for (uint32_t i = 0; i < count; i++) {
     eg_piece piece = {.solved = false};
-    eg_u32s_init(&piece.class_of, pieces->alloc);
-    eg_u32s_init(&piece.node_of, pieces->alloc);
+    EG_INIT_MEMBERS(&piece, pieces->alloc, PIECE_MEMBERS);
     EG_TRY(eg_extract_problem_init(&piece.problem, pieces->alloc));
     egraph_status status = eg_cuts_init(&piece.cuts, pieces->alloc);
     if (status != EGRAPH_OK) {
@@ -135,6 +136,7 @@ static int compare(const void *a, const void *b) {
 static egraph_status add_incumbents(eg_pieces *pieces, eg_incumbent *whole) {
   for (size_t i = 0; i < pieces->len; i++) {
     eg_piece *piece = &pieces->data[i];
+    EG_TRY(eg_class_index_build(&piece->index, &piece->problem));
     EG_TRY(eg_incumbent_init(&piece->incumbent, pieces->alloc, &piece->problem,
                              whole->options));
     piece->has_incumbent = true;
@@ -167,8 +169,7 @@ void eg_pieces_destroy(eg_pieces *pieces) {
     if (piece->has_incumbent) eg_incumbent_deinit(&piece->incumbent);
     eg_cuts_deinit(&piece->cuts);
     eg_extract_problem_deinit(&piece->problem);
-    eg_u32s_deinit(&piece->class_of);
-    eg_u32s_deinit(&piece->node_of);
+    EG_DEINIT_MEMBERS(piece, PIECE_MEMBERS);
   }
   eg_pieces_deinit(pieces);
 }
@@ -208,29 +209,22 @@ void eg_piece_adopt(const eg_piece *piece, uint32_t *choice) {
   }
 }
 
-static egraph_status bound_with(eg_incumbent *incumbent, eg_class_index *index,
-                                eg_doubles *price, double *out_bound) {
-  const eg_extract_problem *problem = incumbent->problem;
+egraph_status eg_piece_bound(eg_piece *piece) {
+  const eg_extract_problem *problem = &piece->problem;
+  eg_incumbent *incumbent = &piece->incumbent;
   eg_ascent_limits limits = {
       .max_cuts = ASCENT_CUTS, .max_work = ASCENT_WORK, .incumbent = incumbent};
-  EG_TRY(eg_class_index_build(index, problem));
-  EG_TRY(eg_doubles_append(price, problem->cost.data, problem->cost.len));
-  return eg_dual_ascent_run(problem, index, &problem->roots, limits, price->data,
-                            out_bound, NULL);
-}
-
-egraph_status eg_piece_bound(eg_piece *piece) {
-  eg_class_index index;
   eg_doubles price;
-  eg_class_index_init(&index, piece->node_of.alloc);
   eg_doubles_init(&price, piece->node_of.alloc);
   double bound = 0;
-  egraph_extract_part before = eg_part_enter(piece->incumbent.clock, EGRAPH_PART_ASCENT);
-  egraph_status status = bound_with(&piece->incumbent, &index, &price, &bound);
-  if (status == EGRAPH_OK) eg_incumbent_raise(&piece->incumbent, bound);
+  egraph_extract_part before = eg_part_enter(incumbent->clock, EGRAPH_PART_ASCENT);
+  egraph_status status = eg_doubles_append(&price, problem->cost.data, problem->cost.len);
+  if (status == EGRAPH_OK)
+    status = eg_dual_ascent_run(problem, &piece->index, &problem->roots, limits,
+                                price.data, &bound, NULL);
+  if (status == EGRAPH_OK) eg_incumbent_raise(incumbent, bound);
   eg_doubles_deinit(&price);
-  eg_class_index_deinit(&index);
-  eg_part_back(piece->incumbent.clock, before);
+  eg_part_back(incumbent->clock, before);
   return status;
 }
 

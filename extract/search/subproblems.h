@@ -4,10 +4,12 @@
 #ifndef EG_EXTRACT_SEARCH_SUBPROBLEMS_H
 #define EG_EXTRACT_SEARCH_SUBPROBLEMS_H
 
+#include "extract/class_graph.h"
 #include "extract/incumbent.h"
 
 typedef struct eg_piece {
   eg_extract_problem problem;
+  eg_class_index index;
   eg_u32s class_of, node_of; // in the model
   eg_cuts cuts;              // rows of its nodes
   eg_incumbent incumbent;    // of problem; its bound is the piece's
