@@ -280,8 +280,8 @@ static egraph_status list(listing *l, eg_cuts *out) {
   return emit(l, out);
 }
 
-egraph_status eg_kept_cuts_list(const eg_reduced *reduced, const eg_parts *parts,
-                                eg_cuts *out) {
+egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *parts,
+                                   eg_cuts *out) {
   if (reduced->cuts.len == 0) return EGRAPH_OK;
   egraph_allocator alloc = reduced->part.alloc;
   listing l;
@@ -293,8 +293,8 @@ egraph_status eg_kept_cuts_list(const eg_reduced *reduced, const eg_parts *parts
   return status;
 }
 
-egraph_status eg_kept_cuts_load(eg_reduced *reduced, eg_parts *parts,
-                                const eg_cuts *cuts) {
+egraph_status eg_reduced_load_cuts(eg_reduced *reduced, eg_parts *parts,
+                                   const eg_cuts *cuts) {
   for (uint32_t i = 0; i < eg_cuts_count(cuts); i++) {
     uint32_t first = cuts->begin.data[i], id;
     EG_TRY(eg_parts_add_cut(parts, cuts->nodes.data + first,

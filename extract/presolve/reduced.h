@@ -69,11 +69,11 @@ egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
 /// Appends the cuts of `reduced` as rows of its nodes. A node is in a row when its part
 /// contains one of the cut's; cuts that the fixed part meets are left out.
 /// O(parts + nodes * parts of a node that are in cuts).
-egraph_status eg_kept_cuts_list(const eg_reduced *reduced, const eg_parts *parts,
-                                eg_cuts *out);
+egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *parts,
+                                   eg_cuts *out);
 /// The other way: makes rows of nodes of a problem cuts of the model that copies it
 /// (eg_reduced_from).
-egraph_status eg_kept_cuts_load(eg_reduced *reduced, eg_parts *parts,
-                                const eg_cuts *cuts);
+egraph_status eg_reduced_load_cuts(eg_reduced *reduced, eg_parts *parts,
+                                   const eg_cuts *cuts);
 
 #endif

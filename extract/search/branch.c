@@ -1,9 +1,9 @@
 // Depth first over reduced models. A node of the tree is presolved with the cutoff of the
-// moment and bounded by the relaxation. When it falls into pieces, each is searched for
-// itself (deep networks do as soon as the format of one value in the middle is decided;
-// without this their blocks multiply). Else it branches on a class: needed (it becomes a
-// root) or not (it goes, with its users); once every class is decided, on a node of a
-// class. The presolve does the propagation.
+// moment and bounded by the relaxation. When it falls into subproblems, each is searched
+// for itself (deep networks do as soon as the format of one value in the middle is
+// decided; without this their blocks multiply). Else it branches on a class: needed (it
+// becomes a root) or not (it goes, with its users); once every class is decided, on a
+// node of a class. The presolve does the propagation.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/branch.h"
 
@@ -56,7 +56,7 @@ static egraph_status push_model(tree *t, const eg_reduced *model, double bound) 
 
 // A class that is not decided, most in between and much used; else the most divided root,
 // and its largest node. (Preferring the middle of the graph, so that the rest falls into
-// pieces early, was worse: 20 s and open instead of 0.6 s on ResNet-50.)
+// subproblems early, was worse: 20 s and open instead of 0.6 s on ResNet-50.)
 typedef struct decision {
   uint32_t class; // EG_EXTRACT_NONE: split on node
   uint32_t node;
@@ -192,70 +192,70 @@ static egraph_status split_current(tree *t) {
   return status;
 }
 
-static egraph_status search_piece(tree *t, eg_pieces *pieces, eg_piece *piece,
-                                  bool *out_closed) {
-  double rest = t->presolve.model.offset + eg_pieces_bound(pieces, piece);
+static egraph_status search_subproblem(tree *t, eg_subproblems *subproblems,
+                                       eg_subproblem *subproblem, bool *out_closed) {
+  double rest = t->presolve.model.offset + eg_subproblems_bound(subproblems, subproblem);
   double outer = eg_search_cutoff(t->search) - rest;
-  *out_closed = piece->incumbent.bound >= outer;
+  *out_closed = subproblem->incumbent.bound >= outer;
   if (*out_closed) return EGRAPH_OK;
-  piece->incumbent.outer_rest = -INFINITY; // says nothing about the other open nodes
+  subproblem->incumbent.outer_rest = -INFINITY; // says nothing about the other open nodes
   eg_search search;
   egraph_status status =
-      eg_search_init(&search, t->search->alloc, &piece->incumbent, outer);
+      eg_search_init(&search, t->search->alloc, &subproblem->incumbent, outer);
   search.depth = t->search->depth + 1;
-  if (status == EGRAPH_OK) status = eg_branch_run(&search, &piece->solved);
+  if (status == EGRAPH_OK) status = eg_branch_run(&search, &subproblem->solved);
   eg_search_deinit(&search);
-  if (status != EGRAPH_OK || !piece->solved) return status;
-  *out_closed = !(piece->incumbent.cost < outer);
-  eg_incumbent_raise(&piece->incumbent, piece->incumbent.cost);
+  if (status != EGRAPH_OK || !subproblem->solved) return status;
+  *out_closed = !(subproblem->incumbent.cost < outer);
+  eg_incumbent_raise(&subproblem->incumbent, subproblem->incumbent.cost);
   return EGRAPH_OK;
 }
 
 // One after the other, small ones first; one with nothing below its cutoff ends it.
-static egraph_status search_pieces(tree *t, eg_pieces *pieces, eg_u32s *choice,
-                                   eg_relax_outcome *out) {
+static egraph_status search_subproblems(tree *t, eg_subproblems *subproblems,
+                                        eg_u32s *choice, eg_relax_outcome *out) {
   const eg_reduced *model = &t->presolve.model;
   EG_TRY(eg_u32s_append(choice, t->search->best_choice.data, t->search->best_choice.len));
-  for (size_t i = 0; i < pieces->len; i++) {
-    EG_TRY(eg_piece_seed(&pieces->data[i], &model->problem, choice->data));
-    EG_TRY(eg_piece_bound(&pieces->data[i]));
+  for (size_t i = 0; i < subproblems->len; i++) {
+    EG_TRY(eg_subproblem_seed(&subproblems->data[i], &model->problem, choice->data));
+    EG_TRY(eg_subproblem_bound(&subproblems->data[i]));
   }
   *out = EG_RELAX_CLOSED;
-  for (size_t i = 0; i < pieces->len; i++) {
-    eg_piece *piece = &pieces->data[i];
+  for (size_t i = 0; i < subproblems->len; i++) {
+    eg_subproblem *subproblem = &subproblems->data[i];
     bool closed;
-    EG_TRY(search_piece(t, pieces, piece, &closed));
+    EG_TRY(search_subproblem(t, subproblems, subproblem, &closed));
     if (closed) return EGRAPH_OK;
-    eg_piece_adopt(piece, choice->data);
-    double bound = model->offset + eg_pieces_bound(pieces, NULL);
+    eg_subproblem_adopt(subproblem, choice->data);
+    double bound = model->offset + eg_subproblems_bound(subproblems, NULL);
     if (bound > t->current) t->current = bound;
-    if (!piece->solved) *out = EG_RELAX_STOPPED;
-    if (!piece->solved) break;
+    if (!subproblem->solved) *out = EG_RELAX_STOPPED;
+    if (!subproblem->solved) break;
   }
   double cost;
   return eg_search_offer(t->search, model, choice->data, &cost);
 }
 
-static egraph_status try_pieces(tree *t, bool *out_done, eg_relax_outcome *out) {
+static egraph_status try_subproblems(tree *t, bool *out_done, eg_relax_outcome *out) {
   *out_done = false;
   if (t->search->depth >= MAX_DEPTH || t->search->incumbent->tree_limit != 0)
     return EGRAPH_OK;
-  eg_pieces pieces;
+  eg_subproblems subproblems;
   eg_u32s choice;
-  eg_pieces_init(&pieces, t->search->alloc);
+  eg_subproblems_init(&subproblems, t->search->alloc);
   eg_u32s_init(&choice, t->search->alloc);
   eg_cuts cuts;
   egraph_status status = eg_cuts_init(&cuts, t->search->alloc);
   if (status == EGRAPH_OK)
-    status = eg_kept_cuts_list(&t->presolve.model, &t->search->parts, &cuts);
+    status = eg_reduced_list_cuts(&t->presolve.model, &t->search->parts, &cuts);
   if (status == EGRAPH_OK)
-    status =
-        eg_pieces_split(&pieces, &t->presolve.model.problem, &cuts, t->search->incumbent);
-  *out_done = status == EGRAPH_OK && pieces.len > 1;
-  if (*out_done) status = search_pieces(t, &pieces, &choice, out);
+    status = eg_subproblems_split(&subproblems, &t->presolve.model.problem, &cuts,
+                                  t->search->incumbent);
+  *out_done = status == EGRAPH_OK && subproblems.len > 1;
+  if (*out_done) status = search_subproblems(t, &subproblems, &choice, out);
   eg_cuts_deinit(&cuts);
   eg_u32s_deinit(&choice);
-  eg_pieces_destroy(&pieces);
+  eg_subproblems_destroy(&subproblems);
   return status;
 }
 
@@ -277,7 +277,7 @@ static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
     *out = EG_RELAX_STOPPED;
     if (eg_incumbent_stop(t->search->incumbent)) return EGRAPH_OK;
     bool done;
-    EG_TRY(try_pieces(t, &done, out));
+    EG_TRY(try_subproblems(t, &done, out));
     if (done) return EGRAPH_OK;
     EG_TRY(eg_relax_run(&t->relax, t->search, &t->presolve, out));
     if (t->relax.bound > t->current) t->current = t->relax.bound;
@@ -311,8 +311,8 @@ static egraph_status work(tree *t, bool *out_done) {
 static egraph_status explore(tree *t, bool *out_closed) {
   EG_TRY(eg_reduced_from(&t->presolve.spare, t->search->incumbent->problem));
   if (t->search->incumbent->cuts != NULL)
-    EG_TRY(eg_kept_cuts_load(&t->presolve.spare, &t->search->parts,
-                             t->search->incumbent->cuts));
+    EG_TRY(eg_reduced_load_cuts(&t->presolve.spare, &t->search->parts,
+                                t->search->incumbent->cuts));
   EG_TRY(push_model(t, &t->presolve.spare, t->search->incumbent->bound));
   uint32_t limit = t->search->incumbent->tree_limit;
   for (uint32_t nodes = 1; t->open.len != 0; nodes++) {

@@ -174,7 +174,7 @@ EG_VEC_DEFINE(tree_nodes, tree_node);
 typedef struct solver {
   egraph_allocator alloc;
   eg_incumbent *incumbent;
-  eg_plain_model model;
+  eg_formulation model;
   eg_u32s candidates; // original node of every member, in the rows of model.index
   eg_lp *lp;
   eg_lp_rows rows;
@@ -281,7 +281,7 @@ static egraph_status find_cuts(solver *s, const double *x) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   eg_lp_rows_clear(&s->rows);
   EG_TRY_IN_PART(s->incumbent->clock, EGRAPH_PART_SEPARATION,
-                 eg_plain_model_cuts(&s->model, x, CUTS_PER_ROUND, &s->rows));
+                 eg_formulation_cuts(&s->model, x, CUTS_PER_ROUND, &s->rows));
   eg_incumbent_count(s->incumbent, (1 + (uint64_t)eg_lp_rows_count(&s->rows)) *
                                        (problem->node_class.len + problem->children.len));
   return EGRAPH_OK;
@@ -445,7 +445,7 @@ static bool stops(void *incumbent) { return eg_incumbent_stop(incumbent); }
 
 static egraph_status prepare_solver(solver *s, eg_extract_result *result) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
-  EG_TRY(eg_plain_model_build(&s->model, s->incumbent->problem));
+  EG_TRY(eg_formulation_build(&s->model, s->incumbent->problem));
   uint32_t nodes = eg_extract_node_count(problem);
   result->reduced_nodes = nodes;
   result->reduced_classes = 0;
@@ -467,20 +467,20 @@ static egraph_status prepare_solver(solver *s, eg_extract_result *result) {
   }
   EG_TRY(eg_lp_create(s->alloc, nodes, s->bent.data, &s->lp));
   eg_lp_interrupt(s->lp, stops, s->incumbent);
-  EG_TRY(eg_plain_model_rows(&s->model, &s->rows));
+  EG_TRY(eg_formulation_rows(&s->model, &s->rows));
   s->base_rows = eg_lp_rows_count(&s->rows);
   return eg_lp_add_rows(s->lp, &s->rows);
 }
 
-egraph_status eg_plain_ilp_run(egraph_allocator alloc, eg_incumbent *incumbent,
-                               eg_extract_result *result) {
+egraph_status eg_branch_cut_run(egraph_allocator alloc, eg_incumbent *incumbent,
+                                eg_extract_result *result) {
   solver s;
   solver_init(&s, alloc);
   s.alloc = alloc;
   s.incumbent = incumbent;
   s.bound = -INFINITY;
   s.rng = (eg_rng){incumbent->options->seed};
-  egraph_status status = eg_plain_model_init(&s.model, alloc);
+  egraph_status status = eg_formulation_init(&s.model, alloc);
   if (status == EGRAPH_OK) status = eg_lp_rows_init(&s.rows, alloc);
   if (status == EGRAPH_OK) {
     status = prepare_solver(&s, result);
@@ -490,7 +490,7 @@ egraph_status eg_plain_ilp_run(egraph_allocator alloc, eg_incumbent *incumbent,
     eg_lp_rows_deinit(&s.rows);
   }
   eg_lp_destroy(s.lp);
-  eg_plain_model_deinit(&s.model);
+  eg_formulation_deinit(&s.model);
   solver_deinit(&s);
   return status;
 }

@@ -11,7 +11,7 @@
 /// Improves the incumbent's solution and bound until they meet or time is up. The
 /// incumbent holds a solution. Writes the sizes of the model to `result`. Fails with
 /// EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
-egraph_status eg_plain_ilp_run(egraph_allocator alloc, eg_incumbent *incumbent,
-                               eg_extract_result *result);
+egraph_status eg_branch_cut_run(egraph_allocator alloc, eg_incumbent *incumbent,
+                                eg_extract_result *result);
 
 #endif

@@ -1,12 +1,12 @@
-// Presolve of the whole problem, then its connected pieces.
+// Presolve of the whole problem, then its connected subproblems.
 //
-// A piece is solved against the cutoff that the bounds of the others leave it. Either all
-// pieces are solved, and their optima add up to the optimum; or one has nothing below its
-// cutoff, and the solution at hand is optimal. After a bound for each piece come three
-// phases, each over all pieces (waves.h), small ones first, so that no large piece keeps
-// the others from a good solution:
-//   1. greedy; branch and bound, for larger pieces only the root of the tree;
-//   2. windows (lns.h) for large pieces, within a share of the time;
+// A subproblem is solved against the cutoff that the bounds of the others leave it.
+// Either all subproblems are solved, and their optima add up to the optimum; or one has
+// nothing below its cutoff, and the solution at hand is optimal. After a bound for each
+// subproblem come three phases, each over all subproblems (batches.h), small ones first,
+// so that no large subproblem keeps the others from a good solution:
+//   1. greedy; branch and bound, for larger subproblems only the root of the tree;
+//   2. windows (lns.h) for large subproblems, within a share of the time;
 //   3. branch and bound to the end.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/exact.h"
@@ -21,7 +21,7 @@
 #include "extract/search/subproblems.h"
 
 enum {
-  WHOLE_TREE_NODES = 400, // pieces up to this size are finished in phase 1
+  WHOLE_TREE_NODES = 400, // subproblems up to this size are finished in phase 1
   ROOT_NODES = 2500,      // and up to this one their root is looked at
   TREE_NODES = 60000,     // and above this one windows have all the time
   WINDOW_NODES = 900,     // a window larger than this after presolve is given up
@@ -37,16 +37,16 @@ static const double RECOVER_SHARE = 0.3; // for local search at a time
 typedef struct exact {
   eg_search search; // of the whole problem
   eg_presolve presolve;
-  eg_pieces pieces;
+  eg_subproblems subproblems;
   eg_u32s choice; // [model class], best known
 } exact;
 
-// Better choices in pieces make a better choice of the whole.
+// Better choices in subproblems make a better choice of the whole.
 static egraph_status adopt(void *user) {
   exact *e = user;
   double cost;
-  for (size_t i = 0; i < e->pieces.len; i++)
-    eg_piece_adopt(&e->pieces.data[i], e->choice.data);
+  for (size_t i = 0; i < e->subproblems.len; i++)
+    eg_subproblem_adopt(&e->subproblems.data[i], e->choice.data);
   return eg_search_offer(&e->search, &e->presolve.model, e->choice.data, &cost);
 }
 
@@ -70,104 +70,111 @@ static egraph_status improve_whole(exact *e) {
   eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
   egraph_status status = eg_class_index_build(&index, whole->problem);
   if (status == EGRAPH_OK)
-    status = eg_recover_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
+    status = eg_local_search_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
   eg_class_index_deinit(&index);
   return status;
 }
 
-static egraph_status improve(const exact *e, eg_piece *piece) {
-  eg_greedy greedy = {e->search.alloc, &piece->problem, &piece->index, DAG_MEMORY_BYTES};
-  EG_TRY(eg_perturb_run(&greedy, &piece->incumbent, PERTURB_ROUNDS,
+static egraph_status improve(const exact *e, eg_subproblem *subproblem) {
+  eg_greedy greedy = {e->search.alloc, &subproblem->problem, &subproblem->index,
+                      DAG_MEMORY_BYTES};
+  EG_TRY(eg_perturb_run(&greedy, &subproblem->incumbent, PERTURB_ROUNDS,
                         e->search.incumbent->options->seed));
-  return eg_recover_run(&greedy, &piece->incumbent,
-                        share_of_work(&piece->incumbent, RECOVER_SHARE));
+  return eg_local_search_run(&greedy, &subproblem->incumbent,
+                             share_of_work(&subproblem->incumbent, RECOVER_SHARE));
 }
 
 // Beyond what a linear program can do.
-static bool is_huge(const eg_piece *piece) { return piece->node_of.len > TREE_NODES; }
+static bool is_huge(const eg_subproblem *subproblem) {
+  return subproblem->node_of.len > TREE_NODES;
+}
 
-// Large pieces get more of the time, in proportion.
-static egraph_status slide_windows(exact *e, eg_piece *piece) {
-  double share = (double)piece->node_of.len / (double)e->presolve.model.part.len;
-  if (!is_huge(piece)) share *= WINDOW_SHARE;
-  uint32_t classes = piece->problem.class_count;
+// Large subproblems get more of the time, in proportion.
+static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
+  double share = (double)subproblem->node_of.len / (double)e->presolve.model.part.len;
+  if (!is_huge(subproblem)) share *= WINDOW_SHARE;
+  uint32_t classes = subproblem->problem.class_count;
   eg_lns_options options = {.seed = e->search.incumbent->options->seed,
                             .window_classes = WINDOW_CLASSES,
                             .max_failures = WINDOW_FAILURES + classes / WINDOW_CLASSES,
-                            .steps = share_of_work(&piece->incumbent, share),
+                            .steps = share_of_work(&subproblem->incumbent, share),
                             .solve = solve_window};
-  return eg_lns_run(e->search.alloc, &piece->incumbent, &piece->index, &options);
+  return eg_lns_run(e->search.alloc, &subproblem->incumbent, &subproblem->index,
+                    &options);
 }
 
 // Branch and bound with at most `tree_limit` nodes, 0: all.
-static egraph_status branch(exact *e, eg_piece *piece, uint32_t tree_limit) {
-  eg_incumbent *incumbent = &piece->incumbent;
+static egraph_status branch(exact *e, eg_subproblem *subproblem, uint32_t tree_limit) {
+  eg_incumbent *incumbent = &subproblem->incumbent;
   uint32_t saved = incumbent->tree_limit;
   incumbent->tree_limit = tree_limit;
   eg_search search;
   egraph_status status =
-      eg_search_init(&search, e->search.alloc, incumbent, piece->outer_cutoff);
-  if (status == EGRAPH_OK) status = eg_branch_run(&search, &piece->solved);
+      eg_search_init(&search, e->search.alloc, incumbent, subproblem->outer_cutoff);
+  if (status == EGRAPH_OK) status = eg_branch_run(&search, &subproblem->solved);
   eg_search_deinit(&search);
   incumbent->tree_limit = saved;
-  if (status != EGRAPH_OK || !piece->solved) return status;
-  piece->hopeless = !(incumbent->cost < piece->outer_cutoff);
-  if (!piece->hopeless) eg_incumbent_raise(incumbent, incumbent->cost);
+  if (status != EGRAPH_OK || !subproblem->solved) return status;
+  subproblem->hopeless = !(incumbent->cost < subproblem->outer_cutoff);
+  if (!subproblem->hopeless) eg_incumbent_raise(incumbent, incumbent->cost);
   return EGRAPH_OK;
 }
 
-static egraph_status phase_zero(void *user, eg_piece *piece) {
+static egraph_status phase_zero(void *user, eg_subproblem *subproblem) {
   const exact *e = user;
-  if (e->pieces.len > 1) return eg_piece_bound(piece);
-  // Presolve's bound is right up to a share of the whole's cost, of which the piece may
-  // be a small part.
+  if (e->subproblems.len > 1) return eg_subproblem_bound(subproblem);
+  // Presolve's bound is right up to a share of the whole's cost, of which the subproblem
+  // may be a small part.
   double offset = e->presolve.model.offset;
-  eg_incumbent_raise(&piece->incumbent,
+  eg_incumbent_raise(&subproblem->incumbent,
                      e->presolve.bound - offset - EG_PROOF_ROUNDING * fabs(offset));
   return EGRAPH_OK;
 }
 
-static egraph_status phase_one(void *user, eg_piece *piece) {
+static egraph_status phase_one(void *user, eg_subproblem *subproblem) {
   exact *e = user;
-  EG_TRY_IN_PART(piece->incumbent.clock, EGRAPH_PART_GREEDY, improve(e, piece));
+  EG_TRY_IN_PART(subproblem->incumbent.clock, EGRAPH_PART_GREEDY, improve(e, subproblem));
   uint32_t limit = e->search.incumbent->tree_limit;
-  if (limit != 0) return branch(e, piece, limit);
-  if (piece->node_of.len > ROOT_NODES) return EGRAPH_OK;
-  return branch(e, piece, piece->node_of.len > WHOLE_TREE_NODES ? 1 : 0);
+  if (limit != 0) return branch(e, subproblem, limit);
+  if (subproblem->node_of.len > ROOT_NODES) return EGRAPH_OK;
+  return branch(e, subproblem, subproblem->node_of.len > WHOLE_TREE_NODES ? 1 : 0);
 }
 
 // Windows are themselves solved here; their tree limit ends them after phase one.
-static egraph_status phase_two(void *user, eg_piece *piece) {
+static egraph_status phase_two(void *user, eg_subproblem *subproblem) {
   exact *e = user;
-  if (e->search.incumbent->tree_limit != 0 || piece->node_of.len <= WHOLE_TREE_NODES)
+  if (e->search.incumbent->tree_limit != 0 || subproblem->node_of.len <= WHOLE_TREE_NODES)
     return EGRAPH_OK;
-  EG_TRY_IN_PART(piece->incumbent.clock, EGRAPH_PART_WINDOWS, slide_windows(e, piece));
+  EG_TRY_IN_PART(subproblem->incumbent.clock, EGRAPH_PART_WINDOWS,
+                 slide_windows(e, subproblem));
   return EGRAPH_OK;
 }
 
-static egraph_status phase_three(void *user, eg_piece *piece) {
+static egraph_status phase_three(void *user, eg_subproblem *subproblem) {
   exact *e = user;
-  if (e->search.incumbent->tree_limit != 0 || is_huge(piece)) return EGRAPH_OK;
-  return branch(e, piece, 0);
+  if (e->search.incumbent->tree_limit != 0 || is_huge(subproblem)) return EGRAPH_OK;
+  return branch(e, subproblem, 0);
 }
 
-static egraph_status solve_pieces(exact *e) {
-  static const eg_wave_step PHASES[] = {phase_zero, phase_one, phase_two, phase_three};
+static egraph_status solve_subproblems(exact *e) {
+  static const eg_subproblem_step PHASES[] = {phase_zero, phase_one, phase_two,
+                                              phase_three};
   eg_incumbent *whole = e->search.incumbent;
-  eg_waves waves = {.alloc = e->search.alloc,
-                    .pieces = &e->pieces,
-                    .whole = whole,
-                    .offset = e->presolve.model.offset,
-                    .user = e,
-                    .adopt = adopt};
-  for (size_t i = 0; i < e->pieces.len; i++)
-    EG_TRY(eg_piece_seed(&e->pieces.data[i], &e->presolve.model.problem, e->choice.data));
+  eg_batches batches = {.alloc = e->search.alloc,
+                        .subproblems = &e->subproblems,
+                        .whole = whole,
+                        .offset = e->presolve.model.offset,
+                        .user = e,
+                        .adopt = adopt};
+  for (size_t i = 0; i < e->subproblems.len; i++)
+    EG_TRY(eg_subproblem_seed(&e->subproblems.data[i], &e->presolve.model.problem,
+                              e->choice.data));
   for (size_t i = 0; i < sizeof PHASES / sizeof *PHASES; i++)
-    EG_TRY(eg_waves_run(&waves, PHASES[i]));
+    EG_TRY(eg_subproblems_run(&batches, PHASES[i]));
   bool all = true;
-  for (size_t i = 0; i < e->pieces.len; i++)
-    all = all && e->pieces.data[i].solved;
-  if (all || waves.hopeless) eg_incumbent_raise(whole, whole->cost);
+  for (size_t i = 0; i < e->subproblems.len; i++)
+    all = all && e->subproblems.data[i].solved;
+  if (all || batches.hopeless) eg_incumbent_raise(whole, whole->cost);
   return EGRAPH_OK;
 }
 
@@ -216,20 +223,21 @@ static egraph_status run_exact(exact *e, eg_extract_result *result) {
       eg_u32s_append(&e->choice, e->search.best_choice.data, e->search.best_choice.len));
   eg_cuts cuts;
   EG_TRY(eg_cuts_init(&cuts, e->search.alloc));
-  egraph_status status = eg_kept_cuts_list(&e->presolve.model, &e->search.parts, &cuts);
+  egraph_status status =
+      eg_reduced_list_cuts(&e->presolve.model, &e->search.parts, &cuts);
   if (status == EGRAPH_OK)
-    status = eg_pieces_split(&e->pieces, &e->presolve.model.problem, &cuts,
-                             e->search.incumbent);
+    status = eg_subproblems_split(&e->subproblems, &e->presolve.model.problem, &cuts,
+                                  e->search.incumbent);
   eg_cuts_deinit(&cuts);
   EG_TRY(status);
-  return solve_pieces(e);
+  return solve_subproblems(e);
 }
 
 egraph_status eg_exact_run(egraph_allocator alloc, eg_incumbent *incumbent,
                            eg_extract_result *result) {
   exact e = {.choice = {.len = 0}};
   eg_u32s_init(&e.choice, alloc);
-  eg_pieces_init(&e.pieces, alloc);
+  eg_subproblems_init(&e.subproblems, alloc);
   egraph_status status = eg_search_init(&e.search, alloc, incumbent, INFINITY);
   if (status != EGRAPH_OK) goto search;
   EG_TRY_GOTO(status, eg_presolve_init(&e.presolve, alloc, &e.search.parts), search);
@@ -237,7 +245,7 @@ egraph_status eg_exact_run(egraph_allocator alloc, eg_incumbent *incumbent,
   eg_presolve_deinit(&e.presolve);
 search:
   eg_search_deinit(&e.search);
-  eg_pieces_destroy(&e.pieces);
+  eg_subproblems_destroy(&e.subproblems);
   eg_u32s_deinit(&e.choice);
   return status;
 }

@@ -158,7 +158,7 @@ egraph_status eg_plain_certificate_make(egraph_allocator alloc,
 // the count of users, and cost nothing afterwards.
 
 typedef struct shift {
-  eg_plain_model model;
+  eg_formulation model;
   eg_bytes forced; // [class] every choice needs it
   eg_u32s queue;   // classes that may have become negative
   double offset;
@@ -213,7 +213,7 @@ static egraph_status shift_class(shift *s, uint32_t class) {
 static egraph_status shift_all(shift *s, egraph_allocator alloc,
                                const eg_extract_problem *problem, eg_patience patience,
                                eg_doubles *cost) {
-  EG_TRY(eg_plain_model_build(&s->model, problem));
+  EG_TRY(eg_formulation_build(&s->model, problem));
   EG_TRY(find_forced(s, alloc, patience));
   const eg_reduced *reduced = &s->model.reduced;
   for (uint32_t class = 0; class < problem->class_count; class ++)
@@ -232,14 +232,14 @@ egraph_status eg_cost_shift_find(egraph_allocator alloc,
                                  eg_doubles *cost, double *out_offset, bool *out_done) {
   shift s;
   shift_init(&s, alloc);
-  EG_TRY(eg_plain_model_init(&s.model, alloc));
+  EG_TRY(eg_formulation_init(&s.model, alloc));
   egraph_status status = shift_all(&s, alloc, problem, patience, cost);
   *out_offset = s.offset;
   *out_done = status == EGRAPH_OK;
   for (size_t n = 0; status == EGRAPH_OK && n < cost->len; n++)
     *out_done = *out_done && cost->data[n] >= 0;
   shift_deinit(&s);
-  eg_plain_model_deinit(&s.model);
+  eg_formulation_deinit(&s.model);
   return status;
 }
 
@@ -377,7 +377,7 @@ static egraph_status prove(egraph_allocator alloc, eg_incumbent *incumbent,
   bool done = !eg_extract_has_negative_cost(incumbent->problem);
   if (done) return eg_exact_run(alloc, incumbent, result);
   EG_TRY(eg_cost_shift_run(alloc, incumbent, result, &done));
-  return done ? EGRAPH_OK : eg_plain_ilp_run(alloc, incumbent, result);
+  return done ? EGRAPH_OK : eg_branch_cut_run(alloc, incumbent, result);
 }
 
 static egraph_status search(egraph_allocator alloc, eg_incumbent *incumbent,

@@ -10,13 +10,13 @@
 
 static const double THRESHOLDS[] = {1e-6, 0.1, 0.3, 0.5}, VIOLATION = 1e-3, IN_USE = 1e-6;
 
-egraph_status eg_plain_model_init(eg_plain_model *model, egraph_allocator alloc) {
+egraph_status eg_formulation_init(eg_formulation *model, egraph_allocator alloc) {
   eg_class_index_init(&model->index, alloc);
   eg_bytes_init(&model->pays, alloc);
   return eg_reduced_init(&model->reduced, alloc);
 }
 
-void eg_plain_model_deinit(eg_plain_model *model) {
+void eg_formulation_deinit(eg_formulation *model) {
   eg_reduced_deinit(&model->reduced);
   eg_bytes_deinit(&model->pays);
   eg_class_index_deinit(&model->index);
@@ -90,7 +90,7 @@ static egraph_status find_reached(const eg_extract_problem *problem,
   return status;
 }
 
-static egraph_status find_paying(eg_plain_model *model) {
+static egraph_status find_paying(eg_formulation *model) {
   const eg_extract_problem *problem = &model->reduced.problem;
   eg_u32s queue;
   eg_u32s_init(&queue, model->pays.alloc);
@@ -125,7 +125,7 @@ static egraph_status copy_useful(eg_reduced *to, const eg_reduced *all,
   return EGRAPH_OK;
 }
 
-egraph_status eg_plain_model_build(eg_plain_model *model,
+egraph_status eg_formulation_build(eg_formulation *model,
                                    const eg_extract_problem *original) {
   egraph_allocator alloc = model->pays.alloc;
   eg_bytes founded, reached;
@@ -153,7 +153,7 @@ flags:
 
 // ---- rows ------------------------------------------------------------------------
 
-static egraph_status add_members(const eg_plain_model *model, uint32_t class,
+static egraph_status add_members(const eg_formulation *model, uint32_t class,
                                  double coefficient, eg_lp_rows *rows) {
   EG_EACH_MEMBER(&model->index, class, member) {
     EG_TRY(eg_lp_rows_item(rows, member, coefficient));
@@ -161,7 +161,7 @@ static egraph_status add_members(const eg_plain_model *model, uint32_t class,
   return EGRAPH_OK;
 }
 
-static egraph_status class_rows(const eg_plain_model *model, uint32_t class,
+static egraph_status class_rows(const eg_formulation *model, uint32_t class,
                                 eg_lp_rows *rows) {
   if (model->index.is_root.data[class]) {
     EG_TRY(add_members(model, class, 1, rows));
@@ -172,7 +172,7 @@ static egraph_status class_rows(const eg_plain_model *model, uint32_t class,
   return eg_lp_rows_end(rows, -1);
 }
 
-static egraph_status reach_row(const eg_plain_model *model, uint32_t class,
+static egraph_status reach_row(const eg_formulation *model, uint32_t class,
                                eg_lp_rows *rows) {
   if (model->index.is_root.data[class] || !model->pays.data[class] ||
       eg_class_index_member_count(&model->index, class) == 0)
@@ -182,7 +182,7 @@ static egraph_status reach_row(const eg_plain_model *model, uint32_t class,
   return eg_lp_rows_end(rows, 0);
 }
 
-static egraph_status need_rows(const eg_plain_model *model, uint32_t child,
+static egraph_status need_rows(const eg_formulation *model, uint32_t child,
                                eg_user_groups *groups, eg_lp_rows *rows) {
   if (model->index.is_root.data[child]) return EGRAPH_OK;
   EG_TRY(eg_user_groups_find(groups, &model->reduced.problem, &model->index, child));
@@ -195,7 +195,7 @@ static egraph_status need_rows(const eg_plain_model *model, uint32_t child,
   return EGRAPH_OK;
 }
 
-egraph_status eg_plain_model_rows(const eg_plain_model *model, eg_lp_rows *rows) {
+egraph_status eg_formulation_rows(const eg_formulation *model, eg_lp_rows *rows) {
   uint32_t classes = model->reduced.problem.class_count;
   eg_user_groups groups;
   eg_user_groups_init(&groups, model->pays.alloc);
@@ -211,14 +211,14 @@ egraph_status eg_plain_model_rows(const eg_plain_model *model, eg_lp_rows *rows)
 
 // ---- cuts ------------------------------------------------------------------------
 
-static double class_value(const eg_plain_model *model, const double *x, uint32_t class) {
+static double class_value(const eg_formulation *model, const double *x, uint32_t class) {
   double sum = 0;
   EG_EACH_MEMBER(&model->index, class, member) { sum += x[member]; }
   return sum;
 }
 
 // What is not founded and reachable from `class` through nodes in use, flagged in `set`.
-static egraph_status collect_set(const eg_plain_model *model, const double *x,
+static egraph_status collect_set(const eg_formulation *model, const double *x,
                                  const uint8_t *founded, uint32_t class, eg_bytes *set,
                                  eg_u32s *queue) {
   const eg_extract_problem *problem = &model->reduced.problem;
@@ -244,7 +244,7 @@ static bool leaves_set(const eg_extract_problem *problem, uint32_t node,
 }
 
 // Members of `class` that leave the set stand on both sides and cancel out.
-static egraph_status loop_row(const eg_plain_model *model, const double *x,
+static egraph_status loop_row(const eg_formulation *model, const double *x,
                               const eg_u32s *classes, const uint8_t *set, uint32_t class,
                               eg_lp_rows *rows) {
   const eg_extract_problem *problem = &model->reduced.problem;
@@ -266,7 +266,7 @@ static egraph_status loop_row(const eg_plain_model *model, const double *x,
 }
 
 typedef struct separation {
-  const eg_plain_model *model;
+  const eg_formulation *model;
   const double *x;
   eg_bytes founded, covered, set;
   eg_u32s queue;
@@ -294,7 +294,7 @@ static egraph_status cut_at(separation *s, double threshold, uint32_t last_row,
   return EGRAPH_OK;
 }
 
-egraph_status eg_plain_model_cuts(const eg_plain_model *model, const double *x,
+egraph_status eg_formulation_cuts(const eg_formulation *model, const double *x,
                                   uint32_t max_rows, eg_lp_rows *rows) {
   separation s;
   separation_init(&s, model->pays.alloc);

@@ -18,23 +18,23 @@
 #include "extract/ilp_glpk.h"
 #include "extract/presolve/reduced.h"
 
-typedef struct eg_plain_model {
+typedef struct eg_formulation {
   eg_reduced reduced; // nodes that can be in a solution; part: node of the original
   eg_class_index index;
   eg_bytes pays; // [class] a node of negative cost is in it or below it
-} eg_plain_model;
+} eg_formulation;
 
-egraph_status eg_plain_model_init(eg_plain_model *model, egraph_allocator alloc);
-void eg_plain_model_deinit(eg_plain_model *model);
+egraph_status eg_formulation_init(eg_formulation *model, egraph_allocator alloc);
+void eg_formulation_deinit(eg_formulation *model);
 /// Keeps the nodes that are derivable and reachable; class numbers stay. O(nodes +
 /// edges). Fails with EGRAPH_E_MEMORY.
-egraph_status eg_plain_model_build(eg_plain_model *model,
+egraph_status eg_formulation_build(eg_formulation *model,
                                    const eg_extract_problem *original);
 /// Appends all rows but the loop formulas.
-egraph_status eg_plain_model_rows(const eg_plain_model *model, eg_lp_rows *rows);
+egraph_status eg_formulation_rows(const eg_formulation *model, eg_lp_rows *rows);
 /// Appends at most `max_rows` violated loop formulas. An integral x whose choice is
 /// cyclic always gets one. O(nodes + edges) for each.
-egraph_status eg_plain_model_cuts(const eg_plain_model *model, const double *x,
+egraph_status eg_formulation_cuts(const eg_formulation *model, const double *x,
                                   uint32_t max_rows, eg_lp_rows *rows);
 
 #endif

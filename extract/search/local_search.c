@@ -206,8 +206,8 @@ static egraph_status recover(recovery *r, const eg_greedy *greedy) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_recover_run(const eg_greedy *greedy, eg_incumbent *incumbent,
-                             uint64_t steps) {
+egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbent,
+                                  uint64_t steps) {
   if (!isfinite(incumbent->cost) || eg_incumbent_stop(incumbent)) return EGRAPH_OK;
   recovery r;
   recovery_init(&r, greedy->alloc);

@@ -12,8 +12,8 @@
 /// or until `steps` of work are done.
 /// O(edges) a sweep, times the classes that a switch of a node gains and loses: at first
 /// 64 at most, later more. Costs must be >= 0. Fails with EGRAPH_E_MEMORY.
-egraph_status eg_recover_run(const eg_greedy *greedy, eg_incumbent *incumbent,
-                             uint64_t steps);
+egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbent,
+                                  uint64_t steps);
 
 // ---- greedy runs on perturbed costs -----------------------------------------------
 

@@ -168,11 +168,11 @@ egraph_status eg_lp_format_print(eg_text *text, const eg_extract_problem *proble
 
 static egraph_status print_plain(egraph_allocator alloc,
                                  const eg_extract_problem *problem, eg_text *text) {
-  eg_plain_model model;
-  EG_TRY(eg_plain_model_init(&model, alloc));
-  egraph_status status = eg_plain_model_build(&model, problem);
+  eg_formulation model;
+  EG_TRY(eg_formulation_init(&model, alloc));
+  egraph_status status = eg_formulation_build(&model, problem);
   if (status == EGRAPH_OK) status = eg_lp_format_print(text, &model.reduced.problem, 0);
-  eg_plain_model_deinit(&model);
+  eg_formulation_deinit(&model);
   return status;
 }
 

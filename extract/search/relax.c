@@ -142,7 +142,7 @@ static egraph_status build(cutting *c) {
   eg_lp_interrupt(c->lp, stops, c->search->incumbent);
   EG_TRY(model_rows(c));
   eg_cuts_clear(&c->cuts);
-  EG_TRY(eg_kept_cuts_list(&c->presolve->model, c->presolve->parts, &c->cuts));
+  EG_TRY(eg_reduced_list_cuts(&c->presolve->model, c->presolve->parts, &c->cuts));
   EG_TRY(add_cut_rows(c));
   c->base_rows = eg_lp_rows_count(&c->rows);
   EG_TRY(order_roots(c));

@@ -18,11 +18,11 @@ static uint32_t find(uint32_t *parent, uint32_t class) {
   return class;
 }
 
-// piece_of becomes the number of the piece of each class.
-static egraph_status label(const eg_extract_problem *model, eg_u32s *piece_of,
+// subproblem_of becomes the number of the subproblem of each class.
+static egraph_status label(const eg_extract_problem *model, eg_u32s *subproblem_of,
                            uint32_t *out_count) {
-  EG_TRY(eg_u32s_resize(piece_of, model->class_count));
-  uint32_t *parent = piece_of->data;
+  EG_TRY(eg_u32s_resize(subproblem_of, model->class_count));
+  uint32_t *parent = subproblem_of->data;
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = class;
   for (uint32_t n = 0; n < eg_extract_node_count(model); n++)
@@ -34,7 +34,7 @@ static egraph_status label(const eg_extract_problem *model, eg_u32s *piece_of,
     }
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = find(parent, class);
-  // Representatives are the smallest of their piece, so they are numbered first.
+  // Representatives are the smallest of their subproblem, so they are numbered first.
   uint32_t count = 0;
   for (uint32_t class = 0; class < model->class_count; class ++)
     parent[class] = parent[class] == class ? count++ : parent[parent[class]];
@@ -42,48 +42,48 @@ static egraph_status label(const eg_extract_problem *model, eg_u32s *piece_of,
   return EGRAPH_OK;
 }
 
-#define PIECE_MEMBERS (eg_class_index, index), (eg_u32s, class_of, node_of)
+#define SUBPROBLEM_MEMBERS (eg_class_index, index), (eg_u32s, class_of, node_of)
 
-static egraph_status start(eg_pieces *pieces, uint32_t count) {
-  EG_TRY(eg_pieces_reserve(pieces, count));
+static egraph_status start(eg_subproblems *subproblems, uint32_t count) {
+  EG_TRY(eg_subproblems_reserve(subproblems, count));
   for (uint32_t i = 0; i < count; i++) {
-    eg_piece piece = {.solved = false};
-    EG_INIT_MEMBERS(&piece, pieces->alloc, PIECE_MEMBERS);
-    EG_TRY(eg_extract_problem_init(&piece.problem, pieces->alloc));
-    egraph_status status = eg_cuts_init(&piece.cuts, pieces->alloc);
+    eg_subproblem subproblem = {.solved = false};
+    EG_INIT_MEMBERS(&subproblem, subproblems->alloc, SUBPROBLEM_MEMBERS);
+    EG_TRY(eg_extract_problem_init(&subproblem.problem, subproblems->alloc));
+    egraph_status status = eg_cuts_init(&subproblem.cuts, subproblems->alloc);
     if (status != EGRAPH_OK) {
-      eg_extract_problem_deinit(&piece.problem);
+      eg_extract_problem_deinit(&subproblem.problem);
       return status;
     }
-    pieces->data[pieces->len++] = piece;
+    subproblems->data[subproblems->len++] = subproblem;
   }
   return EGRAPH_OK;
 }
 
 typedef struct filling {
   const eg_extract_problem *model;
-  eg_pieces *pieces;
-  eg_u32s piece_of, number; // [model class]: piece, class in the piece
-  eg_u32s node_number;      // [model node]
+  eg_subproblems *subproblems;
+  eg_u32s subproblem_of, number; // [model class]: subproblem, class in the subproblem
+  eg_u32s node_number;           // [model node]
   eg_u32s row;
 } filling;
-EG_OWNER_DEFINE_STATIC(filling, (eg_u32s, piece_of, number, node_number, row))
+EG_OWNER_DEFINE_STATIC(filling, (eg_u32s, subproblem_of, number, node_number, row))
 
-static eg_piece *piece_of(const filling *f, uint32_t class) {
-  return &f->pieces->data[f->piece_of.data[class]];
+static eg_subproblem *subproblem_of(const filling *f, uint32_t class) {
+  return &f->subproblems->data[f->subproblem_of.data[class]];
 }
 
 static egraph_status fill_node(filling *f, uint32_t node) {
   const eg_extract_problem *model = f->model;
   uint32_t class = model->node_class.data[node];
-  eg_piece *piece = piece_of(f, class);
+  eg_subproblem *subproblem = subproblem_of(f, class);
   f->row.len = 0;
   EG_EACH_CHILD(model, node, child) {
     EG_TRY(eg_u32s_push(&f->row, f->number.data[child]));
   }
-  EG_TRY(eg_u32s_push(&f->node_number, (uint32_t)piece->node_of.len));
-  EG_TRY(eg_u32s_push(&piece->node_of, node));
-  return eg_extract_problem_add_node(&piece->problem, f->number.data[class],
+  EG_TRY(eg_u32s_push(&f->node_number, (uint32_t)subproblem->node_of.len));
+  EG_TRY(eg_u32s_push(&subproblem->node_of, node));
+  return eg_extract_problem_add_node(&subproblem->problem, f->number.data[class],
                                      model->cost.data[node], f->row.data,
                                      (uint32_t)f->row.len, NULL);
 }
@@ -93,134 +93,141 @@ static egraph_status fill_cuts(filling *f, const eg_cuts *cuts) {
   for (uint32_t r = 0; r < eg_cuts_count(cuts); r++) {
     uint32_t first = cuts->begin.data[r], last = cuts->begin.data[r + 1];
     if (first == last) continue;
-    eg_piece *piece = piece_of(f, class_of[cuts->nodes.data[first]]);
+    eg_subproblem *subproblem = subproblem_of(f, class_of[cuts->nodes.data[first]]);
     bool within = true;
     for (uint32_t i = first; i < last && within; i++)
-      within = piece_of(f, class_of[cuts->nodes.data[i]]) == piece;
+      within = subproblem_of(f, class_of[cuts->nodes.data[i]]) == subproblem;
     for (uint32_t i = first; i < last && within; i++)
-      EG_TRY(eg_u32s_push(&piece->cuts.nodes, f->node_number.data[cuts->nodes.data[i]]));
-    if (within) EG_TRY(eg_u32s_push(&piece->cuts.begin, (uint32_t)piece->cuts.nodes.len));
+      EG_TRY(eg_u32s_push(&subproblem->cuts.nodes,
+                          f->node_number.data[cuts->nodes.data[i]]));
+    if (within)
+      EG_TRY(eg_u32s_push(&subproblem->cuts.begin, (uint32_t)subproblem->cuts.nodes.len));
   }
   return EGRAPH_OK;
 }
 
-static egraph_status fill_pieces(filling *f, const eg_cuts *cuts) {
+static egraph_status fill_subproblems(filling *f, const eg_cuts *cuts) {
   const eg_extract_problem *model = f->model;
   uint32_t count;
-  EG_TRY(label(model, &f->piece_of, &count));
-  EG_TRY(start(f->pieces, count));
+  EG_TRY(label(model, &f->subproblem_of, &count));
+  EG_TRY(start(f->subproblems, count));
   EG_TRY(eg_u32s_resize(&f->number, model->class_count));
   for (uint32_t class = 0; class < model->class_count; class ++) {
-    eg_piece *piece = piece_of(f, class);
-    EG_TRY(eg_extract_problem_add_class(&piece->problem, &f->number.data[class]));
-    EG_TRY(eg_u32s_push(&piece->class_of, class));
+    eg_subproblem *subproblem = subproblem_of(f, class);
+    EG_TRY(eg_extract_problem_add_class(&subproblem->problem, &f->number.data[class]));
+    EG_TRY(eg_u32s_push(&subproblem->class_of, class));
   }
   for (uint32_t n = 0; n < eg_extract_node_count(model); n++)
     EG_TRY(fill_node(f, n));
   for (size_t i = 0; i < model->roots.len; i++) {
     uint32_t root = model->roots.data[i];
-    EG_TRY(
-        eg_extract_problem_add_root(&piece_of(f, root)->problem, f->number.data[root]));
+    EG_TRY(eg_extract_problem_add_root(&subproblem_of(f, root)->problem,
+                                       f->number.data[root]));
   }
   return cuts == NULL ? EGRAPH_OK : fill_cuts(f, cuts);
 }
 
 static int compare(const void *a, const void *b) {
-  const eg_piece *p = a, *q = b;
+  const eg_subproblem *p = a, *q = b;
   size_t x = p->node_of.len, y = q->node_of.len;
   if (x != y) return x < y ? -1 : 1;
   return p->class_of.data[0] < q->class_of.data[0] ? -1 : 1;
 }
 
-// Incumbents point to the problem beside them, so they come once the pieces lie still.
-static egraph_status add_incumbents(eg_pieces *pieces, eg_incumbent *whole) {
-  for (size_t i = 0; i < pieces->len; i++) {
-    eg_piece *piece = &pieces->data[i];
-    EG_TRY(eg_class_index_build(&piece->index, &piece->problem));
-    EG_TRY(eg_incumbent_init(&piece->incumbent, pieces->alloc, &piece->problem,
-                             whole->options));
-    piece->has_incumbent = true;
-    piece->incumbent.bound = 0;
-    piece->incumbent.cuts = &piece->cuts;
-    piece->incumbent.outer = whole;
-    piece->incumbent.rest_cost = INFINITY;
-    piece->incumbent.clock = whole->clock;
-    piece->incumbent.tree_limit = whole->tree_limit;
+// Incumbents point to the problem beside them, so they come once the subproblems lie
+// still.
+static egraph_status add_incumbents(eg_subproblems *subproblems, eg_incumbent *whole) {
+  for (size_t i = 0; i < subproblems->len; i++) {
+    eg_subproblem *subproblem = &subproblems->data[i];
+    EG_TRY(eg_class_index_build(&subproblem->index, &subproblem->problem));
+    EG_TRY(eg_incumbent_init(&subproblem->incumbent, subproblems->alloc,
+                             &subproblem->problem, whole->options));
+    subproblem->has_incumbent = true;
+    subproblem->incumbent.bound = 0;
+    subproblem->incumbent.cuts = &subproblem->cuts;
+    subproblem->incumbent.outer = whole;
+    subproblem->incumbent.rest_cost = INFINITY;
+    subproblem->incumbent.clock = whole->clock;
+    subproblem->incumbent.tree_limit = whole->tree_limit;
   }
   return EGRAPH_OK;
 }
 
-egraph_status eg_pieces_split(eg_pieces *pieces, const eg_extract_problem *model,
-                              const eg_cuts *cuts, eg_incumbent *whole) {
+egraph_status eg_subproblems_split(eg_subproblems *subproblems,
+                                   const eg_extract_problem *model, const eg_cuts *cuts,
+                                   eg_incumbent *whole) {
   filling f;
-  filling_init(&f, pieces->alloc);
+  filling_init(&f, subproblems->alloc);
   f.model = model;
-  f.pieces = pieces;
-  egraph_status status = fill_pieces(&f, cuts);
+  f.subproblems = subproblems;
+  egraph_status status = fill_subproblems(&f, cuts);
   filling_deinit(&f);
   if (status != EGRAPH_OK) return status;
-  if (pieces->len > 1) qsort(pieces->data, pieces->len, sizeof(eg_piece), compare);
-  return add_incumbents(pieces, whole);
+  if (subproblems->len > 1)
+    qsort(subproblems->data, subproblems->len, sizeof(eg_subproblem), compare);
+  return add_incumbents(subproblems, whole);
 }
 
-void eg_pieces_destroy(eg_pieces *pieces) {
-  for (size_t i = 0; i < pieces->len; i++) {
-    eg_piece *piece = &pieces->data[i];
-    if (piece->has_incumbent) eg_incumbent_deinit(&piece->incumbent);
-    eg_cuts_deinit(&piece->cuts);
-    eg_extract_problem_deinit(&piece->problem);
-    EG_DEINIT_MEMBERS(piece, PIECE_MEMBERS);
+void eg_subproblems_destroy(eg_subproblems *subproblems) {
+  for (size_t i = 0; i < subproblems->len; i++) {
+    eg_subproblem *subproblem = &subproblems->data[i];
+    if (subproblem->has_incumbent) eg_incumbent_deinit(&subproblem->incumbent);
+    eg_cuts_deinit(&subproblem->cuts);
+    eg_extract_problem_deinit(&subproblem->problem);
+    EG_DEINIT_MEMBERS(subproblem, SUBPROBLEM_MEMBERS);
   }
-  eg_pieces_deinit(pieces);
+  eg_subproblems_deinit(subproblems);
 }
 
-double eg_pieces_bound(const eg_pieces *pieces, const eg_piece *without) {
+double eg_subproblems_bound(const eg_subproblems *subproblems,
+                            const eg_subproblem *without) {
   double sum = 0;
-  for (size_t i = 0; i < pieces->len; i++)
-    if (&pieces->data[i] != without) sum += pieces->data[i].incumbent.bound;
+  for (size_t i = 0; i < subproblems->len; i++)
+    if (&subproblems->data[i] != without) sum += subproblems->data[i].incumbent.bound;
   return sum;
 }
 
-egraph_status eg_piece_seed(eg_piece *piece, const eg_extract_problem *model,
-                            const uint32_t *choice) {
+egraph_status eg_subproblem_seed(eg_subproblem *subproblem,
+                                 const eg_extract_problem *model,
+                                 const uint32_t *choice) {
   eg_u32s share;
-  eg_u32s_init(&share, piece->node_of.alloc);
+  eg_u32s_init(&share, subproblem->node_of.alloc);
   double cost;
-  egraph_status status = eg_u32s_resize(&share, piece->problem.class_count);
+  egraph_status status = eg_u32s_resize(&share, subproblem->problem.class_count);
   for (size_t class = 0; status == EGRAPH_OK && class < share.len; class ++)
     share.data[class] = EG_EXTRACT_NONE;
-  for (uint32_t n = 0; status == EGRAPH_OK && n < piece->node_of.len; n++) {
-    uint32_t node = piece->node_of.data[n];
+  for (uint32_t n = 0; status == EGRAPH_OK && n < subproblem->node_of.len; n++) {
+    uint32_t node = subproblem->node_of.data[n];
     if (choice[model->node_class.data[node]] == node)
-      share.data[piece->problem.node_class.data[n]] = n;
+      share.data[subproblem->problem.node_class.data[n]] = n;
   }
   if (status == EGRAPH_OK)
-    status = eg_incumbent_offer(&piece->incumbent, share.data, &cost);
+    status = eg_incumbent_offer(&subproblem->incumbent, share.data, &cost);
   eg_u32s_deinit(&share);
   return status;
 }
 
-void eg_piece_adopt(const eg_piece *piece, uint32_t *choice) {
-  if (!isfinite(piece->incumbent.cost)) return;
-  for (uint32_t class = 0; class < piece->class_of.len; class ++) {
-    uint32_t node = piece->incumbent.choice.data[class];
-    choice[piece->class_of.data[class]] =
-        node == EG_EXTRACT_NONE ? node : piece->node_of.data[node];
+void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice) {
+  if (!isfinite(subproblem->incumbent.cost)) return;
+  for (uint32_t class = 0; class < subproblem->class_of.len; class ++) {
+    uint32_t node = subproblem->incumbent.choice.data[class];
+    choice[subproblem->class_of.data[class]] =
+        node == EG_EXTRACT_NONE ? node : subproblem->node_of.data[node];
   }
 }
 
-egraph_status eg_piece_bound(eg_piece *piece) {
-  const eg_extract_problem *problem = &piece->problem;
-  eg_incumbent *incumbent = &piece->incumbent;
+egraph_status eg_subproblem_bound(eg_subproblem *subproblem) {
+  const eg_extract_problem *problem = &subproblem->problem;
+  eg_incumbent *incumbent = &subproblem->incumbent;
   eg_ascent_limits limits = {
       .max_cuts = ASCENT_CUTS, .max_work = ASCENT_WORK, .incumbent = incumbent};
   eg_doubles price;
-  eg_doubles_init(&price, piece->node_of.alloc);
+  eg_doubles_init(&price, subproblem->node_of.alloc);
   double bound = 0;
   egraph_extract_part before = eg_part_enter(incumbent->clock, EGRAPH_PART_ASCENT);
   egraph_status status = eg_doubles_append(&price, problem->cost.data, problem->cost.len);
   if (status == EGRAPH_OK)
-    status = eg_dual_ascent_run(problem, &piece->index, &problem->roots, limits,
+    status = eg_dual_ascent_run(problem, &subproblem->index, &problem->roots, limits,
                                 price.data, &bound, NULL);
   if (status == EGRAPH_OK) eg_incumbent_raise(incumbent, bound);
   eg_doubles_deinit(&price);
@@ -230,90 +237,93 @@ egraph_status eg_piece_bound(eg_piece *piece) {
 
 // ---- side by side -----------------------------------------------------------------
 
-// A hopeless piece proves that the solution at the start of its wave is optimal. So what
-// the others of the wave find is of no interest, and those after it need not run.
+// A hopeless subproblem proves that the solution at the start of its batch is optimal. So
+// what the others of the batch find is of no interest, and those after it need not run.
 
-enum { WAVE_PIECES = 16 };
+enum { BATCH_SIZE = 16 };
 
-typedef struct wave {
-  eg_waves *waves;
-  eg_wave_step step;
-  eg_piece *pieces[WAVE_PIECES];
+typedef struct batch {
+  eg_batches *batches;
+  eg_subproblem_step step;
+  eg_subproblem *subproblems[BATCH_SIZE];
   size_t count;
   atomic_bool hopeless;
-} wave;
+} batch;
 
-// The next pieces that are not solved; *inout_at is where to go on.
-static void gather(wave *w, size_t *inout_at) {
-  eg_pieces *all = w->waves->pieces;
+// The next subproblems that are not solved; *inout_at is where to go on.
+static void gather(batch *w, size_t *inout_at) {
+  eg_subproblems *all = w->batches->subproblems;
   w->count = 0;
-  for (; *inout_at < all->len && w->count < WAVE_PIECES; (*inout_at)++)
-    if (!all->data[*inout_at].solved) w->pieces[w->count++] = &all->data[*inout_at];
+  for (; *inout_at < all->len && w->count < BATCH_SIZE; (*inout_at)++)
+    if (!all->data[*inout_at].solved) w->subproblems[w->count++] = &all->data[*inout_at];
 }
 
-static void brief(const wave *w, eg_piece *piece, double bounds, double costs) {
-  const eg_waves *waves = w->waves;
-  eg_incumbent *incumbent = &piece->incumbent;
-  double rest = waves->offset + bounds - incumbent->bound;
-  piece->outer_cutoff = eg_incumbent_cutoff(waves->whole) - rest;
-  piece->hopeless = false;
+static void brief(const batch *w, eg_subproblem *subproblem, double bounds,
+                  double costs) {
+  const eg_batches *batches = w->batches;
+  eg_incumbent *incumbent = &subproblem->incumbent;
+  double rest = batches->offset + bounds - incumbent->bound;
+  subproblem->outer_cutoff = eg_incumbent_cutoff(batches->whole) - rest;
+  subproblem->hopeless = false;
   incumbent->apart = true;
-  incumbent->work = (eg_work){.limit = eg_incumbent_work_left(waves->whole)};
-  piece->clock = (eg_part_clock){.since = 0};
-  incumbent->clock = waves->whole->clock != NULL ? &piece->clock : NULL;
+  incumbent->work = (eg_work){.limit = eg_incumbent_work_left(batches->whole)};
+  subproblem->clock = (eg_part_clock){.since = 0};
+  incumbent->clock = batches->whole->clock != NULL ? &subproblem->clock : NULL;
   incumbent->outer_rest = w->count == 1 ? rest : -INFINITY;
   incumbent->rest_bound = rest;
-  incumbent->rest_cost = waves->offset + costs - incumbent->cost;
+  incumbent->rest_cost = batches->offset + costs - incumbent->cost;
   if (!isfinite(incumbent->rest_cost)) incumbent->rest_cost = INFINITY;
-  incumbent->on_better = w->count == 1 ? waves->adopt : NULL;
-  incumbent->on_better_user = waves->user;
+  incumbent->on_better = w->count == 1 ? batches->adopt : NULL;
+  incumbent->on_better_user = batches->user;
   atomic_store(&incumbent->stopped, false);
 }
 
-static egraph_status run_piece(void *user, size_t index, uint32_t worker) {
+static egraph_status run_subproblem(void *user, size_t index, uint32_t worker) {
   (void)worker;
-  wave *w = user;
-  eg_piece *piece = w->pieces[index];
-  eg_part_clock *clock = piece->incumbent.clock;
-  if (atomic_load(&w->hopeless) || eg_incumbent_stop(&piece->incumbent)) return EGRAPH_OK;
+  batch *w = user;
+  eg_subproblem *subproblem = w->subproblems[index];
+  eg_part_clock *clock = subproblem->incumbent.clock;
+  if (atomic_load(&w->hopeless) || eg_incumbent_stop(&subproblem->incumbent))
+    return EGRAPH_OK;
   if (clock != NULL) eg_part_clock_start(clock, EGRAPH_PART_SEARCH);
-  egraph_status status = w->step(w->waves->user, piece);
+  egraph_status status = w->step(w->batches->user, subproblem);
   if (clock != NULL) (void)eg_part_clock_stop(clock);
-  if (piece->hopeless) atomic_store(&w->hopeless, true);
+  if (subproblem->hopeless) atomic_store(&w->hopeless, true);
   return status;
 }
 
-static egraph_status run_wave(wave *w) {
-  eg_incumbent *whole = w->waves->whole;
-  double bounds = eg_pieces_bound(w->waves->pieces, NULL), costs = 0;
-  for (size_t i = 0; i < w->waves->pieces->len; i++)
-    costs += w->waves->pieces->data[i].incumbent.cost;
+static egraph_status run_batch(batch *w) {
+  eg_incumbent *whole = w->batches->whole;
+  double bounds = eg_subproblems_bound(w->batches->subproblems, NULL), costs = 0;
+  for (size_t i = 0; i < w->batches->subproblems->len; i++)
+    costs += w->batches->subproblems->data[i].incumbent.cost;
   for (size_t i = 0; i < w->count; i++)
-    brief(w, w->pieces[i], bounds, costs);
+    brief(w, w->subproblems[i], bounds, costs);
   eg_part_clock *clock = whole->clock;
-  if (clock != NULL) (void)eg_part_clock_stop(clock); // pieces count for themselves
-  egraph_status status =
-      eg_parallel_for(w->waves->alloc, whole->options->threads, w->count, run_piece, w);
+  if (clock != NULL) (void)eg_part_clock_stop(clock); // subproblems count for themselves
+  egraph_status status = eg_parallel_for(w->batches->alloc, whole->options->threads,
+                                         w->count, run_subproblem, w);
   if (clock != NULL) eg_part_clock_start(clock, clock->part);
   for (size_t i = 0; i < w->count; i++) {
-    eg_part_clock_merge(clock, &w->pieces[i]->clock);
-    eg_incumbent_count(whole, w->pieces[i]->incumbent.work.done);
+    eg_part_clock_merge(clock, &w->subproblems[i]->clock);
+    eg_incumbent_count(whole, w->subproblems[i]->incumbent.work.done);
   }
   return status;
 }
 
-egraph_status eg_waves_run(eg_waves *waves, eg_wave_step step) {
-  eg_incumbent *whole = waves->whole;
-  wave w = {.waves = waves, .step = step};
+egraph_status eg_subproblems_run(eg_batches *batches, eg_subproblem_step step) {
+  eg_incumbent *whole = batches->whole;
+  batch w = {.batches = batches, .step = step};
   atomic_init(&w.hopeless, false);
-  for (size_t at = 0; !waves->hopeless && !eg_incumbent_stop(whole);) {
+  for (size_t at = 0; !batches->hopeless && !eg_incumbent_stop(whole);) {
     gather(&w, &at);
     if (w.count == 0) break;
-    EG_TRY(run_wave(&w));
-    waves->hopeless = atomic_load(&w.hopeless);
-    if (waves->hopeless) break;
-    EG_TRY(waves->adopt(waves->user));
-    eg_incumbent_raise(whole, waves->offset + eg_pieces_bound(waves->pieces, NULL));
+    EG_TRY(run_batch(&w));
+    batches->hopeless = atomic_load(&w.hopeless);
+    if (batches->hopeless) break;
+    EG_TRY(batches->adopt(batches->user));
+    eg_incumbent_raise(whole, batches->offset +
+                                  eg_subproblems_bound(batches->subproblems, NULL));
   }
   return EGRAPH_OK;
 }
