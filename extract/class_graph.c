@@ -1,3 +1,5 @@
+// Rows by counting sort; components by Tarjan's algorithm with its stack in vectors,
+// because graphs are thousands of classes deep.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/class_graph.h"
 
@@ -48,8 +50,6 @@ egraph_status eg_class_index_build(eg_class_index *index,
 }
 
 // ---- strongly connected components ------------------------------------------------
-
-// Tarjan's algorithm with its stack in vectors: graphs are thousands of classes deep.
 
 enum { UNSEEN = 0 };
 

@@ -1,4 +1,6 @@
-// Rows of a problem the other way round: the nodes of a class, and the nodes that use it.
+// The class graph of a problem: the nodes of a class, the nodes that use it, its strongly
+// connected components, and the users of a class grouped by the class that they are in.
+// Every algorithm of extraction walks it.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_CLASS_GRAPH_H
 #define EG_EXTRACT_CLASS_GRAPH_H
@@ -37,8 +39,6 @@ static inline uint32_t eg_class_index_user_count(const eg_class_index *index,
 
 // ---- strongly connected components ------------------------------------------------
 
-// Strongly connected components of the class graph (class -> children of its nodes).
-
 /// component[class], numbered so that edges never lead to a higher number; order lists
 /// the classes by component, children first. O(nodes + edges), iterative.
 egraph_status eg_components_find(const eg_extract_problem *problem,
@@ -47,8 +47,7 @@ egraph_status eg_components_find(const eg_extract_problem *problem,
 
 // ---- users by their class ---------------------------------------------------------
 
-// The users of a class, grouped by the class that they are in: what rows aggregated by
-// class are written from.
+// Rows of linear programs that are aggregated by class are written from these groups.
 
 /// After find: group g is in class classes[g], and its nodes, ascending, are
 /// nodes[begin[g] .. begin[g + 1]).

@@ -1,5 +1,7 @@
-// What is known at any moment: the best solution of the original problem, a lower bound,
-// and how much time is left.
+// What a solve knows at any moment: the best solution of its problem, a lower bound, and
+// how much work and time are left. Problems nest: the incumbent of a subproblem or a
+// window reports to that of the problem around it. The CPU time of the parts of a solve
+// is counted here, too.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_INCUMBENT_H
 #define EG_EXTRACT_INCUMBENT_H
@@ -58,7 +60,7 @@ typedef struct eg_incumbent {
   double bound;         // valid lower bound of the optimum
   double unit;          // every cost is a multiple of it, or 0 (costs are not integers)
   eg_work work;         // done here and in what is searched inside
-  bool apart;           // the outer one counts this work when its wave of pieces is over
+  bool apart;           // the outer one counts this work after the batch of subproblems
   double start_seconds; // eg_clock_seconds() at the start
   double reserve;       // seconds of the limit kept for what comes after the search
   double asked_seconds; // when progress was last called

@@ -4,8 +4,8 @@
 // the better presolve for large e-graphs with many alternatives.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
-#include "extract/search/extract.h"
 #include "extract/layout/layout_search.h"
+#include "extract/search/extract.h"
 
 enum { MAX_PRICES = 12 };
 // Work of a solve, in millions of steps, however little there is of all.

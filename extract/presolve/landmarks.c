@@ -1,14 +1,15 @@
-// Bit rows; sets are found in landmark_sets.c. Rows start full and only shrink; a class
+// Two representations. On small problems rows of bits: all start full and shrink; a class
 // is looked at again when a child's row shrank. The first sweep goes children first, so
-// that acyclic parts are final after one look.
+// that acyclic parts are final after one look. On large problems sets with shared
+// structure.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/presolve/landmarks.h"
 
 #include "base/owner.h"
 
-// ---- as sets ----------------------------------------------------------------------
+// ---- sets -------------------------------------------------------------------------
 
-// Strongly connected parts of the class graph, children first; across parts rows are
+// Strongly connected parts of the class graph go children first; across parts rows are
 // final. Classes are numbered in that order, so that what lies close together in the
 // graph shares words.
 //
@@ -22,7 +23,7 @@
 
 enum { SWEEPS = 2 };
 
-EG_OWNER_DEFINE(eg_landmark_sets, (eg_sets, sets), (eg_u32s, row, order, position))
+EG_OWNER_DEFINE_STATIC(eg_landmark_sets, (eg_sets, sets), (eg_u32s, row, order, position))
 
 typedef struct finder {
   eg_landmark_sets *to;
@@ -238,13 +239,13 @@ static egraph_status find_all(finder *f) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_landmark_sets_find(eg_landmark_sets *landmarks,
-                                    const eg_extract_problem *problem,
-                                    const eg_class_index *index,
-                                    eg_landmark_limits limits, bool *out_done) {
-  egraph_allocator alloc = landmarks->row.alloc;
+// *out_done: before patience ended; else the rows mean nothing.
+static egraph_status find_sets(eg_landmark_sets *landmarks,
+                               const eg_extract_problem *problem,
+                               const eg_class_index *index, eg_landmark_limits limits,
+                               bool *out_done) {
   finder f;
-  finder_init(&f, alloc);
+  finder_init(&f, landmarks->row.alloc);
   f.to = landmarks;
   f.problem = problem;
   f.index = index;
@@ -255,7 +256,8 @@ egraph_status eg_landmark_sets_find(eg_landmark_sets *landmarks,
   return status;
 }
 
-// ---- as bit rows, and either way --------------------------------------------------
+// ---- rows of bits, and the choice between the two
+// --------------------------------------------------
 
 // 2 MiB are 4,096 classes, from where on sets were measured faster. Of the e-graphs of
 // extraction-gym none needs more than 8 steps per edge.
@@ -403,8 +405,7 @@ egraph_status eg_landmarks_find(eg_landmarks *landmarks,
   if (landmarks->dense) return find_dense(landmarks, problem, index, patience, out_done);
   eg_words_deinit(&landmarks->rows);
   landmarks->limits.patience = patience;
-  EG_TRY(eg_landmark_sets_find(&landmarks->shared, problem, index, landmarks->limits,
-                               out_done));
+  EG_TRY(find_sets(&landmarks->shared, problem, index, landmarks->limits, out_done));
   if (landmarks->shared.gave_up) landmarks->limits.steps_per_edge /= 8;
   return EGRAPH_OK;
 }

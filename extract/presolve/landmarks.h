@@ -18,13 +18,8 @@
 #include "extract/incumbent.h"
 #include "extract/presolve/shared_sets.h"
 
-// ---- as sets ----------------------------------------------------------------------
-
-// Landmarks (landmarks.h) of large problems, as sets with shared structure.
-//
-// Dense rows take classes^2 / 8 bytes. Here a row takes what it adds to the rows that it
-// is made of, and all rows together stay below a limit.
-
+/// Rows of large problems. Rows of bits take classes^2 / 8 bytes; here a row takes what
+/// it adds to the rows that it is made of, and all rows together stay below a limit.
 typedef struct eg_landmark_sets {
   eg_sets sets;
   eg_u32s row;      // [class] set of positions
@@ -41,17 +36,6 @@ typedef struct eg_landmark_limits {
   uint64_t steps_per_edge; // of a strongly connected part
   eg_patience patience;
 } eg_landmark_limits;
-
-void eg_landmark_sets_init(eg_landmark_sets *landmarks, egraph_allocator alloc);
-void eg_landmark_sets_deinit(eg_landmark_sets *landmarks);
-/// *out_done: before patience ended; else the rows mean nothing. Fails with
-/// EGRAPH_E_MEMORY.
-egraph_status eg_landmark_sets_find(eg_landmark_sets *landmarks,
-                                    const eg_extract_problem *problem,
-                                    const eg_class_index *index,
-                                    eg_landmark_limits limits, bool *out_done);
-
-// ---- as bit rows, and either way --------------------------------------------------
 
 typedef struct eg_landmarks {
   size_t dense_bytes;        // what bit rows may take; above it are shared sets
@@ -93,9 +77,9 @@ egraph_status eg_landmarks_list(const eg_landmarks *landmarks, uint32_t class,
 static inline bool eg_landmarks_node_has(const eg_landmarks *landmarks,
                                          const eg_extract_problem *problem, uint32_t node,
                                          uint32_t needed) {
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    if (eg_landmarks_has(landmarks, problem->children.data[i], needed)) return true;
+  EG_EACH_CHILD(problem, node, child) {
+    if (eg_landmarks_has(landmarks, child, needed)) return true;
+  }
   return false;
 }
 /// out = union of Nec over the children of `node`, when landmarks->dense.
@@ -103,10 +87,7 @@ void eg_landmarks_closure(const eg_landmarks *landmarks,
                           const eg_extract_problem *problem, uint32_t node,
                           uint64_t *out);
 
-// ---- sums over landmarks ----------------------------------------------------------
-
-// Sums of weights over what nodes need: the part of a lower bound that landmarks give.
-
+/// Sums of weights over what nodes need: the part of a lower bound that landmarks give.
 typedef struct eg_landmark_sums {
   const eg_landmarks *landmarks;
   const eg_extract_problem *problem;

@@ -1,4 +1,5 @@
-// Drops what nothing derives, then what no root reaches, and renumbers the classes.
+// Two passes that look at reachability. "Reach" drops nodes without a derivation, then
+// classes that no root reaches, and renumbers the classes. "Detach" drops edges to roots.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "extract/class_graph.h"

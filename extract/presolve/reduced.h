@@ -58,13 +58,11 @@ egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
 
 // ---- cuts on the way through presolve ---------------------------------------------
 
-// Cuts that reduction would hide: rows of nodes of which every solution has one, found on
-// an earlier model and still true of the present one.
-//
-// Presolve turns what the roots need into roots and drops the edges to them; with the
-// edges goes the knowledge that somebody must use them, which the linear program and the
-// dual ascent cannot find again. On sums closed under associativity and commutativity
-// these rows close most of the gap.
+// Rows of nodes of which every solution has one, found on an earlier model and still true
+// of the present one. Presolve turns what the roots need into roots and drops the edges
+// to them; with the edges goes the knowledge that somebody must use them, which the
+// linear program and the dual ascent cannot find again. On sums closed under
+// associativity and commutativity these rows close most of the gap.
 
 /// Appends the cuts of `reduced` as rows of its nodes. A node is in a row when its part
 /// contains one of the cut's; cuts that the fixed part meets are left out.

@@ -1,4 +1,5 @@
-// Branch and bound on one component, presolve in every node.
+// Branch and bound on one subproblem, with presolve in every node of the tree. The exact
+// solver runs it on each subproblem, on windows, and in proof mode on the whole problem.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_BRANCH_H
 #define EG_EXTRACT_SEARCH_BRANCH_H

@@ -1,4 +1,4 @@
-// Exact extraction for costs of any sign: a plain formulation (plain_model.h), cutting
+// Exact extraction for costs of any sign: a plain formulation (formulation.h), cutting
 // planes and best-first branch and bound on the nodes.
 //
 // Slower by far than exact.h, whose presolve and bounds rest on costs >= 0.

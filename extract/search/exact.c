@@ -3,8 +3,8 @@
 // A subproblem is solved against the cutoff that the bounds of the others leave it.
 // Either all subproblems are solved, and their optima add up to the optimum; or one has
 // nothing below its cutoff, and the solution at hand is optimal. After a bound for each
-// subproblem come three phases, each over all subproblems (batches.h), small ones first,
-// so that no large subproblem keeps the others from a good solution:
+// subproblem come three phases, each over all subproblems (subproblems.h), small ones
+// first, so that no large subproblem keeps the others from a good solution:
 //   1. greedy; branch and bound, for larger subproblems only the root of the tree;
 //   2. windows (lns.h) for large subproblems, within a share of the time;
 //   3. branch and bound to the end.

@@ -1,4 +1,8 @@
-// The front end: check, greedy bounds, an exact solver if asked for, the certificate.
+// The front end. Greedy solutions come first; a problem with costs >= 0 goes to the exact
+// solver (exact.h). Negative costs are shifted away where that can be, else the problem
+// goes to branch and cut. Every result passes the independent check (certify.c), and the
+// certificate comes from a second run in proof mode. Sections: certificate, cost shift,
+// front end.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/search/extract.h"
 
@@ -17,13 +21,11 @@
 
 // ---- certificate ------------------------------------------------------------------
 
-// The certificate of a plain extraction: the choice, its cost, and a proof of the bound
-// on the original problem.
-//
-// The proof is found anew: with the cost known, a search in proof mode (plain_proof.h)
-// uses only steps that can be explained on the original problem: it neither merges nor
-// collapses classes. Where that takes too long or too much room, the certificate proves
-// the bound of the root of its tree.
+// The choice, its cost, and a proof of the bound on the original problem. The proof is
+// found anew: with the cost known, a search in proof mode (plain_proof.h) takes only
+// steps that can be explained on the original problem; it neither merges nor collapses
+// classes. Where that takes too long or too much room, the certificate proves the bound
+// of the root of its tree.
 
 // What a claim is below what the search proves with: room for directed rounding.
 // The solver's own tolerance is 1e-9.
@@ -144,8 +146,6 @@ egraph_status eg_plain_certificate_make(egraph_allocator alloc,
 
 // ---- negative costs that can be shifted away --------------------------------------
 
-// Negative costs that can be paid elsewhere, so that the solver for costs >= 0 applies.
-//
 // Adding d to the cost of all nodes of a class changes the cost of a choice by d exactly
 // when the class is needed. So d may be taken
 //   - from every choice, when the roots always need the class;
@@ -243,8 +243,6 @@ egraph_status eg_cost_shift_find(egraph_allocator alloc,
   return status;
 }
 
-// ---- solving ---------------------------------------------------------------------
-
 typedef struct link {
   eg_incumbent *outer, *inner;
 } link;
@@ -295,6 +293,8 @@ static egraph_status eg_cost_shift_run(egraph_allocator alloc, eg_incumbent *inc
   eg_doubles_deinit(&cost);
   return status;
 }
+
+// ---- the front end ----------------------------------------------------------------
 
 enum { DAG_MEMORY_BYTES = 256 << 20, PERTURB_ROUNDS = 12 };
 

@@ -1,4 +1,5 @@
-// Greedy extraction: fast, always acyclic, the upper bounds of the exact solver.
+// Greedy extraction: fast and always acyclic. It gives the first upper bounds, and the
+// choices that reduced costs and relaxations suggest.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_GREEDY_H
 #define EG_EXTRACT_SEARCH_GREEDY_H

@@ -229,7 +229,7 @@ egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbe
 // (what a user would pay if they shared evenly); make the nodes of the best solution
 // cheap, so that others join them; and random noise on top of both.
 
-// Above this size one round takes as long as a sweep of local search (recover.h), which
+// Above this size one round takes as long as a sweep of local search above, which
 // gains a hundred times more there.
 enum { MAX_NODES = 100000 };
 

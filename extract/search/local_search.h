@@ -1,5 +1,6 @@
-// Local search by reference counts, known as exact area recovery in technology mapping:
-// in near-linear time it makes the best of sharing that greedy choices could not see.
+// Better choices from the best one. Local search by reference counts, known as exact area
+// recovery in technology mapping, makes the best of sharing that greedy choices could not
+// see, in near-linear time. Greedy runs on perturbed costs leave its optimum.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_LOCAL_SEARCH_H
 #define EG_EXTRACT_SEARCH_LOCAL_SEARCH_H
@@ -15,10 +16,7 @@
 egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                                   uint64_t steps);
 
-// ---- greedy runs on perturbed costs -----------------------------------------------
-
-// Perturbed re-extraction: greedy runs on costs that the best solution so far has bent.
-
+/// Greedy runs on costs that the best solution so far has bent.
 /// `rounds` runs; each improvement goes to the incumbent. Deterministic for a seed. Does
 /// nothing above 100,000 nodes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,

@@ -1,5 +1,5 @@
-// What every part of the search for one component shares: the best solution, the cutoff,
-// and the way from a reduced model to a solution of the component.
+// What the search for one subproblem shares: the best solution, the cutoff, and the way
+// from a reduced model to a solution of the subproblem.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_SEARCH_H
 #define EG_EXTRACT_SEARCH_SEARCH_H

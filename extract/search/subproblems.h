@@ -44,7 +44,7 @@ void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice);
 
 // ---- side by side -----------------------------------------------------------------
 
-// Subproblems solved side by side, with the same result for any number of threads.
+// The result is the same for any number of threads.
 //
 // Subproblems go in batches of a fixed size. What a subproblem needs to know of the
 // others (a cutoff, the sum of their bounds) is written down before the batch, and what

@@ -1,4 +1,5 @@
-// Branch and bound over reduced models: the values of a node are split in two.
+// Rounds of reductions, message passing and filters on one model, and branch and bound
+// over models: the values of a node are split in two.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_BRANCH_H
 #define EG_EXTRACT_SHARD_SHARD_BRANCH_H

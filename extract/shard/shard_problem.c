@@ -1,3 +1,5 @@
+// Problems are built node by node and edge by edge; the independent certificate of a
+// choice stands below.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_problem.h"
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "extract/presolve/landmarks.h"
 #include "extract/dual_ascent.h"
+#include "extract/presolve/landmarks.h"
 #include "extract/presolve/presolve.h"
 #include "tests/extract_brute.h"
 #include "tests/testing.h"

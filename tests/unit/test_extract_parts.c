@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/search/branch.h"
 #include "extract/class_graph.h"
 #include "extract/cost_heap.h"
 #include "extract/dual_ascent.h"
-#include "extract/search/separate.h"
 #include "extract/ilp_glpk.h"
-#include "extract/search/lns.h"
 #include "extract/presolve/presolve.h"
+#include "extract/search/branch.h"
+#include "extract/search/lns.h"
+#include "extract/search/separate.h"
 #include "tests/testing.h"
 
 static egraph_allocator heap(void) { return eg_allocator_heap(); }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/presolve/reduced.h"
 #include "extract/presolve/landmarks.h"
 #include "extract/presolve/presolve.h"
+#include "extract/presolve/reduced.h"
 #include "extract/search/local_search.h"
 #include "tests/testing.h"
 
