@@ -250,16 +250,14 @@ void eg_shard_dual_sweep(eg_shard_dual *dual) {
   dual->work += model->items.len + model->capacity.len;
 }
 
-// Load of the minima, less the capacity.
-static void find_violation(eg_shard_dual *dual) {
-  const eg_shard_model *model = dual->model;
+void eg_shard_dual_load(const eg_shard_model *model, const uint32_t *choice,
+                        double *load) {
   size_t rows = model->capacity.len;
-  double *load = dual->load.data;
   memset(load, 0, (rows + 1) * sizeof *load);
   for (uint32_t n = 0; n < model->nodes.len; n++) {
     if (model->nodes.data[n].count == 0) continue;
     EG_SHARD_EACH_ITEM(model, n, item) {
-      double usage = (double)model->usage.data[item->usage + dual->least.data[n]];
+      double usage = (double)model->usage.data[item->usage + choice[n]];
       load[item->first] += usage;
       load[item->last] -= usage;
     }
@@ -298,7 +296,7 @@ void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
     dual->step *= 0.7;
     eg_shard_dual_return(dual);
   }
-  find_violation(dual);
+  eg_shard_dual_load(model, dual->least.data, dual->load.data);
   double norm = 0;
   for (size_t r = 0; r < rows; r++) {
     double slope = dual->load.data[r];

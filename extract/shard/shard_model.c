@@ -129,14 +129,20 @@ static egraph_status add_table(eg_shard_model *model, const eg_shard_problem *pr
   return EGRAPH_OK;
 }
 
+egraph_status eg_shard_model_size_marks(eg_shard_model *model) {
+  model->mark.len = 0;
+  EG_TRY(eg_u32s_resize(&model->mark, model->nodes.len));
+  for (size_t n = 0; n < model->mark.len; n++)
+    model->mark.data[n] = EG_SHARD_NONE;
+  return eg_bytes_resize(&model->queued, model->nodes.len);
+}
+
 egraph_status eg_shard_model_build(eg_shard_model *model,
                                    const eg_shard_problem *problem) {
   uint32_t count = eg_shard_node_count(problem), edges = eg_shard_edge_count(problem);
   for (uint32_t n = 0; n < count; n++)
     EG_TRY(add_node(model, problem, n));
-  EG_TRY(eg_bytes_resize(&model->queued, count));
-  EG_TRY(eg_u32s_resize(&model->mark, count));
-  if (count != 0) memset(model->mark.data, 0xff, count * sizeof *model->mark.data);
+  EG_TRY(eg_shard_model_size_marks(model));
   EG_TRY(build_rows(model, problem));
   int64_t total = 0;
   if (model->capacity.len != 0)
@@ -218,15 +224,12 @@ void eg_shard_model_clear(eg_shard_model *model) {
   model->queue.len = model->queued.len = model->mark.len = 0;
 }
 
-static egraph_status copy_items(eg_shard_model *to, const eg_shard_model *from,
-                                const eg_shard_node *old, eg_shard_node *node) {
-  for (uint32_t i = old->item; i != EG_SHARD_NONE; i = from->items.data[i].next) {
-    eg_shard_item item = from->items.data[i];
-    const int64_t *usage = from->usage.data + item.usage;
-    item.usage = to->usage.len;
-    item.next = node->item;
+egraph_status eg_shard_model_copy_items(eg_shard_model *to, const eg_shard_model *from,
+                                        uint32_t n, eg_shard_node *node) {
+  EG_SHARD_EACH_ITEM(from, n, old) {
+    eg_shard_item item = {old->first, old->last, node->item, to->usage.len};
     node->item = (uint32_t)to->items.len;
-    EG_TRY(eg_i64s_append(&to->usage, usage, old->count));
+    EG_TRY(eg_i64s_append(&to->usage, from->usage.data + old->usage, node->count));
     EG_TRY(eg_shard_items_push(&to->items, item));
   }
   return EGRAPH_OK;
@@ -243,12 +246,13 @@ static egraph_status copy_node(eg_shard_model *to, const eg_shard_model *from, u
   for (uint32_t v = 0; v < old->count; v++)
     EG_TRY(eg_u32s_push(&to->id, renumber ? v : from->id.data[old->values + v]));
   EG_TRY(eg_u32s_push(&to->ids, renumber ? old->count : from->ids.data[n]));
-  EG_TRY(copy_items(to, from, old, &node));
+  EG_TRY(eg_shard_model_copy_items(to, from, n, &node));
   return eg_shard_nodes_push(&to->nodes, node);
 }
 
-static egraph_status copy_edge(eg_shard_model *to, const eg_shard_model *from,
-                               const eg_shard_edge *old, const uint32_t *new_node) {
+egraph_status eg_shard_model_copy_edge(eg_shard_model *to, const eg_shard_model *from,
+                                       const eg_shard_edge *old,
+                                       const uint32_t *new_node) {
   uint32_t ends[2], edge;
   size_t count[2];
   for (int side = 0; side < 2; side++) {
@@ -289,7 +293,7 @@ egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from
   EG_TRY(copy_nodes(to, from, old_node));
   for (uint32_t e = 0; e < from->edges.len; e++)
     if (!eg_shard_is_dead(&from->edges.data[e]))
-      EG_TRY(copy_edge(to, from, &from->edges.data[e], to->mark.data));
+      EG_TRY(eg_shard_model_copy_edge(to, from, &from->edges.data[e], to->mark.data));
   EG_TRY(eg_i64s_append(&to->capacity, from->capacity.data, from->capacity.len));
   EG_TRY(eg_doubles_append(&to->price, from->price.data, from->price.len));
   EG_TRY(eg_i64s_append(&to->row_time, from->row_time.data, from->row_time.len));
@@ -299,11 +303,7 @@ egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from
   to->cutoff = from->cutoff;
   to->closed = from->closed;
   to->deadline = from->deadline;
-  to->mark.len = 0;
-  EG_TRY(eg_u32s_resize(&to->mark, to->nodes.len));
-  if (to->mark.len != 0)
-    memset(to->mark.data, 0xff, to->mark.len * sizeof *to->mark.data);
-  EG_TRY(eg_bytes_resize(&to->queued, to->nodes.len));
+  EG_TRY(eg_shard_model_size_marks(to));
   for (size_t i = 0; i < from->queue.len; i++)
     if (old_node == NULL) EG_TRY(eg_shard_touch(to, from->queue.data[i]));
   return EGRAPH_OK;

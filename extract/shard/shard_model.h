@@ -98,6 +98,15 @@ egraph_status eg_shard_model_build(eg_shard_model *model,
 /// old_node[i] there.
 egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
                                   eg_u32s *old_node);
+/// Parts of a copy: the items of node n, to which `node` will belong, and an edge whose
+/// ends are new_node[end] in the copy.
+egraph_status eg_shard_model_copy_items(eg_shard_model *to, const eg_shard_model *from,
+                                        uint32_t n, eg_shard_node *node);
+egraph_status eg_shard_model_copy_edge(eg_shard_model *to, const eg_shard_model *from,
+                                       const eg_shard_edge *old,
+                                       const uint32_t *new_node);
+/// Sizes the scratch for all nodes.
+egraph_status eg_shard_model_size_marks(eg_shard_model *model);
 /// Leaves no node, edge or row.
 void eg_shard_model_clear(eg_shard_model *model);
 /// From value indices of the nodes that are left to ids of all nodes. `choice` [node].
@@ -110,10 +119,10 @@ static inline int64_t eg_shard_sum(int64_t a, int64_t b) {
 static inline bool eg_shard_is_dead(const eg_shard_edge *edge) {
   return edge->ends[0] == EG_SHARD_NONE;
 }
-/// Visits the items of a node; `item`, a pointer, is the loop variable.
-#define EG_SHARD_EACH_ITEM(model, node, item)                                            \
-  for (eg_shard_item *item = eg_shard_item_at(model, (model)->nodes.data[node].item);    \
-       item != NULL; item = eg_shard_item_at(model, item->next))
+/// Visits the items of a node; `each`, a pointer, is the loop variable.
+#define EG_SHARD_EACH_ITEM(model, node, each)                                            \
+  for (eg_shard_item *each = eg_shard_item_at(model, (model)->nodes.data[node].item);    \
+       each != NULL; each = eg_shard_item_at(model, each->next))
 static inline eg_shard_item *eg_shard_item_at(const eg_shard_model *model, uint32_t at) {
   return at == EG_SHARD_NONE ? NULL : &model->items.data[at];
 }

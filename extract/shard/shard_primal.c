@@ -160,19 +160,8 @@ static egraph_status steer(eg_shard_primal *primal, bool *out_moved) {
   EG_TRY(eg_shard_elimination_trace(&primal->tables, primal->walk.choice.data));
   EG_TRY(eg_doubles_resize(&primal->load, rows + 1));
   double *load = primal->load.data, norm = 0;
-  memset(load, 0, (rows + 1) * sizeof *load);
-  for (uint32_t n = 0; n < model->nodes.len; n++) {
-    if (model->nodes.data[n].count == 0) continue;
-    EG_SHARD_EACH_ITEM(model, n, item) {
-      double usage = (double)model->usage.data[item->usage + primal->walk.choice.data[n]];
-      load[item->first] += usage;
-      load[item->last] -= usage;
-    }
-  }
-  for (size_t r = 1; r < rows; r++)
-    load[r] += load[r - 1];
+  eg_shard_dual_load(model, primal->walk.choice.data, load);
   for (size_t r = 0; r < rows; r++) {
-    load[r] -= (double)model->capacity.data[r];
     if (load[r] < 0 && model->price.data[r] == 0) load[r] = 0;
     norm += load[r] * load[r];
   }
@@ -292,15 +281,16 @@ static egraph_status find_block(eg_shard_primal *primal, uint32_t size, bool nea
   return EGRAPH_OK;
 }
 
-static uint32_t choose_arm(eg_shard_primal *primal) {
+uint32_t eg_shard_arm_choose(const eg_shard_arm *arms, uint32_t count, double optimism,
+                             double least_effort, eg_rng *rng) {
   uint32_t best = 0;
   double most = -1, total = 0;
-  for (uint32_t a = 0; a < EG_SHARD_ARMS; a++)
-    total += primal->reward[a];
-  if (eg_rng_below(&primal->search->rng, 4) == 0)
-    return (uint32_t)eg_rng_below(&primal->search->rng, EG_SHARD_ARMS);
-  for (uint32_t a = 0; a < EG_SHARD_ARMS; a++) {
-    double rate = (primal->reward[a] + 1e-3 * total + 1) / (primal->effort[a] + 1);
+  if (eg_rng_below(rng, 4) == 0) return (uint32_t)eg_rng_below(rng, count);
+  for (uint32_t a = 0; a < count; a++)
+    total += arms[a].reward;
+  for (uint32_t a = 0; a < count; a++) {
+    double rate =
+        (arms[a].reward + optimism * total + 1) / (arms[a].effort + least_effort);
     if (rate > most) {
       most = rate;
       best = a;
@@ -325,7 +315,8 @@ egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_du
   primal->work++;
   if (primal->cost >= EG_SHARD_INFINITE || primal->model->nodes.len == 0)
     return EGRAPH_OK;
-  uint32_t arm = choose_arm(primal);
+  uint32_t arm =
+      eg_shard_arm_choose(primal->arms, EG_SHARD_ARMS, 1e-3, 1, &primal->search->rng);
   int64_t cost = primal->cost;
   uint64_t work = primal->work;
   allow_best(primal);
@@ -334,8 +325,7 @@ egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_du
   else
     allow_near(primal, dual, shares[arm - BLOCK_ARMS]);
   EG_TRY(solve_allowed(primal, arm < BLOCK_ARMS ? BLOCK_CAP : POOL_CAP, out_better));
-  primal->reward[arm] = 0.95 * primal->reward[arm] + (double)(cost - primal->cost);
-  work = primal->work - work;
-  primal->effort[arm] = 0.95 * primal->effort[arm] + (double)work;
+  eg_shard_arm_credit(&primal->arms[arm], 0.95, (double)(cost - primal->cost),
+                      (double)(primal->work - work));
   return EGRAPH_OK;
 }
