@@ -190,3 +190,33 @@ egraph_status eg_user_groups_find(eg_user_groups *groups,
     groups->group_of.data[groups->classes.data[g]] = 0;
   return EGRAPH_OK;
 }
+
+// ---- derivations ------------------------------------------------------------------
+
+egraph_status eg_derivable_find(const eg_extract_problem *problem,
+                                const eg_class_index *index, const double *x,
+                                double threshold, eg_bytes *derivable, eg_u32s *waiting,
+                                eg_u32s *queue) {
+  uint32_t nodes = eg_extract_node_count(problem);
+  derivable->len = waiting->len = queue->len = 0;
+  EG_TRY(eg_bytes_resize(derivable, problem->class_count));
+  EG_TRY(eg_u32s_resize(waiting, nodes));
+  EG_TRY(eg_u32s_reserve(queue, problem->class_count));
+  for (uint32_t n = 0; n < nodes; n++) {
+    uint32_t class = problem->node_class.data[n];
+    waiting->data[n] = problem->child_begin.data[n + 1] - problem->child_begin.data[n];
+    if (waiting->data[n] != 0 || derivable->data[class]) continue;
+    if (x != NULL && !(x[n] > threshold)) continue;
+    derivable->data[class] = 1;
+    queue->data[queue->len++] = class;
+  }
+  for (size_t done = 0; done < queue->len; done++)
+    EG_EACH_USER(index, queue->data[done], n) {
+      uint32_t class = problem->node_class.data[n];
+      if (--waiting->data[n] != 0 || derivable->data[class]) continue;
+      if (x != NULL && !(x[n] > threshold)) continue;
+      derivable->data[class] = 1;
+      queue->data[queue->len++] = class;
+    }
+  return EGRAPH_OK;
+}

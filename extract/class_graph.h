@@ -64,4 +64,15 @@ egraph_status eg_user_groups_find(eg_user_groups *groups,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t child);
 
+// ---- derivations ------------------------------------------------------------------
+
+/// Flags the classes that are derivable through nodes with x above the threshold (x NULL:
+/// through all nodes). Afterwards waiting[node] is how many children of the node are not;
+/// `queue` lists the classes, children first. O(nodes + edges). Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_derivable_find(const eg_extract_problem *problem,
+                                const eg_class_index *index, const double *x,
+                                double threshold, eg_bytes *derivable, eg_u32s *waiting,
+                                eg_u32s *queue);
+
 #endif

@@ -114,9 +114,7 @@ static egraph_status substitute_roots(batch *b) {
 static egraph_status substitute(batch *b) {
   const eg_reduced *model = &b->presolve->model;
   eg_reduced *next = &b->presolve->spare;
-  eg_reduced_clear(next, model->problem.class_count);
-  next->fixed = model->fixed;
-  next->offset = model->offset;
+  eg_reduced_start(next, model, model->problem.class_count);
   for (uint32_t n = 0; n < eg_extract_node_count(&model->problem); n++)
     if (!b->chosen.data[model->problem.node_class.data[n]]) EG_TRY(substitute_node(b, n));
   EG_TRY(substitute_roots(b));
@@ -135,11 +133,4 @@ static egraph_status collapse(batch *b, bool *changed) {
   return substitute(b);
 }
 
-egraph_status eg_pass_collapse(eg_presolve *presolve, bool *changed) {
-  batch b;
-  batch_init(&b, presolve->alloc);
-  b.presolve = presolve;
-  egraph_status status = collapse(&b, changed);
-  batch_deinit(&b);
-  return status;
-}
+EG_PASS_DEFINE(collapse, batch, collapse)

@@ -85,20 +85,10 @@ static egraph_status duel_all(duel *d, bool *changed) {
   return eg_presolve_drop(d->presolve, d->drop.data, NULL, d->dropped, changed);
 }
 
-static egraph_status run_pass(eg_presolve *presolve, bool closure, bool *changed) {
-  duel d;
-  duel_init(&d, presolve->alloc);
-  d.presolve = presolve;
-  d.closure = closure;
-  egraph_status status = duel_all(&d, changed);
-  duel_deinit(&d);
-  return status;
+static egraph_status duel_by_closure(duel *d, bool *changed) {
+  d->closure = true;
+  return duel_all(d, changed);
 }
 
-egraph_status eg_pass_dominated(eg_presolve *presolve, bool *changed) {
-  return run_pass(presolve, false, changed);
-}
-
-egraph_status eg_pass_covered(eg_presolve *presolve, bool *changed) {
-  return run_pass(presolve, true, changed);
-}
+EG_PASS_DEFINE(dominated, duel, duel_all)
+EG_PASS_DEFINE(covered, duel, duel_by_closure)

@@ -199,16 +199,7 @@ static egraph_status bound(scan *s, bool *changed) {
   return eg_presolve_drop(presolve, s->drop.data, NULL, s->dropped, changed);
 }
 
-#define SCAN_PASS(name)                                                                  \
-  egraph_status eg_pass_##name(eg_presolve *presolve, bool *changed) {                   \
-    scan s;                                                                              \
-    scan_init(&s, presolve->alloc);                                                      \
-    s.presolve = presolve;                                                               \
-    egraph_status status = name(&s, changed);                                            \
-    scan_deinit(&s);                                                                     \
-    return status;                                                                       \
-  }
-SCAN_PASS(cyclic)
-SCAN_PASS(implied)
-SCAN_PASS(forced)
-SCAN_PASS(bound)
+EG_PASS_DEFINE(cyclic, scan, cyclic)
+EG_PASS_DEFINE(implied, scan, implied)
+EG_PASS_DEFINE(forced, scan, forced)
+EG_PASS_DEFINE(bound, scan, bound)

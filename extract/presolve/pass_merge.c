@@ -152,9 +152,7 @@ static egraph_status try_merge(bench *b, uint32_t class) {
 static egraph_status store(bench *b) {
   eg_presolve *presolve = b->presolve;
   eg_reduced *next = &presolve->spare;
-  eg_reduced_clear(next, presolve->model.problem.class_count);
-  next->fixed = presolve->model.fixed;
-  next->offset = presolve->model.offset;
+  eg_reduced_start(next, &presolve->model, presolve->model.problem.class_count);
   EG_TRY(eg_u32s_append(&next->problem.roots, presolve->model.problem.roots.data,
                         presolve->model.problem.roots.len));
   for (size_t n = 0; n < b->nodes.len; n++) {
@@ -178,11 +176,4 @@ static egraph_status merge(bench *b, bool *changed) {
   return store(b);
 }
 
-egraph_status eg_pass_merge(eg_presolve *presolve, bool *changed) {
-  bench b;
-  bench_init(&b, presolve->alloc);
-  b.presolve = presolve;
-  egraph_status status = merge(&b, changed);
-  bench_deinit(&b);
-  return status;
-}
+EG_PASS_DEFINE(merge, bench, merge)

@@ -83,11 +83,13 @@ egraph_status eg_presolve_swap(eg_presolve *presolve) {
 static egraph_status copy_kept(eg_presolve *presolve, uint32_t node,
                                const uint8_t *drop_edge, eg_u32s *row) {
   const eg_reduced *model = &presolve->model;
+  if (drop_edge == NULL)
+    return eg_reduced_copy_node(&presolve->spare, &model->problem, node,
+                                model->part.data[node]);
   row->len = 0;
   for (uint32_t i = model->problem.child_begin.data[node];
        i < model->problem.child_begin.data[node + 1]; i++)
-    if (drop_edge == NULL || !drop_edge[i])
-      EG_TRY(eg_u32s_push(row, model->problem.children.data[i]));
+    if (!drop_edge[i]) EG_TRY(eg_u32s_push(row, model->problem.children.data[i]));
   return eg_reduced_add_node(&presolve->spare, model->problem.node_class.data[node],
                              model->problem.cost.data[node], model->part.data[node],
                              row->data, (uint32_t)row->len);
@@ -98,9 +100,7 @@ egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node
   const eg_reduced *model = &presolve->model;
   eg_reduced *next = &presolve->spare;
   if (eg_presolve_late_now(presolve)) return EGRAPH_OK; // as it is, it is valid, too
-  eg_reduced_clear(next, model->problem.class_count);
-  next->fixed = model->fixed;
-  next->offset = model->offset;
+  eg_reduced_start(next, model, model->problem.class_count);
   EG_TRY(eg_u32s_append(&next->problem.roots, model->problem.roots.data,
                         model->problem.roots.len));
   eg_u32s row;

@@ -83,6 +83,17 @@ egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
 egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
                                       double base, uint8_t *drop_node, size_t *dropped);
 
+/// A pass that is one call with a structure (base/owner.h) that has a member presolve.
+#define EG_PASS_DEFINE(name, type, run)                                                  \
+  egraph_status eg_pass_##name(eg_presolve *presolve, bool *changed) {                   \
+    type pass;                                                                           \
+    type##_init(&pass, presolve->alloc);                                                 \
+    pass.presolve = presolve;                                                            \
+    egraph_status status = run(&pass, changed);                                          \
+    type##_deinit(&pass);                                                                \
+    return status;                                                                       \
+  }
+
 #define EG_EXTRACT_PASS_DECLARE(id, name, run, stage, text)                              \
   egraph_status eg_pass_##run(eg_presolve *presolve, bool *changed);
 EG_EXTRACT_PASS_LIST(EG_EXTRACT_PASS_DECLARE)

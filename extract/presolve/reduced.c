@@ -37,19 +37,13 @@ egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t co
   return eg_u32s_append(&parts->cut_parts, cut, count);
 }
 
-/// Makes ready for expansions into one choice. O(parts).
-static egraph_status start_parts(eg_parts *parts) {
-  parts->seen.len = 0;
-  return eg_bytes_resize(&parts->seen, parts->leaf_count + parts->left.len);
-}
-
 static egraph_status visit(eg_parts *parts, uint32_t part) {
   if (parts->seen.data[part]) return EGRAPH_OK;
   parts->seen.data[part] = 1;
   return eg_u32s_push(&parts->stack, part);
 }
 
-/// Writes every original node of `part` to choice[its class]. Each part once per start.
+// Writes every original node of `part` to choice[its class], each part once.
 static egraph_status expand_part(eg_parts *parts, uint32_t part,
                                  const eg_extract_problem *original, uint32_t *choice) {
   parts->stack.len = 0;
@@ -90,28 +84,42 @@ void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count) {
   reduced->offset = 0;
 }
 
+void eg_reduced_start(eg_reduced *reduced, const eg_reduced *from, uint32_t class_count) {
+  eg_reduced_clear(reduced, class_count);
+  reduced->fixed = from->fixed;
+  reduced->offset = from->offset;
+}
+
 static int compare(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   return (x > y) - (x < y);
 }
 
-static uint32_t sort_distinct(uint32_t *items, uint32_t count) {
-  if (count > 1) qsort(items, count, sizeof *items, compare);
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < count; i++)
-    if (kept == 0 || items[kept - 1] != items[i]) items[kept++] = items[i];
-  return kept;
-}
-
 egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
-                                  uint32_t part, uint32_t *children, uint32_t count) {
-  count = sort_distinct(children, count);
+                                  uint32_t part, const uint32_t *children,
+                                  uint32_t count) {
+  eg_extract_problem *problem = &reduced->problem;
+  size_t first = problem->children.len;
   for (uint32_t i = 0; i < count; i++)
     if (children[i] == class) return EGRAPH_OK;
   EG_TRY(eg_u32s_reserve(&reduced->part, reduced->part.len + 1));
-  EG_TRY(
-      eg_extract_problem_add_node(&reduced->problem, class, cost, children, count, NULL));
-  return eg_u32s_push(&reduced->part, part);
+  EG_TRY(eg_extract_problem_add_node(problem, class, cost, children, count, NULL));
+  EG_TRY(eg_u32s_push(&reduced->part, part));
+  uint32_t *sorted = problem->children.data + first, kept = 0;
+  if (count > 1) qsort(sorted, count, sizeof *sorted, compare);
+  for (uint32_t i = 0; i < count; i++)
+    if (kept == 0 || sorted[kept - 1] != sorted[i]) sorted[kept++] = sorted[i];
+  problem->children.len = first + kept;
+  problem->child_begin.data[problem->node_class.len] = (uint32_t)problem->children.len;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_reduced_copy_node(eg_reduced *reduced, const eg_extract_problem *from,
+                                   uint32_t node, uint32_t part) {
+  uint32_t first = from->child_begin.data[node];
+  return eg_reduced_add_node(reduced, from->node_class.data[node], from->cost.data[node],
+                             part, from->children.data + first,
+                             from->child_begin.data[node + 1] - first);
 }
 
 static egraph_status add_distinct_roots(eg_reduced *reduced,
@@ -132,21 +140,9 @@ static egraph_status add_distinct_roots(eg_reduced *reduced,
 egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original) {
   eg_reduced_clear(reduced, original->class_count);
   EG_TRY(add_distinct_roots(reduced, original));
-  eg_u32s row;
-  eg_u32s_init(&row, reduced->part.alloc);
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t n = 0; status == EGRAPH_OK && n < eg_extract_node_count(original); n++) {
-    uint32_t first = original->child_begin.data[n];
-    row.len = 0;
-    status = eg_u32s_append(&row, original->children.data + first,
-                            original->child_begin.data[n + 1] - first);
-    if (status == EGRAPH_OK)
-      status =
-          eg_reduced_add_node(reduced, original->node_class.data[n],
-                              original->cost.data[n], n, row.data, (uint32_t)row.len);
-  }
-  eg_u32s_deinit(&row);
-  return status;
+  for (uint32_t n = 0; n < eg_extract_node_count(original); n++)
+    EG_TRY(eg_reduced_copy_node(reduced, original, n, n));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from) {
@@ -169,7 +165,8 @@ egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from) {
 egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
                                 const eg_extract_problem *original,
                                 const uint32_t *reduced_choice, uint32_t *choice) {
-  EG_TRY(start_parts(parts));
+  parts->seen.len = 0;
+  EG_TRY(eg_bytes_resize(&parts->seen, parts->leaf_count + parts->left.len));
   EG_TRY(expand_part(parts, reduced->fixed, original, choice));
   for (uint32_t class = 0; class < reduced->problem.class_count; class ++)
     if (reduced_choice[class] != EG_EXTRACT_NONE)

@@ -48,9 +48,15 @@ void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count);
 /// The whole original problem, node n standing for itself.
 egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original);
 egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from);
-/// Adds a node; sorts `children` in place. Nodes that are their own child are left out.
+/// The same, with what is decided in `from`.
+void eg_reduced_start(eg_reduced *reduced, const eg_reduced *from, uint32_t class_count);
+/// Adds a node with its children sorted. Nodes that are their own child are left out.
 egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
-                                  uint32_t part, uint32_t *children, uint32_t count);
+                                  uint32_t part, const uint32_t *children,
+                                  uint32_t count);
+/// Adds node `node` of a problem.
+egraph_status eg_reduced_copy_node(eg_reduced *reduced, const eg_extract_problem *from,
+                                   uint32_t node, uint32_t part);
 /// Expands a choice of the reduced problem into choice[original class].
 egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
                                 const eg_extract_problem *original,

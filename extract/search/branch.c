@@ -131,21 +131,14 @@ static void mark_siblings(const tree *t, uint32_t node, uint8_t *drop) {
 static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
   const eg_extract_problem *problem = &t->presolve.model.problem;
   eg_reduced *rest = &t->presolve.spare;
-  eg_reduced_clear(rest, problem->class_count);
-  rest->fixed = t->presolve.model.fixed;
-  rest->offset = t->presolve.model.offset;
+  eg_reduced_start(rest, &t->presolve.model, problem->class_count);
   EG_TRY(eg_u32s_append(&rest->problem.roots, problem->roots.data, problem->roots.len));
   EG_TRY(eg_u32s_append(&rest->cuts, t->presolve.model.cuts.data,
                         t->presolve.model.cuts.len));
   if (root != EG_EXTRACT_NONE) EG_TRY(eg_extract_problem_add_root(&rest->problem, root));
-  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
-    uint32_t first = problem->child_begin.data[n];
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
     if (!drop[n])
-      EG_TRY(eg_reduced_add_node(rest, problem->node_class.data[n], problem->cost.data[n],
-                                 t->presolve.model.part.data[n],
-                                 problem->children.data + first,
-                                 problem->child_begin.data[n + 1] - first));
-  }
+      EG_TRY(eg_reduced_copy_node(rest, problem, n, t->presolve.model.part.data[n]));
   return push_model(t, rest, t->current);
 }
 

@@ -30,31 +30,14 @@ static egraph_status settle(uint32_t class, eg_bytes *done, eg_u32s *queue) {
   return eg_u32s_push(queue, class);
 }
 
-// Flags the classes derivable through nodes with x above the threshold (x NULL: all).
 static egraph_status find_founded(const eg_extract_problem *problem,
                                   const eg_class_index *index, const double *x,
                                   double threshold, eg_bytes *founded) {
   eg_u32s waiting, queue;
   eg_u32s_init(&waiting, founded->alloc);
   eg_u32s_init(&queue, founded->alloc);
-  uint32_t nodes = eg_extract_node_count(problem);
-  founded->len = 0;
-  egraph_status status = eg_bytes_resize(founded, problem->class_count);
-  if (status == EGRAPH_OK) status = eg_u32s_resize(&waiting, nodes);
-  for (uint32_t n = 0; status == EGRAPH_OK && n < nodes; n++) {
-    waiting.data[n] = problem->child_begin.data[n + 1] - problem->child_begin.data[n];
-    if (waiting.data[n] == 0 && (x == NULL || x[n] > threshold))
-      status = settle(problem->node_class.data[n], founded, &queue);
-  }
-  for (size_t done = 0; status == EGRAPH_OK && done < queue.len; done++) {
-    uint32_t class = queue.data[done];
-    for (uint32_t u = index->user_begin.data[class];
-         status == EGRAPH_OK && u < index->user_begin.data[class + 1]; u++) {
-      uint32_t n = index->users.data[u];
-      if (--waiting.data[n] == 0 && (x == NULL || x[n] > threshold))
-        status = settle(problem->node_class.data[n], founded, &queue);
-    }
-  }
+  egraph_status status =
+      eg_derivable_find(problem, index, x, threshold, founded, &waiting, &queue);
   eg_u32s_deinit(&queue);
   eg_u32s_deinit(&waiting);
   return status;
@@ -115,13 +98,9 @@ static egraph_status copy_useful(eg_reduced *to, const eg_reduced *all,
   const eg_extract_problem *problem = &all->problem;
   eg_reduced_clear(to, problem->class_count);
   EG_TRY(eg_u32s_append(&to->problem.roots, problem->roots.data, problem->roots.len));
-  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
-    uint32_t first = problem->child_begin.data[n], class = problem->node_class.data[n];
-    if (reached[class] && all_founded(problem, n, founded))
-      EG_TRY(eg_reduced_add_node(to, class, problem->cost.data[n], all->part.data[n],
-                                 problem->children.data + first,
-                                 problem->child_begin.data[n + 1] - first));
-  }
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
+    if (reached[problem->node_class.data[n]] && all_founded(problem, n, founded))
+      EG_TRY(eg_reduced_copy_node(to, problem, n, all->part.data[n]));
   return EGRAPH_OK;
 }
 
@@ -153,10 +132,23 @@ flags:
 
 // ---- rows ------------------------------------------------------------------------
 
-static egraph_status add_members(const eg_formulation *model, uint32_t class,
-                                 double coefficient, eg_lp_rows *rows) {
-  EG_EACH_MEMBER(&model->index, class, member) {
+egraph_status eg_rows_add_members(eg_lp_rows *rows, const eg_class_index *index,
+                                  uint32_t class, double coefficient) {
+  EG_EACH_MEMBER(index, class, member) {
     EG_TRY(eg_lp_rows_item(rows, member, coefficient));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_rows_of_child(eg_lp_rows *rows, const eg_extract_problem *problem,
+                               const eg_class_index *index, uint32_t child,
+                               eg_user_groups *groups) {
+  EG_TRY(eg_user_groups_find(groups, problem, index, child));
+  for (size_t g = 0; g < groups->classes.len; g++) {
+    for (uint32_t i = groups->begin.data[g]; i < groups->begin.data[g + 1]; i++)
+      EG_TRY(eg_lp_rows_item(rows, groups->nodes.data[i], -1));
+    EG_TRY(eg_rows_add_members(rows, index, child, 1));
+    EG_TRY(eg_lp_rows_end(rows, 0));
   }
   return EGRAPH_OK;
 }
@@ -164,11 +156,11 @@ static egraph_status add_members(const eg_formulation *model, uint32_t class,
 static egraph_status class_rows(const eg_formulation *model, uint32_t class,
                                 eg_lp_rows *rows) {
   if (model->index.is_root.data[class]) {
-    EG_TRY(add_members(model, class, 1, rows));
+    EG_TRY(eg_rows_add_members(rows, &model->index, class, 1));
     EG_TRY(eg_lp_rows_end(rows, 1));
   }
   if (eg_class_index_member_count(&model->index, class) < 2) return EGRAPH_OK;
-  EG_TRY(add_members(model, class, -1, rows));
+  EG_TRY(eg_rows_add_members(rows, &model->index, class, -1));
   return eg_lp_rows_end(rows, -1);
 }
 
@@ -178,21 +170,8 @@ static egraph_status reach_row(const eg_formulation *model, uint32_t class,
       eg_class_index_member_count(&model->index, class) == 0)
     return EGRAPH_OK;
   EG_EACH_USER(&model->index, class, user) { EG_TRY(eg_lp_rows_item(rows, user, 1)); }
-  EG_TRY(add_members(model, class, -1, rows));
+  EG_TRY(eg_rows_add_members(rows, &model->index, class, -1));
   return eg_lp_rows_end(rows, 0);
-}
-
-static egraph_status need_rows(const eg_formulation *model, uint32_t child,
-                               eg_user_groups *groups, eg_lp_rows *rows) {
-  if (model->index.is_root.data[child]) return EGRAPH_OK;
-  EG_TRY(eg_user_groups_find(groups, &model->reduced.problem, &model->index, child));
-  for (size_t g = 0; g < groups->classes.len; g++) {
-    for (uint32_t i = groups->begin.data[g]; i < groups->begin.data[g + 1]; i++)
-      EG_TRY(eg_lp_rows_item(rows, groups->nodes.data[i], -1));
-    EG_TRY(add_members(model, child, 1, rows));
-    EG_TRY(eg_lp_rows_end(rows, 0));
-  }
-  return EGRAPH_OK;
 }
 
 egraph_status eg_formulation_rows(const eg_formulation *model, eg_lp_rows *rows) {
@@ -203,7 +182,9 @@ egraph_status eg_formulation_rows(const eg_formulation *model, eg_lp_rows *rows)
   for (uint32_t class = 0; status == EGRAPH_OK && class < classes; class ++) {
     status = class_rows(model, class, rows);
     if (status == EGRAPH_OK) status = reach_row(model, class, rows);
-    if (status == EGRAPH_OK) status = need_rows(model, class, &groups, rows);
+    if (status == EGRAPH_OK && !model->index.is_root.data[class])
+      status =
+          eg_rows_of_child(rows, &model->reduced.problem, &model->index, class, &groups);
   }
   eg_user_groups_deinit(&groups);
   return status;

@@ -37,4 +37,14 @@ egraph_status eg_formulation_rows(const eg_formulation *model, eg_lp_rows *rows)
 egraph_status eg_formulation_cuts(const eg_formulation *model, const double *x,
                                   uint32_t max_rows, eg_lp_rows *rows);
 
+// ---- rows that other programs over nodes share ------------------------------------
+
+/// Adds the nodes of a class to the row under construction.
+egraph_status eg_rows_add_members(eg_lp_rows *rows, const eg_class_index *index,
+                                  uint32_t class, double coefficient);
+/// The third kind of rows: for each class, its nodes with child `child` <= nodes of it.
+egraph_status eg_rows_of_child(eg_lp_rows *rows, const eg_extract_problem *problem,
+                               const eg_class_index *index, uint32_t child,
+                               eg_user_groups *groups);
+
 #endif

@@ -15,6 +15,7 @@
 #include "extract/ilp_glpk.h"
 #include "extract/plain_proof.h"
 #include "extract/presolve/reduced.h"
+#include "extract/search/formulation.h"
 #include "extract/search/separate.h"
 
 enum {
@@ -53,31 +54,16 @@ EG_OWNER_DEFINE(eg_relax, (eg_doubles, x), (eg_bytes, drop))
 
 static eg_part_clock *clock_of(const cutting *c) { return c->search->incumbent->clock; }
 
-static egraph_status members_row(cutting *c, uint32_t class, double lower) {
-  const eg_class_index *index = &c->presolve->index;
-  EG_EACH_MEMBER(index, class, member) { EG_TRY(eg_lp_rows_item(&c->rows, member, 1.0)); }
-  return eg_lp_rows_end(&c->rows, lower);
-}
-
-static egraph_status user_rows(cutting *c, uint32_t child) {
-  const eg_user_groups *groups = &c->users;
-  EG_TRY(eg_user_groups_find(&c->users, &c->presolve->model.problem, &c->presolve->index,
-                             child));
-  for (size_t g = 0; g < groups->classes.len; g++) {
-    for (uint32_t i = groups->begin.data[g]; i < groups->begin.data[g + 1]; i++)
-      EG_TRY(eg_lp_rows_item(&c->rows, groups->nodes.data[i], -1.0));
-    EG_TRY(members_row(c, child, 0.0));
-  }
-  return EGRAPH_OK;
-}
-
 static egraph_status model_rows(cutting *c) {
   const eg_extract_problem *problem = &c->presolve->model.problem;
+  const eg_class_index *index = &c->presolve->index;
   for (uint32_t class = 0; class < problem->class_count; class ++) {
-    if (c->presolve->index.is_root.data[class])
-      EG_TRY(members_row(c, class, 1.0));
-    else
-      EG_TRY(user_rows(c, class));
+    if (!index->is_root.data[class]) {
+      EG_TRY(eg_rows_of_child(&c->rows, problem, index, class, &c->users));
+      continue;
+    }
+    EG_TRY(eg_rows_add_members(&c->rows, index, class, 1));
+    EG_TRY(eg_lp_rows_end(&c->rows, 1));
   }
   return EGRAPH_OK;
 }

@@ -7,6 +7,7 @@
 #include "extract/search/separate.h"
 
 #include "base/owner.h"
+#include "extract/search/formulation.h"
 
 // ---- maximum flow -----------------------------------------------------------------
 
@@ -309,8 +310,8 @@ static egraph_status landmark_row(separator *s, uint32_t class, uint32_t need) {
       eg_class_index_member_count(index, need) == 0 ||
       s->y.data[class] - s->y.data[need] < s->options->violation)
     return EGRAPH_OK;
-  EG_EACH_MEMBER(index, need, member) { EG_TRY(eg_lp_rows_item(s->rows, member, 1.0)); }
-  EG_EACH_MEMBER(index, class, member) { EG_TRY(eg_lp_rows_item(s->rows, member, -1.0)); }
+  EG_TRY(eg_rows_add_members(s->rows, index, need, 1));
+  EG_TRY(eg_rows_add_members(s->rows, index, class, -1));
   s->found++;
   return eg_lp_rows_end(s->rows, 0.0);
 }
@@ -337,9 +338,7 @@ static egraph_status usage_rows(separator *s) {
     EG_EACH_USER(&s->index, class, user) { used += s->x.data[user]; }
     if (s->y.data[class] - used < s->options->violation) continue;
     EG_EACH_USER(index, class, user) { EG_TRY(eg_lp_rows_item(s->rows, user, 1.0)); }
-    EG_EACH_MEMBER(index, class, member) {
-      EG_TRY(eg_lp_rows_item(s->rows, member, -1.0));
-    }
+    EG_TRY(eg_rows_add_members(s->rows, index, class, -1));
     EG_TRY(eg_lp_rows_end(s->rows, 0.0));
   }
   return EGRAPH_OK;
