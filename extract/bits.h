@@ -33,6 +33,16 @@ static inline uint32_t eg_bits_lowest(uint64_t word) {
 #endif
 }
 
+/// Visits the bits of a row; `bit` is the loop variable. `continue` is allowed, `break`
+/// is not.
+#define EG_EACH_BIT(row, words, bit)                                                     \
+  for (size_t bit##_at = 0; bit##_at < (words); bit##_at++)                              \
+    for (uint64_t bit##_left = (row)[bit##_at]; bit##_left != 0;                         \
+         bit##_left &= bit##_left - 1)                                                   \
+      for (uint32_t bit = (uint32_t)(bit##_at * 64) + eg_bits_lowest(bit##_left),        \
+                    bit##_once = 1;                                                      \
+           bit##_once != 0; bit##_once = 0)
+
 /// A random permutation of the items.
 static inline void eg_shuffle(eg_rng *rng, uint32_t *items, size_t count) {
   for (size_t i = count; i > 1; i--) {

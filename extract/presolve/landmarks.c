@@ -277,17 +277,13 @@ void eg_landmarks_deinit(eg_landmarks *landmarks) {
   landmarks->words = 0;
 }
 
-static egraph_status list_bits(const uint64_t *row, size_t words, eg_u32s *out) {
-  for (size_t w = 0; w < words; w++)
-    for (uint64_t bits = row[w]; bits != 0; bits &= bits - 1)
-      EG_TRY(eg_u32s_push(out, (uint32_t)(w * 64) + eg_bits_lowest(bits)));
-  return EGRAPH_OK;
-}
-
 egraph_status eg_landmarks_list(const eg_landmarks *landmarks, uint32_t class,
                                 eg_u32s *out) {
-  if (landmarks->dense)
-    return list_bits(eg_landmarks_of(landmarks, class), landmarks->words, out);
+  if (landmarks->dense) {
+    const uint64_t *row = eg_landmarks_of(landmarks, class);
+    EG_EACH_BIT(row, landmarks->words, needed) { EG_TRY(eg_u32s_push(out, needed)); }
+    return EGRAPH_OK;
+  }
   const eg_landmark_sets *shared = &landmarks->shared;
   size_t from = out->len;
   EG_TRY(eg_sets_list(&shared->sets, shared->row.data[class], out));
@@ -461,8 +457,8 @@ static double sum_dense(eg_landmark_sums *sums, uint32_t node) {
   eg_bits_clear(row, sums->problem->node_class.data[node]);
   double sum = 0;
   for (size_t w = 0; w < sums->row.len; w++)
-    for (uint64_t bits = row[w] & ~sums->paid[w]; bits != 0; bits &= bits - 1)
-      sum += sums->weight[(uint32_t)(w * 64) + eg_bits_lowest(bits)];
+    row[w] &= ~sums->paid[w];
+  EG_EACH_BIT(row, sums->row.len, class) { sum += sums->weight[class]; }
   return sum;
 }
 

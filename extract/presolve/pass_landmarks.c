@@ -145,9 +145,7 @@ static egraph_status find_least(scan *s, const double *price) {
 
 static double sum_roots(const scan *s) {
   double sum = 0;
-  for (size_t w = 0; w < s->roots.len; w++)
-    for (uint64_t bits = s->roots.data[w]; bits != 0; bits &= bits - 1)
-      sum += s->least.data[(uint32_t)(w * 64) + eg_bits_lowest(bits)];
+  EG_EACH_BIT(s->roots.data, s->roots.len, class) { sum += s->least.data[class]; }
   return sum;
 }
 

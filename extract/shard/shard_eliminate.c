@@ -328,9 +328,7 @@ static uint64_t *row_of(const ordering *o, uint32_t variable) {
 static double weigh(const ordering *o, uint32_t variable) {
   const uint64_t *row = row_of(o, variable);
   double weight = o->size.data[variable];
-  for (size_t i = 0; i < o->words; i++)
-    for (uint64_t word = row[i]; word != 0; word &= word - 1)
-      weight += o->size.data[64 * i + eg_bits_lowest(word)];
+  EG_EACH_BIT(row, o->words, other) { weight += o->size.data[other]; }
   return weight;
 }
 
@@ -379,22 +377,16 @@ static egraph_status find_neighbours(ordering *o) {
 // Takes a variable out; its neighbours become each other's, unless it is held.
 static void take_variable(ordering *o, uint32_t variable, bool join) {
   uint64_t *row = row_of(o, variable);
-  for (size_t i = 0; i < o->words; i++)
-    for (uint64_t word = row[i]; word != 0; word &= word - 1) {
-      uint32_t other = (uint32_t)(64 * i) + eg_bits_lowest(word);
-      uint64_t *to = row_of(o, other);
-      if (join) {
-        for (size_t k = 0; k < o->words; k++)
-          to[k] |= row[k];
-        eg_bits_clear(to, other);
-      }
-      eg_bits_clear(to, variable);
+  EG_EACH_BIT(row, o->words, other) {
+    uint64_t *to = row_of(o, other);
+    if (join) {
+      for (size_t k = 0; k < o->words; k++)
+        to[k] |= row[k];
+      eg_bits_clear(to, other);
     }
-  for (size_t i = 0; i < o->words; i++)
-    for (uint64_t word = row[i]; word != 0; word &= word - 1) {
-      uint32_t other = (uint32_t)(64 * i) + eg_bits_lowest(word);
-      o->x->weight.data[other] = weigh(o, other);
-    }
+    eg_bits_clear(to, variable);
+  }
+  EG_EACH_BIT(row, o->words, other) { o->x->weight.data[other] = weigh(o, other); }
   o->x->weight.data[variable] = INFINITY;
 }
 
@@ -402,11 +394,9 @@ static void take_variable(ordering *o, uint32_t variable, bool join) {
 static uint32_t widest_near(const ordering *o, uint32_t variable) {
   const uint64_t *row = row_of(o, variable);
   uint32_t best = variable;
-  for (size_t i = 0; i < o->words; i++)
-    for (uint64_t word = row[i]; word != 0; word &= word - 1) {
-      uint32_t other = (uint32_t)(64 * i) + eg_bits_lowest(word);
-      if (o->x->weight.data[other] > o->x->weight.data[best]) best = other;
-    }
+  EG_EACH_BIT(row, o->words, other) {
+    if (o->x->weight.data[other] > o->x->weight.data[best]) best = other;
+  }
   return best;
 }
 
