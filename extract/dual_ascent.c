@@ -237,16 +237,13 @@ static void sift_cut(ascent *a, double *out_charge) {
   a->cut.len = kept;
 }
 
-static egraph_status keep_cut(ascent *a) {
-  if (a->cuts == NULL) return EGRAPH_OK;
-  EG_TRY(eg_u32s_append(&a->cuts->nodes, a->cut.data, a->cut.len));
-  return eg_u32s_push(&a->cuts->begin, (uint32_t)a->cuts->nodes.len);
-}
-
 static egraph_status charge(ascent *a, double amount) {
   a->bound += amount;
   a->charges++;
-  EG_TRY(keep_cut(a));
+  if (a->cuts != NULL) {
+    EG_TRY(eg_u32s_append(&a->cuts->nodes, a->cut.data, a->cut.len));
+    EG_TRY(eg_u32s_push(&a->cuts->begin, (uint32_t)a->cuts->nodes.len));
+  }
   for (size_t i = 0; i < a->cut.len; i++) {
     uint32_t node = a->cut.data[i];
     a->price[node] -= amount;
@@ -407,15 +404,11 @@ static void charge_levels(levels *l, double rounding) {
   }
 }
 
-static egraph_status prepare_levels(levels *l) {
+static egraph_status ascend_levels(levels *l, uint32_t max_rounds, double *bound) {
   EG_TRY(eg_doubles_resize(&l->h, l->problem->class_count));
   EG_TRY(eg_doubles_resize(&l->level, l->problem->class_count));
   EG_TRY(eg_doubles_resize(&l->most, eg_extract_node_count(l->problem)));
-  return eg_u32s_resize(&l->waiting, eg_extract_node_count(l->problem));
-}
-
-static egraph_status ascend_levels(levels *l, uint32_t max_rounds, double *bound) {
-  EG_TRY(prepare_levels(l));
+  EG_TRY(eg_u32s_resize(&l->waiting, eg_extract_node_count(l->problem)));
   const eg_u32s *roots = &l->problem->roots;
   for (uint32_t round = 0; round < max_rounds && roots->len != 0; round++) {
     EG_TRY(find_h(l));

@@ -167,11 +167,9 @@ egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
 // A solution below what was proven disproves the proof. Rounding is a share of what was
 // summed, which with costs of both signs is more than the sum.
 static egraph_status check_proof(const eg_incumbent *incumbent) {
-  double bound = incumbent->bound, cost = incumbent->cost, magnitude = 0;
+  double bound = incumbent->bound, cost = incumbent->cost;
   if (!(bound > cost)) return EGRAPH_OK;
-  for (uint32_t class = 0; class < incumbent->problem->class_count; class ++)
-    if (incumbent->choice.data[class] != EG_EXTRACT_NONE)
-      magnitude += fabs(incumbent->problem->cost.data[incumbent->choice.data[class]]);
+  double magnitude = eg_extract_magnitude(incumbent->problem, incumbent->choice.data);
   if (bound - cost <= 2 * TOLERANCE * magnitude) return EGRAPH_OK;
   return eg_proof_check_bound("extraction", bound, cost);
 }

@@ -65,6 +65,13 @@ bool eg_extract_has_negative_cost(const eg_extract_problem *problem) {
   return false;
 }
 
+double eg_extract_magnitude(const eg_extract_problem *problem, const uint32_t *choice) {
+  double sum = 0;
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    if (choice[class] != EG_EXTRACT_NONE) sum += fabs(problem->cost.data[choice[class]]);
+  return sum;
+}
+
 static egraph_status check_node(const eg_extract_problem *problem, uint32_t node) {
   uint32_t class = problem->node_class.data[node];
   if (class >= problem->class_count)

@@ -39,6 +39,9 @@ static inline uint32_t eg_extract_node_count(const eg_extract_problem *problem) 
   return (uint32_t)problem->node_class.len;
 }
 bool eg_extract_has_negative_cost(const eg_extract_problem *problem);
+/// Sum of the magnitudes of what a choice [class] costs: sums of it are rounded to a
+/// share of that.
+double eg_extract_magnitude(const eg_extract_problem *problem, const uint32_t *choice);
 /// Visits the children of a node; `item` is the loop variable.
 #define EG_EACH_CHILD(problem, node, item)                                               \
   EG_EACH_OF_ROW_((problem)->child_begin.data, (problem)->children.data, node, item)

@@ -6,7 +6,7 @@
 #include "base/owner.h"
 
 #define PARTS_MEMBERS                                                                    \
-  (eg_u32s, left, right, stack, cut_begin, cut_parts), (eg_bytes, seen)
+  (eg_part_pairs, pairs), (eg_bytes, seen), (eg_u32s, stack, cut_begin, cut_parts)
 
 void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count) {
   parts->leaf_count = leaf_count;
@@ -20,14 +20,11 @@ egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *o
     *out = a == EG_EXTRACT_NONE ? b : a;
     return EGRAPH_OK;
   }
-  size_t part = parts->leaf_count + parts->left.len;
+  size_t part = parts->leaf_count + parts->pairs.len;
   if (part >= EG_EXTRACT_NONE)
     return EG_FAIL(EGRAPH_E_MEMORY, "extraction merged nodes more than 2^32 times");
-  EG_TRY(eg_u32s_reserve(&parts->right, parts->right.len + 1));
-  EG_TRY(eg_u32s_push(&parts->left, a));
-  EG_TRY(eg_u32s_push(&parts->right, b));
   *out = (uint32_t)part;
-  return EGRAPH_OK;
+  return eg_part_pairs_push(&parts->pairs, (eg_part_pair){a, b});
 }
 
 egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t count,
@@ -54,8 +51,9 @@ static egraph_status expand_part(eg_parts *parts, uint32_t part,
       choice[original->node_class.data[top]] = top;
       continue;
     }
-    EG_TRY(visit(parts, parts->left.data[top - parts->leaf_count]));
-    EG_TRY(visit(parts, parts->right.data[top - parts->leaf_count]));
+    eg_part_pair pair = parts->pairs.data[top - parts->leaf_count];
+    EG_TRY(visit(parts, pair.left));
+    EG_TRY(visit(parts, pair.right));
   }
   return EGRAPH_OK;
 }
@@ -166,7 +164,7 @@ egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
                                 const eg_extract_problem *original,
                                 const uint32_t *reduced_choice, uint32_t *choice) {
   parts->seen.len = 0;
-  EG_TRY(eg_bytes_resize(&parts->seen, parts->leaf_count + parts->left.len));
+  EG_TRY(eg_bytes_resize(&parts->seen, parts->leaf_count + parts->pairs.len));
   EG_TRY(expand_part(parts, reduced->fixed, original, choice));
   for (uint32_t class = 0; class < reduced->problem.class_count; class ++)
     if (reduced_choice[class] != EG_EXTRACT_NONE)
@@ -206,7 +204,7 @@ static uint32_t cut_end(const eg_parts *parts, uint32_t cut) {
 
 static egraph_status mark(listing *l) {
   const eg_parts *parts = l->parts;
-  size_t count = parts->leaf_count + parts->left.len;
+  size_t count = parts->leaf_count + parts->pairs.len;
   EG_TRY(eg_u32s_resize(&l->first, count));
   EG_TRY(eg_bytes_resize(&l->below, count));
   EG_TRY(eg_u32s_resize(&l->next, parts->cut_parts.len));
@@ -222,8 +220,9 @@ static egraph_status mark(listing *l) {
       l->below.data[part] = 1;
     }
   }
-  for (size_t i = 0; i < parts->left.len; i++)
-    if (l->below.data[parts->left.data[i]] || l->below.data[parts->right.data[i]])
+  for (size_t i = 0; i < parts->pairs.len; i++)
+    if (l->below.data[parts->pairs.data[i].left] ||
+        l->below.data[parts->pairs.data[i].right])
       l->below.data[parts->leaf_count + i] = 1;
   return EGRAPH_OK;
 }
@@ -243,8 +242,9 @@ static egraph_status walk(listing *l, uint32_t top, uint32_t node) {
         EG_TRY(entries_push(&l->found, (entry){cut, node}));
     }
     if (part < l->parts->leaf_count) continue;
-    EG_TRY(eg_u32s_push(&l->stack, l->parts->left.data[part - l->parts->leaf_count]));
-    EG_TRY(eg_u32s_push(&l->stack, l->parts->right.data[part - l->parts->leaf_count]));
+    eg_part_pair pair = l->parts->pairs.data[part - l->parts->leaf_count];
+    EG_TRY(eg_u32s_push(&l->stack, pair.left));
+    EG_TRY(eg_u32s_push(&l->stack, pair.right));
   }
   return EGRAPH_OK;
 }

@@ -13,11 +13,16 @@
 #include "extract/dual_ascent.h"
 #include "extract/problem.h"
 
+typedef struct eg_part_pair {
+  uint32_t left, right;
+} eg_part_pair;
+EG_VEC_DEFINE(eg_part_pairs, eg_part_pair);
+
 /// Parts of all reduced problems of one solve. Part p < leaf_count is original node p,
 /// others are pairs. Append only.
 typedef struct eg_parts {
   uint32_t leaf_count;
-  eg_u32s left, right;
+  eg_part_pairs pairs;
   eg_bytes seen; // scratch of expand
   eg_u32s stack;
   eg_u32s cut_begin, cut_parts; // cut i: one of cut_parts[cut_begin[i] ..) is chosen

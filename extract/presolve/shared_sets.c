@@ -5,25 +5,16 @@
 #include "extract/presolve/shared_sets.h"
 
 #include "base/hash.h"
+#include "base/owner.h"
 
 enum { MEMO_ENTRIES = 1 << 15 };
 static const uint32_t INTERSECTION = UINT32_C(1) << 31;
 
-void eg_sets_init(eg_sets *sets, egraph_allocator alloc) {
-  eg_set_nodes_init(&sets->nodes, alloc);
-  eg_flatmap_init(&sets->known, alloc);
-  eg_set_memos_init(&sets->memo, alloc);
-  sets->steps = 0;
-}
+EG_OWNER_DEFINE(eg_sets, (eg_set_nodes, nodes), (eg_flatmap, known), (eg_set_memos, memo))
 
 void eg_sets_finish(eg_sets *sets) {
   eg_flatmap_deinit(&sets->known);
   eg_set_memos_deinit(&sets->memo);
-}
-
-void eg_sets_deinit(eg_sets *sets) {
-  eg_sets_finish(sets);
-  eg_set_nodes_deinit(&sets->nodes);
 }
 
 egraph_status eg_sets_start(eg_sets *sets) {

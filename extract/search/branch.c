@@ -111,21 +111,6 @@ static decision decide(const tree *t) {
   return best.class != EG_EXTRACT_NONE ? best : decide_node(t);
 }
 
-// The model without the nodes that `class` as a derivable class would allow.
-static void mark_without_class(const tree *t, uint32_t class, uint8_t *drop) {
-  const eg_class_index *index = &t->presolve.index;
-  EG_EACH_MEMBER(index, class, member) { drop[member] = 1; }
-  EG_EACH_USER(index, class, user) { drop[user] = 1; }
-}
-
-static void mark_siblings(const tree *t, uint32_t node, uint8_t *drop) {
-  const eg_class_index *index = &t->presolve.index;
-  uint32_t class = t->presolve.model.problem.node_class.data[node];
-  EG_EACH_MEMBER(index, class, member) {
-    if (member != node) drop[member] = 1;
-  }
-}
-
 // Pushes what is left after dropping nodes, with one more root unless EG_EXTRACT_NONE.
 // presolve.spare is free between passes.
 static egraph_status push_child(tree *t, const uint8_t *drop, uint32_t root) {
@@ -156,33 +141,29 @@ static egraph_status report_split(tree *t, decision d) {
 }
 
 // The likelier side is pushed last and explored first. Both inherit what the relaxation
-// has ruled out.
+// has ruled out. Without a class the nodes that would derive or use it go.
 static egraph_status split(tree *t, eg_bytes *drop) {
+  const eg_class_index *index = &t->presolve.index;
+  const eg_bytes *ruled_out = &t->relax.drop;
   decision d = decide(t);
   if (d.class == EG_EXTRACT_NONE && d.node == EG_EXTRACT_NONE) return EGRAPH_OK;
-  const eg_bytes *ruled_out = &t->relax.drop;
   EG_TRY(eg_bytes_append(drop, ruled_out->data, ruled_out->len));
   if (t->search->incumbent->proof != NULL) EG_TRY(report_split(t, d));
   if (d.class != EG_EXTRACT_NONE) {
     bool likely = class_value(t, d.class) >= 0.5;
     if (!likely) EG_TRY(push_child(t, ruled_out->data, d.class));
-    mark_without_class(t, d.class, drop->data);
+    EG_EACH_MEMBER(index, d.class, member) { drop->data[member] = 1; }
+    EG_EACH_USER(index, d.class, user) { drop->data[user] = 1; }
     EG_TRY(push_child(t, drop->data, EG_EXTRACT_NONE));
     return likely ? push_child(t, ruled_out->data, d.class) : EGRAPH_OK;
   }
   drop->data[d.node] = 1;
   EG_TRY(push_child(t, drop->data, EG_EXTRACT_NONE));
   drop->data[d.node] = 0;
-  mark_siblings(t, d.node, drop->data);
+  EG_EACH_MEMBER(index, t->presolve.model.problem.node_class.data[d.node], member) {
+    if (member != d.node) drop->data[member] = 1;
+  }
   return push_child(t, drop->data, EG_EXTRACT_NONE);
-}
-
-static egraph_status split_current(tree *t) {
-  eg_bytes drop;
-  eg_bytes_init(&drop, t->search->alloc);
-  egraph_status status = split(t, &drop);
-  eg_bytes_deinit(&drop);
-  return status;
 }
 
 static egraph_status search_subproblem(tree *t, eg_subproblems *subproblems,
@@ -295,7 +276,12 @@ static egraph_status work(tree *t, bool *out_done) {
   if (status == EGRAPH_OK && proof != NULL && outcome == EG_RELAX_CLOSED)
     status = eg_plain_proof_close(proof);
   if (proof != NULL && proof->failed) outcome = EG_RELAX_STOPPED;
-  if (status == EGRAPH_OK && outcome == EG_RELAX_OPEN) status = split_current(t);
+  if (status == EGRAPH_OK && outcome == EG_RELAX_OPEN) {
+    eg_bytes drop;
+    eg_bytes_init(&drop, t->search->alloc);
+    status = split(t, &drop);
+    eg_bytes_deinit(&drop);
+  }
   *out_done = outcome != EG_RELAX_STOPPED;
   if (*out_done) t->current = INFINITY;
   return status;

@@ -40,12 +40,6 @@ typedef struct writer {
   eg_plain_proof proof;
 } writer;
 
-// A sum without rows: the least node of each class, if that is negative.
-static egraph_status prove_signs(writer *w) {
-  EG_TRY(eg_plain_proof_begin(&w->proof));
-  return eg_plain_proof_end(&w->proof);
-}
-
 static egraph_status search_again(writer *w, eg_incumbent *incumbent) {
   eg_search search;
   bool closed;
@@ -57,7 +51,11 @@ static egraph_status search_again(writer *w, eg_incumbent *incumbent) {
 
 // Pieces are not searched for themselves; tree_limit says so.
 static egraph_status prove_again(writer *w) {
-  if (eg_extract_has_negative_cost(w->problem)) return prove_signs(w);
+  if (eg_extract_has_negative_cost(w->problem)) {
+    // A sum without rows: the least node of each class, if that is negative.
+    EG_TRY(eg_plain_proof_begin(&w->proof));
+    return eg_plain_proof_end(&w->proof);
+  }
   eg_extract_options options = *w->options;
   options.relative_gap = 0;
   options.progress = NULL;
@@ -374,8 +372,9 @@ done:
 
 static egraph_status prove(egraph_allocator alloc, eg_incumbent *incumbent,
                            eg_extract_result *result) {
-  bool done = !eg_extract_has_negative_cost(incumbent->problem);
-  if (done) return eg_exact_run(alloc, incumbent, result);
+  bool done = false;
+  if (!eg_extract_has_negative_cost(incumbent->problem))
+    return eg_exact_run(alloc, incumbent, result);
   EG_TRY(eg_cost_shift_run(alloc, incumbent, result, &done));
   return done ? EGRAPH_OK : eg_branch_cut_run(alloc, incumbent, result);
 }
@@ -412,15 +411,6 @@ done:
   return status;
 }
 
-// Of the chosen nodes; the cost itself unless some are negative. What sums are rounded
-// to.
-static double magnitude(const eg_extract_problem *problem, const uint32_t *choice) {
-  double sum = 0;
-  for (uint32_t class = 0; class < problem->class_count; class ++)
-    if (choice[class] != EG_EXTRACT_NONE) sum += fabs(problem->cost.data[choice[class]]);
-  return sum;
-}
-
 // The solver's opinion of its own cost must be the certificate's. They may differ, and
 // the bound be above the cost, by what sums of this size are rounded to.
 static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
@@ -433,7 +423,7 @@ static egraph_status conclude(egraph_allocator alloc, eg_incumbent *incumbent,
                         incumbent->problem->class_count));
   EG_TRY(
       eg_extract_certify(alloc, incumbent->problem, result->choice.data, &result->cost));
-  double slack = 1e-9 * magnitude(incumbent->problem, result->choice.data);
+  double slack = 1e-9 * eg_extract_magnitude(incumbent->problem, result->choice.data);
   if (fabs(result->cost - incumbent->cost) > slack)
     EG_TRY(eg_proof_check_equal("extraction, cost of the choice", incumbent->cost,
                                 result->cost));

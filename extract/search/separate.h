@@ -17,14 +17,18 @@
 
 // ---- maximum flow -----------------------------------------------------------------
 
-// Maximum flow and minimum cut in a small directed graph with real capacities.
+/// Arc a ^ 1 is the reverse of arc a.
+typedef struct eg_flow_arc {
+  uint32_t next, head; // next: 1 + next arc of the same vertex, 0: none
+  double capacity;     // that is left
+} eg_flow_arc;
+EG_VEC_DEFINE(eg_flow_arcs, eg_flow_arc);
 
+/// Maximum flow and minimum cut in a small directed graph with real capacities.
 typedef struct eg_flow {
-  uint32_t vertices;
-  eg_u32s first;       // [vertex] 1 + first arc, 0: none
-  eg_u32s next, head;  // [arc]; arc ^ 1 is its reverse
-  eg_doubles capacity; // [arc] what is left
-  eg_u32s queue, via;  // search; via: [vertex] 1 + arc that reached it
+  eg_u32s first; // [vertex] 1 + first arc, 0: none
+  eg_flow_arcs arcs;
+  eg_u32s queue, via; // search; via: [vertex] 1 + arc that reached it
 } eg_flow;
 
 void eg_flow_init(eg_flow *flow, egraph_allocator alloc);
@@ -35,8 +39,8 @@ egraph_status eg_flow_add(eg_flow *flow, uint32_t from, uint32_t to, double capa
 /// Flags, for every vertex but the source, the sink side of a minimum cut: the largest
 /// one (all that the source does not reach) or the smallest (all that reach the sink).
 /// Shortest augmenting paths, O(vertices * arcs^2) at worst.
-egraph_status eg_flow_min_cut(eg_flow *flow, uint32_t source, uint32_t sink, bool largest,
-                              uint8_t *sink_side);
+void eg_flow_min_cut(eg_flow *flow, uint32_t source, uint32_t sink, bool largest,
+                     uint8_t *sink_side);
 
 // ---- separation -------------------------------------------------------------------
 
