@@ -33,6 +33,14 @@ static inline uint32_t eg_bits_lowest(uint64_t word) {
 #endif
 }
 
+/// Makes `items` `count` times UINT32_MAX, which stands for none.
+static inline egraph_status eg_fill_none(eg_u32s *items, size_t count) {
+  EG_TRY(eg_u32s_resize(items, count));
+  for (size_t i = 0; i < count; i++)
+    items->data[i] = UINT32_MAX;
+  return EGRAPH_OK;
+}
+
 /// Visits the bits of a row; `bit` is the loop variable. `continue` is allowed, `break`
 /// is not.
 #define EG_EACH_BIT(row, words, bit)                                                     \

@@ -123,12 +123,10 @@ static egraph_status explore(tarjan *t, uint32_t start) {
 
 static egraph_status explore_all(tarjan *t) {
   uint32_t classes = t->problem->class_count;
-  t->component->len = t->order->len = 0;
-  EG_TRY(eg_u32s_resize(t->component, classes));
+  t->order->len = 0;
+  EG_TRY(eg_fill_none(t->component, classes));
   EG_TRY(eg_u32s_resize(&t->number, classes));
   EG_TRY(eg_u32s_resize(&t->low, classes));
-  for (uint32_t class = 0; class < classes; class ++)
-    t->component->data[class] = EG_EXTRACT_NONE;
   for (uint32_t class = 0; class < classes; class ++)
     if (t->number.data[class] == UNSEEN) EG_TRY(explore(t, class));
   return EGRAPH_OK;

@@ -108,9 +108,7 @@ static egraph_status prepare_ascent(ascent *a) {
   EG_TRY(eg_u32s_resize(&a->leaning, classes));
   EG_TRY(eg_u32s_resize(&a->inside, eg_extract_node_count(a->problem)));
   EG_TRY(eg_u32s_resize(&a->listed, eg_extract_node_count(a->problem)));
-  EG_TRY(eg_u32s_resize(&a->support, eg_extract_node_count(a->problem)));
-  for (size_t n = 0; n < a->support.len; n++)
-    a->support.data[n] = EG_EXTRACT_NONE;
+  EG_TRY(eg_fill_none(&a->support, eg_extract_node_count(a->problem)));
   for (uint32_t class = 0; class < classes; class ++)
     a->h.data[class] = a->told.data[class] = INFINITY;
   for (uint32_t n = 0; n < eg_extract_node_count(a->problem); n++)

@@ -24,6 +24,13 @@ void eg_extract_problem_deinit(eg_extract_problem *problem) {
   problem->class_count = 0;
 }
 
+void eg_extract_problem_clear(eg_extract_problem *problem, uint32_t class_count) {
+  problem->class_count = class_count;
+  problem->node_class.len = problem->cost.len = problem->children.len = 0;
+  problem->roots.len = 0;
+  problem->child_begin.len = 1;
+}
+
 egraph_status eg_extract_problem_add_class(eg_extract_problem *problem, uint32_t *out) {
   if (problem->class_count == EG_EXTRACT_NONE - 1)
     return EG_FAIL(EGRAPH_E_ARGUMENT,

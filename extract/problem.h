@@ -29,6 +29,8 @@ typedef struct eg_extract_problem {
 egraph_status eg_extract_problem_init(eg_extract_problem *problem,
                                       egraph_allocator alloc);
 void eg_extract_problem_deinit(eg_extract_problem *problem);
+/// Leaves `class_count` empty classes, and no root; keeps the memory.
+void eg_extract_problem_clear(eg_extract_problem *problem, uint32_t class_count);
 /// Adds a class and returns its number.
 egraph_status eg_extract_problem_add_class(eg_extract_problem *problem, uint32_t *out);
 egraph_status eg_extract_problem_add_node(eg_extract_problem *problem, uint32_t class,

@@ -73,11 +73,8 @@ void eg_reduced_deinit(eg_reduced *reduced) {
 }
 
 void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count) {
-  eg_extract_problem *problem = &reduced->problem;
-  problem->class_count = class_count;
-  problem->node_class.len = problem->cost.len = problem->children.len = 0;
-  problem->roots.len = reduced->part.len = reduced->cuts.len = 0;
-  problem->child_begin.len = 1;
+  eg_extract_problem_clear(&reduced->problem, class_count);
+  reduced->part.len = reduced->cuts.len = 0;
   reduced->fixed = EG_EXTRACT_NONE;
   reduced->offset = 0;
 }

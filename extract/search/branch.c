@@ -24,7 +24,7 @@ typedef struct open_node {
 EG_VEC_DEFINE(open_nodes, open_node);
 
 typedef struct tree {
-  eg_search *search;
+  eg_extract_search *search;
   eg_presolve presolve;
   eg_relax relax;
   open_nodes open;
@@ -34,7 +34,7 @@ EG_OWNER_DEFINE_STATIC(tree, (eg_relax, relax), (open_nodes, open))
 
 // The lowest bound of what is open, but never above the cutoff.
 static void update_bound(tree *t) {
-  double bound = eg_search_cutoff(t->search);
+  double bound = eg_extract_search_cutoff(t->search);
   if (t->current < bound) bound = t->current;
   for (size_t i = 0; i < t->open.len; i++)
     if (t->open.data[i].bound < bound) bound = t->open.data[i].bound;
@@ -169,17 +169,13 @@ static egraph_status split(tree *t, eg_bytes *drop) {
 static egraph_status search_subproblem(tree *t, eg_subproblems *subproblems,
                                        eg_subproblem *subproblem, bool *out_closed) {
   double rest = t->presolve.model.offset + eg_subproblems_bound(subproblems, subproblem);
-  double outer = eg_search_cutoff(t->search) - rest;
+  double outer = eg_extract_search_cutoff(t->search) - rest;
   *out_closed = subproblem->incumbent.bound >= outer;
   if (*out_closed) return EGRAPH_OK;
   subproblem->incumbent.outer_rest = -INFINITY; // says nothing about the other open nodes
-  eg_search search;
-  egraph_status status =
-      eg_search_init(&search, t->search->alloc, &subproblem->incumbent, outer);
-  search.depth = t->search->depth + 1;
-  if (status == EGRAPH_OK) status = eg_branch_run(&search, &subproblem->solved);
-  eg_search_deinit(&search);
-  if (status != EGRAPH_OK || !subproblem->solved) return status;
+  EG_TRY(eg_branch_run(t->search->alloc, &subproblem->incumbent, outer,
+                       t->search->depth + 1, &subproblem->solved));
+  if (!subproblem->solved) return EGRAPH_OK;
   *out_closed = !(subproblem->incumbent.cost < outer);
   eg_incumbent_raise(&subproblem->incumbent, subproblem->incumbent.cost);
   return EGRAPH_OK;
@@ -207,7 +203,7 @@ static egraph_status search_subproblems(tree *t, eg_subproblems *subproblems,
     if (!subproblem->solved) break;
   }
   double cost;
-  return eg_search_offer(t->search, model, choice->data, &cost);
+  return eg_extract_search_offer(t->search, model, choice->data, &cost);
 }
 
 static egraph_status try_subproblems(tree *t, bool *out_done, eg_relax_outcome *out) {
@@ -236,16 +232,16 @@ static egraph_status try_subproblems(tree *t, bool *out_done, eg_relax_outcome *
 // Presolve and relaxation in turn, as long as the relaxation removes a good share.
 static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
   for (;;) {
-    t->presolve.cutoff = eg_search_cutoff(t->search);
+    t->presolve.cutoff = eg_extract_search_cutoff(t->search);
     EG_TRY(eg_presolve_run(&t->presolve));
     if (t->presolve.bound > t->current) t->current = t->presolve.bound;
     *out = EG_RELAX_CLOSED;
     if (t->presolve.closed) return EGRAPH_OK;
     t->search->best_cost = INFINITY; // of another model
-    EG_TRY(
-        eg_search_greedy(t->search, &t->presolve, t->presolve.model.problem.cost.data));
+    EG_TRY(eg_extract_search_greedy(t->search, &t->presolve,
+                                    t->presolve.model.problem.cost.data));
     if (!isfinite(t->search->best_cost)) return EGRAPH_OK; // a root has no derivation
-    t->presolve.cutoff = eg_search_cutoff(t->search);
+    t->presolve.cutoff = eg_extract_search_cutoff(t->search);
     if (t->current >= t->presolve.cutoff) return EGRAPH_OK;
     update_bound(t);
     *out = EG_RELAX_STOPPED;
@@ -267,7 +263,7 @@ static egraph_status work(tree *t, bool *out_done) {
   t->current = node.bound;
   egraph_status status = EGRAPH_OK;
   eg_relax_outcome outcome = EG_RELAX_CLOSED;
-  if (node.bound < eg_search_cutoff(t->search)) {
+  if (node.bound < eg_extract_search_cutoff(t->search)) {
     status = eg_presolve_load(&t->presolve, &node.model);
     if (status == EGRAPH_OK) status = bound_current(t, &outcome);
   }
@@ -306,18 +302,25 @@ static egraph_status explore(tree *t, bool *out_closed) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_branch_run(eg_search *search, bool *out_closed) {
+egraph_status eg_branch_run(egraph_allocator alloc, eg_incumbent *incumbent,
+                            double outer_cutoff, uint32_t depth, bool *out_closed) {
   *out_closed = false;
-  tree t;
-  tree_init(&t, search->alloc);
-  t.search = search;
-  t.current = INFINITY;
-  EG_TRY(eg_presolve_init(&t.presolve, search->alloc, &search->parts));
-  eg_presolve_serve(&t.presolve, search->incumbent);
-  egraph_status status = explore(&t, out_closed);
+  eg_extract_search search;
+  eg_extract_search_init(&search, alloc, incumbent, outer_cutoff);
+  search.depth = depth;
+  tree t = {.search = &search, .current = INFINITY};
+  eg_relax_init(&t.relax, alloc);
+  open_nodes_init(&t.open, alloc);
+  egraph_status status = eg_presolve_init(&t.presolve, alloc, &search.parts);
+  if (status == EGRAPH_OK) {
+    eg_presolve_serve(&t.presolve, incumbent);
+    status = explore(&t, out_closed);
+    eg_presolve_deinit(&t.presolve);
+  }
   for (size_t i = 0; i < t.open.len; i++)
     eg_reduced_deinit(&t.open.data[i].model);
-  tree_deinit(&t);
-  eg_presolve_deinit(&t.presolve);
+  open_nodes_deinit(&t.open);
+  eg_relax_deinit(&t.relax);
+  eg_extract_search_deinit(&search);
   return status;
 }

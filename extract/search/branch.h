@@ -4,11 +4,12 @@
 #ifndef EG_EXTRACT_SEARCH_BRANCH_H
 #define EG_EXTRACT_SEARCH_BRANCH_H
 
-#include "extract/search/search.h"
+#include "extract/search/extract_search.h"
 
-/// Improves the search's incumbent (solution and bound) until nothing below the cutoff is
-/// left or time is up; *out_closed says which. Fails with EGRAPH_E_MEMORY or
-/// EGRAPH_E_INTERNAL (GLPK).
-egraph_status eg_branch_run(eg_search *search, bool *out_closed);
+/// Improves the incumbent (solution and bound) until nothing below its cutoff and below
+/// `outer_cutoff` is left or time is up; *out_closed says which. `depth` counts searches
+/// inside searches. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
+egraph_status eg_branch_run(egraph_allocator alloc, eg_incumbent *incumbent,
+                            double outer_cutoff, uint32_t depth, bool *out_closed);
 
 #endif

@@ -14,9 +14,9 @@
 #include "base/owner.h"
 #include "extract/class_graph.h"
 #include "extract/cost_heap.h"
+#include "extract/search/extract_search.h"
 #include "extract/search/formulation.h"
 #include "extract/search/greedy.h"
-#include "extract/search/search.h"
 
 // ---- local search -----------------------------------------------------------------
 
@@ -252,8 +252,7 @@ static egraph_status round_solution(solver *s, const double *x, uint64_t work) {
 // The choice that an integral x is.
 static egraph_status offer_integral(solver *s, const double *x) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
-  for (uint32_t class = 0; class < problem->class_count; class ++)
-    s->choice.data[class] = EG_EXTRACT_NONE;
+  EG_TRY(eg_fill_none(&s->choice, problem->class_count));
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
     if (x[n] > 0.5)
       s->choice.data[problem->node_class.data[n]] = s->model.reduced.part.data[n];
@@ -273,7 +272,7 @@ typedef enum node_outcome { NODE_CLOSED, NODE_OPEN, NODE_STOPPED } node_outcome;
 
 static egraph_status solve_program(solver *s, double limit, eg_lp_state *out) {
   EG_TRY_IN_PART(s->incumbent->clock, EGRAPH_PART_LP,
-                 eg_search_solve_lp(s->incumbent, s->lp, limit, out));
+                 eg_extract_search_solve_lp(s->incumbent, s->lp, limit, out));
   return EGRAPH_OK;
 }
 

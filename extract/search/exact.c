@@ -35,7 +35,7 @@ static const double WINDOW_SHARE = 0.4;  // of the work that is left, for phase 
 static const double RECOVER_SHARE = 0.3; // for local search at a time
 
 typedef struct exact {
-  eg_search search; // of the whole problem
+  eg_extract_search search; // of the whole problem
   eg_presolve presolve;
   eg_subproblems subproblems;
   eg_u32s choice; // [model class], best known
@@ -47,7 +47,7 @@ static egraph_status adopt(void *user) {
   double cost;
   for (size_t i = 0; i < e->subproblems.len; i++)
     eg_subproblem_adopt(&e->subproblems.data[i], e->choice.data);
-  return eg_search_offer(&e->search, &e->presolve.model, e->choice.data, &cost);
+  return eg_extract_search_offer(&e->search, &e->presolve.model, e->choice.data, &cost);
 }
 
 static egraph_status solve_window(egraph_allocator alloc, eg_incumbent *window,
@@ -108,11 +108,8 @@ static egraph_status branch(exact *e, eg_subproblem *subproblem, uint32_t tree_l
   eg_incumbent *incumbent = &subproblem->incumbent;
   uint32_t saved = incumbent->tree_limit;
   incumbent->tree_limit = tree_limit;
-  eg_search search;
-  egraph_status status =
-      eg_search_init(&search, e->search.alloc, incumbent, subproblem->outer_cutoff);
-  if (status == EGRAPH_OK) status = eg_branch_run(&search, &subproblem->solved);
-  eg_search_deinit(&search);
+  egraph_status status = eg_branch_run(e->search.alloc, incumbent,
+                                       subproblem->outer_cutoff, 0, &subproblem->solved);
   incumbent->tree_limit = saved;
   if (status != EGRAPH_OK || !subproblem->solved) return status;
   subproblem->hopeless = !(incumbent->cost < subproblem->outer_cutoff);
@@ -191,8 +188,9 @@ static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
     eg_incumbent_raise(whole, presolve->bound);
     if (eg_incumbent_stop(whole)) break;
     e->search.best_cost = INFINITY;
-    EG_TRY(eg_search_ascend(&e->search, presolve, ASCENTS));
-    EG_TRY(eg_search_greedy(&e->search, presolve, presolve->model.problem.cost.data));
+    EG_TRY(eg_extract_search_ascend(&e->search, presolve, ASCENTS));
+    EG_TRY(eg_extract_search_greedy(&e->search, presolve,
+                                    presolve->model.problem.cost.data));
     double cutoff = eg_incumbent_cutoff(whole);
     if (!(cutoff < presolve->cutoff)) break;
     presolve->cutoff = cutoff;
@@ -235,16 +233,16 @@ static egraph_status run_exact(exact *e, eg_extract_result *result) {
 
 egraph_status eg_exact_run(egraph_allocator alloc, eg_incumbent *incumbent,
                            eg_extract_result *result) {
-  exact e = {.choice = {.len = 0}};
+  exact e;
   eg_u32s_init(&e.choice, alloc);
   eg_subproblems_init(&e.subproblems, alloc);
-  egraph_status status = eg_search_init(&e.search, alloc, incumbent, INFINITY);
-  if (status != EGRAPH_OK) goto search;
-  EG_TRY_GOTO(status, eg_presolve_init(&e.presolve, alloc, &e.search.parts), search);
-  status = run_exact(&e, result);
-  eg_presolve_deinit(&e.presolve);
-search:
-  eg_search_deinit(&e.search);
+  eg_extract_search_init(&e.search, alloc, incumbent, INFINITY);
+  egraph_status status = eg_presolve_init(&e.presolve, alloc, &e.search.parts);
+  if (status == EGRAPH_OK) {
+    status = run_exact(&e, result);
+    eg_presolve_deinit(&e.presolve);
+  }
+  eg_extract_search_deinit(&e.search);
   eg_subproblems_destroy(&e.subproblems);
   eg_u32s_deinit(&e.choice);
   return status;

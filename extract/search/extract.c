@@ -40,16 +40,7 @@ typedef struct writer {
   eg_plain_proof proof;
 } writer;
 
-static egraph_status search_again(writer *w, eg_incumbent *incumbent) {
-  eg_search search;
-  bool closed;
-  egraph_status status = eg_search_init(&search, w->alloc, incumbent, w->proof.target);
-  if (status == EGRAPH_OK) status = eg_branch_run(&search, &closed);
-  eg_search_deinit(&search);
-  return status;
-}
-
-// Pieces are not searched for themselves; tree_limit says so.
+// Subproblems are not searched for themselves; tree_limit says so.
 static egraph_status prove_again(writer *w) {
   if (eg_extract_has_negative_cost(w->problem)) {
     // A sum without rows: the least node of each class, if that is negative.
@@ -64,11 +55,13 @@ static egraph_status prove_again(writer *w) {
                              UINT32_C(1) << EG_PASS_MERGE | UINT32_C(1) << EG_PASS_BOUND;
   eg_incumbent incumbent;
   double cost;
+  bool closed;
   EG_TRY(eg_incumbent_init(&incumbent, w->alloc, w->problem, &options));
   incumbent.proof = &w->proof;
   incumbent.tree_limit = UINT32_MAX;
   egraph_status status = eg_incumbent_offer(&incumbent, w->result->choice.data, &cost);
-  if (status == EGRAPH_OK) status = search_again(w, &incumbent);
+  if (status == EGRAPH_OK)
+    status = eg_branch_run(w->alloc, &incumbent, w->proof.target, 0, &closed);
   eg_incumbent_deinit(&incumbent);
   return status;
 }

@@ -66,13 +66,6 @@ static egraph_status grow_ball(lns *l, uint32_t center) {
   return EGRAPH_OK;
 }
 
-static void clear_problem(eg_extract_problem *problem) {
-  problem->class_count = 0;
-  problem->node_class.len = problem->cost.len = problem->children.len = 0;
-  problem->roots.len = 0;
-  problem->child_begin.len = 1;
-}
-
 static egraph_status number_class(lns *l, uint32_t class) {
   if (l->number.data[class] != EG_EXTRACT_NONE) return EGRAPH_OK;
   return eg_extract_problem_add_class(&l->problem, &l->number.data[class]);
@@ -95,10 +88,9 @@ static egraph_status add_node(lns *l, uint32_t node) {
 
 static egraph_status build_window(lns *l) {
   const eg_extract_problem *whole = l->incumbent->problem;
-  clear_problem(&l->problem);
+  eg_extract_problem_clear(&l->problem, 0);
   l->node_of.len = 0;
-  for (uint32_t class = 0; class < whole->class_count; class ++)
-    l->number.data[class] = EG_EXTRACT_NONE;
+  EG_TRY(eg_fill_none(&l->number, whole->class_count));
   for (size_t i = 0; i < l->chosen.len; i++)
     EG_TRY(number_class(l, l->chosen.data[i]));
   for (size_t i = 0; i < l->ball.len; i++)
@@ -116,10 +108,7 @@ static egraph_status build_window(lns *l) {
 
 // The solution as a choice of the window's problem.
 static egraph_status seed_window(lns *l, eg_incumbent *window) {
-  l->choice.len = 0;
-  EG_TRY(eg_u32s_resize(&l->choice, l->problem.class_count));
-  for (uint32_t class = 0; class < l->problem.class_count; class ++)
-    l->choice.data[class] = EG_EXTRACT_NONE;
+  EG_TRY(eg_fill_none(&l->choice, l->problem.class_count));
   for (uint32_t n = 0; n < l->node_of.len; n++) {
     uint32_t node = l->node_of.data[n];
     if (l->incumbent->choice.data[l->incumbent->problem->node_class.data[node]] == node)
@@ -167,7 +156,6 @@ static egraph_status solve_window(lns *l) {
 static egraph_status slide(lns *l) {
   const eg_extract_problem *whole = l->incumbent->problem;
   EG_TRY(eg_bytes_resize(&l->in_ball, whole->class_count));
-  EG_TRY(eg_u32s_resize(&l->number, whole->class_count));
   EG_TRY(list_chosen(l));
   uint64_t first = l->incumbent->work.done;
   for (uint32_t failures = 0; failures < l->options->max_failures;) {

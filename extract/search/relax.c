@@ -32,7 +32,7 @@ static const double SCALED_CUTOFF = 1000, SHRUNK_SHARE = 0.08, STALL_SHARE = 1e-
 
 typedef struct cutting {
   eg_relax *relax;
-  eg_search *search;
+  eg_extract_search *search;
   eg_presolve *presolve;
   eg_lp *lp;
   eg_lp_rows rows;
@@ -197,7 +197,7 @@ static egraph_status solve(cutting *c, bool *out_open) {
   double limit = (c->presolve->cutoff - model->offset) * c->scale * (1 + 1e-7);
   eg_lp_state state;
   EG_TRY_IN_PART(clock_of(c), EGRAPH_PART_LP,
-                 eg_search_solve_lp(c->search->incumbent, c->lp, limit, &state));
+                 eg_extract_search_solve_lp(c->search->incumbent, c->lp, limit, &state));
   double bound = model->offset + eg_lp_bound(c->lp) / c->scale;
   if (bound > c->relax->bound) c->relax->bound = bound;
   c->relax->x.len = 0;
@@ -244,9 +244,9 @@ static egraph_status guess(cutting *c) {
       double cost = problem->cost.data[n] * c->scale;
       c->cost.data[n] = hard ? (x > 0.5 ? 0 : cost + 1e-3) : (cost + 1e-6) * (1 - x);
     }
-    EG_TRY(eg_search_greedy(c->search, c->presolve, c->cost.data));
+    EG_TRY(eg_extract_search_greedy(c->search, c->presolve, c->cost.data));
   }
-  double cutoff = eg_search_cutoff(c->search);
+  double cutoff = eg_extract_search_cutoff(c->search);
   if (cutoff < c->presolve->cutoff) c->presolve->cutoff = cutoff;
   return EGRAPH_OK;
 }
@@ -315,8 +315,8 @@ static egraph_status prepare_cutting(cutting *c) {
   return build(c);
 }
 
-egraph_status eg_relax_run(eg_relax *relax, eg_search *search, eg_presolve *presolve,
-                           eg_relax_outcome *out) {
+egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,
+                           eg_presolve *presolve, eg_relax_outcome *out) {
   cutting c;
   cutting_init(&c, search->alloc);
   c.relax = relax;

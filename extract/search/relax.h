@@ -5,7 +5,7 @@
 #ifndef EG_EXTRACT_SEARCH_RELAX_H
 #define EG_EXTRACT_SEARCH_RELAX_H
 
-#include "extract/search/search.h"
+#include "extract/search/extract_search.h"
 
 typedef enum eg_relax_outcome {
   EG_RELAX_CLOSED, // nothing below the cutoff
@@ -25,7 +25,7 @@ void eg_relax_init(eg_relax *relax, egraph_allocator alloc);
 void eg_relax_deinit(eg_relax *relax);
 /// Needs presolve's landmarks or does without. Fails with EGRAPH_E_MEMORY or
 /// EGRAPH_E_INTERNAL (GLPK).
-egraph_status eg_relax_run(eg_relax *relax, eg_search *search, eg_presolve *presolve,
-                           eg_relax_outcome *out);
+egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,
+                           eg_presolve *presolve, eg_relax_outcome *out);
 
 #endif

@@ -193,9 +193,7 @@ egraph_status eg_subproblem_seed(eg_subproblem *subproblem,
   eg_u32s share;
   eg_u32s_init(&share, subproblem->node_of.alloc);
   double cost;
-  egraph_status status = eg_u32s_resize(&share, subproblem->problem.class_count);
-  for (size_t class = 0; status == EGRAPH_OK && class < share.len; class ++)
-    share.data[class] = EG_EXTRACT_NONE;
+  egraph_status status = eg_fill_none(&share, subproblem->problem.class_count);
   for (uint32_t n = 0; status == EGRAPH_OK && n < subproblem->node_of.len; n++) {
     uint32_t node = subproblem->node_of.data[n];
     if (choice[model->node_class.data[node]] == node)

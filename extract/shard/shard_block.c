@@ -77,10 +77,9 @@ egraph_status eg_shard_block_enter(eg_shard_block *block, eg_shard_model *model,
   EG_TRY(eg_u32s_append(&block->choice, choice, nodes));
   EG_TRY(eg_i64s_append(&block->left, model->capacity.data, model->capacity.len));
   EG_TRY(eg_doubles_resize(&block->part, nodes + 1));
-  EG_TRY(eg_u32s_resize(&block->place, nodes));
+  EG_TRY(eg_fill_none(&block->place, nodes));
   double sum = 0;
   for (uint32_t n = 0; n < nodes; n++) {
-    block->place.data[n] = EG_SHARD_NONE;
     block->part.data[n] = sum;
     if (model->nodes.data[n].count == 0) continue;
     load(block, n, choice[n], 1);

@@ -269,9 +269,7 @@ egraph_status eg_shard_elimination_run(eg_shard_elimination *x) {
   x->too_large = false;
   x->exact = true;
   x->constant = 0;
-  EG_TRY(eg_u32s_resize(&x->bucket, x->order.len));
-  for (uint32_t i = 0; i < x->order.len; i++)
-    x->bucket.data[i] = EG_SHARD_NONE;
+  EG_TRY(eg_fill_none(&x->bucket, x->order.len));
   EG_TRY(load_nodes(x));
   for (uint32_t e = 0; e < x->model->edges.len; e++)
     if (!eg_shard_is_dead(&x->model->edges.data[e])) EG_TRY(load_edge(x, e));
@@ -422,9 +420,7 @@ static egraph_status choose_order(ordering *o) {
 
 static egraph_status list_values(eg_shard_elimination *x, const uint8_t *allowed) {
   const eg_shard_model *model = x->model;
-  EG_TRY(eg_u32s_resize(&x->place, model->nodes.len));
-  for (uint32_t n = 0; n < model->nodes.len; n++)
-    x->place.data[n] = EG_SHARD_NONE;
+  EG_TRY(eg_fill_none(&x->place, model->nodes.len));
   x->values.len = x->value_begin.len = 0;
   for (uint32_t i = 0; i < x->order.len; i++) {
     uint32_t n = x->order.data[i];

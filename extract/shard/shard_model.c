@@ -130,10 +130,7 @@ static egraph_status add_table(eg_shard_model *model, const eg_shard_problem *pr
 }
 
 egraph_status eg_shard_model_size_marks(eg_shard_model *model) {
-  model->mark.len = 0;
-  EG_TRY(eg_u32s_resize(&model->mark, model->nodes.len));
-  for (size_t n = 0; n < model->mark.len; n++)
-    model->mark.data[n] = EG_SHARD_NONE;
+  EG_TRY(eg_fill_none(&model->mark, model->nodes.len));
   return eg_bytes_resize(&model->queued, model->nodes.len);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/search/search.h"
+#include "extract/search/extract_search.h"
 
 #include <math.h>
 
+#include "base/owner.h"
 #include "extract/dual_ascent.h"
 #include "extract/search/greedy.h"
 
@@ -10,34 +11,31 @@ enum { DAG_MEMORY_BYTES = 64 << 20, ASCENT_CUTS = 20000, ASCENT_WORK = 50000000 
 // Share of the true cost that breaks ties between nodes with reduced cost zero.
 static const double TIE_SHARE = 0.02;
 
-egraph_status eg_search_init(eg_search *search, egraph_allocator alloc,
-                             eg_incumbent *incumbent, double outer_cutoff) {
-  *search = (eg_search){.alloc = alloc,
-                        .incumbent = incumbent,
-                        .outer_cutoff = outer_cutoff,
-                        .best_cost = INFINITY,
-                        .rng = {incumbent->options->seed}};
+#define SEARCH_MEMBERS (eg_u32s, choice, reduced_choice, best_choice)
+
+void eg_extract_search_init(eg_extract_search *search, egraph_allocator alloc,
+                            eg_incumbent *incumbent, double outer_cutoff) {
+  *search = (eg_extract_search){.alloc = alloc,
+                                .incumbent = incumbent,
+                                .outer_cutoff = outer_cutoff,
+                                .best_cost = INFINITY,
+                                .rng = {incumbent->options->seed}};
   eg_parts_init(&search->parts, alloc, eg_extract_node_count(incumbent->problem));
-  eg_u32s_init(&search->choice, alloc);
-  eg_u32s_init(&search->reduced_choice, alloc);
-  eg_u32s_init(&search->best_choice, alloc);
-  return eg_u32s_resize(&search->choice, incumbent->problem->class_count);
+  EG_INIT_MEMBERS(search, alloc, SEARCH_MEMBERS);
 }
 
-void eg_search_deinit(eg_search *search) {
-  eg_u32s_deinit(&search->best_choice);
-  eg_u32s_deinit(&search->reduced_choice);
-  eg_u32s_deinit(&search->choice);
+void eg_extract_search_deinit(eg_extract_search *search) {
+  EG_DEINIT_MEMBERS(search, SEARCH_MEMBERS);
   eg_parts_deinit(&search->parts);
 }
 
-double eg_search_cutoff(const eg_search *search) {
+double eg_extract_search_cutoff(const eg_extract_search *search) {
   double cutoff = eg_incumbent_cutoff(search->incumbent);
   return cutoff < search->outer_cutoff ? cutoff : search->outer_cutoff;
 }
 
-egraph_status eg_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
-                                 double objective_limit, eg_lp_state *out) {
+egraph_status eg_extract_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
+                                         double objective_limit, eg_lp_state *out) {
   uint64_t steps = eg_lp_iteration_steps(lp) + 1, before = eg_lp_steps(lp);
   uint64_t iterations = eg_incumbent_work_left(incumbent) / steps + 1;
   eg_lp_limit_iterations(lp, iterations < INT32_MAX ? (uint32_t)iterations : INT32_MAX);
@@ -47,32 +45,31 @@ egraph_status eg_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
   return status;
 }
 
-egraph_status eg_search_offer(eg_search *search, const eg_reduced *model,
-                              const uint32_t *reduced_choice, double *out_cost) {
+egraph_status eg_extract_search_offer(eg_extract_search *search, const eg_reduced *model,
+                                      const uint32_t *reduced_choice, double *out_cost) {
   const eg_extract_problem *problem = search->incumbent->problem;
-  for (uint32_t class = 0; class < problem->class_count; class ++)
-    search->choice.data[class] = EG_EXTRACT_NONE;
+  EG_TRY(eg_fill_none(&search->choice, problem->class_count));
   EG_TRY(eg_reduced_expand(model, &search->parts, problem, reduced_choice,
                            search->choice.data));
   return eg_incumbent_offer(search->incumbent, search->choice.data, out_cost);
 }
 
-static egraph_status run_kind(eg_search *search, const eg_greedy *greedy,
+static egraph_status run_kind(eg_extract_search *search, const eg_greedy *greedy,
                               const eg_presolve *presolve, eg_greedy_kind kind,
                               const double *cost) {
   uint32_t *choice = search->reduced_choice.data;
   double total;
   EG_TRY(eg_greedy_run_until(greedy, kind, cost, eg_incumbent_deadline(search->incumbent),
                              choice));
-  EG_TRY(eg_search_offer(search, &presolve->model, choice, &total));
+  EG_TRY(eg_extract_search_offer(search, &presolve->model, choice, &total));
   if (!(total < search->best_cost)) return EGRAPH_OK;
   search->best_cost = total;
   search->best_choice.len = 0;
   return eg_u32s_append(&search->best_choice, choice, search->reduced_choice.len);
 }
 
-egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
-                               const double *cost) {
+egraph_status eg_extract_search_greedy(eg_extract_search *search,
+                                       const eg_presolve *presolve, const double *cost) {
   const eg_extract_problem *problem = &presolve->model.problem;
   eg_greedy greedy = {search->alloc, problem, &presolve->index, DAG_MEMORY_BYTES};
   EG_TRY(eg_u32s_resize(&search->reduced_choice, problem->class_count));
@@ -85,7 +82,7 @@ egraph_status eg_search_greedy(eg_search *search, const eg_presolve *presolve,
   return EGRAPH_OK;
 }
 
-static egraph_status ascend(eg_search *search, const eg_presolve *presolve,
+static egraph_status ascend(eg_extract_search *search, const eg_presolve *presolve,
                             uint32_t rounds, eg_u32s *order, eg_doubles *price) {
   const eg_extract_problem *problem = &presolve->model.problem;
   eg_ascent_limits limits = {
@@ -101,14 +98,14 @@ static egraph_status ascend(eg_search *search, const eg_presolve *presolve,
     eg_incumbent_raise(search->incumbent, presolve->model.offset + bound);
     for (size_t n = 0; n < price->len; n++)
       price->data[n] += TIE_SHARE * problem->cost.data[n];
-    EG_TRY(eg_search_greedy(search, presolve, price->data));
+    EG_TRY(eg_extract_search_greedy(search, presolve, price->data));
     eg_shuffle(&search->rng, order->data, order->len);
   }
   return EGRAPH_OK;
 }
 
-egraph_status eg_search_ascend(eg_search *search, const eg_presolve *presolve,
-                               uint32_t rounds) {
+egraph_status eg_extract_search_ascend(eg_extract_search *search,
+                                       const eg_presolve *presolve, uint32_t rounds) {
   eg_u32s order;
   eg_doubles price;
   eg_u32s_init(&order, search->alloc);
