@@ -269,26 +269,20 @@ static egraph_status serve(ascent *a, uint32_t root) {
   return EGRAPH_OK;
 }
 
-static egraph_status ascend(ascent *a, const eg_u32s *order) {
-  EG_TRY(prepare_ascent(a));
-  for (size_t i = 0; i < order->len && isfinite(a->bound) && !a->stopped; i++)
-    EG_TRY(serve(a, order->data[i]));
-  return EGRAPH_OK;
-}
-
 egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  const eg_class_index *index, const eg_u32s *order,
                                  eg_ascent_limits limits, double *price,
                                  double *out_bound, eg_cuts *cuts) {
-  egraph_allocator alloc = order->alloc;
   ascent a;
-  ascent_init(&a, alloc);
+  ascent_init(&a, order->alloc);
   a.problem = problem;
   a.index = index;
   a.price = price;
   a.limits = limits;
   a.cuts = cuts;
-  egraph_status status = ascend(&a, order);
+  egraph_status status = prepare_ascent(&a);
+  for (size_t i = 0; status == EGRAPH_OK && i < order->len; i++)
+    if (isfinite(a.bound) && !a.stopped) status = serve(&a, order->data[i]);
   eg_incumbent_count(limits.incumbent,
                      STEPS_PER_LOOK * (a.work - a.asked) + index->users.len);
   *out_bound = a.bound;

@@ -190,8 +190,7 @@ egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice
 }
 
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound) {
-  if (incumbent->unit > 0 && isfinite(bound))
-    bound = ceil(bound / incumbent->unit - 1e-6) * incumbent->unit;
+  bound = eg_round_to_unit(bound, incumbent->unit);
   // What is dropped on the way to a bound costs no less than the best solution.
   if (bound > incumbent->cost) bound = incumbent->cost;
   if (bound > incumbent->bound) incumbent->bound = bound;

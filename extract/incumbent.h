@@ -6,6 +6,7 @@
 #ifndef EG_EXTRACT_INCUMBENT_H
 #define EG_EXTRACT_INCUMBENT_H
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -85,6 +86,10 @@ typedef struct eg_incumbent {
 
 /// Greatest common divisor of integer costs whose sum is exact in a double; else 0.
 double eg_cost_unit_of(const eg_extract_problem *problem);
+/// The least multiple of the unit that is not below `bound`, rounding aside; 0: none.
+static inline double eg_round_to_unit(double bound, double unit) {
+  return unit > 0 && isfinite(bound) ? ceil(bound / unit - 1e-6) * unit : bound;
+}
 /// Borrows both pointers; starts the clock. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                                 const eg_extract_problem *problem,

@@ -119,13 +119,6 @@ static bool leaves_part(const finder *f, uint32_t node) {
   return true;
 }
 
-static void enqueue_users(finder *f, uint32_t class) {
-  EG_EACH_USER(f->index, class, node) {
-    uint32_t user = f->problem->node_class.data[node];
-    if (is_within(f, class, user)) enqueue(f, user);
-  }
-}
-
 // Where derivations of the part begin.
 static uint64_t enqueue_starts(finder *f) {
   uint64_t edges = 0;
@@ -162,7 +155,10 @@ static egraph_status shrink_part(finder *f, bool *out_done) {
     if (f->to->sets.steps > stop || f->full) *out_done = false;
     if (!*out_done || row == f->to->row.data[class]) continue;
     f->to->row.data[class] = row;
-    enqueue_users(f, class);
+    EG_EACH_USER(f->index, class, node) {
+      uint32_t user = f->problem->node_class.data[node];
+      if (is_within(f, class, user)) enqueue(f, user);
+    }
     EG_TRY(make_room(f));
   }
   return EGRAPH_OK;
@@ -378,9 +374,8 @@ static egraph_status find_dense(eg_landmarks *landmarks,
                                 const eg_extract_problem *problem,
                                 const eg_class_index *index, eg_patience patience,
                                 bool *out_done) {
-  egraph_allocator alloc = landmarks->rows.alloc;
   fixpoint f;
-  fixpoint_init(&f, alloc);
+  fixpoint_init(&f, landmarks->rows.alloc);
   f.landmarks = landmarks;
   f.problem = problem;
   f.index = index;

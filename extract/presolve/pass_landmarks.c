@@ -143,12 +143,6 @@ static egraph_status find_least(scan *s, const double *price) {
   return EGRAPH_OK;
 }
 
-static double sum_roots(const scan *s) {
-  double sum = 0;
-  EG_EACH_BIT(s->roots.data, s->roots.len, class) { sum += s->least.data[class]; }
-  return sum;
-}
-
 // Lower bound of any solution that uses `node`, beyond what the roots need.
 static double extra_of(scan *s, const double *price, uint32_t node) {
   const eg_presolve *presolve = s->presolve;
@@ -167,7 +161,9 @@ static egraph_status mark_costly(scan *s, const double *price, double base,
     EG_TRY(eg_landmark_sums_start(&s->sums, &presolve->landmarks,
                                   &presolve->model.problem, s->least.data,
                                   s->roots.data));
-  double bound = base + sum_roots(s);
+  double least = 0;
+  EG_EACH_BIT(s->roots.data, s->roots.len, class) { least += s->least.data[class]; }
+  double bound = base + least;
   if (bound > presolve->bound) presolve->bound = bound;
   if (bound >= presolve->cutoff) presolve->closed = true;
   for (uint32_t n = 0; n < eg_extract_node_count(&presolve->model.problem); n++) {

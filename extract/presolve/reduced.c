@@ -277,9 +277,8 @@ static egraph_status list(listing *l, eg_cuts *out) {
 egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *parts,
                                    eg_cuts *out) {
   if (reduced->cuts.len == 0) return EGRAPH_OK;
-  egraph_allocator alloc = reduced->part.alloc;
   listing l;
-  listing_init(&l, alloc);
+  listing_init(&l, reduced->part.alloc);
   l.reduced = reduced;
   l.parts = parts;
   egraph_status status = list(&l, out);

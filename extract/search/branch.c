@@ -308,9 +308,10 @@ egraph_status eg_branch_run(egraph_allocator alloc, eg_incumbent *incumbent,
   eg_extract_search search;
   eg_extract_search_init(&search, alloc, incumbent, outer_cutoff);
   search.depth = depth;
-  tree t = {.search = &search, .current = INFINITY};
-  eg_relax_init(&t.relax, alloc);
-  open_nodes_init(&t.open, alloc);
+  tree t;
+  tree_init(&t, alloc);
+  t.search = &search;
+  t.current = INFINITY;
   egraph_status status = eg_presolve_init(&t.presolve, alloc, &search.parts);
   if (status == EGRAPH_OK) {
     eg_presolve_serve(&t.presolve, incumbent);
@@ -319,8 +320,7 @@ egraph_status eg_branch_run(egraph_allocator alloc, eg_incumbent *incumbent,
   }
   for (size_t i = 0; i < t.open.len; i++)
     eg_reduced_deinit(&t.open.data[i].model);
-  open_nodes_deinit(&t.open);
-  eg_relax_deinit(&t.relax);
+  tree_deinit(&t);
   eg_extract_search_deinit(&search);
   return status;
 }

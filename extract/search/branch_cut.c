@@ -400,18 +400,13 @@ static egraph_status split(solver *s, uint32_t at) {
   return push_child(s, at, column, likely);
 }
 
-// Bounds are compared as multiples of the unit, so that equal ones make a dive.
-static double rounded(const solver *s, double bound) {
-  double unit = s->incumbent->unit;
-  return unit > 0 ? ceil(bound / unit - 1e-6) * unit : bound;
-}
-
 static egraph_status work(solver *s, uint32_t at, uint32_t count, bool *out_done) {
   node_outcome outcome;
   *out_done = true;
   EG_TRY(enter(s, at));
   EG_TRY(bound_node(s, at == EG_EXTRACT_NONE ? ROOT_ROUNDS : NODE_ROUNDS, &outcome));
-  s->bound = rounded(s, s->bound);
+  // Multiples of the unit, so that equal bounds make a dive.
+  s->bound = eg_round_to_unit(s->bound, s->incumbent->unit);
   update_bound(s);
   if (outcome == NODE_STOPPED) *out_done = false;
   if (outcome != NODE_OPEN) return EGRAPH_OK;
@@ -440,8 +435,6 @@ static egraph_status explore(solver *s) {
   return EGRAPH_OK;
 }
 
-static bool stops(void *incumbent) { return eg_incumbent_stop(incumbent); }
-
 static egraph_status prepare_solver(solver *s, eg_extract_result *result) {
   const eg_extract_problem *problem = &s->model.reduced.problem;
   EG_TRY(eg_formulation_build(&s->model, s->incumbent->problem));
@@ -465,7 +458,6 @@ static egraph_status prepare_solver(solver *s, eg_extract_result *result) {
     EG_TRY(eg_doubles_push(&s->bent, problem->cost.data[n] * s->scale));
   }
   EG_TRY(eg_lp_create(s->alloc, nodes, s->bent.data, &s->lp));
-  eg_lp_interrupt(s->lp, stops, s->incumbent);
   EG_TRY(eg_formulation_rows(&s->model, &s->rows));
   s->base_rows = eg_lp_rows_count(&s->rows);
   return eg_lp_add_rows(s->lp, &s->rows);

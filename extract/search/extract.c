@@ -71,10 +71,7 @@ static double claim(writer *w) {
   eg_plain_proof *proof = &w->proof;
   double bound = w->result->bound;
   if (!proof->done || proof->failed) {
-    if (w->unit > 0)
-      bound = fmin(bound, ceil(proof->best / w->unit - 1e-6) * w->unit);
-    else
-      bound = fmin(bound, proof->best);
+    bound = fmin(bound, eg_round_to_unit(proof->best, w->unit));
     proof->text.chars.len = proof->best_end;
     if (isfinite(bound)) proof->closed = true;
   }

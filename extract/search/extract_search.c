@@ -34,10 +34,13 @@ double eg_extract_search_cutoff(const eg_extract_search *search) {
   return cutoff < search->outer_cutoff ? cutoff : search->outer_cutoff;
 }
 
+static bool stops(void *incumbent) { return eg_incumbent_stop(incumbent); }
+
 egraph_status eg_extract_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
                                          double objective_limit, eg_lp_state *out) {
   uint64_t steps = eg_lp_iteration_steps(lp) + 1, before = eg_lp_steps(lp);
   uint64_t iterations = eg_incumbent_work_left(incumbent) / steps + 1;
+  eg_lp_interrupt(lp, stops, incumbent);
   eg_lp_limit_iterations(lp, iterations < INT32_MAX ? (uint32_t)iterations : INT32_MAX);
   egraph_status status =
       eg_lp_solve(lp, eg_incumbent_seconds_left(incumbent), objective_limit, out);

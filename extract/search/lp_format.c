@@ -111,13 +111,6 @@ static egraph_status edge_rows(printer *p, uint32_t child, size_t which) {
   return eg_text_printf(p->text, " <= %u\n", size - 1);
 }
 
-static egraph_status child_rows(printer *p, uint32_t child) {
-  EG_TRY(eg_user_groups_find(&p->groups, p->problem, &p->index, child));
-  for (size_t which = 0; which < p->groups.classes.len; which++)
-    EG_TRY(edge_rows(p, child, which));
-  return EGRAPH_OK;
-}
-
 static egraph_status domains(printer *p) {
   EG_TRY(eg_text_append(p->text, "Bounds\n"));
   for (uint32_t class = 0; class < p->problem->class_count; class ++) {
@@ -146,7 +139,9 @@ static egraph_status print(printer *p, double offset) {
   EG_TRY(objective(p, offset));
   for (uint32_t class = 0; class < p->problem->class_count; class ++) {
     EG_TRY(class_rows(p, class));
-    EG_TRY(child_rows(p, class));
+    EG_TRY(eg_user_groups_find(&p->groups, p->problem, &p->index, class));
+    for (size_t which = 0; which < p->groups.classes.len; which++)
+      EG_TRY(edge_rows(p, class, which));
     if (p->any_sign) EG_TRY(reach_row(p, class));
   }
   return domains(p);
@@ -154,9 +149,8 @@ static egraph_status print(printer *p, double offset) {
 
 egraph_status eg_lp_format_print(eg_text *text, const eg_extract_problem *problem,
                                  double offset) {
-  egraph_allocator alloc = text->chars.alloc;
   printer p;
-  printer_init(&p, alloc);
+  printer_init(&p, text->chars.alloc);
   p.text = text;
   p.problem = problem;
   egraph_status status = print(&p, offset);

@@ -113,8 +113,6 @@ static egraph_status flush_rows(cutting *c) {
   return EGRAPH_OK;
 }
 
-static bool stops(void *incumbent) { return eg_incumbent_stop(incumbent); }
-
 static egraph_status build(cutting *c) {
   const eg_extract_problem *problem = &c->presolve->model.problem;
   double room = c->presolve->cutoff - c->presolve->model.offset;
@@ -125,7 +123,6 @@ static egraph_status build(cutting *c) {
     c->cost.data[n] = problem->cost.data[n] * c->scale;
   EG_TRY(
       eg_lp_create(c->search->alloc, (uint32_t)problem->cost.len, c->cost.data, &c->lp));
-  eg_lp_interrupt(c->lp, stops, c->search->incumbent);
   EG_TRY(model_rows(c));
   eg_cuts_clear(&c->cuts);
   EG_TRY(eg_reduced_list_cuts(&c->presolve->model, c->presolve->parts, &c->cuts));

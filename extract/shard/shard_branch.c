@@ -160,14 +160,6 @@ void eg_shard_branch_deinit(eg_shard_branch *branch) {
   eg_shard_opens_deinit(&branch->open);
 }
 
-/// Lowest bound of what is open, at most the search's cost.
-static int64_t bound_of(const eg_shard_branch *branch) {
-  int64_t bound = branch->tools->search->cost;
-  for (size_t i = 0; i < branch->open.len; i++)
-    if (branch->open.data[i].bound < bound) bound = branch->open.data[i].bound;
-  return bound;
-}
-
 egraph_status eg_shard_branch_add(eg_shard_branch *branch, const eg_shard_model *model,
                                   int64_t bound) {
   EG_TRY(eg_shard_opens_reserve(&branch->open, branch->open.len + 1));
@@ -292,5 +284,8 @@ egraph_status eg_shard_branch_step(eg_shard_branch *branch) {
   eg_shard_search_work(search, node.model.table.len);
   eg_shard_model_deinit(&node.model);
   if (status != EGRAPH_OK) return status;
-  return eg_shard_search_raise(search, bound_of(branch));
+  int64_t bound = search->cost;
+  for (size_t i = 0; i < branch->open.len; i++)
+    if (branch->open.data[i].bound < bound) bound = branch->open.data[i].bound;
+  return eg_shard_search_raise(search, bound);
 }

@@ -230,20 +230,16 @@ static double visit(eg_shard_dual *dual, uint32_t n, bool forward) {
   return bound;
 }
 
-static double charge(const eg_shard_model *model) {
-  double sum = 0;
-  for (size_t r = 0; r < model->capacity.len; r++)
-    sum += model->price.data[r] * (double)model->capacity.data[r];
-  return sum;
-}
-
 void eg_shard_dual_sweep(eg_shard_dual *dual) {
   const eg_shard_model *model = dual->model;
   price_all(dual);
   uint32_t count = (uint32_t)model->nodes.len;
   for (uint32_t n = 0; n < count; n++)
     if (model->nodes.data[n].count != 0) visit(dual, n, true);
-  double bound = (double)model->base - charge(model);
+  double charge = 0;
+  for (size_t r = 0; r < model->capacity.len; r++)
+    charge += model->price.data[r] * (double)model->capacity.data[r];
+  double bound = (double)model->base - charge;
   for (uint32_t n = count; n-- > 0;)
     if (model->nodes.data[n].count != 0) bound += visit(dual, n, false);
   dual->bound = bound;

@@ -18,9 +18,8 @@ enum { PRICE_STEPS = 6, VISITS = 4000, BLOCK_CAP = 100000, POOL_CAP = 400000 };
       (eg_doubles, kept_price, load)
 
 void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search) {
-  egraph_allocator alloc = search->alloc;
   *primal = (eg_shard_primal){.search = search, .cost = EG_SHARD_INFINITE};
-  EG_INIT_MEMBERS(primal, alloc, SHARD_PRIMAL_MEMBERS);
+  EG_INIT_MEMBERS(primal, search->alloc, SHARD_PRIMAL_MEMBERS);
 }
 
 void eg_shard_primal_deinit(eg_shard_primal *primal) {

@@ -240,9 +240,8 @@ void eg_shard_result_init(eg_shard_result *result, egraph_allocator alloc) {
 }
 
 void eg_shard_result_deinit(eg_shard_result *result) {
-  egraph_allocator alloc = result->choice.alloc;
   eg_u32s_deinit(&result->choice);
-  eg_shard_result_init(result, alloc);
+  eg_shard_result_init(result, result->choice.alloc);
 }
 
 static egraph_status report(eg_shard_search *search, eg_shard_result *result) {
