@@ -35,7 +35,7 @@ void eg_part_clock_start(eg_part_clock *clock, egraph_extract_part part);
 /// and started again, in another thread too.
 egraph_extract_part eg_part_clock_stop(eg_part_clock *clock);
 /// `part` runs from now on; returns the part that ran before, to go back to. `clock` may
-/// be NULL: nobody counts. Some 0.3 us.
+/// be NULL: the time is not counted. Some 0.3 us.
 egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part);
 static inline void eg_part_back(eg_part_clock *clock, egraph_extract_part before) {
   (void)eg_part_enter(clock, before);
@@ -67,10 +67,10 @@ typedef struct eg_incumbent {
   double asked_seconds; // when progress was last called
   atomic_bool asking;   // one thread does
   atomic_bool stopped;  // deadline passed, gap reached, or progress asked to stop
-  eg_part_clock *clock; // of the thread at work here, or NULL: nobody counts; borrowed
-  /// When this is about a part of another problem: that one, which is told of the bound
-  /// here and outer_rest, what the bounds of everything else add up to. -INFINITY: it is
-  /// told nothing (it belongs to another thread, or more is open there than this part).
+  eg_part_clock *clock; // of the thread at work here; NULL: no time is counted; borrowed
+  /// The problem that this one is a part of, or NULL. It receives the bound here plus
+  /// outer_rest, the sum of the bounds of everything else; -INFINITY: it receives nothing
+  /// (another thread works on it, or more is open there than this part).
   struct eg_incumbent *outer;
   double outer_rest;
   /// What the rest adds to cost and bound here, for the gap; INFINITY: not looked at.
@@ -117,7 +117,7 @@ double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
 /// Incumbents in several threads may have the same outer one as long as they tell it
 /// nothing.
 bool eg_incumbent_stop(eg_incumbent *incumbent);
-/// Counts steps of the search for this incumbent; NULL: nobody counts.
+/// Counts steps of the search for this incumbent, unless NULL.
 void eg_incumbent_count(eg_incumbent *incumbent, uint64_t steps);
 /// What is left of the work, here and of outer problems.
 uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent);

@@ -39,7 +39,7 @@ void eg_sets_init(eg_sets *sets, egraph_allocator alloc);
 void eg_sets_deinit(eg_sets *sets);
 /// Forgets all sets and makes ready for new ones.
 egraph_status eg_sets_start(eg_sets *sets);
-/// Gives back what only new sets need. Reading goes on; nothing may be made any more
+/// Frees what only new sets need. Sets can still be read; no new ones can be added
 /// before eg_sets_start or eg_sets_compact.
 void eg_sets_finish(eg_sets *sets);
 

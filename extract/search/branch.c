@@ -173,9 +173,11 @@ static egraph_status search_subproblem(tree *t, eg_subproblems *subproblems,
   *out_closed = subproblem->incumbent.bound >= outer;
   if (*out_closed) return EGRAPH_OK;
   subproblem->incumbent.outer_rest = -INFINITY; // says nothing about the other open nodes
+  bool closed;
   EG_TRY(eg_branch_run(t->search->alloc, &subproblem->incumbent, outer,
-                       t->search->depth + 1, &subproblem->solved));
-  if (!subproblem->solved) return EGRAPH_OK;
+                       t->search->depth + 1, &closed));
+  if (!closed) return EGRAPH_OK;
+  subproblem->state = EG_SUBPROBLEM_SOLVED;
   *out_closed = !(subproblem->incumbent.cost < outer);
   eg_incumbent_raise(&subproblem->incumbent, subproblem->incumbent.cost);
   return EGRAPH_OK;
@@ -199,8 +201,9 @@ static egraph_status search_subproblems(tree *t, eg_subproblems *subproblems,
     eg_subproblem_adopt(subproblem, choice->data);
     double bound = model->offset + eg_subproblems_bound(subproblems, NULL);
     if (bound > t->current) t->current = bound;
-    if (!subproblem->solved) *out = EG_RELAX_STOPPED;
-    if (!subproblem->solved) break;
+    if (subproblem->state != EG_SUBPROBLEM_OPEN) continue;
+    *out = EG_RELAX_STOPPED;
+    break;
   }
   double cost;
   return eg_extract_search_offer(t->search, model, choice->data, &cost);

@@ -108,12 +108,14 @@ static egraph_status branch(exact *e, eg_subproblem *subproblem, uint32_t tree_l
   eg_incumbent *incumbent = &subproblem->incumbent;
   uint32_t saved = incumbent->tree_limit;
   incumbent->tree_limit = tree_limit;
-  egraph_status status = eg_branch_run(e->search.alloc, incumbent,
-                                       subproblem->outer_cutoff, 0, &subproblem->solved);
+  bool closed;
+  egraph_status status =
+      eg_branch_run(e->search.alloc, incumbent, subproblem->outer_cutoff, 0, &closed);
   incumbent->tree_limit = saved;
-  if (status != EGRAPH_OK || !subproblem->solved) return status;
-  subproblem->hopeless = !(incumbent->cost < subproblem->outer_cutoff);
-  if (!subproblem->hopeless) eg_incumbent_raise(incumbent, incumbent->cost);
+  if (status != EGRAPH_OK || !closed) return status;
+  bool better = incumbent->cost < subproblem->outer_cutoff;
+  subproblem->state = better ? EG_SUBPROBLEM_SOLVED : EG_SUBPROBLEM_EXHAUSTED;
+  if (better) eg_incumbent_raise(incumbent, incumbent->cost);
   return EGRAPH_OK;
 }
 
@@ -170,8 +172,8 @@ static egraph_status solve_subproblems(exact *e) {
     EG_TRY(eg_subproblems_run(&batches, PHASES[i]));
   bool all = true;
   for (size_t i = 0; i < e->subproblems.len; i++)
-    all = all && e->subproblems.data[i].solved;
-  if (all || batches.hopeless) eg_incumbent_raise(whole, whole->cost);
+    all = all && e->subproblems.data[i].state != EG_SUBPROBLEM_OPEN;
+  if (all || batches.exhausted) eg_incumbent_raise(whole, whole->cost);
   return EGRAPH_OK;
 }
 

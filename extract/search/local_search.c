@@ -2,8 +2,8 @@
 // of that choice. Switching a class to another node then costs what the new node adds
 // (classes whose count rises from 0, and all below them) less what the old one sets free
 // (counts that fall to 0). Adding before removing keeps both walks short when the two
-// share most of what is below. Classes that nobody needs look for their best node, too:
-// that is what makes them attractive in the next sweep.
+// share most of what is below. Classes that are not needed look for their best node, too:
+// it makes them attractive in the next sweep.
 //
 // Acyclic because a sweep fixes an order of the classes in which chosen children come
 // first, and only takes nodes that agree with it; the next sweep finds another order.
@@ -96,7 +96,7 @@ static egraph_status try_node(recovery *r, uint32_t class, uint32_t node) {
   return EGRAPH_OK;
 }
 
-// A class that nobody needs gets a user for the time of the trials.
+// A class that is not needed gets a user for the time of the trials.
 static egraph_status try_class(recovery *r, uint32_t class) {
   bool idle = r->count.data[class] == 0, done = true;
   double ignored = 0;

@@ -16,7 +16,7 @@
 egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbent,
                                   uint64_t steps);
 
-/// Greedy runs on costs that the best solution so far has bent.
+/// Greedy runs on costs that are perturbed by the best solution so far.
 /// `rounds` runs; each improvement goes to the incumbent. Deterministic for a seed. Does
 /// nothing above 100,000 nodes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,

@@ -47,7 +47,7 @@ static egraph_status label(const eg_extract_problem *model, eg_u32s *subproblem_
 static egraph_status start(eg_subproblems *subproblems, uint32_t count) {
   EG_TRY(eg_subproblems_reserve(subproblems, count));
   for (uint32_t i = 0; i < count; i++) {
-    eg_subproblem subproblem = {.solved = false};
+    eg_subproblem subproblem = {.state = EG_SUBPROBLEM_OPEN};
     EG_INIT_MEMBERS(&subproblem, subproblems->alloc, SUBPROBLEM_MEMBERS);
     EG_TRY(eg_extract_problem_init(&subproblem.problem, subproblems->alloc));
     egraph_status status = eg_cuts_init(&subproblem.cuts, subproblems->alloc);
@@ -142,7 +142,6 @@ static egraph_status add_incumbents(eg_subproblems *subproblems, eg_incumbent *w
     EG_TRY(eg_class_index_build(&subproblem->index, &subproblem->problem));
     EG_TRY(eg_incumbent_init(&subproblem->incumbent, subproblems->alloc,
                              &subproblem->problem, whole->options));
-    subproblem->has_incumbent = true;
     subproblem->incumbent.bound = 0;
     subproblem->incumbent.cuts = &subproblem->cuts;
     subproblem->incumbent.outer = whole;
@@ -171,7 +170,8 @@ egraph_status eg_subproblems_split(eg_subproblems *subproblems,
 void eg_subproblems_destroy(eg_subproblems *subproblems) {
   for (size_t i = 0; i < subproblems->len; i++) {
     eg_subproblem *subproblem = &subproblems->data[i];
-    if (subproblem->has_incumbent) eg_incumbent_deinit(&subproblem->incumbent);
+    if (subproblem->incumbent.problem != NULL)
+      eg_incumbent_deinit(&subproblem->incumbent);
     eg_cuts_deinit(&subproblem->cuts);
     eg_extract_problem_deinit(&subproblem->problem);
     EG_DEINIT_MEMBERS(subproblem, SUBPROBLEM_MEMBERS);
@@ -235,8 +235,9 @@ egraph_status eg_subproblem_bound(eg_subproblem *subproblem) {
 
 // ---- side by side -----------------------------------------------------------------
 
-// A hopeless subproblem proves that the solution at the start of its batch is optimal. So
-// what the others of the batch find is of no interest, and those after it need not run.
+// A subproblem without a better solution proves that the solution at the start of its
+// batch is optimal. So what the others of the batch find is of no interest, and those
+// after it need not run.
 
 enum { BATCH_SIZE = 16 };
 
@@ -245,7 +246,7 @@ typedef struct batch {
   eg_subproblem_step step;
   eg_subproblem *subproblems[BATCH_SIZE];
   size_t count;
-  atomic_bool hopeless;
+  atomic_bool exhausted;
 } batch;
 
 // The next subproblems that are not solved; *inout_at is where to go on.
@@ -253,7 +254,8 @@ static void gather(batch *w, size_t *inout_at) {
   eg_subproblems *all = w->batches->subproblems;
   w->count = 0;
   for (; *inout_at < all->len && w->count < BATCH_SIZE; (*inout_at)++)
-    if (!all->data[*inout_at].solved) w->subproblems[w->count++] = &all->data[*inout_at];
+    if (all->data[*inout_at].state == EG_SUBPROBLEM_OPEN)
+      w->subproblems[w->count++] = &all->data[*inout_at];
 }
 
 static void brief(const batch *w, eg_subproblem *subproblem, double bounds,
@@ -262,7 +264,6 @@ static void brief(const batch *w, eg_subproblem *subproblem, double bounds,
   eg_incumbent *incumbent = &subproblem->incumbent;
   double rest = batches->offset + bounds - incumbent->bound;
   subproblem->outer_cutoff = eg_incumbent_cutoff(batches->whole) - rest;
-  subproblem->hopeless = false;
   incumbent->apart = true;
   incumbent->work = (eg_work){.limit = eg_incumbent_work_left(batches->whole)};
   subproblem->clock = (eg_part_clock){.since = 0};
@@ -281,12 +282,12 @@ static egraph_status run_subproblem(void *user, size_t index, uint32_t worker) {
   batch *w = user;
   eg_subproblem *subproblem = w->subproblems[index];
   eg_part_clock *clock = subproblem->incumbent.clock;
-  if (atomic_load(&w->hopeless) || eg_incumbent_stop(&subproblem->incumbent))
+  if (atomic_load(&w->exhausted) || eg_incumbent_stop(&subproblem->incumbent))
     return EGRAPH_OK;
   if (clock != NULL) eg_part_clock_start(clock, EGRAPH_PART_SEARCH);
   egraph_status status = w->step(w->batches->user, subproblem);
   if (clock != NULL) (void)eg_part_clock_stop(clock);
-  if (subproblem->hopeless) atomic_store(&w->hopeless, true);
+  if (subproblem->state == EG_SUBPROBLEM_EXHAUSTED) atomic_store(&w->exhausted, true);
   return status;
 }
 
@@ -312,13 +313,13 @@ static egraph_status run_batch(batch *w) {
 egraph_status eg_subproblems_run(eg_batches *batches, eg_subproblem_step step) {
   eg_incumbent *whole = batches->whole;
   batch w = {.batches = batches, .step = step};
-  atomic_init(&w.hopeless, false);
-  for (size_t at = 0; !batches->hopeless && !eg_incumbent_stop(whole);) {
+  atomic_init(&w.exhausted, false);
+  for (size_t at = 0; !batches->exhausted && !eg_incumbent_stop(whole);) {
     gather(&w, &at);
     if (w.count == 0) break;
     EG_TRY(run_batch(&w));
-    batches->hopeless = atomic_load(&w.hopeless);
-    if (batches->hopeless) break;
+    batches->exhausted = atomic_load(&w.exhausted);
+    if (batches->exhausted) break;
     EG_TRY(batches->adopt(batches->user));
     eg_incumbent_raise(whole, batches->offset +
                                   eg_subproblems_bound(batches->subproblems, NULL));

@@ -7,15 +7,19 @@
 #include "extract/class_graph.h"
 #include "extract/incumbent.h"
 
+typedef enum eg_subproblem_state {
+  EG_SUBPROBLEM_OPEN,
+  EG_SUBPROBLEM_SOLVED,   // its solution is the best one
+  EG_SUBPROBLEM_EXHAUSTED // nothing is below its cutoff: the whole has no better solution
+} eg_subproblem_state;
+
 typedef struct eg_subproblem {
   eg_extract_problem problem;
   eg_class_index index;
   eg_u32s class_of, node_of; // in the model
   eg_cuts cuts;              // rows of its nodes
   eg_incumbent incumbent;    // of problem; its bound is the subproblem's
-  bool has_incumbent;
-  bool solved;         // nothing below its cutoff is left
-  bool hopeless;       // and nothing was: the whole has no better solution
+  eg_subproblem_state state;
   double outer_cutoff; // that the others leave it: solutions from here on are of no use
   eg_part_clock clock; // of the thread that works on it
 } eg_subproblem;
@@ -44,12 +48,10 @@ void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice);
 
 // ---- side by side -----------------------------------------------------------------
 
-// The result is the same for any number of threads.
-//
-// Subproblems go in batches of a fixed size. What a subproblem needs to know of the
-// others (a cutoff, the sum of their bounds) is written down before the batch, and what
-// it has found is told to the whole after it, so no subproblem sees how far another has
-// come. A batch of one subproblem has nobody to wait for and tells the whole at once.
+// Subproblems go in batches of a fixed size. Before a batch each subproblem receives what
+// it needs of the others (a cutoff, the sum of their bounds); after the batch the whole
+// receives what each has found. So no subproblem sees how far another has come, and the
+// result is the same for any number of threads. A batch of one reports at once.
 
 typedef struct eg_batches {
   egraph_allocator alloc;
@@ -59,16 +61,16 @@ typedef struct eg_batches {
   void *user;
   /// Takes better choices of subproblems over into the whole.
   egraph_status (*adopt)(void *user);
-  bool hopeless; // result: some subproblem has nothing below its cutoff
+  bool exhausted; // result: some subproblem is
 } eg_batches;
 
 /// Writes nothing but the subproblem, and reads of the others only what never changes.
 /// May run in any thread.
 typedef egraph_status (*eg_subproblem_step)(void *user, eg_subproblem *subproblem);
 
-/// Runs `step` on every subproblem that is not solved, until the whole stops or one
-/// subproblem proves hopeless, and raises the bound of the whole. Fails as the first
-/// failing subproblem does.
+/// Runs `step` on every open subproblem, until the whole stops or one subproblem is
+/// exhausted, and raises the bound of the whole. Fails as the first failing subproblem
+/// does.
 egraph_status eg_subproblems_run(eg_batches *batches, eg_subproblem_step step);
 
 #endif

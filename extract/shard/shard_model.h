@@ -62,20 +62,20 @@ typedef struct eg_shard_model {
   eg_shard_edges edges;
   eg_shard_items items;
   eg_i64s cost;
-  eg_u32s id; // of a value among those that the node had at first
+  eg_u32s id; // of a value among the first values of its node
   eg_i64s table, usage;
   eg_doubles message;
   eg_i64s moved;    // like message: what reductions have moved from tables to nodes
   eg_i64s capacity; // [row]
   eg_doubles price; // [row] >= 0
   eg_i64s row_time; // [row] a time of the problem at which this row counts
-  eg_u32s ids;      // [node] how many values it had at first
+  eg_u32s ids;      // [node] number of its first values
   eg_shard_steps steps;
   eg_u32s step_values;
   int64_t base;
   int64_t cutoff;               // only costs below this are of interest
   bool closed;                  // nothing below the cutoff is left
-  struct eg_shard_proof *proof; // writes down why; NULL: nobody asks
+  struct eg_shard_proof *proof; // records every removal; NULL: no certificate
   int64_t range;                // with a proof: bounds the scale of fixed point; 0: none
   double deadline;              // of eg_clock_seconds(): reductions stop then; 0: none
   uint64_t work;                // steps of the reductions

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/check_certificate/layout_check.h"
+#include "tools/check_certificate/layout_claims.h"
 #include "tools/check_certificate/rounding.h"
 
 /// a + b rounded down, b >= 0 or any; never below a when b >= 0, so that sums along

@@ -2,7 +2,7 @@
 // solution, or one of a cut's operators, is found by deleting and deriving (a least
 // fixpoint over places).
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/check_certificate/layout_check.h"
+#include "tools/check_certificate/layout_claims.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 // what has been derived. layout_claims.c reads the dual and derives what it claims of
 // every solution; layout.c derives the bound from both.
 // SPDX-License-Identifier: Apache-2.0
-#ifndef CHECK_LAYOUT_CHECK_H
-#define CHECK_LAYOUT_CHECK_H
+#ifndef CHECK_LAYOUT_CLAIMS_H
+#define CHECK_LAYOUT_CLAIMS_H
 
 #include "tools/check_certificate/layout_problem_text.h"
 
