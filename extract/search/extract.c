@@ -170,32 +170,26 @@ static egraph_status find_forced(shift *s, egraph_allocator alloc, eg_patience p
   return status;
 }
 
-// The only class that uses `class`; EG_EXTRACT_NONE when there are several.
-static uint32_t only_user(const shift *s, uint32_t class) {
-  const eg_class_index *index = &s->model.index;
-  const uint32_t *class_of = s->model.reduced.problem.node_class.data;
-  uint32_t found = EG_EXTRACT_NONE;
-  EG_EACH_USER(index, class, node) {
-    uint32_t user = class_of[node];
-    if (found != EG_EXTRACT_NONE && user != found) return EG_EXTRACT_NONE;
-    found = user;
-  }
-  return found;
-}
-
 static egraph_status shift_class(shift *s, uint32_t class) {
   const eg_class_index *index = &s->model.index;
   double *cost = s->model.reduced.problem.cost.data, least = 0;
   EG_EACH_MEMBER(index, class, member) { least = fmin(least, cost[member]); }
-  uint32_t user = s->forced.data[class] ? EG_EXTRACT_NONE : only_user(s, class);
-  if (least == 0 || (!s->forced.data[class] && user == EG_EXTRACT_NONE)) return EGRAPH_OK;
+  uint32_t owner = EG_EXTRACT_NONE; // the only class that uses this one
+  EG_EACH_USER(index, class, node) {
+    uint32_t user = s->model.reduced.problem.node_class.data[node];
+    bool many = owner != EG_EXTRACT_NONE && user != owner;
+    if (many && !s->forced.data[class]) return EGRAPH_OK;
+    owner = user;
+  }
+  if (least == 0 || (!s->forced.data[class] && owner == EG_EXTRACT_NONE))
+    return EGRAPH_OK;
   EG_EACH_MEMBER(index, class, member) { cost[member] -= least; }
   if (s->forced.data[class]) {
     s->offset += least;
     return EGRAPH_OK;
   }
   EG_EACH_USER(index, class, node) { cost[node] += least; }
-  return eg_u32s_push(&s->queue, user);
+  return eg_u32s_push(&s->queue, owner);
 }
 
 static egraph_status shift_all(shift *s, egraph_allocator alloc,

@@ -108,14 +108,6 @@ static egraph_status read_members(reader *r, part parent) {
   }
 }
 
-static egraph_status check_parts(const reader *r) {
-  for (part p = PROBLEM; p < LIMIT; p++)
-    if (!r->seen[p])
-      return EG_FAIL(EGRAPH_E_PARSE, "%s: no \"%s\" in %s; is it an IOPDDL problem?",
-                     r->scan.file.path, PART_OF[p].name, PART_OF[PART_OF[p].parent].name);
-  return EGRAPH_OK;
-}
-
 static size_t rows_of(const eg_sizes *begin) { return begin->len - 1; }
 static size_t row_length(const eg_sizes *begin, size_t row) {
   return begin->data[row + 1] - begin->data[row];
@@ -192,7 +184,10 @@ static egraph_status read_file(reader *r) {
     EG_TRY(eg_sizes_push(owned[i], 0));
   EG_TRY(read_members(r, FILE_PART));
   EG_TRY(eg_json_scan_end(&r->scan));
-  EG_TRY(check_parts(r));
+  for (part p = PROBLEM; p < LIMIT; p++)
+    if (!r->seen[p])
+      return EG_FAIL(EGRAPH_E_PARSE, "%s: no \"%s\" in %s; is it an IOPDDL problem?",
+                     r->scan.file.path, PART_OF[p].name, PART_OF[PART_OF[p].parent].name);
   return build(r);
 }
 

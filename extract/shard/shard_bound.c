@@ -182,15 +182,6 @@ static void sum_edge(exact *x, uint32_t e) {
   if (least >= HUGE_COST) x->model->closed = true;
 }
 
-static void sum_up(exact *x) {
-  const eg_shard_model *model = x->model;
-  x->bound = -(wide)x->prices.capacity;
-  for (uint32_t n = 0; n < model->nodes.len; n++)
-    if (model->nodes.data[n].count != 0) sum_node(x, n);
-  for (uint32_t e = 0; e < model->edges.len; e++)
-    if (!eg_shard_is_dead(&model->edges.data[e])) sum_edge(x, e);
-}
-
 static int64_t add(int64_t a, int64_t b) { return a + b < HUGE_COST ? a + b : HUGE_COST; }
 
 // Reduced cost of every value, its edges included.
@@ -279,7 +270,11 @@ static egraph_status compute_bound(exact *x, bool filter, int64_t *out, bool *ch
   if (model->proof != NULL && filter)
     EG_TRY(eg_shard_proof_filter(model->proof, model, scale, x->prices.shift,
                                  x->prices.sum.data, x->message.data));
-  sum_up(x);
+  x->bound = -(wide)x->prices.capacity;
+  for (uint32_t n = 0; n < model->nodes.len; n++)
+    if (model->nodes.data[n].count != 0) sum_node(x, n);
+  for (uint32_t e = 0; e < model->edges.len; e++)
+    if (!eg_shard_is_dead(&model->edges.data[e])) sum_edge(x, e);
   x->allowed = (wide)(model->cutoff - model->base - 1) * ((wide)1 << scale);
   wide bound = model->base + ((x->bound + ((wide)1 << scale) - 1) >> scale);
   if (bound >= model->cutoff) model->closed = true;

@@ -298,16 +298,6 @@ uint32_t eg_shard_arm_choose(const eg_shard_arm *arms, uint32_t count, double op
   return best;
 }
 
-static egraph_status allow_block(eg_shard_primal *primal, uint32_t arm) {
-  const eg_shard_model *model = primal->model;
-  EG_TRY(find_block(primal, block_sizes[arm / 2], arm % 2 == 0));
-  for (size_t i = 0; i < primal->block.len; i++) {
-    const eg_shard_node *node = &model->nodes.data[primal->block.data[i]];
-    if (node->count != 0) memset(primal->allowed.data + node->values, 1, node->count);
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_dual *dual,
                                       bool *out_better) {
   *out_better = false;
@@ -319,10 +309,15 @@ egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_du
   int64_t cost = primal->cost;
   uint64_t work = primal->work;
   allow_best(primal);
-  if (arm < BLOCK_ARMS)
-    EG_TRY(allow_block(primal, arm));
-  else
+  if (arm < BLOCK_ARMS) {
+    EG_TRY(find_block(primal, block_sizes[arm / 2], arm % 2 == 0));
+    for (size_t i = 0; i < primal->block.len; i++) {
+      const eg_shard_node *node = &primal->model->nodes.data[primal->block.data[i]];
+      if (node->count != 0) memset(primal->allowed.data + node->values, 1, node->count);
+    }
+  } else {
     allow_near(primal, dual, shares[arm - BLOCK_ARMS]);
+  }
   EG_TRY(solve_allowed(primal, arm < BLOCK_ARMS ? BLOCK_CAP : POOL_CAP, out_better));
   eg_shard_arm_credit(&primal->arms[arm], 0.95, (double)(cost - primal->cost),
                       (double)(primal->work - work));
