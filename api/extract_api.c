@@ -5,10 +5,10 @@
 #include "api/option_structs.h"
 #include "api/require.h"
 #include "base/file.h"
-#include "extract/extract.h"
 #include "extract/gym_json.h"
-#include "extract/lp_format.h"
-#include "extract/pass_statistics.h"
+#include "extract/presolve/presolve.h"
+#include "extract/search/extract.h"
+#include "extract/search/lp_format.h"
 
 struct egraph_extraction {
   egraph_allocator alloc;

@@ -1,10 +1,11 @@
-// Bit rows over classes and nodes, and byte flags.
+// Bit rows over classes and nodes, byte flags, and a shuffle.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_BITS_H
 #define EG_EXTRACT_BITS_H
 
 #include <stdbool.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 
 EG_VEC_DEFINE(eg_words, uint64_t);
@@ -30,6 +31,34 @@ static inline uint32_t eg_bits_lowest(uint64_t word) {
     at++;
   return at;
 #endif
+}
+
+/// Makes `items` `count` times UINT32_MAX, which stands for none.
+static inline egraph_status eg_fill_none(eg_u32s *items, size_t count) {
+  EG_TRY(eg_u32s_resize(items, count));
+  for (size_t i = 0; i < count; i++)
+    items->data[i] = UINT32_MAX;
+  return EGRAPH_OK;
+}
+
+/// Visits the bits of a row; `bit` is the loop variable. `continue` is allowed, `break`
+/// is not.
+#define EG_EACH_BIT(row, words, bit)                                                     \
+  for (size_t bit##_at = 0; bit##_at < (words); bit##_at++)                              \
+    for (uint64_t bit##_left = (row)[bit##_at]; bit##_left != 0;                         \
+         bit##_left &= bit##_left - 1)                                                   \
+      for (uint32_t bit = (uint32_t)(bit##_at * 64) + eg_bits_lowest(bit##_left),        \
+                    bit##_once = 1;                                                      \
+           bit##_once != 0; bit##_once = 0)
+
+/// A random permutation of the items.
+static inline void eg_shuffle(eg_rng *rng, uint32_t *items, size_t count) {
+  for (size_t i = count; i > 1; i--) {
+    size_t j = eg_rng_below(rng, i);
+    uint32_t swapped = items[i - 1];
+    items[i - 1] = items[j];
+    items[j] = swapped;
+  }
 }
 
 #endif

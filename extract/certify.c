@@ -5,7 +5,9 @@
 // the roots and checks closure, one removes classes whose children are all removed
 // (Kahn); what is left over lies on a cycle.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/extract.h"
+#include "extract/problem.h"
+
+#include "base/owner.h"
 
 typedef struct walk {
   const eg_extract_problem *problem;
@@ -14,6 +16,7 @@ typedef struct walk {
   eg_u32s place;   // [class] 1 + position in needed, 0: not needed
   eg_u32s waiting; // [position] children not yet removed
 } walk;
+EG_OWNER_DEFINE_STATIC(walk, (eg_u32s, needed, place, waiting))
 
 static egraph_status need(walk *w, uint32_t class) {
   if (w->place.data[class] != 0) return EGRAPH_OK;
@@ -36,9 +39,7 @@ static egraph_status collect(walk *w) {
     EG_TRY(need(w, problem->roots.data[i]));
   for (size_t done = 0; done < w->needed.len; done++) {
     uint32_t node = w->choice[w->needed.data[done]];
-    for (uint32_t i = problem->child_begin.data[node];
-         i < problem->child_begin.data[node + 1]; i++)
-      EG_TRY(need(w, problem->children.data[i]));
+    EG_EACH_CHILD(problem, node, child) { EG_TRY(need(w, child)); }
   }
   return EGRAPH_OK;
 }
@@ -47,6 +48,7 @@ static egraph_status collect(walk *w) {
 typedef struct reverse {
   eg_u32s begin, parents;
 } reverse;
+EG_OWNER_DEFINE_STATIC(reverse, (eg_u32s, begin, parents))
 
 static egraph_status reverse_build(walk *w, reverse *r) {
   const eg_extract_problem *problem = w->problem;
@@ -65,9 +67,9 @@ static egraph_status reverse_build(walk *w, reverse *r) {
   EG_TRY(eg_u32s_resize(&r->parents, r->begin.data[w->needed.len + 1]));
   for (uint32_t at = 0; at < w->needed.len; at++) {
     uint32_t node = w->choice[w->needed.data[at]];
-    for (uint32_t i = problem->child_begin.data[node];
-         i < problem->child_begin.data[node + 1]; i++)
-      r->parents.data[r->begin.data[w->place.data[problem->children.data[i]]]++] = at;
+    EG_EACH_CHILD(problem, node, child) {
+      r->parents.data[r->begin.data[w->place.data[child]]++] = at;
+    }
   }
   return EGRAPH_OK;
 }
@@ -113,23 +115,19 @@ static double total(const walk *w) {
 egraph_status eg_extract_certify(egraph_allocator alloc,
                                  const eg_extract_problem *problem,
                                  const uint32_t *choice, double *out_cost) {
-  walk w = {.problem = problem, .choice = choice};
+  walk w;
+  walk_init(&w, alloc);
+  w.problem = problem;
+  w.choice = choice;
   reverse r;
-  eg_u32s_init(&w.needed, alloc);
-  eg_u32s_init(&w.place, alloc);
-  eg_u32s_init(&w.waiting, alloc);
-  eg_u32s_init(&r.begin, alloc);
-  eg_u32s_init(&r.parents, alloc);
+  reverse_init(&r, alloc);
   egraph_status status;
   EG_TRY_GOTO(status, collect(&w), done);
   EG_TRY_GOTO(status, reverse_build(&w, &r), done);
   EG_TRY_GOTO(status, remove_all(&w, &r), done);
   *out_cost = total(&w);
 done:
-  eg_u32s_deinit(&r.parents);
-  eg_u32s_deinit(&r.begin);
-  eg_u32s_deinit(&w.waiting);
-  eg_u32s_deinit(&w.place);
-  eg_u32s_deinit(&w.needed);
+  reverse_deinit(&r);
+  walk_deinit(&w);
   return status;
 }

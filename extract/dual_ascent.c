@@ -14,19 +14,8 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "extract/cost_heap.h"
-#include "extract/incumbent.h"
-
-egraph_status eg_cuts_init(eg_cuts *cuts, egraph_allocator alloc) {
-  eg_u32s_init(&cuts->begin, alloc);
-  eg_u32s_init(&cuts->nodes, alloc);
-  return eg_u32s_push(&cuts->begin, 0);
-}
-
-void eg_cuts_deinit(eg_cuts *cuts) {
-  eg_u32s_deinit(&cuts->nodes);
-  eg_u32s_deinit(&cuts->begin);
-}
 
 enum { REBUILD_EVERY = 16, STEPS_PER_LOOK = 16 };
 
@@ -55,6 +44,10 @@ typedef struct ascent {
   bool stopped;
   eg_cuts *cuts;
 } ascent;
+EG_OWNER_DEFINE_STATIC(ascent, (eg_doubles, h, told, most), (eg_cost_heap, fallen),
+                       (eg_bytes, in_set),
+                       (eg_u32s, set, leavers, leaning, inside, support, cut, lean,
+                        listed))
 
 static bool is_late(ascent *a) {
   enum { ASK_EVERY = 1 << 16 };
@@ -74,9 +67,8 @@ static bool is_late(ascent *a) {
 static double h_of_node(ascent *a, uint32_t node) {
   double most = 0;
   a->work++;
-  for (uint32_t i = a->problem->child_begin.data[node];
-       i < a->problem->child_begin.data[node + 1]; i++) {
-    double h = a->h.data[a->problem->children.data[i]];
+  EG_EACH_CHILD(a->problem, node, child) {
+    double h = a->h.data[child];
     if (h > most) most = h;
   }
   a->most.data[node] = most;
@@ -100,9 +92,7 @@ static egraph_status propagate(ascent *a) {
     double before = a->told.data[top.item];
     if (!(a->h.data[top.item] < before)) continue;
     a->told.data[top.item] = a->h.data[top.item];
-    for (uint32_t i = a->index->user_begin.data[top.item];
-         i < a->index->user_begin.data[top.item + 1]; i++) {
-      uint32_t user = a->index->users.data[i];
+    EG_EACH_USER(a->index, top.item, user) {
       if (!(a->most.data[user] > before)) EG_TRY(relax(a, user));
     }
   }
@@ -118,9 +108,7 @@ static egraph_status prepare_ascent(ascent *a) {
   EG_TRY(eg_u32s_resize(&a->leaning, classes));
   EG_TRY(eg_u32s_resize(&a->inside, eg_extract_node_count(a->problem)));
   EG_TRY(eg_u32s_resize(&a->listed, eg_extract_node_count(a->problem)));
-  EG_TRY(eg_u32s_resize(&a->support, eg_extract_node_count(a->problem)));
-  for (size_t n = 0; n < a->support.len; n++)
-    a->support.data[n] = EG_EXTRACT_NONE;
+  EG_TRY(eg_fill_none(&a->support, eg_extract_node_count(a->problem)));
   for (uint32_t class = 0; class < classes; class ++)
     a->h.data[class] = a->told.data[class] = INFINITY;
   for (uint32_t n = 0; n < eg_extract_node_count(a->problem); n++)
@@ -159,12 +147,8 @@ static egraph_status expose(ascent *a, uint32_t node) {
 static egraph_status join_set(ascent *a, uint32_t class) {
   a->in_set.data[class] = 1;
   EG_TRY(eg_u32s_push(&a->set, class));
-  for (uint32_t i = a->index->user_begin.data[class];
-       i < a->index->user_begin.data[class + 1]; i++)
-    a->inside.data[a->index->users.data[i]]++;
-  for (uint32_t m = a->index->member_begin.data[class];
-       m < a->index->member_begin.data[class + 1]; m++)
-    EG_TRY(expose(a, a->index->members.data[m]));
+  EG_EACH_USER(a->index, class, user) { a->inside.data[user]++; }
+  EG_EACH_MEMBER(a->index, class, member) { EG_TRY(expose(a, member)); }
   return EGRAPH_OK;
 }
 
@@ -172,16 +156,13 @@ static egraph_status join_set(ascent *a, uint32_t class) {
 static egraph_status leave_set(ascent *a, uint32_t class) {
   a->in_set.data[class] = 0;
   a->leaning.data[class] = 0;
-  for (uint32_t m = a->index->member_begin.data[class];
-       m < a->index->member_begin.data[class + 1]; m++) {
-    uint32_t node = a->index->members.data[m], support = a->support.data[node];
+  EG_EACH_MEMBER(a->index, class, node) {
+    uint32_t support = a->support.data[node];
     if (support == EG_EXTRACT_NONE) continue;
     a->support.data[node] = EG_EXTRACT_NONE;
     if (--a->leaning.data[support] == 0) EG_TRY(eg_u32s_push(&a->leavers, support));
   }
-  for (uint32_t i = a->index->user_begin.data[class];
-       i < a->index->user_begin.data[class + 1]; i++) {
-    uint32_t node = a->index->users.data[i];
+  EG_EACH_USER(a->index, class, node) {
     a->inside.data[node]--;
     bool leaned = a->support.data[node] == class;
     if (leaned) a->support.data[node] = EG_EXTRACT_NONE;
@@ -194,9 +175,7 @@ static egraph_status leave_set(ascent *a, uint32_t class) {
 // The child that is hardest to derive.
 static uint32_t hardest_child(const ascent *a, uint32_t node) {
   uint32_t best = EG_EXTRACT_NONE;
-  for (uint32_t i = a->problem->child_begin.data[node];
-       i < a->problem->child_begin.data[node + 1]; i++) {
-    uint32_t child = a->problem->children.data[i];
+  EG_EACH_CHILD(a->problem, node, child) {
     if (best == EG_EXTRACT_NONE || a->h.data[child] > a->h.data[best]) best = child;
   }
   return best;
@@ -232,12 +211,8 @@ static void clear_set(ascent *a) {
     if (!a->in_set.data[class]) continue;
     a->in_set.data[class] = 0;
     a->leaning.data[class] = 0;
-    for (uint32_t m = a->index->member_begin.data[class];
-         m < a->index->member_begin.data[class + 1]; m++)
-      a->support.data[a->index->members.data[m]] = EG_EXTRACT_NONE;
-    for (uint32_t i = a->index->user_begin.data[class];
-         i < a->index->user_begin.data[class + 1]; i++)
-      a->inside.data[a->index->users.data[i]]--;
+    EG_EACH_MEMBER(a->index, class, member) { a->support.data[member] = EG_EXTRACT_NONE; }
+    EG_EACH_USER(a->index, class, user) { a->inside.data[user]--; }
   }
   a->set.len = a->cut.len = a->lean.len = a->leavers.len = 0;
 }
@@ -260,16 +235,13 @@ static void sift_cut(ascent *a, double *out_charge) {
   a->cut.len = kept;
 }
 
-static egraph_status keep_cut(ascent *a) {
-  if (a->cuts == NULL) return EGRAPH_OK;
-  EG_TRY(eg_u32s_append(&a->cuts->nodes, a->cut.data, a->cut.len));
-  return eg_u32s_push(&a->cuts->begin, (uint32_t)a->cuts->nodes.len);
-}
-
 static egraph_status charge(ascent *a, double amount) {
   a->bound += amount;
   a->charges++;
-  EG_TRY(keep_cut(a));
+  if (a->cuts != NULL) {
+    EG_TRY(eg_u32s_append(&a->cuts->nodes, a->cut.data, a->cut.len));
+    EG_TRY(eg_u32s_push(&a->cuts->begin, (uint32_t)a->cuts->nodes.len));
+  }
   for (size_t i = 0; i < a->cut.len; i++) {
     uint32_t node = a->cut.data[i];
     a->price[node] -= amount;
@@ -297,49 +269,172 @@ static egraph_status serve(ascent *a, uint32_t root) {
   return EGRAPH_OK;
 }
 
-static egraph_status ascend(ascent *a, const eg_u32s *order) {
-  EG_TRY(prepare_ascent(a));
-  for (size_t i = 0; i < order->len && isfinite(a->bound) && !a->stopped; i++)
-    EG_TRY(serve(a, order->data[i]));
-  return EGRAPH_OK;
-}
-
 egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  const eg_class_index *index, const eg_u32s *order,
                                  eg_ascent_limits limits, double *price,
                                  double *out_bound, eg_cuts *cuts) {
-  egraph_allocator alloc = order->alloc;
-  ascent a = {
-      .problem = problem, .index = index, .price = price, .limits = limits, .cuts = cuts};
-  eg_doubles_init(&a.h, alloc);
-  eg_doubles_init(&a.told, alloc);
-  eg_doubles_init(&a.most, alloc);
-  eg_cost_heap_init(&a.fallen, alloc);
-  eg_bytes_init(&a.in_set, alloc);
-  eg_u32s_init(&a.set, alloc);
-  eg_u32s_init(&a.leavers, alloc);
-  eg_u32s_init(&a.leaning, alloc);
-  eg_u32s_init(&a.inside, alloc);
-  eg_u32s_init(&a.support, alloc);
-  eg_u32s_init(&a.listed, alloc);
-  eg_u32s_init(&a.cut, alloc);
-  eg_u32s_init(&a.lean, alloc);
-  egraph_status status = ascend(&a, order);
+  ascent a;
+  ascent_init(&a, order->alloc);
+  a.problem = problem;
+  a.index = index;
+  a.price = price;
+  a.limits = limits;
+  a.cuts = cuts;
+  egraph_status status = prepare_ascent(&a);
+  for (size_t i = 0; status == EGRAPH_OK && i < order->len; i++)
+    if (isfinite(a.bound) && !a.stopped) status = serve(&a, order->data[i]);
   eg_incumbent_count(limits.incumbent,
                      STEPS_PER_LOOK * (a.work - a.asked) + index->users.len);
   *out_bound = a.bound;
-  eg_u32s_deinit(&a.lean);
-  eg_u32s_deinit(&a.cut);
-  eg_u32s_deinit(&a.listed);
-  eg_u32s_deinit(&a.support);
-  eg_u32s_deinit(&a.inside);
-  eg_u32s_deinit(&a.leaning);
-  eg_u32s_deinit(&a.leavers);
-  eg_u32s_deinit(&a.set);
-  eg_bytes_deinit(&a.in_set);
-  eg_cost_heap_deinit(&a.fallen);
-  eg_doubles_deinit(&a.most);
-  eg_doubles_deinit(&a.told);
-  eg_doubles_deinit(&a.h);
+  ascent_deinit(&a);
+  return status;
+}
+
+// ---- in bulk: ascent by levels ----------------------------------------------------
+
+// h(c) is the h-max value of dual_ascent.c: the length of the longest path in the
+// derivation of c that makes it shortest. For a root with value H and every t in [0, H)
+// the classes with h > t are a set with a valid cut: the nodes of a class above t with
+// all children at t or below. Over all t a node is charged the length of the interval
+// from its hardest child to its class, at most its price, so that all these cuts can be
+// paid at once: H more for the bound, by two searches in the manner of Dijkstra.
+//
+// Charging classes that the root does not lean on wastes their prices. So the sets shrink
+// to what is reached from the root: level(c) <= h(c) says up to which t class c is in.
+// The root has level H, and every node of a class with level l needs one child with level
+// min(l, h of its hardest child). A node's charge is level(class) - the highest level of
+// a child. What is left over serves the next round.
+
+static const double LEAST_GAIN = 1e-3; // of the bound, to go on
+static const double ROUNDING = 1e-12;  // of H: prices below are zero
+
+typedef struct levels {
+  const eg_extract_problem *problem;
+  const eg_class_index *index;
+  double *price;
+  eg_doubles h, level; // [class]
+  eg_doubles most;     // [node] h of the hardest child; INFINITY: no derivation
+  eg_u32s waiting;     // [node] children without h
+  eg_cost_heap heap;
+  eg_patience patience;
+  uint32_t polls;
+  bool late;
+} levels;
+EG_OWNER_DEFINE_STATIC(levels, (eg_doubles, h, level, most), (eg_u32s, waiting),
+                       (eg_cost_heap, heap))
+
+static bool levels_are_late(levels *l) {
+  enum { ASK_EVERY = 1 << 12 };
+  if (!l->late && l->polls++ % ASK_EVERY == 0) l->late = eg_patience_ended(&l->patience);
+  return l->late;
+}
+
+static egraph_status offer(levels *l, uint32_t node, double most) {
+  uint32_t class = l->problem->node_class.data[node];
+  double h = most + l->price[node];
+  l->most.data[node] = most;
+  if (!(h < l->h.data[class])) return EGRAPH_OK;
+  l->h.data[class] = h;
+  return eg_cost_heap_add(&l->heap, h, class);
+}
+
+// Knuth's generalization of Dijkstra's algorithm: a node is ready with its last child,
+// which is its hardest.
+static egraph_status find_h(levels *l) {
+  const eg_extract_problem *problem = l->problem;
+  for (uint32_t c = 0; c < problem->class_count; c++)
+    l->h.data[c] = INFINITY;
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
+    l->most.data[n] = INFINITY;
+    l->waiting.data[n] = problem->child_begin.data[n + 1] - problem->child_begin.data[n];
+    if (l->waiting.data[n] == 0) EG_TRY(offer(l, n, 0));
+  }
+  while (l->heap.len != 0 && !levels_are_late(l)) {
+    eg_cost_entry top = eg_cost_heap_take(&l->heap);
+    if (top.cost > l->h.data[top.item]) continue;
+    EG_EACH_USER(l->index, top.item, user) {
+      if (--l->waiting.data[user] == 0) EG_TRY(offer(l, user, top.cost));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// One child of `node` gets the level that it needs to support a class at `level`.
+static egraph_status support(levels *l, uint32_t node, double level) {
+  double needed = fmin(level, l->most.data[node]);
+  uint32_t hardest = EG_EXTRACT_NONE;
+  if (!(needed > 0) || !isfinite(l->most.data[node])) return EGRAPH_OK;
+  EG_EACH_CHILD(l->problem, node, child) {
+    if (l->level.data[child] >= needed) return EGRAPH_OK;
+    if (hardest == EG_EXTRACT_NONE || l->h.data[child] > l->h.data[hardest])
+      hardest = child;
+  }
+  l->level.data[hardest] = needed;
+  return eg_cost_heap_add(&l->heap, -needed, hardest);
+}
+
+// Highest levels first, so that a class is final when it is taken.
+static egraph_status find_levels(levels *l, uint32_t root) {
+  memset(l->level.data, 0, l->level.len * sizeof(double));
+  l->level.data[root] = l->h.data[root];
+  EG_TRY(eg_cost_heap_add(&l->heap, -l->h.data[root], root));
+  while (l->heap.len != 0 && !levels_are_late(l)) {
+    eg_cost_entry top = eg_cost_heap_take(&l->heap);
+    if (-top.cost < l->level.data[top.item]) continue;
+    EG_EACH_MEMBER(l->index, top.item, member) { EG_TRY(support(l, member, -top.cost)); }
+  }
+  return EGRAPH_OK;
+}
+
+static void charge_levels(levels *l, double rounding) {
+  for (uint32_t n = 0; n < eg_extract_node_count(l->problem); n++) {
+    double level = l->level.data[l->problem->node_class.data[n]], below = 0;
+    if (!(level > 0) || !isfinite(l->most.data[n])) continue;
+    EG_EACH_CHILD(l->problem, n, child) { below = fmax(below, l->level.data[child]); }
+    if (level > below) l->price[n] -= level - below;
+    if (l->price[n] < rounding) l->price[n] = 0;
+  }
+}
+
+static egraph_status ascend_levels(levels *l, uint32_t max_rounds, double *bound) {
+  EG_TRY(eg_doubles_resize(&l->h, l->problem->class_count));
+  EG_TRY(eg_doubles_resize(&l->level, l->problem->class_count));
+  EG_TRY(eg_doubles_resize(&l->most, eg_extract_node_count(l->problem)));
+  EG_TRY(eg_u32s_resize(&l->waiting, eg_extract_node_count(l->problem)));
+  const eg_u32s *roots = &l->problem->roots;
+  for (uint32_t round = 0; round < max_rounds && roots->len != 0; round++) {
+    EG_TRY(find_h(l));
+    if (l->late) return EGRAPH_OK;
+    uint32_t root = roots->data[0];
+    for (size_t i = 1; i < roots->len; i++)
+      if (l->h.data[roots->data[i]] > l->h.data[root]) root = roots->data[i];
+    double gain = l->h.data[root];
+    if (!isfinite(gain)) {
+      *bound = INFINITY;
+      return EGRAPH_OK;
+    }
+    if (!(gain > LEAST_GAIN * *bound)) return EGRAPH_OK;
+    EG_TRY(find_levels(l, root));
+    if (l->late) return EGRAPH_OK;
+    charge_levels(l, ROUNDING * gain);
+    *bound += gain;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_level_ascent_run(egraph_allocator alloc,
+                                  const eg_extract_problem *problem,
+                                  const eg_class_index *index, uint32_t max_rounds,
+                                  eg_patience patience, double *price,
+                                  double *out_bound) {
+  levels l;
+  levels_init(&l, alloc);
+  l.problem = problem;
+  l.index = index;
+  l.price = price;
+  l.patience = patience;
+  *out_bound = 0;
+  egraph_status status = ascend_levels(&l, max_rounds, out_bound);
+  levels_deinit(&l);
   return status;
 }

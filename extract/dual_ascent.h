@@ -9,18 +9,8 @@
 #ifndef EG_EXTRACT_DUAL_ASCENT_H
 #define EG_EXTRACT_DUAL_ASCENT_H
 
-#include "extract/class_index.h"
-
-/// Rows of nodes: in row r at least one node is chosen.
-typedef struct eg_cuts {
-  eg_u32s begin, nodes;
-} eg_cuts;
-
-egraph_status eg_cuts_init(eg_cuts *cuts, egraph_allocator alloc);
-void eg_cuts_deinit(eg_cuts *cuts);
-static inline uint32_t eg_cuts_count(const eg_cuts *cuts) {
-  return (uint32_t)cuts->begin.len - 1;
-}
+#include "extract/class_graph.h"
+#include "extract/incumbent.h"
 
 /// When to stop early. Zeros mean no limit.
 typedef struct eg_ascent_limits {
@@ -38,5 +28,20 @@ egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  const eg_class_index *index, const eg_u32s *order,
                                  eg_ascent_limits limits, double *price,
                                  double *out_bound, eg_cuts *cuts);
+
+// ---- in bulk: ascent by levels ----------------------------------------------------
+
+// Dual ascent in bulk: a whole family of nested cuts at a time, for problems too large
+// for one cut after the other (dual_ascent.h).
+
+/// `price` holds costs (>= 0) on entry and reduced costs on return; *out_bound is what
+/// all solutions cost beyond them, INFINITY when a root has no derivation. Each round
+/// serves the root that is hardest to derive; ends after `max_rounds`, after a round that
+/// gives little, or with patience; bound and prices are valid
+/// then. O(edges + nodes log nodes) a round. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_level_ascent_run(egraph_allocator alloc,
+                                  const eg_extract_problem *problem,
+                                  const eg_class_index *index, uint32_t max_rounds,
+                                  eg_patience patience, double *price, double *out_bound);
 
 #endif

@@ -4,19 +4,9 @@
 #include "extract/gym_json.h"
 
 #include "base/egraph_json.h"
+#include "base/owner.h"
 
-void eg_gym_names_init(eg_gym_names *names, egraph_allocator alloc) {
-  eg_chars_init(&names->text, alloc);
-  eg_sizes_init(&names->class_, alloc);
-  eg_sizes_init(&names->node, alloc);
-  names->roots_left_out = 0;
-}
-
-void eg_gym_names_deinit(eg_gym_names *names) {
-  eg_sizes_deinit(&names->node);
-  eg_sizes_deinit(&names->class_);
-  eg_chars_deinit(&names->text);
-}
+EG_OWNER_DEFINE(eg_gym_names, (eg_chars, text), (eg_sizes, class_, node))
 
 static egraph_status on_class(void *user) {
   uint32_t class;

@@ -10,6 +10,8 @@
 #include <setjmp.h>
 #include <stdio.h>
 
+#include "base/owner.h"
+
 enum { OUTPUT_EVERY = 100 };
 
 struct eg_lp {
@@ -41,20 +43,14 @@ struct eg_lp {
   eg_lp_state state;
 };
 
+#define LP_ROWS_MEMBERS (eg_u32s, begin, columns), (eg_doubles, coefficients, lower)
+
 egraph_status eg_lp_rows_init(eg_lp_rows *rows, egraph_allocator alloc) {
-  eg_u32s_init(&rows->begin, alloc);
-  eg_u32s_init(&rows->columns, alloc);
-  eg_doubles_init(&rows->coefficients, alloc);
-  eg_doubles_init(&rows->lower, alloc);
+  EG_INIT_MEMBERS(rows, alloc, LP_ROWS_MEMBERS);
   return eg_u32s_push(&rows->begin, 0);
 }
 
-void eg_lp_rows_deinit(eg_lp_rows *rows) {
-  eg_doubles_deinit(&rows->lower);
-  eg_doubles_deinit(&rows->coefficients);
-  eg_u32s_deinit(&rows->columns);
-  eg_u32s_deinit(&rows->begin);
-}
+void eg_lp_rows_deinit(eg_lp_rows *rows) { EG_DEINIT_MEMBERS(rows, LP_ROWS_MEMBERS) }
 
 void eg_lp_rows_clear(eg_lp_rows *rows) {
   rows->begin.len = 1;
@@ -167,6 +163,9 @@ static egraph_status prepare_lp(eg_lp *lp, const double *cost) {
   return guard(lp, create_job);
 }
 
+#define LP_MEMBERS                                                                       \
+  (eg_doubles, cost, values, reduced, duals, floor, ray, slop, ceiling), (eg_u32s, doomed)
+
 egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const double *cost,
                            eg_lp **out) {
   if (columns > (uint32_t)1 << 30)
@@ -175,15 +174,7 @@ egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const doubl
   EG_TRY(eg_alloc(alloc, 1, sizeof *lp, &lp));
   lp->alloc = alloc;
   lp->columns = columns;
-  eg_doubles_init(&lp->cost, alloc);
-  eg_doubles_init(&lp->values, alloc);
-  eg_doubles_init(&lp->reduced, alloc);
-  eg_doubles_init(&lp->duals, alloc);
-  eg_doubles_init(&lp->floor, alloc);
-  eg_doubles_init(&lp->ray, alloc);
-  eg_doubles_init(&lp->slop, alloc);
-  eg_doubles_init(&lp->ceiling, alloc);
-  eg_u32s_init(&lp->doomed, alloc);
+  EG_INIT_MEMBERS(lp, alloc, LP_MEMBERS);
   egraph_status status = prepare_lp(lp, cost);
   if (status != EGRAPH_OK) {
     eg_lp_destroy(lp);
@@ -201,15 +192,7 @@ void eg_lp_destroy(eg_lp *lp) {
     (void)glp_free_env();
   eg_free(lp->alloc, lp->indices, lp->scratch_len, sizeof(int));
   eg_free(lp->alloc, lp->numbers, lp->scratch_len, sizeof(double));
-  eg_u32s_deinit(&lp->doomed);
-  eg_doubles_deinit(&lp->slop);
-  eg_doubles_deinit(&lp->ray);
-  eg_doubles_deinit(&lp->ceiling);
-  eg_doubles_deinit(&lp->floor);
-  eg_doubles_deinit(&lp->duals);
-  eg_doubles_deinit(&lp->reduced);
-  eg_doubles_deinit(&lp->values);
-  eg_doubles_deinit(&lp->cost);
+  EG_DEINIT_MEMBERS(lp, LP_MEMBERS);
   eg_lp_rows_deinit(&lp->rows);
   eg_free(lp->alloc, lp, 1, sizeof *lp);
 }

@@ -2,9 +2,39 @@
 #include "extract/incumbent.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "base/proof.h"
+
+// ---- CPU time by part -------------------------------------------------------------
+
+void eg_part_clock_start(eg_part_clock *clock, egraph_extract_part part) {
+  clock->part = part;
+  clock->since = eg_clock_thread_seconds();
+}
+
+egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part) {
+  if (clock == NULL || clock->part == part) return part;
+  egraph_extract_part before = eg_part_clock_stop(clock);
+  clock->part = part;
+  return before;
+}
+
+egraph_extract_part eg_part_clock_stop(eg_part_clock *clock) {
+  double now = eg_clock_thread_seconds();
+  clock->seconds[clock->part] += now - clock->since;
+  clock->since = now;
+  return clock->part;
+}
+
+void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from) {
+  for (int i = 0; to != NULL && i < EGRAPH_PART_COUNT; i++)
+    to->seconds[i] += from->seconds[i];
+}
+
+// ---- the best solution, the bound, the limits -------------------------------------
 
 // A relative difference that is taken for rounding: the tolerance of every proof here.
 static const double TOLERANCE = 1e-9;
@@ -18,8 +48,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b) {
   return a;
 }
 
-// Greatest common divisor of integer costs whose sum is exact in a double; 0 otherwise.
-static double unit_of(const eg_extract_problem *problem) {
+double eg_cost_unit_of(const eg_extract_problem *problem) {
   uint64_t unit = 0;
   double sum = 0;
   for (size_t n = 0; n < problem->cost.len; n++) {
@@ -51,6 +80,8 @@ static egraph_status size_scratch(eg_incumbent *incumbent) {
   return eg_u32s_resize(&incumbent->trial, classes);
 }
 
+#define INCUMBENT_MEMBERS (eg_u32s, choice, stack, cursor, trial), (eg_bytes, color)
+
 egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                                 const eg_extract_problem *problem,
                                 const eg_extract_options *options) {
@@ -58,26 +89,18 @@ egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                               .options = options,
                               .cost = INFINITY,
                               .bound = -INFINITY,
-                              .unit = unit_of(problem),
+                              .unit = eg_cost_unit_of(problem),
                               .work = {.limit = work_limit(options)},
                               .start_seconds = eg_clock_seconds()};
   incumbent->asked_seconds = incumbent->start_seconds;
-  eg_u32s_init(&incumbent->choice, alloc);
-  eg_bytes_init(&incumbent->color, alloc);
-  eg_u32s_init(&incumbent->stack, alloc);
-  eg_u32s_init(&incumbent->cursor, alloc);
-  eg_u32s_init(&incumbent->trial, alloc);
+  EG_INIT_MEMBERS(incumbent, alloc, INCUMBENT_MEMBERS);
   egraph_status status = size_scratch(incumbent);
   if (status != EGRAPH_OK) eg_incumbent_deinit(incumbent);
   return status;
 }
 
 void eg_incumbent_deinit(eg_incumbent *incumbent) {
-  eg_u32s_deinit(&incumbent->trial);
-  eg_u32s_deinit(&incumbent->cursor);
-  eg_u32s_deinit(&incumbent->stack);
-  eg_bytes_deinit(&incumbent->color);
-  eg_u32s_deinit(&incumbent->choice);
+  EG_DEINIT_MEMBERS(incumbent, INCUMBENT_MEMBERS);
 }
 
 enum { WHITE, GREY, BLACK };
@@ -144,11 +167,9 @@ egraph_status eg_incumbent_evaluate(eg_incumbent *incumbent, uint32_t *choice,
 // A solution below what was proven disproves the proof. Rounding is a share of what was
 // summed, which with costs of both signs is more than the sum.
 static egraph_status check_proof(const eg_incumbent *incumbent) {
-  double bound = incumbent->bound, cost = incumbent->cost, magnitude = 0;
+  double bound = incumbent->bound, cost = incumbent->cost;
   if (!(bound > cost)) return EGRAPH_OK;
-  for (uint32_t class = 0; class < incumbent->problem->class_count; class ++)
-    if (incumbent->choice.data[class] != EG_EXTRACT_NONE)
-      magnitude += fabs(incumbent->problem->cost.data[incumbent->choice.data[class]]);
+  double magnitude = eg_extract_magnitude(incumbent->problem, incumbent->choice.data);
   if (bound - cost <= 2 * TOLERANCE * magnitude) return EGRAPH_OK;
   return eg_proof_check_bound("extraction", bound, cost);
 }
@@ -169,8 +190,7 @@ egraph_status eg_incumbent_offer(eg_incumbent *incumbent, const uint32_t *choice
 }
 
 void eg_incumbent_raise(eg_incumbent *incumbent, double bound) {
-  if (incumbent->unit > 0 && isfinite(bound))
-    bound = ceil(bound / incumbent->unit - 1e-6) * incumbent->unit;
+  bound = eg_round_to_unit(bound, incumbent->unit);
   // What is dropped on the way to a bound costs no less than the best solution.
   if (bound > incumbent->cost) bound = incumbent->cost;
   if (bound > incumbent->bound) incumbent->bound = bound;
@@ -237,4 +257,15 @@ bool eg_incumbent_stop(eg_incumbent *incumbent) {
   }
   if (stops) atomic_store_explicit(&incumbent->stopped, true, memory_order_relaxed);
   return stops;
+}
+
+// ---- patience of a step -----------------------------------------------------------
+
+bool eg_patience_ended(const eg_patience *patience) {
+  if (eg_clock_seconds() > patience->deadline) return true;
+  return patience->incumbent != NULL && eg_incumbent_stop(patience->incumbent);
+}
+
+eg_patience eg_patience_of(eg_incumbent *incumbent) {
+  return (eg_patience){eg_incumbent_deadline(incumbent), incumbent};
 }

@@ -1,15 +1,57 @@
-// What is known at any moment: the best solution of the original problem, a lower bound,
-// and how much time is left.
+// What a solve knows at any moment: the best solution of its problem, a lower bound, and
+// how much work and time are left. Problems nest: the incumbent of a subproblem or a
+// window reports to that of the problem around it. The CPU time of the parts of a solve
+// is counted here, too.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_INCUMBENT_H
 #define EG_EXTRACT_INCUMBENT_H
 
+#include <math.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "base/work.h"
-#include "extract/dual_ascent.h"
-#include "extract/extract.h"
-#include "extract/part_clock.h"
+#include "extract/bits.h"
+#include "extract/problem.h"
+#include "include/egraph.h"
+
+// ---- CPU time by part -------------------------------------------------------------
+
+// Where the CPU time of a solve goes: at every moment exactly one part of it runs.
+//
+// Parts nest by themselves: a function enters its part and, at its end, the one that ran
+// before; what it calls may do the same. For reports only, no result depends on it.
+
+/// Of one thread, which alone may touch it while it runs.
+typedef struct eg_part_clock {
+  double seconds[EGRAPH_PART_COUNT];
+  egraph_extract_part part; // that runs
+  double since;             // CPU seconds of this thread
+} eg_part_clock;
+
+/// Begins with `part`; what was counted before is kept.
+void eg_part_clock_start(eg_part_clock *clock, egraph_extract_part part);
+/// Counts what is left and returns the part that ran. From here on `clock` may be read
+/// and started again, in another thread too.
+egraph_extract_part eg_part_clock_stop(eg_part_clock *clock);
+/// `part` runs from now on; returns the part that ran before, to go back to. `clock` may
+/// be NULL: the time is not counted. Some 0.3 us.
+egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part);
+static inline void eg_part_back(eg_part_clock *clock, egraph_extract_part before) {
+  (void)eg_part_enter(clock, before);
+}
+/// EG_TRY of a call that runs in a part.
+#define EG_TRY_IN_PART(clock, part, call)                                                \
+  do {                                                                                   \
+    egraph_extract_part eg_before_ = eg_part_enter((clock), (part));                     \
+    egraph_status eg_status_ = (call);                                                   \
+    eg_part_back((clock), eg_before_);                                                   \
+    if (eg_status_ != EGRAPH_OK) return eg_status_;                                      \
+  } while (0)
+/// Adds what `from`, stopped, has counted. `to` may be NULL.
+void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from);
+
+// ---- the best solution, the bound, the limits -------------------------------------
 
 typedef struct eg_incumbent {
   const eg_extract_problem *problem;
@@ -19,16 +61,16 @@ typedef struct eg_incumbent {
   double bound;         // valid lower bound of the optimum
   double unit;          // every cost is a multiple of it, or 0 (costs are not integers)
   eg_work work;         // done here and in what is searched inside
-  bool apart;           // the outer one counts this work when its wave of pieces is over
+  bool apart;           // the outer one counts this work after the batch of subproblems
   double start_seconds; // eg_clock_seconds() at the start
   double reserve;       // seconds of the limit kept for what comes after the search
   double asked_seconds; // when progress was last called
   atomic_bool asking;   // one thread does
   atomic_bool stopped;  // deadline passed, gap reached, or progress asked to stop
-  eg_part_clock *clock; // of the thread at work here, or NULL: nobody counts; borrowed
-  /// When this is about a part of another problem: that one, which is told of the bound
-  /// here and outer_rest, what the bounds of everything else add up to. -INFINITY: it is
-  /// told nothing (it belongs to another thread, or more is open there than this part).
+  eg_part_clock *clock; // of the thread at work here; NULL: no time is counted; borrowed
+  /// The problem that this one is a part of, or NULL. It receives the bound here plus
+  /// outer_rest, the sum of the bounds of everything else; -INFINITY: it receives nothing
+  /// (another thread works on it, or more is open there than this part).
   struct eg_incumbent *outer;
   double outer_rest;
   /// What the rest adds to cost and bound here, for the gap; INFINITY: not looked at.
@@ -42,6 +84,12 @@ typedef struct eg_incumbent {
   eg_u32s stack, cursor, trial;
 } eg_incumbent;
 
+/// Greatest common divisor of integer costs whose sum is exact in a double; else 0.
+double eg_cost_unit_of(const eg_extract_problem *problem);
+/// The least multiple of the unit that is not below `bound`, rounding aside; 0: none.
+static inline double eg_round_to_unit(double bound, double unit) {
+  return unit > 0 && isfinite(bound) ? ceil(bound / unit - 1e-6) * unit : bound;
+}
 /// Borrows both pointers; starts the clock. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                                 const eg_extract_problem *problem,
@@ -69,7 +117,7 @@ double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
 /// Incumbents in several threads may have the same outer one as long as they tell it
 /// nothing.
 bool eg_incumbent_stop(eg_incumbent *incumbent);
-/// Counts steps of the search for this incumbent; NULL: nobody counts.
+/// Counts steps of the search for this incumbent, unless NULL.
 void eg_incumbent_count(eg_incumbent *incumbent, uint64_t steps);
 /// What is left of the work, here and of outer problems.
 uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent);
@@ -77,5 +125,21 @@ uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent);
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
 /// The same as a time of eg_clock_seconds().
 double eg_incumbent_deadline(const eg_incumbent *incumbent);
+
+// ---- patience of a step -----------------------------------------------------------
+
+// How long a step may go on: until a deadline, or until those who wait for the result
+// want it to stop.
+
+typedef struct eg_patience {
+  double deadline;                // of eg_clock_seconds(); INFINITY: none
+  struct eg_incumbent *incumbent; // asked whether to stop; or NULL; borrowed
+} eg_patience;
+
+/// Looks at the clock each time, and may call progress (incumbent.h): for places that are
+/// passed some 1,000 times a second.
+bool eg_patience_ended(const eg_patience *patience);
+/// As long as the incumbent wants.
+eg_patience eg_patience_of(struct eg_incumbent *incumbent);
 
 #endif

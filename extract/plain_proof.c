@@ -5,27 +5,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/plain_proof.h"
 
+#include <inttypes.h>
 #include <math.h>
 
+#include "base/owner.h"
+
 enum { MAX_BYTES = 64 << 20 };
+
+#define PLAIN_PROOF_MEMBERS                                                              \
+  (eg_text, text), (eg_class_index, index),                                              \
+      (eg_u32s, gone_at, needed_at, waiting, queue, set, cut_stamp, set_stamp, row),     \
+      (eg_proof_frames, splits), (eg_doubles, rest), (eg_bytes, derived)
 
 egraph_status eg_plain_proof_init(eg_plain_proof *proof, egraph_allocator alloc,
                                   const eg_extract_problem *problem, double target) {
   *proof = (eg_plain_proof){
       .problem = problem, .target = target, .max_bytes = MAX_BYTES, .best = -INFINITY};
-  eg_certificate_init(&proof->file, alloc);
-  eg_class_index_init(&proof->index, alloc);
-  eg_u32s_init(&proof->gone_at, alloc);
-  eg_u32s_init(&proof->needed_at, alloc);
-  eg_proof_frames_init(&proof->splits, alloc);
-  eg_doubles_init(&proof->rest, alloc);
-  eg_u32s_init(&proof->waiting, alloc);
-  eg_u32s_init(&proof->queue, alloc);
-  eg_u32s_init(&proof->set, alloc);
-  eg_u32s_init(&proof->cut_stamp, alloc);
-  eg_u32s_init(&proof->set_stamp, alloc);
-  eg_u32s_init(&proof->row, alloc);
-  eg_bytes_init(&proof->derived, alloc);
+  EG_INIT_MEMBERS(proof, alloc, PLAIN_PROOF_MEMBERS);
   uint32_t nodes = eg_extract_node_count(problem);
   EG_TRY(eg_class_index_build(&proof->index, problem));
   EG_TRY(eg_u32s_resize(&proof->gone_at, nodes));
@@ -41,19 +37,7 @@ egraph_status eg_plain_proof_init(eg_plain_proof *proof, egraph_allocator alloc,
 }
 
 void eg_plain_proof_deinit(eg_plain_proof *proof) {
-  eg_bytes_deinit(&proof->derived);
-  eg_u32s_deinit(&proof->row);
-  eg_u32s_deinit(&proof->set_stamp);
-  eg_u32s_deinit(&proof->cut_stamp);
-  eg_u32s_deinit(&proof->set);
-  eg_u32s_deinit(&proof->queue);
-  eg_u32s_deinit(&proof->waiting);
-  eg_doubles_deinit(&proof->rest);
-  eg_proof_frames_deinit(&proof->splits);
-  eg_u32s_deinit(&proof->needed_at);
-  eg_u32s_deinit(&proof->gone_at);
-  eg_class_index_deinit(&proof->index);
-  eg_certificate_deinit(&proof->file);
+  EG_DEINIT_MEMBERS(proof, PLAIN_PROOF_MEMBERS);
 }
 
 static void drop(eg_plain_proof *proof, uint32_t node) {
@@ -67,6 +51,22 @@ static bool in_cut(const eg_plain_proof *proof, uint32_t node) {
 
 static bool in_set(const eg_plain_proof *proof, uint32_t class) {
   return proof->set_stamp.data[class] == proof->stamp;
+}
+
+// Not by %a, whose point is that of the locale: an integer and a power of two are the
+// same number. Whole numbers stay readable.
+egraph_status eg_certificate_double(eg_text *text, double value) {
+  int exponent = 0;
+  if (!isfinite(value))
+    return eg_text_append(text, value > 0 ? " inf" : value < 0 ? " -inf" : " nan");
+  if (fabs(value) < 0x1p53 && value == floor(value))
+    return eg_text_printf(text, " %" PRId64, (int64_t)value);
+  int64_t digits = (int64_t)ldexp(frexp(value, &exponent), 53);
+  exponent -= 53;
+  for (; digits % 16 == 0; exponent += 4)
+    digits /= 16;
+  return eg_text_printf(text, " %s0x%" PRIx64 "p%d", digits < 0 ? "-" : "",
+                        (uint64_t)(digits < 0 ? -digits : digits), exponent);
 }
 
 // ---- derivations ------------------------------------------------------------------
@@ -96,10 +96,9 @@ static void derive_all(eg_plain_proof *proof) {
   }
   for (uint32_t at = 0; at < count; at++) {
     uint32_t class = proof->queue.data[at];
-    for (uint32_t i = proof->index.user_begin.data[class];
-         i < proof->index.user_begin.data[class + 1]; i++) {
-      proof->waiting.data[proof->index.users.data[i]]--;
-      derive(proof, proof->index.users.data[i], &count);
+    EG_EACH_USER(&proof->index, class, user) {
+      proof->waiting.data[user]--;
+      derive(proof, user, &count);
     }
   }
 }
@@ -115,9 +114,7 @@ static egraph_status join(eg_plain_proof *proof, uint32_t class) {
 static egraph_status lean(eg_plain_proof *proof, uint32_t node, bool *out_leans) {
   const eg_extract_problem *problem = proof->problem;
   uint32_t child = EG_EXTRACT_NONE;
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++) {
-    uint32_t class = problem->children.data[i];
+  EG_EACH_CHILD(problem, node, class) {
     if (in_set(proof, class)) {
       *out_leans = true;
       return EGRAPH_OK;
@@ -133,9 +130,7 @@ static egraph_status lean(eg_plain_proof *proof, uint32_t node, bool *out_leans)
 static egraph_status grow(eg_plain_proof *proof) {
   for (size_t at = 0; at < proof->set.len; at++) {
     uint32_t class = proof->set.data[at];
-    for (uint32_t m = proof->index.member_begin.data[class];
-         m < proof->index.member_begin.data[class + 1]; m++) {
-      uint32_t node = proof->index.members.data[m];
+    EG_EACH_MEMBER(&proof->index, class, node) {
       bool leans;
       if (is_usable(proof, node)) EG_TRY(lean(proof, node, &leans));
     }
@@ -151,9 +146,9 @@ static void start_cut(eg_plain_proof *proof, const uint32_t *nodes, uint32_t cou
 }
 
 static bool has_child(const eg_extract_problem *problem, uint32_t node, uint32_t class) {
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    if (problem->children.data[i] == class) return true;
+  EG_EACH_CHILD(problem, node, child) {
+    if (child == class) return true;
+  }
   return false;
 }
 
@@ -161,7 +156,7 @@ static bool has_child(const eg_extract_problem *problem, uint32_t node, uint32_t
 
 egraph_status eg_plain_proof_begin(eg_plain_proof *proof) {
   proof->sum = 0;
-  proof->sum_begin = proof->file.text.len;
+  proof->sum_begin = proof->text.chars.len;
   proof->rest.len = 0;
   return eg_doubles_append(&proof->rest, proof->problem->cost.data,
                            proof->problem->cost.len);
@@ -169,16 +164,16 @@ egraph_status eg_plain_proof_begin(eg_plain_proof *proof) {
 
 static egraph_status write_set(eg_plain_proof *proof) {
   for (size_t i = 0; i < proof->set.len; i++)
-    EG_TRY(eg_certificate_int(&proof->file, proof->set.data[i]));
-  if (proof->file.text.len > proof->max_bytes) proof->failed = true;
-  return eg_certificate_end_line(&proof->file);
+    EG_TRY(eg_text_printf(&proof->text, " %u", proof->set.data[i]));
+  if (proof->text.chars.len > proof->max_bytes) proof->failed = true;
+  return eg_text_append(&proof->text, "\n");
 }
 
 static bool has_child_in_set(const eg_plain_proof *proof, uint32_t node) {
   const eg_extract_problem *problem = proof->problem;
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    if (in_set(proof, problem->children.data[i])) return true;
+  EG_EACH_CHILD(problem, node, child) {
+    if (in_set(proof, child)) return true;
+  }
   return false;
 }
 
@@ -203,8 +198,8 @@ static egraph_status add_cut(eg_plain_proof *proof, double weight) {
       EG_TRY(join(proof, class));
   if (proof->set.len == 0) return EGRAPH_OK;
   EG_TRY(grow(proof));
-  EG_TRY(eg_certificate_word(&proof->file, "cut"));
-  EG_TRY(eg_certificate_double(&proof->file, weight));
+  EG_TRY(eg_text_append(&proof->text, "cut"));
+  EG_TRY(eg_certificate_double(&proof->text, weight));
   EG_TRY(write_set(proof));
   proof->sum += weight;
   take_off_cut(proof, weight, EG_EXTRACT_NONE);
@@ -212,24 +207,23 @@ static egraph_status add_cut(eg_plain_proof *proof, double weight) {
 }
 
 static egraph_status write_row(eg_plain_proof *proof, double weight, uint32_t class) {
-  EG_TRY(eg_certificate_word(&proof->file, "row"));
-  EG_TRY(eg_certificate_double(&proof->file, weight));
-  EG_TRY(eg_certificate_int(&proof->file, class));
+  EG_TRY(eg_text_append(&proof->text, "row"));
+  EG_TRY(eg_certificate_double(&proof->text, weight));
+  EG_TRY(eg_text_printf(&proof->text, " %u", class));
   EG_TRY(write_set(proof));
   take_off_cut(proof, weight, class);
-  for (uint32_t m = proof->index.member_begin.data[class];
-       m < proof->index.member_begin.data[class + 1]; m++)
-    if (has_child_in_set(proof, proof->index.members.data[m]))
-      proof->rest.data[proof->index.members.data[m]] += weight;
+  EG_EACH_MEMBER(&proof->index, class, member) {
+    if (has_child_in_set(proof, member)) proof->rest.data[member] += weight;
+  }
   return EGRAPH_OK;
 }
 
 // The common case: all alive nodes of one class are above, and all below are its users.
 static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
                          const uint32_t *below, uint32_t below_count) {
-  for (uint32_t m = proof->index.member_begin.data[child];
-       m < proof->index.member_begin.data[child + 1]; m++)
-    if (is_usable(proof, proof->index.members.data[m])) return false;
+  EG_EACH_MEMBER(&proof->index, child, member) {
+    if (is_usable(proof, member)) return false;
+  }
   for (uint32_t i = 0; i < below_count; i++)
     if (!has_child(proof->problem, below[i], child)) return false;
   return true;
@@ -238,23 +232,18 @@ static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
 // Those of a class, all of them, and its users, all of them.
 static bool is_usage_row(const eg_plain_proof *proof, uint32_t class) {
   if (proof->needed_at.data[class] != 0) return false;
-  for (uint32_t i = proof->index.user_begin.data[class];
-       i < proof->index.user_begin.data[class + 1]; i++)
-    if (is_usable(proof, proof->index.users.data[i])) return false;
+  EG_EACH_USER(&proof->index, class, user) {
+    if (is_usable(proof, user)) return false;
+  }
   return true;
 }
 
 static egraph_status add_usage(eg_plain_proof *proof, double weight, uint32_t class) {
-  EG_TRY(eg_certificate_word(&proof->file, "use"));
-  EG_TRY(eg_certificate_double(&proof->file, weight));
-  EG_TRY(eg_certificate_int(&proof->file, class));
-  EG_TRY(eg_certificate_end_line(&proof->file));
-  for (uint32_t i = proof->index.user_begin.data[class];
-       i < proof->index.user_begin.data[class + 1]; i++)
-    proof->rest.data[proof->index.users.data[i]] -= weight;
-  for (uint32_t m = proof->index.member_begin.data[class];
-       m < proof->index.member_begin.data[class + 1]; m++)
-    proof->rest.data[proof->index.members.data[m]] += weight;
+  EG_TRY(eg_text_append(&proof->text, "use"));
+  EG_TRY(eg_certificate_double(&proof->text, weight));
+  EG_TRY(eg_text_printf(&proof->text, " %u\n", class));
+  EG_EACH_USER(&proof->index, class, user) { proof->rest.data[user] -= weight; }
+  EG_EACH_MEMBER(&proof->index, class, member) { proof->rest.data[member] += weight; }
   return EGRAPH_OK;
 }
 
@@ -310,20 +299,17 @@ egraph_status eg_plain_proof_end(eg_plain_proof *proof) {
   double total = proof->sum;
   for (uint32_t class = 0; class < problem->class_count; class ++) {
     double least = 0;
-    for (uint32_t m = proof->index.member_begin.data[class];
-         m < proof->index.member_begin.data[class + 1]; m++) {
-      uint32_t node = proof->index.members.data[m];
+    EG_EACH_MEMBER(&proof->index, class, node) {
       if (proof->gone_at.data[node] == 0 && proof->rest.data[node] < least)
         least = proof->rest.data[node];
     }
     total += least;
   }
-  EG_TRY(eg_certificate_word(&proof->file, "bound"));
-  EG_TRY(eg_certificate_end_line(&proof->file));
+  EG_TRY(eg_text_append(&proof->text, "bound\n"));
   if (total > proof->best && proof->splits.len == 0) {
     proof->best = total;
     proof->best_begin = proof->sum_begin;
-    proof->best_end = proof->file.text.len;
+    proof->best_end = proof->text.chars.len;
   }
   if (total >= proof->target) proof->closed = true;
   for (uint32_t n = 0; n < eg_extract_node_count(problem); n++)
@@ -349,9 +335,7 @@ static egraph_status explain_need(eg_plain_proof *proof, uint32_t node, uint32_t
     if (proof->derived.data[child]) continue;
     EG_TRY(join(proof, child));
     EG_TRY(grow(proof));
-    EG_TRY(eg_certificate_word(&proof->file, "needs"));
-    EG_TRY(eg_certificate_int(&proof->file, child));
-    EG_TRY(eg_certificate_int(&proof->file, needed));
+    EG_TRY(eg_text_printf(&proof->text, "needs %u %u", child, needed));
     EG_TRY(write_set(proof));
     *out_done = true;
   }
@@ -361,21 +345,18 @@ static egraph_status explain_need(eg_plain_proof *proof, uint32_t node, uint32_t
 egraph_status eg_plain_proof_worse(eg_plain_proof *proof, uint32_t n, uint32_t m,
                                    bool *out_gone) {
   const eg_extract_problem *problem = proof->problem;
-  size_t before = proof->file.text.len;
+  size_t before = proof->text.chars.len;
   *out_gone = proof->gone_at.data[m] == 0 && !proof->failed;
   for (uint32_t i = problem->child_begin.data[m];
        i < problem->child_begin.data[m + 1] && *out_gone; i++)
     if (!has_child(problem, n, problem->children.data[i]))
       EG_TRY(explain_need(proof, n, problem->children.data[i], out_gone));
   if (!*out_gone) {
-    proof->file.text.len = before;
+    proof->text.chars.len = before;
     return EGRAPH_OK;
   }
-  EG_TRY(eg_certificate_word(&proof->file, "worse"));
-  EG_TRY(eg_certificate_int(&proof->file, n));
-  EG_TRY(eg_certificate_int(&proof->file, m));
   drop(proof, n);
-  return eg_certificate_end_line(&proof->file);
+  return eg_text_printf(&proof->text, "worse %u %u\n", n, m);
 }
 
 // ---- the tree ---------------------------------------------------------------------
@@ -392,10 +373,9 @@ static void enter_side(eg_plain_proof *proof, eg_proof_split side, uint32_t item
   case EG_PROOF_NODE_WITHOUT: drop(proof, item); break;
   case EG_PROOF_CLASS_UNUSED:
   case EG_PROOF_NODE_ONLY:
-    for (uint32_t m = proof->index.member_begin.data[class];
-         m < proof->index.member_begin.data[class + 1]; m++)
-      if (side == EG_PROOF_CLASS_UNUSED || proof->index.members.data[m] != item)
-        drop(proof, proof->index.members.data[m]);
+    EG_EACH_MEMBER(&proof->index, class, member) {
+      if (side == EG_PROOF_CLASS_UNUSED || member != item) drop(proof, member);
+    }
     break;
   }
 }
@@ -412,13 +392,9 @@ static eg_proof_split other_side(eg_proof_split side) {
 
 egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,
                                    uint32_t item) {
-  static const char *const WHAT[] = {"class", "class", "node", "node"};
-  static const char *const SIDE[] = {"used", "unused", "without", "only"};
-  EG_TRY(eg_certificate_word(&proof->file, "split"));
-  EG_TRY(eg_certificate_word(&proof->file, WHAT[side]));
-  EG_TRY(eg_certificate_int(&proof->file, item));
-  EG_TRY(eg_certificate_word(&proof->file, SIDE[side]));
-  EG_TRY(eg_certificate_end_line(&proof->file));
+  static const char *const RECORD[] = {"split class %u used\n", "split class %u unused\n",
+                                       "split node %u without\n", "split node %u only\n"};
+  EG_TRY(eg_text_printf(&proof->text, RECORD[side], item));
   EG_TRY(eg_proof_frames_push(&proof->splits, (eg_proof_frame){side, item, false}));
   enter_side(proof, side, item);
   return EGRAPH_OK;
@@ -444,8 +420,7 @@ static bool lacks_derivation(eg_plain_proof *proof) {
 egraph_status eg_plain_proof_close(eg_plain_proof *proof) {
   if (!proof->closed && !lacks_derivation(proof)) proof->failed = true;
   if (proof->failed) return EGRAPH_OK;
-  EG_TRY(eg_certificate_word(&proof->file, "closed"));
-  EG_TRY(eg_certificate_end_line(&proof->file));
+  EG_TRY(eg_text_append(&proof->text, "closed\n"));
   while (proof->splits.len != 0 && proof->splits.data[proof->splits.len - 1].last) {
     undo(proof);
     proof->splits.len--;

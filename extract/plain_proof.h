@@ -6,8 +6,8 @@
 #ifndef EG_EXTRACT_PLAIN_PROOF_H
 #define EG_EXTRACT_PLAIN_PROOF_H
 
-#include "extract/certificate_file.h"
-#include "extract/class_index.h"
+#include "base/text.h"
+#include "extract/class_graph.h"
 #include "extract/dual_ascent.h"
 
 typedef enum eg_proof_split {
@@ -27,7 +27,7 @@ EG_VEC_DEFINE(eg_proof_frames, eg_proof_frame);
 typedef struct eg_plain_proof {
   const eg_extract_problem *problem; // borrowed
   double target; // what a bound must reach to close a state, or to drop a node
-  eg_certificate_file file;
+  eg_text text;
   size_t max_bytes; // of text; a longer proof has failed
   bool failed, done;
   bool closed; // the present state
@@ -78,5 +78,9 @@ egraph_status eg_plain_proof_close(eg_plain_proof *proof);
 static inline bool eg_plain_proof_has(const eg_plain_proof *proof, uint32_t node) {
   return proof->gone_at.data[node] == 0;
 }
+
+/// Appends a blank and the number, exactly: an integer or a C hexadecimal float. Fails
+/// with EGRAPH_E_MEMORY.
+egraph_status eg_certificate_double(eg_text *text, double value);
 
 #endif

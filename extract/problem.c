@@ -3,14 +3,15 @@
 
 #include <math.h>
 
+#include "base/owner.h"
+
+#define EXTRACT_PROBLEM_MEMBERS                                                          \
+  (eg_u32s, node_class, child_begin, children, roots), (eg_doubles, cost)
+
 egraph_status eg_extract_problem_init(eg_extract_problem *problem,
                                       egraph_allocator alloc) {
   problem->class_count = 0;
-  eg_u32s_init(&problem->node_class, alloc);
-  eg_doubles_init(&problem->cost, alloc);
-  eg_u32s_init(&problem->child_begin, alloc);
-  eg_u32s_init(&problem->children, alloc);
-  eg_u32s_init(&problem->roots, alloc);
+  EG_INIT_MEMBERS(problem, alloc, EXTRACT_PROBLEM_MEMBERS);
   egraph_status status = eg_u32s_push(&problem->child_begin, 0);
   // Never NULL, so that rows without children can be pointed at.
   if (status == EGRAPH_OK) status = eg_u32s_reserve(&problem->children, 1);
@@ -19,12 +20,15 @@ egraph_status eg_extract_problem_init(eg_extract_problem *problem,
 }
 
 void eg_extract_problem_deinit(eg_extract_problem *problem) {
-  eg_u32s_deinit(&problem->node_class);
-  eg_doubles_deinit(&problem->cost);
-  eg_u32s_deinit(&problem->child_begin);
-  eg_u32s_deinit(&problem->children);
-  eg_u32s_deinit(&problem->roots);
+  EG_DEINIT_MEMBERS(problem, EXTRACT_PROBLEM_MEMBERS);
   problem->class_count = 0;
+}
+
+void eg_extract_problem_clear(eg_extract_problem *problem, uint32_t class_count) {
+  problem->class_count = class_count;
+  problem->node_class.len = problem->cost.len = problem->children.len = 0;
+  problem->roots.len = 0;
+  problem->child_begin.len = 1;
 }
 
 egraph_status eg_extract_problem_add_class(eg_extract_problem *problem, uint32_t *out) {
@@ -62,6 +66,19 @@ egraph_status eg_extract_problem_add_root(eg_extract_problem *problem, uint32_t 
   return eg_u32s_push(&problem->roots, class);
 }
 
+bool eg_extract_has_negative_cost(const eg_extract_problem *problem) {
+  for (size_t n = 0; n < problem->cost.len; n++)
+    if (problem->cost.data[n] < 0) return true;
+  return false;
+}
+
+double eg_extract_magnitude(const eg_extract_problem *problem, const uint32_t *choice) {
+  double sum = 0;
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    if (choice[class] != EG_EXTRACT_NONE) sum += fabs(problem->cost.data[choice[class]]);
+  return sum;
+}
+
 static egraph_status check_node(const eg_extract_problem *problem, uint32_t node) {
   uint32_t class = problem->node_class.data[node];
   if (class >= problem->class_count)
@@ -71,12 +88,12 @@ static egraph_status check_node(const eg_extract_problem *problem, uint32_t node
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "the cost of node %u is not finite; leave out nodes that cannot run",
                    node);
-  for (uint32_t i = problem->child_begin.data[node];
-       i < problem->child_begin.data[node + 1]; i++)
-    if (problem->children.data[i] >= problem->class_count)
+  EG_EACH_CHILD(problem, node, child) {
+    if (child >= problem->class_count)
       return EG_FAIL(EGRAPH_E_ARGUMENT,
-                     "node %u has child class %u of %u; add the class first", node,
-                     problem->children.data[i], problem->class_count);
+                     "node %u has child class %u of %u; add the class first", node, child,
+                     problem->class_count);
+  }
   return EGRAPH_OK;
 }
 
@@ -101,4 +118,30 @@ egraph_status eg_extract_problem_check(const eg_extract_problem *problem) {
       return EG_FAIL(EGRAPH_E_ARGUMENT, "root %zu is class %u of %u; add the class first",
                      i, problem->roots.data[i], problem->class_count);
   return EGRAPH_OK;
+}
+
+egraph_status eg_cuts_init(eg_cuts *cuts, egraph_allocator alloc) {
+  eg_u32s_init(&cuts->begin, alloc);
+  eg_u32s_init(&cuts->nodes, alloc);
+  return eg_u32s_push(&cuts->begin, 0);
+}
+
+void eg_cuts_deinit(eg_cuts *cuts) {
+  eg_u32s_deinit(&cuts->nodes);
+  eg_u32s_deinit(&cuts->begin);
+}
+
+void eg_extract_result_init(eg_extract_result *result, egraph_allocator alloc) {
+  *result = (eg_extract_result){.status = EG_EXTRACT_INFEASIBLE,
+                                .cost = INFINITY,
+                                .bound = -INFINITY,
+                                .gap = INFINITY,
+                                .tree_cost = INFINITY,
+                                .dag_cost = INFINITY,
+                                .certified = -INFINITY};
+  eg_u32s_init(&result->choice, alloc);
+}
+
+void eg_extract_result_deinit(eg_extract_result *result) {
+  eg_u32s_deinit(&result->choice);
 }

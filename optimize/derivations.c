@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/derivations.h"
 
-#include "extract/extract.h"
+#include "extract/search/extract.h"
 
 /// Work to derive a weight: bytes written, so leaves are free.
 static double derivation_cost(const eg_tensor_fact *fact, const eg_term *term) {

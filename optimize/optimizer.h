@@ -7,7 +7,7 @@
 #ifndef EG_OPTIMIZE_OPTIMIZER_H
 #define EG_OPTIMIZE_OPTIMIZER_H
 
-#include "extract/extract.h"
+#include "extract/search/extract.h"
 #include "optimize/single_emit.h"
 #include "rewrites/saturation/saturate.h"
 

@@ -6,7 +6,7 @@
 #ifndef EG_OPTIMIZE_ORDER_H
 #define EG_OPTIMIZE_ORDER_H
 
-#include "extract/extract.h"
+#include "extract/search/extract.h"
 #include "optimize/single_problem.h"
 
 typedef struct eg_order_input {

@@ -26,8 +26,12 @@ rewrites/terms:       egraph rewrites/language rewrites/saturation
 sim:                  ops pcg/graph pcg/parallel
 exec:                 ops pcg/graph pcg/parallel pcg/plan
 extract:              include
-optimize:             include ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/language rewrites/saturation sim extract
-api:                  include ops pcg/graph pcg/onnx pcg/parallel pcg/training pcg/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms sim extract optimize exec
+extract/presolve:     include extract
+extract/search:       include extract extract/presolve
+extract/layout:       extract extract/presolve extract/search
+extract/shard:        include extract
+optimize:             include ops pcg/graph pcg/parallel pcg/training pcg/plan rewrites/language rewrites/saturation sim extract extract/presolve extract/search extract/layout
+api:                  include ops pcg/graph pcg/onnx pcg/parallel pcg/training pcg/plan rewrites rewrites/language rewrites/saturation rewrites/verify rewrites/unity rewrites/terms sim extract extract/presolve extract/search extract/shard optimize exec
 tools:                include
 examples:             include
 include:              include

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/owner.h"
-#include "extract/components.h"
+#include "extract/class_graph.h"
 
 enum { ROUNDING_PERIOD = 16 };
 static const double INTEGRALITY = 1e-6;

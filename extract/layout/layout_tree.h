@@ -6,7 +6,7 @@
 #include "extract/cost_heap.h"
 #include "extract/layout/layout_model.h"
 #include "extract/layout/layout_search.h"
-#include "extract/separate.h"
+#include "extract/search/separate.h"
 
 /// S-cuts over values: for a set S of values and v in S, the strategies of values in S
 /// whose operator has no input in S add up to at least whether v is needed.

@@ -5,6 +5,7 @@
 #include "extract/shard/iopddl_json.h"
 
 #include "base/json_scan.h"
+#include "base/owner.h"
 
 static const uint64_t MAX_BYTES = (uint64_t)1 << 30;
 
@@ -107,14 +108,6 @@ static egraph_status read_members(reader *r, part parent) {
   }
 }
 
-static egraph_status check_parts(const reader *r) {
-  for (part p = PROBLEM; p < LIMIT; p++)
-    if (!r->seen[p])
-      return EG_FAIL(EGRAPH_E_PARSE, "%s: no \"%s\" in %s; is it an IOPDDL problem?",
-                     r->scan.file.path, PART_OF[p].name, PART_OF[PART_OF[p].parent].name);
-  return EGRAPH_OK;
-}
-
 static size_t rows_of(const eg_sizes *begin) { return begin->len - 1; }
 static size_t row_length(const eg_sizes *begin, size_t row) {
   return begin->data[row + 1] - begin->data[row];
@@ -191,17 +184,19 @@ static egraph_status read_file(reader *r) {
     EG_TRY(eg_sizes_push(owned[i], 0));
   EG_TRY(read_members(r, FILE_PART));
   EG_TRY(eg_json_scan_end(&r->scan));
-  EG_TRY(check_parts(r));
+  for (part p = PROBLEM; p < LIMIT; p++)
+    if (!r->seen[p])
+      return EG_FAIL(EGRAPH_E_PARSE, "%s: no \"%s\" in %s; is it an IOPDDL problem?",
+                     r->scan.file.path, PART_OF[p].name, PART_OF[PART_OF[p].parent].name);
   return build(r);
 }
 
+#define READER_MEMBERS                                                                   \
+  (eg_i64s, intervals, edge_nodes),                                                      \
+      (eg_sizes, interval_begin, cost_begin, usage_begin, edge_begin)
+
 static void init_rows(reader *r, egraph_allocator alloc) {
-  eg_i64s_init(&r->intervals, alloc);
-  eg_i64s_init(&r->edge_nodes, alloc);
-  eg_sizes_init(&r->interval_begin, alloc);
-  eg_sizes_init(&r->cost_begin, alloc);
-  eg_sizes_init(&r->usage_begin, alloc);
-  eg_sizes_init(&r->edge_begin, alloc);
+  EG_INIT_MEMBERS(r, alloc, READER_MEMBERS);
   r->rows[INTERVALS].values = &r->intervals;
   r->rows[INTERVALS].begin = &r->interval_begin;
   r->rows[COSTS].values = &r->problem->cost;
@@ -218,12 +213,7 @@ static void init_rows(reader *r, egraph_allocator alloc) {
 static egraph_status read_problem(reader *r) {
   init_rows(r, r->scan.alloc);
   egraph_status status = read_file(r);
-  eg_i64s_deinit(&r->intervals);
-  eg_i64s_deinit(&r->edge_nodes);
-  eg_sizes_deinit(&r->interval_begin);
-  eg_sizes_deinit(&r->cost_begin);
-  eg_sizes_deinit(&r->usage_begin);
-  eg_sizes_deinit(&r->edge_begin);
+  EG_DEINIT_MEMBERS(r, READER_MEMBERS);
   eg_json_scan_close(&r->scan);
   return status;
 }

@@ -7,13 +7,18 @@
 
 #include <math.h>
 
-#include "extract/shard/shard_edit.h"
+#include "base/owner.h"
+#include "extract/shard/shard_model.h"
 
 enum { BY_EDGES, BY_TIME, BY_BOTH, SPREAD };
 
 static const uint32_t sizes[EG_SHARD_BLOCK_SIZES] = {12, 30, 80, 200, 500, 1200};
 static const eg_shard_effort effort_of_a_block = {24, 4, 100000, 3000, true};
 #define STEPS_PER_NODE 320000 // of a block
+
+#define SHARD_BLOCK_MEMBERS                                                              \
+  (eg_shard_model, root), (eg_u32s, choice, nodes, place, values, scratch),              \
+      (eg_i64s, left), (eg_doubles, part)
 
 void eg_shard_block_init(eg_shard_block *block, eg_shard_search *whole) {
   egraph_allocator alloc = whole->alloc;
@@ -23,25 +28,11 @@ void eg_shard_block_init(eg_shard_block *block, eg_shard_search *whole) {
   eg_shard_search_init(&block->search, alloc, NULL, &block->options);
   eg_shard_tools_init(&block->tools, &block->search);
   eg_shard_branch_init(&block->branch, &block->tools);
-  eg_shard_model_init(&block->root, alloc);
-  eg_u32s_init(&block->choice, alloc);
-  eg_i64s_init(&block->left, alloc);
-  eg_doubles_init(&block->part, alloc);
-  eg_u32s_init(&block->nodes, alloc);
-  eg_u32s_init(&block->place, alloc);
-  eg_u32s_init(&block->values, alloc);
-  eg_u32s_init(&block->scratch, alloc);
+  EG_INIT_MEMBERS(block, alloc, SHARD_BLOCK_MEMBERS);
 }
 
 void eg_shard_block_deinit(eg_shard_block *block) {
-  eg_u32s_deinit(&block->scratch);
-  eg_u32s_deinit(&block->values);
-  eg_u32s_deinit(&block->place);
-  eg_u32s_deinit(&block->nodes);
-  eg_doubles_deinit(&block->part);
-  eg_i64s_deinit(&block->left);
-  eg_u32s_deinit(&block->choice);
-  eg_shard_model_deinit(&block->root);
+  EG_DEINIT_MEMBERS(block, SHARD_BLOCK_MEMBERS);
   eg_shard_branch_deinit(&block->branch);
   eg_shard_tools_deinit(&block->tools);
   eg_shard_search_deinit(&block->search);
@@ -49,9 +40,7 @@ void eg_shard_block_deinit(eg_shard_block *block) {
 
 static void load(eg_shard_block *block, uint32_t n, uint32_t value, int64_t sign) {
   const eg_shard_model *model = block->model;
-  for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-       i = model->items.data[i].next) {
-    const eg_shard_item *item = &model->items.data[i];
+  EG_SHARD_EACH_ITEM(model, n, item) {
     int64_t usage = sign * model->usage.data[item->usage + value];
     for (uint32_t r = item->first; usage != 0 && r < item->last; r++)
       block->left.data[r] -= usage;
@@ -88,10 +77,9 @@ egraph_status eg_shard_block_enter(eg_shard_block *block, eg_shard_model *model,
   EG_TRY(eg_u32s_append(&block->choice, choice, nodes));
   EG_TRY(eg_i64s_append(&block->left, model->capacity.data, model->capacity.len));
   EG_TRY(eg_doubles_resize(&block->part, nodes + 1));
-  EG_TRY(eg_u32s_resize(&block->place, nodes));
+  EG_TRY(eg_fill_none(&block->place, nodes));
   double sum = 0;
   for (uint32_t n = 0; n < nodes; n++) {
-    block->place.data[n] = EG_SHARD_NONE;
     block->part.data[n] = sum;
     if (model->nodes.data[n].count == 0) continue;
     load(block, n, choice[n], 1);
@@ -144,9 +132,7 @@ static egraph_status grow_by_edges(eg_shard_block *block, size_t from, uint32_t 
 static uint32_t tight_row(eg_shard_block *block, uint32_t n) {
   const eg_shard_model *model = block->model;
   uint32_t best = EG_SHARD_NONE;
-  for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-       i = model->items.data[i].next) {
-    const eg_shard_item *item = &model->items.data[i];
+  EG_SHARD_EACH_ITEM(model, n, item) {
     for (int tries = 0; tries < 3 && item->first < item->last; tries++) {
       uint32_t r = item->first +
                    (uint32_t)eg_rng_below(&block->whole->rng, item->last - item->first);
@@ -219,35 +205,18 @@ static egraph_status add_node(eg_shard_block *block, uint32_t n) {
     EG_TRY(eg_i64s_push(&to->cost, cost));
     EG_TRY(eg_u32s_push(&to->id, v));
   }
-  for (uint32_t i = old->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
-    eg_shard_item item = model->items.data[i];
-    EG_TRY(eg_i64s_append(&to->usage, model->usage.data + item.usage, old->count));
-    item.usage = to->usage.len - old->count;
-    item.next = node.item;
-    node.item = (uint32_t)to->items.len;
-    EG_TRY(eg_shard_items_push(&to->items, item));
-  }
+  EG_TRY(eg_shard_model_copy_items(to, model, n, &node));
   EG_TRY(eg_u32s_push(&to->ids, old->count));
   return eg_shard_nodes_push(&to->nodes, node);
 }
 
 static egraph_status add_edges(eg_shard_block *block, uint32_t n) {
   const eg_shard_model *model = block->model;
-  eg_shard_model *to = &block->search.core;
   EG_SHARD_EACH_HALF(model, n, half) {
     const eg_shard_edge *old = &model->edges.data[half >> 1];
-    uint32_t a = block->place.data[old->ends[0]], b = block->place.data[old->ends[1]],
-             edge;
-    if ((half & 1) != 0 || b == EG_SHARD_NONE) continue;
-    EG_TRY(eg_shard_add_edge(to, a, b, &edge));
-    const eg_shard_edge *new = &to->edges.data[edge];
-    size_t count[2] = {to->nodes.data[a].count, to->nodes.data[b].count};
-    memcpy(to->table.data + new->table, model->table.data + old->table,
-           count[0] * count[1] * sizeof *to->table.data);
-    for (int side = 0; side < 2; side++)
-      memcpy(to->message.data + new->message[side],
-             model->message.data + old->message[side],
-             count[side] * sizeof *to->message.data);
+    if ((half & 1) == 0 && block->place.data[old->ends[1]] != EG_SHARD_NONE)
+      EG_TRY(
+          eg_shard_model_copy_edge(&block->search.core, model, old, block->place.data));
   }
   return EGRAPH_OK;
 }
@@ -271,11 +240,7 @@ static egraph_status build(eg_shard_block *block) {
   EG_TRY(eg_doubles_append(&core->price, model->price.data, model->price.len));
   core->base = 0;
   core->closed = false;
-  EG_TRY(eg_bytes_resize(&core->queued, core->nodes.len));
-  core->mark.len = 0;
-  EG_TRY(eg_u32s_resize(&core->mark, core->nodes.len));
-  if (core->mark.len != 0)
-    memset(core->mark.data, 0xff, core->mark.len * sizeof *core->mark.data);
+  EG_TRY(eg_shard_model_size_marks(core));
   for (uint32_t n = 0; n < core->nodes.len; n++)
     EG_TRY(eg_shard_touch(core, n));
   return EGRAPH_OK;
@@ -313,25 +278,9 @@ static egraph_status adopt(eg_shard_block *block, int64_t before) {
   return EGRAPH_OK;
 }
 
-static uint32_t choose_arm(eg_shard_block *block) {
-  uint32_t best = 0, arms = EG_SHARD_BLOCK_KINDS * EG_SHARD_BLOCK_SIZES;
-  eg_rng *rng = &block->whole->rng;
-  double most = -1, total = 0;
-  if (eg_rng_below(rng, 4) == 0) return (uint32_t)eg_rng_below(rng, arms);
-  for (uint32_t a = 0; a < arms; a++)
-    total += block->reward[a];
-  for (uint32_t a = 0; a < arms; a++) {
-    double rate = (block->reward[a] + 1e-2 * total + 1) / (block->effort[a] + 1e6);
-    if (rate > most) {
-      most = rate;
-      best = a;
-    }
-  }
-  return best;
-}
-
 egraph_status eg_shard_block_improve(eg_shard_block *block, bool *out_better) {
-  uint32_t arm = choose_arm(block);
+  uint32_t arm = eg_shard_arm_choose(block->arms, EG_SHARD_BLOCK_ARMS, 1e-2, 1e6,
+                                     &block->whole->rng);
   uint32_t size = sizes[arm % EG_SHARD_BLOCK_SIZES];
   *out_better = false;
   eg_shard_search_work(block->whole, 1000);
@@ -354,7 +303,7 @@ egraph_status eg_shard_block_improve(eg_shard_block *block, bool *out_better) {
     uint32_t n = block->nodes.data[i];
     load(block, n, block->choice.data[n], 1);
   }
-  block->reward[arm] = 0.97 * block->reward[arm] + (double)(before - block->search.cost);
-  block->effort[arm] = 0.97 * block->effort[arm] + (double)work;
+  eg_shard_arm_credit(&block->arms[arm], 0.97, (double)(before - block->search.cost),
+                      (double)work);
   return EGRAPH_OK;
 }

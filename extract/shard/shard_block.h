@@ -8,7 +8,11 @@
 
 #include "extract/shard/shard_branch.h"
 
-enum { EG_SHARD_BLOCK_KINDS = 4, EG_SHARD_BLOCK_SIZES = 6 };
+enum {
+  EG_SHARD_BLOCK_KINDS = 4,
+  EG_SHARD_BLOCK_SIZES = 6,
+  EG_SHARD_BLOCK_ARMS = EG_SHARD_BLOCK_KINDS * EG_SHARD_BLOCK_SIZES
+};
 
 typedef struct eg_shard_block {
   eg_shard_search *whole;
@@ -26,8 +30,7 @@ typedef struct eg_shard_block {
   eg_u32s place;   // [node of model] in the block, or EG_SHARD_NONE
   eg_u32s values;  // [node of the block] value
   eg_u32s scratch;
-  double reward[EG_SHARD_BLOCK_KINDS * EG_SHARD_BLOCK_SIZES];
-  double effort[EG_SHARD_BLOCK_KINDS * EG_SHARD_BLOCK_SIZES];
+  eg_shard_arm arms[EG_SHARD_BLOCK_ARMS]; // [kind][size]
 } eg_shard_block;
 
 void eg_shard_block_init(eg_shard_block *block, eg_shard_search *whole);

@@ -12,19 +12,15 @@
 
 #include <math.h>
 
-#include "extract/shard/shard_edit.h"
+#include "base/owner.h"
+#include "extract/shard/shard_model.h"
 #include "extract/shard/shard_proof.h"
 
 #define HUGE_COST (INT64_C(1) << 61) // sums of two fit
 #define MOST_MESSAGE (INT64_C(1) << 59)
 __extension__ typedef __int128 wide;
 
-void eg_shard_prices_init(eg_shard_prices *prices, egraph_allocator alloc) {
-  *prices = (eg_shard_prices){.scale = 0};
-  eg_i64s_init(&prices->sum, alloc);
-}
-
-void eg_shard_prices_deinit(eg_shard_prices *prices) { eg_i64s_deinit(&prices->sum); }
+EG_OWNER_DEFINE(eg_shard_prices, (eg_i64s, sum))
 
 int eg_shard_scale_of(const eg_shard_model *model) {
   bool proof = model->proof != NULL;
@@ -75,8 +71,7 @@ static wide price_value(const eg_shard_prices *prices, const eg_shard_model *mod
                         uint32_t n, uint32_t value) {
   const eg_shard_node *node = &model->nodes.data[n];
   wide charge = 0;
-  for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
-    const eg_shard_item *item = &model->items.data[i];
+  EG_SHARD_EACH_ITEM(model, n, item) {
     charge += (wide)model->usage.data[item->usage + value] *
               (prices->sum.data[item->last] - prices->sum.data[item->first]);
   }
@@ -105,6 +100,8 @@ typedef struct exact {
   wide bound;      // scaled, without the base
   bool absurd;     // numbers too large to tell reduced costs
 } exact;
+EG_OWNER_DEFINE_STATIC(exact, (eg_shard_prices, prices),
+                       (eg_i64s, node, message, line, edge))
 
 static void fix_messages(exact *x) {
   const eg_doubles *from = &x->model->message;
@@ -183,15 +180,6 @@ static void sum_edge(exact *x, uint32_t e) {
   x->edge.data[e] = least;
   x->bound += least;
   if (least >= HUGE_COST) x->model->closed = true;
-}
-
-static void sum_up(exact *x) {
-  const eg_shard_model *model = x->model;
-  x->bound = -(wide)x->prices.capacity;
-  for (uint32_t n = 0; n < model->nodes.len; n++)
-    if (model->nodes.data[n].count != 0) sum_node(x, n);
-  for (uint32_t e = 0; e < model->edges.len; e++)
-    if (!eg_shard_is_dead(&model->edges.data[e])) sum_edge(x, e);
 }
 
 static int64_t add(int64_t a, int64_t b) { return a + b < HUGE_COST ? a + b : HUGE_COST; }
@@ -282,7 +270,11 @@ static egraph_status compute_bound(exact *x, bool filter, int64_t *out, bool *ch
   if (model->proof != NULL && filter)
     EG_TRY(eg_shard_proof_filter(model->proof, model, scale, x->prices.shift,
                                  x->prices.sum.data, x->message.data));
-  sum_up(x);
+  x->bound = -(wide)x->prices.capacity;
+  for (uint32_t n = 0; n < model->nodes.len; n++)
+    if (model->nodes.data[n].count != 0) sum_node(x, n);
+  for (uint32_t e = 0; e < model->edges.len; e++)
+    if (!eg_shard_is_dead(&model->edges.data[e])) sum_edge(x, e);
   x->allowed = (wide)(model->cutoff - model->base - 1) * ((wide)1 << scale);
   wide bound = model->base + ((x->bound + ((wide)1 << scale) - 1) >> scale);
   if (bound >= model->cutoff) model->closed = true;
@@ -302,17 +294,10 @@ egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *ou
     *out = model->cutoff;
     return EGRAPH_OK;
   }
-  exact x = {.model = model};
-  eg_shard_prices_init(&x.prices, model->alloc);
-  eg_i64s_init(&x.node, model->alloc);
-  eg_i64s_init(&x.message, model->alloc);
-  eg_i64s_init(&x.line, model->alloc);
-  eg_i64s_init(&x.edge, model->alloc);
+  exact x;
+  exact_init(&x, model->alloc);
+  x.model = model;
   egraph_status status = compute_bound(&x, filter, out, changed);
-  eg_i64s_deinit(&x.edge);
-  eg_i64s_deinit(&x.line);
-  eg_i64s_deinit(&x.message);
-  eg_i64s_deinit(&x.node);
-  eg_shard_prices_deinit(&x.prices);
+  exact_deinit(&x);
   return status;
 }

@@ -1,4 +1,5 @@
-// What the dual solution proves, in integers.
+// What the dual solution (shard_dual.h) proves, in exact integers: a lower bound, and the
+// values and pairs that no solution below the cutoff has.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_BOUND_H
 #define EG_EXTRACT_SHARD_SHARD_BOUND_H

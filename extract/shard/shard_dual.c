@@ -8,42 +8,15 @@
 
 #include <math.h>
 
-#include "extract/shard/shard_edit.h"
+#include "base/owner.h"
+#include "extract/shard/shard_model.h"
 
 #define MOMENTUM 0.7
 
-void eg_shard_dual_init(eg_shard_dual *dual, egraph_allocator alloc) {
-  *dual = (eg_shard_dual){.big = 0};
-  eg_doubles_init(&dual->table, alloc);
-  eg_doubles_init(&dual->flipped, alloc);
-  eg_sizes_init(&dual->table_at, alloc);
-  eg_doubles_init(&dual->priced, alloc);
-  eg_doubles_init(&dual->unary, alloc);
-  eg_u32s_init(&dual->earlier, alloc);
-  eg_u32s_init(&dual->later, alloc);
-  eg_u32s_init(&dual->choice, alloc);
-  eg_u32s_init(&dual->least, alloc);
-  eg_doubles_init(&dual->direction, alloc);
-  eg_doubles_init(&dual->load, alloc);
-  eg_doubles_init(&dual->best_price, alloc);
-  eg_doubles_init(&dual->scratch, alloc);
-}
-
-void eg_shard_dual_deinit(eg_shard_dual *dual) {
-  eg_doubles_deinit(&dual->scratch);
-  eg_doubles_deinit(&dual->best_price);
-  eg_doubles_deinit(&dual->load);
-  eg_doubles_deinit(&dual->direction);
-  eg_u32s_deinit(&dual->least);
-  eg_u32s_deinit(&dual->choice);
-  eg_u32s_deinit(&dual->later);
-  eg_u32s_deinit(&dual->earlier);
-  eg_doubles_deinit(&dual->unary);
-  eg_doubles_deinit(&dual->priced);
-  eg_sizes_deinit(&dual->table_at);
-  eg_doubles_deinit(&dual->flipped);
-  eg_doubles_deinit(&dual->table);
-}
+EG_OWNER_DEFINE(eg_shard_dual,
+                (eg_doubles, table, flipped, priced, unary, direction, load, best_price,
+                 scratch),
+                (eg_sizes, table_at), (eg_u32s, earlier, later, choice, least))
 
 static size_t table_size(const eg_shard_model *model, const eg_shard_edge *edge) {
   return (size_t)model->nodes.data[edge->ends[0]].count *
@@ -159,8 +132,7 @@ static void price_all(eg_shard_dual *dual) {
       priced[v] = cost < EG_SHARD_INFINITE ? (double)cost : dual->big;
     }
     if (node->count == 0) continue;
-    for (uint32_t i = node->item; i != EG_SHARD_NONE; i = model->items.data[i].next) {
-      const eg_shard_item *item = &model->items.data[i];
+    EG_SHARD_EACH_ITEM(model, n, item) {
       double price = sum[item->last] - sum[item->first];
       if (price == 0) continue;
       const int64_t *usage = model->usage.data + item->usage;
@@ -258,38 +230,30 @@ static double visit(eg_shard_dual *dual, uint32_t n, bool forward) {
   return bound;
 }
 
-static double charge(const eg_shard_model *model) {
-  double sum = 0;
-  for (size_t r = 0; r < model->capacity.len; r++)
-    sum += model->price.data[r] * (double)model->capacity.data[r];
-  return sum;
-}
-
 void eg_shard_dual_sweep(eg_shard_dual *dual) {
   const eg_shard_model *model = dual->model;
   price_all(dual);
   uint32_t count = (uint32_t)model->nodes.len;
   for (uint32_t n = 0; n < count; n++)
     if (model->nodes.data[n].count != 0) visit(dual, n, true);
-  double bound = (double)model->base - charge(model);
+  double charge = 0;
+  for (size_t r = 0; r < model->capacity.len; r++)
+    charge += model->price.data[r] * (double)model->capacity.data[r];
+  double bound = (double)model->base - charge;
   for (uint32_t n = count; n-- > 0;)
     if (model->nodes.data[n].count != 0) bound += visit(dual, n, false);
   dual->bound = bound;
   dual->work += model->items.len + model->capacity.len;
 }
 
-// Load of the minima, less the capacity.
-static void find_violation(eg_shard_dual *dual) {
-  const eg_shard_model *model = dual->model;
+void eg_shard_dual_load(const eg_shard_model *model, const uint32_t *choice,
+                        double *load) {
   size_t rows = model->capacity.len;
-  double *load = dual->load.data;
   memset(load, 0, (rows + 1) * sizeof *load);
   for (uint32_t n = 0; n < model->nodes.len; n++) {
     if (model->nodes.data[n].count == 0) continue;
-    for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-         i = model->items.data[i].next) {
-      const eg_shard_item *item = &model->items.data[i];
-      double usage = (double)model->usage.data[item->usage + dual->least.data[n]];
+    EG_SHARD_EACH_ITEM(model, n, item) {
+      double usage = (double)model->usage.data[item->usage + choice[n]];
       load[item->first] += usage;
       load[item->last] -= usage;
     }
@@ -328,7 +292,7 @@ void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
     dual->step *= 0.7;
     eg_shard_dual_return(dual);
   }
-  find_violation(dual);
+  eg_shard_dual_load(model, dual->least.data, dual->load.data);
   double norm = 0;
   for (size_t r = 0; r < rows; r++) {
     double slope = dual->load.data[r];

@@ -35,6 +35,9 @@ void eg_shard_dual_sweep(eg_shard_dual *dual);
 /// A step of the prices along the violation of the last sweep's minima (subgradient with
 /// momentum, Polyak's length towards `target`).
 void eg_shard_dual_reprice(eg_shard_dual *dual, double target);
+/// load [rows + 1]: the memory that a choice takes in each row, less its capacity.
+void eg_shard_dual_load(const eg_shard_model *model, const uint32_t *choice,
+                        double *load);
 /// Back to the prices of the best bound.
 void eg_shard_dual_return(eg_shard_dual *dual);
 

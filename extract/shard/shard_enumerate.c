@@ -6,33 +6,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_enumerate.h"
 
-void eg_shard_enumeration_init(eg_shard_enumeration *x, egraph_allocator alloc) {
-  eg_shard_slack_init(&x->slack, alloc);
-  eg_i64s_init(&x->cost, alloc);
-  eg_u32s_init(&x->child, alloc);
-  eg_u32s_init(&x->at, alloc);
-  eg_u32s_init(&x->next, alloc);
-  eg_u32s_init(&x->count, alloc);
-  eg_i64s_init(&x->sum, alloc);
-  eg_i64s_init(&x->charge, alloc);
-  eg_i64s_init(&x->charged, alloc);
-  eg_u32s_init(&x->choice, alloc);
-  eg_u32s_init(&x->found, alloc);
-}
+#include "base/owner.h"
 
-void eg_shard_enumeration_deinit(eg_shard_enumeration *x) {
-  eg_u32s_deinit(&x->found);
-  eg_u32s_deinit(&x->choice);
-  eg_i64s_deinit(&x->charged);
-  eg_i64s_deinit(&x->charge);
-  eg_i64s_deinit(&x->sum);
-  eg_u32s_deinit(&x->count);
-  eg_u32s_deinit(&x->next);
-  eg_u32s_deinit(&x->at);
-  eg_u32s_deinit(&x->child);
-  eg_i64s_deinit(&x->cost);
-  eg_shard_slack_deinit(&x->slack);
-}
+EG_OWNER_DEFINE(eg_shard_enumeration, (eg_shard_slack, slack),
+                (eg_i64s, cost, sum, charge, charged),
+                (eg_u32s, child, at, next, count, choice, found))
 
 // Largest scaled sum that is below the cutoff.
 static int64_t allowed(const eg_shard_elimination *tables) {

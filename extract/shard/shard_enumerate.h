@@ -1,4 +1,5 @@
-// Depth-first search along an elimination, exact for memory.
+// Depth-first search along an elimination (shard_eliminate.h), exact for memory: it
+// closes small models, and solves blocks.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_ENUMERATE_H
 #define EG_EXTRACT_SHARD_SHARD_ENUMERATE_H

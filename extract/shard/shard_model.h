@@ -62,20 +62,20 @@ typedef struct eg_shard_model {
   eg_shard_edges edges;
   eg_shard_items items;
   eg_i64s cost;
-  eg_u32s id; // of a value among those that the node had at first
+  eg_u32s id; // of a value among the first values of its node
   eg_i64s table, usage;
   eg_doubles message;
   eg_i64s moved;    // like message: what reductions have moved from tables to nodes
   eg_i64s capacity; // [row]
   eg_doubles price; // [row] >= 0
   eg_i64s row_time; // [row] a time of the problem at which this row counts
-  eg_u32s ids;      // [node] how many values it had at first
+  eg_u32s ids;      // [node] number of its first values
   eg_shard_steps steps;
   eg_u32s step_values;
   int64_t base;
   int64_t cutoff;               // only costs below this are of interest
   bool closed;                  // nothing below the cutoff is left
-  struct eg_shard_proof *proof; // writes down why; NULL: nobody asks
+  struct eg_shard_proof *proof; // records every removal; NULL: no certificate
   int64_t range;                // with a proof: bounds the scale of fixed point; 0: none
   double deadline;              // of eg_clock_seconds(): reductions stop then; 0: none
   uint64_t work;                // steps of the reductions
@@ -98,6 +98,15 @@ egraph_status eg_shard_model_build(eg_shard_model *model,
 /// old_node[i] there.
 egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
                                   eg_u32s *old_node);
+/// Parts of a copy: the items of node n, to which `node` will belong, and an edge whose
+/// ends are new_node[end] in the copy.
+egraph_status eg_shard_model_copy_items(eg_shard_model *to, const eg_shard_model *from,
+                                        uint32_t n, eg_shard_node *node);
+egraph_status eg_shard_model_copy_edge(eg_shard_model *to, const eg_shard_model *from,
+                                       const eg_shard_edge *old,
+                                       const uint32_t *new_node);
+/// Sizes the scratch for all nodes.
+egraph_status eg_shard_model_size_marks(eg_shard_model *model);
 /// Leaves no node, edge or row.
 void eg_shard_model_clear(eg_shard_model *model);
 /// From value indices of the nodes that are left to ids of all nodes. `choice` [node].
@@ -110,9 +119,64 @@ static inline int64_t eg_shard_sum(int64_t a, int64_t b) {
 static inline bool eg_shard_is_dead(const eg_shard_edge *edge) {
   return edge->ends[0] == EG_SHARD_NONE;
 }
+/// Visits the items of a node; `each`, a pointer, is the loop variable.
+#define EG_SHARD_EACH_ITEM(model, node, each)                                            \
+  for (eg_shard_item *each = eg_shard_item_at(model, (model)->nodes.data[node].item);    \
+       each != NULL; each = eg_shard_item_at(model, each->next))
+static inline eg_shard_item *eg_shard_item_at(const eg_shard_model *model, uint32_t at) {
+  return at == EG_SHARD_NONE ? NULL : &model->items.data[at];
+}
 /// Cost of value indices [node], EG_SHARD_INFINITE when forbidden; *out_fits says whether
 /// memory suffices. O(edges + items + rows).
 egraph_status eg_shard_model_evaluate(eg_shard_model *model, const uint32_t *choice,
                                       int64_t *out_cost, bool *out_fits);
+
+// ---- elementary changes, of which the reductions are made -------------------------
+
+/// Visits the half-edges of a node that are not dead, `half` being the loop variable.
+#define EG_SHARD_EACH_HALF(model, node, half)                                            \
+  for (uint32_t half = eg_shard_first_half((model), (node)); half != EG_SHARD_NONE;      \
+       half = eg_shard_next_half((model), half))
+
+static inline uint32_t eg_shard_live_half(const eg_shard_model *model, uint32_t half) {
+  while (half != EG_SHARD_NONE && eg_shard_is_dead(&model->edges.data[half >> 1]))
+    half = model->edges.data[half >> 1].next[half & 1];
+  return half;
+}
+static inline uint32_t eg_shard_first_half(const eg_shard_model *model, uint32_t node) {
+  return eg_shard_live_half(model, model->nodes.data[node].half);
+}
+static inline uint32_t eg_shard_next_half(const eg_shard_model *model, uint32_t half) {
+  return eg_shard_live_half(model, model->edges.data[half >> 1].next[half & 1]);
+}
+static inline uint32_t eg_shard_other(const eg_shard_model *model, uint32_t half) {
+  return model->edges.data[half >> 1].ends[~half & 1];
+}
+
+/// A table seen from one end: entry (own value, other value) is
+/// data[own * own_stride + other * other_stride].
+typedef struct eg_shard_view {
+  int64_t *data;
+  size_t own_stride, other_stride;
+  uint32_t own_count, other_count;
+} eg_shard_view;
+
+/// Valid until a table is added.
+eg_shard_view eg_shard_view_of(const eg_shard_model *model, uint32_t half);
+
+/// Notes that the node changed, for the consistency pass.
+egraph_status eg_shard_touch(eg_shard_model *model, uint32_t node);
+/// Adds an edge with a table of zeros (messages too); *out is its number.
+egraph_status eg_shard_add_edge(eg_shard_model *model, uint32_t a, uint32_t b,
+                                uint32_t *out);
+void eg_shard_kill_edge(eg_shard_model *model, uint32_t edge);
+/// Adds up the edges of `node` that lead to the same neighbour.
+egraph_status eg_shard_join_parallel(eg_shard_model *model, uint32_t node);
+/// Keeps the values flagged in model->keep; closes the model when none is left.
+egraph_status eg_shard_keep_values(eg_shard_model *model, uint32_t node);
+/// Makes `gone` a function of `node`: it takes value of[v] where node takes v. Its costs,
+/// edges and memory move over; `edge` joins the two and goes.
+egraph_status eg_shard_absorb(eg_shard_model *model, uint32_t node, uint32_t gone,
+                              uint32_t edge, const uint32_t *of);
 
 #endif

@@ -7,38 +7,23 @@
 
 #include <math.h>
 
-#include "extract/shard/shard_edit.h"
+#include "base/owner.h"
+#include "extract/shard/shard_model.h"
 
 enum { PRICE_STEPS = 6, VISITS = 4000, BLOCK_CAP = 100000, POOL_CAP = 400000 };
 
+#define SHARD_PRIMAL_MEMBERS                                                             \
+  (eg_shard_elimination, tables), (eg_shard_enumeration, walk), (eg_shard_slack, slack), \
+      (eg_u32s, best, ids, pool, block), (eg_bytes, allowed, in_block),                  \
+      (eg_doubles, kept_price, load)
+
 void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search) {
-  egraph_allocator alloc = search->alloc;
   *primal = (eg_shard_primal){.search = search, .cost = EG_SHARD_INFINITE};
-  eg_shard_elimination_init(&primal->tables, alloc);
-  eg_shard_enumeration_init(&primal->walk, alloc);
-  eg_shard_slack_init(&primal->slack, alloc);
-  eg_u32s_init(&primal->best, alloc);
-  eg_u32s_init(&primal->ids, alloc);
-  eg_u32s_init(&primal->pool, alloc);
-  eg_bytes_init(&primal->allowed, alloc);
-  eg_u32s_init(&primal->block, alloc);
-  eg_bytes_init(&primal->in_block, alloc);
-  eg_doubles_init(&primal->kept_price, alloc);
-  eg_doubles_init(&primal->load, alloc);
+  EG_INIT_MEMBERS(primal, search->alloc, SHARD_PRIMAL_MEMBERS);
 }
 
 void eg_shard_primal_deinit(eg_shard_primal *primal) {
-  eg_doubles_deinit(&primal->load);
-  eg_doubles_deinit(&primal->kept_price);
-  eg_bytes_deinit(&primal->in_block);
-  eg_u32s_deinit(&primal->block);
-  eg_bytes_deinit(&primal->allowed);
-  eg_u32s_deinit(&primal->pool);
-  eg_u32s_deinit(&primal->ids);
-  eg_u32s_deinit(&primal->best);
-  eg_shard_slack_deinit(&primal->slack);
-  eg_shard_enumeration_deinit(&primal->walk);
-  eg_shard_elimination_deinit(&primal->tables);
+  EG_DEINIT_MEMBERS(primal, SHARD_PRIMAL_MEMBERS);
 }
 
 egraph_status eg_shard_primal_leave(eg_shard_primal *primal) {
@@ -174,21 +159,8 @@ static egraph_status steer(eg_shard_primal *primal, bool *out_moved) {
   EG_TRY(eg_shard_elimination_trace(&primal->tables, primal->walk.choice.data));
   EG_TRY(eg_doubles_resize(&primal->load, rows + 1));
   double *load = primal->load.data, norm = 0;
-  memset(load, 0, (rows + 1) * sizeof *load);
-  for (uint32_t n = 0; n < model->nodes.len; n++) {
-    if (model->nodes.data[n].count == 0) continue;
-    for (uint32_t i = model->nodes.data[n].item; i != EG_SHARD_NONE;
-         i = model->items.data[i].next) {
-      const eg_shard_item *item = &model->items.data[i];
-      double usage = (double)model->usage.data[item->usage + primal->walk.choice.data[n]];
-      load[item->first] += usage;
-      load[item->last] -= usage;
-    }
-  }
-  for (size_t r = 1; r < rows; r++)
-    load[r] += load[r - 1];
+  eg_shard_dual_load(model, primal->walk.choice.data, load);
   for (size_t r = 0; r < rows; r++) {
-    load[r] -= (double)model->capacity.data[r];
     if (load[r] < 0 && model->price.data[r] == 0) load[r] = 0;
     norm += load[r] * load[r];
   }
@@ -308,15 +280,16 @@ static egraph_status find_block(eg_shard_primal *primal, uint32_t size, bool nea
   return EGRAPH_OK;
 }
 
-static uint32_t choose_arm(eg_shard_primal *primal) {
+uint32_t eg_shard_arm_choose(const eg_shard_arm *arms, uint32_t count, double optimism,
+                             double least_effort, eg_rng *rng) {
   uint32_t best = 0;
   double most = -1, total = 0;
-  for (uint32_t a = 0; a < EG_SHARD_ARMS; a++)
-    total += primal->reward[a];
-  if (eg_rng_below(&primal->search->rng, 4) == 0)
-    return (uint32_t)eg_rng_below(&primal->search->rng, EG_SHARD_ARMS);
-  for (uint32_t a = 0; a < EG_SHARD_ARMS; a++) {
-    double rate = (primal->reward[a] + 1e-3 * total + 1) / (primal->effort[a] + 1);
+  if (eg_rng_below(rng, 4) == 0) return (uint32_t)eg_rng_below(rng, count);
+  for (uint32_t a = 0; a < count; a++)
+    total += arms[a].reward;
+  for (uint32_t a = 0; a < count; a++) {
+    double rate =
+        (arms[a].reward + optimism * total + 1) / (arms[a].effort + least_effort);
     if (rate > most) {
       most = rate;
       best = a;
@@ -325,33 +298,28 @@ static uint32_t choose_arm(eg_shard_primal *primal) {
   return best;
 }
 
-static egraph_status allow_block(eg_shard_primal *primal, uint32_t arm) {
-  const eg_shard_model *model = primal->model;
-  EG_TRY(find_block(primal, block_sizes[arm / 2], arm % 2 == 0));
-  for (size_t i = 0; i < primal->block.len; i++) {
-    const eg_shard_node *node = &model->nodes.data[primal->block.data[i]];
-    if (node->count != 0) memset(primal->allowed.data + node->values, 1, node->count);
-  }
-  return EGRAPH_OK;
-}
-
 egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_dual *dual,
                                       bool *out_better) {
   *out_better = false;
   primal->work++;
   if (primal->cost >= EG_SHARD_INFINITE || primal->model->nodes.len == 0)
     return EGRAPH_OK;
-  uint32_t arm = choose_arm(primal);
+  uint32_t arm =
+      eg_shard_arm_choose(primal->arms, EG_SHARD_ARMS, 1e-3, 1, &primal->search->rng);
   int64_t cost = primal->cost;
   uint64_t work = primal->work;
   allow_best(primal);
-  if (arm < BLOCK_ARMS)
-    EG_TRY(allow_block(primal, arm));
-  else
+  if (arm < BLOCK_ARMS) {
+    EG_TRY(find_block(primal, block_sizes[arm / 2], arm % 2 == 0));
+    for (size_t i = 0; i < primal->block.len; i++) {
+      const eg_shard_node *node = &primal->model->nodes.data[primal->block.data[i]];
+      if (node->count != 0) memset(primal->allowed.data + node->values, 1, node->count);
+    }
+  } else {
     allow_near(primal, dual, shares[arm - BLOCK_ARMS]);
+  }
   EG_TRY(solve_allowed(primal, arm < BLOCK_ARMS ? BLOCK_CAP : POOL_CAP, out_better));
-  primal->reward[arm] = 0.95 * primal->reward[arm] + (double)(cost - primal->cost);
-  work = primal->work - work;
-  primal->effort[arm] = 0.95 * primal->effort[arm] + (double)work;
+  eg_shard_arm_credit(&primal->arms[arm], 0.95, (double)(cost - primal->cost),
+                      (double)(primal->work - work));
   return EGRAPH_OK;
 }

@@ -9,6 +9,22 @@
 
 enum { EG_SHARD_POOL = 6, EG_SHARD_ARMS = 18 };
 
+/// A kind of block: what it has gained, and what that has cost.
+typedef struct eg_shard_arm {
+  double reward, effort;
+} eg_shard_arm;
+
+/// One of `count` kinds: a random one, or the one with the best rate. Every kind counts a
+/// share `optimism` of all rewards on top, and `least_effort`.
+uint32_t eg_shard_arm_choose(const eg_shard_arm *arms, uint32_t count, double optimism,
+                             double least_effort, eg_rng *rng);
+/// Adds a try; earlier ones fade by `decay`.
+static inline void eg_shard_arm_credit(eg_shard_arm *arm, double decay, double reward,
+                                       double effort) {
+  arm->reward = decay * arm->reward + reward;
+  arm->effort = decay * arm->effort + effort;
+}
+
 typedef struct eg_shard_primal {
   eg_shard_search *search;
   eg_shard_model *model;
@@ -24,7 +40,7 @@ typedef struct eg_shard_primal {
   eg_u32s block;
   eg_bytes in_block;
   eg_doubles kept_price, load;
-  double reward[EG_SHARD_ARMS], effort[EG_SHARD_ARMS]; // of the kinds of blocks
+  eg_shard_arm arms[EG_SHARD_ARMS];
   uint64_t work;
 } eg_shard_primal;
 

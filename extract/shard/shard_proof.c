@@ -3,14 +3,10 @@
 
 #include <inttypes.h>
 
-#include "extract/shard/shard_edit.h"
+#include "base/owner.h"
+#include "extract/shard/shard_model.h"
 
-void eg_shard_proof_init(eg_shard_proof *proof, egraph_allocator alloc) {
-  *proof = (eg_shard_proof){.bound = 0};
-  eg_text_init(&proof->text, alloc);
-}
-
-void eg_shard_proof_deinit(eg_shard_proof *proof) { eg_text_deinit(&proof->text); }
+EG_OWNER_DEFINE(eg_shard_proof, (eg_text, text))
 
 static uint32_t name_node(const eg_shard_proof *proof, uint32_t n) {
   return proof->whole == NULL ? n : proof->old_node[n];
@@ -114,27 +110,26 @@ egraph_status eg_shard_proof_closed(eg_shard_proof *proof) {
   return eg_text_append(&proof->text, "closed\n");
 }
 
+// Adds the largest finite entry to *sum; false when that is more than 2^58.
+static bool add_largest(const int64_t *entries, size_t count, int64_t *sum) {
+  int64_t largest = 0;
+  for (size_t i = 0; i < count; i++)
+    if (entries[i] < EG_SHARD_INFINITE && entries[i] > largest) largest = entries[i];
+  if (largest > (INT64_C(1) << 58) - *sum) return false;
+  *sum += largest;
+  return true;
+}
+
 int64_t eg_shard_proof_most(const eg_shard_problem *problem) {
-  const int64_t most = INT64_C(1) << 58;
+  const uint32_t *begin = problem->strategy_begin.data;
+  const size_t *table = problem->table_begin.data;
   int64_t sum = 0;
-  for (uint32_t n = 0; n < eg_shard_node_count(problem); n++) {
-    int64_t largest = 0;
-    for (uint32_t i = problem->strategy_begin.data[n];
-         i < problem->strategy_begin.data[n + 1]; i++)
-      if (problem->cost.data[i] < EG_SHARD_INFINITE && problem->cost.data[i] > largest)
-        largest = problem->cost.data[i];
-    if (largest > most - sum) return EG_SHARD_INFINITE;
-    sum += largest;
-  }
-  for (uint32_t e = 0; e < eg_shard_edge_count(problem); e++) {
-    int64_t largest = 0;
-    for (size_t i = problem->table_begin.data[e]; i < problem->table_begin.data[e + 1];
-         i++)
-      if (problem->table.data[i] < EG_SHARD_INFINITE && problem->table.data[i] > largest)
-        largest = problem->table.data[i];
-    if (largest > most - sum) return EG_SHARD_INFINITE;
-    sum += largest;
-  }
+  for (uint32_t n = 0; n < eg_shard_node_count(problem); n++)
+    if (!add_largest(problem->cost.data + begin[n], begin[n + 1] - begin[n], &sum))
+      return EG_SHARD_INFINITE;
+  for (uint32_t e = 0; e < eg_shard_edge_count(problem); e++)
+    if (!add_largest(problem->table.data + table[e], table[e + 1] - table[e], &sum))
+      return EG_SHARD_INFINITE;
   return sum;
 }
 
@@ -152,16 +147,17 @@ static egraph_status write_head(const eg_shard_problem *problem, const uint32_t 
   return eg_text_printf(head, "bound %" PRId64 "\n", bound);
 }
 
-egraph_status eg_shard_proof_write(const eg_shard_proof *proof, bool complete,
+egraph_status eg_shard_proof_write(const eg_shard_proof *proof,
                                    const eg_shard_problem *problem,
                                    const uint32_t *choice, int64_t cost, const char *path,
                                    int64_t *out_bound) {
   size_t size = proof->text.chars.len;
-  bool given_up = is_given_up(proof);
-  if (given_up) complete = false;
-  *out_bound = complete ? cost : given_up ? 0 : proof->bound;
-  if (given_up) size = 0;
-  if (!complete && proof->branched && !given_up) size = proof->root_end;
+  *out_bound = proof->complete ? cost : proof->bound;
+  if (!proof->complete && proof->branched) size = proof->root_end;
+  if (is_given_up(proof)) {
+    *out_bound = 0;
+    size = 0;
+  }
   eg_text head;
   eg_text_init(&head, proof->text.chars.alloc);
   egraph_status status = write_head(problem, choice, cost, *out_bound, &head);

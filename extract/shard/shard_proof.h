@@ -34,6 +34,7 @@ typedef struct eg_shard_proof {
   size_t root_end;             // where the first branch begins
   int64_t bound;               // of the filters before
   bool branched;
+  bool complete; // nothing is left of any case
 } eg_shard_proof;
 
 /// Larger proofs are given up.
@@ -57,8 +58,8 @@ egraph_status eg_shard_proof_closed(eg_shard_proof *proof);
 /// No choice with finite costs costs more; EG_SHARD_INFINITE beyond 2^58.
 int64_t eg_shard_proof_most(const eg_shard_problem *problem);
 /// Writes the certificate of a choice (NULL: none) that costs `cost`. A proof that is not
-/// `complete` ends before its first branch. *out_bound is what it proves.
-egraph_status eg_shard_proof_write(const eg_shard_proof *proof, bool complete,
+/// complete ends before its first branch. *out_bound is what it proves.
+egraph_status eg_shard_proof_write(const eg_shard_proof *proof,
                                    const eg_shard_problem *problem,
                                    const uint32_t *choice, int64_t cost, const char *path,
                                    int64_t *out_bound);

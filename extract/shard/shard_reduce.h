@@ -6,7 +6,7 @@
 
 #include "extract/shard/shard_model.h"
 
-// id, function eg_shard_pass_<...>, meaning. Any subset gives the same optimum.
+// id, name, meaning. Any subset gives the same optimum.
 #define EG_SHARD_PASS_LIST(X)                                                            \
   X(EG_SHARD_PASS_SHIFT, shift, "move minima from tables to nodes to the base")          \
   X(EG_SHARD_PASS_CONSISTENCY, consistency, "drop values without a partner")             \
@@ -25,12 +25,5 @@ typedef enum eg_shard_pass {
 /// fixpoint (or nearly, where the model is large), without those in `disabled` (bit 1 <<
 /// pass). The cutoff is that of the model. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_reduce(eg_shard_model *model, uint32_t disabled);
-
-// One pass each; *changed is set when the model became smaller.
-egraph_status eg_shard_pass_consistency(eg_shard_model *model, bool *changed);
-egraph_status eg_shard_pass_merge(eg_shard_model *model, bool *changed);
-egraph_status eg_shard_pass_rows(eg_shard_model *model, bool *changed);
-egraph_status eg_shard_pass_dominated(eg_shard_model *model, bool *changed);
-egraph_status eg_shard_pass_degree(eg_shard_model *model, bool *changed);
 
 #endif

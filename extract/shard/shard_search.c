@@ -4,8 +4,12 @@
 #include "extract/shard/shard_search.h"
 
 #include "base/clock.h"
+#include "base/owner.h"
 #include "extract/shard/shard_proof.h"
 #include "extract/shard/shard_reduce.h"
+
+#define SHARD_SEARCH_MEMBERS                                                             \
+  (eg_shard_model, whole, core), (eg_u32s, old_node, choice, core_choice, lifted)
 
 void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
                           const eg_shard_problem *problem,
@@ -17,23 +21,13 @@ void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
       .cost = EG_SHARD_INFINITE,
       .work = {0, options->work_limit == 0 ? EG_WORK_UNLIMITED : options->work_limit},
       .start_seconds = eg_clock_seconds(),
+      .told_seconds = -1,
       .rng = {eg_hash_combine(0x5eed, options->seed)}};
-  search->told_seconds = -1;
-  eg_shard_model_init(&search->whole, alloc);
-  eg_shard_model_init(&search->core, alloc);
-  eg_u32s_init(&search->old_node, alloc);
-  eg_u32s_init(&search->choice, alloc);
-  eg_u32s_init(&search->core_choice, alloc);
-  eg_u32s_init(&search->lifted, alloc);
+  EG_INIT_MEMBERS(search, alloc, SHARD_SEARCH_MEMBERS);
 }
 
 void eg_shard_search_deinit(eg_shard_search *search) {
-  eg_u32s_deinit(&search->lifted);
-  eg_u32s_deinit(&search->core_choice);
-  eg_u32s_deinit(&search->choice);
-  eg_u32s_deinit(&search->old_node);
-  eg_shard_model_deinit(&search->core);
-  eg_shard_model_deinit(&search->whole);
+  EG_DEINIT_MEMBERS(search, SHARD_SEARCH_MEMBERS);
 }
 
 double eg_shard_search_seconds(const eg_shard_search *search) {

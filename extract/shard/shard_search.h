@@ -17,7 +17,7 @@ typedef struct eg_shard_search {
   const eg_shard_problem *problem; // NULL: a block
   const eg_shard_options *options;
   uint32_t disabled;            // passes that are switched off (shard_reduce.h)
-  bool tiny;                    // small tables and searches (shard_run.h)
+  bool tiny;                    // small tables and searches (eg_shard_solve_without)
   struct eg_shard_proof *proof; // of what is closed, or NULL
   eg_shard_model whole;         // the problem, reduced
   eg_shard_model core;          // the same, dense; node i is old_node[i] of `whole`

@@ -3,18 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_slack.h"
 
+#include "base/owner.h"
+
 #define NO_ROW (INT64_C(1) << 62)
 
-void eg_shard_slack_init(eg_shard_slack *slack, egraph_allocator alloc) {
-  slack->leaves = 1;
-  eg_i64s_init(&slack->least, alloc);
-  eg_i64s_init(&slack->added, alloc);
-}
-
-void eg_shard_slack_deinit(eg_shard_slack *slack) {
-  eg_i64s_deinit(&slack->added);
-  eg_i64s_deinit(&slack->least);
-}
+EG_OWNER_DEFINE(eg_shard_slack, (eg_i64s, least, added))
 
 static void pull(eg_shard_slack *slack, uint32_t i) {
   int64_t left = slack->least.data[2 * i], right = slack->least.data[2 * i + 1];
@@ -54,30 +47,9 @@ void eg_shard_slack_add(eg_shard_slack *slack, uint32_t first, uint32_t last,
     pull(slack, i);
 }
 
-// Climbs from both ends, adding on the way what was added above.
-int64_t eg_shard_slack_least(const eg_shard_slack *slack, uint32_t first, uint32_t last) {
-  uint32_t a = first + slack->leaves, b = last - 1 + slack->leaves;
-  const int64_t *least = slack->least.data, *added = slack->added.data;
-  int64_t left = least[a], right = least[b];
-  while (a != b && (a >> 1) != (b >> 1)) {
-    if (!(a & 1) && least[a + 1] < left) left = least[a + 1];
-    if ((b & 1) && least[b - 1] < right) right = least[b - 1];
-    a >>= 1;
-    b >>= 1;
-    left += added[a];
-    right += added[b];
-  }
-  int64_t result = left < right ? left : right;
-  for (a >>= 1; a > 0; a >>= 1)
-    result += added[a];
-  return result;
-}
-
 void eg_shard_slack_value(eg_shard_slack *slack, const eg_shard_model *model,
                           uint32_t node, uint32_t value, int64_t sign) {
-  for (uint32_t i = model->nodes.data[node].item; i != EG_SHARD_NONE;
-       i = model->items.data[i].next) {
-    const eg_shard_item *item = &model->items.data[i];
+  EG_SHARD_EACH_ITEM(model, node, item) {
     int64_t usage = model->usage.data[item->usage + value];
     if (usage != 0) eg_shard_slack_add(slack, item->first, item->last, sign * usage);
   }

@@ -1,4 +1,5 @@
-// What is left of every memory row while a choice is built: range add, range minimum.
+// What is left of every memory row while a choice is built: a range is added to, and the
+// least of all rows says whether the choice fits.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_SLACK_H
 #define EG_EXTRACT_SHARD_SHARD_SLACK_H
@@ -18,8 +19,6 @@ egraph_status eg_shard_slack_start(eg_shard_slack *slack, const eg_shard_model *
 /// Adds to rows [first, last). O(log rows).
 void eg_shard_slack_add(eg_shard_slack *slack, uint32_t first, uint32_t last,
                         int64_t amount);
-/// Least of rows [first, last), which is not empty. O(log rows).
-int64_t eg_shard_slack_least(const eg_shard_slack *slack, uint32_t first, uint32_t last);
 /// Takes (sign = -1) or gives back (+1) the memory of a value.
 void eg_shard_slack_value(eg_shard_slack *slack, const eg_shard_model *model,
                           uint32_t node, uint32_t value, int64_t sign);

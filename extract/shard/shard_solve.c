@@ -6,22 +6,12 @@
 #include "extract/shard/shard_solve.h"
 
 #include "extract/shard/shard_block.h"
-#include "extract/shard/shard_prove.h"
-#include "extract/shard/shard_run.h"
+#include "extract/shard/shard_branch.h"
+#include "extract/shard/shard_proof.h"
+#include "extract/shard/shard_reduce.h"
 
 // Larger models are not branched on.
-#define LARGE 300000
-
-void eg_shard_result_init(eg_shard_result *result, egraph_allocator alloc) {
-  *result = (eg_shard_result){.status = EG_EXTRACT_INFEASIBLE};
-  eg_u32s_init(&result->choice, alloc);
-}
-
-void eg_shard_result_deinit(eg_shard_result *result) {
-  egraph_allocator alloc = result->choice.alloc;
-  eg_u32s_deinit(&result->choice);
-  eg_shard_result_init(result, alloc);
-}
+enum { LARGE = 300000 };
 
 // Where better choices are looked for: on the model that is being tightened as long as
 // the best choice is still in it, else on the core, which keeps every value.
@@ -47,11 +37,12 @@ static egraph_status enter_blocks(eg_shard_tools *tools, eg_shard_block *block,
 typedef enum phase { PROVE, PARTS, BLOCKS, PHASES } phase;
 
 typedef struct course {
-  eg_shard_tools *tools;
-  eg_shard_branch *branch;
-  eg_shard_block *block;
-  eg_shard_model *root;
-  int64_t bound;
+  eg_shard_search *search;
+  eg_shard_tools tools;
+  eg_shard_branch branch;
+  eg_shard_block block;
+  eg_shard_model root;
+  int64_t bound;          // of the root
   bool large;             // the root is not branched on
   uint64_t spent[PHASES]; // work
 } course;
@@ -61,56 +52,56 @@ static const uint32_t weights[2][PHASES] = {{8, 1, 1}, {1, 1, 1}}; // branching;
 // Message passing on the root, or open models one after the other.
 static egraph_status prove(course *c, uint64_t until) {
   static const eg_shard_effort more = {40, 1, 0, 0, true};
-  eg_shard_search *search = c->tools->search;
+  eg_shard_search *search = c->search;
   if (c->large) {
-    EG_TRY(eg_shard_tighten(c->tools, c->root, &more, &c->bound));
-    EG_TRY(eg_shard_search_raise(search, c->root->closed ? search->cost : c->bound));
-    c->large = eg_shard_size_of(c->root) > LARGE;
-    if (c->large || c->root->closed) return EGRAPH_OK;
-    return eg_shard_branch_add(c->branch, c->root, c->bound);
+    EG_TRY(eg_shard_tighten(&c->tools, &c->root, &more, &c->bound));
+    EG_TRY(eg_shard_search_raise(search, c->root.closed ? search->cost : c->bound));
+    c->large = eg_shard_size_of(&c->root) > LARGE;
+    if (c->large || c->root.closed) return EGRAPH_OK;
+    return eg_shard_branch_add(&c->branch, &c->root, c->bound);
   }
-  while (c->branch->open.len != 0 && search->work.done < until &&
+  while (c->branch.open.len != 0 && search->work.done < until &&
          !eg_shard_search_stop(search))
-    EG_TRY(eg_shard_branch_step(c->branch));
+    EG_TRY(eg_shard_branch_step(&c->branch));
   return EGRAPH_OK;
 }
 
 static egraph_status improve_parts(course *c, uint64_t until) {
-  eg_shard_search *search = c->tools->search;
-  eg_shard_primal *primal = &c->tools->primal;
+  eg_shard_search *search = c->search;
+  eg_shard_primal *primal = &c->tools.primal;
   bool better;
   for (int i = 0; (search->work.done < until || i < 4) && !eg_shard_search_stop(search) &&
                   primal->cost < EG_SHARD_INFINITE;
        i++)
-    EG_TRY(eg_shard_primal_improve(primal, &c->tools->dual, &better));
+    EG_TRY(eg_shard_primal_improve(primal, &c->tools.dual, &better));
   return EGRAPH_OK;
 }
 
 static egraph_status improve_blocks(course *c, uint64_t until) {
-  eg_shard_search *search = c->tools->search;
+  eg_shard_search *search = c->search;
   bool better, entered = false;
   if (search->cost < EG_SHARD_INFINITE)
-    EG_TRY(enter_blocks(c->tools, c->block, c->root, &entered));
+    EG_TRY(enter_blocks(&c->tools, &c->block, &c->root, &entered));
   for (int i = 0;
        entered && (search->work.done < until || i < 4) && !eg_shard_search_stop(search);
        i++)
-    EG_TRY(eg_shard_block_improve(c->block, &better));
+    EG_TRY(eg_shard_block_improve(&c->block, &better));
   return EGRAPH_OK;
 }
 
 // Better choices: by parts of the model, or by blocks.
 static egraph_status improve(course *c, phase p, uint64_t until) {
-  eg_shard_tools *tools = c->tools;
+  eg_shard_tools *tools = &c->tools;
   uint64_t before = tools->dual.work;
-  EG_TRY(eg_shard_dual_start(&tools->dual, c->root));
+  EG_TRY(eg_shard_dual_start(&tools->dual, &c->root));
   for (int i = 0; i < 3; i++)
     eg_shard_dual_sweep(&tools->dual);
   eg_shard_search_work(tools->search, tools->dual.work - before);
-  EG_TRY(eg_shard_primal_enter(&tools->primal, c->root, false));
+  EG_TRY(eg_shard_primal_enter(&tools->primal, &c->root, false));
   EG_TRY(eg_shard_primal_round(&tools->primal, &tools->dual));
   EG_TRY(p == PARTS ? improve_parts(c, until) : improve_blocks(c, until));
   tools->dual.model = NULL;
-  EG_TRY(eg_shard_primal_enter(&tools->primal, c->root, false));
+  EG_TRY(eg_shard_primal_enter(&tools->primal, &c->root, false));
   return eg_shard_primal_leave(&tools->primal);
 }
 
@@ -123,26 +114,26 @@ static phase most_behind(const course *c) {
 }
 
 static egraph_status go_on(course *c) {
-  eg_shard_search *search = c->tools->search;
-  c->large = eg_shard_size_of(c->root) > LARGE;
+  eg_shard_search *search = c->search;
+  c->large = eg_shard_size_of(&c->root) > LARGE;
   uint64_t quantum = search->tiny ? 8000 : 160000000;
-  if (!c->large) EG_TRY(eg_shard_branch_add(c->branch, c->root, c->bound));
+  if (!c->large) EG_TRY(eg_shard_branch_add(&c->branch, &c->root, c->bound));
   while (!eg_shard_search_stop(search)) {
     phase p = most_behind(c);
     uint64_t start = search->work.done;
-    uint64_t share = quantum + 240 * (uint64_t)c->root->table.len;
+    uint64_t share = quantum + 240 * (uint64_t)c->root.table.len;
     EG_TRY(p == PROVE ? prove(c, start + quantum) : improve(c, p, start + share));
     c->spent[p] += search->work.done - start + 1;
-    if (!c->large && c->branch->open.len == 0) break;
+    if (!c->large && c->branch.open.len == 0) break;
   }
   return EGRAPH_OK;
 }
 
-static egraph_status work(course *c) {
+static egraph_status search_all(course *c) {
   static const eg_shard_effort first = {120, 40, 500000, 100000, true};
-  eg_shard_tools *tools = c->tools;
-  eg_shard_search *search = tools->search;
-  eg_shard_model *root = c->root;
+  eg_shard_tools *tools = &c->tools;
+  eg_shard_search *search = c->search;
+  eg_shard_model *root = &c->root;
   EG_TRY(eg_shard_model_copy(root, &search->core, NULL));
   c->bound = search->bound;
   if (!root->closed) EG_TRY(eg_shard_tighten(tools, root, &first, &c->bound));
@@ -151,23 +142,106 @@ static egraph_status work(course *c) {
   return go_on(c);
 }
 
-static egraph_status run_search(eg_shard_search *search) {
+static egraph_status run_course(eg_shard_search *search,
+                                egraph_status (*work_on)(course *)) {
   EG_TRY(eg_shard_search_start(search));
-  eg_shard_tools tools;
-  eg_shard_branch branch;
-  eg_shard_block block;
-  eg_shard_model root;
-  eg_shard_tools_init(&tools, search);
-  eg_shard_branch_init(&branch, &tools);
-  eg_shard_block_init(&block, search);
-  eg_shard_model_init(&root, search->alloc);
-  course c = {.tools = &tools, .branch = &branch, .block = &block, .root = &root};
-  egraph_status status = work(&c);
-  eg_shard_model_deinit(&root);
-  eg_shard_block_deinit(&block);
-  eg_shard_branch_deinit(&branch);
-  eg_shard_tools_deinit(&tools);
+  course c = {.search = search};
+  eg_shard_tools_init(&c.tools, search);
+  eg_shard_branch_init(&c.branch, &c.tools);
+  eg_shard_block_init(&c.block, search);
+  eg_shard_model_init(&c.root, search->alloc);
+  egraph_status status = work_on(&c);
+  eg_shard_model_deinit(&c.root);
+  eg_shard_block_deinit(&c.block);
+  eg_shard_branch_deinit(&c.branch);
+  eg_shard_tools_deinit(&c.tools);
   return status;
+}
+
+// ---- certificate ------------------------------------------------------------------
+
+// A second run, with the cost known from the start and by reductions only that a small
+// program can check. On large models there are few filters, because each is written in
+// full.
+
+static egraph_status close_all(course *c) {
+  static const eg_shard_effort small = {120, 40, 0, 0, true},
+                               large = {250, 4, 0, 0, true};
+  static const eg_shard_effort tiny = {1, 1, 0, 0, true}; // so that there are cases
+  eg_shard_search *search = c->search;
+  EG_TRY(eg_shard_model_copy(&c->root, &search->core, NULL));
+  c->large = eg_shard_size_of(&c->root) > LARGE;
+  const eg_shard_effort *effort = search->tiny ? &tiny : c->large ? &large : &small;
+  if (!c->root.closed) EG_TRY(eg_shard_tighten(&c->tools, &c->root, effort, &c->bound));
+  if (c->root.closed) {
+    search->proof->complete = true;
+    return eg_shard_proof_closed(search->proof);
+  }
+  if (c->large || search->stopped) return EGRAPH_OK;
+  EG_TRY(eg_shard_branch_add(&c->branch, &c->root, c->bound));
+  while (c->branch.open.len != 0 && !search->stopped) {
+    EG_TRY(eg_shard_branch_step(&c->branch));
+    if (eg_work_is_spent(&search->work)) search->stopped = true;
+  }
+  search->proof->complete = c->branch.open.len == 0;
+  return EGRAPH_OK;
+}
+
+static egraph_status prove_again(eg_shard_search *found, eg_shard_search *again,
+                                 const char *path, int64_t *out_bound) {
+  // Sums of huge numbers would saturate; nothing of that is proven again.
+  if (eg_shard_proof_most(found->problem) < EG_SHARD_INFINITE)
+    EG_TRY(run_course(again, close_all));
+  // Without a choice the cost is only above all choices.
+  if (again->choice.len != 0 && again->cost < found->cost) {
+    found->choice.len = 0;
+    EG_TRY(eg_u32s_append(&found->choice, again->choice.data, again->choice.len));
+    found->cost = again->cost;
+    found->peak = again->peak;
+  }
+  static const uint32_t none = 0;
+  const uint32_t *choice = found->choice.len == 0 ? &none : found->choice.data;
+  return eg_shard_proof_write(again->proof, found->problem,
+                              found->cost < EG_SHARD_INFINITE ? choice : NULL,
+                              found->cost, path, out_bound);
+}
+
+// Writes the certificate of `found` (choice, cost, whether that is proven) to its file.
+// found->checked is the part of the bound that the certificate proves: the cost when the
+// proof is complete, EG_SHARD_INFINITE for proven infeasibility. Spends at most `limit`
+// steps. A cheaper choice that turns up on the way becomes the found one.
+static egraph_status write_certificate(eg_shard_search *found, uint64_t limit) {
+  eg_shard_options options = *found->options;
+  eg_shard_search again;
+  eg_shard_proof proof;
+  options.work_limit = limit;
+  options.incumbent = found->cost < EG_SHARD_INFINITE ? found->choice.data : NULL;
+  options.time_limit_seconds =
+      options.time_limit_seconds - eg_shard_search_seconds(found) + 1;
+  eg_shard_proof_init(&proof, found->alloc);
+  eg_shard_search_init(&again, found->alloc, found->problem, &options);
+  again.proof = &proof;
+  again.tiny = found->tiny;
+  again.disabled =
+      found->disabled & (1u << EG_SHARD_PASS_ROWS | 1u << EG_SHARD_PASS_MERGE);
+  again.disabled |= 1u << EG_SHARD_PASS_DOMINATED | 1u << EG_SHARD_PASS_DEGREE;
+  egraph_status status = prove_again(found, &again, options.certificate, &found->checked);
+  eg_work_add(&found->work, again.work.done);
+  eg_shard_search_deinit(&again);
+  eg_shard_proof_deinit(&proof);
+  return status;
+}
+
+// ---- the front end ----------------------------------------------------------------
+
+void eg_shard_result_init(eg_shard_result *result, egraph_allocator alloc) {
+  *result = (eg_shard_result){.status = EG_EXTRACT_INFEASIBLE};
+  eg_u32s_init(&result->choice, alloc);
+}
+
+void eg_shard_result_deinit(eg_shard_result *result) {
+  eg_u32s_deinit(&result->choice);
+  eg_shard_result_init(result, result->choice.alloc);
 }
 
 static egraph_status report(eg_shard_search *search, eg_shard_result *result) {
@@ -205,12 +279,11 @@ egraph_status eg_shard_solve_without(egraph_allocator alloc,
   uint64_t limit = search.work.limit;
   if (options->certificate != NULL && limit != EG_WORK_UNLIMITED)
     search.work.limit = limit / 4 * 3;
-  egraph_status status = run_search(&search);
+  egraph_status status = run_course(&search, search_all);
   if (status == EGRAPH_OK && options->certificate != NULL) {
     bool closed = search.bound >= search.cost;
     uint64_t left = limit > search.work.done ? limit - search.work.done : 0;
-    status = eg_shard_prove(&search, closed ? EG_WORK_UNLIMITED : left,
-                            options->certificate, &search.checked);
+    status = write_certificate(&search, closed ? EG_WORK_UNLIMITED : left);
     if (status == EGRAPH_OK && search.checked > search.bound)
       status = eg_shard_search_raise(&search, search.checked);
   }

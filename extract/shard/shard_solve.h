@@ -1,9 +1,10 @@
-// The cheapest choice of strategies, with a proven bound.
+// The cheapest choice of strategies, with a proven bound: the front end of the sharding
+// solver.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_SOLVE_H
 #define EG_EXTRACT_SHARD_SHARD_SOLVE_H
 
-#include "extract/extract.h"
+#include "extract/problem.h"
 #include "extract/shard/shard_problem.h"
 
 typedef struct eg_shard_options {
@@ -41,5 +42,13 @@ egraph_status eg_shard_solve(egraph_allocator alloc, const eg_shard_problem *pro
                              const eg_shard_options *options, eg_shard_result *result);
 void eg_shard_result_init(eg_shard_result *result, egraph_allocator alloc);
 void eg_shard_result_deinit(eg_shard_result *result);
+
+/// For tests: eg_shard_solve without the passes in `disabled`: bit 1 << eg_shard_pass
+/// (shard_reduce.h). `tiny`: tables of a few entries and searches of a few visits, so
+/// that small problems split tables and branch. The optimum depends on neither.
+egraph_status eg_shard_solve_without(egraph_allocator alloc,
+                                     const eg_shard_problem *problem,
+                                     const eg_shard_options *options, uint32_t disabled,
+                                     bool tiny, eg_shard_result *result);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "extract/landmarks.h"
+#include "extract/presolve/landmarks.h"
 
 typedef struct finder {
   const eg_plan_space *space;

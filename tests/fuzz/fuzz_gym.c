@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "extract/extract.h"
 #include "extract/gym_json.h"
+#include "extract/search/extract.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MAX_SOLVED_NODES = 40 };

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "extract/extract.h"
 #include "extract/gym_json.h"
-#include "extract/plain_certificate.h"
+#include "extract/search/extract.h"
 #include "tests/extract_brute.h"
 #include "tests/testing.h"
 #include "tools/check_certificate/certificate.h"
@@ -70,7 +69,7 @@ static void draw_problem(eg_text *json, eg_rng *rng, drawing kind, bool integers
 typedef struct solved {
   double optimum; // by exhaustive search, INFINITY: there is no solution
   eg_extract_result result;
-  eg_certificate_file file;
+  eg_text file;
   const char *certificate; // the text of file
   size_t size;
 } solved;
@@ -83,17 +82,16 @@ static void solve(const eg_text *json, solved *out) {
   eg_extract_options options = EG_EXTRACT_OPTIONS_DEFAULT;
   eg_extract_result_init(&out->result, eg_allocator_heap());
   assert_ok(eg_extract_solve(eg_allocator_heap(), &problem, &options, &out->result));
-  eg_certificate_init(&out->file, eg_allocator_heap());
+  eg_text_init(&out->file, eg_allocator_heap());
   assert_ok(eg_plain_certificate_make(eg_allocator_heap(), &problem, &options,
                                       &out->result, &out->file));
-  out->size = out->file.text.len;
-  assert_ok(eg_chars_push(&out->file.text, '\0'));
-  out->certificate = out->file.text.data;
+  out->size = out->file.chars.len;
+  out->certificate = out->file.chars.data;
   eg_extract_problem_deinit(&problem);
 }
 
 static void solved_deinit(solved *s) {
-  eg_certificate_deinit(&s->file);
+  eg_text_deinit(&s->file);
   eg_extract_result_deinit(&s->result);
 }
 

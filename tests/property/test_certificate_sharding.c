@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "extract/shard/shard_run.h"
+#include "extract/shard/shard_solve.h"
 #include "tests/testing.h"
 #include "tools/check_certificate/certificate.h"
 

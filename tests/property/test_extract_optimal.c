@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/extract.h"
+#include "extract/search/extract.h"
 #include "tests/extract_brute.h"
 #include "tests/locked_allocator.h"
 

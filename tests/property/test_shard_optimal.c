@@ -3,7 +3,7 @@
 // costs near the largest; every reduction switched off in turn.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/shard/shard_reduce.h"
-#include "extract/shard/shard_run.h"
+#include "extract/shard/shard_solve.h"
 #include "tests/testing.h"
 
 enum { MAX_NODES = 14, BRUTE_NODES = 7, MAX_STRATEGIES = 4 };

@@ -1,6 +1,6 @@
 // Extraction through its front end: greedy methods, certificate, limits, errors.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/extract.h"
+#include "extract/search/extract.h"
 
 #include <math.h>
 

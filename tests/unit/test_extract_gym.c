@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "extract/extract.h"
+#include "extract/search/extract.h"
 #include "tests/testing.h"
 
 // Writes `text` to a temporary file and reads it as a problem, which the caller frees.

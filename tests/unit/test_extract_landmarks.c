@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "extract/landmark_sums.h"
-#include "extract/level_ascent.h"
-#include "extract/presolve.h"
+#include "extract/dual_ascent.h"
+#include "extract/presolve/landmarks.h"
+#include "extract/presolve/presolve.h"
 #include "tests/extract_brute.h"
 #include "tests/testing.h"
 

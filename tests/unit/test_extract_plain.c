@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/cost_shift.h"
-#include "extract/extract.h"
-#include "extract/plain_model.h"
+#include "extract/search/extract.h"
+#include "extract/search/formulation.h"
 #include "tests/extract_brute.h"
 #include "tests/testing.h"
 
@@ -192,13 +191,13 @@ static void the_model_keeps_what_can_be_chosen(void **state) {
   add(&problem, 1, 1, 1, LIST(3));
   add(&problem, 3, 1, 0, NULL);
   assert_ok(eg_extract_problem_add_root(&problem, 0));
-  eg_plain_model model;
-  assert_ok(eg_plain_model_init(&model, eg_allocator_heap()));
-  assert_ok(eg_plain_model_build(&model, &problem));
+  eg_formulation model;
+  assert_ok(eg_formulation_init(&model, eg_allocator_heap()));
+  assert_ok(eg_formulation_build(&model, &problem));
   assert_int_equal(eg_extract_node_count(&model.reduced.problem), 4);
   assert_int_equal(model.reduced.part.data[1], 3);
   assert_true(model.pays.data[0] && model.pays.data[1] && !model.pays.data[3]);
-  eg_plain_model_deinit(&model);
+  eg_formulation_deinit(&model);
   eg_extract_problem_deinit(&problem);
 }
 

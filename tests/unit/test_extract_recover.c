@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "extract/kept_cuts.h"
-#include "extract/landmarks.h"
-#include "extract/presolve.h"
-#include "extract/recover.h"
+#include "extract/presolve/landmarks.h"
+#include "extract/presolve/presolve.h"
+#include "extract/presolve/reduced.h"
+#include "extract/search/local_search.h"
 #include "tests/testing.h"
 
 static egraph_allocator heap(void) { return eg_allocator_heap(); }
@@ -40,7 +40,7 @@ static egraph_status climb_with(egraph_allocator alloc, climb *c, eg_incumbent *
   EG_TRY(eg_u32s_resize(choice, c->problem->class_count));
   EG_TRY(eg_greedy_run(&greedy, EG_GREEDY_TREE, c->problem->cost.data, choice->data));
   EG_TRY(eg_incumbent_offer(incumbent, choice->data, &c->before));
-  EG_TRY(eg_recover_run(&greedy, incumbent, UINT64_MAX));
+  EG_TRY(eg_local_search_run(&greedy, incumbent, UINT64_MAX));
   return eg_extract_certify(alloc, c->problem, incumbent->choice.data, &c->after);
 }
 
@@ -132,7 +132,7 @@ static egraph_status force_all(egraph_allocator alloc, eg_parts *parts,
   if (status == EGRAPH_OK) status = eg_presolve_run(&presolve);
   presolve.disabled = ~then;
   if (status == EGRAPH_OK) status = eg_presolve_run(&presolve);
-  if (status == EGRAPH_OK) status = eg_kept_cuts_list(&presolve.model, parts, out);
+  if (status == EGRAPH_OK) status = eg_reduced_list_cuts(&presolve.model, parts, out);
   eg_presolve_deinit(&presolve);
   return status;
 }

@@ -1,7 +1,8 @@
 // The LP text means the same as the problem: random problems, written, read back by a
 // reader of its own and solved by trying everything.
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/lp_format.h"
+#include "extract/search/extract.h"
+#include "extract/search/lp_format.h"
 
 #include <ctype.h>
 #include <math.h>

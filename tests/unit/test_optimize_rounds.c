@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "api/result.h"
-#include "extract/extract.h"
+#include "extract/problem.h"
 #include "optimize/optimizer.h"
 #include "optimize/predict.h"
 #include "rewrites/rule_files.h"

@@ -31,15 +31,10 @@ static void the_slack_tree_equals_an_array(void **state) {
       eg_shard_slack_add(&slack, first, last, amount);
       for (uint32_t r = first; r < last; r++)
         naive[r] += amount;
-      first = (uint32_t)eg_rng_below(&rng, rows);
-      last = first + 1 + (uint32_t)eg_rng_below(&rng, rows - first);
-      for (uint32_t r = first; r < last; r++)
-        if (naive[r] < least) least = naive[r];
-      assert_int_equal(eg_shard_slack_least(&slack, first, last), least);
-      bool fits = true;
       for (uint32_t r = 0; r < rows; r++)
-        fits = fits && naive[r] >= 0;
-      assert_int_equal(eg_shard_slack_fits(&slack), fits);
+        if (naive[r] < least) least = naive[r];
+      assert_int_equal(slack.least.data[1], least);
+      assert_int_equal(eg_shard_slack_fits(&slack), least >= 0);
     }
     eg_shard_slack_deinit(&slack);
     eg_shard_model_deinit(&model);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "extract/extract.h"
 #include "extract/gym_json.h"
+#include "extract/search/extract.h"
 #include "rewrites/terms/symbolic_file.h"
 #include "rewrites/terms/symbolic_json.h"
 

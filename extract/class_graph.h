@@ -1,0 +1,78 @@
+// The class graph of a problem: the nodes of a class, the nodes that use it, its strongly
+// connected components, and the users of a class grouped by the class that they are in.
+// Every algorithm of extraction walks it.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_CLASS_GRAPH_H
+#define EG_EXTRACT_CLASS_GRAPH_H
+
+#include "extract/bits.h"
+#include "extract/problem.h"
+
+/// members[member_begin[c] .. member_begin[c+1]) are the nodes of class c, users likewise
+/// the nodes with child c (as often as they name it), both in ascending order.
+typedef struct eg_class_index {
+  eg_u32s member_begin, members;
+  eg_u32s user_begin, users;
+  eg_bytes is_root; // [class]
+} eg_class_index;
+
+void eg_class_index_init(eg_class_index *index, egraph_allocator alloc);
+void eg_class_index_deinit(eg_class_index *index);
+/// Builds or rebuilds. O(nodes + edges). Fails with EGRAPH_E_MEMORY.
+egraph_status eg_class_index_build(eg_class_index *index,
+                                   const eg_extract_problem *problem);
+
+/// Visit the nodes of a class, and the nodes that use it; `item` is the loop variable.
+#define EG_EACH_MEMBER(index, class, item)                                               \
+  EG_EACH_OF_ROW_((index)->member_begin.data, (index)->members.data, class, item)
+#define EG_EACH_USER(index, class, item)                                                 \
+  EG_EACH_OF_ROW_((index)->user_begin.data, (index)->users.data, class, item)
+
+static inline uint32_t eg_class_index_member_count(const eg_class_index *index,
+                                                   uint32_t class) {
+  return index->member_begin.data[class + 1] - index->member_begin.data[class];
+}
+static inline uint32_t eg_class_index_user_count(const eg_class_index *index,
+                                                 uint32_t class) {
+  return index->user_begin.data[class + 1] - index->user_begin.data[class];
+}
+
+// ---- strongly connected components ------------------------------------------------
+
+/// component[class], numbered so that edges never lead to a higher number; order lists
+/// the classes by component, children first. O(nodes + edges), iterative.
+egraph_status eg_components_find(const eg_extract_problem *problem,
+                                 const eg_class_index *index, eg_u32s *component,
+                                 eg_u32s *order);
+
+// ---- users by their class ---------------------------------------------------------
+
+// Rows of linear programs that are aggregated by class are written from these groups.
+
+/// After find: group g is in class classes[g], and its nodes, ascending, are
+/// nodes[begin[g] .. begin[g + 1]).
+typedef struct eg_user_groups {
+  eg_u32s classes, begin, nodes;
+  eg_u32s group_of; // [class] 1 + group; 0 between calls
+} eg_user_groups;
+
+void eg_user_groups_init(eg_user_groups *groups, egraph_allocator alloc);
+void eg_user_groups_deinit(eg_user_groups *groups);
+/// Groups the users of `child`, in the order of their first node. O(users), and
+/// O(classes) at the first call. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_user_groups_find(eg_user_groups *groups,
+                                  const eg_extract_problem *problem,
+                                  const eg_class_index *index, uint32_t child);
+
+// ---- derivations ------------------------------------------------------------------
+
+/// Flags the classes that are derivable through nodes with x above the threshold (x NULL:
+/// through all nodes). Afterwards waiting[node] is how many children of the node are not;
+/// `queue` lists the classes, children first. O(nodes + edges). Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_derivable_find(const eg_extract_problem *problem,
+                                const eg_class_index *index, const double *x,
+                                double threshold, eg_bytes *derivable, eg_u32s *waiting,
+                                eg_u32s *queue);
+
+#endif

@@ -1,0 +1,111 @@
+// Landmarks: for every class a set of classes that each of its derivations contains.
+//
+//   Nec(c) = {c} u  intersection over the nodes n of c of  union of Nec(children of n)
+//
+// The greatest fixpoint holds all there are (notes: Hoffmann, Porteous, Sebastia 2004;
+// causal landmarks of Keyder, Richter, Helmert 2010). On small problems rows are bits and
+// the fixpoint is found; on large ones they are sets with shared structure and a search
+// that becomes too large may leave landmarks out. What readers may rely on:
+//   - truth: whatever a row holds is in every derivation; a row may hold less;
+//   - support: what a row of c holds, other than c, is in the row of some child of every
+//     node of c. So "the classes that need d" is a set with a valid S-cut.
+// A class without derivations needs all classes.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_PRESOLVE_LANDMARKS_H
+#define EG_EXTRACT_PRESOLVE_LANDMARKS_H
+
+#include "extract/class_graph.h"
+#include "extract/incumbent.h"
+#include "extract/presolve/shared_sets.h"
+
+/// Rows of large problems. Rows of bits take classes^2 / 8 bytes; here a row takes what
+/// it adds to the rows that it is made of, and all rows together stay below a limit.
+typedef struct eg_landmark_sets {
+  eg_sets sets;
+  eg_u32s row;      // [class] set of positions
+  eg_u32s order;    // [position] class, children first
+  eg_u32s position; // [class]
+  bool gave_up;     // on the fixpoint of some part
+} eg_landmark_sets;
+
+/// What a search for landmarks may take. A strongly connected part of the class graph
+/// beyond its steps, and all rows from the one on that would exceed the nodes, get
+/// fewer landmarks than there are.
+typedef struct eg_landmark_limits {
+  uint32_t set_nodes;      // some 25 to 35 bytes each; one per class comes on top
+  uint64_t steps_per_edge; // of a strongly connected part
+  eg_patience patience;
+} eg_landmark_limits;
+
+typedef struct eg_landmarks {
+  size_t dense_bytes;        // what bit rows may take; above it are shared sets
+  eg_landmark_limits limits; // of shared sets; patience is set by find
+  bool dense;
+  size_t words;  // of dense rows: words per row
+  eg_words rows; // [class][words]
+  eg_landmark_sets shared;
+} eg_landmarks;
+
+/// With the usual limits: 2 MiB of bit rows, some 100 MiB of sets.
+void eg_landmarks_init(eg_landmarks *landmarks, egraph_allocator alloc);
+void eg_landmarks_deinit(eg_landmarks *landmarks);
+/// Bit rows take O(rounds * edges * classes / 64) time, sets what the limits allow; when
+/// they strike, later calls have fewer steps.
+/// *out_done: before patience ended; else the rows mean nothing.
+egraph_status eg_landmarks_find(eg_landmarks *landmarks,
+                                const eg_extract_problem *problem,
+                                const eg_class_index *index, eg_patience patience,
+                                bool *out_done);
+
+/// Row of a class, when landmarks->dense.
+static inline const uint64_t *eg_landmarks_of(const eg_landmarks *landmarks,
+                                              uint32_t class) {
+  return landmarks->rows.data + (size_t) class * landmarks->words;
+}
+/// Whether every derivation of `class` needs `needed`. O(1), or O(log classes) for sets.
+static inline bool eg_landmarks_has(const eg_landmarks *landmarks, uint32_t class,
+                                    uint32_t needed) {
+  if (landmarks->dense) return eg_bits_has(eg_landmarks_of(landmarks, class), needed);
+  const eg_landmark_sets *shared = &landmarks->shared;
+  return eg_sets_has(&shared->sets, shared->row.data[class],
+                     shared->position.data[needed]);
+}
+/// Appends the row of `class`, in the same order every time.
+egraph_status eg_landmarks_list(const eg_landmarks *landmarks, uint32_t class,
+                                eg_u32s *out);
+/// Whether some child of `node` needs `needed`.
+static inline bool eg_landmarks_node_has(const eg_landmarks *landmarks,
+                                         const eg_extract_problem *problem, uint32_t node,
+                                         uint32_t needed) {
+  EG_EACH_CHILD(problem, node, child) {
+    if (eg_landmarks_has(landmarks, child, needed)) return true;
+  }
+  return false;
+}
+/// out = union of Nec over the children of `node`, when landmarks->dense.
+void eg_landmarks_closure(const eg_landmarks *landmarks,
+                          const eg_extract_problem *problem, uint32_t node,
+                          uint64_t *out);
+
+/// Sums of weights over what nodes need: the part of a lower bound that landmarks give.
+typedef struct eg_landmark_sums {
+  const eg_landmarks *landmarks;
+  const eg_extract_problem *problem;
+  const double *weight; // [class], >= 0
+  const uint64_t *paid; // [class] bits: weights that do not count
+  eg_words row;         // scratch, of dense landmarks
+  eg_doubles sum;       // [set node], of shared ones
+} eg_landmark_sums;
+
+void eg_landmark_sums_init(eg_landmark_sums *sums, egraph_allocator alloc);
+void eg_landmark_sums_deinit(eg_landmark_sums *sums);
+/// Borrows all pointers. O(rows) for shared landmarks.
+egraph_status eg_landmark_sums_start(eg_landmark_sums *sums,
+                                     const eg_landmarks *landmarks,
+                                     const eg_extract_problem *problem,
+                                     const double *weight, const uint64_t *paid);
+/// Weights of what the children of `node` need, paid ones and the node's own class left
+/// out. With shared landmarks at most that: only some children are looked at.
+double eg_landmark_sums_of(eg_landmark_sums *sums, uint32_t node);
+
+#endif

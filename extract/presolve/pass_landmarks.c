@@ -1,0 +1,199 @@
+// Passes that follow from landmarks (Nec, landmarks.h) by one look at each node.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/presolve/landmarks.h"
+
+#include "base/owner.h"
+#include "extract/presolve/presolve.h"
+
+typedef struct scan {
+  eg_presolve *presolve;
+  eg_words roots;
+  eg_landmark_sums sums;
+  eg_u32s cut;  // parts; or a row
+  eg_u32s hits; // [class] nodes of the cut
+  eg_bytes drop;
+  eg_doubles least;
+  size_t dropped;
+} scan;
+EG_OWNER_DEFINE_STATIC(scan, (eg_words, roots), (eg_landmark_sums, sums),
+                       (eg_u32s, cut, hits), (eg_bytes, drop), (eg_doubles, least))
+
+static egraph_status cyclic(scan *s, bool *changed) {
+  eg_presolve *presolve = s->presolve;
+  const eg_extract_problem *problem = &presolve->model.problem;
+  EG_TRY(eg_bytes_resize(&s->drop, eg_extract_node_count(problem)));
+  for (uint32_t n = 0; n < s->drop.len; n++) {
+    uint32_t class = problem->node_class.data[n];
+    s->drop.data[n] = eg_landmarks_node_has(&presolve->landmarks, problem, n, class);
+    s->dropped += s->drop.data[n];
+  }
+  return eg_presolve_drop(presolve, s->drop.data, NULL, s->dropped, changed);
+}
+
+// Two children that need each other are both kept out of each other's way by looking
+// only at children that still stand.
+static egraph_status implied(scan *s, bool *changed) {
+  eg_presolve *presolve = s->presolve;
+  const eg_extract_problem *problem = &presolve->model.problem;
+  const uint32_t *children = problem->children.data;
+  EG_TRY(eg_bytes_resize(&s->drop, problem->children.len));
+  for (uint32_t n = 0; n < eg_extract_node_count(problem); n++) {
+    uint32_t first = problem->child_begin.data[n],
+             last = problem->child_begin.data[n + 1];
+    if (eg_presolve_late(presolve)) break;
+    for (uint32_t i = first; i < last; i++)
+      for (uint32_t j = first; j < last && !s->drop.data[i]; j++)
+        if (j != i && !s->drop.data[j] &&
+            eg_landmarks_has(&presolve->landmarks, children[j], children[i]))
+          s->drop.data[i] = 1;
+    for (uint32_t i = first; i < last; i++)
+      s->dropped += s->drop.data[i];
+  }
+  return eg_presolve_drop(presolve, NULL, s->drop.data, s->dropped, changed);
+}
+
+// s->roots = Nec of all roots, empty classes left out.
+static egraph_status find_forced(scan *s) {
+  eg_presolve *presolve = s->presolve;
+  const eg_extract_problem *problem = &presolve->model.problem;
+  EG_TRY(eg_words_resize(&s->roots, eg_bits_words(problem->class_count)));
+  for (size_t i = 0; i < problem->roots.len; i++) {
+    eg_bits_put(s->roots.data, problem->roots.data[i]);
+    if (!presolve->has_landmarks) continue;
+    s->cut.len = 0;
+    EG_TRY(eg_landmarks_list(&presolve->landmarks, problem->roots.data[i], &s->cut));
+    for (size_t k = 0; k < s->cut.len; k++)
+      eg_bits_put(s->roots.data, s->cut.data[k]);
+  }
+  return EGRAPH_OK;
+}
+
+// Some user of a forced class d is chosen whose other children do not need d: the cut of
+// the set of classes that need d. Detaching d hides it, so it is kept as a cut.
+static bool is_last_need(const scan *s, uint32_t node, uint32_t needed) {
+  const eg_landmarks *landmarks = &s->presolve->landmarks;
+  const eg_extract_problem *problem = &s->presolve->model.problem;
+  if (!eg_landmarks_has(landmarks, problem->node_class.data[node], needed)) return false;
+  EG_EACH_CHILD(problem, node, child) {
+    if (child != needed && eg_landmarks_has(landmarks, child, needed)) return false;
+  }
+  return true;
+}
+
+// Fills s->cut; false when a root is sure to meet it: all its nodes are in the cut.
+static egraph_status fill_cut(scan *s, uint32_t class, bool *out_useful) {
+  const eg_presolve *presolve = s->presolve;
+  const eg_class_index *index = &presolve->index;
+  const uint32_t *class_of = presolve->model.problem.node_class.data;
+  uint32_t first = index->user_begin.data[class],
+           last = index->user_begin.data[class + 1];
+  *out_useful = true;
+  s->cut.len = 0;
+  for (uint32_t u = first; u < last; u++)
+    s->hits.data[class_of[index->users.data[u]]] = 0;
+  for (uint32_t u = first; u < last; u++) {
+    uint32_t node = index->users.data[u], owner = class_of[node];
+    if (!is_last_need(s, node, class)) continue;
+    EG_TRY(eg_u32s_push(&s->cut, presolve->model.part.data[node]));
+    if (index->is_root.data[owner] &&
+        ++s->hits.data[owner] == eg_class_index_member_count(index, owner))
+      *out_useful = false;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status keep_cut(scan *s, uint32_t class) {
+  bool useful;
+  uint32_t id;
+  EG_TRY(fill_cut(s, class, &useful));
+  if (!useful) return EGRAPH_OK;
+  EG_TRY(eg_parts_add_cut(s->presolve->parts, s->cut.data, (uint32_t)s->cut.len, &id));
+  return eg_u32s_push(&s->presolve->model.cuts, id);
+}
+
+static egraph_status forced(scan *s, bool *changed) {
+  eg_presolve *presolve = s->presolve;
+  EG_TRY(find_forced(s));
+  EG_TRY(eg_u32s_resize(&s->hits, presolve->model.problem.class_count));
+  for (uint32_t class = 0; class < presolve->model.problem.class_count; class ++) {
+    if (!eg_bits_has(s->roots.data, class) || presolve->index.is_root.data[class] ||
+        eg_class_index_member_count(&presolve->index, class) == 0)
+      continue;
+    EG_TRY(keep_cut(s, class));
+    EG_TRY(eg_extract_problem_add_root(&presolve->model.problem, class));
+    presolve->index.is_root.data[class] = 1;
+    *changed = true;
+  }
+  return EGRAPH_OK;
+}
+
+// Cheapest price of each class; an empty class counts nothing.
+static egraph_status find_least(scan *s, const double *price) {
+  const eg_class_index *index = &s->presolve->index;
+  EG_TRY(eg_doubles_resize(&s->least, s->presolve->model.problem.class_count));
+  for (uint32_t class = 0; class < s->least.len; class ++) {
+    uint32_t first = index->member_begin.data[class];
+    uint32_t last = index->member_begin.data[class + 1];
+    if (first == last) continue;
+    double least = price[index->members.data[first]];
+    for (uint32_t m = first + 1; m < last; m++)
+      if (price[index->members.data[m]] < least) least = price[index->members.data[m]];
+    s->least.data[class] = least;
+  }
+  return EGRAPH_OK;
+}
+
+// Lower bound of any solution that uses `node`, beyond what the roots need.
+static double extra_of(scan *s, const double *price, uint32_t node) {
+  const eg_presolve *presolve = s->presolve;
+  uint32_t class = presolve->model.problem.node_class.data[node];
+  double extra = price[node];
+  if (eg_bits_has(s->roots.data, class)) extra -= s->least.data[class];
+  return presolve->has_landmarks ? extra + eg_landmark_sums_of(&s->sums, node) : extra;
+}
+
+static egraph_status mark_costly(scan *s, const double *price, double base,
+                                 uint8_t *drop_node, size_t *dropped) {
+  eg_presolve *presolve = s->presolve;
+  EG_TRY(find_forced(s));
+  EG_TRY(find_least(s, price));
+  if (presolve->has_landmarks)
+    EG_TRY(eg_landmark_sums_start(&s->sums, &presolve->landmarks,
+                                  &presolve->model.problem, s->least.data,
+                                  s->roots.data));
+  double least = 0;
+  EG_EACH_BIT(s->roots.data, s->roots.len, class) { least += s->least.data[class]; }
+  double bound = base + least;
+  if (bound > presolve->bound) presolve->bound = bound;
+  if (bound >= presolve->cutoff) presolve->closed = true;
+  for (uint32_t n = 0; n < eg_extract_node_count(&presolve->model.problem); n++) {
+    if (eg_presolve_late(presolve)) break;
+    if (drop_node[n] || bound + extra_of(s, price, n) < presolve->cutoff) continue;
+    drop_node[n] = 1;
+    (*dropped)++;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
+                                      double base, uint8_t *drop_node, size_t *dropped) {
+  scan s;
+  scan_init(&s, presolve->alloc);
+  s.presolve = presolve;
+  egraph_status status = mark_costly(&s, price, base, drop_node, dropped);
+  scan_deinit(&s);
+  return status;
+}
+
+static egraph_status bound(scan *s, bool *changed) {
+  eg_presolve *presolve = s->presolve;
+  EG_TRY(eg_bytes_resize(&s->drop, eg_extract_node_count(&presolve->model.problem)));
+  EG_TRY(mark_costly(s, presolve->model.problem.cost.data, presolve->model.offset,
+                     s->drop.data, &s->dropped));
+  return eg_presolve_drop(presolve, s->drop.data, NULL, s->dropped, changed);
+}
+
+EG_PASS_DEFINE(cyclic, scan, cyclic)
+EG_PASS_DEFINE(implied, scan, implied)
+EG_PASS_DEFINE(forced, scan, forced)
+EG_PASS_DEFINE(bound, scan, bound)

@@ -1,0 +1,126 @@
+// Presolve: passes that make a reduced problem smaller and keep an optimal solution, or
+// show that nothing is cheaper than the cutoff.
+//
+// "Keep" means: either the smaller problem has a solution as cheap as the cheapest one of
+// the larger problem, or that one costs at least the cutoff. Passes compose, may run in
+// any order and any subset of them gives the same optimum.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_PRESOLVE_PRESOLVE_H
+#define EG_EXTRACT_PRESOLVE_PRESOLVE_H
+
+#include "extract/class_graph.h"
+#include "extract/incumbent.h"
+#include "extract/presolve/landmarks.h"
+#include "extract/presolve/reduced.h"
+#include "extract/problem.h"
+
+typedef struct eg_presolve {
+  egraph_allocator alloc;
+  eg_parts *parts; // borrowed
+  eg_reduced model, spare;
+  eg_class_index index; // of model
+  eg_landmarks landmarks;
+  bool has_landmarks;      // valid for the present class numbers
+  bool closed;             // nothing below the cutoff
+  double cutoff;           // of the total, offset included
+  double bound;            // lower bound of the total, from the passes
+  uint32_t disabled;       // bit per eg_extract_pass
+  double deadline;         // of eg_clock_seconds(): passes end after it
+  eg_incumbent *incumbent; // asked whether to stop, and whose clock counts; or NULL
+  bool late;               // time to end
+  bool bulk_done;          // pass_dual has made its ascent in bulk
+  uint32_t polls;
+} eg_presolve;
+
+egraph_status eg_presolve_init(eg_presolve *presolve, egraph_allocator alloc,
+                               eg_parts *parts);
+void eg_presolve_deinit(eg_presolve *presolve);
+/// Works for an incumbent: its options, deadline and clock.
+void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent);
+/// Copies `model` in.
+egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model);
+/// Runs the passes until none changes anything, or `closed`, or it is time to end (the
+/// model is valid after every pass).
+egraph_status eg_presolve_run(eg_presolve *presolve);
+
+// ---- for the passes ----------------------------------------------------------------
+
+/// True when it is time to end; cheap enough for inner loops. A pass then makes do with
+/// what it has found.
+bool eg_presolve_late(eg_presolve *presolve);
+/// The same for places that are rarely passed: looks at the clock each time.
+bool eg_presolve_late_now(eg_presolve *presolve);
+/// How long a step that polls by itself may go on.
+eg_patience eg_presolve_patience(const eg_presolve *presolve);
+/// The clock of the incumbent, or NULL.
+static inline eg_part_clock *eg_presolve_clock(const eg_presolve *presolve) {
+  return presolve->incumbent != NULL ? presolve->incumbent->clock : NULL;
+}
+/// What a search in proof mode reports to, or NULL.
+static inline struct eg_plain_proof *eg_presolve_proof(const eg_presolve *presolve) {
+  return presolve->incumbent != NULL ? presolve->incumbent->proof : NULL;
+}
+/// Leaves out nodes and child edges with a non-zero flag; either array may be NULL. Does
+/// nothing when it is time to end.
+egraph_status eg_presolve_filter(eg_presolve *presolve, const uint8_t *drop_node,
+                                 const uint8_t *drop_edge);
+/// The same at the end of a pass that flagged `dropped` of them; *changed is set if any.
+static inline egraph_status eg_presolve_drop(eg_presolve *presolve,
+                                             const uint8_t *drop_node,
+                                             const uint8_t *drop_edge, size_t dropped,
+                                             bool *changed) {
+  if (dropped == 0 || presolve->closed) return EGRAPH_OK;
+  *changed = true;
+  return eg_presolve_filter(presolve, drop_node, drop_edge);
+}
+/// Puts `spare`, filled by the pass, in the place of `model`.
+egraph_status eg_presolve_swap(eg_presolve *presolve);
+/// Finds landmarks unless they are valid; has_landmarks stays false when it is
+/// time to end.
+egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
+/// Flags nodes whose price, with the cheapest members of everything they and the roots
+/// need, on top of `base` reaches the cutoff; raises the bound; may set closed.
+egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
+                                      double base, uint8_t *drop_node, size_t *dropped);
+
+/// A pass that is one call with a structure (base/owner.h) that has a member presolve.
+#define EG_PASS_DEFINE(name, type, run)                                                  \
+  egraph_status eg_pass_##name(eg_presolve *presolve, bool *changed) {                   \
+    type pass;                                                                           \
+    type##_init(&pass, presolve->alloc);                                                 \
+    pass.presolve = presolve;                                                            \
+    egraph_status status = run(&pass, changed);                                          \
+    type##_deinit(&pass);                                                                \
+    return status;                                                                       \
+  }
+
+#define EG_EXTRACT_PASS_DECLARE(id, name, run, stage, text)                              \
+  egraph_status eg_pass_##run(eg_presolve *presolve, bool *changed);
+EG_EXTRACT_PASS_LIST(EG_EXTRACT_PASS_DECLARE)
+#undef EG_EXTRACT_PASS_DECLARE
+
+// ---- statistics of the passes -----------------------------------------------------
+
+// What every presolve pass takes away, and in what time.
+//
+// Presolve itself keeps no account; this runs the passes in its order, on a copy, one at
+// a time, until none changes anything.
+
+typedef struct eg_pass_statistics {
+  uint32_t runs;
+  double seconds;
+  // Taken away, in sum over the runs; negative where merging has made more.
+  int64_t nodes, classes, edges;
+} eg_pass_statistics;
+
+/// Fills out[EG_PASS_COUNT] and what is left. `best_cost` is the cost of any choice
+/// (INFINITY: none known); passes that need a cutoff use it. Takes as long as presolve;
+/// stops at options->time_limit_seconds. Costs must be >= 0. Fails with EGRAPH_E_ARGUMENT
+/// for negative ones, EGRAPH_E_MEMORY.
+egraph_status eg_pass_statistics_run(egraph_allocator alloc,
+                                     const eg_extract_problem *problem,
+                                     const eg_extract_options *options, double best_cost,
+                                     eg_pass_statistics *out, uint32_t *out_nodes,
+                                     uint32_t *out_classes);
+
+#endif

@@ -1,0 +1,88 @@
+// A reduced problem and the way back: the same kind of rows, plus what each node stands
+// for.
+//
+// Merging a class into its only user makes one node out of two. Such a node carries a
+// *part*: either a node of the original problem, or a pair of parts. Expanding the parts
+// of the chosen nodes, and of what was decided for good, gives the original choice; no
+// pass needs code of its own for the way back.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_PRESOLVE_REDUCED_H
+#define EG_EXTRACT_PRESOLVE_REDUCED_H
+
+#include "extract/bits.h"
+#include "extract/dual_ascent.h"
+#include "extract/problem.h"
+
+typedef struct eg_part_pair {
+  uint32_t left, right;
+} eg_part_pair;
+EG_VEC_DEFINE(eg_part_pairs, eg_part_pair);
+
+/// Parts of all reduced problems of one solve. Part p < leaf_count is original node p,
+/// others are pairs. Append only.
+typedef struct eg_parts {
+  uint32_t leaf_count;
+  eg_part_pairs pairs;
+  eg_bytes seen; // scratch of expand
+  eg_u32s stack;
+  eg_u32s cut_begin, cut_parts; // cut i: one of cut_parts[cut_begin[i] ..) is chosen
+} eg_parts;
+
+void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count);
+void eg_parts_deinit(eg_parts *parts);
+/// The part standing for both; EG_EXTRACT_NONE stands for nothing.
+egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out);
+/// Notes that solutions contain one of `count` parts; eg_reduced.cuts says which ones.
+egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t count,
+                               uint32_t *out);
+
+/// Children of a node are ascending and distinct, and never its own class; roots are
+/// distinct. A class may be empty: then nothing uses it.
+typedef struct eg_reduced {
+  eg_extract_problem problem;
+  eg_u32s part;   // [node]
+  eg_u32s cuts;   // of eg_parts, that every solution of this model meets
+  uint32_t fixed; // part of all that is decided
+  double offset;  // its cost
+} eg_reduced;
+
+egraph_status eg_reduced_init(eg_reduced *reduced, egraph_allocator alloc);
+void eg_reduced_deinit(eg_reduced *reduced);
+/// Empties `reduced` but keeps its memory; it has `class_count` classes then.
+void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count);
+/// The whole original problem, node n standing for itself.
+egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original);
+egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from);
+/// The same, with what is decided in `from`.
+void eg_reduced_start(eg_reduced *reduced, const eg_reduced *from, uint32_t class_count);
+/// Adds a node with its children sorted. Nodes that are their own child are left out.
+egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
+                                  uint32_t part, const uint32_t *children,
+                                  uint32_t count);
+/// Adds node `node` of a problem.
+egraph_status eg_reduced_copy_node(eg_reduced *reduced, const eg_extract_problem *from,
+                                   uint32_t node, uint32_t part);
+/// Expands a choice of the reduced problem into choice[original class].
+egraph_status eg_reduced_expand(const eg_reduced *reduced, eg_parts *parts,
+                                const eg_extract_problem *original,
+                                const uint32_t *reduced_choice, uint32_t *choice);
+
+// ---- cuts on the way through presolve ---------------------------------------------
+
+// Rows of nodes of which every solution has one, found on an earlier model and still true
+// of the present one. Presolve turns what the roots need into roots and drops the edges
+// to them; with the edges goes the knowledge that somebody must use them, which the
+// linear program and the dual ascent cannot find again. On sums closed under
+// associativity and commutativity these rows close most of the gap.
+
+/// Appends the cuts of `reduced` as rows of its nodes. A node is in a row when its part
+/// contains one of the cut's; cuts that the fixed part meets are left out.
+/// O(parts + nodes * parts of a node that are in cuts).
+egraph_status eg_reduced_list_cuts(const eg_reduced *reduced, const eg_parts *parts,
+                                   eg_cuts *out);
+/// The other way: makes rows of nodes of a problem cuts of the model that copies it
+/// (eg_reduced_from).
+egraph_status eg_reduced_load_cuts(eg_reduced *reduced, eg_parts *parts,
+                                   const eg_cuts *cuts);
+
+#endif

@@ -1,0 +1,251 @@
+// Presolve of the whole problem, then its connected subproblems.
+//
+// A subproblem is solved against the cutoff that the bounds of the others leave it.
+// Either all subproblems are solved, and their optima add up to the optimum; or one has
+// nothing below its cutoff, and the solution at hand is optimal. After a bound for each
+// subproblem come three phases, each over all subproblems (subproblems.h), small ones
+// first, so that no large subproblem keeps the others from a good solution:
+//   1. greedy; branch and bound, for larger subproblems only the root of the tree;
+//   2. windows (lns.h) for large subproblems, within a share of the time;
+//   3. branch and bound to the end.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/search/exact.h"
+
+#include <math.h>
+
+#include "base/proof.h"
+#include "extract/presolve/reduced.h"
+#include "extract/search/branch.h"
+#include "extract/search/lns.h"
+#include "extract/search/local_search.h"
+#include "extract/search/subproblems.h"
+
+enum {
+  WHOLE_TREE_NODES = 400, // subproblems up to this size are finished in phase 1
+  ROOT_NODES = 2500,      // and up to this one their root is looked at
+  TREE_NODES = 60000,     // and above this one windows have all the time
+  WINDOW_NODES = 900,     // a window larger than this after presolve is given up
+  WINDOW_CLASSES = 60,
+  WINDOW_FAILURES = 20,
+  PERTURB_ROUNDS = 8,
+  ASCENTS = 4,
+  DAG_MEMORY_BYTES = 64 << 20
+};
+static const double WINDOW_SHARE = 0.4;  // of the work that is left, for phase 2
+static const double RECOVER_SHARE = 0.3; // for local search at a time
+
+typedef struct exact {
+  eg_extract_search search; // of the whole problem
+  eg_presolve presolve;
+  eg_subproblems subproblems;
+  eg_u32s choice; // [model class], best known
+} exact;
+
+// Better choices in subproblems make a better choice of the whole.
+static egraph_status adopt(void *user) {
+  exact *e = user;
+  double cost;
+  for (size_t i = 0; i < e->subproblems.len; i++)
+    eg_subproblem_adopt(&e->subproblems.data[i], e->choice.data);
+  return eg_extract_search_offer(&e->search, &e->presolve.model, e->choice.data, &cost);
+}
+
+static egraph_status solve_window(egraph_allocator alloc, eg_incumbent *window,
+                                  uint32_t *out_nodes) {
+  eg_extract_result result = {.reduced_nodes = 0};
+  egraph_status status = eg_exact_run(alloc, window, &result);
+  *out_nodes = result.reduced_nodes;
+  return status;
+}
+
+static uint64_t share_of_work(const eg_incumbent *incumbent, double share) {
+  return (uint64_t)((double)eg_incumbent_work_left(incumbent) * share);
+}
+
+// For the whole problem, before anything else: it takes near-linear time.
+static egraph_status improve_whole(exact *e) {
+  eg_incumbent *whole = e->search.incumbent;
+  eg_class_index index;
+  eg_class_index_init(&index, e->search.alloc);
+  eg_greedy greedy = {e->search.alloc, whole->problem, &index, 0};
+  egraph_status status = eg_class_index_build(&index, whole->problem);
+  if (status == EGRAPH_OK)
+    status = eg_local_search_run(&greedy, whole, share_of_work(whole, RECOVER_SHARE));
+  eg_class_index_deinit(&index);
+  return status;
+}
+
+static egraph_status improve(const exact *e, eg_subproblem *subproblem) {
+  eg_greedy greedy = {e->search.alloc, &subproblem->problem, &subproblem->index,
+                      DAG_MEMORY_BYTES};
+  EG_TRY(eg_perturb_run(&greedy, &subproblem->incumbent, PERTURB_ROUNDS,
+                        e->search.incumbent->options->seed));
+  return eg_local_search_run(&greedy, &subproblem->incumbent,
+                             share_of_work(&subproblem->incumbent, RECOVER_SHARE));
+}
+
+// Beyond what a linear program can do.
+static bool is_huge(const eg_subproblem *subproblem) {
+  return subproblem->node_of.len > TREE_NODES;
+}
+
+// Large subproblems get more of the time, in proportion.
+static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
+  double share = (double)subproblem->node_of.len / (double)e->presolve.model.part.len;
+  if (!is_huge(subproblem)) share *= WINDOW_SHARE;
+  uint32_t classes = subproblem->problem.class_count;
+  eg_lns_options options = {.seed = e->search.incumbent->options->seed,
+                            .window_classes = WINDOW_CLASSES,
+                            .max_failures = WINDOW_FAILURES + classes / WINDOW_CLASSES,
+                            .steps = share_of_work(&subproblem->incumbent, share),
+                            .solve = solve_window};
+  return eg_lns_run(e->search.alloc, &subproblem->incumbent, &subproblem->index,
+                    &options);
+}
+
+// Branch and bound with at most `tree_limit` nodes, 0: all.
+static egraph_status branch(exact *e, eg_subproblem *subproblem, uint32_t tree_limit) {
+  eg_incumbent *incumbent = &subproblem->incumbent;
+  uint32_t saved = incumbent->tree_limit;
+  incumbent->tree_limit = tree_limit;
+  bool closed;
+  egraph_status status =
+      eg_branch_run(e->search.alloc, incumbent, subproblem->outer_cutoff, 0, &closed);
+  incumbent->tree_limit = saved;
+  if (status != EGRAPH_OK || !closed) return status;
+  bool better = incumbent->cost < subproblem->outer_cutoff;
+  subproblem->state = better ? EG_SUBPROBLEM_SOLVED : EG_SUBPROBLEM_EXHAUSTED;
+  if (better) eg_incumbent_raise(incumbent, incumbent->cost);
+  return EGRAPH_OK;
+}
+
+static egraph_status phase_zero(void *user, eg_subproblem *subproblem) {
+  const exact *e = user;
+  if (e->subproblems.len > 1) return eg_subproblem_bound(subproblem);
+  // Presolve's bound is right up to a share of the whole's cost, of which the subproblem
+  // may be a small part.
+  double offset = e->presolve.model.offset;
+  eg_incumbent_raise(&subproblem->incumbent,
+                     e->presolve.bound - offset - EG_PROOF_ROUNDING * fabs(offset));
+  return EGRAPH_OK;
+}
+
+static egraph_status phase_one(void *user, eg_subproblem *subproblem) {
+  exact *e = user;
+  EG_TRY_IN_PART(subproblem->incumbent.clock, EGRAPH_PART_GREEDY, improve(e, subproblem));
+  uint32_t limit = e->search.incumbent->tree_limit;
+  if (limit != 0) return branch(e, subproblem, limit);
+  if (subproblem->node_of.len > ROOT_NODES) return EGRAPH_OK;
+  return branch(e, subproblem, subproblem->node_of.len > WHOLE_TREE_NODES ? 1 : 0);
+}
+
+// Windows are themselves solved here; their tree limit ends them after phase one.
+static egraph_status phase_two(void *user, eg_subproblem *subproblem) {
+  exact *e = user;
+  if (e->search.incumbent->tree_limit != 0 || subproblem->node_of.len <= WHOLE_TREE_NODES)
+    return EGRAPH_OK;
+  EG_TRY_IN_PART(subproblem->incumbent.clock, EGRAPH_PART_WINDOWS,
+                 slide_windows(e, subproblem));
+  return EGRAPH_OK;
+}
+
+static egraph_status phase_three(void *user, eg_subproblem *subproblem) {
+  exact *e = user;
+  if (e->search.incumbent->tree_limit != 0 || is_huge(subproblem)) return EGRAPH_OK;
+  return branch(e, subproblem, 0);
+}
+
+static egraph_status solve_subproblems(exact *e) {
+  static const eg_subproblem_step PHASES[] = {phase_zero, phase_one, phase_two,
+                                              phase_three};
+  eg_incumbent *whole = e->search.incumbent;
+  eg_batches batches = {.alloc = e->search.alloc,
+                        .subproblems = &e->subproblems,
+                        .whole = whole,
+                        .offset = e->presolve.model.offset,
+                        .user = e,
+                        .adopt = adopt};
+  for (size_t i = 0; i < e->subproblems.len; i++)
+    EG_TRY(eg_subproblem_seed(&e->subproblems.data[i], &e->presolve.model.problem,
+                              e->choice.data));
+  for (size_t i = 0; i < sizeof PHASES / sizeof *PHASES; i++)
+    EG_TRY(eg_subproblems_run(&batches, PHASES[i]));
+  bool all = true;
+  for (size_t i = 0; i < e->subproblems.len; i++)
+    all = all && e->subproblems.data[i].state != EG_SUBPROBLEM_OPEN;
+  if (all || batches.exhausted) eg_incumbent_raise(whole, whole->cost);
+  return EGRAPH_OK;
+}
+
+static egraph_status presolve_whole(exact *e, eg_extract_result *result) {
+  eg_presolve *presolve = &e->presolve;
+  eg_incumbent *whole = e->search.incumbent;
+  EG_TRY(eg_reduced_from(&presolve->spare, whole->problem));
+  EG_TRY(eg_presolve_load(presolve, &presolve->spare));
+  eg_presolve_serve(presolve, whole);
+  presolve->cutoff = eg_incumbent_cutoff(whole);
+  for (int round = 0; round < 3 && !presolve->closed; round++) {
+    EG_TRY(eg_presolve_run(presolve));
+    if (presolve->closed) break;
+    eg_incumbent_raise(whole, presolve->bound);
+    if (eg_incumbent_stop(whole)) break;
+    e->search.best_cost = INFINITY;
+    EG_TRY(eg_extract_search_ascend(&e->search, presolve, ASCENTS));
+    EG_TRY(eg_extract_search_greedy(&e->search, presolve,
+                                    presolve->model.problem.cost.data));
+    double cutoff = eg_incumbent_cutoff(whole);
+    if (!(cutoff < presolve->cutoff)) break;
+    presolve->cutoff = cutoff;
+  }
+  result->reduced_nodes =
+      presolve->closed ? 0 : eg_extract_node_count(&presolve->model.problem);
+  result->reduced_classes = presolve->closed ? 0 : presolve->model.problem.class_count;
+  return EGRAPH_OK;
+}
+
+static egraph_status run_exact(exact *e, eg_extract_result *result) {
+  const eg_extract_problem *problem = e->search.incumbent->problem;
+  result->reduced_nodes = eg_extract_node_count(problem);
+  result->reduced_classes = problem->class_count;
+  if (e->search.incumbent->tree_limit == 0)
+    EG_TRY_IN_PART(e->search.incumbent->clock, EGRAPH_PART_GREEDY, improve_whole(e));
+  if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
+  EG_TRY(presolve_whole(e, result));
+  if (!e->presolve.closed && eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
+  // Closed, or greedy could not derive the roots: nothing is below the cutoff.
+  if (e->presolve.closed || !isfinite(e->search.best_cost)) {
+    eg_incumbent_raise(e->search.incumbent, e->search.incumbent->cost);
+    return EGRAPH_OK;
+  }
+  if (e->search.incumbent->tree_limit != 0 && result->reduced_nodes > WINDOW_NODES)
+    return EGRAPH_OK;
+  EG_TRY(
+      eg_u32s_append(&e->choice, e->search.best_choice.data, e->search.best_choice.len));
+  eg_cuts cuts;
+  EG_TRY(eg_cuts_init(&cuts, e->search.alloc));
+  egraph_status status =
+      eg_reduced_list_cuts(&e->presolve.model, &e->search.parts, &cuts);
+  if (status == EGRAPH_OK)
+    status = eg_subproblems_split(&e->subproblems, &e->presolve.model.problem, &cuts,
+                                  e->search.incumbent);
+  eg_cuts_deinit(&cuts);
+  EG_TRY(status);
+  return solve_subproblems(e);
+}
+
+egraph_status eg_exact_run(egraph_allocator alloc, eg_incumbent *incumbent,
+                           eg_extract_result *result) {
+  exact e;
+  eg_u32s_init(&e.choice, alloc);
+  eg_subproblems_init(&e.subproblems, alloc);
+  eg_extract_search_init(&e.search, alloc, incumbent, INFINITY);
+  egraph_status status = eg_presolve_init(&e.presolve, alloc, &e.search.parts);
+  if (status == EGRAPH_OK) {
+    status = run_exact(&e, result);
+    eg_presolve_deinit(&e.presolve);
+  }
+  eg_extract_search_deinit(&e.search);
+  eg_subproblems_destroy(&e.subproblems);
+  eg_u32s_deinit(&e.choice);
+  return status;
+}

@@ -1,0 +1,34 @@
+// Extraction of the cheapest acyclic choice, with a proven bound.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SEARCH_EXTRACT_H
+#define EG_EXTRACT_SEARCH_EXTRACT_H
+
+#include "extract/incumbent.h"
+#include "extract/plain_proof.h"
+#include "extract/problem.h"
+
+/// Solves. `result` must be initialized by eg_extract_result_init; limits are results,
+/// not errors. Negative costs that cannot be shifted away go to branch and cut
+/// (branch_cut.h), without presolve.
+/// Fails with EGRAPH_E_ARGUMENT (malformed problem), EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL
+/// (GLPK).
+egraph_status eg_extract_solve(egraph_allocator alloc, const eg_extract_problem *problem,
+                               const eg_extract_options *options,
+                               eg_extract_result *result);
+
+/// Writes costs to `cost` [node] such that every choice costs as much as before, less
+/// *out_offset. *out_done: none is negative. O(nodes + edges) and landmarks of at most
+/// 64 MiB. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_cost_shift_find(egraph_allocator alloc,
+                                 const eg_extract_problem *problem, eg_patience patience,
+                                 eg_doubles *cost, double *out_offset, bool *out_done);
+
+/// Appends the certificate of a result; result->certified becomes the bound that it
+/// proves. At most as long as the time limit. Fails with EGRAPH_E_MEMORY,
+/// EGRAPH_E_INTERNAL.
+egraph_status eg_plain_certificate_make(egraph_allocator alloc,
+                                        const eg_extract_problem *problem,
+                                        const eg_extract_options *options,
+                                        eg_extract_result *result, eg_text *out);
+
+#endif

@@ -1,0 +1,296 @@
+// Every class has a choice, whether it is needed or not, and a count of the needed users
+// of that choice. Switching a class to another node then costs what the new node adds
+// (classes whose count rises from 0, and all below them) less what the old one sets free
+// (counts that fall to 0). Adding before removing keeps both walks short when the two
+// share most of what is below. Classes that are not needed look for their best node, too:
+// it makes them attractive in the next sweep.
+//
+// Acyclic because a sweep fixes an order of the classes in which chosen children come
+// first, and only takes nodes that agree with it; the next sweep finds another order.
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/search/local_search.h"
+
+#include <math.h>
+
+#include "base/owner.h"
+
+enum {
+  MAX_SWEEPS = 60,
+  FIRST_WALK = 64,
+  WALK_GROWTH = 4,
+  LAST_WALK = 4096,
+  STEPS_PER_COUNT = 8
+};
+// Two sweeps that gain less than this share ask for longer walks.
+static const double LEAST_GAIN = 2e-3;
+
+typedef struct recovery {
+  const eg_extract_problem *problem;
+  const eg_class_index *index;
+  eg_incumbent *incumbent;
+  uint64_t steps, limit;   // done, and at most
+  size_t walk;             // most counts to touch on each side of a switch
+  eg_u32s choice;          // [class]
+  eg_u32s count;           // [class] needed users
+  eg_u32s place;           // [class] in order
+  eg_u32s order, waiting;  // classes, children first; waiting: [class]
+  eg_u32s raised, lowered; // counts that the present trial has changed
+  eg_u32s stack;           // nodes
+} recovery;
+EG_OWNER_DEFINE_STATIC(recovery, (eg_u32s, choice, count, place, order, waiting, raised,
+                                  lowered, stack))
+
+// Counts the children of `node` once more (or once less); *cost grows by what is needed
+// anew (no more). False in *out_done when that touches more than `limit` counts: the
+// caller takes it back.
+static egraph_status count_children(recovery *r, uint32_t node, bool more, size_t limit,
+                                    double *cost, bool *out_done) {
+  const eg_extract_problem *problem = r->problem;
+  eg_u32s *trail = more ? &r->raised : &r->lowered;
+  r->stack.len = 0;
+  EG_TRY(eg_u32s_push(&r->stack, node));
+  while (r->stack.len != 0 && trail->len <= limit) {
+    uint32_t top = eg_u32s_pop(&r->stack);
+    EG_EACH_CHILD(problem, top, child) {
+      uint32_t *count = &r->count.data[child];
+      EG_TRY(eg_u32s_push(trail, child));
+      if (more ? (*count)++ != 0 : --*count != 0) continue;
+      *cost += problem->cost.data[r->choice.data[child]];
+      EG_TRY(eg_u32s_push(&r->stack, r->choice.data[child]));
+    }
+  }
+  r->steps += STEPS_PER_COUNT * (1 + trail->len);
+  *out_done = r->stack.len == 0;
+  return EGRAPH_OK;
+}
+
+static void forget_trial(recovery *r) { r->raised.len = r->lowered.len = 0; }
+
+static void undo_trial(recovery *r) {
+  for (size_t i = 0; i < r->lowered.len; i++)
+    r->count.data[r->lowered.data[i]]++;
+  for (size_t i = 0; i < r->raised.len; i++)
+    r->count.data[r->raised.data[i]]--;
+  forget_trial(r);
+}
+
+static bool fits_order(const recovery *r, uint32_t node, uint32_t class) {
+  EG_EACH_CHILD(r->problem, node, child) {
+    if (r->place.data[child] >= r->place.data[class]) return false;
+  }
+  return true;
+}
+
+static egraph_status try_node(recovery *r, uint32_t class, uint32_t node) {
+  uint32_t old = r->choice.data[class];
+  double added = r->problem->cost.data[node], removed = r->problem->cost.data[old];
+  bool done;
+  EG_TRY(count_children(r, node, true, r->walk, &added, &done));
+  if (done) EG_TRY(count_children(r, old, false, r->walk, &removed, &done));
+  if (done && added < removed - 1e-12 * removed) {
+    r->choice.data[class] = node;
+    forget_trial(r);
+  } else {
+    undo_trial(r);
+  }
+  return EGRAPH_OK;
+}
+
+// A class that is not needed gets a user for the time of the trials.
+static egraph_status try_class(recovery *r, uint32_t class) {
+  bool idle = r->count.data[class] == 0, done = true;
+  double ignored = 0;
+  if (idle)
+    EG_TRY(count_children(r, r->choice.data[class], true, r->walk, &ignored, &done));
+  if (!done) {
+    undo_trial(r);
+    return EGRAPH_OK;
+  }
+  forget_trial(r);
+  EG_EACH_MEMBER(r->index, class, node) {
+    if (node != r->choice.data[class] && fits_order(r, node, class))
+      EG_TRY(try_node(r, class, node));
+  }
+  if (idle)
+    EG_TRY(count_children(r, r->choice.data[class], false, SIZE_MAX, &ignored, &done));
+  forget_trial(r);
+  return EGRAPH_OK;
+}
+
+// The greedy choice, with the solution at hand in place of it where there is one. No
+// class of the solution needs one outside, so this is acyclic.
+static egraph_status choose_all(recovery *r, const eg_greedy *greedy) {
+  EG_TRY(eg_u32s_resize(&r->choice, r->problem->class_count));
+  EG_TRY(eg_greedy_run_some(greedy, r->problem->cost.data,
+                            eg_incumbent_deadline(r->incumbent), r->choice.data));
+  for (uint32_t class = 0; class < r->problem->class_count; class ++)
+    if (r->incumbent->choice.data[class] != EG_EXTRACT_NONE)
+      r->choice.data[class] = r->incumbent->choice.data[class];
+  return EGRAPH_OK;
+}
+
+static bool is_late(recovery *r) {
+  return r->steps > r->limit || eg_incumbent_stop(r->incumbent);
+}
+
+// Children first; `deep`: as late as possible after them, else as early. Classes that
+// there was no time for are not in the order.
+static egraph_status find_order(recovery *r, bool deep) {
+  const eg_extract_problem *problem = r->problem;
+  r->order.len = r->stack.len = 0;
+  for (uint32_t class = 0; class < problem->class_count; class ++) {
+    uint32_t node = r->choice.data[class];
+    r->place.data[class] = EG_EXTRACT_NONE;
+    if (node == EG_EXTRACT_NONE) continue;
+    r->waiting.data[class] =
+        problem->child_begin.data[node + 1] - problem->child_begin.data[node];
+    if (r->waiting.data[class] == 0)
+      EG_TRY(eg_u32s_push(deep ? &r->stack : &r->order, class));
+  }
+  for (size_t done = 0; done < r->order.len || r->stack.len != 0; done++) {
+    if (done % 4096 == 0 && is_late(r)) break;
+    if (deep) EG_TRY(eg_u32s_push(&r->order, eg_u32s_pop(&r->stack)));
+    uint32_t class = r->order.data[done];
+    r->place.data[class] = (uint32_t)done;
+    EG_EACH_USER(r->index, class, user) {
+      uint32_t owner = problem->node_class.data[user];
+      if (r->choice.data[owner] != user || --r->waiting.data[owner] != 0) continue;
+      EG_TRY(eg_u32s_push(deep ? &r->stack : &r->order, owner));
+    }
+  }
+  return EGRAPH_OK;
+}
+
+// Users before the classes they use, so counts are final when they are looked at.
+static void count_users(recovery *r) {
+  const eg_extract_problem *problem = r->problem;
+  for (uint32_t class = 0; class < problem->class_count; class ++)
+    r->count.data[class] = 0;
+  for (size_t i = 0; i < problem->roots.len; i++)
+    r->count.data[problem->roots.data[i]]++;
+  for (size_t i = r->order.len; i-- > 0;) {
+    uint32_t class = r->order.data[i], node = r->choice.data[class];
+    if (r->count.data[class] == 0) continue;
+    EG_EACH_CHILD(problem, node, child) { r->count.data[child]++; }
+  }
+}
+
+static egraph_status sweep(recovery *r, uint32_t which) {
+  EG_TRY(find_order(r, which % 2 == 1));
+  if (is_late(r)) return EGRAPH_OK;
+  count_users(r);
+  forget_trial(r);
+  for (size_t i = 0; i < r->order.len; i++) {
+    if (i % 256 == 0 && is_late(r)) break;
+    EG_TRY(try_class(r, r->order.data[i]));
+  }
+  double cost;
+  return eg_incumbent_offer(r->incumbent, r->choice.data, &cost);
+}
+
+static egraph_status recover(recovery *r, const eg_greedy *greedy) {
+  uint32_t classes = r->problem->class_count;
+  EG_TRY(choose_all(r, greedy));
+  if (is_late(r)) return EGRAPH_OK;
+  EG_TRY(eg_u32s_resize(&r->count, classes));
+  EG_TRY(eg_u32s_resize(&r->place, classes));
+  EG_TRY(eg_u32s_resize(&r->waiting, classes));
+  double before = r->incumbent->cost;
+  for (uint32_t which = 0; which < MAX_SWEEPS && r->walk <= LAST_WALK; which++) {
+    EG_TRY(sweep(r, which));
+    if (is_late(r)) break;
+    if (which % 2 == 0) continue;
+    if (before - r->incumbent->cost < LEAST_GAIN * before) r->walk *= WALK_GROWTH;
+    before = r->incumbent->cost;
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbent,
+                                  uint64_t steps) {
+  if (!isfinite(incumbent->cost) || eg_incumbent_stop(incumbent)) return EGRAPH_OK;
+  recovery r;
+  recovery_init(&r, greedy->alloc);
+  r.problem = greedy->problem;
+  r.index = greedy->index;
+  r.incumbent = incumbent;
+  r.limit = steps;
+  r.walk = FIRST_WALK;
+  egraph_status status = recover(&r, greedy);
+  eg_incumbent_count(incumbent, r.steps);
+  recovery_deinit(&r);
+  return status;
+}
+
+// ---- greedy runs on perturbed costs -----------------------------------------------
+
+// A greedy walk over- or under-estimates sharing. Three bends of the costs, in turn:
+// divide the cost of a node by the number of users its class has in the best solution
+// (what a user would pay if they shared evenly); make the nodes of the best solution
+// cheap, so that others join them; and random noise on top of both.
+
+// Above this size one round takes as long as a sweep of local search above, which
+// gains a hundred times more there.
+enum { MAX_NODES = 100000 };
+
+typedef struct bend {
+  const eg_greedy *greedy;
+  eg_incumbent *incumbent;
+  eg_rng rng;
+  eg_u32s uses;    // [class] in the best solution
+  eg_doubles cost; // [node]
+  eg_u32s choice;  // [class]
+} bend;
+EG_OWNER_DEFINE_STATIC(bend, (eg_u32s, uses, choice), (eg_doubles, cost))
+
+static void count_uses(bend *b) {
+  const eg_extract_problem *problem = b->greedy->problem;
+  if (b->uses.len != 0) memset(b->uses.data, 0, b->uses.len * sizeof(uint32_t));
+  for (uint32_t class = 0; class < problem->class_count; class ++) {
+    uint32_t node = b->incumbent->choice.data[class];
+    if (node == EG_EXTRACT_NONE) continue;
+    EG_EACH_CHILD(problem, node, child) { b->uses.data[child]++; }
+  }
+}
+
+static void bend_costs(bend *b, uint32_t round) {
+  const eg_extract_problem *problem = b->greedy->problem;
+  double noise = round < 3 ? 0.0 : 0.05 * (double)(1 + round % 8);
+  for (uint32_t n = 0; n < problem->node_class.len; n++) {
+    uint32_t class = problem->node_class.data[n];
+    double cost = problem->cost.data[n];
+    if (round % 3 != 1 && b->uses.data[class] > 1) cost /= (double)b->uses.data[class];
+    if (round % 3 != 0 && b->incumbent->choice.data[class] == n) cost *= 0.25;
+    b->cost.data[n] = cost * (1 + noise * (eg_rng_unit(&b->rng) - 0.5));
+  }
+}
+
+static egraph_status bend_all(bend *b, uint32_t rounds) {
+  const eg_extract_problem *problem = b->greedy->problem;
+  if (problem->node_class.len > MAX_NODES) return EGRAPH_OK;
+  EG_TRY(eg_u32s_resize(&b->uses, problem->class_count));
+  EG_TRY(eg_doubles_resize(&b->cost, problem->node_class.len));
+  EG_TRY(eg_u32s_resize(&b->choice, problem->class_count));
+  for (uint32_t round = 0; round < rounds; round++) {
+    if (!isfinite(b->incumbent->cost) || eg_incumbent_stop(b->incumbent)) break;
+    count_uses(b);
+    bend_costs(b, round);
+    eg_incumbent_count(b->incumbent, 32 * (uint64_t)problem->node_class.len);
+    EG_TRY(eg_greedy_run(b->greedy, EG_GREEDY_TREE, b->cost.data, b->choice.data));
+    double cost;
+    EG_TRY(eg_incumbent_offer(b->incumbent, b->choice.data, &cost));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
+                             uint32_t rounds, uint64_t seed) {
+  bend b;
+  bend_init(&b, greedy->alloc);
+  b.greedy = greedy;
+  b.incumbent = incumbent;
+  b.rng = (eg_rng){seed};
+  egraph_status status = bend_all(&b, rounds);
+  bend_deinit(&b);
+  return status;
+}

@@ -1,0 +1,25 @@
+// Better choices from the best one. Local search by reference counts, known as exact area
+// recovery in technology mapping, makes the best of sharing that greedy choices could not
+// see, in near-linear time. Greedy runs on perturbed costs leave its optimum.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SEARCH_LOCAL_SEARCH_H
+#define EG_EXTRACT_SEARCH_LOCAL_SEARCH_H
+
+#include "base/hash.h"
+#include "extract/incumbent.h"
+#include "extract/search/greedy.h"
+
+/// Improves the incumbent's solution by sweeps over all classes until they stop paying,
+/// or until `steps` of work are done.
+/// O(edges) a sweep, times the classes that a switch of a node gains and loses: at first
+/// 64 at most, later more. Costs must be >= 0. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_local_search_run(const eg_greedy *greedy, eg_incumbent *incumbent,
+                                  uint64_t steps);
+
+/// Greedy runs on costs that are perturbed by the best solution so far.
+/// `rounds` runs; each improvement goes to the incumbent. Deterministic for a seed. Does
+/// nothing above 100,000 nodes. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_perturb_run(const eg_greedy *greedy, eg_incumbent *incumbent,
+                             uint32_t rounds, uint64_t seed);
+
+#endif

@@ -1,0 +1,76 @@
+// The connected subproblems of a presolved model. Nothing ties them together but the sum
+// of their costs, so each is a problem of its own, with its own best solution and bound.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_EXTRACT_SEARCH_SUBPROBLEMS_H
+#define EG_EXTRACT_SEARCH_SUBPROBLEMS_H
+
+#include "extract/class_graph.h"
+#include "extract/incumbent.h"
+
+typedef enum eg_subproblem_state {
+  EG_SUBPROBLEM_OPEN,
+  EG_SUBPROBLEM_SOLVED,   // its solution is the best one
+  EG_SUBPROBLEM_EXHAUSTED // nothing is below its cutoff: the whole has no better solution
+} eg_subproblem_state;
+
+typedef struct eg_subproblem {
+  eg_extract_problem problem;
+  eg_class_index index;
+  eg_u32s class_of, node_of; // in the model
+  eg_cuts cuts;              // rows of its nodes
+  eg_incumbent incumbent;    // of problem; its bound is the subproblem's
+  eg_subproblem_state state;
+  double outer_cutoff; // that the others leave it: solutions from here on are of no use
+  eg_part_clock clock; // of the thread that works on it
+} eg_subproblem;
+
+EG_VEC_DEFINE(eg_subproblems, eg_subproblem);
+
+/// Splits a model into its subproblems, small ones first; `subproblems` is initialized
+/// and empty. Rows of `cuts` within a subproblem become cuts of it; those across
+/// subproblems are lost. Incumbents report to `whole` and start from bound 0. O(nodes +
+/// edges).
+egraph_status eg_subproblems_split(eg_subproblems *subproblems,
+                                   const eg_extract_problem *model, const eg_cuts *cuts,
+                                   eg_incumbent *whole);
+/// Deinits every subproblem and the vector.
+void eg_subproblems_destroy(eg_subproblems *subproblems);
+/// Sum of the bounds of all subproblems but one (NULL: of all).
+double eg_subproblems_bound(const eg_subproblems *subproblems,
+                            const eg_subproblem *without);
+/// Offers the subproblem its share of a choice of the model.
+egraph_status eg_subproblem_seed(eg_subproblem *subproblem,
+                                 const eg_extract_problem *model, const uint32_t *choice);
+/// A first bound, by dual ascent.
+egraph_status eg_subproblem_bound(eg_subproblem *subproblem);
+/// Writes the best choice of the subproblem into a choice of the model.
+void eg_subproblem_adopt(const eg_subproblem *subproblem, uint32_t *choice);
+
+// ---- side by side -----------------------------------------------------------------
+
+// Subproblems go in batches of a fixed size. Before a batch each subproblem receives what
+// it needs of the others (a cutoff, the sum of their bounds); after the batch the whole
+// receives what each has found. So no subproblem sees how far another has come, and the
+// result is the same for any number of threads. A batch of one reports at once.
+
+typedef struct eg_batches {
+  egraph_allocator alloc;
+  eg_subproblems *subproblems;
+  eg_incumbent *whole;
+  double offset; // of the whole, beside the subproblems
+  void *user;
+  /// Takes better choices of subproblems over into the whole.
+  egraph_status (*adopt)(void *user);
+  bool exhausted; // result: some subproblem is
+} eg_batches;
+
+/// Writes nothing but the subproblem, and reads of the others only what never changes.
+/// May run in any thread.
+typedef egraph_status (*eg_subproblem_step)(void *user, eg_subproblem *subproblem);
+
+/// Runs `step` on every open subproblem, until the whole stops or one subproblem is
+/// exhausted, and raises the bound of the whole. Fails as the first failing subproblem
+/// does.
+egraph_status eg_subproblems_run(eg_batches *batches, eg_subproblem_step step);
+
+#endif
