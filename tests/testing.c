@@ -4,15 +4,21 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
 
 #include "base/file.h"
 #include "base/memory.h"
+
+static void note_place(struct test_places *places, size_t request);
 
 static void *counting_resize(void *self, void *pointer, size_t old_size,
                              size_t new_size) {
   test_heap *heap = self;
   if (new_size != 0) {
     heap->requests++;
+    if (heap->places != NULL) note_place(heap->places, heap->requests);
     if (heap->fail_at != 0 && heap->requests >= heap->fail_at) return NULL;
   }
   if (pointer != NULL) {
@@ -54,12 +60,59 @@ void test_assert_fails(egraph_status status, egraph_status code, const char *par
   _fail(file, line);
 }
 
-enum { EACH_ALLOCATION = 2000 };
+// ---- failing allocations --------------------------------------------------------------
+
+enum { INNERMOST = 6, SEEN = 1 << 16, EACH_PLACE = 2000 };
+
+/// The requests of a run that come from a place of their own: by the innermost calls.
+struct test_places {
+  uint64_t *seen;   // [SEEN], 0: free
+  size_t *requests; // [SEEN / 2], numbers that ascend
+  size_t len;
+};
+
+static void note_place(struct test_places *places, size_t request) {
+  uint64_t place = request;
+#ifdef __GLIBC__
+  void *calls[INNERMOST];
+  int count = backtrace(calls, INNERMOST);
+  place = 1;
+  for (int i = 0; i < count; i++)
+    place = eg_hash_combine(place, (uint64_t)(uintptr_t)calls[i]);
+#endif
+  size_t slot = place % SEEN;
+  while (places->seen[slot] != 0 && places->seen[slot] != place)
+    slot = (slot + 1) % SEEN;
+  if (places->seen[slot] == place || places->len == SEEN / 2) return;
+  places->seen[slot] = place;
+  places->requests[places->len++] = request;
+}
+
+/// The next request to fail: of the first 2000 every one from a new place; of the new
+/// ones beyond a share.
+static size_t next_request(const struct test_places *places, size_t *inout_place,
+                           size_t n) {
+  size_t least = n + (n <= EACH_PLACE ? 1 : 1 + n / 64);
+  while (*inout_place < places->len && places->requests[*inout_place] < least)
+    ++*inout_place;
+  return *inout_place < places->len ? places->requests[*inout_place] : n + 1;
+}
+
+static size_t note_places(egraph_status (*body)(egraph_allocator, void *), void *user,
+                          struct test_places *out) {
+  test_heap heap = {.places = out};
+  assert_ok(body(test_heap_allocator(&heap), user));
+  return heap.requests;
+}
 
 void test_every_allocation_failing(egraph_status (*body)(egraph_allocator, void *),
                                    void *user) {
-  // Each of the first; of many more a share, since they come from the same places.
-  for (size_t n = 1;; n += n <= EACH_ALLOCATION ? 1 : 1 + n / 64) {
+  struct test_places places = {.seen = test_calloc(SEEN, sizeof *places.seen),
+                               .requests =
+                                   test_calloc(SEEN / 2, sizeof *places.requests)};
+  size_t place = 0, all = note_places(body, user, &places);
+  for (size_t n = 1;; n = next_request(&places, &place, n)) {
+    if (place == places.len && n <= all) n = all + 1; // the rest comes from known places
     test_heap heap = {.fail_at = n};
     egraph_status status = body(test_heap_allocator(&heap), user);
     if (heap.live_bytes != 0 || heap.live_blocks != 0)
@@ -67,12 +120,14 @@ void test_every_allocation_failing(egraph_status (*body)(egraph_allocator, void 
                heap.live_bytes, heap.live_blocks);
     if (heap.requests < n) {
       assert_ok(status);
-      return;
+      break;
     }
     if (status != EGRAPH_E_MEMORY)
       fail_msg("allocation %zu failing: got '%s' instead of out of memory", n,
                egraph_status_name(status));
   }
+  test_free(places.seen);
+  test_free(places.requests);
 }
 
 static uint64_t environment_number(const char *name, uint64_t fallback) {

@@ -20,6 +20,7 @@
 /// reset when fail_at > 0.
 typedef struct test_heap {
   size_t live_bytes, live_blocks, requests, fail_at;
+  struct test_places *places; // NULL, or where requests come from (testing.c)
 } test_heap;
 
 egraph_allocator test_heap_allocator(test_heap *heap);
@@ -33,9 +34,9 @@ void test_assert_ok(egraph_status status, const char *call, const char *file, in
 void test_assert_fails(egraph_status status, egraph_status code, const char *part,
                        const char *call, const char *file, int line);
 
-/// Runs body(alloc, user) with the n-th allocation failing, for every n of the first 2000
-/// and a share of those beyond, until it succeeds; every failure must be EGRAPH_E_MEMORY
-/// and leave no live byte. body cleans up after itself.
+/// Runs body(alloc, user) with an allocation failing: the first one of each place, told
+/// by its innermost calls (of the places that come up late a share), and none; every
+/// failure must be EGRAPH_E_MEMORY and leave no live byte. body cleans up after itself.
 void test_every_allocation_failing(egraph_status (*body)(egraph_allocator, void *),
                                    void *user);
 

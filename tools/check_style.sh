@@ -46,7 +46,7 @@ bare() {
     }'
 }
 
-code=$(bare "${library[@]}")
+code=$(bare "${library[@]}" include)
 grep -vE '^base/' <<<"$code" | grep -E '[^_[:alnum:]>.](malloc|calloc|realloc|free|strdup|alloca)\(' |
   report 'memory comes from an allocator (base/memory.h)'
 grep -E '[^_[:alnum:]](printf|puts|putchar|perror|vprintf)\(|[^_[:alnum:]]f(printf|puts)\((stdout|stderr)' <<<"$code" |
@@ -56,14 +56,12 @@ grep -E '[^_[:alnum:]](exit|_exit|abort|quick_exit|getenv|secure_getenv|setenv|p
 grep -E '[^_[:alnum:]](strtod|strtof|atof|atoi|sprintf|vsprintf|gets|strtok)\(' <<<"$code" | grep -vE '^base/number\.c:' |
   report 'depends on the locale or is unsafe; use base/number.h, base/text.h'
 grep -E '[^_[:alnum:]]assert\(.*(\+\+|--|[^=!<>]=[^=])' <<<"$code" | report 'a side effect in an assertion'
-bare "${own[@]}" | grep -E '^[^:]+:[0-9]+:(static |)(double|float|int|bool|size_t|uint[0-9]+_t|char|[a-z_]+) \*?[a-z_]+(\[[^]]*\])?( = .*)?;$' |
-  grep -vE '^(tests|tools|examples|bench)/|_Thread_local|typedef|extern|const ' |
+grep -E '^[^:]+:[0-9]+:(static |)(double|float|int|bool|size_t|uint[0-9]+_t|char|[a-z_]+) \*?[a-z_]+(\[[^]]*\])?( = .*)?;$' <<<"$code" |
+  grep -vE '_Thread_local|typedef|extern|const ' |
   report 'a mutable global'
 
-sources "${own[@]}" | sort | while IFS= read -r file; do
-  lines=$(wc -l <"$file")
-  [ "$lines" -le 1000 ] || echo "$file:$lines: $lines lines, at most 1000"
-done | report 'split the file'
+sources "${own[@]}" | sort | xargs wc -l | awk '$2 != "total" && $1 > 1000 { print $2 ":" $1 ": " $1 " lines, at most 1000" }' |
+  report 'split the file'
 
 # Functions: from a line that ends in `{` at the left margin to the closing brace there.
 sources "${own[@]}" | sort | xargs awk '
@@ -85,9 +83,10 @@ done | report 'options carry their size (egraph.h, options)'
 
 grep -rnE '\b(TODO|FIXME|XXX|HACK)\b' "${own[@]}" --include='*.c' --include='*.h' --include='*.def' --include='*.sh' \
   --include='*.md' --exclude=check_style.sh | report 'finish it or describe the limit'
-sources "${own[@]}" | sort | while IFS= read -r file; do
-  head -n 40 "$file" | grep -qE '^(//|/\*)?.*SPDX-License-Identifier: Apache-2\.0' || echo "$file:1:"
-done | report 'the licence line is missing'
+sources "${own[@]}" | sort | xargs awk '
+  FNR == 1 { if (file != "") print file ":1:"; file = FILENAME }
+  FNR <= 40 && /SPDX-License-Identifier: Apache-2\.0/ { file = "" }
+  END { if (file != "") print file ":1:" }' | report 'the licence line is missing'
 sources "${library[@]}" tools include | sed 's#.*/##; s#\.[ch]$##' | sort | uniq -c | awk '$1 > 2 { print $2 }' |
   report 'file stems are unique in the tree'
 sources "${library[@]}" | sed 's#\.[ch]$##' | sort -u | sed 's#.*/##' | sort | uniq -d |

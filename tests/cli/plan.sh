@@ -35,7 +35,7 @@ keys layouts moves before after
 expect 0 '' - explain plan.json --against plan.json --json
 keys layouts moves
 matches stdout '"layouts": \[\], "outputs": \[\], "moves": \[\]'
-expect 0 '^plan +optimal on node=1,gpu=8|^plan +optimal' - plan mlp.egraph --machine 'dgx-h100*2' --train sgd --bf16 --micro-batches 2 --clip 1
+expect 0 '^plan +optimal on node=1,gpu=8|^plan +optimal' - plan mlp.egraph --machine 'dgx-h100*2' --mesh node=2,gpu=8 --train sgd --bf16 --micro-batches 2 --clip 1
 expect 0 '"devices":1,' - plan mlp.egraph --machine 'host*1' --json
 
 # optimize is the same command: for one device of this host where no flag names a target.
@@ -64,8 +64,8 @@ expect 1 - '^egraph: nowhere.rules: No such file' plan mlp.egraph $train --rules
 expect 1 - '^egraph: nowhere/p.db: ' plan mlp.egraph $train --db nowhere/p.db
 
 # Blocks: the same choices for those in the middle, or for each its own; told once.
-expect 0 '^blocks +3 equal ones had the choices of one in the first search' - plan deep.egraph $train --work 2000 -o deep.json
-expect 0 '"blocks":0,' - plan deep.egraph $train --no-fold --work 2000 --json
+expect 0 '^blocks +3 equal ones had the choices of one in the first search' - plan deep.egraph $train --work 200 -o deep.json
+expect 0 '"blocks":0,' - plan deep.egraph $train --no-fold --work 200 --json
 
 # What is wrong is said, and what would help.
 expect 1 - "^egraph: .*no-such" plan mlp.egraph --machine no-such
@@ -78,7 +78,7 @@ expect 0 '^plan +optimal' '^egraph: note: blind.egraph has no outputs' plan blin
 expect 1 - 'the least peak that is known is .* bytes\); raise the limit' plan mlp.egraph $train --memory 1000 -o small.json
 absent small.json
 least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' stderr)
-expect 0 '^plan +(optimal|feasible)' - plan mlp.egraph $train --memory "$least" --work 2000
+expect 0 '^plan +(optimal|feasible)' - plan mlp.egraph $train --memory "$least" --work 200
 expect 1 '"status":"infeasible","cost":null' 'the least peak that is known' plan mlp.egraph $train --memory 1000 --json
 keys status cost collectives least_memory_bytes
 matches stdout '"collectives":\[\]'

@@ -1,7 +1,7 @@
 """Checks a document against a schema, and that changed documents fail: without a member that is
 required, with a member that nobody knows, and with a value of another type, at every place.
 
-usage: schemas.py SCHEMA DOCUMENT, or schemas.py --has: status 77 where jsonschema is missing
+usage: schemas.py SCHEMA DOCUMENT ..., or schemas.py --has: status 77 where jsonschema is missing
 SPDX-License-Identifier: Apache-2.0
 """
 import copy
@@ -75,4 +75,5 @@ def main(schema_path, path):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    paths = sys.argv[1:]
+    sys.exit(max(main(*pair) for pair in zip(paths[::2], paths[1::2])))

@@ -123,32 +123,28 @@ static const prices all_prices[] = {
 
 // ---- running --------------------------------------------------------------------------
 
-/// Any solution will do after a second.
-static bool has_enough(void *user, double cost, double bound, double seconds) {
-  (void)user, (void)bound;
-  return isfinite(cost) && seconds > 1;
-}
+static const uint64_t WORK = 50000000; // any solution will do
 
-static void solve_within(eg_plan_model *plan_model, double limit, double seconds,
+static void solve_within(eg_plan_model *plan_model, double limit,
                          eg_layout_result *result) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
-  options.time_limit_seconds = seconds;
+  options.time_limit_seconds = 600;
+  options.work_limit = WORK;
   options.relative_gap = 0.02;
-  options.progress = has_enough;
   plan_model->problem.memory_limit[0] = limit;
   eg_layout_result_init(result, eg_allocator_heap());
   assert_ok(eg_layout_solve(eg_allocator_heap(), &plan_model->problem, &options, result));
 }
 
 /// The cheapest plan, and under a limit, given as a part of its memory, another one when
-/// that is found in time: whatever comes out must run.
+/// that is found soon: whatever comes out must run.
 static void solve(eg_plan_model *plan_model, double memory, eg_layout_result *result) {
-  solve_within(plan_model, INFINITY, 600, result);
+  solve_within(plan_model, INFINITY, result);
   assert_true(result->solutions.len != 0);
   if (memory == 0) return;
   eg_layout_result small;
   double limit = result->solutions.data[0].memory[0] * memory;
-  solve_within(plan_model, limit, 2, &small);
+  solve_within(plan_model, limit, &small);
   if (small.solutions.len == 0) {
     eg_layout_result_deinit(&small);
     return;

@@ -207,6 +207,14 @@ static void foreign_databases_are_refused(void **state) {
   expect_refusal(kit, db_path, false, EGRAPH_E_PARSE, "4711");
 }
 
+// In place of sqlite3_busy_timeout (CMakeLists.txt): seconds become a few milliseconds.
+int __real_sqlite3_busy_timeout(sqlite3 *db, int milliseconds);
+int __wrap_sqlite3_busy_timeout(sqlite3 *db, int milliseconds);
+int __wrap_sqlite3_busy_timeout(sqlite3 *db, int milliseconds) {
+  assert_true(milliseconds >= 1000);
+  return __real_sqlite3_busy_timeout(db, milliseconds / 100);
+}
+
 static void a_locked_database_is_busy(void **state) {
   api_kit *kit = *state;
   egraph_costs_destroy(

@@ -109,6 +109,7 @@ static inline void draw_options(eg_rng *rng, eg_training_options *out) {
 // ---- planning -------------------------------------------------------------------------
 
 static const eg_fold_ends unfold_ends = {2, 2};
+static const uint64_t UNFOLD_WORK = 50000000; // any solution will do
 
 typedef struct unfold_case {
   eg_graph *forward;
@@ -150,13 +151,6 @@ static inline void count_rewritten(unfold_case *c, const eg_plan_model *model,
     }
 }
 
-/// Any solution will do after a second.
-static inline bool unfold_has_enough(void *user, double cost, double bound,
-                                     double seconds) {
-  (void)user, (void)bound;
-  return isfinite(cost) && seconds > 1;
-}
-
 static inline void plan_folded(unfold_case *c, const eg_graph *step) {
   eg_tensor_egraph *egraph;
   eg_plan_space space;
@@ -164,8 +158,8 @@ static inline void plan_folded(unfold_case *c, const eg_graph *step) {
   eg_layout_result result;
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   options.time_limit_seconds = 600;
+  options.work_limit = UNFOLD_WORK;
   options.relative_gap = 0.02;
-  options.progress = unfold_has_enough;
   assert_ok(eg_tensor_egraph_create(NULL, step, &egraph));
   assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
   if (c->rules != NULL) apply_rules(c, egraph);
