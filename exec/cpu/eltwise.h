@@ -40,7 +40,7 @@ egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
                                      dnnl_primitive_attr_t *out);
 /// Attributes of a fused operator: an addend in the format `z` (NULL: none) is added by a
 /// binary post-op or, with `sums`, lies in the result already; then the chain follows.
-egraph_status eg_cpu_attr_with_epilogue(const dnnl_memory_desc_t *z, bool sums,
+egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
                                         const eg_eltwise_chain *chain,
                                         dnnl_primitive_attr_t *out);
 
