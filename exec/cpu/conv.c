@@ -85,6 +85,10 @@ static egraph_status make_plan(eg_cpu_builder *builder, conv_plan *plan) {
   if (eg_eltwise_loses_nan(&plan->act) && eg_type_has_padding(&spec->results[0]) &&
       !eg_eltwise_keeps_zero(&plan->act))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "conv: the clip would change padding channels");
+  if (eg_eltwise_loses_infinities(&plan->act)) {
+    plan->act_pass = plan->act;
+    plan->act.count = 0;
+  }
   weight_dims(spec, &rank, dims);
   EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[OPERAND_X], &plan->x));
   EG_TRY(eg_dnnl_desc(&builder->descs, &spec->results[0], &plan->result));

@@ -192,6 +192,15 @@ bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain) {
   return false;
 }
 
+// oneDNN 3's gelu makes NaN of infinities (3.2, AVX-512).
+static bool step_loses_infinities(const eg_eltwise *step) {
+  return DNNL_VERSION_MAJOR >= 3 && step->alg == dnnl_eltwise_gelu_erf;
+}
+
+bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain) {
+  return chain->count == 1 && step_loses_infinities(&chain->step[0]);
+}
+
 static bool step_is_slow(const eg_eltwise *step) {
   return step->alg == dnnl_eltwise_gelu_erf && eg_omp_threads() == 1;
 }
@@ -201,7 +210,8 @@ bool eg_eltwise_is_slow(const eg_eltwise_chain *chain) {
 }
 
 bool eg_eltwise_has_loop(const eg_eltwise_chain *chain) {
-  return eg_eltwise_loses_nan(chain) || eg_eltwise_is_slow(chain);
+  return eg_eltwise_loses_nan(chain) || eg_eltwise_loses_infinities(chain) ||
+         eg_eltwise_is_slow(chain);
 }
 
 // The loop of a step that has one.
@@ -222,7 +232,7 @@ egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain
   for (uint32_t i = 0; i < chain->count; i++) {
     const eg_eltwise *step = &chain->step[i];
     eg_place source = i == 0 ? from : to;
-    if (step_is_slow(step) || step_loses_nan(step)) {
+    if (step_is_slow(step) || step_loses_nan(step) || step_loses_infinities(step)) {
       eg_row row = row_of(step);
       EG_TRY(eg_cpu_add_row(builder, &row, elements, source, to));
     } else {

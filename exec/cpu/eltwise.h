@@ -24,6 +24,8 @@ eg_eltwise_chain eg_eltwise_of_act(eg_act act, double alpha, double beta);
 /// True when oneDNN's function makes numbers of NaN: relu and clip. Its kernels raise the
 /// flag then (invalid_flag.h).
 bool eg_eltwise_loses_nan(const eg_eltwise_chain *chain);
+/// True when oneDNN's function makes NaN of infinities: it must not be fused.
+bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain);
 /// True when a loop of ours (pointwise.h) is faster than oneDNN's kernel with the threads
 /// there are; fusing such a function costs more than a pass of its own.
 bool eg_eltwise_is_slow(const eg_eltwise_chain *chain);

@@ -255,7 +255,7 @@ static egraph_status compile(eg_cpu_builder *builder, matmul_plan *plan) {
     plan->row_bias = bias->rank != 0 && eg_type_elements(bias) == plan->shape.n &&
                      bias->dims[bias->rank - 1] == plan->shape.n;
   }
-  if (eg_eltwise_is_slow(&plan->act)) {
+  if (eg_eltwise_is_slow(&plan->act) || eg_eltwise_loses_infinities(&plan->act)) {
     plan->act_pass = plan->act;
     plan->act.count = 0;
   }

@@ -6,11 +6,13 @@
 // A pooling as it will run.
 typedef struct pooling {
   const_dnnl_memory_desc_t x, result;
+  dnnl_alg_kind_t alg;
   dnnl_primitive_desc_t primitive;
 } pooling;
 
 static egraph_status describe(eg_cpu_builder *builder, const eg_pool_window *w,
                               const eg_type *x, const eg_type *result, pooling *out) {
+  out->alg = w->alg;
   EG_TRY(eg_dnnl_desc(&builder->descs, x, &out->x));
   EG_TRY(eg_dnnl_desc(&builder->descs, result, &out->result));
   dnnl_status_t made = dnnl_pooling_forward_primitive_desc_create(
@@ -21,7 +23,11 @@ static egraph_status describe(eg_cpu_builder *builder, const eg_pool_window *w,
 
 static egraph_status add_stage(eg_cpu_builder *builder, const pooling *p, eg_place from,
                                eg_place to) {
+  bool loses_nan = p->alg == dnnl_pooling_max;
   EG_TRY(eg_cpu_name(builder, p->primitive));
+  if (loses_nan && !eg_cpu_is_jitted(p->primitive))
+    EG_TRY(eg_cpu_add_nan_flag(
+        builder, from, (int64_t)(dnnl_memory_desc_get_size(p->x) / sizeof(float))));
   eg_stage_arg args[] = {{DNNL_ARG_SRC, from, p->x}, {DNNL_ARG_DST, to, p->result}};
   return eg_cpu_add_primitive(builder, &builder->run, p->primitive, args, 2);
 }

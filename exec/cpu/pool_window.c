@@ -88,11 +88,31 @@ static egraph_status flag_lowest(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_cpu_add_again(eg_cpu_builder *builder, eg_place maxima, int64_t count) {
+static egraph_status flag_nan(const void *payload, void *const *addresses) {
+  const int64_t *elements = payload;
+  const float *x = addresses[0];
+  uint32_t found = 0;
+  for (int64_t i = 0; i < *elements; i++)
+    found |= x[i] != x[i];
+  if (found != 0) (void)feraiseexcept(FE_INVALID);
+  return EGRAPH_OK;
+}
+
+/// Adds a pass over `count` floats.
+static egraph_status add_look(eg_cpu_builder *builder, eg_stage_function look,
+                              eg_place place, int64_t count) {
   int64_t *elements;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *elements, &elements));
   *elements = count;
-  EG_TRY(eg_cpu_add_function(builder, &builder->run, flag_lowest, elements, &maxima, 1));
+  return eg_cpu_add_function(builder, &builder->run, look, elements, &place, 1);
+}
+
+egraph_status eg_cpu_add_nan_flag(eg_cpu_builder *builder, eg_place x, int64_t count) {
+  return add_look(builder, flag_nan, x, count);
+}
+
+egraph_status eg_cpu_add_again(eg_cpu_builder *builder, eg_place maxima, int64_t count) {
+  EG_TRY(add_look(builder, flag_lowest, maxima, count));
   eg_cpu_exchange_lists(builder);
   egraph_status status = eg_cpu_add_reference(builder);
   eg_cpu_exchange_lists(builder);

@@ -21,10 +21,13 @@ egraph_status eg_pool_window_of(const eg_node_spec *spec, eg_pool_window *out);
 bool eg_cpu_is_jitted(const_dnnl_primitive_desc_t primitive);
 /// The same type in channels-last memory.
 eg_type eg_type_channels_last(const eg_type *type);
-/// Adds to builder->run what raises the invalid flag where one of the elements is the
-/// lowest number, which is what oneDNN makes of the maximum of negative infinities; it
-/// raises the flag itself where it loses NaN. The reference kernel follows in
+/// Adds to builder->run a pass that raises the invalid flag where one of the elements is
+/// the lowest number, which oneDNN makes of the maximum of negative infinities. Its
+/// generated kernels raise the flag themselves where they lose NaN; for the others, as
+/// some compilers make them, see eg_cpu_add_nan_flag. The reference kernel follows in
 /// builder->again.
 egraph_status eg_cpu_add_again(eg_cpu_builder *builder, eg_place maxima, int64_t count);
+/// Adds to builder->run a pass that raises the invalid flag where an element is NaN.
+egraph_status eg_cpu_add_nan_flag(eg_cpu_builder *builder, eg_place x, int64_t count);
 
 #endif
