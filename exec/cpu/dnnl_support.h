@@ -6,10 +6,8 @@
 
 #include <dnnl.h>
 
-#if DNNL_VERSION_MAJOR == 2
-#include "exec/cpu/dnnl_v2.h"
-#endif
 #include "base/memory.h"
+#include "exec/cpu/dnnl_v2.h"
 #include "ops/tensor.h"
 
 /// Translates a oneDNN status; `what` names the call. "Unimplemented" and "invalid

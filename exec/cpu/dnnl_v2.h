@@ -1,10 +1,13 @@
 // oneDNN 3's calls, as far as this folder uses them, made of those of oneDNN 2, which
-// describes an operation first, and then a primitive. Only dnnl_support.h includes this.
+// describes an operation first, and then a primitive. Nothing with oneDNN 3. Only
+// dnnl_support.h includes this.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_DNNL_V2_H
 #define EG_EXEC_CPU_DNNL_V2_H
 
 #include <dnnl.h>
+
+#if DNNL_VERSION_MAJOR == 2
 
 // ---- memory descriptors are values ------------------------------------------------
 
@@ -175,5 +178,7 @@ static inline dnnl_status_t dnnl_softmax_forward_primitive_desc_create(
 }
 
 #undef EG_V2_CREATE
+
+#endif // DNNL_VERSION_MAJOR == 2
 
 #endif

@@ -157,7 +157,7 @@ static egraph_status add_stage(eg_cpu_builder *builder, const pooling *p, eg_pla
   EG_TRY(eg_cpu_name(builder, p->primitive));
   if (loses_nan && !is_jitted(p->primitive))
     EG_TRY(add_look(builder, flag_nan, from,
-                        (int64_t)(dnnl_memory_desc_get_size(p->x) / sizeof(float))));
+                    (int64_t)(dnnl_memory_desc_get_size(p->x) / sizeof(float))));
   eg_stage_arg args[] = {{DNNL_ARG_SRC, from, p->x}, {DNNL_ARG_DST, to, p->result}};
   return eg_cpu_add_primitive(builder, &builder->run, p->primitive, args, 2);
 }
